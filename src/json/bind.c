@@ -1,0 +1,628 @@
+/* Binding reads the members of the message once, in the order in which they came. The name that
+ * the table expects next is tried first, so a peer that keeps to the table's order pays one
+ * comparison per member. Where a field stands (its path) is known only by links on the stack and
+ * becomes text when there is a fault to tell. */
+#include "json/bind.h"
+
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "base/uuid.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* WRONG_TYPE is told from other faults because a lenient field forgives it. */
+enum { FAULT = -1, WRONG_TYPE = -2 };
+enum { NAME_SHOWN = 40, NAME_COMPARED = 64, LIST_END = 190 };
+
+/* A sentence. It has more room than struct fumi_err, which cuts it at a character. */
+struct text {
+    char p[512];
+    size_t n;
+};
+
+struct type {
+    int (*read)(const struct bind_reader *r, const struct fumi_field *f, const struct fumi_val *v,
+                void *to);
+    const char *one, *many; /* what a value of it is called */
+};
+static const struct type types[];
+
+static int bind(const struct bind_reader *r, const struct fumi_shape *s, const struct fumi_val *v,
+                char *into);
+
+__attribute__((format(printf, 2, 0))) static void add_args(struct text *t, const char *fmt,
+                                                           va_list args)
+{
+    int n = vsnprintf(t->p + t->n, sizeof(t->p) - t->n, fmt, args);
+    size_t room = sizeof(t->p) - 1 - t->n;
+    t->n += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room;
+}
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    add_args(t, fmt, args);
+    va_end(args);
+}
+
+static void add_place(struct text *t, const struct bind_place *at)
+{
+    if (at->up)
+        add_place(t, at->up);
+    if (at->field->name)
+        add(t, at->up ? ".%s" : "%s", at->field->name);
+    else if (!at->up)
+        add(t, "params");
+    if (at->row != BIND_NO_ROW)
+        add(t, "[%zu]", at->row);
+}
+
+/* Another name of a list, or an ellipsis once the sentence is full. False: no more. */
+static bool add_name(struct text *t, bool first, const char *name)
+{
+    bool fits = t->n + strlen(name) < LIST_END;
+    add(t, "%s%s", first ? "" : ", ", fits ? name : "...");
+    return fits;
+}
+
+static void add_choices(struct text *t, const struct fumi_field *f)
+{
+    add(t, "one of ");
+    for (size_t i = 0; f->choices[i] && add_name(t, i == 0, f->choices[i]); i++) {}
+}
+
+/* What a value of the field has to be. */
+static void add_wanted(struct text *t, const struct fumi_field *f)
+{
+    if (f->type == FUMI_T_CHOICE)
+        add_choices(t, f);
+    else if (f->type == FUMI_T_LIST)
+        add(t, "an array of %s",
+            bind_is_bare(f->shape) ? types[f->shape->fields[0].type].many : "objects");
+    else
+        add(t, "%s", types[f->type].one);
+}
+
+static int refuse(struct fumi_err *e, const struct text *t)
+{
+    return fumi_err_set(e, FUMI_INVALID_PARAMS, "%s", t->p);
+}
+
+/* The field, or the item `row` of it, and what is wrong with it. */
+__attribute__((format(printf, 4, 5))) static int
+fault(const struct bind_reader *r, const struct fumi_field *f, size_t row, const char *fmt, ...)
+{
+    struct text t = {0};
+    add_place(&t, &(struct bind_place){r->up, f, row});
+    add(&t, " ");
+    va_list args;
+    va_start(args, fmt);
+    add_args(&t, fmt, args);
+    va_end(args);
+    return refuse(r->e, &t);
+}
+
+static const char *not_null(const struct fumi_val *v)
+{
+    return fumi_is(v, FUMI_NULL) ? ", not null" : "";
+}
+
+static int wrong_type(const struct bind_reader *r, const struct fumi_field *f,
+                      const struct fumi_val *v)
+{
+    struct text t = {0};
+    add_place(&t, &(struct bind_place){r->up, f, BIND_NO_ROW});
+    add(&t, " must be ");
+    add_wanted(&t, f);
+    add(&t, "%s", not_null(v));
+    refuse(r->e, &t);
+    return WRONG_TYPE;
+}
+
+static void add_range(struct text *t, const struct fumi_field *f, bool low, bool high)
+{
+    if (low && high)
+        add(t, "%" PRId64 " to %" PRId64, f->min, f->max);
+    else if (low)
+        add(t, "at least %" PRId64, f->min);
+    else
+        add(t, "at most %" PRId64, f->max);
+}
+
+static int wrong_value(const struct bind_reader *r, const struct fumi_field *f)
+{
+    struct text t = {0};
+    add_range(&t, f, f->min != INT64_MIN, f->max != INT64_MAX);
+    return fault(r, f, BIND_NO_ROW, "must be %s", t.p);
+}
+
+static int wrong_count(const struct bind_reader *r, const struct fumi_field *f, const char *thing)
+{
+    bool low = f->min > 0, high = f->max != INT64_MAX;
+    bool single = low != high && (low ? f->min : f->max) == 1;
+    struct text t = {0};
+    add_range(&t, f, low, high);
+    return fault(r, f, BIND_NO_ROW, "must have %s %s%s", t.p, thing, single ? "" : "s");
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+/* How many letters have to be added, dropped or changed, whatever their case. */
+static size_t distance(struct fumi_str a, struct fumi_str b)
+{
+    size_t row[NAME_COMPARED + 1];
+    for (size_t j = 0; j <= b.n; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a.n; i++) {
+        size_t corner = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.n; j++) {
+            size_t changed = corner + (lower(a.p[i - 1]) != lower(b.p[j - 1]));
+            size_t moved = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            corner = row[j];
+            row[j] = changed < moved ? changed : moved;
+        }
+    }
+    return row[b.n];
+}
+
+/* NULL: none is near. Names that have no letter in common are not, however short. */
+static const struct fumi_field *nearest(const struct fumi_shape *s, struct fumi_str name)
+{
+    const struct fumi_field *best = NULL;
+    size_t limit = name.n / 3 > 2 ? name.n / 3 : 2;
+    size_t least = limit < name.n ? limit + 1 : name.n;
+    for (size_t i = 0; i < s->n && name.n <= NAME_COMPARED; i++) {
+        const struct fumi_field *f = &s->fields[i];
+        if (f->name_n > NAME_COMPARED)
+            continue;
+        size_t d = distance(name, (struct fumi_str){f->name, f->name_n});
+        if (d < least) {
+            least = d;
+            best = f;
+        }
+    }
+    return best;
+}
+
+/* A name that a stranger chose: cut, and without control bytes. */
+static void add_foreign(struct text *t, struct fumi_str name)
+{
+    struct fumi_str shown = fumi_utf8_cut(name, NAME_SHOWN);
+    for (size_t i = 0; i < shown.n; i++) {
+        unsigned char c = (unsigned char)shown.p[i];
+        add(t, "%c", c < ' ' || c == 0x7F ? '?' : c);
+    }
+}
+
+static int takes_none(struct fumi_err *e)
+{
+    return fumi_err_set(e, FUMI_INVALID_PARAMS, "this method takes no parameters");
+}
+
+static int unknown(const struct bind_reader *r, const struct fumi_shape *s, struct fumi_str name)
+{
+    if (!s->n && !r->up)
+        return takes_none(r->e);
+    struct text t = {0};
+    const struct fumi_field *near = nearest(s, name);
+    add(&t, "unknown parameter ");
+    if (r->up)
+        add_place(&t, r->up);
+    add(&t, "%s", r->up ? "." : "");
+    add_foreign(&t, name);
+    if (near)
+        add(&t, "; did you mean %s?", near->name);
+    else if (s->n)
+        add(&t, "; known are ");
+    for (size_t i = 0; !near && i < s->n && add_name(&t, i == 0, s->fields[i].name); i++) {}
+    return refuse(r->e, &t);
+}
+
+static bool is_time(struct fumi_str s)
+{
+    int64_t ms;
+    return fumi_time_read(s, &ms);
+}
+
+static const struct {
+    const char *name;
+    bool (*fits)(struct fumi_str s);
+    const char *what;
+} formats[] = {
+    {"date-time", is_time, "must be an RFC 3339 date-time with zone, such as 2026-01-31T09:30:00Z"},
+    {"uuid", fumi_is_uuid, "must be a UUID"},
+};
+
+static size_t find_format(const char *name)
+{
+    size_t i = 0;
+    while (i < FUMI_COUNT(formats) && strcmp(name, formats[i].name) != 0)
+        i++;
+    return i;
+}
+
+bool bind_knows_format(const char *format)
+{
+    return find_format(format) < FUMI_COUNT(formats);
+}
+
+static const char *format_fault(const char *format, struct fumi_str s)
+{
+    size_t i = format ? find_format(format) : FUMI_COUNT(formats);
+    return i == FUMI_COUNT(formats) || formats[i].fits(s) ? NULL : formats[i].what;
+}
+
+/* The rules for one string: a field, or an item of one. */
+static int check_text(const struct bind_reader *r, const struct fumi_field *f, size_t row,
+                      struct fumi_str s)
+{
+    const char *what = format_fault(f->format, s);
+    if (!what && f->check)
+        what = f->check(s);
+    return what ? fault(r, f, row, "%s", what) : 0;
+}
+
+static bool count_fits(const struct fumi_field *f, size_t n)
+{
+    return f->min == f->max || ((int64_t)n >= f->min && (int64_t)n <= f->max);
+}
+
+/* Characters are only counted where the bytes leave it open: each has one to four. */
+static bool length_fits(const struct fumi_field *f, struct fumi_str s)
+{
+    if (f->min == f->max || ((int64_t)s.n <= f->max && (int64_t)((s.n + 3) / 4) >= f->min))
+        return true;
+    return count_fits(f, fumi_utf8_count(s));
+}
+
+static int read_bool(const struct bind_reader *r, const struct fumi_field *f,
+                     const struct fumi_val *v, void *to)
+{
+    if (!fumi_is_bool(v))
+        return wrong_type(r, f, v);
+    *(bool *)to = fumi_is(v, FUMI_TRUE);
+    return 0;
+}
+
+static int wrong_int(const struct bind_reader *r, const struct fumi_field *f,
+                     const struct fumi_val *v)
+{
+    double d;
+    if (!fumi_is(v, FUMI_NUMBER) || (fumi_real(v, &d) && d > -0x1p63 && d < 0x1p63))
+        return wrong_type(r, f, v);
+    return fault(r, f, BIND_NO_ROW, "must be an integer of at most 64 bits");
+}
+
+/* Numbers go straight to where they belong: after a fault nobody reads the struct, and a value of
+ * the wrong type, which may be forgiven, is not written. */
+static int read_int(const struct bind_reader *r, const struct fumi_field *f,
+                    const struct fumi_val *v, void *to)
+{
+    int64_t *i = to;
+    if (!fumi_int(v, i))
+        return wrong_int(r, f, v);
+    if (f->min != f->max && (*i < f->min || *i > f->max))
+        return wrong_value(r, f);
+    return 0;
+}
+
+static bool real_fits(const struct fumi_field *f, double d)
+{
+    return f->min == f->max || ((f->min == INT64_MIN || d >= (double)f->min) &&
+                                (f->max == INT64_MAX || d <= (double)f->max));
+}
+
+static int read_real(const struct bind_reader *r, const struct fumi_field *f,
+                     const struct fumi_val *v, void *to)
+{
+    double *d = to;
+    if (!fumi_is(v, FUMI_NUMBER))
+        return wrong_type(r, f, v);
+    if (!fumi_real(v, d))
+        return fault(r, f, BIND_NO_ROW, "is too large for a number");
+    if (!real_fits(f, *d))
+        return wrong_value(r, f);
+    return 0;
+}
+
+static int read_str(const struct bind_reader *r, const struct fumi_field *f,
+                    const struct fumi_val *v, void *to)
+{
+    if (!fumi_is(v, FUMI_STRING))
+        return wrong_type(r, f, v);
+    struct fumi_str s = fumi_text(r->a, v);
+    if (s.n == 0 && (f->flags & FUMI_REQUIRED))
+        return fault(r, f, BIND_NO_ROW, "is required");
+    if (!length_fits(f, s))
+        return wrong_count(r, f, "character");
+    if ((f->format || f->check) && check_text(r, f, BIND_NO_ROW, s))
+        return FAULT;
+    *(struct fumi_str *)to = s;
+    return 0;
+}
+
+static int check_strs(const struct bind_reader *r, const struct fumi_field *f,
+                      const struct fumi_val *v, size_t *n)
+{
+    if (!fumi_is(v, FUMI_ARRAY))
+        return wrong_type(r, f, v);
+    *n = 0;
+    for (const struct fumi_val *i = fumi_first(v); i; i = fumi_after(v, i), ++*n) {
+        if (!fumi_is(i, FUMI_STRING)) {
+            fault(r, f, *n, "must be a string%s", not_null(i));
+            return WRONG_TYPE;
+        }
+    }
+    return count_fits(f, *n) ? 0 : wrong_count(r, f, "item");
+}
+
+static int read_strs(const struct bind_reader *r, const struct fumi_field *f,
+                     const struct fumi_val *v, void *to)
+{
+    struct fumi_strs out = {0};
+    int rc = check_strs(r, f, v, &out.n);
+    if (rc || out.n == 0)
+        return rc;
+    out.items = fumi_alloc(r->a, out.n * sizeof(*out.items));
+    for (size_t i = 0; i < out.n; i++) {
+        out.items[i] = fumi_text(r->a, v + 1 + i);
+        if (check_text(r, f, i, out.items[i]))
+            return FAULT;
+    }
+    *(struct fumi_strs *)to = out;
+    return 0;
+}
+
+static int wrong_choice(const struct bind_reader *r, const struct fumi_field *f,
+                        const struct fumi_val *v)
+{
+    int rc = wrong_type(r, f, v);
+    return fumi_is(v, FUMI_STRING) ? FAULT : rc;
+}
+
+static int read_choice(const struct bind_reader *r, const struct fumi_field *f,
+                       const struct fumi_val *v, void *to)
+{
+    for (int i = 0; f->choices[i]; i++) {
+        if (fumi_text_is(v, fumi_str(f->choices[i]))) {
+            *(int *)to = i;
+            return 0;
+        }
+    }
+    return wrong_choice(r, f, v);
+}
+
+static int read_any(const struct bind_reader *r, const struct fumi_field *f,
+                    const struct fumi_val *v, void *to)
+{
+    if ((f->flags & FUMI_OBJECT_ONLY) && !fumi_is(v, FUMI_OBJECT))
+        return wrong_type(r, f, v);
+    *(const struct fumi_val **)to = v;
+    return 0;
+}
+
+static int read_json(const struct bind_reader *r, const struct fumi_field *f,
+                     const struct fumi_val *v, void *to)
+{
+    if ((f->flags & FUMI_OBJECT_ONLY) && !fumi_is(v, FUMI_OBJECT))
+        return wrong_type(r, f, v);
+    *(struct fumi_json *)to = fumi_compact(r->a, v);
+    return 0;
+}
+
+static int read_object(const struct bind_reader *r, const struct fumi_field *f,
+                       const struct fumi_val *v, void *to)
+{
+    if (!fumi_is(v, FUMI_OBJECT))
+        return wrong_type(r, f, v);
+    struct bind_place here = {r->up, f, BIND_NO_ROW};
+    return bind(&(struct bind_reader){r->a, r->e, &here}, f->shape, v, to);
+}
+
+static int read_row(const struct bind_reader *r, const struct fumi_field *f, size_t row,
+                    const struct fumi_val *v, char *to)
+{
+    struct bind_place here = {r->up, f, row};
+    if (!bind_is_bare(f->shape) && !fumi_is(v, FUMI_OBJECT))
+        return fault(r, f, row, "must be an object%s", not_null(v));
+    return bind(&(struct bind_reader){r->a, r->e, &here}, f->shape, v, to);
+}
+
+/* The rows can take far more room than their text, so a list from strangers wants a max. */
+static int read_list(const struct bind_reader *r, const struct fumi_field *f,
+                     const struct fumi_val *v, void *to)
+{
+    if (!fumi_is(v, FUMI_ARRAY))
+        return wrong_type(r, f, v);
+    struct fumi_list out = {NULL, fumi_size(v)};
+    if (!count_fits(f, out.n))
+        return wrong_count(r, f, "item");
+    if (out.n == 0)
+        return 0;
+    char *row = out.items = fumi_alloc(r->a, out.n * f->shape->size);
+    const struct fumi_val *item = fumi_first(v);
+    for (size_t i = 0; i < out.n; i++, item = fumi_next(item), row += f->shape->size) {
+        if (read_row(r, f, i, item, row))
+            return FAULT;
+    }
+    *(struct fumi_list *)to = out;
+    return 0;
+}
+
+static const struct type types[] = {
+    [FUMI_T_BOOL] = {read_bool, "true or false", "booleans"},
+    [FUMI_T_INT] = {read_int, "an integer", "integers"},
+    [FUMI_T_REAL] = {read_real, "a number", "numbers"},
+    [FUMI_T_STR] = {read_str, "a string", "strings"},
+    [FUMI_T_STRS] = {read_strs, "an array of strings", "arrays of strings"},
+    [FUMI_T_CHOICE] = {read_choice, "a string", "strings"},
+    [FUMI_T_ANY] = {read_any, "an object", "values"},
+    [FUMI_T_JSON] = {read_json, "an object", "values"},
+    [FUMI_T_OBJECT] = {read_object, "an object", "objects"},
+    [FUMI_T_LIST] = {read_list, "an array", "arrays"},
+};
+
+int bind_value(const struct bind_reader *r, const struct fumi_field *f, const struct fumi_val *v,
+               void *to)
+{
+    return types[f->type].read(r, f, v, to);
+}
+
+static void set_bit(char *into, size_t offset, size_t i)
+{
+    *(uint64_t *)(void *)(into + offset) |= UINT64_C(1) << i;
+}
+
+static int forgive(const struct bind_reader *r, const struct fumi_shape *s, size_t i, char *into)
+{
+    *r->e = (struct fumi_err){0};
+    set_bit(into, s->ignored, i);
+    return 0;
+}
+
+static int bind_member(const struct bind_reader *r, const struct fumi_shape *s, size_t i,
+                       const struct fumi_val *v, char *into)
+{
+    const struct fumi_field *f = &s->fields[i];
+    bool empty = (f->flags & FUMI_NULLABLE) && fumi_is(v, FUMI_NULL);
+    int rc = empty ? bind_absent(r, f, into + f->offset)
+                   : types[f->type].read(r, f, v, into + f->offset);
+    if (s->given == FUMI_NONE)
+        return rc;
+    if (rc == WRONG_TYPE && (f->flags & FUMI_LENIENT) && s->ignored != FUMI_NONE)
+        return forgive(r, s, i, into);
+    if (!rc)
+        set_bit(into, s->given, i);
+    return rc;
+}
+
+static uint64_t all_of(size_t n)
+{
+    return n ? UINT64_MAX >> (BIND_FIELDS_MAX - n) : 0;
+}
+
+/* What was not given: an error, a default, or in a patch nothing. */
+static int bind_rest(const struct bind_reader *r, const struct fumi_shape *s, uint64_t seen,
+                     char *into)
+{
+    for (uint64_t left = all_of(s->n) & ~seen; left; left &= left - 1) {
+        const struct fumi_field *f = &s->fields[__builtin_ctzll(left)];
+        if (f->flags & FUMI_REQUIRED)
+            return fault(r, f, BIND_NO_ROW, "is required");
+        if (s->given == FUMI_NONE && bind_absent(r, f, into + f->offset))
+            return FAULT;
+    }
+    return 0;
+}
+
+static bool is_named(const struct fumi_field *f, const struct fumi_val *key)
+{
+    if (key->bits & FUMI_ESCAPED)
+        return fumi_text_is(key, (struct fumi_str){f->name, f->name_n});
+    return f->name_n == key->n && fumi_same(f->name, key->p, key->n);
+}
+
+/* The index of the field; s->n: there is none. */
+static size_t find(const struct fumi_shape *s, const struct fumi_val *key, size_t expected)
+{
+    for (size_t i = expected; i < s->n; i++) {
+        if (is_named(&s->fields[i], key))
+            return i;
+    }
+    for (size_t i = 0; i < expected; i++) {
+        if (is_named(&s->fields[i], key))
+            return i;
+    }
+    return s->n;
+}
+
+static int take_unknown(const struct bind_reader *r, const struct fumi_shape *s,
+                        const struct fumi_val *key)
+{
+    if (s->open)
+        return 0;
+    struct fumi_str name = fumi_text(r->a, key);
+    if (fumi_starts(name, FUMI_STR("_")))
+        return 0;
+    return unknown(r, s, name);
+}
+
+static int bind_named(const struct bind_reader *r, const struct fumi_shape *s,
+                      const struct fumi_val *v, char *into)
+{
+    uint64_t seen = 0;
+    size_t expected = 0;
+    const struct fumi_val *end = fumi_next(v);
+    for (const struct fumi_val *key = v + 1; key != end; key = fumi_next(fumi_of(key))) {
+        size_t i = find(s, key, expected);
+        if (i == s->n) {
+            if (take_unknown(r, s, key))
+                return FAULT;
+            continue;
+        }
+        if (seen >> i & 1)
+            return fault(r, &s->fields[i], BIND_NO_ROW, "is given twice");
+        if (bind_member(r, s, i, fumi_of(key), into))
+            return FAULT;
+        seen |= UINT64_C(1) << i;
+        expected = i + 1;
+    }
+    return bind_rest(r, s, seen, into);
+}
+
+static int too_many(const struct bind_reader *r, const struct fumi_shape *s,
+                    const struct fumi_val *v)
+{
+    if (!s->n)
+        return takes_none(r->e);
+    return fumi_err_set(r->e, FUMI_INVALID_PARAMS, "at most %zu parameter%s taken, %zu were given",
+                        s->n, s->n == 1 ? " is" : "s are", fumi_size(v));
+}
+
+static int bind_positional(const struct bind_reader *r, const struct fumi_shape *s,
+                           const struct fumi_val *v, char *into)
+{
+    size_t i = 0;
+    const struct fumi_val *end = fumi_next(v);
+    for (const struct fumi_val *item = v + 1; item != end; item = fumi_next(item), i++) {
+        if (i == s->n && s->open)
+            break;
+        if (i == s->n)
+            return too_many(r, s, v);
+        if (bind_member(r, s, i, item, into))
+            return FAULT;
+    }
+    return bind_rest(r, s, all_of(i), into);
+}
+
+static int bind(const struct bind_reader *r, const struct fumi_shape *s, const struct fumi_val *v,
+                char *into)
+{
+    assert(s->n <= BIND_FIELDS_MAX);
+    if (!v)
+        return bind_rest(r, s, 0, into);
+    if (bind_is_bare(s))
+        return bind_member(r, s, 0, v, into);
+    return fumi_is(v, FUMI_OBJECT) ? bind_named(r, s, v, into) : bind_positional(r, s, v, into);
+}
+
+int fumi_bind(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
+              void *into, struct fumi_err *e)
+{
+    static const struct fumi_shape none = {.given = FUMI_NONE, .ignored = FUMI_NONE};
+    struct bind_reader r = {a, e, NULL};
+    if (!s)
+        s = &none;
+    if (v && !bind_is_bare(s) && !fumi_is(v, FUMI_OBJECT) && !fumi_is(v, FUMI_ARRAY))
+        return s->n ? fumi_err_set(e, FUMI_INVALID_PARAMS, "params must be an array or an object")
+                    : takes_none(e);
+    return bind(&r, s, v, into) ? -1 : 0;
+}

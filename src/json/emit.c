@@ -1,0 +1,176 @@
+#include "json/bind.h"
+
+#include <math.h>
+
+/* One row for each type: how a member is written, and whether FUMI_OMIT drops it. NULL: never. */
+struct type {
+    int (*write)(struct fumi_out *o, const struct fumi_field *f, const void *from);
+    bool (*empty)(const void *from);
+};
+
+static int write_bool(struct fumi_out *o, const struct fumi_field *f, const void *from)
+{
+    (void)f;
+    fumi_put_bool(o, *(const bool *)from);
+    return 0;
+}
+
+static int write_int(struct fumi_out *o, const struct fumi_field *f, const void *from)
+{
+    (void)f;
+    fumi_put_int(o, *(const int64_t *)from);
+    return 0;
+}
+
+static int write_real(struct fumi_out *o, const struct fumi_field *f, const void *from)
+{
+    (void)f;
+    double d = *(const double *)from;
+    fumi_put_real(o, d);
+    return isfinite(d) ? 0 : -1;
+}
+
+static int write_str(struct fumi_out *o, const struct fumi_field *f, const void *from)
+{
+    (void)f;
+    fumi_put_str(o, *(const struct fumi_str *)from);
+    return 0;
+}
+
+static int write_strs(struct fumi_out *o, const struct fumi_field *f, const void *from)
+{
+    (void)f;
+    const struct fumi_strs *strs = from;
+    fumi_put_open(o, '[');
+    for (size_t i = 0; i < strs->n; i++)
+        fumi_put_str(o, strs->items[i]);
+    fumi_put_close(o, ']');
+    return 0;
+}
+
+/* An index that names no choice is no more sayable than a number that is not finite. */
+static int write_choice(struct fumi_out *o, const struct fumi_field *f, const void *from)
+{
+    int wanted = *(const int *)from, i = 0;
+    while (i != wanted && f->choices[i])
+        i++;
+    fumi_put_str(o, fumi_str(f->choices[i]));
+    return f->choices[i] ? 0 : -1;
+}
+
+static int write_any(struct fumi_out *o, const struct fumi_field *f, const void *from)
+{
+    (void)f;
+    fumi_put_val(o, *(const struct fumi_val *const *)from);
+    return 0;
+}
+
+static int write_json(struct fumi_out *o, const struct fumi_field *f, const void *from)
+{
+    (void)f;
+    fumi_put_json(o, *(const struct fumi_json *)from);
+    return 0;
+}
+
+static int write_object(struct fumi_out *o, const struct fumi_field *f, const void *from)
+{
+    return fumi_emit(o, f->shape, from);
+}
+
+static int write_list(struct fumi_out *o, const struct fumi_field *f, const void *from)
+{
+    int rc = 0;
+    const struct fumi_list *list = from;
+    const char *row = list->items;
+    fumi_put_open(o, '[');
+    for (size_t i = 0; i < list->n; i++, row += f->shape->size)
+        rc |= fumi_emit(o, f->shape, row);
+    fumi_put_close(o, ']');
+    return rc;
+}
+
+static bool empty_bool(const void *from)
+{
+    return !*(const bool *)from;
+}
+
+static bool empty_int(const void *from)
+{
+    return *(const int64_t *)from == 0;
+}
+
+static bool empty_real(const void *from)
+{
+    return *(const double *)from == 0;
+}
+
+static bool empty_str(const void *from)
+{
+    return !((const struct fumi_str *)from)->p;
+}
+
+static bool empty_strs(const void *from)
+{
+    return ((const struct fumi_strs *)from)->n == 0;
+}
+
+static bool empty_any(const void *from)
+{
+    return !*(const struct fumi_val *const *)from;
+}
+
+static bool empty_json(const void *from)
+{
+    return !((const struct fumi_json *)from)->text.p;
+}
+
+static bool empty_list(const void *from)
+{
+    return ((const struct fumi_list *)from)->n == 0;
+}
+
+static const struct type types[] = {
+    [FUMI_T_BOOL] = {write_bool, empty_bool}, [FUMI_T_INT] = {write_int, empty_int},
+    [FUMI_T_REAL] = {write_real, empty_real}, [FUMI_T_STR] = {write_str, empty_str},
+    [FUMI_T_STRS] = {write_strs, empty_strs}, [FUMI_T_CHOICE] = {write_choice, NULL},
+    [FUMI_T_ANY] = {write_any, empty_any},    [FUMI_T_JSON] = {write_json, empty_json},
+    [FUMI_T_OBJECT] = {write_object, NULL},   [FUMI_T_LIST] = {write_list, empty_list},
+};
+
+/* Of a patch exactly those members are written that are given: there, empty means "clear it". */
+static bool is_written(const struct fumi_shape *s, size_t i, const char *from)
+{
+    const struct fumi_field *f = &s->fields[i];
+    if (s->given != FUMI_NONE)
+        return *(const uint64_t *)(const void *)(from + s->given) >> i & 1;
+    if (!(f->flags & FUMI_OMIT) || !types[f->type].empty)
+        return true;
+    return !types[f->type].empty(from + f->offset);
+}
+
+static int emit_members(struct fumi_out *o, const struct fumi_shape *s, const char *from)
+{
+    int rc = 0;
+    fumi_put_open(o, '{');
+    for (size_t i = 0; i < s->n; i++) {
+        const struct fumi_field *f = &s->fields[i];
+        if (!is_written(s, i, from))
+            continue;
+        fumi_put_key_str(o, (struct fumi_str){f->name, f->name_n});
+        rc |= types[f->type].write(o, f, from + f->offset);
+    }
+    fumi_put_close(o, '}');
+    return rc;
+}
+
+int fumi_emit(struct fumi_out *o, const struct fumi_shape *s, const void *from)
+{
+    if (!s) {
+        fumi_put_null(o);
+        return 0;
+    }
+    if (!bind_is_bare(s))
+        return emit_members(o, s, from);
+    const struct fumi_field *f = &s->fields[0];
+    return types[f->type].write(o, f, (const char *)from + f->offset);
+}

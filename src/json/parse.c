@@ -1,0 +1,393 @@
+/* The parser: one pass over the text, no recursion, no copying, no allocation but the row of
+ * values.
+ *
+ * It never tests for the end of the text between tokens. Instead the last byte is known to stop
+ * everything: white space at the end is cut off first, and a document that is a container must end
+ * in a closing bracket, which no token runs over; only a bracket can then be the last thing read,
+ * so that is where the end is looked at. Any other text, good or bad, is first copied in front of a
+ * NUL, which stops it as well. Strings, which may hold brackets, look at the end themselves.
+ *
+ * While a container is open, its `n` holds the index of the one around it, so the row is its own
+ * stack. */
+#include "base/utf8.h"
+#include "json/json.h"
+#include "json/scan.h"
+
+enum { NO_PARENT = UINT32_MAX, ONE = 1 << FUMI_SPAN_SHIFT, FIRST_ROW = 64 };
+
+enum { WINDOW = 64 };
+
+/* A window of the text whose bytes are already sorted into bits: finding the end of a string or
+ * number in it takes no look at the text, so one token need not wait for the one before it. */
+struct window {
+    const char *base;
+    struct scan_masks masks;
+};
+
+struct parser {
+    struct fumi_arena *a;
+    const char *start, *end;
+    struct window w;
+    struct fumi_val *row, *full; /* in the arena's tail until it is taken */
+    uint32_t open;               /* the innermost open container */
+    size_t depth, deepest;
+    const char *fault, *at;
+};
+
+static __attribute__((noinline, cold)) const char *fail(struct parser *s, const char *at,
+                                                        const char *fault)
+{
+    s->fault = fault;
+    s->at = at;
+    return NULL;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+static inline const char *skip_space(const char *p)
+{
+    while (__builtin_expect((unsigned char)*p <= ' ', 0) && is_space(*p))
+        p++;
+    return p;
+}
+
+/* Room for two more values: a key and what follows it. */
+static __attribute__((noinline)) struct fumi_val *grow(struct parser *s, struct fumi_val *next)
+{
+    size_t n = (size_t)(next - s->row), room;
+    size_t least = (n ? n * 2 : FIRST_ROW) * sizeof(*next);
+    struct fumi_val *old = s->row;
+    s->row = (struct fumi_val *)(void *)fumi_tail(s->a, least, &room);
+    s->full = s->row + room / sizeof(*next) - 1;
+    if (n)
+        memcpy(s->row, old, n * sizeof(*next));
+    return s->row + n;
+}
+
+static bool hex4(const char *p, uint32_t *out)
+{
+    *out = 0;
+    for (int i = 0; i < 4; i++) {
+        uint32_t c = (unsigned char)p[i], letter = (c | 0x20) - 'a';
+        if (c - '0' > 9 && letter > 5)
+            return false;
+        *out = *out << 4 | (letter <= 5 ? letter + 10 : c - '0');
+    }
+    return true;
+}
+
+/* p stands at the backslash of \uXXXX. */
+static const char *unicode_escape(struct parser *s, const char *p)
+{
+    uint32_t c, low;
+    if (s->end - p < 6 || !hex4(p + 2, &c))
+        return fail(s, p, "\\u needs four hexadecimal digits");
+    if (c < 0xD800 || c > 0xDFFF)
+        return p + 6;
+    if (c > 0xDBFF || s->end - p < 12 || p[6] != '\\' || p[7] != 'u' || !hex4(p + 8, &low) ||
+        low < 0xDC00 || low > 0xDFFF)
+        return fail(s, p, "a surrogate stands alone");
+    return p + 12;
+}
+
+static const char *escape(struct parser *s, const char *p)
+{
+    static const bool simple[256] = {
+        ['"'] = true, ['\\'] = true, ['/'] = true, ['b'] = true,
+        ['f'] = true, ['n'] = true,  ['r'] = true, ['t'] = true,
+    };
+    if (s->end - p < 2)
+        return fail(s, p, "a string is not closed");
+    if (simple[(unsigned char)p[1]])
+        return p + 2;
+    return p[1] == 'u' ? unicode_escape(s, p) : fail(s, p, "this escape does not exist");
+}
+
+/* The rest of a string whose content begins at `p` and is plain before `odd`; writes the value and
+ * returns what follows it. */
+static __attribute__((noinline)) const char *long_string(struct parser *s, const char *p,
+                                                         const char *odd, struct fumi_val *to)
+{
+    uint32_t bits = FUMI_STRING | ONE;
+    while (odd < s->end && *odd != '"') {
+        const char *at = odd;
+        if (*odd == '\\') {
+            bits |= FUMI_ESCAPED;
+            if (!(odd = escape(s, odd)))
+                return NULL;
+        } else if ((unsigned char)*odd >= 0x80) {
+            if (!(odd = fumi_utf8_run(odd, s->end)))
+                return fail(s, at, "a string is not valid UTF-8");
+        } else if ((unsigned char)*odd < 0x20) {
+            return fail(s, at, "a control character in a string must be escaped");
+        } else {
+            odd = scan_plain(odd, s->end);
+        }
+    }
+    if (odd == s->end)
+        return fail(s, odd, "a string is not closed");
+    *to = (struct fumi_val){p, (uint32_t)(odd - p), bits};
+    return odd + 1;
+}
+
+static inline void sort_block(struct window *w, size_t i)
+{
+    struct scan_masks m = scan_block(w->base + i);
+    w->masks.odd |= m.odd << i;
+    w->masks.other |= m.other << i;
+}
+
+/* Moves the window so that it holds the byte at p; near the end it reaches back instead of over,
+ * and in a text shorter than itself it stays at the start. */
+static __attribute__((noinline)) void look(struct parser *s, const char *p)
+{
+    size_t n = (size_t)(s->end - s->start);
+    struct window w = {.base = s->start};
+    if (n >= WINDOW)
+        w.base = s->end - p < WINDOW ? s->end - WINDOW : p;
+    if (n < WINDOW) {
+        for (size_t i = SCAN_BLOCK; i <= n; i += SCAN_BLOCK)
+            sort_block(&w, i - SCAN_BLOCK);
+        if (n > SCAN_BLOCK)
+            sort_block(&w, n - SCAN_BLOCK);
+    } else if (scan_wide_works()) {
+        w.masks = scan_wide(w.base);
+    } else {
+        for (size_t i = 0; i < WINDOW; i += SCAN_BLOCK)
+            sort_block(&w, i);
+    }
+    s->w = w;
+}
+
+/* The bits of `mask` from p on; none when it does not reach so far. */
+static inline uint64_t from(const struct parser *s, uint64_t mask, const char *p)
+{
+    size_t i = (size_t)(p - s->w.base);
+    return i < WINDOW ? mask >> i : 0;
+}
+
+/* The string whose content begins at p; returns what follows its closing quote. */
+static inline const char *string(struct parser *s, const char *p, struct fumi_val *to)
+{
+    uint64_t odd = from(s, s->w.masks.odd, p);
+    if (__builtin_expect(!odd, 0)) {
+        look(s, p);
+        odd = from(s, s->w.masks.odd, p);
+        if (!odd)
+            return long_string(s, p, p, to);
+    }
+    const char *close = p + __builtin_ctzll(odd);
+    if (__builtin_expect(*close != '"', 0))
+        return long_string(s, p, close, to);
+    *to = (struct fumi_val){p, (uint32_t)(close - p), FUMI_STRING | ONE};
+    return close + 1;
+}
+
+static const char *digits(const char *p)
+{
+    while ((unsigned char)(*p - '0') <= 9)
+        p++;
+    return p;
+}
+
+/* The end of the number at p, or NULL. The byte behind the number stops every loop. */
+static const char *long_number(const char *p)
+{
+    const char *whole = p + (*p == '-'), *q = digits(whole);
+    if (q == whole || (*whole == '0' && q > whole + 1))
+        return NULL;
+    if (*q == '.') {
+        const char *part = q + 1;
+        if ((q = digits(part)) == part)
+            return NULL;
+    }
+    if ((*q | 0x20) == 'e') {
+        const char *power = q + 1 + (q[1] == '+' || q[1] == '-');
+        if ((q = digits(power)) == power)
+            return NULL;
+    }
+    return q;
+}
+
+/* The same for numbers that lie in the window and have no exponent. */
+static inline const char *number(struct parser *s, const char *p)
+{
+    const char *whole = p + (*p == '-');
+    uint64_t other = from(s, s->w.masks.other, whole);
+    if (__builtin_expect(!other, 0)) {
+        look(s, whole);
+        other = from(s, s->w.masks.other, whole);
+    }
+    if (!other)
+        return long_number(p);
+    int i = __builtin_ctzll(other), n = i;
+    if (whole[i] == '.') {
+        other &= other - 1;
+        n = other ? __builtin_ctzll(other) : 0;
+        if (n <= i + 1)
+            return long_number(p);
+    }
+    if (i == 0 || (*whole == '0' && i > 1) || (whole[n] | 0x20) == 'e')
+        return long_number(p);
+    return whole + n;
+}
+
+static const char *literal(struct parser *s, const char *p, struct fumi_val *to)
+{
+    static const struct {
+        struct fumi_str word;
+        enum fumi_kind kind;
+    } words[] = {{{"true", 4}, FUMI_TRUE}, {{"false", 5}, FUMI_FALSE}, {{"null", 4}, FUMI_NULL}};
+    struct fumi_str rest = {p, (size_t)(s->end - p)};
+    for (size_t i = 0; i < FUMI_COUNT(words); i++) {
+        if (fumi_starts(rest, words[i].word)) {
+            *to = (struct fumi_val){p, (uint32_t)words[i].word.n, words[i].kind | ONE};
+            return p + words[i].word.n;
+        }
+    }
+    return fail(s, p, "a value is expected");
+}
+
+/* A number or a literal; returns what follows it. */
+static inline const char *scalar(struct parser *s, const char *p, struct fumi_val *to)
+{
+    /* One test for a minus and the digits; what lies between them, number() refuses. */
+    if ((unsigned char)(*p - '-') > '9' - '-')
+        return literal(s, p, to);
+    const char *q = number(s, p);
+    if (!q)
+        return fail(s, p, "this is not a number");
+    *to = (struct fumi_val){p, (uint32_t)(q - p), FUMI_NUMBER | ONE};
+    return q;
+}
+
+/* The key at p and its colon; returns where its value begins. */
+static inline const char *key(struct parser *s, const char *p, struct fumi_val *to)
+{
+    if (*p != '"')
+        return fail(s, p, "a key in double quotes is expected");
+    if (!(p = string(s, p + 1, to)))
+        return NULL;
+    p = skip_space(p);
+    return *p == ':' ? skip_space(p + 1) : fail(s, p, "a colon is expected behind a key");
+}
+
+/* Opens the container at p; returns what follows its bracket. */
+static inline const char *begin(struct parser *s, const char *p, struct fumi_val **next)
+{
+    enum fumi_kind kind = *p == '{' ? FUMI_OBJECT : FUMI_ARRAY;
+    if (++s->depth > s->deepest)
+        return fail(s, p, "values are nested too deep");
+    **next = (struct fumi_val){p, s->open, kind};
+    s->open = (uint32_t)((*next)++ - s->row);
+    return skip_space(p + 1);
+}
+
+/* p stands behind a value and is no comma: closes all containers that end here, up to a comma or
+ * to the end of the document, where s->open is NO_PARENT. */
+static inline const char *closings(struct parser *s, const char *p, struct fumi_val *next)
+{
+    while (s->open != NO_PARENT && *p != ',') {
+        struct fumi_val *c = s->row + s->open;
+        bool object = c->bits == FUMI_OBJECT;
+        if (*p != (object ? '}' : ']'))
+            return fail(s, p, object ? "a comma or } is expected" : "a comma or ] is expected");
+        p++;
+        s->open = c->n;
+        c->n = (uint32_t)(p - c->p);
+        c->bits |= (uint32_t)(next - c) << FUMI_SPAN_SHIFT;
+        s->depth--;
+        if (p == s->end)
+            break;
+        p = skip_space(p);
+    }
+    return p;
+}
+
+/* The row from the value at p on, until the document is complete; returns what follows it. */
+static const char *document(struct parser *s, const char *p, struct fumi_val *next)
+{
+    for (;;) {
+        bool inside = false; /* a container was opened and is not empty */
+        if (__builtin_expect(next >= s->full, 0))
+            next = grow(s, next);
+        if (*p == '"') {
+            p = string(s, p + 1, next++);
+        } else if (*p == '{' || *p == '[') {
+            char close = *p == '{' ? '}' : ']';
+            p = begin(s, p, &next);
+            inside = p && *p != close;
+        } else {
+            p = scalar(s, p, next++);
+        }
+        if (!p)
+            return NULL;
+        if (!inside) {
+            p = skip_space(p);
+            if (*p != ',' && !(p = closings(s, p, next)))
+                return NULL;
+            if (s->open == NO_PARENT || p == s->end)
+                break;
+            p = skip_space(p + 1);
+        }
+        if (s->row[s->open].bits == FUMI_OBJECT && !(p = key(s, p, next++)))
+            return NULL;
+    }
+    if (s->open != NO_PARENT)
+        return fail(s, p, "an array or object is not closed");
+    fumi_take(s->a, (size_t)((char *)next - (char *)s->row));
+    return p;
+}
+
+static struct fumi_str trimmed(struct fumi_str text)
+{
+    while (text.n && is_space(text.p[text.n - 1]))
+        text.n--;
+    return text;
+}
+
+/* The text itself when its last byte stops the parser, else a copy with a NUL behind it. */
+static const char *stopped(struct fumi_arena *a, struct fumi_str text)
+{
+    char last = text.p[text.n - 1];
+    if (last == '}' || last == ']')
+        return text.p;
+    char *copy = fumi_alloc(a, text.n + 1);
+    memcpy(copy, text.p, text.n);
+    return copy;
+}
+
+const struct fumi_val *fumi_parse_deep(struct fumi_arena *a, struct fumi_str text, size_t depth,
+                                       struct fumi_err *e)
+{
+    struct fumi_str cut = trimmed(text);
+    if (cut.n == 0) {
+        fumi_err_set(e, FUMI_PARSE_ERROR, "at byte 0: the text is empty");
+        return NULL;
+    }
+    if (text.n >= FUMI_JSON_MAX) {
+        fumi_err_set(e, FUMI_PARSE_ERROR, "the text has %zu bytes, more than %d", text.n,
+                     FUMI_JSON_MAX - 1);
+        return NULL;
+    }
+    const char *p = stopped(a, cut);
+    struct parser s = {.a = a, .start = p, .end = p + cut.n, .open = NO_PARENT};
+    s.deepest = depth < FUMI_DEPTH_MAX ? depth : FUMI_DEPTH_MAX;
+    look(&s, p);
+    const char *last = document(&s, skip_space(p), grow(&s, NULL));
+    if (last && last != s.end)
+        last = fail(&s, last, "more text follows the value");
+    if (!last) {
+        fumi_err_set(e, FUMI_PARSE_ERROR, "at byte %zu: %s", (size_t)(s.at - p), s.fault);
+        return NULL;
+    }
+    return s.row;
+}
+
+const struct fumi_val *fumi_parse(struct fumi_arena *a, struct fumi_str text, struct fumi_err *e)
+{
+    return fumi_parse_deep(a, text, FUMI_DEPTH, e);
+}

@@ -1,0 +1,169 @@
+#include "json/bind.h"
+
+/* One row for each type: its JSON name (NULL: any type), the keywords of its min and max (NULL: it
+ * has none), and what else its schema says. */
+struct type {
+    const char *name;
+    const char *least, *most;
+    void (*more)(struct fumi_out *o, const struct fumi_field *f);
+};
+
+static void put_text(struct fumi_out *o, const char *key, const char *text)
+{
+    fumi_put_key(o, key);
+    fumi_put_str(o, fumi_str(text));
+}
+
+static void put_format(struct fumi_out *o, const struct fumi_field *f)
+{
+    if (f->format)
+        put_text(o, "format", f->format);
+}
+
+static void put_strings(struct fumi_out *o, const struct fumi_field *f)
+{
+    fumi_put_key(o, "items");
+    fumi_put_open(o, '{');
+    put_text(o, "type", "string");
+    put_format(o, f);
+    fumi_put_close(o, '}');
+}
+
+static void put_choices(struct fumi_out *o, const struct fumi_field *f)
+{
+    fumi_put_key(o, "enum");
+    fumi_put_open(o, '[');
+    for (size_t i = 0; f->choices[i]; i++)
+        fumi_put_str(o, fumi_str(f->choices[i]));
+    if (f->flags & FUMI_NULLABLE)
+        fumi_put_null(o);
+    fumi_put_close(o, ']');
+}
+
+static void put_required(struct fumi_out *o, const struct fumi_shape *s)
+{
+    bool any = false;
+    for (size_t i = 0; i < s->n; i++) {
+        if (!(s->fields[i].flags & FUMI_REQUIRED))
+            continue;
+        if (!any) {
+            fumi_put_key(o, "required");
+            fumi_put_open(o, '[');
+        }
+        fumi_put_str(o, (struct fumi_str){s->fields[i].name, s->fields[i].name_n});
+        any = true;
+    }
+    if (any)
+        fumi_put_close(o, ']');
+}
+
+static void put_members(struct fumi_out *o, const struct fumi_shape *s)
+{
+    fumi_put_key(o, "properties");
+    fumi_put_open(o, '{');
+    for (size_t i = 0; i < s->n; i++) {
+        fumi_put_key_str(o, (struct fumi_str){s->fields[i].name, s->fields[i].name_n});
+        fumi_schema_field(o, &s->fields[i]);
+    }
+    fumi_put_close(o, '}');
+    put_required(o, s);
+    fumi_put_key(o, "additionalProperties");
+    fumi_put_bool(o, s->open);
+}
+
+static void put_nested(struct fumi_out *o, const struct fumi_field *f)
+{
+    put_members(o, f->shape);
+}
+
+static void put_rows(struct fumi_out *o, const struct fumi_field *f)
+{
+    fumi_put_key(o, "items");
+    fumi_schema(o, f->shape);
+}
+
+static const struct type types[] = {
+    [FUMI_T_BOOL] = {"boolean", NULL, NULL, NULL},
+    [FUMI_T_INT] = {"integer", "minimum", "maximum", NULL},
+    [FUMI_T_REAL] = {"number", "minimum", "maximum", NULL},
+    [FUMI_T_STR] = {"string", "minLength", "maxLength", put_format},
+    [FUMI_T_STRS] = {"array", "minItems", "maxItems", put_strings},
+    [FUMI_T_CHOICE] = {"string", NULL, NULL, put_choices},
+    [FUMI_T_ANY] = {NULL, NULL, NULL, NULL},
+    [FUMI_T_JSON] = {NULL, NULL, NULL, NULL},
+    [FUMI_T_OBJECT] = {"object", NULL, NULL, put_nested},
+    [FUMI_T_LIST] = {"array", "minItems", "maxItems", put_rows},
+};
+
+static void put_type(struct fumi_out *o, const struct fumi_field *f)
+{
+    const char *name = f->flags & FUMI_OBJECT_ONLY ? "object" : types[f->type].name;
+    if (!name)
+        return;
+    if (!(f->flags & FUMI_NULLABLE)) {
+        put_text(o, "type", name);
+        return;
+    }
+    fumi_put_key(o, "type");
+    fumi_put_open(o, '[');
+    fumi_put_str(o, fumi_str(name));
+    fumi_put_str(o, FUMI_STR("null"));
+    fumi_put_close(o, ']');
+}
+
+static void put_bound(struct fumi_out *o, const char *key, int64_t bound)
+{
+    fumi_put_key(o, key);
+    fumi_put_int(o, bound);
+}
+
+/* A required string that is empty counts as missing, so its least length is one. */
+static int64_t least_of(const struct fumi_field *f)
+{
+    bool value = f->type == FUMI_T_INT || f->type == FUMI_T_REAL;
+    if (value)
+        return f->min == f->max ? INT64_MIN : f->min;
+    int64_t floor = f->type == FUMI_T_STR && (f->flags & FUMI_REQUIRED);
+    int64_t min = f->min == f->max || f->min < floor ? floor : f->min;
+    return min ? min : INT64_MIN;
+}
+
+static void put_bounds(struct fumi_out *o, const struct fumi_field *f)
+{
+    const struct type *t = &types[f->type];
+    if (!t->least)
+        return;
+    if (least_of(f) != INT64_MIN)
+        put_bound(o, t->least, least_of(f));
+    if (f->min != f->max && f->max != INT64_MAX)
+        put_bound(o, t->most, f->max);
+}
+
+void fumi_schema_field(struct fumi_out *o, const struct fumi_field *f)
+{
+    fumi_put_open(o, '{');
+    put_type(o, f);
+    if (f->help)
+        put_text(o, "description", f->help);
+    put_bounds(o, f);
+    if (types[f->type].more)
+        types[f->type].more(o, f);
+    if (f->def) {
+        fumi_put_key(o, "default");
+        fumi_put_json(o, (struct fumi_json){fumi_str(f->def)});
+    }
+    fumi_put_close(o, '}');
+}
+
+void fumi_schema(struct fumi_out *o, const struct fumi_shape *s)
+{
+    if (s && bind_is_bare(s)) {
+        fumi_schema_field(o, &s->fields[0]);
+        return;
+    }
+    fumi_put_open(o, '{');
+    put_text(o, "type", s ? "object" : "null");
+    if (s)
+        put_members(o, s);
+    fumi_put_close(o, '}');
+}
