@@ -1,0 +1,317 @@
+/* Each thing that is waited for is an entry: a libuv handle on the heap, closed when it is no
+ * longer wanted and freed by libuv's close callback, so that a callback in progress may close its
+ * own. */
+#include "net/loop.h"
+
+#include "base/arena.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <uv.h>
+
+static const int ending[] = {SIGINT, SIGTERM};
+
+struct entry {
+    union {
+        uv_handle_t any;
+        uv_poll_t poll;
+        uv_idle_t idle;
+        uv_timer_t timer;
+        uv_signal_t signal;
+    } uv;
+    void *owner;     /* the watch, timer or loop; NULL once it is closed */
+    unsigned events; /* of a watch */
+};
+
+struct loop {
+    uv_loop_t uv;
+    uv_async_t wake;
+    pthread_mutex_t lock;     /* for the next three */
+    struct fumi_tasks posted; /* not yet taken by the loop */
+    bool woken;               /* the loop will look at `posted` without being woken once more */
+    bool stopped;
+    void (*on_signal)(void *arg, int signal);
+    void *signal_arg;
+    struct entry *signals[FUMI_COUNT(ending)];
+    struct sigaction before[FUMI_COUNT(ending)]; /* libuv would leave the default action behind */
+};
+
+static int fault(struct fumi_err *e, const char *what, int number, int rc)
+{
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s %d: %s", what, number, uv_strerror(rc));
+}
+
+static struct entry *entry_new(void *owner)
+{
+    struct entry *en = fumi_resize(NULL, sizeof(*en));
+    *en = (struct entry){.owner = owner};
+    return en;
+}
+
+static void release(uv_handle_t *h)
+{
+    fumi_resize(h, 0);
+}
+
+static void forget(struct entry *en)
+{
+    en->owner = NULL;
+    uv_close(&en->uv.any, release);
+}
+
+/* Posting holds the lock while it wakes the loop: whoever runs the task has then seen the lock free
+ * again and may free the loop. */
+static void wake(struct loop *l)
+{
+    if (!l->woken)
+        uv_async_send(&l->wake);
+    l->woken = true;
+}
+
+void loop_post(struct loop *l, struct fumi_task *task)
+{
+    pthread_mutex_lock(&l->lock);
+    fumi_tasks_add(&l->posted, task);
+    wake(l);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void loop_stop(struct loop *l)
+{
+    pthread_mutex_lock(&l->lock);
+    l->stopped = true;
+    wake(l);
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* A task may be gone once it has run. */
+static bool run_posted(struct loop *l)
+{
+    pthread_mutex_lock(&l->lock);
+    struct fumi_task *t = l->posted.first;
+    l->posted = (struct fumi_tasks){0};
+    pthread_mutex_unlock(&l->lock);
+    bool any = t != NULL;
+    while (t) {
+        struct fumi_task *next = t->next;
+        t->run(t);
+        t = next;
+    }
+    return any;
+}
+
+/* The second round is for what the first one posted: it costs no wake-up. A third is left to the
+ * next turn of the loop, so that tasks which post tasks do not starve the descriptors. */
+static void on_wake(uv_async_t *handle)
+{
+    struct loop *l = handle->data;
+    if (run_posted(l))
+        run_posted(l);
+    pthread_mutex_lock(&l->lock);
+    l->woken = l->posted.first != NULL;
+    if (l->woken)
+        uv_async_send(&l->wake);
+    if (l->stopped)
+        uv_stop(&l->uv);
+    pthread_mutex_unlock(&l->lock);
+}
+
+struct loop *loop_new(struct fumi_err *e)
+{
+    struct loop *l = fumi_resize(NULL, sizeof(*l));
+    *l = (struct loop){.lock = PTHREAD_MUTEX_INITIALIZER};
+    int rc = uv_loop_init(&l->uv);
+    if (rc == 0 && (rc = uv_async_init(&l->uv, &l->wake, on_wake)) != 0)
+        uv_loop_close(&l->uv);
+    l->wake.data = l;
+    if (rc == 0)
+        return l;
+    fumi_resize(l, 0);
+    fumi_err_set(e, FUMI_INTERNAL_ERROR, "event loop: %s", uv_strerror(rc));
+    return NULL;
+}
+
+static void close_any(uv_handle_t *h, void *arg)
+{
+    struct loop *l = arg;
+    if (h == (uv_handle_t *)&l->wake)
+        uv_close(h, NULL);
+    else if (!uv_is_closing(h))
+        forget((struct entry *)h);
+}
+
+/* What was posted is run even now, because whoever posted it counts on it. */
+void loop_free(struct loop *l)
+{
+    while (run_posted(l))
+        continue;
+    loop_signals(l, NULL, NULL, NULL);
+    uv_walk(&l->uv, close_any, l);
+    uv_run(&l->uv, UV_RUN_DEFAULT);
+    uv_loop_close(&l->uv);
+    pthread_mutex_destroy(&l->lock);
+    fumi_resize(l, 0);
+}
+
+static bool is_stopped(struct loop *l)
+{
+    pthread_mutex_lock(&l->lock);
+    bool stopped = l->stopped;
+    pthread_mutex_unlock(&l->lock);
+    return stopped;
+}
+
+void loop_run(struct loop *l)
+{
+    if (!is_stopped(l))
+        uv_run(&l->uv, UV_RUN_DEFAULT);
+    pthread_mutex_lock(&l->lock);
+    l->stopped = false;
+    pthread_mutex_unlock(&l->lock);
+}
+
+static void on_poll(uv_poll_t *handle, int status, int events);
+
+static int poll_again(struct entry *en)
+{
+    int events = (en->events & LOOP_READ ? UV_READABLE : 0) |
+                 (en->events & LOOP_WRITE ? UV_WRITABLE : 0);
+    return uv_poll_start(&en->uv.poll, events, on_poll);
+}
+
+/* libuv stops a handle whose descriptor is in an error state and does not say which. Reading or
+ * writing it does, so it is shown as ready. */
+static void on_poll(uv_poll_t *handle, int status, int events)
+{
+    struct entry *en = (struct entry *)handle;
+    struct watch *w = en->owner;
+    unsigned ready = (events & UV_READABLE ? LOOP_READ : 0) |
+                     (events & UV_WRITABLE ? LOOP_WRITE : 0);
+    w->ready(w, status < 0 ? en->events : ready);
+    if (status < 0 && en->owner)
+        poll_again(en);
+}
+
+static void on_idle(uv_idle_t *handle)
+{
+    struct entry *en = (struct entry *)handle;
+    struct watch *w = en->owner;
+    w->ready(w, en->events);
+}
+
+/* uv_poll_init makes the descriptor non-blocking, and with it those of all other processes that
+ * share its open file: that is undone at once. */
+static int poll_init(struct loop *l, struct entry *en, int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    int rc = uv_poll_init(&l->uv, &en->uv.poll, fd);
+    if (rc == 0 && flags >= 0 && !(flags & O_NONBLOCK))
+        fcntl(fd, F_SETFL, flags);
+    return rc;
+}
+
+/* Plain files and some devices cannot be polled (EPERM): the loop then turns without waiting. */
+static int begin(struct loop *l, struct watch *w, struct fumi_err *e)
+{
+    struct entry *en = entry_new(w);
+    int rc = poll_init(l, en, w->fd);
+    if (rc == UV_EPERM)
+        rc = uv_idle_init(&l->uv, &en->uv.idle);
+    if (rc == 0) {
+        w->handle = en;
+        return 0;
+    }
+    fumi_resize(en, 0);
+    return fault(e, "descriptor", w->fd, rc);
+}
+
+int loop_watch(struct loop *l, struct watch *w, unsigned events, struct fumi_err *e)
+{
+    struct entry *en = w->handle;
+    if (!events) {
+        if (en)
+            forget(en);
+        w->handle = NULL;
+        return 0;
+    }
+    if (!en && begin(l, w, e))
+        return -1;
+    en = w->handle;
+    if (en->events == events)
+        return 0;
+    en->events = events;
+    int rc = en->uv.any.type == UV_IDLE ? uv_idle_start(&en->uv.idle, on_idle) : poll_again(en);
+    return rc ? fault(e, "descriptor", w->fd, rc) : 0;
+}
+
+static void on_signal(uv_signal_t *handle, int signum)
+{
+    struct loop *l = ((struct entry *)handle)->owner;
+    if (l->on_signal)
+        l->on_signal(l->signal_arg, signum);
+}
+
+static int catch_signal(struct loop *l, size_t i, struct fumi_err *e)
+{
+    struct entry *en = entry_new(l);
+    sigaction(ending[i], NULL, &l->before[i]);
+    uv_signal_init(&l->uv, &en->uv.signal);
+    int rc = uv_signal_start(&en->uv.signal, on_signal, ending[i]);
+    if (rc == 0) {
+        l->signals[i] = en;
+        return 0;
+    }
+    forget(en);
+    return fault(e, "signal", ending[i], rc);
+}
+
+static void let_signal(struct loop *l, size_t i)
+{
+    if (!l->signals[i])
+        return;
+    forget(l->signals[i]);
+    l->signals[i] = NULL;
+    sigaction(ending[i], &l->before[i], NULL);
+}
+
+/* With no function to call, the signals mean again what they meant before. */
+int loop_signals(struct loop *l, void (*on)(void *arg, int signal), void *arg, struct fumi_err *e)
+{
+    l->on_signal = on;
+    l->signal_arg = arg;
+    for (size_t i = 0; i < FUMI_COUNT(ending); i++) {
+        if (!on)
+            let_signal(l, i);
+        else if (!l->signals[i] && catch_signal(l, i, e))
+            return -1;
+    }
+    return 0;
+}
+
+static void on_timer(uv_timer_t *handle)
+{
+    struct entry *en = (struct entry *)handle;
+    struct timer *t = en->owner;
+    t->handle = NULL;
+    forget(en);
+    t->on(t);
+}
+
+int loop_timer(struct loop *l, struct timer *t, int64_t ms, struct fumi_err *e)
+{
+    struct entry *en = t->handle;
+    if (ms < 0) {
+        if (en)
+            forget(en);
+        t->handle = NULL;
+        return 0;
+    }
+    if (!en) {
+        en = t->handle = entry_new(t);
+        uv_timer_init(&l->uv, &en->uv.timer);
+    }
+    uv_update_time(&l->uv);
+    int rc = uv_timer_start(&en->uv.timer, on_timer, (uint64_t)ms, 0);
+    return rc ? fumi_err_set(e, FUMI_INTERNAL_ERROR, "timer: %s", uv_strerror(rc)) : 0;
+}

@@ -1,0 +1,44 @@
+/* The event loop: descriptors, signals, timers and tasks posted from other threads. On libuv, which
+ * nobody outside loop.c sees. Everything but loop_post and loop_stop belongs to the thread that
+ * runs the loop. */
+#ifndef FUMI_NET_LOOP_H
+#define FUMI_NET_LOOP_H
+
+#include "base/err.h"
+#include "base/task.h"
+
+struct loop;
+
+enum { LOOP_READ = 1, LOOP_WRITE = 2 };
+
+/* A descriptor that is waited for; embedded in its connection, {0} before first use. A descriptor
+ * that cannot be waited for (a plain file) counts as always ready. */
+struct watch {
+    int fd;
+    void (*ready)(struct watch *w, unsigned events);
+    void *handle; /* private to loop.c */
+};
+
+struct loop *loop_new(struct fumi_err *e);
+void loop_free(struct loop *l); /* after loop_run has returned; runs what is still posted */
+
+/* Waits for these events from now on; 0: for none, and forgets the descriptor, which may then be
+ * closed. May be called from within ready. */
+int loop_watch(struct loop *l, struct watch *w, unsigned events, struct fumi_err *e);
+
+/* Calls `on` in the loop for each of SIGINT and SIGTERM; NULL: they mean again what they meant
+ * before. */
+int loop_signals(struct loop *l, void (*on)(void *arg, int signal), void *arg, struct fumi_err *e);
+
+/* Calls `on` once in that many milliseconds, unless set again before; negative: not any more. */
+struct timer {
+    void (*on)(struct timer *t);
+    void *handle; /* private to loop.c */
+};
+int loop_timer(struct loop *l, struct timer *t, int64_t ms, struct fumi_err *e);
+
+void loop_post(struct loop *l, struct fumi_task *task); /* any thread */
+void loop_run(struct loop *l);                          /* until loop_stop */
+void loop_stop(struct loop *l);                         /* any thread, any time, also before run */
+
+#endif

@@ -1,0 +1,102 @@
+#include "rpc/exchange.h"
+
+/* For the reserved codes the message is the standard's own phrase, and the sentence is the data. */
+static const char *phrase_of(int code)
+{
+    static const struct {
+        int code;
+        const char *phrase;
+    } reserved[] = {
+        {FUMI_PARSE_ERROR, "Parse error"},           {FUMI_INVALID_REQUEST, "Invalid Request"},
+        {FUMI_METHOD_NOT_FOUND, "Method not found"}, {FUMI_INVALID_PARAMS, "Invalid params"},
+        {FUMI_INTERNAL_ERROR, "Internal error"},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(reserved); i++) {
+        if (reserved[i].code == code)
+            return reserved[i].phrase;
+    }
+    return NULL;
+}
+
+/* What broke inside is not for the peer: -32603 says so and nothing else. */
+static void put_data(struct fumi_out *o, const struct fumi_err *e, bool sentence)
+{
+    if (e->code == FUMI_INTERNAL_ERROR)
+        return;
+    if (e->data.p) {
+        fumi_put_key(o, "data");
+        fumi_put_json(o, (struct fumi_json){e->data});
+    } else if (sentence && e->text[0]) {
+        fumi_put_key(o, "data");
+        fumi_put_str(o, fumi_str(e->text));
+    }
+}
+
+static void put_end(struct fumi_buf *b, const struct fumi_val *id)
+{
+    struct fumi_str raw = id ? fumi_raw(id) : FUMI_STR("null");
+    char *to = fumi_buf_reserve(b, raw.n + 7);
+    if (!to)
+        return;
+    memcpy(to, ",\"id\":", 6);
+    memcpy(to + 6, raw.p, raw.n);
+    to[6 + raw.n] = '}';
+    b->n += raw.n + 7;
+}
+
+void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fumi_val *id)
+{
+    const char *phrase = phrase_of(e->code);
+    struct fumi_out o = {.buf = b};
+    fumi_put_open(&o, '{');
+    fumi_put_key(&o, "jsonrpc");
+    fumi_put_str(&o, FUMI_STR("2.0"));
+    fumi_put_key(&o, "error");
+    fumi_put_open(&o, '{');
+    fumi_put_key(&o, "code");
+    fumi_put_int(&o, e->code);
+    fumi_put_key(&o, "message");
+    fumi_put_str(&o, fumi_str(phrase ? phrase : e->text));
+    put_data(&o, e, phrase != NULL);
+    fumi_put_close(&o, '}');
+    put_end(b, id);
+}
+
+int answer_result(struct fumi_buf *b, const struct fumi_call *c, size_t limit, struct fumi_err *e)
+{
+    static const char head[] = "{\"jsonrpc\":\"2.0\",\"result\":";
+    struct fumi_out o = {.buf = b};
+    b->limit = limit;
+    fumi_buf_add(b, head, sizeof(head) - 1);
+    int rc = fumi_emit(&o, c->method->result, c->result);
+    put_end(b, c->id);
+    if (rc)
+        fumi_err_set(e, FUMI_INTERNAL_ERROR, "a number in the result is not finite");
+    else if (b->full || b->n > limit)
+        rc = fumi_err_set(e, FUMI_LIMIT, "The answer is larger than %zu bytes; ask for less",
+                          limit);
+    b->limit = 0;
+    b->full = false;
+    return rc;
+}
+
+void answer_notification(struct fumi_buf *b, const char *method, const struct fumi_shape *s,
+                         const void *params)
+{
+    struct fumi_out o = {.buf = b};
+    fumi_put_open(&o, '{');
+    fumi_put_key(&o, "jsonrpc");
+    fumi_put_str(&o, FUMI_STR("2.0"));
+    fumi_put_key(&o, "method");
+    fumi_put_str(&o, fumi_str(method));
+    if (s) {
+        fumi_put_key(&o, "params");
+        fumi_emit(&o, s, params);
+    }
+    fumi_put_close(&o, '}');
+}
+
+void fumi_put_refusal(struct fumi_buf *out, const struct fumi_err *e)
+{
+    answer_error(out, e, NULL);
+}

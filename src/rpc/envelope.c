@@ -1,0 +1,108 @@
+#include "rpc/exchange.h"
+
+/* The members that mean something, sorted into rows by their length. */
+enum member { VERSION, METHOD, PARAMS, ID, RESULT, ERROR, UNKNOWN };
+
+static const struct {
+    struct fumi_str name;
+    const char *twice;
+} members[] = {
+    [VERSION] = {{"jsonrpc", 7}, "jsonrpc is given twice"},
+    [METHOD] = {{"method", 6}, "method is given twice"},
+    [PARAMS] = {{"params", 6}, "params is given twice"},
+    [ID] = {{"id", 2}, "id is given twice"},
+    [RESULT] = {{"result", 6}, "result is given twice"},
+    [ERROR] = {{"error", 5}, "error is given twice"},
+};
+
+static enum member find_escaped(const struct fumi_val *key)
+{
+    unsigned m = 0;
+    while (m < UNKNOWN && !fumi_text_is(key, members[m].name))
+        m++;
+    return m;
+}
+
+/* Comparing with a fixed length costs one instruction or two, so the length decides first. */
+static inline enum member find(const struct fumi_val *key)
+{
+    const char *p = key->p;
+    if (key->bits & FUMI_ESCAPED)
+        return find_escaped(key);
+    switch (key->n) {
+    case 2:
+        return fumi_same(p, "id", 2) ? ID : UNKNOWN;
+    case 5:
+        return fumi_same(p, "error", 5) ? ERROR : UNKNOWN;
+    case 6:
+        return fumi_same(p, "method", 6)   ? METHOD
+               : fumi_same(p, "params", 6) ? PARAMS
+               : fumi_same(p, "result", 6) ? RESULT
+                                           : UNKNOWN;
+    case 7:
+        return fumi_same(p, "jsonrpc", 7) ? VERSION : UNKNOWN;
+    default:
+        return UNKNOWN;
+    }
+}
+
+/* Returns what is given twice, if anything is. */
+static const char *collect(const struct fumi_val *v, const struct fumi_val *found[UNKNOWN])
+{
+    const char *fault = NULL;
+    const struct fumi_val *end = fumi_next(v);
+    for (const struct fumi_val *k = v + 1; k < end; k = fumi_next(fumi_of(k))) {
+        enum member m = find(k);
+        if (m == UNKNOWN)
+            continue;
+        if (found[m])
+            fault = fault == members[ID].twice ? fault : members[m].twice;
+        found[m] = fumi_of(k);
+    }
+    return fault;
+}
+
+static bool is_id(const struct fumi_val *v)
+{
+    return fumi_is(v, FUMI_STRING) || fumi_is(v, FUMI_NUMBER) || fumi_is(v, FUMI_NULL);
+}
+
+static bool is_version(const struct fumi_val *v)
+{
+    return fumi_is(v, FUMI_STRING) && v->n == 3 && fumi_same(v->p, "2.0", 3);
+}
+
+static const char *fault_of(const struct envelope *e)
+{
+    if (!is_version(e->version) && !fumi_text_is(e->version, FUMI_STR("2.0")))
+        return "jsonrpc must be \"2.0\"";
+    if (!e->method)
+        return "method is required";
+    if (!fumi_is(e->method, FUMI_STRING))
+        return "method must be a string";
+    return e->method->n ? NULL : "method is required";
+}
+
+void envelope_read(const struct fumi_val *v, struct envelope *out)
+{
+    const struct fumi_val *found[UNKNOWN] = {NULL};
+    *out = (struct envelope){.fault = "a request must be an object"};
+    if (!fumi_is(v, FUMI_OBJECT))
+        return;
+    const char *twice = collect(v, found);
+    *out = (struct envelope){.fault = twice,
+                             .version = found[VERSION],
+                             .id = found[ID],
+                             .method = found[METHOD],
+                             .params = found[PARAMS],
+                             .result = found[RESULT],
+                             .error = found[ERROR]};
+    out->response = !out->method && (out->result || out->error);
+    if (out->id && !is_id(out->id))
+        out->fault = "id must be a string, a number or null";
+    /* An id that is none, or of which there are two, cannot be sent back. */
+    if (out->fault && (!is_id(out->id) || out->fault == members[ID].twice))
+        out->id = NULL;
+    if (!out->fault)
+        out->fault = fault_of(out);
+}

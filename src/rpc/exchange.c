@@ -1,0 +1,389 @@
+/* One message: parse it, run its calls in order, answer.
+ *
+ * A message whose methods may block is handed to the executor as a whole. Otherwise it runs here
+ * and now. A pending call stops it; whoever finishes that call goes on with the rest. */
+#include "rpc/exchange.h"
+
+#include "base/clock.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* An answer begins: bracket or comma of a batch. */
+static void separate(struct fumi_exchange *x)
+{
+    if (x->batch)
+        fumi_buf_put(&x->out, x->out.n ? ',' : '[');
+}
+
+static void answer_fault(struct fumi_exchange *x, const struct fumi_err *e,
+                         const struct fumi_val *id)
+{
+    separate(x);
+    answer_error(&x->out, e, id);
+    x->code = e->code;
+}
+
+static __attribute__((noinline)) void refuse(struct fumi_exchange *x, int code,
+                                             const char *sentence, const struct fumi_val *id)
+{
+    struct fumi_err e;
+    fumi_err_set(&e, code, "%s", sentence);
+    answer_fault(x, &e, id);
+}
+
+/* The peer may be gone after the reply. An exchange that was open may end on any thread, so it
+ * must not touch what belongs to the peer's. */
+static void finish(struct fumi_exchange *x)
+{
+    struct fumi_spare *spare = x->open ? NULL : x->peer->spare;
+    if (x->batch && x->out.n)
+        fumi_buf_put(&x->out, ']');
+    if (x->open)
+        peer_close(x);
+    x->sink.reply(x->sink.arg, &x->out, x->batch ? 0 : x->code);
+    exchange_put(x, spare);
+}
+
+/* The processors in order, until one fails; `entered` counts those to be left again. */
+static enum fumi_ret enter(struct fumi_call *c)
+{
+    const struct fumi_server *s = c->exchange->server;
+    c->began = fumi_ticks();
+    for (c->entered = 0; c->entered < s->processors_n;) {
+        const struct fumi_processor *p = &s->processors[c->entered++];
+        if (p->before && p->before(p->self, c) != FUMI_OK)
+            return FUMI_FAIL;
+    }
+    return FUMI_OK;
+}
+
+static void leave(struct fumi_call *c)
+{
+    const struct fumi_server *s = c->exchange->server;
+    while (c->entered) {
+        const struct fumi_processor *p = &s->processors[--c->entered];
+        if (p->after)
+            p->after(p->self, c);
+    }
+}
+
+static void log_internal(const struct fumi_call *c)
+{
+    fumi_log(c->exchange->server->log, FUMI_ERROR, "rpc.internal", {"method", c->name, 0},
+             {"why", fumi_str(c->err.text), 0});
+}
+
+static void *make(struct fumi_arena *a, const struct fumi_shape *s)
+{
+    return s ? fumi_alloc(a, s->size) : NULL;
+}
+
+/* The data of this error is the name itself, whatever it holds and however long it is. */
+static enum fumi_ret fail_unknown(struct fumi_call *c, struct fumi_str name)
+{
+    size_t room, most = name.n * 6 + 2; /* every byte as \u00XX, and quotes */
+    struct fumi_buf b = {.p = fumi_tail(c->arena, most, &room), .cap = most, .limit = most};
+    fumi_put_str(&(struct fumi_out){.buf = &b}, name);
+    fumi_take(c->arena, b.n);
+    fumi_fail(c, FUMI_METHOD_NOT_FOUND, "%.*s", FUMI_ARG(name));
+    c->err.data = fumi_buf_str(&b);
+    return FUMI_FAIL;
+}
+
+static enum fumi_ret run(struct fumi_call *c)
+{
+    if (!c->method)
+        return fail_unknown(c, c->name);
+    if (c->params && !fumi_is(c->params, FUMI_ARRAY) && !fumi_is(c->params, FUMI_OBJECT))
+        return fumi_fail(c, FUMI_INVALID_PARAMS, "params must be an array or an object");
+    void *params = make(c->arena, c->method->params);
+    if (fumi_bind(c->arena, c->method->params, c->params, params, &c->err))
+        return FUMI_FAIL;
+    c->result = make(c->arena, c->method->result);
+    enum fumi_ret (*handler)(struct fumi_call *, const void *, void *) = c->method->run;
+    unsigned flags = c->method->flags;
+    enum fumi_ret ret = handler(c, params, c->result);
+    assert(ret != FUMI_PENDING || flags & FUMI_DEFERS);
+    (void)flags;
+    return ret;
+}
+
+static int answer(struct fumi_exchange *x, struct fumi_call *c)
+{
+    size_t mark = x->out.n;
+    separate(x);
+    int rc = answer_result(&x->out, c, x->server->limits.answer, &c->err);
+    if (rc)
+        x->out.n = mark;
+    return rc;
+}
+
+static void explain(struct fumi_call *c, enum fumi_ret ret)
+{
+    if (ret != FUMI_OK && !c->err.code)
+        fumi_fail(c, FUMI_INTERNAL_ERROR, "the method failed without saying why");
+}
+
+/* The call has an outcome: tell the processors, and the peer. A result that cannot be written is
+ * an error too, so it is written before the processors hear of it. */
+static void conclude(struct fumi_call *c, enum fumi_ret ret)
+{
+    struct fumi_exchange *x = c->exchange;
+    bool silent = peer_settle(x) || !c->id;
+    explain(c, ret);
+    c->ret = ret == FUMI_OK && (silent || !answer(x, c)) ? FUMI_OK : FUMI_FAIL;
+    leave(c);
+    if (c->ret == FUMI_FAIL && c->err.code == FUMI_INTERNAL_ERROR)
+        log_internal(c);
+    if (c->ret == FUMI_FAIL && !silent)
+        answer_fault(x, &c->err, c->id);
+}
+
+/* Sets the exchange's call up for a request; there is one at a time. */
+static struct fumi_call *prepare(struct fumi_exchange *x, const struct envelope *e)
+{
+    struct fumi_call *c = &x->call;
+    c->name = fumi_text(&x->arena, e->method);
+    const struct entry *entry = server_find(x->server, c->name);
+    c->method = entry ? entry->method : NULL;
+    c->self = entry ? entry->self : NULL;
+    c->peer = x->peer;
+    c->arena = &x->arena;
+    c->params = fumi_is(e->params, FUMI_NULL) ? NULL : e->params;
+    c->id = e->id;
+    c->err.code = 0;
+    c->err.text[0] = '\0';
+    c->err.data = (struct fumi_str){0};
+    c->exchange = x;
+    atomic_store_explicit(&x->turn, RUNNING, memory_order_relaxed);
+    c->result = NULL;
+    c->entered = 0;
+    return c;
+}
+
+static enum fumi_ret run_element(struct fumi_exchange *x, const struct fumi_val *v)
+{
+    struct envelope e;
+    envelope_read(v, &e);
+    if (e.response) {
+        peer_answered(x->peer, &e);
+        return FUMI_OK;
+    }
+    if (e.fault) {
+        refuse(x, FUMI_INVALID_REQUEST, e.fault, e.id);
+        return FUMI_OK;
+    }
+    struct fumi_call *c = prepare(x, &e);
+    enum fumi_ret ret = x->server->hooks ? enter(c) : FUMI_OK;
+    if (ret == FUMI_OK)
+        ret = run(c);
+    if (ret == FUMI_PENDING)
+        return atomic_exchange(&x->turn, PARKED) == FINISHED ? FUMI_OK : FUMI_PENDING;
+    conclude(c, ret);
+    return FUMI_OK;
+}
+
+/* Runs what is left, until a call is pending or the answer is complete. */
+static void proceed(struct fumi_exchange *x)
+{
+    while (x->at) {
+        const struct fumi_val *v = x->at;
+        x->at = x->batch ? fumi_after(x->document, v) : NULL;
+        if (!peer_cancelled(x) && run_element(x, v) == FUMI_PENDING)
+            return; /* the exchange is no longer ours */
+        x->index++;
+    }
+    finish(x);
+}
+
+static void proceed_later(struct fumi_task *task)
+{
+    proceed(FUMI_OWNER(task, struct fumi_exchange, task));
+}
+
+/* When the handler has not yet returned, whoever runs it goes on: so a batch of calls that are
+ * finished at once does not pile up on the stack, and nobody waits for anybody. */
+void fumi_finish(struct fumi_call *c, enum fumi_ret ret)
+{
+    struct fumi_exchange *x = c->exchange;
+    conclude(c, ret);
+    if (atomic_exchange(&x->turn, FINISHED) != PARKED)
+        return;
+    x->index++;
+    proceed(x);
+}
+
+/* The flags of all methods that the message asks for, together; writes: not all are read-only. */
+static unsigned flags_of(struct fumi_exchange *x)
+{
+    unsigned flags = 0;
+    x->writes = false;
+    for (const struct fumi_val *v = x->at; v; v = x->batch ? fumi_after(x->document, v) : NULL) {
+        const struct fumi_val *name = fumi_get(v, "method");
+        const struct entry *e = server_find(x->server, fumi_text(&x->arena, name));
+        if (!e)
+            continue;
+        flags |= e->method->flags;
+        x->writes |= !(e->method->flags & FUMI_READ_ONLY);
+    }
+    return flags;
+}
+
+/* Answers to questions of ours are taken at once: the call that waits for them may be what the
+ * requests beside them wait for. To take one a second time does nothing. */
+static void take_answers(struct fumi_exchange *x)
+{
+    for (const struct fumi_val *v = x->at; v; v = x->batch ? fumi_after(x->document, v) : NULL) {
+        struct envelope e;
+        envelope_read(v, &e);
+        if (e.response)
+            peer_answered(x->peer, &e);
+    }
+}
+
+static void start(struct fumi_exchange *x)
+{
+    struct fumi_server *s = x->server;
+    unsigned flags = s->defers || (s->blocking && s->submit) ? flags_of(x) : 0;
+    bool gated = s->submit && flags & FUMI_BLOCKING;
+    x->task.run = proceed_later;
+    if (gated)
+        take_answers(x);
+    if (gated || flags & FUMI_DEFERS)
+        peer_open(x, gated);
+    if (!gated)
+        proceed(x);
+}
+
+static int admit(struct fumi_exchange *x)
+{
+    const struct fumi_server *s = x->server;
+    for (size_t i = 0; i < s->processors_n; i++) {
+        struct fumi_err e = {0};
+        const struct fumi_processor *p = &s->processors[i];
+        if (!p->admit || p->admit(p->self, x->peer, &e) == FUMI_OK)
+            continue;
+        if (!e.code)
+            fumi_err_set(&e, FUMI_INTERNAL_ERROR, "%s refused without saying why", p->name);
+        struct envelope v;
+        envelope_read(x->document, &v);
+        if (v.id || v.fault)
+            answer_fault(x, &e, v.id);
+        return -1;
+    }
+    return 0;
+}
+
+/* Whether there is anything to run; if not, the refusal is written. */
+static bool acceptable(struct fumi_exchange *x)
+{
+    const struct fumi_val *doc = x->document;
+    size_t most = x->server->limits.batch;
+    if (fumi_is(doc, FUMI_OBJECT))
+        return true;
+    if (!fumi_is(doc, FUMI_ARRAY)) {
+        refuse(x, FUMI_INVALID_REQUEST, "a message must be an object or an array", NULL);
+        return false;
+    }
+    size_t n = fumi_size(doc);
+    if (n > 0 && n <= most)
+        return true;
+    struct fumi_err e;
+    if (n)
+        fumi_err_set(&e, FUMI_INVALID_REQUEST, "batch size exceeds maximum of %zu", most);
+    else
+        fumi_err_set(&e, FUMI_INVALID_REQUEST, "batch is empty");
+    answer_fault(x, &e, NULL);
+    return false;
+}
+
+static int read_message(struct fumi_exchange *x, struct fumi_str message)
+{
+    const struct fumi_limits *limits = &x->server->limits;
+    struct fumi_err *e = &x->call.err;
+    if (message.n > limits->message) {
+        fumi_err_set(e, FUMI_INVALID_REQUEST, "the message is longer than the limit of %zu bytes",
+                     limits->message);
+        answer_fault(x, e, NULL);
+        return -1;
+    }
+    if (fumi_starts(message, FUMI_STR("\xEF\xBB\xBF")))
+        message = (struct fumi_str){message.p + 3, message.n - 3};
+    x->document = fumi_parse_deep(&x->arena, message, limits->depth, e);
+    if (x->document)
+        return 0;
+    answer_fault(x, e, NULL);
+    return -1;
+}
+
+void fumi_handle(void *self, struct fumi_peer *peer, struct fumi_str message, struct fumi_sink sink)
+{
+    struct fumi_server *s = self;
+    struct fumi_exchange *x = exchange_take(s, peer->spare);
+    if (!atomic_load_explicit(&s->frozen, memory_order_relaxed))
+        atomic_store(&s->frozen, true);
+    x->peer = peer;
+    x->sink = sink;
+    x->batch = false;
+    x->code = 0;
+    x->index = 0;
+    if (read_message(x, message) || !acceptable(x) || admit(x)) {
+        finish(x);
+        return;
+    }
+    x->batch = fumi_is(x->document, FUMI_ARRAY);
+    x->at = x->batch ? fumi_first(x->document) : x->document;
+    start(x);
+}
+
+enum fumi_ret fumi_fail(struct fumi_call *c, int code, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    fumi_err_args(&c->err, code, fmt, args);
+    va_end(args);
+    return FUMI_FAIL;
+}
+
+enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struct fumi_val *args,
+                          struct fumi_json *result)
+{
+    const struct entry *e = server_find(c->exchange->server, name);
+    if (!e)
+        return fail_unknown(c, name);
+    if (e->method->flags & FUMI_DEFERS)
+        return fumi_fail(c, FUMI_INTERNAL_ERROR, "%s defers and cannot be invoked", e->name.p);
+    struct fumi_call inner = *c;
+    inner.name = name;
+    inner.method = e->method;
+    inner.self = e->self;
+    inner.params = fumi_is(args, FUMI_NULL) ? NULL : args;
+    enum fumi_ret ret = run(&inner);
+    explain(&inner, ret);
+    struct fumi_buf text = {.limit = c->exchange->server->limits.answer};
+    struct fumi_out o = {.buf = &text};
+    if (ret == FUMI_OK && fumi_emit(&o, inner.method->result, inner.result))
+        ret = fumi_fail(&inner, FUMI_INTERNAL_ERROR, "a number in the result is not finite");
+    if (ret == FUMI_OK && text.full)
+        ret = fumi_fail(&inner, FUMI_LIMIT, "The answer is larger than %zu bytes; ask for less",
+                        text.limit);
+    c->err = inner.err;
+    if (ret == FUMI_OK)
+        result->text = fumi_dup(c->arena, fumi_buf_str(&text));
+    fumi_buf_done(&text);
+    return ret;
+}
+
+void fumi_tell(struct fumi_call *c, const char *method, const struct fumi_shape *s,
+               const void *params)
+{
+    struct fumi_sink sink = c->exchange->sink;
+    struct fumi_buf message = {0};
+    if (!sink.tell || peer_cancelled(c->exchange))
+        return;
+    answer_notification(&message, method, s, params);
+    sink.tell(sink.arg, &message);
+    fumi_buf_done(&message);
+}

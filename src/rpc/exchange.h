@@ -1,0 +1,99 @@
+/* Private to rpc/: a server, one message under way, and what peer.c does for it. */
+#ifndef FUMI_RPC_EXCHANGE_H
+#define FUMI_RPC_EXCHANGE_H
+
+#include "rpc/rpc.h"
+
+#include <stdatomic.h>
+
+enum { KEEP = 64 * 1024 }; /* bytes of warm memory */
+
+struct entry {
+    struct fumi_str name; /* name space and all; owned */
+    const struct fumi_method *method;
+    void *self;
+};
+
+struct fumi_server {
+    const char *title, *version;
+    struct entry *entries;
+    size_t n;
+    uint32_t *slots; /* open addressing: index of an entry plus one, or 0 */
+    size_t mask;     /* slots less one */
+    struct fumi_processor *processors;
+    size_t processors_n;
+    bool hooks;    /* some processor has before or after */
+    bool blocking; /* some method is FUMI_BLOCKING */
+    bool defers;   /* some method is FUMI_DEFERS */
+    atomic_bool frozen;
+    atomic_size_t open; /* exchanges in the lists of their peers */
+    const struct fumi_log *log;
+    void (*submit)(void *arg, struct fumi_task *task);
+    void *submit_arg;
+    struct fumi_limits limits;
+    _Atomic(struct fumi_exchange *) spare; /* with warm memory, for the next message */
+};
+
+/* With empty buffers, perhaps warm; and back, for the next message. */
+struct fumi_exchange *exchange_take(struct fumi_server *s, struct fumi_spare *spare);
+void exchange_put(struct fumi_exchange *x, struct fumi_spare *spare);
+
+const struct entry *server_find(const struct fumi_server *s, struct fumi_str name);
+
+/* Members of a request, notification or response. `fault` is what makes it an invalid request. */
+struct envelope {
+    const struct fumi_val *version, *id, *method, *params, *result, *error;
+    const char *fault;
+    bool response;
+};
+void envelope_read(const struct fumi_val *v, struct envelope *out);
+
+/* A pending call: its handler has not returned, it has, or somebody has finished the call. */
+enum turn { RUNNING, PARKED, FINISHED };
+
+/* One message, from fumi_handle to the end of reply. It belongs to one thread at a time: the one
+ * that runs its current call or, when that call is pending, whoever finishes it. */
+struct fumi_exchange {
+    struct fumi_server *server;
+    struct fumi_peer *peer;
+    struct fumi_sink sink;
+    struct fumi_arena arena;
+    struct fumi_buf out;
+    const struct fumi_val *document;
+    const struct fumi_val *at; /* the element that is next, NULL: none is left */
+    size_t index;              /* of the element that runs */
+    bool batch;
+    int code; /* of a single answer */
+    struct fumi_call call;
+    atomic_int turn; /* who goes on after a pending call: enum turn */
+    struct fumi_task task;
+    /* peer.c; under the lock of links */
+    struct fumi_exchange *older, *newer;
+    bool open;           /* stands in the list of open ones */
+    bool gated, started; /* goes to the executor; has gone there */
+    bool writes;         /* has a method that is not FUMI_READ_ONLY */
+    atomic_uchar *state; /* of an open one, for each element: enum element_state */
+};
+
+/* answer.c: append one answer; NULL id: null. A result that would make the buffer longer than
+ * `limit`, or that JSON cannot say, is -1 with *e set, and what it left in the buffer is to be cut
+ * off. Errors are short and must be told, so nothing limits them. */
+void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fumi_val *id);
+int answer_result(struct fumi_buf *b, const struct fumi_call *c, size_t limit, struct fumi_err *e);
+void answer_notification(struct fumi_buf *b, const char *method, const struct fumi_shape *s,
+                         const void *params);
+
+/* peer.c. An exchange that may outlive fumi_handle is opened before it runs, so that a cancel or a
+ * hang-up finds it, and closed before its reply. A gated one is handed to the executor as soon as
+ * what came before it from the same peer allows. */
+void peer_open(struct fumi_exchange *x, bool gated);
+void peer_close(struct fumi_exchange *x);
+bool peer_cancelled(const struct fumi_exchange *x);
+bool peer_settle(struct fumi_exchange *x); /* the call has an outcome; was it cancelled before? */
+void peer_answered(struct fumi_peer *peer, const struct envelope *e);
+
+/* discover.c */
+extern const struct fumi_method built_in[];
+extern const size_t built_in_n;
+
+#endif

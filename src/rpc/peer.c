@@ -1,0 +1,327 @@
+/* The other end of a connection: its open calls, the order in which they may run, cancelling, and
+ * the questions put to it. All of it under one lock per peer, which calls that are answered at
+ * once never take.
+ *
+ * Order: exchanges that go to the executor start as if the peer's messages ran one after the other.
+ * Those that only read may overlap; one that writes waits for all before it and holds back all
+ * after it. */
+#include "rpc/exchange.h"
+
+#include <pthread.h>
+#include <time.h>
+
+enum element_state { WAITING, CANCELLED, ENDED };
+
+struct question {
+    int64_t id;
+    struct fumi_call *call; /* its thread waits, so its arena may be used under the lock */
+    enum { OPEN, ANSWERED, REFUSED, GONE } state;
+    struct fumi_json answer;
+    struct question *next;
+};
+
+struct fumi_links {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;                /* a question was answered, or will never be */
+    struct fumi_exchange *oldest, *newest; /* open ones */
+    struct question *questions;
+    int64_t asked;
+    bool ended; /* it will answer nothing any more */
+};
+
+static struct fumi_links *links_of(struct fumi_peer *peer)
+{
+    if (peer->links)
+        return peer->links;
+    struct fumi_links *l = fumi_resize(NULL, sizeof(*l));
+    memset(l, 0, sizeof(*l));
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&l->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_mutex_init(&l->lock, NULL);
+    peer->links = l;
+    return l;
+}
+
+void fumi_peer_done(struct fumi_peer *peer)
+{
+    if (!peer->links)
+        return;
+    pthread_cond_destroy(&peer->links->changed);
+    pthread_mutex_destroy(&peer->links->lock);
+    fumi_resize(peer->links, 0);
+    peer->links = NULL;
+}
+
+/* Those that may start now, taken from the list in order; submitted after the lock is left. */
+static struct fumi_tasks startable(struct fumi_links *l)
+{
+    struct fumi_tasks ready = {0};
+    bool any = false, writer = false;
+    for (struct fumi_exchange *x = l->oldest; x; x = x->newer) {
+        if (!x->gated)
+            continue;
+        if (!x->started && (x->writes ? !any : !writer)) {
+            x->started = true;
+            fumi_tasks_add(&ready, &x->task);
+        }
+        any = true;
+        writer |= x->writes;
+    }
+    return ready;
+}
+
+static void submit(const struct fumi_server *s, struct fumi_tasks ready)
+{
+    for (struct fumi_task *t; (t = fumi_tasks_take(&ready));)
+        s->submit(s->submit_arg, t);
+}
+
+void peer_open(struct fumi_exchange *x, bool gated)
+{
+    struct fumi_links *l = links_of(x->peer);
+    const struct fumi_server *s = x->server; /* x may be gone once it is submitted */
+    x->state = fumi_alloc(&x->arena, x->batch ? fumi_size(x->document) : 1);
+    x->open = true;
+    x->gated = gated;
+    x->started = false;
+    x->newer = NULL;
+    pthread_mutex_lock(&l->lock);
+    x->older = l->newest;
+    *(l->newest ? &l->newest->newer : &l->oldest) = x;
+    l->newest = x;
+    atomic_fetch_add(&x->server->open, 1);
+    struct fumi_tasks ready = startable(l);
+    pthread_mutex_unlock(&l->lock);
+    submit(s, ready);
+}
+
+void peer_close(struct fumi_exchange *x)
+{
+    struct fumi_links *l = x->peer->links;
+    pthread_mutex_lock(&l->lock);
+    *(x->older ? &x->older->newer : &l->oldest) = x->newer;
+    *(x->newer ? &x->newer->older : &l->newest) = x->older;
+    struct fumi_tasks ready = startable(l);
+    pthread_mutex_unlock(&l->lock);
+    x->open = false;
+    submit(x->server, ready);
+    atomic_fetch_sub(&x->server->open, 1);
+}
+
+bool peer_cancelled(const struct fumi_exchange *x)
+{
+    return x->open && atomic_load(&x->state[x->index]) == CANCELLED;
+}
+
+bool peer_settle(struct fumi_exchange *x)
+{
+    return x->open && atomic_exchange(&x->state[x->index], ENDED) == CANCELLED;
+}
+
+bool fumi_cancelled(const struct fumi_call *c)
+{
+    return peer_cancelled(c->exchange);
+}
+
+/* An id may be spelled in two ways when it is a string. */
+static bool same_id(const struct fumi_val *a, const struct fumi_val *b)
+{
+    struct fumi_arena scratch = {0};
+    if (!a || fumi_eq(fumi_raw(a), fumi_raw(b)))
+        return a;
+    bool same = fumi_is(b, FUMI_STRING) && fumi_text_is(a, fumi_text(&scratch, b));
+    fumi_arena_done(&scratch);
+    return same;
+}
+
+/* Cancels the calls of x with that id, or all of them, that have not ended; was there one? */
+static bool mark(struct fumi_exchange *x, const struct fumi_val *id)
+{
+    const struct fumi_val *v = x->batch ? fumi_first(x->document) : x->document;
+    bool found = false;
+    for (size_t i = 0; v; i++, v = x->batch ? fumi_after(x->document, v) : NULL) {
+        unsigned char waiting = WAITING;
+        if (!id || same_id(fumi_get(v, "id"), id))
+            found |= atomic_compare_exchange_strong(&x->state[i], &waiting, CANCELLED);
+    }
+    return found;
+}
+
+bool fumi_cancel(struct fumi_peer *peer, const struct fumi_val *id)
+{
+    struct fumi_links *l = peer->links;
+    bool found = false;
+    if (!l || !id)
+        return false;
+    pthread_mutex_lock(&l->lock);
+    for (struct fumi_exchange *x = l->oldest; x; x = x->newer)
+        found |= mark(x, id);
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
+    return found;
+}
+
+static void end_questions(struct fumi_links *l)
+{
+    l->ended = true;
+    for (struct question *q = l->questions; q; q = q->next) {
+        if (q->state == OPEN)
+            q->state = GONE;
+    }
+    pthread_cond_broadcast(&l->changed);
+}
+
+void fumi_peer_eof(struct fumi_peer *peer)
+{
+    struct fumi_links *l = links_of(peer);
+    pthread_mutex_lock(&l->lock);
+    end_questions(l);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void fumi_peer_close(struct fumi_peer *peer)
+{
+    struct fumi_links *l = links_of(peer);
+    pthread_mutex_lock(&l->lock);
+    end_questions(l);
+    for (struct fumi_exchange *x = l->oldest; x; x = x->newer)
+        mark(x, NULL);
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* The error object that the peer sent, as ours. */
+static void take_error(struct fumi_call *c, const struct fumi_val *error)
+{
+    int64_t code = FUMI_INTERNAL_ERROR;
+    struct fumi_str text = fumi_text(c->arena, fumi_get(error, "message"));
+    fumi_int(fumi_get(error, "code"), &code);
+    fumi_fail(c, (int)code, "%.*s", FUMI_ARG(text));
+    if (fumi_get(error, "data"))
+        c->err.data = fumi_compact(c->arena, fumi_get(error, "data")).text;
+}
+
+void peer_answered(struct fumi_peer *peer, const struct envelope *e)
+{
+    struct fumi_links *l = peer->links;
+    int64_t id;
+    if (!l || !fumi_int(e->id, &id))
+        return;
+    pthread_mutex_lock(&l->lock);
+    for (struct question *q = l->questions; q; q = q->next) {
+        if (q->id != id || q->state != OPEN)
+            continue;
+        if (e->error)
+            take_error(q->call, e->error);
+        else
+            q->answer = fumi_compact(q->call->arena, e->result);
+        q->state = e->error ? REFUSED : ANSWERED;
+    }
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
+}
+
+static struct timespec deadline(int64_t ms)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += ms / 1000;
+    t.tv_nsec += ms % 1000 * 1000000;
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000;
+    }
+    return t;
+}
+
+static void send_question(const struct fumi_exchange *x, int64_t id, const char *method,
+                          struct fumi_json params)
+{
+    struct fumi_buf b = {0};
+    struct fumi_out o = {.buf = &b};
+    fumi_put_open(&o, '{');
+    fumi_put_key(&o, "jsonrpc");
+    fumi_put_str(&o, FUMI_STR("2.0"));
+    fumi_put_key(&o, "id");
+    fumi_put_int(&o, id);
+    fumi_put_key(&o, "method");
+    fumi_put_str(&o, fumi_str(method));
+    if (params.text.p) {
+        fumi_put_key(&o, "params");
+        fumi_put_json(&o, params);
+    }
+    fumi_put_close(&o, '}');
+    x->sink.tell(x->sink.arg, &b);
+    fumi_buf_done(&b);
+}
+
+/* Waits until the question is no longer open; takes it out of the list. */
+static void await(struct fumi_links *l, struct question *q)
+{
+    const struct fumi_exchange *x = q->call->exchange;
+    struct timespec end = deadline(x->server->limits.ask);
+    int rc = 0;
+    pthread_mutex_lock(&l->lock);
+    while (q->state == OPEN && !peer_cancelled(x) && rc == 0)
+        rc = pthread_cond_timedwait(&l->changed, &l->lock, &end);
+    for (struct question **at = &l->questions; *at; at = &(*at)->next) {
+        if (*at == q) {
+            *at = q->next;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* False: the peer will send nothing any more. */
+static bool enlist(struct fumi_links *l, struct question *q)
+{
+    pthread_mutex_lock(&l->lock);
+    bool possible = !l->ended;
+    if (possible) {
+        q->id = ++l->asked;
+        q->next = l->questions;
+        l->questions = q;
+    }
+    pthread_mutex_unlock(&l->lock);
+    return possible;
+}
+
+enum fumi_ret fumi_ask(struct fumi_call *c, const char *method, struct fumi_json params,
+                       struct fumi_json *answer)
+{
+    struct fumi_exchange *x = c->exchange;
+    struct question q = {.call = c};
+    if (!x->open || !x->gated || !x->sink.tell)
+        return fumi_fail(c, FUMI_INTERNAL_ERROR, "only a blocking method on the executor can ask");
+    if (!enlist(x->peer->links, &q))
+        return fumi_fail(c, FUMI_LIMIT, "The peer is gone and cannot answer %s", method);
+    send_question(x, q.id, method, params);
+    await(x->peer->links, &q);
+    switch (q.state) {
+    case ANSWERED:
+        *answer = q.answer;
+        return FUMI_OK;
+    case REFUSED:
+        return FUMI_FAIL;
+    case GONE:
+        return fumi_fail(c, FUMI_LIMIT, "The peer is gone and cannot answer %s", method);
+    case OPEN:
+        break;
+    }
+    return fumi_fail(c, FUMI_LIMIT, "The peer did not answer %s in time", method);
+}
+
+bool fumi_push(struct fumi_peer *peer, const char *method, const struct fumi_shape *s,
+               const void *params)
+{
+    struct fumi_buf message = {0};
+    if (!peer->push)
+        return false;
+    answer_notification(&message, method, s, params);
+    peer->push(peer, &message);
+    fumi_buf_done(&message);
+    return true;
+}

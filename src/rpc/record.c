@@ -1,0 +1,86 @@
+#include "rpc/record.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+struct fumi_record {
+    fumi_handle_fn *inner;
+    void *self;
+    int fd;
+    pthread_mutex_t lock; /* a line is written as a whole */
+};
+
+/* A message on its way through; it stands between the inner handler and the true sink. */
+struct passing {
+    struct fumi_record *record;
+    struct fumi_sink sink;
+};
+
+struct fumi_record *fumi_record_new(fumi_handle_fn *inner, void *self, int fd)
+{
+    struct fumi_record *r = fumi_resize(NULL, sizeof(*r));
+    *r = (struct fumi_record){.inner = inner, .self = self, .fd = fd};
+    pthread_mutex_init(&r->lock, NULL);
+    return r;
+}
+
+void fumi_record_free(struct fumi_record *r)
+{
+    if (!r)
+        return;
+    pthread_mutex_destroy(&r->lock);
+    fumi_resize(r, 0);
+}
+
+static void write_all(int fd, const char *p, size_t n)
+{
+    while (n) {
+        ssize_t done = write(fd, p, n);
+        if (done < 0)
+            return; /* a transcript that cannot be written must not stop the conversation */
+        p += done;
+        n -= (size_t)done;
+    }
+}
+
+/* Line breaks can only stand between the tokens of a message, where a blank says the same. */
+static void note(struct fumi_record *r, const char *arrow, struct fumi_str text)
+{
+    struct fumi_buf line = {0};
+    fumi_buf_add(&line, arrow, strlen(arrow));
+    for (size_t i = 0; i < text.n; i++)
+        fumi_buf_put(&line, text.p[i] == '\n' || text.p[i] == '\r' ? ' ' : text.p[i]);
+    fumi_buf_put(&line, '\n');
+    pthread_mutex_lock(&r->lock);
+    write_all(r->fd, line.p, line.n);
+    pthread_mutex_unlock(&r->lock);
+    fumi_buf_done(&line);
+}
+
+static void pass_tell(void *arg, struct fumi_buf *message)
+{
+    struct passing *p = arg;
+    note(p->record, "<-- ", fumi_buf_str(message));
+    p->sink.tell(p->sink.arg, message);
+}
+
+static void pass_reply(void *arg, struct fumi_buf *answer, int code)
+{
+    struct passing *p = arg;
+    if (answer->n)
+        note(p->record, "<-- ", fumi_buf_str(answer));
+    struct fumi_sink sink = p->sink;
+    fumi_resize(p, 0);
+    sink.reply(sink.arg, answer, code);
+}
+
+void fumi_record_handle(void *self, struct fumi_peer *peer, struct fumi_str message,
+                        struct fumi_sink sink)
+{
+    struct fumi_record *r = self;
+    struct passing *p = fumi_resize(NULL, sizeof(*p));
+    *p = (struct passing){r, sink};
+    note(r, "--> ", message);
+    struct fumi_sink between = {sink.tell ? pass_tell : NULL, pass_reply, p};
+    r->inner(r->self, peer, message, between);
+}

@@ -1,0 +1,172 @@
+/* JSON-RPC 2.0: the text of a message goes in, the text of the answer comes out.
+ *
+ * A server is a set of methods, declared in tables, and of processors around them. It knows no
+ * socket, no thread and no file; a transport frames bytes and calls fumi_handle. */
+#ifndef FUMI_RPC_RPC_H
+#define FUMI_RPC_RPC_H
+
+#include "base/log.h"
+#include "base/task.h"
+#include "json/shape.h"
+
+struct fumi_server;
+struct fumi_exchange;
+struct fumi_links;
+
+enum fumi_ret { FUMI_OK, FUMI_FAIL, FUMI_PENDING };
+
+/* Warm memory for the next message, kept by a thread that calls fumi_handle. {0} is empty; what is
+ * in it belongs to one server. Without one, all threads share a place in the server. */
+struct fumi_spare {
+    struct fumi_exchange *exchange;
+};
+void fumi_spare_done(struct fumi_spare *spare); /* before its server is freed */
+
+/* Who asks, as far as a method may know. {.transport = "..."} is ready to use; the transport owns
+ * it, calls fumi_handle for it from one thread at a time, and calls fumi_peer_close when the other
+ * end is gone and fumi_peer_done after the last answer came home. */
+struct fumi_peer {
+    const char *transport;
+    struct fumi_str address, user;
+    void *session;            /* what a protocol above, such as MCP, knows about this peer */
+    struct fumi_spare *spare; /* of the thread that calls fumi_handle for it; may be NULL */
+    /* Sends a message that belongs to no call; from any thread; may take the bytes. NULL: such
+     * a peer can only be told something while it waits for an answer. */
+    void (*push)(struct fumi_peer *peer, struct fumi_buf *message);
+    struct fumi_links *links; /* private: open calls and open questions */
+};
+void fumi_peer_eof(struct fumi_peer *peer);   /* nothing more comes: its open questions fail */
+void fumi_peer_close(struct fumi_peer *peer); /* it is gone: its open calls are cancelled too */
+void fumi_peer_done(struct fumi_peer *peer);
+
+/* One call of a message. A handler reads the first part and keeps nothing of it. */
+struct fumi_call {
+    struct fumi_str name;             /* the method asked for */
+    const struct fumi_method *method; /* NULL: there is none of that name */
+    void *self;                       /* what the method was registered with */
+    struct fumi_peer *peer;
+    struct fumi_arena *arena;      /* dies with the message */
+    const struct fumi_val *params; /* as they came; NULL: none */
+    const struct fumi_val *id;     /* NULL: a notification */
+    struct fumi_err err;           /* set when the answer is an error */
+    enum fumi_ret ret;             /* for `after` hooks: how it ended */
+    int64_t began;                 /* fumi_ticks() at its start; 0 unless a processor has hooks */
+    /* private to rpc/ */
+    struct fumi_exchange *exchange;
+    void *result;
+    size_t entered; /* processors to leave again */
+};
+
+/* FUMI_OK with the result filled, FUMI_FAIL after fumi_fail() or with call->err set, or
+ * FUMI_PENDING when somebody will call fumi_finish() on this call, once, from any thread. After
+ * returning FUMI_PENDING it must not touch the call. params and result are structs as their
+ * shapes describe them, the result zeroed; NULL where the method has no such shape. */
+typedef enum fumi_ret fumi_method_fn(struct fumi_call *call, const void *params, void *result);
+
+enum {
+    FUMI_BLOCKING = 1,  /* may wait for disk or network: runs on the executor, if there is one */
+    FUMI_TOOL = 2,      /* offered to agents */
+    FUMI_READ_ONLY = 4, /* changes nothing: may overlap with others of its kind */
+    FUMI_DEFERS = 8,    /* may return FUMI_PENDING; required of those that do */
+    FUMI_HIDDEN = 16,   /* not listed by rpc.discover */
+};
+
+struct fumi_method {
+    const char *name, *help;
+    const struct fumi_shape *params, *result; /* NULL: takes none; answers null */
+    fumi_method_fn *run;
+    unsigned flags;
+};
+
+struct fumi_processor {
+    const char *name;
+    /* Once per message, batch or not: keys, rate limits. FUMI_FAIL with *e set refuses it. */
+    enum fumi_ret (*admit)(void *self, struct fumi_peer *peer, struct fumi_err *e);
+    /* For each call, in order, ahead of parameter checks; the first FUMI_FAIL is the answer. */
+    enum fumi_ret (*before)(void *self, struct fumi_call *call);
+    /* For each processor that was entered, also the one whose `before` failed, in reverse, once
+     * the outcome is known. */
+    void (*after)(void *self, struct fumi_call *call);
+    void *self;
+};
+
+/* Set up in this order by one thread; frozen by the first message. Tables are borrowed. */
+struct fumi_server *fumi_server_new(const char *title, const char *version);
+void fumi_server_free(struct fumi_server *s); /* does nothing while a call of it is open */
+
+/* Adds methods as "name_space.name", or as they are named when name_space is NULL. -1, with
+ * nothing added: a name twice, reserved ("rpc.") or not of 1 to 128 visible ASCII characters
+ * without quote and backslash, a table that fumi_shape_check refuses, no function, or a server that
+ * has begun to serve. */
+int fumi_server_add(struct fumi_server *s, const char *name_space,
+                    const struct fumi_method *methods, size_t n, void *self, struct fumi_err *e);
+int fumi_server_use(struct fumi_server *s, const struct fumi_processor *p, struct fumi_err *e);
+void fumi_server_log(struct fumi_server *s, const struct fumi_log *log);
+
+/* Where blocking methods run. Without one they run in the thread that called fumi_handle. */
+void fumi_server_executor(struct fumi_server *s, void (*submit)(void *arg, struct fumi_task *task),
+                          void *arg);
+
+/* What a stranger can make grow. 0 keeps the default. */
+struct fumi_limits {
+    size_t message; /* bytes, 1 MiB */
+    size_t depth;   /* nesting, 64 */
+    size_t batch;   /* calls, 100 */
+    size_t answer;  /* bytes, 8 MiB */
+    int64_t ask;    /* milliseconds that fumi_ask waits, 30,000 */
+};
+void fumi_server_limits(struct fumi_server *s, struct fumi_limits limits);
+struct fumi_limits fumi_server_get_limits(const struct fumi_server *s);
+
+/* Where an answer goes; called from any thread. Either function may take the buffer's bytes. tell
+ * may be NULL; a cancelled call tells nothing. */
+struct fumi_sink {
+    void (*tell)(void *arg, struct fumi_buf *message);           /* before it, any number */
+    void (*reply)(void *arg, struct fumi_buf *answer, int code); /* once, last, maybe empty */
+    void *arg;
+};
+
+/* The one way in. `message` is borrowed until `reply`, which is called exactly once, perhaps before
+ * this returns, perhaps later from another thread; an empty answer means there is nothing to send.
+ * `code` is the error code of a single answer, else 0. */
+typedef void fumi_handle_fn(void *self, struct fumi_peer *peer, struct fumi_str message,
+                            struct fumi_sink sink);
+fumi_handle_fn fumi_handle; /* self: a struct fumi_server */
+
+/* For handlers. fumi_fail returns FUMI_FAIL. fumi_finish ends a pending call, with the result that
+ * was filled where the handler got it (so keep `result`, not a copy) or after fumi_fail.
+ * fumi_invoke runs another method inside this call, without processors; its answer, or its error
+ * in call->err, is the caller's. */
+enum fumi_ret fumi_fail(struct fumi_call *c, int code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void fumi_finish(struct fumi_call *c, enum fumi_ret ret);
+enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struct fumi_val *args,
+                          struct fumi_json *result);
+
+/* While a call is running. fumi_tell sends a notification ahead of the answer. fumi_ask puts a
+ * question to the peer and waits for its answer; on the executor only (elsewhere it fails at
+ * once). A cancelled call ends without an answer; a long one asks now and then. */
+void fumi_tell(struct fumi_call *c, const char *method, const struct fumi_shape *s,
+               const void *params);
+enum fumi_ret fumi_ask(struct fumi_call *c, const char *method, struct fumi_json params,
+                       struct fumi_json *answer);
+bool fumi_cancelled(const struct fumi_call *c);
+
+/* Cancels the open call with that id; false: there is none. Clients reach it by the notification
+ * or request rpc.cancel {"id": ...}. */
+bool fumi_cancel(struct fumi_peer *peer, const struct fumi_val *id);
+
+/* A notification that belongs to no call. False: this peer cannot be pushed to. */
+bool fumi_push(struct fumi_peer *peer, const char *method, const struct fumi_shape *s,
+               const void *params);
+
+/* An error answer with a null id, for what a transport itself must refuse. */
+void fumi_put_refusal(struct fumi_buf *out, const struct fumi_err *e);
+
+/* The registry, for those who describe it (discovery, MCP, command line). */
+size_t fumi_server_size(const struct fumi_server *s);
+const struct fumi_method *fumi_server_at(const struct fumi_server *s, size_t i,
+                                         struct fumi_str *name);
+void fumi_discover(const struct fumi_server *s, struct fumi_out *o); /* OpenRPC 1.3 */
+
+#endif

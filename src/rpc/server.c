@@ -1,0 +1,261 @@
+#include "rpc/exchange.h"
+
+#include <stdio.h>
+
+enum { NAME_MAX_BYTES = 128 };
+
+static const struct fumi_limits standard = {
+    .message = 1 << 20, .depth = FUMI_DEPTH, .batch = 100, .answer = 8 << 20, .ask = 30000};
+
+static const struct fumi_log warnings = {.level = FUMI_WARN, .fd = 2};
+
+static uint64_t hash(struct fumi_str s)
+{
+    const uint64_t odd = UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t h = s.n * odd, w = 0;
+    for (; s.n >= 8; s.p += 8, s.n -= 8) {
+        memcpy(&w, s.p, 8);
+        h = (h ^ w) * odd;
+        h ^= h >> 32;
+    }
+    w = 0;
+    for (size_t i = 0; i < s.n; i++)
+        w = w << 8 | (unsigned char)s.p[i];
+    h = (h ^ w) * odd;
+    return h ^ h >> 29;
+}
+
+const struct entry *server_find(const struct fumi_server *s, struct fumi_str name)
+{
+    for (size_t i = hash(name);; i++) {
+        uint32_t slot = s->slots[i & s->mask];
+        if (!slot)
+            return NULL;
+        const struct entry *e = &s->entries[slot - 1];
+        if (e->name.n == name.n && fumi_same(e->name.p, name.p, name.n))
+            return e;
+    }
+}
+
+static void fill_slots(struct fumi_server *s)
+{
+    size_t size = 16;
+    while (size < s->n * 3)
+        size *= 2;
+    s->slots = fumi_resize(s->slots, size * sizeof(*s->slots));
+    memset(s->slots, 0, size * sizeof(*s->slots));
+    s->mask = size - 1;
+    for (size_t e = 0; e < s->n; e++) {
+        size_t i = hash(s->entries[e].name);
+        while (s->slots[i & s->mask])
+            i++;
+        s->slots[i & s->mask] = (uint32_t)e + 1;
+    }
+}
+
+/* Whether a name, or a part of one, is made of visible ASCII without quotes. */
+static bool well_formed(const char *name)
+{
+    size_t n = name ? strlen(name) : 0;
+    for (size_t i = 0; i < n; i++) {
+        if (name[i] <= ' ' || name[i] > '~' || name[i] == '"' || name[i] == '\\')
+            return false;
+    }
+    return n > 0 && n <= NAME_MAX_BYTES;
+}
+
+static struct fumi_str full_name(const char *name_space, const char *name)
+{
+    size_t n = strlen(name) + (name_space ? strlen(name_space) + 1 : 0);
+    char *text = fumi_resize(NULL, n + 1);
+    snprintf(text, n + 1, "%s%s%s", name_space ? name_space : "", name_space ? "." : "", name);
+    return (struct fumi_str){text, n};
+}
+
+static int check_method(const struct fumi_server *s, const struct fumi_method *m,
+                        struct fumi_str name, struct fumi_err *e)
+{
+    if (fumi_starts(name, FUMI_STR("rpc.")) && m != &built_in[0] && m != &built_in[1])
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: names that begin with rpc. are reserved",
+                            name.p);
+    if (server_find(s, name))
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: there is a method of that name", name.p);
+    if (!m->run)
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: has no function", name.p);
+    if (fumi_shape_check(m->params, name.p, e) || fumi_shape_check(m->result, name.p, e))
+        return -1;
+    return 0;
+}
+
+static int add_method(struct fumi_server *s, const char *name_space, const struct fumi_method *m,
+                      void *self, struct fumi_err *e)
+{
+    if (!well_formed(m->name) || (name_space && !well_formed(name_space)))
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                            "\"%s\" is no method name: 1 to %d visible ASCII characters",
+                            m->name ? m->name : "", NAME_MAX_BYTES);
+    struct fumi_str name = full_name(name_space, m->name);
+    if (check_method(s, m, name, e)) {
+        fumi_resize((char *)name.p, 0);
+        return -1;
+    }
+    s->entries = fumi_resize(s->entries, (s->n + 1) * sizeof(*s->entries));
+    s->entries[s->n++] = (struct entry){name, m, self};
+    fill_slots(s);
+    return 0;
+}
+
+static void drop_methods(struct fumi_server *s, size_t n)
+{
+    while (s->n > n)
+        fumi_resize((char *)s->entries[--s->n].name.p, 0);
+    fill_slots(s);
+}
+
+static int refuse_late(const struct fumi_server *s, struct fumi_err *e)
+{
+    if (!atomic_load(&s->frozen))
+        return 0;
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "the server has begun to serve");
+}
+
+int fumi_server_add(struct fumi_server *s, const char *name_space,
+                    const struct fumi_method *methods, size_t n, void *self, struct fumi_err *e)
+{
+    size_t before = s->n;
+    if (refuse_late(s, e))
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        if (add_method(s, name_space, &methods[i], self, e)) {
+            drop_methods(s, before);
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        s->blocking |= (methods[i].flags & FUMI_BLOCKING) != 0;
+        s->defers |= (methods[i].flags & FUMI_DEFERS) != 0;
+    }
+    return 0;
+}
+
+int fumi_server_use(struct fumi_server *s, const struct fumi_processor *p, struct fumi_err *e)
+{
+    if (refuse_late(s, e))
+        return -1;
+    s->processors = fumi_resize(s->processors, (s->processors_n + 1) * sizeof(*s->processors));
+    s->processors[s->processors_n++] = *p;
+    s->hooks |= p->before || p->after;
+    return 0;
+}
+
+struct fumi_server *fumi_server_new(const char *title, const char *version)
+{
+    struct fumi_err e;
+    struct fumi_server *s = fumi_resize(NULL, sizeof(*s));
+    memset(s, 0, sizeof(*s));
+    s->title = title;
+    s->version = version;
+    s->limits = standard;
+    s->log = &warnings;
+    fill_slots(s);
+    fumi_server_add(s, NULL, built_in, built_in_n, s, &e);
+    return s;
+}
+
+static void exchange_free(struct fumi_exchange *x)
+{
+    if (!x)
+        return;
+    fumi_arena_done(&x->arena);
+    fumi_buf_done(&x->out);
+    fumi_resize(x, 0);
+}
+
+void fumi_server_free(struct fumi_server *s)
+{
+    if (!s || atomic_load(&s->open))
+        return; /* a call that did not end still uses it */
+    exchange_free(atomic_load(&s->spare));
+    drop_methods(s, 0);
+    fumi_resize(s->entries, 0);
+    fumi_resize(s->slots, 0);
+    fumi_resize(s->processors, 0);
+    fumi_resize(s, 0);
+}
+
+static struct fumi_exchange *exchange_new(struct fumi_server *s)
+{
+    struct fumi_exchange *x = atomic_exchange(&s->spare, NULL);
+    if (x)
+        return x;
+    x = fumi_resize(NULL, sizeof(*x));
+    memset(x, 0, sizeof(*x));
+    x->server = s;
+    return x;
+}
+
+struct fumi_exchange *exchange_take(struct fumi_server *s, struct fumi_spare *spare)
+{
+    struct fumi_exchange *x = spare ? spare->exchange : NULL;
+    if (!x || x->server != s)
+        return exchange_new(s);
+    spare->exchange = NULL;
+    return x;
+}
+
+void exchange_put(struct fumi_exchange *x, struct fumi_spare *spare)
+{
+    struct fumi_exchange *none = NULL;
+    fumi_arena_reset(&x->arena, KEEP);
+    fumi_buf_reset(&x->out, KEEP);
+    if (spare && !spare->exchange)
+        spare->exchange = x;
+    else if (!atomic_compare_exchange_strong(&x->server->spare, &none, x))
+        exchange_free(x);
+}
+
+void fumi_spare_done(struct fumi_spare *spare)
+{
+    exchange_free(spare->exchange);
+    spare->exchange = NULL;
+}
+
+void fumi_server_log(struct fumi_server *s, const struct fumi_log *log)
+{
+    s->log = log;
+}
+
+void fumi_server_executor(struct fumi_server *s, void (*submit)(void *arg, struct fumi_task *task),
+                          void *arg)
+{
+    s->submit = submit;
+    s->submit_arg = arg;
+}
+
+void fumi_server_limits(struct fumi_server *s, struct fumi_limits limits)
+{
+    s->limits = (struct fumi_limits){
+        .message = limits.message ? limits.message : s->limits.message,
+        .depth = limits.depth ? limits.depth : s->limits.depth,
+        .batch = limits.batch ? limits.batch : s->limits.batch,
+        .answer = limits.answer ? limits.answer : s->limits.answer,
+        .ask = limits.ask ? limits.ask : s->limits.ask,
+    };
+}
+
+struct fumi_limits fumi_server_get_limits(const struct fumi_server *s)
+{
+    return s->limits;
+}
+
+size_t fumi_server_size(const struct fumi_server *s)
+{
+    return s->n;
+}
+
+const struct fumi_method *fumi_server_at(const struct fumi_server *s, size_t i,
+                                         struct fumi_str *name)
+{
+    *name = s->entries[i].name;
+    return s->entries[i].method;
+}

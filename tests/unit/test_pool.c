@@ -1,0 +1,160 @@
+#include "net/pool.h"
+
+#include "test.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+enum { MANY = 1000, THREADS = 4 };
+
+struct job {
+    struct fumi_task task;
+    int number;
+    struct board *board;
+};
+
+/* What the jobs of a test leave behind. */
+struct board {
+    pthread_mutex_t lock;
+    int order[MANY];
+    int done;
+    pthread_barrier_t together;
+    struct pool *pool;
+    char name[16];
+    sigset_t blocked;
+};
+
+static void note(struct fumi_task *task)
+{
+    struct job *j = FUMI_OWNER(task, struct job, task);
+    pthread_mutex_lock(&j->board->lock);
+    j->board->order[j->board->done++] = j->number;
+    pthread_mutex_unlock(&j->board->lock);
+}
+
+static struct board run_many(int threads)
+{
+    static struct job jobs[MANY];
+    struct board b = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct fumi_err e;
+    struct pool *p = pool_new(threads, &e);
+    if (!p)
+        return b;
+    for (int i = 0; i < MANY; i++) {
+        jobs[i] = (struct job){{note, NULL}, i, &b};
+        pool_submit(p, &jobs[i].task);
+    }
+    pool_free(p);
+    return b;
+}
+
+TEST(one_thread_works_in_order)
+{
+    struct board b = run_many(1);
+    CHECK_INT(b.done, MANY);
+    for (int i = 0; i < MANY; i++)
+        CHECK_INT(b.order[i], i);
+}
+
+TEST(every_task_is_done_before_free_returns)
+{
+    struct board b = run_many(THREADS);
+    char seen[MANY] = {0};
+    CHECK_INT(b.done, MANY);
+    for (int i = 0; i < MANY; i++)
+        seen[b.order[i]]++;
+    for (int i = 0; i < MANY; i++)
+        CHECK_INT(seen[i], 1);
+}
+
+TEST(no_threads_asked_for_gives_one)
+{
+    CHECK_INT(run_many(0).done, MANY);
+    CHECK_INT(run_many(-3).done, MANY);
+}
+
+static void meet(struct fumi_task *task)
+{
+    struct job *j = FUMI_OWNER(task, struct job, task);
+    pthread_barrier_wait(&j->board->together);
+    note(task);
+}
+
+/* Each of these waits for all the others, so they only end when they run at the same time. */
+TEST(threads_work_side_by_side)
+{
+    struct board b = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct job jobs[THREADS];
+    struct fumi_err e;
+    struct pool *p = pool_new(THREADS, &e);
+    CHECK(p);
+    pthread_barrier_init(&b.together, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++) {
+        jobs[i] = (struct job){{meet, NULL}, i, &b};
+        pool_submit(p, &jobs[i].task);
+    }
+    pool_free(p);
+    pthread_barrier_destroy(&b.together);
+    CHECK_INT(b.done, THREADS);
+}
+
+static void again(struct fumi_task *task)
+{
+    struct job *j = FUMI_OWNER(task, struct job, task);
+    note(task);
+    if (++j->number < MANY)
+        pool_submit(j->board->pool, task);
+}
+
+TEST(a_task_may_submit_another)
+{
+    struct board b = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct job j = {{again, NULL}, 0, &b};
+    struct fumi_err e;
+    b.pool = pool_new(2, &e);
+    CHECK(b.pool);
+    pool_submit(b.pool, &j.task);
+    pool_free(b.pool);
+    CHECK_INT(b.done, MANY);
+}
+
+static void look_round(struct fumi_task *task)
+{
+    struct job *j = FUMI_OWNER(task, struct job, task);
+    pthread_getname_np(pthread_self(), j->board->name, sizeof(j->board->name));
+    pthread_sigmask(SIG_SETMASK, NULL, &j->board->blocked);
+}
+
+TEST(workers_have_a_name_and_leave_signals_to_others)
+{
+    struct board b = {.done = 0};
+    struct job j = {{look_round, NULL}, 0, &b};
+    struct fumi_err e;
+    sigset_t mine;
+    struct pool *p = pool_new(1, &e);
+    CHECK(p);
+    pool_submit(p, &j.task);
+    pool_free(p);
+    CHECK_STR(fumi_str(b.name), "fumi-worker");
+    CHECK(sigismember(&b.blocked, SIGTERM) && sigismember(&b.blocked, SIGINT));
+    pthread_sigmask(SIG_SETMASK, NULL, &mine);
+    CHECK(!sigismember(&mine, SIGTERM));
+}
+
+TEST(no_thread_at_all_is_an_error)
+{
+    struct fumi_err e = {0};
+    pthread_attr_t usual, huge;
+    pthread_getattr_default_np(&usual);
+    pthread_getattr_default_np(&huge);
+    pthread_attr_setstacksize(&huge, (size_t)1 << 50);
+    pthread_setattr_default_np(&huge);
+    struct pool *p = pool_new(2, &e);
+    pthread_setattr_default_np(&usual);
+    if (p)
+        pool_free(p);
+    CHECK(!p);
+    CHECK_INT(e.code, FUMI_INTERNAL_ERROR);
+    CHECK_STR(fumi_str(e.text), "no worker thread could be started");
+}
