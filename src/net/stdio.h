@@ -1,0 +1,25 @@
+/* JSON-RPC over two descriptors: one message or batch a line in, one answer a line out (NDJSON). */
+#ifndef FUMI_NET_STDIO_H
+#define FUMI_NET_STDIO_H
+
+#include "rpc/rpc.h"
+
+struct fumi_stdio_options {
+    size_t line;   /* bytes a line may have; 0: as many as the server takes, 1 MiB */
+    int threads;   /* workers for blocking methods; 0: 4, none are started without such methods */
+    int64_t drain; /* milliseconds that open calls get after a signal; 0: 800 */
+    const struct fumi_log *log;
+    fumi_handle_fn *handle; /* NULL: fumi_handle with the server */
+    void *handler;
+};
+
+/* Serves standard input and output until end of input (every open call is finished and answered
+ * first), SIGINT or SIGTERM: 0. -1 with *e set when stdout cannot be written any more or stdin not
+ * be read. Takes stdout for the protocol: while it runs, descriptor 1 of the process leads to
+ * stderr, so that a stray printf cannot spoil an answer. A call that does not end in time after a
+ * signal is abandoned: what it uses stays allocated, and descriptor 1 goes on leading to stderr.
+ * options may be NULL. */
+int fumi_serve_stdio(struct fumi_server *s, const struct fumi_stdio_options *options,
+                     struct fumi_err *e);
+
+#endif

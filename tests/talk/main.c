@@ -1,0 +1,68 @@
+/* talk: plays .talk files, which are conversations.
+ *
+ *   talk direct FILE...           through fumi_handle, in this process
+ *   talk stdio PROGRAM FILE...    message by message to a program, which is started for each file
+ *   talk burst PROGRAM FILE...    the same, all messages in one go
+ *
+ * A line begins with what it is:
+ *
+ *   #        says what the messages after it show
+ *   #! MODE  as first line: the modes, one or more, in which alone the file is played
+ *   -->      a message, sent byte for byte
+ *   ~~>      a message in which \xHH stands for a byte and \(N*TEXT) for N times TEXT
+ *   <--      an answer: members in any order, "*" for any value, numbers as they are written
+ *   <==      an answer, byte for byte
+ *
+ * The answers to a message stand behind it, in order; a message without any gets none. The string
+ * "$id" in an answer stands for any value, which replaces "$id" in the messages after it.
+ *
+ * Each message counts as one check, and so does the end of a file: no further answer, status 0. */
+#include "talk.h"
+
+#include <stdio.h>
+
+static const struct {
+    bool program; /* needs one */
+    talk_play_fn *play;
+} modes[MODES] = {
+    [DIRECT] = {false, play_direct},
+    [STDIO] = {true, play_stdio},
+    [BURST] = {true, play_burst},
+};
+
+static void play(size_t mode, const char *program, const char *path, struct tally *tally)
+{
+    struct talk talk = {.path = path};
+    if (talk_read(&talk))
+        tally->failed++;
+    else if (!(talk.modes & 1u << mode))
+        tally->skipped += (int)talk.n;
+    else
+        modes[mode].play(&talk, program, tally);
+    talk_done(&talk);
+}
+
+static int play_all(size_t mode, char **words)
+{
+    struct tally tally = {0};
+    const char *program = modes[mode].program ? *words++ : NULL;
+    for (; *words; words++)
+        play(mode, program, *words, &tally);
+    fflush(stderr);
+    printf("%d passed, %d failed", tally.passed, tally.failed);
+    if (tally.skipped > 0)
+        printf(", %d skipped", tally.skipped);
+    printf("\n");
+    return tally.failed || !tally.passed;
+}
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; i < MODES && argc > 1; i++)
+        if (strcmp(mode_names[i], argv[1]) == 0 && argc > 2 + modes[i].program)
+            return play_all(i, argv + 2);
+    fprintf(stderr, "usage: talk direct FILE...\n"
+                    "       talk stdio PROGRAM FILE...\n"
+                    "       talk burst PROGRAM FILE...\n");
+    return 2;
+}

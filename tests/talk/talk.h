@@ -1,0 +1,64 @@
+/* What the parts of the talk runner share; main.c says what a .talk file is. */
+#ifndef TALK_H
+#define TALK_H
+
+#include "rpc/rpc.h"
+
+enum { PATIENCE = 20 }; /* seconds until a program counts as stuck */
+
+enum mode { DIRECT, STDIO, BURST, MODES };
+extern const char *const mode_names[MODES];
+
+struct want {
+    struct fumi_str text;
+    int line;
+    bool exact;
+    struct want *next;
+};
+
+struct step {
+    struct fumi_str title, message;
+    int line;
+    struct want *wants;
+    struct step *next;
+};
+
+/* {.path = "..."} before talk_read. */
+struct talk {
+    const char *path;
+    struct fumi_arena arena;
+    struct fumi_buf source;
+    unsigned modes; /* those in which it is played, a bit for each */
+    struct step *steps;
+    size_t n;
+    struct fumi_str id; /* what "$id" stands for, as it was written */
+};
+
+struct tally {
+    int passed, failed, skipped;
+};
+
+/* script.c: -1 after a line on stderr that says what is wrong with the file. */
+int talk_read(struct talk *t);
+void talk_done(struct talk *t);
+
+/* The message as it is sent: with the remembered id in place of "$id". */
+struct fumi_str talk_message(struct talk *t, const struct step *step);
+
+/* compare.c: whether that is the answer; what went wrong, on stderr. No string stands for no
+ * answer, no `want` for none expected. */
+bool talk_answers(struct talk *t, const struct want *want, struct fumi_str got);
+void talk_report(const struct talk *t, const struct step *step, const struct want *want,
+                 struct fumi_str got);
+void talk_show(const char *label, struct fumi_str s);
+
+/* direct.c and program.c: the ways to play one. */
+typedef void talk_play_fn(struct talk *t, const char *program, struct tally *tally);
+talk_play_fn play_direct, play_stdio, play_burst;
+
+static inline void tally_add(struct tally *tally, bool right)
+{
+    ++*(right ? &tally->passed : &tally->failed);
+}
+
+#endif
