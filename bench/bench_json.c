@@ -1,0 +1,217 @@
+/* Our parser and our fumi_handle beside jansson, cJSON and simdjson, on the same documents in one
+ * run. The libraries take turns within each round, so that a slow moment of the machine meets all
+ * of them; what is printed is each one's best round, in processor time of this thread.
+ *
+ * Usage: bench_json [file with the output of bench_allocs] */
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench.h"
+
+enum { ROUNDS = 11 };
+
+static const double SLICE = 20e6; /* nanoseconds that one measurement takes */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static double measured(struct cell *c)
+{
+    double began = now();
+    for (size_t i = 0; i < c->reps; i++)
+        cell_run(c);
+    return now() - began;
+}
+
+static void calibrate(struct cell *c)
+{
+    double took = measured(c);
+    for (; took < SLICE / 4; took = measured(c))
+        c->reps *= 2;
+    double reps = (double)c->reps * SLICE / took;
+    c->reps = reps < 1 ? 1 : (size_t)reps;
+    c->best = took;
+}
+
+static void measure(struct cell *c)
+{
+    double one = measured(c) / (double)c->reps;
+    if (one < c->best)
+        c->best = one;
+}
+
+static void each_cell(struct grid *g, void (*work)(struct cell *c))
+{
+    for (int i = 0; i < INPUTS; i++)
+        for (int j = 0; j < COLUMNS; j++)
+            if (g->cells[i][j].doc)
+                work(&g->cells[i][j]);
+}
+
+static int read_allocs(struct grid *g, const char *path)
+{
+    FILE *f = fopen(path, "r");
+    int missing = f ? INPUTS * COLUMNS : -1;
+    if (!f)
+        return missing;
+    for (int i = 0; i < INPUTS; i++)
+        for (int j = 0; j < COLUMNS; j++)
+            missing -= fscanf(f, "%lf", &g->cells[i][j].allocs);
+    fclose(f);
+    return missing;
+}
+
+static void put_time(double ns)
+{
+    static const struct {
+        double below, unit;
+        int digits;
+        const char *name;
+    } scales[] = {
+        {999.5, 1, 0, "ns"},
+        {99.95e3, 1e3, 2, "us"},
+        {999.5e3, 1e3, 1, "us"},
+        {1e18, 1e6, 2, "ms"},
+    };
+    int i = 0;
+    while (ns >= scales[i].below)
+        i++;
+    printf(" %7.*f %s", scales[i].digits, ns / scales[i].unit, scales[i].name);
+}
+
+static void put_allocs(const struct cell *libs)
+{
+    printf("   ");
+    for (int i = 0; i < LIBS; i++)
+        if (libs[i].allocs < 0)
+            printf("%s-", i ? " / " : "");
+        else
+            printf("%s%.*f", i ? " / " : "", libs[i].allocs < 10 && libs[i].allocs > 0,
+                   libs[i].allocs);
+}
+
+static void put_ratio(double r)
+{
+    printf(" %10.*f", r < 9.995 ? 2 : 1, r);
+}
+
+static void put_row(const struct input *in, const struct cell row[COLUMNS], enum column first)
+{
+    printf("%-18s", in->name);
+    if (first == PARSE && row[HANDLE].doc)
+        put_time(row[HANDLE].best);
+    else
+        printf("%11s", "");
+    for (int i = 0; i < LIBS; i++)
+        put_time(row[first + i].best);
+    for (int i = 1; i < LIBS; i++)
+        put_ratio(row[first + i].best / row[first].best);
+    put_allocs(row + first);
+    printf("\n");
+}
+
+static void put_block(const struct grid *g, const char *title, enum column first)
+{
+    const struct cell *head = g->cells[0] + first;
+    printf("%-18s%11s", title, first == PARSE ? "subtract" : "");
+    for (int i = 0; i < LIBS; i++)
+        printf("%11s", head[i].lib->name);
+    for (int i = 1; i < LIBS; i++)
+        printf("%*s%s", 11 - (int)strlen(head[i].lib->name), "x ", head[i].lib->name);
+    printf("   allocations\n");
+    for (int i = 0; i < INPUTS; i++)
+        put_row(&g->inputs[i], g->cells[i], first);
+}
+
+/* The Japanese note is a row of our own that no target names. */
+static bool counts(int input)
+{
+    return input != INPUT_JAPANESE_NOTE;
+}
+
+static void put_target(bool met, const char *what)
+{
+    printf("%-6s  %s", met ? "met" : "MISSED", what);
+}
+
+static void put_parse_target(const struct grid *g, int lib, double wanted)
+{
+    int worst = 0;
+    double least = 1e9;
+    for (int i = 0; i < INPUTS; i++) {
+        double ratio = g->cells[i][PARSE + lib].best / g->cells[i][PARSE].best;
+        if (!counts(i) || ratio >= least)
+            continue;
+        least = ratio;
+        worst = i;
+    }
+    put_target(least >= wanted, "parse at least ");
+    printf("%g x %s on every input: least %.2f, on %s\n", wanted,
+           g->cells[0][PARSE + lib].lib->name, least, g->inputs[worst].name);
+}
+
+static void put_call_target(const struct grid *g)
+{
+    double one = g->cells[INPUT_REQUEST][HANDLE].best;
+    put_target(one < 250, "a whole subtract call under 250 ns: ");
+    printf("%.0f ns; in the batch %.0f ns\n", one,
+           g->cells[INPUT_BATCH][HANDLE].best / (double)g->inputs[INPUT_BATCH].calls);
+}
+
+/* A message as large as the batch gives its memory back afterwards, on purpose; what counts is that
+ * no single call asks for any. */
+static void put_allocs_target(const struct grid *g)
+{
+    double most = g->cells[INPUT_REQUEST][HANDLE].allocs;
+    for (int i = 0; i < INPUTS; i++) {
+        most = fmax(most, g->cells[i][PARSE].allocs);
+        most = fmax(most, g->cells[i][USE].allocs);
+    }
+    put_target(most == 0, "no allocation of ours in the steady state: ");
+    if (most < 0)
+        printf("not counted\n");
+    else
+        printf("at most %g in a parse, use or subtract; %g in the batch of %zu calls\n", most,
+               g->cells[INPUT_BATCH][HANDLE].allocs, g->inputs[INPUT_BATCH].calls);
+}
+
+static void put_all(const struct grid *g)
+{
+    put_block(g, "parse", PARSE);
+    put_block(g, "use", USE);
+    printf(
+        "\nsubtract: our whole fumi_handle on it. use: parse, check jsonrpc, take method, id and "
+        "every param.\nallocations: a run in the steady state, ");
+    for (int i = 0; i < LIBS; i++)
+        printf("%s%s", g->cells[0][PARSE + i].lib->name, i + 1 < LIBS ? " / " : ".\n");
+    printf("Best of %d rounds, processor time.\n\n", ROUNDS);
+    put_parse_target(g, 1, 20);
+    put_parse_target(g, 2, 7);
+    put_parse_target(g, 3, 1.3);
+    put_call_target(g);
+    put_allocs_target(g);
+}
+
+int main(int argc, char **argv)
+{
+    struct grid g;
+    if (grid_make(&g))
+        return 1;
+    if (argc > 1 && read_allocs(&g, argv[1])) {
+        fprintf(stderr, "bench: %s is not the output of bench_allocs\n", argv[1]);
+        return 1;
+    }
+    each_cell(&g, calibrate);
+    for (int i = 0; i < ROUNDS; i++)
+        each_cell(&g, measure);
+    put_all(&g);
+    grid_free(&g);
+    return 0;
+}
