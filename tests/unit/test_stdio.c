@@ -488,14 +488,19 @@ TEST(one_socket_for_both)
     close(pair[0]);
 }
 
-/* Lines come whole and without echo; Ctrl-D ends the input. */
+/* Lines come whole and without echo; Ctrl-D ends the input. -1: there are no terminals here, as in
+ * a chroot without /dev/pts. */
 static int open_terminal(int *slave)
 {
     struct termios mode;
     int master = posix_openpt(O_RDWR | O_NOCTTY);
-    if (master < 0 || grantpt(master) || unlockpt(master))
+    if (master < 0)
         return -1;
-    *slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+    *slave = grantpt(master) || unlockpt(master) ? -1 : open(ptsname(master), O_RDWR | O_NOCTTY);
+    if (*slave < 0) {
+        close(master);
+        return -1;
+    }
     tcgetattr(*slave, &mode);
     mode.c_lflag &= ~(tcflag_t)ECHO;
     mode.c_oflag &= ~(tcflag_t)OPOST;
@@ -507,7 +512,10 @@ TEST(a_terminal_for_both)
 {
     int slave = -1, master = open_terminal(&slave);
     char got[16] = "";
-    CHECK(master >= 0);
+    if (master < 0) {
+        fprintf(stderr, "skipped: this machine has no pseudo terminals\n");
+        return;
+    }
     RUN r = start((struct setup){.in = slave, .out = slave});
     CHECK_INT(write(master, "e1\n", 3), 3);
     CHECK_INT(read(master, got, sizeof(got)), 3);
