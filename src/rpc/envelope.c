@@ -1,8 +1,5 @@
 #include "rpc/exchange.h"
 
-/* The members that mean something, sorted into rows by their length. */
-enum member { VERSION, METHOD, PARAMS, ID, RESULT, ERROR, UNKNOWN };
-
 static const struct {
     struct fumi_str name;
     const char *twice;
@@ -29,37 +26,30 @@ static inline enum member find(const struct fumi_val *key)
     const char *p = key->p;
     if (key->bits & FUMI_ESCAPED)
         return find_escaped(key);
-    switch (key->n) {
-    case 2:
-        return fumi_same(p, "id", 2) ? ID : UNKNOWN;
-    case 5:
-        return fumi_same(p, "error", 5) ? ERROR : UNKNOWN;
-    case 6:
+    if (key->n == 6)
         return fumi_same(p, "method", 6)   ? METHOD
                : fumi_same(p, "params", 6) ? PARAMS
                : fumi_same(p, "result", 6) ? RESULT
                                            : UNKNOWN;
-    case 7:
-        return fumi_same(p, "jsonrpc", 7) ? VERSION : UNKNOWN;
-    default:
-        return UNKNOWN;
-    }
+    if (key->n == 2 && fumi_same(p, "id", 2))
+        return ID;
+    if (key->n == 7 && fumi_same(p, "jsonrpc", 7))
+        return VERSION;
+    return key->n == 5 && fumi_same(p, "error", 5) ? ERROR : UNKNOWN;
 }
 
-/* Returns what is given twice, if anything is. */
-static const char *collect(const struct fumi_val *v, const struct fumi_val *found[UNKNOWN])
+/* What is given twice is a fault; above all the id, which then cannot be sent back. */
+static void collect(const struct fumi_val *v, struct envelope *out)
 {
-    const char *fault = NULL;
     const struct fumi_val *end = fumi_next(v);
     for (const struct fumi_val *k = v + 1; k < end; k = fumi_next(fumi_of(k))) {
         enum member m = find(k);
         if (m == UNKNOWN)
             continue;
-        if (found[m])
-            fault = fault == members[ID].twice ? fault : members[m].twice;
-        found[m] = fumi_of(k);
+        if (out->members[m] && out->fault != members[ID].twice)
+            out->fault = members[m].twice;
+        out->members[m] = fumi_of(k);
     }
-    return fault;
 }
 
 static bool is_id(const struct fumi_val *v)
@@ -85,22 +75,15 @@ static const char *fault_of(const struct envelope *e)
 
 void envelope_read(const struct fumi_val *v, struct envelope *out)
 {
-    const struct fumi_val *found[UNKNOWN] = {NULL};
-    *out = (struct envelope){.fault = "a request must be an object"};
-    if (!fumi_is(v, FUMI_OBJECT))
+    *out = (struct envelope){0};
+    if (!fumi_is(v, FUMI_OBJECT)) {
+        out->fault = "a request must be an object";
         return;
-    const char *twice = collect(v, found);
-    *out = (struct envelope){.fault = twice,
-                             .version = found[VERSION],
-                             .id = found[ID],
-                             .method = found[METHOD],
-                             .params = found[PARAMS],
-                             .result = found[RESULT],
-                             .error = found[ERROR]};
+    }
+    collect(v, out);
     out->response = !out->method && (out->result || out->error);
     if (out->id && !is_id(out->id))
         out->fault = "id must be a string, a number or null";
-    /* An id that is none, or of which there are two, cannot be sent back. */
     if (out->fault && (!is_id(out->id) || out->fault == members[ID].twice))
         out->id = NULL;
     if (!out->fault)

@@ -40,9 +40,17 @@ void exchange_put(struct fumi_exchange *x, struct fumi_spare *spare);
 
 const struct entry *server_find(const struct fumi_server *s, struct fumi_str name);
 
-/* Members of a request, notification or response. `fault` is what makes it an invalid request. */
+/* The members that mean something. */
+enum member { VERSION, METHOD, PARAMS, ID, RESULT, ERROR, UNKNOWN };
+
+/* A request, notification or response. `fault` is what makes it an invalid request. */
 struct envelope {
-    const struct fumi_val *version, *id, *method, *params, *result, *error;
+    union {
+        struct {
+            const struct fumi_val *version, *method, *params, *id, *result, *error;
+        };
+        const struct fumi_val *members[UNKNOWN]; /* the same, by enum member */
+    };
     const char *fault;
     bool response;
 };
