@@ -9,222 +9,13 @@
 #include "base/uuid.h"
 
 #include <assert.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 
-/* WRONG_TYPE is told from other faults because a lenient field forgives it. */
-enum { FAULT = -1, WRONG_TYPE = -2 };
-enum { NAME_SHOWN = 40, NAME_COMPARED = 64, LIST_END = 190 };
-
-/* A sentence. It has more room than struct fumi_err, which cuts it at a character. */
-struct text {
-    char p[512];
-    size_t n;
-};
-
-struct type {
-    int (*read)(const struct bind_reader *r, const struct fumi_field *f, const struct fumi_val *v,
-                void *to);
-    const char *one, *many; /* what a value of it is called */
-};
-static const struct type types[];
+typedef int read_fn(const struct bind_reader *r, const struct fumi_field *f,
+                    const struct fumi_val *v, void *to);
+static read_fn *const readers[];
 
 static int bind(const struct bind_reader *r, const struct fumi_shape *s, const struct fumi_val *v,
                 char *into);
-
-__attribute__((format(printf, 2, 0))) static void add_args(struct text *t, const char *fmt,
-                                                           va_list args)
-{
-    int n = vsnprintf(t->p + t->n, sizeof(t->p) - t->n, fmt, args);
-    size_t room = sizeof(t->p) - 1 - t->n;
-    t->n += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room;
-}
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    add_args(t, fmt, args);
-    va_end(args);
-}
-
-static void add_place(struct text *t, const struct bind_place *at)
-{
-    if (at->up)
-        add_place(t, at->up);
-    if (at->field->name)
-        add(t, at->up ? ".%s" : "%s", at->field->name);
-    else if (!at->up)
-        add(t, "params");
-    if (at->row != BIND_NO_ROW)
-        add(t, "[%zu]", at->row);
-}
-
-/* Another name of a list, or an ellipsis once the sentence is full. False: no more. */
-static bool add_name(struct text *t, bool first, const char *name)
-{
-    bool fits = t->n + strlen(name) < LIST_END;
-    add(t, "%s%s", first ? "" : ", ", fits ? name : "...");
-    return fits;
-}
-
-static void add_choices(struct text *t, const struct fumi_field *f)
-{
-    add(t, "one of ");
-    for (size_t i = 0; f->choices[i] && add_name(t, i == 0, f->choices[i]); i++) {}
-}
-
-/* What a value of the field has to be. */
-static void add_wanted(struct text *t, const struct fumi_field *f)
-{
-    if (f->type == FUMI_T_CHOICE)
-        add_choices(t, f);
-    else if (f->type == FUMI_T_LIST)
-        add(t, "an array of %s",
-            bind_is_bare(f->shape) ? types[f->shape->fields[0].type].many : "objects");
-    else
-        add(t, "%s", types[f->type].one);
-}
-
-static int refuse(struct fumi_err *e, const struct text *t)
-{
-    return fumi_err_set(e, FUMI_INVALID_PARAMS, "%s", t->p);
-}
-
-/* The field, or the item `row` of it, and what is wrong with it. */
-__attribute__((format(printf, 4, 5))) static int
-fault(const struct bind_reader *r, const struct fumi_field *f, size_t row, const char *fmt, ...)
-{
-    struct text t = {0};
-    add_place(&t, &(struct bind_place){r->up, f, row});
-    add(&t, " ");
-    va_list args;
-    va_start(args, fmt);
-    add_args(&t, fmt, args);
-    va_end(args);
-    return refuse(r->e, &t);
-}
-
-static const char *not_null(const struct fumi_val *v)
-{
-    return fumi_is(v, FUMI_NULL) ? ", not null" : "";
-}
-
-static int wrong_type(const struct bind_reader *r, const struct fumi_field *f,
-                      const struct fumi_val *v)
-{
-    struct text t = {0};
-    add_place(&t, &(struct bind_place){r->up, f, BIND_NO_ROW});
-    add(&t, " must be ");
-    add_wanted(&t, f);
-    add(&t, "%s", not_null(v));
-    refuse(r->e, &t);
-    return WRONG_TYPE;
-}
-
-static void add_range(struct text *t, const struct fumi_field *f, bool low, bool high)
-{
-    if (low && high)
-        add(t, "%" PRId64 " to %" PRId64, f->min, f->max);
-    else if (low)
-        add(t, "at least %" PRId64, f->min);
-    else
-        add(t, "at most %" PRId64, f->max);
-}
-
-static int wrong_value(const struct bind_reader *r, const struct fumi_field *f)
-{
-    struct text t = {0};
-    add_range(&t, f, f->min != INT64_MIN, f->max != INT64_MAX);
-    return fault(r, f, BIND_NO_ROW, "must be %s", t.p);
-}
-
-static int wrong_count(const struct bind_reader *r, const struct fumi_field *f, const char *thing)
-{
-    bool low = f->min > 0, high = f->max != INT64_MAX;
-    bool single = low != high && (low ? f->min : f->max) == 1;
-    struct text t = {0};
-    add_range(&t, f, low, high);
-    return fault(r, f, BIND_NO_ROW, "must have %s %s%s", t.p, thing, single ? "" : "s");
-}
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-}
-
-/* How many letters have to be added, dropped or changed, whatever their case. */
-static size_t distance(struct fumi_str a, struct fumi_str b)
-{
-    size_t row[NAME_COMPARED + 1];
-    for (size_t j = 0; j <= b.n; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a.n; i++) {
-        size_t corner = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b.n; j++) {
-            size_t changed = corner + (lower(a.p[i - 1]) != lower(b.p[j - 1]));
-            size_t moved = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            corner = row[j];
-            row[j] = changed < moved ? changed : moved;
-        }
-    }
-    return row[b.n];
-}
-
-/* NULL: none is near. Names that have no letter in common are not, however short. */
-static const struct fumi_field *nearest(const struct fumi_shape *s, struct fumi_str name)
-{
-    const struct fumi_field *best = NULL;
-    size_t limit = name.n / 3 > 2 ? name.n / 3 : 2;
-    size_t least = limit < name.n ? limit + 1 : name.n;
-    for (size_t i = 0; i < s->n && name.n <= NAME_COMPARED; i++) {
-        const struct fumi_field *f = &s->fields[i];
-        if (f->name_n > NAME_COMPARED)
-            continue;
-        size_t d = distance(name, (struct fumi_str){f->name, f->name_n});
-        if (d < least) {
-            least = d;
-            best = f;
-        }
-    }
-    return best;
-}
-
-/* A name that a stranger chose: cut, and without control bytes. */
-static void add_foreign(struct text *t, struct fumi_str name)
-{
-    struct fumi_str shown = fumi_utf8_cut(name, NAME_SHOWN);
-    for (size_t i = 0; i < shown.n; i++) {
-        unsigned char c = (unsigned char)shown.p[i];
-        add(t, "%c", c < ' ' || c == 0x7F ? '?' : c);
-    }
-}
-
-static int takes_none(struct fumi_err *e)
-{
-    return fumi_err_set(e, FUMI_INVALID_PARAMS, "this method takes no parameters");
-}
-
-static int unknown(const struct bind_reader *r, const struct fumi_shape *s, struct fumi_str name)
-{
-    if (!s->n && !r->up)
-        return takes_none(r->e);
-    struct text t = {0};
-    const struct fumi_field *near = nearest(s, name);
-    add(&t, "unknown parameter ");
-    if (r->up)
-        add_place(&t, r->up);
-    add(&t, "%s", r->up ? "." : "");
-    add_foreign(&t, name);
-    if (near)
-        add(&t, "; did you mean %s?", near->name);
-    else if (s->n)
-        add(&t, "; known are ");
-    for (size_t i = 0; !near && i < s->n && add_name(&t, i == 0, s->fields[i].name); i++) {}
-    return refuse(r->e, &t);
-}
 
 static bool is_time(struct fumi_str s)
 {
@@ -267,7 +58,7 @@ static int check_text(const struct bind_reader *r, const struct fumi_field *f, s
     const char *what = format_fault(f->format, s);
     if (!what && f->check)
         what = f->check(s);
-    return what ? fault(r, f, row, "%s", what) : 0;
+    return what ? bind_fault(r, f, row, "%s", what) : 0;
 }
 
 static bool count_fits(const struct fumi_field *f, size_t n)
@@ -287,7 +78,7 @@ static int read_bool(const struct bind_reader *r, const struct fumi_field *f,
                      const struct fumi_val *v, void *to)
 {
     if (!fumi_is_bool(v))
-        return wrong_type(r, f, v);
+        return bind_wrong_type(r, f, v);
     *(bool *)to = fumi_is(v, FUMI_TRUE);
     return 0;
 }
@@ -297,8 +88,8 @@ static int wrong_int(const struct bind_reader *r, const struct fumi_field *f,
 {
     double d;
     if (!fumi_is(v, FUMI_NUMBER) || (fumi_real(v, &d) && d > -0x1p63 && d < 0x1p63))
-        return wrong_type(r, f, v);
-    return fault(r, f, BIND_NO_ROW, "must be an integer of at most 64 bits");
+        return bind_wrong_type(r, f, v);
+    return bind_fault(r, f, BIND_NO_ROW, "must be an integer of at most 64 bits");
 }
 
 /* Numbers go straight to where they belong: after a fault nobody reads the struct, and a value of
@@ -310,7 +101,7 @@ static int read_int(const struct bind_reader *r, const struct fumi_field *f,
     if (!fumi_int(v, i))
         return wrong_int(r, f, v);
     if (f->min != f->max && (*i < f->min || *i > f->max))
-        return wrong_value(r, f);
+        return bind_wrong_value(r, f);
     return 0;
 }
 
@@ -325,11 +116,11 @@ static int read_real(const struct bind_reader *r, const struct fumi_field *f,
 {
     double *d = to;
     if (!fumi_is(v, FUMI_NUMBER))
-        return wrong_type(r, f, v);
+        return bind_wrong_type(r, f, v);
     if (!fumi_real(v, d))
-        return fault(r, f, BIND_NO_ROW, "is too large for a number");
+        return bind_fault(r, f, BIND_NO_ROW, "is too large for a number");
     if (!real_fits(f, *d))
-        return wrong_value(r, f);
+        return bind_wrong_value(r, f);
     return 0;
 }
 
@@ -337,14 +128,14 @@ static int read_str(const struct bind_reader *r, const struct fumi_field *f,
                     const struct fumi_val *v, void *to)
 {
     if (!fumi_is(v, FUMI_STRING))
-        return wrong_type(r, f, v);
+        return bind_wrong_type(r, f, v);
     struct fumi_str s = fumi_text(r->a, v);
     if (s.n == 0 && (f->flags & FUMI_REQUIRED))
-        return fault(r, f, BIND_NO_ROW, "is required");
+        return bind_fault(r, f, BIND_NO_ROW, "is required");
     if (!length_fits(f, s))
-        return wrong_count(r, f, "character");
+        return bind_wrong_count(r, f, "character");
     if ((f->format || f->check) && check_text(r, f, BIND_NO_ROW, s))
-        return FAULT;
+        return BIND_FAULT;
     *(struct fumi_str *)to = s;
     return 0;
 }
@@ -353,15 +144,15 @@ static int check_strs(const struct bind_reader *r, const struct fumi_field *f,
                       const struct fumi_val *v, size_t *n)
 {
     if (!fumi_is(v, FUMI_ARRAY))
-        return wrong_type(r, f, v);
+        return bind_wrong_type(r, f, v);
     *n = 0;
     for (const struct fumi_val *i = fumi_first(v); i; i = fumi_after(v, i), ++*n) {
         if (!fumi_is(i, FUMI_STRING)) {
-            fault(r, f, *n, "must be a string%s", not_null(i));
-            return WRONG_TYPE;
+            bind_fault(r, f, *n, "must be a string%s", bind_not_null(i));
+            return BIND_WRONG_TYPE;
         }
     }
-    return count_fits(f, *n) ? 0 : wrong_count(r, f, "item");
+    return count_fits(f, *n) ? 0 : bind_wrong_count(r, f, "item");
 }
 
 static int read_strs(const struct bind_reader *r, const struct fumi_field *f,
@@ -375,7 +166,7 @@ static int read_strs(const struct bind_reader *r, const struct fumi_field *f,
     for (size_t i = 0; i < out.n; i++) {
         out.items[i] = fumi_text(r->a, v + 1 + i);
         if (check_text(r, f, i, out.items[i]))
-            return FAULT;
+            return BIND_FAULT;
     }
     *(struct fumi_strs *)to = out;
     return 0;
@@ -384,8 +175,8 @@ static int read_strs(const struct bind_reader *r, const struct fumi_field *f,
 static int wrong_choice(const struct bind_reader *r, const struct fumi_field *f,
                         const struct fumi_val *v)
 {
-    int rc = wrong_type(r, f, v);
-    return fumi_is(v, FUMI_STRING) ? FAULT : rc;
+    int rc = bind_wrong_type(r, f, v);
+    return fumi_is(v, FUMI_STRING) ? BIND_FAULT : rc;
 }
 
 static int read_choice(const struct bind_reader *r, const struct fumi_field *f,
@@ -404,7 +195,7 @@ static int read_any(const struct bind_reader *r, const struct fumi_field *f,
                     const struct fumi_val *v, void *to)
 {
     if ((f->flags & FUMI_OBJECT_ONLY) && !fumi_is(v, FUMI_OBJECT))
-        return wrong_type(r, f, v);
+        return bind_wrong_type(r, f, v);
     *(const struct fumi_val **)to = v;
     return 0;
 }
@@ -413,7 +204,7 @@ static int read_json(const struct bind_reader *r, const struct fumi_field *f,
                      const struct fumi_val *v, void *to)
 {
     if ((f->flags & FUMI_OBJECT_ONLY) && !fumi_is(v, FUMI_OBJECT))
-        return wrong_type(r, f, v);
+        return bind_wrong_type(r, f, v);
     *(struct fumi_json *)to = fumi_compact(r->a, v);
     return 0;
 }
@@ -422,7 +213,7 @@ static int read_object(const struct bind_reader *r, const struct fumi_field *f,
                        const struct fumi_val *v, void *to)
 {
     if (!fumi_is(v, FUMI_OBJECT))
-        return wrong_type(r, f, v);
+        return bind_wrong_type(r, f, v);
     struct bind_place here = {r->up, f, BIND_NO_ROW};
     return bind(&(struct bind_reader){r->a, r->e, &here}, f->shape, v, to);
 }
@@ -432,7 +223,7 @@ static int read_row(const struct bind_reader *r, const struct fumi_field *f, siz
 {
     struct bind_place here = {r->up, f, row};
     if (!bind_is_bare(f->shape) && !fumi_is(v, FUMI_OBJECT))
-        return fault(r, f, row, "must be an object%s", not_null(v));
+        return bind_fault(r, f, row, "must be an object%s", bind_not_null(v));
     return bind(&(struct bind_reader){r->a, r->e, &here}, f->shape, v, to);
 }
 
@@ -441,39 +232,33 @@ static int read_list(const struct bind_reader *r, const struct fumi_field *f,
                      const struct fumi_val *v, void *to)
 {
     if (!fumi_is(v, FUMI_ARRAY))
-        return wrong_type(r, f, v);
+        return bind_wrong_type(r, f, v);
     struct fumi_list out = {NULL, fumi_size(v)};
     if (!count_fits(f, out.n))
-        return wrong_count(r, f, "item");
+        return bind_wrong_count(r, f, "item");
     if (out.n == 0)
         return 0;
     char *row = out.items = fumi_alloc(r->a, out.n * f->shape->size);
     const struct fumi_val *item = fumi_first(v);
     for (size_t i = 0; i < out.n; i++, item = fumi_next(item), row += f->shape->size) {
         if (read_row(r, f, i, item, row))
-            return FAULT;
+            return BIND_FAULT;
     }
     *(struct fumi_list *)to = out;
     return 0;
 }
 
-static const struct type types[] = {
-    [FUMI_T_BOOL] = {read_bool, "true or false", "booleans"},
-    [FUMI_T_INT] = {read_int, "an integer", "integers"},
-    [FUMI_T_REAL] = {read_real, "a number", "numbers"},
-    [FUMI_T_STR] = {read_str, "a string", "strings"},
-    [FUMI_T_STRS] = {read_strs, "an array of strings", "arrays of strings"},
-    [FUMI_T_CHOICE] = {read_choice, "a string", "strings"},
-    [FUMI_T_ANY] = {read_any, "an object", "values"},
-    [FUMI_T_JSON] = {read_json, "an object", "values"},
-    [FUMI_T_OBJECT] = {read_object, "an object", "objects"},
-    [FUMI_T_LIST] = {read_list, "an array", "arrays"},
+static read_fn *const readers[] = {
+    [FUMI_T_BOOL] = read_bool, [FUMI_T_INT] = read_int,   [FUMI_T_REAL] = read_real,
+    [FUMI_T_STR] = read_str,   [FUMI_T_STRS] = read_strs, [FUMI_T_CHOICE] = read_choice,
+    [FUMI_T_ANY] = read_any,   [FUMI_T_JSON] = read_json, [FUMI_T_OBJECT] = read_object,
+    [FUMI_T_LIST] = read_list,
 };
 
 int bind_value(const struct bind_reader *r, const struct fumi_field *f, const struct fumi_val *v,
                void *to)
 {
-    return types[f->type].read(r, f, v, to);
+    return readers[f->type](r, f, v, to);
 }
 
 static void set_bit(char *into, size_t offset, size_t i)
@@ -494,10 +279,10 @@ static int bind_member(const struct bind_reader *r, const struct fumi_shape *s, 
     const struct fumi_field *f = &s->fields[i];
     bool empty = (f->flags & FUMI_NULLABLE) && fumi_is(v, FUMI_NULL);
     int rc = empty ? bind_absent(r, f, into + f->offset)
-                   : types[f->type].read(r, f, v, into + f->offset);
+                   : readers[f->type](r, f, v, into + f->offset);
     if (s->given == FUMI_NONE)
         return rc;
-    if (rc == WRONG_TYPE && (f->flags & FUMI_LENIENT) && s->ignored != FUMI_NONE)
+    if (rc == BIND_WRONG_TYPE && (f->flags & FUMI_LENIENT) && s->ignored != FUMI_NONE)
         return forgive(r, s, i, into);
     if (!rc)
         set_bit(into, s->given, i);
@@ -516,9 +301,9 @@ static int bind_rest(const struct bind_reader *r, const struct fumi_shape *s, ui
     for (uint64_t left = all_of(s->n) & ~seen; left; left &= left - 1) {
         const struct fumi_field *f = &s->fields[__builtin_ctzll(left)];
         if (f->flags & FUMI_REQUIRED)
-            return fault(r, f, BIND_NO_ROW, "is required");
+            return bind_fault(r, f, BIND_NO_ROW, "is required");
         if (s->given == FUMI_NONE && bind_absent(r, f, into + f->offset))
-            return FAULT;
+            return BIND_FAULT;
     }
     return 0;
 }
@@ -552,7 +337,7 @@ static int take_unknown(const struct bind_reader *r, const struct fumi_shape *s,
     struct fumi_str name = fumi_text(r->a, key);
     if (fumi_starts(name, FUMI_STR("_")))
         return 0;
-    return unknown(r, s, name);
+    return bind_unknown(r, s, name);
 }
 
 static int bind_named(const struct bind_reader *r, const struct fumi_shape *s,
@@ -565,13 +350,13 @@ static int bind_named(const struct bind_reader *r, const struct fumi_shape *s,
         size_t i = find(s, key, expected);
         if (i == s->n) {
             if (take_unknown(r, s, key))
-                return FAULT;
+                return BIND_FAULT;
             continue;
         }
         if (seen >> i & 1)
-            return fault(r, &s->fields[i], BIND_NO_ROW, "is given twice");
+            return bind_fault(r, &s->fields[i], BIND_NO_ROW, "is given twice");
         if (bind_member(r, s, i, fumi_of(key), into))
-            return FAULT;
+            return BIND_FAULT;
         seen |= UINT64_C(1) << i;
         expected = i + 1;
     }
@@ -582,7 +367,7 @@ static int too_many(const struct bind_reader *r, const struct fumi_shape *s,
                     const struct fumi_val *v)
 {
     if (!s->n)
-        return takes_none(r->e);
+        return bind_takes_none(r->e);
     return fumi_err_set(r->e, FUMI_INVALID_PARAMS, "at most %zu parameter%s taken, %zu were given",
                         s->n, s->n == 1 ? " is" : "s are", fumi_size(v));
 }
@@ -598,7 +383,7 @@ static int bind_positional(const struct bind_reader *r, const struct fumi_shape 
         if (i == s->n)
             return too_many(r, s, v);
         if (bind_member(r, s, i, item, into))
-            return FAULT;
+            return BIND_FAULT;
     }
     return bind_rest(r, s, all_of(i), into);
 }
@@ -623,6 +408,6 @@ int fumi_bind(struct fumi_arena *a, const struct fumi_shape *s, const struct fum
         s = &none;
     if (v && !bind_is_bare(s) && !fumi_is(v, FUMI_OBJECT) && !fumi_is(v, FUMI_ARRAY))
         return s->n ? fumi_err_set(e, FUMI_INVALID_PARAMS, "params must be an array or an object")
-                    : takes_none(e);
+                    : bind_takes_none(e);
     return bind(&r, s, v, into) ? -1 : 0;
 }
