@@ -50,7 +50,7 @@ int main(void)
     struct fumi_err err = {0};
 
     int failed = fumi_server_add(server, NULL, methods, FUMI_COUNT(methods), NULL, &err) ||
-                 fumi_serve_stdio(server, NULL, &err);
+                 fumi_serve_stdio(server, NULL, &err) < 0;
     if (failed)
         fprintf(stderr, "subtract: %s\n", err.text);
     fumi_server_free(server);

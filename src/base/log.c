@@ -15,7 +15,7 @@ enum {
     LINE_SIZE = 4096,
     TAIL_SIZE = 2, /* "}\n" always finds room */
     VALUE_SIZE = 256,
-    PATIENCE = 100, /* milliseconds for a reader that does not read */
+    PATIENCE = 20, /* milliseconds for a reader that does not read */
 };
 
 struct line {
@@ -190,30 +190,30 @@ static void end_line(struct line *l)
     l->bytes[l->n++] = '\n';
 }
 
-/* True: the descriptor may take more now. */
-static bool wait_writable(int fd, int64_t deadline)
+/* Whether the descriptor takes something now. A pipe that does takes a whole line, so that a write
+ * does not wait even where the descriptor would. */
+static bool is_writable(int fd, int64_t deadline)
 {
-    int64_t left = (deadline - fumi_ticks()) / 1000000;
     struct pollfd p = {.fd = fd, .events = POLLOUT};
-    if (left <= 0)
-        return false;
-    int ready = poll(&p, 1, (int)left);
-    return ready > 0 || (ready < 0 && errno == EINTR);
+    int ready;
+    do {
+        int64_t left = (deadline - fumi_ticks()) / 1000000;
+        ready = poll(&p, 1, left > 0 ? (int)left : 0);
+    } while (ready < 0 && errno == EINTR);
+    return ready > 0;
 }
 
 /* Nobody can be told when the log itself cannot be written: the line is lost. */
 static void send_line(int fd, const char *p, size_t n)
 {
     int64_t deadline = fumi_ticks() + (int64_t)PATIENCE * 1000000;
-    while (n) {
+    while (n && is_writable(fd, deadline)) {
         ssize_t sent = write(fd, p, n);
+        if (sent == 0 || (sent < 0 && errno != EINTR && errno != EAGAIN))
+            return;
         if (sent > 0) {
             p += sent;
             n -= (size_t)sent;
-        } else if (sent == 0 || (errno != EINTR && errno != EAGAIN)) {
-            return;
-        } else if (errno == EAGAIN && !wait_writable(fd, deadline)) {
-            return;
         }
     }
 }

@@ -123,7 +123,7 @@ void fumi_put_real(struct fumi_out *o, double d); /* the shortest text that read
 void fumi_put_bool(struct fumi_out *o, bool b);
 void fumi_put_null(struct fumi_out *o);
 void fumi_put_val(struct fumi_out *o, const struct fumi_val *v); /* compact; NULL: null */
-void fumi_put_json(struct fumi_out *o, struct fumi_json j);      /* as it is; no text: null */
+void fumi_put_json(struct fumi_out *o, struct fumi_json j);      /* in one line; no text: null */
 
 /* The value as compact text in the arena; numbers and strings as they were written. */
 struct fumi_json fumi_compact(struct fumi_arena *a, const struct fumi_val *v);

@@ -110,8 +110,8 @@ struct fumi_shape {
 int fumi_bind(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
               void *into, struct fumi_err *e);
 
-/* Writes the struct. -1 when a number in it is not finite, which JSON cannot say: the text
- * written so far has null in its place. s == NULL: writes null. */
+/* Writes the struct. -1 when JSON cannot say it (a number that is not finite, a choice that does
+ * not exist): the text has null in its place. s == NULL: writes null. */
 int fumi_emit(struct fumi_out *o, const struct fumi_shape *s, const void *from);
 
 /* JSON Schema 2020-12 of a shape (as a whole) and of one field of it. No "$schema" member. */

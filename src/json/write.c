@@ -110,12 +110,21 @@ void fumi_put_str(struct fumi_out *o, struct fumi_str s)
     put_quoted(o->buf, s);
 }
 
+/* Line breaks can only stand between tokens, where a blank says the same and does not end a line.
+ */
 void fumi_put_json(struct fumi_out *o, struct fumi_json j)
 {
-    if (j.text.n)
-        put_word(o, j.text.p, j.text.n);
-    else
+    if (!j.text.n) {
         fumi_put_null(o);
+        return;
+    }
+    size_t at = o->buf->n + o->comma;
+    put_word(o, j.text.p, j.text.n);
+    bool lines = memchr(j.text.p, '\n', j.text.n) || memchr(j.text.p, '\r', j.text.n);
+    for (; lines && at < o->buf->n; at++) {
+        if (o->buf->p[at] == '\n' || o->buf->p[at] == '\r')
+            o->buf->p[at] = ' ';
+    }
 }
 
 static bool is_space(char c)

@@ -25,7 +25,7 @@ enum {
     BLOCK = 64 << 10,    /* bytes of an ordinary block */
     ROOM = 16 << 10,     /* least room for a read */
     UNDER_WAY = 1 << 10, /* messages that are not answered yet; then nothing more is begun */
-    WAITING = 1 << 20,   /* bytes of these */
+    PINNED = 4,          /* times the line limit, or a default one: memory that these may hold */
     QUEUED = 1 << 20,    /* bytes not written yet; then nothing more is begun */
     TOLD = 16 << 20,     /* bytes not written yet; then what belongs to no answer is dropped */
     QUEUE_KEEP = 1 << 18 /* memory that an empty queue keeps */
@@ -33,6 +33,7 @@ enum {
 
 struct block {
     size_t users; /* the reader and the messages that lie in it */
+    bool left;    /* by the reader, to its messages */
     size_t cap;
     char bytes[];
 };
@@ -41,7 +42,6 @@ struct message {
     struct fumi_task task;
     struct talk *talk;
     struct block *block;
-    size_t size;            /* of its line */
     struct fumi_buf answer; /* on its way home */
     atomic_bool told;       /* another thread has said something: what follows takes its way */
 };
@@ -73,7 +73,8 @@ struct talk {
     bool held;     /* nothing more is begun until others are answered or written */
 
     struct fumi_tasks spare; /* messages for use */
-    size_t open, waiting;    /* messages under way, and their bytes */
+    size_t open;             /* messages under way */
+    size_t pinned;           /* bytes of blocks that are left to them */
     struct fumi_buf queue;
     size_t sent; /* of the queue */
     struct fumi_task flush;
@@ -81,6 +82,7 @@ struct talk {
     bool blocked;  /* stdout takes nothing now */
     bool broken;   /* stdout takes nothing any more */
     bool parted;   /* fumi_peer_close was called */
+    bool clogged;  /* fumi_peer_hold was called: its answers are not taken */
     bool signalled;
     struct timer deadline;
     struct fumi_err err;
@@ -103,35 +105,36 @@ static struct block *block_new(size_t cap)
 {
     struct block *b = fumi_resize(NULL, sizeof(*b) + cap);
     b->users = 1;
+    b->left = false;
     b->cap = cap;
     return b;
 }
 
-static void block_put(struct block *b)
+static void block_put(struct talk *t, struct block *b)
 {
-    if (--b->users == 0)
-        fumi_resize(b, 0);
+    if (--b->users)
+        return;
+    t->pinned -= b->left ? b->cap : 0;
+    fumi_resize(b, 0);
 }
 
-static struct message *message_new(struct talk *t, size_t size)
+static struct message *message_new(struct talk *t)
 {
     struct fumi_task *spare = fumi_tasks_take(&t->spare);
     struct message *m = spare ? FUMI_OWNER(spare, struct message, task)
                               : fumi_resize(NULL, sizeof(*m));
-    *m = (struct message){.talk = t, .block = t->block, .size = size};
+    *m = (struct message){.talk = t, .block = t->block};
     m->block->users++;
     t->open++;
-    t->waiting += size;
     return m;
 }
 
 static void message_done(struct message *m)
 {
     struct talk *t = m->talk;
-    block_put(m->block);
+    block_put(t, m->block);
     fumi_tasks_add(&t->spare, &m->task);
     t->open--;
-    t->waiting -= m->size;
 }
 
 static void put(struct talk *t, const struct fumi_buf *text)
@@ -236,9 +239,11 @@ static void on_push(struct fumi_peer *peer, struct fumi_buf *text)
 
 static void part(struct talk *t)
 {
-    if (!t->parted)
-        fumi_peer_close(&t->peer);
+    if (t->parted)
+        return;
     t->parted = true;
+    fumi_peer_close(&t->peer);
+    fumi_peer_hold(&t->peer, false); /* what was held back ends at once: it is cancelled */
 }
 
 static void end_input(struct talk *t)
@@ -340,7 +345,7 @@ static void handle(struct talk *t, struct fumi_str line)
     }
     if (is_blank(line))
         return;
-    struct fumi_sink sink = {on_tell, on_reply, message_new(t, line.n)};
+    struct fumi_sink sink = {on_tell, on_reply, message_new(t)};
     t->handle(t->handler, &t->peer, line, sink);
 }
 
@@ -377,7 +382,8 @@ static bool take_line(struct talk *t, struct fumi_str *line)
 static bool is_held(struct talk *t)
 {
     size_t weight = t->held ? 2 : 1;
-    t->held = t->open * weight >= UNDER_WAY || t->waiting * weight >= WAITING ||
+    t->held = t->open * weight >= UNDER_WAY ||
+              t->pinned * weight >= PINNED * (t->limit > LINE ? t->limit : LINE) ||
               (t->queue.n - t->sent) * weight >= QUEUED;
     return t->held;
 }
@@ -391,6 +397,10 @@ static void settle(struct talk *t)
 {
     size_t left = t->queue.n - t->sent;
     atomic_store_explicit(&t->backlog, left, memory_order_relaxed);
+    if (t->clogged != (left >= QUEUED)) {
+        t->clogged = left >= QUEUED;
+        fumi_peer_hold(&t->peer, t->clogged);
+    }
     watch(t, &t->out, left ? LOOP_WRITE : 0);
     watch(t, &t->in, t->ended || t->held ? 0 : LOOP_READ);
     if (t->ended && !has_lines(t) && !t->open && t->sent == t->queue.n)
@@ -438,8 +448,11 @@ static void make_room(struct talk *t)
     if (!mine || cap != b->cap)
         t->block = block_new(cap);
     memmove(t->block->bytes, b->bytes + t->start, rest);
-    if (t->block != b)
-        block_put(b);
+    if (t->block != b) {
+        b->left = true;
+        t->pinned += b->cap;
+        block_put(t, b);
+    }
     t->seen -= t->start;
     t->start = 0;
     t->end = rest;
@@ -525,7 +538,7 @@ static void talk_free(struct talk *t)
     for (struct fumi_task *spare; (spare = fumi_tasks_take(&t->spare));)
         fumi_resize(FUMI_OWNER(spare, struct message, task), 0);
     fumi_spare_done(&t->memory);
-    block_put(t->block);
+    block_put(t, t->block);
     fumi_buf_done(&t->queue);
     fumi_resize(t, 0);
 }
@@ -573,7 +586,7 @@ static int serve(struct talk *t, struct fumi_server *s, int threads, struct fumi
     int rc = converse(t, e);
     if (t->open) {
         abandon(t);
-        return rc;
+        return rc ? rc : 1;
     }
     part(t);
     if (pool) {

@@ -14,11 +14,12 @@ struct fumi_stdio_options {
 };
 
 /* Serves standard input and output until end of input (every open call is finished and answered
- * first), SIGINT or SIGTERM: 0. -1 with *e set when stdout cannot be written any more or stdin not
- * be read. Takes stdout for the protocol: while it runs, descriptor 1 of the process leads to
- * stderr, so that a stray printf cannot spoil an answer. A call that does not end in time after a
- * signal is abandoned: what it uses stays allocated, and descriptor 1 goes on leading to stderr.
- * options may be NULL. */
+ * first), SIGINT or SIGTERM: 0. 1: so too, but a call did not end in time after the signal and was
+ * abandoned; free nothing that it may use, and end the process. -1 with *e set when stdout cannot
+ * be written any more or stdin not be read. Takes stdout for the protocol: while it runs,
+ * descriptor 1 of the process leads to stderr, so that a stray printf cannot spoil an answer.
+ * Blocking methods run on threads of its own, instead of any executor set before. options may be
+ * NULL. */
 int fumi_serve_stdio(struct fumi_server *s, const struct fumi_stdio_options *options,
                      struct fumi_err *e);
 

@@ -71,7 +71,7 @@ int answer_result(struct fumi_buf *b, const struct fumi_call *c, size_t limit, s
     int rc = fumi_emit(&o, c->method->result, c->result);
     put_end(b, c->id);
     if (rc)
-        fumi_err_set(e, FUMI_INTERNAL_ERROR, "a number in the result is not finite");
+        fumi_err_set(e, FUMI_INTERNAL_ERROR, "the result cannot be said in JSON");
     else if (b->full || b->n > limit)
         rc = fumi_err_set(e, FUMI_LIMIT, "The answer is larger than %zu bytes; ask for less",
                           limit);

@@ -127,46 +127,18 @@ size_t fumi_client_open(const struct fumi_client *c)
     return c->n;
 }
 
-static int take_error(struct fumi_arena *a, const struct fumi_val *error, struct fumi_err *out,
-                      struct fumi_err *e)
-{
-    int64_t code;
-    struct fumi_str message = fumi_text(a, fumi_get(error, "message"));
-    if (!fumi_int(fumi_get(error, "code"), &code) || code < INT32_MIN || code > INT32_MAX)
-        return fumi_err_set(e, FUMI_INVALID_REQUEST, "error.code must be an integer");
-    if (!message.p)
-        return fumi_err_set(e, FUMI_INVALID_REQUEST, "error.message must be a string");
-    fumi_err_set(out, (int)code, "%.*s", FUMI_ARG(message));
-    if (fumi_get(error, "data"))
-        out->data = fumi_compact(a, fumi_get(error, "data")).text;
-    return 0;
-}
-
-static int check_answer(const struct envelope *v, struct fumi_err *e)
-{
-    if (!v->response)
-        return fumi_err_set(e, FUMI_INVALID_REQUEST, "%s",
-                            v->fault ? v->fault : "result or error is required");
-    if (!fumi_text_is(v->version, FUMI_STR("2.0")))
-        return fumi_err_set(e, FUMI_INVALID_REQUEST, "jsonrpc must be \"2.0\"");
-    if (v->result && v->error)
-        return fumi_err_set(e, FUMI_INVALID_REQUEST, "result and error exclude each other");
-    return 0;
-}
-
 /* One answer into *out. An error with a null id belongs to no request that could be named. */
 static int take_answer(struct fumi_client *c, struct fumi_arena *a, const struct envelope *v,
                        struct fumi_answer *out, struct fumi_err *e)
 {
-    if (check_answer(v, e))
-        return -1;
-    bool nameless = v->error && fumi_is(v->id, FUMI_NULL);
     *out = (struct fumi_answer){.ok = !v->error};
-    if (v->error && take_error(a, v->error, &out->err, e))
+    bool nameless = v->error && fumi_is(v->id, FUMI_NULL);
+    bool known = fumi_int(v->id, &out->id) && forget(c, out->id, &out->user);
+    if (v->fault)
+        return fumi_err_set(e, FUMI_INVALID_REQUEST, "%s", v->fault);
+    if (v->error && envelope_error(a, v->error, &out->err, e))
         return -1;
-    if (nameless)
-        return 0;
-    if (!fumi_int(v->id, &out->id) || !forget(c, out->id, &out->user))
+    if (!known && !nameless)
         return fumi_err_set(e, FUMI_INVALID_REQUEST, "id is not that of an open request");
     if (v->result)
         out->result = fumi_compact(a, v->result);

@@ -66,6 +66,8 @@ static const char *fault_of(const struct envelope *e)
 {
     if (!is_version(e->version) && !fumi_text_is(e->version, FUMI_STR("2.0")))
         return "jsonrpc must be \"2.0\"";
+    if (e->response)
+        return e->result && e->error ? "result and error exclude each other" : NULL;
     if (!e->method)
         return "method is required";
     if (!fumi_is(e->method, FUMI_STRING))
@@ -88,4 +90,19 @@ void envelope_read(const struct fumi_val *v, struct envelope *out)
         out->id = NULL;
     if (!out->fault)
         out->fault = fault_of(out);
+}
+
+int envelope_error(struct fumi_arena *a, const struct fumi_val *error, struct fumi_err *out,
+                   struct fumi_err *e)
+{
+    int64_t code;
+    struct fumi_str message = fumi_text(a, fumi_get(error, "message"));
+    if (!fumi_int(fumi_get(error, "code"), &code) || code < INT32_MIN || code > INT32_MAX)
+        return fumi_err_set(e, FUMI_INVALID_REQUEST, "error.code must be an integer of 32 bits");
+    if (!message.p)
+        return fumi_err_set(e, FUMI_INVALID_REQUEST, "error.message must be a string");
+    fumi_err_set(out, (int)code, "%.*s", FUMI_ARG(message));
+    if (fumi_get(error, "data"))
+        out->data = fumi_compact(a, fumi_get(error, "data")).text;
+    return 0;
 }

@@ -33,15 +33,31 @@ static __attribute__((noinline)) void refuse(struct fumi_exchange *x, int code,
     answer_fault(x, &e, id);
 }
 
-/* The peer may be gone after the reply. An exchange that was open may end on any thread, so it
- * must not touch what belongs to the peer's. */
+/* An exchange that was open may end on any thread, and whoever hears the reply may free the peer
+ * and the server: so the reply is the last thing that happens, on nothing that belongs to them. */
+static void finish_open(struct fumi_exchange *x)
+{
+    struct fumi_server *s = x->server;
+    struct fumi_sink sink = x->sink;
+    struct fumi_buf answer = {0};
+    int code = x->batch ? 0 : x->code;
+    fumi_buf_move(&answer, &x->out);
+    peer_close(x);
+    exchange_put(x, NULL);
+    atomic_fetch_sub(&s->open, 1);
+    sink.reply(sink.arg, &answer, code);
+    fumi_buf_done(&answer);
+}
+
 static void finish(struct fumi_exchange *x)
 {
-    struct fumi_spare *spare = x->open ? NULL : x->peer->spare;
     if (x->batch && x->out.n)
         fumi_buf_put(&x->out, ']');
-    if (x->open)
-        peer_close(x);
+    if (x->open) {
+        finish_open(x);
+        return;
+    }
+    struct fumi_spare *spare = x->peer->spare;
     x->sink.reply(x->sink.arg, &x->out, x->batch ? 0 : x->code);
     exchange_put(x, spare);
 }
@@ -69,10 +85,11 @@ static void leave(struct fumi_call *c)
     }
 }
 
-static void log_internal(const struct fumi_call *c)
+static void log_internal(const struct fumi_server *s, struct fumi_str where,
+                         const struct fumi_err *e)
 {
-    fumi_log(c->exchange->server->log, FUMI_ERROR, "rpc.internal", {"method", c->name, 0},
-             {"why", fumi_str(c->err.text), 0});
+    fumi_log(s->log, FUMI_ERROR, "rpc.internal", {"where", where, 0},
+             {"why", fumi_str(e->text), 0});
 }
 
 static void *make(struct fumi_arena *a, const struct fumi_shape *s)
@@ -136,7 +153,7 @@ static void conclude(struct fumi_call *c, enum fumi_ret ret)
     c->ret = ret == FUMI_OK && (silent || !answer(x, c)) ? FUMI_OK : FUMI_FAIL;
     leave(c);
     if (c->ret == FUMI_FAIL && c->err.code == FUMI_INTERNAL_ERROR)
-        log_internal(c);
+        log_internal(x->server, c->name, &c->err);
     if (c->ret == FUMI_FAIL && !silent)
         answer_fault(x, &c->err, c->id);
 }
@@ -200,7 +217,9 @@ static void proceed(struct fumi_exchange *x)
 
 static void proceed_later(struct fumi_task *task)
 {
-    proceed(FUMI_OWNER(task, struct fumi_exchange, task));
+    struct fumi_exchange *x = FUMI_OWNER(task, struct fumi_exchange, task);
+    if (!peer_postpone(x))
+        proceed(x);
 }
 
 /* When the handler has not yet returned, whoever runs it goes on: so a batch of calls that are
@@ -257,23 +276,36 @@ static void start(struct fumi_exchange *x)
         proceed(x);
 }
 
-static int admit(struct fumi_exchange *x)
+/* The first processor that refuses the message, with its reason; NULL: none does. */
+static const struct fumi_processor *refusing(const struct fumi_exchange *x, struct fumi_err *e)
 {
     const struct fumi_server *s = x->server;
     for (size_t i = 0; i < s->processors_n; i++) {
-        struct fumi_err e = {0};
         const struct fumi_processor *p = &s->processors[i];
-        if (!p->admit || p->admit(p->self, x->peer, &e) == FUMI_OK)
-            continue;
-        if (!e.code)
-            fumi_err_set(&e, FUMI_INTERNAL_ERROR, "%s refused without saying why", p->name);
-        struct envelope v;
-        envelope_read(x->document, &v);
-        if (v.id || v.fault)
-            answer_fault(x, &e, v.id);
-        return -1;
+        if (p->admit && p->admit(p->self, x->peer, e) != FUMI_OK)
+            return p;
     }
-    return 0;
+    return NULL;
+}
+
+/* Answers to questions of ours are always let in: a call waits for them. */
+static int admit(struct fumi_exchange *x)
+{
+    if (!x->server->admits)
+        return 0;
+    struct fumi_err e = {0};
+    struct envelope v;
+    envelope_read(x->document, &v);
+    const struct fumi_processor *p = v.response ? NULL : refusing(x, &e);
+    if (!p)
+        return 0;
+    if (!e.code)
+        fumi_err_set(&e, FUMI_INTERNAL_ERROR, "%s refused without saying why", p->name);
+    if (e.code == FUMI_INTERNAL_ERROR)
+        log_internal(x->server, fumi_str(p->name), &e);
+    if (v.id || v.fault)
+        answer_fault(x, &e, v.id);
+    return -1;
 }
 
 /* Whether there is anything to run; if not, the refusal is written. */
@@ -365,7 +397,7 @@ enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struc
     struct fumi_buf text = {.limit = c->exchange->server->limits.answer};
     struct fumi_out o = {.buf = &text};
     if (ret == FUMI_OK && fumi_emit(&o, inner.method->result, inner.result))
-        ret = fumi_fail(&inner, FUMI_INTERNAL_ERROR, "a number in the result is not finite");
+        ret = fumi_fail(&inner, FUMI_INTERNAL_ERROR, "the result cannot be said in JSON");
     if (ret == FUMI_OK && text.full)
         ret = fumi_fail(&inner, FUMI_LIMIT, "The answer is larger than %zu bytes; ask for less",
                         text.limit);

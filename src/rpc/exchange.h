@@ -22,6 +22,7 @@ struct fumi_server {
     size_t mask;     /* slots less one */
     struct fumi_processor *processors;
     size_t processors_n;
+    bool admits;   /* some processor has admit */
     bool hooks;    /* some processor has before or after */
     bool blocking; /* some method is FUMI_BLOCKING */
     bool defers;   /* some method is FUMI_DEFERS */
@@ -43,7 +44,7 @@ const struct entry *server_find(const struct fumi_server *s, struct fumi_str nam
 /* The members that mean something. */
 enum member { VERSION, METHOD, PARAMS, ID, RESULT, ERROR, UNKNOWN };
 
-/* A request, notification or response. `fault` is what makes it an invalid request. */
+/* A request, notification or response. `fault` is what makes it none. */
 struct envelope {
     union {
         struct {
@@ -55,6 +56,10 @@ struct envelope {
     bool response;
 };
 void envelope_read(const struct fumi_val *v, struct envelope *out);
+
+/* The error object of a response. -1 with *e set: it is none. */
+int envelope_error(struct fumi_arena *a, const struct fumi_val *error, struct fumi_err *out,
+                   struct fumi_err *e);
 
 /* A pending call: its handler has not returned, it has, or somebody has finished the call. */
 enum turn { RUNNING, PARKED, FINISHED };
@@ -96,6 +101,7 @@ void answer_notification(struct fumi_buf *b, const char *method, const struct fu
  * what came before it from the same peer allows. */
 void peer_open(struct fumi_exchange *x, bool gated);
 void peer_close(struct fumi_exchange *x);
+bool peer_postpone(struct fumi_exchange *x); /* its peer is held: it will be submitted again */
 bool peer_cancelled(const struct fumi_exchange *x);
 bool peer_settle(struct fumi_exchange *x); /* the call has an outcome; was it cancelled before? */
 void peer_answered(struct fumi_peer *peer, const struct envelope *e);

@@ -27,6 +27,7 @@ struct fumi_links {
     struct question *questions;
     int64_t asked;
     bool ended; /* it will answer nothing any more */
+    bool held;  /* it does not take answers now: nothing is started for it */
 };
 
 static struct fumi_links *links_of(struct fumi_peer *peer)
@@ -60,7 +61,7 @@ static struct fumi_tasks startable(struct fumi_links *l)
 {
     struct fumi_tasks ready = {0};
     bool any = false, writer = false;
-    for (struct fumi_exchange *x = l->oldest; x; x = x->newer) {
+    for (struct fumi_exchange *x = l->held ? NULL : l->oldest; x; x = x->newer) {
         if (!x->gated)
             continue;
         if (!x->started && (x->writes ? !any : !writer)) {
@@ -73,16 +74,17 @@ static struct fumi_tasks startable(struct fumi_links *l)
     return ready;
 }
 
-static void submit(const struct fumi_server *s, struct fumi_tasks ready)
+static void submit(struct fumi_tasks ready)
 {
-    for (struct fumi_task *t; (t = fumi_tasks_take(&ready));)
+    for (struct fumi_task *t; (t = fumi_tasks_take(&ready));) {
+        const struct fumi_server *s = FUMI_OWNER(t, struct fumi_exchange, task)->server;
         s->submit(s->submit_arg, t);
+    }
 }
 
 void peer_open(struct fumi_exchange *x, bool gated)
 {
     struct fumi_links *l = links_of(x->peer);
-    const struct fumi_server *s = x->server; /* x may be gone once it is submitted */
     x->state = fumi_alloc(&x->arena, x->batch ? fumi_size(x->document) : 1);
     x->open = true;
     x->gated = gated;
@@ -95,7 +97,7 @@ void peer_open(struct fumi_exchange *x, bool gated)
     atomic_fetch_add(&x->server->open, 1);
     struct fumi_tasks ready = startable(l);
     pthread_mutex_unlock(&l->lock);
-    submit(s, ready);
+    submit(ready);
 }
 
 void peer_close(struct fumi_exchange *x)
@@ -107,8 +109,28 @@ void peer_close(struct fumi_exchange *x)
     struct fumi_tasks ready = startable(l);
     pthread_mutex_unlock(&l->lock);
     x->open = false;
-    submit(x->server, ready);
-    atomic_fetch_sub(&x->server->open, 1);
+    submit(ready);
+}
+
+bool peer_postpone(struct fumi_exchange *x)
+{
+    struct fumi_links *l = x->peer->links;
+    pthread_mutex_lock(&l->lock);
+    bool held = l->held;
+    if (held)
+        x->started = false;
+    pthread_mutex_unlock(&l->lock);
+    return held;
+}
+
+void fumi_peer_hold(struct fumi_peer *peer, bool held)
+{
+    struct fumi_links *l = links_of(peer);
+    pthread_mutex_lock(&l->lock);
+    l->held = held;
+    struct fumi_tasks ready = startable(l);
+    pthread_mutex_unlock(&l->lock);
+    submit(ready);
 }
 
 bool peer_cancelled(const struct fumi_exchange *x)
@@ -192,15 +214,18 @@ void fumi_peer_close(struct fumi_peer *peer)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* The error object that the peer sent, as ours. */
-static void take_error(struct fumi_call *c, const struct fumi_val *error)
+/* What the peer sent becomes the call's own error, or says that it is no answer. */
+static enum fumi_ret judge(struct fumi_call *c, const struct envelope *e)
 {
-    int64_t code = FUMI_INTERNAL_ERROR;
-    struct fumi_str text = fumi_text(c->arena, fumi_get(error, "message"));
-    fumi_int(fumi_get(error, "code"), &code);
-    fumi_fail(c, (int)code, "%.*s", FUMI_ARG(text));
-    if (fumi_get(error, "data"))
-        c->err.data = fumi_compact(c->arena, fumi_get(error, "data")).text;
+    struct fumi_err why, theirs;
+    if (e->fault)
+        return fumi_fail(c, FUMI_LIMIT, "The peer's answer is none: %s", e->fault);
+    if (!e->error)
+        return FUMI_OK;
+    if (envelope_error(c->arena, e->error, &theirs, &why))
+        return fumi_fail(c, FUMI_LIMIT, "The peer's answer is none: %s", why.text);
+    c->err = theirs;
+    return FUMI_FAIL;
 }
 
 void peer_answered(struct fumi_peer *peer, const struct envelope *e)
@@ -213,11 +238,9 @@ void peer_answered(struct fumi_peer *peer, const struct envelope *e)
     for (struct question *q = l->questions; q; q = q->next) {
         if (q->id != id || q->state != OPEN)
             continue;
-        if (e->error)
-            take_error(q->call, e->error);
-        else
+        q->state = judge(q->call, e) == FUMI_OK ? ANSWERED : REFUSED;
+        if (q->state == ANSWERED)
             q->answer = fumi_compact(q->call->arena, e->result);
-        q->state = e->error ? REFUSED : ANSWERED;
     }
     pthread_cond_broadcast(&l->changed);
     pthread_mutex_unlock(&l->lock);

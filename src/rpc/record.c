@@ -1,5 +1,6 @@
 #include "rpc/record.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -36,10 +37,10 @@ static void write_all(int fd, const char *p, size_t n)
 {
     while (n) {
         ssize_t done = write(fd, p, n);
-        if (done < 0)
+        if (done < 0 && errno != EINTR)
             return; /* a transcript that cannot be written must not stop the conversation */
-        p += done;
-        n -= (size_t)done;
+        p += done > 0 ? done : 0;
+        n -= done > 0 ? (size_t)done : 0;
     }
 }
 

@@ -39,6 +39,10 @@ void fumi_peer_eof(struct fumi_peer *peer);   /* nothing more comes: its open qu
 void fumi_peer_close(struct fumi_peer *peer); /* it is gone: its open calls are cancelled too */
 void fumi_peer_done(struct fumi_peer *peer);
 
+/* It takes no answers now, or does again: meanwhile none of its blocking calls is started, so that
+ * answers that nobody reads do not pile up. From the thread that calls fumi_handle for it. */
+void fumi_peer_hold(struct fumi_peer *peer, bool held);
+
 /* One call of a message. A handler reads the first part and keeps nothing of it. */
 struct fumi_call {
     struct fumi_str name;             /* the method asked for */
@@ -58,9 +62,10 @@ struct fumi_call {
 };
 
 /* FUMI_OK with the result filled, FUMI_FAIL after fumi_fail() or with call->err set, or
- * FUMI_PENDING when somebody will call fumi_finish() on this call, once, from any thread. After
- * returning FUMI_PENDING it must not touch the call. params and result are structs as their
- * shapes describe them, the result zeroed; NULL where the method has no such shape. */
+ * FUMI_PENDING when somebody will call fumi_finish() on this call, once, from any thread. From the
+ * moment another thread may do that, the handler must not touch the call. params and result are
+ * structs as their shapes describe them, the result zeroed; NULL where the method has no such
+ * shape. */
 typedef enum fumi_ret fumi_method_fn(struct fumi_call *call, const void *params, void *result);
 
 enum {
@@ -135,8 +140,8 @@ fumi_handle_fn fumi_handle; /* self: a struct fumi_server */
 
 /* For handlers. fumi_fail returns FUMI_FAIL. fumi_finish ends a pending call, with the result that
  * was filled where the handler got it (so keep `result`, not a copy) or after fumi_fail.
- * fumi_invoke runs another method inside this call, without processors; its answer, or its error
- * in call->err, is the caller's. */
+ * fumi_invoke runs another method, one that does not defer, inside this call, without processors;
+ * its answer, or its error in call->err, is the caller's. */
 enum fumi_ret fumi_fail(struct fumi_call *c, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void fumi_finish(struct fumi_call *c, enum fumi_ret ret);

@@ -144,6 +144,7 @@ int fumi_server_use(struct fumi_server *s, const struct fumi_processor *p, struc
         return -1;
     s->processors = fumi_resize(s->processors, (s->processors_n + 1) * sizeof(*s->processors));
     s->processors[s->processors_n++] = *p;
+    s->admits |= p->admit != NULL;
     s->hooks |= p->before || p->after;
     return 0;
 }
@@ -232,11 +233,16 @@ void fumi_server_executor(struct fumi_server *s, void (*submit)(void *arg, struc
     s->submit_arg = arg;
 }
 
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 void fumi_server_limits(struct fumi_server *s, struct fumi_limits limits)
 {
     s->limits = (struct fumi_limits){
-        .message = limits.message ? limits.message : s->limits.message,
-        .depth = limits.depth ? limits.depth : s->limits.depth,
+        .message = least(limits.message ? limits.message : s->limits.message, FUMI_JSON_MAX - 1),
+        .depth = least(limits.depth ? limits.depth : s->limits.depth, FUMI_DEPTH_MAX),
         .batch = limits.batch ? limits.batch : s->limits.batch,
         .answer = limits.answer ? limits.answer : s->limits.answer,
         .ask = limits.ask ? limits.ask : s->limits.ask,

@@ -75,7 +75,8 @@ static int serve(struct fumi_server *server, const struct settings *settings, st
     if (!spec)
         return -1;
     int rc = fumi_serve_stdio(server, &settings->stdio, e);
-    spec_close(spec);
+    if (rc <= 0)
+        spec_close(spec);
     return rc;
 }
 
@@ -92,6 +93,8 @@ int main(int argc, char **argv)
     fumi_server_log(server, &settings.log);
     fumi_server_limits(server, (struct fumi_limits){.message = settings.stdio.line});
     int rc = serve(server, &settings, &err);
+    if (rc > 0)
+        return 0; /* a call that was abandoned may still use the server */
     if (rc)
         fprintf(stderr, "spec-server: %s\n", err.text);
     fumi_server_free(server);

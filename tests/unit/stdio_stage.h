@@ -135,9 +135,9 @@ static int serve(const struct setup *s, struct stage *stage)
     int rc = server ? fumi_server_add(server, NULL, methods, FUMI_COUNT(methods), NULL, &e) : 0;
     if (!rc)
         rc = fumi_serve_stdio(server, &o, &e);
-    if (rc)
+    if (rc < 0)
         dprintf(STDERR_FILENO, "error: %s\n", e.text);
-    if (server)
+    if (server && rc <= 0)
         fumi_server_free(server);
     return rc;
 }
@@ -167,7 +167,7 @@ static void child(const struct setup *s, int gate)
         be_nobody(false);
     allow_files(0);
     if (s->abandons) {
-        const char *program = rc ? "false" : "true"; /* they end without a look for leaks */
+        const char *program = rc == 1 ? "true" : "false"; /* they end without a look for leaks */
         execlp(program, program, (char *)NULL);
     }
     pool_free(stage.pool);

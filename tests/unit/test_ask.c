@@ -239,6 +239,9 @@ TEST(a_question_with_a_broken_answer_fails)
         ERROR("{\"code\":\"x\"}"),
         ERROR("{\"code\":1.5}"),
         ERROR("{\"code\":99999999999,\"message\":\"large\"}"),
+        ERROR("{\"code\":4294967296,\"message\":\"0 in 32 bits\"}"),
+        "{\"result\":1,\"id\":$}",
+        "{\"jsonrpc\":\"2.0\",\"result\":1,\"result\":2,\"id\":$}",
         "{\"jsonrpc\":\"2.0\",\"result\":1,\"error\":{\"code\":1,\"message\":\"x\"},\"id\":$}",
     };
     struct booth b;

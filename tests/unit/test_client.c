@@ -273,6 +273,7 @@ TEST(what_is_no_answer_is_refused)
         "{\"jsonrpc\":\"1.0\",\"result\":1,\"id\":1}",
         "{\"result\":1,\"id\":1}",
         "{\"jsonrpc\":\"2.0\",\"result\":1,\"error\":{\"code\":1,\"message\":\"x\"},\"id\":1}",
+        "{\"jsonrpc\":\"2.0\",\"result\":1,\"result\":2,\"id\":1}",
         ERROR("{\"message\":\"x\"}", "1"),
         ERROR("{\"code\":\"1\",\"message\":\"x\"}", "1"),
         ERROR("{\"code\":1.5,\"message\":\"x\"}", "1"),
@@ -297,6 +298,17 @@ TEST(what_is_no_answer_is_refused)
             TEST_FAIL("%s: gave %zu, asked %zu", wrong[i], d.got.n, d.got.asked);
         desk_done(&d);
     }
+}
+
+/* Nothing better will come for that request. */
+TEST(an_answer_that_is_none_ends_its_request)
+{
+    struct desk d;
+    desk_open(&d);
+    request(&d, NULL);
+    CHECK_INT(take(&d, ERROR("7", "1")), -1);
+    CHECK_INT(fumi_client_open(d.client), 0);
+    desk_done(&d);
 }
 
 TEST(an_answer_is_taken_once)

@@ -145,6 +145,17 @@ TEST(a_batch_is_admitted_once_and_its_calls_one_by_one)
     scene_done(&h.scene);
 }
 
+/* The peer would take an error for the answer to a request of its own. */
+TEST(an_answer_of_the_peer_is_never_refused)
+{
+    struct hall h;
+    hall_open(&h);
+    h.hooks[0].closed = true;
+    CHECK_STR(wrote(&h, "{\"jsonrpc\":\"2.0\",\"result\":1,\"id\":1}"), "");
+    CHECK_STR(heard(&h.scene.c), "");
+    scene_done(&h.scene);
+}
+
 /* What is no call is not shown to the hooks of calls. */
 TEST(hooks_of_calls_do_not_see_invalid_requests)
 {

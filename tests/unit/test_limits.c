@@ -207,7 +207,6 @@ static const char *const steady[] = {
     ASK("fail", "[-32050,\"it is so\",{\"a\":[1,2]}]", "1"),
     ASK("fail", "[-32603,\"inside\"]", "1"),
     ASK("big", "[10000]", "1"),
-    ASK("defer", "[1]", "1"),
     ASK("block", "[1]", "1"),
     CALL("nothing", "true"),
     "{\"jsonrpc\":\"2.0\",\"result\":1,\"id\":1}",
@@ -242,6 +241,20 @@ TEST(no_memory_is_asked_for_in_the_steady_state)
     struct fumi_spare spare = {0};
     stay_steady(NULL);
     stay_steady(&spare);
+}
+
+/* The answer of a call that may end on another thread leaves with its buffer. */
+TEST(a_call_that_defers_asks_for_its_answer_only)
+{
+    struct fumi_server *s = server_of(methods, FUMI_COUNT(methods), NULL);
+    struct deaf d = {.peer = {.transport = "deaf"}};
+    shout(&d, s, ASK("defer", "[1]", "1"));
+    size_t before = asked;
+    for (int n = 0; n < 1000; n++)
+        shout(&d, s, ASK("defer", "[1]", "1"));
+    CHECK(asked - before <= 3000);
+    fumi_peer_done(&d.peer);
+    fumi_server_free(s);
 }
 
 TEST(no_memory_is_asked_for_when_all_kinds_mix)

@@ -321,6 +321,47 @@ static void end_many_in_threads(struct fumi_spare *spare)
     fumi_server_free(s);
 }
 
+struct last_word {
+    pthread_mutex_t lock;
+    pthread_cond_t said;
+    bool done;
+};
+
+static void say_last(void *arg, struct fumi_buf *answer, int code)
+{
+    struct last_word *w = arg;
+    (void)answer;
+    (void)code;
+    pthread_mutex_lock(&w->lock);
+    w->done = true;
+    pthread_cond_signal(&w->said);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* After the last reply nothing of the peer and the server is touched. */
+TEST(the_server_may_be_freed_after_the_last_reply)
+{
+    static const struct fumi_method rows[] = {
+        {"pooled", "", &whole_shape, &whole_shape, run_pooled, FUMI_DEFERS}};
+    struct fumi_err e;
+    struct pool *pool = pool_new(1, &e);
+    for (int i = 0; i < 300; i++) {
+        struct last_word w = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
+        struct fumi_server *s = server_of(rows, FUMI_COUNT(rows), pool);
+        struct fumi_peer *peer = calloc(1, sizeof(*peer));
+        fumi_handle(s, peer, FUMI_STR(ASK("pooled", "[7]", "1")),
+                    (struct fumi_sink){NULL, say_last, &w});
+        pthread_mutex_lock(&w.lock);
+        while (!w.done)
+            pthread_cond_wait(&w.said, &w.lock);
+        pthread_mutex_unlock(&w.lock);
+        fumi_peer_done(peer);
+        free(peer);
+        fumi_server_free(s);
+    }
+    pool_free(pool);
+}
+
 TEST(many_calls_end_in_threads_while_others_begin)
 {
     struct fumi_spare spare = {0};

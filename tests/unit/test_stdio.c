@@ -225,7 +225,7 @@ TEST(what_is_under_way_has_a_limit)
     static const struct {
         size_t n, size;
         int most;
-    } rows[] = {{5000, 10, 1024}, {100, 100000, 11}, {3, 1 << 20, 1}};
+    } rows[] = {{5000, 10, 1024}, {300, 100000, 64}, {20, 1 << 20, 6}};
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         int status, peak = peak_of(rows[i].n, rows[i].size, &status);
         if (status || peak < 1 || peak > rows[i].most)

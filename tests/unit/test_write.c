@@ -563,6 +563,19 @@ TEST(values_among_others)
     fumi_arena_done(&a);
 }
 
+/* A transport may end a message with its line. */
+TEST(json_of_several_lines_becomes_one)
+{
+    struct fumi_buf b = {0};
+    struct fumi_out o = {.buf = &b};
+    fumi_put_open(&o, '[');
+    fumi_put_int(&o, 1);
+    fumi_put_json(&o, (struct fumi_json){FUMI_STR("{\n  \"a\": [\r\n1]\n}")});
+    fumi_put_close(&o, ']');
+    CHECK_STR(fumi_buf_str(&b), "[1,{   \"a\": [  1] }]");
+    fumi_buf_done(&b);
+}
+
 /* "No text stands for null", and an empty one is no JSON text either. */
 TEST(json_without_text)
 {
