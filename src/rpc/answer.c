@@ -62,26 +62,36 @@ void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fum
     put_end(b, id);
 }
 
+static int check_size(struct fumi_buf *b, size_t limit, struct fumi_err *e)
+{
+    bool fits = !b->full && b->n <= limit;
+    b->full = false;
+    if (fits)
+        return 0;
+    return fumi_err_set(e, FUMI_LIMIT, "The answer is larger than %zu bytes; ask for less", limit);
+}
+
+int answer_value(struct fumi_buf *b, const struct fumi_call *c, size_t limit, struct fumi_err *e)
+{
+    b->limit = limit;
+    int rc = fumi_emit(&(struct fumi_out){.buf = b}, c->method->result, c->result);
+    b->limit = 0;
+    if (rc)
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "the result cannot be said in JSON");
+    return check_size(b, limit, e);
+}
+
 int answer_result(struct fumi_buf *b, const struct fumi_call *c, size_t limit, struct fumi_err *e)
 {
     static const char head[] = "{\"jsonrpc\":\"2.0\",\"result\":";
-    struct fumi_out o = {.buf = b};
-    b->limit = limit;
     fumi_buf_add(b, head, sizeof(head) - 1);
-    int rc = fumi_emit(&o, c->method->result, c->result);
+    if (answer_value(b, c, limit, e))
+        return -1;
     put_end(b, c->id);
-    if (rc)
-        fumi_err_set(e, FUMI_INTERNAL_ERROR, "the result cannot be said in JSON");
-    else if (b->full || b->n > limit)
-        rc = fumi_err_set(e, FUMI_LIMIT, "The answer is larger than %zu bytes; ask for less",
-                          limit);
-    b->limit = 0;
-    b->full = false;
-    return rc;
+    return check_size(b, limit, e);
 }
 
-void answer_notification(struct fumi_buf *b, const char *method, const struct fumi_shape *s,
-                         const void *params)
+struct fumi_out request_open(struct fumi_buf *b, const char *method)
 {
     struct fumi_out o = {.buf = b};
     fumi_put_open(&o, '{');
@@ -89,6 +99,26 @@ void answer_notification(struct fumi_buf *b, const char *method, const struct fu
     fumi_put_str(&o, FUMI_STR("2.0"));
     fumi_put_key(&o, "method");
     fumi_put_str(&o, fumi_str(method));
+    return o;
+}
+
+void request_close(struct fumi_out *o, struct fumi_json params, int64_t id)
+{
+    if (params.text.p) {
+        fumi_put_key(o, "params");
+        fumi_put_json(o, params);
+    }
+    if (id) {
+        fumi_put_key(o, "id");
+        fumi_put_int(o, id);
+    }
+    fumi_put_close(o, '}');
+}
+
+void request_notify(struct fumi_buf *b, const char *method, const struct fumi_shape *s,
+                    const void *params)
+{
+    struct fumi_out o = request_open(b, method);
     if (s) {
         fumi_put_key(&o, "params");
         fumi_emit(&o, s, params);

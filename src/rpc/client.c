@@ -61,22 +61,11 @@ static bool structured(struct fumi_json params)
 static void put_request(struct fumi_client *c, struct fumi_buf *out, int64_t id, const char *method,
                         struct fumi_json params)
 {
-    struct fumi_out o = {.buf = out, .comma = c->batch && c->begun};
+    if (c->batch && c->begun)
+        fumi_buf_put(out, ',');
     c->begun = true;
-    fumi_put_open(&o, '{');
-    fumi_put_key(&o, "jsonrpc");
-    fumi_put_str(&o, FUMI_STR("2.0"));
-    fumi_put_key(&o, "method");
-    fumi_put_str(&o, fumi_str(method));
-    if (params.text.p) {
-        fumi_put_key(&o, "params");
-        fumi_put_json(&o, params);
-    }
-    if (id) {
-        fumi_put_key(&o, "id");
-        fumi_put_int(&o, id);
-    }
-    fumi_put_close(&o, '}');
+    struct fumi_out o = request_open(out, method);
+    request_close(&o, params, id);
 }
 
 int64_t fumi_client_request(struct fumi_client *c, struct fumi_buf *out, const char *method,

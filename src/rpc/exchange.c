@@ -207,7 +207,7 @@ static void proceed(struct fumi_exchange *x)
 {
     while (x->at) {
         const struct fumi_val *v = x->at;
-        x->at = x->batch ? fumi_after(x->document, v) : NULL;
+        x->at = exchange_after(x, v);
         if (!peer_cancelled(x) && run_element(x, v) == FUMI_PENDING)
             return; /* the exchange is no longer ours */
         x->index++;
@@ -239,7 +239,7 @@ static unsigned flags_of(struct fumi_exchange *x)
 {
     unsigned flags = 0;
     x->writes = false;
-    for (const struct fumi_val *v = x->at; v; v = x->batch ? fumi_after(x->document, v) : NULL) {
+    for (const struct fumi_val *v = x->at; v; v = exchange_after(x, v)) {
         const struct fumi_val *name = fumi_get(v, "method");
         const struct entry *e = server_find(x->server, fumi_text(&x->arena, name));
         if (!e)
@@ -254,7 +254,7 @@ static unsigned flags_of(struct fumi_exchange *x)
  * requests beside them wait for. To take one a second time does nothing. */
 static void take_answers(struct fumi_exchange *x)
 {
-    for (const struct fumi_val *v = x->at; v; v = x->batch ? fumi_after(x->document, v) : NULL) {
+    for (const struct fumi_val *v = x->at; v; v = exchange_after(x, v)) {
         struct envelope e;
         envelope_read(v, &e);
         if (e.response)
@@ -366,7 +366,7 @@ void fumi_handle(void *self, struct fumi_peer *peer, struct fumi_str message, st
         return;
     }
     x->batch = fumi_is(x->document, FUMI_ARRAY);
-    x->at = x->batch ? fumi_first(x->document) : x->document;
+    x->at = exchange_first(x);
     start(x);
 }
 
@@ -394,13 +394,10 @@ enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struc
     inner.params = fumi_is(args, FUMI_NULL) ? NULL : args;
     enum fumi_ret ret = run(&inner);
     explain(&inner, ret);
-    struct fumi_buf text = {.limit = c->exchange->server->limits.answer};
-    struct fumi_out o = {.buf = &text};
-    if (ret == FUMI_OK && fumi_emit(&o, inner.method->result, inner.result))
-        ret = fumi_fail(&inner, FUMI_INTERNAL_ERROR, "the result cannot be said in JSON");
-    if (ret == FUMI_OK && text.full)
-        ret = fumi_fail(&inner, FUMI_LIMIT, "The answer is larger than %zu bytes; ask for less",
-                        text.limit);
+    struct fumi_buf text = {0};
+    if (ret == FUMI_OK &&
+        answer_value(&text, &inner, c->exchange->server->limits.answer, &inner.err))
+        ret = FUMI_FAIL;
     c->err = inner.err;
     if (ret == FUMI_OK)
         result->text = fumi_dup(c->arena, fumi_buf_str(&text));
@@ -415,7 +412,7 @@ void fumi_tell(struct fumi_call *c, const char *method, const struct fumi_shape 
     struct fumi_buf message = {0};
     if (!sink.tell || peer_cancelled(c->exchange))
         return;
-    answer_notification(&message, method, s, params);
+    request_notify(&message, method, s, params);
     sink.tell(sink.arg, &message);
     fumi_buf_done(&message);
 }

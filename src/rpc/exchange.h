@@ -90,11 +90,30 @@ struct fumi_exchange {
 
 /* answer.c: append one answer; NULL id: null. A result that would make the buffer longer than
  * `limit`, or that JSON cannot say, is -1 with *e set, and what it left in the buffer is to be cut
- * off. Errors are short and must be told, so nothing limits them. */
+ * off. Errors are short and must be told, so nothing limits them. answer_value: the result alone.
+ */
 void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fumi_val *id);
 int answer_result(struct fumi_buf *b, const struct fumi_call *c, size_t limit, struct fumi_err *e);
-void answer_notification(struct fumi_buf *b, const char *method, const struct fumi_shape *s,
-                         const void *params);
+int answer_value(struct fumi_buf *b, const struct fumi_call *c, size_t limit, struct fumi_err *e);
+
+/* A request up to its method; then its params, if any, and its id, 0: none. Or a whole notification
+ * with params of a shape. */
+struct fumi_out request_open(struct fumi_buf *b, const char *method);
+void request_close(struct fumi_out *o, struct fumi_json params, int64_t id);
+void request_notify(struct fumi_buf *b, const char *method, const struct fumi_shape *s,
+                    const void *params);
+
+/* The elements of a message: those of a batch, or it itself. */
+static inline const struct fumi_val *exchange_first(const struct fumi_exchange *x)
+{
+    return x->batch ? fumi_first(x->document) : x->document;
+}
+
+static inline const struct fumi_val *exchange_after(const struct fumi_exchange *x,
+                                                    const struct fumi_val *v)
+{
+    return x->batch ? fumi_after(x->document, v) : NULL;
+}
 
 /* peer.c. An exchange that may outlive fumi_handle is opened before it runs, so that a cancel or a
  * hang-up finds it, and closed before its reply. A gated one is handed to the executor as soon as

@@ -162,9 +162,9 @@ static bool same_id(const struct fumi_val *a, const struct fumi_val *b)
 /* Cancels the calls of x with that id, or all of them, that have not ended; was there one? */
 static bool mark(struct fumi_exchange *x, const struct fumi_val *id)
 {
-    const struct fumi_val *v = x->batch ? fumi_first(x->document) : x->document;
+    const struct fumi_val *v = exchange_first(x);
     bool found = false;
-    for (size_t i = 0; v; i++, v = x->batch ? fumi_after(x->document, v) : NULL) {
+    for (size_t i = 0; v; i++, v = exchange_after(x, v)) {
         unsigned char waiting = WAITING;
         if (!id || same_id(fumi_get(v, "id"), id))
             found |= atomic_compare_exchange_strong(&x->state[i], &waiting, CANCELLED);
@@ -263,19 +263,8 @@ static void send_question(const struct fumi_exchange *x, int64_t id, const char 
                           struct fumi_json params)
 {
     struct fumi_buf b = {0};
-    struct fumi_out o = {.buf = &b};
-    fumi_put_open(&o, '{');
-    fumi_put_key(&o, "jsonrpc");
-    fumi_put_str(&o, FUMI_STR("2.0"));
-    fumi_put_key(&o, "id");
-    fumi_put_int(&o, id);
-    fumi_put_key(&o, "method");
-    fumi_put_str(&o, fumi_str(method));
-    if (params.text.p) {
-        fumi_put_key(&o, "params");
-        fumi_put_json(&o, params);
-    }
-    fumi_put_close(&o, '}');
+    struct fumi_out o = request_open(&b, method);
+    request_close(&o, params, id);
     x->sink.tell(x->sink.arg, &b);
     fumi_buf_done(&b);
 }
@@ -343,7 +332,7 @@ bool fumi_push(struct fumi_peer *peer, const char *method, const struct fumi_sha
     struct fumi_buf message = {0};
     if (!peer->push)
         return false;
-    answer_notification(&message, method, s, params);
+    request_notify(&message, method, s, params);
     peer->push(peer, &message);
     fumi_buf_done(&message);
     return true;

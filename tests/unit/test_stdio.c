@@ -565,7 +565,7 @@ TEST(blocking_methods_run_on_workers)
            FUMI_STR("{\"jsonrpc\":\"2.0\",\"result\":\"fumi-worker\",\"id\":1}\n"));
 }
 
-#define QUESTION "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"what\"}\n"
+#define QUESTION "{\"jsonrpc\":\"2.0\",\"method\":\"what\",\"id\":1}\n"
 #define ASK      "{\"jsonrpc\":\"2.0\",\"method\":\"ask\",\"id\":7}\n"
 #define WORK     "{\"jsonrpc\":\"2.0\",\"method\":\"work\",\"id\":8}\n"
 #define WORKING  "{\"jsonrpc\":\"2.0\",\"method\":\"working\"}\n"
