@@ -2,6 +2,10 @@
 #ifndef FUMI_H
 #define FUMI_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "base/uuid.h"
@@ -9,5 +13,9 @@
 #include "rpc/client.h"
 #include "rpc/record.h"
 #include "rpc/rpc.h"
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -92,10 +92,28 @@ static bool limits_useless(const struct fumi_shape *s, const struct fumi_field *
     return f->min != f->max && !is_of(f, NUMBERS | COUNTED);
 }
 
+static bool limits_negative(const struct fumi_shape *s, const struct fumi_field *f)
+{
+    (void)s;
+    return is_of(f, COUNTED) && (f->min < 0 || f->max < 0);
+}
+
 static bool choices_missing(const struct fumi_shape *s, const struct fumi_field *f)
 {
     (void)s;
     return f->type == FUMI_T_CHOICE && (!f->choices || !f->choices[0]);
+}
+
+static bool choices_repeated(const struct fumi_shape *s, const struct fumi_field *f)
+{
+    (void)s;
+    for (size_t i = 0; f->choices && f->choices[i]; i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(f->choices[i], f->choices[j]) == 0)
+                return true;
+        }
+    }
+    return false;
 }
 
 static bool choices_useless(const struct fumi_shape *s, const struct fumi_field *f)
@@ -153,8 +171,10 @@ static const struct {
     {outside, "lies outside its struct"},
     {default_required, "is required and has a default"},
     {limits_crossed, "has a min above its max"},
+    {limits_negative, "has a length below 0"},
     {limits_useless, "has a min or max, which its type does not know"},
     {choices_missing, "needs choices"},
+    {choices_repeated, "has a choice twice"},
     {choices_useless, "has choices and is not an int"},
     {format_unknown, "has an unknown format"},
     {text_rules_useless, "has a format or a check and is not a string"},

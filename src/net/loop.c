@@ -5,9 +5,11 @@
 
 #include "base/arena.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 #include <uv.h>
 
 static const int ending[] = {SIGINT, SIGTERM};
@@ -117,8 +119,22 @@ static void on_wake(uv_async_t *handle)
     pthread_mutex_unlock(&l->lock);
 }
 
+/* libuv ends the process when it runs out of descriptors in the middle of its set-up. */
+static int check_descriptors(struct fumi_err *e)
+{
+    int fds[8], n = 0;
+    while (n < (int)FUMI_COUNT(fds) && (fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+        n++;
+    int rc = n == (int)FUMI_COUNT(fds) ? 0 : errno;
+    while (n > 0)
+        close(fds[--n]);
+    return rc ? fumi_err_set(e, FUMI_INTERNAL_ERROR, "event loop: %s", strerror(rc)) : 0;
+}
+
 struct loop *loop_new(struct fumi_err *e)
 {
+    if (check_descriptors(e))
+        return NULL;
     struct loop *l = fumi_resize(NULL, sizeof(*l));
     *l = (struct loop){.lock = PTHREAD_MUTEX_INITIALIZER};
     int rc = uv_loop_init(&l->uv);

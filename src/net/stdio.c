@@ -25,6 +25,7 @@ enum {
     BLOCK = 64 << 10,    /* bytes of an ordinary block */
     ROOM = 16 << 10,     /* least room for a read */
     UNDER_WAY = 1 << 10, /* messages that are not answered yet; then nothing more is begun */
+    ASKING = 4,          /* times both of these while a question is open: its answer must come in */
     PINNED = 4,          /* times the line limit, or a default one: memory that these may hold */
     QUEUED = 1 << 20,    /* bytes not written yet; then nothing more is begun */
     TOLD = 16 << 20,     /* bytes not written yet; then what belongs to no answer is dropped */
@@ -378,13 +379,21 @@ static bool take_line(struct talk *t, struct fumi_str *line)
     return take_rest(t, line);
 }
 
+/* Whether as many messages as may be are under way. */
+static bool is_full(const struct talk *t, size_t weight)
+{
+    size_t most = PINNED * (t->limit > LINE ? t->limit : LINE);
+    size_t times = t->open * weight / UNDER_WAY, pinned = t->pinned * weight / most;
+    if (!times && !pinned)
+        return false;
+    return times >= ASKING || pinned >= ASKING || !fumi_peer_asks(&t->peer);
+}
+
 /* Once held, it is let go at half the mark: to stop and start the reading has its price. */
 static bool is_held(struct talk *t)
 {
     size_t weight = t->held ? 2 : 1;
-    t->held = t->open * weight >= UNDER_WAY ||
-              t->pinned * weight >= PINNED * (t->limit > LINE ? t->limit : LINE) ||
-              (t->queue.n - t->sent) * weight >= QUEUED;
+    t->held = is_full(t, weight) || (t->queue.n - t->sent) * weight >= QUEUED;
     return t->held;
 }
 
@@ -468,9 +477,12 @@ static void read_in(struct talk *t)
         t->end += (size_t)got;
     if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)))
         return;
-    if (got < 0 && errno != EBADF)
-        fail(t, "stdin", errno);
+    int number = got < 0 ? errno : 0;
+    if (number && number != EBADF)
+        fail(t, "stdin", number);
     end_input(t);
+    if (number == ECONNRESET)
+        break_off(t);
 }
 
 static void on_input(struct watch *w, unsigned events)

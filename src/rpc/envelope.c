@@ -65,7 +65,7 @@ static bool is_version(const struct fumi_val *v)
 static const char *fault_of(const struct envelope *e)
 {
     if (!is_version(e->version) && !fumi_text_is(e->version, FUMI_STR("2.0")))
-        return "jsonrpc must be \"2.0\"";
+        return "jsonrpc must be 2.0";
     if (e->response)
         return e->result && e->error ? "result and error exclude each other" : NULL;
     if (!e->method)

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 
-#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -119,12 +118,7 @@ static enum fumi_ret run(struct fumi_call *c)
     if (fumi_bind(c->arena, c->method->params, c->params, params, &c->err))
         return FUMI_FAIL;
     c->result = make(c->arena, c->method->result);
-    enum fumi_ret (*handler)(struct fumi_call *, const void *, void *) = c->method->run;
-    unsigned flags = c->method->flags;
-    enum fumi_ret ret = handler(c, params, c->result);
-    assert(ret != FUMI_PENDING || flags & FUMI_DEFERS);
-    (void)flags;
-    return ret;
+    return c->method->run(c, params, c->result);
 }
 
 static int answer(struct fumi_exchange *x, struct fumi_call *c)
@@ -175,9 +169,28 @@ static struct fumi_call *prepare(struct fumi_exchange *x, const struct envelope 
     c->err.data = (struct fumi_str){0};
     c->exchange = x;
     atomic_store_explicit(&x->turn, RUNNING, memory_order_relaxed);
+    atomic_store_explicit(&x->claimed, false, memory_order_relaxed);
     c->result = NULL;
     c->entered = 0;
     return c;
+}
+
+/* Of a call that has ended only the method's own name is sure to be there still. */
+static void log_twice(const struct fumi_call *c)
+{
+    static const struct fumi_err twice = {.text = "the call has been finished before"};
+    log_internal(c->exchange->server, fumi_str(c->method ? c->method->name : ""), &twice);
+}
+
+/* A pending call of a method that may not pend: it is answered here, unless it has been already.
+ * Who finishes it later finds an exchange that nobody uses any more. */
+static enum fumi_ret disown(struct fumi_call *c)
+{
+    struct fumi_exchange *x = c->exchange;
+    if (atomic_exchange(&x->claimed, true))
+        return FUMI_PENDING;
+    x->lost = true;
+    return fumi_fail(c, FUMI_INTERNAL_ERROR, "returned FUMI_PENDING without FUMI_DEFERS");
 }
 
 static enum fumi_ret run_element(struct fumi_exchange *x, const struct fumi_val *v)
@@ -193,12 +206,18 @@ static enum fumi_ret run_element(struct fumi_exchange *x, const struct fumi_val 
         return FUMI_OK;
     }
     struct fumi_call *c = prepare(x, &e);
+    unsigned flags = c->method ? c->method->flags : 0;
     enum fumi_ret ret = x->server->hooks ? enter(c) : FUMI_OK;
     if (ret == FUMI_OK)
         ret = run(c);
+    if (ret == FUMI_PENDING && !(flags & FUMI_DEFERS))
+        ret = disown(c);
     if (ret == FUMI_PENDING)
         return atomic_exchange(&x->turn, PARKED) == FINISHED ? FUMI_OK : FUMI_PENDING;
-    conclude(c, ret);
+    if (atomic_load_explicit(&x->claimed, memory_order_relaxed) && !x->lost)
+        log_twice(c);
+    else
+        conclude(c, ret);
     return FUMI_OK;
 }
 
@@ -227,6 +246,10 @@ static void proceed_later(struct fumi_task *task)
 void fumi_finish(struct fumi_call *c, enum fumi_ret ret)
 {
     struct fumi_exchange *x = c->exchange;
+    if (atomic_exchange(&x->claimed, true)) {
+        log_twice(c);
+        return;
+    }
     conclude(c, ret);
     if (atomic_exchange(&x->turn, FINISHED) != PARKED)
         return;
@@ -393,6 +416,8 @@ enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struc
     inner.self = e->self;
     inner.params = fumi_is(args, FUMI_NULL) ? NULL : args;
     enum fumi_ret ret = run(&inner);
+    if (ret == FUMI_PENDING)
+        ret = fumi_fail(&inner, FUMI_INTERNAL_ERROR, "returned FUMI_PENDING without FUMI_DEFERS");
     explain(&inner, ret);
     struct fumi_buf text = {0};
     if (ret == FUMI_OK &&

@@ -32,6 +32,7 @@ struct fumi_server {
     void (*submit)(void *arg, struct fumi_task *task);
     void *submit_arg;
     struct fumi_limits limits;
+    _Atomic(struct fumi_exchange *) lost;  /* all that are, to be freed with the server */
     _Atomic(struct fumi_exchange *) spare; /* with warm memory, for the next message */
 };
 
@@ -78,7 +79,10 @@ struct fumi_exchange {
     bool batch;
     int code; /* of a single answer */
     struct fumi_call call;
-    atomic_int turn; /* who goes on after a pending call: enum turn */
+    atomic_int turn;     /* who goes on after a pending call: enum turn */
+    atomic_bool claimed; /* somebody has begun to finish the call */
+    bool lost;           /* a call of it may be finished too late: never used again */
+    struct fumi_exchange *next_lost;
     struct fumi_task task;
     /* peer.c; under the lock of links */
     struct fumi_exchange *older, *newer;

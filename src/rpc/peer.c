@@ -214,6 +214,17 @@ void fumi_peer_close(struct fumi_peer *peer)
     pthread_mutex_unlock(&l->lock);
 }
 
+bool fumi_peer_asks(const struct fumi_peer *peer)
+{
+    struct fumi_links *l = peer->links;
+    if (!l)
+        return false;
+    pthread_mutex_lock(&l->lock);
+    bool open = l->questions && !l->ended;
+    pthread_mutex_unlock(&l->lock);
+    return open;
+}
+
 /* What the peer sent becomes the call's own error, or says that it is no answer. */
 static enum fumi_ret judge(struct fumi_call *c, const struct envelope *e)
 {

@@ -44,13 +44,32 @@ static void write_all(int fd, const char *p, size_t n)
     }
 }
 
-/* Line breaks can only stand between the tokens of a message, where a blank says the same. */
+/* A transcript has a line for each message: one that holds line breaks is written with escapes. */
+static void put_escaped(struct fumi_buf *line, struct fumi_str text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.p[i];
+        if (c == '\n' || c == '\r' || c == '\\')
+            fumi_buf_add(line, c == '\n' ? "\\x0a" : c == '\r' ? "\\x0d" : "\\x5c", 4);
+        else
+            fumi_buf_put(line, c);
+    }
+}
+
+static bool has_breaks(struct fumi_str text)
+{
+    return text.n && (memchr(text.p, '\n', text.n) || memchr(text.p, '\r', text.n));
+}
+
 static void note(struct fumi_record *r, const char *arrow, struct fumi_str text)
 {
     struct fumi_buf line = {0};
-    fumi_buf_add(&line, arrow, strlen(arrow));
-    for (size_t i = 0; i < text.n; i++)
-        fumi_buf_put(&line, text.p[i] == '\n' || text.p[i] == '\r' ? ' ' : text.p[i]);
+    bool breaks = has_breaks(text);
+    fumi_buf_add(&line, breaks ? "~~> " : arrow, 4);
+    if (breaks)
+        put_escaped(&line, text);
+    else
+        fumi_buf_add(&line, text.p, text.n);
     fumi_buf_put(&line, '\n');
     pthread_mutex_lock(&r->lock);
     write_all(r->fd, line.p, line.n);

@@ -6,8 +6,9 @@
 
 struct fumi_record;
 
-/* Each message is appended to `fd` as "--> text", each answer and each thing told as "<-- text", a
- * line each, in the order in which they pass. The descriptor stays the caller's. */
+/* Each message is appended to `fd` as "--> text" ("~~> text" with \xHH for line breaks), each
+ * answer and each thing told as "<-- text", a line each, in the order in which they pass. The
+ * descriptor stays the caller's. */
 struct fumi_record *fumi_record_new(fumi_handle_fn *inner, void *self, int fd);
 void fumi_record_free(struct fumi_record *r); /* after the last answer */
 

@@ -43,6 +43,9 @@ void fumi_peer_done(struct fumi_peer *peer);
  * answers that nobody reads do not pile up. From the thread that calls fumi_handle for it. */
 void fumi_peer_hold(struct fumi_peer *peer, bool held);
 
+/* Whether a question put to it is open: then it must be read, or the answer never comes. */
+bool fumi_peer_asks(const struct fumi_peer *peer);
+
 /* One call of a message. A handler reads the first part and keeps nothing of it. */
 struct fumi_call {
     struct fumi_str name;             /* the method asked for */

@@ -78,6 +78,9 @@ static int check_method(const struct fumi_server *s, const struct fumi_method *m
     if (fumi_starts(name, FUMI_STR("rpc.")) && m != &built_in[0] && m != &built_in[1])
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: names that begin with rpc. are reserved",
                             name.p);
+    if (name.n > NAME_MAX_BYTES)
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%.60s...: the name has more than %d bytes",
+                            name.p, NAME_MAX_BYTES);
     if (server_find(s, name))
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: there is a method of that name", name.p);
     if (!m->run)
@@ -90,10 +93,11 @@ static int check_method(const struct fumi_server *s, const struct fumi_method *m
 static int add_method(struct fumi_server *s, const char *name_space, const struct fumi_method *m,
                       void *self, struct fumi_err *e)
 {
-    if (!well_formed(m->name) || (name_space && !well_formed(name_space)))
+    const char *wrong = name_space && !well_formed(name_space) ? name_space : m->name;
+    if (wrong == name_space || !well_formed(wrong))
         return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                            "\"%s\" is no method name: 1 to %d visible ASCII characters",
-                            m->name ? m->name : "", NAME_MAX_BYTES);
+                            "\"%s\" is no name: 1 to %d visible ASCII characters without \" and \\",
+                            wrong ? wrong : "", NAME_MAX_BYTES);
     struct fumi_str name = full_name(name_space, m->name);
     if (check_method(s, m, name, e)) {
         fumi_resize((char *)name.p, 0);
@@ -177,6 +181,10 @@ void fumi_server_free(struct fumi_server *s)
     if (!s || atomic_load(&s->open))
         return; /* a call that did not end still uses it */
     exchange_free(atomic_load(&s->spare));
+    for (struct fumi_exchange *x = atomic_load(&s->lost), *next; x; x = next) {
+        next = x->next_lost;
+        exchange_free(x);
+    }
     drop_methods(s, 0);
     fumi_resize(s->entries, 0);
     fumi_resize(s->slots, 0);
@@ -207,6 +215,11 @@ struct fumi_exchange *exchange_take(struct fumi_server *s, struct fumi_spare *sp
 void exchange_put(struct fumi_exchange *x, struct fumi_spare *spare)
 {
     struct fumi_exchange *none = NULL;
+    if (x->lost) {
+        x->next_lost = atomic_load(&x->server->lost);
+        while (!atomic_compare_exchange_weak(&x->server->lost, &x->next_lost, x)) {}
+        return;
+    }
     fumi_arena_reset(&x->arena, KEEP);
     fumi_buf_reset(&x->out, KEEP);
     if (spare && !spare->exchange)

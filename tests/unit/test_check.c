@@ -148,6 +148,7 @@ TEST(null_needs_an_empty_value)
 
 TEST(rows_that_are_wrong)
 {
+    static const char *const twice[] = {"a", "b", "a", NULL};
     static const char *const none[] = {NULL};
     static const struct fumi_field bare[] = {V(count, "")};
     static const struct fumi_shape bare_shape = FUMI_SHAPE(struct every, bare);
@@ -174,10 +175,12 @@ TEST(rows_that_are_wrong)
           .shape = &point_shape},
          "table: f lies outside its struct"},
         {F(count, "f", "", .min = 2, .max = 1), "table: f has a min above its max"},
+        {F(name, "f", "", .min = -9, .max = -1), "table: f has a length below 0"},
         {F(flag, "f", "", .max = 1), "table: f has a min or max, which its type does not know"},
         {F(json, "f", "", .max = 1), "table: f has a min or max, which its type does not know"},
         {F(mode, "f", ""), "table: f needs choices"},
         {F(mode, "f", "", .choices = none), "table: f needs choices"},
+        {F(mode, "f", "", .choices = twice), "table: f has a choice twice"},
         {F(name, "f", "", .choices = modes), "table: f has choices and is not an int"},
         {F(name, "f", "", .format = "date"), "table: f has an unknown format"},
         {F(name, "f", "", .format = "date-time"), NULL},

@@ -3,7 +3,7 @@
 
 #define NO_OBJECT  INVALID("\"a request must be an object\"", "null")
 #define NO_MESSAGE INVALID("\"a message must be an object or an array\"", "null")
-#define VERSION(i) INVALID("\"jsonrpc must be \\\"2.0\\\"\"", i)
+#define VERSION(i) INVALID("\"jsonrpc must be 2.0\"", i)
 #define ID_TYPE    INVALID("\"id must be a string, a number or null\"", "null")
 
 TEST(requests_are_answered)

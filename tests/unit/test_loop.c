@@ -106,7 +106,7 @@ TEST(a_loop_that_cannot_be_made_is_an_error)
     }
     setrlimit(RLIMIT_NOFILE, &before);
     CHECK(failed > 2);
-    CHECK_STR(fumi_str(e.text), "event loop: too many open files");
+    CHECK_STR(fumi_str(e.text), "event loop: Too many open files");
 }
 
 TEST(what_was_posted_and_not_run_is_run_by_free)

@@ -321,6 +321,55 @@ static void end_many_in_threads(struct fumi_spare *spare)
     fumi_server_free(s);
 }
 
+static enum fumi_ret pend_secretly(struct fumi_call *call, const void *params, void *result)
+{
+    (void)params;
+    (void)result;
+    *(struct fumi_call **)call->self = call;
+    return FUMI_PENDING;
+}
+
+static enum fumi_ret finish_and_return(struct fumi_call *call, const void *params, void *result)
+{
+    (void)params;
+    (void)result;
+    fumi_finish(call, FUMI_OK);
+    return FUMI_OK;
+}
+
+static enum fumi_ret finish_twice(struct fumi_call *call, const void *params, void *result)
+{
+    (void)params;
+    (void)result;
+    fumi_finish(call, FUMI_OK);
+    fumi_finish(call, FUMI_OK);
+    return FUMI_PENDING;
+}
+
+/* A method that breaks the rules costs its own answer at most. */
+TEST(methods_that_pend_or_finish_as_they_may_not)
+{
+    static const struct fumi_method rows[] = {
+        {"secret", "", NULL, NULL, pend_secretly, 0},
+        {"return", "", NULL, NULL, finish_and_return, FUMI_DEFERS},
+        {"twice", "", NULL, NULL, finish_twice, FUMI_DEFERS}};
+    static const struct fumi_log silent = {.level = FUMI_SILENT};
+    struct fumi_call *secret = NULL;
+    struct fumi_server *s = server_of(rows, FUMI_COUNT(rows), &secret);
+    struct caller c;
+    fumi_server_log(s, &silent);
+    caller_open(&c, s);
+    CHECK_STR(hear(&c, CALL("secret", "1")), INTERNAL("1"));
+    fumi_finish(secret, FUMI_OK);
+    CHECK_STR(hear(&c, CALL("return", "2")), OK("null", "2"));
+    CHECK_STR(hear(&c, "[" CALL("twice", "3") "," CALL("return", "4") "]"),
+              "[" OK("null", "3") "," OK("null", "4") "]");
+    fumi_finish(secret, FUMI_FAIL);
+    CHECK_INT(replies(&c), 1); /* to the last message */
+    caller_done(&c);
+    fumi_server_free(s);
+}
+
 struct last_word {
     pthread_mutex_t lock;
     pthread_cond_t said;

@@ -123,6 +123,15 @@ TEST(a_message_is_one_line)
     studio_done(s);
 }
 
+/* A break inside a string makes the message wrong, and the transcript must show it. */
+TEST(a_break_in_a_string_stays_one)
+{
+    struct studio *s = studio_open(0);
+    hear(&s->t.c, "{\"a\\\":\"x\ry\"}");
+    CHECK(fumi_starts(transcript(s), FUMI_STR("~~> {\"a\\x5c\":\"x\\x0dy\"}\n<-- ")));
+    studio_done(s);
+}
+
 TEST(a_deferred_answer_is_written_when_it_comes)
 {
     struct studio *s = studio_open(0);
