@@ -1,0 +1,473 @@
+/* The head is read in one pass over its bytes, line by line; slices point at them.
+ *
+ * A line is judged only when its line feed is there, and only within a window: the bytes that a
+ * line or a head may have. So a fault is a property of the first bytes of a request, however they
+ * were cut, and the same one is found first. When a head comes in many pieces, it is read again
+ * from its beginning, but only when a line was completed or a window filled, which both are few. */
+#include "net/http1.h"
+
+#include "net/http1_bytes.h"
+
+/* What the fields said, beyond what stands in the head. */
+enum { SAID_CLOSE = 1, SAID_KEEP = 2, SAID_UPGRADE = 4, SAID_LENGTH = 8, SAID_CHUNKED = 16 };
+
+struct reader {
+    struct http_head *h;
+    struct http_fault *f;
+    const struct http_limits *limits;
+    const char *start, *p; /* p: where the line begins that is being read */
+    const char *end;       /* of the window */
+    size_t given;          /* bytes from start on, also beyond the window */
+    unsigned said;
+    struct fumi_str authority; /* of an absolute target */
+};
+
+/* The line is wrong or not complete. */
+static __attribute__((cold, noinline)) enum step broken(struct reader *r, const char *reason)
+{
+    if (!memchr(r->p, '\n', (size_t)(r->end - r->p)))
+        return MORE;
+    return fault(r->f, 400, reason);
+}
+
+/* Where text ends there must be a line end. */
+static inline enum step line_end(struct reader *r, const char *at)
+{
+    if (r->end - at >= 2 && at[0] == '\r' && at[1] == '\n')
+        return FINE;
+    if (at == r->end)
+        return MORE;
+    return broken(r, *at == '\r'   ? "bare carriage return"
+                     : *at == '\n' ? "bare line feed"
+                                   : "control character");
+}
+
+static inline bool is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t';
+}
+
+static inline struct fumi_str trimmed(const char *p, const char *end)
+{
+    while (p < end && is_blank(*p))
+        p++;
+    while (p < end && is_blank(end[-1]))
+        end--;
+    return (struct fumi_str){p, (size_t)(end - p)};
+}
+
+#define BLANKS UINT64_C(0x2020202020202020)
+
+static inline uint64_t eight(const char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof(word));
+    return word;
+}
+
+static inline uint32_t four(const char *p)
+{
+    uint32_t word;
+    memcpy(&word, p, sizeof(word));
+    return word;
+}
+
+/* Whether n text bytes are `lower` in any case; that is of lower-case letters, digits and '-', so
+ * no text byte becomes one of its by setting a bit, but its upper case. Words may overlap. */
+static inline bool reads(const char *p, const char *lower, size_t n)
+{
+    uint64_t differ = 0;
+    if (n >= 8) {
+        for (size_t i = 0; i + 8 < n; i += 8)
+            differ |= (eight(p + i) | BLANKS) ^ eight(lower + i);
+        differ |= (eight(p + n - 8) | BLANKS) ^ eight(lower + n - 8);
+    } else if (n >= 4) {
+        differ = ((four(p) | (uint32_t)BLANKS) ^ four(lower)) |
+                 ((four(p + n - 4) | (uint32_t)BLANKS) ^ four(lower + n - 4));
+    } else {
+        for (size_t i = 0; i < n; i++)
+            differ |= (uint64_t)((p[i] | 0x20) ^ lower[i]);
+    }
+    return !differ;
+}
+
+static inline bool str_reads(struct fumi_str s, const char *lower)
+{
+    return s.n == strlen(lower) && reads(s.p, lower, s.n);
+}
+
+/* Cuts the first element off a comma-separated list that is not empty. */
+static struct fumi_str element(struct fumi_str *list)
+{
+    const char *end = list->p + list->n, *comma = memchr(list->p, ',', list->n);
+    struct fumi_str first = trimmed(list->p, comma ? comma : end);
+    list->p = comma ? comma + 1 : end;
+    list->n = (size_t)(end - list->p);
+    return first;
+}
+
+bool http_has_token(struct fumi_str list, const char *token)
+{
+    while (list.n)
+        if (str_reads(element(&list), token))
+            return true;
+    return false;
+}
+
+static bool is_host(struct fumi_str s)
+{
+    return s.n && skip(s.p, s.p + s.n, HOST) == s.p + s.n;
+}
+
+static enum step take_host(struct reader *r, struct fumi_str value)
+{
+    if (r->h->host.p)
+        return fault(r->f, 400, "repeated Host");
+    if (!is_host(value))
+        return fault(r->f, 400, "malformed Host");
+    r->h->host = value;
+    return FINE;
+}
+
+static enum step take_connection(struct reader *r, struct fumi_str value)
+{
+    while (value.n) {
+        struct fumi_str one = element(&value);
+        if (str_reads(one, "close"))
+            r->said |= SAID_CLOSE;
+        else if (str_reads(one, "keep-alive"))
+            r->said |= SAID_KEEP;
+        else if (str_reads(one, "upgrade"))
+            r->said |= SAID_UPGRADE;
+    }
+    return FINE;
+}
+
+/* RFC 9110 would have 1.0 ignore it; there it is cleared at the end. */
+static enum step take_expect(struct reader *r, struct fumi_str value)
+{
+    if (!str_reads(value, "100-continue"))
+        return fault(r->f, 417, "unknown expectation");
+    r->h->expects_continue = true;
+    return FINE;
+}
+
+static enum step take_upgrade(struct reader *r, struct fumi_str value)
+{
+    if (!r->h->upgrade.p)
+        r->h->upgrade = value;
+    return FINE;
+}
+
+enum { LENGTH_DIGITS = 19 }; /* fit into 64 bits, whatever they are */
+
+static enum step take_length(struct reader *r, struct fumi_str value)
+{
+    uint64_t length = 0;
+    if (r->said & SAID_LENGTH)
+        return fault(r->f, 400, "repeated Content-Length");
+    if (value.n == 0 || value.n > LENGTH_DIGITS)
+        return fault(r->f, 400, "malformed Content-Length");
+    for (size_t i = 0; i < value.n; i++) {
+        unsigned digit = (unsigned)(unsigned char)value.p[i] - '0';
+        if (digit > 9)
+            return fault(r->f, 400, "malformed Content-Length");
+        length = length * 10 + digit;
+    }
+    r->said |= SAID_LENGTH;
+    r->h->length = length;
+    return FINE;
+}
+
+/* Whether the list ends in chunked and holds only other codings before it. Without that the end of
+ * the body cannot be known, which is worse than a coding that we do not have. */
+static bool ends_chunked(struct fumi_str list)
+{
+    while (list.n) {
+        struct fumi_str coding = element(&list);
+        if (str_reads(coding, "chunked"))
+            return list.n == 0 && list.p[-1] != ',';
+        if (!is_token(coding) || str_reads(coding, "identity"))
+            return false;
+    }
+    return false;
+}
+
+static enum step take_coding(struct reader *r, struct fumi_str value)
+{
+    if (r->h->minor == 0)
+        return fault(r->f, 400, "Transfer-Encoding in HTTP/1.0");
+    if (r->said & SAID_CHUNKED)
+        return fault(r->f, 400, "repeated Transfer-Encoding");
+    if (!ends_chunked(value))
+        return fault(r->f, 400, "malformed Transfer-Encoding");
+    if (!str_reads(value, "chunked"))
+        return fault(r->f, 501, "only chunked is supported as Transfer-Encoding");
+    r->said |= SAID_CHUNKED;
+    return FINE;
+}
+
+/* Fields that say something about the message itself: no two names have the same length. */
+static const struct {
+    const char *name;
+    enum step (*take)(struct reader *r, struct fumi_str value);
+} special[] = {
+    [4] = {"host", take_host},
+    [6] = {"expect", take_expect},
+    [7] = {"upgrade", take_upgrade},
+    [10] = {"connection", take_connection},
+    [14] = {"content-length", take_length},
+    [17] = {"transfer-encoding", take_coding},
+};
+
+static __attribute__((cold)) enum step bad_name(struct reader *r, const char *at)
+{
+    if (at == r->end)
+        return MORE;
+    if (at == r->p && is_blank(*at))
+        return broken(r, "folded field line");
+    if (is_blank(*at))
+        return broken(r, "blank in or behind a field name");
+    if (*at == '\r' || *at == '\n')
+        return broken(r, "field line without a colon");
+    return broken(r, *at == ':' ? "empty field name" : "malformed field name");
+}
+
+/* The field whose line begins at r->p; *next is what follows it. The line's end is looked for from
+ * its beginning, not from the colon, so that the processor need not find one before the other. */
+static inline enum step field(struct reader *r, const char **next)
+{
+    struct http_head *h = r->h;
+    const char *start = r->p, *eol = skip_text(start, r->end);
+    const char *colon = skip_token(start, r->end);
+    if (__builtin_expect(colon == r->end || *colon != ':' || colon == start, 0))
+        return bad_name(r, colon);
+    enum step got = line_end(r, eol);
+    if (__builtin_expect(got != FINE, 0))
+        return got;
+    if (h->n >= r->limits->fields || h->n >= HTTP_FIELDS)
+        return fault(r->f, 431, "too many fields");
+    *next = eol + 2;
+    size_t n = (size_t)(colon - start);
+    struct fumi_str value = trimmed(colon + 1, eol);
+    h->fields[h->n++] = (struct http_field){{start, n}, value};
+    if (n < FUMI_COUNT(special) && special[n].name && reads(start, special[n].name, n))
+        return special[n].take(r, value);
+    return FINE;
+}
+
+/* http://host/path, of which the path may be left out. */
+static enum step absolute_target(struct reader *r, struct fumi_str *target)
+{
+    const char *host = target->p + 7, *end = target->p + target->n;
+    if (target->n < 8 || !reads(target->p, "http", 4) || memcmp(target->p + 4, "://", 3) != 0)
+        return fault(r->f, 400, "malformed target");
+    const char *rest = skip(host, end, HOST);
+    r->authority = (struct fumi_str){host, (size_t)(rest - host)};
+    if (rest == host || (rest < end && *rest != '/' && *rest != '?'))
+        return fault(r->f, 400, "malformed target");
+    *target = (struct fumi_str){rest, (size_t)(end - rest)};
+    return FINE;
+}
+
+static enum step take_target(struct reader *r, struct fumi_str target)
+{
+    struct http_head *h = r->h;
+    bool all = target.n == 1 && *target.p == '*' && fumi_eq(h->method, FUMI_STR("OPTIONS"));
+    if (*target.p != '/' && !all && absolute_target(r, &target) != FINE)
+        return FAULT;
+    const char *mark = target.n ? memchr(target.p, '?', target.n) : NULL;
+    h->path = target;
+    if (mark) {
+        h->path.n = (size_t)(mark - target.p);
+        h->query = (struct fumi_str){mark + 1, target.n - h->path.n - 1};
+    }
+    if (h->path.n == 0)
+        h->path = FUMI_STR("/");
+    return FINE;
+}
+
+enum { VERSION = 8 }; /* bytes of "HTTP/1.1" */
+
+static inline bool is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+static enum step take_version(struct reader *r, const char *p)
+{
+    if (r->end - p < VERSION || memcmp(p, "HTTP/", 5) != 0 || !is_digit(p[5]) || p[6] != '.' ||
+        !is_digit(p[7]))
+        return broken(r, "malformed version");
+    if (r->end - p > VERSION && is(p[VERSION], TEXT))
+        return broken(r, "malformed version");
+    enum step got = line_end(r, p + VERSION);
+    if (got != FINE)
+        return got;
+    if (p[5] != '1' || p[7] > '1')
+        return fault(r->f, 505, "only HTTP/1.1 and HTTP/1.0 are spoken here");
+    r->h->minor = p[7] - '0';
+    return FINE;
+}
+
+static enum step request_line(struct reader *r)
+{
+    const char *method_end = skip_token(r->p, r->end), *target = method_end + 1;
+    if (method_end == r->end)
+        return MORE;
+    if (method_end == r->p || *method_end != ' ')
+        return broken(r, "malformed method");
+    const char *target_end = skip(target, r->end, TARGET);
+    if (target_end == r->end)
+        return MORE;
+    if (target_end == target || *target_end != ' ')
+        return broken(r, "malformed target");
+    enum step got = take_version(r, target_end + 1);
+    if (got != FINE)
+        return got;
+    r->h->method = (struct fumi_str){r->p, (size_t)(method_end - r->p)};
+    r->p = target_end + 1 + VERSION + 2;
+    return take_target(r, (struct fumi_str){target, (size_t)(target_end - target)});
+}
+
+static enum step framing(struct reader *r)
+{
+    struct http_head *h = r->h;
+    switch (r->said & (SAID_LENGTH | SAID_CHUNKED)) {
+    case SAID_LENGTH | SAID_CHUNKED:
+        return fault(r->f, 400, "both Content-Length and Transfer-Encoding");
+    case SAID_CHUNKED:
+        h->framing = HTTP_CHUNKED;
+        return FINE;
+    case SAID_LENGTH:
+        h->framing = HTTP_LENGTH;
+        if (h->length > r->limits->body)
+            return fault(r->f, 413, "the body is too large");
+    }
+    return FINE;
+}
+
+/* All fields are there: what they say together. */
+static enum step finish(struct reader *r)
+{
+    struct http_head *h = r->h;
+    if (h->minor == 1 && !h->host.p)
+        return fault(r->f, 400, "Host is missing");
+    if (r->authority.p && h->host.p && !http_same(r->authority, h->host))
+        return fault(r->f, 400, "Host differs from the target");
+    if (r->authority.p)
+        h->host = r->authority;
+    if (framing(r) != FINE)
+        return FAULT;
+    h->keep_alive = !(r->said & SAID_CLOSE) && (h->minor == 1 || r->said & SAID_KEEP);
+    if (h->minor == 0 || !(r->said & SAID_UPGRADE))
+        h->upgrade = (struct fumi_str){0};
+    h->expects_continue = h->expects_continue && h->minor == 1 && http_has_body(h);
+    return FINE;
+}
+
+/* Sets the window to so many bytes from the start on; returns whether there are as many. */
+static bool set_window(struct reader *r, size_t size)
+{
+    bool full = r->given >= size;
+    r->end = r->start + (full ? size : r->given);
+    return full;
+}
+
+static enum step fields(struct reader *r)
+{
+    bool full = set_window(r, r->limits->head);
+    const char *next = r->p;
+    enum step got = FINE;
+    while (got == FINE) {
+        r->p = next;
+        if (r->end - next >= 2 && next[0] == '\r' && next[1] == '\n') {
+            r->p += 2;
+            return finish(r);
+        }
+        got = field(r, &next);
+    }
+    return got == MORE && full ? fault(r->f, 431, "the head is too large") : got;
+}
+
+/* An empty line before the request is left over from the one before it (RFC 9112, 2.2). */
+static enum step first_line(struct reader *r)
+{
+    size_t skipped = r->given >= 2 && memcmp(r->start, "\r\n", 2) == 0 ? 2 : 0;
+    size_t size = skipped + r->limits->line + 2;
+    bool full = set_window(r, size < r->limits->head ? size : r->limits->head);
+    r->p += skipped;
+    enum step got = r->p < r->end ? request_line(r) : MORE;
+    return got == MORE && full ? fault(r->f, 414, "the request line is too long") : got;
+}
+
+/* Whether what came behind the bytes seen can have completed a line or filled a window. */
+static bool has_news(struct fumi_str bytes, size_t seen, const struct http_limits *limits)
+{
+    return memchr(bytes.p + seen, '\n', bytes.n - seen) || bytes.n >= limits->head ||
+           (seen < limits->line + 4 && bytes.n >= limits->line + 2);
+}
+
+/* Member by member: compilers make a slow loop of clearing it as a whole. */
+static inline void clear(struct http_head *h)
+{
+    h->query = h->host = h->upgrade = (struct fumi_str){0};
+    h->framing = HTTP_NO_BODY;
+    h->length = 0;
+    h->expects_continue = false;
+    h->n = 0;
+}
+
+ssize_t http_read_head(struct http_head *h, struct fumi_str bytes, size_t *seen,
+                       const struct http_limits *limits, struct http_fault *f)
+{
+    size_t before = *seen;
+    *seen = bytes.n;
+    if (bytes.n == 0 || (before && !has_news(bytes, before, limits)))
+        return 0;
+    /* Tells a client at once that speaks TLS, and would wait for our answer. */
+    if (!is(*bytes.p, TOKEN) && *bytes.p != '\r')
+        return fault(f, 400, "malformed method");
+    struct reader r = {
+        .h = h, .f = f, .limits = limits, .start = bytes.p, .p = bytes.p, .given = bytes.n};
+    clear(h);
+    enum step got = first_line(&r);
+    if (got == FINE)
+        got = fields(&r);
+    if (got != FINE)
+        return got;
+    *seen = 0;
+    return r.p - r.start;
+}
+
+struct fumi_str http_field(const struct http_head *h, const char *name)
+{
+    size_t n = strlen(name);
+    for (size_t i = 0; i < h->n; i++)
+        if (h->fields[i].name.n == n && reads(h->fields[i].name.p, name, n))
+            return h->fields[i].value;
+    return (struct fumi_str){0};
+}
+
+size_t http_count(const struct http_head *h, const char *name)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < h->n; i++)
+        count += str_reads(h->fields[i].name, name);
+    return count;
+}
+
+static unsigned lower(char byte)
+{
+    return (unsigned char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
+}
+
+bool http_same(struct fumi_str a, struct fumi_str b)
+{
+    if (a.n != b.n)
+        return false;
+    for (size_t i = 0; i < a.n; i++)
+        if (lower(a.p[i]) != lower(b.p[i]))
+            return false;
+    return true;
+}

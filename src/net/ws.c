@@ -1,0 +1,530 @@
+/* The reader decides by what lies before it. A frame that lies whole in the caller's bytes is
+ * judged and handed out there; only what a read cuts short, and the pieces of a fragmented message,
+ * are copied into a ws_part, which is given back as soon as nothing is under way. Control frames
+ * may come between the pieces, so they have a place of their own in it.
+ *
+ * What comes of a stream never depends on how it was cut: a header is judged by its first two bytes
+ * once both are there, and by the rest once it is complete. */
+#include "net/ws.h"
+
+#include "base/arena.h"
+#include "base/utf8.h"
+#include "base/uuid.h"
+
+#include <assert.h>
+#include <openssl/sha.h>
+
+enum {
+    FINAL = 0x80, /* first byte of a frame */
+    RESERVED = 0x70,
+    OPCODE = 0x0F,
+    CONTROL = 0x08,
+    MASKED = 0x80, /* second byte */
+    LENGTH = 0x7F,
+    SHORT = 125, /* lengths up to here stand in the second byte itself */
+    TWO_BYTES,   /* else it says how many bytes behind it hold them */
+    EIGHT_BYTES,
+    KEY_BYTES = 16,
+};
+
+/* A frame whose header is read. */
+struct frame {
+    size_t left;   /* bytes of its payload still to come */
+    char mask[4];  /* turned so that it begins with the next byte */
+    uint8_t first; /* of the header: the opcode and whether it is final */
+};
+
+struct ws_part {
+    struct fumi_buf message; /* gathered so far */
+    struct frame frame;
+    bool open;    /* `frame` is not complete */
+    uint8_t kind; /* WS_TEXT or WS_BINARY: such a message is not complete */
+    uint8_t head_n, control_n;
+    char head[WS_HEAD]; /* of a frame, cut short */
+    char control[WS_CONTROL];
+};
+
+enum fault {
+    NO_FAULT,
+    RESERVED_BIT,
+    UNKNOWN_OPCODE,
+    NOT_MASKED,
+    NOT_BARE,
+    CONTROL_IN_PIECES,
+    CONTROL_TOO_LONG,
+    NOTHING_TO_CONTINUE,
+    NOT_CONTINUED,
+    LENGTH_PADDED,
+    LENGTH_NEGATIVE,
+    MESSAGE_TOO_LONG,
+    TEXT_NOT_UTF8,
+    CLOSE_CUT,
+    CLOSE_CODE,
+    REASON_NOT_UTF8,
+};
+
+static const struct {
+    int code;
+    const char *why;
+} faults[] = {
+    [RESERVED_BIT] = {WS_PROTOCOL_ERROR, "a reserved bit is set"},
+    [UNKNOWN_OPCODE] = {WS_PROTOCOL_ERROR, "the opcode does not exist"},
+    [NOT_MASKED] = {WS_PROTOCOL_ERROR, "a client must mask its frames"},
+    [NOT_BARE] = {WS_PROTOCOL_ERROR, "a server must not mask its frames"},
+    [CONTROL_IN_PIECES] = {WS_PROTOCOL_ERROR, "a control frame must not be fragmented"},
+    [CONTROL_TOO_LONG] = {WS_PROTOCOL_ERROR, "a control frame carries at most 125 bytes"},
+    [NOTHING_TO_CONTINUE] = {WS_PROTOCOL_ERROR, "there is no message to continue"},
+    [NOT_CONTINUED] = {WS_PROTOCOL_ERROR, "the message before is not complete"},
+    [LENGTH_PADDED] = {WS_PROTOCOL_ERROR, "a length must be written in as few bytes as it needs"},
+    [LENGTH_NEGATIVE] = {WS_PROTOCOL_ERROR, "the highest bit of a length must be 0"},
+    [MESSAGE_TOO_LONG] = {WS_TOO_LONG, "the message is longer than the limit"},
+    [TEXT_NOT_UTF8] = {WS_BAD_TEXT, "a text message must be UTF-8"},
+    [CLOSE_CUT] = {WS_PROTOCOL_ERROR, "a close code has two bytes"},
+    [CLOSE_CODE] = {WS_PROTOCOL_ERROR, "the close code must not be sent"},
+    [REASON_NOT_UTF8] = {WS_BAD_TEXT, "the reason of a close must be UTF-8"},
+};
+
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/* Writes 4 characters for every 3 bytes begun. */
+static void encode(const unsigned char *bytes, size_t n, char *out)
+{
+    for (size_t i = 0; i < n; i += 3, out += 4) {
+        unsigned three = (unsigned)bytes[i] << 16;
+        if (i + 1 < n)
+            three |= (unsigned)bytes[i + 1] << 8;
+        if (i + 2 < n)
+            three |= bytes[i + 2];
+        out[0] = digits[three >> 18];
+        out[1] = digits[three >> 12 & 63];
+        out[2] = i + 1 < n ? digits[three >> 6 & 63] : '=';
+        out[3] = i + 2 < n ? digits[three & 63] : '=';
+    }
+}
+
+/* The four spare bits of the last digit are not looked at: what counts later is the text. */
+static bool is_key(struct fumi_str s)
+{
+    size_t used = (KEY_BYTES * 8 + 5) / 6;
+    if (s.n != WS_KEY || s.p[used] != '=' || s.p[used + 1] != '=')
+        return false;
+    for (size_t i = 0; i < used; i++)
+        if (!memchr(digits, s.p[i], sizeof(digits) - 1))
+            return false;
+    return true;
+}
+
+int ws_accept(struct fumi_str key, char out[WS_ACCEPT])
+{
+    static const char magic[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+    unsigned char text[WS_KEY + sizeof(magic) - 1], sum[SHA_DIGEST_LENGTH];
+    if (!is_key(key))
+        return -1;
+    memcpy(text, key.p, WS_KEY);
+    memcpy(text + WS_KEY, magic, sizeof(magic) - 1);
+    if (!SHA1(text, sizeof(text), sum))
+        return -1;
+    encode(sum, sizeof(sum), out);
+    return 0;
+}
+
+void ws_key(char out[WS_KEY])
+{
+    unsigned char bytes[KEY_BYTES];
+    fumi_random(bytes, sizeof(bytes));
+    encode(bytes, sizeof(bytes), out);
+}
+
+typedef uint64_t words __attribute__((vector_size(16)));
+
+static inline words turn_words(char *p, words mask)
+{
+    words w;
+    memcpy(&w, p, sizeof(w));
+    w ^= mask;
+    memcpy(p, &w, sizeof(w));
+    return w;
+}
+
+static inline uint64_t turn_word(char *p, uint64_t mask)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof(word));
+    word ^= mask;
+    memcpy(p, &word, sizeof(word));
+    return word;
+}
+
+static inline uint32_t turn_half(char *p, uint32_t mask)
+{
+    uint32_t half;
+    memcpy(&half, p, sizeof(half));
+    half ^= mask;
+    memcpy(p, &half, sizeof(half));
+    return half;
+}
+
+/* Masks and unmasks n bytes; the mask begins with the first of them. Returns whether they are all
+ * ASCII now: to look at bytes just written once more costs more than to turn them. Never inlined:
+ * where the size of the block around p can be seen, _FORTIFY_SOURCE would test it at every word. */
+static __attribute__((noinline)) bool turn(char *p, size_t n, const char mask[4])
+{
+    uint32_t half;
+    memcpy(&half, mask, sizeof(half));
+    uint64_t wide = (uint64_t)half << 32 | half;
+    words many = {0};
+    for (; n >= sizeof(many); n -= sizeof(many), p += sizeof(many))
+        many |= turn_words(p, (words){wide, wide});
+    uint64_t any = many[0] | many[1];
+    if (n >= sizeof(any)) {
+        any |= turn_word(p, wide);
+        n -= sizeof(any);
+        p += sizeof(any);
+    }
+    if (n >= sizeof(half)) {
+        any |= turn_half(p, half);
+        n -= sizeof(half);
+        p += sizeof(half);
+    }
+    for (size_t i = 0; i < n; i++)
+        any |= (unsigned char)(p[i] ^= mask[i]);
+    return !(any & 0x8080808080808080);
+}
+
+/* The mask as it goes on after n bytes. */
+static void rotate(char mask[4], size_t n)
+{
+    char old[4];
+    memcpy(old, mask, sizeof(old));
+    for (size_t i = 0; i < 4; i++)
+        mask[i] = old[(i + n) & 3];
+}
+
+static struct ws_part *part_of(struct ws_reader *r)
+{
+    if (!r->part) {
+        r->part = fumi_resize(NULL, sizeof(*r->part));
+        *r->part = (struct ws_part){.message.limit = r->limit ? r->limit : WS_LIMIT};
+    }
+    return r->part;
+}
+
+void ws_done(struct ws_reader *r)
+{
+    if (!r->part)
+        return;
+    fumi_buf_done(&r->part->message);
+    fumi_resize(r->part, 0);
+    r->part = NULL;
+}
+
+bool ws_take(struct ws_reader *r, struct fumi_buf *to)
+{
+    if (!r->part || !r->part->message.n)
+        return false;
+    fumi_buf_move(to, &r->part->message);
+    return true;
+}
+
+static __attribute__((noinline, cold)) enum ws_kind fail(struct ws_reader *r, enum fault fault,
+                                                         struct ws_event *out)
+{
+    ws_done(r);
+    r->closed = true;
+    out->code = faults[fault].code;
+    out->payload = fumi_str(faults[fault].why);
+    return WS_FAULT;
+}
+
+static bool is_final(const struct frame *f)
+{
+    return f->first & FINAL;
+}
+
+static bool is_control(const struct frame *f)
+{
+    return f->first & CONTROL;
+}
+
+static enum fault control_fault(unsigned first, unsigned second)
+{
+    if (!(first & FINAL))
+        return CONTROL_IN_PIECES;
+    return (second & LENGTH) > SHORT ? CONTROL_TOO_LONG : NO_FAULT;
+}
+
+/* What the first two bytes of a frame tell. */
+static inline enum fault start_fault(const struct ws_reader *r, unsigned first, unsigned second)
+{
+    static const uint16_t known = 1 | 1 << WS_TEXT | 1 << WS_BINARY | 1 << WS_CLOSE | 1 << WS_PING |
+                                  1 << WS_PONG;
+    unsigned opcode = first & OPCODE;
+    if (first & RESERVED)
+        return RESERVED_BIT;
+    if (!(known >> opcode & 1))
+        return UNKNOWN_OPCODE;
+    if (!(second & MASKED) == r->server)
+        return r->server ? NOT_MASKED : NOT_BARE;
+    if (opcode & CONTROL)
+        return control_fault(first, second);
+    bool inside = r->part && r->part->kind;
+    if (inside == !opcode)
+        return NO_FAULT;
+    return inside ? NOT_CONTINUED : NOTHING_TO_CONTINUE;
+}
+
+/* `form`: the seven bits of the second byte. */
+static inline enum fault length_fault(const struct ws_reader *r, unsigned form, uint64_t n)
+{
+    uint64_t least = form <= SHORT ? 0 : form == TWO_BYTES ? SHORT + 1 : UINT16_MAX + 1;
+    size_t limit = r->limit ? r->limit : WS_LIMIT;
+    if (n >> 63)
+        return LENGTH_NEGATIVE;
+    if (n < least)
+        return LENGTH_PADDED;
+    return n > limit - (r->part ? r->part->message.n : 0) ? MESSAGE_TOO_LONG : NO_FAULT;
+}
+
+static uint64_t big_endian(const char *p, size_t n)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < n; i++)
+        number = number << 8 | (unsigned char)p[i];
+    return number;
+}
+
+/* The header in `have` bytes at p; *size stays 0 when it is not complete. */
+static inline enum fault read_head(const struct ws_reader *r, const char *p, size_t have,
+                                   struct frame *f, size_t *size)
+{
+    if (have < 2)
+        return NO_FAULT;
+    unsigned first = (unsigned char)p[0], second = (unsigned char)p[1], form = second & LENGTH;
+    enum fault fault = start_fault(r, first, second);
+    size_t more = form <= SHORT ? 0 : form == TWO_BYTES ? 2 : 8, masks = r->server ? 4 : 0;
+    if (fault || have < 2 + more + masks)
+        return fault;
+    uint64_t n = more ? big_endian(p + 2, more) : form;
+    if (!(first & CONTROL) && (fault = length_fault(r, form, n)))
+        return fault;
+    f->first = (uint8_t)first;
+    f->left = (size_t)n;
+    memcpy(f->mask, p + 2 + more, masks);
+    *size = 2 + more + masks;
+    return NO_FAULT;
+}
+
+/* The header whose beginning came before; as read_head. */
+static enum fault rest_of_head(struct ws_reader *r, const char *p, size_t have, struct frame *f,
+                               size_t *size)
+{
+    struct ws_part *part = part_of(r);
+    size_t was = part->head_n, more = have < WS_HEAD - was ? have : WS_HEAD - was;
+    memcpy(part->head + was, p, more);
+    enum fault fault = read_head(r, part->head, was + more, f, size);
+    part->head_n = *size ? 0 : (uint8_t)(was + more);
+    *size -= *size ? was : 0;
+    return fault;
+}
+
+/* True: the header is complete, and *p stands behind it. */
+static inline bool head(struct ws_reader *r, char **p, char *end, struct frame *f,
+                        enum fault *fault)
+{
+    size_t have = (size_t)(end - *p), size = 0;
+    bool begun = r->part && r->part->head_n;
+    if (!begun)
+        *fault = read_head(r, *p, have, f, &size);
+    if (begun || (have && !size && !*fault))
+        *fault = rest_of_head(r, *p, have, f, &size);
+    *p = size ? *p + size : end;
+    return size;
+}
+
+static bool may_close(int code)
+{
+    static const struct {
+        int first, last;
+    } codes[] = {{1000, 1003}, {1007, 1014}, {3000, 4999}};
+    for (size_t i = 0; i < FUMI_COUNT(codes); i++)
+        if (code >= codes[i].first && code <= codes[i].last)
+            return true;
+    return false;
+}
+
+static enum ws_kind close_event(struct ws_reader *r, struct ws_event *out)
+{
+    struct fumi_str s = out->payload;
+    r->closed = true;
+    out->code = WS_NO_CODE;
+    if (!s.n)
+        return WS_CLOSE;
+    if (s.n < 2)
+        return fail(r, CLOSE_CUT, out);
+    out->code = (int)big_endian(s.p, 2);
+    out->payload = (struct fumi_str){s.p + 2, s.n - 2};
+    if (!may_close(out->code))
+        return fail(r, CLOSE_CODE, out);
+    return fumi_utf8_valid(out->payload) ? WS_CLOSE : fail(r, REASON_NOT_UTF8, out);
+}
+
+/* `ascii`: known to be so. */
+static inline enum ws_kind event(struct ws_reader *r, enum ws_kind kind, struct fumi_str payload,
+                                 bool ascii, struct ws_event *out)
+{
+    out->payload = payload;
+    if (kind == WS_TEXT && !ascii && !fumi_utf8_valid(payload))
+        return fail(r, TEXT_NOT_UTF8, out);
+    return kind == WS_CLOSE ? close_event(r, out) : kind;
+}
+
+static enum ws_kind gather_control(struct ws_reader *r, const struct frame *f, struct fumi_str s,
+                                   struct ws_event *out)
+{
+    struct ws_part *part = part_of(r);
+    memcpy(part->control + part->control_n, s.p, s.n);
+    part->control_n += (uint8_t)s.n;
+    if (part->open)
+        return WS_MORE;
+    struct fumi_str whole = {part->control, part->control_n};
+    part->control_n = 0;
+    return event(r, f->first & OPCODE, whole, false, out);
+}
+
+static enum ws_kind gather_message(struct ws_reader *r, const struct frame *f, struct fumi_str s,
+                                   struct ws_event *out)
+{
+    struct ws_part *part = part_of(r);
+    if (f->first & OPCODE)
+        part->kind = f->first & OPCODE;
+    fumi_buf_add(&part->message, s.p, s.n);
+    if (part->open || !is_final(f))
+        return WS_MORE;
+    enum ws_kind kind = part->kind;
+    part->kind = 0;
+    return event(r, kind, fumi_buf_str(&part->message), false, out);
+}
+
+/* The frame is complete with these bytes and all of it lies in them. */
+static inline bool is_all(const struct ws_reader *r, const struct frame *f)
+{
+    if (is_control(f))
+        return !r->part || !r->part->control_n;
+    return is_final(f) && f->first & OPCODE && (!r->part || !r->part->message.n);
+}
+
+/* The frame needed no gathering after all: a read had ended just behind its header. */
+static void leave(struct ws_part *part, const struct frame *f)
+{
+    part->open = false;
+    if (!is_control(f))
+        part->kind = 0;
+}
+
+/* As much of the payload as there is. */
+static inline enum ws_kind body(struct ws_reader *r, struct frame *f, char **p, char *end,
+                                struct ws_event *out)
+{
+    size_t have = (size_t)(end - *p), n = f->left < have ? f->left : have;
+    struct fumi_str s = {*p, n};
+    bool ascii = r->server && turn(*p, n, f->mask);
+    *p += n;
+    f->left -= n;
+    if (!f->left && is_all(r, f)) {
+        if (r->part)
+            leave(r->part, f);
+        return event(r, f->first & OPCODE, s, ascii, out);
+    }
+    rotate(f->mask, n);
+    part_of(r)->frame = *f;
+    r->part->open = f->left;
+    return is_control(f) ? gather_control(r, f, s, out) : gather_message(r, f, s, out);
+}
+
+/* Whether the last event was the end of all that was under way. */
+static bool is_spent(const struct ws_reader *r)
+{
+    const struct ws_part *part = r->part;
+    return r->closed || !(part->open || part->kind || part->head_n);
+}
+
+enum ws_kind ws_read(struct ws_reader *r, char **p, char *end, struct ws_event *out)
+{
+    enum ws_kind kind = WS_MORE;
+    enum fault fault = NO_FAULT;
+    *out = (struct ws_event){0};
+    if (r->part && is_spent(r))
+        ws_done(r);
+    if (r->closed)
+        *p = end;
+    while (*p < end && kind == WS_MORE) {
+        struct frame f;
+        if (r->part && r->part->open)
+            f = r->part->frame;
+        else if (!head(r, p, end, &f, &fault))
+            return fault ? fail(r, fault, out) : WS_MORE;
+        kind = body(r, &f, p, end, out);
+    }
+    return kind;
+}
+
+size_t ws_head(char out[WS_HEAD], enum ws_kind kind, size_t n)
+{
+    size_t more = n <= SHORT ? 0 : n <= UINT16_MAX ? 2 : 8;
+    assert(!(kind & CONTROL) || !more);
+    out[0] = (char)(FINAL | kind);
+    out[1] = (char)(!more ? n : more == 2 ? TWO_BYTES : EIGHT_BYTES);
+    for (size_t i = 0; i < more; i++)
+        out[2 + i] = (char)((uint64_t)n >> 8 * (more - 1 - i));
+    return 2 + more;
+}
+
+/* Adds header and payload, or nothing; returns where the payload stands. */
+static char *add(struct fumi_buf *b, const char *header, size_t size, struct fumi_str payload)
+{
+    char *to = fumi_buf_reserve(b, size + payload.n);
+    if (!to)
+        return NULL;
+    memcpy(to, header, size);
+    if (payload.n)
+        memcpy(to + size, payload.p, payload.n);
+    b->n += size + payload.n;
+    return to + size;
+}
+
+void ws_write(struct fumi_buf *b, enum ws_kind kind, struct fumi_str payload)
+{
+    char header[WS_HEAD];
+    add(b, header, ws_head(header, kind, payload.n), payload);
+}
+
+void ws_write_masked(struct fumi_buf *b, enum ws_kind kind, struct fumi_str payload,
+                     const char mask[4])
+{
+    char header[WS_HEAD];
+    size_t size = ws_head(header, kind, payload.n);
+    header[1] = (char)(header[1] | MASKED);
+    memcpy(header + size, mask, 4);
+    char *bytes = add(b, header, size + 4, payload);
+    if (bytes)
+        turn(bytes, payload.n, mask);
+}
+
+struct fumi_str ws_closing(char out[WS_CONTROL], int code, struct fumi_str reason)
+{
+    if (code == WS_NO_CODE)
+        return (struct fumi_str){out, 0};
+    assert(may_close(code));
+    struct fumi_str cut = fumi_utf8_cut(reason, WS_CONTROL - 2);
+    out[0] = (char)(code >> 8);
+    out[1] = (char)code;
+    if (cut.n)
+        memcpy(out + 2, cut.p, cut.n);
+    return (struct fumi_str){out, 2 + cut.n};
+}
+
+void ws_write_close(struct fumi_buf *b, int code, struct fumi_str reason)
+{
+    char payload[WS_CONTROL];
+    ws_write(b, WS_CLOSE, ws_closing(payload, code, reason));
+}
