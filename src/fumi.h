@@ -9,8 +9,12 @@ extern "C" {
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "base/uuid.h"
+#include "net/http.h"
+#include "net/link.h"
+#include "net/serve.h"
 #include "net/stdio.h"
 #include "rpc/client.h"
+#include "rpc/processors.h"
 #include "rpc/record.h"
 #include "rpc/rpc.h"
 

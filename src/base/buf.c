@@ -26,7 +26,8 @@ char *fumi_buf_room(struct fumi_buf *b, size_t more)
 
 void fumi_buf_done(struct fumi_buf *b)
 {
-    fumi_resize(b->p, 0);
+    if (b->p)
+        fumi_resize(b->p, 0);
     *b = (struct fumi_buf){.limit = b->limit};
 }
 

@@ -103,6 +103,7 @@ struct http_answer {
     bool keep_alive;
     const struct http_field *fields; /* others than Connection and those that frame the body */
     size_t n;
+    struct fumi_str lines; /* further fields, ready-made, each with its CRLF */
 };
 
 /* Appends an answer up to and with its empty line. An answer of unknown length that is not chunked

@@ -113,13 +113,13 @@ static char *put_fields(char *to, const struct http_answer *a)
         to = put(to, a->fields[i].value);
         to = PUT(to, "\r\n");
     }
-    return to;
+    return put(to, a->lines);
 }
 
 void http_answer_head(struct fumi_buf *to, const struct http_answer *a)
 {
     struct fumi_str reason = fumi_str(http_reason(a->status));
-    size_t most = FIXED + reason.n;
+    size_t most = FIXED + reason.n + a->lines.n;
     assert(a->status >= 100 && a->status <= 999);
     assert(a->framing != HTTP_CHUNKED || a->minor == 1);
     assert(a->framing == HTTP_NO_BODY || (a->status >= 200 && a->status != 204));

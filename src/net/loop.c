@@ -22,8 +22,7 @@ struct entry {
         uv_timer_t timer;
         uv_signal_t signal;
     } uv;
-    void *owner;     /* the watch, timer or loop; NULL once it is closed */
-    unsigned events; /* of a watch */
+    void *owner; /* the watch, timer or loop; NULL once it is closed */
 };
 
 struct loop {
@@ -191,8 +190,9 @@ static void on_poll(uv_poll_t *handle, int status, int events);
 
 static int poll_again(struct entry *en)
 {
-    int events = (en->events & LOOP_READ ? UV_READABLE : 0) |
-                 (en->events & LOOP_WRITE ? UV_WRITABLE : 0);
+    const struct watch *w = en->owner;
+    int events = (w->events & LOOP_READ ? UV_READABLE : 0) |
+                 (w->events & LOOP_WRITE ? UV_WRITABLE : 0);
     return uv_poll_start(&en->uv.poll, events, on_poll);
 }
 
@@ -204,7 +204,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
     struct watch *w = en->owner;
     unsigned ready = (events & UV_READABLE ? LOOP_READ : 0) |
                      (events & UV_WRITABLE ? LOOP_WRITE : 0);
-    w->ready(w, status < 0 ? en->events : ready);
+    w->ready(w, status < 0 ? w->events : ready);
     if (status < 0 && en->owner)
         poll_again(en);
 }
@@ -213,7 +213,7 @@ static void on_idle(uv_idle_t *handle)
 {
     struct entry *en = (struct entry *)handle;
     struct watch *w = en->owner;
-    w->ready(w, en->events);
+    w->ready(w, w->events);
 }
 
 /* uv_poll_init makes the descriptor non-blocking, and with it those of all other processes that
@@ -249,14 +249,15 @@ int loop_watch(struct loop *l, struct watch *w, unsigned events, struct fumi_err
         if (en)
             forget(en);
         w->handle = NULL;
+        w->events = 0;
         return 0;
     }
     if (!en && begin(l, w, e))
         return -1;
-    en = w->handle;
-    if (en->events == events)
+    if (w->events == events)
         return 0;
-    en->events = events;
+    en = w->handle;
+    w->events = events;
     int rc = en->uv.any.type == UV_IDLE ? uv_idle_start(&en->uv.idle, on_idle) : poll_again(en);
     return rc ? fault(e, "descriptor", w->fd, rc) : 0;
 }
@@ -330,4 +331,9 @@ int loop_timer(struct loop *l, struct timer *t, int64_t ms, struct fumi_err *e)
     uv_update_time(&l->uv);
     int rc = uv_timer_start(&en->uv.timer, on_timer, (uint64_t)ms, 0);
     return rc ? fumi_err_set(e, FUMI_INTERNAL_ERROR, "timer: %s", uv_strerror(rc)) : 0;
+}
+
+int64_t loop_now(const struct loop *l)
+{
+    return (int64_t)uv_now(&l->uv);
 }

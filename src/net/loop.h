@@ -16,7 +16,8 @@ enum { LOOP_READ = 1, LOOP_WRITE = 2 };
 struct watch {
     int fd;
     void (*ready)(struct watch *w, unsigned events);
-    void *handle; /* private to loop.c */
+    unsigned events; /* that are waited for */
+    void *handle;    /* private to loop.c */
 };
 
 struct loop *loop_new(struct fumi_err *e);
@@ -36,6 +37,8 @@ struct timer {
     void *handle; /* private to loop.c */
 };
 int loop_timer(struct loop *l, struct timer *t, int64_t ms, struct fumi_err *e);
+
+int64_t loop_now(const struct loop *l); /* milliseconds; stands still during one turn */
 
 void loop_post(struct loop *l, struct fumi_task *task); /* any thread */
 void loop_run(struct loop *l);                          /* until loop_stop */

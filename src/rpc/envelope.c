@@ -12,7 +12,8 @@ static const struct {
     [ERROR] = {{"error", 5}, "error is given twice"},
 };
 
-static enum member find_escaped(const struct fumi_val *key)
+/* Seldom needed, and kept out of the way of what is. */
+static __attribute__((noinline, cold)) enum member find_escaped(const struct fumi_val *key)
 {
     unsigned m = 0;
     while (m < UNKNOWN && !fumi_text_is(key, members[m].name))
@@ -39,6 +40,12 @@ static inline enum member find(const struct fumi_val *key)
 }
 
 /* What is given twice is a fault; above all the id, which then cannot be sent back. */
+static __attribute__((noinline, cold)) void repeat(struct envelope *out, enum member m)
+{
+    if (out->fault != members[ID].twice)
+        out->fault = members[m].twice;
+}
+
 static void collect(const struct fumi_val *v, struct envelope *out)
 {
     const struct fumi_val *end = fumi_next(v);
@@ -46,8 +53,8 @@ static void collect(const struct fumi_val *v, struct envelope *out)
         enum member m = find(k);
         if (m == UNKNOWN)
             continue;
-        if (out->members[m] && out->fault != members[ID].twice)
-            out->fault = members[m].twice;
+        if (out->members[m])
+            repeat(out, m);
         out->members[m] = fumi_of(k);
     }
 }

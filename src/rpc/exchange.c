@@ -1,11 +1,12 @@
 /* One message: parse it, run its calls in order, answer.
  *
- * A message whose methods may block is handed to the executor as a whole. Otherwise it runs here
- * and now. A pending call stops it; whoever finishes that call goes on with the rest. */
+ * They run here and now, up to one whose method may block: from there on the message is handed to
+ * the executor. A pending call stops it; whoever finishes that call goes on with the rest. */
 #include "rpc/exchange.h"
 
 #include "base/clock.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -61,17 +62,20 @@ static void finish(struct fumi_exchange *x)
     exchange_put(x, spare);
 }
 
-/* The processors in order, until one fails; `entered` counts those to be left again. */
+/* The processors in order, until one fails; `entered` counts those to be left again. A call that
+ * has waited past its deadline is not run: see in_time. */
 static enum fumi_ret enter(struct fumi_call *c)
 {
     const struct fumi_server *s = c->exchange->server;
-    c->began = fumi_ticks();
+    int64_t now = fumi_ticks();
+    c->began = c->exchange->came ? c->exchange->came : now;
+    c->exchange->came = 0;
     for (c->entered = 0; c->entered < s->processors_n;) {
         const struct fumi_processor *p = &s->processors[c->entered++];
         if (p->before && p->before(p->self, c) != FUMI_OK)
             return FUMI_FAIL;
     }
-    return FUMI_OK;
+    return c->deadline && now >= c->deadline ? FUMI_FAIL : FUMI_OK;
 }
 
 static void leave(struct fumi_call *c)
@@ -91,9 +95,11 @@ static void log_internal(const struct fumi_server *s, struct fumi_str where,
              {"why", fumi_str(e->text), 0});
 }
 
-static void *make(struct fumi_arena *a, const struct fumi_shape *s)
+/* The bytes of a struct, so that another can follow it. */
+static size_t size_of(const struct fumi_shape *s)
 {
-    return s ? fumi_alloc(a, s->size) : NULL;
+    const size_t align = _Alignof(max_align_t);
+    return s ? (s->size + align - 1) & ~(align - 1) : 0;
 }
 
 /* The data of this error is the name itself, whatever it holds and however long it is. */
@@ -114,10 +120,12 @@ static enum fumi_ret run(struct fumi_call *c)
         return fail_unknown(c, c->name);
     if (c->params && !fumi_is(c->params, FUMI_ARRAY) && !fumi_is(c->params, FUMI_OBJECT))
         return fumi_fail(c, FUMI_INVALID_PARAMS, "params must be an array or an object");
-    void *params = make(c->arena, c->method->params);
-    if (fumi_bind(c->arena, c->method->params, c->params, params, &c->err))
+    const struct fumi_shape *in = c->method->params, *out = c->method->result;
+    char *both = in || out ? fumi_alloc(c->arena, size_of(in) + size_of(out)) : NULL;
+    void *params = in ? both : NULL;
+    if (fumi_bind(c->arena, in, c->params, params, &c->err))
         return FUMI_FAIL;
-    c->result = make(c->arena, c->method->result);
+    c->result = out ? both + size_of(in) : NULL;
     return c->method->run(c, params, c->result);
 }
 
@@ -137,12 +145,27 @@ static void explain(struct fumi_call *c, enum fumi_ret ret)
         fumi_fail(c, FUMI_INTERNAL_ERROR, "the method failed without saying why");
 }
 
+/* Whatever came of it after its deadline, the answer says so; but what broke inside stays that. */
+static enum fumi_ret in_time(struct fumi_call *c, enum fumi_ret ret)
+{
+    bool broken = ret != FUMI_OK && c->err.code == FUMI_INTERNAL_ERROR;
+    c->ended = fumi_ticks();
+    if (!c->deadline || c->ended < c->deadline || broken)
+        return ret;
+    fumi_fail(c, FUMI_LIMIT, "timeout");
+    c->err.data = fumi_fmt(c->arena, "\"the call did not end in %" PRId64 " ms\"",
+                           (c->deadline - c->began) / 1000000);
+    return FUMI_FAIL;
+}
+
 /* The call has an outcome: tell the processors, and the peer. A result that cannot be written is
  * an error too, so it is written before the processors hear of it. */
 static void conclude(struct fumi_call *c, enum fumi_ret ret)
 {
     struct fumi_exchange *x = c->exchange;
     bool silent = peer_settle(x) || !c->id;
+    if (x->server->hooks)
+        ret = in_time(c, ret);
     explain(c, ret);
     c->ret = ret == FUMI_OK && (silent || !answer(x, c)) ? FUMI_OK : FUMI_FAIL;
     leave(c);
@@ -152,12 +175,33 @@ static void conclude(struct fumi_call *c, enum fumi_ret ret)
         answer_fault(x, &c->err, c->id);
 }
 
-/* Sets the exchange's call up for a request; there is one at a time. */
-static struct fumi_call *prepare(struct fumi_exchange *x, const struct envelope *e)
+/* A method's name; it is a string. */
+static struct fumi_str name_of(struct fumi_arena *a, const struct fumi_val *v)
+{
+    return v->bits & FUMI_ESCAPED ? fumi_text(a, v) : (struct fumi_str){v->p, v->n};
+}
+
+/* What an element says and which method it asks for. A message of one call is read once, whoever
+ * asks first. */
+static const struct envelope *know(struct fumi_exchange *x, const struct fumi_val *v)
+{
+    struct envelope *e = &x->envelope;
+    if (x->known == v)
+        return e;
+    envelope_read(v, e);
+    x->known = v;
+    x->entry = e->response || e->fault ? NULL
+                                       : server_find(x->server, name_of(&x->arena, e->method));
+    return e;
+}
+
+/* Sets the exchange's call up for the request that was read; there is one at a time. */
+static struct fumi_call *prepare(struct fumi_exchange *x)
 {
     struct fumi_call *c = &x->call;
-    c->name = fumi_text(&x->arena, e->method);
-    const struct entry *entry = server_find(x->server, c->name);
+    const struct envelope *e = &x->envelope;
+    const struct entry *entry = x->entry;
+    c->name = name_of(&x->arena, e->method);
     c->method = entry ? entry->method : NULL;
     c->self = entry ? entry->self : NULL;
     c->peer = x->peer;
@@ -167,6 +211,7 @@ static struct fumi_call *prepare(struct fumi_exchange *x, const struct envelope 
     c->err.code = 0;
     c->err.text[0] = '\0';
     c->err.data = (struct fumi_str){0};
+    c->deadline = 0;
     c->exchange = x;
     atomic_store_explicit(&x->turn, RUNNING, memory_order_relaxed);
     atomic_store_explicit(&x->claimed, false, memory_order_relaxed);
@@ -195,17 +240,16 @@ static enum fumi_ret disown(struct fumi_call *c)
 
 static enum fumi_ret run_element(struct fumi_exchange *x, const struct fumi_val *v)
 {
-    struct envelope e;
-    envelope_read(v, &e);
-    if (e.response) {
-        peer_answered(x->peer, &e);
+    const struct envelope *e = know(x, v);
+    if (e->response) {
+        peer_answered(x->peer, e);
         return FUMI_OK;
     }
-    if (e.fault) {
-        refuse(x, FUMI_INVALID_REQUEST, e.fault, e.id);
+    if (e->fault) {
+        refuse(x, FUMI_INVALID_REQUEST, e->fault, e->id);
         return FUMI_OK;
     }
-    struct fumi_call *c = prepare(x, &e);
+    struct fumi_call *c = prepare(x);
     unsigned flags = c->method ? c->method->flags : 0;
     enum fumi_ret ret = x->server->hooks ? enter(c) : FUMI_OK;
     if (ret == FUMI_OK)
@@ -221,18 +265,7 @@ static enum fumi_ret run_element(struct fumi_exchange *x, const struct fumi_val 
     return FUMI_OK;
 }
 
-/* Runs what is left, until a call is pending or the answer is complete. */
-static void proceed(struct fumi_exchange *x)
-{
-    while (x->at) {
-        const struct fumi_val *v = x->at;
-        x->at = exchange_after(x, v);
-        if (!peer_cancelled(x) && run_element(x, v) == FUMI_PENDING)
-            return; /* the exchange is no longer ours */
-        x->index++;
-    }
-    finish(x);
-}
+static void proceed(struct fumi_exchange *x);
 
 static void proceed_later(struct fumi_task *task)
 {
@@ -263,18 +296,17 @@ static unsigned flags_of(struct fumi_exchange *x)
     unsigned flags = 0;
     x->writes = false;
     for (const struct fumi_val *v = x->at; v; v = exchange_after(x, v)) {
-        const struct fumi_val *name = fumi_get(v, "method");
-        const struct entry *e = server_find(x->server, fumi_text(&x->arena, name));
-        if (!e)
+        know(x, v);
+        if (!x->entry)
             continue;
-        flags |= e->method->flags;
-        x->writes |= !(e->method->flags & FUMI_READ_ONLY);
+        flags |= x->entry->method->flags;
+        x->writes |= !(x->entry->method->flags & FUMI_READ_ONLY);
     }
     return flags;
 }
 
-/* Answers to questions of ours are taken at once: the call that waits for them may be what the
- * requests beside them wait for. To take one a second time does nothing. */
+/* Answers to questions of ours in a batch are taken at once: the call that waits for them may be
+ * what the requests beside them wait for. To take one a second time does nothing. */
 static void take_answers(struct fumi_exchange *x)
 {
     for (const struct fumi_val *v = x->at; v; v = exchange_after(x, v)) {
@@ -285,18 +317,53 @@ static void take_answers(struct fumi_exchange *x)
     }
 }
 
-static void start(struct fumi_exchange *x)
+/* The text of the message is its sender's once fumi_handle returns: an exchange that may outlive
+ * that takes a copy along. All values point into the text of the outermost one, and nobody else has
+ * seen them yet. */
+static void keep_text(struct fumi_exchange *x)
+{
+    struct fumi_val *row = (struct fumi_val *)x->document;
+    const char *text = row->p, *copy = fumi_dup(&x->arena, fumi_raw(row)).p;
+    for (size_t i = 0, n = row->bits >> FUMI_SPAN_SHIFT; i < n; i++)
+        row[i].p = copy + (row[i].p - text);
+}
+
+/* An element blocks or defers: what is left of the message may outlive fumi_handle. Whether it goes
+ * to the executor. */
+static bool open_rest(struct fumi_exchange *x)
 {
     struct fumi_server *s = x->server;
-    unsigned flags = s->defers || (s->blocking && s->submit) ? flags_of(x) : 0;
+    unsigned flags = flags_of(x);
     bool gated = s->submit && flags & FUMI_BLOCKING;
     x->task.run = proceed_later;
-    if (gated)
+    x->came = gated && s->hooks ? fumi_ticks() : 0;
+    keep_text(x);
+    if (gated && x->batch)
         take_answers(x);
-    if (gated || flags & FUMI_DEFERS)
-        peer_open(x, gated);
-    if (!gated)
-        proceed(x);
+    peer_open(x, gated);
+    return gated;
+}
+
+static bool must_open(const struct fumi_exchange *x)
+{
+    unsigned flags = x->entry ? x->entry->method->flags : 0;
+    return flags & FUMI_DEFERS || (x->server->submit && flags & FUMI_BLOCKING);
+}
+
+/* Runs what is left, until a call is pending or the answer is complete. */
+static void proceed(struct fumi_exchange *x)
+{
+    while (x->at) {
+        const struct fumi_val *v = x->at;
+        know(x, v);
+        if (!x->open && must_open(x) && open_rest(x))
+            return; /* the exchange is no longer ours */
+        x->at = exchange_after(x, v);
+        if (!peer_cancelled(x) && run_element(x, v) == FUMI_PENDING)
+            return;
+        x->index++;
+    }
+    finish(x);
 }
 
 /* The first processor that refuses the message, with its reason; NULL: none does. */
@@ -317,17 +384,16 @@ static int admit(struct fumi_exchange *x)
     if (!x->server->admits)
         return 0;
     struct fumi_err e = {0};
-    struct envelope v;
-    envelope_read(x->document, &v);
-    const struct fumi_processor *p = v.response ? NULL : refusing(x, &e);
+    const struct envelope *v = know(x, x->document);
+    const struct fumi_processor *p = v->response ? NULL : refusing(x, &e);
     if (!p)
         return 0;
     if (!e.code)
         fumi_err_set(&e, FUMI_INTERNAL_ERROR, "%s refused without saying why", p->name);
     if (e.code == FUMI_INTERNAL_ERROR)
         log_internal(x->server, fumi_str(p->name), &e);
-    if (v.id || v.fault)
-        answer_fault(x, &e, v.id);
+    if (v->id || v->fault)
+        answer_fault(x, &e, v->id);
     return -1;
 }
 
@@ -384,13 +450,14 @@ void fumi_handle(void *self, struct fumi_peer *peer, struct fumi_str message, st
     x->batch = false;
     x->code = 0;
     x->index = 0;
+    x->known = NULL;
     if (read_message(x, message) || !acceptable(x) || admit(x)) {
         finish(x);
         return;
     }
     x->batch = fumi_is(x->document, FUMI_ARRAY);
     x->at = exchange_first(x);
-    start(x);
+    proceed(x);
 }
 
 enum fumi_ret fumi_fail(struct fumi_call *c, int code, const char *fmt, ...)

@@ -22,10 +22,8 @@ struct fumi_server {
     size_t mask;     /* slots less one */
     struct fumi_processor *processors;
     size_t processors_n;
-    bool admits;   /* some processor has admit */
-    bool hooks;    /* some processor has before or after */
-    bool blocking; /* some method is FUMI_BLOCKING */
-    bool defers;   /* some method is FUMI_DEFERS */
+    bool admits; /* some processor has admit */
+    bool hooks;  /* some processor has before or after */
     atomic_bool frozen;
     atomic_size_t open; /* exchanges in the lists of their peers */
     const struct fumi_log *log;
@@ -74,10 +72,14 @@ struct fumi_exchange {
     struct fumi_arena arena;
     struct fumi_buf out;
     const struct fumi_val *document;
-    const struct fumi_val *at; /* the element that is next, NULL: none is left */
-    size_t index;              /* of the element that runs */
+    const struct fumi_val *known; /* the element that was read last: see exchange.c */
+    struct envelope envelope;     /* what it says */
+    const struct entry *entry;    /* the method it asks for, NULL: none or unknown */
+    const struct fumi_val *at;    /* the element that is next, NULL: none is left */
+    size_t index;                 /* of the element that runs */
     bool batch;
-    int code; /* of a single answer */
+    int code;     /* of a single answer */
+    int64_t came; /* fumi_ticks() of one that waits its turn, until its first call begins */
     struct fumi_call call;
     atomic_int turn;     /* who goes on after a pending call: enum turn */
     atomic_bool claimed; /* somebody has begun to finish the call */

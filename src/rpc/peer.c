@@ -7,6 +7,8 @@
  * after it. */
 #include "rpc/exchange.h"
 
+#include "base/clock.h"
+
 #include <pthread.h>
 #include <time.h>
 
@@ -86,6 +88,8 @@ void peer_open(struct fumi_exchange *x, bool gated)
 {
     struct fumi_links *l = links_of(x->peer);
     x->state = fumi_alloc(&x->arena, x->batch ? fumi_size(x->document) : 1);
+    for (size_t i = 0; i < x->index; i++)
+        x->state[i] = ENDED;
     x->open = true;
     x->gated = gated;
     x->started = false;
@@ -143,9 +147,17 @@ bool peer_settle(struct fumi_exchange *x)
     return x->open && atomic_exchange(&x->state[x->index], ENDED) == CANCELLED;
 }
 
+int64_t fumi_time_left(const struct fumi_call *c)
+{
+    if (!c->deadline)
+        return INT64_MAX;
+    int64_t left = c->deadline - fumi_ticks();
+    return left > 0 ? (left + 999999) / 1000000 : 0;
+}
+
 bool fumi_cancelled(const struct fumi_call *c)
 {
-    return peer_cancelled(c->exchange);
+    return peer_cancelled(c->exchange) || !fumi_time_left(c);
 }
 
 /* An id may be spelled in two ways when it is a string. */
@@ -257,7 +269,7 @@ void peer_answered(struct fumi_peer *peer, const struct envelope *e)
     pthread_mutex_unlock(&l->lock);
 }
 
-static struct timespec deadline(int64_t ms)
+static struct timespec moment(int64_t ms)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -284,7 +296,8 @@ static void send_question(const struct fumi_exchange *x, int64_t id, const char 
 static void await(struct fumi_links *l, struct question *q)
 {
     const struct fumi_exchange *x = q->call->exchange;
-    struct timespec end = deadline(x->server->limits.ask);
+    int64_t most = x->server->limits.ask, left = fumi_time_left(q->call);
+    struct timespec end = moment(left < most ? left : most);
     int rc = 0;
     pthread_mutex_lock(&l->lock);
     while (q->state == OPEN && !peer_cancelled(x) && rc == 0)
@@ -319,6 +332,11 @@ enum fumi_ret fumi_ask(struct fumi_call *c, const char *method, struct fumi_json
     struct question q = {.call = c};
     if (!x->open || !x->gated || !x->sink.tell)
         return fumi_fail(c, FUMI_INTERNAL_ERROR, "only a blocking method on the executor can ask");
+    if (x->peer->unasked)
+        return fumi_fail(c, FUMI_LIMIT, "Over %s the peer cannot be asked %s", x->peer->transport,
+                         method);
+    if (!fumi_time_left(c))
+        return fumi_fail(c, FUMI_LIMIT, "There is no time left to ask %s", method);
     if (!enlist(x->peer->links, &q))
         return fumi_fail(c, FUMI_LIMIT, "The peer is gone and cannot answer %s", method);
     send_question(x, q.id, method, params);

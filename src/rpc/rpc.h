@@ -29,6 +29,7 @@ struct fumi_peer {
     const char *transport;
     struct fumi_str address, user;
     void *session;            /* what a protocol above, such as MCP, knows about this peer */
+    bool unasked;             /* it cannot answer questions of ours: fumi_ask fails at once */
     struct fumi_spare *spare; /* of the thread that calls fumi_handle for it; may be NULL */
     /* Sends a message that belongs to no call; from any thread; may take the bytes. NULL: such
      * a peer can only be told something while it waits for an answer. */
@@ -57,7 +58,12 @@ struct fumi_call {
     const struct fumi_val *id;     /* NULL: a notification */
     struct fumi_err err;           /* set when the answer is an error */
     enum fumi_ret ret;             /* for `after` hooks: how it ended */
-    int64_t began;                 /* fumi_ticks() at its start; 0 unless a processor has hooks */
+    /* Three moments of fumi_ticks(), 0 unless a processor has hooks. A call begins when its message
+     * comes in or, in a batch, when the call before it has ended, and ends when its outcome is
+     * known. A processor may set the deadline in `before`: a call that has not begun to run by
+     * then is not run, and one that has not ended is answered -32000 "timeout". */
+    int64_t began, ended;
+    int64_t deadline; /* 0: none */
     /* private to rpc/ */
     struct fumi_exchange *exchange;
     void *result;
@@ -125,6 +131,7 @@ struct fumi_limits {
 };
 void fumi_server_limits(struct fumi_server *s, struct fumi_limits limits);
 struct fumi_limits fumi_server_get_limits(const struct fumi_server *s);
+const char *fumi_server_version(const struct fumi_server *s);
 
 /* Where an answer goes; called from any thread. Either function may take the buffer's bytes. tell
  * may be NULL; a cancelled call tells nothing. */
@@ -134,8 +141,8 @@ struct fumi_sink {
     void *arg;
 };
 
-/* The one way in. `message` is borrowed until `reply`, which is called exactly once, perhaps before
- * this returns, perhaps later from another thread; an empty answer means there is nothing to send.
+/* The one way in. `message` is borrowed until this returns. `reply` is called exactly once, perhaps
+ * before that, perhaps later from another thread; an empty answer means there is nothing to send.
  * `code` is the error code of a single answer, else 0. */
 typedef void fumi_handle_fn(void *self, struct fumi_peer *peer, struct fumi_str message,
                             struct fumi_sink sink);
@@ -152,13 +159,17 @@ enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struc
                           struct fumi_json *result);
 
 /* While a call is running. fumi_tell sends a notification ahead of the answer. fumi_ask puts a
- * question to the peer and waits for its answer; on the executor only (elsewhere it fails at
- * once). A cancelled call ends without an answer; a long one asks now and then. */
+ * question to the peer and waits for its answer, no longer than to the call's deadline; on the
+ * executor only (elsewhere it fails at once). A cancelled call ends without an answer; a long one
+ * asks now and then, which is also answered with yes when its deadline is over. */
 void fumi_tell(struct fumi_call *c, const char *method, const struct fumi_shape *s,
                const void *params);
 enum fumi_ret fumi_ask(struct fumi_call *c, const char *method, struct fumi_json params,
                        struct fumi_json *answer);
 bool fumi_cancelled(const struct fumi_call *c);
+
+/* Milliseconds to the deadline: INT64_MAX without one, 0 when it is over, never 0 before. */
+int64_t fumi_time_left(const struct fumi_call *c);
 
 /* Cancels the open call with that id; false: there is none. Clients reach it by the notification
  * or request rpc.cancel {"id": ...}. */

@@ -9,20 +9,41 @@ static const struct fumi_limits standard = {
 
 static const struct fumi_log warnings = {.level = FUMI_WARN, .fd = 2};
 
-static uint64_t hash(struct fumi_str s)
+static inline uint64_t eight(const char *p)
 {
-    const uint64_t odd = UINT64_C(0x9E3779B97F4A7C15);
-    uint64_t h = s.n * odd, w = 0;
-    for (; s.n >= 8; s.p += 8, s.n -= 8) {
-        memcpy(&w, s.p, 8);
-        h = (h ^ w) * odd;
-        h ^= h >> 32;
+    uint64_t w;
+    memcpy(&w, p, 8);
+    return w;
+}
+
+/* Up to seven bytes as a number, which is their own among those of their length. */
+static inline uint64_t few(struct fumi_str s)
+{
+    uint32_t first, last;
+    if (s.n < 4) {
+        const unsigned char *p = (const unsigned char *)s.p;
+        return s.n ? p[0] | p[s.n / 2] << 8 | p[s.n - 1] << 16 : 0;
     }
-    w = 0;
-    for (size_t i = 0; i < s.n; i++)
-        w = w << 8 | (unsigned char)s.p[i];
-    h = (h ^ w) * odd;
-    return h ^ h >> 29;
+    memcpy(&first, s.p, 4);
+    memcpy(&last, s.p + s.n - 4, 4);
+    return (uint64_t)last << 32 | first;
+}
+
+static inline uint64_t mix(uint64_t h, uint64_t w)
+{
+    h = (h ^ w) * UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ h >> 32;
+}
+
+/* Eight bytes at a time; the last eight may overlap with those before them. */
+static inline uint64_t hash(struct fumi_str s)
+{
+    if (s.n < 8)
+        return mix(s.n, few(s));
+    uint64_t h = s.n;
+    for (size_t i = 0; i + 8 < s.n; i += 8)
+        h = mix(h, eight(s.p + i));
+    return mix(h, eight(s.p + s.n - 8));
 }
 
 const struct entry *server_find(const struct fumi_server *s, struct fumi_str name)
@@ -134,10 +155,6 @@ int fumi_server_add(struct fumi_server *s, const char *name_space,
             drop_methods(s, before);
             return -1;
         }
-    }
-    for (size_t i = 0; i < n; i++) {
-        s->blocking |= (methods[i].flags & FUMI_BLOCKING) != 0;
-        s->defers |= (methods[i].flags & FUMI_DEFERS) != 0;
     }
     return 0;
 }
@@ -277,4 +294,9 @@ const struct fumi_method *fumi_server_at(const struct fumi_server *s, size_t i,
 {
     *name = s->entries[i].name;
     return s->entries[i].method;
+}
+
+const char *fumi_server_version(const struct fumi_server *s)
+{
+    return s->version;
 }

@@ -3,6 +3,10 @@
  *   talk direct FILE...           through fumi_handle, in this process
  *   talk stdio PROGRAM FILE...    message by message to a program, which is started for each file
  *   talk burst PROGRAM FILE...    the same, all messages in one go
+ *   talk MODE PROGRAM FILE...     message by message to a server, which is started for each file:
+ *     unix                        lines over its Unix socket
+ *     http, httpunix              a POST for each message, over TCP and over the Unix socket
+ *     websocket                   a text message for each
  *
  * A line begins with what it is:
  *
@@ -16,7 +20,11 @@
  * The answers to a message stand behind it, in order; a message without any gets none. The string
  * "$id" in an answer stands for any value, which replaces "$id" in the messages after it.
  *
- * Each message counts as one check, and so does the end of a file: no further answer, status 0. */
+ * Each message counts as one check, and so does the end of a file: no further answer, status 0.
+ *
+ * Over HTTP an answer has status 200, none 204, and the answer to a message of more than 1 MiB 413.
+ * Over WebSocket such a message, and one that is not UTF-8, gets no answer but the end of the
+ * connection with code 1009 or 1007; then there is a new one. */
 #include "talk.h"
 
 #include <stdio.h>
@@ -25,9 +33,10 @@ static const struct {
     bool program; /* needs one */
     talk_play_fn *play;
 } modes[MODES] = {
-    [DIRECT] = {false, play_direct},
-    [STDIO] = {true, play_stdio},
-    [BURST] = {true, play_burst},
+    [DIRECT] = {false, play_direct},      [STDIO] = {true, play_stdio},
+    [BURST] = {true, play_burst},         [UNIX] = {true, play_unix},
+    [HTTP] = {true, play_http},           [HTTPUNIX] = {true, play_httpunix},
+    [WEBSOCKET] = {true, play_websocket},
 };
 
 static void play(size_t mode, const char *program, const char *path, struct tally *tally)
@@ -63,6 +72,6 @@ int main(int argc, char **argv)
             return play_all(i, argv + 2);
     fprintf(stderr, "usage: talk direct FILE...\n"
                     "       talk stdio PROGRAM FILE...\n"
-                    "       talk burst PROGRAM FILE...\n");
+                    "       talk burst|unix|http|httpunix|websocket PROGRAM FILE...\n");
     return 2;
 }

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 
 const char *const mode_names[MODES] = {
-    [DIRECT] = "direct",
-    [STDIO] = "stdio",
-    [BURST] = "burst",
+    [DIRECT] = "direct", [STDIO] = "stdio",       [BURST] = "burst",         [UNIX] = "unix",
+    [HTTP] = "http",     [HTTPUNIX] = "httpunix", [WEBSOCKET] = "websocket",
 };
 
 struct reader {

@@ -6,7 +6,7 @@
 
 enum { PATIENCE = 20 }; /* seconds until a program counts as stuck */
 
-enum mode { DIRECT, STDIO, BURST, MODES };
+enum mode { DIRECT, STDIO, BURST, UNIX, HTTP, HTTPUNIX, WEBSOCKET, MODES };
 extern const char *const mode_names[MODES];
 
 struct want {
@@ -52,9 +52,10 @@ void talk_report(const struct talk *t, const struct step *step, const struct wan
                  struct fumi_str got);
 void talk_show(const char *label, struct fumi_str s);
 
-/* direct.c and program.c: the ways to play one. */
+/* direct.c, program.c and network.c: the ways to play one. */
 typedef void talk_play_fn(struct talk *t, const char *program, struct tally *tally);
-talk_play_fn play_direct, play_stdio, play_burst;
+talk_play_fn play_direct, play_stdio, play_burst, play_unix, play_http, play_httpunix,
+    play_websocket;
 
 static inline void tally_add(struct tally *tally, bool right)
 {

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* One who talks to a server. Every message goes in as a block of its own, which is freed as soon as
- * its reply comes, so that a sanitizer sees who reads it later. What comes back is kept in order,
- * a line each: all that is told, and all answers that are not empty. */
+/* One who talks to a server. Every message goes in as a block of its own, which is overwritten and
+ * freed as soon as the handler returns, so that it shows who reads it later. What comes back is
+ * kept in order, a line each: all that is told, and all answers that are not empty. */
 struct caller {
     fumi_handle_fn *handle;
     void *self;
@@ -27,7 +27,6 @@ struct caller {
 
 struct letter {
     struct caller *from;
-    char *text;
 };
 
 static inline void caller_open(struct caller *c, struct fumi_server *s)
@@ -88,7 +87,6 @@ static inline void letter_reply(void *arg, struct fumi_buf *answer, int code)
 {
     struct letter *l = arg;
     struct caller *c = l->from;
-    free(l->text);
     free(l); /* a second reply, or something told after it, meets freed memory */
     pthread_mutex_lock(&c->lock);
     if (answer->n)
@@ -108,9 +106,11 @@ static inline void caller_say(struct caller *c, struct fumi_str message)
         abort();
     if (message.n)
         memcpy(text, message.p, message.n);
-    *l = (struct letter){c, text};
+    *l = (struct letter){c};
     c->handle(c->self, &c->peer, (struct fumi_str){text, message.n},
               (struct fumi_sink){letter_tell, letter_reply, l});
+    memset(text, '#', message.n);
+    free(text);
 }
 
 static inline void say(struct caller *c, const char *message)

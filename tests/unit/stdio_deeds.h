@@ -233,7 +233,9 @@ static const struct deed *find_deed(struct fumi_str line)
 static void act(void *self, struct fumi_peer *peer, struct fumi_str line, struct fumi_sink sink)
 {
     struct stage *stage = self;
-    struct post *p = malloc(sizeof(*p));
+    struct post *p = malloc(sizeof(*p) + line.n);
+    memcpy(p + 1, line.p, line.n); /* the line is only lent */
+    line.p = (const char *)(p + 1);
     *p = (struct post){{run_post, NULL}, find_deed(line), stage, peer, line, sink, NULL};
     int open = atomic_fetch_add(&stage->open, 1) + 1;
     if (open > atomic_load(&stage->open_peak))

@@ -1,4 +1,6 @@
+#include "base/clock.h"
 #include "peer_tools.h"
+#include "rpc/processors.h"
 
 /* How a question ended, as its handler saw it. */
 struct outcome {
@@ -63,9 +65,17 @@ static enum fumi_ret ask_anyway(struct fumi_call *call, const void *params, void
     return FUMI_OK;
 }
 
+/* Asks when its time is over, as a processor would have said. */
+static enum fumi_ret ask_late(struct fumi_call *call, const void *params, void *result)
+{
+    call->deadline = fumi_ticks();
+    return put_question(call, params, result);
+}
+
 static const struct fumi_method methods[] = {
     {"ask", "", &whole_shape, &text_shape, put_question, FUMI_BLOCKING},
     {"ask_read", "", &whole_shape, &text_shape, put_question, FUMI_BLOCKING | FUMI_READ_ONLY},
+    {"ask_late", "", &whole_shape, &text_shape, ask_late, FUMI_BLOCKING},
     {"ask_two", "", NULL, &text_shape, put_two, FUMI_BLOCKING},
     {"ask_short", "", &whole_shape, &text_shape, put_question, 0},
     {"ask_anyway", "", NULL, &count_shape, ask_anyway, FUMI_BLOCKING},
@@ -479,4 +489,46 @@ TEST(questions_end_once_whatever_happens)
         wait_replies(&b.c, 3);
         booth_done(&b);
     }
+}
+
+TEST(a_peer_that_cannot_be_asked_is_not)
+{
+    struct booth b;
+    booth_open(&b, 1, PATIENT);
+    b.c.peer.unasked = true;
+    CHECK_STR(
+        hear(&b.c, CALL("ask", "1")),
+        BAD("\"code\":-32000,\"message\":\"Over test the peer cannot be asked question\"", "1"));
+    CHECK_INT(outcome_of(&b).ret, FUMI_FAIL);
+    CHECK_STR(hear(&b.c, CALL("ask_anyway", "1")), OK("1", "1"));
+    CHECK_INT(b.c.told, 0);
+    booth_done(&b);
+}
+
+/* The answer is awaited no longer than to the deadline, which is long before the limit of asking.
+ */
+TEST(a_question_ends_with_the_time_of_its_call)
+{
+    static const struct fumi_time_limit limit = {SHORT};
+    struct booth b;
+    struct fumi_err e;
+    struct fumi_processor p = fumi_limit_time(&limit);
+    booth_open(&b, 1, 3600000);
+    CHECK_INT(fumi_server_use(b.server, &p, &e), 0);
+    hear(&b.c, CALL("ask", "1"));
+    CHECK(
+        came(&b.c, BAD("\"code\":-32000,\"message\":\"timeout\",\"data\":\"the call did not end in "
+                       "20 ms\"",
+                       "1")));
+    booth_done(&b);
+}
+
+TEST(a_question_is_not_put_when_there_is_no_time_left)
+{
+    struct booth b;
+    booth_open(&b, 1, PATIENT);
+    CHECK_STR(hear(&b.c, CALL("ask_late", "2")),
+              BAD("\"code\":-32000,\"message\":\"There is no time left to ask question\"", "2"));
+    CHECK_INT(b.c.told, 0);
+    booth_done(&b);
 }

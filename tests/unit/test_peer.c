@@ -564,3 +564,74 @@ TEST(a_peer_may_be_closed_unused)
     fumi_peer_close(&peer);
     fumi_peer_done(&peer);
 }
+
+/* What is in the message must be there still when its call ends, though the sender has overwritten
+ * and freed it by then: see caller_say. */
+#define ODD_ID     "\"\\u65e5\\n\\\"\""
+#define ODD_PARAMS "{\"a\\tb\":[\"x\\\\y\",-1.50e3,true,null,\"\"],\"\\u65e5\":{}}"
+
+static const char *const outlived[][2] = {
+    {ASK("%s", ODD_PARAMS, ODD_ID), OK(ODD_PARAMS, ODD_ID)},
+    {" \n\t" ASK("%s", "[1]", "-0.0") " \n", OK("[1]", "-0.0")},
+    {"\xEF\xBB\xBF" ASK("%s", "[\"bom\"]", "\"b\""), OK("[\"bom\"]", "\"b\"")},
+    {"[" ASK("%s", ODD_PARAMS, "1") "]", "[" OK(ODD_PARAMS, "1") "]"},
+    {"{\"id\":7,\"\\u006dethod\":\"%s\",\"jsonrpc\":\"\\u0032.0\",\"params\":[[],{}]}",
+     OK("[[],{}]", "7")},
+};
+
+static void outlive(struct theatre *t, const char *method, bool tray)
+{
+    for (size_t i = 0; i < FUMI_COUNT(outlived); i++) {
+        struct fumi_buf b = {0};
+        const char *from = outlived[i][0], *gap = strstr(from, "%s");
+        fumi_buf_add(&b, from, (size_t)(gap - from));
+        fumi_buf_add(&b, method, strlen(method));
+        fumi_buf_add(&b, gap + 2, strlen(gap + 2));
+        forget(&t->c);
+        caller_say(&t->c, fumi_buf_str(&b));
+        if (tray)
+            tray_run(&t->tray);
+        else
+            fumi_finish(stage_pending(&t->stage, i), FUMI_OK);
+        if (replies(&t->c) != 1 || !fumi_eq(heard(&t->c), fumi_str(outlived[i][1])))
+            TEST_FAIL("%s, row %zu: %.*s", method, i, FUMI_ARG(heard(&t->c)));
+        fumi_buf_done(&b);
+    }
+}
+
+TEST(a_pending_call_outlives_the_text_of_its_message)
+{
+    struct theatre t;
+    theatre_open(&t);
+    outlive(&t, "defer", false);
+    theatre_done(&t);
+}
+
+TEST(a_call_on_the_executor_outlives_the_text_of_its_message)
+{
+    struct theatre t;
+    theatre_open_tray(&t);
+    outlive(&t, "read", true);
+    theatre_done(&t);
+}
+
+/* Also the calls behind the one that is pending, faults among them, and one that is cancelled. */
+TEST(a_batch_outlives_the_text_of_its_message)
+{
+    struct theatre t;
+    theatre_open(&t);
+    say(&t.c,
+        "[" ASK("defer", "[\"\\n\"]", "\"\\u0061\"") "," ASK("echo", ODD_PARAMS, ODD_ID) ",7," CALL(
+            "m\\u0069ssing", "2") "," ASK("defer", "[3]", "3") "]");
+    CHECK_STR(hear(&t.c, ASK("rpc.cancel", "{\"id\":3}", "4")), OK("true", "4"));
+    forget(&t.c);
+    fumi_finish(stage_pending(&t.stage, 0), FUMI_OK);
+    CHECK_STR(heard(&t.c),
+              "[" OK("[\"\\n\"]", "\"\\u0061\"") "," OK(ODD_PARAMS, ODD_ID) "," BAD(
+                  "\"code\":-32600,\"message\":\"Invalid Request\",\"data\":\"a request must be "
+                  "an object\"",
+                  "null") "," BAD("\"code\":-32601,\"message\":\"Method not found\",\"data\":"
+                                  "\"missing\"",
+                                  "2") "]");
+    theatre_done(&t);
+}

@@ -1,0 +1,23 @@
+/* Listening sockets on the hubs: each new connection belongs to the hub that accepted it. */
+#ifndef FUMI_NET_ACCEPT_H
+#define FUMI_NET_ACCEPT_H
+
+#include "net/conn.h"
+#include "net/listen.h"
+
+struct acceptor {
+    struct watch watch;
+    struct timer again; /* after the system had no descriptor left */
+    struct listener listener;
+    struct hub *hub;
+    struct acceptor *next;
+};
+
+struct acceptor *acceptor_new(struct hub *h, const struct listener *l);
+
+/* On the hub's thread. The last call takes those who wait at the door before it closes. */
+int acceptor_start(struct acceptor *a, struct fumi_err *e);
+void acceptor_stop(struct acceptor *a);
+void acceptor_free(struct acceptor *a);
+
+#endif

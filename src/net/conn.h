@@ -1,0 +1,245 @@
+/* Connections and the hub that they live on: one hub for each thread with a loop.
+ *
+ * A connection reads bytes and gives them to its protocol, which takes what is complete; what the
+ * protocol puts into conn_out leaves in one write. While a hub works on a connection it uses the
+ * hub's memory for both directions, so an idle connection holds no buffers. Everything here belongs
+ * to the hub's thread; answers from other threads come home as posted tasks. */
+#ifndef FUMI_NET_CONN_H
+#define FUMI_NET_CONN_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "net/door.h"
+#include "net/http1.h"
+#include "net/loop.h"
+#include "net/rate.h"
+#include "net/serve.h"
+#include "net/ws.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct conn;
+struct ends;
+struct hub;
+struct route;
+
+enum { HUB_BLOCK = 64 << 10, HUB_KEEP = 256 << 10 }; /* bytes of one read; kept for answers */
+
+/* What a connection waits for; each has its time in the settings. */
+enum wait {
+    WAIT_NONE,
+    WAIT_HEAD,   /* the rest of a request's head */
+    WAIT_BODY,   /* of its body, at first */
+    WAIT_RATE,   /* and then: is it fast enough? */
+    WAIT_IDLE,   /* the next request */
+    WAIT_WRITE,  /* the peer to take something */
+    WAIT_PING,   /* any word of a WebSocket peer */
+    WAIT_PONG,   /* its answer to a ping */
+    WAIT_CLOSE,  /* the peer to close after us */
+    WAIT_BEAT,   /* to tell the reader of an event stream that we live */
+    WAIT_PAUSE,  /* before one who guesses tokens is answered */
+    WAIT_LINGER, /* a last request, when the server ends */
+    WAIT_KINDS
+};
+
+struct proto {
+    const char *name;
+    /* Takes what is complete of these bytes, which it may change, unless conn_held: how many. The
+     * rest comes again with more behind it; with `over` nothing more will come. */
+    size_t (*take)(struct conn *c, char *p, size_t n, bool over);
+    void (*answer)(struct conn *c, struct fumi_buf *text, int code);
+    void (*tell)(struct conn *c, struct fumi_buf *text);
+    enum wait (*waits)(struct conn *c); /* for what, now that nothing is left to be sent */
+    void (*late)(struct conn *c);       /* it waited too long: c->wait */
+    void (*drain)(struct conn *c);      /* the server ends: nothing new; may be called again */
+    void (*done)(struct conn *c);       /* frees what it keeps */
+};
+extern const struct proto lines_proto, http_proto, websocket_proto;
+extern const struct proto unix_proto; /* lines or HTTP, as the first byte says */
+
+/* A line that is being gathered. */
+struct lines {
+    size_t seen;   /* bytes of the rest that hold no newline */
+    bool skipping; /* the rest of a line that was too long */
+};
+
+/* A request that is being read or answered. */
+struct http {
+    enum { READS_HEAD, READS_BODY, READS_CHUNKS, RUNS, STREAMS, PAUSES } phase;
+    unsigned char minor;
+    bool keep_alive, only_head, wants_events, preflight;
+    bool pause;    /* before the refusal is sent */
+    bool measured; /* its body came fast enough so far */
+    bool more;     /* bytes lie behind it */
+    size_t seen;   /* of http_read_head */
+    size_t length;
+    struct http_chunks chunks;
+    struct fumi_buf body;      /* gathered from chunks */
+    const struct route *route; /* NULL: none is at its path */
+    void (*run)(struct conn *c, struct fumi_str body);
+    size_t filtered;             /* filters that let it in */
+    struct fumi_str method;      /* static */
+    struct fumi_buf origin;      /* allowed, to be sent back; empty: none */
+    int64_t began;               /* when its body did, in milliseconds */
+    struct fumi_refusal refusal; /* to be sent once its body was read, or after a pause */
+    struct http_memo *memo;      /* of a head like it; outlives the request */
+};
+
+struct websocket {
+    struct ws_reader reader;
+    bool asked;   /* a ping is not answered yet */
+    bool closing; /* our close frame is queued */
+};
+
+struct conn {
+    struct watch in, out;    /* of a socket only `in` is used */
+    const struct ends *ends; /* of stdin and stdout; NULL: a socket */
+    struct hub *hub;
+    const struct proto *proto;
+    struct fumi_peer peer;
+    struct guest guest;
+    struct fumi_buf rest;  /* read, not taken yet */
+    struct fumi_buf queue; /* not sent yet */
+    size_t sent;           /* of the queue */
+    size_t want;           /* bytes that the protocol waits for, as far as it knows */
+    size_t open, weight;   /* messages under way, and their bytes */
+    unsigned pins;         /* those that use it and will come back */
+    bool over;             /* nothing more is read */
+    bool dry;              /* the last read left nothing in the socket */
+    bool ending;           /* nothing more is taken; it is closed once everything is sent */
+    bool shut;             /* our side is closed */
+    bool closed;
+    bool parted; /* its open calls were cancelled */
+    bool held, clogged;
+    bool blocked; /* the system takes nothing now */
+    bool fresh;   /* the wait begins anew, though it is for the same */
+    bool listed;  /* among those to be looked after */
+    bool mute;    /* it is told nothing ahead of an answer */
+    bool surplus; /* there are too many: it is only told so */
+    bool greeted; /* a request was answered */
+    enum wait wait;
+    int64_t due;
+    struct conn *earlier, *later; /* that wait for the same */
+    struct conn *before, *after;  /* of the hub */
+    struct conn *next_listed;
+    atomic_size_t backlog, away;  /* any thread: bytes queued; on their way home */
+    atomic_bool overrun;          /* any thread: a word was dropped for want of room */
+    struct fumi_err *err;         /* where a fault is noted; NULL: nobody wants to know */
+    void (*gone)(struct conn *c); /* it was closed; may be NULL */
+    void *gone_arg;
+    size_t limit; /* bytes of a message */
+    union {
+        struct lines lines;
+        struct http http;
+        struct websocket websocket;
+    } as;
+    char address[64]; /* the peer's, as text */
+};
+
+struct wait_list {
+    struct conn *first, *last;
+    int64_t time;
+};
+
+/* What all hubs of a server share and only read. */
+struct site {
+    struct fumi_server *server;
+    fumi_handle_fn *handle;
+    void *handler;
+    struct fumi_settings set; /* with defaults filled in */
+    const struct fumi_log *log;
+    const struct fumi_filter *filters;
+    size_t filters_n;
+    struct fumi_metrics *metrics;
+    struct door *door;
+    struct rate *rate; /* NULL: any */
+    struct http_limits http;
+    size_t message; /* bytes */
+    struct hub **hubs;
+    size_t hubs_n;
+    atomic_size_t conns, open; /* of all hubs */
+};
+
+struct hub {
+    struct site *site;
+    struct loop *loop;
+    pthread_t thread;
+    struct fumi_spare memory;
+    struct fumi_buf out;  /* of the connection that is worked on */
+    struct conn *current; /* that one; NULL: none */
+    char *block;          /* what is read */
+    struct http_head *head;
+    struct fumi_tasks messages; /* spare ones */
+    struct conn *conns;
+    struct conn *listed; /* to be looked after */
+    struct fumi_task sweep;
+    bool sweeping;
+    struct wait_list waits[WAIT_KINDS];
+    struct timer tick;
+    int64_t ticks_at; /* INT64_MAX: not set */
+    bool draining;
+    void (*empty)(struct hub *h); /* the last connection is gone */
+    int64_t common_at;            /* second of `common` */
+    char *common;                 /* fields that every answer has, in head_text */
+    size_t common_n, head_n;
+    char head_text[768]; /* of the usual answer, up to its length */
+    atomic_size_t accepted, conns_n, bytes_in, bytes_out, requests;
+};
+
+/* Counters are written by one thread and read by any. */
+static inline void count_add(atomic_size_t *counter, size_t n)
+{
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
+                          memory_order_relaxed);
+}
+
+struct hub *hub_new(struct site *site, struct fumi_err *e);
+void hub_free(struct hub *h);  /* without connections */
+void hub_drain(struct hub *h); /* its connections end as soon as what is open is answered */
+void hub_part(struct hub *h);  /* what is open is cancelled */
+void hub_close(struct hub *h); /* all of them, now */
+
+/* A new connection, which owns the descriptor; conn_work begins its work. */
+struct conn *conn_new(struct hub *h, int fd, const struct proto *proto);
+/* The same over stdin and stdout, which stay the caller's. */
+struct conn *conn_over(struct hub *h, const struct ends *ends, const struct proto *proto);
+
+struct fumi_buf *conn_out(struct conn *c);
+static inline size_t conn_unsent(const struct conn *c)
+{
+    return c->queue.n - c->sent + (c->hub->current == c ? c->hub->out.n : 0);
+}
+
+/* Gives one message to the server; its answer comes to proto->answer, perhaps at once. */
+void conn_handle(struct conn *c, struct fumi_str message);
+
+/* Whether nothing more may be begun now. */
+bool conn_held(struct conn *c);
+
+void conn_work(struct conn *c);  /* all that can be done now */
+void conn_soon(struct conn *c);  /* the same, when the hub has time */
+void conn_end(struct conn *c);   /* sends what is queued, then closes */
+void conn_close(struct conn *c); /* at once */
+void conn_become(struct conn *c, const struct proto *proto);
+
+void conn_unpin(struct conn *c);
+
+/* For hubs: what is open is cancelled; what lies in the socket is taken and it ends. */
+void conn_part(struct conn *c);
+void conn_drain(struct conn *c);
+
+/* message.c: sends what belongs to no call; frees a spare message. */
+void conn_push(struct fumi_peer *peer, struct fumi_buf *text);
+void message_free(struct fumi_task *spare);
+
+int64_t hub_now(const struct hub *h); /* milliseconds, as of this turn of the loop */
+void hub_wait(struct conn *c, enum wait kind);
+void hub_leave(struct conn *c); /* it waits for nothing */
+
+/* Answers the upgrade and makes the connection speak WebSocket: 0, or -1 with *out set. `lines` are
+ * further fields of the answer. */
+int websocket_begin(struct conn *c, const struct http_head *h, struct fumi_str lines,
+                    struct fumi_refusal *out);
+
+#endif

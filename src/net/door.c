@@ -1,0 +1,483 @@
+/* The order is that of a browser's abuses: a name that was bound to us (Host), then a page that is
+ * not ours (Origin), then whoever else can reach the port (user and token). Only a refused guest
+ * costs a lock; the digest of a token is compared, so that the time tells nothing, and kept, so
+ * that the token itself is nowhere. */
+#include "net/door.h"
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "net/door_user.h"
+#include "net/listen.h"
+
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { TOKEN_LEAST = 16, HTTP_PORT = 80, QUOTED = 60, TICKS_PER_MS = 1000000 };
+
+struct digest {
+    unsigned char bytes[SHA256_DIGEST_LENGTH];
+};
+
+struct door {
+    enum fumi_auth auth;
+    bool has_token;
+    struct digest digest;
+    struct fumi_arena arena; /* the texts of the lists */
+    struct fumi_strs hosts, origins;
+    uint16_t *ports;
+    size_t ports_n;
+    struct door_guesses guesses;
+};
+
+/* A name and a port, as in Host and behind the scheme of an Origin. */
+struct authority {
+    struct fumi_str name;
+    struct fumi_str port; /* none: it was left out */
+};
+
+static struct authority split(struct fumi_str s)
+{
+    const char *end = s.p + s.n, *colon = memrchr(s.p, ':', s.n);
+    if (!colon || memchr(colon, ']', (size_t)(end - colon)))
+        return (struct authority){s, {0}};
+    return (struct authority){{s.p, (size_t)(colon - s.p)}, {colon + 1, (size_t)(end - colon - 1)}};
+}
+
+/* 1 to 65535 as browsers write it; 0: no such number. */
+static unsigned port_number(struct fumi_str digits)
+{
+    unsigned port = 0;
+    if (digits.n == 0 || digits.n > 5 || *digits.p == '0')
+        return 0;
+    for (size_t i = 0; i < digits.n; i++) {
+        if (digits.p[i] < '0' || digits.p[i] > '9')
+            return 0;
+        port = port * 10 + (unsigned)(digits.p[i] - '0');
+    }
+    return port <= UINT16_MAX ? port : 0;
+}
+
+static bool has_port(const struct door *d, unsigned port)
+{
+    for (size_t i = 0; i < d->ports_n; i++)
+        if (d->ports[i] == port)
+            return true;
+    return false;
+}
+
+static bool port_is_ours(const struct door *d, struct fumi_str port)
+{
+    return has_port(d, port.p ? port_number(port) : HTTP_PORT);
+}
+
+/* Whether it is a name of the loopback with a port of ours. */
+static bool is_own(const struct door *d, struct fumi_str authority)
+{
+    static const struct fumi_str names[] = {
+        FUMI_STR("127.0.0.1"),
+        FUMI_STR("localhost"),
+        FUMI_STR("[::1]"),
+    };
+    struct authority a = split(authority);
+    for (size_t i = 0; i < FUMI_COUNT(names); i++)
+        if (http_same(a.name, names[i]))
+            return port_is_ours(d, a.port);
+    return false;
+}
+
+static bool is_listed_host(const struct door *d, struct fumi_str host)
+{
+    struct authority a = split(host);
+    for (size_t i = 0; i < d->hosts.n; i++) {
+        struct fumi_str entry = d->hosts.items[i];
+        if (http_same(entry, host))
+            return true;
+        if (http_same(entry, a.name) && port_is_ours(d, a.port))
+            return true;
+    }
+    return false;
+}
+
+static const char *host_fault(const struct door *d, const struct guest *g, struct fumi_str host)
+{
+    if (g->unix_socket || (!g->loopback && d->hosts.n == 0))
+        return NULL;
+    if (!host.p)
+        return "Host is missing";
+    return is_own(d, host) || is_listed_host(d, host) ? NULL : "this Host is not served here";
+}
+
+static bool is_listed_origin(const struct door *d, struct fumi_str origin)
+{
+    for (size_t i = 0; i < d->origins.n; i++)
+        if (http_same(d->origins.items[i], origin))
+            return true;
+    return false;
+}
+
+static bool is_own_origin(const struct door *d, struct fumi_str origin)
+{
+    struct fumi_str scheme = FUMI_STR("http://");
+    if (origin.n <= scheme.n || !http_same((struct fumi_str){origin.p, scheme.n}, scheme))
+        return false;
+    return is_own(d, (struct fumi_str){origin.p + scheme.n, origin.n - scheme.n});
+}
+
+/* What the fields of a request say of its sender. */
+struct claim {
+    struct fumi_str origin, token, preflight;
+    const char *origin_fault, *token_fault;
+};
+
+static void take_origin(struct claim *c, struct fumi_str value)
+{
+    if (c->origin.p)
+        c->origin_fault = "more than one Origin";
+    c->origin = value;
+}
+
+static void take_preflight(struct claim *c, struct fumi_str value)
+{
+    c->preflight = value;
+}
+
+/* All characters of a token. */
+static bool is_visible(struct fumi_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] < '!' || s.p[i] > '~')
+            return false;
+    return s.n > 0;
+}
+
+static void take_token(struct claim *c, struct fumi_str value)
+{
+    if (!is_visible(value))
+        c->token_fault = "malformed token";
+    else if (c->token.p && !fumi_eq(c->token, value))
+        c->token_fault = "two different tokens";
+    c->token = value;
+}
+
+static bool is_letter(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+}
+
+static bool is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+/* Whether the byte goes on with the name of a scheme. */
+static bool is_wordy(char byte)
+{
+    return is_letter(byte) || is_digit(byte) || byte == '-' || byte == '_';
+}
+
+/* Another scheme is no token. Behind this one there are blanks and the token, and nothing else. */
+static void take_authorization(struct claim *c, struct fumi_str value)
+{
+    struct fumi_str scheme = FUMI_STR("bearer");
+    const char *p = value.p + scheme.n, *end = value.p + value.n;
+    if (value.n < scheme.n || !http_same((struct fumi_str){value.p, scheme.n}, scheme))
+        return;
+    if (p < end && is_wordy(*p))
+        return;
+    if (p < end && *p != ' ')
+        end = p;
+    while (p < end && *p == ' ')
+        p++;
+    take_token(c, (struct fumi_str){p, (size_t)(end - p)});
+}
+
+/* No two names have the same length. */
+static const struct {
+    struct fumi_str name;
+    void (*take)(struct claim *c, struct fumi_str value);
+} wanted[] = {
+    [6] = {FUMI_STR("origin"), take_origin},
+    [13] = {FUMI_STR("authorization"), take_authorization},
+    [29] = {FUMI_STR("access-control-request-method"), take_preflight},
+    [31] = {FUMI_STR("x-claude-code-ide-authorization"), take_token},
+};
+
+static struct claim read_claim(const struct http_head *h)
+{
+    struct claim c = {0};
+    for (size_t i = 0; i < h->n; i++) {
+        size_t n = h->fields[i].name.n;
+        if (n < FUMI_COUNT(wanted) && wanted[n].take &&
+            http_same(h->fields[i].name, wanted[n].name))
+            wanted[n].take(&c, h->fields[i].value);
+    }
+    return c;
+}
+
+static const char *origin_fault(const struct door *d, const struct claim *c)
+{
+    if (!c->origin.p || c->origin_fault)
+        return c->origin_fault;
+    return is_own_origin(d, c->origin) || is_listed_origin(d, c->origin)
+               ? NULL
+               : "this Origin is not allowed";
+}
+
+static bool is_preflight(const struct http_head *h, const struct claim *c)
+{
+    return c->origin.p && c->preflight.p && fumi_eq(h->method, FUMI_STR("OPTIONS"));
+}
+
+static bool digest_of(struct digest *d, struct fumi_str token)
+{
+    return SHA256((const unsigned char *)token.p, token.n, d->bytes);
+}
+
+static bool is_right(const struct door *d, struct fumi_str token)
+{
+    struct digest shown;
+    return d->has_token && digest_of(&shown, token) &&
+           CRYPTO_memcmp(&shown, &d->digest, sizeof(shown)) == 0;
+}
+
+static bool is_known(struct guest *g)
+{
+    uid_t uid;
+    if (g->who == GUEST_NEW)
+        g->who = door_user_of(g->fd, g->unix_socket, &uid) && (uid == geteuid() || uid == 0)
+                     ? GUEST_OWN
+                     : GUEST_STRANGER;
+    return g->who == GUEST_OWN;
+}
+
+/* With auth none only guests of this machine come in, also by a socket that was opened for us and
+ * is not among the addresses that door_new saw. */
+bool door_knows(struct door *d, struct guest *g)
+{
+    switch (d->auth) {
+    case FUMI_AUTH_SAME_USER:
+        return is_known(g);
+    case FUMI_AUTH_TOKEN:
+        return false;
+    case FUMI_AUTH_NONE:
+        return g->unix_socket || g->loopback;
+    }
+    return false;
+}
+
+/* A token that nobody looks for is none. */
+static bool is_shown(const struct door *d, const struct claim *c)
+{
+    return c->token.p && (d->has_token || d->auth != FUMI_AUTH_NONE);
+}
+
+static const char *token_fault(struct door *d, struct guest *g, const struct claim *c, bool *guess)
+{
+    if (c->token_fault)
+        return c->token_fault;
+    if (!is_shown(d, c))
+        return door_knows(d, g) ? NULL : "a token is needed";
+    *guess = !is_right(d, c->token);
+    return *guess ? "the token is wrong" : NULL;
+}
+
+static bool must_pause(struct door *d, const struct guest *g, bool guess)
+{
+    struct door_client who = door_client_of(g->fd, g->unix_socket);
+    int64_t now = fumi_ticks() / TICKS_PER_MS;
+    bool many = door_guesses_many(&d->guesses, &who, now);
+    if (guess)
+        door_guesses_add(&d->guesses, &who, now);
+    return many;
+}
+
+static struct door_verdict refuse(int status, const char *reason)
+{
+    return (struct door_verdict){.status = status, .reason = reason};
+}
+
+struct door_verdict door_check(struct door *d, struct guest *g, const struct http_head *h)
+{
+    bool guess = false;
+    const char *fault = host_fault(d, g, h->host);
+    if (fault)
+        return refuse(403, fault);
+    struct claim c = read_claim(h);
+    fault = origin_fault(d, &c);
+    if (fault)
+        return refuse(403, fault);
+    struct door_verdict v = {.origin = c.origin};
+    fault = is_preflight(h, &c) ? NULL : token_fault(d, g, &c, &guess);
+    if (fault) {
+        v.status = 401;
+        v.reason = fault;
+        v.pause = must_pause(d, g, guess);
+    }
+    return v;
+}
+
+/* What is neither of both is never let in without a token, so a socket without names may be that.
+ */
+void guest_meet(struct guest *g, int fd)
+{
+    struct sockaddr_storage name = {0};
+    socklen_t size = sizeof(name);
+    struct door_end end;
+    *g = (struct guest){.fd = fd};
+    g->unix_socket = getsockname(fd, (struct sockaddr *)&name, &size) == 0 &&
+                     name.ss_family == AF_UNIX;
+    g->loopback = (door_end_find(&end, fd, false) && door_end_is_loopback(&end)) ||
+                  (door_end_find(&end, fd, true) && door_end_is_loopback(&end));
+}
+
+static int check_token(struct fumi_str token, struct fumi_err *e)
+{
+    if (!token.p || (token.n >= TOKEN_LEAST && is_visible(token)))
+        return 0;
+    return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                        "token: at least %d characters are needed, all of them visible ASCII",
+                        TOKEN_LEAST);
+}
+
+static bool is_name(struct fumi_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!is_letter(s.p[i]) && !is_digit(s.p[i]) && !memchr("-._~", s.p[i], 4))
+            return false;
+    return s.n > 0;
+}
+
+/* Roughly: what is inside is compared and never used. */
+static bool is_literal(struct fumi_str s)
+{
+    if (s.n < 4 || s.p[0] != '[' || s.p[s.n - 1] != ']')
+        return false;
+    for (size_t i = 1; i < s.n - 1; i++)
+        if (!is_digit(s.p[i]) && !memchr("abcdefABCDEF:.", s.p[i], 14))
+            return false;
+    return true;
+}
+
+static bool is_authority(struct fumi_str s)
+{
+    if (s.n == 0)
+        return false;
+    struct authority a = split(s);
+    return (is_name(a.name) || is_literal(a.name)) && (!a.port.p || port_number(a.port));
+}
+
+/* scheme://host[:port] */
+static bool is_origin(struct fumi_str s)
+{
+    const char *mark = s.n ? memmem(s.p, s.n, "://", 3) : NULL;
+    if (!mark || !is_letter(*s.p))
+        return false;
+    for (const char *p = s.p; p < mark; p++)
+        if (!is_letter(*p) && !is_digit(*p) && !memchr("+-.", *p, 3))
+            return false;
+    return is_authority((struct fumi_str){mark + 3, (size_t)(s.p + s.n - mark - 3)});
+}
+
+static int check_origins(const struct fumi_strs *list, struct fumi_err *e)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (!is_origin(list->items[i]))
+            return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                                "origins: \"%.*s\" is none; exact origins are needed, as "
+                                "scheme://host or scheme://host:port, without path or wildcard",
+                                FUMI_ARG(fumi_utf8_cut(list->items[i], QUOTED)));
+    return 0;
+}
+
+static int check_hosts(const struct fumi_strs *list, struct fumi_err *e)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (!is_authority(list->items[i]))
+            return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                                "hosts: \"%.*s\" is none; exact names are needed, as name or "
+                                "name:port, without scheme, path or wildcard",
+                                FUMI_ARG(fumi_utf8_cut(list->items[i], QUOTED)));
+    return 0;
+}
+
+/* An address that others can reach. */
+static int check_remote(const struct fumi_settings *s, bool has_token, struct fumi_str text,
+                        struct fumi_err *e)
+{
+    const char *fault = NULL;
+    if (!s->allow_remote)
+        fault = "other machines can reach it; set allow_remote if they shall";
+    else if (s->auth == FUMI_AUTH_NONE)
+        fault = "other machines can reach it, so auth cannot be none";
+    else if (!has_token)
+        fault = "other machines can reach it, so a token is needed; set token or directory";
+    if (!fault)
+        return 0;
+    return fumi_err_set(e, FUMI_INVALID_PARAMS, "listen: %.*s: %s",
+                        FUMI_ARG(fumi_utf8_cut(text, QUOTED)), fault);
+}
+
+static int check_listen(const struct fumi_settings *s, bool has_token, struct fumi_err *e)
+{
+    for (size_t i = 0; i < s->listen.n; i++) {
+        struct address a;
+        if (address_parse(&a, s->listen.items[i], e) != 0)
+            return -1;
+        if (!address_is_local(&a) && check_remote(s, has_token, s->listen.items[i], e) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static struct fumi_strs copy(struct fumi_arena *a, const struct fumi_strs *list)
+{
+    struct fumi_strs to = {fumi_alloc(a, list->n * sizeof(*to.items)), list->n};
+    for (size_t i = 0; i < list->n; i++)
+        to.items[i] = fumi_dup(a, list->items[i]);
+    return to;
+}
+
+static int set_token(struct door *d, struct fumi_str token, struct fumi_err *e)
+{
+    d->has_token = token.p != NULL;
+    if (!token.p || digest_of(&d->digest, token))
+        return 0;
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "token: the system's libcrypto has no SHA-256");
+}
+
+struct door *door_new(const struct fumi_settings *s, struct fumi_str token, struct fumi_err *e)
+{
+    if (check_token(token, e) || check_origins(&s->origins, e) || check_hosts(&s->hosts, e) ||
+        check_listen(s, token.p, e))
+        return NULL;
+    struct door *d = fumi_resize(NULL, sizeof(*d));
+    *d = (struct door){.auth = (enum fumi_auth)s->auth,
+                       .guesses = {.lock = PTHREAD_MUTEX_INITIALIZER}};
+    d->hosts = copy(&d->arena, &s->hosts);
+    d->origins = copy(&d->arena, &s->origins);
+    if (set_token(d, token, e) == 0)
+        return d;
+    door_free(d);
+    return NULL;
+}
+
+void door_free(struct door *d)
+{
+    if (!d)
+        return;
+    pthread_mutex_destroy(&d->guesses.lock);
+    fumi_arena_done(&d->arena);
+    fumi_resize(d->ports, 0);
+    fumi_resize(d, 0);
+}
+
+void door_port(struct door *d, uint16_t port)
+{
+    if (port == 0 || has_port(d, port))
+        return;
+    d->ports = fumi_resize(d->ports, (d->ports_n + 1) * sizeof(*d->ports));
+    d->ports[d->ports_n++] = port;
+}

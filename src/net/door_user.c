@@ -1,0 +1,230 @@
+/* Over TCP nobody says who he is, but the kernel knows the owner of each of its sockets, and the
+ * peer's is one of them when it is on this machine. The question names both ends; an answer counts
+ * only when it speaks of that very connection, for the kernel falls back to a listening socket, and
+ * when the socket still belongs to a process: one that was closed has no inode any more, and is
+ * given to root by many kernels, so that a stranger need only send and hang up. */
+#include "net/door_user.h"
+
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { WAIT_US = 100000 }; /* for the kernel's answer, which is there at once */
+
+union name {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    struct sockaddr_storage room;
+};
+
+static struct in6_addr mapped(uint32_t v4)
+{
+    struct in6_addr at = {.s6_addr = {[10] = 0xFF, [11] = 0xFF}};
+    memcpy(at.s6_addr + 12, &v4, sizeof(v4));
+    return at;
+}
+
+bool door_end_find(struct door_end *out, int fd, bool peer)
+{
+    union name n = {0};
+    socklen_t size = sizeof(n);
+    if ((peer ? getpeername : getsockname)(fd, &n.any, &size) != 0)
+        return false;
+    if (n.any.sa_family == AF_INET)
+        *out = (struct door_end){mapped(n.v4.sin_addr.s_addr), n.v4.sin_port};
+    else if (n.any.sa_family == AF_INET6)
+        *out = (struct door_end){n.v6.sin6_addr, n.v6.sin6_port};
+    else
+        return false;
+    return true;
+}
+
+bool door_end_is_loopback(const struct door_end *e)
+{
+    if (IN6_IS_ADDR_V4MAPPED(&e->at))
+        return e->at.s6_addr[12] == IN_LOOPBACKNET;
+    return IN6_IS_ADDR_LOOPBACK(&e->at);
+}
+
+static bool end_same(const struct door_end *a, const struct door_end *b)
+{
+    return a->port == b->port && IN6_ARE_ADDR_EQUAL(&a->at, &b->at);
+}
+
+struct question {
+    struct nlmsghdr head;
+    struct inet_diag_req_v2 about;
+};
+
+/* The attributes behind it are cut off. */
+struct answer {
+    struct nlmsghdr head;
+    struct inet_diag_msg of;
+};
+
+static void put_address(uint32_t to[4], const struct in6_addr *at, int family)
+{
+    if (family == AF_INET)
+        memcpy(to, at->s6_addr + 12, 4);
+    else
+        memcpy(to, at, sizeof(*at));
+}
+
+static struct question question(const struct door_end *peer, const struct door_end *us)
+{
+    int family = IN6_IS_ADDR_V4MAPPED(&peer->at) ? AF_INET : AF_INET6;
+    struct question q = {
+        .head = {sizeof(q), SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST, .nlmsg_seq = 1},
+        .about = {.sdiag_family = (uint8_t)family,
+                  .sdiag_protocol = IPPROTO_TCP,
+                  .idiag_states = ~0U,
+                  .id = {.idiag_sport = peer->port,
+                         .idiag_dport = us->port,
+                         .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}},
+    };
+    put_address(q.about.id.idiag_src, &peer->at, family);
+    put_address(q.about.id.idiag_dst, &us->at, family);
+    return q;
+}
+
+/* A peer's IPv6 socket may speak IPv4. */
+static struct door_end end_in(const struct inet_diag_msg *m, const uint32_t at[4], in_port_t port)
+{
+    struct door_end e = {mapped(at[0]), port};
+    if (m->idiag_family == AF_INET6)
+        memcpy(&e.at, at, sizeof(e.at));
+    return e;
+}
+
+/* One that only begins is not the other end of a connection that stands. */
+static bool is_open(const struct inet_diag_msg *m)
+{
+    return m->idiag_inode != 0 &&
+           (m->idiag_state == TCP_ESTABLISHED || m->idiag_state == TCP_FIN_WAIT1 ||
+            m->idiag_state == TCP_FIN_WAIT2);
+}
+
+static bool receive(int netlink, struct answer *a)
+{
+    struct sockaddr_nl from = {0};
+    socklen_t size = sizeof(from);
+    ssize_t n = recvfrom(netlink, a, sizeof(*a), 0, (struct sockaddr *)&from, &size);
+    return n == (ssize_t)sizeof(*a) && from.nl_pid == 0 && a->head.nlmsg_seq == 1 &&
+           a->head.nlmsg_type == SOCK_DIAG_BY_FAMILY && a->head.nlmsg_len >= sizeof(*a);
+}
+
+static bool ask(int netlink, const struct question *q, struct answer *a)
+{
+    struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
+    struct timeval wait = {.tv_usec = WAIT_US};
+    return setsockopt(netlink, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) == 0 &&
+           sendto(netlink, q, sizeof(*q), MSG_DONTWAIT, (struct sockaddr *)&kernel,
+                  sizeof(kernel)) == (ssize_t)sizeof(*q) &&
+           receive(netlink, a);
+}
+
+static bool tcp_user(const struct door_end *peer, const struct door_end *us, uid_t *uid)
+{
+    struct answer a = {0};
+    struct question q = question(peer, us);
+    int netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    if (netlink < 0)
+        return false;
+    bool answered = ask(netlink, &q, &a);
+    close(netlink);
+    if (!answered)
+        return false;
+    struct door_end from = end_in(&a.of, a.of.id.idiag_src, a.of.id.idiag_sport);
+    struct door_end to = end_in(&a.of, a.of.id.idiag_dst, a.of.id.idiag_dport);
+    *uid = a.of.idiag_uid;
+    return end_same(&from, peer) && end_same(&to, us) && is_open(&a.of);
+}
+
+static bool unix_user(int fd, uid_t *uid)
+{
+    struct ucred peer = {.uid = (uid_t)-1};
+    socklen_t size = sizeof(peer);
+    *uid = (uid_t)-1;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0)
+        *uid = peer.uid;
+    return *uid != (uid_t)-1;
+}
+
+/* The connection must still stand after the answer: else its two ends may by then be those of
+ * another one. */
+bool door_user_of(int fd, bool unix_socket, uid_t *uid)
+{
+    struct door_end peer, us, later;
+    if (unix_socket)
+        return unix_user(fd, uid);
+    return door_end_find(&peer, fd, true) && door_end_find(&us, fd, false) &&
+           door_end_is_loopback(&peer) && tcp_user(&peer, &us, uid) &&
+           door_end_find(&later, fd, true) && end_same(&later, &peer);
+}
+
+struct door_client door_client_of(int fd, bool unix_socket)
+{
+    struct door_client c = {0};
+    struct door_end peer;
+    uid_t uid;
+    if (unix_socket && unix_user(fd, &uid)) {
+        c.kind = 'u';
+        memcpy(c.key, &uid, sizeof(uid));
+    } else if (door_end_find(&peer, fd, true)) {
+        c.kind = 't';
+        memcpy(c.key, &peer.at, sizeof(peer.at));
+    }
+    return c;
+}
+
+static bool client_same(const struct door_client *a, const struct door_client *b)
+{
+    return a->kind == b->kind && memcmp(a->key, b->key, sizeof(a->key)) == 0;
+}
+
+static struct door_guesser *find(struct door_guesses *g, const struct door_client *who)
+{
+    for (size_t i = 0; i < GUESSERS; i++)
+        if (g->of[i].n && client_same(&g->of[i].who, who))
+            return &g->of[i];
+    return NULL;
+}
+
+static int64_t last(const struct door_guesser *g)
+{
+    return g->n ? g->at[(g->n - 1) % GUESSES] : INT64_MIN;
+}
+
+static struct door_guesser *replace(struct door_guesses *g, const struct door_client *who)
+{
+    struct door_guesser *oldest = g->of;
+    for (size_t i = 1; i < GUESSERS; i++)
+        if (last(&g->of[i]) < last(oldest))
+            oldest = &g->of[i];
+    *oldest = (struct door_guesser){.who = *who};
+    return oldest;
+}
+
+bool door_guesses_many(struct door_guesses *g, const struct door_client *who, int64_t now)
+{
+    pthread_mutex_lock(&g->lock);
+    const struct door_guesser *one = find(g, who);
+    bool many = one && one->n >= GUESSES && now - one->at[one->n % GUESSES] < GUESS_TIME;
+    pthread_mutex_unlock(&g->lock);
+    return many;
+}
+
+void door_guesses_add(struct door_guesses *g, const struct door_client *who, int64_t now)
+{
+    pthread_mutex_lock(&g->lock);
+    struct door_guesser *one = find(g, who);
+    if (!one)
+        one = replace(g, who);
+    one->at[one->n++ % GUESSES] = now;
+    pthread_mutex_unlock(&g->lock);
+}

@@ -1,0 +1,285 @@
+/* HTTP/1.1 on a connection: one request after the other is read, let in or refused, and answered.
+ * The body of a request that was refused is still read when it is short, so that the connection can
+ * be used again. */
+#include "net/http_parts.h"
+
+enum {
+    SKIPPED = 64 << 10, /* bytes of a body that are read for a request that was refused */
+    REMEMBERED = 1024,  /* most bytes of a head */
+};
+
+/* A head that was let in. A client mostly sends the same bytes again, and then it is known already
+ * what they mean and that they may come in: nothing that decides about that changes while a
+ * connection lasts, but what http_admit_again asks for. */
+struct http_memo {
+    struct http as;
+    size_t n;
+    char bytes[];
+};
+
+/* A list in Accept that names event streams; everything ("*" and "/") is no wish for one. */
+static bool wants_events(const struct http_head *h)
+{
+    static const char type[] = "text/event-stream";
+    struct fumi_str accept = http_field(h, "accept");
+    for (size_t i = 0; i + sizeof(type) - 1 <= accept.n; i++)
+        if (http_same((struct fumi_str){accept.p + i, sizeof(type) - 1},
+                      FUMI_STR("text/event-stream")))
+            return true;
+    return false;
+}
+
+static void run(struct conn *c, struct fumi_str body)
+{
+    struct http *t = &c->as.http;
+    if (!t->refusal.status) {
+        t->phase = RUNS;
+        t->run(c, body);
+        return;
+    }
+    t->phase = t->pause ? PAUSES : RUNS;
+    if (!t->pause)
+        http_refuse(c, &t->refusal);
+}
+
+static void begin(struct conn *c, const struct http_head *h)
+{
+    struct http *t = &c->as.http;
+    t->minor = (unsigned char)h->minor;
+    t->keep_alive = h->keep_alive && !c->surplus;
+    t->only_head = fumi_eq(h->method, FUMI_STR("HEAD"));
+    t->wants_events = wants_events(h);
+    t->length = h->framing == HTTP_LENGTH ? h->length : 0;
+    c->mute = !t->wants_events;
+}
+
+/* A refused request whose body is not worth reading ends the connection. */
+static bool is_worth(const struct http *t, const struct http_head *h)
+{
+    if (!t->refusal.status)
+        return true;
+    return h->framing != HTTP_CHUNKED && t->length <= SKIPPED && !h->expects_continue;
+}
+
+/* Only the plainest kind of request: a call whose body has a length. */
+static void remember(struct conn *c, const struct http_head *h, struct fumi_str bytes)
+{
+    struct http *t = &c->as.http;
+    if (t->refusal.status || h->framing != HTTP_LENGTH || !h->length || h->expects_continue ||
+        t->origin.n || c->hub->site->filters_n || bytes.n > REMEMBERED)
+        return;
+    t->memo = fumi_resize(t->memo, sizeof(*t->memo) + bytes.n);
+    t->memo->as = *t;
+    t->memo->n = bytes.n;
+    memcpy(t->memo->bytes, bytes.p, bytes.n);
+}
+
+static bool recall(struct conn *c, struct fumi_str bytes)
+{
+    struct http *t = &c->as.http;
+    struct http_memo *m = t->memo;
+    if (!m || bytes.n < m->n || memcmp(m->bytes, bytes.p, m->n) != 0)
+        return false;
+    *t = m->as;
+    t->memo = m;
+    t->phase = READS_BODY;
+    t->began = hub_now(c->hub);
+    c->want = t->length;
+    http_admit_again(c);
+    return true;
+}
+
+static void on_head(struct conn *c, const struct http_head *h, struct fumi_str bytes)
+{
+    struct http *t = &c->as.http;
+    begin(c, h);
+    http_admit(c, h);
+    if (c->proto != &http_proto)
+        return;
+    remember(c, h, bytes);
+    if (!is_worth(t, h)) {
+        t->keep_alive = false;
+        run(c, (struct fumi_str){0});
+        return;
+    }
+    if (!http_has_body(h)) {
+        run(c, FUMI_STR(""));
+        return;
+    }
+    t->phase = h->framing == HTTP_CHUNKED ? READS_CHUNKS : READS_BODY;
+    t->began = hub_now(c->hub);
+    t->body.limit = c->hub->site->http.body;
+    c->want = t->length;
+    if (h->expects_continue && !t->more)
+        http_continue(conn_out(c));
+}
+
+static void fault(struct conn *c, const struct http_fault *f)
+{
+    struct http *t = &c->as.http;
+    t->keep_alive = false;
+    t->minor = 1;
+    if (!t->method.p)
+        t->method = FUMI_STR("other");
+    t->refusal = (struct fumi_refusal){.status = f->status, .reason = f->reason};
+    http_refuse(c, &t->refusal);
+}
+
+/* Each of these takes one part of a request: how many bytes; 0: more are needed. */
+static size_t take_head(struct conn *c, struct fumi_str bytes)
+{
+    struct http_fault f;
+    struct http_head *h = c->hub->head;
+    if (recall(c, bytes))
+        return c->as.http.memo->n;
+    ssize_t n = http_read_head(h, bytes, &c->as.http.seen, &c->hub->site->http, &f);
+    if (n < 0) {
+        fault(c, &f);
+        return bytes.n;
+    }
+    if (n == 0)
+        return 0;
+    c->as.http.more = (size_t)n < bytes.n;
+    on_head(c, h, (struct fumi_str){bytes.p, (size_t)n});
+    return (size_t)n;
+}
+
+static size_t take_body(struct conn *c, struct fumi_str bytes)
+{
+    size_t n = c->as.http.length;
+    if (bytes.n < n)
+        return 0;
+    c->as.http.more = bytes.n > n;
+    run(c, (struct fumi_str){bytes.p, n});
+    return n;
+}
+
+static size_t take_chunks(struct conn *c, struct fumi_str bytes)
+{
+    struct http *t = &c->as.http;
+    struct http_fault f;
+    ssize_t n = http_read_chunks(&t->chunks, bytes, &t->body, &c->hub->site->http, &f);
+    if (n < 0) {
+        fault(c, &f);
+        return bytes.n;
+    }
+    if (!t->chunks.done)
+        return bytes.n;
+    t->more = (size_t)n < bytes.n;
+    struct fumi_buf body = {0};
+    fumi_buf_move(&body, &t->body);
+    run(c, fumi_buf_str(&body));
+    fumi_buf_done(&body);
+    return (size_t)n;
+}
+
+static size_t take_part(struct conn *c, struct fumi_str bytes)
+{
+    switch (c->as.http.phase) {
+    case READS_HEAD:
+        return take_head(c, bytes);
+    case READS_BODY:
+        return take_body(c, bytes);
+    case READS_CHUNKS:
+        return take_chunks(c, bytes);
+    case RUNS:
+    case STREAMS:
+    case PAUSES:
+        break;
+    }
+    return 0;
+}
+
+static size_t take(struct conn *c, char *p, size_t n, bool over)
+{
+    size_t used = 0, took;
+    while (used < n && c->proto == &http_proto && !c->ending && !conn_held(c)) {
+        took = take_part(c, (struct fumi_str){p + used, n - used});
+        if (!took)
+            break;
+        used += took;
+    }
+    return over && !c->held ? n : used; /* half a request is none */
+}
+
+void http_run_rpc(struct conn *c, struct fumi_str body)
+{
+    conn_handle(c, body);
+}
+
+static enum wait waits(struct conn *c)
+{
+    switch (c->as.http.phase) {
+    case READS_HEAD:
+        if (c->rest.n)
+            return WAIT_HEAD;
+        return c->hub->draining ? WAIT_LINGER : c->greeted ? WAIT_IDLE : WAIT_HEAD;
+    case READS_BODY:
+    case READS_CHUNKS:
+        return c->as.http.measured ? WAIT_RATE : WAIT_BODY;
+    case RUNS:
+        break;
+    case STREAMS:
+        return WAIT_BEAT;
+    case PAUSES:
+        return WAIT_PAUSE;
+    }
+    return WAIT_NONE;
+}
+
+/* At least 1 KiB a second after the first ten seconds. */
+static bool is_too_slow(struct conn *c)
+{
+    const struct http *t = &c->as.http;
+    int64_t took = hub_now(c->hub) - t->began;
+    size_t got = t->phase == READS_CHUNKS ? t->body.n : c->rest.n;
+    return took >= c->hub->site->set.body_time || (int64_t)got < (took - 9000) * 1024 / 1000;
+}
+
+static void late(struct conn *c)
+{
+    struct http *t = &c->as.http;
+    static const struct http_fault slow = {408, "the request did not come in time"};
+    switch (c->wait) {
+    case WAIT_HEAD:
+        if (c->rest.n)
+            fault(c, &slow);
+        else
+            conn_end(c);
+        break;
+    case WAIT_BODY:
+    case WAIT_RATE:
+        if (is_too_slow(c))
+            fault(c, &slow);
+        else
+            t->measured = true;
+        break;
+    case WAIT_PAUSE:
+        http_refuse(c, &t->refusal);
+        break;
+    case WAIT_BEAT:
+        if (t->minor)
+            http_chunk(conn_out(c), FUMI_STR(":\n\n"));
+        else
+            fumi_buf_add(conn_out(c), ":\n\n", 3);
+        break;
+    default:
+        conn_end(c);
+    }
+}
+
+static void drain(struct conn *c)
+{
+    (void)c; /* idle ones wait for a last request, for a short time */
+}
+
+static void done(struct conn *c)
+{
+    struct http *t = &c->as.http;
+    fumi_buf_done(&t->origin);
+    fumi_buf_done(&t->body);
+    fumi_resize(t->memo, 0);
+}
+
+const struct proto http_proto = {"http", take, http_answer_call, http_tell, waits, late,
+                                 drain,  done};

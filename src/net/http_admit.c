@@ -1,0 +1,186 @@
+/* Whether a request comes in is decided on its head: by the door, the rate, the host program's
+ * filters, its path, method and type, in this order. */
+#include "net/http_parts.h"
+
+struct fumi_str fumi_request_field(const struct fumi_request *r, const char *name)
+{
+    return r->head ? http_field(r->head, name) : (struct fumi_str){0};
+}
+
+static int deny(struct conn *c, int status, const char *reason)
+{
+    c->as.http.refusal = (struct fumi_refusal){.status = status, .reason = reason};
+    return -1;
+}
+
+static int deny_with(struct conn *c, int status, const char *reason, const char *name,
+                     const char *value)
+{
+    struct fumi_refusal r = {.status = status, .reason = reason, .field = {name, value}};
+    c->as.http.refusal = r;
+    return -1;
+}
+
+static int pass_door(struct conn *c, const struct http_head *h, const struct route *route)
+{
+    struct http *t = &c->as.http;
+    struct door_verdict v = door_check(c->hub->site->door, &c->guest, h);
+    if (v.origin.p)
+        fumi_buf_add(&t->origin, v.origin.p, v.origin.n);
+    if (v.status == 0 || (v.status == 401 && route && route->open))
+        return 0;
+    if (v.status != 401)
+        return deny(c, v.status, v.reason);
+    t->pause = v.pause;
+    return deny_with(c, v.status, v.reason, "WWW-Authenticate", "Bearer realm=\"fumi\"");
+}
+
+static struct fumi_str client_of(const struct conn *c)
+{
+    struct fumi_str a = c->peer.address;
+    while (a.n && a.p[a.n - 1] != ':')
+        a.n--;
+    return a;
+}
+
+static int check_rate(struct conn *c)
+{
+    struct rate *rate = c->hub->site->rate;
+    if (!rate || rate_take(rate, client_of(c), hub_now(c->hub)))
+        return 0;
+    return deny_with(c, 429, "too many requests; go slower", "Retry-After", "1");
+}
+
+static int check_queue(struct conn *c)
+{
+    const struct site *site = c->hub->site;
+    if (atomic_load_explicit(&site->open, memory_order_relaxed) < (size_t)site->set.queue)
+        return 0;
+    return deny_with(c, 503, "too many calls are under way; try again", "Retry-After", "1");
+}
+
+static int pass_filters(struct conn *c, const struct http_head *h)
+{
+    struct http *t = &c->as.http;
+    const struct site *site = c->hub->site;
+    struct fumi_request r = {h->method, h->path, h->query, &c->peer, h};
+    for (size_t i = 0; i < site->filters_n; i++) {
+        const struct fumi_filter *f = &site->filters[i];
+        if (f->before && f->before(f->self, &r, &t->refusal)) {
+            if (t->refusal.status < 400 || t->refusal.status > 599)
+                t->refusal = (struct fumi_refusal){.status = 500,
+                                                   .reason = "refused without a reason"};
+            return -1;
+        }
+        t->filtered = i + 1;
+    }
+    return 0;
+}
+
+/* Anything that says it is JSON, or says nothing. */
+static bool is_json(struct fumi_str type)
+{
+    static const char *const known[] = {"application/json", "application/json-rpc",
+                                        "application/jsonrequest"};
+    size_t n = 0;
+    if (!type.p)
+        return true;
+    while (n < type.n && type.p[n] != ';' && type.p[n] != ' ' && type.p[n] != '\t')
+        n++;
+    for (size_t i = 0; i < FUMI_COUNT(known); i++)
+        if (http_same((struct fumi_str){type.p, n}, fumi_str(known[i])))
+            return true;
+    return false;
+}
+
+static int check_post(struct conn *c, const struct http_head *h)
+{
+    if (h->framing == HTTP_NO_BODY)
+        return deny(c, 411, "say how long the body is: Content-Length");
+    if (http_count(h, "content-type") > 1 || !is_json(http_field(h, "content-type")))
+        return deny(c, 415, "Content-Type must be application/json");
+    return check_queue(c);
+}
+
+static const struct {
+    const char *name;
+    unsigned bit;
+} methods[] = {{"GET", HTTP_GET},
+               {"POST", HTTP_POST},
+               {"HEAD", HTTP_GET},
+               {"OPTIONS", 0},
+               {"DELETE", HTTP_DELETE}};
+
+static unsigned method_of(struct conn *c, const struct http_head *h)
+{
+    c->as.http.method = FUMI_STR("other");
+    for (size_t i = 0; i < FUMI_COUNT(methods); i++) {
+        if (!fumi_eq(h->method, fumi_str(methods[i].name)))
+            continue;
+        c->as.http.method = fumi_str(methods[i].name);
+        return methods[i].bit;
+    }
+    return 0;
+}
+
+static bool is_preflight(const struct http_head *h)
+{
+    return http_field(h, "origin").p && http_field(h, "access-control-request-method").p;
+}
+
+static int upgrade(struct conn *c, const struct http_head *h)
+{
+    struct fumi_str lines = http_common(c->hub);
+    if (!http_has_token(h->upgrade, "websocket"))
+        return deny_with(c, 426, "this is for WebSocket", "Upgrade", "websocket");
+    if (c->hub->draining)
+        return deny(c, 503, "the server ends");
+    struct http was = c->as.http;
+    if (websocket_begin(c, h, lines, &c->as.http.refusal))
+        return -1;
+    http_report(c, &was, 101, 0);
+    return 0;
+}
+
+static int pass_route(struct conn *c, const struct http_head *h, unsigned method)
+{
+    struct http *t = &c->as.http;
+    if (!t->route)
+        return deny(c, 404, "there is nothing here; calls go to /rpc");
+    t->run = t->route->run;
+    if (fumi_eq(h->method, FUMI_STR("OPTIONS"))) {
+        t->preflight = is_preflight(h);
+        t->run = http_options;
+        return 0;
+    }
+    /* A wish for another protocol is ignored where there is something else to do (RFC 9110, 7.8):
+     * some clients ask for HTTP/2 with every first request. */
+    if (t->route->upgrades && (http_has_token(h->upgrade, "websocket") || !t->route->methods))
+        return upgrade(c, h);
+    if (!(method & t->route->methods))
+        return deny_with(c, 405, "Method not allowed", "Allow", t->route->allow);
+    return method == HTTP_POST ? check_post(c, h) : 0;
+}
+
+/* Whether the request may go on. After an upgrade the connection speaks something else. */
+int http_admit(struct conn *c, const struct http_head *h)
+{
+    struct http *t = &c->as.http;
+    const struct route *route = http_route(h->path);
+    unsigned method = method_of(c, h);
+    t->route = route;
+    if (c->surplus)
+        return deny_with(c, 503, "there are too many connections", "Retry-After", "1");
+    if (pass_door(c, h, route))
+        return -1;
+    if (check_rate(c))
+        return -1;
+    if (pass_filters(c, h))
+        return -1;
+    return pass_route(c, h, method);
+}
+
+int http_admit_again(struct conn *c)
+{
+    return check_rate(c) || check_queue(c) ? -1 : 0;
+}

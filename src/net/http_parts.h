@@ -1,0 +1,40 @@
+/* Private to http*.c and pages.c: the parts of a request's way. */
+#ifndef FUMI_NET_HTTP_PARTS_H
+#define FUMI_NET_HTTP_PARTS_H
+
+#include "net/conn.h"
+
+enum { HTTP_GET = 1, HTTP_POST = 2, HTTP_DELETE = 4 };
+
+struct route {
+    const char *path;
+    unsigned methods;  /* HTTP_GET stands for HEAD too */
+    const char *allow; /* the same as text, with OPTIONS */
+    bool upgrades;     /* speaks WebSocket to those who ask for it */
+    bool open;         /* needs no token */
+    void (*run)(struct conn *c, struct fumi_str body);
+};
+
+const struct route *http_route(struct fumi_str path); /* NULL: there is none */
+
+/* http_admit.c: 0; or -1 with the refusal set. After an upgrade the connection speaks something
+ * else.
+ */
+int http_admit(struct conn *c, const struct http_head *h);
+int http_admit_again(struct conn *c); /* one with the same head as one that was let in */
+
+/* http_reply.c. Those that answer end the request. */
+struct fumi_str http_common(struct hub *h); /* fields that every answer has */
+void http_report(struct conn *c, const struct http *t, int status, size_t bytes);
+void http_refuse(struct conn *c, const struct fumi_refusal *r);
+void http_options(struct conn *c, struct fumi_str body);
+void http_tell(struct conn *c, struct fumi_buf *text);
+void http_answer_call(struct conn *c, struct fumi_buf *text, int code);
+
+/* Answers the request with a whole page. */
+void http_page(struct conn *c, int status, const char *type, struct fumi_str body);
+
+/* Gives the body to the server, whose answer becomes the page. */
+void http_run_rpc(struct conn *c, struct fumi_str body);
+
+#endif

@@ -1,0 +1,254 @@
+/* What is answered: pages, refusals, event streams. */
+#include "net/http_parts.h"
+
+#include "base/clock.h"
+
+#include <time.h>
+
+static const char security[] =
+    "X-Content-Type-Options: nosniff\r\n"
+    "X-Frame-Options: DENY\r\n"
+    "Referrer-Policy: no-referrer\r\n"
+    "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"
+    "Cross-Origin-Resource-Policy: same-origin\r\n"
+    "Cache-Control: no-store\r\n";
+
+static const char json_begin[] = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
+static const char json_end[] = "Content-Length: ";
+
+/* Fields that every answer has, made anew each second for the date in them; before and behind them,
+ * what makes them the head of the usual answer. */
+static void renew(struct hub *h, int64_t second)
+{
+    struct tm t;
+    time_t now = (time_t)(fumi_now() / 1000);
+    char *p = h->head_text;
+    gmtime_r(&now, &t);
+    h->common_at = second;
+    p = mempcpy(p, json_begin, sizeof(json_begin) - 1);
+    h->common = p;
+    p += strftime(p, 64, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &t);
+    p = mempcpy(p, security, sizeof(security) - 1);
+    h->common_n = (size_t)(p - h->common);
+    p = mempcpy(p, json_end, sizeof(json_end) - 1);
+    h->head_n = (size_t)(p - h->head_text);
+}
+
+struct fumi_str http_common(struct hub *h)
+{
+    int64_t second = hub_now(h) / 1000;
+    if (second != h->common_at)
+        renew(h, second);
+    return (struct fumi_str){h->common, h->common_n};
+}
+
+/* What became of it, for the filters that let it in and for the log. */
+void http_report(struct conn *c, const struct http *t, int status, size_t bytes)
+{
+    const struct site *site = c->hub->site;
+    struct fumi_request r = {.method = t->method, .peer = &c->peer};
+    r.path = t->route ? fumi_str(t->route->path) : FUMI_STR("");
+    count_add(&c->hub->requests, 1);
+    for (size_t i = t->filtered; i-- > 0;)
+        if (site->filters[i].after)
+            site->filters[i].after(site->filters[i].self, &r, status, bytes);
+    if (site->set.access_log)
+        fumi_log(site->log, FUMI_INFO, "http.request", {"method", r.method, 0}, {"path", r.path, 0},
+                 {"status", {0}, status}, {"bytes", {0}, (int64_t)bytes},
+                 {"peer", c->peer.address, 0});
+}
+
+/* The request is answered: what came after it is next. */
+static void finish(struct conn *c, int status, size_t bytes)
+{
+    struct http *t = &c->as.http;
+    http_report(c, t, status, bytes);
+    fumi_buf_done(&t->origin);
+    fumi_buf_done(&t->body);
+    bool keep_alive = t->keep_alive;
+    *t = (struct http){.phase = READS_HEAD, .memo = t->memo};
+    c->want = 0;
+    c->fresh = c->greeted = true;
+    if (!keep_alive)
+        conn_end(c);
+}
+
+enum { FIELDS = 8 };
+
+struct fields {
+    struct http_field row[FIELDS];
+    size_t n;
+};
+
+static void add(struct fields *f, const char *name, struct fumi_str value)
+{
+    f->row[f->n++] = (struct http_field){fumi_str(name), value};
+}
+
+static void add_origin(struct fields *f, const struct http *t)
+{
+    if (!t->origin.n)
+        return;
+    add(f, "Access-Control-Allow-Origin", fumi_buf_str(&t->origin));
+    add(f, "Vary", FUMI_STR("Origin"));
+}
+
+static void put_head(struct conn *c, int status, struct fields *f, enum http_framing framing,
+                     size_t length)
+{
+    struct http *t = &c->as.http;
+    struct http_answer a = {.status = status,
+                            .minor = t->minor,
+                            .framing = framing,
+                            .length = length,
+                            .keep_alive = t->keep_alive,
+                            .fields = f->row};
+    add_origin(f, t);
+    a.n = f->n;
+    a.lines = http_common(c->hub);
+    http_answer_head(conn_out(c), &a);
+}
+
+/* The last request of a connection is known as such only when no other lies behind it. */
+static void last_one(struct conn *c)
+{
+    if (c->hub->draining && c->dry && !c->as.http.more && !c->rest.n)
+        c->as.http.keep_alive = false;
+}
+
+/* The answer to a call, as it usually is: one head for all of them, but for its length. */
+static void put_usual(struct conn *c, struct fumi_str body)
+{
+    struct hub *h = c->hub;
+    struct fumi_buf *out = conn_out(c);
+    char digits[20], *first = digits + sizeof(digits);
+    size_t n = body.n;
+    http_common(h);
+    do
+        *--first = (char)('0' + n % 10);
+    while (n /= 10);
+    char *p = fumi_buf_reserve(out, h->head_n + sizeof(digits) + 4 + body.n);
+    char *end = mempcpy(p, h->head_text, h->head_n);
+    end = mempcpy(end, first, (size_t)(digits + sizeof(digits) - first));
+    end = mempcpy(end, "\r\n\r\n", 4);
+    end = mempcpy(end, body.p, body.n);
+    out->n += (size_t)(end - p);
+    finish(c, 200, body.n);
+}
+
+void http_page(struct conn *c, int status, const char *type, struct fumi_str body)
+{
+    struct http *t = &c->as.http;
+    struct fields f = {0};
+    last_one(c);
+    if (body.n)
+        add(&f, "Content-Type", fumi_str(type));
+    put_head(c, status, &f, status == 204 ? HTTP_NO_BODY : HTTP_LENGTH, body.n);
+    if (!t->only_head)
+        fumi_buf_add(conn_out(c), body.p, body.n);
+    finish(c, status, body.n);
+}
+
+/* Says no in HTTP's own terms, but a body that is too long in JSON-RPC's too. */
+void http_refuse(struct conn *c, const struct fumi_refusal *r)
+{
+    struct fields f = {0};
+    struct fumi_buf text = {0};
+    struct fumi_err e;
+    if (r->field[0])
+        add(&f, r->field[0], fumi_str(r->field[1]));
+    last_one(c);
+    if (r->status == 413) {
+        fumi_err_set(&e, FUMI_INVALID_REQUEST, "the message is longer than the limit of %zu bytes",
+                     c->hub->site->message);
+        fumi_put_refusal(&text, &e);
+    } else {
+        fumi_buf_add(&text, r->reason, strlen(r->reason));
+        fumi_buf_put(&text, '\n');
+    }
+    add(&f, "Content-Type",
+        fumi_str(r->status == 413 ? "application/json" : "text/plain; charset=utf-8"));
+    put_head(c, r->status, &f, HTTP_LENGTH, text.n);
+    if (!c->as.http.only_head)
+        fumi_buf_add(conn_out(c), text.p, text.n);
+    finish(c, r->status, text.n);
+    fumi_buf_done(&text);
+}
+
+/* A preflight of an allowed origin learns what it may send, any other OPTIONS what there is. */
+void http_options(struct conn *c, struct fumi_str body)
+{
+    struct http *t = &c->as.http;
+    struct fields f = {0};
+    (void)body;
+    last_one(c);
+    add(&f, "Allow", fumi_str(t->route->allow));
+    if (t->preflight) {
+        add(&f, "Access-Control-Allow-Methods", fumi_str(t->route->allow));
+        add(&f, "Access-Control-Allow-Headers",
+            FUMI_STR("Content-Type, Authorization, X-Claude-Code-Ide-Authorization, Accept, "
+                     "Mcp-Session-Id, Mcp-Protocol-Version, Last-Event-ID"));
+        add(&f, "Access-Control-Max-Age", FUMI_STR("600"));
+    }
+    put_head(c, t->preflight ? 204 : 200, &f, t->preflight ? HTTP_NO_BODY : HTTP_LENGTH, 0);
+    finish(c, t->preflight ? 204 : 200, 0);
+}
+
+/* One event of a stream. */
+static void put_event(struct conn *c, struct fumi_str text)
+{
+    struct fumi_buf event = {0};
+    fumi_buf_add(&event, "data: ", 6);
+    fumi_buf_add(&event, text.p, text.n);
+    fumi_buf_add(&event, "\n\n", 2);
+    if (c->as.http.minor)
+        http_chunk(conn_out(c), fumi_buf_str(&event));
+    else
+        fumi_buf_add(conn_out(c), event.p, event.n);
+    c->as.http.length += event.n;
+    fumi_buf_done(&event);
+}
+
+void http_tell(struct conn *c, struct fumi_buf *text)
+{
+    struct http *t = &c->as.http;
+    struct fields f = {0};
+    if (t->phase == RUNS) {
+        t->phase = STREAMS;
+        t->length = 0;
+        t->keep_alive &= t->minor > 0;
+        add(&f, "Content-Type", FUMI_STR("text/event-stream"));
+        put_head(c, 200, &f, t->minor ? HTTP_CHUNKED : HTTP_NO_BODY, 0);
+    }
+    put_event(c, fumi_buf_str(text));
+}
+
+static void end_stream(struct conn *c, struct fumi_buf *text)
+{
+    struct http *t = &c->as.http;
+    if (text->n)
+        put_event(c, fumi_buf_str(text));
+    if (t->minor)
+        http_chunk_end(conn_out(c));
+    finish(c, 200, t->length);
+}
+
+static bool is_usual(const struct conn *c)
+{
+    const struct http *t = &c->as.http;
+    return t->minor && t->keep_alive && !t->origin.n && !c->hub->draining;
+}
+
+void http_answer_call(struct conn *c, struct fumi_buf *text, int code)
+{
+    static const struct fumi_refusal ended = {.status = 503, .reason = "the server ended first"};
+    (void)code;
+    if (c->as.http.phase == STREAMS)
+        end_stream(c, text);
+    else if (!text->n && c->parted)
+        http_refuse(c, &ended);
+    else if (text->n && is_usual(c))
+        put_usual(c, fumi_buf_str(text));
+    else
+        http_page(c, text->n ? 200 : 204, "application/json", fumi_buf_str(text));
+}

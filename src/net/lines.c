@@ -1,0 +1,168 @@
+/* One message or batch a line in, one answer a line out (NDJSON): over stdin and stdout and over
+ * Unix sockets. */
+#include "net/conn.h"
+
+static void put_line(struct conn *c, const struct fumi_buf *text)
+{
+    if (!text->n)
+        return;
+    struct fumi_buf *out = conn_out(c);
+    char *to = fumi_buf_reserve(out, text->n + 1);
+    memcpy(to, text->p, text->n);
+    to[text->n] = '\n';
+    out->n += text->n + 1;
+}
+
+static void refuse(struct conn *c, const struct fumi_err *e)
+{
+    struct fumi_buf *out = conn_out(c);
+    fumi_put_refusal(out, e);
+    fumi_buf_put(out, '\n');
+}
+
+static void refuse_long(struct conn *c)
+{
+    struct fumi_err e;
+    fumi_err_set(&e, FUMI_INVALID_REQUEST, "the line is longer than the limit of %zu bytes",
+                 c->limit);
+    refuse(c, &e);
+}
+
+static bool is_blank(struct fumi_str line)
+{
+    size_t i = 0;
+    while (i < line.n && (line.p[i] == ' ' || line.p[i] == '\t' || line.p[i] == '\r'))
+        i++;
+    return i == line.n;
+}
+
+static void on_line(struct conn *c, struct fumi_str line)
+{
+    if (line.n && line.p[line.n - 1] == '\r')
+        line.n--;
+    if (line.n > c->limit)
+        refuse_long(c);
+    else if (!is_blank(line))
+        conn_handle(c, line);
+}
+
+/* There is no newline in the rest. At the end of input it is a line all the same; otherwise it is
+ * kept, unless it is too long already: one byte more may be the CR of a line that just fits. */
+static size_t take_rest(struct conn *c, struct fumi_str rest, bool over)
+{
+    struct lines *l = &c->as.lines;
+    bool too_long = rest.n > c->limit && rest.n - c->limit > 1;
+    l->seen = rest.n;
+    if (!over && !too_long && !l->skipping)
+        return 0;
+    l->seen = 0;
+    if (!l->skipping && rest.n)
+        on_line(c, rest);
+    l->skipping = !over;
+    return rest.n;
+}
+
+static size_t take(struct conn *c, char *p, size_t n, bool over)
+{
+    struct lines *l = &c->as.lines;
+    size_t used = 0;
+    while (n && !conn_held(c)) {
+        const char *newline = memchr(p + used + l->seen, '\n', n - used - l->seen);
+        if (!newline)
+            return used + take_rest(c, (struct fumi_str){p + used, n - used}, over);
+        struct fumi_str line = {p + used, (size_t)(newline - p) - used};
+        used = (size_t)(newline - p) + 1;
+        l->seen = 0;
+        if (!l->skipping)
+            on_line(c, line);
+        l->skipping = false;
+    }
+    return used;
+}
+
+static void answer(struct conn *c, struct fumi_buf *text, int code)
+{
+    (void)code;
+    put_line(c, text);
+}
+
+static enum wait waits(struct conn *c)
+{
+    (void)c;
+    return WAIT_NONE;
+}
+
+static void late(struct conn *c)
+{
+    (void)c;
+}
+
+/* What was read is begun and answered; nothing more is read. Half a line is none. */
+static void drain(struct conn *c)
+{
+    if (c->over)
+        return;
+    c->over = true;
+    if (!c->held)
+        fumi_buf_done(&c->rest);
+    fumi_peer_eof(&c->peer);
+}
+
+static void done(struct conn *c)
+{
+    (void)c;
+}
+
+static void tell(struct conn *c, struct fumi_buf *text)
+{
+    put_line(c, text);
+}
+
+const struct proto lines_proto = {"lines", take, answer, tell, waits, late, drain, done};
+
+/* Lines carry no token, so they are only for those who need none. */
+static size_t begin_lines(struct conn *c, size_t n)
+{
+    struct fumi_err e;
+    if (door_knows(c->hub->site->door, &c->guest) && !c->surplus) {
+        conn_become(c, &lines_proto);
+        return 0;
+    }
+    fumi_err_set(&e, FUMI_INVALID_REQUEST,
+                 c->surplus ? "there are too many connections; try again later"
+                            : "a token is required here: use HTTP with Authorization: Bearer");
+    refuse(c, &e);
+    conn_end(c);
+    return n;
+}
+
+/* A request of HTTP begins with a letter, a message with a bracket. */
+static size_t sniff(struct conn *c, char *p, size_t n, bool over)
+{
+    (void)over;
+    if (n == 0)
+        return 0;
+    if (!(p[0] >= 'A' && p[0] <= 'Z'))
+        return begin_lines(c, n);
+    conn_become(c, &http_proto);
+    return 0;
+}
+
+/* Nothing was said yet; a first request may still come. */
+static void drain_new(struct conn *c)
+{
+    conn_end(c);
+}
+
+static enum wait waits_new(struct conn *c)
+{
+    (void)c;
+    return WAIT_HEAD;
+}
+
+static void late_new(struct conn *c)
+{
+    conn_close(c);
+}
+
+const struct proto unix_proto = {"unix", sniff, answer, tell, waits_new, late_new, drain_new, done};

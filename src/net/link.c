@@ -1,0 +1,692 @@
+/* What a caller sees of a link: its URL and options, calls and the matching of answers. How bytes
+ * travel is the business of link_stream.c and link_http.c. */
+#include "net/http1.h"
+#include "net/link_parts.h"
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/utf8.h"
+
+#include <stdio.h>
+
+enum {
+    CONNECT_TIME = 5000,
+    CALL_TIME = 60000,
+    LIMIT = 16 << 20,
+    TRIES = 5,
+    KEEP = 64 << 10, /* bytes of warm memory */
+};
+
+static const struct scheme {
+    struct fumi_str prefix;
+    const struct link_way *way;
+    bool local;
+} schemes[] = {
+    {{"http://", 7}, &link_http, false}, {{"ws://", 5}, &link_ws, false},
+    {{"unix:", 5}, &link_lines, true},   {{"http+unix:", 10}, &link_http, true},
+    {{"ws+unix:", 8}, &link_ws, true},
+};
+
+static const struct scheme *scheme_of(struct fumi_str url)
+{
+    for (size_t i = 0; i < FUMI_COUNT(schemes); i++)
+        if (fumi_starts(url, schemes[i].prefix))
+            return &schemes[i];
+    return NULL;
+}
+
+static const char *terminated(struct fumi_link *l, struct fumi_str s)
+{
+    char *to = fumi_alloc(&l->memory, s.n + 1);
+    if (s.n)
+        memcpy(to, s.p, s.n);
+    return to;
+}
+
+static bool all_of(struct fumi_str s, const char *bytes)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!s.p[i] || !strchr(bytes, s.p[i]))
+            return false;
+    return s.n;
+}
+
+static bool is_port(struct fumi_str s)
+{
+    long port = 0;
+    if (!all_of(s, "0123456789") || s.n > 5)
+        return false;
+    for (size_t i = 0; i < s.n; i++)
+        port = port * 10 + (s.p[i] - '0');
+    return port > 0 && port <= UINT16_MAX;
+}
+
+#define ALNUM "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+/* HOST, HOST:PORT, [V6] or [V6]:PORT. */
+static int take_authority(struct fumi_link *l, struct fumi_str s, struct fumi_err *e)
+{
+    bool six = s.n && *s.p == '[';
+    const char *close = six ? memchr(s.p, ']', s.n) : NULL, *end = s.p + s.n;
+    const char *from = six && close ? close + 1 : s.p, *colon = NULL;
+    if (from < end)
+        colon = memchr(from, ':', (size_t)(end - from));
+    struct fumi_str host = {s.p, (size_t)((colon ? colon : end) - s.p)}, port = FUMI_STR("80");
+    if (colon)
+        port = (struct fumi_str){colon + 1, (size_t)(end - colon - 1)};
+    if (six && close)
+        host = (struct fumi_str){s.p + 1, (size_t)(close - s.p - 1)};
+    bool fine = all_of(host, six ? ALNUM ".:%" : ALNUM ".-_") && (!six || close);
+    if (!fine || (six && from != (colon ? colon : end)))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "%s: the host must be a name or an address",
+                            l->at.url);
+    if (!is_port(port))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "%s: the port must be 1 to 65535", l->at.url);
+    l->at.host = terminated(l, host);
+    l->at.port = terminated(l, port);
+    l->at.authority = terminated(l, s);
+    return 0;
+}
+
+static int take_tcp(struct fumi_link *l, struct fumi_str rest, struct fumi_err *e)
+{
+    size_t n = 0;
+    while (n < rest.n && rest.p[n] != '/' && rest.p[n] != '?' && rest.p[n] != '#')
+        n++;
+    if (take_authority(l, (struct fumi_str){rest.p, n}, e))
+        return -1;
+    struct fumi_str target = {rest.p + n, rest.n - n};
+    for (size_t i = 0; i < target.n; i++)
+        if (target.p[i] <= ' ' || target.p[i] > '~' || target.p[i] == '#' || *target.p != '/')
+            return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                                "%s: the path must begin with / and be of visible ASCII characters "
+                                "without #",
+                                l->at.url);
+    l->at.target = target.n ? terminated(l, target) : l->way->target;
+    return 0;
+}
+
+static int take_url(struct fumi_link *l, const char *url, struct fumi_err *e)
+{
+    struct fumi_str s = fumi_str(url);
+    const struct scheme *scheme = scheme_of(s);
+    if (fumi_starts(s, FUMI_STR("https:")) || fumi_starts(s, FUMI_STR("wss:")))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                            "%s: TLS is not spoken here; use http or ws, with a proxy for TLS",
+                            url);
+    if (!scheme)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                            "%s: a URL must begin with http://, ws://, unix:, http+unix: or "
+                            "ws+unix:",
+                            url);
+    struct fumi_str rest = {s.p + scheme->prefix.n, s.n - scheme->prefix.n};
+    l->at.url = terminated(l, s);
+    l->way = scheme->way;
+    if (!scheme->local)
+        return take_tcp(l, rest, e);
+    l->at.path = terminated(l, rest);
+    l->at.target = l->way->target;
+    l->at.authority = "localhost";
+    return rest.n ? 0 : fumi_err_set(e, FUMI_INVALID_PARAMS, "%s: the path is missing", url);
+}
+
+/* A value of a field, which must not smuggle in others. */
+static int take_value(struct fumi_link *l, const char **value, const char *what, struct fumi_err *e)
+{
+    struct http_field field = {FUMI_STR("x"), fumi_str(*value)};
+    if (!*value)
+        return 0;
+    if (!http_fits(&field))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "the %s must not have control characters",
+                            what);
+    *value = terminated(l, field.value);
+    return 0;
+}
+
+static int take_options(struct fumi_link *l, struct fumi_err *e)
+{
+    struct fumi_link_options *o = &l->o;
+    o->connect_time = o->connect_time > 0 ? o->connect_time : CONNECT_TIME;
+    o->call_time = o->call_time > 0 ? o->call_time : CALL_TIME;
+    o->limit = o->limit ? o->limit : LIMIT;
+    o->tries = o->tries ? o->tries : TRIES;
+    if (take_value(l, &o->token, "token", e) || take_value(l, &o->origin, "origin", e))
+        return -1;
+    return take_value(l, &o->protocol, "protocol", e);
+}
+
+static struct fumi_link *link_new(const struct fumi_link_options *o)
+{
+    struct fumi_link *l = fumi_resize(NULL, sizeof(*l));
+    *l = (struct fumi_link){.way = &link_lines, .client = fumi_client_new(), .fd = -1};
+    if (o)
+        l->o = *o;
+    return l;
+}
+
+struct fumi_link *fumi_link_open(const char *url, const struct fumi_link_options *o,
+                                 struct fumi_err *e)
+{
+    struct fumi_link *l = link_new(o);
+    if (take_url(l, url, e) || take_options(l, e) ||
+        link_connect(l, link_until(l->o.connect_time), e)) {
+        fumi_link_close(l);
+        return NULL;
+    }
+    return l;
+}
+
+struct fumi_link *fumi_link_spawn(char *const argv[], const struct fumi_link_options *o,
+                                  struct fumi_err *e)
+{
+    struct fumi_link *l = link_new(o);
+    if (take_options(l, e) || link_start(l, argv, e)) {
+        fumi_link_close(l);
+        return NULL;
+    }
+    return l;
+}
+
+static struct link_wait *wait_new(struct fumi_link *l, enum link_deed deed, const char *method)
+{
+    struct link_wait *w = fumi_resize(NULL, sizeof(*w)), **end = &l->waits;
+    *w = (struct link_wait){.deed = deed};
+    struct fumi_str name = fumi_utf8_cut(fumi_str(method), sizeof(w->method) - 1);
+    memcpy(w->method, name.p, name.n);
+    while (*end)
+        end = &(*end)->next;
+    *end = w;
+    return w;
+}
+
+static void wait_free(struct fumi_link *l, struct link_wait *w)
+{
+    struct link_wait **at = &l->waits;
+    while (*at != w)
+        at = &(*at)->next;
+    *at = w->next;
+    fumi_buf_done(&w->text);
+    fumi_resize(w, 0);
+}
+
+void fumi_link_close(struct fumi_link *l)
+{
+    if (!l)
+        return;
+    if (l->fd >= 0 && l->way->part)
+        l->way->part(l);
+    link_end_child(l);
+    link_hang_up(l);
+    while (l->waits)
+        wait_free(l, l->waits);
+    link_http_done(l);
+    link_ws_done(l);
+    fumi_client_free(l->client);
+    fumi_buf_done(&l->in);
+    fumi_buf_done(&l->out);
+    fumi_arena_done(&l->scratch);
+    fumi_arena_done(&l->memory);
+    fumi_resize(l, 0);
+}
+
+/* No answer is expected for it any more; what says so to the peer goes into `note`. */
+static void forget(struct fumi_link *l, const struct link_wait *w, struct fumi_buf *note)
+{
+    if (w->id)
+        fumi_client_cancel(l->client, note, w->id);
+}
+
+static void fail(struct fumi_link *l, struct link_wait *w, const struct fumi_err *why)
+{
+    struct fumi_buf unused = {0};
+    forget(l, w, &unused);
+    fumi_buf_done(&unused);
+    w->state = LINK_FAILED;
+    w->err = *why;
+    w->err.data = (struct fumi_str){0};
+}
+
+static bool is_sent(const struct link_wait *w, uint64_t number)
+{
+    return w->state == LINK_SENT && (!number || w->message == number);
+}
+
+void link_fail(struct fumi_link *l, uint64_t number, const struct fumi_err *why)
+{
+    for (struct link_wait *w = l->waits; w; w = w->next)
+        if (is_sent(w, number))
+            fail(l, w, why);
+}
+
+void link_finish(struct fumi_link *l, uint64_t number, const struct fumi_err *why)
+{
+    for (struct link_wait *w = l->waits; w; w = w->next) {
+        if (!is_sent(w, number))
+            continue;
+        if (w->deed == LINK_CALL)
+            fail(l, w, why);
+        else
+            w->state = LINK_ANSWERED;
+    }
+}
+
+bool link_is_open(const struct fumi_link *l, uint64_t number)
+{
+    for (const struct link_wait *w = l->waits; w; w = w->next)
+        if (is_sent(w, number))
+            return true;
+    return false;
+}
+
+static void keep_text(struct link_wait *w, struct fumi_str text)
+{
+    w->state = LINK_ANSWERED;
+    w->text.n = 0;
+    fumi_buf_add(&w->text, text.p, text.n);
+}
+
+static void keep_answer(struct link_wait *w, const struct fumi_answer *got)
+{
+    keep_text(w, got->ok ? got->result.text : got->err.data);
+    w->ok = got->ok;
+    w->err = got->err;
+}
+
+struct link_wait *link_text_of(struct fumi_link *l, uint64_t number)
+{
+    for (struct link_wait *w = l->waits; w; w = w->next)
+        if (w->deed == LINK_TEXT && is_sent(w, number))
+            return w;
+    return NULL;
+}
+
+/* The message that all open calls went out with; 0: there are several, or none. */
+static uint64_t only_message(const struct fumi_link *l)
+{
+    uint64_t only = 0;
+    for (const struct link_wait *w = l->waits; w; w = w->next) {
+        if (w->state != LINK_SENT || w->deed != LINK_CALL)
+            continue;
+        if (only && only != w->message)
+            return 0;
+        only = w->message;
+    }
+    return only;
+}
+
+/* An error that names no request, such as for a message that is too long, is the answer to all
+ * calls of a message when it can be no other; or they would wait in vain. */
+static bool take_nameless(struct fumi_link *l, const struct fumi_answer *got, uint64_t number)
+{
+    if (!number)
+        number = only_message(l);
+    if (link_text_of(l, number) || !number)
+        return false;
+    bool taken = false;
+    for (struct link_wait *w = l->waits; w; w = w->next) {
+        if (!is_sent(w, number) || w->deed != LINK_CALL)
+            continue;
+        struct fumi_err err = got->err;
+        fail(l, w, &err);
+        keep_answer(w, got);
+        taken = true;
+    }
+    return taken;
+}
+
+static void refuse(struct fumi_link *l, const struct fumi_val *id)
+{
+    struct fumi_buf text = {0};
+    struct fumi_out o = {.buf = &text};
+    fumi_put_open(&o, '{');
+    fumi_put_key(&o, "jsonrpc");
+    fumi_put_str(&o, FUMI_STR("2.0"));
+    fumi_put_key(&o, "error");
+    fumi_put_open(&o, '{');
+    fumi_put_key(&o, "code");
+    fumi_put_int(&o, FUMI_METHOD_NOT_FOUND);
+    fumi_put_key(&o, "message");
+    fumi_put_str(&o, FUMI_STR("this client answers no questions"));
+    fumi_put_close(&o, '}');
+    fumi_put_key(&o, "id");
+    fumi_put_val(&o, id);
+    fumi_put_close(&o, '}');
+    l->way->refuse(l, fumi_buf_str(&text));
+    fumi_buf_done(&text);
+}
+
+/* Something that the peer says by itself. */
+static void hear(struct fumi_link *l, const struct fumi_val *v)
+{
+    const struct fumi_val *id = fumi_get(v, "id");
+    if (id) {
+        refuse(l, id);
+        return;
+    }
+    l->said++;
+    if (l->o.told)
+        l->o.told(l->o.arg, fumi_raw(v));
+}
+
+/* A call that is still open although this names it: the answer was none. */
+static void spoil(struct fumi_link *l, const struct fumi_val *v, const struct fumi_err *why)
+{
+    int64_t id;
+    struct fumi_err err;
+    if (!fumi_int(fumi_get(v, "id"), &id))
+        return;
+    for (struct link_wait *w = l->waits; w; w = w->next) {
+        if (w->deed != LINK_CALL || w->id != id || w->state != LINK_SENT)
+            continue;
+        fumi_err_set(&err, FUMI_INTERNAL_ERROR, "the answer to %s is malformed: %s", w->method,
+                     why->text);
+        fail(l, w, &err);
+    }
+}
+
+/* A message that holds more than answers that are awaited. */
+static void look_closer(struct fumi_link *l, struct fumi_str message, const struct fumi_err *why)
+{
+    struct fumi_err ignored;
+    const struct fumi_val *doc = fumi_parse(&l->scratch, message, &ignored);
+    bool batch = fumi_is(doc, FUMI_ARRAY);
+    const struct fumi_val *at = batch ? fumi_first(doc) : doc;
+    for (; at; at = batch ? fumi_after(doc, at) : NULL) {
+        if (fumi_get(at, "method"))
+            hear(l, at);
+        else
+            spoil(l, at, why);
+    }
+}
+
+int link_take(struct fumi_link *l, struct fumi_str message, uint64_t number, struct fumi_err *e)
+{
+    struct fumi_answers got;
+    size_t matched = 0;
+    int rc = fumi_client_take(l->client, &l->scratch, message, &got, e);
+    for (size_t i = 0; i < got.n; i++) {
+        if (got.items[i].user)
+            keep_answer(got.items[i].user, &got.items[i]);
+        matched += got.items[i].user || take_nameless(l, &got.items[i], number);
+    }
+    if (rc || got.asked)
+        look_closer(l, message, e);
+    struct link_wait *text = link_text_of(l, number);
+    if (text && !matched && (got.n || rc || !got.asked))
+        keep_text(text, message);
+    fumi_arena_reset(&l->scratch, KEEP);
+    return rc;
+}
+
+/* Goes on waiting: something has happened, and the time is not over, which a peer that says much
+ * cannot put off. */
+static bool goes_on(struct fumi_link *l, int64_t until)
+{
+    return link_turn(l, until) && fumi_ticks() < until;
+}
+
+static int64_t until_of(const struct fumi_link *l, int64_t ms)
+{
+    return link_until(ms > 0 ? ms : l->o.call_time);
+}
+
+/* The peer is connected and reads nothing. */
+static void drop_stuck(struct fumi_link *l)
+{
+    struct fumi_err why;
+    fumi_err_set(&why, FUMI_LIMIT, "%s takes nothing that is sent to it: it may hang", l->at.url);
+    link_drop(l, &why);
+}
+
+/* What waits for that message is on its way. */
+static void set_out(struct fumi_link *l, uint64_t number)
+{
+    for (struct link_wait *w = l->waits; w; w = w->next)
+        if (w->state == LINK_BEGUN && w->message == number)
+            w->state = LINK_SENT;
+}
+
+/* Sends one message; what came of it stands in what waits for it. */
+static void post(struct fumi_link *l, uint64_t number, struct fumi_str message, int64_t until)
+{
+    struct fumi_err why = {0};
+    int rc = l->way->exchanges ? 0 : link_ready(l, until, &why);
+    set_out(l, number);
+    if (rc) {
+        link_fail(l, number, &why);
+        return;
+    }
+    l->odd.code = 0;
+    l->way->put(l, number, message);
+    if (l->way->exchanges)
+        link_http_next(l, until);
+    while (link_unsent(l) && goes_on(l, until)) {}
+    if (link_unsent(l))
+        drop_stuck(l);
+}
+
+/* As a message of its own. */
+static void post_one(struct fumi_link *l, struct link_wait *w, int64_t until)
+{
+    struct fumi_buf text = {0};
+    fumi_buf_move(&text, &w->text);
+    w->message = ++l->messages;
+    post(l, w->message, fumi_buf_str(&text), until);
+    fumi_buf_done(&text);
+}
+
+static int bad_params(const char *method, struct fumi_err *e)
+{
+    return fumi_err_set(e, FUMI_INVALID_PARAMS, "params of %s must be an array or an object",
+                        method);
+}
+
+int64_t fumi_link_begin(struct fumi_link *l, const char *method, struct fumi_json params,
+                        struct fumi_err *e)
+{
+    struct link_wait *w = wait_new(l, LINK_CALL, method);
+    w->id = fumi_client_request(l->client, &w->text, method, params, w);
+    if (w->id > 0)
+        return w->id;
+    wait_free(l, w);
+    return bad_params(method, e);
+}
+
+static void post_batch(struct fumi_link *l, int64_t until)
+{
+    struct fumi_buf text = {0};
+    uint64_t number = ++l->messages;
+    for (struct link_wait *w = l->waits; w; w = w->next) {
+        if (w->state != LINK_BEGUN)
+            continue;
+        fumi_buf_put(&text, text.n ? ',' : '[');
+        fumi_buf_add(&text, w->text.p, w->text.n);
+        w->message = number;
+    }
+    fumi_buf_put(&text, ']');
+    if (text.n > 1)
+        post(l, number, fumi_buf_str(&text), until);
+    fumi_buf_done(&text);
+}
+
+/* One by one. When there is nobody to send to, the rest need not find that out again. */
+static void post_each(struct fumi_link *l, int64_t until)
+{
+    const struct fumi_err *why = NULL;
+    for (struct link_wait *w = l->waits; w; w = w->next) {
+        if (w->state != LINK_BEGUN)
+            continue;
+        if (!why)
+            post_one(l, w, until);
+        else {
+            w->message = ++l->messages;
+            fail(l, w, why);
+        }
+        if (w->state == LINK_FAILED && l->fd < 0)
+            why = &w->err;
+    }
+}
+
+int fumi_link_send(struct fumi_link *l, bool batch, struct fumi_err *e)
+{
+    int64_t until = until_of(l, 0);
+    uint64_t before = l->messages;
+    if (batch)
+        post_batch(l, until);
+    else
+        post_each(l, until);
+    for (struct link_wait *w = l->waits; w; w = w->next) {
+        if (w->state != LINK_FAILED || w->message <= before)
+            continue;
+        *e = w->err;
+        return -1;
+    }
+    return 0;
+}
+
+static struct link_wait *find(struct fumi_link *l, int64_t id, struct fumi_err *e)
+{
+    for (struct link_wait *w = l->waits; w; w = w->next)
+        if (w->id == id && w->deed == LINK_CALL)
+            return w;
+    fumi_err_set(e, FUMI_INVALID_PARAMS, "no call with the id %lld is open", (long long)id);
+    return NULL;
+}
+
+/* Nobody waits any more: tells the peer, where something can be told, and frees it. */
+static void give_up(struct fumi_link *l, struct link_wait *w)
+{
+    struct fumi_buf note = {0};
+    uint64_t number = w->state == LINK_SENT ? w->message : 0;
+    forget(l, w, &note);
+    wait_free(l, w);
+    if (number && l->way->exchanges)
+        link_http_forget(l, number);
+    else if (number && note.n && l->fd >= 0) {
+        l->way->put(l, 0, fumi_buf_str(&note));
+        link_turn(l, 0);
+    }
+    fumi_buf_done(&note);
+}
+
+static int late(struct fumi_link *l, struct link_wait *w, int64_t ms, struct fumi_err *e)
+{
+    long long time = ms > 0 ? ms : l->o.call_time;
+    struct fumi_err odd = l->odd;
+    fumi_err_set(e, FUMI_LIMIT, "no answer to %s from %s in %lld ms%s%s", w->method, l->at.url,
+                 time, odd.code ? "; what came last was not taken: " : "",
+                 odd.code ? odd.text : "");
+    bool stuck = link_unsent(l);
+    give_up(l, w);
+    if (stuck && link_unsent(l))
+        drop_stuck(l);
+    return -1;
+}
+
+/* It is answered or has failed; frees it. */
+static int hand_over(struct fumi_link *l, struct link_wait *w, struct fumi_arena *a,
+                     struct fumi_answer *out, struct fumi_err *e)
+{
+    bool failed = w->state == LINK_FAILED;
+    *out = (struct fumi_answer){.id = w->id, .ok = w->ok};
+    if (failed)
+        *e = w->err;
+    else if (w->ok)
+        out->result.text = fumi_dup(a, fumi_buf_str(&w->text));
+    else {
+        out->err = w->err;
+        out->err.data = w->text.n ? fumi_dup(a, fumi_buf_str(&w->text)) : (struct fumi_str){0};
+    }
+    wait_free(l, w);
+    return failed ? -1 : 0;
+}
+
+int fumi_link_await(struct fumi_link *l, struct fumi_arena *a, int64_t id, int64_t ms,
+                    struct fumi_answer *out, struct fumi_err *e)
+{
+    int64_t until = until_of(l, ms);
+    struct link_wait *w = find(l, id, e);
+    if (!w)
+        return -1;
+    if (w->state == LINK_BEGUN)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                            "%s was not sent: fumi_link_send comes before fumi_link_await",
+                            w->method);
+    while (w->state == LINK_SENT && goes_on(l, until)) {}
+    return w->state == LINK_SENT ? late(l, w, ms, e) : hand_over(l, w, a, out, e);
+}
+
+int fumi_link_call(struct fumi_link *l, struct fumi_arena *a, const char *method,
+                   struct fumi_json params, int64_t ms, struct fumi_answer *out, struct fumi_err *e)
+{
+    int64_t until = until_of(l, ms), id = fumi_link_begin(l, method, params, e);
+    struct link_wait *w = id > 0 ? find(l, id, e) : NULL;
+    if (!w)
+        return -1;
+    post_one(l, w, until);
+    while (w->state == LINK_SENT && goes_on(l, until)) {}
+    return w->state == LINK_SENT ? late(l, w, ms, e) : hand_over(l, w, a, out, e);
+}
+
+int fumi_link_cancel(struct fumi_link *l, int64_t id, struct fumi_err *e)
+{
+    struct link_wait *w = find(l, id, e);
+    if (!w)
+        return -1;
+    give_up(l, w);
+    return 0;
+}
+
+/* On a stream nothing tells that a notification was taken, only that it was not. */
+int fumi_link_notify(struct fumi_link *l, const char *method, struct fumi_json params,
+                     struct fumi_err *e)
+{
+    struct fumi_answer unused;
+    int64_t until = until_of(l, 0);
+    struct link_wait *w = wait_new(l, LINK_NOTE, method);
+    if (fumi_client_notify(l->client, &w->text, method, params)) {
+        wait_free(l, w);
+        return bad_params(method, e);
+    }
+    post_one(l, w, until);
+    while (w->state == LINK_SENT && (l->way->exchanges || l->deaf) && goes_on(l, until)) {}
+    if (w->state == LINK_SENT && (l->way->exchanges || l->deaf))
+        return late(l, w, 0, e);
+    return hand_over(l, w, &l->scratch, &unused, e);
+}
+
+bool fumi_link_listen(struct fumi_link *l, int64_t ms)
+{
+    uint64_t before = l->said;
+    int64_t until = link_until(ms);
+    while (l->said == before && l->fd >= 0) {
+        if (l->way->exchanges && !link_http_next(l, until))
+            break;
+        if (!goes_on(l, until))
+            break;
+    }
+    return l->said != before;
+}
+
+int fumi_link_text(struct fumi_link *l, struct fumi_arena *a, struct fumi_str message, int64_t ms,
+                   struct fumi_str *answer, struct fumi_err *e)
+{
+    int64_t until = until_of(l, ms);
+    struct fumi_answer got;
+    if (l->way == &link_lines && message.n && memchr(message.p, '\n', message.n))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                            "a message must be one line on %s: leave the line ends out", l->at.url);
+    struct link_wait *w = wait_new(l, LINK_TEXT, "the message");
+    fumi_buf_add(&w->text, message.p, message.n);
+    post_one(l, w, until);
+    while (w->state == LINK_SENT && goes_on(l, until)) {}
+    *answer = FUMI_STR("");
+    if (w->state == LINK_SENT && l->way->exchanges)
+        return late(l, w, ms, e);
+    if (w->state == LINK_ANSWERED)
+        *answer = fumi_dup(a, fumi_buf_str(&w->text));
+    if (w->state == LINK_SENT)
+        w->state = LINK_ANSWERED;
+    w->text.n = 0;
+    return hand_over(l, w, a, &got, e);
+}

@@ -1,0 +1,65 @@
+/* A client that is connected: over HTTP, WebSocket, a Unix socket or the pipes of a child process.
+ *
+ * Straight blocking code for one thread at a time; it builds and matches with rpc/client.h. */
+#ifndef FUMI_NET_LINK_H
+#define FUMI_NET_LINK_H
+
+#include "rpc/client.h"
+
+struct fumi_link;
+
+struct fumi_link_options {
+    int64_t connect_time; /* milliseconds for connecting and for handshakes; 0: 5,000 */
+    int64_t call_time;    /* for an answer, where a call gives no time of its own; 0: 60,000 */
+    size_t limit;         /* bytes of one answer; 0: 16 MiB */
+    const char *token;    /* sent as "Authorization: Bearer"; NULL: none */
+    const char *origin;   /* sent as Origin; NULL: none */
+    const char *protocol; /* Sec-WebSocket-Protocol; NULL: none */
+    int tries;            /* to connect again when a WebSocket or Unix link is lost, with growing
+                             pauses; 0: 5; negative: none */
+    /* What the peer says by itself: notifications of a push, and ahead of an answer. May be NULL.
+     * It must not use the link. What the peer asks is refused with -32601. */
+    void (*told)(void *arg, struct fumi_str message);
+    void *arg;
+};
+
+/* "http://HOST:PORT/PATH", "ws://HOST:PORT/PATH", "unix:PATH" (one message a line),
+ * "http+unix:PATH", "ws+unix:PATH"; the PATH of a request is /rpc and /ws where none is given.
+ * Connects at once, one try. NULL with *e set. */
+struct fumi_link *fumi_link_open(const char *url, const struct fumi_link_options *o,
+                                 struct fumi_err *e);
+/* The same over the standard input and output of a program that is started. */
+struct fumi_link *fumi_link_spawn(char *const argv[], const struct fumi_link_options *o,
+                                  struct fumi_err *e);
+void fumi_link_close(struct fumi_link *l); /* ends a child: closes its input, then waits, then
+                                              SIGTERM, then SIGKILL */
+
+/* One call and its answer: 0, also when the answer is an error (out->ok is false); -1 with *e set
+ * when none came: lost, late, refused by HTTP (the status stands in the sentence). A call that is
+ * late is cancelled. ms 0: as the options say. Results live in the arena. */
+int fumi_link_call(struct fumi_link *l, struct fumi_arena *a, const char *method,
+                   struct fumi_json params, int64_t ms, struct fumi_answer *out,
+                   struct fumi_err *e);
+int fumi_link_notify(struct fumi_link *l, const char *method, struct fumi_json params,
+                     struct fumi_err *e);
+
+/* For several at once: begin each, send them as one batch or one by one, then wait for each answer
+ * in any order. Over HTTP a request waits for the answer before it. */
+int64_t fumi_link_begin(struct fumi_link *l, const char *method, struct fumi_json params,
+                        struct fumi_err *e); /* its id */
+int fumi_link_send(struct fumi_link *l, bool batch, struct fumi_err *e);
+int fumi_link_await(struct fumi_link *l, struct fumi_arena *a, int64_t id, int64_t ms,
+                    struct fumi_answer *out, struct fumi_err *e);
+int fumi_link_cancel(struct fumi_link *l, int64_t id, struct fumi_err *e);
+
+/* Waits until the peer has said something by itself, or the time is over: whether it has. At once
+ * when nothing can come: a link that is lost, HTTP between calls. */
+bool fumi_link_listen(struct fumi_link *l, int64_t ms);
+
+/* The text of one message out, and of the answer back, for those who write both themselves: the
+ * talk runner. An empty answer: there was none (over HTTP 204 or 202; elsewhere it is waited for
+ * `ms` at most, 0: as the options say). On lines the message must be one. */
+int fumi_link_text(struct fumi_link *l, struct fumi_arena *a, struct fumi_str message, int64_t ms,
+                   struct fumi_str *answer, struct fumi_err *e);
+
+#endif

@@ -1,0 +1,148 @@
+/* Private to link*.c: a link, what waits for an answer, and what the ways to talk have in common.
+ *
+ * All bytes go through two buffers. link_turn moves them: it writes what stands in `out`, appends
+ * what arrives to `in`, and has the link's way cut that into messages, which link_take matches with
+ * what waits. Everything that waits does so by calling link_turn until its own state has changed.
+ */
+#ifndef FUMI_NET_LINK_PARTS_H
+#define FUMI_NET_LINK_PARTS_H
+
+#include "net/link.h"
+
+#include <sys/types.h>
+
+enum link_deed {
+    LINK_CALL,
+    LINK_NOTE, /* a notification: done when it is sent, over HTTP when that was answered */
+    LINK_TEXT, /* of fumi_link_text */
+};
+
+enum link_state { LINK_BEGUN, LINK_SENT, LINK_ANSWERED, LINK_FAILED };
+
+/* Something that is sent, and what came of it. */
+struct link_wait {
+    struct link_wait *next;
+    enum link_deed deed;
+    enum link_state state;
+    int64_t id;           /* of a call, else 0 */
+    uint64_t message;     /* the number of the message that it went out with */
+    struct fumi_buf text; /* begun: its request; answered: result, data of an error, or text */
+    bool ok;              /* answered: with a result */
+    struct fumi_err err;  /* of the answer, or why there is none */
+    char method[64];      /* for sentences; cut */
+};
+
+/* A way to talk. */
+struct link_way {
+    const char *target; /* of requests when the URL has none; NULL: it has none ever */
+    bool exchanges;     /* each message has an answer of its own: HTTP */
+    /* After connecting, NULL: nothing is to be said. */
+    int (*greet)(struct fumi_link *l, int64_t until, struct fumi_err *e);
+    /* Puts a message where it will be sent from. */
+    void (*put)(struct fumi_link *l, uint64_t number, struct fumi_str message);
+    /* Sends an answer to something that the peer has asked. */
+    void (*refuse)(struct fumi_link *l, struct fumi_str answer);
+    /* Takes what it can from l->in; -1: the connection cannot be used any more. */
+    int (*feed)(struct fumi_link *l, struct fumi_err *e);
+    /* The peer sends no more: says why that is wrong in *e, if it is. */
+    void (*end)(struct fumi_link *l, struct fumi_err *e);
+    /* The connection is closed: what waits for it fails. */
+    void (*dropped)(struct fumi_link *l, const struct fumi_err *why);
+    /* A connection is about to be closed by us, politely. NULL: nothing is to be said. */
+    void (*part)(struct fumi_link *l);
+};
+extern const struct link_way link_lines, link_ws, link_http;
+
+struct link_place {
+    const char *url;         /* as it was given, or the program; for sentences */
+    const char *host, *port; /* TCP; host is NULL: a Unix socket or a program */
+    const char *path;        /* Unix socket */
+    const char *target;      /* of requests */
+    const char *authority;   /* Host */
+};
+
+struct ws_link;
+struct http_link;
+
+struct fumi_link {
+    const struct link_way *way;
+    struct fumi_arena memory; /* the strings of `at` and `o` */
+    struct link_place at;
+    struct fumi_link_options o; /* without zeros that stand for defaults */
+    struct fumi_client *client;
+    struct link_wait *waits; /* in the order of their beginning */
+    uint64_t messages;       /* numbers given so far */
+    uint64_t said;           /* what the peer said by itself, counted */
+    struct fumi_arena scratch;
+    struct fumi_err odd; /* why what came last was no message; code 0: nothing such came */
+
+    int fd;    /* -1: not connected */
+    pid_t pid; /* of a child that was not waited for, else 0 */
+    struct fumi_buf in, out;
+    size_t sent;          /* of out */
+    bool deaf;            /* the peer takes nothing any more */
+    bool hung_up;         /* the peer ended the connection, not we */
+    struct fumi_err lost; /* why there is no connection */
+
+    size_t seen;   /* lines: bytes of `in` without a line end */
+    bool skipping; /* lines: the rest of one that is too long */
+    struct ws_link *ws;
+    struct http_link *http;
+};
+
+/* Deadlines are of fumi_ticks. */
+int64_t link_until(int64_t ms);
+int64_t link_sooner(int64_t until, int64_t ms);     /* that, or in so many milliseconds */
+int link_poll(int fd, short events, int64_t until); /* as revents; 0: the time is over */
+void link_pause(int64_t ms);
+
+/* link_stream.c. link_connect makes one try. link_ready connects a stream that was lost, with the
+ * tries and pauses of the options. */
+int link_connect(struct fumi_link *l, int64_t until, struct fumi_err *e);
+int link_ready(struct fumi_link *l, int64_t until, struct fumi_err *e);
+int link_start(struct fumi_link *l, char *const argv[], struct fumi_err *e);
+void link_end_child(struct fumi_link *l);
+
+/* False: the time was over before anything happened. */
+bool link_turn(struct fumi_link *l, int64_t until);
+void link_read(struct fumi_link *l); /* what has arrived */
+void link_drop(struct fumi_link *l, const struct fumi_err *why);
+void link_hang_up(struct fumi_link *l);       /* closes the connection, without telling anyone */
+void link_eat(struct fumi_link *l, size_t n); /* the first bytes of `in` */
+
+static inline bool link_unsent(const struct fumi_link *l)
+{
+    return l->fd >= 0 && l->sent < l->out.n;
+}
+
+/* link_http.c: begins with the next message that waits, if none is under way. False: none is. */
+bool link_http_next(struct fumi_link *l, int64_t until);
+void link_http_forget(struct fumi_link *l, uint64_t number); /* nobody waits for it any more */
+void link_http_done(struct fumi_link *l);
+void link_ws_done(struct fumi_link *l);
+
+/* The head of a request up to its own fields: Host, Origin, Authorization; and one field, which is
+ * left out when its value is NULL. */
+void link_put_request(struct fumi_link *l, struct fumi_buf *to, const char *method);
+void link_put_field(struct fumi_buf *to, const char *name, const char *prefix, const char *value);
+
+/* Says that HTTP refused, and the remedy. `text`: of the answer. Returns -1. */
+int link_refused(const struct fumi_link *l, int status, struct fumi_str text, struct fumi_err *e);
+
+/* link.c: one message that arrived, as the answer to that message, 0: to any. -1 with *e set: it is
+ * no message, or an answer in it is none. */
+int link_take(struct fumi_link *l, struct fumi_str message, uint64_t number, struct fumi_err *e);
+
+/* What is still open of that message, 0: of all that were sent, fails. */
+void link_fail(struct fumi_link *l, uint64_t number, const struct fumi_err *why);
+
+/* The answer to that message has ended: calls that it does not name fail. */
+void link_finish(struct fumi_link *l, uint64_t number, const struct fumi_err *why);
+
+/* Whether something of that message is still open. */
+bool link_is_open(const struct fumi_link *l, uint64_t number);
+
+/* What waits for the text of the answer to that message, 0: to any. */
+struct link_wait *link_text_of(struct fumi_link *l, uint64_t number);
+
+#endif

@@ -1,0 +1,676 @@
+/* How bytes travel: connecting, child processes, the turn that writes and reads; and the two ways
+ * to talk where messages are independent of each other: lines and WebSocket. */
+#include "net/http1_reply.h"
+#include "net/link_parts.h"
+#include "net/ws.h"
+
+#include "base/clock.h"
+#include "base/uuid.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    READ = 64 << 10,  /* bytes that are read at once */
+    KEEP = 256 << 10, /* memory that an empty buffer keeps */
+    PAUSE = 100,      /* milliseconds before the second try to connect again */
+    PAUSE_MOST = 2000,
+    PATIENCE = 2000, /* with a child that is asked to end, before each next means */
+    REAP = 200,      /* until a child that hung up has its status */
+    FAREWELL = 500,  /* for the close of a WebSocket */
+    STALE = 16,      /* reads that look whether a connection still stands */
+};
+
+static const int64_t ms_max = INT64_C(1000000000000); /* so that sums of nanoseconds fit */
+
+int64_t link_until(int64_t ms)
+{
+    return fumi_ticks() + (ms < 0 ? 0 : ms < ms_max ? ms : ms_max) * 1000000;
+}
+
+int64_t link_sooner(int64_t until, int64_t ms)
+{
+    int64_t then = link_until(ms);
+    return then < until ? then : until;
+}
+
+/* For poll(2), rounded up. */
+static int time_left(int64_t until)
+{
+    int64_t left = until - fumi_ticks();
+    if (left <= 0)
+        return 0;
+    left = (left + 999999) / 1000000;
+    return left < INT_MAX ? (int)left : INT_MAX;
+}
+
+int link_poll(int fd, short events, int64_t until)
+{
+    for (;;) {
+        struct pollfd p = {fd, events, 0};
+        int left = time_left(until), n = poll(&p, 1, left);
+        if (n > 0)
+            return p.revents;
+        if (n == 0 && left < INT_MAX)
+            return 0;
+        if (n < 0 && errno != EINTR)
+            return POLLERR;
+    }
+}
+
+void link_pause(int64_t ms)
+{
+    link_poll(-1, 0, link_until(ms));
+}
+
+/* A connection to a port of this machine that nobody listens on may be given that very port. */
+static bool is_itself(int fd)
+{
+    struct sockaddr_storage here = {0}, there = {0};
+    socklen_t n = sizeof(here), m = sizeof(there);
+    if (getsockname(fd, (struct sockaddr *)&here, &n) ||
+        getpeername(fd, (struct sockaddr *)&there, &m))
+        return false;
+    return here.ss_family != AF_UNIX && n == m && memcmp(&here, &there, n) == 0;
+}
+
+/* 0 or the number of the error. The queue of a Unix socket that is full cannot be waited for. */
+static int try_address(int fd, const struct sockaddr *to, socklen_t n, int64_t until)
+{
+    int number = connect(fd, to, n) ? errno : 0;
+    while (number == EAGAIN && time_left(until)) {
+        link_pause(10);
+        number = connect(fd, to, n) ? errno : 0;
+    }
+    if (number == EAGAIN)
+        return ETIMEDOUT;
+    if (number == EINPROGRESS || number == EINTR) {
+        socklen_t size = sizeof(number);
+        if (!link_poll(fd, POLLOUT, until))
+            return ETIMEDOUT;
+        if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &number, &size))
+            return errno;
+    }
+    return !number && is_itself(fd) ? ECONNREFUSED : number;
+}
+
+static int open_socket(const struct sockaddr *to, socklen_t n, int64_t until, int *number)
+{
+    const int on = 1;
+    int fd = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    *number = fd < 0 ? errno : try_address(fd, to, n, until);
+    if (fd >= 0 && *number) {
+        close(fd);
+        fd = -1;
+    }
+    if (fd >= 0 && to->sa_family != AF_UNIX)
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    return fd;
+}
+
+static int no_connection(const struct fumi_link *l, int number, struct fumi_err *e)
+{
+    const char *url = l->at.url;
+    if (number == ECONNREFUSED || number == ENOENT)
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "nobody listens at %s: is the server running?",
+                            url);
+    if (number == ETIMEDOUT)
+        return fumi_err_set(e, FUMI_LIMIT, "%s cannot be reached in time: is the address right?",
+                            url);
+    if (number == EACCES || number == EPERM)
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s must not be opened: whose is it?", url);
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s cannot be reached: %s", url, strerror(number));
+}
+
+static int open_unix(struct fumi_link *l, int64_t until, struct fumi_err *e)
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    size_t n = strlen(l->at.path);
+    int number;
+    if (n >= sizeof(to.sun_path))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "%s: the path must have at most %zu bytes",
+                            l->at.url, sizeof(to.sun_path) - 1);
+    memcpy(to.sun_path, l->at.path, n);
+    l->fd = open_socket((const struct sockaddr *)&to, sizeof(to), until, &number);
+    return l->fd >= 0 ? 0 : no_connection(l, number, e);
+}
+
+/* The addresses of a name share the time, so that one that is silent leaves some to the next. */
+static int open_tcp(struct fumi_link *l, int64_t until, struct fumi_err *e)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *all = NULL;
+    if (strchr(l->at.host, ':'))
+        hints.ai_flags = AI_NUMERICHOST;
+    int number = 0, n = 0, rc = getaddrinfo(l->at.host, l->at.port, &hints, &all);
+    if (rc)
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: the host is not known: %s", l->at.url,
+                            gai_strerror(rc));
+    for (const struct addrinfo *a = all; a; a = a->ai_next)
+        n++;
+    for (const struct addrinfo *a = all; a && l->fd < 0; a = a->ai_next, n--)
+        l->fd = open_socket(a->ai_addr, a->ai_addrlen, link_sooner(until, time_left(until) / n),
+                            &number);
+    freeaddrinfo(all);
+    return l->fd >= 0 ? 0 : no_connection(l, number, e);
+}
+
+int link_connect(struct fumi_link *l, int64_t until, struct fumi_err *e)
+{
+    int64_t then = link_sooner(until, l->o.connect_time);
+    l->deaf = l->hung_up = l->skipping = false;
+    l->seen = 0;
+    if (l->at.host ? open_tcp(l, then, e) : open_unix(l, then, e))
+        return -1;
+    if (!l->way->greet || l->way->greet(l, then, e) == 0)
+        return 0;
+    link_hang_up(l);
+    return -1;
+}
+
+/* Whether the peer hung up since the last call shows only when one looks. */
+static void look(struct fumi_link *l)
+{
+    for (int i = 0; i < STALE && l->fd >= 0 && link_turn(l, 0); i++) {}
+}
+
+/* A refusal is final; that nobody is there, or not in time, may pass. */
+static bool may_pass(const struct fumi_err *e)
+{
+    return e->code == FUMI_INTERNAL_ERROR || e->code == FUMI_LIMIT;
+}
+
+int link_ready(struct fumi_link *l, int64_t until, struct fumi_err *e)
+{
+    int64_t pause = PAUSE;
+    look(l);
+    if (l->fd >= 0)
+        return 0;
+    *e = l->lost;
+    if (!l->at.path && !l->at.host) /* a program is not started again */
+        return -1;
+    for (int i = 0; i < l->o.tries; i++) {
+        if (i) {
+            link_pause(pause < time_left(until) ? pause : time_left(until));
+            pause = pause * 2 < PAUSE_MOST ? pause * 2 : PAUSE_MOST;
+        }
+        if (link_connect(l, until, e) == 0)
+            return 0;
+        if (!may_pass(e) || !time_left(until))
+            return -1;
+    }
+    return -1;
+}
+
+static int spawn(char *const argv[], int fd, pid_t *pid)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attr;
+    sigset_t none, defaults;
+    sigemptyset(&none);
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setsigmask(&attr, &none);
+    posix_spawnattr_setsigdefault(&attr, &defaults);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, fd, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&files, fd, STDOUT_FILENO);
+    int number = posix_spawnp(pid, argv[0], &files, &attr, argv, environ);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attr);
+    return number;
+}
+
+/* One socket is both its input and its output: writing to it raises no signal, and its input can be
+ * ended alone. */
+int link_start(struct fumi_link *l, char *const argv[], struct fumi_err *e)
+{
+    int pair[2];
+    struct fumi_str name = fumi_str(argv[0]);
+    if (!name.n)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "the program to start is missing");
+    l->at.url = fumi_fmt(&l->memory, "%s", argv[0]).p;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: %s", argv[0], strerror(errno));
+    int number = spawn(argv, pair[1], &l->pid);
+    close(pair[1]);
+    if (!number) {
+        l->fd = pair[0];
+        return 0;
+    }
+    l->pid = 0;
+    close(pair[0]);
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s cannot be started: %s", argv[0],
+                        strerror(number));
+}
+
+/* Waits for the child, whose output is dropped meanwhile so that it does not wait for us. */
+static bool reap(struct fumi_link *l, int64_t ms, int *status)
+{
+    int64_t until = link_until(ms);
+    char dropped[4096];
+    int fd = l->fd;
+    for (int64_t pause = 1;; pause = pause < 16 ? pause * 2 : pause) {
+        pid_t got = waitpid(l->pid, status, WNOHANG);
+        if (got == l->pid || (got < 0 && errno != EINTR)) {
+            l->pid = 0;
+            return true;
+        }
+        if (!time_left(until))
+            return false;
+        if (link_poll(fd, POLLIN, link_sooner(until, pause)) &&
+            recv(fd, dropped, sizeof(dropped), MSG_DONTWAIT) == 0)
+            fd = -1;
+    }
+}
+
+void link_end_child(struct fumi_link *l)
+{
+    static const int means[] = {0, SIGTERM, SIGKILL};
+    int status;
+    if (l->pid && l->fd >= 0)
+        shutdown(l->fd, SHUT_WR);
+    for (size_t i = 0; l->pid && i < FUMI_COUNT(means); i++) {
+        if (means[i])
+            kill(l->pid, means[i]);
+        reap(l, PATIENCE, &status);
+    }
+}
+
+void link_hang_up(struct fumi_link *l)
+{
+    if (l->fd >= 0)
+        close(l->fd);
+    l->fd = -1;
+    l->sent = 0;
+    fumi_buf_reset(&l->in, KEEP);
+    fumi_buf_reset(&l->out, KEEP);
+}
+
+void link_drop(struct fumi_link *l, const struct fumi_err *why)
+{
+    l->lost = *why;
+    link_hang_up(l);
+    l->way->dropped(l, &l->lost);
+}
+
+void link_eat(struct fumi_link *l, size_t n)
+{
+    if (n == 0)
+        return;
+    l->in.n -= n;
+    memmove(l->in.p, l->in.p + n, l->in.n);
+    if (!l->in.n)
+        fumi_buf_reset(&l->in, KEEP);
+}
+
+/* What the peer said before it stopped to listen is still read. */
+static void write_some(struct fumi_link *l)
+{
+    ssize_t n = send(l->fd, l->out.p + l->sent, l->out.n - l->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    l->deaf |= n < 0;
+    l->sent += n > 0 ? (size_t)n : 0;
+    if (n >= 0 && l->sent < l->out.n)
+        return;
+    l->sent = 0;
+    fumi_buf_reset(&l->out, KEEP);
+}
+
+void link_read(struct fumi_link *l)
+{
+    struct fumi_err why = {0};
+    ssize_t n = recv(l->fd, fumi_buf_reserve(&l->in, READ), READ, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n > 0) {
+        l->in.n += (size_t)n;
+        if (l->way->feed(l, &why))
+            link_drop(l, &why);
+        return;
+    }
+    l->hung_up = true;
+    if (n < 0 && !l->pid)
+        fumi_err_set(&why, FUMI_INTERNAL_ERROR, "the connection to %s was lost: %s", l->at.url,
+                     strerror(errno));
+    else
+        l->way->end(l, &why);
+    link_drop(l, &why);
+}
+
+bool link_turn(struct fumi_link *l, int64_t until)
+{
+    if (l->way->exchanges ? !link_http_next(l, until) : l->fd < 0) {
+        link_fail(l, 0, &l->lost);
+        return true;
+    }
+    if (l->fd < 0)
+        return true;
+    int got = link_poll(l->fd, (short)(POLLIN | (link_unsent(l) ? POLLOUT : 0)), until);
+    if (!got)
+        return false;
+    if (got & POLLOUT && link_unsent(l))
+        write_some(l);
+    if (got & ~POLLOUT)
+        link_read(l);
+    return true;
+}
+
+static void fail_all(struct fumi_link *l, const struct fumi_err *why)
+{
+    link_fail(l, 0, why);
+}
+
+static void end_of_child(struct fumi_link *l, struct fumi_err *e)
+{
+    int status = 0;
+    if (!reap(l, REAP, &status))
+        fumi_err_set(e, FUMI_INTERNAL_ERROR, "the program %s has closed its output", l->at.url);
+    else if (WIFSIGNALED(status))
+        fumi_err_set(e, FUMI_INTERNAL_ERROR, "the program %s was ended by signal %d", l->at.url,
+                     WTERMSIG(status));
+    else
+        fumi_err_set(e, FUMI_INTERNAL_ERROR, "the program %s has ended with status %d", l->at.url,
+                     WEXITSTATUS(status));
+}
+
+static void stream_end(struct fumi_link *l, struct fumi_err *e)
+{
+    if (l->pid)
+        end_of_child(l, e);
+    else
+        fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                     "%s has closed the connection; calls that were open may have run", l->at.url);
+}
+
+static void put_line(struct fumi_link *l, uint64_t number, struct fumi_str message)
+{
+    (void)number;
+    fumi_buf_add(&l->out, message.p, message.n);
+    fumi_buf_put(&l->out, '\n');
+}
+
+/* A peer that asks much and reads nothing must not fill our memory with answers. */
+static bool is_crowded(const struct fumi_link *l)
+{
+    return l->out.n - l->sent > l->o.limit;
+}
+
+static void refuse_line(struct fumi_link *l, struct fumi_str answer)
+{
+    if (!is_crowded(l))
+        put_line(l, 0, answer);
+}
+
+/* Whose answer it would have been is not known. */
+static void too_long(struct fumi_link *l)
+{
+    struct fumi_err why;
+    fumi_err_set(&why, FUMI_LIMIT, "an answer of %s has more than %zu bytes: raise the limit",
+                 l->at.url, l->o.limit);
+    link_fail(l, 0, &why);
+}
+
+static void take_line(struct fumi_link *l, struct fumi_str s)
+{
+    struct fumi_err e;
+    bool skipped = l->skipping;
+    l->skipping = false;
+    if (skipped)
+        return;
+    if (s.n && s.p[s.n - 1] == '\r')
+        s.n--;
+    if (s.n > l->o.limit)
+        too_long(l);
+    else if (s.n && link_take(l, s, 0, &e))
+        l->odd = e;
+}
+
+static int feed_lines(struct fumi_link *l, struct fumi_err *e)
+{
+    size_t start = 0;
+    char *feed;
+    (void)e;
+    while ((feed = memchr(l->in.p + start + l->seen, '\n', l->in.n - start - l->seen))) {
+        size_t end = (size_t)(feed - l->in.p);
+        l->seen = 0;
+        take_line(l, (struct fumi_str){l->in.p + start, end - start});
+        start = end + 1;
+    }
+    link_eat(l, start);
+    if (!l->skipping && l->in.n > l->o.limit + 1) {
+        too_long(l);
+        l->skipping = true;
+    }
+    if (l->skipping)
+        link_eat(l, l->in.n);
+    l->seen = l->in.n;
+    return 0;
+}
+
+const struct link_way link_lines = {
+    .put = put_line,
+    .refuse = refuse_line,
+    .feed = feed_lines,
+    .end = stream_end,
+    .dropped = fail_all,
+};
+
+struct ws_link {
+    struct ws_reader reader;
+    struct http_reply reply; /* to the handshake */
+    char key[WS_KEY];
+    bool open;  /* the handshake is done */
+    bool parts; /* we have said that we close */
+};
+
+static void put_frame(struct fumi_link *l, enum ws_kind kind, struct fumi_str payload)
+{
+    char mask[4];
+    fumi_random(mask, sizeof(mask));
+    ws_write_masked(&l->out, kind, payload, mask);
+}
+
+static void put_text(struct fumi_link *l, uint64_t number, struct fumi_str message)
+{
+    (void)number;
+    put_frame(l, WS_TEXT, message);
+}
+
+static void refuse_text(struct fumi_link *l, struct fumi_str answer)
+{
+    if (!is_crowded(l))
+        put_frame(l, WS_TEXT, answer);
+}
+
+static void put_close(struct fumi_link *l, int code, struct fumi_str reason)
+{
+    char payload[WS_CONTROL];
+    put_frame(l, WS_CLOSE, ws_closing(payload, code, reason));
+}
+
+/* The handshake runs as turns do; ws_link.open tells when it is done. */
+static int greet(struct fumi_link *l, int64_t until, struct fumi_err *e)
+{
+    char key[WS_KEY + 1] = {0};
+    if (!l->ws) {
+        l->ws = fumi_resize(NULL, sizeof(*l->ws));
+        l->ws->reader = (struct ws_reader){0};
+    }
+    ws_done(&l->ws->reader);
+    l->ws->reader = (struct ws_reader){.limit = l->o.limit};
+    l->ws->open = l->ws->parts = false;
+    ws_key(l->ws->key);
+    memcpy(key, l->ws->key, WS_KEY);
+    link_put_request(l, &l->out, "GET");
+    link_put_field(&l->out, "Upgrade", "", "websocket");
+    link_put_field(&l->out, "Connection", "", "Upgrade");
+    link_put_field(&l->out, "Sec-WebSocket-Version", "", "13");
+    link_put_field(&l->out, "Sec-WebSocket-Key", "", key);
+    link_put_field(&l->out, "Sec-WebSocket-Protocol", "", l->o.protocol);
+    fumi_buf_add(&l->out, "\r\n", 2);
+    while (l->fd >= 0 && !l->ws->open && link_turn(l, until)) {}
+    if (l->fd < 0)
+        *e = l->lost;
+    else if (!l->ws->open)
+        fumi_err_set(e, FUMI_LIMIT, "%s does not answer the handshake: is it a WebSocket server?",
+                     l->at.url);
+    return l->ws->open && l->fd >= 0 ? 0 : -1;
+}
+
+/* What is wrong with the answer to the handshake; NULL: nothing. */
+static const char *reply_fault(const struct fumi_link *l)
+{
+    const struct http_reply *h = &l->ws->reply;
+    char accept[WS_ACCEPT];
+    struct fumi_str protocol = http_reply_field(h, "sec-websocket-protocol");
+    ws_accept((struct fumi_str){l->ws->key, WS_KEY}, accept);
+    if (!http_same(h->upgrade, FUMI_STR("websocket")))
+        return "it upgrades to something else";
+    if (http_reply_count(h, "sec-websocket-accept") != 1 ||
+        !fumi_eq(http_reply_field(h, "sec-websocket-accept"), (struct fumi_str){accept, WS_ACCEPT}))
+        return "Sec-WebSocket-Accept is wrong";
+    if (http_reply_field(h, "sec-websocket-extensions").n)
+        return "it uses an extension that was not offered";
+    if (protocol.p && !(l->o.protocol && fumi_eq(protocol, fumi_str(l->o.protocol))))
+        return "it chose a protocol that was not offered";
+    return NULL;
+}
+
+static int shake(struct fumi_link *l, struct fumi_err *e)
+{
+    struct http_limits limits = HTTP_LIMITS;
+    struct http_fault f;
+    struct http_reply *h = &l->ws->reply;
+    ssize_t n = http_read_reply(h, fumi_buf_str(&l->in), &limits, &f);
+    if (n == 0)
+        return 0;
+    if (n < 0)
+        return fumi_err_set(e, FUMI_INVALID_REQUEST, "%s does not answer with HTTP: %s", l->at.url,
+                            f.reason);
+    if (h->status != 101)
+        return link_refused(l, h->status, (struct fumi_str){0}, e);
+    const char *fault = reply_fault(l);
+    if (fault)
+        return fumi_err_set(e, FUMI_INVALID_REQUEST, "the handshake of %s is wrong: %s", l->at.url,
+                            fault);
+    link_eat(l, (size_t)n);
+    l->ws->open = true;
+    return 0;
+}
+
+/* The peer is told why, if it still takes it at once. */
+static int leave(struct fumi_link *l, int code, struct fumi_str reason, struct fumi_err *e)
+{
+    put_close(l, code, reason);
+    write_some(l);
+    return fumi_err_set(e, code == WS_TOO_LONG ? FUMI_LIMIT : FUMI_INTERNAL_ERROR,
+                        "what %s sent broke the protocol (%d): %.*s", l->at.url, code,
+                        FUMI_ARG(reason));
+}
+
+static int closed(struct fumi_link *l, const struct ws_event *event, struct fumi_err *e)
+{
+    if (!l->ws->parts)
+        put_close(l, event->code, (struct fumi_str){0});
+    write_some(l);
+    return fumi_err_set(
+        e, FUMI_INTERNAL_ERROR,
+        "%s has closed the connection (%d%s%.*s); calls that were open may have run", l->at.url,
+        event->code, event->payload.n ? ": " : "", FUMI_ARG(event->payload));
+}
+
+static int take_event(struct fumi_link *l, enum ws_kind kind, const struct ws_event *event,
+                      struct fumi_err *e)
+{
+    struct fumi_err odd;
+    switch (kind) {
+    case WS_TEXT:
+        if (link_take(l, event->payload, 0, &odd))
+            l->odd = odd;
+        return 0;
+    case WS_BINARY:
+        return leave(l, WS_UNSUPPORTED, FUMI_STR("messages must be text"), e);
+    case WS_CLOSE:
+        return closed(l, event, e);
+    case WS_PING:
+        if (!is_crowded(l))
+            put_frame(l, WS_PONG, event->payload);
+        return 0;
+    case WS_PONG:
+    case WS_MORE:
+        return 0;
+    case WS_FAULT:
+        return leave(l, event->code, event->payload, e);
+    }
+    return 0;
+}
+
+static int feed_frames(struct fumi_link *l, struct fumi_err *e)
+{
+    struct ws_event event;
+    enum ws_kind kind;
+    if (!l->ws->open && shake(l, e))
+        return -1;
+    if (!l->ws->open || !l->in.n)
+        return 0;
+    char *p = l->in.p, *end = l->in.p + l->in.n;
+    while ((kind = ws_read(&l->ws->reader, &p, end, &event)) != WS_MORE)
+        if (take_event(l, kind, &event, e))
+            return -1;
+    link_eat(l, l->in.n);
+    return 0;
+}
+
+static void ws_end(struct fumi_link *l, struct fumi_err *e)
+{
+    if (l->ws->open)
+        stream_end(l, e);
+    else
+        fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                     "%s closed the connection during the handshake: is it a WebSocket server?",
+                     l->at.url);
+}
+
+static void part(struct fumi_link *l)
+{
+    int64_t until = link_until(FAREWELL);
+    if (!l->ws || !l->ws->open)
+        return;
+    l->ws->parts = true;
+    put_close(l, WS_NORMAL, (struct fumi_str){0});
+    while (l->fd >= 0 && link_turn(l, until) && fumi_ticks() < until) {}
+}
+
+void link_ws_done(struct fumi_link *l)
+{
+    if (!l->ws)
+        return;
+    ws_done(&l->ws->reader);
+    fumi_resize(l->ws, 0);
+}
+
+const struct link_way link_ws = {
+    .target = "/ws",
+    .greet = greet,
+    .put = put_text,
+    .refuse = refuse_text,
+    .feed = feed_frames,
+    .end = ws_end,
+    .dropped = fail_all,
+    .part = part,
+};

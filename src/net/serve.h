@@ -1,0 +1,63 @@
+/* Serves a server on several addresses at once: standard input and output, TCP, Unix sockets. On
+ * TCP HTTP/1.1 and WebSocket are spoken, on Unix sockets these and one message a line (NDJSON). */
+#ifndef FUMI_NET_SERVE_H
+#define FUMI_NET_SERVE_H
+
+#include "net/http.h"
+#include "rpc/processors.h"
+#include "rpc/rpc.h"
+#include "json/shape.h"
+
+/* Who may come in. A peer of the same user, or of root, is known by its socket. */
+enum fumi_auth {
+    FUMI_AUTH_SAME_USER, /* those need no token, all others do */
+    FUMI_AUTH_TOKEN,     /* everyone needs one */
+    FUMI_AUTH_NONE,      /* nobody does; refused unless all addresses are local */
+};
+
+/* What can be set from outside, by flags or a file: fumi_settings_shape says the names, the limits
+ * and the defaults. 0, none and false stand for the default in every member. */
+struct fumi_settings {
+    struct fumi_strs listen; /* "stdio", "tcp:127.0.0.1:8765", "tcp:[::1]:0", "unix:PATH" */
+    int64_t threads;         /* that accept and serve connections: 1 */
+    int64_t workers;         /* that run blocking methods: 4 */
+    int64_t drain;         /* milliseconds that open calls get at the end: 5,000, with stdio 800 */
+    int auth;              /* enum fumi_auth */
+    struct fumi_str token; /* none: that of the directory, which is made when there is none */
+    struct fumi_str directory; /* for the token and the lock files, mode 0700; none: neither */
+    struct fumi_strs origins;  /* of web pages that may call, such as "https://example.org" */
+    struct fumi_strs hosts;    /* names in Host beside those of the loopback */
+    bool allow_remote;         /* addresses that others than this machine can reach */
+    int64_t connections;       /* 1,024; beyond them 503 */
+    int64_t queue;             /* calls under way in all: 1,024; beyond them 503 */
+    int64_t rate;              /* HTTP requests a second and client, twice that at once; 0: any */
+    int64_t head_time;         /* milliseconds until a request's head must be there: 10,000 */
+    int64_t body_time;         /* and its body: 30,000, and at least 1 KiB/s after 10 s */
+    int64_t idle_time;         /* that a connection is kept without a request: 75,000 */
+    int64_t write_time;        /* that a peer may take nothing of what is sent: 30,000 */
+    int64_t ping_time;         /* between pings over WebSocket, and to wait for pongs: 30,000 */
+    int64_t unsent;            /* bytes that wait for a slow reader, 16 MiB: then it is closed */
+    bool access_log;           /* a line for each HTTP request */
+};
+extern const struct fumi_shape fumi_settings_shape;
+
+struct fumi_serve_options {
+    struct fumi_settings set;
+    const struct fumi_log *log;
+    fumi_handle_fn *handle; /* NULL: fumi_handle with the server */
+    void *handler;
+    const struct fumi_filter *filters; /* of HTTP requests, after the built-in ones */
+    size_t filters_n;
+    struct fumi_metrics *metrics; /* served at /metrics; NULL: there is no such page */
+    void (*listening)(void *arg, struct fumi_str address); /* one address is open, port and all */
+    void *arg;
+};
+
+/* Serves until SIGINT or SIGTERM, or, with "stdio" among the addresses, the end of input: then
+ * nothing new is accepted, what is open is finished and answered: 0. 1: so too, but calls did not
+ * end in time and were abandoned; free nothing that they may use, and end the process. -1 with *e
+ * set: it could not begin, or not go on. Blocking methods run on threads of its own, instead of any
+ * executor set before. */
+int fumi_serve(struct fumi_server *s, const struct fumi_serve_options *options, struct fumi_err *e);
+
+#endif

@@ -1,0 +1,60 @@
+/* Here stands only what is wrong with a value by itself; what an address, a token, an origin or a
+ * host must look like is said by those that use them. */
+#include "net/serve.h"
+
+enum {
+    DAY = 24 * 60 * 60 * 1000, /* milliseconds: the most of any time */
+    MANY = 1 << 16,
+};
+
+static const char *check_path(struct fumi_str s)
+{
+    return memchr(s.p, 0, s.n) ? "must be a path" : NULL;
+}
+
+/* In the order of enum fumi_auth. */
+static const char *const auths[] = {"same-user", "token", "none", NULL};
+
+#define FIELD(member, wire, ...) FUMI_FIELD(struct fumi_settings, member, wire, __VA_ARGS__)
+
+static const struct fumi_field fields[] = {
+    FIELD(listen, "listen", "stdio, tcp:HOST:PORT, tcp:[V6]:PORT or unix:PATH.", .max = 16),
+    FIELD(threads, "threads", "Threads that accept and serve connections.", .min = 1, .max = 256,
+          .def = "1"),
+    FIELD(workers, "workers", "Threads that run methods which may wait.", .min = 1, .max = 1024,
+          .def = "4"),
+    FIELD(drain, "drain",
+          "Milliseconds that open calls get when the server ends; 0 for 5000, with stdio 800.",
+          .min = 0, .max = DAY, .def = "0"),
+    FIELD(auth, "auth", "Who needs a token: all but the same user, everyone, or nobody.",
+          .choices = auths, .def = "\"same-user\""),
+    FIELD(token, "token", "Token to show; without it that of the directory.", .min = 16,
+          .max = 512),
+    FIELD(directory, "directory", "Directory for the token and the lock files.", .min = 1,
+          .max = 3500, .check = check_path),
+    FIELD(origins, "origins", "Origin of web pages that may call.", .max = 64),
+    FIELD(hosts, "hosts", "Name to serve beside those of the loopback.", .max = 64),
+    FIELD(allow_remote, "allowRemote", "Allows addresses that other machines can reach.",
+          .def = "false"),
+    FIELD(connections, "connections", "Connections at once; beyond them 503.", .min = 1,
+          .max = MANY, .def = "1024"),
+    FIELD(queue, "queue", "Calls under way in all; beyond them 503.", .min = 1, .max = MANY,
+          .def = "1024"),
+    FIELD(rate, "rate", "HTTP requests a second and client, twice that at once; 0 for any.",
+          .min = 0, .max = 1000000000, .def = "0"),
+    FIELD(head_time, "headTime", "Milliseconds until the head of a request must be there.",
+          .min = 1, .max = DAY, .def = "10000"),
+    FIELD(body_time, "bodyTime", "Milliseconds until the body of a request must be there.",
+          .min = 1, .max = DAY, .def = "30000"),
+    FIELD(idle_time, "idleTime", "Milliseconds that a connection is kept without a request.",
+          .min = 1, .max = DAY, .def = "75000"),
+    FIELD(write_time, "writeTime", "Milliseconds that a peer may take nothing of what is sent.",
+          .min = 1, .max = DAY, .def = "30000"),
+    FIELD(ping_time, "pingTime", "Milliseconds between pings over WebSocket, and for the answer.",
+          .min = 1, .max = DAY, .def = "30000"),
+    FIELD(unsent, "unsent", "Bytes that may wait for a slow reader before it is closed.",
+          .min = 4096, .max = 1 << 30, .def = "16777216"),
+    FIELD(access_log, "accessLog", "Logs a line for each HTTP request.", .def = "false"),
+};
+
+const struct fumi_shape fumi_settings_shape = FUMI_SHAPE(struct fumi_settings, fields);

@@ -1,0 +1,20 @@
+/* The deadline is all it gives: the exchange refuses what did not keep to it. */
+#include "rpc/processors.h"
+
+/* Of several deadlines the first holds. */
+static enum fumi_ret set_deadline(void *self, struct fumi_call *c)
+{
+    const struct fumi_time_limit *limit = self;
+    if (limit->ms <= 0 || limit->ms > (INT64_MAX - c->began) / 1000000)
+        return FUMI_OK;
+    int64_t end = c->began + limit->ms * 1000000;
+    if (!c->deadline || end < c->deadline)
+        c->deadline = end;
+    return FUMI_OK;
+}
+
+struct fumi_processor fumi_limit_time(const struct fumi_time_limit *limit)
+{
+    return (struct fumi_processor){
+        .name = "time limit", .before = set_deadline, .self = (void *)limit};
+}

@@ -1,0 +1,171 @@
+/* A live server and the tables of malformed_rows.h: each row whole and byte by byte, on a
+ * connection of its own. What comes is written down as the statuses and what becomes of the
+ * connection, which is "kept" when a further request is answered on it and the answer before did
+ * not say otherwise, and "close" when it said so and did. */
+#include "malformed_rows.h"
+#include "test.h"
+#include "wire.h"
+
+_Static_assert(sizeof(CALL) - 1 == 40, "LENGTH says so");
+
+static void unfold(struct fumi_buf *to, const struct row *row)
+{
+    for (size_t i = 0; i < row->bytes.n; i++) {
+        char byte = row->bytes.p[i];
+        if (byte != '$' || !row->times)
+            fumi_buf_put(to, byte);
+        for (int n = byte == '$' ? row->times : 0; n > 0; n--)
+            fumi_buf_add(to, row->unit, strlen(row->unit));
+    }
+}
+
+static struct reply next_reply(struct wire *w, bool only_head)
+{
+    struct reply r = wire_reply(w, only_head);
+    return r.status == 100 ? wire_reply(w, only_head) : r;
+}
+
+struct outcome {
+    char text[128];
+    bool closes; /* the last answer said so */
+    bool holds;
+};
+
+static void note(struct outcome *o, const struct reply *r, const char *holds)
+{
+    size_t n = strlen(o->text);
+    snprintf(o->text + n, sizeof(o->text) - n, "%d ", r->status);
+    o->closes = reply_closes(r);
+    o->holds = !holds || has(r->head, holds) || has(r->body, holds);
+}
+
+/* As many answers as are wanted are waited for; then a further request shows what is behind them,
+ * and whether the connection lives. */
+static void listen_to(struct wire *w, const struct live *s, const struct row *row,
+                      struct outcome *o)
+{
+    bool only_head = fumi_starts(row->bytes, FUMI_STR("HEAD ")), kept = false;
+    struct reply r = {0};
+    for (const char *p = row->want; *p >= '0' && *p <= '9'; p += 4) {
+        r = next_reply(w, only_head);
+        note(o, &r, row->holds);
+    }
+    wire_post(w, s, FUMI_STR(PROBE), "");
+    wire_half_close(w);
+    while ((r = next_reply(w, false)).status && !(kept = has(r.body, "probe")))
+        note(o, &r, row->holds);
+    const char *end = kept == o->closes ? "and lies" : kept ? "kept" : "close";
+    size_t n = strlen(o->text);
+    snprintf(o->text + n, sizeof(o->text) - n, "%s", wire_ends(w) ? end : "and more");
+}
+
+static void try_row(const struct live *s, const struct row *row, bool slowly)
+{
+    struct fumi_buf bytes = {0};
+    struct outcome o = {0};
+    struct wire w;
+    unfold(&bytes, row);
+    wire_tcp(&w, s);
+    (slowly ? wire_put_slowly : wire_put)(&w, fumi_buf_str(&bytes));
+    listen_to(&w, s, row, &o);
+    wire_close(&w);
+    fumi_buf_done(&bytes);
+    const char *way = slowly ? "byte by byte" : "whole";
+    if (strcmp(o.text, row->want) != 0)
+        TEST_FAIL("%s: got %s, want %s:\n%.*s", way, o.text, row->want, FUMI_ARG(row->bytes));
+    else if (!o.holds)
+        TEST_FAIL("%s: no \"%s\" in the answer to:\n%.*s", way, row->holds, FUMI_ARG(row->bytes));
+    if (!live_serves(s))
+        TEST_FAIL("%s: nobody is served after:\n%.*s", way, FUMI_ARG(row->bytes));
+}
+
+static void try_rows(const struct row *rows, size_t n)
+{
+    struct live s;
+    CHECK_INT(live_start(&s, SPEC_SERVER, "--hosts h --origins http://page"), 0);
+    int before = live_descriptors(&s);
+    for (size_t i = 0; i < n; i++) {
+        try_row(&s, &rows[i], false);
+        try_row(&s, &rows[i], true);
+    }
+    if (!live_settles(&s, before))
+        TEST_FAIL("%d descriptors more than before", live_descriptors(&s) - before);
+    CHECK_INT(live_stop(&s), 0);
+}
+
+TEST(lengths)
+{
+    try_rows(length_rows, FUMI_COUNT(length_rows));
+}
+
+TEST(codings_and_chunks)
+{
+    try_rows(coding_rows, FUMI_COUNT(coding_rows));
+}
+
+TEST(lines_and_fields)
+{
+    try_rows(line_rows, FUMI_COUNT(line_rows));
+}
+
+TEST(request_lines)
+{
+    try_rows(start_rows, FUMI_COUNT(start_rows));
+}
+
+TEST(meanings)
+{
+    try_rows(meaning_rows, FUMI_COUNT(meaning_rows));
+}
+
+/* The body is asked for when it is not there yet, and once. */
+TEST(continues)
+{
+    struct live s;
+    struct wire w;
+    CHECK_INT(live_start(&s, SPEC_SERVER, NULL), 0);
+    wire_tcp(&w, &s);
+    wire_post(&w, &s, FUMI_STR(""), "");
+    CHECK_INT(wire_reply(&w, false).status, 200);
+    char head[256];
+    int n = snprintf(head, sizeof(head),
+                     "POST /rpc HTTP/1.1\r\nHost: localhost:%u\r\nExpect: 100-continue\r\n" LENGTH
+                     "\r\n",
+                     s.port);
+    wire_put(&w, (struct fumi_str){head, (size_t)n});
+    CHECK_INT(wire_reply(&w, false).status, 100);
+    wire_put_slowly(&w, FUMI_STR(CALL));
+    CHECK_INT(wire_reply(&w, false).status, 200);
+    wire_half_close(&w);
+    CHECK(wire_ends(&w));
+    wire_close(&w);
+    CHECK_INT(live_stop(&s), 0);
+}
+
+/* A slow call does not let those behind it pass. */
+TEST(order)
+{
+    struct live s;
+    struct wire w;
+    CHECK_INT(live_start(&s, SPEC_SERVER, NULL), 0);
+    wire_tcp(&w, &s);
+    for (int i = 0; i < 50; i++) {
+        char call[128];
+        int n = snprintf(call, sizeof(call),
+                         "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":[%d],\"id\":%d}",
+                         i % 3 == 0   ? "later"
+                         : i % 3 == 1 ? "slow_echo"
+                                      : "echo",
+                         i, i);
+        wire_post(&w, &s, (struct fumi_str){call, (size_t)n}, "");
+    }
+    for (int i = 0; i < 50; i++) {
+        char want[64];
+        snprintf(want, sizeof(want), "{\"jsonrpc\":\"2.0\",\"result\":[%d],\"id\":%d}", i, i);
+        struct reply r = wire_reply(&w, false);
+        CHECK_INT(r.status, 200);
+        CHECK_STR(r.body, want);
+    }
+    wire_close(&w);
+    CHECK_INT(live_stop(&s), 0);
+}

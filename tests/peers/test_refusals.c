@@ -1,0 +1,270 @@
+/* A live server that turns peers away: too many of them, too fast, or not to be let in. Those that
+ * are there already notice nothing. */
+#include "frames.h"
+#include "test.h"
+
+#define ECHO  "{\"jsonrpc\":\"2.0\",\"method\":\"echo\",\"id\":1}"
+#define WAITS "{\"jsonrpc\":\"2.0\",\"method\":\"wait_cancel\",\"id\":1}"
+#define TOKEN "0123456789abcdefghij"
+
+enum { LIMIT = 4, SURPLUS = 64 }; /* as many more are told why */
+
+static bool is_refused(struct wire *w, int status, bool closed)
+{
+    struct reply r = wire_reply(w, false);
+    if (r.status == status && fumi_eq(reply_field(&r, "Retry-After"), FUMI_STR("1")) &&
+        reply_closes(&r) == closed)
+        return true;
+    fprintf(stderr, "status %d\n%.*s\n", r.status, FUMI_ARG(r.head));
+    return false;
+}
+
+/* Those who come when it is full are told so, on every transport. */
+static void come_too_late(const struct live *s)
+{
+    struct wire http, socket, lines;
+    wire_tcp(&http, s);
+    wire_tcp(&socket, s);
+    wire_unix(&lines, s);
+    wire_post(&http, s, FUMI_STR(ECHO), "");
+    CHECK(is_refused(&http, 503, true));
+    CHECK(wire_ends(&http));
+    CHECK_INT(wire_upgrade(&socket, s, "").status, 503);
+    wire_put(&lines, FUMI_STR(ECHO "\n"));
+    CHECK(has(wire_until(&lines, "\n"), "too many connections"));
+    CHECK(wire_ends(&lines));
+    wire_close(&http);
+    wire_close(&socket);
+    wire_close(&lines);
+}
+
+TEST(connections)
+{
+    struct live s;
+    struct wire in[LIMIT], over[SURPLUS], last;
+    CHECK_INT(live_start(&s, SPEC_SERVER, "--connections 4"), 0);
+    int before = live_descriptors(&s);
+    for (int i = 0; i < LIMIT; i++) {
+        wire_tcp(&in[i], &s);
+        CHECK(wire_lives(&in[i], &s));
+    }
+    come_too_late(&s);
+    CHECK(live_settles(&s, before + LIMIT));
+    for (int i = 0; i < SURPLUS; i++)
+        wire_tcp(&over[i], &s);
+    wire_tcp(&last, &s); /* for this one there is not even a word */
+    CHECK(wire_ends(&last));
+    for (int i = 0; i < LIMIT; i++)
+        CHECK(wire_lives(&in[i], &s));
+    for (int i = 0; i < SURPLUS; i++)
+        wire_close(&over[i]);
+    wire_close(&last);
+    wire_close(&in[0]);
+    CHECK(live_settles(&s, before + LIMIT - 1));
+    CHECK(live_serves(&s));
+    for (int i = 1; i < LIMIT; i++)
+        wire_close(&in[i]);
+    CHECK(live_settles(&s, before));
+    CHECK_INT(live_stop(&s), 0);
+}
+
+/* Tries until it comes: when the server knows of it is its matter. */
+static bool turns(struct wire *w, const struct live *s, int status)
+{
+    for (int i = 0; i < 3000; i++) {
+        wire_post(w, s, FUMI_STR(ECHO), "");
+        struct reply r = wire_reply(w, false);
+        if (r.status == status)
+            return status != 503 || fumi_eq(reply_field(&r, "Retry-After"), FUMI_STR("1"));
+        if (r.status != 200 && r.status != 503)
+            return false;
+        poll(NULL, 0, 10);
+    }
+    return false;
+}
+
+/* When as many calls as may be are under way, the next is refused, and its connection kept. */
+TEST(calls_under_way)
+{
+    struct live s;
+    struct wire waits[2], other;
+    CHECK_INT(live_start(&s, SPEC_SERVER, "--queue 2"), 0);
+    int before = live_descriptors(&s);
+    wire_tcp(&other, &s);
+    CHECK(wire_lives(&other, &s));
+    for (int i = 0; i < 2; i++) {
+        wire_tcp(&waits[i], &s);
+        wire_post(&waits[i], &s, FUMI_STR(WAITS), "");
+    }
+    CHECK(turns(&other, &s, 503));
+    for (int i = 0; i < 2; i++)
+        wire_reset(&waits[i]);
+    CHECK(turns(&other, &s, 200));
+    wire_close(&other);
+    CHECK(live_settles(&s, before));
+    CHECK_INT(live_stop(&s), 0);
+}
+
+/* One a second and two at once: of forty that come in one go, the first is served, and not all. */
+TEST(rate)
+{
+    struct live s;
+    struct wire w;
+    int served = 0, refused = 0;
+    CHECK_INT(live_start(&s, SPEC_SERVER, "--rate 1"), 0);
+    wire_tcp(&w, &s);
+    for (int i = 0; i < 40; i++)
+        wire_post(&w, &s, FUMI_STR(ECHO), "");
+    for (int i = 0; i < 40; i++) {
+        struct reply r = wire_reply(&w, false);
+        served += r.status == 200;
+        if (r.status == 429 && fumi_eq(reply_field(&r, "Retry-After"), FUMI_STR("1")))
+            refused++;
+        CHECK(i > 0 || served);
+        CHECK(!reply_closes(&r));
+    }
+    CHECK_INT(served + refused, 40);
+    CHECK(refused > 0);
+    wire_close(&w);
+    CHECK_INT(live_stop(&s), 0);
+}
+
+static int status_with(const struct live *s, const char *head, struct reply *r, struct wire *w)
+{
+    wire_tcp(w, s);
+    wire_put(w, fumi_str(head));
+    *r = wire_reply(w, false);
+    return r->status;
+}
+
+#define POST   "POST /rpc HTTP/1.1\r\n"
+#define WS     "GET /ws HTTP/1.1\r\n"
+#define BODY   "Content-Length: 40\r\n\r\n" ECHO
+#define ASKS   "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+#define NUMBER "Sec-WebSocket-Version: 13\r\n"
+#define BEARER "Authorization: Bearer " TOKEN "\r\n"
+
+/* Who may come in, over HTTP and at the upgrade. */
+static const struct {
+    const char *head;
+    int status;
+} doors[] = {
+    {POST "Host: h\r\n" BODY, 401},
+    {POST "Host: h\r\nAuthorization: Bearer 0123456789abcdefghik\r\n" BODY, 401},
+    {POST "Host: h\r\nAuthorization: Basic " TOKEN "\r\n" BODY, 401},
+    {POST "Host: h\r\nAuthorization: Bearer\r\n" BODY, 401},
+    {POST "Host: h\r\nx-claude-code-ide-authorization: x\r\n" BODY, 401},
+    {"POST /rpc?token=" TOKEN " HTTP/1.1\r\nHost: h\r\n" BODY, 401},
+    {"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n", 401},
+    {WS "Host: h\r\n" ASKS NUMBER WIRE_KEY "\r\n", 401},
+    {"GET /rpc HTTP/1.1\r\nHost: h\r\n" ASKS NUMBER WIRE_KEY "\r\n", 401},
+    {POST "Host: other\r\n" BEARER BODY, 403},
+    {POST "Host: h\r\nOrigin: http://h.other\r\n" BEARER BODY, 403},
+    {POST "Host: h\r\nOrigin: null\r\n" BEARER BODY, 403},
+    {"GET /healthz HTTP/1.1\r\nHost: other\r\n\r\n", 403},
+    {WS "Host: other\r\n" BEARER ASKS NUMBER WIRE_KEY "\r\n", 403},
+    {WS "Host: h\r\nOrigin: http://other\r\n" BEARER ASKS NUMBER WIRE_KEY "\r\n", 403},
+    {"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n", 200},
+    {POST "Host: h\r\n" BEARER BODY, 200},
+    {POST "Host: h\r\nx-claude-code-ide-authorization: " TOKEN "\r\n" BODY, 200},
+    {POST "Host: h\r\nOrigin: https://page\r\n" BEARER BODY, 200},
+    {WS "Host: h\r\n" BEARER ASKS NUMBER WIRE_KEY "\r\n", 101},
+    {WS "Host: h\r\nOrigin: https://page\r\n" BEARER ASKS NUMBER WIRE_KEY "\r\n", 101},
+};
+
+/* Only calls of those who were let in reached the server. */
+static void check_calls(const struct live *s, int calls)
+{
+    struct wire w;
+    struct reply r;
+    char want[64];
+    CHECK_INT(status_with(s, "GET /metrics HTTP/1.1\r\nHost: h\r\n" BEARER "\r\n", &r, &w), 200);
+    snprintf(want, sizeof(want), "fumi_calls_total{method=\"echo\",code=\"0\"} %d\n", calls);
+    if (!has(r.body, want))
+        TEST_FAIL("no %s in\n%.*s", want, FUMI_ARG(r.body));
+    wire_close(&w);
+}
+
+TEST(doors)
+{
+    struct live s;
+    struct wire in, w, lines;
+    struct reply r;
+    CHECK_INT(live_start(&s, SPEC_SERVER,
+                         "--hosts h --auth token --token " TOKEN
+                         " --origins https://page --metrics"),
+              0);
+    int before = live_descriptors(&s);
+    wire_tcp(&in, &s);
+    CHECK_INT(wire_upgrade(&in, &s, BEARER).status, 101);
+    for (size_t i = 0; i < FUMI_COUNT(doors); i++) {
+        int status = status_with(&s, doors[i].head, &r, &w);
+        bool asked = reply_field(&r, "WWW-Authenticate").p;
+        if (status != doors[i].status || asked != (status == 401))
+            TEST_FAIL("row %zu: status %d, want %d", i, status, doors[i].status);
+        wire_close(&w);
+    }
+    wire_unix(&lines, &s);
+    wire_put(&lines, FUMI_STR(ECHO "\n"));
+    CHECK(has(wire_until(&lines, "\n"), "token"));
+    CHECK(wire_ends(&lines));
+    wire_close(&lines);
+    check_calls(&s, 3);
+    wire_frame(&in, FIN | TEXT, FUMI_STR(ECHO));
+    CHECK(has(wire_hear(&in).payload, "\"result\":null"));
+    wire_close(&in);
+    CHECK(live_settles(&s, before));
+    CHECK_INT(live_stop(&s), 0);
+}
+
+/* Upgrades that are none: the connection stays one of HTTP. */
+TEST(upgrades)
+{
+    static const struct {
+        const char *head;
+        int status;
+        const char *holds;
+    } rows[] = {
+        {WS "Host: h\r\n" ASKS NUMBER WIRE_KEY "\r\n", 101, "Upgrade: websocket\r\n"},
+        {"GET /rpc HTTP/1.1\r\nHost: h\r\n" ASKS NUMBER WIRE_KEY "\r\n", 101, "Accept: s3pPL"},
+        {WS
+         "Host: h\r\nUpgrade: foo, WebSocket\r\nConnection: keep-alive, upgrade\r\n" NUMBER WIRE_KEY
+         "\r\n",
+         101, "Connection: Upgrade\r\n"},
+        {WS "Host: h\r\nSec-WebSocket-Protocol: mcp, x\r\n" ASKS NUMBER WIRE_KEY "\r\n", 101,
+         "Sec-WebSocket-Protocol: mcp\r\n"},
+        {WS "Host: h\r\nUpgrade: websocket\r\n" NUMBER WIRE_KEY "\r\n", 426, "Upgrade: websocket"},
+        {WS "Host: h\r\nConnection: Upgrade\r\n" NUMBER WIRE_KEY "\r\n", 426, "Upgrade: websocket"},
+        {WS "Host: h\r\nConnection: Upgrade\r\nUpgrade: websockets\r\n" NUMBER WIRE_KEY "\r\n", 426,
+         "Upgrade: websocket\r\n"},
+        {WS "Host: h\r\n" ASKS WIRE_KEY "\r\n", 426, "Sec-WebSocket-Version: 13\r\n"},
+        {WS "Host: h\r\n" ASKS "Sec-WebSocket-Version: 8\r\n" WIRE_KEY "\r\n", 426,
+         "Sec-WebSocket-Version: 13\r\n"},
+        {WS "Host: h\r\n" ASKS NUMBER NUMBER WIRE_KEY "\r\n", 426, "Sec-WebSocket-Version: 13\r\n"},
+        {WS "Host: h\r\n" ASKS NUMBER "\r\n", 400, "Sec-WebSocket-Key"},
+        {WS "Host: h\r\n" ASKS NUMBER WIRE_KEY WIRE_KEY "\r\n", 400, "Sec-WebSocket-Key"},
+        {WS "Host: h\r\n" ASKS NUMBER "Sec-WebSocket-Key: AAAA\r\n\r\n", 400, "Sec-WebSocket-Key"},
+        {WS "Host: h\r\n" ASKS NUMBER "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=*\r\n\r\n", 400,
+         "Sec-WebSocket-Key"},
+        {"POST /ws HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n" ASKS NUMBER WIRE_KEY "\r\n", 400,
+         "GET"},
+        {WS "Host: h\r\nContent-Length: 1\r\n" ASKS NUMBER WIRE_KEY "\r\n ", 400, "GET"},
+        {"GET /ws HTTP/1.0\r\nHost: h\r\n" ASKS NUMBER WIRE_KEY "\r\n", 426, "Upgrade: websocket"},
+    };
+    struct live s;
+    CHECK_INT(live_start(&s, SPEC_SERVER, "--hosts h"), 0);
+    int before = live_descriptors(&s);
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct wire w;
+        struct reply r;
+        int status = status_with(&s, rows[i].head, &r, &w);
+        if (status != rows[i].status || !(has(r.head, rows[i].holds) || has(r.body, rows[i].holds)))
+            TEST_FAIL("row %zu: status %d, want %d with %s", i, status, rows[i].status,
+                      rows[i].holds);
+        if (status != 101 && !reply_closes(&r) && !wire_lives(&w, &s))
+            TEST_FAIL("row %zu: it is no longer HTTP", i);
+        wire_close(&w);
+    }
+    CHECK(live_settles(&s, before));
+    CHECK_INT(live_stop(&s), 0);
+}

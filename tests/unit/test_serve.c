@@ -1,0 +1,479 @@
+/* A whole server in a child process, its own library's client in this one. What hooks count is in
+ * memory that both share. */
+#include "fumi.h"
+#include "net/listen.h"
+#include "test.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct counts {
+    atomic_int filtered, refused, answered, admitted, entered, left, run;
+    atomic_int threads; /* that ran something */
+};
+
+struct child {
+    pid_t pid;
+    int said; /* addresses, one a line, as they are opened */
+    struct counts *counts;
+    char address[256]; /* the last one */
+};
+
+struct number {
+    int64_t value;
+};
+static const struct fumi_field number_fields[] = {
+    FUMI_FIELD(struct number, value, "value", "A number.", .flags = FUMI_REQUIRED),
+};
+static const struct fumi_shape number = FUMI_SHAPE(struct number, number_fields);
+
+static enum fumi_ret twice(struct fumi_call *call, const void *params, void *result)
+{
+    struct counts *counts = call->self;
+    atomic_fetch_add(&counts->run, 1);
+    ((struct number *)result)->value = 2 * ((const struct number *)params)->value;
+    return FUMI_OK;
+}
+
+/* Ends when it is cancelled, which it says in memory. */
+static enum fumi_ret wait_long(struct fumi_call *call, const void *params, void *result)
+{
+    struct counts *counts = call->self;
+    (void)params, (void)result;
+    atomic_fetch_add(&counts->run, 1);
+    while (!fumi_cancelled(call))
+        poll(NULL, 0, 5);
+    atomic_fetch_add(&counts->left, 1000);
+    return FUMI_OK;
+}
+
+static const struct fumi_method methods[] = {
+    {"twice", "Doubles.", &number, &number, twice, FUMI_READ_ONLY},
+    {"wait", "Waits to be cancelled.", NULL, NULL, wait_long, FUMI_BLOCKING | FUMI_READ_ONLY},
+};
+
+static int filter(void *self, const struct fumi_request *r, struct fumi_refusal *out)
+{
+    struct counts *counts = self;
+    atomic_fetch_add(&counts->filtered, 1);
+    if (!fumi_request_field(r, "x-refuse").p && !fumi_eq(r->query, FUMI_STR("refuse")))
+        return 0;
+    atomic_fetch_add(&counts->refused, 1);
+    *out = (struct fumi_refusal){.status = 418, .reason = "no", .field = {"X-Why", "asked"}};
+    return -1;
+}
+
+static void filter_after(void *self, const struct fumi_request *r, int status, size_t bytes)
+{
+    struct counts *counts = self;
+    (void)r, (void)bytes;
+    atomic_fetch_add(&counts->answered, status);
+}
+
+static enum fumi_ret admit(void *self, struct fumi_peer *peer, struct fumi_err *e)
+{
+    (void)peer, (void)e;
+    atomic_fetch_add(&((struct counts *)self)->admitted, 1);
+    return FUMI_OK;
+}
+
+static enum fumi_ret enter(void *self, struct fumi_call *call)
+{
+    (void)call;
+    atomic_fetch_add(&((struct counts *)self)->entered, 1);
+    return FUMI_OK;
+}
+
+static void leave(void *self, struct fumi_call *call)
+{
+    (void)call;
+    atomic_fetch_add(&((struct counts *)self)->left, 1);
+}
+
+static void say(void *arg, struct fumi_str address)
+{
+    dprintf(*(int *)arg, "%.*s\n", FUMI_ARG(address));
+}
+
+/* In the child: exit status 0, 9 for 1, 1 after the error was written. */
+static int serve(struct fumi_settings set, struct counts *counts, int said)
+{
+    struct fumi_err e;
+    struct fumi_server *s = fumi_server_new("test", "7.0");
+    struct fumi_filter f = {"count", filter, filter_after, counts};
+    struct fumi_processor p = {"count", admit, enter, leave, counts};
+    struct fumi_log log = {.level = FUMI_SILENT};
+    struct fumi_serve_options o = {.set = set, .filters = &f, .filters_n = 1, .log = &log};
+    o.listening = say;
+    o.arg = &said;
+    fumi_server_add(s, NULL, methods, FUMI_COUNT(methods), counts, &e);
+    fumi_server_use(s, &p, &e);
+    int rc = fumi_serve(s, &o, &e);
+    if (rc < 0)
+        dprintf(said, "error: %s\n", e.text);
+    if (rc <= 0)
+        fumi_server_free(s);
+    return rc > 0 ? 9 : -rc;
+}
+
+static bool read_address(struct child *c)
+{
+    size_t n = 0;
+    while (n + 1 < sizeof(c->address) && read(c->said, c->address + n, 1) == 1) {
+        if (c->address[n] == '\n') {
+            c->address[n] = '\0';
+            return true;
+        }
+        n++;
+    }
+    c->address[n] = '\0';
+    return false;
+}
+
+/* Waits until as many addresses are open. */
+static struct child start(struct fumi_settings set, size_t addresses)
+{
+    struct child c = {0};
+    int pipes[2];
+    c.counts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (pipe(pipes) || (c.pid = fork()) < 0)
+        abort();
+    if (c.pid == 0) {
+        close(pipes[0]);
+        alarm(60);
+        exit(serve(set, c.counts, pipes[1]));
+    }
+    close(pipes[1]);
+    c.said = pipes[0];
+    while (addresses-- && read_address(&c)) {}
+    return c;
+}
+
+static int finish(struct child *c, int signal)
+{
+    int status;
+    if (signal)
+        kill(c->pid, signal);
+    waitpid(c->pid, &status, 0);
+    close(c->said);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void forget(struct child *c)
+{
+    munmap(c->counts, 4096);
+}
+
+static struct fumi_link *reach(const char *scheme, const struct child *c,
+                               const struct fumi_link_options *o)
+{
+    char url[512];
+    struct fumi_err e;
+    const char *rest = strchr(c->address, ':');
+    bool tcp = !strncmp(c->address, "tcp:", 4);
+    snprintf(url, sizeof(url), "%s%s%s", scheme, tcp ? "//" : "", rest + 1);
+    struct fumi_link *l = fumi_link_open(url, o, &e);
+    if (!l)
+        fprintf(stderr, "%s: %s\n", url, e.text);
+    return l;
+}
+
+/* The double of 21, as this link knows it; or the sentence of what went wrong. */
+static struct fumi_str double_of(struct fumi_link *l, struct fumi_arena *a)
+{
+    struct fumi_answer answer;
+    struct fumi_err e;
+    struct fumi_json params = {FUMI_STR("[21]")};
+    if (!l)
+        return FUMI_STR("no link");
+    if (fumi_link_call(l, a, "twice", params, 0, &answer, &e))
+        return fumi_fmt(a, "%s", e.text);
+    return answer.ok ? answer.result.text : fumi_fmt(a, "%s", answer.err.text);
+}
+
+static const char right[] = "{\"value\":42}";
+
+static void check_call(const char *scheme, const struct child *c, const struct fumi_link_options *o,
+                       const char *want)
+{
+    struct fumi_arena a = {0};
+    struct fumi_link *l = reach(scheme, c, o);
+    struct fumi_str got = double_of(l, &a);
+    if (!fumi_starts(got, fumi_str(want)))
+        TEST_FAIL("%s %s: got %.*s, want %s", scheme, c->address, FUMI_ARG(got), want);
+    if (l)
+        fumi_link_close(l);
+    fumi_arena_done(&a);
+}
+
+static char *folder(void)
+{
+    static char path[64];
+    snprintf(path, sizeof(path), "/tmp/fumi-serve-XXXXXX");
+    return mkdtemp(path);
+}
+
+static void remove_folder(const char *path)
+{
+    char command[128];
+    snprintf(command, sizeof(command), "rm -rf '%s'", path);
+    if (system(command))
+        TEST_FAIL("%s stays", path);
+}
+
+#define LISTEN(...)                                                                                \
+    {                                                                                              \
+        .items = (struct fumi_str[]){__VA_ARGS__},                                                 \
+        .n = sizeof((struct fumi_str[]){__VA_ARGS__}) / sizeof(struct fumi_str)                    \
+    }
+
+TEST(every_transport_at_once)
+{
+    char path[128];
+    char *dir = folder();
+    snprintf(path, sizeof(path), "unix:%s/socket", dir);
+    struct fumi_settings set = {.listen = LISTEN(fumi_str(path), FUMI_STR("tcp:127.0.0.1:0"))};
+    struct child c = start(set, 1);
+    struct stat s;
+    CHECK(stat(path + 5, &s) == 0 && (s.st_mode & 0777) == 0600);
+    check_call("unix:", &c, NULL, right);
+    check_call("http+unix:", &c, NULL, right);
+    check_call("ws+unix:", &c, NULL, right);
+    CHECK(read_address(&c));
+    check_call("http:", &c, NULL, right);
+    check_call("ws:", &c, NULL, right);
+    int run = atomic_load(&c.counts->run);
+    CHECK_INT(finish(&c, SIGTERM), 0);
+    CHECK_INT(run, 5);
+    CHECK(access(path + 5, F_OK) != 0);
+    forget(&c);
+    remove_folder(dir);
+}
+
+TEST(several_threads_share_a_port)
+{
+    struct fumi_settings set = {.listen = LISTEN(FUMI_STR("tcp:127.0.0.1:0")), .threads = 3};
+    struct child c = start(set, 1);
+    for (int i = 0; i < 20; i++)
+        check_call(i % 2 ? "ws:" : "http:", &c, NULL, right);
+    CHECK_INT(atomic_load(&c.counts->run), 20);
+    CHECK_INT(finish(&c, SIGINT), 0);
+    forget(&c);
+}
+
+/* Filters see the request once, processors see each call of its batch. */
+TEST(a_batch_is_one_request_and_many_calls)
+{
+    struct fumi_settings set = {.listen = LISTEN(FUMI_STR("tcp:127.0.0.1:0"))};
+    struct child c = start(set, 1);
+    struct fumi_arena a = {0};
+    struct fumi_err e;
+    struct fumi_answer answer;
+    struct fumi_link *l = reach("http:", &c, NULL);
+    int64_t ids[5];
+    CHECK(l);
+    for (int i = 0; i < 5; i++)
+        ids[i] = fumi_link_begin(l, "twice", (struct fumi_json){FUMI_STR("[21]")}, &e);
+    CHECK_INT(fumi_link_send(l, true, &e), 0);
+    for (int i = 4; i >= 0; i--) {
+        CHECK_INT(fumi_link_await(l, &a, ids[i], 0, &answer, &e), 0);
+        CHECK_STR(answer.result.text, right);
+    }
+    fumi_link_close(l);
+    fumi_arena_done(&a);
+    CHECK_INT(finish(&c, SIGTERM), 0);
+    CHECK_INT(c.counts->filtered, 1);
+    CHECK_INT(c.counts->answered, 200);
+    CHECK_INT(c.counts->admitted, 1);
+    CHECK_INT(c.counts->entered, 5);
+    CHECK_INT(c.counts->left, 5);
+    forget(&c);
+}
+
+TEST(a_filter_refuses_in_http_terms)
+{
+    char url[300];
+    struct fumi_err e;
+    struct fumi_arena a = {0};
+    struct fumi_settings set = {.listen = LISTEN(FUMI_STR("tcp:127.0.0.1:0"))};
+    struct child c = start(set, 1);
+    snprintf(url, sizeof(url), "http://%s/rpc?refuse", c.address + 4);
+    struct fumi_link *l = fumi_link_open(url, NULL, &e);
+    CHECK(l);
+    struct fumi_str got = double_of(l, &a);
+    bool refused = memmem(got.p, got.n, "418", 3);
+    fumi_link_close(l);
+    CHECK(refused);
+    fumi_arena_done(&a);
+    check_call("http:", &c, NULL, right);
+    CHECK_INT(finish(&c, SIGTERM), 0);
+    CHECK_INT(c.counts->run, 1);
+    CHECK_INT(c.counts->refused, 1);
+    CHECK_INT(c.counts->answered, 200);
+    forget(&c);
+}
+
+TEST(the_token_is_asked_for_and_found_in_the_directory)
+{
+    char *dir = folder();
+    char token[64] = "", name[128];
+    struct fumi_settings set = {.listen = LISTEN(FUMI_STR("tcp:127.0.0.1:0")),
+                                .auth = FUMI_AUTH_TOKEN,
+                                .directory = fumi_str(dir)};
+    struct child c = start(set, 1);
+    snprintf(name, sizeof(name), "%s/token", dir);
+    int fd = open(name, O_RDONLY);
+    ssize_t n = read(fd, token, sizeof(token) - 1);
+    close(fd);
+    CHECK(n >= 43);
+    token[43] = '\0';
+    check_call("http:", &c, &(struct fumi_link_options){.token = token}, right);
+    check_call("ws:", &c, &(struct fumi_link_options){.token = token}, right);
+    CHECK_INT(c.counts->run, 2);
+    struct fumi_arena a = {0};
+    struct fumi_link *l = reach("http:", &c, NULL);
+    struct fumi_str got = double_of(l, &a);
+    bool refused = memmem(got.p, got.n, "401", 3);
+    fumi_link_close(l);
+    fumi_arena_done(&a);
+    CHECK(refused);
+    snprintf(name, sizeof(name), "%s/lock/%s.lock", dir, strrchr(c.address, ':') + 1);
+    CHECK(access(name, F_OK) == 0);
+    CHECK_INT(finish(&c, SIGTERM), 0);
+    CHECK(access(name, F_OK) != 0);
+    CHECK_INT(c.counts->run, 2);
+    forget(&c);
+    remove_folder(dir);
+}
+
+static void wait_for(atomic_int *what, int least)
+{
+    for (int i = 0; i < 4000 && atomic_load(what) < least; i++)
+        poll(NULL, 0, 5);
+}
+
+/* The call hears that it is cancelled, the caller that the server ended. */
+TEST(the_end_cancels_what_does_not_end)
+{
+    struct fumi_settings set = {.listen = LISTEN(FUMI_STR("tcp:127.0.0.1:0")), .drain = 200};
+    struct child c = start(set, 1);
+    struct fumi_arena a = {0};
+    struct fumi_answer answer;
+    struct fumi_err e = {0};
+    struct fumi_link *l = reach("http:", &c, NULL);
+    CHECK(l);
+    pid_t killer = fork();
+    if (killer == 0) {
+        wait_for(&c.counts->run, 1);
+        kill(c.pid, SIGTERM);
+        _exit(0);
+    }
+    int rc = fumi_link_call(l, &a, "wait", (struct fumi_json){{0}}, 20000, &answer, &e);
+    bool told = strstr(e.text, "503");
+    waitpid(killer, NULL, 0);
+    fumi_link_close(l);
+    fumi_arena_done(&a);
+    CHECK_INT(rc, -1);
+    CHECK(told);
+    CHECK_INT(finish(&c, 0), 0);
+    CHECK(c.counts->left >= 1000);
+    forget(&c);
+}
+
+TEST(a_peer_that_is_gone_cancels_its_calls)
+{
+    struct fumi_settings set = {.listen = LISTEN(FUMI_STR("tcp:127.0.0.1:0"))};
+    struct child c = start(set, 1);
+    struct fumi_err e;
+    struct fumi_link *l = reach("ws:", &c, NULL);
+    CHECK(l);
+    CHECK(fumi_link_begin(l, "wait", (struct fumi_json){{0}}, &e) > 0);
+    CHECK_INT(fumi_link_send(l, false, &e), 0);
+    wait_for(&c.counts->run, 1);
+    fumi_link_close(l);
+    wait_for(&c.counts->left, 1000);
+    check_call("http:", &c, NULL, right);
+    CHECK_INT(finish(&c, SIGTERM), 0);
+    CHECK(c.counts->left >= 1000);
+    forget(&c);
+}
+
+static void check_error(struct fumi_settings set, const char *part)
+{
+    struct child c = start(set, 0);
+    bool more = true;
+    while (more && strncmp(c.address, "error: ", 7))
+        more = read_address(&c);
+    int status = finish(&c, 0);
+    if (status != 1 || !strstr(c.address, part))
+        TEST_FAIL("status %d, \"%s\", want %s", status, c.address, part);
+    forget(&c);
+}
+
+TEST(what_cannot_begin_says_why)
+{
+    check_error((struct fumi_settings){0}, "no address");
+    check_error((struct fumi_settings){.listen = LISTEN(FUMI_STR("udp:1"))}, "udp:1");
+    check_error((struct fumi_settings){.listen = LISTEN(FUMI_STR("tcp:0.0.0.0:0"))}, "emote");
+    check_error((struct fumi_settings){.listen = LISTEN(FUMI_STR("stdio"), FUMI_STR("stdio"))},
+                "twice");
+    struct fumi_settings set = {.listen = LISTEN(FUMI_STR("tcp:127.0.0.1:0"))};
+    struct child c = start(set, 1);
+    check_error((struct fumi_settings){.listen = LISTEN(fumi_str(c.address))}, "127.0.0.1");
+    check_error((struct fumi_settings){.listen = LISTEN(fumi_str(c.address)), .threads = 4},
+                "127.0.0.1");
+    CHECK_INT(finish(&c, SIGTERM), 0);
+    forget(&c);
+}
+
+/* As systemd does it: the socket is descriptor 3, a datagram says when all is ready. */
+static pid_t activate(int listening, const char *notify, struct counts *counts)
+{
+    pid_t pid = fork();
+    char text[32];
+    if (pid)
+        return pid;
+    alarm(60);
+    dup2(listening, 3);
+    snprintf(text, sizeof(text), "%d", (int)getpid());
+    setenv("LISTEN_PID", text, 1);
+    setenv("LISTEN_FDS", "1", 1);
+    setenv("NOTIFY_SOCKET", notify, 1);
+    exit(serve((struct fumi_settings){0}, counts, 2));
+}
+
+TEST(systemd_gives_the_socket_and_hears_that_it_is_ready)
+{
+    char *dir = folder(), got[64] = "";
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct child c = {0};
+    struct listener l;
+    struct address a;
+    struct fumi_err e;
+    snprintf(at.sun_path, sizeof(at.sun_path), "%s/notify", dir);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    CHECK(bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0);
+    CHECK_INT(address_parse(&a, FUMI_STR("tcp:127.0.0.1:0"), &e), 0);
+    CHECK_INT(listener_open(&l, &a, false, &e), 0);
+    c.counts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    c.pid = activate(l.fd, at.sun_path, c.counts);
+    CHECK(recv(fd, got, sizeof(got) - 1, 0) > 0);
+    CHECK_STR(fumi_str(got), "READY=1");
+    snprintf(c.address, sizeof(c.address), "tcp:127.0.0.1:%u", l.at.port);
+    check_call("http:", &c, NULL, right);
+    c.said = open("/dev/null", O_RDONLY);
+    CHECK_INT(finish(&c, SIGTERM), 0);
+    close(fd);
+    listener_close(&l);
+    forget(&c);
+    remove_folder(dir);
+}
