@@ -1,0 +1,59 @@
+/* The parts of the load generator: what goes over the wire, and what is counted. */
+#ifndef FUMI_BENCH_LOAD_H
+#define FUMI_BENCH_LOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Ends the program with a sentence; errno is added unless it is 0. */
+_Noreturn void die(const char *what);
+
+struct plan {
+    bool ws;          /* frames over WebSocket instead of HTTP */
+    bool echo;        /* the server sends back what it got */
+    const char *host; /* "127.0.0.1:8765", for the head */
+    const char *path; /* NULL: /rpc, or /ws */
+    uint16_t port;
+    size_t connections, in_flight;
+    size_t batch; /* calls in a message; 1: no batch */
+    size_t idle;  /* further WebSocket connections that say nothing */
+    double seconds;
+    pid_t pid; /* the server's; 0: it is not looked at */
+};
+
+/* What is sent: `request` holds one request in_flight times, one after the other. */
+struct wire {
+    const struct plan *plan;
+    char *handshake;
+    char *body;
+    char *request;
+    size_t handshake_size, body_size, request_size;
+    char *good; /* the last answer that was read with care; the others are compared with it */
+    size_t good_size;
+};
+void wire_make(struct wire *w, const struct plan *p);
+void wire_free(struct wire *w);
+
+/* 0: it has not all arrived. Ends the program unless it is the right answer. */
+size_t wire_welcome(const char *p, size_t n);
+size_t wire_answer(struct wire *w, const char *p, size_t n);
+
+/* The payload of a ping at p; its whole size is returned. 0: it is something else. */
+size_t wire_ping(const char *p, size_t n, size_t *payload);
+
+/* Times in 64 steps for each power of two. */
+enum { STEPS = 64, BINS = 48 * STEPS };
+struct times {
+    uint64_t n, bins[BINS];
+};
+void times_add(struct times *t, uint64_t ns);
+double times_part(const struct times *t, double part); /* 0.5: the median, in nanoseconds */
+
+uint64_t now(void);                /* nanoseconds */
+uint64_t cpu_of(pid_t pid);        /* nanoseconds of processor time, all threads */
+size_t dirty_of(pid_t pid);        /* bytes that it wrote to and that nobody shares */
+size_t files_raise(size_t wanted); /* the limit of open files, as near to it as can be */
+
+#endif
