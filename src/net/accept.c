@@ -10,9 +10,8 @@
 #include <unistd.h>
 
 enum {
-    TURN = 64,    /* connections taken in one turn of the loop */
-    SURPLUS = 64, /* connections beyond the limit that are told so */
-    AGAIN = 100,  /* milliseconds until it is tried again */
+    TURN = 64,   /* connections taken in one turn of the loop */
+    AGAIN = 100, /* milliseconds until it is tried again */
 };
 
 union any_address {
@@ -21,6 +20,17 @@ union any_address {
     struct sockaddr_in6 v6;
     struct sockaddr_un local;
 };
+
+/* Whoever is at the other end of a Unix socket, by its number. */
+static void name_user(struct conn *c)
+{
+    struct ucred cred;
+    socklen_t size = sizeof(cred);
+    if (getsockopt(c->in.fd, SOL_SOCKET, SO_PEERCRED, &cred, &size))
+        return;
+    int n = snprintf(c->user, sizeof(c->user), "%u", (unsigned)cred.uid);
+    c->peer.user = (struct fumi_str){c->user, (size_t)n};
+}
 
 static void name_peer(struct conn *c, const union any_address *from)
 {
@@ -34,6 +44,7 @@ static void name_peer(struct conn *c, const union any_address *from)
         n = snprintf(c->address, sizeof(c->address), "[%s]:%u", host, ntohs(from->v6.sin6_port));
     } else {
         n = snprintf(c->address, sizeof(c->address), "unix:");
+        name_user(c);
     }
     c->peer.address = (struct fumi_str){c->address, (size_t)n};
 }
@@ -45,7 +56,7 @@ static void greet(struct acceptor *a, int fd, const union any_address *from)
     size_t most = (size_t)site->set.connections;
     bool local = a->listener.at.kind == ADDRESS_UNIX;
     int on = 1;
-    if (there >= most + SURPLUS) {
+    if (there >= most + site->surplus) {
         close(fd);
         return;
     }

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 enum {
-    UNDER_WAY = 1 << 10, /* messages that are not answered yet; then nothing more is begun */
-    WEIGHT = 4,          /* times the message limit, or 1 MiB: bytes of these */
-    ASKING = 4,          /* times both while a question is open: its answer must come in */
-    QUEUED = 1 << 20,    /* bytes not sent yet; then nothing more is begun */
-    ROOM = 16 << 10,     /* least room for a read behind a rest */
+    UNDER_WAY = 256,  /* messages that are not answered yet; then nothing more is begun */
+    WEIGHT = 4,       /* times the message limit, or 1 MiB: bytes of these */
+    ASKING = 4,       /* times both while a question is open: its answer must come in */
+    QUEUED = 1 << 20, /* bytes not sent yet; then nothing more is begun */
+    ROOM = 16 << 10,  /* least room for a read behind a rest */
 };
 
 struct fumi_buf *conn_out(struct conn *c)
@@ -31,12 +31,21 @@ static bool is_full(const struct conn *c, size_t weight)
            !fumi_peer_asks(&c->peer);
 }
 
+/* When as many calls as may be are under way in all, those who have some wait for these. */
+static bool is_crowded(const struct conn *c)
+{
+    const struct site *site = c->hub->site;
+    return c->open &&
+           atomic_load_explicit(&site->open, memory_order_relaxed) >= (size_t)site->set.queue &&
+           !fumi_peer_asks(&c->peer);
+}
+
 /* Once held, it is let go at half the mark: to stop and start the reading has its price. */
 bool conn_held(struct conn *c)
 {
     size_t weight = c->held ? 2 : 1;
     bool waits = c->proto == &http_proto && c->as.http.phase >= RUNS;
-    c->held = waits || conn_unsent(c) * weight >= QUEUED || is_full(c, weight);
+    c->held = waits || conn_unsent(c) * weight >= QUEUED || is_full(c, weight) || is_crowded(c);
     return c->held;
 }
 
@@ -311,7 +320,7 @@ static void shut(struct conn *c)
 
 static void hold_answers(struct conn *c, bool clogged)
 {
-    if (clogged == c->clogged)
+    if (c->parted || clogged == c->clogged)
         return;
     c->clogged = clogged;
     fumi_peer_hold(&c->peer, clogged);

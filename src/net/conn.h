@@ -83,6 +83,7 @@ struct http {
     struct fumi_buf origin;      /* allowed, to be sent back; empty: none */
     int64_t began;               /* when its body did, in milliseconds */
     struct fumi_refusal refusal; /* to be sent once its body was read, or after a pause */
+    size_t reserved;             /* of the site's bodies */
     struct http_memo *memo;      /* of a head like it; outlives the request */
 };
 
@@ -135,6 +136,7 @@ struct conn {
         struct websocket websocket;
     } as;
     char address[64]; /* the peer's, as text */
+    char user[12];    /* over a Unix socket: its number */
 };
 
 struct wait_list {
@@ -156,9 +158,11 @@ struct site {
     struct rate *rate; /* NULL: any */
     struct http_limits http;
     size_t message; /* bytes */
+    size_t surplus; /* connections beyond the limit that are told so */
     struct hub **hubs;
     size_t hubs_n;
     atomic_size_t conns, open; /* of all hubs */
+    atomic_size_t bodies;      /* bytes that requests have announced and that are not there yet */
 };
 
 struct hub {

@@ -246,10 +246,11 @@ static bool is_right(const struct door *d, struct fumi_str token)
 static bool is_known(struct guest *g)
 {
     uid_t uid;
-    if (g->who == GUEST_NEW)
-        g->who = door_user_of(g->fd, g->unix_socket, &uid) && (uid == geteuid() || uid == 0)
-                     ? GUEST_OWN
-                     : GUEST_STRANGER;
+    if (g->who != GUEST_NEW)
+        return g->who == GUEST_OWN;
+    if (!door_user_of(g->fd, g->unix_socket, &uid))
+        return false; /* perhaps there was no descriptor to ask with: asked again next time */
+    g->who = uid == geteuid() || uid == 0 ? GUEST_OWN : GUEST_STRANGER;
     return g->who == GUEST_OWN;
 }
 

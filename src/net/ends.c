@@ -55,8 +55,7 @@ static void end_close(struct end *end)
         fcntl(end->given, F_SETFL, end->flags);
 }
 
-/* A closed standard descriptor would be given to the next file that is opened. */
-static unsigned fill_gaps(void)
+unsigned ends_fill(void)
 {
     unsigned filled = 0;
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
@@ -71,7 +70,7 @@ int ends_take(struct ends *ends, struct fumi_err *e)
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     *ends = (struct ends){.in = none, .out = none, .stdout_was = -1};
     sigaction(SIGPIPE, &ignore, &ends->pipe_was);
-    ends->filled = fill_gaps();
+    ends->filled = ends_fill();
     if (ends->filled & 1u << STDOUT_FILENO)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "stdout: %s", strerror(EBADF));
     ends->stdout_was = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);

@@ -21,6 +21,10 @@ struct ends {
     struct sigaction pipe_was;
 };
 
+/* A closed standard descriptor would be given to the next file that is opened: those that are
+ * closed lead to /dev/null then. Bit n: descriptor n was closed. */
+unsigned ends_fill(void);
+
 /* From here on nothing but ends_write reaches what was stdout: descriptor 1 leads to stderr.
  * SIGPIPE is ignored. Give them back also after a failure. */
 int ends_take(struct ends *ends, struct fumi_err *e);

@@ -17,15 +17,34 @@ struct http_memo {
     char bytes[];
 };
 
-/* A list in Accept that names event streams; everything ("*" and "/") is no wish for one. */
+/* Whether one item of Accept names event streams, and does not say that it means the contrary. */
+static bool names_events(struct fumi_str item)
+{
+    static const struct fumi_str type = {"text/event-stream", 17};
+    if (item.n < type.n || !http_same((struct fumi_str){item.p, type.n}, type))
+        return false;
+    struct fumi_str rest = {item.p + type.n, item.n - type.n};
+    return (!rest.n || memchr("; \t", rest.p[0], 3)) && !memmem(rest.p, rest.n, "q=0", 3);
+}
+
+/* Everything ("*" and "/") is no wish for event streams. */
 static bool wants_events(const struct http_head *h)
 {
-    static const char type[] = "text/event-stream";
-    struct fumi_str accept = http_field(h, "accept");
-    for (size_t i = 0; i + sizeof(type) - 1 <= accept.n; i++)
-        if (http_same((struct fumi_str){accept.p + i, sizeof(type) - 1},
-                      FUMI_STR("text/event-stream")))
-            return true;
+    for (size_t i = 0; i < h->n; i++) {
+        struct fumi_str list = h->fields[i].value;
+        if (!http_same(h->fields[i].name, FUMI_STR("accept")))
+            continue;
+        while (list.n) {
+            const char *comma = memchr(list.p, ',', list.n);
+            size_t n = comma ? (size_t)(comma - list.p) : list.n;
+            if (names_events((struct fumi_str){list.p, n}))
+                return true;
+            n += n < list.n;
+            while (n < list.n && (list.p[n] == ' ' || list.p[n] == '\t'))
+                n++;
+            list = (struct fumi_str){list.p + n, list.n - n};
+        }
+    }
     return false;
 }
 
@@ -54,19 +73,21 @@ static void begin(struct conn *c, const struct http_head *h)
 }
 
 /* A refused request whose body is not worth reading ends the connection. */
-static bool is_worth(const struct http *t, const struct http_head *h)
+static void give_up(struct conn *c, bool worth)
 {
-    if (!t->refusal.status)
-        return true;
-    return h->framing != HTTP_CHUNKED && t->length <= SKIPPED && !h->expects_continue;
+    struct http *t = &c->as.http;
+    if (worth)
+        return;
+    t->keep_alive = false;
+    run(c, (struct fumi_str){0});
 }
 
 /* Only the plainest kind of request: a call whose body has a length. */
 static void remember(struct conn *c, const struct http_head *h, struct fumi_str bytes)
 {
     struct http *t = &c->as.http;
-    if (t->refusal.status || h->framing != HTTP_LENGTH || !h->length || h->expects_continue ||
-        t->origin.n || c->hub->site->filters_n || bytes.n > REMEMBERED)
+    if (t->refusal.status || t->run != http_run_rpc || h->framing != HTTP_LENGTH || !h->length ||
+        h->expects_continue || t->origin.n || c->hub->site->filters_n || bytes.n > REMEMBERED)
         return;
     t->memo = fumi_resize(t->memo, sizeof(*t->memo) + bytes.n);
     t->memo->as = *t;
@@ -85,11 +106,14 @@ static bool recall(struct conn *c, struct fumi_str bytes)
     t->phase = READS_BODY;
     t->began = hub_now(c->hub);
     c->want = t->length;
-    http_admit_again(c);
+    c->mute = !t->wants_events;
+    if (http_admit_again(c) || http_reserve(c, bytes.n - m->n))
+        give_up(c, t->length <= SKIPPED);
     return true;
 }
 
-static void on_head(struct conn *c, const struct http_head *h, struct fumi_str bytes)
+/* `there`: bytes that lie behind the head. */
+static void on_head(struct conn *c, const struct http_head *h, struct fumi_str bytes, size_t there)
 {
     struct http *t = &c->as.http;
     begin(c, h);
@@ -97,11 +121,6 @@ static void on_head(struct conn *c, const struct http_head *h, struct fumi_str b
     if (c->proto != &http_proto)
         return;
     remember(c, h, bytes);
-    if (!is_worth(t, h)) {
-        t->keep_alive = false;
-        run(c, (struct fumi_str){0});
-        return;
-    }
     if (!http_has_body(h)) {
         run(c, FUMI_STR(""));
         return;
@@ -110,7 +129,11 @@ static void on_head(struct conn *c, const struct http_head *h, struct fumi_str b
     t->began = hub_now(c->hub);
     t->body.limit = c->hub->site->http.body;
     c->want = t->length;
-    if (h->expects_continue && !t->more)
+    if (!t->refusal.status)
+        http_reserve(c, there);
+    if (t->refusal.status)
+        give_up(c, h->framing != HTTP_CHUNKED && t->length <= SKIPPED && !h->expects_continue);
+    else if (h->expects_continue && !t->more)
         http_continue(conn_out(c));
 }
 
@@ -140,7 +163,7 @@ static size_t take_head(struct conn *c, struct fumi_str bytes)
     if (n == 0)
         return 0;
     c->as.http.more = (size_t)n < bytes.n;
-    on_head(c, h, (struct fumi_str){bytes.p, (size_t)n});
+    on_head(c, h, (struct fumi_str){bytes.p, (size_t)n}, bytes.n - (size_t)n);
     return (size_t)n;
 }
 
@@ -276,6 +299,9 @@ static void drain(struct conn *c)
 static void done(struct conn *c)
 {
     struct http *t = &c->as.http;
+    http_unreserve(c);
+    if (t->filtered) /* the peer left before its answer */
+        http_report(c, t, 0, 0);
     fumi_buf_done(&t->origin);
     fumi_buf_done(&t->body);
     fumi_resize(t->memo, 0);

@@ -28,7 +28,7 @@ struct fumi_filter {
     /* Once per request or upgrade, before its body is read: 0, or -1 with *out set. */
     int (*before)(void *self, const struct fumi_request *r, struct fumi_refusal *out);
     /* Once for each request that came past `before`, with what was answered; on the thread of its
-     * connection. Method and path are then those of the route. */
+     * connection. Method and path are then those of the route; status 0: the peer left before. */
     void (*after)(void *self, const struct fumi_request *r, int status, size_t bytes);
     void *self;
 };

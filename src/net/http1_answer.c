@@ -97,8 +97,10 @@ static char *put_framing(char *to, const struct http_answer *a)
         to = PUT(to, "Transfer-Encoding: chunked\r\n");
         break;
     }
-    if (a->status == 101)
+    if (a->status == 101 || (a->status == 426 && a->keep_alive))
         return PUT(to, "Connection: Upgrade\r\n");
+    if (a->status == 426)
+        return PUT(to, "Connection: Upgrade, close\r\n");
     if (!a->keep_alive)
         return PUT(to, "Connection: close\r\n");
     return a->minor == 0 ? PUT(to, "Connection: keep-alive\r\n") : to;

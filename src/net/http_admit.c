@@ -134,10 +134,13 @@ static int upgrade(struct conn *c, const struct http_head *h)
     if (!http_has_token(h->upgrade, "websocket"))
         return deny_with(c, 426, "this is for WebSocket", "Upgrade", "websocket");
     if (c->hub->draining)
-        return deny(c, 503, "the server ends");
+        return deny_with(c, 503, "the server ends", "Retry-After", "1");
     struct http was = c->as.http;
-    if (websocket_begin(c, h, lines, &c->as.http.refusal))
+    c->as.http.filtered = 0; /* they hear of it here */
+    if (websocket_begin(c, h, lines, &c->as.http.refusal)) {
+        c->as.http.filtered = was.filtered;
         return -1;
+    }
     http_report(c, &was, 101, 0);
     return 0;
 }
@@ -183,4 +186,29 @@ int http_admit(struct conn *c, const struct http_head *h)
 int http_admit_again(struct conn *c)
 {
     return check_rate(c) || check_queue(c) ? -1 : 0;
+}
+
+enum { BODIES = 64 << 20, SMALL = 64 << 10 };
+
+/* Bodies that are short, or there already, take no memory worth counting. */
+int http_reserve(struct conn *c, size_t there)
+{
+    struct http *t = &c->as.http;
+    struct site *site = c->hub->site;
+    size_t n = t->phase == READS_CHUNKS ? site->http.body : t->length;
+    if (n <= SMALL || (t->phase == READS_BODY && n <= there))
+        return 0;
+    if (atomic_fetch_add(&site->bodies, n) + n > BODIES + site->http.body) {
+        atomic_fetch_sub(&site->bodies, n);
+        return deny_with(c, 503, "too much is being received; try again", "Retry-After", "1");
+    }
+    t->reserved = n;
+    return 0;
+}
+
+void http_unreserve(struct conn *c)
+{
+    if (c->as.http.reserved)
+        atomic_fetch_sub(&c->hub->site->bodies, c->as.http.reserved);
+    c->as.http.reserved = 0;
 }

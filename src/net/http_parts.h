@@ -23,6 +23,11 @@ const struct route *http_route(struct fumi_str path); /* NULL: there is none */
 int http_admit(struct conn *c, const struct http_head *h);
 int http_admit_again(struct conn *c); /* one with the same head as one that was let in */
 
+/* Counts a long body among those that are on their way, of which only so much may be; `there`:
+ * bytes of it that have come. */
+int http_reserve(struct conn *c, size_t there);
+void http_unreserve(struct conn *c);
+
 /* http_reply.c. Those that answer end the request. */
 struct fumi_str http_common(struct hub *h); /* fields that every answer has */
 void http_report(struct conn *c, const struct http *t, int status, size_t bytes);

@@ -63,6 +63,7 @@ static void finish(struct conn *c, int status, size_t bytes)
 {
     struct http *t = &c->as.http;
     http_report(c, t, status, bytes);
+    http_unreserve(c);
     fumi_buf_done(&t->origin);
     fumi_buf_done(&t->body);
     bool keep_alive = t->keep_alive;
@@ -241,7 +242,8 @@ static bool is_usual(const struct conn *c)
 
 void http_answer_call(struct conn *c, struct fumi_buf *text, int code)
 {
-    static const struct fumi_refusal ended = {.status = 503, .reason = "the server ended first"};
+    static const struct fumi_refusal ended = {
+        .status = 503, .reason = "the server ended first", .field = {"Retry-After", "1"}};
     (void)code;
     if (c->as.http.phase == STREAMS)
         end_stream(c, text);

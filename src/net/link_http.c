@@ -458,14 +458,14 @@ static void end(struct fumi_link *l, struct fumi_err *e)
         finish(l);
 }
 
-/* A server may end a kept connection in the very moment in which it is used again: when no byte of
- * an answer came, the message is sent once more on a new one. */
+/* A server may end a kept connection in the very moment in which it is used again. A message that
+ * could not be sent whole has not run, and is sent once more on a new one; any other may have. */
 static void dropped(struct fumi_link *l, const struct fumi_err *why)
 {
     struct http_link *x = state(l);
     if (!x->now)
         return;
-    if (x->any || !x->kept || !l->hung_up || x->now->again) {
+    if (x->any || !x->kept || !l->deaf || x->now->again) {
         link_fail(l, x->now->number, why);
         clear(x);
         return;

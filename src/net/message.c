@@ -16,6 +16,8 @@ struct message {
 struct word {
     struct fumi_task task;
     struct conn *conn;
+    bool pins;     /* the connection; else an open message does */
+    size_t weight; /* of all that it takes in memory */
     struct fumi_buf text;
 };
 
@@ -48,7 +50,18 @@ static void message_done(struct message *m)
     c->weight -= m->weight;
     if (m->counted)
         atomic_fetch_sub(&c->hub->site->open, 1);
+    m->conn = NULL; /* it has ended */
     fumi_tasks_add(&c->hub->messages, &m->task);
+}
+
+/* A socket whose peer reads too slowly is closed rather than told only a part; stdin and stdout
+ * have nobody who could connect again. */
+static void overrun(struct conn *c)
+{
+    fumi_log(c->hub->site->log, FUMI_WARN, "conn.slow", {"peer", c->peer.address, 0},
+             {"limit", {0}, c->hub->site->set.unsent});
+    if (!c->ends)
+        conn_close(c);
 }
 
 /* The message is no longer open when its answer is put: a protocol may go on at once. */
@@ -56,6 +69,8 @@ static void deliver(struct message *m, struct fumi_buf *answer, int code)
 {
     struct conn *c = m->conn;
     message_done(m);
+    if (!c->closed && conn_unsent(c) > (size_t)c->hub->site->set.unsent)
+        overrun(c);
     if (!c->closed)
         c->proto->answer(c, answer, code);
     if (!c->closed && c->hub->current != c)
@@ -85,16 +100,6 @@ static void on_reply(void *arg, struct fumi_buf *answer, int code)
     loop_post(m->conn->hub->loop, &m->task);
 }
 
-/* A socket whose peer reads too slowly is closed rather than told only a part; stdin and stdout
- * have nobody who could connect again. */
-static void overrun(struct conn *c)
-{
-    fumi_log(c->hub->site->log, FUMI_WARN, "conn.slow", {"peer", c->peer.address, 0},
-             {"limit", {0}, c->hub->site->set.unsent});
-    if (!c->ends)
-        conn_close(c);
-}
-
 static void on_word_home(struct fumi_task *task)
 {
     struct word *w = FUMI_OWNER(task, struct word, task);
@@ -107,19 +112,24 @@ static void on_word_home(struct fumi_task *task)
     if (!c->closed && n)
         conn_soon(c);
     atomic_store(&c->backlog, c->closed ? 0 : conn_unsent(c));
-    atomic_fetch_sub(&c->away, n);
+    atomic_fetch_sub(&c->away, w->weight);
     fumi_buf_done(&w->text);
+    if (w->pins)
+        conn_unpin(c);
     fumi_resize(w, 0);
 }
 
-/* Whoever says something holds a message that comes home behind these words, so the connection is
- * still there. */
-static void send_home(struct conn *c, struct fumi_buf *text)
+/* Whoever says something on another thread holds a message that comes home behind these words, so
+ * the connection is still there. Here the answer does not take that way. */
+static void send_home(struct conn *c, struct fumi_buf *text, bool here)
 {
     struct word *w = fumi_resize(NULL, sizeof(*w));
-    *w = (struct word){.task.run = on_word_home, .conn = c};
+    *w = (struct word){.task.run = on_word_home, .conn = c, .pins = here};
+    if (here)
+        c->pins++;
     if (text) {
-        atomic_fetch_add(&c->away, text->n);
+        w->weight = sizeof(*w) + text->cap;
+        atomic_fetch_add(&c->away, w->weight);
         fumi_buf_move(&w->text, text);
     }
     loop_post(c->hub->loop, &w->task);
@@ -133,17 +143,17 @@ static bool has_room(struct conn *c, size_t n, bool here)
 
 static void say(struct conn *c, struct fumi_buf *text, bool here)
 {
+    if (here && c->closed)
+        return;
     if (!has_room(c, text->n, here)) {
         if (!atomic_exchange(&c->overrun, true))
-            send_home(c, NULL);
+            send_home(c, NULL, here);
         return;
     }
     if (!here) {
-        send_home(c, text);
+        send_home(c, text, false);
         return;
     }
-    if (c->closed)
-        return;
     c->proto->tell(c, text);
     if (c->hub->current != c)
         conn_soon(c);
@@ -167,12 +177,11 @@ void conn_push(struct fumi_peer *peer, struct fumi_buf *text)
 void conn_handle(struct conn *c, struct fumi_str message)
 {
     struct site *site = c->hub->site;
-    size_t before = c->open;
     struct message *m = message_new(c, message.n);
     site->handle(site->handler, &c->peer, message,
                  (struct fumi_sink){c->mute ? NULL : on_tell, on_reply, m});
-    if (c->open == before)
-        return;
+    if (!m->conn)
+        return; /* a message without its connection has ended */
     m->counted = true;
     atomic_fetch_add(&site->open, 1);
 }

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-enum { GRACE = 100, INHERITED = 16, SPARE_DESCRIPTORS = 64 };
+enum { GRACE = 100, INHERITED = 16, SURPLUS = 64, OWN_DESCRIPTORS = 32 };
 
 /* A hub and what belongs to it. */
 struct post {
@@ -27,7 +27,7 @@ struct post {
     struct timer deadline;
     bool parted;
     pthread_t thread;
-    bool running; /* on a thread of its own */
+    bool running; /* its thread does */
 };
 
 struct service {
@@ -71,19 +71,30 @@ static void fill_defaults(struct fumi_settings *s)
     }
 }
 
-/* As many descriptors as the connections need, or as many connections as there are descriptors. */
-static void fit_descriptors(struct site *site)
+static rlim_t descriptors(rlim_t need)
 {
     struct rlimit r;
-    rlim_t need = (rlim_t)site->set.connections + SPARE_DESCRIPTORS;
-    if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur >= need)
+    if (getrlimit(RLIMIT_NOFILE, &r))
+        return need;
+    if (r.rlim_cur < need) {
+        r.rlim_cur = r.rlim_max < need ? r.rlim_max : need;
+        setrlimit(RLIMIT_NOFILE, &r);
+    }
+    return getrlimit(RLIMIT_NOFILE, &r) ? need : r.rlim_cur;
+}
+
+/* As many descriptors as the connections need, or as many connections as there are descriptors:
+ * with some beyond them that are told so, and what we need ourselves. */
+static void fit_descriptors(struct site *site)
+{
+    rlim_t own = OWN_DESCRIPTORS + 8 * (rlim_t)site->set.threads;
+    rlim_t need = (rlim_t)site->set.connections + SURPLUS + own, have = descriptors(need);
+    site->surplus = SURPLUS;
+    if (have >= need)
         return;
-    r.rlim_cur = r.rlim_max < need ? r.rlim_max : need;
-    setrlimit(RLIMIT_NOFILE, &r);
-    if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur >= need)
-        return;
-    int64_t most = (int64_t)r.rlim_cur - SPARE_DESCRIPTORS;
-    site->set.connections = most > 16 ? most : 16;
+    rlim_t left = have > own + 8 ? have - own : 8;
+    site->surplus = left / 8;
+    site->set.connections = (int64_t)(left - left / 8);
     fumi_log(site->log, FUMI_WARN, "serve.descriptors", {"connections", {0}, site->set.connections},
              {"remedy", fumi_str("raise the limit of open files: ulimit -n"), 0});
 }
@@ -134,7 +145,8 @@ static void end(struct service *s)
     s->draining = true;
     notify_manager("STOPPING=1");
     for (size_t i = 0; i < s->posts_n; i++)
-        loop_post(s->posts[i].hub->loop, &s->posts[i].drain);
+        if (s->posts[i].running)
+            loop_post(s->posts[i].hub->loop, &s->posts[i].drain);
 }
 
 static void on_signal(void *arg, int number)
@@ -291,7 +303,10 @@ static int take_stdio(struct service *s, struct fumi_err *e)
     s->drain = s->site.set.drain > 0 ? s->site.set.drain : times ? 800 : 5000;
     if (times > 1)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "listen: stdio is given twice");
-    return times ? ends_take(&s->ends, e) : 0;
+    if (times)
+        return ends_take(&s->ends, e);
+    ends_fill();
+    return 0;
 }
 
 /* The token of the settings, or else that of the directory. */
@@ -359,8 +374,11 @@ static int start_threads(struct service *s, struct fumi_err *e)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     for (size_t i = 1; i < s->posts_n && !rc; i++) {
-        rc = pthread_create(&s->posts[i].thread, NULL, run_post, &s->posts[i]);
-        s->posts[i].running = rc == 0;
+        struct post *p = &s->posts[i];
+        rc = pthread_create(&p->thread, NULL, run_post, p);
+        p->running = rc == 0;
+        if (p->running)
+            loop_post(p->hub->loop, &p->start);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc ? fumi_err_set(e, FUMI_INTERNAL_ERROR, "thread: %s", strerror(rc)) : 0;
@@ -368,8 +386,8 @@ static int start_threads(struct service *s, struct fumi_err *e)
 
 static void run(struct service *s, struct fumi_err *e)
 {
-    for (size_t i = 0; i < s->posts_n; i++)
-        loop_post(s->posts[i].hub->loop, &s->posts[i].start);
+    s->posts[0].running = true;
+    loop_post(s->posts[0].hub->loop, &s->posts[0].start);
     if (start_threads(s, e)) {
         s->err = *e;
         end(s);

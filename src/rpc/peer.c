@@ -330,11 +330,11 @@ enum fumi_ret fumi_ask(struct fumi_call *c, const char *method, struct fumi_json
 {
     struct fumi_exchange *x = c->exchange;
     struct question q = {.call = c};
-    if (!x->open || !x->gated || !x->sink.tell)
-        return fumi_fail(c, FUMI_INTERNAL_ERROR, "only a blocking method on the executor can ask");
     if (x->peer->unasked)
         return fumi_fail(c, FUMI_LIMIT, "Over %s the peer cannot be asked %s", x->peer->transport,
                          method);
+    if (!x->open || !x->gated || !x->sink.tell)
+        return fumi_fail(c, FUMI_INTERNAL_ERROR, "only a blocking method on the executor can ask");
     if (!fumi_time_left(c))
         return fumi_fail(c, FUMI_LIMIT, "There is no time left to ask %s", method);
     if (!enlist(x->peer->links, &q))

@@ -27,11 +27,13 @@ void fumi_spare_done(struct fumi_spare *spare); /* before its server is freed */
  * end is gone and fumi_peer_done after the last answer came home. */
 struct fumi_peer {
     const char *transport;
-    struct fumi_str address, user;
+    struct fumi_str address;
+    struct fumi_str user;     /* over a Unix socket the number of the user; else none */
     void *session;            /* what a protocol above, such as MCP, knows about this peer */
     bool unasked;             /* it cannot answer questions of ours: fumi_ask fails at once */
     struct fumi_spare *spare; /* of the thread that calls fumi_handle for it; may be NULL */
-    /* Sends a message that belongs to no call; from any thread; may take the bytes. NULL: such
+    /* Sends a message that belongs to no call; from any thread, as long as the peer is known to be
+     * there: while a call of it is open; may take the bytes. NULL: such
      * a peer can only be told something while it waits for an answer. */
     void (*push)(struct fumi_peer *peer, struct fumi_buf *message);
     struct fumi_links *links; /* private: open calls and open questions */

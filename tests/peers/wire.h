@@ -175,7 +175,8 @@ static inline struct fumi_str reply_field(const struct reply *r, const char *nam
 
 static inline bool reply_closes(const struct reply *r)
 {
-    return fumi_eq(reply_field(r, "Connection"), FUMI_STR("close"));
+    struct fumi_str field = reply_field(r, "Connection");
+    return field.n >= 5 && fumi_eq((struct fumi_str){field.p + field.n - 5, 5}, FUMI_STR("close"));
 }
 
 static inline bool wire_chunks(struct wire *w)

@@ -8,6 +8,7 @@
 #include "methods.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 struct own {
     bool help, stdio, metrics, log_calls;
@@ -82,7 +83,7 @@ static int run(const struct own *own, struct fumi_serve_options *o)
     struct fumi_log log = {.level = (enum fumi_level)own->log, .fd = 2};
     struct fumi_str standard[] = {FUMI_STR("stdio")};
     struct fumi_server *server = fumi_server_new("spec-server", "1.0");
-    if (own->stdio || !o->set.listen.n)
+    if (own->stdio || (!o->set.listen.n && !getenv("LISTEN_FDS")))
         o->set.listen = (struct fumi_strs){standard, 1};
     o->log = &log;
     o->listening = say;

@@ -3,6 +3,7 @@
 #include "link_cases.h"
 #include "link_stage.h"
 #include "net/link.h"
+#include "net/link_parts.h"
 
 #include <errno.h>
 #include <sys/time.h>
@@ -384,30 +385,26 @@ TEST(a_connection_is_kept_for_the_next_call)
     done(&s);
 }
 
-/* The server ends a kept connection: seen before it is used, and only after the request is sent. */
+/* The server ends a kept connection, which is seen before it is used. */
 TEST(a_kept_connection_that_has_ended_is_replaced)
 {
     static const struct step seen[] = {
         {MEET, {0}}, {REQUEST, {0}}, {SAY, SAYS(HEAD "\r\n" FIVE)},   {BREAK, {0}},
         {MEET, {0}}, {REQUEST, {0}}, {SAY, SAYS(HEAD "\r\n" SECOND)}, {HOLD, {0}},
         {0}};
-    static const struct step unseen[] = {
-        {MEET, {0}}, {REQUEST, {0}}, {SAY, SAYS(HEAD "\r\n" FIVE)},   {REQUEST, {0}}, {BREAK, {0}},
-        {MEET, {0}}, {REQUEST, {0}}, {SAY, SAYS(HEAD "\r\n" SECOND)}, {HOLD, {0}},    {0}};
-    const struct step *both[] = {seen, unseen};
-    for (size_t i = 0; i < 2; i++) {
-        struct side s;
-        open_side(&s, both[i], "http+unix:", (struct fumi_link_options){0});
-        CHECK(s.l);
-        CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "5");
-        CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "6");
-        end_side(&s);
-        CHECK(!s.script.failed);
-        done(&s);
-    }
+    struct side s;
+    open_side(&s, seen, "http+unix:", (struct fumi_link_options){0});
+    CHECK(s.l);
+    CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "5");
+    struct pollfd end = {.fd = s.l->fd, .events = POLLIN};
+    CHECK_INT(poll(&end, 1, 20000), 1);
+    CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "6");
+    end_side(&s);
+    CHECK(!s.script.failed);
+    done(&s);
 }
 
-/* The answer had begun, or the connection was new: the call may have run. */
+/* The answer had begun, or the request was sent: the call may have run. */
 TEST(a_request_is_not_sent_again_once_it_may_have_run)
 {
     static const struct step begun[] = {{MEET, {0}},
@@ -425,11 +422,10 @@ TEST(a_request_is_not_sent_again_once_it_may_have_run)
     CHECK(strstr(s.e.text, "closed the connection before it answered; what was sent may have run"));
     done(&s);
 
-    static const struct step twice[] = {
+    static const struct step unseen[] = {
         {MEET, {0}},    {REQUEST, {0}}, {SAY, SAYS(HEAD "\r\n" FIVE)},
-        {REQUEST, {0}}, {BREAK, {0}},   {MEET, {0}},
         {REQUEST, {0}}, {BREAK, {0}},   {0}};
-    open_side(&s, twice, "http://", (struct fumi_link_options){0});
+    open_side(&s, unseen, "http://", (struct fumi_link_options){0});
     CHECK(s.l);
     CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "5");
     CHECK_INT(call(&s, "m", NULL, 0), -1);

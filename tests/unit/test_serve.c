@@ -18,7 +18,7 @@
 
 struct counts {
     atomic_int filtered, refused, answered, admitted, entered, left, run;
-    atomic_int threads; /* that ran something */
+    atomic_int heard; /* of requests, by the filter */
 };
 
 struct child {
@@ -44,6 +44,10 @@ static enum fumi_ret twice(struct fumi_call *call, const void *params, void *res
     return FUMI_OK;
 }
 
+static bool closed_stdin;      /* the child begins so */
+static bool plain_child;       /* without filters, so that heads are remembered */
+static struct fumi_call *held; /* in the child, which has one thread */
+
 /* Ends when it is cancelled, which it says in memory. */
 static enum fumi_ret wait_long(struct fumi_call *call, const void *params, void *result)
 {
@@ -56,7 +60,46 @@ static enum fumi_ret wait_long(struct fumi_call *call, const void *params, void 
     return FUMI_OK;
 }
 
+/* Says more than a peer may leave unread. */
+static enum fumi_ret flood(struct fumi_call *call, const void *params, void *result)
+{
+    struct fumi_json text = {fumi_fmt(call->arena, "\"%0*d\"", 1 << 20, 7)};
+    (void)params, (void)result;
+    static const struct fumi_field rows[] = {
+        {.name = "text", .name_n = 4, .offset = 0, .type = FUMI_T_JSON, .help = "Much."}};
+    static const struct fumi_shape shape = {rows,      1,         sizeof(struct fumi_json),
+                                            FUMI_NONE, FUMI_NONE, false};
+    for (int i = 0; i < 20; i++)
+        fumi_tell(call, "much", &shape, &text);
+    return FUMI_OK;
+}
+
+static enum fumi_ret hint(struct fumi_call *call, const void *params, void *result)
+{
+    (void)params, (void)result;
+    fumi_tell(call, "hint", NULL, NULL);
+    return FUMI_OK;
+}
+
+static enum fumi_ret hold(struct fumi_call *call, const void *params, void *result)
+{
+    (void)params, (void)result;
+    held = call;
+    return FUMI_PENDING;
+}
+
+static enum fumi_ret release(struct fumi_call *call, const void *params, void *result)
+{
+    (void)call, (void)params, (void)result;
+    fumi_finish(held, FUMI_OK);
+    return FUMI_OK;
+}
+
 static const struct fumi_method methods[] = {
+    {"flood", "Tells much.", NULL, NULL, flood, 0},
+    {"hint", "Tells a little.", NULL, NULL, hint, 0},
+    {"hold", "Waits for release.", NULL, NULL, hold, FUMI_DEFERS},
+    {"release", "Ends hold.", NULL, NULL, release, 0},
     {"twice", "Doubles.", &number, &number, twice, FUMI_READ_ONLY},
     {"wait", "Waits to be cancelled.", NULL, NULL, wait_long, FUMI_BLOCKING | FUMI_READ_ONLY},
 };
@@ -77,6 +120,7 @@ static void filter_after(void *self, const struct fumi_request *r, int status, s
     struct counts *counts = self;
     (void)r, (void)bytes;
     atomic_fetch_add(&counts->answered, status);
+    atomic_fetch_add(&counts->heard, 1);
 }
 
 static enum fumi_ret admit(void *self, struct fumi_peer *peer, struct fumi_err *e)
@@ -112,7 +156,8 @@ static int serve(struct fumi_settings set, struct counts *counts, int said)
     struct fumi_filter f = {"count", filter, filter_after, counts};
     struct fumi_processor p = {"count", admit, enter, leave, counts};
     struct fumi_log log = {.level = FUMI_SILENT};
-    struct fumi_serve_options o = {.set = set, .filters = &f, .filters_n = 1, .log = &log};
+    struct fumi_serve_options o = {.set = set, .filters = &f, .log = &log};
+    o.filters_n = plain_child ? 0 : 1;
     o.listening = say;
     o.arg = &said;
     fumi_server_add(s, NULL, methods, FUMI_COUNT(methods), counts, &e);
@@ -150,6 +195,8 @@ static struct child start(struct fumi_settings set, size_t addresses)
     if (c.pid == 0) {
         close(pipes[0]);
         alarm(60);
+        if (closed_stdin)
+            close(STDIN_FILENO);
         exit(serve(set, c.counts, pipes[1]));
     }
     close(pipes[1]);
@@ -474,6 +521,166 @@ TEST(systemd_gives_the_socket_and_hears_that_it_is_ready)
     CHECK_INT(finish(&c, SIGTERM), 0);
     close(fd);
     listener_close(&l);
+    forget(&c);
+    remove_folder(dir);
+}
+
+static int raw(const struct child *c)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct timeval patience = {.tv_sec = 20};
+    snprintf(at.sun_path, sizeof(at.sun_path), "%.100s", c->address + 5);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    if (connect(fd, (struct sockaddr *)&at, sizeof(at)))
+        TEST_FAIL("%s cannot be reached", at.sun_path);
+    return fd;
+}
+
+static struct child start_unix(const char *dir)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "unix:%s/socket", dir);
+    struct fumi_settings set = {.listen = LISTEN(fumi_str(path)), .queue = 8};
+    return start(set, 1);
+}
+
+/* The word that there was too much comes home after the connection has gone. */
+TEST(a_peer_that_leaves_in_a_flood)
+{
+    static const char call[] = "{\"jsonrpc\":\"2.0\",\"method\":\"flood\",\"id\":1}\n";
+    char *dir = folder();
+    struct child c = start_unix(dir);
+    for (int i = 0; i < 5; i++) {
+        int fd = raw(&c);
+        CHECK(write(fd, call, sizeof(call) - 1) > 0);
+        close(fd);
+    }
+    check_call("unix:", &c, NULL, right);
+    CHECK_INT(finish(&c, SIGTERM), 0);
+    forget(&c);
+    remove_folder(dir);
+}
+
+/* What is under way in all comes back to nothing, so nobody is sent away. */
+TEST(a_call_may_finish_another_of_its_connection)
+{
+    char *dir = folder();
+    struct child c = start_unix(dir);
+    struct fumi_arena a = {0};
+    struct fumi_answer answer;
+    struct fumi_err e;
+    struct fumi_link *l = reach("unix:", &c, NULL);
+    CHECK(l);
+    for (int i = 0; i < 20; i++) {
+        int64_t waits = fumi_link_begin(l, "hold", (struct fumi_json){{0}}, &e);
+        CHECK_INT(fumi_link_send(l, false, &e), 0);
+        CHECK_INT(fumi_link_call(l, &a, "release", (struct fumi_json){{0}}, 0, &answer, &e), 0);
+        CHECK_INT(fumi_link_await(l, &a, waits, 0, &answer, &e), 0);
+    }
+    fumi_link_close(l);
+    fumi_arena_done(&a);
+    check_call("http+unix:", &c, NULL, right);
+    CHECK_INT(finish(&c, SIGTERM), 0);
+    forget(&c);
+    remove_folder(dir);
+}
+
+/* Reads until that text was seen `n` times. */
+static bool hears(int fd, const char *text, int n)
+{
+    static char got[1 << 16];
+    size_t have = 0;
+    while (have + 1 < sizeof(got)) {
+        ssize_t more = read(fd, got + have, sizeof(got) - 1 - have);
+        if (more <= 0)
+            return false;
+        have += (size_t)more;
+        got[have] = '\0';
+        int seen = 0;
+        for (char *p = got; (p = strstr(p, text)); p++)
+            seen++;
+        if (seen >= n)
+            return true;
+    }
+    return false;
+}
+
+/* A filter hears of every request, also of one whose peer left. */
+TEST(filters_hear_of_those_who_left)
+{
+    static const char half[] = "POST /rpc HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{";
+    char *dir = folder();
+    struct child c = start_unix(dir);
+    int fd = raw(&c);
+    CHECK(write(fd, half, sizeof(half) - 1) > 0);
+    wait_for(&c.counts->filtered, 1);
+    close(fd);
+    check_call("http+unix:", &c, NULL, right);
+    CHECK_INT(finish(&c, SIGTERM), 0);
+    CHECK_INT(c.counts->filtered, 2);
+    CHECK_INT(c.counts->heard, 2);
+    forget(&c);
+    remove_folder(dir);
+}
+
+/* Whether events are wanted is asked of each request, also when its head is known already. */
+TEST(a_known_head_keeps_its_own_wishes)
+{
+    static const char plain[] = "POST /rpc HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\n\r\n"
+                                "{\"jsonrpc\":\"2.0\",\"method\":\"hint\",\"id\":1}";
+    static const char events[] = "POST /rpc HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n"
+                                 "Transfer-Encoding: chunked\r\n\r\n28\r\n"
+                                 "{\"jsonrpc\":\"2.0\",\"method\":\"hint\",\"id\":1}\r\n0\r\n\r\n";
+    char path[128], *dir = folder();
+    snprintf(path, sizeof(path), "unix:%s/socket", dir);
+    struct fumi_settings set = {.listen = LISTEN(fumi_str(path)), .access_log = true};
+    plain_child = true;
+    struct child c = start(set, 1);
+    plain_child = false;
+    int fd = raw(&c);
+    CHECK(write(fd, plain, sizeof(plain) - 1) > 0);
+    CHECK(hears(fd, "Content-Type: application/json", 1));
+    CHECK(write(fd, events, sizeof(events) - 1) > 0);
+    CHECK(hears(fd, "\r\n0\r\n\r\n", 1));
+    CHECK(write(fd, plain, sizeof(plain) - 1) > 0);
+    CHECK(hears(fd, "Content-Type: application/json", 1));
+    close(fd);
+    CHECK_INT(finish(&c, SIGTERM), 0);
+    forget(&c);
+    remove_folder(dir);
+}
+
+/* No descriptor of the loop takes the place of a standard one. */
+TEST(a_closed_stdin_does_no_harm)
+{
+    struct fumi_settings set = {.listen = LISTEN(FUMI_STR("tcp:127.0.0.1:0"))};
+    closed_stdin = true;
+    struct child c = start(set, 1);
+    closed_stdin = false;
+    check_call("http:", &c, NULL, right);
+    CHECK_INT(finish(&c, SIGTERM), 0);
+    forget(&c);
+}
+
+/* 64 MiB, and one more body. */
+TEST(bodies_on_their_way_are_bounded_in_all)
+{
+    static const char head[] = "POST /rpc HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n";
+    enum { MANY = 66 };
+    int fds[MANY];
+    char *dir = folder();
+    struct child c = start_unix(dir);
+    for (int i = 0; i < MANY; i++) {
+        fds[i] = raw(&c);
+        CHECK(write(fds[i], head, sizeof(head) - 1) > 0);
+        wait_for(&c.counts->filtered, i + 1);
+    }
+    CHECK(hears(fds[MANY - 1], "HTTP/1.1 503", 1));
+    for (int i = 0; i < MANY; i++)
+        close(fds[i]);
+    check_call("http+unix:", &c, NULL, right);
+    CHECK_INT(finish(&c, SIGTERM), 0);
     forget(&c);
     remove_folder(dir);
 }
