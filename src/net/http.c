@@ -255,7 +255,7 @@ static bool is_too_slow(struct conn *c)
 {
     const struct http *t = &c->as.http;
     int64_t took = hub_now(c->hub) - t->began;
-    size_t got = t->phase == READS_CHUNKS ? t->body.n : c->rest.n;
+    size_t got = t->phase == READS_CHUNKS ? t->body.n + t->chunks.extra : c->rest.n;
     return took >= c->hub->site->set.body_time || (int64_t)got < (took - 9000) * 1024 / 1000;
 }
 
