@@ -3,6 +3,7 @@
  * flags, so its sentences speak of these. */
 #include "app/flags.h"
 
+#include "base/near.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
@@ -96,38 +97,16 @@ static const struct fumi_field *find(const struct reader *r, struct fumi_str nam
     return NULL;
 }
 
-/* How many letters have to be added, dropped or changed. */
-static size_t distance(struct fumi_str a, struct fumi_str b)
-{
-    size_t row[NAME + 1];
-    for (size_t j = 0; j <= b.n; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a.n; i++) {
-        size_t corner = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b.n; j++) {
-            size_t changed = corner + (a.p[i - 1] != b.p[j - 1]);
-            size_t moved = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            corner = row[j];
-            row[j] = changed < moved ? changed : moved;
-        }
-    }
-    return row[b.n];
-}
-
 /* NULL: none is near. */
 static const struct fumi_field *nearest(const struct reader *r, struct fumi_str name)
 {
     const struct fumi_field *best = NULL;
-    size_t limit = name.n / 3 > 2 ? name.n / 3 : 2;
-    size_t least = limit < name.n ? limit + 1 : name.n;
-    for (size_t i = 0; i < r->n && name.n < NAME; i++) {
+    struct near n = near_to(name);
+    for (size_t i = 0; i < r->n; i++) {
         const struct fumi_shape *s = &r->shapes[i];
-        for (const struct fumi_field *f = s->fields; f < s->fields + s->n; f++) {
-            size_t d = distance(name, (struct fumi_str){f->name + 2, f->name_n - 2});
-            best = d < least ? f : best;
-            least = d < least ? d : least;
-        }
+        for (const struct fumi_field *f = s->fields; f < s->fields + s->n; f++)
+            if (near_is(&n, (struct fumi_str){f->name + 2, f->name_n - 2}))
+                best = f;
     }
     return best;
 }

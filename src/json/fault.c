@@ -1,5 +1,6 @@
 /* What is wrong with a value, in a sentence: where the field stands, what it must be, and which
  * name was perhaps meant. None of this is on the way of a call that is right. */
+#include "base/near.h"
 #include "base/utf8.h"
 #include "json/bind.h"
 
@@ -7,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { NAME_SHOWN = 40, NAME_COMPARED = 64, LIST_END = 190 };
+enum { NAME_SHOWN = 40, LIST_END = 190 };
 
 /* What a value of each type is called. */
 static const struct {
@@ -147,46 +148,14 @@ int bind_wrong_count(const struct bind_reader *r, const struct fumi_field *f, co
     return bind_fault(r, f, BIND_NO_ROW, "must have %s %s%s", t.p, thing, single ? "" : "s");
 }
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-}
-
-/* How many letters have to be added, dropped or changed, whatever their case. */
-static size_t distance(struct fumi_str a, struct fumi_str b)
-{
-    size_t row[NAME_COMPARED + 1];
-    for (size_t j = 0; j <= b.n; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a.n; i++) {
-        size_t corner = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b.n; j++) {
-            size_t changed = corner + (lower(a.p[i - 1]) != lower(b.p[j - 1]));
-            size_t moved = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            corner = row[j];
-            row[j] = changed < moved ? changed : moved;
-        }
-    }
-    return row[b.n];
-}
-
-/* NULL: none is near. Names that have no letter in common are not, however short. */
+/* NULL: none is near. */
 static const struct fumi_field *nearest(const struct fumi_shape *s, struct fumi_str name)
 {
     const struct fumi_field *best = NULL;
-    size_t limit = name.n / 3 > 2 ? name.n / 3 : 2;
-    size_t least = limit < name.n ? limit + 1 : name.n;
-    for (size_t i = 0; i < s->n && name.n <= NAME_COMPARED; i++) {
-        const struct fumi_field *f = &s->fields[i];
-        if (f->name_n > NAME_COMPARED)
-            continue;
-        size_t d = distance(name, (struct fumi_str){f->name, f->name_n});
-        if (d < least) {
-            least = d;
-            best = f;
-        }
-    }
+    struct near n = near_to(name);
+    for (size_t i = 0; i < s->n; i++)
+        if (near_is(&n, (struct fumi_str){s->fields[i].name, s->fields[i].name_n}))
+            best = &s->fields[i];
     return best;
 }
 

@@ -42,20 +42,6 @@ static inline enum step line_end(struct reader *r, const char *at)
                                    : "control character");
 }
 
-static inline bool is_blank(char byte)
-{
-    return byte == ' ' || byte == '\t';
-}
-
-static inline struct fumi_str trimmed(const char *p, const char *end)
-{
-    while (p < end && is_blank(*p))
-        p++;
-    while (p < end && is_blank(end[-1]))
-        end--;
-    return (struct fumi_str){p, (size_t)(end - p)};
-}
-
 #define BLANKS UINT64_C(0x2020202020202020)
 
 static inline uint64_t eight(const char *p)
@@ -288,11 +274,6 @@ static enum step take_target(struct reader *r, struct fumi_str target)
 }
 
 enum { VERSION = 8 }; /* bytes of "HTTP/1.1" */
-
-static inline bool is_digit(char byte)
-{
-    return byte >= '0' && byte <= '9';
-}
 
 static enum step take_version(struct reader *r, const char *p)
 {

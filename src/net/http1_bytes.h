@@ -108,6 +108,25 @@ static inline bool is_token(struct fumi_str s)
     return s.n && skip_token(s.p, s.p + s.n) == s.p + s.n;
 }
 
+static inline bool is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+static inline bool is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t';
+}
+
+static inline struct fumi_str trimmed(const char *p, const char *end)
+{
+    while (p < end && is_blank(*p))
+        p++;
+    while (p < end && is_blank(end[-1]))
+        end--;
+    return (struct fumi_str){p, (size_t)(end - p)};
+}
+
 static inline __attribute__((cold)) enum step fault(struct http_fault *f, int status,
                                                     const char *reason)
 {

@@ -39,25 +39,6 @@ static enum step next_line(struct reader *r, struct fumi_str *out)
     return FINE;
 }
 
-static bool is_blank(char byte)
-{
-    return byte == ' ' || byte == '\t';
-}
-
-static struct fumi_str trimmed(const char *p, const char *end)
-{
-    while (p < end && is_blank(*p))
-        p++;
-    while (p < end && is_blank(end[-1]))
-        end--;
-    return (struct fumi_str){p, (size_t)(end - p)};
-}
-
-static bool is_digit(char byte)
-{
-    return byte >= '0' && byte <= '9';
-}
-
 enum { STATUS = 9, BARE = 12 }; /* where the status stands in "HTTP/1.1 200", and its bytes */
 
 static bool is_status_line(struct fumi_str s)

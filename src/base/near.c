@@ -1,0 +1,43 @@
+#include "base/near.h"
+
+enum { COMPARED = 64 };
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+static size_t distance(struct fumi_str a, struct fumi_str b)
+{
+    size_t row[COMPARED + 1];
+    for (size_t j = 0; j <= b.n; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a.n; i++) {
+        size_t corner = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.n; j++) {
+            size_t changed = corner + (lower(a.p[i - 1]) != lower(b.p[j - 1]));
+            size_t moved = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            corner = row[j];
+            row[j] = changed < moved ? changed : moved;
+        }
+    }
+    return row[b.n];
+}
+
+struct near near_to(struct fumi_str name)
+{
+    size_t limit = name.n / 3 > 2 ? name.n / 3 : 2;
+    return (struct near){name, limit < name.n ? limit + 1 : name.n};
+}
+
+bool near_is(struct near *n, struct fumi_str candidate)
+{
+    if (n->name.n > COMPARED || candidate.n > COMPARED)
+        return false;
+    size_t d = distance(n->name, candidate);
+    if (d >= n->least)
+        return false;
+    n->least = d;
+    return true;
+}
