@@ -28,7 +28,8 @@ static const struct {
     bool (*fits)(struct fumi_str s);
     const char *what;
 } formats[] = {
-    {"date-time", is_time, "must be an RFC 3339 date-time with zone, such as 2026-01-31T09:30:00Z"},
+    {"date-time", is_time,
+     "has an invalid time format (expected ISO8601 UTC): use one such as 2026-01-31T09:30:00Z"},
     {"uuid", fumi_is_uuid, "must be a UUID"},
 };
 
@@ -130,7 +131,7 @@ static int read_str(const struct bind_reader *r, const struct fumi_field *f,
     if (!fumi_is(v, FUMI_STRING))
         return bind_wrong_type(r, f, v);
     struct fumi_str s = fumi_text(r->a, v);
-    if (s.n == 0 && (f->flags & FUMI_REQUIRED))
+    if (s.n == 0 && (f->flags & (FUMI_REQUIRED | FUMI_EMPTY)) == FUMI_REQUIRED)
         return bind_fault(r, f, BIND_NO_ROW, "is required");
     if (!length_fits(f, s))
         return bind_wrong_count(r, f, "character");

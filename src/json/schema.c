@@ -123,7 +123,8 @@ static int64_t least_of(const struct fumi_field *f)
     bool value = f->type == FUMI_T_INT || f->type == FUMI_T_REAL;
     if (value)
         return f->min == f->max ? INT64_MIN : f->min;
-    int64_t floor = f->type == FUMI_T_STR && (f->flags & FUMI_REQUIRED);
+    int64_t floor = f->type == FUMI_T_STR &&
+                    (f->flags & (FUMI_REQUIRED | FUMI_EMPTY)) == FUMI_REQUIRED;
     int64_t min = f->min == f->max || f->min < floor ? floor : f->min;
     return min ? min : INT64_MIN;
 }

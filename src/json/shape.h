@@ -25,6 +25,7 @@ enum {
     FUMI_OMIT = 4,        /* writing: dropped when empty */
     FUMI_OBJECT_ONLY = 8, /* FUMI_T_ANY, FUMI_T_JSON: must be an object */
     FUMI_LENIENT = 16, /* patches: a value of the wrong type is ignored, its bit in `ignored` set */
+    FUMI_EMPTY = 32,   /* a required string may be empty */
 };
 
 struct fumi_list {

@@ -433,8 +433,8 @@ TEST(rules_of_strings)
 
 TEST(rules_of_formats_and_checks)
 {
-    static const char time[] =
-        "since must be an RFC 3339 date-time with zone, such as 2026-01-31T09:30:00Z";
+    static const char time[] = "since has an invalid time format (expected ISO8601 UTC): use one "
+                               "such as 2026-01-31T09:30:00Z";
     static const struct rule times[] = {{"\"2026-01-31T09:30:00Z\"", NULL},
                                         {"\"2026-01-31T09:30:00.5+02:00\"", NULL},
                                         {"null", NULL},
