@@ -13,12 +13,15 @@ static bool same_items(struct talk *t, const struct fumi_val *want, const struct
     return !w && !g;
 }
 
+/* A member "..." stands for any others. */
 static bool same_members(struct talk *t, const struct fumi_val *want, const struct fumi_val *got)
 {
-    if (fumi_size(want) != fumi_size(got))
+    if (!fumi_get(want, "...") && fumi_size(want) != fumi_size(got))
         return false;
     for (const struct fumi_val *w = fumi_first(want); w; w = fumi_after(want, w)) {
         struct fumi_str name = fumi_text(&t->arena, w);
+        if (fumi_eq(name, FUMI_STR("...")))
+            continue;
         const struct fumi_val *g = fumi_first(got);
         while (g && !fumi_text_is(g, name))
             g = fumi_after(got, g);
@@ -32,10 +35,13 @@ static bool matches(struct talk *t, const struct fumi_val *want, const struct fu
 {
     if (fumi_text_is(want, FUMI_STR("*")))
         return true;
-    if (fumi_text_is(want, FUMI_STR("$id"))) {
-        t->id = fumi_dup(&t->arena, fumi_raw(got));
+    struct fumi_str mark = fumi_text(&t->arena, want);
+    if (mark.n > 1 && mark.p[0] == '$') {
+        talk_remember(t, mark, fumi_raw(got));
         return true;
     }
+    if (mark.n > 2 && mark.p[0] == '=' && mark.p[1] == '$')
+        return fumi_eq(talk_recall(t, (struct fumi_str){mark.p + 1, mark.n - 1}), fumi_raw(got));
     if (fumi_is(want, FUMI_ARRAY) && fumi_is(got, FUMI_ARRAY))
         return same_items(t, want, got);
     if (fumi_is(want, FUMI_OBJECT) && fumi_is(got, FUMI_OBJECT))

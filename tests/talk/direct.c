@@ -1,5 +1,4 @@
 /* Plays a talk in this process, straight through fumi_handle. */
-#include "spec-server/methods.h"
 #include "talk.h"
 
 #include <pthread.h>
@@ -100,15 +99,15 @@ void play_direct(struct talk *t, const char *program, struct tally *tally)
     struct fumi_server *server = fumi_server_new("talk", "1.0");
     struct fumi_peer peer = {.transport = "direct"};
     struct fumi_err e = {0};
-    struct spec *spec = spec_open(server, &e);
+    struct stage *stage = stage_open(server, &e);
     (void)program;
-    if (!spec)
+    if (!stage)
         fprintf(stderr, "%s: %s\n", t->path, e.text);
     for (struct step *step = t->steps; step; step = step->next)
-        tally_add(tally, spec && play_step(t, step, server, &peer));
+        tally_add(tally, stage && play_step(t, step, server, &peer));
     fumi_peer_close(&peer);
-    if (spec)
-        spec_close(spec);
+    if (stage)
+        stage_close(stage);
     fumi_peer_done(&peer);
     fumi_server_free(server);
 }

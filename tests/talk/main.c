@@ -17,8 +17,11 @@
  *   <--      an answer: members in any order, "*" for any value, numbers as they are written
  *   <==      an answer, byte for byte
  *
- * The answers to a message stand behind it, in order; a message without any gets none. The string
- * "$id" in an answer stands for any value, which replaces "$id" in the messages after it.
+ * The answers to a message stand behind it, in order; a message without any gets none. A string
+ * such as "$id" in an answer stands for any value, which replaces "$id" in the messages after it,
+ * and "=$id" for that same value again. A member "..." stands for any others.
+ *
+ * Each file is played in a new directory, named in FUMI_DATA_DIR.
  *
  * Each message counts as one check, and so does the end of a file: no further answer, status 0.
  *
@@ -27,7 +30,16 @@
  * connection with code 1009 or 1007; then there is a new one. */
 #include "talk.h"
 
+#include <ftw.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int drop(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st, (void)kind, (void)at;
+    return remove(path);
+}
 
 static const struct {
     bool program; /* needs one */
@@ -42,12 +54,14 @@ static const struct {
 static void play(size_t mode, const char *program, const char *path, struct tally *tally)
 {
     struct talk talk = {.path = path};
-    if (talk_read(&talk))
+    char dir[] = "/tmp/talk-XXXXXX";
+    if (!mkdtemp(dir) || setenv("FUMI_DATA_DIR", dir, 1) || talk_read(&talk))
         tally->failed++;
     else if (!(talk.modes & 1u << mode))
         tally->skipped += (int)talk.n;
     else
         modes[mode].play(&talk, program, tally);
+    nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS);
     talk_done(&talk);
 }
 

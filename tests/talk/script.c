@@ -193,12 +193,35 @@ void talk_done(struct talk *t)
     fumi_arena_done(&t->arena);
 }
 
+void talk_remember(struct talk *t, struct fumi_str name, struct fumi_str value)
+{
+    struct named *n = fumi_alloc(&t->arena, sizeof(*n));
+    *n = (struct named){fumi_dup(&t->arena, name), fumi_dup(&t->arena, value), t->named};
+    t->named = n; /* before an older one of that name */
+}
+
+struct fumi_str talk_recall(const struct talk *t, struct fumi_str name)
+{
+    for (const struct named *n = t->named; n; n = n->next)
+        if (fumi_eq(n->name, name))
+            return n->value;
+    return (struct fumi_str){0};
+}
+
 struct fumi_str talk_message(struct talk *t, const struct step *step)
 {
-    struct fumi_str mark = FUMI_STR("\"$id\""), m = step->message;
-    const char *at = t->id.p && m.n ? memmem(m.p, m.n, mark.p, mark.n) : NULL;
-    if (!at)
-        return m;
-    struct fumi_str head = {m.p, (size_t)(at - m.p)}, tail = {at + mark.n, m.n - head.n - mark.n};
-    return fumi_fmt(&t->arena, "%.*s%.*s%.*s", FUMI_ARG(head), FUMI_ARG(t->id), FUMI_ARG(tail));
+    struct fumi_str m = step->message;
+    struct fumi_buf out = {0};
+    for (size_t i = 0, n; i < m.n; i += n) {
+        const char *end = m.n - i > 2 && memcmp(m.p + i, "\"$", 2) == 0
+                              ? memchr(m.p + i + 1, '"', m.n - i - 1)
+                              : NULL;
+        struct fumi_str name = {m.p + i + 1, end ? (size_t)(end - m.p) - i - 1 : 0};
+        struct fumi_str value = end ? talk_recall(t, name) : (struct fumi_str){0};
+        n = value.p ? name.n + 2 : 1;
+        fumi_buf_add(&out, value.p ? value.p : m.p + i, value.p ? value.n : 1);
+    }
+    m = fumi_dup(&t->arena, fumi_buf_str(&out));
+    fumi_buf_done(&out);
+    return m;
 }

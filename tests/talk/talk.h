@@ -23,6 +23,12 @@ struct step {
     struct step *next;
 };
 
+/* A value that was remembered, as it was written. */
+struct named {
+    struct fumi_str name, value; /* the name with its '$' */
+    struct named *next;
+};
+
 /* {.path = "..."} before talk_read. */
 struct talk {
     const char *path;
@@ -31,7 +37,7 @@ struct talk {
     unsigned modes; /* those in which it is played, a bit for each */
     struct step *steps;
     size_t n;
-    struct fumi_str id; /* what "$id" stands for, as it was written */
+    struct named *named; /* what "$name" stands for */
 };
 
 struct tally {
@@ -42,8 +48,10 @@ struct tally {
 int talk_read(struct talk *t);
 void talk_done(struct talk *t);
 
-/* The message as it is sent: with the remembered id in place of "$id". */
+/* The message as it is sent: with what was remembered in place of each "$name". */
 struct fumi_str talk_message(struct talk *t, const struct step *step);
+void talk_remember(struct talk *t, struct fumi_str name, struct fumi_str value);
+struct fumi_str talk_recall(const struct talk *t, struct fumi_str name); /* null: nothing */
 
 /* compare.c: whether that is the answer; what went wrong, on stderr. No string stands for no
  * answer, no `want` for none expected. */
@@ -56,6 +64,11 @@ void talk_show(const char *label, struct fumi_str s);
 typedef void talk_play_fn(struct talk *t, const char *program, struct tally *tally);
 talk_play_fn play_direct, play_stdio, play_burst, play_unix, play_http, play_httpunix,
     play_websocket;
+
+/* stage_spec.c or stage_memory.c: the methods of a talk that is played direct. */
+struct stage;
+struct stage *stage_open(struct fumi_server *s, struct fumi_err *e);
+void stage_close(struct stage *stage);
 
 static inline void tally_add(struct tally *tally, bool right)
 {
