@@ -1,9 +1,10 @@
 # The front door. CMake and its presets (CMakePresets.json) do the work.
-.PHONY: all test bench install setup coverage fuzz valgrind format tidy clean
+.PHONY: all test bench eval crash install setup coverage fuzz valgrind format tidy clean
 PREFIX ?= /usr/local
 
 all:
 	@cmake --preset release >/dev/null && cmake --build --preset release
+	@tools/model || echo "make: without the model fumi finds by words only" >&2
 
 setup:      ; tools/setup
 test:       ; tests/run
@@ -18,3 +19,13 @@ clean:      ; rm -rf build
 bench:
 	@cmake --preset bench >/dev/null && cmake --build --preset bench
 	bench/run build/bench
+
+# The long versions of the crash tests.
+crash:
+	@cmake --preset release >/dev/null && cmake --build --preset release --target crash
+
+# How well searches find. DATA: where the published sets are.
+DATA ?= ../shared/data
+eval: all
+	@cmake --preset bench >/dev/null && cmake --build --preset bench --target eval
+	@FUMI_MODEL=build/share/fumi/fumi-minilm.bin build/bench/bench/eval $(DATA)

@@ -6,11 +6,11 @@
 #include "base/near.h"
 #include "base/utf8.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum {
-    NAME = 64,   /* bytes of a name, dashes and all */
     SHOWN = 40,  /* of a stranger's word, in a sentence */
     COLUMN = 28, /* where the help of a flag begins */
     JSON_TYPES = 1 << FUMI_T_ANY | 1 << FUMI_T_JSON | 1 << FUMI_T_OBJECT | 1 << FUMI_T_LIST,
@@ -26,6 +26,7 @@ struct reader {
     const struct flag_set *sets;
     struct fumi_shape *shapes; /* one for each set */
     size_t n;
+    const struct flag_alias *aliases;
     struct given *given;
     size_t given_n;
     struct fumi_strs *words;
@@ -33,11 +34,11 @@ struct reader {
 };
 
 /* "idleTime" -> "--idle-time" */
-static struct fumi_str flag_name(const char *member, char out[NAME])
+struct fumi_str flags_name(const char *member, char out[FLAG_NAME])
 {
     size_t n = 2;
     memcpy(out, "--", 2);
-    for (; *member && n + 2 < NAME; member++) {
+    for (; *member && n + 2 < FLAG_NAME; member++) {
         bool capital = *member >= 'A' && *member <= 'Z';
         if (capital)
             out[n++] = '-';
@@ -52,9 +53,9 @@ static struct fumi_shape rename_all(struct fumi_arena *a, const struct fumi_shap
     struct fumi_shape copy = *s;
     struct fumi_field *fields = fumi_alloc(a, s->n * sizeof(*fields));
     for (size_t i = 0; i < s->n; i++) {
-        char *name = fumi_alloc(a, NAME);
+        char *name = fumi_alloc(a, FLAG_NAME);
         fields[i] = s->fields[i];
-        fields[i].name_n = flag_name(s->fields[i].name, name).n;
+        fields[i].name_n = flags_name(s->fields[i].name, name).n;
         fields[i].name = name;
     }
     copy.fields = fields;
@@ -84,9 +85,20 @@ static const char *shown(struct fumi_str word, char out[SHOWN + 1])
     return out;
 }
 
-/* The flag of that name, dashes left out; NULL: there is none. */
-static const struct fumi_field *find(const struct reader *r, struct fumi_str name)
+/* What a short name stands for, or the name itself. */
+static struct fumi_str long_name(const struct reader *r, struct fumi_str name)
 {
+    for (const struct flag_alias *i = r->aliases; i && i->alias; i++) {
+        if (fumi_eq(name, fumi_str(i->alias)))
+            return fumi_str(i->name);
+    }
+    return name;
+}
+
+/* The flag of that name, dashes left out; NULL: there is none. */
+static const struct fumi_field *find(const struct reader *r, struct fumi_str given)
+{
+    struct fumi_str name = long_name(r, given);
     for (size_t i = 0; i < r->n; i++) {
         const struct fumi_shape *s = &r->shapes[i];
         for (const struct fumi_field *f = s->fields; f < s->fields + s->n; f++) {
@@ -199,29 +211,34 @@ static int take_all(struct reader *r, char **at)
     return 0;
 }
 
-/* A value as JSON. What is none of the wanted kind becomes a string, for the shape to judge. */
-static void put_value(const struct reader *r, struct fumi_out *o, const struct given *g)
+void flags_put_value(struct fumi_arena *a, struct fumi_out *o, const struct fumi_field *f,
+                     struct fumi_str text)
 {
     struct fumi_err ignored;
     const struct fumi_val *v = NULL;
-    enum fumi_type type = g->flag->type;
-    bool number = type == FUMI_T_INT || type == FUMI_T_REAL;
-    if (!g->value.p) {
-        fumi_put_bool(o, true);
-        return;
-    }
-    if (type == FUMI_T_BOOL || number || (1 << type & JSON_TYPES))
-        v = fumi_parse(r->a, g->value, &ignored);
-    if ((type == FUMI_T_BOOL && !fumi_is_bool(v)) || (number && !fumi_is(v, FUMI_NUMBER)))
+    bool number = f->type == FUMI_T_INT || f->type == FUMI_T_REAL;
+    if (f->type == FUMI_T_BOOL || number || (1 << f->type & JSON_TYPES))
+        v = fumi_parse(a, text, &ignored);
+    if ((f->type == FUMI_T_BOOL && !fumi_is_bool(v)) || (number && !fumi_is(v, FUMI_NUMBER)))
         v = NULL;
     if (v)
         fumi_put_val(o, v);
     else
-        fumi_put_str(o, g->value);
+        fumi_put_str(o, text);
 }
 
-/* All that was given for one flag. */
-static int put_flag(const struct reader *r, struct fumi_out *o, const struct fumi_field *f)
+/* A flag that stood alone is a bool. */
+static void put_value(const struct reader *r, struct fumi_out *o, const struct given *g)
+{
+    if (g->value.p)
+        flags_put_value(r->a, o, g->flag, g->value);
+    else
+        fumi_put_bool(o, true);
+}
+
+/* All that was given for one flag, as the member of that name. */
+static int put_flag(const struct reader *r, struct fumi_out *o, const struct fumi_field *f,
+                    const char *name)
 {
     bool list = f->type == FUMI_T_STRS;
     size_t times = 0;
@@ -232,7 +249,7 @@ static int put_flag(const struct reader *r, struct fumi_out *o, const struct fum
         if (times && !list)
             return refuse(r, "%s is given twice", f->name);
         if (!times)
-            fumi_put_key(o, f->name);
+            fumi_put_key(o, name);
         if (!times && list)
             fumi_put_open(o, '[');
         put_value(r, o, g);
@@ -243,12 +260,15 @@ static int put_flag(const struct reader *r, struct fumi_out *o, const struct fum
     return 0;
 }
 
-static int put_set(const struct reader *r, struct fumi_buf *out, const struct fumi_shape *s)
+/* A set that is bound uses the names of flags, so that sentences speak of these. */
+static int put_set(const struct reader *r, struct fumi_buf *out, size_t set)
 {
     struct fumi_out o = {.buf = out};
+    const struct fumi_shape *s = &r->shapes[set];
+    const struct fumi_field *names = r->sets[set].into ? s->fields : r->sets[set].shape->fields;
     fumi_put_open(&o, '{');
     for (size_t i = 0; i < s->n; i++) {
-        if (put_flag(r, &o, &s->fields[i]))
+        if (put_flag(r, &o, &s->fields[i], names[i].name))
             return -1;
     }
     fumi_put_close(&o, '}');
@@ -258,7 +278,7 @@ static int put_set(const struct reader *r, struct fumi_buf *out, const struct fu
 /* "--origins[1] must ..." -> "--origins nowhere must ...": users count words, not items. */
 static void name_item(const struct reader *r, const struct fumi_val *object)
 {
-    char name[NAME], text[SHOWN + 1], *end;
+    char name[FLAG_NAME], text[SHOWN + 1], *end;
     size_t n = strcspn(r->e->text, "[ ");
     if (r->e->text[n] != '[' || n >= sizeof(name))
         return;
@@ -274,42 +294,61 @@ static void name_item(const struct reader *r, const struct fumi_val *object)
     refuse(r, "%s %s%.*s", name, shown(fumi_text(r->a, item), text), FUMI_ARG(rest));
 }
 
-static int bind_set(const struct reader *r, size_t set)
+/* What was given for a set, as the text of an object. */
+static int set_text(const struct reader *r, size_t set, struct fumi_str *out)
 {
     struct fumi_buf buf = {0};
-    int rc = put_set(r, &buf, &r->shapes[set]);
-    struct fumi_str text = rc ? fumi_str("") : fumi_dup(r->a, fumi_buf_str(&buf));
+    int rc = put_set(r, &buf, set);
+    *out = rc ? fumi_str("") : fumi_dup(r->a, fumi_buf_str(&buf));
     fumi_buf_done(&buf);
-    if (rc)
+    return rc;
+}
+
+static int bind_set(const struct reader *r, size_t set)
+{
+    struct fumi_str text;
+    if (set_text(r, set, &text))
         return -1;
     const struct fumi_val *v = fumi_parse(r->a, text, r->e);
     if (!v)
         return -1;
-    rc = fumi_bind(r->a, &r->shapes[set], v, r->sets[set].into, r->e);
+    int rc = fumi_bind(r->a, &r->shapes[set], v, r->sets[set].into, r->e);
     if (rc)
         name_item(r, v);
     return rc;
 }
 
-int flags_read(struct fumi_arena *a, const struct flag_set *sets, size_t n, char **argv,
-               struct fumi_strs *words, struct fumi_err *e)
+static int bind_all(const struct reader *r, struct fumi_json *unbound)
 {
-    struct reader r = {.a = a, .sets = sets, .n = n, .words = words, .e = e};
+    for (size_t i = 0; i < r->n; i++) {
+        assert(r->sets[i].into || unbound);
+        if (r->sets[i].into ? bind_set(r, i) : set_text(r, i, &unbound->text))
+            return -1;
+    }
+    return 0;
+}
+
+int flags_parse(struct fumi_arena *a, const struct flag_table *t, char **argv,
+                struct fumi_strs *words, struct fumi_err *e)
+{
+    struct reader r = {a, t->sets, NULL, t->n, t->aliases, NULL, 0, words, e};
     size_t count = 0;
     while (argv[count])
         count++;
     *words = (struct fumi_strs){fumi_alloc(a, (count + 1) * sizeof(*words->items)), 0};
     r.given = fumi_alloc(a, (count + 1) * sizeof(*r.given));
-    r.shapes = fumi_alloc(a, (n + 1) * sizeof(*r.shapes));
-    for (size_t i = 0; i < n; i++)
-        r.shapes[i] = rename_all(a, sets[i].shape);
+    r.shapes = fumi_alloc(a, (t->n + 1) * sizeof(*r.shapes));
+    for (size_t i = 0; i < t->n; i++)
+        r.shapes[i] = rename_all(a, t->sets[i].shape);
     if (count && take_all(&r, argv + 1))
         return -1;
-    for (size_t i = 0; i < n; i++) {
-        if (bind_set(&r, i))
-            return -1;
-    }
-    return 0;
+    return bind_all(&r, t->unbound);
+}
+
+int flags_read(struct fumi_arena *a, const struct flag_set *sets, size_t n, char **argv,
+               struct fumi_strs *words, struct fumi_err *e)
+{
+    return flags_parse(a, &(struct flag_table){.sets = sets, .n = n}, argv, words, e);
 }
 
 static void put(struct fumi_buf *out, const char *text)
@@ -317,33 +356,32 @@ static void put(struct fumi_buf *out, const char *text)
     fumi_buf_add(out, text, strlen(text));
 }
 
-/* What a number counts is the first word of its help. */
-static const char *unit_of(const struct fumi_field *f)
+/* What a number counts, or a text names, is the first word of its help. */
+static const char *unit_of(const struct fumi_field *f, const char *other)
 {
     static const struct {
         const char *word, *unit;
-    } units[] = {{"Milliseconds", "MS"}, {"Seconds", "SECONDS"}, {"Bytes", "BYTES"}};
+    } units[] = {
+        {"Milliseconds", "MS"}, {"Seconds", "SECONDS"}, {"Bytes", "BYTES"},
+        {"File", "FILE"},       {"Directory", "DIR"},   {"Project", "PROJECT"},
+        {"Group", "GROUP"},     {"Time", "TIME"},       {"Address", "ADDRESS"},
+    };
     for (size_t i = 0; f->help && i < FUMI_COUNT(units); i++) {
         if (fumi_starts(fumi_str(f->help), fumi_str(units[i].word)))
             return units[i].unit;
     }
-    return "N";
+    return other;
 }
 
-static void put_kind(struct fumi_buf *out, const struct fumi_field *f)
+void flags_put_kind(struct fumi_buf *out, const struct fumi_field *f)
 {
     static const char *const kinds[] = {
-        [FUMI_T_REAL] = "NUMBER", [FUMI_T_STR] = "TEXT",  [FUMI_T_STRS] = "TEXT",
-        [FUMI_T_ANY] = "JSON",    [FUMI_T_JSON] = "JSON", [FUMI_T_OBJECT] = "JSON",
-        [FUMI_T_LIST] = "JSON",
+        [FUMI_T_INT] = "N",       [FUMI_T_REAL] = "NUMBER", [FUMI_T_STR] = "TEXT",
+        [FUMI_T_STRS] = "TEXT",   [FUMI_T_ANY] = "JSON",    [FUMI_T_JSON] = "JSON",
+        [FUMI_T_OBJECT] = "JSON", [FUMI_T_LIST] = "JSON",
     };
-    if (f->type == FUMI_T_BOOL)
-        return;
-    fumi_buf_put(out, ' ');
-    if (f->type == FUMI_T_INT)
-        put(out, unit_of(f));
-    else if (f->type != FUMI_T_CHOICE)
-        put(out, kinds[f->type]);
+    if (f->type != FUMI_T_BOOL && f->type != FUMI_T_CHOICE)
+        put(out, unit_of(f, kinds[f->type]));
     for (size_t i = 0; f->type == FUMI_T_CHOICE && f->choices[i]; i++) {
         if (i)
             fumi_buf_put(out, '|');
@@ -351,8 +389,7 @@ static void put_kind(struct fumi_buf *out, const struct fumi_field *f)
     }
 }
 
-/* In brackets behind the sentence: the default, or that there is none. */
-static void put_note(struct fumi_buf *out, const struct fumi_field *f)
+void flags_put_note(struct fumi_buf *out, const struct fumi_field *f)
 {
     struct fumi_str def = fumi_str(f->def);
     if (def.n > 1 && def.p[0] == '"')
@@ -368,15 +405,40 @@ static void put_note(struct fumi_buf *out, const struct fumi_field *f)
     }
 }
 
-static void put_help(struct fumi_buf *out, const struct fumi_field *f)
+const char *flags_alias(const struct flag_table *t, const struct fumi_field *f)
 {
-    char name[NAME];
+    char name[FLAG_NAME];
+    flags_name(f->name, name);
+    for (const struct flag_alias *i = t->aliases; i && i->alias; i++) {
+        if (strcmp(i->name, name + 2) == 0)
+            return i->alias;
+    }
+    return NULL;
+}
+
+/* The flag as it is written, with what stands behind it. */
+static void put_usage(struct fumi_buf *out, const struct flag_table *t, const struct fumi_field *f)
+{
+    char name[FLAG_NAME];
+    const char *alias = flags_alias(t, f);
+    put(out, "  ");
+    if (alias) {
+        put(out, "-");
+        put(out, alias);
+        put(out, ", ");
+    }
+    flags_name(f->name, name);
+    put(out, name);
+    if (f->type != FUMI_T_BOOL)
+        fumi_buf_put(out, ' ');
+    flags_put_kind(out, f);
+}
+
+static void put_help(struct fumi_buf *out, const struct flag_table *t, const struct fumi_field *f)
+{
     size_t start = out->n;
     struct fumi_str help = fumi_str(f->help ? f->help : "");
-    put(out, "  ");
-    flag_name(f->name, name);
-    put(out, name);
-    put_kind(out, f);
+    put_usage(out, t, f);
     if (out->n - start > COLUMN - 2) {
         fumi_buf_put(out, '\n');
         start = out->n;
@@ -384,14 +446,19 @@ static void put_help(struct fumi_buf *out, const struct fumi_field *f)
     while (out->n - start < COLUMN && !out->full)
         fumi_buf_put(out, ' ');
     fumi_buf_add(out, help.p, help.n && help.p[help.n - 1] == '.' ? help.n - 1 : help.n);
-    put_note(out, f);
+    flags_put_note(out, f);
     fumi_buf_put(out, '\n');
+}
+
+void flags_explain(const struct flag_table *t, struct fumi_buf *out)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        for (size_t row = 0; row < t->sets[i].shape->n; row++)
+            put_help(out, t, &t->sets[i].shape->fields[row]);
+    }
 }
 
 void flags_help(const struct flag_set *sets, size_t n, struct fumi_buf *out)
 {
-    for (size_t i = 0; i < n; i++) {
-        for (size_t row = 0; row < sets[i].shape->n; row++)
-            put_help(out, &sets[i].shape->fields[row]);
-    }
+    flags_explain(&(struct flag_table){.sets = sets, .n = n}, out);
 }

@@ -51,7 +51,7 @@ static const struct {
     int64_t value;
 } defaults[] = {
     {offsetof(struct fumi_settings, threads), 1},
-    {offsetof(struct fumi_settings, workers), 4},
+    {offsetof(struct fumi_settings, workers), 16},
     {offsetof(struct fumi_settings, connections), 1024},
     {offsetof(struct fumi_settings, queue), 1024},
     {offsetof(struct fumi_settings, head_time), 10000},

@@ -20,7 +20,7 @@ enum fumi_auth {
 struct fumi_settings {
     struct fumi_strs listen; /* "stdio", "tcp:127.0.0.1:8765", "tcp:[::1]:0", "unix:PATH" */
     int64_t threads;         /* that accept and serve connections: 1 */
-    int64_t workers;         /* that run blocking methods: 4 */
+    int64_t workers;         /* that run blocking methods: 16 */
     int64_t drain;         /* milliseconds that open calls get at the end: 5,000, with stdio 800 */
     int auth;              /* enum fumi_auth */
     struct fumi_str token; /* none: that of the directory, which is made when there is none */

@@ -22,7 +22,7 @@ static const struct fumi_field fields[] = {
     FIELD(threads, "threads", "Threads that accept and serve connections.", .min = 1, .max = 256,
           .def = "1"),
     FIELD(workers, "workers", "Threads that run methods which may wait.", .min = 1, .max = 1024,
-          .def = "4"),
+          .def = "16"),
     FIELD(drain, "drain",
           "Milliseconds that open calls get when the server ends; 0 for 5000, with stdio 800.",
           .min = 0, .max = DAY, .def = "0"),

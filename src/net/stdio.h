@@ -6,7 +6,7 @@
 
 struct fumi_stdio_options {
     size_t line;   /* bytes a line may have; 0: as many as the server takes, 1 MiB */
-    int threads;   /* workers for blocking methods; 0: 4, none are started without such methods */
+    int threads;   /* workers for blocking methods; 0: 16, none are started without such methods */
     int64_t drain; /* milliseconds that open calls get after a signal; 0: 800 */
     const struct fumi_log *log;
     fumi_handle_fn *handle; /* NULL: fumi_handle with the server */

@@ -100,7 +100,7 @@ TEST(nothing_given_means_defaults)
     const int64_t got[] = {s->threads,   s->workers,   s->drain,      s->connections,
                            s->queue,     s->rate,      s->head_time,  s->body_time,
                            s->idle_time, s->ping_time, s->write_time, s->unsent};
-    const int64_t want[] = {1, 4, 0, 1024, 1024, 0, 10000, 30000, 75000, 30000, 30000, 16 << 20};
+    const int64_t want[] = {1, 16, 0, 1024, 1024, 0, 10000, 30000, 75000, 30000, 30000, 16 << 20};
     for (size_t i = 0; i < FUMI_COUNT(got); i++)
         if (got[i] != want[i])
             TEST_FAIL("default %zu is %" PRId64, i, got[i]);
@@ -360,4 +360,63 @@ TEST(help_of_the_settings_fits_a_terminal)
     CHECK_INT(lines, fumi_settings_shape.n + 1); /* --auth is too long for its line */
     CHECK(widest <= 130);
     fumi_buf_done(&out);
+}
+
+static const struct flag_alias short_names[] = {{"n", "name"}, {"w", "wait-time"}, {NULL, NULL}};
+
+TEST(aliases_stand_for_flags)
+{
+    char *argv[] = {(char *)"program", (char *)"-w",    (char *)"3",
+                    (char *)"word",    (char *)"-n=me", NULL};
+    struct run r = {0};
+    struct flag_set set = {&extra_shape, &r.extra};
+    struct flag_table t = {.sets = &set, .n = 1, .aliases = short_names};
+    CHECK_INT(flags_parse(&r.a, &t, argv, &r.words, &r.e), 0);
+    CHECK_INT(r.extra.wait_time, 3);
+    CHECK_STR(r.extra.name, "me");
+    CHECK_STR(joined(&r, &r.words), "word");
+    argv[2] = (char *)"-n"; /* the name of a flag is no value, short or not */
+    CHECK_INT(flags_parse(&r.a, &t, argv, &r.words, &r.e), -1);
+    CHECK(strstr(r.e.text, "--wait-time needs a value"));
+    fumi_arena_done(&r.a);
+}
+
+TEST(aliases_are_shown)
+{
+    struct flag_set set = {&extra_shape, NULL};
+    struct flag_table t = {.sets = &set, .n = 1, .aliases = short_names};
+    struct fumi_buf out = {0};
+    flags_explain(&t, &out);
+    fumi_buf_put(&out, '\0');
+    CHECK(strstr(out.p, "  -n, --name TEXT "));
+    CHECK(strstr(out.p, "\n  --share NUMBER "));
+    fumi_buf_done(&out);
+}
+
+/* Nothing is judged: not what is required, not limits, not types. */
+TEST(a_set_that_is_not_bound_becomes_json)
+{
+    static const struct {
+        const char *words[6], *json;
+    } rows[] = {
+        {{NULL}, "{}"},
+        {{"--share", "7", "--mode", "odd"}, "{\"share\":7,\"mode\":\"odd\"}"},
+        {{"--tags", "a", "--tags=b", "--very-loud-noise"},
+         "{\"tags\":[\"a\",\"b\"],\"veryLoudNoise\":true}"},
+        {{"--about", "{\"x\": [1.50]}"}, "{\"about\":{\"x\":[1.50]}}"},
+        {{"--about=plain", "--wait-time=soon"}, "{\"about\":\"plain\",\"waitTime\":\"soon\"}"},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        char *argv[8] = {(char *)"program"};
+        struct run r = {0};
+        struct fumi_json json = {{0}};
+        struct flag_set set = {&extra_shape, NULL};
+        struct flag_table t = {.sets = &set, .n = 1, .unbound = &json};
+        for (size_t k = 0; k < 6 && rows[i].words[k]; k++)
+            argv[k + 1] = (char *)rows[i].words[k];
+        if (flags_parse(&r.a, &t, argv, &r.words, &r.e) ||
+            !fumi_eq(json.text, fumi_str(rows[i].json)))
+            TEST_FAIL("%s: %.*s %s", rows[i].json, FUMI_ARG(json.text), r.e.text);
+        fumi_arena_done(&r.a);
+    }
 }

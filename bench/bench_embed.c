@@ -1,0 +1,310 @@
+/* The local encoder on one core: notes of about 160 characters a second of processor time, in calls
+ * of 1, 8 and 32 notes, and the time of a short query; for each kind of code that this processor
+ * has, beside the same encoder as plain float loops (as the compiler makes them, on weights turned
+ * to floats). All take turns; what is printed is each one's best round.
+ *
+ * Usage: bench_embed [MODEL] */
+#include "embed/encoder_parts.h"
+#include "embed/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ROUNDS = 15, NOTES = 32 };
+
+static const char *const notes[] = {
+    "The deploy script fails when the staging database is in maintenance mode; run the migration "
+    "check first and wait until the health endpoint reports ready again.",
+    "User prefers tabs over spaces in Makefiles, four spaces in Python, and asked twice that "
+    "commit "
+    "messages begin with the name of the module that was changed.",
+    "We decided in ADR-016 to keep the vector index as a side file, since the database is the only "
+    "source of truth and every cache must be allowed to vanish.",
+    "Parsing of dates without a zone was changed in release 2.1.3: they are now taken as UTC, and "
+    "the importer prints a warning with the number of the line it met.",
+};
+static const char query[] = "why does the deploy fail?";
+
+/* What is measured: the columns. */
+static const size_t batches[] = {1, 8, 32};
+enum { BATCHES = sizeof batches / sizeof *batches };
+
+/* The encoder as anyone would write it down. */
+struct plain_layer {
+    float *dense[6];
+};
+
+struct bench {
+    const struct encoder_weights *w;
+    struct encoder_text notes[NOTES], query;
+    struct plain_layer *plain;
+    size_t tokens; /* of a note, on average */
+    float *out;
+};
+
+typedef void run_fn(const struct bench *b, const struct encoder_text *t, size_t n, float *out);
+
+struct row {
+    const char *name;
+    run_fn *run;
+    int rounds;                  /* fewer for the slow */
+    double note[BATCHES], query; /* seconds of processor time, the best */
+};
+
+static void *room(size_t size)
+{
+    void *p = aligned_alloc(64, round_up(size, 64));
+    if (!p)
+        exit(1);
+    memset(p, 0, size);
+    return p;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* A matrix as floats: what comes out for rows that are 1 in one place, less the bias. */
+static float *floats_of(const struct encoder_dense *d)
+{
+    size_t stride = round_up(d->out, COLUMNS), size = round_up(d->in, GROUP);
+    float *w = room(d->in * d->out * sizeof *w), *y = room(stride * sizeof *y);
+    float *x = room(size * sizeof *x), *left = room(size * sizeof *left);
+    struct coded c = coded_at(room(coded_size(1, d->in)), 1, d->in);
+    struct coded rest = coded_at(room(coded_size(1, d->in)), 1, d->in);
+    const struct encoder_code *code = encoder_code();
+    for (size_t k = 0; k < d->in; k++) {
+        x[k] = 1;
+        code->lanes->code(x, &c, 0, left);
+        code->lanes->code(left, &rest, 0, left);
+        dense_run(code, d, &c, &rest, 1, y, stride);
+        for (size_t j = 0; j < d->out; j++)
+            w[k * d->out + j] = y[j] - d->bias[j];
+        x[k] = 0;
+    }
+    free(x), free(y), free(left), free(c.digits), free(rest.digits);
+    return w;
+}
+
+static void plain_dense(const struct encoder_dense *d, const float *w, const float *x, size_t n,
+                        float *y)
+{
+    for (size_t i = 0; i < n; i++, x += d->in, y += d->out) {
+        memcpy(y, d->bias, d->out * sizeof *y);
+        for (size_t k = 0; k < d->in; k++)
+            for (size_t j = 0; j < d->out; j++)
+                y[j] += x[k] * w[k * d->out + j];
+    }
+}
+
+static void plain_norm(float *x, const float *more, const struct encoder_norm *w, size_t rows,
+                       size_t n)
+{
+    for (size_t r = 0; r < rows; r++, x += n, more += n) {
+        float mean = 0, squares = 0;
+        for (size_t i = 0; i < n; i++)
+            mean += (x[i] += more[i]) / (float)n;
+        for (size_t i = 0; i < n; i++)
+            squares += (x[i] - mean) * (x[i] - mean) / (float)n;
+        for (size_t i = 0; i < n; i++)
+            x[i] = (x[i] - mean) / sqrtf(squares + 1e-12f) * w->gain[i] + w->shift[i];
+    }
+}
+
+static float score(const float *q, const float *k, size_t n)
+{
+    float sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += q[i] * k[i];
+    return expf(sum / sqrtf((float)n));
+}
+
+static void plain_attend(const struct encoder_weights *w, const float *q, size_t n, float *mixed)
+{
+    size_t wide = w->hidden, head = wide / w->heads;
+    const float *k = q + n * wide, *v = k + n * wide;
+    memset(mixed, 0, n * wide * sizeof *mixed);
+    for (size_t at = 0; at < n * wide; at += head) {
+        float sum = 0;
+        for (size_t j = 0; j < n; j++) {
+            float e = score(q + at, k + j * wide + at % wide, head);
+            sum += e;
+            for (size_t d = 0; d < head; d++)
+                mixed[at + d] += e * v[j * wide + at % wide + d];
+        }
+        for (size_t d = 0; d < head; d++)
+            mixed[at + d] /= sum;
+    }
+}
+
+static void plain_layer(const struct bench *b, size_t layer, float *x, size_t n, float *space)
+{
+    const struct encoder_layer *l = &b->w->layer[layer];
+    float *const *w = b->plain[layer].dense;
+    size_t size = n * b->w->hidden;
+    float *q = space, *mixed = q + 3 * size, *inner = mixed + size;
+    plain_dense(&l->query, w[0], x, n, q);
+    plain_dense(&l->key, w[1], x, n, q + size);
+    plain_dense(&l->value, w[2], x, n, q + 2 * size);
+    plain_attend(b->w, q, n, mixed);
+    plain_dense(&l->mix, w[3], mixed, n, q);
+    plain_norm(x, q, &l->after_mix, n, b->w->hidden);
+    plain_dense(&l->grow, w[4], x, n, inner);
+    for (size_t i = 0; i < n * b->w->inner; i++)
+        inner[i] *= 0.5f * (1 + erff(inner[i] * (float)M_SQRT1_2));
+    plain_dense(&l->shrink, w[5], inner, n, q);
+    plain_norm(x, q, &l->after_shrink, n, b->w->hidden);
+}
+
+static float from_table(const struct encoder_table *t, size_t row, size_t i)
+{
+    return (float)t->q[row * t->columns + i] * t->scale[row] + t->offset[row];
+}
+
+static void plain_text(const struct bench *b, const struct encoder_text *t, float *out)
+{
+    const struct encoder_weights *w = b->w;
+    size_t wide = w->hidden, size = t->n * wide;
+    float *x = room(size * sizeof *x), *space = room((4 * size + t->n * w->inner) * sizeof *x);
+    for (size_t i = 0; i < size; i++)
+        x[i] = from_table(&w->words, (size_t)t->tokens[i / wide], i % wide) +
+               from_table(&w->places, i / wide, i % wide) + from_table(&w->kinds, 0, i % wide);
+    plain_norm(x, space, &w->first, t->n, wide);
+    for (size_t layer = 0; layer < w->layers; layer++)
+        plain_layer(b, layer, x, t->n, space);
+    float squares = 0;
+    memset(out, 0, wide * sizeof *out);
+    for (size_t i = 0; i < size; i++)
+        out[i % wide] += x[i];
+    for (size_t i = 0; i < wide; i++)
+        squares += out[i] * out[i];
+    for (size_t i = 0; i < wide; i++)
+        out[i] /= sqrtf(squares);
+    free(x), free(space);
+}
+
+static void run_plain(const struct bench *b, const struct encoder_text *t, size_t n, float *out)
+{
+    for (size_t i = 0; i < n; i++)
+        plain_text(b, &t[i], out + i * b->w->hidden);
+}
+
+static void run_encoder(const struct bench *b, const struct encoder_text *t, size_t n, float *out)
+{
+    encoder_run(b->w, t, n, out);
+}
+
+static struct row rows[] = {{"avx512vnni", run_encoder, ROUNDS, {0}, 0},
+                            {"avx2", run_encoder, ROUNDS, {0}, 0},
+                            {"neon", run_encoder, ROUNDS, {0}, 0},
+                            {"portable", run_encoder, 3, {0}, 0},
+                            {"float loops", run_plain, 2, {0}, 0}};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static bool here(const struct row *r)
+{
+    return r->run == run_plain || encoder_use(r->name);
+}
+
+static double best(double so_far, double now_took)
+{
+    return so_far > 0 && so_far < now_took ? so_far : now_took;
+}
+
+static void measure(const struct bench *b, struct row *r)
+{
+    for (size_t i = 0; i < BATCHES; i++) {
+        double begin = now();
+        r->run(b, b->notes, batches[i], b->out);
+        r->note[i] = best(r->note[i], (now() - begin) / (double)batches[i]);
+    }
+    for (int i = 0; i < 5; i++) {
+        double begin = now();
+        r->run(b, &b->query, 1, b->out);
+        r->query = best(r->query, now() - begin);
+    }
+}
+
+/* The least cosine of a note's vector to that of the float loops. */
+static double likeness(const struct bench *b, const struct row *r)
+{
+    size_t n = b->w->hidden, texts = sizeof notes / sizeof *notes;
+    float *want = room(texts * n * sizeof *want);
+    double least = 1;
+    run_plain(b, b->notes, texts, want);
+    r->run(b, b->notes, texts, b->out);
+    for (size_t i = 0; i < texts; i++) {
+        double sum = 0;
+        for (size_t d = 0; d < n; d++)
+            sum += (double)want[i * n + d] * b->out[i * n + d];
+        least = sum < least ? sum : least;
+    }
+    free(want);
+    return least;
+}
+
+static struct encoder_text text_of(const struct model *m, struct fumi_arena *a, const char *s)
+{
+    struct encoder_text t;
+    t.tokens = model_tokens(m, a, fumi_str(s), 256, &t.n);
+    return t;
+}
+
+static void prepare(struct bench *b, const struct model *m, struct fumi_arena *a)
+{
+    b->w = model_weights(m);
+    b->query = text_of(m, a, query);
+    for (size_t i = 0; i < NOTES; i++) {
+        b->notes[i] = text_of(m, a, notes[i % (sizeof notes / sizeof *notes)]);
+        b->tokens += b->notes[i].n;
+    }
+    b->out = room(NOTES * b->w->hidden * sizeof *b->out);
+    b->plain = room(b->w->layers * sizeof *b->plain);
+    for (size_t i = 0; i < b->w->layers; i++) {
+        const struct encoder_layer *l = &b->w->layer[i];
+        const struct encoder_dense *all[] = {&l->query, &l->key,  &l->value,
+                                             &l->mix,   &l->grow, &l->shrink};
+        for (size_t k = 0; k < 6; k++)
+            b->plain[i].dense[k] = floats_of(all[k]);
+    }
+}
+
+static void print(const struct bench *b)
+{
+    printf("local encoder, one core: notes of %.1f tokens a second, by notes in a call; a query of "
+           "%zu tokens in ms\n%-12s %8s %8s %8s %9s %10s\n",
+           (double)b->tokens / NOTES, b->query.n, "", "1", "8", "32", "query ms", "cosine");
+    for (size_t i = 0; i < ROWS; i++)
+        if (here(&rows[i]))
+            printf("%-12s %8.0f %8.0f %8.0f %9.2f %10.6f\n", rows[i].name, 1 / rows[i].note[0],
+                   1 / rows[i].note[1], 1 / rows[i].note[2], rows[i].query * 1e3,
+                   likeness(b, &rows[i]));
+}
+
+int main(int argc, char **argv)
+{
+    struct fumi_arena a = {0};
+    struct fumi_err e = {0};
+    struct bench b = {0};
+    struct fumi_str path = argc > 1 ? fumi_str(argv[1]) : model_find(&a, &e);
+    struct model *m = path.p ? model_open(path.p, &e) : NULL;
+    if (!m) {
+        fprintf(stderr, "bench_embed: no model; usage: bench_embed MODEL\n");
+        return 1;
+    }
+    prepare(&b, m, &a);
+    for (int round = 0; round < ROUNDS; round++)
+        for (size_t i = 0; i < ROWS; i++)
+            if (round < rows[i].rounds && here(&rows[i]))
+                measure(&b, &rows[i]);
+    print(&b);
+    model_close(m);
+    fumi_arena_done(&a);
+    return 0;
+}

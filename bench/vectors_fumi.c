@@ -1,0 +1,96 @@
+/* Our scan, with the best 40 rescored from the float vectors as the store does it. */
+#include "base/arena.h"
+#include "store/scan.h"
+#include "store/vector.h"
+#include "vectors.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { WIDE = 100, RESCORED = 40, CHANGE = 1 };
+
+struct ours {
+    const struct set *set;
+    struct scan *scan;
+};
+
+static int all(void *arg, scan_put_fn *put, void *to, int64_t *change, struct fumi_err *e)
+{
+    const struct set *s = arg;
+    for (size_t i = 0; i < s->n; i++) {
+        struct scan_row row = {.note = (int64_t)i,
+                               .vector = (int64_t)i,
+                               .created = (int64_t)i,
+                               .place = s->place[i],
+                               .x = s->x + i * DIM};
+        if (put(to, &row, e))
+            return -1;
+    }
+    *change = CHANGE;
+    return 0;
+}
+
+static int changed(void *arg, int64_t since, int (*note)(void *, int64_t), scan_put_fn *put,
+                   void *to, int64_t *change, struct fumi_err *e)
+{
+    (void)arg, (void)note, (void)put, (void)to, (void)e;
+    *change = since;
+    return 0;
+}
+
+static void *open_scan(const struct set *s, const char *file)
+{
+    struct fumi_err e = {0};
+    struct scan_source source = {all, changed, (void *)s};
+    struct fumi_log log = {.level = FUMI_WARN};
+    struct ours *o = fumi_resize(NULL, sizeof(*o));
+    *o = (struct ours){s, scan_open(file, FUMI_STR("bench"), DIM, &source, &log, &e)};
+    if (!o->scan || scan_refresh(o->scan, CHANGE, &e)) {
+        fprintf(stderr, "bench_vectors: %s\n", e.text);
+        exit(1);
+    }
+    return o;
+}
+
+static void close_scan(void *h)
+{
+    struct ours *o = h;
+    scan_close(o->scan);
+    fumi_resize(o, 0);
+}
+
+static void build(const struct set *s, const char *file)
+{
+    close_scan(open_scan(s, file));
+}
+
+static int by_cosine(const void *a, const void *b)
+{
+    float x = ((const struct scan_hit *)a)->cosine, y = ((const struct scan_hit *)b)->cosine;
+    return (x < y) - (x > y);
+}
+
+static size_t search(void *h, const float *query, uint32_t below, size_t effort, int64_t *out)
+{
+    (void)effort;
+    struct ours *o = h;
+    struct scan_hit hits[WIDE];
+    uint64_t places[(PLACES + 63) / 64] = {0};
+    for (uint32_t p = 0; p < below; p++)
+        places[p / 64] |= (uint64_t)1 << p % 64;
+    struct scan_filter f = {.places = below < PLACES ? places : NULL,
+                            .places_n = PLACES,
+                            .since = INT64_MIN,
+                            .until = INT64_MAX};
+    size_t n = scan_nearest(o->scan, &f, query, WIDE, hits);
+    n = n < RESCORED ? n : RESCORED;
+    for (size_t i = 0; i < n; i++)
+        hits[i].cosine = vector_dot(query, o->set->x + (size_t)hits[i].vector * DIM, DIM);
+    qsort(hits, n, sizeof(hits[0]), by_cosine);
+    n = n < ANSWERS ? n : ANSWERS;
+    for (size_t i = 0; i < n; i++)
+        out[i] = hits[i].vector;
+    return n;
+}
+
+const struct engine engine_fumi = {"fumi", 1, build, open_scan, search, close_scan};

@@ -1,0 +1,162 @@
+/* fumi call: any method, in this process or in a server that runs. */
+#include "app/files.h"
+#include "app/session.h"
+#include "app/show.h"
+#include "net/link.h"
+
+enum { PARAMS_MAX = 1 << 20, TOKEN_MAX = 512 };
+
+struct flags {
+    struct fumi_str url, token_file;
+    bool compact;
+};
+
+static const struct fumi_field fields[] = {
+    FUMI_FIELD(struct flags, url, "url",
+               "Address of a server to ask: http://HOST:PORT, ws://HOST:PORT or unix:PATH."),
+    FUMI_FIELD(struct flags, token_file, "tokenFile",
+               "File with the token for it; for servers of this machine that of the data "
+               "directory is found."),
+    FUMI_FIELD(struct flags, compact, "compact", "Print the result in one line."),
+};
+static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
+
+/* With its code and its data, for those who want to know exactly. */
+static int report_fully(const struct fumi_err *e)
+{
+    struct fumi_arena a = {0};
+    fprintf(stderr, "error: %.*s (%d)\n", FUMI_ARG(show_line(&a, fumi_str(e->text))), e->code);
+    if (e->data.n)
+        fprintf(stderr, "data: %.*s\n", FUMI_ARG(show_line(&a, e->data)));
+    fumi_arena_done(&a);
+    return command_status(e->code);
+}
+
+static int print(struct invocation *i, struct fumi_json result)
+{
+    const struct flags *f = i->flags;
+    struct fumi_err e = {0};
+    struct fumi_buf out = {0};
+    const struct fumi_val *v = fumi_parse(i->a, result.text, &e);
+    if (!v)
+        return command_report(&e);
+    if (f->compact)
+        printf("%.*s\n", FUMI_ARG(fumi_compact(i->a, v).text));
+    else
+        show_json(&out, v);
+    command_print(&out);
+    return STATUS_OK;
+}
+
+/* One JSON text, from the line or from standard input; else what flags say. */
+static int find_params(struct invocation *i, struct fumi_json *params)
+{
+    struct fumi_err e = {0};
+    bool flags = i->params.text.n && !fumi_eq(i->params.text, FUMI_STR("{}"));
+    *params = flags ? i->params : (struct fumi_json){{0}};
+    if (i->words.n < 2)
+        return STATUS_OK;
+    if (flags)
+        return command_misuse(i, "give params as flags or as JSON, not as both");
+    params->text = i->words.items[1];
+    if (fumi_eq(params->text, FUMI_STR("-")) && command_input(i->a, PARAMS_MAX, &params->text, &e))
+        return command_report(&e);
+    if (!fumi_parse(i->a, params->text, &e))
+        return command_misuse(i, "params are not JSON: %s", e.text);
+    return STATUS_OK;
+}
+
+static bool is_here(struct fumi_str url)
+{
+    static const char *const local[] = {
+        "unix:",           "http+unix:",        "ws+unix:",        "http://127.0.0.1:",
+        "ws://127.0.0.1:", "http://localhost:", "ws://localhost:", "http://[::1]:",
+        "ws://[::1]:"};
+    for (size_t i = 0; i < FUMI_COUNT(local); i++) {
+        if (fumi_starts(url, fumi_str(local[i])))
+            return true;
+    }
+    return false;
+}
+
+/* The token of a file: its first line. A token is sent to other machines only when it is named. */
+static int find_token(struct invocation *i, const char **token, struct fumi_err *e)
+{
+    const struct flags *f = i->flags;
+    struct session s = {0};
+    struct file_text file = {0};
+    struct fumi_str path = f->token_file;
+    int rc = 0;
+    if (!path.p && is_here(f->url)) {
+        rc = session_config(&s, &i->common, false, e);
+        path = rc ? path : files_join(i->a, s.config.paths.data_dir, "token");
+    }
+    if (!rc && path.p)
+        rc = files_read(i->a, path, TOKEN_MAX, &file, e);
+    session_close(&s);
+    if (rc || (f->token_file.p && !file.text.p))
+        return rc ? -1 : fumi_err_set(e, FUMI_INVALID_PARAMS, "the token file is not there");
+    if (file.text.p)
+        *token = fumi_fmt(i->a, "%.*s", (int)strcspn(files_name(i->a, file.text), "\r\n"),
+                          file.text.p)
+                     .p;
+    return 0;
+}
+
+static int call_elsewhere(struct invocation *i, const char *method, struct fumi_json params,
+                          struct fumi_json *result, struct fumi_err *e)
+{
+    const struct flags *f = i->flags;
+    struct fumi_link_options o = {.tries = -1};
+    struct fumi_answer answer = {0};
+    if (find_token(i, &o.token, e))
+        return -1;
+    struct fumi_link *l = fumi_link_open(files_name(i->a, f->url), &o, e);
+    if (!l)
+        return -1;
+    int rc = fumi_link_call(l, i->a, method, params, 0, &answer, e);
+    fumi_link_close(l);
+    if (rc)
+        return -1;
+    *e = answer.err;
+    *result = answer.result;
+    return answer.ok ? 0 : -1;
+}
+
+static int call_here(struct invocation *i, const char *method, struct fumi_json params,
+                     struct fumi_json *result, struct fumi_err *e)
+{
+    struct session s = {0};
+    int rc = session_open(&s, &i->common, e) || session_call(&s, i->a, method, params, result, e);
+    session_close(&s);
+    return rc ? -1 : 0;
+}
+
+static int call(struct invocation *i)
+{
+    const struct flags *f = i->flags;
+    struct fumi_json params, result = {{0}};
+    struct fumi_err e = {0};
+    if (!i->words.n)
+        return command_misuse(i, "a method is required, such as memory.stats");
+    int status = find_params(i, &params);
+    if (status)
+        return status;
+    const char *method = files_name(i->a, i->words.items[0]);
+    if ((f->url.p ? call_elsewhere : call_here)(i, method, params, &result, &e))
+        return report_fully(&e);
+    return print(i, result);
+}
+
+const struct command command_call = {
+    .name = "call",
+    .usage = "METHOD [JSON|-]",
+    .help = "Calls a method and prints its result as JSON.",
+    .more = "The params are one JSON text (a dash: on standard input), or flags: each parameter of "
+            "the method is one, topK is --top-k. Without --url the memory is opened in this "
+            "process.",
+    .shape = &shape,
+    .methods = true,
+    .words = 2,
+    .run = call,
+};

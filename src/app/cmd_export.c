@@ -1,0 +1,209 @@
+/* fumi export: everything, or one project, in lines of JSON or as Markdown to be read. */
+#include "app/session.h"
+#include "app/show.h"
+#include "app/transfer.h"
+#include "base/clock.h"
+
+enum { PAGE = 256, KEEP = 4 << 20 };
+
+struct flags {
+    struct fumi_str project, group;
+    int format;
+};
+
+static const char *const formats[] = {"jsonl", "markdown", NULL};
+
+static const struct fumi_field fields[] = {
+    FUMI_FIELD(struct flags, project, "project", "Project to write; without it all of them."),
+    FUMI_FIELD(struct flags, group, "group", "Group of the project to write; only its notes."),
+    FUMI_FIELD(struct flags, format, "format", "How it is written.", .choices = formats,
+               .def = "\"jsonl\""),
+};
+static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
+
+static const struct flag_alias aliases[] = {
+    {"p", "project"},
+    {"g", "group"},
+    {"f", "format"},
+    COMMAND_ALIASES,
+};
+
+struct export
+{
+    struct store *store;
+    struct filter filter; /* project null: all */
+    bool markdown;
+    struct fumi_arena kept; /* project names */
+    struct fumi_strs projects;
+    struct fumi_str heading; /* the project of the note before */
+    int64_t notes, groups, globals;
+    bool partly; /* something is missing */
+};
+
+static void write_line(const struct transfer *t)
+{
+    struct fumi_buf line = {0};
+    transfer_write(&line, t);
+    fumi_buf_put(&line, '\n');
+    command_print(&line);
+}
+
+static void write_markdown(struct export *x, struct fumi_arena *a, const struct note *n)
+{
+    char time[FUMI_TIME_SIZE];
+    struct fumi_str title = show_line(a, n->title);
+    fumi_time_write(n->created, time);
+    if (!x->heading.p || !fumi_eq(x->heading, n->project)) {
+        x->heading = fumi_dup(&x->kept, n->project);
+        printf("# %.*s\n\n", FUMI_ARG(show_line(a, n->project)));
+    }
+    printf("## %.*s\n\n", FUMI_ARG(title.n ? title : n->id));
+    printf("- id: %.*s\n- group: %.*s\n- created: %.*s\n", FUMI_ARG(n->id), FUMI_ARG(n->group),
+           FUMI_TIME_SIZE, time);
+    for (size_t i = 0; i < n->tags.n; i++)
+        printf("%s%.*s%s", i ? ", " : "- tags: ", FUMI_ARG(show_line(a, n->tags.items[i])),
+               i + 1 == n->tags.n ? "\n" : "");
+    if (n->source.n)
+        printf("- source: %.*s\n", FUMI_ARG(show_line(a, n->source)));
+    if (n->metadata.n)
+        printf("- metadata: `%.*s`\n", FUMI_ARG(n->metadata));
+    printf("\n%.*s\n\n", FUMI_ARG(n->text));
+}
+
+static void remember(struct export *x, struct fumi_str project)
+{
+    struct fumi_strs *p = &x->projects;
+    for (size_t i = p->n; i > 0; i--) {
+        if (fumi_eq(p->items[i - 1], project))
+            return;
+    }
+    p->items = fumi_resize(p->items, (p->n + 1) * sizeof(*p->items));
+    p->items[p->n++] = fumi_dup(&x->kept, project);
+}
+
+static int write_notes(struct export *x, struct fumi_err *e)
+{
+    struct fumi_arena a = {0};
+    const struct filter *f = x->filter.project.p ? &x->filter : NULL;
+    struct notes page;
+    int64_t after = 0;
+    int rc;
+    do {
+        page = (struct notes){0};
+        rc = x->store->ops->page(x->store, &a, f, after, PAGE, &page, e);
+        for (size_t i = 0; !rc && i < page.n; i++) {
+            remember(x, page.items[i].project);
+            if (x->markdown)
+                write_markdown(x, &a, &page.items[i]);
+            else
+                write_line(&(struct transfer){.kind = TRANSFER_NOTE, .note = page.items[i]});
+            after = page.items[i].seq;
+            x->notes++;
+        }
+        fumi_arena_reset(&a, KEEP);
+    } while (!rc && page.n);
+    fumi_arena_done(&a);
+    return rc;
+}
+
+/* Groups that only notes name come back with their notes. */
+static int write_places(struct export *x, struct fumi_arena *a, struct fumi_str project,
+                        struct fumi_err *e)
+{
+    struct groups groups = {0};
+    struct globals globals = {0};
+    struct fumi_str any = {0};
+    if (x->store->ops->list_groups(x->store, a, project, &groups, e) ||
+        x->store->ops->list_globals(x->store, a, project, any, &globals, e))
+        return -1;
+    for (size_t i = 0; i < groups.n; i++) {
+        if (!groups.items[i].id.p)
+            continue;
+        write_line(&(struct transfer){.kind = TRANSFER_GROUP, .group = groups.items[i]});
+        x->groups++;
+    }
+    for (size_t i = 0; i < globals.n; i++, x->globals++)
+        write_line(&(struct transfer){.kind = TRANSFER_GLOBAL, .global = globals.items[i]});
+    return 0;
+}
+
+/* What was left out, because it is damaged or because its project has no notes, shows by its
+ * number.
+ */
+static int check(struct export *x, struct fumi_err *e)
+{
+    struct store_stats stats;
+    if (x->filter.project.p || x->markdown)
+        return 0;
+    if (x->store->ops->stats(x->store, &stats, e))
+        return -1;
+    int64_t missing = stats.notes - x->notes, places = stats.groups - x->groups;
+    places += stats.globals - x->globals;
+    x->partly = missing > 0 || places > 0;
+    if (missing > 0)
+        fprintf(stderr, "error: %lld notes are damaged and were left out: run fumi doctor\n",
+                (long long)missing);
+    if (places > 0)
+        fprintf(stderr,
+                "error: %lld groups and globals of projects without notes were left out: export "
+                "these with --project\n",
+                (long long)places);
+    return 0;
+}
+
+/* A store that lists the groups of all projects at once is asked so; else one project after the
+ * other, as far as notes name them. */
+static int write_all_places(struct export *x, struct fumi_err *e)
+{
+    struct fumi_arena a = {0};
+    int rc = write_places(x, &a, x->filter.project, e);
+    bool done = x->filter.project.p || x->groups || x->globals;
+    for (size_t i = 0; !rc && !done && i < x->projects.n; i++)
+        rc = write_places(x, &a, x->projects.items[i], e);
+    fumi_arena_done(&a);
+    return rc;
+}
+
+static int write_everything(struct export *x, struct fumi_err *e)
+{
+    if (write_notes(x, e))
+        return -1;
+    if (!x->markdown && !x->filter.group.p && write_all_places(x, e))
+        return -1;
+    return check(x, e);
+}
+
+static int export(struct invocation *i)
+{
+    const struct flags *f = i->flags;
+    struct session s = {0};
+    struct fumi_err e = {0};
+    struct export x = {.markdown = f->format == 1};
+    x.filter = (struct filter){.group = f->group, .since = INT64_MIN, .until = INT64_MAX};
+    if (f->group.n && !f->project.n)
+        return command_misuse(i, "--group needs --project");
+    int rc = f->project.n ? project_canonical(i->a, f->project, &x.filter.project, &e) : 0;
+    if (!rc)
+        rc = session_old_store(&s, &i->common, &e);
+    x.store = s.store;
+    if (!rc)
+        rc = write_everything(&x, &e);
+    session_close(&s);
+    fumi_resize(x.projects.items, 0);
+    fumi_arena_done(&x.kept);
+    if (rc)
+        return command_report(&e);
+    return x.partly ? STATUS_FAILED : STATUS_OK;
+}
+
+const struct command command_export = {
+    .name = "export",
+    .usage = "",
+    .help = "Writes notes, groups and globals to standard output, for import or to be read.",
+    .more = "As jsonl each line is an object whose kind is note, group or global; vectors are not "
+            "part of it. Markdown has the notes alone. The status is 1 when something had to be "
+            "left out.",
+    .shape = &shape,
+    .aliases = aliases,
+    .run = export,
+};

@@ -1,0 +1,140 @@
+/* fumi reembed: watches the vectors being made. */
+#include "app/session.h"
+#include "app/show.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+enum { POLL_MS = 200, LINE_EVERY = 10, BAR = 30, STUCK = 600, SETTLE = 25, PATIENCE = 30000 };
+
+struct progress {
+    bool serving; /* the space in use answers searches */
+    int64_t done, total, left;
+    double rate;
+};
+
+/* How far it is, from memory.stats: asking memory.reembed would begin anew what just failed. */
+static int ask(struct session *s, struct fumi_arena *a, struct progress *p, struct fumi_err *e)
+{
+    struct fumi_json result, none = {{0}};
+    if (session_call(s, a, "memory.stats", none, &result, e))
+        return -1;
+    const struct fumi_val *all = fumi_parse(a, result.text, e), *v = fumi_get(all, "embedding");
+    if (!all)
+        return -1;
+    *p = (struct progress){.left = -1};
+    p->serving = fumi_eq(fumi_text(a, fumi_get(v, "serving")),
+                         fumi_text(a, fumi_get(all, "namespace")));
+    fumi_int(fumi_get(v, "done"), &p->done);
+    fumi_int(fumi_get(v, "total"), &p->total);
+    fumi_int(fumi_get(v, "secondsLeft"), &p->left);
+    fumi_real(fumi_get(v, "perSecond"), &p->rate);
+    return 0;
+}
+
+/* One sentence first: whoever has no model, no key or no network learns it at once. */
+static int probe(struct session *s, struct fumi_arena *a, struct fumi_err *e)
+{
+    struct embed_config c = config_embed(&s->config, &s->config.embedder);
+    struct fumi_str text = FUMI_STR("Does this embedder answer?");
+    float *x;
+    struct embedder *m = embed_open(&c, &s->log, e);
+    if (!m)
+        return -1;
+    int rc = m->ops->embed(m, a, &text, 1, PATIENCE, &x, e);
+    m->ops->free(m);
+    return rc;
+}
+
+/* What is known of the rate and of the time that is left. */
+static void put_pace(const struct progress *p, char *out, size_t room)
+{
+    int n = p->rate > 0 ? snprintf(out, room, ", %.0f a second", p->rate) : 0;
+    out[n] = '\0';
+    if (p->done == p->total || p->left < 0)
+        return;
+    if (p->left < 120)
+        snprintf(out + n, room - (size_t)n, ", %lld s left", (long long)p->left);
+    else
+        snprintf(out + n, room - (size_t)n, ", %lld min left", (long long)(p->left + 59) / 60);
+}
+
+static void draw(const struct progress *p, bool terminal)
+{
+    char bar[BAR + 1], pace[96];
+    size_t full = p->total ? (size_t)(p->done * BAR / p->total) : BAR;
+    int share = p->total ? (int)(p->done * 100 / p->total) : 100;
+    put_pace(p, pace, sizeof(pace));
+    memset(bar, '.', BAR);
+    memset(bar, '#', full < BAR ? full : BAR);
+    bar[BAR] = '\0';
+    if (terminal)
+        fprintf(stderr, "\r[%s] ", bar);
+    fprintf(stderr, "%lld of %lld notes, %d %%%s%s", (long long)p->done, (long long)p->total, share,
+            pace, terminal ? "\033[K" : "\n");
+}
+
+static bool is_complete(const struct progress *p)
+{
+    return p->done == p->total && p->serving;
+}
+
+/* Until all is made and in use, or nothing moves any more. */
+static int watch(struct session *s, struct progress *p, struct fumi_err *e)
+{
+    bool terminal = isatty(2);
+    struct fumi_arena a = {0};
+    int64_t before = -1;
+    int rc = 0;
+    for (unsigned turn = 0, stuck = 0; stuck < (p->done == p->total ? SETTLE : STUCK); turn++) {
+        fumi_arena_reset(&a, 4096);
+        if ((rc = ask(s, &a, p, e)))
+            break;
+        if (terminal || turn % LINE_EVERY == 0 || is_complete(p))
+            draw(p, terminal);
+        if (is_complete(p))
+            break;
+        stuck = p->done != before ? 0 : stuck + 1;
+        before = p->done;
+        poll(NULL, 0, POLL_MS);
+    }
+    if (terminal)
+        fputc('\n', stderr);
+    fumi_arena_done(&a);
+    return rc;
+}
+
+static int make(struct invocation *i, struct session *s, struct progress *p, struct fumi_err *e)
+{
+    struct fumi_json ignored, none = {{0}};
+    if (ask(s, i->a, p, e))
+        return -1;
+    if (is_complete(p))
+        return 0;
+    if (probe(s, i->a, e) || memory_start(s->memory, e) ||
+        session_call(s, i->a, "memory.reembed", none, &ignored, e))
+        return -1;
+    return watch(s, p, e);
+}
+
+static int reembed(struct invocation *i)
+{
+    struct session s = {0};
+    struct progress p = {0};
+    struct fumi_err e = {0};
+    int rc = session_open(&s, &i->common, &e) || make(i, &s, &p, &e);
+    session_close(&s);
+    if (rc)
+        return command_report(&e);
+    printf("%lld of %lld notes have vectors\n", (long long)p.done, (long long)p.total);
+    return p.done == p.total ? STATUS_OK : STATUS_FAILED;
+}
+
+const struct command command_reembed = {
+    .name = "reembed",
+    .usage = "",
+    .help = "Makes the vectors that are missing, and shows how far it is.",
+    .more = "Notes lack vectors after an import, after a change of model, and when the provider "
+            "failed. A running server makes them by itself; this command does not wait for one.",
+    .run = reembed,
+};

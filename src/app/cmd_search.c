@@ -1,0 +1,221 @@
+/* fumi search: what the reference's command prints, and what it leaves out. */
+#include "app/notes.h"
+#include "app/session.h"
+#include "app/show.h"
+
+#include <errno.h>
+
+enum { LINE_MAX_BYTES = 64 << 10 };
+
+struct flags {
+    struct fumi_str project, group, format, since, until;
+    int64_t top_k, max_tokens;
+    struct fumi_strs tags;
+    bool input, explain;
+    int mode;
+    double min_score;
+};
+
+static const char *const modes[] = {"hybrid", "meaning", "words", NULL};
+
+#define FIELD(member, wire, ...) FUMI_FIELD(struct flags, member, wire, __VA_ARGS__)
+
+static const struct fumi_field fields[] = {
+    FIELD(project, "project", "Project whose notes are searched; required."),
+    FIELD(group, "group", "Group to search; without it all of them."),
+    FIELD(top_k, "topK", "How many notes at most.", .def = "5"),
+    FIELD(tags, "tags", "Tags that a note must have, all of them; with commas between."),
+    FIELD(since, "since", "Time from which on notes were made, such as 2026-01-31T00:00:00Z."),
+    FIELD(until, "until", "Time before which they were made."),
+    FIELD(mode, "mode", "How to look: by meaning and words, or by one of them.", .choices = modes,
+          .def = "\"hybrid\""),
+    FIELD(min_score, "minScore", "Least score, 0 to 1.", .def = "0"),
+    FIELD(max_tokens, "maxTokens", "About how many tokens the texts may have; 0 for any.",
+          .def = "0"),
+    FIELD(explain, "explain", "Say how each score came about."),
+    FIELD(format, "format", "text or json.", .def = "\"text\""),
+    FIELD(input, "stdin", "Take the query from the first line of standard input."),
+};
+static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
+
+static const struct flag_alias aliases[] = {
+    {"p", "project"}, {"g", "group"}, {"k", "top-k"}, {"f", "format"}, COMMAND_ALIASES,
+};
+
+static struct fumi_str trimmed(struct fumi_str s)
+{
+    while (s.n && strchr(" \t\r\n", s.p[0]))
+        s.p++, s.n--;
+    while (s.n && strchr(" \t\r\n", s.p[s.n - 1]))
+        s.n--;
+    return s;
+}
+
+/* The first line of standard input, and not a byte more is waited for. */
+static int read_line(struct fumi_arena *a, struct fumi_str *out)
+{
+    char *line = fumi_alloc(a, LINE_MAX_BYTES);
+    if (!fgets(line, LINE_MAX_BYTES, stdin))
+        return -1;
+    *out = trimmed(fumi_str(line));
+    return 0;
+}
+
+/* In the order of the reference: project, query, how many, format. */
+static int check(struct invocation *i, struct fumi_str *query)
+{
+    const struct flags *f = i->flags;
+    *query = command_joined(i->a, i->words);
+    if (!f->project.n)
+        return command_misuse(i, "project ID is required (-p or --project)");
+    if (f->input && read_line(i->a, query))
+        return command_fail(STATUS_FAILED, "failed to read query from stdin: no input received");
+    if (!f->input && !i->words.n)
+        return command_misuse(i, "query is required (or use --stdin)");
+    if (!trimmed(*query).n)
+        return command_misuse(i, "query is empty");
+    if (f->top_k <= 0)
+        return command_misuse(i, "top-k must be greater than 0");
+    if (f->format.n && !fumi_eq(f->format, FUMI_STR("text")) &&
+        !fumi_eq(f->format, FUMI_STR("json")))
+        return command_misuse(i, "invalid format: %.*s (must be text or json)",
+                              FUMI_ARG(f->format));
+    return STATUS_OK;
+}
+
+static void put_params(struct fumi_out *o, const struct flags *f, struct fumi_str query)
+{
+    fumi_put_open(o, '{');
+    notes_put(o, "projectId", f->project);
+    notes_put(o, "query", query);
+    notes_put(o, "groupId", f->group.n ? f->group : (struct fumi_str){0});
+    fumi_put_key(o, "topK");
+    fumi_put_int(o, f->top_k);
+    notes_put_tags(o, f->tags);
+    notes_put(o, "since", f->since);
+    notes_put(o, "until", f->until);
+    notes_put(o, "mode", fumi_str(modes[f->mode]));
+    fumi_put_key(o, "minScore");
+    fumi_put_real(o, f->min_score);
+    fumi_put_key(o, "maxTokens");
+    fumi_put_int(o, f->max_tokens);
+    fumi_put_key(o, "explain");
+    fumi_put_bool(o, f->explain);
+    fumi_put_close(o, '}');
+}
+
+static void put_member(struct fumi_out *o, const struct fumi_val *hit, const char *name)
+{
+    const struct fumi_val *v = fumi_get(hit, name);
+    fumi_put_key(o, name);
+    fumi_put_val(o, v);
+}
+
+/* The reference leaves out an empty title and empty tags. */
+static void put_hit(struct fumi_out *o, const struct fumi_val *hit)
+{
+    static const char *const rest[] = {"projectId", "groupId", "source", "createdAt", "metadata"};
+    static const char *const more[] = {"passage", "explain"};
+    const struct fumi_val *title = fumi_get(hit, "title");
+    fumi_put_open(o, '{');
+    put_member(o, hit, "id");
+    if (fumi_is(title, FUMI_STRING) && title->n)
+        put_member(o, hit, "title");
+    put_member(o, hit, "text");
+    put_member(o, hit, "score");
+    if (fumi_first(fumi_get(hit, "tags")))
+        put_member(o, hit, "tags");
+    for (size_t i = 0; i < FUMI_COUNT(rest); i++)
+        put_member(o, hit, rest[i]);
+    for (size_t i = 0; i < FUMI_COUNT(more); i++) {
+        if (fumi_get(hit, more[i]))
+            put_member(o, hit, more[i]);
+    }
+    fumi_put_close(o, '}');
+}
+
+static void print_json(struct invocation *i, const struct fumi_val *result)
+{
+    const struct flags *f = i->flags;
+    struct fumi_buf text = {0};
+    struct fumi_out o = {.buf = &text};
+    const struct fumi_val *hits = fumi_get(result, "results");
+    fumi_put_open(&o, '{');
+    fumi_put_key(&o, "results");
+    fumi_put_open(&o, '[');
+    for (const struct fumi_val *hit = fumi_first(hits); hit; hit = fumi_after(hits, hit))
+        put_hit(&o, hit);
+    fumi_put_close(&o, ']');
+    if (f->explain || f->max_tokens)
+        put_member(&o, result, "meta");
+    fumi_put_close(&o, '}');
+    notes_print_json(i->a, &text);
+}
+
+static void print_hit(struct fumi_arena *a, const struct fumi_val *hit, size_t number)
+{
+    double score = 0;
+    struct fumi_str title = show_line(a, fumi_text(a, fumi_get(hit, "title")));
+    fumi_real(fumi_get(hit, "score"), &score);
+    if (!title.n)
+        title = FUMI_STR("(no title)");
+    printf("[%zu] %s%.*s%s (score: %.2f)\n", number, show_style(stdout, SHOW_BOLD), FUMI_ARG(title),
+           show_style(stdout, SHOW_PLAIN), score);
+    notes_print_brief(a, hit);
+    const struct fumi_val *why = fumi_get(hit, "explain");
+    if (why)
+        printf("    explain: %.*s\n", FUMI_ARG(fumi_compact(a, why).text));
+    putchar('\n');
+}
+
+static void print_rest(struct fumi_arena *a, const struct fumi_val *rest)
+{
+    if (!fumi_first(rest))
+        return;
+    printf("%zu more did not fit:\n", fumi_size(rest));
+    for (const struct fumi_val *id = fumi_first(rest); id; id = fumi_after(rest, id))
+        printf("    %.*s\n", FUMI_ARG(show_line(a, fumi_text(a, id))));
+}
+
+static void print_text(struct invocation *i, const struct fumi_val *result)
+{
+    const struct flags *f = i->flags;
+    const struct fumi_val *hits = fumi_get(result, "results"), *meta = fumi_get(result, "meta");
+    size_t number = 0;
+    for (const struct fumi_val *hit = fumi_first(hits); hit; hit = fumi_after(hits, hit))
+        print_hit(i->a, hit, ++number);
+    if (!number)
+        puts("No results found.");
+    print_rest(i->a, fumi_get(meta, "rest"));
+    if (f->explain)
+        printf("meta: %.*s\n", FUMI_ARG(fumi_compact(i->a, meta).text));
+}
+
+static int search(struct invocation *i)
+{
+    const struct flags *f = i->flags;
+    struct fumi_buf params = {0};
+    struct fumi_str query = {0};
+    const struct fumi_val *result = NULL;
+    int status = check(i, &query);
+    if (status)
+        return status;
+    put_params(&(struct fumi_out){.buf = &params}, f, query);
+    if ((status = session_once(i, "memory.search", &params, &result)))
+        return status;
+    notes_warn(i->a, fumi_get(result, "meta"));
+    (fumi_eq(f->format, FUMI_STR("json")) ? print_json : print_text)(i, result);
+    return STATUS_OK;
+}
+
+const struct command command_search = {
+    .name = "search",
+    .usage = "WORD...",
+    .help = "Finds notes by meaning and by word.",
+    .more = "The words are the query. As text each note takes a line with its title and score, one "
+            "with the beginning of its text, and one with its tags; as JSON all of it is given.",
+    .shape = &shape,
+    .aliases = aliases,
+    .words = ANY_WORDS,
+    .run = search,
+};

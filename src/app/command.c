@@ -1,0 +1,180 @@
+#include "app/command.h"
+
+#include "app/show.h"
+#include "base/utf8.h"
+#include "model/codes.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+const struct command *const commands[COMMANDS] = {
+    &command_serve,  &command_search, &command_call,       &command_add,
+    &command_list,   &command_get,    &command_delete,     &command_reembed,
+    &command_import, &command_export, &command_backup,     &command_doctor,
+    &command_model,  &command_help,   &command_completion, &command_version,
+};
+
+static const char *const levels[] = {"debug", "info", "warn", "error", "silent", NULL};
+static const char *const formats[] = {"text", "json", NULL};
+
+#define COMMON(member, wire, ...) FUMI_FIELD(struct common, member, wire, __VA_ARGS__)
+
+static const struct fumi_field common_fields[] = {
+    COMMON(help, "help", "Show this."),
+    COMMON(config, "config", "File with the configuration.", .min = 1, .max = 3500),
+    COMMON(data_dir, "dataDir",
+           "Directory for everything of one memory: configuration, database, token and locks.",
+           .min = 1, .max = 3500),
+    COMMON(db, "db", "File of the SQLite database alone.", .min = 1, .max = 3500),
+    COMMON(allow_http, "allowHttpEmbedder",
+           "Allow plain http to embedding servers on other machines."),
+    COMMON(log, "log", "From which level on events are logged to standard error.",
+           .choices = levels, .def = "\"warn\""),
+    COMMON(log_format, "logFormat", "How they are written.", .choices = formats, .def = "\"text\""),
+};
+static const struct fumi_shape common_shape = FUMI_SHAPE(struct common, common_fields);
+
+const struct command *command_find(struct fumi_str name)
+{
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (fumi_eq(name, fumi_str(commands[i]->name)))
+            return commands[i];
+    }
+    return NULL;
+}
+
+/* --help, for commands that take no other of the common flags. */
+static const struct fumi_shape help_shape = {common_fields, 1,         sizeof(struct common),
+                                             FUMI_NONE,     FUMI_NONE, false};
+
+const struct flag_alias command_aliases[] = {COMMAND_ALIASES};
+
+const struct fumi_shape *command_common(const struct command *c)
+{
+    return c->bare ? &help_shape : &common_shape;
+}
+
+struct flag_table command_flags(const struct command *c, struct flag_set sets[4])
+{
+    struct flag_table t = {.sets = sets, .aliases = c->aliases ? c->aliases : command_aliases};
+    if (c->shape)
+        sets[t.n++] = (struct flag_set){c->shape, NULL};
+    if (c->serves)
+        sets[t.n++] = (struct flag_set){&fumi_settings_shape, NULL};
+    sets[t.n++] = (struct flag_set){command_common(c), NULL};
+    return t;
+}
+
+int command_fail(enum status status, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    fputs("error: ", stderr);
+    vfprintf(stderr, fmt, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return status;
+}
+
+int command_misuse(const struct invocation *i, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    fputs("error: ", stderr);
+    vfprintf(stderr, fmt, args);
+    fprintf(stderr, "\nfumi help %s shows how it is used\n", i->command->name);
+    va_end(args);
+    return STATUS_USAGE;
+}
+
+enum status command_status(int code)
+{
+    static const struct {
+        int code;
+        enum status status;
+    } known[] = {
+        {FUMI_INVALID_PARAMS, STATUS_USAGE},
+        {FUMI_INVALID_REQUEST, STATUS_USAGE},
+        {FUMI_PARSE_ERROR, STATUS_USAGE},
+        {ERR_KEY_PREFIX, STATUS_USAGE},
+        {FUMI_METHOD_NOT_FOUND, STATUS_MISSING},
+        {ERR_NOT_FOUND, STATUS_MISSING},
+        {ERR_CONFLICT, STATUS_TAKEN},
+        {ERR_NO_API_KEY, STATUS_PROVIDER},
+        {ERR_PROVIDER, STATUS_PROVIDER},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(known); i++) {
+        if (known[i].code == code)
+            return known[i].status;
+    }
+    return STATUS_FAILED;
+}
+
+/* A remedy that the error's data names. */
+static void report_remedy(struct fumi_arena *a, const struct fumi_val *data)
+{
+    struct fumi_str remedy = show_line(a, fumi_text(a, fumi_get(data, "remedy")));
+    if (remedy.n)
+        fprintf(stderr, "remedy: %.*s\n", FUMI_ARG(remedy));
+}
+
+int command_report(const struct fumi_err *e)
+{
+    struct fumi_arena a = {0};
+    struct fumi_err ignored;
+    const struct fumi_val *data = e->data.n ? fumi_parse(&a, e->data, &ignored) : NULL;
+    struct fumi_str text = show_line(&a, fumi_str(e->text));
+    struct fumi_str detail = show_line(&a, fumi_text(&a, data));
+    fprintf(stderr, "error: %.*s%s%.*s\n", FUMI_ARG(text), detail.n ? ": " : "", FUMI_ARG(detail));
+    report_remedy(&a, data);
+    fumi_arena_done(&a);
+    return command_status(e->code);
+}
+
+struct fumi_str command_joined(struct fumi_arena *a, struct fumi_strs words)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < words.n; i++)
+        n += words.items[i].n + 1;
+    char *out = fumi_alloc(a, n + 1), *to = out;
+    for (size_t i = 0; i < words.n; i++) {
+        if (i)
+            *to++ = ' ';
+        memcpy(to, words.items[i].p, words.items[i].n);
+        to += words.items[i].n;
+    }
+    return (struct fumi_str){out, (size_t)(to - out)};
+}
+
+int command_input(struct fumi_arena *a, size_t limit, struct fumi_str *out, struct fumi_err *e)
+{
+    struct fumi_buf in = {.limit = limit};
+    ssize_t n = 1;
+    while (n > 0 && !in.full) {
+        char bytes[16384];
+        n = read(0, bytes, sizeof(bytes));
+        if (n < 0 && errno == EINTR)
+            n = 1;
+        else if (n > 0)
+            fumi_buf_add(&in, bytes, (size_t)n);
+    }
+    *out = fumi_dup(a, fumi_buf_str(&in));
+    bool full = in.full;
+    fumi_buf_done(&in);
+    if (n < 0)
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "standard input cannot be read: %s",
+                            strerror(errno));
+    if (full)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "standard input has more than %zu bytes",
+                            limit);
+    if (!fumi_utf8_valid(*out))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "standard input is not UTF-8 text");
+    return 0;
+}
+
+void command_print(struct fumi_buf *b)
+{
+    fwrite(fumi_buf_str(b).p, 1, b->n, stdout);
+    fumi_buf_done(b);
+}

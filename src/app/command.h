@@ -1,0 +1,98 @@
+/* The commands of the program: a table that dispatch, help, completion and the manual are made of.
+ */
+#ifndef FUMI_APP_COMMAND_H
+#define FUMI_APP_COMMAND_H
+
+#include "app/config.h"
+#include "app/flags.h"
+
+#include <stdio.h>
+
+#ifndef FUMI_VERSION
+#define FUMI_VERSION "0.1.0"
+#endif
+
+/* How the program ends. Errors of methods are mapped by command_status. */
+enum status {
+    STATUS_OK = 0,
+    STATUS_FAILED = 1,
+    STATUS_USAGE = 2,    /* the command line or a parameter is wrong */
+    STATUS_MISSING = 3,  /* no such note, group or method */
+    STATUS_TAKEN = 4,    /* it is there already */
+    STATUS_PROVIDER = 5, /* the embedding provider failed, or has no key */
+};
+
+/* Flags of every command that opens the memory. */
+struct common {
+    bool help;
+    struct fumi_str config, data_dir, db;
+    bool allow_http;
+    int log, log_format;
+};
+
+struct invocation {
+    const struct command *command;
+    struct fumi_arena *a;
+    struct common common;
+    void *flags;             /* as command->shape describes them */
+    struct config_http http; /* serve: what flags say */
+    struct fumi_json params; /* call: what flags say */
+    struct fumi_strs words;
+};
+
+struct command {
+    const char *name;
+    const char *usage; /* what stands behind the name, flags left out */
+    const char *help;  /* one sentence */
+    const char *more;  /* paragraphs; may be NULL */
+    const struct fumi_shape *shape;
+    const struct flag_alias *aliases;
+    bool bare;    /* takes no common flags but --help */
+    bool serves;  /* takes those of fumi_settings_shape too */
+    bool methods; /* its first word is a method, whose parameters are flags */
+    size_t words; /* how many at most */
+    int (*run)(struct invocation *i);
+};
+
+enum { COMMANDS = 16, ANY_WORDS = 1 << 20 };
+extern const struct command *const commands[COMMANDS];
+extern const struct command command_serve, command_search, command_call, command_add, command_list,
+    command_get, command_delete, command_reembed, command_import, command_export, command_backup,
+    command_doctor, command_model, command_completion, command_version, command_help;
+const struct command *command_find(struct fumi_str name); /* NULL: there is none */
+
+/* The common flags that it takes. */
+const struct fumi_shape *command_common(const struct command *c);
+/* Short names that all have, and a row of those alone. */
+#define COMMAND_ALIASES                                                                            \
+    {"c", "config"}, {"h", "help"},                                                                \
+    {                                                                                              \
+        NULL, NULL                                                                                 \
+    }
+extern const struct flag_alias command_aliases[];
+
+/* Its flags for listing: nothing is read into them. `sets` has room for four. */
+struct flag_table command_flags(const struct command *c, struct flag_set sets[4]);
+
+/* "error: ..." on stderr; the status. */
+int command_fail(enum status status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same with a hint at the command's help. */
+int command_misuse(const struct invocation *i, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* An error of a method or of our own, with its code where that says more, and its data. */
+int command_report(const struct fumi_err *e);
+enum status command_status(int code);
+
+/* The words as one text with blanks between. */
+struct fumi_str command_joined(struct fumi_arena *a, struct fumi_strs words);
+
+/* All of standard input; at most `limit` bytes. */
+int command_input(struct fumi_arena *a, size_t limit, struct fumi_str *out, struct fumi_err *e);
+
+void command_print(struct fumi_buf *b); /* to stdout, and frees it */
+
+/* help.c */
+void help_general(FILE *to);
+void help_command(const struct command *c, FILE *to);
+
+#endif

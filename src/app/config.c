@@ -1,0 +1,447 @@
+/* A layer is a struct config in which only that is set which one source gives. Layers are laid over
+ * the defaults in their order; each decides by itself where the database is, so that --data-dir
+ * beats a store.path of the file. */
+#include "app/config.h"
+
+#include "app/files.h"
+#include "app/flags.h"
+#include "base/near.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FILE_MAX = 1 << 20, WARNINGS = 16, SHOWN = 40 };
+
+struct loader {
+    struct fumi_arena *a;
+    struct config *c;
+    const struct config_wish *wish;
+    struct config_section sections[CONFIG_SECTIONS];
+    struct fumi_str dir; /* of the file: its relative paths begin there */
+    unsigned mode;
+    bool usual; /* the file is the usual one: the reference's may stand in for it */
+    struct fumi_err *e;
+};
+
+static const char *variable(const char *name)
+{
+    const char *set = getenv(name);
+    return set && set[0] ? set : NULL;
+}
+
+static int put_defaults(struct loader *l)
+{
+    for (size_t i = 0; i < CONFIG_SECTIONS; i++) {
+        struct fumi_shape whole = l->sections[i].shape;
+        whole.given = FUMI_NONE;
+        if (fumi_bind(l->a, &whole, NULL, (char *)l->c + l->sections[i].offset, l->e))
+            return -1;
+    }
+    l->c->previous = (struct config_embedder){0};
+    return 0;
+}
+
+/* Where the file is: flags before the environment, and in each the file before the directory. */
+static int locate(struct loader *l)
+{
+    struct fumi_str file = l->wish->config, dir = l->wish->data_dir, none = {0};
+    if (!file.p && !dir.p) {
+        file = fumi_str(variable("FUMI_CONFIG"));
+        dir = fumi_str(variable("FUMI_DATA_DIR"));
+    }
+    if (file.p)
+        return files_expand(l->a, file, none, &l->c->paths.config_path, l->e);
+    l->usual = !dir.p;
+    if (dir.p ? files_expand(l->a, dir, none, &dir, l->e)
+              : files_xdg(l->a, "XDG_CONFIG_HOME", ".config", &dir, l->e))
+        return -1;
+    l->c->paths.config_path = files_join(l->a, dir, "config.json");
+    return 0;
+}
+
+/* --- The file. --- */
+
+static size_t line_of(const struct config *c, const char *at)
+{
+    const char *end = c->source_text.p + c->source_text.n;
+    size_t line = 1;
+    if (at > end)
+        return line; /* a text that is one bare value was copied */
+    for (const char *p = c->source_text.p; p < at; p++)
+        line += *p == '\n';
+    return line;
+}
+
+/* A sentence about the file, with the line where `at` stands. */
+static int blame(struct loader *l, const char *at, const char *section, const char *sentence)
+{
+    char copy[sizeof(l->e->text)]; /* the sentence may be the error's own */
+    struct fumi_str file = files_shown(l->c->source);
+    snprintf(copy, sizeof(copy), "%s", sentence);
+    return fumi_err_set(l->e, FUMI_INVALID_PARAMS, "%.*s: line %zu: %s%s%s", FUMI_ARG(file),
+                        line_of(l->c, at), section, section[0] ? "." : "", copy);
+}
+
+/* "at byte 17: why" */
+static int blame_parser(struct loader *l)
+{
+    char *end = l->e->text;
+    size_t at = 0;
+    if (fumi_starts(fumi_str(l->e->text), FUMI_STR("at byte ")))
+        at = strtoul(l->e->text + 8, &end, 10);
+    at = at < l->c->source_text.n ? at : l->c->source_text.n;
+    return blame(l, l->c->source_text.p + at, "", *end == ':' ? end + 2 : end);
+}
+
+/* The member of a section that the error's sentence begins with, else the section. */
+static const char *culprit(const struct loader *l, const struct fumi_val *section)
+{
+    char name[SHOWN];
+    size_t n = strcspn(l->e->text, " [.");
+    snprintf(name, sizeof(name), "%.*s", (int)n, l->e->text);
+    const struct fumi_val *v = fumi_get(section, name);
+    return v ? v->p : section->p;
+}
+
+__attribute__((format(printf, 2, 3))) static void warn(struct loader *l, const char *fmt, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    struct fumi_strs *w = &l->c->warnings;
+    if (!w->items)
+        w->items = fumi_alloc(l->a, WARNINGS * sizeof(*w->items));
+    if (w->n < WARNINGS)
+        w->items[w->n++] = fumi_fmt(l->a, "%.*s: %s", FUMI_ARG(files_shown(l->c->source)), text);
+}
+
+static void warn_unknown(struct loader *l, const struct fumi_val *key, const char *section,
+                         const char *near)
+{
+    struct fumi_str name = fumi_text(l->a, key);
+    if (name.n > SHOWN)
+        name.n = SHOWN;
+    warn(l, "line %zu: the unknown key %s%s%.*s is ignored%s%s%s", line_of(l->c, key->p), section,
+         section[0] ? "." : "", FUMI_ARG(name), near ? "; did you mean " : "", near ? near : "",
+         near ? "?" : "");
+}
+
+/* Warns of a member that no field of the section has. */
+static void check_key(struct loader *l, const struct config_section *s, const struct fumi_val *key)
+{
+    struct near near = near_to(fumi_text(l->a, key));
+    const char *best = NULL;
+    for (size_t i = 0; i < s->shape.n; i++) {
+        const struct fumi_field *f = &s->shape.fields[i];
+        if (fumi_text_is(key, fumi_str(f->name)))
+            return;
+        if (near_is(&near, fumi_str(f->name)))
+            best = f->name;
+    }
+    warn_unknown(l, key, s->name, best);
+}
+
+static const struct config_section *section_of(struct loader *l, const struct fumi_val *key)
+{
+    struct near near = near_to(fumi_text(l->a, key));
+    const char *best = NULL;
+    for (size_t i = 0; i < CONFIG_SECTIONS; i++) {
+        const struct config_section *s = &l->sections[i];
+        if (fumi_text_is(key, fumi_str(s->name)))
+            return s;
+        if (near_is(&near, fumi_str(s->name)))
+            best = s->name;
+    }
+    warn_unknown(l, key, "", best);
+    return NULL;
+}
+
+/* Of the reference's file only how texts are embedded and how the server is reached is taken: its
+ * database has another schema, and must never be opened by us. */
+static bool is_taken(const struct loader *l, const struct config_section *s)
+{
+    return s && (s->foreign || !l->c->foreign);
+}
+
+static int bind_section(struct loader *l, const struct config_section *s, const struct fumi_val *v,
+                        struct config *layer)
+{
+    if (fumi_is(v, FUMI_NULL))
+        return 0;
+    if (!fumi_is(v, FUMI_OBJECT))
+        return blame(l, v->p, "", fumi_fmt(l->a, "%s must be an object", s->name).p);
+    for (const struct fumi_val *key = fumi_first(v); key; key = fumi_after(v, key))
+        check_key(l, s, key);
+    if (fumi_bind(l->a, &s->shape, v, (char *)layer + s->offset, l->e))
+        return blame(l, culprit(l, v), s->name, l->e->text);
+    return 0;
+}
+
+static int bind_file(struct loader *l, const struct fumi_val *root, struct config *layer)
+{
+    for (const struct fumi_val *key = fumi_first(root); key; key = fumi_after(root, key)) {
+        const struct config_section *s = section_of(l, key);
+        if (is_taken(l, s) && bind_section(l, s, fumi_of(key), layer))
+            return -1;
+    }
+    return 0;
+}
+
+static bool is_blank(struct fumi_str s)
+{
+    size_t i = 0;
+    while (i < s.n && strchr(" \t\r\n", s.p[i]))
+        i++;
+    return i == s.n;
+}
+
+static int parse_file(struct loader *l, struct config *layer)
+{
+    if (is_blank(l->c->source_text))
+        l->c->source_text = FUMI_STR("{}");
+    const struct fumi_val *root = fumi_parse(l->a, l->c->source_text, l->e);
+    if (!root)
+        return blame_parser(l);
+    if (!fumi_is(root, FUMI_OBJECT))
+        return blame(l, root->p, "", "the file must hold an object");
+    return bind_file(l, root, layer);
+}
+
+static int check_mode(struct loader *l, const struct config *layer)
+{
+    bool secret = layer->embedder.api_key.n || layer->previous.api_key.n || layer->http.set.token.n;
+    if (!secret || !(l->mode & 077))
+        return 0;
+    struct fumi_str file = files_shown(l->c->source);
+    return fumi_err_set(l->e, FUMI_INVALID_PARAMS,
+                        "%.*s holds a key and others may read it (mode %03o): chmod 600 it",
+                        FUMI_ARG(file), l->mode);
+}
+
+static int expand(struct loader *l, struct fumi_str *path, struct fumi_str base)
+{
+    return path->n ? files_expand(l->a, *path, base, path, l->e) : 0;
+}
+
+static int expand_all(struct loader *l, struct config *layer, struct fumi_str base)
+{
+    return expand(l, &layer->store.path, base) || expand(l, &layer->paths.data_dir, base) ||
+                   expand(l, &layer->embedder.model_file, base) ||
+                   expand(l, &layer->previous.model_file, base) ||
+                   expand(l, &layer->http.set.directory, base)
+               ? -1
+               : 0;
+}
+
+static int lay_over(struct loader *l, struct config *layer, struct fumi_str base)
+{
+    if (expand_all(l, layer, base))
+        return -1;
+    if (layer->paths.data_dir.n)
+        l->c->store.path = (struct fumi_str){0};
+    layer->paths.config_path = (struct fumi_str){0};
+    for (size_t i = 0; i < CONFIG_SECTIONS; i++) {
+        const struct config_section *s = &l->sections[i];
+        config_overlay(&s->shape, (char *)l->c + s->offset, (char *)layer + s->offset);
+    }
+    return 0;
+}
+
+static int take_file(struct loader *l)
+{
+    struct config *layer = fumi_alloc(l->a, sizeof(*layer));
+    if (parse_file(l, layer) || check_mode(l, layer))
+        return -1;
+    return lay_over(l, layer, files_dir(l->a, l->c->source));
+}
+
+static int open_file(struct loader *l, struct fumi_str path)
+{
+    struct file_text file;
+    if (files_read(l->a, path, FILE_MAX, &file, l->e))
+        return -1;
+    if (!file.text.p)
+        return 0;
+    l->c->source = path;
+    l->c->source_text = file.text;
+    l->mode = file.mode;
+    return 0;
+}
+
+static int read_file(struct loader *l)
+{
+    struct fumi_str theirs, none = {0};
+    if (open_file(l, l->c->paths.config_path))
+        return -1;
+    if (!l->c->source.p && l->usual) {
+        if (files_expand(l->a, FUMI_STR("~/.local-mcp-memory/config.json"), none, &theirs, l->e) ||
+            open_file(l, theirs))
+            return -1;
+        l->c->foreign = l->c->source.p;
+    }
+    return l->c->source.p ? take_file(l) : 0;
+}
+
+/* --- The environment. --- */
+
+/* A list has commas; a bool may be a digit, as is usual there. */
+static void put_variable(struct loader *l, struct fumi_out *o, const struct fumi_field *f,
+                         const char *text)
+{
+    if (f->type == FUMI_T_BOOL && (strcmp(text, "0") == 0 || strcmp(text, "1") == 0)) {
+        fumi_put_bool(o, text[0] == '1');
+        return;
+    }
+    if (f->type != FUMI_T_STRS) {
+        flags_put_value(l->a, o, f, fumi_str(text));
+        return;
+    }
+    fumi_put_open(o, '[');
+    for (size_t n; *text; text += n + (text[n] == ',')) {
+        n = strcspn(text, ",");
+        if (n)
+            fumi_put_str(o, (struct fumi_str){text, n});
+    }
+    fumi_put_close(o, ']');
+}
+
+/* The section with its members under the names of the variables, and an object of those set. */
+static struct fumi_shape gather(struct loader *l, const struct config_section *s,
+                                struct fumi_buf *out)
+{
+    struct fumi_out o = {.buf = out};
+    struct fumi_shape shape = s->shape;
+    struct fumi_field *fields = fumi_alloc(l->a, shape.n * sizeof(*fields));
+    fumi_put_open(&o, '{');
+    for (size_t i = 0; i < shape.n; i++) {
+        const char *name = config_variable(l->a, s, &s->shape.fields[i]);
+        fields[i] = s->shape.fields[i];
+        if (!name)
+            continue;
+        fields[i].name = name;
+        fields[i].name_n = strlen(name);
+        if (!variable(name))
+            continue;
+        fumi_put_key(&o, name);
+        put_variable(l, &o, &fields[i], variable(name));
+    }
+    fumi_put_close(&o, '}');
+    shape.fields = fields;
+    return shape;
+}
+
+static int read_variables(struct loader *l, const struct config_section *s, struct config *layer)
+{
+    struct fumi_buf buf = {0};
+    struct fumi_shape shape = gather(l, s, &buf);
+    struct fumi_str text = fumi_dup(l->a, fumi_buf_str(&buf));
+    fumi_buf_done(&buf);
+    const struct fumi_val *v = fumi_parse(l->a, text, l->e);
+    return v ? fumi_bind(l->a, &shape, v, (char *)layer + s->offset, l->e) : -1;
+}
+
+static int read_environment(struct loader *l)
+{
+    struct config *layer = fumi_alloc(l->a, sizeof(*layer));
+    for (size_t i = 0; i < CONFIG_SECTIONS; i++) {
+        if (l->sections[i].prefix && read_variables(l, &l->sections[i], layer))
+            return -1;
+    }
+    return lay_over(l, layer, (struct fumi_str){0});
+}
+
+/* --- What comes of it. --- */
+
+static int take_wish(struct loader *l)
+{
+    struct config layer = {.store = {.path = l->wish->db},
+                           .paths = {.data_dir = l->wish->data_dir}};
+    if (expand_all(l, &layer, (struct fumi_str){0}))
+        return -1;
+    if (layer.paths.data_dir.n) {
+        l->c->paths.data_dir = layer.paths.data_dir;
+        l->c->store.path = (struct fumi_str){0};
+    }
+    if (layer.store.path.n)
+        l->c->store.path = layer.store.path;
+    l->c->safety.freeze |= l->wish->freeze;
+    l->c->safety.allow_http |= l->wish->allow_http;
+    return 0;
+}
+
+static int settle_store(struct loader *l)
+{
+    struct config *c = l->c;
+    if (!fumi_eq(c->store.type, FUMI_STR("sqlite")))
+        return fumi_err_set(l->e, FUMI_INVALID_PARAMS,
+                            "store.type %.*s is not supported: this version has sqlite only "
+                            "(postgres and qdrant come later)",
+                            c->store.type.n > SHOWN ? SHOWN : (int)c->store.type.n,
+                            c->store.type.p);
+    if (!c->paths.data_dir.p &&
+        files_xdg(l->a, "XDG_DATA_HOME", ".local/share", &c->paths.data_dir, l->e))
+        return -1;
+    if (!c->store.path.p)
+        c->store.path = files_join(l->a, c->paths.data_dir, "memory.db");
+    return 0;
+}
+
+/* Ollama's own variable: where its server listens, which may leave out the scheme and the port. All
+ * addresses of the machine are reached by its own. */
+static struct fumi_str ollama_url(struct fumi_arena *a, const char *host)
+{
+    const char *scheme = strstr(host, "://"), *rest = scheme ? scheme + 3 : host;
+    bool any = strncmp(rest, "0.0.0.0", 7) == 0;
+    const char *colon = strrchr(rest, ':'), *bracket = strrchr(rest, ']');
+    bool port = scheme || (colon && (!bracket || colon > bracket));
+    return fumi_fmt(a, "%.*s%s%s%s", scheme ? (int)(rest - host) : 7, scheme ? host : "http://",
+                    any ? "127.0.0.1" : "", any ? rest + 7 : rest, port ? "" : ":11434");
+}
+
+/* Whether it speaks to OpenAI itself: the key of its variable goes nowhere else. */
+static bool is_openai(const struct config_embedder *m)
+{
+    return fumi_eq(m->provider, FUMI_STR("openai")) &&
+           (!m->base_url.n || fumi_starts(m->base_url, FUMI_STR("https://api.openai.com/")));
+}
+
+static void settle_embedder(struct loader *l)
+{
+    struct config *c = l->c;
+    const char *host = variable("OLLAMA_HOST");
+    c->openai_key = fumi_str(variable("OPENAI_API_KEY"));
+    if (c->openai_key.n && is_openai(&c->embedder) && !variable("FUMI_EMBEDDER_API_KEY"))
+        c->embedder.api_key = c->openai_key;
+    if (c->openai_key.n && is_openai(&c->previous) && !c->previous.api_key.n)
+        c->previous.api_key = c->openai_key;
+    if (host && fumi_eq(c->embedder.provider, FUMI_STR("ollama")) && !c->embedder.base_url.n)
+        c->embedder.base_url = ollama_url(l->a, host);
+}
+
+int config_load(struct config *c, struct fumi_arena *a, const struct config_wish *w,
+                struct fumi_err *e)
+{
+    struct loader l = {.a = a, .c = c, .wish = w, .e = e};
+    *c = (struct config){0};
+    config_sections(l.sections);
+    if (put_defaults(&l) || locate(&l) || read_file(&l) || read_environment(&l) || take_wish(&l) ||
+        settle_store(&l))
+        return -1;
+    settle_embedder(&l);
+    return 0;
+}
+
+struct embed_config config_embed(const struct config *c, const struct config_embedder *from)
+{
+    return (struct embed_config){
+        .provider = from->provider,
+        .model = from->model,
+        .base_url = from->base_url,
+        .api_key = from->api_key,
+        .dim = from->dim,
+        .model_file = from->model_file,
+        .allow_http = c->safety.allow_http,
+    };
+}

@@ -1,0 +1,210 @@
+/* A change of the embedder is written as an edit of what the file holds. */
+#include "app/config.h"
+#include "app/files.h"
+#include "app/show.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* The members of an embedder that are texts, here and in the file. */
+static const struct {
+    const char *name;
+    size_t offset;
+} members[] = {
+    {"provider", offsetof(struct embed_config, provider)},
+    {"model", offsetof(struct embed_config, model)},
+    {"baseUrl", offsetof(struct embed_config, base_url)},
+    {"apiKey", offsetof(struct embed_config, api_key)},
+    {"modelFile", offsetof(struct embed_config, model_file)},
+};
+
+static struct fumi_str member(const struct embed_config *c, size_t i)
+{
+    return *(const struct fumi_str *)(const void *)((const char *)c + members[i].offset);
+}
+
+static bool is_variable(struct fumi_str key)
+{
+    static const char *const names[] = {"OPENAI_API_KEY", "FUMI_EMBEDDER_API_KEY"};
+    for (size_t i = 0; i < FUMI_COUNT(names); i++) {
+        const char *set = getenv(names[i]);
+        if (set && key.n && fumi_eq(key, fumi_str(set)))
+            return true;
+    }
+    return false;
+}
+
+/* A model that was not named is the usual one of its provider. */
+static bool is_same(size_t i, const struct embed_config *now, const struct embed_config *loaded)
+{
+    struct fumi_str is = member(now, i), was = member(loaded, i);
+    if (members[i].offset == offsetof(struct embed_config, model) && !was.n &&
+        fumi_eq(now->provider, loaded->provider))
+        was = embed_usual_model(loaded->provider);
+    return fumi_eq(is, was) || (!is.n && !was.n) || is_variable(is);
+}
+
+static bool is_known(const struct fumi_val *key)
+{
+    for (size_t i = 0; i < FUMI_COUNT(members); i++) {
+        if (fumi_text_is(key, fumi_str(members[i].name)))
+            return true;
+    }
+    return fumi_text_is(key, FUMI_STR("dim"));
+}
+
+static void copy(struct fumi_out *o, const char *name, const struct fumi_val *v)
+{
+    if (!v)
+        return;
+    fumi_put_key(o, name);
+    fumi_put_val(o, v);
+}
+
+/* What we do not know stays. */
+static void put_unknown(struct fumi_out *o, const struct fumi_val *old)
+{
+    struct fumi_arena a = {0};
+    for (const struct fumi_val *key = fumi_first(old); key; key = fumi_after(old, key)) {
+        if (is_known(key))
+            continue;
+        fumi_put_key_str(o, fumi_text(&a, key));
+        fumi_put_val(o, fumi_of(key));
+    }
+    fumi_arena_done(&a);
+}
+
+static void put_embedder(struct fumi_out *o, const struct fumi_val *old,
+                         const struct embed_config *now, const struct embed_config *loaded)
+{
+    fumi_put_open(o, '{');
+    for (size_t i = 0; i < FUMI_COUNT(members); i++) {
+        struct fumi_str value = member(now, i);
+        if (is_same(i, now, loaded)) {
+            copy(o, members[i].name, fumi_get(old, members[i].name));
+        } else if (value.n) {
+            fumi_put_key(o, members[i].name);
+            fumi_put_str(o, value);
+        }
+    }
+    if (now->dim == loaded->dim) {
+        copy(o, "dim", fumi_get(old, "dim"));
+    } else if (now->dim) {
+        fumi_put_key(o, "dim");
+        fumi_put_int(o, now->dim);
+    }
+    put_unknown(o, old);
+    fumi_put_close(o, '}');
+}
+
+static void put_previous(struct fumi_out *o, const struct embed_config *previous)
+{
+    static const struct embed_config nothing;
+    if (!previous->provider.n)
+        return;
+    fumi_put_key(o, "previousEmbedder");
+    put_embedder(o, NULL, previous, &nothing);
+}
+
+/* Whether a member of the file stays as it is. Of the reference's file only that is carried over
+ * which was taken from it. */
+static bool is_kept(const struct config *c, const struct fumi_val *key)
+{
+    struct config_section sections[CONFIG_SECTIONS];
+    if (fumi_text_is(key, FUMI_STR("embedder")) || fumi_text_is(key, FUMI_STR("previousEmbedder")))
+        return false;
+    config_sections(sections);
+    for (size_t i = 0; c->foreign && i < CONFIG_SECTIONS; i++) {
+        if (fumi_text_is(key, fumi_str(sections[i].name)))
+            return sections[i].foreign;
+    }
+    return !c->foreign;
+}
+
+static void put_all(struct fumi_out *o, const struct config *c, const struct fumi_val *root,
+                    const struct embed_config *now, const struct embed_config *previous)
+{
+    struct embed_config loaded = config_embed(c, &c->embedder);
+    fumi_put_open(o, '{');
+    for (const struct fumi_val *key = fumi_first(root); key; key = fumi_after(root, key)) {
+        if (!is_kept(c, key))
+            continue;
+        struct fumi_arena a = {0};
+        fumi_put_key_str(o, fumi_text(&a, key));
+        fumi_put_val(o, fumi_of(key));
+        fumi_arena_done(&a);
+    }
+    fumi_put_key(o, "embedder");
+    put_embedder(o, fumi_get(root, "embedder"), now, &loaded);
+    put_previous(o, previous);
+    fumi_put_close(o, '}');
+}
+
+static void wipe(struct fumi_buf *b)
+{
+    if (b->p)
+        explicit_bzero(b->p, b->n);
+}
+
+static int write_edited(struct fumi_arena *a, const struct config *c,
+                        const struct embed_config *now, const struct embed_config *previous,
+                        struct fumi_err *e)
+{
+    struct fumi_buf compact = {0}, text = {0};
+    struct fumi_str old = c->source_text.p ? c->source_text : FUMI_STR("{}");
+    const struct fumi_val *root = fumi_parse(a, old, e);
+    if (!root)
+        return -1;
+    put_all(&(struct fumi_out){.buf = &compact}, c, root, now, previous);
+    const struct fumi_val *edited = fumi_parse(a, fumi_buf_str(&compact), e);
+    if (edited)
+        show_json(&text, edited);
+    int rc = edited ? files_write(c->paths.config_path, fumi_buf_str(&text), e) : -1;
+    wipe(&compact); /* they hold the key */
+    wipe(&text);
+    fumi_buf_done(&compact);
+    fumi_buf_done(&text);
+    return rc;
+}
+
+static int save(struct fumi_arena *a, const struct config_wish *w, const struct embed_config *now,
+                const struct embed_config *previous, struct fumi_err *e)
+{
+    struct config c;
+    if (config_load(&c, a, w, e))
+        return -1;
+    return write_edited(a, &c, now, previous, e);
+}
+
+/* Two processes must not write at once what each has read before: the directory is the lock. */
+static int lock(struct fumi_arena *a, const struct config_wish *w, struct fumi_err *e)
+{
+    struct config c;
+    if (config_load(&c, a, w, e))
+        return -1;
+    struct fumi_str dir = files_dir(a, c.paths.config_path);
+    if (files_make_dir(dir, e))
+        return -1;
+    int fd = open(dir.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || flock(fd, LOCK_EX)) {
+        if (fd >= 0)
+            close(fd);
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "cannot lock the directory %.*s",
+                            FUMI_ARG(files_shown(dir)));
+    }
+    return fd;
+}
+
+int config_save(const struct config_wish *w, const struct embed_config *now,
+                const struct embed_config *previous, struct fumi_err *e)
+{
+    struct fumi_arena a = {0};
+    int fd = lock(&a, w, e);
+    int rc = fd < 0 ? -1 : save(&a, w, now, previous, e);
+    if (fd >= 0)
+        close(fd);
+    fumi_arena_done(&a);
+    return rc;
+}

@@ -1,0 +1,162 @@
+/* What the configuration file may hold. */
+#include "app/config.h"
+
+static const char *const kinds[] = {"stdio", "http", NULL}; /* as enum config_kind */
+
+static const char *check_path(struct fumi_str s)
+{
+    return memchr(s.p, 0, s.n) ? "must be a path" : NULL;
+}
+
+static const struct fumi_field transport_fields[] = {
+    FUMI_FIELD(struct config_transport, kind, "defaultTransport",
+               "What serve uses when no flag says it.", .choices = kinds, .def = "\"stdio\""),
+};
+
+#define EMBEDDER(member, wire, ...)                                                                \
+    FUMI_FIELD(struct config_embedder, member, wire, __VA_ARGS__, .flags = FUMI_NULLABLE)
+
+static const struct fumi_field embedder_fields[] = {
+    EMBEDDER(provider, "provider",
+             "local (in the process), openai (and what speaks its protocol) or ollama.",
+             .def = "\"local\""),
+    EMBEDDER(model, "model", "Model; without it the provider's usual one."),
+    EMBEDDER(dim, "dim", "Numbers in a vector; 0: as the model has it.", .min = 0, .max = 65536,
+             .def = "0"),
+    EMBEDDER(base_url, "baseUrl", "Address of the provider; without it its usual one."),
+    EMBEDDER(api_key, "apiKey", "Key of the provider. A file that holds one must have mode 0600."),
+    EMBEDDER(model_file, "modelFile", "File with the local model; without it the installed one.",
+             .check = check_path),
+};
+
+#define STORE(member, wire, ...)                                                                   \
+    FUMI_FIELD(struct config_store, member, wire, __VA_ARGS__, .flags = FUMI_NULLABLE)
+
+static const struct fumi_field store_fields[] = {
+    STORE(type, "type", "Kind of store: sqlite.", .def = "\"sqlite\""),
+    STORE(path, "path", "File of the database; without it memory.db in the data directory.",
+          .check = check_path),
+    STORE(url, "url", "Address of a store that is a server; not used by sqlite."),
+};
+
+static const struct fumi_field paths_fields[] = {
+    FUMI_FIELD(struct config_paths, config_path, "configPath",
+               "Not read: the file is found as fumi.conf(5) says.", .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct config_paths, data_dir, "dataDir",
+               "Directory for the database, the token and the lock files.", .flags = FUMI_NULLABLE,
+               .check = check_path),
+};
+
+static const struct fumi_field safety_fields[] = {
+    FUMI_FIELD(struct config_safety, freeze, "freezeConfig", "Refuse memory.set_config.",
+               .def = "false"),
+    FUMI_FIELD(struct config_safety, allow_http, "allowHttpEmbedder",
+               "Allow plain http to embedding servers on other machines.", .def = "false"),
+};
+
+struct fumi_shape config_http_shape(void)
+{
+    struct fumi_shape s = fumi_settings_shape;
+    s.size = sizeof(struct config_http);
+    s.given = offsetof(struct config_http, given);
+    return s;
+}
+
+#define SECTION(T, table)                                                                          \
+    {                                                                                              \
+        (table), FUMI_COUNT(table), sizeof(T), offsetof(T, given), FUMI_NONE, true                 \
+    }
+
+static const struct config_section sections[CONFIG_SECTIONS] = {
+    {"transportDefaults", "How fumi serve is reached.", "", offsetof(struct config, transport),
+     SECTION(struct config_transport, transport_fields), true},
+    {"embedder", "What makes vectors of texts.", "EMBEDDER_", offsetof(struct config, embedder),
+     SECTION(struct config_embedder, embedder_fields), true},
+    {"previousEmbedder",
+     "Written by fumi while the vectors of a new model are being made: the embedder before it.",
+     NULL, offsetof(struct config, previous), SECTION(struct config_embedder, embedder_fields),
+     false},
+    {"store", "Where notes are kept.", "STORE_", offsetof(struct config, store),
+     SECTION(struct config_store, store_fields), false},
+    {"paths", "Where files are.", "", offsetof(struct config, paths),
+     SECTION(struct config_paths, paths_fields), false},
+    {"safety", "What is not allowed.", "", offsetof(struct config, safety),
+     SECTION(struct config_safety, safety_fields), false},
+    {"http",
+     "Settings of the server; each is also a flag of fumi serve.",
+     "HTTP_",
+     offsetof(struct config, http),
+     {.open = true},
+     false},
+};
+
+void config_sections(struct config_section out[CONFIG_SECTIONS])
+{
+    memcpy(out, sections, sizeof(sections));
+    out[CONFIG_SECTIONS - 1].shape = config_http_shape();
+    out[CONFIG_SECTIONS - 1].shape.open = true;
+}
+
+const char *config_variable(struct fumi_arena *a, const struct config_section *s,
+                            const struct fumi_field *f)
+{
+    if (!s->prefix || strcmp(f->name, "configPath") == 0)
+        return NULL;
+    struct fumi_str start = fumi_fmt(a, "FUMI_%s", s->prefix);
+    size_t n = start.n;
+    char *name = fumi_alloc(a, n + 2 * f->name_n + 1);
+    memcpy(name, start.p, n);
+    for (const char *p = f->name; *p; p++) {
+        bool capital = *p >= 'A' && *p <= 'Z';
+        if (capital)
+            name[n++] = '_';
+        name[n++] = (char)(capital || *p < 'a' ? *p : *p - ('a' - 'A'));
+    }
+    return name;
+}
+
+static size_t size_of(enum fumi_type type)
+{
+    switch (type) {
+    case FUMI_T_BOOL:
+        return sizeof(bool);
+    case FUMI_T_INT:
+        return sizeof(int64_t);
+    case FUMI_T_REAL:
+        return sizeof(double);
+    case FUMI_T_STR:
+        return sizeof(struct fumi_str);
+    case FUMI_T_STRS:
+        return sizeof(struct fumi_strs);
+    case FUMI_T_CHOICE:
+        return sizeof(int);
+    case FUMI_T_ANY:
+        return sizeof(const struct fumi_val *);
+    case FUMI_T_JSON:
+        return sizeof(struct fumi_json);
+    case FUMI_T_LIST:
+        return sizeof(struct fumi_list);
+    case FUMI_T_OBJECT:
+        break; /* sections are flat */
+    }
+    return 0;
+}
+
+/* Null and the empty text set nothing, as in the reference's files. */
+static bool is_null(const struct fumi_field *f, const char *from)
+{
+    return f->type == FUMI_T_STR && !((const struct fumi_str *)(const void *)from)->n;
+}
+
+void config_overlay(const struct fumi_shape *s, void *to, const void *from)
+{
+    uint64_t given, *all = (uint64_t *)(void *)((char *)to + s->given);
+    memcpy(&given, (const char *)from + s->given, sizeof(given));
+    for (size_t i = 0; i < s->n; i++) {
+        const struct fumi_field *f = &s->fields[i];
+        if (!(given >> i & 1) || is_null(f, (const char *)from + f->offset))
+            continue;
+        memcpy((char *)to + f->offset, (const char *)from + f->offset, size_of(f->type));
+        *all |= UINT64_C(1) << i;
+    }
+}

@@ -1,0 +1,241 @@
+#include "app/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SHOWN = 100, PASSWD = 16 << 10 };
+
+struct fumi_str files_shown(struct fumi_str path)
+{
+    return path.n > SHOWN ? (struct fumi_str){path.p + path.n - SHOWN, SHOWN} : path;
+}
+
+/* What the system says about a file. */
+static int fail(struct fumi_err *e, const char *what, struct fumi_str path)
+{
+    int why = errno;
+    struct fumi_str shown = files_shown(path);
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s %.*s: %s", what, FUMI_ARG(shown),
+                        strerror(why));
+}
+
+const char *files_name(struct fumi_arena *a, struct fumi_str path)
+{
+    return fumi_fmt(a, "%.*s", FUMI_ARG(path)).p;
+}
+
+struct fumi_str files_join(struct fumi_arena *a, struct fumi_str dir, const char *name)
+{
+    bool slash = dir.p && dir.n && dir.p[dir.n - 1] == '/';
+    return fumi_fmt(a, "%.*s%s%s", FUMI_ARG(dir), slash ? "" : "/", name);
+}
+
+struct fumi_str files_dir(struct fumi_arena *a, struct fumi_str path)
+{
+    const char *slash = memrchr(path.p, '/', path.n);
+    if (!slash)
+        return FUMI_STR(".");
+    return fumi_fmt(a, "%.*s", slash == path.p ? 1 : (int)(slash - path.p), path.p);
+}
+
+static int home(struct fumi_arena *a, struct fumi_str *out, struct fumi_err *e)
+{
+    const char *set = getenv("HOME");
+    struct passwd entry, *found = NULL;
+    if (set && set[0] == '/')
+        *out = fumi_str(set);
+    else if (getpwuid_r(getuid(), &entry, fumi_alloc(a, PASSWD), PASSWD, &found) == 0 && found)
+        *out = fumi_dup(a, fumi_str(entry.pw_dir));
+    else
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                            "there is no home directory: set HOME, or use --data-dir");
+    return 0;
+}
+
+static int here(struct fumi_arena *a, struct fumi_str *out, struct fumi_err *e)
+{
+    char path[PATH_MAX];
+    if (!getcwd(path, sizeof(path)))
+        return fail(e, "the working directory", FUMI_STR(""));
+    *out = fumi_fmt(a, "%s", path);
+    return 0;
+}
+
+static bool is_home(struct fumi_str s)
+{
+    return s.n && s.p[0] == '~' && (s.n == 1 || s.p[1] == '/');
+}
+
+int files_expand(struct fumi_arena *a, struct fumi_str given, struct fumi_str base,
+                 struct fumi_str *out, struct fumi_err *e)
+{
+    struct fumi_str from = base.p ? base : FUMI_STR("/"), rest = given;
+    *out = (struct fumi_str){0};
+    if (memchr(given.p, 0, given.n))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "a path has a NUL byte in it");
+    if (given.n && given.p[0] == '/') {
+        *out = fumi_fmt(a, "%.*s", FUMI_ARG(given));
+        return 0;
+    }
+    if (is_home(given)) {
+        rest = given.n > 2 ? (struct fumi_str){given.p + 2, given.n - 2} : FUMI_STR("");
+        if (home(a, &from, e))
+            return -1;
+    } else if (!base.p && here(a, &from, e)) {
+        return -1;
+    }
+    *out = rest.n ? files_join(a, from, files_name(a, rest)) : fumi_fmt(a, "%.*s", FUMI_ARG(from));
+    return 0;
+}
+
+int files_xdg(struct fumi_arena *a, const char *variable, const char *otherwise,
+              struct fumi_str *out, struct fumi_err *e)
+{
+    const char *set = getenv(variable);
+    struct fumi_str base = {0};
+    if (set && set[0] == '/') {
+        *out = files_join(a, fumi_str(set), "fumi");
+        return 0;
+    }
+    if (home(a, &base, e))
+        return -1;
+    *out = files_join(a, files_join(a, base, otherwise), "fumi");
+    return 0;
+}
+
+/* Reads what there is; a byte more than the limit shows that there is too much. */
+static int read_all(struct fumi_arena *a, int fd, struct fumi_str path, size_t limit,
+                    struct fumi_str *out, struct fumi_err *e)
+{
+    char *to = fumi_alloc(a, limit + 1);
+    size_t n = 0;
+    for (;;) {
+        ssize_t got = read(fd, to + n, limit + 1 - n);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail(e, "cannot read", path);
+        if (got == 0)
+            break;
+        n += (size_t)got;
+        if (n > limit)
+            return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%.*s is larger than %zu bytes",
+                                FUMI_ARG(files_shown(path)), limit);
+    }
+    *out = (struct fumi_str){to, n};
+    return 0;
+}
+
+int files_read(struct fumi_arena *a, struct fumi_str path, size_t limit, struct file_text *out,
+               struct fumi_err *e)
+{
+    struct stat st;
+    int fd = open(files_name(a, path), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    *out = (struct file_text){0};
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : fail(e, "cannot open", path);
+    int rc = fstat(fd, &st) ? fail(e, "cannot read", path)
+                            : read_all(a, fd, path, limit, &out->text, e);
+    close(fd);
+    out->mode = rc ? 0 : st.st_mode & 0777;
+    return rc;
+}
+
+int files_make_dir(struct fumi_str path, struct fumi_err *e)
+{
+    char name[PATH_MAX];
+    if (path.n >= sizeof(name)) {
+        errno = ENAMETOOLONG;
+        return fail(e, "cannot make directory", path);
+    }
+    memcpy(name, path.p, path.n);
+    for (size_t i = 1; i <= path.n; i++) {
+        if (i < path.n && path.p[i] != '/')
+            continue;
+        name[i] = '\0';
+        if (mkdir(name, 0700) && errno != EEXIST && errno != EISDIR)
+            return fail(e, "cannot make directory", path);
+        name[i] = '/';
+    }
+    return 0;
+}
+
+static int write_all(int fd, struct fumi_str text)
+{
+    while (text.n) {
+        ssize_t n = write(fd, text.p, text.n);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        text.p += n;
+        text.n -= (size_t)n;
+    }
+    return 0;
+}
+
+/* The file under its temporary name, on the disk. */
+static int write_new(const char *name, struct fumi_str text)
+{
+    unlink(name); /* of a process that is gone: the name holds our own number */
+    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return -1;
+    int rc = fchmod(fd, 0600) || write_all(fd, text) || fsync(fd) ? -1 : 0;
+    return close(fd) || rc ? -1 : 0;
+}
+
+static int sync_dir(const char *dir)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = fd < 0 ? -1 : fsync(fd);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+static int replace(struct fumi_arena *a, struct fumi_str path, struct fumi_str text,
+                   struct fumi_err *e)
+{
+    char real[PATH_MAX];
+    if (realpath(files_name(a, path), real))
+        path = fumi_str(real);
+    struct fumi_str dir = files_dir(a, path);
+    const char *temporary = fumi_fmt(a, "%.*s.%d.tmp", FUMI_ARG(path), (int)getpid()).p;
+    if (files_make_dir(dir, e))
+        return -1;
+    if (write_new(temporary, text) || rename(temporary, files_name(a, path)) || sync_dir(dir.p)) {
+        fail(e, "cannot write", path);
+        unlink(temporary);
+        return -1;
+    }
+    return 0;
+}
+
+int files_write(struct fumi_str path, struct fumi_str text, struct fumi_err *e)
+{
+    struct fumi_arena a = {0};
+    int rc = replace(&a, path, text, e);
+    fumi_arena_done(&a);
+    return rc;
+}
+
+int files_project(struct fumi_arena *a, struct fumi_str *out, struct fumi_err *e)
+{
+    if (here(a, out, e))
+        return -1;
+    for (struct fumi_str dir = *out;; dir = files_dir(a, dir)) {
+        if (access(files_join(a, dir, ".git").p, F_OK) == 0) {
+            *out = dir;
+            return 0;
+        }
+        if (dir.n <= 1)
+            return 0;
+    }
+}

@@ -1,0 +1,168 @@
+/* fumi: long-term memory for agents. The first word is a command; without one it serves standard
+ * input and output. */
+#include "app/session.h"
+#include "base/near.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+/* The method of `fumi call`: the first word that is one, else the first that is no flag. */
+static struct fumi_str find_method(const struct fumi_server *s, char **argv)
+{
+    struct fumi_str first = {0};
+    for (char **at = argv + 1; *at; at++) {
+        struct fumi_str word = fumi_str(*at);
+        if (session_method(s, word))
+            return word;
+        if (!first.p && word.n && word.p[0] != '-')
+            first = word;
+    }
+    return first;
+}
+
+static const char *nearest(const struct fumi_server *s, struct fumi_str name)
+{
+    struct near near = near_to(name);
+    struct fumi_str is, best = {0};
+    for (size_t i = 0; i < fumi_server_size(s); i++) {
+        fumi_server_at(s, i, &is);
+        if (near_is(&near, is))
+            best = is;
+    }
+    return best.p; /* names are terminated */
+}
+
+/* Another server may have methods that we do not know. */
+static bool is_elsewhere(char **argv)
+{
+    for (char **at = argv + 1; *at; at++) {
+        if (strncmp(*at + ((*at)[0] == '-' && (*at)[1] == '-'), "-url", 4) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Adds the parameters of the method that is called to the flags. */
+static int add_method(const struct fumi_server *s, char **argv, struct flag_set *set,
+                      struct fumi_err *e)
+{
+    static const struct fumi_shape none = {.given = FUMI_NONE, .ignored = FUMI_NONE};
+    struct fumi_str name = find_method(s, argv);
+    const struct fumi_method *m = session_method(s, name);
+    const char *near = nearest(s, name);
+    *set = (struct flag_set){m && m->params ? m->params : &none, NULL};
+    if (m || !name.p || fumi_starts(name, FUMI_STR("rpc.")) || is_elsewhere(argv))
+        return 0;
+    return fumi_err_set(e, FUMI_METHOD_NOT_FOUND, "there is no method %.*s%s%s%s",
+                        name.n > 64 ? 64 : (int)name.n, name.p, near ? "; did you mean " : "",
+                        near ? near : "", near ? "?" : "");
+}
+
+/* The common flags, the command's own, and those that it takes from elsewhere. */
+static int parse(struct invocation *i, char **argv, const struct fumi_server *registry,
+                 struct fumi_err *e)
+{
+    const struct command *c = i->command;
+    struct flag_set sets[4] = {{command_common(c), &i->common}};
+    struct flag_table t = {sets, 1, c->aliases ? c->aliases : command_aliases, &i->params};
+    struct fumi_shape http = config_http_shape();
+    if (c->shape) {
+        i->flags = fumi_alloc(i->a, c->shape->size);
+        sets[t.n++] = (struct flag_set){c->shape, i->flags};
+    }
+    if (c->serves)
+        sets[t.n++] = (struct flag_set){&http, &i->http};
+    if (registry && add_method(registry, argv, &sets[t.n++], e))
+        return -1;
+    return flags_parse(i->a, &t, argv, &i->words, e);
+}
+
+static int read_flags(struct invocation *i, char **argv, struct fumi_err *e)
+{
+    struct fumi_server *registry = NULL;
+    if (i->command->methods && !(registry = session_registry(e)))
+        return -1;
+    int rc = parse(i, argv, registry, e);
+    if (registry)
+        fumi_server_free(registry);
+    return rc;
+}
+
+/* Asked for help, a command says it whatever else is on the line. */
+static bool wants_help(char **argv)
+{
+    for (char **at = argv + 1; *at && strcmp(*at, "--") != 0; at++) {
+        if (strcmp(*at, "-h") == 0 || strcmp(*at, "-help") == 0 || strcmp(*at, "--help") == 0)
+            return true;
+    }
+    return false;
+}
+
+static int run(const struct command *c, char **argv, struct fumi_arena *a)
+{
+    struct invocation i = {.command = c, .a = a};
+    struct fumi_err e = {0};
+    if (wants_help(argv)) {
+        help_command(c, stdout);
+        return STATUS_OK;
+    }
+    if (read_flags(&i, argv, &e))
+        return e.code == FUMI_INVALID_PARAMS ? command_misuse(&i, "%s", e.text)
+                                             : command_report(&e);
+    if (i.words.n > c->words)
+        return command_misuse(&i, "%s takes %s%zu word%s: %.*s is too much", c->name,
+                              c->words ? "at most " : "", c->words, c->words == 1 ? "" : "s",
+                              FUMI_ARG(i.words.items[c->words]));
+    return c->run(&i);
+}
+
+static int unknown(struct fumi_str name)
+{
+    struct near near = near_to(name);
+    const char *best = NULL;
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (near_is(&near, fumi_str(commands[i]->name)))
+            best = commands[i]->name;
+    }
+    command_fail(STATUS_USAGE, "unknown command: %.*s%s%s%s", name.n > 40 ? 40 : (int)name.n,
+                 name.p, best ? "; did you mean " : "", best ? best : "", best ? "?" : "");
+    fputs("fumi help lists the commands\n", stderr);
+    return STATUS_USAGE;
+}
+
+/* The usual other names of commands; flags alone mean serve. */
+static struct fumi_str name_of(const char *word)
+{
+    static const struct {
+        const char *word, *name;
+    } others[] = {
+        {"-v", "version"}, {"-version", "version"}, {"--version", "version"},
+        {"-h", "help"},    {"-help", "help"},       {"--help", "help"},
+    };
+    for (size_t i = 0; word && i < FUMI_COUNT(others); i++) {
+        if (strcmp(word, others[i].word) == 0)
+            return fumi_str(others[i].name);
+    }
+    return word && word[0] != '-' ? fumi_str(word) : FUMI_STR("serve");
+}
+
+/* What was printed must have arrived: a full disk is a failure. */
+static int finish(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    fprintf(stderr, "error: standard output cannot be written: %s\n", strerror(errno));
+    return status ? status : STATUS_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    struct fumi_arena a = {0};
+    struct fumi_str name = name_of(argc > 1 ? argv[1] : NULL);
+    const struct command *c = command_find(name);
+    bool named = argc > 1 && (argv[1][0] != '-' || c != &command_serve);
+    umask(077);
+    int status = c ? run(c, argc > 0 ? argv + named : argv, &a) : unknown(name);
+    fumi_arena_done(&a);
+    return finish(status);
+}

@@ -1,0 +1,111 @@
+#include "app/notes.h"
+
+#include "app/show.h"
+
+#include <unistd.h>
+
+enum { COLUMNS = 60 };
+
+void notes_put(struct fumi_out *o, const char *name, struct fumi_str value)
+{
+    if (!value.p)
+        return;
+    fumi_put_key(o, name);
+    fumi_put_str(o, value);
+}
+
+static void put_list(struct fumi_out *o, struct fumi_str list)
+{
+    while (list.n) {
+        const char *comma = memchr(list.p, ',', list.n);
+        size_t n = comma ? (size_t)(comma - list.p) : list.n;
+        struct fumi_str tag = {list.p, n};
+        while (tag.n && (tag.p[0] == ' ' || tag.p[0] == '\t'))
+            tag.p++, tag.n--;
+        while (tag.n && (tag.p[tag.n - 1] == ' ' || tag.p[tag.n - 1] == '\t'))
+            tag.n--;
+        if (tag.n)
+            fumi_put_str(o, tag);
+        n += comma != NULL;
+        list = (struct fumi_str){list.p + n, list.n - n};
+    }
+}
+
+void notes_put_tags(struct fumi_out *o, struct fumi_strs lists)
+{
+    if (!lists.n)
+        return;
+    fumi_put_key(o, "tags");
+    fumi_put_open(o, '[');
+    for (size_t i = 0; i < lists.n; i++)
+        put_list(o, lists.items[i]);
+    fumi_put_close(o, ']');
+}
+
+static void print_tags(struct fumi_arena *a, const struct fumi_val *tags)
+{
+    const struct fumi_val *first = fumi_first(tags);
+    for (const struct fumi_val *tag = first; tag; tag = fumi_after(tags, tag))
+        printf("%s%.*s", tag == first ? "" : ", ", FUMI_ARG(show_line(a, fumi_text(a, tag))));
+}
+
+void notes_print_brief(struct fumi_arena *a, const struct fumi_val *note)
+{
+    struct fumi_str text = show_line(a, fumi_text(a, fumi_get(note, "text")));
+    struct fumi_str shown = show_cut(text, COLUMNS);
+    const struct fumi_val *tags = fumi_get(note, "tags");
+    printf("    %.*s%s\n", FUMI_ARG(shown), shown.n < text.n ? " ..." : "");
+    if (!fumi_first(tags))
+        return;
+    printf("    %stags: ", show_style(stdout, SHOW_DIM));
+    print_tags(a, tags);
+    printf("%s\n", show_style(stdout, SHOW_PLAIN));
+}
+
+void notes_print(struct fumi_arena *a, const struct fumi_val *note)
+{
+    static const struct {
+        const char *label, *member;
+    } rows[] = {
+        {"id", "id"},       {"project", "projectId"}, {"group", "groupId"},
+        {"title", "title"}, {"source", "source"},     {"created", "createdAt"},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct fumi_str value = show_line(a, fumi_text(a, fumi_get(note, rows[i].member)));
+        if (value.n)
+            printf("%-9s %.*s\n", rows[i].label, FUMI_ARG(value));
+    }
+    if (fumi_first(fumi_get(note, "tags"))) {
+        printf("%-9s ", "tags");
+        print_tags(a, fumi_get(note, "tags"));
+        putchar('\n');
+    }
+    if (fumi_is(fumi_get(note, "metadata"), FUMI_OBJECT))
+        printf("%-9s %.*s\n", "metadata",
+               FUMI_ARG(fumi_compact(a, fumi_get(note, "metadata")).text));
+    struct fumi_str text = fumi_text(a, fumi_get(note, "text"));
+    if (isatty(1))
+        text = show_lines(a, text);
+    putchar('\n');
+    fwrite(text.p, 1, text.n, stdout);
+    putchar('\n');
+}
+
+void notes_print_json(struct fumi_arena *a, struct fumi_buf *text)
+{
+    struct fumi_err e;
+    struct fumi_buf out = {0};
+    const struct fumi_val *v = fumi_parse(a, fumi_buf_str(text), &e);
+    if (v)
+        show_json(&out, v);
+    fwrite(fumi_buf_str(&out).p, 1, out.n, stdout);
+    fumi_buf_done(&out);
+    fumi_buf_done(text);
+}
+
+void notes_warn(struct fumi_arena *a, const struct fumi_val *result)
+{
+    struct fumi_str warning = show_line(a, fumi_text(a, fumi_get(result, "warning")));
+    if (warning.n)
+        fprintf(stderr, "warning: %.*s\n", FUMI_ARG(warning));
+}

@@ -1,0 +1,205 @@
+#include "app/session.h"
+
+#include "app/files.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static int save(void *arg, const struct embed_config *now, const struct embed_config *previous,
+                struct fumi_err *e)
+{
+    const struct session *s = arg;
+    return config_save(&s->wish, now, previous, e);
+}
+
+static int reload(void *arg, struct fumi_arena *a, struct embed_config *now,
+                  struct embed_config *previous, struct fumi_err *e)
+{
+    const struct session *s = arg;
+    struct config c;
+    if (config_load(&c, a, &s->wish, e))
+        return -1;
+    *now = config_embed(&c, &c.embedder);
+    *previous = config_embed(&c, &c.previous);
+    return 0;
+}
+
+static void say_warnings(const struct session *s)
+{
+    const struct fumi_strs *w = &s->config.warnings;
+    for (size_t i = 0; i < w->n; i++) {
+        if (s->log.json)
+            fumi_log(&s->log, FUMI_WARN, "config.ignored", {"why", w->items[i], 0});
+        else if (s->log.level <= FUMI_WARN)
+            fprintf(stderr, "warning: %.*s\n", FUMI_ARG(w->items[i]));
+    }
+}
+
+int session_config(struct session *s, const struct common *flags, bool freeze, struct fumi_err *e)
+{
+    s->log = (struct fumi_log){(enum fumi_level)flags->log, flags->log_format == 1, 2};
+    s->wish = (struct config_wish){flags->config, flags->data_dir, flags->db, freeze,
+                                   flags->allow_http};
+    if (config_load(&s->config, &s->arena, &s->wish, e))
+        return -1;
+    say_warnings(s);
+    return 0;
+}
+
+/* lenient: a damaged file is opened too, for those commands that save or mend it. */
+static int open_store(struct session *s, bool lenient, struct fumi_err *e)
+{
+    const struct sqlite_options o = {
+        .path = files_name(&s->arena, s->config.store.path),
+        .lenient = lenient,
+        .log = &s->log,
+    };
+    if (files_make_dir(s->config.paths.data_dir, e))
+        return -1;
+    s->store = sqlite_open(&o, e);
+    return s->store ? 0 : -1;
+}
+
+int session_store(struct session *s, const struct common *flags, struct fumi_err *e)
+{
+    return session_config(s, flags, false, e) || open_store(s, true, e) ? -1 : 0;
+}
+
+int session_old_store(struct session *s, const struct common *flags, struct fumi_err *e)
+{
+    if (session_config(s, flags, false, e))
+        return -1;
+    if (access(files_name(&s->arena, s->config.store.path), F_OK))
+        return fumi_err_set(e, ERR_NOT_FOUND,
+                            "there is no database at %.*s: check --data-dir and --db",
+                            FUMI_ARG(s->config.store.path));
+    return open_store(s, true, e);
+}
+
+static struct memory_options options(struct session *s, const char *transport)
+{
+    const struct config *c = &s->config;
+    return (struct memory_options){
+        .store = s->store,
+        .embed = config_embed(c, &c->embedder),
+        .previous = config_embed(c, &c->previous),
+        .openai_key = c->openai_key,
+        .facts = {fumi_str(transport), c->store.type, c->store.path, c->store.url,
+                  c->paths.config_path, c->paths.data_dir},
+        .log = &s->log,
+        .frozen = c->safety.freeze,
+        .save = save,
+        .reload = reload,
+        .arg = s,
+    };
+}
+
+int session_begin(struct session *s, const char *transport, struct fumi_err *e)
+{
+    if (open_store(s, false, e))
+        return -1;
+    struct memory_options o = options(s, transport);
+    s->memory = memory_open(&o, e);
+    if (!s->memory) {
+        s->store = NULL; /* closed with it */
+        return -1;
+    }
+    s->server = fumi_server_new("fumi", FUMI_VERSION);
+    s->client = fumi_client_new();
+    fumi_server_log(s->server, &s->log);
+    return memory_methods(s->server, s->memory, e);
+}
+
+int session_open(struct session *s, const struct common *flags, struct fumi_err *e)
+{
+    static const char *const kinds[] = {"stdio", "http"};
+    if (session_config(s, flags, false, e))
+        return -1;
+    return session_begin(s, kinds[s->config.transport.kind], e);
+}
+
+void session_close(struct session *s)
+{
+    if (s->client)
+        fumi_client_free(s->client);
+    if (s->server)
+        fumi_server_free(s->server);
+    if (s->memory)
+        memory_close(s->memory);
+    else if (s->store)
+        s->store->ops->close(s->store);
+    fumi_arena_done(&s->arena);
+    *s = (struct session){0};
+}
+
+static void take(void *arg, struct fumi_buf *answer, int code)
+{
+    (void)code;
+    fumi_buf_move(arg, answer);
+}
+
+/* A single answer out of what came. */
+static int read_answer(struct session *s, struct fumi_arena *a, struct fumi_str text,
+                       struct fumi_json *result, struct fumi_err *e)
+{
+    struct fumi_answers answers = {0};
+    if (fumi_client_take(s->client, a, text, &answers, e))
+        return -1;
+    if (answers.n != 1)
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "there is no answer");
+    *e = answers.items[0].err;
+    *result = answers.items[0].result;
+    return answers.items[0].ok ? 0 : -1;
+}
+
+int session_call(struct session *s, struct fumi_arena *a, const char *method,
+                 struct fumi_json params, struct fumi_json *result, struct fumi_err *e)
+{
+    struct fumi_buf request = {0}, answer = {0};
+    struct fumi_peer peer = {.transport = "cli", .unasked = true};
+    if (fumi_client_request(s->client, &request, method, params, NULL) < 0) {
+        fumi_buf_done(&request);
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "params must be an object or an array");
+    }
+    fumi_handle(s->server, &peer, fumi_buf_str(&request), (struct fumi_sink){NULL, take, &answer});
+    fumi_peer_done(&peer);
+    int rc = read_answer(s, a, fumi_dup(a, fumi_buf_str(&answer)), result, e);
+    fumi_buf_done(&request);
+    fumi_buf_done(&answer);
+    return rc;
+}
+
+struct fumi_server *session_registry(struct fumi_err *e)
+{
+    struct fumi_server *s = fumi_server_new("fumi", FUMI_VERSION);
+    if (memory_methods(s, NULL, e) == 0)
+        return s;
+    fumi_server_free(s);
+    return NULL;
+}
+
+const struct fumi_method *session_method(const struct fumi_server *s, struct fumi_str name)
+{
+    struct fumi_str is;
+    for (size_t i = 0; i < fumi_server_size(s); i++) {
+        const struct fumi_method *m = fumi_server_at(s, i, &is);
+        if (fumi_eq(name, is))
+            return m;
+    }
+    return NULL;
+}
+
+int session_once(struct invocation *i, const char *method, struct fumi_buf *params,
+                 const struct fumi_val **result)
+{
+    struct session s = {0};
+    struct fumi_err e = {0};
+    struct fumi_json json = {{0}}, given = {fumi_dup(i->a, fumi_buf_str(params))};
+    fumi_buf_done(params);
+    int rc = session_open(&s, &i->common, &e) || session_call(&s, i->a, method, given, &json, &e);
+    session_close(&s);
+    if (rc)
+        return command_report(&e);
+    *result = fumi_parse(i->a, json.text, &e);
+    return *result ? STATUS_OK : command_report(&e);
+}

@@ -1,0 +1,28 @@
+/* What is shown to people: text in columns of a terminal, and JSON in lines. */
+#ifndef FUMI_APP_SHOW_H
+#define FUMI_APP_SHOW_H
+
+#include "json/json.h"
+
+#include <stdio.h>
+
+/* Columns that a text takes: two for wide characters, none for marks. */
+size_t show_width(struct fumi_str s);
+
+/* In one line: what breaks lines or steers a terminal becomes a blank, several of these one. */
+struct fumi_str show_line(struct fumi_arena *a, struct fumi_str s);
+
+/* The longest beginning that fits into so many columns. */
+struct fumi_str show_cut(struct fumi_str s, size_t columns);
+
+/* The text with its lines, without what steers a terminal. */
+struct fumi_str show_lines(struct fumi_arena *a, struct fumi_str s);
+
+/* With two blanks for each level, and a line break at the end. */
+void show_json(struct fumi_buf *out, const struct fumi_val *v);
+
+/* How a text is set off: nothing unless `to` is a terminal and NO_COLOR is not set. */
+enum show_style { SHOW_PLAIN, SHOW_BOLD, SHOW_DIM };
+const char *show_style(FILE *to, enum show_style style);
+
+#endif

@@ -1,0 +1,26 @@
+/* Lines of JSON that carry notes, groups and globals from one store to another. */
+#ifndef FUMI_APP_TRANSFER_H
+#define FUMI_APP_TRANSFER_H
+
+#include "model/note.h"
+#include "json/json.h"
+
+enum transfer_kind { TRANSFER_NOTE, TRANSFER_GROUP, TRANSFER_GLOBAL };
+
+/* What one line holds. */
+struct transfer {
+    enum transfer_kind kind;
+    struct note note;
+    struct group group;
+    struct global global;
+};
+
+/* One line, without a line break. */
+void transfer_write(struct fumi_buf *out, const struct transfer *t);
+
+/* The same rules as for the methods: -1 with *e naming the member. What has no id or time gets one.
+ * The project is made canonical. */
+int transfer_read(struct fumi_arena *a, struct fumi_str line, struct transfer *out,
+                  struct fumi_err *e);
+
+#endif

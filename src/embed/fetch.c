@@ -1,0 +1,473 @@
+/* A handle of libcurl keeps its connections, so a few are kept between calls. Whatever name a URL
+ * has, the address it resolves to is looked at before a socket is opened for it. */
+#include "embed/fetch.h"
+
+#include "base/buf.h"
+#include "embed/curl.h"
+#include "model/codes.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+enum {
+    CONNECT_MS = 5000,
+    WHOLE_MS = 30000,
+    ANSWER = 16 << 20, /* bytes */
+    HEAD = 64 << 10,   /* bytes of all header fields */
+    URL = 2048,
+    KEPT = 8, /* idle handles */
+};
+
+/* What a URL points at. */
+struct target {
+    bool plain; /* http */
+    bool here;  /* its name is one of this machine */
+};
+
+enum place { HERE, LINK_LOCAL, ELSEWHERE };
+
+static enum place place_of_v4(uint32_t address)
+{
+    if (address >> 24 == 127)
+        return HERE;
+    return address >> 16 == 0xA9FE ? LINK_LOCAL : ELSEWHERE;
+}
+
+/* The IPv4 address that stands in the last bytes of some IPv6 addresses: mapped ones, and those of
+ * a NAT64 gateway (RFC 6052). */
+static bool holds_v4(const struct in6_addr *address)
+{
+    static const uint8_t gateway[12] = {0x00, 0x64, 0xFF, 0x9B};
+    return IN6_IS_ADDR_V4MAPPED(address) || memcmp(address->s6_addr, gateway, sizeof(gateway)) == 0;
+}
+
+static enum place place_of_v6(const struct in6_addr *address)
+{
+    uint32_t v4;
+    if (holds_v4(address)) {
+        memcpy(&v4, address->s6_addr + 12, sizeof(v4));
+        return place_of_v4(ntohl(v4));
+    }
+    if (IN6_IS_ADDR_LOOPBACK(address))
+        return HERE;
+    return IN6_IS_ADDR_LINKLOCAL(address) ? LINK_LOCAL : ELSEWHERE;
+}
+
+bool fetch_may_connect(const struct sockaddr *address, bool only_here)
+{
+    enum place place = LINK_LOCAL;
+    if (address->sa_family == AF_INET)
+        place = place_of_v4(ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr));
+    else if (address->sa_family == AF_INET6)
+        place = place_of_v6(&((const struct sockaddr_in6 *)address)->sin6_addr);
+    return place == HERE || (place == ELSEWHERE && !only_here);
+}
+
+/* Of a host as libcurl writes it: numbers in the usual form, IPv6 in brackets. */
+static enum place place_of_name(char *host)
+{
+    struct in_addr v4;
+    struct in6_addr v6;
+    size_t n = strlen(host);
+    static const char local[] = ".localhost";
+    if (inet_pton(AF_INET, host, &v4) == 1)
+        return place_of_v4(ntohl(v4.s_addr));
+    if (n > 2 && host[0] == '[' && host[n - 1] == ']') {
+        host[n - 1] = '\0';
+        return inet_pton(AF_INET6, host + 1, &v6) == 1 ? place_of_v6(&v6) : ELSEWHERE;
+    }
+    if (strcasecmp(host, local + 1) == 0)
+        return HERE;
+    return n >= sizeof(local) && strcasecmp(host + n - (sizeof(local) - 1), local) == 0 ? HERE
+                                                                                        : ELSEWHERE;
+}
+
+static bool has(CURLU *u, CURLUPart part)
+{
+    char *text = NULL;
+    bool found = curl_calls()->url_get(u, part, &text, 0) == CURLUE_OK;
+    curl_calls()->free(text);
+    return found;
+}
+
+static enum place place_of_host(CURLU *u)
+{
+    char *host = NULL;
+    enum place place = LINK_LOCAL;
+    if (curl_calls()->url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK)
+        place = place_of_name(host);
+    curl_calls()->free(host);
+    return place;
+}
+
+static bool is_plain(CURLU *u)
+{
+    char *scheme = NULL;
+    bool plain = curl_calls()->url_get(u, CURLUPART_SCHEME, &scheme, 0) ||
+                 strcmp(scheme, "https") != 0;
+    curl_calls()->free(scheme);
+    return plain;
+}
+
+static int wrong(struct fumi_err *e, const char *why)
+{
+    return fumi_err_set(e, FUMI_INVALID_PARAMS, "embedder.baseUrl %s", why);
+}
+
+static int look(CURLU *u, bool allow_http, struct target *t, struct fumi_err *e)
+{
+    enum place place = place_of_host(u);
+    if (has(u, CURLUPART_USER) || has(u, CURLUPART_PASSWORD))
+        return wrong(e, "must not hold a user or a password: set embedder.apiKey");
+    if (place == LINK_LOCAL)
+        return wrong(e, "must not be a link-local address");
+    *t = (struct target){is_plain(u), place == HERE};
+    if (t->plain && !t->here && !allow_http)
+        return wrong(e, "must be https: plain http is for this machine only "
+                        "(--allow-http-embedder allows it)");
+    return 0;
+}
+
+static bool is_text(struct fumi_str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if ((unsigned char)s.p[i] <= ' ' || s.p[i] == 0x7F)
+            return false;
+    }
+    return true;
+}
+
+static bool begins(struct fumi_str url, struct fumi_str scheme)
+{
+    return url.n > scheme.n && strncasecmp(url.p, scheme.p, scheme.n) == 0;
+}
+
+static int examine(struct fumi_str url, bool allow_http, struct target *t, struct fumi_err *e)
+{
+    char text[URL + 1];
+    if (url.n > URL)
+        return wrong(e, "must have at most 2048 bytes");
+    if (!is_text(url))
+        return wrong(e, "must not hold blanks or control characters");
+    if (!begins(url, FUMI_STR("http://")) && !begins(url, FUMI_STR("https://")))
+        return wrong(e, "must begin with http:// or https://");
+    if (!curl_calls())
+        return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                            "embedder: a remote provider needs libcurl.so.4: install libcurl4");
+    memcpy(text, url.p, url.n);
+    text[url.n] = '\0';
+    CURLU *u = curl_calls()->url();
+    int rc = u && !curl_calls()->url_set(u, CURLUPART_URL, text, 0) ? look(u, allow_http, t, e)
+                                                                    : wrong(e, "is not a URL");
+    curl_calls()->url_cleanup(u);
+    return rc;
+}
+
+int fetch_check_url(struct fumi_str url, bool allow_http, struct fumi_err *e)
+{
+    struct target t;
+    return examine(url, allow_http, &t, e);
+}
+
+struct fetch_pool {
+    pthread_mutex_t lock;
+    size_t n;
+    CURL *idle[KEPT];
+};
+
+struct fetch_pool *fetch_pool_new(void)
+{
+    struct fetch_pool *p = fumi_resize(NULL, sizeof(*p));
+    memset(p, 0, sizeof(*p));
+    pthread_mutex_init(&p->lock, NULL);
+    return p;
+}
+
+void fetch_pool_free(struct fetch_pool *p)
+{
+    if (!p)
+        return;
+    for (size_t i = 0; i < p->n; i++)
+        curl_calls()->easy_cleanup(p->idle[i]);
+    pthread_mutex_destroy(&p->lock);
+    fumi_resize(p, 0);
+}
+
+static CURL *take(struct fetch_pool *p)
+{
+    CURL *c = NULL;
+    if (p) {
+        pthread_mutex_lock(&p->lock);
+        c = p->n ? p->idle[--p->n] : NULL;
+        pthread_mutex_unlock(&p->lock);
+    }
+    return c ? c : curl_calls()->easy_init();
+}
+
+/* Resetting forgets the request, the key with it, and keeps the connections. */
+static void give(struct fetch_pool *p, CURL *c)
+{
+    curl_calls()->easy_reset(c);
+    if (p) {
+        pthread_mutex_lock(&p->lock);
+        if (p->n < KEPT) {
+            p->idle[p->n++] = c;
+            c = NULL;
+        }
+        pthread_mutex_unlock(&p->lock);
+    }
+    curl_calls()->easy_cleanup(c);
+}
+
+/* One call under way. */
+struct transfer {
+    const struct fetch_request *request;
+    struct target target;
+    struct fumi_buf body;
+    size_t head;   /* bytes of header fields so far */
+    bool refused;  /* an address was */
+    bool too_long; /* the answer is */
+};
+
+static size_t receive(char *bytes, size_t one, size_t n, void *arg)
+{
+    struct transfer *t = arg;
+    fumi_buf_add(&t->body, bytes, one * n);
+    t->too_long = t->body.full;
+    return t->body.full ? 0 : one * n;
+}
+
+static size_t receive_field(char *bytes, size_t one, size_t n, void *arg)
+{
+    struct transfer *t = arg;
+    (void)bytes;
+    t->head += one * n;
+    t->too_long = t->head > HEAD;
+    return t->too_long ? 0 : one * n;
+}
+
+static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    struct transfer *t = arg;
+    bool only_here = t->target.plain && !t->request->allow_http;
+    (void)purpose;
+    if (!fetch_may_connect(&address->addr, only_here)) {
+        t->refused = true;
+        return CURL_SOCKET_BAD;
+    }
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+/* An environment's proxy is not for this machine. A name that does not resolve would otherwise hold
+ * its caller until the resolver gives up: CURLOPT_QUICK_EXIT leaves it behind. */
+static bool set_guards(CURL *c, struct transfer *t)
+{
+    unsigned bad = 0;
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_QUICK_EXIT, 1L);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_SSL_VERIFYPEER, 1L);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_SSL_VERIFYHOST, 2L);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_OPENSOCKETDATA, t);
+    if (t->target.here)
+        bad |= curl_calls()->easy_setopt(c, CURLOPT_PROXY, "");
+    return !bad;
+}
+
+/* Called about once a second, and whenever bytes come. */
+static int look_up(void *arg, curl_off_t all, curl_off_t now, curl_off_t all_up, curl_off_t now_up)
+{
+    const struct transfer *t = arg;
+    (void)all, (void)now, (void)all_up, (void)now_up;
+    return t->request->stop && atomic_load(t->request->stop);
+}
+
+static bool set_limits(CURL *c, struct transfer *t)
+{
+    long ms = t->request->ms < WHOLE_MS ? (long)t->request->ms : WHOLE_MS;
+    unsigned bad = 0;
+    t->body.limit = t->request->limit ? t->request->limit : ANSWER;
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_TIMEOUT_MS, ms);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS,
+                                     ms < CONNECT_MS ? ms : CONNECT_MS);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)t->body.limit);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_XFERINFOFUNCTION, look_up);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_XFERINFODATA, t);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_WRITEFUNCTION, receive);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_WRITEDATA, t);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_HEADERFUNCTION, receive_field);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_HEADERDATA, t);
+    return !bad;
+}
+
+static bool set_request(CURL *c, const struct fetch_request *r, struct curl_slist *fields)
+{
+    unsigned bad = 0;
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_URL, r->url);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_POST, 1L);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.n);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_POSTFIELDS, r->body.p);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_USERAGENT, "fumi");
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_HTTPHEADER, fields);
+    return !bad;
+}
+
+/* How each way of failing is told: what the host did. */
+struct failure {
+    CURLcode code;
+    bool retryable;
+    const char *what;
+};
+
+static const struct failure failures[] = {
+    {CURLE_COULDNT_RESOLVE_HOST, true, "has no address: check embedder.baseUrl"},
+    {CURLE_COULDNT_RESOLVE_PROXY, true, "cannot be reached: the proxy has no address"},
+    {CURLE_COULDNT_CONNECT, true, "takes no connections: check that it runs, and embedder.baseUrl"},
+    {CURLE_OPERATION_TIMEDOUT, true, "did not answer in time"},
+    {CURLE_ABORTED_BY_CALLBACK, true, "was not waited for: the program ends"},
+    {CURLE_GOT_NOTHING, true, "closed the connection without an answer"},
+    {CURLE_PARTIAL_FILE, true, "broke off its answer"},
+    {CURLE_RECV_ERROR, true, "broke off the connection"},
+    {CURLE_SEND_ERROR, true, "broke off the connection"},
+    {CURLE_FILESIZE_EXCEEDED, false, "sent an answer that is too long"},
+    {CURLE_PEER_FAILED_VERIFICATION, false,
+     "has a certificate that cannot be verified: check embedder.baseUrl"},
+    {CURLE_SSL_CONNECT_ERROR, false, "does not speak TLS 1.2 or newer: check embedder.baseUrl"},
+    {CURLE_UNSUPPORTED_PROTOCOL, false, "does not speak HTTP: check embedder.baseUrl"},
+    {CURLE_WEIRD_SERVER_REPLY, false, "does not speak HTTP: check embedder.baseUrl"},
+};
+
+/* The part of a URL that may be shown: no path, which could hold a secret. */
+static struct fumi_str host_of(const char *url)
+{
+    const char *mark = strstr(url, "://");
+    const char *host = mark ? mark + 3 : url;
+    return (struct fumi_str){host, strcspn(host, "/?#")};
+}
+
+static int fail(const struct transfer *t, CURLcode code, bool *retryable, struct fumi_err *e)
+{
+    struct fumi_str host = host_of(t->request->url);
+    if (t->refused && code == CURLE_COULDNT_CONNECT)
+        return fumi_err_set(e, ERR_PROVIDER,
+                            "%.*s has an address that is refused: link-local, or plain http to "
+                            "another machine",
+                            FUMI_ARG(host));
+    code = t->too_long ? CURLE_FILESIZE_EXCEEDED : code;
+    for (size_t i = 0; i < FUMI_COUNT(failures); i++) {
+        if (failures[i].code != code)
+            continue;
+        *retryable = failures[i].retryable;
+        return fumi_err_set(e, ERR_PROVIDER, "%.*s %s", FUMI_ARG(host), failures[i].what);
+    }
+    return fumi_err_set(e, ERR_PROVIDER, "%.*s cannot be asked: %s", FUMI_ARG(host),
+                        curl_calls()->easy_strerror(code));
+}
+
+/* Scheme, host and port of a redirect: what a user may want to set instead. */
+static struct fumi_str origin(struct fumi_arena *a, const char *url)
+{
+    struct fumi_str host = host_of(url);
+    const char *user = memchr(host.p, '@', host.n);
+    if (user)
+        host = (struct fumi_str){user + 1, host.n - (size_t)(user + 1 - host.p)};
+    bool tls = begins(fumi_str(url), FUMI_STR("https://"));
+    return host.n > 255 || !is_text(host)
+               ? (struct fumi_str){0}
+               : fumi_fmt(a, "%s://%.*s", tls ? "https" : "http", FUMI_ARG(host));
+}
+
+static void read_answer(CURL *c, struct fumi_arena *a, struct transfer *t, struct fetch_answer *out)
+{
+    enum { DAY = 86400 };
+    long status = 0;
+    curl_off_t seconds = 0;
+    char *location = NULL;
+    curl_calls()->easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
+    curl_calls()->easy_getinfo(c, CURLINFO_RETRY_AFTER, &seconds);
+    curl_calls()->easy_getinfo(c, CURLINFO_REDIRECT_URL, &location);
+    out->status = (int)status;
+    out->retry_after = (seconds < 0 ? 0 : seconds > DAY ? DAY : (int64_t)seconds) * 1000;
+    out->body = fumi_dup(a, fumi_buf_str(&t->body));
+    if (location)
+        out->location = origin(a, location);
+}
+
+static int perform(CURL *c, struct fumi_arena *a, struct transfer *t, struct curl_slist *fields,
+                   struct fetch_answer *out, struct fumi_err *e)
+{
+    if (!set_guards(c, t) || !set_limits(c, t) || !set_request(c, t->request, fields))
+        return fumi_err_set(e, ERR_PROVIDER, "libcurl lacks what a safe request needs");
+    CURLcode code = curl_calls()->easy_perform(c);
+    if (code)
+        return fail(t, code, &out->retryable, e);
+    read_answer(c, a, t, out);
+    return 0;
+}
+
+static int send_it(struct fumi_arena *a, struct transfer *t, struct curl_slist *fields,
+                   struct fetch_answer *out, struct fumi_err *e)
+{
+    CURL *c = take(t->request->pool);
+    if (!c)
+        return fumi_err_set(e, ERR_PROVIDER, "libcurl cannot be started");
+    int rc = perform(c, a, t, fields, out, e);
+    give(t->request->pool, c);
+    fumi_buf_done(&t->body);
+    return rc;
+}
+
+/* The fields live on the stack, and the key's only as long as it is sent. No "Expect" is sent:
+ * many servers do not answer it. */
+static int send_fields(struct fumi_arena *a, struct transfer *t, struct fetch_answer *out,
+                       struct fumi_err *e)
+{
+    struct fumi_buf key = {0};
+    char type[] = "Content-Type: application/json", accept[] = "Accept: application/json",
+         expect[] = "Expect:";
+    struct curl_slist fields[] = {
+        {type, fields + 1}, {accept, fields + 2}, {expect, NULL}, {NULL, NULL}};
+    if (t->request->api_key.n) {
+        static const char prefix[] = "Authorization: Bearer ";
+        fumi_buf_reserve(&key, sizeof(prefix) + t->request->api_key.n);
+        fumi_buf_add(&key, prefix, sizeof(prefix) - 1);
+        fumi_buf_add(&key, t->request->api_key.p, t->request->api_key.n);
+        fumi_buf_put(&key, '\0');
+        fields[3].data = key.p;
+        fields[2].next = fields + 3;
+    }
+    int rc = send_it(a, t, fields, out, e);
+    if (key.p)
+        explicit_bzero(key.p, key.n);
+    fumi_buf_done(&key);
+    return rc;
+}
+
+int fetch_post(struct fumi_arena *a, const struct fetch_request *r, struct fetch_answer *out,
+               struct fumi_err *e)
+{
+    struct transfer t = {.request = r};
+    *out = (struct fetch_answer){0};
+    if (examine(fumi_str(r->url), r->allow_http, &t.target, e)) {
+        e->code = ERR_PROVIDER;
+        return -1;
+    }
+    if (!is_text(r->api_key))
+        return fumi_err_set(e, ERR_PROVIDER,
+                            "the API key holds blanks or control characters: set it anew");
+    if (r->ms <= 0) {
+        out->retryable = true;
+        return fumi_err_set(e, ERR_PROVIDER, "no time was left to ask the embedding server");
+    }
+    return send_fields(a, &t, out, e);
+}

@@ -1,0 +1,216 @@
+#include "embed/local.h"
+
+#include "base/clock.h"
+#include "embed/model.h"
+#include "embed/passages.h"
+#include "model/codes.h"
+#include "json/json.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define USUAL_MODEL "all-MiniLM-L6-v2"
+#define INSTALL     "run \"fumi model install\""
+
+enum {
+    USUAL_DIM = 384,
+    CHUNK_TEXTS = 32, /* run at once at most, the clock is looked at in between */
+    CHUNK_TOKENS = 2048,
+    BLIND_BYTES = 640, /* of a passage when there is no model to count tokens with */
+    BLIND_OVERLAP = 120,
+};
+
+struct local {
+    struct embedder base;
+    const struct fumi_log *log;
+    struct fumi_arena a;  /* for what follows */
+    struct fumi_str file; /* none: where model_find finds it */
+    struct fumi_str name; /* of the model that must be in it */
+    size_t dim;           /* that it must have; 0: any */
+    pthread_mutex_t lock; /* held while the file is opened */
+    _Atomic(struct model *) model;
+};
+
+static struct local *self(struct embedder *em)
+{
+    return (struct local *)em;
+}
+
+/* The error's data. */
+static struct fumi_str describe(struct fumi_arena *a, const char *remedy, bool retryable)
+{
+    struct fumi_buf text = {0};
+    struct fumi_out o = {.buf = &text};
+    fumi_put_open(&o, '{');
+    fumi_put_key(&o, "provider");
+    fumi_put_str(&o, FUMI_STR("local"));
+    if (remedy) {
+        fumi_put_key(&o, "remedy");
+        fumi_put_str(&o, fumi_str(remedy));
+    }
+    fumi_put_key(&o, "retryable");
+    fumi_put_bool(&o, retryable);
+    fumi_put_close(&o, '}');
+    struct fumi_str data = fumi_dup(a, fumi_buf_str(&text));
+    fumi_buf_done(&text);
+    return data;
+}
+
+static int check(const struct local *l, const struct model *m, struct fumi_err *e)
+{
+    struct fumi_str name = model_name(m);
+    size_t dim = model_weights(m)->hidden;
+    if (!fumi_eq(name, l->name))
+        return fumi_err_set(e, ERR_PROVIDER,
+                            "the model file holds %.*s, not %.*s: set embedder.model to it, or "
+                            "install the other",
+                            FUMI_ARG(name), FUMI_ARG(l->name));
+    if (l->dim && l->dim != dim)
+        return fumi_err_set(e, ERR_PROVIDER,
+                            "the local model has %zu dimensions, not %zu: set embedder.dim to "
+                            "that, or leave it out",
+                            dim, l->dim);
+    return 0;
+}
+
+static struct model *try_open(const struct local *l, struct fumi_err *e)
+{
+    struct fumi_arena a = {0};
+    struct fumi_str path = l->file.p ? l->file : model_find(&a, e);
+    struct model *m = path.p ? model_open(path.p, e) : NULL;
+    fumi_arena_done(&a);
+    if (!m || !check(l, m, e))
+        return m;
+    model_close(m);
+    return NULL;
+}
+
+/* NULL with *e: it is not there, or wrong. The next call tries again. */
+static struct model *get(struct local *l, struct fumi_err *e)
+{
+    struct model *m = atomic_load_explicit(&l->model, memory_order_acquire);
+    if (m)
+        return m;
+    pthread_mutex_lock(&l->lock);
+    m = atomic_load_explicit(&l->model, memory_order_relaxed);
+    if (!m && (m = try_open(l, e))) {
+        atomic_store(&l->base.dim, model_weights(m)->hidden);
+        atomic_store_explicit(&l->model, m, memory_order_release);
+        fumi_log(l->log, FUMI_DEBUG, "model-mapped", {"model", model_name(m), 0});
+    }
+    pthread_mutex_unlock(&l->lock);
+    return m;
+}
+
+/* How many of the texts are run next. */
+static size_t chunk(const struct encoder_text *texts, size_t n)
+{
+    size_t tokens = 0, i = 0;
+    while (i < n && i < CHUNK_TEXTS && (!i || tokens + texts[i].n <= CHUNK_TOKENS))
+        tokens += texts[i++].n;
+    return i;
+}
+
+static bool all_finite(const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(x[i]))
+            return false;
+    return true;
+}
+
+/* False: time was over before the last of them. */
+static bool run(const struct embedder *em, const struct encoder_weights *w,
+                const struct encoder_text *texts, size_t n, int64_t deadline, float *out)
+{
+    for (size_t done = 0, some; done < n; done += some) {
+        if (done && (fumi_ticks() > deadline || atomic_load(&em->stop)))
+            return false;
+        some = chunk(texts + done, n - done);
+        encoder_run(w, texts + done, some, out + done * w->hidden);
+    }
+    return true;
+}
+
+/* Anything wrong with the file or with the time that there is. */
+static int fault(struct fumi_arena *a, struct fumi_err *e, const char *remedy, const char *what)
+{
+    if (what)
+        fumi_err_set(e, ERR_PROVIDER, "%s%s%s", what, remedy ? ": " : "", remedy ? remedy : "");
+    e->data = describe(a, remedy, !remedy);
+    return -1;
+}
+
+static size_t passage_tokens(const struct model *m)
+{
+    size_t positions = model_weights(m)->positions;
+    return positions < LOCAL_TOKENS ? positions : LOCAL_TOKENS;
+}
+
+static int embed(struct embedder *em, struct fumi_arena *a, const struct fumi_str *texts, size_t n,
+                 int64_t ms, float **out, struct fumi_err *e)
+{
+    int64_t start = fumi_ticks(), most = (INT64_MAX - start) / 1000000;
+    int64_t deadline = start + (ms < most ? ms : most) * 1000000;
+    const struct model *m = get(self(em), e);
+    if (!m)
+        return fault(a, e, INSTALL, NULL);
+    const struct encoder_weights *w = model_weights(m);
+    struct encoder_text *tokens = fumi_alloc(a, n * sizeof(*tokens));
+    for (size_t i = 0; i < n; i++)
+        tokens[i].tokens = model_tokens(m, a, texts[i], passage_tokens(m), &tokens[i].n);
+    *out = fumi_alloc(a, n * w->hidden * sizeof(**out));
+    if (!run(em, w, tokens, n, deadline, *out))
+        return fault(a, e, NULL, "the local model had no time for all texts, send fewer at once");
+    if (!all_finite(*out, n * w->hidden))
+        return fault(a, e, INSTALL, "the model file is damaged");
+    return 0;
+}
+
+static struct spans split(struct embedder *em, struct fumi_arena *a, struct fumi_str text)
+{
+    struct fumi_err ignored;
+    const struct model *m = get(self(em), &ignored);
+    if (!m)
+        return passages_by_bytes(a, text, BLIND_BYTES, BLIND_OVERLAP);
+    size_t n;
+    const struct model_token *tokens = model_tokens_at(m, a, text, &n);
+    return passages_by_tokens(a, text, tokens, n, passage_tokens(m) - 2, LOCAL_OVERLAP);
+}
+
+static void release(struct embedder *em)
+{
+    struct local *l = self(em);
+    model_close(atomic_load(&l->model));
+    pthread_mutex_destroy(&l->lock);
+    fumi_arena_done(&l->a);
+    fumi_resize(l, 0);
+}
+
+static const struct embedder_ops ops = {
+    .name = "local",
+    .embed = embed,
+    .split = split,
+    .free = release,
+};
+
+struct embedder *local_open(const struct embed_config *c, const struct fumi_log *log,
+                            struct fumi_err *e)
+{
+    (void)e;
+    struct fumi_err ignored;
+    struct local *l = fumi_resize(NULL, sizeof(*l));
+    *l = (struct local){.base = {.ops = &ops, .batch = CHUNK_TEXTS, .english_only = true}};
+    l->log = log;
+    l->name = c->model.n ? fumi_dup(&l->a, c->model) : FUMI_STR(USUAL_MODEL);
+    l->dim = c->dim > 0 ? (size_t)c->dim : 0;
+    if (c->model_file.n)
+        l->file = fumi_fmt(&l->a, "%.*s", FUMI_ARG(c->model_file));
+    pthread_mutex_init(&l->lock, NULL);
+    bool usual = fumi_eq(l->name, FUMI_STR(USUAL_MODEL));
+    atomic_init(&l->base.dim, usual && !l->dim ? USUAL_DIM : l->dim);
+    const struct model *m = get(l, &ignored);
+    l->base.english_only = !m || model_english_only(m);
+    return &l->base;
+}

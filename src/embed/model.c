@@ -1,0 +1,321 @@
+/* The file is mapped and never read whole: its head says how large each part is, and with that
+ * where it lies. */
+#include "embed/model.h"
+
+#include "embed/model_file.h"
+#include "model/codes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define REMEDY "run \"fumi model install\""
+
+struct model {
+    const struct model_head *head;
+    size_t size;
+    struct model_views views;
+};
+
+/* Walks over the file while its parts are handed out. */
+struct cursor {
+    char *base;
+    size_t at;
+};
+
+static void *part(struct cursor *c, size_t size)
+{
+    char *p = c->base ? c->base + c->at : NULL;
+    c->at += (size + MODEL_ALIGN - 1) / MODEL_ALIGN * MODEL_ALIGN;
+    return p;
+}
+
+static const float *floats(struct cursor *c, size_t n)
+{
+    return part(c, n * sizeof(float));
+}
+
+static struct encoder_table lay_table(struct cursor *c, size_t rows, size_t columns)
+{
+    struct encoder_table t = {.rows = rows, .columns = columns};
+    t.q = part(c, rows * columns);
+    t.scale = floats(c, rows);
+    t.offset = floats(c, rows);
+    return t;
+}
+
+static struct encoder_norm lay_norm(struct cursor *c, size_t n)
+{
+    struct encoder_norm norm = {.gain = floats(c, n)};
+    norm.shift = floats(c, n);
+    return norm;
+}
+
+static struct encoder_dense lay_dense(struct cursor *c, size_t in, size_t out)
+{
+    struct encoder_dense d = {.in = in, .out = out};
+    d.panels = part(c, dense_panels_size(in, out));
+    d.sums = part(c, out * sizeof(*d.sums));
+    d.scale = floats(c, out);
+    d.offset = floats(c, out);
+    d.bias = floats(c, out);
+    return d;
+}
+
+static void lay_layer(struct cursor *c, const struct model_head *h, struct encoder_layer *l)
+{
+    l->query = lay_dense(c, h->hidden, h->hidden);
+    l->key = lay_dense(c, h->hidden, h->hidden);
+    l->value = lay_dense(c, h->hidden, h->hidden);
+    l->mix = lay_dense(c, h->hidden, h->hidden);
+    l->after_mix = lay_norm(c, h->hidden);
+    l->grow = lay_dense(c, h->hidden, h->inner);
+    l->shrink = lay_dense(c, h->inner, h->hidden);
+    l->after_shrink = lay_norm(c, h->hidden);
+}
+
+static struct wordpiece lay_pieces(struct cursor *c, const struct model_head *h)
+{
+    struct wordpiece p = {
+        .words.n = h->cells,
+        .specials.n = h->specials,
+        .inside = h->inside,
+        .unknown = h->unknown,
+        .ids = (int32_t)h->words,
+        .flags = h->flags,
+        .max_chars = h->max_chars,
+    };
+    p.words.cells = part(c, p.words.n * sizeof(*p.words.cells));
+    p.specials.cells = part(c, p.specials.n * sizeof(*p.specials.cells));
+    return p;
+}
+
+size_t model_lay(const struct model_head *h, char *base, struct model_views *v)
+{
+    struct cursor c = {base, sizeof(*h)};
+    v->pieces = lay_pieces(&c, h);
+    struct encoder_weights *w = &v->weights;
+    *w = (struct encoder_weights){
+        .layers = h->layers,
+        .hidden = h->hidden,
+        .heads = h->heads,
+        .inner = h->inner,
+        .positions = h->positions,
+        .epsilon = h->epsilon,
+        .layer = v->layer,
+    };
+    w->words = lay_table(&c, h->words, h->hidden);
+    w->places = lay_table(&c, h->positions, h->hidden);
+    w->kinds = lay_table(&c, h->kinds, h->hidden);
+    w->first = lay_norm(&c, h->hidden);
+    for (size_t i = 0; i < h->layers; i++)
+        lay_layer(&c, h, &v->layer[i]);
+    return c.at;
+}
+
+struct limit {
+    const char *name;
+    size_t offset;
+    uint32_t least, most;
+};
+#define LIMIT(member, least, most)                                                                 \
+    {                                                                                              \
+#member, offsetof(struct model_head, member), least, most                                  \
+    }
+
+/* With these no sum of sizes overflows. */
+static const struct limit limits[] = {
+    LIMIT(layers, 1, MODEL_LAYERS_MAX),
+    LIMIT(hidden, 1, 4096),
+    LIMIT(heads, 1, 256),
+    LIMIT(inner, 1, 16384),
+    LIMIT(positions, 8, 65536),
+    LIMIT(kinds, 1, 64),
+    LIMIT(words, 3, 1 << 22),
+    LIMIT(max_chars, 1, 100),
+    LIMIT(cells, 1, 1 << 27),
+    LIMIT(specials, 1, 1 << 22),
+};
+
+static bool is_token(const struct model_head *h, int32_t id)
+{
+    return id >= 0 && (uint32_t)id < h->words;
+}
+
+const char *model_check_head(const struct model_head *h)
+{
+    for (size_t i = 0; i < FUMI_COUNT(limits); i++) {
+        uint32_t number;
+        memcpy(&number, (const char *)h + limits[i].offset, sizeof(number));
+        if (number < limits[i].least || number > limits[i].most)
+            return limits[i].name;
+    }
+    if (h->hidden % h->heads)
+        return "heads";
+    if (h->inside >= h->cells)
+        return "inside";
+    if (!is_token(h, h->unknown) || !is_token(h, h->first) || !is_token(h, h->last))
+        return "special tokens";
+    return isfinite(h->epsilon) && h->epsilon > 0 ? NULL : "epsilon";
+}
+
+uint64_t model_order(void)
+{
+    enum { SIDE = 40 };
+    int8_t w[SIDE * SIDE];
+    int32_t sums[SIDE];
+    for (int i = 0; i < SIDE * SIDE; i++)
+        w[i] = (int8_t)(i * 31 % 251 - 125);
+    size_t n = dense_panels_size(SIDE, SIDE);
+    int8_t *panels = fumi_resize(NULL, n + MODEL_ALIGN);
+    int8_t *aligned = panels + (MODEL_ALIGN - (uintptr_t)panels % MODEL_ALIGN);
+    memset(aligned, 0, n);
+    dense_pack(w, SIDE, SIDE, aligned, sums);
+    uint64_t sum = 0xCBF29CE484222325;
+    for (size_t i = 0; i < n; i++)
+        sum = (sum ^ (uint8_t)aligned[i]) * 0x100000001B3;
+    fumi_resize(panels, 0);
+    return sum;
+}
+
+static int refuse(struct fumi_err *e, const char *path, const char *what)
+{
+    return fumi_err_set(e, ERR_PROVIDER, "the model file %s %s: " REMEDY, path, what);
+}
+
+static int check(const struct model *m, const char *path, struct model_views *v, struct fumi_err *e)
+{
+    const struct model_head *h = m->head;
+    if (memcmp(h->magic, MODEL_MAGIC, sizeof(h->magic)))
+        return refuse(e, path, "is not one of Fumi's");
+    if (h->version != MODEL_VERSION || h->head_size != sizeof(*h))
+        return refuse(e, path, "was made by another version of Fumi");
+    if (model_check_head(h) || memchr(h->name, 0, sizeof(h->name)) == NULL)
+        return refuse(e, path, "is damaged");
+    if (h->order != model_order())
+        return refuse(e, path, "was made by another version of Fumi");
+    if (model_lay(h, (char *)h, v) != m->size || h->size != m->size)
+        return refuse(e, path, "is damaged or cut short");
+    return 0;
+}
+
+static int map(struct model *m, int fd, const char *path, struct fumi_err *e)
+{
+    struct stat st;
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+        return refuse(e, path, "is not a file");
+    if (st.st_size < (off_t)sizeof(struct model_head))
+        return refuse(e, path, "is cut short");
+    void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED)
+        return fumi_err_set(e, ERR_PROVIDER, "the model file %s cannot be mapped: %s", path,
+                            strerror(errno));
+    m->head = p;
+    m->size = (size_t)st.st_size;
+    return check(m, path, &m->views, e);
+}
+
+struct model *model_open(const char *path, struct fumi_err *e)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        fumi_err_set(e, ERR_PROVIDER, "the model file %s cannot be opened (%s): " REMEDY, path,
+                     strerror(errno));
+        return NULL;
+    }
+    struct model *m = fumi_resize(NULL, sizeof(*m));
+    m->head = NULL;
+    int rc = map(m, fd, path, e);
+    close(fd);
+    if (!rc)
+        return m;
+    model_close(m);
+    return NULL;
+}
+
+void model_close(struct model *m)
+{
+    if (m && m->head)
+        munmap((void *)m->head, m->size);
+    fumi_resize(m, 0);
+}
+
+int model_sum(const void *bytes, size_t n, unsigned char out[32], struct fumi_err *e)
+{
+    if (EVP_Digest(bytes, n, out, NULL, EVP_sha256(), NULL) == 1)
+        return 0;
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "libcrypto gives no SHA-256");
+}
+
+int model_verify(const struct model *m, struct fumi_err *e)
+{
+    unsigned char sum[32];
+    if (model_sum((const char *)m->head + MODEL_SUMMED, m->size - MODEL_SUMMED, sum, e))
+        return -1;
+    if (memcmp(sum, m->head->sha256, sizeof(sum)) == 0)
+        return 0;
+    return fumi_err_set(e, ERR_PROVIDER,
+                        "the model file is damaged (its checksum is wrong): " REMEDY);
+}
+
+const struct encoder_weights *model_weights(const struct model *m)
+{
+    return &m->views.weights;
+}
+
+struct fumi_str model_name(const struct model *m)
+{
+    return fumi_str(m->head->name);
+}
+
+bool model_english_only(const struct model *m)
+{
+    return m->head->flags & MODEL_ENGLISH_ONLY;
+}
+
+void model_sha256(const struct model *m, char hex[64])
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < 64; i++) {
+        unsigned byte = m->head->sha256[i / 2];
+        hex[i] = digits[i % 2 ? byte & 15 : byte >> 4];
+    }
+}
+
+struct model_token *model_tokens_at(const struct model *m, struct fumi_arena *a,
+                                    struct fumi_str text, size_t *n)
+{
+    struct fumi_buf found = {0};
+    wordpiece_run(&m->views.pieces, text, SIZE_MAX, &found);
+    *n = found.n / sizeof(struct model_token);
+    struct model_token *tokens = fumi_alloc(a, found.n);
+    if (found.n)
+        memcpy(tokens, found.p, found.n);
+    fumi_buf_done(&found);
+    return tokens;
+}
+
+const int32_t *model_tokens(const struct model *m, struct fumi_arena *a, struct fumi_str text,
+                            size_t max, size_t *n)
+{
+    struct fumi_buf found = {0};
+    max = max < 2 ? 2 : max;
+    wordpiece_run(&m->views.pieces, text, max - 2, &found);
+    *n = found.n / sizeof(struct model_token) + 2;
+    int32_t *ids = fumi_alloc(a, *n * sizeof(*ids));
+    ids[0] = m->head->first;
+    for (size_t i = 1; i < *n - 1; i++) {
+        struct model_token t;
+        memcpy(&t, found.p + (i - 1) * sizeof(t), sizeof(t));
+        ids[i] = t.id;
+    }
+    ids[*n - 1] = m->head->last;
+    fumi_buf_done(&found);
+    return ids;
+}

@@ -1,0 +1,380 @@
+/* Texts go to the server in batches. A batch is asked for up to three times while that may help and
+ * time is left; the breaker sees the outcome of a batch, not of each try. */
+#include "embed/remote.h"
+
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "base/uuid.h"
+#include "embed/passages.h"
+#include "model/codes.h"
+
+#include <stdatomic.h>
+#include <strings.h>
+#include <time.h>
+
+enum {
+    WHOLE_MS = 30000, /* for a batch, with all tries */
+    DIM_MOST = 65536,
+    TRIES = 3,
+    MOMENT_MS = 20, /* between two looks whether the owner wants to end */
+    OVERLAP = 10,   /* of passages: one part in so many */
+};
+
+static const struct remote_times usual_times = {{500, 1000}, 250, 30000};
+
+static int64_t now(void)
+{
+    return fumi_ticks() / 1000000;
+}
+
+/* One batch under way. */
+struct batch {
+    const struct fumi_str *texts;
+    size_t n; /* at first those left, then those asked for */
+    int64_t until;
+    struct fumi_arena scratch;
+    struct remote_vectors got;
+    struct remote_fault fault;
+};
+
+static const struct fumi_str *cut_texts(const struct remote *r, struct batch *b)
+{
+    struct fumi_str *cut = fumi_alloc(&b->scratch, b->n * sizeof(*cut));
+    for (size_t i = 0; i < b->n; i++) {
+        cut[i] = b->texts[i];
+        if (cut[i].n > r->provider->passage)
+            cut[i] = fumi_utf8_cut(cut[i], r->provider->passage);
+        if (!cut[i].n) /* servers refuse an empty text */
+            cut[i] = FUMI_STR(" ");
+    }
+    return cut;
+}
+
+static void write_question(const struct remote *r, struct batch *b, const struct remote_wire *w,
+                           struct fumi_buf *body)
+{
+    struct fumi_out o = {.buf = body};
+    struct remote_question q = {r->model, cut_texts(r, b), b->n, r->dim};
+    fumi_put_open(&o, '{');
+    w->write(&o, &q);
+    fumi_put_close(&o, '}');
+}
+
+static int name_it(const struct remote *r, struct fumi_err *e)
+{
+    struct fumi_err inner = *e;
+    return fumi_err_set(e, inner.code, "%s: %s", r->provider->ops.name, inner.text);
+}
+
+/* The first good answer of a provider of which nothing is known settles the length of vectors. */
+static int agree(struct remote *r, struct batch *b, struct fumi_err *e)
+{
+    size_t known = 0, dim = b->got.dim;
+    if (atomic_compare_exchange_strong(&r->base.dim, &known, dim) || known == dim)
+        return 0;
+    b->fault.miss = r->dim ? REMOTE_OTHER_DIM : REMOTE_HIT;
+    b->fault.remedy = fumi_fmt(&b->scratch, "set embedder.dim to %zu", dim);
+    return fumi_err_set(e, ERR_PROVIDER,
+                        "%s: vectors of %.*s have %zu numbers where %zu were expected: "
+                        "set embedder.dim to %zu",
+                        r->provider->ops.name, (int)fumi_utf8_cut(r->model, 64).n, r->model.p, dim,
+                        known, dim);
+}
+
+static int understand(struct remote *r, struct batch *b, const struct remote_wire *w,
+                      const struct fetch_answer *answer, struct fumi_err *e)
+{
+    if (answer->status / 100 != 2)
+        return remote_refused(r, &b->scratch, answer, &b->fault, e);
+    b->fault = (struct remote_fault){.status = answer->status};
+    if (remote_read(&b->scratch, w, answer->body, b->n, &b->got, e)) {
+        b->fault.retryable = b->got.cut;
+        return name_it(r, e);
+    }
+    return agree(r, b, e);
+}
+
+static int post(struct remote *r, struct batch *b, const struct remote_wire *w, struct fumi_err *e)
+{
+    struct fumi_buf body = {0};
+    struct fetch_answer answer;
+    b->n = b->n < w->most ? b->n : w->most;
+    write_question(r, b, w, &body);
+    struct fetch_request request = {
+        .url = fumi_fmt(&b->scratch, "%.*s%s", FUMI_ARG(r->base_url), w->path).p,
+        .api_key = r->key,
+        .body = fumi_buf_str(&body),
+        .ms = b->until - now(),
+        .allow_http = r->allow_http,
+        .pool = r->pool,
+        .stop = &r->base.stop,
+    };
+    int rc = fetch_post(&b->scratch, &request, &answer, e);
+    fumi_buf_done(&body);
+    if (!rc)
+        return understand(r, b, w, &answer, e);
+    b->fault = (struct remote_fault){.retryable = answer.retryable};
+    return name_it(r, e);
+}
+
+/* One try: over the wire that worked last, and over the others when the server has it not. */
+static int try_once(struct remote *r, struct batch *b, struct fumi_err *e)
+{
+    const struct remote_provider *p = r->provider;
+    fumi_arena_reset(&b->scratch, 0);
+    for (size_t i = 0; i < p->n_wires; i++) {
+        size_t at = atomic_load(&r->wire);
+        if (!post(r, b, &p->wires[at], e))
+            return 0;
+        if (b->fault.miss == REMOTE_HIT || b->fault.miss != p->wires[at].next_at)
+            return -1;
+        atomic_compare_exchange_strong(&r->wire, &at, (at + 1) % p->n_wires);
+    }
+    return -1;
+}
+
+/* False: the owner wants to end. */
+static bool pause_for(const struct remote *r, int64_t ms)
+{
+    const struct timespec moment = {0, MOMENT_MS * 1000000};
+    for (; ms > 0 && !atomic_load(&r->base.stop); ms -= MOMENT_MS)
+        nanosleep(&moment, NULL);
+    return !atomic_load(&r->base.stop);
+}
+
+/* False: there is no time for it. */
+static bool wait_for_next(const struct remote *r, const struct batch *b, int done)
+{
+    uint16_t dice;
+    fumi_random(&dice, sizeof(dice));
+    int64_t wait = r->times.again[done - 1];
+    if (wait < b->fault.retry_after)
+        wait = b->fault.retry_after;
+    wait += r->times.jitter * dice / UINT16_MAX;
+    if (wait >= b->until - now())
+        return false;
+    return pause_for(r, wait);
+}
+
+static int try_often(struct remote *r, struct batch *b, int tries, struct fumi_err *e)
+{
+    for (int done = 1;; done++) {
+        if (!try_once(r, b, e))
+            return 0;
+        if (!b->fault.retryable || done == tries || !wait_for_next(r, b, done))
+            return -1;
+    }
+}
+
+static void log_change(const struct remote *r, const char *why)
+{
+    fumi_log(r->log, why ? FUMI_WARN : FUMI_INFO, why ? "embed.resting" : "embed.well",
+             {"provider", fumi_str(r->provider->ops.name), 0},
+             {"why", fumi_str(why ? why : ""), 0});
+}
+
+static int ask(struct remote *r, struct batch *b, struct fumi_err *e)
+{
+    char *last = fumi_alloc(&b->scratch, sizeof(r->breaker.why));
+    int64_t wait = 0;
+    enum breaker_leave leave = breaker_enter(&r->breaker, &wait, last);
+    if (leave == BREAKER_WAIT) {
+        b->fault = (struct remote_fault){
+            .retryable = true, .retry_after = wait, .detail = fumi_str(last)};
+        return fumi_err_set(e, ERR_PROVIDER, "%s kept failing and is asked again in %d s: %s",
+                            r->provider->ops.name, (int)((wait + 999) / 1000), last);
+    }
+    int rc = try_often(r, b, leave == BREAKER_ONCE ? 1 : TRIES, e);
+    const char *why = rc && b->fault.retryable ? e->text : NULL;
+    if (breaker_left(&r->breaker, why))
+        log_change(r, why);
+    return rc;
+}
+
+/* Asks for the first texts of those left and puts their vectors into *out, which has room for all
+ * of them once the length is known. *at: how many are done. */
+static int next_batch(struct remote *r, struct fumi_arena *a, struct batch *b, size_t all,
+                      size_t *at, float **out, struct fumi_err *e)
+{
+    if (ask(r, b, e))
+        return remote_tell(r, a, &b->fault, e);
+    size_t dim = b->got.dim;
+    if (!*out)
+        *out = fumi_alloc(a, all * dim * sizeof(**out));
+    memcpy(*out + *at * dim, b->got.x, b->n * dim * sizeof(**out));
+    *at += b->n;
+    return 0;
+}
+
+static int check_ready(const struct remote *r, struct fumi_arena *a, int64_t ms, struct fumi_err *e)
+{
+    if (r->lacks_key) {
+        fumi_err_set(e, ERR_NO_API_KEY, "api key is required");
+        e->data = fumi_fmt(a, "{\"provider\":\"%s\",\"remedy\":\"%s\"}", r->provider->ops.name,
+                           r->provider->key_remedy);
+        return -1;
+    }
+    if (ms > 0)
+        return 0;
+    struct remote_fault late = {.retryable = true};
+    fumi_err_set(e, ERR_PROVIDER, "%s: no time was left to ask it", r->provider->ops.name);
+    return remote_tell(r, a, &late, e);
+}
+
+int remote_embed(struct embedder *base, struct fumi_arena *a, const struct fumi_str *texts,
+                 size_t n, int64_t ms, float **out, struct fumi_err *e)
+{
+    enum { DAY = 86400000 };
+    struct remote *r = (struct remote *)base;
+    int64_t end = now() + (ms < DAY ? ms : DAY);
+    *out = NULL;
+    if (check_ready(r, a, ms, e))
+        return -1;
+    for (size_t at = 0; at < n;) {
+        int64_t latest = now() + WHOLE_MS;
+        size_t left = n - at;
+        struct batch b = {.texts = texts + at,
+                          .n = left < base->batch ? left : base->batch,
+                          .until = end < latest ? end : latest};
+        int rc = next_batch(r, a, &b, n, &at, out, e);
+        fumi_arena_done(&b.scratch);
+        if (rc)
+            return -1;
+    }
+    return 0;
+}
+
+struct spans remote_split(struct embedder *base, struct fumi_arena *a, struct fumi_str text)
+{
+    size_t most = ((struct remote *)base)->provider->passage;
+    return passages_by_bytes(a, text, most, most / OVERLAP);
+}
+
+static struct fumi_str own(struct fumi_str s)
+{
+    char *p = fumi_resize(NULL, s.n + 1);
+    if (s.n)
+        memcpy(p, s.p, s.n);
+    p[s.n] = '\0';
+    return (struct fumi_str){p, s.n};
+}
+
+static void disown(struct fumi_str s)
+{
+    explicit_bzero((char *)s.p, s.n);
+    fumi_resize((char *)s.p, 0);
+}
+
+void remote_free(struct embedder *base)
+{
+    struct remote *r = (struct remote *)base;
+    fetch_pool_free(r->pool);
+    breaker_done(&r->breaker);
+    disown(r->key);
+    disown(r->model);
+    disown(r->base_url);
+    fumi_resize(r, 0);
+}
+
+void remote_set_times(struct embedder *base, struct remote_times times)
+{
+    struct remote *r = (struct remote *)base;
+    r->times = times;
+    r->breaker.rest = times.rest;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Without what surrounds a key that was read from a file. */
+static struct fumi_str trim(struct fumi_str s)
+{
+    while (s.n && is_blank(s.p[s.n - 1]))
+        s.n--;
+    while (s.n && is_blank(*s.p)) {
+        s.p++;
+        s.n--;
+    }
+    return s;
+}
+
+static struct fumi_str or_usual(struct fumi_str s, const char *usual)
+{
+    return s.n ? s : fumi_str(usual);
+}
+
+static int check_key(struct fumi_str key, struct fumi_err *e)
+{
+    for (size_t i = 0; i < key.n; i++) {
+        if (key.p[i] <= ' ' || key.p[i] > '~')
+            return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                                "embedder.apiKey must hold only visible ASCII characters");
+    }
+    return 0;
+}
+
+static int check(const struct embed_config *c, struct fumi_str url, struct fumi_err *e)
+{
+    if (fetch_check_url(url, c->allow_http, e) || check_key(trim(c->api_key), e))
+        return -1;
+    if (memchr(url.p, '?', url.n) || memchr(url.p, '#', url.n))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "embedder.baseUrl must not hold '?' or '#'");
+    if (c->dim < 0 || c->dim > DIM_MOST)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "embedder.dim must be 0 to %d", DIM_MOST);
+    return 0;
+}
+
+static bool needs_key(const struct remote_provider *p, struct fumi_str url)
+{
+    const char *host = memchr(url.p, ':', url.n);
+    if (!p->key_host || !host)
+        return false;
+    size_t n = strlen(p->key_host);
+    host += 3; /* the URL was checked: "://" stands there */
+    size_t left = url.n - (size_t)(host - url.p);
+    return left >= n && strncasecmp(host, p->key_host, n) == 0 &&
+           (left == n || strchr("/:", host[n]));
+}
+
+/* What is known of a model, whatever its tag ("all-minilm:33m"). */
+static void apply_known(struct remote *r)
+{
+    const struct remote_provider *p = r->provider;
+    const char *tag = memchr(r->model.p, ':', r->model.n);
+    struct fumi_str name = {r->model.p, tag ? (size_t)(tag - r->model.p) : r->model.n};
+    for (size_t i = 0; i < p->n_models; i++) {
+        if (!fumi_eq(name, fumi_str(p->models[i].name)))
+            continue;
+        r->base.english_only = p->models[i].english_only;
+        r->base.dim = r->dim ? r->dim : p->models[i].dim;
+    }
+}
+
+struct remote *remote_open(const struct remote_provider *p, const struct embed_config *c,
+                           const struct fumi_log *log, struct fumi_err *e)
+{
+    struct fumi_str url = or_usual(c->base_url, p->base_url), key = trim(c->api_key);
+    while (url.n && url.p[url.n - 1] == '/')
+        url.n--;
+    if (check(c, url, e))
+        return NULL;
+    struct remote *r = fumi_resize(NULL, sizeof(*r));
+    *r = (struct remote){
+        .base = {.ops = &p->ops, .batch = p->batch, .dim = (size_t)c->dim},
+        .provider = p,
+        .log = log,
+        .pool = fetch_pool_new(),
+        .model = own(or_usual(c->model, p->model)),
+        .base_url = own(url),
+        .key = own(key),
+        .dim = (size_t)c->dim,
+        .allow_http = c->allow_http,
+        .lacks_key = !key.n && needs_key(p, url),
+        .times = usual_times,
+    };
+    apply_known(r);
+    breaker_init(&r->breaker, usual_times.rest);
+    return r;
+}

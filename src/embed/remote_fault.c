@@ -1,0 +1,145 @@
+#include "base/utf8.h"
+#include "embed/remote.h"
+#include "model/codes.h"
+
+enum { DETAIL = 200, JSON_MOST = 64 << 10 };
+
+/* Statuses that say whether to ask again and what to do. */
+static const struct rule {
+    int from, to;
+    bool retryable;
+    const char *remedy;
+} rules[] = {
+    {401, 401, false, "check the API key"},
+    {403, 403, false, "check the API key"},
+    {404, 404, false, "check embedder.model and embedder.baseUrl"},
+    {408, 408, true, NULL},
+    {425, 425, true, NULL},
+    {429, 429, true, NULL},
+    {500, 599, true, NULL},
+};
+
+static bool is_control(char c)
+{
+    return (unsigned char)c < ' ' || c == 0x7F;
+}
+
+/* At most DETAIL bytes of it in one line of valid UTF-8, with stars for the key. */
+static struct fumi_str clean(struct fumi_arena *a, struct fumi_str text, struct fumi_str key)
+{
+    char *out = fumi_alloc(a, DETAIL);
+    size_t n = 0;
+    for (const char *p = text.p, *end = text.p + text.n; p < end;) {
+        struct fumi_str rest = {p, (size_t)(end - p)};
+        bool secret = key.n && fumi_starts(rest, key);
+        size_t step = secret ? key.n : fumi_utf8_step(p, end);
+        struct fumi_str put = {p, step};
+        if (secret)
+            put = FUMI_STR("***");
+        else if (!step || is_control(*p))
+            put = step ? FUMI_STR(" ") : FUMI_STR("?");
+        if (n + put.n > DETAIL)
+            break;
+        memcpy(out + n, put.p, put.n);
+        n += put.n;
+        p += step ? step : 1;
+    }
+    return (struct fumi_str){out, n};
+}
+
+/* The sentence in an answer that tells of an error: {"error":{"message":..}}, {"error":..},
+ * {"message":..} or {"detail":..}; else the answer itself. */
+static struct fumi_str message_of(struct fumi_arena *a, struct fumi_str body)
+{
+    struct fumi_err ignored;
+    const struct fumi_val *v = body.n <= JSON_MOST ? fumi_parse(a, body, &ignored) : NULL;
+    const struct fumi_val *error = fumi_get(v, "error");
+    const struct fumi_val *places[] = {fumi_get(error, "message"), error, fumi_get(v, "message"),
+                                       fumi_get(v, "detail")};
+    for (size_t i = 0; i < FUMI_COUNT(places); i++) {
+        if (fumi_is(places[i], FUMI_STRING))
+            return fumi_text(a, places[i]);
+    }
+    return body;
+}
+
+static bool lacks_model(const struct remote *r, int status, struct fumi_str detail)
+{
+    return status == 404 && r->provider->pull && memmem(detail.p, detail.n, "model", 5) &&
+           memmem(detail.p, detail.n, "not found", 9);
+}
+
+static struct fumi_str remedy_of(const struct remote *r, struct fumi_arena *a,
+                                 const struct fetch_answer *answer, const struct rule *rule,
+                                 struct fumi_str detail)
+{
+    if (lacks_model(r, answer->status, detail))
+        return fumi_fmt(a, "%s%.*s", r->provider->pull, FUMI_ARG(r->model));
+    if (answer->location.n)
+        return fumi_fmt(a, "redirects are not followed: set embedder.baseUrl to %.*s",
+                        FUMI_ARG(answer->location));
+    if (answer->status / 100 == 3)
+        return FUMI_STR("redirects are not followed: check embedder.baseUrl");
+    return rule ? fumi_str(rule->remedy) : (struct fumi_str){0};
+}
+
+static const struct rule *rule_of(int status)
+{
+    for (size_t i = 0; i < FUMI_COUNT(rules); i++) {
+        if (status >= rules[i].from && status <= rules[i].to)
+            return &rules[i];
+    }
+    return NULL;
+}
+
+int remote_refused(const struct remote *r, struct fumi_arena *a, const struct fetch_answer *answer,
+                   struct remote_fault *f, struct fumi_err *e)
+{
+    const struct rule *rule = rule_of(answer->status);
+    struct fumi_str detail = clean(a, message_of(a, answer->body), r->key);
+    struct fumi_str remedy = remedy_of(r, a, answer, rule, detail);
+    *f = (struct remote_fault){
+        .status = answer->status,
+        .retryable = rule && rule->retryable,
+        .retry_after = answer->retry_after,
+        .detail = detail,
+        .remedy = remedy,
+    };
+    if (answer->status == 404 && !lacks_model(r, answer->status, detail))
+        f->miss = REMOTE_NO_PATH;
+    return fumi_err_set(e, ERR_PROVIDER, "%s answered %d%s%.*s%s%.*s", r->provider->ops.name,
+                        answer->status, remedy.n ? ", " : "", FUMI_ARG(remedy),
+                        detail.n ? ": " : "", FUMI_ARG(detail));
+}
+
+int remote_tell(const struct remote *r, struct fumi_arena *a, const struct remote_fault *f,
+                struct fumi_err *e)
+{
+    struct fumi_buf text = {0};
+    struct fumi_out o = {.buf = &text};
+    fumi_put_open(&o, '{');
+    fumi_put_key(&o, "provider");
+    fumi_put_str(&o, fumi_str(r->provider->ops.name));
+    if (f->status) {
+        fumi_put_key(&o, "status");
+        fumi_put_int(&o, f->status);
+    }
+    fumi_put_key(&o, "retryable");
+    fumi_put_bool(&o, f->retryable);
+    if (f->retry_after > 0) {
+        fumi_put_key(&o, "retryAfterMs");
+        fumi_put_int(&o, f->retry_after);
+    }
+    if (f->remedy.n) {
+        fumi_put_key(&o, "remedy");
+        fumi_put_str(&o, f->remedy);
+    }
+    if (f->detail.n) {
+        fumi_put_key(&o, "detail");
+        fumi_put_str(&o, f->detail);
+    }
+    fumi_put_close(&o, '}');
+    e->data = fumi_dup(a, fumi_buf_str(&text));
+    fumi_buf_done(&text);
+    return -1;
+}

@@ -1,0 +1,93 @@
+/* Normalised linear fusion: what each side thinks of a candidate, brought to 0 to 1 within this
+ * query, and weighed. */
+#include "memory/fuse.h"
+
+#include <stdlib.h>
+
+static int by_seq(const void *x, const void *y)
+{
+    int64_t a = ((const struct result *)x)->note.seq, b = ((const struct result *)y)->note.seq;
+    return (a > b) - (a < b);
+}
+
+static int by_score(const void *x, const void *y)
+{
+    const struct result *a = x, *b = y;
+    if (a->score != b->score)
+        return a->score < b->score ? 1 : -1;
+    return (a->note.seq < b->note.seq) - (a->note.seq > b->note.seq);
+}
+
+/* Both lists as one, each note once. */
+static struct results gather(struct fumi_arena *a, const struct fuse_input *in)
+{
+    size_t n = in->words.n + in->meaning.n;
+    struct results all = {fumi_alloc(a, (n + 1) * sizeof(struct result)), 0};
+    for (size_t i = 0; i < in->words.n; i++)
+        all.items[all.n++] = (struct result){.note.seq = in->words.items[i].seq,
+                                             .words = in->words.items[i].score,
+                                             .words_rank = i + 1};
+    for (size_t i = 0; i < in->meaning.n; i++) {
+        const struct hit *h = &in->meaning.items[i];
+        all.items[all.n++] = (struct result){.note.seq = h->seq,
+                                             .meaning = h->score,
+                                             .meaning_rank = i + 1,
+                                             .begin = h->begin,
+                                             .end = h->end};
+    }
+    qsort(all.items, all.n, sizeof(*all.items), by_seq);
+    return all;
+}
+
+static void join(struct result *to, const struct result *r)
+{
+    if (r->words_rank)
+        to->words = r->words, to->words_rank = r->words_rank;
+    if (r->meaning_rank) {
+        to->meaning = r->meaning, to->meaning_rank = r->meaning_rank;
+        to->begin = r->begin, to->end = r->end;
+    }
+}
+
+static void merge(struct results *all)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        if (n && all->items[n - 1].note.seq == all->items[i].note.seq)
+            join(&all->items[n - 1], &all->items[i]);
+        else
+            all->items[n++] = all->items[i];
+    }
+    all->n = n;
+}
+
+/* Where a cosine lies between the least and the best of this query. One candidate alone, or all
+ * alike, are as good as they are. */
+static double between(double x, double least, double best)
+{
+    if (best - least < 1e-9)
+        return x > 0 ? x : 0;
+    return (x - least) / (best - least);
+}
+
+struct results fuse(struct fumi_arena *a, const struct fuse_input *in)
+{
+    struct results all = gather(a, in);
+    double top = in->words.n ? in->words.items[0].score : 0;
+    double best = in->meaning.n ? in->meaning.items[0].score : 0;
+    double least = in->meaning.n ? in->meaning.items[in->meaning.n - 1].score : 0;
+    merge(&all);
+    for (size_t i = 0; i < all.n; i++) {
+        struct result *r = &all.items[i];
+        double words = top > 0 ? r->words / top : 0;
+        double meaning = r->meaning_rank ? between(r->meaning, least, best) : 0;
+        if (in->words_first && r->words_rank)
+            meaning = 1;
+        /* A note that has no vector yet is judged by its words alone. */
+        double weight = r->meaning_rank || !in->meaning.n || in->words_first ? in->weight : 0;
+        double score = weight * meaning + (1 - weight) * words;
+        r->score = score < 0 ? 0 : score > 1 ? 1 : score;
+    }
+    qsort(all.items, all.n, sizeof(*all.items), by_score);
+    return all;
+}

@@ -1,0 +1,226 @@
+/* Opening and closing, and which space is in use. While a new one is being filled, the one before
+ * it answers: its name stands in the store (FACT_SPACE), so that a restart in between goes on
+ * there. */
+#include "memory/memory_parts.h"
+
+#include <stdlib.h>
+
+/* A namespace, read from both ends: the model may hold colons of its own. */
+static bool split_name(struct fumi_str name, struct embed_config *out)
+{
+    const char *first = memchr(name.p, ':', name.n);
+    const char *last = memrchr(name.p, ':', name.n);
+    if (!first || first == last)
+        return false;
+    out->provider = (struct fumi_str){name.p, (size_t)(first - name.p)};
+    out->model = (struct fumi_str){first + 1, (size_t)(last - first - 1)};
+    out->dim = 0;
+    for (const char *p = last + 1; p < name.p + name.n; p++) {
+        if (*p < '0' || *p > '9' || out->dim > 1 << 20)
+            return false;
+        out->dim = out->dim * 10 + (*p - '0');
+    }
+    return true;
+}
+
+static bool same_model(const struct embed_config *a, const struct embed_config *b)
+{
+    return fumi_eq(a->provider, b->provider) && fumi_eq(a->model, b->model);
+}
+
+/* The space whose vectors are complete, if it is not the one in use and can still be asked. */
+static struct space *before(struct memory *m, const struct embed_config *complete)
+{
+    struct embed_config c = *complete;
+    struct fumi_err ignored;
+    if (same_model(&m->o.previous, complete))
+        c = m->o.previous;
+    else if (fumi_eq(m->now->config.provider, c.provider))
+        c.base_url = m->now->config.base_url, c.api_key = m->now->config.api_key;
+    c.dim = complete->dim;
+    return space_new(&c, m->o.log, &ignored);
+}
+
+/* Writes only what is not so already: a start costs no transaction. */
+static int set_fact(struct memory *m, struct fumi_arena *a, const char *fact, struct fumi_str value,
+                    struct fumi_err *e)
+{
+    struct fumi_str is;
+    if (m->store->ops->get_fact(m->store, a, fact, &is, e))
+        return -1;
+    if (is.p && fumi_eq(is, value))
+        return 0;
+    return m->store->ops->put_fact(m->store, fact, value, e);
+}
+
+int memory_save(struct memory *m, const struct embed_config *now,
+                const struct embed_config *previous, struct fumi_err *e)
+{
+    const struct embed_config none = {.provider = {0}};
+    if (!m->o.save)
+        return 0;
+    pthread_mutex_lock(&m->saving);
+    int rc = m->o.save(m->o.arg, now, previous ? previous : &none, e);
+    pthread_mutex_unlock(&m->saving);
+    return rc;
+}
+
+int memory_settle(struct memory *m, struct fumi_arena *a, struct space *sp, struct fumi_err *e)
+{
+    pthread_mutex_lock(&m->lock);
+    bool needed = !m->settled && m->now == sp && m->serving == sp &&
+                  atomic_load(&sp->embedder->dim);
+    pthread_mutex_unlock(&m->lock);
+    if (!needed)
+        return 0;
+    struct fumi_str name = space_name(sp, a);
+    if (set_fact(m, a, FACT_TARGET, name, e) || set_fact(m, a, FACT_SPACE, name, e))
+        return -1;
+    pthread_mutex_lock(&m->lock);
+    m->settled = true;
+    pthread_mutex_unlock(&m->lock);
+    return 0;
+}
+
+/* A space that the store knows by name; provider null: it knows none. */
+static int known_space(struct memory *m, struct fumi_arena *a, const char *fact,
+                       struct embed_config *out, struct fumi_err *e)
+{
+    struct fumi_str name;
+    *out = (struct embed_config){.provider = {0}};
+    if (m->store->ops->get_fact(m->store, a, fact, &name, e))
+        return -1;
+    if (name.p && !split_name(name, out))
+        *out = (struct embed_config){.provider = {0}};
+    return 0;
+}
+
+/* The space in use, with the dimension that was learned for it in an earlier life. */
+static int open_now(struct memory *m, struct fumi_arena *a, const struct embed_config *complete,
+                    struct fumi_err *e)
+{
+    struct embed_config wanted = m->o.embed, target;
+    if (!wanted.model.n)
+        wanted.model = embed_usual_model(wanted.provider);
+    if (known_space(m, a, FACT_TARGET, &target, e))
+        return -1;
+    if (!wanted.dim && same_model(&wanted, &target))
+        wanted.dim = target.dim;
+    if (!wanted.dim && same_model(&wanted, complete))
+        wanted.dim = complete->dim;
+    m->now = space_new(&wanted, m->o.log, e);
+    return m->now ? 0 : -1;
+}
+
+static int open_spaces(struct memory *m, struct fumi_arena *a, struct fumi_err *e)
+{
+    struct embed_config complete;
+    if (known_space(m, a, FACT_SPACE, &complete, e) || open_now(m, a, &complete, e))
+        return -1;
+    bool other = complete.provider.p &&
+                 (!same_model(&m->now->config, &complete) ||
+                  (size_t)complete.dim != atomic_load(&m->now->embedder->dim));
+    m->serving = other ? before(m, &complete) : NULL;
+    if (!m->serving) {
+        m->serving = m->now;
+        atomic_fetch_add(&m->now->refs, 1);
+    }
+    m->settled = complete.provider.p && !other;
+    return other ? set_fact(m, a, FACT_TARGET, space_name(m->now, a), e) : 0;
+}
+
+static struct memory *new_memory(const struct memory_options *o)
+{
+    struct memory *m = fumi_resize(NULL, sizeof(*m));
+    *m = (struct memory){.store = o->store, .o = *o};
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_mutex_init(&m->change, NULL);
+    pthread_mutex_init(&m->saving, NULL);
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&m->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    fumi_uuid(m->worker.lease);
+    return m;
+}
+
+struct memory *memory_open(const struct memory_options *o, struct fumi_err *e)
+{
+    struct memory *m = new_memory(o);
+    struct fumi_arena a = {0};
+    int rc = open_spaces(m, &a, e);
+    fumi_arena_done(&a);
+    if (!rc)
+        return m;
+    memory_close(m);
+    return NULL;
+}
+
+void memory_close(struct memory *m)
+{
+    if (!m)
+        return;
+    worker_stop(m);
+    space_put(m->serving);
+    space_put(m->now);
+    m->store->ops->close(m->store);
+    pthread_cond_destroy(&m->wake);
+    pthread_mutex_destroy(&m->saving);
+    pthread_mutex_destroy(&m->change);
+    pthread_mutex_destroy(&m->lock);
+    fumi_resize(m, 0);
+}
+
+int memory_start(struct memory *m, struct fumi_err *e)
+{
+    return worker_start(m, e);
+}
+
+struct fumi_str memory_space(struct memory *m, struct fumi_arena *a)
+{
+    struct space *sp = space_take(m, &m->now);
+    struct fumi_str name = space_name(sp, a);
+    space_put(sp);
+    return name;
+}
+
+struct store *memory_store(struct memory *m)
+{
+    return m->store;
+}
+
+const struct memory_facts *memory_facts_of(const struct memory *m)
+{
+    return &m->o.facts;
+}
+
+void memory_use(struct memory *m, struct space *sp, bool serves, struct space *before)
+{
+    struct space *old[2] = {NULL, NULL};
+    if (serves) {
+        before = sp;
+        atomic_fetch_add(&sp->refs, 1);
+    }
+    pthread_mutex_lock(&m->lock);
+    old[0] = m->now;
+    m->now = sp;
+    if (before) {
+        old[1] = m->serving;
+        m->serving = before;
+    }
+    m->worker.woken = true;
+    m->worker.error.code = 0;
+    pthread_cond_broadcast(&m->wake);
+    pthread_mutex_unlock(&m->lock);
+    space_put(old[0]);
+    space_put(old[1]);
+}
+
+void memory_wake(struct memory *m)
+{
+    pthread_mutex_lock(&m->lock);
+    m->worker.woken = true;
+    pthread_cond_broadcast(&m->wake);
+    pthread_mutex_unlock(&m->lock);
+}

@@ -1,0 +1,145 @@
+#include "memory/methods.h"
+
+#include "base/clock.h"
+#include "memory/methods_parts.h"
+
+enum { EMBED_MS = 30000, METADATA_DEPTH = 16 };
+
+static const struct fumi_field done_fields[] = {
+    FUMI_FIELD(struct done, ok, "ok", "Always true: failures are errors."),
+};
+const struct fumi_shape done_shape = FUMI_SHAPE(struct done, done_fields);
+
+static const struct fumi_field by_id_fields[] = {
+    FUMI_FIELD(struct by_id, id, "id", "Its id, as it was answered when it was made.",
+               .flags = FUMI_REQUIRED),
+};
+const struct fumi_shape by_id_shape = FUMI_SHAPE(struct by_id, by_id_fields);
+
+static const struct fumi_field wire_note_fields[] = {
+    FUMI_FIELD(struct wire_note, id, "id", "Its id."),
+    FUMI_FIELD(struct wire_note, project, "projectId", "The project, in its canonical form."),
+    FUMI_FIELD(struct wire_note, group, "groupId", "The group within the project."),
+    FUMI_FIELD(struct wire_note, title, "title", "Its title.", .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct wire_note, text, "text", "What it says."),
+    FUMI_FIELD(struct wire_note, tags, "tags", "Its tags."),
+    FUMI_FIELD(struct wire_note, source, "source", "Where it came from.", .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct wire_note, created, "createdAt", "When it was made, UTC.",
+               .format = "date-time"),
+    FUMI_FIELD(struct wire_note, name_space, "namespace", "The embedding space in use."),
+    FUMI_FIELD(struct wire_note, metadata, "metadata", "Any object that was stored with it.",
+               .flags = FUMI_NULLABLE | FUMI_OBJECT_ONLY),
+};
+const struct fumi_shape wire_note_shape = FUMI_SHAPE(struct wire_note, wire_note_fields);
+
+struct wire_note wire_note(struct fumi_arena *a, const struct note *n, struct fumi_str name_space)
+{
+    return (struct wire_note){n->id,
+                              n->project,
+                              n->group,
+                              n->title,
+                              n->text,
+                              n->source,
+                              time_text(a, n->created),
+                              name_space,
+                              n->tags,
+                              {n->metadata}};
+}
+
+const char *check_text(struct fumi_str s)
+{
+    if (s.n == 0)
+        return "is required";
+    return s.n > NOTE_TEXT_MAX ? "must have at most 262144 bytes: split it into several notes"
+                               : NULL;
+}
+
+const char *check_title(struct fumi_str s)
+{
+    return s.n > NOTE_TITLE_MAX ? "must have at most 4096 bytes" : NULL;
+}
+
+const char *check_source(struct fumi_str s)
+{
+    return s.n > NOTE_SOURCE_MAX ? "must have at most 4096 bytes" : NULL;
+}
+
+const char *check_tag(struct fumi_str s)
+{
+    return s.n > NOTE_TAG_MAX ? "must have at most 128 bytes" : NULL;
+}
+
+const char *check_group(struct fumi_str s)
+{
+    return s.n == 0 ? "is required" : note_group_fault(s);
+}
+
+const char *check_query(struct fumi_str s)
+{
+    return s.n > QUERY_MAX ? "must have at most 8192 bytes" : NULL;
+}
+
+/* The text is valid JSON: brackets outside strings say how deep it goes. */
+static size_t depth_of(struct fumi_str json)
+{
+    size_t depth = 0, most = 0;
+    bool inside = false;
+    for (size_t i = 0; i < json.n; i++) {
+        char c = json.p[i];
+        if (inside && c == '\\')
+            i++;
+        else if (c == '"')
+            inside = !inside;
+        else if (!inside && (c == '{' || c == '['))
+            most = ++depth > most ? depth : most;
+        else if (!inside && (c == '}' || c == ']'))
+            depth--;
+    }
+    return most;
+}
+
+int check_metadata(struct fumi_str json, const char *field, struct fumi_err *e)
+{
+    if (json.n > NOTE_METADATA_MAX)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "%s must have at most %d bytes", field,
+                            NOTE_METADATA_MAX);
+    if (depth_of(json) > METADATA_DEPTH)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "%s must be nested at most %d deep", field,
+                            METADATA_DEPTH);
+    return 0;
+}
+
+struct fumi_str time_text(struct fumi_arena *a, int64_t ms)
+{
+    char *out = fumi_alloc(a, FUMI_TIME_SIZE);
+    fumi_time_write(ms, out);
+    return (struct fumi_str){out, FUMI_TIME_SIZE};
+}
+
+int64_t time_value(struct fumi_str s, int64_t none)
+{
+    int64_t ms;
+    return s.p && fumi_time_read(s, &ms) ? ms : none;
+}
+
+int64_t time_for_embedding(const struct fumi_call *call)
+{
+    int64_t left = fumi_time_left(call) / 4 * 3; /* the rest is for storing what comes of it */
+    return left < EMBED_MS ? left : EMBED_MS;
+}
+
+int memory_methods(struct fumi_server *s, struct memory *m, struct fumi_err *e)
+{
+    const struct {
+        const struct fumi_method *methods;
+        size_t n;
+    } tables[] = {
+        {note_methods, note_methods_n},       {search_methods, search_methods_n},
+        {setting_methods, setting_methods_n}, {global_methods, global_methods_n},
+        {group_methods, group_methods_n},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(tables); i++)
+        if (fumi_server_add(s, "memory", tables[i].methods, tables[i].n, m, e))
+            return -1;
+    return 0;
+}

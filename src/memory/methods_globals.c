@@ -1,0 +1,179 @@
+#include "base/clock.h"
+#include "base/uuid.h"
+#include "memory/methods_parts.h"
+
+enum { READ = FUMI_BLOCKING | FUMI_TOOL | FUMI_READ_ONLY, WRITE = FUMI_BLOCKING | FUMI_TOOL };
+
+struct upsert_params {
+    struct fumi_str project, key, updated;
+    struct fumi_json value;
+};
+
+static const struct fumi_field upsert_fields[] = {
+    PROJECT_FIELD(struct upsert_params),
+    FUMI_FIELD(struct upsert_params, key, "key",
+               "\"global.\" and a name of letters, digits, '.', '_' and '-'.",
+               .flags = FUMI_REQUIRED | FUMI_EMPTY),
+    FUMI_FIELD(struct upsert_params, value, "value", "Any JSON value; null is one.",
+               .flags = FUMI_REQUIRED),
+    FUMI_FIELD(struct upsert_params, updated, "updatedAt", "Since when it is so; now if not given.",
+               .flags = FUMI_NULLABLE, .format = "date-time"),
+};
+static const struct fumi_shape upsert_shape = FUMI_SHAPE(struct upsert_params, upsert_fields);
+
+struct upserted {
+    bool ok;
+    struct fumi_str id, name_space;
+};
+
+static const struct fumi_field upserted_fields[] = {
+    FUMI_FIELD(struct upserted, ok, "ok", "Always true: failures are errors."),
+    FUMI_FIELD(struct upserted, id, "id", "The id of the global; a key keeps its id."),
+    FUMI_FIELD(struct upserted, name_space, "namespace", "The embedding space in use."),
+};
+static const struct fumi_shape upserted_shape = FUMI_SHAPE(struct upserted, upserted_fields);
+
+static int check_value(struct fumi_str json, struct fumi_err *e)
+{
+    if (json.n > NOTE_TEXT_MAX)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "value must have at most %d bytes",
+                            NOTE_TEXT_MAX);
+    return 0;
+}
+
+static enum fumi_ret upsert_global(struct fumi_call *call, const void *params, void *result)
+{
+    const struct upsert_params *p = params;
+    struct store *store = memory_store(call->self);
+    char *id = fumi_alloc(call->arena, FUMI_UUID_SIZE);
+    fumi_uuid(id);
+    struct global g = {.id = {id, FUMI_UUID_SIZE},
+                       .key = p->key,
+                       .value = p->value.text,
+                       .updated = time_value(p->updated, fumi_now())};
+    if (global_key_check(g.key, &call->err) || check_value(g.value, &call->err) ||
+        project_canonical(call->arena, p->project, &g.project, &call->err) ||
+        store->ops->put_global(store, call->arena, &g, &call->err))
+        return FUMI_FAIL;
+    *(struct upserted *)result = (struct upserted){true, g.id,
+                                                   memory_space(call->self, call->arena)};
+    return FUMI_OK;
+}
+
+struct get_params {
+    struct fumi_str project, key;
+};
+
+static const struct fumi_field get_fields[] = {
+    PROJECT_FIELD(struct get_params),
+    FUMI_FIELD(struct get_params, key, "key", "The key, from \"global.\" on.",
+               .flags = FUMI_REQUIRED),
+};
+static const struct fumi_shape get_shape = FUMI_SHAPE(struct get_params, get_fields);
+
+struct got {
+    struct fumi_str name_space, id, updated;
+    bool found;
+    struct fumi_json value;
+};
+
+static const struct fumi_field got_fields[] = {
+    FUMI_FIELD(struct got, name_space, "namespace", "The embedding space in use."),
+    FUMI_FIELD(struct got, found, "found", "Whether there is such a key."),
+    FUMI_FIELD(struct got, id, "id", "The id of the global.", .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct got, value, "value", "Its value.", .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct got, updated, "updatedAt", "Since when it is so, UTC.",
+               .flags = FUMI_NULLABLE, .format = "date-time"),
+};
+static const struct fumi_shape got_shape = FUMI_SHAPE(struct got, got_fields);
+
+static enum fumi_ret get_global(struct fumi_call *call, const void *params, void *result)
+{
+    const struct get_params *p = params;
+    struct got *out = result;
+    struct store *store = memory_store(call->self);
+    struct fumi_str project;
+    struct global g;
+    if (!fumi_starts(p->key, FUMI_STR("global.")))
+        return fumi_fail(call, ERR_KEY_PREFIX, "key must start with 'global.'");
+    if (project_canonical(call->arena, p->project, &project, &call->err))
+        return FUMI_FAIL;
+    out->name_space = memory_space(call->self, call->arena);
+    if (!store->ops->get_global(store, call->arena, project, p->key, &g, &call->err)) {
+        out->found = true;
+        out->id = g.id;
+        out->value.text = g.value;
+        out->updated = time_text(call->arena, g.updated);
+        return FUMI_OK;
+    }
+    if (call->err.code != ERR_NOT_FOUND)
+        return FUMI_FAIL;
+    call->err = (struct fumi_err){0};
+    return FUMI_OK;
+}
+
+struct list_params {
+    struct fumi_str project, prefix;
+};
+
+static const struct fumi_field list_fields[] = {
+    PROJECT_FIELD(struct list_params),
+    FUMI_FIELD(struct list_params, prefix, "prefix", "Only keys that begin with this.",
+               .flags = FUMI_NULLABLE),
+};
+static const struct fumi_shape list_shape = FUMI_SHAPE(struct list_params, list_fields);
+
+struct row {
+    struct fumi_str id, project, key, updated;
+    struct fumi_json value;
+};
+
+static const struct fumi_field row_fields[] = {
+    FUMI_FIELD(struct row, id, "id", "Its id."),
+    FUMI_FIELD(struct row, project, "projectId", "The project, in its canonical form."),
+    FUMI_FIELD(struct row, key, "key", "Its key."),
+    FUMI_FIELD(struct row, value, "value", "Its value.", .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct row, updated, "updatedAt", "Since when it is so, UTC.",
+               .format = "date-time"),
+};
+static const struct fumi_shape row_shape = FUMI_SHAPE(struct row, row_fields);
+
+struct listed {
+    struct fumi_str name_space;
+    struct fumi_list globals;
+};
+
+static const struct fumi_field listed_fields[] = {
+    FUMI_FIELD(struct listed, name_space, "namespace", "The embedding space in use."),
+    FUMI_FIELD(struct listed, globals, "globals", "The globals, by key.", .shape = &row_shape),
+};
+static const struct fumi_shape listed_shape = FUMI_SHAPE(struct listed, listed_fields);
+
+static enum fumi_ret list_globals(struct fumi_call *call, const void *params, void *result)
+{
+    const struct list_params *p = params;
+    struct store *store = memory_store(call->self);
+    struct fumi_str project, prefix = p->prefix.p ? p->prefix : FUMI_STR("");
+    struct globals all;
+    if (project_canonical(call->arena, p->project, &project, &call->err) ||
+        store->ops->list_globals(store, call->arena, project, prefix, &all, &call->err))
+        return FUMI_FAIL;
+    struct row *rows = fumi_alloc(call->arena, (all.n + 1) * sizeof(*rows));
+    for (size_t i = 0; i < all.n; i++) {
+        const struct global *g = &all.items[i];
+        rows[i] = (struct row){
+            g->id, g->project, g->key, time_text(call->arena, g->updated), {g->value}};
+    }
+    *(struct listed *)result = (struct listed){memory_space(call->self, call->arena),
+                                               {rows, all.n}};
+    return FUMI_OK;
+}
+
+const struct fumi_method global_methods[] = {
+    {"upsert_global", "Sets a project-wide setting, such as global.project.conventions.",
+     &upsert_shape, &upserted_shape, upsert_global, WRITE},
+    {"get_global", "Reads a project-wide setting.", &get_shape, &got_shape, get_global, READ},
+    {"list_globals", "Lists the project-wide settings.", &list_shape, &listed_shape, list_globals,
+     READ},
+};
+const size_t global_methods_n = FUMI_COUNT(global_methods);

@@ -1,0 +1,212 @@
+#include "base/clock.h"
+#include "base/uuid.h"
+#include "memory/methods_parts.h"
+
+enum { READ = FUMI_BLOCKING | FUMI_TOOL | FUMI_READ_ONLY, WRITE = FUMI_BLOCKING | FUMI_TOOL };
+
+struct create_params {
+    struct fumi_str project, key, title, description;
+};
+
+static const struct fumi_field create_fields[] = {
+    PROJECT_FIELD(struct create_params),
+    FUMI_FIELD(struct create_params, key, "groupKey",
+               "What notes name as groupId: letters, digits, '_' and '-'; not \"global\".",
+               .flags = FUMI_REQUIRED, .check = note_key_fault),
+    FUMI_FIELD(struct create_params, title, "title", "What the group is called.",
+               .flags = FUMI_REQUIRED, .check = check_title),
+    FUMI_FIELD(struct create_params, description, "description", "What belongs into it.",
+               .flags = FUMI_NULLABLE, .check = check_source),
+};
+static const struct fumi_shape create_shape = FUMI_SHAPE(struct create_params, create_fields);
+
+struct created {
+    struct fumi_str id, name_space;
+};
+
+static const struct fumi_field created_fields[] = {
+    FUMI_FIELD(struct created, id, "id", "The id of the group."),
+    FUMI_FIELD(struct created, name_space, "namespace", "The embedding space in use."),
+};
+static const struct fumi_shape created_shape = FUMI_SHAPE(struct created, created_fields);
+
+static enum fumi_ret group_create(struct fumi_call *call, const void *params, void *result)
+{
+    const struct create_params *p = params;
+    struct store *store = memory_store(call->self);
+    char *id = fumi_alloc(call->arena, FUMI_UUID_SIZE);
+    fumi_uuid(id);
+    struct group g = {.id = {id, FUMI_UUID_SIZE},
+                      .key = p->key,
+                      .title = p->title,
+                      .description = p->description.p ? p->description : FUMI_STR(""),
+                      .created = fumi_now()};
+    g.updated = g.created;
+    if (project_canonical(call->arena, p->project, &g.project, &call->err) ||
+        store->ops->put_group(store, &g, &call->err))
+        return FUMI_FAIL;
+    *(struct created *)result = (struct created){g.id, memory_space(call->self, call->arena)};
+    return FUMI_OK;
+}
+
+struct wire_group {
+    struct fumi_str id, project, key, title, description, created, updated, name_space;
+    int64_t notes;
+};
+
+#define GROUP_FIELDS                                                                               \
+    FUMI_FIELD(struct wire_group, id, "id", "Its id; null: only notes name it.",                   \
+               .flags = FUMI_NULLABLE),                                                            \
+        FUMI_FIELD(struct wire_group, project, "projectId",                                        \
+                   "The project, in its canonical form."),                                         \
+        FUMI_FIELD(struct wire_group, key, "groupKey", "What notes name as groupId."),             \
+        FUMI_FIELD(struct wire_group, title, "title", "What it is called.",                        \
+                   .flags = FUMI_NULLABLE),                                                        \
+        FUMI_FIELD(struct wire_group, description, "description", "What belongs into it.",         \
+                   .flags = FUMI_NULLABLE),                                                        \
+        FUMI_FIELD(struct wire_group, created, "createdAt", "When it was made, UTC.",              \
+                   .flags = FUMI_NULLABLE, .format = "date-time"),                                 \
+        FUMI_FIELD(struct wire_group, updated, "updatedAt", "When it was last changed, UTC.",      \
+                   .flags = FUMI_NULLABLE, .format = "date-time"),                                 \
+        FUMI_FIELD(struct wire_group, notes, "noteCount", "How many notes are in it.")
+
+static const struct fumi_field row_fields[] = {GROUP_FIELDS};
+static const struct fumi_shape row_shape = FUMI_SHAPE(struct wire_group, row_fields);
+
+static const struct fumi_field group_fields[] = {
+    GROUP_FIELDS,
+    FUMI_FIELD(struct wire_group, name_space, "namespace", "The embedding space in use."),
+};
+static const struct fumi_shape group_shape = FUMI_SHAPE(struct wire_group, group_fields);
+
+static struct wire_group wire_group(struct fumi_arena *a, const struct group *g)
+{
+    struct wire_group w = {.id = g->id,
+                           .project = g->project,
+                           .key = g->key,
+                           .title = g->title,
+                           .description = g->description,
+                           .notes = g->notes};
+    if (g->id.p) {
+        w.created = time_text(a, g->created);
+        w.updated = time_text(a, g->updated);
+    }
+    return w;
+}
+
+static enum fumi_ret group_get(struct fumi_call *call, const void *params, void *result)
+{
+    struct store *store = memory_store(call->self);
+    struct wire_group *out = result;
+    struct group g;
+    if (store->ops->get_group(store, call->arena, ((const struct by_id *)params)->id, &g,
+                              &call->err))
+        return FUMI_FAIL;
+    *out = wire_group(call->arena, &g);
+    out->name_space = memory_space(call->self, call->arena);
+    return FUMI_OK;
+}
+
+struct group_patch {
+    struct fumi_str title, description;
+    uint64_t given;
+};
+
+static const char *check_new_title(struct fumi_str s)
+{
+    return s.n == 0 ? "is required" : check_title(s);
+}
+
+static const struct fumi_field patch_fields[] = {
+    FUMI_FIELD(struct group_patch, title, "title", "A new title.", .flags = FUMI_NULLABLE,
+               .check = check_new_title),
+    FUMI_FIELD(struct group_patch, description, "description", "A new description.",
+               .flags = FUMI_NULLABLE, .check = check_source),
+};
+static const struct fumi_shape patch_shape = FUMI_PATCH_SHAPE(struct group_patch, patch_fields);
+
+struct update_params {
+    struct fumi_str id;
+    struct group_patch patch;
+};
+
+static const struct fumi_field update_fields[] = {
+    FUMI_FIELD(struct update_params, id, "id", "The id of the group.", .flags = FUMI_REQUIRED),
+    FUMI_FIELD(struct update_params, patch, "patch",
+               "What changes; the groupKey cannot: notes name it.", .flags = FUMI_NULLABLE,
+               .shape = &patch_shape),
+};
+static const struct fumi_shape update_shape = FUMI_SHAPE(struct update_params, update_fields);
+
+static enum fumi_ret group_update(struct fumi_call *call, const void *params, void *result)
+{
+    const struct update_params *p = params;
+    struct store *store = memory_store(call->self);
+    if (store->ops->patch_group(store, p->id, p->patch.title, p->patch.description, fumi_now(),
+                                &call->err))
+        return FUMI_FAIL;
+    ((struct done *)result)->ok = true;
+    return FUMI_OK;
+}
+
+static enum fumi_ret group_delete(struct fumi_call *call, const void *params, void *result)
+{
+    struct store *store = memory_store(call->self);
+    if (store->ops->drop_group(store, ((const struct by_id *)params)->id, &call->err))
+        return FUMI_FAIL;
+    ((struct done *)result)->ok = true;
+    return FUMI_OK;
+}
+
+struct list_params {
+    struct fumi_str project;
+};
+
+static const struct fumi_field list_fields[] = {PROJECT_FIELD(struct list_params)};
+static const struct fumi_shape list_shape = FUMI_SHAPE(struct list_params, list_fields);
+
+struct list_result {
+    struct fumi_str name_space;
+    struct fumi_list groups;
+};
+
+static const struct fumi_field list_result_fields[] = {
+    FUMI_FIELD(struct list_result, name_space, "namespace", "The embedding space in use."),
+    FUMI_FIELD(struct list_result, groups, "groups",
+               "The groups by age, then those that only notes name. \"global\" is not listed.",
+               .shape = &row_shape),
+};
+static const struct fumi_shape list_result_shape = FUMI_SHAPE(struct list_result,
+                                                              list_result_fields);
+
+static enum fumi_ret group_list(struct fumi_call *call, const void *params, void *result)
+{
+    struct store *store = memory_store(call->self);
+    struct fumi_str project;
+    struct groups all;
+    if (project_canonical(call->arena, ((const struct list_params *)params)->project, &project,
+                          &call->err) ||
+        store->ops->list_groups(store, call->arena, project, &all, &call->err))
+        return FUMI_FAIL;
+    struct wire_group *rows = fumi_alloc(call->arena, (all.n + 1) * sizeof(*rows));
+    size_t n = 0;
+    for (size_t i = 0; i < all.n; i++)
+        if (!fumi_eq(all.items[i].key, FUMI_STR("global")))
+            rows[n++] = wire_group(call->arena, &all.items[i]);
+    *(struct list_result *)result = (struct list_result){memory_space(call->self, call->arena),
+                                                         {rows, n}};
+    return FUMI_OK;
+}
+
+const struct fumi_method group_methods[] = {
+    {"group_create", "Makes a group: a title and a description for a groupId of notes.",
+     &create_shape, &created_shape, group_create, WRITE},
+    {"group_get", "Reads one group by its id.", &by_id_shape, &group_shape, group_get, READ},
+    {"group_update", "Changes title or description of a group.", &update_shape, &done_shape,
+     group_update, WRITE},
+    {"group_delete", "Removes a group; its notes stay.", &by_id_shape, &done_shape, group_delete,
+     WRITE},
+    {"group_list", "Lists the groups of a project.", &list_shape, &list_result_shape, group_list,
+     READ},
+};
+const size_t group_methods_n = FUMI_COUNT(group_methods);

@@ -1,0 +1,195 @@
+#include "memory/methods_parts.h"
+
+enum { READ = FUMI_BLOCKING | FUMI_TOOL | FUMI_READ_ONLY, WRITE = FUMI_BLOCKING | FUMI_TOOL };
+
+struct add_params {
+    struct fumi_str project, group, text, title, source, created;
+    struct fumi_strs tags;
+    struct fumi_json metadata;
+};
+
+static const struct fumi_field add_fields[] = {
+    PROJECT_FIELD(struct add_params),
+    FUMI_FIELD(struct add_params, group, "groupId",
+               "The group within the project: letters, digits, '_' and '-'. \"global\" for what "
+               "concerns the whole project.",
+               .flags = FUMI_REQUIRED, .check = note_group_fault),
+    FUMI_FIELD(struct add_params, text, "text",
+               "What to remember, in words that make sense without this conversation.",
+               .flags = FUMI_REQUIRED, .check = check_text),
+    FUMI_FIELD(struct add_params, title, "title", "A short title.", .flags = FUMI_NULLABLE,
+               .check = check_title),
+    FUMI_FIELD(struct add_params, tags, "tags", "Tags to filter by later; exact, case counts.",
+               .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag),
+    FUMI_FIELD(struct add_params, source, "source", "Where it comes from: a file, a URL, a person.",
+               .flags = FUMI_NULLABLE, .check = check_source),
+    FUMI_FIELD(struct add_params, created, "createdAt", "When it was so; now if it is not given.",
+               .flags = FUMI_NULLABLE, .format = "date-time"),
+    FUMI_FIELD(struct add_params, metadata, "metadata", "Any object to keep with it.",
+               .flags = FUMI_NULLABLE | FUMI_OBJECT_ONLY),
+};
+static const struct fumi_shape add_shape = FUMI_SHAPE(struct add_params, add_fields);
+
+struct add_result {
+    struct fumi_str id, name_space, project, embedding, warning;
+};
+
+static const struct fumi_field added_fields[] = {
+    FUMI_FIELD(struct add_result, id, "id", "The id of the note."),
+    FUMI_FIELD(struct add_result, name_space, "namespace", "The embedding space in use."),
+    FUMI_FIELD(struct add_result, project, "canonicalProjectId", "The project's canonical form."),
+    FUMI_FIELD(struct add_result, embedding, "embedding",
+               "\"pending\": stored and found by words; its meaning follows by itself.",
+               .flags = FUMI_OMIT),
+    FUMI_FIELD(struct add_result, warning, "warning", "What went wrong meanwhile.",
+               .flags = FUMI_OMIT),
+};
+static const struct fumi_shape added_shape = FUMI_SHAPE(struct add_result, added_fields);
+
+static struct fumi_str state_of(const struct written *w)
+{
+    return w->pending ? FUMI_STR("pending") : (struct fumi_str){0};
+}
+
+static enum fumi_ret add_note(struct fumi_call *call, const void *params, void *result)
+{
+    const struct add_params *p = params;
+    struct note n = {.project = p->project,
+                     .group = p->group,
+                     .title = p->title,
+                     .text = p->text,
+                     .source = p->source,
+                     .tags = p->tags,
+                     .metadata = p->metadata.text,
+                     .created = time_value(p->created, NOTE_NOW)};
+    struct written w;
+    if (check_metadata(n.metadata, "metadata", &call->err) ||
+        memory_add(call->self, call->arena, &n, time_for_embedding(call), &w, &call->err))
+        return FUMI_FAIL;
+    *(struct add_result *)result = (struct add_result){n.id, w.space, n.project, state_of(&w),
+                                                       w.warning};
+    return FUMI_OK;
+}
+
+static enum fumi_ret get(struct fumi_call *call, const void *params, void *result)
+{
+    struct store *store = memory_store(call->self);
+    struct note n;
+    if (store->ops->get_note(store, call->arena, ((const struct by_id *)params)->id, &n,
+                             &call->err))
+        return FUMI_FAIL;
+    *(struct wire_note *)result = wire_note(call->arena, &n, memory_space(call->self, call->arena));
+    return FUMI_OK;
+}
+
+struct patch {
+    struct fumi_str title, text, source, group;
+    struct fumi_strs tags;
+    struct fumi_json metadata;
+    uint64_t given, ignored;
+};
+
+/* The order of the rows is that of `bits`. */
+static const struct fumi_field patch_fields[] = {
+    FUMI_FIELD(struct patch, title, "title", "A new title; null clears it.",
+               .flags = FUMI_NULLABLE | FUMI_LENIENT, .check = check_title),
+    FUMI_FIELD(struct patch, text, "text", "A new text.", .check = check_text),
+    FUMI_FIELD(struct patch, tags, "tags", "New tags, instead of all old ones.",
+               .max = NOTE_TAGS_MAX, .check = check_tag),
+    FUMI_FIELD(struct patch, source, "source", "A new source; null clears it.",
+               .flags = FUMI_NULLABLE | FUMI_LENIENT, .check = check_source),
+    FUMI_FIELD(struct patch, group, "groupId", "Another group.", .check = check_group),
+    FUMI_FIELD(struct patch, metadata, "metadata",
+               "A new object, instead of the old; null clears it.",
+               .flags = FUMI_NULLABLE | FUMI_LENIENT | FUMI_OBJECT_ONLY),
+};
+static const struct fumi_shape patch_shape = FUMI_LENIENT_PATCH_SHAPE(struct patch, patch_fields);
+static const unsigned bits[] = {NOTE_TITLE,  NOTE_TEXT,  NOTE_TAGS,
+                                NOTE_SOURCE, NOTE_GROUP, NOTE_METADATA};
+
+struct update_params {
+    struct fumi_str id;
+    struct patch patch;
+};
+
+static const struct fumi_field update_fields[] = {
+    FUMI_FIELD(struct update_params, id, "id", "The id of the note.", .flags = FUMI_REQUIRED),
+    FUMI_FIELD(struct update_params, patch, "patch", "What changes; all else stays as it is.",
+               .flags = FUMI_NULLABLE, .shape = &patch_shape),
+};
+static const struct fumi_shape update_shape = FUMI_SHAPE(struct update_params, update_fields);
+
+struct update_result {
+    bool ok;
+    struct fumi_strs ignored;
+    struct fumi_str embedding, warning;
+};
+
+static const struct fumi_field updated_fields[] = {
+    FUMI_FIELD(struct update_result, ok, "ok", "Always true: failures are errors."),
+    FUMI_FIELD(struct update_result, ignored, "ignored",
+               "Members of the patch that have the wrong type and changed nothing.",
+               .flags = FUMI_OMIT),
+    FUMI_FIELD(struct update_result, embedding, "embedding",
+               "\"pending\": stored and found by words; its meaning follows by itself.",
+               .flags = FUMI_OMIT),
+    FUMI_FIELD(struct update_result, warning, "warning", "What went wrong meanwhile.",
+               .flags = FUMI_OMIT),
+};
+static const struct fumi_shape updated_shape = FUMI_SHAPE(struct update_result, updated_fields);
+
+static unsigned fields_of(uint64_t given)
+{
+    unsigned set = 0;
+    for (size_t i = 0; i < FUMI_COUNT(bits); i++)
+        set |= given >> i & 1 ? bits[i] : 0;
+    return set;
+}
+
+static struct fumi_strs names_of(struct fumi_arena *a, uint64_t ignored)
+{
+    struct fumi_strs out = {fumi_alloc(a, sizeof(bits) * sizeof(struct fumi_str)), 0};
+    for (size_t i = 0; i < FUMI_COUNT(bits); i++)
+        if (ignored >> i & 1)
+            out.items[out.n++] = fumi_str(patch_fields[i].name);
+    return out;
+}
+
+static enum fumi_ret update(struct fumi_call *call, const void *params, void *result)
+{
+    const struct update_params *p = params;
+    const struct patch *to = &p->patch;
+    struct note n = {.title = to->title,
+                     .text = to->text,
+                     .source = to->source,
+                     .group = to->group,
+                     .tags = to->tags,
+                     .metadata = to->metadata.text};
+    struct written w;
+    if (check_metadata(n.metadata, "patch.metadata", &call->err) ||
+        memory_update(call->self, call->arena, p->id, &n, fields_of(to->given),
+                      time_for_embedding(call), &w, &call->err))
+        return FUMI_FAIL;
+    *(struct update_result *)result = (struct update_result){
+        true, names_of(call->arena, to->ignored), state_of(&w), w.warning};
+    return FUMI_OK;
+}
+
+static enum fumi_ret delete (struct fumi_call *call, const void *params, void *result) {
+    struct store *store = memory_store(call->self);
+    if (store->ops->drop(store, ((const struct by_id *)params)->id, &call->err)) return FUMI_FAIL;
+    ((struct done *)result)->ok = true;
+    return FUMI_OK;
+}
+
+const struct fumi_method note_methods[] = {
+    {"add_note",
+     "Stores a note for later sessions. Short, self-contained, with cause and cure where something "
+     "went wrong.",
+     &add_shape, &added_shape, add_note, WRITE},
+    {"get", "Reads one note by its id.", &by_id_shape, &wire_note_shape, get, READ},
+    {"update", "Changes parts of a note. What the patch does not name stays as it is.",
+     &update_shape, &updated_shape, update, WRITE},
+    {"delete", "Removes a note, or a global, for good.", &by_id_shape, &done_shape, delete, WRITE},
+};
+const size_t note_methods_n = FUMI_COUNT(note_methods);

@@ -1,0 +1,351 @@
+#include "memory/methods_parts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum {
+    READ = FUMI_BLOCKING | FUMI_TOOL | FUMI_READ_ONLY,
+    MOST = 1000,
+    QUERY_MS = 10000, /* for embedding a query; then words must do */
+};
+
+static const char *const modes[] = {"hybrid", "meaning", "words", NULL};
+
+struct search_params {
+    struct fumi_str project, query, group, since, until;
+    struct fumi_strs tags;
+    int64_t top, max_tokens;
+    int mode;
+    double floor;
+    bool explain;
+};
+
+static const struct fumi_field search_fields[] = {
+    PROJECT_FIELD(struct search_params),
+    FUMI_FIELD(struct search_params, query, "query",
+               "What is looked for: a question or words. Identifiers are found as they stand.",
+               .flags = FUMI_REQUIRED, .check = check_query),
+    FUMI_FIELD(struct search_params, group, "groupId", "Only this group; all groups without it.",
+               .flags = FUMI_NULLABLE, .check = check_group),
+    FUMI_FIELD(struct search_params, top, "topK", "How many notes at most.", .flags = FUMI_NULLABLE,
+               .min = 1, .max = MOST, .def = "5"),
+    FUMI_FIELD(struct search_params, tags, "tags", "Only notes that have all of these tags.",
+               .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag),
+    FUMI_FIELD(struct search_params, since, "since", "Only notes created at this time or later.",
+               .flags = FUMI_NULLABLE, .format = "date-time"),
+    FUMI_FIELD(struct search_params, until, "until", "Only notes created before this time.",
+               .flags = FUMI_NULLABLE, .format = "date-time"),
+    FUMI_FIELD(struct search_params, mode, "mode",
+               "How to look: by meaning and by words, or by one of them.", .flags = FUMI_NULLABLE,
+               .choices = modes, .def = "\"hybrid\""),
+    FUMI_FIELD(struct search_params, floor, "minScore",
+               "Leaves out notes with a lower score; meta counts them.", .flags = FUMI_NULLABLE,
+               .min = 0, .max = 1, .def = "0"),
+    FUMI_FIELD(struct search_params, max_tokens, "maxTokens",
+               "About how many tokens the texts may have together: a note that is too long is cut "
+               "to its best passage, and meta.rest names those that did not fit. 0: any.",
+               .flags = FUMI_NULLABLE, .min = 0, .max = 1000000, .def = "0"),
+    FUMI_FIELD(struct search_params, explain, "explain", "Says how each score came about.",
+               .flags = FUMI_NULLABLE, .def = "false"),
+};
+static const struct fumi_shape search_shape = FUMI_SHAPE(struct search_params, search_fields);
+
+struct passage_at {
+    int64_t begin, end;
+};
+
+static const struct fumi_field passage_fields[] = {
+    FUMI_FIELD(struct passage_at, begin, "begin", "Its first byte in the text of the note."),
+    FUMI_FIELD(struct passage_at, end, "end", "The byte behind its last."),
+};
+static const struct fumi_shape passage_shape = FUMI_SHAPE(struct passage_at, passage_fields);
+
+struct explained {
+    double words, meaning;
+    int64_t words_rank, meaning_rank;
+    struct passage_at passage;
+};
+
+static const struct fumi_field explained_fields[] = {
+    FUMI_FIELD(struct explained, words, "words", "BM25 of the words; 0: none in common."),
+    FUMI_FIELD(struct explained, words_rank, "wordsRank", "Place by words; 0: none."),
+    FUMI_FIELD(struct explained, meaning, "meaning", "Cosine of the best passage."),
+    FUMI_FIELD(struct explained, meaning_rank, "meaningRank", "Place by meaning; 0: none."),
+    FUMI_FIELD(struct explained, passage, "passage", "The passage that is nearest.",
+               .shape = &passage_shape),
+};
+static const struct fumi_shape explained_shape = FUMI_SHAPE(struct explained, explained_fields);
+
+struct search_hit {
+    struct fumi_str id, project, group, title, text, source, created;
+    struct fumi_strs tags;
+    double score;
+    struct fumi_json metadata, passage, explain;
+};
+
+static const struct fumi_field hit_fields[] = {
+    FUMI_FIELD(struct search_hit, id, "id", "Its id."),
+    FUMI_FIELD(struct search_hit, project, "projectId", "The project, in its canonical form."),
+    FUMI_FIELD(struct search_hit, group, "groupId", "The group within the project."),
+    FUMI_FIELD(struct search_hit, title, "title", "Its title.", .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct search_hit, text, "text", "What it says, or its best passage."),
+    FUMI_FIELD(struct search_hit, tags, "tags", "Its tags."),
+    FUMI_FIELD(struct search_hit, source, "source", "Where it came from.", .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct search_hit, created, "createdAt", "When it was made, UTC.",
+               .format = "date-time"),
+    FUMI_FIELD(struct search_hit, score, "score", "0 to 1, 1 best, comparable within one answer."),
+    FUMI_FIELD(struct search_hit, metadata, "metadata", "Any object that was stored with it.",
+               .flags = FUMI_NULLABLE | FUMI_OBJECT_ONLY),
+    FUMI_FIELD(struct search_hit, passage, "passage",
+               "Where the passage stands, when text is not the whole note: begin and end in bytes.",
+               .flags = FUMI_OMIT),
+    FUMI_FIELD(struct search_hit, explain, "explain",
+               "With explain: words, wordsRank, meaning, meaningRank, passage.",
+               .flags = FUMI_OMIT),
+};
+static const struct fumi_shape hit_shape = FUMI_SHAPE(struct search_hit, hit_fields);
+
+struct filtered_out {
+    int64_t project, group, tags, time, left;
+};
+
+static const struct fumi_field filtered_fields[] = {
+    FUMI_FIELD(struct filtered_out, project, "inProject", "Notes of the project."),
+    FUMI_FIELD(struct filtered_out, group, "byGroup", "How many of them groupId took away."),
+    FUMI_FIELD(struct filtered_out, tags, "byTags", "How many more tags took away."),
+    FUMI_FIELD(struct filtered_out, time, "byTime", "How many more since and until took away."),
+    FUMI_FIELD(struct filtered_out, left, "left", "How many were searched."),
+};
+static const struct fumi_shape filtered_shape = FUMI_SHAPE(struct filtered_out, filtered_fields);
+
+struct miss {
+    struct fumi_str id, title;
+    double score;
+};
+
+static const struct fumi_field miss_fields[] = {
+    FUMI_FIELD(struct miss, id, "id", "Its id."),
+    FUMI_FIELD(struct miss, title, "title", "Its title.", .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct miss, score, "score", "Its score."),
+};
+static const struct fumi_shape miss_shape = FUMI_SHAPE(struct miss, miss_fields);
+
+struct search_meta {
+    int mode;
+    struct filtered_out filtered;
+    int64_t below, tokens;
+    struct fumi_list misses;
+    struct fumi_strs rest;
+    struct fumi_str warning;
+};
+
+static const struct fumi_field meta_fields[] = {
+    FUMI_FIELD(struct search_meta, mode, "mode", "What was really used.", .choices = modes,
+               .def = "\"hybrid\""),
+    FUMI_FIELD(struct search_meta, filtered, "filtered", "What each filter took away.",
+               .shape = &filtered_shape),
+    FUMI_FIELD(struct search_meta, below, "belowMinScore", "Candidates below minScore."),
+    FUMI_FIELD(struct search_meta, misses, "nearMisses", "The best of those.", .flags = FUMI_OMIT,
+               .shape = &miss_shape),
+    FUMI_FIELD(struct search_meta, tokens, "tokens", "About how many tokens the texts have."),
+    FUMI_FIELD(struct search_meta, rest, "rest", "Ids of notes that did not fit into maxTokens.",
+               .flags = FUMI_OMIT),
+    FUMI_FIELD(struct search_meta, warning, "warning", "What could not be done as asked.",
+               .flags = FUMI_OMIT),
+};
+static const struct fumi_shape meta_shape = FUMI_SHAPE(struct search_meta, meta_fields);
+
+struct search_result {
+    struct fumi_str name_space;
+    struct fumi_list results;
+    struct search_meta meta;
+};
+
+static const struct fumi_field result_fields[] = {
+    FUMI_FIELD(struct search_result, name_space, "namespace", "The embedding space in use."),
+    FUMI_FIELD(struct search_result, results, "results", "The notes, best first.",
+               .shape = &hit_shape),
+    FUMI_FIELD(struct search_result, meta, "meta", "How the answer came about.",
+               .shape = &meta_shape),
+};
+static const struct fumi_shape result_shape = FUMI_SHAPE(struct search_result, result_fields);
+
+/* A struct as JSON text, for members that are not always there. */
+static struct fumi_json text_of(struct fumi_arena *a, const struct fumi_shape *s, const void *from)
+{
+    struct fumi_buf buf = {0};
+    struct fumi_out out = {&buf, false};
+    fumi_emit(&out, s, from);
+    struct fumi_json json = {fumi_dup(a, fumi_buf_str(&buf))};
+    fumi_buf_done(&buf);
+    return json;
+}
+
+static struct search_hit hit_of(struct fumi_arena *a, const struct result *r, bool explain)
+{
+    const struct note *n = &r->note;
+    const struct explained why = {
+        r->words, r->meaning, (int64_t)r->words_rank, (int64_t)r->meaning_rank, {r->begin, r->end}};
+    struct search_hit h = {.id = n->id,
+                           .project = n->project,
+                           .group = n->group,
+                           .title = n->title,
+                           .text = n->text,
+                           .source = n->source,
+                           .created = time_text(a, n->created),
+                           .tags = n->tags,
+                           .score = r->score,
+                           .metadata = {n->metadata}};
+    if (r->part)
+        h.passage = text_of(a, &passage_shape, &why.passage);
+    if (explain)
+        h.explain = text_of(a, &explained_shape, &why);
+    return h;
+}
+
+static struct fumi_list hits_of(struct fumi_arena *a, struct results r, bool explain)
+{
+    struct search_hit *h = fumi_alloc(a, (r.n + 1) * sizeof(*h));
+    for (size_t i = 0; i < r.n; i++)
+        h[i] = hit_of(a, &r.items[i], explain);
+    return (struct fumi_list){h, r.n};
+}
+
+static struct fumi_list misses_of(struct fumi_arena *a, struct results r)
+{
+    struct miss *m = fumi_alloc(a, (r.n + 1) * sizeof(*m));
+    for (size_t i = 0; i < r.n; i++)
+        m[i] = (struct miss){r.items[i].note.id, r.items[i].note.title, r.items[i].score};
+    return (struct fumi_list){m, r.n};
+}
+
+static struct search_result answer_of(struct fumi_arena *a, const struct found *f, bool explain)
+{
+    const struct filtered *by = &f->filtered;
+    return (struct search_result){
+        .name_space = f->space,
+        .results = hits_of(a, f->results, explain),
+        .meta = {.mode = (int)f->mode,
+                 .filtered = {by->project, by->group, by->tags, by->time, by->left},
+                 .below = (int64_t)f->below,
+                 .misses = misses_of(a, f->misses),
+                 .tokens = (int64_t)f->tokens,
+                 .rest = f->rest,
+                 .warning = f->warning},
+    };
+}
+
+static enum fumi_ret search(struct fumi_call *call, const void *params, void *result)
+{
+    const struct search_params *p = params;
+    struct search s = {
+        .filter = {p->project, p->group, p->tags, time_value(p->since, INT64_MIN),
+                   time_value(p->until, INT64_MAX)},
+        .query = p->query,
+        .top = (size_t)p->top,
+        .mode = (enum search_mode)p->mode,
+        .floor = p->floor,
+        .max_tokens = (size_t)p->max_tokens,
+        .ms = time_for_embedding(call) < QUERY_MS ? time_for_embedding(call) : QUERY_MS,
+    };
+    struct found f;
+    if (memory_search(call->self, call->arena, &s, &f, &call->err))
+        return FUMI_FAIL;
+    *(struct search_result *)result = answer_of(call->arena, &f, p->explain);
+    return FUMI_OK;
+}
+
+struct recent_params {
+    struct fumi_str project, group, cursor;
+    int64_t limit;
+    struct fumi_strs tags;
+};
+
+static const char *check_cursor(struct fumi_str s);
+
+static const struct fumi_field recent_fields[] = {
+    PROJECT_FIELD(struct recent_params),
+    FUMI_FIELD(struct recent_params, group, "groupId", "Only this group; all groups without it.",
+               .flags = FUMI_NULLABLE, .check = check_group),
+    FUMI_FIELD(struct recent_params, limit, "limit", "How many notes at most.",
+               .flags = FUMI_NULLABLE, .min = 0, .max = MOST, .def = "10"),
+    FUMI_FIELD(struct recent_params, tags, "tags", "Only notes that have all of these tags.",
+               .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag),
+    FUMI_FIELD(struct recent_params, cursor, "cursor", "Goes on behind an answer's nextCursor.",
+               .flags = FUMI_NULLABLE, .check = check_cursor),
+};
+static const struct fumi_shape recent_shape = FUMI_SHAPE(struct recent_params, recent_fields);
+
+struct recent_result {
+    struct fumi_str name_space, next;
+    struct fumi_list items;
+};
+
+static const struct fumi_field recent_result_fields[] = {
+    FUMI_FIELD(struct recent_result, name_space, "namespace", "The embedding space in use."),
+    FUMI_FIELD(struct recent_result, items, "items", "The notes, newest first.",
+               .shape = &wire_note_shape),
+    FUMI_FIELD(struct recent_result, next, "nextCursor", "Where the next page begins, if any.",
+               .flags = FUMI_OMIT),
+};
+static const struct fumi_shape recent_result_shape = FUMI_SHAPE(struct recent_result,
+                                                                recent_result_fields);
+
+/* "CREATED.SEQ", as text_of_cursor writes it. */
+static bool read_cursor(struct fumi_str s, struct cursor *out)
+{
+    char text[48], *end;
+    if (s.n == 0 || s.n >= sizeof(text))
+        return false;
+    memcpy(text, s.p, s.n);
+    text[s.n] = 0;
+    out->created = strtoll(text, &end, 10);
+    if (*end != '.' || end == text)
+        return false;
+    const char *rest = end + 1;
+    out->seq = strtoll(rest, &end, 10);
+    return *end == 0 && end != rest && out->seq > 0;
+}
+
+static const char *check_cursor(struct fumi_str s)
+{
+    struct cursor c;
+    return read_cursor(s, &c) ? NULL : "must be a nextCursor as it was answered";
+}
+
+static enum fumi_ret list_recent(struct fumi_call *call, const void *params, void *result)
+{
+    const struct recent_params *p = params;
+    struct recent_result *out = result;
+    struct fumi_arena *a = call->arena;
+    struct store *store = memory_store(call->self);
+    struct filter f = {.group = p->group, .tags = p->tags, .since = INT64_MIN, .until = INT64_MAX};
+    struct cursor after = {0, 0};
+    struct notes notes = {0};
+    size_t limit = (size_t)p->limit;
+    if (p->cursor.p)
+        read_cursor(p->cursor, &after);
+    if (project_canonical(a, p->project, &f.project, &call->err) ||
+        (limit && store->ops->recent(store, a, &f, after, limit + 1, &notes, &call->err)))
+        return FUMI_FAIL;
+    size_t n = notes.n > limit ? limit : notes.n;
+    struct wire_note *items = fumi_alloc(a, (n + 1) * sizeof(*items));
+    out->name_space = memory_space(call->self, a);
+    for (size_t i = 0; i < n; i++)
+        items[i] = wire_note(a, &notes.items[i], out->name_space);
+    out->items = (struct fumi_list){items, n};
+    if (notes.n > limit)
+        out->next = fumi_fmt(a, "%" PRId64 ".%" PRId64, notes.items[n - 1].created,
+                             notes.items[n - 1].seq);
+    return FUMI_OK;
+}
+
+const struct fumi_method search_methods[] = {
+    {"search",
+     "Finds notes by meaning and by word. Say in the query what you want to know; filter by group, "
+     "tags and time.",
+     &search_shape, &result_shape, search, READ},
+    {"list_recent", "Lists the newest notes of a project.", &recent_shape, &recent_result_shape,
+     list_recent, READ},
+};
+const size_t search_methods_n = FUMI_COUNT(search_methods);

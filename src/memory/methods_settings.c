@@ -1,0 +1,228 @@
+#include "memory/methods_parts.h"
+
+enum { READ = FUMI_BLOCKING | FUMI_TOOL | FUMI_READ_ONLY, WRITE = FUMI_BLOCKING | FUMI_TOOL };
+
+struct transport {
+    struct fumi_str usual;
+};
+
+static const struct fumi_field transport_fields[] = {
+    FUMI_FIELD(struct transport, usual, "defaultTransport", "stdio or http."),
+};
+static const struct fumi_shape transport_shape = FUMI_SHAPE(struct transport, transport_fields);
+
+struct embedder_view {
+    struct fumi_str provider, model, base_url;
+    int64_t dim;
+    bool key_set;
+};
+
+static const struct fumi_field embedder_fields[] = {
+    FUMI_FIELD(struct embedder_view, provider, "provider", "local, openai or ollama."),
+    FUMI_FIELD(struct embedder_view, model, "model", "The model."),
+    FUMI_FIELD(struct embedder_view, dim, "dim", "Numbers in a vector; 0: not known yet."),
+    FUMI_FIELD(struct embedder_view, base_url, "baseUrl", "Where the provider is asked.",
+               .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct embedder_view, key_set, "apiKeySet", "Whether there is a key; never which."),
+};
+static const struct fumi_shape embedder_shape = FUMI_SHAPE(struct embedder_view, embedder_fields);
+
+struct store_view {
+    struct fumi_str type, path, url;
+};
+
+static const struct fumi_field store_fields[] = {
+    FUMI_FIELD(struct store_view, type, "type", "The kind of store."),
+    FUMI_FIELD(struct store_view, path, "path", "Its file.", .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct store_view, url, "url", "Its address.", .flags = FUMI_NULLABLE),
+};
+static const struct fumi_shape store_shape = FUMI_SHAPE(struct store_view, store_fields);
+
+struct paths_view {
+    struct fumi_str config, data;
+};
+
+static const struct fumi_field paths_fields[] = {
+    FUMI_FIELD(struct paths_view, config, "configPath", "The configuration file.",
+               .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct paths_view, data, "dataDir", "The directory of the data.",
+               .flags = FUMI_NULLABLE),
+};
+static const struct fumi_shape paths_shape = FUMI_SHAPE(struct paths_view, paths_fields);
+
+struct config_view {
+    struct transport transport;
+    struct embedder_view embedder;
+    struct store_view store;
+    struct paths_view paths;
+};
+
+static const struct fumi_field config_fields[] = {
+    FUMI_FIELD(struct config_view, transport, "transportDefaults", "How it is served.",
+               .shape = &transport_shape),
+    FUMI_FIELD(struct config_view, embedder, "embedder", "What makes vectors of texts.",
+               .shape = &embedder_shape),
+    FUMI_FIELD(struct config_view, store, "store", "Where notes are kept.", .shape = &store_shape),
+    FUMI_FIELD(struct config_view, paths, "paths", "Files and directories.", .shape = &paths_shape),
+};
+static const struct fumi_shape config_shape = FUMI_SHAPE(struct config_view, config_fields);
+
+static enum fumi_ret get_config(struct fumi_call *call, const void *params, void *result)
+{
+    const struct memory_facts *f = memory_facts_of(call->self);
+    struct embed_config c = memory_embedder(call->self, call->arena);
+    (void)params;
+    *(struct config_view *)result = (struct config_view){
+        .transport = {f->transport},
+        .embedder = {c.provider, c.model, c.base_url, c.dim, c.api_key.n > 0},
+        .store = {f->store_type, f->store_path, f->store_url},
+        .paths = {f->config_path, f->data_dir},
+    };
+    return FUMI_OK;
+}
+
+struct embedder_change {
+    struct fumi_str provider, model, base_url, api_key;
+    int64_t dim;
+};
+
+static const struct fumi_field change_fields[] = {
+    FUMI_FIELD(struct embedder_change, provider, "provider", "local, openai or ollama.",
+               .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct embedder_change, model, "model",
+               "The model; the provider's usual one if not.", .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct embedder_change, base_url, "baseUrl",
+               "Where the provider is asked. The key does not go along to a new address.",
+               .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct embedder_change, api_key, "apiKey", "The key. It is stored, never shown.",
+               .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct embedder_change, dim, "dim",
+               "Numbers in a vector, where the model lets one choose; 0: as the model has it.",
+               .flags = FUMI_NULLABLE, .min = 0, .max = 8192, .def = "0"),
+};
+static const struct fumi_shape change_shape = FUMI_SHAPE(struct embedder_change, change_fields);
+
+struct set_params {
+    struct embedder_change embedder;
+};
+
+static const struct fumi_field set_fields[] = {
+    FUMI_FIELD(struct set_params, embedder, "embedder",
+               "What changes. It is tried first; then all notes are embedded anew in the "
+               "background, while searches go on.",
+               .flags = FUMI_NULLABLE, .shape = &change_shape),
+};
+static const struct fumi_shape set_shape = FUMI_SHAPE(struct set_params, set_fields);
+
+struct set_result {
+    bool ok;
+    struct fumi_str name_space;
+};
+
+static const struct fumi_field set_result_fields[] = {
+    FUMI_FIELD(struct set_result, ok, "ok", "Always true: failures are errors."),
+    FUMI_FIELD(struct set_result, name_space, "effectiveNamespace", "The embedding space in use."),
+};
+static const struct fumi_shape set_result_shape = FUMI_SHAPE(struct set_result, set_result_fields);
+
+static enum fumi_ret set_config(struct fumi_call *call, const void *params, void *result)
+{
+    const struct embedder_change *p = &((const struct set_params *)params)->embedder;
+    struct embed_config c = {.provider = p->provider,
+                             .model = p->model,
+                             .base_url = p->base_url,
+                             .api_key = p->api_key,
+                             .dim = p->dim};
+    bool any = c.provider.n || c.model.n || c.base_url.p || c.api_key.p || c.dim;
+    if (any &&
+        memory_set_embedder(call->self, call->arena, &c, time_for_embedding(call), &call->err))
+        return FUMI_FAIL;
+    *(struct set_result *)result = (struct set_result){true, memory_space(call->self, call->arena)};
+    return FUMI_OK;
+}
+
+struct progress_view {
+    bool running;
+    int64_t done, total, pending, seconds_left;
+    double per_second;
+    struct fumi_str serving, error;
+};
+
+static const struct fumi_field progress_fields[] = {
+    FUMI_FIELD(struct progress_view, running, "running", "Whether vectors are being made."),
+    FUMI_FIELD(struct progress_view, done, "done", "Notes that have vectors in the space in use."),
+    FUMI_FIELD(struct progress_view, total, "total", "Notes in all."),
+    FUMI_FIELD(struct progress_view, pending, "pending", "Notes that wait for their vectors."),
+    FUMI_FIELD(struct progress_view, per_second, "perSecond", "Notes a second; 0: not known."),
+    FUMI_FIELD(struct progress_view, seconds_left, "secondsLeft", "To the end; -1: not known."),
+    FUMI_FIELD(
+        struct progress_view, serving, "serving",
+        "Whose vectors answer searches: the space before, until the one in use is complete."),
+    FUMI_FIELD(struct progress_view, error, "error", "Why it waits, if it does.",
+               .flags = FUMI_NULLABLE),
+};
+static const struct fumi_shape progress_shape = FUMI_SHAPE(struct progress_view, progress_fields);
+
+static int progress_of(struct fumi_call *call, struct progress_view *out)
+{
+    struct embedding_progress p;
+    if (memory_progress(call->self, call->arena, &p, &call->err))
+        return -1;
+    *out = (struct progress_view){p.running,      p.done,       p.total,   p.total - p.done,
+                                  p.seconds_left, p.per_second, p.serving, p.error};
+    return 0;
+}
+
+static enum fumi_ret reembed(struct fumi_call *call, const void *params, void *result)
+{
+    (void)params;
+    memory_wake(call->self);
+    return progress_of(call, result) ? FUMI_FAIL : FUMI_OK;
+}
+
+struct stats_view {
+    struct fumi_str name_space;
+    int64_t notes, projects, groups, globals, vectors, bytes, schema;
+    struct progress_view embedding;
+};
+
+static const struct fumi_field stats_fields[] = {
+    FUMI_FIELD(struct stats_view, name_space, "namespace", "The embedding space in use."),
+    FUMI_FIELD(struct stats_view, notes, "notes", "Notes in all."),
+    FUMI_FIELD(struct stats_view, projects, "projects", "Projects that have notes."),
+    FUMI_FIELD(struct stats_view, groups, "groups", "Groups that were created."),
+    FUMI_FIELD(struct stats_view, globals, "globals", "Globals in all."),
+    FUMI_FIELD(struct stats_view, vectors, "vectors", "Vectors of all spaces: one a passage."),
+    FUMI_FIELD(struct stats_view, bytes, "bytes", "Size of the store."),
+    FUMI_FIELD(struct stats_view, schema, "schemaVersion", "Version of the store's format."),
+    FUMI_FIELD(struct stats_view, embedding, "embedding", "How far the vectors are made.",
+               .shape = &progress_shape),
+};
+static const struct fumi_shape stats_shape = FUMI_SHAPE(struct stats_view, stats_fields);
+
+static enum fumi_ret stats(struct fumi_call *call, const void *params, void *result)
+{
+    struct store *store = memory_store(call->self);
+    struct stats_view *out = result;
+    struct store_stats s;
+    (void)params;
+    if (store->ops->stats(store, &s, &call->err) || progress_of(call, &out->embedding))
+        return FUMI_FAIL;
+    out->name_space = memory_space(call->self, call->arena);
+    out->notes = s.notes, out->projects = s.projects, out->groups = s.groups;
+    out->globals = s.globals, out->vectors = s.vectors, out->bytes = s.bytes;
+    out->schema = s.schema;
+    return FUMI_OK;
+}
+
+const struct fumi_method setting_methods[] = {
+    {"get_config", "Shows the configuration; never keys.", NULL, &config_shape, get_config,
+     FUMI_TOOL | FUMI_READ_ONLY},
+    {"set_config", "Changes the embedder while serving.", &set_shape, &set_result_shape, set_config,
+     WRITE},
+    {"stats", "Counts what is stored, and how far its vectors are made.", NULL, &stats_shape, stats,
+     READ},
+    {"reembed", "Looks at once for notes that lack vectors, and says how far it is.", NULL,
+     &progress_shape, reembed, FUMI_BLOCKING},
+};
+const size_t setting_methods_n = FUMI_COUNT(setting_methods);

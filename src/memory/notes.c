@@ -1,0 +1,105 @@
+/* Writing notes: embedded first, then stored with their vectors at once. A provider that fails does
+ * not keep a note from being stored. */
+#include "base/clock.h"
+#include "base/uuid.h"
+#include "memory/memory_parts.h"
+
+/* About a second of work for the local model. */
+enum { LONG_BYTES = 16 << 10, LONG_PASSAGES = 48 };
+
+/* What writing one note needs from beginning to end. */
+struct writing {
+    struct memory *m;
+    struct space *sp;
+    struct fumi_arena *a;
+    int64_t ms;
+    struct written *out;
+};
+
+/* A text of very many passages is left to the background: nobody should wait that long for an
+ * answer, and others need the worker. */
+static int embed_now(struct writing *w, struct fumi_str text, struct vectors *v, struct fumi_err *e)
+{
+    struct embedder *em = w->sp->embedder;
+    if (text.n > LONG_BYTES && em->ops->split(em, w->a, text).n > LONG_PASSAGES)
+        return fumi_err_set(e, ERR_PROVIDER, "it is very long");
+    return space_embed(w->sp, w->a, &text, 1, w->ms, v, e);
+}
+
+/* The vectors of a text, or none and why when the provider is not well. -1: it lacks its key. */
+static int embed_text(struct writing *w, struct fumi_str text, struct vectors *v,
+                      struct fumi_err *e)
+{
+    struct fumi_err why = {0};
+    int rc = embed_now(w, text, v, &why);
+    w->out->space = space_name(w->sp, w->a);
+    if (!rc)
+        return memory_settle(w->m, w->a, w->sp, e);
+    if (why.code != ERR_PROVIDER) {
+        *e = why;
+        return -1;
+    }
+    *v = (struct vectors){.space = w->out->space};
+    w->out->pending = true;
+    w->out->warning = fumi_fmt(w->a, "stored, found by words; it is embedded later: %s", why.text);
+    return 0;
+}
+
+static struct writing begin(struct memory *m, struct fumi_arena *a, int64_t ms, struct written *out)
+{
+    *out = (struct written){.pending = false};
+    return (struct writing){m, space_take(m, &m->now), a, ms, out};
+}
+
+static int end(struct writing *w, int rc)
+{
+    space_put(w->sp);
+    if (!rc && w->out->pending)
+        memory_wake(w->m);
+    return rc;
+}
+
+static int add_in(struct writing *w, struct note *n, struct fumi_err *e)
+{
+    struct store *store = w->m->store;
+    struct vectors v;
+    return embed_text(w, n->text, &v, e) || store->ops->put_note(store, n, &v, e) ? -1 : 0;
+}
+
+int memory_add(struct memory *m, struct fumi_arena *a, struct note *n, int64_t ms,
+               struct written *out, struct fumi_err *e)
+{
+    if (project_canonical(a, n->project, &n->project, e))
+        return -1;
+    if (!n->id.p) {
+        char *id = fumi_alloc(a, FUMI_UUID_SIZE);
+        fumi_uuid(id);
+        n->id = (struct fumi_str){id, FUMI_UUID_SIZE};
+    }
+    if (n->created == NOTE_NOW)
+        n->created = fumi_now();
+    struct writing w = begin(m, a, ms, out);
+    return end(&w, add_in(&w, n, e));
+}
+
+static int update_in(struct writing *w, struct fumi_str id, const struct note *to, unsigned set,
+                     struct fumi_err *e)
+{
+    struct store *store = w->m->store;
+    struct note old;
+    struct vectors v = {.n = 0};
+    if (store->ops->get_note(store, w->a, id, &old, e))
+        return -1;
+    if ((set & NOTE_TEXT) && fumi_eq(old.text, to->text))
+        set &= ~(unsigned)NOTE_TEXT; /* its vectors are as good as they were */
+    if ((set & NOTE_TEXT) && embed_text(w, to->text, &v, e))
+        return -1;
+    return store->ops->patch_note(store, id, to, set, &v, e);
+}
+
+int memory_update(struct memory *m, struct fumi_arena *a, struct fumi_str id, const struct note *to,
+                  unsigned set, int64_t ms, struct written *out, struct fumi_err *e)
+{
+    struct writing w = begin(m, a, ms, out);
+    return end(&w, update_in(&w, id, to, set, e));
+}

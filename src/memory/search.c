@@ -1,0 +1,244 @@
+/* A search: candidates by words and by meaning, one ranking, then what the caller can take. */
+#include "memory/fuse.h"
+#include "memory/memory_parts.h"
+#include "store/words.h"
+
+#include <stdlib.h>
+
+enum { CANDIDATES = 200, WIDEN = 4, TIES = 32, MISSES = 3 };
+
+/* How much meaning counts: half where the model knows the script of the query; where it does not,
+ * this much is left for what words did not find. */
+static const double KNOWN = 0.5, FOREIGN = 0.2;
+
+struct searching {
+    struct memory *m;
+    struct fumi_arena *a;
+    const struct search *s;
+    struct space *sp;
+    size_t wide; /* candidates of each side */
+    struct found *out;
+    bool blind; /* there are notes, and none of them has a vector in the space that answers */
+};
+
+static int by_cosine(const void *x, const void *y)
+{
+    const struct hit *a = x, *b = y;
+    if (a->score != b->score)
+        return a->score < b->score ? 1 : -1;
+    return (a->seq < b->seq) - (a->seq > b->seq);
+}
+
+static bool has(const struct hits *h, int64_t seq)
+{
+    for (size_t i = 0; i < h->n; i++)
+        if (h->items[i].seq == seq)
+            return true;
+    return false;
+}
+
+/* The cosines of those that were found by words only: both sides judge every candidate. */
+static int judge_words(struct searching *q, const float *x, size_t dim, const struct hits *words,
+                       struct hits *near, struct fumi_err *e)
+{
+    struct store *store = q->m->store;
+    struct hits more = {0};
+    int64_t *seqs = fumi_alloc(q->a, (words->n + 1) * sizeof(*seqs));
+    size_t n = 0;
+    for (size_t i = 0; i < words->n; i++)
+        if (!has(near, words->items[i].seq))
+            seqs[n++] = words->items[i].seq;
+    if (store->ops->score(store, q->a, space_name(q->sp, q->a), x, dim, seqs, n, &more, e))
+        return -1;
+    struct hit *all = fumi_alloc(q->a, (near->n + more.n + 1) * sizeof(*all));
+    memcpy(all, near->items, near->n * sizeof(*all));
+    memcpy(all + near->n, more.items, more.n * sizeof(*all));
+    *near = (struct hits){all, near->n + more.n};
+    qsort(all, near->n, sizeof(*all), by_cosine);
+    return 0;
+}
+
+/* The meaning side. Returns 1 when the query could not be embedded and words must do. */
+static int by_meaning(struct searching *q, const struct hits *words, struct hits *near,
+                      struct fumi_err *e)
+{
+    struct store *store = q->m->store;
+    struct fumi_err why = {0};
+    float *x;
+    if (space_query(q->sp, q->a, q->s->query, q->s->ms, &x, &why)) {
+        if (q->s->mode == SEARCH_HYBRID && why.code == ERR_PROVIDER) {
+            q->out->warning = fumi_fmt(q->a, "answered by words only: %s", why.text);
+            return 1;
+        }
+        *e = why;
+        return -1;
+    }
+    size_t dim = atomic_load(&q->sp->embedder->dim);
+    if (store->ops->near(store, q->a, &q->s->filter, space_name(q->sp, q->a), x, dim, q->wide, near,
+                         e))
+        return -1;
+    q->blind = !near->n && q->out->filtered.left > 0;
+    return words->n ? judge_words(q, x, dim, words, near, e) : 0;
+}
+
+static void weigh(const struct searching *q, struct fuse_input *in)
+{
+    in->words_first = q->out->mode == SEARCH_HYBRID && q->sp->embedder->english_only &&
+                      words_foreign(q->s->query);
+    if (q->out->mode != SEARCH_HYBRID)
+        in->weight = q->out->mode == SEARCH_MEANING;
+    else
+        in->weight = in->words_first ? FOREIGN : KNOWN;
+}
+
+/* In a search by meaning alone the score is the cosine itself, brought to 0 to 1. */
+static void plain_scores(struct results *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        r->items[i].score = (1 + r->items[i].meaning) / 2;
+}
+
+static int candidates(struct searching *q, struct results *all, struct fumi_err *e)
+{
+    struct store *store = q->m->store;
+    struct fuse_input in = {.weight = 0};
+    q->out->mode = q->s->mode;
+    if (q->s->mode != SEARCH_MEANING &&
+        store->ops->match(store, q->a, &q->s->filter, q->s->query, q->wide, &in.words, e))
+        return -1;
+    if (q->s->mode != SEARCH_WORDS) {
+        int rc = by_meaning(q, &in.words, &in.meaning, e);
+        if (rc < 0)
+            return -1;
+        if (rc)
+            q->out->mode = SEARCH_WORDS;
+    }
+    weigh(q, &in);
+    *all = fuse(q->a, &in);
+    if (q->out->mode == SEARCH_MEANING)
+        plain_scores(all);
+    return 0;
+}
+
+static int by_score(const void *x, const void *y)
+{
+    const struct result *a = x, *b = y;
+    if (a->score != b->score)
+        return a->score < b->score ? 1 : -1;
+    if (a->note.created != b->note.created)
+        return a->note.created < b->note.created ? 1 : -1;
+    size_t n = a->note.id.n < b->note.id.n ? a->note.id.n : b->note.id.n;
+    return memcmp(a->note.id.p, b->note.id.p, n);
+}
+
+/* Fills the notes of the best; some more than wanted, so that ties are broken by time. Those that
+ * are gone since are left out. */
+static int fill(struct searching *q, struct results *all, struct fumi_err *e)
+{
+    struct store *store = q->m->store;
+    size_t want = q->s->top + TIES < all->n ? q->s->top + TIES : all->n, k = 0;
+    int64_t *seqs = fumi_alloc(q->a, (want + 1) * sizeof(*seqs));
+    struct notes notes;
+    for (size_t i = 0; i < want; i++)
+        seqs[i] = all->items[i].note.seq;
+    if (store->ops->load(store, q->a, seqs, want, &notes, e))
+        return -1;
+    for (size_t i = 0; i < want && k < notes.n; i++)
+        if (all->items[i].note.seq == notes.items[k].seq) {
+            all->items[k] = all->items[i];
+            all->items[k].note = notes.items[k];
+            k++;
+        }
+    all->n = k;
+    qsort(all->items, all->n, sizeof(*all->items), by_score);
+    return 0;
+}
+
+/* About how many tokens a model counts: four letters of a script with spaces, one of others. */
+static size_t tokens_of(struct fumi_str s)
+{
+    size_t ascii = 0, other = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        ascii += (unsigned char)s.p[i] < 0x80;
+        other += (unsigned char)s.p[i] >= 0xC0;
+    }
+    return (ascii + 3) / 4 + other;
+}
+
+/* Whether it fits into what is left: whole, or by its best passage. */
+static bool take(struct result *r, size_t *left)
+{
+    size_t whole = tokens_of(r->note.text);
+    if (whole <= *left) {
+        *left -= whole;
+        return true;
+    }
+    if (r->end <= r->begin || r->end > r->note.text.n)
+        return false;
+    struct fumi_str best = {r->note.text.p + r->begin, r->end - r->begin};
+    size_t part = tokens_of(best);
+    if (part > *left)
+        return false;
+    *left -= part;
+    r->note.text = best;
+    r->part = true;
+    return true;
+}
+
+static void budget(struct searching *q, struct results *r)
+{
+    struct found *out = q->out;
+    size_t all = q->s->max_tokens ? q->s->max_tokens : SIZE_MAX, left = all, n = 0;
+    out->rest.items = fumi_alloc(q->a, (r->n + 1) * sizeof(struct fumi_str));
+    for (size_t i = 0; i < r->n; i++) {
+        if (take(&r->items[i], &left))
+            r->items[n++] = r->items[i];
+        else
+            out->rest.items[out->rest.n++] = r->items[i].note.id;
+    }
+    r->n = n;
+    out->tokens = all - left;
+}
+
+static int run(struct searching *q, struct fumi_err *e)
+{
+    struct results all;
+    size_t n = 0;
+    if (candidates(q, &all, e))
+        return -1;
+    size_t fused = all.n;
+    while (n < all.n && all.items[n].score >= q->s->floor)
+        n++;
+    q->out->below = fused - n;
+    if (fill(q, &all, e))
+        return -1;
+    for (n = 0; n < all.n && n < q->s->top && all.items[n].score >= q->s->floor;)
+        n++;
+    q->out->results = (struct results){all.items, n};
+    while (n < all.n && all.items[n].score >= q->s->floor)
+        n++;
+    q->out->misses = (struct results){all.items + n, all.n - n < MISSES ? all.n - n : MISSES};
+    budget(q, &q->out->results);
+    return 0;
+}
+
+int memory_search(struct memory *m, struct fumi_arena *a, struct search *s, struct found *out,
+                  struct fumi_err *e)
+{
+    size_t wide = s->top * WIDEN > CANDIDATES ? s->top * WIDEN : CANDIDATES;
+    *out = (struct found){.space = memory_space(m, a)};
+    if (project_canonical(a, s->filter.project, &s->filter.project, e) ||
+        m->store->ops->count(m->store, &s->filter, &out->filtered, e))
+        return -1;
+    struct searching q = {m, a, s, space_take(m, &m->serving), wide, out, false};
+    int rc = run(&q, e);
+    space_put(q.sp);
+    if (!rc && q.blind && memory_follow(m, a, e)) {
+        q.sp = space_take(m, &m->serving);
+        rc = run(&q, e);
+        space_put(q.sp);
+    }
+    if (!rc && q.blind && !out->warning.p)
+        out->warning = FUMI_STR("answered by words only: no note has its vectors yet");
+    return rc;
+}

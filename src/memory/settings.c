@@ -1,0 +1,156 @@
+/* Changing the embedder while serving: tried first, written down, then exchanged. */
+#include "memory/memory_parts.h"
+
+static const struct fumi_str probe = FUMI_STR("Does this embedder answer?");
+
+struct embed_config memory_embedder(struct memory *m, struct fumi_arena *a)
+{
+    struct space *sp = space_take(m, &m->now);
+    struct embed_config c = sp->config;
+    c.provider = fumi_dup(a, c.provider);
+    c.model = fumi_dup(a, c.model);
+    c.base_url = fumi_dup(a, c.base_url);
+    c.api_key = fumi_dup(a, c.api_key);
+    c.model_file = fumi_dup(a, c.model_file);
+    c.dim = (int64_t)atomic_load(&sp->embedder->dim);
+    space_put(sp);
+    return c;
+}
+
+/* What comes of a change. A key is never carried to another provider or address: whoever may set an
+ * address must not get the key with it. */
+static struct embed_config changed(struct memory *m, const struct embed_config *old,
+                                   const struct embed_config *change)
+{
+    struct embed_config c = *old;
+    bool provider = change->provider.n && !fumi_eq(change->provider, old->provider);
+    if (provider)
+        c = (struct embed_config){.provider = change->provider, .allow_http = old->allow_http};
+    if (provider || (change->model.n && !fumi_eq(change->model, old->model)))
+        c.dim = 0, c.model = (struct fumi_str){0}, c.model_file = (struct fumi_str){0};
+    if (change->model.n)
+        c.model = change->model;
+    else if (!c.model.n)
+        c.model = embed_usual_model(c.provider);
+    if (change->base_url.p && !fumi_eq(change->base_url, old->base_url)) {
+        c.base_url = change->base_url.n ? change->base_url : (struct fumi_str){0};
+        c.api_key = (struct fumi_str){0};
+    }
+    if (change->api_key.p)
+        c.api_key = change->api_key.n ? change->api_key : (struct fumi_str){0};
+    if (!c.api_key.n && !c.base_url.n && fumi_eq(c.provider, FUMI_STR("openai")))
+        c.api_key = m->o.openai_key;
+    if (change->dim)
+        c.dim = change->dim;
+    return c;
+}
+
+/* Writes the new one down, and the one that answers until the new vectors are there. */
+static int save(struct memory *m, struct space *sp, bool serves, struct fumi_err *e)
+{
+    struct embed_config now = sp->config;
+    struct space *old = space_take(m, &m->serving);
+    now.dim = (int64_t)atomic_load(&sp->embedder->dim);
+    int rc = memory_save(m, &now, serves ? NULL : &old->config, e);
+    space_put(old);
+    return rc;
+}
+
+/* Whether searches may use it at once: it is the space that answers already, or there is nothing to
+ * embed. */
+static int serves_at_once(struct memory *m, struct fumi_arena *a, struct space *sp, bool *out,
+                          struct fumi_err *e)
+{
+    struct space *old = space_take(m, &m->serving);
+    struct fumi_str name = space_name(sp, a);
+    bool same = fumi_eq(name, space_name(old, a));
+    int64_t have = 0, all = 0;
+    space_put(old);
+    if (!same && m->store->ops->progress(m->store, name, &have, &all, e))
+        return -1;
+    *out = same || have == all;
+    return 0;
+}
+
+static int exchange(struct memory *m, struct fumi_arena *a, struct space *sp, struct fumi_err *e)
+{
+    struct store *store = m->store;
+    struct fumi_str name = space_name(sp, a);
+    bool serves;
+    if (serves_at_once(m, a, sp, &serves, e) || save(m, sp, serves, e) ||
+        store->ops->put_fact(store, FACT_TARGET, name, e) ||
+        (serves && store->ops->put_fact(store, FACT_SPACE, name, e)))
+        return -1;
+    memory_use(m, sp, serves, NULL);
+    return 0;
+}
+
+static int set(struct memory *m, struct fumi_arena *a, const struct embed_config *change,
+               int64_t ms, struct fumi_err *e)
+{
+    struct embed_config old = memory_embedder(m, a), c = changed(m, &old, change);
+    struct space *sp = space_new(&c, m->o.log, e);
+    float *x;
+    if (!sp)
+        return -1;
+    if (!space_query(sp, a, probe, ms, &x, e) && !exchange(m, a, sp, e))
+        return 0;
+    space_put(sp);
+    return -1;
+}
+
+int memory_set_embedder(struct memory *m, struct fumi_arena *a, const struct embed_config *change,
+                        int64_t ms, struct fumi_err *e)
+{
+    if (m->o.frozen)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                            "embedder cannot be changed: the server was started with "
+                            "--freeze-config");
+    pthread_mutex_lock(&m->change);
+    int rc = set(m, a, change, ms, e);
+    pthread_mutex_unlock(&m->change);
+    return rc;
+}
+
+/* The space whose vectors are complete, when it is another than the target and can be told from
+ * what the other process wrote down. */
+static struct space *before(struct memory *m, struct fumi_arena *a, struct fumi_str complete,
+                            const struct embed_config *previous)
+{
+    struct fumi_err ignored;
+    struct space *sp = previous->provider.p ? space_new(previous, m->o.log, &ignored) : NULL;
+    if (!sp || fumi_eq(space_name(sp, a), complete))
+        return sp;
+    space_put(sp);
+    return NULL;
+}
+
+static bool follow(struct memory *m, struct fumi_arena *a, struct fumi_str target,
+                   struct fumi_err *e)
+{
+    struct embed_config now, previous = {.provider = {0}};
+    struct fumi_str complete;
+    struct space *sp;
+    if (m->o.reload(m->o.arg, a, &now, &previous, e) ||
+        m->store->ops->get_fact(m->store, a, FACT_SPACE, &complete, e) ||
+        !(sp = space_new(&now, m->o.log, e)))
+        return false;
+    if (!fumi_eq(space_name(sp, a), target)) {
+        space_put(sp); /* its configuration is another file than ours */
+        return false;
+    }
+    bool serves = complete.p && fumi_eq(complete, target);
+    memory_use(m, sp, serves, serves || !complete.p ? NULL : before(m, a, complete, &previous));
+    return true;
+}
+
+bool memory_follow(struct memory *m, struct fumi_arena *a, struct fumi_err *e)
+{
+    struct fumi_str target;
+    if (!m->o.reload || pthread_mutex_trylock(&m->change))
+        return false;
+    bool changed = !m->store->ops->get_fact(m->store, a, FACT_TARGET, &target, e) && target.p &&
+                   !fumi_eq(target, memory_space(m, a)) && follow(m, a, target, e);
+    pthread_mutex_unlock(&m->change);
+    return changed;
+}

@@ -1,0 +1,104 @@
+/* An embedding space: an embedder and the name under which its vectors are kept. */
+#include "base/clock.h"
+#include "memory/memory_parts.h"
+
+static struct embed_config keep(struct fumi_arena *a, const struct embed_config *c)
+{
+    struct embed_config out = *c;
+    out.provider = fumi_dup(a, c->provider);
+    out.model = fumi_dup(a, c->model.n ? c->model : embed_usual_model(c->provider));
+    out.base_url = fumi_dup(a, c->base_url);
+    out.api_key = fumi_dup(a, c->api_key);
+    out.model_file = fumi_dup(a, c->model_file);
+    return out;
+}
+
+struct space *space_new(const struct embed_config *c, const struct fumi_log *log,
+                        struct fumi_err *e)
+{
+    struct space *sp = fumi_resize(NULL, sizeof(*sp));
+    *sp = (struct space){.refs = 1};
+    sp->config = keep(&sp->arena, c);
+    sp->embedder = embed_open(&sp->config, log, e);
+    if (sp->embedder)
+        return sp;
+    space_put(sp);
+    return NULL;
+}
+
+struct space *space_take(struct memory *m, struct space *const *which)
+{
+    pthread_mutex_lock(&m->lock);
+    struct space *sp = *which;
+    atomic_fetch_add(&sp->refs, 1);
+    pthread_mutex_unlock(&m->lock);
+    return sp;
+}
+
+void space_put(struct space *sp)
+{
+    if (!sp || atomic_fetch_sub(&sp->refs, 1) != 1)
+        return;
+    if (sp->embedder)
+        sp->embedder->ops->free(sp->embedder);
+    if (sp->config.api_key.n)
+        explicit_bzero((char *)(uintptr_t)sp->config.api_key.p, sp->config.api_key.n);
+    fumi_arena_done(&sp->arena);
+    fumi_resize(sp, 0);
+}
+
+struct fumi_str space_name(const struct space *sp, struct fumi_arena *a)
+{
+    const struct embed_config *c = &sp->config;
+    return fumi_fmt(a, "%.*s:%.*s:%zu", FUMI_ARG(c->provider), FUMI_ARG(c->model),
+                    atomic_load(&sp->embedder->dim));
+}
+
+/* All passages of all texts in one row, so that an embedder sees as many as there are at once. */
+struct pieces {
+    struct fumi_str *texts;
+    struct spans *spans; /* of each text */
+    size_t n;
+};
+
+static struct pieces cut(struct space *sp, struct fumi_arena *a, const struct fumi_str *texts,
+                         size_t n)
+{
+    struct pieces p = {.spans = fumi_alloc(a, n * sizeof(*p.spans))};
+    for (size_t i = 0; i < n; i++) {
+        p.spans[i] = sp->embedder->ops->split(sp->embedder, a, texts[i]);
+        p.n += p.spans[i].n;
+    }
+    p.texts = fumi_alloc(a, p.n * sizeof(*p.texts));
+    struct fumi_str *to = p.texts;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < p.spans[i].n; k++) {
+            struct span s = p.spans[i].items[k];
+            *to++ = (struct fumi_str){texts[i].p + s.begin, s.end - s.begin};
+        }
+    return p;
+}
+
+int space_embed(struct space *sp, struct fumi_arena *a, const struct fumi_str *texts, size_t n,
+                int64_t ms, struct vectors *out, struct fumi_err *e)
+{
+    struct pieces p = cut(sp, a, texts, n);
+    float *x;
+    if (sp->embedder->ops->embed(sp->embedder, a, p.texts, p.n, ms, &x, e))
+        return -1;
+    size_t dim = atomic_load(&sp->embedder->dim);
+    struct fumi_str name = space_name(sp, a);
+    for (size_t i = 0; i < n; i++) {
+        struct spans s = p.spans[i];
+        out[i] = (struct vectors){name, dim, fumi_alloc(a, s.n * sizeof(struct passage)), s.n};
+        for (size_t k = 0; k < s.n; k++, x += dim)
+            out[i].items[k] = (struct passage){s.items[k].begin, s.items[k].end, x};
+    }
+    return 0;
+}
+
+int space_query(struct space *sp, struct fumi_arena *a, struct fumi_str text, int64_t ms,
+                float **out, struct fumi_err *e)
+{
+    return sp->embedder->ops->embed(sp->embedder, a, &text, 1, ms, out, e);
+}

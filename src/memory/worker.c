@@ -1,0 +1,316 @@
+/* The background: embeds what lacks vectors in the space in use, and lets that space answer once it
+ * is complete. Several processes on one store take turns by a lease, a fact with an end; it only
+ * saves work, since a note that gets its vectors twice has them once. */
+#include "base/clock.h"
+#include "memory/memory_parts.h"
+#include "json/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    IDLE_MS = 2000,    /* between two looks at what other processes did */
+    LEASE_MS = 15000,  /* how long others keep away from us */
+    EMBED_MS = 600000, /* for one batch: a long text takes the local model a minute; remote
+                          providers have limits of their own */
+    RETRY_MS = 1000,   /* after a failure, doubled up to the next */
+    RETRY_MAX_MS = 8000,
+    REFUSED_MAX = 3, /* notes in a row */
+};
+
+/* One look: what was found and what came of it. */
+enum outcome { NOTHING, DONE_SOME, FAILED };
+
+struct round {
+    struct memory *m;
+    struct fumi_arena *a;
+    struct space *sp; /* counted */
+    int64_t after;    /* notes up to this number were tried; 0: none */
+    int64_t seen;     /* the change number at which nothing was lacking */
+    int64_t renew;    /* when the lease must be taken again */
+    bool single;      /* one note at a time */
+    bool passed;      /* some were passed over */
+    int refused;      /* how many in a row */
+};
+
+static bool stopping(struct memory *m)
+{
+    pthread_mutex_lock(&m->lock);
+    bool stop = m->worker.stop;
+    pthread_mutex_unlock(&m->lock);
+    return stop;
+}
+
+static void pause_for(struct memory *m, int64_t ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += ms / 1000;
+    until.tv_nsec += (ms % 1000) * 1000000;
+    if (until.tv_nsec >= 1000000000)
+        until.tv_sec++, until.tv_nsec -= 1000000000;
+    pthread_mutex_lock(&m->lock);
+    while (!m->worker.stop && !m->worker.woken)
+        if (pthread_cond_timedwait(&m->wake, &m->lock, &until))
+            break;
+    m->worker.woken = false;
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* "UUID END": whose turn it is, and until when. */
+static bool held_by_other(const struct worker *w, struct fumi_str lease)
+{
+    char text[32] = "";
+    if (lease.n <= FUMI_UUID_SIZE + 1 || lease.n - FUMI_UUID_SIZE - 1 >= sizeof(text))
+        return false;
+    if (memcmp(lease.p, w->lease, FUMI_UUID_SIZE) == 0)
+        return false;
+    memcpy(text, lease.p + FUMI_UUID_SIZE + 1, lease.n - FUMI_UUID_SIZE - 1);
+    int64_t end = strtoll(text, NULL, 10), now = fumi_now();
+    return end > now && end <= now + 2 * LEASE_MS; /* a clock that was wrong must not stop us */
+}
+
+static bool take_lease(struct round *r, struct fumi_err *e)
+{
+    struct memory *m = r->m;
+    struct fumi_str lease;
+    if (fumi_now() < r->renew && r->renew < fumi_now() + LEASE_MS)
+        return true;
+    if (m->store->ops->get_fact(m->store, r->a, FACT_WORKER, &lease, e) ||
+        (lease.p && held_by_other(&m->worker, lease)))
+        return false;
+    lease = fumi_fmt(r->a, "%.*s %" PRId64, FUMI_UUID_SIZE, m->worker.lease, fumi_now() + LEASE_MS);
+    if (m->store->ops->put_fact(m->store, FACT_WORKER, lease, e))
+        return false;
+    r->renew = fumi_now() + LEASE_MS / 3;
+    return true;
+}
+
+/* Remembers how it went, for those who ask for progress. */
+static void tell(struct memory *m, bool running, size_t done, const struct fumi_err *e)
+{
+    struct worker *w = &m->worker;
+    int64_t now = fumi_ticks();
+    pthread_mutex_lock(&m->lock);
+    if (!w->running || !w->since)
+        w->since = now, w->from = 0;
+    w->from += (int64_t)done;
+    if (now - w->since > 200000000)
+        w->per_second = (double)w->from * 1e9 / (double)(now - w->since);
+    w->running = running;
+    w->error = e ? *e : (struct fumi_err){0};
+    w->error.data = (struct fumi_str){0}; /* it lived in an arena */
+    if (!running)
+        w->since = 0;
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* Whether trying again is of no use, as the provider says. */
+static bool is_lasting(struct fumi_arena *a, const struct fumi_err *e)
+{
+    struct fumi_err ignored;
+    const struct fumi_val *data = e->data.n ? fumi_parse(a, e->data, &ignored) : NULL;
+    return fumi_is(fumi_get(data, "retryable"), FUMI_FALSE);
+}
+
+/* One note that the provider refuses must not keep all others from their vectors: after a lasting
+ * failure they are tried one by one, and passed over one by one. When several in a row are refused
+ * it is the provider that is not well: the next ones wait. */
+static enum outcome refused(struct round *r, const struct unembeddeds *lack, struct fumi_err *e)
+{
+    if (e->code != ERR_PROVIDER || !is_lasting(r->a, e))
+        return FAILED;
+    if (!r->single) {
+        r->single = true;
+        return DONE_SOME;
+    }
+    fumi_log(r->m->o.log, FUMI_WARN, "a note could not be embedded",
+             {"note", {0}, lack->items[0].seq}, {"why", fumi_str(e->text), 0});
+    r->after = lack->items[0].seq;
+    r->passed = true;
+    return ++r->refused % REFUSED_MAX ? DONE_SOME : FAILED;
+}
+
+static enum outcome at_end(struct round *r)
+{
+    bool again = r->after != 0 && !r->passed;
+    r->after = 0;
+    r->single = r->passed = false;
+    return again ? DONE_SOME : NOTHING;
+}
+
+/* The next notes in line, embedded and stored. */
+static enum outcome embed_some(struct round *r, struct fumi_err *e)
+{
+    struct store *store = r->m->store;
+    struct unembeddeds lack;
+    size_t n = r->single ? 1 : r->sp->embedder->batch;
+    if (store->ops->lacking(store, r->a, space_name(r->sp, r->a), r->after, n, &lack, e))
+        return FAILED;
+    if (!lack.n)
+        return at_end(r);
+    struct fumi_str *texts = fumi_alloc(r->a, lack.n * sizeof(*texts));
+    struct vectors *v = fumi_alloc(r->a, lack.n * sizeof(*v));
+    for (size_t i = 0; i < lack.n; i++)
+        texts[i] = lack.items[i].text;
+    if (space_embed(r->sp, r->a, texts, lack.n, EMBED_MS, v, e))
+        return refused(r, &lack, e);
+    if (store->ops->fill(store, lack.items, v, lack.n, e))
+        return FAILED;
+    r->refused = 0;
+    r->after = lack.items[lack.n - 1].seq;
+    tell(r->m, true, lack.n, NULL);
+    return DONE_SOME;
+}
+
+/* A space before the one that answers is needed no more. */
+static int forget_previous(struct memory *m, const struct embed_config *now, struct fumi_err *e)
+{
+    if (!m->o.previous.provider.p)
+        return 0;
+    m->o.previous.provider = (struct fumi_str){0};
+    return memory_save(m, now, NULL, e);
+}
+
+/* Others need not wait for our lease to end. */
+static void end_lease(struct round *r)
+{
+    struct fumi_err ignored;
+    struct fumi_str lease;
+    struct store *store = r->m->store;
+    if (r->renew && !store->ops->get_fact(store, r->a, FACT_WORKER, &lease, &ignored) && lease.p &&
+        fumi_starts(lease, (struct fumi_str){r->m->worker.lease, FUMI_UUID_SIZE}))
+        store->ops->put_fact(store, FACT_WORKER, FUMI_STR(""), &ignored);
+}
+
+/* Everything has its vectors: from now on this space answers. The one before it is kept, so that a
+ * way back, and processes that have not noticed yet, find it; older ones go. */
+static int complete(struct round *r, struct fumi_err *e)
+{
+    struct memory *m = r->m;
+    struct space *sp = r->sp;
+    struct fumi_arena *a = r->a;
+    struct embed_config now = sp->config;
+    struct space *old = space_take(m, &m->serving);
+    struct fumi_str name = space_name(sp, a), other = space_name(old, a);
+    bool same = old == sp;
+    space_put(old);
+    now.dim = (int64_t)atomic_load(&sp->embedder->dim);
+    if (same)
+        return memory_settle(m, a, sp, e) || forget_previous(m, &now, e) ? -1 : 0;
+    if (m->store->ops->put_fact(m->store, FACT_SPACE, name, e) || memory_save(m, &now, NULL, e) ||
+        m->store->ops->drop_spaces(m->store, name, other, e))
+        return -1;
+    pthread_mutex_lock(&m->lock);
+    old = NULL;
+    if (m->now == sp) {
+        old = m->serving;
+        m->serving = sp;
+        m->settled = true;
+        atomic_fetch_add(&sp->refs, 1);
+    }
+    pthread_mutex_unlock(&m->lock);
+    space_put(old);
+    fumi_log(m->o.log, FUMI_INFO, "space complete", {"space", name, 0});
+    return 0;
+}
+
+static enum outcome look(struct round *r, struct fumi_err *e)
+{
+    struct store *store = r->m->store;
+    int64_t change, have, all;
+    if (store->ops->changed(store, &change, e))
+        return FAILED;
+    if (change == r->seen && r->after == 0)
+        return NOTHING;
+    if (r->after == 0 && store->ops->progress(store, space_name(r->sp, r->a), &have, &all, e))
+        return FAILED;
+    if (r->after == 0 && have == all) {
+        r->seen = change;
+        return complete(r, e) ? FAILED : NOTHING;
+    }
+    if (!take_lease(r, e))
+        return e->code ? FAILED : NOTHING;
+    return embed_some(r, e);
+}
+
+/* Another space is in use: everything has to be looked at again. */
+static void turn_to(struct round *r, struct space *sp)
+{
+    if (sp != r->sp)
+        r->after = 0, r->seen = -1, r->single = false;
+    space_put(r->sp);
+    r->sp = sp;
+}
+
+static void *work(void *arg)
+{
+    struct memory *m = arg;
+    struct fumi_arena a = {0};
+    struct round r = {.m = m, .a = &a, .seen = -1};
+    int64_t retry = RETRY_MS;
+    while (!stopping(m)) {
+        struct fumi_err e = {0};
+        memory_follow(m, &a, &e);
+        e.code = 0;
+        turn_to(&r, space_take(m, &m->now));
+        enum outcome o = look(&r, &e);
+        if (o == FAILED)
+            fumi_log(m->o.log, FUMI_WARN, "embedding later failed", {"why", fumi_str(e.text), 0},
+                     {"again in ms", {0}, retry});
+        if (o != DONE_SOME)
+            tell(m, o == FAILED, 0, o == FAILED ? &e : NULL);
+        fumi_arena_reset(&a, 1 << 20);
+        if (o != DONE_SOME)
+            pause_for(m, o == FAILED ? retry : IDLE_MS);
+        retry = o != FAILED ? RETRY_MS : retry * 2 < RETRY_MAX_MS ? retry * 2 : RETRY_MAX_MS;
+    }
+    end_lease(&r);
+    space_put(r.sp);
+    fumi_arena_done(&a);
+    return NULL;
+}
+
+int worker_start(struct memory *m, struct fumi_err *e)
+{
+    if (m->worker.started)
+        return 0;
+    if (pthread_create(&m->worker.thread, NULL, work, m))
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "no thread could be started for embedding");
+    m->worker.started = true;
+    return 0;
+}
+
+void worker_stop(struct memory *m)
+{
+    if (!m->worker.started)
+        return;
+    pthread_mutex_lock(&m->lock);
+    m->worker.stop = true;
+    atomic_store(&m->now->embedder->stop, true); /* it may wait for a provider */
+    pthread_cond_broadcast(&m->wake);
+    pthread_mutex_unlock(&m->lock);
+    pthread_join(m->worker.thread, NULL);
+    m->worker.started = false;
+}
+
+int memory_progress(struct memory *m, struct fumi_arena *a, struct embedding_progress *out,
+                    struct fumi_err *e)
+{
+    struct space *serving = space_take(m, &m->serving);
+    *out = (struct embedding_progress){.serving = space_name(serving, a), .seconds_left = -1};
+    space_put(serving);
+    if (m->store->ops->progress(m->store, memory_space(m, a), &out->done, &out->total, e))
+        return -1;
+    pthread_mutex_lock(&m->lock);
+    out->running = m->worker.started && out->done < out->total;
+    out->per_second = m->worker.running ? m->worker.per_second : 0;
+    if (m->worker.error.code)
+        out->error = fumi_dup(a, fumi_str(m->worker.error.text));
+    pthread_mutex_unlock(&m->lock);
+    if (out->per_second > 0)
+        out->seconds_left = (int64_t)((double)(out->total - out->done) / out->per_second);
+    return 0;
+}

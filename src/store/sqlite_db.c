@@ -1,0 +1,324 @@
+/* One connection: how it is set up, its statements, and what its faults mean. */
+#include "store/sqlite_parts.h"
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/uuid.h"
+#include "store/sqlite_words.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+enum {
+    WAIT = 10,            /* seconds for a lock */
+    SLEEP_LEAST = 500000, /* nanoseconds */
+    SLEEP_SPAN = 1500000,
+    LENGTH_MAX = 16 << 20, /* of any value */
+    SQL_MAX = 100000,
+};
+
+/* Sentences for SQLite's primary codes; the path follows. */
+static const struct {
+    int code;
+    const char *text;
+} faults[] = {
+    {SQLITE_FULL, "The disk is full: free some space and try again; nothing was stored"},
+    {SQLITE_IOERR, "The disk failed: look at the system's log, then try again"},
+    {SQLITE_READONLY, "The database cannot be written: make the file and its directory writable"},
+    {SQLITE_PERM, "The database may not be used: make the file and its directory writable"},
+    {SQLITE_AUTH, "The database may not be used: make the file and its directory writable"},
+    {SQLITE_CANTOPEN, "The database cannot be opened: check that the file is there and that it and "
+                      "its directory are writable"},
+    {SQLITE_CORRUPT, "The database is damaged: run fumi doctor, or restore a backup"},
+    {SQLITE_NOTADB, "This file is no database: restore a backup, or choose another file"},
+    {SQLITE_BUSY, "Another process has held the database for 10 s: end it, or try again"},
+    {SQLITE_LOCKED, "Another call has held the database for too long: try again"},
+    {SQLITE_PROTOCOL, "Another process has held the database for 10 s: end it, or try again"},
+    {SQLITE_TOOBIG, "A value is larger than 16 MiB: store it in parts"},
+    {SQLITE_NOMEM, "Memory is finished: end other programs and try again"},
+    {SQLITE_NOLFS, "The file system cannot hold so large a file: move the database"},
+};
+
+static int last_errno(struct db *d, int which)
+{
+    sqlite3_file *f = NULL;
+    int system = 0;
+    if (sqlite3_file_control(d->h, "main", which, &f) == 0 && f && f->pMethods)
+        f->pMethods->xFileControl(f, SQLITE_FCNTL_LAST_ERRNO, &system);
+    return system;
+}
+
+/* A quota or a limit on the size of files is a full disk by another name. */
+static bool is_full(struct db *d)
+{
+    const int all[] = {sqlite3_system_errno(d->h), last_errno(d, SQLITE_FCNTL_FILE_POINTER),
+                       last_errno(d, SQLITE_FCNTL_JOURNAL_POINTER)};
+    for (size_t i = 0; i < FUMI_COUNT(all); i++)
+        if (all[i] == ENOSPC || all[i] == EDQUOT || all[i] == EFBIG)
+            return true;
+    return false;
+}
+
+static int plain_code(struct db *d, int code)
+{
+    return (code & 0xFF) == SQLITE_IOERR && d->h && is_full(d) ? SQLITE_FULL : code & 0xFF;
+}
+
+static bool lacks_descriptors(struct db *d, int plain)
+{
+    int system = d->h ? sqlite3_system_errno(d->h) : 0;
+    return (plain == SQLITE_CANTOPEN || plain == SQLITE_IOERR) &&
+           (system == EMFILE || system == ENFILE);
+}
+
+int sqlite_fault(struct db *d, int code, struct fumi_err *e)
+{
+    int plain = plain_code(d, code);
+    d->bad |= plain != SQLITE_CONSTRAINT && plain != SQLITE_TOOBIG && plain != SQLITE_BUSY;
+    if (plain == SQLITE_CORRUPT || plain == SQLITE_NOTADB)
+        __atomic_store_n(&d->store->corrupt, true, __ATOMIC_RELAXED);
+    if (lacks_descriptors(d, plain))
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                            "Too many files are open: close some, or raise the limit (ulimit -n) "
+                            "(code %d, %s)",
+                            code, d->store->path);
+    for (size_t i = 0; i < FUMI_COUNT(faults); i++)
+        if (faults[i].code == plain)
+            return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s (code %d, %s)", faults[i].text, code,
+                                d->store->path);
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "The database failed: %s (code %d, %s)",
+                        d->h ? sqlite3_errmsg(d->h) : sqlite3_errstr(code), code, d->store->path);
+}
+
+/* Random pauses let every process have its turn; SQLite's own rising ones starve the late. */
+static int wait_for_lock(void *arg, int count)
+{
+    struct db *d = arg;
+    int64_t now = fumi_ticks();
+    if (count == 0)
+        d->waiting = now;
+    if (now - d->waiting > (int64_t)WAIT * 1000000000)
+        return 0;
+    d->random = d->random * 6364136223846793005u + 1442695040888963407u;
+    struct timespec t = {0, SLEEP_LEAST + (long)((d->random >> 33) % SLEEP_SPAN)};
+    nanosleep(&t, NULL);
+    return 1;
+}
+
+/* within(filter, place, created): whether a note passes. */
+static void within(sqlite3_context *c, int n, sqlite3_value **args)
+{
+    (void)n;
+    const struct scan_filter *f = sqlite3_value_pointer(args[0], "fumi");
+    int64_t place = sqlite3_value_int64(args[1]), created = sqlite3_value_int64(args[2]);
+    bool in = f && place >= 0;
+    if (in && f->places)
+        in = (uint64_t)place < f->places_n && f->places[place / 64] >> (place % 64) & 1;
+    sqlite3_result_int(c,
+                       in && created >= f->since && (created < f->until || f->until == INT64_MAX));
+}
+
+static const struct {
+    int what, value;
+} configs[] = {
+    {SQLITE_DBCONFIG_DEFENSIVE, 1},   {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+    {SQLITE_DBCONFIG_DQS_DML, 0},     {SQLITE_DBCONFIG_DQS_DDL, 0},
+    {SQLITE_DBCONFIG_ENABLE_VIEW, 0}, {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+};
+
+static const struct {
+    int what, value;
+} limits[] = {
+    {SQLITE_LIMIT_LENGTH, LENGTH_MAX},
+    {SQLITE_LIMIT_SQL_LENGTH, SQL_MAX},
+    {SQLITE_LIMIT_ATTACHED, 0},
+};
+
+static const char pragmas[] = "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY;"
+                              "PRAGMA mmap_size=2147418112; PRAGMA journal_size_limit=16777216;";
+
+static int run_text(struct db *d, const char *sql, struct fumi_err *e)
+{
+    int rc = sqlite3_exec(d->h, sql, NULL, NULL, NULL);
+    return rc ? sqlite_fault(d, rc, e) : 0;
+}
+
+int sqlite_sync_mode(struct db *d, const char *mode, struct fumi_err *e)
+{
+    char sql[64];
+    snprintf(sql, sizeof(sql), "PRAGMA synchronous=%s", d->store->nosync ? "OFF" : mode);
+    return run_text(d, sql, e);
+}
+
+static int set_up(struct db *d, bool writes, struct fumi_err *e)
+{
+    sqlite3_busy_handler(d->h, wait_for_lock, d);
+    for (size_t i = 0; i < FUMI_COUNT(configs); i++)
+        sqlite3_db_config(d->h, configs[i].what, configs[i].value, NULL);
+    sqlite3_db_config(d->h, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !d->store->ours, NULL);
+    for (size_t i = 0; i < FUMI_COUNT(limits); i++)
+        sqlite3_limit(d->h, limits[i].what, limits[i].value);
+    int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
+    int rc = sqlite3_create_function_v2(d->h, "within", 3, flags, NULL, within, NULL, NULL, NULL);
+    if (rc)
+        return sqlite_fault(d, rc, e);
+    if (sqlite3_db_readonly(d->h, "main") == 1)
+        return sqlite_fault(d, SQLITE_READONLY, e); /* before files beside it get its rights */
+    if (!d->store->ours && sqlite_schema_look(d, e))
+        return -1;
+    if (run_text(d, pragmas, e) || sqlite_sync_mode(d, "FULL", e) ||
+        (!writes && run_text(d, "PRAGMA query_only=ON", e)))
+        return -1;
+    return sqlite_words_register(d->h, e);
+}
+
+struct db *sqlite_connect(struct sqlite *s, bool writes, struct fumi_err *e)
+{
+    struct db *d = fumi_resize(NULL, sizeof(*d));
+    memset(d, 0, sizeof(*d));
+    d->store = s;
+    fumi_random(&d->random, sizeof(d->random));
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
+                SQLITE_OPEN_EXRESCODE;
+    int rc = sqlite3_open_v2(s->path, &d->h, flags, NULL);
+    if (rc ? sqlite_fault(d, rc, e) : set_up(d, writes, e)) {
+        sqlite_disconnect(d);
+        return NULL;
+    }
+    return d;
+}
+
+void sqlite_disconnect(struct db *d)
+{
+    if (!d)
+        return;
+    for (size_t i = 0; i < STORE_STATEMENTS; i++)
+        sqlite3_finalize(d->cache[i].q);
+    sqlite3_close_v2(d->h);
+    fumi_resize(d, 0);
+}
+
+/* The cache is larger than the number of literals, so a free slot is near. */
+static sqlite3_stmt *prepared(struct db *d, const char *sql, struct fumi_err *e)
+{
+    size_t i = (size_t)(((uintptr_t)sql * 0x9E3779B97F4A7C15u) >> 40) % STORE_STATEMENTS;
+    while (d->cache[i].sql && d->cache[i].sql != sql)
+        i = (i + 1) % STORE_STATEMENTS;
+    if (d->cache[i].q)
+        return d->cache[i].q;
+    int rc = sqlite3_prepare_v3(d->h, sql, -1, SQLITE_PREPARE_PERSISTENT, &d->cache[i].q, NULL);
+    if (rc) {
+        sqlite_fault(d, rc, e);
+        return NULL;
+    }
+    d->cache[i].sql = sql;
+    return d->cache[i].q;
+}
+
+static int bind_str(sqlite3_stmt *q, int i, struct fumi_str s, bool blob)
+{
+    if (!s.p)
+        return sqlite3_bind_null(q, i);
+    if (blob)
+        return sqlite3_bind_blob64(q, i, s.p, s.n, SQLITE_STATIC);
+    return sqlite3_bind_text64(q, i, s.p, s.n, SQLITE_STATIC, SQLITE_UTF8);
+}
+
+static int bind_one(sqlite3_stmt *q, int i, char type, va_list *args)
+{
+    switch (type) {
+    case 'i':
+        return sqlite3_bind_int64(q, i, va_arg(*args, int64_t));
+    case 's':
+    case 'b':
+        return bind_str(q, i, va_arg(*args, struct fumi_str), type == 'b');
+    case 'f':
+        return sqlite3_bind_pointer(q, i, va_arg(*args, void *), "fumi", NULL);
+    default:
+        return SQLITE_MISUSE;
+    }
+}
+
+static sqlite3_stmt *query(struct db *d, struct fumi_err *e, const char *sql, const char *types,
+                           va_list *args)
+{
+    sqlite3_stmt *q = prepared(d, sql, e);
+    int rc = 0;
+    for (int i = 0; q && types[i] && !rc; i++)
+        rc = bind_one(q, i + 1, types[i], args);
+    if (!rc)
+        return q;
+    sqlite_end(q);
+    sqlite_fault(d, rc, e);
+    return NULL;
+}
+
+sqlite3_stmt *sqlite_query(struct db *d, struct fumi_err *e, const char *sql, const char *types,
+                           ...)
+{
+    va_list args;
+    va_start(args, types);
+    sqlite3_stmt *q = query(d, e, sql, types, &args);
+    va_end(args);
+    return q;
+}
+
+void sqlite_end(sqlite3_stmt *q)
+{
+    if (!q)
+        return;
+    sqlite3_reset(q);
+    sqlite3_clear_bindings(q);
+}
+
+int sqlite_row(struct db *d, sqlite3_stmt *q, struct fumi_err *e)
+{
+    int rc = sqlite3_step(q);
+    if (rc == SQLITE_ROW)
+        return 1;
+    sqlite_end(q);
+    return rc == SQLITE_DONE ? 0 : sqlite_fault(d, rc, e);
+}
+
+int sqlite_run(struct db *d, struct fumi_err *e, const char *sql, const char *types, ...)
+{
+    va_list args;
+    va_start(args, types);
+    sqlite3_stmt *q = query(d, e, sql, types, &args);
+    va_end(args);
+    int more = q ? 1 : -1;
+    while (more > 0)
+        more = sqlite_row(d, q, e);
+    return more;
+}
+
+int sqlite_number(struct db *d, struct fumi_err *e, int64_t *out, const char *sql,
+                  const char *types, ...)
+{
+    va_list args;
+    va_start(args, types);
+    sqlite3_stmt *q = query(d, e, sql, types, &args);
+    va_end(args);
+    int found = q ? sqlite_row(d, q, e) : -1;
+    if (found > 0) {
+        *out = sqlite3_column_int64(q, 0);
+        sqlite_end(q);
+    }
+    return found;
+}
+
+/* As bytes: SQLite then neither converts nor copies, so it cannot fail. An empty text is not null,
+ * whatever pointer SQLite gives for it. */
+struct fumi_str sqlite_text(sqlite3_stmt *q, int i)
+{
+    if (sqlite3_column_type(q, i) == SQLITE_NULL)
+        return (struct fumi_str){0};
+    const void *p = sqlite3_column_blob(q, i);
+    return (struct fumi_str){p ? p : "", p ? (size_t)sqlite3_column_bytes(q, i) : 0};
+}
+
+struct fumi_str sqlite_keep(sqlite3_stmt *q, int i, struct fumi_arena *a)
+{
+    return fumi_dup(a, sqlite_text(q, i));
+}

@@ -1,0 +1,397 @@
+/* Looks at everything. What can be made again from the notes is made again: indexes, words, places,
+ * counts, the vectors' cache. Vectors that are of no use go, and their notes are embedded again. A
+ * damaged text cannot be made again by anybody but a backup. When that does not help, all that can
+ * be read is written into a new file. */
+#include "store/sqlite_parts.h"
+
+#include "base/arena.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+struct exam {
+    struct store *store;
+    bool repair, quiet;
+    void (*say)(void *arg, const char *sentence);
+    void *arg;
+    struct fumi_arena arena;
+    int64_t faults; /* found by the look that is under way */
+    int64_t lost;   /* what cannot be made again */
+};
+
+__attribute__((format(printf, 2, 3))) static void tell(struct exam *x, const char *fmt, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    if (x->say && !x->quiet)
+        x->say(x->arg, text);
+}
+
+/* The pages and the indexes. */
+static int look_at_pages(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct exam *x = arg;
+    sqlite3_stmt *q = sqlite_query(d, e, "PRAGMA integrity_check(20)", "");
+    int more = q ? 1 : -1;
+    while (more > 0 && (more = sqlite_row(d, q, e)) > 0) {
+        struct fumi_str text = sqlite_text(q, 0);
+        if (fumi_eq(text, FUMI_STR("ok")))
+            continue;
+        x->faults++;
+        tell(x, "Damage in the file: %.*s.", FUMI_ARG(text));
+    }
+    return more < 0 ? -1 : sqlite_schema_check(d, e);
+}
+
+static int mend_indexes(struct db *d, void *arg, struct fumi_err *e)
+{
+    (void)arg;
+    return sqlite_run(d, e, "REINDEX", "");
+}
+
+/* Texts against their checksums. */
+static void lose(void *arg, const char *what, struct fumi_str id)
+{
+    struct exam *x = arg;
+    x->lost++;
+    tell(x, "The %s %.*s is damaged: restore it from a backup, or delete it.", what,
+         (int)(id.n < 64 ? id.n : 64), id.p);
+}
+
+static int look_at_note(struct db *d, struct exam *x, int64_t seq, struct fumi_err *e)
+{
+    struct stored n;
+    int found = sqlite_find(d, &x->arena, (struct fumi_str){0}, seq, &n, e);
+    if (found > 0 && n.damaged)
+        lose(x, "note", n.note.id);
+    fumi_arena_reset(&x->arena, 1 << 20);
+    return found < 0 ? -1 : 0;
+}
+
+static int look_at_texts(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct exam *x = arg;
+    sqlite3_stmt *q = sqlite_query(d, e, "SELECT seq FROM notes", "");
+    int64_t notes = 0;
+    int more = q ? 1 : -1;
+    for (; more > 0 && (more = sqlite_row(d, q, e)) > 0; notes++)
+        if (look_at_note(d, x, sqlite3_column_int64(q, 0), e)) {
+            sqlite_end(q);
+            return -1;
+        }
+    if (more < 0 || sqlite_groups_check(d, lose, x, e) || sqlite_globals_check(d, lose, x, e))
+        return -1;
+    tell(x, "Notes looked at: %lld; texts that are damaged: %lld.", (long long)notes,
+         (long long)x->lost);
+    return 0;
+}
+
+/* The words against the notes. A damaged note has none. */
+static int look_at_words(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct exam *x = arg;
+    int64_t missing = 0, extra = 0;
+    int rc = sqlite3_exec(d->h, "INSERT INTO words(words) VALUES('integrity-check')", NULL, NULL,
+                          NULL);
+    if (rc && (rc & 0xFF) != SQLITE_CORRUPT)
+        return sqlite_fault(d, rc, e);
+    if (sqlite_number(d, e, &missing,
+                      "SELECT count(*) FROM notes WHERE seq NOT IN (SELECT id FROM words_docsize)",
+                      "") < 0 ||
+        sqlite_number(d, e, &extra,
+                      "SELECT count(*) FROM words_docsize WHERE id NOT IN (SELECT seq FROM notes)",
+                      "") < 0)
+        return -1;
+    missing = missing > x->lost ? missing - x->lost : 0;
+    if (rc || missing || extra)
+        tell(x, "The words do not agree with the notes: %s, %lld missing, %lld too many.",
+             rc ? "damaged" : "readable", (long long)missing, (long long)extra);
+    x->faults += rc || missing || extra;
+    return 0;
+}
+
+static int put_words(struct db *d, struct exam *x, int64_t seq, struct fumi_err *e)
+{
+    struct stored n;
+    int found = sqlite_find(d, &x->arena, (struct fumi_str){0}, seq, &n, e);
+    if (found > 0 && !n.damaged && sqlite_note_words(d, &x->arena, &n.note, e))
+        found = -1;
+    fumi_arena_reset(&x->arena, 1 << 20);
+    return found < 0 ? -1 : 0;
+}
+
+static int mend_words(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct exam *x = arg;
+    if (sqlite_run(d, e, "INSERT INTO words(words) VALUES('delete-all')", ""))
+        return -1;
+    sqlite3_stmt *q = sqlite_query(d, e, "SELECT seq FROM notes ORDER BY seq", "");
+    int more = q ? 1 : -1;
+    while (more > 0 && (more = sqlite_row(d, q, e)) > 0)
+        if (put_words(d, x, sqlite3_column_int64(q, 0), e)) {
+            sqlite_end(q);
+            return -1;
+        }
+    return more;
+}
+
+/* Where notes are, by what they say themselves. */
+static int look_at_places(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct exam *x = arg;
+    int64_t wrong = 0;
+    static const char sql[] = "SELECT count(*) FROM notes n LEFT JOIN places p USING(place) LEFT "
+                              "JOIN rooms r USING(room) WHERE r.project IS NOT n.project OR r.grp "
+                              "IS NOT n.grp OR p.tags IS NOT n.tags";
+    if (sqlite_number(d, e, &wrong, sql, "") < 0)
+        return -1;
+    if (wrong)
+        tell(x, "There are notes that are not where they say: %lld.", (long long)wrong);
+    x->faults += wrong;
+    return 0;
+}
+
+static int put_tags(struct db *d, struct exam *x, int64_t place, struct fumi_str json,
+                    struct fumi_err *e)
+{
+    struct fumi_strs tags;
+    struct fumi_err ignored;
+    sqlite_tags_read(&x->arena, json, &tags, &ignored);
+    for (size_t i = 0; i < tags.n; i++)
+        if (sqlite_run(d, e, "INSERT OR IGNORE INTO place_tags(tag, place) VALUES(?1, ?2)", "si",
+                       tags.items[i], place))
+            return -1;
+    return 0;
+}
+
+static int mend_tags(struct db *d, struct exam *x, struct fumi_err *e)
+{
+    sqlite3_stmt *q = sqlite_query(d, e, "SELECT place, tags FROM places NOT INDEXED", "");
+    int more = q ? 1 : -1;
+    while (more > 0 && (more = sqlite_row(d, q, e)) > 0) {
+        int rc = put_tags(d, x, sqlite3_column_int64(q, 0), sqlite_text(q, 1), e);
+        fumi_arena_reset(&x->arena, 1 << 20);
+        if (rc) {
+            sqlite_end(q);
+            return -1;
+        }
+    }
+    return more;
+}
+
+static int mend_places(struct db *d, void *arg, struct fumi_err *e)
+{
+    static const char *const all[] = {
+        "DELETE FROM place_tags",
+        "DELETE FROM places",
+        "DELETE FROM rooms",
+        "INSERT INTO rooms(project, grp, notes) SELECT project, grp, count(*) FROM notes GROUP BY "
+        "project, grp",
+        "INSERT INTO places(room, tags, notes) SELECT room, n.tags, count(*) FROM notes n JOIN "
+        "rooms r ON r.project=n.project AND r.grp=n.grp GROUP BY room, n.tags",
+        "UPDATE notes SET place=(SELECT p.place FROM rooms r JOIN places p USING(room) WHERE "
+        "r.project=notes.project AND r.grp=notes.grp AND p.tags=notes.tags)",
+    };
+    for (size_t i = 0; i < FUMI_COUNT(all); i++)
+        if (sqlite_run(d, e, all[i], ""))
+            return -1;
+    return mend_tags(d, arg, e) ? -1 : sqlite_note_changed(d, 0, e);
+}
+
+/* What is counted or listed twice, in the order in which it can be mended. JSON in SQL ends at a
+ * NUL: tags with one are believed. */
+static const struct rule {
+    const char *what;
+    const char *look; /* how many are wrong */
+    const char *mend;
+} rules[] = {
+    {"vectors without a note or a space",
+     "SELECT count(*) FROM vectors WHERE note NOT IN (SELECT seq FROM notes) OR space NOT IN "
+     "(SELECT space FROM spaces)",
+     "DELETE FROM vectors WHERE note NOT IN (SELECT seq FROM notes) OR space NOT IN "
+     "(SELECT space FROM spaces)"},
+    {"vectors of the wrong size",
+     "SELECT count(*) FROM vectors JOIN spaces USING(space) WHERE length(x)<>dim*4",
+     "DELETE FROM vectors WHERE (note, space) IN (SELECT note, v.space FROM vectors v JOIN spaces "
+     "s "
+     "ON s.space=v.space WHERE length(x)<>dim*4)"},
+    {"wrong counts of the notes in a space",
+     "SELECT count(*) FROM spaces s WHERE notes<>(SELECT count(DISTINCT note) FROM vectors v WHERE "
+     "v.space=s.space)",
+     "UPDATE spaces SET notes=(SELECT count(DISTINCT note) FROM vectors v WHERE "
+     "v.space=spaces.space)"},
+    {"places without notes",
+     "SELECT count(*) FROM places p WHERE NOT EXISTS (SELECT 1 FROM notes n WHERE n.place=p.place)",
+     "DELETE FROM places WHERE NOT EXISTS (SELECT 1 FROM notes n WHERE n.place=places.place)"},
+    {"wrong counts of the notes in a place",
+     "SELECT count(*) FROM places p WHERE notes<>(SELECT count(*) FROM notes n WHERE "
+     "n.place=p.place)",
+     "UPDATE places SET notes=(SELECT count(*) FROM notes n WHERE n.place=places.place)"},
+    {"rooms without places",
+     "SELECT count(*) FROM rooms WHERE room NOT IN (SELECT room FROM places)",
+     "DELETE FROM rooms WHERE room NOT IN (SELECT room FROM places)"},
+    {"wrong counts of the notes in a group",
+     "SELECT count(*) FROM rooms r WHERE notes<>(SELECT coalesce(sum(p.notes), 0) FROM places p "
+     "WHERE p.room=r.room)",
+     "UPDATE rooms SET notes=(SELECT coalesce(sum(p.notes), 0) FROM places p WHERE "
+     "p.room=rooms.room)"},
+    {"tags that no place has",
+     "SELECT count(*) FROM place_tags t LEFT JOIN places p USING(place) WHERE p.place IS NULL OR "
+     "(json_valid(p.tags) AND instr(p.tags, '\\u0000')=0 AND tag NOT IN (SELECT value FROM "
+     "json_each(p.tags)))",
+     "DELETE FROM place_tags WHERE place NOT IN (SELECT place FROM places) OR EXISTS (SELECT 1 "
+     "FROM "
+     "places p WHERE p.place=place_tags.place AND json_valid(p.tags) AND instr(p.tags, "
+     "'\\u0000')=0 AND tag NOT IN (SELECT value FROM json_each(p.tags)))"},
+    {"tags that are not listed",
+     "SELECT count(*) FROM places p, json_each(CASE WHEN json_valid(p.tags) THEN p.tags ELSE '[]' "
+     "END) j WHERE instr(p.tags, '\\u0000')=0 AND NOT EXISTS (SELECT 1 FROM place_tags t WHERE "
+     "t.tag=j.value AND t.place=p.place)",
+     "INSERT OR IGNORE INTO place_tags SELECT j.value, p.place FROM places p, json_each(CASE WHEN "
+     "json_valid(p.tags) THEN p.tags ELSE '[]' END) j WHERE instr(p.tags, '\\u0000')=0"},
+};
+
+static int look_at_rules(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct exam *x = arg;
+    for (size_t i = 0; i < FUMI_COUNT(rules); i++) {
+        int64_t wrong = 0;
+        if (sqlite_number(d, e, &wrong, rules[i].look, "") < 0)
+            return -1;
+        if (wrong)
+            tell(x, "There are %s: %lld.", rules[i].what, (long long)wrong);
+        x->faults += wrong;
+    }
+    return 0;
+}
+
+static int mend_rules(struct db *d, void *arg, struct fumi_err *e)
+{
+    (void)arg;
+    for (size_t i = 0; i < FUMI_COUNT(rules); i++)
+        if (sqlite_run(d, e, rules[i].mend, ""))
+            return -1;
+    return sqlite_note_changed(d, 0, e);
+}
+
+/* The order matters: what is damaged below is not mended above. */
+static const struct part {
+    const char *name;
+    sqlite_fn *look, *mend;
+} parts[] = {
+    {"The pages of the file", look_at_pages, mend_indexes},
+    {"The list of words", look_at_words, mend_words},
+    {"The places of the notes", look_at_places, mend_places},
+    {"The counts, tags and vectors", look_at_rules, mend_rules},
+};
+
+/* One part: looked at, mended when that is wanted, looked at again. *unsound rises by what is left.
+ * The words can only be checked by one who may write. */
+static int examine(struct exam *x, const struct part *p, int64_t *unsound, struct fumi_err *e)
+{
+    x->faults = 0;
+    if (sqlite_write(x->store, p->look, x, e))
+        return -1;
+    if (!x->faults)
+        tell(x, "%s: sound.", p->name);
+    if (x->faults && x->repair) {
+        if (sqlite_write(x->store, p->mend, x, e))
+            return -1;
+        x->faults = 0;
+        x->quiet = true;
+        int rc = sqlite_write(x->store, p->look, x, e);
+        x->quiet = false;
+        if (rc)
+            return -1;
+        tell(x, x->faults ? "%s: cannot be mended." : "%s: made again.", p->name);
+    }
+    *unsound += x->faults;
+    return 0;
+}
+
+/* The cache of vectors is made again at the next search. */
+static void drop_caches(struct exam *x)
+{
+    struct sqlite *s = (struct sqlite *)x->store;
+    pthread_mutex_lock(&s->filters_lock);
+    sqlite_filters_done(s);
+    pthread_mutex_unlock(&s->filters_lock);
+    sqlite_index_close(s);
+    if (unlink(s->side) == 0)
+        tell(x, "The cache of vectors was removed: the next search makes it again.");
+}
+
+static int look_through(struct exam *x, int64_t *unsound, struct fumi_err *e)
+{
+    if (examine(x, &parts[0], unsound, e))
+        return -1;
+    if (*unsound)
+        return 0;
+    if (sqlite_read(x->store, look_at_texts, x, e))
+        return -1;
+    for (size_t i = 1; i < FUMI_COUNT(parts); i++)
+        if (examine(x, &parts[i], unsound, e))
+            return -1;
+    if (x->repair)
+        drop_caches(x);
+    return 0;
+}
+
+/* The same; damage that stops the look is a fault like others. */
+static int look_once(struct exam *x, int64_t *unsound, struct fumi_err *e)
+{
+    struct sqlite *s = (struct sqlite *)x->store;
+    *unsound = x->lost = 0;
+    __atomic_store_n(&s->corrupt, false, __ATOMIC_RELAXED);
+    if (look_through(x, unsound, e) == 0)
+        return 0;
+    if (!__atomic_load_n(&s->corrupt, __ATOMIC_RELAXED))
+        return -1;
+    ++*unsound;
+    tell(x, "%s.", e->text);
+    return 0;
+}
+
+static int write_anew(struct exam *x, struct fumi_err *e)
+{
+    struct sqlite_saved saved;
+    tell(x, "This cannot be mended in place: what can be read is written into a new file.");
+    if (sqlite_save((struct sqlite *)x->store, mend_rules, x, &saved, e))
+        return -1;
+    tell(x, "Notes saved: %lld; lost: %lld.", (long long)saved.notes, (long long)saved.lost);
+    tell(x, "Groups, globals and facts saved: %lld; damaged: %lld.", (long long)saved.others,
+         (long long)saved.spoilt);
+    tell(x, "Vectors saved: %lld; notes without any are embedded again.", (long long)saved.vectors);
+    tell(x, "The new file has taken its place; the damaged one is kept: %s.", saved.kept);
+    fumi_resize(saved.kept, 0);
+    drop_caches(x);
+    return 0;
+}
+
+static int examine_all(struct exam *x, int64_t *unsound, struct fumi_err *e)
+{
+    if (look_once(x, unsound, e))
+        return -1;
+    if (!*unsound || !x->repair)
+        return 0;
+    return write_anew(x, e) ? -1 : look_once(x, unsound, e);
+}
+
+int sqlite_doctor(struct store *s, bool repair, void (*say)(void *arg, const char *sentence),
+                  void *arg, struct fumi_err *e)
+{
+    struct exam x = {.store = s, .repair = repair, .say = say, .arg = arg};
+    int64_t unsound = 0;
+    int rc = examine_all(&x, &unsound, e);
+    fumi_arena_done(&x.arena);
+    if (rc || (!unsound && !x.lost))
+        return rc;
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                        "The database is not sound: %lld faults, %lld texts lost; %s",
+                        (long long)unsound, (long long)x.lost,
+                        unsound && !repair ? "let doctor repair it"
+                                           : "restore a backup, or delete what is damaged");
+}

@@ -1,0 +1,211 @@
+/* The files of the store as the system sees them. The database itself is never opened here: to
+ * close any descriptor of it would drop the locks that SQLite holds on it in this process. */
+#include "store/sqlite_parts.h"
+
+#include "base/arena.h"
+#include "base/uuid.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static int fail(const char *what, const char *path, struct fumi_err *e)
+{
+    if (errno == EMFILE || errno == ENFILE)
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                            "%s: too many files are open; close some, or raise the limit "
+                            "(ulimit -n) (%s)",
+                            what, path);
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                        "%s: %s; check the path, its rights and the space on its disk (%s)", what,
+                        strerror(errno), path);
+}
+
+char *sqlite_path(const char *path, const char *ending)
+{
+    size_t n = strlen(path), m = strlen(ending) + 1;
+    char *out = fumi_resize(NULL, n + m);
+    memcpy(out, path, n);
+    memcpy(out + n, ending, m);
+    return out;
+}
+
+static int sync_fd(int fd)
+{
+    int rc = fsync(fd);
+    int before = errno;
+    close(fd);
+    errno = before;
+    return rc;
+}
+
+/* The directory that holds the file, to be freed. */
+static char *directory(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *out = sqlite_path(slash ? path : ".", "");
+    if (slash)
+        out[slash == path ? 1 : slash - path] = 0;
+    return out;
+}
+
+/* A new directory, which survives a power cut when its parent is on disk. Of a parent that cannot
+ * be opened nobody can wait for the disk. */
+static int make_directory(const char *path)
+{
+    if (mkdir(path, 0700))
+        return -1;
+    char *parent = directory(path);
+    int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    fumi_resize(parent, 0);
+    if (fd < 0)
+        return errno == EACCES ? 0 : -1;
+    return sync_fd(fd) && errno != EINVAL ? -1 : 0;
+}
+
+/* Other processes may make them at the same moment. */
+static int make_directories(char *path)
+{
+    for (char *p = path + 1; *p; p++) {
+        if (*p != '/')
+            continue;
+        *p = 0;
+        int rc = make_directory(path);
+        *p = '/';
+        if (rc && errno != EEXIST && errno != EISDIR && errno != EROFS && errno != EACCES)
+            return -1;
+    }
+    return make_directory(path) && errno != EEXIST ? -1 : 0;
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool sqlite_file_exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+static int make(const char *path, struct fumi_err *e)
+{
+    if (mknod(path, S_IFREG | 0600, 0) == 0)
+        return chmod(path, 0600) ? fail("Cannot create the database", path, e) : 0;
+    return errno == EEXIST ? 0 : fail("Cannot create the database", path, e);
+}
+
+int sqlite_file_make(const char *path, struct fumi_err *e)
+{
+    struct stat st;
+    if (stat(path, &st) == 0)
+        return 0;
+    char *dir = directory(path);
+    int rc = is_directory(dir) ? 0 : make_directories(dir);
+    if (rc)
+        fail("Cannot create the directory", dir, e);
+    fumi_resize(dir, 0);
+    return rc ? -1 : make(path, e);
+}
+
+int sqlite_file_fresh(const char *path, struct fumi_err *e)
+{
+    if (mknod(path, S_IFREG | 0600, 0))
+        return fail("Cannot create the copy", path, e);
+    return 0;
+}
+
+int sqlite_file_sync(const char *path, struct fumi_err *e)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd < 0 || sync_fd(fd) ? fail("Cannot write to disk", path, e) : 0;
+}
+
+/* Some file systems cannot sync a directory and need not. */
+int sqlite_file_sync_dir(const char *path, struct fumi_err *e)
+{
+    char *dir = directory(path);
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = fd < 0 || (sync_fd(fd) && errno != EINVAL) ? fail("Cannot write to disk", dir, e) : 0;
+    fumi_resize(dir, 0);
+    return rc;
+}
+
+/* A link where the file system does not know how to rename without replacing. */
+static int name_new(const char *from, const char *to)
+{
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -1;
+    return link(from, to) || unlink(from) ? -1 : 0;
+}
+
+int sqlite_file_name(const char *from, const char *to, bool replace, struct fumi_err *e)
+{
+    if (replace ? rename(from, to) : name_new(from, to))
+        return errno == EEXIST
+                   ? fumi_err_set(e, ERR_CONFLICT, "This file exists; choose another name (%s)", to)
+                   : fail("Cannot name the copy", to, e);
+    return sqlite_file_sync_dir(to, e);
+}
+
+int sqlite_file_like(const char *path, const char *model, struct fumi_err *e)
+{
+    struct stat st, own;
+    if (stat(model, &st) || stat(path, &own))
+        return fail("Cannot look at the database", model, e);
+    bool same = st.st_uid == own.st_uid && st.st_gid == own.st_gid;
+    if ((!same && chown(path, st.st_uid, st.st_gid)) || chmod(path, st.st_mode & 0777))
+        return fail("Cannot give the new database its rights", path, e);
+    return 0;
+}
+
+/* Two names for the old file for a moment, where the file system can: then there always is one of
+ * the name. */
+int sqlite_file_swap(const char *path, const char *with, const char *keep, struct fumi_err *e)
+{
+    bool linked = link(path, keep) == 0;
+    if (!linked && (errno == EEXIST || name_new(path, keep)))
+        return fail("Cannot keep the damaged database", keep, e);
+    if (rename(with, path)) {
+        fail("Cannot name the new database", path, e);
+        if (linked ? unlink(keep) : rename(keep, path))
+            return fail("Cannot name the database as before", path, e);
+        return -1;
+    }
+    return sqlite_file_sync_dir(path, e);
+}
+
+void sqlite_file_remove(const char *path)
+{
+    static const char *const endings[] = {"", "-journal", "-wal", "-shm"};
+    for (size_t i = 0; i < FUMI_COUNT(endings); i++) {
+        char *one = sqlite_path(path, endings[i]);
+        unlink(one);
+        fumi_resize(one, 0);
+    }
+}
+
+char *sqlite_path_new(const char *path, const char *kind)
+{
+    char ending[32];
+    uint64_t random;
+    fumi_random(&random, sizeof(random));
+    snprintf(ending, sizeof(ending), "%s-%08x", kind, (unsigned)random);
+    return sqlite_path(path, ending);
+}
+
+char *sqlite_path_kept(const char *path)
+{
+    char ending[48];
+    struct tm t;
+    time_t now = time(NULL);
+    strftime(ending, sizeof(ending), ".damaged-%Y%m%d-%H%M%S", gmtime_r(&now, &t));
+    return sqlite_path(path, ending);
+}

@@ -1,0 +1,238 @@
+/* Globals: JSON values by project and key. And the facts that all processes share. */
+#include "store/sqlite_parts.h"
+
+#include "base/arena.h"
+
+static int64_t sum_of(const struct global *g)
+{
+    const struct fumi_str all[] = {g->id, g->project, g->key, g->value};
+    uint64_t sum = sqlite_sum_number(0, g->updated);
+    for (size_t i = 0; i < FUMI_COUNT(all); i++)
+        sum = sqlite_sum_str(sum, all[i]);
+    return (int64_t)sum;
+}
+
+#define COLUMNS "SELECT id, project, key, value, updated, checksum FROM globals "
+
+static bool read_row(sqlite3_stmt *q, struct fumi_arena *a, struct global *out)
+{
+    *out = (struct global){.id = sqlite_keep(q, 0, a),
+                           .project = sqlite_keep(q, 1, a),
+                           .key = sqlite_keep(q, 2, a),
+                           .value = sqlite_keep(q, 3, a),
+                           .updated = sqlite3_column_int64(q, 4)};
+    return sqlite3_column_int64(q, 5) == sum_of(out);
+}
+
+struct put {
+    struct fumi_arena *arena;
+    struct global *given, now;
+};
+
+/* Which id the key has already. */
+static int find_id(struct db *d, struct put *p, struct fumi_err *e)
+{
+    sqlite3_stmt *q = sqlite_query(d, e, "SELECT id FROM globals WHERE project=?1 AND key=?2", "ss",
+                                   p->now.project, p->now.key);
+    int found = q ? sqlite_row(d, q, e) : -1;
+    if (found > 0) {
+        p->now.id = sqlite_keep(q, 0, p->arena);
+        sqlite_end(q);
+    }
+    return found < 0 ? -1 : 0;
+}
+
+static int put(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct put *p = arg;
+    p->now = *p->given;
+    if (find_id(d, p, e))
+        return -1;
+    return sqlite_run(d, e, "REPLACE INTO globals VALUES(?1, ?2, ?3, ?4, ?5, ?6)", "ssssii",
+                      p->now.id, p->now.project, p->now.key, p->now.value, p->now.updated,
+                      sum_of(&p->now));
+}
+
+int sqlite_put_global(struct store *s, struct fumi_arena *a, struct global *g, struct fumi_err *e)
+{
+    struct put p = {.arena = a, .given = g};
+    int rc = sqlite_write(s, put, &p, e);
+    if (!rc)
+        g->id = p.now.id;
+    return rc;
+}
+
+struct get {
+    struct fumi_arena *arena;
+    struct fumi_str project, key;
+    struct global *out;
+};
+
+static int get(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct get *g = arg;
+    sqlite3_stmt *q = sqlite_query(d, e, COLUMNS "WHERE project=?1 AND key=?2", "ss", g->project,
+                                   g->key);
+    int found = q ? sqlite_row(d, q, e) : -1;
+    if (found <= 0)
+        return found < 0 ? -1 : fumi_err_set(e, ERR_NOT_FOUND, "Not found");
+    bool sound = read_row(q, g->arena, g->out);
+    sqlite_end(q);
+    return sound ? 0
+                 : fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                                "The value of %.*s is damaged in the database file: set it again, "
+                                "or restore a backup",
+                                (int)(g->key.n < 64 ? g->key.n : 64), g->key.p);
+}
+
+int sqlite_get_global(struct store *s, struct fumi_arena *a, struct fumi_str project,
+                      struct fumi_str key, struct global *out, struct fumi_err *e)
+{
+    struct get g = {a, project, key, out};
+    return sqlite_read(s, get, &g, e);
+}
+
+struct list {
+    struct fumi_arena *arena;
+    struct fumi_str project, prefix;
+    struct globals *out;
+    size_t room;
+};
+
+static struct global *next(struct list *l)
+{
+    struct globals *g = l->out;
+    if (g->n == l->room) {
+        size_t more = l->room ? l->room * 2 : 16;
+        struct global *items = fumi_alloc(l->arena, more * sizeof(*items));
+        if (g->n)
+            memcpy(items, g->items, g->n * sizeof(*items));
+        g->items = items;
+        l->room = more;
+    }
+    return &g->items[g->n];
+}
+
+/* Keys that begin with the prefix stand together. */
+static int list(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct list *l = arg;
+    sqlite3_stmt *q = sqlite_query(
+        d, e, COLUMNS "WHERE (?1 IS NULL OR project=?1) AND key>=?2 ORDER BY key, project", "ss",
+        l->project, l->prefix);
+    int more = q ? 1 : -1;
+    while (more > 0 && (more = sqlite_row(d, q, e)) > 0) {
+        struct global *g = next(l);
+        bool sound = read_row(q, l->arena, g);
+        if (!fumi_starts(g->key, l->prefix)) {
+            sqlite_end(q);
+            return 0;
+        }
+        l->out->n += sound;
+        if (!sound)
+            sqlite_log_damage(d->store, "a global", g->id);
+    }
+    return more;
+}
+
+int sqlite_globals_check(struct db *d, sqlite_bad_fn *bad, void *arg, struct fumi_err *e)
+{
+    struct fumi_arena a = {0};
+    sqlite3_stmt *q = sqlite_query(d, e, COLUMNS, "");
+    int more = q ? 1 : -1;
+    while (more > 0 && (more = sqlite_row(d, q, e)) > 0) {
+        struct global one;
+        if (!read_row(q, &a, &one))
+            bad(arg, "global", one.id);
+        fumi_arena_reset(&a, 1 << 20);
+    }
+    fumi_arena_done(&a);
+    return more;
+}
+
+int sqlite_list_globals(struct store *s, struct fumi_arena *a, struct fumi_str project,
+                        struct fumi_str prefix, struct globals *out, struct fumi_err *e)
+{
+    struct list l = {
+        .arena = a, .project = project, .prefix = prefix.p ? prefix : FUMI_STR(""), .out = out};
+    *out = (struct globals){0};
+    return sqlite_read(s, list, &l, e);
+}
+
+struct fact {
+    struct fumi_arena *arena;
+    struct fumi_str name, *out, value;
+};
+
+static int get_fact(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct fact *f = arg;
+    sqlite3_stmt *q = sqlite_query(d, e, "SELECT value FROM facts WHERE name=?1", "s", f->name);
+    int found = q ? sqlite_row(d, q, e) : -1;
+    if (found > 0) {
+        *f->out = sqlite_keep(q, 0, f->arena);
+        sqlite_end(q);
+    }
+    return found < 0 ? -1 : 0;
+}
+
+int sqlite_get_fact(struct store *s, struct fumi_arena *a, const char *name, struct fumi_str *out,
+                    struct fumi_err *e)
+{
+    struct fact f = {.arena = a, .name = fumi_str(name), .out = out};
+    *out = (struct fumi_str){0};
+    return sqlite_read(s, get_fact, &f, e);
+}
+
+/* A fact that becomes null is forgotten. */
+static int put_fact(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct fact *f = arg;
+    if (!f->value.p)
+        return sqlite_run(d, e, "DELETE FROM facts WHERE name=?1", "s", f->name);
+    return sqlite_run(d, e, "REPLACE INTO facts VALUES(?1, ?2)", "ss", f->name, f->value);
+}
+
+int sqlite_put_fact(struct store *s, const char *name, struct fumi_str value, struct fumi_err *e)
+{
+    struct fact f = {.name = fumi_str(name), .value = value};
+    return sqlite_write(s, put_fact, &f, e);
+}
+
+static int changed(struct db *d, void *arg, struct fumi_err *e)
+{
+    static const char sql[] = "SELECT coalesce(max(n), 0) FROM changes";
+    return sqlite_number(d, e, arg, sql, "") < 0 ? -1 : 0;
+}
+
+int sqlite_changed(struct store *s, int64_t *out, struct fumi_err *e)
+{
+    return sqlite_read(s, changed, out, e);
+}
+
+static int stats(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct store_stats *out = arg;
+    int64_t schema = 0;
+    int rc = sqlite_number(d, e, &out->notes, "SELECT coalesce(sum(notes), 0) FROM rooms", "") <
+                 0 ||
+             sqlite_number(d, e, &out->projects,
+                           "SELECT count(*) FROM (SELECT project FROM rooms UNION SELECT project "
+                           "FROM groups UNION SELECT project FROM globals)",
+                           "") < 0 ||
+             sqlite_number(d, e, &out->groups, "SELECT count(*) FROM groups", "") < 0 ||
+             sqlite_number(d, e, &out->globals, "SELECT count(*) FROM globals", "") < 0 ||
+             sqlite_number(d, e, &out->vectors, "SELECT count(*) FROM vectors", "") < 0 ||
+             sqlite_number(d, e, &out->bytes,
+                           "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+                           "") < 0 ||
+             sqlite_number(d, e, &schema, "PRAGMA user_version", "") < 0;
+    out->schema = (int)schema;
+    return rc ? -1 : 0;
+}
+
+int sqlite_stats(struct store *s, struct store_stats *out, struct fumi_err *e)
+{
+    *out = (struct store_stats){0};
+    return sqlite_read(s, stats, out, e);
+}

@@ -1,0 +1,209 @@
+/* Groups: those that were made, and those that only notes name. */
+#include "store/sqlite_parts.h"
+
+#include "base/arena.h"
+
+static int64_t sum_of(const struct group *g)
+{
+    const struct fumi_str all[] = {g->id, g->project, g->key, g->title, g->description};
+    uint64_t sum = sqlite_sum_number(sqlite_sum_number(0, g->created), g->updated);
+    for (size_t i = 0; i < FUMI_COUNT(all); i++)
+        sum = sqlite_sum_str(sum, all[i]);
+    return (int64_t)sum;
+}
+
+#define COLUMNS                                                                                    \
+    "SELECT g.id, g.project, g.key, g.title, g.description, g.created, g.updated, g.checksum, "    \
+    "coalesce(r.notes, 0) FROM groups g LEFT JOIN rooms r ON r.project=g.project AND r.grp=g.key "
+
+static bool read_row(sqlite3_stmt *q, struct fumi_arena *a, struct group *out)
+{
+    *out = (struct group){.id = sqlite_keep(q, 0, a),
+                          .project = sqlite_keep(q, 1, a),
+                          .key = sqlite_keep(q, 2, a),
+                          .title = sqlite_keep(q, 3, a),
+                          .description = sqlite_keep(q, 4, a),
+                          .created = sqlite3_column_int64(q, 5),
+                          .updated = sqlite3_column_int64(q, 6),
+                          .notes = sqlite3_column_int64(q, 8)};
+    return sqlite3_column_int64(q, 7) == sum_of(out);
+}
+
+static int write_row(struct db *d, const char *sql, const struct group *g, struct fumi_err *e)
+{
+    return sqlite_run(d, e, sql, "sssssiii", g->id, g->project, g->key, g->title, g->description,
+                      g->created, g->updated, sum_of(g));
+}
+
+static int put(struct db *d, void *arg, struct fumi_err *e)
+{
+    const struct group *g = arg;
+    int64_t there;
+    int found = sqlite_number(d, e, &there,
+                              "SELECT 1 FROM groups WHERE (project=?1 AND key=?2) OR id=?3", "sss",
+                              g->project, g->key, g->id);
+    if (found)
+        return found < 0 ? -1
+                         : fumi_err_set(e, ERR_CONFLICT, "groupKey already exists in this project");
+    return write_row(d, "INSERT INTO groups VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", g, e);
+}
+
+int sqlite_put_group(struct store *s, const struct group *g, struct fumi_err *e)
+{
+    struct group copy = *g;
+    return sqlite_write(s, put, &copy, e);
+}
+
+struct get {
+    struct fumi_arena *arena;
+    struct fumi_str id;
+    struct group *out;
+};
+
+static int get(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct get *g = arg;
+    sqlite3_stmt *q = sqlite_query(d, e, COLUMNS "WHERE g.id=?1", "s", g->id);
+    int found = q ? sqlite_row(d, q, e) : -1;
+    if (found <= 0)
+        return found < 0 ? -1 : fumi_err_set(e, ERR_NOT_FOUND, "Group not found");
+    bool sound = read_row(q, g->arena, g->out);
+    sqlite_end(q);
+    return sound ? 0
+                 : fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                                "Group %.*s is damaged in the database file: restore it from a "
+                                "backup, or delete it",
+                                (int)(g->id.n < 64 ? g->id.n : 64), g->id.p);
+}
+
+int sqlite_get_group(struct store *s, struct fumi_arena *a, struct fumi_str id, struct group *out,
+                     struct fumi_err *e)
+{
+    struct get g = {a, id.p ? id : FUMI_STR(""), out};
+    return sqlite_read(s, get, &g, e);
+}
+
+struct patch {
+    struct fumi_str id, title, description;
+    int64_t now;
+    struct fumi_arena arena;
+};
+
+static int patch(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct patch *p = arg;
+    struct group g;
+    struct get old = {&p->arena, p->id, &g};
+    if (get(d, &old, e))
+        return -1;
+    g.title = p->title.p ? p->title : g.title;
+    g.description = p->description.p ? p->description : g.description;
+    g.updated = p->now;
+    return write_row(d, "REPLACE INTO groups VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", &g, e);
+}
+
+int sqlite_patch_group(struct store *s, struct fumi_str id, struct fumi_str title,
+                       struct fumi_str description, int64_t now, struct fumi_err *e)
+{
+    struct patch p = {
+        .id = id.p ? id : FUMI_STR(""), .title = title, .description = description, .now = now};
+    int rc = sqlite_write(s, patch, &p, e);
+    fumi_arena_done(&p.arena);
+    return rc;
+}
+
+static int drop(struct db *d, void *arg, struct fumi_err *e)
+{
+    const struct fumi_str *id = arg;
+    if (sqlite_run(d, e, "DELETE FROM groups WHERE id=?1", "s", *id))
+        return -1;
+    return sqlite3_changes(d->h) ? 0 : fumi_err_set(e, ERR_NOT_FOUND, "Group not found");
+}
+
+int sqlite_drop_group(struct store *s, struct fumi_str id, struct fumi_err *e)
+{
+    return sqlite_write(s, drop, &id, e);
+}
+
+struct list {
+    struct fumi_arena *arena;
+    struct fumi_str project;
+    struct groups *out;
+    size_t room;
+};
+
+static struct group *next(struct list *l)
+{
+    struct groups *g = l->out;
+    if (g->n == l->room) {
+        size_t more = l->room ? l->room * 2 : 16;
+        struct group *items = fumi_alloc(l->arena, more * sizeof(*items));
+        if (g->n)
+            memcpy(items, g->items, g->n * sizeof(*items));
+        g->items = items;
+        l->room = more;
+    }
+    return &g->items[g->n];
+}
+
+static int list_made(struct db *d, struct list *l, struct fumi_err *e)
+{
+    sqlite3_stmt *q = sqlite_query(
+        d, e, COLUMNS "WHERE ?1 IS NULL OR g.project=?1 ORDER BY g.created, g.key", "s",
+        l->project);
+    int more = q ? 1 : -1;
+    while (more > 0 && (more = sqlite_row(d, q, e)) > 0) {
+        struct group *g = next(l);
+        if (read_row(q, l->arena, g))
+            l->out->n++;
+        else
+            sqlite_log_damage(d->store, "a group", g->id);
+    }
+    return more;
+}
+
+static int list_named(struct db *d, struct list *l, struct fumi_err *e)
+{
+    sqlite3_stmt *q = sqlite_query(d, e,
+                                   "SELECT grp, notes FROM rooms WHERE project=?1 AND notes>0 AND "
+                                   "NOT EXISTS (SELECT 1 FROM groups g WHERE g.project=?1 AND "
+                                   "g.key=grp) ORDER BY grp",
+                                   "s", l->project);
+    int more = q ? 1 : -1;
+    while (more > 0 && (more = sqlite_row(d, q, e)) > 0) {
+        *next(l) = (struct group){.project = fumi_dup(l->arena, l->project),
+                                  .key = sqlite_keep(q, 0, l->arena),
+                                  .notes = sqlite3_column_int64(q, 1)};
+        l->out->n++;
+    }
+    return more;
+}
+
+static int list(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct list *l = arg;
+    return list_made(d, l, e) || list_named(d, l, e) ? -1 : 0;
+}
+
+int sqlite_groups_check(struct db *d, sqlite_bad_fn *bad, void *arg, struct fumi_err *e)
+{
+    struct fumi_arena a = {0};
+    sqlite3_stmt *q = sqlite_query(d, e, COLUMNS, "");
+    int more = q ? 1 : -1;
+    while (more > 0 && (more = sqlite_row(d, q, e)) > 0) {
+        struct group one;
+        if (!read_row(q, &a, &one))
+            bad(arg, "group", one.id);
+        fumi_arena_reset(&a, 1 << 20);
+    }
+    fumi_arena_done(&a);
+    return more;
+}
+
+int sqlite_list_groups(struct store *s, struct fumi_arena *a, struct fumi_str project,
+                       struct groups *out, struct fumi_err *e)
+{
+    struct list l = {.arena = a, .project = project, .out = out};
+    *out = (struct groups){0};
+    return sqlite_read(s, list, &l, e);
+}

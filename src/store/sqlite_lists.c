@@ -1,0 +1,333 @@
+/* Lists and counts.
+ *
+ * The newest notes come from one of two indexes: place by place when few places pass the filter, or
+ * through all notes from the newest on when many do; whichever looks at fewer rows. */
+#include "store/sqlite_parts.h"
+
+#include "base/arena.h"
+
+enum {
+    PLACES_MAX = 4096, /* more than this are not asked one by one */
+    SEEK = 3,          /* the cost of a place beside that of a row */
+    COUNTED = 12,      /* rows that are counted in the time that a place takes */
+};
+
+/* Adds the note of that number; what is damaged is left out. */
+static int add_note(struct db *d, struct fumi_arena *a, int64_t seq, struct notes *out,
+                    struct fumi_err *e)
+{
+    struct stored n;
+    int found = sqlite_find(d, a, (struct fumi_str){0}, seq, &n, e);
+    if (found <= 0)
+        return found;
+    if (n.damaged)
+        sqlite_log_damage(d->store, "a note", n.note.id);
+    else
+        out->items[out->n++] = n.note;
+    return 0;
+}
+
+struct load {
+    struct fumi_arena *arena;
+    const int64_t *seqs;
+    size_t n;
+    struct notes *out;
+};
+
+static int load(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct load *l = arg;
+    *l->out = (struct notes){.items = fumi_alloc(l->arena, l->n * sizeof(*l->out->items))};
+    for (size_t i = 0; i < l->n; i++)
+        if (add_note(d, l->arena, l->seqs[i], l->out, e))
+            return -1;
+    return 0;
+}
+
+int sqlite_load(struct store *s, struct fumi_arena *a, const int64_t *seqs, size_t n,
+                struct notes *out, struct fumi_err *e)
+{
+    struct load l = {a, seqs, n, out};
+    return sqlite_read(s, load, &l, e);
+}
+
+struct list {
+    struct fumi_arena *arena;
+    const struct filter *filter;
+    struct cursor after; /* where the next part begins */
+    size_t limit;
+    struct notes *out;
+
+    struct scan_filter places;
+    size_t places_n;     /* how many places pass */
+    int64_t notes, all;  /* notes in them, and in all; nearly */
+    struct cursor *best; /* the part: newest first */
+    size_t n, want;
+};
+
+static bool is_newer(struct cursor a, struct cursor b)
+{
+    return a.created != b.created ? a.created > b.created : a.seq > b.seq;
+}
+
+/* Keeps the newest `want`, in order. */
+static bool keep_newest(struct list *l, struct cursor c)
+{
+    if (l->n == l->want && !is_newer(c, l->best[l->n - 1]))
+        return false;
+    size_t i = l->n < l->want ? l->n++ : l->n - 1;
+    for (; i && is_newer(c, l->best[i - 1]); i--)
+        l->best[i] = l->best[i - 1];
+    l->best[i] = c;
+    return true;
+}
+
+/* Columns: created, seq; newest first, so that the first that is too old ends it. */
+static int keep_rows(struct db *d, sqlite3_stmt *q, struct list *l, struct fumi_err *e)
+{
+    int more = q ? 1 : -1;
+    bool kept = true;
+    while (more > 0 && kept && (more = sqlite_row(d, q, e)) > 0) {
+        struct cursor c = {sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1)};
+        kept = keep_newest(l, c);
+    }
+    if (more > 0)
+        sqlite_end(q);
+    return more < 0 ? -1 : 0;
+}
+
+static int newest_in(struct db *d, struct list *l, int64_t place, struct fumi_err *e)
+{
+    sqlite3_stmt *q = sqlite_query(d, e,
+                                   "SELECT created, seq FROM notes INDEXED BY notes_place "
+                                   "WHERE place=?1 AND created>=?2 AND (created, seq)<(?3, ?4) "
+                                   "ORDER BY created DESC, seq DESC LIMIT ?5",
+                                   "iiiii", place, l->places.since, l->after.created, l->after.seq,
+                                   (int64_t)l->want);
+    return keep_rows(d, q, l, e);
+}
+
+static int newest_by_place(struct db *d, struct list *l, struct fumi_err *e)
+{
+    for (size_t w = 0; w < l->places.places_n / 64; w++)
+        for (uint64_t left = l->places.places[w]; left; left &= left - 1)
+            if (newest_in(d, l, (int64_t)w * 64 + __builtin_ctzll(left), e))
+                return -1;
+    return 0;
+}
+
+static int newest_of_all(struct db *d, struct list *l, struct fumi_err *e)
+{
+    sqlite3_stmt *q = sqlite_query(d, e,
+                                   "SELECT created, seq FROM notes INDEXED BY notes_time "
+                                   "WHERE created>=?1 AND (created, seq)<(?2, ?3) "
+                                   "AND within(?4, place, created) "
+                                   "ORDER BY created DESC, seq DESC LIMIT ?5",
+                                   "iiifi", l->places.since, l->after.created, l->after.seq,
+                                   &l->places, (int64_t)l->want);
+    return keep_rows(d, q, l, e);
+}
+
+static size_t bits_in(const struct scan_filter *f)
+{
+    size_t n = 0;
+    for (size_t w = 0; w < f->places_n / 64; w++)
+        n += (size_t)__builtin_popcountll(f->places[w]);
+    return n;
+}
+
+static int notes_in_places(struct db *d, const struct scan_filter *f, int64_t *out,
+                           struct fumi_err *e)
+{
+    *out = 0;
+    for (size_t w = 0; w < f->places_n / 64; w++)
+        for (uint64_t left = f->places[w]; left; left &= left - 1) {
+            int64_t n = 0, place = (int64_t)w * 64 + __builtin_ctzll(left);
+            if (sqlite_number(d, e, &n, "SELECT notes FROM places WHERE place=?1", "i", place) < 0)
+                return -1;
+            *out += n;
+        }
+    return 0;
+}
+
+static int notes_in_rooms(struct db *d, struct fumi_str project, struct fumi_str group,
+                          int64_t *out, struct fumi_err *e)
+{
+    static const char sql[] = "SELECT coalesce(sum(notes), 0) FROM rooms WHERE "
+                              "(?1 IS NULL OR project=?1) AND (?2 IS NULL OR grp=?2)";
+    *out = 0;
+    return sqlite_number(d, e, out, sql, "ss", project, group) < 0 ? -1 : 0;
+}
+
+/* What the places hold, however they are given. */
+static int notes_in(struct db *d, const struct filter *f, const struct scan_filter *places,
+                    int64_t *out, struct fumi_err *e)
+{
+    static const struct fumi_str none = {0};
+    if (f && f->tags.n)
+        return notes_in_places(d, places, out, e);
+    return notes_in_rooms(d, f ? f->project : none, f ? f->group : none, out, e);
+}
+
+static bool few_places(const struct list *l)
+{
+    if (!l->places.places || l->places_n > PLACES_MAX)
+        return false;
+    int64_t rows = (int64_t)l->want * (l->all / (l->notes > 0 ? l->notes : 1) + 1);
+    return (int64_t)l->places_n * SEEK <= rows;
+}
+
+static int prepare(struct db *d, struct list *l, struct fumi_err *e)
+{
+    if (sqlite_filter(d, l->arena, l->filter, &l->places, e) ||
+        notes_in_rooms(d, (struct fumi_str){0}, (struct fumi_str){0}, &l->all, e))
+        return -1;
+    l->places_n = bits_in(&l->places);
+    l->notes = l->all;
+    if (l->places_n <= PLACES_MAX && notes_in(d, l->filter, &l->places, &l->notes, e))
+        return -1;
+    l->limit = l->limit < (size_t)l->all ? l->limit : (size_t)l->all;
+    l->out->items = fumi_alloc(l->arena, l->limit * sizeof(*l->out->items));
+    l->best = fumi_alloc(l->arena, l->limit * sizeof(*l->best));
+    return 0;
+}
+
+/* Another part, because of what the last one had some were damaged. */
+static int recent_part(struct db *d, struct list *l, struct fumi_err *e)
+{
+    l->n = 0;
+    l->want = l->limit - l->out->n;
+    if (few_places(l) ? newest_by_place(d, l, e) : newest_of_all(d, l, e))
+        return -1;
+    for (size_t i = 0; i < l->n; i++)
+        if (add_note(d, l->arena, l->best[i].seq, l->out, e))
+            return -1;
+    if (l->n)
+        l->after = l->best[l->n - 1];
+    return 0;
+}
+
+/* The end of the span of time is a place to begin behind, too. */
+static struct cursor begin(const struct filter *f, struct cursor after)
+{
+    struct cursor end = {f ? f->until : INT64_MAX, 0};
+    bool given = after.created || after.seq;
+    return given && is_newer(end, after) ? after : end;
+}
+
+static int recent(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct list *l = arg;
+    if (prepare(d, l, e))
+        return -1;
+    do {
+        if (recent_part(d, l, e))
+            return -1;
+    } while (l->n && l->n == l->want && l->out->n < l->limit);
+    return 0;
+}
+
+int sqlite_recent(struct store *s, struct fumi_arena *a, const struct filter *f,
+                  struct cursor after, size_t limit, struct notes *out, struct fumi_err *e)
+{
+    struct list l = {.arena = a, .filter = f, .after = begin(f, after), .limit = limit, .out = out};
+    *out = (struct notes){0};
+    return limit ? sqlite_read(s, recent, &l, e) : 0;
+}
+
+static int page(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct list *l = arg;
+    if (prepare(d, l, e))
+        return -1;
+    sqlite3_stmt *q = sqlite_query(d, e,
+                                   "SELECT seq FROM notes WHERE seq>?1 AND "
+                                   "within(?2, place, created) ORDER BY seq",
+                                   "if", l->after.seq, &l->places);
+    int more = q ? 1 : -1;
+    while (more > 0 && l->out->n < l->limit && (more = sqlite_row(d, q, e)) > 0)
+        if (add_note(d, l->arena, sqlite3_column_int64(q, 0), l->out, e)) {
+            sqlite_end(q);
+            return -1;
+        }
+    if (more > 0)
+        sqlite_end(q);
+    return more < 0 ? -1 : 0;
+}
+
+int sqlite_page(struct store *s, struct fumi_arena *a, const struct filter *f, int64_t after,
+                size_t limit, struct notes *out, struct fumi_err *e)
+{
+    struct list l = {.arena = a, .filter = f, .after = {0, after}, .limit = limit, .out = out};
+    *out = (struct notes){0};
+    return limit ? sqlite_read(s, page, &l, e) : 0;
+}
+
+struct count {
+    const struct filter *filter;
+    struct filtered *out;
+    struct fumi_arena arena;
+};
+
+static int count_in(struct db *d, const struct scan_filter *f, int64_t place, int64_t *n,
+                    struct fumi_err *e)
+{
+    static const char sql[] = "SELECT count(*) FROM notes INDEXED BY notes_place WHERE place=?1 "
+                              "AND created>=?2 AND created<?3";
+    return sqlite_number(d, e, n, sql, "iii", place, f->since, f->until) < 0 ? -1 : 0;
+}
+
+static int count_by_place(struct db *d, const struct scan_filter *f, int64_t *out,
+                          struct fumi_err *e)
+{
+    int64_t n = 0;
+    for (size_t w = 0; w < f->places_n / 64; w++)
+        for (uint64_t left = f->places[w]; left; left &= left - 1, *out += n)
+            if (count_in(d, f, (int64_t)w * 64 + __builtin_ctzll(left), &n, e))
+                return -1;
+    return 0;
+}
+
+static int count_time(struct db *d, const struct scan_filter *f, int64_t *out, struct fumi_err *e)
+{
+    int64_t all = 0;
+    if (notes_in_rooms(d, (struct fumi_str){0}, (struct fumi_str){0}, &all, e))
+        return -1;
+    *out = 0;
+    if (f->places && (int64_t)bits_in(f) <= all / COUNTED)
+        return count_by_place(d, f, out, e);
+    static const char sql[] = "SELECT count(*) FROM notes INDEXED BY notes_time WHERE created>=?1 "
+                              "AND created<?2 AND within(?3, place, created)";
+    return sqlite_number(d, e, out, sql, "iif", f->since, f->until, f) < 0 ? -1 : 0;
+}
+
+static int count(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct count *c = arg;
+    const struct filter *f = c->filter;
+    struct scan_filter places;
+    int64_t in_project, in_group, tagged, left;
+    if (sqlite_filter(d, &c->arena, f, &places, e) ||
+        notes_in_rooms(d, f->project, (struct fumi_str){0}, &in_project, e) ||
+        notes_in_rooms(d, f->project, f->group, &in_group, e) ||
+        notes_in(d, f, &places, &tagged, e))
+        return -1;
+    left = tagged;
+    bool any = f->since == INT64_MIN && f->until == INT64_MAX;
+    if (!any && count_time(d, &places, &left, e))
+        return -1;
+    *c->out = (struct filtered){.project = in_project,
+                                .group = in_project - in_group,
+                                .tags = in_group - tagged,
+                                .time = tagged - left,
+                                .left = left};
+    return 0;
+}
+
+int sqlite_count(struct store *s, const struct filter *f, struct filtered *out, struct fumi_err *e)
+{
+    struct count c = {.filter = f, .out = out};
+    int rc = sqlite_read(s, count, &c, e);
+    fumi_arena_done(&c.arena);
+    return rc;
+}

@@ -1,0 +1,379 @@
+/* Notes one by one. A note, its words, its vectors, the counts of its place and the change number
+ * are written in one transaction. Each note carries a checksum of all it says: what does not agree
+ * with it is damage, never an answer. */
+#include "store/sqlite_parts.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+#include <endian.h>
+
+enum {
+    CHANGES_KEPT = 65536, /* nearly */
+    CHANGE_GAP = 1 << 20, /* at most, between the numbers of two changes */
+    PRUNE_EVERY = 256,    /* changes, nearly */
+};
+
+/* Each step is one to one for a given sum, so that a change within eight bytes is always seen. */
+static uint64_t mix(uint64_t sum, uint64_t word)
+{
+    sum = (sum ^ word) * 0x9E3779B97F4A7C15u;
+    return sum ^ sum >> 32;
+}
+
+uint64_t sqlite_sum_number(uint64_t sum, int64_t n)
+{
+    return mix(sum, (uint64_t)n);
+}
+
+uint64_t sqlite_sum_str(uint64_t sum, struct fumi_str s)
+{
+    sum = mix(sum, s.p ? s.n + 1 : 0);
+    for (; s.n; s.p += 8, s.n -= 8) {
+        uint64_t word = 0;
+        memcpy(&word, s.p, s.n < 8 ? s.n : 8);
+        sum = mix(sum, le64toh(word));
+        if (s.n <= 8)
+            break;
+    }
+    return sum;
+}
+
+static int64_t sum_of(const struct note *n, struct fumi_str tags_json)
+{
+    const struct fumi_str all[] = {n->id,    n->project, n->group,    tags_json,
+                                   n->title, n->source,  n->metadata, n->text};
+    uint64_t sum = sqlite_sum_number(0, n->created);
+    for (size_t i = 0; i < FUMI_COUNT(all); i++)
+        sum = sqlite_sum_str(sum, all[i]);
+    return (int64_t)sum;
+}
+
+void sqlite_log_damage(struct sqlite *s, const char *what, struct fumi_str id)
+{
+    fumi_log(s->log, FUMI_ERROR, "store.damaged", {.key = "what", .text = fumi_str(what)},
+             {.key = "id", .text = id},
+             {.key = "remedy", .text = FUMI_STR("run fumi doctor, or restore a backup")});
+}
+
+/* An id is given by a caller: it may be long. */
+static struct fumi_str short_id(struct fumi_str id)
+{
+    return (struct fumi_str){id.p, id.n < 64 ? id.n : 64};
+}
+
+static int damaged(struct fumi_str id, struct fumi_err *e)
+{
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                        "Note %.*s is damaged in the database file: restore it from a backup, or "
+                        "delete it; fumi doctor lists all such notes",
+                        FUMI_ARG(short_id(id)));
+}
+
+#define COLUMNS                                                                                    \
+    "SELECT seq, id, place, created, version, checksum, title, source, metadata, text, project, "  \
+    "grp, tags FROM notes "
+
+void sqlite_note_judge(struct stored *s, struct fumi_arena *a, struct fumi_str tags, int64_t sum)
+{
+    struct fumi_err ignored;
+    s->damaged = sum != sum_of(&s->note, tags) ||
+                 sqlite_tags_read(a, tags, &s->note.tags, &ignored) != 0;
+}
+
+static void read_row(sqlite3_stmt *q, struct fumi_arena *a, struct stored *out)
+{
+    struct note *n = &out->note;
+    struct fumi_str tags = sqlite_keep(q, 12, a);
+    n->seq = sqlite3_column_int64(q, 0);
+    n->id = sqlite_keep(q, 1, a);
+    out->place = sqlite3_column_int64(q, 2);
+    n->created = sqlite3_column_int64(q, 3);
+    out->version = sqlite3_column_int64(q, 4);
+    n->title = sqlite_keep(q, 6, a);
+    n->source = sqlite_keep(q, 7, a);
+    n->metadata = sqlite_keep(q, 8, a);
+    n->text = sqlite_keep(q, 9, a);
+    n->project = sqlite_keep(q, 10, a);
+    n->group = sqlite_keep(q, 11, a);
+    sqlite_note_judge(out, a, tags, sqlite3_column_int64(q, 5));
+}
+
+int sqlite_find(struct db *d, struct fumi_arena *a, struct fumi_str id, int64_t seq,
+                struct stored *out, struct fumi_err *e)
+{
+    sqlite3_stmt *q = id.p ? sqlite_query(d, e, COLUMNS "WHERE id=?1", "s", id)
+                           : sqlite_query(d, e, COLUMNS "WHERE seq=?1", "i", seq);
+    int found = q ? sqlite_row(d, q, e) : -1;
+    if (found <= 0)
+        return found;
+    read_row(q, a, out);
+    sqlite_end(q);
+    return 1;
+}
+
+/* Now and then the oldest changes are forgotten; a cache that is older is made again. */
+static int prune(struct db *d, int64_t now, struct fumi_err *e)
+{
+    if (now % PRUNE_EVERY)
+        return 0;
+    int64_t oldest = now - (int64_t)CHANGES_KEPT * (CHANGE_GAP / 2);
+    return sqlite_run(d, e, "DELETE FROM changes WHERE n<?1", "i", oldest);
+}
+
+int sqlite_note_changed(struct db *d, int64_t seq, struct fumi_err *e)
+{
+    static const char sql[] = "INSERT INTO changes(n, note) VALUES((SELECT coalesce(max(n), 0) "
+                              "FROM changes) + 1 + (random() & ?1), ?2)";
+    if (sqlite_run(d, e, sql, "ii", (int64_t)CHANGE_GAP - 1, seq))
+        return -1;
+    return prune(d, sqlite3_last_insert_rowid(d->h), e);
+}
+
+static struct fumi_str tag_words(struct fumi_arena *a, struct fumi_strs tags)
+{
+    struct fumi_buf buf = {0};
+    for (size_t i = 0; i < tags.n; i++) {
+        fumi_buf_add(&buf, tags.items[i].p, tags.items[i].n);
+        fumi_buf_put(&buf, '\n');
+    }
+    struct fumi_str text = fumi_dup(a, fumi_buf_str(&buf));
+    fumi_buf_done(&buf);
+    return text;
+}
+
+int sqlite_note_words(struct db *d, struct fumi_arena *a, const struct note *n, struct fumi_err *e)
+{
+    return sqlite_run(d, e,
+                      "INSERT INTO words(rowid, title, text, tags, source) "
+                      "VALUES(?1, ?2, ?3, ?4, ?5)",
+                      "issss", n->seq, n->title, n->text, tag_words(a, n->tags), n->source);
+}
+
+/* The index has no copy of what was put in: it must be told, exactly. */
+static int drop_words(struct db *d, struct fumi_arena *a, const struct note *n, struct fumi_err *e)
+{
+    return sqlite_run(d, e,
+                      "INSERT INTO words(words, rowid, title, text, tags, source) "
+                      "VALUES('delete', ?1, ?2, ?3, ?4, ?5)",
+                      "issss", n->seq, n->title, n->text, tag_words(a, n->tags), n->source);
+}
+
+struct put {
+    struct note *note;
+    const struct vectors *vectors;
+    struct fumi_arena arena;
+    struct placing placing;
+};
+
+static struct placing placing_of(struct fumi_arena *a, const struct note *n)
+{
+    return (struct placing){n->project, n->group, sqlite_tags_json(a, n->tags), n->tags};
+}
+
+/* Number 0: the next. */
+static int insert(struct db *d, const struct stored *s, struct fumi_str tags_json,
+                  struct fumi_err *e)
+{
+    const struct note *n = &s->note;
+    return sqlite_run(d, e,
+                      "INSERT INTO notes(seq, id, place, created, version, checksum, project, grp, "
+                      "tags, title, source, metadata, text) VALUES(nullif(?1, 0), ?2, ?3, ?4, ?5, "
+                      "?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                      "isiiiisssssss", n->seq, n->id, s->place, n->created, s->version,
+                      sum_of(n, tags_json), n->project, n->group, tags_json, n->title, n->source,
+                      n->metadata, n->text);
+}
+
+static int put(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct put *p = arg;
+    struct note *n = p->note;
+    struct stored now = {.note = *n, .version = 1};
+    int64_t there;
+    int found = sqlite_number(d, e, &there, "SELECT 1 FROM notes WHERE id=?1", "s", n->id);
+    if (found)
+        return found < 0 ? -1 : fumi_err_set(e, ERR_CONFLICT, "A note with this id exists");
+    now.note.seq = 0;
+    if (sqlite_enter(d, &p->placing, &now.place, e) || insert(d, &now, p->placing.tags_json, e))
+        return -1;
+    n->seq = sqlite3_last_insert_rowid(d->h);
+    return sqlite_note_words(d, &p->arena, n, e) || sqlite_vectors_put(d, n->seq, p->vectors, e) ||
+                   sqlite_note_changed(d, n->seq, e)
+               ? -1
+               : 0;
+}
+
+int sqlite_put_note(struct store *s, struct note *n, const struct vectors *v, struct fumi_err *e)
+{
+    struct put p = {.note = n, .vectors = v};
+    p.placing = placing_of(&p.arena, n);
+    int rc = sqlite_write(s, put, &p, e);
+    fumi_arena_done(&p.arena);
+    n->seq = rc ? 0 : n->seq;
+    return rc;
+}
+
+int sqlite_note_save(struct db *d, struct fumi_arena *a, const struct stored *s, struct fumi_err *e)
+{
+    struct stored now = *s;
+    struct placing p = placing_of(a, &s->note);
+    if (sqlite_enter(d, &p, &now.place, e) || insert(d, &now, p.tags_json, e))
+        return -1;
+    return sqlite_note_words(d, a, &s->note, e);
+}
+
+struct get {
+    struct fumi_arena *arena;
+    struct fumi_str id;
+    struct note *out;
+};
+
+static int get(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct get *g = arg;
+    struct stored found;
+    int is = sqlite_find(d, g->arena, g->id, 0, &found, e);
+    if (is <= 0)
+        return is < 0 ? -1 : fumi_err_set(e, ERR_NOT_FOUND, "Note not found");
+    *g->out = found.note;
+    return found.damaged ? damaged(g->id, e) : 0;
+}
+
+int sqlite_get_note(struct store *s, struct fumi_arena *a, struct fumi_str id, struct note *out,
+                    struct fumi_err *e)
+{
+    struct get g = {a, id.p ? id : FUMI_STR(""), out};
+    return sqlite_read(s, get, &g, e);
+}
+
+struct patch {
+    struct fumi_str id;
+    const struct note *to;
+    unsigned set;
+    const struct vectors *vectors;
+    struct fumi_arena arena;
+};
+
+static struct note patched(const struct note *old, const struct note *to, unsigned set)
+{
+    struct note n = *old;
+    n.title = set & NOTE_TITLE ? to->title : n.title;
+    n.text = set & NOTE_TEXT ? to->text : n.text;
+    n.tags = set & NOTE_TAGS ? to->tags : n.tags;
+    n.source = set & NOTE_SOURCE ? to->source : n.source;
+    n.group = set & NOTE_GROUP ? to->group : n.group;
+    n.metadata = set & NOTE_METADATA ? to->metadata : n.metadata;
+    return n;
+}
+
+/* It enters before it leaves, so that a place it stays in is not made anew. */
+static int move(struct db *d, const struct placing *p, int64_t *place, unsigned set,
+                struct fumi_err *e)
+{
+    int64_t old = *place;
+    if (!(set & (NOTE_GROUP | NOTE_TAGS)))
+        return 0;
+    return sqlite_enter(d, p, place, e) || sqlite_leave(d, old, e) ? -1 : 0;
+}
+
+static int update(struct db *d, const struct note *n, const struct stored *to,
+                  struct fumi_str tags_json, struct fumi_err *e)
+{
+    return sqlite_run(d, e,
+                      "UPDATE notes SET place=?2, version=?3, checksum=?4, grp=?5, tags=?6, "
+                      "title=?7, source=?8, metadata=?9, text=?10 WHERE seq=?1",
+                      "iiiissssss", n->seq, to->place, to->version, sum_of(n, tags_json), n->group,
+                      tags_json, n->title, n->source, n->metadata, n->text);
+}
+
+static int replace_words(struct db *d, struct patch *p, const struct note *old,
+                         const struct note *now, struct fumi_err *e)
+{
+    if (!(p->set & (NOTE_TITLE | NOTE_TEXT | NOTE_TAGS | NOTE_SOURCE)))
+        return 0;
+    return drop_words(d, &p->arena, old, e) || sqlite_note_words(d, &p->arena, now, e) ? -1 : 0;
+}
+
+static int replace_vectors(struct db *d, struct patch *p, int64_t seq, struct fumi_err *e)
+{
+    if (!(p->set & NOTE_TEXT))
+        return 0;
+    return sqlite_vectors_drop(d, seq, e) || sqlite_vectors_put(d, seq, p->vectors, e) ? -1 : 0;
+}
+
+static int write_patch(struct db *d, struct patch *p, struct stored *old, struct fumi_err *e)
+{
+    struct note now = patched(&old->note, p->to, p->set);
+    struct placing placing = placing_of(&p->arena, &now);
+    old->version += !!(p->set & NOTE_TEXT);
+    if (move(d, &placing, &old->place, p->set, e) || update(d, &now, old, placing.tags_json, e))
+        return -1;
+    return replace_words(d, p, &old->note, &now, e) || replace_vectors(d, p, now.seq, e) ||
+                   sqlite_note_changed(d, now.seq, e)
+               ? -1
+               : 0;
+}
+
+static int patch(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct patch *p = arg;
+    struct stored old;
+    int is = sqlite_find(d, &p->arena, p->id, 0, &old, e);
+    if (is <= 0)
+        return is < 0 ? -1 : fumi_err_set(e, ERR_NOT_FOUND, "Note not found");
+    if (old.damaged)
+        return damaged(p->id, e);
+    return p->set ? write_patch(d, p, &old, e) : 0;
+}
+
+int sqlite_patch_note(struct store *s, struct fumi_str id, const struct note *to, unsigned set,
+                      const struct vectors *v, struct fumi_err *e)
+{
+    struct patch p = {.id = id.p ? id : FUMI_STR(""), .to = to, .set = set, .vectors = v};
+    int rc = sqlite_write(s, patch, &p, e);
+    fumi_arena_done(&p.arena);
+    return rc;
+}
+
+/* The words of a damaged note are not known any more: they stay, and find nothing. */
+static int drop_note(struct db *d, struct fumi_arena *a, const struct stored *n, struct fumi_err *e)
+{
+    if (sqlite_run(d, e, "DELETE FROM notes WHERE seq=?1", "i", n->note.seq) ||
+        sqlite_leave(d, n->place, e) || sqlite_vectors_drop(d, n->note.seq, e) ||
+        (!n->damaged && drop_words(d, a, &n->note, e)))
+        return -1;
+    if (n->damaged)
+        sqlite_log_damage(d->store, "a note that was deleted", n->note.id);
+    return sqlite_note_changed(d, n->note.seq, e);
+}
+
+static int drop_global(struct db *d, struct fumi_str id, struct fumi_err *e)
+{
+    if (sqlite_run(d, e, "DELETE FROM globals WHERE id=?1", "s", id))
+        return -1;
+    return sqlite3_changes(d->h) ? 0 : fumi_err_set(e, ERR_NOT_FOUND, "Not found");
+}
+
+struct drop {
+    struct fumi_str id;
+    struct fumi_arena arena;
+};
+
+static int drop(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct drop *p = arg;
+    struct stored found;
+    int is = sqlite_find(d, &p->arena, p->id, 0, &found, e);
+    if (is < 0)
+        return -1;
+    return is ? drop_note(d, &p->arena, &found, e) : drop_global(d, p->id, e);
+}
+
+int sqlite_drop(struct store *s, struct fumi_str id, struct fumi_err *e)
+{
+    struct drop p = {.id = id.p ? id : FUMI_STR("")};
+    int rc = sqlite_write(s, drop, &p, e);
+    fumi_arena_done(&p.arena);
+    return rc;
+}

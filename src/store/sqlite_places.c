@@ -1,0 +1,328 @@
+/* Where notes are, and which places pass a filter.
+ *
+ * Places are made and removed but never change, and their numbers rise: so the set of places that
+ * pass a filter is remembered, and only the new ones are looked at. A place that is gone may stay
+ * in the set: no note is there. */
+#include "store/sqlite_parts.h"
+
+#include "base/arena.h"
+#include "json/json.h"
+
+struct fumi_str sqlite_tags_json(struct fumi_arena *a, struct fumi_strs tags)
+{
+    struct fumi_buf buf = {0};
+    struct fumi_out o = {.buf = &buf};
+    fumi_put_open(&o, '[');
+    for (size_t i = 0; i < tags.n; i++)
+        fumi_put_str(&o, tags.items[i]);
+    fumi_put_close(&o, ']');
+    struct fumi_str json = fumi_dup(a, fumi_buf_str(&buf));
+    fumi_buf_done(&buf);
+    return json;
+}
+
+int sqlite_tags_read(struct fumi_arena *a, struct fumi_str json, struct fumi_strs *out,
+                     struct fumi_err *e)
+{
+    *out = (struct fumi_strs){0};
+    if (fumi_eq(json, FUMI_STR("[]")))
+        return 0;
+    const struct fumi_val *v = fumi_parse(a, json, e), *i;
+    if (!v)
+        return -1;
+    out->items = fumi_alloc(a, fumi_size(v) * sizeof(*out->items));
+    for (i = fumi_first(v); i; i = fumi_after(v, i))
+        out->items[out->n++] = fumi_text(a, i);
+    return 0;
+}
+
+static int enter_room(struct db *d, const struct placing *p, int64_t *room, struct fumi_err *e)
+{
+    int found = sqlite_number(d, e, room, "SELECT room FROM rooms WHERE project=?1 AND grp=?2",
+                              "ss", p->project, p->group);
+    if (found < 0)
+        return -1;
+    if (found)
+        return sqlite_run(d, e, "UPDATE rooms SET notes=notes+1 WHERE room=?1", "i", *room);
+    if (sqlite_run(d, e, "INSERT INTO rooms(project, grp, notes) VALUES(?1, ?2, 1)", "ss",
+                   p->project, p->group))
+        return -1;
+    *room = sqlite3_last_insert_rowid(d->h);
+    return 0;
+}
+
+static int make_place(struct db *d, const struct placing *p, int64_t room, int64_t *place,
+                      struct fumi_err *e)
+{
+    if (sqlite_run(d, e, "INSERT INTO places(room, tags, notes) VALUES(?1, ?2, 1)", "is", room,
+                   p->tags_json))
+        return -1;
+    *place = sqlite3_last_insert_rowid(d->h);
+    if (*place > UINT32_MAX)
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                            "The database has used up its places: export it and import it again");
+    for (size_t i = 0; i < p->tags.n; i++)
+        if (sqlite_run(d, e, "INSERT OR IGNORE INTO place_tags(tag, place) VALUES(?1, ?2)", "si",
+                       p->tags.items[i], *place))
+            return -1;
+    return 0;
+}
+
+int sqlite_enter(struct db *d, const struct placing *p, int64_t *place, struct fumi_err *e)
+{
+    int64_t room = 0;
+    if (enter_room(d, p, &room, e))
+        return -1;
+    int found = sqlite_number(d, e, place, "SELECT place FROM places WHERE room=?1 AND tags=?2",
+                              "is", room, p->tags_json);
+    if (found < 0)
+        return -1;
+    if (found)
+        return sqlite_run(d, e, "UPDATE places SET notes=notes+1 WHERE place=?1", "i", *place);
+    return make_place(d, p, room, place, e);
+}
+
+static int drop_tags(struct db *d, int64_t place, struct fumi_strs tags, struct fumi_err *e)
+{
+    for (size_t i = 0; i < tags.n; i++)
+        if (sqlite_run(d, e, "DELETE FROM place_tags WHERE tag=?1 AND place=?2", "si",
+                       tags.items[i], place))
+            return -1;
+    return 0;
+}
+
+/* Tags that cannot be read leave rows behind that name no place: doctor takes them. */
+static int drop_place(struct db *d, int64_t place, struct fumi_str json, struct fumi_err *e)
+{
+    struct fumi_arena a = {0};
+    struct fumi_strs tags;
+    struct fumi_err ignored;
+    sqlite_tags_read(&a, json, &tags, &ignored);
+    int rc = drop_tags(d, place, tags, e);
+    fumi_arena_done(&a);
+    return rc ? -1 : sqlite_run(d, e, "DELETE FROM places WHERE place=?1", "i", place);
+}
+
+static int leave_room(struct db *d, int64_t room, struct fumi_err *e)
+{
+    if (sqlite_run(d, e, "UPDATE rooms SET notes=notes-1 WHERE room=?1", "i", room))
+        return -1;
+    return sqlite_run(d, e, "DELETE FROM rooms WHERE room=?1 AND notes<=0", "i", room);
+}
+
+static int leave(struct db *d, struct fumi_arena *a, int64_t place, struct fumi_err *e)
+{
+    sqlite3_stmt *q = sqlite_query(d, e, "SELECT room, notes, tags FROM places WHERE place=?1", "i",
+                                   place);
+    int found = q ? sqlite_row(d, q, e) : -1;
+    if (found <= 0)
+        return found;
+    int64_t room = sqlite3_column_int64(q, 0), notes = sqlite3_column_int64(q, 1);
+    struct fumi_str tags = sqlite_keep(q, 2, a);
+    sqlite_end(q);
+    if (leave_room(d, room, e))
+        return -1;
+    if (notes <= 1)
+        return drop_place(d, place, tags, e);
+    return sqlite_run(d, e, "UPDATE places SET notes=notes-1 WHERE place=?1", "i", place);
+}
+
+int sqlite_leave(struct db *d, int64_t place, struct fumi_err *e)
+{
+    struct fumi_arena a = {0};
+    int rc = leave(d, &a, place, e);
+    fumi_arena_done(&a);
+    return rc;
+}
+
+/* A set of places that grows: bits below `upto` + 1 are known. */
+struct set {
+    uint64_t *bits;
+    size_t words;
+    int64_t upto;
+};
+
+static void set_bit(struct set *s, int64_t place)
+{
+    if (place >= 0 && (size_t)place / 64 < s->words)
+        s->bits[place / 64] |= (uint64_t)1 << (place % 64);
+}
+
+static void key_str(struct fumi_buf *b, struct fumi_str s)
+{
+    int64_t n = s.p ? (int64_t)s.n : -1;
+    fumi_buf_add(b, &n, sizeof(n));
+    fumi_buf_add(b, s.p, s.n);
+}
+
+static void key_of(struct fumi_buf *b, const struct filter *f)
+{
+    key_str(b, f->project);
+    key_str(b, f->group);
+    for (size_t i = 0; i < f->tags.n; i++)
+        key_str(b, f->tags.items[i]);
+}
+
+/* The filter's entry, or the one that was not used for longest. */
+static struct remembered *entry(struct sqlite *s, struct fumi_str key)
+{
+    struct remembered *oldest = s->filters;
+    for (size_t i = 0; i < STORE_FILTERS; i++) {
+        struct remembered *r = &s->filters[i];
+        if (r->key && fumi_eq((struct fumi_str){r->key, r->key_n}, key))
+            return r;
+        if (r->used < oldest->used)
+            oldest = r;
+    }
+    return oldest;
+}
+
+static void forget(struct remembered *r)
+{
+    fumi_resize(r->key, 0);
+    fumi_resize(r->bits, 0);
+    *r = (struct remembered){0};
+}
+
+void sqlite_filters_done(struct sqlite *s)
+{
+    for (size_t i = 0; i < STORE_FILTERS; i++)
+        forget(&s->filters[i]);
+}
+
+/* Copies what is known of the filter into the set, which has room for all places. */
+static void recall(struct sqlite *s, struct fumi_str key, struct set *set)
+{
+    pthread_mutex_lock(&s->filters_lock);
+    struct remembered *r = entry(s, key);
+    if (r->key && fumi_eq((struct fumi_str){r->key, r->key_n}, key)) {
+        size_t n = r->words < set->words ? r->words : set->words;
+        memcpy(set->bits, r->bits, n * sizeof(*set->bits));
+        set->upto = r->upto;
+        r->used = ++s->filters_used;
+    }
+    pthread_mutex_unlock(&s->filters_lock);
+}
+
+static void remember(struct sqlite *s, struct fumi_str key, const struct set *set)
+{
+    pthread_mutex_lock(&s->filters_lock);
+    struct remembered *r = entry(s, key);
+    bool same = r->key && fumi_eq((struct fumi_str){r->key, r->key_n}, key);
+    if (!same || r->upto < set->upto) {
+        forget(r);
+        *r = (struct remembered){.key_n = key.n, .words = set->words, .upto = set->upto};
+        r->key = memcpy(fumi_resize(NULL, key.n), key.p, key.n);
+        r->bits = fumi_resize(NULL, set->words * sizeof(*set->bits));
+        memcpy(r->bits, set->bits, set->words * sizeof(*set->bits));
+        r->used = ++s->filters_used;
+    }
+    pthread_mutex_unlock(&s->filters_lock);
+}
+
+static int put_all(struct db *d, sqlite3_stmt *q, struct set *set, struct fumi_err *e)
+{
+    int more = q ? 1 : -1;
+    while (more > 0 && (more = sqlite_row(d, q, e)) > 0)
+        set_bit(set, sqlite3_column_int64(q, 0));
+    return more;
+}
+
+/* From the rooms when all is new, from the new places else. */
+static int by_room(struct db *d, const struct filter *f, struct set *set, struct fumi_err *e)
+{
+    static const char first[] = "SELECT place FROM rooms CROSS JOIN places USING(room) "
+                                "WHERE (?1 IS NULL OR project=?1) AND (?2 IS NULL OR grp=?2)",
+                      then[] = "SELECT place FROM places CROSS JOIN rooms USING(room) "
+                               "WHERE (?1 IS NULL OR project=?1) AND (?2 IS NULL OR grp=?2) "
+                               "AND place>?3";
+    if (!set->upto)
+        return put_all(d, sqlite_query(d, e, first, "ss", f->project, f->group), set, e);
+    return put_all(d, sqlite_query(d, e, then, "ssi", f->project, f->group, set->upto), set, e);
+}
+
+static int by_tag(struct db *d, struct fumi_str tag, struct set *set, struct fumi_err *e)
+{
+    static const char sql[] = "SELECT place FROM place_tags WHERE tag=?1 AND place>?2";
+    return put_all(d, sqlite_query(d, e, sql, "si", tag, set->upto), set, e);
+}
+
+/* Takes those out that are elsewhere: their tags are right. */
+static int only_in_room(struct db *d, const struct filter *f, struct set *set, struct fumi_err *e)
+{
+    static const char sql[] = "SELECT 1 FROM places CROSS JOIN rooms USING(room) WHERE place=?1 "
+                              "AND (?2 IS NULL OR project=?2) AND (?3 IS NULL OR grp=?3)";
+    for (size_t w = (size_t)set->upto / 64; w < set->words; w++)
+        for (uint64_t left = set->bits[w]; left; left &= left - 1) {
+            int bit = __builtin_ctzll(left);
+            int64_t place = (int64_t)w * 64 + bit, is;
+            if (place <= set->upto)
+                continue;
+            int found = sqlite_number(d, e, &is, sql, "iss", place, f->project, f->group);
+            if (found < 0)
+                return -1;
+            set->bits[w] &= ~((uint64_t)!found << bit);
+        }
+    return 0;
+}
+
+/* Adds the new places that have all tags. */
+static int by_tags(struct db *d, struct fumi_arena *a, const struct filter *f, struct set *set,
+                   struct fumi_err *e)
+{
+    struct set one = *set;
+    one.bits = fumi_alloc(a, set->words * sizeof(*one.bits));
+    uint64_t *all = fumi_alloc(a, set->words * sizeof(*all));
+    memset(all, 0xFF, set->words * sizeof(*all));
+    for (size_t i = 0; i < f->tags.n; i++) {
+        memset(one.bits, 0, set->words * sizeof(*one.bits));
+        if (by_tag(d, f->tags.items[i], &one, e))
+            return -1;
+        for (size_t w = 0; w < set->words; w++)
+            all[w] &= one.bits[w];
+    }
+    for (size_t w = 0; w < set->words; w++)
+        set->bits[w] |= all[w];
+    return only_in_room(d, f, set, e);
+}
+
+static int complete(struct db *d, struct fumi_arena *a, const struct filter *f, struct set *set,
+                    struct fumi_err *e)
+{
+    return f->tags.n ? by_tags(d, a, f, set, e) : by_room(d, f, set, e);
+}
+
+static int places_of(struct db *d, struct fumi_arena *a, const struct filter *f, struct set *set,
+                     struct fumi_err *e)
+{
+    int64_t last = 0;
+    if (sqlite_number(d, e, &last, "SELECT coalesce(max(place), 0) FROM places", "") < 0)
+        return -1;
+    struct fumi_buf key = {0};
+    key_of(&key, f);
+    set->words = (size_t)last / 64 + 1;
+    set->bits = fumi_alloc(a, set->words * sizeof(*set->bits));
+    recall(d->store, fumi_buf_str(&key), set);
+    int rc = 0;
+    if (set->upto < last && !(rc = complete(d, a, f, set, e))) {
+        set->upto = last;
+        remember(d->store, fumi_buf_str(&key), set);
+    }
+    fumi_buf_done(&key);
+    return rc;
+}
+
+int sqlite_filter(struct db *d, struct fumi_arena *a, const struct filter *f,
+                  struct scan_filter *out, struct fumi_err *e)
+{
+    *out = (struct scan_filter){.since = f ? f->since : INT64_MIN,
+                                .until = f ? f->until : INT64_MAX};
+    if (!f || (!f->project.p && !f->group.p && !f->tags.n))
+        return 0;
+    struct set set = {0};
+    if (places_of(d, a, f, &set, e))
+        return -1;
+    out->places = set.bits;
+    out->places_n = set.words * 64;
+    return 0;
+}

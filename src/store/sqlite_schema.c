@@ -1,0 +1,376 @@
+/* The tables, and how a file gets to have them.
+ *
+ * A file is looked at before anything is done to it: first its header as it stands, then, inside
+ * one transaction, its numbers and the text of its schema. Several processes may come to a missing
+ * file at once: the first makes the tables, the others find them. */
+#include "store/sqlite_parts.h"
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "store/sqlite_words.h"
+
+#include <stdio.h>
+#include <time.h>
+
+enum {
+    HEADER = 100,
+    VERSION_AT = 60, /* bytes of the header: user_version and application_id */
+    APPLICATION_AT = 68,
+    SMALL = 1 << 20, /* bytes: up to this a file is checked when it is opened */
+    WAL_TRIES = 8000,
+};
+
+/* One object each, with the text that SQLite keeps of it. The largest column of a table stands
+ * last, so that the others are read without it. */
+static const char *const tables[] = {
+    /* Where notes are: a room is a project's group, a place is a room and a list of tags. Places
+     * and rooms are never changed but for their count of notes, and places' numbers never used
+     * again. A note says all of it too: these three tables can be made from the notes. */
+    "CREATE TABLE rooms(room INTEGER PRIMARY KEY, project TEXT NOT NULL, grp TEXT NOT NULL, "
+    "notes INTEGER NOT NULL, UNIQUE(project, grp)) STRICT",
+    "CREATE TABLE places(place INTEGER PRIMARY KEY AUTOINCREMENT, room INTEGER NOT NULL, "
+    "tags TEXT NOT NULL, notes INTEGER NOT NULL, UNIQUE(room, tags)) STRICT",
+    "CREATE TABLE place_tags(tag TEXT NOT NULL, place INTEGER NOT NULL, PRIMARY KEY(tag, place)) "
+    "STRICT, WITHOUT ROWID",
+    "CREATE TABLE notes(seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "
+    "place INTEGER NOT NULL, created INTEGER NOT NULL, version INTEGER NOT NULL, "
+    "checksum INTEGER NOT NULL, project TEXT NOT NULL, grp TEXT NOT NULL, tags TEXT NOT NULL, "
+    "title TEXT, source TEXT, metadata TEXT, text TEXT NOT NULL) STRICT",
+    "CREATE INDEX notes_place ON notes(place, created)",
+    "CREATE INDEX notes_time ON notes(created, seq, place)",
+    /* Vectors, one for each passage. A space's notes: how many have vectors in it. */
+    "CREATE TABLE spaces(space INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, "
+    "dim INTEGER NOT NULL, notes INTEGER NOT NULL) STRICT",
+    "CREATE TABLE vectors(vector INTEGER PRIMARY KEY AUTOINCREMENT, space INTEGER NOT NULL, "
+    "note INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, x BLOB NOT NULL) STRICT",
+    "CREATE INDEX vectors_note ON vectors(note, space)",
+    /* Which notes changed, at rising numbers with random gaps: two files that were one once do not
+     * have a number in common by chance. Note 0: all. */
+    "CREATE TABLE changes(n INTEGER PRIMARY KEY, note INTEGER NOT NULL) STRICT",
+    "CREATE TABLE groups(id TEXT NOT NULL PRIMARY KEY, project TEXT NOT NULL, key TEXT NOT NULL, "
+    "title TEXT NOT NULL, description TEXT, created INTEGER NOT NULL, updated INTEGER NOT NULL, "
+    "checksum INTEGER NOT NULL, UNIQUE(project, key)) STRICT",
+    "CREATE TABLE globals(id TEXT NOT NULL PRIMARY KEY, project TEXT NOT NULL, key TEXT NOT NULL, "
+    "value TEXT NOT NULL, updated INTEGER NOT NULL, checksum INTEGER NOT NULL, "
+    "UNIQUE(project, key)) STRICT",
+    "CREATE TABLE facts(name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    sqlite_words_schema,
+};
+
+/* What SQLite and its word index make by themselves. */
+static const char *const made[] = {"sqlite_sequence", "sqlite_stat1", "sqlite_stat4",
+                                   "words_data",      "words_idx",    "words_content",
+                                   "words_docsize",   "words_config"};
+
+/* From each version to the next. There is one version. */
+static const struct sqlite_steps steps = {NULL, 0};
+
+static int refuse(struct db *d, struct fumi_err *e)
+{
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                        "This file is not fumi's, and was left as it is: choose another name for "
+                        "the database (%s)",
+                        d->store->path);
+}
+
+static int refuse_newer(struct db *d, int64_t version, struct fumi_err *e)
+{
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                        "This database was written by a newer fumi (schema %d, this one knows %d), "
+                        "and was left as it is: install the newer fumi (%s)",
+                        (int)version, STORE_SCHEMA, d->store->path);
+}
+
+static uint32_t big_endian(const unsigned char *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static bool is_zero(const unsigned char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (p[i])
+            return false;
+    return true;
+}
+
+/* As it stands in the file, before SQLite does anything to it: a journal or a log may make it
+ * something else, so that nothing is accepted here, only refused. */
+int sqlite_schema_look(struct db *d, struct fumi_err *e)
+{
+    sqlite3_file *f = NULL;
+    unsigned char head[HEADER] = {0};
+    sqlite3_int64 size = 0;
+    int rc = sqlite3_file_control(d->h, "main", SQLITE_FCNTL_FILE_POINTER, &f);
+    if (!rc && f && f->pMethods)
+        rc = f->pMethods->xFileSize(f, &size);
+    if (!rc && size)
+        rc = f->pMethods->xRead(f, head, size < HEADER ? (int)size : HEADER, 0);
+    if (rc)
+        return sqlite_fault(d, rc, e);
+    if (is_zero(head, HEADER))
+        return 0;
+    uint32_t application = big_endian(head + APPLICATION_AT);
+    if (memcmp(head, "SQLite format 3", 16) != 0 ||
+        (application && application != STORE_APPLICATION))
+        return refuse(d, e);
+    uint32_t version = big_endian(head + VERSION_AT);
+    if (version > INT32_MAX)
+        return refuse(d, e);
+    return application && version > STORE_SCHEMA ? refuse_newer(d, version, e) : 0;
+}
+
+static int exec(struct db *d, const char *sql, struct fumi_err *e)
+{
+    int rc = sqlite3_exec(d->h, sql, NULL, NULL, NULL);
+    return rc ? sqlite_fault(d, rc, e) : 0;
+}
+
+static int exec_number(struct db *d, const char *pragma, int64_t n, struct fumi_err *e)
+{
+    char sql[64];
+    snprintf(sql, sizeof(sql), "PRAGMA %s=%lld", pragma, (long long)n);
+    return exec(d, sql, e);
+}
+
+static bool is_made(struct fumi_str name)
+{
+    for (size_t i = 0; i < FUMI_COUNT(made); i++)
+        if (fumi_eq(name, fumi_str(made[i])))
+            return true;
+    return false;
+}
+
+/* Whether an object of the file may be there; counts those of ours. */
+static bool expected(sqlite3_stmt *q, size_t *ours)
+{
+    struct fumi_str type = sqlite_text(q, 0), name = sqlite_text(q, 1), sql = sqlite_text(q, 2);
+    if (!sql.p)
+        return fumi_eq(type, FUMI_STR("index")); /* of a UNIQUE or a PRIMARY KEY */
+    if (is_made(name))
+        return fumi_eq(type, FUMI_STR("table"));
+    for (size_t i = 0; i < FUMI_COUNT(tables); i++)
+        if (fumi_eq(sql, fumi_str(tables[i]))) {
+            (*ours)++;
+            return true;
+        }
+    return false;
+}
+
+int sqlite_schema_check(struct db *d, struct fumi_err *e)
+{
+    sqlite3_stmt *q = sqlite_query(d, e, "SELECT type, name, sql FROM sqlite_schema", "");
+    size_t ours = 0;
+    int more = q ? 1 : -1;
+    while (more > 0 && (more = sqlite_row(d, q, e)) > 0)
+        if (!expected(q, &ours)) {
+            ours = 0;
+            sqlite_end(q);
+            break;
+        }
+    if (more < 0)
+        return -1;
+    if (ours != FUMI_COUNT(tables))
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                            "The tables of this database are not as fumi made them: restore a "
+                            "backup, or choose another name for the database (%s)",
+                            d->store->path);
+    return 0;
+}
+
+/* The version of the file; 0: there is nothing in it yet; -1: *e is set. */
+static int64_t version_of(struct db *d, struct fumi_err *e)
+{
+    int64_t application = 0, version = 0, objects = 0;
+    if (sqlite_number(d, e, &application, "PRAGMA application_id", "") < 0 ||
+        sqlite_number(d, e, &version, "PRAGMA user_version", "") < 0 ||
+        sqlite_number(d, e, &objects, "SELECT count(*) FROM sqlite_schema", "") < 0)
+        return -1;
+    if (application == 0 && objects == 0)
+        return 0;
+    if (application != STORE_APPLICATION || version < 1)
+        return refuse(d, e);
+    return version > STORE_SCHEMA ? refuse_newer(d, version, e) : version;
+}
+
+static int create(struct db *d, struct fumi_err *e)
+{
+    for (size_t i = 0; i < FUMI_COUNT(tables); i++)
+        if (exec(d, tables[i], e))
+            return -1;
+    return exec_number(d, "application_id", STORE_APPLICATION, e) ||
+                   exec_number(d, "user_version", STORE_SCHEMA, e)
+               ? -1
+               : 0;
+}
+
+static int sync_dir(struct db *d, struct fumi_err *e)
+{
+    return d->store->nosync ? 0 : sqlite_file_sync_dir(d->store->path, e);
+}
+
+static int roll_back(struct db *d)
+{
+    sqlite3_exec(d->h, "ROLLBACK", NULL, NULL, NULL);
+    return -1;
+}
+
+static int create_locked(struct db *d, struct fumi_err *e)
+{
+    int64_t version = version_of(d, e);
+    return version ? version < 0 ? -1 : 0 : create(d, e);
+}
+
+static int create_once(struct db *d, struct fumi_err *e)
+{
+    if (exec(d, "BEGIN IMMEDIATE", e))
+        return -1;
+    return create_locked(d, e) || exec(d, "COMMIT", e) ? roll_back(d) : 0;
+}
+
+static const char *step_from(const struct sqlite_steps *s, int64_t version)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->items[i].from == version)
+            return s->items[i].sql;
+    return NULL;
+}
+
+static int copy_first(struct db *d, int64_t version, struct fumi_err *e)
+{
+    char ending[32];
+    snprintf(ending, sizeof(ending), ".v%d.bak", (int)version);
+    char *copy = sqlite_path(d->store->path, ending);
+    int rc = sqlite_copy(d->store, copy, true, e);
+    fumi_resize(copy, 0);
+    return rc;
+}
+
+/* Another process may have been first: then there is nothing left to do. */
+static int upgrade(struct db *d, const struct sqlite_steps *list, int64_t to, struct fumi_err *e)
+{
+    int64_t from = 0;
+    if (sqlite_number(d, e, &from, "PRAGMA user_version", "") < 0)
+        return -1;
+    if (from >= to)
+        return 0;
+    if (copy_first(d, from, e))
+        return -1;
+    for (; from < to; from++) {
+        const char *sql = step_from(list, from);
+        if (!sql)
+            return refuse(d, e);
+        if (exec(d, sql, e))
+            return -1;
+    }
+    return exec_number(d, "user_version", to, e);
+}
+
+int sqlite_schema_migrate(struct db *d, const struct sqlite_steps *list, int64_t to,
+                          struct fumi_err *e)
+{
+    if (sqlite_sync_mode(d, "EXTRA", e) || exec(d, "BEGIN IMMEDIATE", e))
+        return -1;
+    if (upgrade(d, list, to, e) || exec(d, "COMMIT", e))
+        return roll_back(d);
+    return sync_dir(d, e) ? -1 : sqlite_sync_mode(d, "FULL", e);
+}
+
+/* The switch may say that it is busy without having waited. */
+static int switch_to_wal(struct db *d, struct fumi_err *e)
+{
+    int rc = 0;
+    for (int i = 0; i < WAL_TRIES; i++) {
+        rc = sqlite3_exec(d->h, "PRAGMA journal_mode=WAL", NULL, NULL, NULL);
+        if ((rc & 0xFF) != SQLITE_BUSY && (rc & 0xFF) != SQLITE_LOCKED)
+            break;
+        struct timespec t = {0, 500000 + (long)(fumi_ticks() % 1500000)};
+        nanosleep(&t, NULL);
+    }
+    if (rc)
+        return sqlite_fault(d, rc, e);
+    sqlite3_stmt *q = sqlite_query(d, e, "PRAGMA journal_mode", "");
+    if (!q || sqlite_row(d, q, e) <= 0)
+        return -1;
+    bool is = fumi_eq(sqlite_text(q, 0), FUMI_STR("wal"));
+    sqlite_end(q);
+    return is ? 0
+              : fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                             "The file system cannot share the database between processes: move it "
+                             "to a local disk (%s)",
+                             d->store->path);
+}
+
+/* In a strict reading of what a disk promises, the first journal may come back after a power cut
+ * and undo the switch: so its removal is waited for. */
+static int create_synced(struct db *d, struct fumi_err *e)
+{
+    if (sqlite_sync_mode(d, "EXTRA", e) || create_once(d, e) || switch_to_wal(d, e) ||
+        sync_dir(d, e))
+        return -1;
+    return sqlite_sync_mode(d, "FULL", e);
+}
+
+static int check_small(struct db *d, struct fumi_err *e)
+{
+    int64_t bytes = 0;
+    if (sqlite_number(d, e, &bytes,
+                      "SELECT page_count * page_size FROM pragma_page_count, "
+                      "pragma_page_size",
+                      "") < 0)
+        return -1;
+    if (bytes > SMALL || d->store->lenient)
+        return 0;
+    sqlite3_stmt *q = sqlite_query(d, e, "PRAGMA quick_check(1)", "");
+    if (!q || sqlite_row(d, q, e) <= 0)
+        return -1;
+    bool sound = fumi_eq(sqlite_text(q, 0), FUMI_STR("ok"));
+    sqlite_end(q);
+    return sound ? 0 : sqlite_fault(d, SQLITE_CORRUPT, e);
+}
+
+static int check(struct db *d, struct fumi_err *e)
+{
+    return sqlite_schema_check(d, e) || check_small(d, e) ? -1 : 0;
+}
+
+static int check_once(struct db *d, struct fumi_err *e)
+{
+    if (exec(d, "BEGIN", e))
+        return -1;
+    return check(d, e) || exec(d, "COMMIT", e) ? roll_back(d) : 0;
+}
+
+/* Doctor puts a new file in the place of a damaged one: who opened the old one waits for a lock
+ * until then. */
+static int still_there(struct db *d, struct fumi_err *e)
+{
+    int moved = 0;
+    sqlite3_file_control(d->h, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    return moved ? fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                                "The database was replaced while it was opened: try again (%s)",
+                                d->store->path)
+                 : 0;
+}
+
+/* In one transaction: another process may create the tables between two of its questions. */
+static int64_t version_once(struct db *d, struct fumi_err *e)
+{
+    if (exec(d, "BEGIN", e))
+        return -1;
+    int64_t version = version_of(d, e);
+    if (version < 0 || still_there(d, e) || exec(d, "COMMIT", e))
+        return roll_back(d);
+    return version;
+}
+
+int sqlite_schema_open(struct db *d, struct fumi_err *e)
+{
+    int64_t version = version_once(d, e);
+    if (version < 0 || (version == 0 && create_synced(d, e)))
+        return -1;
+    if (version > 0 && version < STORE_SCHEMA &&
+        (switch_to_wal(d, e) || sqlite_schema_migrate(d, &steps, STORE_SCHEMA, e)))
+        return -1;
+    return check_once(d, e) ? -1 : switch_to_wal(d, e);
+}

@@ -1,0 +1,275 @@
+/* Search. By meaning: the scan gives the best by 8 bits, the vectors in the database then decide
+ * exactly. By words: the word index. Both see only notes that pass the filter. */
+#include "store/sqlite_parts.h"
+
+#include "base/arena.h"
+#include "store/sqlite_words.h"
+#include "store/vector.h"
+
+#include <stdlib.h>
+
+enum {
+    TRIES = 6,        /* when notes change while they are searched */
+    DAMAGED_MAX = 16, /* vectors that one search lets be made again */
+};
+
+static const double COSINE_MAX = 1.1;
+
+struct near {
+    struct sqlite *store;
+    struct fumi_arena *arena;
+    const struct filter *filter;
+    struct fumi_str name;
+    const float *query;
+    size_t dim, limit;
+    struct hits *out;
+
+    int64_t space, change;
+    size_t wide; /* rows asked of the scan */
+    bool again;  /* the rows were too few, or too old */
+    int64_t damaged[DAMAGED_MAX];
+    size_t damaged_n;
+};
+
+static int by_note(const void *x, const void *y)
+{
+    const struct hit *a = x, *b = y;
+    if (a->seq != b->seq)
+        return a->seq < b->seq ? -1 : 1;
+    return (a->score < b->score) - (a->score > b->score);
+}
+
+static int by_score(const void *x, const void *y)
+{
+    const struct hit *a = x, *b = y;
+    if (a->score != b->score)
+        return a->score < b->score ? 1 : -1;
+    return (a->seq < b->seq) - (a->seq > b->seq);
+}
+
+/* The best passage of each note, best first, at most `limit`. */
+static void settle(struct hits *h, size_t limit)
+{
+    size_t n = 0;
+    if (h->n)
+        qsort(h->items, h->n, sizeof(*h->items), by_note);
+    for (size_t i = 0; i < h->n; i++)
+        if (!n || h->items[n - 1].seq != h->items[i].seq)
+            h->items[n++] = h->items[i];
+    if (n)
+        qsort(h->items, n, sizeof(*h->items), by_score);
+    h->n = n < limit ? n : limit;
+}
+
+static void note_damage(struct near *n, int64_t vector)
+{
+    if (n->damaged_n < DAMAGED_MAX)
+        n->damaged[n->damaged_n++] = vector;
+}
+
+/* Columns: vector, first, last, x. False: the vector is damaged, which shows in its length at
+ * least. */
+static bool score_row(struct near *n, sqlite3_stmt *q, float *x, struct hit *out)
+{
+    bool sound = sqlite_vector_read(sqlite_text(q, 3), n->dim, x);
+    out->score = sound ? (double)vector_dot(n->query, x, n->dim) : 0;
+    if (!sound || out->score > COSINE_MAX || out->score < -COSINE_MAX) {
+        note_damage(n, sqlite3_column_int64(q, 0));
+        return false;
+    }
+    out->begin = (uint32_t)sqlite3_column_int64(q, 1);
+    out->end = (uint32_t)sqlite3_column_int64(q, 2);
+    return true;
+}
+
+/* The end of the span of time is held against the note itself. */
+static int in_time(struct db *d, const struct near *n, int64_t seq, struct fumi_err *e)
+{
+    int64_t created = 0;
+    if (!n->filter || n->filter->until == INT64_MAX)
+        return 1;
+    int found = sqlite_number(d, e, &created, "SELECT created FROM notes WHERE seq=?1", "i", seq);
+    return found > 0 ? created < n->filter->until : found;
+}
+
+/* A vector that is gone was replaced after the rows were read. */
+static int rescore_one(struct db *d, struct near *n, const struct scan_hit *from, float *x,
+                       struct fumi_err *e)
+{
+    static const char sql[] = "SELECT vector, first, last, x FROM vectors WHERE vector=?1 AND "
+                              "space=?2 AND note=?3";
+    struct hit *to = &n->out->items[n->out->n];
+    int in = in_time(d, n, from->note, e);
+    if (in <= 0)
+        return in;
+    sqlite3_stmt *q = sqlite_query(d, e, sql, "iii", from->vector, n->space, from->note);
+    int found = q ? sqlite_row(d, q, e) : -1;
+    if (found <= 0) {
+        n->again |= !found;
+        return found;
+    }
+    to->seq = from->note;
+    n->out->n += score_row(n, q, x, to);
+    sqlite_end(q);
+    return 0;
+}
+
+static int rescore(struct db *d, struct near *n, const struct scan_hit *from, size_t count,
+                   struct fumi_err *e)
+{
+    float *x = fumi_alloc(n->arena, n->dim * sizeof(*x));
+    n->out->items = fumi_alloc(n->arena, count * sizeof(*n->out->items));
+    n->out->n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (rescore_one(d, n, &from[i], x, e))
+            return -1;
+    return 0;
+}
+
+static int search(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct near *n = arg;
+    struct scan_filter f;
+    if (sqlite_filter(d, n->arena, n->filter, &f, e))
+        return -1;
+    struct scan_hit *hits = fumi_alloc(n->arena, n->wide * sizeof(*hits));
+    size_t count = scan_nearest(n->store->scan, &f, n->query, n->wide, hits);
+    if (rescore(d, n, hits, count, e))
+        return -1;
+    settle(n->out, n->limit);
+    if (n->out->n < n->limit && count == n->wide) {
+        n->again = true; /* long notes took the rows */
+        n->wide *= 4;
+    }
+    return 0;
+}
+
+static int look_up(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct near *n = arg;
+    if (sqlite_space(d, n->name, n->dim, false, &n->space, e))
+        return -1;
+    return sqlite_number(d, e, &n->change, "SELECT coalesce(max(n), 0) FROM changes", "") < 0 ? -1
+                                                                                              : 0;
+}
+
+static int search_scan(struct near *n, struct fumi_err *e)
+{
+    if (sqlite_index_use(n->store, n->name, n->dim, n->space, e))
+        return -1;
+    int rc = scan_refresh(n->store->scan, n->change, e) ||
+                     sqlite_read(&n->store->base, search, n, e)
+                 ? -1
+                 : 0;
+    sqlite_index_done(n->store);
+    return rc;
+}
+
+static int try_near(struct near *n, struct fumi_err *e)
+{
+    n->again = false;
+    *n->out = (struct hits){0};
+    if (sqlite_read(&n->store->base, look_up, n, e))
+        return -1;
+    return n->space ? search_scan(n, e) : 0;
+}
+
+int sqlite_near(struct store *s, struct fumi_arena *a, const struct filter *f,
+                struct fumi_str space, const float *query, size_t dim, size_t limit,
+                struct hits *out, struct fumi_err *e)
+{
+    struct near n = {.store = (struct sqlite *)s,
+                     .arena = a,
+                     .filter = f,
+                     .name = space,
+                     .query = query,
+                     .dim = dim,
+                     .limit = limit,
+                     .out = out,
+                     .wide = limit + limit / 8 + 30,
+                     .again = true};
+    int rc = 0;
+    *out = (struct hits){0};
+    for (int i = 0; limit && i < TRIES && n.again && !rc; i++)
+        rc = try_near(&n, e);
+    for (size_t i = 0; i < n.damaged_n; i++)
+        sqlite_vector_damaged(n.store, n.damaged[i]);
+    return rc;
+}
+
+struct score {
+    struct near near;
+    const int64_t *seqs;
+    size_t n;
+};
+
+static int score_note(struct db *d, struct score *s, int64_t seq, float *x, struct fumi_err *e)
+{
+    sqlite3_stmt *q = sqlite_query(d, e,
+                                   "SELECT vector, first, last, x FROM vectors WHERE note=?1 AND "
+                                   "space=?2",
+                                   "ii", seq, s->near.space);
+    struct hits *h = s->near.out;
+    struct hit best = {0}, one = {.seq = seq};
+    int more = q ? 1 : -1;
+    while (more > 0 && (more = sqlite_row(d, q, e)) > 0)
+        if (score_row(&s->near, q, x, &one) && (!best.seq || one.score > best.score))
+            best = one;
+    if (best.seq)
+        h->items[h->n++] = best;
+    return more;
+}
+
+static int score(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct score *s = arg;
+    struct near *n = &s->near;
+    if (sqlite_space(d, n->name, n->dim, false, &n->space, e))
+        return -1;
+    if (!n->space)
+        return 0;
+    float *x = fumi_alloc(n->arena, n->dim * sizeof(*x));
+    n->out->items = fumi_alloc(n->arena, s->n * sizeof(*n->out->items));
+    for (size_t i = 0; i < s->n; i++)
+        if (score_note(d, s, s->seqs[i], x, e))
+            return -1;
+    return 0;
+}
+
+int sqlite_score(struct store *s, struct fumi_arena *a, struct fumi_str space, const float *query,
+                 size_t dim, const int64_t *seqs, size_t n, struct hits *out, struct fumi_err *e)
+{
+    struct score all = {.near = {.arena = a, .name = space, .query = query, .dim = dim, .out = out},
+                        .seqs = seqs,
+                        .n = n};
+    *out = (struct hits){0};
+    int rc = sqlite_read(s, score, &all, e);
+    for (size_t i = 0; i < all.near.damaged_n; i++)
+        sqlite_vector_damaged((struct sqlite *)s, all.near.damaged[i]);
+    return rc;
+}
+
+struct match {
+    struct fumi_arena *arena;
+    const struct filter *filter;
+    struct fumi_str query;
+    size_t limit;
+    struct hits *out;
+};
+
+static int match(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct match *m = arg;
+    struct scan_filter f;
+    if (sqlite_filter(d, m->arena, m->filter, &f, e))
+        return -1;
+    return sqlite_words_match(d->h, m->arena, &f, m->query, m->limit, m->out, e);
+}
+
+int sqlite_match(struct store *s, struct fumi_arena *a, const struct filter *f,
+                 struct fumi_str query, size_t limit, struct hits *out, struct fumi_err *e)
+{
+    struct match m = {a, f, query, limit, out};
+    *out = (struct hits){0};
+    return limit ? sqlite_read(s, match, &m, e) : 0;
+}

@@ -1,0 +1,179 @@
+/* Embedding later: which notes lack vectors in a space, their vectors when they are made, and the
+ * end of spaces that are not used any more. */
+#include "store/sqlite_parts.h"
+
+#include "base/arena.h"
+
+enum { AT_ONCE = 4096 }; /* vectors looked at in one transaction when spaces are dropped */
+
+/* How many notes there are, and how many have vectors in the space. */
+static int count(struct db *d, struct fumi_str space, int64_t *have, int64_t *all,
+                 struct fumi_err *e)
+{
+    *have = *all = 0;
+    if (sqlite_number(d, e, all, "SELECT coalesce(sum(notes), 0) FROM rooms", "") < 0)
+        return -1;
+    int found = sqlite_number(d, e, have, "SELECT notes FROM spaces WHERE name=?1", "s", space);
+    return found < 0 ? -1 : 0;
+}
+
+struct lack {
+    struct fumi_arena *arena;
+    struct fumi_str space;
+    int64_t after;
+    size_t limit;
+    struct unembeddeds *out;
+};
+
+/* Damaged notes are left out: they have no text to embed. */
+static int take_note(struct db *d, struct lack *l, int64_t seq, struct fumi_err *e)
+{
+    struct stored n;
+    int found = sqlite_find(d, l->arena, (struct fumi_str){0}, seq, &n, e);
+    if (found <= 0)
+        return found;
+    if (n.damaged)
+        sqlite_log_damage(d->store, "a note", n.note.id);
+    else
+        l->out->items[l->out->n++] = (struct unembedded){
+            .seq = seq, .text = n.note.text, .version = n.version};
+    return 0;
+}
+
+static int lack_some(struct db *d, struct lack *l, int64_t space, struct fumi_err *e)
+{
+    sqlite3_stmt *q = sqlite_query(d, e,
+                                   "SELECT seq FROM notes WHERE seq>?1 AND NOT EXISTS (SELECT 1 "
+                                   "FROM vectors WHERE note=seq AND space=?2) ORDER BY seq",
+                                   "ii", l->after, space);
+    int more = q ? 1 : -1;
+    while (more > 0 && l->out->n < l->limit && (more = sqlite_row(d, q, e)) > 0)
+        if (take_note(d, l, sqlite3_column_int64(q, 0), e)) {
+            sqlite_end(q);
+            return -1;
+        }
+    if (more > 0)
+        sqlite_end(q);
+    return more < 0 ? -1 : 0;
+}
+
+static int lacking(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct lack *l = arg;
+    int64_t have, all, space = 0;
+    *l->out = (struct unembeddeds){0};
+    if (count(d, l->space, &have, &all, e))
+        return -1;
+    if (have >= all || !l->limit)
+        return 0;
+    if (sqlite_number(d, e, &space, "SELECT space FROM spaces WHERE name=?1", "s", l->space) < 0)
+        return -1;
+    size_t most = l->limit < (size_t)all ? l->limit : (size_t)all;
+    l->limit = most;
+    l->out->items = fumi_alloc(l->arena, most * sizeof(*l->out->items));
+    return lack_some(d, l, space, e);
+}
+
+int sqlite_lacking(struct store *s, struct fumi_arena *a, struct fumi_str space, int64_t after,
+                   size_t limit, struct unembeddeds *out, struct fumi_err *e)
+{
+    struct lack l = {a, space, after, limit, out};
+    return sqlite_read(s, lacking, &l, e);
+}
+
+struct fill {
+    const struct unembedded *notes;
+    const struct vectors *vectors;
+    size_t n;
+};
+
+static int fill_one(struct db *d, const struct unembedded *n, const struct vectors *v,
+                    struct fumi_err *e)
+{
+    int64_t version = 0, space;
+    int found = sqlite_number(d, e, &version, "SELECT version FROM notes WHERE seq=?1", "i",
+                              n->seq);
+    if (found < 0)
+        return -1;
+    if (!found || version != n->version || !v->n)
+        return 0;
+    if (sqlite_space(d, v->space, v->dim, true, &space, e) ||
+        sqlite_vectors_drop_in(d, n->seq, space, e))
+        return -1;
+    return sqlite_vectors_put(d, n->seq, v, e) || sqlite_note_changed(d, n->seq, e) ? -1 : 0;
+}
+
+static int fill(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct fill *f = arg;
+    for (size_t i = 0; i < f->n; i++)
+        if (fill_one(d, &f->notes[i], &f->vectors[i], e))
+            return -1;
+    return 0;
+}
+
+int sqlite_fill(struct store *s, const struct unembedded *notes, const struct vectors *v, size_t n,
+                struct fumi_err *e)
+{
+    struct fill f = {notes, v, n};
+    return sqlite_write(s, fill, &f, e);
+}
+
+struct progress {
+    struct fumi_str space;
+    int64_t *have, *all;
+};
+
+static int progress(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct progress *p = arg;
+    return count(d, p->space, p->have, p->all, e);
+}
+
+int sqlite_progress(struct store *s, struct fumi_str space, int64_t *have, int64_t *all,
+                    struct fumi_err *e)
+{
+    struct progress p = {space, have, all};
+    return sqlite_read(s, progress, &p, e);
+}
+
+struct keep {
+    struct fumi_str keep, also;
+    int64_t next, last; /* vectors still to be looked at */
+};
+
+/* From here on the vectors belong to no space: nobody sees them. */
+static int drop_names(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct keep *k = arg;
+    if (sqlite_run(d, e, "DELETE FROM spaces WHERE name IS NOT ?1 AND name IS NOT ?2", "ss",
+                   k->keep, k->also))
+        return -1;
+    int gone = sqlite3_changes(d->h);
+    if (sqlite_number(d, e, &k->next, "SELECT coalesce(min(vector), 1) FROM vectors", "") < 0 ||
+        sqlite_number(d, e, &k->last, "SELECT coalesce(max(vector), 0) FROM vectors", "") < 0)
+        return -1;
+    return gone ? sqlite_note_changed(d, 0, e) : 0;
+}
+
+static int drop_some(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct keep *k = arg;
+    return sqlite_run(d, e,
+                      "DELETE FROM vectors WHERE vector>=?1 AND vector<?2 "
+                      "AND space NOT IN (SELECT space FROM spaces)",
+                      "ii", k->next, k->next + AT_ONCE);
+}
+
+/* In many small transactions, so that others can write meanwhile. */
+int sqlite_drop_spaces(struct store *s, struct fumi_str keep, struct fumi_str also,
+                       struct fumi_err *e)
+{
+    struct keep k = {.keep = keep, .also = also};
+    if (sqlite_write(s, drop_names, &k, e))
+        return -1;
+    for (; k.next <= k.last; k.next += AT_ONCE)
+        if (sqlite_write(s, drop_some, &k, e))
+            return -1;
+    return 0;
+}

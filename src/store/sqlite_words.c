@@ -1,0 +1,522 @@
+/* Words in SQLite. FTS5 keeps the index and is asked for one list of notes after another; what they
+ * are worth is counted here (words_rank.c), since FTS5's own ranking reads a row of sizes for each
+ * note that holds any word.
+ *
+ * The query becomes an OR of quoted tokens, for which the tokenizer gives back what is quoted: so
+ * nothing in a query is syntax, and nothing is tokenised twice. The statement's first row calls our
+ * function, which reads the lists of all tokens through FTS5's extension interface, first the
+ * beginning of each, then the rest of the rarer ones. Then the best, by a rough score, are held
+ * against the filter, and those that pass are scored. */
+#include "store/sqlite_words.h"
+
+#include "base/buf.h"
+#include "store/words_query.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    COLUMNS = 4,
+    TEXT = 1,                 /* its column */
+    BEGINNING = 1024,         /* postings of a list that are read in any case */
+    BUDGET = 40000,           /* postings that are read of all lists together */
+    BUDGET_ALONE = 120000,    /* when they find too little otherwise */
+    COMMON = 50,              /* a minor token in more than a fiftieth of the notes is common */
+    SMALL = 8192,             /* notes, of a store where this does not matter */
+    SCORED = 100,             /* notes that are scored exactly, at least */
+    LISTED = 12000,           /* notes: if no more pass, they are listed */
+    PLACES_LISTED = 3000,     /* that these are in */
+    HIGHEST_LISTED = 1 << 28, /* seq */
+    SAMPLES = 128,            /* notes that are held against the filter to estimate how many pass */
+};
+
+/* title, text, tags, source */
+static const double column_weights[COLUMNS] = {2, 1, 2, 0.5};
+
+const char sqlite_words_schema[] = "CREATE VIRTUAL TABLE words USING "
+                                   "fts5(title, text, tags, source, content='', tokenize='fumi')";
+
+static const char pointer_type[] = "fumi_words";
+
+/* The tokenizer. */
+
+struct emit {
+    void *to;
+    int (*token)(void *, int, const char *, int, int, int);
+    size_t last;
+    bool any;
+};
+
+static int emit_word(void *arg, const struct word *w)
+{
+    struct emit *e = arg;
+    char room[TOKEN_MAX];
+    struct fumi_str token = words_token(w, room);
+    int flags = e->any && w->position == e->last ? FTS5_TOKEN_COLOCATED : 0;
+    e->any = true;
+    e->last = w->position;
+    return e->token(e->to, flags, token.p, (int)token.n, (int)w->begin, (int)w->end);
+}
+
+static int tokenize(Fts5Tokenizer *self, void *to, int flags, const char *text, int n,
+                    int (*token)(void *, int, const char *, int, int, int))
+{
+    struct emit e = {.to = to, .token = token};
+    (void)self;
+    if (n <= 0)
+        return SQLITE_OK;
+    if (flags & FTS5_TOKENIZE_QUERY)
+        return token(to, 0, text, n, 0, n);
+    return words_each((struct fumi_str){text, (size_t)n}, emit_word, &e);
+}
+
+static int make(void *arg, const char **args, int n, Fts5Tokenizer **out)
+{
+    static const char self;
+    (void)arg, (void)args, (void)n;
+    *out = (Fts5Tokenizer *)(void *)&self; /* it has no state, but must not be NULL */
+    return SQLITE_OK;
+}
+
+static void unmake(Fts5Tokenizer *self)
+{
+    (void)self;
+}
+
+/* The filter and the lengths. */
+
+struct search {
+    sqlite3 *db;
+    sqlite3_stmt *gather, *note, *place, *sized, *highest;
+    const struct scan_filter *filter;
+    uint64_t *passing; /* a bit for each seq; NULL: not known, they are looked up one by one */
+    int64_t last;      /* the highest seq */
+    size_t limit;
+    struct fumi_arena *a;
+    struct query query;
+    struct rank rank;
+    size_t used;       /* postings that were read and count */
+    double found;      /* those of them that pass, about */
+    uint16_t term;     /* the one that is read */
+    size_t read, most; /* of its postings */
+    double ratio;      /* of all notes, those that pass */
+    int broken;        /* a code of SQLite's when something could not be read, or 0 */
+};
+
+static bool has_row(struct search *s, sqlite3_stmt *q)
+{
+    int rc = sqlite3_step(q);
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        s->broken = rc;
+    return rc == SQLITE_ROW;
+}
+
+static bool is_open(const struct scan_filter *f)
+{
+    return !f->places && f->since == INT64_MIN && f->until == INT64_MAX;
+}
+
+static bool has_bit(const uint64_t *bits, size_t n, int64_t i)
+{
+    return i >= 0 && (uint64_t)i < n && (bits[i / 64] >> (i % 64) & 1);
+}
+
+/* Whether the note that a statement found passes. */
+static bool passes(const struct scan_filter *f, sqlite3_stmt *found)
+{
+    int64_t place = sqlite3_column_int64(found, 0), created = sqlite3_column_int64(found, 1);
+    return created >= f->since && (created < f->until || f->until == INT64_MAX) &&
+           (!f->places || has_bit(f->places, f->places_n, place));
+}
+
+static bool seq_passes(struct search *s, int64_t seq)
+{
+    if (s->passing)
+        return has_bit(s->passing, (size_t)s->last + 1, seq);
+    sqlite3_bind_int64(s->note, 1, seq);
+    bool ok = has_row(s, s->note) && passes(s->filter, s->note);
+    sqlite3_reset(s->note);
+    return ok;
+}
+
+/* FTS5 keeps the sizes of the columns as numbers of seven bits a byte, the highest first. */
+static double text_size(const unsigned char *p, const unsigned char *end)
+{
+    uint64_t size = 0;
+    for (int column = 0; column <= TEXT && p < end; column++) {
+        size = 0;
+        for (; p < end && *p & 0x80; p++)
+            size = size << 7 | (*p & 0x7F);
+        size = p < end ? size << 7 | *p++ : size;
+    }
+    return (double)size;
+}
+
+/* Whether it passes, and then its length in words. */
+static bool length_of(struct search *s, int64_t seq, double *length)
+{
+    if (s->passing && !seq_passes(s, seq))
+        return false;
+    sqlite3_bind_int64(s->sized, 1, seq);
+    bool ok = has_row(s, s->sized) && passes(s->filter, s->sized);
+    const unsigned char *p = ok ? sqlite3_column_blob(s->sized, 2) : NULL;
+    *length = p ? text_size(p, p + sqlite3_column_bytes(s->sized, 2)) : s->rank.length;
+    sqlite3_reset(s->sized);
+    return ok;
+}
+
+/* How many of the notes pass, from some that stand evenly. */
+static double estimate(struct search *s)
+{
+    int64_t highest = s->last, step = highest / SAMPLES + 1;
+    double seen = 0, passed = 0;
+    for (int64_t seq = highest; seq > 0; seq -= step, seen++)
+        passed += seq_passes(s, seq);
+    return s->rank.notes * passed / fmax(1, seen);
+}
+
+static size_t places_in(const struct scan_filter *f)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < (f->places_n + 63) / 64; i++)
+        n += (size_t)__builtin_popcountll(f->places[i]);
+    return n;
+}
+
+/* Sets the bits of the notes of one place; returns how many. */
+static double list_place(struct search *s, int64_t place)
+{
+    double n = 0;
+    sqlite3_bind_int64(s->place, 1, place);
+    for (; has_row(s, s->place); n++) {
+        int64_t seq = sqlite3_column_int64(s->place, 0);
+        if (seq >= 0 && seq <= s->last)
+            s->passing[seq / 64] |= UINT64_C(1) << (seq % 64);
+    }
+    sqlite3_reset(s->place);
+    return n;
+}
+
+/* Lists the notes that pass; returns how many. */
+static double list_passing(struct search *s)
+{
+    const struct scan_filter *f = s->filter;
+    double n = 0;
+    s->passing = fumi_alloc(s->a, ((size_t)s->last / 64 + 1) * sizeof(*s->passing));
+    sqlite3_bind_int64(s->place, 2, f->since);
+    sqlite3_bind_int64(s->place, 3, f->until);
+    for (size_t i = 0; i < (f->places_n + 63) / 64; i++) {
+        for (uint64_t bits = f->places[i]; bits; bits &= bits - 1)
+            n += list_place(s, (int64_t)i * 64 + __builtin_ctzll(bits));
+    }
+    return n;
+}
+
+/* Looks at the filter. Few notes that pass are listed, which a large part of all is not worth. */
+static void look_at_filter(struct search *s)
+{
+    double all = s->rank.notes;
+    s->ratio = 1;
+    if (is_open(s->filter))
+        return;
+    bool small = s->filter->places && s->last < HIGHEST_LISTED &&
+                 places_in(s->filter) <= PLACES_LISTED;
+    s->rank.notes = small && all <= LISTED ? 0 : estimate(s);
+    if (small && s->rank.notes <= LISTED)
+        s->rank.notes = list_passing(s);
+    s->rank.notes = fmax(1, s->rank.notes);
+    s->ratio = fmin(1, s->rank.notes / fmax(1, all));
+}
+
+/* Reading lists. */
+
+static int read_posting(const Fts5ExtensionApi *api, Fts5Context *fts, void *arg)
+{
+    struct search *s = arg;
+    struct query_term *t = &s->query.terms[s->term];
+    uint32_t places[RANK_PLACES];
+    Fts5PhraseIter i;
+    int column, place;
+    size_t n = 0;
+    double tf = 0;
+    int64_t seq = api->xRowid(fts);
+    if (s->read++ == s->most)
+        return SQLITE_DONE;
+    t->last = seq;
+    if (s->passing && !seq_passes(s, seq))
+        return SQLITE_OK;
+    int rc = api->xPhraseFirst(fts, 0, &i, &column, &place);
+    for (; rc == SQLITE_OK && column >= 0; api->xPhraseNext(fts, &i, &column, &place)) {
+        tf += column_weights[column % COLUMNS];
+        if (n < RANK_PLACES)
+            places[n++] = (uint32_t)column << 24 | ((uint32_t)place & 0xFFFFFF);
+    }
+    rank_add(&s->rank, s->term, seq, tf, places, n);
+    t->n++;
+    return rc;
+}
+
+/* How many of its postings pass: what does not pass was left out, or some are looked up, unless
+ * most notes pass anyway. The notes of other projects do not make a word common. */
+static double count_passing(struct search *s, const struct query_term *t)
+{
+    size_t samples = SAMPLES / s->query.n_terms + 1, step = t->n / samples + 1;
+    double seen = 0, passed = 0;
+    if (s->passing)
+        return (double)t->n;
+    if (s->ratio > 0.5)
+        return (double)t->n * s->ratio;
+    for (size_t i = 0; i < t->n; i += step, seen++)
+        passed += seq_passes(s, s->rank.postings[t->first + i].seq);
+    return (double)t->n * (passed + 0.5) / (seen + 1);
+}
+
+static int read_list(struct search *s, const Fts5ExtensionApi *api, Fts5Context *fts, size_t most)
+{
+    struct query_term *t = &s->query.terms[s->term];
+    t->first = s->rank.n_postings ? s->rank.n_postings : 1;
+    t->n = 0;
+    s->read = 0;
+    s->most = most;
+    int rc = api->xQueryPhrase(fts, s->term, s, read_posting);
+    double passed = count_passing(s, t), spread = 1;
+    t->used = s->read <= most;
+    if (!t->used) /* as if they were spread evenly */
+        spread = fmax(1, (double)s->last / fmax(1, (double)t->last));
+    t->length = spread * (double)(t->used ? s->read : most);
+    t->notes = spread * passed;
+    s->used += t->used ? s->read : 0;
+    s->found += t->used ? passed : 0;
+    return rc;
+}
+
+/* The term with the shortest list among those that were not read to the end; QUERY_NONE: none. */
+static uint16_t shortest(const struct query *q, const bool *done)
+{
+    uint16_t best = QUERY_NONE;
+    for (uint16_t i = 0; i < q->n_terms; i++) {
+        if (!q->terms[i].used && !done[i] &&
+            (best == QUERY_NONE || q->terms[i].length < q->terms[best].length))
+            best = i;
+    }
+    return best;
+}
+
+/* Whether a long list is worth its time. Common words that mean something are read as far as the
+ * budget goes, since a phrase may need them; those that do not are left out where others are found
+ * by what means more. */
+static bool worth_reading(const struct search *s, const struct query_term *t)
+{
+    double after = (double)s->used + t->length;
+    bool common = t->minor && t->notes > s->rank.notes / COMMON && s->last > SMALL;
+    if (s->found < 1)
+        return true;
+    if (s->query.grammar || s->found < SCORED + 2 * (double)s->limit)
+        return after <= BUDGET_ALONE;
+    return after <= BUDGET && !common;
+}
+
+/* Reads long lists, shorter ones first. */
+static int read_rest(struct search *s, const Fts5ExtensionApi *api, Fts5Context *fts)
+{
+    struct query *q = &s->query;
+    bool done[QUERY_TERMS] = {0};
+    int rc = SQLITE_OK;
+    while (rc == SQLITE_OK && (s->term = shortest(q, done)) != QUERY_NONE) {
+        done[s->term] = true;
+        if (!worth_reading(s, &q->terms[s->term]))
+            continue;
+        rc = read_list(s, api, fts, BUDGET_ALONE);
+        q->terms[s->term].used = true;
+    }
+    return rc;
+}
+
+static void gather(const Fts5ExtensionApi *api, Fts5Context *fts, sqlite3_context *out, int n,
+                   sqlite3_value **values)
+{
+    struct search *s = n == 1 ? sqlite3_value_pointer(values[0], pointer_type) : NULL;
+    sqlite3_int64 all = 0, words = 0;
+    if (!s) {
+        sqlite3_result_error(out, "fumi_words is not for use in SQL.", -1);
+        return;
+    }
+    int rc = api->xRowCount(fts, &all);
+    if (rc == SQLITE_OK)
+        rc = api->xColumnTotalSize(fts, TEXT, &words);
+    s->rank.notes = (double)all;
+    s->rank.length = fmax(1, (double)words / fmax(1, (double)all));
+    look_at_filter(s);
+    for (s->term = 0; rc == SQLITE_OK && s->term < s->query.n_terms; s->term++)
+        rc = read_list(s, api, fts, BEGINNING);
+    if (rc == SQLITE_OK)
+        rc = read_rest(s, api, fts);
+    if (rc == SQLITE_OK)
+        sqlite3_result_int(out, 1);
+    else
+        sqlite3_result_error_code(out, rc);
+}
+
+int sqlite_words_register(sqlite3 *db, struct fumi_err *e)
+{
+    fts5_api *api = NULL;
+    sqlite3_stmt *s = NULL;
+    fts5_tokenizer tokenizer = {make, unmake, tokenize};
+    if (sqlite3_prepare_v2(db, "SELECT fts5(?1)", -1, &s, NULL) == SQLITE_OK) {
+        sqlite3_bind_pointer(s, 1, &api, "fts5_api_ptr", NULL);
+        sqlite3_step(s);
+    }
+    sqlite3_finalize(s);
+    if (!api || api->xCreateTokenizer(api, "fumi", NULL, &tokenizer, NULL) != SQLITE_OK ||
+        api->xCreateFunction(api, "fumi_words", NULL, gather, NULL) != SQLITE_OK)
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                            "SQLite %s has no FTS5; install a libsqlite3 that is built with it.",
+                            sqlite3_libversion());
+    return 0;
+}
+
+/* The best. */
+
+/* Of equals the newest. */
+static bool above(const struct candidate *x, const struct candidate *y)
+{
+    return x->rough > y->rough || (x->rough == y->rough && x->seq > y->seq);
+}
+
+static void sink(struct candidate *heap, size_t n, size_t i)
+{
+    struct candidate c = heap[i];
+    for (size_t child; (child = 2 * i + 1) < n; i = child) {
+        child += child + 1 < n && above(&heap[child + 1], &heap[child]);
+        if (!above(&heap[child], &c))
+            break;
+        heap[i] = heap[child];
+    }
+    heap[i] = c;
+}
+
+static int better(const void *x, const void *y)
+{
+    const struct hit *one = x, *two = y;
+    if (one->score != two->score)
+        return one->score > two->score ? -1 : 1;
+    return one->seq > two->seq ? -1 : one->seq < two->seq;
+}
+
+/* Takes candidates by rough score until enough passed, and scores those. */
+static void choose(struct search *s, struct hits *out)
+{
+    struct rank *r = &s->rank;
+    size_t most = SCORED + 2 * s->limit;
+    most = most < r->n ? most : r->n;
+    out->items = fumi_alloc(s->a, (most + 1) * sizeof(*out->items));
+    for (size_t i = r->n / 2; i-- > 0;)
+        sink(r->candidates, r->n, i);
+    for (size_t left = r->n; left && out->n < most;) {
+        struct candidate best = r->candidates[0];
+        r->candidates[0] = r->candidates[--left];
+        sink(r->candidates, left, 0);
+        double length;
+        if (!length_of(s, best.seq, &length))
+            continue;
+        double score = rank_score(r, &best, length);
+        if (score > 0)
+            out->items[out->n++] = (struct hit){.seq = best.seq, .score = score};
+    }
+    qsort(out->items, out->n, sizeof(*out->items), better);
+    out->n = out->n < s->limit ? out->n : s->limit;
+}
+
+/* The search. */
+
+static struct fumi_str match_text(struct search *s, struct fumi_buf *b)
+{
+    for (size_t i = 0; i < s->query.n_terms; i++) {
+        struct fumi_str t = s->query.terms[i].token;
+        fumi_buf_add(b, i ? " OR \"" : "\"", i ? 5 : 1);
+        for (size_t k = 0; k < t.n; k++) {
+            if (t.p[k] == '"')
+                fumi_buf_put(b, '"');
+            fumi_buf_put(b, t.p[k]);
+        }
+        fumi_buf_put(b, '"');
+    }
+    return fumi_buf_str(b);
+}
+
+static int fault(struct search *s, struct fumi_err *e)
+{
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                        "The index of words cannot be read (%s); \"fumi doctor\" makes it again.",
+                        s->broken ? sqlite3_errstr(s->broken) : sqlite3_errmsg(s->db));
+}
+
+static int prepare(struct search *s)
+{
+    const struct {
+        const char *sql;
+        sqlite3_stmt **to;
+    } all[] = {
+        {"SELECT fumi_words(words, ?2) FROM words WHERE words MATCH ?1 LIMIT 1", &s->gather},
+        {"SELECT place, created FROM notes WHERE seq = ?1", &s->note},
+        {"SELECT seq FROM notes WHERE place = ?1 AND created >= ?2 AND created < ?3", &s->place},
+        {"SELECT n.place, n.created, d.sz FROM notes n LEFT JOIN words_docsize d ON d.id = n.seq "
+         "WHERE n.seq = ?1",
+         &s->sized},
+        {"SELECT max(seq) FROM notes", &s->highest},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(all); i++) {
+        if (sqlite3_prepare_v2(s->db, all[i].sql, -1, all[i].to, NULL) != SQLITE_OK)
+            return -1;
+    }
+    return 0;
+}
+
+/* Runs the statement as far as its row, and leaves it there, which keeps the snapshot: 1. 0: no
+ * note holds any of the tokens. */
+static int read_lists(struct search *s)
+{
+    struct fumi_buf b = {0};
+    if (has_row(s, s->highest))
+        s->last = sqlite3_column_int64(s->highest, 0);
+    struct fumi_str text = match_text(s, &b);
+    sqlite3_bind_text(s->gather, 1, text.p, (int)text.n, SQLITE_STATIC);
+    sqlite3_bind_pointer(s->gather, 2, s, pointer_type, NULL);
+    int rc = sqlite3_step(s->gather);
+    fumi_buf_done(&b);
+    return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : -1;
+}
+
+static int search(struct search *s, struct hits *out, struct fumi_err *e)
+{
+    if (prepare(s) != 0)
+        return fault(s, e);
+    int found = read_lists(s);
+    if (found <= 0)
+        return found < 0 ? fault(s, e) : 0;
+    rank_collect(&s->rank);
+    rank_rough(&s->rank);
+    choose(s, out);
+    return s->broken ? fault(s, e) : 0;
+}
+
+int sqlite_words_match(sqlite3 *db, struct fumi_arena *a, const struct scan_filter *f,
+                       struct fumi_str query, size_t limit, struct hits *out, struct fumi_err *e)
+{
+    struct search *s = fumi_alloc(a, sizeof(*s));
+    s->db = db;
+    s->a = a;
+    s->filter = f;
+    s->limit = limit;
+    s->rank.q = &s->query;
+    *out = (struct hits){0};
+    query_read(&s->query, a, query);
+    int rc = s->query.n_terms && limit ? search(s, out, e) : 0;
+    sqlite3_finalize(s->gather);
+    sqlite3_finalize(s->note);
+    sqlite3_finalize(s->place);
+    sqlite3_finalize(s->sized);
+    sqlite3_finalize(s->highest);
+    rank_done(&s->rank);
+    return rc;
+}

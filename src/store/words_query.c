@@ -1,0 +1,223 @@
+/* A query as atoms, groups and terms. */
+#include "store/words_query.h"
+
+enum { JOINED_MARK = 1 }; /* in the index, before a word that was written with joints */
+
+static const double part_weight = 0.8, kana_weight = 0.5, punct_weight = 0.2;
+static const double function_weight = 0.2;
+
+/* English words that carry the grammar of a question more than its matter. Some are rare in notes,
+ * so that their rarity would mislead. */
+static const char function_words[] =
+    " a about all also am an and any are as at be been being but by can could did do does doing "
+    "done"
+    " each for from had has have having he her here him his how i if in into is it its just may me"
+    " might must my no nor not of on or our please shall she should so some such tell than that the"
+    " their them then there these they this those to too upon us very was we were what when where"
+    " whether which while who whom whose why will with would you your ";
+
+struct fumi_str words_token(const struct word *w, char *room)
+{
+    if (w->kind != WORD_JOINED)
+        return w->text;
+    size_t n = w->text.n < TOKEN_MAX - 1 ? w->text.n : TOKEN_MAX - 1;
+    room[0] = JOINED_MARK;
+    memcpy(room + 1, w->text.p, n);
+    return (struct fumi_str){room, n + 1};
+}
+
+static uint16_t term(struct query *q, enum word_kind kind, struct fumi_str text)
+{
+    char room[TOKEN_MAX];
+    struct fumi_str token = words_token(&(struct word){.text = text, .kind = kind}, room);
+    for (size_t i = 0; i < q->n_terms; i++) {
+        if (fumi_eq(q->terms[i].token, token))
+            return (uint16_t)i;
+    }
+    if (q->n_terms == QUERY_TERMS)
+        return QUERY_NONE;
+    q->terms[q->n_terms] = (struct query_term){.token = fumi_dup(q->a, token)};
+    return (uint16_t)q->n_terms++;
+}
+
+static int add_atom(struct query *q, const struct word *w, double weight)
+{
+    if (q->n_atoms == QUERY_ATOMS)
+        return 1;
+    q->atoms[q->n_atoms++] = (struct query_atom){
+        .exact = term(q, WORD_PLAIN, w->text),
+        .stem = QUERY_NONE,
+        .joined = w->kind == WORD_PLAIN ? term(q, WORD_JOINED, w->text) : QUERY_NONE,
+        .chains = w->kind != WORD_PUNCT,
+        .position = w->position,
+        .begin = w->begin,
+        .end = w->end,
+        .weight = weight};
+    return 0;
+}
+
+static bool joints(struct fumi_str text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+        if (c < 0x80 && !(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9'))
+            return true;
+    }
+    return false;
+}
+
+static bool compound(struct fumi_str text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        if ((text.p[i] < 'a' || text.p[i] > 'z') && text.p[i] != '-')
+            return false;
+    }
+    return joints(text) && text.p[0] != '-';
+}
+
+static void add_variant(struct query_group *g, uint16_t to)
+{
+    if (g->n < QUERY_VARIANTS && to != QUERY_NONE)
+        g->terms[g->n++] = to;
+}
+
+static int add_group(struct query *q, const struct word *w)
+{
+    struct query_group *g = q->n_groups ? &q->groups[q->n_groups - 1] : NULL;
+    for (; g && g >= q->groups && (g->begin != w->begin || g->end != w->end);)
+        g = g > q->groups ? g - 1 : NULL;
+    if (!g && q->n_groups == QUERY_GROUPS)
+        return 1;
+    if (!g) {
+        g = &q->groups[q->n_groups++];
+        *g = (struct query_group){.position = w->position,
+                                  .begin = w->begin,
+                                  .end = w->end,
+                                  .compound = compound(w->text)};
+    }
+    if (w->kind == WORD_WHOLE)
+        add_variant(g, term(q, WORD_PLAIN, w->text));
+    if (!joints(w->text)) {
+        add_variant(g, term(q, WORD_JOINED, w->text));
+        if (w->kind == WORD_JOINED)
+            add_variant(g, term(q, WORD_PLAIN, w->text));
+    }
+    return 0;
+}
+
+static bool function_word(struct fumi_str word)
+{
+    char wanted[16] = " ";
+    if (word.n > sizeof(wanted) - 3)
+        return false;
+    memcpy(wanted + 1, word.p, word.n);
+    wanted[word.n + 1] = ' ';
+    return memmem(function_words, sizeof(function_words) - 1, wanted, word.n + 2) != NULL;
+}
+
+/* Hiragana alone is mostly grammar. */
+static bool grammar(struct fumi_str pair)
+{
+    for (size_t i = 0; i + 2 < pair.n; i += 3) {
+        unsigned c = ((unsigned char)pair.p[i] & 15u) << 12 |
+                     ((unsigned char)pair.p[i + 1] & 63u) << 6 |
+                     ((unsigned char)pair.p[i + 2] & 63u);
+        if (c < 0x3041 || c > 0x309F)
+            return false;
+    }
+    return pair.n == 6;
+}
+
+static int collect(void *arg, const struct word *w)
+{
+    struct query *q = arg;
+    switch (w->kind) {
+    case WORD_PLAIN:
+        return add_atom(q, w, function_word(w->text) ? function_weight : 1);
+    case WORD_SIGN:
+        return add_atom(q, w, 1);
+    case WORD_STEM:
+        q->atoms[q->n_atoms - 1].stem = term(q, WORD_STEM, w->text);
+        return 0;
+    case WORD_WHOLE:
+    case WORD_JOINED:
+        return add_group(q, w);
+    case WORD_PAIR:
+        q->pair_end = w->end;
+        return add_atom(q, w, grammar(w->text) ? kana_weight : 1);
+    case WORD_ONE: /* only where there is no pair */
+        return w->begin < q->pair_end ? 0 : add_atom(q, w, 1);
+    case WORD_PUNCT:
+        return 0;
+    }
+    return 0;
+}
+
+/* What ends or encloses sentences says nothing beside words. */
+static bool telling(struct fumi_str punct)
+{
+    return punct.n == 1 && !strchr(".,;:!?'\"()-", punct.p[0]);
+}
+
+static int collect_puncts(void *arg, const struct word *w)
+{
+    struct query *q = arg;
+    bool words = q->n_atoms && q->atoms[0].chains;
+    if (w->kind != WORD_PUNCT || (words && !telling(w->text)))
+        return 0;
+    return add_atom(q, w, words ? punct_weight : 1);
+}
+
+/* The atoms that a group stands for. Those of a name weigh less than words do. */
+static void settle(struct query *q, struct query_group *g)
+{
+    for (size_t i = 0; i < q->n_atoms; i++) {
+        struct query_atom *atom = &q->atoms[i];
+        if (atom->position != g->position || atom->begin < g->begin || atom->end > g->end)
+            continue;
+        if (g->first == g->last)
+            g->first = i;
+        g->last = i + 1;
+        if (!g->compound && atom->weight > part_weight)
+            atom->weight = part_weight;
+    }
+}
+
+static void mark_major(struct query *q, uint16_t term)
+{
+    if (term != QUERY_NONE)
+        q->terms[term].minor = false;
+}
+
+static void mark_minor(struct query *q)
+{
+    bool any = q->n_groups > 0;
+    for (size_t i = 0; i < q->n_atoms; i++)
+        any = any || q->atoms[i].weight > function_weight;
+    q->grammar = !any;
+    for (size_t i = 0; i < q->n_terms; i++)
+        q->terms[i].minor = any;
+    for (size_t i = 0; i < q->n_atoms; i++) {
+        const struct query_atom *atom = &q->atoms[i];
+        if (atom->weight <= function_weight)
+            continue;
+        mark_major(q, atom->exact);
+        mark_major(q, atom->stem);
+        mark_major(q, atom->joined);
+    }
+    for (size_t i = 0; i < q->n_groups; i++) {
+        for (size_t k = 0; k < q->groups[i].n; k++)
+            mark_major(q, q->groups[i].terms[k]);
+    }
+}
+
+void query_read(struct query *q, struct fumi_arena *a, struct fumi_str text)
+{
+    q->a = a;
+    q->n_atoms = q->n_groups = q->n_terms = q->pair_end = 0;
+    words_each(text, collect, q);
+    for (size_t i = 0; i < q->n_groups; i++)
+        settle(q, &q->groups[i]);
+    words_each(text, collect_puncts, q);
+    mark_minor(q);
+}

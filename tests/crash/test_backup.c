@@ -1,0 +1,207 @@
+/* Copies while others write, and copies that are killed half-way. CRASH_CYCLES: how many kills. */
+#include "base/uuid.h"
+#include "crash.h"
+#include "test.h"
+
+#include <unistd.h>
+
+enum { WRITERS = 4, BEFORE = 30, COPIES = 3, CYCLES = 15 };
+
+struct scene {
+    char dir[64], path[96], copy[128];
+    struct store *s;
+    struct crash_child writers[WRITERS];
+    struct ledger ledger;
+};
+
+static void start(struct scene *c)
+{
+    char writer[16];
+    for (unsigned i = 0; i < WRITERS; i++) {
+        snprintf(writer, sizeof(writer), "%u", 2 * i);
+        const char *words[] = {CRASH_DRIVER, "add", c->path, "100000", writer, "2", NULL};
+        if (crash_start(&c->writers[i], words, NULL))
+            TEST_FAIL("cannot start a driver");
+    }
+}
+
+/* All that they have said by now. */
+static void hear(struct scene *c)
+{
+    for (unsigned i = 0; i < WRITERS; i++) {
+        size_t before;
+        do {
+            before = c->writers[i].said.n;
+            if (!crash_hear(&c->writers[i], 0)) {
+                TEST_FAIL("writer %u ended", i);
+                return;
+            }
+        } while (c->writers[i].said.n > before);
+        ledger_lines(&c->ledger, &c->writers[i].said);
+    }
+}
+
+static void wait_until(struct scene *c, size_t acknowledged)
+{
+    while (c->ledger.acknowledged < acknowledged && !test_failed)
+        for (unsigned i = 0; i < WRITERS && !test_failed; i++) {
+            if (!crash_hear(&c->writers[i], 10))
+                TEST_FAIL("writer %u ended", i);
+            ledger_lines(&c->ledger, &c->writers[i].said);
+        }
+}
+
+/* What was acknowledged before must be in a copy; what came later may be. */
+static void loosen(struct ledger *later, const struct ledger *before)
+{
+    for (size_t w = 0; w < later->writers; w++)
+        for (size_t i = 0; i < later->rows[CRASH_NOTE][w].n; i++) {
+            struct crash_row *r = &later->rows[CRASH_NOTE][w].items[i];
+            bool had = w < before->writers && i < before->rows[CRASH_NOTE][w].n &&
+                       before->rows[CRASH_NOTE][w].items[i].done;
+            if (!had && (r->done || r->open))
+                *r = (struct crash_row){.done = 0, .begun = 1, .open = true};
+        }
+}
+
+static void look(const char *path, const struct ledger *l)
+{
+    struct fumi_buf said = {0};
+    int faults = crash_check_file(path, l, LOOK_ALL, &said);
+    if (faults)
+        TEST_FAIL("%s: %d faults\n%.*s", path, faults, (int)said.n, said.n ? said.p : "");
+    fumi_buf_done(&said);
+}
+
+static void copy_once(struct scene *c, unsigned number)
+{
+    struct fumi_err e = {0};
+    struct ledger before, later;
+    hear(c);
+    ledger_copy(&before, &c->ledger);
+    snprintf(c->copy, sizeof(c->copy), "%s/copy%u.db", c->dir, number);
+    if (c->s->ops->backup(c->s, fumi_str(c->copy), &e))
+        TEST_FAIL("backup: %s", e.text);
+    hear(c);
+    ledger_copy(&later, &c->ledger);
+    loosen(&later, &before);
+    look(c->copy, &later);
+    printf("a copy of at least %zu notes, %zu came meanwhile\n", before.acknowledged,
+           c->ledger.acknowledged - before.acknowledged);
+    ledger_done(&before);
+    ledger_done(&later);
+}
+
+static bool scene(struct scene *c)
+{
+    struct fumi_err e = {0};
+    *c = (struct scene){0};
+    crash_dir(c->dir, sizeof(c->dir), false);
+    snprintf(c->path, sizeof(c->path), "%s/x.db", c->dir);
+    c->s = sqlite_open(&(struct sqlite_options){.path = c->path}, &e);
+    if (!c->s)
+        TEST_FAIL("%s", e.text);
+    return c->s;
+}
+
+static void leave(struct scene *c)
+{
+    c->s->ops->close(c->s);
+    ledger_done(&c->ledger);
+    crash_dir_remove(c->dir);
+}
+
+TEST(a_copy_while_four_write)
+{
+    struct scene c;
+    CHECK(scene(&c));
+    start(&c);
+    for (unsigned i = 0; i < COPIES && !test_failed; i++) {
+        wait_until(&c, (i + 1) * WRITERS * BEFORE);
+        copy_once(&c, i);
+    }
+    for (unsigned i = 0; i < WRITERS; i++) {
+        crash_stop(&c.writers[i]);
+        ledger_lines(&c.ledger, &c.writers[i].said);
+        crash_free(&c.writers[i]);
+    }
+    look(c.path, &c.ledger);
+    leave(&c);
+}
+
+static void fill(struct scene *c, unsigned notes)
+{
+    struct fumi_err e = {0};
+    for (unsigned i = 0; i < notes && !test_failed; i++) {
+        struct crash_thing t = {CRASH_NOTE, 1, i, 1};
+        if (crash_do(c->s, t, &e))
+            TEST_FAIL("%s", e.text);
+        ledger_set(&c->ledger, 'D', t);
+    }
+}
+
+TEST(a_copy_takes_no_name_that_is_taken)
+{
+    struct scene c;
+    struct fumi_err e = {0};
+    struct fumi_buf after = {0};
+    CHECK(scene(&c));
+    fill(&c, 3);
+    snprintf(c.copy, sizeof(c.copy), "%s/there", c.dir);
+    CHECK_INT(crash_write(c.copy, "mine", 4), 0);
+    CHECK_INT(c.s->ops->backup(c.s, fumi_str(c.copy), &e), -1);
+    CHECK_INT(e.code, ERR_CONFLICT);
+    CHECK_INT(crash_read(c.copy, &after), 0);
+    CHECK_STR(fumi_buf_str(&after), "mine");
+    CHECK_INT(c.s->ops->backup(c.s, fumi_str(c.path), &e), -1);
+    CHECK_INT(e.code, ERR_CONFLICT);
+    look(c.path, &c.ledger);
+    snprintf(c.copy, sizeof(c.copy), "%s/missing/there", c.dir);
+    CHECK_INT(c.s->ops->backup(c.s, fumi_str(c.copy), &e), -1);
+    CHECK_INT(e.code, FUMI_INTERNAL_ERROR);
+    fumi_buf_done(&after);
+    leave(&c);
+}
+
+/* Killed so many microseconds after it began; whether there is a copy then. */
+static bool killed_copy(struct scene *c, unsigned later)
+{
+    struct crash_child child;
+    const char *words[] = {CRASH_DRIVER, "backup", c->path, c->copy, NULL};
+    if (crash_start(&child, words, NULL))
+        TEST_FAIL("cannot start a driver");
+    while (!child.said.n && crash_hear(&child, -1)) {}
+    usleep(later);
+    crash_stop(&child);
+    bool done = memmem(child.said.p, child.said.n, "D backup", 8);
+    crash_free(&child);
+    bool there = access(c->copy, F_OK) == 0;
+    if (done && !there)
+        TEST_FAIL("a copy that was acknowledged is not there");
+    return there;
+}
+
+TEST(a_copy_that_is_killed_leaves_no_half)
+{
+    struct scene c;
+    struct fumi_err e = {0};
+    unsigned cycles = crash_setting("CRASH_CYCLES", CYCLES), whole = 0;
+    uint64_t seed;
+    CHECK(scene(&c));
+    fill(&c, 300);
+    fumi_random(&seed, sizeof(seed));
+    for (unsigned i = 0; i < cycles && !test_failed; i++) {
+        snprintf(c.copy, sizeof(c.copy), "%s/copy%u.db", c.dir, i);
+        seed = crash_mix(seed);
+        if (killed_copy(&c, (unsigned)(seed % 20000))) {
+            look(c.copy, &c.ledger);
+            whole++;
+        } else if (c.s->ops->backup(c.s, fumi_str(c.copy), &e)) {
+            TEST_FAIL("after a kill: %s", e.text);
+        }
+        unlink(c.copy);
+    }
+    printf("%u kills, %u copies whole, the others not there\n", cycles, whole);
+    look(c.path, &c.ledger);
+    leave(&c);
+}

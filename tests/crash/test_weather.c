@@ -1,0 +1,547 @@
+/* Bad weather: a full disk, files and directories that cannot be written, no descriptors left,
+ * files that are not ours. Each time an error that says what to do, nothing lost, and work that
+ * goes on by itself when the cause is gone. Each case runs in a child of its own. */
+#include "base/arena.h"
+#include "crash.h"
+#include "test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { FEW = 20, MANY = 600, NOBODY = 65534, PATIENCE = 120, SKIPPED = 77, NO_FDS = 64 };
+
+struct place {
+    char dir[64], path[96];
+    struct store *s;
+    struct ledger ledger;
+    unsigned next; /* number of the next note */
+};
+
+static const struct fumi_log silent = {.level = FUMI_SILENT};
+
+static struct store *open_at(const char *path, struct fumi_err *e)
+{
+    *e = (struct fumi_err){0};
+    return sqlite_open(&(struct sqlite_options){.path = path, .log = &silent}, e);
+}
+
+/* A sentence that ends a user's trouble is not empty and is ours. */
+static bool says(const struct fumi_err *e)
+{
+    return e->code == FUMI_INTERNAL_ERROR && strlen(e->text) > 20;
+}
+
+static int add(struct place *p, struct fumi_err *e)
+{
+    struct crash_thing t = {CRASH_NOTE, 1, p->next++, 1};
+    *e = (struct fumi_err){0};
+    if (crash_do(p->s, t, e))
+        return -1;
+    ledger_set(&p->ledger, 'D', t);
+    return 0;
+}
+
+static void add_some(struct place *p, unsigned n)
+{
+    struct fumi_err e;
+    for (unsigned i = 0; i < n; i++)
+        if (add(p, &e)) {
+            TEST_FAIL("%s", e.text);
+            return;
+        }
+}
+
+static void begin(struct place *p)
+{
+    struct fumi_err e;
+    p->s = open_at(p->path, &e);
+    if (!p->s)
+        TEST_FAIL("%s", e.text);
+    else
+        add_some(p, FEW);
+}
+
+static void look(struct place *p)
+{
+    struct fumi_buf said = {0};
+    int faults = crash_check(p->s, &p->ledger, LOOK_ALL, &said);
+    if (faults)
+        TEST_FAIL("%d faults\n%.*s", faults, (int)said.n, said.n ? said.p : "");
+    fumi_buf_done(&said);
+}
+
+/* All is well again: in this process, and for one that comes later. */
+static void end(struct place *p)
+{
+    struct fumi_buf said = {0};
+    add_some(p, FEW);
+    look(p);
+    p->s->ops->close(p->s);
+    int faults = crash_check_file(p->path, &p->ledger, LOOK_ALL, &said);
+    if (faults)
+        TEST_FAIL("opened again: %d faults\n%.*s", faults, (int)said.n, said.n ? said.p : "");
+    fumi_buf_done(&said);
+}
+
+/* Reading and searching may fail now, but not crash; a text that comes is right. */
+static unsigned read_all(struct place *p)
+{
+    struct fumi_arena a = {0};
+    struct filter f = {.project = CRASH_PROJECT, .since = INT64_MIN, .until = INT64_MAX};
+    unsigned right = 0;
+    for (unsigned i = 0; i < FEW; i++) {
+        struct fumi_err e = {0};
+        struct note n;
+        struct hits h;
+        float x[CRASH_DIM];
+        struct crash_thing t = {CRASH_NOTE, 1, i, 1};
+        crash_vector(t, 0, x);
+        int rc = p->s->ops->get_note(p->s, &a, crash_id(&a, t), &n, &e);
+        if (rc ? !says(&e) : !crash_note_is(&n, t))
+            TEST_FAIL("note %u: %s", i, rc ? e.text : "wrong");
+        right += !rc;
+        if (p->s->ops->near(p->s, &a, &f, CRASH_SPACE, x, CRASH_DIM, 3, &h, &e) && !says(&e))
+            TEST_FAIL("near: %s", e.text);
+        if (p->s->ops->match(p->s, &a, &f, crash_word(&a, t), 3, &h, &e) && !says(&e))
+            TEST_FAIL("match: %s", e.text);
+        fumi_arena_reset(&a, 1 << 16);
+    }
+    fumi_arena_done(&a);
+    return right;
+}
+
+/* Until the disk has no room; then a few more times. */
+static void add_until_full(struct place *p)
+{
+    struct fumi_err e = {0};
+    unsigned refused = 0;
+    for (unsigned i = 0; i < MANY && refused < 5; i++)
+        if (add(p, &e)) {
+            refused++;
+            if (!says(&e))
+                TEST_FAIL("%d %s", e.code, e.text);
+        }
+    printf("%zu acknowledged, then: %s\n", p->ledger.acknowledged, e.text);
+    if (!refused)
+        TEST_FAIL("the disk did not get full");
+}
+
+static void limit_size(rlim_t most)
+{
+    struct rlimit now;
+    getrlimit(RLIMIT_FSIZE, &now);
+    now.rlim_cur = most;
+    if (setrlimit(RLIMIT_FSIZE, &now))
+        TEST_FAIL("cannot set a limit");
+}
+
+static void small_files(struct place *p)
+{
+    struct stat wal;
+    char path[128];
+    signal(SIGXFSZ, SIG_IGN);
+    begin(p);
+    read_all(p);
+    snprintf(path, sizeof(path), "%s-wal", p->path);
+    CHECK_INT(stat(path, &wal), 0);
+    limit_size((rlim_t)wal.st_size + 100000);
+    add_until_full(p);
+    CHECK_INT(read_all(p), FEW);
+    limit_size(RLIM_INFINITY);
+    end(p);
+}
+
+/* Opening where nothing can be written, and again where it can. */
+static void open_on_full(struct place *p)
+{
+    struct fumi_err e;
+    signal(SIGXFSZ, SIG_IGN);
+    limit_size(0);
+    p->s = open_at(p->path, &e);
+    CHECK(!p->s);
+    CHECK(says(&e));
+    printf("%s\n", e.text);
+    limit_size(RLIM_INFINITY);
+    begin(p);
+    CHECK(p->s);
+    end(p);
+}
+
+/* A file system of our own, that goes with the child. */
+static void mounted(const char *dir, const char *options)
+{
+    if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+        mount("fumi-crash", dir, "tmpfs", 0, options)) {
+        printf("skipped: cannot mount (%s)\n", strerror(errno));
+        fflush(stdout);
+        _exit(SKIPPED);
+    }
+}
+
+static void fill_disk(const char *path)
+{
+    static char block[4096];
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    size_t step = sizeof(block);
+    memset(block, 'x', sizeof(block));
+    while (fd >= 0 && step)
+        if (write(fd, block, step) != (ssize_t)step)
+            step /= 2;
+    close(fd);
+}
+
+static void full_disk(struct place *p)
+{
+    char ballast[128];
+    mounted(p->dir, "size=16m");
+    snprintf(ballast, sizeof(ballast), "%s/ballast", p->dir);
+    begin(p);
+    read_all(p);
+    fill_disk(ballast);
+    add_until_full(p);
+    /* The cache of the vectors must not be written where there is no page for it. */
+    CHECK_INT(read_all(p), FEW);
+    CHECK_INT(unlink(ballast), 0);
+    end(p);
+}
+
+/* The side file has a hole, and the disk no room to fill it. */
+static void full_before_search(struct place *p)
+{
+    char ballast[128];
+    mounted(p->dir, "size=16m");
+    snprintf(ballast, sizeof(ballast), "%s/ballast", p->dir);
+    begin(p);
+    add_some(p, FEW);
+    fill_disk(ballast);
+    CHECK_INT(read_all(p), FEW);
+    CHECK_INT(unlink(ballast), 0);
+    end(p);
+}
+
+static void full_from_the_start(struct place *p)
+{
+    char ballast[128];
+    struct fumi_err e;
+    mounted(p->dir, "size=16m");
+    snprintf(ballast, sizeof(ballast), "%s/ballast", p->dir);
+    fill_disk(ballast);
+    CHECK(!open_at(p->path, &e));
+    CHECK(says(&e));
+    printf("%s\n", e.text);
+    CHECK_INT(unlink(ballast), 0);
+    begin(p);
+    CHECK(p->s);
+    look(p);
+    p->s->ops->close(p->s);
+}
+
+static void read_only_disk(struct place *p)
+{
+    struct fumi_err e;
+    char other[128];
+    mounted(p->dir, "size=16m");
+    begin(p);
+    p->s->ops->close(p->s);
+    CHECK_INT(mount(NULL, p->dir, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
+    p->s = open_at(p->path, &e);
+    if (p->s) {
+        CHECK(add(p, &e) == -1);
+        p->s->ops->close(p->s);
+    }
+    CHECK(says(&e));
+    printf("%s\n", e.text);
+    snprintf(other, sizeof(other), "%s/new/other.db", p->dir);
+    CHECK(!open_at(other, &e));
+    CHECK(says(&e));
+    CHECK_INT(mount(NULL, p->dir, NULL, MS_REMOUNT, NULL), 0);
+    p->s = open_at(p->path, &e);
+    CHECK(p->s);
+    end(p);
+}
+
+/* Rights do not bind root: it becomes somebody else. */
+static void be_ordinary(const char *dir)
+{
+    if (getuid() != 0)
+        return;
+    if (chown(dir, NOBODY, NOBODY) || syscall(SYS_setgroups, 0, NULL) || setgid(NOBODY) ||
+        setuid(NOBODY)) {
+        printf("skipped: cannot become somebody else (%s)\n", strerror(errno));
+        fflush(stdout);
+        _exit(SKIPPED);
+    }
+}
+
+static void refused_with(const char *path, const char *changed, mode_t mode, mode_t back)
+{
+    struct fumi_err e;
+    CHECK_INT(chmod(changed, mode), 0);
+    struct store *s = open_at(path, &e);
+    CHECK_INT(chmod(changed, back), 0);
+    if (s)
+        s->ops->close(s);
+    CHECK(!s);
+    CHECK(says(&e));
+    printf("%03o: %s\n", mode, e.text);
+}
+
+static void no_rights(struct place *p)
+{
+    char missing[128];
+    struct fumi_err e;
+    be_ordinary(p->dir);
+    snprintf(missing, sizeof(missing), "%s/missing.db", p->dir);
+    begin(p);
+    CHECK(p->s);
+    p->s->ops->close(p->s);
+    refused_with(p->path, p->path, 0400, 0600);
+    refused_with(p->path, p->path, 0000, 0600);
+    refused_with(p->path, p->dir, 0500, 0700);
+    refused_with(p->path, p->dir, 0000, 0700);
+    refused_with(missing, p->dir, 0500, 0700);
+    CHECK(access(missing, F_OK));
+    p->s = open_at(p->path, &e);
+    CHECK(p->s);
+    end(p);
+}
+
+static void no_descriptors(struct place *p)
+{
+    int fds[NO_FDS], n = 0;
+    struct rlimit few = {NO_FDS, NO_FDS};
+    struct fumi_err e;
+    char other[128];
+    snprintf(other, sizeof(other), "%s/other.db", p->dir);
+    begin(p);
+    CHECK(p->s);
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &few), 0);
+    while (n < NO_FDS && (fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+        n++;
+    CHECK(n > 0);
+    read_all(p);
+    for (unsigned i = 0; i < 5; i++)
+        CHECK(add(p, &e) == 0 || says(&e));
+    CHECK(!open_at(other, &e));
+    CHECK(says(&e));
+    printf("%s\n", e.text);
+    while (n)
+        close(fds[--n]);
+    end(p);
+}
+
+static void new_files_are_private(struct place *p)
+{
+    static const char *const names[] = {"", "-wal", "-shm", ".vec"};
+    char path[160];
+    struct stat st;
+    umask(0);
+    snprintf(p->path, sizeof(p->path), "%s/a/b/x.db", p->dir);
+    begin(p);
+    CHECK(p->s);
+    read_all(p);
+    for (size_t i = 0; i < FUMI_COUNT(names); i++) {
+        snprintf(path, sizeof(path), "%s%s", p->path, names[i]);
+        CHECK_INT(stat(path, &st), 0);
+        CHECK_INT(st.st_mode & 0777, 0600);
+    }
+    snprintf(path, sizeof(path), "%s/a/b", p->dir);
+    CHECK_INT(stat(path, &st), 0);
+    CHECK_INT(st.st_mode & 0777, 0700);
+    end(p);
+}
+
+static void empty_file(struct place *p)
+{
+    CHECK_INT(crash_write(p->path, "", 0), 0);
+    begin(p);
+    CHECK(p->s);
+    end(p);
+}
+
+/* Files that are not ours stay as they are, and alone. */
+
+/* SQLite may need a log and its index to read a database; both go with the next who writes. */
+static bool is_beside(const char *name)
+{
+    size_t n = strlen(name);
+    return name[0] == '.' ||
+           (n > 4 && (strcmp(name + n - 4, "-wal") == 0 || strcmp(name + n - 4, "-shm") == 0));
+}
+
+static size_t count_files(const char *dir)
+{
+    DIR *d = opendir(dir);
+    size_t n = 0;
+    for (struct dirent *e; d && (e = readdir(d));)
+        n += !is_beside(e->d_name);
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static void untouched(struct place *p, const char *what)
+{
+    struct fumi_err e;
+    struct fumi_buf before = {0}, after = {0};
+    size_t files = count_files(p->dir);
+    crash_read(p->path, &before);
+    struct store *s = open_at(p->path, &e);
+    if (s || !says(&e))
+        TEST_FAIL("%s: %s", what, s ? "was opened" : e.text);
+    if (s)
+        s->ops->close(s);
+    crash_read(p->path, &after);
+    if (!fumi_eq(fumi_buf_str(&before), fumi_buf_str(&after)))
+        TEST_FAIL("%s: the file was changed", what);
+    if (count_files(p->dir) != files)
+        TEST_FAIL("%s: there are %zu files now, not %zu", what, count_files(p->dir), files);
+    printf("%s: %s\n", what, e.text);
+    fumi_buf_done(&before);
+    fumi_buf_done(&after);
+}
+
+static void run_sql(const char *path, const char *sql)
+{
+    sqlite3 *h = NULL;
+    int rc = sqlite3_open(path, &h);
+    if (rc || (rc = sqlite3_exec(h, sql, NULL, NULL, NULL)))
+        TEST_FAIL("%s: %s", sql, sqlite3_errmsg(h));
+    sqlite3_close(h);
+}
+
+static void foreign_bytes(struct place *p)
+{
+    static const struct {
+        const char *what;
+        struct fumi_str bytes;
+        size_t size;
+    } rows[] = {
+        {"a text", FUMI_STR("Dear diary, today nothing happened.\n"), 0},
+        {"a long text", FUMI_STR("Dear diary"), 100000},
+        {"a head alone", FUMI_STR("SQLite format 3\0"), 0},
+        {"a head and nonsense", FUMI_STR("SQLite format 3\0\x10\0"), 8192},
+        {"two bytes", FUMI_STR("xy"), 0},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct fumi_buf b = {0};
+        fumi_buf_add(&b, rows[i].bytes.p, rows[i].bytes.n);
+        while (b.n < rows[i].size)
+            fumi_buf_put(&b, (char)crash_mix(b.n));
+        CHECK_INT(crash_write(p->path, b.p, b.n), 0);
+        untouched(p, rows[i].what);
+        fumi_buf_done(&b);
+    }
+}
+
+static void foreign_databases(struct place *p)
+{
+    static const struct {
+        const char *what, *sql;
+    } rows[] = {
+        {"a database of another program", "PRAGMA application_id=77; CREATE TABLE t(x)"},
+        {"a database of nobody", "CREATE TABLE t(x); INSERT INTO t VALUES(1)"},
+        {"tables named as ours", "CREATE TABLE notes(x); PRAGMA user_version=1"},
+        {"another program's in WAL mode", "PRAGMA journal_mode=WAL; PRAGMA application_id=77; "
+                                          "CREATE TABLE t(x)"},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        crash_dir_empty(p->dir);
+        run_sql(p->path, rows[i].sql);
+        untouched(p, rows[i].what);
+    }
+}
+
+static void changed_database(struct place *p)
+{
+    static const struct {
+        const char *what, *sql;
+    } rows[] = {
+        {"a newer version", "PRAGMA user_version=999"},
+        {"a negative version", "PRAGMA user_version=-1"},
+        {"another application", "PRAGMA application_id=5"},
+        {"a table more", "CREATE TABLE extra(x)"},
+        {"a table less", "DROP TABLE facts"},
+        {"a trigger", "CREATE TRIGGER t AFTER INSERT ON facts BEGIN DELETE FROM notes; END"},
+        {"a view", "CREATE VIEW v AS SELECT 1"},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        crash_dir_empty(p->dir);
+        ledger_done(&p->ledger);
+        p->next = 0;
+        begin(p);
+        CHECK(p->s);
+        p->s->ops->close(p->s);
+        run_sql(p->path, rows[i].sql);
+        untouched(p, rows[i].what);
+    }
+}
+
+static void not_a_file(struct place *p)
+{
+    char below[160];
+    struct fumi_err e;
+    CHECK_INT(mkdir(p->path, 0700), 0);
+    CHECK(!open_at(p->path, &e));
+    CHECK(says(&e));
+    printf("%s\n", e.text);
+    CHECK_INT(rmdir(p->path), 0);
+    CHECK_INT(crash_write(p->path, "x", 1), 0);
+    snprintf(below, sizeof(below), "%s/below.db", p->path);
+    CHECK(!open_at(below, &e));
+    CHECK(says(&e));
+    printf("%s\n", e.text);
+}
+
+/* Running them */
+
+static int in_child(void (*run)(struct place *))
+{
+    int status = -1;
+    struct place p = {0};
+    crash_dir(p.dir, sizeof(p.dir), false);
+    snprintf(p.path, sizeof(p.path), "%s/x.db", p.dir);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(PATIENCE);
+        run(&p);
+        ledger_done(&p.ledger);
+        exit(test_failed);
+    }
+    waitpid(pid, &status, 0);
+    crash_dir_remove(p.dir);
+    return WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED ? 0 : status;
+}
+
+#define WEATHER(name)                                                                              \
+    TEST(name##_)                                                                                  \
+    {                                                                                              \
+        CHECK_INT(in_child(name), 0);                                                              \
+    }
+
+WEATHER(small_files)
+WEATHER(open_on_full)
+WEATHER(full_disk)
+WEATHER(full_before_search)
+WEATHER(full_from_the_start)
+WEATHER(read_only_disk)
+WEATHER(no_rights)
+WEATHER(no_descriptors)
+WEATHER(new_files_are_private)
+WEATHER(empty_file)
+WEATHER(foreign_bytes)
+WEATHER(foreign_databases)
+WEATHER(changed_database)
+WEATHER(not_a_file)

@@ -1,0 +1,163 @@
+/* Files of models. The first byte says what the rest is: changes to a packed file (two bytes where,
+ * four bytes what, each), a tar archive, a tokenizer.json, a model.json, a model.safetensors.
+ * Nothing crashes, and tokens are always known ones. */
+#include "embed/model.h"
+#include "embed/pack.h"
+#include "fuzz.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+static int in_memory(const void *bytes, size_t n, char path[64])
+{
+    int fd = memfd_create("fuzz", MFD_CLOEXEC);
+    MUST(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
+    snprintf(path, 64, "/proc/self/fd/%d", fd);
+    return fd;
+}
+
+/* A packed file of one layer of 16 numbers, with a vocabulary of a few words. */
+static struct fumi_str packed(void)
+{
+    static char image[1 << 16];
+    struct pack_word words[] = {{FUMI_STR("a"), 3},  {FUMI_STR("ab"), 4}, {FUMI_STR("##b"), 5},
+                                {FUMI_STR("##"), 6}, {FUMI_STR("定"), 7}, {FUMI_STR("."), 8}};
+    struct pack_word specials[] = {{FUMI_STR("[SEP]"), 2}};
+    struct fumi_buf cells = {0}, more = {0};
+    pack_trie(words, FUMI_COUNT(words), &cells);
+    pack_trie(specials, 1, &more);
+    struct trie t = {(const void *)cells.p, cells.n / sizeof(struct trie_cell)};
+    struct model_head h = {
+        .magic = MODEL_MAGIC,
+        .version = MODEL_VERSION,
+        .head_size = sizeof(h),
+        .order = model_order(),
+        .layers = 1,
+        .hidden = 16,
+        .heads = 2,
+        .inner = 16,
+        .positions = 32,
+        .kinds = 1,
+        .words = 9,
+        .epsilon = 1e-12f,
+        .flags = WORDPIECE_CLEAN | WORDPIECE_CJK | WORDPIECE_STRIP | WORDPIECE_LOWER,
+        .max_chars = 100,
+        .cells = (uint32_t)t.n,
+        .specials = (uint32_t)(more.n / sizeof(struct trie_cell)),
+        .inside = trie_step(t, trie_step(t, 0, '#'), '#'),
+        .unknown = 0,
+        .first = 1,
+        .last = 2,
+        .name = "fuzz",
+    };
+    struct model_views v;
+    h.size = model_lay(&h, NULL, &v);
+    MUST(h.size <= sizeof(image));
+    model_lay(&h, image, &v);
+    for (size_t i = sizeof(h); i < h.size; i++)
+        image[i] = (char)(i * 7 % 61);
+    memcpy((void *)v.pieces.words.cells, cells.p, cells.n);
+    memcpy((void *)v.pieces.specials.cells, more.p, more.n);
+    memcpy(image, &h, sizeof(h));
+    fumi_buf_done(&cells);
+    fumi_buf_done(&more);
+    return (struct fumi_str){image, h.size};
+}
+
+static void use(const struct model *m)
+{
+    struct fumi_arena a = {0};
+    const struct encoder_weights *w = model_weights(m);
+    struct encoder_text text;
+    size_t max = w->positions < 32 ? w->positions : 32;
+    text.tokens = model_tokens(m, &a, FUMI_STR("ab aB. 定a[SEP] \xc3\xa9 zz"), max, &text.n);
+    MUST(text.n >= 2 && text.n <= max);
+    for (size_t i = 0; i < text.n; i++)
+        MUST(text.tokens[i] >= 0 && (size_t)text.tokens[i] < w->words.rows);
+    float *out = fumi_alloc(&a, w->hidden * sizeof(*out));
+    encoder_run(w, &text, 1, out);
+    MUST(model_name(m).n <= MODEL_NAME_MAX);
+    fumi_arena_done(&a);
+}
+
+static void try_packed(const uint8_t *data, size_t n)
+{
+    struct fumi_err e = {0};
+    char path[64];
+    struct fumi_str file = packed();
+    for (; n >= 6; data += 6, n -= 6) {
+        size_t at = ((size_t)data[0] << 8 | data[1]) % (file.n - 4);
+        memcpy((char *)file.p + at, data + 2, 4);
+    }
+    int fd = in_memory(file.p, file.n - (n && data[0] == 'x'), path);
+    struct model *m = model_open(path, &e);
+    MUST(m || e.code);
+    if (m)
+        use(m);
+    if (m)
+        model_verify(m, &e);
+    model_close(m);
+    close(fd);
+}
+
+static void try_archive(const uint8_t *data, size_t n)
+{
+    struct fumi_err e = {0};
+    char path[64];
+    int fd = in_memory(data, n, path);
+    MUST(model_install(path, "/nowhere/at/all", &e) && e.code);
+    close(fd);
+}
+
+static void keep(struct pack_files *f, const char *name, const void *bytes, size_t n)
+{
+    char *copy = n ? fumi_resize(NULL, n) : NULL;
+    if (n)
+        memcpy(copy, bytes, n);
+    pack_keep(f, fumi_str(name), (struct fumi_str){n ? copy : "", n}, false);
+}
+
+/* Each as pack.c calls it. */
+static void try_text(char kind, const uint8_t *data, size_t n)
+{
+    static const char config[] = "{\"model_type\":\"bert\",\"num_hidden_layers\":1,"
+                                 "\"num_attention_heads\":1}";
+    static const char bin[4096];
+    struct fumi_arena a = {0};
+    struct fumi_err e = {0};
+    struct pack_files f = {.a = &a};
+    struct pack_source s = {0};
+    struct pack_vocabulary v = {0};
+    bool found;
+    keep(&f,
+         kind == 3   ? "model.json"
+         : kind == 4 ? "model.safetensors"
+                     : "tokenizer.json",
+         data, n);
+    keep(&f, "config.json", config, sizeof(config) - 1);
+    keep(&f, "a.bin", bin, sizeof(bin));
+    int rc = kind == 2   ? pack_vocabulary(&a, pack_files_at(&f, 0), &v, &e)
+             : kind == 3 ? pack_tfjs(&f, &s, &found, &e)
+                         : pack_safetensors(&f, &s, &found, &e);
+    MUST(!rc == !e.code);
+    for (size_t i = 0; !rc && i < s.tensors.n; i++)
+        if (s.tensors.items[i].n && s.tensors.items[i].type != PACK_OTHER)
+            (void)pack_value(&s.tensors.items[i], s.tensors.items[i].n - 1);
+    pack_vocabulary_done(&v);
+    pack_files_done(&f);
+    fumi_arena_done(&a);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    if (!n)
+        return 0;
+    char kind = (char)(data[0] % 5);
+    if (kind == 0)
+        try_packed(data + 1, n - 1);
+    else if (kind == 1)
+        try_archive(data + 1, n - 1);
+    else
+        try_text(kind, data + 1, n - 1);
+    return 0;
+}

@@ -1,0 +1,89 @@
+/* Words of any bytes: each within the text and within its limits, in order, and not many more than
+ * there are bytes; and the same bytes as a query, which finds the note that is them. */
+#include "fuzz.h"
+
+#include "base/utf8.h"
+#include "store/sqlite_words.h"
+#include "store/words.h"
+
+struct watch {
+    size_t n, words, position;
+    bool any;
+};
+
+static int watch(void *arg, const struct word *w)
+{
+    struct watch *x = arg;
+    MUST(w->begin < w->end && w->end <= x->n);
+    MUST(w->text.n && w->text.n <= WORD_MAX && fumi_utf8_valid(w->text));
+    MUST(w->position == x->position || w->position == x->position + 1);
+    MUST(x->any || w->position == 0);
+    MUST(w->kind != WORD_STEM || w->position == x->position);
+    x->position = w->position;
+    x->any = true;
+    x->words++;
+    return 0;
+}
+
+static void use_stem(struct fumi_str text)
+{
+    char word[WORD_MAX];
+    size_t n = 0;
+    for (; n < text.n && n < WORD_MAX; n++)
+        word[n] = (char)('a' + (unsigned char)text.p[n] % 26);
+    MUST(words_stem(word, n) <= n);
+}
+
+static sqlite3 *database(void)
+{
+    static sqlite3 *db;
+    struct fumi_err e;
+    if (db)
+        return db;
+    MUST(sqlite3_open(":memory:", &db) == SQLITE_OK && sqlite_words_register(db, &e) == 0);
+    MUST(sqlite3_exec(db, sqlite_words_schema, NULL, NULL, NULL) == SQLITE_OK);
+    MUST(sqlite3_exec(db,
+                      "CREATE TABLE notes(seq INTEGER PRIMARY KEY, place INTEGER, created INTEGER);"
+                      "INSERT INTO notes VALUES(1, 0, 0)",
+                      NULL, NULL, NULL) == SQLITE_OK);
+    return db;
+}
+
+static void put(sqlite3 *db, const char *sql, struct fumi_str text)
+{
+    sqlite3_stmt *q = NULL;
+    MUST(sqlite3_prepare_v2(db, sql, -1, &q, NULL) == SQLITE_OK);
+    sqlite3_bind_text(q, 1, text.p, (int)text.n, SQLITE_STATIC);
+    MUST(sqlite3_step(q) == SQLITE_DONE);
+    sqlite3_finalize(q);
+}
+
+/* A text finds itself if there is any word in it. */
+static void use_query(struct fumi_str text, bool any)
+{
+    static const struct scan_filter all = {NULL, 0, INT64_MIN, INT64_MAX};
+    struct fumi_arena a = {0};
+    struct fumi_err e = {0};
+    struct hits hits;
+    sqlite3 *db = database();
+    MUST(sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK);
+    put(db, "INSERT INTO words(rowid, text) VALUES(1, ?1)", text);
+    MUST(sqlite_words_match(db, &a, &all, text, 10, &hits, &e) == 0);
+    MUST(hits.n == any && (!any || (hits.items[0].seq == 1 && hits.items[0].score > 0)));
+    MUST(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL) == SQLITE_OK);
+    fumi_arena_done(&a);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    struct fumi_str text = exact_copy(data, n);
+    struct watch w = {.n = n};
+    MUST(words_each(text, watch, &w) == 0);
+    MUST(w.words <= 8 * n);
+    words_foreign(text);
+    use_stem(text);
+    if (n && n <= 256) /* the database makes it slow */
+        use_query(text, w.any);
+    exact_free(text);
+    return 0;
+}

@@ -1,0 +1,114 @@
+// fumi beside a provider that is well, fails in many ways, and is well again: no note is lost, other
+// calls go on meanwhile, and what was stored without a vector gets one by itself.
+//
+//   node tests/providers/run.mjs FUMI FAKE-PROVIDER
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const [fumi, fake] = process.argv.slice(2);
+const PATIENCE = 120000;
+let passed = 0, failed = 0;
+
+function check(name, right, got) {
+    if (right) {
+        passed++;
+        return;
+    }
+    failed++;
+    console.error(`FAILED ${name}: ${JSON.stringify(got)}`);
+}
+
+function start(program, args, env = {}, errors = 'inherit') {
+    return spawn(program, args, { stdio: ['ignore', 'pipe', errors], env: { ...process.env, ...env } });
+}
+
+async function startFake() {
+    const child = start(fake, []);
+    for await (const line of createInterface({ input: child.stdout }))
+        return { child, port: Number(line.match(/\d+/)[0]) };
+}
+
+class Server {
+    constructor(dir, provider, port) {
+        const base = provider === 'ollama' ? `http://127.0.0.1:${port}` : `http://127.0.0.1:${port}/v1`;
+        this.child = start(fumi, ['serve', '--transport', 'http', '--port', '0', '--data-dir', dir, '--time-limit',
+            '8000', '--log', 'silent'], {
+            FUMI_EMBEDDER_PROVIDER: provider, FUMI_EMBEDDER_MODEL: 'fake', FUMI_EMBEDDER_BASE_URL: base,
+        }, 'pipe');
+        this.url = new Promise((done) => createInterface({ input: this.child.stderr }).once('line', (line) =>
+            done(`http://127.0.0.1:${line.match(/:(\d+)$/)[1]}/rpc`)));
+    }
+    async call(method, params) {
+        const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: `memory.${method}`, params });
+        const answer = await fetch(await this.url, {
+            method: 'POST', body, headers: { 'Content-Type': 'application/json' },
+        });
+        return answer.json();
+    }
+    stop() {
+        const gone = new Promise((done) => this.child.once('exit', done));
+        this.child.kill('SIGTERM');
+        return gone;
+    }
+}
+
+async function until(test) {
+    for (const end = Date.now() + PATIENCE; Date.now() < end; await new Promise((r) => setTimeout(r, 50)))
+        if (await test())
+            return true;
+    return false;
+}
+
+const control = (port, what) => fetch(`http://127.0.0.1:${port}/control/${what}`).then((r) => r.text());
+
+async function play(provider, mode) {
+    const name = `${provider} ${mode}`, dir = mkdtempSync(join(tmpdir(), 'fumi-providers-'));
+    const { child, port } = await startFake(), server = new Server(dir, provider, port);
+    const add = (text) => server.call('add_note', { projectId: 'p', groupId: 'g', text });
+    const find = (query, more = {}) => server.call('search', { projectId: 'p', query, ...more });
+    try {
+        let a = await add('the first note is about birds');
+        check(`${name}: well at first`, a.result?.id && !a.result.embedding, a);
+        await control(port, mode);
+        const slow = add('the second note is about trains');
+        const quick = await server.call('get_config');
+        check(`${name}: others are served meanwhile`, quick.result, quick);
+        a = await slow;
+        check(`${name}: the note is stored`, a.result?.embedding === 'pending' && a.result.warning, a);
+        const got = await server.call('get', { id: a.result?.id });
+        check(`${name}: and can be read`, got.result?.text === 'the second note is about trains', got);
+        const words = await find('trains');
+        check(`${name}: found by words`, words.result?.results[0]?.id === a.result?.id &&
+            words.result?.meta.warning && words.result.meta.mode === 'words', words);
+        const meaning = await find('trains', { mode: 'meaning' });
+        check(`${name}: meaning alone is -32004`, meaning.error?.code === -32004 &&
+            meaning.error.data?.provider === provider, meaning);
+        if (mode !== 'dim') { // another model may well have another length
+            const change = await server.call('set_config', { embedder: { model: 'other' } });
+            const after = await server.call('get_config');
+            check(`${name}: a change of model is refused`, change.error?.code === -32004 &&
+                after.result?.embedder.model === 'fake', [change, after]);
+        }
+        await control(port, 'well');
+        check(`${name}: embedded by itself`, await until(async () =>
+            (await server.call('reembed')).result?.pending === 0), await server.call('stats'));
+        const late = await find('trains', { mode: 'meaning' });
+        check(`${name}: found by meaning`, late.result?.results[0]?.id === a.result?.id, late);
+        check(`${name}: ends well`, await server.stop() === 0);
+    } catch (e) {
+        check(name, false, String(e.stack));
+    } finally {
+        server.child.kill();
+        child.kill();
+        rmSync(dir, { recursive: true, force: true });
+    }
+}
+
+const modes = ['401', '429', '500', 'hang', 'cut-json', 'dim', 'large', 'gigabyte', 'endless', 'redirect', 'reset'];
+const plays = modes.flatMap((mode) => [['openai', mode], ['ollama', mode]]);
+await Promise.all(plays.map(([provider, mode]) => play(provider, mode)));
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);

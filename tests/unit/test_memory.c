@@ -1,0 +1,327 @@
+/* The memory on a real store, with a provider that is well or not. */
+#include "base/clock.h"
+#include "fake_provider.h"
+#include "memory/memory.h"
+#include "test.h"
+
+#include <ftw.h>
+#include <time.h>
+
+enum { PATIENCE_MS = 60000, EMBED_MS = 10000 };
+
+static const struct fumi_log quiet = {.level = FUMI_SILENT};
+
+struct stage {
+    struct fumi_arena a;
+    struct fumi_arena saving; /* of the background, too */
+    char dir[64];
+    struct fake *fake;
+    struct memory *m;
+    struct embed_config saved, saved_previous;
+    int saves;
+    struct fumi_err e;
+};
+
+static int save(void *arg, const struct embed_config *now, const struct embed_config *previous,
+                struct fumi_err *e)
+{
+    struct stage *s = arg;
+    (void)e;
+    s->saved = *now, s->saved_previous = *previous;
+    s->saved.provider = fumi_dup(&s->saving, now->provider);
+    s->saved.model = fumi_dup(&s->saving, now->model);
+    s->saved.base_url = fumi_dup(&s->saving, now->base_url);
+    s->saved.api_key = fumi_dup(&s->saving, now->api_key);
+    s->saved_previous.provider = fumi_dup(&s->saving, previous->provider);
+    s->saved_previous.model = fumi_dup(&s->saving, previous->model);
+    s->saved_previous.base_url = fumi_dup(&s->saving, previous->base_url);
+    s->saves++;
+    return 0;
+}
+
+static struct fumi_str url(struct stage *s)
+{
+    return fumi_fmt(&s->a, "http://127.0.0.1:%d/v1", s->fake->port);
+}
+
+static struct embed_config fake_config(struct stage *s, const char *model)
+{
+    return (struct embed_config){.provider = FUMI_STR("openai"),
+                                 .model = fumi_str(model),
+                                 .base_url = url(s),
+                                 .api_key = FUMI_STR("sk-test-key")};
+}
+
+static struct memory *open_memory(struct stage *s, struct embed_config c,
+                                  struct embed_config previous, bool work)
+{
+    struct fumi_str path = fumi_fmt(&s->a, "%s/memory.db", s->dir);
+    struct memory_options o = {
+        .store = sqlite_open(&(struct sqlite_options){.path = path.p, .log = &quiet}, &s->e),
+        .embed = c,
+        .previous = previous,
+        .log = &quiet,
+        .save = save,
+        .arg = s,
+    };
+    struct memory *m = o.store ? memory_open(&o, &s->e) : NULL;
+    if (m && work)
+        memory_start(m, &s->e);
+    return m;
+}
+
+static bool begin(struct stage *s, const char *model)
+{
+    struct embed_config none = {.dim = 0};
+    *s = (struct stage){.dir = "/tmp/test-memory-XXXXXX"};
+    s->fake = fake_start(0);
+    if (!s->fake || !mkdtemp(s->dir))
+        return false;
+    s->m = open_memory(s, fake_config(s, model), none, true);
+    return s->m;
+}
+
+static int drop(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st, (void)kind, (void)at;
+    return remove(path);
+}
+
+static void end(struct stage *s)
+{
+    memory_close(s->m);
+    fake_stop(s->fake);
+    nftw(s->dir, drop, 8, FTW_DEPTH | FTW_PHYS);
+    fumi_arena_done(&s->saving);
+    fumi_arena_done(&s->a);
+}
+
+static int add(struct stage *s, const char *text, struct written *w)
+{
+    struct note n = {.project = FUMI_STR("p"),
+                     .group = FUMI_STR("g"),
+                     .text = fumi_str(text),
+                     .created = NOTE_NOW};
+    return memory_add(s->m, &s->a, &n, EMBED_MS, w, &s->e);
+}
+
+static int look(struct stage *s, const char *query, enum search_mode mode, struct found *f)
+{
+    struct search q = {.filter = {.project = FUMI_STR("p"), .since = INT64_MIN, .until = INT64_MAX},
+                       .query = fumi_str(query),
+                       .top = 5,
+                       .mode = mode,
+                       .ms = EMBED_MS};
+    return memory_search(s->m, &s->a, &q, f, &s->e);
+}
+
+/* Until everything has vectors in the space in use and that space answers; false: it never did. */
+static bool complete(struct stage *s)
+{
+    int64_t until = fumi_ticks() + (int64_t)PATIENCE_MS * 1000000;
+    const struct timespec moment = {0, 10000000};
+    while (fumi_ticks() < until) {
+        struct embedding_progress p;
+        if (memory_progress(s->m, &s->a, &p, &s->e))
+            return false;
+        if (p.done == p.total && fumi_eq(p.serving, memory_space(s->m, &s->a)))
+            return true;
+        nanosleep(&moment, NULL);
+    }
+    return false;
+}
+
+TEST(a_dimension_is_learned_and_kept)
+{
+    struct stage s;
+    struct embed_config none = {.dim = 0};
+    struct written w;
+    CHECK(begin(&s, "m"));
+    CHECK_STR(memory_space(s.m, &s.a), "openai:m:0");
+    CHECK_INT(add(&s, "one", &w), 0);
+    CHECK_STR(w.space, "openai:m:8");
+    memory_close(s.m);
+    s.m = open_memory(&s, fake_config(&s, "m"), none, false);
+    CHECK(s.m);
+    CHECK_STR(memory_space(s.m, &s.a), "openai:m:8");
+    end(&s);
+}
+
+TEST(a_note_outlives_a_provider_that_fails)
+{
+    struct stage s;
+    struct written w;
+    struct found f;
+    CHECK(begin(&s, "m"));
+    CHECK_INT(add(&s, "well before", &w), 0);
+    CHECK(!w.pending && !w.warning.p);
+    atomic_store(&s.fake->mode, FAKE_500);
+    CHECK_INT(add(&s, "the disk was full on tuesday", &w), 0);
+    CHECK(w.pending && w.warning.n);
+    CHECK_INT(look(&s, "tuesday", SEARCH_HYBRID, &f), 0);
+    CHECK_INT(f.results.n, 1);
+    CHECK(f.warning.n);
+    CHECK_INT(f.mode, SEARCH_WORDS);
+    CHECK_INT(look(&s, "tuesday", SEARCH_MEANING, &f), -1);
+    CHECK_INT(s.e.code, ERR_PROVIDER);
+    atomic_store(&s.fake->mode, FAKE_WELL);
+    CHECK(complete(&s));
+    CHECK_INT(look(&s, "tuesday", SEARCH_MEANING, &f), 0);
+    CHECK_INT(f.results.n, 2);
+    CHECK(!f.warning.p);
+    end(&s);
+}
+
+TEST(without_its_key_nothing_is_stored)
+{
+    struct stage s;
+    struct embed_config none = {.dim = 0}, c = {.provider = FUMI_STR("openai")};
+    struct written w;
+    struct found f;
+    struct store_stats st;
+    CHECK(begin(&s, "m"));
+    memory_close(s.m);
+    s.m = open_memory(&s, c, none, true);
+    CHECK(s.m);
+    CHECK_INT(add(&s, "x", &w), -1);
+    CHECK_INT(s.e.code, ERR_NO_API_KEY);
+    CHECK(s.e.data.n && memmem(s.e.data.p, s.e.data.n, "remedy", 6));
+    CHECK_INT(look(&s, "x", SEARCH_HYBRID, &f), -1);
+    CHECK_INT(s.e.code, ERR_NO_API_KEY);
+    CHECK_INT(look(&s, "x", SEARCH_WORDS, &f), 0);
+    CHECK_INT(memory_store(s.m)->ops->stats(memory_store(s.m), &st, &s.e), 0);
+    CHECK_INT(st.notes, 0);
+    end(&s);
+}
+
+TEST(searches_go_on_while_the_model_changes)
+{
+    struct stage s;
+    struct written w;
+    struct found f;
+    CHECK(begin(&s, "first"));
+    for (int i = 0; i < 40; i++)
+        CHECK_INT(add(&s, fumi_fmt(&s.a, "note number %d of many", i).p, &w), 0);
+    struct embed_config change = {.model = FUMI_STR("second")};
+    atomic_store(&s.fake->dim, 512);
+    /* The old vectors must answer while the provider has only the new dimension: so it is asked for
+     * words alone until then, never for nothing. */
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.e), 0);
+    CHECK_STR(memory_space(s.m, &s.a), "openai:second:512");
+    CHECK_INT(s.saves >= 1, 1);
+    bool done = false;
+    for (int i = 0; i < 2000 && !done; i++) {
+        struct embedding_progress p;
+        CHECK_INT(look(&s, "note number 7", SEARCH_HYBRID, &f), 0);
+        CHECK_INT(f.results.n, 5);
+        CHECK_INT(memory_progress(s.m, &s.a, &p, &s.e), 0);
+        CHECK_INT(p.total, 40);
+        done = p.done == 40 && fumi_eq(p.serving, FUMI_STR("openai:second:512"));
+    }
+    CHECK(complete(&s));
+    CHECK(!s.saved_previous.provider.p);
+    CHECK_INT(look(&s, "note number 7 of many", SEARCH_MEANING, &f), 0);
+    CHECK_INT(f.results.n, 5);
+    CHECK_STR(f.results.items[0].note.text, "note number 7 of many");
+    end(&s);
+}
+
+TEST(a_change_goes_on_after_a_restart)
+{
+    struct stage s;
+    struct written w;
+    struct embedding_progress p;
+    struct found f;
+    CHECK(begin(&s, "first"));
+    for (int i = 0; i < 10; i++)
+        CHECK_INT(add(&s, fumi_fmt(&s.a, "note %d", i).p, &w), 0);
+    memory_close(s.m);
+    struct embed_config c = fake_config(&s, "second"), old = fake_config(&s, "first");
+    s.m = open_memory(&s, c, old, false); /* nobody works in the background */
+    CHECK(s.m);
+    CHECK_INT(memory_progress(s.m, &s.a, &p, &s.e), 0);
+    CHECK_STR(p.serving, "openai:first:8");
+    CHECK_INT(look(&s, "note 3", SEARCH_MEANING, &f), 0);
+    CHECK_INT(f.results.n, 5);
+    CHECK_STR(f.results.items[0].note.text, "note 3");
+    memory_close(s.m);
+    s.m = open_memory(&s, c, old, true);
+    CHECK(s.m && complete(&s));
+    CHECK_INT(look(&s, "note 3", SEARCH_MEANING, &f), 0);
+    CHECK_STR(f.results.items[0].note.text, "note 3");
+    end(&s);
+}
+
+TEST(a_change_that_fails_changes_nothing)
+{
+    static const int modes[] = {FAKE_401, FAKE_HTML, FAKE_NAN, FAKE_CUT_JSON};
+    struct stage s;
+    struct embed_config change = {.model = FUMI_STR("other")};
+    CHECK(begin(&s, "m"));
+    for (size_t i = 0; i < FUMI_COUNT(modes); i++) {
+        atomic_store(&s.fake->mode, modes[i]);
+        CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.e), -1);
+        CHECK_INT(s.e.code, ERR_PROVIDER);
+    }
+    CHECK_INT(s.saves, 0);
+    CHECK_STR(memory_space(s.m, &s.a), "openai:m:0");
+    change = (struct embed_config){.provider = FUMI_STR("openay")};
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.e), -1);
+    CHECK_INT(s.e.code, FUMI_INVALID_PARAMS);
+    end(&s);
+}
+
+TEST(a_key_does_not_go_along_to_another_address)
+{
+    struct stage s;
+    struct fake *other = fake_start(0);
+    CHECK(begin(&s, "m") && other);
+    struct embed_config change = {
+        .base_url = fumi_fmt(&s.a, "http://127.0.0.1:%d/v1", other->port)};
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.e), 0);
+    CHECK(atomic_load(&other->requests) > 0);
+    CHECK(!strstr(other->key, "sk-test-key"));
+    CHECK(!memory_embedder(s.m, &s.a).api_key.n);
+    end(&s);
+    fake_stop(other);
+}
+
+TEST(what_is_not_changed_keeps_its_vectors)
+{
+    struct stage s;
+    struct written w;
+    struct found f;
+    CHECK(begin(&s, "m"));
+    CHECK_INT(add(&s, "the text", &w), 0);
+    CHECK_INT(look(&s, "the text", SEARCH_MEANING, &f), 0);
+    struct fumi_str id = f.results.items[0].note.id;
+    double before = f.results.items[0].score;
+    atomic_store(&s.fake->mode, FAKE_500);
+    struct note to = {.title = FUMI_STR("t"), .text = FUMI_STR("the text")};
+    CHECK_INT(memory_update(s.m, &s.a, id, &to, NOTE_TITLE | NOTE_TEXT, EMBED_MS, &w, &s.e), 0);
+    CHECK(!w.pending);
+    atomic_store(&s.fake->mode, FAKE_WELL);
+    CHECK_INT(look(&s, "the text", SEARCH_MEANING, &f), 0);
+    CHECK(f.results.n == 1 && f.results.items[0].score == before);
+    CHECK_STR(f.results.items[0].note.title, "t");
+    end(&s);
+}
+
+TEST(closing_does_not_wait_for_a_provider_that_hangs)
+{
+    struct stage s;
+    struct written w;
+    CHECK(begin(&s, "m"));
+    CHECK_INT(add(&s, "first", &w), 0);
+    atomic_store(&s.fake->mode, FAKE_HANG);
+    struct note n = {.project = FUMI_STR("p"),
+                     .group = FUMI_STR("g"),
+                     .text = FUMI_STR("second"),
+                     .created = NOTE_NOW};
+    CHECK_INT(memory_add(s.m, &s.a, &n, 200, &w, &s.e), 0);
+    CHECK(w.pending);
+    int asked = atomic_load(&s.fake->requests);
+    for (int i = 0; i < 1000 && atomic_load(&s.fake->requests) == asked; i++)
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
+    end(&s); /* the background waits for an answer right now */
+}

@@ -1,0 +1,747 @@
+#include "embed/embed.h"
+#include "embed/remote.h"
+#include "fake_provider.h"
+#include "model/codes.h"
+#include "test.h"
+
+#include <math.h>
+
+#define SECRET "sk-very-secret-0123456789"
+
+/* No waiting between tries, and a server that keeps failing is left alone for ever. */
+static const struct remote_times quick = {{0, 0}, 0, INT64_C(1) << 40};
+
+struct stage {
+    struct fake *fake;
+    struct embedder *em;
+    struct fumi_arena a;
+    struct fumi_err e;
+    float *x;
+    char url[64];
+};
+
+static struct embed_config config_of(struct stage *s, const char *provider)
+{
+    snprintf(s->url, sizeof(s->url), "http://127.0.0.1:%d%s", s->fake->port,
+             strcmp(provider, "openai") == 0 ? "/v1/" : "");
+    return (struct embed_config){.provider = fumi_str(provider),
+                                 .model = FUMI_STR("fake"),
+                                 .base_url = fumi_str(s->url),
+                                 .api_key = FUMI_STR(SECRET)};
+}
+
+static void open_with(struct stage *s, const struct embed_config *c)
+{
+    static const struct fumi_log silent = {.level = FUMI_SILENT};
+    s->em = embed_open(c, &silent, &s->e);
+    if (!s->em)
+        abort();
+    remote_set_times(s->em, quick);
+}
+
+static struct stage begin_dim(const char *provider, enum fake_mode mode, int64_t dim)
+{
+    struct stage s = {.fake = fake_start(0)};
+    if (!s.fake)
+        abort();
+    struct embed_config c = config_of(&s, provider);
+    c.dim = dim;
+    s.fake->mode = mode;
+    open_with(&s, &c);
+    return s;
+}
+
+static struct stage begin(const char *provider, enum fake_mode mode)
+{
+    return begin_dim(provider, mode, 0);
+}
+
+static void end(struct stage *s)
+{
+    s->em->ops->free(s->em);
+    fake_stop(s->fake);
+    fumi_arena_done(&s->a);
+}
+
+static int embed(struct stage *s, size_t n, int64_t ms)
+{
+    struct fumi_str *texts = fumi_alloc(&s->a, (n + 1) * sizeof(*texts));
+    for (size_t i = 0; i < n; i++)
+        texts[i] = fumi_fmt(&s->a, "word%zu and word%zu", i, i + 7);
+    s->e = (struct fumi_err){0};
+    return s->em->ops->embed(s->em, &s->a, texts, n, ms, &s->x, &s->e);
+}
+
+/* Whether vector i is that of text i, with unit length. */
+static bool is_right(struct stage *s, size_t i, size_t dim)
+{
+    float want[64];
+    double sum = 0, dot = 0, length = 0;
+    fake_vector(fumi_fmt(&s->a, "word%zu and word%zu", i, i + 7), want, dim);
+    for (size_t k = 0; k < dim; k++) {
+        double x = (double)s->x[i * dim + k];
+        sum += x * x;
+        dot += x * (double)want[k];
+        length += (double)want[k] * (double)want[k];
+    }
+    return fabs(sum - 1) < 1e-5 && dot / sqrt(length) > 0.99999;
+}
+
+static struct fumi_str member(struct stage *s, const char *name)
+{
+    struct fumi_err e;
+    return fumi_raw(fumi_get(fumi_parse(&s->a, s->e.data, &e), name));
+}
+
+static const char *const both[] = {"openai", "ollama"};
+
+TEST(texts_become_vectors)
+{
+    for (size_t i = 0; i < FUMI_COUNT(both); i++) {
+        struct stage s = begin(both[i], FAKE_WELL);
+        CHECK_STR(fumi_str(s.em->ops->name), both[i]);
+        CHECK_INT(s.em->dim, 0);
+        CHECK_INT(embed(&s, 3, 20000), 0);
+        CHECK_INT(s.em->dim, 8);
+        for (size_t k = 0; k < 3; k++)
+            CHECK(is_right(&s, k, 8));
+        CHECK_STR(fumi_str(s.fake->key), "Bearer " SECRET);
+        CHECK_INT(embed(&s, 0, 20000), 0);
+        CHECK_INT(s.fake->requests, 1);
+        end(&s);
+    }
+}
+
+TEST(questions_are_as_the_providers_want_them)
+{
+    struct stage s = begin("openai", FAKE_WELL);
+    struct fumi_str texts[] = {FUMI_STR("say \"hi\""), FUMI_STR(""), FUMI_STR("\xff")};
+    CHECK_INT(s.em->ops->embed(s.em, &s.a, texts, 3, 20000, &s.x, &s.e), 0);
+    CHECK_STR(
+        fumi_buf_str(&s.fake->last),
+        "/v1/embeddings {\"model\":\"fake\",\"input\":[\"say \\\"hi\\\"\",\" \",\"\xEF\xBF\xBD\"],"
+        "\"encoding_format\":\"float\"}");
+    end(&s);
+    s = begin("ollama", FAKE_WELL);
+    CHECK_INT(s.em->ops->embed(s.em, &s.a, texts, 2, 20000, &s.x, &s.e), 0);
+    CHECK_STR(fumi_buf_str(&s.fake->last),
+              "/api/embed {\"model\":\"fake\",\"input\":[\"say \\\"hi\\\"\",\" \"]}");
+    s.fake->mode = FAKE_OLD;
+    CHECK_INT(s.em->ops->embed(s.em, &s.a, texts, 1, 20000, &s.x, &s.e), 0);
+    CHECK_STR(fumi_buf_str(&s.fake->last),
+              "/api/embeddings {\"model\":\"fake\",\"prompt\":\"say \\\"hi\\\"\"}");
+    end(&s);
+}
+
+TEST(more_texts_than_a_batch)
+{
+    for (size_t i = 0; i < FUMI_COUNT(both); i++) {
+        struct stage s = begin(both[i], FAKE_WELL);
+        size_t n = s.em->batch * 2 + 3;
+        CHECK_INT(embed(&s, n, 20000), 0);
+        CHECK_INT(s.fake->requests, 3);
+        CHECK_INT(s.fake->connections, 1);
+        for (size_t k = 0; k < n; k++)
+            CHECK(is_right(&s, k, 8));
+        end(&s);
+    }
+}
+
+TEST(vectors_in_any_order)
+{
+    struct stage s = begin("openai", FAKE_BACKWARDS);
+    CHECK_INT(embed(&s, 5, 20000), 0);
+    for (size_t k = 0; k < 5; k++)
+        CHECK(is_right(&s, k, 8));
+    end(&s);
+}
+
+TEST(an_old_ollama)
+{
+    struct stage s = begin("ollama", FAKE_OLD);
+    CHECK_INT(embed(&s, 3, 20000), 0);
+    for (size_t k = 0; k < 3; k++)
+        CHECK(is_right(&s, k, 8));
+    CHECK_INT(s.fake->requests, 4); /* one in vain, then one by one */
+    CHECK_INT(embed(&s, 2, 20000), 0);
+    CHECK_INT(s.fake->requests, 6); /* it is remembered */
+    end(&s);
+}
+
+TEST(how_it_fails)
+{
+    static const struct {
+        enum fake_mode mode;
+        int tries;
+        const char *data; /* all of it, but for the provider */
+        const char *sentence;
+    } rows[] = {
+        {FAKE_401, 1,
+         "\"status\":401,\"retryable\":false,\"remedy\":\"check the API key\","
+         "\"detail\":\"Incorrect API key provided\"}",
+         "answered 401, check the API key: Incorrect API key provided"},
+        {FAKE_ECHO_KEY, 1,
+         "\"status\":401,\"retryable\":false,\"remedy\":\"check the API key\","
+         "\"detail\":\"Incorrect API key: Bearer ***\"}",
+         "answered 401, check the API key: Incorrect API key: Bearer ***"},
+        {FAKE_429_LATER, 1,
+         "\"status\":429,\"retryable\":true,\"retryAfterMs\":3600000,"
+         "\"detail\":\"Rate limit reached\"}",
+         "answered 429: Rate limit reached"},
+        {FAKE_500, 3, "\"status\":500,\"retryable\":true,\"detail\":\"out of order\"}",
+         "answered 500: out of order"},
+        {FAKE_CLOSE, 3, "\"retryable\":true}", "closed the connection without an answer"},
+        {FAKE_RESET, 3, "\"retryable\":true}", "broke off the connection"},
+        {FAKE_CUT, 3, "\"retryable\":true}", "broke off its answer"},
+        {FAKE_CUT_JSON, 3, "\"status\":200,\"retryable\":true}", "not whole, or not JSON"},
+        {FAKE_HTML, 3, "\"status\":200,\"retryable\":true}", "not whole, or not JSON"},
+        {FAKE_NAN, 3, "\"status\":200,\"retryable\":true}", "not whole, or not JSON"},
+        {FAKE_NAN_TEXT, 1, "\"status\":200,\"retryable\":false}", "no finite number"},
+        {FAKE_TOO_LARGE, 1, "\"status\":200,\"retryable\":false}", "no finite number"},
+        {FAKE_ZEROS, 1, "\"status\":200,\"retryable\":false}", "vector of zeros"},
+        {FAKE_FEWER, 1, "\"status\":200,\"retryable\":false}", "for each of 2 texts"},
+        {FAKE_MIXED_DIMS, 1, "\"status\":200,\"retryable\":false}", "of 8 and of 9 numbers"},
+        {FAKE_OTHER_DIM, 1,
+         "\"status\":200,\"retryable\":false,\"remedy\":\"set embedder.dim to 9\"}",
+         "vectors of fake have 9 numbers where 8 were expected: set embedder.dim to 9"},
+        {FAKE_ENDLESS, 1, "\"retryable\":false}", "too long"},
+        {FAKE_GIGABYTE, 1, "\"retryable\":false}", "too long"},
+        {FAKE_ENDLESS_HEAD, 1, "\"retryable\":false}", "too long"},
+        {FAKE_REDIRECT, 1,
+         "\"status\":301,\"retryable\":false,\"remedy\":\"redirects are not followed: set "
+         "embedder.baseUrl to https://elsewhere.example:8443\",\"detail\":\"moved\"}",
+         "answered 301, redirects are not followed: set embedder.baseUrl to "
+         "https://elsewhere.example:8443: moved"},
+    };
+    for (size_t k = 0; k < FUMI_COUNT(both) * FUMI_COUNT(rows); k++) {
+        const char *provider = both[k % 2];
+        size_t i = k / 2;
+        struct stage s = begin(provider, FAKE_WELL);
+        if (embed(&s, 2, 20000))
+            TEST_FAIL("%s", s.e.text);
+        s.fake->mode = rows[i].mode;
+        int before = s.fake->requests, rc = embed(&s, 2, 20000);
+        struct fumi_str data = fumi_fmt(&s.a, "{\"provider\":\"%s\",%s", provider, rows[i].data);
+        if (rc != -1 || s.e.code != ERR_PROVIDER || !fumi_eq(s.e.data, data) ||
+            !strstr(s.e.text, rows[i].sentence))
+            TEST_FAIL("%s %s: %d %d %s %.*s", provider, fake_modes[rows[i].mode], rc, s.e.code,
+                      s.e.text, FUMI_ARG(s.e.data));
+        if (!fumi_starts(fumi_str(s.e.text), fumi_str(provider)) || strstr(s.e.text, SECRET))
+            TEST_FAIL("%s", s.e.text);
+        /* A kept connection may have been closed meanwhile: libcurl asks once more over another. */
+        bool closed = rows[i].mode == FAKE_CLOSE || rows[i].mode == FAKE_RESET;
+        int tries = s.fake->requests - before;
+        if (tries != rows[i].tries && !(closed && tries == rows[i].tries + 1))
+            TEST_FAIL("%s %s: %d tries", provider, fake_modes[rows[i].mode], tries);
+        s.fake->mode = FAKE_WELL;
+        if (embed(&s, 2, 20000) || !is_right(&s, 1, 8))
+            TEST_FAIL("%s %s: not well again: %s", provider, fake_modes[rows[i].mode], s.e.text);
+        end(&s);
+    }
+}
+
+TEST(what_passes_is_tried_again)
+{
+    static const enum fake_mode modes[] = {FAKE_500_ONCE, FAKE_CUT_ONCE};
+    for (size_t i = 0; i < FUMI_COUNT(modes); i++) {
+        struct stage s = begin("openai", modes[i]);
+        CHECK_INT(embed(&s, 2, 20000), 0);
+        CHECK_INT(s.fake->requests, 2);
+        CHECK(is_right(&s, 1, 8));
+        end(&s);
+    }
+}
+
+TEST(retry_after_is_kept_when_it_fits)
+{
+    struct stage s = begin("openai", FAKE_429_ONCE);
+    CHECK_INT(embed(&s, 1, 900), -1);
+    CHECK_STR(member(&s, "retryAfterMs"), "1000");
+    CHECK_INT(s.fake->requests, 1);
+    s.fake->mode = FAKE_429_ONCE;
+    CHECK_INT(embed(&s, 1, 20000), 0);
+    CHECK_INT(s.fake->requests, 3);
+    end(&s);
+}
+
+TEST(time_ends)
+{
+    static const enum fake_mode modes[] = {FAKE_HANG, FAKE_DRIP};
+    for (size_t i = 0; i < FUMI_COUNT(modes); i++) {
+        struct stage s = begin("ollama", modes[i]);
+        CHECK_INT(embed(&s, 1, 150), -1);
+        CHECK_INT(s.e.code, ERR_PROVIDER);
+        CHECK_STR(s.e.data, "{\"provider\":\"ollama\",\"retryable\":true}");
+        CHECK_INT(s.fake->requests, 1);
+        CHECK_INT(embed(&s, 1, 0), -1);
+        CHECK_INT(s.e.code, ERR_PROVIDER);
+        CHECK_STR(s.e.data, "{\"provider\":\"ollama\",\"retryable\":true}");
+        CHECK_INT(embed(&s, 1, INT64_MIN), -1);
+        CHECK_INT(s.fake->requests, 1);
+        s.fake->mode = FAKE_WELL;
+        CHECK_INT(embed(&s, 1, INT64_MAX), 0);
+        end(&s);
+    }
+}
+
+TEST(a_missing_key_is_told)
+{
+    static const struct {
+        const char *provider, *url, *key;
+        bool missing;
+    } rows[] = {
+        {"openai", NULL, NULL, true},
+        {"openai", "", "", true},
+        {"openai", "https://API.OpenAI.com/v1/", " \n", true},
+        {"openai", "https://api.openai.com:443", NULL, true},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct stage s = {.fake = fake_start(0)};
+        struct embed_config c = {.provider = fumi_str(rows[i].provider),
+                                 .base_url = fumi_str(rows[i].url),
+                                 .api_key = fumi_str(rows[i].key)};
+        open_with(&s, &c);
+        CHECK_INT(embed(&s, 1, 20000), -1);
+        CHECK_INT(s.e.code, ERR_NO_API_KEY);
+        CHECK_STR(fumi_str(s.e.text), "api key is required");
+        CHECK_STR(s.e.data, "{\"provider\":\"openai\",\"remedy\":\"set OPENAI_API_KEY or "
+                            "memory.set_config embedder.apiKey\"}");
+        end(&s);
+    }
+}
+
+TEST(servers_of_ones_own_need_no_key)
+{
+    for (size_t i = 0; i < FUMI_COUNT(both); i++) {
+        struct stage s = {.fake = fake_start(0)};
+        struct embed_config c = config_of(&s, both[i]);
+        c.api_key = (struct fumi_str){0};
+        open_with(&s, &c);
+        CHECK_INT(embed(&s, 1, 20000), 0);
+        CHECK_STR(fumi_str(s.fake->key), "");
+        end(&s);
+    }
+}
+
+TEST(a_key_from_a_file_may_end_in_a_newline)
+{
+    struct stage s = {.fake = fake_start(0)};
+    struct embed_config c = config_of(&s, "openai");
+    c.api_key = FUMI_STR(" " SECRET "\r\n");
+    open_with(&s, &c);
+    CHECK_INT(embed(&s, 1, 20000), 0);
+    CHECK_STR(fumi_str(s.fake->key), "Bearer " SECRET);
+    end(&s);
+}
+
+TEST(what_is_refused_when_opening)
+{
+    static const struct {
+        const char *provider, *url, *key;
+        int64_t dim;
+        const char *sentence;
+    } rows[] = {
+        {"opnai", NULL, NULL, 0, "did you mean openai?"},
+        {"Ollama", NULL, NULL, 0, "did you mean ollama?"},
+        {"", NULL, NULL, 0, "must be local, openai or ollama"},
+        {"qqqqqqqq", NULL, NULL, 0, "must be local, openai or ollama"},
+        {"ollama", "http://example.com", NULL, 0, "must be https"},
+        {"ollama", "ftp://localhost", NULL, 0, "http:// or https://"},
+        {"ollama", "http://u:p@localhost", NULL, 0, "user or a password"},
+        {"ollama", "http://localhost/?x=1", NULL, 0, "'?' or '#'"},
+        {"openai", "https://x/#a", NULL, 0, "'?' or '#'"},
+        {"openai", "https://169.254.1.1", NULL, 0, "link-local"},
+        {"openai", NULL, "a b", 0, "embedder.apiKey"},
+        {"openai", NULL, "a\r\nb: c", 0, "embedder.apiKey"},
+        {"openai", NULL, "k\xc3\xa9y", 0, "embedder.apiKey"},
+        {"openai", NULL, NULL, -1, "embedder.dim"},
+        {"openai", NULL, NULL, 65537, "embedder.dim"},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct fumi_err e = {0};
+        struct embed_config c = {.provider = fumi_str(rows[i].provider),
+                                 .base_url = fumi_str(rows[i].url),
+                                 .api_key = fumi_str(rows[i].key),
+                                 .dim = rows[i].dim};
+        struct embedder *em = embed_open(&c, NULL, &e);
+        if (em || e.code != FUMI_INVALID_PARAMS || !strstr(e.text, rows[i].sentence))
+            TEST_FAIL("row %zu: %d %s", i, e.code, e.text);
+        if (em)
+            em->ops->free(em);
+    }
+}
+
+TEST(plain_http_elsewhere_needs_leave)
+{
+    struct embed_config c = {.provider = FUMI_STR("ollama"),
+                             .base_url = FUMI_STR("http://example.com"),
+                             .allow_http = true};
+    struct fumi_err e;
+    struct embedder *em = embed_open(&c, NULL, &e);
+    CHECK(em);
+    em->ops->free(em);
+}
+
+TEST(usual_models)
+{
+    CHECK_STR(embed_usual_model(FUMI_STR("openai")), "text-embedding-3-small");
+    CHECK_STR(embed_usual_model(FUMI_STR("ollama")), "nomic-embed-text");
+    CHECK_STR(embed_usual_model(FUMI_STR("local")), "all-MiniLM-L6-v2");
+    CHECK(!embed_usual_model(FUMI_STR("other")).p);
+    CHECK_STR(embed_usual_model(FUMI_STR("openai")), openai_provider.model);
+    CHECK_STR(embed_usual_model(FUMI_STR("ollama")), ollama_provider.model);
+}
+
+TEST(known_models_have_known_dimensions)
+{
+    static const struct {
+        const char *provider, *model;
+        int64_t set;
+        size_t dim, batch;
+    } rows[] = {
+        {"openai", NULL, 0, 1536, 96},
+        {"openai", "text-embedding-3-large", 0, 3072, 96},
+        {"openai", "text-embedding-3-large", 256, 256, 96},
+        {"openai", "text-embedding-ada-002", 0, 1536, 96},
+        {"openai", "other", 0, 0, 96},
+        {"openai", "other", 77, 77, 96},
+        {"ollama", NULL, 0, 768, 16},
+        {"ollama", "nomic-embed-text:latest", 0, 768, 16},
+        {"ollama", "mxbai-embed-large", 0, 1024, 16},
+        {"ollama", "all-minilm:33m", 0, 384, 16},
+        {"ollama", "bge-m3", 0, 1024, 16},
+        {"ollama", "bge-m3x", 0, 0, 16},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct fumi_err e;
+        struct embed_config c = {.provider = fumi_str(rows[i].provider),
+                                 .model = fumi_str(rows[i].model),
+                                 .dim = rows[i].set};
+        struct embedder *em = embed_open(&c, NULL, &e);
+        CHECK(em);
+        if (em->dim != rows[i].dim || em->batch != rows[i].batch)
+            TEST_FAIL("row %zu: %zu %zu", i, (size_t)em->dim, em->batch);
+        em->ops->free(em);
+    }
+}
+
+TEST(a_known_dimension_that_is_wrong)
+{
+    struct stage s = {.fake = fake_start(0)};
+    struct embed_config c = config_of(&s, "ollama");
+    c.model = (struct fumi_str){0};
+    open_with(&s, &c);
+    CHECK_INT(embed(&s, 1, 20000), -1);
+    CHECK_INT(s.e.code, ERR_PROVIDER);
+    CHECK(strstr(s.e.text, "nomic-embed-text have 8 numbers where 768 were expected"));
+    CHECK_STR(member(&s, "remedy"), "\"set embedder.dim to 8\"");
+    CHECK_INT(s.em->dim, 768);
+    end(&s);
+}
+
+/* "dimensions" is sent to models that know it, and to others when it is needed. */
+TEST(dimensions)
+{
+    struct stage s = begin_dim("openai", FAKE_WELL, 8);
+    CHECK_INT(embed(&s, 1, 20000), 0);
+    CHECK(!memmem(s.fake->last.p, s.fake->last.n, "dimensions", 10));
+    end(&s);
+
+    s = begin_dim("openai", FAKE_WELL, 5);
+    CHECK_INT(embed(&s, 2, 20000), 0);
+    CHECK(is_right(&s, 1, 5));
+    CHECK(memmem(s.fake->last.p, s.fake->last.n, "\"dimensions\":5}", 15));
+    CHECK_INT(s.fake->requests, 2);
+    CHECK_INT(embed(&s, 2, 20000), 0);
+    CHECK_INT(s.fake->requests, 3);
+    end(&s);
+
+    s = begin_dim("openai", FAKE_NO_DIMENSIONS, 5);
+    CHECK_INT(embed(&s, 2, 20000), -1);
+    CHECK(strstr(s.e.text, "have 8 numbers where 5 were expected"));
+    end(&s);
+
+    s = (struct stage){.fake = fake_start(0)};
+    struct embed_config c = config_of(&s, "openai");
+    c.model = FUMI_STR("text-embedding-3-small");
+    c.dim = 12;
+    open_with(&s, &c);
+    CHECK_INT(embed(&s, 2, 20000), 0);
+    CHECK(is_right(&s, 1, 12));
+    CHECK_INT(s.fake->requests, 1);
+    end(&s);
+}
+
+TEST(a_model_that_is_missing)
+{
+    struct stage s = begin("ollama", FAKE_NO_MODEL);
+    CHECK_INT(embed(&s, 1, 20000), -1);
+    CHECK_INT(s.e.code, ERR_PROVIDER);
+    CHECK_STR(member(&s, "remedy"), "\"ollama pull fake\"");
+    CHECK_STR(member(&s, "status"), "404");
+    CHECK(strstr(s.e.text, "ollama pull fake"));
+    CHECK_INT(s.fake->requests, 1); /* the old path is not tried for that */
+    end(&s);
+    s = begin("openai", FAKE_NO_MODEL);
+    CHECK_INT(embed(&s, 1, 20000), -1);
+    CHECK_STR(member(&s, "remedy"), "\"check embedder.model and embedder.baseUrl\"");
+    CHECK_INT(s.fake->requests, 1);
+    end(&s);
+}
+
+TEST(a_server_that_is_no_ollama)
+{
+    struct stage s = begin("ollama", FAKE_WELL);
+    struct embed_config c = config_of(&s, "ollama");
+    end(&s);
+    s = (struct stage){.fake = fake_start(0)};
+    c.base_url = fumi_fmt(&s.a, "http://127.0.0.1:%d/control/none", s.fake->port);
+    open_with(&s, &c);
+    CHECK_INT(embed(&s, 1, 20000), -1);
+    CHECK_STR(member(&s, "status"), "404");
+    CHECK_STR(member(&s, "retryable"), "false");
+    end(&s);
+}
+
+TEST(the_breaker_opens_and_closes)
+{
+    struct stage s = begin("openai", FAKE_500);
+    struct remote_times rested = quick;
+    rested.rest = 0;
+    for (int i = 0; i < BREAKER_FAILURES; i++)
+        CHECK_INT(embed(&s, 1, 20000), -1);
+    CHECK_INT(s.fake->requests, 3 * BREAKER_FAILURES);
+
+    CHECK_INT(embed(&s, 1, 20000), -1);
+    CHECK_INT(s.e.code, ERR_PROVIDER);
+    CHECK(strstr(s.e.text, "kept failing"));
+    CHECK_STR(member(&s, "retryable"), "true");
+    CHECK(member(&s, "retryAfterMs").n);
+    CHECK_STR(member(&s, "detail"), "\"openai answered 500: out of order\"");
+    CHECK_INT(s.fake->requests, 3 * BREAKER_FAILURES); /* it was left alone */
+
+    remote_set_times(s.em, rested);
+    CHECK_INT(embed(&s, 1, 20000), -1);
+    CHECK(strstr(s.e.text, "out of order"));
+    CHECK_INT(s.fake->requests, 3 * BREAKER_FAILURES + 1); /* one try */
+    remote_set_times(s.em, quick);
+    CHECK_INT(embed(&s, 1, 20000), -1);
+    CHECK_INT(s.fake->requests, 3 * BREAKER_FAILURES + 1);
+
+    s.fake->mode = FAKE_WELL;
+    remote_set_times(s.em, rested);
+    CHECK_INT(embed(&s, 1, 20000), 0);
+    remote_set_times(s.em, quick);
+    CHECK_INT(embed(&s, 1, 20000), 0);
+    s.fake->mode = FAKE_500; /* it counts from the beginning */
+    CHECK_INT(embed(&s, 1, 20000), -1);
+    CHECK(strstr(s.e.text, "out of order"));
+    end(&s);
+}
+
+TEST(only_what_may_pass_opens_the_breaker)
+{
+    struct stage s = begin("openai", FAKE_401);
+    for (int i = 0; i < 2 * BREAKER_FAILURES; i++) {
+        CHECK_INT(embed(&s, 1, 20000), -1);
+        CHECK_STR(member(&s, "status"), "401");
+    }
+    end(&s);
+}
+
+/* Half open: of several calls one goes through. */
+TEST(one_call_tries)
+{
+    struct breaker b;
+    char why[200];
+    int64_t wait = 0;
+    breaker_init(&b, 0);
+    for (int i = 0; i < BREAKER_FAILURES; i++) {
+        CHECK_INT(breaker_enter(&b, &wait, why), BREAKER_GO);
+        CHECK_INT(breaker_left(&b, "it broke"), i + 1 == BREAKER_FAILURES);
+    }
+    CHECK_INT(breaker_enter(&b, &wait, why), BREAKER_ONCE);
+    CHECK_INT(breaker_enter(&b, &wait, why), BREAKER_WAIT);
+    CHECK(wait > 0);
+    CHECK_STR(fumi_str(why), "it broke");
+    CHECK(!breaker_left(&b, "still broken"));
+    CHECK_INT(breaker_enter(&b, &wait, why), BREAKER_ONCE);
+    CHECK(breaker_left(&b, NULL));
+    CHECK_INT(breaker_enter(&b, &wait, why), BREAKER_GO);
+    CHECK_INT(breaker_enter(&b, &wait, why), BREAKER_GO);
+    breaker_done(&b);
+}
+
+TEST(long_texts_are_split_and_cut)
+{
+    struct stage s = begin("ollama", FAKE_WELL);
+    size_t n = 50000, at = 0;
+    char *text = fumi_alloc(&s.a, n);
+    for (size_t i = 0; i < n; i++)
+        text[i] = i % 7 == 6 ? ' ' : 'x';
+    struct fumi_str whole = {text, n};
+    struct spans spans = s.em->ops->split(s.em, &s.a, whole);
+    CHECK(spans.n >= n / 2000);
+    for (size_t i = 0; i < spans.n; i++) {
+        CHECK(spans.items[i].begin <= at && spans.items[i].end > at);
+        CHECK(spans.items[i].end - spans.items[i].begin <= 2000);
+        at = spans.items[i].end;
+    }
+    CHECK_INT(at, n);
+    CHECK_INT(s.em->ops->embed(s.em, &s.a, &whole, 1, 20000, &s.x, &s.e), 0);
+    CHECK(s.fake->last.n < 2100);
+    end(&s);
+}
+
+/* Details come from servers that may say anything. */
+TEST(details_are_short_and_clean)
+{
+    struct stage s = begin("openai", FAKE_WELL);
+    struct remote *r = (struct remote *)s.em;
+    struct remote_fault f;
+    char body[600];
+    memset(body, 'a', sizeof(body));
+    for (size_t i = 0; i < 300; i += 2)
+        memcpy(body + i, "\xC3\xA9", 2);
+    memcpy(body + 1, "\n\xff\x1b", 3);
+    memcpy(body + 150, SECRET, strlen(SECRET));
+    struct fetch_answer answer = {.status = 418, .body = {body, sizeof(body)}};
+    CHECK_INT(remote_refused(r, &s.a, &answer, &f, &s.e), -1);
+    CHECK(f.detail.n <= 200 && f.detail.n > 190);
+    CHECK(!memmem(f.detail.p, f.detail.n, "sk-", 3));
+    CHECK(fumi_starts(f.detail, FUMI_STR("? ? \xC3\xA9")));
+    CHECK(!strstr(s.e.text, "sk-"));
+    CHECK_INT(remote_tell(r, &s.a, &f, &s.e), -1);
+    CHECK(fumi_parse(&s.a, s.e.data, &(struct fumi_err){0}));
+    end(&s);
+}
+
+TEST(where_a_message_may_stand)
+{
+    static const char *const rows[][2] = {
+        {"{\"error\":{\"message\":\"one\",\"type\":\"x\"}}", "one"},
+        {"{\"error\":\"two\"}", "two"},
+        {"{\"message\":\"th\\u0072ee\"}", "three"},
+        {"{\"detail\":\"four\"}", "four"},
+        {"{\"detail\":[1]}", "{\"detail\":[1]}"},
+        {"<html>", "<html>"},
+        {"", ""},
+    };
+    struct stage s = begin("openai", FAKE_WELL);
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct remote_fault f;
+        struct fetch_answer answer = {.status = 400, .body = fumi_str(rows[i][0])};
+        remote_refused((struct remote *)s.em, &s.a, &answer, &f, &s.e);
+        if (!fumi_eq(f.detail, fumi_str(rows[i][1])))
+            TEST_FAIL("%s: %.*s", rows[i][0], FUMI_ARG(f.detail));
+    }
+    end(&s);
+}
+
+TEST(answers)
+{
+    static const struct {
+        const char *text;
+        bool openai, fine;
+    } rows[] = {
+        {"{\"data\":[{\"embedding\":[3,4]},{\"embedding\":[1,0]}]}", true, true},
+        {"{\"data\":[{\"embedding\":[1,0],\"index\":1},{\"embedding\":[3,4],\"index\":0}]}", true,
+         true},
+        {"{\"data\":[{\"embedding\":[3,4],\"index\":0},{\"embedding\":[1,0],\"index\":0}]}", true,
+         false},
+        {"{\"data\":[{\"embedding\":[3,4],\"index\":0},{\"embedding\":[1,0],\"index\":2}]}", true,
+         false},
+        {"{\"data\":[{\"embedding\":[3,4],\"index\":-1},{\"embedding\":[1,0],\"index\":1}]}", true,
+         false},
+        {"{\"data\":[{\"embedding\":[3,4],\"index\":\"0\"},{\"embedding\":[1,0]}]}", true, false},
+        {"{\"data\":[{\"embedding\":[3,4]},{\"embedding\":[1,0]},{\"embedding\":[1,0]}]}", true,
+         false},
+        {"{\"data\":[{\"embedding\":[3,4]}]}", true, false},
+        {"{\"data\":[]}", true, false},
+        {"{\"data\":{\"a\":1,\"b\":2}}", true, false},
+        {"{\"data\":[[3,4],[1,0]]}", true, false},
+        {"{\"data\":[{\"embedding\":[]},{\"embedding\":[]}]}", true, false},
+        {"{\"data\":[{\"embedding\":[[3],[4]]},{\"embedding\":[1,0]}]}", true, false},
+        {"{\"data\":[{\"embedding\":[3,null]},{\"embedding\":[1,0]}]}", true, false},
+        {"{\"data\":[{\"embedding\":[3,1e39]},{\"embedding\":[1,0]}]}", true, false},
+        {"{\"data\":[{\"embedding\":[0,0]},{\"embedding\":[1,0]}]}", true, false},
+        {"{\"data\":[{\"embedding\":\"AACAPwAAAAA=\"},{\"embedding\":\"AACAPwAAAAA=\"}]}", true,
+         false},
+        {"{\"embeddings\":[[3,4],[1,0]]}", false, true},
+        {"{\"embeddings\":[[3e-30,4e-30],[1e38,0]]}", false, true},
+        {"{\"embeddings\":[[3,4]]}", false, false},
+        {"{\"embeddings\":[[3,4],[1,0],[1,0]]}", false, false},
+        {"{\"embeddings\":[[3,4],[1]]}", false, false},
+        {"{\"embeddings\":[[3,4],5]}", false, false},
+        {"{\"embeddings\":{\"a\":[3,4],\"b\":[1,0]}}", false, false},
+        {"{\"embeddings\":null}", false, false},
+        {"[[3,4],[1,0]]", false, false},
+        {"null", false, false},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct fumi_arena a = {0};
+        struct fumi_err e;
+        struct remote_vectors v;
+        const struct remote_wire *w = (rows[i].openai ? openai_provider : ollama_provider).wires;
+        int rc = remote_read(&a, w, fumi_str(rows[i].text), 2, &v, &e);
+        if ((rc == 0) != rows[i].fine || (rc && (v.cut || e.code != ERR_PROVIDER)))
+            TEST_FAIL("%s: %d %s", rows[i].text, rc, e.text);
+        if (!rc && (v.dim != 2 || fabsf(v.x[0] - 0.6F) > 1e-6F || fabsf(v.x[1] - 0.8F) > 1e-6F ||
+                    v.x[2] != 1 || v.x[3] != 0))
+            TEST_FAIL("%s: %g %g", rows[i].text, (double)v.x[0], (double)v.x[1]);
+        fumi_arena_done(&a);
+    }
+}
+
+enum { THREADS = 4, CALLS = 20 };
+
+static void *call_often(void *arg)
+{
+    struct stage *shared = arg, own = {.em = shared->em};
+    size_t good = 0;
+    for (int i = 0; i < CALLS; i++)
+        good += embed(&own, 3, 20000) == 0 && is_right(&own, 2, 8);
+    fumi_arena_done(&own.a);
+    return (void *)good;
+}
+
+static size_t run_threads(struct stage *s)
+{
+    pthread_t threads[THREADS];
+    size_t good = 0;
+    for (int i = 0; i < THREADS; i++) {
+        if (pthread_create(&threads[i], NULL, call_often, s))
+            abort();
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *result;
+        pthread_join(threads[i], &result);
+        good += (size_t)result;
+    }
+    return good;
+}
+
+TEST(many_threads)
+{
+    static const enum fake_mode modes[] = {FAKE_WELL, FAKE_OLD};
+    for (size_t i = 0; i < FUMI_COUNT(modes); i++) {
+        struct stage s = begin("ollama", modes[i]);
+        CHECK_INT(run_threads(&s), THREADS * CALLS);
+        CHECK_INT(s.em->dim, 8);
+        end(&s);
+    }
+}
+
+TEST(many_threads_and_a_server_that_fails)
+{
+    struct stage s = begin("openai", FAKE_500);
+    CHECK_INT(run_threads(&s), 0);
+    CHECK(s.fake->requests <= 3 * (BREAKER_FAILURES + THREADS));
+    struct remote_times rested = quick;
+    rested.rest = 0;
+    remote_set_times(s.em, rested);
+    s.fake->mode = FAKE_WELL;
+    CHECK_INT(embed(&s, 1, 20000), 0);
+    CHECK_INT(run_threads(&s), THREADS * CALLS);
+    end(&s);
+}

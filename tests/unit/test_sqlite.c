@@ -1,0 +1,558 @@
+#include "test.h"
+
+#include "sqlite_stage.h"
+
+#include <limits.h>
+
+/* Notes. */
+
+static bool same(struct fumi_str a, struct fumi_str b)
+{
+    return fumi_eq(a, b) && !a.p == !b.p;
+}
+
+static bool same_note(const struct note *a, const struct note *b)
+{
+    bool all = same(a->id, b->id) && same(a->project, b->project) && same(a->group, b->group) &&
+               same(a->title, b->title) && same(a->text, b->text) && same(a->source, b->source) &&
+               same(a->metadata, b->metadata) && a->created == b->created && a->tags.n == b->tags.n;
+    for (size_t i = 0; all && i < a->tags.n; i++)
+        all = same(a->tags.items[i], b->tags.items[i]);
+    return all;
+}
+
+TEST(a_note_reads_back_as_it_was)
+{
+    struct stage t = {0};
+    CHECK(stage_open(&t));
+    struct fumi_str tags[] = {
+        FUMI_STR("b"),   FUMI_STR("a"), FUMI_STR("b"), FUMI_STR(""), FUMI_STR("\"quoted\"\n"),
+        FUMI_STR("日本")};
+    struct note rows[] = {
+        {.id = FUMI_STR("1"),
+         .project = FUMI_STR("/home/x"),
+         .group = FUMI_STR("g"),
+         .title = FUMI_STR("T"),
+         .text = FUMI_STR("text"),
+         .source = FUMI_STR("s"),
+         .tags = {tags, FUMI_COUNT(tags)},
+         .metadata = FUMI_STR("{\"a\":1.50}"),
+         .created = 123},
+        {.id = FUMI_STR("2"),
+         .project = FUMI_STR("p"),
+         .group = FUMI_STR("global"),
+         .text = FUMI_STR(" "),
+         .created = -62167219200000},
+        {.id = FUMI_STR("3"),
+         .project = FUMI_STR("p"),
+         .group = FUMI_STR("global"),
+         .title = FUMI_STR(""),
+         .source = FUMI_STR(""),
+         .text = FUMI_STR("a\0b"),
+         .created = 253402300799999},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct note got;
+        CHECK_INT(stage_put(&t, &rows[i], NAN), 0);
+        CHECK(rows[i].seq > 0);
+        CHECK_INT(t.s->ops->get_note(t.s, &t.a, rows[i].id, &got, &t.e), 0);
+        if (!same_note(&got, &rows[i]) || got.seq != rows[i].seq)
+            TEST_FAIL("row %zu", i);
+    }
+    CHECK(stage_sound(&t));
+    stage_end(&t);
+}
+
+TEST(a_note_survives_closing)
+{
+    struct stage t = {0};
+    struct note got;
+    CHECK(stage_open(&t));
+    CHECK_INT(stage_add(&t, "1", "kept", 0.5), 0);
+    stage_shut(&t);
+    CHECK(stage_open(&t));
+    CHECK_INT(t.s->ops->get_note(t.s, &t.a, FUMI_STR("1"), &got, &t.e), 0);
+    CHECK_STR(got.text, "kept");
+    stage_end(&t);
+}
+
+TEST(an_id_is_taken_once)
+{
+    struct stage t = {0};
+    struct note got;
+    CHECK(stage_open(&t));
+    CHECK_INT(stage_add(&t, "1", "first", NAN), 0);
+    CHECK_INT(stage_add(&t, "1", "second", NAN), -1);
+    CHECK_INT(t.e.code, ERR_CONFLICT);
+    CHECK_INT(t.s->ops->get_note(t.s, &t.a, FUMI_STR("1"), &got, &t.e), 0);
+    CHECK_STR(got.text, "first");
+    CHECK(stage_sound(&t));
+    stage_end(&t);
+}
+
+TEST(what_is_not_there_is_not_found)
+{
+    struct stage t = {0};
+    struct note n = {0};
+    struct group g;
+    struct global v;
+    CHECK(stage_open(&t));
+    const struct store_ops *o = t.s->ops;
+    const struct fumi_str x = FUMI_STR("x"), none = {0};
+    CHECK_INT(o->get_note(t.s, &t.a, x, &n, &t.e), -1);
+    CHECK_INT(t.e.code, ERR_NOT_FOUND);
+    CHECK_INT(o->get_note(t.s, &t.a, none, &n, &t.e), -1);
+    CHECK_INT(t.e.code, ERR_NOT_FOUND);
+    CHECK_INT(o->patch_note(t.s, x, &n, NOTE_TITLE, NULL, &t.e), -1);
+    CHECK_INT(t.e.code, ERR_NOT_FOUND);
+    CHECK_INT(o->drop(t.s, x, &t.e), -1);
+    CHECK_INT(t.e.code, ERR_NOT_FOUND);
+    CHECK_INT(o->get_group(t.s, &t.a, x, &g, &t.e), -1);
+    CHECK_INT(t.e.code, ERR_NOT_FOUND);
+    CHECK_INT(o->patch_group(t.s, x, x, x, 1, &t.e), -1);
+    CHECK_INT(t.e.code, ERR_NOT_FOUND);
+    CHECK_INT(o->drop_group(t.s, x, &t.e), -1);
+    CHECK_INT(t.e.code, ERR_NOT_FOUND);
+    CHECK_INT(o->get_global(t.s, &t.a, x, x, &v, &t.e), -1);
+    CHECK_INT(t.e.code, ERR_NOT_FOUND);
+    stage_end(&t);
+}
+
+/* Each field alone: set, and where it may be, cleared. */
+TEST(a_patch_sets_what_it_names)
+{
+    static const struct {
+        unsigned set;
+        bool null;
+    } rows[] = {{NOTE_TITLE, false},   {NOTE_TITLE, true},  {NOTE_TEXT, false},
+                {NOTE_TAGS, false},    {NOTE_TAGS, true},   {NOTE_SOURCE, false},
+                {NOTE_SOURCE, true},   {NOTE_GROUP, false}, {NOTE_METADATA, false},
+                {NOTE_METADATA, true}, {0, false},          {63, false}};
+    struct fumi_str tag = FUMI_STR("new");
+    struct note to = {.title = FUMI_STR("new"),
+                      .text = FUMI_STR("new"),
+                      .tags = {&tag, 1},
+                      .source = FUMI_STR("new"),
+                      .group = FUMI_STR("new"),
+                      .metadata = FUMI_STR("{\"new\":1}")};
+    struct note nothing = {0};
+    struct stage t = {0};
+    CHECK(stage_open(&t));
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct fumi_str old_tag = FUMI_STR("old");
+        struct note want = stage_note(fumi_fmt(&t.a, "%zu", i).p, "old"), got;
+        want.title = want.source = FUMI_STR("old");
+        want.tags = (struct fumi_strs){&old_tag, 1};
+        CHECK_INT(stage_put(&t, &want, 1), 0);
+        const struct note *p = rows[i].null ? &nothing : &to;
+        want.title = rows[i].set & NOTE_TITLE ? p->title : want.title;
+        want.text = rows[i].set & NOTE_TEXT ? p->text : want.text;
+        want.tags = rows[i].set & NOTE_TAGS ? p->tags : want.tags;
+        want.source = rows[i].set & NOTE_SOURCE ? p->source : want.source;
+        want.group = rows[i].set & NOTE_GROUP ? p->group : want.group;
+        want.metadata = rows[i].set & NOTE_METADATA ? p->metadata : want.metadata;
+        CHECK_INT(t.s->ops->patch_note(t.s, want.id, p, rows[i].set, NULL, &t.e), 0);
+        CHECK_INT(t.s->ops->get_note(t.s, &t.a, want.id, &got, &t.e), 0);
+        if (!same_note(&got, &want))
+            TEST_FAIL("row %zu", i);
+    }
+    CHECK(stage_sound(&t));
+    stage_end(&t);
+}
+
+TEST(words_follow_a_patch)
+{
+    struct stage t = {0};
+    struct hits h;
+    struct filter f = stage_filter("p");
+    struct fumi_str tag = FUMI_STR("purple");
+    struct note to = {.text = FUMI_STR("elephant"), .tags = {&tag, 1}, .title = FUMI_STR("zebra")};
+    static const char *const found[] = {"elephant", "purple", "zebra", "origin"};
+    CHECK(stage_open(&t));
+    struct note n = stage_note("1", "giraffe");
+    n.source = FUMI_STR("origin");
+    CHECK_INT(stage_put(&t, &n, NAN), 0);
+    CHECK_INT(t.s->ops->patch_note(t.s, n.id, &to, NOTE_TEXT | NOTE_TAGS | NOTE_TITLE, NULL, &t.e),
+              0);
+    CHECK_INT(t.s->ops->match(t.s, &t.a, &f, FUMI_STR("giraffe"), 5, &h, &t.e), 0);
+    CHECK_INT(h.n, 0);
+    for (size_t i = 0; i < FUMI_COUNT(found); i++) {
+        CHECK_INT(t.s->ops->match(t.s, &t.a, &f, fumi_str(found[i]), 5, &h, &t.e), 0);
+        if (h.n != 1)
+            TEST_FAIL("%s: %zu", found[i], h.n);
+    }
+    CHECK_INT(t.s->ops->drop(t.s, n.id, &t.e), 0);
+    CHECK_INT(t.s->ops->match(t.s, &t.a, &f, FUMI_STR("elephant"), 5, &h, &t.e), 0);
+    CHECK_INT(h.n, 0);
+    CHECK(stage_sound(&t));
+    stage_end(&t);
+}
+
+TEST(drop_takes_a_note_or_else_a_global)
+{
+    struct stage t = {0};
+    struct note n;
+    struct global g = {.id = FUMI_STR("g"),
+                       .project = FUMI_STR("p"),
+                       .key = FUMI_STR("global.a"),
+                       .value = FUMI_STR("1")};
+    CHECK(stage_open(&t));
+    CHECK_INT(stage_add(&t, "n", "text", 1), 0);
+    CHECK_INT(t.s->ops->put_global(t.s, &t.a, &g, &t.e), 0);
+    CHECK_INT(t.s->ops->drop(t.s, FUMI_STR("n"), &t.e), 0);
+    CHECK_INT(t.s->ops->get_note(t.s, &t.a, FUMI_STR("n"), &n, &t.e), -1);
+    CHECK_INT(t.s->ops->drop(t.s, FUMI_STR("g"), &t.e), 0);
+    CHECK_INT(t.s->ops->get_global(t.s, &t.a, g.project, g.key, &g, &t.e), -1);
+    struct store_stats st;
+    CHECK_INT(t.s->ops->stats(t.s, &st, &t.e), 0);
+    CHECK_INT(st.notes + st.projects + st.globals + st.vectors, 0);
+    CHECK(stage_sound(&t));
+    stage_end(&t);
+}
+
+TEST(a_number_is_never_used_again)
+{
+    struct stage t = {0};
+    CHECK(stage_open(&t));
+    struct note a = stage_note("a", "x"), b = stage_note("b", "x");
+    CHECK_INT(stage_put(&t, &a, NAN), 0);
+    CHECK_INT(t.s->ops->drop(t.s, a.id, &t.e), 0);
+    CHECK_INT(stage_put(&t, &b, NAN), 0);
+    CHECK(b.seq > a.seq);
+    stage_end(&t);
+}
+
+/* Groups and globals. */
+
+TEST(groups)
+{
+    struct stage t = {0};
+    struct group a = {.id = FUMI_STR("1"),
+                      .project = FUMI_STR("p"),
+                      .key = FUMI_STR("later"),
+                      .title = FUMI_STR("A"),
+                      .description = FUMI_STR(""),
+                      .created = 20,
+                      .updated = 20},
+                 b = a, got;
+    b.id = FUMI_STR("2"), b.key = FUMI_STR("earlier"), b.created = 10;
+    b.description = (struct fumi_str){0};
+    CHECK(stage_open(&t));
+    CHECK_INT(t.s->ops->put_group(t.s, &a, &t.e), 0);
+    CHECK_INT(t.s->ops->put_group(t.s, &b, &t.e), 0);
+    CHECK_INT(t.s->ops->put_group(t.s, &a, &t.e), -1);
+    CHECK_INT(t.e.code, ERR_CONFLICT);
+    CHECK_STR(fumi_str(t.e.text), "groupKey already exists in this project");
+
+    struct note n = stage_note("n", "x");
+    n.group = FUMI_STR("later");
+    CHECK_INT(stage_put(&t, &n, NAN), 0);
+    n.id = FUMI_STR("m"), n.group = FUMI_STR("zoo");
+    CHECK_INT(stage_put(&t, &n, NAN), 0);
+    n.id = FUMI_STR("o"), n.group = FUMI_STR("ape");
+    CHECK_INT(stage_put(&t, &n, NAN), 0);
+
+    struct groups all;
+    CHECK_INT(t.s->ops->list_groups(t.s, &t.a, FUMI_STR("p"), &all, &t.e), 0);
+    CHECK_INT(all.n, 4);
+    CHECK_STR(all.items[0].key, "earlier");
+    CHECK(!all.items[0].description.p);
+    CHECK_STR(all.items[1].key, "later");
+    CHECK_STR(all.items[1].description, "");
+    CHECK_INT(all.items[1].notes, 1);
+    CHECK_STR(all.items[2].key, "ape");
+    CHECK(!all.items[2].id.p);
+    CHECK_STR(all.items[3].key, "zoo");
+
+    struct fumi_str none = {0};
+    CHECK_INT(t.s->ops->patch_group(t.s, a.id, FUMI_STR("new"), none, 30, &t.e), 0);
+    CHECK_INT(t.s->ops->get_group(t.s, &t.a, a.id, &got, &t.e), 0);
+    CHECK_STR(got.title, "new");
+    CHECK_STR(got.description, "");
+    CHECK_INT(got.created, 20);
+    CHECK_INT(got.updated, 30);
+    CHECK_INT(got.notes, 1);
+    CHECK_INT(t.s->ops->drop_group(t.s, a.id, &t.e), 0);
+    CHECK_INT(t.s->ops->list_groups(t.s, &t.a, FUMI_STR("p"), &all, &t.e), 0);
+    CHECK_INT(all.n, 4);
+    CHECK_STR(all.items[2].key, "later"); /* its note still names it */
+    CHECK_INT(t.s->ops->list_groups(t.s, &t.a, FUMI_STR("other"), &all, &t.e), 0);
+    CHECK_INT(all.n, 0);
+    CHECK(stage_sound(&t));
+    stage_end(&t);
+}
+
+TEST(globals)
+{
+    struct stage t = {0};
+    struct global g = {.id = FUMI_STR("1"),
+                       .project = FUMI_STR("p"),
+                       .key = FUMI_STR("global.a.b"),
+                       .value = FUMI_STR("null"),
+                       .updated = 5};
+    struct global again = g, other = g, got;
+    CHECK(stage_open(&t));
+    CHECK_INT(t.s->ops->put_global(t.s, &t.a, &g, &t.e), 0);
+    again.id = FUMI_STR("2"), again.value = FUMI_STR("[1,2]"), again.updated = 6;
+    CHECK_INT(t.s->ops->put_global(t.s, &t.a, &again, &t.e), 0);
+    CHECK_STR(again.id, "1");
+    CHECK_INT(t.s->ops->get_global(t.s, &t.a, g.project, g.key, &got, &t.e), 0);
+    CHECK_STR(got.value, "[1,2]");
+    CHECK_STR(got.id, "1");
+    CHECK_INT(got.updated, 6);
+    static const char *const keys[] = {"global.a", "global.a%", "global.b", "global.a_x"};
+    for (size_t i = 0; i < FUMI_COUNT(keys); i++) {
+        other.id = fumi_fmt(&t.a, "o%zu", i), other.key = fumi_str(keys[i]);
+        CHECK_INT(t.s->ops->put_global(t.s, &t.a, &other, &t.e), 0);
+    }
+    static const struct {
+        const char *prefix;
+        size_t n;
+    } rows[] = {{NULL, 5},        {"", 5},         {"global.a", 4}, {"global.a%", 1},
+                {"global.a_", 1}, {"global.c", 0}, {"global.a.", 1}};
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct globals all;
+        CHECK_INT(
+            t.s->ops->list_globals(t.s, &t.a, g.project, fumi_str(rows[i].prefix), &all, &t.e), 0);
+        if (all.n != rows[i].n)
+            TEST_FAIL("%s: %zu", rows[i].prefix, all.n);
+    }
+    stage_end(&t);
+}
+
+TEST(facts)
+{
+    struct stage t = {0};
+    struct fumi_str out;
+    CHECK(stage_open(&t));
+    CHECK_INT(t.s->ops->get_fact(t.s, &t.a, "space", &out, &t.e), 0);
+    CHECK(!out.p);
+    CHECK_INT(t.s->ops->put_fact(t.s, "space", FUMI_STR("one"), &t.e), 0);
+    CHECK_INT(t.s->ops->put_fact(t.s, "space", FUMI_STR("two"), &t.e), 0);
+    CHECK_INT(t.s->ops->get_fact(t.s, &t.a, "space", &out, &t.e), 0);
+    CHECK_STR(out, "two");
+    CHECK_INT(t.s->ops->put_fact(t.s, "space", (struct fumi_str){0}, &t.e), 0);
+    CHECK_INT(t.s->ops->get_fact(t.s, &t.a, "space", &out, &t.e), 0);
+    CHECK(!out.p);
+    stage_end(&t);
+}
+
+TEST(stats_count)
+{
+    struct stage t = {0};
+    struct store_stats st;
+    CHECK(stage_open(&t));
+    CHECK_INT(stage_add(&t, "1", "a", 1), 0);
+    CHECK_INT(stage_add(&t, "2", "b", NAN), 0);
+    struct note n = stage_note("3", "c");
+    n.project = FUMI_STR("q");
+    CHECK_INT(stage_put(&t, &n, 1), 0);
+    CHECK_INT(t.s->ops->stats(t.s, &st, &t.e), 0);
+    CHECK_INT(st.notes, 3);
+    CHECK_INT(st.projects, 2);
+    CHECK_INT(st.vectors, 2);
+    CHECK_INT(st.schema, 1);
+    CHECK(st.bytes > 4096);
+    stage_end(&t);
+}
+
+TEST(each_change_raises_the_number)
+{
+    struct stage t = {0};
+    int64_t before = 0, now;
+    struct note to = {.title = FUMI_STR("t")};
+    CHECK(stage_open(&t));
+    CHECK_INT(t.s->ops->changed(t.s, &before, &t.e), 0);
+    for (int i = 0; i < 3; i++) {
+        int rc = i == 0   ? stage_add(&t, "1", "a", 1)
+                 : i == 1 ? t.s->ops->patch_note(t.s, FUMI_STR("1"), &to, NOTE_TITLE, NULL, &t.e)
+                          : t.s->ops->drop(t.s, FUMI_STR("1"), &t.e);
+        CHECK_INT(rc, 0);
+        CHECK_INT(t.s->ops->changed(t.s, &now, &t.e), 0);
+        CHECK(now > before);
+        before = now;
+    }
+    stage_end(&t);
+}
+
+/* Lists. */
+
+static int put_at(struct stage *t, const char *id, const char *group, const char *tag,
+                  int64_t created)
+{
+    struct fumi_str one = fumi_str(tag);
+    struct note n = stage_note(id, "x");
+    n.group = fumi_str(group);
+    n.tags = (struct fumi_strs){&one, tag != NULL};
+    n.created = created;
+    return stage_put(t, &n, NAN);
+}
+
+static bool put_many(struct stage *t)
+{
+    return !put_at(t, "a", "g", "x", 10) && !put_at(t, "b", "g", "y", 30) &&
+           !put_at(t, "c", "h", "x", 20) && !put_at(t, "d", "h", NULL, 30) &&
+           !put_at(t, "e", "g", "x", -5);
+}
+
+TEST(recent_is_filtered_and_newest_first)
+{
+    static const struct {
+        const char *group, *tag;
+        int64_t since, until;
+        size_t limit;
+        const char *want;
+    } rows[] = {
+        {NULL, NULL, INT64_MIN, INT64_MAX, 10, "d b c a e"},
+        {NULL, NULL, INT64_MIN, INT64_MAX, 2, "d b"},
+        {NULL, NULL, INT64_MIN, INT64_MAX, 0, ""},
+        {"g", NULL, INT64_MIN, INT64_MAX, 10, "b a e"},
+        {NULL, "x", INT64_MIN, INT64_MAX, 10, "c a e"},
+        {"g", "x", INT64_MIN, INT64_MAX, 10, "a e"},
+        {NULL, "X", INT64_MIN, INT64_MAX, 10, ""},
+        {"none", NULL, INT64_MIN, INT64_MAX, 10, ""},
+        {NULL, NULL, 10, 30, 10, "c a"},
+        {NULL, NULL, 30, 30, 10, ""},
+        {NULL, NULL, 30, 31, 10, "d b"},
+        {NULL, NULL, INT64_MIN, 0, 10, "e"},
+    };
+    struct stage t = {0};
+    CHECK(stage_open(&t));
+    CHECK(put_many(&t));
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct fumi_str tag = fumi_str(rows[i].tag);
+        struct filter f = {.project = FUMI_STR("p"),
+                           .group = fumi_str(rows[i].group),
+                           .tags = {&tag, rows[i].tag != NULL},
+                           .since = rows[i].since,
+                           .until = rows[i].until};
+        struct notes out;
+        struct cursor from = {0, 0};
+        CHECK_INT(t.s->ops->recent(t.s, &t.a, &f, from, rows[i].limit, &out, &t.e), 0);
+        struct fumi_str ids = stage_note_ids(&t, &out);
+        if (!fumi_eq(ids, fumi_str(rows[i].want)))
+            TEST_FAIL("row %zu: %.*s", i, FUMI_ARG(ids));
+    }
+    stage_end(&t);
+}
+
+TEST(recent_goes_on_behind_a_cursor)
+{
+    struct stage t = {0};
+    struct filter f = stage_filter("p");
+    struct cursor at = {0, 0};
+    struct fumi_str all = FUMI_STR("");
+    struct notes out;
+    CHECK(stage_open(&t));
+    CHECK(put_many(&t));
+    for (int i = 0; i < 10; i++) {
+        CHECK_INT(t.s->ops->recent(t.s, &t.a, &f, at, 1, &out, &t.e), 0);
+        if (!out.n)
+            break;
+        at = (struct cursor){out.items[0].created, out.items[0].seq};
+        all = fumi_fmt(&t.a, "%.*s%.*s", FUMI_ARG(all), FUMI_ARG(out.items[0].id));
+    }
+    CHECK_STR(all, "dbcae");
+    f.until = 20; /* the cursor lies behind the end of the span */
+    CHECK_INT(t.s->ops->recent(t.s, &t.a, &f, (struct cursor){30, 9}, 10, &out, &t.e), 0);
+    CHECK_STR(stage_note_ids(&t, &out), "a e");
+    f.group = FUMI_STR("g");
+    CHECK_INT(t.s->ops->recent(t.s, &t.a, &f, (struct cursor){30, 9}, 10, &out, &t.e), 0);
+    CHECK_STR(stage_note_ids(&t, &out), "a e");
+    stage_end(&t);
+}
+
+/* Enough notes and places that both ways of finding the newest are taken. */
+TEST(recent_finds_the_same_in_many_places)
+{
+    enum { NOTES = 600, PROJECTS = 3 };
+    struct stage t = {.top = ""};
+    CHECK(stage_open(&t));
+    for (int i = 0; i < NOTES; i++) {
+        struct fumi_str tag = fumi_fmt(&t.a, "t%d", i);
+        struct note n = stage_note(fumi_fmt(&t.a, "%d", i).p, "x");
+        n.project = fumi_fmt(&t.a, "p%d", i % PROJECTS);
+        n.tags = (struct fumi_strs){&tag, i % 2};
+        n.created = i * 7919 % 1000;
+        CHECK_INT(stage_put(&t, &n, NAN), 0);
+    }
+    for (size_t limit = 1; limit < NOTES; limit *= 3) {
+        struct filter f = stage_filter("p1");
+        struct notes out;
+        CHECK_INT(t.s->ops->recent(t.s, &t.a, &f, (struct cursor){0, 0}, limit, &out, &t.e), 0);
+        CHECK_INT(out.n, limit < NOTES / PROJECTS ? limit : NOTES / PROJECTS);
+        for (size_t i = 0; i + 1 < out.n; i++) {
+            const struct note *a = &out.items[i], *b = a + 1;
+            CHECK(a->created > b->created || (a->created == b->created && a->seq > b->seq));
+            CHECK_STR(a->project, "p1");
+        }
+    }
+    stage_end(&t);
+}
+
+TEST(page_goes_by_number)
+{
+    struct stage t = {0};
+    struct notes out;
+    struct filter f = stage_filter("p");
+    int64_t after = 0;
+    size_t n = 0;
+    CHECK(stage_open(&t));
+    CHECK(put_many(&t));
+    struct note other = stage_note("q", "x");
+    other.project = FUMI_STR("q");
+    CHECK_INT(stage_put(&t, &other, NAN), 0);
+    for (int i = 0; i < 10; i++) {
+        CHECK_INT(t.s->ops->page(t.s, &t.a, NULL, after, 4, &out, &t.e), 0);
+        if (!out.n)
+            break;
+        after = out.items[out.n - 1].seq;
+        n += out.n;
+    }
+    CHECK_INT(n, 6);
+    CHECK_INT(t.s->ops->page(t.s, &t.a, &f, 0, 100, &out, &t.e), 0);
+    CHECK_STR(stage_note_ids(&t, &out), "a b c d e");
+    f.group = FUMI_STR("h");
+    CHECK_INT(t.s->ops->page(t.s, &t.a, &f, 0, 100, &out, &t.e), 0);
+    CHECK_STR(stage_note_ids(&t, &out), "c d");
+    stage_end(&t);
+}
+
+TEST(load_keeps_the_order_and_leaves_out_what_is_gone)
+{
+    struct stage t = {0};
+    struct notes out;
+    CHECK(stage_open(&t));
+    CHECK(put_many(&t));
+    CHECK_INT(t.s->ops->drop(t.s, FUMI_STR("b"), &t.e), 0);
+    int64_t seqs[] = {4, 2, 1, 99, 0, 1};
+    CHECK_INT(t.s->ops->load(t.s, &t.a, seqs, FUMI_COUNT(seqs), &out, &t.e), 0);
+    CHECK_STR(stage_note_ids(&t, &out), "d a a");
+    CHECK_INT(t.s->ops->load(t.s, &t.a, NULL, 0, &out, &t.e), 0);
+    CHECK_INT(out.n, 0);
+    stage_end(&t);
+}
+
+TEST(count_says_what_each_part_takes)
+{
+    struct stage t = {0};
+    struct fumi_str tag = FUMI_STR("x");
+    struct filter f = {.project = FUMI_STR("p"),
+                       .group = FUMI_STR("g"),
+                       .tags = {&tag, 1},
+                       .since = 0,
+                       .until = INT64_MAX};
+    struct filtered n;
+    CHECK(stage_open(&t));
+    CHECK(put_many(&t));
+    CHECK_INT(t.s->ops->count(t.s, &f, &n, &t.e), 0);
+    CHECK_INT(n.project, 5);
+    CHECK_INT(n.group, 2);
+    CHECK_INT(n.tags, 1);
+    CHECK_INT(n.time, 1);
+    CHECK_INT(n.left, 1);
+    f = stage_filter("none");
+    CHECK_INT(t.s->ops->count(t.s, &f, &n, &t.e), 0);
+    CHECK_INT(n.project + n.left, 0);
+    stage_end(&t);
+}
