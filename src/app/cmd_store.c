@@ -118,7 +118,7 @@ static int doctor(struct invocation *i)
     if (bad)
         command_report(&e);
     if (s.config.store.path.p) {
-        bad |= check_files(&s, !f->dry_run);
+        bad |= check_files(&s, s.store && !f->dry_run); /* a file that is not ours stays as it is */
         bad |= check_model(&s);
     }
     if (s.store && check_store(&s, !f->dry_run, &e))

@@ -144,7 +144,9 @@ struct store_ops {
      * An existing file is not overwritten (ERR_CONFLICT). */
     int (*backup)(struct store *, struct fumi_str path, struct fumi_err *);
     /* Looks at everything, repairs what can be made again from the notes (words, vectors' cache,
-     * counts), and says in one sentence each what it found and did. 0: sound in the end. */
+     * counts), and says in one sentence each what it found and did. Pages that cannot be mended:
+     * all that can be read is written anew, and the damaged file is kept beside it. Nobody else may
+     * use the store meanwhile. 0: sound in the end. */
     int (*doctor)(struct store *, bool repair, void (*say)(void *arg, const char *sentence),
                   void *arg, struct fumi_err *);
     void (*close)(struct store *);

@@ -67,6 +67,8 @@ bool ledger_line(struct ledger *l, struct fumi_str line)
 
 void ledger_lines(struct ledger *l, struct fumi_buf *from)
 {
+    if (!from->n)
+        return;
     char *p = from->p, *end = from->p + from->n, *stop;
     while (p < end && (stop = memchr(p, '\n', (size_t)(end - p)))) {
         ledger_line(l, (struct fumi_str){p, (size_t)(stop - p)});
