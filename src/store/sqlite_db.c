@@ -11,7 +11,7 @@
 #include <time.h>
 
 enum {
-    WAIT = 10,            /* seconds for a lock */
+    WAIT = 30,            /* seconds for a lock: a disk under load stalls for more than ten */
     SLEEP_LEAST = 500000, /* nanoseconds */
     SLEEP_SPAN = 1500000,
     LENGTH_MAX = 16 << 20, /* of any value */
@@ -32,9 +32,9 @@ static const struct {
                       "its directory are writable"},
     {SQLITE_CORRUPT, "The database is damaged: run fumi doctor, or restore a backup"},
     {SQLITE_NOTADB, "This file is no database: restore a backup, or choose another file"},
-    {SQLITE_BUSY, "Another process has held the database for 10 s: end it, or try again"},
+    {SQLITE_BUSY, "Another process has held the database for 30 s: end it, or try again"},
     {SQLITE_LOCKED, "Another call has held the database for too long: try again"},
-    {SQLITE_PROTOCOL, "Another process has held the database for 10 s: end it, or try again"},
+    {SQLITE_PROTOCOL, "Another process has held the database for 30 s: end it, or try again"},
     {SQLITE_TOOBIG, "A value is larger than 16 MiB: store it in parts"},
     {SQLITE_NOMEM, "Memory is finished: end other programs and try again"},
     {SQLITE_NOLFS, "The file system cannot hold so large a file: move the database"},
