@@ -9,6 +9,8 @@ extern "C" {
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "base/uuid.h"
+#include "mcp/http.h"
+#include "mcp/mcp.h"
 #include "net/http.h"
 #include "net/link.h"
 #include "net/serve.h"

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 const struct command *const commands[COMMANDS] = {
-    &command_serve,  &command_search, &command_call,       &command_add,
-    &command_list,   &command_get,    &command_delete,     &command_reembed,
-    &command_import, &command_export, &command_backup,     &command_doctor,
-    &command_model,  &command_help,   &command_completion, &command_version,
+    &command_serve,  &command_search,     &command_call,    &command_add,    &command_list,
+    &command_get,    &command_delete,     &command_reembed, &command_import, &command_export,
+    &command_backup, &command_doctor,     &command_model,   &command_setup,  &command_hook,
+    &command_help,   &command_completion, &command_version,
 };
 
 static const char *const levels[] = {"debug", "info", "warn", "error", "silent", NULL};

@@ -54,11 +54,12 @@ struct command {
     int (*run)(struct invocation *i);
 };
 
-enum { COMMANDS = 16, ANY_WORDS = 1 << 20 };
+enum { COMMANDS = 18, ANY_WORDS = 1 << 20 };
 extern const struct command *const commands[COMMANDS];
 extern const struct command command_serve, command_search, command_call, command_add, command_list,
     command_get, command_delete, command_reembed, command_import, command_export, command_backup,
-    command_doctor, command_model, command_completion, command_version, command_help;
+    command_doctor, command_model, command_setup, command_hook, command_completion, command_version,
+    command_help;
 const struct command *command_find(struct fumi_str name); /* NULL: there is none */
 
 /* The common flags that it takes. */

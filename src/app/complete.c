@@ -36,7 +36,10 @@ static void put_methods(const char *before)
 /* What stands behind a command that is no flag. */
 static const struct {
     const char *command, *words;
-} words[] = {{"model", "install"}, {"completion", "bash zsh fish"}};
+} words[] = {{"model", "install"},
+             {"setup", "claude-code codex gemini-cli opencode cursor vscode"},
+             {"hook", "session-start"},
+             {"completion", "bash zsh fish"}};
 
 /* --- bash --- */
 

@@ -1,6 +1,8 @@
 /* fumi serve: build, wire, run, stop. */
 #include "net/serve.h"
+#include "agent/agent.h"
 #include "app/session.h"
+#include "mcp/http.h"
 
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -12,7 +14,11 @@ struct flags {
     int64_t port;
     bool freeze, metrics, log_calls;
     int64_t message_limit, time_limit;
+    int tools;
 };
+
+enum { TOOLS_ALL, TOOLS_CORE };
+static const char *const tool_sets[] = {"all", "core", NULL};
 
 #define FIELD(member, wire, ...) FUMI_FIELD(struct flags, member, wire, __VA_ARGS__)
 
@@ -22,6 +28,8 @@ static const struct fumi_field fields[] = {
     FIELD(host, "host", "Address for http.", .min = 1, .max = 255, .def = "\"127.0.0.1\""),
     FIELD(port, "port", "Port for http; 0 for any that is free.", .min = 0, .max = 65535,
           .def = "8765"),
+    FIELD(tools, "tools", "What agents get over MCP: all tools, or the eight that most need.",
+          .choices = tool_sets, .def = "\"all\""),
     FIELD(freeze, "freezeConfig", "Refuse memory.set_config."),
     FIELD(metrics, "metrics", "Count calls, and show it at /metrics."),
     FIELD(log_calls, "logCalls", "Log each call."),
@@ -116,6 +124,7 @@ static void greet(const struct session *s, const struct fumi_settings *set)
 /* --- Running. --- */
 
 struct use {
+    struct agent *agent;
     struct fumi_time_limit limit;
     struct fumi_metrics *metrics;
 };
@@ -123,6 +132,9 @@ struct use {
 static int use(struct session *s, const struct flags *f, struct use *u, struct fumi_err *e)
 {
     struct fumi_processor p;
+    u->agent = agent_new(s->server, s->memory, f->tools == TOOLS_CORE, FUMI_VERSION, e);
+    if (!u->agent)
+        return -1;
     u->limit.ms = f->time_limit;
     if (f->log_calls) {
         p = fumi_log_calls(&s->log);
@@ -147,8 +159,13 @@ static int run(struct session *s, const struct flags *f, const struct fumi_setti
     if (use(s, f, u, e) || memory_start(s->memory, e))
         return -1;
     fumi_server_limits(s->server, (struct fumi_limits){.message = (size_t)f->message_limit});
+    const struct fumi_route route = fumi_mcp_route(agent_mcp(u->agent));
     const struct fumi_serve_options o = {
         .set = *set,
+        .routes = &route,
+        .routes_n = 1,
+        .ending = fumi_mcp_end,
+        .ending_arg = agent_mcp(u->agent),
         .log = &s->log,
         .metrics = u->metrics,
         .listening = say,
@@ -163,6 +180,7 @@ static int finish(struct session *s, struct use *u, int rc, const struct fumi_er
     if (rc > 0)
         _exit(STATUS_OK);
     int status = rc ? command_report(e) : STATUS_OK;
+    agent_free(u->agent);
     session_close(s);
     fumi_metrics_free(u->metrics);
     return status == STATUS_OK ? STATUS_OK : STATUS_FAILED;
@@ -197,10 +215,12 @@ const struct command command_serve = {
     .name = "serve",
     .usage = "",
     .help = "Serves the memory until it is told to end, or standard input ends.",
-    .more = "On stdio one message a line comes in and one answer a line goes out. On http messages "
-            "are posted to /rpc, and /ws speaks WebSocket; --listen names any number of addresses "
-            "instead of --host and --port. It starts without a key and without a model; calls "
-            "that need one say so.",
+    .more =
+        "On stdio one message a line comes in and one answer a line goes out. On http messages "
+        "are posted to /rpc, and /ws speaks WebSocket; agents find MCP on stdio, at /mcp and at "
+        "/ws. --listen names any number of addresses "
+        "instead of --host and --port. It starts without a key and without a model; calls "
+        "that need one say so.",
     .shape = &shape,
     .aliases = aliases,
     .serves = true,

@@ -2,44 +2,62 @@
 
 #include <math.h>
 
-/* One row for each type: how a member is written, and whether FUMI_OMIT drops it. NULL: never. */
+/* How long an answer may be: all of it, or what an agent needs. */
+enum length { WHOLE, BRIEF };
+
+/* One row for each type: how a member is written, whether FUMI_OMIT drops it (NULL: never), and
+ * whether that means that it is null. */
 struct type {
-    int (*write)(struct fumi_out *o, const struct fumi_field *f, const void *from);
+    int (*write)(struct fumi_out *o, const struct fumi_field *f, const void *from, enum length l);
     bool (*empty)(const void *from);
+    bool null;
 };
 
-static int write_bool(struct fumi_out *o, const struct fumi_field *f, const void *from)
+static int emit(struct fumi_out *o, const struct fumi_shape *s, const void *from, enum length l);
+
+static int write_bool(struct fumi_out *o, const struct fumi_field *f, const void *from,
+                      enum length l)
 {
-    (void)f;
+    (void)f, (void)l;
     fumi_put_bool(o, *(const bool *)from);
     return 0;
 }
 
-static int write_int(struct fumi_out *o, const struct fumi_field *f, const void *from)
+static int write_int(struct fumi_out *o, const struct fumi_field *f, const void *from,
+                     enum length l)
 {
-    (void)f;
+    (void)f, (void)l;
     fumi_put_int(o, *(const int64_t *)from);
     return 0;
 }
 
-static int write_real(struct fumi_out *o, const struct fumi_field *f, const void *from)
+/* To three decimals, where there are any; never -0. */
+static double rounded(double d)
+{
+    return fabs(d) < 1e12 ? round(d * 1000) / 1000 + 0.0 : d;
+}
+
+static int write_real(struct fumi_out *o, const struct fumi_field *f, const void *from,
+                      enum length l)
 {
     (void)f;
     double d = *(const double *)from;
-    fumi_put_real(o, d);
+    fumi_put_real(o, l == BRIEF ? rounded(d) : d);
     return isfinite(d) ? 0 : -1;
 }
 
-static int write_str(struct fumi_out *o, const struct fumi_field *f, const void *from)
+static int write_str(struct fumi_out *o, const struct fumi_field *f, const void *from,
+                     enum length l)
 {
-    (void)f;
+    (void)f, (void)l;
     fumi_put_str(o, *(const struct fumi_str *)from);
     return 0;
 }
 
-static int write_strs(struct fumi_out *o, const struct fumi_field *f, const void *from)
+static int write_strs(struct fumi_out *o, const struct fumi_field *f, const void *from,
+                      enum length l)
 {
-    (void)f;
+    (void)f, (void)l;
     const struct fumi_strs *strs = from;
     fumi_put_open(o, '[');
     for (size_t i = 0; i < strs->n; i++)
@@ -49,8 +67,10 @@ static int write_strs(struct fumi_out *o, const struct fumi_field *f, const void
 }
 
 /* An index that names no choice is no more sayable than a number that is not finite. */
-static int write_choice(struct fumi_out *o, const struct fumi_field *f, const void *from)
+static int write_choice(struct fumi_out *o, const struct fumi_field *f, const void *from,
+                        enum length l)
 {
+    (void)l;
     int wanted = *(const int *)from, i = 0;
     while (i != wanted && f->choices[i])
         i++;
@@ -58,33 +78,37 @@ static int write_choice(struct fumi_out *o, const struct fumi_field *f, const vo
     return f->choices[i] ? 0 : -1;
 }
 
-static int write_any(struct fumi_out *o, const struct fumi_field *f, const void *from)
+static int write_any(struct fumi_out *o, const struct fumi_field *f, const void *from,
+                     enum length l)
 {
-    (void)f;
+    (void)f, (void)l;
     fumi_put_val(o, *(const struct fumi_val *const *)from);
     return 0;
 }
 
-static int write_json(struct fumi_out *o, const struct fumi_field *f, const void *from)
+static int write_json(struct fumi_out *o, const struct fumi_field *f, const void *from,
+                      enum length l)
 {
-    (void)f;
+    (void)f, (void)l;
     fumi_put_json(o, *(const struct fumi_json *)from);
     return 0;
 }
 
-static int write_object(struct fumi_out *o, const struct fumi_field *f, const void *from)
+static int write_object(struct fumi_out *o, const struct fumi_field *f, const void *from,
+                        enum length l)
 {
-    return fumi_emit(o, f->shape, from);
+    return emit(o, f->shape, from, l);
 }
 
-static int write_list(struct fumi_out *o, const struct fumi_field *f, const void *from)
+static int write_list(struct fumi_out *o, const struct fumi_field *f, const void *from,
+                      enum length l)
 {
     int rc = 0;
     const struct fumi_list *list = from;
     const char *row = list->items;
     fumi_put_open(o, '[');
     for (size_t i = 0; i < list->n; i++, row += f->shape->size)
-        rc |= fumi_emit(o, f->shape, row);
+        rc |= emit(o, f->shape, row, l);
     fumi_put_close(o, ']');
     return rc;
 }
@@ -130,47 +154,83 @@ static bool empty_list(const void *from)
 }
 
 static const struct type types[] = {
-    [FUMI_T_BOOL] = {write_bool, empty_bool}, [FUMI_T_INT] = {write_int, empty_int},
-    [FUMI_T_REAL] = {write_real, empty_real}, [FUMI_T_STR] = {write_str, empty_str},
-    [FUMI_T_STRS] = {write_strs, empty_strs}, [FUMI_T_CHOICE] = {write_choice, NULL},
-    [FUMI_T_ANY] = {write_any, empty_any},    [FUMI_T_JSON] = {write_json, empty_json},
-    [FUMI_T_OBJECT] = {write_object, NULL},   [FUMI_T_LIST] = {write_list, empty_list},
+    [FUMI_T_BOOL] = {write_bool, empty_bool, false},
+    [FUMI_T_INT] = {write_int, empty_int, false},
+    [FUMI_T_REAL] = {write_real, empty_real, false},
+    [FUMI_T_STR] = {write_str, empty_str, true},
+    [FUMI_T_STRS] = {write_strs, empty_strs, false},
+    [FUMI_T_CHOICE] = {write_choice, NULL, false},
+    [FUMI_T_ANY] = {write_any, empty_any, true},
+    [FUMI_T_JSON] = {write_json, empty_json, true},
+    [FUMI_T_OBJECT] = {write_object, NULL, false},
+    [FUMI_T_LIST] = {write_list, empty_list, false},
 };
 
+/* Which members are dropped when they are empty. */
+static bool may_go(const struct fumi_field *f, enum length l)
+{
+    bool list = f->type == FUMI_T_STRS || f->type == FUMI_T_LIST;
+    if (l == WHOLE)
+        return f->flags & FUMI_OMIT;
+    return types[f->type].null || f->flags & (FUMI_OMIT | FUMI_SPARSE) ||
+           (list && f->flags & FUMI_NULLABLE);
+}
+
 /* Of a patch exactly those members are written that are given: there, empty means "clear it". */
-static bool is_written(const struct fumi_shape *s, size_t i, const char *from)
+static bool is_written(const struct fumi_shape *s, size_t i, const char *from, enum length l)
 {
     const struct fumi_field *f = &s->fields[i];
     if (s->given != FUMI_NONE)
         return *(const uint64_t *)(const void *)(from + s->given) >> i & 1;
-    if (!(f->flags & FUMI_OMIT) || !types[f->type].empty)
+    if (l == BRIEF && f->flags & FUMI_DETAIL)
+        return false;
+    if (!types[f->type].empty || !may_go(f, l))
         return true;
     return !types[f->type].empty(from + f->offset);
 }
 
-static int emit_members(struct fumi_out *o, const struct fumi_shape *s, const char *from)
+static int emit_members(struct fumi_out *o, const struct fumi_shape *s, const char *from,
+                        enum length l)
 {
     int rc = 0;
     fumi_put_open(o, '{');
     for (size_t i = 0; i < s->n; i++) {
         const struct fumi_field *f = &s->fields[i];
-        if (!is_written(s, i, from))
+        if (!is_written(s, i, from, l))
             continue;
         fumi_put_key_str(o, (struct fumi_str){f->name, f->name_n});
-        rc |= types[f->type].write(o, f, from + f->offset);
+        rc |= types[f->type].write(o, f, from + f->offset, l);
     }
     fumi_put_close(o, '}');
     return rc;
 }
 
+static int emit(struct fumi_out *o, const struct fumi_shape *s, const void *from, enum length l)
+{
+    if (!bind_is_bare(s))
+        return emit_members(o, s, from, l);
+    const struct fumi_field *f = &s->fields[0];
+    return types[f->type].write(o, f, (const char *)from + f->offset, l);
+}
+
 int fumi_emit(struct fumi_out *o, const struct fumi_shape *s, const void *from)
 {
-    if (!s) {
-        fumi_put_null(o);
-        return 0;
+    if (s)
+        return emit(o, s, from, WHOLE);
+    fumi_put_null(o);
+    return 0;
+}
+
+int fumi_emit_brief(struct fumi_out *o, const struct fumi_shape *s, const void *from)
+{
+    if (s && !bind_is_bare(s))
+        return emit(o, s, from, BRIEF);
+    int rc = 0;
+    fumi_put_open(o, '{');
+    if (s) {
+        fumi_put_key(o, "value");
+        rc = emit(o, s, from, BRIEF);
     }
-    if (!bind_is_bare(s))
-        return emit_members(o, s, from);
-    const struct fumi_field *f = &s->fields[0];
-    return types[f->type].write(o, f, (const char *)from + f->offset);
+    fumi_put_close(o, '}');
+    return rc;
 }

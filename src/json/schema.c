@@ -1,12 +1,27 @@
 #include "json/bind.h"
 
+/* How much a schema says. */
+struct style {
+    bool help; /* sentences, defaults, formats, choices, what is required, and what is inside of
+                  members other than rows */
+    bool null; /* null where it is allowed */
+    bool all;  /* members that are FUMI_DETAIL, limits, and whether there may be other members */
+};
+
+static const struct style whole = {true, true, true};
+static const struct style input = {true, false, false};
+static const struct style brief = {false, false, false};
+
 /* One row for each type: its JSON name (NULL: any type), the keywords of its min and max (NULL: it
  * has none), and what else its schema says. */
 struct type {
     const char *name;
     const char *least, *most;
-    void (*more)(struct fumi_out *o, const struct fumi_field *f);
+    void (*more)(struct fumi_out *o, const struct fumi_field *f, const struct style *k);
 };
+
+static void put_field(struct fumi_out *o, const struct fumi_field *f, const struct style *k);
+static void put_shape(struct fumi_out *o, const struct fumi_shape *s, const struct style *k);
 
 static void put_text(struct fumi_out *o, const char *key, const char *text)
 {
@@ -14,28 +29,32 @@ static void put_text(struct fumi_out *o, const char *key, const char *text)
     fumi_put_str(o, fumi_str(text));
 }
 
-static void put_format(struct fumi_out *o, const struct fumi_field *f)
+static void put_format(struct fumi_out *o, const struct fumi_field *f, const struct style *k)
 {
-    if (f->format)
+    if (f->format && k->help)
         put_text(o, "format", f->format);
 }
 
-static void put_strings(struct fumi_out *o, const struct fumi_field *f)
+static void put_strings(struct fumi_out *o, const struct fumi_field *f, const struct style *k)
 {
+    if (!k->help)
+        return;
     fumi_put_key(o, "items");
     fumi_put_open(o, '{');
     put_text(o, "type", "string");
-    put_format(o, f);
+    put_format(o, f, k);
     fumi_put_close(o, '}');
 }
 
-static void put_choices(struct fumi_out *o, const struct fumi_field *f)
+static void put_choices(struct fumi_out *o, const struct fumi_field *f, const struct style *k)
 {
+    if (!k->help)
+        return;
     fumi_put_key(o, "enum");
     fumi_put_open(o, '[');
     for (size_t i = 0; f->choices[i]; i++)
         fumi_put_str(o, fumi_str(f->choices[i]));
-    if (f->flags & FUMI_NULLABLE)
+    if (f->flags & FUMI_NULLABLE && k->null)
         fumi_put_null(o);
     fumi_put_close(o, ']');
 }
@@ -57,29 +76,38 @@ static void put_required(struct fumi_out *o, const struct fumi_shape *s)
         fumi_put_close(o, ']');
 }
 
-static void put_members(struct fumi_out *o, const struct fumi_shape *s)
+/* In a patch null is a value of its own, which a tool must know of. */
+static void put_members(struct fumi_out *o, const struct fumi_shape *s, const struct style *k)
 {
+    struct style inner = *k;
+    inner.null |= k->help && s->given != FUMI_NONE;
     fumi_put_key(o, "properties");
     fumi_put_open(o, '{');
     for (size_t i = 0; i < s->n; i++) {
+        if (s->fields[i].flags & FUMI_DETAIL && !k->all)
+            continue;
         fumi_put_key_str(o, (struct fumi_str){s->fields[i].name, s->fields[i].name_n});
-        fumi_schema_field(o, &s->fields[i]);
+        put_field(o, &s->fields[i], &inner);
     }
     fumi_put_close(o, '}');
-    put_required(o, s);
+    if (k->help)
+        put_required(o, s);
+    if (!k->all)
+        return;
     fumi_put_key(o, "additionalProperties");
     fumi_put_bool(o, s->open);
 }
 
-static void put_nested(struct fumi_out *o, const struct fumi_field *f)
+static void put_nested(struct fumi_out *o, const struct fumi_field *f, const struct style *k)
 {
-    put_members(o, f->shape);
+    if (k->help)
+        put_members(o, f->shape, k);
 }
 
-static void put_rows(struct fumi_out *o, const struct fumi_field *f)
+static void put_rows(struct fumi_out *o, const struct fumi_field *f, const struct style *k)
 {
     fumi_put_key(o, "items");
-    fumi_schema(o, f->shape);
+    put_shape(o, f->shape, k);
 }
 
 static const struct type types[] = {
@@ -95,12 +123,12 @@ static const struct type types[] = {
     [FUMI_T_LIST] = {"array", "minItems", "maxItems", put_rows},
 };
 
-static void put_type(struct fumi_out *o, const struct fumi_field *f)
+static void put_type(struct fumi_out *o, const struct fumi_field *f, const struct style *k)
 {
     const char *name = f->flags & FUMI_OBJECT_ONLY ? "object" : types[f->type].name;
     if (!name)
         return;
-    if (!(f->flags & FUMI_NULLABLE)) {
+    if (!(f->flags & FUMI_NULLABLE) || !k->null) {
         put_text(o, "type", name);
         return;
     }
@@ -129,10 +157,10 @@ static int64_t least_of(const struct fumi_field *f)
     return min ? min : INT64_MIN;
 }
 
-static void put_bounds(struct fumi_out *o, const struct fumi_field *f)
+static void put_bounds(struct fumi_out *o, const struct fumi_field *f, const struct style *k)
 {
     const struct type *t = &types[f->type];
-    if (!t->least)
+    if (!t->least || !k->all)
         return;
     if (least_of(f) != INT64_MIN)
         put_bound(o, t->least, least_of(f));
@@ -140,31 +168,79 @@ static void put_bounds(struct fumi_out *o, const struct fumi_field *f)
         put_bound(o, t->most, f->max);
 }
 
-void fumi_schema_field(struct fumi_out *o, const struct fumi_field *f)
+static void put_field(struct fumi_out *o, const struct fumi_field *f, const struct style *k)
 {
     fumi_put_open(o, '{');
-    put_type(o, f);
-    if (f->help)
+    put_type(o, f, k);
+    if (f->help && k->help)
         put_text(o, "description", f->help);
-    put_bounds(o, f);
+    put_bounds(o, f, k);
     if (types[f->type].more)
-        types[f->type].more(o, f);
-    if (f->def) {
+        types[f->type].more(o, f, k);
+    if (f->def && k->help) {
         fumi_put_key(o, "default");
         fumi_put_json(o, (struct fumi_json){fumi_str(f->def)});
     }
     fumi_put_close(o, '}');
 }
 
-void fumi_schema(struct fumi_out *o, const struct fumi_shape *s)
+static void put_shape(struct fumi_out *o, const struct fumi_shape *s, const struct style *k)
 {
-    if (s && bind_is_bare(s)) {
-        fumi_schema_field(o, &s->fields[0]);
+    if (bind_is_bare(s)) {
+        put_field(o, &s->fields[0], k);
         return;
     }
     fumi_put_open(o, '{');
-    put_text(o, "type", s ? "object" : "null");
-    if (s)
-        put_members(o, s);
+    put_text(o, "type", "object");
+    put_members(o, s, k);
+    fumi_put_close(o, '}');
+}
+
+void fumi_schema_field(struct fumi_out *o, const struct fumi_field *f)
+{
+    put_field(o, f, &whole);
+}
+
+void fumi_schema(struct fumi_out *o, const struct fumi_shape *s)
+{
+    if (s) {
+        put_shape(o, s, &whole);
+        return;
+    }
+    fumi_put_open(o, '{');
+    put_text(o, "type", "null");
+    fumi_put_close(o, '}');
+}
+
+void fumi_schema_input(struct fumi_out *o, const struct fumi_shape *s)
+{
+    if (s && !bind_is_bare(s)) {
+        put_shape(o, s, &input);
+        return;
+    }
+    fumi_put_open(o, '{');
+    put_text(o, "type", "object");
+    if (!s) {
+        fumi_put_key(o, "additionalProperties");
+        fumi_put_bool(o, false);
+    }
+    fumi_put_close(o, '}');
+}
+
+void fumi_schema_brief(struct fumi_out *o, const struct fumi_shape *s)
+{
+    if (s && !bind_is_bare(s)) {
+        put_shape(o, s, &brief);
+        return;
+    }
+    fumi_put_open(o, '{');
+    put_text(o, "type", "object");
+    if (s) {
+        fumi_put_key(o, "properties");
+        fumi_put_open(o, '{');
+        fumi_put_key(o, "value");
+        put_field(o, &s->fields[0], &brief);
+        fumi_put_close(o, '}');
+    }
     fumi_put_close(o, '}');
 }

@@ -26,6 +26,8 @@ enum {
     FUMI_OBJECT_ONLY = 8, /* FUMI_T_ANY, FUMI_T_JSON: must be an object */
     FUMI_LENIENT = 16, /* patches: a value of the wrong type is ignored, its bit in `ignored` set */
     FUMI_EMPTY = 32,   /* a required string may be empty */
+    FUMI_DETAIL = 64,  /* left out of tool answers, and of what tools say that they take */
+    FUMI_SPARSE = 128, /* left out of tool answers when it is empty: 0, false, no items */
 };
 
 struct fumi_list {
@@ -114,6 +116,18 @@ int fumi_bind(struct fumi_arena *a, const struct fumi_shape *s, const struct fum
 /* Writes the struct. -1 when JSON cannot say it (a number that is not finite, a choice that does
  * not exist): the text has null in its place. s == NULL: writes null. */
 int fumi_emit(struct fumi_out *o, const struct fumi_shape *s, const void *from);
+
+/* The same for an agent, whose every token counts: always an object (a bare value becomes its
+ * member "value", no shape makes it empty), without nulls, without empty lists where the list is
+ * optional, without what is FUMI_DETAIL or FUMI_SPARSE and empty, numbers with three decimals. */
+int fumi_emit_brief(struct fumi_out *o, const struct fumi_shape *s, const void *from);
+
+/* What a tool takes: as fumi_schema, but without null where that only means absent, without limits,
+ * which the answer tells whoever passes them, and without what is FUMI_DETAIL, which is still
+ * taken. What fumi_emit_brief answers: the names and types of its members and of those of its rows,
+ * and no more, so that an error that stands in its place agrees with it, too. */
+void fumi_schema_input(struct fumi_out *o, const struct fumi_shape *s);
+void fumi_schema_brief(struct fumi_out *o, const struct fumi_shape *s);
 
 /* JSON Schema 2020-12 of a shape (as a whole) and of one field of it. No "$schema" member. */
 void fumi_schema(struct fumi_out *o, const struct fumi_shape *s);

@@ -11,26 +11,31 @@ static const struct fumi_field done_fields[] = {
 const struct fumi_shape done_shape = FUMI_SHAPE(struct done, done_fields);
 
 static const struct fumi_field by_id_fields[] = {
-    FUMI_FIELD(struct by_id, id, "id", "Its id, as it was answered when it was made.",
-               .flags = FUMI_REQUIRED),
+    FUMI_FIELD(struct by_id, id, "id", "Its id.", .flags = FUMI_REQUIRED),
 };
 const struct fumi_shape by_id_shape = FUMI_SHAPE(struct by_id, by_id_fields);
 
-static const struct fumi_field wire_note_fields[] = {
-    FUMI_FIELD(struct wire_note, id, "id", "Its id."),
-    FUMI_FIELD(struct wire_note, project, "projectId", "The project, in its canonical form."),
-    FUMI_FIELD(struct wire_note, group, "groupId", "The group within the project."),
-    FUMI_FIELD(struct wire_note, title, "title", "Its title.", .flags = FUMI_NULLABLE),
-    FUMI_FIELD(struct wire_note, text, "text", "What it says."),
-    FUMI_FIELD(struct wire_note, tags, "tags", "Its tags."),
-    FUMI_FIELD(struct wire_note, source, "source", "Where it came from.", .flags = FUMI_NULLABLE),
-    FUMI_FIELD(struct wire_note, created, "createdAt", "When it was made, UTC.",
-               .format = "date-time"),
-    FUMI_FIELD(struct wire_note, name_space, "namespace", "The embedding space in use."),
-    FUMI_FIELD(struct wire_note, metadata, "metadata", "Any object that was stored with it.",
-               .flags = FUMI_NULLABLE | FUMI_OBJECT_ONLY),
-};
+#define NOTE_FIELDS(of_project)                                                                    \
+    FUMI_FIELD(struct wire_note, id, "id", "Its id."),                                             \
+        FUMI_FIELD(struct wire_note, project, "projectId", "The project, in its canonical form.",  \
+                   .flags = (of_project)),                                                         \
+        FUMI_FIELD(struct wire_note, group, "groupId", "The group within the project."),           \
+        FUMI_FIELD(struct wire_note, title, "title", "Its title.", .flags = FUMI_NULLABLE),        \
+        FUMI_FIELD(struct wire_note, text, "text", "What it says."),                               \
+        FUMI_FIELD(struct wire_note, tags, "tags", "Its tags.", .flags = FUMI_SPARSE),             \
+        FUMI_FIELD(struct wire_note, source, "source", "Where it came from.",                      \
+                   .flags = FUMI_NULLABLE),                                                        \
+        FUMI_FIELD(struct wire_note, created, "createdAt", "When it was made, UTC.",               \
+                   .format = "date-time"),                                                         \
+        FUMI_FIELD(struct wire_note, name_space, "namespace", "The embedding space in use.",       \
+                   .flags = FUMI_DETAIL),                                                          \
+        FUMI_FIELD(struct wire_note, metadata, "metadata", "Any object that was stored with it.",  \
+                   .flags = FUMI_NULLABLE | FUMI_OBJECT_ONLY)
+
+static const struct fumi_field wire_note_fields[] = {NOTE_FIELDS(0)};
 const struct fumi_shape wire_note_shape = FUMI_SHAPE(struct wire_note, wire_note_fields);
+static const struct fumi_field listed_note_fields[] = {NOTE_FIELDS(FUMI_DETAIL)};
+const struct fumi_shape listed_note_shape = FUMI_SHAPE(struct wire_note, listed_note_fields);
 
 struct wire_note wire_note(struct fumi_arena *a, const struct note *n, struct fumi_str name_space)
 {

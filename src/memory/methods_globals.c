@@ -12,11 +12,11 @@ struct upsert_params {
 static const struct fumi_field upsert_fields[] = {
     PROJECT_FIELD(struct upsert_params),
     FUMI_FIELD(struct upsert_params, key, "key",
-               "\"global.\" and a name of letters, digits, '.', '_' and '-'.",
+               "Like global.project.conventions: letters, digits, '.', '_', '-'.",
                .flags = FUMI_REQUIRED | FUMI_EMPTY),
     FUMI_FIELD(struct upsert_params, value, "value", "Any JSON value; null is one.",
                .flags = FUMI_REQUIRED),
-    FUMI_FIELD(struct upsert_params, updated, "updatedAt", "Since when it is so; now if not given.",
+    FUMI_FIELD(struct upsert_params, updated, "updatedAt", "Since when; default now.",
                .flags = FUMI_NULLABLE, .format = "date-time"),
 };
 static const struct fumi_shape upsert_shape = FUMI_SHAPE(struct upsert_params, upsert_fields);
@@ -29,7 +29,8 @@ struct upserted {
 static const struct fumi_field upserted_fields[] = {
     FUMI_FIELD(struct upserted, ok, "ok", "Always true: failures are errors."),
     FUMI_FIELD(struct upserted, id, "id", "The id of the global; a key keeps its id."),
-    FUMI_FIELD(struct upserted, name_space, "namespace", "The embedding space in use."),
+    FUMI_FIELD(struct upserted, name_space, "namespace", "The embedding space in use.",
+               .flags = FUMI_DETAIL),
 };
 static const struct fumi_shape upserted_shape = FUMI_SHAPE(struct upserted, upserted_fields);
 
@@ -66,7 +67,7 @@ struct get_params {
 
 static const struct fumi_field get_fields[] = {
     PROJECT_FIELD(struct get_params),
-    FUMI_FIELD(struct get_params, key, "key", "The key, from \"global.\" on.",
+    FUMI_FIELD(struct get_params, key, "key", "Like global.project.conventions.",
                .flags = FUMI_REQUIRED),
 };
 static const struct fumi_shape get_shape = FUMI_SHAPE(struct get_params, get_fields);
@@ -78,7 +79,8 @@ struct got {
 };
 
 static const struct fumi_field got_fields[] = {
-    FUMI_FIELD(struct got, name_space, "namespace", "The embedding space in use."),
+    FUMI_FIELD(struct got, name_space, "namespace", "The embedding space in use.",
+               .flags = FUMI_DETAIL),
     FUMI_FIELD(struct got, found, "found", "Whether there is such a key."),
     FUMI_FIELD(struct got, id, "id", "The id of the global.", .flags = FUMI_NULLABLE),
     FUMI_FIELD(struct got, value, "value", "Its value.", .flags = FUMI_NULLABLE),
@@ -118,7 +120,7 @@ struct list_params {
 
 static const struct fumi_field list_fields[] = {
     PROJECT_FIELD(struct list_params),
-    FUMI_FIELD(struct list_params, prefix, "prefix", "Only keys that begin with this.",
+    FUMI_FIELD(struct list_params, prefix, "prefix", "Only keys that begin so.",
                .flags = FUMI_NULLABLE),
 };
 static const struct fumi_shape list_shape = FUMI_SHAPE(struct list_params, list_fields);
@@ -130,7 +132,8 @@ struct row {
 
 static const struct fumi_field row_fields[] = {
     FUMI_FIELD(struct row, id, "id", "Its id."),
-    FUMI_FIELD(struct row, project, "projectId", "The project, in its canonical form."),
+    FUMI_FIELD(struct row, project, "projectId", "The project, in its canonical form.",
+               .flags = FUMI_DETAIL),
     FUMI_FIELD(struct row, key, "key", "Its key."),
     FUMI_FIELD(struct row, value, "value", "Its value.", .flags = FUMI_NULLABLE),
     FUMI_FIELD(struct row, updated, "updatedAt", "Since when it is so, UTC.",
@@ -144,7 +147,8 @@ struct listed {
 };
 
 static const struct fumi_field listed_fields[] = {
-    FUMI_FIELD(struct listed, name_space, "namespace", "The embedding space in use."),
+    FUMI_FIELD(struct listed, name_space, "namespace", "The embedding space in use.",
+               .flags = FUMI_DETAIL),
     FUMI_FIELD(struct listed, globals, "globals", "The globals, by key.", .shape = &row_shape),
 };
 static const struct fumi_shape listed_shape = FUMI_SHAPE(struct listed, listed_fields);

@@ -11,7 +11,7 @@ struct create_params {
 static const struct fumi_field create_fields[] = {
     PROJECT_FIELD(struct create_params),
     FUMI_FIELD(struct create_params, key, "groupKey",
-               "What notes name as groupId: letters, digits, '_' and '-'; not \"global\".",
+               "What notes name as groupId: letters, digits, '_', '-'; not \"global\".",
                .flags = FUMI_REQUIRED, .check = note_key_fault),
     FUMI_FIELD(struct create_params, title, "title", "What the group is called.",
                .flags = FUMI_REQUIRED, .check = check_title),
@@ -26,7 +26,8 @@ struct created {
 
 static const struct fumi_field created_fields[] = {
     FUMI_FIELD(struct created, id, "id", "The id of the group."),
-    FUMI_FIELD(struct created, name_space, "namespace", "The embedding space in use."),
+    FUMI_FIELD(struct created, name_space, "namespace", "The embedding space in use.",
+               .flags = FUMI_DETAIL),
 };
 static const struct fumi_shape created_shape = FUMI_SHAPE(struct created, created_fields);
 
@@ -54,28 +55,29 @@ struct wire_group {
     int64_t notes;
 };
 
-#define GROUP_FIELDS                                                                               \
+#define GROUP_FIELDS(less)                                                                         \
     FUMI_FIELD(struct wire_group, id, "id", "Its id; null: only notes name it.",                   \
                .flags = FUMI_NULLABLE),                                                            \
-        FUMI_FIELD(struct wire_group, project, "projectId",                                        \
-                   "The project, in its canonical form."),                                         \
+        FUMI_FIELD(struct wire_group, project, "projectId", "The project, in its canonical form.", \
+                   .flags = (less)),                                                               \
         FUMI_FIELD(struct wire_group, key, "groupKey", "What notes name as groupId."),             \
         FUMI_FIELD(struct wire_group, title, "title", "What it is called.",                        \
                    .flags = FUMI_NULLABLE),                                                        \
         FUMI_FIELD(struct wire_group, description, "description", "What belongs into it.",         \
                    .flags = FUMI_NULLABLE),                                                        \
         FUMI_FIELD(struct wire_group, created, "createdAt", "When it was made, UTC.",              \
-                   .flags = FUMI_NULLABLE, .format = "date-time"),                                 \
+                   .flags = FUMI_NULLABLE | (less), .format = "date-time"),                        \
         FUMI_FIELD(struct wire_group, updated, "updatedAt", "When it was last changed, UTC.",      \
-                   .flags = FUMI_NULLABLE, .format = "date-time"),                                 \
+                   .flags = FUMI_NULLABLE | (less), .format = "date-time"),                        \
         FUMI_FIELD(struct wire_group, notes, "noteCount", "How many notes are in it.")
 
-static const struct fumi_field row_fields[] = {GROUP_FIELDS};
+static const struct fumi_field row_fields[] = {GROUP_FIELDS(FUMI_DETAIL)};
 static const struct fumi_shape row_shape = FUMI_SHAPE(struct wire_group, row_fields);
 
 static const struct fumi_field group_fields[] = {
-    GROUP_FIELDS,
-    FUMI_FIELD(struct wire_group, name_space, "namespace", "The embedding space in use."),
+    GROUP_FIELDS(0),
+    FUMI_FIELD(struct wire_group, name_space, "namespace", "The embedding space in use.",
+               .flags = FUMI_DETAIL),
 };
 static const struct fumi_shape group_shape = FUMI_SHAPE(struct wire_group, group_fields);
 
@@ -171,7 +173,8 @@ struct list_result {
 };
 
 static const struct fumi_field list_result_fields[] = {
-    FUMI_FIELD(struct list_result, name_space, "namespace", "The embedding space in use."),
+    FUMI_FIELD(struct list_result, name_space, "namespace", "The embedding space in use.",
+               .flags = FUMI_DETAIL),
     FUMI_FIELD(struct list_result, groups, "groups",
                "The groups by age, then those that only notes name. \"global\" is not listed.",
                .shape = &row_shape),

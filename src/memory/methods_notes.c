@@ -11,21 +11,20 @@ struct add_params {
 static const struct fumi_field add_fields[] = {
     PROJECT_FIELD(struct add_params),
     FUMI_FIELD(struct add_params, group, "groupId",
-               "The group within the project: letters, digits, '_' and '-'. \"global\" for what "
-               "concerns the whole project.",
+               "\"global\" for the whole project, else like lessons, task-7.",
                .flags = FUMI_REQUIRED, .check = note_group_fault),
     FUMI_FIELD(struct add_params, text, "text",
-               "What to remember, in words that make sense without this conversation.",
-               .flags = FUMI_REQUIRED, .check = check_text),
+               "The fact and its reason, clear without this conversation.", .flags = FUMI_REQUIRED,
+               .check = check_text),
     FUMI_FIELD(struct add_params, title, "title", "A short title.", .flags = FUMI_NULLABLE,
                .check = check_title),
-    FUMI_FIELD(struct add_params, tags, "tags", "Tags to filter by later; exact, case counts.",
+    FUMI_FIELD(struct add_params, tags, "tags", "Like rule, decision; case counts.",
                .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag),
-    FUMI_FIELD(struct add_params, source, "source", "Where it comes from: a file, a URL, a person.",
+    FUMI_FIELD(struct add_params, source, "source", "A file, a URL, a person.",
                .flags = FUMI_NULLABLE, .check = check_source),
-    FUMI_FIELD(struct add_params, created, "createdAt", "When it was so; now if it is not given.",
-               .flags = FUMI_NULLABLE, .format = "date-time"),
-    FUMI_FIELD(struct add_params, metadata, "metadata", "Any object to keep with it.",
+    FUMI_FIELD(struct add_params, created, "createdAt", "Default now.", .flags = FUMI_NULLABLE,
+               .format = "date-time"),
+    FUMI_FIELD(struct add_params, metadata, "metadata", "Any object.",
                .flags = FUMI_NULLABLE | FUMI_OBJECT_ONLY),
 };
 static const struct fumi_shape add_shape = FUMI_SHAPE(struct add_params, add_fields);
@@ -36,11 +35,12 @@ struct add_result {
 
 static const struct fumi_field added_fields[] = {
     FUMI_FIELD(struct add_result, id, "id", "The id of the note."),
-    FUMI_FIELD(struct add_result, name_space, "namespace", "The embedding space in use."),
+    FUMI_FIELD(struct add_result, name_space, "namespace", "The embedding space in use.",
+               .flags = FUMI_DETAIL),
     FUMI_FIELD(struct add_result, project, "canonicalProjectId", "The project's canonical form."),
     FUMI_FIELD(struct add_result, embedding, "embedding",
                "\"pending\": stored and found by words; its meaning follows by itself.",
-               .flags = FUMI_OMIT),
+               .flags = FUMI_OMIT | FUMI_DETAIL),
     FUMI_FIELD(struct add_result, warning, "warning", "What went wrong meanwhile.",
                .flags = FUMI_OMIT),
 };
@@ -91,16 +91,15 @@ struct patch {
 
 /* The order of the rows is that of `bits`. */
 static const struct fumi_field patch_fields[] = {
-    FUMI_FIELD(struct patch, title, "title", "A new title; null clears it.",
+    FUMI_FIELD(struct patch, title, "title", "Null clears it.",
                .flags = FUMI_NULLABLE | FUMI_LENIENT, .check = check_title),
-    FUMI_FIELD(struct patch, text, "text", "A new text.", .check = check_text),
-    FUMI_FIELD(struct patch, tags, "tags", "New tags, instead of all old ones.",
-               .max = NOTE_TAGS_MAX, .check = check_tag),
-    FUMI_FIELD(struct patch, source, "source", "A new source; null clears it.",
+    FUMI_FIELD(struct patch, text, "text", "The whole new text.", .check = check_text),
+    FUMI_FIELD(struct patch, tags, "tags", "Replaced whole.", .max = NOTE_TAGS_MAX,
+               .check = check_tag),
+    FUMI_FIELD(struct patch, source, "source", "Null clears it.",
                .flags = FUMI_NULLABLE | FUMI_LENIENT, .check = check_source),
     FUMI_FIELD(struct patch, group, "groupId", "Another group.", .check = check_group),
-    FUMI_FIELD(struct patch, metadata, "metadata",
-               "A new object, instead of the old; null clears it.",
+    FUMI_FIELD(struct patch, metadata, "metadata", "Replaced whole.",
                .flags = FUMI_NULLABLE | FUMI_LENIENT | FUMI_OBJECT_ONLY),
 };
 static const struct fumi_shape patch_shape = FUMI_LENIENT_PATCH_SHAPE(struct patch, patch_fields);
@@ -114,7 +113,7 @@ struct update_params {
 
 static const struct fumi_field update_fields[] = {
     FUMI_FIELD(struct update_params, id, "id", "The id of the note.", .flags = FUMI_REQUIRED),
-    FUMI_FIELD(struct update_params, patch, "patch", "What changes; all else stays as it is.",
+    FUMI_FIELD(struct update_params, patch, "patch", "What changes; the rest stays.",
                .flags = FUMI_NULLABLE, .shape = &patch_shape),
 };
 static const struct fumi_shape update_shape = FUMI_SHAPE(struct update_params, update_fields);
@@ -132,7 +131,7 @@ static const struct fumi_field updated_fields[] = {
                .flags = FUMI_OMIT),
     FUMI_FIELD(struct update_result, embedding, "embedding",
                "\"pending\": stored and found by words; its meaning follows by itself.",
-               .flags = FUMI_OMIT),
+               .flags = FUMI_OMIT | FUMI_DETAIL),
     FUMI_FIELD(struct update_result, warning, "warning", "What went wrong meanwhile.",
                .flags = FUMI_OMIT),
 };

@@ -37,19 +37,18 @@ int64_t time_value(struct fumi_str s, int64_t none);
 /* How long an embedding may take within this call. */
 int64_t time_for_embedding(const struct fumi_call *call);
 
-/* A note as memory.get and memory.list_recent show it. */
+/* A note as memory.get and memory.list_recent show it; to agents a list does not repeat the
+ * project that they named. */
 struct wire_note {
     struct fumi_str id, project, group, title, text, source, created, name_space;
     struct fumi_strs tags;
     struct fumi_json metadata;
 };
-extern const struct fumi_shape wire_note_shape;
+extern const struct fumi_shape wire_note_shape, listed_note_shape;
 struct wire_note wire_note(struct fumi_arena *a, const struct note *n, struct fumi_str name_space);
 
 #define PROJECT_FIELD(T)                                                                           \
-    FUMI_FIELD(T, project, "projectId",                                                            \
-               "The project: a path (~ and links are resolved), or any other name, which is kept " \
-               "as it is.",                                                                        \
+    FUMI_FIELD(T, project, "projectId", "Path of the repository, or any name.",                    \
                .flags = FUMI_REQUIRED)
 
 #endif

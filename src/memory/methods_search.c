@@ -22,31 +22,27 @@ struct search_params {
 
 static const struct fumi_field search_fields[] = {
     PROJECT_FIELD(struct search_params),
-    FUMI_FIELD(struct search_params, query, "query",
-               "What is looked for: a question or words. Identifiers are found as they stand.",
+    FUMI_FIELD(struct search_params, query, "query", "A question, words or identifiers.",
                .flags = FUMI_REQUIRED, .check = check_query),
-    FUMI_FIELD(struct search_params, group, "groupId", "Only this group; all groups without it.",
-               .flags = FUMI_NULLABLE, .check = check_group),
-    FUMI_FIELD(struct search_params, top, "topK", "How many notes at most.", .flags = FUMI_NULLABLE,
+    FUMI_FIELD(struct search_params, group, "groupId", "Only this group.", .flags = FUMI_NULLABLE,
+               .check = check_group),
+    FUMI_FIELD(struct search_params, top, "topK", "At most so many.", .flags = FUMI_NULLABLE,
                .min = 1, .max = MOST, .def = "5"),
-    FUMI_FIELD(struct search_params, tags, "tags", "Only notes that have all of these tags.",
+    FUMI_FIELD(struct search_params, tags, "tags", "Only with all of these.",
                .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag),
-    FUMI_FIELD(struct search_params, since, "since", "Only notes created at this time or later.",
+    FUMI_FIELD(struct search_params, since, "since", "Created then or later.",
                .flags = FUMI_NULLABLE, .format = "date-time"),
-    FUMI_FIELD(struct search_params, until, "until", "Only notes created before this time.",
-               .flags = FUMI_NULLABLE, .format = "date-time"),
-    FUMI_FIELD(struct search_params, mode, "mode",
-               "How to look: by meaning and by words, or by one of them.", .flags = FUMI_NULLABLE,
-               .choices = modes, .def = "\"hybrid\""),
-    FUMI_FIELD(struct search_params, floor, "minScore",
-               "Leaves out notes with a lower score; meta counts them.", .flags = FUMI_NULLABLE,
-               .min = 0, .max = 1, .def = "0"),
+    FUMI_FIELD(struct search_params, until, "until", "Created before.", .flags = FUMI_NULLABLE,
+               .format = "date-time"),
+    FUMI_FIELD(struct search_params, mode, "mode", "By meaning and words, or one of them.",
+               .flags = FUMI_NULLABLE | FUMI_DETAIL, .choices = modes, .def = "\"hybrid\""),
+    FUMI_FIELD(struct search_params, floor, "minScore", "Leave out lower scores.",
+               .flags = FUMI_NULLABLE | FUMI_DETAIL, .min = 0, .max = 1, .def = "0"),
     FUMI_FIELD(struct search_params, max_tokens, "maxTokens",
-               "About how many tokens the texts may have together: a note that is too long is cut "
-               "to its best passage, and meta.rest names those that did not fit. 0: any.",
+               "Of all texts: long notes are cut to their best passage. 0: any.",
                .flags = FUMI_NULLABLE, .min = 0, .max = 1000000, .def = "0"),
-    FUMI_FIELD(struct search_params, explain, "explain", "Says how each score came about.",
-               .flags = FUMI_NULLABLE, .def = "false"),
+    FUMI_FIELD(struct search_params, explain, "explain", "Say how each score came about.",
+               .flags = FUMI_NULLABLE | FUMI_DETAIL, .def = "false"),
 };
 static const struct fumi_shape search_shape = FUMI_SHAPE(struct search_params, search_fields);
 
@@ -85,11 +81,12 @@ struct search_hit {
 
 static const struct fumi_field hit_fields[] = {
     FUMI_FIELD(struct search_hit, id, "id", "Its id."),
-    FUMI_FIELD(struct search_hit, project, "projectId", "The project, in its canonical form."),
+    FUMI_FIELD(struct search_hit, project, "projectId", "The project, in its canonical form.",
+               .flags = FUMI_DETAIL),
     FUMI_FIELD(struct search_hit, group, "groupId", "The group within the project."),
     FUMI_FIELD(struct search_hit, title, "title", "Its title.", .flags = FUMI_NULLABLE),
     FUMI_FIELD(struct search_hit, text, "text", "What it says, or its best passage."),
-    FUMI_FIELD(struct search_hit, tags, "tags", "Its tags."),
+    FUMI_FIELD(struct search_hit, tags, "tags", "Its tags.", .flags = FUMI_SPARSE),
     FUMI_FIELD(struct search_hit, source, "source", "Where it came from.", .flags = FUMI_NULLABLE),
     FUMI_FIELD(struct search_hit, created, "createdAt", "When it was made, UTC.",
                .format = "date-time"),
@@ -98,10 +95,10 @@ static const struct fumi_field hit_fields[] = {
                .flags = FUMI_NULLABLE | FUMI_OBJECT_ONLY),
     FUMI_FIELD(struct search_hit, passage, "passage",
                "Where the passage stands, when text is not the whole note: begin and end in bytes.",
-               .flags = FUMI_OMIT),
+               .flags = FUMI_OMIT | FUMI_DETAIL),
     FUMI_FIELD(struct search_hit, explain, "explain",
                "With explain: words, wordsRank, meaning, meaningRank, passage.",
-               .flags = FUMI_OMIT),
+               .flags = FUMI_OMIT | FUMI_DETAIL),
 };
 static const struct fumi_shape hit_shape = FUMI_SHAPE(struct search_hit, hit_fields);
 
@@ -111,10 +108,13 @@ struct filtered_out {
 
 static const struct fumi_field filtered_fields[] = {
     FUMI_FIELD(struct filtered_out, project, "inProject", "Notes of the project."),
-    FUMI_FIELD(struct filtered_out, group, "byGroup", "How many of them groupId took away."),
-    FUMI_FIELD(struct filtered_out, tags, "byTags", "How many more tags took away."),
-    FUMI_FIELD(struct filtered_out, time, "byTime", "How many more since and until took away."),
-    FUMI_FIELD(struct filtered_out, left, "left", "How many were searched."),
+    FUMI_FIELD(struct filtered_out, group, "byGroup", "How many of them groupId took away.",
+               .flags = FUMI_SPARSE),
+    FUMI_FIELD(struct filtered_out, tags, "byTags", "How many more tags took away.",
+               .flags = FUMI_SPARSE),
+    FUMI_FIELD(struct filtered_out, time, "byTime", "How many more since and until took away.",
+               .flags = FUMI_SPARSE),
+    FUMI_FIELD(struct filtered_out, left, "left", "How many were searched.", .flags = FUMI_DETAIL),
 };
 static const struct fumi_shape filtered_shape = FUMI_SHAPE(struct filtered_out, filtered_fields);
 
@@ -140,14 +140,16 @@ struct search_meta {
 };
 
 static const struct fumi_field meta_fields[] = {
-    FUMI_FIELD(struct search_meta, mode, "mode", "What was really used.", .choices = modes,
-               .def = "\"hybrid\""),
+    FUMI_FIELD(struct search_meta, mode, "mode", "What was really used.", .flags = FUMI_DETAIL,
+               .choices = modes, .def = "\"hybrid\""),
     FUMI_FIELD(struct search_meta, filtered, "filtered", "What each filter took away.",
                .shape = &filtered_shape),
-    FUMI_FIELD(struct search_meta, below, "belowMinScore", "Candidates below minScore."),
-    FUMI_FIELD(struct search_meta, misses, "nearMisses", "The best of those.", .flags = FUMI_OMIT,
-               .shape = &miss_shape),
-    FUMI_FIELD(struct search_meta, tokens, "tokens", "About how many tokens the texts have."),
+    FUMI_FIELD(struct search_meta, below, "belowMinScore", "Candidates below minScore.",
+               .flags = FUMI_DETAIL),
+    FUMI_FIELD(struct search_meta, misses, "nearMisses", "The best of those.",
+               .flags = FUMI_OMIT | FUMI_DETAIL, .shape = &miss_shape),
+    FUMI_FIELD(struct search_meta, tokens, "tokens", "About how many tokens the texts have.",
+               .flags = FUMI_DETAIL),
     FUMI_FIELD(struct search_meta, rest, "rest", "Ids of notes that did not fit into maxTokens.",
                .flags = FUMI_OMIT),
     FUMI_FIELD(struct search_meta, warning, "warning", "What could not be done as asked.",
@@ -162,7 +164,8 @@ struct search_result {
 };
 
 static const struct fumi_field result_fields[] = {
-    FUMI_FIELD(struct search_result, name_space, "namespace", "The embedding space in use."),
+    FUMI_FIELD(struct search_result, name_space, "namespace", "The embedding space in use.",
+               .flags = FUMI_DETAIL),
     FUMI_FIELD(struct search_result, results, "results", "The notes, best first.",
                .shape = &hit_shape),
     FUMI_FIELD(struct search_result, meta, "meta", "How the answer came about.",
@@ -265,14 +268,14 @@ static const char *check_cursor(struct fumi_str s);
 
 static const struct fumi_field recent_fields[] = {
     PROJECT_FIELD(struct recent_params),
-    FUMI_FIELD(struct recent_params, group, "groupId", "Only this group; all groups without it.",
-               .flags = FUMI_NULLABLE, .check = check_group),
-    FUMI_FIELD(struct recent_params, limit, "limit", "How many notes at most.",
-               .flags = FUMI_NULLABLE, .min = 0, .max = MOST, .def = "10"),
-    FUMI_FIELD(struct recent_params, tags, "tags", "Only notes that have all of these tags.",
+    FUMI_FIELD(struct recent_params, group, "groupId", "Only this group.", .flags = FUMI_NULLABLE,
+               .check = check_group),
+    FUMI_FIELD(struct recent_params, limit, "limit", "At most so many.", .flags = FUMI_NULLABLE,
+               .min = 0, .max = MOST, .def = "10"),
+    FUMI_FIELD(struct recent_params, tags, "tags", "Only with all of these.",
                .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag),
-    FUMI_FIELD(struct recent_params, cursor, "cursor", "Goes on behind an answer's nextCursor.",
-               .flags = FUMI_NULLABLE, .check = check_cursor),
+    FUMI_FIELD(struct recent_params, cursor, "cursor", "A nextCursor.", .flags = FUMI_NULLABLE,
+               .check = check_cursor),
 };
 static const struct fumi_shape recent_shape = FUMI_SHAPE(struct recent_params, recent_fields);
 
@@ -282,9 +285,10 @@ struct recent_result {
 };
 
 static const struct fumi_field recent_result_fields[] = {
-    FUMI_FIELD(struct recent_result, name_space, "namespace", "The embedding space in use."),
+    FUMI_FIELD(struct recent_result, name_space, "namespace", "The embedding space in use.",
+               .flags = FUMI_DETAIL),
     FUMI_FIELD(struct recent_result, items, "items", "The notes, newest first.",
-               .shape = &wire_note_shape),
+               .shape = &listed_note_shape),
     FUMI_FIELD(struct recent_result, next, "nextCursor", "Where the next page begins, if any.",
                .flags = FUMI_OMIT),
 };

@@ -1,6 +1,16 @@
 #include "memory/methods_parts.h"
 
-enum { READ = FUMI_BLOCKING | FUMI_TOOL | FUMI_READ_ONLY, WRITE = FUMI_BLOCKING | FUMI_TOOL };
+#include <inttypes.h>
+#include <poll.h>
+
+enum {
+    READ = FUMI_BLOCKING | FUMI_TOOL | FUMI_READ_ONLY,
+    WRITE = FUMI_BLOCKING | FUMI_TOOL,
+    LOOK_MS = 250, /* between two looks at the background */
+    STUCK = 40,    /* looks in which nothing moves and nobody works; a failure counts as several */
+    FAILED = 8,
+    LEAVE_MS = 500, /* to answer before the time is over */
+};
 
 struct transport {
     struct fumi_str usual;
@@ -163,21 +173,57 @@ static const struct fumi_field progress_fields[] = {
 };
 static const struct fumi_shape progress_shape = FUMI_SHAPE(struct progress_view, progress_fields);
 
-static int progress_of(struct fumi_call *call, struct progress_view *out)
+static int progress_of(struct fumi_call *call, struct fumi_arena *a, struct progress_view *out)
 {
     struct embedding_progress p;
-    if (memory_progress(call->self, call->arena, &p, &call->err))
+    if (memory_progress(call->self, a, &p, &call->err))
         return -1;
     *out = (struct progress_view){p.running,      p.done,       p.total,   p.total - p.done,
                                   p.seconds_left, p.per_second, p.serving, p.error};
     return 0;
 }
 
+static void report(struct fumi_call *call, struct fumi_arena *a, const struct progress_view *p)
+{
+    fumi_progress(call, (double)p->done, (double)p->total,
+                  fumi_fmt(a, "%" PRId64 " of %" PRId64 " notes have vectors", p->done, p->total));
+}
+
+/* Whether all have vectors, and these answer. */
+static bool is_complete(struct fumi_call *call, struct fumi_arena *a, const struct progress_view *p)
+{
+    return !p->running && fumi_eq(p->serving, memory_space(call->self, a));
+}
+
+/* Until it is complete, the caller has gone, his time is nearly over, or nothing moves. */
+static int wait_for_all(struct fumi_call *call, struct fumi_arena *a)
+{
+    struct progress_view p;
+    int64_t before = -1;
+    for (int stuck = 0; stuck < STUCK; poll(NULL, 0, LOOK_MS)) {
+        fumi_arena_reset(a, 4096);
+        if (progress_of(call, a, &p))
+            return -1;
+        if (p.done > before)
+            report(call, a, &p);
+        if (is_complete(call, a, &p) || fumi_cancelled(call) ||
+            fumi_time_left(call) < LOOK_MS + LEAVE_MS)
+            return 0;
+        stuck = p.done > before ? 0 : stuck + (p.error.p ? FAILED : !p.running);
+        before = p.done;
+    }
+    return 0;
+}
+
+/* Who wants to see progress waits for the end of it. */
 static enum fumi_ret reembed(struct fumi_call *call, const void *params, void *result)
 {
+    struct fumi_arena a = {0};
     (void)params;
     memory_wake(call->self);
-    return progress_of(call, result) ? FUMI_FAIL : FUMI_OK;
+    int rc = fumi_wants_progress(call) ? wait_for_all(call, &a) : 0;
+    fumi_arena_done(&a);
+    return rc || progress_of(call, call->arena, result) ? FUMI_FAIL : FUMI_OK;
 }
 
 struct stats_view {
@@ -187,7 +233,8 @@ struct stats_view {
 };
 
 static const struct fumi_field stats_fields[] = {
-    FUMI_FIELD(struct stats_view, name_space, "namespace", "The embedding space in use."),
+    FUMI_FIELD(struct stats_view, name_space, "namespace", "The embedding space in use.",
+               .flags = FUMI_DETAIL),
     FUMI_FIELD(struct stats_view, notes, "notes", "Notes in all."),
     FUMI_FIELD(struct stats_view, projects, "projects", "Projects that have notes."),
     FUMI_FIELD(struct stats_view, groups, "groups", "Groups that were created."),
@@ -206,7 +253,7 @@ static enum fumi_ret stats(struct fumi_call *call, const void *params, void *res
     struct stats_view *out = result;
     struct store_stats s;
     (void)params;
-    if (store->ops->stats(store, &s, &call->err) || progress_of(call, &out->embedding))
+    if (store->ops->stats(store, &s, &call->err) || progress_of(call, call->arena, &out->embedding))
         return FUMI_FAIL;
     out->name_space = memory_space(call->self, call->arena);
     out->notes = s.notes, out->projects = s.projects, out->groups = s.groups;
@@ -223,6 +270,6 @@ const struct fumi_method setting_methods[] = {
     {"stats", "Counts what is stored, and how far its vectors are made.", NULL, &stats_shape, stats,
      READ},
     {"reembed", "Looks at once for notes that lack vectors, and says how far it is.", NULL,
-     &progress_shape, reembed, FUMI_BLOCKING},
+     &progress_shape, reembed, READ},
 };
 const size_t setting_methods_n = FUMI_COUNT(setting_methods);

@@ -51,8 +51,10 @@ static int judge_words(struct searching *q, const float *x, size_t dim, const st
     if (store->ops->score(store, q->a, space_name(q->sp, q->a), x, dim, seqs, n, &more, e))
         return -1;
     struct hit *all = fumi_alloc(q->a, (near->n + more.n + 1) * sizeof(*all));
-    memcpy(all, near->items, near->n * sizeof(*all));
-    memcpy(all + near->n, more.items, more.n * sizeof(*all));
+    if (near->n)
+        memcpy(all, near->items, near->n * sizeof(*all));
+    if (more.n)
+        memcpy(all + near->n, more.items, more.n * sizeof(*all));
     *near = (struct hits){all, near->n + more.n};
     qsort(all, near->n, sizeof(*all), by_cosine);
     return 0;

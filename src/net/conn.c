@@ -1,5 +1,6 @@
-/* A connection is freed when it is closed and nobody holds a pin: each message under way, the place
- * in the list of those to be looked after, and the work on it. */
+/* A connection is freed when it is closed and nobody holds a pin (each message under way, the place
+ * in the list of those to be looked after, and the work on it) and no word of another thread is on
+ * its way. */
 #include "net/conn.h"
 
 #include "net/ends.h"
@@ -86,6 +87,8 @@ void conn_close(struct conn *c)
     c->closed = true;
     forget(c);
     conn_part(c);
+    if (c->proto == &http_proto && c->as.http.reply)
+        message_left(c->as.http.reply);
     if (c->hub->current == c)
         fumi_buf_reset(&c->hub->out, HUB_KEEP);
     if (c->gone)
@@ -114,10 +117,16 @@ static void conn_free(struct conn *c)
         h->empty(h);
 }
 
+void conn_settle(struct conn *c)
+{
+    if (c->closed && c->pins == 0 && atomic_load(&c->away) == 0)
+        conn_free(c);
+}
+
 void conn_unpin(struct conn *c)
 {
-    if (--c->pins == 0 && c->closed)
-        conn_free(c);
+    c->pins--;
+    conn_settle(c);
 }
 
 static ssize_t send_some(struct conn *c, const char *p, size_t n)
@@ -241,6 +250,10 @@ static void end_input(struct conn *c, int number)
     if (number && number != EBADF)
         fail(c, "stdin", number);
     if (c->shut || (number && (!c->ends || number == ECONNRESET))) {
+        conn_close(c);
+        return;
+    }
+    if (c->proto == &http_proto && c->as.http.watched) {
         conn_close(c);
         return;
     }

@@ -10,19 +10,16 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "net/door.h"
-#include "net/http1.h"
+#include "net/keeps.h"
 #include "net/loop.h"
 #include "net/rate.h"
 #include "net/serve.h"
-#include "net/ws.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct conn;
 struct ends;
 struct hub;
-struct route;
 
 enum { HUB_BLOCK = 64 << 10, HUB_KEEP = 256 << 10 }; /* bytes of one read; kept for answers */
 
@@ -57,41 +54,6 @@ struct proto {
 };
 extern const struct proto lines_proto, http_proto, websocket_proto;
 extern const struct proto unix_proto; /* lines or HTTP, as the first byte says */
-
-/* A line that is being gathered. */
-struct lines {
-    size_t seen;   /* bytes of the rest that hold no newline */
-    bool skipping; /* the rest of a line that was too long */
-};
-
-/* A request that is being read or answered. */
-struct http {
-    enum { READS_HEAD, READS_BODY, READS_CHUNKS, RUNS, STREAMS, PAUSES } phase;
-    unsigned char minor;
-    bool keep_alive, only_head, wants_events, preflight;
-    bool pause;    /* before the refusal is sent */
-    bool measured; /* its body came fast enough so far */
-    bool more;     /* bytes lie behind it */
-    size_t seen;   /* of http_read_head */
-    size_t length;
-    struct http_chunks chunks;
-    struct fumi_buf body;      /* gathered from chunks */
-    const struct route *route; /* NULL: none is at its path */
-    void (*run)(struct conn *c, struct fumi_str body);
-    size_t filtered;             /* filters that let it in */
-    struct fumi_str method;      /* static */
-    struct fumi_buf origin;      /* allowed, to be sent back; empty: none */
-    int64_t began;               /* when its body did, in milliseconds */
-    struct fumi_refusal refusal; /* to be sent once its body was read, or after a pause */
-    size_t reserved;             /* of the site's bodies */
-    struct http_memo *memo;      /* of a head like it; outlives the request */
-};
-
-struct websocket {
-    struct ws_reader reader;
-    bool asked;   /* a ping is not answered yet */
-    bool closing; /* our close frame is queued */
-};
 
 struct conn {
     struct watch in, out;    /* of a socket only `in` is used */
@@ -153,6 +115,8 @@ struct site {
     const struct fumi_log *log;
     const struct fumi_filter *filters;
     size_t filters_n;
+    struct route *routes;
+    size_t routes_n;
     struct fumi_metrics *metrics;
     struct door *door;
     struct rate *rate; /* NULL: any */
@@ -217,6 +181,9 @@ static inline size_t conn_unsent(const struct conn *c)
 
 /* Gives one message to the server; its answer comes to proto->answer, perhaps at once. */
 void conn_handle(struct conn *c, struct fumi_str message);
+/* The same with a request for a route of the host program. */
+void conn_route(struct conn *c, const struct fumi_route *r, const struct fumi_request *request,
+                struct fumi_str body);
 
 /* Whether nothing more may be begun now. */
 bool conn_held(struct conn *c);
@@ -228,6 +195,7 @@ void conn_close(struct conn *c); /* at once */
 void conn_become(struct conn *c, const struct proto *proto);
 
 void conn_unpin(struct conn *c);
+void conn_settle(struct conn *c); /* frees it if it is closed and nobody needs it */
 
 /* For hubs: what is open is cancelled; what lies in the socket is taken and it ends. */
 void conn_part(struct conn *c);
@@ -236,6 +204,7 @@ void conn_drain(struct conn *c);
 /* message.c: sends what belongs to no call; frees a spare message. */
 void conn_push(struct fumi_peer *peer, struct fumi_buf *text);
 void message_free(struct fumi_task *spare);
+void message_left(struct message *m); /* its client did, before it was answered */
 
 int64_t hub_now(const struct hub *h); /* milliseconds, as of this turn of the loop */
 void hub_wait(struct conn *c, enum wait kind);

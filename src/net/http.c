@@ -17,35 +17,69 @@ struct http_memo {
     char bytes[];
 };
 
-/* Whether one item of Accept names event streams, and does not say that it means the contrary. */
-static bool names_events(struct fumi_str item)
+/* Parameters with a weight of nothing: "q=0", "q=0.00". */
+static bool is_refused(struct fumi_str rest)
 {
-    static const struct fumi_str type = {"text/event-stream", 17};
+    const char *at = memmem(rest.p, rest.n, "q=0", 3), *end = rest.p + rest.n;
+    if (!at)
+        return false;
+    for (at += 3; at < end && (*at == '.' || *at == '0'); at++) {}
+    return at == end || memchr("; \t", *at, 3);
+}
+
+/* Whether one item of Accept names that type, and does not say that it means the contrary. */
+static bool names(struct fumi_str item, struct fumi_str type)
+{
     if (item.n < type.n || !http_same((struct fumi_str){item.p, type.n}, type))
         return false;
     struct fumi_str rest = {item.p + type.n, item.n - type.n};
-    return (!rest.n || memchr("; \t", rest.p[0], 3)) && !memmem(rest.p, rest.n, "q=0", 3);
+    return (!rest.n || memchr("; \t", rest.p[0], 3)) && !is_refused(rest);
+}
+
+static bool list_names(struct fumi_str list, struct fumi_str type)
+{
+    while (list.n) {
+        const char *comma = memchr(list.p, ',', list.n);
+        size_t n = comma ? (size_t)(comma - list.p) : list.n;
+        if (names((struct fumi_str){list.p, n}, type))
+            return true;
+        n += n < list.n;
+        while (n < list.n && (list.p[n] == ' ' || list.p[n] == '\t'))
+            n++;
+        list = (struct fumi_str){list.p + n, list.n - n};
+    }
+    return false;
+}
+
+static bool accepts(const struct http_field *fields, size_t n, struct fumi_str type)
+{
+    for (size_t i = 0; i < n; i++)
+        if (http_same(fields[i].name, FUMI_STR("accept")) && list_names(fields[i].value, type))
+            return true;
+    return false;
 }
 
 /* Everything ("*" and "/") is no wish for event streams. */
 static bool wants_events(const struct http_head *h)
 {
-    for (size_t i = 0; i < h->n; i++) {
-        struct fumi_str list = h->fields[i].value;
-        if (!http_same(h->fields[i].name, FUMI_STR("accept")))
-            continue;
-        while (list.n) {
-            const char *comma = memchr(list.p, ',', list.n);
-            size_t n = comma ? (size_t)(comma - list.p) : list.n;
-            if (names_events((struct fumi_str){list.p, n}))
-                return true;
-            n += n < list.n;
-            while (n < list.n && (list.p[n] == ' ' || list.p[n] == '\t'))
-                n++;
-            list = (struct fumi_str){list.p + n, list.n - n};
-        }
-    }
-    return false;
+    return accepts(h->fields, h->n, FUMI_STR("text/event-stream"));
+}
+
+static bool accepts_any(const struct fumi_request *r, const char *type, const char *range)
+{
+    return !fumi_request_field(r, "accept").n || accepts(r->fields, r->fields_n, fumi_str(type)) ||
+           accepts(r->fields, r->fields_n, fumi_str(range)) ||
+           accepts(r->fields, r->fields_n, FUMI_STR("*/*"));
+}
+
+bool fumi_accepts_events(const struct fumi_request *r)
+{
+    return accepts_any(r, "text/event-stream", "text/*");
+}
+
+bool fumi_accepts_json(const struct fumi_request *r)
+{
+    return accepts_any(r, "application/json", "application/*");
 }
 
 static void run(struct conn *c, struct fumi_str body)
@@ -180,7 +214,7 @@ static size_t take_body(struct conn *c, struct fumi_str bytes)
 static size_t take_chunks(struct conn *c, struct fumi_str bytes)
 {
     struct http *t = &c->as.http;
-    struct http_fault f;
+    struct http_fault f = {0};
     ssize_t n = http_read_chunks(&t->chunks, bytes, &t->body, &c->hub->site->http, &f);
     if (n < 0) {
         fault(c, &f);
@@ -228,6 +262,18 @@ static size_t take(struct conn *c, char *p, size_t n, bool over)
 void http_run_rpc(struct conn *c, struct fumi_str body)
 {
     conn_handle(c, body);
+}
+
+void http_run_host(struct conn *c, struct fumi_str body)
+{
+    struct http *t = &c->as.http;
+    struct fumi_request r = {.method = t->method,
+                             .path = fumi_str(t->route->path),
+                             .query = t->kept->query,
+                             .peer = &c->peer,
+                             .fields = t->kept->fields,
+                             .fields_n = t->kept->n};
+    conn_route(c, t->route->host, &r, body);
 }
 
 static enum wait waits(struct conn *c)
@@ -281,10 +327,7 @@ static void late(struct conn *c)
         http_refuse(c, &t->refusal);
         break;
     case WAIT_BEAT:
-        if (t->minor)
-            http_chunk(conn_out(c), FUMI_STR(":\n\n"));
-        else
-            fumi_buf_add(conn_out(c), ":\n\n", 3);
+        http_beat(c);
         break;
     default:
         conn_end(c);
@@ -304,6 +347,7 @@ static void done(struct conn *c)
         http_report(c, t, 0, 0);
     fumi_buf_done(&t->origin);
     fumi_buf_done(&t->body);
+    fumi_resize(t->kept, 0);
     fumi_resize(t->memo, 0);
 }
 

@@ -1,16 +1,17 @@
-/* HTTP as a host program sees it: filters around each request. */
+/* HTTP as a host program sees it: filters around each request, and routes of its own. */
 #ifndef FUMI_NET_HTTP_H
 #define FUMI_NET_HTTP_H
 
 #include "rpc/rpc.h"
 
-struct http_head;
+struct http_field;
 
 /* One request, for the time of a hook. */
 struct fumi_request {
     struct fumi_str method, path, query;
     struct fumi_peer *peer;
-    const struct http_head *head; /* private; NULL in `after` */
+    const struct http_field *fields; /* private; NULL in `after` */
+    size_t fields_n;
 };
 
 /* The first value of a field, named in lower case; p is NULL when it is missing. */
@@ -32,5 +33,46 @@ struct fumi_filter {
     void (*after)(void *self, const struct fumi_request *r, int status, size_t bytes);
     void *self;
 };
+
+/* A request of a route that waits for its answer. */
+struct fumi_reply;
+
+/* An answer, but for its body. */
+struct fumi_page {
+    int status;
+    const char *type;  /* of the body; static */
+    const char *field; /* the name of a further field; static; NULL: none */
+    char value[64];    /* and its value */
+};
+
+enum { FUMI_GET = 1, FUMI_POST = 2, FUMI_DELETE = 4 }; /* FUMI_GET stands for HEAD too */
+
+struct fumi_route {
+    const char *path;
+    unsigned methods;
+    const char *allow; /* the same as text: "GET, POST, OPTIONS" */
+    bool upgrades;     /* speaks WebSocket to those who ask for it */
+    bool open;         /* needs no token */
+    /* On the thread of the connection, once the body is there; all but `reply` is borrowed until it
+     * returns. fumi_reply must be called once, then or later. */
+    void (*run)(void *self, const struct fumi_request *r, struct fumi_str body,
+                struct fumi_reply *reply);
+    void *self;
+};
+
+/* From any thread, but an empty event, which only opens the stream, within `run`. An event makes
+ * the answer a stream of events, whose last is the body of the answer if that is not empty. Both
+ * may take the bytes. */
+void fumi_reply_event(struct fumi_reply *r, struct fumi_buf *text);
+void fumi_reply_end(struct fumi_reply *r, const struct fumi_page *page, struct fumi_buf *body);
+
+/* Only within `run`: a client that sends nothing more has left, and is not waited for. `over`,
+ * which may be NULL, is called once on the thread of the connection: the answer was delivered, or
+ * the client left before; fumi_reply_end is then still to be called, unless it was. */
+void fumi_reply_watch(struct fumi_reply *r, void (*over)(void *arg, bool left), void *arg);
+
+/* Whether Accept names event streams, and whether it allows JSON; without it, both. */
+bool fumi_accepts_events(const struct fumi_request *r);
+bool fumi_accepts_json(const struct fumi_request *r);
 
 #endif

@@ -4,7 +4,11 @@
 
 struct fumi_str fumi_request_field(const struct fumi_request *r, const char *name)
 {
-    return r->head ? http_field(r->head, name) : (struct fumi_str){0};
+    struct fumi_str is = fumi_str(name);
+    for (size_t i = 0; i < r->fields_n; i++)
+        if (http_same(r->fields[i].name, is))
+            return r->fields[i].value;
+    return (struct fumi_str){0};
 }
 
 static int deny(struct conn *c, int status, const char *reason)
@@ -63,7 +67,7 @@ static int pass_filters(struct conn *c, const struct http_head *h)
 {
     struct http *t = &c->as.http;
     const struct site *site = c->hub->site;
-    struct fumi_request r = {h->method, h->path, h->query, &c->peer, h};
+    struct fumi_request r = {h->method, h->path, h->query, &c->peer, h->fields, h->n};
     for (size_t i = 0; i < site->filters_n; i++) {
         const struct fumi_filter *f = &site->filters[i];
         if (f->before && f->before(f->self, &r, &t->refusal)) {
@@ -105,11 +109,11 @@ static int check_post(struct conn *c, const struct http_head *h)
 static const struct {
     const char *name;
     unsigned bit;
-} methods[] = {{"GET", HTTP_GET},
-               {"POST", HTTP_POST},
-               {"HEAD", HTTP_GET},
+} methods[] = {{"GET", FUMI_GET},
+               {"POST", FUMI_POST},
+               {"HEAD", FUMI_GET},
                {"OPTIONS", 0},
-               {"DELETE", HTTP_DELETE}};
+               {"DELETE", FUMI_DELETE}};
 
 static unsigned method_of(struct conn *c, const struct http_head *h)
 {
@@ -145,10 +149,34 @@ static int upgrade(struct conn *c, const struct http_head *h)
     return 0;
 }
 
+static struct fumi_str keep_text(char **to, struct fumi_str s)
+{
+    struct fumi_str kept = {s.p ? *to : NULL, s.n};
+    *to = mempcpy(*to, s.p ? s.p : "", s.n);
+    return kept;
+}
+
+static void keep(struct conn *c, const struct http_head *h)
+{
+    size_t n = sizeof(struct http_kept) + h->n * sizeof(struct http_field), text = h->query.n;
+    for (size_t i = 0; i < h->n; i++)
+        text += h->fields[i].name.n + h->fields[i].value.n;
+    struct http_kept *k = fumi_resize(c->as.http.kept, n + text);
+    char *to = (char *)k + n;
+    k->query = keep_text(&to, h->query);
+    k->n = h->n;
+    for (size_t i = 0; i < h->n; i++) {
+        k->fields[i].name = keep_text(&to, h->fields[i].name);
+        k->fields[i].value = keep_text(&to, h->fields[i].value);
+    }
+    c->as.http.kept = k;
+}
+
 static int pass_route(struct conn *c, const struct http_head *h, unsigned method)
 {
     struct http *t = &c->as.http;
-    if (!t->route)
+    bool socket = http_has_token(h->upgrade, "websocket");
+    if (!t->route || (fumi_eq(h->path, FUMI_STR("/")) && !t->route->methods && !socket))
         return deny(c, 404, "there is nothing here; calls go to /rpc");
     t->run = t->route->run;
     if (fumi_eq(h->method, FUMI_STR("OPTIONS"))) {
@@ -158,18 +186,20 @@ static int pass_route(struct conn *c, const struct http_head *h, unsigned method
     }
     /* A wish for another protocol is ignored where there is something else to do (RFC 9110, 7.8):
      * some clients ask for HTTP/2 with every first request. */
-    if (t->route->upgrades && (http_has_token(h->upgrade, "websocket") || !t->route->methods))
+    if (t->route->upgrades && (socket || !t->route->methods))
         return upgrade(c, h);
     if (!(method & t->route->methods))
         return deny_with(c, 405, "Method not allowed", "Allow", t->route->allow);
-    return method == HTTP_POST ? check_post(c, h) : 0;
+    if (t->route->host)
+        keep(c, h);
+    return method == FUMI_POST ? check_post(c, h) : 0;
 }
 
 /* Whether the request may go on. After an upgrade the connection speaks something else. */
 int http_admit(struct conn *c, const struct http_head *h)
 {
     struct http *t = &c->as.http;
-    const struct route *route = http_route(h->path);
+    const struct route *route = http_route(c->hub->site, h->path);
     unsigned method = method_of(c, h);
     t->route = route;
     if (c->surplus)

@@ -4,18 +4,25 @@
 
 #include "net/conn.h"
 
-enum { HTTP_GET = 1, HTTP_POST = 2, HTTP_DELETE = 4 };
-
 struct route {
     const char *path;
-    unsigned methods;  /* HTTP_GET stands for HEAD too */
+    unsigned methods;  /* FUMI_GET ... */
     const char *allow; /* the same as text, with OPTIONS */
     bool upgrades;     /* speaks WebSocket to those who ask for it */
     bool open;         /* needs no token */
     void (*run)(struct conn *c, struct fumi_str body);
+    const struct fumi_route *host; /* that of the host program; NULL: one of ours */
 };
 
-const struct route *http_route(struct fumi_str path); /* NULL: there is none */
+/* The fields of a head, which outlive the bytes that were read. */
+struct http_kept {
+    struct fumi_str query;
+    size_t n;
+    struct http_field fields[];
+};
+
+void http_add_routes(struct site *site, const struct fumi_route *more, size_t n);
+const struct route *http_route(const struct site *site, struct fumi_str path); /* NULL: none */
 
 /* http_admit.c: 0; or -1 with the refusal set. After an upgrade the connection speaks something
  * else.
@@ -33,7 +40,8 @@ struct fumi_str http_common(struct hub *h); /* fields that every answer has */
 void http_report(struct conn *c, const struct http *t, int status, size_t bytes);
 void http_refuse(struct conn *c, const struct fumi_refusal *r);
 void http_options(struct conn *c, struct fumi_str body);
-void http_tell(struct conn *c, struct fumi_buf *text);
+void http_tell(struct conn *c, struct fumi_buf *text); /* an empty text only opens the stream */
+void http_beat(struct conn *c);
 void http_answer_call(struct conn *c, struct fumi_buf *text, int code);
 
 /* Answers the request with a whole page. */
@@ -41,5 +49,7 @@ void http_page(struct conn *c, int status, const char *type, struct fumi_str bod
 
 /* Gives the body to the server, whose answer becomes the page. */
 void http_run_rpc(struct conn *c, struct fumi_str body);
+void http_run_host(struct conn *c, struct fumi_str body); /* or to a route of the host program */
+void http_answer_page(struct conn *c, const struct fumi_page *page, struct fumi_buf *body);
 
 #endif

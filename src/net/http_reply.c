@@ -66,6 +66,7 @@ static void finish(struct conn *c, int status, size_t bytes)
     http_unreserve(c);
     fumi_buf_done(&t->origin);
     fumi_buf_done(&t->body);
+    fumi_resize(t->kept, 0);
     bool keep_alive = t->keep_alive;
     *t = (struct http){.phase = READS_HEAD, .memo = t->memo};
     c->want = 0;
@@ -92,6 +93,7 @@ static void add_origin(struct fields *f, const struct http *t)
         return;
     add(f, "Access-Control-Allow-Origin", fumi_buf_str(&t->origin));
     add(f, "Vary", FUMI_STR("Origin"));
+    add(f, "Access-Control-Expose-Headers", FUMI_STR("Mcp-Session-Id"));
 }
 
 static void put_head(struct conn *c, int status, struct fields *f, enum http_framing framing,
@@ -162,7 +164,7 @@ void http_refuse(struct conn *c, const struct fumi_refusal *r)
     if (r->status == 413) {
         fumi_err_set(&e, FUMI_INVALID_REQUEST, "the message is longer than the limit of %zu bytes",
                      c->hub->site->message);
-        fumi_put_refusal(&text, &e);
+        fumi_put_refusal(&text, &e, c->peer.bare);
     } else {
         fumi_buf_add(&text, r->reason, strlen(r->reason));
         fumi_buf_put(&text, '\n');
@@ -188,7 +190,8 @@ void http_options(struct conn *c, struct fumi_str body)
         add(&f, "Access-Control-Allow-Methods", fumi_str(t->route->allow));
         add(&f, "Access-Control-Allow-Headers",
             FUMI_STR("Content-Type, Authorization, X-Claude-Code-Ide-Authorization, Accept, "
-                     "Mcp-Session-Id, Mcp-Protocol-Version, Last-Event-ID"));
+                     "Mcp-Session-Id, Mcp-Protocol-Version, Mcp-Method, Mcp-Name, "
+                     "Last-Event-ID"));
         add(&f, "Access-Control-Max-Age", FUMI_STR("600"));
     }
     put_head(c, t->preflight ? 204 : 200, &f, t->preflight ? HTTP_NO_BODY : HTTP_LENGTH, 0);
@@ -210,6 +213,15 @@ static void put_event(struct conn *c, struct fumi_str text)
     fumi_buf_done(&event);
 }
 
+/* A comment: says that the stream is there, and that we live. */
+void http_beat(struct conn *c)
+{
+    if (c->as.http.minor)
+        http_chunk(conn_out(c), FUMI_STR(":\n\n"));
+    else
+        fumi_buf_add(conn_out(c), ":\n\n", 3);
+}
+
 void http_tell(struct conn *c, struct fumi_buf *text)
 {
     struct http *t = &c->as.http;
@@ -219,9 +231,13 @@ void http_tell(struct conn *c, struct fumi_buf *text)
         t->length = 0;
         t->keep_alive &= t->minor > 0;
         add(&f, "Content-Type", FUMI_STR("text/event-stream"));
+        add(&f, "X-Accel-Buffering", FUMI_STR("no"));
         put_head(c, 200, &f, t->minor ? HTTP_CHUNKED : HTTP_NO_BODY, 0);
     }
-    put_event(c, fumi_buf_str(text));
+    if (text->n)
+        put_event(c, fumi_buf_str(text));
+    else
+        http_beat(c);
 }
 
 static void end_stream(struct conn *c, struct fumi_buf *text)
@@ -232,6 +248,25 @@ static void end_stream(struct conn *c, struct fumi_buf *text)
     if (t->minor)
         http_chunk_end(conn_out(c));
     finish(c, 200, t->length);
+}
+
+/* The answer of a route of the host program. */
+void http_answer_page(struct conn *c, const struct fumi_page *page, struct fumi_buf *body)
+{
+    struct fields f = {0};
+    if (c->as.http.phase == STREAMS) {
+        end_stream(c, body);
+        return;
+    }
+    last_one(c);
+    if (body->n)
+        add(&f, "Content-Type", fumi_str(page->type));
+    if (page->field)
+        add(&f, page->field, fumi_str(page->value));
+    put_head(c, page->status, &f, page->status == 204 ? HTTP_NO_BODY : HTTP_LENGTH, body->n);
+    if (!c->as.http.only_head)
+        fumi_buf_add(conn_out(c), body->p, body->n);
+    finish(c, page->status, body->n);
 }
 
 static bool is_usual(const struct conn *c)

@@ -1,6 +1,6 @@
 /* Messages on their way to the server and back. Those that are not answered before fumi_handle
  * returns, and what other threads say, come home as tasks of the loop. */
-#include "net/conn.h"
+#include "net/http_parts.h"
 
 struct message {
     struct fumi_task task;
@@ -8,6 +8,10 @@ struct message {
     size_t weight;
     struct fumi_buf answer; /* on its way home */
     int code;
+    bool routed; /* a route of the host program answers, with this page */
+    struct fumi_page page;
+    void (*over)(void *arg, bool left); /* whom to tell that it ended; NULL: nobody */
+    void *over_arg;
     bool counted;     /* among those of the site */
     atomic_bool told; /* another thread has said something: what follows takes its way */
 };
@@ -16,8 +20,7 @@ struct message {
 struct word {
     struct fumi_task task;
     struct conn *conn;
-    bool pins;     /* the connection; else an open message does */
-    size_t weight; /* of all that it takes in memory */
+    size_t weight; /* of all that it takes in memory; keeps the connection */
     struct fumi_buf text;
 };
 
@@ -64,14 +67,32 @@ static void overrun(struct conn *c)
         conn_close(c);
 }
 
+static void tell_over(struct message *m, bool left)
+{
+    void (*over)(void *arg, bool left) = m->over;
+    m->over = NULL;
+    if (over)
+        over(m->over_arg, left);
+}
+
+void message_left(struct message *m)
+{
+    tell_over(m, true);
+}
+
 /* The message is no longer open when its answer is put: a protocol may go on at once. */
 static void deliver(struct message *m, struct fumi_buf *answer, int code)
 {
     struct conn *c = m->conn;
+    struct fumi_page page = m->page;
+    bool routed = m->routed;
+    tell_over(m, false);
     message_done(m);
     if (!c->closed && conn_unsent(c) > (size_t)c->hub->site->set.unsent)
         overrun(c);
-    if (!c->closed)
+    if (!c->closed && routed)
+        http_answer_page(c, &page, answer);
+    else if (!c->closed)
         c->proto->answer(c, answer, code);
     if (!c->closed && c->hub->current != c)
         conn_soon(c);
@@ -114,24 +135,20 @@ static void on_word_home(struct fumi_task *task)
     atomic_store(&c->backlog, c->closed ? 0 : conn_unsent(c));
     atomic_fetch_sub(&c->away, w->weight);
     fumi_buf_done(&w->text);
-    if (w->pins)
-        conn_unpin(c);
     fumi_resize(w, 0);
+    conn_settle(c);
 }
 
-/* Whoever says something on another thread holds a message that comes home behind these words, so
- * the connection is still there. Here the answer does not take that way. */
-static void send_home(struct conn *c, struct fumi_buf *text, bool here)
+/* Whoever says something on another thread knows that the connection is there: a message of it is
+ * open, or it was not told that the peer is gone. From here on the word itself keeps it. */
+static void send_home(struct conn *c, struct fumi_buf *text)
 {
     struct word *w = fumi_resize(NULL, sizeof(*w));
-    *w = (struct word){.task.run = on_word_home, .conn = c, .pins = here};
-    if (here)
-        c->pins++;
-    if (text) {
-        w->weight = sizeof(*w) + text->cap;
-        atomic_fetch_add(&c->away, w->weight);
+    *w = (struct word){.task.run = on_word_home, .conn = c};
+    w->weight = sizeof(*w) + (text ? text->cap : 0);
+    atomic_fetch_add(&c->away, w->weight);
+    if (text)
         fumi_buf_move(&w->text, text);
-    }
     loop_post(c->hub->loop, &w->task);
 }
 
@@ -147,11 +164,11 @@ static void say(struct conn *c, struct fumi_buf *text, bool here)
         return;
     if (!has_room(c, text->n, here)) {
         if (!atomic_exchange(&c->overrun, true))
-            send_home(c, NULL, here);
+            send_home(c, NULL);
         return;
     }
     if (!here) {
-        send_home(c, text, false);
+        send_home(c, text);
         return;
     }
     c->proto->tell(c, text);
@@ -174,16 +191,52 @@ void conn_push(struct fumi_peer *peer, struct fumi_buf *text)
     say(c, text, is_here(c));
 }
 
+/* A message without its connection has ended. */
+static void count_open(struct message *m)
+{
+    if (!m->conn)
+        return;
+    m->counted = true;
+    atomic_fetch_add(&m->conn->hub->site->open, 1);
+}
+
 void conn_handle(struct conn *c, struct fumi_str message)
 {
     struct site *site = c->hub->site;
     struct message *m = message_new(c, message.n);
     site->handle(site->handler, &c->peer, message,
                  (struct fumi_sink){c->mute ? NULL : on_tell, on_reply, m});
-    if (!m->conn)
-        return; /* a message without its connection has ended */
-    m->counted = true;
-    atomic_fetch_add(&site->open, 1);
+    count_open(m);
+}
+
+void conn_route(struct conn *c, const struct fumi_route *r, const struct fumi_request *request,
+                struct fumi_str body)
+{
+    struct message *m = message_new(c, body.n);
+    m->routed = true;
+    c->as.http.reply = m;
+    r->run(r->self, request, body, (struct fumi_reply *)m);
+    count_open(m);
+}
+
+void fumi_reply_event(struct fumi_reply *r, struct fumi_buf *text)
+{
+    on_tell((struct message *)r, text);
+}
+
+void fumi_reply_end(struct fumi_reply *r, const struct fumi_page *page, struct fumi_buf *body)
+{
+    struct message *m = (struct message *)r;
+    m->page = *page;
+    on_reply(m, body, 0);
+}
+
+void fumi_reply_watch(struct fumi_reply *r, void (*over)(void *arg, bool left), void *arg)
+{
+    struct message *m = (struct message *)r;
+    m->over = over;
+    m->over_arg = arg;
+    m->conn->as.http.watched = true;
 }
 
 void message_free(struct fumi_task *spare)

@@ -61,18 +61,32 @@ static void run_metrics(struct conn *c, struct fumi_str body)
     fumi_buf_done(&text);
 }
 
-static const struct route routes[] = {
-    {"*", 0, "GET, HEAD, POST, OPTIONS", false, true, NULL},
-    {"/rpc", HTTP_POST, "POST, OPTIONS", true, false, http_run_rpc},
-    {"/ws", 0, "GET, OPTIONS", true, false, NULL},
-    {"/healthz", HTTP_GET, "GET, HEAD, OPTIONS", false, true, run_health},
-    {"/metrics", HTTP_GET, "GET, HEAD, OPTIONS", false, false, run_metrics},
+/* Editors' agents ask for an upgrade at "/". */
+static const struct route own[] = {
+    {"*", 0, "GET, HEAD, POST, OPTIONS", false, true, NULL, NULL},
+    {"/rpc", FUMI_POST, "POST, OPTIONS", true, false, http_run_rpc, NULL},
+    {"/ws", 0, "GET, OPTIONS", true, false, NULL, NULL},
+    {"/healthz", FUMI_GET, "GET, HEAD, OPTIONS", false, true, run_health, NULL},
+    {"/metrics", FUMI_GET, "GET, HEAD, OPTIONS", false, false, run_metrics, NULL},
+    {"/", 0, "GET, OPTIONS", true, false, NULL, NULL},
 };
 
-const struct route *http_route(struct fumi_str path)
+/* Those of the host program come first, so that it may replace ours. */
+void http_add_routes(struct site *site, const struct fumi_route *more, size_t n)
 {
-    for (size_t i = 0; i < FUMI_COUNT(routes); i++)
-        if (fumi_eq(path, fumi_str(routes[i].path)))
-            return &routes[i];
+    site->routes_n = n + FUMI_COUNT(own);
+    site->routes = fumi_resize(NULL, site->routes_n * sizeof(*site->routes));
+    for (size_t i = 0; i < n; i++)
+        site->routes[i] = (struct route){more[i].path,     more[i].methods, more[i].allow,
+                                         more[i].upgrades, more[i].open,    http_run_host,
+                                         &more[i]};
+    memcpy(site->routes + n, own, sizeof(own));
+}
+
+const struct route *http_route(const struct site *site, struct fumi_str path)
+{
+    for (size_t i = 0; i < site->routes_n; i++)
+        if (fumi_eq(path, fumi_str(site->routes[i].path)))
+            return &site->routes[i];
     return NULL;
 }

@@ -8,6 +8,7 @@
 #include "net/accept.h"
 #include "net/discovery.h"
 #include "net/ends.h"
+#include "net/http_parts.h"
 #include "net/pool.h"
 #include "net/stdio.h"
 
@@ -101,6 +102,12 @@ static void fit_descriptors(struct site *site)
 
 /* --- The end. --- */
 
+static void tell_ending(struct service *s, bool now)
+{
+    if (s->options->ending)
+        s->options->ending(s->options->ending_arg, now);
+}
+
 static void stop_listening(struct post *p)
 {
     for (struct acceptor *a = p->acceptors; a; a = a->next)
@@ -113,6 +120,7 @@ static void on_deadline(struct timer *t)
     struct fumi_err ignored;
     if (!p->parted) {
         p->parted = true;
+        tell_ending(p->service, true);
         hub_part(p->hub);
         loop_timer(p->hub->loop, &p->deadline, GRACE, &ignored);
         return;
@@ -144,6 +152,7 @@ static void end(struct service *s)
         return;
     s->draining = true;
     notify_manager("STOPPING=1");
+    tell_ending(s, false);
     for (size_t i = 0; i < s->posts_n; i++)
         if (s->posts[i].running)
             loop_post(s->posts[i].hub->loop, &s->posts[i].drain);
@@ -329,9 +338,11 @@ static int find_token(struct service *s, struct fumi_err *e)
 static bool may_block(const struct fumi_server *s)
 {
     struct fumi_str name;
-    for (size_t i = 0; s && i < fumi_server_size(s); i++)
-        if (fumi_server_at(s, i, &name)->flags & FUMI_BLOCKING)
+    for (size_t i = 0; s && i < fumi_server_size(s); i++) {
+        const struct fumi_method *m = fumi_server_at(s, i, &name);
+        if (m->flags & (FUMI_BLOCKING | FUMI_VARIES))
             return true;
+    }
     return false;
 }
 
@@ -435,6 +446,7 @@ static void service_free(struct service *s)
         free_post(&s->posts[i]);
     fumi_resize(s->posts, 0);
     fumi_resize(s->site.hubs, 0);
+    fumi_resize(s->site.routes, 0);
     fumi_resize(s->locks, 0);
     if (s->token)
         explicit_bzero(s->token, strlen(s->token));
@@ -459,6 +471,7 @@ static struct service *service_new(struct fumi_server *server, const struct fumi
     s->site.filters = o->filters;
     s->site.filters_n = o->filters_n;
     s->site.metrics = o->metrics;
+    http_add_routes(&s->site, o->routes, o->routes_n);
     s->site.message = server ? fumi_server_get_limits(server).message : 1 << 20;
     fill_defaults(&s->site.set);
     s->site.http = HTTP_LIMITS;

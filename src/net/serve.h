@@ -48,6 +48,12 @@ struct fumi_serve_options {
     void *handler;
     const struct fumi_filter *filters; /* of HTTP requests, after the built-in ones */
     size_t filters_n;
+    const struct fumi_route *routes; /* beside /rpc, /ws, /healthz and /metrics */
+    size_t routes_n;
+    /* It ends: what waits for something that may never come is to be answered. `now`: the time is
+     * over. Perhaps more than once. */
+    void (*ending)(void *arg, bool now);
+    void *ending_arg;
     struct fumi_metrics *metrics; /* served at /metrics; NULL: there is no such page */
     void (*listening)(void *arg, struct fumi_str address); /* one address is open, port and all */
     void *arg;

@@ -44,9 +44,11 @@ static void put_end(struct fumi_buf *b, const struct fumi_val *id)
     b->n += raw.n + 7;
 }
 
-void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fumi_val *id)
+void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fumi_val *id,
+                  unsigned how)
 {
-    const char *phrase = phrase_of(e->code);
+    bool frank = how & ANSWER_FRANK && e->code != FUMI_INTERNAL_ERROR;
+    const char *phrase = frank ? NULL : phrase_of(e->code);
     struct fumi_out o = {.buf = b};
     fumi_put_open(&o, '{');
     fumi_put_key(&o, "jsonrpc");
@@ -59,7 +61,10 @@ void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fum
     fumi_put_str(&o, fumi_str(phrase ? phrase : e->text));
     put_data(&o, e, phrase != NULL);
     fumi_put_close(&o, '}');
-    put_end(b, id);
+    if ((id && !fumi_is(id, FUMI_NULL)) || !(how & ANSWER_BARE))
+        put_end(b, id);
+    else
+        fumi_put_close(&o, '}');
 }
 
 static int check_size(struct fumi_buf *b, size_t limit, struct fumi_err *e)
@@ -71,10 +76,13 @@ static int check_size(struct fumi_buf *b, size_t limit, struct fumi_err *e)
     return fumi_err_set(e, FUMI_LIMIT, "The answer is larger than %zu bytes; ask for less", limit);
 }
 
-int answer_value(struct fumi_buf *b, const struct fumi_call *c, size_t limit, struct fumi_err *e)
+int answer_value(struct fumi_buf *b, const struct fumi_call *c, bool brief, size_t limit,
+                 struct fumi_err *e)
 {
+    struct fumi_out o = {.buf = b};
     b->limit = limit;
-    int rc = fumi_emit(&(struct fumi_out){.buf = b}, c->method->result, c->result);
+    int rc = brief ? fumi_emit_brief(&o, c->method->result, c->result)
+                   : fumi_emit(&o, c->method->result, c->result);
     b->limit = 0;
     if (rc)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "the result cannot be said in JSON");
@@ -85,7 +93,7 @@ int answer_result(struct fumi_buf *b, const struct fumi_call *c, size_t limit, s
 {
     static const char head[] = "{\"jsonrpc\":\"2.0\",\"result\":";
     fumi_buf_add(b, head, sizeof(head) - 1);
-    if (answer_value(b, c, limit, e))
+    if (answer_value(b, c, false, limit, e))
         return -1;
     put_end(b, c->id);
     return check_size(b, limit, e);
@@ -126,7 +134,12 @@ void request_notify(struct fumi_buf *b, const char *method, const struct fumi_sh
     fumi_put_close(&o, '}');
 }
 
-void fumi_put_refusal(struct fumi_buf *out, const struct fumi_err *e)
+void fumi_put_refusal(struct fumi_buf *out, const struct fumi_err *e, bool bare)
 {
-    answer_error(out, e, NULL);
+    answer_error(out, e, NULL, bare ? ANSWER_BARE : 0);
+}
+
+void fumi_put_error(struct fumi_buf *out, const struct fumi_err *e, const struct fumi_val *id)
+{
+    answer_error(out, e, id, ANSWER_BARE | ANSWER_FRANK);
 }

@@ -20,8 +20,9 @@ static void separate(struct fumi_exchange *x)
 static void answer_fault(struct fumi_exchange *x, const struct fumi_err *e,
                          const struct fumi_val *id)
 {
+    unsigned how = (x->peer->bare ? ANSWER_BARE : 0) | (x->flags & FUMI_FRANK ? ANSWER_FRANK : 0);
     separate(x);
-    answer_error(&x->out, e, id);
+    answer_error(&x->out, e, id, how);
     x->code = e->code;
 }
 
@@ -181,6 +182,14 @@ static struct fumi_str name_of(struct fumi_arena *a, const struct fumi_val *v)
     return v->bits & FUMI_ESCAPED ? fumi_text(a, v) : (struct fumi_str){v->p, v->n};
 }
 
+static unsigned flags_for(const struct entry *e, const struct fumi_val *params)
+{
+    const struct fumi_method *m = e->method;
+    if (!(m->flags & FUMI_VARIES))
+        return m->flags;
+    return m->flags | ((struct fumi_varying *)e->self)->flags_for(e->self, m, params);
+}
+
 /* What an element says and which method it asks for. A message of one call is read once, whoever
  * asks first. */
 static const struct envelope *know(struct fumi_exchange *x, const struct fumi_val *v)
@@ -192,6 +201,7 @@ static const struct envelope *know(struct fumi_exchange *x, const struct fumi_va
     x->known = v;
     x->entry = e->response || e->fault ? NULL
                                        : server_find(x->server, name_of(&x->arena, e->method));
+    x->flags = x->entry ? flags_for(x->entry, e->params) : 0;
     return e;
 }
 
@@ -216,6 +226,7 @@ static struct fumi_call *prepare(struct fumi_exchange *x)
     atomic_store_explicit(&x->turn, RUNNING, memory_order_relaxed);
     atomic_store_explicit(&x->claimed, false, memory_order_relaxed);
     c->result = NULL;
+    c->progress = NULL;
     c->entered = 0;
     return c;
 }
@@ -250,7 +261,7 @@ static enum fumi_ret run_element(struct fumi_exchange *x, const struct fumi_val 
         return FUMI_OK;
     }
     struct fumi_call *c = prepare(x);
-    unsigned flags = c->method ? c->method->flags : 0;
+    unsigned flags = x->flags;
     enum fumi_ret ret = x->server->hooks ? enter(c) : FUMI_OK;
     if (ret == FUMI_OK)
         ret = run(c);
@@ -299,8 +310,8 @@ static unsigned flags_of(struct fumi_exchange *x)
         know(x, v);
         if (!x->entry)
             continue;
-        flags |= x->entry->method->flags;
-        x->writes |= !(x->entry->method->flags & FUMI_READ_ONLY);
+        flags |= x->flags;
+        x->writes |= !(x->flags & FUMI_READ_ONLY);
     }
     return flags;
 }
@@ -346,8 +357,7 @@ static bool open_rest(struct fumi_exchange *x)
 
 static bool must_open(const struct fumi_exchange *x)
 {
-    unsigned flags = x->entry ? x->entry->method->flags : 0;
-    return flags & FUMI_DEFERS || (x->server->submit && flags & FUMI_BLOCKING);
+    return x->flags & FUMI_DEFERS || (x->server->submit && x->flags & FUMI_BLOCKING);
 }
 
 /* Runs what is left, until a call is pending or the answer is complete. */
@@ -450,6 +460,7 @@ void fumi_handle(void *self, struct fumi_peer *peer, struct fumi_str message, st
     x->batch = false;
     x->code = 0;
     x->index = 0;
+    x->flags = 0;
     x->known = NULL;
     if (read_message(x, message) || !acceptable(x) || admit(x)) {
         finish(x);
@@ -470,7 +481,7 @@ enum fumi_ret fumi_fail(struct fumi_call *c, int code, const char *fmt, ...)
 }
 
 enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struct fumi_val *args,
-                          struct fumi_json *result)
+                          bool brief, struct fumi_json *result)
 {
     const struct entry *e = server_find(c->exchange->server, name);
     if (!e)
@@ -488,13 +499,29 @@ enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struc
     explain(&inner, ret);
     struct fumi_buf text = {0};
     if (ret == FUMI_OK &&
-        answer_value(&text, &inner, c->exchange->server->limits.answer, &inner.err))
+        answer_value(&text, &inner, brief, c->exchange->server->limits.answer, &inner.err))
         ret = FUMI_FAIL;
     c->err = inner.err;
     if (ret == FUMI_OK)
         result->text = fumi_dup(c->arena, fumi_buf_str(&text));
     fumi_buf_done(&text);
     return ret;
+}
+
+void fumi_progress(struct fumi_call *c, double done, double total, struct fumi_str message)
+{
+    if (c->progress && !peer_cancelled(c->exchange))
+        c->progress(c, done, total, message);
+}
+
+bool fumi_wants_progress(const struct fumi_call *c)
+{
+    return c->progress;
+}
+
+bool fumi_in_batch(const struct fumi_call *c)
+{
+    return c->exchange->batch;
 }
 
 void fumi_tell(struct fumi_call *c, const char *method, const struct fumi_shape *s,

@@ -75,6 +75,7 @@ struct fumi_exchange {
     const struct fumi_val *known; /* the element that was read last: see exchange.c */
     struct envelope envelope;     /* what it says */
     const struct entry *entry;    /* the method it asks for, NULL: none or unknown */
+    unsigned flags;               /* of that method, for these params */
     const struct fumi_val *at;    /* the element that is next, NULL: none is left */
     size_t index;                 /* of the element that runs */
     bool batch;
@@ -88,19 +89,26 @@ struct fumi_exchange {
     struct fumi_task task;
     /* peer.c; under the lock of links */
     struct fumi_exchange *older, *newer;
-    bool open;           /* stands in the list of open ones */
-    bool gated, started; /* goes to the executor; has gone there */
-    bool writes;         /* has a method that is not FUMI_READ_ONLY */
-    atomic_uchar *state; /* of an open one, for each element: enum element_state */
+    bool open;                    /* stands in the list of open ones */
+    bool gated, started;          /* goes to the executor; has gone there */
+    bool writes;                  /* has a method that is not FUMI_READ_ONLY */
+    atomic_uchar *state;          /* of an open one, for each element: enum element_state */
+    void (*on_cancel)(void *arg); /* of the element `hooked`; NULL: nobody waits for it */
+    void *on_cancel_arg;
+    size_t hooked;
 };
 
-/* answer.c: append one answer; NULL id: null. A result that would make the buffer longer than
- * `limit`, or that JSON cannot say, is -1 with *e set, and what it left in the buffer is to be cut
- * off. Errors are short and must be told, so nothing limits them. answer_value: the result alone.
+/* answer.c: append one answer; NULL id: null, or none. A result that would make the
+ * buffer longer than `limit`, or that JSON cannot say, is -1 with *e set, and what it left in the
+ * buffer is to be cut off. Errors are short and must be told, so nothing limits them. answer_value:
+ * the result alone.
  */
-void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fumi_val *id);
+enum { ANSWER_BARE = 1, ANSWER_FRANK = 2 }; /* see fumi_peer.bare, FUMI_FRANK */
+void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fumi_val *id,
+                  unsigned how);
 int answer_result(struct fumi_buf *b, const struct fumi_call *c, size_t limit, struct fumi_err *e);
-int answer_value(struct fumi_buf *b, const struct fumi_call *c, size_t limit, struct fumi_err *e);
+int answer_value(struct fumi_buf *b, const struct fumi_call *c, bool brief, size_t limit,
+                 struct fumi_err *e);
 
 /* A request up to its method; then its params, if any, and its id, 0: none. Or a whole notification
  * with params of a shape. */

@@ -48,8 +48,15 @@ static struct fumi_links *links_of(struct fumi_peer *peer)
     return l;
 }
 
+void fumi_peer_share(struct fumi_peer *peer)
+{
+    links_of(peer);
+}
+
 void fumi_peer_done(struct fumi_peer *peer)
 {
+    if (peer->ops)
+        peer->ops->done(peer);
     if (!peer->links)
         return;
     pthread_cond_destroy(&peer->links->changed);
@@ -93,6 +100,7 @@ void peer_open(struct fumi_exchange *x, bool gated)
     x->open = true;
     x->gated = gated;
     x->started = false;
+    x->on_cancel = NULL;
     x->newer = NULL;
     pthread_mutex_lock(&l->lock);
     x->older = l->newest;
@@ -184,6 +192,40 @@ static bool mark(struct fumi_exchange *x, const struct fumi_val *id)
     return found;
 }
 
+bool fumi_on_cancel(struct fumi_call *c, void (*on)(void *arg), void *arg)
+{
+    struct fumi_exchange *x = c->exchange;
+    pthread_mutex_lock(&x->peer->links->lock);
+    bool waits = atomic_load(&x->state[x->index]) == WAITING;
+    if (waits) {
+        x->on_cancel = on;
+        x->on_cancel_arg = arg;
+        x->hooked = x->index;
+    }
+    pthread_mutex_unlock(&x->peer->links->lock);
+    return waits;
+}
+
+/* One that waits to hear that its call was cancelled; called without the lock, because it may
+ * finish the call. False: there is none left. */
+static bool tell_cancelled(struct fumi_links *l)
+{
+    void (*on)(void *arg) = NULL;
+    void *arg = NULL;
+    pthread_mutex_lock(&l->lock);
+    for (struct fumi_exchange *x = l->oldest; x && !on; x = x->newer) {
+        if (!x->on_cancel || atomic_load(&x->state[x->hooked]) != CANCELLED)
+            continue;
+        on = x->on_cancel;
+        arg = x->on_cancel_arg;
+        x->on_cancel = NULL;
+    }
+    pthread_mutex_unlock(&l->lock);
+    if (on)
+        on(arg);
+    return on;
+}
+
 bool fumi_cancel(struct fumi_peer *peer, const struct fumi_val *id)
 {
     struct fumi_links *l = peer->links;
@@ -195,6 +237,7 @@ bool fumi_cancel(struct fumi_peer *peer, const struct fumi_val *id)
         found |= mark(x, id);
     pthread_cond_broadcast(&l->changed);
     pthread_mutex_unlock(&l->lock);
+    while (found && tell_cancelled(l)) {}
     return found;
 }
 
@@ -214,6 +257,8 @@ void fumi_peer_eof(struct fumi_peer *peer)
     pthread_mutex_lock(&l->lock);
     end_questions(l);
     pthread_mutex_unlock(&l->lock);
+    if (peer->ops)
+        peer->ops->eof(peer);
 }
 
 void fumi_peer_close(struct fumi_peer *peer)
@@ -224,6 +269,9 @@ void fumi_peer_close(struct fumi_peer *peer)
     for (struct fumi_exchange *x = l->oldest; x; x = x->newer)
         mark(x, NULL);
     pthread_mutex_unlock(&l->lock);
+    while (tell_cancelled(l)) {}
+    if (peer->ops)
+        peer->ops->gone(peer);
 }
 
 bool fumi_peer_asks(const struct fumi_peer *peer)

@@ -22,25 +22,41 @@ struct fumi_spare {
 };
 void fumi_spare_done(struct fumi_spare *spare); /* before its server is freed */
 
+struct fumi_peer;
+
+/* What a protocol above, such as MCP, does for a peer whose session it keeps. */
+struct fumi_session_ops {
+    void (*eof)(
+        struct fumi_peer *peer); /* it sends nothing more; what it waits for may still come */
+    /* It is gone: when this returns, nothing more may be pushed to it. Perhaps more than once. */
+    void (*gone)(struct fumi_peer *peer);
+    void (*done)(struct fumi_peer *peer); /* frees the session: the last answer came home */
+};
+
 /* Who asks, as far as a method may know. {.transport = "..."} is ready to use; the transport owns
- * it, calls fumi_handle for it from one thread at a time, and calls fumi_peer_close when the other
- * end is gone and fumi_peer_done after the last answer came home. */
+ * it, calls fumi_handle for it from one thread at a time (but see fumi_peer_share), and calls
+ * fumi_peer_close when the other end is gone and fumi_peer_done after the last answer came home. */
 struct fumi_peer {
     const char *transport;
     struct fumi_str address;
-    struct fumi_str user;     /* over a Unix socket the number of the user; else none */
-    void *session;            /* what a protocol above, such as MCP, knows about this peer */
+    struct fumi_str user; /* over a Unix socket the number of the user; else none */
+    void *session;        /* what a protocol above, such as MCP, knows about this peer */
+    const struct fumi_session_ops *ops; /* of that protocol; may be NULL */
+    bool bare;                /* an error that names no request has no id either, instead of null */
     bool unasked;             /* it cannot answer questions of ours: fumi_ask fails at once */
     struct fumi_spare *spare; /* of the thread that calls fumi_handle for it; may be NULL */
     /* Sends a message that belongs to no call; from any thread, as long as the peer is known to be
-     * there: while a call of it is open; may take the bytes. NULL: such
-     * a peer can only be told something while it waits for an answer. */
+     * there: while a call of it is open, or until ops->gone was called. May take the bytes. NULL:
+     * such a peer can only be told something while it waits for an answer. */
     void (*push)(struct fumi_peer *peer, struct fumi_buf *message);
     struct fumi_links *links; /* private: open calls and open questions */
 };
 void fumi_peer_eof(struct fumi_peer *peer);   /* nothing more comes: its open questions fail */
 void fumi_peer_close(struct fumi_peer *peer); /* it is gone: its open calls are cancelled too */
 void fumi_peer_done(struct fumi_peer *peer);
+
+/* From now on any number of threads may call fumi_handle for it at once; it must have no spare. */
+void fumi_peer_share(struct fumi_peer *peer);
 
 /* It takes no answers now, or does again: meanwhile none of its blocking calls is started, so that
  * answers that nobody reads do not pile up. From the thread that calls fumi_handle for it. */
@@ -66,6 +82,9 @@ struct fumi_call {
      * then is not run, and one that has not ended is answered -32000 "timeout". */
     int64_t began, ended;
     int64_t deadline; /* 0: none */
+    /* Where fumi_progress goes; NULL: nobody wants to know. */
+    void (*progress)(struct fumi_call *call, double done, double total, struct fumi_str message);
+    void *progress_arg;
     /* private to rpc/ */
     struct fumi_exchange *exchange;
     void *result;
@@ -85,6 +104,8 @@ enum {
     FUMI_READ_ONLY = 4, /* changes nothing: may overlap with others of its kind */
     FUMI_DEFERS = 8,    /* may return FUMI_PENDING; required of those that do */
     FUMI_HIDDEN = 16,   /* not listed by rpc.discover */
+    FUMI_FRANK = 64,    /* the message of its errors is the sentence, also for reserved codes */
+    FUMI_VARIES = 32,   /* has further flags that depend on the params: see fumi_varying */
 };
 
 struct fumi_method {
@@ -92,6 +113,12 @@ struct fumi_method {
     const struct fumi_shape *params, *result; /* NULL: takes none; answers null */
     fumi_method_fn *run;
     unsigned flags;
+};
+
+/* What the `self` of methods with FUMI_VARIES begins with. */
+struct fumi_varying {
+    /* The further flags of one call; on the thread that calls fumi_handle. */
+    unsigned (*flags_for)(void *self, const struct fumi_method *m, const struct fumi_val *params);
 };
 
 struct fumi_processor {
@@ -153,12 +180,12 @@ fumi_handle_fn fumi_handle; /* self: a struct fumi_server */
 /* For handlers. fumi_fail returns FUMI_FAIL. fumi_finish ends a pending call, with the result that
  * was filled where the handler got it (so keep `result`, not a copy) or after fumi_fail.
  * fumi_invoke runs another method, one that does not defer, inside this call, without processors;
- * its answer, or its error in call->err, is the caller's. */
+ * its answer (in brief: see fumi_emit_brief), or its error in call->err, is the caller's. */
 enum fumi_ret fumi_fail(struct fumi_call *c, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void fumi_finish(struct fumi_call *c, enum fumi_ret ret);
 enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struct fumi_val *args,
-                          struct fumi_json *result);
+                          bool brief, struct fumi_json *result);
 
 /* While a call is running. fumi_tell sends a notification ahead of the answer. fumi_ask puts a
  * question to the peer and waits for its answer, no longer than to the call's deadline; on the
@@ -169,6 +196,17 @@ void fumi_tell(struct fumi_call *c, const char *method, const struct fumi_shape 
 enum fumi_ret fumi_ask(struct fumi_call *c, const char *method, struct fumi_json params,
                        struct fumi_json *answer);
 bool fumi_cancelled(const struct fumi_call *c);
+
+/* How far it is: `done` of `total`, which is 0 when that is not known. For those who asked. */
+void fumi_progress(struct fumi_call *c, double done, double total, struct fumi_str message);
+bool fumi_wants_progress(const struct fumi_call *c);
+
+/* For a handler that will return FUMI_PENDING: `on` is called once, from any thread, if the call is
+ * cancelled before it is finished, which is still to be done. `arg` must outlive the call. False:
+ * it is cancelled already. */
+bool fumi_on_cancel(struct fumi_call *c, void (*on)(void *arg), void *arg);
+
+bool fumi_in_batch(const struct fumi_call *c);
 
 /* Milliseconds to the deadline: INT64_MAX without one, 0 when it is over, never 0 before. */
 int64_t fumi_time_left(const struct fumi_call *c);
@@ -181,8 +219,11 @@ bool fumi_cancel(struct fumi_peer *peer, const struct fumi_val *id);
 bool fumi_push(struct fumi_peer *peer, const char *method, const struct fumi_shape *s,
                const void *params);
 
-/* An error answer with a null id, for what a transport itself must refuse. */
-void fumi_put_refusal(struct fumi_buf *out, const struct fumi_err *e);
+/* An error answer that names no request, for what a transport itself must refuse; bare: see
+ * fumi_peer. */
+void fumi_put_refusal(struct fumi_buf *out, const struct fumi_err *e, bool bare);
+/* The same to a request, with the sentence as its message. */
+void fumi_put_error(struct fumi_buf *out, const struct fumi_err *e, const struct fumi_val *id);
 
 /* The registry, for those who describe it (discovery, MCP, command line). */
 size_t fumi_server_size(const struct fumi_server *s);

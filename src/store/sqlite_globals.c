@@ -48,9 +48,10 @@ static int put(struct db *d, void *arg, struct fumi_err *e)
     p->now = *p->given;
     if (find_id(d, p, e))
         return -1;
-    return sqlite_run(d, e, "REPLACE INTO globals VALUES(?1, ?2, ?3, ?4, ?5, ?6)", "ssssii",
-                      p->now.id, p->now.project, p->now.key, p->now.value, p->now.updated,
-                      sum_of(&p->now));
+    if (sqlite_run(d, e, "REPLACE INTO globals VALUES(?1, ?2, ?3, ?4, ?5, ?6)", "ssssii", p->now.id,
+                   p->now.project, p->now.key, p->now.value, p->now.updated, sum_of(&p->now)))
+        return -1;
+    return sqlite_note_changed(d, CHANGED_ELSE, e);
 }
 
 int sqlite_put_global(struct store *s, struct fumi_arena *a, struct global *g, struct fumi_err *e)

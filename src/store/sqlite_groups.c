@@ -31,8 +31,10 @@ static bool read_row(sqlite3_stmt *q, struct fumi_arena *a, struct group *out)
 
 static int write_row(struct db *d, const char *sql, const struct group *g, struct fumi_err *e)
 {
-    return sqlite_run(d, e, sql, "sssssiii", g->id, g->project, g->key, g->title, g->description,
-                      g->created, g->updated, sum_of(g));
+    if (sqlite_run(d, e, sql, "sssssiii", g->id, g->project, g->key, g->title, g->description,
+                   g->created, g->updated, sum_of(g)))
+        return -1;
+    return sqlite_note_changed(d, CHANGED_ELSE, e);
 }
 
 static int put(struct db *d, void *arg, struct fumi_err *e)
@@ -117,7 +119,9 @@ static int drop(struct db *d, void *arg, struct fumi_err *e)
     const struct fumi_str *id = arg;
     if (sqlite_run(d, e, "DELETE FROM groups WHERE id=?1", "s", *id))
         return -1;
-    return sqlite3_changes(d->h) ? 0 : fumi_err_set(e, ERR_NOT_FOUND, "Group not found");
+    if (!sqlite3_changes(d->h))
+        return fumi_err_set(e, ERR_NOT_FOUND, "Group not found");
+    return sqlite_note_changed(d, CHANGED_ELSE, e);
 }
 
 int sqlite_drop_group(struct store *s, struct fumi_str id, struct fumi_err *e)

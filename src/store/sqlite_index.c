@@ -70,8 +70,8 @@ static int is_known(struct db *d, int64_t since, bool *known, struct fumi_err *e
 
 static int tell_notes(struct db *d, struct rows *r, struct fumi_err *e)
 {
-    sqlite3_stmt *q = sqlite_query(d, e, "SELECT DISTINCT note FROM changes WHERE n>?1", "i",
-                                   r->since);
+    sqlite3_stmt *q = sqlite_query(d, e, "SELECT DISTINCT note FROM changes WHERE n>?1 AND note>0",
+                                   "i", r->since);
     int more = q ? 1 : -1;
     while (more > 0 && (more = sqlite_row(d, q, e)) > 0)
         if (r->note(r->to, sqlite3_column_int64(q, 0))) {

@@ -352,7 +352,9 @@ static int drop_global(struct db *d, struct fumi_str id, struct fumi_err *e)
 {
     if (sqlite_run(d, e, "DELETE FROM globals WHERE id=?1", "s", id))
         return -1;
-    return sqlite3_changes(d->h) ? 0 : fumi_err_set(e, ERR_NOT_FOUND, "Not found");
+    if (!sqlite3_changes(d->h))
+        return fumi_err_set(e, ERR_NOT_FOUND, "Not found");
+    return sqlite_note_changed(d, CHANGED_ELSE, e);
 }
 
 struct drop {

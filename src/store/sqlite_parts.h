@@ -16,6 +16,7 @@ enum {
     STORE_APPLICATION = 0x46756D69, /* "Fumi" */
     STORE_STATEMENTS = 128,         /* slots of a connection's cache; a power of two */
     STORE_FILTERS = 32,             /* filters whose places are remembered */
+    CHANGED_ELSE = -1,
 };
 
 struct db {
@@ -42,7 +43,6 @@ struct remembered {
 };
 
 struct sqlite_write;
-
 struct sqlite {
     struct store base;
     char *path, *side; /* the database, and the vectors' cache beside it */
@@ -156,8 +156,7 @@ int sqlite_save(struct sqlite *s, sqlite_fn *finish, void *arg, struct sqlite_sa
 uint64_t sqlite_sum_number(uint64_t sum, int64_t n);
 uint64_t sqlite_sum_str(uint64_t sum, struct fumi_str s);
 
-/* Places (sqlite_places.c). enter: the number of the place of a note that comes, made when it is
- * new. leave: a note goes. */
+/* Places (sqlite_places.c). enter: that of a new note, made if need be. leave: a note goes. */
 struct placing {
     struct fumi_str project, group, tags_json;
     struct fumi_strs tags;
@@ -182,7 +181,7 @@ struct stored {
 int sqlite_find(struct db *d, struct fumi_arena *a, struct fumi_str id, int64_t seq,
                 struct stored *out, struct fumi_err *e);
 void sqlite_log_damage(struct sqlite *s, const char *what, struct fumi_str id);
-/* Raises the change number because of this note; 0: because of all. */
+/* Raises the change number because of this note; 0: of all; CHANGED_ELSE: of what is no note. */
 int sqlite_note_changed(struct db *d, int64_t seq, struct fumi_err *e);
 int sqlite_note_words(struct db *d, struct fumi_arena *a, const struct note *n, struct fumi_err *e);
 /* Sets the tags, and whether it is damaged, by its checksum. */
@@ -224,6 +223,7 @@ STORE_OP(drop);
 STORE_OP(recent);
 STORE_OP(page);
 STORE_OP(load);
+STORE_OP(names);
 STORE_OP(near);
 STORE_OP(score);
 STORE_OP(match);

@@ -59,6 +59,27 @@ struct unembeddeds {
     size_t n;
 };
 
+/* Names that occur, and how many notes each has. (One that has a tag twice may count twice.) */
+enum name_kind { NAME_PROJECT, NAME_GROUP, NAME_TAG };
+
+struct naming {
+    enum name_kind kind;
+    struct fumi_str project; /* groups and tags: of this one; null: of all */
+    struct fumi_str part;    /* only names that hold it, whatever the case of English letters */
+    struct fumi_str after;   /* only names behind this one; null: from the first */
+    size_t limit;
+};
+
+struct name {
+    struct fumi_str text;
+    int64_t notes;
+};
+
+struct names {
+    struct name *items;
+    size_t n;
+};
+
 struct store_stats {
     int64_t notes, projects, groups, globals, vectors, bytes;
     int schema;
@@ -89,6 +110,11 @@ struct store_ops {
     /* The notes of these numbers, in this order; those that are gone meanwhile are left out. */
     int (*load)(struct store *, struct fumi_arena *, const int64_t *seqs, size_t n,
                 struct notes *out, struct fumi_err *);
+
+    /* In the order of their bytes; with a part, those that begin with it come first. Projects also
+     * have a name, and groups, when no note is there. */
+    int (*names)(struct store *, struct fumi_arena *, const struct naming *, struct names *out,
+                 struct fumi_err *);
 
     /* Search. near: the nearest by meaning among those that pass the filter. score: the same for
      * given notes, in their order, those without vectors left out. match: by words, all the text of
@@ -136,7 +162,7 @@ struct store_ops {
                     struct fumi_err *);
     int (*put_fact)(struct store *, const char *name, struct fumi_str value, struct fumi_err *);
 
-    /* Rises with each change that any process makes to notes or vectors. */
+    /* Rises with each change that any process makes to notes, vectors, groups or globals. */
     int (*changed)(struct store *, int64_t *out, struct fumi_err *);
 
     int (*stats)(struct store *, struct store_stats *out, struct fumi_err *);

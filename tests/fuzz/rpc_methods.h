@@ -190,7 +190,7 @@ static inline enum fumi_ret run_invoke(struct fumi_call *c, const void *params, 
     const struct inner *p = params;
     if (fumi_eq(p->name, FUMI_STR("invoke")))
         return FUMI_FAIL;
-    return fumi_invoke(c, p->name, p->params, &((struct outer *)result)->answer);
+    return fumi_invoke(c, p->name, p->params, false, &((struct outer *)result)->answer);
 }
 
 static inline enum fumi_ret run_nothing(struct fumi_call *c, const void *params, void *result)

@@ -1,10 +1,16 @@
-/* The methods of the memory, on a store of its own in FUMI_DATA_DIR. */
+/* The methods of the memory and MCP, on a store of its own in FUMI_DATA_DIR. */
+#include "agent/agent.h"
 #include "memory/methods.h"
 #include "talk.h"
 
 #include <stdlib.h>
 
 static const struct fumi_log quiet = {.level = FUMI_SILENT};
+
+struct stage {
+    struct memory *memory;
+    struct agent *agent;
+};
 
 static struct memory *open_in(const char *dir, struct fumi_err *e)
 {
@@ -21,16 +27,29 @@ static struct memory *open_in(const char *dir, struct fumi_err *e)
     return m;
 }
 
+static int begin(struct stage *stage, struct fumi_server *s, struct fumi_err *e)
+{
+    stage->memory = open_in(getenv("FUMI_DATA_DIR"), e);
+    if (!stage->memory || memory_start(stage->memory, e) || memory_methods(s, stage->memory, e))
+        return -1;
+    stage->agent = agent_new(s, stage->memory, false, FUMI_VERSION, e);
+    return stage->agent ? 0 : -1;
+}
+
 struct stage *stage_open(struct fumi_server *s, struct fumi_err *e)
 {
-    struct memory *m = open_in(getenv("FUMI_DATA_DIR"), e);
-    if (!m || (!memory_start(m, e) && !memory_methods(s, m, e)))
-        return (struct stage *)m;
-    memory_close(m);
+    struct stage *stage = fumi_resize(NULL, sizeof(*stage));
+    *stage = (struct stage){0};
+    if (!begin(stage, s, e))
+        return stage;
+    stage_close(stage);
     return NULL;
 }
 
 void stage_close(struct stage *stage)
 {
-    memory_close((struct memory *)stage);
+    agent_free(stage->agent);
+    if (stage->memory)
+        memory_close(stage->memory);
+    fumi_resize(stage, 0);
 }

@@ -161,7 +161,7 @@ static inline enum fumi_ret invoke(struct fumi_call *call, const void *params, v
     const struct other *o = params;
     struct fumi_str name = call->name;
     void *self = call->self;
-    enum fumi_ret ret = fumi_invoke(call, o->name, o->args, &((struct text *)result)->value);
+    enum fumi_ret ret = fumi_invoke(call, o->name, o->args, false, &((struct text *)result)->value);
     if (!fumi_eq(call->name, name) || call->self != self)
         abort();
     return ret;
@@ -172,7 +172,8 @@ static inline enum fumi_ret invoke_twice(struct fumi_call *call, const void *par
 {
     const struct other *o = params;
     struct fumi_json one, two;
-    if (fumi_invoke(call, o->name, o->args, &one) || fumi_invoke(call, o->name, o->args, &two))
+    if (fumi_invoke(call, o->name, o->args, false, &one) ||
+        fumi_invoke(call, o->name, o->args, false, &two))
         return FUMI_FAIL;
     struct fumi_str both = fumi_fmt(call->arena, "[%.*s,%.*s]", FUMI_ARG(one.text),
                                     FUMI_ARG(two.text));
@@ -186,7 +187,7 @@ static inline enum fumi_ret invoke_and_go_on(struct fumi_call *call, const void 
 {
     const struct other *o = params;
     struct fumi_json unused;
-    enum fumi_ret ret = fumi_invoke(call, o->name, o->args, &unused);
+    enum fumi_ret ret = fumi_invoke(call, o->name, o->args, false, &unused);
     ((struct count *)result)->n = ret == FUMI_FAIL ? call->err.code : 0;
     return FUMI_OK;
 }

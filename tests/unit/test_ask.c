@@ -53,7 +53,7 @@ static enum fumi_ret put_two(struct fumi_call *call, const void *params, void *r
 static enum fumi_ret invoke_ask(struct fumi_call *call, const void *params, void *result)
 {
     const struct whole *in = params;
-    return fumi_invoke(call, FUMI_STR("ask"), in->value, &((struct text *)result)->value);
+    return fumi_invoke(call, FUMI_STR("ask"), in->value, false, &((struct text *)result)->value);
 }
 
 /* The question fails, the call does not. */

@@ -8,17 +8,26 @@ struct page {
     struct fumi_out out;
 };
 
-static int emit(struct page *p, const struct fumi_shape *s, const void *from)
+typedef int emit_fn(struct fumi_out *o, const struct fumi_shape *s, const void *from);
+
+static int emit_as(emit_fn *run, struct page *p, const struct fumi_shape *s, const void *from)
 {
     *p = (struct page){0};
     p->out.buf = &p->buf;
-    return fumi_emit(&p->out, s, from);
+    return run(&p->out, s, from);
 }
 
-#define CHECK_EMIT(shape, from, rc, want)                                                          \
+static int emit(struct page *p, const struct fumi_shape *s, const void *from)
+{
+    return emit_as(fumi_emit, p, s, from);
+}
+
+#define CHECK_EMIT(shape, from, rc, want)  CHECK_EMITS(fumi_emit, shape, from, rc, want)
+#define CHECK_BRIEF(shape, from, rc, want) CHECK_EMITS(fumi_emit_brief, shape, from, rc, want)
+#define CHECK_EMITS(run, shape, from, rc, want)                                                    \
     do {                                                                                           \
         struct page p_;                                                                            \
-        int rc_ = emit(&p_, shape, from);                                                          \
+        int rc_ = emit_as(run, &p_, shape, from);                                                  \
         char text_[1024];                                                                          \
         snprintf(text_, sizeof(text_), "%.*s", FUMI_ARG(fumi_buf_str(&p_.buf)));                   \
         fumi_buf_done(&p_.buf);                                                                    \
@@ -238,4 +247,58 @@ TEST(full_buffers_stay_full)
         fumi_buf_done(&buf);
     }
     fumi_arena_done(&a);
+}
+
+TEST(brief_leaves_out_what_is_null)
+{
+    struct fumi_arena a = {0};
+    struct every x = full(&a), zero = {0};
+    CHECK_BRIEF(&plain_shape, &zero, 0,
+                "{\"flag\":false,\"count\":0,\"ratio\":0,\"tags\":[],\"mode\":\"hybrid\","
+                "\"at\":{\"x\":0,\"y\":0},\"rows\":[]}");
+    CHECK_BRIEF(&nullable_shape, &zero, 0,
+                "{\"flag\":false,\"count\":0,\"ratio\":0,\"mode\":\"hybrid\","
+                "\"at\":{\"x\":0,\"y\":0}}");
+    CHECK_BRIEF(&omit_shape, &zero, 0, "{\"mode\":\"hybrid\",\"at\":{\"x\":0,\"y\":0}}");
+    CHECK_BRIEF(&plain_shape, &x, 0,
+                "{\"flag\":true,\"count\":-9223372036854775808,\"ratio\":0.1,"
+                "\"name\":\"A\\n\xE6\x97\xA5\",\"tags\":[\"a\",\"\\\"b\\\"\",null],"
+                "\"mode\":\"words\",\"any\":[1,{\"k\":1.50}],\"json\":{\"raw\":1e2},"
+                "\"at\":{\"x\":7,\"y\":8,\"label\":\"\"},"
+                "\"rows\":[{\"x\":1,\"y\":2,\"label\":\"p\"},{\"x\":-3,\"y\":0}]}");
+    fumi_arena_done(&a);
+}
+
+TEST(brief_leaves_out_details_and_what_is_sparse_and_empty)
+{
+    static const struct fumi_field sparse[] = EVERY_FIELDS(.flags = FUMI_SPARSE);
+    static const struct fumi_shape sparse_shape = FUMI_SHAPE(struct every, sparse);
+    static const struct fumi_field detail[] = EVERY_FIELDS(.flags = FUMI_DETAIL);
+    static const struct fumi_shape detail_shape = FUMI_SHAPE(struct every, detail);
+    struct fumi_arena a = {0};
+    struct every x = full(&a), zero = {0};
+    CHECK_BRIEF(&sparse_shape, &zero, 0, "{\"mode\":\"hybrid\",\"at\":{\"x\":0,\"y\":0}}");
+    CHECK_EMIT(&sparse_shape, &zero, 0, empty_text);
+    CHECK_BRIEF(&detail_shape, &x, 0, "{}");
+    CHECK_EMIT(&detail_shape, &x, 0, full_text);
+    zero.given = 1 << NAME | 1 << COUNT;
+    CHECK_BRIEF(&patch_shape, &zero, 0, "{\"count\":0,\"name\":null}");
+    fumi_arena_done(&a);
+}
+
+TEST(brief_rounds_and_is_always_an_object)
+{
+    static const struct {
+        double d;
+        const char *want;
+    } rows[] = {
+        {0.123456, "{\"value\":0.123}"}, {0.9996, "{\"value\":1}"},
+        {-0.0001, "{\"value\":0}"},      {-1.2344, "{\"value\":-1.234}"},
+        {1e300, "{\"value\":1e300}"},    {12345678.9, "{\"value\":12345678.9}"},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++)
+        CHECK_BRIEF(&number_shape, &rows[i].d, 0, rows[i].want);
+    double bad = (double)NAN;
+    CHECK_BRIEF(&number_shape, &bad, -1, "{\"value\":null}");
+    CHECK_BRIEF(NULL, NULL, 0, "{}");
 }

@@ -350,7 +350,7 @@ static enum fumi_ret see_left(struct fumi_call *call, const void *params, void *
 static enum fumi_ret invoke_left(struct fumi_call *call, const void *params, void *result)
 {
     (void)params;
-    return fumi_invoke(call, FUMI_STR("left"), NULL, &((struct text *)result)->value);
+    return fumi_invoke(call, FUMI_STR("left"), NULL, false, &((struct text *)result)->value);
 }
 
 TEST(an_invoked_method_has_the_deadline_of_its_caller)

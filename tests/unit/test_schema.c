@@ -33,6 +33,22 @@ static void check_rows(const struct row *rows, size_t n)
     fumi_arena_done(&a);
 }
 
+typedef void schema_fn(struct fumi_out *o, const struct fumi_shape *s);
+
+static void check_as(schema_fn *run, const struct fumi_shape *s, const char *want)
+{
+    struct fumi_arena a = {0};
+    struct fumi_err e;
+    struct fumi_buf buf = {0};
+    struct fumi_out o = {.buf = &buf};
+    run(&o, s);
+    struct fumi_str got = fumi_buf_str(&buf);
+    if (!fumi_eq(got, fumi_str(want)) || !fumi_parse(&a, got, &e))
+        TEST_FAIL("\n   got %.*s\n  want %s", FUMI_ARG(got), want);
+    fumi_buf_done(&buf);
+    fumi_arena_done(&a);
+}
+
 static void check_shape(const struct fumi_shape *s, const char *want)
 {
     struct fumi_arena a = {0};
@@ -214,4 +230,62 @@ TEST(no_shape_and_no_fields)
     static const struct fumi_shape none = {NULL, 0, 0, FUMI_NONE, FUMI_NONE, false};
     check_shape(NULL, "{\"type\":\"null\"}");
     check_shape(&none, "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}");
+}
+
+static const struct fumi_field tool_fields[] = {
+    F(name, "id", "Its id.", .flags = FUMI_REQUIRED),
+    F(count, "topK", "Most.", .flags = FUMI_NULLABLE, .min = 1, .max = 9, .def = "5"),
+    F(tags, "tags", "Tags.", .flags = FUMI_NULLABLE, .max = 64),
+    F(mode, "mode", "How.", .flags = FUMI_NULLABLE, .choices = modes, .def = "\"words\""),
+    F(flag, "explain", "Why.", .flags = FUMI_DETAIL),
+    F(json, "any", "Any."),
+    F(rows, "rows", "R.", .flags = FUMI_OMIT, .shape = &point_shape),
+};
+static const struct fumi_shape tool_shape = FUMI_SHAPE(struct every, tool_fields);
+
+#define TOOL_POINT                                                                                 \
+    "\"properties\":{\"x\":{\"type\":\"integer\",\"description\":\"Across.\"},"                    \
+    "\"y\":{\"type\":\"integer\",\"description\":\"Up.\"},\"label\":{\"type\":\"string\","         \
+    "\"description\":\"Its name.\",\"default\":\"here\"}},\"required\":[\"x\"]"
+
+TEST(what_a_tool_takes)
+{
+    static const struct fumi_field fields[] = {
+        F(name, "title", "T.", .flags = FUMI_NULLABLE, .max = 9),
+        F(tags, "tags", "All.", .max = 64),
+    };
+    static const struct fumi_shape patch = FUMI_PATCH_SHAPE(struct every, fields);
+    check_as(fumi_schema_input, &tool_shape,
+             "{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"string\","
+             "\"description\":\"Its id.\"},\"topK\":{\"type\":\"integer\",\"description\":"
+             "\"Most.\",\"default\":5},\"tags\":{\"type\":"
+             "\"array\",\"description\":\"Tags.\",\"items\":{\"type\":\"string\"}},\"mode\":{"
+             "\"type\":\"string\",\"description\":\"How.\",\"enum\":[\"hybrid\",\"meaning\","
+             "\"words\"],\"default\":\"words\"},\"any\":{\"description\":\"Any.\"},\"rows\":{"
+             "\"type\":\"array\",\"description\":\"R.\",\"items\":{\"type\":\"object\"," TOOL_POINT
+             "}}},\"required\":[\"id\"]}");
+    check_as(fumi_schema_input, &patch,
+             "{\"type\":\"object\",\"properties\":{\"title\":{\"type\":[\"string\",\"null\"],"
+             "\"description\":\"T.\"},\"tags\":{\"type\":\"array\",\"description\":\"All.\","
+             "\"items\":{\"type\":\"string\"}}}}");
+    check_as(fumi_schema_input, NULL, "{\"type\":\"object\",\"additionalProperties\":false}");
+}
+
+TEST(what_a_tool_answers)
+{
+    static const struct fumi_field number[] = {FUMI_VALUE(struct every, ratio, "It.", .max = 1)};
+    static const struct fumi_shape number_shape = FUMI_SHAPE(struct every, number);
+    check_as(fumi_schema_brief, &tool_shape,
+             "{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"string\"},\"topK\":{"
+             "\"type\":\"integer\"},\"tags\":{\"type\":\"array\"},"
+             "\"mode\":{\"type\":\"string\"},\"any\":{},\"rows\":{\"type\":"
+             "\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"x\":{\"type\":"
+             "\"integer\"},\"y\":{\"type\":\"integer\"},\"label\":{\"type\":\"string\"}}}}}}");
+    static const struct fumi_field inner[] = {F(at, "at", "P.", .shape = &point_shape)};
+    static const struct fumi_shape inner_shape = FUMI_SHAPE(struct every, inner);
+    check_as(fumi_schema_brief, &inner_shape,
+             "{\"type\":\"object\",\"properties\":{\"at\":{\"type\":\"object\"}}}");
+    check_as(fumi_schema_brief, &number_shape,
+             "{\"type\":\"object\",\"properties\":{\"value\":{\"type\":\"number\"}}}");
+    check_as(fumi_schema_brief, NULL, "{\"type\":\"object\"}");
 }

@@ -356,21 +356,164 @@ TEST(stats_count)
     stage_end(&t);
 }
 
+/* One change of each kind, in an order in which each has something to change. */
+static int change(struct stage *t, int i)
+{
+    const struct note to = {.title = FUMI_STR("t")};
+    const struct group g = {.id = FUMI_STR("g"),
+                            .project = FUMI_STR("p"),
+                            .key = FUMI_STR("k"),
+                            .title = FUMI_STR("T")};
+    struct global v = {.id = FUMI_STR("v"),
+                       .project = FUMI_STR("p"),
+                       .key = FUMI_STR("global.x"),
+                       .value = FUMI_STR("1")};
+    const struct store_ops *ops = t->s->ops;
+    switch (i) {
+    case 0:
+        return stage_add(t, "1", "a", 1);
+    case 1:
+        return ops->patch_note(t->s, FUMI_STR("1"), &to, NOTE_TITLE, NULL, &t->e);
+    case 2:
+        return ops->drop(t->s, FUMI_STR("1"), &t->e);
+    case 3:
+        return ops->put_group(t->s, &g, &t->e);
+    case 4:
+        return ops->patch_group(t->s, g.id, FUMI_STR("U"), (struct fumi_str){0}, 5, &t->e);
+    case 5:
+        return ops->drop_group(t->s, g.id, &t->e);
+    case 6:
+        return ops->put_global(t->s, &t->a, &v, &t->e);
+    case 7:
+        return ops->put_global(t->s, &t->a, &v, &t->e);
+    default:
+        return ops->drop(t->s, v.id, &t->e);
+    }
+}
+
 TEST(each_change_raises_the_number)
 {
     struct stage t = {0};
-    int64_t before = 0, now;
-    struct note to = {.title = FUMI_STR("t")};
+    int64_t before = 0, now, there;
     CHECK(stage_open(&t));
+    struct store *other = stage_store(&t, t.path);
+    CHECK(other);
     CHECK_INT(t.s->ops->changed(t.s, &before, &t.e), 0);
-    for (int i = 0; i < 3; i++) {
-        int rc = i == 0   ? stage_add(&t, "1", "a", 1)
-                 : i == 1 ? t.s->ops->patch_note(t.s, FUMI_STR("1"), &to, NOTE_TITLE, NULL, &t.e)
-                          : t.s->ops->drop(t.s, FUMI_STR("1"), &t.e);
-        CHECK_INT(rc, 0);
+    for (int i = 0; i < 9; i++) {
+        CHECK_INT(change(&t, i), 0);
         CHECK_INT(t.s->ops->changed(t.s, &now, &t.e), 0);
-        CHECK(now > before);
+        CHECK_INT(other->ops->changed(other, &there, &t.e), 0);
+        CHECK(now > before && there == now);
         before = now;
+    }
+    CHECK(t.s->ops->drop_group(t.s, FUMI_STR("none"), &t.e) < 0);
+    CHECK_INT(t.s->ops->changed(t.s, &now, &t.e), 0);
+    CHECK_INT(now, before);
+    other->ops->close(other);
+    stage_end(&t);
+}
+
+/* What is no note leaves the vectors' cache as good as it was. */
+TEST(other_changes_leave_the_vectors_alone)
+{
+    struct stage t = {0};
+    struct hits h;
+    CHECK(stage_open(&t));
+    CHECK_INT(stage_add(&t, "n", "a", 1), 0);
+    struct filter f = stage_filter("p");
+    for (int i = 3; i < 9; i++) {
+        CHECK_INT(change(&t, i), 0);
+        CHECK_INT(stage_near(&t, &f, 1, 5, &h), 0);
+        CHECK_STR(stage_ids(&t, &h), "n");
+    }
+    CHECK(stage_sound(&t));
+    stage_end(&t);
+}
+
+/* Names. */
+
+static int put_in(struct stage *t, const char *id, const char *project, const char *group,
+                  struct fumi_strs tags)
+{
+    struct note n = stage_note(id, "x");
+    n.project = fumi_str(project);
+    n.group = fumi_str(group);
+    n.tags = tags;
+    return stage_put(t, &n, NAN);
+}
+
+static bool put_named(struct stage *t)
+{
+    struct fumi_str two[] = {FUMI_STR("rule"), FUMI_STR("Important"), FUMI_STR("rule"),
+                             FUMI_STR("")},
+                    one[] = {FUMI_STR("overrule")}, quoted[] = {FUMI_STR("a\"b")};
+    const struct group g = {.id = FUMI_STR("g"),
+                            .project = FUMI_STR("/only/a/group"),
+                            .key = FUMI_STR("made"),
+                            .title = FUMI_STR("T")};
+    struct global v = {.id = FUMI_STR("v"),
+                       .project = FUMI_STR("/only/a/global"),
+                       .key = FUMI_STR("global.x"),
+                       .value = FUMI_STR("1")};
+    return !put_in(t, "1", "/p", "global", (struct fumi_strs){two, 4}) &&
+           !put_in(t, "2", "/p", "global", (struct fumi_strs){two, 4}) &&
+           !put_in(t, "3", "/p", "task-1", (struct fumi_strs){one, 1}) &&
+           !put_in(t, "4", "q", "task-2", (struct fumi_strs){quoted, 1}) &&
+           !t->s->ops->put_group(t->s, &g, &t->e) && !t->s->ops->put_global(t->s, &t->a, &v, &t->e);
+}
+
+TEST(names_that_occur)
+{
+    static const struct {
+        struct naming what;
+        const char *want;
+    } rows[] = {
+        {{.kind = NAME_PROJECT, .limit = 9}, "/only/a/global:0 /only/a/group:0 /p:3 q:1"},
+        {{.kind = NAME_PROJECT, .limit = 2}, "/only/a/global:0 /only/a/group:0"},
+        {{.kind = NAME_PROJECT, .after = {"/only/a/group", 13}, .limit = 2}, "/p:3 q:1"},
+        {{.kind = NAME_PROJECT, .part = {"P", 1}, .limit = 9}, "/only/a/group:0 /p:3"},
+        {{.kind = NAME_PROJECT, .part = {"/P", 2}, .limit = 9}, "/p:3"},
+        {{.kind = NAME_PROJECT, .limit = 0}, ""},
+        {{.kind = NAME_GROUP, .limit = 9}, "global:2 made:0 task-1:1 task-2:1"},
+        {{.kind = NAME_GROUP, .project = {"/p", 2}, .limit = 9}, "global:2 task-1:1"},
+        {{.kind = NAME_GROUP, .part = {"a", 1}, .limit = 9}, "global:2 made:0 task-1:1 task-2:1"},
+        {{.kind = NAME_GROUP, .project = {"none", 4}, .limit = 9}, ""},
+        {{.kind = NAME_TAG, .limit = 9}, "Important:2 a\"b:1 overrule:1 rule:2"},
+        {{.kind = NAME_TAG, .part = {"rule", 4}, .limit = 9}, "rule:2 overrule:1"},
+        {{.kind = NAME_TAG, .project = {"/p", 2}, .part = {"O", 1}, .limit = 9},
+         "overrule:1 Important:2"},
+        {{.kind = NAME_TAG, .part = {"im", 2}, .limit = 9}, "Important:2"},
+        {{.kind = NAME_TAG, .part = {"%", 1}, .limit = 9}, ""},
+    };
+    struct stage t = {0};
+    CHECK(stage_open(&t));
+    CHECK(put_named(&t));
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct names got;
+        struct fumi_str text = FUMI_STR("");
+        CHECK_INT(t.s->ops->names(t.s, &t.a, &rows[i].what, &got, &t.e), 0);
+        for (size_t j = 0; j < got.n; j++)
+            text = fumi_fmt(&t.a, "%.*s%s%.*s:%d", FUMI_ARG(text), j ? " " : "",
+                            FUMI_ARG(got.items[j].text), (int)got.items[j].notes);
+        if (!fumi_eq(text, fumi_str(rows[i].want)))
+            TEST_FAIL("row %zu: got %.*s, want %s", i, FUMI_ARG(text), rows[i].want);
+    }
+    stage_end(&t);
+}
+
+TEST(names_go_with_their_last_note)
+{
+    struct stage t = {0};
+    struct names got;
+    CHECK(stage_open(&t));
+    CHECK(put_named(&t));
+    CHECK_INT(t.s->ops->drop(t.s, FUMI_STR("4"), &t.e), 0);
+    for (int kind = NAME_PROJECT; kind <= NAME_TAG; kind++) {
+        static const char *const gone[] = {"q", "task-2", "a\"b"};
+        struct naming what = {
+            .kind = (enum name_kind)kind, .part = fumi_str(gone[kind]), .limit = 9};
+        CHECK_INT(t.s->ops->names(t.s, &t.a, &what, &got, &t.e), 0);
+        CHECK_INT(got.n, 0);
     }
     stage_end(&t);
 }

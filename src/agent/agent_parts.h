@@ -1,0 +1,52 @@
+/* What the files of agent/ share. */
+#ifndef FUMI_AGENT_AGENT_PARTS_H
+#define FUMI_AGENT_AGENT_PARTS_H
+
+#include "agent/agent.h"
+
+struct watch;
+
+struct agent {
+    struct memory *memory;
+    struct fumi_mcp *mcp;
+    struct watch *watch;
+};
+
+extern const struct fumi_prompt agent_prompts[];
+extern const size_t agent_prompts_n;
+extern const struct fumi_resources agent_resources;
+const char *agent_remedy(void *self, const struct fumi_err *e);
+enum fumi_ret agent_complete(struct fumi_mcp_call *c, const struct fumi_mcp_question *q);
+
+/* Text (render.c). Notes as Markdown: one to read, with the text cut at `most` bytes; one as a
+ * line of a list, `most` bytes long at most. */
+void render_add(struct fumi_buf *b, struct fumi_str s);
+void render_note(struct fumi_buf *b, struct fumi_arena *a, const struct note *n, size_t most);
+struct fumi_str render_line(struct fumi_arena *a, const struct note *n, size_t most);
+struct fumi_str render_day(struct fumi_arena *a, int64_t ms); /* "2026-11-16" */
+/* The first `most` bytes, with "…" behind them if that is not all. */
+struct fumi_str render_cut(struct fumi_arena *a, struct fumi_str s, size_t most);
+/* Ends the buffer: its text is the arena's. */
+struct fumi_str render_end(struct fumi_arena *a, struct fumi_buf *b);
+
+/* A name as one part of a URI, and back. False: it is not encoded rightly. */
+struct fumi_str uri_encode(struct fumi_arena *a, struct fumi_str s);
+bool uri_decode(struct fumi_arena *a, struct fumi_str s, struct fumi_str *out);
+
+/* A resource as it is now (resources.c). text null: there is none of that URI. */
+struct resource_text {
+    const char *type;
+    struct fumi_str text;
+};
+int resource_text(struct memory *m, struct fumi_arena *a, struct fumi_str uri,
+                  struct resource_text *out, struct fumi_err *e);
+
+/* Tells those who want to know what changed in the store (watch.c): a thread from start to stop.
+ * wanted: for fumi_mcp_options.watched. */
+struct watch *watch_new(struct memory *m);
+int watch_start(struct watch *w, struct fumi_mcp *mcp, struct fumi_err *e);
+void watch_wanted(struct watch *w, bool any);
+void watch_stop(struct watch *w);
+void watch_free(struct watch *w); /* nobody calls watch_wanted any more */
+
+#endif

@@ -1,0 +1,201 @@
+/* The digest: what an agent should know when a session begins, in as many bytes as it may cost.
+ * What comes first matters most; what does not fit is counted. */
+#include "agent/agent_parts.h"
+
+#include <inttypes.h>
+
+enum {
+    TOKEN = 4,      /* bytes */
+    RULES = 50,     /* notes of each tag */
+    NEWEST = 10,    /* notes of the group "global" */
+    IMPORTANT = 30, /* more are too many */
+    LINE = 600,     /* bytes of a note or a setting */
+    SHORTEST = 120, /* a line in fewer bytes says nothing */
+    LAST = 96,      /* kept for the sentence about what did not fit */
+    SHOWN_MAX = 2 * RULES + NEWEST,
+};
+
+struct digest {
+    struct memory *memory;
+    struct fumi_arena *arena;
+    struct fumi_str project;
+    struct fumi_buf text;
+    size_t room;         /* bytes that the text may have */
+    const char *heading; /* of the lines that come; NULL: it stands already */
+    size_t missing;      /* notes that did not fit */
+    int64_t shown[SHOWN_MAX];
+    size_t shown_n;
+};
+
+/* How long the next line may be, its heading included; 0: none fits. */
+static size_t space(const struct digest *d)
+{
+    size_t head = d->heading ? strlen(d->heading) : 0;
+    size_t left = d->room > d->text.n + head ? d->room - d->text.n - head : 0;
+    return left < SHORTEST ? 0 : left < LINE ? left : LINE;
+}
+
+static void add(struct digest *d, struct fumi_str line)
+{
+    if (d->heading)
+        render_add(&d->text, fumi_str(d->heading));
+    d->heading = NULL;
+    render_add(&d->text, line);
+}
+
+/* A sentence that is left out when there is no room for it. */
+static void say(struct digest *d, struct fumi_str line)
+{
+    if (line.n <= space(d))
+        add(d, line);
+}
+
+/* The settings that every client may rely on. */
+static const char *const standard[] = {
+    "global.project.conventions",
+    "global.memory.groupDefaults",
+    "global.memory.embedder.provider",
+    "global.memory.embedder.model",
+};
+
+static const struct global *find(const struct globals *all, const char *key)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (fumi_eq(all->items[i].key, fumi_str(key)))
+            return &all->items[i];
+    return NULL;
+}
+
+/* A policy that the running embedder does not follow is for the user to decide. */
+static void compare(struct digest *d, const struct globals *all, const char *key,
+                    struct fumi_str is)
+{
+    const struct global *g = find(all, key);
+    struct fumi_err ignored;
+    const struct fumi_val *v = g ? fumi_parse(d->arena, g->value, &ignored) : NULL;
+    if (!fumi_is(v, FUMI_STRING) || fumi_text_is(v, is))
+        return;
+    say(d, fumi_fmt(d->arena, "- %s differs from the embedder in use (%.*s): ask the user.\n", key,
+                    FUMI_ARG(is)));
+}
+
+static int settings(struct digest *d, struct fumi_err *e)
+{
+    struct store *store = memory_store(d->memory);
+    struct globals all;
+    if (store->ops->list_globals(store, d->arena, d->project, FUMI_STR(""), &all, e))
+        return -1;
+    d->heading = "\n## Settings\n";
+    size_t named = 0;
+    for (size_t i = 0; i < FUMI_COUNT(standard); i++) {
+        const struct global *g = find(&all, standard[i]);
+        struct fumi_str line = {0};
+        named += g != NULL;
+        if (g && space(d))
+            line = fumi_fmt(d->arena, "- %s: %.*s", standard[i], FUMI_ARG(g->value));
+        if (line.p)
+            add(d,
+                fumi_fmt(d->arena, "%.*s\n", FUMI_ARG(render_cut(d->arena, line, space(d) - 1))));
+    }
+    struct embed_config c = memory_embedder(d->memory, d->arena);
+    compare(d, &all, standard[2], c.provider);
+    compare(d, &all, standard[3], c.model);
+    if (all.n > named)
+        say(d, fumi_fmt(d->arena, "- %zu more: memory_list_globals\n", all.n - named));
+    return 0;
+}
+
+static bool is_shown(const struct digest *d, int64_t seq)
+{
+    for (size_t i = 0; i < d->shown_n; i++)
+        if (d->shown[i] == seq)
+            return true;
+    return false;
+}
+
+static void show(struct digest *d, const struct note *n)
+{
+    if (is_shown(d, n->seq))
+        return;
+    d->shown[d->shown_n++] = n->seq;
+    if (space(d))
+        add(d, render_line(d->arena, n, space(d)));
+    else
+        d->missing++;
+}
+
+/* The newest notes of a group or with a tag; both NULL: of all. */
+static int notes(struct digest *d, const char *group, const char *tag, size_t limit,
+                 struct fumi_err *e)
+{
+    struct store *store = memory_store(d->memory);
+    struct fumi_str one = fumi_str(tag);
+    const struct filter f = {.project = d->project,
+                             .group = fumi_str(group),
+                             .tags = {&one, tag != NULL},
+                             .since = INT64_MIN,
+                             .until = INT64_MAX};
+    struct notes found;
+    if (store->ops->recent(store, d->arena, &f, (struct cursor){0, 0}, limit, &found, e))
+        return -1;
+    for (size_t i = 0; i < found.n; i++)
+        show(d, &found.items[i]);
+    return 0;
+}
+
+static int warn(struct digest *d, int64_t *in_project, struct fumi_err *e)
+{
+    struct store *store = memory_store(d->memory);
+    struct fumi_str tag = FUMI_STR("important");
+    const struct filter f = {
+        .project = d->project, .tags = {&tag, 1}, .since = INT64_MIN, .until = INT64_MAX};
+    struct filtered n;
+    if (store->ops->count(store, &f, &n, e))
+        return -1;
+    *in_project = n.project;
+    if (n.left > IMPORTANT)
+        say(d, fumi_fmt(d->arena,
+                        "- %" PRId64 " notes are tagged important, which is too many: propose to "
+                        "merge or retag some.\n",
+                        n.left));
+    return 0;
+}
+
+static int fill(struct digest *d, struct fumi_err *e)
+{
+    int64_t in_project = 0;
+    render_add(&d->text,
+               render_cut(d->arena, fumi_fmt(d->arena, "# Memory of %.*s\n", FUMI_ARG(d->project)),
+                          d->room));
+    if (settings(d, e))
+        return -1;
+    d->heading = "\n## Rules and important notes\n";
+    if (notes(d, NULL, "rule", RULES, e) || notes(d, NULL, "important", RULES, e) ||
+        warn(d, &in_project, e))
+        return -1;
+    d->heading = "\n## Newest of the group global\n";
+    if (notes(d, "global", NULL, NEWEST, e))
+        return -1;
+    d->heading = NULL;
+    if (!in_project)
+        say(d, FUMI_STR("\nNo note is stored yet. Store what later sessions need.\n"));
+    else
+        say(d, fumi_fmt(d->arena, "\n%" PRId64 " notes in all: memory_search finds them.\n",
+                        in_project));
+    if (d->missing)
+        add(d, fumi_fmt(d->arena, "%zu of the notes meant here did not fit: memory_list_recent.\n",
+                        d->missing));
+    return 0;
+}
+
+int agent_digest(struct memory *m, struct fumi_arena *a, struct fumi_str project, size_t max_tokens,
+                 struct fumi_str *out, struct fumi_err *e)
+{
+    struct digest d = {.memory = m, .arena = a, .room = max_tokens * TOKEN};
+    d.room -= d.room > LAST ? LAST : 0;
+    if (project_canonical(a, project, &d.project, e))
+        return -1;
+    int rc = fill(&d, e);
+    *out = render_end(a, &d.text);
+    return rc;
+}

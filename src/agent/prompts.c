@@ -1,0 +1,161 @@
+/* Prompts: what a user asks for by name. */
+#include "agent/agent_parts.h"
+
+#include <stdlib.h>
+
+enum {
+    TOKENS_USUAL = 1500,
+    TOKENS_MIN = 100,
+    TOKENS_MAX = 100000,
+    FOUND = 8,           /* notes of a recall */
+    FOUND_TOKENS = 1500, /* and their texts together */
+    QUERY_MS = 10000,
+};
+
+static struct fumi_str argument(struct fumi_mcp_call *c, const char *name)
+{
+    struct fumi_str s = fumi_text(c->call->arena, fumi_get(c->arguments, name));
+    return s.n ? s : (struct fumi_str){0}; /* an empty one is none */
+}
+
+static enum fumi_ret remember_session(struct fumi_mcp_call *c)
+{
+    struct fumi_arena *a = c->call->arena;
+    struct fumi_str project = argument(c, "project"), focus = argument(c, "focus");
+    struct fumi_str where = project.p ? fumi_fmt(a, "projectId %.*s", FUMI_ARG(project))
+                                      : FUMI_STR("the repository as projectId");
+    struct fumi_str what = focus.p ? fumi_fmt(a, " Keep to this: %.*s.", FUMI_ARG(focus))
+                                   : FUMI_STR("");
+    fumi_mcp_text(
+        c,
+        fumi_fmt(a,
+                 "Look back at this session and remember what later sessions need, with %.*s.%.*s"
+                 "\n\n"
+                 "1. Pick out: decisions with their reasons, rules and preferences of mine, "
+                 "corrections, failures with cause and cure, results of research, what is open.\n"
+                 "2. For each call memory_search first. Is it there already? Then memory_update, "
+                 "where something changed, and nothing otherwise.\n"
+                 "3. Store the rest with memory_add_note: one fact a note, short, clear without "
+                 "this conversation, with tags (decision, rule, wip, done, issue ...). No "
+                 "secrets.\n"
+                 "4. Tell me in a few lines what you stored, changed and left out.",
+                 FUMI_ARG(where), FUMI_ARG(what)));
+    return FUMI_OK;
+}
+
+/* Without a project only the model knows where to look. */
+static enum fumi_ret ask_to_search(struct fumi_mcp_call *c, struct fumi_str query)
+{
+    fumi_mcp_text(c, fumi_fmt(c->call->arena,
+                              "Recall what is remembered about this, and answer from it: %.*s\n\n"
+                              "Call memory_search with the repository as projectId. When "
+                              "nothing fits, rephrase once; then say that nothing is known.",
+                              FUMI_ARG(query)));
+    return FUMI_OK;
+}
+
+static struct fumi_str render_found(struct fumi_arena *a, struct fumi_str query,
+                                    const struct found *f)
+{
+    struct fumi_buf b = {0};
+    if (!f->results.n)
+        return fumi_fmt(a,
+                        "Nothing is remembered about: %.*s\n\nSay so, or try memory_search in "
+                        "other words.",
+                        FUMI_ARG(query));
+    render_add(&b, fumi_fmt(a, "Answer from what is remembered about: %.*s\n\n", FUMI_ARG(query)));
+    for (size_t i = 0; i < f->results.n; i++)
+        render_note(&b, a, &f->results.items[i].note, SIZE_MAX);
+    if (f->rest.n)
+        render_add(&b, fumi_fmt(a, "%zu more were found: memory_search.\n", f->rest.n));
+    return render_end(a, &b);
+}
+
+static enum fumi_ret recall(struct fumi_mcp_call *c)
+{
+    const struct agent *self = c->self;
+    struct fumi_arena *a = c->call->arena;
+    struct fumi_str query = argument(c, "query"), tag = argument(c, "tag");
+    struct search s = {.filter = {.project = argument(c, "project"),
+                                  .group = argument(c, "group"),
+                                  .tags = {&tag, tag.p != NULL},
+                                  .since = INT64_MIN,
+                                  .until = INT64_MAX},
+                       .query = query,
+                       .top = FOUND,
+                       .max_tokens = FOUND_TOKENS,
+                       .ms = QUERY_MS};
+    struct found f;
+    if (!query.p)
+        return fumi_mcp_refuse(c, FUMI_INVALID_PARAMS, "query is required");
+    if (query.n > QUERY_MAX)
+        return fumi_mcp_refuse(c, FUMI_INVALID_PARAMS, "query must have at most %d bytes",
+                               QUERY_MAX);
+    if (!s.filter.project.p)
+        return ask_to_search(c, query);
+    if (memory_search(self->memory, a, &s, &f, &c->call->err))
+        return FUMI_FAIL;
+    fumi_mcp_text(c, render_found(a, query, &f));
+    return FUMI_OK;
+}
+
+/* Prompts take strings only. False: it is no such number. */
+static bool read_tokens(struct fumi_str s, size_t *out)
+{
+    char text[16], *end;
+    if (!s.p)
+        return true;
+    if (s.n >= sizeof(text) || s.p[0] < '0' || s.p[0] > '9')
+        return false;
+    memcpy(text, s.p, s.n);
+    text[s.n] = '\0';
+    unsigned long long n = strtoull(text, &end, 10);
+    *out = (size_t)n;
+    return !*end && n >= TOKENS_MIN && n <= TOKENS_MAX;
+}
+
+static enum fumi_ret session_start(struct fumi_mcp_call *c)
+{
+    const struct agent *self = c->self;
+    struct fumi_str project = argument(c, "project"), text;
+    size_t tokens = TOKENS_USUAL;
+    if (!project.p)
+        return fumi_mcp_refuse(c, FUMI_INVALID_PARAMS, "project is required");
+    if (!read_tokens(argument(c, "maxTokens"), &tokens))
+        return fumi_mcp_refuse(c, FUMI_INVALID_PARAMS,
+                               "maxTokens must be a whole number from %d to %d", TOKENS_MIN,
+                               TOKENS_MAX);
+    if (agent_digest(self->memory, c->call->arena, project, tokens, &text, &c->call->err))
+        return FUMI_FAIL;
+    fumi_mcp_text(c, text);
+    return FUMI_OK;
+}
+
+#define PROJECT "The project: a path, such as the repository, or its name."
+
+static const struct fumi_prompt_argument remember_arguments[] = {
+    {"project", PROJECT " The repository of the working directory if not given.", false},
+    {"focus", "What to look at; everything if not given.", false},
+};
+static const struct fumi_prompt_argument recall_arguments[] = {
+    {"query", "What you want to know.", true},
+    {"project", PROJECT " The model chooses if not given.", false},
+    {"group", "Only notes of this group.", false},
+    {"tag", "Only notes with this tag.", false},
+};
+static const struct fumi_prompt_argument start_arguments[] = {
+    {"project", PROJECT, true},
+    {"maxTokens", "How long the digest may be, in tokens; 1500 if not given.", false},
+};
+
+const struct fumi_prompt agent_prompts[] = {
+    {"remember_session", "Remember this session",
+     "Looks back at the session and stores what later ones need.", remember_arguments,
+     FUMI_COUNT(remember_arguments), remember_session, 0},
+    {"recall", "Recall", "Answers a question from what is remembered.", recall_arguments,
+     FUMI_COUNT(recall_arguments), recall, FUMI_BLOCKING | FUMI_READ_ONLY},
+    {"session_start", "Start a session",
+     "A digest of what is remembered of a project: settings, rules, what is important and new.",
+     start_arguments, FUMI_COUNT(start_arguments), session_start, FUMI_BLOCKING | FUMI_READ_ONLY},
+};
+const size_t agent_prompts_n = FUMI_COUNT(agent_prompts);

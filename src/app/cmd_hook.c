@@ -1,0 +1,84 @@
+/* fumi hook: what an agent is told of the memory when a session starts. */
+#include "agent/agent.h"
+#include "app/files.h"
+#include "app/session.h"
+
+struct flags {
+    struct fumi_str project;
+    int64_t max_tokens;
+    int format;
+};
+
+static const char *const formats[] = {"text", "json", NULL};
+
+#define FIELD(member, wire, ...) FUMI_FIELD(struct flags, member, wire, __VA_ARGS__)
+
+static const struct fumi_field fields[] = {
+    FIELD(project, "project", "Project to tell of; without it that of the working directory."),
+    FIELD(max_tokens, "maxTokens", "About how many tokens it may have.", .min = 100, .max = 100000,
+          .def = "1500"),
+    FIELD(format, "format", "text, or json as hooks of agents answer.", .choices = formats,
+          .def = "\"text\""),
+};
+static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
+
+static const struct flag_alias aliases[] = {{"p", "project"}, {"f", "format"}, COMMAND_ALIASES};
+
+static int digest(struct invocation *i, struct fumi_str *text, struct fumi_err *e)
+{
+    const struct flags *f = i->flags;
+    struct fumi_str project = f->project;
+    struct session s = {0};
+    int rc = project.n ? 0 : files_project(i->a, &project, e);
+    rc = rc || session_open(&s, &i->common, e) ||
+         agent_digest(s.memory, i->a, project, (size_t)f->max_tokens, text, e);
+    session_close(&s);
+    return rc ? -1 : 0;
+}
+
+/* Claude Code, Codex and Gemini CLI all take this. */
+static void put_answer(struct fumi_out *o, struct fumi_str text)
+{
+    fumi_put_open(o, '{');
+    fumi_put_key(o, "hookSpecificOutput");
+    fumi_put_open(o, '{');
+    fumi_put_key(o, "hookEventName");
+    fumi_put_str(o, FUMI_STR("SessionStart"));
+    fumi_put_key(o, "additionalContext");
+    fumi_put_str(o, text);
+    fumi_put_close(o, '}');
+    fumi_put_close(o, '}');
+}
+
+static int hook(struct invocation *i)
+{
+    const struct flags *f = i->flags;
+    struct fumi_str text;
+    struct fumi_buf out = {0};
+    struct fumi_err e = {0};
+    if (!i->words.n || !fumi_eq(i->words.items[0], FUMI_STR("session-start")))
+        return command_misuse(i, "which hook is required: there is session-start");
+    if (digest(i, &text, &e))
+        return command_report(&e);
+    if (f->format) {
+        put_answer(&(struct fumi_out){.buf = &out}, text);
+        fumi_buf_put(&out, '\n');
+    } else {
+        fumi_buf_add(&out, text.p, text.n);
+    }
+    command_print(&out);
+    return STATUS_OK;
+}
+
+const struct command command_hook = {
+    .name = "hook",
+    .usage = "session-start",
+    .help = "Prints what an agent should know of the memory when a session starts.",
+    .more =
+        "These are the settings of the project, the notes with the tags rule and important, and "
+        "the newest of the group global. fumi setup AGENT --hook lets an agent run it.",
+    .shape = &shape,
+    .aliases = aliases,
+    .words = 1,
+    .run = hook,
+};

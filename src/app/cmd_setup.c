@@ -1,0 +1,428 @@
+/* fumi setup: makes the memory known to an agent, in the agent's own files. */
+#include "app/command.h"
+#include "app/setup_agents.h"
+#include "app/show.h"
+#include "base/near.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct flags {
+    int scope, tools;
+    struct fumi_str http;
+    bool hook, instructions, undo, dry_run;
+};
+
+static const char *const scopes[] = {"user", "project", NULL};
+static const char *const tools[] = {"all", "core", NULL};
+
+#define FIELD(member, wire, ...) FUMI_FIELD(struct flags, member, wire, __VA_ARGS__)
+
+static const struct fumi_field fields[] = {
+    FIELD(scope, "scope", "For all projects of the user, or for that of the working directory.",
+          .choices = scopes, .def = "\"user\""),
+    FIELD(http, "http", "URL of a running server to use instead of starting one.", .min = 1,
+          .max = 2000),
+    FIELD(tools, "tools", "Which tools the agent is offered.", .choices = tools, .def = "\"all\""),
+    FIELD(hook, "hook", "Also let the agent read the memory when a session starts."),
+    FIELD(instructions, "instructions",
+          "Also tell it in AGENTS.md (or CLAUDE.md, GEMINI.md) of the working directory when to "
+          "use the memory."),
+    FIELD(undo, "undo",
+          "Remove what was added: all of it, or what --hook and --instructions name."),
+    FIELD(dry_run, "dryRun", "Only show what would be changed."),
+};
+static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
+
+static const struct flag_alias aliases[] = {{"n", "dry-run"}, COMMAND_ALIASES};
+
+/* One entry in one file. */
+struct part {
+    const char *what;
+    struct fumi_str path, entry;
+    struct setup_spot spot;
+    bool shared;
+};
+
+/* --- What is written: the command line of the server. --- */
+
+static void add_word(struct fumi_strs *words, struct fumi_str word)
+{
+    words->items[words->n++] = word;
+}
+
+static int add_path(struct fumi_arena *a, struct fumi_strs *words, const char *flag,
+                    struct fumi_str path, struct fumi_err *e)
+{
+    struct fumi_str none = {0}, whole;
+    if (!path.p)
+        return 0;
+    if (files_expand(a, path, none, &whole, e))
+        return -1;
+    add_word(words, fumi_str(flag));
+    add_word(words, whole);
+    return 0;
+}
+
+enum { WORDS = 16 };
+
+/* The program, a command, and those of the common flags that were given. */
+static int command_line(struct invocation *i, const char *const *command, struct fumi_strs *words,
+                        struct fumi_err *e)
+{
+    const struct common *c = &i->common;
+    *words = (struct fumi_strs){fumi_alloc(i->a, WORDS * sizeof(*words->items)), 1};
+    for (; *command; command++)
+        add_word(words, fumi_str(*command));
+    if (setup_program(i->a, &words->items[0], e) ||
+        add_path(i->a, words, "--config", c->config, e) ||
+        add_path(i->a, words, "--data-dir", c->data_dir, e) ||
+        add_path(i->a, words, "--db", c->db, e))
+        return -1;
+    if (c->allow_http)
+        add_word(words, FUMI_STR("--allow-http-embedder"));
+    return 0;
+}
+
+static int server_of(struct invocation *i, struct setup_server *s, struct fumi_err *e)
+{
+    /* stdio, whatever the configuration says. */
+    static const char *const serve[] = {"serve", "--transport", "stdio", NULL};
+    const struct flags *f = i->flags;
+    *s = (struct setup_server){.url = f->http};
+    if (f->http.p)
+        return 0;
+    if (command_line(i, serve, &s->words, e))
+        return -1;
+    if (f->tools) {
+        add_word(&s->words, FUMI_STR("--tools"));
+        add_word(&s->words, fumi_str(tools[f->tools]));
+    }
+    return 0;
+}
+
+/* A word for a shell: in quotes where it needs them. */
+static void put_quoted(struct fumi_buf *b, struct fumi_str word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "/._-+:@%,=";
+    size_t n = 0;
+    while (n < word.n && strchr(plain, word.p[n]))
+        n++;
+    if (n == word.n && n) {
+        fumi_buf_add(b, word.p, word.n);
+        return;
+    }
+    fumi_buf_put(b, '\'');
+    for (n = 0; n < word.n; n++) {
+        if (word.p[n] == '\'')
+            fumi_buf_add(b, "'\\''", 4);
+        else
+            fumi_buf_put(b, word.p[n]);
+    }
+    fumi_buf_put(b, '\'');
+}
+
+static int hook_line(struct invocation *i, struct fumi_str *line, struct fumi_err *e)
+{
+    static const char *const hook[] = {SETUP_HOOK, NULL};
+    struct fumi_strs words;
+    struct fumi_buf b = {0};
+    if (command_line(i, hook, &words, e))
+        return -1;
+    for (size_t k = 0; k < words.n; k++) {
+        if (k)
+            fumi_buf_put(&b, ' ');
+        if (k == 1) /* several words in one */
+            fumi_buf_add(&b, words.items[k].p, words.items[k].n);
+        else
+            put_quoted(&b, words.items[k]);
+    }
+    *line = fumi_dup(i->a, fumi_buf_str(&b));
+    fumi_buf_done(&b);
+    return 0;
+}
+
+/* --- The parts. --- */
+
+static int server_part(struct invocation *i, const struct setup_agent *g, struct part *p,
+                       struct fumi_err *e)
+{
+    const struct flags *f = i->flags;
+    struct setup_server server;
+    *p = (struct part){.what = "server", .spot = g->spot, .shared = f->scope == SETUP_PROJECT};
+    if (server_of(i, &server, e) ||
+        setup_place_path(i->a, &g->server, (enum setup_scope)f->scope, &p->path, e))
+        return -1;
+    p->entry = setup_server_entry(i->a, g, &server);
+    return 0;
+}
+
+static int hook_part(struct invocation *i, const struct setup_agent *g, struct part *p,
+                     struct fumi_err *e)
+{
+    const struct flags *f = i->flags;
+    struct fumi_str line;
+    *p = (struct part){.what = "hook", .spot = g->hook_spot, .shared = f->scope == SETUP_PROJECT};
+    if (hook_line(i, &line, e) ||
+        setup_place_path(i->a, &g->hook, (enum setup_scope)f->scope, &p->path, e))
+        return -1;
+    p->entry = setup_hook_entry(i->a, g, line);
+    return 0;
+}
+
+static int text_part(struct invocation *i, const struct setup_agent *g, struct part *p,
+                     struct fumi_err *e)
+{
+    struct fumi_str none = {0};
+    *p = (struct part){.what = "instructions",
+                       .entry = setup_instructions(),
+                       .spot = {&setup_block, NULL, false},
+                       .shared = true};
+    return files_expand(i->a, fumi_str(g->instructions), none, &p->path, e);
+}
+
+/* --- Doing it. --- */
+
+/* A text that was kept is what was there before, when our entry makes of it what is there now. */
+static int restored(struct fumi_arena *a, const struct part *p, const struct setup_text *now,
+                    struct fumi_str *out, struct fumi_err *e)
+{
+    struct fumi_strs kept;
+    struct fumi_str entry, other, made;
+    struct fumi_err ignored;
+    if (p->spot.format->find(a, &p->spot, now, &entry, e) || setup_backups(a, p->path, &kept, e))
+        return -1;
+    for (size_t k = 0; k < kept.n; k++) {
+        struct setup_text old = {p->path, kept.items[k]};
+        if (p->spot.format->find(a, &p->spot, &old, &other, &ignored) || other.p ||
+            p->spot.format->put(a, &p->spot, &old, entry, &made, &ignored) ||
+            !fumi_eq(made, now->text))
+            continue;
+        *out = old.text;
+        return 0;
+    }
+    return 0;
+}
+
+static bool is_nothing(struct fumi_str s)
+{
+    char left[3] = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        if (strchr(" \t\r\n", s.p[i]))
+            continue;
+        if (n == 2)
+            return false;
+        left[n++] = s.p[i];
+    }
+    return n == 0 || strcmp(left, "{}") == 0;
+}
+
+/* Without our entry. A file that held nothing else, and of which nothing was kept, was made by us:
+ * it is removed. */
+static int undo(struct fumi_arena *a, const struct part *p, struct setup_write *w,
+                struct fumi_err *e)
+{
+    struct setup_text now = {p->path, w->old.text};
+    struct fumi_str kept = {0};
+    if (p->spot.format->drop(a, &p->spot, &now, &w->text, e))
+        return -1;
+    if (fumi_eq(w->text, now.text))
+        return 0;
+    if (restored(a, p, &now, &kept, e))
+        return -1;
+    w->remove = !kept.p && is_nothing(w->text);
+    if (kept.p)
+        w->text = kept;
+    return 0;
+}
+
+static void say_unchanged(const struct part *p, const struct flags *f)
+{
+    printf("%s: %s in %.*s\n", p->what, f->undo ? "nothing of ours" : "already set up",
+           FUMI_ARG(p->path));
+}
+
+static int apply(struct invocation *i, const struct part *p, struct setup_write *w,
+                 struct fumi_err *e)
+{
+    const struct flags *f = i->flags;
+    struct fumi_str backup, none = {0};
+    if (fumi_eq(w->text, w->old.text) && !w->remove) {
+        say_unchanged(p, f);
+        return 0;
+    }
+    setup_diff(p->path, w->old.text, w->remove ? none : w->text, stdout);
+    if (f->dry_run)
+        return 0;
+    if (setup_write(i->a, w, &backup, e))
+        return -1;
+    printf("%s: %s %.*s\n", p->what, w->remove ? "removed" : "wrote", FUMI_ARG(p->path));
+    if (backup.p)
+        printf("%s: what was there is kept in %.*s\n", p->what, FUMI_ARG(backup));
+    return 0;
+}
+
+static int run_part(struct invocation *i, const struct part *p, struct fumi_err *e)
+{
+    const struct flags *f = i->flags;
+    struct setup_write w = {.path = p->path, .shared = p->shared};
+    if (setup_read(i->a, p->path, &w.old, e))
+        return -1;
+    struct setup_text now = {p->path, w.old.text};
+    if (f->undo ? undo(i->a, p, &w, e)
+                : p->spot.format->put(i->a, &p->spot, &now, p->entry, &w.text, e))
+        return -1;
+    return apply(i, p, &w, e);
+}
+
+/* --- The command. --- */
+
+static bool has_hook(const struct setup_agent *g)
+{
+    return g->hook.home != NULL;
+}
+
+static int run_parts(struct invocation *i, const struct setup_agent *g, struct fumi_err *e)
+{
+    const struct flags *f = i->flags;
+    bool all = f->undo && !f->hook && !f->instructions;
+    struct part p;
+    if ((!f->undo || all) && (server_part(i, g, &p, e) || run_part(i, &p, e)))
+        return -1;
+    if ((f->hook || all) && has_hook(g) && (hook_part(i, g, &p, e) || run_part(i, &p, e)))
+        return -1;
+    if ((f->instructions || all) && (text_part(i, g, &p, e) || run_part(i, &p, e)))
+        return -1;
+    return 0;
+}
+
+/* Most agents start servers with few variables, or with none of ours. */
+static void advise_variables(void)
+{
+    for (char **v = environ; *v; v++) {
+        if (strncmp(*v, "FUMI_", 5) != 0 || strncmp(*v, "FUMI_MODEL=", 11) == 0)
+            continue;
+        printf("note: %.*s is set here, but an agent may start the server without it; --data-dir "
+               "and --config are written down.\n",
+               (int)strcspn(*v, "="), *v);
+        return;
+    }
+}
+
+static void advise(struct invocation *i, const struct setup_agent *g, bool seen)
+{
+    const struct flags *f = i->flags;
+    if (f->undo || f->dry_run)
+        return;
+    if (!seen)
+        printf("note: %s was not found on this machine; it will find this when it is installed.\n",
+               g->title);
+    if (!f->http.p)
+        advise_variables();
+    if (g->notes[f->scope])
+        printf("note: %s\n", g->notes[f->scope]);
+    if (f->hook && g->hook_note)
+        printf("note: %s\n", g->hook_note);
+}
+
+/* Flags that do not go together. */
+static int check(struct invocation *i, const struct setup_agent *g)
+{
+    const struct flags *f = i->flags;
+    const struct common *c = &i->common;
+    if (f->http.p && !fumi_starts(f->http, FUMI_STR("http://")) &&
+        !fumi_starts(f->http, FUMI_STR("https://")))
+        return command_misuse(i, "--http must be a URL such as http://127.0.0.1:8765/mcp");
+    if (f->http.p && f->tools)
+        return command_misuse(i, "--tools belongs to the server that --http names: give it there");
+    if (f->http.p && !f->hook && (c->config.p || c->data_dir.p || c->db.p))
+        return command_misuse(i, "--config, --data-dir and --db belong to the server that --http "
+                                 "names: give them there");
+    if (f->hook && !has_hook(g))
+        return command_misuse(i,
+                              "%s has no hook for the start of a session; --instructions tells "
+                              "it to read the memory",
+                              g->title);
+    return STATUS_OK;
+}
+
+static int unknown(struct invocation *i, struct fumi_str name)
+{
+    struct near near = near_to(name);
+    const char *best = NULL;
+    for (size_t k = 0; k < SETUP_AGENTS; k++) {
+        if (near_is(&near, fumi_str(setup_agents[k].name)))
+            best = setup_agents[k].name;
+    }
+    return command_misuse(i, "there is no agent %.*s%s%s%s; fumi setup lists them",
+                          name.n > 40 ? 40 : (int)name.n, name.p, best ? "; did you mean " : "",
+                          best ? best : "", best ? "?" : "");
+}
+
+/* --- The list. --- */
+
+static const char *state_of(struct fumi_arena *a, const struct setup_agent *g,
+                            enum setup_scope scope)
+{
+    struct fumi_err ignored;
+    struct file_text file;
+    struct fumi_str path, found;
+    if (setup_place_path(a, &g->server, scope, &path, &ignored) ||
+        setup_read(a, path, &file, &ignored))
+        return "unreadable";
+    struct setup_text t = {path, file.text};
+    if (g->spot.format->find(a, &g->spot, &t, &found, &ignored))
+        return "unreadable";
+    return found.p ? "set up" : "-";
+}
+
+static int list(struct invocation *i)
+{
+    printf("%-12s %-11s %-11s %s\n", "AGENT", "USER", "PROJECT", "FOUND");
+    for (size_t k = 0; k < SETUP_AGENTS; k++) {
+        const struct setup_agent *g = &setup_agents[k];
+        struct fumi_str seen = setup_agent_seen(i->a, g);
+        printf("%-12s %-11s %-11s %.*s\n", g->name, state_of(i->a, g, SETUP_USER),
+               state_of(i->a, g, SETUP_PROJECT), FUMI_ARG(seen.p ? seen : FUMI_STR("no")));
+    }
+    return STATUS_OK;
+}
+
+static int setup(struct invocation *i)
+{
+    const struct flags *f = i->flags;
+    struct fumi_err e = {0};
+    if (!i->words.n)
+        return f->undo || f->hook || f->instructions || f->http.p
+                   ? command_misuse(i, "which agent is required: fumi setup lists them")
+                   : list(i);
+    const struct setup_agent *g = setup_agent_find(i->words.items[0]);
+    if (!g)
+        return unknown(i, i->words.items[0]);
+    int status = check(i, g);
+    if (status)
+        return status;
+    bool seen = setup_agent_seen(i->a, g).p; /* before its directory is made */
+    umask(022);
+    if (run_parts(i, g, &e))
+        return command_report(&e);
+    advise(i, g, seen);
+    return STATUS_OK;
+}
+
+const struct command command_setup = {
+    .name = "setup",
+    .usage = "[AGENT]",
+    .help = "Makes the memory known to an agent, or lists the agents.",
+    .more =
+        "The agents are claude-code, codex, gemini-cli, opencode, cursor and vscode. The change "
+        "is shown and written into the agent's own file; all else in it stays as it is, and "
+        "a copy of it is kept beside it. --config, --data-dir and --db are handed on to the "
+        "server. Doing it twice changes nothing; --undo removes it again.",
+    .shape = &shape,
+    .aliases = aliases,
+    .words = 1,
+    .run = setup,
+};

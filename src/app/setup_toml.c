@@ -1,0 +1,463 @@
+/* The table [mcp_servers.fumi] of a TOML file. The text is cut into headers and assignments, as
+ * TOML 1.0 has them; what they mean matters only for ours. */
+#include "app/setup.h"
+#include "app/setup_json.h"
+
+#include <ctype.h>
+
+enum { KEYS = 12 };
+
+/* A header or an assignment. */
+struct item {
+    struct item *next;
+    bool header, many; /* many: [[...]] */
+    size_t begin, end; /* of its text, without what follows in the line */
+    size_t value;      /* where the value of an assignment begins */
+    struct fumi_str keys[KEYS];
+    size_t n;
+};
+
+struct scan {
+    struct fumi_arena *a;
+    const struct setup_text *t;
+    struct fumi_str s;
+    size_t at;
+    struct fumi_err *e;
+};
+
+static int fault(struct scan *k, const char *what)
+{
+    return setup_blame(k->e, k->t, k->at, "%s; nothing was changed: correct it there first", what);
+}
+
+static char peek(const struct scan *k)
+{
+    return k->at < k->s.n ? k->s.p[k->at] : '\0';
+}
+
+static void blanks(struct scan *k)
+{
+    while (peek(k) == ' ' || peek(k) == '\t')
+        k->at++;
+}
+
+/* A comment up to the end of its line. */
+static void comment(struct scan *k)
+{
+    if (peek(k) != '#')
+        return;
+    while (k->at < k->s.n && peek(k) != '\n')
+        k->at++;
+}
+
+static bool at_line_end(const struct scan *k)
+{
+    return k->at >= k->s.n || peek(k) == '\n' ||
+           (peek(k) == '\r' && k->at + 1 < k->s.n && k->s.p[k->at + 1] == '\n');
+}
+
+/* Nothing but a comment may follow in the line. */
+static int end_line(struct scan *k)
+{
+    blanks(k);
+    comment(k);
+    if (!at_line_end(k))
+        return fault(k, "there is more in the line than TOML allows");
+    while (k->at < k->s.n && peek(k) != '\n')
+        k->at++;
+    k->at += k->at < k->s.n;
+    return 0;
+}
+
+static bool starts(const struct scan *k, const char *mark)
+{
+    return fumi_starts((struct fumi_str){k->s.p + k->at, k->s.n - k->at}, fumi_str(mark));
+}
+
+/* A string that ends with three quotes, of which up to two more belong to it. */
+static int long_string(struct scan *k, char quote)
+{
+    const char end[] = {quote, quote, quote, '\0'};
+    for (k->at += 3; !starts(k, end); k->at++) {
+        if (k->at >= k->s.n)
+            return fault(k, "a text of several lines has no end");
+        k->at += quote == '"' && peek(k) == '\\';
+    }
+    k->at += 3;
+    for (int i = 0; i < 2 && peek(k) == quote; i++)
+        k->at++;
+    return 0;
+}
+
+static int string(struct scan *k)
+{
+    char quote = peek(k);
+    const char triple[] = {quote, quote, quote, '\0'};
+    if (starts(k, triple))
+        return long_string(k, quote);
+    for (k->at++; peek(k) != quote; k->at++) {
+        k->at += quote == '"' && peek(k) == '\\';
+        if (at_line_end(k))
+            return fault(k, "a text has no closing quote");
+    }
+    k->at++;
+    return 0;
+}
+
+/* Truth, numbers and times. */
+static int bare(struct scan *k)
+{
+    size_t begin = k->at;
+    while (isalnum((unsigned char)peek(k)) || (peek(k) && strchr("+-_.:", peek(k))))
+        k->at++;
+    return k->at > begin ? 0 : fault(k, "there is no value");
+}
+
+/* A value; between brackets lines may break. What is between them is counted, not understood. */
+static int value(struct scan *k)
+{
+    size_t depth = 0;
+    do {
+        char c = peek(k);
+        if (c == '[' || c == '{') {
+            depth++;
+            k->at++;
+        } else if (depth && (c == ']' || c == '}')) {
+            depth--;
+            k->at++;
+        } else if (c == '"' || c == '\'') {
+            if (string(k))
+                return -1;
+        } else if (depth && c && strchr(" \t\r\n,=", c)) {
+            k->at++;
+        } else if (depth && c == '#') {
+            comment(k);
+        } else if (bare(k)) {
+            return -1;
+        }
+    } while (depth);
+    return 0;
+}
+
+static int key(struct scan *k, struct fumi_str *out)
+{
+    size_t begin = k->at;
+    if (peek(k) == '"' || peek(k) == '\'') {
+        if (string(k))
+            return -1;
+        *out = (struct fumi_str){k->s.p + begin + 1, k->at - begin - 2};
+        return 0;
+    }
+    while (isalnum((unsigned char)peek(k)) || peek(k) == '_' || peek(k) == '-')
+        k->at++;
+    *out = (struct fumi_str){k->s.p + begin, k->at - begin};
+    return out->n ? 0 : fault(k, "there is no name where one must be");
+}
+
+/* Names with dots between. Those behind the KEYS-th are not kept: ours are the first two. */
+static int keys(struct scan *k, struct item *i)
+{
+    struct fumi_str one;
+    for (;;) {
+        blanks(k);
+        if (key(k, &one))
+            return -1;
+        if (i->n < KEYS)
+            i->keys[i->n++] = one;
+        blanks(k);
+        if (peek(k) != '.')
+            return 0;
+        k->at++;
+    }
+}
+
+static int header(struct scan *k, struct item *i)
+{
+    i->header = true;
+    i->many = starts(k, "[[");
+    k->at += i->many ? 2 : 1;
+    if (keys(k, i))
+        return -1;
+    if (!starts(k, i->many ? "]]" : "]"))
+        return fault(k, "the name of a table has no closing bracket");
+    k->at += i->many ? 2 : 1;
+    return 0;
+}
+
+static int assignment(struct scan *k, struct item *i)
+{
+    if (keys(k, i))
+        return -1;
+    if (peek(k) != '=')
+        return fault(k, "there is no = behind a name");
+    k->at++;
+    blanks(k);
+    i->value = k->at;
+    return value(k);
+}
+
+static int scan(struct fumi_arena *a, const struct setup_text *t, struct item **items,
+                struct fumi_err *e)
+{
+    struct scan k = {a, t, t->text, 0, e};
+    struct item **to = items;
+    *items = NULL;
+    if (starts(&k, "\xEF\xBB\xBF"))
+        k.at = 3;
+    while (k.at < k.s.n) {
+        blanks(&k);
+        if (at_line_end(&k) || peek(&k) == '#') {
+            if (end_line(&k))
+                return -1;
+            continue;
+        }
+        struct item *i = fumi_alloc(a, sizeof(*i));
+        i->begin = k.at;
+        if (peek(&k) == '[' ? header(&k, i) : assignment(&k, i))
+            return -1;
+        i->end = k.at;
+        if (end_line(&k))
+            return -1;
+        *to = i;
+        to = &i->next;
+    }
+    return 0;
+}
+
+/* --- Ours among them. --- */
+
+static bool is_named(const struct item *i, size_t at, const char *name)
+{
+    return at < i->n && fumi_eq(i->keys[at], fumi_str(name));
+}
+
+/* A header of our table, or of a table in it. */
+static bool is_table(const struct item *i)
+{
+    return i->header && is_named(i, 0, "mcp_servers") && is_named(i, 1, "fumi");
+}
+
+/* An assignment that makes our table, or all of the servers, in another way than by a header. */
+static bool is_odd(const struct item *under, const struct item *i)
+{
+    if (i->header)
+        return i->many && is_named(i, 0, "mcp_servers") && i->n <= 2;
+    if (!under)
+        return is_named(i, 0, "mcp_servers") && (i->n == 1 || is_named(i, 1, "fumi"));
+    return under->n == 1 && is_named(under, 0, "mcp_servers") && is_named(i, 0, "fumi");
+}
+
+static int read_items(struct fumi_arena *a, const struct setup_text *t, struct item **items,
+                      struct fumi_err *e)
+{
+    const struct item *under = NULL, *table = NULL;
+    if (scan(a, t, items, e))
+        return -1;
+    for (const struct item *i = *items; i; i = i->next) {
+        if (is_odd(under, i))
+            return setup_blame(e, t, i->begin,
+                               "the server is not written as a table [mcp_servers.fumi]; nothing "
+                               "was changed: change it there by hand");
+        if (is_table(i) && i->n == 2 && table)
+            return setup_blame(e, t, i->begin,
+                               "the table [mcp_servers.fumi] is there twice; "
+                               "nothing was changed: remove one");
+        if (is_table(i) && i->n == 2)
+            table = i;
+        if (i->header)
+            under = i;
+    }
+    return 0;
+}
+
+static const struct item *table_of(const struct item *i)
+{
+    while (i && !(is_table(i) && i->n == 2))
+        i = i->next;
+    return i;
+}
+
+/* The assignment of that name in the table. */
+static const struct item *member_of(const struct item *table, struct fumi_str name)
+{
+    for (const struct item *i = table ? table->next : NULL; i && !i->header; i = i->next) {
+        if (i->n == 1 && fumi_eq(i->keys[0], name))
+            return i;
+    }
+    return NULL;
+}
+
+static struct fumi_str value_of(const struct setup_text *t, const struct item *i)
+{
+    return (struct fumi_str){t->text.p + i->value, i->end - i->value};
+}
+
+/* Texts, lists and numbers look as in JSON; NULL: this one does not. */
+static const struct fumi_val *as_json(struct fumi_arena *a, struct fumi_str value)
+{
+    struct fumi_err ignored;
+    struct setup_text t = {FUMI_STR(""), fumi_fmt(a, "{\"v\":%.*s}", FUMI_ARG(value))};
+    struct setup_json j;
+    return setup_json_read(a, &t, false, &j, &ignored) == 0 ? fumi_get(j.root, "v") : NULL;
+}
+
+static int find_table(struct fumi_arena *a, const struct setup_spot *s, const struct setup_text *t,
+                      struct fumi_str *found, struct fumi_err *e)
+{
+    struct item *items;
+    struct fumi_buf b = {0};
+    struct fumi_out o = {.buf = &b};
+    (void)s;
+    *found = (struct fumi_str){0};
+    if (read_items(a, t, &items, e))
+        return -1;
+    const struct item *table = table_of(items);
+    if (!table)
+        return 0;
+    fumi_put_open(&o, '{');
+    for (const struct item *i = table->next; i && !i->header; i = i->next) {
+        const struct fumi_val *v = as_json(a, value_of(t, i));
+        if (i->n != 1 || !v)
+            continue;
+        fumi_put_key_str(&o, i->keys[0]);
+        fumi_put_val(&o, v);
+    }
+    fumi_put_close(&o, '}');
+    *found = fumi_dup(a, fumi_buf_str(&b));
+    fumi_buf_done(&b);
+    return 0;
+}
+
+/* --- Writing. --- */
+
+/* JSON's texts and lists are TOML's too. */
+static struct fumi_str shown(struct fumi_arena *a, const struct fumi_val *v)
+{
+    if (!fumi_is(v, FUMI_ARRAY))
+        return fumi_raw(v);
+    struct fumi_buf b = {0};
+    fumi_buf_put(&b, '[');
+    for (const struct fumi_val *i = fumi_first(v); i; i = fumi_after(v, i)) {
+        if (i != fumi_first(v))
+            fumi_buf_add(&b, ", ", 2);
+        fumi_buf_add(&b, fumi_raw(i).p, fumi_raw(i).n);
+    }
+    fumi_buf_put(&b, ']');
+    struct fumi_str out = fumi_dup(a, fumi_buf_str(&b));
+    fumi_buf_done(&b);
+    return out;
+}
+
+static struct fumi_str line_of(struct fumi_arena *a, const struct fumi_val *key)
+{
+    return fumi_fmt(a, "%.*s = %.*s", FUMI_ARG(fumi_text(a, key)),
+                    FUMI_ARG(shown(a, fumi_of(key))));
+}
+
+static struct fumi_str append(struct fumi_arena *a, struct fumi_str text,
+                              const struct fumi_val *entry)
+{
+    const char *eol = setup_eol(text);
+    bool ends = !text.n || text.p[text.n - 1] == '\n';
+    struct fumi_str out = fumi_fmt(a, "%s%s[mcp_servers.fumi]%s", ends ? "" : eol,
+                                   text.n ? eol : "", eol);
+    for (const struct fumi_val *k = fumi_first(entry); k; k = fumi_after(entry, k))
+        out = fumi_fmt(a, "%.*s%.*s%s", FUMI_ARG(out), FUMI_ARG(line_of(a, k)), eol);
+    return setup_splice(a, text, text.n, 0, out);
+}
+
+/* Sets one value in the table that is there. */
+static int set_value(struct fumi_arena *a, struct setup_text *t, const struct fumi_val *key,
+                     struct fumi_err *e)
+{
+    struct item *items;
+    if (read_items(a, t, &items, e))
+        return -1;
+    const struct item *table = table_of(items);
+    const struct item *old = member_of(table, fumi_text(a, key));
+    if (!old) {
+        struct fumi_str line = fumi_fmt(a, "%s%.*s", setup_eol(t->text), FUMI_ARG(line_of(a, key)));
+        const char *end = memchr(t->text.p + table->end, '\n', t->text.n - table->end);
+        size_t at = end ? (size_t)(end - t->text.p) : t->text.n;
+        at -= at > table->end && t->text.p[at - 1] == '\r';
+        t->text = setup_splice(a, t->text, at, 0, line);
+        return 0;
+    }
+    const struct fumi_val *is = as_json(a, value_of(t, old));
+    if (!is || !fumi_eq(fumi_compact(a, is).text, fumi_compact(a, fumi_of(key)).text))
+        t->text = setup_splice(a, t->text, old->value, old->end - old->value,
+                               shown(a, fumi_of(key)));
+    return 0;
+}
+
+/* The line break that ends the line of `at`, and what precedes it, is passed. */
+static size_t next_line(struct fumi_str s, size_t at)
+{
+    const char *end = memchr(s.p + at, '\n', s.n - at);
+    return end ? (size_t)(end - s.p) + 1 : s.n;
+}
+
+static size_t line_begin(struct fumi_str s, size_t at)
+{
+    while (at && s.p[at - 1] != '\n')
+        at--;
+    return at;
+}
+
+/* One header of ours and its assignments, with one empty line before it. */
+static struct fumi_str cut(struct fumi_arena *a, struct fumi_str s, const struct item *table)
+{
+    const struct item *last = table;
+    while (last->next && !last->next->header)
+        last = last->next;
+    size_t begin = line_begin(s, table->begin), end = next_line(s, last->end);
+    size_t above = begin ? line_begin(s, begin - 1) : 0;
+    if (begin && begin - above <= 2 && (s.p[above] == '\n' || s.p[above] == '\r'))
+        begin = above;
+    return setup_splice(a, s, begin, end - begin, FUMI_STR(""));
+}
+
+static int drop_table(struct fumi_arena *a, const struct setup_spot *s, const struct setup_text *t,
+                      struct fumi_str *out, struct fumi_err *e)
+{
+    struct setup_text now = *t;
+    struct item *i;
+    (void)s;
+    for (;;) {
+        if (read_items(a, &now, &i, e))
+            return -1;
+        while (i && !is_table(i))
+            i = i->next;
+        if (!i)
+            break;
+        now.text = cut(a, now.text, i);
+    }
+    *out = now.text;
+    return 0;
+}
+
+static int put_table(struct fumi_arena *a, const struct setup_spot *s, const struct setup_text *t,
+                     struct fumi_str entry, struct fumi_str *out, struct fumi_err *e)
+{
+    struct setup_text now = *t;
+    struct item *items;
+    const struct fumi_val *new = fumi_parse(a, entry, e);
+    if (!new || read_items(a, t, &items, e))
+        return -1;
+    const struct item *table = table_of(items);
+    const char *kind = fumi_get(new, "command") ? "command" : "url";
+    if (!table || !member_of(table, fumi_str(kind))) {
+        if (drop_table(a, s, t, &now.text, e))
+            return -1;
+        *out = append(a, now.text, new);
+        return 0;
+    }
+    for (const struct fumi_val *k = fumi_first(new); k; k = fumi_after(new, k)) {
+        if (set_value(a, &now, k, e))
+            return -1;
+    }
+    *out = now.text;
+    return 0;
+}
+
+const struct setup_format setup_toml = {find_table, put_table, drop_table};

@@ -1,0 +1,59 @@
+#include "base/base64.h"
+
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+struct fumi_str fumi_base64(struct fumi_arena *a, struct fumi_str bytes)
+{
+    char *text = fumi_alloc(a, (bytes.n + 2) / 3 * 4 + 1), *to = text;
+    const unsigned char *p = (const unsigned char *)bytes.p;
+    for (size_t i = 0; i < bytes.n; i += 3) {
+        size_t left = bytes.n - i;
+        uint32_t v = (uint32_t)p[i] << 16 | (left > 1 ? (uint32_t)p[i + 1] << 8 : 0) |
+                     (left > 2 ? p[i + 2] : 0);
+        *to++ = digits[v >> 18];
+        *to++ = digits[v >> 12 & 63];
+        *to++ = left > 1 ? digits[v >> 6 & 63] : '=';
+        *to++ = left > 2 ? digits[v & 63] : '=';
+    }
+    return (struct fumi_str){text, (size_t)(to - text)};
+}
+
+static int value_of(char c)
+{
+    const char *at = c ? memchr(digits, c, sizeof(digits) - 1) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+/* Four digits, of which the last `pads` are padding. */
+static bool read_four(const char *p, size_t pads, unsigned char out[3])
+{
+    uint32_t v = 0;
+    for (size_t i = 0; i < 4; i++) {
+        int digit = i < 4 - pads ? value_of(p[i]) : p[i] == '=' ? 0 : -1;
+        if (digit < 0)
+            return false;
+        v = v << 6 | (uint32_t)digit;
+    }
+    out[0] = (unsigned char)(v >> 16);
+    out[1] = (unsigned char)(v >> 8);
+    out[2] = (unsigned char)v;
+    return (pads < 1 || out[2] == 0) && (pads < 2 || out[1] == 0);
+}
+
+struct fumi_str fumi_base64_read(struct fumi_arena *a, struct fumi_str text)
+{
+    if (text.n % 4)
+        return (struct fumi_str){0};
+    char *bytes = fumi_alloc(a, text.n / 4 * 3 + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < text.n; i += 4) {
+        unsigned char three[3];
+        bool last = i + 4 == text.n;
+        size_t pads = !last || text.p[i + 3] != '=' ? 0 : text.p[i + 2] != '=' ? 1 : 2;
+        if (!read_four(text.p + i, pads, three))
+            return (struct fumi_str){0};
+        memcpy(bytes + n, three, 3 - pads);
+        n += 3 - pads;
+    }
+    return (struct fumi_str){bytes, n};
+}

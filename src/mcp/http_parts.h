@@ -1,0 +1,37 @@
+/* Private to http*.c: sessions of legacy clients. */
+#ifndef FUMI_MCP_HTTP_PARTS_H
+#define FUMI_MCP_HTTP_PARTS_H
+
+#include "base/base64.h"
+#include "base/utf8.h"
+#include "mcp/http.h"
+#include "mcp/mcp_parts.h"
+
+struct http_session;
+
+struct mcp_http *mcp_http_new(struct fumi_mcp *m);
+
+/* Each of these two gives a reference, to be given back with http_session_unref. new: for a client
+ * like this peer; NULL: there are too many. find: NULL: there is none of that name. */
+struct http_session *http_session_new(struct mcp_http *h, const struct fumi_peer *like);
+struct http_session *http_session_find(struct mcp_http *h, struct fumi_str name);
+void http_session_unref(struct http_session *s);
+
+struct fumi_peer *http_session_peer(struct http_session *s);
+int http_session_version(struct http_session *s);
+void http_session_name(const struct http_session *s, struct fumi_page *page); /* into its field */
+void http_session_close(struct http_session *s); /* nobody finds it any more */
+
+/* GET and DELETE. */
+void http_session_stream(struct fumi_mcp *m, const struct fumi_request *r,
+                         struct fumi_reply *reply);
+void http_session_delete(struct fumi_mcp *m, const struct fumi_request *r,
+                         struct fumi_reply *reply);
+
+/* http.c: an answer of ours; e NULL: nothing to say. */
+void http_say(struct fumi_reply *reply, int status, const struct fumi_err *e,
+              const struct fumi_val *id);
+struct http_session *http_session_for(struct fumi_mcp *m, const struct fumi_request *r,
+                                      struct fumi_reply *reply, const struct fumi_val *id);
+
+#endif

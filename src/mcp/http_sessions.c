@@ -1,0 +1,311 @@
+/* Legacy sessions over HTTP. One peer stands for all connections of a session, so that a call of
+ * one can be cancelled, and a question of one answered, through another. */
+#include "mcp/http_parts.h"
+
+#include "base/clock.h"
+#include "base/uuid.h"
+
+#include <stdio.h>
+
+enum { SESSIONS = 1000, IDLE_MS = 30 * 60 * 1000, NAME = 32 };
+
+struct http_session {
+    struct session as;
+    struct fumi_peer peer;
+    struct mcp_http *http;
+    struct http_session *next; /* of those that can be found */
+    char name[NAME + 1];
+    size_t refs;               /* under the lock of http: being found, calls, the stream */
+    int64_t used;              /* when it was last looked for */
+    bool closed;               /* nobody finds it */
+    pthread_mutex_t lock;      /* of the stream */
+    struct fumi_reply *stream; /* where it is told what belongs to no call; NULL: nowhere */
+    char user[16];
+};
+
+struct mcp_http {
+    struct fumi_mcp *mcp;
+    pthread_mutex_t lock;
+    struct http_session *sessions;
+    size_t n;
+    bool ended;
+};
+
+struct mcp_http *mcp_http_new(struct fumi_mcp *m)
+{
+    struct mcp_http *h = fumi_resize(NULL, sizeof(*h));
+    *h = (struct mcp_http){.mcp = m};
+    pthread_mutex_init(&h->lock, NULL);
+    return h;
+}
+
+static void session_free(struct http_session *s)
+{
+    fumi_peer_done(&s->peer);
+    mcp_session_end(&s->as);
+    pthread_mutex_destroy(&s->lock);
+    fumi_resize(s, 0);
+}
+
+void http_session_unref(struct http_session *s)
+{
+    struct mcp_http *h = s->http;
+    pthread_mutex_lock(&h->lock);
+    bool last = --s->refs == 0;
+    pthread_mutex_unlock(&h->lock);
+    if (last)
+        session_free(s);
+}
+
+/* Whoever takes the stream ends it. */
+static struct fumi_reply *take_stream(struct http_session *s)
+{
+    pthread_mutex_lock(&s->lock);
+    struct fumi_reply *stream = s->stream;
+    s->stream = NULL;
+    pthread_mutex_unlock(&s->lock);
+    return stream;
+}
+
+static void end_stream(struct http_session *s)
+{
+    struct fumi_reply *stream = take_stream(s);
+    if (stream)
+        http_say(stream, 200, NULL, NULL);
+}
+
+/* Without a stream it is lost, as the protocol has it. */
+static void push(struct fumi_peer *peer, struct fumi_buf *message)
+{
+    struct http_session *s = FUMI_OWNER(peer, struct http_session, peer);
+    pthread_mutex_lock(&s->lock);
+    if (s->stream)
+        fumi_reply_event(s->stream, message);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void unlist(struct mcp_http *h, struct http_session *s)
+{
+    for (struct http_session **at = &h->sessions; *at; at = &(*at)->next) {
+        if (*at != s)
+            continue;
+        *at = s->next;
+        h->n--;
+        return;
+    }
+}
+
+void http_session_close(struct http_session *s)
+{
+    struct mcp_http *h = s->http;
+    pthread_mutex_lock(&h->lock);
+    bool first = !s->closed;
+    s->closed = true;
+    if (first)
+        unlist(h, s);
+    pthread_mutex_unlock(&h->lock);
+    if (!first)
+        return;
+    pthread_mutex_lock(&h->mcp->lock);
+    mcp_session_leave(&s->as);
+    mcp_watch(h->mcp);
+    pthread_mutex_unlock(&h->mcp->lock);
+    fumi_peer_close(&s->peer);
+    end_stream(s);
+    http_session_unref(s); /* it was in the list */
+}
+
+/* One that nobody uses and that was not looked for in a long time; when there are as many as
+ * may be, the one that was not for the longest. With a reference. */
+static struct http_session *stale(struct mcp_http *h)
+{
+    struct http_session *oldest = NULL;
+    pthread_mutex_lock(&h->lock);
+    int64_t limit = h->n >= SESSIONS ? INT64_MAX : fumi_now() - IDLE_MS;
+    for (struct http_session *s = h->sessions; s; s = s->next) {
+        if (s->refs > 1 || s->used >= limit)
+            continue;
+        limit = s->used;
+        oldest = s;
+    }
+    if (oldest)
+        oldest->refs++;
+    pthread_mutex_unlock(&h->lock);
+    return oldest;
+}
+
+static void sweep(struct mcp_http *h)
+{
+    struct http_session *s;
+    while ((s = stale(h))) {
+        http_session_close(s);
+        http_session_unref(s);
+    }
+}
+
+static struct http_session *session_make(struct mcp_http *h, const struct fumi_peer *like)
+{
+    unsigned char random[NAME / 2];
+    struct http_session *s = fumi_resize(NULL, sizeof(*s));
+    memset(s, 0, sizeof(*s));
+    fumi_random(random, sizeof(random));
+    for (size_t i = 0; i < sizeof(random); i++)
+        snprintf(s->name + 2 * i, 3, "%02x", random[i]);
+    snprintf(s->user, sizeof(s->user), "%.*s", FUMI_ARG(like->user));
+    s->http = h;
+    s->refs = 2; /* the list's and the caller's */
+    s->used = fumi_now();
+    s->peer = (struct fumi_peer){
+        .transport = "http", .session = &s->as, .push = push, .bare = true};
+    s->peer.user = (struct fumi_str){like->user.p ? s->user : NULL, strlen(s->user)};
+    pthread_mutex_init(&s->lock, NULL);
+    fumi_peer_share(&s->peer);
+    mcp_session_begin(&s->as, h->mcp, &s->peer);
+    return s;
+}
+
+struct http_session *http_session_new(struct mcp_http *h, const struct fumi_peer *like)
+{
+    sweep(h);
+    struct http_session *s = session_make(h, like);
+    pthread_mutex_lock(&h->lock);
+    bool full = h->n >= SESSIONS || h->ended;
+    if (!full) {
+        s->next = h->sessions;
+        h->sessions = s;
+        h->n++;
+    }
+    pthread_mutex_unlock(&h->lock);
+    if (full) {
+        session_free(s);
+        return NULL;
+    }
+    pthread_mutex_lock(&h->mcp->lock);
+    mcp_session_join(&s->as);
+    pthread_mutex_unlock(&h->mcp->lock);
+    return s;
+}
+
+struct http_session *http_session_find(struct mcp_http *h, struct fumi_str name)
+{
+    struct http_session *found = NULL;
+    pthread_mutex_lock(&h->lock);
+    for (struct http_session *s = h->sessions; s && !found; s = s->next)
+        if (fumi_eq(name, (struct fumi_str){s->name, NAME}))
+            found = s;
+    if (found) {
+        found->refs++;
+        found->used = fumi_now();
+    }
+    pthread_mutex_unlock(&h->lock);
+    return found;
+}
+
+struct fumi_peer *http_session_peer(struct http_session *s)
+{
+    return &s->peer;
+}
+
+int http_session_version(struct http_session *s)
+{
+    pthread_mutex_lock(&s->http->mcp->lock);
+    int version = s->as.version;
+    pthread_mutex_unlock(&s->http->mcp->lock);
+    return version;
+}
+
+void http_session_name(const struct http_session *s, struct fumi_page *page)
+{
+    page->field = "Mcp-Session-Id";
+    memcpy(page->value, s->name, sizeof(s->name));
+}
+
+/* Its connection is gone, or it was ended. */
+static void on_over(void *arg, bool left)
+{
+    struct http_session *s = arg;
+    if (left)
+        end_stream(s);
+    http_session_unref(s);
+}
+
+static bool attach(struct http_session *s, struct fumi_reply *reply)
+{
+    pthread_mutex_lock(&s->lock);
+    bool first = !s->stream;
+    if (first) {
+        s->stream = reply;
+        fumi_reply_event(reply, &(struct fumi_buf){0}); /* opens it */
+    }
+    pthread_mutex_unlock(&s->lock);
+    return first;
+}
+
+void http_session_stream(struct fumi_mcp *m, const struct fumi_request *r, struct fumi_reply *reply)
+{
+    struct fumi_err e;
+    if (!fumi_accepts_events(r)) {
+        fumi_err_set(&e, FUMI_INVALID_REQUEST, "Accept must allow text/event-stream");
+        http_say(reply, 406, &e, NULL);
+        return;
+    }
+    struct http_session *s = http_session_for(m, r, reply, NULL);
+    if (!s)
+        return;
+    if (attach(s, reply)) {
+        fumi_reply_watch(reply, on_over, s); /* takes the reference */
+        return;
+    }
+    fumi_err_set(&e, FUMI_INVALID_REQUEST, "the session has a stream already");
+    http_say(reply, 409, &e, NULL);
+    http_session_unref(s);
+}
+
+void http_session_delete(struct fumi_mcp *m, const struct fumi_request *r, struct fumi_reply *reply)
+{
+    struct http_session *s = http_session_for(m, r, reply, NULL);
+    if (!s)
+        return;
+    http_session_close(s);
+    http_session_unref(s);
+    http_say(reply, 200, NULL, NULL);
+}
+
+static struct http_session *first_of(struct mcp_http *h)
+{
+    pthread_mutex_lock(&h->lock);
+    struct http_session *s = h->sessions;
+    if (s)
+        s->refs++;
+    pthread_mutex_unlock(&h->lock);
+    return s;
+}
+
+/* Streams end at once; calls may go on for a while. */
+void mcp_http_end(struct mcp_http *h, bool now)
+{
+    struct http_session *s;
+    pthread_mutex_lock(&h->lock);
+    h->ended = true;
+    for (s = h->sessions; s; s = s->next)
+        s->refs++;
+    s = h->sessions;
+    pthread_mutex_unlock(&h->lock);
+    for (struct http_session *next; s; s = next) {
+        next = s->next;
+        fumi_peer_eof(&s->peer); /* nobody can bring answers any more */
+        end_stream(s);
+        http_session_unref(s);
+    }
+    while (now && (s = first_of(h))) {
+        http_session_close(s);
+        http_session_unref(s);
+    }
+}
+
+void mcp_http_free(struct mcp_http *h)
+{
+    mcp_http_end(h, true);
+    pthread_mutex_destroy(&h->lock);
+    fumi_resize(h, 0);
+}

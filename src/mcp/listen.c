@@ -1,0 +1,355 @@
+/* Who is told of changes: legacy sessions without being asked, modern clients through a call that
+ * stays pending. A pending call is finished by whoever takes it out of the list. */
+#include "mcp/mcp_parts.h"
+
+enum { LISTENERS = 1024, URIS = 1000 };
+
+static const struct {
+    const char *method, *wish;
+} lists[] = {
+    [FUMI_MCP_TOOLS] = {"notifications/tools/list_changed", "toolsListChanged"},
+    [FUMI_MCP_PROMPTS] = {"notifications/prompts/list_changed", "promptsListChanged"},
+    [FUMI_MCP_RESOURCES] = {"notifications/resources/list_changed", "resourcesListChanged"},
+};
+
+static bool offers(const struct fumi_mcp *m, size_t list)
+{
+    const bool there[] = {m->o.tools_n, m->o.prompts_n, m->o.resources};
+    return there[list];
+}
+
+static bool holds(const struct fumi_strs *uris, struct fumi_str uri)
+{
+    for (size_t i = 0; i < uris->n; i++)
+        if (fumi_eq(uris->items[i], uri))
+            return true;
+    return false;
+}
+
+void mcp_watch(struct fumi_mcp *m)
+{
+    bool any = false;
+    for (const struct session *s = m->sessions; s && m->o.resources; s = s->next)
+        any |= s->ready;
+    for (const struct listener *l = m->listeners; l; l = l->next)
+        any |= l->uris.n || l->lists >> FUMI_MCP_RESOURCES & 1;
+    any &= !m->ended;
+    if (any == m->watched)
+        return;
+    m->watched = any;
+    if (m->o.watched)
+        m->o.watched(m->o.self, any);
+}
+
+/* --- Telling. --- */
+
+static struct fumi_json params_of(struct fumi_buf *b, struct fumi_str uri, struct fumi_json id)
+{
+    struct fumi_out o = {.buf = b};
+    fumi_put_open(&o, '{');
+    if (uri.p) {
+        fumi_put_key(&o, "uri");
+        fumi_put_str(&o, uri);
+    }
+    if (id.text.p) {
+        fumi_put_key(&o, "_meta");
+        fumi_put_open(&o, '{');
+        fumi_put_key(&o, MCP_META "subscriptionId");
+        fumi_put_json(&o, id);
+        fumi_put_close(&o, '}');
+    }
+    fumi_put_close(&o, '}');
+    return (struct fumi_json){fumi_buf_str(b)};
+}
+
+static void tell_listener(struct listener *l, const char *method, struct fumi_str uri)
+{
+    struct fumi_buf b = {0};
+    fumi_tell(l->call, method, &mcp_text_shape, &(struct mcp_text){params_of(&b, uri, l->id)});
+    fumi_buf_done(&b);
+}
+
+void fumi_mcp_changed(struct fumi_mcp *m, enum fumi_mcp_list what)
+{
+    pthread_mutex_lock(&m->lock);
+    for (struct session *s = m->sessions; s && !m->ended; s = s->next)
+        if (s->ready)
+            fumi_push(s->peer, lists[what].method, NULL, NULL);
+    for (struct listener *l = m->listeners; l; l = l->next)
+        if (l->lists >> what & 1)
+            tell_listener(l, lists[what].method, (struct fumi_str){0});
+    pthread_mutex_unlock(&m->lock);
+}
+
+void fumi_mcp_updated(struct fumi_mcp *m, struct fumi_str uri)
+{
+    static const char method[] = "notifications/resources/updated";
+    struct fumi_buf b = {0};
+    struct mcp_text params = {params_of(&b, uri, (struct fumi_json){{0}})};
+    pthread_mutex_lock(&m->lock);
+    for (struct session *s = m->sessions; s && !m->ended; s = s->next)
+        if (s->ready && holds(&s->uris, uri))
+            fumi_push(s->peer, method, &mcp_text_shape, &params);
+    for (struct listener *l = m->listeners; l; l = l->next)
+        if (holds(&l->uris, uri))
+            tell_listener(l, method, uri);
+    pthread_mutex_unlock(&m->lock);
+    fumi_buf_done(&b);
+}
+
+static void gather(struct fumi_strs *all, struct fumi_arena *a, const struct fumi_strs *uris)
+{
+    struct fumi_str *items = fumi_alloc(a, (all->n + uris->n + 1) * sizeof(*items));
+    if (all->n)
+        memcpy(items, all->items, all->n * sizeof(*items));
+    all->items = items;
+    for (size_t i = 0; i < uris->n; i++)
+        if (!holds(all, uris->items[i]))
+            items[all->n++] = fumi_dup(a, uris->items[i]);
+}
+
+struct fumi_strs fumi_mcp_wanted(struct fumi_mcp *m, struct fumi_arena *a)
+{
+    struct fumi_strs all = {0};
+    pthread_mutex_lock(&m->lock);
+    for (const struct session *s = m->sessions; s; s = s->next)
+        if (s->uris.n)
+            gather(&all, a, &s->uris);
+    for (const struct listener *l = m->listeners; l; l = l->next)
+        if (l->uris.n)
+            gather(&all, a, &l->uris);
+    pthread_mutex_unlock(&m->lock);
+    return all;
+}
+
+/* --- Legacy subscriptions. --- */
+
+static void forget(struct fumi_strs *uris, struct fumi_str uri)
+{
+    for (size_t i = 0; i < uris->n; i++) {
+        if (!fumi_eq(uris->items[i], uri))
+            continue;
+        fumi_resize((char *)uris->items[i].p, 0);
+        uris->items[i] = uris->items[--uris->n];
+        return;
+    }
+}
+
+static bool remember(struct fumi_strs *uris, struct fumi_str uri)
+{
+    if (holds(uris, uri))
+        return true;
+    if (uris->n == URIS)
+        return false;
+    char *copy = fumi_resize(NULL, uri.n + 1);
+    memcpy(copy, uri.p, uri.n);
+    uris->items = fumi_resize(uris->items, (uris->n + 1) * sizeof(*uris->items));
+    uris->items[uris->n++] = (struct fumi_str){copy, uri.n};
+    return true;
+}
+
+static enum fumi_ret subscribe(struct fumi_call *call, bool wants, void *result)
+{
+    struct mcp_context x;
+    if (mcp_enter(&x, call, LEGACY) != FUMI_OK)
+        return FUMI_FAIL;
+    struct fumi_str uri = fumi_text(call->arena, fumi_get(x.params, "uri"));
+    struct session *s = mcp_session_of(x.mcp, call->peer);
+    bool fits = true;
+    if (!uri.p)
+        return fumi_fail(call, FUMI_INVALID_PARAMS, "uri is required: a string");
+    if (!s)
+        return fumi_fail(call, FUMI_INVALID_REQUEST, "there is no session to tell: initialize one");
+    pthread_mutex_lock(&x.mcp->lock);
+    if (wants)
+        fits = remember(&s->uris, uri);
+    else
+        forget(&s->uris, uri);
+    pthread_mutex_unlock(&x.mcp->lock);
+    if (!fits)
+        return fumi_fail(call, FUMI_LIMIT, "at most %d resources can be subscribed to", URIS);
+    return mcp_empty(&x, result);
+}
+
+enum fumi_ret mcp_subscribe(struct fumi_call *call, const void *params, void *result)
+{
+    (void)params;
+    return subscribe(call, true, result);
+}
+
+enum fumi_ret mcp_unsubscribe(struct fumi_call *call, const void *params, void *result)
+{
+    (void)params;
+    return subscribe(call, false, result);
+}
+
+/* --- Modern subscriptions. --- */
+
+/* What it wants and we have. */
+static enum fumi_ret read_wishes(struct mcp_context *x, const struct fumi_val *wishes,
+                                 struct listener *l)
+{
+    struct fumi_call *call = x->call;
+    const struct fumi_val *uris = fumi_get(wishes, "resourceSubscriptions");
+    if (!fumi_is(wishes, FUMI_OBJECT))
+        return fumi_fail(call, FUMI_INVALID_PARAMS, "notifications is required: an object");
+    for (size_t i = 0; i < FUMI_COUNT(lists); i++)
+        if (fumi_is(fumi_get(wishes, lists[i].wish), FUMI_TRUE) && offers(x->mcp, i))
+            l->lists |= 1u << i;
+    if (!uris || !x->mcp->o.resources)
+        return FUMI_OK;
+    if (!fumi_is(uris, FUMI_ARRAY) || fumi_size(uris) > URIS)
+        return fumi_fail(call, FUMI_INVALID_PARAMS,
+                         "notifications.resourceSubscriptions must be an array of at most %d URIs",
+                         URIS);
+    l->uris.items = fumi_alloc(call->arena, (fumi_size(uris) + 1) * sizeof(*l->uris.items));
+    for (const struct fumi_val *v = fumi_first(uris); v; v = fumi_after(uris, v)) {
+        struct fumi_str uri = fumi_text(call->arena, v);
+        if (!uri.p)
+            return fumi_fail(call, FUMI_INVALID_PARAMS,
+                             "notifications.resourceSubscriptions must hold strings");
+        l->uris.items[l->uris.n++] = uri;
+    }
+    return FUMI_OK;
+}
+
+static void put_honoured(struct fumi_out *o, const struct listener *l)
+{
+    fumi_put_key(o, "notifications");
+    fumi_put_open(o, '{');
+    for (size_t i = 0; i < FUMI_COUNT(lists); i++) {
+        if (!(l->lists >> i & 1))
+            continue;
+        fumi_put_key(o, lists[i].wish);
+        fumi_put_bool(o, true);
+    }
+    if (l->uris.n) {
+        fumi_put_key(o, "resourceSubscriptions");
+        fumi_put_open(o, '[');
+        for (size_t i = 0; i < l->uris.n; i++)
+            fumi_put_str(o, l->uris.items[i]);
+        fumi_put_close(o, ']');
+    }
+    fumi_put_close(o, '}');
+}
+
+static void put_meta(struct fumi_out *o, struct fumi_json id, const struct fumi_json *info)
+{
+    fumi_put_key(o, "_meta");
+    fumi_put_open(o, '{');
+    fumi_put_key(o, MCP_META "subscriptionId");
+    fumi_put_json(o, id);
+    if (info) {
+        fumi_put_key(o, MCP_META "serverInfo");
+        fumi_put_json(o, *info);
+    }
+    fumi_put_close(o, '}');
+}
+
+static void acknowledge(const struct listener *l)
+{
+    struct fumi_buf b = {0};
+    struct fumi_out o = {.buf = &b};
+    fumi_put_open(&o, '{');
+    put_honoured(&o, l);
+    put_meta(&o, l->id, NULL);
+    fumi_put_close(&o, '}');
+    fumi_tell(l->call, "notifications/subscriptions/acknowledged", &mcp_text_shape,
+              &(struct mcp_text){{fumi_buf_str(&b)}});
+    fumi_buf_done(&b);
+}
+
+/* The answer that ends it. */
+static void conclude(const struct fumi_mcp *m, const struct listener *l)
+{
+    struct fumi_buf b = {0};
+    struct fumi_out o = {.buf = &b};
+    fumi_put_open(&o, '{');
+    mcp_put(&o, "resultType", "complete");
+    put_meta(&o, l->id, &m->info);
+    fumi_put_close(&o, '}');
+    l->result->text = fumi_dup(l->call->arena, fumi_buf_str(&b));
+    fumi_buf_done(&b);
+}
+
+/* Takes those out of the list that were cancelled or, with `end`, belong to that peer, NULL: to
+ * any; and finishes them, which must not be done under the lock. */
+static void finish_some(struct fumi_mcp *m, bool end, const struct fumi_peer *peer)
+{
+    struct listener *taken = NULL, *next;
+    pthread_mutex_lock(&m->lock);
+    for (struct listener **at = &m->listeners; *at;) {
+        struct listener *l = *at;
+        bool ends = fumi_cancelled(l->call) || (end && (!peer || l->call->peer == peer));
+        if (!ends) {
+            at = &l->next;
+            continue;
+        }
+        *at = l->next;
+        l->next = taken;
+        taken = l;
+        m->listeners_n--;
+    }
+    mcp_watch(m);
+    pthread_mutex_unlock(&m->lock);
+    for (struct listener *l = taken; l; l = next) {
+        next = l->next; /* it lies in the memory of its call */
+        conclude(m, l);
+        fumi_finish(l->call, FUMI_OK);
+    }
+}
+
+void mcp_end_listeners(struct fumi_mcp *m, const struct fumi_peer *peer)
+{
+    finish_some(m, true, peer);
+}
+
+static void on_cancel(void *mcp)
+{
+    finish_some(mcp, false, NULL);
+}
+
+/* From the moment it is in the list and the lock is free, the call is no longer ours. */
+static enum fumi_ret join(struct fumi_mcp *m, struct listener *l)
+{
+    struct fumi_call *call = l->call;
+    enum fumi_ret ret = FUMI_PENDING;
+    pthread_mutex_lock(&m->lock);
+    if (m->listeners_n >= LISTENERS) {
+        ret = fumi_fail(call, FUMI_INTERNAL_ERROR, "there are too many subscriptions");
+    } else {
+        acknowledge(l);
+        bool idle = m->ended || (!l->lists && !l->uris.n);
+        if (idle || !fumi_on_cancel(call, on_cancel, m))
+            ret = FUMI_OK;
+    }
+    if (ret == FUMI_OK)
+        conclude(m, l);
+    if (ret == FUMI_PENDING) {
+        l->next = m->listeners;
+        m->listeners = l;
+        m->listeners_n++;
+        mcp_watch(m);
+    }
+    pthread_mutex_unlock(&m->lock);
+    return ret;
+}
+
+enum fumi_ret mcp_listen(struct fumi_call *call, const void *params, void *result)
+{
+    struct mcp_context x;
+    (void)params;
+    if (mcp_enter(&x, call, MODERN) != FUMI_OK)
+        return FUMI_FAIL;
+    if (!call->id)
+        return fumi_fail(call, FUMI_INVALID_REQUEST, "a subscription needs an id");
+    struct listener *l = fumi_alloc(call->arena, sizeof(*l));
+    call->deadline = 0; /* it lasts as long as the client wants */
+    l->call = call;
+    l->result = &((struct mcp_text *)result)->json;
+    l->id.text = fumi_raw(call->id);
+    if (read_wishes(&x, fumi_get(x.params, "notifications"), l) != FUMI_OK)
+        return FUMI_FAIL;
+    mcp_session_of(x.mcp, call->peer); /* so that we hear of the end of its input */
+    return join(x.mcp, l);
+}

@@ -1,0 +1,515 @@
+/* Which era a message speaks, and the methods that are about the connection itself. */
+#include "mcp/mcp_parts.h"
+
+#include "base/uuid.h"
+
+const char *const mcp_versions[VERSIONS] = {"2024-10-07", "2024-11-05", "2025-03-26", "2025-06-18",
+                                            "2025-11-25"};
+
+static const char *const levels[] = {"debug", "info",     "notice", "warning",
+                                     "error", "critical", "alert",  "emergency"};
+
+static const struct fumi_field any_fields[] = {
+    FUMI_VALUE(struct mcp_any, value, "As MCP says.", .flags = FUMI_NULLABLE),
+};
+const struct fumi_shape mcp_any_shape = FUMI_SHAPE(struct mcp_any, any_fields);
+
+static const struct fumi_field text_fields[] = {
+    FUMI_VALUE(struct mcp_text, json, "As MCP says."),
+};
+const struct fumi_shape mcp_text_shape = FUMI_SHAPE(struct mcp_text, text_fields);
+
+const struct mcp_cache mcp_uncached = {-1, false}, mcp_public = {300000, false},
+                       mcp_personal = {0, true};
+
+int mcp_version_of(struct fumi_str text)
+{
+    for (int i = 0; i < VERSIONS; i++)
+        if (fumi_eq(text, fumi_str(mcp_versions[i])))
+            return i;
+    return -1;
+}
+
+static int level_of(const struct fumi_val *v)
+{
+    for (size_t i = 0; i < FUMI_COUNT(levels); i++)
+        if (fumi_text_is(v, fumi_str(levels[i])))
+            return (int)i;
+    return -1;
+}
+
+struct fumi_str mcp_data(struct fumi_arena *a, const char *key, struct fumi_str value)
+{
+    struct fumi_buf b = {0};
+    struct fumi_out o = {.buf = &b};
+    fumi_put_open(&o, '{');
+    fumi_put_key(&o, key);
+    fumi_put_str(&o, value);
+    fumi_put_close(&o, '}');
+    struct fumi_str kept = fumi_dup(a, fumi_buf_str(&b));
+    fumi_buf_done(&b);
+    return kept;
+}
+
+void mcp_put(struct fumi_out *o, const char *name, const char *text)
+{
+    if (!text)
+        return;
+    fumi_put_key(o, name);
+    fumi_put_str(o, fumi_str(text));
+}
+
+static int claim_fault(struct fumi_err *e, const char *key, const char *must)
+{
+    return fumi_err_set(e, FUMI_INVALID_PARAMS, "_meta[\"" MCP_META "%s\"] must be %s", key, must);
+}
+
+static bool is_info(const struct fumi_val *v)
+{
+    return fumi_is(fumi_get(v, "name"), FUMI_STRING) &&
+           fumi_is(fumi_get(v, "version"), FUMI_STRING);
+}
+
+int mcp_claim_read(struct fumi_arena *a, const struct fumi_val *params, struct mcp_claim *out,
+                   struct fumi_err *e)
+{
+    const struct fumi_val *meta = fumi_get(params, "_meta");
+    const struct fumi_val *version = fumi_get(meta, MCP_META "protocolVersion");
+    const struct fumi_val *info = fumi_get(meta, MCP_META "clientInfo");
+    const struct fumi_val *level = fumi_get(meta, MCP_META "logLevel");
+    *out = (struct mcp_claim){.made = version, .level = FUMI_MCP_EMERGENCY + 1};
+    if (!version)
+        return 0;
+    if (!fumi_is(version, FUMI_STRING))
+        return claim_fault(e, "protocolVersion", "a string");
+    out->version = fumi_text(a, version);
+    out->capabilities = fumi_get(meta, MCP_META "clientCapabilities");
+    if (!fumi_is(out->capabilities, FUMI_OBJECT))
+        return claim_fault(e, "clientCapabilities", "an object");
+    if (info && !is_info(info))
+        return claim_fault(e, "clientInfo", "an object with name and version");
+    if (level && (out->level = level_of(level)) < 0)
+        return claim_fault(e, "logLevel", "one of the eight levels, such as \"info\"");
+    return 0;
+}
+
+int mcp_version_check(struct fumi_arena *a, struct fumi_str version, struct fumi_err *e)
+{
+    struct fumi_buf b = {0};
+    struct fumi_out o = {.buf = &b};
+    if (fumi_eq(version, FUMI_STR(MCP_MODERN)))
+        return 0;
+    fumi_err_set(e, MCP_UNSUPPORTED_VERSION, "Unsupported protocol version: %.*s",
+                 (int)(version.n > 64 ? 64 : version.n), version.p);
+    fumi_put_open(&o, '{');
+    fumi_put_key(&o, "supported");
+    fumi_put_open(&o, '[');
+    fumi_put_str(&o, FUMI_STR(MCP_MODERN));
+    fumi_put_close(&o, ']');
+    fumi_put_key(&o, "requested");
+    fumi_put_str(&o, version);
+    fumi_put_close(&o, '}');
+    e->data = fumi_dup(a, fumi_buf_str(&b));
+    fumi_buf_done(&b);
+    return -1;
+}
+
+/* A legacy request: what its connection has agreed on. Without a handshake it is served all the
+ * same, as the oldest clients expect. */
+static void recall(struct mcp_context *x)
+{
+    struct session *s = __atomic_load_n((struct session **)&x->call->peer->session,
+                                        __ATOMIC_ACQUIRE);
+    x->version = -1;
+    x->level = FUMI_MCP_WARNING;
+    if (!s)
+        return;
+    pthread_mutex_lock(&x->mcp->lock);
+    x->version = s->version;
+    x->level = s->level;
+    x->capabilities = s->capabilities;
+    pthread_mutex_unlock(&x->mcp->lock);
+}
+
+static enum fumi_ret refuse_batch(const struct mcp_context *x)
+{
+    if (!fumi_in_batch(x->call) || (!x->modern && (x->version < 0 || x->version == BATCHES)))
+        return FUMI_OK;
+    return fumi_fail(x->call, FUMI_INVALID_REQUEST,
+                     "MCP %s has no batches: send each request by itself",
+                     x->modern ? MCP_MODERN : mcp_versions[x->version]);
+}
+
+static enum fumi_ret unknown(struct fumi_call *call)
+{
+    return fumi_fail(call, FUMI_METHOD_NOT_FOUND, "Method not found: %.*s", FUMI_ARG(call->name));
+}
+
+/* A handshake is one whatever it claims, unless the claim is all right. */
+static int read_claim(struct fumi_call *call, struct mcp_claim *claim)
+{
+    bool handshake = fumi_eq(call->name, FUMI_STR("initialize"));
+    int rc = mcp_claim_read(call->arena, call->params, claim, &call->err);
+    if (handshake && (rc || !fumi_eq(claim->version, FUMI_STR(MCP_MODERN)))) {
+        *claim = (struct mcp_claim){0};
+        call->err = (struct fumi_err){0};
+        return 0;
+    }
+    if (!rc && claim->made)
+        rc = mcp_version_check(call->arena, claim->version, &call->err);
+    return rc;
+}
+
+enum fumi_ret mcp_enter(struct mcp_context *x, struct fumi_call *call, unsigned eras)
+{
+    struct mcp_claim claim;
+    *x = (struct mcp_context){.mcp = call->self, .call = call, .params = call->params, .told = -1};
+    if (fumi_is(call->id, FUMI_NULL))
+        return fumi_fail(call, FUMI_INVALID_REQUEST, "id must be a string or an integer");
+    if (call->params && !fumi_is(call->params, FUMI_OBJECT))
+        return fumi_fail(call, FUMI_INVALID_PARAMS, "params must be an object");
+    x->meta = fumi_get(call->params, "_meta");
+    if (read_claim(call, &claim))
+        return FUMI_FAIL;
+    x->modern = claim.made;
+    x->capabilities = claim.capabilities;
+    x->level = claim.level;
+    if (!claim.made)
+        recall(x);
+    if (refuse_batch(x) != FUMI_OK)
+        return FUMI_FAIL;
+    return eras & (x->modern ? MODERN : LEGACY) ? FUMI_OK : unknown(call);
+}
+
+struct fumi_out mcp_open(const struct mcp_context *x, struct fumi_buf *b)
+{
+    struct fumi_out o = {.buf = b};
+    fumi_put_open(&o, '{');
+    if (x->modern)
+        mcp_put(&o, "resultType", "complete");
+    return o;
+}
+
+static void put_cache(struct fumi_out *o, const struct mcp_cache *cache)
+{
+    if (cache->ms < 0)
+        return;
+    fumi_put_key(o, "ttlMs");
+    fumi_put_int(o, cache->ms);
+    mcp_put(o, "cacheScope", cache->personal ? "private" : "public");
+}
+
+enum fumi_ret mcp_close(struct mcp_context *x, struct fumi_out *o, const struct mcp_cache *cache,
+                        void *result)
+{
+    if (x->modern) {
+        put_cache(o, cache);
+        fumi_put_key(o, "_meta");
+        fumi_put_open(o, '{');
+        fumi_put_key(o, MCP_META "serverInfo");
+        fumi_put_json(o, x->mcp->info);
+        fumi_put_close(o, '}');
+    }
+    fumi_put_close(o, '}');
+    ((struct mcp_text *)result)->json.text = fumi_dup(x->call->arena, fumi_buf_str(o->buf));
+    fumi_buf_done(o->buf);
+    return FUMI_OK;
+}
+
+enum fumi_ret mcp_empty(struct mcp_context *x, void *result)
+{
+    struct fumi_buf b = {0};
+    struct fumi_out o = mcp_open(x, &b);
+    return mcp_close(x, &o, &mcp_uncached, result);
+}
+
+/* --- Methods. --- */
+
+static void put_offer(const struct fumi_mcp *m, struct fumi_out *o)
+{
+    fumi_put_key(o, "capabilities");
+    fumi_put_json(o, m->capabilities);
+    if (m->o.instructions)
+        mcp_put(o, "instructions", m->o.instructions);
+}
+
+/* A version that we serve is agreed on; for any other, the newest that begins this way. */
+static enum fumi_ret initialize(struct fumi_call *call, const void *params, void *result)
+{
+    struct mcp_context x;
+    struct fumi_buf b = {0};
+    (void)params;
+    if (mcp_enter(&x, call, LEGACY) != FUMI_OK)
+        return FUMI_FAIL;
+    if (fumi_in_batch(call))
+        return fumi_fail(call, FUMI_INVALID_REQUEST, "initialize cannot be part of a batch");
+    if (x.version >= 0)
+        return fumi_fail(call, FUMI_INVALID_REQUEST, "this connection is initialized already");
+    int version = mcp_version_of(fumi_text(call->arena, fumi_get(x.params, "protocolVersion")));
+    version = version < 0 ? VERSIONS - 1 : version;
+    struct session *s = mcp_session_of(x.mcp, call->peer);
+    if (s)
+        mcp_session_agree(s, fumi_get(x.params, "capabilities"), version);
+    struct fumi_out o = mcp_open(&x, &b);
+    mcp_put(&o, "protocolVersion", mcp_versions[version]);
+    put_offer(x.mcp, &o);
+    fumi_put_key(&o, "serverInfo");
+    fumi_put_json(&o, x.mcp->info);
+    return mcp_close(&x, &o, &mcp_uncached, result);
+}
+
+static enum fumi_ret initialized(struct fumi_call *call, const void *params, void *result)
+{
+    struct mcp_context x;
+    (void)params;
+    if (mcp_enter(&x, call, LEGACY) != FUMI_OK)
+        return FUMI_FAIL;
+    struct session *s = mcp_session_of(x.mcp, call->peer);
+    if (s) {
+        pthread_mutex_lock(&x.mcp->lock);
+        s->ready = s->version >= 0;
+        mcp_watch(x.mcp);
+        pthread_mutex_unlock(&x.mcp->lock);
+    }
+    return mcp_empty(&x, result);
+}
+
+static enum fumi_ret discover(struct fumi_call *call, const void *params, void *result)
+{
+    static const struct mcp_cache hour = {3600000, false};
+    struct mcp_context x;
+    struct fumi_buf b = {0};
+    (void)params;
+    if (mcp_enter(&x, call, MODERN) != FUMI_OK)
+        return FUMI_FAIL;
+    struct fumi_out o = mcp_open(&x, &b);
+    fumi_put_key(&o, "supportedVersions");
+    fumi_put_open(&o, '[');
+    fumi_put_str(&o, FUMI_STR(MCP_MODERN));
+    fumi_put_close(&o, ']');
+    put_offer(x.mcp, &o);
+    return mcp_close(&x, &o, &hour, result);
+}
+
+static enum fumi_ret ping(struct fumi_call *call, const void *params, void *result)
+{
+    struct mcp_context x;
+    (void)params;
+    return mcp_enter(&x, call, LEGACY) == FUMI_OK ? mcp_empty(&x, result) : FUMI_FAIL;
+}
+
+static enum fumi_ret set_level(struct fumi_call *call, const void *params, void *result)
+{
+    struct mcp_context x;
+    (void)params;
+    if (mcp_enter(&x, call, LEGACY) != FUMI_OK)
+        return FUMI_FAIL;
+    int level = level_of(fumi_get(x.params, "level"));
+    if (level < 0)
+        return fumi_fail(call, FUMI_INVALID_PARAMS,
+                         "level must be debug, info, notice, warning, error, critical, alert or "
+                         "emergency");
+    struct session *s = mcp_session_of(x.mcp, call->peer);
+    if (s) {
+        pthread_mutex_lock(&x.mcp->lock);
+        s->level = level;
+        pthread_mutex_unlock(&x.mcp->lock);
+    }
+    return mcp_empty(&x, result);
+}
+
+static enum fumi_ret cancelled(struct fumi_call *call, const void *params, void *result)
+{
+    struct mcp_context x;
+    (void)params;
+    if (mcp_enter(&x, call, LEGACY | MODERN) != FUMI_OK)
+        return FUMI_FAIL;
+    fumi_cancel(call->peer, fumi_get(x.params, "requestId"));
+    return mcp_empty(&x, result);
+}
+
+static enum fumi_ret ignore(struct fumi_call *call, const void *params, void *result)
+{
+    struct mcp_context x;
+    (void)params;
+    return mcp_enter(&x, call, LEGACY | MODERN) == FUMI_OK ? mcp_empty(&x, result) : FUMI_FAIL;
+}
+
+enum { SHY = FUMI_HIDDEN | FUMI_FRANK, PLAIN = SHY | FUMI_READ_ONLY };
+#define METHOD(name, run, flags)                                                                   \
+    {                                                                                              \
+        name, NULL, &mcp_any_shape, &mcp_text_shape, run, flags                                    \
+    }
+
+static const struct fumi_method connection[] = {
+    METHOD("initialize", initialize, PLAIN),
+    METHOD("notifications/initialized", initialized, PLAIN),
+    METHOD("notifications/cancelled", cancelled, PLAIN),
+    METHOD("notifications/progress", ignore, PLAIN),
+    METHOD("notifications/roots/list_changed", ignore, PLAIN),
+    METHOD("server/discover", discover, PLAIN),
+    METHOD("subscriptions/listen", mcp_listen, PLAIN | FUMI_DEFERS),
+    METHOD("ping", ping, PLAIN),
+    METHOD("logging/setLevel", set_level, PLAIN),
+};
+static const struct fumi_method tools[] = {
+    METHOD("tools/list", mcp_tools_list, PLAIN),
+    METHOD("tools/call", mcp_tools_call, SHY | FUMI_VARIES),
+};
+static const struct fumi_method prompts[] = {
+    METHOD("prompts/list", mcp_prompts_list, PLAIN),
+    METHOD("prompts/get", mcp_prompts_get, PLAIN | FUMI_VARIES),
+};
+static const struct fumi_method resources[] = {
+    METHOD("resources/list", mcp_resources_list, PLAIN | FUMI_VARIES),
+    METHOD("resources/read", mcp_resources_read, PLAIN | FUMI_VARIES),
+    METHOD("resources/templates/list", mcp_templates_list, PLAIN),
+    METHOD("resources/subscribe", mcp_subscribe, PLAIN),
+    METHOD("resources/unsubscribe", mcp_unsubscribe, PLAIN),
+};
+static const struct fumi_method completion[] = {
+    METHOD("completion/complete", mcp_complete, PLAIN | FUMI_VARIES),
+};
+
+/* What a tool, a prompt and so on may do is in its row. */
+static unsigned flags_for(void *self, const struct fumi_method *method,
+                          const struct fumi_val *params)
+{
+    const struct fumi_mcp *m = self;
+    if (method->run == mcp_tools_call)
+        return mcp_tool_flags(m, params);
+    if (method->run == mcp_prompts_get)
+        return mcp_prompt_flags(m, params);
+    return (method->run == mcp_complete ? m->o.complete_flags : m->o.resources->flags) &
+           FUMI_BLOCKING;
+}
+
+/* --- Setting up. --- */
+
+static struct fumi_json keep(struct fumi_mcp *m, struct fumi_buf *b)
+{
+    struct fumi_json json = {fumi_dup(&m->arena, fumi_buf_str(b))};
+    fumi_buf_done(b);
+    return json;
+}
+
+static struct fumi_json info_of(struct fumi_mcp *m)
+{
+    struct fumi_buf b = {0};
+    struct fumi_out o = {.buf = &b};
+    fumi_put_open(&o, '{');
+    mcp_put(&o, "name", m->o.name);
+    mcp_put(&o, "title", m->o.title);
+    mcp_put(&o, "version", m->o.version);
+    mcp_put(&o, "description", m->o.description);
+    mcp_put(&o, "websiteUrl", m->o.website);
+    fumi_put_close(&o, '}');
+    return keep(m, &b);
+}
+
+static struct fumi_json capabilities_of(struct fumi_mcp *m)
+{
+    const struct {
+        bool there;
+        const char *name, *value;
+    } rows[] = {
+        {m->o.tools_n, "tools", "{\"listChanged\":true}"},
+        {m->o.resources, "resources", "{\"subscribe\":true,\"listChanged\":true}"},
+        {m->o.prompts_n, "prompts", "{\"listChanged\":true}"},
+        {m->o.prompts_n || m->o.resources, "completions", "{}"},
+        {true, "logging", "{}"},
+    };
+    struct fumi_buf b = {0};
+    struct fumi_out o = {.buf = &b};
+    fumi_put_open(&o, '{');
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        if (!rows[i].there)
+            continue;
+        fumi_put_key(&o, rows[i].name);
+        fumi_put_json(&o, (struct fumi_json){fumi_str(rows[i].value)});
+    }
+    fumi_put_close(&o, '}');
+    return keep(m, &b);
+}
+
+/* Only the methods of what is there: a method of a capability that is not declared is unknown. */
+static int add_methods(struct fumi_mcp *m, struct fumi_err *e)
+{
+    const struct {
+        bool there;
+        const struct fumi_method *methods;
+        size_t n;
+    } sets[] = {
+        {true, connection, FUMI_COUNT(connection)},
+        {m->o.tools_n, tools, FUMI_COUNT(tools)},
+        {m->o.prompts_n, prompts, FUMI_COUNT(prompts)},
+        {m->o.resources, resources, FUMI_COUNT(resources)},
+        {m->o.prompts_n || m->o.resources, completion, FUMI_COUNT(completion)},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(sets); i++)
+        if (sets[i].there && fumi_server_add(m->server, NULL, sets[i].methods, sets[i].n, m, e))
+            return -1;
+    return 0;
+}
+
+struct fumi_mcp *fumi_mcp_new(struct fumi_server *s, const struct fumi_mcp_options *o,
+                              struct fumi_err *e)
+{
+    struct fumi_mcp *m = fumi_resize(NULL, sizeof(*m));
+    memset(m, 0, sizeof(*m));
+    m->varying.flags_for = flags_for;
+    m->server = s;
+    m->o = *o;
+    pthread_mutex_init(&m->lock, NULL);
+    fumi_random(m->key, sizeof(m->key));
+    m->info = info_of(m);
+    m->capabilities = capabilities_of(m);
+    mcp_offers_prepare(m);
+    if (mcp_tools_prepare(m, e) || add_methods(m, e)) {
+        fumi_mcp_free(m);
+        return NULL;
+    }
+    return m;
+}
+
+void fumi_mcp_free(struct fumi_mcp *m)
+{
+    if (!m)
+        return;
+    if (m->http)
+        mcp_http_free(m->http);
+    pthread_mutex_destroy(&m->lock);
+    explicit_bzero(m->key, sizeof(m->key));
+    fumi_arena_done(&m->arena);
+    fumi_resize(m, 0);
+}
+
+void fumi_mcp_end(void *mcp, bool now)
+{
+    struct fumi_mcp *m = mcp;
+    pthread_mutex_lock(&m->lock);
+    m->ended = true;
+    mcp_watch(m);
+    pthread_mutex_unlock(&m->lock);
+    mcp_end_listeners(m, NULL);
+    if (m->http)
+        mcp_http_end(m->http, now);
+}
+
+void fumi_mcp_log(struct fumi_mcp_call *c, enum fumi_mcp_level level, struct fumi_str text)
+{
+    struct mcp_context *x = c->draft->x;
+    struct fumi_buf b = {0};
+    struct fumi_out o = {.buf = &b};
+    if ((int)level < x->level)
+        return;
+    fumi_put_open(&o, '{');
+    mcp_put(&o, "level", levels[level]);
+    mcp_put(&o, "logger", c->mcp->o.name);
+    fumi_put_key(&o, "data");
+    fumi_put_str(&o, text);
+    fumi_put_close(&o, '}');
+    fumi_tell(x->call, "notifications/message", &mcp_text_shape,
+              &(struct mcp_text){{fumi_buf_str(&b)}});
+    fumi_buf_done(&b);
+}

@@ -1,0 +1,324 @@
+/* Prompts, resources and completion. */
+#include "mcp/mcp_parts.h"
+
+enum fumi_ret mcp_one_page(const struct mcp_context *x)
+{
+    const struct fumi_val *cursor = fumi_get(x->params, "cursor");
+    if (!cursor || fumi_text_is(cursor, FUMI_STR("")))
+        return FUMI_OK;
+    return fumi_fail(x->call, FUMI_INVALID_PARAMS,
+                     "cursor must be a nextCursor as it was answered");
+}
+
+static struct fumi_json keep(struct fumi_mcp *m, struct fumi_buf *b)
+{
+    struct fumi_json json = {fumi_dup(&m->arena, fumi_buf_str(b))};
+    fumi_buf_done(b);
+    return json;
+}
+
+static void put_arguments(struct fumi_out *o, const struct fumi_prompt *p)
+{
+    if (!p->arguments_n)
+        return;
+    fumi_put_key(o, "arguments");
+    fumi_put_open(o, '[');
+    for (size_t i = 0; i < p->arguments_n; i++) {
+        fumi_put_open(o, '{');
+        mcp_put(o, "name", p->arguments[i].name);
+        mcp_put(o, "description", p->arguments[i].description);
+        fumi_put_key(o, "required");
+        fumi_put_bool(o, p->arguments[i].required);
+        fumi_put_close(o, '}');
+    }
+    fumi_put_close(o, ']');
+}
+
+static struct fumi_json list_prompts(struct fumi_mcp *m)
+{
+    struct fumi_buf b = {0};
+    struct fumi_out o = {.buf = &b};
+    fumi_put_open(&o, '[');
+    for (size_t i = 0; i < m->o.prompts_n; i++) {
+        const struct fumi_prompt *p = &m->o.prompts[i];
+        fumi_put_open(&o, '{');
+        mcp_put(&o, "name", p->name);
+        mcp_put(&o, "title", p->title);
+        mcp_put(&o, "description", p->description);
+        put_arguments(&o, p);
+        fumi_put_close(&o, '}');
+    }
+    fumi_put_close(&o, ']');
+    return keep(m, &b);
+}
+
+static struct fumi_json list_templates(struct fumi_mcp *m)
+{
+    struct fumi_buf b = {0};
+    struct fumi_out o = {.buf = &b};
+    fumi_put_open(&o, '[');
+    for (size_t i = 0; m->o.resources && i < m->o.resources->templates_n; i++) {
+        const struct fumi_template *t = &m->o.resources->templates[i];
+        fumi_put_open(&o, '{');
+        mcp_put(&o, "uriTemplate", t->uri);
+        mcp_put(&o, "name", t->name);
+        mcp_put(&o, "title", t->title);
+        mcp_put(&o, "description", t->description);
+        mcp_put(&o, "mimeType", t->type);
+        fumi_put_close(&o, '}');
+    }
+    fumi_put_close(&o, ']');
+    return keep(m, &b);
+}
+
+void mcp_offers_prepare(struct fumi_mcp *m)
+{
+    m->prompt_list = list_prompts(m);
+    m->template_list = list_templates(m);
+}
+
+static enum fumi_ret answer_list(struct fumi_call *call, const char *name, size_t offset,
+                                 void *result)
+{
+    struct mcp_context x;
+    struct fumi_buf b = {0};
+    if (mcp_enter(&x, call, LEGACY | MODERN) != FUMI_OK || mcp_one_page(&x) != FUMI_OK)
+        return FUMI_FAIL;
+    struct fumi_out o = mcp_open(&x, &b);
+    fumi_put_key(&o, name);
+    fumi_put_json(&o, *(struct fumi_json *)((char *)x.mcp + offset));
+    return mcp_close(&x, &o, &mcp_public, result);
+}
+
+enum fumi_ret mcp_prompts_list(struct fumi_call *call, const void *params, void *result)
+{
+    (void)params;
+    return answer_list(call, "prompts", offsetof(struct fumi_mcp, prompt_list), result);
+}
+
+enum fumi_ret mcp_templates_list(struct fumi_call *call, const void *params, void *result)
+{
+    (void)params;
+    return answer_list(call, "resourceTemplates", offsetof(struct fumi_mcp, template_list), result);
+}
+
+/* --- Prompts. --- */
+
+static const struct fumi_prompt *find_prompt(const struct fumi_mcp *m, const struct fumi_val *name)
+{
+    for (size_t i = 0; i < m->o.prompts_n; i++)
+        if (fumi_text_is(name, fumi_str(m->o.prompts[i].name)))
+            return &m->o.prompts[i];
+    return NULL;
+}
+
+unsigned mcp_prompt_flags(const struct fumi_mcp *m, const struct fumi_val *params)
+{
+    const struct fumi_prompt *p = find_prompt(m, fumi_get(params, "name"));
+    return p ? p->flags & FUMI_BLOCKING : 0;
+}
+
+static enum fumi_ret check_arguments(struct fumi_call *call, const struct fumi_prompt *p,
+                                     const struct fumi_val *arguments)
+{
+    if (arguments && !fumi_is(arguments, FUMI_OBJECT))
+        return fumi_fail(call, FUMI_INVALID_PARAMS, "arguments must be an object of strings");
+    for (size_t i = 0; i < p->arguments_n; i++) {
+        const struct fumi_val *v = fumi_get(arguments, p->arguments[i].name);
+        if (!v && p->arguments[i].required)
+            return fumi_fail(call, FUMI_INVALID_PARAMS, "arguments.%s is required",
+                             p->arguments[i].name);
+        if (v && !fumi_is(v, FUMI_STRING))
+            return fumi_fail(call, FUMI_INVALID_PARAMS, "arguments.%s must be a string",
+                             p->arguments[i].name);
+    }
+    return FUMI_OK;
+}
+
+static enum fumi_ret run_prompt(struct fumi_mcp_call *c, const void *row)
+{
+    return ((const struct fumi_prompt *)row)->run(c);
+}
+
+static enum fumi_ret get_prompt(struct mcp_context *x, const struct fumi_prompt *p, void *result)
+{
+    struct mcp_draft d;
+    struct fumi_mcp_call c;
+    struct fumi_buf b = {0};
+    draft_begin(&d, x, &c, "user");
+    c.arguments = fumi_get(x->params, "arguments");
+    enum fumi_ret ret = mcp_rounds(&d, &c, run_prompt, p, fumi_str(p->name));
+    if (ret == FUMI_OK && (d.needs_n || d.keep.p)) {
+        ret = mcp_input_required(&d, result);
+    } else if (ret == FUMI_OK) {
+        struct fumi_out o = mcp_open(x, &b);
+        mcp_put(&o, "description", p->description);
+        draft_put(&d, &o, "messages");
+        ret = mcp_close(x, &o, &mcp_uncached, result);
+    }
+    draft_done(&d);
+    return ret;
+}
+
+enum fumi_ret mcp_prompts_get(struct fumi_call *call, const void *params, void *result)
+{
+    struct mcp_context x;
+    (void)params;
+    if (mcp_enter(&x, call, LEGACY | MODERN) != FUMI_OK)
+        return FUMI_FAIL;
+    const struct fumi_val *name = fumi_get(x.params, "name");
+    const struct fumi_prompt *p = find_prompt(x.mcp, name);
+    struct fumi_str text = fumi_text(call->arena, name);
+    if (!p)
+        return fumi_fail(call, FUMI_INVALID_PARAMS, "Unknown prompt: %.*s",
+                         (int)(text.n > 128 ? 128 : text.n), text.p ? text.p : "");
+    if (check_arguments(call, p, fumi_get(x.params, "arguments")) != FUMI_OK)
+        return FUMI_FAIL;
+    return get_prompt(&x, p, result);
+}
+
+/* --- Resources. --- */
+
+static enum fumi_ret run_list(struct fumi_mcp_call *c, struct fumi_str cursor)
+{
+    if (c->mcp->o.resources->list(c, cursor.n ? cursor : (struct fumi_str){0}) == FUMI_OK)
+        return FUMI_OK;
+    if (!c->call->err.code)
+        fumi_fail(c->call, FUMI_INVALID_PARAMS, "cursor must be a nextCursor as it was answered");
+    return FUMI_FAIL;
+}
+
+enum fumi_ret mcp_resources_list(struct fumi_call *call, const void *params, void *result)
+{
+    struct mcp_context x;
+    struct mcp_draft d;
+    struct fumi_mcp_call c;
+    struct fumi_buf b = {0};
+    (void)params;
+    if (mcp_enter(&x, call, LEGACY | MODERN) != FUMI_OK)
+        return FUMI_FAIL;
+    const struct fumi_val *cursor = fumi_get(x.params, "cursor");
+    if (cursor && !fumi_is(cursor, FUMI_STRING))
+        return fumi_fail(call, FUMI_INVALID_PARAMS, "cursor must be a string");
+    draft_begin(&d, &x, &c, NULL);
+    enum fumi_ret ret = run_list(&c, fumi_text(call->arena, cursor));
+    if (ret == FUMI_OK) {
+        struct fumi_out o = mcp_open(&x, &b);
+        draft_put(&d, &o, "resources");
+        if (d.more.p) {
+            fumi_put_key(&o, "nextCursor");
+            fumi_put_str(&o, d.more);
+        }
+        ret = mcp_close(&x, &o, &mcp_personal, result);
+    }
+    draft_done(&d);
+    return ret;
+}
+
+static enum fumi_ret run_read(struct fumi_mcp_call *c, const void *row)
+{
+    return c->mcp->o.resources->read(c, *(const struct fumi_str *)row);
+}
+
+static enum fumi_ret answer_read(struct mcp_draft *d, struct fumi_str uri, void *result)
+{
+    struct mcp_context *x = d->x;
+    struct fumi_buf b = {0};
+    if (d->needs_n || d->keep.p)
+        return mcp_input_required(d, result);
+    if (!d->blocks) {
+        fumi_fail(x->call, x->modern ? FUMI_INVALID_PARAMS : MCP_NO_RESOURCE, "Resource not found");
+        x->call->err.data = mcp_data(x->call->arena, "uri", uri);
+        return FUMI_FAIL;
+    }
+    struct fumi_out o = mcp_open(x, &b);
+    draft_put(d, &o, "contents");
+    return mcp_close(x, &o, &mcp_personal, result);
+}
+
+enum fumi_ret mcp_resources_read(struct fumi_call *call, const void *params, void *result)
+{
+    struct mcp_context x;
+    struct mcp_draft d;
+    struct fumi_mcp_call c;
+    (void)params;
+    if (mcp_enter(&x, call, LEGACY | MODERN) != FUMI_OK)
+        return FUMI_FAIL;
+    struct fumi_str uri = fumi_text(call->arena, fumi_get(x.params, "uri"));
+    if (!uri.p)
+        return fumi_fail(call, FUMI_INVALID_PARAMS, "uri is required: a string");
+    draft_begin(&d, &x, &c, NULL);
+    enum fumi_ret ret = mcp_rounds(&d, &c, run_read, &uri, uri);
+    if (ret == FUMI_OK)
+        ret = answer_read(&d, uri, result);
+    draft_done(&d);
+    return ret;
+}
+
+/* --- Completion. --- */
+
+static bool is_template(const struct fumi_mcp *m, const struct fumi_val *uri)
+{
+    for (size_t i = 0; m->o.resources && i < m->o.resources->templates_n; i++)
+        if (fumi_text_is(uri, fumi_str(m->o.resources->templates[i].uri)))
+            return true;
+    return false;
+}
+
+static enum fumi_ret read_question(struct mcp_context *x, struct fumi_mcp_question *q)
+{
+    struct fumi_arena *a = x->call->arena;
+    const struct fumi_val *ref = fumi_get(x->params, "ref");
+    const struct fumi_val *argument = fumi_get(x->params, "argument");
+    const struct fumi_val *name = fumi_get(ref, "name"), *uri = fumi_get(ref, "uri");
+    bool prompt = fumi_text_is(fumi_get(ref, "type"), FUMI_STR("ref/prompt"));
+    bool known = prompt ? find_prompt(x->mcp, name) != NULL
+                        : fumi_text_is(fumi_get(ref, "type"), FUMI_STR("ref/resource")) &&
+                              is_template(x->mcp, uri);
+    *q = (struct fumi_mcp_question){
+        .prompt = prompt ? fumi_text(a, name) : (struct fumi_str){0},
+        .uri = prompt ? (struct fumi_str){0} : fumi_text(a, uri),
+        .argument = fumi_text(a, fumi_get(argument, "name")),
+        .value = fumi_text(a, fumi_get(argument, "value")),
+        .context = fumi_get(fumi_get(x->params, "context"), "arguments"),
+    };
+    if (!known)
+        return fumi_fail(x->call, FUMI_INVALID_PARAMS,
+                         "ref names no prompt and no resource template of this server");
+    if (!q->argument.p || !q->value.p)
+        return fumi_fail(x->call, FUMI_INVALID_PARAMS,
+                         "argument must be an object with the strings name and value");
+    return FUMI_OK;
+}
+
+static enum fumi_ret answer_offers(struct mcp_draft *d, void *result)
+{
+    struct fumi_buf b = {0};
+    struct fumi_out o = mcp_open(d->x, &b);
+    fumi_put_key(&o, "completion");
+    fumi_put_open(&o, '{');
+    draft_put(d, &o, "values");
+    fumi_put_key(&o, "total");
+    fumi_put_int(&o, (int64_t)d->offers_n);
+    fumi_put_key(&o, "hasMore");
+    fumi_put_bool(&o, d->offers_n > OFFERS);
+    fumi_put_close(&o, '}');
+    return mcp_close(d->x, &o, &mcp_uncached, result);
+}
+
+enum fumi_ret mcp_complete(struct fumi_call *call, const void *params, void *result)
+{
+    struct mcp_context x;
+    struct mcp_draft d;
+    struct fumi_mcp_call c;
+    struct fumi_mcp_question q;
+    (void)params;
+    if (mcp_enter(&x, call, LEGACY | MODERN) != FUMI_OK || read_question(&x, &q) != FUMI_OK)
+        return FUMI_FAIL;
+    draft_begin(&d, &x, &c, NULL);
+    enum fumi_ret ret = x.mcp->o.complete ? x.mcp->o.complete(&c, &q) : FUMI_OK;
+    if (ret == FUMI_OK)
+        ret = answer_offers(&d, result);
+    draft_done(&d);
+    return ret;
+}

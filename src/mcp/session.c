@@ -1,0 +1,88 @@
+/* What a legacy connection has agreed on. */
+#include "mcp/mcp_parts.h"
+
+/* A client that sends nothing more ends what it waits for. */
+static void on_eof(struct fumi_peer *peer)
+{
+    const struct session *s = peer->session;
+    mcp_end_listeners(s->mcp, peer);
+}
+
+static void on_gone(struct fumi_peer *peer)
+{
+    struct session *s = peer->session;
+    pthread_mutex_lock(&s->mcp->lock);
+    mcp_session_leave(s);
+    mcp_watch(s->mcp);
+    pthread_mutex_unlock(&s->mcp->lock);
+}
+
+static void on_done(struct fumi_peer *peer)
+{
+    struct session *s = peer->session;
+    mcp_session_end(s);
+    fumi_resize(s, 0);
+}
+
+static const struct fumi_session_ops ops = {on_eof, on_gone, on_done};
+
+void mcp_session_begin(struct session *s, struct fumi_mcp *m, struct fumi_peer *peer)
+{
+    *s = (struct session){.mcp = m, .peer = peer, .version = -1, .level = FUMI_MCP_WARNING};
+}
+
+void mcp_session_join(struct session *s)
+{
+    struct fumi_mcp *m = s->mcp;
+    s->next = m->sessions;
+    s->at = &m->sessions;
+    if (s->next)
+        s->next->at = &s->next;
+    m->sessions = s;
+}
+
+void mcp_session_leave(struct session *s)
+{
+    if (!s->at)
+        return;
+    *s->at = s->next;
+    if (s->next)
+        s->next->at = s->at;
+    s->at = NULL;
+}
+
+void mcp_session_end(struct session *s)
+{
+    for (size_t i = 0; i < s->uris.n; i++)
+        fumi_resize((char *)s->uris.items[i].p, 0);
+    fumi_resize(s->uris.items, 0);
+    fumi_arena_done(&s->arena);
+}
+
+/* Set by the thread that calls fumi_handle for the peer; its calls on other threads read it. */
+struct session *mcp_session_of(struct fumi_mcp *m, struct fumi_peer *peer)
+{
+    if (peer->session || !peer->push)
+        return peer->session;
+    struct session *s = fumi_resize(NULL, sizeof(*s));
+    mcp_session_begin(s, m, peer);
+    peer->ops = &ops;
+    peer->bare = true;
+    pthread_mutex_lock(&m->lock);
+    mcp_session_join(s);
+    pthread_mutex_unlock(&m->lock);
+    __atomic_store_n((struct session **)&peer->session, s, __ATOMIC_RELEASE);
+    return s;
+}
+
+void mcp_session_agree(struct session *s, const struct fumi_val *capabilities, int version)
+{
+    struct fumi_err ignored;
+    struct fumi_json text = fumi_compact(&s->arena, capabilities);
+    pthread_mutex_lock(&s->mcp->lock);
+    s->capabilities = fumi_is(capabilities, FUMI_OBJECT)
+                          ? fumi_parse(&s->arena, text.text, &ignored)
+                          : NULL;
+    s->version = version;
+    pthread_mutex_unlock(&s->mcp->lock);
+}

@@ -1,0 +1,71 @@
+/* The names that occur: projects, groups and tags. All of them come from the few rows that say
+ * where notes are, never from the notes. */
+#include "store/sqlite_parts.h"
+
+#include "base/arena.h"
+
+/* ?1 project, ?2 part of the name, ?3 the name before, ?4 how many. */
+#define FILTER " AND (?2 IS NULL OR instr(lower(name), lower(?2))) AND (?3 IS NULL OR name>?3)"
+#define ORDER  " ORDER BY ?2 IS NOT NULL AND instr(lower(name), lower(?2))>1, name LIMIT ?4"
+#define PICK   FILTER " GROUP BY name" ORDER
+
+static const char *const kinds[] = {
+    [NAME_PROJECT] = "SELECT name, sum(notes) FROM (SELECT project AS name, notes FROM rooms "
+                     "UNION ALL SELECT project, 0 FROM groups "
+                     "UNION ALL SELECT project, 0 FROM globals) WHERE true" PICK,
+    [NAME_GROUP] = "SELECT name, sum(notes) FROM (SELECT grp AS name, notes, project FROM rooms "
+                   "UNION ALL SELECT key, 0, project FROM groups) "
+                   "WHERE (?1 IS NULL OR project=?1)" PICK,
+    [NAME_TAG] = "SELECT name, sum(notes) FROM (SELECT places.notes AS notes, value AS name "
+                 "FROM rooms CROSS JOIN places USING(room) CROSS JOIN "
+                 "json_each(CASE WHEN json_valid(tags) THEN tags ELSE '[]' END) "
+                 "WHERE project=?1) WHERE name<>''" PICK,
+};
+
+/* Tags of all projects: by the index of tags. Only those that are shown are counted. */
+static const char tags_of_all[] =
+    "SELECT name, (SELECT sum(notes) FROM place_tags CROSS JOIN places USING(place) WHERE "
+    "tag=name) FROM (SELECT DISTINCT tag AS name FROM place_tags WHERE tag<>''" FILTER ORDER ")";
+
+struct list {
+    struct fumi_arena *arena;
+    const struct naming *what;
+    struct names *out;
+    size_t room;
+};
+
+static struct name *next(struct list *l)
+{
+    struct names *out = l->out;
+    if (out->n == l->room) {
+        size_t more = l->room ? l->room * 2 : 16;
+        struct name *items = fumi_alloc(l->arena, more * sizeof(*items));
+        if (out->n)
+            memcpy(items, out->items, out->n * sizeof(*items));
+        out->items = items;
+        l->room = more;
+    }
+    return &out->items[out->n++];
+}
+
+static int list(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct list *l = arg;
+    const struct naming *w = l->what;
+    const char *sql = w->kind == NAME_TAG && !w->project.p ? tags_of_all : kinds[w->kind];
+    sqlite3_stmt *q = sqlite_query(d, e, sql, "sssi", w->project,
+                                   w->part.n ? w->part : (struct fumi_str){0}, w->after,
+                                   (int64_t)w->limit);
+    int more = q ? 1 : -1;
+    while (more > 0 && (more = sqlite_row(d, q, e)) > 0)
+        *next(l) = (struct name){sqlite_keep(q, 0, l->arena), sqlite3_column_int64(q, 1)};
+    return more;
+}
+
+int sqlite_names(struct store *s, struct fumi_arena *a, const struct naming *what,
+                 struct names *out, struct fumi_err *e)
+{
+    struct list l = {.arena = a, .what = what, .out = out};
+    *out = (struct names){0};
+    return what->limit ? sqlite_read(s, list, &l, e) : 0;
+}

@@ -1,0 +1,50 @@
+#include "base/base64.h"
+#include "test.h"
+
+static const struct {
+    const char *plain, *text;
+} rows[] = {{"", ""},
+            {"f", "Zg=="},
+            {"fo", "Zm8="},
+            {"foo", "Zm9v"},
+            {"foob", "Zm9vYg=="},
+            {"fooba", "Zm9vYmE="},
+            {"foobar", "Zm9vYmFy"},
+            {"\xff\xfe\xfd", "//79"},
+            {"\xfb\xef\xbe", "++++"}};
+
+TEST(it_is_written_and_read)
+{
+    struct fumi_arena a = {0};
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        CHECK_STR(fumi_base64(&a, fumi_str(rows[i].plain)), rows[i].text);
+        CHECK_STR(fumi_base64_read(&a, fumi_str(rows[i].text)), rows[i].plain);
+    }
+    fumi_arena_done(&a);
+}
+
+TEST(all_bytes_come_back)
+{
+    struct fumi_arena a = {0};
+    char bytes[256];
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (char)i;
+    for (size_t n = 0; n <= sizeof(bytes); n++) {
+        struct fumi_str is = {bytes, n};
+        CHECK(fumi_eq(fumi_base64_read(&a, fumi_base64(&a, is)), is));
+    }
+    fumi_arena_done(&a);
+}
+
+/* Bits that mean nothing must be 0, padding must be there and stand at the end alone. */
+TEST(what_is_not_exact_is_refused)
+{
+    static const char *const wrong[] = {"Z",        "Zg",   "Zg=",  "Zh==",    "Zm9=",
+                                        "Zg==Zg==", "=g==", "====", "Zm9 ",    "Zm-_",
+                                        "Zm9v\nYg", "Z===", "Zg=a", "Zm9vYh=="};
+    struct fumi_arena a = {0};
+    for (size_t i = 0; i < FUMI_COUNT(wrong); i++)
+        if (fumi_base64_read(&a, fumi_str(wrong[i])).p)
+            TEST_FAIL("accepted: %s", wrong[i]);
+    fumi_arena_done(&a);
+}
