@@ -17,6 +17,7 @@ static struct fumi_mcp_options options(struct agent *a, bool core, const char *v
         .prompts = agent_prompts,
         .prompts_n = agent_prompts_n,
         .resources = &agent_resources,
+        .changes = 1 << FUMI_MCP_RESOURCES,
         .complete = agent_complete,
         .complete_flags = FUMI_BLOCKING | FUMI_READ_ONLY,
         .remedy = agent_remedy,

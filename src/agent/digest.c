@@ -5,13 +5,16 @@
 #include <inttypes.h>
 
 enum {
-    TOKEN = 4,      /* bytes */
-    RULES = 50,     /* notes of each tag */
-    NEWEST = 10,    /* notes of the group "global" */
-    IMPORTANT = 30, /* more are too many */
-    LINE = 600,     /* bytes of a note or a setting */
-    SHORTEST = 120, /* a line in fewer bytes says nothing */
-    LAST = 96,      /* kept for the sentence about what did not fit */
+    TOKEN = 4,        /* bytes */
+    RULES = 50,       /* notes of each tag */
+    NEWEST = 10,      /* notes of the group "global" */
+    IMPORTANT = 30,   /* more are too many */
+    LINE = 600,       /* bytes of a note or a setting */
+    SHORTEST = 120,   /* a line in fewer bytes says nothing */
+    LAST = 96,        /* kept for the sentence about what did not fit */
+    TAIL = 160,       /* and for the one about how many there are */
+    RULES_SHARE = 45, /* percent of what is left, so that nothing starves what follows */
+    IMPORTANT_SHARE = 50,
     SHOWN_MAX = 2 * RULES + NEWEST,
 };
 
@@ -20,7 +23,8 @@ struct digest {
     struct fumi_arena *arena;
     struct fumi_str project;
     struct fumi_buf text;
-    size_t room;         /* bytes that the text may have */
+    size_t room;         /* bytes that the text may have with what is being added */
+    size_t whole;        /* and in the end */
     const char *heading; /* of the lines that come; NULL: it stands already */
     size_t missing;      /* notes that did not fit */
     int64_t shown[SHOWN_MAX];
@@ -161,6 +165,12 @@ static int warn(struct digest *d, int64_t *in_project, struct fumi_err *e)
     return 0;
 }
 
+static void share(struct digest *d, size_t percent)
+{
+    size_t end = d->whole > TAIL ? d->whole - TAIL : 0;
+    d->room = end > d->text.n ? d->text.n + (end - d->text.n) * percent / 100 : end;
+}
+
 static int fill(struct digest *d, struct fumi_err *e)
 {
     int64_t in_project = 0;
@@ -170,13 +180,20 @@ static int fill(struct digest *d, struct fumi_err *e)
     if (settings(d, e))
         return -1;
     d->heading = "\n## Rules and important notes\n";
-    if (notes(d, NULL, "rule", RULES, e) || notes(d, NULL, "important", RULES, e) ||
-        warn(d, &in_project, e))
+    if (warn(d, &in_project, e))
         return -1;
+    share(d, RULES_SHARE);
+    if (notes(d, NULL, "rule", RULES, e))
+        return -1;
+    share(d, IMPORTANT_SHARE);
+    if (notes(d, NULL, "important", RULES, e))
+        return -1;
+    share(d, 100);
     d->heading = "\n## Newest of the group global\n";
     if (notes(d, "global", NULL, NEWEST, e))
         return -1;
     d->heading = NULL;
+    d->room = d->whole;
     if (!in_project)
         say(d, FUMI_STR("\nNo note is stored yet. Store what later sessions need.\n"));
     else
@@ -193,6 +210,7 @@ int agent_digest(struct memory *m, struct fumi_arena *a, struct fumi_str project
 {
     struct digest d = {.memory = m, .arena = a, .room = max_tokens * TOKEN};
     d.room -= d.room > LAST ? LAST : 0;
+    d.whole = d.room;
     if (project_canonical(a, project, &d.project, e))
         return -1;
     int rc = fill(&d, e);

@@ -44,13 +44,18 @@ static enum fumi_ret remember_session(struct fumi_mcp_call *c)
 }
 
 /* Without a project only the model knows where to look. */
-static enum fumi_ret ask_to_search(struct fumi_mcp_call *c, struct fumi_str query)
+static enum fumi_ret ask_to_search(struct fumi_mcp_call *c, const struct search *s)
 {
-    fumi_mcp_text(c, fumi_fmt(c->call->arena,
+    struct fumi_arena *a = c->call->arena;
+    struct fumi_str group = s->filter.group, none = FUMI_STR("");
+    struct fumi_str tag = s->filter.tags.n ? s->filter.tags.items[0] : none;
+    struct fumi_str in = group.p ? fumi_fmt(a, ", groupId %.*s", FUMI_ARG(group)) : none;
+    struct fumi_str with = tag.n ? fumi_fmt(a, ", tags [\"%.*s\"]", FUMI_ARG(tag)) : none;
+    fumi_mcp_text(c, fumi_fmt(a,
                               "Recall what is remembered about this, and answer from it: %.*s\n\n"
-                              "Call memory_search with the repository as projectId. When "
+                              "Call memory_search with the repository as projectId%.*s%.*s. When "
                               "nothing fits, rephrase once; then say that nothing is known.",
-                              FUMI_ARG(query)));
+                              FUMI_ARG(s->query), FUMI_ARG(in), FUMI_ARG(with)));
     return FUMI_OK;
 }
 
@@ -91,8 +96,11 @@ static enum fumi_ret recall(struct fumi_mcp_call *c)
     if (query.n > QUERY_MAX)
         return fumi_mcp_refuse(c, FUMI_INVALID_PARAMS, "query must have at most %d bytes",
                                QUERY_MAX);
+    if (s.filter.group.p && note_group_fault(s.filter.group))
+        return fumi_mcp_refuse(c, FUMI_INVALID_PARAMS, "group %s",
+                               note_group_fault(s.filter.group));
     if (!s.filter.project.p)
-        return ask_to_search(c, query);
+        return ask_to_search(c, &s);
     if (memory_search(self->memory, a, &s, &f, &c->call->err))
         return FUMI_FAIL;
     fumi_mcp_text(c, render_found(a, query, &f));

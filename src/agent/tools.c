@@ -108,7 +108,7 @@ static const struct fumi_tool all[] = {
      .description = "Use when a feature or task gets many notes: gives a groupId a title and a "
                     "description. Not needed before notes name a group.",
      .method = "memory.group_create",
-     .flags = READS},
+     .flags = 0},
     {.name = "memory_group_get",
      .title = "Read a group",
      .description = "Use when you have the id of a group. To find it use memory_group_list.",
@@ -140,7 +140,7 @@ static const struct fumi_tool all[] = {
          "embedded in the background anyway; this begins at once, and with a progress token waits "
          "and reports until all is done.",
      .method = "memory.reembed",
-     .flags = READS},
+     .flags = FUMI_MCP_WRITES | FUMI_MCP_IDEMPOTENT},
 };
 
 /* Recall, store, correct, forget and browse are the job. Group names keep notes together, so an
@@ -158,6 +158,10 @@ const char *agent_remedy(void *self, const struct fumi_err *e)
 {
     (void)self;
     switch (e->code) {
+    case FUMI_INVALID_PARAMS:
+        return "Correct that argument as the tool's inputSchema says, and call it again";
+    case FUMI_LIMIT:
+        return "Tell the user; nothing was changed";
     case ERR_NOT_FOUND:
         return fumi_starts(fumi_str(e->text), FUMI_STR("Group"))
                    ? "memory_group_list shows the ids of groups"

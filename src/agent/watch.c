@@ -4,7 +4,8 @@
  *
  * Nothing is lost in between: the number is taken at the moment in which somebody begins to want to
  * know. A resource whose text is seen for the first time when the number has risen meanwhile is
- * told as well: that may be once too often, but never once too few. */
+ * told as well, at once or, when it rose while the text was read, at the next look: that may be
+ * once too often, but never once too few. */
 #include "agent/agent_parts.h"
 
 #include <pthread.h>
@@ -17,6 +18,7 @@ struct seen {
     struct seen *next;
     uint64_t hash;
     bool wanted; /* still */
+    bool unsure; /* the text may be newer than the number up to which all is told */
     size_t n;
     char uri[];
 };
@@ -35,6 +37,7 @@ struct watch {
     struct seen *all;
     uint64_t list; /* hash of the names of all projects */
     bool listed;   /* it is known */
+    bool unsure;   /* but may be newer than the number */
 };
 
 static uint64_t hash_of(uint64_t sum, struct fumi_str s)
@@ -84,35 +87,53 @@ static int hash_text(struct watch *w, struct fumi_arena *a, struct fumi_str uri,
     return 0;
 }
 
-static void look_at(struct watch *w, struct fumi_arena *a, struct fumi_str uri, bool rose)
+/* Whether the number has risen since this look began. */
+static bool is_behind(struct watch *w, int64_t now)
+{
+    struct store *store = memory_store(w->memory);
+    struct fumi_err ignored;
+    int64_t number;
+    return store->ops->changed(store, &number, &ignored) || number != now;
+}
+
+/* One look: what it saw of the number, and whether that is more than the last one saw. */
+struct glance {
+    int64_t now;
+    bool rose;
+};
+
+static void look_at(struct watch *w, struct fumi_arena *a, struct fumi_str uri, struct glance g)
 {
     struct seen *s = find(w, uri);
     uint64_t hash = 0;
     if (s)
         s->wanted = true;
-    if ((s && !rose) || hash_text(w, a, uri, &hash))
+    if ((s && !g.rose) || hash_text(w, a, uri, &hash))
         return;
-    bool tell = rose && (!s || s->hash != hash);
+    bool tell = g.rose && (!s || s->unsure || s->hash != hash);
+    bool unsure = !g.rose && is_behind(w, g.now);
     if (!s)
         s = add(w, uri);
     s->hash = hash;
+    s->unsure = unsure;
     s->wanted = true;
     if (tell)
         fumi_mcp_updated(w->mcp, uri);
 }
 
-static void look_at_list(struct watch *w, struct fumi_arena *a, bool rose)
+static void look_at_list(struct watch *w, struct fumi_arena *a, struct glance g)
 {
     struct store *store = memory_store(w->memory);
     const struct naming what = {.kind = NAME_PROJECT, .limit = SIZE_MAX >> 1};
     struct names all;
     struct fumi_err ignored;
     uint64_t hash = 1;
-    if ((w->listed && !rose) || store->ops->names(store, a, &what, &all, &ignored))
+    if ((w->listed && !g.rose) || store->ops->names(store, a, &what, &all, &ignored))
         return;
     for (size_t i = 0; i < all.n; i++)
         hash = hash_of(hash, all.items[i].text);
-    bool tell = rose && (!w->listed || hash != w->list);
+    bool tell = g.rose && (!w->listed || w->unsure || hash != w->list);
+    w->unsure = !g.rose && is_behind(w, g.now);
     w->listed = true;
     w->list = hash;
     if (tell)
@@ -124,20 +145,20 @@ static void look(struct watch *w, struct fumi_arena *a)
 {
     struct store *store = memory_store(w->memory);
     struct fumi_err ignored;
-    int64_t now;
-    if (store->ops->changed(store, &now, &ignored))
+    struct glance g;
+    if (store->ops->changed(store, &g.now, &ignored))
         return;
     pthread_mutex_lock(&w->lock);
-    bool rose = now != w->number;
-    w->number = now;
+    g.rose = g.now != w->number;
+    w->number = g.now;
     pthread_mutex_unlock(&w->lock);
     struct fumi_strs wanted = fumi_mcp_wanted(w->mcp, a);
     for (struct seen *s = w->all; s; s = s->next)
         s->wanted = false;
     for (size_t i = 0; i < wanted.n; i++)
-        look_at(w, a, wanted.items[i], rose);
+        look_at(w, a, wanted.items[i], g);
     forget(w, true);
-    look_at_list(w, a, rose);
+    look_at_list(w, a, g);
 }
 
 static struct timespec soon(void)

@@ -109,9 +109,12 @@ static int call_elsewhere(struct invocation *i, const char *method, struct fumi_
     const struct flags *f = i->flags;
     struct fumi_link_options o = {.tries = -1};
     struct fumi_answer answer = {0};
+    struct fumi_str url = f->url;
+    if (url.n && url.p[url.n - 1] == '/') /* as browsers show it: the usual path is meant */
+        url.n--;
     if (find_token(i, &o.token, e))
         return -1;
-    struct fumi_link *l = fumi_link_open(files_name(i->a, f->url), &o, e);
+    struct fumi_link *l = fumi_link_open(files_name(i->a, url), &o, e);
     if (!l)
         return -1;
     int rc = fumi_link_call(l, i->a, method, params, 0, &answer, e);

@@ -58,8 +58,10 @@ static int hook(struct invocation *i)
     struct fumi_err e = {0};
     if (!i->words.n || !fumi_eq(i->words.items[0], FUMI_STR("session-start")))
         return command_misuse(i, "which hook is required: there is session-start");
-    if (digest(i, &text, &e))
-        return command_report(&e);
+    if (digest(i, &text, &e)) {
+        command_report(&e);
+        return f->format ? STATUS_OK : STATUS_FAILED; /* a status may stop an agent from starting */
+    }
     if (f->format) {
         put_answer(&(struct fumi_out){.buf = &out}, text);
         fumi_buf_put(&out, '\n');

@@ -84,12 +84,23 @@ static int command_line(struct invocation *i, const char *const *command, struct
     return 0;
 }
 
+/* The address of a server alone means its route for agents. */
+static struct fumi_str with_route(struct fumi_arena *a, struct fumi_str url)
+{
+    const char *host = url.p ? memmem(url.p, url.n, "://", 3) : NULL;
+    const char *path = host ? memchr(host + 3, '/', (size_t)(url.p + url.n - host - 3)) : NULL;
+    if (!host || (path && path + 1 < url.p + url.n))
+        return url;
+    url.n -= path != NULL;
+    return fumi_fmt(a, "%.*s/mcp", FUMI_ARG(url));
+}
+
 static int server_of(struct invocation *i, struct setup_server *s, struct fumi_err *e)
 {
     /* stdio, whatever the configuration says. */
     static const char *const serve[] = {"serve", "--transport", "stdio", NULL};
     const struct flags *f = i->flags;
-    *s = (struct setup_server){.url = f->http};
+    *s = (struct setup_server){.url = with_route(i->a, f->http)};
     if (f->http.p)
         return 0;
     if (command_line(i, serve, &s->words, e))
@@ -264,7 +275,7 @@ static int apply(struct invocation *i, const struct part *p, struct setup_write 
     return 0;
 }
 
-static int run_part(struct invocation *i, const struct part *p, struct fumi_err *e)
+static int run_part(struct invocation *i, const struct part *p, bool only_check, struct fumi_err *e)
 {
     const struct flags *f = i->flags;
     struct setup_write w = {.path = p->path, .shared = p->shared};
@@ -274,7 +285,7 @@ static int run_part(struct invocation *i, const struct part *p, struct fumi_err 
     if (f->undo ? undo(i->a, p, &w, e)
                 : p->spot.format->put(i->a, &p->spot, &now, p->entry, &w.text, e))
         return -1;
-    return apply(i, p, &w, e);
+    return only_check ? 0 : apply(i, p, &w, e);
 }
 
 /* --- The command. --- */
@@ -284,17 +295,25 @@ static bool has_hook(const struct setup_agent *g)
     return g->hook.home != NULL;
 }
 
-static int run_parts(struct invocation *i, const struct setup_agent *g, struct fumi_err *e)
+static int run_parts(struct invocation *i, const struct setup_agent *g, bool only_check,
+                     struct fumi_err *e)
 {
     const struct flags *f = i->flags;
     bool all = f->undo && !f->hook && !f->instructions;
-    struct part p;
-    if ((!f->undo || all) && (server_part(i, g, &p, e) || run_part(i, &p, e)))
-        return -1;
-    if ((f->hook || all) && has_hook(g) && (hook_part(i, g, &p, e) || run_part(i, &p, e)))
-        return -1;
-    if ((f->instructions || all) && (text_part(i, g, &p, e) || run_part(i, &p, e)))
-        return -1;
+    const struct {
+        bool wanted;
+        int (*make)(struct invocation *i, const struct setup_agent *g, struct part *p,
+                    struct fumi_err *e);
+    } parts[] = {
+        {!f->undo || all, server_part},
+        {(f->hook || all) && has_hook(g), hook_part},
+        {f->instructions || all, text_part},
+    };
+    for (size_t k = 0; k < FUMI_COUNT(parts); k++) {
+        struct part p;
+        if (parts[k].wanted && (parts[k].make(i, g, &p, e) || run_part(i, &p, only_check, e)))
+            return -1;
+    }
     return 0;
 }
 
@@ -321,6 +340,9 @@ static void advise(struct invocation *i, const struct setup_agent *g, bool seen)
                g->title);
     if (!f->http.p)
         advise_variables();
+    if (f->http.p && f->hook)
+        printf("note: the hook reads the memory of this machine, not that of %.*s.\n",
+               FUMI_ARG(f->http));
     if (g->notes[f->scope])
         printf("note: %s\n", g->notes[f->scope]);
     if (f->hook && g->hook_note)
@@ -406,7 +428,8 @@ static int setup(struct invocation *i)
         return status;
     bool seen = setup_agent_seen(i->a, g).p; /* before its directory is made */
     umask(022);
-    if (run_parts(i, g, &e))
+    /* A file that cannot be changed is found before any other is. */
+    if (run_parts(i, g, true, &e) || run_parts(i, g, false, &e))
         return command_report(&e);
     advise(i, g, seen);
     return STATUS_OK;

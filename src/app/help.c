@@ -194,7 +194,8 @@ static int help(struct invocation *i)
     }
     const struct command *c = command_find(i->words.items[0]);
     if (!c)
-        return command_misuse(i, "there is no command %.*s", FUMI_ARG(i->words.items[0]));
+        return command_fail(STATUS_USAGE, "there is no command %.*s; fumi help lists them",
+                            FUMI_ARG(i->words.items[0]));
     help_command(c, stdout);
     return STATUS_OK;
 }

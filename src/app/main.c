@@ -6,18 +6,22 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-/* The method of `fumi call`: the first word that is one, else the first that is no flag. */
+/* The method of `fumi call`: the first word that is one; else the first that looks like one, for it
+ * may stand behind the value of a flag; else the first that is no flag. */
 static struct fumi_str find_method(const struct fumi_server *s, char **argv)
 {
-    struct fumi_str first = {0};
+    struct fumi_str first = {0}, like = {0};
     for (char **at = argv + 1; *at; at++) {
         struct fumi_str word = fumi_str(*at);
         if (session_method(s, word))
             return word;
+        if (!like.p &&
+            (fumi_starts(word, FUMI_STR("memory.")) || fumi_starts(word, FUMI_STR("rpc."))))
+            like = word;
         if (!first.p && word.n && word.p[0] != '-')
             first = word;
     }
-    return first;
+    return like.p ? like : first;
 }
 
 static const char *nearest(const struct fumi_server *s, struct fumi_str name)
@@ -109,6 +113,9 @@ static int run(const struct command *c, char **argv, struct fumi_arena *a)
     if (read_flags(&i, argv, &e))
         return e.code == FUMI_INVALID_PARAMS ? command_misuse(&i, "%s", e.text)
                                              : command_report(&e);
+    if (i.words.n && !c->words && command_find(i.words.items[0]))
+        return command_misuse(&i, "flags stand behind the command: fumi %.*s ...",
+                              FUMI_ARG(i.words.items[0]));
     if (i.words.n > c->words)
         return command_misuse(&i, "%s takes %s%zu word%s: %.*s is too much", c->name,
                               c->words ? "at most " : "", c->words, c->words == 1 ? "" : "s",

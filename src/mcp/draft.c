@@ -312,8 +312,8 @@ enum fumi_ret mcp_rounds(struct mcp_draft *d, struct fumi_mcp_call *c, mcp_handl
                          const void *row, struct fumi_str name)
 {
     struct fumi_str arguments = fumi_compact(c->call->arena, c->arguments).text;
-    d->bound = fumi_fmt(c->call->arena, "%.*s\n%.*s\n%.*s", FUMI_ARG(c->call->name), FUMI_ARG(name),
-                        FUMI_ARG(arguments));
+    d->bound = fumi_fmt(c->call->arena, "%.*s\n%.*s\n%.*s\n%.*s", FUMI_ARG(c->call->peer->user),
+                        FUMI_ARG(c->call->name), FUMI_ARG(name), FUMI_ARG(arguments));
     if (take_responses(d, c) != FUMI_OK)
         return FUMI_FAIL;
     for (int round = 0; round < ROUNDS; round++) {

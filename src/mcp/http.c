@@ -51,6 +51,7 @@ struct errand {
     struct http_session *session; /* NULL: modern */
     bool begins;                  /* the session, if this is answered well */
     bool streams;                 /* the client takes nothing but events */
+    bool asks;                    /* it is no notification */
 };
 
 static int status_of(const struct errand *r, int code)
@@ -78,6 +79,8 @@ static void on_reply(void *arg, struct fumi_buf *answer, int code)
     struct errand *r = arg;
     struct fumi_page page = {.status = answer->n ? status_of(r, code) : 202,
                              .type = "application/json"};
+    if (!answer->n && r->asks && mcp_http_ended(r->mcp->http))
+        page = (struct fumi_page){.status = 503, .field = "Retry-After", .value = "1"};
     if (r->begins && !code)
         http_session_name(r->session, &page);
     if (r->streams && !r->begins && page.status == 200) {
@@ -97,7 +100,7 @@ static void dispatch(struct post *p, struct http_session *session, bool begins)
     struct errand *r = fumi_resize(NULL, sizeof(*r));
     bool events = fumi_accepts_events(p->request);
     struct fumi_peer *peer = session ? http_session_peer(session) : p->request->peer;
-    *r = (struct errand){p->mcp, p->reply, session, begins, !fumi_accepts_json(p->request)};
+    *r = (struct errand){p->mcp, p->reply, session, begins, !fumi_accepts_json(p->request), p->id};
     if (!session) {
         peer->bare = true;
         fumi_reply_watch(p->reply, NULL, NULL);
@@ -107,14 +110,6 @@ static void dispatch(struct post *p, struct http_session *session, bool begins)
 }
 
 /* --- Modern. --- */
-
-static bool is_modern(struct fumi_str version)
-{
-    struct fumi_str first = FUMI_STR(MCP_MODERN);
-    size_t n = version.n < first.n ? version.n : first.n;
-    int order = version.p ? memcmp(version.p, first.p, n) : -1;
-    return order > 0 || (order == 0 && version.n >= first.n);
-}
 
 static int mismatch(struct post *p, const char *header, const char *why)
 {
@@ -257,11 +252,14 @@ static void serve_modern(struct post *p, struct fumi_str claimed)
 static void serve_handshake(struct post *p)
 {
     struct http_session *s;
-    if (is_modern(p->version)) {
+    if (mcp_is_modern(p->version)) {
         fumi_err_set(&p->err, MCP_HEADER_MISMATCH,
                      "initialize does not exist in the version of MCP-Protocol-Version");
         refuse(p, 400);
     } else if (fumi_request_field(p->request, "mcp-session-id").p) {
+        if (!(s = http_session_for(p->mcp, p->request, p->reply, p->id)))
+            return;
+        http_session_unref(s);
         refuse_with(p, 400, FUMI_INVALID_REQUEST, "the session is initialized already");
     } else if (!(s = http_session_new(p->mcp->http, p->request->peer))) {
         refuse_with(p, 503, FUMI_LIMIT, "there are too many sessions: end some, or try again");
@@ -287,7 +285,7 @@ struct http_session *http_session_for(struct fumi_mcp *m, const struct fumi_requ
         http_say(reply, 400, &e, id);
         return NULL;
     }
-    struct http_session *s = http_session_find(m->http, name);
+    struct http_session *s = http_session_find(m->http, name, r->peer);
     if (!s) {
         fumi_err_set(&e, MCP_NO_SESSION, "Session not found");
         http_say(reply, 404, &e, id);
@@ -318,7 +316,7 @@ static bool is_message(const struct fumi_val *v)
 static void serve_batch(struct post *p)
 {
     const struct fumi_val *all = p->document;
-    bool fits = fumi_first(all) && !is_modern(p->version);
+    bool fits = fumi_first(all) && !mcp_is_modern(p->version);
     for (const struct fumi_val *v = fumi_first(all); v && fits; v = fumi_after(all, v))
         fits = is_message(v) && !has_claim(v);
     if (!fits) {
@@ -344,14 +342,14 @@ static void serve_request(struct post *p)
 {
     struct mcp_claim claim;
     int rc = mcp_claim_read(&p->arena, p->params, &claim, &p->err);
-    bool modern = claim.made && !rc && is_modern(claim.version);
+    bool modern = claim.made && !rc && mcp_is_modern(claim.version);
     if (fumi_text_is(p->method, FUMI_STR("initialize")) && !modern)
         serve_handshake(p);
     else if (rc)
         refuse(p, 400);
     else if (claim.made)
         serve_modern(p, claim.version);
-    else if (is_modern(p->version))
+    else if (mcp_is_modern(p->version))
         refuse_with(p, 400, FUMI_INVALID_PARAMS,
                     "params._meta must have " MCP_META "protocolVersion and " MCP_META
                     "clientCapabilities");
@@ -376,7 +374,7 @@ static void serve_message(struct post *p)
             "a message has jsonrpc 2.0, a method, and an id that is a string or an integer");
         return;
     }
-    bool modern = has_claim(p->document) || is_modern(p->version);
+    bool modern = has_claim(p->document) || mcp_is_modern(p->version);
     if (p->method && p->id)
         serve_request(p);
     else if (p->method && modern)

@@ -10,11 +10,14 @@
 struct http_session;
 
 struct mcp_http *mcp_http_new(struct fumi_mcp *m);
+bool mcp_http_ended(struct mcp_http *h);
 
 /* Each of these two gives a reference, to be given back with http_session_unref. new: for a client
- * like this peer; NULL: there are too many. find: NULL: there is none of that name. */
+ * like this peer; NULL: there are too many. find: NULL: there is none of that name for this user.
+ */
 struct http_session *http_session_new(struct mcp_http *h, const struct fumi_peer *like);
-struct http_session *http_session_find(struct mcp_http *h, struct fumi_str name);
+struct http_session *http_session_find(struct mcp_http *h, struct fumi_str name,
+                                       const struct fumi_peer *by);
 void http_session_unref(struct http_session *s);
 
 struct fumi_peer *http_session_peer(struct http_session *s);

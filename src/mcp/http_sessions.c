@@ -164,6 +164,15 @@ static struct http_session *session_make(struct mcp_http *h, const struct fumi_p
     return s;
 }
 
+/* Whether it, or all of them, ended before its stream was there to be ended too. */
+static bool is_over(struct http_session *s)
+{
+    pthread_mutex_lock(&s->http->lock);
+    bool over = s->closed || s->http->ended;
+    pthread_mutex_unlock(&s->http->lock);
+    return over;
+}
+
 struct http_session *http_session_new(struct mcp_http *h, const struct fumi_peer *like)
 {
     sweep(h);
@@ -181,17 +190,19 @@ struct http_session *http_session_new(struct mcp_http *h, const struct fumi_peer
         return NULL;
     }
     pthread_mutex_lock(&h->mcp->lock);
-    mcp_session_join(&s->as);
+    if (!is_over(s)) /* else it was closed meanwhile, and has left already */
+        mcp_session_join(&s->as);
     pthread_mutex_unlock(&h->mcp->lock);
     return s;
 }
 
-struct http_session *http_session_find(struct mcp_http *h, struct fumi_str name)
+struct http_session *http_session_find(struct mcp_http *h, struct fumi_str name,
+                                       const struct fumi_peer *by)
 {
     struct http_session *found = NULL;
     pthread_mutex_lock(&h->lock);
     for (struct http_session *s = h->sessions; s && !found; s = s->next)
-        if (fumi_eq(name, (struct fumi_str){s->name, NAME}))
+        if (fumi_eq(name, (struct fumi_str){s->name, NAME}) && fumi_eq(s->peer.user, by->user))
             found = s;
     if (found) {
         found->refs++;
@@ -229,6 +240,14 @@ static void on_over(void *arg, bool left)
     http_session_unref(s);
 }
 
+bool mcp_http_ended(struct mcp_http *h)
+{
+    pthread_mutex_lock(&h->lock);
+    bool ended = h->ended;
+    pthread_mutex_unlock(&h->lock);
+    return ended;
+}
+
 static bool attach(struct http_session *s, struct fumi_reply *reply)
 {
     pthread_mutex_lock(&s->lock);
@@ -254,6 +273,8 @@ void http_session_stream(struct fumi_mcp *m, const struct fumi_request *r, struc
         return;
     if (attach(s, reply)) {
         fumi_reply_watch(reply, on_over, s); /* takes the reference */
+        if (is_over(s))
+            end_stream(s);
         return;
     }
     fumi_err_set(&e, FUMI_INVALID_REQUEST, "the session has a stream already");
@@ -281,22 +302,34 @@ static struct http_session *first_of(struct mcp_http *h)
     return s;
 }
 
+/* All that there are, each with a reference; their number in *n. */
+static struct http_session **all_of(struct mcp_http *h, size_t *n)
+{
+    size_t i = 0;
+    pthread_mutex_lock(&h->lock);
+    h->ended = true;
+    struct http_session **all = fumi_resize(NULL, (h->n + 1) * sizeof(struct http_session *));
+    for (struct http_session *s = h->sessions; s; s = s->next) {
+        s->refs++;
+        all[i++] = s;
+    }
+    pthread_mutex_unlock(&h->lock);
+    *n = i;
+    return all;
+}
+
 /* Streams end at once; calls may go on for a while. */
 void mcp_http_end(struct mcp_http *h, bool now)
 {
     struct http_session *s;
-    pthread_mutex_lock(&h->lock);
-    h->ended = true;
-    for (s = h->sessions; s; s = s->next)
-        s->refs++;
-    s = h->sessions;
-    pthread_mutex_unlock(&h->lock);
-    for (struct http_session *next; s; s = next) {
-        next = s->next;
-        fumi_peer_eof(&s->peer); /* nobody can bring answers any more */
-        end_stream(s);
-        http_session_unref(s);
+    size_t n;
+    struct http_session **all = all_of(h, &n);
+    for (size_t i = 0; i < n; i++) {
+        fumi_peer_eof(&all[i]->peer); /* nobody can bring answers any more */
+        end_stream(all[i]);
+        http_session_unref(all[i]);
     }
+    fumi_resize(all, 0);
     while (now && (s = first_of(h))) {
         http_session_close(s);
         http_session_unref(s);

@@ -2,7 +2,11 @@
  * stays pending. A pending call is finished by whoever takes it out of the list. */
 #include "mcp/mcp_parts.h"
 
-enum { LISTENERS = 1024, URIS = 1000 };
+#include <stdlib.h>
+
+/* Calls that pend count among those under way, of which a connection and the server have only so
+ * many; and each resource is read again after each change. */
+enum { LISTENERS = 256, PEER_LISTENERS = 64, URIS = 256, ALL_URIS = 1024, URI = 4096 };
 
 static const struct {
     const char *method, *wish;
@@ -15,7 +19,7 @@ static const struct {
 static bool offers(const struct fumi_mcp *m, size_t list)
 {
     const bool there[] = {m->o.tools_n, m->o.prompts_n, m->o.resources};
-    return there[list];
+    return there[list] && m->o.changes >> list & 1;
 }
 
 static bool holds(const struct fumi_strs *uris, struct fumi_str uri)
@@ -97,50 +101,69 @@ void fumi_mcp_updated(struct fumi_mcp *m, struct fumi_str uri)
     fumi_buf_done(&b);
 }
 
-static void gather(struct fumi_strs *all, struct fumi_arena *a, const struct fumi_strs *uris)
+static size_t add_all(struct fumi_str *to, const struct fumi_strs *uris)
 {
-    struct fumi_str *items = fumi_alloc(a, (all->n + uris->n + 1) * sizeof(*items));
-    if (all->n)
-        memcpy(items, all->items, all->n * sizeof(*items));
-    all->items = items;
-    for (size_t i = 0; i < uris->n; i++)
-        if (!holds(all, uris->items[i]))
-            items[all->n++] = fumi_dup(a, uris->items[i]);
+    if (uris->n)
+        memcpy(to, uris->items, uris->n * sizeof(*to));
+    return uris->n;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    const struct fumi_str *x = a, *y = b;
+    size_t n = x->n < y->n ? x->n : y->n;
+    int order = n ? memcmp(x->p, y->p, n) : 0;
+    return order ? order : (x->n > y->n) - (x->n < y->n);
+}
+
+/* In order, each once, copied. */
+static struct fumi_strs distinct(struct fumi_arena *a, struct fumi_strs all)
+{
+    size_t n = 0;
+    if (all.n)
+        qsort(all.items, all.n, sizeof(*all.items), by_text);
+    for (size_t i = 0; i < all.n; i++)
+        if (n == 0 || !fumi_eq(all.items[n - 1], all.items[i]))
+            all.items[n++] = all.items[i];
+    for (size_t i = 0; i < n; i++)
+        all.items[i] = fumi_dup(a, all.items[i]);
+    return (struct fumi_strs){all.items, n};
 }
 
 struct fumi_strs fumi_mcp_wanted(struct fumi_mcp *m, struct fumi_arena *a)
 {
-    struct fumi_strs all = {0};
+    struct fumi_strs all = {fumi_alloc(a, ALL_URIS * sizeof(struct fumi_str)), 0};
     pthread_mutex_lock(&m->lock);
     for (const struct session *s = m->sessions; s; s = s->next)
-        if (s->uris.n)
-            gather(&all, a, &s->uris);
+        all.n += add_all(all.items + all.n, &s->uris);
     for (const struct listener *l = m->listeners; l; l = l->next)
-        if (l->uris.n)
-            gather(&all, a, &l->uris);
+        all.n += add_all(all.items + all.n, &l->uris);
+    all = distinct(a, all);
     pthread_mutex_unlock(&m->lock);
     return all;
 }
 
 /* --- Legacy subscriptions. --- */
 
-static void forget(struct fumi_strs *uris, struct fumi_str uri)
+static void forget(struct fumi_mcp *m, struct fumi_strs *uris, struct fumi_str uri)
 {
     for (size_t i = 0; i < uris->n; i++) {
         if (!fumi_eq(uris->items[i], uri))
             continue;
         fumi_resize((char *)uris->items[i].p, 0);
         uris->items[i] = uris->items[--uris->n];
+        m->uris_n--;
         return;
     }
 }
 
-static bool remember(struct fumi_strs *uris, struct fumi_str uri)
+static bool remember(struct fumi_mcp *m, struct fumi_strs *uris, struct fumi_str uri)
 {
     if (holds(uris, uri))
         return true;
-    if (uris->n == URIS)
+    if (uris->n == URIS || m->uris_n >= ALL_URIS)
         return false;
+    m->uris_n++;
     char *copy = fumi_resize(NULL, uri.n + 1);
     memcpy(copy, uri.p, uri.n);
     uris->items = fumi_resize(uris->items, (uris->n + 1) * sizeof(*uris->items));
@@ -154,20 +177,21 @@ static enum fumi_ret subscribe(struct fumi_call *call, bool wants, void *result)
     if (mcp_enter(&x, call, LEGACY) != FUMI_OK)
         return FUMI_FAIL;
     struct fumi_str uri = fumi_text(call->arena, fumi_get(x.params, "uri"));
-    struct session *s = mcp_session_of(x.mcp, call->peer);
+    struct session *s = mcp_session_of(x.mcp, call);
     bool fits = true;
-    if (!uri.p)
-        return fumi_fail(call, FUMI_INVALID_PARAMS, "uri is required: a string");
+    if (!uri.p || uri.n > URI)
+        return fumi_fail(call, FUMI_INVALID_PARAMS, "uri is required: a string of at most %d bytes",
+                         URI);
     if (!s)
         return fumi_fail(call, FUMI_INVALID_REQUEST, "there is no session to tell: initialize one");
     pthread_mutex_lock(&x.mcp->lock);
     if (wants)
-        fits = remember(&s->uris, uri);
+        fits = remember(x.mcp, &s->uris, uri);
     else
-        forget(&s->uris, uri);
+        forget(x.mcp, &s->uris, uri);
     pthread_mutex_unlock(&x.mcp->lock);
     if (!fits)
-        return fumi_fail(call, FUMI_LIMIT, "at most %d resources can be subscribed to", URIS);
+        return fumi_fail(call, FUMI_INTERNAL_ERROR, "there are too many subscriptions");
     return mcp_empty(&x, result);
 }
 
@@ -205,9 +229,11 @@ static enum fumi_ret read_wishes(struct mcp_context *x, const struct fumi_val *w
     l->uris.items = fumi_alloc(call->arena, (fumi_size(uris) + 1) * sizeof(*l->uris.items));
     for (const struct fumi_val *v = fumi_first(uris); v; v = fumi_after(uris, v)) {
         struct fumi_str uri = fumi_text(call->arena, v);
-        if (!uri.p)
+        if (!uri.p || uri.n > URI)
             return fumi_fail(call, FUMI_INVALID_PARAMS,
-                             "notifications.resourceSubscriptions must hold strings");
+                             "notifications.resourceSubscriptions must hold strings of at most %d "
+                             "bytes",
+                             URI);
         l->uris.items[l->uris.n++] = uri;
     }
     return FUMI_OK;
@@ -266,7 +292,7 @@ static void conclude(const struct fumi_mcp *m, const struct listener *l)
     struct fumi_out o = {.buf = &b};
     fumi_put_open(&o, '{');
     mcp_put(&o, "resultType", "complete");
-    put_meta(&o, l->id, &m->info);
+    put_meta(&o, l->id, &m->badge);
     fumi_put_close(&o, '}');
     l->result->text = fumi_dup(l->call->arena, fumi_buf_str(&b));
     fumi_buf_done(&b);
@@ -289,6 +315,7 @@ static void finish_some(struct fumi_mcp *m, bool end, const struct fumi_peer *pe
         l->next = taken;
         taken = l;
         m->listeners_n--;
+        m->uris_n -= l->uris.n;
     }
     mcp_watch(m);
     pthread_mutex_unlock(&m->lock);
@@ -309,13 +336,21 @@ static void on_cancel(void *mcp)
     finish_some(mcp, false, NULL);
 }
 
+static bool is_full(const struct fumi_mcp *m, const struct listener *new)
+{
+    size_t n = 0;
+    for (const struct listener *l = m->listeners; l; l = l->next)
+        n += l->call->peer == new->call->peer;
+    return m->listeners_n >= LISTENERS || n >= PEER_LISTENERS || m->uris_n + new->uris.n > ALL_URIS;
+}
+
 /* From the moment it is in the list and the lock is free, the call is no longer ours. */
 static enum fumi_ret join(struct fumi_mcp *m, struct listener *l)
 {
     struct fumi_call *call = l->call;
     enum fumi_ret ret = FUMI_PENDING;
     pthread_mutex_lock(&m->lock);
-    if (m->listeners_n >= LISTENERS) {
+    if (is_full(m, l)) {
         ret = fumi_fail(call, FUMI_INTERNAL_ERROR, "there are too many subscriptions");
     } else {
         acknowledge(l);
@@ -329,6 +364,7 @@ static enum fumi_ret join(struct fumi_mcp *m, struct listener *l)
         l->next = m->listeners;
         m->listeners = l;
         m->listeners_n++;
+        m->uris_n += l->uris.n;
         mcp_watch(m);
     }
     pthread_mutex_unlock(&m->lock);
@@ -341,8 +377,9 @@ enum fumi_ret mcp_listen(struct fumi_call *call, const void *params, void *resul
     (void)params;
     if (mcp_enter(&x, call, MODERN) != FUMI_OK)
         return FUMI_FAIL;
-    if (!call->id)
-        return fumi_fail(call, FUMI_INVALID_REQUEST, "a subscription needs an id");
+    if (!call->id || !fumi_can_tell(call))
+        return fumi_fail(call, FUMI_INVALID_REQUEST,
+                         "a subscription needs an id, and a connection that takes events");
     struct listener *l = fumi_alloc(call->arena, sizeof(*l));
     call->deadline = 0; /* it lasts as long as the client wants */
     l->call = call;
@@ -350,6 +387,6 @@ enum fumi_ret mcp_listen(struct fumi_call *call, const void *params, void *resul
     l->id.text = fumi_raw(call->id);
     if (read_wishes(&x, fumi_get(x.params, "notifications"), l) != FUMI_OK)
         return FUMI_FAIL;
-    mcp_session_of(x.mcp, call->peer); /* so that we hear of the end of its input */
+    mcp_session_of(x.mcp, call); /* so that we hear of the end of its input */
     return join(x.mcp, l);
 }

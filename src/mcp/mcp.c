@@ -30,6 +30,14 @@ int mcp_version_of(struct fumi_str text)
     return -1;
 }
 
+bool mcp_is_modern(struct fumi_str version)
+{
+    struct fumi_str first = FUMI_STR(MCP_MODERN);
+    size_t n = version.n < first.n ? version.n : first.n;
+    int order = version.p ? memcmp(version.p, first.p, n) : -1;
+    return order > 0 || (order == 0 && version.n >= first.n);
+}
+
 static int level_of(const struct fumi_val *v)
 {
     for (size_t i = 0; i < FUMI_COUNT(levels); i++)
@@ -150,7 +158,7 @@ static int read_claim(struct fumi_call *call, struct mcp_claim *claim)
 {
     bool handshake = fumi_eq(call->name, FUMI_STR("initialize"));
     int rc = mcp_claim_read(call->arena, call->params, claim, &call->err);
-    if (handshake && (rc || !fumi_eq(claim->version, FUMI_STR(MCP_MODERN)))) {
+    if (handshake && (rc || !mcp_is_modern(claim->version))) {
         *claim = (struct mcp_claim){0};
         call->err = (struct fumi_err){0};
         return 0;
@@ -207,7 +215,7 @@ enum fumi_ret mcp_close(struct mcp_context *x, struct fumi_out *o, const struct 
         fumi_put_key(o, "_meta");
         fumi_put_open(o, '{');
         fumi_put_key(o, MCP_META "serverInfo");
-        fumi_put_json(o, x->mcp->info);
+        fumi_put_json(o, x->badge ? *x->badge : x->mcp->badge);
         fumi_put_close(o, '}');
     }
     fumi_put_close(o, '}');
@@ -247,7 +255,7 @@ static enum fumi_ret initialize(struct fumi_call *call, const void *params, void
         return fumi_fail(call, FUMI_INVALID_REQUEST, "this connection is initialized already");
     int version = mcp_version_of(fumi_text(call->arena, fumi_get(x.params, "protocolVersion")));
     version = version < 0 ? VERSIONS - 1 : version;
-    struct session *s = mcp_session_of(x.mcp, call->peer);
+    struct session *s = mcp_session_of(x.mcp, call);
     if (s)
         mcp_session_agree(s, fumi_get(x.params, "capabilities"), version);
     struct fumi_out o = mcp_open(&x, &b);
@@ -264,7 +272,7 @@ static enum fumi_ret initialized(struct fumi_call *call, const void *params, voi
     (void)params;
     if (mcp_enter(&x, call, LEGACY) != FUMI_OK)
         return FUMI_FAIL;
-    struct session *s = mcp_session_of(x.mcp, call->peer);
+    struct session *s = mcp_session_of(x.mcp, call);
     if (s) {
         pthread_mutex_lock(&x.mcp->lock);
         s->ready = s->version >= 0;
@@ -282,12 +290,15 @@ static enum fumi_ret discover(struct fumi_call *call, const void *params, void *
     (void)params;
     if (mcp_enter(&x, call, MODERN) != FUMI_OK)
         return FUMI_FAIL;
+    if (call->peer->push && !fumi_in_batch(call))
+        call->peer->bare = true; /* this thread's: see mcp_session_of */
     struct fumi_out o = mcp_open(&x, &b);
     fumi_put_key(&o, "supportedVersions");
     fumi_put_open(&o, '[');
     fumi_put_str(&o, FUMI_STR(MCP_MODERN));
     fumi_put_close(&o, ']');
     put_offer(x.mcp, &o);
+    x.badge = &x.mcp->info;
     return mcp_close(&x, &o, &hour, result);
 }
 
@@ -309,7 +320,7 @@ static enum fumi_ret set_level(struct fumi_call *call, const void *params, void 
         return fumi_fail(call, FUMI_INVALID_PARAMS,
                          "level must be debug, info, notice, warning, error, critical, alert or "
                          "emergency");
-    struct session *s = mcp_session_of(x.mcp, call->peer);
+    struct session *s = mcp_session_of(x.mcp, call);
     if (s) {
         pthread_mutex_lock(&x.mcp->lock);
         s->level = level;
@@ -393,41 +404,57 @@ static struct fumi_json keep(struct fumi_mcp *m, struct fumi_buf *b)
     return json;
 }
 
-static struct fumi_json info_of(struct fumi_mcp *m)
+static struct fumi_json info_of(struct fumi_mcp *m, bool whole)
 {
     struct fumi_buf b = {0};
     struct fumi_out o = {.buf = &b};
     fumi_put_open(&o, '{');
     mcp_put(&o, "name", m->o.name);
-    mcp_put(&o, "title", m->o.title);
     mcp_put(&o, "version", m->o.version);
-    mcp_put(&o, "description", m->o.description);
-    mcp_put(&o, "websiteUrl", m->o.website);
+    if (whole) {
+        mcp_put(&o, "title", m->o.title);
+        mcp_put(&o, "description", m->o.description);
+        mcp_put(&o, "websiteUrl", m->o.website);
+    }
     fumi_put_close(&o, '}');
     return keep(m, &b);
+}
+
+static void put_capability(struct fumi_out *o, const char *name, bool subscribe, bool changes)
+{
+    fumi_put_key(o, name);
+    fumi_put_open(o, '{');
+    if (subscribe) {
+        fumi_put_key(o, "subscribe");
+        fumi_put_bool(o, true);
+    }
+    if (changes) {
+        fumi_put_key(o, "listChanged");
+        fumi_put_bool(o, true);
+    }
+    fumi_put_close(o, '}');
 }
 
 static struct fumi_json capabilities_of(struct fumi_mcp *m)
 {
     const struct {
         bool there;
-        const char *name, *value;
+        const char *name;
+        bool subscribe;
+        unsigned list; /* 1 << enum fumi_mcp_list; 0: none */
     } rows[] = {
-        {m->o.tools_n, "tools", "{\"listChanged\":true}"},
-        {m->o.resources, "resources", "{\"subscribe\":true,\"listChanged\":true}"},
-        {m->o.prompts_n, "prompts", "{\"listChanged\":true}"},
-        {m->o.prompts_n || m->o.resources, "completions", "{}"},
-        {true, "logging", "{}"},
+        {m->o.tools_n, "tools", false, 1 << FUMI_MCP_TOOLS},
+        {m->o.resources, "resources", true, 1 << FUMI_MCP_RESOURCES},
+        {m->o.prompts_n, "prompts", false, 1 << FUMI_MCP_PROMPTS},
+        {m->o.prompts_n || m->o.resources, "completions", false, 0},
+        {true, "logging", false, 0},
     };
     struct fumi_buf b = {0};
     struct fumi_out o = {.buf = &b};
     fumi_put_open(&o, '{');
-    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
-        if (!rows[i].there)
-            continue;
-        fumi_put_key(&o, rows[i].name);
-        fumi_put_json(&o, (struct fumi_json){fumi_str(rows[i].value)});
-    }
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++)
+        if (rows[i].there)
+            put_capability(&o, rows[i].name, rows[i].subscribe, m->o.changes & rows[i].list);
     fumi_put_close(&o, '}');
     return keep(m, &b);
 }
@@ -462,7 +489,8 @@ struct fumi_mcp *fumi_mcp_new(struct fumi_server *s, const struct fumi_mcp_optio
     m->o = *o;
     pthread_mutex_init(&m->lock, NULL);
     fumi_random(m->key, sizeof(m->key));
-    m->info = info_of(m);
+    m->info = info_of(m, true);
+    m->badge = info_of(m, false);
     m->capabilities = capabilities_of(m);
     mcp_offers_prepare(m);
     if (mcp_tools_prepare(m, e) || add_methods(m, e)) {

@@ -80,6 +80,7 @@ enum {
     FUMI_MCP_DESTRUCTIVE = 1 << 8, /* may change or remove what is there */
     FUMI_MCP_IDEMPOTENT = 1 << 9,  /* to do it twice changes no more than to do it once */
     FUMI_MCP_OPEN_WORLD = 1 << 10, /* deals with more than this server */
+    FUMI_MCP_WRITES = 1 << 11,     /* changes something, though its method is FUMI_READ_ONLY */
 };
 
 struct fumi_tool {
@@ -137,6 +138,8 @@ struct fumi_mcp_question {
 };
 void fumi_mcp_offer(struct fumi_mcp_call *c, struct fumi_str value); /* any number; 100 are sent */
 
+enum fumi_mcp_list { FUMI_MCP_TOOLS, FUMI_MCP_PROMPTS, FUMI_MCP_RESOURCES };
+
 /* All tables are borrowed for the life of the fumi_mcp. */
 struct fumi_mcp_options {
     const char *name, *title, *version, *description, *website; /* title and on may be NULL */
@@ -146,6 +149,7 @@ struct fumi_mcp_options {
     const struct fumi_prompt *prompts;
     size_t prompts_n;
     const struct fumi_resources *resources; /* NULL: there are none */
+    unsigned changes; /* which lists may change while it serves: 1 << FUMI_MCP_TOOLS and so on */
     /* The prompt, or one of the templates, exists. NULL: nothing is ever offered. */
     enum fumi_ret (*complete)(struct fumi_mcp_call *c, const struct fumi_mcp_question *q);
     unsigned complete_flags; /* FUMI_BLOCKING */
@@ -163,7 +167,6 @@ struct fumi_mcp *fumi_mcp_new(struct fumi_server *s, const struct fumi_mcp_optio
 void fumi_mcp_free(struct fumi_mcp *m); /* after serving, before the server is freed */
 
 /* Something changed: those who want to know are told. Any thread. */
-enum fumi_mcp_list { FUMI_MCP_TOOLS, FUMI_MCP_PROMPTS, FUMI_MCP_RESOURCES };
 void fumi_mcp_changed(struct fumi_mcp *m, enum fumi_mcp_list what);
 void fumi_mcp_updated(struct fumi_mcp *m, struct fumi_str uri);
 

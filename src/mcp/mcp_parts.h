@@ -23,7 +23,8 @@ enum { LEGACY = 1, MODERN = 2 }; /* eras */
 /* The legacy revisions, oldest first. */
 enum { VERSIONS = 5, BATCHES = 2 }; /* the one that has batches: 2025-03-26 */
 extern const char *const mcp_versions[VERSIONS];
-int mcp_version_of(struct fumi_str text); /* -1: none of them */
+int mcp_version_of(struct fumi_str text);    /* -1: none of them */
+bool mcp_is_modern(struct fumi_str version); /* of that era, served or not */
 
 /* A tool and the method behind it. */
 struct mcp_tool {
@@ -68,11 +69,12 @@ struct fumi_mcp {
     struct mcp_tool *tools;
     struct fumi_json tool_list, prompt_list, template_list; /* as they are sent: arrays */
     struct fumi_json info, capabilities;
-    unsigned char key[32]; /* signs what clients keep for us */
+    struct fumi_json badge; /* name and version: what every modern result carries */
+    unsigned char key[32];  /* signs what clients keep for us */
     pthread_mutex_t lock;
     struct session *sessions;
     struct listener *listeners;
-    size_t listeners_n;
+    size_t listeners_n, uris_n; /* of all sessions and listeners */
     bool ended, watched;
     struct mcp_http *http; /* NULL: it is not served over HTTP */
 };
@@ -83,9 +85,10 @@ struct mcp_context {
     struct fumi_call *call;
     bool modern;
     const struct fumi_val *params, *meta, *capabilities;
-    int version; /* legacy; -1: no handshake */
-    int level;   /* least level that is told; FUMI_MCP_EMERGENCY + 1: none is */
-    double told; /* last progress */
+    int version;                   /* legacy; -1: no handshake */
+    int level;                     /* least level that is told; FUMI_MCP_EMERGENCY + 1: none is */
+    double told;                   /* last progress */
+    const struct fumi_json *badge; /* what a modern result says of the server; NULL: the usual */
 };
 
 /* What a message claims about itself (its params._meta). */
@@ -180,7 +183,7 @@ const struct mcp_tool *mcp_tool_find(const struct fumi_mcp *m, const struct fumi
 void mcp_put(struct fumi_out *o, const char *name, const char *text);
 
 /* session.c: those of connections are made with the first need; NULL: this peer can have none. */
-struct session *mcp_session_of(struct fumi_mcp *m, struct fumi_peer *peer);
+struct session *mcp_session_of(struct fumi_mcp *m, struct fumi_call *call);
 void mcp_session_begin(struct session *s, struct fumi_mcp *m, struct fumi_peer *peer);
 void mcp_session_join(struct session *s);  /* it is told of changes; under the lock */
 void mcp_session_leave(struct session *s); /* no more; under the lock */

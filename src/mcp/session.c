@@ -1,6 +1,10 @@
 /* What a legacy connection has agreed on. */
 #include "mcp/mcp_parts.h"
 
+enum {
+    CAPABILITIES = 16 << 10
+}; /* bytes that are kept of a client's; one that says more has none */
+
 /* A client that sends nothing more ends what it waits for. */
 static void on_eof(struct fumi_peer *peer)
 {
@@ -45,6 +49,7 @@ void mcp_session_leave(struct session *s)
 {
     if (!s->at)
         return;
+    s->mcp->uris_n -= s->uris.n;
     *s->at = s->next;
     if (s->next)
         s->next->at = s->at;
@@ -59,11 +64,14 @@ void mcp_session_end(struct session *s)
     fumi_arena_done(&s->arena);
 }
 
-/* Set by the thread that calls fumi_handle for the peer; its calls on other threads read it. */
-struct session *mcp_session_of(struct fumi_mcp *m, struct fumi_peer *peer)
+/* Made only by the thread that calls fumi_handle for the peer, on which also its end is told: a
+ * call of a batch may run on another, which finds what is there. */
+struct session *mcp_session_of(struct fumi_mcp *m, struct fumi_call *call)
 {
-    if (peer->session || !peer->push)
-        return peer->session;
+    struct fumi_peer *peer = call->peer;
+    struct session *is = __atomic_load_n((struct session **)&peer->session, __ATOMIC_ACQUIRE);
+    if (is || !peer->push || fumi_in_batch(call))
+        return is;
     struct session *s = fumi_resize(NULL, sizeof(*s));
     mcp_session_begin(s, m, peer);
     peer->ops = &ops;
@@ -78,11 +86,12 @@ struct session *mcp_session_of(struct fumi_mcp *m, struct fumi_peer *peer)
 void mcp_session_agree(struct session *s, const struct fumi_val *capabilities, int version)
 {
     struct fumi_err ignored;
-    struct fumi_json text = fumi_compact(&s->arena, capabilities);
+    bool fits = fumi_is(capabilities, FUMI_OBJECT) && fumi_raw(capabilities).n <= CAPABILITIES;
+    struct fumi_json text = {{0}};
+    if (fits)
+        text = fumi_compact(&s->arena, capabilities);
     pthread_mutex_lock(&s->mcp->lock);
-    s->capabilities = fumi_is(capabilities, FUMI_OBJECT)
-                          ? fumi_parse(&s->arena, text.text, &ignored)
-                          : NULL;
+    s->capabilities = fits ? fumi_parse(&s->arena, text.text, &ignored) : NULL;
     s->version = version;
     pthread_mutex_unlock(&s->mcp->lock);
 }

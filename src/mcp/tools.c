@@ -4,7 +4,8 @@
 
 static bool reads_only(const struct mcp_tool *t)
 {
-    return (t->method ? t->method->flags : t->row->flags) & FUMI_READ_ONLY;
+    return (t->method ? t->method->flags : t->row->flags) & FUMI_READ_ONLY &&
+           !(t->row->flags & FUMI_MCP_WRITES);
 }
 
 static void put_annotations(struct fumi_out *o, const struct mcp_tool *t)
@@ -142,7 +143,8 @@ unsigned mcp_tool_flags(const struct fumi_mcp *m, const struct fumi_val *params)
 /* --- Calls. --- */
 
 /* The same as the server would say, for whoever reads the answer as a program. */
-static struct fumi_json error_of(struct fumi_arena *a, const struct fumi_err *e)
+static struct fumi_json error_of(struct fumi_arena *a, const struct fumi_err *e,
+                                 struct fumi_str remedy)
 {
     struct fumi_buf b = {0};
     struct fumi_out o = {.buf = &b};
@@ -154,6 +156,10 @@ static struct fumi_json error_of(struct fumi_arena *a, const struct fumi_err *e)
         fumi_put_key(&o, "data");
         fumi_put_json(&o, (struct fumi_json){e->data});
     }
+    if (remedy.n) { /* some agents show their model nothing else */
+        fumi_put_key(&o, "nextStep");
+        fumi_put_str(&o, remedy);
+    }
     fumi_put_close(&o, '}');
     struct fumi_json json = {fumi_dup(a, fumi_buf_str(&b))};
     fumi_buf_done(&b);
@@ -161,13 +167,9 @@ static struct fumi_json error_of(struct fumi_arena *a, const struct fumi_err *e)
 }
 
 /* What is in the data beyond the sentence, such as the nearest name, helps to put it right. */
-static struct fumi_str sentence_of(struct fumi_mcp_call *c)
+static struct fumi_str sentence_of(struct fumi_arena *a, const struct fumi_err *e,
+                                   struct fumi_str remedy)
 {
-    const struct fumi_err *e = &c->call->err;
-    struct fumi_arena *a = c->call->arena;
-    struct fumi_str remedy = {0};
-    if (c->mcp->o.remedy)
-        remedy = fumi_str(c->mcp->o.remedy(c->self, e));
     return fumi_fmt(a, "Error: %s%s%.*s%s%.*s", e->text, e->data.p ? " " : "", FUMI_ARG(e->data),
                     remedy.n ? ". " : "", FUMI_ARG(remedy));
 }
@@ -180,10 +182,28 @@ static enum fumi_ret fail_tool(struct fumi_mcp_call *c)
     struct fumi_err *e = &c->call->err;
     if (d->refused || e->code == FUMI_INTERNAL_ERROR || !e->code || fumi_cancelled(c->call))
         return FUMI_FAIL;
-    struct fumi_str sentence = sentence_of(c);
-    c->structured = error_of(c->call->arena, e);
+    struct fumi_str remedy = {0};
+    if (c->mcp->o.remedy)
+        remedy = fumi_str(c->mcp->o.remedy(c->self, e));
+    struct fumi_str sentence = sentence_of(c->call->arena, e, remedy);
+    c->structured = error_of(c->call->arena, e, remedy);
     *e = (struct fumi_err){0};
     return fumi_mcp_failed(c, sentence);
+}
+
+/* A result that carries a warning is told to the client's log as well. */
+static void log_warning(struct fumi_mcp_call *c)
+{
+    struct fumi_str text = c->structured.text;
+    struct fumi_err ignored;
+    if (!memmem(text.p, text.n, "\"warning\"", 9))
+        return;
+    const struct fumi_val *v = fumi_parse(c->call->arena, text, &ignored);
+    const struct fumi_val *warning = fumi_get(v, "warning");
+    if (!warning)
+        warning = fumi_get(fumi_get(v, "meta"), "warning");
+    if (fumi_is(warning, FUMI_STRING))
+        fumi_mcp_log(c, FUMI_MCP_WARNING, fumi_text(c->call->arena, warning));
 }
 
 static enum fumi_ret run_tool(struct fumi_mcp_call *c, const void *row)
@@ -193,6 +213,7 @@ static enum fumi_ret run_tool(struct fumi_mcp_call *c, const void *row)
         return t->row->run(c);
     if (fumi_invoke(c->call, t->method_name, c->arguments, true, &c->structured) != FUMI_OK)
         return FUMI_FAIL;
+    log_warning(c);
     fumi_mcp_text(c, c->structured.text);
     return FUMI_OK;
 }

@@ -16,8 +16,9 @@ static const struct fumi_field upsert_fields[] = {
                .flags = FUMI_REQUIRED | FUMI_EMPTY),
     FUMI_FIELD(struct upsert_params, value, "value", "Any JSON value; null is one.",
                .flags = FUMI_REQUIRED),
-    FUMI_FIELD(struct upsert_params, updated, "updatedAt", "Since when; default now.",
-               .flags = FUMI_NULLABLE, .format = "date-time"),
+    /* Without a format: the rules of the key come first, and they are not the table's. */
+    FUMI_FIELD(struct upsert_params, updated, "updatedAt", "Since when, RFC 3339; default now.",
+               .flags = FUMI_NULLABLE),
 };
 static const struct fumi_shape upsert_shape = FUMI_SHAPE(struct upsert_params, upsert_fields);
 
@@ -42,17 +43,25 @@ static int check_value(struct fumi_str json, struct fumi_err *e)
     return 0;
 }
 
+static int check_time(struct fumi_str text, int64_t *out, struct fumi_err *e)
+{
+    if (!text.p || fumi_time_read(text, out))
+        return 0;
+    return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                        "updatedAt has an invalid time format (expected ISO8601 UTC): use one such "
+                        "as 2026-01-31T09:30:00Z");
+}
+
 static enum fumi_ret upsert_global(struct fumi_call *call, const void *params, void *result)
 {
     const struct upsert_params *p = params;
     struct store *store = memory_store(call->self);
     char *id = fumi_alloc(call->arena, FUMI_UUID_SIZE);
     fumi_uuid(id);
-    struct global g = {.id = {id, FUMI_UUID_SIZE},
-                       .key = p->key,
-                       .value = p->value.text,
-                       .updated = time_value(p->updated, fumi_now())};
-    if (global_key_check(g.key, &call->err) || check_value(g.value, &call->err) ||
+    struct global g = {
+        .id = {id, FUMI_UUID_SIZE}, .key = p->key, .value = p->value.text, .updated = fumi_now()};
+    if (global_key_check(g.key, &call->err) || check_time(p->updated, &g.updated, &call->err) ||
+        check_value(g.value, &call->err) ||
         project_canonical(call->arena, p->project, &g.project, &call->err) ||
         store->ops->put_global(store, call->arena, &g, &call->err))
         return FUMI_FAIL;

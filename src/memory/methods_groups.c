@@ -12,7 +12,7 @@ static const struct fumi_field create_fields[] = {
     PROJECT_FIELD(struct create_params),
     FUMI_FIELD(struct create_params, key, "groupKey",
                "What notes name as groupId: letters, digits, '_', '-'; not \"global\".",
-               .flags = FUMI_REQUIRED, .check = note_key_fault),
+               .flags = FUMI_REQUIRED),
     FUMI_FIELD(struct create_params, title, "title", "What the group is called.",
                .flags = FUMI_REQUIRED, .check = check_title),
     FUMI_FIELD(struct create_params, description, "description", "What belongs into it.",
@@ -36,6 +36,9 @@ static enum fumi_ret group_create(struct fumi_call *call, const void *params, vo
     const struct create_params *p = params;
     struct store *store = memory_store(call->self);
     char *id = fumi_alloc(call->arena, FUMI_UUID_SIZE);
+    const char *fault = note_key_fault(p->key); /* here: a missing title is told first */
+    if (fault)
+        return fumi_fail(call, FUMI_INVALID_PARAMS, "groupKey %s", fault);
     fumi_uuid(id);
     struct group g = {.id = {id, FUMI_UUID_SIZE},
                       .key = p->key,

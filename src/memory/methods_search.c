@@ -95,10 +95,10 @@ static const struct fumi_field hit_fields[] = {
                .flags = FUMI_NULLABLE | FUMI_OBJECT_ONLY),
     FUMI_FIELD(struct search_hit, passage, "passage",
                "Where the passage stands, when text is not the whole note: begin and end in bytes.",
-               .flags = FUMI_OMIT | FUMI_DETAIL),
+               .flags = FUMI_OMIT),
     FUMI_FIELD(struct search_hit, explain, "explain",
                "With explain: words, wordsRank, meaning, meaningRank, passage.",
-               .flags = FUMI_OMIT | FUMI_DETAIL),
+               .flags = FUMI_OMIT),
 };
 static const struct fumi_shape hit_shape = FUMI_SHAPE(struct search_hit, hit_fields);
 
@@ -146,8 +146,8 @@ static const struct fumi_field meta_fields[] = {
                .shape = &filtered_shape),
     FUMI_FIELD(struct search_meta, below, "belowMinScore", "Candidates below minScore.",
                .flags = FUMI_DETAIL),
-    FUMI_FIELD(struct search_meta, misses, "nearMisses", "The best of those.",
-               .flags = FUMI_OMIT | FUMI_DETAIL, .shape = &miss_shape),
+    FUMI_FIELD(struct search_meta, misses, "nearMisses", "The best of those.", .flags = FUMI_OMIT,
+               .shape = &miss_shape),
     FUMI_FIELD(struct search_meta, tokens, "tokens", "About how many tokens the texts have.",
                .flags = FUMI_DETAIL),
     FUMI_FIELD(struct search_meta, rest, "rest", "Ids of notes that did not fit into maxTokens.",

@@ -242,5 +242,8 @@ int memory_search(struct memory *m, struct fumi_arena *a, struct search *s, stru
     }
     if (!rc && q.blind && !out->warning.p)
         out->warning = FUMI_STR("answered by words only: no note has its vectors yet");
+    if (!rc && !out->results.n && out->rest.n && !out->warning.p)
+        out->warning = FUMI_STR("maxTokens is too small for one passage: allow more, or get the "
+                                "notes of meta.rest one by one");
     return rc;
 }

@@ -81,6 +81,7 @@ static struct fumi_str clean(struct fumi_arena *a, struct fumi_str path)
     }
     if (n == 0)
         out[n++] = '/';
+    out[n] = 0; /* what ".." took away still stands behind it */
     return (struct fumi_str){out, n};
 }
 
@@ -100,7 +101,7 @@ int project_canonical(struct fumi_arena *a, struct fumi_str given, struct fumi_s
     if (absolute(a, given, &whole, e))
         return -1;
     *out = clean(a, whole);
-    if (realpath(out->p, real)) /* terminated: the arena gave zeroes */
+    if (realpath(out->p, real)) /* terminated by clean */
         *out = fumi_dup(a, fumi_str(real));
     return 0;
 }

@@ -339,6 +339,12 @@ static void hold_answers(struct conn *c, bool clogged)
     fumi_peer_hold(&c->peer, clogged);
 }
 
+/* A server that ends does not wait long for peers to close too. */
+static enum wait closing(const struct conn *c)
+{
+    return c->hub->draining ? WAIT_LINGER : WAIT_CLOSE;
+}
+
 static void settle(struct conn *c)
 {
     size_t left = c->queue.n - c->sent;
@@ -351,7 +357,7 @@ static void settle(struct conn *c)
     if (!c->closed)
         watch_both(c);
     if (!c->closed)
-        hub_wait(c, left ? WAIT_WRITE : c->shut ? WAIT_CLOSE : c->proto->waits(c));
+        hub_wait(c, left ? WAIT_WRITE : c->shut ? closing(c) : c->proto->waits(c));
 }
 
 /* The server ends. What lies in the socket was sent before that was known: it is read, one read a

@@ -410,7 +410,7 @@ static int check_remote(const struct fumi_settings *s, bool has_token, struct fu
 {
     const char *fault = NULL;
     if (!s->allow_remote)
-        fault = "other machines can reach it; set allow_remote if they shall";
+        fault = "other machines can reach it; set allowRemote (--allow-remote) if they shall";
     else if (s->auth == FUMI_AUTH_NONE)
         fault = "other machines can reach it, so auth cannot be none";
     else if (!has_token)

@@ -70,6 +70,7 @@ static void finish(struct conn *c, int status, size_t bytes)
     bool keep_alive = t->keep_alive;
     *t = (struct http){.phase = READS_HEAD, .memo = t->memo};
     c->want = 0;
+    c->peer.bare = false; /* a route may have set it */
     c->fresh = c->greeted = true;
     if (!keep_alive)
         conn_end(c);

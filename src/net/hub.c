@@ -55,6 +55,12 @@ static void on_late(struct conn *c)
     case WAIT_CLOSE:
         conn_close(c);
         break;
+    case WAIT_LINGER:
+        if (c->shut) {
+            conn_close(c);
+            break;
+        }
+        __attribute__((fallthrough));
     default:
         c->proto->late(c);
         c->fresh = true;

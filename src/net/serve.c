@@ -16,6 +16,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { GRACE = 100, INHERITED = 16, SURPLUS = 64, OWN_DESCRIPTORS = 32 };
 
@@ -38,6 +40,7 @@ struct service {
     size_t posts_n;
     struct pool *pool;
     struct ends ends;
+    struct watch parent; /* of one that serves stdio */
     bool has_stdio;
     bool draining;
     int64_t drain;
@@ -366,6 +369,39 @@ static void join_stdio(struct service *s)
     conn_work(c);
 }
 
+static void on_parent(struct watch *w, unsigned events)
+{
+    struct service *s = FUMI_OWNER(w, struct service, parent);
+    struct fumi_err ignored;
+    (void)events;
+    loop_watch(s->posts[0].hub->loop, w, 0, &ignored);
+    fumi_log(s->site.log, FUMI_INFO, "serve.orphaned", {"parent", fumi_str("ended"), 0});
+    end(s);
+}
+
+/* Who started us to serve its stdin is gone: then nobody is served, even if some other process
+ * still holds the other end open. A parent that cannot be seen is not watched. */
+static void watch_parent(struct service *s)
+{
+    struct fumi_err ignored;
+    pid_t parent = getppid();
+    if (parent <= 1)
+        return;
+    s->parent.fd = (int)syscall(SYS_pidfd_open, parent, 0);
+    s->parent.ready = on_parent;
+    if (s->parent.fd >= 0 && getppid() == parent)
+        loop_watch(s->posts[0].hub->loop, &s->parent, LOOP_READ, &ignored);
+}
+
+static void forget_parent(struct service *s)
+{
+    struct fumi_err ignored;
+    if (!s->parent.ready || s->parent.fd < 0)
+        return;
+    loop_watch(s->posts[0].hub->loop, &s->parent, 0, &ignored);
+    close(s->parent.fd);
+}
+
 /* --- In between. --- */
 
 static void *run_post(void *arg)
@@ -403,10 +439,13 @@ static void run(struct service *s, struct fumi_err *e)
         s->err = *e;
         end(s);
     }
-    if (s->has_stdio)
+    if (s->has_stdio) {
+        watch_parent(s);
         join_stdio(s);
+    }
     notify_manager("READY=1");
     loop_run(s->posts[0].hub->loop);
+    forget_parent(s);
     for (size_t i = 1; i < s->posts_n; i++)
         if (s->posts[i].running)
             pthread_join(s->posts[i].thread, NULL);

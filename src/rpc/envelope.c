@@ -99,6 +99,59 @@ void envelope_read(const struct fumi_val *v, struct envelope *out)
         out->fault = fault_of(out);
 }
 
+/* Behind the string that begins at p; NULL: it has no end. */
+static const char *skip_string(const char *p, const char *end)
+{
+    for (p++; p < end; p++) {
+        if (*p == '\\')
+            p++;
+        else if (*p == '"')
+            return p + 1;
+    }
+    return NULL;
+}
+
+static const char *skip_blank(const char *p, const char *end)
+{
+    while (p < end && (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n'))
+        p++;
+    return p;
+}
+
+/* A string without escapes, or an integer. */
+static struct fumi_str plain_id(const char *p, const char *end)
+{
+    const char *stop = p;
+    if (p < end && *p == '"')
+        stop = skip_string(p, end);
+    else
+        while (stop < end && ((*stop >= '0' && *stop <= '9') || (stop == p && *stop == '-')))
+            stop++;
+    if (!stop || stop == p || memchr(p, '\\', (size_t)(stop - p)) || (*p == '-' && stop == p + 1))
+        return (struct fumi_str){0};
+    return (struct fumi_str){p, (size_t)(stop - p)};
+}
+
+struct fumi_str envelope_salvage(struct fumi_str message)
+{
+    const char *p = message.p, *end = p + message.n;
+    struct fumi_str id = {0};
+    size_t found = 0;
+    int depth = 0;
+    while (p && p < end) {
+        const char *behind = *p == '"' ? skip_string(p, end) : p + 1;
+        const char *colon = behind && *p == '"' ? skip_blank(behind, end) : NULL;
+        depth += (*p == '{' || *p == '[') - (*p == '}' || *p == ']');
+        if (depth == 1 && colon && colon < end && *colon == ':' &&
+            fumi_eq((struct fumi_str){p, (size_t)(behind - p)}, FUMI_STR("\"id\""))) {
+            id = plain_id(skip_blank(colon + 1, end), end);
+            found++;
+        }
+        p = behind;
+    }
+    return found == 1 ? id : (struct fumi_str){0};
+}
+
 int envelope_error(struct fumi_arena *a, const struct fumi_val *error, struct fumi_err *out,
                    struct fumi_err *e)
 {

@@ -430,6 +430,15 @@ static bool acceptable(struct fumi_exchange *x)
     return false;
 }
 
+/* JSON-RPC wants null here. But a client of MCP would wait for an answer that names its request,
+ * which it may have spoiled with no more than half an emoji. */
+static const struct fumi_val *salvage(struct fumi_exchange *x, struct fumi_str message)
+{
+    struct fumi_err ignored;
+    struct fumi_str id = x->peer->bare ? envelope_salvage(message) : (struct fumi_str){0};
+    return id.p ? fumi_parse(&x->arena, fumi_dup(&x->arena, id), &ignored) : NULL;
+}
+
 static int read_message(struct fumi_exchange *x, struct fumi_str message)
 {
     const struct fumi_limits *limits = &x->server->limits;
@@ -445,7 +454,7 @@ static int read_message(struct fumi_exchange *x, struct fumi_str message)
     x->document = fumi_parse_deep(&x->arena, message, limits->depth, e);
     if (x->document)
         return 0;
-    answer_fault(x, e, NULL);
+    answer_fault(x, e, salvage(x, message));
     return -1;
 }
 
@@ -522,6 +531,11 @@ bool fumi_wants_progress(const struct fumi_call *c)
 bool fumi_in_batch(const struct fumi_call *c)
 {
     return c->exchange->batch;
+}
+
+bool fumi_can_tell(const struct fumi_call *c)
+{
+    return c->exchange->sink.tell;
 }
 
 void fumi_tell(struct fumi_call *c, const char *method, const struct fumi_shape *s,

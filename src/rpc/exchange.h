@@ -56,6 +56,10 @@ struct envelope {
 };
 void envelope_read(const struct fumi_val *v, struct envelope *out);
 
+/* The id of a request that is not JSON, as far as it can be made out: the text of a string or
+ * number behind "id" in the outermost object. Null: there is none, or more than one. */
+struct fumi_str envelope_salvage(struct fumi_str message);
+
 /* The error object of a response. -1 with *e set: it is none. */
 int envelope_error(struct fumi_arena *a, const struct fumi_val *error, struct fumi_err *out,
                    struct fumi_err *e);

@@ -381,7 +381,10 @@ enum fumi_ret fumi_ask(struct fumi_call *c, const char *method, struct fumi_json
     if (x->peer->unasked)
         return fumi_fail(c, FUMI_LIMIT, "Over %s the peer cannot be asked %s", x->peer->transport,
                          method);
-    if (!x->open || !x->gated || !x->sink.tell)
+    if (!x->sink.tell)
+        return fumi_fail(c, FUMI_LIMIT,
+                         "The peer takes nothing but the answer: it cannot be asked %s", method);
+    if (!x->open || !x->gated)
         return fumi_fail(c, FUMI_INTERNAL_ERROR, "only a blocking method on the executor can ask");
     if (!fumi_time_left(c))
         return fumi_fail(c, FUMI_LIMIT, "There is no time left to ask %s", method);

@@ -207,6 +207,7 @@ bool fumi_wants_progress(const struct fumi_call *c);
 bool fumi_on_cancel(struct fumi_call *c, void (*on)(void *arg), void *arg);
 
 bool fumi_in_batch(const struct fumi_call *c);
+bool fumi_can_tell(const struct fumi_call *c); /* fumi_tell reaches the peer */
 
 /* Milliseconds to the deadline: INT64_MAX without one, 0 when it is over, never 0 before. */
 int64_t fumi_time_left(const struct fumi_call *c);

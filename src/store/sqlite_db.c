@@ -72,6 +72,14 @@ static bool lacks_descriptors(struct db *d, int plain)
            (system == EMFILE || system == ENFILE);
 }
 
+/* Something that the user can put right: it is told to the caller too. */
+static int tell(struct db *d, int code, const char *text, struct fumi_err *e)
+{
+    fumi_log(d->store->log, FUMI_ERROR, "store.fault", {"why", fumi_str(text), 0},
+             {"code", {0}, code}, {"path", fumi_str(d->store->path), 0});
+    return fumi_err_set(e, FUMI_LIMIT, "%s (code %d, %s)", text, code, d->store->path);
+}
+
 int sqlite_fault(struct db *d, int code, struct fumi_err *e)
 {
     int plain = plain_code(d, code);
@@ -79,14 +87,13 @@ int sqlite_fault(struct db *d, int code, struct fumi_err *e)
     if (plain == SQLITE_CORRUPT || plain == SQLITE_NOTADB)
         __atomic_store_n(&d->store->corrupt, true, __ATOMIC_RELAXED);
     if (lacks_descriptors(d, plain))
-        return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+        return fumi_err_set(e, FUMI_LIMIT,
                             "Too many files are open: close some, or raise the limit (ulimit -n) "
                             "(code %d, %s)",
                             code, d->store->path);
     for (size_t i = 0; i < FUMI_COUNT(faults); i++)
         if (faults[i].code == plain)
-            return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s (code %d, %s)", faults[i].text, code,
-                                d->store->path);
+            return tell(d, code, faults[i].text, e);
     return fumi_err_set(e, FUMI_INTERNAL_ERROR, "The database failed: %s (code %d, %s)",
                         d->h ? sqlite3_errmsg(d->h) : sqlite3_errstr(code), code, d->store->path);
 }

@@ -80,7 +80,7 @@ static int get(struct db *d, void *arg, struct fumi_err *e)
     bool sound = read_row(q, g->arena, g->out);
     sqlite_end(q);
     return sound ? 0
-                 : fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                 : fumi_err_set(e, FUMI_LIMIT,
                                 "The value of %.*s is damaged in the database file: set it again, "
                                 "or restore a backup",
                                 (int)(g->key.n < 64 ? g->key.n : 64), g->key.p);

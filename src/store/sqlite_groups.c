@@ -72,7 +72,7 @@ static int get(struct db *d, void *arg, struct fumi_err *e)
     bool sound = read_row(q, g->arena, g->out);
     sqlite_end(q);
     return sound ? 0
-                 : fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                 : fumi_err_set(e, FUMI_LIMIT,
                                 "Group %.*s is damaged in the database file: restore it from a "
                                 "backup, or delete it",
                                 (int)(g->id.n < 64 ? g->id.n : 64), g->id.p);

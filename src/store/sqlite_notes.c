@@ -64,7 +64,7 @@ static struct fumi_str short_id(struct fumi_str id)
 
 static int damaged(struct fumi_str id, struct fumi_err *e)
 {
-    return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+    return fumi_err_set(e, FUMI_LIMIT,
                         "Note %.*s is damaged in the database file: restore it from a backup, or "
                         "delete it; fumi doctor lists all such notes",
                         FUMI_ARG(short_id(id)));

@@ -70,12 +70,29 @@ static bool run_each(struct db *d, struct sqlite_write *first)
     return true;
 }
 
+/* A file that was removed or replaced under us takes notes that nobody would ever see again. The
+ * next attempt opens what is there by then. */
+static int still_there(struct sqlite *s, struct db *d, struct fumi_err *e)
+{
+    int moved = 0;
+    sqlite3_file_control(d->h, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    if (!moved)
+        return 0;
+    roll_back(d);
+    d->bad = true;
+    sqlite_idle(s);
+    return fumi_err_set(e, FUMI_LIMIT,
+                        "The database was removed or replaced while it was in use, and nothing was "
+                        "stored: put it back or start fumi again (%s)",
+                        s->path);
+}
+
 /* True: each has its result. False: all was undone, because one of several failed. */
 static bool transact(struct sqlite *s, struct sqlite_write *first)
 {
     struct fumi_err e = {0};
     struct db *d = ready(s, &e);
-    if (!d || sqlite_run(d, &e, "BEGIN IMMEDIATE", "")) {
+    if (!d || sqlite_run(d, &e, "BEGIN IMMEDIATE", "") || still_there(s, d, &e)) {
         fail_all(first, &e);
         return true;
     }

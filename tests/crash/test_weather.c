@@ -39,7 +39,7 @@ static struct store *open_at(const char *path, struct fumi_err *e)
 /* A sentence that ends a user's trouble is not empty and is ours. */
 static bool says(const struct fumi_err *e)
 {
-    return e->code == FUMI_INTERNAL_ERROR && strlen(e->text) > 20;
+    return (e->code == FUMI_INTERNAL_ERROR || e->code == FUMI_LIMIT) && strlen(e->text) > 20;
 }
 
 static int add(struct place *p, struct fumi_err *e)

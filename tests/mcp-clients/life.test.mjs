@@ -1,6 +1,7 @@
 // How the server lives beside others and how it ends: told to, left alone, or orphaned.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { sdk1, sdk2 } from "./clients.mjs";
@@ -50,6 +51,21 @@ test("the death of its parent ends it, and nothing is lost", async (context) => 
   parent.kill("SIGKILL");
   await gone(dir);
   await isThere(dir, structuredContent.id, text);
+});
+
+// Another process holds the other end of its input, so only the death itself can end it.
+test("the death of its parent ends it, though its input stays open", async (context) => {
+  const dir = scratch(context);
+  const { command: program, args, env } = command(dir);
+  execFileSync("mkfifo", [join(dir, "input")]);
+  const script = 'sleep 60 >"$0" & "$@" <"$0" & echo up; wait';
+  const parent = spawn("bash", ["-c", script, join(dir, "input"), program, ...args], { env, stdio: ["ignore", "pipe", "ignore"], detached: true });
+  context.after(() => process.kill(-parent.pid, "SIGKILL")); // sleep is left of its group
+  await createInterface({ input: parent.stdout })[Symbol.asyncIterator]().next();
+  for (let i = 0; i < 250 && !existsSync(join(dir, "store", "memory.db")); i++) await new Promise((go) => setTimeout(go, 20));
+  await new Promise((go) => setTimeout(go, 300)); // it serves by now: nothing would say so
+  parent.kill("SIGKILL");
+  await gone(dir);
 });
 
 test("a call under way when the input is closed is answered", async (context) => {

@@ -45,6 +45,7 @@ static struct fumi_mcp *fixtures(struct fumi_server *server, struct fumi_err *e)
         .prompts = fixture_prompts,
         .prompts_n = fixture_prompts_n,
         .resources = &fixture_resources,
+        .changes = 1 << FUMI_MCP_TOOLS | 1 << FUMI_MCP_PROMPTS | 1 << FUMI_MCP_RESOURCES,
         .complete = fixture_complete,
     };
     return fumi_mcp_new(server, &o, e);

@@ -45,6 +45,22 @@ async function quiet() {
 
 const tag = (message) => message.params._meta[key("subscriptionId")];
 
+// Calls of a batch run on other threads when one of them may wait; a connection that closes meanwhile must find
+// no session half made.
+both("batches before any handshake", (Carrier) => {
+  test("its calls and the end of its connection do not meet", async () => {
+    for (let i = 0; i < 30; i++) {
+      const one = await Carrier.start(process.env.SERVER);
+      one.send([call(1, "tools/call", { name: "test_tool_with_logging" }), call(2, "logging/setLevel", { level: "debug" }),
+        call(3, "resources/subscribe", { uri: "test://watched-resource" }), call(4, "ping")]);
+      one.send(call(5, "logging/setLevel", { level: "info" }));
+      if (i % 2) await one.inbox.next();
+      await one.close();
+    }
+    await quiet();
+  });
+});
+
 both("eras", (Carrier) => {
   test("all versions by handshake; never the modern one", async () => {
     for (const version of [...legacy, "2099-01-01", modern]) {

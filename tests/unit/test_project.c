@@ -75,6 +75,8 @@ TEST(links_are_resolved_where_they_exist)
     CHECK(symlink("target", link.p) == 0);
     CHECK_STR(canonical(&a, link.p), target.p);
     CHECK_STR(canonical(&a, fumi_fmt(&a, "%s/", link.p).p), target.p);
+    CHECK_STR(canonical(&a, fumi_fmt(&a, "%s/target/..", real).p), real);
+    CHECK_STR(canonical(&a, fumi_fmt(&a, "%s/target/../link", real).p), target.p);
     unlink(link.p);
     rmdir(target.p);
     rmdir(dir);

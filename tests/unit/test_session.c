@@ -154,6 +154,40 @@ TEST(a_bare_peer_gets_no_id_that_says_nothing)
     theatre_done(&t);
 }
 
+TEST(a_bare_peer_gets_the_id_of_what_cannot_be_read)
+{
+    static const struct {
+        const char *message, *id;
+    } rows[] = {
+        {"{\"jsonrpc\":\"2.0\",\"params\":{\"text\":\"\\ud800\"},\"id\":7}", "7"},
+        {"{\"id\" : \"a b\" ,\"params\":{\"id\":1,\"x\":\"\\udead \\\" }\"}}", "\"a b\""},
+        {"{\"id\":-1,", "-1"},
+        {"{\"id\":\"\\u0061\",", NULL},
+        {"{\"id\":-,", NULL},
+        {"{\"id\":1,\"id\":2,", NULL},
+        {"{\"params\":{\"id\":1},", NULL},
+        {"[{\"id\":1,", NULL},
+        {"{\"id\":\"a", NULL},
+        {"{\"id\"", NULL},
+        {"", NULL},
+    };
+    struct theatre t;
+    theatre_open(&t);
+    t.c.peer.bare = true;
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct fumi_arena a = {0};
+        struct fumi_str got = hear(&t.c, rows[i].message);
+        const struct fumi_val *id = fumi_get(fumi_parse(&a, got, &(struct fumi_err){0}), "id");
+        bool same = rows[i].id ? id && fumi_eq(fumi_raw(id), fumi_str(rows[i].id)) : !id;
+        if (!same)
+            TEST_FAIL("row %zu: %.*s", i, FUMI_ARG(got));
+        fumi_arena_done(&a);
+    }
+    t.c.peer.bare = false;
+    CHECK(memmem(hear(&t.c, "{\"id\":1,").p, 200, "\"id\":null", 9));
+    theatre_done(&t);
+}
+
 /* --- Flags. --- */
 
 struct varying {

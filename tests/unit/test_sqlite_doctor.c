@@ -101,7 +101,7 @@ TEST(damaged_texts_are_errors_not_answers)
             if (!t.s)
                 return;
             int rc = t.s->ops->get_note(t.s, &t.a, n.id, &got, &t.e);
-            if (rc == 0 || (t.e.code != FUMI_INTERNAL_ERROR && t.e.code != ERR_NOT_FOUND))
+            if (rc == 0 || (t.e.code != FUMI_LIMIT && t.e.code != ERR_NOT_FOUND))
                 TEST_FAIL("%s, bit %d: %d", words[i], bit, t.e.code);
             struct notes all;
             CHECK_INT(t.s->ops->page(t.s, &t.a, NULL, 0, 10, &all, &t.e), 0);
@@ -172,9 +172,9 @@ TEST(damaged_groups_and_globals_are_errors)
     CHECK_INT(t.s->ops->put_global(t.s, &t.a, &v, &t.e), 0);
     CHECK_INT(sql(t.path, "UPDATE groups SET title='other'; UPDATE globals SET value='2'"), 0);
     CHECK_INT(t.s->ops->get_group(t.s, &t.a, g.id, &g, &t.e), -1);
-    CHECK_INT(t.e.code, FUMI_INTERNAL_ERROR);
+    CHECK_INT(t.e.code, FUMI_LIMIT);
     CHECK_INT(t.s->ops->get_global(t.s, &t.a, FUMI_STR("p"), FUMI_STR("global.a"), &v, &t.e), -1);
-    CHECK_INT(t.e.code, FUMI_INTERNAL_ERROR);
+    CHECK_INT(t.e.code, FUMI_LIMIT);
     struct groups groups;
     struct globals globals;
     CHECK_INT(t.s->ops->list_groups(t.s, &t.a, FUMI_STR("p"), &groups, &t.e), 0);

@@ -103,7 +103,7 @@ TEST(a_path_that_cannot_be_is_an_error)
     CHECK(!stage_store(&t, t.path));
     CHECK_INT(t.e.code, FUMI_INTERNAL_ERROR);
     CHECK(!stage_store(&t, t.top)); /* a directory */
-    CHECK_INT(t.e.code, FUMI_INTERNAL_ERROR);
+    CHECK_INT(t.e.code, FUMI_LIMIT);
     stage_end(&t);
 }
 
@@ -469,7 +469,7 @@ static int child_full(const char *path)
     int added = 0;
     while (added < 100 && !stage_add(&t, fumi_fmt(&t.a, "%d", added).p, text, 0.1))
         added++;
-    if (added == 100 || t.e.code != FUMI_INTERNAL_ERROR || !strstr(t.e.text, "disk is full"))
+    if (added == 100 || t.e.code != FUMI_LIMIT || !strstr(t.e.text, "disk is full"))
         return fprintf(stderr, "%d added, %s\n", added, t.e.text), 3;
     if (t.s->ops->get_note(t.s, &t.a, FUMI_STR("before"), &got, &t.e))
         return 4;
@@ -606,5 +606,30 @@ TEST(an_open_transaction_is_ended)
     s->writer->bad = true;
     CHECK_INT(stage_add(&t, "2", "x", NAN), 0);
     CHECK_INT(count(&t), 2);
+    stage_end(&t);
+}
+
+/* The file is taken away, and then another stands in its place: nothing is said to be stored that
+ * nobody will find. */
+TEST(a_file_that_was_removed_or_replaced_takes_no_note)
+{
+    struct stage t = {0}, other = {0};
+    CHECK(stage_open(&t) && stage_open(&other));
+    CHECK_INT(stage_add(&t, "1", "x", NAN), 0);
+    CHECK_INT(stage_add(&other, "2", "x", NAN), 0);
+    CHECK_INT(stage_add(&other, "3", "x", NAN), 0);
+    other.s->ops->close(other.s);
+    CHECK_INT(unlink(t.path), 0);
+    unlink(fumi_fmt(&t.a, "%s-wal", t.path).p); /* or SQLite takes it for that of the new file */
+    unlink(fumi_fmt(&t.a, "%s-shm", t.path).p);
+    CHECK_INT(stage_add(&t, "4", "x", NAN), -1);
+    CHECK_INT(t.e.code, FUMI_LIMIT);
+    CHECK(strstr(t.e.text, "removed or replaced"));
+    CHECK_INT(stage_add(&t, "4", "x", NAN), -1); /* it is still away */
+    CHECK_INT(rename(other.path, t.path), 0);
+    CHECK_INT(stage_add(&t, "4", "x", NAN), 0);
+    CHECK_INT(count(&t), 3);
+    other.s = stage_store(&other, other.path);
+    stage_end(&other);
     stage_end(&t);
 }
