@@ -197,7 +197,7 @@ static int fill(struct digest *d, struct fumi_err *e)
     if (!in_project)
         say(d, FUMI_STR("\nNo note is stored yet. Store what later sessions need.\n"));
     else
-        say(d, fumi_fmt(d->arena, "\n%" PRId64 " notes in all: memory_search finds them.\n",
+        say(d, fumi_fmt(d->arena, "\nNotes in all: %" PRId64 ". memory_search finds them.\n",
                         in_project));
     if (d->missing)
         add(d, fumi_fmt(d->arena, "%zu of the notes meant here did not fit: memory_list_recent.\n",

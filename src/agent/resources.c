@@ -32,7 +32,7 @@ typedef int read_fn(const struct wish *w, struct resource_text *out, struct fumi
 static int read_projects(const struct wish *w, struct resource_text *out, struct fumi_err *e)
 {
     struct store *store = memory_store(w->memory);
-    const struct naming what = {.kind = NAME_PROJECT, .limit = PROJECTS};
+    const struct naming what = {.kind = NAME_PROJECT, .limit = PROJECTS + 1};
     struct names all;
     struct fumi_buf b = {0};
     struct fumi_out o = {.buf = &b};
@@ -41,7 +41,7 @@ static int read_projects(const struct wish *w, struct resource_text *out, struct
     fumi_put_open(&o, '{');
     fumi_put_key(&o, "projects");
     fumi_put_open(&o, '[');
-    for (size_t i = 0; i < all.n; i++) {
+    for (size_t i = 0; i < all.n && i < PROJECTS; i++) {
         fumi_put_open(&o, '{');
         fumi_put_key(&o, "project");
         fumi_put_str(&o, all.items[i].text);
@@ -50,6 +50,10 @@ static int read_projects(const struct wish *w, struct resource_text *out, struct
         fumi_put_close(&o, '}');
     }
     fumi_put_close(&o, ']');
+    if (all.n > PROJECTS) {
+        fumi_put_key(&o, "more");
+        fumi_put_str(&o, FUMI_STR("resources/list has all of them"));
+    }
     fumi_put_close(&o, '}');
     *out = (struct resource_text){JSON, render_end(w->arena, &b)};
     return 0;

@@ -126,6 +126,14 @@ static const struct fumi_tool all[] = {
      .flags = CHANGES},
     GROUP_LIST,
     LIST_GLOBALS,
+    {.name = "memory_import",
+     .title = "Remember many",
+     .description = "Use when many notes are to be stored at once, up to 1,000: notes of another "
+                    "memory, a list of rules. With a progress token it reports how far it is. "
+                    "Returns their ids; `left` says how many were not stored any more. For single "
+                    "facts use memory_add_note.",
+     .method = "memory.import",
+     .flags = 0},
     {.name = "memory_stats",
      .title = "Counts",
      .description =
@@ -161,7 +169,7 @@ const char *agent_remedy(void *self, const struct fumi_err *e)
     case FUMI_INVALID_PARAMS:
         return "Correct that argument as the tool's inputSchema says, and call it again";
     case FUMI_LIMIT:
-        return "Tell the user; nothing was changed";
+        return "Tell the user if that does not help";
     case ERR_NOT_FOUND:
         return fumi_starts(fumi_str(e->text), FUMI_STR("Group"))
                    ? "memory_group_list shows the ids of groups"

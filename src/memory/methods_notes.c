@@ -1,5 +1,7 @@
 #include "memory/methods_parts.h"
 
+#include <stdio.h>
+
 enum { READ = FUMI_BLOCKING | FUMI_TOOL | FUMI_READ_ONLY, WRITE = FUMI_BLOCKING | FUMI_TOOL };
 
 struct add_params {
@@ -8,25 +10,26 @@ struct add_params {
     struct fumi_json metadata;
 };
 
-static const struct fumi_field add_fields[] = {
-    PROJECT_FIELD(struct add_params),
-    FUMI_FIELD(struct add_params, group, "groupId",
-               "\"global\" for the whole project, else like lessons, task-7.",
-               .flags = FUMI_REQUIRED, .check = note_group_fault),
-    FUMI_FIELD(struct add_params, text, "text",
-               "The fact and its reason, clear without this conversation.", .flags = FUMI_REQUIRED,
-               .check = check_text),
-    FUMI_FIELD(struct add_params, title, "title", "A short title.", .flags = FUMI_NULLABLE,
-               .check = check_title),
-    FUMI_FIELD(struct add_params, tags, "tags", "Like rule, decision; case counts.",
-               .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag),
-    FUMI_FIELD(struct add_params, source, "source", "A file, a URL, a person.",
-               .flags = FUMI_NULLABLE, .check = check_source),
-    FUMI_FIELD(struct add_params, created, "createdAt", "Default now.", .flags = FUMI_NULLABLE,
-               .format = "date-time"),
-    FUMI_FIELD(struct add_params, metadata, "metadata", "Any object.",
-               .flags = FUMI_NULLABLE | FUMI_OBJECT_ONLY),
-};
+/* All but the project. */
+#define NOTE_FIELDS                                                                                \
+    FUMI_FIELD(struct add_params, group, "groupId",                                                \
+               "\"global\" for the whole project, else like lessons, task-7.",                     \
+               .flags = FUMI_REQUIRED, .check = note_group_fault),                                 \
+        FUMI_FIELD(struct add_params, text, "text",                                                \
+                   "The fact and its reason, clear without this conversation.",                    \
+                   .flags = FUMI_REQUIRED, .check = check_text),                                   \
+        FUMI_FIELD(struct add_params, title, "title", "A short title.", .flags = FUMI_NULLABLE,    \
+                   .check = check_title),                                                          \
+        FUMI_FIELD(struct add_params, tags, "tags", "Like rule, decision; case counts.",           \
+                   .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag),              \
+        FUMI_FIELD(struct add_params, source, "source", "A file, a URL, a person.",                \
+                   .flags = FUMI_NULLABLE, .check = check_source),                                 \
+        FUMI_FIELD(struct add_params, created, "createdAt", "Default now.",                        \
+                   .flags = FUMI_NULLABLE, .format = "date-time"),                                 \
+        FUMI_FIELD(struct add_params, metadata, "metadata", "Any object.",                         \
+                   .flags = FUMI_NULLABLE | FUMI_OBJECT_ONLY)
+
+static const struct fumi_field add_fields[] = {PROJECT_FIELD(struct add_params), NOTE_FIELDS};
 static const struct fumi_shape add_shape = FUMI_SHAPE(struct add_params, add_fields);
 
 struct add_result {
@@ -51,23 +54,106 @@ static struct fumi_str state_of(const struct written *w)
     return w->pending ? FUMI_STR("pending") : (struct fumi_str){0};
 }
 
+static struct note note_of(const struct add_params *p)
+{
+    return (struct note){.project = p->project,
+                         .group = p->group,
+                         .title = p->title,
+                         .text = p->text,
+                         .source = p->source,
+                         .tags = p->tags,
+                         .metadata = p->metadata.text,
+                         .created = time_value(p->created, NOTE_NOW)};
+}
+
 static enum fumi_ret add_note(struct fumi_call *call, const void *params, void *result)
 {
     const struct add_params *p = params;
-    struct note n = {.project = p->project,
-                     .group = p->group,
-                     .title = p->title,
-                     .text = p->text,
-                     .source = p->source,
-                     .tags = p->tags,
-                     .metadata = p->metadata.text,
-                     .created = time_value(p->created, NOTE_NOW)};
+    struct note n = note_of(p);
     struct written w;
     if (check_metadata(n.metadata, "metadata", &call->err) ||
         memory_add(call->self, call->arena, &n, time_for_embedding(call), &w, &call->err))
         return FUMI_FAIL;
     *(struct add_result *)result = (struct add_result){n.id, w.space, n.project, state_of(&w),
                                                        w.warning};
+    return FUMI_OK;
+}
+
+/* --- Many at once. --- */
+
+enum { IMPORT_MAX = 1000, IMPORT_LEAVE_MS = 2000 };
+
+struct import_params {
+    struct fumi_str project;
+    struct fumi_list notes;
+};
+
+static const struct fumi_field import_note_fields[] = {NOTE_FIELDS};
+static const struct fumi_shape import_note_shape = FUMI_SHAPE(struct add_params,
+                                                              import_note_fields);
+static const struct fumi_field import_fields[] = {
+    PROJECT_FIELD(struct import_params),
+    FUMI_FIELD(struct import_params, notes, "notes", "The notes, as memory.add_note takes them.",
+               .flags = FUMI_REQUIRED, .min = 1, .max = IMPORT_MAX, .shape = &import_note_shape),
+};
+static const struct fumi_shape import_shape = FUMI_SHAPE(struct import_params, import_fields);
+
+struct import_result {
+    struct fumi_str project, warning;
+    struct fumi_strs ids;
+    int64_t left;
+};
+
+static const struct fumi_field imported_fields[] = {
+    FUMI_FIELD(struct import_result, project, "canonicalProjectId",
+               "The project's canonical form."),
+    FUMI_FIELD(struct import_result, ids, "ids", "The ids of the notes, in their order."),
+    FUMI_FIELD(struct import_result, left, "left",
+               "How many were not stored any more: give the last ones again.",
+               .flags = FUMI_SPARSE),
+    FUMI_FIELD(struct import_result, warning, "warning", "What went wrong meanwhile.",
+               .flags = FUMI_OMIT),
+};
+static const struct fumi_shape imported_shape = FUMI_SHAPE(struct import_result, imported_fields);
+
+static int check_all(const struct import_params *p, struct fumi_err *e)
+{
+    const struct add_params *notes = p->notes.items;
+    for (size_t i = 0; i < p->notes.n; i++) {
+        char field[48];
+        snprintf(field, sizeof(field), "notes[%zu].metadata", i);
+        if (check_metadata(notes[i].metadata.text, field, e))
+            return -1;
+    }
+    return 0;
+}
+
+/* One after the other: what is stored stays, and an error in the midst of it is a warning then. */
+static enum fumi_ret import(struct fumi_call *call, const void *params, void *result)
+{
+    const struct import_params *p = params;
+    struct import_result *out = result;
+    const struct add_params *notes = p->notes.items;
+    if (check_all(p, &call->err))
+        return FUMI_FAIL;
+    out->ids.items = fumi_alloc(call->arena, p->notes.n * sizeof(*out->ids.items));
+    while (out->ids.n < p->notes.n && !fumi_cancelled(call) &&
+           fumi_time_left(call) > IMPORT_LEAVE_MS) {
+        struct note n = note_of(&notes[out->ids.n]);
+        struct written w;
+        n.project = p->project;
+        if (memory_add(call->self, call->arena, &n, time_for_embedding(call), &w, &call->err)) {
+            if (!out->ids.n)
+                return FUMI_FAIL;
+            out->warning = fumi_dup(call->arena, fumi_str(call->err.text));
+            break;
+        }
+        out->warning = w.warning.p ? w.warning : out->warning;
+        out->project = n.project;
+        out->ids.items[out->ids.n++] = n.id;
+        fumi_progress(call, (double)out->ids.n, (double)p->notes.n, FUMI_STR("notes stored"));
+    }
+    out->left = (int64_t)(p->notes.n - out->ids.n);
     return FUMI_OK;
 }
 
@@ -186,6 +272,10 @@ const struct fumi_method note_methods[] = {
      "Stores a note for later sessions. Short, self-contained, with cause and cure where something "
      "went wrong.",
      &add_shape, &added_shape, add_note, WRITE},
+    {"import",
+     "Stores many notes of a project, one after the other, and tells how far it is to those who "
+     "want to know.",
+     &import_shape, &imported_shape, import, WRITE},
     {"get", "Reads one note by its id.", &by_id_shape, &wire_note_shape, get, READ},
     {"update", "Changes parts of a note. What the patch does not name stays as it is.",
      &update_shape, &updated_shape, update, WRITE},

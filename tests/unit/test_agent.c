@@ -176,6 +176,7 @@ static const struct {
     {"memory_list_globals", "{\"projectId\":\"p\"}"},
     {"memory_group_create", "{\"projectId\":\"p\",\"groupKey\":\"k\",\"title\":\"T\"}"},
     {"memory_group_list", "{\"projectId\":\"p\"}"},
+    {"memory_import", "{\"projectId\":\"q\",\"notes\":[{\"groupId\":\"global\",\"text\":\"x\"}]}"},
     {"memory_stats", "{}"},
     {"memory_reembed", "{}"},
     {"memory_delete", "{\"id\":\"%s\"}"},
