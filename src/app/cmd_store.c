@@ -112,7 +112,7 @@ static int check_store(struct session *s, bool repair, struct fumi_err *e)
 static int doctor(struct invocation *i)
 {
     const struct flags *f = i->flags;
-    struct session s = {0};
+    struct session s = {.mend = !f->dry_run};
     struct fumi_err e = {0};
     int bad = session_old_store(&s, &i->common, &e);
     if (bad)

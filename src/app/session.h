@@ -11,6 +11,7 @@ struct session {
     struct config_wish wish;
     struct config config;
     struct fumi_log log;
+    bool mend;           /* a database that cannot be opened for its damage, set before */
     struct store *store; /* of the memory, when there is one */
     struct memory *memory;
     struct fumi_server *server;

@@ -158,10 +158,20 @@ static int open_file(struct sqlite *s, struct fumi_err *e)
     return 0;
 }
 
+/* Closed first: nobody may have the file open while it is mended. */
+static int open_mended(struct sqlite *s, struct fumi_err *e)
+{
+    if (!s->corrupt)
+        return -1;
+    sqlite_idle(s);
+    s->corrupt = false;
+    return sqlite_mend(s, e) ? -1 : open_file(s, e);
+}
+
 struct store *sqlite_open(const struct sqlite_options *o, struct fumi_err *e)
 {
     struct sqlite *s = make(o);
-    if (open_file(s, e) == 0)
+    if (open_file(s, e) == 0 || (o->mend && open_mended(s, e) == 0))
         return &s->base;
     close_store(&s->base);
     return NULL;

@@ -75,8 +75,6 @@ static bool lacks_descriptors(struct db *d, int plain)
 /* Something that the user can put right: it is told to the caller too. */
 static int tell(struct db *d, int code, const char *text, struct fumi_err *e)
 {
-    fumi_log(d->store->log, FUMI_ERROR, "store.fault", {"why", fumi_str(text), 0},
-             {"code", {0}, code}, {"path", fumi_str(d->store->path), 0});
     return fumi_err_set(e, FUMI_LIMIT, "%s (code %d, %s)", text, code, d->store->path);
 }
 

@@ -73,7 +73,6 @@ struct sqlite {
 };
 
 void sqlite_idle(struct sqlite *s); /* closes the connections that nobody uses */
-
 /* What is done in a transaction. It may run twice: the first time was undone then. */
 typedef int sqlite_fn(struct db *d, void *arg, struct fumi_err *e);
 
@@ -120,7 +119,8 @@ int sqlite_file_name(const char *from, const char *to, bool replace, struct fumi
 /* like: gives it the owner and rights of another. swap: puts another in its place, and keeps it. */
 int sqlite_file_like(const char *path, const char *model, struct fumi_err *e);
 int sqlite_file_swap(const char *path, const char *with, const char *keep, struct fumi_err *e);
-void sqlite_file_remove(const char *path); /* a database with what stands beside it */
+void sqlite_file_remove(const char *path);             /* a database with what stands beside it */
+int sqlite_mend(struct sqlite *s, struct fumi_err *e); /* sqlite_mend.c; s has nothing open */
 /* Names, to be freed: with an ending, with a kind and a random number, with the time. */
 char *sqlite_path(const char *path, const char *ending);
 char *sqlite_path_new(const char *path, const char *kind);

@@ -176,7 +176,8 @@ static struct store *open_file(const char *path, bool lenient, struct seen *seen
 {
     static const struct fumi_log silent = {.level = FUMI_SILENT};
     struct fumi_err e = {0};
-    struct sqlite_options o = {.path = path, .nosync = true, .lenient = lenient, .log = &silent};
+    struct sqlite_options o = {
+        .path = path, .nosync = true, .lenient = lenient, .mend = lenient, .log = &silent};
     struct store *s = sqlite_open(&o, &e);
     if (!s)
         memcpy(seen->said, e.text, sizeof(seen->said));

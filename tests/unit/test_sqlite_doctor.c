@@ -532,3 +532,27 @@ TEST(a_killed_backup_leaves_nothing_under_its_name)
     CHECK(stage_sound(&t));
     stage_end(&t);
 }
+
+/* A table of tables that SQLite cannot read: that of a new store takes its place, whichever byte of
+ * its first page was hit, and the notes are all there. */
+TEST(a_damaged_table_of_tables_is_replaced)
+{
+    static const long hits[] = {100, 103, 105, 108, 120, 2000, 3000, 4000};
+    for (size_t i = 0; i < FUMI_COUNT(hits); i++) {
+        struct stage t = {0};
+        struct note got;
+        CHECK(stage_open(&t));
+        for (int k = 1; k <= 40; k++)
+            CHECK_INT(stage_add(&t, fumi_fmt(&t.a, "%d", k).p, "x", NAN), 0);
+        stage_shut(&t);
+        FILE *f = fopen(t.path, "r+");
+        CHECK(f && fseek(f, hits[i], SEEK_SET) == 0 && fwrite("\xff\xff\xff\xff", 4, 1, f) == 1);
+        fclose(f);
+        struct sqlite_options o = {
+            .path = t.path, .lenient = true, .mend = true, .nosync = true, .log = &stage_silent};
+        t.s = sqlite_open(&o, &t.e);
+        if (!t.s || t.s->ops->get_note(t.s, &t.a, FUMI_STR("40"), &got, &t.e))
+            TEST_FAIL("byte %ld: %s", hits[i], t.e.text);
+        stage_end(&t);
+    }
+}

@@ -1,0 +1,187 @@
+/* A damaged table of tables (sqlite_schema), without which SQLite reads nothing at all. It is
+ * written once, when a store is made, and stands at the same pages in every store of this version:
+ * so that of a new store takes its place, and doctor judges the rest. */
+#include "store/sqlite_parts.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    HEAD = 100, /* bytes of the file's header */
+    INTERIOR = 5,
+    TABLE = 0x0D,
+    LOCKS = 0x40000000, /* where SQLite locks the file, and how much */
+    LOCKS_N = 512,
+};
+
+static uint32_t be(const char *p, int n)
+{
+    uint32_t v = 0;
+    for (int i = 0; i < n; i++)
+        v = v << 8 | (unsigned char)p[i];
+    return v;
+}
+
+static void put_be(char *p, uint32_t v)
+{
+    for (int i = 3; i >= 0; i--, v >>= 8)
+        p[i] = (char)v;
+}
+
+static int fail(const char *what, const char *path, struct fumi_err *e)
+{
+    return fumi_err_set(e, FUMI_LIMIT, "%s: %s (%s)", what, strerror(errno), path);
+}
+
+/* Whether another process has it open. Nobody in this one does: to close it ends all our locks. */
+static bool is_used(int fd)
+{
+    struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCKS, .l_len = LOCKS_N};
+    return fcntl(fd, F_GETLK, &l) == 0 && l.l_type != F_UNLCK;
+}
+
+static int read_all(int fd, struct fumi_buf *out)
+{
+    ssize_t got;
+    do {
+        char *to = fumi_buf_reserve(out, 1 << 16);
+        got = read(fd, to, 1 << 16);
+        out->n += got > 0 ? (size_t)got : 0;
+    } while (got > 0 || (got < 0 && errno == EINTR));
+    return got < 0 ? -1 : 0;
+}
+
+static int read_file(const char *path, struct fumi_buf *out, struct fumi_err *e)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail("Cannot read the database", path, e);
+    bool used = is_used(fd);
+    int rc = used ? 0 : read_all(fd, out);
+    if (rc)
+        fail("Cannot read the database", path, e);
+    close(fd);
+    return used ? fumi_err_set(e, FUMI_LIMIT,
+                               "The file must be mended, but another process has it open: end it, "
+                               "then run doctor again (%s)",
+                               path)
+                : rc;
+}
+
+static int write_file(const char *path, const struct fumi_buf *b, struct fumi_err *e)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    size_t done = 0;
+    while (fd >= 0 && done < b->n) {
+        ssize_t did = write(fd, b->p + done, b->n - done);
+        if (did < 0 && errno != EINTR)
+            break;
+        done += did > 0 ? (size_t)did : 0;
+    }
+    int rc = fd < 0 || done < b->n ? fail("Cannot write the mended database", path, e) : 0;
+    if (fd >= 0 && (fsync(fd) || close(fd)) && !rc)
+        rc = fail("Cannot write the mended database", path, e);
+    return rc;
+}
+
+/* A new store, whole in its file. */
+static int make_new(const struct sqlite *s, struct fumi_buf *out, struct fumi_err *e)
+{
+    char *path = sqlite_path_new(s->path, ".new");
+    struct store *new = sqlite_open(&(struct sqlite_options){.path = path, .nosync = true}, e);
+    int rc = new ? 0 : -1;
+    if (new)
+        new->ops->close(new);
+    if (!rc)
+        rc = read_file(path, out, e);
+    sqlite_file_remove(path);
+    fumi_resize(path, 0);
+    return rc;
+}
+
+struct patch {
+    struct fumi_buf *to;
+    const struct fumi_buf *from;
+    size_t page; /* bytes */
+};
+
+/* Copies a page of the table, and those below it. False: they do not lie in both files. */
+static bool copy_tree(const struct patch *p, uint32_t number, int depth)
+{
+    size_t at = (number - 1) * p->page, skip = number == 1 ? HEAD : 0;
+    if (number == 0 || depth == 0 || at + p->page > p->from->n || at + p->page > p->to->n)
+        return false;
+    const char *page = p->from->p + at, *head = page + skip;
+    memcpy(p->to->p + at, page, p->page);
+    if (head[0] == TABLE)
+        return true;
+    for (uint32_t i = 0, n = be(head + 3, 2); i < n; i++)
+        if (!copy_tree(p, be(page + be(head + 12 + 2 * i, 2), 4), depth - 1))
+            return false;
+    return head[0] == INTERIOR && copy_tree(p, be(head + 8, 4), depth - 1);
+}
+
+/* The header is the new one's, but for what it says of this file: how large it is, how often it
+ * changed, and which pages are free, if that can be believed. */
+static void keep_header(struct fumi_buf *to, const char old[HEAD], size_t page)
+{
+    uint32_t pages = (uint32_t)(to->n / page), changes = be(old + 24, 4);
+    bool sound = memcmp(old, "SQLite format 3", 16) == 0 && be(old + 32, 4) <= pages &&
+                 be(old + 36, 4) < pages;
+    put_be(to->p + 24, changes);
+    put_be(to->p + 28, pages);
+    put_be(to->p + 32, sound ? be(old + 32, 4) : 0);
+    put_be(to->p + 36, sound ? be(old + 36, 4) : 0);
+    put_be(to->p + 92, changes);
+}
+
+static bool patch(struct fumi_buf *to, const struct fumi_buf *from)
+{
+    char old[HEAD];
+    struct patch p = {to, from, from->n > HEAD ? be(from->p + 16, 2) : 0};
+    if (!p.page || to->n < p.page)
+        return false;
+    memcpy(old, to->p, HEAD);
+    if (!copy_tree(&p, 1, 4))
+        return false;
+    keep_header(to, old, p.page);
+    return true;
+}
+
+static int swap(const struct sqlite *s, const struct fumi_buf *mended, struct fumi_err *e)
+{
+    char *mend = sqlite_path_new(s->path, ".mend"), *kept = sqlite_path_kept(s->path);
+    int rc = write_file(mend, mended, e) || sqlite_file_like(mend, s->path, e) ||
+                     sqlite_file_swap(s->path, mend, kept, e)
+                 ? -1
+                 : 0;
+    if (rc)
+        unlink(mend);
+    else
+        fumi_log(s->log, FUMI_WARN, "store.mended", {"what", fumi_str("the table of tables"), 0},
+                 {"kept", fumi_str(kept), 0});
+    fumi_resize(mend, 0);
+    fumi_resize(kept, 0);
+    return rc;
+}
+
+int sqlite_mend(struct sqlite *s, struct fumi_err *e)
+{
+    struct fumi_buf is = {0}, new = {0};
+    int rc = read_file(s->path, &is, e) || make_new(s, &new, e) ? -1 : 0;
+    if (!rc && !patch(&is, &new))
+        rc = fumi_err_set(e, FUMI_LIMIT,
+                          "The database is damaged beyond what can be mended: restore a backup "
+                          "(%s)",
+                          s->path);
+    if (!rc)
+        rc = swap(s, &is, e);
+    fumi_buf_done(&is);
+    fumi_buf_done(&new);
+    return rc;
+}
