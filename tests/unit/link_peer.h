@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -261,12 +262,17 @@ static inline void *script_play(void *arg)
     return NULL;
 }
 
+/* Signals are for those who are tested. */
 static inline void script_run(struct script *s)
 {
+    sigset_t all, before;
     s->fd = -1;
     s->frames.server = true;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     if (listen(s->listener, 8) || pthread_create(&s->thread, NULL, script_play, s))
         abort();
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* At a port of the loopback; s->url begins with `scheme`. */
