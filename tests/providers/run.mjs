@@ -3,7 +3,7 @@
 //
 //   node tests/providers/run.mjs FUMI FAKE-PROVIDER
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -31,13 +31,12 @@ async function startFake() {
         return { child, port: Number(line.match(/\d+/)[0]) };
 }
 
+const baseOf = (provider, port) => (provider === 'ollama' ? `http://127.0.0.1:${port}` : `http://127.0.0.1:${port}/v1`);
+
 class Server {
-    constructor(dir, provider, port) {
-        const base = provider === 'ollama' ? `http://127.0.0.1:${port}` : `http://127.0.0.1:${port}/v1`;
+    constructor(dir, env, more = []) {
         this.child = start(fumi, ['serve', '--transport', 'http', '--port', '0', '--data-dir', dir, '--time-limit',
-            '8000', '--log', 'silent'], {
-            FUMI_EMBEDDER_PROVIDER: provider, FUMI_EMBEDDER_MODEL: 'fake', FUMI_EMBEDDER_BASE_URL: base,
-        }, 'pipe');
+            '8000', '--log', 'silent', ...more], env, 'pipe');
         this.url = new Promise((done) => createInterface({ input: this.child.stderr }).once('line', (line) =>
             done(`http://127.0.0.1:${line.match(/:(\d+)$/)[1]}/rpc`)));
     }
@@ -66,7 +65,10 @@ const control = (port, what) => fetch(`http://127.0.0.1:${port}/control/${what}`
 
 async function play(provider, mode) {
     const name = `${provider} ${mode}`, dir = mkdtempSync(join(tmpdir(), 'fumi-providers-'));
-    const { child, port } = await startFake(), server = new Server(dir, provider, port);
+    const { child, port } = await startFake();
+    const server = new Server(dir, {
+        FUMI_EMBEDDER_PROVIDER: provider, FUMI_EMBEDDER_MODEL: 'fake', FUMI_EMBEDDER_BASE_URL: baseOf(provider, port),
+    });
     const add = (text) => server.call('add_note', { projectId: 'p', groupId: 'g', text });
     const find = (query, more = {}) => server.call('search', { projectId: 'p', query, ...more });
     try {
@@ -107,8 +109,59 @@ async function play(provider, mode) {
     }
 }
 
-const modes = ['401', '429', '500', 'hang', 'cut-json', 'dim', 'large', 'gigabyte', 'endless', 'redirect', 'reset'];
+// One process changes provider and model again and again while another searches: no answer is ever empty, and in the
+// end both find by the vectors of the last one.
+async function change() {
+    const dir = mkdtempSync(join(tmpdir(), 'fumi-providers-')), config = join(dir, 'config.json');
+    const { child, port } = await startFake();
+    const embedder = (provider, model) => ({ provider, model, baseUrl: baseOf(provider, port), apiKey: 'any' });
+    writeFileSync(config, JSON.stringify({ embedder: embedder('openai', 'm0') }), { mode: 0o600 });
+    const one = new Server(dir, {}, ['--config', config]), other = new Server(dir, {}, ['--config', config]);
+    const find = (server, mode, topK) => server.call('search', { projectId: 'p', query: 'note number 7 of many', topK, mode });
+    let searches = 0, empty = 0, over = false;
+    try {
+        for (let i = 0; i < 60; i++)
+            await one.call('add_note', { projectId: 'p', groupId: 'g', text: `note number ${i} of many` });
+        const search = (async () => {
+            while (!over) {
+                const a = await find(other, 'hybrid', 3);
+                searches++;
+                if (!a.result?.results.some((r) => r.text === 'note number 7 of many'))
+                    empty++ || console.error(JSON.stringify(a));
+            }
+        })();
+        for (let i = 1; i <= 8; i++) {
+            const a = await one.call('set_config', { embedder: embedder(i % 2 ? 'ollama' : 'openai', `m${i}`) });
+            check(`change ${i}`, a.result?.ok, a);
+            await until(async () => (await one.call('stats')).result?.embedding.done > 10);
+        }
+        const last = (await one.call('stats')).result?.namespace;
+        for (const [name, server] of [['one', one], ['other', other]]) {
+            check(`change: complete in ${name}`, await until(async () => {
+                const e = (await server.call('stats')).result?.embedding;
+                return e?.pending === 0 && e.serving === last;
+            }), await server.call('stats'));
+            const meaning = await find(server, 'meaning', 100); // the fake's vectors tell notes apart only roughly
+            check(`change: all are found by the last vectors in ${name}`, meaning.result?.results.length === 60 &&
+                meaning.result.meta.mode === 'meaning', meaning);
+        }
+        over = true;
+        await search;
+        check(`change: ${empty} of ${searches} searches missed the note`, !empty && searches > 20, [empty, searches]);
+        console.log(`${searches} searches during 8 changes of the model, ${empty} without the note`);
+    } catch (e) {
+        check('change', false, String(e.stack));
+    } finally {
+        over = true;
+        one.child.kill();
+        other.child.kill();
+        child.kill();
+        rmSync(dir, { recursive: true, force: true });
+    }
+}
+
+const modes = ['401', '429', '500', 'hang', 'cut-json', 'dim', 'nan', 'large', 'gigabyte', 'endless', 'redirect', 'reset'];
 const plays = modes.flatMap((mode) => [['openai', mode], ['ollama', mode]]);
-await Promise.all(plays.map(([provider, mode]) => play(provider, mode)));
+await Promise.all([change(), ...plays.map(([provider, mode]) => play(provider, mode))]);
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed ? 1 : 0);
