@@ -26,8 +26,6 @@ struct fumi_str render_line(struct fumi_arena *a, const struct note *n, size_t m
 struct fumi_str render_day(struct fumi_arena *a, int64_t ms); /* "2026-11-16" */
 /* The first `most` bytes, with "…" behind them if that is not all. */
 struct fumi_str render_cut(struct fumi_arena *a, struct fumi_str s, size_t most);
-/* Ends the buffer: its text is the arena's. */
-struct fumi_str render_end(struct fumi_arena *a, struct fumi_buf *b);
 
 /* A name as one part of a URI, and back. False: it is not encoded rightly. */
 struct fumi_str uri_encode(struct fumi_arena *a, struct fumi_str s);

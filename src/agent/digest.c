@@ -214,6 +214,6 @@ int agent_digest(struct memory *m, struct fumi_arena *a, struct fumi_str project
     if (project_canonical(a, project, &d.project, e))
         return -1;
     int rc = fill(&d, e);
-    *out = render_end(a, &d.text);
+    *out = fumi_buf_keep(&d.text, a);
     return rc;
 }

@@ -73,7 +73,7 @@ static struct fumi_str render_found(struct fumi_arena *a, struct fumi_str query,
         render_note(&b, a, &f->results.items[i].note, SIZE_MAX);
     if (f->rest.n)
         render_add(&b, fumi_fmt(a, "%zu more were found: memory_search.\n", f->rest.n));
-    return render_end(a, &b);
+    return fumi_buf_keep(&b, a);
 }
 
 static enum fumi_ret recall(struct fumi_mcp_call *c)

@@ -11,13 +11,6 @@ void render_add(struct fumi_buf *b, struct fumi_str s)
     fumi_buf_add(b, s.p, s.n);
 }
 
-struct fumi_str render_end(struct fumi_arena *a, struct fumi_buf *b)
-{
-    struct fumi_str text = fumi_dup(a, fumi_buf_str(b));
-    fumi_buf_done(b);
-    return text;
-}
-
 struct fumi_str render_day(struct fumi_arena *a, int64_t ms)
 {
     char whole[FUMI_TIME_SIZE];
@@ -78,7 +71,7 @@ static struct fumi_str about(struct fumi_arena *a, const struct note *n, size_t 
     render_add(&b, fumi_fmt(a, " (%.*s", FUMI_ARG(render_day(a, n->created))));
     add_tags(&b, n->tags);
     render_add(&b, fumi_fmt(a, " · id %.*s)", FUMI_ARG(n->id)));
-    struct fumi_str all = render_end(a, &b);
+    struct fumi_str all = fumi_buf_keep(&b, a);
     return all.n <= most ? all : fumi_fmt(a, " (id %.*s)", FUMI_ARG(n->id));
 }
 

@@ -55,7 +55,7 @@ static int read_projects(const struct wish *w, struct resource_text *out, struct
         fumi_put_str(&o, FUMI_STR("resources/list has all of them"));
     }
     fumi_put_close(&o, '}');
-    *out = (struct resource_text){JSON, render_end(w->arena, &b)};
+    *out = (struct resource_text){JSON, fumi_buf_keep(&b, w->arena)};
     return 0;
 }
 
@@ -100,7 +100,7 @@ static int read_notes(const struct wish *w, struct fumi_str group, size_t limit,
         render_add(&b, FUMI_STR("There are more: memory_list_recent, memory_search.\n"));
     if (!notes.n)
         render_add(&b, FUMI_STR("There are none yet.\n"));
-    *out = (struct resource_text){MARKDOWN, render_end(w->arena, &b)};
+    *out = (struct resource_text){MARKDOWN, fumi_buf_keep(&b, w->arena)};
     return 0;
 }
 
@@ -153,7 +153,7 @@ static int read_groups(const struct wish *w, struct resource_text *out, struct f
         put_group(&o, &all.items[i]);
     fumi_put_close(&o, ']');
     fumi_put_close(&o, '}');
-    *out = (struct resource_text){JSON, render_end(w->arena, &b)};
+    *out = (struct resource_text){JSON, fumi_buf_keep(&b, w->arena)};
     return 0;
 }
 
@@ -171,7 +171,7 @@ static int read_note(const struct wish *w, struct resource_text *out, struct fum
     render_add(&b, fumi_fmt(w->arena, "Project: %.*s\n", FUMI_ARG(n.project)));
     if (n.metadata.n)
         render_add(&b, fumi_fmt(w->arena, "Metadata: %.*s\n", FUMI_ARG(n.metadata)));
-    *out = (struct resource_text){MARKDOWN, render_end(w->arena, &b)};
+    *out = (struct resource_text){MARKDOWN, fumi_buf_keep(&b, w->arena)};
     return 0;
 }
 

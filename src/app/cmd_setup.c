@@ -149,8 +149,7 @@ static int hook_line(struct invocation *i, struct fumi_str *line, struct fumi_er
         else
             put_quoted(&b, words.items[k]);
     }
-    *line = fumi_dup(i->a, fumi_buf_str(&b));
-    fumi_buf_done(&b);
+    *line = fumi_buf_keep(&b, i->a);
     return 0;
 }
 

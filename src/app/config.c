@@ -336,8 +336,7 @@ static int read_variables(struct loader *l, const struct config_section *s, stru
 {
     struct fumi_buf buf = {0};
     struct fumi_shape shape = gather(l, s, &buf);
-    struct fumi_str text = fumi_dup(l->a, fumi_buf_str(&buf));
-    fumi_buf_done(&buf);
+    struct fumi_str text = fumi_buf_keep(&buf, l->a);
     const struct fumi_val *v = fumi_parse(l->a, text, l->e);
     return v ? fumi_bind(l->a, &shape, v, (char *)layer + s->offset, l->e) : -1;
 }

@@ -299,7 +299,7 @@ static int set_text(const struct reader *r, size_t set, struct fumi_str *out)
 {
     struct fumi_buf buf = {0};
     int rc = put_set(r, &buf, set);
-    *out = rc ? fumi_str("") : fumi_dup(r->a, fumi_buf_str(&buf));
+    *out = rc ? fumi_str("") : fumi_buf_keep(&buf, r->a);
     fumi_buf_done(&buf);
     return rc;
 }

@@ -195,8 +195,7 @@ int session_once(struct invocation *i, const char *method, struct fumi_buf *para
 {
     struct session s = {0};
     struct fumi_err e = {0};
-    struct fumi_json json = {{0}}, given = {fumi_dup(i->a, fumi_buf_str(params))};
-    fumi_buf_done(params);
+    struct fumi_json json = {{0}}, given = {fumi_buf_keep(params, i->a)};
     int rc = session_open(&s, &i->common, &e) || session_call(&s, i->a, method, given, &json, &e);
     session_close(&s);
     if (rc)

@@ -216,13 +216,6 @@ int setup_program(struct fumi_arena *a, struct fumi_str *out, struct fumi_err *e
 
 /* --- Entries. --- */
 
-static struct fumi_str finish(struct fumi_arena *a, struct fumi_buf *b)
-{
-    struct fumi_str s = fumi_dup(a, fumi_buf_str(b));
-    fumi_buf_done(b);
-    return s;
-}
-
 static void put_words(struct fumi_out *o, const char *name, struct fumi_strs words, size_t from)
 {
     fumi_put_key(o, name);
@@ -265,7 +258,7 @@ struct fumi_str setup_server_entry(struct fumi_arena *a, const struct setup_agen
         fumi_put_bool(&o, true);
     }
     fumi_put_close(&o, '}');
-    return finish(a, &b);
+    return fumi_buf_keep(&b, a);
 }
 
 struct fumi_str setup_hook_entry(struct fumi_arena *a, const struct setup_agent *g,
@@ -288,7 +281,7 @@ struct fumi_str setup_hook_entry(struct fumi_arena *a, const struct setup_agent 
     fumi_put_close(&o, '}');
     fumi_put_close(&o, ']');
     fumi_put_close(&o, '}');
-    return finish(a, &b);
+    return fumi_buf_keep(&b, a);
 }
 
 struct fumi_str setup_instructions(void)

@@ -279,13 +279,6 @@ static void put_item(struct fumi_buf *b, const struct look *k, struct fumi_str i
     put_text(b, k, indent, value);
 }
 
-static struct fumi_str taken(struct fumi_arena *a, struct fumi_buf *b)
-{
-    struct fumi_str s = fumi_dup(a, fumi_buf_str(b));
-    fumi_buf_done(b);
-    return s;
-}
-
 /* --- Adding. --- */
 
 /* The last value of a container; NULL: it is empty. */
@@ -320,7 +313,7 @@ static struct fumi_str add_first(struct fumi_arena *a, const struct setup_json *
     put_item(&b, &k, inner, name, value);
     if (!k.line)
         new_line(&b, &k, outer, 0);
-    return setup_splice(a, s, at, end - at, taken(a, &b));
+    return setup_splice(a, s, at, end - at, fumi_buf_keep(&b, a));
 }
 
 /* Into a container whose items stand in one line. */
@@ -339,7 +332,7 @@ static struct fumi_str add_inline(struct fumi_arena *a, const struct setup_json 
     put_item(&b, &k, FUMI_STR(""), name, value);
     if (trails)
         fumi_buf_put(&b, ',');
-    return setup_splice(a, s, trails ? comma + 1 : end, 0, taken(a, &b));
+    return setup_splice(a, s, trails ? comma + 1 : end, 0, fumi_buf_keep(&b, a));
 }
 
 static struct fumi_str add_line(struct fumi_arena *a, const struct setup_json *j,
@@ -354,7 +347,7 @@ static struct fumi_str add_line(struct fumi_arena *a, const struct setup_json *j
     put_item(&b, &k, indent, name, value);
     if (trails)
         fumi_buf_put(&b, ',');
-    struct fumi_str out = setup_splice(a, s, tail, 0, taken(a, &b));
+    struct fumi_str out = setup_splice(a, s, tail, 0, fumi_buf_keep(&b, a));
     return trails ? out : setup_splice(a, out, end, 0, FUMI_STR(","));
 }
 
@@ -378,7 +371,7 @@ struct fumi_str setup_json_replace(struct fumi_arena *a, const struct setup_json
     size_t at = setup_json_begin(j, old), end = setup_json_end(j, old);
     struct fumi_buf b = {0};
     put_text(&b, &k, indent_of(s, at), value);
-    return setup_splice(a, s, at, end - at, taken(a, &b));
+    return setup_splice(a, s, at, end - at, fumi_buf_keep(&b, a));
 }
 
 /* --- Removing. --- */

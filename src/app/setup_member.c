@@ -37,8 +37,7 @@ static int put_whole(struct fumi_arena *a, const struct setup_text *t, const cha
             fumi_buf_put(&b, text.p[i]);
     }
     fumi_buf_add(&b, eol, strlen(eol));
-    *out = fumi_dup(a, fumi_buf_str(&b));
-    fumi_buf_done(&b);
+    *out = fumi_buf_keep(&b, a);
     return 0;
 }
 

@@ -83,9 +83,7 @@ static struct fumi_str with_eol(struct fumi_arena *a, struct fumi_str entry, con
         else if (entry.p[i] != '\r')
             fumi_buf_put(&b, entry.p[i]);
     }
-    struct fumi_str out = fumi_dup(a, fumi_buf_str(&b));
-    fumi_buf_done(&b);
-    return out;
+    return fumi_buf_keep(&b, a);
 }
 
 static int put_block(struct fumi_arena *a, const struct setup_spot *spot,

@@ -323,8 +323,7 @@ static int find_table(struct fumi_arena *a, const struct setup_spot *s, const st
         fumi_put_val(&o, v);
     }
     fumi_put_close(&o, '}');
-    *found = fumi_dup(a, fumi_buf_str(&b));
-    fumi_buf_done(&b);
+    *found = fumi_buf_keep(&b, a);
     return 0;
 }
 
@@ -343,9 +342,7 @@ static struct fumi_str shown(struct fumi_arena *a, const struct fumi_val *v)
         fumi_buf_add(&b, fumi_raw(i).p, fumi_raw(i).n);
     }
     fumi_buf_put(&b, ']');
-    struct fumi_str out = fumi_dup(a, fumi_buf_str(&b));
-    fumi_buf_done(&b);
-    return out;
+    return fumi_buf_keep(&b, a);
 }
 
 static struct fumi_str line_of(struct fumi_arena *a, const struct fumi_val *key)

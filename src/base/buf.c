@@ -50,3 +50,10 @@ void fumi_buf_move(struct fumi_buf *to, struct fumi_buf *from)
     to->full = false;
     *from = (struct fumi_buf){.limit = from->limit};
 }
+
+struct fumi_str fumi_buf_keep(struct fumi_buf *b, struct fumi_arena *a)
+{
+    struct fumi_str kept = fumi_dup(a, fumi_buf_str(b));
+    fumi_buf_done(b);
+    return kept;
+}

@@ -38,6 +38,10 @@ static inline void fumi_buf_put(struct fumi_buf *b, char byte)
 /* Empties it, keeping its memory when that is at most `keep` bytes. */
 void fumi_buf_reset(struct fumi_buf *b, size_t keep);
 
+struct fumi_arena;
+/* Its bytes as a text of the arena; it is empty and holds no memory afterwards. */
+struct fumi_str fumi_buf_keep(struct fumi_buf *b, struct fumi_arena *a);
+
 /* Hands the bytes of `from` over to the empty buffer `to`; `from` is empty afterwards. */
 void fumi_buf_move(struct fumi_buf *to, struct fumi_buf *from);
 

@@ -52,9 +52,7 @@ static struct fumi_str describe(struct fumi_arena *a, const char *remedy, bool r
     fumi_put_key(&o, "retryable");
     fumi_put_bool(&o, retryable);
     fumi_put_close(&o, '}');
-    struct fumi_str data = fumi_dup(a, fumi_buf_str(&text));
-    fumi_buf_done(&text);
-    return data;
+    return fumi_buf_keep(&text, a);
 }
 
 static int check(const struct local *l, const struct model *m, struct fumi_err *e)

@@ -1,17 +1,6 @@
 /* Ollama's POST /api/embed, and /api/embeddings of old versions, which takes one text at a time. */
 #include "embed/remote.h"
 
-static void write_texts(struct fumi_out *o, const struct remote_question *q)
-{
-    fumi_put_key(o, "model");
-    fumi_put_str(o, q->model);
-    fumi_put_key(o, "input");
-    fumi_put_open(o, '[');
-    for (size_t i = 0; i < q->n; i++)
-        fumi_put_str(o, q->texts[i]);
-    fumi_put_close(o, ']');
-}
-
 static void write_text(struct fumi_out *o, const struct remote_question *q)
 {
     fumi_put_key(o, "model");
@@ -43,7 +32,7 @@ static bool find_vector(const struct fumi_val *answer, const struct fumi_val **v
 enum { TEXTS = 16 };
 
 static const struct remote_wire wires[] = {
-    {"/api/embed", TEXTS, REMOTE_NO_PATH, write_texts, find_vectors},
+    {"/api/embed", TEXTS, REMOTE_NO_PATH, remote_write_texts, find_vectors},
     {"/api/embeddings", 1, REMOTE_NO_PATH, write_text, find_vector},
 };
 

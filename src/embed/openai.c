@@ -4,13 +4,7 @@
 
 static void write_plain(struct fumi_out *o, const struct remote_question *q)
 {
-    fumi_put_key(o, "model");
-    fumi_put_str(o, q->model);
-    fumi_put_key(o, "input");
-    fumi_put_open(o, '[');
-    for (size_t i = 0; i < q->n; i++)
-        fumi_put_str(o, q->texts[i]);
-    fumi_put_close(o, ']');
+    remote_write_texts(o, q);
     fumi_put_key(o, "encoding_format");
     fumi_put_str(o, FUMI_STR("float"));
 }

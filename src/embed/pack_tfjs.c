@@ -92,7 +92,7 @@ static int join(struct reading *r, const struct fumi_val *paths, struct fumi_str
             fumi_buf_add(&all, file->bytes.p, file->bytes.n);
     }
     if (all.n)
-        r->bytes = fumi_dup(r->f->a, fumi_buf_str(&all));
+        r->bytes = fumi_buf_keep(&all, r->f->a);
     fumi_buf_done(&all);
     return 0;
 }
@@ -205,7 +205,6 @@ int pack_tfjs(const struct pack_files *f, struct pack_source *s, bool *found, st
     s->dir = pack_dir(file->path);
     int rc = read_manifest(&r, manifest, s->dir);
     s->tensors.n = r.list.n / sizeof(struct pack_tensor);
-    s->tensors.items = (const void *)fumi_dup(f->a, fumi_buf_str(&r.list)).p;
-    fumi_buf_done(&r.list);
+    s->tensors.items = (const void *)fumi_buf_keep(&r.list, f->a).p;
     return rc ? -1 : read_facts(s, f->a, e);
 }

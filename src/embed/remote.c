@@ -352,6 +352,17 @@ static void apply_known(struct remote *r)
     }
 }
 
+void remote_write_texts(struct fumi_out *o, const struct remote_question *q)
+{
+    fumi_put_key(o, "model");
+    fumi_put_str(o, q->model);
+    fumi_put_key(o, "input");
+    fumi_put_open(o, '[');
+    for (size_t i = 0; i < q->n; i++)
+        fumi_put_str(o, q->texts[i]);
+    fumi_put_close(o, ']');
+}
+
 struct remote *remote_open(const struct remote_provider *p, const struct embed_config *c,
                            const struct fumi_log *log, struct fumi_err *e)
 {

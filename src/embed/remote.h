@@ -74,6 +74,9 @@ struct remote {
 struct remote *remote_open(const struct remote_provider *p, const struct embed_config *c,
                            const struct fumi_log *log, struct fumi_err *e);
 
+/* "model" and, as most servers want them, the texts as "input". */
+void remote_write_texts(struct fumi_out *o, const struct remote_question *q);
+
 /* The members of every remote provider's ops. */
 int remote_embed(struct embedder *, struct fumi_arena *, const struct fumi_str *texts, size_t n,
                  int64_t ms, float **out, struct fumi_err *);

@@ -139,7 +139,6 @@ int remote_tell(const struct remote *r, struct fumi_arena *a, const struct remot
         fumi_put_str(&o, f->detail);
     }
     fumi_put_close(&o, '}');
-    e->data = fumi_dup(a, fumi_buf_str(&text));
-    fumi_buf_done(&text);
+    e->data = fumi_buf_keep(&text, a);
     return -1;
 }

@@ -291,8 +291,7 @@ static enum fumi_ret ask_all(struct mcp_draft *d, struct fumi_mcp_call *c)
     }
     fumi_put_close(&o, '}');
     if (ret == FUMI_OK)
-        c->responses = fumi_parse(c->call->arena, fumi_dup(c->call->arena, fumi_buf_str(&b)),
-                                  &c->call->err);
+        c->responses = fumi_parse(c->call->arena, fumi_buf_keep(&b, c->call->arena), &c->call->err);
     fumi_buf_done(&b);
     return ret;
 }

@@ -294,8 +294,7 @@ static void conclude(const struct fumi_mcp *m, const struct listener *l)
     mcp_put(&o, "resultType", "complete");
     put_meta(&o, l->id, &m->badge);
     fumi_put_close(&o, '}');
-    l->result->text = fumi_dup(l->call->arena, fumi_buf_str(&b));
-    fumi_buf_done(&b);
+    l->result->text = fumi_buf_keep(&b, l->call->arena);
 }
 
 /* Takes those out of the list that were cancelled or, with `end`, belong to that peer, NULL: to

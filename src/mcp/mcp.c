@@ -54,9 +54,7 @@ struct fumi_str mcp_data(struct fumi_arena *a, const char *key, struct fumi_str 
     fumi_put_key(&o, key);
     fumi_put_str(&o, value);
     fumi_put_close(&o, '}');
-    struct fumi_str kept = fumi_dup(a, fumi_buf_str(&b));
-    fumi_buf_done(&b);
-    return kept;
+    return fumi_buf_keep(&b, a);
 }
 
 void mcp_put(struct fumi_out *o, const char *name, const char *text)
@@ -117,8 +115,7 @@ int mcp_version_check(struct fumi_arena *a, struct fumi_str version, struct fumi
     fumi_put_key(&o, "requested");
     fumi_put_str(&o, version);
     fumi_put_close(&o, '}');
-    e->data = fumi_dup(a, fumi_buf_str(&b));
-    fumi_buf_done(&b);
+    e->data = fumi_buf_keep(&b, a);
     return -1;
 }
 
@@ -219,8 +216,7 @@ enum fumi_ret mcp_close(struct mcp_context *x, struct fumi_out *o, const struct 
         fumi_put_close(o, '}');
     }
     fumi_put_close(o, '}');
-    ((struct mcp_text *)result)->json.text = fumi_dup(x->call->arena, fumi_buf_str(o->buf));
-    fumi_buf_done(o->buf);
+    ((struct mcp_text *)result)->json.text = fumi_buf_keep(o->buf, x->call->arena);
     return FUMI_OK;
 }
 
@@ -397,13 +393,6 @@ static unsigned flags_for(void *self, const struct fumi_method *method,
 
 /* --- Setting up. --- */
 
-static struct fumi_json keep(struct fumi_mcp *m, struct fumi_buf *b)
-{
-    struct fumi_json json = {fumi_dup(&m->arena, fumi_buf_str(b))};
-    fumi_buf_done(b);
-    return json;
-}
-
 static struct fumi_json info_of(struct fumi_mcp *m, bool whole)
 {
     struct fumi_buf b = {0};
@@ -417,7 +406,7 @@ static struct fumi_json info_of(struct fumi_mcp *m, bool whole)
         mcp_put(&o, "websiteUrl", m->o.website);
     }
     fumi_put_close(&o, '}');
-    return keep(m, &b);
+    return (struct fumi_json){fumi_buf_keep(&b, &m->arena)};
 }
 
 static void put_capability(struct fumi_out *o, const char *name, bool subscribe, bool changes)
@@ -456,7 +445,7 @@ static struct fumi_json capabilities_of(struct fumi_mcp *m)
         if (rows[i].there)
             put_capability(&o, rows[i].name, rows[i].subscribe, m->o.changes & rows[i].list);
     fumi_put_close(&o, '}');
-    return keep(m, &b);
+    return (struct fumi_json){fumi_buf_keep(&b, &m->arena)};
 }
 
 /* Only the methods of what is there: a method of a capability that is not declared is unknown. */

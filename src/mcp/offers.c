@@ -10,13 +10,6 @@ enum fumi_ret mcp_one_page(const struct mcp_context *x)
                      "cursor must be a nextCursor as it was answered");
 }
 
-static struct fumi_json keep(struct fumi_mcp *m, struct fumi_buf *b)
-{
-    struct fumi_json json = {fumi_dup(&m->arena, fumi_buf_str(b))};
-    fumi_buf_done(b);
-    return json;
-}
-
 static void put_arguments(struct fumi_out *o, const struct fumi_prompt *p)
 {
     if (!p->arguments_n)
@@ -49,7 +42,7 @@ static struct fumi_json list_prompts(struct fumi_mcp *m)
         fumi_put_close(&o, '}');
     }
     fumi_put_close(&o, ']');
-    return keep(m, &b);
+    return (struct fumi_json){fumi_buf_keep(&b, &m->arena)};
 }
 
 static struct fumi_json list_templates(struct fumi_mcp *m)
@@ -68,7 +61,7 @@ static struct fumi_json list_templates(struct fumi_mcp *m)
         fumi_put_close(&o, '}');
     }
     fumi_put_close(&o, ']');
-    return keep(m, &b);
+    return (struct fumi_json){fumi_buf_keep(&b, &m->arena)};
 }
 
 void mcp_offers_prepare(struct fumi_mcp *m)

@@ -119,8 +119,7 @@ int mcp_tools_prepare(struct fumi_mcp *m, struct fumi_err *e)
         put_tool(&o, &m->tools[i]);
     }
     fumi_put_close(&o, ']');
-    m->tool_list.text = fumi_dup(&m->arena, fumi_buf_str(&b));
-    fumi_buf_done(&b);
+    m->tool_list.text = fumi_buf_keep(&b, &m->arena);
     return 0;
 }
 
@@ -161,9 +160,7 @@ static struct fumi_json error_of(struct fumi_arena *a, const struct fumi_err *e,
         fumi_put_str(&o, remedy);
     }
     fumi_put_close(&o, '}');
-    struct fumi_json json = {fumi_dup(a, fumi_buf_str(&b))};
-    fumi_buf_done(&b);
-    return json;
+    return (struct fumi_json){fumi_buf_keep(&b, a)};
 }
 
 /* What is in the data beyond the sentence, such as the nearest name, helps to put it right. */

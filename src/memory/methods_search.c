@@ -179,9 +179,7 @@ static struct fumi_json text_of(struct fumi_arena *a, const struct fumi_shape *s
     struct fumi_buf buf = {0};
     struct fumi_out out = {&buf, false};
     fumi_emit(&out, s, from);
-    struct fumi_json json = {fumi_dup(a, fumi_buf_str(&buf))};
-    fumi_buf_done(&buf);
-    return json;
+    return (struct fumi_json){fumi_buf_keep(&buf, a)};
 }
 
 static struct search_hit hit_of(struct fumi_arena *a, const struct result *r, bool explain)

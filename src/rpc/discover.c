@@ -83,8 +83,7 @@ static enum fumi_ret discover(struct fumi_call *c, const void *params, void *res
     struct fumi_buf b = {0};
     (void)params;
     fumi_discover(c->self, &(struct fumi_out){.buf = &b});
-    d->text.text = fumi_dup(c->arena, fumi_buf_str(&b));
-    fumi_buf_done(&b);
+    d->text.text = fumi_buf_keep(&b, c->arena);
     return FUMI_OK;
 }
 

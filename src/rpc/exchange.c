@@ -512,7 +512,7 @@ enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struc
         ret = FUMI_FAIL;
     c->err = inner.err;
     if (ret == FUMI_OK)
-        result->text = fumi_dup(c->arena, fumi_buf_str(&text));
+        result->text = fumi_buf_keep(&text, c->arena);
     fumi_buf_done(&text);
     return ret;
 }

@@ -6,6 +6,7 @@
  * And what is left of a damaged file, row by row: notes are put in anew with their words and
  * places, the rest is copied. Where a page cannot be read, the numbers of its rows are halved until
  * all around it is read. */
+#include "store/sqlite_bytes.h"
 #include "store/sqlite_parts.h"
 
 #include "base/arena.h"
@@ -381,14 +382,6 @@ struct pages {
 struct cell {
     const unsigned char *p, *end;
 };
-
-static uint32_t be(const unsigned char *p, int n)
-{
-    uint32_t v = 0;
-    while (n--)
-        v = v << 8 | *p++;
-    return v;
-}
 
 static int64_t varint(struct cell *c)
 {

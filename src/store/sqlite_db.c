@@ -72,6 +72,13 @@ static bool lacks_descriptors(struct db *d, int plain)
            (system == EMFILE || system == ENFILE);
 }
 
+bool sqlite_moved(struct db *d)
+{
+    int moved = 0;
+    sqlite3_file_control(d->h, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    return moved;
+}
+
 /* Something that the user can put right: it is told to the caller too. */
 static int tell(struct db *d, int code, const char *text, struct fumi_err *e)
 {

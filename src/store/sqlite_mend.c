@@ -1,6 +1,7 @@
 /* A damaged table of tables (sqlite_schema), without which SQLite reads nothing at all. It is
  * written once, when a store is made, and stands at the same pages in every store of this version:
  * so that of a new store takes its place, and doctor judges the rest. */
+#include "store/sqlite_bytes.h"
 #include "store/sqlite_parts.h"
 
 #include "base/arena.h"
@@ -18,14 +19,6 @@ enum {
     LOCKS = 0x40000000, /* where SQLite locks the file, and how much */
     LOCKS_N = 512,
 };
-
-static uint32_t be(const char *p, int n)
-{
-    uint32_t v = 0;
-    for (int i = 0; i < n; i++)
-        v = v << 8 | (unsigned char)p[i];
-    return v;
-}
 
 static void put_be(char *p, uint32_t v)
 {

@@ -137,9 +137,7 @@ static struct fumi_str tag_words(struct fumi_arena *a, struct fumi_strs tags)
         fumi_buf_add(&buf, tags.items[i].p, tags.items[i].n);
         fumi_buf_put(&buf, '\n');
     }
-    struct fumi_str text = fumi_dup(a, fumi_buf_str(&buf));
-    fumi_buf_done(&buf);
-    return text;
+    return fumi_buf_keep(&buf, a);
 }
 
 int sqlite_note_words(struct db *d, struct fumi_arena *a, const struct note *n, struct fumi_err *e)

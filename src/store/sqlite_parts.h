@@ -85,6 +85,7 @@ int sqlite_write(struct store *s, sqlite_fn *run, void *arg, struct fumi_err *e)
 /* Connections (sqlite_db.c). `writes`: it may. */
 struct db *sqlite_connect(struct sqlite *s, bool writes, struct fumi_err *e);
 void sqlite_disconnect(struct db *d);
+bool sqlite_moved(struct db *d); /* its file was removed or replaced */
 int sqlite_sync_mode(struct db *d, const char *mode, struct fumi_err *e);
 /* Sets the sentence for a code of SQLite's, which says what to do. Returns -1. */
 int sqlite_fault(struct db *d, int code, struct fumi_err *e);
@@ -125,7 +126,6 @@ int sqlite_mend(struct sqlite *s, struct fumi_err *e); /* sqlite_mend.c; s has n
 char *sqlite_path(const char *path, const char *ending);
 char *sqlite_path_new(const char *path, const char *kind);
 char *sqlite_path_kept(const char *path);
-
 /* Schema (sqlite_schema.c). */
 struct sqlite_steps {
     const struct sqlite_step {

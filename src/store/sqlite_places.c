@@ -16,9 +16,7 @@ struct fumi_str sqlite_tags_json(struct fumi_arena *a, struct fumi_strs tags)
     for (size_t i = 0; i < tags.n; i++)
         fumi_put_str(&o, tags.items[i]);
     fumi_put_close(&o, ']');
-    struct fumi_str json = fumi_dup(a, fumi_buf_str(&buf));
-    fumi_buf_done(&buf);
-    return json;
+    return fumi_buf_keep(&buf, a);
 }
 
 int sqlite_tags_read(struct fumi_arena *a, struct fumi_str json, struct fumi_strs *out,

@@ -3,6 +3,7 @@
  * A file is looked at before anything is done to it: first its header as it stands, then, inside
  * one transaction, its numbers and the text of its schema. Several processes may come to a missing
  * file at once: the first makes the tables, the others find them. */
+#include "store/sqlite_bytes.h"
 #include "store/sqlite_parts.h"
 
 #include "base/arena.h"
@@ -81,11 +82,6 @@ static int refuse_newer(struct db *d, int64_t version, struct fumi_err *e)
                         (int)version, STORE_SCHEMA, d->store->path);
 }
 
-static uint32_t big_endian(const unsigned char *p)
-{
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
 static bool is_zero(const unsigned char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -110,11 +106,11 @@ int sqlite_schema_look(struct db *d, struct fumi_err *e)
         return sqlite_fault(d, rc, e);
     if (is_zero(head, HEADER))
         return 0;
-    uint32_t application = big_endian(head + APPLICATION_AT);
+    uint32_t application = be(head + APPLICATION_AT, 4);
     if (memcmp(head, "SQLite format 3", 16) != 0 ||
         (application && application != STORE_APPLICATION))
         return refuse(d, e);
-    uint32_t version = big_endian(head + VERSION_AT);
+    uint32_t version = be(head + VERSION_AT, 4);
     if (version > INT32_MAX)
         return refuse(d, e);
     return application && version > STORE_SCHEMA ? refuse_newer(d, version, e) : 0;
@@ -345,12 +341,11 @@ static int check_once(struct db *d, struct fumi_err *e)
  * until then. */
 static int still_there(struct db *d, struct fumi_err *e)
 {
-    int moved = 0;
-    sqlite3_file_control(d->h, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-    return moved ? fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                                "The database was replaced while it was opened: try again (%s)",
-                                d->store->path)
-                 : 0;
+    return sqlite_moved(d)
+               ? fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                              "The database was replaced while it was opened: try again (%s)",
+                              d->store->path)
+               : 0;
 }
 
 /* In one transaction: another process may create the tables between two of its questions. */

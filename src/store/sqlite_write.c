@@ -74,9 +74,7 @@ static bool run_each(struct db *d, struct sqlite_write *first)
  * next attempt opens what is there by then. */
 static int still_there(struct sqlite *s, struct db *d, struct fumi_err *e)
 {
-    int moved = 0;
-    sqlite3_file_control(d->h, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-    if (!moved)
+    if (!sqlite_moved(d))
         return 0;
     roll_back(d);
     d->bad = true;

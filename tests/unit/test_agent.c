@@ -457,9 +457,9 @@ TEST(names_are_completed)
     static const struct {
         const char *ref, *name, *value, *context, *want;
     } rows[] = {
-        {PROMPT, "project", "", "{}", "[\"/work/app\",\"app\",\"zoo\"]"},
-        {PROMPT, "project", "app", "{}", "[\"app\",\"/work/app\"]"},
-        {GROUP_OF, "project", "/w", "{}", "[\"/work/app\"]"},
+        {PROMPT, "project", "", "{}", "[\"/srv/app\",\"app\",\"zoo\"]"},
+        {PROMPT, "project", "app", "{}", "[\"app\",\"/srv/app\"]"},
+        {GROUP_OF, "project", "/s", "{}", "[\"/srv/app\"]"},
         {GROUP_OF, "group", "", "{\"arguments\":{\"project\":\"app\"}}", "[\"global\",\"task-2\"]"},
         {GROUP_OF, "group", "task", "{}", "[\"task-1\",\"task-2\"]"},
         {PROMPT, "tag", "Im", "{\"arguments\":{\"project\":\"app\"}}", "[\"important\"]"},
@@ -468,7 +468,7 @@ TEST(names_are_completed)
     };
     struct stage t;
     CHECK(stage_begin(&t, true));
-    CHECK(stage_note(&t, "1", "/work/app", "task-1", "rule") &&
+    CHECK(stage_note(&t, "1", "/srv/app", "task-1", "rule") &&
           stage_note(&t, "2", "app", "task-2", "important") &&
           stage_note(&t, "3", "app", "global", "rule") && stage_note(&t, "4", "zoo", "g", "other"));
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
