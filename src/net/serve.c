@@ -349,14 +349,12 @@ static bool may_block(const struct fumi_server *s)
     return false;
 }
 
-static int start_pool(struct service *s, struct fumi_err *e)
+static void make_pool(struct service *s)
 {
     if (!may_block(s->site.server))
-        return 0;
-    if (!(s->pool = pool_new((int)s->site.set.workers, e)))
-        return -1;
+        return;
+    s->pool = pool_new((int)s->site.set.workers);
     fumi_server_executor(s->site.server, pool_submit, s->pool);
-    return 0;
 }
 
 static void join_stdio(struct service *s)
@@ -534,7 +532,8 @@ static int prepare(struct service *s, struct fumi_err *e)
     /* Whoever hears that an address is open may send a signal at once. */
     if (add_posts(s, e) || loop_signals(s->posts[0].hub->loop, on_signal, s, e))
         return -1;
-    return open_all(s, e) || start_pool(s, e) ? -1 : 0;
+    make_pool(s);
+    return open_all(s, e);
 }
 
 /* To wait for a call that does not end would keep the process alive after its time. All that the

@@ -203,10 +203,8 @@ static inline void theatre_open_tray(struct theatre *t)
 
 static inline void theatre_open_pool(struct theatre *t, int threads)
 {
-    struct fumi_err e;
     theatre_open(t);
-    if (!(t->pool = pool_new(threads, &e)))
-        abort();
+    t->pool = pool_new(threads);
     fumi_server_executor(t->server, pool_submit, t->pool);
 }
 

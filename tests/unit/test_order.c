@@ -17,11 +17,9 @@ static const struct fumi_method where[] = {
 TEST(blocking_methods_run_on_the_executor)
 {
     pthread_t me = pthread_self();
-    struct fumi_err e;
-    struct pool *pool = pool_new(2, &e);
+    struct pool *pool = pool_new(2);
     struct fumi_server *s = server_of(where, FUMI_COUNT(where), &me);
     struct caller c;
-    CHECK(pool);
     fumi_server_executor(s, pool_submit, pool);
     caller_open(&c, s);
     CHECK_STR(hear(&c, CALL("here", "1")), OK("0", "1"));
