@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "base/uuid.h"
+#include "json/number.h"
 
 #include <assert.h>
 
@@ -116,13 +117,14 @@ static int read_real(const struct bind_reader *r, const struct fumi_field *f,
                      const struct fumi_val *v, void *to)
 {
     double *d = to;
+    int64_t whole;
     if (!fumi_is(v, FUMI_NUMBER))
         return bind_wrong_type(r, f, v);
-    if (!fumi_real(v, d))
+    if (number_short(v, &whole) && whole) /* zero may have a minus */
+        *d = (double)whole;
+    else if (!fumi_real(v, d))
         return bind_fault(r, f, BIND_NO_ROW, "is too large for a number");
-    if (!real_fits(f, *d))
-        return bind_wrong_value(r, f);
-    return 0;
+    return real_fits(f, *d) ? 0 : bind_wrong_value(r, f);
 }
 
 static int read_str(const struct bind_reader *r, const struct fumi_field *f,
@@ -274,22 +276,27 @@ static int forgive(const struct bind_reader *r, const struct fumi_shape *s, size
     return 0;
 }
 
-static int bind_member(const struct bind_reader *r, const struct fumi_shape *s, size_t i,
-                       const struct fumi_val *v, char *into)
+/* Of a patch: which members were given, and which are forgiven. */
+static __attribute__((noinline)) int
+note_given(const struct bind_reader *r, const struct fumi_shape *s, size_t i, int rc, char *into)
 {
-    const struct fumi_field *f = &s->fields[i];
-    bool empty = (f->flags & FUMI_NULLABLE) && fumi_is(v, FUMI_NULL);
-    int rc = empty ? bind_absent(r, f, into + f->offset)
-                   : readers[f->type](r, f, v, into + f->offset);
-    if (s->given == FUMI_NONE)
-        return rc;
-    if (rc == BIND_WRONG_TYPE && (f->flags & FUMI_LENIENT) && s->ignored != FUMI_NONE)
+    bool lenient = (s->fields[i].flags & FUMI_LENIENT) && s->ignored != FUMI_NONE;
+    if (rc == BIND_WRONG_TYPE && lenient)
         return forgive(r, s, i, into);
     if (!rc)
         set_bit(into, s->given, i);
     return rc;
 }
 
+static inline int bind_member(const struct bind_reader *r, const struct fumi_shape *s, size_t i,
+                              const struct fumi_val *v, char *into)
+{
+    const struct fumi_field *f = &s->fields[i];
+    bool empty = (f->flags & FUMI_NULLABLE) && fumi_is(v, FUMI_NULL);
+    int rc = empty ? bind_absent(r, f, into + f->offset)
+                   : readers[f->type](r, f, v, into + f->offset);
+    return s->given == FUMI_NONE ? rc : note_given(r, s, i, rc, into);
+}
 static uint64_t all_of(size_t n)
 {
     return n ? UINT64_MAX >> (BIND_FIELDS_MAX - n) : 0;
@@ -386,7 +393,7 @@ static int bind_positional(const struct bind_reader *r, const struct fumi_shape 
         if (bind_member(r, s, i, item, into))
             return BIND_FAULT;
     }
-    return bind_rest(r, s, all_of(i), into);
+    return i < s->n ? bind_rest(r, s, all_of(i), into) : 0;
 }
 
 static int bind(const struct bind_reader *r, const struct fumi_shape *s, const struct fumi_val *v,
@@ -407,6 +414,8 @@ int fumi_bind(struct fumi_arena *a, const struct fumi_shape *s, const struct fum
     struct bind_reader r = {a, e, NULL};
     if (!s)
         s = &none;
+    if (fumi_is(v, FUMI_ARRAY) && !bind_is_bare(s))
+        return bind_positional(&r, s, v, into) ? -1 : 0;
     if (v && !bind_is_bare(s) && !fumi_is(v, FUMI_OBJECT) && !fumi_is(v, FUMI_ARRAY))
         return s->n ? fumi_err_set(e, FUMI_INVALID_PARAMS, "params must be an array or an object")
                     : bind_takes_none(e);

@@ -28,7 +28,9 @@ struct fumi_val {
     uint32_t bits; /* kind, whether a string has escapes, and how many values it spans */
 };
 
-enum { FUMI_ESCAPED = 8, FUMI_SPAN_SHIFT = 4 };
+/* FUMI_ALIKE, of an object: its keys and its structure are those of the item before it, or of the
+ * document that it was parsed like; strings are strings there, too. */
+enum { FUMI_ESCAPED = 8, FUMI_ALIKE = 8, FUMI_SPAN_SHIFT = 4 };
 
 /* JSON carried as text, e.g. stored metadata. No text stands for null. */
 struct fumi_json {
@@ -42,6 +44,11 @@ enum { FUMI_DEPTH = 64, FUMI_DEPTH_MAX = 1024, FUMI_JSON_MAX = 1 << 28 };
 const struct fumi_val *fumi_parse(struct fumi_arena *a, struct fumi_str text, struct fumi_err *e);
 const struct fumi_val *fumi_parse_deep(struct fumi_arena *a, struct fumi_str text, size_t depth,
                                        struct fumi_err *e);
+
+/* The same, and faster where the text is like one before it: `like` is that document, an object,
+ * with its text (NULL: there is none). What differs from it is read, and the rest is taken over. */
+const struct fumi_val *fumi_parse_like(struct fumi_arena *a, struct fumi_str text, size_t depth,
+                                       const struct fumi_val *like, struct fumi_err *e);
 
 /* Reading is forgiving: every function here but the steps of walking takes NULL, and a value of the
  * wrong kind, and answers no, NULL or 0, so that a chain of look-ups needs one test at its end. */

@@ -1,5 +1,5 @@
 /* Numbers are kept as they were written; here they become C numbers, exactly or not at all. */
-#include "json/json.h"
+#include "json/number.h"
 
 #include <locale.h>
 #include <math.h>
@@ -55,23 +55,6 @@ static struct decimal read_decimal(const struct fumi_val *v)
     return d;
 }
 
-/* Most numbers are a few digits and nothing else. False: it is not one of these. */
-static inline bool read_short(const struct fumi_val *v, int64_t *out)
-{
-    bool negative = *v->p == '-';
-    int64_t value = 0;
-    if (v->n > 15)
-        return false;
-    for (uint32_t i = negative; i < v->n; i++) {
-        unsigned digit = (unsigned char)v->p[i] - '0';
-        if (digit > 9)
-            return false;
-        value = value * 10 + digit;
-    }
-    *out = negative ? -value : value;
-    return true;
-}
-
 static bool fits(bool negative, uint64_t magnitude, int64_t *out)
 {
     if (magnitude > (uint64_t)INT64_MAX + negative)
@@ -84,7 +67,7 @@ bool fumi_int(const struct fumi_val *v, int64_t *out)
 {
     if (!fumi_is(v, FUMI_NUMBER))
         return false;
-    if (read_short(v, out))
+    if (number_short(v, out))
         return true;
     struct decimal d = read_decimal(v);
     for (; d.power < 0 && d.mantissa % 10 == 0 && d.mantissa; d.power++)
@@ -133,7 +116,7 @@ bool fumi_real(const struct fumi_val *v, double *out)
     int64_t whole;
     if (!fumi_is(v, FUMI_NUMBER))
         return false;
-    if (!read_short(v, &whole) || !whole) /* zero may have a minus */
+    if (!number_short(v, &whole) || !whole) /* zero may have a minus */
         return read_long(v, out);
     *out = (double)whole;
     return true;

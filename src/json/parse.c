@@ -15,7 +15,7 @@
 
 enum { NO_PARENT = UINT32_MAX, ONE = 1 << FUMI_SPAN_SHIFT, FIRST_ROW = 64 };
 
-enum { WINDOW = 64 };
+enum { WINDOW = 64, MISSES = 4 };
 
 /* A window of the text whose bytes are already sorted into bits: finding the end of a string or
  * number in it takes no look at the text, so one token need not wait for the one before it. */
@@ -30,7 +30,9 @@ struct parser {
     struct window w;
     struct fumi_val *row, *full; /* in the arena's tail until it is taken */
     uint32_t open;               /* the innermost open container */
-    size_t depth, deepest;
+    uint32_t closed;             /* the container that was closed last */
+    uint32_t hole, misses;       /* see repeated */
+    uint32_t depth, deepest;
     const char *fault, *at;
 };
 
@@ -296,6 +298,7 @@ static inline const char *closings(struct parser *s, const char *p, struct fumi_
         if (*p != (object ? '}' : ']'))
             return fail(s, p, object ? "a comma or } is expected" : "a comma or ] is expected");
         p++;
+        s->closed = s->open;
         s->open = c->n;
         c->n = (uint32_t)(p - c->p);
         c->bits |= (uint32_t)(next - c) << FUMI_SPAN_SHIFT;
@@ -303,6 +306,130 @@ static inline const char *closings(struct parser *s, const char *p, struct fumi_
         if (p == s->end)
             break;
         p = skip_space(p);
+    }
+    return p;
+}
+
+static inline bool is_key(const struct fumi_val *string)
+{
+    return *skip_space(string->p + string->n + 1) == ':';
+}
+
+/* The scalar at p in the place of `old`; returns what follows it. NULL: it is of another kind. */
+static inline const char *replaced(struct parser *s, const char *p, const struct fumi_val *old,
+                                   struct fumi_val *to)
+{
+    if ((old->bits & 7) == FUMI_STRING)
+        return is_key(old) ? NULL : string(s, p, to);
+    if ((old->bits & 7) != FUMI_NUMBER)
+        return literal(s, p, to);
+    const char *q = long_number(p);
+    if (q)
+        to->n = (uint32_t)(q - p);
+    return q;
+}
+
+/* The scalar at `changed` is longer than in the object before: what is around it is, too, and what
+ * follows it stands further behind. */
+static void stretch(struct fumi_val *first, struct fumi_val *changed, struct fumi_val *end,
+                    int32_t by)
+{
+    for (struct fumi_val *v = first; v < changed; v++) {
+        if ((v->bits & 7) >= FUMI_ARRAY && fumi_next(v) > changed)
+            v->n += (uint32_t)by;
+    }
+    for (struct fumi_val *v = changed + 1; v < end; v++)
+        v->p += by;
+}
+
+/* Whether an object precedes what will be at `next`, with room for one of its size. */
+static inline bool may_repeat(const struct parser *s, const struct fumi_val *next)
+{
+    const struct fumi_val *old = s->row + s->closed;
+    return s->closed != NO_PARENT && fumi_next(old) == next && fumi_is(old, FUMI_OBJECT) &&
+           s->full - next > next - old && s->misses < MISSES;
+}
+
+/* Copies values to where their text stands `by` bytes further on. */
+static inline void move(struct fumi_val *to, const struct fumi_val *from, size_t n, uintptr_t by)
+{
+#pragma GCC unroll 4
+    for (size_t i = 0; i < n; i++) {
+        const char *p = (const char *)((uintptr_t)from[i].p + by);
+        to[i] = (struct fumi_val){p, from[i].n, from[i].bits};
+    }
+}
+
+/* The values of the object at p, if it is like `old`; returns what follows it. Where the text is
+ * the same, so are the values, and nothing of it needs to be read again; only scalars may differ.
+ */
+static inline const char *alike(struct parser *s, const char *p, const struct fumi_val *old,
+                                struct fumi_val *to)
+{
+    const char *q = old->p, *last = q + old->n;
+    size_t n = old->bits >> FUMI_SPAN_SHIFT, i = s->hole < n ? s->hole : 0;
+    move(to, old, n, (uintptr_t)p - (uintptr_t)q);
+    for (bool first = true;; first = false) {
+        size_t left = (size_t)(last - q), most = (size_t)(s->end - p);
+        const char *same = q + scan_same(q, p, left < most ? left : most);
+        if (same == last)
+            break;
+        if (first && same < old[i].p)
+            i = 0;
+        while (i < n && (old[i].p + old[i].n < same || (old[i].bits & 7) >= FUMI_ARRAY))
+            i++;
+        if (i == n || old[i].p > same || !(p = replaced(s, to[i].p, &old[i], &to[i])))
+            return NULL;
+        if (first)
+            s->hole = (uint32_t)i;
+        q = old[i].p + old[i].n + ((old[i].bits & 7) == FUMI_STRING);
+        if (to[i].n != old[i].n)
+            stretch(to, to + i, to + n, (int32_t)(to[i].n - old[i].n));
+        i++;
+    }
+    to->bits |= FUMI_ALIKE;
+    return p + (last - q);
+}
+
+static inline bool is_complete(const struct parser *s, const char *p)
+{
+    return s->open == NO_PARENT || p == s->end;
+}
+
+/* Objects in an array are mostly alike: the same keys, the same structure, other numbers and
+ * strings. Returns what follows the object at p; NULL: it is not like the one before it. */
+static inline const char *repeated(struct parser *s, const char *p, struct fumi_val **next)
+{
+    const char *behind = may_repeat(s, *next) ? alike(s, p, s->row + s->closed, *next) : NULL;
+    if (!behind) {
+        s->misses++;
+        return NULL;
+    }
+    s->misses = 0;
+    s->closed = (uint32_t)(*next - s->row);
+    *next += (*next)->bits >> FUMI_SPAN_SHIFT;
+    return behind;
+}
+
+/* p stands behind a value: goes on to the next one, or to its key, or to the end of the document,
+ * which is where is_complete tells. */
+static inline const char *advance(struct parser *s, const char *p, struct fumi_val *next)
+{
+    p = skip_space(p);
+    if (*p != ',' && !(p = closings(s, p, next)))
+        return NULL;
+    return is_complete(s, p) ? p : skip_space(p + 1);
+}
+
+/* p stands at an object in an array: steps over all that are like the one before them. */
+static __attribute__((noinline)) const char *repeats(struct parser *s, const char *p,
+                                                     struct fumi_val **next)
+{
+    const char *behind;
+    while (*p == '{' && (behind = repeated(s, p, next))) {
+        p = behind == s->end ? behind : advance(s, behind, *next);
+        if (!p || is_complete(s, p))
+            break;
     }
     return p;
 }
@@ -326,12 +453,13 @@ static const char *document(struct parser *s, const char *p, struct fumi_val *ne
         if (!p)
             return NULL;
         if (!inside) {
-            p = skip_space(p);
-            if (*p != ',' && !(p = closings(s, p, next)))
+            p = advance(s, p, next);
+            if (p && !is_complete(s, p) && *p == '{')
+                p = repeats(s, p, &next);
+            if (!p)
                 return NULL;
-            if (s->open == NO_PARENT || p == s->end)
+            if (is_complete(s, p))
                 break;
-            p = skip_space(p + 1);
         }
         if (s->row[s->open].bits == FUMI_OBJECT && !(p = key(s, p, next++)))
             return NULL;
@@ -360,8 +488,21 @@ static const char *stopped(struct fumi_arena *a, struct fumi_str text)
     return copy;
 }
 
-const struct fumi_val *fumi_parse_deep(struct fumi_arena *a, struct fumi_str text, size_t depth,
-                                       struct fumi_err *e)
+/* A whole text that is like `old`. */
+static bool is_like(struct parser *s, const char *p, const struct fumi_val *old)
+{
+    struct fumi_val *row = grow(s, NULL);
+    size_t n = old->bits >> FUMI_SPAN_SHIFT;
+    if (*p == '{' && n <= FIRST_ROW && alike(s, p, old, row) == s->end) {
+        fumi_take(s->a, n * sizeof(*row));
+        return true;
+    }
+    s->row = NULL;
+    return false;
+}
+
+const struct fumi_val *fumi_parse_like(struct fumi_arena *a, struct fumi_str text, size_t depth,
+                                       const struct fumi_val *like, struct fumi_err *e)
 {
     struct fumi_str cut = trimmed(text);
     if (cut.n == 0) {
@@ -374,8 +515,11 @@ const struct fumi_val *fumi_parse_deep(struct fumi_arena *a, struct fumi_str tex
         return NULL;
     }
     const char *p = stopped(a, cut);
-    struct parser s = {.a = a, .start = p, .end = p + cut.n, .open = NO_PARENT};
-    s.deepest = depth < FUMI_DEPTH_MAX ? depth : FUMI_DEPTH_MAX;
+    struct parser s = {
+        .a = a, .start = p, .end = p + cut.n, .open = NO_PARENT, .closed = NO_PARENT};
+    s.deepest = depth < FUMI_DEPTH_MAX ? (uint32_t)depth : FUMI_DEPTH_MAX;
+    if (like && is_like(&s, p, like))
+        return s.row;
     look(&s, p);
     const char *last = document(&s, skip_space(p), grow(&s, NULL));
     if (last && last != s.end)
@@ -387,7 +531,13 @@ const struct fumi_val *fumi_parse_deep(struct fumi_arena *a, struct fumi_str tex
     return s.row;
 }
 
+const struct fumi_val *fumi_parse_deep(struct fumi_arena *a, struct fumi_str text, size_t depth,
+                                       struct fumi_err *e)
+{
+    return fumi_parse_like(a, text, depth, NULL, e);
+}
+
 const struct fumi_val *fumi_parse(struct fumi_arena *a, struct fumi_str text, struct fumi_err *e)
 {
-    return fumi_parse_deep(a, text, FUMI_DEPTH, e);
+    return fumi_parse_like(a, text, FUMI_DEPTH, NULL, e);
 }

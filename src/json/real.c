@@ -38,9 +38,9 @@ static void put_text(struct fumi_out *o, const char *text, size_t n)
 static unsigned count_digits(uint64_t i)
 {
     unsigned n = 1;
-    for (; i >= 10; i /= 10)
-        n++;
-    return n;
+    for (; i >= 100; i /= 100)
+        n += 2;
+    return n + (i >= 10);
 }
 
 static void put_whole(struct fumi_out *o, bool negative, uint64_t magnitude)
@@ -177,10 +177,10 @@ void fumi_put_real(struct fumi_out *o, double d)
 {
     bool negative = signbit(d);
     double x = fabs(d);
-    if (!isfinite(d))
-        fumi_put_null(o);
-    else if (x < 0x1p53 && x == (double)(int64_t)x)
+    if (x < 0x1p53 && x == (double)(int64_t)x)
         put_whole(o, negative, (uint64_t)x);
+    else if (!isfinite(d))
+        fumi_put_null(o);
     else if (x < 1e-4 || x >= 0x1p53 || !put_fraction(o, negative, x))
         put_decimal(o, negative, shortest(x));
 }

@@ -32,6 +32,14 @@ static inline struct scan_masks scan_block(const char *p)
                                (uint32_t)_mm_movemask_epi8(digit) ^ 0xFFFF};
 }
 
+/* A bit for each of sixteen bytes that differ. */
+static inline uint32_t scan_differ(const char *a, const char *b)
+{
+    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)a);
+    __m128i y = _mm_loadu_si128((const __m128i *)(const void *)b);
+    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(x, y)) ^ 0xFFFF;
+}
+
 __attribute__((target("avx2"))) static inline struct scan_masks scan_double(const char *p)
 {
     __m256i block = _mm256_loadu_si256((const __m256i *)(const void *)p);
@@ -97,6 +105,14 @@ static inline struct scan_masks scan_block(const char *p)
     return (struct scan_masks){low.odd | up.odd << 8, low.other | up.other << 8};
 }
 
+static inline uint32_t scan_differ(const char *a, const char *b)
+{
+    uint32_t bits = 0;
+    for (unsigned i = 0; i < SCAN_BLOCK; i++)
+        bits |= (uint32_t)(a[i] != b[i]) << i;
+    return bits;
+}
+
 static inline struct scan_masks scan_wide(const char *p)
 {
     return scan_block(p);
@@ -112,6 +128,24 @@ static inline bool scan_wide_works(void)
 static inline bool scan_plain_byte(char byte)
 {
     return (signed char)byte >= 0x20 && byte != '"' && byte != '\\';
+}
+
+/* How many of the first n bytes are the same in both. */
+static inline size_t scan_same(const char *a, const char *b, size_t n)
+{
+    size_t i = 0;
+    for (; n - i >= SCAN_BLOCK; i += SCAN_BLOCK) {
+        uint32_t differ = scan_differ(a + i, b + i);
+        if (differ)
+            return i + (size_t)__builtin_ctz(differ);
+    }
+    if (n >= SCAN_BLOCK) {
+        uint32_t differ = scan_differ(a + n - SCAN_BLOCK, b + n - SCAN_BLOCK);
+        return differ ? n - SCAN_BLOCK + (size_t)__builtin_ctz(differ) : n;
+    }
+    while (i < n && a[i] == b[i])
+        i++;
+    return i;
 }
 
 /* The first byte from p on that is not plain, or end. */

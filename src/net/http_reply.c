@@ -46,9 +46,11 @@ struct fumi_str http_common(struct hub *h)
 void http_report(struct conn *c, const struct http *t, int status, size_t bytes)
 {
     const struct site *site = c->hub->site;
+    count_add(&c->hub->requests, 1);
+    if (!t->filtered && !site->set.access_log)
+        return;
     struct fumi_request r = {.method = t->method, .peer = &c->peer};
     r.path = t->route ? fumi_str(t->route->path) : FUMI_STR("");
-    count_add(&c->hub->requests, 1);
     for (size_t i = t->filtered; i-- > 0;)
         if (site->filters[i].after)
             site->filters[i].after(site->filters[i].self, &r, status, bytes);
@@ -125,18 +127,18 @@ static void put_usual(struct conn *c, struct fumi_str body)
 {
     struct hub *h = c->hub;
     struct fumi_buf *out = conn_out(c);
-    char digits[20], *first = digits + sizeof(digits);
-    size_t n = body.n;
+    size_t digits = 1;
     http_common(h);
-    do
-        *--first = (char)('0' + n % 10);
-    while (n /= 10);
-    char *p = fumi_buf_reserve(out, h->head_n + sizeof(digits) + 4 + body.n);
-    char *end = mempcpy(p, h->head_text, h->head_n);
-    end = mempcpy(end, first, (size_t)(digits + sizeof(digits) - first));
-    end = mempcpy(end, "\r\n\r\n", 4);
-    end = mempcpy(end, body.p, body.n);
-    out->n += (size_t)(end - p);
+    for (size_t n = body.n; n >= 10; n /= 10)
+        digits++;
+    size_t all = h->head_n + digits + 4 + body.n;
+    char *p = fumi_buf_reserve(out, all) + h->head_n + digits;
+    memcpy(p - h->head_n - digits, h->head_text, h->head_n);
+    for (size_t i = 1, n = body.n; i <= digits; i++, n /= 10)
+        p[-(ptrdiff_t)i] = (char)('0' + n % 10);
+    memcpy(p, "\r\n\r\n", 4);
+    memcpy(p + 4, body.p, body.n);
+    out->n += all;
     finish(c, 200, body.n);
 }
 

@@ -84,8 +84,10 @@ void message_left(struct message *m)
 static void deliver(struct message *m, struct fumi_buf *answer, int code)
 {
     struct conn *c = m->conn;
-    struct fumi_page page = m->page;
     bool routed = m->routed;
+    struct fumi_page page;
+    if (routed)
+        page = m->page;
     tell_over(m, false);
     message_done(m);
     if (!c->closed && conn_unsent(c) > (size_t)c->hub->site->set.unsent)

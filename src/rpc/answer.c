@@ -96,7 +96,7 @@ int answer_result(struct fumi_buf *b, const struct fumi_call *c, size_t limit, s
     if (answer_value(b, c, false, limit, e))
         return -1;
     put_end(b, c->id);
-    return check_size(b, limit, e);
+    return b->n > limit ? check_size(b, limit, e) : 0;
 }
 
 struct fumi_out request_open(struct fumi_buf *b, const char *method)

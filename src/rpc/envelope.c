@@ -59,19 +59,9 @@ static void collect(const struct fumi_val *v, struct envelope *out)
     }
 }
 
-static bool is_id(const struct fumi_val *v)
-{
-    return fumi_is(v, FUMI_STRING) || fumi_is(v, FUMI_NUMBER) || fumi_is(v, FUMI_NULL);
-}
-
-static bool is_version(const struct fumi_val *v)
-{
-    return fumi_is(v, FUMI_STRING) && v->n == 3 && fumi_same(v->p, "2.0", 3);
-}
-
 static const char *fault_of(const struct envelope *e)
 {
-    if (!is_version(e->version) && !fumi_text_is(e->version, FUMI_STR("2.0")))
+    if (!envelope_is_version(e->version) && !fumi_text_is(e->version, FUMI_STR("2.0")))
         return "jsonrpc must be 2.0";
     if (e->response)
         return e->result && e->error ? "result and error exclude each other" : NULL;
@@ -91,9 +81,9 @@ void envelope_read(const struct fumi_val *v, struct envelope *out)
     }
     collect(v, out);
     out->response = !out->method && (out->result || out->error);
-    if (out->id && !is_id(out->id))
+    if (out->id && !envelope_is_id(out->id))
         out->fault = "id must be a string, a number or null";
-    if (out->fault && (!is_id(out->id) || out->fault == members[ID].twice))
+    if (out->fault && (!envelope_is_id(out->id) || out->fault == members[ID].twice))
         out->id = NULL;
     if (!out->fault)
         out->fault = fault_of(out);

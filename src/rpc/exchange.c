@@ -190,39 +190,97 @@ static unsigned flags_for(const struct entry *e, const struct fumi_val *params)
     return m->flags | ((struct fumi_varying *)e->self)->flags_for(e->self, m, params);
 }
 
-/* What an element says and which method it asks for. A message of one call is read once, whoever
- * asks first. */
-static const struct envelope *know(struct fumi_exchange *x, const struct fumi_val *v)
+/* The value in the element `to` that `v` is in `from`. */
+static inline const struct fumi_val *same_in(const struct fumi_val *to, const struct fumi_val *from,
+                                             const struct fumi_val *v)
 {
-    struct envelope *e = &x->envelope;
-    if (x->known == v)
-        return e;
+    return v ? to + (v - from) : NULL;
+}
+
+/* The element is like one that is known: so it says the same, unless it says so of another method,
+ * or with an id or version that is none. */
+static inline bool know_alike(struct fumi_exchange *x, const struct fumi_val *v,
+                              const struct known *like)
+{
+    struct envelope *e = &x->known.says;
+    const struct entry *entry = like->entry;
+    if (!entry)
+        return false;
+    const struct fumi_val *method = same_in(v, like->v, like->says.method),
+                          *id = same_in(v, like->v, like->says.id),
+                          *version = same_in(v, like->v, like->says.version);
+    if (!envelope_is_version(version) || (id && !envelope_is_id(id)) ||
+        method->n != entry->name.n || !fumi_same(method->p, entry->name.p, method->n))
+        return false; /* the name of a method has no escapes */
+    e->version = version;
+    e->method = method;
+    e->id = id;
+    e->params = same_in(v, like->v, like->says.params);
+    e->fault = NULL;
+    e->response = false;
+    x->known.v = v;
+    x->known.entry = entry;
+    x->flags = flags_for(entry, e->params);
+    return true;
+}
+
+/* Takes a copy of what is known, text and all. */
+static void learn(struct fumi_exchange *x)
+{
+    struct pattern *p = &x->pattern;
+    const struct fumi_val *v = x->known.v;
+    size_t n = v->bits >> FUMI_SPAN_SHIFT;
+    if (!x->known.entry || n > FUMI_COUNT(p->row) || v->n > sizeof(p->text))
+        return;
+    memcpy(p->text, v->p, v->n);
+    for (size_t i = 0; i < n; i++)
+        p->row[i] = (struct fumi_val){p->text + (v[i].p - v->p), v[i].n, v[i].bits};
+    p->known = x->known;
+    for (size_t m = 0; m < UNKNOWN; m++)
+        p->known.says.members[m] = same_in(p->row, v, x->known.says.members[m]);
+    p->known.v = p->row;
+}
+
+static __attribute__((noinline)) void know_anew(struct fumi_exchange *x, const struct fumi_val *v)
+{
+    struct envelope *e = &x->known.says;
     envelope_read(v, e);
-    x->known = v;
-    x->entry = e->response || e->fault ? NULL
-                                       : server_find(x->server, name_of(&x->arena, e->method));
-    x->flags = x->entry ? flags_for(x->entry, e->params) : 0;
-    return e;
+    x->known.v = v;
+    x->known.entry = e->response || e->fault
+                         ? NULL
+                         : server_find(x->server, name_of(&x->arena, e->method));
+    x->flags = x->known.entry ? flags_for(x->known.entry, e->params) : 0;
+    if (v == x->document)
+        learn(x);
+}
+
+/* Finds out what an element says and which method it asks for. A message of one call is read once,
+ * whoever asks first. */
+static inline void know(struct fumi_exchange *x, const struct fumi_val *v)
+{
+    const struct known *like = x->batch ? &x->known : &x->pattern.known;
+    if (x->known.v == v)
+        return;
+    bool alike = v->bits & FUMI_ALIKE && (!x->batch || (x->known.v && fumi_next(x->known.v) == v));
+    if (!alike || !know_alike(x, v, like))
+        know_anew(x, v);
 }
 
 /* Sets the exchange's call up for the request that was read; there is one at a time. */
 static struct fumi_call *prepare(struct fumi_exchange *x)
 {
     struct fumi_call *c = &x->call;
-    const struct envelope *e = &x->envelope;
-    const struct entry *entry = x->entry;
+    const struct envelope *e = &x->known.says;
+    const struct entry *entry = x->known.entry;
     c->name = name_of(&x->arena, e->method);
     c->method = entry ? entry->method : NULL;
     c->self = entry ? entry->self : NULL;
-    c->peer = x->peer;
-    c->arena = &x->arena;
     c->params = fumi_is(e->params, FUMI_NULL) ? NULL : e->params;
     c->id = e->id;
     c->err.code = 0;
     c->err.text[0] = '\0';
     c->err.data = (struct fumi_str){0};
     c->deadline = 0;
-    c->exchange = x;
     atomic_store_explicit(&x->turn, RUNNING, memory_order_relaxed);
     atomic_store_explicit(&x->claimed, false, memory_order_relaxed);
     c->result = NULL;
@@ -249,15 +307,21 @@ static enum fumi_ret disown(struct fumi_call *c)
     return fumi_fail(c, FUMI_INTERNAL_ERROR, "returned FUMI_PENDING without FUMI_DEFERS");
 }
 
-static enum fumi_ret run_element(struct fumi_exchange *x, const struct fumi_val *v)
+/* An element that is no request: an answer to a question of ours, or a fault. */
+static __attribute__((noinline)) void take_other(struct fumi_exchange *x)
 {
-    const struct envelope *e = know(x, v);
-    if (e->response) {
+    const struct envelope *e = &x->known.says;
+    if (e->response)
         peer_answered(x->peer, e);
-        return FUMI_OK;
-    }
-    if (e->fault) {
+    else
         refuse(x, FUMI_INVALID_REQUEST, e->fault, e->id);
+}
+
+/* Runs the element that is known. */
+static enum fumi_ret run_element(struct fumi_exchange *x)
+{
+    if (x->known.says.response || x->known.says.fault) {
+        take_other(x);
         return FUMI_OK;
     }
     struct fumi_call *c = prepare(x);
@@ -308,7 +372,7 @@ static unsigned flags_of(struct fumi_exchange *x)
     x->writes = false;
     for (const struct fumi_val *v = x->at; v; v = exchange_after(x, v)) {
         know(x, v);
-        if (!x->entry)
+        if (!x->known.entry)
             continue;
         flags |= x->flags;
         x->writes |= !(x->flags & FUMI_READ_ONLY);
@@ -366,10 +430,13 @@ static void proceed(struct fumi_exchange *x)
     while (x->at) {
         const struct fumi_val *v = x->at;
         know(x, v);
-        if (!x->open && must_open(x) && open_rest(x))
-            return; /* the exchange is no longer ours */
+        if (!x->open && must_open(x)) {
+            if (open_rest(x))
+                return; /* the exchange is no longer ours */
+            know(x, v);
+        }
         x->at = exchange_after(x, v);
-        if (!peer_cancelled(x) && run_element(x, v) == FUMI_PENDING)
+        if (!peer_cancelled(x) && run_element(x) == FUMI_PENDING)
             return;
         x->index++;
     }
@@ -394,7 +461,8 @@ static int admit(struct fumi_exchange *x)
     if (!x->server->admits)
         return 0;
     struct fumi_err e = {0};
-    const struct envelope *v = know(x, x->document);
+    const struct envelope *v = &x->known.says;
+    know(x, x->document);
     const struct fumi_processor *p = v->response ? NULL : refusing(x, &e);
     if (!p)
         return 0;
@@ -451,7 +519,7 @@ static int read_message(struct fumi_exchange *x, struct fumi_str message)
     }
     if (fumi_starts(message, FUMI_STR("\xEF\xBB\xBF")))
         message = (struct fumi_str){message.p + 3, message.n - 3};
-    x->document = fumi_parse_deep(&x->arena, message, limits->depth, e);
+    x->document = fumi_parse_like(&x->arena, message, limits->depth, x->pattern.known.v, e);
     if (x->document)
         return 0;
     answer_fault(x, e, salvage(x, message));
@@ -464,13 +532,15 @@ void fumi_handle(void *self, struct fumi_peer *peer, struct fumi_str message, st
     struct fumi_exchange *x = exchange_take(s, peer->spare);
     if (!atomic_load_explicit(&s->frozen, memory_order_relaxed))
         atomic_store(&s->frozen, true);
-    x->peer = peer;
+    x->peer = x->call.peer = peer;
+    x->call.arena = &x->arena;
+    x->call.exchange = x;
     x->sink = sink;
     x->batch = false;
     x->code = 0;
     x->index = 0;
     x->flags = 0;
-    x->known = NULL;
+    x->known.v = NULL;
     if (read_message(x, message) || !acceptable(x) || admit(x)) {
         finish(x);
         return;

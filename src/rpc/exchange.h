@@ -55,6 +55,14 @@ struct envelope {
     bool response;
 };
 void envelope_read(const struct fumi_val *v, struct envelope *out);
+static inline bool envelope_is_id(const struct fumi_val *v)
+{
+    return fumi_is(v, FUMI_STRING) || fumi_is(v, FUMI_NUMBER) || fumi_is(v, FUMI_NULL);
+}
+static inline bool envelope_is_version(const struct fumi_val *v)
+{
+    return fumi_is(v, FUMI_STRING) && v->n == 3 && fumi_same(v->p, "2.0", 3);
+}
 
 /* The id of a request that is not JSON, as far as it can be made out: the text of a string or
  * number behind "id" in the outermost object. Null: there is none, or more than one. */
@@ -63,6 +71,21 @@ struct fumi_str envelope_salvage(struct fumi_str message);
 /* The error object of a response. -1 with *e set: it is none. */
 int envelope_error(struct fumi_arena *a, const struct fumi_val *error, struct fumi_err *out,
                    struct fumi_err *e);
+
+/* What is known of an element. */
+struct known {
+    const struct fumi_val *v; /* NULL: there is none */
+    struct envelope says;
+    const struct entry *entry; /* the method it asks for, NULL: none or unknown */
+};
+
+/* A request that was alone in its message, for the sake of the next one, which is probably alike:
+ * see know. */
+struct pattern {
+    struct known known;
+    struct fumi_val row[32];
+    char text[256];
+};
 
 /* A pending call: its handler has not returned, it has, or somebody has finished the call. */
 enum turn { RUNNING, PARKED, FINISHED };
@@ -76,12 +99,10 @@ struct fumi_exchange {
     struct fumi_arena arena;
     struct fumi_buf out;
     const struct fumi_val *document;
-    const struct fumi_val *known; /* the element that was read last: see exchange.c */
-    struct envelope envelope;     /* what it says */
-    const struct entry *entry;    /* the method it asks for, NULL: none or unknown */
-    unsigned flags;               /* of that method, for these params */
-    const struct fumi_val *at;    /* the element that is next, NULL: none is left */
-    size_t index;                 /* of the element that runs */
+    struct known known;        /* the element that was read last */
+    unsigned flags;            /* of its method, for its params */
+    const struct fumi_val *at; /* the element that is next, NULL: none is left */
+    size_t index;              /* of the element that runs */
     bool batch;
     int code;     /* of a single answer */
     int64_t came; /* fumi_ticks() of one that waits its turn, until its first call begins */
@@ -100,6 +121,7 @@ struct fumi_exchange {
     void (*on_cancel)(void *arg); /* of the element `hooked`; NULL: nobody waits for it */
     void *on_cancel_arg;
     size_t hooked;
+    struct pattern pattern;
 };
 
 /* answer.c: append one answer; NULL id: null, or none. A result that would make the

@@ -91,7 +91,7 @@ static void compare(const struct fumi_val *x, const struct fumi_val *y)
     const struct fumi_val *end = fumi_next(x);
     MUST(fumi_next(y) - y == end - x);
     for (; x < end; x++, y++) {
-        MUST(x->bits == y->bits);
+        MUST(!((x->bits ^ y->bits) & ~(fumi_is(x, FUMI_OBJECT) ? (unsigned)FUMI_ALIKE : 0)));
         MUST((x->bits & 7) >= FUMI_ARRAY || fumi_eq(fumi_raw(x), fumi_raw(y)));
     }
 }
@@ -108,6 +108,28 @@ static void rewrite(struct fumi_arena *a, const struct fumi_val *v)
     exact_free(text);
 }
 
+/* Two texts, with a line break between them: the second is the same whether it is parsed like the
+ * first or not. */
+static void parse_like(struct fumi_arena *a, struct fumi_str text)
+{
+    struct fumi_err e = {0}, f = {0};
+    const char *end = memchr(text.p, '\n', text.n);
+    if (!end)
+        return;
+    struct fumi_str first = exact_copy(text.p, (size_t)(end - text.p));
+    struct fumi_str second = exact_copy(end + 1, text.n - first.n - 1);
+    const struct fumi_val *like = fumi_parse(a, first, &e);
+    if (fumi_is(like, FUMI_OBJECT)) {
+        const struct fumi_val *v = fumi_parse_like(a, second, FUMI_DEPTH, like, &e);
+        const struct fumi_val *alone = fumi_parse(a, second, &f);
+        MUST(!v == !alone && (v || strcmp(e.text, f.text) == 0));
+        if (v)
+            compare(v, alone);
+    }
+    exact_free(first);
+    exact_free(second);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct fumi_arena a = {0};
@@ -119,6 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         use(&a, v, (v->bits & 7) < FUMI_ARRAY ? fumi_raw(v) : text);
         rewrite(&a, v);
     }
+    parse_like(&a, text);
     exact_free(text);
     fumi_arena_done(&a);
     return 0;
