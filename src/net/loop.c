@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -23,6 +24,7 @@ struct entry {
         uv_signal_t signal;
     } uv;
     void *owner; /* the watch, timer or loop; NULL once it is closed */
+    int fd;      /* of a timer; -1: none */
 };
 
 struct loop {
@@ -46,13 +48,16 @@ static int fault(struct fumi_err *e, const char *what, int number, int rc)
 static struct entry *entry_new(void *owner)
 {
     struct entry *en = fumi_resize(NULL, sizeof(*en));
-    *en = (struct entry){.owner = owner};
+    *en = (struct entry){.owner = owner, .fd = -1};
     return en;
 }
 
 static void release(uv_handle_t *h)
 {
-    fumi_resize(h, 0);
+    struct entry *en = (struct entry *)h;
+    if (en->fd >= 0)
+        close(en->fd);
+    fumi_resize(en, 0);
 }
 
 static void forget(struct entry *en)
@@ -306,13 +311,51 @@ int loop_signals(struct loop *l, void (*on)(void *arg, int signal), void *arg, s
     return 0;
 }
 
-static void on_timer(uv_timer_t *handle)
+static void ring(struct entry *en)
 {
-    struct entry *en = (struct entry *)handle;
     struct timer *t = en->owner;
     t->handle = NULL;
     forget(en);
     t->on(t);
+}
+
+static void on_timer(uv_timer_t *handle)
+{
+    ring((struct entry *)handle);
+}
+
+static void on_timer_fd(uv_poll_t *handle, int status, int events)
+{
+    struct entry *en = (struct entry *)handle;
+    uint64_t times;
+    (void)status, (void)events;
+    if (read(en->fd, &times, sizeof(times)) == (ssize_t)sizeof(times))
+        ring(en);
+}
+
+/* A timer with a descriptor of its own leaves the loop to wait without a limit of time, which the
+ * kernel would have to set and take back each time, a fortieth of a short call. Where there is no
+ * descriptor to be had, libuv's timers do. */
+static struct entry *timer_new(struct loop *l, struct timer *t)
+{
+    struct entry *en = entry_new(t);
+    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (fd >= 0 && uv_poll_init(&l->uv, &en->uv.poll, fd) == 0) {
+        en->fd = fd;
+        uv_poll_start(&en->uv.poll, UV_READABLE, on_timer_fd);
+        return en;
+    }
+    if (fd >= 0)
+        close(fd);
+    uv_timer_init(&l->uv, &en->uv.timer);
+    return en;
+}
+
+/* A time of 0 would switch it off. */
+static int timer_set(struct entry *en, int64_t ms)
+{
+    struct itimerspec at = {.it_value = {ms / 1000, ms % 1000 * 1000000 + (ms == 0)}};
+    return timerfd_settime(en->fd, 0, &at, NULL) ? -errno : 0;
 }
 
 int loop_timer(struct loop *l, struct timer *t, int64_t ms, struct fumi_err *e)
@@ -324,12 +367,11 @@ int loop_timer(struct loop *l, struct timer *t, int64_t ms, struct fumi_err *e)
         t->handle = NULL;
         return 0;
     }
-    if (!en) {
-        en = t->handle = entry_new(t);
-        uv_timer_init(&l->uv, &en->uv.timer);
-    }
+    if (!en)
+        en = t->handle = timer_new(l, t);
     uv_update_time(&l->uv);
-    int rc = uv_timer_start(&en->uv.timer, on_timer, (uint64_t)ms, 0);
+    int rc = en->fd >= 0 ? timer_set(en, ms)
+                         : uv_timer_start(&en->uv.timer, on_timer, (uint64_t)ms, 0);
     return rc ? fumi_err_set(e, FUMI_INTERNAL_ERROR, "timer: %s", uv_strerror(rc)) : 0;
 }
 
