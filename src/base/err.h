@@ -21,10 +21,11 @@ struct fumi_err {
     struct fumi_str data; /* JSON for the peer's program, or none */
 };
 
-/* Sets code and sentence (cut at a character if too long), clears data, returns -1. */
+/* Sets code and sentence (cut at a character if too long), clears data, returns -1. Cold: whatever
+ * leads to an error is kept apart from what runs for every call. */
 int fumi_err_set(struct fumi_err *e, int code, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4), cold));
 int fumi_err_args(struct fumi_err *e, int code, const char *fmt, va_list args)
-    __attribute__((format(printf, 3, 0)));
+    __attribute__((format(printf, 3, 0), cold));
 
 #endif

@@ -32,13 +32,15 @@ bool bind_knows_format(const char *format);
  * a lenient field forgives it. */
 enum { BIND_FAULT = -1, BIND_WRONG_TYPE = -2 };
 int bind_fault(const struct bind_reader *r, const struct fumi_field *f, size_t row, const char *fmt,
-               ...) __attribute__((format(printf, 4, 5)));
-int bind_wrong_type(const struct bind_reader *r, const struct fumi_field *f,
-                    const struct fumi_val *v);
-int bind_wrong_value(const struct bind_reader *r, const struct fumi_field *f);
-int bind_wrong_count(const struct bind_reader *r, const struct fumi_field *f, const char *thing);
-int bind_unknown(const struct bind_reader *r, const struct fumi_shape *s, struct fumi_str name);
-int bind_takes_none(struct fumi_err *e);
+               ...) __attribute__((format(printf, 4, 5), cold));
+__attribute__((cold)) int bind_wrong_type(const struct bind_reader *r, const struct fumi_field *f,
+                                          const struct fumi_val *v);
+__attribute__((cold)) int bind_wrong_value(const struct bind_reader *r, const struct fumi_field *f);
+__attribute__((cold)) int bind_wrong_count(const struct bind_reader *r, const struct fumi_field *f,
+                                           const char *thing);
+__attribute__((cold)) int bind_unknown(const struct bind_reader *r, const struct fumi_shape *s,
+                                       struct fumi_str name);
+__attribute__((cold)) int bind_takes_none(struct fumi_err *e);
 const char *bind_not_null(const struct fumi_val *v); /* ", not null" if that is what it is */
 
 /* Reads one value by the rules of its field. Not 0: a fault, with its sentence in *r->e. */

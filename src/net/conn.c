@@ -50,7 +50,7 @@ bool conn_held(struct conn *c)
     return c->held;
 }
 
-static void fail(struct conn *c, const char *what, int number)
+static __attribute__((cold)) void fail(struct conn *c, const char *what, int number)
 {
     if (c->err && !c->err->code)
         fumi_err_set(c->err, FUMI_INTERNAL_ERROR, "%s: %s", what, strerror(number));

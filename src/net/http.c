@@ -171,7 +171,7 @@ static void on_head(struct conn *c, const struct http_head *h, struct fumi_str b
         http_continue(conn_out(c));
 }
 
-static void fault(struct conn *c, const struct http_fault *f)
+static __attribute__((cold)) void fault(struct conn *c, const struct http_fault *f)
 {
     struct http *t = &c->as.http;
     t->keep_alive = false;

@@ -11,14 +11,14 @@ struct fumi_str fumi_request_field(const struct fumi_request *r, const char *nam
     return (struct fumi_str){0};
 }
 
-static int deny(struct conn *c, int status, const char *reason)
+static __attribute__((cold)) int deny(struct conn *c, int status, const char *reason)
 {
     c->as.http.refusal = (struct fumi_refusal){.status = status, .reason = reason};
     return -1;
 }
 
-static int deny_with(struct conn *c, int status, const char *reason, const char *name,
-                     const char *value)
+static __attribute__((cold)) int deny_with(struct conn *c, int status, const char *reason,
+                                           const char *name, const char *value)
 {
     struct fumi_refusal r = {.status = status, .reason = reason, .field = {name, value}};
     c->as.http.refusal = r;

@@ -17,8 +17,8 @@ static void separate(struct fumi_exchange *x)
         fumi_buf_put(&x->out, x->out.n ? ',' : '[');
 }
 
-static void answer_fault(struct fumi_exchange *x, const struct fumi_err *e,
-                         const struct fumi_val *id)
+static __attribute__((noinline)) void
+answer_fault(struct fumi_exchange *x, const struct fumi_err *e, const struct fumi_val *id)
 {
     unsigned how = (x->peer->bare ? ANSWER_BARE : 0) | (x->flags & FUMI_FRANK ? ANSWER_FRANK : 0);
     separate(x);
@@ -26,8 +26,8 @@ static void answer_fault(struct fumi_exchange *x, const struct fumi_err *e,
     x->code = e->code;
 }
 
-static __attribute__((noinline)) void refuse(struct fumi_exchange *x, int code,
-                                             const char *sentence, const struct fumi_val *id)
+static __attribute__((noinline, cold)) void refuse(struct fumi_exchange *x, int code,
+                                                   const char *sentence, const struct fumi_val *id)
 {
     struct fumi_err e;
     fumi_err_set(&e, code, "%s", sentence);
@@ -89,8 +89,8 @@ static void leave(struct fumi_call *c)
     }
 }
 
-static void log_internal(const struct fumi_server *s, struct fumi_str where,
-                         const struct fumi_err *e)
+static __attribute__((cold)) void log_internal(const struct fumi_server *s, struct fumi_str where,
+                                               const struct fumi_err *e)
 {
     fumi_log(s->log, FUMI_ERROR, "rpc.internal", {"where", where, 0},
              {"why", fumi_str(e->text), 0});
@@ -104,7 +104,7 @@ static size_t size_of(const struct fumi_shape *s)
 }
 
 /* The data of this error is the name itself, whatever it holds and however long it is. */
-static enum fumi_ret fail_unknown(struct fumi_call *c, struct fumi_str name)
+static __attribute__((cold)) enum fumi_ret fail_unknown(struct fumi_call *c, struct fumi_str name)
 {
     size_t room, most = name.n * 6 + 2; /* every byte as \u00XX, and quotes */
     struct fumi_buf b = {.p = fumi_tail(c->arena, most, &room), .cap = most, .limit = most};
@@ -290,7 +290,7 @@ static struct fumi_call *prepare(struct fumi_exchange *x)
 }
 
 /* Of a call that has ended only the method's own name is sure to be there still. */
-static void log_twice(const struct fumi_call *c)
+static __attribute__((cold)) void log_twice(const struct fumi_call *c)
 {
     static const struct fumi_err twice = {.text = "the call has been finished before"};
     log_internal(c->exchange->server, fumi_str(c->method ? c->method->name : ""), &twice);
@@ -298,7 +298,7 @@ static void log_twice(const struct fumi_call *c)
 
 /* A pending call of a method that may not pend: it is answered here, unless it has been already.
  * Who finishes it later finds an exchange that nobody uses any more. */
-static enum fumi_ret disown(struct fumi_call *c)
+static __attribute__((cold)) enum fumi_ret disown(struct fumi_call *c)
 {
     struct fumi_exchange *x = c->exchange;
     if (atomic_exchange(&x->claimed, true))

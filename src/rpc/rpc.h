@@ -182,7 +182,7 @@ fumi_handle_fn fumi_handle; /* self: a struct fumi_server */
  * fumi_invoke runs another method, one that does not defer, inside this call, without processors;
  * its answer (in brief: see fumi_emit_brief), or its error in call->err, is the caller's. */
 enum fumi_ret fumi_fail(struct fumi_call *c, int code, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4), cold));
 void fumi_finish(struct fumi_call *c, enum fumi_ret ret);
 enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struct fumi_val *args,
                           bool brief, struct fumi_json *result);
