@@ -297,6 +297,7 @@ static inline int bind_member(const struct bind_reader *r, const struct fumi_sha
                    : readers[f->type](r, f, v, into + f->offset);
     return s->given == FUMI_NONE ? rc : note_given(r, s, i, rc, into);
 }
+
 static uint64_t all_of(size_t n)
 {
     return n ? UINT64_MAX >> (BIND_FIELDS_MAX - n) : 0;

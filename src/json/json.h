@@ -25,11 +25,12 @@ enum fumi_kind {
 struct fumi_val {
     const char *p; /* where it stands in the text; of a string, behind the opening quote */
     uint32_t n;    /* bytes in the text; of a string, between the quotes */
-    uint32_t bits; /* kind, whether a string has escapes, and how many values it spans */
+    uint32_t bits; /* kind, a mark (see below), and how many values it spans */
 };
 
-/* FUMI_ALIKE, of an object: its keys and its structure are those of the item before it, or of the
- * document that it was parsed like; strings are strings there, too. */
+/* FUMI_ESCAPED, of a string: it has escapes. FUMI_ALIKE, of an object: its keys and its structure
+ * are those of the item before it, or of the document that it was parsed like. Where one has a
+ * string or a number, so has the other; but true, false and null stand for each other. */
 enum { FUMI_ESCAPED = 8, FUMI_ALIKE = 8, FUMI_SPAN_SHIFT = 4 };
 
 /* JSON carried as text, e.g. stored metadata. No text stands for null. */
@@ -46,7 +47,8 @@ const struct fumi_val *fumi_parse_deep(struct fumi_arena *a, struct fumi_str tex
                                        struct fumi_err *e);
 
 /* The same, and faster where the text is like one before it: `like` is that document, an object,
- * with its text (NULL: there is none). What differs from it is read, and the rest is taken over. */
+ * with its text, parsed with the same depth (NULL: there is none). What differs from it is read,
+ * and the rest is taken over. */
 const struct fumi_val *fumi_parse_like(struct fumi_arena *a, struct fumi_str text, size_t depth,
                                        const struct fumi_val *like, struct fumi_err *e);
 

@@ -15,7 +15,9 @@
 
 enum { NO_PARENT = UINT32_MAX, ONE = 1 << FUMI_SPAN_SHIFT, FIRST_ROW = 64 };
 
-enum { WINDOW = 64, MISSES = 4 };
+enum { WINDOW = 64 };
+
+enum { ALIKE_MAX = 64, MISSES = 4 }; /* see repeated */
 
 /* A window of the text whose bytes are already sorted into bits: finding the end of a string or
  * number in it takes no look at the text, so one token need not wait for the one before it. */
@@ -31,7 +33,7 @@ struct parser {
     struct fumi_val *row, *full; /* in the arena's tail until it is taken */
     uint32_t open;               /* the innermost open container */
     uint32_t closed;             /* the container that was closed last */
-    uint32_t hole, misses;       /* see repeated */
+    uint32_t hole, misses;       /* of repeated objects: which value differed, in vain how often */
     uint32_t depth, deepest;
     const char *fault, *at;
 };
@@ -342,14 +344,6 @@ static void stretch(struct fumi_val *first, struct fumi_val *changed, struct fum
         v->p += by;
 }
 
-/* Whether an object precedes what will be at `next`, with room for one of its size. */
-static inline bool may_repeat(const struct parser *s, const struct fumi_val *next)
-{
-    const struct fumi_val *old = s->row + s->closed;
-    return s->closed != NO_PARENT && fumi_next(old) == next && fumi_is(old, FUMI_OBJECT) &&
-           s->full - next > next - old && s->misses < MISSES;
-}
-
 /* Copies values to where their text stands `by` bytes further on. */
 static inline void move(struct fumi_val *to, const struct fumi_val *from, size_t n, uintptr_t by)
 {
@@ -361,26 +355,27 @@ static inline void move(struct fumi_val *to, const struct fumi_val *from, size_t
 }
 
 /* The values of the object at p, if it is like `old`; returns what follows it. Where the text is
- * the same, so are the values, and nothing of it needs to be read again; only scalars may differ.
- */
+ * the same, so are the values, and nothing of it needs to be read again; only scalars may differ,
+ * and not many of them. */
 static inline const char *alike(struct parser *s, const char *p, const struct fumi_val *old,
                                 struct fumi_val *to)
 {
     const char *q = old->p, *last = q + old->n;
-    size_t n = old->bits >> FUMI_SPAN_SHIFT, i = s->hole < n ? s->hole : 0;
+    size_t n = old->bits >> FUMI_SPAN_SHIFT, i = s->hole < n ? s->hole : 0, holes = 0;
     move(to, old, n, (uintptr_t)p - (uintptr_t)q);
-    for (bool first = true;; first = false) {
+    for (;; holes++) {
         size_t left = (size_t)(last - q), most = (size_t)(s->end - p);
         const char *same = q + scan_same(q, p, left < most ? left : most);
         if (same == last)
             break;
-        if (first && same < old[i].p)
+        if (!holes && same < old[i].p)
             i = 0;
         while (i < n && (old[i].p + old[i].n < same || (old[i].bits & 7) >= FUMI_ARRAY))
             i++;
-        if (i == n || old[i].p > same || !(p = replaced(s, to[i].p, &old[i], &to[i])))
+        if (i == n || old[i].p > same || holes > n / 3 ||
+            !(p = replaced(s, to[i].p, &old[i], &to[i])))
             return NULL;
-        if (first)
+        if (!holes)
             s->hole = (uint32_t)i;
         q = old[i].p + old[i].n + ((old[i].bits & 7) == FUMI_STRING);
         if (to[i].n != old[i].n)
@@ -391,17 +386,27 @@ static inline const char *alike(struct parser *s, const char *p, const struct fu
     return p + (last - q);
 }
 
-static inline bool is_complete(const struct parser *s, const char *p)
+/* Whether what will be at `next` follows an object in an array, with room for another of its size.
+ * Large ones are not worth it: their numbers differ. */
+static inline bool may_repeat(const struct parser *s, const struct fumi_val *next)
 {
-    return s->open == NO_PARENT || p == s->end;
+    if (s->closed == NO_PARENT || s->row[s->open].bits != FUMI_ARRAY || s->misses == MISSES)
+        return false;
+    const struct fumi_val *old = s->row + s->closed;
+    return fumi_next(old) == next && fumi_is(old, FUMI_OBJECT) && next - old <= ALIKE_MAX &&
+           next - old < s->full - next;
 }
 
 /* Objects in an array are mostly alike: the same keys, the same structure, other numbers and
- * strings. Returns what follows the object at p; NULL: it is not like the one before it. */
-static inline const char *repeated(struct parser *s, const char *p, struct fumi_val **next)
+ * strings. Returns what follows the object at p; NULL: it is not like the one before it, or the
+ * text ends with it. */
+static __attribute__((noinline)) const char *repeated(struct parser *s, const char *p,
+                                                      struct fumi_val **next)
 {
-    const char *behind = may_repeat(s, *next) ? alike(s, p, s->row + s->closed, *next) : NULL;
-    if (!behind) {
+    if (!may_repeat(s, *next))
+        return NULL;
+    const char *behind = alike(s, p, s->row + s->closed, *next);
+    if (!behind || behind == s->end) {
         s->misses++;
         return NULL;
     }
@@ -411,26 +416,12 @@ static inline const char *repeated(struct parser *s, const char *p, struct fumi_
     return behind;
 }
 
-/* p stands behind a value: goes on to the next one, or to its key, or to the end of the document,
- * which is where is_complete tells. */
-static inline const char *advance(struct parser *s, const char *p, struct fumi_val *next)
+/* p stands behind the outermost value, or at the end of the text. */
+static const char *complete(struct parser *s, const char *p, const struct fumi_val *next)
 {
-    p = skip_space(p);
-    if (*p != ',' && !(p = closings(s, p, next)))
-        return NULL;
-    return is_complete(s, p) ? p : skip_space(p + 1);
-}
-
-/* p stands at an object in an array: steps over all that are like the one before them. */
-static __attribute__((noinline)) const char *repeats(struct parser *s, const char *p,
-                                                     struct fumi_val **next)
-{
-    const char *behind;
-    while (*p == '{' && (behind = repeated(s, p, next))) {
-        p = behind == s->end ? behind : advance(s, behind, *next);
-        if (!p || is_complete(s, p))
-            break;
-    }
+    if (s->open != NO_PARENT)
+        return fail(s, p, "an array or object is not closed");
+    fumi_take(s->a, (size_t)((const char *)next - (const char *)s->row));
     return p;
 }
 
@@ -452,22 +443,18 @@ static const char *document(struct parser *s, const char *p, struct fumi_val *ne
         }
         if (!p)
             return NULL;
-        if (!inside) {
-            p = advance(s, p, next);
-            if (p && !is_complete(s, p) && *p == '{')
-                p = repeats(s, p, &next);
-            if (!p)
+        for (const char *behind = inside ? NULL : p; behind;) {
+            p = skip_space(behind);
+            if (*p != ',' && !(p = closings(s, p, next)))
                 return NULL;
-            if (is_complete(s, p))
-                break;
+            if (s->open == NO_PARENT || p == s->end)
+                return complete(s, p, next);
+            p = skip_space(p + 1);
+            behind = *p == '{' ? repeated(s, p, &next) : NULL;
         }
         if (s->row[s->open].bits == FUMI_OBJECT && !(p = key(s, p, next++)))
             return NULL;
     }
-    if (s->open != NO_PARENT)
-        return fail(s, p, "an array or object is not closed");
-    fumi_take(s->a, (size_t)((char *)next - (char *)s->row));
-    return p;
 }
 
 static struct fumi_str trimmed(struct fumi_str text)
@@ -493,7 +480,7 @@ static bool is_like(struct parser *s, const char *p, const struct fumi_val *old)
 {
     struct fumi_val *row = grow(s, NULL);
     size_t n = old->bits >> FUMI_SPAN_SHIFT;
-    if (*p == '{' && n <= FIRST_ROW && alike(s, p, old, row) == s->end) {
+    if (*p == '{' && n <= ALIKE_MAX && alike(s, p, old, row) == s->end) {
         fumi_take(s->a, n * sizeof(*row));
         return true;
     }
@@ -516,7 +503,7 @@ const struct fumi_val *fumi_parse_like(struct fumi_arena *a, struct fumi_str tex
     }
     const char *p = stopped(a, cut);
     struct parser s = {
-        .a = a, .start = p, .end = p + cut.n, .open = NO_PARENT, .closed = NO_PARENT};
+        .a = a, .start = p, .end = p + cut.n, .open = NO_PARENT, .closed = NO_PARENT, .w.base = p};
     s.deepest = depth < FUMI_DEPTH_MAX ? (uint32_t)depth : FUMI_DEPTH_MAX;
     if (like && is_like(&s, p, like))
         return s.row;

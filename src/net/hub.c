@@ -15,6 +15,9 @@ void hub_leave(struct conn *c)
     c->wait = WAIT_NONE;
 }
 
+/* The first is for nothing but the timer's descriptor: later there may be none left. */
+enum { FIRST_TICK = 3600 * 1000 };
+
 static void set_tick(struct hub *h, int64_t at)
 {
     struct fumi_err ignored;
@@ -152,7 +155,7 @@ struct hub *hub_new(struct site *site, struct fumi_err *e)
     h->head = fumi_resize(NULL, sizeof(*h->head));
     h->sweep.run = on_sweep;
     h->tick.on = on_tick;
-    h->ticks_at = INT64_MAX;
+    set_tick(h, hub_now(h) + FIRST_TICK);
     h->common_at = -1;
     set_times(h, &site->set);
     return h;

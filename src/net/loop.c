@@ -311,38 +311,35 @@ int loop_signals(struct loop *l, void (*on)(void *arg, int signal), void *arg, s
     return 0;
 }
 
-static void ring(struct entry *en)
+static void on_timer(uv_timer_t *handle)
 {
+    struct entry *en = (struct entry *)handle;
     struct timer *t = en->owner;
     t->handle = NULL;
     forget(en);
     t->on(t);
 }
 
-static void on_timer(uv_timer_t *handle)
-{
-    ring((struct entry *)handle);
-}
-
 static void on_timer_fd(uv_poll_t *handle, int status, int events)
 {
     struct entry *en = (struct entry *)handle;
+    struct timer *t = en->owner;
     uint64_t times;
     (void)status, (void)events;
     if (read(en->fd, &times, sizeof(times)) == (ssize_t)sizeof(times))
-        ring(en);
+        t->on(t);
 }
 
-/* A timer with a descriptor of its own leaves the loop to wait without a limit of time, which the
- * kernel would have to set and take back each time, a fortieth of a short call. Where there is no
- * descriptor to be had, libuv's timers do. */
+/* A timer with a descriptor of its own, which it keeps until it is given up, leaves the loop to
+ * wait without a limit of time, which the kernel would have to set and take back each time, a
+ * fortieth of a short call. Where there is no descriptor to be had, libuv's timers do. */
 static struct entry *timer_new(struct loop *l, struct timer *t)
 {
     struct entry *en = entry_new(t);
     int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     if (fd >= 0 && uv_poll_init(&l->uv, &en->uv.poll, fd) == 0) {
         en->fd = fd;
-        uv_poll_start(&en->uv.poll, UV_READABLE, on_timer_fd);
+        uv_poll_start(&en->uv.poll, UV_READABLE, on_timer_fd); /* fails for closed handles only */
         return en;
     }
     if (fd >= 0)
@@ -369,9 +366,13 @@ int loop_timer(struct loop *l, struct timer *t, int64_t ms, struct fumi_err *e)
     }
     if (!en)
         en = t->handle = timer_new(l, t);
-    uv_update_time(&l->uv);
-    int rc = en->fd >= 0 ? timer_set(en, ms)
-                         : uv_timer_start(&en->uv.timer, on_timer, (uint64_t)ms, 0);
+    int rc;
+    if (en->fd >= 0) {
+        rc = timer_set(en, ms);
+    } else {
+        uv_update_time(&l->uv);
+        rc = uv_timer_start(&en->uv.timer, on_timer, (uint64_t)ms, 0);
+    }
     return rc ? fumi_err_set(e, FUMI_INTERNAL_ERROR, "timer: %s", uv_strerror(rc)) : 0;
 }
 

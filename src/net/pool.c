@@ -14,7 +14,9 @@ struct pool {
     size_t waiting; /* tasks that nobody has taken yet */
     size_t idle;    /* threads without one */
     bool closing;
+    bool warned;    /* that there is no thread */
     size_t n, most; /* threads that there are, and may be */
+    const struct fumi_log *log;
     pthread_t threads[];
 };
 
@@ -50,12 +52,12 @@ static void start_one(struct pool *p)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-struct pool *pool_new(int threads)
+struct pool *pool_new(int threads, const struct fumi_log *log)
 {
     size_t n = threads > 0 ? (size_t)threads : 1;
     struct pool *p = fumi_resize(NULL, sizeof(*p) + n * sizeof(p->threads[0]));
     *p = (struct pool){
-        .lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER, .most = n};
+        .lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER, .most = n, .log = log};
     return p;
 }
 
@@ -65,13 +67,17 @@ void pool_submit(void *pool, struct fumi_task *task)
     pthread_mutex_lock(&p->lock);
     if (p->waiting >= p->idle && p->n < p->most && !p->closing)
         start_one(p);
-    bool here = !p->n; /* no thread can be had: better slowly than never */
+    bool here = !p->n, warn = here && !p->warned;
+    p->warned |= here;
     if (!here) {
         fumi_tasks_add(&p->tasks, task);
         p->waiting++;
         pthread_cond_signal(&p->more);
     }
     pthread_mutex_unlock(&p->lock);
+    if (warn)
+        fumi_log(p->log, FUMI_ERROR, "pool.thread",
+                 {"why", FUMI_STR("no thread could be started: calls hold up all others"), 0});
     if (here)
         task->run(task);
 }

@@ -353,7 +353,7 @@ static void make_pool(struct service *s)
 {
     if (!may_block(s->site.server))
         return;
-    s->pool = pool_new((int)s->site.set.workers);
+    s->pool = pool_new((int)s->site.set.workers, s->site.log);
     fumi_server_executor(s->site.server, pool_submit, s->pool);
 }
 

@@ -239,6 +239,7 @@ static void learn(struct fumi_exchange *x)
     for (size_t m = 0; m < UNKNOWN; m++)
         p->known.says.members[m] = same_in(p->row, v, x->known.says.members[m]);
     p->known.v = p->row;
+    p->depth = x->server->limits.depth;
 }
 
 static __attribute__((noinline)) void know_anew(struct fumi_exchange *x, const struct fumi_val *v)
@@ -393,8 +394,8 @@ static void take_answers(struct fumi_exchange *x)
 }
 
 /* The text of the message is its sender's once fumi_handle returns: an exchange that may outlive
- * that takes a copy along. All values point into the text of the outermost one, and nobody else has
- * seen them yet. */
+ * that takes a copy along. All values point into the text of the outermost one, and nobody looks at
+ * them meanwhile. */
 static void keep_text(struct fumi_exchange *x)
 {
     struct fumi_val *row = (struct fumi_val *)x->document;
@@ -519,7 +520,8 @@ static int read_message(struct fumi_exchange *x, struct fumi_str message)
     }
     if (fumi_starts(message, FUMI_STR("\xEF\xBB\xBF")))
         message = (struct fumi_str){message.p + 3, message.n - 3};
-    x->document = fumi_parse_like(&x->arena, message, limits->depth, x->pattern.known.v, e);
+    const struct fumi_val *like = x->pattern.depth == limits->depth ? x->pattern.known.v : NULL;
+    x->document = fumi_parse_like(&x->arena, message, limits->depth, like, e);
     if (x->document)
         return 0;
     answer_fault(x, e, salvage(x, message));

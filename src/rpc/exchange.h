@@ -83,6 +83,7 @@ struct known {
  * see know. */
 struct pattern {
     struct known known;
+    size_t depth; /* with which it was parsed */
     struct fumi_val row[32];
     char text[256];
 };

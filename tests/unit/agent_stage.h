@@ -136,7 +136,7 @@ static inline bool stage_begin(struct stage *t, bool core)
     if (memory_methods(t->server, t->m, &t->e))
         return false;
     t->agent = agent_new(t->server, t->m, core, "1.2.3", &t->e);
-    t->pool = pool_new(2);
+    t->pool = pool_new(2, NULL);
     if (!t->agent) {
         fprintf(stderr, "%s\n", t->e.text);
         return false;

@@ -72,6 +72,9 @@ static const struct fumi_str valid_texts[] = {
 };
 
 static const struct fumi_str invalid_texts[] = {
+    /* an object without a key, like the one before it */
+    ROW("{\"a\":{},{}}"), ROW("{\"a\":{\"b\":1},{\"b\":2},\"c\":3}"),
+    ROW("[{\"a\":[{},{}],{}}]"),
     /* nothing at all */
     ROW(""), ROW(" "), ROW("\n"), ROW(" \t\r\n"), ROW(TEN(TEN(" "))),
     /* words */

@@ -204,7 +204,7 @@ static inline void theatre_open_tray(struct theatre *t)
 static inline void theatre_open_pool(struct theatre *t, int threads)
 {
     theatre_open(t);
-    t->pool = pool_new(threads);
+    t->pool = pool_new(threads, NULL);
     fumi_server_executor(t->server, pool_submit, t->pool);
 }
 

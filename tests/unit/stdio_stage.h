@@ -153,7 +153,7 @@ static void warm_up(void)
 
 static void child(const struct setup *s, int gate)
 {
-    struct stage stage = {.pool = pool_new(4), .gate = gate};
+    struct stage stage = {.pool = pool_new(4, NULL), .gate = gate};
     struct aftermath before = look();
     size_t base = atomic_load(&memory);
     atomic_store(&memory_peak, base);

@@ -94,7 +94,7 @@ static void booth_open(struct booth *b, int threads, int64_t ms)
     fumi_server_limits(b->server, (struct fumi_limits){.ask = ms});
     caller_open(&b->c, b->server);
     if (threads)
-        b->pool = pool_new(threads);
+        b->pool = pool_new(threads, NULL);
     if (b->pool)
         fumi_server_executor(b->server, pool_submit, b->pool);
 }

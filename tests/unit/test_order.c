@@ -17,7 +17,7 @@ static const struct fumi_method where[] = {
 TEST(blocking_methods_run_on_the_executor)
 {
     pthread_t me = pthread_self();
-    struct pool *pool = pool_new(2);
+    struct pool *pool = pool_new(2, NULL);
     struct fumi_server *s = server_of(where, FUMI_COUNT(where), &me);
     struct caller c;
     fumi_server_executor(s, pool_submit, pool);

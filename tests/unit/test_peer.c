@@ -303,7 +303,7 @@ static void end_many_in_threads(struct fumi_spare *spare)
     static const char *const messages[] = {
         ASK("pooled", "[7]", "1"), CALL("echo", "2"),
         "[" ASK("pooled", "[7]", "1") "," NOTE("pooled") "," CALL("pooled", "2") "]"};
-    struct pool *pool = pool_new(4);
+    struct pool *pool = pool_new(4, NULL);
     struct fumi_server *s = server_of(rows, FUMI_COUNT(rows), pool);
     struct caller c;
     caller_open(&c, s);
@@ -390,7 +390,7 @@ TEST(the_server_may_be_freed_after_the_last_reply)
 {
     static const struct fumi_method rows[] = {
         {"pooled", "", &whole_shape, &whole_shape, run_pooled, FUMI_DEFERS}};
-    struct pool *pool = pool_new(1);
+    struct pool *pool = pool_new(1, NULL);
     for (int i = 0; i < 300; i++) {
         struct last_word w = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
         struct fumi_server *s = server_of(rows, FUMI_COUNT(rows), pool);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 enum { MANY = 1000, THREADS = 4 };
 
@@ -38,7 +39,7 @@ static struct board run_many(int threads)
 {
     static struct job jobs[MANY];
     struct board b = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    struct pool *p = pool_new(threads);
+    struct pool *p = pool_new(threads, NULL);
     for (int i = 0; i < MANY; i++) {
         jobs[i] = (struct job){{note, NULL}, i, &b};
         pool_submit(p, &jobs[i].task);
@@ -84,7 +85,7 @@ TEST(threads_work_side_by_side)
 {
     struct board b = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct job jobs[THREADS];
-    struct pool *p = pool_new(THREADS);
+    struct pool *p = pool_new(THREADS, NULL);
     pthread_barrier_init(&b.together, NULL, THREADS);
     for (int i = 0; i < THREADS; i++) {
         jobs[i] = (struct job){{meet, NULL}, i, &b};
@@ -107,7 +108,7 @@ TEST(a_task_may_submit_another)
 {
     struct board b = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct job j = {{again, NULL}, 0, &b};
-    b.pool = pool_new(2);
+    b.pool = pool_new(2, NULL);
     pool_submit(b.pool, &j.task);
     pool_free(b.pool);
     CHECK_INT(b.done, MANY);
@@ -125,7 +126,7 @@ TEST(workers_have_a_name_and_leave_signals_to_others)
     struct board b = {.done = 0};
     struct job j = {{look_round, NULL}, 0, &b};
     sigset_t mine;
-    struct pool *p = pool_new(1);
+    struct pool *p = pool_new(1, NULL);
     pool_submit(p, &j.task);
     pool_free(p);
     CHECK_STR(fumi_str(b.name), "fumi-worker");
@@ -150,7 +151,7 @@ TEST(threads_start_only_when_they_are_needed)
     struct board b = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct job j = {{note, NULL}, 0, &b};
     size_t before = threads_of_this_process();
-    struct pool *p = pool_new(THREADS);
+    struct pool *p = pool_new(THREADS, NULL);
     CHECK_INT(threads_of_this_process(), before);
     pool_submit(p, &j.task);
     CHECK_INT(threads_of_this_process(), before + 1);
@@ -166,10 +167,20 @@ TEST(without_any_thread_a_task_runs_where_it_is_submitted)
     pthread_getattr_default_np(&usual);
     pthread_getattr_default_np(&huge);
     pthread_attr_setstacksize(&huge, (size_t)1 << 50);
-    struct pool *p = pool_new(2);
+    int pipe_ends[2];
+    char said[400] = "";
+    CHECK(!pipe(pipe_ends));
+    struct fumi_log log = {.level = FUMI_ERROR, .fd = pipe_ends[1]};
+    struct pool *p = pool_new(2, &log);
     pthread_setattr_default_np(&huge);
     pool_submit(p, &j.task);
+    pool_submit(p, &j.task);
     pthread_setattr_default_np(&usual);
-    CHECK_INT(b.done, 1);
+    CHECK_INT(b.done, 2);
     pool_free(p);
+    close(pipe_ends[1]);
+    CHECK(read(pipe_ends[0], said, sizeof(said) - 1) > 0);
+    const char *line = strstr(said, "pool.thread");
+    CHECK(line && !strstr(line + 1, "pool.thread"));
+    close(pipe_ends[0]);
 }
