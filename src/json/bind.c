@@ -117,12 +117,9 @@ static int read_real(const struct bind_reader *r, const struct fumi_field *f,
                      const struct fumi_val *v, void *to)
 {
     double *d = to;
-    int64_t whole;
     if (!fumi_is(v, FUMI_NUMBER))
         return bind_wrong_type(r, f, v);
-    if (number_short(v, &whole) && whole) /* zero may have a minus */
-        *d = (double)whole;
-    else if (!fumi_real(v, d))
+    if (!number_real(v, d))
         return bind_fault(r, f, BIND_NO_ROW, "is too large for a number");
     return real_fits(f, *d) ? 0 : bind_wrong_value(r, f);
 }
@@ -417,7 +414,7 @@ int fumi_bind(struct fumi_arena *a, const struct fumi_shape *s, const struct fum
         s = &none;
     if (fumi_is(v, FUMI_ARRAY) && !bind_is_bare(s))
         return bind_positional(&r, s, v, into) ? -1 : 0;
-    if (v && !bind_is_bare(s) && !fumi_is(v, FUMI_OBJECT) && !fumi_is(v, FUMI_ARRAY))
+    if (v && !bind_is_bare(s) && !fumi_is(v, FUMI_OBJECT))
         return s->n ? fumi_err_set(e, FUMI_INVALID_PARAMS, "params must be an array or an object")
                     : bind_takes_none(e);
     return bind(&r, s, v, into) ? -1 : 0;

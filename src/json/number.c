@@ -92,7 +92,7 @@ static double read_slowly(const char *p)
     return d;
 }
 
-static __attribute__((noinline)) bool read_long(const struct fumi_val *v, double *out)
+bool number_long(const struct fumi_val *v, double *out)
 {
     /* Up to here both operands of one multiplication or division are exact doubles, so its result
      * is the nearest double. */
@@ -113,11 +113,5 @@ static __attribute__((noinline)) bool read_long(const struct fumi_val *v, double
 
 bool fumi_real(const struct fumi_val *v, double *out)
 {
-    int64_t whole;
-    if (!fumi_is(v, FUMI_NUMBER))
-        return false;
-    if (!number_short(v, &whole) || !whole) /* zero may have a minus */
-        return read_long(v, out);
-    *out = (double)whole;
-    return true;
+    return fumi_is(v, FUMI_NUMBER) && number_real(v, out);
 }

@@ -22,4 +22,17 @@ static inline bool number_short(const struct fumi_val *v, int64_t *out)
     return true;
 }
 
+/* Any other number as a double; false: it is too large for one. */
+bool number_long(const struct fumi_val *v, double *out);
+
+/* fumi_real, of what is known to be a number. */
+static inline bool number_real(const struct fumi_val *v, double *out)
+{
+    int64_t whole;
+    if (!number_short(v, &whole) || !whole) /* zero may have a minus */
+        return number_long(v, out);
+    *out = (double)whole;
+    return true;
+}
+
 #endif

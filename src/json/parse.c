@@ -17,7 +17,7 @@ enum { NO_PARENT = UINT32_MAX, ONE = 1 << FUMI_SPAN_SHIFT, FIRST_ROW = 64 };
 
 enum { WINDOW = 64 };
 
-enum { ALIKE_MAX = 64, MISSES = 4 }; /* see repeated */
+enum { ALIKE_MAX = FIRST_ROW, MISSES = 4 }; /* see repeated; is_like has room for no more */
 
 /* A window of the text whose bytes are already sorted into bits: finding the end of a string or
  * number in it takes no look at the text, so one token need not wait for the one before it. */

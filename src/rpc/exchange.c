@@ -224,6 +224,14 @@ static inline bool know_alike(struct fumi_exchange *x, const struct fumi_val *v,
     return true;
 }
 
+/* Values of a document, for a copy of the text that begins with `v`; in place where to is v. */
+static void move_to_text(struct fumi_val *to, const struct fumi_val *v, const char *copy)
+{
+    const char *text = v->p;
+    for (size_t i = 0, n = v->bits >> FUMI_SPAN_SHIFT; i < n; i++)
+        to[i] = (struct fumi_val){copy + (v[i].p - text), v[i].n, v[i].bits};
+}
+
 /* Takes a copy of what is known, text and all. */
 static void learn(struct fumi_exchange *x)
 {
@@ -233,8 +241,7 @@ static void learn(struct fumi_exchange *x)
     if (!x->known.entry || n > FUMI_COUNT(p->row) || v->n > sizeof(p->text))
         return;
     memcpy(p->text, v->p, v->n);
-    for (size_t i = 0; i < n; i++)
-        p->row[i] = (struct fumi_val){p->text + (v[i].p - v->p), v[i].n, v[i].bits};
+    move_to_text(p->row, v, p->text);
     p->known = x->known;
     for (size_t m = 0; m < UNKNOWN; m++)
         p->known.says.members[m] = same_in(p->row, v, x->known.says.members[m]);
@@ -399,9 +406,7 @@ static void take_answers(struct fumi_exchange *x)
 static void keep_text(struct fumi_exchange *x)
 {
     struct fumi_val *row = (struct fumi_val *)x->document;
-    const char *text = row->p, *copy = fumi_dup(&x->arena, fumi_raw(row)).p;
-    for (size_t i = 0, n = row->bits >> FUMI_SPAN_SHIFT; i < n; i++)
-        row[i].p = copy + (row[i].p - text);
+    move_to_text(row, row, fumi_dup(&x->arena, fumi_raw(row)).p);
 }
 
 /* An element blocks or defers: what is left of the message may outlive fumi_handle. Whether it goes

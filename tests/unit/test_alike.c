@@ -74,18 +74,6 @@ static const char *const objects[] = {
     "{\"a\":[{\"b\":1},1,{\"b\":1},\"x\",{\"b\":2},[{\"b\":3}],{\"b\":4}]}",
 };
 
-static void set(struct fumi_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void set(struct fumi_buf *b, const char *fmt, ...)
-{
-    char text[2048];
-    va_list args;
-    va_start(args, fmt);
-    int n = vsnprintf(text, sizeof(text), fmt, args);
-    va_end(args);
-    b->n = 0;
-    fumi_buf_add(b, text, (size_t)n);
-}
-
 /* Rows of a tree, kinds, spans and texts, but for the mark of those that are alike. */
 static bool same_rows(const struct fumi_val *x, const struct fumi_val *y)
 {
@@ -103,7 +91,7 @@ static bool is_itself_in_an_array(struct fumi_arena *a, const char *first, const
 {
     struct fumi_err e, f;
     struct fumi_buf b = {0};
-    set(&b, "[%s,%s%s,%s]", first, between, second, second);
+    putf(&b, "[%s,%s%s,%s]", first, between, second, second);
     struct block all = block_of(fumi_buf_str(&b), 0);
     const struct fumi_val *v = fumi_parse(a, all.text, &e), *i = v ? v + 1 : NULL;
     const struct fumi_val *one = fumi_parse(a, fumi_str(first), &f),
@@ -290,9 +278,13 @@ static bool is_answered_in_a_batch(struct scene *s, struct fumi_buf *b, const ch
                                    const struct fumi_str answers[2])
 {
     struct fumi_str one = answers[0], other = answers[1];
-    set(b, "[%s,%s]", two[0], two[1]);
+    fumi_buf_reset(b, SIZE_MAX);
+    putf(b, "[%s,", two[0]);
+    putf(b, "%s]", two[1]);
     struct fumi_str got = between(tell_and_hear(&s->c, fumi_buf_str(b)), 1, 1);
-    set(b, "%.*s%s%.*s", FUMI_ARG(one), one.n && other.n ? "," : "", FUMI_ARG(other));
+    fumi_buf_reset(b, SIZE_MAX);
+    putf(b, "%.*s%s", FUMI_ARG(one), one.n && other.n ? "," : "");
+    putf(b, "%.*s", FUMI_ARG(other));
     return fumi_eq(got, fumi_buf_str(b));
 }
 
