@@ -87,8 +87,8 @@ void conn_close(struct conn *c)
     c->closed = true;
     forget(c);
     conn_part(c);
-    if (c->proto == &http_proto && c->as.http.reply)
-        message_left(c->as.http.reply);
+    if (c->proto == &http_proto && c->as.http.rare.reply)
+        message_left(c->as.http.rare.reply);
     if (c->hub->current == c)
         fumi_buf_reset(&c->hub->out, HUB_KEEP);
     if (c->gone)
@@ -253,7 +253,7 @@ static void end_input(struct conn *c, int number)
         conn_close(c);
         return;
     }
-    if (c->proto == &http_proto && c->as.http.watched) {
+    if (c->proto == &http_proto && c->as.http.rare.watched) {
         conn_close(c);
         return;
     }

@@ -55,23 +55,27 @@ struct proto {
 extern const struct proto lines_proto, http_proto, websocket_proto;
 extern const struct proto unix_proto; /* lines or HTTP, as the first byte says */
 
+/* What every message uses stands together at the front: with many connections, each cache line of
+ * one is fetched anew for each of its messages. */
 struct conn {
-    struct watch in, out;    /* of a socket only `in` is used */
-    const struct ends *ends; /* of stdin and stdout; NULL: a socket */
+    struct watch in;
     struct hub *hub;
     const struct proto *proto;
-    struct fumi_peer peer;
-    struct guest guest;
+    const struct ends *ends; /* of stdin and stdout; NULL: a socket */
+    int64_t due;
     struct fumi_buf rest;  /* read, not taken yet */
     struct fumi_buf queue; /* not sent yet */
     size_t sent;           /* of the queue */
     size_t want;           /* bytes that the protocol waits for, as far as it knows */
     size_t open, weight;   /* messages under way, and their bytes */
+    size_t limit;          /* bytes of a message */
+    atomic_size_t backlog; /* any thread: bytes queued */
     unsigned pins;         /* those that use it and will come back */
-    bool over;             /* nothing more is read */
-    bool dry;              /* the last read left nothing in the socket */
-    bool ending;           /* nothing more is taken; it is closed once everything is sent */
-    bool shut;             /* our side is closed */
+    enum wait wait;
+    bool over;   /* nothing more is read */
+    bool dry;    /* the last read left nothing in the socket */
+    bool ending; /* nothing more is taken; it is closed once everything is sent */
+    bool shut;   /* our side is closed */
     bool closed;
     bool parted; /* its open calls were cancelled */
     bool held, clogged;
@@ -81,29 +85,29 @@ struct conn {
     bool mute;    /* it is told nothing ahead of an answer */
     bool surplus; /* there are too many: it is only told so */
     bool greeted; /* a request was answered */
-    enum wait wait;
-    int64_t due;
-    struct conn *earlier, *later; /* that wait for the same */
-    struct conn *before, *after;  /* of the hub */
-    struct conn *next_listed;
-    atomic_size_t backlog, away;  /* any thread: bytes queued; on their way home */
-    atomic_bool overrun;          /* any thread: a word was dropped for want of room */
-    struct fumi_err *err;         /* where a fault is noted; NULL: nobody wants to know */
-    void (*gone)(struct conn *c); /* it was closed; may be NULL */
-    void *gone_arg;
-    size_t limit; /* bytes of a message */
+    struct fumi_peer peer;
     union {
         struct lines lines;
         struct http http;
         struct websocket websocket;
     } as;
+    struct watch out; /* of a socket only `in` is used */
+    struct guest guest;
+    struct conn *earlier, *later; /* that wait for the same */
+    struct conn *before, *after;  /* of the hub */
+    struct conn *next_listed;
+    atomic_size_t away;           /* any thread: bytes on their way home */
+    atomic_bool overrun;          /* any thread: a word was dropped for want of room */
+    struct fumi_err *err;         /* where a fault is noted; NULL: nobody wants to know */
+    void (*gone)(struct conn *c); /* it was closed; may be NULL */
+    void *gone_arg;
     char address[64]; /* the peer's, as text */
     char user[12];    /* over a Unix socket: its number */
 };
 
 struct wait_list {
     struct conn *first, *last;
-    int64_t time;
+    int64_t time, grace; /* it may take as much longer */
 };
 
 /* What all hubs of a server share and only read. */
@@ -138,6 +142,7 @@ struct hub {
     struct conn *current; /* that one; NULL: none */
     char *block;          /* what is read */
     struct http_head *head;
+    struct http_memo *memo;     /* of the last head that was remembered; NULL: none was */
     struct fumi_tasks messages; /* spare ones */
     struct conn *conns;
     struct conn *listed; /* to be looked after */

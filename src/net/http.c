@@ -12,7 +12,11 @@ enum {
  * what they mean and that they may come in: nothing that decides about that changes while a
  * connection lasts, but what http_admit_again asks for. */
 struct http_memo {
-    struct http as;
+    unsigned users; /* connections that were let in with it, and the hub, which keeps the last */
+    unsigned char minor;
+    bool keep_alive, wants_events;
+    const struct route *route;
+    size_t length; /* of the body */
     size_t n;
     char bytes[];
 };
@@ -85,14 +89,14 @@ bool fumi_accepts_json(const struct fumi_request *r)
 static void run(struct conn *c, struct fumi_str body)
 {
     struct http *t = &c->as.http;
-    if (!t->refusal.status) {
+    if (t->plain || !t->rare.why.status) {
         t->phase = RUNS;
         t->run(c, body);
         return;
     }
     t->phase = t->pause ? PAUSES : RUNS;
     if (!t->pause)
-        http_refuse(c, &t->refusal);
+        http_refuse(c, &t->rare.why);
 }
 
 static void begin(struct conn *c, const struct http_head *h)
@@ -116,32 +120,63 @@ static void give_up(struct conn *c, bool worth)
     run(c, (struct fumi_str){0});
 }
 
+void http_forget(struct http_memo **memo)
+{
+    if (*memo && --(*memo)->users == 0)
+        fumi_resize(*memo, 0);
+    *memo = NULL;
+}
+
+/* The same bytes mean the same on every connection that they are let in on, so connections share
+ * what is known of them. */
+static struct http_memo *memo_of(struct hub *h, const struct http *t, struct fumi_str bytes)
+{
+    struct http_memo *m = h->memo;
+    if (m && fumi_eq((struct fumi_str){m->bytes, m->n}, bytes))
+        return m;
+    http_forget(&h->memo);
+    h->memo = m = fumi_resize(NULL, sizeof(*m) + bytes.n);
+    *m = (struct http_memo){.users = 1,
+                            .minor = t->minor,
+                            .keep_alive = t->keep_alive,
+                            .wants_events = t->wants_events,
+                            .route = t->route,
+                            .length = t->length,
+                            .n = bytes.n};
+    memcpy(m->bytes, bytes.p, bytes.n);
+    return m;
+}
+
 /* Only the plainest kind of request: a call whose body has a length. */
 static void remember(struct conn *c, const struct http_head *h, struct fumi_str bytes)
 {
     struct http *t = &c->as.http;
-    if (t->refusal.status || t->run != http_run_rpc || h->framing != HTTP_LENGTH || !h->length ||
-        h->expects_continue || t->origin.n || c->hub->site->filters_n || bytes.n > REMEMBERED)
+    if (t->rare.why.status || t->run != http_run_rpc || h->framing != HTTP_LENGTH || !h->length ||
+        h->expects_continue || t->rare.origin.n || c->hub->site->filters_n || bytes.n > REMEMBERED)
         return;
-    t->memo = fumi_resize(t->memo, sizeof(*t->memo) + bytes.n);
-    t->memo->as = *t;
-    t->memo->n = bytes.n;
-    memcpy(t->memo->bytes, bytes.p, bytes.n);
+    http_forget(&t->memo);
+    t->memo = memo_of(c->hub, t, bytes);
+    t->memo->users++;
 }
 
 static bool recall(struct conn *c, struct fumi_str bytes)
 {
     struct http *t = &c->as.http;
-    struct http_memo *m = t->memo;
+    const struct http_memo *m = t->memo;
     if (!m || bytes.n < m->n || memcmp(m->bytes, bytes.p, m->n) != 0)
         return false;
-    *t = m->as;
-    t->memo = m;
     t->phase = READS_BODY;
+    t->minor = m->minor;
+    t->keep_alive = m->keep_alive;
+    t->wants_events = m->wants_events;
+    t->length = c->want = m->length;
+    t->route = m->route;
+    t->run = http_run_rpc;
+    t->method = FUMI_STR("POST");
     t->began = hub_now(c->hub);
-    c->want = t->length;
     c->mute = !t->wants_events;
-    if (http_admit_again(c) || http_reserve(c, bytes.n - m->n))
+    t->plain = !http_admit_again(c) && !http_reserve(c, bytes.n - m->n);
+    if (!t->plain)
         give_up(c, t->length <= SKIPPED);
     return true;
 }
@@ -161,11 +196,11 @@ static void on_head(struct conn *c, const struct http_head *h, struct fumi_str b
     }
     t->phase = h->framing == HTTP_CHUNKED ? READS_CHUNKS : READS_BODY;
     t->began = hub_now(c->hub);
-    t->body.limit = c->hub->site->http.body;
+    t->rare.body.limit = c->hub->site->http.body;
     c->want = t->length;
-    if (!t->refusal.status)
+    if (!t->rare.why.status)
         http_reserve(c, there);
-    if (t->refusal.status)
+    if (t->rare.why.status)
         give_up(c, h->framing != HTTP_CHUNKED && t->length <= SKIPPED && !h->expects_continue);
     else if (h->expects_continue && !t->more)
         http_continue(conn_out(c));
@@ -174,12 +209,12 @@ static void on_head(struct conn *c, const struct http_head *h, struct fumi_str b
 static __attribute__((cold)) void fault(struct conn *c, const struct http_fault *f)
 {
     struct http *t = &c->as.http;
-    t->keep_alive = false;
+    t->keep_alive = t->plain = false;
     t->minor = 1;
     if (!t->method.p)
         t->method = FUMI_STR("other");
-    t->refusal = (struct fumi_refusal){.status = f->status, .reason = f->reason};
-    http_refuse(c, &t->refusal);
+    t->rare.why = (struct fumi_refusal){.status = f->status, .reason = f->reason};
+    http_refuse(c, &t->rare.why);
 }
 
 /* Each of these takes one part of a request: how many bytes; 0: more are needed. */
@@ -187,8 +222,9 @@ static size_t take_head(struct conn *c, struct fumi_str bytes)
 {
     struct http_fault f;
     struct http_head *h = c->hub->head;
+    const struct http_memo *m = c->as.http.memo;
     if (recall(c, bytes))
-        return c->as.http.memo->n;
+        return m->n;
     ssize_t n = http_read_head(h, bytes, &c->as.http.seen, &c->hub->site->http, &f);
     if (n < 0) {
         fault(c, &f);
@@ -215,16 +251,16 @@ static size_t take_chunks(struct conn *c, struct fumi_str bytes)
 {
     struct http *t = &c->as.http;
     struct http_fault f = {0};
-    ssize_t n = http_read_chunks(&t->chunks, bytes, &t->body, &c->hub->site->http, &f);
+    ssize_t n = http_read_chunks(&t->rare.chunks, bytes, &t->rare.body, &c->hub->site->http, &f);
     if (n < 0) {
         fault(c, &f);
         return bytes.n;
     }
-    if (!t->chunks.done)
+    if (!t->rare.chunks.done)
         return bytes.n;
     t->more = (size_t)n < bytes.n;
     struct fumi_buf body = {0};
-    fumi_buf_move(&body, &t->body);
+    fumi_buf_move(&body, &t->rare.body);
     run(c, fumi_buf_str(&body));
     fumi_buf_done(&body);
     return (size_t)n;
@@ -269,10 +305,10 @@ void http_run_host(struct conn *c, struct fumi_str body)
     struct http *t = &c->as.http;
     struct fumi_request r = {.method = t->method,
                              .path = fumi_str(t->route->path),
-                             .query = t->kept->query,
+                             .query = t->rare.kept->query,
                              .peer = &c->peer,
-                             .fields = t->kept->fields,
-                             .fields_n = t->kept->n};
+                             .fields = t->rare.kept->fields,
+                             .fields_n = t->rare.kept->n};
     conn_route(c, t->route->host, &r, body);
 }
 
@@ -301,7 +337,7 @@ static bool is_too_slow(struct conn *c)
 {
     const struct http *t = &c->as.http;
     int64_t took = hub_now(c->hub) - t->began;
-    size_t got = t->phase == READS_CHUNKS ? t->body.n + t->chunks.extra : c->rest.n;
+    size_t got = t->phase == READS_CHUNKS ? t->rare.body.n + t->rare.chunks.extra : c->rest.n;
     return took >= c->hub->site->set.body_time || (int64_t)got < (took - 9000) * 1024 / 1000;
 }
 
@@ -324,7 +360,7 @@ static void late(struct conn *c)
             t->measured = true;
         break;
     case WAIT_PAUSE:
-        http_refuse(c, &t->refusal);
+        http_refuse(c, &t->rare.why);
         break;
     case WAIT_BEAT:
         http_beat(c);
@@ -345,10 +381,8 @@ static void done(struct conn *c)
     http_unreserve(c);
     if (t->filtered) /* the peer left before its answer */
         http_report(c, t, 0, 0);
-    fumi_buf_done(&t->origin);
-    fumi_buf_done(&t->body);
-    fumi_resize(t->kept, 0);
-    fumi_resize(t->memo, 0);
+    http_clear(t);
+    http_forget(&t->memo);
 }
 
 const struct proto http_proto = {"http", take, http_answer_call, http_tell, waits, late,

@@ -35,6 +35,9 @@ int http_admit_again(struct conn *c); /* one with the same head as one that was 
 int http_reserve(struct conn *c, size_t there);
 void http_unreserve(struct conn *c);
 
+void http_forget(struct http_memo **memo); /* one user of it less */
+void http_clear(struct http *t);           /* of what is rare */
+
 /* http_reply.c. Those that answer end the request. */
 struct fumi_str http_common(struct hub *h); /* fields that every answer has */
 void http_report(struct conn *c, const struct http *t, int status, size_t bytes);

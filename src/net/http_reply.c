@@ -60,19 +60,29 @@ void http_report(struct conn *c, const struct http *t, int status, size_t bytes)
                  {"peer", c->peer.address, 0});
 }
 
+void http_clear(struct http *t)
+{
+    fumi_buf_done(&t->rare.origin);
+    fumi_buf_done(&t->rare.body);
+    fumi_resize(t->rare.kept, 0);
+    t->rare = (struct http_rare){0};
+}
+
 /* The request is answered: what came after it is next. */
 static void finish(struct conn *c, int status, size_t bytes)
 {
     struct http *t = &c->as.http;
     http_report(c, t, status, bytes);
     http_unreserve(c);
-    fumi_buf_done(&t->origin);
-    fumi_buf_done(&t->body);
-    fumi_resize(t->kept, 0);
     bool keep_alive = t->keep_alive;
-    *t = (struct http){.phase = READS_HEAD, .memo = t->memo};
+    struct http_memo *memo = t->memo;
+    if (!t->plain) {
+        http_clear(t);
+        c->peer.bare = false; /* a route may have set it */
+    }
+    memset(t, 0, offsetof(struct http, rare));
+    t->memo = memo;
     c->want = 0;
-    c->peer.bare = false; /* a route may have set it */
     c->fresh = c->greeted = true;
     if (!keep_alive)
         conn_end(c);
@@ -92,9 +102,9 @@ static void add(struct fields *f, const char *name, struct fumi_str value)
 
 static void add_origin(struct fields *f, const struct http *t)
 {
-    if (!t->origin.n)
+    if (!t->rare.origin.n)
         return;
-    add(f, "Access-Control-Allow-Origin", fumi_buf_str(&t->origin));
+    add(f, "Access-Control-Allow-Origin", fumi_buf_str(&t->rare.origin));
     add(f, "Vary", FUMI_STR("Origin"));
     add(f, "Access-Control-Expose-Headers", FUMI_STR("Mcp-Session-Id"));
 }
@@ -275,7 +285,7 @@ void http_answer_page(struct conn *c, const struct fumi_page *page, struct fumi_
 static bool is_usual(const struct conn *c)
 {
     const struct http *t = &c->as.http;
-    return t->minor && t->keep_alive && !t->origin.n && !c->hub->draining;
+    return t->minor && t->keep_alive && (t->plain || !t->rare.origin.n) && !c->hub->draining;
 }
 
 void http_answer_call(struct conn *c, struct fumi_buf *text, int code)

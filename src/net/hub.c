@@ -1,5 +1,5 @@
 /* What connections wait for, and the list of those that are to be looked after. */
-#include "net/conn.h"
+#include "net/http_parts.h"
 
 static struct wait_list *list_of(struct conn *c)
 {
@@ -25,18 +25,24 @@ static void set_tick(struct hub *h, int64_t at)
     loop_timer(h->loop, &h->tick, at > hub_now(h) ? at - hub_now(h) : 1, &ignored);
 }
 
-/* All that wait for the same wait equally long, so each list is in the order of time. */
+/* All that wait for the same wait equally long, so each list is in the order of time. One that
+ * begins anew within the grace stays where it is: busy ones need not touch their neighbours. */
 void hub_wait(struct conn *c, enum wait kind)
 {
-    if (kind == c->wait && !c->fresh)
-        return;
+    if (kind == c->wait) {
+        if (!c->fresh)
+            return;
+        c->fresh = false;
+        if (c->due >= hub_now(c->hub) + list_of(c)->time)
+            return;
+    }
     hub_leave(c);
     c->fresh = false;
     c->wait = kind;
     if (kind == WAIT_NONE)
         return;
     struct wait_list *l = list_of(c);
-    c->due = hub_now(c->hub) + l->time;
+    c->due = hub_now(c->hub) + l->time + l->grace;
     c->later = NULL;
     c->earlier = l->last;
     *(l->last ? &l->last->later : &l->first) = c;
@@ -126,14 +132,18 @@ int64_t hub_now(const struct hub *h)
     return loop_now(h->loop);
 }
 
+enum { GRACE = 64 }; /* part of a wait */
+
 static void set_times(struct hub *h, const struct fumi_settings *s)
 {
     h->waits[WAIT_HEAD].time = s->head_time;
     h->waits[WAIT_BODY].time = s->body_time < 10000 ? s->body_time : 10000;
     h->waits[WAIT_RATE].time = 1000;
     h->waits[WAIT_IDLE].time = s->idle_time;
+    h->waits[WAIT_IDLE].grace = s->idle_time / GRACE;
     h->waits[WAIT_WRITE].time = s->write_time;
     h->waits[WAIT_PING].time = s->ping_time;
+    h->waits[WAIT_PING].grace = s->ping_time / GRACE;
     h->waits[WAIT_PONG].time = s->ping_time;
     h->waits[WAIT_CLOSE].time = 1000;
     h->waits[WAIT_BEAT].time = 15000;
@@ -170,6 +180,7 @@ void hub_free(struct hub *h)
     fumi_buf_done(&h->out);
     fumi_resize(h->block, 0);
     fumi_resize(h->head, 0);
+    http_forget(&h->memo);
     fumi_resize(h, 0);
 }
 

@@ -18,30 +18,36 @@ struct lines {
     bool skipping; /* the rest of a line that was too long */
 };
 
-/* A request that is being read or answered. */
+/* What most requests leave as it is. */
+struct http_rare {
+    struct http_chunks chunks;
+    struct fumi_buf body;    /* gathered from chunks */
+    struct http_kept *kept;  /* its fields, for a route of the host program; else NULL */
+    struct message *reply;   /* what such a route has still to answer; else NULL */
+    bool watched;            /* the end of input means that the client left */
+    struct fumi_buf origin;  /* allowed, to be sent back; empty: none */
+    struct fumi_refusal why; /* to be sent once its body was read, or after a pause */
+};
+
+/* A request that is being read or answered; {0} but for `memo` before it begins. */
 struct http {
+    struct http_memo *memo; /* of a head like it; outlives the request */
     enum { READS_HEAD, READS_BODY, READS_CHUNKS, RUNS, STREAMS, PAUSES } phase;
     unsigned char minor;
     bool keep_alive, only_head, wants_events, preflight;
     bool pause;    /* before the refusal is sent */
     bool measured; /* its body came fast enough so far */
     bool more;     /* bytes lie behind it */
+    bool plain;    /* nothing rare is known of it */
     size_t seen;   /* of http_read_head */
     size_t length;
-    struct http_chunks chunks;
-    struct fumi_buf body;      /* gathered from chunks */
     const struct route *route; /* NULL: none is at its path */
-    struct http_kept *kept;    /* its fields, for a route of the host program; else NULL */
-    struct message *reply;     /* what such a route has still to answer; else NULL */
-    bool watched;              /* the end of input means that the client left */
     void (*run)(struct conn *c, struct fumi_str body);
-    size_t filtered;             /* filters that let it in */
-    struct fumi_str method;      /* static */
-    struct fumi_buf origin;      /* allowed, to be sent back; empty: none */
-    int64_t began;               /* when its body did, in milliseconds */
-    struct fumi_refusal refusal; /* to be sent once its body was read, or after a pause */
-    size_t reserved;             /* of the site's bodies */
-    struct http_memo *memo;      /* of a head like it; outlives the request */
+    int64_t began;          /* when its body did, in milliseconds */
+    struct fumi_str method; /* static */
+    size_t filtered;        /* filters that let it in */
+    size_t reserved;        /* of the site's bodies */
+    struct http_rare rare;  /* last: not looked at for a plain request */
 };
 
 struct websocket {

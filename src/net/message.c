@@ -216,7 +216,7 @@ void conn_route(struct conn *c, const struct fumi_route *r, const struct fumi_re
 {
     struct message *m = message_new(c, body.n);
     m->routed = true;
-    c->as.http.reply = m;
+    c->as.http.rare.reply = m;
     r->run(r->self, request, body, (struct fumi_reply *)m);
     count_open(m);
 }
@@ -238,7 +238,7 @@ void fumi_reply_watch(struct fumi_reply *r, void (*over)(void *arg, bool left), 
     struct message *m = (struct message *)r;
     m->over = over;
     m->over_arg = arg;
-    m->conn->as.http.watched = true;
+    m->conn->as.http.rare.watched = true;
 }
 
 void message_free(struct fumi_task *spare)
