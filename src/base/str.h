@@ -18,6 +18,11 @@ struct fumi_strs {
     size_t n;
 };
 
+/* A condition that mostly holds, on a way that every call takes: the compiler lays that way out
+ * straight. A jump that is taken costs as much as several steps that are not. */
+#define FUMI_MOSTLY(condition) __builtin_expect(!!(condition), 1)
+#define FUMI_RARELY(condition) __builtin_expect(!!(condition), 0)
+
 #define FUMI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* A literal as a slice, and a slice as the two arguments of "%.*s". */
@@ -35,7 +40,7 @@ static inline bool fumi_same(const char *a, const char *b, size_t n)
 {
     uint64_t w[4];
     uint32_t h[4];
-    if (n > 16)
+    if (FUMI_RARELY(n > 16))
         return memcmp(a, b, n) == 0;
     if (n >= 8) {
         memcpy(&w[0], a, 8);

@@ -109,12 +109,14 @@ static int read_int(const struct bind_reader *r, const struct fumi_field *f,
 
 static bool real_fits(const struct fumi_field *f, double d)
 {
-    return f->min == f->max || ((f->min == INT64_MIN || d >= (double)f->min) &&
-                                (f->max == INT64_MAX || d <= (double)f->max));
+    if (FUMI_MOSTLY(f->min == f->max))
+        return true;
+    return (f->min == INT64_MIN || d >= (double)f->min) &&
+           (f->max == INT64_MAX || d <= (double)f->max);
 }
 
-static int read_real(const struct bind_reader *r, const struct fumi_field *f,
-                     const struct fumi_val *v, void *to)
+static inline int read_real(const struct bind_reader *r, const struct fumi_field *f,
+                            const struct fumi_val *v, void *to)
 {
     double *d = to;
     if (!fumi_is(v, FUMI_NUMBER))
@@ -285,14 +287,22 @@ note_given(const struct bind_reader *r, const struct fumi_shape *s, size_t i, in
     return rc;
 }
 
+/* The same as bind_value, with the shortest way for numbers: there may be many. */
+static inline int read_member(const struct bind_reader *r, const struct fumi_field *f,
+                              const struct fumi_val *v, void *to)
+{
+    if (FUMI_MOSTLY(f->type == FUMI_T_REAL))
+        return read_real(r, f, v, to);
+    return readers[f->type](r, f, v, to);
+}
+
 static inline int bind_member(const struct bind_reader *r, const struct fumi_shape *s, size_t i,
                               const struct fumi_val *v, char *into)
 {
     const struct fumi_field *f = &s->fields[i];
-    bool empty = (f->flags & FUMI_NULLABLE) && fumi_is(v, FUMI_NULL);
-    int rc = empty ? bind_absent(r, f, into + f->offset)
-                   : readers[f->type](r, f, v, into + f->offset);
-    return s->given == FUMI_NONE ? rc : note_given(r, s, i, rc, into);
+    bool empty = FUMI_RARELY(f->flags & FUMI_NULLABLE) && fumi_is(v, FUMI_NULL);
+    int rc = empty ? bind_absent(r, f, into + f->offset) : read_member(r, f, v, into + f->offset);
+    return FUMI_MOSTLY(s->given == FUMI_NONE) ? rc : note_given(r, s, i, rc, into);
 }
 
 static uint64_t all_of(size_t n)
@@ -384,14 +394,15 @@ static int bind_positional(const struct bind_reader *r, const struct fumi_shape 
     size_t i = 0;
     const struct fumi_val *end = fumi_next(v);
     for (const struct fumi_val *item = v + 1; item != end; item = fumi_next(item), i++) {
-        if (i == s->n && s->open)
+        if (FUMI_RARELY(i == s->n)) {
+            if (!s->open)
+                return too_many(r, s, v);
             break;
-        if (i == s->n)
-            return too_many(r, s, v);
+        }
         if (bind_member(r, s, i, item, into))
             return BIND_FAULT;
     }
-    return i < s->n ? bind_rest(r, s, all_of(i), into) : 0;
+    return FUMI_RARELY(i < s->n) ? bind_rest(r, s, all_of(i), into) : 0;
 }
 
 static int bind(const struct bind_reader *r, const struct fumi_shape *s, const struct fumi_val *v,
@@ -410,9 +421,9 @@ int fumi_bind(struct fumi_arena *a, const struct fumi_shape *s, const struct fum
 {
     static const struct fumi_shape none = {.given = FUMI_NONE, .ignored = FUMI_NONE};
     struct bind_reader r = {a, e, NULL};
-    if (!s)
+    if (FUMI_RARELY(!s))
         s = &none;
-    if (fumi_is(v, FUMI_ARRAY) && !bind_is_bare(s))
+    if (fumi_is(v, FUMI_ARRAY) && FUMI_MOSTLY(!bind_is_bare(s)))
         return bind_positional(&r, s, v, into) ? -1 : 0;
     if (v && !bind_is_bare(s) && !fumi_is(v, FUMI_OBJECT))
         return s->n ? fumi_err_set(e, FUMI_INVALID_PARAMS, "params must be an array or an object")

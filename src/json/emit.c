@@ -42,7 +42,9 @@ static int write_real(struct fumi_out *o, const struct fumi_field *f, const void
 {
     (void)f;
     double d = *(const double *)from;
-    fumi_put_real(o, l == BRIEF ? rounded(d) : d);
+    if (FUMI_RARELY(l == BRIEF))
+        d = rounded(d);
+    fumi_put_real(o, d);
     return isfinite(d) ? 0 : -1;
 }
 

@@ -4,35 +4,41 @@
 
 #include "json/json.h"
 
-/* Most numbers are a few digits and nothing else. False: it is not one of these. */
+/* Most numbers are a few digits and nothing else: their value; -1: it is not one of these. */
+static inline int64_t number_digits(const char *p, const char *end)
+{
+    int64_t value = 0;
+    if (FUMI_RARELY(end - p > 15))
+        return -1;
+    for (;;) {
+        unsigned digit = (unsigned char)*p++ - '0';
+        if (FUMI_RARELY(digit > 9))
+            return -1;
+        value = value * 10 + digit;
+        if (p == end)
+            return value;
+    }
+}
+
 static inline bool number_short(const struct fumi_val *v, int64_t *out)
 {
-    const char *p = v->p, *end = p + v->n;
-    bool negative = *p == '-';
-    int64_t value = 0;
-    if (v->n > 15)
+    bool negative = *v->p == '-';
+    int64_t value = number_digits(v->p + negative, v->p + v->n);
+    if (FUMI_RARELY(value < 0))
         return false;
-    for (p += negative; p < end; p++) {
-        unsigned digit = (unsigned char)*p - '0';
-        if (digit > 9)
-            return false;
-        value = value * 10 + digit;
-    }
     *out = negative ? -value : value;
     return true;
 }
 
-/* Any other number as a double; false: it is too large for one. */
+/* Any number as a double; false: it is too large for one. */
 bool number_long(const struct fumi_val *v, double *out);
 
 /* fumi_real, of what is known to be a number. */
 static inline bool number_real(const struct fumi_val *v, double *out)
 {
-    int64_t whole;
-    if (!number_short(v, &whole) || !whole) /* zero may have a minus */
-        return number_long(v, out);
+    int64_t whole = number_digits(v->p, v->p + v->n);
     *out = (double)whole;
-    return true;
+    return FUMI_MOSTLY(whole >= 0) || number_long(v, out);
 }
 
 #endif

@@ -317,18 +317,27 @@ static inline bool is_key(const struct fumi_val *string)
     return *skip_space(string->p + string->n + 1) == ':';
 }
 
+/* The end of the number at p, or NULL; most are a few digits. */
+static inline const char *short_number(const char *p)
+{
+    const char *q = digits(p);
+    if (FUMI_MOSTLY(q > p && *p != '0' && *q != '.' && (*q | 0x20) != 'e'))
+        return q;
+    return long_number(p);
+}
+
 /* The scalar at p in the place of `old`; returns what follows it. NULL: it is of another kind. */
 static inline const char *replaced(struct parser *s, const char *p, const struct fumi_val *old,
                                    struct fumi_val *to)
 {
-    if ((old->bits & 7) == FUMI_STRING)
-        return is_key(old) ? NULL : string(s, p, to);
-    if ((old->bits & 7) != FUMI_NUMBER)
-        return literal(s, p, to);
-    const char *q = long_number(p);
-    if (q)
+    if (FUMI_MOSTLY((old->bits & 7) == FUMI_NUMBER)) {
+        const char *q = short_number(p);
         to->n = (uint32_t)(q - p);
-    return q;
+        return q;
+    }
+    if ((old->bits & 7) != FUMI_STRING)
+        return literal(s, p, to);
+    return is_key(old) ? NULL : string(s, p, to);
 }
 
 /* The scalar at `changed` is longer than in the object before: what is around it is, too, and what
@@ -344,14 +353,35 @@ static void stretch(struct fumi_val *first, struct fumi_val *changed, struct fum
         v->p += by;
 }
 
+typedef uint64_t words __attribute__((vector_size(16)));
+_Static_assert(sizeof(struct fumi_val) == sizeof(words) && offsetof(struct fumi_val, n) == 8,
+               "a value is two words, and the first is where it stands");
+
 /* Copies values to where their text stands `by` bytes further on. */
-static inline void move(struct fumi_val *to, const struct fumi_val *from, size_t n, uintptr_t by)
+static inline void move(struct fumi_val *to, const struct fumi_val *from, size_t n, uint64_t by)
 {
 #pragma GCC unroll 4
     for (size_t i = 0; i < n; i++) {
-        const char *p = (const char *)((uintptr_t)from[i].p + by);
-        to[i] = (struct fumi_val){p, from[i].n, from[i].bits};
+        words w;
+        memcpy(&w, &from[i], sizeof(w));
+        w += (words){by, 0};
+        memcpy(&to[i], &w, sizeof(w));
     }
+}
+
+/* Whether it is a scalar, with the byte at p in it or right behind it. */
+static inline bool holds(const struct fumi_val *v, const char *p)
+{
+    return v->p <= p && p <= v->p + v->n && (v->bits & 7) < FUMI_ARRAY;
+}
+
+/* Which value from i on holds the byte at p; n: none does. */
+static __attribute__((noinline)) size_t find_hole(const struct fumi_val *row, size_t i, size_t n,
+                                                  const char *p)
+{
+    while (i < n && !holds(&row[i], p))
+        i++;
+    return i;
 }
 
 /* The values of the object at p, if it is like `old`; returns what follows it. Where the text is
@@ -361,26 +391,24 @@ static inline const char *alike(struct parser *s, const char *p, const struct fu
                                 struct fumi_val *to)
 {
     const char *q = old->p, *last = q + old->n;
-    size_t n = old->bits >> FUMI_SPAN_SHIFT, i = s->hole < n ? s->hole : 0, holes = 0;
+    size_t n = old->bits >> FUMI_SPAN_SHIFT, first = s->hole, i = 0, holes = 0;
     move(to, old, n, (uintptr_t)p - (uintptr_t)q);
-    for (;; holes++) {
+    for (;; holes++, i++) {
         size_t left = (size_t)(last - q), most = (size_t)(s->end - p);
         const char *same = q + scan_same(q, p, left < most ? left : most);
         if (same == last)
             break;
-        if (!holes && same < old[i].p)
-            i = 0;
-        while (i < n && (old[i].p + old[i].n < same || (old[i].bits & 7) >= FUMI_ARRAY))
-            i++;
-        if (i == n || old[i].p > same || holes > n / 3 ||
-            !(p = replaced(s, to[i].p, &old[i], &to[i])))
+        if (FUMI_MOSTLY(!holes && first < n && holds(&old[first], same)))
+            i = first;
+        else
+            i = find_hole(old, i, n, same);
+        if (i == n || holes * 3 > n || !(p = replaced(s, to[i].p, &old[i], &to[i])))
             return NULL;
         if (!holes)
             s->hole = (uint32_t)i;
         q = old[i].p + old[i].n + ((old[i].bits & 7) == FUMI_STRING);
-        if (to[i].n != old[i].n)
+        if (FUMI_RARELY(to[i].n != old[i].n))
             stretch(to, to + i, to + n, (int32_t)(to[i].n - old[i].n));
-        i++;
     }
     to->bits |= FUMI_ALIKE;
     return p + (last - q);
@@ -398,21 +426,34 @@ static inline bool may_repeat(const struct parser *s, const struct fumi_val *nex
 }
 
 /* Objects in an array are mostly alike: the same keys, the same structure, other numbers and
- * strings. Returns what follows the object at p; NULL: it is not like the one before it, or the
- * text ends with it. */
+ * strings. Returns what follows the object at p and those behind it that are like it too; NULL: it
+ * is not like the one before it, or the text ends with it. */
 static __attribute__((noinline)) const char *repeated(struct parser *s, const char *p,
                                                       struct fumi_val **next)
 {
+    const char *behind = NULL;
     if (!may_repeat(s, *next))
         return NULL;
-    const char *behind = alike(s, p, s->row + s->closed, *next);
-    if (!behind || behind == s->end) {
-        s->misses++;
-        return NULL;
+    struct fumi_val *old = s->row + s->closed, *to = *next;
+    ptrdiff_t n = to - old;
+    for (; n < s->full - to; old = to, to += n) {
+        const char *end = alike(s, p, old, to);
+        if (!end || end == s->end) {
+            s->misses++;
+            old = NULL; /* it is not tried again */
+            break;
+        }
+        s->misses = 0;
+        behind = end;
+        if (behind[0] != ',' || behind[1] != '{') {
+            old = to;
+            to += n;
+            break;
+        }
+        p = behind + 1;
     }
-    s->misses = 0;
-    s->closed = (uint32_t)(*next - s->row);
-    *next += (*next)->bits >> FUMI_SPAN_SHIFT;
+    s->closed = old ? (uint32_t)(old - s->row) : NO_PARENT;
+    *next = to;
     return behind;
 }
 

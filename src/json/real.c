@@ -17,11 +17,11 @@ static char *digits_before(char *end, uint64_t i)
                                 "4041424344454647484950515253545556575859"
                                 "6061626364656667686970717273747576777879"
                                 "8081828384858687888990919293949596979899";
-    for (; i >= 100; i /= 100) {
+    for (; FUMI_RARELY(i >= 100); i /= 100) {
         end -= 2;
         memcpy(end, pairs + i % 100 * 2, 2);
     }
-    if (i >= 10) {
+    if (FUMI_MOSTLY(i >= 10)) {
         end -= 2;
         memcpy(end, pairs + i * 2, 2);
     } else {
@@ -38,19 +38,19 @@ static void put_text(struct fumi_out *o, const char *text, size_t n)
 static unsigned count_digits(uint64_t i)
 {
     unsigned n = 1;
-    for (; i >= 100; i /= 100)
+    for (; FUMI_RARELY(i >= 100); i /= 100)
         n += 2;
     return n + (i >= 10);
 }
 
-static void put_whole(struct fumi_out *o, bool negative, uint64_t magnitude)
+static inline void put_whole(struct fumi_out *o, bool negative, uint64_t magnitude)
 {
     size_t n = count_digits(magnitude) + negative + o->comma;
     char *to = fumi_buf_reserve(o->buf, n);
-    if (!to)
+    if (FUMI_RARELY(!to))
         return;
     digits_before(to + n, magnitude);
-    if (negative)
+    if (FUMI_RARELY(negative))
         to[o->comma] = '-';
     if (o->comma)
         to[0] = ',';
@@ -173,14 +173,21 @@ static void put_decimal(struct fumi_out *o, bool negative, struct decimal d)
     put_text(o, text + !negative, (size_t)(plain_n <= short_n ? plain_n : short_n) + negative);
 }
 
-void fumi_put_real(struct fumi_out *o, double d)
+static __attribute__((noinline)) void put_broken(struct fumi_out *o, double d)
 {
     bool negative = signbit(d);
     double x = fabs(d);
-    if (x < 0x1p53 && x == (double)(int64_t)x)
-        put_whole(o, negative, (uint64_t)x);
-    else if (!isfinite(d))
+    if (!isfinite(d))
         fumi_put_null(o);
     else if (x < 1e-4 || x >= 0x1p53 || !put_fraction(o, negative, x))
         put_decimal(o, negative, shortest(x));
+}
+
+void fumi_put_real(struct fumi_out *o, double d)
+{
+    double x = fabs(d);
+    if (FUMI_MOSTLY(x < 0x1p53 && x == (double)(int64_t)x))
+        put_whole(o, signbit(d), (uint64_t)x);
+    else
+        put_broken(o, d);
 }

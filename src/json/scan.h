@@ -134,7 +134,13 @@ static inline bool scan_plain_byte(char byte)
 static inline size_t scan_same(const char *a, const char *b, size_t n)
 {
     size_t i = 0;
-    for (; n - i >= SCAN_BLOCK; i += SCAN_BLOCK) {
+    for (; n - i >= 2 * SCAN_BLOCK; i += 2 * SCAN_BLOCK) {
+        uint32_t differ = scan_differ(a + i, b + i) |
+                          scan_differ(a + i + SCAN_BLOCK, b + i + SCAN_BLOCK) << SCAN_BLOCK;
+        if (differ)
+            return i + (size_t)__builtin_ctz(differ);
+    }
+    if (n - i >= SCAN_BLOCK) {
         uint32_t differ = scan_differ(a + i, b + i);
         if (differ)
             return i + (size_t)__builtin_ctz(differ);

@@ -36,10 +36,10 @@ static void put_end(struct fumi_buf *b, const struct fumi_val *id)
 {
     struct fumi_str raw = id ? fumi_raw(id) : FUMI_STR("null");
     char *to = fumi_buf_reserve(b, raw.n + 7);
-    if (!to)
+    if (FUMI_RARELY(!to))
         return;
     memcpy(to, ",\"id\":", 6);
-    memcpy(to + 6, raw.p, raw.n);
+    fumi_copy(to + 6, raw.p, raw.n);
     to[6 + raw.n] = '}';
     b->n += raw.n + 7;
 }
@@ -71,7 +71,7 @@ static int check_size(struct fumi_buf *b, size_t limit, struct fumi_err *e)
 {
     bool fits = !b->full && b->n <= limit;
     b->full = false;
-    if (fits)
+    if (FUMI_MOSTLY(fits))
         return 0;
     return fumi_err_set(e, FUMI_LIMIT, "The answer is larger than %zu bytes; ask for less", limit);
 }
@@ -84,7 +84,7 @@ int answer_value(struct fumi_buf *b, const struct fumi_call *c, bool brief, size
     int rc = brief ? fumi_emit_brief(&o, c->method->result, c->result)
                    : fumi_emit(&o, c->method->result, c->result);
     b->limit = 0;
-    if (rc)
+    if (FUMI_RARELY(rc))
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "the result cannot be said in JSON");
     return check_size(b, limit, e);
 }
@@ -93,10 +93,10 @@ int answer_result(struct fumi_buf *b, const struct fumi_call *c, size_t limit, s
 {
     static const char head[] = "{\"jsonrpc\":\"2.0\",\"result\":";
     fumi_buf_add(b, head, sizeof(head) - 1);
-    if (answer_value(b, c, false, limit, e))
+    if (FUMI_RARELY(answer_value(b, c, false, limit, e)))
         return -1;
     put_end(b, c->id);
-    return b->n > limit ? check_size(b, limit, e) : 0;
+    return FUMI_RARELY(b->n > limit) ? check_size(b, limit, e) : 0;
 }
 
 struct fumi_out request_open(struct fumi_buf *b, const char *method)

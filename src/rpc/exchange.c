@@ -117,9 +117,9 @@ static __attribute__((cold)) enum fumi_ret fail_unknown(struct fumi_call *c, str
 
 static enum fumi_ret run(struct fumi_call *c)
 {
-    if (!c->method)
+    if (FUMI_RARELY(!c->method))
         return fail_unknown(c, c->name);
-    if (c->params && !fumi_is(c->params, FUMI_ARRAY) && !fumi_is(c->params, FUMI_OBJECT))
+    if (FUMI_RARELY(c->params && (c->params->bits & 7) < FUMI_ARRAY))
         return fumi_fail(c, FUMI_INVALID_PARAMS, "params must be an array or an object");
     const struct fumi_shape *in = c->method->params, *out = c->method->result;
     char *both = in || out ? fumi_alloc(c->arena, size_of(in) + size_of(out)) : NULL;
@@ -142,7 +142,7 @@ static int answer(struct fumi_exchange *x, struct fumi_call *c)
 
 static void explain(struct fumi_call *c, enum fumi_ret ret)
 {
-    if (ret != FUMI_OK && !c->err.code)
+    if (FUMI_RARELY(ret != FUMI_OK) && !c->err.code)
         fumi_fail(c, FUMI_INTERNAL_ERROR, "the method failed without saying why");
 }
 
@@ -159,21 +159,28 @@ static enum fumi_ret in_time(struct fumi_call *c, enum fumi_ret ret)
     return FUMI_FAIL;
 }
 
+static __attribute__((noinline)) void tell_fault(struct fumi_call *c, bool silent)
+{
+    struct fumi_exchange *x = c->exchange;
+    if (c->err.code == FUMI_INTERNAL_ERROR)
+        log_internal(x->server, c->name, &c->err);
+    if (!silent)
+        answer_fault(x, &c->err, c->id);
+}
+
 /* The call has an outcome: tell the processors, and the peer. A result that cannot be written is
  * an error too, so it is written before the processors hear of it. */
 static void conclude(struct fumi_call *c, enum fumi_ret ret)
 {
     struct fumi_exchange *x = c->exchange;
     bool silent = peer_settle(x) || !c->id;
-    if (x->server->hooks)
+    if (FUMI_RARELY(x->server->hooks))
         ret = in_time(c, ret);
     explain(c, ret);
-    c->ret = ret == FUMI_OK && (silent || !answer(x, c)) ? FUMI_OK : FUMI_FAIL;
+    c->ret = FUMI_MOSTLY(ret == FUMI_OK && (silent || !answer(x, c))) ? FUMI_OK : FUMI_FAIL;
     leave(c);
-    if (c->ret == FUMI_FAIL && c->err.code == FUMI_INTERNAL_ERROR)
-        log_internal(x->server, c->name, &c->err);
-    if (c->ret == FUMI_FAIL && !silent)
-        answer_fault(x, &c->err, c->id);
+    if (FUMI_RARELY(c->ret == FUMI_FAIL))
+        tell_fault(c, silent);
 }
 
 /* A method's name; it is a string. */
@@ -185,16 +192,18 @@ static struct fumi_str name_of(struct fumi_arena *a, const struct fumi_val *v)
 static unsigned flags_for(const struct entry *e, const struct fumi_val *params)
 {
     const struct fumi_method *m = e->method;
-    if (!(m->flags & FUMI_VARIES))
+    if (FUMI_MOSTLY(!(m->flags & FUMI_VARIES)))
         return m->flags;
     return m->flags | ((struct fumi_varying *)e->self)->flags_for(e->self, m, params);
 }
 
-/* The value in the element `to` that `v` is in `from`. */
+/* The value in the element `to` that `v` is in `from`. In bytes: nothing needs to be divided. */
 static inline const struct fumi_val *same_in(const struct fumi_val *to, const struct fumi_val *from,
                                              const struct fumi_val *v)
 {
-    return v ? to + (v - from) : NULL;
+    if (!v)
+        return NULL;
+    return (const void *)((const char *)to + ((const char *)v - (const char *)from));
 }
 
 /* The element is like one that is known: so it says the same, unless it says so of another method,
@@ -209,8 +218,8 @@ static inline bool know_alike(struct fumi_exchange *x, const struct fumi_val *v,
     const struct fumi_val *method = same_in(v, like->v, like->says.method),
                           *id = same_in(v, like->v, like->says.id),
                           *version = same_in(v, like->v, like->says.version);
-    if (!envelope_is_version(version) || (id && !envelope_is_id(id)) ||
-        method->n != entry->name.n || !fumi_same(method->p, entry->name.p, method->n))
+    if (FUMI_RARELY(!envelope_is_version(version) || (id && !envelope_is_id(id)) ||
+                    method->n != entry->name.n || !fumi_same(method->p, entry->name.p, method->n)))
         return false; /* the name of a method has no escapes */
     e->version = version;
     e->method = method;
@@ -267,10 +276,10 @@ static __attribute__((noinline)) void know_anew(struct fumi_exchange *x, const s
 static inline void know(struct fumi_exchange *x, const struct fumi_val *v)
 {
     const struct known *like = x->batch ? &x->known : &x->pattern.known;
-    if (x->known.v == v)
+    if (FUMI_RARELY(x->known.v == v))
         return;
     bool alike = v->bits & FUMI_ALIKE && (!x->batch || (x->known.v && fumi_next(x->known.v) == v));
-    if (!alike || !know_alike(x, v, like))
+    if (FUMI_RARELY(!alike || !know_alike(x, v, like)))
         know_anew(x, v);
 }
 
@@ -328,20 +337,22 @@ static __attribute__((noinline)) void take_other(struct fumi_exchange *x)
 /* Runs the element that is known. */
 static enum fumi_ret run_element(struct fumi_exchange *x)
 {
-    if (x->known.says.response || x->known.says.fault) {
+    if (FUMI_RARELY(x->known.says.response || x->known.says.fault)) {
         take_other(x);
         return FUMI_OK;
     }
     struct fumi_call *c = prepare(x);
     unsigned flags = x->flags;
-    enum fumi_ret ret = x->server->hooks ? enter(c) : FUMI_OK;
-    if (ret == FUMI_OK)
+    enum fumi_ret ret = FUMI_RARELY(x->server->hooks) ? enter(c) : FUMI_OK;
+    if (FUMI_MOSTLY(ret == FUMI_OK))
         ret = run(c);
-    if (ret == FUMI_PENDING && !(flags & FUMI_DEFERS))
-        ret = disown(c);
-    if (ret == FUMI_PENDING)
-        return atomic_exchange(&x->turn, PARKED) == FINISHED ? FUMI_OK : FUMI_PENDING;
-    if (atomic_load_explicit(&x->claimed, memory_order_relaxed) && !x->lost)
+    if (FUMI_RARELY(ret == FUMI_PENDING)) {
+        if (!(flags & FUMI_DEFERS))
+            ret = disown(c);
+        if (ret == FUMI_PENDING)
+            return atomic_exchange(&x->turn, PARKED) == FINISHED ? FUMI_OK : FUMI_PENDING;
+    }
+    if (FUMI_RARELY(atomic_load_explicit(&x->claimed, memory_order_relaxed) && !x->lost))
         log_twice(c);
     else
         conclude(c, ret);
@@ -427,7 +438,9 @@ static bool open_rest(struct fumi_exchange *x)
 
 static bool must_open(const struct fumi_exchange *x)
 {
-    return x->flags & FUMI_DEFERS || (x->server->submit && x->flags & FUMI_BLOCKING);
+    if (FUMI_MOSTLY(!(x->flags & (FUMI_DEFERS | FUMI_BLOCKING))))
+        return false;
+    return x->flags & FUMI_DEFERS || x->server->submit;
 }
 
 /* Runs what is left, until a call is pending or the answer is complete. */
@@ -436,7 +449,7 @@ static void proceed(struct fumi_exchange *x)
     while (x->at) {
         const struct fumi_val *v = x->at;
         know(x, v);
-        if (!x->open && must_open(x)) {
+        if (FUMI_RARELY(must_open(x)) && !x->open) {
             if (open_rest(x))
                 return; /* the exchange is no longer ours */
             know(x, v);

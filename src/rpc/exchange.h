@@ -57,11 +57,12 @@ struct envelope {
 void envelope_read(const struct fumi_val *v, struct envelope *out);
 static inline bool envelope_is_id(const struct fumi_val *v)
 {
-    return fumi_is(v, FUMI_STRING) || fumi_is(v, FUMI_NUMBER) || fumi_is(v, FUMI_NULL);
+    const unsigned kinds = 1u << FUMI_STRING | 1u << FUMI_NUMBER | 1u << FUMI_NULL;
+    return v && kinds >> (v->bits & 7) & 1;
 }
 static inline bool envelope_is_version(const struct fumi_val *v)
 {
-    return fumi_is(v, FUMI_STRING) && v->n == 3 && fumi_same(v->p, "2.0", 3);
+    return fumi_is(v, FUMI_STRING) && v->n == 3 && memcmp(v->p, "2.0\"", 4) == 0;
 }
 
 /* The id of a request that is not JSON, as far as it can be made out: the text of a string or
@@ -153,7 +154,8 @@ static inline const struct fumi_val *exchange_first(const struct fumi_exchange *
 static inline const struct fumi_val *exchange_after(const struct fumi_exchange *x,
                                                     const struct fumi_val *v)
 {
-    return x->batch ? fumi_after(x->document, v) : NULL;
+    const struct fumi_val *next = fumi_next(v);
+    return next == fumi_next(x->document) ? NULL : next;
 }
 
 /* peer.c. An exchange that may outlive fumi_handle is opened before it runs, so that a cancel or a
