@@ -19,7 +19,9 @@ enum {
 
 struct fumi_buf *conn_out(struct conn *c)
 {
-    return c->hub->current == c && c->sent == c->queue.n ? &c->hub->out : &c->queue;
+    if (FUMI_MOSTLY(c->hub->current == c && c->sent == c->queue.n))
+        return &c->hub->out;
+    return &c->queue;
 }
 
 /* Whether as many messages as may be are under way. */
@@ -46,6 +48,8 @@ bool conn_held(struct conn *c)
 {
     size_t weight = c->held ? 2 : 1;
     bool waits = c->proto == &http_proto && c->as.http.phase >= RUNS;
+    if (FUMI_MOSTLY(!waits && !c->held && !c->open && conn_unsent(c) < QUEUED))
+        return false;
     c->held = waits || conn_unsent(c) * weight >= QUEUED || is_full(c, weight) || is_crowded(c);
     return c->held;
 }
@@ -119,7 +123,7 @@ static void conn_free(struct conn *c)
 
 void conn_settle(struct conn *c)
 {
-    if (c->closed && c->pins == 0 && atomic_load(&c->away) == 0)
+    if (FUMI_RARELY(c->closed) && c->pins == 0 && atomic_load(&c->away) == 0)
         conn_free(c);
 }
 
@@ -133,9 +137,9 @@ static ssize_t send_some(struct conn *c, const char *p, size_t n)
 {
     ssize_t did;
     do
-        did = c->ends ? ends_write(c->ends, p, n) : send(c->in.fd, p, n, MSG_NOSIGNAL);
-    while (did < 0 && errno == EINTR);
-    if (did >= 0) {
+        did = FUMI_RARELY(c->ends) ? ends_write(c->ends, p, n) : send(c->in.fd, p, n, MSG_NOSIGNAL);
+    while (FUMI_RARELY(did < 0) && errno == EINTR);
+    if (FUMI_MOSTLY(did >= 0)) {
         count_add(&c->hub->bytes_out, (size_t)did);
         return did;
     }
@@ -188,7 +192,7 @@ static void flush_queue(struct conn *c)
 static void flush(struct conn *c)
 {
     struct fumi_buf *out = &c->hub->out;
-    if (c->queue.n)
+    if (FUMI_RARELY(c->queue.n))
         flush_queue(c);
     if (c->closed || !out->n)
         return;
@@ -202,8 +206,9 @@ static void flush(struct conn *c)
 /* What the protocol did not take is kept for later. The bytes are the rest itself, or the hub's. */
 static void keep(struct conn *c, const char *p, size_t n)
 {
-    if (n == 0) {
-        fumi_buf_done(&c->rest);
+    if (FUMI_MOSTLY(n == 0)) {
+        if (FUMI_RARELY(c->rest.p))
+            fumi_buf_done(&c->rest);
         return;
     }
     if (c->rest.p && p >= c->rest.p && p <= c->rest.p + c->rest.n)
@@ -218,13 +223,13 @@ static void feed(struct conn *c, char *p, size_t n)
 {
     const struct proto *proto;
     size_t used = 0;
-    if (!n)
+    if (FUMI_RARELY(!n))
         p = c->hub->block; /* no bytes, but a place */
     do {
         proto = c->proto;
         used += proto->take(c, p + used, n - used, c->over);
-    } while (c->proto != proto && !c->closed && !c->ending);
-    if (c->closed)
+    } while (FUMI_RARELY(c->proto != proto) && !c->closed && !c->ending);
+    if (FUMI_RARELY(c->closed))
         return;
     keep(c, p + used, c->ending ? 0 : n - used);
 }
@@ -233,9 +238,9 @@ static ssize_t receive(struct conn *c, char *to, size_t n)
 {
     ssize_t got;
     do
-        got = c->ends ? ends_read(c->ends, to, n) : recv(c->in.fd, to, n, 0);
-    while (got < 0 && errno == EINTR);
-    if (got > 0)
+        got = FUMI_RARELY(c->ends) ? ends_read(c->ends, to, n) : recv(c->in.fd, to, n, 0);
+    while (FUMI_RARELY(got < 0) && errno == EINTR);
+    if (FUMI_MOSTLY(got > 0))
         count_add(&c->hub->bytes_in, (size_t)got);
     return got;
 }
@@ -268,19 +273,19 @@ static void read_in(struct conn *c)
 {
     char *to = c->hub->block;
     size_t room = HUB_BLOCK;
-    if (c->rest.n && !c->ending) {
+    if (FUMI_RARELY(c->rest.n) && !c->ending) {
         to = fumi_buf_reserve(&c->rest, c->want > c->rest.n + ROOM ? c->want - c->rest.n : ROOM);
         room = c->rest.cap - c->rest.n;
     }
     ssize_t got = receive(c, to, room);
     c->dry = got < (ssize_t)room;
-    if (got <= 0) {
+    if (FUMI_RARELY(got <= 0)) {
         end_input(c, got < 0 ? errno : 0);
         return;
     }
-    if (c->ending)
+    if (FUMI_RARELY(c->ending))
         return;
-    if (to != c->hub->block) {
+    if (FUMI_RARELY(to != c->hub->block)) {
         c->rest.n += (size_t)got;
         to = c->rest.p;
         got = (ssize_t)c->rest.n;
@@ -301,16 +306,16 @@ static void watch_anew(struct conn *c, struct watch *w, unsigned events)
 
 static void watch(struct conn *c, struct watch *w, unsigned events)
 {
-    if (w->events != events)
+    if (FUMI_RARELY(w->events != events))
         watch_anew(c, w, events);
 }
 
 static void watch_both(struct conn *c)
 {
-    bool full = c->held && (c->rest.n >= HUB_BLOCK || c->queue.n - c->sent >= QUEUED);
-    unsigned in = c->over || full ? 0 : LOOP_READ;
-    unsigned out = c->queue.n ? LOOP_WRITE : 0;
-    if (!c->ends) {
+    bool full = FUMI_RARELY(c->held) && (c->rest.n >= HUB_BLOCK || c->queue.n - c->sent >= QUEUED);
+    unsigned in = FUMI_RARELY(c->over || full) ? 0 : LOOP_READ;
+    unsigned out = FUMI_RARELY(c->queue.n) ? LOOP_WRITE : 0;
+    if (FUMI_MOSTLY(!c->ends)) {
         watch(c, &c->in, in | out);
         return;
     }
@@ -333,7 +338,7 @@ static void shut(struct conn *c)
 
 static void hold_answers(struct conn *c, bool clogged)
 {
-    if (c->parted || clogged == c->clogged)
+    if (FUMI_MOSTLY(c->parted || clogged == c->clogged))
         return;
     c->clogged = clogged;
     fumi_peer_hold(&c->peer, clogged);
@@ -350,14 +355,16 @@ static void settle(struct conn *c)
     size_t left = c->queue.n - c->sent;
     atomic_store_explicit(&c->backlog, left, memory_order_relaxed);
     hold_answers(c, left >= QUEUED);
-    if (c->over && !c->open && !c->rest.n)
+    if (FUMI_RARELY(c->over) && !c->open && !c->rest.n)
         c->ending = true;
-    if (c->ending && !left)
+    if (FUMI_RARELY(c->ending) && !left)
         shut(c);
-    if (!c->closed)
+    if (FUMI_MOSTLY(!c->closed))
         watch_both(c);
-    if (!c->closed)
-        hub_wait(c, left ? WAIT_WRITE : c->shut ? closing(c) : c->proto->waits(c));
+    if (FUMI_MOSTLY(!c->closed && !left && !c->shut))
+        hub_wait(c, c->proto->waits(c));
+    else if (!c->closed)
+        hub_wait(c, left ? WAIT_WRITE : closing(c));
 }
 
 /* The server ends. What lies in the socket was sent before that was known: it is read, one read a
@@ -376,13 +383,13 @@ static void wind_up(struct conn *c)
 static void advance(struct conn *c)
 {
     flush(c);
-    while (!c->closed && !c->ending && c->held && !conn_held(c)) {
+    while (FUMI_RARELY(c->held) && !c->closed && !c->ending && !conn_held(c)) {
         feed(c, c->rest.p, c->rest.n);
         flush(c);
     }
-    if (c->hub->draining && !c->closed && !c->ending)
+    if (FUMI_RARELY(c->hub->draining) && !c->closed && !c->ending)
         wind_up(c);
-    if (!c->closed)
+    if (FUMI_MOSTLY(!c->closed))
         settle(c);
 }
 
@@ -394,7 +401,7 @@ static void begin_work(struct conn *c)
 
 static void end_work(struct conn *c)
 {
-    if (!c->closed)
+    if (FUMI_MOSTLY(!c->closed))
         advance(c);
     c->hub->current = NULL;
     conn_unpin(c);
@@ -411,10 +418,10 @@ void conn_work(struct conn *c)
 static void on_in(struct watch *w, unsigned events)
 {
     struct conn *c = FUMI_OWNER(w, struct conn, in);
-    if (events & LOOP_WRITE)
+    if (FUMI_RARELY(events & LOOP_WRITE))
         c->blocked = false;
     begin_work(c);
-    if (events & LOOP_READ)
+    if (FUMI_MOSTLY(events & LOOP_READ))
         read_in(c);
     end_work(c);
 }

@@ -181,7 +181,7 @@ struct conn *conn_over(struct hub *h, const struct ends *ends, const struct prot
 struct fumi_buf *conn_out(struct conn *c);
 static inline size_t conn_unsent(const struct conn *c)
 {
-    return c->queue.n - c->sent + (c->hub->current == c ? c->hub->out.n : 0);
+    return c->queue.n - c->sent + (FUMI_MOSTLY(c->hub->current == c) ? c->hub->out.n : 0);
 }
 
 /* Gives one message to the server; its answer comes to proto->answer, perhaps at once. */

@@ -89,7 +89,7 @@ bool fumi_accepts_json(const struct fumi_request *r)
 static void run(struct conn *c, struct fumi_str body)
 {
     struct http *t = &c->as.http;
-    if (t->plain || !t->rare.why.status) {
+    if (FUMI_MOSTLY(t->plain || !t->rare.why.status)) {
         t->phase = RUNS;
         t->run(c, body);
         return;
@@ -163,7 +163,7 @@ static bool recall(struct conn *c, struct fumi_str bytes)
 {
     struct http *t = &c->as.http;
     const struct http_memo *m = t->memo;
-    if (!m || bytes.n < m->n || memcmp(m->bytes, bytes.p, m->n) != 0)
+    if (FUMI_RARELY(!m || bytes.n < m->n || memcmp(m->bytes, bytes.p, m->n) != 0))
         return false;
     t->phase = READS_BODY;
     t->minor = m->minor;
@@ -176,7 +176,7 @@ static bool recall(struct conn *c, struct fumi_str bytes)
     t->began = hub_now(c->hub);
     c->mute = !t->wants_events;
     t->plain = !http_admit_again(c) && !http_reserve(c, bytes.n - m->n);
-    if (!t->plain)
+    if (FUMI_RARELY(!t->plain))
         give_up(c, t->length <= SKIPPED);
     return true;
 }
@@ -223,7 +223,7 @@ static size_t take_head(struct conn *c, struct fumi_str bytes)
     struct http_fault f;
     struct http_head *h = c->hub->head;
     const struct http_memo *m = c->as.http.memo;
-    if (recall(c, bytes))
+    if (FUMI_MOSTLY(recall(c, bytes)))
         return m->n;
     ssize_t n = http_read_head(h, bytes, &c->as.http.seen, &c->hub->site->http, &f);
     if (n < 0) {
@@ -240,7 +240,7 @@ static size_t take_head(struct conn *c, struct fumi_str bytes)
 static size_t take_body(struct conn *c, struct fumi_str bytes)
 {
     size_t n = c->as.http.length;
-    if (bytes.n < n)
+    if (FUMI_RARELY(bytes.n < n))
         return 0;
     c->as.http.more = bytes.n > n;
     run(c, (struct fumi_str){bytes.p, n});
@@ -288,11 +288,11 @@ static size_t take(struct conn *c, char *p, size_t n, bool over)
     size_t used = 0, took;
     while (used < n && c->proto == &http_proto && !c->ending && !conn_held(c)) {
         took = take_part(c, (struct fumi_str){p + used, n - used});
-        if (!took)
+        if (FUMI_RARELY(!took))
             break;
         used += took;
     }
-    return over && !c->held ? n : used; /* half a request is none */
+    return FUMI_RARELY(over) && !c->held ? n : used; /* half a request is none */
 }
 
 void http_run_rpc(struct conn *c, struct fumi_str body)

@@ -50,7 +50,7 @@ static struct fumi_str client_of(const struct conn *c)
 static int check_rate(struct conn *c)
 {
     struct rate *rate = c->hub->site->rate;
-    if (!rate || rate_take(rate, client_of(c), hub_now(c->hub)))
+    if (FUMI_MOSTLY(!rate) || rate_take(rate, client_of(c), hub_now(c->hub)))
         return 0;
     return deny_with(c, 429, "too many requests; go slower", "Retry-After", "1");
 }
@@ -58,7 +58,8 @@ static int check_rate(struct conn *c)
 static int check_queue(struct conn *c)
 {
     const struct site *site = c->hub->site;
-    if (atomic_load_explicit(&site->open, memory_order_relaxed) < (size_t)site->set.queue)
+    if (FUMI_MOSTLY(atomic_load_explicit(&site->open, memory_order_relaxed) <
+                    (size_t)site->set.queue))
         return 0;
     return deny_with(c, 503, "too many calls are under way; try again", "Retry-After", "1");
 }
@@ -226,7 +227,7 @@ int http_reserve(struct conn *c, size_t there)
     struct http *t = &c->as.http;
     struct site *site = c->hub->site;
     size_t n = t->phase == READS_CHUNKS ? site->http.body : t->length;
-    if (n <= SMALL || (t->phase == READS_BODY && n <= there))
+    if (FUMI_MOSTLY(n <= SMALL) || (t->phase == READS_BODY && n <= there))
         return 0;
     if (atomic_fetch_add(&site->bodies, n) + n > BODIES + site->http.body) {
         atomic_fetch_sub(&site->bodies, n);

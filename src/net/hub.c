@@ -29,11 +29,11 @@ static void set_tick(struct hub *h, int64_t at)
  * begins anew within the grace stays where it is: busy ones need not touch their neighbours. */
 void hub_wait(struct conn *c, enum wait kind)
 {
-    if (kind == c->wait) {
+    if (FUMI_MOSTLY(kind == c->wait)) {
         if (!c->fresh)
             return;
         c->fresh = false;
-        if (c->due >= hub_now(c->hub) + list_of(c)->time)
+        if (FUMI_MOSTLY(c->due >= hub_now(c->hub) + list_of(c)->time))
             return;
     }
     hub_leave(c);

@@ -37,9 +37,14 @@ static bool is_direct(struct message *m)
 static struct message *message_new(struct conn *c, size_t weight)
 {
     struct fumi_task *spare = fumi_tasks_take(&c->hub->messages);
-    struct message *m = spare ? FUMI_OWNER(spare, struct message, task)
-                              : fumi_resize(NULL, sizeof(*m));
-    *m = (struct message){.conn = c, .weight = weight};
+    struct message *m = FUMI_MOSTLY(spare) ? FUMI_OWNER(spare, struct message, task)
+                                           : fumi_resize(NULL, sizeof(*m));
+    m->conn = c;
+    m->weight = weight;
+    m->answer = (struct fumi_buf){0};
+    m->routed = m->counted = false;
+    m->over = NULL;
+    atomic_store_explicit(&m->told, false, memory_order_relaxed);
     c->open++;
     c->weight += weight;
     c->pins++;
@@ -51,7 +56,7 @@ static void message_done(struct message *m)
     struct conn *c = m->conn;
     c->open--;
     c->weight -= m->weight;
-    if (m->counted)
+    if (FUMI_RARELY(m->counted))
         atomic_fetch_sub(&c->hub->site->open, 1);
     m->conn = NULL; /* it has ended */
     fumi_tasks_add(&c->hub->messages, &m->task);
@@ -71,7 +76,7 @@ static void tell_over(struct message *m, bool left)
 {
     void (*over)(void *arg, bool left) = m->over;
     m->over = NULL;
-    if (over)
+    if (FUMI_RARELY(over))
         over(m->over_arg, left);
 }
 
@@ -81,22 +86,35 @@ void message_left(struct message *m)
 }
 
 /* The message is no longer open when its answer is put: a protocol may go on at once. */
+static void end_message(struct message *m)
+{
+    struct conn *c = m->conn;
+    tell_over(m, false);
+    message_done(m);
+    if (FUMI_RARELY(!c->closed && conn_unsent(c) > (size_t)c->hub->site->set.unsent))
+        overrun(c);
+}
+
+static __attribute__((noinline)) void put_page(struct message *m, struct fumi_buf *body)
+{
+    struct conn *c = m->conn;
+    struct fumi_page page = m->page;
+    end_message(m);
+    if (!c->closed)
+        http_answer_page(c, &page, body);
+}
+
 static void deliver(struct message *m, struct fumi_buf *answer, int code)
 {
     struct conn *c = m->conn;
-    bool routed = m->routed;
-    struct fumi_page page;
-    if (routed)
-        page = m->page;
-    tell_over(m, false);
-    message_done(m);
-    if (!c->closed && conn_unsent(c) > (size_t)c->hub->site->set.unsent)
-        overrun(c);
-    if (!c->closed && routed)
-        http_answer_page(c, &page, answer);
-    else if (!c->closed)
-        c->proto->answer(c, answer, code);
-    if (!c->closed && c->hub->current != c)
+    if (FUMI_RARELY(m->routed)) {
+        put_page(m, answer);
+    } else {
+        end_message(m);
+        if (FUMI_MOSTLY(!c->closed))
+            c->proto->answer(c, answer, code);
+    }
+    if (FUMI_RARELY(c->hub->current != c) && !c->closed)
         conn_soon(c);
     conn_unpin(c);
 }
@@ -113,7 +131,7 @@ static void on_answer_home(struct fumi_task *task)
 static void on_reply(void *arg, struct fumi_buf *answer, int code)
 {
     struct message *m = arg;
-    if (is_direct(m)) {
+    if (FUMI_MOSTLY(is_direct(m))) {
         deliver(m, answer, code);
         return;
     }
@@ -196,7 +214,7 @@ void conn_push(struct fumi_peer *peer, struct fumi_buf *text)
 /* A message without its connection has ended. */
 static void count_open(struct message *m)
 {
-    if (!m->conn)
+    if (FUMI_MOSTLY(!m->conn))
         return;
     m->counted = true;
     atomic_fetch_add(&m->conn->hub->site->open, 1);
