@@ -16,8 +16,9 @@ enum {
     WHOLE_MS = 30000, /* for a batch, with all tries */
     DIM_MOST = 65536,
     TRIES = 3,
-    MOMENT_MS = 20, /* between two looks whether the owner wants to end */
-    OVERLAP = 10,   /* of passages: one part in so many */
+    SHORTEST_MS = 10, /* of a try */
+    MOMENT_MS = 20,   /* between two looks whether the owner wants to end */
+    OVERLAP = 10,     /* of passages: one part in so many */
 };
 
 static const struct remote_times usual_times = {{500, 1000}, 250, 30000};
@@ -142,7 +143,8 @@ static bool pause_for(const struct remote *r, int64_t ms)
     return !atomic_load(&r->base.stop);
 }
 
-/* False: there is no time for it. */
+/* False: there is no time for it. libcurl may end a try a little before its time is over, and what
+ * is left then is too short for another. */
 static bool wait_for_next(const struct remote *r, const struct batch *b, int done)
 {
     uint16_t dice;
@@ -151,7 +153,7 @@ static bool wait_for_next(const struct remote *r, const struct batch *b, int don
     if (wait < b->fault.retry_after)
         wait = b->fault.retry_after;
     wait += r->times.jitter * dice / UINT16_MAX;
-    if (wait >= b->until - now())
+    if (wait + SHORTEST_MS >= b->until - now())
         return false;
     return pause_for(r, wait);
 }
