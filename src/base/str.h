@@ -42,7 +42,7 @@ static inline bool fumi_same(const char *a, const char *b, size_t n)
     uint32_t h[4];
     if (FUMI_RARELY(n > 16))
         return memcmp(a, b, n) == 0;
-    if (n >= 8) {
+    if (FUMI_MOSTLY(n >= 8)) {
         memcpy(&w[0], a, 8);
         memcpy(&w[1], b, 8);
         memcpy(&w[2], a + n - 8, 8);

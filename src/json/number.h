@@ -7,17 +7,16 @@
 /* Most numbers are a few digits and nothing else: their value; -1: it is not one of these. */
 static inline int64_t number_digits(const char *p, const char *end)
 {
-    int64_t value = 0;
-    if (FUMI_RARELY(end - p > 15))
+    uint64_t value = (unsigned char)*p - (uint64_t)'0';
+    if (FUMI_RARELY(value > 9 || end - p > 15))
         return -1;
-    for (;;) {
-        unsigned digit = (unsigned char)*p++ - '0';
+    while (++p < end) {
+        uint64_t digit = (unsigned char)*p - (uint64_t)'0';
         if (FUMI_RARELY(digit > 9))
             return -1;
         value = value * 10 + digit;
-        if (p == end)
-            return value;
     }
+    return (int64_t)value;
 }
 
 static inline bool number_short(const struct fumi_val *v, int64_t *out)

@@ -332,7 +332,8 @@ static inline const char *replaced(struct parser *s, const char *p, const struct
 {
     if (FUMI_MOSTLY((old->bits & 7) == FUMI_NUMBER)) {
         const char *q = short_number(p);
-        to->n = (uint32_t)(q - p);
+        if (FUMI_RARELY(to->n != (uint32_t)(q - p)))
+            to->n = (uint32_t)(q - p);
         return q;
     }
     if ((old->bits & 7) != FUMI_STRING)
@@ -410,7 +411,8 @@ static inline const char *alike(struct parser *s, const char *p, const struct fu
         if (FUMI_RARELY(to[i].n != old[i].n))
             stretch(to, to + i, to + n, (int32_t)(to[i].n - old[i].n));
     }
-    to->bits |= FUMI_ALIKE;
+    if (FUMI_RARELY(!(to->bits & FUMI_ALIKE)))
+        to->bits |= FUMI_ALIKE;
     return p + (last - q);
 }
 

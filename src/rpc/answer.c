@@ -32,7 +32,7 @@ static void put_data(struct fumi_out *o, const struct fumi_err *e, bool sentence
     }
 }
 
-static void put_end(struct fumi_buf *b, const struct fumi_val *id)
+static inline void put_end(struct fumi_buf *b, const struct fumi_val *id)
 {
     struct fumi_str raw = id ? fumi_raw(id) : FUMI_STR("null");
     char *to = fumi_buf_reserve(b, raw.n + 7);
@@ -89,10 +89,27 @@ int answer_value(struct fumi_buf *b, const struct fumi_call *c, bool brief, size
     return check_size(b, limit, e);
 }
 
-int answer_result(struct fumi_buf *b, const struct fumi_call *c, size_t limit, struct fumi_err *e)
+static inline void put_begin(struct fumi_buf *b, char before)
 {
-    static const char head[] = "{\"jsonrpc\":\"2.0\",\"result\":";
-    fumi_buf_add(b, head, sizeof(head) - 1);
+    static const char head[] = " {\"jsonrpc\":\"2.0\",\"result\":";
+    enum { ALL = sizeof(head) - 1 };
+    char *to = fumi_buf_reserve(b, ALL);
+    if (FUMI_RARELY(!to))
+        return;
+    if (before) {
+        memcpy(to, head, ALL);
+        *to = before;
+        b->n += ALL;
+    } else {
+        memcpy(to, head + 1, ALL - 1);
+        b->n += ALL - 1;
+    }
+}
+
+int answer_result(struct fumi_buf *b, char before, const struct fumi_call *c, size_t limit,
+                  struct fumi_err *e)
+{
+    put_begin(b, before);
     if (FUMI_RARELY(answer_value(b, c, false, limit, e)))
         return -1;
     put_end(b, c->id);

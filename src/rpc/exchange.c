@@ -103,6 +103,11 @@ static size_t size_of(const struct fumi_shape *s)
     return s ? (s->size + align - 1) & ~(align - 1) : 0;
 }
 
+static size_t room_for(const struct fumi_method *m)
+{
+    return m ? size_of(m->params) + size_of(m->result) : 0;
+}
+
 /* The data of this error is the name itself, whatever it holds and however long it is. */
 static __attribute__((cold)) enum fumi_ret fail_unknown(struct fumi_call *c, struct fumi_str name)
 {
@@ -115,16 +120,29 @@ static __attribute__((cold)) enum fumi_ret fail_unknown(struct fumi_call *c, str
     return FUMI_FAIL;
 }
 
-static enum fumi_ret run(struct fumi_call *c)
+/* Memory for the params and the result of one call after the other: what the one before left is
+ * of no use to anybody, unless it was lost. */
+static char *frame_of(struct fumi_exchange *x, size_t size)
+{
+    if (FUMI_RARELY(size > x->frame_size || x->lost)) {
+        x->frame_size = size;
+        return x->frame = fumi_alloc(&x->arena, size);
+    }
+    for (size_t i = 0; i < size; i += _Alignof(max_align_t))
+        memset(x->frame + i, 0, _Alignof(max_align_t));
+    return x->frame;
+}
+
+/* `both`: room for params and result, zeroed; see room_for. */
+static enum fumi_ret run(struct fumi_call *c, char *both)
 {
     if (FUMI_RARELY(!c->method))
         return fail_unknown(c, c->name);
-    if (FUMI_RARELY(c->params && (c->params->bits & 7) < FUMI_ARRAY))
+    if (FUMI_MOSTLY(c->params) && FUMI_RARELY((c->params->bits & 7) < FUMI_ARRAY))
         return fumi_fail(c, FUMI_INVALID_PARAMS, "params must be an array or an object");
     const struct fumi_shape *in = c->method->params, *out = c->method->result;
-    char *both = in || out ? fumi_alloc(c->arena, size_of(in) + size_of(out)) : NULL;
     void *params = in ? both : NULL;
-    if (fumi_bind(c->arena, in, c->params, params, &c->err))
+    if (FUMI_RARELY(fumi_bind(c->arena, in, c->params, params, &c->err)))
         return FUMI_FAIL;
     c->result = out ? both + size_of(in) : NULL;
     return c->method->run(c, params, c->result);
@@ -133,9 +151,9 @@ static enum fumi_ret run(struct fumi_call *c)
 static int answer(struct fumi_exchange *x, struct fumi_call *c)
 {
     size_t mark = x->out.n;
-    separate(x);
-    int rc = answer_result(&x->out, c, x->server->limits.answer, &c->err);
-    if (rc)
+    char before = !x->batch ? '\0' : mark ? ',' : '[';
+    int rc = answer_result(&x->out, before, c, x->server->limits.answer, &c->err);
+    if (FUMI_RARELY(rc))
         x->out.n = mark;
     return rc;
 }
@@ -173,12 +191,15 @@ static __attribute__((noinline)) void tell_fault(struct fumi_call *c, bool silen
 static void conclude(struct fumi_call *c, enum fumi_ret ret)
 {
     struct fumi_exchange *x = c->exchange;
-    bool silent = peer_settle(x) || !c->id;
+    bool silent = FUMI_RARELY(peer_settle(x) || !c->id);
     if (FUMI_RARELY(x->server->hooks))
         ret = in_time(c, ret);
     explain(c, ret);
-    c->ret = FUMI_MOSTLY(ret == FUMI_OK && (silent || !answer(x, c))) ? FUMI_OK : FUMI_FAIL;
-    leave(c);
+    if (FUMI_MOSTLY(ret == FUMI_OK && !silent) && FUMI_RARELY(answer(x, c)))
+        ret = FUMI_FAIL;
+    c->ret = ret == FUMI_OK ? FUMI_OK : FUMI_FAIL;
+    if (FUMI_RARELY(c->entered))
+        leave(c);
     if (FUMI_RARELY(c->ret == FUMI_FAIL))
         tell_fault(c, silent);
 }
@@ -218,8 +239,12 @@ static inline bool know_alike(struct fumi_exchange *x, const struct fumi_val *v,
     const struct fumi_val *method = same_in(v, like->v, like->says.method),
                           *id = same_in(v, like->v, like->says.id),
                           *version = same_in(v, like->v, like->says.version);
-    if (FUMI_RARELY(!envelope_is_version(version) || (id && !envelope_is_id(id)) ||
-                    method->n != entry->name.n || !fumi_same(method->p, entry->name.p, method->n)))
+    if (FUMI_RARELY(!envelope_is_version(version)))
+        return false;
+    if (FUMI_MOSTLY(id) && FUMI_RARELY(!envelope_is_id(id)))
+        return false;
+    if (FUMI_RARELY(method->n != entry->name.n) ||
+        FUMI_RARELY(!fumi_same(method->p, entry->name.p, method->n)))
         return false; /* the name of a method has no escapes */
     e->version = version;
     e->method = method;
@@ -345,7 +370,7 @@ static enum fumi_ret run_element(struct fumi_exchange *x)
     unsigned flags = x->flags;
     enum fumi_ret ret = FUMI_RARELY(x->server->hooks) ? enter(c) : FUMI_OK;
     if (FUMI_MOSTLY(ret == FUMI_OK))
-        ret = run(c);
+        ret = run(c, frame_of(x, room_for(c->method)));
     if (FUMI_RARELY(ret == FUMI_PENDING)) {
         if (!(flags & FUMI_DEFERS))
             ret = disown(c);
@@ -561,6 +586,7 @@ void fumi_handle(void *self, struct fumi_peer *peer, struct fumi_str message, st
     x->index = 0;
     x->flags = 0;
     x->known.v = NULL;
+    x->frame_size = 0;
     if (read_message(x, message) || !acceptable(x) || admit(x)) {
         finish(x);
         return;
@@ -592,7 +618,7 @@ enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struc
     inner.method = e->method;
     inner.self = e->self;
     inner.params = fumi_is(args, FUMI_NULL) ? NULL : args;
-    enum fumi_ret ret = run(&inner);
+    enum fumi_ret ret = run(&inner, fumi_alloc(c->arena, room_for(e->method)));
     if (ret == FUMI_PENDING)
         ret = fumi_fail(&inner, FUMI_INTERNAL_ERROR, "returned FUMI_PENDING without FUMI_DEFERS");
     explain(&inner, ret);

@@ -62,7 +62,8 @@ static inline bool envelope_is_id(const struct fumi_val *v)
 }
 static inline bool envelope_is_version(const struct fumi_val *v)
 {
-    return fumi_is(v, FUMI_STRING) && v->n == 3 && memcmp(v->p, "2.0\"", 4) == 0;
+    return FUMI_MOSTLY(fumi_is(v, FUMI_STRING)) && FUMI_MOSTLY(v->n == 3) &&
+           memcmp(v->p, "2.0\"", 4) == 0;
 }
 
 /* The id of a request that is not JSON, as far as it can be made out: the text of a string or
@@ -100,6 +101,8 @@ struct fumi_exchange {
     struct fumi_sink sink;
     struct fumi_arena arena;
     struct fumi_buf out;
+    char *frame; /* see frame_of */
+    size_t frame_size;
     const struct fumi_val *document;
     struct known known;        /* the element that was read last */
     unsigned flags;            /* of its method, for its params */
@@ -129,12 +132,13 @@ struct fumi_exchange {
 /* answer.c: append one answer; NULL id: null, or none. A result that would make the
  * buffer longer than `limit`, or that JSON cannot say, is -1 with *e set, and what it left in the
  * buffer is to be cut off. Errors are short and must be told, so nothing limits them. answer_value:
- * the result alone.
+ * the result alone. `before`: a byte that stands before the answer; 0: none.
  */
 enum { ANSWER_BARE = 1, ANSWER_FRANK = 2 }; /* see fumi_peer.bare, FUMI_FRANK */
 void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fumi_val *id,
                   unsigned how);
-int answer_result(struct fumi_buf *b, const struct fumi_call *c, size_t limit, struct fumi_err *e);
+int answer_result(struct fumi_buf *b, char before, const struct fumi_call *c, size_t limit,
+                  struct fumi_err *e);
 int answer_value(struct fumi_buf *b, const struct fumi_call *c, bool brief, size_t limit,
                  struct fumi_err *e);
 
