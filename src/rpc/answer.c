@@ -67,12 +67,8 @@ void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fum
         fumi_put_close(&o, '}');
 }
 
-static int check_size(struct fumi_buf *b, size_t limit, struct fumi_err *e)
+static __attribute__((cold)) int too_large(struct fumi_err *e, size_t limit)
 {
-    bool fits = !b->full && b->n <= limit;
-    b->full = false;
-    if (FUMI_MOSTLY(fits))
-        return 0;
     return fumi_err_set(e, FUMI_LIMIT, "The answer is larger than %zu bytes; ask for less", limit);
 }
 
@@ -84,9 +80,11 @@ int answer_value(struct fumi_buf *b, const struct fumi_call *c, bool brief, size
     int rc = brief ? fumi_emit_brief(&o, c->method->result, c->result)
                    : fumi_emit(&o, c->method->result, c->result);
     b->limit = 0;
+    bool fits = !b->full && b->n <= limit;
+    b->full = false; /* whatever becomes of this one, others follow */
     if (FUMI_RARELY(rc))
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "the result cannot be said in JSON");
-    return check_size(b, limit, e);
+    return FUMI_MOSTLY(fits) ? 0 : too_large(e, limit);
 }
 
 static inline void put_begin(struct fumi_buf *b, char before)
@@ -113,7 +111,7 @@ int answer_result(struct fumi_buf *b, char before, const struct fumi_call *c, si
     if (FUMI_RARELY(answer_value(b, c, false, limit, e)))
         return -1;
     put_end(b, c->id);
-    return FUMI_RARELY(b->n > limit) ? check_size(b, limit, e) : 0;
+    return FUMI_MOSTLY(b->n <= limit) ? 0 : too_large(e, limit);
 }
 
 struct fumi_out request_open(struct fumi_buf *b, const char *method)

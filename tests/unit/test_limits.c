@@ -139,6 +139,28 @@ TEST(the_rest_of_a_batch_is_answered)
     scene_done(&s);
 }
 
+/* A result that is both too long and none at all leaves nothing behind that hinders the others.
+ * Where the buffer ends depends on its history, so each length begins with a new one. */
+TEST(what_cannot_be_said_at_the_limit_is_an_error_alone)
+{
+    for (size_t n = 50; n < 350; n++) {
+        struct scene s;
+        struct fumi_buf b = {0};
+        scene_open(&s);
+        fumi_server_limits(s.server, (struct fumi_limits){.answer = 4096});
+        fumi_buf_put(&b, '[');
+        for (int i = 0; i < 95; i++)
+            putf(&b, CALL("nothing", "1") ",");
+        putf(&b, HEAD "\"nothing\",\"id\":\"");
+        put_times(&b, "i", n);
+        putf(&b, "\"}," CALL("infinite", "2") "," CALL("missing", "3") "]");
+        CHECK_LIKE(tell_and_hear(&s.c, fumi_buf_str(&b)),
+                   "[*i\"}," INTERNAL("2") "," MISSING("\"missing\"", "3") "]");
+        fumi_buf_done(&b);
+        scene_done(&s);
+    }
+}
+
 /* With errors alone a batch stays within a small multiple of what was sent. */
 TEST(a_batch_of_long_ids_is_bounded)
 {
