@@ -35,8 +35,9 @@ bool number_long(const struct fumi_val *v, double *out);
 /* fumi_real, of what is known to be a number. */
 static inline bool number_real(const struct fumi_val *v, double *out)
 {
-    int64_t whole = number_digits(v->p, v->p + v->n);
-    *out = (double)whole;
+    bool negative = *v->p == '-';
+    int64_t whole = number_digits(v->p + negative, v->p + v->n);
+    *out = negative ? -(double)whole : (double)whole; /* of zero too */
     return FUMI_MOSTLY(whole >= 0) || number_long(v, out);
 }
 

@@ -88,12 +88,11 @@ static void finish(struct conn *c, int status, size_t bytes)
     http_report(c, t, status, bytes);
     http_unreserve(c);
     bool keep_alive = t->keep_alive;
-    if (FUMI_RARELY(!t->plain)) {
+    if (FUMI_RARELY(!t->plain))
         http_clear(t);
-        c->peer.bare = false; /* a route may have set it */
-    }
     begin_anew(t);
     c->want = 0;
+    c->peer.bare = false; /* a route may have set it */
     c->fresh = c->greeted = true;
     if (FUMI_RARELY(!keep_alive))
         conn_end(c);

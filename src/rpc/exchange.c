@@ -124,8 +124,8 @@ static __attribute__((cold)) enum fumi_ret fail_unknown(struct fumi_call *c, str
  * of no use to anybody, unless it was lost. */
 static char *frame_of(struct fumi_exchange *x, size_t size)
 {
-    if (FUMI_RARELY(size > x->frame_size || x->lost)) {
-        x->frame_size = size;
+    if (FUMI_RARELY(size > x->frame_size || !x->frame_size || x->lost)) {
+        x->frame_size = size ? size : 1;
         return x->frame = fumi_alloc(&x->arena, size);
     }
     for (size_t i = 0; i < size; i += _Alignof(max_align_t))
