@@ -172,3 +172,62 @@ TEST(order)
     wire_close(&w);
     CHECK_INT(live_stop(&s), 0);
 }
+
+/* Requests of many kinds, each with what it is answered alone. The first three have heads that are
+ * remembered. */
+static const struct {
+    const char *target, *rest; /* what stands before and behind Host */
+    int status;
+    const char *holds;
+} kinds[] = {
+    {"POST /rpc", LENGTH "\r\n" CALL, 200, "null"},
+    {"POST /rpc", "X: y\r\n" LENGTH "\r\n" CALL, 200, "null"},
+    {"POST /rpc", "Accept: text/event-stream\r\n" LENGTH "\r\n" CALL, 200, "null"},
+    {"POST /rpc",
+     "Transfer-Encoding: chunked\r\n\r\n"
+     "28\r\n" CALL "\r\n0\r\n\r\n",
+     200, "null"},
+    {"POST /rpc", "Content-Type: text/plain\r\n" LENGTH "\r\n" CALL, 415, "Content-Type"},
+    {"POST /none", LENGTH "\r\n" CALL, 404, "nothing here"},
+    {"PUT /rpc", LENGTH "\r\n" CALL, 405, "not allowed"},
+    {"GET /healthz", "\r\n", 200, ""},
+    {"OPTIONS /rpc", "\r\n", 200, ""},
+};
+
+static void ask_kind(struct wire *w, const struct live *s, size_t kind, bool slowly)
+{
+    char text[512];
+    int n = snprintf(text, sizeof(text), "%s HTTP/1.1\r\nHost: localhost:%u\r\n%s",
+                     kinds[kind].target, s->port, kinds[kind].rest);
+    struct fumi_str bytes = {text, (size_t)n};
+    if (!(slowly ? wire_put_slowly(w, bytes) : wire_put(w, bytes)))
+        TEST_FAIL("kind %zu was not taken", kind);
+    struct reply r = wire_reply(w, false);
+    bool right = !*kinds[kind].holds || has(r.body, kinds[kind].holds);
+    if (r.status != kinds[kind].status || !right || reply_closes(&r))
+        TEST_FAIL("kind %zu: %d %.*s", kind, r.status, FUMI_ARG(r.body));
+}
+
+/* What is known of one request says nothing of the next, whoever sends it; connections come and
+ * go in any order. */
+TEST(one_kind_after_the_other)
+{
+    struct live s;
+    struct wire w[4];
+    uint32_t dice = 1;
+    CHECK_INT(live_start(&s, SPEC_SERVER, NULL), 0);
+    for (size_t i = 0; i < FUMI_COUNT(w); i++)
+        wire_tcp(&w[i], &s);
+    for (int i = 0; i < 1500; i++) {
+        dice = dice * 1664525 + 1013904223;
+        struct wire *one = &w[dice >> 30];
+        ask_kind(one, &s, (dice >> 16 & 255) % FUMI_COUNT(kinds), (dice >> 8 & 63) == 0);
+        if ((dice >> 24 & 15) == 0) {
+            wire_close(one);
+            wire_tcp(one, &s);
+        }
+    }
+    for (size_t i = 0; i < FUMI_COUNT(w); i++)
+        wire_close(&w[i]);
+    CHECK_INT(live_stop(&s), 0);
+}
