@@ -109,7 +109,7 @@ static int read_int(const struct bind_reader *r, const struct fumi_field *f,
 
 static bool real_fits(const struct fumi_field *f, double d)
 {
-    if (FUMI_MOSTLY(f->min == f->max))
+    if (f->min == f->max)
         return true;
     return (f->min == INT64_MIN || d >= (double)f->min) &&
            (f->max == INT64_MAX || d <= (double)f->max);
@@ -291,7 +291,7 @@ note_given(const struct bind_reader *r, const struct fumi_shape *s, size_t i, in
 static inline int read_member(const struct bind_reader *r, const struct fumi_field *f,
                               const struct fumi_val *v, void *to)
 {
-    if (FUMI_MOSTLY(f->type == FUMI_T_REAL))
+    if (f->type == FUMI_T_REAL)
         return read_real(r, f, v, to);
     return readers[f->type](r, f, v, to);
 }
@@ -300,7 +300,7 @@ static inline int bind_member(const struct bind_reader *r, const struct fumi_sha
                               const struct fumi_val *v, char *into)
 {
     const struct fumi_field *f = &s->fields[i];
-    bool empty = FUMI_RARELY(f->flags & FUMI_NULLABLE) && fumi_is(v, FUMI_NULL);
+    bool empty = (f->flags & FUMI_NULLABLE) && fumi_is(v, FUMI_NULL);
     int rc = empty ? bind_absent(r, f, into + f->offset) : read_member(r, f, v, into + f->offset);
     return FUMI_MOSTLY(s->given == FUMI_NONE) ? rc : note_given(r, s, i, rc, into);
 }
@@ -402,7 +402,7 @@ static int bind_positional(const struct bind_reader *r, const struct fumi_shape 
         if (bind_member(r, s, i, item, into))
             return BIND_FAULT;
     }
-    return FUMI_RARELY(i < s->n) ? bind_rest(r, s, all_of(i), into) : 0;
+    return i < s->n ? bind_rest(r, s, all_of(i), into) : 0;
 }
 
 static int bind(const struct bind_reader *r, const struct fumi_shape *s, const struct fumi_val *v,

@@ -209,7 +209,7 @@ static int emit_members(struct fumi_out *o, const struct fumi_shape *s, const ch
 
 static int emit(struct fumi_out *o, const struct fumi_shape *s, const void *from, enum length l)
 {
-    if (FUMI_RARELY(!bind_is_bare(s)))
+    if (!bind_is_bare(s))
         return emit_members(o, s, from, l);
     const struct fumi_field *f = &s->fields[0];
     return types[f->type].write(o, f, (const char *)from + f->offset, l);

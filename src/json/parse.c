@@ -330,10 +330,9 @@ static inline const char *short_number(const char *p)
 static inline const char *replaced(struct parser *s, const char *p, const struct fumi_val *old,
                                    struct fumi_val *to)
 {
-    if (FUMI_MOSTLY((old->bits & 7) == FUMI_NUMBER)) {
+    if ((old->bits & 7) == FUMI_NUMBER) {
         const char *q = short_number(p);
-        if (FUMI_RARELY(to->n != (uint32_t)(q - p)))
-            to->n = (uint32_t)(q - p);
+        to->n = (uint32_t)(q - p);
         return q;
     }
     if ((old->bits & 7) != FUMI_STRING)
@@ -408,11 +407,10 @@ static inline const char *alike(struct parser *s, const char *p, const struct fu
         if (!holes)
             s->hole = (uint32_t)i;
         q = old[i].p + old[i].n + ((old[i].bits & 7) == FUMI_STRING);
-        if (FUMI_RARELY(to[i].n != old[i].n))
+        if (to[i].n != old[i].n)
             stretch(to, to + i, to + n, (int32_t)(to[i].n - old[i].n));
     }
-    if (FUMI_RARELY(!(to->bits & FUMI_ALIKE)))
-        to->bits |= FUMI_ALIKE;
+    to->bits |= FUMI_ALIKE;
     return p + (last - q);
 }
 

@@ -17,11 +17,11 @@ static char *digits_before(char *end, uint64_t i)
                                 "4041424344454647484950515253545556575859"
                                 "6061626364656667686970717273747576777879"
                                 "8081828384858687888990919293949596979899";
-    for (; FUMI_RARELY(i >= 100); i /= 100) {
+    for (; i >= 100; i /= 100) {
         end -= 2;
         memcpy(end, pairs + i % 100 * 2, 2);
     }
-    if (FUMI_MOSTLY(i >= 10)) {
+    if (i >= 10) {
         end -= 2;
         memcpy(end, pairs + i * 2, 2);
     } else {
@@ -38,7 +38,7 @@ static void put_text(struct fumi_out *o, const char *text, size_t n)
 static unsigned count_digits(uint64_t i)
 {
     unsigned n = 1;
-    for (; FUMI_RARELY(i >= 100); i /= 100)
+    for (; i >= 100; i /= 100)
         n += 2;
     return n + (i >= 10);
 }
@@ -50,7 +50,7 @@ static inline void put_whole(struct fumi_out *o, bool negative, uint64_t magnitu
     if (FUMI_RARELY(!to))
         return;
     digits_before(to + n, magnitude);
-    if (FUMI_RARELY(negative))
+    if (negative)
         to[o->comma] = '-';
     if (o->comma)
         to[0] = ',';

@@ -47,7 +47,7 @@ void http_report(struct conn *c, const struct http *t, int status, size_t bytes)
 {
     const struct site *site = c->hub->site;
     count_add(&c->hub->requests, 1);
-    if (FUMI_MOSTLY(!t->filtered && !site->set.access_log))
+    if (!t->filtered && !site->set.access_log)
         return;
     struct fumi_request r = {.method = t->method, .peer = &c->peer};
     r.path = t->route ? fumi_str(t->route->path) : FUMI_STR("");

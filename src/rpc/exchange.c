@@ -192,14 +192,13 @@ static void conclude(struct fumi_call *c, enum fumi_ret ret)
 {
     struct fumi_exchange *x = c->exchange;
     bool silent = FUMI_RARELY(peer_settle(x) || !c->id);
-    if (FUMI_RARELY(x->server->hooks))
+    if (x->server->hooks)
         ret = in_time(c, ret);
     explain(c, ret);
     if (FUMI_MOSTLY(ret == FUMI_OK && !silent) && FUMI_RARELY(answer(x, c)))
         ret = FUMI_FAIL;
     c->ret = ret == FUMI_OK ? FUMI_OK : FUMI_FAIL;
-    if (FUMI_RARELY(c->entered))
-        leave(c);
+    leave(c);
     if (FUMI_RARELY(c->ret == FUMI_FAIL))
         tell_fault(c, silent);
 }
@@ -368,7 +367,7 @@ static enum fumi_ret run_element(struct fumi_exchange *x)
     }
     struct fumi_call *c = prepare(x);
     unsigned flags = x->flags;
-    enum fumi_ret ret = FUMI_RARELY(x->server->hooks) ? enter(c) : FUMI_OK;
+    enum fumi_ret ret = x->server->hooks ? enter(c) : FUMI_OK;
     if (FUMI_MOSTLY(ret == FUMI_OK))
         ret = run(c, frame_of(x, room_for(c->method)));
     if (FUMI_RARELY(ret == FUMI_PENDING)) {
