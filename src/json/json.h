@@ -59,6 +59,11 @@ static inline bool fumi_is(const struct fumi_val *v, enum fumi_kind kind)
     return v && (v->bits & 7) == kind;
 }
 
+static inline bool fumi_is_alike(const struct fumi_val *v)
+{
+    return v && (v->bits & (FUMI_ALIKE | 7)) == (FUMI_ALIKE | FUMI_OBJECT);
+}
+
 static inline bool fumi_is_bool(const struct fumi_val *v)
 {
     return fumi_is(v, FUMI_TRUE) || fumi_is(v, FUMI_FALSE);

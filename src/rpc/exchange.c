@@ -302,7 +302,7 @@ static inline void know(struct fumi_exchange *x, const struct fumi_val *v)
     const struct known *like = x->batch ? &x->known : &x->pattern.known;
     if (FUMI_RARELY(x->known.v == v))
         return;
-    bool alike = v->bits & FUMI_ALIKE && (!x->batch || (x->known.v && fumi_next(x->known.v) == v));
+    bool alike = fumi_is_alike(v) && (!x->batch || (x->known.v && fumi_next(x->known.v) == v));
     if (FUMI_RARELY(!alike || !know_alike(x, v, like)))
         know_anew(x, v);
 }

@@ -317,6 +317,23 @@ TEST(a_call_is_answered_the_same_behind_any_other)
     fumi_arena_done(&a);
 }
 
+/* A string with escapes has the same mark as an object that is alike; but no members. */
+TEST(what_is_no_object_is_like_nothing)
+{
+    static const char *const before[] = {"subtract", "block", "defer"};
+    struct scene s;
+    struct fumi_buf b = {0};
+    scene_open(&s);
+    for (size_t i = 0; i < FUMI_COUNT(before); i++) {
+        fumi_buf_reset(&b, SIZE_MAX);
+        putf(&b, "[" HEAD "\"%s\",\"params\":[3,1],\"id\":3},\"\\n\"]", before[i]);
+        CHECK_LIKE(tell_and_hear(&s.c, fumi_buf_str(&b)),
+                   "[*," INVALID("\"a request must be an object\"", "null") "]");
+    }
+    fumi_buf_done(&b);
+    scene_done(&s);
+}
+
 /* A call that may be finished later makes the server look at the whole batch first: what it saw
  * last is then not what comes before the next. */
 TEST(a_batch_that_is_looked_at_in_advance)
