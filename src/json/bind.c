@@ -115,8 +115,8 @@ static bool real_fits(const struct fumi_field *f, double d)
            (f->max == INT64_MAX || d <= (double)f->max);
 }
 
-static inline int read_real(const struct bind_reader *r, const struct fumi_field *f,
-                            const struct fumi_val *v, void *to)
+static int read_real(const struct bind_reader *r, const struct fumi_field *f,
+                     const struct fumi_val *v, void *to)
 {
     double *d = to;
     if (!fumi_is(v, FUMI_NUMBER))
@@ -276,8 +276,8 @@ static int forgive(const struct bind_reader *r, const struct fumi_shape *s, size
 }
 
 /* Of a patch: which members were given, and which are forgiven. */
-static __attribute__((noinline)) int
-note_given(const struct bind_reader *r, const struct fumi_shape *s, size_t i, int rc, char *into)
+static int note_given(const struct bind_reader *r, const struct fumi_shape *s, size_t i, int rc,
+                      char *into)
 {
     bool lenient = (s->fields[i].flags & FUMI_LENIENT) && s->ignored != FUMI_NONE;
     if (rc == BIND_WRONG_TYPE && lenient)
@@ -287,22 +287,13 @@ note_given(const struct bind_reader *r, const struct fumi_shape *s, size_t i, in
     return rc;
 }
 
-/* The same as bind_value, with the shortest way for numbers: there may be many. */
-static inline int read_member(const struct bind_reader *r, const struct fumi_field *f,
-                              const struct fumi_val *v, void *to)
-{
-    if (f->type == FUMI_T_REAL)
-        return read_real(r, f, v, to);
-    return readers[f->type](r, f, v, to);
-}
-
-static inline int bind_member(const struct bind_reader *r, const struct fumi_shape *s, size_t i,
-                              const struct fumi_val *v, char *into)
+static int bind_member(const struct bind_reader *r, const struct fumi_shape *s, size_t i,
+                       const struct fumi_val *v, char *into)
 {
     const struct fumi_field *f = &s->fields[i];
     bool empty = (f->flags & FUMI_NULLABLE) && fumi_is(v, FUMI_NULL);
-    int rc = empty ? bind_absent(r, f, into + f->offset) : read_member(r, f, v, into + f->offset);
-    return FUMI_MOSTLY(s->given == FUMI_NONE) ? rc : note_given(r, s, i, rc, into);
+    int rc = empty ? bind_absent(r, f, into + f->offset) : bind_value(r, f, v, into + f->offset);
+    return s->given == FUMI_NONE ? rc : note_given(r, s, i, rc, into);
 }
 
 static uint64_t all_of(size_t n)
@@ -392,17 +383,14 @@ static int bind_positional(const struct bind_reader *r, const struct fumi_shape 
                            const struct fumi_val *v, char *into)
 {
     size_t i = 0;
-    const struct fumi_val *end = fumi_next(v);
-    for (const struct fumi_val *item = v + 1; item != end; item = fumi_next(item), i++) {
-        if (FUMI_RARELY(i == s->n)) {
-            if (!s->open)
-                return too_many(r, s, v);
-            break;
-        }
+    const struct fumi_val *item = v + 1, *end = fumi_next(v);
+    for (; item != end && i < s->n; item = fumi_next(item), i++) {
         if (bind_member(r, s, i, item, into))
             return BIND_FAULT;
     }
-    return i < s->n ? bind_rest(r, s, all_of(i), into) : 0;
+    if (item != end && !s->open)
+        return too_many(r, s, v);
+    return bind_rest(r, s, all_of(i), into);
 }
 
 static int bind(const struct bind_reader *r, const struct fumi_shape *s, const struct fumi_val *v,
@@ -416,17 +404,72 @@ static int bind(const struct bind_reader *r, const struct fumi_shape *s, const s
     return fumi_is(v, FUMI_OBJECT) ? bind_named(r, s, v, into) : bind_positional(r, s, v, into);
 }
 
-int fumi_bind(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
-              void *into, struct fumi_err *e)
+/* A value that needs nothing but to be stored, in a field without rules. */
+static inline __attribute__((always_inline)) bool take_plain(const struct fumi_field *f,
+                                                             const struct fumi_val *v, char *into)
+{
+    void *to = into + f->offset;
+    unsigned bits = v->bits & (FUMI_ESCAPED | 7);
+    if (FUMI_RARELY(f->min != f->max))
+        return false;
+    if (f->type == FUMI_T_REAL)
+        return bits == FUMI_NUMBER && number_quick(v, to);
+    if (f->type == FUMI_T_INT)
+        return bits == FUMI_NUMBER && number_short(v, to);
+    if (f->type != FUMI_T_STR || bits != FUMI_STRING || !v->n || f->format || f->check)
+        return false;
+    *(struct fumi_str *)to = (struct fumi_str){v->p, v->n};
+    return true;
+}
+
+/* Mostly all fields are given, in the order of the table, and all are plain. False: it is not so,
+ * and what was stored does not count. */
+static inline bool take_items(const struct fumi_shape *s, const struct fumi_val *v, char *into)
+{
+    const struct fumi_field *f = s->fields, *last = f + s->n;
+    if (FUMI_RARELY(fumi_next(v) - v != (ptrdiff_t)s->n + 1))
+        return false;
+    while (f != last) {
+        if (!take_plain(f++, ++v, into))
+            return false;
+    }
+    return true;
+}
+
+static inline bool take_members(const struct fumi_shape *s, const struct fumi_val *v, char *into)
+{
+    const struct fumi_field *f = s->fields, *last = f + s->n;
+    if (FUMI_RARELY(fumi_next(v) - v != 2 * (ptrdiff_t)s->n + 1))
+        return false;
+    for (; f != last; f++, v += 2) {
+        if (!is_named(f, v + 1) || !take_plain(f, v + 2, into))
+            return false;
+    }
+    return true;
+}
+
+static __attribute__((noinline)) int bind_params(struct fumi_arena *a, const struct fumi_shape *s,
+                                                 const struct fumi_val *v, void *into,
+                                                 struct fumi_err *e)
 {
     static const struct fumi_shape none = {.given = FUMI_NONE, .ignored = FUMI_NONE};
     struct bind_reader r = {a, e, NULL};
-    if (FUMI_RARELY(!s))
+    if (!s)
         s = &none;
-    if (fumi_is(v, FUMI_ARRAY) && FUMI_MOSTLY(!bind_is_bare(s)))
-        return bind_positional(&r, s, v, into) ? -1 : 0;
-    if (v && !bind_is_bare(s) && !fumi_is(v, FUMI_OBJECT))
+    if (v && (v->bits & 7) < FUMI_ARRAY && !bind_is_bare(s))
         return s->n ? fumi_err_set(e, FUMI_INVALID_PARAMS, "params must be an array or an object")
                     : bind_takes_none(e);
     return bind(&r, s, v, into) ? -1 : 0;
+}
+
+int fumi_bind(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
+              void *into, struct fumi_err *e)
+{
+    if (FUMI_MOSTLY(s && v) && s->given == FUMI_NONE && !bind_is_bare(s)) {
+        if (fumi_is(v, FUMI_ARRAY) && take_items(s, v, into))
+            return 0;
+        if (fumi_is(v, FUMI_OBJECT) && take_members(s, v, into))
+            return 0;
+    }
+    return bind_params(a, s, v, into, e);
 }

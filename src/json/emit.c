@@ -1,4 +1,5 @@
 #include "json/bind.h"
+#include "json/real.h"
 
 #include <math.h>
 
@@ -37,15 +38,20 @@ static double rounded(double d)
     return fabs(d) < 1e12 ? round(d * 1000) / 1000 + 0.0 : d;
 }
 
+static __attribute__((noinline)) int write_odd(struct fumi_out *o, double d, enum length l)
+{
+    if (l == BRIEF)
+        d = rounded(d);
+    fumi_put_real(o, d);
+    return isfinite(d) ? 0 : -1;
+}
+
 static int write_real(struct fumi_out *o, const struct fumi_field *f, const void *from,
                       enum length l)
 {
     (void)f;
     double d = *(const double *)from;
-    if (FUMI_RARELY(l == BRIEF))
-        d = rounded(d);
-    fumi_put_real(o, d);
-    return isfinite(d) ? 0 : -1;
+    return FUMI_MOSTLY(l == WHOLE && real_put_quickly(o, d)) ? 0 : write_odd(o, d, l);
 }
 
 static int write_str(struct fumi_out *o, const struct fumi_field *f, const void *from,

@@ -29,16 +29,22 @@ static inline bool number_short(const struct fumi_val *v, int64_t *out)
     return true;
 }
 
+/* What is known to be a number, as a double. False: it is not one of these. */
+static inline bool number_quick(const struct fumi_val *v, double *out)
+{
+    bool negative = *v->p == '-';
+    int64_t whole = number_digits(v->p + negative, v->p + v->n);
+    *out = negative ? -(double)whole : (double)whole; /* of zero too */
+    return whole >= 0;
+}
+
 /* Any number as a double; false: it is too large for one. */
 bool number_long(const struct fumi_val *v, double *out);
 
 /* fumi_real, of what is known to be a number. */
 static inline bool number_real(const struct fumi_val *v, double *out)
 {
-    bool negative = *v->p == '-';
-    int64_t whole = number_digits(v->p + negative, v->p + v->n);
-    *out = negative ? -(double)whole : (double)whole; /* of zero too */
-    return FUMI_MOSTLY(whole >= 0) || number_long(v, out);
+    return FUMI_MOSTLY(number_quick(v, out)) || number_long(v, out);
 }
 
 #endif

@@ -33,7 +33,8 @@ struct parser {
     struct fumi_val *row, *full; /* in the arena's tail until it is taken */
     uint32_t open;               /* the innermost open container */
     uint32_t closed;             /* the container that was closed last */
-    uint32_t hole, misses;       /* of repeated objects: which value differed, in vain how often */
+    uint64_t differ;             /* see fumi_parse_like */
+    uint32_t misses;             /* of objects that were thought to be alike, in a row */
     uint32_t depth, deepest;
     const char *fault, *at;
 };
@@ -360,7 +361,7 @@ _Static_assert(sizeof(struct fumi_val) == sizeof(words) && offsetof(struct fumi_
 /* Copies values to where their text stands `by` bytes further on. */
 static inline void move(struct fumi_val *to, const struct fumi_val *from, size_t n, uint64_t by)
 {
-#pragma GCC unroll 4
+#pragma GCC unroll 2
     for (size_t i = 0; i < n; i++) {
         words w;
         memcpy(&w, &from[i], sizeof(w));
@@ -369,43 +370,51 @@ static inline void move(struct fumi_val *to, const struct fumi_val *from, size_t
     }
 }
 
-/* Whether it is a scalar, with the byte at p in it or right behind it. */
-static inline bool holds(const struct fumi_val *v, const char *p)
-{
-    return v->p <= p && p <= v->p + v->n && (v->bits & 7) < FUMI_ARRAY;
-}
-
-/* Which value from i on holds the byte at p; n: none does. */
+/* Which scalar from i on has the byte at p in it or right behind it; n: none does. */
 static __attribute__((noinline)) size_t find_hole(const struct fumi_val *row, size_t i, size_t n,
                                                   const char *p)
 {
-    while (i < n && !holds(&row[i], p))
-        i++;
+    for (; i < n; i++) {
+        const struct fumi_val *v = &row[i];
+        if (v->p <= p && p <= v->p + v->n && (v->bits & 7) < FUMI_ARRAY)
+            break;
+    }
+    return i;
+}
+
+/* The same, of a value that was not known to differ; also n where too many do. */
+static __attribute__((noinline)) size_t learn_hole(const struct fumi_val *row, size_t i, size_t n,
+                                                   const char *p, uint64_t *holes)
+{
+    i = find_hole(row, i, n, p);
+    if (i == n || (size_t)__builtin_popcountll(*holes) * 3 > n)
+        return n;
+    *holes |= UINT64_C(1) << i;
     return i;
 }
 
 /* The values of the object at p, if it is like `old`; returns what follows it. Where the text is
  * the same, so are the values, and nothing of it needs to be read again; only scalars may differ,
- * and not many of them. */
-static inline const char *alike(struct parser *s, const char *p, const struct fumi_val *old,
-                                struct fumi_val *to)
+ * and not many of them: the holes, a bit for each, to which new ones are added. */
+static inline __attribute__((always_inline)) const char *alike(struct parser *s, const char *p,
+                                                               const struct fumi_val *old,
+                                                               struct fumi_val *to, uint64_t *holes)
 {
     const char *q = old->p, *last = q + old->n;
-    size_t n = old->bits >> FUMI_SPAN_SHIFT, first = s->hole, i = 0, holes = 0;
+    size_t n = old->bits >> FUMI_SPAN_SHIFT, i = 0;
     move(to, old, n, (uintptr_t)p - (uintptr_t)q);
-    for (;; holes++, i++) {
-        size_t left = (size_t)(last - q), most = (size_t)(s->end - p);
-        const char *same = q + scan_same(q, p, left < most ? left : most);
-        if (same == last)
+    for (uint64_t left = *holes;; left &= left - 1, i++) {
+        size_t hole = left ? (size_t)__builtin_ctzll(left) : n;
+        size_t same = (size_t)((left ? old[hole].p : last) - q), most = (size_t)(s->end - p);
+        if (FUMI_RARELY(same > most || !scan_equals(q, p, same))) {
+            hole = learn_hole(old, i, n, q + scan_same(q, p, same < most ? same : most), holes);
+            left |= UINT64_C(1) << hole % 64;
+        } else if (!left) {
             break;
-        if (FUMI_MOSTLY(!holes && first < n && holds(&old[first], same)))
-            i = first;
-        else
-            i = find_hole(old, i, n, same);
-        if (i == n || holes * 3 > n || !(p = replaced(s, to[i].p, &old[i], &to[i])))
+        }
+        i = hole;
+        if (FUMI_RARELY(i == n) || !(p = replaced(s, to[i].p, &old[i], &to[i])))
             return NULL;
-        if (!holes)
-            s->hole = (uint32_t)i;
         q = old[i].p + old[i].n + ((old[i].bits & 7) == FUMI_STRING);
         if (to[i].n != old[i].n)
             stretch(to, to + i, to + n, (int32_t)(to[i].n - old[i].n));
@@ -425,6 +434,16 @@ static inline bool may_repeat(const struct parser *s, const struct fumi_val *nex
            next - old < s->full - next;
 }
 
+/* The object behind the comma at p; NULL: there is none. */
+static inline const char *next_object(const char *p)
+{
+    p = skip_space(p);
+    if (*p != ',')
+        return NULL;
+    p = skip_space(p + 1);
+    return *p == '{' ? p : NULL;
+}
+
 /* Objects in an array are mostly alike: the same keys, the same structure, other numbers and
  * strings. Returns what follows the object at p and those behind it that are like it too; NULL: it
  * is not like the one before it, or the text ends with it. */
@@ -432,12 +451,13 @@ static __attribute__((noinline)) const char *repeated(struct parser *s, const ch
                                                       struct fumi_val **next)
 {
     const char *behind = NULL;
+    uint64_t holes = 0;
     if (!may_repeat(s, *next))
         return NULL;
     struct fumi_val *old = s->row + s->closed, *to = *next;
     ptrdiff_t n = to - old;
-    for (; n < s->full - to; old = to, to += n) {
-        const char *end = alike(s, p, old, to);
+    for (; p && n < s->full - to; old = to, to += n) {
+        const char *end = alike(s, p, old, to, &holes);
         if (!end || end == s->end) {
             s->misses++;
             old = NULL; /* it is not tried again */
@@ -445,13 +465,9 @@ static __attribute__((noinline)) const char *repeated(struct parser *s, const ch
         }
         s->misses = 0;
         behind = end;
-        if (behind[0] != ',' || behind[1] != '{') {
-            old = to;
-            to += n;
-            break;
-        }
-        p = behind + 1;
+        p = next_object(behind);
     }
+    s->differ |= holes;
     s->closed = old ? (uint32_t)(old - s->row) : NO_PARENT;
     *next = to;
     return behind;
@@ -516,12 +532,13 @@ static const char *stopped(struct fumi_arena *a, struct fumi_str text)
     return copy;
 }
 
-/* A whole text that is like `old`. */
-static bool is_like(struct parser *s, const char *p, const struct fumi_val *old)
+/* A whole text that is like another. */
+static bool is_like(struct parser *s, const char *p, struct fumi_like *like)
 {
     struct fumi_val *row = grow(s, NULL);
-    size_t n = old->bits >> FUMI_SPAN_SHIFT;
-    if (*p == '{' && n <= ALIKE_MAX && alike(s, p, old, row) == s->end) {
+    size_t n = like->v->bits >> FUMI_SPAN_SHIFT;
+    if (*p == '{' && n <= ALIKE_MAX && alike(s, p, like->v, row, &like->holes) == s->end) {
+        s->differ = like->holes;
         fumi_take(s->a, n * sizeof(*row));
         return true;
     }
@@ -530,7 +547,7 @@ static bool is_like(struct parser *s, const char *p, const struct fumi_val *old)
 }
 
 const struct fumi_val *fumi_parse_like(struct fumi_arena *a, struct fumi_str text, size_t depth,
-                                       const struct fumi_val *like, struct fumi_err *e)
+                                       struct fumi_like *like, uint64_t *differ, struct fumi_err *e)
 {
     struct fumi_str cut = trimmed(text);
     if (cut.n == 0) {
@@ -546,8 +563,10 @@ const struct fumi_val *fumi_parse_like(struct fumi_arena *a, struct fumi_str tex
     struct parser s = {
         .a = a, .start = p, .end = p + cut.n, .open = NO_PARENT, .closed = NO_PARENT, .w.base = p};
     s.deepest = depth < FUMI_DEPTH_MAX ? (uint32_t)depth : FUMI_DEPTH_MAX;
-    if (like && is_like(&s, p, like))
+    if (like->v && is_like(&s, p, like)) {
+        *differ = s.differ;
         return s.row;
+    }
     look(&s, p);
     const char *last = document(&s, skip_space(p), grow(&s, NULL));
     if (last && last != s.end)
@@ -556,16 +575,18 @@ const struct fumi_val *fumi_parse_like(struct fumi_arena *a, struct fumi_str tex
         fumi_err_set(e, FUMI_PARSE_ERROR, "at byte %zu: %s", (size_t)(s.at - p), s.fault);
         return NULL;
     }
+    *differ = s.differ;
     return s.row;
 }
 
 const struct fumi_val *fumi_parse_deep(struct fumi_arena *a, struct fumi_str text, size_t depth,
                                        struct fumi_err *e)
 {
-    return fumi_parse_like(a, text, depth, NULL, e);
+    uint64_t ignored;
+    return fumi_parse_like(a, text, depth, &(struct fumi_like){0}, &ignored, e);
 }
 
 const struct fumi_val *fumi_parse(struct fumi_arena *a, struct fumi_str text, struct fumi_err *e)
 {
-    return fumi_parse_like(a, text, FUMI_DEPTH, NULL, e);
+    return fumi_parse_deep(a, text, FUMI_DEPTH, e);
 }

@@ -40,6 +40,21 @@ static inline uint32_t scan_differ(const char *a, const char *b)
     return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(x, y)) ^ 0xFFFF;
 }
 
+/* Of at least sixteen bytes: whether all are the same. The last block may overlap with others. */
+static inline bool scan_equal_blocks(const char *a, const char *b, size_t n)
+{
+    const char *end = a + n - SCAN_BLOCK;
+    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)end);
+    __m128i y = _mm_loadu_si128((const __m128i *)(const void *)(b + n - SCAN_BLOCK));
+    __m128i same = _mm_cmpeq_epi8(x, y);
+    for (; a < end; a += SCAN_BLOCK, b += SCAN_BLOCK) {
+        x = _mm_loadu_si128((const __m128i *)(const void *)a);
+        y = _mm_loadu_si128((const __m128i *)(const void *)b);
+        same = _mm_and_si128(same, _mm_cmpeq_epi8(x, y));
+    }
+    return _mm_movemask_epi8(same) == 0xFFFF;
+}
+
 __attribute__((target("avx2"))) static inline struct scan_masks scan_double(const char *p)
 {
     __m256i block = _mm256_loadu_si256((const __m256i *)(const void *)p);
@@ -113,6 +128,11 @@ static inline uint32_t scan_differ(const char *a, const char *b)
     return bits;
 }
 
+static inline bool scan_equal_blocks(const char *a, const char *b, size_t n)
+{
+    return memcmp(a, b, n) == 0;
+}
+
 static inline struct scan_masks scan_wide(const char *p)
 {
     return scan_block(p);
@@ -128,6 +148,18 @@ static inline bool scan_wide_works(void)
 static inline bool scan_plain_byte(char byte)
 {
     return (signed char)byte >= 0x20 && byte != '"' && byte != '\\';
+}
+
+/* Whether n bytes are the same in both. */
+static inline bool scan_equals(const char *a, const char *b, size_t n)
+{
+    if (n >= SCAN_BLOCK)
+        return scan_equal_blocks(a, b, n);
+    if (n >= 4)
+        return fumi_same(a, b, n);
+    while (n && a[n - 1] == b[n - 1])
+        n--;
+    return !n;
 }
 
 /* How many of the first n bytes are the same in both. */

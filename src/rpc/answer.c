@@ -32,16 +32,20 @@ static void put_data(struct fumi_out *o, const struct fumi_err *e, bool sentence
     }
 }
 
-static inline void put_end(struct fumi_buf *b, const struct fumi_val *id)
+static inline struct fumi_str id_text(const struct fumi_val *id)
 {
-    struct fumi_str raw = id ? fumi_raw(id) : FUMI_STR("null");
-    char *to = fumi_buf_reserve(b, raw.n + 7);
+    return FUMI_MOSTLY(id) ? fumi_raw(id) : FUMI_STR("null");
+}
+
+static inline void put_end(struct fumi_buf *b, struct fumi_str id)
+{
+    char *to = fumi_buf_reserve(b, id.n + 7);
     if (FUMI_RARELY(!to))
         return;
     memcpy(to, ",\"id\":", 6);
-    fumi_copy(to + 6, raw.p, raw.n);
-    to[6 + raw.n] = '}';
-    b->n += raw.n + 7;
+    fumi_copy(to + 6, id.p, id.n);
+    to[6 + id.n] = '}';
+    b->n += id.n + 7;
 }
 
 void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fumi_val *id,
@@ -62,7 +66,7 @@ void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fum
     put_data(&o, e, phrase != NULL);
     fumi_put_close(&o, '}');
     if ((id && !fumi_is(id, FUMI_NULL)) || !(how & ANSWER_BARE))
-        put_end(b, id);
+        put_end(b, id_text(id));
     else
         fumi_put_close(&o, '}');
 }
@@ -72,13 +76,13 @@ static __attribute__((cold)) int too_large(struct fumi_err *e, size_t limit)
     return fumi_err_set(e, FUMI_LIMIT, "The answer is larger than %zu bytes; ask for less", limit);
 }
 
-int answer_value(struct fumi_buf *b, const struct fumi_call *c, bool brief, size_t limit,
+int answer_value(struct fumi_out *o, const struct fumi_call *c, bool brief, size_t limit,
                  struct fumi_err *e)
 {
-    struct fumi_out o = {.buf = b};
+    struct fumi_buf *b = o->buf;
     b->limit = limit;
-    int rc = brief ? fumi_emit_brief(&o, c->method->result, c->result)
-                   : fumi_emit(&o, c->method->result, c->result);
+    int rc = brief ? fumi_emit_brief(o, c->method->result, c->result)
+                   : fumi_emit(o, c->method->result, c->result);
     b->limit = 0;
     bool fits = !b->full && b->n <= limit;
     b->full = false; /* whatever becomes of this one, others follow */
@@ -94,23 +98,21 @@ static inline void put_begin(struct fumi_buf *b, char before)
     char *to = fumi_buf_reserve(b, ALL);
     if (FUMI_RARELY(!to))
         return;
-    if (before) {
-        memcpy(to, head, ALL);
+    memcpy(to, head + !before, ALL); /* one byte more than is needed, a NUL, where none is before */
+    if (before)
         *to = before;
-        b->n += ALL;
-    } else {
-        memcpy(to, head + 1, ALL - 1);
-        b->n += ALL - 1;
-    }
+    b->n += ALL - !before;
 }
 
-int answer_result(struct fumi_buf *b, char before, const struct fumi_call *c, size_t limit,
+int answer_result(struct fumi_out *o, char before, const struct fumi_call *c, size_t limit,
                   struct fumi_err *e)
 {
+    struct fumi_buf *b = o->buf;
     put_begin(b, before);
-    if (FUMI_RARELY(answer_value(b, c, false, limit, e)))
+    o->comma = false;
+    if (FUMI_RARELY(answer_value(o, c, false, limit, e)))
         return -1;
-    put_end(b, c->id);
+    put_end(b, id_text(c->id));
     return FUMI_MOSTLY(b->n <= limit) ? 0 : too_large(e, limit);
 }
 

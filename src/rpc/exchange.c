@@ -96,18 +96,6 @@ static __attribute__((cold)) void log_internal(const struct fumi_server *s, stru
              {"why", fumi_str(e->text), 0});
 }
 
-/* The bytes of a struct, so that another can follow it. */
-static size_t size_of(const struct fumi_shape *s)
-{
-    const size_t align = _Alignof(max_align_t);
-    return s ? (s->size + align - 1) & ~(align - 1) : 0;
-}
-
-static size_t room_for(const struct fumi_method *m)
-{
-    return m ? size_of(m->params) + size_of(m->result) : 0;
-}
-
 /* The data of this error is the name itself, whatever it holds and however long it is. */
 static __attribute__((cold)) enum fumi_ret fail_unknown(struct fumi_call *c, struct fumi_str name)
 {
@@ -122,37 +110,36 @@ static __attribute__((cold)) enum fumi_ret fail_unknown(struct fumi_call *c, str
 
 /* Memory for the params and the result of one call after the other: what the one before left is
  * of no use to anybody, unless it was lost. */
-static char *frame_of(struct fumi_exchange *x, size_t size)
+static inline char *frame_of(struct fumi_exchange *x, size_t size)
 {
-    if (FUMI_RARELY(size > x->frame_size || !x->frame_size || x->lost)) {
-        x->frame_size = size ? size : 1;
+    if (FUMI_RARELY(size > x->frame_size || x->lost)) {
+        x->frame_size = size;
         return x->frame = fumi_alloc(&x->arena, size);
     }
-    for (size_t i = 0; i < size; i += _Alignof(max_align_t))
-        memset(x->frame + i, 0, _Alignof(max_align_t));
-    return x->frame;
+    char *frame = x->frame;
+    for (size_t i = 0; i < size; i += FRAME_STEP)
+        memset(frame + i, 0, FRAME_STEP);
+    return frame;
 }
 
-/* `both`: room for params and result, zeroed; see room_for. */
-static enum fumi_ret run(struct fumi_call *c, char *both)
+/* `frame`: room for params and result, zeroed; see entry. */
+static inline enum fumi_ret run(struct fumi_call *c, const struct entry *e, char *frame)
 {
-    if (FUMI_RARELY(!c->method))
-        return fail_unknown(c, c->name);
+    const struct fumi_method *m = e->method;
     if (FUMI_MOSTLY(c->params) && FUMI_RARELY((c->params->bits & 7) < FUMI_ARRAY))
         return fumi_fail(c, FUMI_INVALID_PARAMS, "params must be an array or an object");
-    const struct fumi_shape *in = c->method->params, *out = c->method->result;
-    void *params = in ? both : NULL;
-    if (FUMI_RARELY(fumi_bind(c->arena, in, c->params, params, &c->err)))
+    void *params = m->params ? frame : NULL;
+    if (FUMI_RARELY(fumi_bind(c->arena, m->params, c->params, params, &c->err)))
         return FUMI_FAIL;
-    c->result = out ? both + size_of(in) : NULL;
-    return c->method->run(c, params, c->result);
+    c->result = m->result ? frame + e->result : NULL;
+    return m->run(c, params, c->result);
 }
 
 static int answer(struct fumi_exchange *x, struct fumi_call *c)
 {
     size_t mark = x->out.n;
     char before = !x->batch ? '\0' : mark ? ',' : '[';
-    int rc = answer_result(&x->out, before, c, x->server->limits.answer, &c->err);
+    int rc = answer_result(&x->writer, before, c, x->server->limits.answer, &c->err);
     if (FUMI_RARELY(rc))
         x->out.n = mark;
     return rc;
@@ -188,9 +175,8 @@ static __attribute__((noinline)) void tell_fault(struct fumi_call *c, bool silen
 
 /* The call has an outcome: tell the processors, and the peer. A result that cannot be written is
  * an error too, so it is written before the processors hear of it. */
-static void conclude(struct fumi_call *c, enum fumi_ret ret)
+static inline void conclude(struct fumi_exchange *x, struct fumi_call *c, enum fumi_ret ret)
 {
-    struct fumi_exchange *x = c->exchange;
     bool silent = FUMI_RARELY(peer_settle(x) || !c->id);
     if (x->server->hooks)
         ret = in_time(c, ret);
@@ -198,135 +184,45 @@ static void conclude(struct fumi_call *c, enum fumi_ret ret)
     if (FUMI_MOSTLY(ret == FUMI_OK && !silent) && FUMI_RARELY(answer(x, c)))
         ret = FUMI_FAIL;
     c->ret = ret == FUMI_OK ? FUMI_OK : FUMI_FAIL;
-    leave(c);
-    if (FUMI_RARELY(c->ret == FUMI_FAIL))
+    if (x->server->hooks)
+        leave(c);
+    if (FUMI_RARELY(ret != FUMI_OK))
         tell_fault(c, silent);
 }
 
-/* A method's name; it is a string. */
-static struct fumi_str name_of(struct fumi_arena *a, const struct fumi_val *v)
+static __attribute__((noinline)) struct fumi_str unknown_name(struct fumi_exchange *x)
 {
-    return v->bits & FUMI_ESCAPED ? fumi_text(a, v) : (struct fumi_str){v->p, v->n};
+    struct envelope e;
+    envelope_read(x->known.v, &e);
+    return fumi_text(&x->arena, e.method);
 }
 
-static unsigned flags_for(const struct entry *e, const struct fumi_val *params)
+/* Sets up what is of one call alone. */
+static inline void renew(struct fumi_call *c, const struct known *k)
 {
-    const struct fumi_method *m = e->method;
-    if (FUMI_MOSTLY(!(m->flags & FUMI_VARIES)))
-        return m->flags;
-    return m->flags | ((struct fumi_varying *)e->self)->flags_for(e->self, m, params);
-}
-
-/* The value in the element `to` that `v` is in `from`. In bytes: nothing needs to be divided. */
-static inline const struct fumi_val *same_in(const struct fumi_val *to, const struct fumi_val *from,
-                                             const struct fumi_val *v)
-{
-    if (!v)
-        return NULL;
-    return (const void *)((const char *)to + ((const char *)v - (const char *)from));
-}
-
-/* The element is like one that is known: so it says the same, unless it says so of another method,
- * or with an id or version that is none. */
-static inline bool know_alike(struct fumi_exchange *x, const struct fumi_val *v,
-                              const struct known *like)
-{
-    struct envelope *e = &x->known.says;
-    const struct entry *entry = like->entry;
-    if (!entry)
-        return false;
-    const struct fumi_val *method = same_in(v, like->v, like->says.method),
-                          *id = same_in(v, like->v, like->says.id),
-                          *version = same_in(v, like->v, like->says.version);
-    if (FUMI_RARELY(!envelope_is_version(version)))
-        return false;
-    if (FUMI_MOSTLY(id) && FUMI_RARELY(!envelope_is_id(id)))
-        return false;
-    if (FUMI_RARELY(method->n != entry->name.n) ||
-        FUMI_RARELY(!fumi_same(method->p, entry->name.p, method->n)))
-        return false; /* the name of a method has no escapes */
-    e->version = version;
-    e->method = method;
-    e->id = id;
-    e->params = same_in(v, like->v, like->says.params);
-    e->fault = NULL;
-    e->response = false;
-    x->known.v = v;
-    x->known.entry = entry;
-    x->flags = flags_for(entry, e->params);
-    return true;
-}
-
-/* Values of a document, for a copy of the text that begins with `v`; in place where to is v. */
-static void move_to_text(struct fumi_val *to, const struct fumi_val *v, const char *copy)
-{
-    const char *text = v->p;
-    for (size_t i = 0, n = v->bits >> FUMI_SPAN_SHIFT; i < n; i++)
-        to[i] = (struct fumi_val){copy + (v[i].p - text), v[i].n, v[i].bits};
-}
-
-/* Takes a copy of what is known, text and all. */
-static void learn(struct fumi_exchange *x)
-{
-    struct pattern *p = &x->pattern;
-    const struct fumi_val *v = x->known.v;
-    size_t n = v->bits >> FUMI_SPAN_SHIFT;
-    if (!x->known.entry || n > FUMI_COUNT(p->row) || v->n > sizeof(p->text))
-        return;
-    memcpy(p->text, v->p, v->n);
-    move_to_text(p->row, v, p->text);
-    p->known = x->known;
-    for (size_t m = 0; m < UNKNOWN; m++)
-        p->known.says.members[m] = same_in(p->row, v, x->known.says.members[m]);
-    p->known.v = p->row;
-    p->depth = x->server->limits.depth;
-}
-
-static __attribute__((noinline)) void know_anew(struct fumi_exchange *x, const struct fumi_val *v)
-{
-    struct envelope *e = &x->known.says;
-    envelope_read(v, e);
-    x->known.v = v;
-    x->known.entry = e->response || e->fault
-                         ? NULL
-                         : server_find(x->server, name_of(&x->arena, e->method));
-    x->flags = x->known.entry ? flags_for(x->known.entry, e->params) : 0;
-    if (v == x->document)
-        learn(x);
-}
-
-/* Finds out what an element says and which method it asks for. A message of one call is read once,
- * whoever asks first. */
-static inline void know(struct fumi_exchange *x, const struct fumi_val *v)
-{
-    const struct known *like = x->batch ? &x->known : &x->pattern.known;
-    if (FUMI_RARELY(x->known.v == v))
-        return;
-    bool alike = fumi_is_alike(v) && (!x->batch || (x->known.v && fumi_next(x->known.v) == v));
-    if (FUMI_RARELY(!alike || !know_alike(x, v, like)))
-        know_anew(x, v);
-}
-
-/* Sets the exchange's call up for the request that was read; there is one at a time. */
-static struct fumi_call *prepare(struct fumi_exchange *x)
-{
-    struct fumi_call *c = &x->call;
-    const struct envelope *e = &x->known.says;
-    const struct entry *entry = x->known.entry;
-    c->name = name_of(&x->arena, e->method);
-    c->method = entry ? entry->method : NULL;
-    c->self = entry ? entry->self : NULL;
-    c->params = fumi_is(e->params, FUMI_NULL) ? NULL : e->params;
-    c->id = e->id;
+    const struct fumi_val *params = member_of(k->v, k->params);
+    c->params = fumi_is(params, FUMI_NULL) ? NULL : params;
+    c->id = member_of(k->v, k->id);
     c->err.code = 0;
     c->err.text[0] = '\0';
     c->err.data = (struct fumi_str){0};
     c->deadline = 0;
-    atomic_store_explicit(&x->turn, RUNNING, memory_order_relaxed);
-    atomic_store_explicit(&x->claimed, false, memory_order_relaxed);
     c->result = NULL;
     c->progress = NULL;
     c->entered = 0;
+}
+
+/* Sets the exchange's call up for the request that was read; there is one at a time. */
+static inline struct fumi_call *prepare(struct fumi_exchange *x)
+{
+    struct fumi_call *c = &x->call;
+    const struct entry *entry = x->known.entry;
+    c->name = FUMI_MOSTLY(entry) ? entry->name : unknown_name(x);
+    c->method = FUMI_MOSTLY(entry) ? entry->method : NULL;
+    c->self = FUMI_MOSTLY(entry) ? entry->self : NULL;
+    atomic_store_explicit(&x->turn, RUNNING, memory_order_relaxed);
+    atomic_store_explicit(&x->claimed, false, memory_order_relaxed);
+    renew(c, &x->known);
     return c;
 }
 
@@ -351,36 +247,83 @@ static __attribute__((cold)) enum fumi_ret disown(struct fumi_call *c)
 /* An element that is no request: an answer to a question of ours, or a fault. */
 static __attribute__((noinline)) void take_other(struct fumi_exchange *x)
 {
-    const struct envelope *e = &x->known.says;
-    if (e->response)
-        peer_answered(x->peer, e);
+    struct envelope e;
+    envelope_read(x->known.v, &e);
+    if (e.response)
+        peer_answered(x->peer, &e);
     else
-        refuse(x, FUMI_INVALID_REQUEST, e->fault, e->id);
+        refuse(x, FUMI_INVALID_REQUEST, e.fault, e.id);
+}
+
+/* The method has returned FUMI_PENDING. */
+static __attribute__((noinline)) enum fumi_ret pend(struct fumi_exchange *x, struct fumi_call *c,
+                                                    unsigned flags)
+{
+    enum fumi_ret ret = flags & FUMI_DEFERS ? FUMI_PENDING : disown(c);
+    if (ret == FUMI_PENDING)
+        return atomic_exchange(&x->turn, PARKED) == FINISHED ? FUMI_OK : FUMI_PENDING;
+    conclude(x, c, ret);
+    return FUMI_OK;
+}
+
+/* The method has returned. */
+static inline enum fumi_ret settle(struct fumi_exchange *x, struct fumi_call *c, enum fumi_ret ret,
+                                   unsigned flags)
+{
+    if (FUMI_RARELY(ret == FUMI_PENDING))
+        return pend(x, c, flags);
+    if (FUMI_RARELY(atomic_load_explicit(&x->claimed, memory_order_relaxed)))
+        log_twice(c);
+    else
+        conclude(x, c, ret);
+    return FUMI_OK;
 }
 
 /* Runs the element that is known. */
 static enum fumi_ret run_element(struct fumi_exchange *x)
 {
-    if (FUMI_RARELY(x->known.says.response || x->known.says.fault)) {
+    if (FUMI_RARELY(!x->known.call)) {
         take_other(x);
         return FUMI_OK;
     }
     struct fumi_call *c = prepare(x);
+    const struct entry *e = x->known.entry;
     unsigned flags = x->flags;
     enum fumi_ret ret = x->server->hooks ? enter(c) : FUMI_OK;
     if (FUMI_MOSTLY(ret == FUMI_OK))
-        ret = run(c, frame_of(x, room_for(c->method)));
-    if (FUMI_RARELY(ret == FUMI_PENDING)) {
-        if (!(flags & FUMI_DEFERS))
-            ret = disown(c);
-        if (ret == FUMI_PENDING)
-            return atomic_exchange(&x->turn, PARKED) == FINISHED ? FUMI_OK : FUMI_PENDING;
+        ret = FUMI_MOSTLY(e) ? run(c, e, frame_of(x, e->frame)) : fail_unknown(c, c->name);
+    return settle(x, c, ret, flags);
+}
+
+/* Whether those that are like the element that is known need no more than to be run and answered:
+ * nothing differs that would make them ask for something else, and nobody wants to hear of them. */
+static bool is_plain(const struct fumi_exchange *x)
+{
+    const struct known *k = &x->known;
+    const unsigned odd = FUMI_VARIES | FUMI_DEFERS | FUMI_BLOCKING;
+    return k->entry && k->id && !(x->differ & k->fixed) && !(k->entry->method->flags & odd) &&
+           !x->open && !x->server->hooks;
+}
+
+/* Runs the elements from x->at on that are like the one that has just run, as long as all goes
+ * well. */
+static void run_alike(struct fumi_exchange *x)
+{
+    struct fumi_call *c = &x->call;
+    struct known *k = &x->known;
+    const struct entry *e = k->entry;
+    bool well = is_plain(x);
+    while (FUMI_MOSTLY(well) && fumi_is_alike(x->at)) {
+        k->v = x->at;
+        x->at = exchange_after(x, k->v);
+        renew(c, k);
+        enum fumi_ret ret = run(c, e, frame_of(x, e->frame));
+        well = ret == FUMI_OK && !atomic_load_explicit(&x->claimed, memory_order_relaxed) &&
+               !answer(x, c);
+        if (FUMI_RARELY(!well))
+            settle(x, c, ret, 0); /* an answer that cannot be written is tried again, in vain */
+        x->index++;
     }
-    if (FUMI_RARELY(atomic_load_explicit(&x->claimed, memory_order_relaxed) && !x->lost))
-        log_twice(c);
-    else
-        conclude(c, ret);
-    return FUMI_OK;
 }
 
 static void proceed(struct fumi_exchange *x);
@@ -401,7 +344,7 @@ void fumi_finish(struct fumi_call *c, enum fumi_ret ret)
         log_twice(c);
         return;
     }
-    conclude(c, ret);
+    conclude(x, c, ret);
     if (atomic_exchange(&x->turn, FINISHED) != PARKED)
         return;
     x->index++;
@@ -414,7 +357,7 @@ static unsigned flags_of(struct fumi_exchange *x)
     unsigned flags = 0;
     x->writes = false;
     for (const struct fumi_val *v = x->at; v; v = exchange_after(x, v)) {
-        know(x, v);
+        exchange_know(x, v);
         if (!x->known.entry)
             continue;
         flags |= x->flags;
@@ -441,7 +384,7 @@ static void take_answers(struct fumi_exchange *x)
 static void keep_text(struct fumi_exchange *x)
 {
     struct fumi_val *row = (struct fumi_val *)x->document;
-    move_to_text(row, row, fumi_dup(&x->arena, fumi_raw(row)).p);
+    exchange_move(row, row, fumi_dup(&x->arena, fumi_raw(row)).p);
 }
 
 /* An element blocks or defers: what is left of the message may outlive fumi_handle. Whether it goes
@@ -456,6 +399,7 @@ static bool open_rest(struct fumi_exchange *x)
     keep_text(x);
     if (gated && x->batch)
         take_answers(x);
+    x->known = (struct known){0}; /* what was read last is not what comes before the next */
     peer_open(x, gated);
     return gated;
 }
@@ -472,16 +416,18 @@ static void proceed(struct fumi_exchange *x)
 {
     while (x->at) {
         const struct fumi_val *v = x->at;
-        know(x, v);
+        exchange_know(x, v);
         if (FUMI_RARELY(must_open(x)) && !x->open) {
             if (open_rest(x))
                 return; /* the exchange is no longer ours */
-            know(x, v);
+            exchange_know(x, v);
         }
         x->at = exchange_after(x, v);
         if (!peer_cancelled(x) && run_element(x) == FUMI_PENDING)
             return;
         x->index++;
+        if (fumi_is_alike(x->at))
+            run_alike(x);
     }
     finish(x);
 }
@@ -504,17 +450,17 @@ static int admit(struct fumi_exchange *x)
     if (!x->server->admits)
         return 0;
     struct fumi_err e = {0};
-    const struct envelope *v = &x->known.says;
-    know(x, x->document);
-    const struct fumi_processor *p = v->response ? NULL : refusing(x, &e);
+    struct envelope v;
+    envelope_read(x->document, &v);
+    const struct fumi_processor *p = v.response ? NULL : refusing(x, &e);
     if (!p)
         return 0;
     if (!e.code)
         fumi_err_set(&e, FUMI_INTERNAL_ERROR, "%s refused without saying why", p->name);
     if (e.code == FUMI_INTERNAL_ERROR)
         log_internal(x->server, fumi_str(p->name), &e);
-    if (v->id || v->fault)
-        answer_fault(x, &e, v->id);
+    if (v.id || v.fault)
+        answer_fault(x, &e, v.id);
     return -1;
 }
 
@@ -562,8 +508,9 @@ static int read_message(struct fumi_exchange *x, struct fumi_str message)
     }
     if (fumi_starts(message, FUMI_STR("\xEF\xBB\xBF")))
         message = (struct fumi_str){message.p + 3, message.n - 3};
-    const struct fumi_val *like = x->pattern.depth == limits->depth ? x->pattern.known.v : NULL;
-    x->document = fumi_parse_like(&x->arena, message, limits->depth, like, e);
+    struct fumi_like none = {0};
+    struct fumi_like *like = x->pattern.depth == limits->depth ? &x->pattern.like : &none;
+    x->document = fumi_parse_like(&x->arena, message, limits->depth, like, &x->differ, e);
     if (x->document)
         return 0;
     answer_fault(x, e, salvage(x, message));
@@ -584,13 +531,13 @@ void fumi_handle(void *self, struct fumi_peer *peer, struct fumi_str message, st
     x->code = 0;
     x->index = 0;
     x->flags = 0;
-    x->known.v = NULL;
     x->frame_size = 0;
     if (read_message(x, message) || !acceptable(x) || admit(x)) {
         finish(x);
         return;
     }
     x->batch = fumi_is(x->document, FUMI_ARRAY);
+    x->end = fumi_next(x->document);
     x->at = exchange_first(x);
     proceed(x);
 }
@@ -617,13 +564,13 @@ enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struc
     inner.method = e->method;
     inner.self = e->self;
     inner.params = fumi_is(args, FUMI_NULL) ? NULL : args;
-    enum fumi_ret ret = run(&inner, fumi_alloc(c->arena, room_for(e->method)));
+    enum fumi_ret ret = run(&inner, e, fumi_alloc(c->arena, e->frame));
     if (ret == FUMI_PENDING)
         ret = fumi_fail(&inner, FUMI_INTERNAL_ERROR, "returned FUMI_PENDING without FUMI_DEFERS");
     explain(&inner, ret);
     struct fumi_buf text = {0};
-    if (ret == FUMI_OK &&
-        answer_value(&text, &inner, brief, c->exchange->server->limits.answer, &inner.err))
+    if (ret == FUMI_OK && answer_value(&(struct fumi_out){.buf = &text}, &inner, brief,
+                                       c->exchange->server->limits.answer, &inner.err))
         ret = FUMI_FAIL;
     c->err = inner.err;
     if (ret == FUMI_OK)

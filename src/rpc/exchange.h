@@ -12,7 +12,9 @@ struct entry {
     struct fumi_str name; /* name space and all; owned */
     const struct fumi_method *method;
     void *self;
+    size_t frame, result; /* bytes of params and result together; where the result begins */
 };
+enum { FRAME_STEP = _Alignof(max_align_t) }; /* frames are a multiple of it */
 
 struct fumi_server {
     const char *title, *version;
@@ -76,15 +78,18 @@ int envelope_error(struct fumi_arena *a, const struct fumi_val *error, struct fu
 
 /* What is known of an element. */
 struct known {
-    const struct fumi_val *v; /* NULL: there is none */
-    struct envelope says;
+    const struct fumi_val *v;
     const struct entry *entry; /* the method it asks for, NULL: none or unknown */
+    size_t params, id;         /* where they begin, in bytes of the row from v on; 0: none */
+    uint64_t fixed;            /* as `differ`: what must be as it is here, in one like it */
+    bool call;                 /* or notification; else an answer, or nothing that makes sense */
 };
 
 /* A request that was alone in its message, for the sake of the next one, which is probably alike:
  * see know. */
 struct pattern {
     struct known known;
+    struct fumi_like like;
     size_t depth; /* with which it was parsed */
     struct fumi_val row[32];
     char text[256];
@@ -101,13 +106,15 @@ struct fumi_exchange {
     struct fumi_sink sink;
     struct fumi_arena arena;
     struct fumi_buf out;
-    char *frame; /* see frame_of */
+    struct fumi_out writer; /* to it */
+    char *frame;            /* see frame_of */
     size_t frame_size;
-    const struct fumi_val *document;
-    struct known known;        /* the element that was read last */
-    unsigned flags;            /* of its method, for its params */
-    const struct fumi_val *at; /* the element that is next, NULL: none is left */
-    size_t index;              /* of the element that runs */
+    const struct fumi_val *document, *end; /* behind its last value */
+    uint64_t differ;                       /* see fumi_parse_like */
+    struct known known;                    /* the element that was read last */
+    unsigned flags;                        /* of its method, for its params */
+    const struct fumi_val *at;             /* the element that is next, NULL: none is left */
+    size_t index;                          /* of the element that runs */
     bool batch;
     int code;     /* of a single answer */
     int64_t came; /* fumi_ticks() of one that waits its turn, until its first call begins */
@@ -137,9 +144,9 @@ struct fumi_exchange {
 enum { ANSWER_BARE = 1, ANSWER_FRANK = 2 }; /* see fumi_peer.bare, FUMI_FRANK */
 void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fumi_val *id,
                   unsigned how);
-int answer_result(struct fumi_buf *b, char before, const struct fumi_call *c, size_t limit,
+int answer_result(struct fumi_out *o, char before, const struct fumi_call *c, size_t limit,
                   struct fumi_err *e);
-int answer_value(struct fumi_buf *b, const struct fumi_call *c, bool brief, size_t limit,
+int answer_value(struct fumi_out *o, const struct fumi_call *c, bool brief, size_t limit,
                  struct fumi_err *e);
 
 /* A request up to its method; then its params, if any, and its id, 0: none. Or a whole notification
@@ -148,6 +155,18 @@ struct fumi_out request_open(struct fumi_buf *b, const char *method);
 void request_close(struct fumi_out *o, struct fumi_json params, int64_t id);
 void request_notify(struct fumi_buf *b, const char *method, const struct fumi_shape *s,
                     const void *params);
+
+/* know.c: finds out what an element says and which method it asks for; of one after the other,
+ * since one may be like that before it. exchange_move: values of a document, for a copy of the text
+ * that begins with `v`; in place where to is v. */
+void exchange_know(struct fumi_exchange *x, const struct fumi_val *v);
+void exchange_move(struct fumi_val *to, const struct fumi_val *v, const char *copy);
+
+/* A member of the element `v`, by its place. */
+static inline const struct fumi_val *member_of(const struct fumi_val *v, size_t place)
+{
+    return place ? (const void *)((const char *)v + place) : NULL;
+}
 
 /* The elements of a message: those of a batch, or it itself. */
 static inline const struct fumi_val *exchange_first(const struct fumi_exchange *x)
@@ -159,7 +178,7 @@ static inline const struct fumi_val *exchange_after(const struct fumi_exchange *
                                                     const struct fumi_val *v)
 {
     const struct fumi_val *next = fumi_next(v);
-    return next == fumi_next(x->document) ? NULL : next;
+    return next == x->end ? NULL : next;
 }
 
 /* peer.c. An exchange that may outlive fumi_handle is opened before it runs, so that a cancel or a

@@ -111,6 +111,12 @@ static int check_method(const struct fumi_server *s, const struct fumi_method *m
     return 0;
 }
 
+/* The bytes of a struct in a frame. */
+static size_t frame_size(const struct fumi_shape *s)
+{
+    return s ? (s->size + FRAME_STEP - 1) / FRAME_STEP * FRAME_STEP : 0;
+}
+
 static int add_method(struct fumi_server *s, const char *name_space, const struct fumi_method *m,
                       void *self, struct fumi_err *e)
 {
@@ -125,7 +131,8 @@ static int add_method(struct fumi_server *s, const char *name_space, const struc
         return -1;
     }
     s->entries = fumi_resize(s->entries, (s->n + 1) * sizeof(*s->entries));
-    s->entries[s->n++] = (struct entry){name, m, self};
+    size_t params = frame_size(m->params);
+    s->entries[s->n++] = (struct entry){name, m, self, params + frame_size(m->result), params};
     fill_slots(s);
     return 0;
 }
@@ -217,6 +224,7 @@ static struct fumi_exchange *exchange_new(struct fumi_server *s)
     x = fumi_resize(NULL, sizeof(*x));
     memset(x, 0, sizeof(*x));
     x->server = s;
+    x->writer.buf = &x->out;
     return x;
 }
 

@@ -1,0 +1,99 @@
+/* What an element of a message says, and which method it asks for. */
+#include "rpc/exchange.h"
+
+/* A method's name; it is a string. */
+static struct fumi_str name_of(struct fumi_arena *a, const struct fumi_val *v)
+{
+    return v->bits & FUMI_ESCAPED ? fumi_text(a, v) : (struct fumi_str){v->p, v->n};
+}
+
+static unsigned flags_for(const struct entry *e, const struct fumi_val *params)
+{
+    const struct fumi_method *m = e->method;
+    if (FUMI_MOSTLY(!(m->flags & FUMI_VARIES)))
+        return m->flags;
+    return m->flags | ((struct fumi_varying *)e->self)->flags_for(e->self, m, params);
+}
+
+/* Where a member begins: see known. */
+static size_t place_of(const struct fumi_val *v, const struct fumi_val *member)
+{
+    return member ? (size_t)((const char *)member - (const char *)v) : 0;
+}
+
+/* The bit of a member in `differ`. */
+static uint64_t bit_of(const struct fumi_val *v, const struct fumi_val *member)
+{
+    return member && member - v < 64 ? UINT64_C(1) << (member - v) : 0;
+}
+
+/* Whether an element still asks for that method, and in the right form, though what says so is
+ * another text than before. */
+static __attribute__((noinline)) bool still_says(const struct fumi_val *v, struct fumi_str name)
+{
+    struct envelope e;
+    envelope_read(v, &e);
+    return !e.fault && !e.response &&
+           fumi_eq((struct fumi_str){e.method->p, e.method->n}, name); /* it has no escapes */
+}
+
+/* The element is like one that is known: so it says the same, unless it says so of another method,
+ * or with an id or version that is none. */
+static bool know_alike(struct fumi_exchange *x, const struct fumi_val *v, const struct known *like)
+{
+    const struct entry *entry = like->entry;
+    if (FUMI_RARELY(!entry))
+        return false;
+    if (FUMI_RARELY(x->differ & like->fixed) && !still_says(v, entry->name))
+        return false;
+    x->known = *like;
+    x->known.v = v;
+    x->flags = flags_for(entry, member_of(v, like->params));
+    return true;
+}
+
+void exchange_move(struct fumi_val *to, const struct fumi_val *v, const char *copy)
+{
+    const char *text = v->p;
+    for (size_t i = 0, n = v->bits >> FUMI_SPAN_SHIFT; i < n; i++)
+        to[i] = (struct fumi_val){copy + (v[i].p - text), v[i].n, v[i].bits};
+}
+
+/* Takes a copy of what is known, text and all. */
+static void learn(struct fumi_exchange *x)
+{
+    struct pattern *p = &x->pattern;
+    const struct fumi_val *v = x->known.v;
+    size_t n = v->bits >> FUMI_SPAN_SHIFT;
+    if (!x->known.entry || n > FUMI_COUNT(p->row) || v->n > sizeof(p->text))
+        return;
+    memcpy(p->text, v->p, v->n);
+    exchange_move(p->row, v, p->text);
+    p->known = x->known;
+    p->like = (struct fumi_like){p->row, 0};
+    p->depth = x->server->limits.depth;
+}
+
+static __attribute__((noinline)) void know_anew(struct fumi_exchange *x, const struct fumi_val *v)
+{
+    struct envelope e;
+    struct known *k = &x->known;
+    envelope_read(v, &e);
+    *k = (struct known){.v = v, .params = place_of(v, e.params), .id = place_of(v, e.id)};
+    k->call = !e.response && !e.fault;
+    if (k->call)
+        k->entry = server_find(x->server, name_of(&x->arena, e.method));
+    k->fixed = bit_of(v, e.version) | bit_of(v, e.method);
+    if (fumi_is(e.id, FUMI_NULL)) /* true and false are like it */
+        k->fixed |= bit_of(v, e.id);
+    x->flags = k->entry ? flags_for(k->entry, e.params) : 0;
+    if (v == x->document)
+        learn(x);
+}
+
+void exchange_know(struct fumi_exchange *x, const struct fumi_val *v)
+{
+    const struct known *like = x->batch ? &x->known : &x->pattern.known;
+    if (FUMI_RARELY(!fumi_is_alike(v) || !know_alike(x, v, like)))
+        know_anew(x, v);
+}

@@ -1,0 +1,178 @@
+/* Calls of a batch that are alike take a shorter way. Nobody else may notice: not the one that is
+ * cancelled, not the processors, and not the next when one does something odd. */
+#include "peer_tools.h"
+
+#define FOUR(method)                                                                               \
+    "[" ASK(method, "[1,0]", "1") "," ASK(method, "[2,0]", "2") "," ASK(                           \
+        method, "[3,0]", "3") "," ASK(method, "[4,0]", "4") "]"
+
+static enum fumi_ret run_first(struct fumi_call *call, const void *params, void *result)
+{
+    (void)call;
+    ((struct number *)result)->value = ((const struct pair *)params)->minuend;
+    return FUMI_OK;
+}
+
+/* Of each four the second is odd. */
+static bool is_odd(const void *params)
+{
+    return ((const struct pair *)params)->minuend == 2;
+}
+
+static enum fumi_ret run_hasty(struct fumi_call *call, const void *params, void *result)
+{
+    run_first(call, params, result);
+    if (is_odd(params))
+        fumi_finish(call, FUMI_OK);
+    return FUMI_OK;
+}
+
+static enum fumi_ret run_pends(struct fumi_call *call, const void *params, void *result)
+{
+    run_first(call, params, result);
+    return is_odd(params) ? FUMI_PENDING : FUMI_OK;
+}
+
+static enum fumi_ret run_fails(struct fumi_call *call, const void *params, void *result)
+{
+    run_first(call, params, result);
+    return is_odd(params) ? fumi_fail(call, 7, "no") : FUMI_OK;
+}
+
+static enum fumi_ret run_infinite(struct fumi_call *call, const void *params, void *result)
+{
+    run_first(call, params, result);
+    ((struct number *)result)->value /= is_odd(params) ? 0 : 1;
+    return FUMI_OK;
+}
+
+static void on_progress(struct fumi_call *call, double done, double total, struct fumi_str message)
+{
+    (void)call, (void)done, (void)total, (void)message;
+}
+
+/* Leaves all it can behind; its answer is 0 if it finds anything of that. */
+static enum fumi_ret run_untidy(struct fumi_call *call, const void *params, void *result)
+{
+    struct number *n = result;
+    bool clean = !call->err.code && !call->err.text[0] && !call->err.data.p && !call->progress &&
+                 !call->deadline && n->value == 0;
+    fumi_fail(call, 7, "no");
+    call->err.data = FUMI_STR("1");
+    call->progress = on_progress;
+    call->deadline = 1;
+    n->value = clean ? ((const struct pair *)params)->minuend : 0;
+    return FUMI_OK;
+}
+
+static const struct fumi_method odd_methods[] = {
+    {"first", "", &pair_shape, &number_shape, run_first, 0},
+    {"hasty", "", &pair_shape, &number_shape, run_hasty, 0},
+    {"pends", "", &pair_shape, &number_shape, run_pends, 0},
+    {"fails", "", &pair_shape, &number_shape, run_fails, 0},
+    {"infinite", "", &pair_shape, &number_shape, run_infinite, 0},
+    {"untidy", "", &pair_shape, &number_shape, run_untidy, 0},
+};
+
+static void open_odd(struct fumi_server **s, struct caller *c)
+{
+    *s = server_of(odd_methods, FUMI_COUNT(odd_methods), NULL);
+    caller_open(c, *s);
+}
+
+static void close_odd(struct fumi_server *s, struct caller *c)
+{
+    caller_done(c);
+    fumi_server_free(s);
+}
+
+TEST(an_odd_one_is_answered_once_and_the_others_too)
+{
+    static const struct {
+        const char *batch, *odd;
+    } rows[] = {
+        {FOUR("first"), OK("2", "2")},
+        {FOUR("hasty"), OK("2", "2")},
+        {FOUR("pends"), INTERNAL("2")},
+        {FOUR("fails"), BAD("\"code\":7,\"message\":\"no\"", "2")},
+        {FOUR("infinite"), INTERNAL("2")},
+        {FOUR("untidy"), OK("2", "2")},
+    };
+    struct fumi_server *s;
+    struct caller c;
+    struct fumi_buf want = {0};
+    open_odd(&s, &c);
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        fumi_buf_reset(&want, SIZE_MAX);
+        putf(&want, "[" OK("1", "1") ",%s," OK("3", "3") "," OK("4", "4") "]", rows[i].odd);
+        struct fumi_str got = hear(&c, rows[i].batch);
+        if (!fumi_eq(got, fumi_buf_str(&want)))
+            TEST_FAIL("%s\n   got %.*s\n  want %.*s", rows[i].batch, FUMI_ARG(got),
+                      FUMI_ARG(fumi_buf_str(&want)));
+    }
+    fumi_buf_done(&want);
+    close_odd(s, &c);
+}
+
+/* Notifications are alike, too, and are not answered; nor is an id that was null taken for none. */
+TEST(those_without_an_id_are_not_answered)
+{
+    struct theatre t;
+    theatre_open(&t);
+    CHECK_STR(hear(&t.c, "[" NOTE("count") "," NOTE("count") "," NOTE("count") "]"), "");
+    CHECK_STR(hear(&t.c, "[" CALL("count", "null") "," CALL("count", "null") "]"),
+              "[" OK("null", "null") "," OK("null", "null") "]");
+    CHECK_INT(stage_runs(&t.stage), 5);
+    theatre_done(&t);
+}
+
+struct ears {
+    int before, after;
+};
+
+static enum fumi_ret hear_before(void *self, struct fumi_call *call)
+{
+    ((struct ears *)self)->before++;
+    return fumi_is(call->id, FUMI_NUMBER) && *call->id->p == '3' ? fumi_fail(call, 7, "not three")
+                                                                 : FUMI_OK;
+}
+
+static void hear_after(void *self, struct fumi_call *call)
+{
+    (void)call;
+    ((struct ears *)self)->after++;
+}
+
+TEST(processors_hear_of_each)
+{
+    struct fumi_server *s;
+    struct caller c;
+    struct fumi_err e;
+    struct ears ears = {0};
+    open_odd(&s, &c);
+    struct fumi_processor p = {"ears", NULL, hear_before, hear_after, &ears};
+    CHECK_INT(fumi_server_use(s, &p, &e), 0);
+    CHECK_STR(hear(&c, FOUR("first")),
+              "[" OK("1", "1") "," OK("2", "2") "," BAD("\"code\":7,\"message\":\"not three\"",
+                                                        "3") "," OK("4", "4") "]");
+    CHECK_INT(ears.before, 4);
+    CHECK_INT(ears.after, 4);
+    close_odd(s, &c);
+}
+
+TEST(one_that_is_cancelled_before_its_turn_is_not_run)
+{
+    struct theatre t;
+    struct fumi_arena a = {0};
+    struct fumi_err e;
+    theatre_open(&t);
+    say(&t.c, "[" ASK("defer", "[1]", "1") "," ASK("count", "[2]", "2") "," ASK(
+                  "count", "[3]", "3") "," ASK("count", "[4]", "4") "]");
+    CHECK(fumi_cancel(&t.c.peer, fumi_parse(&a, FUMI_STR("3"), &e)));
+    fumi_finish(stage_pending(&t.stage, 0), FUMI_OK);
+    wait_replies(&t.c, 1);
+    CHECK_STR(heard(&t.c), "[" OK("[1]", "1") "," OK("[2]", "2") "," OK("[4]", "4") "]");
+    CHECK_INT(stage_runs(&t.stage), 2);
+    fumi_arena_done(&a);
+    theatre_done(&t);
+}
