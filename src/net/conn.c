@@ -3,6 +3,7 @@
  * its way. */
 #include "net/conn.h"
 
+#include "base/clock.h"
 #include "net/ends.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@ enum {
 struct fumi_buf *conn_out(struct conn *c)
 {
     if (FUMI_MOSTLY(c->hub->current == c && c->sent == c->queue.n))
-        return &c->hub->out;
+        return &c->hub->bag.text;
     return &c->queue;
 }
 
@@ -83,20 +84,37 @@ void conn_part(struct conn *c)
     c->clogged = false;
 }
 
-void conn_close(struct conn *c)
+/* The bytes of the connection that is worked on were sent, or nobody wants them. */
+static void forget_bytes(struct hub *h)
 {
-    if (c->closed)
-        return;
-    c->pins++;
+    h->bag.text.n = h->begin;
+    if (!h->begin)
+        fumi_buf_reset(&h->bag.text, HUB_KEEP);
+}
+
+static void close_now(struct conn *c)
+{
     c->closed = true;
     forget(c);
     conn_part(c);
     if (c->proto == &http_proto && c->as.http.rare.reply)
         message_left(c->as.http.rare.reply);
     if (c->hub->current == c)
-        fumi_buf_reset(&c->hub->out, HUB_KEEP);
+        forget_bytes(c->hub);
     if (c->gone)
         c->gone(c);
+}
+
+/* What was answered is sent before. */
+void conn_close(struct conn *c)
+{
+    if (c->closed)
+        return;
+    c->pins++;
+    if (c->bagged)
+        conn_send(c->hub);
+    if (!c->closed)
+        close_now(c);
     conn_unpin(c);
 }
 
@@ -189,18 +207,64 @@ static void flush_queue(struct conn *c)
     compact(c);
 }
 
+/* What is left of bytes that are older than the queue. */
+static void queue_first(struct conn *c, const char *p, size_t n)
+{
+    if (!n || !fumi_buf_reserve(&c->queue, n))
+        return;
+    memmove(c->queue.p + n, c->queue.p, c->queue.n);
+    memcpy(c->queue.p, p, n);
+    c->queue.n += n;
+}
+
 static void flush(struct conn *c)
 {
-    struct fumi_buf *out = &c->hub->out;
+    struct hub *h = c->hub;
+    struct fumi_buf *out = &h->bag.text;
     if (FUMI_RARELY(c->queue.n))
         flush_queue(c);
-    if (c->closed || !out->n)
+    if (c->closed || out->n == h->begin)
         return;
-    size_t did = send_all(c, out->p, out->n);
+    size_t did = send_all(c, out->p + h->begin, out->n - h->begin);
     if (c->closed)
         return;
-    fumi_buf_add(&c->queue, out->p + did, out->n - did);
-    fumi_buf_reset(out, HUB_KEEP);
+    fumi_buf_add(&c->queue, out->p + h->begin + did, out->n - h->begin - did);
+    forget_bytes(h);
+}
+
+static void settle(struct conn *c);
+
+/* Sends the bytes of the next slip. */
+static void send_slip(struct hub *h)
+{
+    struct bag *b = &h->bag;
+    struct conn *c = b->slips[b->next].c;
+    const char *p = b->text.p + b->sent;
+    size_t n = b->slips[b->next++].end - b->sent;
+    b->sent += n;
+    c->bagged = false;
+    size_t did = FUMI_RARELY(c->closed) ? n : send_all(c, p, n);
+    if (FUMI_RARELY(did < n)) {
+        queue_first(c, p + did, n - did);
+        settle(c);
+    }
+    conn_unpin(c);
+}
+
+/* Behind what is in the bag there may be bytes of the connection that is worked on. */
+void conn_send(struct hub *h)
+{
+    struct bag *b = &h->bag;
+    if (!b->slips_n)
+        return;
+    while (b->next < b->slips_n)
+        send_slip(h);
+    size_t left = b->text.n - b->sent;
+    memmove(b->text.p, b->text.p + b->sent, left);
+    if (!left)
+        fumi_buf_reset(&b->text, HUB_KEEP);
+    b->text.n = left;
+    b->slips_n = b->next = b->sent = h->begin = 0;
 }
 
 /* What the protocol did not take is kept for later. The bytes are the rest itself, or the hub's. */
@@ -395,12 +459,46 @@ static void advance(struct conn *c)
 
 static void begin_work(struct conn *c)
 {
-    c->hub->current = c;
+    struct hub *h = c->hub;
+    if (FUMI_RARELY(c->bagged))
+        conn_send(h);
+    h->current = c;
+    h->begin = h->bag.text.n;
     c->pins++;
+}
+
+/* Whether its answers can wait for the end of the turn: nothing depends on whether they are sent.
+ */
+static bool may_wait(const struct conn *c)
+{
+    const struct hub *h = c->hub;
+    return h->bag.text.n > h->begin && !c->queue.n && !c->held && !c->over && !c->ending &&
+           !h->draining && !c->ends;
+}
+
+/* The pin of the work on it becomes that of the bag. */
+static void put_off(struct conn *c)
+{
+    struct hub *h = c->hub;
+    struct bag *b = &h->bag;
+    int64_t now = fumi_ticks();
+    if (!b->slips_n)
+        b->began = now;
+    c->bagged = true;
+    b->slips[b->slips_n].c = c;
+    b->slips[b->slips_n++].end = b->text.n;
+    h->current = NULL;
+    settle(c);
+    if (b->slips_n == BAG_SLIPS || b->text.n >= BAG_BYTES || now - b->began >= BAG_TIME)
+        conn_send(h);
 }
 
 static void end_work(struct conn *c)
 {
+    if (FUMI_MOSTLY(!c->closed && may_wait(c))) {
+        put_off(c);
+        return;
+    }
     if (FUMI_MOSTLY(!c->closed))
         advance(c);
     c->hub->current = NULL;

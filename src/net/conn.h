@@ -22,6 +22,21 @@ struct ends;
 struct hub;
 
 enum { HUB_BLOCK = 64 << 10, HUB_KEEP = 256 << 10 }; /* bytes of one read; kept for answers */
+enum { BAG_SLIPS = 256, BAG_BYTES = 192 << 10, BAG_TIME = 500000 }; /* ns; then it is emptied */
+
+/* Answers of one turn, those of one connection behind those of another: they are sent at its end.
+ * To handle first and to send then is quicker than to change between the two, and wakes a peer of
+ * several connections once. */
+struct bag {
+    struct fumi_buf text;
+    int64_t began; /* fumi_ticks() of the first slip */
+    struct {
+        struct conn *c;
+        size_t end; /* of its bytes */
+    } slips[BAG_SLIPS];
+    size_t slips_n, next; /* next to be sent */
+    size_t sent;          /* bytes */
+};
 
 /* What a connection waits for; each has its time in the settings. */
 enum wait {
@@ -80,6 +95,7 @@ struct conn {
     bool parted; /* its open calls were cancelled */
     bool held, clogged;
     bool blocked; /* the system takes nothing now */
+    bool bagged;  /* an answer is in the bag */
     bool fresh;   /* the wait begins anew, though it is for the same */
     bool listed;  /* among those to be looked after */
     bool mute;    /* it is told nothing ahead of an answer */
@@ -138,8 +154,9 @@ struct hub {
     struct loop *loop;
     pthread_t thread;
     struct fumi_spare memory;
-    struct fumi_buf out;  /* of the connection that is worked on */
-    struct conn *current; /* that one; NULL: none */
+    struct bag bag;
+    struct conn *current; /* the one that is worked on; NULL: none */
+    size_t begin;         /* where its bytes begin in the bag */
     char *block;          /* what is read */
     struct http_head *head;
     struct http_memo *memo;     /* of the last head that was remembered; NULL: none was */
@@ -181,7 +198,8 @@ struct conn *conn_over(struct hub *h, const struct ends *ends, const struct prot
 struct fumi_buf *conn_out(struct conn *c);
 static inline size_t conn_unsent(const struct conn *c)
 {
-    return c->queue.n - c->sent + (FUMI_MOSTLY(c->hub->current == c) ? c->hub->out.n : 0);
+    const struct hub *h = c->hub;
+    return c->queue.n - c->sent + (FUMI_MOSTLY(h->current == c) ? h->bag.text.n - h->begin : 0);
 }
 
 /* Gives one message to the server; its answer comes to proto->answer, perhaps at once. */
@@ -198,6 +216,8 @@ void conn_soon(struct conn *c);  /* the same, when the hub has time */
 void conn_end(struct conn *c);   /* sends what is queued, then closes */
 void conn_close(struct conn *c); /* at once */
 void conn_become(struct conn *c, const struct proto *proto);
+
+void conn_send(struct hub *h); /* empties the bag */
 
 void conn_unpin(struct conn *c);
 void conn_settle(struct conn *c); /* frees it if it is closed and nobody needs it */

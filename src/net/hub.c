@@ -151,6 +151,11 @@ static void set_times(struct hub *h, const struct fumi_settings *s)
     h->waits[WAIT_LINGER].time = 250;
 }
 
+static void on_turn(void *hub)
+{
+    conn_send(hub);
+}
+
 struct hub *hub_new(struct site *site, struct fumi_err *e)
 {
     struct loop *loop = loop_new(e);
@@ -165,6 +170,7 @@ struct hub *hub_new(struct site *site, struct fumi_err *e)
     h->head = fumi_resize(NULL, sizeof(*h->head));
     h->sweep.run = on_sweep;
     h->tick.on = on_tick;
+    loop_turn(loop, on_turn, h);
     set_tick(h, hub_now(h) + FIRST_TICK);
     h->common_at = -1;
     set_times(h, &site->set);
@@ -177,7 +183,7 @@ void hub_free(struct hub *h)
     for (struct fumi_task *spare; (spare = fumi_tasks_take(&h->messages));)
         message_free(spare);
     fumi_spare_done(&h->memory);
-    fumi_buf_done(&h->out);
+    fumi_buf_done(&h->bag.text);
     fumi_resize(h->block, 0);
     fumi_resize(h->head, 0);
     http_forget(&h->memo);

@@ -30,6 +30,9 @@ struct entry {
 struct loop {
     uv_loop_t uv;
     uv_async_t wake;
+    uv_prepare_t turn;
+    void (*on_turn)(void *arg);
+    void *turn_arg;
     pthread_mutex_t lock;     /* for the next three */
     struct fumi_tasks posted; /* not yet taken by the loop */
     bool woken;               /* the loop will look at `posted` without being woken once more */
@@ -145,8 +148,10 @@ struct loop *loop_new(struct fumi_err *e)
     if (rc == 0 && (rc = uv_async_init(&l->uv, &l->wake, on_wake)) != 0)
         uv_loop_close(&l->uv);
     l->wake.data = l;
-    if (rc == 0)
+    if (rc == 0) {
+        uv_prepare_init(&l->uv, &l->turn); /* never fails */
         return l;
+    }
     fumi_resize(l, 0);
     fumi_err_set(e, FUMI_INTERNAL_ERROR, "event loop: %s", uv_strerror(rc));
     return NULL;
@@ -155,7 +160,7 @@ struct loop *loop_new(struct fumi_err *e)
 static void close_any(uv_handle_t *h, void *arg)
 {
     struct loop *l = arg;
-    if (h == (uv_handle_t *)&l->wake)
+    if (h == (uv_handle_t *)&l->wake || h == (uv_handle_t *)&l->turn)
         uv_close(h, NULL);
     else if (!uv_is_closing(h))
         forget((struct entry *)h);
@@ -379,4 +384,17 @@ int loop_timer(struct loop *l, struct timer *t, int64_t ms, struct fumi_err *e)
 int64_t loop_now(const struct loop *l)
 {
     return (int64_t)uv_now(&l->uv);
+}
+
+static void on_turn(uv_prepare_t *handle)
+{
+    struct loop *l = FUMI_OWNER(handle, struct loop, turn);
+    l->on_turn(l->turn_arg);
+}
+
+void loop_turn(struct loop *l, void (*on)(void *arg), void *arg)
+{
+    l->on_turn = on;
+    l->turn_arg = arg;
+    uv_prepare_start(&l->turn, on_turn); /* never fails */
 }

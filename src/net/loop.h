@@ -38,6 +38,9 @@ struct timer {
 };
 int loop_timer(struct loop *l, struct timer *t, int64_t ms, struct fumi_err *e);
 
+/* `on` is called whenever the loop is about to wait: at the end of every turn but the last. */
+void loop_turn(struct loop *l, void (*on)(void *arg), void *arg);
+
 int64_t loop_now(const struct loop *l); /* milliseconds; stands still during one turn */
 
 void loop_post(struct loop *l, struct fumi_task *task); /* any thread */

@@ -1,0 +1,160 @@
+/* Answers of one turn of the loop leave at its end, in one go. Here a server is stopped until many
+ * peers have written, so that all of them come in one turn. */
+#include "frames.h"
+#include "test.h"
+
+enum { PEERS = 300, LARGE = 300000 }; /* more than the server sends in one go */
+
+static char state_of(const struct live *s)
+{
+    char path[64], text[256] = "";
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)s->pid);
+    FILE *f = fopen(path, "r");
+    size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+    if (f)
+        fclose(f);
+    const char *at = memrchr(text, ')', n);
+    return at ? at[2] : '?';
+}
+
+static void halt(const struct live *s)
+{
+    kill(s->pid, SIGSTOP);
+    for (int i = 0; i < LIVE_PATIENCE * 1000 && state_of(s) != 'T'; i++)
+        poll(NULL, 0, 1);
+}
+
+static void go_on(const struct live *s)
+{
+    kill(s->pid, SIGCONT);
+}
+
+/* Every second one speaks HTTP. */
+static void say(struct wire *w, const struct live *s, int i, const char *message)
+{
+    struct fumi_buf b = {0};
+    if (i % 2) {
+        wire_put(w, fumi_str(message));
+        wire_put(w, FUMI_STR("\n"));
+        return;
+    }
+    post_put(&b, s, fumi_str(message), "");
+    wire_put(w, fumi_buf_str(&b));
+    fumi_buf_done(&b);
+}
+
+static void ask(struct wire *w, const struct live *s, int i)
+{
+    char text[128];
+    snprintf(text, sizeof(text),
+             "{\"jsonrpc\":\"2.0\",\"method\":\"subtract\",\"params\":[%d,1],\"id\":%d}", i, i);
+    say(w, s, i, text);
+}
+
+static struct fumi_str hear(struct wire *w, int i)
+{
+    if (i % 2 == 0)
+        return wire_reply(w, false).body;
+    struct fumi_str line = wire_until(w, "\n");
+    return (struct fumi_str){line.p, line.n ? line.n - 1 : 0};
+}
+
+static bool is_answered(struct wire *w, int i)
+{
+    char text[128];
+    snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"result\":%d,\"id\":%d}", i - 1, i);
+    struct fumi_str got = hear(w, i);
+    if (!fumi_eq(got, fumi_str(text)))
+        fprintf(stderr, "%d: %.*s\n", i, FUMI_ARG(got));
+    return fumi_eq(got, fumi_str(text));
+}
+
+static void connect_all(struct wire *w, const struct live *s)
+{
+    for (int i = 0; i < PEERS; i++) {
+        if (i % 2)
+            wire_unix(&w[i], s);
+        else
+            wire_tcp(&w[i], s);
+        ask(&w[i], s, i);
+        hear(&w[i], i); /* it is no newcomer any more */
+    }
+}
+
+static void close_all(struct wire *w)
+{
+    for (int i = 0; i < PEERS; i++)
+        wire_close(&w[i]);
+}
+
+TEST(everybody_gets_his_own)
+{
+    struct live s;
+    static struct wire w[PEERS];
+    CHECK_INT(live_start(&s, SPEC_SERVER, NULL), 0);
+    connect_all(w, &s);
+    halt(&s);
+    for (int i = 0; i < PEERS; i++) {
+        for (int k = 0; k <= i % 3; k++)
+            ask(&w[i], &s, i);
+    }
+    go_on(&s);
+    for (int i = 0; i < PEERS; i++) {
+        for (int k = 0; k <= i % 3; k++)
+            CHECK(is_answered(&w[i], i));
+    }
+    close_all(w);
+    CHECK_INT(live_stop(&s), 0);
+}
+
+/* Of three, one is gone when he is answered, and one will say no more. */
+TEST(who_leaves_disturbs_nobody)
+{
+    struct live s;
+    static struct wire w[PEERS];
+    CHECK_INT(live_start(&s, SPEC_SERVER, NULL), 0);
+    connect_all(w, &s);
+    halt(&s);
+    for (int i = 0; i < PEERS; i++) {
+        ask(&w[i], &s, i);
+        if (i % 3 == 0)
+            wire_reset(&w[i]);
+        else if (i % 3 == 1)
+            wire_half_close(&w[i]);
+    }
+    go_on(&s);
+    for (int i = 0; i < PEERS; i++)
+        CHECK(i % 3 == 0 || is_answered(&w[i], i));
+    close_all(w);
+    CHECK(live_serves(&s));
+    CHECK_INT(live_stop(&s), 0);
+}
+
+/* More than the system takes for peers that do not read yet; what follows it stays behind it. */
+TEST(what_is_too_much_follows_in_order)
+{
+    struct live s;
+    static struct wire w[PEERS];
+    char large[128];
+    snprintf(large, sizeof(large),
+             "{\"jsonrpc\":\"2.0\",\"method\":\"too_big\",\"params\":[%d],\"id\":0}", LARGE);
+    CHECK_INT(live_start(&s, SPEC_SERVER, NULL), 0);
+    connect_all(w, &s);
+    for (int round = 0; round < 2; round++) {
+        halt(&s);
+        for (int i = 0; i < PEERS; i++) {
+            if (i % 3 == 0)
+                say(&w[i], &s, i, large);
+            ask(&w[i], &s, i);
+        }
+        go_on(&s);
+        CHECK(live_serves(&s));
+        for (int i = 0; i < PEERS; i++) {
+            if (i % 3 == 0)
+                CHECK(hear(&w[i], i).n > LARGE);
+            CHECK(is_answered(&w[i], i));
+        }
+    }
+    close_all(w);
+    CHECK_INT(live_stop(&s), 0);
+}
