@@ -342,6 +342,36 @@ TEST(timers_come_in_order_and_may_be_set_again_or_given_up)
     CHECK(!s.wrong);
 }
 
+static void on_turn(void *arg)
+{
+    struct scene *s = arg;
+    if (s->n && s->seen[s->n - 1] == 't')
+        return;
+    s->seen[s->n++] = 't';
+    if (s->n > 1 && s->seen[s->n - 2] == 'e')
+        loop_stop(s->loop);
+}
+
+static void note(struct fumi_task *task)
+{
+    struct scene *s = FUMI_OWNER(task, struct job, task)->scene;
+    s->seen[s->n++] = 'p';
+}
+
+/* Whatever happened, the turn is told of its end before the loop waits again. */
+TEST(a_turn_ends_before_the_loop_waits)
+{
+    struct scene s = scene_new();
+    struct job j = {.task = {note, NULL}, .scene = &s};
+    s.early.on = on_early;
+    loop_turn(s.loop, on_turn, &s);
+    CHECK_INT(loop_timer(s.loop, &s.early, 30, &s.e), 0);
+    loop_post(s.loop, &j.task);
+    loop_run(s.loop);
+    scene_done(&s);
+    CHECK_STR(((struct fumi_str){s.seen, s.n}), "tptet");
+}
+
 static void on_signal(void *arg, int number)
 {
     struct scene *s = arg;
