@@ -23,8 +23,8 @@ static void put_text(struct fumi_out *o, const char *text, size_t n)
 static __attribute__((noinline)) void put_whole(struct fumi_out *o, bool negative,
                                                 uint64_t magnitude)
 {
-    if (fumi_buf_reserve(o->buf, REAL_WHOLE))
-        real_put_whole(o, negative, magnitude);
+    if (fumi_buf_reserve(o->buf, real_digits(magnitude) + negative + o->comma))
+        real_write_whole(o, negative, magnitude);
 }
 
 void fumi_put_int(struct fumi_out *o, int64_t i)

@@ -34,12 +34,10 @@ static inline unsigned real_digits(uint64_t i)
     return n + (i >= 10);
 }
 
-/* Where there is room for it; false: there is none. */
-static inline bool real_put_whole(struct fumi_out *o, bool negative, uint64_t magnitude)
+/* There must be room for it. */
+static inline void real_write_whole(struct fumi_out *o, bool negative, uint64_t magnitude)
 {
     struct fumi_buf *b = o->buf;
-    if (FUMI_RARELY(b->cap - b->n < REAL_WHOLE || b->full))
-        return false;
     char *to = b->p + b->n;
     if (o->comma)
         *to++ = ',';
@@ -49,6 +47,15 @@ static inline bool real_put_whole(struct fumi_out *o, bool negative, uint64_t ma
     real_before(to, magnitude);
     b->n = (size_t)(to - b->p);
     o->comma = true;
+}
+
+/* False: there may be no room for it. */
+static inline bool real_put_whole(struct fumi_out *o, bool negative, uint64_t magnitude)
+{
+    struct fumi_buf *b = o->buf;
+    if (FUMI_RARELY(b->cap - b->n < REAL_WHOLE || b->full))
+        return false;
+    real_write_whole(o, negative, magnitude);
     return true;
 }
 

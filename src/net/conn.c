@@ -260,8 +260,9 @@ void conn_send(struct hub *h)
     while (b->next < b->slips_n)
         send_slip(h);
     size_t left = b->text.n - b->sent;
-    memmove(b->text.p, b->text.p + b->sent, left);
-    if (!left)
+    if (left)
+        memmove(b->text.p, b->text.p + b->sent, left);
+    else
         fumi_buf_reset(&b->text, HUB_KEEP);
     b->text.n = left;
     b->slips_n = b->next = b->sent = h->begin = 0;
@@ -343,6 +344,8 @@ static void read_in(struct conn *c)
     }
     ssize_t got = receive(c, to, room);
     c->dry = got < (ssize_t)room;
+    if (FUMI_RARELY(got > BAG_MESSAGE))
+        conn_send(c->hub); /* this may take a while */
     if (FUMI_RARELY(got <= 0)) {
         end_input(c, got < 0 ? errno : 0);
         return;
@@ -457,14 +460,20 @@ static void advance(struct conn *c)
         settle(c);
 }
 
-static void begin_work(struct conn *c)
+/* False: it was closed by now, and may be gone. */
+static bool begin_work(struct conn *c)
 {
     struct hub *h = c->hub;
+    c->pins++;
     if (FUMI_RARELY(c->bagged))
         conn_send(h);
+    if (FUMI_RARELY(c->closed)) {
+        conn_unpin(c);
+        return false;
+    }
     h->current = c;
     h->begin = h->bag.text.n;
-    c->pins++;
+    return true;
 }
 
 /* Whether its answers can wait for the end of the turn: nothing depends on whether they are sent.
@@ -479,35 +488,35 @@ static bool may_wait(const struct conn *c)
 /* The pin of the work on it becomes that of the bag. */
 static void put_off(struct conn *c)
 {
-    struct hub *h = c->hub;
-    struct bag *b = &h->bag;
+    struct bag *b = &c->hub->bag;
     int64_t now = fumi_ticks();
     if (!b->slips_n)
         b->began = now;
     c->bagged = true;
     b->slips[b->slips_n].c = c;
     b->slips[b->slips_n++].end = b->text.n;
-    h->current = NULL;
-    settle(c);
     if (b->slips_n == BAG_SLIPS || b->text.n >= BAG_BYTES || now - b->began >= BAG_TIME)
-        conn_send(h);
+        conn_send(c->hub);
 }
 
 static void end_work(struct conn *c)
 {
-    if (FUMI_MOSTLY(!c->closed && may_wait(c))) {
-        put_off(c);
-        return;
-    }
-    if (FUMI_MOSTLY(!c->closed))
+    bool later = FUMI_MOSTLY(!c->closed && may_wait(c));
+    if (later)
+        settle(c);
+    else if (!c->closed)
         advance(c);
     c->hub->current = NULL;
-    conn_unpin(c);
+    if (FUMI_MOSTLY(later && !c->closed))
+        put_off(c);
+    else
+        conn_unpin(c);
 }
 
 void conn_work(struct conn *c)
 {
-    begin_work(c);
+    if (!begin_work(c))
+        return;
     if (!c->ending && (c->rest.n || c->over))
         feed(c, c->rest.p, c->rest.n);
     end_work(c);
@@ -518,7 +527,8 @@ static void on_in(struct watch *w, unsigned events)
     struct conn *c = FUMI_OWNER(w, struct conn, in);
     if (FUMI_RARELY(events & LOOP_WRITE))
         c->blocked = false;
-    begin_work(c);
+    if (!begin_work(c))
+        return;
     if (FUMI_MOSTLY(events & LOOP_READ))
         read_in(c);
     end_work(c);
@@ -529,8 +539,8 @@ static void on_out(struct watch *w, unsigned events)
     struct conn *c = FUMI_OWNER(w, struct conn, out);
     (void)events;
     c->blocked = false;
-    begin_work(c);
-    end_work(c);
+    if (begin_work(c))
+        end_work(c);
 }
 
 void conn_become(struct conn *c, const struct proto *proto)
@@ -585,7 +595,8 @@ struct conn *conn_over(struct hub *h, const struct ends *ends, const struct prot
 
 void conn_drain(struct conn *c)
 {
-    begin_work(c);
+    if (!begin_work(c))
+        return;
     c->dry = false;
     if (c->ends)
         c->proto->drain(c);

@@ -22,7 +22,12 @@ struct ends;
 struct hub;
 
 enum { HUB_BLOCK = 64 << 10, HUB_KEEP = 256 << 10 }; /* bytes of one read; kept for answers */
-enum { BAG_SLIPS = 256, BAG_BYTES = 192 << 10, BAG_TIME = 500000 }; /* ns; then it is emptied */
+enum {
+    BAG_SLIPS = 256,       /* of a bag, */
+    BAG_BYTES = 192 << 10, /* in it, */
+    BAG_TIME = 500000,     /* nanoseconds: then it is emptied, */
+    BAG_MESSAGE = 16 << 10 /* and before so many bytes are worked on */
+};
 
 /* Answers of one turn, those of one connection behind those of another: they are sent at its end.
  * To handle first and to send then is quicker than to change between the two, and wakes a peer of

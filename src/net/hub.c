@@ -201,6 +201,7 @@ static void each(struct hub *h, void (*what)(struct conn *c))
 void hub_drain(struct hub *h)
 {
     h->draining = true;
+    conn_send(h); /* it may end any of them, so not while they are gone through */
     each(h, conn_drain);
 }
 
@@ -211,5 +212,6 @@ void hub_part(struct hub *h)
 
 void hub_close(struct hub *h)
 {
+    conn_send(h);
     each(h, conn_close);
 }

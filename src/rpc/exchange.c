@@ -307,7 +307,7 @@ static bool is_plain(const struct fumi_exchange *x)
 
 /* Runs the elements from x->at on that are like the one that has just run, as long as all goes
  * well. */
-static void run_alike(struct fumi_exchange *x)
+static enum fumi_ret run_alike(struct fumi_exchange *x)
 {
     struct fumi_call *c = &x->call;
     struct known *k = &x->known;
@@ -320,10 +320,12 @@ static void run_alike(struct fumi_exchange *x)
         enum fumi_ret ret = run(c, e, frame_of(x, e->frame));
         well = ret == FUMI_OK && !atomic_load_explicit(&x->claimed, memory_order_relaxed) &&
                !answer(x, c);
-        if (FUMI_RARELY(!well))
-            settle(x, c, ret, 0); /* an answer that cannot be written is tried again, in vain */
+        /* An answer that cannot be written is tried again, in vain. */
+        if (FUMI_RARELY(!well) && settle(x, c, ret, 0) == FUMI_PENDING)
+            return FUMI_PENDING;
         x->index++;
     }
+    return FUMI_OK;
 }
 
 static void proceed(struct fumi_exchange *x);
@@ -426,8 +428,8 @@ static void proceed(struct fumi_exchange *x)
         if (!peer_cancelled(x) && run_element(x) == FUMI_PENDING)
             return;
         x->index++;
-        if (fumi_is_alike(x->at))
-            run_alike(x);
+        if (fumi_is_alike(x->at) && run_alike(x) == FUMI_PENDING)
+            return;
     }
     finish(x);
 }

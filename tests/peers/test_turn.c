@@ -3,6 +3,8 @@
 #include "frames.h"
 #include "test.h"
 
+#include <sys/resource.h>
+
 enum { PEERS = 300, LARGE = 300000 }; /* more than the server sends in one go */
 
 static char state_of(const struct live *s)
@@ -156,5 +158,63 @@ TEST(what_is_too_much_follows_in_order)
         }
     }
     close_all(w);
+    CHECK_INT(live_stop(&s), 0);
+}
+
+/* A message longer than a read: its rest comes in the turn in which the server learns that it is to
+ * end. */
+TEST(who_left_is_not_met_again_at_the_end)
+{
+    enum { FEW = 6, LONG = 72000 };
+    static char text[LONG + 128];
+    int n = snprintf(text, sizeof(text),
+                     "{\"jsonrpc\":\"2.0\",\"method\":\"update\",\"params\":[\"%0*d\"],\"id\":1}\n",
+                     LONG, 0);
+    for (int every = 1; every <= 2; every++) {
+        struct live s;
+        struct wire w[FEW];
+        CHECK_INT(live_start(&s, SPEC_SERVER, NULL), 0);
+        for (int i = 0; i < FEW; i++) {
+            wire_unix(&w[i], &s);
+            ask(&w[i], &s, 1);
+            CHECK(is_answered(&w[i], 1));
+        }
+        halt(&s);
+        for (int i = 0; i < FEW; i++) {
+            wire_put(&w[i], (struct fumi_str){text, (size_t)n});
+            if (i % every == 0)
+                wire_close(&w[i]);
+        }
+        kill(s.pid, SIGTERM);
+        go_on(&s);
+        CHECK_INT(live_end(&s), 0);
+        for (int i = 0; i < FEW; i++)
+            wire_close(&w[i]);
+    }
+}
+
+/* So many that the loop asks for more events before the turn is over. */
+TEST(who_left_is_not_met_again_in_the_same_turn)
+{
+    enum { CROWD = 1024 };
+    static struct wire w[CROWD];
+    struct live s;
+    struct rlimit files;
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    CHECK_INT(live_start(&s, SPEC_SERVER, "--connections 2000"), 0);
+    for (int i = 0; i < CROWD; i++) {
+        wire_unix(&w[i], &s);
+        ask(&w[i], &s, 1);
+        CHECK(is_answered(&w[i], 1));
+    }
+    halt(&s);
+    for (int i = 0; i < CROWD; i++) {
+        ask(&w[i], &s, 1);
+        wire_close(&w[i]);
+    }
+    go_on(&s);
+    CHECK(live_serves(&s));
     CHECK_INT(live_stop(&s), 0);
 }

@@ -161,6 +161,30 @@ TEST(what_cannot_be_said_at_the_limit_is_an_error_alone)
     }
 }
 
+/* A number is refused only if it does not fit: not if there is no room for the longest of all. */
+TEST(a_number_may_end_at_the_limit)
+{
+    enum { CALLS = 30 };
+    const size_t each = sizeof(OK("1", "1")) - 1;
+    for (size_t limit = each; limit < (CALLS + 1) * (each + 1); limit++) {
+        struct scene s;
+        struct fumi_buf b = {0};
+        scene_open(&s);
+        fumi_server_limits(s.server, (struct fumi_limits){.answer = limit});
+        for (int i = 0; i < CALLS; i++)
+            putf(&b, "%s%s", i ? "," : "[", ASK("subtract", "[2,1]", "1"));
+        fumi_buf_put(&b, ']');
+        struct fumi_str got = tell_and_hear(&s.c, fumi_buf_str(&b));
+        size_t right = 0, want = limit / (each + 1); /* each has a bracket or a comma before it */
+        for (const char *p = got.p, *end = p + got.n;
+             (p = memmem(p, (size_t)(end - p), "result", 6)); p++)
+            right++;
+        CHECK_INT(right, want < CALLS ? want : CALLS);
+        fumi_buf_done(&b);
+        scene_done(&s);
+    }
+}
+
 /* With errors alone a batch stays within a small multiple of what was sent. */
 TEST(a_batch_of_long_ids_is_bounded)
 {
