@@ -246,14 +246,11 @@ static const char *literal(struct parser *s, const char *p, struct fumi_val *to)
         struct fumi_str word;
         enum fumi_kind kind;
     } words[] = {{{"true", 4}, FUMI_TRUE}, {{"false", 5}, FUMI_FALSE}, {{"null", 4}, FUMI_NULL}};
-    struct fumi_str rest = {p, (size_t)(s->end - p)};
-    for (size_t i = 0; i < FUMI_COUNT(words); i++) {
-        if (fumi_starts(rest, words[i].word)) {
-            *to = (struct fumi_val){p, (uint32_t)words[i].word.n, words[i].kind | ONE};
-            return p + words[i].word.n;
-        }
-    }
-    return fail(s, p, "a value is expected");
+    size_t i = *p == 't' ? 0 : *p == 'f' ? 1 : 2, n = words[i].word.n;
+    if ((size_t)(s->end - p) < n || !fumi_same(p, words[i].word.p, n))
+        return fail(s, p, "a value is expected");
+    *to = (struct fumi_val){p, (uint32_t)n, words[i].kind | ONE};
+    return p + n;
 }
 
 /* A number or a literal; returns what follows it. */
