@@ -344,8 +344,6 @@ static void read_in(struct conn *c)
     }
     ssize_t got = receive(c, to, room);
     c->dry = got < (ssize_t)room;
-    if (FUMI_RARELY(got > BAG_MESSAGE))
-        conn_send(c->hub); /* this may take a while */
     if (FUMI_RARELY(got <= 0)) {
         end_input(c, got < 0 ? errno : 0);
         return;
@@ -357,6 +355,8 @@ static void read_in(struct conn *c)
         to = c->rest.p;
         got = (ssize_t)c->rest.n;
     }
+    if (FUMI_RARELY(got > BAG_MESSAGE))
+        conn_send(c->hub); /* this may take a while */
     feed(c, to, (size_t)got);
 }
 
