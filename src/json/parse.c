@@ -367,23 +367,16 @@ static inline void move(struct fumi_val *to, const struct fumi_val *from, size_t
     }
 }
 
-/* Which scalar from i on has the byte at p in it or right behind it; n: none does. */
-static __attribute__((noinline)) size_t find_hole(const struct fumi_val *row, size_t i, size_t n,
-                                                  const char *p)
+/* Which scalar from i on has the byte at p in it or right behind it: another hole. n: none has, or
+ * there are too many. */
+static __attribute__((noinline)) size_t learn_hole(const struct fumi_val *row, size_t i, size_t n,
+                                                   const char *p, uint64_t *holes)
 {
     for (; i < n; i++) {
         const struct fumi_val *v = &row[i];
         if (v->p <= p && p <= v->p + v->n && (v->bits & 7) < FUMI_ARRAY)
             break;
     }
-    return i;
-}
-
-/* The same, of a value that was not known to differ; also n where too many do. */
-static __attribute__((noinline)) size_t learn_hole(const struct fumi_val *row, size_t i, size_t n,
-                                                   const char *p, uint64_t *holes)
-{
-    i = find_hole(row, i, n, p);
     if (i == n || (size_t)__builtin_popcountll(*holes) * 3 > n)
         return n;
     *holes |= UINT64_C(1) << i;

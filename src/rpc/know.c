@@ -1,12 +1,6 @@
 /* What an element of a message says, and which method it asks for. */
 #include "rpc/exchange.h"
 
-/* A method's name; it is a string. */
-static struct fumi_str name_of(struct fumi_arena *a, const struct fumi_val *v)
-{
-    return v->bits & FUMI_ESCAPED ? fumi_text(a, v) : (struct fumi_str){v->p, v->n};
-}
-
 static unsigned flags_for(const struct entry *e, const struct fumi_val *params)
 {
     const struct fumi_method *m = e->method;
@@ -82,7 +76,7 @@ static __attribute__((noinline)) void know_anew(struct fumi_exchange *x, const s
     *k = (struct known){.v = v, .params = place_of(v, e.params), .id = place_of(v, e.id)};
     k->call = !e.response && !e.fault;
     if (k->call)
-        k->entry = server_find(x->server, name_of(&x->arena, e.method));
+        k->entry = server_find(x->server, fumi_text(&x->arena, e.method));
     k->fixed = bit_of(v, e.version) | bit_of(v, e.method);
     if (fumi_is(e.id, FUMI_NULL)) /* true and false are like it */
         k->fixed |= bit_of(v, e.id);

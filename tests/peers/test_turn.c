@@ -71,30 +71,36 @@ static bool is_answered(struct wire *w, int i)
     return fumi_eq(got, fumi_str(text));
 }
 
-static void connect_all(struct wire *w, const struct live *s)
+/* A server with all peers, none of whom is a newcomer any more. */
+static int begin(struct live *s, struct wire *w)
 {
+    if (live_start(s, SPEC_SERVER, NULL))
+        return -1;
     for (int i = 0; i < PEERS; i++) {
         if (i % 2)
             wire_unix(&w[i], s);
         else
             wire_tcp(&w[i], s);
         ask(&w[i], s, i);
-        hear(&w[i], i); /* it is no newcomer any more */
+        hear(&w[i], i);
     }
+    return 0;
 }
 
-static void close_all(struct wire *w)
+/* Whether it still serves, and ends well. */
+static bool ends(struct live *s, struct wire *w)
 {
     for (int i = 0; i < PEERS; i++)
         wire_close(&w[i]);
+    bool serves = live_serves(s);
+    return live_stop(s) == 0 && serves;
 }
 
 TEST(everybody_gets_his_own)
 {
     struct live s;
     static struct wire w[PEERS];
-    CHECK_INT(live_start(&s, SPEC_SERVER, NULL), 0);
-    connect_all(w, &s);
+    CHECK_INT(begin(&s, w), 0);
     halt(&s);
     for (int i = 0; i < PEERS; i++) {
         for (int k = 0; k <= i % 3; k++)
@@ -105,8 +111,7 @@ TEST(everybody_gets_his_own)
         for (int k = 0; k <= i % 3; k++)
             CHECK(is_answered(&w[i], i));
     }
-    close_all(w);
-    CHECK_INT(live_stop(&s), 0);
+    CHECK(ends(&s, w));
 }
 
 /* Of three, one is gone when he is answered, and one will say no more. */
@@ -114,8 +119,7 @@ TEST(who_leaves_disturbs_nobody)
 {
     struct live s;
     static struct wire w[PEERS];
-    CHECK_INT(live_start(&s, SPEC_SERVER, NULL), 0);
-    connect_all(w, &s);
+    CHECK_INT(begin(&s, w), 0);
     halt(&s);
     for (int i = 0; i < PEERS; i++) {
         ask(&w[i], &s, i);
@@ -127,9 +131,7 @@ TEST(who_leaves_disturbs_nobody)
     go_on(&s);
     for (int i = 0; i < PEERS; i++)
         CHECK(i % 3 == 0 || is_answered(&w[i], i));
-    close_all(w);
-    CHECK(live_serves(&s));
-    CHECK_INT(live_stop(&s), 0);
+    CHECK(ends(&s, w));
 }
 
 /* More than the system takes for peers that do not read yet; what follows it stays behind it. */
@@ -140,8 +142,7 @@ TEST(what_is_too_much_follows_in_order)
     char large[128];
     snprintf(large, sizeof(large),
              "{\"jsonrpc\":\"2.0\",\"method\":\"too_big\",\"params\":[%d],\"id\":0}", LARGE);
-    CHECK_INT(live_start(&s, SPEC_SERVER, NULL), 0);
-    connect_all(w, &s);
+    CHECK_INT(begin(&s, w), 0);
     for (int round = 0; round < 2; round++) {
         halt(&s);
         for (int i = 0; i < PEERS; i++) {
@@ -157,8 +158,7 @@ TEST(what_is_too_much_follows_in_order)
             CHECK(is_answered(&w[i], i));
         }
     }
-    close_all(w);
-    CHECK_INT(live_stop(&s), 0);
+    CHECK(ends(&s, w));
 }
 
 /* A message longer than a read: its rest comes in the turn in which the server learns that it is to
