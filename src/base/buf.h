@@ -33,7 +33,7 @@ static inline void fumi_buf_add(struct fumi_buf *b, const void *bytes, size_t n)
 }
 
 /* Copies a few bytes without a call: up to sixteen, as two words that may overlap. */
-static inline void fumi_copy(char *to, const char *from, size_t n)
+static inline __attribute__((always_inline)) void fumi_copy(char *to, const char *from, size_t n)
 {
     if (FUMI_RARELY(n > 16)) {
         memcpy(to, from, n);

@@ -404,53 +404,8 @@ static int bind(const struct bind_reader *r, const struct fumi_shape *s, const s
     return fumi_is(v, FUMI_OBJECT) ? bind_named(r, s, v, into) : bind_positional(r, s, v, into);
 }
 
-/* A value that needs nothing but to be stored, in a field without rules. */
-static inline __attribute__((always_inline)) bool take_plain(const struct fumi_field *f,
-                                                             const struct fumi_val *v, char *into)
-{
-    void *to = into + f->offset;
-    unsigned bits = v->bits & (FUMI_ESCAPED | 7);
-    if (FUMI_RARELY(f->min != f->max))
-        return false;
-    if (f->type == FUMI_T_REAL)
-        return bits == FUMI_NUMBER && number_quick(v, to);
-    if (f->type == FUMI_T_INT)
-        return bits == FUMI_NUMBER && number_short(v, to);
-    if (f->type != FUMI_T_STR || bits != FUMI_STRING || !v->n || f->format || f->check)
-        return false;
-    *(struct fumi_str *)to = (struct fumi_str){v->p, v->n};
-    return true;
-}
-
-/* Mostly all fields are given, in the order of the table, and all are plain. False: it is not so,
- * and what was stored does not count. */
-static inline bool take_items(const struct fumi_shape *s, const struct fumi_val *v, char *into)
-{
-    const struct fumi_field *f = s->fields, *last = f + s->n;
-    if (FUMI_RARELY(fumi_next(v) - v != (ptrdiff_t)s->n + 1))
-        return false;
-    while (f != last) {
-        if (!take_plain(f++, ++v, into))
-            return false;
-    }
-    return true;
-}
-
-static inline bool take_members(const struct fumi_shape *s, const struct fumi_val *v, char *into)
-{
-    const struct fumi_field *f = s->fields, *last = f + s->n;
-    if (FUMI_RARELY(fumi_next(v) - v != 2 * (ptrdiff_t)s->n + 1))
-        return false;
-    for (; f != last; f++, v += 2) {
-        if (!is_named(f, v + 1) || !take_plain(f, v + 2, into))
-            return false;
-    }
-    return true;
-}
-
-static __attribute__((noinline)) int bind_params(struct fumi_arena *a, const struct fumi_shape *s,
-                                                 const struct fumi_val *v, void *into,
-                                                 struct fumi_err *e)
+int fumi_bind(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
+              void *into, struct fumi_err *e)
 {
     static const struct fumi_shape none = {.given = FUMI_NONE, .ignored = FUMI_NONE};
     struct bind_reader r = {a, e, NULL};
@@ -462,14 +417,56 @@ static __attribute__((noinline)) int bind_params(struct fumi_arena *a, const str
     return bind(&r, s, v, into) ? -1 : 0;
 }
 
-int fumi_bind(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
-              void *into, struct fumi_err *e)
+bool fumi_is_plain(const struct fumi_shape *s)
 {
-    if (FUMI_MOSTLY(s && v) && s->given == FUMI_NONE && !bind_is_bare(s)) {
-        if (fumi_is(v, FUMI_ARRAY) && take_items(s, v, into))
-            return 0;
-        if (fumi_is(v, FUMI_OBJECT) && take_members(s, v, into))
-            return 0;
+    if (!s || s->given != FUMI_NONE || bind_is_bare(s))
+        return false;
+    for (size_t i = 0; i < s->n; i++) {
+        const struct fumi_field *f = &s->fields[i];
+        bool stored = f->type == FUMI_T_REAL || f->type == FUMI_T_INT || f->type == FUMI_T_STR;
+        if (!stored || f->min != f->max || f->format || f->check)
+            return false;
     }
-    return bind_params(a, s, v, into, e);
+    return true;
+}
+
+/* A value that needs nothing but to be stored. */
+static inline bool take(const struct fumi_field *f, const struct fumi_val *v, char *into)
+{
+    void *to = into + f->offset;
+    unsigned bits = v->bits & (FUMI_ESCAPED | 7);
+    if (FUMI_MOSTLY(bits == FUMI_NUMBER)) {
+        if (f->type == FUMI_T_REAL)
+            return number_quick(v, to);
+        return f->type == FUMI_T_INT && number_short(v, to);
+    }
+    if (f->type != FUMI_T_STR || bits != FUMI_STRING || !v->n)
+        return false;
+    *(struct fumi_str *)to = (struct fumi_str){v->p, v->n};
+    return true;
+}
+
+static __attribute__((noinline)) bool take_members(const struct fumi_shape *s,
+                                                   const struct fumi_val *v, char *into)
+{
+    const struct fumi_field *f = s->fields, *last = f + s->n;
+    if (!fumi_is(v, FUMI_OBJECT) || fumi_next(v) - v != 2 * (ptrdiff_t)s->n + 1)
+        return false;
+    for (; f != last; f++, v += 2) {
+        if (!is_named(f, v + 1) || !take(f, v + 2, into))
+            return false;
+    }
+    return true;
+}
+
+bool fumi_bind_plain(const struct fumi_shape *s, const struct fumi_val *v, void *into)
+{
+    const struct fumi_field *f = s->fields, *last = f + s->n;
+    if (v->bits != (FUMI_ARRAY | (uint32_t)(s->n + 1) << FUMI_SPAN_SHIFT))
+        return take_members(s, v, into);
+    while (f != last) {
+        if (!take(f++, ++v, into))
+            return false;
+    }
+    return true;
 }

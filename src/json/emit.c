@@ -229,6 +229,14 @@ int fumi_emit(struct fumi_out *o, const struct fumi_shape *s, const void *from)
     return 0;
 }
 
+char *fumi_emit_short(char *to, const struct fumi_shape *s, const void *from)
+{
+    if (!s || !bind_is_bare(s) || s->fields->type != FUMI_T_REAL)
+        return NULL;
+    double d = *(const double *)(const void *)((const char *)from + s->fields->offset);
+    return real_is_whole(d) ? real_write(to, signbit(d), (uint64_t)(int64_t)fabs(d)) : NULL;
+}
+
 int fumi_emit_brief(struct fumi_out *o, const struct fumi_shape *s, const void *from)
 {
     if (s && !bind_is_bare(s))

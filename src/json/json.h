@@ -46,19 +46,6 @@ const struct fumi_val *fumi_parse(struct fumi_arena *a, struct fumi_str text, st
 const struct fumi_val *fumi_parse_deep(struct fumi_arena *a, struct fumi_str text, size_t depth,
                                        struct fumi_err *e);
 
-/* The same, and faster where the text is like one before it: `v` is that document, an object, with
- * its text, parsed with the same depth (NULL: there is none). What differs from it is read, and the
- * rest is taken over. *differ gets a bit for each value, by its place in the row of its object,
- * that may differ between objects of which one is like the other (at most sixty-four values have
- * them); `holes` are those of `v`, so far. */
-struct fumi_like {
-    const struct fumi_val *v;
-    uint64_t holes;
-};
-const struct fumi_val *fumi_parse_like(struct fumi_arena *a, struct fumi_str text, size_t depth,
-                                       struct fumi_like *like, uint64_t *differ,
-                                       struct fumi_err *e);
-
 /* Reading is forgiving: every function here but the steps of walking takes NULL, and a value of the
  * wrong kind, and answers no, NULL or 0, so that a chain of look-ups needs one test at its end. */
 static inline bool fumi_is(const struct fumi_val *v, enum fumi_kind kind)

@@ -63,6 +63,11 @@ static bool fits(bool negative, uint64_t magnitude, int64_t *out)
     return true;
 }
 
+int64_t number_minus(const struct fumi_val *v)
+{
+    return *v->p == '-' ? number_digits(v->p + 1, v->n - 1) : -1;
+}
+
 bool fumi_int(const struct fumi_val *v, int64_t *out)
 {
     if (!fumi_is(v, FUMI_NUMBER))

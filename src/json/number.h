@@ -5,12 +5,12 @@
 #include "json/json.h"
 
 /* Most numbers are a few digits and nothing else: their value; -1: it is not one of these. */
-static inline int64_t number_digits(const char *p, const char *end)
+static inline int64_t number_digits(const char *p, size_t n)
 {
     uint64_t value = (unsigned char)*p - (uint64_t)'0';
-    if (FUMI_RARELY(value > 9 || end - p > 15))
+    if (FUMI_RARELY(value > 9 || n > 15))
         return -1;
-    while (++p < end) {
+    for (const char *end = p + n; ++p < end;) {
         uint64_t digit = (unsigned char)*p - (uint64_t)'0';
         if (FUMI_RARELY(digit > 9))
             return -1;
@@ -19,23 +19,33 @@ static inline int64_t number_digits(const char *p, const char *end)
     return (int64_t)value;
 }
 
+int64_t number_minus(const struct fumi_val *v); /* the same behind a minus */
+
+/* What is known to be a number. False: it is not one of these, and for number_short, nothing is
+ * written. */
 static inline bool number_short(const struct fumi_val *v, int64_t *out)
 {
-    bool negative = *v->p == '-';
-    int64_t value = number_digits(v->p + negative, v->p + v->n);
-    if (FUMI_RARELY(value < 0))
-        return false;
-    *out = negative ? -value : value;
-    return true;
+    int64_t value = number_digits(v->p, v->n);
+    if (FUMI_MOSTLY(value >= 0)) {
+        *out = value;
+        return true;
+    }
+    value = number_minus(v);
+    if (FUMI_MOSTLY(value >= 0))
+        *out = -value;
+    return value >= 0;
 }
 
-/* What is known to be a number, as a double. False: it is not one of these. */
 static inline bool number_quick(const struct fumi_val *v, double *out)
 {
-    bool negative = *v->p == '-';
-    int64_t whole = number_digits(v->p + negative, v->p + v->n);
-    *out = negative ? -(double)whole : (double)whole; /* of zero too */
-    return whole >= 0;
+    int64_t value = number_digits(v->p, v->n);
+    if (FUMI_MOSTLY(value >= 0)) {
+        *out = (double)value;
+        return true;
+    }
+    value = number_minus(v);
+    *out = -(double)value; /* of zero too */
+    return value >= 0;
 }
 
 /* Any number as a double; false: it is too large for one. */

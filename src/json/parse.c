@@ -10,34 +10,7 @@
  * While a container is open, its `n` holds the index of the one around it, so the row is its own
  * stack. */
 #include "base/utf8.h"
-#include "json/json.h"
-#include "json/scan.h"
-
-enum { NO_PARENT = UINT32_MAX, ONE = 1 << FUMI_SPAN_SHIFT, FIRST_ROW = 64 };
-
-enum { WINDOW = 64 };
-
-enum { ALIKE_MAX = FIRST_ROW, MISSES = 4 }; /* see repeated; is_like has room for no more */
-
-/* A window of the text whose bytes are already sorted into bits: finding the end of a string or
- * number in it takes no look at the text, so one token need not wait for the one before it. */
-struct window {
-    const char *base;
-    struct scan_masks masks;
-};
-
-struct parser {
-    struct fumi_arena *a;
-    const char *start, *end;
-    struct window w;
-    struct fumi_val *row, *full; /* in the arena's tail until it is taken */
-    uint32_t open;               /* the innermost open container */
-    uint32_t closed;             /* the container that was closed last */
-    uint64_t differ;             /* see fumi_parse_like */
-    uint32_t misses;             /* of objects that were thought to be alike, in a row */
-    uint32_t depth, deepest;
-    const char *fault, *at;
-};
+#include "json/parser.h"
 
 static __attribute__((noinline, cold)) const char *fail(struct parser *s, const char *at,
                                                         const char *fault)
@@ -45,18 +18,6 @@ static __attribute__((noinline, cold)) const char *fail(struct parser *s, const 
     s->fault = fault;
     s->at = at;
     return NULL;
-}
-
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
-static inline const char *skip_space(const char *p)
-{
-    while (__builtin_expect((unsigned char)*p <= ' ', 0) && is_space(*p))
-        p++;
-    return p;
 }
 
 /* Room for two more values: a key and what follows it. */
@@ -191,27 +152,25 @@ static inline const char *string(struct parser *s, const char *p, struct fumi_va
     return close + 1;
 }
 
-static const char *digits(const char *p)
+const char *parse_string(struct parser *s, const char *p, struct fumi_val *to)
 {
-    while ((unsigned char)(*p - '0') <= 9)
-        p++;
-    return p;
+    return string(s, p, to);
 }
 
 /* The end of the number at p, or NULL. The byte behind the number stops every loop. */
-static const char *long_number(const char *p)
+const char *parse_number(const char *p)
 {
-    const char *whole = p + (*p == '-'), *q = digits(whole);
+    const char *whole = p + (*p == '-'), *q = parse_digits(whole);
     if (q == whole || (*whole == '0' && q > whole + 1))
         return NULL;
     if (*q == '.') {
         const char *part = q + 1;
-        if ((q = digits(part)) == part)
+        if ((q = parse_digits(part)) == part)
             return NULL;
     }
     if ((*q | 0x20) == 'e') {
         const char *power = q + 1 + (q[1] == '+' || q[1] == '-');
-        if ((q = digits(power)) == power)
+        if ((q = parse_digits(power)) == power)
             return NULL;
     }
     return q;
@@ -227,20 +186,20 @@ static inline const char *number(struct parser *s, const char *p)
         other = from(s, s->w.masks.other, whole);
     }
     if (!other)
-        return long_number(p);
+        return parse_number(p);
     int i = __builtin_ctzll(other), n = i;
     if (whole[i] == '.') {
         other &= other - 1;
         n = other ? __builtin_ctzll(other) : 0;
         if (n <= i + 1)
-            return long_number(p);
+            return parse_number(p);
     }
     if (i == 0 || (*whole == '0' && i > 1) || (whole[n] | 0x20) == 'e')
-        return long_number(p);
+        return parse_number(p);
     return whole + n;
 }
 
-static const char *literal(struct parser *s, const char *p, struct fumi_val *to)
+const char *parse_literal(struct parser *s, const char *p, struct fumi_val *to)
 {
     static const struct {
         struct fumi_str word;
@@ -258,7 +217,7 @@ static inline const char *scalar(struct parser *s, const char *p, struct fumi_va
 {
     /* One test for a minus and the digits; what lies between them, number() refuses. */
     if ((unsigned char)(*p - '-') > '9' - '-')
-        return literal(s, p, to);
+        return parse_literal(s, p, to);
     const char *q = number(s, p);
     if (!q)
         return fail(s, p, "this is not a number");
@@ -273,8 +232,8 @@ static inline const char *key(struct parser *s, const char *p, struct fumi_val *
         return fail(s, p, "a key in double quotes is expected");
     if (!(p = string(s, p + 1, to)))
         return NULL;
-    p = skip_space(p);
-    return *p == ':' ? skip_space(p + 1) : fail(s, p, "a colon is expected behind a key");
+    p = parse_skip(p);
+    return *p == ':' ? parse_skip(p + 1) : fail(s, p, "a colon is expected behind a key");
 }
 
 /* Opens the container at p; returns what follows its bracket. */
@@ -285,7 +244,7 @@ static inline const char *begin(struct parser *s, const char *p, struct fumi_val
         return fail(s, p, "values are nested too deep");
     **next = (struct fumi_val){p, s->open, kind};
     s->open = (uint32_t)((*next)++ - s->row);
-    return skip_space(p + 1);
+    return parse_skip(p + 1);
 }
 
 /* p stands behind a value and is no comma: closes all containers that end here, up to a comma or
@@ -305,162 +264,9 @@ static inline const char *closings(struct parser *s, const char *p, struct fumi_
         s->depth--;
         if (p == s->end)
             break;
-        p = skip_space(p);
+        p = parse_skip(p);
     }
     return p;
-}
-
-static inline bool is_key(const struct fumi_val *string)
-{
-    return *skip_space(string->p + string->n + 1) == ':';
-}
-
-/* The end of the number at p, or NULL; most are a few digits. */
-static inline const char *short_number(const char *p)
-{
-    const char *q = digits(p);
-    if (FUMI_MOSTLY(q > p && *p != '0' && *q != '.' && (*q | 0x20) != 'e'))
-        return q;
-    return long_number(p);
-}
-
-/* The scalar at p in the place of `old`; returns what follows it. NULL: it is of another kind. */
-static inline const char *replaced(struct parser *s, const char *p, const struct fumi_val *old,
-                                   struct fumi_val *to)
-{
-    if ((old->bits & 7) == FUMI_NUMBER) {
-        const char *q = short_number(p);
-        to->n = (uint32_t)(q - p);
-        return q;
-    }
-    if ((old->bits & 7) != FUMI_STRING)
-        return literal(s, p, to);
-    return is_key(old) ? NULL : string(s, p, to);
-}
-
-/* The scalar at `changed` is longer than in the object before: what is around it is, too, and what
- * follows it stands further behind. */
-static void stretch(struct fumi_val *first, struct fumi_val *changed, struct fumi_val *end,
-                    int32_t by)
-{
-    for (struct fumi_val *v = first; v < changed; v++) {
-        if ((v->bits & 7) >= FUMI_ARRAY && fumi_next(v) > changed)
-            v->n += (uint32_t)by;
-    }
-    for (struct fumi_val *v = changed + 1; v < end; v++)
-        v->p += by;
-}
-
-typedef uint64_t words __attribute__((vector_size(16)));
-_Static_assert(sizeof(struct fumi_val) == sizeof(words) && offsetof(struct fumi_val, n) == 8,
-               "a value is two words, and the first is where it stands");
-
-/* Copies values to where their text stands `by` bytes further on. */
-static inline void move(struct fumi_val *to, const struct fumi_val *from, size_t n, uint64_t by)
-{
-#pragma GCC unroll 2
-    for (size_t i = 0; i < n; i++) {
-        words w;
-        memcpy(&w, &from[i], sizeof(w));
-        w += (words){by, 0};
-        memcpy(&to[i], &w, sizeof(w));
-    }
-}
-
-/* Which scalar from i on has the byte at p in it or right behind it: another hole. n: none has, or
- * there are too many. */
-static __attribute__((noinline)) size_t learn_hole(const struct fumi_val *row, size_t i, size_t n,
-                                                   const char *p, uint64_t *holes)
-{
-    for (; i < n; i++) {
-        const struct fumi_val *v = &row[i];
-        if (v->p <= p && p <= v->p + v->n && (v->bits & 7) < FUMI_ARRAY)
-            break;
-    }
-    if (i == n || (size_t)__builtin_popcountll(*holes) * 3 > n)
-        return n;
-    *holes |= UINT64_C(1) << i;
-    return i;
-}
-
-/* The values of the object at p, if it is like `old`; returns what follows it. Where the text is
- * the same, so are the values, and nothing of it needs to be read again; only scalars may differ,
- * and not many of them: the holes, a bit for each, to which new ones are added. */
-static inline __attribute__((always_inline)) const char *alike(struct parser *s, const char *p,
-                                                               const struct fumi_val *old,
-                                                               struct fumi_val *to, uint64_t *holes)
-{
-    const char *q = old->p, *last = q + old->n;
-    size_t n = old->bits >> FUMI_SPAN_SHIFT, i = 0;
-    move(to, old, n, (uintptr_t)p - (uintptr_t)q);
-    for (uint64_t left = *holes;; left &= left - 1, i++) {
-        size_t hole = left ? (size_t)__builtin_ctzll(left) : n;
-        size_t same = (size_t)((left ? old[hole].p : last) - q), most = (size_t)(s->end - p);
-        if (FUMI_RARELY(same > most || !scan_equals(q, p, same))) {
-            hole = learn_hole(old, i, n, q + scan_same(q, p, same < most ? same : most), holes);
-            left |= UINT64_C(1) << hole % 64;
-        } else if (!left) {
-            break;
-        }
-        i = hole;
-        if (FUMI_RARELY(i == n) || !(p = replaced(s, to[i].p, &old[i], &to[i])))
-            return NULL;
-        q = old[i].p + old[i].n + ((old[i].bits & 7) == FUMI_STRING);
-        if (to[i].n != old[i].n)
-            stretch(to, to + i, to + n, (int32_t)(to[i].n - old[i].n));
-    }
-    to->bits |= FUMI_ALIKE;
-    return p + (last - q);
-}
-
-/* Whether what will be at `next` follows an object in an array, with room for another of its size.
- * Large ones are not worth it: their numbers differ. */
-static inline bool may_repeat(const struct parser *s, const struct fumi_val *next)
-{
-    if (s->closed == NO_PARENT || s->row[s->open].bits != FUMI_ARRAY || s->misses == MISSES)
-        return false;
-    const struct fumi_val *old = s->row + s->closed;
-    return fumi_next(old) == next && fumi_is(old, FUMI_OBJECT) && next - old <= ALIKE_MAX &&
-           next - old < s->full - next;
-}
-
-/* The object behind the comma at p; NULL: there is none. */
-static inline const char *next_object(const char *p)
-{
-    p = skip_space(p);
-    if (*p != ',')
-        return NULL;
-    p = skip_space(p + 1);
-    return *p == '{' ? p : NULL;
-}
-
-/* Objects in an array are mostly alike: the same keys, the same structure, other numbers and
- * strings. Returns what follows the object at p and those behind it that are like it too; NULL: it
- * is not like the one before it, or the text ends with it. */
-static __attribute__((noinline)) const char *repeated(struct parser *s, const char *p,
-                                                      struct fumi_val **next)
-{
-    const char *behind = NULL;
-    uint64_t holes = 0;
-    if (!may_repeat(s, *next))
-        return NULL;
-    struct fumi_val *old = s->row + s->closed, *to = *next;
-    ptrdiff_t n = to - old;
-    for (; p && n < s->full - to; old = to, to += n) {
-        const char *end = alike(s, p, old, to, &holes);
-        if (!end || end == s->end) {
-            s->misses++;
-            old = NULL; /* it is not tried again */
-            break;
-        }
-        s->misses = 0;
-        behind = end;
-        p = next_object(behind);
-    }
-    s->differ |= holes;
-    s->closed = old ? (uint32_t)(old - s->row) : NO_PARENT;
-    *next = to;
-    return behind;
 }
 
 /* p stands behind the outermost value, or at the end of the text. */
@@ -491,13 +297,13 @@ static const char *document(struct parser *s, const char *p, struct fumi_val *ne
         if (!p)
             return NULL;
         for (const char *behind = inside ? NULL : p; behind;) {
-            p = skip_space(behind);
+            p = parse_skip(behind);
             if (*p != ',' && !(p = closings(s, p, next)))
                 return NULL;
             if (s->open == NO_PARENT || p == s->end)
                 return complete(s, p, next);
-            p = skip_space(p + 1);
-            behind = *p == '{' ? repeated(s, p, &next) : NULL;
+            p = parse_skip(p + 1);
+            behind = *p == '{' ? alike_items(s, p, &next) : NULL;
         }
         if (s->row[s->open].bits == FUMI_OBJECT && !(p = key(s, p, next++)))
             return NULL;
@@ -506,7 +312,7 @@ static const char *document(struct parser *s, const char *p, struct fumi_val *ne
 
 static struct fumi_str trimmed(struct fumi_str text)
 {
-    while (text.n && is_space(text.p[text.n - 1]))
+    while (text.n && parse_is_space(text.p[text.n - 1]))
         text.n--;
     return text;
 }
@@ -526,18 +332,18 @@ static const char *stopped(struct fumi_arena *a, struct fumi_str text)
 static bool is_like(struct parser *s, const char *p, struct fumi_like *like)
 {
     struct fumi_val *row = grow(s, NULL);
-    size_t n = like->v->bits >> FUMI_SPAN_SHIFT;
-    if (*p == '{' && n <= ALIKE_MAX && alike(s, p, like->v, row, &like->holes) == s->end) {
+    bool yes = *p == '{' && alike_whole(s, p, like, row) == s->end;
+    if (yes) {
         s->differ = like->holes;
-        fumi_take(s->a, n * sizeof(*row));
-        return true;
+        fumi_take(s->a, (size_t)(fumi_next(row) - row) * sizeof(*row));
+    } else {
+        s->row = NULL;
     }
-    s->row = NULL;
-    return false;
+    return yes;
 }
 
-const struct fumi_val *fumi_parse_like(struct fumi_arena *a, struct fumi_str text, size_t depth,
-                                       struct fumi_like *like, uint64_t *differ, struct fumi_err *e)
+static const struct fumi_val *parse(struct parser *s, struct fumi_str text, struct fumi_like *like,
+                                    struct fumi_err *e)
 {
     struct fumi_str cut = trimmed(text);
     if (cut.n == 0) {
@@ -549,31 +355,44 @@ const struct fumi_val *fumi_parse_like(struct fumi_arena *a, struct fumi_str tex
                      FUMI_JSON_MAX - 1);
         return NULL;
     }
-    const char *p = stopped(a, cut);
-    struct parser s = {
-        .a = a, .start = p, .end = p + cut.n, .open = NO_PARENT, .closed = NO_PARENT, .w.base = p};
-    s.deepest = depth < FUMI_DEPTH_MAX ? (uint32_t)depth : FUMI_DEPTH_MAX;
-    if (like->v && is_like(&s, p, like)) {
-        *differ = s.differ;
-        return s.row;
-    }
-    look(&s, p);
-    const char *last = document(&s, skip_space(p), grow(&s, NULL));
-    if (last && last != s.end)
-        last = fail(&s, last, "more text follows the value");
+    const char *p = s->w.base = s->start = stopped(s->a, cut);
+    s->end = p + cut.n;
+    if (like && like->v && is_like(s, p, like))
+        return s->row;
+    look(s, p);
+    const char *last = document(s, parse_skip(p), grow(s, NULL));
+    if (last && last != s->end)
+        last = fail(s, last, "more text follows the value");
     if (!last) {
-        fumi_err_set(e, FUMI_PARSE_ERROR, "at byte %zu: %s", (size_t)(s.at - p), s.fault);
+        fumi_err_set(e, FUMI_PARSE_ERROR, "at byte %zu: %s", (size_t)(s->at - p), s->fault);
         return NULL;
     }
+    return s->row;
+}
+
+static struct parser parser_of(struct fumi_arena *a, size_t depth, bool brief)
+{
+    return (struct parser){.a = a,
+                           .open = NO_PARENT,
+                           .closed = NO_PARENT,
+                           .brief = brief,
+                           .deepest = depth < FUMI_DEPTH_MAX ? (uint32_t)depth : FUMI_DEPTH_MAX};
+}
+
+const struct fumi_val *fumi_parse_like(struct fumi_arena *a, struct fumi_str text, size_t depth,
+                                       struct fumi_like *like, uint64_t *differ, struct fumi_err *e)
+{
+    struct parser s = parser_of(a, depth, true);
+    const struct fumi_val *v = parse(&s, text, like, e);
     *differ = s.differ;
-    return s.row;
+    return v;
 }
 
 const struct fumi_val *fumi_parse_deep(struct fumi_arena *a, struct fumi_str text, size_t depth,
                                        struct fumi_err *e)
 {
-    uint64_t ignored;
-    return fumi_parse_like(a, text, depth, &(struct fumi_like){0}, &ignored, e);
+    struct parser s = parser_of(a, depth, false);
+    return parse(&s, text, NULL, e);
 }
 
 const struct fumi_val *fumi_parse(struct fumi_arena *a, struct fumi_str text, struct fumi_err *e)

@@ -1,9 +1,26 @@
 #include "base/utf8.h"
 #include "json/json.h"
 
+/* Items mostly span as many values as the one before: where that is so, the next one can be looked
+ * at before this one is. */
+static size_t items_in(const struct fumi_val *v)
+{
+    size_t n = 0;
+    for (const struct fumi_val *i = v + 1, *end = fumi_next(v); i != end;) {
+        size_t span = i->bits >> FUMI_SPAN_SHIFT;
+        do {
+            i += span;
+            n++;
+        } while (i != end && i->bits >> FUMI_SPAN_SHIFT == span);
+    }
+    return n;
+}
+
 size_t fumi_size(const struct fumi_val *v)
 {
     size_t n = 0;
+    if (fumi_is(v, FUMI_ARRAY))
+        return items_in(v);
     for (const struct fumi_val *i = fumi_first(v); i; i = fumi_after(v, i))
         n++;
     return n;

@@ -2,11 +2,11 @@
 #ifndef FUMI_JSON_REAL_H
 #define FUMI_JSON_REAL_H
 
-#include "json/json.h"
+#include "json/shape.h"
 
 #include <math.h>
 
-enum { REAL_WHOLE = 24 }; /* bytes of a whole number, with comma and sign, and more */
+enum { REAL_WHOLE = FUMI_SHORT }; /* bytes of a whole number, with comma and sign, and more */
 
 extern const char real_pairs[]; /* 00 to 99 */
 
@@ -34,6 +34,24 @@ static inline unsigned real_digits(uint64_t i)
     return n + (i >= 10);
 }
 
+/* Returns what follows it. */
+static inline char *real_write(char *to, bool negative, uint64_t magnitude)
+{
+    if (negative)
+        *to++ = '-';
+    if (magnitude < 10) {
+        *to = (char)('0' + magnitude);
+        return to + 1;
+    }
+    if (magnitude < 100) {
+        memcpy(to, real_pairs + magnitude * 2, 2);
+        return to + 2;
+    }
+    to += real_digits(magnitude);
+    real_before(to, magnitude);
+    return to;
+}
+
 /* There must be room for it. */
 static inline void real_write_whole(struct fumi_out *o, bool negative, uint64_t magnitude)
 {
@@ -41,12 +59,14 @@ static inline void real_write_whole(struct fumi_out *o, bool negative, uint64_t 
     char *to = b->p + b->n;
     if (o->comma)
         *to++ = ',';
-    if (negative)
-        *to++ = '-';
-    to += real_digits(magnitude);
-    real_before(to, magnitude);
-    b->n = (size_t)(to - b->p);
+    b->n = (size_t)(real_write(to, negative, magnitude) - b->p);
     o->comma = true;
+}
+
+static inline bool real_is_whole(double d)
+{
+    double x = fabs(d);
+    return FUMI_MOSTLY(x < 0x1p53 && x == (double)(int64_t)x);
 }
 
 /* False: there may be no room for it. */
@@ -62,9 +82,7 @@ static inline bool real_put_whole(struct fumi_out *o, bool negative, uint64_t ma
 /* Most are whole; false: it is not, or there is no room. */
 static inline bool real_put_quickly(struct fumi_out *o, double d)
 {
-    double x = fabs(d);
-    return FUMI_MOSTLY(x < 0x1p53 && x == (double)(int64_t)x) &&
-           real_put_whole(o, signbit(d), (uint64_t)(int64_t)x);
+    return real_is_whole(d) && real_put_whole(o, signbit(d), (uint64_t)(int64_t)fabs(d));
 }
 
 void real_put_odd(struct fumi_out *o, double d); /* any other */

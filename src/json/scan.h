@@ -162,6 +162,17 @@ static inline bool scan_equals(const char *a, const char *b, size_t n)
     return !n;
 }
 
+/* The same for texts that go on; mostly far enough to look at whole blocks. */
+static inline bool scan_agree(const char *a, const char *b, size_t n, size_t a_left, size_t b_left)
+{
+    size_t all = n + SCAN_BLOCK;
+    if (FUMI_RARELY(all > b_left || all > a_left))
+        return n <= b_left && scan_equals(a, b, n);
+    if (n >= SCAN_BLOCK)
+        return scan_equal_blocks(a, b, n);
+    return !(scan_differ(a, b) & ((1U << n) - 1));
+}
+
 /* How many of the first n bytes are the same in both. */
 static inline size_t scan_same(const char *a, const char *b, size_t n)
 {

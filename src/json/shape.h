@@ -113,9 +113,20 @@ struct fumi_shape {
 int fumi_bind(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
               void *into, struct fumi_err *e);
 
+/* Params are mostly numbers and strings that only have to be stored. fumi_is_plain: whether a shape
+ * has only fields without rules for these. fumi_bind_plain, only for such a shape: whether all of
+ * them were given, in the order of the table, and could be bound; if not, fumi_bind does it. */
+bool fumi_is_plain(const struct fumi_shape *s);
+bool fumi_bind_plain(const struct fumi_shape *s, const struct fumi_val *v, void *into);
+
 /* Writes the struct. -1 when JSON cannot say it (a number that is not finite, a choice that does
  * not exist): the text has null in its place. s == NULL: writes null. */
 int fumi_emit(struct fumi_out *o, const struct fumi_shape *s, const void *from);
+
+/* The same for a bare number that is whole, which takes less than FUMI_SHORT bytes: writes it to
+ * `to` and returns what follows. NULL: it is something else. */
+enum { FUMI_SHORT = 24 };
+char *fumi_emit_short(char *to, const struct fumi_shape *s, const void *from);
 
 /* The same for an agent, whose every token counts: always an object (a bare value becomes its
  * member "value", no shape makes it empty), without nulls, without empty lists where the list is

@@ -122,14 +122,21 @@ static inline char *frame_of(struct fumi_exchange *x, size_t size)
     return frame;
 }
 
+static __attribute__((noinline)) int bind(struct fumi_call *c, const struct fumi_method *m,
+                                          void *params)
+{
+    if (c->params && (c->params->bits & 7) < FUMI_ARRAY)
+        return fumi_err_set(&c->err, FUMI_INVALID_PARAMS, "params must be an array or an object");
+    return fumi_bind(c->arena, m->params, c->params, params, &c->err);
+}
+
 /* `frame`: room for params and result, zeroed; see entry. */
 static inline enum fumi_ret run(struct fumi_call *c, const struct entry *e, char *frame)
 {
     const struct fumi_method *m = e->method;
-    if (FUMI_MOSTLY(c->params) && FUMI_RARELY((c->params->bits & 7) < FUMI_ARRAY))
-        return fumi_fail(c, FUMI_INVALID_PARAMS, "params must be an array or an object");
     void *params = m->params ? frame : NULL;
-    if (FUMI_RARELY(fumi_bind(c->arena, m->params, c->params, params, &c->err)))
+    bool bound = e->plain && c->params && fumi_bind_plain(m->params, c->params, params);
+    if (FUMI_RARELY(!bound) && bind(c, m, params))
         return FUMI_FAIL;
     c->result = m->result ? frame + e->result : NULL;
     return m->run(c, params, c->result);
@@ -200,9 +207,9 @@ static __attribute__((noinline)) struct fumi_str unknown_name(struct fumi_exchan
 /* Sets up what is of one call alone. */
 static inline void renew(struct fumi_call *c, const struct known *k)
 {
-    const struct fumi_val *params = member_of(k->v, k->params);
+    const struct fumi_val *params = member_of(k, k->params);
     c->params = fumi_is(params, FUMI_NULL) ? NULL : params;
-    c->id = member_of(k->v, k->id);
+    c->id = member_of(k, k->id);
     c->err.code = 0;
     c->err.text[0] = '\0';
     c->err.data = (struct fumi_str){0};
@@ -306,7 +313,7 @@ static bool is_plain(const struct fumi_exchange *x)
 }
 
 /* Runs the elements from x->at on that are like the one that has just run, as long as all goes
- * well. */
+ * well and they have what is needed. */
 static enum fumi_ret run_alike(struct fumi_exchange *x)
 {
     struct fumi_call *c = &x->call;
@@ -314,7 +321,11 @@ static enum fumi_ret run_alike(struct fumi_exchange *x)
     const struct entry *e = k->entry;
     bool well = is_plain(x);
     while (FUMI_MOSTLY(well) && fumi_is_alike(x->at)) {
+        size_t lacks = exchange_lacks(x, x->at);
+        if (FUMI_RARELY(lacks >= k->first))
+            break;
         k->v = x->at;
+        k->lacks = lacks;
         x->at = exchange_after(x, k->v);
         renew(c, k);
         enum fumi_ret ret = run(c, e, frame_of(x, e->frame));
@@ -380,13 +391,11 @@ static void take_answers(struct fumi_exchange *x)
     }
 }
 
-/* The text of the message is its sender's once fumi_handle returns: an exchange that may outlive
- * that takes a copy along. All values point into the text of the outermost one, and nobody looks at
- * them meanwhile. */
-static void keep_text(struct fumi_exchange *x)
+/* What was read last is not what comes before the next. */
+static void forget(struct fumi_exchange *x)
 {
-    struct fumi_val *row = (struct fumi_val *)x->document;
-    exchange_move(row, row, fumi_dup(&x->arena, fumi_raw(row)).p);
+    x->known = (struct known){0};
+    x->model = x->at;
 }
 
 /* An element blocks or defers: what is left of the message may outlive fumi_handle. Whether it goes
@@ -394,14 +403,15 @@ static void keep_text(struct fumi_exchange *x)
 static bool open_rest(struct fumi_exchange *x)
 {
     struct fumi_server *s = x->server;
+    exchange_keep(x); /* the text is its sender's once fumi_handle returns */
+    forget(x);
     unsigned flags = flags_of(x);
     bool gated = s->submit && flags & FUMI_BLOCKING;
     x->task.run = proceed_later;
     x->came = gated && s->hooks ? fumi_ticks() : 0;
-    keep_text(x);
     if (gated && x->batch)
         take_answers(x);
-    x->known = (struct known){0}; /* what was read last is not what comes before the next */
+    forget(x);
     peer_open(x, gated);
     return gated;
 }
@@ -417,14 +427,13 @@ static bool must_open(const struct fumi_exchange *x)
 static void proceed(struct fumi_exchange *x)
 {
     while (x->at) {
-        const struct fumi_val *v = x->at;
-        exchange_know(x, v);
+        exchange_know(x, x->at);
         if (FUMI_RARELY(must_open(x)) && !x->open) {
             if (open_rest(x))
                 return; /* the exchange is no longer ours */
-            exchange_know(x, v);
+            exchange_know(x, x->at);
         }
-        x->at = exchange_after(x, v);
+        x->at = exchange_after(x, x->at);
         if (!peer_cancelled(x) && run_element(x) == FUMI_PENDING)
             return;
         x->index++;
@@ -453,7 +462,7 @@ static int admit(struct fumi_exchange *x)
         return 0;
     struct fumi_err e = {0};
     struct envelope v;
-    envelope_read(x->document, &v);
+    envelope_read(exchange_whole(x, x->document), &v);
     const struct fumi_processor *p = v.response ? NULL : refusing(x, &e);
     if (!p)
         return 0;
@@ -510,9 +519,9 @@ static int read_message(struct fumi_exchange *x, struct fumi_str message)
     }
     if (fumi_starts(message, FUMI_STR("\xEF\xBB\xBF")))
         message = (struct fumi_str){message.p + 3, message.n - 3};
-    struct fumi_like none = {0};
-    struct fumi_like *like = x->pattern.depth == limits->depth ? &x->pattern.like : &none;
+    struct fumi_like *like = x->pattern.depth == limits->depth ? &x->pattern.like : NULL;
     x->document = fumi_parse_like(&x->arena, message, limits->depth, like, &x->differ, e);
+    x->model = x->pattern.row;
     if (x->document)
         return 0;
     answer_fault(x, e, salvage(x, message));

@@ -3,6 +3,7 @@
 #define FUMI_RPC_EXCHANGE_H
 
 #include "rpc/rpc.h"
+#include "json/like.h"
 
 #include <stdatomic.h>
 
@@ -13,6 +14,7 @@ struct entry {
     const struct fumi_method *method;
     void *self;
     size_t frame, result; /* bytes of params and result together; where the result begins */
+    bool plain;           /* its params: see fumi_is_plain */
 };
 enum { FRAME_STEP = _Alignof(max_align_t) }; /* frames are a multiple of it */
 
@@ -79,8 +81,10 @@ int envelope_error(struct fumi_arena *a, const struct fumi_val *error, struct fu
 /* What is known of an element. */
 struct known {
     const struct fumi_val *v;
+    size_t lacks;              /* bytes of values: see exchange_lacks */
     const struct entry *entry; /* the method it asks for, NULL: none or unknown */
-    size_t params, id;         /* where they begin, in bytes of the row from v on; 0: none */
+    size_t params, id;         /* where they begin, in bytes of its row with all values; 0: none */
+    size_t first;              /* of both */
     uint64_t fixed;            /* as `differ`: what must be as it is here, in one like it */
     bool call;                 /* or notification; else an answer, or nothing that makes sense */
 };
@@ -111,6 +115,7 @@ struct fumi_exchange {
     size_t frame_size;
     const struct fumi_val *document, *end; /* behind its last value */
     uint64_t differ;                       /* see fumi_parse_like */
+    const struct fumi_val *model;          /* the last element that is like no other */
     struct known known;                    /* the element that was read last */
     unsigned flags;                        /* of its method, for its params */
     const struct fumi_val *at;             /* the element that is next, NULL: none is left */
@@ -157,15 +162,25 @@ void request_notify(struct fumi_buf *b, const char *method, const struct fumi_sh
                     const void *params);
 
 /* know.c: finds out what an element says and which method it asks for; of one after the other,
- * since one may be like that before it. exchange_move: values of a document, for a copy of the text
- * that begins with `v`; in place where to is v. */
+ * since one may be like that before it. */
 void exchange_know(struct fumi_exchange *x, const struct fumi_val *v);
-void exchange_move(struct fumi_val *to, const struct fumi_val *v, const char *copy);
 
-/* A member of the element `v`, by its place. */
-static inline const struct fumi_val *member_of(const struct fumi_val *v, size_t place)
+/* The element with all its values: itself, or a copy. */
+const struct fumi_val *exchange_whole(struct fumi_exchange *x, const struct fumi_val *v);
+
+/* A copy of the message, text and all, takes its place; its elements are whole. */
+void exchange_keep(struct fumi_exchange *x);
+
+/* Bytes of values that an element lacks, which is like the model. */
+static inline size_t exchange_lacks(const struct fumi_exchange *x, const struct fumi_val *v)
 {
-    return place ? (const void *)((const char *)v + place) : NULL;
+    return ((x->model->bits >> FUMI_SPAN_SHIFT) - (v->bits >> FUMI_SPAN_SHIFT)) * sizeof(*v);
+}
+
+/* A member of the element that is known, by its place. */
+static inline const struct fumi_val *member_of(const struct known *k, size_t place)
+{
+    return place ? (const void *)((const char *)k->v + (place - k->lacks)) : NULL;
 }
 
 /* The elements of a message: those of a batch, or it itself. */

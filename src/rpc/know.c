@@ -31,26 +31,77 @@ static __attribute__((noinline)) bool still_says(const struct fumi_val *v, struc
            fumi_eq((struct fumi_str){e.method->p, e.method->n}, name); /* it has no escapes */
 }
 
+static size_t span_of(const struct fumi_val *v)
+{
+    return v->bits >> FUMI_SPAN_SHIFT;
+}
+
+const struct fumi_val *exchange_whole(struct fumi_exchange *x, const struct fumi_val *v)
+{
+    if (!fumi_is_alike(v))
+        return v;
+    struct fumi_val *whole = fumi_alloc(&x->arena, span_of(x->model) * sizeof(*v));
+    fumi_spread(whole, x->model, v);
+    return whole;
+}
+
 /* The element is like one that is known: so it says the same, unless it says so of another method,
  * or with an id or version that is none. */
 static bool know_alike(struct fumi_exchange *x, const struct fumi_val *v, const struct known *like)
 {
     const struct entry *entry = like->entry;
+    size_t lacks = exchange_lacks(x, v);
+    bool other = x->differ & like->fixed;
     if (FUMI_RARELY(!entry))
         return false;
-    if (FUMI_RARELY(x->differ & like->fixed) && !still_says(v, entry->name))
+    if (FUMI_RARELY(other || lacks >= like->first)) {
+        v = exchange_whole(x, v);
+        lacks = 0;
+    }
+    if (FUMI_RARELY(other) && !still_says(v, entry->name))
         return false;
     x->known = *like;
     x->known.v = v;
-    x->flags = flags_for(entry, member_of(v, like->params));
+    x->known.lacks = lacks;
+    x->flags = flags_for(entry, member_of(&x->known, like->params));
     return true;
 }
 
-void exchange_move(struct fumi_val *to, const struct fumi_val *v, const char *copy)
+/* Values, for a copy of the text that they point into. */
+static void move(struct fumi_val *to, const struct fumi_val *v, size_t n, const char *text,
+                 const char *copy)
 {
-    const char *text = v->p;
-    for (size_t i = 0, n = v->bits >> FUMI_SPAN_SHIFT; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         to[i] = (struct fumi_val){copy + (v[i].p - text), v[i].n, v[i].bits};
+}
+
+/* How many values the element has when it is whole. */
+static size_t whole_span(struct fumi_exchange *x, const struct fumi_val *v)
+{
+    if (!fumi_is_alike(v))
+        x->model = v;
+    return span_of(x->model);
+}
+
+void exchange_keep(struct fumi_exchange *x)
+{
+    const struct fumi_val *doc = x->document;
+    const char *text = fumi_dup(&x->arena, fumi_raw(doc)).p;
+    size_t n = x->batch, i = 0;
+    for (const struct fumi_val *v = exchange_first(x); v; v = exchange_after(x, v))
+        n += whole_span(x, v);
+    struct fumi_val *row = fumi_alloc(&x->arena, n * sizeof(*row)), *to = row;
+    if (x->batch)
+        *to++ = (struct fumi_val){text, doc->n, FUMI_ARRAY | (uint32_t)n << FUMI_SPAN_SHIFT};
+    for (const struct fumi_val *v = exchange_first(x); v; v = exchange_after(x, v), i++) {
+        size_t span = whole_span(x, v);
+        move(to, exchange_whole(x, v), span, doc->p, text);
+        if (i == x->index)
+            x->at = to;
+        to += span;
+    }
+    x->document = row;
+    x->end = to;
 }
 
 /* Takes a copy of what is known, text and all. */
@@ -58,13 +109,13 @@ static void learn(struct fumi_exchange *x)
 {
     struct pattern *p = &x->pattern;
     const struct fumi_val *v = x->known.v;
-    size_t n = v->bits >> FUMI_SPAN_SHIFT;
+    size_t n = span_of(v);
     if (!x->known.entry || n > FUMI_COUNT(p->row) || v->n > sizeof(p->text))
         return;
     memcpy(p->text, v->p, v->n);
-    exchange_move(p->row, v, p->text);
+    move(p->row, v, n, v->p, p->text);
     p->known = x->known;
-    p->like = (struct fumi_like){p->row, 0};
+    fumi_like_set(&p->like, p->row);
     p->depth = x->server->limits.depth;
 }
 
@@ -77,17 +128,20 @@ static __attribute__((noinline)) void know_anew(struct fumi_exchange *x, const s
     k->call = !e.response && !e.fault;
     if (k->call)
         k->entry = server_find(x->server, fumi_text(&x->arena, e.method));
+    k->first = k->params && (!k->id || k->params < k->id) ? k->params : k->id ? k->id : SIZE_MAX;
     k->fixed = bit_of(v, e.version) | bit_of(v, e.method);
     if (fumi_is(e.id, FUMI_NULL)) /* true and false are like it */
         k->fixed |= bit_of(v, e.id);
     x->flags = k->entry ? flags_for(k->entry, e.params) : 0;
-    if (v == x->document)
+    if (!x->batch)
         learn(x);
 }
 
 void exchange_know(struct fumi_exchange *x, const struct fumi_val *v)
 {
     const struct known *like = x->batch ? &x->known : &x->pattern.known;
-    if (FUMI_RARELY(!fumi_is_alike(v) || !know_alike(x, v, like)))
-        know_anew(x, v);
+    if (FUMI_RARELY(!fumi_is_alike(v)))
+        know_anew(x, x->model = v);
+    else if (FUMI_RARELY(!know_alike(x, v, like)))
+        know_anew(x, exchange_whole(x, v));
 }

@@ -132,7 +132,8 @@ static int add_method(struct fumi_server *s, const char *name_space, const struc
     }
     s->entries = fumi_resize(s->entries, (s->n + 1) * sizeof(*s->entries));
     size_t params = frame_size(m->params);
-    s->entries[s->n++] = (struct entry){name, m, self, params + frame_size(m->result), params};
+    s->entries[s->n++] = (struct entry){
+        name, m, self, params + frame_size(m->result), params, fumi_is_plain(m->params)};
     fill_slots(s);
     return 0;
 }

@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "base/utf8.h"
-#include "json/json.h"
+#include "json/like.h"
 
 #include <math.h>
 
@@ -108,24 +108,51 @@ static void rewrite(struct fumi_arena *a, const struct fumi_val *v)
     exact_free(text);
 }
 
+/* The object with all its values; `model`: the last that is like no other. */
+static const struct fumi_val *whole(struct fumi_arena *a, const struct fumi_val *v,
+                                    const struct fumi_val *model)
+{
+    if (!fumi_is_alike(v))
+        return v;
+    struct fumi_val *all = fumi_alloc(a, (model->bits >> FUMI_SPAN_SHIFT) * sizeof(*all));
+    fumi_spread(all, model, v);
+    return all;
+}
+
+/* Items, of which some may lack values. */
+static void compare_items(struct fumi_arena *a, const struct fumi_val *v, const struct fumi_val *w)
+{
+    const struct fumi_val *x = fumi_first(v), *y = fumi_first(w), *model = x;
+    for (; x && y; x = fumi_after(v, x), y = fumi_after(w, y)) {
+        if (!fumi_is_alike(x))
+            model = x;
+        compare(whole(a, x, model), y);
+    }
+    MUST(!x && !y);
+}
+
 /* Two texts, with a line break between them: the second is the same whether it is parsed like the
  * first or not. */
 static void parse_like(struct fumi_arena *a, struct fumi_str text)
 {
     struct fumi_err e = {0}, f = {0};
     const char *end = memchr(text.p, '\n', text.n);
-    if (!end)
-        return;
-    struct fumi_str first = exact_copy(text.p, (size_t)(end - text.p));
-    struct fumi_str second = exact_copy(end + 1, text.n - first.n - 1);
-    struct fumi_like like = {fumi_parse(a, first, &e), 0};
-    for (int again = 0; again < 2 && fumi_is(like.v, FUMI_OBJECT); again++) {
+    size_t n = end ? (size_t)(end - text.p) : 0;
+    struct fumi_str first = exact_copy(text.p, n);
+    struct fumi_str second = exact_copy(end ? end + 1 : text.p, end ? text.n - n - 1 : text.n);
+    struct fumi_like like = {0};
+    const struct fumi_val *model = n ? fumi_parse(a, first, &e) : NULL;
+    if (model)
+        fumi_like_set(&like, model);
+    for (int again = 0; again < 2; again++) {
         uint64_t differ;
         const struct fumi_val *v = fumi_parse_like(a, second, FUMI_DEPTH, &like, &differ, &e);
         const struct fumi_val *alone = fumi_parse(a, second, &f);
         MUST(!v == !alone && (v || strcmp(e.text, f.text) == 0));
-        if (v)
-            compare(v, alone);
+        if (fumi_is(v, FUMI_ARRAY))
+            compare_items(a, v, alone);
+        else if (v)
+            compare(whole(a, v, model), alone);
     }
     exact_free(first);
     exact_free(second);

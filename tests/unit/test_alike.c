@@ -3,6 +3,7 @@
  * and as a call; and must be what it is alone. */
 #include "exchange_tools.h"
 #include "json_tools.h"
+#include "json/like.h"
 
 #define LONG "0123456789012345678901234567890123456789"
 
@@ -104,6 +105,62 @@ static bool is_itself_in_an_array(struct fumi_arena *a, const char *first, const
     return same && (!v || fumi_size(v) == (*between ? 4 : 3));
 }
 
+/* The item with all its values; `model`: the last that is like no other. */
+static const struct fumi_val *whole(struct fumi_arena *a, const struct fumi_val *v,
+                                    const struct fumi_val *model)
+{
+    if (!fumi_is_alike(v))
+        return v;
+    struct fumi_val *all = fumi_alloc(a, (model->bits >> FUMI_SPAN_SHIFT) * sizeof(*all));
+    fumi_spread(all, model, v);
+    return all;
+}
+
+/* Many items, some of them many times one after the other. */
+static bool is_itself_in_a_run(struct fumi_arena *a, const char *const two[2], const char *comma,
+                               bool brief)
+{
+    static const unsigned char order[] = {0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 1, 1, 1, 0, 0};
+    struct fumi_err e, f;
+    struct fumi_buf b = {0};
+    uint64_t differ;
+    for (size_t i = 0; i < sizeof(order); i++)
+        putf(&b, "%s%s", i ? comma : "[", two[order[i]]);
+    fumi_buf_put(&b, ']');
+    struct block all = block_of(fumi_buf_str(&b), 0);
+    const struct fumi_val *v = brief ? fumi_parse_like(a, all.text, FUMI_DEPTH, NULL, &differ, &e)
+                                     : fumi_parse(a, all.text, &e);
+    const struct fumi_val *alone[] = {fumi_parse(a, fumi_str(two[0]), &f),
+                                      fumi_parse(a, fumi_str(two[1]), &f)};
+    const struct fumi_val *item = fumi_first(v), *model = item;
+    bool same = !v == !(alone[0] && alone[1]);
+    for (size_t i = 0; item && same; item = fumi_after(v, item), i++) {
+        if (!fumi_is_alike(item))
+            model = item;
+        same = same_rows(whole(a, item, model), alone[order[i]]);
+    }
+    same = same && (!v || fumi_size(v) == sizeof(order));
+    block_done(&all);
+    fumi_buf_done(&b);
+    return same;
+}
+
+TEST(many_objects_are_themselves_behind_each_other)
+{
+    struct fumi_arena a = {0};
+    static const char *const commas[] = {",", " ,\n", ",                     "};
+    for (size_t i = 0; i < FUMI_COUNT(objects) * FUMI_COUNT(objects); i++) {
+        const char *two[] = {objects[i / FUMI_COUNT(objects)], objects[i % FUMI_COUNT(objects)]};
+        for (size_t k = 0; k < FUMI_COUNT(commas) * 2; k++) {
+            fumi_arena_reset(&a, 1 << 16);
+            if (!is_itself_in_a_run(&a, two, commas[k / 2], k % 2))
+                TEST_FAIL("%s behind %s, and %s%s", two[1], two[0], commas[k / 2],
+                          k % 2 ? ", brief" : "");
+        }
+    }
+    fumi_arena_done(&a);
+}
+
 TEST(an_object_is_itself_behind_any_other)
 {
     struct fumi_arena a = {0};
@@ -126,13 +183,16 @@ TEST(a_text_is_itself_whatever_it_is_parsed_like)
         struct fumi_err e, f;
         struct block old = block_of(fumi_str(objects[i]), 0);
         uint64_t differ;
-        struct fumi_like like = {fumi_parse(&a, old.text, &e), 0};
+        struct fumi_like like = {0};
+        const struct fumi_val *model = fumi_parse(&a, old.text, &e);
+        fumi_like_set(&like, model);
         for (size_t k = 0; like.v && k < FUMI_COUNT(objects); k++) {
             struct block new = block_of(fumi_str(objects[k]), 0);
             const struct fumi_val *v = fumi_parse_like(&a, new.text, FUMI_DEPTH, &like, &differ,
                                                        &e);
             const struct fumi_val *alone = fumi_parse(&a, new.text, &f);
-            if (!v != !alone || (v && !same_rows(v, alone)) || (!v && strcmp(e.text, f.text) != 0))
+            if (!v != !alone || (v && !same_rows(whole(&a, v, model), alone)) ||
+                (!v && strcmp(e.text, f.text) != 0))
                 TEST_FAIL("%s like %s", objects[k], objects[i]);
             block_done(&new);
         }

@@ -1,0 +1,294 @@
+/* Objects that are like one before. */
+#include "json/parser.h"
+
+enum { MISSES = 4 }; /* in a row; then no more are compared */
+
+static inline size_t span_of(const struct fumi_val *v)
+{
+    return v->bits >> FUMI_SPAN_SHIFT;
+}
+
+/* The text of the model between two holes, and the values in it that are taken over. */
+static struct fumi_step step_of(const struct fumi_like *m, size_t before, size_t hole)
+{
+    const struct fumi_val *row = m->v, *old = row + before, *end = row + hole;
+    size_t from = before < m->left_out ? m->left_out : before;
+    bool last = hole == m->n;
+    struct fumi_step s = {.text = before ? old->p + old->n + fumi_is(old, FUMI_STRING) : row->p,
+                          .from = row + from + 1,
+                          .moved = (uint32_t)(hole - from - 1),
+                          .kind = last ? FUMI_OBJECT : (unsigned char)(end->bits & 7),
+                          .inner = !last && m->inner >> hole & 1};
+    s.n = (uint32_t)((last ? row->p + row->n : end->p) - s.text);
+    return s;
+}
+
+/* Values in front of all that differ and all containers can be left out. */
+static void plan(struct fumi_like *m)
+{
+    uint64_t wanted = m->holes | m->inner;
+    size_t before = 0, steps = 0;
+    if (m->brief)
+        m->left_out = (wanted ? (size_t)__builtin_ctzll(wanted) : m->n) - 1;
+    for (uint64_t left = m->holes; left; left &= left - 1) {
+        size_t hole = (size_t)__builtin_ctzll(left);
+        m->steps[steps++] = step_of(m, before, hole);
+        before = hole;
+    }
+    m->steps[steps] = step_of(m, before, m->n);
+}
+
+static void model_of(struct fumi_like *m, const struct fumi_val *v, const char *end, bool brief)
+{
+    m->v = v;
+    m->n = span_of(v);
+    m->end = end;
+    m->brief = brief;
+    m->holes = m->inner = m->left_out = 0;
+    for (size_t i = 1, span; i < m->n; i += span) {
+        span = span_of(&v[i]);
+        if ((v[i].bits & 7) >= FUMI_ARRAY)
+            m->inner |= (UINT64_MAX >> (64 - span)) << i;
+    }
+    plan(m);
+}
+
+void fumi_like_set(struct fumi_like *like, const struct fumi_val *v)
+{
+    like->v = NULL;
+    if (fumi_is(v, FUMI_OBJECT) && span_of(v) <= FUMI_ALIKE_MAX)
+        model_of(like, v, v->p + v->n, true);
+}
+
+static inline bool is_key(const struct fumi_val *string)
+{
+    return *parse_skip(string->p + string->n + 1) == ':';
+}
+
+/* The end of the number at p, or NULL; most are a few digits. */
+static inline const char *short_number(const char *p)
+{
+    const char *q = parse_digits(p);
+    if (FUMI_MOSTLY(q > p && *p != '0' && *q != '.' && (*q | 0x20) != 'e'))
+        return q;
+    return parse_number(p);
+}
+
+/* The scalar at p is longer than in the model: so are the containers that hold it. */
+static __attribute__((noinline)) void stretch(struct fumi_val *first, struct fumi_val *changed,
+                                              uint32_t by)
+{
+    for (struct fumi_val *v = first; v < changed; v++) {
+        if ((v->bits & 7) >= FUMI_ARRAY && fumi_next(v) > changed)
+            v->n += by;
+    }
+}
+
+typedef uint64_t words __attribute__((vector_size(16)));
+_Static_assert(sizeof(struct fumi_val) == sizeof(words) && offsetof(struct fumi_val, n) == 8,
+               "a value is two words, and the first is where it stands");
+
+/* Copies values to where their text stands `by` bytes further on. */
+static inline void move(struct fumi_val *to, const struct fumi_val *from, size_t n, uint64_t by)
+{
+    for (size_t i = 0; i < n; i++) {
+        words w;
+        memcpy(&w, &from[i], sizeof(w));
+        w += (words){by, 0};
+        memcpy(&to[i], &w, sizeof(w));
+    }
+}
+
+/* The scalar that has the byte at p in it or right behind it becomes another hole. False: there is
+ * none, or there are too many holes. */
+static __attribute__((noinline)) bool learn(struct fumi_like *m, const char *p)
+{
+    size_t i = 1;
+    const struct fumi_val *v = m->v + 1;
+    for (; i < m->n; i++, v++) {
+        if (v->p <= p && p <= v->p + v->n && (v->bits & 7) < FUMI_ARRAY && !(m->holes >> i & 1))
+            break;
+    }
+    if (i == m->n || (size_t)__builtin_popcountll(m->holes) * 3 > m->n ||
+        (fumi_is(v, FUMI_STRING) && is_key(v)))
+        return false;
+    m->holes |= UINT64_C(1) << i;
+    plan(m);
+    return true;
+}
+
+/* The scalar at p, in a hole of the object whose members are from `first` on; returns what follows
+ * it. NULL: it is of another kind. */
+static inline __attribute__((always_inline)) const char *
+take_hole(struct parser *s, const struct fumi_step *step, const char *p, struct fumi_val *first,
+          struct fumi_val *to)
+{
+    const struct fumi_val *old = step->from + step->moved;
+    const char *behind;
+    if (FUMI_MOSTLY(step->kind == FUMI_NUMBER)) {
+        behind = short_number(p);
+        *to = (struct fumi_val){p, (uint32_t)(behind - p), FUMI_NUMBER | ONE};
+    } else if (step->kind == FUMI_STRING) {
+        behind = parse_string(s, p, to);
+    } else {
+        behind = parse_literal(s, p, to);
+    }
+    if (step->inner && behind && to->n != old->n)
+        stretch(first, to, to->n - old->n);
+    return behind;
+}
+
+static inline bool agrees(const struct parser *s, const struct fumi_like *m, const char *text,
+                          const char *p, size_t n)
+{
+    return FUMI_MOSTLY(scan_agree(text, p, n, (size_t)(m->end - text), (size_t)(s->end - p)));
+}
+
+/* The values that are taken over with the text of a step, which is at p; returns what follows. */
+static inline struct fumi_val *take_over(const struct fumi_step *step, const char *p,
+                                         struct fumi_val *to)
+{
+    move(to, step->from, step->moved, (uintptr_t)p - (uintptr_t)step->text);
+    return to + step->moved;
+}
+
+static inline void close_object(struct fumi_val *to, const struct fumi_val *next, const char *p,
+                                const char *end)
+{
+    *to = (struct fumi_val){p, (uint32_t)(end - p),
+                            FUMI_OBJECT | FUMI_ALIKE | (uint32_t)(next - to) << FUMI_SPAN_SHIFT};
+}
+
+/* As alike_whole, but with the holes that there are. *odd: where the text of the model is another;
+ * NULL: no other hole would help. */
+static inline const char *fill(struct parser *s, const char *start, const struct fumi_like *m,
+                               struct fumi_val *to, const char **odd)
+{
+    const char *p = start;
+    struct fumi_val *next = to + 1;
+    for (const struct fumi_step *step = m->steps;; step++) {
+        if (!agrees(s, m, step->text, p, step->n)) {
+            size_t n = step->n, most = (size_t)(s->end - p);
+            *odd = step->text + scan_same(step->text, p, n < most ? n : most);
+            return NULL;
+        }
+        next = take_over(step, p, next);
+        p += step->n;
+        if (step->kind == FUMI_OBJECT)
+            break;
+        if (!(p = take_hole(s, step, p, to + 1, next++))) {
+            *odd = NULL;
+            return NULL;
+        }
+    }
+    close_object(to, next, start, p);
+    return p;
+}
+
+/* Where the text is the same, so are the values, and nothing of it needs to be read again; only
+ * scalars may differ, and not many of them: the holes. */
+const char *alike_whole(struct parser *s, const char *p, struct fumi_like *m, struct fumi_val *to)
+{
+    for (;;) {
+        const char *odd, *end = fill(s, p, m, to, &odd);
+        if (FUMI_MOSTLY(end) || !odd || !learn(m, odd))
+            return end;
+    }
+}
+
+/* Many items, with the same text between them as between the model and the `second`: the end of
+ * one, what separates it from the next and the beginning of that are compared at once. The first of
+ * them is at `start`, and its values go to *next. Returns the start of the one that is not such, and
+ * where its values go. */
+static __attribute__((noinline)) const char *fill_many(struct parser *s, const char *start,
+                                                       const struct fumi_like *m,
+                                                       const char *second, struct fumi_val **next)
+{
+    const struct fumi_step *first = m->steps, *last = first + __builtin_popcountll(m->holes);
+    size_t gap = (size_t)(second - (m->v->p + m->v->n)), all = last->n + gap + first->n;
+    const char *p = start + first->n;
+    if (first == last || !agrees(s, m, first->text, start, first->n))
+        return start;
+    for (struct fumi_val *to = *next; (ptrdiff_t)m->n < s->full - to; *next = to) {
+        struct fumi_val *v = take_over(first, start, to + 1);
+        for (const struct fumi_step *step = first;;) {
+            if (!(p = take_hole(s, step, p, to + 1, v++)))
+                return start;
+            if (++step == last)
+                break;
+            if (!agrees(s, m, step->text, p, step->n))
+                return start;
+            v = take_over(step, p, v);
+            p += step->n;
+        }
+        if (!agrees(s, m, last->text, p, all))
+            break;
+        v = take_over(last, p, v);
+        close_object(to, v, start, p + last->n);
+        p += all;
+        start = p - first->n;
+        to = v;
+    }
+    return start;
+}
+
+/* Whether what will be at `next` follows an object in an array, with room for another of its size.
+ * Large ones are not worth it: their numbers differ. */
+static inline bool may_repeat(const struct parser *s, const struct fumi_val *next)
+{
+    if (s->closed == NO_PARENT || s->row[s->open].bits != FUMI_ARRAY || s->misses == MISSES)
+        return false;
+    const struct fumi_val *old = s->row + s->closed;
+    return fumi_next(old) == next && fumi_is(old, FUMI_OBJECT) && next - old <= FUMI_ALIKE_MAX &&
+           next - old < s->full - next;
+}
+
+/* The object behind the comma at p; NULL: there is none. */
+static inline const char *next_object(const char *p)
+{
+    p = parse_skip(p);
+    if (*p != ',')
+        return NULL;
+    p = parse_skip(p + 1);
+    return *p == '{' ? p : NULL;
+}
+
+const char *alike_items(struct parser *s, const char *p, struct fumi_val **next)
+{
+    if (!may_repeat(s, *next))
+        return NULL;
+    struct fumi_like m __attribute__((uninitialized)); /* model_of does it */
+    struct fumi_val *to = *next, *last = NULL;
+    const char *second = p;
+    bool many = false, more = true;
+    model_of(&m, s->row + s->closed, s->end, s->brief && s->open == 0);
+    while (p && (ptrdiff_t)m.n < s->full - to) {
+        const char *end = alike_whole(s, p, &m, to);
+        more = end && end != s->end;
+        if (!more)
+            break;
+        last = to;
+        to += span_of(to);
+        p = next_object(end);
+        if (p && many) {
+            p = fill_many(s, p, &m, second, &to);
+            many = to != last + span_of(last);
+            last = to - span_of(last);
+        } else {
+            many = true;
+        }
+    }
+    s->misses = more ? 0 : s->misses + 1;
+    s->differ |= m.holes;
+    s->closed = more && !m.brief ? (uint32_t)(last - s->row) : NO_PARENT;
+    *next = to;
+    return last ? last->p + last->n : NULL;
+}
+
+void fumi_spread(struct fumi_val *to, const struct fumi_val *like, const struct fumi_val *v)
+{
+    size_t n = span_of(v), all = span_of(like);
+    *to = (struct fumi_val){v->p, v->n, like->bits | FUMI_ALIKE};
+    move(to + 1, like + 1, all - n, (uintptr_t)v->p - (uintptr_t)like->p);
+    memcpy(to + 1 + all - n, v + 1, (n - 1) * sizeof(*v));
+}

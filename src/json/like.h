@@ -1,0 +1,46 @@
+/* Parsing messages, which are mostly like one before, whole ones as well as the items of an array:
+ * what differs is read, and the rest is taken over. */
+#ifndef FUMI_JSON_LIKE_H
+#define FUMI_JSON_LIKE_H
+
+#include "json/json.h"
+
+enum { FUMI_ALIKE_MAX = 64, FUMI_HOLES_MAX = FUMI_ALIKE_MAX / 3 + 1 };
+
+/* Private to parse.c: text up to a value that differs, a hole. */
+struct fumi_step {
+    const char *text;
+    const struct fumi_val *from; /* the first value in it that is not left out */
+    uint32_t n, moved;           /* bytes; values */
+    unsigned char kind;          /* of the hole; FUMI_OBJECT: there is none, this is the end */
+    bool inner;                  /* the hole is in a container in the object */
+};
+
+/* An object that others are compared with, and what is known of these. Sets have a bit for each of
+ * its values, by their place in the row. v is NULL: there is none. */
+struct fumi_like {
+    const struct fumi_val *v;
+    uint64_t holes;  /* scalars that have differed */
+    uint64_t inner;  /* containers, and all that is in them */
+    size_t n;        /* values */
+    size_t left_out; /* of these, behind the first, in those that are like it */
+    bool brief;      /* some may be left out */
+    const char *end; /* of the text that it stands in */
+    struct fumi_step steps[FUMI_HOLES_MAX + 1];
+};
+
+/* Remembers a document, with its text; nothing, if it is not fit for it. */
+void fumi_like_set(struct fumi_like *like, const struct fumi_val *v);
+
+/* As fumi_parse_deep; `like` (NULL: there is none) was parsed with the same depth. The document
+ * itself, if it is like that, and the items of the outermost array that are like one before lack
+ * some values: those behind the first up to the first container, or to the first that has ever
+ * differed. *differ: a set of all that differ between some that are alike. */
+const struct fumi_val *fumi_parse_like(struct fumi_arena *a, struct fumi_str text, size_t depth,
+                                       struct fumi_like *like, uint64_t *differ,
+                                       struct fumi_err *e);
+
+/* All values of one that lacks some; `like` has them. There is room for as many as that has. */
+void fumi_spread(struct fumi_val *to, const struct fumi_val *like, const struct fumi_val *v);
+
+#endif
