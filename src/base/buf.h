@@ -32,31 +32,6 @@ static inline void fumi_buf_add(struct fumi_buf *b, const void *bytes, size_t n)
     }
 }
 
-/* Copies a few bytes without a call: up to sixteen, as two words that may overlap. */
-static inline __attribute__((always_inline)) void fumi_copy(char *to, const char *from, size_t n)
-{
-    if (FUMI_RARELY(n > 16)) {
-        memcpy(to, from, n);
-    } else if (n >= 8) {
-        uint64_t w[2];
-        memcpy(&w[0], from, 8);
-        memcpy(&w[1], from + n - 8, 8);
-        memcpy(to, &w[0], 8);
-        memcpy(to + n - 8, &w[1], 8);
-    } else if (n >= 4) {
-        uint32_t h[2];
-        memcpy(&h[0], from, 4);
-        memcpy(&h[1], from + n - 4, 4);
-        memcpy(to, &h[0], 4);
-        memcpy(to + n - 4, &h[1], 4);
-    } else if (n) {
-        char first = from[0], middle = from[n / 2], last = from[n - 1];
-        to[0] = first;
-        to[n / 2] = middle;
-        to[n - 1] = last;
-    }
-}
-
 static inline void fumi_buf_put(struct fumi_buf *b, char byte)
 {
     fumi_buf_add(b, &byte, 1);

@@ -17,19 +17,26 @@ static struct fumi_step step_of(const struct fumi_like *m, size_t before, size_t
     struct fumi_step s = {.text = before ? old->p + old->n + fumi_is(old, FUMI_STRING) : row->p,
                           .from = row + from + 1,
                           .moved = (uint32_t)(hole - from - 1),
+                          .hole_n = last ? 0 : end->n,
                           .kind = last ? FUMI_OBJECT : (unsigned char)(end->bits & 7),
-                          .inner = !last && m->inner >> hole & 1};
+                          .around = last ? 0 : m->around[hole]};
     s.n = (uint32_t)((last ? row->p + row->n : end->p) - s.text);
     return s;
 }
 
-/* Values in front of all that differ and all containers can be left out. */
+/* The value of a member of the object: the one that this place in the row is in. */
+static size_t member_at(const struct fumi_like *m, size_t place)
+{
+    while (place < m->n && m->around[place])
+        place = m->around[place];
+    return place;
+}
+
 static void plan(struct fumi_like *m)
 {
-    uint64_t wanted = m->holes | m->inner;
     size_t before = 0, steps = 0;
     if (m->brief)
-        m->left_out = (wanted ? (size_t)__builtin_ctzll(wanted) : m->n) - 1;
+        m->left_out = member_at(m, m->holes ? (size_t)__builtin_ctzll(m->holes) : m->n) - 1;
     for (uint64_t left = m->holes; left; left &= left - 1) {
         size_t hole = (size_t)__builtin_ctzll(left);
         m->steps[steps++] = step_of(m, before, hole);
@@ -44,11 +51,11 @@ static void model_of(struct fumi_like *m, const struct fumi_val *v, const char *
     m->n = span_of(v);
     m->end = end;
     m->brief = brief;
-    m->holes = m->inner = m->left_out = 0;
-    for (size_t i = 1, span; i < m->n; i += span) {
-        span = span_of(&v[i]);
-        if ((v[i].bits & 7) >= FUMI_ARRAY)
-            m->inner |= (UINT64_MAX >> (64 - span)) << i;
+    m->holes = m->left_out = 0;
+    for (size_t i = 1, in = 0; i < m->n; in = i++) {
+        while (i >= in + span_of(&v[in]))
+            in = m->around[in];
+        m->around[i] = (unsigned char)in;
     }
     plan(m);
 }
@@ -63,25 +70,6 @@ void fumi_like_set(struct fumi_like *like, const struct fumi_val *v)
 static inline bool is_key(const struct fumi_val *string)
 {
     return *parse_skip(string->p + string->n + 1) == ':';
-}
-
-/* The end of the number at p, or NULL; most are a few digits. */
-static inline const char *short_number(const char *p)
-{
-    const char *q = parse_digits(p);
-    if (FUMI_MOSTLY(q > p && *p != '0' && *q != '.' && (*q | 0x20) != 'e'))
-        return q;
-    return parse_number(p);
-}
-
-/* The scalar at p is longer than in the model: so are the containers that hold it. */
-static __attribute__((noinline)) void stretch(struct fumi_val *first, struct fumi_val *changed,
-                                              uint32_t by)
-{
-    for (struct fumi_val *v = first; v < changed; v++) {
-        if ((v->bits & 7) >= FUMI_ARRAY && fumi_next(v) > changed)
-            v->n += by;
-    }
 }
 
 typedef uint64_t words __attribute__((vector_size(16)));
@@ -117,25 +105,48 @@ static __attribute__((noinline)) bool learn(struct fumi_like *m, const char *p)
     return true;
 }
 
-/* The scalar at p, in a hole of the object whose members are from `first` on; returns what follows
- * it. NULL: it is of another kind. */
-static inline __attribute__((always_inline)) const char *
-take_hole(struct parser *s, const struct fumi_step *step, const char *p, struct fumi_val *first,
-          struct fumi_val *to)
+/* The scalar at p, in the hole of a step, if that takes no more than a look; returns what follows
+ * it. NULL: it does. */
+static inline const char *quick_hole(const struct fumi_step *step, const char *p, const char *end,
+                                     struct fumi_val *to)
 {
-    const struct fumi_val *old = step->from + step->moved;
-    const char *behind;
+    const char *behind = NULL;
+    uint32_t n = 0;
     if (FUMI_MOSTLY(step->kind == FUMI_NUMBER)) {
-        behind = short_number(p);
-        *to = (struct fumi_val){p, (uint32_t)(behind - p), FUMI_NUMBER | ONE};
+        behind = parse_digits(p);
+        n = (uint32_t)(behind - p);
+        if (FUMI_RARELY(!n || *p == '0' || *behind == '.' || (*behind | 0x20) == 'e'))
+            return NULL;
     } else if (step->kind == FUMI_STRING) {
-        behind = parse_string(s, p, to);
-    } else {
-        behind = parse_literal(s, p, to);
+        uint64_t odd = end - p >= SCAN_BLOCK ? scan_block(p).odd : 0;
+        n = odd ? (uint32_t)__builtin_ctzll(odd) : 0;
+        behind = p + n + 1;
+        if (FUMI_RARELY(!odd || p[n] != '"'))
+            return NULL;
     }
-    if (step->inner && behind && to->n != old->n)
-        stretch(first, to, to->n - old->n);
+    *to = (struct fumi_val){p, n, step->kind | ONE};
     return behind;
+}
+
+static __attribute__((noinline)) const char *
+slow_hole(struct parser *s, const struct fumi_step *step, const char *p, struct fumi_val *to)
+{
+    if (step->kind == FUMI_STRING)
+        return parse_string(s, p, to);
+    if (step->kind != FUMI_NUMBER)
+        return parse_literal(s, p, to);
+    const char *behind = parse_number(p);
+    *to = (struct fumi_val){p, (uint32_t)(behind - p), FUMI_NUMBER | ONE};
+    return behind;
+}
+
+/* The scalar in the hole of a step has n bytes: containers that hold it are longer than in the
+ * model. `first`: the first value that is not left out. */
+static inline void stretch(const struct fumi_like *m, const struct fumi_step *step, uint32_t n,
+                           struct fumi_val *first)
+{
+    for (size_t at = step->around; FUMI_RARELY(at); at = m->around[at])
+        first[at - m->left_out - 1].n += n - step->hole_n;
 }
 
 static inline bool agrees(const struct parser *s, const struct fumi_like *m, const char *text,
@@ -176,10 +187,13 @@ static inline const char *fill(struct parser *s, const char *start, const struct
         p += step->n;
         if (step->kind == FUMI_OBJECT)
             break;
-        if (!(p = take_hole(s, step, p, to + 1, next++))) {
+        const char *behind = quick_hole(step, p, s->end, next);
+        if (FUMI_RARELY(!behind) && !(behind = slow_hole(s, step, p, next))) {
             *odd = NULL;
             return NULL;
         }
+        stretch(m, step, next++->n, to + 1);
+        p = behind;
     }
     close_object(to, next, start, p);
     return p;
@@ -196,39 +210,50 @@ const char *alike_whole(struct parser *s, const char *p, struct fumi_like *m, st
     }
 }
 
+/* The holes of an item, and what is between them: p is where the first is, and its value goes to
+ * *next. Returns what follows the last one. NULL: it is not like the model, or a hole needs more
+ * than a look. */
+static inline __attribute__((always_inline)) const char *
+fill_holes(const struct parser *s, const struct fumi_like *m, const char *p,
+           const struct fumi_step *last, struct fumi_val *first, struct fumi_val **next)
+{
+    for (const struct fumi_step *step = m->steps;;) {
+        if (!(p = quick_hole(step, p, s->end, *next)))
+            return NULL;
+        stretch(m, step, (*next)++->n, first);
+        if (++step == last)
+            return p;
+        if (!agrees(s, m, step->text, p, step->n))
+            return NULL;
+        *next = take_over(step, p, *next);
+        p += step->n;
+    }
+}
+
 /* Many items, with the same text between them as between the model and the `second`: the end of
  * one, what separates it from the next and the beginning of that are compared at once. The first of
- * them is at `start`, and its values go to *next. Returns the start of the one that is not such, and
- * where its values go. */
-static __attribute__((noinline)) const char *fill_many(struct parser *s, const char *start,
+ * them is at `start`, and its values go to *next. Returns where the one is that takes more than
+ * that, and its values go to *next. This calls nobody, so that what it knows stays in registers. */
+static __attribute__((noinline)) const char *fill_many(const struct parser *s, const char *start,
                                                        const struct fumi_like *m,
                                                        const char *second, struct fumi_val **next)
 {
     const struct fumi_step *first = m->steps, *last = first + __builtin_popcountll(m->holes);
     size_t gap = (size_t)(second - (m->v->p + m->v->n)), all = last->n + gap + first->n;
-    const char *p = start + first->n;
-    if (first == last || !agrees(s, m, first->text, start, first->n))
+    struct fumi_val *to = *next;
+    if (first == last || all < SCAN_BLOCK || !agrees(s, m, first->text, start, first->n))
         return start;
-    for (struct fumi_val *to = *next; (ptrdiff_t)m->n < s->full - to; *next = to) {
+    while ((ptrdiff_t)m->n < s->full - to) {
         struct fumi_val *v = take_over(first, start, to + 1);
-        for (const struct fumi_step *step = first;;) {
-            if (!(p = take_hole(s, step, p, to + 1, v++)))
-                return start;
-            if (++step == last)
-                break;
-            if (!agrees(s, m, step->text, p, step->n))
-                return start;
-            v = take_over(step, p, v);
-            p += step->n;
-        }
-        if (!agrees(s, m, last->text, p, all))
+        const char *p = fill_holes(s, m, start + first->n, last, to + 1, &v);
+        if (!p || (size_t)(s->end - p) < all || !scan_equal_blocks(last->text, p, all))
             break;
         v = take_over(last, p, v);
         close_object(to, v, start, p + last->n);
-        p += all;
-        start = p - first->n;
+        start = p + last->n + gap;
         to = v;
     }
+    *next = to;
     return start;
 }
 

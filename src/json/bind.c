@@ -431,16 +431,14 @@ bool fumi_is_plain(const struct fumi_shape *s)
 }
 
 /* A value that needs nothing but to be stored. */
-static inline bool take(const struct fumi_field *f, const struct fumi_val *v, char *into)
+static bool take(const struct fumi_field *f, const struct fumi_val *v, void *to)
 {
-    void *to = into + f->offset;
-    unsigned bits = v->bits & (FUMI_ESCAPED | 7);
-    if (FUMI_MOSTLY(bits == FUMI_NUMBER)) {
-        if (f->type == FUMI_T_REAL)
-            return number_quick(v, to);
-        return f->type == FUMI_T_INT && number_short(v, to);
-    }
-    if (f->type != FUMI_T_STR || bits != FUMI_STRING || !v->n)
+    bool number = fumi_is(v, FUMI_NUMBER);
+    if (f->type == FUMI_T_REAL)
+        return number && number_real(v, to);
+    if (f->type == FUMI_T_INT)
+        return number && fumi_int(v, to);
+    if ((v->bits & (FUMI_ESCAPED | 7)) != FUMI_STRING || !v->n)
         return false;
     *(struct fumi_str *)to = (struct fumi_str){v->p, v->n};
     return true;
@@ -453,20 +451,36 @@ static __attribute__((noinline)) bool take_members(const struct fumi_shape *s,
     if (!fumi_is(v, FUMI_OBJECT) || fumi_next(v) - v != 2 * (ptrdiff_t)s->n + 1)
         return false;
     for (; f != last; f++, v += 2) {
-        if (!is_named(f, v + 1) || !take(f, v + 2, into))
+        if (!is_named(f, v + 1) || !take(f, v + 2, into + f->offset))
             return false;
     }
     return true;
 }
 
+static __attribute__((noinline)) bool take_items(const struct fumi_field *f,
+                                                 const struct fumi_field *last,
+                                                 const struct fumi_val *v, char *into)
+{
+    while (f != last && take(f, v++, into + f->offset))
+        f++;
+    return f == last;
+}
+
 bool fumi_bind_plain(const struct fumi_shape *s, const struct fumi_val *v, void *into)
 {
     const struct fumi_field *f = s->fields, *last = f + s->n;
-    if (v->bits != (FUMI_ARRAY | (uint32_t)(s->n + 1) << FUMI_SPAN_SHIFT))
+    if (FUMI_RARELY(v->bits != (FUMI_ARRAY | (uint32_t)(s->n + 1) << FUMI_SPAN_SHIFT)))
         return take_members(s, v, into);
-    while (f != last) {
-        if (!take(f++, ++v, into))
-            return false;
+    for (; f != last; f++) { /* without a call, as long as there are only short numbers */
+        uint64_t whole;
+        char *to = (char *)into + f->offset;
+        v++;
+        if (!fumi_is(v, FUMI_NUMBER) || f->type == FUMI_T_STR || !number_digits(v->p, v->n, &whole))
+            return take_items(f, last, v, into);
+        if (FUMI_MOSTLY(f->type == FUMI_T_REAL))
+            *(double *)(void *)to = (double)(int64_t)whole;
+        else
+            *(int64_t *)(void *)to = (int64_t)whole;
     }
     return true;
 }

@@ -229,12 +229,10 @@ int fumi_emit(struct fumi_out *o, const struct fumi_shape *s, const void *from)
     return 0;
 }
 
-char *fumi_emit_short(char *to, const struct fumi_shape *s, const void *from)
+size_t fumi_number_at(const struct fumi_shape *s)
 {
-    if (!s || !bind_is_bare(s) || s->fields->type != FUMI_T_REAL)
-        return NULL;
-    double d = *(const double *)(const void *)((const char *)from + s->fields->offset);
-    return real_is_whole(d) ? real_write(to, signbit(d), (uint64_t)(int64_t)fabs(d)) : NULL;
+    bool number = s && bind_is_bare(s) && s->fields->type == FUMI_T_REAL;
+    return number ? s->fields->offset : FUMI_NONE;
 }
 
 int fumi_emit_brief(struct fumi_out *o, const struct fumi_shape *s, const void *from)

@@ -63,17 +63,14 @@ static bool fits(bool negative, uint64_t magnitude, int64_t *out)
     return true;
 }
 
-int64_t number_minus(const struct fumi_val *v)
-{
-    return *v->p == '-' ? number_digits(v->p + 1, v->n - 1) : -1;
-}
-
 bool fumi_int(const struct fumi_val *v, int64_t *out)
 {
+    uint64_t whole;
     if (!fumi_is(v, FUMI_NUMBER))
         return false;
-    if (number_short(v, out))
-        return true;
+    bool negative = *v->p == '-';
+    if (number_digits(v->p + negative, v->n - negative, &whole))
+        return fits(negative, whole, out);
     struct decimal d = read_decimal(v);
     for (; d.power < 0 && d.mantissa % 10 == 0 && d.mantissa; d.power++)
         d.mantissa /= 10;

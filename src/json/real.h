@@ -2,11 +2,11 @@
 #ifndef FUMI_JSON_REAL_H
 #define FUMI_JSON_REAL_H
 
-#include "json/shape.h"
+#include "json/json.h"
 
 #include <math.h>
 
-enum { REAL_WHOLE = FUMI_SHORT }; /* bytes of a whole number, with comma and sign, and more */
+enum { REAL_WHOLE = FUMI_WHOLE }; /* bytes of a whole number, with comma and sign, and more */
 
 extern const char real_pairs[]; /* 00 to 99 */
 

@@ -123,10 +123,8 @@ bool fumi_bind_plain(const struct fumi_shape *s, const struct fumi_val *v, void 
  * not exist): the text has null in its place. s == NULL: writes null. */
 int fumi_emit(struct fumi_out *o, const struct fumi_shape *s, const void *from);
 
-/* The same for a bare number that is whole, which takes less than FUMI_SHORT bytes: writes it to
- * `to` and returns what follows. NULL: it is something else. */
-enum { FUMI_SHORT = 24 };
-char *fumi_emit_short(char *to, const struct fumi_shape *s, const void *from);
+/* Where the double is in a struct that is nothing but that; FUMI_NONE: it is something else. */
+size_t fumi_number_at(const struct fumi_shape *s);
 
 /* The same for an agent, whose every token counts: always an object (a bare value becomes its
  * member "value", no shape makes it empty), without nulls, without empty lists where the list is

@@ -1,4 +1,4 @@
-#include "rpc/exchange.h"
+#include "rpc/answer.h"
 
 /* For the reserved codes the message is the standard's own phrase, and the sentence is the data. */
 static const char *phrase_of(int code)
@@ -32,35 +32,11 @@ static void put_data(struct fumi_out *o, const struct fumi_err *e, bool sentence
     }
 }
 
-static inline struct fumi_str id_text(const struct fumi_val *id)
-{
-    return FUMI_MOSTLY(id) ? fumi_raw(id) : FUMI_STR("null");
-}
-
-static const char head[] = "{\"jsonrpc\":\"2.0\",\"result\":";
-enum { HEAD = sizeof(head) - 1, END = 7 }; /* bytes of the end: without those of the id */
-
-static inline char *write_begin(char *to, char before)
-{
-    if (FUMI_MOSTLY(before))
-        *to++ = before;
-    memcpy(to, head, HEAD);
-    return to + HEAD;
-}
-
-static inline __attribute__((always_inline)) char *write_end(char *to, struct fumi_str id)
-{
-    memcpy(to, ",\"id\":", 6);
-    fumi_copy(to + 6, id.p, id.n);
-    to[6 + id.n] = '}';
-    return to + END + id.n;
-}
-
 static inline void put_end(struct fumi_buf *b, struct fumi_str id)
 {
-    char *to = fumi_buf_reserve(b, END + id.n);
+    char *to = fumi_buf_reserve(b, ANSWER_END_N + id.n);
     if (FUMI_MOSTLY(to))
-        b->n = (size_t)(write_end(to, id) - b->p);
+        b->n = (size_t)(answer_end(to, id, NULL) - b->p);
 }
 
 void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fumi_val *id,
@@ -81,7 +57,7 @@ void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fum
     put_data(&o, e, phrase != NULL);
     fumi_put_close(&o, '}');
     if ((id && !fumi_is(id, FUMI_NULL)) || !(how & ANSWER_BARE))
-        put_end(b, id_text(id));
+        put_end(b, answer_id(id));
     else
         fumi_put_close(&o, '}');
 }
@@ -106,39 +82,17 @@ int answer_value(struct fumi_out *o, const struct fumi_call *c, bool brief, size
     return FUMI_MOSTLY(fits) ? 0 : too_large(e, limit);
 }
 
-/* Most results are short, and most buffers have room. */
-static inline bool answer_short(struct fumi_buf *b, char before, const struct fumi_call *c,
-                                size_t limit, struct fumi_str id)
-{
-    size_t most = 1 + HEAD + FUMI_SHORT + END + id.n;
-    if (FUMI_RARELY(b->cap - b->n < most || limit < b->n + most || b->full))
-        return false;
-    char *to = fumi_emit_short(write_begin(b->p + b->n, before), c->method->result, c->result);
-    if (to)
-        b->n = (size_t)(write_end(to, id) - b->p);
-    return to;
-}
-
-static __attribute__((noinline)) int answer_long(struct fumi_out *o, char before,
-                                                 const struct fumi_call *c, size_t limit,
-                                                 struct fumi_err *e)
-{
-    struct fumi_buf *b = o->buf;
-    if (fumi_buf_reserve(b, 1 + HEAD))
-        b->n = (size_t)(write_begin(b->p + b->n, before) - b->p);
-    o->comma = false;
-    if (FUMI_RARELY(answer_value(o, c, false, limit, e)))
-        return -1;
-    put_end(b, id_text(c->id));
-    return FUMI_MOSTLY(b->n <= limit) ? 0 : too_large(e, limit);
-}
-
 int answer_result(struct fumi_out *o, char before, const struct fumi_call *c, size_t limit,
                   struct fumi_err *e)
 {
-    if (FUMI_MOSTLY(answer_short(o->buf, before, c, limit, id_text(c->id))))
-        return 0;
-    return answer_long(o, before, c, limit, e);
+    struct fumi_buf *b = o->buf;
+    if (FUMI_MOSTLY(fumi_buf_reserve(b, 1 + ANSWER_HEAD_N)))
+        b->n = (size_t)(answer_begin(b->p + b->n, before) - b->p);
+    o->comma = false;
+    if (FUMI_RARELY(answer_value(o, c, false, limit, e)))
+        return -1;
+    put_end(b, answer_id(c->id));
+    return FUMI_MOSTLY(b->n <= limit) ? 0 : too_large(e, limit);
 }
 
 struct fumi_out request_open(struct fumi_buf *b, const char *method)

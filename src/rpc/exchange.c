@@ -2,7 +2,7 @@
  *
  * They run here and now, up to one whose method may block: from there on the message is handed to
  * the executor. A pending call stops it; whoever finishes that call goes on with the rest. */
-#include "rpc/exchange.h"
+#include "rpc/answer.h"
 
 #include "base/clock.h"
 
@@ -108,6 +108,13 @@ static __attribute__((cold)) enum fumi_ret fail_unknown(struct fumi_call *c, str
     return FUMI_FAIL;
 }
 
+static inline char *blank(char *frame, size_t size)
+{
+    for (size_t i = 0; i < size; i += FRAME_STEP)
+        memset(frame + i, 0, FRAME_STEP);
+    return frame;
+}
+
 /* Memory for the params and the result of one call after the other: what the one before left is
  * of no use to anybody, unless it was lost. */
 static inline char *frame_of(struct fumi_exchange *x, size_t size)
@@ -116,10 +123,7 @@ static inline char *frame_of(struct fumi_exchange *x, size_t size)
         x->frame_size = size;
         return x->frame = fumi_alloc(&x->arena, size);
     }
-    char *frame = x->frame;
-    for (size_t i = 0; i < size; i += FRAME_STEP)
-        memset(frame + i, 0, FRAME_STEP);
-    return frame;
+    return blank(x->frame, size);
 }
 
 static __attribute__((noinline)) int bind(struct fumi_call *c, const struct fumi_method *m,
@@ -142,14 +146,33 @@ static inline enum fumi_ret run(struct fumi_call *c, const struct entry *e, char
     return m->run(c, params, c->result);
 }
 
-static int answer(struct fumi_exchange *x, struct fumi_call *c)
+/* The result of a call, where entry says that it is a number. */
+static inline double number_of(const struct fumi_call *c, const struct entry *e)
+{
+    double d;
+    memcpy(&d, (const char *)c->result + e->number, sizeof(d));
+    return d;
+}
+
+static __attribute__((noinline)) int answer_long(struct fumi_exchange *x, struct fumi_call *c,
+                                                 char before)
 {
     size_t mark = x->out.n;
-    char before = !x->batch ? '\0' : mark ? ',' : '[';
     int rc = answer_result(&x->writer, before, c, x->server->limits.answer, &c->err);
     if (FUMI_RARELY(rc))
         x->out.n = mark;
     return rc;
+}
+
+static inline int answer(struct fumi_exchange *x, struct fumi_call *c)
+{
+    const struct entry *e = x->known.entry;
+    char before = !x->batch ? '\0' : x->out.n ? ',' : '[';
+    if (FUMI_MOSTLY(e->number != FUMI_NONE) &&
+        FUMI_MOSTLY(answer_short(&x->out, answer_room(&x->out, x->server->limits.answer), before,
+                                 number_of(c, e), c->id, NULL)))
+        return 0;
+    return answer_long(x, c, before);
 }
 
 static void explain(struct fumi_call *c, enum fumi_ret ret)
@@ -204,19 +227,16 @@ static __attribute__((noinline)) struct fumi_str unknown_name(struct fumi_exchan
     return fumi_text(&x->arena, e.method);
 }
 
-/* Sets up what is of one call alone. */
-static inline void renew(struct fumi_call *c, const struct known *k)
+/* Sets up what is of one call alone, of an element that is known. */
+static inline void renew(struct fumi_exchange *x, struct fumi_call *c, const struct fumi_val *v)
 {
-    const struct fumi_val *params = member_of(k, k->params);
+    const struct fumi_val *params = member_of(x, v, x->known.params);
     c->params = fumi_is(params, FUMI_NULL) ? NULL : params;
-    c->id = member_of(k, k->id);
-    c->err.code = 0;
-    c->err.text[0] = '\0';
+    c->id = member_of(x, v, x->known.id);
+    memset(&c->err, 0, offsetof(struct fumi_err, text) + 4); /* only the beginning of the text */
     c->err.data = (struct fumi_str){0};
     c->deadline = 0;
-    c->result = NULL;
     c->progress = NULL;
-    c->entered = 0;
 }
 
 /* Sets the exchange's call up for the request that was read; there is one at a time. */
@@ -229,7 +249,9 @@ static inline struct fumi_call *prepare(struct fumi_exchange *x)
     c->self = FUMI_MOSTLY(entry) ? entry->self : NULL;
     atomic_store_explicit(&x->turn, RUNNING, memory_order_relaxed);
     atomic_store_explicit(&x->claimed, false, memory_order_relaxed);
-    renew(c, &x->known);
+    c->result = NULL;
+    c->entered = 0;
+    renew(x, c, x->known.v);
     return c;
 }
 
@@ -308,33 +330,33 @@ static bool is_plain(const struct fumi_exchange *x)
 {
     const struct known *k = &x->known;
     const unsigned odd = FUMI_VARIES | FUMI_DEFERS | FUMI_BLOCKING;
-    return k->entry && k->id && !(x->differ & k->fixed) && !(k->entry->method->flags & odd) &&
-           !x->open && !x->server->hooks;
+    return x->at != x->end && fumi_is_alike(x->at) && k->entry && k->id &&
+           !(x->differ & k->fixed) && !(k->entry->method->flags & odd) && x->out.n && !x->open &&
+           !x->server->hooks;
 }
 
 /* Runs the elements from x->at on that are like the one that has just run, as long as all goes
- * well and they have what is needed. */
-static enum fumi_ret run_alike(struct fumi_exchange *x)
+ * well. */
+static __attribute__((noinline)) enum fumi_ret run_alike(struct fumi_exchange *x)
 {
     struct fumi_call *c = &x->call;
-    struct known *k = &x->known;
-    const struct entry *e = k->entry;
-    bool well = is_plain(x);
-    while (FUMI_MOSTLY(well) && fumi_is_alike(x->at)) {
-        size_t lacks = exchange_lacks(x, x->at);
-        if (FUMI_RARELY(lacks >= k->first))
-            break;
-        k->v = x->at;
-        k->lacks = lacks;
-        x->at = exchange_after(x, k->v);
-        renew(c, k);
-        enum fumi_ret ret = run(c, e, frame_of(x, e->frame));
-        well = ret == FUMI_OK && !atomic_load_explicit(&x->claimed, memory_order_relaxed) &&
-               !answer(x, c);
+    const struct entry *e = x->known.entry;
+    char *frame = frame_of(x, e->frame);
+    size_t room = answer_room(&x->out, x->server->limits.answer);
+    const char *end = x->document->p + x->document->n;
+    for (bool well = true; well && x->at != x->end && fumi_is_alike(x->at); x->index++) {
+        renew(x, c, x->at);
+        x->at = fumi_next(x->at);
+        enum fumi_ret ret = run(c, e, blank(frame, e->frame));
+        well = ret == FUMI_OK && !atomic_load_explicit(&x->claimed, memory_order_relaxed);
+        if (FUMI_MOSTLY(well && e->number != FUMI_NONE) &&
+            FUMI_MOSTLY(answer_short(&x->out, room, ',', number_of(c, e), c->id, end)))
+            continue;
         /* An answer that cannot be written is tried again, in vain. */
+        well = well && !answer_long(x, c, ',');
         if (FUMI_RARELY(!well) && settle(x, c, ret, 0) == FUMI_PENDING)
             return FUMI_PENDING;
-        x->index++;
+        room = answer_room(&x->out, x->server->limits.answer);
     }
     return FUMI_OK;
 }
@@ -369,7 +391,7 @@ static unsigned flags_of(struct fumi_exchange *x)
 {
     unsigned flags = 0;
     x->writes = false;
-    for (const struct fumi_val *v = x->at; v; v = exchange_after(x, v)) {
+    for (const struct fumi_val *v = x->at; v != x->end; v = fumi_next(v)) {
         exchange_know(x, v);
         if (!x->known.entry)
             continue;
@@ -383,7 +405,7 @@ static unsigned flags_of(struct fumi_exchange *x)
  * what the requests beside them wait for. To take one a second time does nothing. */
 static void take_answers(struct fumi_exchange *x)
 {
-    for (const struct fumi_val *v = x->at; v; v = exchange_after(x, v)) {
+    for (const struct fumi_val *v = x->at; v != x->end; v = fumi_next(v)) {
         struct envelope e;
         envelope_read(v, &e);
         if (e.response)
@@ -426,18 +448,18 @@ static bool must_open(const struct fumi_exchange *x)
 /* Runs what is left, until a call is pending or the answer is complete. */
 static void proceed(struct fumi_exchange *x)
 {
-    while (x->at) {
+    while (x->at != x->end) {
         exchange_know(x, x->at);
         if (FUMI_RARELY(must_open(x)) && !x->open) {
             if (open_rest(x))
                 return; /* the exchange is no longer ours */
             exchange_know(x, x->at);
         }
-        x->at = exchange_after(x, x->at);
+        x->at = fumi_next(x->at);
         if (!peer_cancelled(x) && run_element(x) == FUMI_PENDING)
             return;
         x->index++;
-        if (fumi_is_alike(x->at) && run_alike(x) == FUMI_PENDING)
+        if (is_plain(x) && run_alike(x) == FUMI_PENDING)
             return;
     }
     finish(x);

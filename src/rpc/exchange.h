@@ -14,6 +14,7 @@ struct entry {
     const struct fumi_method *method;
     void *self;
     size_t frame, result; /* bytes of params and result together; where the result begins */
+    size_t number;        /* where in the result: see fumi_number_at */
     bool plain;           /* its params: see fumi_is_plain */
 };
 enum { FRAME_STEP = _Alignof(max_align_t) }; /* frames are a multiple of it */
@@ -81,10 +82,8 @@ int envelope_error(struct fumi_arena *a, const struct fumi_val *error, struct fu
 /* What is known of an element. */
 struct known {
     const struct fumi_val *v;
-    size_t lacks;              /* bytes of values: see exchange_lacks */
     const struct entry *entry; /* the method it asks for, NULL: none or unknown */
-    size_t params, id;         /* where they begin, in bytes of its row with all values; 0: none */
-    size_t first;              /* of both */
+    size_t params, id;         /* how many values before its end they begin; 0: there are none */
     uint64_t fixed;            /* as `differ`: what must be as it is here, in one like it */
     bool call;                 /* or notification; else an answer, or nothing that makes sense */
 };
@@ -118,7 +117,7 @@ struct fumi_exchange {
     const struct fumi_val *model;          /* the last element that is like no other */
     struct known known;                    /* the element that was read last */
     unsigned flags;                        /* of its method, for its params */
-    const struct fumi_val *at;             /* the element that is next, NULL: none is left */
+    const struct fumi_val *at;             /* the element that is next; `end`: none is left */
     size_t index;                          /* of the element that runs */
     bool batch;
     int code;     /* of a single answer */
@@ -171,29 +170,25 @@ const struct fumi_val *exchange_whole(struct fumi_exchange *x, const struct fumi
 /* A copy of the message, text and all, takes its place; its elements are whole. */
 void exchange_keep(struct fumi_exchange *x);
 
-/* Bytes of values that an element lacks, which is like the model. */
-static inline size_t exchange_lacks(const struct fumi_exchange *x, const struct fumi_val *v)
+static inline size_t span_of(const struct fumi_val *v)
 {
-    return ((x->model->bits >> FUMI_SPAN_SHIFT) - (v->bits >> FUMI_SPAN_SHIFT)) * sizeof(*v);
+    return v->bits >> FUMI_SPAN_SHIFT;
 }
 
-/* A member of the element that is known, by its place. */
-static inline const struct fumi_val *member_of(const struct known *k, size_t place)
+/* A member of the element that is known, or of one that is like it. What that lacks, all at its
+ * beginning, is the same as in the model. */
+static inline const struct fumi_val *member_of(const struct fumi_exchange *x,
+                                               const struct fumi_val *v, size_t place)
 {
-    return place ? (const void *)((const char *)k->v + (place - k->lacks)) : NULL;
+    if (!place)
+        return NULL;
+    return fumi_next(FUMI_MOSTLY(span_of(v) > place) ? v : x->model) - place;
 }
 
-/* The elements of a message: those of a batch, or it itself. */
+/* The elements of a message, those of a batch or it itself: from here by fumi_next to x->end. */
 static inline const struct fumi_val *exchange_first(const struct fumi_exchange *x)
 {
-    return x->batch ? fumi_first(x->document) : x->document;
-}
-
-static inline const struct fumi_val *exchange_after(const struct fumi_exchange *x,
-                                                    const struct fumi_val *v)
-{
-    const struct fumi_val *next = fumi_next(v);
-    return next == x->end ? NULL : next;
+    return x->document + x->batch;
 }
 
 /* peer.c. An exchange that may outlive fumi_handle is opened before it runs, so that a cancel or a

@@ -12,7 +12,7 @@ static unsigned flags_for(const struct entry *e, const struct fumi_val *params)
 /* Where a member begins: see known. */
 static size_t place_of(const struct fumi_val *v, const struct fumi_val *member)
 {
-    return member ? (size_t)((const char *)member - (const char *)v) : 0;
+    return member ? (size_t)(fumi_next(v) - member) : 0;
 }
 
 /* The bit of a member in `differ`. */
@@ -31,11 +31,6 @@ static __attribute__((noinline)) bool still_says(const struct fumi_val *v, struc
            fumi_eq((struct fumi_str){e.method->p, e.method->n}, name); /* it has no escapes */
 }
 
-static size_t span_of(const struct fumi_val *v)
-{
-    return v->bits >> FUMI_SPAN_SHIFT;
-}
-
 const struct fumi_val *exchange_whole(struct fumi_exchange *x, const struct fumi_val *v)
 {
     if (!fumi_is_alike(v))
@@ -50,20 +45,14 @@ const struct fumi_val *exchange_whole(struct fumi_exchange *x, const struct fumi
 static bool know_alike(struct fumi_exchange *x, const struct fumi_val *v, const struct known *like)
 {
     const struct entry *entry = like->entry;
-    size_t lacks = exchange_lacks(x, v);
     bool other = x->differ & like->fixed;
     if (FUMI_RARELY(!entry))
         return false;
-    if (FUMI_RARELY(other || lacks >= like->first)) {
-        v = exchange_whole(x, v);
-        lacks = 0;
-    }
-    if (FUMI_RARELY(other) && !still_says(v, entry->name))
+    if (FUMI_RARELY(other) && !still_says(exchange_whole(x, v), entry->name))
         return false;
     x->known = *like;
     x->known.v = v;
-    x->known.lacks = lacks;
-    x->flags = flags_for(entry, member_of(&x->known, like->params));
+    x->flags = flags_for(entry, member_of(x, v, like->params));
     return true;
 }
 
@@ -88,12 +77,12 @@ void exchange_keep(struct fumi_exchange *x)
     const struct fumi_val *doc = x->document;
     const char *text = fumi_dup(&x->arena, fumi_raw(doc)).p;
     size_t n = x->batch, i = 0;
-    for (const struct fumi_val *v = exchange_first(x); v; v = exchange_after(x, v))
+    for (const struct fumi_val *v = exchange_first(x); v != x->end; v = fumi_next(v))
         n += whole_span(x, v);
     struct fumi_val *row = fumi_alloc(&x->arena, n * sizeof(*row)), *to = row;
     if (x->batch)
         *to++ = (struct fumi_val){text, doc->n, FUMI_ARRAY | (uint32_t)n << FUMI_SPAN_SHIFT};
-    for (const struct fumi_val *v = exchange_first(x); v; v = exchange_after(x, v), i++) {
+    for (const struct fumi_val *v = exchange_first(x); v != x->end; v = fumi_next(v), i++) {
         size_t span = whole_span(x, v);
         move(to, exchange_whole(x, v), span, doc->p, text);
         if (i == x->index)
@@ -128,7 +117,6 @@ static __attribute__((noinline)) void know_anew(struct fumi_exchange *x, const s
     k->call = !e.response && !e.fault;
     if (k->call)
         k->entry = server_find(x->server, fumi_text(&x->arena, e.method));
-    k->first = k->params && (!k->id || k->params < k->id) ? k->params : k->id ? k->id : SIZE_MAX;
     k->fixed = bit_of(v, e.version) | bit_of(v, e.method);
     if (fumi_is(e.id, FUMI_NULL)) /* true and false are like it */
         k->fixed |= bit_of(v, e.id);

@@ -184,7 +184,7 @@ static bool mark(struct fumi_exchange *x, const struct fumi_val *id)
 {
     const struct fumi_val *v = exchange_first(x);
     bool found = false;
-    for (size_t i = 0; v; i++, v = exchange_after(x, v)) {
+    for (size_t i = 0; v != x->end; i++, v = fumi_next(v)) {
         unsigned char waiting = WAITING;
         if (!id || same_id(fumi_get(v, "id"), id))
             found |= atomic_compare_exchange_strong(&x->state[i], &waiting, CANCELLED);

@@ -132,8 +132,13 @@ static int add_method(struct fumi_server *s, const char *name_space, const struc
     }
     s->entries = fumi_resize(s->entries, (s->n + 1) * sizeof(*s->entries));
     size_t params = frame_size(m->params);
-    s->entries[s->n++] = (struct entry){
-        name, m, self, params + frame_size(m->result), params, fumi_is_plain(m->params)};
+    s->entries[s->n++] = (struct entry){.name = name,
+                                        .method = m,
+                                        .self = self,
+                                        .frame = params + frame_size(m->result),
+                                        .result = params,
+                                        .number = fumi_number_at(m->result),
+                                        .plain = fumi_is_plain(m->params)};
     fill_slots(s);
     return 0;
 }

@@ -114,6 +114,33 @@ TEST(an_odd_one_is_answered_once_and_the_others_too)
     close_odd(s, &c);
 }
 
+/* The id of the first call shifts all answers, so that some end with the buffer, wherever that
+ * ends. */
+TEST(answers_may_fill_their_buffer)
+{
+    enum { SHIFTS = 80, CALLS = 99 };
+    for (int shift = 0; shift < SHIFTS; shift++) {
+        struct fumi_server *s;
+        struct caller c;
+        struct fumi_buf message = {0}, want = {0};
+        open_odd(&s, &c);
+        putf(&message, "[" ASK("first", "[0,0]", "\"%*s\""), shift, "");
+        putf(&want, "[" OK("0", "\"%*s\""), shift, "");
+        for (int i = 0; i < CALLS; i++) {
+            putf(&message, "," ASK("first", "[-90071992547409%02d,0]", "%d"), i % 92, i % 10);
+            putf(&want, "," OK("-90071992547409%02d", "%d"), i % 92, i % 10);
+        }
+        fumi_buf_put(&message, ']');
+        fumi_buf_put(&want, ']');
+        struct fumi_str got = tell_and_hear(&c, fumi_buf_str(&message));
+        if (!fumi_eq(got, fumi_buf_str(&want)))
+            TEST_FAIL("%d: %.*s", shift, FUMI_ARG(got));
+        fumi_buf_done(&message);
+        fumi_buf_done(&want);
+        close_odd(s, &c);
+    }
+}
+
 /* Notifications are alike, too, and are not answered; nor is an id that was null taken for none. */
 TEST(those_without_an_id_are_not_answered)
 {
