@@ -133,11 +133,6 @@ void fumi_put_null(struct fumi_out *o);
 void fumi_put_val(struct fumi_out *o, const struct fumi_val *v); /* compact; NULL: null */
 void fumi_put_json(struct fumi_out *o, struct fumi_json j);      /* in one line; no text: null */
 
-/* A number that is whole, in less than FUMI_WHOLE bytes at `to`; returns what follows it. NULL: it
- * is another. */
-enum { FUMI_WHOLE = 24 };
-char *fumi_put_whole(char *to, double d);
-
 /* The value as compact text in the arena; numbers and strings as they were written. */
 struct fumi_json fumi_compact(struct fumi_arena *a, const struct fumi_val *v);
 

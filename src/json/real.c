@@ -27,11 +27,6 @@ static __attribute__((noinline)) void put_whole(struct fumi_out *o, bool negativ
         real_write_whole(o, negative, magnitude);
 }
 
-char *fumi_put_whole(char *to, double d)
-{
-    return real_is_whole(d) ? real_write(to, signbit(d), (uint64_t)(int64_t)fabs(d)) : NULL;
-}
-
 void fumi_put_int(struct fumi_out *o, int64_t i)
 {
     uint64_t magnitude = i < 0 ? -(uint64_t)i : (uint64_t)i;

@@ -1,4 +1,4 @@
-/* Private to json/: numbers that are quickly written. */
+/* Private to the library: numbers that are quickly written. */
 #ifndef FUMI_JSON_REAL_H
 #define FUMI_JSON_REAL_H
 
@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { REAL_WHOLE = FUMI_WHOLE }; /* bytes of a whole number, with comma and sign, and more */
+enum { REAL_WHOLE = 24 }; /* bytes of a whole number, with comma and sign, and more */
 
 extern const char real_pairs[]; /* 00 to 99 */
 
@@ -69,6 +69,12 @@ static inline bool real_is_whole(double d)
     return FUMI_MOSTLY(x < 0x1p53 && x == (double)(int64_t)x);
 }
 
+/* Most are whole; NULL: it is not. */
+static inline char *real_write_quickly(char *to, double d)
+{
+    return real_is_whole(d) ? real_write(to, signbit(d), (uint64_t)(int64_t)fabs(d)) : NULL;
+}
+
 /* False: there may be no room for it. */
 static inline bool real_put_whole(struct fumi_out *o, bool negative, uint64_t magnitude)
 {
@@ -79,7 +85,7 @@ static inline bool real_put_whole(struct fumi_out *o, bool negative, uint64_t ma
     return true;
 }
 
-/* Most are whole; false: it is not, or there is no room. */
+/* The same; false: it is not, or there is no room. */
 static inline bool real_put_quickly(struct fumi_out *o, double d)
 {
     return real_is_whole(d) && real_put_whole(o, signbit(d), (uint64_t)(int64_t)fabs(d));

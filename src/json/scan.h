@@ -32,26 +32,28 @@ static inline struct scan_masks scan_block(const char *p)
                                (uint32_t)_mm_movemask_epi8(digit) ^ 0xFFFF};
 }
 
+static inline __m128i scan_same_bytes(const char *a, const char *b)
+{
+    return _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)a),
+                          _mm_loadu_si128((const __m128i *)(const void *)b));
+}
+
 /* A bit for each of sixteen bytes that differ. */
 static inline uint32_t scan_differ(const char *a, const char *b)
 {
-    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)a);
-    __m128i y = _mm_loadu_si128((const __m128i *)(const void *)b);
-    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(x, y)) ^ 0xFFFF;
+    return (uint32_t)_mm_movemask_epi8(scan_same_bytes(a, b)) ^ 0xFFFF;
 }
 
 /* Of at least sixteen bytes: whether all are the same. The last block may overlap with others. */
 static inline bool scan_equal_blocks(const char *a, const char *b, size_t n)
 {
     const char *end = a + n - SCAN_BLOCK;
-    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)end);
-    __m128i y = _mm_loadu_si128((const __m128i *)(const void *)(b + n - SCAN_BLOCK));
-    __m128i same = _mm_cmpeq_epi8(x, y);
-    for (; a < end; a += SCAN_BLOCK, b += SCAN_BLOCK) {
-        x = _mm_loadu_si128((const __m128i *)(const void *)a);
-        y = _mm_loadu_si128((const __m128i *)(const void *)b);
-        same = _mm_and_si128(same, _mm_cmpeq_epi8(x, y));
-    }
+    __m128i same = scan_same_bytes(end, b + n - SCAN_BLOCK);
+    for (; end - a > SCAN_BLOCK; a += 2 * SCAN_BLOCK, b += 2 * SCAN_BLOCK)
+        same = _mm_and_si128(same, _mm_and_si128(scan_same_bytes(a, b),
+                                                 scan_same_bytes(a + SCAN_BLOCK, b + SCAN_BLOCK)));
+    if (a < end)
+        same = _mm_and_si128(same, scan_same_bytes(a, b));
     return _mm_movemask_epi8(same) == 0xFFFF;
 }
 

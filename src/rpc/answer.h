@@ -3,12 +3,13 @@
 #define FUMI_RPC_ANSWER_H
 
 #include "rpc/exchange.h"
+#include "json/real.h"
 
 #define ANSWER_HEAD "{\"jsonrpc\":\"2.0\",\"result\":"
 enum { ANSWER_HEAD_N = sizeof(ANSWER_HEAD) - 1, ANSWER_END_N = 7 }; /* of the end, without the id */
 
 /* Room for an answer with a whole number, but for its id. */
-enum { ANSWER_ID = 16, ANSWER_SHORT = 1 + ANSWER_HEAD_N + FUMI_WHOLE + ANSWER_END_N + ANSWER_ID };
+enum { ANSWER_ID = 16, ANSWER_SHORT = 1 + ANSWER_HEAD_N + REAL_WHOLE + ANSWER_END_N + ANSWER_ID };
 
 static inline char *answer_begin(char *to, char before)
 {
@@ -47,7 +48,7 @@ static inline __attribute__((always_inline)) bool answer_short(struct fumi_buf *
     struct fumi_str text = answer_id(id);
     if (FUMI_RARELY(b->n + ANSWER_SHORT + text.n > room))
         return false;
-    char *to = fumi_put_whole(answer_begin(b->p + b->n, before), result);
+    char *to = real_write_quickly(answer_begin(b->p + b->n, before), result);
     if (FUMI_MOSTLY(to))
         b->n = (size_t)(answer_end(to, text, text_end) - b->p);
     return to;

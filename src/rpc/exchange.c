@@ -227,16 +227,19 @@ static __attribute__((noinline)) struct fumi_str unknown_name(struct fumi_exchan
     return fumi_text(&x->arena, e.method);
 }
 
-/* Sets up what is of one call alone, of an element that is known. */
-static inline void renew(struct fumi_exchange *x, struct fumi_call *c, const struct fumi_val *v)
+/* Sets up what is of one call alone, of an element that is known; returns what follows that. */
+static inline const struct fumi_val *renew(struct fumi_exchange *x, struct fumi_call *c,
+                                           const struct fumi_val *v)
 {
-    const struct fumi_val *params = member_of(x, v, x->known.params);
+    size_t span = span_of(v);
+    const struct fumi_val *end = v + span, *params = member_of(x, end, span, x->known.params);
     c->params = fumi_is(params, FUMI_NULL) ? NULL : params;
-    c->id = member_of(x, v, x->known.id);
+    c->id = member_of(x, end, span, x->known.id);
     memset(&c->err, 0, offsetof(struct fumi_err, text) + 4); /* only the beginning of the text */
     c->err.data = (struct fumi_str){0};
     c->deadline = 0;
     c->progress = NULL;
+    return end;
 }
 
 /* Sets the exchange's call up for the request that was read; there is one at a time. */
@@ -344,9 +347,9 @@ static __attribute__((noinline)) enum fumi_ret run_alike(struct fumi_exchange *x
     char *frame = frame_of(x, e->frame);
     size_t room = answer_room(&x->out, x->server->limits.answer);
     const char *end = x->document->p + x->document->n;
-    for (bool well = true; well && x->at != x->end && fumi_is_alike(x->at); x->index++) {
-        renew(x, c, x->at);
-        x->at = fumi_next(x->at);
+    const struct fumi_val *v = x->at;
+    for (bool well = true; well && v != x->end && fumi_is_alike(v); x->index++) {
+        v = x->at = renew(x, c, v);
         enum fumi_ret ret = run(c, e, blank(frame, e->frame));
         well = ret == FUMI_OK && !atomic_load_explicit(&x->claimed, memory_order_relaxed);
         if (FUMI_MOSTLY(well && e->number != FUMI_NONE) &&

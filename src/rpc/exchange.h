@@ -175,14 +175,14 @@ static inline size_t span_of(const struct fumi_val *v)
     return v->bits >> FUMI_SPAN_SHIFT;
 }
 
-/* A member of the element that is known, or of one that is like it. What that lacks, all at its
- * beginning, is the same as in the model. */
-static inline const struct fumi_val *member_of(const struct fumi_exchange *x,
-                                               const struct fumi_val *v, size_t place)
+/* A member of the known element, or of one that is like it and spans `span` values, up to `end`.
+ * What that lacks, all at its beginning, is the same as in the model. */
+static inline const struct fumi_val *
+member_of(const struct fumi_exchange *x, const struct fumi_val *end, size_t span, size_t place)
 {
     if (!place)
         return NULL;
-    return fumi_next(FUMI_MOSTLY(span_of(v) > place) ? v : x->model) - place;
+    return (FUMI_MOSTLY(span > place) ? end : fumi_next(x->model)) - place;
 }
 
 /* The elements of a message, those of a batch or it itself: from here by fumi_next to x->end. */

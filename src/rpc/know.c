@@ -52,7 +52,7 @@ static bool know_alike(struct fumi_exchange *x, const struct fumi_val *v, const 
         return false;
     x->known = *like;
     x->known.v = v;
-    x->flags = flags_for(entry, member_of(x, v, like->params));
+    x->flags = flags_for(entry, member_of(x, fumi_next(v), span_of(v), like->params));
     return true;
 }
 
