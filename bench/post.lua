@@ -11,6 +11,7 @@ wrk.headers["Content-Type"] = "application/json"
 function done(summary, latency)
   local e = summary.errors
   local failed = e.connect + e.read + e.write + e.status + e.timeout
-  io.write(string.format("\nwrk: rate=%.0f p50=%.1f p99=%.1f failed=%d\n",
-    n * summary.requests * 1e6 / summary.duration, latency:percentile(50), latency:percentile(99), failed))
+  io.write(string.format("\nwrk: rate=%.0f p50=%.1f p99=%.1f failed=%d seconds=%.3f\n",
+    n * summary.requests * 1e6 / summary.duration, latency:percentile(50), latency:percentile(99), failed,
+    summary.duration / 1e6))
 end
