@@ -105,39 +105,48 @@ static __attribute__((noinline)) bool learn(struct fumi_like *m, const char *p)
     return true;
 }
 
+/* The end of a number, or NULL; most are a few digits. */
+static inline const char *quick_number(const char *p)
+{
+    const char *q = parse_digits(p);
+    if (FUMI_MOSTLY(q > p && *p != '0' && *q != '.' && (*q | 0x20) != 'e'))
+        return q;
+    return parse_number(p);
+}
+
+/* The end of a short string without escapes and all in ASCII, which most are: its quote. NULL: it
+ * is another. */
+static inline const char *quick_string(const char *p, const char *end)
+{
+    uint64_t odd = end - p >= SCAN_BLOCK ? scan_block(p).odd : 0;
+    const char *q = p + (odd ? __builtin_ctzll(odd) : 0);
+    return FUMI_MOSTLY(odd && *q == '"') ? q : NULL;
+}
+
 /* The scalar at p, in the hole of a step, if that takes no more than a look; returns what follows
  * it. NULL: it does. */
 static inline const char *quick_hole(const struct fumi_step *step, const char *p, const char *end,
                                      struct fumi_val *to)
 {
-    const char *behind = NULL;
-    uint32_t n = 0;
+    const char *q;
     if (FUMI_MOSTLY(step->kind == FUMI_NUMBER)) {
-        behind = parse_digits(p);
-        n = (uint32_t)(behind - p);
-        if (FUMI_RARELY(!n || *p == '0' || *behind == '.' || (*behind | 0x20) == 'e'))
-            return NULL;
-    } else if (step->kind == FUMI_STRING) {
-        uint64_t odd = end - p >= SCAN_BLOCK ? scan_block(p).odd : 0;
-        n = odd ? (uint32_t)__builtin_ctzll(odd) : 0;
-        behind = p + n + 1;
-        if (FUMI_RARELY(!odd || p[n] != '"'))
-            return NULL;
+        if (FUMI_MOSTLY(q = quick_number(p)))
+            *to = (struct fumi_val){p, (uint32_t)(q - p), FUMI_NUMBER | ONE};
+        return q;
     }
-    *to = (struct fumi_val){p, n, step->kind | ONE};
-    return behind;
+    if (step->kind != FUMI_STRING || !(q = quick_string(p, end)))
+        return NULL;
+    *to = (struct fumi_val){p, (uint32_t)(q - p), FUMI_STRING | ONE};
+    return q + 1;
 }
 
+/* The same for strings and literals that take more. */
 static __attribute__((noinline)) const char *
 slow_hole(struct parser *s, const struct fumi_step *step, const char *p, struct fumi_val *to)
 {
-    if (step->kind == FUMI_STRING)
-        return parse_string(s, p, to);
-    if (step->kind != FUMI_NUMBER)
-        return parse_literal(s, p, to);
-    const char *behind = parse_number(p);
-    *to = (struct fumi_val){p, (uint32_t)(behind - p), FUMI_NUMBER | ONE};
-    return behind;
+    if (step->kind == FUMI_NUMBER)
+        return NULL;
+    return step->kind == FUMI_STRING ? parse_string(s, p, to) : parse_literal(s, p, to);
 }
 
 /* The scalar in the hole of a step has n bytes: containers that hold it are longer than in the
@@ -145,7 +154,7 @@ slow_hole(struct parser *s, const struct fumi_step *step, const char *p, struct 
 static inline void stretch(const struct fumi_like *m, const struct fumi_step *step, uint32_t n,
                            struct fumi_val *first)
 {
-    for (size_t at = step->around; FUMI_RARELY(at); at = m->around[at])
+    for (size_t at = step->around; at; at = m->around[at])
         first[at - m->left_out - 1].n += n - step->hole_n;
 }
 
@@ -170,8 +179,8 @@ static inline void close_object(struct fumi_val *to, const struct fumi_val *next
                             FUMI_OBJECT | FUMI_ALIKE | (uint32_t)(next - to) << FUMI_SPAN_SHIFT};
 }
 
-/* As alike_whole, but with the holes that there are. *odd: where the text of the model is another;
- * NULL: no other hole would help. */
+/* As alike_whole, but with the holes that there are. *odd is set to where the text of the model
+ * is another, if another hole may help. */
 static inline const char *fill(struct parser *s, const char *start, const struct fumi_like *m,
                                struct fumi_val *to, const char **odd)
 {
@@ -188,10 +197,8 @@ static inline const char *fill(struct parser *s, const char *start, const struct
         if (step->kind == FUMI_OBJECT)
             break;
         const char *behind = quick_hole(step, p, s->end, next);
-        if (FUMI_RARELY(!behind) && !(behind = slow_hole(s, step, p, next))) {
-            *odd = NULL;
+        if (FUMI_RARELY(!behind) && !(behind = slow_hole(s, step, p, next)))
             return NULL;
-        }
         stretch(m, step, next++->n, to + 1);
         p = behind;
     }
@@ -204,7 +211,7 @@ static inline const char *fill(struct parser *s, const char *start, const struct
 const char *alike_whole(struct parser *s, const char *p, struct fumi_like *m, struct fumi_val *to)
 {
     for (;;) {
-        const char *odd, *end = fill(s, p, m, to, &odd);
+        const char *odd = NULL, *end = fill(s, p, m, to, &odd);
         if (FUMI_MOSTLY(end) || !odd || !learn(m, odd))
             return end;
     }

@@ -157,25 +157,6 @@ const char *parse_string(struct parser *s, const char *p, struct fumi_val *to)
     return string(s, p, to);
 }
 
-/* The end of the number at p, or NULL. The byte behind the number stops every loop. */
-const char *parse_number(const char *p)
-{
-    const char *whole = p + (*p == '-'), *q = parse_digits(whole);
-    if (q == whole || (*whole == '0' && q > whole + 1))
-        return NULL;
-    if (*q == '.') {
-        const char *part = q + 1;
-        if ((q = parse_digits(part)) == part)
-            return NULL;
-    }
-    if ((*q | 0x20) == 'e') {
-        const char *power = q + 1 + (q[1] == '+' || q[1] == '-');
-        if ((q = parse_digits(power)) == power)
-            return NULL;
-    }
-    return q;
-}
-
 /* The same for numbers that lie in the window and have no exponent. */
 static inline const char *number(struct parser *s, const char *p)
 {

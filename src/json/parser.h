@@ -49,11 +49,29 @@ static inline const char *parse_digits(const char *p)
     return p;
 }
 
+/* The end of the number at p, or NULL. The byte behind the number stops every loop. */
+static inline const char *parse_number(const char *p)
+{
+    const char *whole = p + (*p == '-'), *q = parse_digits(whole);
+    if (q == whole || (*whole == '0' && q > whole + 1))
+        return NULL;
+    if (*q == '.') {
+        const char *part = q + 1;
+        if ((q = parse_digits(part)) == part)
+            return NULL;
+    }
+    if ((*q | 0x20) == 'e') {
+        const char *power = q + 1 + (q[1] == '+' || q[1] == '-');
+        if ((q = parse_digits(power)) == power)
+            return NULL;
+    }
+    return q;
+}
+
 /* parse.c: a string from behind its opening quote, or a literal; returns what follows it. NULL:
- * there is none, or it is wrong. The end of a number, or NULL. */
+ * there is none, or it is wrong. */
 const char *parse_string(struct parser *s, const char *p, struct fumi_val *to);
 const char *parse_literal(struct parser *s, const char *p, struct fumi_val *to);
-const char *parse_number(const char *p);
 
 /* alike.c: the values of the object at p, if it is like the model; returns what follows it, or
  * NULL. There is room for as many values as the model has. */
