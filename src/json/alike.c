@@ -8,56 +8,21 @@ static inline size_t span_of(const struct fumi_val *v)
     return v->bits >> FUMI_SPAN_SHIFT;
 }
 
-/* The text of the model between two holes, and the values in it that are taken over. */
-static struct fumi_step step_of(const struct fumi_like *m, size_t before, size_t hole)
-{
-    const struct fumi_val *row = m->v, *old = row + before, *end = row + hole;
-    size_t from = before < m->left_out ? m->left_out : before;
-    bool last = hole == m->n;
-    struct fumi_step s = {.text = before ? old->p + old->n + fumi_is(old, FUMI_STRING) : row->p,
-                          .from = row + from + 1,
-                          .moved = (uint32_t)(hole - from - 1),
-                          .hole_n = last ? 0 : end->n,
-                          .kind = last ? FUMI_OBJECT : (unsigned char)(end->bits & 7),
-                          .around = last ? 0 : m->around[hole]};
-    s.n = (uint32_t)((last ? row->p + row->n : end->p) - s.text);
-    return s;
-}
-
-/* The value of a member of the object: the one that this place in the row is in. */
-static size_t member_at(const struct fumi_like *m, size_t place)
-{
-    while (place < m->n && m->around[place])
-        place = m->around[place];
-    return place;
-}
-
-static void plan(struct fumi_like *m)
-{
-    size_t before = 0, steps = 0;
-    if (m->brief)
-        m->left_out = member_at(m, m->holes ? (size_t)__builtin_ctzll(m->holes) : m->n) - 1;
-    for (uint64_t left = m->holes; left; left &= left - 1) {
-        size_t hole = (size_t)__builtin_ctzll(left);
-        m->steps[steps++] = step_of(m, before, hole);
-        before = hole;
-    }
-    m->steps[steps] = step_of(m, before, m->n);
-}
-
 static void model_of(struct fumi_like *m, const struct fumi_val *v, const char *end, bool brief)
 {
     m->v = v;
     m->n = span_of(v);
     m->end = end;
     m->brief = brief;
-    m->holes = m->left_out = 0;
-    for (size_t i = 1, in = 0; i < m->n; in = i++) {
-        while (i >= in + span_of(&v[in]))
-            in = m->around[in];
-        m->around[i] = (unsigned char)in;
-    }
-    plan(m);
+    m->holes = 0;
+    m->holes_n = 0;
+    m->left_out = brief ? m->n - 1 : 0;
+    m->steps[0] = (struct fumi_step){.text = v->p,
+                                     .n = v->n,
+                                     .from = v + m->left_out + 1,
+                                     .moved = (uint32_t)(m->n - m->left_out - 1),
+                                     .hole = (unsigned char)m->n,
+                                     .kind = FUMI_OBJECT};
 }
 
 void fumi_like_set(struct fumi_like *like, const struct fumi_val *v)
@@ -87,21 +52,64 @@ static inline void move(struct fumi_val *to, const struct fumi_val *from, size_t
     }
 }
 
-/* The scalar that has the byte at p in it or right behind it becomes another hole. False: there is
- * none, or there are too many holes. */
-static __attribute__((noinline)) bool learn(struct fumi_like *m, const char *p)
+static void look_around(struct fumi_like *m)
 {
-    size_t i = 1;
-    const struct fumi_val *v = m->v + 1;
-    for (; i < m->n; i++, v++) {
-        if (v->p <= p && p <= v->p + v->n && (v->bits & 7) < FUMI_ARRAY && !(m->holes >> i & 1))
-            break;
+    for (size_t i = 1, in = 0; i < m->n; in = i++) {
+        while (i >= in + span_of(&m->v[in]))
+            in = m->around[in];
+        m->around[i] = (unsigned char)in;
     }
-    if (i == m->n || (size_t)__builtin_popcountll(m->holes) * 3 > m->n ||
-        (fumi_is(v, FUMI_STRING) && is_key(v)))
+}
+
+/* The value of a member of the object: the one that this place in the row is in. */
+static size_t member_at(const struct fumi_like *m, size_t place)
+{
+    while (m->around[place])
+        place = m->around[place];
+    return place;
+}
+
+/* The step ends at the scalar i, and another one follows. */
+static void split(struct fumi_like *m, struct fumi_step *step, size_t i)
+{
+    const struct fumi_val *v = m->v + i;
+    const char *behind = v->p + v->n + fumi_is(v, FUMI_STRING), *end = step->text + step->n;
+    if (step->kind != FUMI_OBJECT)
+        memmove(step + 2, step + 1, (size_t)(m->steps + m->holes_n - step) * sizeof(*step));
+    step[1] = *step;
+    step[1].text = behind;
+    step[1].n = (uint32_t)(end - behind);
+    step[1].from = v + 1;
+    step[1].moved = (uint32_t)(step->hole - i - 1);
+    step->n = (uint32_t)(v->p - step->text);
+    step->moved = (uint32_t)(v - step->from);
+    step->hole_n = v->n;
+    step->hole = (unsigned char)i;
+    step->kind = v->bits & 7;
+    step->around = m->around[i];
+}
+
+/* The scalar of this step that has the byte at p in it or right behind it becomes another hole.
+ * False: there is none, or there are too many holes. */
+static __attribute__((noinline)) bool learn(struct fumi_like *m, struct fumi_step *step,
+                                            const char *p)
+{
+    bool first = step == m->steps;
+    size_t i = first ? 1 : step[-1].hole + 1u, end = step->hole;
+    const struct fumi_val *v = m->v + i;
+    while (i < end && (p < v->p || p > v->p + v->n || (v->bits & 7) >= FUMI_ARRAY))
+        i++, v++;
+    if (i == end || m->holes_n * 3 > m->n || (fumi_is(v, FUMI_STRING) && is_key(v)))
         return false;
+    if (!m->holes)
+        look_around(m);
+    if (m->brief && first) {
+        m->left_out = member_at(m, i) - 1;
+        step->from = m->v + m->left_out + 1;
+    }
+    split(m, step, i);
     m->holes |= UINT64_C(1) << i;
-    plan(m);
+    m->holes_n++;
     return true;
 }
 
@@ -149,12 +157,12 @@ slow_hole(struct parser *s, const struct fumi_step *step, const char *p, struct 
     return step->kind == FUMI_STRING ? parse_string(s, p, to) : parse_literal(s, p, to);
 }
 
-/* The scalar in the hole of a step has n bytes: containers that hold it are longer than in the
- * model. `first`: the first value that is not left out. */
+/* The scalar in the hole of a step has n bytes: if that is not what it has in the model, the
+ * containers that hold it are longer, too. `first`: the first value that is not left out. */
 static inline void stretch(const struct fumi_like *m, const struct fumi_step *step, uint32_t n,
                            struct fumi_val *first)
 {
-    for (size_t at = step->around; at; at = m->around[at])
+    for (size_t at = n == step->hole_n ? 0 : step->around; at; at = m->around[at])
         first[at - m->left_out - 1].n += n - step->hole_n;
 }
 
@@ -179,18 +187,19 @@ static inline void close_object(struct fumi_val *to, const struct fumi_val *next
                             FUMI_OBJECT | FUMI_ALIKE | (uint32_t)(next - to) << FUMI_SPAN_SHIFT};
 }
 
-/* As alike_whole, but with the holes that there are. *odd is set to where the text of the model
- * is another, if another hole may help. */
-static inline const char *fill(struct parser *s, const char *start, const struct fumi_like *m,
-                               struct fumi_val *to, const char **odd)
+/* Where the text is the same, so are the values, and nothing of it needs to be read again; only
+ * scalars may differ, and not many of them: the holes. */
+const char *alike_whole(struct parser *s, const char *start, struct fumi_like *m,
+                        struct fumi_val *to)
 {
     const char *p = start;
     struct fumi_val *next = to + 1;
-    for (const struct fumi_step *step = m->steps;; step++) {
-        if (!agrees(s, m, step->text, p, step->n)) {
+    for (struct fumi_step *step = m->steps;;) {
+        if (FUMI_RARELY(!agrees(s, m, step->text, p, step->n))) {
             size_t n = step->n, most = (size_t)(s->end - p);
-            *odd = step->text + scan_same(step->text, p, n < most ? n : most);
-            return NULL;
+            if (!learn(m, step, step->text + scan_same(step->text, p, n < most ? n : most)))
+                return NULL;
+            continue; /* with the part of the step that is the same */
         }
         next = take_over(step, p, next);
         p += step->n;
@@ -199,22 +208,11 @@ static inline const char *fill(struct parser *s, const char *start, const struct
         const char *behind = quick_hole(step, p, s->end, next);
         if (FUMI_RARELY(!behind) && !(behind = slow_hole(s, step, p, next)))
             return NULL;
-        stretch(m, step, next++->n, to + 1);
+        stretch(m, step++, next++->n, to + 1);
         p = behind;
     }
     close_object(to, next, start, p);
     return p;
-}
-
-/* Where the text is the same, so are the values, and nothing of it needs to be read again; only
- * scalars may differ, and not many of them: the holes. */
-const char *alike_whole(struct parser *s, const char *p, struct fumi_like *m, struct fumi_val *to)
-{
-    for (;;) {
-        const char *odd = NULL, *end = fill(s, p, m, to, &odd);
-        if (FUMI_MOSTLY(end) || !odd || !learn(m, odd))
-            return end;
-    }
 }
 
 /* The holes of an item, and what is between them: p is where the first is, and its value goes to
@@ -245,7 +243,7 @@ static __attribute__((noinline)) const char *fill_many(const struct parser *s, c
                                                        const struct fumi_like *m,
                                                        const char *second, struct fumi_val **next)
 {
-    const struct fumi_step *first = m->steps, *last = first + __builtin_popcountll(m->holes);
+    const struct fumi_step *first = m->steps, *last = first + m->holes_n;
     size_t gap = (size_t)(second - (m->v->p + m->v->n)), all = last->n + gap + first->n;
     struct fumi_val *to = *next;
     if (first == last || all < SCAN_BLOCK || !agrees(s, m, first->text, start, first->n))
@@ -310,7 +308,7 @@ const char *alike_items(struct parser *s, const char *p, struct fumi_val **next)
             many = true;
         }
     }
-    s->misses = more ? 0 : s->misses + 1;
+    s->misses = more ? 0 : last ? 1 : s->misses + 1;
     s->differ |= m.holes;
     s->closed = more && !m.brief ? (uint32_t)(last - s->row) : NO_PARENT;
     *next = to;

@@ -13,21 +13,24 @@ struct fumi_step {
     const struct fumi_val *from; /* the first value in it that is taken over */
     uint32_t n, moved;           /* bytes; values */
     uint32_t hole_n;             /* the n of the hole in the model */
-    unsigned char kind;          /* of the hole; FUMI_OBJECT: there is none, this is the end */
-    unsigned char around;        /* the hole: see `around` */
+    unsigned char hole;   /* its place in the row of the model; behind the last step, its end */
+    unsigned char kind;   /* of the hole; FUMI_OBJECT: there is none, this is the last step */
+    unsigned char around; /* the hole: see `around` */
 };
 
 /* An object that others are compared with, and what is known of these. v is NULL: there is none. */
 struct fumi_like {
     const struct fumi_val *v;
-    uint64_t holes;  /* scalars that have differed: a bit for each, by its place in the row */
+    uint64_t holes; /* scalars that have differed: a bit for each, by its place in the row */
+    size_t holes_n;
     size_t n;        /* values */
     size_t left_out; /* of these, behind the first, in those that are like it */
     bool brief;      /* some may be left out */
     const char *end; /* of the text that it stands in */
     struct fumi_step steps[FUMI_HOLES_MAX + 1];
-    unsigned char
-        around[FUMI_ALIKE_MAX]; /* of each value, the place of the container; 0: the object */
+    /* Of each value, the place of the container that it is in; 0: the object. Not before there is a
+     * hole. */
+    unsigned char around[FUMI_ALIKE_MAX];
 };
 
 /* Remembers a document, with its text; nothing, if it is not fit for it. */

@@ -335,7 +335,7 @@ static bool is_plain(const struct fumi_exchange *x)
     const unsigned odd = FUMI_VARIES | FUMI_DEFERS | FUMI_BLOCKING;
     return x->at != x->end && fumi_is_alike(x->at) && k->entry && k->id &&
            !(x->differ & k->fixed) && !(k->entry->method->flags & odd) && x->out.n && !x->open &&
-           !x->server->hooks;
+           !x->server->hooks && !atomic_load_explicit(&x->claimed, memory_order_relaxed);
 }
 
 /* Runs the elements from x->at on that are like the one that has just run, as long as all goes

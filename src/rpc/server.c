@@ -120,8 +120,9 @@ static size_t frame_size(const struct fumi_shape *s)
 static int add_method(struct fumi_server *s, const char *name_space, const struct fumi_method *m,
                       void *self, struct fumi_err *e)
 {
-    const char *wrong = name_space && !well_formed(name_space) ? name_space : m->name;
-    if (wrong == name_space || !well_formed(wrong))
+    bool in_order = !name_space || well_formed(name_space);
+    const char *wrong = in_order ? m->name : name_space;
+    if (!in_order || !well_formed(wrong))
         return fumi_err_set(e, FUMI_INTERNAL_ERROR,
                             "\"%s\" is no name: 1 to %d visible ASCII characters without \" and \\",
                             wrong ? wrong : "", NAME_MAX_BYTES);

@@ -1,6 +1,8 @@
 #include "every.h"
 #include "test.h"
 
+#include <math.h>
+
 /* All of them with a default each, which also stands for null. */
 static const struct fumi_field default_fields[] = {
     FUMI_FIELD(struct every, flag, "flag", "", .flags = FUMI_NULLABLE, .def = "true"),
@@ -983,4 +985,95 @@ TEST(sixty_four_fields)
     CHECK(strstr(b.e.text, "known are f0, f1, f2") && strstr(b.e.text, ", ..."));
     CHECK(strlen(b.e.text) < sizeof(b.e.text) - 1);
     done(&b);
+}
+
+struct trio {
+    uint64_t given;
+    double ratio;
+    int64_t count;
+    struct fumi_str name;
+};
+#define TRIO(ratio_rule, count_rule, name_rule)                                                    \
+    {                                                                                              \
+        FUMI_FIELD(struct trio, ratio, "ratio", "", ratio_rule),                                   \
+            FUMI_FIELD(struct trio, count, "count", "", count_rule),                               \
+            FUMI_FIELD(struct trio, name, "name", "", name_rule)                                   \
+    }
+#define NO_RULE .flags = FUMI_REQUIRED
+
+static const char *refuse_all(struct fumi_str s)
+{
+    (void)s;
+    return "must not be";
+}
+
+static const struct fumi_field trio_fields[] = TRIO(NO_RULE, NO_RULE, NO_RULE);
+static const struct fumi_shape trio_shape = FUMI_SHAPE(struct trio, trio_fields);
+
+/* Values that are stored without a detour are what they are with one; the others are left to that.
+ */
+TEST(plain_params_are_bound_as_all_are)
+{
+    static const struct {
+        const char *json;
+        bool plain;
+    } rows[] = {
+        {"[1,2,\"x\"]", true},
+        {"[-1.5e3,-2,\"xy\"]", true},
+        {"[0,0,\"0\"]", true},
+        {"[-0,12345678901234567,\"x\"]", true},
+        {"[123456789012345,1e3,\"x\"]", true},
+        {"{\"ratio\":1,\"count\":2,\"name\":\"x\"}", true},
+        {"{\"ratio\":1.5,\"count\":-9223372036854775808,\"name\":\"x\"}", true},
+        {"{\"count\":2,\"ratio\":1,\"name\":\"x\"}", false},
+        {"{\"ratio\":1,\"count\":2}", false},
+        {"{\"ratio\":1,\"count\":2,\"name\":\"x\",\"more\":1}", false},
+        {"{\"ratio\":1,\"ratio\":2,\"name\":\"x\"}", false},
+        {"{\"rati\\u006f\":1,\"count\":2,\"name\":\"x\"}", true},
+        {"[1,2]", false},
+        {"[1,2,\"x\",4]", false},
+        {"[]", false},
+        {"{}", false},
+        {"[1,2,\"\"]", false},
+        {"[1,2,\"\\n\"]", false},
+        {"[1,2,null]", false},
+        {"[1,2,3]", false},
+        {"[\"1\",2,\"x\"]", false},
+        {"[1,\"2\",\"x\"]", false},
+        {"[1,2.5,\"x\"]", false},
+        {"[1,9223372036854775808,\"x\"]", false},
+        {"[1e400,2,\"x\"]", false},
+        {"[true,2,\"x\"]", false},
+        {"[1,[2],\"x\"]", false},
+    };
+    CHECK(fumi_is_plain(&trio_shape));
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct bench b = {0};
+        struct trio quick = {0}, slow = {0};
+        int rc = run(&b, &trio_shape, rows[i].json, &slow);
+        const struct fumi_val *v = fumi_parse(&b.text, fumi_str(rows[i].json), &b.e);
+        bool plain = fumi_bind_plain(&trio_shape, v, &quick);
+        bool same = quick.ratio == slow.ratio && signbit(quick.ratio) == signbit(slow.ratio) &&
+                    quick.count == slow.count && fumi_eq(quick.name, slow.name);
+        if (plain != rows[i].plain || (plain && (rc || !same)))
+            TEST_FAIL("%s: %d, %d", rows[i].json, plain, same);
+        done(&b);
+    }
+}
+
+TEST(what_has_rules_is_not_plain)
+{
+    static const struct fumi_field limited[] = TRIO(.max = 9, NO_RULE, NO_RULE);
+    static const struct fumi_field formed[] = TRIO(NO_RULE, NO_RULE, .format = "uuid");
+    static const struct fumi_field checked[] = TRIO(NO_RULE, NO_RULE, .check = refuse_all);
+    static const struct fumi_shape shapes[] = {
+        FUMI_SHAPE(struct trio, limited),
+        FUMI_SHAPE(struct trio, formed),
+        FUMI_SHAPE(struct trio, checked),
+        FUMI_PATCH_SHAPE(struct trio, trio_fields),
+    };
+    for (size_t i = 0; i < FUMI_COUNT(shapes); i++)
+        CHECK(!fumi_is_plain(&shapes[i]));
+    CHECK(!fumi_is_plain(&plain_shape)); /* has members of every type */
+    CHECK(!fumi_is_plain(NULL));
 }

@@ -5,6 +5,8 @@
 #define FOUR(method)                                                                               \
     "[" ASK(method, "[1,0]", "1") "," ASK(method, "[2,0]", "2") "," ASK(                           \
         method, "[3,0]", "3") "," ASK(method, "[4,0]", "4") "]"
+#define ODD_FIRST(method)                                                                          \
+    "[" ASK(method, "[2,0]", "2") "," ASK(method, "[3,0]", "3") "," ASK(method, "[4,0]", "4") "]"
 
 static enum fumi_ret run_first(struct fumi_call *call, const void *params, void *result)
 {
@@ -13,7 +15,7 @@ static enum fumi_ret run_first(struct fumi_call *call, const void *params, void 
     return FUMI_OK;
 }
 
-/* Of each four the second is odd. */
+/* One with 2 is odd. */
 static bool is_odd(const void *params)
 {
     return ((const struct pair *)params)->minuend == 2;
@@ -89,14 +91,14 @@ static void close_odd(struct fumi_server *s, struct caller *c)
 TEST(an_odd_one_is_answered_once_and_the_others_too)
 {
     static const struct {
-        const char *batch, *odd;
+        const char *batch, *odd_first, *odd;
     } rows[] = {
-        {FOUR("first"), OK("2", "2")},
-        {FOUR("hasty"), OK("2", "2")},
-        {FOUR("pends"), INTERNAL("2")},
-        {FOUR("fails"), BAD("\"code\":7,\"message\":\"no\"", "2")},
-        {FOUR("infinite"), INTERNAL("2")},
-        {FOUR("untidy"), OK("2", "2")},
+        {FOUR("first"), ODD_FIRST("first"), OK("2", "2")},
+        {FOUR("hasty"), ODD_FIRST("hasty"), OK("2", "2")},
+        {FOUR("pends"), ODD_FIRST("pends"), INTERNAL("2")},
+        {FOUR("fails"), ODD_FIRST("fails"), BAD("\"code\":7,\"message\":\"no\"", "2")},
+        {FOUR("infinite"), ODD_FIRST("infinite"), INTERNAL("2")},
+        {FOUR("untidy"), ODD_FIRST("untidy"), OK("2", "2")},
     };
     struct fumi_server *s;
     struct caller c;
@@ -108,6 +110,12 @@ TEST(an_odd_one_is_answered_once_and_the_others_too)
         struct fumi_str got = hear(&c, rows[i].batch);
         if (!fumi_eq(got, fumi_buf_str(&want)))
             TEST_FAIL("%s\n   got %.*s\n  want %.*s", rows[i].batch, FUMI_ARG(got),
+                      FUMI_ARG(fumi_buf_str(&want)));
+        fumi_buf_reset(&want, SIZE_MAX);
+        putf(&want, "[%s," OK("3", "3") "," OK("4", "4") "]", rows[i].odd);
+        got = hear(&c, rows[i].odd_first);
+        if (!fumi_eq(got, fumi_buf_str(&want)))
+            TEST_FAIL("%s\n   got %.*s\n  want %.*s", rows[i].odd_first, FUMI_ARG(got),
                       FUMI_ARG(fumi_buf_str(&want)));
     }
     fumi_buf_done(&want);

@@ -68,6 +68,17 @@ TEST(methods_are_found_by_name_space_and_name)
     fumi_server_free(s);
 }
 
+TEST(a_name_may_be_that_of_its_name_space)
+{
+    static const char name[] = "add";
+    const struct fumi_method method = {name, "Answers its name.", NULL, &word_shape, give_name, 0};
+    struct fumi_server *s = fresh();
+    struct fumi_err e = {0};
+    CHECK_INT(fumi_server_add(s, name, &method, 1, NULL, &e), 0);
+    CHECK_INT(listed(s, "add.add"), 1);
+    fumi_server_free(s);
+}
+
 TEST(names_are_exact)
 {
     static const char *const strangers[] = {
