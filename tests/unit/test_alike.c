@@ -203,19 +203,27 @@ TEST(many_objects_are_themselves_behind_each_other)
 /* Those that differ in a few values, and one among them that differs in something else: wherever
  * that is, each must be itself. */
 static const char *const odd_ones[] = {
-    "{\"K\":1,\"a\":[2,\"s\"],\"n\":3}",        "{\"k\":1,\"A\":[2,\"s\"],\"n\":3}",
-    "{\"k\":1,\"a\":[2,\"s\"],\"N\":3}",        "{\"k\":1,\"a\":[2,\"s\"],\"n\":3 }",
-    "{\"k\":1,\"a\":[2 ,\"s\"],\"n\":3}",       "{\"k\":1,\"a\":[2,\"s\",0],\"n\":3}",
-    "{\"k\":1,\"a\":[2,\"s\"],\"n\":3} ",       "{\"k\":-1,\"a\":[2.5,\"\\n\"],\"n\":3e3}",
-    "{\"k\":1,\"a\":[2,\"s\"],\"n\":null}",     "{\"k\":1,\"a\":{\"b\":\"s\"},\"n\":3}",
-    "{\"k\":1,\"a\":[2,\"" LONG "\"],\"n\":3}", "{\"k\":1,\"a\":[2,\"s\"],\"n\":3,\"o\":4}",
-    "{\"k\":1,\"a\":[2,\"s\"]\"n\":3}",         "{\"k\":1;\"a\":[2,\"s\"],\"n\":3}",
-    "{\"k\":1,\"a\":[2,\"s\"],\"n\":}",         "[\"k\",1,\"a\",[2,\"s\"],\"n\",3]",
+    "{\"Kind\":1,\"a\":[2,\"s\"],\"number\":3}",
+    "{\"kind\":1,\"A\":[2,\"s\"],\"number\":3}",
+    "{\"kind\":1,\"a\":[2,\"s\"],\"Number\":3}",
+    "{\"kind\":1,\"a\":[2,\"s\"],\"number\":3 }",
+    "{\"kind\":1,\"a\":[2 ,\"s\"],\"number\":3}",
+    "{\"kind\":1,\"a\":[2,\"s\",0],\"number\":3}",
+    "{\"kind\":1,\"a\":[2,\"s\"],\"number\":3} ",
+    "{\"kind\":-1,\"a\":[2.5,\"\\n\"],\"number\":3e3}",
+    "{\"kind\":1,\"a\":[2,\"s\"],\"number\":null}",
+    "{\"kind\":1,\"a\":{\"b\":\"s\"},\"number\":3}",
+    "{\"kind\":1,\"a\":[2,\"" LONG "\"],\"number\":3}",
+    "{\"kind\":1,\"a\":[2,\"s\"],\"number\":3,\"o\":4}",
+    "{\"kind\":1,\"a\":[2,\"s\"]\"number\":3}",
+    "{\"kind\":1;\"a\":[2,\"s\"],\"number\":3}",
+    "{\"kind\":1,\"a\":[2,\"s\"],\"number\":}",
+    "[\"kind\",1,\"a\",[2,\"s\"],\"number\",3]",
 };
 
 static void put_usual(struct fumi_buf *b, int i)
 {
-    putf(b, "{\"k\":%d,\"a\":[%d,\"s%d\"],\"n\":%d}", i % 3 * 17, i, i % 4 * 99, 3);
+    putf(b, "{\"kind\":%d,\"a\":[%d,\"s%d\"],\"number\":%d}", i % 3 * 17, i, i % 4 * 99, 3);
 }
 
 static bool is_itself_among_others(struct fumi_arena *a, const char *odd, int place, bool brief)
@@ -263,19 +271,19 @@ TEST(an_odd_one_among_many_is_itself)
 /* Longer than the row of values is at first, so that it ends within a run. */
 TEST(each_of_very_many_is_itself)
 {
-    enum { MANY = 5000, EACH = 64 };
+    enum { MANY = 5000, EACH = 80 };
     struct fumi_arena a = {0}, alone = {0};
     struct fumi_buf b = {0};
     struct fumi_err e;
     uint64_t differ;
     char item[EACH];
     for (int i = 0; i < MANY; i++)
-        putf(&b, "%s{\"a\":[%d],\"b\":\"x\",\"c\":%d}", i ? "," : "[", i / 10, i % 7);
+        putf(&b, "%s{\"some_name\":[%d],\"b\":\"x\",\"c\":%d}", i ? "," : "[", i / 10, i % 7);
     fumi_buf_put(&b, ']');
     const struct fumi_val *v = fumi_parse_like(&a, fumi_buf_str(&b), FUMI_DEPTH, NULL, &differ, &e);
     const struct fumi_val *at = fumi_first(v), *model = at;
     for (int i = 0; i < MANY; i++, at = fumi_after(v, at)) {
-        snprintf(item, EACH, "{\"a\":[%d],\"b\":\"x\",\"c\":%d}", i / 10, i % 7);
+        snprintf(item, EACH, "{\"some_name\":[%d],\"b\":\"x\",\"c\":%d}", i / 10, i % 7);
         fumi_arena_reset(&alone, SIZE_MAX);
         if (!is_item(&alone, at, &model, fumi_parse(&alone, fumi_str(item), &e)))
             TEST_FAIL("%d: %s", i, item);
