@@ -3,15 +3,10 @@
 
 enum { MISSES = 4 }; /* in a row; then no more are compared */
 
-static inline size_t span_of(const struct fumi_val *v)
-{
-    return v->bits >> FUMI_SPAN_SHIFT;
-}
-
 static void model_of(struct fumi_like *m, const struct fumi_val *v, const char *end, bool brief)
 {
     m->v = v;
-    m->n = span_of(v);
+    m->n = fumi_span(v);
     m->end = end;
     m->brief = brief;
     m->holes = 0;
@@ -28,7 +23,7 @@ static void model_of(struct fumi_like *m, const struct fumi_val *v, const char *
 void fumi_like_set(struct fumi_like *like, const struct fumi_val *v)
 {
     like->v = NULL;
-    if (fumi_is(v, FUMI_OBJECT) && span_of(v) <= FUMI_ALIKE_MAX)
+    if (fumi_is(v, FUMI_OBJECT) && fumi_span(v) <= FUMI_ALIKE_MAX)
         model_of(like, v, v->p + v->n, true);
 }
 
@@ -55,7 +50,7 @@ static inline void move(struct fumi_val *to, const struct fumi_val *from, size_t
 static void look_around(struct fumi_like *m)
 {
     for (size_t i = 1, in = 0; i < m->n; in = i++) {
-        while (i >= in + span_of(&m->v[in]))
+        while (i >= in + fumi_span(&m->v[in]))
             in = m->around[in];
         m->around[i] = (unsigned char)in;
     }
@@ -298,12 +293,12 @@ const char *alike_items(struct parser *s, const char *p, struct fumi_val **next)
         if (!more)
             break;
         last = to;
-        to += span_of(to);
+        to += fumi_span(to);
         p = next_object(end);
         if (p && many) {
             p = fill_many(s, p, &m, second, &to);
-            many = to != last + span_of(last);
-            last = to - span_of(last);
+            many = to != last + fumi_span(last);
+            last = to - fumi_span(last);
         } else {
             many = true;
         }
@@ -315,10 +310,15 @@ const char *alike_items(struct parser *s, const char *p, struct fumi_val **next)
     return last ? last->p + last->n : NULL;
 }
 
-void fumi_spread(struct fumi_val *to, const struct fumi_val *like, const struct fumi_val *v)
+const struct fumi_val *fumi_whole(struct fumi_arena *a, const struct fumi_val *model,
+                                  const struct fumi_val *v)
 {
-    size_t n = span_of(v), all = span_of(like);
-    *to = (struct fumi_val){v->p, v->n, like->bits | FUMI_ALIKE};
-    move(to + 1, like + 1, all - n, (uintptr_t)v->p - (uintptr_t)like->p);
+    if (!fumi_is_alike(v))
+        return v;
+    size_t n = fumi_span(v), all = fumi_span(model);
+    struct fumi_val *to = fumi_alloc(a, all * sizeof(*to));
+    *to = (struct fumi_val){v->p, v->n, model->bits | FUMI_ALIKE};
+    move(to + 1, model + 1, all - n, (uintptr_t)v->p - (uintptr_t)model->p);
     memcpy(to + 1 + all - n, v + 1, (n - 1) * sizeof(*v));
+    return to;
 }

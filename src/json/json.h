@@ -65,9 +65,14 @@ static inline bool fumi_is_bool(const struct fumi_val *v)
 
 /* Walking: for (i = fumi_first(v); i; i = fumi_after(v, i)). In an object the steps are keys, and
  * the value of a key is fumi_of(key). */
+static inline size_t fumi_span(const struct fumi_val *v)
+{
+    return v->bits >> FUMI_SPAN_SHIFT;
+}
+
 static inline const struct fumi_val *fumi_next(const struct fumi_val *v)
 {
-    return v + (v->bits >> FUMI_SPAN_SHIFT);
+    return v + fumi_span(v);
 }
 
 static inline const struct fumi_val *fumi_of(const struct fumi_val *key)

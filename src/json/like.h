@@ -45,7 +45,8 @@ const struct fumi_val *fumi_parse_like(struct fumi_arena *a, struct fumi_str tex
                                        struct fumi_like *like, uint64_t *differ,
                                        struct fumi_err *e);
 
-/* All values of one that lacks some; `like` has them. There is room for as many as that has. */
-void fumi_spread(struct fumi_val *to, const struct fumi_val *like, const struct fumi_val *v);
+/* The value with all its values: itself, or a copy, if it is like the model. */
+const struct fumi_val *fumi_whole(struct fumi_arena *a, const struct fumi_val *model,
+                                  const struct fumi_val *v);
 
 #endif

@@ -7,11 +7,11 @@ static size_t items_in(const struct fumi_val *v)
 {
     size_t n = 0;
     for (const struct fumi_val *i = v + 1, *end = fumi_next(v); i != end;) {
-        size_t span = i->bits >> FUMI_SPAN_SHIFT;
+        size_t span = fumi_span(i);
         do {
             i += span;
             n++;
-        } while (i != end && i->bits >> FUMI_SPAN_SHIFT == span);
+        } while (i != end && fumi_span(i) == span);
     }
     return n;
 }

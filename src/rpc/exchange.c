@@ -231,7 +231,7 @@ static __attribute__((noinline)) struct fumi_str unknown_name(struct fumi_exchan
 static inline const struct fumi_val *renew(struct fumi_exchange *x, struct fumi_call *c,
                                            const struct fumi_val *v)
 {
-    size_t span = span_of(v);
+    size_t span = fumi_span(v);
     const struct fumi_val *end = v + span, *params = member_of(x, end, span, x->known.params);
     c->params = fumi_is(params, FUMI_NULL) ? NULL : params;
     c->id = member_of(x, end, span, x->known.id);

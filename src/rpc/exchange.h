@@ -170,11 +170,6 @@ const struct fumi_val *exchange_whole(struct fumi_exchange *x, const struct fumi
 /* A copy of the message, text and all, takes its place; its elements are whole. */
 void exchange_keep(struct fumi_exchange *x);
 
-static inline size_t span_of(const struct fumi_val *v)
-{
-    return v->bits >> FUMI_SPAN_SHIFT;
-}
-
 /* A member of the known element, or of one that is like it and spans `span` values, up to `end`.
  * What that lacks, all at its beginning, is the same as in the model. */
 static inline const struct fumi_val *

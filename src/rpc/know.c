@@ -33,11 +33,7 @@ static __attribute__((noinline)) bool still_says(const struct fumi_val *v, struc
 
 const struct fumi_val *exchange_whole(struct fumi_exchange *x, const struct fumi_val *v)
 {
-    if (!fumi_is_alike(v))
-        return v;
-    struct fumi_val *whole = fumi_alloc(&x->arena, span_of(x->model) * sizeof(*v));
-    fumi_spread(whole, x->model, v);
-    return whole;
+    return fumi_whole(&x->arena, x->model, v);
 }
 
 /* The element is like one that is known: so it says the same, unless it says so of another method,
@@ -52,7 +48,7 @@ static bool know_alike(struct fumi_exchange *x, const struct fumi_val *v, const 
         return false;
     x->known = *like;
     x->known.v = v;
-    x->flags = flags_for(entry, member_of(x, fumi_next(v), span_of(v), like->params));
+    x->flags = flags_for(entry, member_of(x, fumi_next(v), fumi_span(v), like->params));
     return true;
 }
 
@@ -69,7 +65,7 @@ static size_t whole_span(struct fumi_exchange *x, const struct fumi_val *v)
 {
     if (!fumi_is_alike(v))
         x->model = v;
-    return span_of(x->model);
+    return fumi_span(x->model);
 }
 
 void exchange_keep(struct fumi_exchange *x)
@@ -98,7 +94,7 @@ static void learn(struct fumi_exchange *x)
 {
     struct pattern *p = &x->pattern;
     const struct fumi_val *v = x->known.v;
-    size_t n = span_of(v);
+    size_t n = fumi_span(v);
     if (!x->known.entry || n > FUMI_COUNT(p->row) || v->n > sizeof(p->text))
         return;
     memcpy(p->text, v->p, v->n);

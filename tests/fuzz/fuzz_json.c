@@ -108,17 +108,6 @@ static void rewrite(struct fumi_arena *a, const struct fumi_val *v)
     exact_free(text);
 }
 
-/* The object with all its values; `model`: the last that is like no other. */
-static const struct fumi_val *whole(struct fumi_arena *a, const struct fumi_val *v,
-                                    const struct fumi_val *model)
-{
-    if (!fumi_is_alike(v))
-        return v;
-    struct fumi_val *all = fumi_alloc(a, (model->bits >> FUMI_SPAN_SHIFT) * sizeof(*all));
-    fumi_spread(all, model, v);
-    return all;
-}
-
 /* Items, of which some may lack values. */
 static void compare_items(struct fumi_arena *a, const struct fumi_val *v, const struct fumi_val *w)
 {
@@ -126,7 +115,7 @@ static void compare_items(struct fumi_arena *a, const struct fumi_val *v, const 
     for (; x && y; x = fumi_after(v, x), y = fumi_after(w, y)) {
         if (!fumi_is_alike(x))
             model = x;
-        compare(whole(a, x, model), y);
+        compare(fumi_whole(a, model, x), y);
     }
     MUST(!x && !y);
 }
@@ -152,7 +141,7 @@ static void parse_like(struct fumi_arena *a, struct fumi_str text)
         if (fumi_is(v, FUMI_ARRAY))
             compare_items(a, v, alone);
         else if (v)
-            compare(whole(a, v, model), alone);
+            compare(fumi_whole(a, model, v), alone);
     }
     exact_free(first);
     exact_free(second);

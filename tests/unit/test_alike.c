@@ -123,17 +123,6 @@ static bool is_itself_in_an_array(struct fumi_arena *a, const char *first, const
     return same && (!v || fumi_size(v) == (*between ? 4 : 3));
 }
 
-/* The item with all its values; `model`: the last that is like no other. */
-static const struct fumi_val *whole(struct fumi_arena *a, const struct fumi_val *v,
-                                    const struct fumi_val *model)
-{
-    if (!fumi_is_alike(v))
-        return v;
-    struct fumi_val *all = fumi_alloc(a, (model->bits >> FUMI_SPAN_SHIFT) * sizeof(*all));
-    fumi_spread(all, model, v);
-    return all;
-}
-
 /* What the mark promises: the same keys and the same structure. */
 static bool keeps_its_promise(const struct fumi_val *x, const struct fumi_val *model)
 {
@@ -148,13 +137,13 @@ static bool keeps_its_promise(const struct fumi_val *x, const struct fumi_val *m
     return true;
 }
 
-/* Whether an item of an array is the text alone; *model as above. */
+/* Whether an item of an array is the text alone; *model: the last that is like no other. */
 static bool is_item(struct fumi_arena *a, const struct fumi_val *item,
                     const struct fumi_val **model, const struct fumi_val *alone)
 {
     if (!fumi_is_alike(item))
         *model = item;
-    const struct fumi_val *all = whole(a, item, *model);
+    const struct fumi_val *all = fumi_whole(a, *model, item);
     return same_rows(all, alone) && (item == *model || keeps_its_promise(all, *model));
 }
 
@@ -324,7 +313,7 @@ TEST(a_text_is_itself_whatever_it_is_parsed_like)
             const struct fumi_val *v = fumi_parse_like(&a, new.text, FUMI_DEPTH, &like, &differ,
                                                        &e);
             const struct fumi_val *alone = fumi_parse(&a, new.text, &f);
-            if (!v != !alone || (v && !same_rows(whole(&a, v, model), alone)) ||
+            if (!v != !alone || (v && !same_rows(fumi_whole(&a, model, v), alone)) ||
                 (!v && strcmp(e.text, f.text) != 0))
                 TEST_FAIL("%s like %s", objects[k], objects[i]);
             block_done(&new);
