@@ -176,9 +176,10 @@ struct hub {
     bool draining;
     void (*empty)(struct hub *h); /* the last connection is gone */
     int64_t common_at;            /* second of `common` */
-    char *common;                 /* fields that every answer has, in head_text */
     size_t common_n, head_n;
-    char head_text[768]; /* of the usual answer, up to its length */
+    size_t brief_n;      /* of `common`: what does not only speak to browsers */
+    char common[512];    /* fields that every answer has */
+    char head_text[256]; /* of the usual answer, up to its length */
     atomic_size_t accepted, conns_n, bytes_in, bytes_out, requests;
 };
 

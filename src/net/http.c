@@ -106,6 +106,7 @@ static void begin(struct conn *c, const struct http_head *h)
     t->keep_alive = h->keep_alive && !c->surplus;
     t->only_head = fumi_eq(h->method, FUMI_STR("HEAD"));
     t->wants_events = wants_events(h);
+    t->browser = http_count(h, "origin") > 0;
     t->length = h->framing == HTTP_LENGTH ? h->length : 0;
     c->mute = !t->wants_events;
 }
@@ -152,7 +153,7 @@ static void remember(struct conn *c, const struct http_head *h, struct fumi_str 
 {
     struct http *t = &c->as.http;
     if (t->rare.why.status || t->run != http_run_rpc || h->framing != HTTP_LENGTH || !h->length ||
-        h->expects_continue || t->rare.origin.n || c->hub->site->filters_n || bytes.n > REMEMBERED)
+        h->expects_continue || t->browser || c->hub->site->filters_n || bytes.n > REMEMBERED)
         return;
     http_forget(&t->memo);
     t->memo = memo_of(c->hub, t, bytes);

@@ -5,8 +5,9 @@
 
 #include <time.h>
 
-static const char security[] =
-    "X-Content-Type-Options: nosniff\r\n"
+/* Only browsers act on these, and a browser that posts says so by an Origin: in the answer to a
+ * call of any other client they would be most of it, which that client has to read. */
+static const char for_browsers[] =
     "X-Frame-Options: DENY\r\n"
     "Referrer-Policy: no-referrer\r\n"
     "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"
@@ -14,31 +15,37 @@ static const char security[] =
     "Cache-Control: no-store\r\n";
 
 static const char json_begin[] = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
-static const char json_end[] = "Content-Length: ";
 
-/* Fields that every answer has, made anew each second for the date in them; before and behind them,
- * what makes them the head of the usual answer. */
+/* Made anew each second for the date in them: fields that every answer has, and with them the head
+ * of the usual answer. */
 static void renew(struct hub *h, int64_t second)
 {
     struct tm t;
     time_t now = (time_t)(fumi_now() / 1000);
-    char *p = h->head_text;
+    char *p = h->common;
     gmtime_r(&now, &t);
     h->common_at = second;
-    p = mempcpy(p, json_begin, sizeof(json_begin) - 1);
-    h->common = p;
     p += strftime(p, 64, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &t);
-    p = mempcpy(p, security, sizeof(security) - 1);
+    p = stpcpy(p, "X-Content-Type-Options: nosniff\r\n");
+    h->brief_n = (size_t)(p - h->common);
+    p = stpcpy(p, for_browsers);
     h->common_n = (size_t)(p - h->common);
-    p = mempcpy(p, json_end, sizeof(json_end) - 1);
+    p = stpcpy(h->head_text, json_begin);
+    p = mempcpy(p, h->common, h->brief_n);
+    p = stpcpy(p, "Content-Length: ");
     h->head_n = (size_t)(p - h->head_text);
 }
 
-struct fumi_str http_common(struct hub *h)
+static void renew_in_time(struct hub *h)
 {
     int64_t second = hub_now(h) / 1000;
     if (FUMI_RARELY(second != h->common_at))
         renew(h, second);
+}
+
+struct fumi_str http_common(struct hub *h)
+{
+    renew_in_time(h);
     return (struct fumi_str){h->common, h->common_n};
 }
 
@@ -119,6 +126,13 @@ static void add_origin(struct fields *f, const struct http *t)
     add(f, "Access-Control-Expose-Headers", FUMI_STR("Mcp-Session-Id"));
 }
 
+/* The answer to a call of what is no browser. */
+static bool is_brief(const struct http *t, int status)
+{
+    return t->run == http_run_rpc && !t->browser && (status == 200 || status == 204) &&
+           t->phase != STREAMS;
+}
+
 static void put_head(struct conn *c, int status, struct fields *f, enum http_framing framing,
                      size_t length)
 {
@@ -132,6 +146,8 @@ static void put_head(struct conn *c, int status, struct fields *f, enum http_fra
     add_origin(f, t);
     a.n = f->n;
     a.lines = http_common(c->hub);
+    if (is_brief(t, status))
+        a.lines.n = c->hub->brief_n;
     http_answer_head(conn_out(c), &a);
 }
 
@@ -148,7 +164,7 @@ static void put_usual(struct conn *c, struct fumi_str body)
     struct hub *h = c->hub;
     struct fumi_buf *out = conn_out(c);
     size_t digits = 1;
-    http_common(h);
+    renew_in_time(h);
     for (size_t n = body.n; n >= 10; n /= 10)
         digits++;
     size_t all = h->head_n + digits + 4 + body.n;
@@ -295,7 +311,7 @@ void http_answer_page(struct conn *c, const struct fumi_page *page, struct fumi_
 static bool is_usual(const struct conn *c)
 {
     const struct http *t = &c->as.http;
-    return t->minor && t->keep_alive && (t->plain || !t->rare.origin.n) && !c->hub->draining;
+    return t->minor && t->keep_alive && !t->browser && !c->hub->draining;
 }
 
 void http_answer_call(struct conn *c, struct fumi_buf *text, int code)

@@ -35,6 +35,7 @@ struct http {
     enum { READS_HEAD, READS_BODY, READS_CHUNKS, RUNS, STREAMS, PAUSES } phase;
     unsigned char minor;
     bool keep_alive, only_head, wants_events, preflight;
+    bool browser;  /* its head has an Origin */
     bool pause;    /* before the refusal is sent */
     bool measured; /* its body came fast enough so far */
     bool more;     /* bytes lie behind it */

@@ -129,6 +129,47 @@ describe("curl", () => {
     assert.deepEqual(reports.map(({ info }) => info.num_connects), [1, 0, 0, 0]);
   });
 
+  test("what speaks to browsers only is said to them", async () => {
+    const call = request(1, "subtract", [42, 23]);
+    const hello = notification("notify_hello", [7]);
+    const browser = ["-H", `Origin: ${new URL(open.http).origin}`];
+    const friend = ["-H", `Authorization: Bearer ${token}`, "-H", `Origin: ${origin}`];
+    const whole = [
+      ["call, own page", await post(open.http, call, ...browser)],
+      ["notification, own page", await post(open.http, hello, ...browser)],
+      ["call, allowed origin", await post(guarded.http, call, ...friend)],
+      ["page", await one([open.page("/healthz")])],
+      ["no such path", await one([open.page("/nowhere")])],
+      ["wrong type", await post(open.http, call, "-H", "Content-Type: text/plain")],
+      ["no token", await post(guarded.http, call)],
+    ];
+    const brief = [
+      ["call", await post(open.http, call)],
+      ["last call", await post(open.http, call, "-H", "Connection: close")],
+      ["notification", await post(open.http, hello)],
+    ];
+    for (const [name, { fields }] of [...whole, ...brief]) {
+      assert.deepEqual(fields["x-content-type-options"], ["nosniff"], name);
+      assert.equal(fields.date.length, 1, name);
+    }
+    const names = ["x-frame-options", "referrer-policy", "content-security-policy",
+      "cross-origin-resource-policy", "cache-control"];
+    const said = [["DENY"], ["no-referrer"], ["default-src 'none'; frame-ancestors 'none'"],
+      ["same-origin"], ["no-store"]];
+    for (const [name, { fields }] of whole)
+      assert.deepEqual(names.map((field) => fields[field]), said, name);
+    for (const [name, { fields }] of brief)
+      assert.deepEqual(names.filter((field) => fields[field]), [], name);
+  });
+
+  test("a connection that a browser and others share", async () => {
+    const call = posted(request(1, "subtract", [42, 23]));
+    const browser = ["-H", `Origin: ${new URL(open.http).origin}`];
+    const { reports } = await curl([call, call, [...browser, ...call], call, [...browser, ...call]]);
+    assert.deepEqual(reports.map(({ info }) => info.num_connects), [1, 0, 0, 0, 0]);
+    assert.deepEqual(reports.map(({ fields }) => "x-frame-options" in fields), [false, false, true, false, true]);
+  });
+
   test("Expect: 100-continue", async () => {
     const { text } = await post(open.http, large, "-i", "-H", "Expect: 100-continue");
     assert.match(text, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
