@@ -4,6 +4,7 @@
 #include "net/loop.h"
 
 #include "base/arena.h"
+#include "net/patience.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +32,9 @@ struct loop {
     uv_loop_t uv;
     uv_async_t wake;
     uv_prepare_t turn;
+    uv_idle_t look;  /* runs while the loop shall not wait */
+    unsigned events; /* of this turn */
+    struct patience patience;
     void (*on_turn)(void *arg);
     void *turn_arg;
     pthread_mutex_t lock;     /* for the next three */
@@ -149,7 +153,8 @@ struct loop *loop_new(struct fumi_err *e)
         uv_loop_close(&l->uv);
     l->wake.data = l;
     if (rc == 0) {
-        uv_prepare_init(&l->uv, &l->turn); /* never fails */
+        uv_prepare_init(&l->uv, &l->turn); /* these never fail */
+        uv_idle_init(&l->uv, &l->look);
         return l;
     }
     fumi_resize(l, 0);
@@ -160,7 +165,8 @@ struct loop *loop_new(struct fumi_err *e)
 static void close_any(uv_handle_t *h, void *arg)
 {
     struct loop *l = arg;
-    if (h == (uv_handle_t *)&l->wake || h == (uv_handle_t *)&l->turn)
+    if (h == (uv_handle_t *)&l->wake || h == (uv_handle_t *)&l->turn ||
+        h == (uv_handle_t *)&l->look)
         uv_close(h, NULL);
     else if (!uv_is_closing(h))
         forget((struct entry *)h);
@@ -212,6 +218,8 @@ static void on_poll(uv_poll_t *handle, int status, int events)
 {
     struct entry *en = (struct entry *)handle;
     struct watch *w = en->owner;
+    struct loop *l = FUMI_OWNER(handle->loop, struct loop, uv);
+    patience_has(&l->patience, ++l->events, uv_hrtime);
     unsigned ready = (events & UV_READABLE ? LOOP_READ : 0) |
                      (events & UV_WRITABLE ? LOOP_WRITE : 0);
     w->ready(w, status < 0 ? w->events : ready);
@@ -386,10 +394,20 @@ int64_t loop_now(const struct loop *l)
     return (int64_t)uv_now(&l->uv);
 }
 
+static void on_look(uv_idle_t *handle)
+{
+    (void)handle;
+}
+
 static void on_turn(uv_prepare_t *handle)
 {
     struct loop *l = FUMI_OWNER(handle, struct loop, turn);
     l->on_turn(l->turn_arg);
+    if (patience_looks(&l->patience, l->events, uv_hrtime))
+        uv_idle_start(&l->look, on_look);
+    else
+        uv_idle_stop(&l->look);
+    l->events = 0;
 }
 
 void loop_turn(struct loop *l, void (*on)(void *arg), void *arg)
