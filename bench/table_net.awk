@@ -14,6 +14,7 @@
     seen[at] = 1
     for (i = 3; i <= NF; i++) {
         split($i, pair, "=")
+        if (!shared && pair[1] == "cpu" && scenario ~ /^wrk/) pair[1] = "own" # while load had another core
         if (shared != (pair[1] == "cpu") && scenario !~ /-1$|^idle/) continue
         value[at, pair[1], ++rounds_of[at, pair[1]]] = pair[2] + 0
     }
@@ -102,6 +103,7 @@ function checks(    alone, all, ws, i, peer) {
     }
     if (most("wrk", "spec-server", "failed") + most("wrk-batch", "spec-server", "failed")) print "MISSED  wrk: every request answered with 200"
     check(1, 0.9, "spec-server", "floor", "rate", "wrk", "wrk, 64 connections, at least 0.9 x the floor's calls a second")
+    check(-1, 1.10, "spec-server", "floor", "own", "wrk", "wrk, on a core of its own, at most 1.10 x the floor's CPU a call")
     idle_checks()
 }
 function idle_checks(    n, p99, memory) {
