@@ -71,12 +71,12 @@ function check(sign, limit, server, base, key, list, text,    n, names, i, is, w
     n = split(list, names, " ")
     where = ""
     for (i = 1; i <= n; i++) {
-        if (!((names[i], server) in seen) || !((names[i], base) in seen)) continue
+        if (!((names[i], server, key) in rounds_of) || !((names[i], base, key) in rounds_of)) continue
         is = ratio(names[i], server, base, key)
         if (where == "" || sign * (is - worst) < 0) { worst = is; where = names[i] }
     }
     if (where == "") { printf "%-6s  %s\n", "none", text; return }
-    verdict(sign * (worst - limit) >= 0, text, sprintf("%.2f", worst), n > 1 ? " (" where ")" : "")
+    verdict(sign * (worst - limit) >= 0, text, sprintf("%.3f", worst), n > 1 ? " (" where ")" : "")
 }
 function verdict(met, text, is, where) { printf "%-6s  %s: %s%s\n", met ? "met" : "MISSED", text, is, where }
 

@@ -372,6 +372,61 @@ TEST(a_turn_ends_before_the_loop_waits)
     CHECK_STR(((struct fumi_str){s.seen, s.n}), "tptet");
 }
 
+static void count_turn(void *arg)
+{
+    struct scene *s = arg;
+    s->count++;
+}
+
+static void drain(struct watch *w, unsigned events)
+{
+    char byte;
+    (void)events;
+    CHECK_INT(read(w->fd, &byte, 1), 1);
+}
+
+static void stop_it(struct timer *t)
+{
+    loop_stop(FUMI_OWNER(t, struct scene, early)->loop);
+}
+
+/* How many turns the loop makes in a while that begins with so many events at once. */
+static void count_turns(int events, int *count)
+{
+    enum { MOST = 8 };
+    struct scene s = scene_new();
+    struct watch w[MOST];
+    int fds[MOST][2];
+    s.early.on = stop_it;
+    loop_turn(s.loop, count_turn, &s);
+    for (int i = 0; i < events; i++) {
+        CHECK_INT(pipe(fds[i]), 0);
+        w[i] = (struct watch){.fd = fds[i][0], .ready = drain};
+        CHECK_INT(loop_watch(s.loop, &w[i], LOOP_READ, &s.e), 0);
+        CHECK_INT(write(fds[i][1], "x", 1), 1);
+    }
+    CHECK_INT(loop_timer(s.loop, &s.early, 100, &s.e), 0);
+    loop_run(s.loop);
+    for (int i = 0; i < events; i++) {
+        loop_watch(s.loop, &w[i], 0, &s.e);
+        close(fds[i][0]);
+        close(fds[i][1]);
+    }
+    scene_done(&s);
+    *count = s.count;
+}
+
+/* Several events at once make it look again. It sleeps all the same when no more come: if it did
+ * not, there would be some ten thousands of turns. */
+TEST(a_loop_that_looks_again_goes_to_sleep)
+{
+    int few = 0, many = 0;
+    count_turns(1, &few);
+    count_turns(8, &many);
+    CHECK(few <= 4);
+    CHECK(many > few && many < 1000);
+}
+
 static void on_signal(void *arg, int number)
 {
     struct scene *s = arg;

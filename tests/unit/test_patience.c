@@ -88,6 +88,42 @@ TEST(what_was_spent_must_be_earned_again)
     CHECK(spent <= busy / 8); /* the first look of a try is always free */
 }
 
+/* Being busy for long after a look that was worth it earns as much as before. */
+TEST(being_busy_is_not_looking)
+{
+    struct patience p = fresh();
+    CHECK(turn(&p, 10, 1000));
+    CHECK(patience_looks(&p, 0, now));
+    CHECK(turn(&p, 1, 1000));
+    clock_now += US;
+    CHECK(patience_looks(&p, 0, now));
+    int n = looks(&p, 1);
+    CHECK(n >= 105 && n <= 115);
+}
+
+TEST(what_is_earned_is_kept_while_it_is_awake)
+{
+    struct patience p = fresh();
+    CHECK(turn(&p, 10, 1000));
+    for (int i = 0; i < 10; i++)
+        CHECK(turn(&p, 10, 10));
+    CHECK_INT(clock_reads, 1);
+    int n = looks(&p, 1);
+    CHECK(n >= 75 && n <= 95);
+}
+
+/* Waking for something else, a timer say, is a time to sleep too. */
+TEST(turns_without_events_count)
+{
+    struct patience p = fresh();
+    while (p.passed == 0) {
+        turn(&p, 16, 100);
+        looks(&p, 1);
+    }
+    CHECK(!turn(&p, 0, 0));
+    CHECK(turn(&p, 16, 100));
+}
+
 /* Where the peers wait for the same core, looking never helps. */
 TEST(it_gives_up_where_nothing_comes_of_it)
 {
