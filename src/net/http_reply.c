@@ -5,8 +5,8 @@
 
 #include <time.h>
 
-/* Only browsers act on these, and a browser that posts says so by an Origin: in the answer to a
- * call of any other client they would be most of it, which that client has to read. */
+/* These speak to browsers, and a browser names its Origin in every POST: in the answer to a call of
+ * any other client they would be most of it, which that client has to read. */
 static const char for_browsers[] =
     "X-Frame-Options: DENY\r\n"
     "Referrer-Policy: no-referrer\r\n"
