@@ -88,7 +88,7 @@ void fumi_take(struct fumi_arena *a, size_t used)
 static char *take_raw(struct fumi_arena *a, size_t size)
 {
     size_t n = rounded(size ? size : 1);
-    if (FUMI_RARELY(a->left < n))
+    if (a->left < n)
         add_chunk(a, n);
     char *p = a->free;
     a->free += n;

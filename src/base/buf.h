@@ -18,7 +18,7 @@ void fumi_buf_done(struct fumi_buf *b);
 
 static inline char *fumi_buf_reserve(struct fumi_buf *b, size_t more)
 {
-    if (FUMI_MOSTLY(b->cap - b->n >= more && !b->full))
+    if (b->cap - b->n >= more && !b->full)
         return b->p + b->n;
     return fumi_buf_room(b, more);
 }

@@ -40,7 +40,7 @@ static inline bool fumi_same(const char *a, const char *b, size_t n)
 {
     uint64_t w[4];
     uint32_t h[4];
-    if (FUMI_RARELY(n > 16))
+    if (n > 16)
         return memcmp(a, b, n) == 0;
     if (n >= 8) {
         memcpy(&w[0], a, 8);

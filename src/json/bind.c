@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "base/uuid.h"
-#include "json/number.h"
 
 #include <assert.h>
 
@@ -121,7 +120,7 @@ static int read_real(const struct bind_reader *r, const struct fumi_field *f,
     double *d = to;
     if (!fumi_is(v, FUMI_NUMBER))
         return bind_wrong_type(r, f, v);
-    if (!number_real(v, d))
+    if (!fumi_real(v, d))
         return bind_fault(r, f, BIND_NO_ROW, "is too large for a number");
     return real_fits(f, *d) ? 0 : bind_wrong_value(r, f);
 }
@@ -415,72 +414,4 @@ int fumi_bind(struct fumi_arena *a, const struct fumi_shape *s, const struct fum
         return s->n ? fumi_err_set(e, FUMI_INVALID_PARAMS, "params must be an array or an object")
                     : bind_takes_none(e);
     return bind(&r, s, v, into) ? -1 : 0;
-}
-
-bool fumi_is_plain(const struct fumi_shape *s)
-{
-    if (!s || s->given != FUMI_NONE || bind_is_bare(s))
-        return false;
-    for (size_t i = 0; i < s->n; i++) {
-        const struct fumi_field *f = &s->fields[i];
-        bool stored = f->type == FUMI_T_REAL || f->type == FUMI_T_INT || f->type == FUMI_T_STR;
-        if (!stored || f->min != f->max || f->format || f->check)
-            return false;
-    }
-    return true;
-}
-
-/* A value that needs nothing but to be stored. */
-static bool take(const struct fumi_field *f, const struct fumi_val *v, void *to)
-{
-    bool number = fumi_is(v, FUMI_NUMBER);
-    if (f->type == FUMI_T_REAL)
-        return number && number_real(v, to);
-    if (f->type == FUMI_T_INT)
-        return number && fumi_int(v, to);
-    if ((v->bits & (FUMI_ESCAPED | 7)) != FUMI_STRING || !v->n)
-        return false;
-    *(struct fumi_str *)to = (struct fumi_str){v->p, v->n};
-    return true;
-}
-
-static __attribute__((noinline)) bool take_members(const struct fumi_shape *s,
-                                                   const struct fumi_val *v, char *into)
-{
-    const struct fumi_field *f = s->fields, *last = f + s->n;
-    if (!fumi_is(v, FUMI_OBJECT) || fumi_next(v) - v != 2 * (ptrdiff_t)s->n + 1)
-        return false;
-    for (; f != last; f++, v += 2) {
-        if (!is_named(f, v + 1) || !take(f, v + 2, into + f->offset))
-            return false;
-    }
-    return true;
-}
-
-static __attribute__((noinline)) bool take_items(const struct fumi_field *f,
-                                                 const struct fumi_field *last,
-                                                 const struct fumi_val *v, char *into)
-{
-    while (f != last && take(f, v++, into + f->offset))
-        f++;
-    return f == last;
-}
-
-bool fumi_bind_plain(const struct fumi_shape *s, const struct fumi_val *v, void *into)
-{
-    const struct fumi_field *f = s->fields, *last = f + s->n;
-    if (FUMI_RARELY(v->bits != (FUMI_ARRAY | (uint32_t)(s->n + 1) << FUMI_SPAN_SHIFT)))
-        return take_members(s, v, into);
-    for (; f != last; f++) { /* without a call, as long as there are only short numbers */
-        uint64_t whole;
-        char *to = (char *)into + f->offset;
-        v++;
-        if (!fumi_is(v, FUMI_NUMBER) || f->type == FUMI_T_STR || !number_digits(v->p, v->n, &whole))
-            return take_items(f, last, v, into);
-        if (FUMI_MOSTLY(f->type == FUMI_T_REAL))
-            *(double *)(void *)to = (double)(int64_t)whole;
-        else
-            *(int64_t *)(void *)to = (int64_t)whole;
-    }
-    return true;
 }

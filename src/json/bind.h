@@ -9,7 +9,7 @@ enum { BIND_FIELDS_MAX = 64 }; /* of a shape: a bit in a uint64_t for each */
 /* Whether the shape is that of a bare value: one row without a name. */
 static inline bool bind_is_bare(const struct fumi_shape *s)
 {
-    return FUMI_MOSTLY(s->n) && !s->fields[0].name;
+    return s->n && !s->fields[0].name;
 }
 
 /* A member that is being read, as a link to those around it. */

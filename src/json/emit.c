@@ -1,5 +1,4 @@
 #include "json/bind.h"
-#include "json/real.h"
 
 #include <math.h>
 
@@ -38,20 +37,15 @@ static double rounded(double d)
     return fabs(d) < 1e12 ? round(d * 1000) / 1000 + 0.0 : d;
 }
 
-static __attribute__((noinline)) int write_odd(struct fumi_out *o, double d, enum length l)
-{
-    if (l == BRIEF)
-        d = rounded(d);
-    fumi_put_real(o, d);
-    return isfinite(d) ? 0 : -1;
-}
-
 static int write_real(struct fumi_out *o, const struct fumi_field *f, const void *from,
                       enum length l)
 {
     (void)f;
     double d = *(const double *)from;
-    return FUMI_MOSTLY(l == WHOLE && real_put_quickly(o, d)) ? 0 : write_odd(o, d, l);
+    if (l == BRIEF)
+        d = rounded(d);
+    fumi_put_real(o, d);
+    return isfinite(d) ? 0 : -1;
 }
 
 static int write_str(struct fumi_out *o, const struct fumi_field *f, const void *from,
@@ -227,12 +221,6 @@ int fumi_emit(struct fumi_out *o, const struct fumi_shape *s, const void *from)
         return emit(o, s, from, WHOLE);
     fumi_put_null(o);
     return 0;
-}
-
-size_t fumi_number_at(const struct fumi_shape *s)
-{
-    bool number = s && bind_is_bare(s) && s->fields->type == FUMI_T_REAL;
-    return number ? s->fields->offset : FUMI_NONE;
 }
 
 int fumi_emit_brief(struct fumi_out *o, const struct fumi_shape *s, const void *from)

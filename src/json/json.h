@@ -28,10 +28,8 @@ struct fumi_val {
     uint32_t bits; /* kind, a mark (see below), and how many values it spans */
 };
 
-/* FUMI_ESCAPED, of a string: it has escapes. FUMI_ALIKE, of an object: its keys and its structure
- * are those of the item before it, or of the document that it was parsed like. Where one has a
- * string or a number, so has the other; but true, false and null stand for each other. */
-enum { FUMI_ESCAPED = 8, FUMI_ALIKE = 8, FUMI_SPAN_SHIFT = 4 };
+/* FUMI_ESCAPED: the string has escapes. */
+enum { FUMI_ESCAPED = 8, FUMI_SPAN_SHIFT = 4 };
 
 /* JSON carried as text, e.g. stored metadata. No text stands for null. */
 struct fumi_json {
@@ -51,11 +49,6 @@ const struct fumi_val *fumi_parse_deep(struct fumi_arena *a, struct fumi_str tex
 static inline bool fumi_is(const struct fumi_val *v, enum fumi_kind kind)
 {
     return v && (v->bits & 7) == kind;
-}
-
-static inline bool fumi_is_alike(const struct fumi_val *v)
-{
-    return v && (v->bits & (FUMI_ALIKE | 7)) == (FUMI_ALIKE | FUMI_OBJECT);
 }
 
 static inline bool fumi_is_bool(const struct fumi_val *v)

@@ -1,9 +1,25 @@
 /* Numbers are kept as they were written; here they become C numbers, exactly or not at all. */
-#include "json/number.h"
+#include "json/json.h"
 
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
+
+/* Most numbers are a few digits and nothing else. False: it is not one of these. */
+static inline bool digits_only(const char *p, size_t n, uint64_t *out)
+{
+    uint64_t value = (unsigned char)*p - (uint64_t)'0';
+    if (value > 9 || n > 15)
+        return false;
+    for (const char *end = p + n; ++p < end;) {
+        uint64_t digit = (unsigned char)*p - (uint64_t)'0';
+        if (digit > 9)
+            return false;
+        value = value * 10 + digit;
+    }
+    *out = value;
+    return true;
+}
 
 /* value = ± mantissa * 10^power; `cut` when digits other than 0 did not fit into the mantissa. */
 struct decimal {
@@ -69,7 +85,7 @@ bool fumi_int(const struct fumi_val *v, int64_t *out)
     if (!fumi_is(v, FUMI_NUMBER))
         return false;
     bool negative = *v->p == '-';
-    if (number_digits(v->p + negative, v->n - negative, &whole))
+    if (digits_only(v->p + negative, v->n - negative, &whole))
         return fits(negative, whole, out);
     struct decimal d = read_decimal(v);
     for (; d.power < 0 && d.mantissa % 10 == 0 && d.mantissa; d.power++)
@@ -94,7 +110,7 @@ static double read_slowly(const char *p)
     return d;
 }
 
-bool number_long(const struct fumi_val *v, double *out)
+static bool read_long(const struct fumi_val *v, double *out)
 {
     /* Up to here both operands of one multiplication or division are exact doubles, so its result
      * is the nearest double. */
@@ -115,5 +131,12 @@ bool number_long(const struct fumi_val *v, double *out)
 
 bool fumi_real(const struct fumi_val *v, double *out)
 {
-    return fumi_is(v, FUMI_NUMBER) && number_real(v, out);
+    uint64_t whole;
+    if (!fumi_is(v, FUMI_NUMBER))
+        return false;
+    bool negative = *v->p == '-';
+    if (!digits_only(v->p + negative, v->n - negative, &whole))
+        return read_long(v, out);
+    *out = negative ? -(double)whole : (double)whole; /* -0 stays -0 */
+    return true;
 }

@@ -10,10 +10,69 @@
  * While a container is open, its `n` holds the index of the one around it, so the row is its own
  * stack. */
 #include "base/utf8.h"
-#include "json/parser.h"
+#include "json/json.h"
+#include "json/scan.h"
 
-static __attribute__((noinline, cold)) const char *fail(struct parser *s, const char *at,
-                                                        const char *fault)
+enum { NO_PARENT = UINT32_MAX, ONE = 1 << FUMI_SPAN_SHIFT, FIRST_ROW = 64 };
+
+enum { WINDOW = 64 };
+
+/* A window of the text whose bytes are already sorted into bits: finding the end of a string or
+ * number in it takes no look at the text, so one token need not wait for the one before it. */
+struct window {
+    const char *base;
+    struct scan_masks masks;
+};
+
+struct parser {
+    struct fumi_arena *a;
+    const char *start, *end;
+    struct window w;
+    struct fumi_val *row, *full; /* in the arena's tail until it is taken */
+    uint32_t open;               /* the innermost open container */
+    uint32_t depth, deepest;
+    const char *fault, *at;
+};
+
+static inline bool is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+static inline const char *skip_space(const char *p)
+{
+    while ((unsigned char)*p <= ' ' && is_space(*p))
+        p++;
+    return p;
+}
+
+static inline const char *skip_digits(const char *p)
+{
+    while ((unsigned char)(*p - '0') <= 9)
+        p++;
+    return p;
+}
+
+/* The end of the number at p, or NULL. The byte behind the number stops every loop. */
+static inline const char *read_number(const char *p)
+{
+    const char *whole = p + (*p == '-'), *q = skip_digits(whole);
+    if (q == whole || (*whole == '0' && q > whole + 1))
+        return NULL;
+    if (*q == '.') {
+        const char *part = q + 1;
+        if ((q = skip_digits(part)) == part)
+            return NULL;
+    }
+    if ((*q | 0x20) == 'e') {
+        const char *power = q + 1 + (q[1] == '+' || q[1] == '-');
+        if ((q = skip_digits(power)) == power)
+            return NULL;
+    }
+    return q;
+}
+
+static __attribute__((cold)) const char *fail(struct parser *s, const char *at, const char *fault)
 {
     s->fault = fault;
     s->at = at;
@@ -21,7 +80,7 @@ static __attribute__((noinline, cold)) const char *fail(struct parser *s, const 
 }
 
 /* Room for two more values: a key and what follows it. */
-static __attribute__((noinline)) struct fumi_val *grow(struct parser *s, struct fumi_val *next)
+static struct fumi_val *grow(struct parser *s, struct fumi_val *next)
 {
     size_t n = (size_t)(next - s->row), room;
     size_t least = (n ? n * 2 : FIRST_ROW) * sizeof(*next);
@@ -74,8 +133,8 @@ static const char *escape(struct parser *s, const char *p)
 
 /* The rest of a string whose content begins at `p` and is plain before `odd`; writes the value and
  * returns what follows it. */
-static __attribute__((noinline)) const char *long_string(struct parser *s, const char *p,
-                                                         const char *odd, struct fumi_val *to)
+static const char *long_string(struct parser *s, const char *p, const char *odd,
+                               struct fumi_val *to)
 {
     uint32_t bits = FUMI_STRING | ONE;
     while (odd < s->end && *odd != '"') {
@@ -108,7 +167,7 @@ static inline void sort_block(struct window *w, size_t i)
 
 /* Moves the window so that it holds the byte at p; near the end it reaches back instead of over,
  * and in a text shorter than itself it stays at the start. */
-static __attribute__((noinline)) void look(struct parser *s, const char *p)
+static void look(struct parser *s, const char *p)
 {
     size_t n = (size_t)(s->end - s->start);
     struct window w = {.base = s->start};
@@ -139,22 +198,17 @@ static inline uint64_t from(const struct parser *s, uint64_t mask, const char *p
 static inline const char *string(struct parser *s, const char *p, struct fumi_val *to)
 {
     uint64_t odd = from(s, s->w.masks.odd, p);
-    if (__builtin_expect(!odd, 0)) {
+    if (!odd) {
         look(s, p);
         odd = from(s, s->w.masks.odd, p);
         if (!odd)
             return long_string(s, p, p, to);
     }
     const char *close = p + __builtin_ctzll(odd);
-    if (__builtin_expect(*close != '"', 0))
+    if (*close != '"')
         return long_string(s, p, close, to);
     *to = (struct fumi_val){p, (uint32_t)(close - p), FUMI_STRING | ONE};
     return close + 1;
-}
-
-const char *parse_string(struct parser *s, const char *p, struct fumi_val *to)
-{
-    return string(s, p, to);
 }
 
 /* The same for numbers that lie in the window and have no exponent. */
@@ -162,25 +216,25 @@ static inline const char *number(struct parser *s, const char *p)
 {
     const char *whole = p + (*p == '-');
     uint64_t other = from(s, s->w.masks.other, whole);
-    if (__builtin_expect(!other, 0)) {
+    if (!other) {
         look(s, whole);
         other = from(s, s->w.masks.other, whole);
     }
     if (!other)
-        return parse_number(p);
+        return read_number(p);
     int i = __builtin_ctzll(other), n = i;
     if (whole[i] == '.') {
         other &= other - 1;
         n = other ? __builtin_ctzll(other) : 0;
         if (n <= i + 1)
-            return parse_number(p);
+            return read_number(p);
     }
     if (i == 0 || (*whole == '0' && i > 1) || (whole[n] | 0x20) == 'e')
-        return parse_number(p);
+        return read_number(p);
     return whole + n;
 }
 
-const char *parse_literal(struct parser *s, const char *p, struct fumi_val *to)
+static const char *literal(struct parser *s, const char *p, struct fumi_val *to)
 {
     static const struct {
         struct fumi_str word;
@@ -198,7 +252,7 @@ static inline const char *scalar(struct parser *s, const char *p, struct fumi_va
 {
     /* One test for a minus and the digits; what lies between them, number() refuses. */
     if ((unsigned char)(*p - '-') > '9' - '-')
-        return parse_literal(s, p, to);
+        return literal(s, p, to);
     const char *q = number(s, p);
     if (!q)
         return fail(s, p, "this is not a number");
@@ -213,8 +267,8 @@ static inline const char *key(struct parser *s, const char *p, struct fumi_val *
         return fail(s, p, "a key in double quotes is expected");
     if (!(p = string(s, p + 1, to)))
         return NULL;
-    p = parse_skip(p);
-    return *p == ':' ? parse_skip(p + 1) : fail(s, p, "a colon is expected behind a key");
+    p = skip_space(p);
+    return *p == ':' ? skip_space(p + 1) : fail(s, p, "a colon is expected behind a key");
 }
 
 /* Opens the container at p; returns what follows its bracket. */
@@ -225,7 +279,7 @@ static inline const char *begin(struct parser *s, const char *p, struct fumi_val
         return fail(s, p, "values are nested too deep");
     **next = (struct fumi_val){p, s->open, kind};
     s->open = (uint32_t)((*next)++ - s->row);
-    return parse_skip(p + 1);
+    return skip_space(p + 1);
 }
 
 /* p stands behind a value and is no comma: closes all containers that end here, up to a comma or
@@ -238,14 +292,13 @@ static inline const char *closings(struct parser *s, const char *p, struct fumi_
         if (*p != (object ? '}' : ']'))
             return fail(s, p, object ? "a comma or } is expected" : "a comma or ] is expected");
         p++;
-        s->closed = s->open;
         s->open = c->n;
         c->n = (uint32_t)(p - c->p);
         c->bits |= (uint32_t)(next - c) << FUMI_SPAN_SHIFT;
         s->depth--;
         if (p == s->end)
             break;
-        p = parse_skip(p);
+        p = skip_space(p);
     }
     return p;
 }
@@ -264,7 +317,7 @@ static const char *document(struct parser *s, const char *p, struct fumi_val *ne
 {
     for (;;) {
         bool inside = false; /* a container was opened and is not empty */
-        if (__builtin_expect(next >= s->full, 0))
+        if (next >= s->full)
             next = grow(s, next);
         if (*p == '"') {
             p = string(s, p + 1, next++);
@@ -277,14 +330,13 @@ static const char *document(struct parser *s, const char *p, struct fumi_val *ne
         }
         if (!p)
             return NULL;
-        for (const char *behind = inside ? NULL : p; behind;) {
-            p = parse_skip(behind);
+        if (!inside) {
+            p = skip_space(p);
             if (*p != ',' && !(p = closings(s, p, next)))
                 return NULL;
             if (s->open == NO_PARENT || p == s->end)
                 return complete(s, p, next);
-            p = parse_skip(p + 1);
-            behind = *p == '{' ? alike_items(s, p, &next) : NULL;
+            p = skip_space(p + 1);
         }
         if (s->row[s->open].bits == FUMI_OBJECT && !(p = key(s, p, next++)))
             return NULL;
@@ -293,7 +345,7 @@ static const char *document(struct parser *s, const char *p, struct fumi_val *ne
 
 static struct fumi_str trimmed(struct fumi_str text)
 {
-    while (text.n && parse_is_space(text.p[text.n - 1]))
+    while (text.n && is_space(text.p[text.n - 1]))
         text.n--;
     return text;
 }
@@ -309,23 +361,12 @@ static const char *stopped(struct fumi_arena *a, struct fumi_str text)
     return copy;
 }
 
-/* A whole text that is like another. */
-static bool is_like(struct parser *s, const char *p, struct fumi_like *like)
+const struct fumi_val *fumi_parse_deep(struct fumi_arena *a, struct fumi_str text, size_t depth,
+                                       struct fumi_err *e)
 {
-    struct fumi_val *row = grow(s, NULL);
-    bool yes = *p == '{' && alike_whole(s, p, like, row) == s->end;
-    if (yes) {
-        s->differ = like->holes;
-        fumi_take(s->a, (size_t)(fumi_next(row) - row) * sizeof(*row));
-    } else {
-        s->row = NULL;
-    }
-    return yes;
-}
-
-static const struct fumi_val *parse(struct parser *s, struct fumi_str text, struct fumi_like *like,
-                                    struct fumi_err *e)
-{
+    struct parser s = {.a = a,
+                       .open = NO_PARENT,
+                       .deepest = depth < FUMI_DEPTH_MAX ? (uint32_t)depth : FUMI_DEPTH_MAX};
     struct fumi_str cut = trimmed(text);
     if (cut.n == 0) {
         fumi_err_set(e, FUMI_PARSE_ERROR, "at byte 0: the text is empty");
@@ -336,44 +377,17 @@ static const struct fumi_val *parse(struct parser *s, struct fumi_str text, stru
                      FUMI_JSON_MAX - 1);
         return NULL;
     }
-    const char *p = s->w.base = s->start = stopped(s->a, cut);
-    s->end = p + cut.n;
-    if (like && like->v && is_like(s, p, like))
-        return s->row;
-    look(s, p);
-    const char *last = document(s, parse_skip(p), grow(s, NULL));
-    if (last && last != s->end)
-        last = fail(s, last, "more text follows the value");
+    const char *p = s.w.base = s.start = stopped(a, cut);
+    s.end = p + cut.n;
+    look(&s, p);
+    const char *last = document(&s, skip_space(p), grow(&s, NULL));
+    if (last && last != s.end)
+        last = fail(&s, last, "more text follows the value");
     if (!last) {
-        fumi_err_set(e, FUMI_PARSE_ERROR, "at byte %zu: %s", (size_t)(s->at - p), s->fault);
+        fumi_err_set(e, FUMI_PARSE_ERROR, "at byte %zu: %s", (size_t)(s.at - p), s.fault);
         return NULL;
     }
-    return s->row;
-}
-
-static struct parser parser_of(struct fumi_arena *a, size_t depth, bool brief)
-{
-    return (struct parser){.a = a,
-                           .open = NO_PARENT,
-                           .closed = NO_PARENT,
-                           .brief = brief,
-                           .deepest = depth < FUMI_DEPTH_MAX ? (uint32_t)depth : FUMI_DEPTH_MAX};
-}
-
-const struct fumi_val *fumi_parse_like(struct fumi_arena *a, struct fumi_str text, size_t depth,
-                                       struct fumi_like *like, uint64_t *differ, struct fumi_err *e)
-{
-    struct parser s = parser_of(a, depth, true);
-    const struct fumi_val *v = parse(&s, text, like, e);
-    *differ = s.differ;
-    return v;
-}
-
-const struct fumi_val *fumi_parse_deep(struct fumi_arena *a, struct fumi_str text, size_t depth,
-                                       struct fumi_err *e)
-{
-    struct parser s = parser_of(a, depth, false);
-    return parse(&s, text, NULL, e);
+    return s.row;
 }
 
 const struct fumi_val *fumi_parse(struct fumi_arena *a, struct fumi_str text, struct fumi_err *e)

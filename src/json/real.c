@@ -1,5 +1,5 @@
 /* Numbers as text: integers, and doubles in the shortest form that reads back as the same. */
-#include "json/real.h"
+#include "json/json.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -9,29 +9,59 @@
 
 enum { WHOLE_DIGITS = 20, REAL_SIZE = 40 };
 
-const char real_pairs[] = "0001020304050607080910111213141516171819"
-                          "2021222324252627282930313233343536373839"
-                          "4041424344454647484950515253545556575859"
-                          "6061626364656667686970717273747576777879"
-                          "8081828384858687888990919293949596979899";
+static const char pairs[] = "0001020304050607080910111213141516171819"
+                            "2021222324252627282930313233343536373839"
+                            "4041424344454647484950515253545556575859"
+                            "6061626364656667686970717273747576777879"
+                            "8081828384858687888990919293949596979899";
+
+/* Writes i so that it ends at `end`; returns its first digit. */
+static char *write_before(char *end, uint64_t i)
+{
+    for (; i >= 100; i /= 100) {
+        end -= 2;
+        memcpy(end, pairs + i % 100 * 2, 2);
+    }
+    if (i >= 10) {
+        end -= 2;
+        memcpy(end, pairs + i * 2, 2);
+    } else {
+        *--end = (char)('0' + i);
+    }
+    return end;
+}
+
+static unsigned count_digits(uint64_t i)
+{
+    unsigned n = 1;
+    for (; i >= 100; i /= 100)
+        n += 2;
+    return n + (i >= 10);
+}
 
 static void put_text(struct fumi_out *o, const char *text, size_t n)
 {
     fumi_put_json(o, (struct fumi_json){{text, n}});
 }
 
-static __attribute__((noinline)) void put_whole(struct fumi_out *o, bool negative,
-                                                uint64_t magnitude)
+static void put_whole(struct fumi_out *o, bool negative, uint64_t magnitude)
 {
-    if (fumi_buf_reserve(o->buf, real_digits(magnitude) + negative + o->comma))
-        real_write_whole(o, negative, magnitude);
+    size_t n = count_digits(magnitude) + negative + o->comma;
+    char *to = fumi_buf_reserve(o->buf, n);
+    if (!to)
+        return;
+    if (o->comma)
+        *to++ = ',';
+    if (negative)
+        *to = '-';
+    o->buf->n += n;
+    write_before(o->buf->p + o->buf->n, magnitude);
+    o->comma = true;
 }
 
 void fumi_put_int(struct fumi_out *o, int64_t i)
 {
-    uint64_t magnitude = i < 0 ? -(uint64_t)i : (uint64_t)i;
-    if (FUMI_RARELY(!real_put_whole(o, i < 0, magnitude)))
-        put_whole(o, i < 0, magnitude);
+    put_whole(o, i < 0, i < 0 ? -(uint64_t)i : (uint64_t)i);
 }
 
 /* Tries ever more digits behind the point. scaled / ten is a division of two exact doubles, so when
@@ -46,7 +76,7 @@ static bool put_fraction(struct fumi_out *o, bool negative, double x)
             return false;
         if (scaled / ten != x)
             continue;
-        char *p = real_before(end, (uint64_t)scaled);
+        char *p = write_before(end, (uint64_t)scaled);
         while (end - p <= places)
             *--p = '0';
         memmove(p - 1, p, (size_t)(end - p) - (size_t)places);
@@ -135,7 +165,7 @@ static void put_decimal(struct fumi_out *o, bool negative, struct decimal d)
     char plain[REAL_SIZE + 1] = "-", power[REAL_SIZE + 1] = "-", digits[WHOLE_DIGITS + 1];
     char *end = digits + sizeof(digits) - 1;
     *end = '\0';
-    char *first = real_before(end, d.digits);
+    char *first = write_before(end, d.digits);
     int n = (int)(end - first), point = n + d.power; /* digits before the point */
     int short_n = write_power(power + 1, first, n, point), plain_n = short_n + 1;
     if (point > -8 && point < n + 8)
@@ -144,7 +174,7 @@ static void put_decimal(struct fumi_out *o, bool negative, struct decimal d)
     put_text(o, text + !negative, (size_t)(plain_n <= short_n ? plain_n : short_n) + negative);
 }
 
-void real_put_odd(struct fumi_out *o, double d)
+void fumi_put_real(struct fumi_out *o, double d)
 {
     bool negative = signbit(d);
     double x = fabs(d);
@@ -154,10 +184,4 @@ void real_put_odd(struct fumi_out *o, double d)
         put_whole(o, negative, (uint64_t)x);
     else if (x < 1e-4 || x >= 0x1p53 || !put_fraction(o, negative, x))
         put_decimal(o, negative, shortest(x));
-}
-
-void fumi_put_real(struct fumi_out *o, double d)
-{
-    if (FUMI_RARELY(!real_put_quickly(o, d)))
-        real_put_odd(o, d);
 }

@@ -32,31 +32,6 @@ static inline struct scan_masks scan_block(const char *p)
                                (uint32_t)_mm_movemask_epi8(digit) ^ 0xFFFF};
 }
 
-static inline __m128i scan_same_bytes(const char *a, const char *b)
-{
-    return _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)a),
-                          _mm_loadu_si128((const __m128i *)(const void *)b));
-}
-
-/* A bit for each of sixteen bytes that differ. */
-static inline uint32_t scan_differ(const char *a, const char *b)
-{
-    return (uint32_t)_mm_movemask_epi8(scan_same_bytes(a, b)) ^ 0xFFFF;
-}
-
-/* Of at least sixteen bytes: whether all are the same. The last block may overlap with others. */
-static inline bool scan_equal_blocks(const char *a, const char *b, size_t n)
-{
-    const char *end = a + n - SCAN_BLOCK;
-    __m128i same = scan_same_bytes(end, b + n - SCAN_BLOCK);
-    for (; end - a > SCAN_BLOCK; a += 2 * SCAN_BLOCK, b += 2 * SCAN_BLOCK)
-        same = _mm_and_si128(same, _mm_and_si128(scan_same_bytes(a, b),
-                                                 scan_same_bytes(a + SCAN_BLOCK, b + SCAN_BLOCK)));
-    if (a < end)
-        same = _mm_and_si128(same, scan_same_bytes(a, b));
-    return _mm_movemask_epi8(same) == 0xFFFF;
-}
-
 __attribute__((target("avx2"))) static inline struct scan_masks scan_double(const char *p)
 {
     __m256i block = _mm256_loadu_si256((const __m256i *)(const void *)p);
@@ -122,19 +97,6 @@ static inline struct scan_masks scan_block(const char *p)
     return (struct scan_masks){low.odd | up.odd << 8, low.other | up.other << 8};
 }
 
-static inline uint32_t scan_differ(const char *a, const char *b)
-{
-    uint32_t bits = 0;
-    for (unsigned i = 0; i < SCAN_BLOCK; i++)
-        bits |= (uint32_t)(a[i] != b[i]) << i;
-    return bits;
-}
-
-static inline bool scan_equal_blocks(const char *a, const char *b, size_t n)
-{
-    return memcmp(a, b, n) == 0;
-}
-
 static inline struct scan_masks scan_wide(const char *p)
 {
     return scan_block(p);
@@ -150,53 +112,6 @@ static inline bool scan_wide_works(void)
 static inline bool scan_plain_byte(char byte)
 {
     return (signed char)byte >= 0x20 && byte != '"' && byte != '\\';
-}
-
-/* Whether n bytes are the same in both. */
-static inline bool scan_equals(const char *a, const char *b, size_t n)
-{
-    if (n >= SCAN_BLOCK)
-        return scan_equal_blocks(a, b, n);
-    if (n >= 4)
-        return fumi_same(a, b, n);
-    while (n && a[n - 1] == b[n - 1])
-        n--;
-    return !n;
-}
-
-/* The same for texts that go on; mostly far enough to look at whole blocks. */
-static inline bool scan_agree(const char *a, const char *b, size_t n, size_t a_left, size_t b_left)
-{
-    size_t all = n + SCAN_BLOCK;
-    if (FUMI_RARELY(all > b_left || all > a_left))
-        return n <= b_left && scan_equals(a, b, n);
-    if (n >= SCAN_BLOCK)
-        return scan_equal_blocks(a, b, n);
-    return !(scan_differ(a, b) & ((1U << n) - 1));
-}
-
-/* How many of the first n bytes are the same in both. */
-static inline size_t scan_same(const char *a, const char *b, size_t n)
-{
-    size_t i = 0;
-    for (; n - i >= 2 * SCAN_BLOCK; i += 2 * SCAN_BLOCK) {
-        uint32_t differ = scan_differ(a + i, b + i) |
-                          scan_differ(a + i + SCAN_BLOCK, b + i + SCAN_BLOCK) << SCAN_BLOCK;
-        if (differ)
-            return i + (size_t)__builtin_ctz(differ);
-    }
-    if (n - i >= SCAN_BLOCK) {
-        uint32_t differ = scan_differ(a + i, b + i);
-        if (differ)
-            return i + (size_t)__builtin_ctz(differ);
-    }
-    if (n >= SCAN_BLOCK) {
-        uint32_t differ = scan_differ(a + n - SCAN_BLOCK, b + n - SCAN_BLOCK);
-        return differ ? n - SCAN_BLOCK + (size_t)__builtin_ctz(differ) : n;
-    }
-    while (i < n && a[i] == b[i])
-        i++;
-    return i;
 }
 
 /* The first byte from p on that is not plain, or end. */

@@ -113,18 +113,9 @@ struct fumi_shape {
 int fumi_bind(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
               void *into, struct fumi_err *e);
 
-/* Params are mostly numbers and strings that only have to be stored. fumi_is_plain: whether a shape
- * has only fields without rules for these. fumi_bind_plain, only for such a shape: whether all of
- * them were given, in the order of the table, and could be bound; if not, fumi_bind does it. */
-bool fumi_is_plain(const struct fumi_shape *s);
-bool fumi_bind_plain(const struct fumi_shape *s, const struct fumi_val *v, void *into);
-
 /* Writes the struct. -1 when JSON cannot say it (a number that is not finite, a choice that does
  * not exist): the text has null in its place. s == NULL: writes null. */
 int fumi_emit(struct fumi_out *o, const struct fumi_shape *s, const void *from);
-
-/* Where the double is in a struct that is nothing but that; FUMI_NONE: it is something else. */
-size_t fumi_number_at(const struct fumi_shape *s);
 
 /* The same for an agent, whose every token counts: always an object (a bare value becomes its
  * member "value", no shape makes it empty), without nulls, without empty lists where the list is

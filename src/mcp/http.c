@@ -12,6 +12,7 @@ struct post {
     struct fumi_reply *reply;
     struct fumi_arena arena;
     struct fumi_err err;
+    struct fumi_exchange *message; /* that was read; NULL: it is handled, or there is none */
     const struct fumi_val *document, *method, *params, *id;
     struct fumi_str version; /* of the header; null: none */
 };
@@ -105,8 +106,9 @@ static void dispatch(struct post *p, struct http_session *session, bool begins)
         peer->bare = true;
         fumi_reply_watch(p->reply, NULL, NULL);
     }
-    fumi_handle(p->mcp->server, peer, p->body,
-                (struct fumi_sink){events ? on_tell : NULL, on_reply, r});
+    struct fumi_exchange *message = p->message;
+    p->message = NULL;
+    fumi_message_handle(message, peer, (struct fumi_sink){events ? on_tell : NULL, on_reply, r});
 }
 
 /* --- Modern. --- */
@@ -395,7 +397,8 @@ static void serve_post(struct post *p)
         return;
     }
     p->version = fumi_request_field(p->request, "mcp-protocol-version");
-    p->document = fumi_parse(&p->arena, p->body, &p->err);
+    p->message = fumi_message_read(p->mcp->server, p->request->peer->spare, p->body, &p->document,
+                                   &p->err);
     if (!p->document)
         refuse(p, 400);
     else if (fumi_is(p->document, FUMI_ARRAY))
@@ -418,6 +421,8 @@ static void run(void *self, const struct fumi_request *r, struct fumi_str body,
         http_session_delete(m, r, reply);
     else
         fumi_reply_end(reply, &not, &(struct fumi_buf){0});
+    if (p.message)
+        fumi_message_drop(p.message, r->peer->spare);
     fumi_arena_done(&p.arena);
 }
 

@@ -84,6 +84,19 @@ static void push(struct fumi_peer *peer, struct fumi_buf *message)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* A call that missed its deadline still runs for the session. */
+static void keep(struct fumi_peer *peer, bool keep)
+{
+    struct http_session *s = FUMI_OWNER(peer, struct http_session, peer);
+    if (!keep) {
+        http_session_unref(s);
+        return;
+    }
+    pthread_mutex_lock(&s->http->lock);
+    s->refs++;
+    pthread_mutex_unlock(&s->http->lock);
+}
+
 static void unlist(struct mcp_http *h, struct http_session *s)
 {
     for (struct http_session **at = &h->sessions; *at; at = &(*at)->next) {
@@ -156,7 +169,7 @@ static struct http_session *session_make(struct mcp_http *h, const struct fumi_p
     s->refs = 2; /* the list's and the caller's */
     s->used = fumi_now();
     s->peer = (struct fumi_peer){
-        .transport = "http", .session = &s->as, .push = push, .bare = true};
+        .transport = "http", .session = &s->as, .push = push, .keep = keep, .bare = true};
     s->peer.user = (struct fumi_str){like->user.p ? s->user : NULL, strlen(s->user)};
     pthread_mutex_init(&s->lock, NULL);
     fumi_peer_share(&s->peer);

@@ -351,12 +351,12 @@ enum { SHY = FUMI_HIDDEN | FUMI_FRANK, PLAIN = SHY | FUMI_READ_ONLY };
 static const struct fumi_method connection[] = {
     METHOD("initialize", initialize, PLAIN),
     METHOD("notifications/initialized", initialized, PLAIN),
-    METHOD("notifications/cancelled", cancelled, PLAIN),
+    METHOD("notifications/cancelled", cancelled, PLAIN | FUMI_UNORDERED),
     METHOD("notifications/progress", ignore, PLAIN),
     METHOD("notifications/roots/list_changed", ignore, PLAIN),
     METHOD("server/discover", discover, PLAIN),
-    METHOD("subscriptions/listen", mcp_listen, PLAIN | FUMI_DEFERS),
-    METHOD("ping", ping, PLAIN),
+    METHOD("subscriptions/listen", mcp_listen, PLAIN | FUMI_DEFERS | FUMI_SUBSCRIPTION),
+    METHOD("ping", ping, PLAIN | FUMI_UNORDERED),
     METHOD("logging/setLevel", set_level, PLAIN),
 };
 static const struct fumi_method tools[] = {

@@ -64,23 +64,28 @@ void mcp_session_end(struct session *s)
     fumi_arena_done(&s->arena);
 }
 
-/* Made only by the thread that calls fumi_handle for the peer, on which also its end is told: a
- * call of a batch may run on another, which finds what is there. */
+/* Joins the list before the peer can be told that its end is there. */
 struct session *mcp_session_of(struct fumi_mcp *m, struct fumi_call *call)
 {
     struct fumi_peer *peer = call->peer;
     struct session *is = __atomic_load_n((struct session **)&peer->session, __ATOMIC_ACQUIRE);
-    if (is || !peer->push || fumi_in_batch(call))
+    if (is || !peer->push)
         return is;
     struct session *s = fumi_resize(NULL, sizeof(*s));
     mcp_session_begin(s, m, peer);
-    peer->ops = &ops;
-    peer->bare = true;
     pthread_mutex_lock(&m->lock);
     mcp_session_join(s);
     pthread_mutex_unlock(&m->lock);
-    __atomic_store_n((struct session **)&peer->session, s, __ATOMIC_RELEASE);
-    return s;
+    if (fumi_peer_attach(peer, s, &ops)) {
+        peer->bare = true;
+        return s;
+    }
+    pthread_mutex_lock(&m->lock);
+    mcp_session_leave(s);
+    pthread_mutex_unlock(&m->lock);
+    mcp_session_end(s);
+    fumi_resize(s, 0);
+    return __atomic_load_n((struct session **)&peer->session, __ATOMIC_ACQUIRE);
 }
 
 void mcp_session_agree(struct session *s, const struct fumi_val *capabilities, int version)

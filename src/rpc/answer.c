@@ -1,4 +1,4 @@
-#include "rpc/answer.h"
+#include "rpc/exchange.h"
 
 /* For the reserved codes the message is the standard's own phrase, and the sentence is the data. */
 static const char *phrase_of(int code)
@@ -32,11 +32,16 @@ static void put_data(struct fumi_out *o, const struct fumi_err *e, bool sentence
     }
 }
 
-static inline void put_end(struct fumi_buf *b, struct fumi_str id)
+static void put_end(struct fumi_buf *b, const struct fumi_val *id)
 {
-    char *to = fumi_buf_reserve(b, ANSWER_END_N + id.n);
-    if (FUMI_MOSTLY(to))
-        b->n = (size_t)(answer_end(to, id, NULL) - b->p);
+    struct fumi_str text = id ? fumi_raw(id) : FUMI_STR("null");
+    char *to = fumi_buf_reserve(b, text.n + 7);
+    if (!to)
+        return;
+    memcpy(to, ",\"id\":", 6);
+    memcpy(to + 6, text.p, text.n);
+    to[6 + text.n] = '}';
+    b->n += text.n + 7;
 }
 
 void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fumi_val *id,
@@ -57,7 +62,7 @@ void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fum
     put_data(&o, e, phrase != NULL);
     fumi_put_close(&o, '}');
     if ((id && !fumi_is(id, FUMI_NULL)) || !(how & ANSWER_BARE))
-        put_end(b, answer_id(id));
+        put_end(b, id);
     else
         fumi_put_close(&o, '}');
 }
@@ -77,22 +82,20 @@ int answer_value(struct fumi_out *o, const struct fumi_call *c, bool brief, size
     b->limit = 0;
     bool fits = !b->full && b->n <= limit;
     b->full = false; /* whatever becomes of this one, others follow */
-    if (FUMI_RARELY(rc))
+    if (rc)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "the result cannot be said in JSON");
-    return FUMI_MOSTLY(fits) ? 0 : too_large(e, limit);
+    return fits ? 0 : too_large(e, limit);
 }
 
-int answer_result(struct fumi_out *o, char before, const struct fumi_call *c, size_t limit,
-                  struct fumi_err *e)
+int answer_result(struct fumi_buf *b, const struct fumi_call *c, size_t limit, struct fumi_err *e)
 {
-    struct fumi_buf *b = o->buf;
-    if (FUMI_MOSTLY(fumi_buf_reserve(b, 1 + ANSWER_HEAD_N)))
-        b->n = (size_t)(answer_begin(b->p + b->n, before) - b->p);
-    o->comma = false;
-    if (FUMI_RARELY(answer_value(o, c, false, limit, e)))
+    const struct fumi_str head = FUMI_STR("{\"jsonrpc\":\"2.0\",\"result\":");
+    struct fumi_out o = {.buf = b};
+    fumi_buf_add(b, head.p, head.n);
+    if (answer_value(&o, c, false, limit, e))
         return -1;
-    put_end(b, answer_id(c->id));
-    return FUMI_MOSTLY(b->n <= limit) ? 0 : too_large(e, limit);
+    put_end(b, c->id);
+    return b->n <= limit ? 0 : too_large(e, limit);
 }
 
 struct fumi_out request_open(struct fumi_buf *b, const char *method)

@@ -115,6 +115,6 @@ const struct fumi_method built_in[] = {
     {"rpc.discover", "Describes the methods of this server.", NULL, &document_shape, discover,
      FUMI_HIDDEN | FUMI_READ_ONLY},
     {"rpc.cancel", "Ends a call that is under way.", &cancel_shape, &cancelled_shape, cancel,
-     FUMI_HIDDEN | FUMI_READ_ONLY},
+     FUMI_HIDDEN | FUMI_READ_ONLY | FUMI_UNORDERED},
 };
 const size_t built_in_n = FUMI_COUNT(built_in);

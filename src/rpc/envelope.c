@@ -12,8 +12,7 @@ static const struct {
     [ERROR] = {{"error", 5}, "error is given twice"},
 };
 
-/* Seldom needed, and kept out of the way of what is. */
-static __attribute__((noinline, cold)) enum member find_escaped(const struct fumi_val *key)
+static enum member find_escaped(const struct fumi_val *key)
 {
     unsigned m = 0;
     while (m < UNKNOWN && !fumi_text_is(key, members[m].name))
@@ -40,7 +39,7 @@ static inline enum member find(const struct fumi_val *key)
 }
 
 /* What is given twice is a fault; above all the id, which then cannot be sent back. */
-static __attribute__((noinline, cold)) void repeat(struct envelope *out, enum member m)
+static void repeat(struct envelope *out, enum member m)
 {
     if (out->fault != members[ID].twice)
         out->fault = members[m].twice;

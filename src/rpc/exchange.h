@@ -3,21 +3,27 @@
 #define FUMI_RPC_EXCHANGE_H
 
 #include "rpc/rpc.h"
-#include "json/like.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 enum { KEEP = 64 * 1024 }; /* bytes of warm memory */
 
 struct entry {
-    struct fumi_str name; /* name space and all; owned */
+    struct fumi_str name; /* with its name space; owned */
     const struct fumi_method *method;
     void *self;
     size_t frame, result; /* bytes of params and result together; where the result begins */
-    size_t number;        /* where in the result: see fumi_number_at */
-    bool plain;           /* its params: see fumi_is_plain */
 };
-enum { FRAME_STEP = _Alignof(max_align_t) }; /* frames are a multiple of it */
+
+/* Deadlines of open calls, the next one first: see deadline.c. */
+struct deadlines {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct fumi_run *first, *last;
+    pthread_t thread;
+    bool running, ended;
+};
 
 struct fumi_server {
     const char *title, *version;
@@ -35,13 +41,15 @@ struct fumi_server {
     void (*submit)(void *arg, struct fumi_task *task);
     void *submit_arg;
     struct fumi_limits limits;
-    _Atomic(struct fumi_exchange *) lost;  /* all that are, to be freed with the server */
+    _Atomic(struct fumi_run *) lost;       /* may be finished too late; freed with the server */
     _Atomic(struct fumi_exchange *) spare; /* with warm memory, for the next message */
+    struct deadlines deadlines;
 };
 
 /* With empty buffers, perhaps warm; and back, for the next message. */
 struct fumi_exchange *exchange_take(struct fumi_server *s, struct fumi_spare *spare);
 void exchange_put(struct fumi_exchange *x, struct fumi_spare *spare);
+void exchange_unref(struct fumi_exchange *x); /* a run that outlived it has ended */
 
 const struct entry *server_find(const struct fumi_server *s, struct fumi_str name);
 
@@ -67,8 +75,7 @@ static inline bool envelope_is_id(const struct fumi_val *v)
 }
 static inline bool envelope_is_version(const struct fumi_val *v)
 {
-    return FUMI_MOSTLY(fumi_is(v, FUMI_STRING)) && FUMI_MOSTLY(v->n == 3) &&
-           memcmp(v->p, "2.0\"", 4) == 0;
+    return fumi_is(v, FUMI_STRING) && v->n == 3 && memcmp(v->p, "2.0\"", 4) == 0;
 }
 
 /* The id of a request that is not JSON, as far as it can be made out: the text of a string or
@@ -79,27 +86,52 @@ struct fumi_str envelope_salvage(struct fumi_str message);
 int envelope_error(struct fumi_arena *a, const struct fumi_val *error, struct fumi_err *out,
                    struct fumi_err *e);
 
-/* What is known of an element. */
-struct known {
-    const struct fumi_val *v;
-    const struct entry *entry; /* the method it asks for, NULL: none or unknown */
-    size_t params, id;         /* how many values before its end they begin; 0: there are none */
-    uint64_t fixed;            /* as `differ`: what must be as it is here, in one like it */
-    bool call;                 /* or notification; else an answer, or nothing that makes sense */
+/* One element of a message, read once: the thread that calls fumi_handle and a worker decide from
+ * it. */
+struct request {
+    const struct entry *entry;          /* NULL: an unknown method, or not a call */
+    const struct fumi_val *method;      /* its name; NULL: the element is not a call */
+    const struct fumi_val *params, *id; /* NULL: none */
+    const char *fault;                  /* why the element is not a request; NULL: it is one */
+    unsigned flags;                     /* of the method, for these params */
+    atomic_uchar state;                 /* enum request_state */
 };
+enum request_state { WAITING, CANCELLED, ENDED };
 
-/* A request that was alone in its message, for the sake of the next one, which is probably alike:
- * see know. */
-struct pattern {
-    struct known known;
-    struct fumi_like like;
-    size_t depth; /* with which it was parsed */
-    struct fumi_val row[32];
-    char text[256];
+/* Who has the right to end a call: nobody yet, its method (or fumi_finish), its deadline. */
+enum claim { UNCLAIMED, BY_METHOD, BY_DEADLINE };
+
+/* A call waits for the executor, or its handler runs; the handler has returned and the call is
+ * pending; or somebody has finished the call. */
+enum turn { QUEUED, RUNNING, PARKED, FINISHED };
+
+/* A call while it runs, with memory of its own, which is emptied when its answer is written. A call
+ * that misses its deadline is answered by the timer; its run then outlives its exchange's answer
+ * and is freed when the method has returned. */
+struct fumi_run {
+    struct fumi_call call;
+    struct fumi_exchange *exchange;
+    struct fumi_server *server;
+    struct request *request;
+    struct fumi_arena arena;
+    size_t room;            /* bytes that the answer may take */
+    enum fumi_ret admitted; /* by the `before` hooks */
+    bool begun;             /* the method was called, in time */
+    bool open;              /* the exchange is: other threads may end the call */
+    atomic_int claim;       /* enum claim */
+    atomic_int turn;        /* enum turn */
+    atomic_uint refs;       /* once the deadline has claimed it: the method's, and the timer's */
+    void (*keep)(struct fumi_peer *peer, bool keep); /* then: of the peer */
+    struct fumi_task task;
+    pthread_mutex_t telling; /* held while a notification leaves, and while the deadline claims */
+    struct fumi_run *next_lost;
+    struct fumi_run *sooner, *later; /* deadline.c, under its lock */
+    bool timed;
+    struct fumi_run *next_hook; /* peer.c, under the lock of links: waits to be told of a cancel */
+    void (*on_cancel)(void *arg);
+    void *on_cancel_arg;
+    bool hooked; /* fumi_on_cancel was called */
 };
-
-/* A pending call: its handler has not returned, it has, or somebody has finished the call. */
-enum turn { RUNNING, PARKED, FINISHED };
 
 /* One message, from fumi_handle to the end of reply. It belongs to one thread at a time: the one
  * that runs its current call or, when that call is pending, whoever finishes it. */
@@ -107,49 +139,29 @@ struct fumi_exchange {
     struct fumi_server *server;
     struct fumi_peer *peer;
     struct fumi_sink sink;
-    struct fumi_arena arena;
+    struct fumi_arena arena; /* the document, the requests, and the text once it is kept */
     struct fumi_buf out;
-    struct fumi_out writer; /* to it */
-    char *frame;            /* see frame_of */
-    size_t frame_size;
-    const struct fumi_val *document, *end; /* behind its last value */
-    uint64_t differ;                       /* see fumi_parse_like */
-    const struct fumi_val *model;          /* the last element that is like no other */
-    struct known known;                    /* the element that was read last */
-    unsigned flags;                        /* of its method, for its params */
-    const struct fumi_val *at;             /* the element that is next; `end`: none is left */
-    size_t index;                          /* of the element that runs */
+    const struct fumi_val *document;
+    struct request *requests;
+    size_t n, index; /* how many; the one that runs */
     bool batch;
-    int code;     /* of a single answer */
-    int64_t came; /* fumi_ticks() of one that waits its turn, until its first call begins */
-    struct fumi_call call;
-    atomic_int turn;     /* who goes on after a pending call: enum turn */
-    atomic_bool claimed; /* somebody has begun to finish the call */
-    bool lost;           /* a call of it may be finished too late: never used again */
-    struct fumi_exchange *next_lost;
-    struct fumi_task task;
+    int code;             /* of a single answer */
+    atomic_uint refs;     /* its own, and those of runs that outlive its answer */
+    struct fumi_run *run; /* of the current call */
     /* peer.c; under the lock of links */
     struct fumi_exchange *older, *newer;
-    bool open;                    /* stands in the list of open ones */
-    bool gated, started;          /* goes to the executor; has gone there */
-    bool writes;                  /* has a method that is not FUMI_READ_ONLY */
-    atomic_uchar *state;          /* of an open one, for each element: enum element_state */
-    void (*on_cancel)(void *arg); /* of the element `hooked`; NULL: nobody waits for it */
-    void *on_cancel_arg;
-    size_t hooked;
-    struct pattern pattern;
+    bool open;           /* stands in the list of open ones */
+    bool gated, started; /* goes to the executor; has gone there */
+    bool writes;         /* has a method that is not FUMI_READ_ONLY */
 };
 
-/* answer.c: append one answer; NULL id: null, or none. A result that would make the
- * buffer longer than `limit`, or that JSON cannot say, is -1 with *e set, and what it left in the
- * buffer is to be cut off. Errors are short and must be told, so nothing limits them. answer_value:
- * the result alone. `before`: a byte that stands before the answer; 0: none.
- */
+/* answer.c: append one answer; id NULL: null, or none. A result that would make the buffer longer
+ * than `limit`, or that JSON cannot express, is -1 with *e set, and the caller cuts off what it
+ * left in the buffer. Errors are short and have no limit. answer_value: the result alone. */
 enum { ANSWER_BARE = 1, ANSWER_FRANK = 2 }; /* see fumi_peer.bare, FUMI_FRANK */
 void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fumi_val *id,
                   unsigned how);
-int answer_result(struct fumi_out *o, char before, const struct fumi_call *c, size_t limit,
-                  struct fumi_err *e);
+int answer_result(struct fumi_buf *b, const struct fumi_call *c, size_t limit, struct fumi_err *e);
 int answer_value(struct fumi_out *o, const struct fumi_call *c, bool brief, size_t limit,
                  struct fumi_err *e);
 
@@ -160,40 +172,46 @@ void request_close(struct fumi_out *o, struct fumi_json params, int64_t id);
 void request_notify(struct fumi_buf *b, const char *method, const struct fumi_shape *s,
                     const void *params);
 
-/* know.c: finds out what an element says and which method it asks for; of one after the other,
- * since one may be like that before it. */
-void exchange_know(struct fumi_exchange *x, const struct fumi_val *v);
-
-/* The element with all its values: itself, or a copy. */
-const struct fumi_val *exchange_whole(struct fumi_exchange *x, const struct fumi_val *v);
-
-/* A copy of the message, text and all, takes its place; its elements are whole. */
-void exchange_keep(struct fumi_exchange *x);
-
-/* A member of the known element, or of one that is like it and spans `span` values, up to `end`.
- * What that lacks, all at its beginning, is the same as in the model. */
-static inline const struct fumi_val *
-member_of(const struct fumi_exchange *x, const struct fumi_val *end, size_t span, size_t place)
+/* run.c: one call. run_enter sets the run up for a request and calls the `before` hooks;
+ * run_request binds the params, calls the method and answers. It returns FUMI_PENDING if another
+ * thread goes on with the exchange. */
+struct fumi_run *run_new(struct fumi_exchange *x);
+void run_free(struct fumi_run *r);
+struct fumi_run *run_enter(struct fumi_exchange *x, struct request *q);
+enum fumi_ret run_request(struct fumi_run *r);
+struct fumi_task *run_task(struct fumi_run *r); /* the same on the executor, and what follows */
+void run_late(struct fumi_run *r); /* the deadline has claimed it: answers, and goes on */
+void run_tell(struct fumi_run *r, struct fumi_buf *message); /* unless the call has ended */
+static inline bool run_cancelled(const struct fumi_run *r)
 {
-    if (!place)
-        return NULL;
-    return (FUMI_MOSTLY(span > place) ? end : fumi_next(x->model)) - place;
+    return atomic_load(&r->request->state) == CANCELLED;
 }
 
-/* The elements of a message, those of a batch or it itself: from here by fumi_next to x->end. */
-static inline const struct fumi_val *exchange_first(const struct fumi_exchange *x)
-{
-    return x->document + x->batch;
-}
+/* exchange.c */
+void exchange_fault(struct fumi_exchange *x, const struct fumi_err *e, const struct fumi_val *id,
+                    unsigned flags);
+void exchange_separate(struct fumi_exchange *x); /* the bracket or comma before an answer */
+void exchange_proceed(struct fumi_exchange *x);  /* until a call is pending, or to the reply */
+void log_internal(const struct fumi_server *s, struct fumi_str where, const struct fumi_err *e);
+
+/* deadline.c. deadline_clear: the method has claimed the call. */
+void deadlines_init(struct deadlines *d);
+void deadlines_stop(struct deadlines *d); /* ends its thread */
+void deadlines_done(struct deadlines *d);
+void deadline_set(struct fumi_run *r);
+void deadline_clear(struct fumi_run *r);
 
 /* peer.c. An exchange that may outlive fumi_handle is opened before it runs, so that a cancel or a
  * hang-up finds it, and closed before its reply. A gated one is handed to the executor as soon as
- * what came before it from the same peer allows. */
+ * those before it from the same peer allow. */
 void peer_open(struct fumi_exchange *x, bool gated);
 void peer_close(struct fumi_exchange *x);
-bool peer_postpone(struct fumi_exchange *x); /* its peer is held: it will be submitted again */
-bool peer_cancelled(const struct fumi_exchange *x);
-bool peer_settle(struct fumi_exchange *x); /* the call has an outcome; was it cancelled before? */
+void peer_loosen(struct fumi_exchange *x); /* a call of it is pending: it holds back nothing */
+bool peer_has_writers(const struct fumi_peer *peer); /* gated ones, which other calls wait for */
+bool peer_postpone(struct fumi_run *r);    /* the peer is held: the run will be submitted again */
+bool peer_forget(struct fumi_run *r);      /* it is not submitted any more; false: it has been */
+void peer_cancel_late(struct fumi_run *r); /* calls its on_cancel */
+void peer_unhook(struct fumi_run *r);      /* from now on no on_cancel of it runs: waits for one */
 void peer_answered(struct fumi_peer *peer, const struct envelope *e);
 
 /* discover.c */

@@ -4,15 +4,13 @@
  *
  * Order: exchanges that go to the executor start as if the peer's messages ran one after the other.
  * Those that only read may overlap; one that writes waits for all before it and holds back all
- * after it. */
+ * after it, also those whose methods do not block. */
 #include "rpc/exchange.h"
 
 #include "base/clock.h"
 
 #include <pthread.h>
 #include <time.h>
-
-enum element_state { WAITING, CANCELLED, ENDED };
 
 struct question {
     int64_t id;
@@ -22,14 +20,25 @@ struct question {
     struct question *next;
 };
 
+/* An on_cancel that is running, on the stack of the thread that runs it. */
+struct firing {
+    struct fumi_run *run;
+    pthread_t thread;
+    struct firing *next;
+};
+
 struct fumi_links {
     pthread_mutex_t lock;
-    pthread_cond_t changed;                /* a question was answered, or will never be */
+    pthread_cond_t changed;                /* a question was answered or fails; a hook has run */
     struct fumi_exchange *oldest, *newest; /* open ones */
+    atomic_size_t writers;                 /* gated ones among these that write */
+    struct fumi_run *hooks;                /* runs with on_cancel */
+    struct firing *firing;
     struct question *questions;
     int64_t asked;
     bool ended; /* it will answer nothing any more */
-    bool held;  /* it does not take answers now: nothing is started for it */
+    bool gone;
+    bool held; /* it does not take answers now: nothing is started for it */
 };
 
 static struct fumi_links *links_of(struct fumi_peer *peer)
@@ -75,7 +84,7 @@ static struct fumi_tasks startable(struct fumi_links *l)
             continue;
         if (!x->started && (x->writes ? !any : !writer)) {
             x->started = true;
-            fumi_tasks_add(&ready, &x->task);
+            fumi_tasks_add(&ready, &x->run->task);
         }
         any = true;
         writer |= x->writes;
@@ -86,7 +95,7 @@ static struct fumi_tasks startable(struct fumi_links *l)
 static void submit(struct fumi_tasks ready)
 {
     for (struct fumi_task *t; (t = fumi_tasks_take(&ready));) {
-        const struct fumi_server *s = FUMI_OWNER(t, struct fumi_exchange, task)->server;
+        const struct fumi_server *s = FUMI_OWNER(t, struct fumi_run, task)->server;
         s->submit(s->submit_arg, t);
     }
 }
@@ -94,22 +103,31 @@ static void submit(struct fumi_tasks ready)
 void peer_open(struct fumi_exchange *x, bool gated)
 {
     struct fumi_links *l = links_of(x->peer);
-    x->state = fumi_alloc(&x->arena, x->batch ? fumi_size(x->document) : 1);
-    for (size_t i = 0; i < x->index; i++)
-        x->state[i] = ENDED;
     x->open = true;
     x->gated = gated;
     x->started = false;
-    x->on_cancel = NULL;
     x->newer = NULL;
+    if (gated)
+        run_task(x->run);
     pthread_mutex_lock(&l->lock);
     x->older = l->newest;
     *(l->newest ? &l->newest->newer : &l->oldest) = x;
     l->newest = x;
     atomic_fetch_add(&x->server->open, 1);
+    atomic_fetch_add(&l->writers, gated && x->writes);
+    if (gated && x->run->call.deadline)
+        deadline_set(x->run);
     struct fumi_tasks ready = startable(l);
     pthread_mutex_unlock(&l->lock);
     submit(ready);
+}
+
+/* Under the lock: it holds back nothing any more. */
+static void ungate(struct fumi_links *l, struct fumi_exchange *x)
+{
+    if (x->gated && x->writes)
+        atomic_fetch_sub(&l->writers, 1);
+    x->gated = false;
 }
 
 void peer_close(struct fumi_exchange *x)
@@ -118,21 +136,49 @@ void peer_close(struct fumi_exchange *x)
     pthread_mutex_lock(&l->lock);
     *(x->older ? &x->older->newer : &l->oldest) = x->newer;
     *(x->newer ? &x->newer->older : &l->newest) = x->older;
+    ungate(l, x);
     struct fumi_tasks ready = startable(l);
     pthread_mutex_unlock(&l->lock);
     x->open = false;
     submit(ready);
 }
 
-bool peer_postpone(struct fumi_exchange *x)
+void peer_loosen(struct fumi_exchange *x)
 {
     struct fumi_links *l = x->peer->links;
     pthread_mutex_lock(&l->lock);
-    bool held = l->held;
+    ungate(l, x);
+    struct fumi_tasks ready = startable(l);
+    pthread_mutex_unlock(&l->lock);
+    submit(ready);
+}
+
+bool peer_has_writers(const struct fumi_peer *peer)
+{
+    return peer->links && atomic_load(&peer->links->writers);
+}
+
+bool peer_postpone(struct fumi_run *r)
+{
+    struct fumi_exchange *x = r->exchange;
+    struct fumi_links *l = x->peer->links;
+    pthread_mutex_lock(&l->lock);
+    bool held = l->held && atomic_load(&r->claim) == UNCLAIMED;
     if (held)
         x->started = false;
     pthread_mutex_unlock(&l->lock);
     return held;
+}
+
+bool peer_forget(struct fumi_run *r)
+{
+    struct fumi_exchange *x = r->exchange;
+    struct fumi_links *l = x->peer->links;
+    pthread_mutex_lock(&l->lock);
+    bool idle = !x->started;
+    x->started = true;
+    pthread_mutex_unlock(&l->lock);
+    return idle;
 }
 
 void fumi_peer_hold(struct fumi_peer *peer, bool held)
@@ -145,16 +191,6 @@ void fumi_peer_hold(struct fumi_peer *peer, bool held)
     submit(ready);
 }
 
-bool peer_cancelled(const struct fumi_exchange *x)
-{
-    return x->open && atomic_load(&x->state[x->index]) == CANCELLED;
-}
-
-bool peer_settle(struct fumi_exchange *x)
-{
-    return x->open && atomic_exchange(&x->state[x->index], ENDED) == CANCELLED;
-}
-
 int64_t fumi_time_left(const struct fumi_call *c)
 {
     if (!c->deadline)
@@ -165,7 +201,7 @@ int64_t fumi_time_left(const struct fumi_call *c)
 
 bool fumi_cancelled(const struct fumi_call *c)
 {
-    return peer_cancelled(c->exchange) || !fumi_time_left(c);
+    return run_cancelled(c->run) || !fumi_time_left(c);
 }
 
 /* An id may be spelled in two ways when it is a string. */
@@ -182,49 +218,109 @@ static bool same_id(const struct fumi_val *a, const struct fumi_val *b)
 /* Cancels the calls of x with that id, or all of them, that have not ended; was there one? */
 static bool mark(struct fumi_exchange *x, const struct fumi_val *id)
 {
-    const struct fumi_val *v = exchange_first(x);
     bool found = false;
-    for (size_t i = 0; v != x->end; i++, v = fumi_next(v)) {
+    for (size_t i = 0; i < x->n; i++) {
+        struct request *q = &x->requests[i];
         unsigned char waiting = WAITING;
-        if (!id || same_id(fumi_get(v, "id"), id))
-            found |= atomic_compare_exchange_strong(&x->state[i], &waiting, CANCELLED);
+        if (q->method && (!id || same_id(q->id, id)))
+            found |= atomic_compare_exchange_strong(&q->state, &waiting, CANCELLED);
     }
     return found;
 }
 
+/* --- Those who want to know that their call was cancelled. --- */
+
+/* Takes it out of the list; false: it is not in it any more. */
+static bool take_hook(struct fumi_links *l, const struct fumi_run *r)
+{
+    for (struct fumi_run **at = &l->hooks; *at; at = &(*at)->next_hook) {
+        if (*at == r) {
+            *at = r->next_hook;
+            return true;
+        }
+    }
+    return false;
+}
+
 bool fumi_on_cancel(struct fumi_call *c, void (*on)(void *arg), void *arg)
 {
-    struct fumi_exchange *x = c->exchange;
-    pthread_mutex_lock(&x->peer->links->lock);
-    bool waits = atomic_load(&x->state[x->index]) == WAITING;
+    struct fumi_run *r = c->run;
+    struct fumi_links *l = r->exchange->peer->links;
+    pthread_mutex_lock(&l->lock);
+    bool waits = atomic_load(&r->request->state) == WAITING;
     if (waits) {
-        x->on_cancel = on;
-        x->on_cancel_arg = arg;
-        x->hooked = x->index;
+        take_hook(l, r);
+        r->on_cancel = on;
+        r->on_cancel_arg = arg;
+        r->next_hook = l->hooks;
+        r->hooked = true;
+        l->hooks = r;
     }
-    pthread_mutex_unlock(&x->peer->links->lock);
+    pthread_mutex_unlock(&l->lock);
     return waits;
 }
 
-/* One that waits to hear that its call was cancelled; called without the lock, because it may
- * finish the call. False: there is none left. */
-static bool tell_cancelled(struct fumi_links *l)
+/* Calls on_cancel without the lock, because it may finish the call and free the run. The lock is
+ * held before and after. */
+static void fire(struct fumi_links *l, struct fumi_run *r)
 {
-    void (*on)(void *arg) = NULL;
-    void *arg = NULL;
+    struct firing here = {r, pthread_self(), l->firing};
+    void (*on)(void *arg) = r->on_cancel;
+    void *arg = r->on_cancel_arg;
+    l->firing = &here;
+    pthread_mutex_unlock(&l->lock);
+    on(arg);
     pthread_mutex_lock(&l->lock);
-    for (struct fumi_exchange *x = l->oldest; x && !on; x = x->newer) {
-        if (!x->on_cancel || atomic_load(&x->state[x->hooked]) != CANCELLED)
+    struct firing **at = &l->firing;
+    while (*at != &here)
+        at = &(*at)->next;
+    *at = here.next;
+    pthread_cond_broadcast(&l->changed);
+}
+
+static void fire_cancelled(struct fumi_links *l)
+{
+    pthread_mutex_lock(&l->lock);
+    for (struct fumi_run *r = l->hooks; r;) {
+        if (!run_cancelled(r)) {
+            r = r->next_hook;
             continue;
-        on = x->on_cancel;
-        arg = x->on_cancel_arg;
-        x->on_cancel = NULL;
+        }
+        take_hook(l, r);
+        fire(l, r);
+        r = l->hooks; /* the list may be another by now */
     }
     pthread_mutex_unlock(&l->lock);
-    if (on)
-        on(arg);
-    return on;
 }
+
+void peer_cancel_late(struct fumi_run *r)
+{
+    struct fumi_links *l = r->exchange->peer->links;
+    pthread_mutex_lock(&l->lock);
+    if (take_hook(l, r))
+        fire(l, r);
+    pthread_mutex_unlock(&l->lock);
+}
+
+static bool is_fired_elsewhere(const struct fumi_links *l, const struct fumi_run *r)
+{
+    for (const struct firing *f = l->firing; f; f = f->next)
+        if (f->run == r && !pthread_equal(f->thread, pthread_self()))
+            return true;
+    return false;
+}
+
+void peer_unhook(struct fumi_run *r)
+{
+    struct fumi_links *l = r->exchange->peer->links;
+    pthread_mutex_lock(&l->lock);
+    take_hook(l, r);
+    while (is_fired_elsewhere(l, r))
+        pthread_cond_wait(&l->changed, &l->lock);
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* --- Cancelling, and the end of the peer. --- */
 
 bool fumi_cancel(struct fumi_peer *peer, const struct fumi_val *id)
 {
@@ -237,7 +333,8 @@ bool fumi_cancel(struct fumi_peer *peer, const struct fumi_val *id)
         found |= mark(x, id);
     pthread_cond_broadcast(&l->changed);
     pthread_mutex_unlock(&l->lock);
-    while (found && tell_cancelled(l)) {}
+    if (found)
+        fire_cancelled(l);
     return found;
 }
 
@@ -251,14 +348,28 @@ static void end_questions(struct fumi_links *l)
     pthread_cond_broadcast(&l->changed);
 }
 
+bool fumi_peer_attach(struct fumi_peer *peer, void *session, const struct fumi_session_ops *ops)
+{
+    struct fumi_links *l = links_of(peer);
+    pthread_mutex_lock(&l->lock);
+    bool fits = !l->gone && !peer->ops;
+    if (fits) {
+        peer->ops = ops;
+        __atomic_store_n(&peer->session, session, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return fits;
+}
+
 void fumi_peer_eof(struct fumi_peer *peer)
 {
     struct fumi_links *l = links_of(peer);
     pthread_mutex_lock(&l->lock);
     end_questions(l);
+    const struct fumi_session_ops *ops = peer->ops;
     pthread_mutex_unlock(&l->lock);
-    if (peer->ops)
-        peer->ops->eof(peer);
+    if (ops)
+        ops->eof(peer);
 }
 
 void fumi_peer_close(struct fumi_peer *peer)
@@ -266,12 +377,14 @@ void fumi_peer_close(struct fumi_peer *peer)
     struct fumi_links *l = links_of(peer);
     pthread_mutex_lock(&l->lock);
     end_questions(l);
+    l->gone = true;
     for (struct fumi_exchange *x = l->oldest; x; x = x->newer)
         mark(x, NULL);
+    const struct fumi_session_ops *ops = peer->ops;
     pthread_mutex_unlock(&l->lock);
-    while (tell_cancelled(l)) {}
-    if (peer->ops)
-        peer->ops->gone(peer);
+    fire_cancelled(l);
+    if (ops)
+        ops->gone(peer);
 }
 
 bool fumi_peer_asks(const struct fumi_peer *peer)
@@ -330,25 +443,25 @@ static struct timespec moment(int64_t ms)
     return t;
 }
 
-static void send_question(const struct fumi_exchange *x, int64_t id, const char *method,
+static void send_question(struct fumi_run *r, int64_t id, const char *method,
                           struct fumi_json params)
 {
     struct fumi_buf b = {0};
     struct fumi_out o = request_open(&b, method);
     request_close(&o, params, id);
-    x->sink.tell(x->sink.arg, &b);
+    run_tell(r, &b);
     fumi_buf_done(&b);
 }
 
 /* Waits until the question is no longer open; takes it out of the list. */
 static void await(struct fumi_links *l, struct question *q)
 {
-    const struct fumi_exchange *x = q->call->exchange;
-    int64_t most = x->server->limits.ask, left = fumi_time_left(q->call);
+    const struct fumi_run *r = q->call->run;
+    int64_t most = r->server->limits.ask, left = fumi_time_left(q->call);
     struct timespec end = moment(left < most ? left : most);
     int rc = 0;
     pthread_mutex_lock(&l->lock);
-    while (q->state == OPEN && !peer_cancelled(x) && rc == 0)
+    while (q->state == OPEN && !run_cancelled(r) && rc == 0)
         rc = pthread_cond_timedwait(&l->changed, &l->lock, &end);
     for (struct question **at = &l->questions; *at; at = &(*at)->next) {
         if (*at == q) {
@@ -376,7 +489,7 @@ static bool enlist(struct fumi_links *l, struct question *q)
 enum fumi_ret fumi_ask(struct fumi_call *c, const char *method, struct fumi_json params,
                        struct fumi_json *answer)
 {
-    struct fumi_exchange *x = c->exchange;
+    struct fumi_exchange *x = c->run->exchange;
     struct question q = {.call = c};
     if (x->peer->unasked)
         return fumi_fail(c, FUMI_LIMIT, "Over %s the peer cannot be asked %s", x->peer->transport,
@@ -384,13 +497,13 @@ enum fumi_ret fumi_ask(struct fumi_call *c, const char *method, struct fumi_json
     if (!x->sink.tell)
         return fumi_fail(c, FUMI_LIMIT,
                          "The peer takes nothing but the answer: it cannot be asked %s", method);
-    if (!x->open || !x->gated)
+    if (!c->run->open || !x->gated)
         return fumi_fail(c, FUMI_INTERNAL_ERROR, "only a blocking method on the executor can ask");
     if (!fumi_time_left(c))
         return fumi_fail(c, FUMI_LIMIT, "There is no time left to ask %s", method);
     if (!enlist(x->peer->links, &q))
         return fumi_fail(c, FUMI_LIMIT, "The peer is gone and cannot answer %s", method);
-    send_question(x, q.id, method, params);
+    send_question(c->run, q.id, method, params);
     await(x->peer->links, &q);
     switch (q.state) {
     case ANSWERED:

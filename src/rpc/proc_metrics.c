@@ -115,7 +115,7 @@ static size_t row_of(const struct fumi_metrics *m, const struct entry *e)
 static void count(void *self, struct fumi_call *c)
 {
     struct fumi_metrics *m = self;
-    size_t i = row_of(m, c->exchange->known.entry);
+    size_t i = row_of(m, c->run->request->entry);
     struct shard *shard = m->shards[(unsigned)sched_getcpu() % SHARDS];
     atomic_uint_fast64_t *counters = shard->rows[i].counters;
     int64_t time = c->ended - c->began;

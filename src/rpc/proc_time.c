@@ -1,11 +1,12 @@
-/* The deadline is all it gives: the exchange refuses what did not keep to it. */
+/* Gives each call a deadline; run.c and deadline.c enforce it. */
 #include "rpc/processors.h"
 
 /* Of several deadlines the first holds. */
 static enum fumi_ret set_deadline(void *self, struct fumi_call *c)
 {
     const struct fumi_time_limit *limit = self;
-    if (limit->ms <= 0 || limit->ms > (INT64_MAX - c->began) / 1000000)
+    bool endless = c->method && c->method->flags & FUMI_SUBSCRIPTION;
+    if (endless || limit->ms <= 0 || limit->ms > (INT64_MAX - c->began) / 1000000)
         return FUMI_OK;
     int64_t end = c->began + limit->ms * 1000000;
     if (!c->deadline || end < c->deadline)

@@ -11,6 +11,7 @@
 
 struct fumi_server;
 struct fumi_exchange;
+struct fumi_run;
 struct fumi_links;
 
 enum fumi_ret { FUMI_OK, FUMI_FAIL, FUMI_PENDING };
@@ -49,11 +50,19 @@ struct fumi_peer {
      * there: while a call of it is open, or until ops->gone was called. May take the bytes. NULL:
      * such a peer can only be told something while it waits for an answer. */
     void (*push)(struct fumi_peer *peer, struct fumi_buf *message);
+    /* Keeps the peer, although all its messages are answered, because a call that missed its
+     * deadline still runs; or lets it go again. From any thread. NULL: the peer outlives its calls
+     * anyway. */
+    void (*keep)(struct fumi_peer *peer, bool keep);
     struct fumi_links *links; /* private: open calls and open questions */
 };
 void fumi_peer_eof(struct fumi_peer *peer);   /* nothing more comes: its open questions fail */
 void fumi_peer_close(struct fumi_peer *peer); /* it is gone: its open calls are cancelled too */
 void fumi_peer_done(struct fumi_peer *peer);
+
+/* Gives the peer a session, whose `ops` are called from now on; from any call of the peer. False:
+ * it has one, or it is gone. */
+bool fumi_peer_attach(struct fumi_peer *peer, void *session, const struct fumi_session_ops *ops);
 
 /* From now on any number of threads may call fumi_handle for it at once; it must have no spare. */
 void fumi_peer_share(struct fumi_peer *peer);
@@ -71,22 +80,24 @@ struct fumi_call {
     const struct fumi_method *method; /* NULL: there is none of that name */
     void *self;                       /* what the method was registered with */
     struct fumi_peer *peer;
-    struct fumi_arena *arena;      /* dies with the message */
+    struct fumi_arena *arena;      /* emptied once the call is answered */
     const struct fumi_val *params; /* as they came; NULL: none */
     const struct fumi_val *id;     /* NULL: a notification */
     struct fumi_err err;           /* set when the answer is an error */
     enum fumi_ret ret;             /* for `after` hooks: how it ended */
     /* Three moments of fumi_ticks(), 0 unless a processor has hooks. A call begins when its message
      * comes in or, in a batch, when the call before it has ended, and ends when its outcome is
-     * known. A processor may set the deadline in `before`: a call that has not begun to run by
-     * then is not run, and one that has not ended is answered -32000 "timeout". */
+     * known. A processor may set the deadline in `before`: a call that has not begun to run by then
+     * is not run. One that waits, runs on the executor or is pending at its deadline is answered
+     * -32000 "timeout" by a timer, and its later result is dropped; one that runs in the thread of
+     * fumi_handle is answered so when it returns. */
     int64_t began, ended;
     int64_t deadline; /* 0: none */
     /* Where fumi_progress goes; NULL: nobody wants to know. */
     void (*progress)(struct fumi_call *call, double done, double total, struct fumi_str message);
     void *progress_arg;
     /* private to rpc/ */
-    struct fumi_exchange *exchange;
+    struct fumi_run *run;
     void *result;
     size_t entered; /* processors to leave again */
 };
@@ -105,7 +116,11 @@ enum {
     FUMI_DEFERS = 8,    /* may return FUMI_PENDING; required of those that do */
     FUMI_HIDDEN = 16,   /* not listed by rpc.discover */
     FUMI_FRANK = 64,    /* the message of its errors is the sentence, also for reserved codes */
-    FUMI_VARIES = 32,   /* has further flags that depend on the params: see fumi_varying */
+    /* Pends until its client ends it: fumi_limit_time does not apply. */
+    FUMI_SUBSCRIPTION = 128,
+    /* Does not wait for calls that the peer sent before it: about the connection, not the data. */
+    FUMI_UNORDERED = 256,
+    FUMI_VARIES = 32, /* has further flags that depend on the params: see fumi_varying */
 };
 
 struct fumi_method {
@@ -177,6 +192,16 @@ typedef void fumi_handle_fn(void *self, struct fumi_peer *peer, struct fumi_str 
                             struct fumi_sink sink);
 fumi_handle_fn fumi_handle; /* self: a struct fumi_server */
 
+/* fumi_handle in two steps, for a transport that looks into a message to know where it goes.
+ * fumi_message_read parses it; *document is NULL, with *e set, if it is too long or not JSON. The
+ * message is borrowed until fumi_message_handle, which needs a document, or fumi_message_drop has
+ * returned. spare: of the calling thread, or NULL. */
+struct fumi_exchange *fumi_message_read(struct fumi_server *s, struct fumi_spare *spare,
+                                        struct fumi_str message, const struct fumi_val **document,
+                                        struct fumi_err *e);
+void fumi_message_handle(struct fumi_exchange *x, struct fumi_peer *peer, struct fumi_sink sink);
+void fumi_message_drop(struct fumi_exchange *x, struct fumi_spare *spare);
+
 /* For handlers. fumi_fail returns FUMI_FAIL. fumi_finish ends a pending call, with the result that
  * was filled where the handler got it (so keep `result`, not a copy) or after fumi_fail.
  * fumi_invoke runs another method, one that does not defer, inside this call, without processors;
@@ -186,6 +211,10 @@ enum fumi_ret fumi_fail(struct fumi_call *c, int code, const char *fmt, ...)
 void fumi_finish(struct fumi_call *c, enum fumi_ret ret);
 enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struct fumi_val *args,
                           bool brief, struct fumi_json *result);
+
+/* The bytes that the answer of this call may still take. A method that collects many rows stops
+ * when these alone need more, and fails with FUMI_LIMIT. */
+size_t fumi_room(const struct fumi_call *c);
 
 /* While a call is running. fumi_tell sends a notification ahead of the answer. fumi_ask puts a
  * question to the peer and waits for its answer, no longer than to the call's deadline; on the
@@ -202,8 +231,10 @@ void fumi_progress(struct fumi_call *c, double done, double total, struct fumi_s
 bool fumi_wants_progress(const struct fumi_call *c);
 
 /* For a handler that will return FUMI_PENDING: `on` is called once, from any thread, if the call is
- * cancelled before it is finished, which is still to be done. `arg` must outlive the call. False:
- * it is cancelled already. */
+ * cancelled or misses its deadline before it is finished, which is still to be done. Once
+ * fumi_finish has returned, `on` is not running and will not run: fumi_finish waits for it, unless
+ * `on` itself called fumi_finish. So `on` must not wait for a thread that finishes the call. False:
+ * the call is cancelled already. */
 bool fumi_on_cancel(struct fumi_call *c, void (*on)(void *arg), void *arg);
 
 bool fumi_in_batch(const struct fumi_call *c);

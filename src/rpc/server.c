@@ -114,7 +114,8 @@ static int check_method(const struct fumi_server *s, const struct fumi_method *m
 /* The bytes of a struct in a frame. */
 static size_t frame_size(const struct fumi_shape *s)
 {
-    return s ? (s->size + FRAME_STEP - 1) / FRAME_STEP * FRAME_STEP : 0;
+    const size_t step = _Alignof(max_align_t);
+    return s ? (s->size + step - 1) / step * step : 0;
 }
 
 static int add_method(struct fumi_server *s, const char *name_space, const struct fumi_method *m,
@@ -137,9 +138,7 @@ static int add_method(struct fumi_server *s, const char *name_space, const struc
                                         .method = m,
                                         .self = self,
                                         .frame = params + frame_size(m->result),
-                                        .result = params,
-                                        .number = fumi_number_at(m->result),
-                                        .plain = fumi_is_plain(m->params)};
+                                        .result = params};
     fill_slots(s);
     return 0;
 }
@@ -193,6 +192,7 @@ struct fumi_server *fumi_server_new(const char *title, const char *version)
     s->version = version;
     s->limits = standard;
     s->log = &warnings;
+    deadlines_init(&s->deadlines);
     fill_slots(s);
     fumi_server_add(s, NULL, built_in, built_in_n, s, &e);
     return s;
@@ -202,19 +202,31 @@ static void exchange_free(struct fumi_exchange *x)
 {
     if (!x)
         return;
+    run_free(x->run);
     fumi_arena_done(&x->arena);
     fumi_buf_done(&x->out);
     fumi_resize(x, 0);
 }
 
+void exchange_unref(struct fumi_exchange *x)
+{
+    if (atomic_fetch_sub(&x->refs, 1) == 1)
+        exchange_free(x);
+}
+
 void fumi_server_free(struct fumi_server *s)
 {
-    if (!s || atomic_load(&s->open))
+    if (!s)
+        return;
+    deadlines_stop(&s->deadlines);
+    if (atomic_load(&s->open))
         return; /* a call that did not end still uses it */
+    deadlines_done(&s->deadlines);
     exchange_free(atomic_load(&s->spare));
-    for (struct fumi_exchange *x = atomic_load(&s->lost), *next; x; x = next) {
-        next = x->next_lost;
-        exchange_free(x);
+    for (struct fumi_run *r = atomic_load(&s->lost), *next; r; r = next) {
+        next = r->next_lost;
+        exchange_unref(r->exchange);
+        run_free(r);
     }
     drop_methods(s, 0);
     fumi_resize(s->entries, 0);
@@ -230,8 +242,9 @@ static struct fumi_exchange *exchange_new(struct fumi_server *s)
         return x;
     x = fumi_resize(NULL, sizeof(*x));
     memset(x, 0, sizeof(*x));
+    atomic_init(&x->refs, 1);
     x->server = s;
-    x->writer.buf = &x->out;
+    x->run = run_new(x);
     return x;
 }
 
@@ -247,12 +260,12 @@ struct fumi_exchange *exchange_take(struct fumi_server *s, struct fumi_spare *sp
 void exchange_put(struct fumi_exchange *x, struct fumi_spare *spare)
 {
     struct fumi_exchange *none = NULL;
-    if (x->lost) {
-        x->next_lost = atomic_load(&x->server->lost);
-        while (!atomic_compare_exchange_weak(&x->server->lost, &x->next_lost, x)) {}
+    if (atomic_load(&x->refs) > 1) {
+        exchange_unref(x);
         return;
     }
     fumi_arena_reset(&x->arena, KEEP);
+    fumi_arena_reset(&x->run->arena, KEEP);
     fumi_buf_reset(&x->out, KEEP);
     if (spare && !spare->exchange)
         spare->exchange = x;

@@ -212,8 +212,8 @@ static inline void theatre_done(struct theatre *t)
 {
     if (t->pool)
         pool_free(t->pool);
+    fumi_server_free(t->server); /* with its timer, which may still use the peer */
     caller_done(&t->c);
-    fumi_server_free(t->server);
     pthread_cond_destroy(&t->stage.changed);
     pthread_mutex_destroy(&t->stage.lock);
 }

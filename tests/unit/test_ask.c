@@ -517,7 +517,7 @@ TEST(a_question_ends_with_the_time_of_its_call)
     hear(&b.c, CALL("ask", "1"));
     CHECK(
         came(&b.c, BAD("\"code\":-32000,\"message\":\"timeout\",\"data\":\"the call did not end in "
-                       "20 ms\"",
+                       "20 ms; its outcome is unknown, look before you try again\"",
                        "1")));
     booth_done(&b);
 }

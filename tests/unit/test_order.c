@@ -164,28 +164,89 @@ TEST(batches_and_notifications_keep_the_order)
     theatre_done(&t);
 }
 
-/* Its turn lasts until it is finished, not until the handler returns. */
-TEST(a_writer_that_defers_keeps_its_turn)
+/* Its turn ends when its handler returns. */
+TEST(a_call_that_is_pending_holds_back_nothing)
 {
     struct theatre t;
     theatre_open_tray(&t);
     say(&t.c, CALL("write_defer", "1"));
     say(&t.c, CALL("read", "2"));
+    say(&t.c, CALL("echo", "3"));
+    CHECK_INT(t.tray.n, 1);
     tray_run(&t.tray);
-    CHECK_INT(t.tray.n, 0);
     CHECK_INT(replies(&t.c), 0);
+    CHECK_INT(t.tray.n, 2);
+    tray_run(&t.tray);
+    tray_run(&t.tray);
+    CHECK_INT(replies(&t.c), 2);
     fumi_finish(stage_pending(&t.stage, 0), FUMI_OK);
-    CHECK_INT(replies(&t.c), 1);
-    CHECK_INT(t.tray.n, 1);
+    CHECK_INT(replies(&t.c), 3);
+    theatre_done(&t);
+}
+
+/* What does not block waits for the writers before it, and for nothing else. */
+TEST(inline_calls_wait_for_writers_of_their_peer)
+{
+    struct theatre t;
+    struct caller other;
+    theatre_open_tray(&t);
+    caller_open(&other, t.server);
+    say(&t.c, CALL("read", "1"));
+    say(&t.c, CALL("echo", "2"));
+    CHECK_STR(heard(&t.c), OK("null", "2"));
+    say(&t.c, CALL("write", "3"));
+    forget(&t.c);
+    say(&t.c, CALL("echo", "4"));
+    say(&t.c, "[" CALL("echo", "5") "," CALL("missing", "6") "]");
+    CHECK_INT(replies(&t.c), 0);
+    CHECK_STR(hear(&other, CALL("echo", "7")), OK("null", "7"));
+    while (t.tray.n)
+        tray_run(&t.tray);
+    CHECK_STR(heard(&t.c),
+              OK("null", "1") "\n" OK("null", "3") "\n" OK("null", "4") "\n[" OK(
+                  "null", "5") "," BAD("\"code\":-32601,\"message\":\"Method not found\",\"data\":"
+                                       "\"missing\"",
+                                       "6") "]");
+    CHECK_STR(hear(&t.c, CALL("echo", "8")), OK("null", "8"));
+    caller_done(&other);
+    theatre_done(&t);
+}
+
+TEST(cancelling_and_deferring_wait_for_nobody)
+{
+    struct theatre t;
+    theatre_open_tray(&t);
+    say(&t.c, CALL("write", "1"));
+    CHECK_STR(hear(&t.c, ASK("rpc.cancel", "[1]", "2")), OK("true", "2"));
+    forget(&t.c);
+    say(&t.c, CALL("now", "3"));
+    CHECK_STR(heard(&t.c), OK("null", "3"));
     tray_run(&t.tray);
-    say(&t.c, CALL("read_defer", "3"));
-    say(&t.c, CALL("write", "4"));
-    tray_run(&t.tray);
-    CHECK_INT(t.tray.n, 0);
-    fumi_finish(stage_pending(&t.stage, 1), FUMI_OK);
-    CHECK_INT(t.tray.n, 1);
-    tray_run(&t.tray);
-    CHECK_INT(replies(&t.c), 4);
+    CHECK_INT(stage_runs(&t.stage), 0);
+    theatre_done(&t);
+}
+
+/* As a piped set_config, get_config: the value that the second sees is that of the first. */
+TEST(an_inline_call_sees_what_was_written_before_it)
+{
+    static const struct fumi_method rows[] = {
+        {"set", "", NULL, &count_shape, run_add, WRITES},
+        {"see", "", NULL, &count_shape, run_get, FUMI_READ_ONLY},
+    };
+    struct theatre t;
+    struct fumi_err e;
+    theatre_open_pool(&t, 3);
+    CHECK_INT(fumi_server_add(t.server, NULL, rows, FUMI_COUNT(rows), &t.stage, &e), 0);
+    for (int i = 1; i <= 500; i++) {
+        char want[64];
+        snprintf(want, sizeof(want), "\"result\":%d,\"id\":2}", i);
+        forget(&t.c);
+        say(&t.c, CALL("set", "1"));
+        say(&t.c, CALL("see", "2"));
+        wait_replies(&t.c, 2);
+        if (!strstr(heard(&t.c).p, want))
+            TEST_FAIL("round %d: %.*s", i, FUMI_ARG(heard(&t.c)));
+    }
     theatre_done(&t);
 }
 

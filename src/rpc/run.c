@@ -1,0 +1,500 @@
+/* One call: hooks, params, method, answer.
+ *
+ * A call may be ended by its method, by fumi_finish, or by its deadline: whoever claims it first
+ * writes the answer. While a method runs, its thread uses the run alone, because the deadline may
+ * give the exchange to another thread at any moment. */
+#include "rpc/exchange.h"
+
+#include "base/clock.h"
+
+#include <inttypes.h>
+
+struct fumi_run *run_new(struct fumi_exchange *x)
+{
+    struct fumi_run *r = fumi_resize(NULL, sizeof(*r));
+    memset(r, 0, sizeof(*r));
+    r->exchange = x;
+    r->server = x->server;
+    r->call.run = r;
+    r->call.arena = &r->arena;
+    pthread_mutex_init(&r->telling, NULL);
+    return r;
+}
+
+void run_free(struct fumi_run *r)
+{
+    if (!r)
+        return;
+    pthread_mutex_destroy(&r->telling);
+    fumi_arena_done(&r->arena);
+    fumi_resize(r, 0);
+}
+
+/* The deadline has claimed the call: its run is freed when neither the method nor the timer needs
+ * it any more, and with it what it kept. */
+static void release(struct fumi_run *r)
+{
+    struct fumi_exchange *x = r->exchange;
+    struct fumi_server *s = r->server;
+    struct fumi_peer *peer = x->peer;
+    if (atomic_fetch_sub(&r->refs, 1) > 1)
+        return;
+    __typeof__(r->keep) keep = r->keep;
+    run_free(r);
+    exchange_unref(x);
+    atomic_fetch_sub(&s->open, 1);
+    if (keep)
+        keep(peer, false);
+}
+
+/* --- Hooks. --- */
+
+/* The processors in order, until one fails; `entered` counts those to be left again. A call that
+ * has waited past its deadline is not run: see in_time. */
+static enum fumi_ret enter(struct fumi_run *r)
+{
+    const struct fumi_server *s = r->server;
+    struct fumi_call *c = &r->call;
+    c->began = fumi_ticks();
+    for (c->entered = 0; c->entered < s->processors_n;) {
+        const struct fumi_processor *p = &s->processors[c->entered++];
+        if (p->before && p->before(p->self, c) != FUMI_OK)
+            return FUMI_FAIL;
+    }
+    return FUMI_OK;
+}
+
+static void leave(const struct fumi_server *s, struct fumi_call *c)
+{
+    while (c->entered) {
+        const struct fumi_processor *p = &s->processors[--c->entered];
+        if (p->after)
+            p->after(p->self, c);
+    }
+}
+
+static void prepare(struct fumi_run *r, struct fumi_exchange *x, struct request *q)
+{
+    struct fumi_call *c = &r->call;
+    size_t limit = r->server->limits.answer;
+    fumi_arena_reset(&r->arena, KEEP);
+    r->request = q;
+    r->room = limit > x->out.n ? limit - x->out.n : 0;
+    r->open = x->open;
+    r->hooked = false;
+    atomic_store_explicit(&r->claim, UNCLAIMED, memory_order_relaxed);
+    atomic_store_explicit(&r->turn, RUNNING, memory_order_relaxed);
+    c->name = q->entry ? q->entry->name : fumi_text(&r->arena, q->method);
+    c->method = q->entry ? q->entry->method : NULL;
+    c->self = q->entry ? q->entry->self : NULL;
+    c->peer = x->peer;
+    c->params = q->params;
+    c->id = q->id;
+    c->err.code = 0;
+    c->err.text[0] = '\0';
+    c->err.data = (struct fumi_str){0};
+    c->deadline = 0;
+    c->progress = NULL;
+    c->result = NULL;
+    c->entered = 0;
+}
+
+struct fumi_run *run_enter(struct fumi_exchange *x, struct request *q)
+{
+    struct fumi_run *r = x->run;
+    prepare(r, x, q);
+    r->admitted = r->server->hooks ? enter(r) : FUMI_OK;
+    if (x->open && r->call.deadline)
+        deadline_set(r);
+    return r;
+}
+
+/* --- Running. --- */
+
+/* The data of this error is the name itself, whatever it holds and however long it is. */
+static __attribute__((cold)) enum fumi_ret fail_unknown(struct fumi_call *c, struct fumi_str name)
+{
+    size_t room, most = name.n * 6 + 2; /* every byte as \u00XX, and quotes */
+    struct fumi_buf b = {.p = fumi_tail(c->arena, most, &room), .cap = most, .limit = most};
+    fumi_put_str(&(struct fumi_out){.buf = &b}, name);
+    fumi_take(c->arena, b.n);
+    fumi_fail(c, FUMI_METHOD_NOT_FOUND, "%.*s", FUMI_ARG(name));
+    c->err.data = fumi_buf_str(&b);
+    return FUMI_FAIL;
+}
+
+static enum fumi_ret call_method(struct fumi_call *c, const struct entry *e)
+{
+    const struct fumi_method *m = e->method;
+    char *frame = fumi_alloc(c->arena, e->frame);
+    void *params = m->params ? frame : NULL;
+    if (c->params && (c->params->bits & 7) < FUMI_ARRAY)
+        return fumi_fail(c, FUMI_INVALID_PARAMS, "params must be an array or an object");
+    if (fumi_bind(c->arena, m->params, c->params, params, &c->err))
+        return FUMI_FAIL;
+    c->result = m->result ? frame + e->result : NULL;
+    return m->run(c, params, c->result);
+}
+
+/* --- Answering. --- */
+
+static void explain(struct fumi_call *c, enum fumi_ret ret)
+{
+    if (ret != FUMI_OK && !c->err.code)
+        fumi_fail(c, FUMI_INTERNAL_ERROR, "the method failed without saying why");
+}
+
+/* The error of a call that missed its deadline. */
+static __attribute__((cold)) enum fumi_ret fail_late(struct fumi_call *c, const struct request *q,
+                                                     bool begun)
+{
+    const char *outcome = !begun                      ? " and was not run"
+                          : q->flags & FUMI_READ_ONLY ? ""
+                                                      : "; its outcome is unknown, look before you "
+                                                        "try again";
+    fumi_fail(c, FUMI_LIMIT, "timeout");
+    c->err.data = fumi_fmt(c->arena, "\"the call did not %s in %" PRId64 " ms%s\"",
+                           begun ? "end" : "begin", (c->deadline - c->began) / 1000000, outcome);
+    return FUMI_FAIL;
+}
+
+/* A call that ends after its deadline is answered with a timeout; but an internal error stays one.
+ */
+static enum fumi_ret in_time(struct fumi_run *r, enum fumi_ret ret)
+{
+    struct fumi_call *c = &r->call;
+    bool broken = ret != FUMI_OK && c->err.code == FUMI_INTERNAL_ERROR;
+    c->ended = fumi_ticks();
+    if (!c->deadline || c->ended < c->deadline || broken)
+        return ret;
+    return fail_late(c, r->request, r->begun);
+}
+
+static int answer(struct fumi_exchange *x, struct fumi_call *c)
+{
+    size_t mark = x->out.n;
+    exchange_separate(x);
+    int rc = answer_result(&x->out, c, x->server->limits.answer, &c->err);
+    if (rc)
+        x->out.n = mark;
+    return rc;
+}
+
+static void tell_fault(struct fumi_run *r, const struct fumi_call *c, bool silent)
+{
+    if (c->err.code == FUMI_INTERNAL_ERROR)
+        log_internal(r->server, c->name, &c->err);
+    if (!silent)
+        exchange_fault(r->exchange, &c->err, c->id, r->request->flags);
+}
+
+/* The call has an outcome: the processors are told, and the peer. A result that cannot be written
+ * is an error too, so it is written before the processors are called. */
+static void conclude(struct fumi_run *r, enum fumi_ret ret)
+{
+    struct fumi_call *c = &r->call;
+    bool cancelled = r->open && atomic_exchange(&r->request->state, ENDED) == CANCELLED;
+    bool silent = cancelled || !c->id;
+    if (r->server->hooks)
+        ret = in_time(r, ret);
+    explain(c, ret);
+    if (ret == FUMI_OK && !silent && answer(r->exchange, c))
+        ret = FUMI_FAIL;
+    c->ret = ret == FUMI_OK ? FUMI_OK : FUMI_FAIL;
+    leave(r->server, c);
+    if (ret != FUMI_OK)
+        tell_fault(r, c, silent);
+}
+
+/* --- Ending. --- */
+
+/* Claims the call for its method: UNCLAIMED if that succeeds, else whose it is. */
+static int claim(struct fumi_run *r)
+{
+    int is = atomic_load_explicit(&r->claim, memory_order_relaxed);
+    if (!r->open) { /* nobody else can claim it */
+        atomic_store_explicit(&r->claim, BY_METHOD, memory_order_relaxed);
+        return is;
+    }
+    is = UNCLAIMED;
+    if (atomic_compare_exchange_strong(&r->claim, &is, BY_METHOD))
+        deadline_clear(r);
+    return is;
+}
+
+/* Of a call that has ended only the method's own name is sure to be there still. */
+static __attribute__((cold)) void log_twice(const struct fumi_run *r)
+{
+    static const struct fumi_err twice = {.text = "the call has been finished before"};
+    const struct fumi_method *m = r->call.method;
+    log_internal(r->server, fumi_str(m ? m->name : ""), &twice);
+}
+
+/* A call of a method that may not pend is pending: it is answered here. Who finishes it later finds
+ * a run that nobody uses any more, and that lives as long as the server. */
+static __attribute__((cold)) void disown(struct fumi_run *r)
+{
+    struct fumi_exchange *x = r->exchange;
+    conclude(r,
+             fumi_fail(&r->call, FUMI_INTERNAL_ERROR, "returned FUMI_PENDING without FUMI_DEFERS"));
+    atomic_fetch_add(&x->refs, 1);
+    x->run = run_new(x);
+    r->next_lost = atomic_load(&r->server->lost);
+    while (!atomic_compare_exchange_weak(&r->server->lost, &r->next_lost, r)) {}
+}
+
+/* The method has returned FUMI_PENDING. Returns FUMI_PENDING if the exchange is no longer this
+ * thread's. */
+static enum fumi_ret pend(struct fumi_run *r)
+{
+    struct fumi_exchange *x = r->exchange;
+    if (!(r->request->flags & FUMI_DEFERS) && claim(r) == UNCLAIMED) {
+        disown(r);
+        return FUMI_OK;
+    }
+    if (r->open && atomic_load(&r->claim) == UNCLAIMED)
+        peer_loosen(x);
+    if (atomic_exchange(&r->turn, PARKED) != FINISHED)
+        return FUMI_PENDING;
+    if (atomic_load(&r->claim) != BY_DEADLINE)
+        return FUMI_OK;
+    release(r);
+    return FUMI_PENDING;
+}
+
+/* The method has returned; as pend. */
+static enum fumi_ret settle(struct fumi_run *r, enum fumi_ret ret)
+{
+    if (ret == FUMI_PENDING)
+        return pend(r);
+    if (r->hooked)
+        peer_unhook(r);
+    switch (claim(r)) {
+    case UNCLAIMED:
+        conclude(r, ret);
+        return FUMI_OK;
+    case BY_METHOD:
+        log_twice(r);
+        return FUMI_OK;
+    }
+    release(r);
+    return FUMI_PENDING;
+}
+
+enum fumi_ret run_request(struct fumi_run *r)
+{
+    struct fumi_call *c = &r->call;
+    enum fumi_ret ret = r->admitted;
+    if (r->open && run_cancelled(r))
+        return settle(r, fumi_fail(c, FUMI_LIMIT, "cancelled"));
+    r->begun = ret != FUMI_OK || !c->deadline || fumi_ticks() < c->deadline;
+    if (!r->begun)
+        return settle(r, fail_late(c, r->request, false));
+    if (ret == FUMI_OK)
+        ret = r->request->entry ? call_method(c, r->request->entry) : fail_unknown(c, c->name);
+    return settle(r, ret);
+}
+
+/* When the handler has not yet returned, the thread that runs it goes on: so a batch of calls that
+ * are finished at once does not pile up on the stack, and nobody waits for anybody. */
+void fumi_finish(struct fumi_call *c, enum fumi_ret ret)
+{
+    struct fumi_run *r = c->run;
+    struct fumi_exchange *x = r->exchange;
+    if (r->hooked)
+        peer_unhook(r);
+    int whose = claim(r);
+    if (whose == BY_METHOD) {
+        log_twice(r);
+        return;
+    }
+    if (whose == UNCLAIMED)
+        conclude(r, ret);
+    if (atomic_exchange(&r->turn, FINISHED) != PARKED)
+        return;
+    if (whose == BY_DEADLINE) {
+        release(r);
+        return;
+    }
+    x->index++;
+    exchange_proceed(x);
+}
+
+/* --- On the executor. --- */
+
+static void on_task(struct fumi_task *task)
+{
+    struct fumi_run *r = FUMI_OWNER(task, struct fumi_run, task);
+    struct fumi_exchange *x = r->exchange;
+    int queued = QUEUED;
+    if (peer_postpone(r))
+        return;
+    if (!atomic_compare_exchange_strong(&r->turn, &queued, RUNNING)) {
+        release(r); /* the deadline was quicker */
+        return;
+    }
+    if (run_request(r) == FUMI_PENDING)
+        return;
+    x->index++;
+    exchange_proceed(x);
+}
+
+struct fumi_task *run_task(struct fumi_run *r)
+{
+    atomic_store(&r->turn, QUEUED);
+    r->open = true;
+    r->task.run = on_task;
+    return &r->task;
+}
+
+/* --- Deadlines. --- */
+
+static void on_rest(struct fumi_task *task)
+{
+    exchange_proceed(FUMI_OWNER(task, struct fumi_run, task)->exchange);
+}
+
+/* The rest of the message goes on without the late call. */
+static void go_on(struct fumi_exchange *x)
+{
+    x->run = NULL;
+    if (++x->index < x->n) {
+        x->run = run_new(x);
+        x->run->task.run = on_rest;
+    }
+    if (x->run && x->server->submit)
+        x->server->submit(x->server->submit_arg, &x->run->task);
+    else
+        exchange_proceed(x);
+}
+
+/* What the method may still write to is left alone: the hooks get a call of their own. */
+static void answer_late(struct fumi_run *r, bool begun)
+{
+    struct fumi_arena scratch = {0};
+    const struct fumi_call *is = &r->call;
+    struct fumi_call c = {.name = is->name,
+                          .method = is->method,
+                          .self = is->self,
+                          .peer = is->peer,
+                          .arena = &scratch,
+                          .params = is->params,
+                          .id = is->id,
+                          .ret = FUMI_FAIL,
+                          .began = is->began,
+                          .ended = fumi_ticks(),
+                          .deadline = is->deadline,
+                          .run = r,
+                          .entered = is->entered};
+    bool cancelled = atomic_exchange(&r->request->state, ENDED) == CANCELLED;
+    fail_late(&c, r->request, begun);
+    leave(r->server, &c);
+    tell_fault(r, &c, cancelled || !c.id);
+    fumi_arena_done(&scratch);
+}
+
+void run_late(struct fumi_run *r)
+{
+    struct fumi_exchange *x = r->exchange;
+    int turn = QUEUED;
+    bool begun = !atomic_compare_exchange_strong(&r->turn, &turn, FINISHED);
+    bool idle = !begun && peer_forget(r);
+    atomic_fetch_add(&x->refs, 1);
+    atomic_fetch_add(&r->server->open, 1);
+    r->keep = x->peer->keep;
+    if (r->keep)
+        r->keep(x->peer, true);
+    answer_late(r, begun);
+    go_on(x);
+    if (r->hooked)
+        peer_cancel_late(r);
+    if (idle)
+        release(r); /* there is no method that could */
+    release(r);
+}
+
+/* --- For handlers. --- */
+
+enum fumi_ret fumi_fail(struct fumi_call *c, int code, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    fumi_err_args(&c->err, code, fmt, args);
+    va_end(args);
+    return FUMI_FAIL;
+}
+
+enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struct fumi_val *args,
+                          bool brief, struct fumi_json *result)
+{
+    const struct entry *e = server_find(c->run->server, name);
+    if (!e)
+        return fail_unknown(c, name);
+    if (e->method->flags & FUMI_DEFERS)
+        return fumi_fail(c, FUMI_INTERNAL_ERROR, "%s defers and cannot be invoked", e->name.p);
+    struct fumi_call inner = *c;
+    inner.name = name;
+    inner.method = e->method;
+    inner.self = e->self;
+    inner.params = fumi_is(args, FUMI_NULL) ? NULL : args;
+    enum fumi_ret ret = call_method(&inner, e);
+    if (ret == FUMI_PENDING)
+        ret = fumi_fail(&inner, FUMI_INTERNAL_ERROR, "returned FUMI_PENDING without FUMI_DEFERS");
+    explain(&inner, ret);
+    struct fumi_buf text = {0};
+    if (ret == FUMI_OK && answer_value(&(struct fumi_out){.buf = &text}, &inner, brief,
+                                       c->run->server->limits.answer, &inner.err))
+        ret = FUMI_FAIL;
+    c->err = inner.err;
+    if (ret == FUMI_OK)
+        result->text = fumi_buf_keep(&text, c->arena);
+    fumi_buf_done(&text);
+    return ret;
+}
+
+size_t fumi_room(const struct fumi_call *c)
+{
+    return c->run->room;
+}
+
+void fumi_progress(struct fumi_call *c, double done, double total, struct fumi_str message)
+{
+    if (c->progress && !run_cancelled(c->run))
+        c->progress(c, done, total, message);
+}
+
+bool fumi_wants_progress(const struct fumi_call *c)
+{
+    return c->progress;
+}
+
+bool fumi_in_batch(const struct fumi_call *c)
+{
+    return c->run->exchange->batch;
+}
+
+bool fumi_can_tell(const struct fumi_call *c)
+{
+    return c->run->exchange->sink.tell;
+}
+
+/* The sink ends with the reply, which the deadline may send from its thread. */
+void run_tell(struct fumi_run *r, struct fumi_buf *message)
+{
+    struct fumi_sink sink = r->exchange->sink;
+    pthread_mutex_lock(&r->telling);
+    if (sink.tell && !run_cancelled(r) && atomic_load(&r->claim) == UNCLAIMED)
+        sink.tell(sink.arg, message);
+    pthread_mutex_unlock(&r->telling);
+}
+
+void fumi_tell(struct fumi_call *c, const char *method, const struct fumi_shape *s,
+               const void *params)
+{
+    struct fumi_buf message = {0};
+    if (!fumi_can_tell(c) || run_cancelled(c->run))
+        return;
+    request_notify(&message, method, s, params);
+    run_tell(c->run, &message);
+    fumi_buf_done(&message);
+}
