@@ -72,6 +72,11 @@ static __attribute__((cold)) int too_large(struct fumi_err *e, size_t limit)
     return fumi_err_set(e, FUMI_LIMIT, "The answer is larger than %zu bytes; ask for less", limit);
 }
 
+int fumi_too_large(const struct fumi_call *c, struct fumi_err *e)
+{
+    return too_large(e, c->run->server->limits.answer);
+}
+
 int answer_value(struct fumi_out *o, const struct fumi_call *c, bool brief, size_t limit,
                  struct fumi_err *e)
 {

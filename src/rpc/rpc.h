@@ -237,6 +237,11 @@ bool fumi_wants_progress(const struct fumi_call *c);
  * the call is cancelled already. */
 bool fumi_on_cancel(struct fumi_call *c, void (*on)(void *arg), void *arg);
 
+/* Bytes that the answer to this call may still take. A method whose texts are longer need not load
+ * the rest of them: it fails with what fumi_too_large sets, which returns -1. */
+size_t fumi_room(const struct fumi_call *c);
+int fumi_too_large(const struct fumi_call *c, struct fumi_err *e);
+
 bool fumi_in_batch(const struct fumi_call *c);
 bool fumi_can_tell(const struct fumi_call *c); /* fumi_tell reaches the peer */
 
