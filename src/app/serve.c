@@ -4,6 +4,7 @@
 #include "app/session.h"
 #include "mcp/http.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -52,6 +53,15 @@ static void hide_memory(void)
     const struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     prctl(PR_SET_DUMPABLE, 0);
+}
+
+/* The C library takes large blocks from the system and gives them back when they are freed, but
+ * raises the size from which on it does so with each of them, up to 32 MiB. Then what a large
+ * answer took stays with the process, for each worker. A size that is set is not raised. */
+static void give_back_memory(void)
+{
+    enum { LARGE = 512 << 10 };
+    mallopt(M_MMAP_THRESHOLD, LARGE);
 }
 
 /* A program that reads the log as JSON learns it from there. */
@@ -195,6 +205,7 @@ static int serve(struct invocation *i)
     struct fumi_shape http = config_http_shape();
     enum config_kind kind;
     hide_memory();
+    give_back_memory();
     if (session_config(&s, &i->common, f->freeze, &e))
         return finish(&s, &u, -1, &e);
     config_overlay(&http, &s.config.http, &i->http);
