@@ -3,6 +3,7 @@
 #define FUMI_AGENT_AGENT_PARTS_H
 
 #include "agent/agent.h"
+#include "memory/methods.h"
 
 struct watch;
 
@@ -31,13 +32,14 @@ struct fumi_str render_cut(struct fumi_arena *a, struct fumi_str s, size_t most)
 struct fumi_str uri_encode(struct fumi_arena *a, struct fumi_str s);
 bool uri_decode(struct fumi_arena *a, struct fumi_str s, struct fumi_str *out);
 
-/* A resource as it is now (resources.c). text null: there is none of that URI. */
+/* A resource as it is now (resources.c). text null: there is none of that URI. call: that waits for
+ * it, whose answer bounds it; NULL: none. */
 struct resource_text {
     const char *type;
     struct fumi_str text;
 };
-int resource_text(struct memory *m, struct fumi_arena *a, struct fumi_str uri,
-                  struct resource_text *out, struct fumi_err *e);
+int resource_text(struct memory *m, struct fumi_arena *a, struct fumi_call *call,
+                  struct fumi_str uri, struct resource_text *out, struct fumi_err *e);
 
 /* Tells those who want to know what changed in the store (watch.c): a thread from start to stop.
  * wanted: for fumi_mcp_options.watched. */

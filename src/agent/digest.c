@@ -2,6 +2,8 @@
  * What comes first matters most; what does not fit is counted. */
 #include "agent/agent_parts.h"
 
+#include "base/utf8.h"
+
 #include <inttypes.h>
 
 enum {
@@ -83,11 +85,23 @@ static void compare(struct digest *d, const struct globals *all, const char *key
                     FUMI_ARG(is)));
 }
 
+/* No more of a value is shown than a line has room for. */
+static int cut_value(void *arg, void *row, size_t bytes, struct fumi_err *e)
+{
+    (void)arg;
+    (void)bytes;
+    (void)e;
+    struct global *g = row;
+    g->value = fumi_utf8_cut(g->value, LINE);
+    return ROW_KEEP;
+}
+
 static int settings(struct digest *d, struct fumi_err *e)
 {
     struct store *store = memory_store(d->memory);
+    const struct loading to = {d->arena, cut_value, NULL};
     struct globals all;
-    if (store->ops->list_globals(store, d->arena, d->project, FUMI_STR(""), &all, e))
+    if (store->ops->list_globals(store, &to, d->project, FUMI_STR(""), &all, e))
         return -1;
     d->heading = "\n## Settings\n";
     size_t named = 0;
@@ -117,15 +131,21 @@ static bool is_shown(const struct digest *d, int64_t seq)
     return false;
 }
 
-static void show(struct digest *d, const struct note *n)
+/* For struct loading: the digest has the line of a note, so the note is not kept. */
+static int show(void *digest, void *row, size_t bytes, struct fumi_err *e)
 {
+    (void)bytes;
+    (void)e;
+    struct digest *d = digest;
+    const struct note *n = row;
     if (is_shown(d, n->seq))
-        return;
+        return ROW_SKIP;
     d->shown[d->shown_n++] = n->seq;
     if (space(d))
         add(d, render_line(d->arena, n, space(d)));
     else
         d->missing++;
+    return ROW_SKIP;
 }
 
 /* The newest notes of a group or with a tag; both NULL: of all. */
@@ -139,12 +159,9 @@ static int notes(struct digest *d, const char *group, const char *tag, size_t li
                              .tags = {&one, tag != NULL},
                              .since = INT64_MIN,
                              .until = INT64_MAX};
-    struct notes found;
-    if (store->ops->recent(store, d->arena, &f, (struct cursor){0, 0}, limit, &found, e))
-        return -1;
-    for (size_t i = 0; i < found.n; i++)
-        show(d, &found.items[i]);
-    return 0;
+    const struct loading to = {d->arena, show, d};
+    struct notes none;
+    return store->ops->recent(store, &to, &f, (struct cursor){0, 0}, limit, &none, e);
 }
 
 static int warn(struct digest *d, int64_t *in_project, struct fumi_err *e)

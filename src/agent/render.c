@@ -27,12 +27,12 @@ struct fumi_str render_cut(struct fumi_arena *a, struct fumi_str s, size_t most)
     return fumi_fmt(a, "%.*s%s", FUMI_ARG(s), more.p);
 }
 
-/* Blanks and line breaks become one blank. */
-static struct fumi_str flat(struct fumi_arena *a, struct fumi_str s)
+/* Blanks and line breaks become one blank. Ends behind `most` bytes, wherever that is. */
+static struct fumi_str flat(struct fumi_arena *a, struct fumi_str s, size_t most)
 {
-    char *out = fumi_alloc(a, s.n + 1);
-    size_t n = 0;
-    for (size_t i = 0; i < s.n; i++) {
+    size_t room = s.n < most ? s.n : most, n = 0;
+    char *out = fumi_alloc(a, room + 1);
+    for (size_t i = 0; i < s.n && n < room; i++) {
         bool blank = s.p[i] == ' ' || s.p[i] == '\n' || s.p[i] == '\r' || s.p[i] == '\t';
         if (!blank || (n && out[n - 1] != ' '))
             out[n++] = blank ? ' ' : s.p[i];
@@ -51,7 +51,8 @@ static void add_tags(struct fumi_buf *b, struct fumi_strs tags)
 void render_note(struct fumi_buf *b, struct fumi_arena *a, const struct note *n, size_t most)
 {
     struct fumi_str cut = n->text.n > most ? fumi_utf8_cut(n->text, most) : n->text;
-    render_add(b, fumi_fmt(a, "## %.*s\n", FUMI_ARG(n->title.n ? flat(a, n->title) : n->id)));
+    render_add(
+        b, fumi_fmt(a, "## %.*s\n", FUMI_ARG(n->title.n ? flat(a, n->title, SIZE_MAX) : n->id)));
     render_add(b, fumi_fmt(a, "id %.*s · group %.*s · %.*s", FUMI_ARG(n->id), FUMI_ARG(n->group),
                            FUMI_ARG(render_day(a, n->created))));
     add_tags(b, n->tags);
@@ -77,9 +78,9 @@ static struct fumi_str about(struct fumi_arena *a, const struct note *n, size_t 
 
 struct fumi_str render_line(struct fumi_arena *a, const struct note *n, size_t most)
 {
-    struct fumi_str behind = about(a, n, most / 2), title = flat(a, n->title), line;
+    struct fumi_str behind = about(a, n, most / 2), title = flat(a, n->title, most), line;
     line = fumi_fmt(a, "- %s%.*s%s%.*s", title.n ? "**" : "", FUMI_ARG(title), title.n ? "** " : "",
-                    FUMI_ARG(flat(a, n->text)));
+                    FUMI_ARG(flat(a, n->text, most)));
     line = render_cut(a, line, most > behind.n + 1 ? most - behind.n - 1 : 0);
     line = fumi_fmt(a, "%.*s%.*s", FUMI_ARG(line), FUMI_ARG(behind));
     return fumi_fmt(a, "%.*s\n", FUMI_ARG(render_cut(a, line, most - 1)));

@@ -24,6 +24,7 @@ enum {
 struct wish {
     struct memory *memory;
     struct fumi_arena *arena;
+    struct fumi_call *call;        /* that waits for it; NULL: none */
     struct fumi_str project, name; /* name: of the group, or the id of a note */
 };
 
@@ -79,29 +80,44 @@ static int is_known(const struct wish *w, struct fumi_str group, struct fumi_err
     return is_known(w, (struct fumi_str){0}, e);
 }
 
+struct rendering {
+    struct fumi_arena *arena;
+    struct fumi_buf text;
+    size_t n, limit; /* notes so far, and notes that are shown */
+};
+
+/* For struct loading: the text has what is shown of a note, so the note is not kept. */
+static int show_note(void *rendering, void *row, size_t bytes, struct fumi_err *e)
+{
+    (void)bytes;
+    (void)e;
+    struct rendering *r = rendering;
+    if (r->n++ < r->limit)
+        render_note(&r->text, r->arena, row, CUT);
+    return ROW_SKIP;
+}
+
 static int read_notes(const struct wish *w, struct fumi_str group, size_t limit,
                       struct resource_text *out, struct fumi_err *e)
 {
     struct store *store = memory_store(w->memory);
     const struct filter f = {
         .project = w->project, .group = group, .since = INT64_MIN, .until = INT64_MAX};
-    struct notes notes;
-    struct fumi_buf b = {0};
+    struct rendering r = {.arena = w->arena, .limit = limit};
+    const struct loading to = {w->arena, show_note, &r};
+    struct notes none;
     int known = is_known(w, group, e);
     if (known <= 0)
         return known;
-    if (store->ops->recent(store, w->arena, &f, (struct cursor){0, 0}, limit + 1, &notes, e))
-        return -1;
-    render_add(&b, fumi_fmt(w->arena, "# Newest notes of %.*s%s%.*s\n\n", FUMI_ARG(w->project),
-                            group.p ? ", group " : "", FUMI_ARG(group)));
-    for (size_t i = 0; i < notes.n && i < limit; i++)
-        render_note(&b, w->arena, &notes.items[i], CUT);
-    if (notes.n > limit)
-        render_add(&b, FUMI_STR("There are more: memory_list_recent, memory_search.\n"));
-    if (!notes.n)
-        render_add(&b, FUMI_STR("There are none yet.\n"));
-    *out = (struct resource_text){MARKDOWN, fumi_buf_keep(&b, w->arena)};
-    return 0;
+    render_add(&r.text, fumi_fmt(w->arena, "# Newest notes of %.*s%s%.*s\n\n", FUMI_ARG(w->project),
+                                 group.p ? ", group " : "", FUMI_ARG(group)));
+    int rc = store->ops->recent(store, &to, &f, (struct cursor){0, 0}, limit + 1, &none, e);
+    if (r.n > limit)
+        render_add(&r.text, FUMI_STR("There are more: memory_list_recent, memory_search.\n"));
+    if (!r.n)
+        render_add(&r.text, FUMI_STR("There are none yet.\n"));
+    *out = (struct resource_text){MARKDOWN, fumi_buf_keep(&r.text, w->arena)};
+    return rc;
 }
 
 static int read_recent(const struct wish *w, struct resource_text *out, struct fumi_err *e)
@@ -137,13 +153,15 @@ static void put_group(struct fumi_out *o, const struct group *g)
 static int read_groups(const struct wish *w, struct resource_text *out, struct fumi_err *e)
 {
     struct store *store = memory_store(w->memory);
+    struct listing listing = {.call = w->call};
+    const struct loading to = {w->arena, w->call ? listing_row : NULL, &listing};
     struct groups all;
     struct fumi_buf b = {0};
     struct fumi_out o = {.buf = &b};
     int known = is_known(w, (struct fumi_str){0}, e);
     if (known <= 0)
         return known;
-    if (store->ops->list_groups(store, w->arena, w->project, &all, e))
+    if (store->ops->list_groups(store, &to, w->project, &all, e))
         return -1;
     fumi_put_open(&o, '{');
     put_member(&o, "project", w->project);
@@ -210,8 +228,8 @@ static bool fits(const struct route *r, struct fumi_str path, struct wish *w)
     return path.n == 0;
 }
 
-int resource_text(struct memory *m, struct fumi_arena *a, struct fumi_str uri,
-                  struct resource_text *out, struct fumi_err *e)
+int resource_text(struct memory *m, struct fumi_arena *a, struct fumi_call *call,
+                  struct fumi_str uri, struct resource_text *out, struct fumi_err *e)
 {
     static const struct fumi_str scheme = {"memory://", sizeof("memory://") - 1};
     struct fumi_err ignored;
@@ -220,7 +238,7 @@ int resource_text(struct memory *m, struct fumi_arena *a, struct fumi_str uri,
         return 0;
     struct fumi_str path = {uri.p + scheme.n, uri.n - scheme.n};
     for (size_t i = 0; i < FUMI_COUNT(routes); i++) {
-        struct wish w = {.memory = m, .arena = a};
+        struct wish w = {.memory = m, .arena = a, .call = call};
         if (!fits(&routes[i], path, &w))
             continue;
         if (w.project.p && project_canonical(a, w.project, &w.project, &ignored))
@@ -234,7 +252,7 @@ static enum fumi_ret read(struct fumi_mcp_call *c, struct fumi_str uri)
 {
     const struct agent *self = c->self;
     struct resource_text found;
-    if (resource_text(self->memory, c->call->arena, uri, &found, &c->call->err))
+    if (resource_text(self->memory, c->call->arena, c->call, uri, &found, &c->call->err))
         return FUMI_FAIL;
     if (found.text.p)
         fumi_mcp_contents(c, uri, found.type, found.text);

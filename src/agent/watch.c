@@ -81,7 +81,7 @@ static int hash_text(struct watch *w, struct fumi_arena *a, struct fumi_str uri,
 {
     struct resource_text is;
     struct fumi_err ignored;
-    if (resource_text(w->memory, a, uri, &is, &ignored))
+    if (resource_text(w->memory, a, NULL, uri, &is, &ignored))
         return -1;
     *out = hash_of(is.text.p != NULL, is.text);
     return 0;

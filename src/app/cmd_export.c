@@ -113,8 +113,9 @@ static int write_places(struct export *x, struct fumi_arena *a, struct fumi_str 
     struct groups groups = {0};
     struct globals globals = {0};
     struct fumi_str any = {0};
-    if (x->store->ops->list_groups(x->store, a, project, &groups, e) ||
-        x->store->ops->list_globals(x->store, a, project, any, &globals, e))
+    const struct loading to = {.arena = a};
+    if (x->store->ops->list_groups(x->store, &to, project, &groups, e) ||
+        x->store->ops->list_globals(x->store, &to, project, any, &globals, e))
         return -1;
     for (size_t i = 0; i < groups.n; i++) {
         if (!groups.items[i].id.p)

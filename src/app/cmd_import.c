@@ -96,7 +96,8 @@ static const struct group *find_group(const struct groups *all, struct fumi_str 
 static int put_group(struct import *m, const struct group *g, struct fumi_err *e)
 {
     struct groups all = {0};
-    if (m->store->ops->list_groups(m->store, &m->a, g->project, &all, e))
+    const struct loading to = {.arena = &m->a};
+    if (m->store->ops->list_groups(m->store, &to, g->project, &all, e))
         return -1;
     const struct group *is = find_group(&all, g->key);
     if (is && fumi_eq(is->id, g->id) && fumi_eq(is->title, g->title) &&

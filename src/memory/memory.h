@@ -68,6 +68,10 @@ struct search {
     double floor;      /* least score */
     size_t max_tokens; /* 0: any */
     int64_t ms;        /* for embedding the query */
+    /* As that of struct loading; shown are the notes that become results, their texts as they are
+     * answered. NULL: all are kept. */
+    int (*each)(void *arg, void *row, size_t bytes, struct fumi_err *e);
+    void *arg;
 };
 
 /* How a result came about; ranks count from 1, 0: not among the candidates of that side. */

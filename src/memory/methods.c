@@ -133,6 +133,16 @@ int64_t time_for_embedding(const struct fumi_call *call)
     return left < EMBED_MS ? left : EMBED_MS;
 }
 
+int listing_row(void *listing, void *row, size_t bytes, struct fumi_err *e)
+{
+    (void)row;
+    struct listing *l = listing;
+    l->bytes += bytes;
+    if (fumi_cancelled(l->call))
+        return fumi_err_set(e, FUMI_LIMIT, "The call was cancelled");
+    return l->bytes > fumi_room(l->call) ? fumi_too_large(l->call, e) : ROW_KEEP;
+}
+
 int memory_methods(struct fumi_server *s, struct memory *m, struct fumi_err *e)
 {
     const struct {

@@ -167,9 +167,11 @@ static enum fumi_ret list_globals(struct fumi_call *call, const void *params, vo
     const struct list_params *p = params;
     struct store *store = memory_store(call->self);
     struct fumi_str project, prefix = p->prefix.p ? p->prefix : FUMI_STR("");
+    struct listing listing = {.call = call};
+    const struct loading to = {call->arena, listing_row, &listing};
     struct globals all;
     if (project_canonical(call->arena, p->project, &project, &call->err) ||
-        store->ops->list_globals(store, call->arena, project, prefix, &all, &call->err))
+        store->ops->list_globals(store, &to, project, prefix, &all, &call->err))
         return FUMI_FAIL;
     struct row *rows = fumi_alloc(call->arena, (all.n + 1) * sizeof(*rows));
     for (size_t i = 0; i < all.n; i++) {

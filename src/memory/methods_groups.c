@@ -185,22 +185,29 @@ static const struct fumi_field list_result_fields[] = {
 static const struct fumi_shape list_result_shape = FUMI_SHAPE(struct list_result,
                                                               list_result_fields);
 
+/* "global" is no group of its own. */
+static int group_row(void *listing, void *row, size_t bytes, struct fumi_err *e)
+{
+    const struct group *g = row;
+    return fumi_eq(g->key, FUMI_STR("global")) ? ROW_SKIP : listing_row(listing, row, bytes, e);
+}
+
 static enum fumi_ret group_list(struct fumi_call *call, const void *params, void *result)
 {
     struct store *store = memory_store(call->self);
     struct fumi_str project;
+    struct listing listing = {.call = call};
+    const struct loading to = {call->arena, group_row, &listing};
     struct groups all;
     if (project_canonical(call->arena, ((const struct list_params *)params)->project, &project,
                           &call->err) ||
-        store->ops->list_groups(store, call->arena, project, &all, &call->err))
+        store->ops->list_groups(store, &to, project, &all, &call->err))
         return FUMI_FAIL;
     struct wire_group *rows = fumi_alloc(call->arena, (all.n + 1) * sizeof(*rows));
-    size_t n = 0;
     for (size_t i = 0; i < all.n; i++)
-        if (!fumi_eq(all.items[i].key, FUMI_STR("global")))
-            rows[n++] = wire_group(call->arena, &all.items[i]);
+        rows[i] = wire_group(call->arena, &all.items[i]);
     *(struct list_result *)result = (struct list_result){memory_space(call->self, call->arena),
-                                                         {rows, n}};
+                                                         {rows, all.n}};
     return FUMI_OK;
 }
 

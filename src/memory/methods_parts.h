@@ -2,8 +2,7 @@
 #ifndef FUMI_MEMORY_METHODS_PARTS_H
 #define FUMI_MEMORY_METHODS_PARTS_H
 
-#include "memory/memory.h"
-#include "rpc/rpc.h"
+#include "memory/methods.h"
 
 extern const struct fumi_method note_methods[], group_methods[], global_methods[],
     setting_methods[], search_methods[];

@@ -239,6 +239,7 @@ static struct search_result answer_of(struct fumi_arena *a, const struct found *
 static enum fumi_ret search(struct fumi_call *call, const void *params, void *result)
 {
     const struct search_params *p = params;
+    struct listing listing = {.call = call};
     struct search s = {
         .filter = {p->project, p->group, p->tags, time_value(p->since, INT64_MIN),
                    time_value(p->until, INT64_MAX)},
@@ -248,6 +249,8 @@ static enum fumi_ret search(struct fumi_call *call, const void *params, void *re
         .floor = p->floor,
         .max_tokens = (size_t)p->max_tokens,
         .ms = time_for_embedding(call) < QUERY_MS ? time_for_embedding(call) : QUERY_MS,
+        .each = listing_row,
+        .arg = &listing,
     };
     struct found f;
     if (memory_search(call->self, call->arena, &s, &f, &call->err))
@@ -315,6 +318,23 @@ static const char *check_cursor(struct fumi_str s)
     return read_cursor(s, &c) ? NULL : "must be a nextCursor as it was answered";
 }
 
+struct recent_rows {
+    struct listing listing;
+    size_t left; /* rows that are answered; one behind them says that there are more */
+};
+
+static int recent_row(void *rows, void *row, size_t bytes, struct fumi_err *e)
+{
+    struct recent_rows *r = rows;
+    struct note *n = row;
+    if (r->left) {
+        r->left--;
+        return listing_row(&r->listing, row, bytes, e);
+    }
+    *n = (struct note){.seq = n->seq};
+    return ROW_KEEP;
+}
+
 static enum fumi_ret list_recent(struct fumi_call *call, const void *params, void *result)
 {
     const struct recent_params *p = params;
@@ -325,10 +345,12 @@ static enum fumi_ret list_recent(struct fumi_call *call, const void *params, voi
     struct cursor after = {0, 0};
     struct notes notes = {0};
     size_t limit = (size_t)p->limit;
+    struct recent_rows rows = {{.call = call}, limit};
+    const struct loading to = {a, recent_row, &rows};
     if (p->cursor.p)
         read_cursor(p->cursor, &after);
     if (project_canonical(a, p->project, &f.project, &call->err) ||
-        (limit && store->ops->recent(store, a, &f, after, limit + 1, &notes, &call->err)))
+        (limit && store->ops->recent(store, &to, &f, after, limit + 1, &notes, &call->err)))
         return FUMI_FAIL;
     size_t n = notes.n > limit ? limit : notes.n;
     struct wire_note *items = fumi_alloc(a, (n + 1) * sizeof(*items));

@@ -133,22 +133,22 @@ static int by_score(const void *x, const void *y)
     return memcmp(a->note.id.p, b->note.id.p, n);
 }
 
-/* Fills the notes of the best; some more than wanted, so that ties are broken by time. Those that
- * are gone since are left out. */
-static int fill(struct searching *q, struct results *all, struct fumi_err *e)
+/* The best in their order, some more than wanted, so that ties are broken by time and id. Those
+ * that are gone since are left out. */
+static int rank(struct searching *q, struct results *all, struct fumi_err *e)
 {
     struct store *store = q->m->store;
     size_t want = q->s->top + TIES < all->n ? q->s->top + TIES : all->n, k = 0;
     int64_t *seqs = fumi_alloc(q->a, (want + 1) * sizeof(*seqs));
-    struct notes notes;
+    struct notes heads;
     for (size_t i = 0; i < want; i++)
         seqs[i] = all->items[i].note.seq;
-    if (store->ops->load(store, q->a, seqs, want, &notes, e))
+    if (store->ops->heads(store, q->a, seqs, want, &heads, e))
         return -1;
-    for (size_t i = 0; i < want && k < notes.n; i++)
-        if (all->items[i].note.seq == notes.items[k].seq) {
+    for (size_t i = 0; i < want && k < heads.n; i++)
+        if (all->items[i].note.seq == heads.items[k].seq) {
             all->items[k] = all->items[i];
-            all->items[k].note = notes.items[k];
+            all->items[k].note = heads.items[k];
             k++;
         }
     all->n = k;
@@ -187,19 +187,93 @@ static bool take(struct result *r, size_t *left)
     return true;
 }
 
-static void budget(struct searching *q, struct results *r)
+/* Notes as they are loaded for candidates, which are in the same order. */
+struct loaded {
+    const struct searching *q;
+    const struct result *next; /* the first candidate whose note has not come yet */
+    size_t left;               /* tokens */
+};
+
+static struct result next_result(struct loaded *l, const struct note *n)
+{
+    while (l->next->note.seq != n->seq)
+        l->next++; /* its note is gone or damaged */
+    struct result r = *l->next++;
+    r.note = *n;
+    return r;
+}
+
+/* Only what is answered of a note is copied: all of it, its best passage, or no more than its id.
+ */
+static int take_result(void *arg, void *row, size_t bytes, struct fumi_err *e)
+{
+    struct loaded *l = arg;
+    struct note *n = row;
+    const struct search *s = l->q->s;
+    struct found *out = l->q->out;
+    if (out->results.n + out->rest.n == s->top)
+        return ROW_END;
+    struct result r = next_result(l, n);
+    if (!take(&r, &l->left)) {
+        out->rest.items[out->rest.n++] = fumi_dup(l->q->a, n->id);
+        return ROW_SKIP;
+    }
+    bytes -= n->text.n - r.note.text.n;
+    n->text = r.note.text;
+    int verdict = s->each ? s->each(s->arg, n, bytes, e) : ROW_KEEP;
+    if (verdict == ROW_KEEP)
+        out->results.items[out->results.n++] = r;
+    return verdict;
+}
+
+/* Of those that are too bad only the title is answered. */
+static int take_miss(void *arg, void *row, size_t bytes, struct fumi_err *e)
+{
+    (void)bytes;
+    (void)e;
+    struct loaded *l = arg;
+    struct note *n = row;
+    struct results *misses = &l->q->out->misses;
+    n->text = n->source = n->metadata = (struct fumi_str){0};
+    misses->items[misses->n++] = next_result(l, n);
+    return ROW_KEEP;
+}
+
+/* Loads the notes of n candidates into `out`, which may stand where they do. */
+static int load(struct loaded *l, size_t n, int (*each)(void *, void *, size_t, struct fumi_err *),
+                struct results *out, struct fumi_err *e)
+{
+    struct store *store = l->q->m->store;
+    const struct loading to = {l->q->a, each, l};
+    int64_t *seqs = fumi_alloc(l->q->a, (n + 1) * sizeof(*seqs));
+    struct notes notes;
+    for (size_t i = 0; i < n; i++)
+        seqs[i] = l->next[i].note.seq;
+    if (n == 0)
+        return 0;
+    if (store->ops->load(store, &to, seqs, n, &notes, e))
+        return -1;
+    for (size_t i = 0; i < out->n; i++)
+        out->items[i].note = notes.items[i];
+    return 0;
+}
+
+static int fill(struct searching *q, const struct results *all, struct fumi_err *e)
 {
     struct found *out = q->out;
-    size_t all = q->s->max_tokens ? q->s->max_tokens : SIZE_MAX, left = all, n = 0;
-    out->rest.items = fumi_alloc(q->a, (r->n + 1) * sizeof(struct fumi_str));
-    for (size_t i = 0; i < r->n; i++) {
-        if (take(&r->items[i], &left))
-            r->items[n++] = r->items[i];
-        else
-            out->rest.items[out->rest.n++] = r->items[i].note.id;
-    }
-    r->n = n;
-    out->tokens = all - left;
+    size_t tokens = q->s->max_tokens ? q->s->max_tokens : SIZE_MAX, n = 0;
+    while (n < all->n && all->items[n].score >= q->s->floor)
+        n++;
+    size_t bad = all->n - n < MISSES ? all->n - n : MISSES;
+    struct loaded good = {q, all->items, tokens}, misses = {q, all->items + n, 0};
+    out->results = (struct results){all->items, 0};
+    out->misses = (struct results){all->items + n, 0};
+    out->rest = (struct fumi_strs){fumi_alloc(q->a, (n + 1) * sizeof(struct fumi_str)), 0};
+    if (load(&good, n, take_result, &out->results, e) ||
+        load(&misses, bad, take_miss, &out->misses, e))
+        return -1;
+    out->tokens = tokens - good.left;
+    return 0;
 }
 
 static int run(struct searching *q, struct fumi_err *e)
@@ -208,20 +282,10 @@ static int run(struct searching *q, struct fumi_err *e)
     size_t n = 0;
     if (candidates(q, &all, e))
         return -1;
-    size_t fused = all.n;
     while (n < all.n && all.items[n].score >= q->s->floor)
         n++;
-    q->out->below = fused - n;
-    if (fill(q, &all, e))
-        return -1;
-    for (n = 0; n < all.n && n < q->s->top && all.items[n].score >= q->s->floor;)
-        n++;
-    q->out->results = (struct results){all.items, n};
-    while (n < all.n && all.items[n].score >= q->s->floor)
-        n++;
-    q->out->misses = (struct results){all.items + n, all.n - n < MISSES ? all.n - n : MISSES};
-    budget(q, &q->out->results);
-    return 0;
+    q->out->below = all.n - n;
+    return rank(q, &all, e) || fill(q, &all, e) ? -1 : 0;
 }
 
 int memory_search(struct memory *m, struct fumi_arena *a, struct search *s, struct found *out,

@@ -102,6 +102,7 @@ static const struct store_ops ops = {
     .recent = sqlite_recent,
     .page = sqlite_page,
     .load = sqlite_load,
+    .heads = sqlite_heads,
     .names = sqlite_names,
     .near = sqlite_near,
     .score = sqlite_score,

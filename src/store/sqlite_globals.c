@@ -14,14 +14,22 @@ static int64_t sum_of(const struct global *g)
 
 #define COLUMNS "SELECT id, project, key, value, updated, checksum FROM globals "
 
-static bool read_row(sqlite3_stmt *q, struct fumi_arena *a, struct global *out)
+/* The strings are SQLite's, until the statement goes on. False: it is damaged. */
+static bool view_row(sqlite3_stmt *q, struct global *out)
 {
-    *out = (struct global){.id = sqlite_keep(q, 0, a),
-                           .project = sqlite_keep(q, 1, a),
-                           .key = sqlite_keep(q, 2, a),
-                           .value = sqlite_keep(q, 3, a),
+    *out = (struct global){.id = sqlite_text(q, 0),
+                           .project = sqlite_text(q, 1),
+                           .key = sqlite_text(q, 2),
+                           .value = sqlite_text(q, 3),
                            .updated = sqlite3_column_int64(q, 4)};
     return sqlite3_column_int64(q, 5) == sum_of(out);
+}
+
+static void keep_strings(struct global *g, struct fumi_arena *a)
+{
+    struct fumi_str *all[] = {&g->id, &g->project, &g->key, &g->value};
+    for (size_t i = 0; i < FUMI_COUNT(all); i++)
+        *all[i] = fumi_dup(a, *all[i]);
 }
 
 struct put {
@@ -77,7 +85,8 @@ static int get(struct db *d, void *arg, struct fumi_err *e)
     int found = q ? sqlite_row(d, q, e) : -1;
     if (found <= 0)
         return found < 0 ? -1 : fumi_err_set(e, ERR_NOT_FOUND, "Not found");
-    bool sound = read_row(q, g->arena, g->out);
+    bool sound = view_row(q, g->out);
+    keep_strings(g->out, g->arena);
     sqlite_end(q);
     return sound ? 0
                  : fumi_err_set(e, FUMI_LIMIT,
@@ -94,24 +103,41 @@ int sqlite_get_global(struct store *s, struct fumi_arena *a, struct fumi_str pro
 }
 
 struct list {
-    struct fumi_arena *arena;
+    const struct loading *to;
     struct fumi_str project, prefix;
     struct globals *out;
     size_t room;
 };
 
-static struct global *next(struct list *l)
+static void add(struct list *l, struct global *g)
 {
-    struct globals *g = l->out;
-    if (g->n == l->room) {
-        size_t more = l->room ? l->room * 2 : 16;
-        struct global *items = fumi_alloc(l->arena, more * sizeof(*items));
-        if (g->n)
-            memcpy(items, g->items, g->n * sizeof(*items));
-        g->items = items;
-        l->room = more;
+    struct globals *out = l->out;
+    if (out->n == l->room) {
+        l->room = l->room ? l->room * 2 : 16;
+        struct global *items = fumi_alloc(l->to->arena, l->room * sizeof(*items));
+        if (out->n)
+            memcpy(items, out->items, out->n * sizeof(*items));
+        out->items = items;
     }
-    return &g->items[g->n];
+    keep_strings(g, l->to->arena);
+    out->items[out->n++] = *g;
+}
+
+/* 1: the list goes on; 0: it ends; -1: *e is set. */
+static int show(struct db *d, struct list *l, sqlite3_stmt *q, struct fumi_err *e)
+{
+    struct global g;
+    bool sound = view_row(q, &g);
+    if (!fumi_starts(g.key, l->prefix))
+        return 0;
+    if (!sound) {
+        sqlite_log_damage(d->store, "a global", g.id);
+        return 1;
+    }
+    int verdict = loading_ask(l->to, &g, g.key.n + g.value.n, e);
+    if (verdict == ROW_KEEP)
+        add(l, &g);
+    return verdict < 0 ? -1 : verdict != ROW_END;
 }
 
 /* Keys that begin with the prefix stand together. */
@@ -123,39 +149,32 @@ static int list(struct db *d, void *arg, struct fumi_err *e)
         l->project, l->prefix);
     int more = q ? 1 : -1;
     while (more > 0 && (more = sqlite_row(d, q, e)) > 0) {
-        struct global *g = next(l);
-        bool sound = read_row(q, l->arena, g);
-        if (!fumi_starts(g->key, l->prefix)) {
-            sqlite_end(q);
-            return 0;
-        }
-        l->out->n += sound;
-        if (!sound)
-            sqlite_log_damage(d->store, "a global", g->id);
+        int on = show(d, l, q, e);
+        if (on > 0)
+            continue;
+        sqlite_end(q);
+        return on;
     }
     return more;
 }
 
 int sqlite_globals_check(struct db *d, sqlite_bad_fn *bad, void *arg, struct fumi_err *e)
 {
-    struct fumi_arena a = {0};
     sqlite3_stmt *q = sqlite_query(d, e, COLUMNS, "");
     int more = q ? 1 : -1;
     while (more > 0 && (more = sqlite_row(d, q, e)) > 0) {
         struct global one;
-        if (!read_row(q, &a, &one))
+        if (!view_row(q, &one))
             bad(arg, "global", one.id);
-        fumi_arena_reset(&a, 1 << 20);
     }
-    fumi_arena_done(&a);
     return more;
 }
 
-int sqlite_list_globals(struct store *s, struct fumi_arena *a, struct fumi_str project,
+int sqlite_list_globals(struct store *s, const struct loading *to, struct fumi_str project,
                         struct fumi_str prefix, struct globals *out, struct fumi_err *e)
 {
     struct list l = {
-        .arena = a, .project = project, .prefix = prefix.p ? prefix : FUMI_STR(""), .out = out};
+        .to = to, .project = project, .prefix = prefix.p ? prefix : FUMI_STR(""), .out = out};
     *out = (struct globals){0};
     return sqlite_read(s, list, &l, e);
 }

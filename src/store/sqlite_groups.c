@@ -16,17 +16,25 @@ static int64_t sum_of(const struct group *g)
     "SELECT g.id, g.project, g.key, g.title, g.description, g.created, g.updated, g.checksum, "    \
     "coalesce(r.notes, 0) FROM groups g LEFT JOIN rooms r ON r.project=g.project AND r.grp=g.key "
 
-static bool read_row(sqlite3_stmt *q, struct fumi_arena *a, struct group *out)
+/* The strings are SQLite's, until the statement goes on. False: it is damaged. */
+static bool view_row(sqlite3_stmt *q, struct group *out)
 {
-    *out = (struct group){.id = sqlite_keep(q, 0, a),
-                          .project = sqlite_keep(q, 1, a),
-                          .key = sqlite_keep(q, 2, a),
-                          .title = sqlite_keep(q, 3, a),
-                          .description = sqlite_keep(q, 4, a),
+    *out = (struct group){.id = sqlite_text(q, 0),
+                          .project = sqlite_text(q, 1),
+                          .key = sqlite_text(q, 2),
+                          .title = sqlite_text(q, 3),
+                          .description = sqlite_text(q, 4),
                           .created = sqlite3_column_int64(q, 5),
                           .updated = sqlite3_column_int64(q, 6),
                           .notes = sqlite3_column_int64(q, 8)};
     return sqlite3_column_int64(q, 7) == sum_of(out);
+}
+
+static void keep_strings(struct group *g, struct fumi_arena *a)
+{
+    struct fumi_str *all[] = {&g->id, &g->project, &g->key, &g->title, &g->description};
+    for (size_t i = 0; i < FUMI_COUNT(all); i++)
+        *all[i] = fumi_dup(a, *all[i]);
 }
 
 static int write_row(struct db *d, const char *sql, const struct group *g, struct fumi_err *e)
@@ -69,7 +77,8 @@ static int get(struct db *d, void *arg, struct fumi_err *e)
     int found = q ? sqlite_row(d, q, e) : -1;
     if (found <= 0)
         return found < 0 ? -1 : fumi_err_set(e, ERR_NOT_FOUND, "Group not found");
-    bool sound = read_row(q, g->arena, g->out);
+    bool sound = view_row(q, g->out);
+    keep_strings(g->out, g->arena);
     sqlite_end(q);
     return sound ? 0
                  : fumi_err_set(e, FUMI_LIMIT,
@@ -130,84 +139,101 @@ int sqlite_drop_group(struct store *s, struct fumi_str id, struct fumi_err *e)
 }
 
 struct list {
-    struct fumi_arena *arena;
+    const struct loading *to;
     struct fumi_str project;
     struct groups *out;
     size_t room;
 };
 
-static struct group *next(struct list *l)
+static void add(struct list *l, struct group *g)
 {
-    struct groups *g = l->out;
-    if (g->n == l->room) {
-        size_t more = l->room ? l->room * 2 : 16;
-        struct group *items = fumi_alloc(l->arena, more * sizeof(*items));
-        if (g->n)
-            memcpy(items, g->items, g->n * sizeof(*items));
-        g->items = items;
-        l->room = more;
+    struct groups *out = l->out;
+    if (out->n == l->room) {
+        l->room = l->room ? l->room * 2 : 16;
+        struct group *items = fumi_alloc(l->to->arena, l->room * sizeof(*items));
+        if (out->n)
+            memcpy(items, out->items, out->n * sizeof(*items));
+        out->items = items;
     }
-    return &g->items[g->n];
+    keep_strings(g, l->to->arena);
+    out->items[out->n++] = *g;
 }
 
-static int list_made(struct db *d, struct list *l, struct fumi_err *e)
+/* 1: the list goes on; 0: it ends; -1: *e is set. */
+static int show(struct list *l, struct group *g, struct fumi_err *e)
 {
-    sqlite3_stmt *q = sqlite_query(
-        d, e, COLUMNS "WHERE ?1 IS NULL OR g.project=?1 ORDER BY g.created, g.key", "s",
-        l->project);
-    int more = q ? 1 : -1;
-    while (more > 0 && (more = sqlite_row(d, q, e)) > 0) {
-        struct group *g = next(l);
-        if (read_row(q, l->arena, g))
-            l->out->n++;
-        else
-            sqlite_log_damage(d->store, "a group", g->id);
-    }
-    return more;
+    int verdict = loading_ask(l->to, g, g->key.n + g->title.n + g->description.n, e);
+    if (verdict == ROW_KEEP)
+        add(l, g);
+    return verdict < 0 ? -1 : verdict != ROW_END;
 }
 
-static int list_named(struct db *d, struct list *l, struct fumi_err *e)
+static int show_made(struct db *d, struct list *l, sqlite3_stmt *q, struct fumi_err *e)
 {
-    sqlite3_stmt *q = sqlite_query(d, e,
-                                   "SELECT grp, notes FROM rooms WHERE project=?1 AND notes>0 AND "
-                                   "NOT EXISTS (SELECT 1 FROM groups g WHERE g.project=?1 AND "
-                                   "g.key=grp) ORDER BY grp",
-                                   "s", l->project);
+    struct group g;
+    if (view_row(q, &g))
+        return show(l, &g, e);
+    sqlite_log_damage(d->store, "a group", g.id);
+    return 1;
+}
+
+static int show_named(struct db *d, struct list *l, sqlite3_stmt *q, struct fumi_err *e)
+{
+    (void)d;
+    struct group g = {
+        .project = l->project, .key = sqlite_text(q, 0), .notes = sqlite3_column_int64(q, 1)};
+    return show(l, &g, e);
+}
+
+/* The rows of a statement. 1: the list goes on behind them; 0: it ends; -1: *e is set. */
+static int show_all(struct db *d, struct list *l, sqlite3_stmt *q,
+                    int (*one)(struct db *, struct list *, sqlite3_stmt *, struct fumi_err *),
+                    struct fumi_err *e)
+{
     int more = q ? 1 : -1;
     while (more > 0 && (more = sqlite_row(d, q, e)) > 0) {
-        *next(l) = (struct group){.project = fumi_dup(l->arena, l->project),
-                                  .key = sqlite_keep(q, 0, l->arena),
-                                  .notes = sqlite3_column_int64(q, 1)};
-        l->out->n++;
+        int on = one(d, l, q, e);
+        if (on > 0)
+            continue;
+        sqlite_end(q);
+        return on;
     }
-    return more;
+    return more < 0 ? -1 : 1;
 }
 
 static int list(struct db *d, void *arg, struct fumi_err *e)
 {
     struct list *l = arg;
-    return list_made(d, l, e) || list_named(d, l, e) ? -1 : 0;
+    sqlite3_stmt *made = sqlite_query(
+        d, e, COLUMNS "WHERE ?1 IS NULL OR g.project=?1 ORDER BY g.created, g.key", "s",
+        l->project);
+    int more = show_all(d, l, made, show_made, e);
+    if (more <= 0)
+        return more;
+    sqlite3_stmt *named = sqlite_query(
+        d, e,
+        "SELECT grp, notes FROM rooms WHERE project=?1 AND notes>0 AND NOT EXISTS (SELECT 1 FROM "
+        "groups g WHERE g.project=?1 AND g.key=grp) ORDER BY grp",
+        "s", l->project);
+    return show_all(d, l, named, show_named, e) < 0 ? -1 : 0;
 }
 
 int sqlite_groups_check(struct db *d, sqlite_bad_fn *bad, void *arg, struct fumi_err *e)
 {
-    struct fumi_arena a = {0};
     sqlite3_stmt *q = sqlite_query(d, e, COLUMNS, "");
     int more = q ? 1 : -1;
     while (more > 0 && (more = sqlite_row(d, q, e)) > 0) {
         struct group one;
-        if (!read_row(q, &a, &one))
+        if (!view_row(q, &one))
             bad(arg, "group", one.id);
-        fumi_arena_reset(&a, 1 << 20);
     }
-    fumi_arena_done(&a);
     return more;
 }
 
-int sqlite_list_groups(struct store *s, struct fumi_arena *a, struct fumi_str project,
+int sqlite_list_groups(struct store *s, const struct loading *to, struct fumi_str project,
                        struct groups *out, struct fumi_err *e)
 {
-    struct list l = {.arena = a, .project = project, .out = out};
+    struct list l = {.to = to, .project = project, .out = out};
     *out = (struct groups){0};
     return sqlite_read(s, list, &l, e);
 }

@@ -12,23 +12,8 @@ enum {
     COUNTED = 12,      /* rows that are counted in the time that a place takes */
 };
 
-/* Adds the note of that number; what is damaged is left out. */
-static int add_note(struct db *d, struct fumi_arena *a, int64_t seq, struct notes *out,
-                    struct fumi_err *e)
-{
-    struct stored n;
-    int found = sqlite_find(d, a, (struct fumi_str){0}, seq, &n, e);
-    if (found <= 0)
-        return found;
-    if (n.damaged)
-        sqlite_log_damage(d->store, "a note", n.note.id);
-    else
-        out->items[out->n++] = n.note;
-    return 0;
-}
-
 struct load {
-    struct fumi_arena *arena;
+    const struct loading *to;
     const int64_t *seqs;
     size_t n;
     struct notes *out;
@@ -37,26 +22,55 @@ struct load {
 static int load(struct db *d, void *arg, struct fumi_err *e)
 {
     struct load *l = arg;
-    *l->out = (struct notes){.items = fumi_alloc(l->arena, l->n * sizeof(*l->out->items))};
-    for (size_t i = 0; i < l->n; i++)
-        if (add_note(d, l->arena, l->seqs[i], l->out, e))
-            return -1;
-    return 0;
+    size_t shown = 0;
+    int more = 1;
+    *l->out = (struct notes){.items = fumi_alloc(l->to->arena, l->n * sizeof(*l->out->items))};
+    for (size_t i = 0; i < l->n && more > 0; i++)
+        more = sqlite_note_load(d, l->to, l->seqs[i], l->out, &shown, e);
+    return more < 0 ? -1 : 0;
 }
 
-int sqlite_load(struct store *s, struct fumi_arena *a, const int64_t *seqs, size_t n,
+int sqlite_load(struct store *s, const struct loading *to, const int64_t *seqs, size_t n,
                 struct notes *out, struct fumi_err *e)
 {
-    struct load l = {a, seqs, n, out};
+    struct load l = {to, seqs, n, out};
     return sqlite_read(s, load, &l, e);
 }
 
+static int heads(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct load *l = arg;
+    struct fumi_arena *a = l->to->arena;
+    *l->out = (struct notes){.items = fumi_alloc(a, l->n * sizeof(*l->out->items))};
+    for (size_t i = 0; i < l->n; i++) {
+        sqlite3_stmt *q = sqlite_query(d, e, "SELECT id, created FROM notes WHERE seq=?1", "i",
+                                       l->seqs[i]);
+        int found = q ? sqlite_row(d, q, e) : -1;
+        if (found < 0)
+            return -1;
+        if (!found)
+            continue;
+        l->out->items[l->out->n++] = (struct note){
+            .seq = l->seqs[i], .id = sqlite_keep(q, 0, a), .created = sqlite3_column_int64(q, 1)};
+        sqlite_end(q);
+    }
+    return 0;
+}
+
+int sqlite_heads(struct store *s, struct fumi_arena *a, const int64_t *seqs, size_t n,
+                 struct notes *out, struct fumi_err *e)
+{
+    struct load l = {&(struct loading){.arena = a}, seqs, n, out};
+    return sqlite_read(s, heads, &l, e);
+}
+
 struct list {
-    struct fumi_arena *arena;
+    const struct loading *to;
     const struct filter *filter;
     struct cursor after; /* where the next part begins */
     size_t limit;
     struct notes *out;
+    size_t shown; /* rows that were shown to `to`: see struct loading */
 
     struct scan_filter places;
     size_t places_n;     /* how many places pass */
@@ -179,7 +193,7 @@ static bool few_places(const struct list *l)
 
 static int prepare(struct db *d, struct list *l, struct fumi_err *e)
 {
-    if (sqlite_filter(d, l->arena, l->filter, &l->places, e) ||
+    if (sqlite_filter(d, l->to->arena, l->filter, &l->places, e) ||
         notes_in_rooms(d, (struct fumi_str){0}, (struct fumi_str){0}, &l->all, e))
         return -1;
     l->places_n = bits_in(&l->places);
@@ -187,24 +201,25 @@ static int prepare(struct db *d, struct list *l, struct fumi_err *e)
     if (l->places_n <= PLACES_MAX && notes_in(d, l->filter, &l->places, &l->notes, e))
         return -1;
     l->limit = l->limit < (size_t)l->all ? l->limit : (size_t)l->all;
-    l->out->items = fumi_alloc(l->arena, l->limit * sizeof(*l->out->items));
-    l->best = fumi_alloc(l->arena, l->limit * sizeof(*l->best));
+    l->out->items = fumi_alloc(l->to->arena, l->limit * sizeof(*l->out->items));
+    l->best = fumi_alloc(l->to->arena, l->limit * sizeof(*l->best));
     return 0;
 }
 
-/* Another part, because of what the last one had some were damaged. */
+/* The next part of the list: more than one is needed only if some rows are damaged. As
+ * sqlite_note_load. */
 static int recent_part(struct db *d, struct list *l, struct fumi_err *e)
 {
+    int more = 1;
     l->n = 0;
-    l->want = l->limit - l->out->n;
+    l->want = l->limit - l->shown;
     if (few_places(l) ? newest_by_place(d, l, e) : newest_of_all(d, l, e))
         return -1;
-    for (size_t i = 0; i < l->n; i++)
-        if (add_note(d, l->arena, l->best[i].seq, l->out, e))
-            return -1;
+    for (size_t i = 0; i < l->n && more > 0; i++)
+        more = sqlite_note_load(d, l->to, l->best[i].seq, l->out, &l->shown, e);
     if (l->n)
         l->after = l->best[l->n - 1];
-    return 0;
+    return more;
 }
 
 /* The end of the span of time is a place to begin behind, too. */
@@ -218,19 +233,19 @@ static struct cursor begin(const struct filter *f, struct cursor after)
 static int recent(struct db *d, void *arg, struct fumi_err *e)
 {
     struct list *l = arg;
+    int more;
     if (prepare(d, l, e))
         return -1;
     do {
-        if (recent_part(d, l, e))
-            return -1;
-    } while (l->n && l->n == l->want && l->out->n < l->limit);
-    return 0;
+        more = recent_part(d, l, e);
+    } while (more > 0 && l->n && l->n == l->want && l->shown < l->limit);
+    return more < 0 ? -1 : 0;
 }
 
-int sqlite_recent(struct store *s, struct fumi_arena *a, const struct filter *f,
+int sqlite_recent(struct store *s, const struct loading *to, const struct filter *f,
                   struct cursor after, size_t limit, struct notes *out, struct fumi_err *e)
 {
-    struct list l = {.arena = a, .filter = f, .after = begin(f, after), .limit = limit, .out = out};
+    struct list l = {.to = to, .filter = f, .after = begin(f, after), .limit = limit, .out = out};
     *out = (struct notes){0};
     return limit ? sqlite_read(s, recent, &l, e) : 0;
 }
@@ -245,8 +260,8 @@ static int page(struct db *d, void *arg, struct fumi_err *e)
                                    "within(?2, place, created) ORDER BY seq",
                                    "if", l->after.seq, &l->places);
     int more = q ? 1 : -1;
-    while (more > 0 && l->out->n < l->limit && (more = sqlite_row(d, q, e)) > 0)
-        if (add_note(d, l->arena, sqlite3_column_int64(q, 0), l->out, e)) {
+    while (more > 0 && l->shown < l->limit && (more = sqlite_row(d, q, e)) > 0)
+        if (sqlite_note_load(d, l->to, sqlite3_column_int64(q, 0), l->out, &l->shown, e) < 0) {
             sqlite_end(q);
             return -1;
         }
@@ -258,7 +273,8 @@ static int page(struct db *d, void *arg, struct fumi_err *e)
 int sqlite_page(struct store *s, struct fumi_arena *a, const struct filter *f, int64_t after,
                 size_t limit, struct notes *out, struct fumi_err *e)
 {
-    struct list l = {.arena = a, .filter = f, .after = {0, after}, .limit = limit, .out = out};
+    const struct loading to = {.arena = a};
+    struct list l = {.to = &to, .filter = f, .after = {0, after}, .limit = limit, .out = out};
     *out = (struct notes){0};
     return limit ? sqlite_read(s, page, &l, e) : 0;
 }

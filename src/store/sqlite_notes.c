@@ -81,22 +81,32 @@ void sqlite_note_judge(struct stored *s, struct fumi_arena *a, struct fumi_str t
                  sqlite_tags_read(a, tags, &s->note.tags, &ignored) != 0;
 }
 
-static void read_row(sqlite3_stmt *q, struct fumi_arena *a, struct stored *out)
+/* The strings are SQLite's, until the statement goes on. The tags alone are copied: parsing them
+ * refers to their text. */
+static void view_row(sqlite3_stmt *q, struct fumi_arena *a, struct stored *out)
 {
     struct note *n = &out->note;
-    struct fumi_str tags = sqlite_keep(q, 12, a);
     n->seq = sqlite3_column_int64(q, 0);
-    n->id = sqlite_keep(q, 1, a);
+    n->id = sqlite_text(q, 1);
     out->place = sqlite3_column_int64(q, 2);
     n->created = sqlite3_column_int64(q, 3);
     out->version = sqlite3_column_int64(q, 4);
-    n->title = sqlite_keep(q, 6, a);
-    n->source = sqlite_keep(q, 7, a);
-    n->metadata = sqlite_keep(q, 8, a);
-    n->text = sqlite_keep(q, 9, a);
-    n->project = sqlite_keep(q, 10, a);
-    n->group = sqlite_keep(q, 11, a);
-    sqlite_note_judge(out, a, tags, sqlite3_column_int64(q, 5));
+    n->title = sqlite_text(q, 6);
+    n->source = sqlite_text(q, 7);
+    n->metadata = sqlite_text(q, 8);
+    n->text = sqlite_text(q, 9);
+    n->project = sqlite_text(q, 10);
+    n->group = sqlite_text(q, 11);
+    sqlite_note_judge(out, a, sqlite_keep(q, 12, a), sqlite3_column_int64(q, 5));
+}
+
+/* Copies what view_row has not copied. */
+static void keep_strings(struct note *n, struct fumi_arena *a)
+{
+    struct fumi_str *all[] = {&n->id,   &n->title,   &n->source, &n->metadata,
+                              &n->text, &n->project, &n->group};
+    for (size_t i = 0; i < FUMI_COUNT(all); i++)
+        *all[i] = fumi_dup(a, *all[i]);
 }
 
 int sqlite_find(struct db *d, struct fumi_arena *a, struct fumi_str id, int64_t seq,
@@ -107,9 +117,39 @@ int sqlite_find(struct db *d, struct fumi_arena *a, struct fumi_str id, int64_t 
     int found = q ? sqlite_row(d, q, e) : -1;
     if (found <= 0)
         return found;
-    read_row(q, a, out);
+    view_row(q, a, out);
+    keep_strings(&out->note, a);
     sqlite_end(q);
     return 1;
+}
+
+static int show(const struct loading *to, struct note *n, struct notes *out, struct fumi_err *e)
+{
+    size_t bytes = n->title.n + n->text.n + n->source.n + n->metadata.n;
+    int verdict = loading_ask(to, n, bytes, e);
+    if (verdict == ROW_KEEP) {
+        keep_strings(n, to->arena);
+        out->items[out->n++] = *n;
+    }
+    return verdict < 0 ? -1 : verdict != ROW_END;
+}
+
+int sqlite_note_load(struct db *d, const struct loading *to, int64_t seq, struct notes *out,
+                     size_t *shown, struct fumi_err *e)
+{
+    struct stored n;
+    sqlite3_stmt *q = sqlite_query(d, e, COLUMNS "WHERE seq=?1", "i", seq);
+    int found = q ? sqlite_row(d, q, e) : -1, rc = 1;
+    if (found <= 0)
+        return found < 0 ? -1 : 1;
+    view_row(q, to->arena, &n);
+    *shown += !n.damaged;
+    if (n.damaged)
+        sqlite_log_damage(d->store, "a note", n.note.id);
+    else
+        rc = show(to, &n.note, out, e);
+    sqlite_end(q);
+    return rc;
 }
 
 /* Now and then the oldest changes are forgotten; a cache that is older is made again. */

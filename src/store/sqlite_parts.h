@@ -1,7 +1,6 @@
 /* Between the files of the SQLite store. A connection (struct db) is used by one thread at a time:
  * readers come from a free list, the writer belongs to whoever leads the write queue. Functions
- * that work on a connection run inside its transaction, which sqlite_read and sqlite_write open and
- * end. */
+ * on a connection run inside its transaction, which sqlite_read and sqlite_write open and end. */
 #ifndef FUMI_STORE_SQLITE_PARTS_H
 #define FUMI_STORE_SQLITE_PARTS_H
 
@@ -78,8 +77,7 @@ typedef int sqlite_fn(struct db *d, void *arg, struct fumi_err *e);
 
 /* Runs it in one snapshot of the database. */
 int sqlite_read(struct store *s, sqlite_fn *run, void *arg, struct fumi_err *e);
-/* Runs it in a write transaction, together with what other threads have waiting, and returns when
- * that is on disk. What fails leaves nothing behind. */
+/* Runs it in a write transaction that other threads may share, until that is on disk, or undone. */
 int sqlite_write(struct store *s, sqlite_fn *run, void *arg, struct fumi_err *e);
 
 /* Connections (sqlite_db.c). `writes`: it may. */
@@ -142,8 +140,8 @@ int sqlite_schema_migrate(struct db *d, const struct sqlite_steps *steps, int64_
 /* A copy of the database as it is now, under a name that is free or is replaced. */
 int sqlite_copy(struct sqlite *s, const char *to, bool replace, struct fumi_err *e);
 
-/* Writes what can be read of a damaged file into a new one, which takes its place when `finish` ran
- * on it; the damaged one is kept. Nobody else may use the database meanwhile. */
+/* Writes what can be read of a damaged file into a new one, which takes its place after `finish`;
+ * the damaged one is kept. Nobody else may use the database meanwhile. */
 struct sqlite_saved {
     int64_t vectors, notes, lost; /* lost: notes, as far as the indexes know */
     int64_t others, spoilt;       /* groups, globals and facts: saved, and there but damaged */
@@ -180,6 +178,9 @@ struct stored {
 /* 1: there; 0: not; -1: *e is set. by_id when id.p, else by seq. */
 int sqlite_find(struct db *d, struct fumi_arena *a, struct fumi_str id, int64_t seq,
                 struct stored *out, struct fumi_err *e);
+/* Shows a note to `to`; *shown += 1 if it is there and sound. 1: go on; 0: end; -1: *e is set. */
+int sqlite_note_load(struct db *d, const struct loading *to, int64_t seq, struct notes *out,
+                     size_t *shown, struct fumi_err *e);
 void sqlite_log_damage(struct sqlite *s, const char *what, struct fumi_str id);
 /* Raises the change number because of this note; 0: of all; CHANGED_ELSE: of what is no note. */
 int sqlite_note_changed(struct db *d, int64_t seq, struct fumi_err *e);
@@ -200,15 +201,13 @@ int sqlite_vectors_drop_in(struct db *d, int64_t seq, int64_t space, struct fumi
 bool sqlite_vector_read(struct fumi_str blob, size_t dim, float *to);
 /* Logs a damaged vector and lets its note be embedded again. */
 void sqlite_vector_damaged(struct sqlite *s, int64_t vector);
-
 /* The vectors' cache (sqlite_index.c). */
 void sqlite_index_init(struct sqlite *s);
 void sqlite_index_close(struct sqlite *s);
-/* Opens it for this space; the scan may be used until sqlite_index_done. */
+/* The scan of this space may be used until sqlite_index_done. */
 int sqlite_index_use(struct sqlite *s, struct fumi_str name, size_t dim, int64_t space,
                      struct fumi_err *e);
 void sqlite_index_done(struct sqlite *s);
-
 /* Tells the ids of groups and globals that do not agree with their checksum. */
 typedef void sqlite_bad_fn(void *arg, const char *what, struct fumi_str id);
 int sqlite_groups_check(struct db *d, sqlite_bad_fn *bad, void *arg, struct fumi_err *e);
@@ -223,6 +222,7 @@ STORE_OP(drop);
 STORE_OP(recent);
 STORE_OP(page);
 STORE_OP(load);
+STORE_OP(heads);
 STORE_OP(names);
 STORE_OP(near);
 STORE_OP(score);

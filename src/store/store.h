@@ -48,6 +48,28 @@ struct cursor {
     int64_t created, seq;
 };
 
+/* Where the rows of a list go. Each row (a struct note, group or global) is shown to `each` before
+ * it is copied: its strings belong to the store and are valid until `each` returns, and `bytes` is
+ * the length of its texts (of a note: title, text, source and metadata). `each` may shorten the
+ * strings or set them to null. It returns -1 with *e set to end the list as a failure; otherwise
+ * one of these. */
+enum {
+    ROW_SKIP, /* the row is left out */
+    ROW_KEEP, /* it is copied into the arena and becomes part of the list */
+    ROW_END,  /* it is left out, and so are all rows behind it */
+};
+
+struct loading {
+    struct fumi_arena *arena;
+    int (*each)(void *arg, void *row, size_t bytes, struct fumi_err *e); /* NULL: keep all */
+    void *arg;
+};
+
+static inline int loading_ask(const struct loading *to, void *row, size_t bytes, struct fumi_err *e)
+{
+    return to->each ? to->each(to->arg, row, bytes, e) : ROW_KEEP;
+}
+
 /* A note whose text has no vectors in a space. */
 struct unembedded {
     int64_t seq;
@@ -102,15 +124,19 @@ struct store_ops {
                       const struct vectors *v, struct fumi_err *);
     int (*drop)(struct store *, struct fumi_str id, struct fumi_err *);
 
-    /* Lists. recent: newest first, then highest seq. page: of all projects (filter NULL) or as
-     * filtered, by rising seq, behind `after`; texts that are damaged are left out and logged. */
-    int (*recent)(struct store *, struct fumi_arena *, const struct filter *, struct cursor after,
-                  size_t limit, struct notes *out, struct fumi_err *);
+    /* Lists. recent: newest first, then highest seq, at most `limit` rows whether they are kept or
+     * not. page: of all projects (filter NULL) or as filtered, by rising seq, behind `after`. Notes
+     * that are damaged are left out and logged. */
+    int (*recent)(struct store *, const struct loading *, const struct filter *,
+                  struct cursor after, size_t limit, struct notes *out, struct fumi_err *);
     int (*page)(struct store *, struct fumi_arena *, const struct filter *, int64_t after,
                 size_t limit, struct notes *out, struct fumi_err *);
-    /* The notes of these numbers, in this order; those that are gone meanwhile are left out. */
-    int (*load)(struct store *, struct fumi_arena *, const int64_t *seqs, size_t n,
+    /* The notes of these numbers, in this order; those that are gone meanwhile are left out. heads:
+     * only their seq, id and created, whether they are damaged or not. */
+    int (*load)(struct store *, const struct loading *, const int64_t *seqs, size_t n,
                 struct notes *out, struct fumi_err *);
+    int (*heads)(struct store *, struct fumi_arena *, const int64_t *seqs, size_t n,
+                 struct notes *out, struct fumi_err *);
 
     /* In the order of their bytes; with a part, those that begin with it come first. Projects also
      * have a name, and groups, when no note is there. */
@@ -138,12 +164,12 @@ struct store_ops {
     int (*patch_group)(struct store *, struct fumi_str id, struct fumi_str title,
                        struct fumi_str description, int64_t now, struct fumi_err *);
     int (*drop_group)(struct store *, struct fumi_str id, struct fumi_err *);
-    int (*list_groups)(struct store *, struct fumi_arena *, struct fumi_str project,
+    int (*list_groups)(struct store *, const struct loading *, struct fumi_str project,
                        struct groups *out, struct fumi_err *);
     int (*put_global)(struct store *, struct fumi_arena *, struct global *g, struct fumi_err *);
     int (*get_global)(struct store *, struct fumi_arena *, struct fumi_str project,
                       struct fumi_str key, struct global *out, struct fumi_err *);
-    int (*list_globals)(struct store *, struct fumi_arena *, struct fumi_str project,
+    int (*list_globals)(struct store *, const struct loading *, struct fumi_str project,
                         struct fumi_str prefix, struct globals *out, struct fumi_err *);
 
     /* Embedding later. lacking: notes without vectors in the space, by rising seq behind `after`.

@@ -132,7 +132,7 @@ static void judge_hits(struct store *s, struct fumi_arena *a, struct seen *seen,
     struct fumi_err e = {0};
     struct notes found = {0};
     for (size_t i = 0; i < h->n; i++) {
-        if (s->ops->load(s, a, &h->items[i].seq, 1, &found, &e))
+        if (s->ops->load(s, &(struct loading){.arena = a}, &h->items[i].seq, 1, &found, &e))
             continue;
         for (size_t k = 0; k < found.n; k++)
             judge(seen, &found.items[k]);
@@ -147,7 +147,8 @@ static void list_and_search(struct store *s, struct seen *seen)
     struct filter f = {.project = CRASH_PROJECT, .since = INT64_MIN, .until = INT64_MAX};
     struct notes list = {0};
     struct hits h = {0};
-    if (s->ops->recent(s, &a, &f, (struct cursor){0, 0}, NOTES, &list, &e) == 0)
+    if (s->ops->recent(s, &(struct loading){.arena = &a}, &f, (struct cursor){0, 0}, NOTES, &list,
+                       &e) == 0)
         for (size_t i = 0; i < list.n; i++)
             judge(seen, &list.items[i]);
     if (s->ops->page(s, &a, NULL, 0, NOTES, &list, &e) == 0)

@@ -119,11 +119,13 @@ static inline int live_stop(struct live *s)
     return live_end(s);
 }
 
-/* `flags` is a text with blanks between its words, or NULL. */
-static inline int live_start(struct live *s, const char *program, const char *flags)
+/* `command`: the word behind the program, or NULL. `flags` is a text with blanks between its words,
+ * or NULL. */
+static inline int live_start_as(struct live *s, const char *program, const char *command,
+                                const char *flags)
 {
-    char unix_address[64], text[512], *words[LIVE_WORDS] = {(char *)program};
-    size_t n = 1;
+    char unix_address[64], text[512], *words[LIVE_WORDS] = {(char *)program, (char *)command};
+    size_t n = command ? 2 : 1;
     int ends[2];
     *s = (struct live){.dir = "/tmp/fumi-live-XXXXXX"};
     if (!mkdtemp(s->dir) || pipe2(ends, O_CLOEXEC))
@@ -150,6 +152,11 @@ static inline int live_start(struct live *s, const char *program, const char *fl
     return -1;
 }
 
+static inline int live_start(struct live *s, const char *program, const char *flags)
+{
+    return live_start_as(s, program, NULL, flags);
+}
+
 static inline int live_descriptors(const struct live *s)
 {
     char path[64];
@@ -174,19 +181,25 @@ static inline bool live_settles(const struct live *s, int descriptors)
     return false;
 }
 
-/* Kilobytes of memory that it uses. */
-static inline long live_memory(const struct live *s)
+/* A number of /proc/PID/status, such as "VmHWM:", the most memory that it used, in kilobytes. */
+static inline long live_status_of(const struct live *s, const char *name)
 {
     char path[64], line[256];
     long n = -1;
     snprintf(path, sizeof(path), "/proc/%d/status", (int)s->pid);
     FILE *f = fopen(path, "r");
     while (f && n < 0 && fgets(line, sizeof(line), f))
-        if (strncmp(line, "VmRSS:", 6) == 0)
-            n = strtol(line + 6, NULL, 10);
+        if (strncmp(line, name, strlen(name)) == 0)
+            n = strtol(line + strlen(name), NULL, 10);
     if (f)
         fclose(f);
     return n;
+}
+
+/* Kilobytes of memory that it uses. */
+static inline long live_memory(const struct live *s)
+{
+    return live_status_of(s, "VmRSS:");
 }
 
 #endif

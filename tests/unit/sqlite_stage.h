@@ -120,6 +120,9 @@ static inline int stage_near(struct stage *t, const struct filter *f, double ang
     return t->s->ops->near(t->s, &t->a, f, SPACE, x, DIM, limit, out, &t->e);
 }
 
+/* Loads whole lists into an arena. */
+#define ALL_IN(a) (&(const struct loading){.arena = (a)})
+
 /* The ids of the notes that were found, with a blank between them. */
 static inline struct fumi_str stage_ids(struct stage *t, const struct hits *h)
 {
@@ -127,7 +130,7 @@ static inline struct fumi_str stage_ids(struct stage *t, const struct hits *h)
     struct notes notes = {0};
     for (size_t i = 0; i < h->n; i++)
         seqs[i] = h->items[i].seq;
-    if (t->s->ops->load(t->s, &t->a, seqs, h->n, &notes, &t->e))
+    if (t->s->ops->load(t->s, ALL_IN(&t->a), seqs, h->n, &notes, &t->e))
         return FUMI_STR("load failed");
     struct fumi_str out = FUMI_STR("");
     for (size_t i = 0; i < notes.n; i++)

@@ -304,6 +304,32 @@ TEST(a_digest_keeps_to_its_budget)
     stage_end(&t);
 }
 
+/* Blanks do not count for the length of a line, however many there are. */
+TEST(a_digest_cuts_long_texts_and_values)
+{
+    struct stage t;
+    struct fumi_str text;
+    char blanks[3000], value[3000];
+    memset(blanks, ' ', sizeof(blanks));
+    memset(value, 'v', sizeof(value));
+    CHECK(stage_begin(&t, true));
+    struct fumi_str spaced = fumi_fmt(&t.a, "first%.*slast", (int)sizeof(blanks), blanks);
+    struct note n = {
+        .project = FUMI_STR("p"), .group = FUMI_STR("global"), .text = spaced, .created = NOTE_NOW};
+    struct written w;
+    CHECK_INT(memory_add(t.m, &t.a, &n, 10000, &w, &t.e), 0);
+    n.id = (struct fumi_str){0}, n.text = (struct fumi_str){value, sizeof(value)};
+    CHECK_INT(memory_add(t.m, &t.a, &n, 10000, &w, &t.e), 0);
+    CHECK(put_global(&t, "global.project.conventions",
+                     fumi_fmt(&t.a, "\"%.*s\"", (int)sizeof(value), value).p));
+    CHECK_INT(agent_digest(t.m, &t.a, FUMI_STR("p"), 2000, &text, &t.e), 0);
+    CHECK(holds(text, "- first last ("));
+    CHECK(holds(text, "vvv… ("));
+    CHECK(holds(text, "global.project.conventions: \"vvv"));
+    CHECK(holds(text, "vvv…\n"));
+    stage_end(&t);
+}
+
 static struct fumi_str message(struct stage *t, const struct fumi_val *v)
 {
     return stage_text(t, fumi_get(fumi_first(fumi_get(v, "messages")), "content"), "text");

@@ -253,7 +253,7 @@ TEST(groups)
     CHECK_INT(stage_put(&t, &n, NAN), 0);
 
     struct groups all;
-    CHECK_INT(t.s->ops->list_groups(t.s, &t.a, FUMI_STR("p"), &all, &t.e), 0);
+    CHECK_INT(t.s->ops->list_groups(t.s, ALL_IN(&t.a), FUMI_STR("p"), &all, &t.e), 0);
     CHECK_INT(all.n, 4);
     CHECK_STR(all.items[0].key, "earlier");
     CHECK(!all.items[0].description.p);
@@ -273,10 +273,10 @@ TEST(groups)
     CHECK_INT(got.updated, 30);
     CHECK_INT(got.notes, 1);
     CHECK_INT(t.s->ops->drop_group(t.s, a.id, &t.e), 0);
-    CHECK_INT(t.s->ops->list_groups(t.s, &t.a, FUMI_STR("p"), &all, &t.e), 0);
+    CHECK_INT(t.s->ops->list_groups(t.s, ALL_IN(&t.a), FUMI_STR("p"), &all, &t.e), 0);
     CHECK_INT(all.n, 4);
     CHECK_STR(all.items[2].key, "later"); /* its note still names it */
-    CHECK_INT(t.s->ops->list_groups(t.s, &t.a, FUMI_STR("other"), &all, &t.e), 0);
+    CHECK_INT(t.s->ops->list_groups(t.s, ALL_IN(&t.a), FUMI_STR("other"), &all, &t.e), 0);
     CHECK_INT(all.n, 0);
     CHECK(stage_sound(&t));
     stage_end(&t);
@@ -312,8 +312,9 @@ TEST(globals)
                 {"global.a_", 1}, {"global.c", 0}, {"global.a.", 1}};
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct globals all;
-        CHECK_INT(
-            t.s->ops->list_globals(t.s, &t.a, g.project, fumi_str(rows[i].prefix), &all, &t.e), 0);
+        CHECK_INT(t.s->ops->list_globals(t.s, ALL_IN(&t.a), g.project, fumi_str(rows[i].prefix),
+                                         &all, &t.e),
+                  0);
         if (all.n != rows[i].n)
             TEST_FAIL("%s: %zu", rows[i].prefix, all.n);
     }
@@ -571,7 +572,7 @@ TEST(recent_is_filtered_and_newest_first)
                            .until = rows[i].until};
         struct notes out;
         struct cursor from = {0, 0};
-        CHECK_INT(t.s->ops->recent(t.s, &t.a, &f, from, rows[i].limit, &out, &t.e), 0);
+        CHECK_INT(t.s->ops->recent(t.s, ALL_IN(&t.a), &f, from, rows[i].limit, &out, &t.e), 0);
         struct fumi_str ids = stage_note_ids(&t, &out);
         if (!fumi_eq(ids, fumi_str(rows[i].want)))
             TEST_FAIL("row %zu: %.*s", i, FUMI_ARG(ids));
@@ -589,7 +590,7 @@ TEST(recent_goes_on_behind_a_cursor)
     CHECK(stage_open(&t));
     CHECK(put_many(&t));
     for (int i = 0; i < 10; i++) {
-        CHECK_INT(t.s->ops->recent(t.s, &t.a, &f, at, 1, &out, &t.e), 0);
+        CHECK_INT(t.s->ops->recent(t.s, ALL_IN(&t.a), &f, at, 1, &out, &t.e), 0);
         if (!out.n)
             break;
         at = (struct cursor){out.items[0].created, out.items[0].seq};
@@ -597,10 +598,10 @@ TEST(recent_goes_on_behind_a_cursor)
     }
     CHECK_STR(all, "dbcae");
     f.until = 20; /* the cursor lies behind the end of the span */
-    CHECK_INT(t.s->ops->recent(t.s, &t.a, &f, (struct cursor){30, 9}, 10, &out, &t.e), 0);
+    CHECK_INT(t.s->ops->recent(t.s, ALL_IN(&t.a), &f, (struct cursor){30, 9}, 10, &out, &t.e), 0);
     CHECK_STR(stage_note_ids(&t, &out), "a e");
     f.group = FUMI_STR("g");
-    CHECK_INT(t.s->ops->recent(t.s, &t.a, &f, (struct cursor){30, 9}, 10, &out, &t.e), 0);
+    CHECK_INT(t.s->ops->recent(t.s, ALL_IN(&t.a), &f, (struct cursor){30, 9}, 10, &out, &t.e), 0);
     CHECK_STR(stage_note_ids(&t, &out), "a e");
     stage_end(&t);
 }
@@ -622,7 +623,8 @@ TEST(recent_finds_the_same_in_many_places)
     for (size_t limit = 1; limit < NOTES; limit *= 3) {
         struct filter f = stage_filter("p1");
         struct notes out;
-        CHECK_INT(t.s->ops->recent(t.s, &t.a, &f, (struct cursor){0, 0}, limit, &out, &t.e), 0);
+        CHECK_INT(t.s->ops->recent(t.s, ALL_IN(&t.a), &f, (struct cursor){0, 0}, limit, &out, &t.e),
+                  0);
         CHECK_INT(out.n, limit < NOTES / PROJECTS ? limit : NOTES / PROJECTS);
         for (size_t i = 0; i + 1 < out.n; i++) {
             const struct note *a = &out.items[i], *b = a + 1;
@@ -669,9 +671,9 @@ TEST(load_keeps_the_order_and_leaves_out_what_is_gone)
     CHECK(put_many(&t));
     CHECK_INT(t.s->ops->drop(t.s, FUMI_STR("b"), &t.e), 0);
     int64_t seqs[] = {4, 2, 1, 99, 0, 1};
-    CHECK_INT(t.s->ops->load(t.s, &t.a, seqs, FUMI_COUNT(seqs), &out, &t.e), 0);
+    CHECK_INT(t.s->ops->load(t.s, ALL_IN(&t.a), seqs, FUMI_COUNT(seqs), &out, &t.e), 0);
     CHECK_STR(stage_note_ids(&t, &out), "d a a");
-    CHECK_INT(t.s->ops->load(t.s, &t.a, NULL, 0, &out, &t.e), 0);
+    CHECK_INT(t.s->ops->load(t.s, ALL_IN(&t.a), NULL, 0, &out, &t.e), 0);
     CHECK_INT(out.n, 0);
     stage_end(&t);
 }

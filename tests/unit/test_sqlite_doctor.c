@@ -106,7 +106,7 @@ TEST(damaged_texts_are_errors_not_answers)
             struct notes all;
             CHECK_INT(t.s->ops->page(t.s, &t.a, NULL, 0, 10, &all, &t.e), 0);
             CHECK_STR(stage_note_ids(&t, &all), "other");
-            CHECK_INT(t.s->ops->load(t.s, &t.a, (int64_t[]){1, 2}, 2, &all, &t.e), 0);
+            CHECK_INT(t.s->ops->load(t.s, ALL_IN(&t.a), (int64_t[]){1, 2}, 2, &all, &t.e), 0);
             CHECK_STR(stage_note_ids(&t, &all), "other");
             struct unembeddeds u;
             CHECK_INT(t.s->ops->lacking(t.s, &t.a, SPACE, 0, 10, &u, &t.e), 0);
@@ -126,7 +126,7 @@ TEST(a_list_goes_on_behind_what_is_damaged)
     for (int i = 0; i < 6; i++)
         CHECK_INT(stage_add(&t, fumi_fmt(&t.a, "%d", i).p, "x", NAN), 0);
     CHECK_INT(sql(t.path, "UPDATE notes SET text='y' WHERE seq IN (5, 6)"), 0);
-    CHECK_INT(t.s->ops->recent(t.s, &t.a, &f, (struct cursor){0, 0}, 2, &out, &t.e), 0);
+    CHECK_INT(t.s->ops->recent(t.s, ALL_IN(&t.a), &f, (struct cursor){0, 0}, 2, &out, &t.e), 0);
     CHECK_STR(stage_note_ids(&t, &out), "3 2");
     CHECK_INT(t.s->ops->page(t.s, &t.a, &f, 3, 10, &out, &t.e), 0);
     CHECK_STR(stage_note_ids(&t, &out), "3");
@@ -177,9 +177,10 @@ TEST(damaged_groups_and_globals_are_errors)
     CHECK_INT(t.e.code, FUMI_LIMIT);
     struct groups groups;
     struct globals globals;
-    CHECK_INT(t.s->ops->list_groups(t.s, &t.a, FUMI_STR("p"), &groups, &t.e), 0);
+    CHECK_INT(t.s->ops->list_groups(t.s, ALL_IN(&t.a), FUMI_STR("p"), &groups, &t.e), 0);
     CHECK_INT(groups.n, 0);
-    CHECK_INT(t.s->ops->list_globals(t.s, &t.a, FUMI_STR("p"), FUMI_STR(""), &globals, &t.e), 0);
+    CHECK_INT(
+        t.s->ops->list_globals(t.s, ALL_IN(&t.a), FUMI_STR("p"), FUMI_STR(""), &globals, &t.e), 0);
     CHECK_INT(globals.n, 0);
     CHECK_INT(doctor(&t, true, &h), -1);
     CHECK(strstr(h.text, "group g1") && strstr(h.text, "global v1"));
@@ -410,7 +411,7 @@ TEST(damaged_pages_never_give_a_wrong_text)
         struct hits hits;
         struct heard h;
         struct filter any = stage_filter("p");
-        t.s->ops->recent(t.s, &t.a, &any, (struct cursor){0, 0}, 100, &all, &t.e);
+        t.s->ops->recent(t.s, ALL_IN(&t.a), &any, (struct cursor){0, 0}, 100, &all, &t.e);
         t.s->ops->match(t.s, &t.a, &any, FUMI_STR("text note 7"), 10, &hits, &t.e);
         stage_near(&t, &any, 0, 10, &hits);
         stage_add(&t, "new", "x", 0.1);

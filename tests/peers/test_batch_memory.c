@@ -1,0 +1,206 @@
+/* The memory that a live `fumi serve` takes for answers that are too large: a store of 1,000 notes
+ * of 250 KB each, and batches that ask for all of them ten times. Every server is a process of its
+ * own, so that its peak (VmHWM) belongs to one test. */
+#include "base/arena.h"
+#include "store/store.h"
+#include "test.h"
+#include "wire.h"
+
+#include <ftw.h>
+
+enum {
+    NOTES = 1000,
+    TEXT = 256000,
+    FIT = 32, /* notes in an answer of 8 MiB; one more is too many */
+    DIM = 384,
+    CLIENTS = 16,
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    BOUND = 1 << 20, /* KiB: a sanitizer takes several times as much */
+#else
+    BOUND = 100 << 10,
+#endif
+};
+
+#define LIST(limit)                                                                                \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"memory.list_recent\",\"params\":"                  \
+    "{\"projectId\":\"p\",\"limit\":" #limit "}}"
+#define LIST_5 LIST(1000) "," LIST(1000) "," LIST(1000) "," LIST(1000) "," LIST(1000)
+#define BATCH  "[" LIST_5 "," LIST_5 "]"
+#define SEARCH(more)                                                                               \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"memory.search\",\"params\":"                       \
+    "{\"projectId\":\"p\",\"query\":\"apple\",\"mode\":\"words\",\"topK\":1000" more "}}"
+
+static const char too_large[] =
+    "{\"code\":-32000,\"message\":\"The answer is larger than 8388608 bytes; ask for less\"}";
+
+static const struct fumi_log quiet = {.level = FUMI_SILENT};
+static char dir[] = "/tmp/fumi-batch-XXXXXX";
+
+static int drop(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st, (void)kind, (void)at;
+    return remove(path);
+}
+
+static void drop_dir(void)
+{
+    nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Each note has its vector, so that the server has nothing to embed. */
+static int put_notes(struct store *s, struct fumi_arena *a, struct fumi_err *e)
+{
+    char *text = fumi_alloc(a, TEXT);
+    float *x = fumi_alloc(a, DIM * sizeof(*x));
+    struct passage p = {0, 5, x};
+    struct vectors v = {FUMI_STR("local:all-MiniLM-L6-v2:384"), DIM, &p, 1};
+    memset(text, ' ', TEXT);
+    memcpy(text, "apple", 5);
+    text[TEXT - 1] = '.';
+    x[0] = 1;
+    for (int i = 0; i < NOTES; i++) {
+        struct note n = {.id = fumi_fmt(a, "%d", i),
+                         .project = FUMI_STR("p"),
+                         .group = FUMI_STR("g"),
+                         .text = {text, TEXT},
+                         .created = 1000 + i};
+        if (s->ops->put_note(s, &n, &v, e))
+            return -1;
+    }
+    return 0;
+}
+
+/* Makes the store at the first time; it is there until the program ends. */
+static int make_store(void)
+{
+    static bool made;
+    struct fumi_arena a = {0};
+    struct fumi_err e = {0};
+    if (made)
+        return 0;
+    if (!mkdtemp(dir))
+        return -1;
+    made = true;
+    atexit(drop_dir);
+    struct fumi_str path = fumi_fmt(&a, "%s/memory.db", dir);
+    struct store *s = sqlite_open(
+        &(struct sqlite_options){.path = path.p, .nosync = true, .log = &quiet}, &e);
+    int rc = s ? put_notes(s, &a, &e) : -1;
+    if (s)
+        s->ops->close(s);
+    if (rc)
+        fprintf(stderr, "the store cannot be made: %s\n", e.text);
+    fumi_arena_done(&a);
+    return rc;
+}
+
+static int start(struct live *s)
+{
+    char flags[128];
+    if (make_store())
+        return -1;
+    snprintf(flags, sizeof(flags), "--data-dir %s --auth none", dir);
+    return live_start_as(s, FUMI, "serve", flags);
+}
+
+/* One line out, one line in; it lives until the next is read. */
+static struct fumi_str ask(struct wire *w, const char *message)
+{
+    if (!wire_put(w, fumi_str(message)) || !wire_put(w, FUMI_STR("\n")))
+        return (struct fumi_str){0};
+    return wire_until(w, "\n");
+}
+
+static size_t times(struct fumi_str all, const char *what)
+{
+    size_t n = 0;
+    for (const char *at; all.n && (at = memmem(all.p, all.n, what, strlen(what))); n++)
+        all = (struct fumi_str){at + 1, (size_t)(all.p + all.n - at - 1)};
+    return n;
+}
+
+TEST(a_batch_of_lists_that_are_too_large)
+{
+    struct live s;
+    struct wire w;
+    CHECK_INT(start(&s), 0);
+    wire_unix(&w, &s);
+    struct fumi_str answer = ask(&w, BATCH);
+    CHECK_INT(times(answer, "\"id\":1"), 10);
+    CHECK_INT(times(answer, too_large), 10);
+    long most = live_status_of(&s, "VmHWM:");
+    wire_close(&w);
+    printf("peak of a batch of ten lists: %ld KiB\n", most);
+    CHECK(most > 0);
+    CHECK(most < BOUND);
+    CHECK_INT(live_stop(&s), 0);
+}
+
+/* What is loaded to learn more than is answered does not count: the note behind the last of a list,
+ * and texts that maxTokens leaves out. */
+TEST(what_fits_is_answered)
+{
+    struct live s;
+    struct wire w;
+    CHECK_INT(start(&s), 0);
+    wire_unix(&w, &s);
+    struct fumi_str answer = ask(&w, LIST(32));
+    CHECK_INT(times(answer, "apple"), FIT);
+    CHECK_INT(times(answer, "\"nextCursor\""), 1);
+    CHECK_INT(times(ask(&w, LIST(33)), too_large), 1);
+    CHECK_INT(times(ask(&w, SEARCH()), too_large), 1);
+    answer = ask(&w, SEARCH(",\"maxTokens\":100"));
+    CHECK_INT(times(answer, "\"results\":[]"), 1);
+    CHECK_INT(times(answer, "\"rest\":[\"999\",\"998\","), 1);
+    wire_close(&w);
+    CHECK_INT(live_stop(&s), 0);
+}
+
+/* A last client is answered after the others have come and gone. */
+static void leave_at_once(struct live *s, bool http)
+{
+    struct wire all[CLIENTS];
+    for (size_t i = 0; i < CLIENTS; i++) {
+        if (http)
+            wire_tcp(&all[i], s);
+        else
+            wire_unix(&all[i], s);
+        if (http)
+            wire_post(&all[i], s, FUMI_STR(BATCH), "");
+        else
+            wire_put(&all[i], FUMI_STR(BATCH "\n"));
+    }
+    for (size_t i = 0; i < CLIENTS; i++)
+        wire_close(&all[i]);
+    struct wire last;
+    wire_unix(&last, s);
+    CHECK_INT(times(ask(&last, LIST(1000)), too_large), 1);
+    wire_close(&last);
+}
+
+/* Looks until the memory stays below the bound: calls that have not ended yet may need more again.
+ */
+static bool comes_back(const struct live *s)
+{
+    enum { STAYS = 30 };
+    int below = 0;
+    for (int i = 0; i < LIVE_PATIENCE * 100 && below < STAYS; i++) {
+        below = live_memory(s) < BOUND ? below + 1 : 0;
+        poll(NULL, 0, 10);
+    }
+    return below == STAYS;
+}
+
+TEST(memory_comes_back_from_clients_that_leave)
+{
+    struct live s;
+    CHECK_INT(start(&s), 0);
+    for (int http = 0; http < 2; http++) {
+        leave_at_once(&s, http);
+        bool back = comes_back(&s);
+        printf("after %d clients that left, %s: %ld KiB, most %ld KiB\n", CLIENTS,
+               http ? "HTTP" : "lines", live_memory(&s), live_status_of(&s, "VmHWM:"));
+        CHECK(back);
+    }
+    CHECK_INT(live_stop(&s), 0);
+}
