@@ -15,9 +15,6 @@ void hub_leave(struct conn *c)
     c->wait = WAIT_NONE;
 }
 
-/* The first is for nothing but the timer's descriptor: later there may be none left. */
-enum { FIRST_TICK = 3600 * 1000 };
-
 static void set_tick(struct hub *h, int64_t at)
 {
     struct fumi_err ignored;
@@ -171,7 +168,7 @@ struct hub *hub_new(struct site *site, struct fumi_err *e)
     h->sweep.run = on_sweep;
     h->tick.on = on_tick;
     loop_turn(loop, on_turn, h);
-    set_tick(h, hub_now(h) + FIRST_TICK);
+    h->ticks_at = INT64_MAX;
     h->common_at = -1;
     set_times(h, &site->set);
     return h;

@@ -4,13 +4,11 @@
 #include "net/loop.h"
 
 #include "base/arena.h"
-#include "net/patience.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -25,16 +23,12 @@ struct entry {
         uv_signal_t signal;
     } uv;
     void *owner; /* the watch, timer or loop; NULL once it is closed */
-    int fd;      /* of a timer; -1: none */
 };
 
 struct loop {
     uv_loop_t uv;
     uv_async_t wake;
     uv_prepare_t turn;
-    uv_idle_t look;  /* runs while the loop shall not wait */
-    unsigned events; /* of this turn */
-    struct patience patience;
     void (*on_turn)(void *arg);
     void *turn_arg;
     pthread_mutex_t lock;     /* for the next three */
@@ -55,16 +49,13 @@ static int fault(struct fumi_err *e, const char *what, int number, int rc)
 static struct entry *entry_new(void *owner)
 {
     struct entry *en = fumi_resize(NULL, sizeof(*en));
-    *en = (struct entry){.owner = owner, .fd = -1};
+    *en = (struct entry){.owner = owner};
     return en;
 }
 
 static void release(uv_handle_t *h)
 {
-    struct entry *en = (struct entry *)h;
-    if (en->fd >= 0)
-        close(en->fd);
-    fumi_resize(en, 0);
+    fumi_resize(h, 0);
 }
 
 static void forget(struct entry *en)
@@ -153,8 +144,7 @@ struct loop *loop_new(struct fumi_err *e)
         uv_loop_close(&l->uv);
     l->wake.data = l;
     if (rc == 0) {
-        uv_prepare_init(&l->uv, &l->turn); /* these never fail */
-        uv_idle_init(&l->uv, &l->look);
+        uv_prepare_init(&l->uv, &l->turn); /* never fails */
         return l;
     }
     fumi_resize(l, 0);
@@ -165,8 +155,7 @@ struct loop *loop_new(struct fumi_err *e)
 static void close_any(uv_handle_t *h, void *arg)
 {
     struct loop *l = arg;
-    if (h == (uv_handle_t *)&l->wake || h == (uv_handle_t *)&l->turn ||
-        h == (uv_handle_t *)&l->look)
+    if (h == (uv_handle_t *)&l->wake || h == (uv_handle_t *)&l->turn)
         uv_close(h, NULL);
     else if (!uv_is_closing(h))
         forget((struct entry *)h);
@@ -218,8 +207,6 @@ static void on_poll(uv_poll_t *handle, int status, int events)
 {
     struct entry *en = (struct entry *)handle;
     struct watch *w = en->owner;
-    struct loop *l = FUMI_OWNER(handle->loop, struct loop, uv);
-    patience_has(&l->patience, ++l->events, uv_hrtime);
     unsigned ready = (events & UV_READABLE ? LOOP_READ : 0) |
                      (events & UV_WRITABLE ? LOOP_WRITE : 0);
     w->ready(w, status < 0 ? w->events : ready);
@@ -326,48 +313,11 @@ int loop_signals(struct loop *l, void (*on)(void *arg, int signal), void *arg, s
 
 static void on_timer(uv_timer_t *handle)
 {
-    struct entry *en = (struct entry *)handle;
-    struct timer *t = en->owner;
-    t->handle = NULL;
-    forget(en);
+    struct timer *t = ((struct entry *)handle)->owner;
     t->on(t);
 }
 
-static void on_timer_fd(uv_poll_t *handle, int status, int events)
-{
-    struct entry *en = (struct entry *)handle;
-    struct timer *t = en->owner;
-    uint64_t times;
-    (void)status, (void)events;
-    if (read(en->fd, &times, sizeof(times)) == (ssize_t)sizeof(times))
-        t->on(t);
-}
-
-/* A timer with a descriptor of its own, which it keeps until it is given up, leaves the loop to
- * wait without a limit of time, which the kernel would have to set and take back each time, a
- * fortieth of a short call. Where there is no descriptor to be had, libuv's timers do. */
-static struct entry *timer_new(struct loop *l, struct timer *t)
-{
-    struct entry *en = entry_new(t);
-    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    if (fd >= 0 && uv_poll_init(&l->uv, &en->uv.poll, fd) == 0) {
-        en->fd = fd;
-        uv_poll_start(&en->uv.poll, UV_READABLE, on_timer_fd); /* fails for closed handles only */
-        return en;
-    }
-    if (fd >= 0)
-        close(fd);
-    uv_timer_init(&l->uv, &en->uv.timer);
-    return en;
-}
-
-/* A time of 0 would switch it off. */
-static int timer_set(struct entry *en, int64_t ms)
-{
-    struct itimerspec at = {.it_value = {ms / 1000, ms % 1000 * 1000000 + (ms == 0)}};
-    return timerfd_settime(en->fd, 0, &at, NULL) ? -errno : 0;
-}
-
+/* A timer keeps its handle until it is given up, so to set it again allocates nothing. */
 int loop_timer(struct loop *l, struct timer *t, int64_t ms, struct fumi_err *e)
 {
     struct entry *en = t->handle;
@@ -377,15 +327,12 @@ int loop_timer(struct loop *l, struct timer *t, int64_t ms, struct fumi_err *e)
         t->handle = NULL;
         return 0;
     }
-    if (!en)
-        en = t->handle = timer_new(l, t);
-    int rc;
-    if (en->fd >= 0) {
-        rc = timer_set(en, ms);
-    } else {
-        uv_update_time(&l->uv);
-        rc = uv_timer_start(&en->uv.timer, on_timer, (uint64_t)ms, 0);
+    if (!en) {
+        en = t->handle = entry_new(t);
+        uv_timer_init(&l->uv, &en->uv.timer);
     }
+    uv_update_time(&l->uv);
+    int rc = uv_timer_start(&en->uv.timer, on_timer, (uint64_t)ms, 0);
     return rc ? fumi_err_set(e, FUMI_INTERNAL_ERROR, "timer: %s", uv_strerror(rc)) : 0;
 }
 
@@ -394,20 +341,10 @@ int64_t loop_now(const struct loop *l)
     return (int64_t)uv_now(&l->uv);
 }
 
-static void on_look(uv_idle_t *handle)
-{
-    (void)handle;
-}
-
 static void on_turn(uv_prepare_t *handle)
 {
     struct loop *l = FUMI_OWNER(handle, struct loop, turn);
     l->on_turn(l->turn_arg);
-    if (patience_looks(&l->patience, l->events, uv_hrtime))
-        uv_idle_start(&l->look, on_look);
-    else
-        uv_idle_stop(&l->look);
-    l->events = 0;
 }
 
 void loop_turn(struct loop *l, void (*on)(void *arg), void *arg)
