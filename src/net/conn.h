@@ -164,7 +164,6 @@ struct hub {
     size_t begin;         /* where its bytes begin in the bag */
     char *block;          /* what is read */
     struct http_head *head;
-    struct http_memo *memo;     /* of the last head that was remembered; NULL: none was */
     struct fumi_tasks messages; /* spare ones */
     struct conn *conns;
     struct conn *listed; /* to be looked after */

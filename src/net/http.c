@@ -3,23 +3,7 @@
  * be used again. */
 #include "net/http_parts.h"
 
-enum {
-    SKIPPED = 64 << 10, /* bytes of a body that are read for a request that was refused */
-    REMEMBERED = 1024,  /* most bytes of a head */
-};
-
-/* A head that was let in. A client mostly sends the same bytes again, and then it is known already
- * what they mean and that they may come in: nothing that decides about that changes while a
- * connection lasts, but what http_admit_again asks for. */
-struct http_memo {
-    unsigned users; /* connections that were let in with it, and the hub, which keeps the last */
-    unsigned char minor;
-    bool keep_alive, wants_events;
-    const struct route *route;
-    size_t length; /* of the body */
-    size_t n;
-    char bytes[];
-};
+enum { SKIPPED = 64 << 10 }; /* bytes of a body that are read for a request that was refused */
 
 /* Parameters with a weight of nothing: "q=0", "q=0.00". */
 static bool is_refused(struct fumi_str rest)
@@ -89,7 +73,7 @@ bool fumi_accepts_json(const struct fumi_request *r)
 static void run(struct conn *c, struct fumi_str body)
 {
     struct http *t = &c->as.http;
-    if (FUMI_MOSTLY(t->plain || !t->rare.why.status)) {
+    if (!t->rare.why.status) {
         t->phase = RUNS;
         t->run(c, body);
         return;
@@ -121,76 +105,14 @@ static void give_up(struct conn *c, bool worth)
     run(c, (struct fumi_str){0});
 }
 
-void http_forget(struct http_memo **memo)
-{
-    if (*memo && --(*memo)->users == 0)
-        fumi_resize(*memo, 0);
-    *memo = NULL;
-}
-
-/* The same bytes mean the same on every connection that they are let in on, so connections share
- * what is known of them. */
-static struct http_memo *memo_of(struct hub *h, const struct http *t, struct fumi_str bytes)
-{
-    struct http_memo *m = h->memo;
-    if (m && fumi_eq((struct fumi_str){m->bytes, m->n}, bytes))
-        return m;
-    http_forget(&h->memo);
-    h->memo = m = fumi_resize(NULL, sizeof(*m) + bytes.n);
-    *m = (struct http_memo){.users = 1,
-                            .minor = t->minor,
-                            .keep_alive = t->keep_alive,
-                            .wants_events = t->wants_events,
-                            .route = t->route,
-                            .length = t->length,
-                            .n = bytes.n};
-    memcpy(m->bytes, bytes.p, bytes.n);
-    return m;
-}
-
-/* Only the plainest kind of request: a call whose body has a length. */
-static void remember(struct conn *c, const struct http_head *h, struct fumi_str bytes)
-{
-    struct http *t = &c->as.http;
-    if (t->rare.why.status || t->run != http_run_rpc || h->framing != HTTP_LENGTH || !h->length ||
-        h->expects_continue || t->browser || c->hub->site->filters_n || bytes.n > REMEMBERED)
-        return;
-    http_forget(&t->memo);
-    t->memo = memo_of(c->hub, t, bytes);
-    t->memo->users++;
-}
-
-static bool recall(struct conn *c, struct fumi_str bytes)
-{
-    struct http *t = &c->as.http;
-    const struct http_memo *m = t->memo;
-    if (FUMI_RARELY(!m || bytes.n < m->n || memcmp(m->bytes, bytes.p, m->n) != 0))
-        return false;
-    t->phase = READS_BODY;
-    t->minor = m->minor;
-    t->keep_alive = m->keep_alive;
-    t->wants_events = m->wants_events;
-    t->length = c->want = m->length;
-    t->route = m->route;
-    t->run = http_run_rpc;
-    t->method = FUMI_STR("POST");
-    t->began = hub_now(c->hub);
-    c->mute = !t->wants_events;
-    t->plain = !http_admit_again(c) && !http_reserve(c, bytes.n - m->n);
-    if (FUMI_RARELY(!t->plain))
-        give_up(c, t->length <= SKIPPED);
-    return true;
-}
-
 /* `there`: bytes that lie behind the head. */
-static void on_head(struct conn *c, const struct http_head *h, struct fumi_str bytes, size_t there)
+static void on_head(struct conn *c, const struct http_head *h, size_t there)
 {
     struct http *t = &c->as.http;
     begin(c, h);
     http_admit(c, h);
     if (c->proto != &http_proto)
         return;
-    remember(c, h, bytes);
     if (!http_has_body(h)) {
         run(c, FUMI_STR(""));
         return;
@@ -210,7 +132,7 @@ static void on_head(struct conn *c, const struct http_head *h, struct fumi_str b
 static __attribute__((cold)) void fault(struct conn *c, const struct http_fault *f)
 {
     struct http *t = &c->as.http;
-    t->keep_alive = t->plain = false;
+    t->keep_alive = false;
     t->minor = 1;
     if (!t->method.p)
         t->method = FUMI_STR("other");
@@ -223,9 +145,6 @@ static size_t take_head(struct conn *c, struct fumi_str bytes)
 {
     struct http_fault f;
     struct http_head *h = c->hub->head;
-    const struct http_memo *m = c->as.http.memo;
-    if (FUMI_MOSTLY(recall(c, bytes)))
-        return m->n;
     ssize_t n = http_read_head(h, bytes, &c->as.http.seen, &c->hub->site->http, &f);
     if (n < 0) {
         fault(c, &f);
@@ -234,7 +153,7 @@ static size_t take_head(struct conn *c, struct fumi_str bytes)
     if (n == 0)
         return 0;
     c->as.http.more = (size_t)n < bytes.n;
-    on_head(c, h, (struct fumi_str){bytes.p, (size_t)n}, bytes.n - (size_t)n);
+    on_head(c, h, bytes.n - (size_t)n);
     return (size_t)n;
 }
 
@@ -383,7 +302,6 @@ static void done(struct conn *c)
     if (t->filtered) /* the peer left before its answer */
         http_report(c, t, 0, 0);
     http_clear(t);
-    http_forget(&t->memo);
 }
 
 const struct proto http_proto = {"http", take, http_answer_call, http_tell, waits, late,

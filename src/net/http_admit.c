@@ -214,11 +214,6 @@ int http_admit(struct conn *c, const struct http_head *h)
     return pass_route(c, h, method);
 }
 
-int http_admit_again(struct conn *c)
-{
-    return check_rate(c) || check_queue(c) ? -1 : 0;
-}
-
 enum { BODIES = 64 << 20, SMALL = 64 << 10 };
 
 /* Bodies that are short, or there already, take no memory worth counting. */

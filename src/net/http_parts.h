@@ -28,15 +28,13 @@ const struct route *http_route(const struct site *site, struct fumi_str path); /
  * else.
  */
 int http_admit(struct conn *c, const struct http_head *h);
-int http_admit_again(struct conn *c); /* one with the same head as one that was let in */
 
 /* Counts a long body among those that are on their way, of which only so much may be; `there`:
  * bytes of it that have come. */
 int http_reserve(struct conn *c, size_t there);
 void http_unreserve(struct conn *c);
 
-void http_forget(struct http_memo **memo); /* one user of it less */
-void http_clear(struct http *t);           /* of what is rare */
+void http_clear(struct http *t); /* frees what the request holds: {0} */
 
 /* http_reply.c. Those that answer end the request. */
 struct fumi_str http_common(struct hub *h); /* fields that every answer has */

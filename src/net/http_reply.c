@@ -72,36 +72,21 @@ void http_clear(struct http *t)
     fumi_buf_done(&t->rare.origin);
     fumi_buf_done(&t->rare.body);
     fumi_resize(t->rare.kept, 0);
-    t->rare = (struct http_rare){0};
-}
-
-/* All but what is rare. In steps: for one memset, gcc takes a string instruction, which is slow to
- * start. */
-static void begin_anew(struct http *t)
-{
-    enum { STEP = 16, ALL = offsetof(struct http, rare) };
-    _Static_assert(ALL % STEP == 0, "it is cleared in whole steps");
-    struct http_memo *memo = t->memo;
-#pragma GCC unroll 8
-    for (size_t i = 0; i < ALL; i += STEP)
-        memset((char *)t + i, 0, STEP);
-    t->memo = memo;
+    *t = (struct http){0};
 }
 
 /* The request is answered: what came after it is next. */
 static void finish(struct conn *c, int status, size_t bytes)
 {
     struct http *t = &c->as.http;
+    bool keep_alive = t->keep_alive;
     http_report(c, t, status, bytes);
     http_unreserve(c);
-    bool keep_alive = t->keep_alive;
-    if (FUMI_RARELY(!t->plain))
-        http_clear(t);
-    begin_anew(t);
+    http_clear(t);
     c->want = 0;
     c->peer.bare = false; /* a route may have set it */
     c->fresh = c->greeted = true;
-    if (FUMI_RARELY(!keep_alive))
+    if (!keep_alive)
         conn_end(c);
 }
 

@@ -183,7 +183,6 @@ void hub_free(struct hub *h)
     fumi_buf_done(&h->bag.text);
     fumi_resize(h->block, 0);
     fumi_resize(h->head, 0);
-    http_forget(&h->memo);
     fumi_resize(h, 0);
 }
 

@@ -8,7 +8,6 @@
 
 struct conn;
 struct http_kept;
-struct http_memo;
 struct message;
 struct route;
 
@@ -29,9 +28,8 @@ struct http_rare {
     struct fumi_refusal why; /* to be sent once its body was read, or after a pause */
 };
 
-/* A request that is being read or answered; {0} but for `memo` before it begins. */
+/* A request that is being read or answered; {0} before it begins. */
 struct http {
-    struct http_memo *memo; /* of a head like it; outlives the request */
     enum { READS_HEAD, READS_BODY, READS_CHUNKS, RUNS, STREAMS, PAUSES } phase;
     unsigned char minor;
     bool keep_alive, only_head, wants_events, preflight;
@@ -39,7 +37,6 @@ struct http {
     bool pause;    /* before the refusal is sent */
     bool measured; /* its body came fast enough so far */
     bool more;     /* bytes lie behind it */
-    bool plain;    /* nothing rare is known of it */
     size_t seen;   /* of http_read_head */
     size_t length;
     const struct route *route; /* NULL: none is at its path */

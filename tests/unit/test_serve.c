@@ -45,7 +45,6 @@ static enum fumi_ret twice(struct fumi_call *call, const void *params, void *res
 }
 
 static bool closed_stdin;      /* the child begins so */
-static bool plain_child;       /* without filters, so that heads are remembered */
 static struct fumi_call *held; /* in the child, which has one thread */
 
 /* Ends when it is cancelled, which it says in memory. */
@@ -157,7 +156,7 @@ static int serve(struct fumi_settings set, struct counts *counts, int said)
     struct fumi_processor p = {"count", admit, enter, leave, counts};
     struct fumi_log log = {.level = FUMI_SILENT};
     struct fumi_serve_options o = {.set = set, .filters = &f, .log = &log};
-    o.filters_n = plain_child ? 0 : 1;
+    o.filters_n = 1;
     o.listening = say;
     o.arg = &said;
     fumi_server_add(s, NULL, methods, FUMI_COUNT(methods), counts, &e);
@@ -624,8 +623,8 @@ TEST(filters_hear_of_those_who_left)
     remove_folder(dir);
 }
 
-/* Whether events are wanted is asked of each request, also when its head is known already. */
-TEST(a_known_head_keeps_its_own_wishes)
+/* Whether events are wanted is asked of each request of a connection anew. */
+TEST(each_request_says_whether_it_wants_events)
 {
     static const char plain[] = "POST /rpc HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\n\r\n"
                                 "{\"jsonrpc\":\"2.0\",\"method\":\"hint\",\"id\":1}";
@@ -635,9 +634,7 @@ TEST(a_known_head_keeps_its_own_wishes)
     char path[128], *dir = folder();
     snprintf(path, sizeof(path), "unix:%s/socket", dir);
     struct fumi_settings set = {.listen = LISTEN(fumi_str(path)), .access_log = true};
-    plain_child = true;
     struct child c = start(set, 1);
-    plain_child = false;
     int fd = raw(&c);
     CHECK(write(fd, plain, sizeof(plain) - 1) > 0);
     CHECK(hears(fd, "Content-Type: application/json", 1));
