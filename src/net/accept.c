@@ -63,9 +63,10 @@ static void greet(struct acceptor *a, int fd, const union any_address *from)
     if (!local)
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     struct conn *c = conn_new(a->hub, fd, local ? &unix_proto : &http_proto);
-    c->surplus = there >= most;
+    if (there >= most)
+        c->state = CONN_SURPLUS;
     name_peer(c, from);
-    conn_work(c);
+    conn_soon(c);
 }
 
 /* 0: one was taken; else why not. */

@@ -1,9 +1,8 @@
-/* A connection is freed when it is closed and nobody holds a pin (each message under way, the place
- * in the list of those to be looked after, and the work on it) and no word of another thread is on
- * its way. */
+/* A connection is freed when it is closed and nobody holds a pin (each message under way, and the
+ * place in the hub's list of those that have something to do) and no word of another thread is on
+ * its way. Whoever works on a connection has put it on that list, or took it from there. */
 #include "net/conn.h"
 
-#include "base/clock.h"
 #include "net/ends.h"
 
 #include <errno.h>
@@ -20,8 +19,8 @@ enum {
 
 struct fumi_buf *conn_out(struct conn *c)
 {
-    if (FUMI_MOSTLY(c->hub->current == c && c->sent == c->queue.n))
-        return &c->hub->bag.text;
+    conn_soon(c);
+    hub_lend(c->hub, &c->queue);
     return &c->queue;
 }
 
@@ -48,10 +47,8 @@ static bool is_crowded(const struct conn *c)
 bool conn_held(struct conn *c)
 {
     size_t weight = c->held ? 2 : 1;
-    bool waits = c->proto == &http_proto && c->as.http.phase >= RUNS;
-    if (FUMI_MOSTLY(!waits && !c->held && !c->open && conn_unsent(c) < QUEUED))
-        return false;
-    c->held = waits || conn_unsent(c) * weight >= QUEUED || is_full(c, weight) || is_crowded(c);
+    bool busy = c->proto->busy && c->proto->busy(c);
+    c->held = busy || conn_unsent(c) * weight >= QUEUED || is_full(c, weight) || is_crowded(c);
     return c->held;
 }
 
@@ -64,74 +61,61 @@ static __attribute__((cold)) void fail(struct conn *c, const char *what, int num
 static void forget(struct conn *c)
 {
     struct fumi_err ignored;
+    struct hub *h = c->hub;
     hub_leave(c);
-    loop_watch(c->hub->loop, &c->in, 0, &ignored);
+    loop_watch(h->loop, &c->in, 0, &ignored);
     if (c->ends)
-        loop_watch(c->hub->loop, &c->out, 0, &ignored);
+        loop_watch(h->loop, &c->out, 0, &ignored);
     else
         close(c->in.fd);
-    *(c->before ? &c->before->after : &c->hub->conns) = c->after;
+    *(c->before ? &c->before->after : &h->conns) = c->after;
     if (c->after)
         c->after->before = c->before;
+    if (h->cursor == c)
+        h->cursor = c->after;
 }
 
 void conn_part(struct conn *c)
 {
-    c->parted = true;
     fumi_peer_close(&c->peer);
     if (c->clogged)
         fumi_peer_hold(&c->peer, false); /* what was held back ends at once: it is cancelled */
     c->clogged = false;
 }
 
-/* The bytes of the connection that is worked on were sent, or nobody wants them. */
-static void forget_bytes(struct hub *h)
-{
-    h->bag.text.n = h->begin;
-    if (!h->begin)
-        fumi_buf_reset(&h->bag.text, HUB_KEEP);
-}
-
 static void close_now(struct conn *c)
 {
-    c->closed = true;
+    c->state = CONN_CLOSED;
     forget(c);
     conn_part(c);
-    if (c->proto == &http_proto && c->as.http.rare.reply)
-        message_left(c->as.http.rare.reply);
-    if (c->hub->current == c)
-        forget_bytes(c->hub);
+    if (c->proto->closed)
+        c->proto->closed(c);
+    hub_take_back(c->hub, &c->queue);
+    c->sent = 0;
     if (c->gone)
         c->gone(c);
 }
 
-/* What was answered is sent before. */
-void conn_close(struct conn *c)
-{
-    if (c->closed)
-        return;
-    c->pins++;
-    if (c->bagged)
-        conn_send(c->hub);
-    if (!c->closed)
-        close_now(c);
-    conn_unpin(c);
-}
-
 void conn_end(struct conn *c)
 {
-    c->ending = true;
-    if (c->hub->current != c)
-        conn_soon(c);
+    if (conn_takes(c))
+        c->state = c->state == CONN_EOF ? CONN_LAST : CONN_ENDING;
+    conn_soon(c);
+}
+
+static void protocol_done(struct conn *c)
+{
+    if (c->proto->done)
+        c->proto->done(c);
 }
 
 static void conn_free(struct conn *c)
 {
     struct hub *h = c->hub;
-    c->proto->done(c);
+    protocol_done(c);
     fumi_peer_done(&c->peer);
-    fumi_buf_done(&c->rest);
-    fumi_buf_done(&c->queue);
+    hub_take_back(h, &c->rest);
+    hub_take_back(h, &c->queue);
     fumi_resize(c, 0);
     atomic_fetch_sub(&h->site->conns, 1);
     atomic_fetch_sub(&h->conns_n, 1);
@@ -141,7 +125,7 @@ static void conn_free(struct conn *c)
 
 void conn_settle(struct conn *c)
 {
-    if (FUMI_RARELY(c->closed) && c->pins == 0 && atomic_load(&c->away) == 0)
+    if (conn_closed(c) && c->pins == 0 && atomic_load(&c->away) == 0)
         conn_free(c);
 }
 
@@ -151,135 +135,82 @@ void conn_unpin(struct conn *c)
     conn_settle(c);
 }
 
-static ssize_t send_some(struct conn *c, const char *p, size_t n)
+static ssize_t send_some(struct conn *c)
 {
+    const char *p = c->queue.p + c->sent;
+    size_t n = conn_unsent(c);
     ssize_t did;
     do
-        did = FUMI_RARELY(c->ends) ? ends_write(c->ends, p, n) : send(c->in.fd, p, n, MSG_NOSIGNAL);
-    while (FUMI_RARELY(did < 0) && errno == EINTR);
-    if (FUMI_MOSTLY(did >= 0)) {
-        count_add(&c->hub->bytes_out, (size_t)did);
-        return did;
-    }
-    if (errno == EAGAIN || errno == EWOULDBLOCK) {
-        c->blocked = true;
-        return 0;
-    }
-    fail(c, "stdout", errno);
-    conn_close(c);
-    return -1;
-}
-
-static size_t send_all(struct conn *c, const char *p, size_t n)
-{
-    size_t sent = 0;
-    while (sent < n && !c->blocked) {
-        ssize_t did = send_some(c, p + sent, n - sent);
-        if (did < 0)
-            return n;
-        sent += (size_t)did;
-    }
-    return sent;
+        did = c->ends ? ends_write(c->ends, p, n) : send(c->in.fd, p, n, MSG_NOSIGNAL);
+    while (did < 0 && errno == EINTR);
+    return did;
 }
 
 /* What is left moves to the front once a third is sent, so the queue never holds much more than
  * what waits, and a byte is moved twice on average. */
 static void compact(struct conn *c)
 {
-    size_t left = c->queue.n - c->sent;
+    size_t left = conn_unsent(c);
     if (left > 2 * c->sent)
         return;
     if (left == 0)
-        fumi_buf_done(&c->queue);
+        hub_take_back(c->hub, &c->queue);
     else
         memmove(c->queue.p, c->queue.p + c->sent, left);
     c->queue.n = left;
     c->sent = 0;
 }
 
-static void flush_queue(struct conn *c)
+/* Sends what the system takes. */
+static void write_out(struct conn *c)
 {
-    size_t did = send_all(c, c->queue.p + c->sent, c->queue.n - c->sent);
-    if (c->closed)
+    ssize_t did = 0;
+    size_t before = c->sent;
+    while (conn_unsent(c) && (did = send_some(c)) > 0)
+        c->sent += (size_t)did;
+    count_add(&c->hub->bytes_out, c->sent - before);
+    if (did < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
+        fail(c, "stdout", errno);
+        close_now(c);
         return;
-    c->sent += did;
-    c->fresh |= did > 0;
+    }
+    if (c->sent > before && c->wait == WAIT_WRITE)
+        hub_leave(c); /* the peer takes something: that wait begins anew */
     compact(c);
 }
 
-/* What is left of bytes that are older than the queue. */
-static void queue_first(struct conn *c, const char *p, size_t n)
-{
-    if (!n || !fumi_buf_reserve(&c->queue, n))
-        return;
-    memmove(c->queue.p + n, c->queue.p, c->queue.n);
-    memcpy(c->queue.p, p, n);
-    c->queue.n += n;
-}
-
+/* Once the system has refused bytes, the loop says when it takes some again. */
 static void flush(struct conn *c)
 {
-    struct hub *h = c->hub;
-    struct fumi_buf *out = &h->bag.text;
-    if (FUMI_RARELY(c->queue.n))
-        flush_queue(c);
-    if (c->closed || out->n == h->begin)
-        return;
-    size_t did = send_all(c, out->p + h->begin, out->n - h->begin);
-    if (c->closed)
-        return;
-    fumi_buf_add(&c->queue, out->p + h->begin + did, out->n - h->begin - did);
-    forget_bytes(h);
+    const struct watch *w = c->ends ? &c->out : &c->in;
+    if (conn_unsent(c) && !(w->events & LOOP_WRITE))
+        write_out(c);
 }
 
-static void settle(struct conn *c);
-
-/* Sends the bytes of the next slip. */
-static void send_slip(struct hub *h)
+void conn_close(struct conn *c)
 {
-    struct bag *b = &h->bag;
-    struct conn *c = b->slips[b->next].c;
-    const char *p = b->text.p + b->sent;
-    size_t n = b->slips[b->next++].end - b->sent;
-    b->sent += n;
-    c->bagged = false;
-    size_t did = FUMI_RARELY(c->closed) ? n : send_all(c, p, n);
-    if (FUMI_RARELY(did < n)) {
-        queue_first(c, p + did, n - did);
-        settle(c);
-    }
+    if (conn_closed(c))
+        return;
+    c->pins++;
+    flush(c);
+    if (!conn_closed(c))
+        close_now(c);
     conn_unpin(c);
-}
-
-/* Behind what is in the bag there may be bytes of the connection that is worked on. */
-void conn_send(struct hub *h)
-{
-    struct bag *b = &h->bag;
-    if (!b->slips_n)
-        return;
-    while (b->next < b->slips_n)
-        send_slip(h);
-    size_t left = b->text.n - b->sent;
-    if (left)
-        memmove(b->text.p, b->text.p + b->sent, left);
-    else
-        fumi_buf_reset(&b->text, HUB_KEEP);
-    b->text.n = left;
-    b->slips_n = b->next = b->sent = h->begin = 0;
 }
 
 /* What the protocol did not take is kept for later. The bytes are the rest itself, or the hub's. */
 static void keep(struct conn *c, const char *p, size_t n)
 {
-    if (FUMI_MOSTLY(n == 0)) {
-        if (FUMI_RARELY(c->rest.p))
-            fumi_buf_done(&c->rest);
+    if (n == 0) {
+        hub_take_back(c->hub, &c->rest);
         return;
     }
-    if (c->rest.p && p >= c->rest.p && p <= c->rest.p + c->rest.n)
+    if (c->rest.p && p >= c->rest.p && p <= c->rest.p + c->rest.n) {
         memmove(c->rest.p, p, n);
-    else
+    } else {
+        hub_lend(c->hub, &c->rest);
         fumi_buf_add(&c->rest, p, n);
+    }
     c->rest.n = n;
 }
 
@@ -288,47 +219,49 @@ static void feed(struct conn *c, char *p, size_t n)
 {
     const struct proto *proto;
     size_t used = 0;
-    if (FUMI_RARELY(!n))
+    if (!n)
         p = c->hub->block; /* no bytes, but a place */
     do {
         proto = c->proto;
-        used += proto->take(c, p + used, n - used, c->over);
-    } while (FUMI_RARELY(c->proto != proto) && !c->closed && !c->ending);
-    if (FUMI_RARELY(c->closed))
-        return;
-    keep(c, p + used, c->ending ? 0 : n - used);
+        used += proto->take(c, p + used, n - used, c->state == CONN_EOF);
+    } while (c->proto != proto && conn_takes(c));
+    if (!conn_closed(c))
+        keep(c, p + used, conn_takes(c) ? n - used : 0);
 }
 
 static ssize_t receive(struct conn *c, char *to, size_t n)
 {
     ssize_t got;
     do
-        got = FUMI_RARELY(c->ends) ? ends_read(c->ends, to, n) : recv(c->in.fd, to, n, 0);
-    while (FUMI_RARELY(got < 0) && errno == EINTR);
-    if (FUMI_MOSTLY(got > 0))
+        got = c->ends ? ends_read(c->ends, to, n) : recv(c->in.fd, to, n, 0);
+    while (got < 0 && errno == EINTR);
+    if (got > 0)
         count_add(&c->hub->bytes_in, (size_t)got);
     return got;
+}
+
+bool conn_dry(const struct conn *c)
+{
+    char byte;
+    return c->ends || recv(c->in.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
 }
 
 /* The end of input, or a fault. A descriptor that cannot be read at all has nothing for us: nohup
  * gives such a one. */
 static void end_input(struct conn *c, int number)
 {
+    bool takes = conn_takes(c), broken = number && (!c->ends || number == ECONNRESET);
     if (number == EAGAIN || number == EWOULDBLOCK)
         return;
-    c->over = true;
     if (number && number != EBADF)
         fail(c, "stdin", number);
-    if (c->shut || (number && (!c->ends || number == ECONNRESET))) {
+    if (broken || c->state == CONN_SHUT || (c->proto->left && c->proto->left(c))) {
         conn_close(c);
         return;
     }
-    if (c->proto == &http_proto && c->as.http.rare.watched) {
-        conn_close(c);
-        return;
-    }
+    c->state = takes ? CONN_EOF : CONN_LAST;
     fumi_peer_eof(&c->peer);
-    if (!c->ending)
+    if (takes)
         feed(c, c->rest.p, c->rest.n);
 }
 
@@ -338,32 +271,29 @@ static void read_in(struct conn *c)
 {
     char *to = c->hub->block;
     size_t room = HUB_BLOCK;
-    if (FUMI_RARELY(c->rest.n) && !c->ending) {
+    if (c->rest.n) {
         to = fumi_buf_reserve(&c->rest, c->want > c->rest.n + ROOM ? c->want - c->rest.n : ROOM);
         room = c->rest.cap - c->rest.n;
     }
     ssize_t got = receive(c, to, room);
-    c->dry = got < (ssize_t)room;
-    if (FUMI_RARELY(got <= 0)) {
+    if (got <= 0) {
         end_input(c, got < 0 ? errno : 0);
         return;
     }
-    if (FUMI_RARELY(c->ending))
+    if (!conn_takes(c))
         return;
-    if (FUMI_RARELY(to != c->hub->block)) {
+    if (to != c->hub->block) {
         c->rest.n += (size_t)got;
         to = c->rest.p;
         got = (ssize_t)c->rest.n;
     }
-    if (FUMI_RARELY(got > BAG_MESSAGE))
-        conn_send(c->hub); /* this may take a while */
     feed(c, to, (size_t)got);
 }
 
-static void watch_anew(struct conn *c, struct watch *w, unsigned events)
+static void watch(struct conn *c, struct watch *w, unsigned events)
 {
     struct fumi_err e;
-    if (!loop_watch(c->hub->loop, w, events, &e))
+    if (conn_closed(c) || w->events == events || !loop_watch(c->hub->loop, w, events, &e))
         return;
     if (c->err && !c->err->code)
         *c->err = e;
@@ -371,24 +301,18 @@ static void watch_anew(struct conn *c, struct watch *w, unsigned events)
     conn_close(c);
 }
 
-static void watch(struct conn *c, struct watch *w, unsigned events)
-{
-    if (FUMI_RARELY(w->events != events))
-        watch_anew(c, w, events);
-}
-
 static void watch_both(struct conn *c)
 {
-    bool full = FUMI_RARELY(c->held) && (c->rest.n >= HUB_BLOCK || c->queue.n - c->sent >= QUEUED);
-    unsigned in = FUMI_RARELY(c->over || full) ? 0 : LOOP_READ;
-    unsigned out = FUMI_RARELY(c->queue.n) ? LOOP_WRITE : 0;
-    if (FUMI_MOSTLY(!c->ends)) {
+    bool full = c->held && (c->rest.n >= HUB_BLOCK || conn_unsent(c) >= QUEUED);
+    bool over = c->state == CONN_EOF || c->state == CONN_LAST;
+    unsigned in = over || full ? 0 : LOOP_READ;
+    unsigned out = conn_unsent(c) ? LOOP_WRITE : 0;
+    if (!c->ends) {
         watch(c, &c->in, in | out);
         return;
     }
     watch(c, &c->in, in);
-    if (!c->closed)
-        watch(c, &c->out, out);
+    watch(c, &c->out, out);
 }
 
 /* Everything is sent, nothing is open: our side closes. Bytes that the peer sent meanwhile would
@@ -396,162 +320,87 @@ static void watch_both(struct conn *c)
  * too, for a while. */
 static void shut(struct conn *c)
 {
-    if (c->shut)
-        return;
-    c->shut = true;
-    if (c->over || c->ends || shutdown(c->in.fd, SHUT_WR))
+    if (c->state == CONN_LAST || c->ends || shutdown(c->in.fd, SHUT_WR))
         conn_close(c);
+    else
+        c->state = CONN_SHUT;
 }
 
 static void hold_answers(struct conn *c, bool clogged)
 {
-    if (FUMI_MOSTLY(c->parted || clogged == c->clogged))
+    if (c->hub->parted || clogged == c->clogged)
         return;
     c->clogged = clogged;
     fumi_peer_hold(&c->peer, clogged);
 }
 
 /* A server that ends does not wait long for peers to close too. */
-static enum wait closing(const struct conn *c)
+static enum wait waits(struct conn *c)
 {
-    return c->hub->draining ? WAIT_LINGER : WAIT_CLOSE;
+    if (conn_unsent(c))
+        return WAIT_WRITE;
+    if (c->state == CONN_SHUT)
+        return c->hub->draining ? WAIT_LINGER : WAIT_CLOSE;
+    return c->proto->waits ? c->proto->waits(c) : WAIT_NONE;
 }
 
 static void settle(struct conn *c)
 {
-    size_t left = c->queue.n - c->sent;
+    size_t left = conn_unsent(c);
     atomic_store_explicit(&c->backlog, left, memory_order_relaxed);
     hold_answers(c, left >= QUEUED);
-    if (FUMI_RARELY(c->over) && !c->open && !c->rest.n)
-        c->ending = true;
-    if (FUMI_RARELY(c->ending) && !left)
+    if (c->state == CONN_EOF && !c->open && !c->rest.n)
+        c->state = CONN_LAST;
+    if ((c->state == CONN_ENDING || c->state == CONN_LAST) && !left)
         shut(c);
-    if (FUMI_MOSTLY(!c->closed))
+    if (!conn_closed(c))
         watch_both(c);
-    if (FUMI_MOSTLY(!c->closed && !left && !c->shut))
-        hub_wait(c, c->proto->waits(c));
-    else if (!c->closed)
-        hub_wait(c, left ? WAIT_WRITE : closing(c));
+    if (!conn_closed(c))
+        hub_wait(c, waits(c));
 }
 
-/* The server ends. What lies in the socket was sent before that was known: it is read, one read a
- * turn as ever, and answered before the protocol ends the connection. */
-static void wind_up(struct conn *c)
-{
-    if (!c->dry && !c->over && !c->ends && !c->held)
-        read_in(c);
-    if (!c->closed && !c->ending && !c->held && (c->dry || c->over))
-        c->proto->drain(c);
-    if (!c->closed)
-        flush(c);
-}
-
-/* A protocol that stopped because too much was queued goes on when that was sent. */
-static void advance(struct conn *c)
+/* A protocol that stopped because too much was queued goes on when that was sent. When the server
+ * ends, what lies in the socket was sent before that was known: it is still read and answered. */
+void conn_advance(struct conn *c)
 {
     flush(c);
-    while (FUMI_RARELY(c->held) && !c->closed && !c->ending && !conn_held(c)) {
+    while (c->held && conn_takes(c) && !conn_held(c)) {
         feed(c, c->rest.p, c->rest.n);
-        flush(c);
+        if (!conn_closed(c))
+            flush(c);
     }
-    if (FUMI_RARELY(c->hub->draining) && !c->closed && !c->ending)
-        wind_up(c);
-    if (FUMI_MOSTLY(!c->closed))
+    if (c->hub->draining && conn_takes(c) && !c->held && conn_dry(c))
+        c->proto->drain(c);
+    if (!conn_closed(c))
         settle(c);
-}
-
-/* False: it was closed by now, and may be gone. */
-static bool begin_work(struct conn *c)
-{
-    struct hub *h = c->hub;
-    c->pins++;
-    if (FUMI_RARELY(c->bagged))
-        conn_send(h);
-    if (FUMI_RARELY(c->closed)) {
-        conn_unpin(c);
-        return false;
-    }
-    h->current = c;
-    h->begin = h->bag.text.n;
-    return true;
-}
-
-/* Whether its answers can wait for the end of the turn: nothing depends on whether they are sent.
- */
-static bool may_wait(const struct conn *c)
-{
-    const struct hub *h = c->hub;
-    return h->bag.text.n > h->begin && !c->queue.n && !c->held && !c->over && !c->ending &&
-           !h->draining && !c->ends;
-}
-
-/* The pin of the work on it becomes that of the bag. */
-static void put_off(struct conn *c)
-{
-    struct bag *b = &c->hub->bag;
-    int64_t now = fumi_ticks();
-    if (!b->slips_n)
-        b->began = now;
-    c->bagged = true;
-    b->slips[b->slips_n].c = c;
-    b->slips[b->slips_n++].end = b->text.n;
-    if (b->slips_n == BAG_SLIPS || b->text.n >= BAG_BYTES || now - b->began >= BAG_TIME)
-        conn_send(c->hub);
-}
-
-static void end_work(struct conn *c)
-{
-    bool later = FUMI_MOSTLY(!c->closed && may_wait(c));
-    if (later)
-        settle(c);
-    else if (!c->closed)
-        advance(c);
-    c->hub->current = NULL;
-    if (FUMI_MOSTLY(later && !c->closed))
-        put_off(c);
-    else
-        conn_unpin(c);
-}
-
-void conn_work(struct conn *c)
-{
-    if (!begin_work(c))
-        return;
-    if (!c->ending && (c->rest.n || c->over))
-        feed(c, c->rest.p, c->rest.n);
-    end_work(c);
 }
 
 static void on_in(struct watch *w, unsigned events)
 {
     struct conn *c = FUMI_OWNER(w, struct conn, in);
-    if (FUMI_RARELY(events & LOOP_WRITE))
-        c->blocked = false;
-    if (!begin_work(c))
-        return;
-    if (FUMI_MOSTLY(events & LOOP_READ))
+    conn_soon(c);
+    if (events & LOOP_WRITE)
+        write_out(c);
+    if (events & LOOP_READ && !conn_closed(c))
         read_in(c);
-    end_work(c);
 }
 
 static void on_out(struct watch *w, unsigned events)
 {
     struct conn *c = FUMI_OWNER(w, struct conn, out);
     (void)events;
-    c->blocked = false;
-    if (begin_work(c))
-        end_work(c);
+    conn_soon(c);
+    write_out(c);
 }
 
 void conn_become(struct conn *c, const struct proto *proto)
 {
-    c->proto->done(c);
+    protocol_done(c);
     memset(&c->as, 0, sizeof(c->as));
     c->proto = proto;
     c->peer.transport = proto->name;
-    c->peer.push = proto == &http_proto ? NULL : conn_push;
-    c->peer.unasked = proto == &http_proto;
-    c->mute = false;
+    c->peer.push = proto->pushes ? conn_push : NULL;
+    c->peer.unasked = !proto->pushes;
     c->want = 0;
 }
 
@@ -559,6 +408,7 @@ static struct conn *conn_make(struct hub *h, const struct proto *proto)
 {
     struct conn *c = fumi_resize(NULL, sizeof(*c));
     memset(c, 0, sizeof(*c));
+    c->state = CONN_OPEN;
     c->hub = h;
     c->proto = proto;
     c->in.ready = on_in;
@@ -595,10 +445,7 @@ struct conn *conn_over(struct hub *h, const struct ends *ends, const struct prot
 
 void conn_drain(struct conn *c)
 {
-    if (!begin_work(c))
-        return;
-    c->dry = false;
+    conn_soon(c);
     if (c->ends)
         c->proto->drain(c);
-    end_work(c);
 }

@@ -1,9 +1,10 @@
 /* Connections and the hub that they live on: one hub for each thread with a loop.
  *
- * A connection reads bytes and gives them to its protocol, which takes what is complete; what the
- * protocol puts into conn_out leaves in one write. While a hub works on a connection it uses the
- * hub's memory for both directions, so an idle connection holds no buffers. Everything here belongs
- * to the hub's thread; answers from other threads come home as posted tasks. */
+ * A connection reads bytes and gives them to its protocol, which takes what is complete and puts
+ * its answers into conn_out. A connection with something to do is on the hub's list (conn_soon);
+ * before the loop sleeps, each of the list is sent its answers and watched anew. Buffers come from
+ * the hub and go back to it when they are empty, so an idle connection holds none. Everything here
+ * belongs to the hub's thread; answers from other threads come home as posted tasks. */
 #ifndef FUMI_NET_CONN_H
 #define FUMI_NET_CONN_H
 
@@ -21,27 +22,7 @@
 struct ends;
 struct hub;
 
-enum { HUB_BLOCK = 64 << 10, HUB_KEEP = 256 << 10 }; /* bytes of one read; kept for answers */
-enum {
-    BAG_SLIPS = 256,       /* of a bag, */
-    BAG_BYTES = 192 << 10, /* in it, */
-    BAG_TIME = 500000,     /* nanoseconds: then it is emptied, */
-    BAG_MESSAGE = 16 << 10 /* and before so many bytes are worked on */
-};
-
-/* Answers of one turn, those of one connection behind those of another: they are sent at its end.
- * To handle first and to send then is quicker than to change between the two, and wakes a peer of
- * several connections once. */
-struct bag {
-    struct fumi_buf text;
-    int64_t began; /* fumi_ticks() of the first slip */
-    struct {
-        struct conn *c;
-        size_t end; /* of its bytes */
-    } slips[BAG_SLIPS];
-    size_t slips_n, next; /* next to be sent */
-    size_t sent;          /* bytes */
-};
+enum { HUB_BLOCK = 64 << 10 }; /* bytes of one read */
 
 /* What a connection waits for; each has its time in the settings. */
 enum wait {
@@ -62,63 +43,65 @@ enum wait {
 
 struct proto {
     const char *name;
+    bool pushes; /* the peer can be told something outside of a call, and asked */
     /* Takes what is complete of these bytes, which it may change, unless conn_held: how many. The
      * rest comes again with more behind it; with `over` nothing more will come. */
     size_t (*take)(struct conn *c, char *p, size_t n, bool over);
     void (*answer)(struct conn *c, struct fumi_buf *text, int code);
     void (*tell)(struct conn *c, struct fumi_buf *text);
-    enum wait (*waits)(struct conn *c); /* for what, now that nothing is left to be sent */
-    void (*late)(struct conn *c);       /* it waited too long: c->wait */
-    void (*drain)(struct conn *c);      /* the server ends: nothing new; may be called again */
-    void (*done)(struct conn *c);       /* frees what it keeps */
+    void (*drain)(struct conn *c); /* the server ends: nothing new; may be called again */
+    /* The others may be NULL. */
+    void (*page)(struct conn *c, const struct fumi_page *page, struct fumi_buf *body);
+    bool (*busy)(struct conn *c);       /* a request is under way: nothing more may begin */
+    bool (*left)(struct conn *c);       /* whether the end of input means that the peer is gone */
+    enum wait (*waits)(struct conn *c); /* for what, now that everything is sent */
+    void (*late)(struct conn *c, enum wait kind); /* it waited too long for this */
+    void (*closed)(struct conn *c);               /* the connection was closed */
+    void (*done)(struct conn *c);                 /* frees what the protocol keeps */
 };
 extern const struct proto lines_proto, http_proto, websocket_proto;
 extern const struct proto unix_proto; /* lines or HTTP, as the first byte says */
 
-/* What every message uses stands together at the front: with many connections, each cache line of
- * one is fetched anew for each of its messages. */
+enum conn_state {
+    CONN_SURPLUS, /* there are too many connections: the peer is only told so */
+    CONN_OPEN,
+    CONN_EOF,    /* nothing more is read; what was read is taken, what is open is answered */
+    CONN_ENDING, /* nothing more is taken, and what is read is dropped; closes once all is sent */
+    CONN_LAST,   /* the same, and nothing more is read */
+    CONN_SHUT,   /* our side is shut down; waits for the peer to close */
+    CONN_CLOSED,
+};
+
 struct conn {
-    struct watch in;
+    enum conn_state state;
+    bool held;            /* nothing more is begun for now: conn_held */
+    bool clogged;         /* the peer does not read: its blocking calls are not started */
+    atomic_bool overrun;  /* any thread: a word was dropped for want of room */
+    struct watch in, out; /* a socket uses only `in` */
     struct hub *hub;
     const struct proto *proto;
     const struct ends *ends; /* of stdin and stdout; NULL: a socket */
-    int64_t due;
-    struct fumi_buf rest;  /* read, not taken yet */
-    struct fumi_buf queue; /* not sent yet */
-    size_t sent;           /* of the queue */
-    size_t want;           /* bytes that the protocol waits for, as far as it knows */
-    size_t open, weight;   /* messages under way, and their bytes */
-    size_t limit;          /* bytes of a message */
-    atomic_size_t backlog; /* any thread: bytes queued */
-    unsigned pins;         /* those that use it and will come back */
+    struct fumi_buf rest;    /* read, not taken yet */
+    struct fumi_buf queue;   /* not sent yet */
+    size_t sent;             /* of the queue */
+    size_t want;             /* bytes that the protocol waits for, as far as it knows */
+    size_t open, weight;     /* messages under way, and their bytes */
+    size_t limit;            /* bytes of a message */
+    atomic_size_t backlog;   /* any thread: bytes queued */
+    atomic_size_t away;      /* any thread: bytes on their way home */
+    unsigned pins;           /* those that use it and will come back */
     enum wait wait;
-    bool over;   /* nothing more is read */
-    bool dry;    /* the last read left nothing in the socket */
-    bool ending; /* nothing more is taken; it is closed once everything is sent */
-    bool shut;   /* our side is closed */
-    bool closed;
-    bool parted; /* its open calls were cancelled */
-    bool held, clogged;
-    bool blocked; /* the system takes nothing now */
-    bool bagged;  /* an answer is in the bag */
-    bool fresh;   /* the wait begins anew, though it is for the same */
-    bool listed;  /* among those to be looked after */
-    bool mute;    /* it is told nothing ahead of an answer */
-    bool surplus; /* there are too many: it is only told so */
-    bool greeted; /* a request was answered */
+    int64_t due;                  /* when that wait ends */
+    struct conn *earlier, *later; /* that wait for the same */
+    struct conn *before, *after;  /* of the hub */
+    struct conn *next_listed;
     struct fumi_peer peer;
     union {
         struct lines lines;
         struct http http;
         struct websocket websocket;
     } as;
-    struct watch out; /* of a socket only `in` is used */
     struct guest guest;
-    struct conn *earlier, *later; /* that wait for the same */
-    struct conn *before, *after;  /* of the hub */
-    struct conn *next_listed;
-    atomic_size_t away;           /* any thread: bytes on their way home */
-    atomic_bool overrun;          /* any thread: a word was dropped for want of room */
     struct fumi_err *err;         /* where a fault is noted; NULL: nobody wants to know */
     void (*gone)(struct conn *c); /* it was closed; may be NULL */
     void *gone_arg;
@@ -159,20 +142,19 @@ struct hub {
     struct loop *loop;
     pthread_t thread;
     struct fumi_spare memory;
-    struct bag bag;
-    struct conn *current; /* the one that is worked on; NULL: none */
-    size_t begin;         /* where its bytes begin in the bag */
-    char *block;          /* what is read */
+    char *block; /* what is read */
     struct http_head *head;
     struct fumi_tasks messages; /* spare ones */
     struct conn *conns;
-    struct conn *listed; /* to be looked after */
-    struct fumi_task sweep;
-    bool sweeping;
+    struct conn *cursor;                     /* the next one of a walk through all of them */
+    struct conn *first_listed, *last_listed; /* with something to do before the loop sleeps */
+    struct spare *spares;                    /* empty buffers, and the bytes that they take */
+    size_t spares_n;
     struct wait_list waits[WAIT_KINDS];
     struct timer tick;
     int64_t ticks_at; /* INT64_MAX: not set */
     bool draining;
+    bool parted;                  /* its open calls were cancelled */
     void (*empty)(struct hub *h); /* the last connection is gone */
     int64_t common_at;            /* second of `common` */
     size_t common_n, head_n;
@@ -200,45 +182,59 @@ struct conn *conn_new(struct hub *h, int fd, const struct proto *proto);
 /* The same over stdin and stdout, which stay the caller's. */
 struct conn *conn_over(struct hub *h, const struct ends *ends, const struct proto *proto);
 
-struct fumi_buf *conn_out(struct conn *c);
+struct fumi_buf *conn_out(struct conn *c); /* where its answers go; they are sent soon */
 static inline size_t conn_unsent(const struct conn *c)
 {
-    const struct hub *h = c->hub;
-    return c->queue.n - c->sent + (FUMI_MOSTLY(h->current == c) ? h->bag.text.n - h->begin : 0);
+    return c->queue.n - c->sent;
+}
+static inline bool conn_takes(const struct conn *c) /* whether messages of it are begun */
+{
+    return c->state < CONN_ENDING;
+}
+static inline bool conn_closed(const struct conn *c)
+{
+    return c->state == CONN_CLOSED;
 }
 
-/* Gives one message to the server; its answer comes to proto->answer, perhaps at once. */
-void conn_handle(struct conn *c, struct fumi_str message);
-/* The same with a request for a route of the host program. */
+/* Gives one message to the server; its answer comes to proto->answer, perhaps at once. `tells`:
+ * what a call says before its answer goes to proto->tell; otherwise nobody wants it. */
+void conn_handle(struct conn *c, struct fumi_str message, bool tells);
+/* Gives a request to a route of the host program; its answer comes to proto->page. *reply is what
+ * the route has to answer, set before it runs. */
 void conn_route(struct conn *c, const struct fumi_route *r, const struct fumi_request *request,
-                struct fumi_str body);
+                struct fumi_str body, struct message **reply);
 
 /* Whether nothing more may be begun now. */
 bool conn_held(struct conn *c);
 
-void conn_work(struct conn *c);  /* all that can be done now */
-void conn_soon(struct conn *c);  /* the same, when the hub has time */
+void conn_soon(struct conn *c);  /* it has something to do before the loop sleeps */
 void conn_end(struct conn *c);   /* sends what is queued, then closes */
-void conn_close(struct conn *c); /* at once */
+void conn_close(struct conn *c); /* at once; what the system takes now is still sent */
 void conn_become(struct conn *c, const struct proto *proto);
-
-void conn_send(struct hub *h); /* empties the bag */
+bool conn_dry(const struct conn *c); /* whether its socket has nothing to be read now */
 
 void conn_unpin(struct conn *c);
 void conn_settle(struct conn *c); /* frees it if it is closed and nobody needs it */
 
-/* For hubs: what is open is cancelled; what lies in the socket is taken and it ends. */
+/* For hubs: all that can be done now; what is open is cancelled; the server ends. */
+void conn_advance(struct conn *c);
 void conn_part(struct conn *c);
 void conn_drain(struct conn *c);
 
 /* message.c: sends what belongs to no call; frees a spare message. */
 void conn_push(struct fumi_peer *peer, struct fumi_buf *text);
 void message_free(struct fumi_task *spare);
-void message_left(struct message *m); /* its client did, before it was answered */
+void message_left(struct message *m);          /* its client did, before it was answered */
+bool message_watched(const struct message *m); /* whether the route wants to know that */
 
 int64_t hub_now(const struct hub *h); /* milliseconds, as of this turn of the loop */
 void hub_wait(struct conn *c, enum wait kind);
+void hub_renew(struct conn *c); /* it heard from its peer: its wait begins anew */
 void hub_leave(struct conn *c); /* it waits for nothing */
+
+/* Gives an empty buffer the memory of a spare one, if there is one; makes it a spare one. */
+void hub_lend(struct hub *h, struct fumi_buf *b);
+void hub_take_back(struct hub *h, struct fumi_buf *b);
 
 /* Answers the upgrade and makes the connection speak WebSocket: 0, or -1 with *out set. `lines` are
  * further fields of the answer. */

@@ -87,12 +87,11 @@ static void begin(struct conn *c, const struct http_head *h)
 {
     struct http *t = &c->as.http;
     t->minor = (unsigned char)h->minor;
-    t->keep_alive = h->keep_alive && !c->surplus;
+    t->keep_alive = h->keep_alive && c->state != CONN_SURPLUS;
     t->only_head = fumi_eq(h->method, FUMI_STR("HEAD"));
     t->wants_events = wants_events(h);
     t->browser = http_count(h, "origin") > 0;
     t->length = h->framing == HTTP_LENGTH ? h->length : 0;
-    c->mute = !t->wants_events;
 }
 
 /* A refused request whose body is not worth reading ends the connection. */
@@ -160,7 +159,7 @@ static size_t take_head(struct conn *c, struct fumi_str bytes)
 static size_t take_body(struct conn *c, struct fumi_str bytes)
 {
     size_t n = c->as.http.length;
-    if (FUMI_RARELY(bytes.n < n))
+    if (bytes.n < n)
         return 0;
     c->as.http.more = bytes.n > n;
     run(c, (struct fumi_str){bytes.p, n});
@@ -206,18 +205,18 @@ static size_t take_part(struct conn *c, struct fumi_str bytes)
 static size_t take(struct conn *c, char *p, size_t n, bool over)
 {
     size_t used = 0, took;
-    while (used < n && c->proto == &http_proto && !c->ending && !conn_held(c)) {
+    while (used < n && c->proto == &http_proto && conn_takes(c) && !conn_held(c)) {
         took = take_part(c, (struct fumi_str){p + used, n - used});
-        if (FUMI_RARELY(!took))
+        if (!took)
             break;
         used += took;
     }
-    return FUMI_RARELY(over) && !c->held ? n : used; /* half a request is none */
+    return over && !c->held ? n : used; /* half a request is none */
 }
 
 void http_run_rpc(struct conn *c, struct fumi_str body)
 {
-    conn_handle(c, body);
+    conn_handle(c, body, c->as.http.wants_events);
 }
 
 void http_run_host(struct conn *c, struct fumi_str body)
@@ -229,7 +228,7 @@ void http_run_host(struct conn *c, struct fumi_str body)
                              .peer = &c->peer,
                              .fields = t->rare.kept->fields,
                              .fields_n = t->rare.kept->n};
-    conn_route(c, t->route->host, &r, body);
+    conn_route(c, t->route->host, &r, body, &t->rare.reply);
 }
 
 static enum wait waits(struct conn *c)
@@ -238,7 +237,7 @@ static enum wait waits(struct conn *c)
     case READS_HEAD:
         if (c->rest.n)
             return WAIT_HEAD;
-        return c->hub->draining ? WAIT_LINGER : c->greeted ? WAIT_IDLE : WAIT_HEAD;
+        return c->hub->draining ? WAIT_LINGER : c->as.http.greeted ? WAIT_IDLE : WAIT_HEAD;
     case READS_BODY:
     case READS_CHUNKS:
         return c->as.http.measured ? WAIT_RATE : WAIT_BODY;
@@ -261,11 +260,11 @@ static bool is_too_slow(struct conn *c)
     return took >= c->hub->site->set.body_time || (int64_t)got < (took - 9000) * 1024 / 1000;
 }
 
-static void late(struct conn *c)
+static void late(struct conn *c, enum wait kind)
 {
     struct http *t = &c->as.http;
     static const struct http_fault slow = {408, "the request did not come in time"};
-    switch (c->wait) {
+    switch (kind) {
     case WAIT_HEAD:
         if (c->rest.n)
             fault(c, &slow);
@@ -304,5 +303,33 @@ static void done(struct conn *c)
     http_clear(t);
 }
 
-const struct proto http_proto = {"http", take, http_answer_call, http_tell, waits, late,
-                                 drain,  done};
+static bool busy(struct conn *c)
+{
+    return c->as.http.phase >= RUNS;
+}
+
+static bool left(struct conn *c)
+{
+    const struct message *reply = c->as.http.rare.reply;
+    return reply && message_watched(reply);
+}
+
+static void closed(struct conn *c)
+{
+    if (c->as.http.rare.reply)
+        message_left(c->as.http.rare.reply);
+}
+
+const struct proto http_proto = {"http",
+                                 false,
+                                 .take = take,
+                                 .answer = http_answer_call,
+                                 .tell = http_tell,
+                                 .drain = drain,
+                                 .page = http_answer_page,
+                                 .busy = busy,
+                                 .left = left,
+                                 .waits = waits,
+                                 .late = late,
+                                 .closed = closed,
+                                 .done = done};

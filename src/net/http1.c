@@ -23,7 +23,7 @@ struct reader {
 };
 
 /* The line is wrong or not complete. */
-static __attribute__((cold, noinline)) enum step broken(struct reader *r, const char *reason)
+static __attribute__((cold)) enum step broken(struct reader *r, const char *reason)
 {
     if (!memchr(r->p, '\n', (size_t)(r->end - r->p)))
         return MORE;
@@ -226,10 +226,10 @@ static inline enum step field(struct reader *r, const char **next)
     struct http_head *h = r->h;
     const char *start = r->p, *eol = skip_text(start, r->end);
     const char *colon = skip_token(start, r->end);
-    if (__builtin_expect(colon == r->end || *colon != ':' || colon == start, 0))
+    if (colon == r->end || *colon != ':' || colon == start)
         return bad_name(r, colon);
     enum step got = line_end(r, eol);
-    if (__builtin_expect(got != FINE, 0))
+    if (got != FINE)
         return got;
     if (h->n >= r->limits->fields || h->n >= HTTP_FIELDS)
         return fault(r->f, 431, "too many fields");

@@ -58,8 +58,7 @@ static int check_rate(struct conn *c)
 static int check_queue(struct conn *c)
 {
     const struct site *site = c->hub->site;
-    if (FUMI_MOSTLY(atomic_load_explicit(&site->open, memory_order_relaxed) <
-                    (size_t)site->set.queue))
+    if (atomic_load_explicit(&site->open, memory_order_relaxed) < (size_t)site->set.queue)
         return 0;
     return deny_with(c, 503, "too many calls are under way; try again", "Retry-After", "1");
 }
@@ -203,7 +202,7 @@ int http_admit(struct conn *c, const struct http_head *h)
     const struct route *route = http_route(c->hub->site, h->path);
     unsigned method = method_of(c, h);
     t->route = route;
-    if (c->surplus)
+    if (c->state == CONN_SURPLUS)
         return deny_with(c, 503, "there are too many connections", "Retry-After", "1");
     if (pass_door(c, h, route))
         return -1;
@@ -222,7 +221,7 @@ int http_reserve(struct conn *c, size_t there)
     struct http *t = &c->as.http;
     struct site *site = c->hub->site;
     size_t n = t->phase == READS_CHUNKS ? site->http.body : t->length;
-    if (FUMI_MOSTLY(n <= SMALL) || (t->phase == READS_BODY && n <= there))
+    if (n <= SMALL || (t->phase == READS_BODY && n <= there))
         return 0;
     if (atomic_fetch_add(&site->bodies, n) + n > BODIES + site->http.body) {
         atomic_fetch_sub(&site->bodies, n);

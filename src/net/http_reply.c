@@ -39,7 +39,7 @@ static void renew(struct hub *h, int64_t second)
 static void renew_in_time(struct hub *h)
 {
     int64_t second = hub_now(h) / 1000;
-    if (FUMI_RARELY(second != h->common_at))
+    if (second != h->common_at)
         renew(h, second);
 }
 
@@ -85,7 +85,8 @@ static void finish(struct conn *c, int status, size_t bytes)
     http_clear(t);
     c->want = 0;
     c->peer.bare = false; /* a route may have set it */
-    c->fresh = c->greeted = true;
+    t->greeted = true;
+    hub_renew(c);
     if (!keep_alive)
         conn_end(c);
 }
@@ -139,7 +140,7 @@ static void put_head(struct conn *c, int status, struct fields *f, enum http_fra
 /* The last request of a connection is known as such only when no other lies behind it. */
 static void last_one(struct conn *c)
 {
-    if (c->hub->draining && c->dry && !c->as.http.more && !c->rest.n)
+    if (c->hub->draining && !c->as.http.more && !c->rest.n && conn_dry(c))
         c->as.http.keep_alive = false;
 }
 
@@ -304,11 +305,11 @@ void http_answer_call(struct conn *c, struct fumi_buf *text, int code)
     static const struct fumi_refusal ended = {
         .status = 503, .reason = "the server ended first", .field = {"Retry-After", "1"}};
     (void)code;
-    if (FUMI_MOSTLY(c->as.http.phase != STREAMS && text->n && is_usual(c)))
+    if (c->as.http.phase != STREAMS && text->n && is_usual(c))
         put_usual(c, fumi_buf_str(text));
     else if (c->as.http.phase == STREAMS)
         end_stream(c, text);
-    else if (!text->n && c->parted)
+    else if (!text->n && c->hub->parted)
         http_refuse(c, &ended);
     else
         http_page(c, text->n ? 200 : 204, "application/json", fumi_buf_str(text));

@@ -1,4 +1,4 @@
-/* What connections wait for, and the list of those that are to be looked after. */
+/* What connections wait for, the list of those that have something to do, and spare buffers. */
 #include "net/http_parts.h"
 
 static struct wait_list *list_of(struct conn *c)
@@ -22,19 +22,12 @@ static void set_tick(struct hub *h, int64_t at)
     loop_timer(h->loop, &h->tick, at > hub_now(h) ? at - hub_now(h) : 1, &ignored);
 }
 
-/* All that wait for the same wait equally long, so each list is in the order of time. One that
- * begins anew within the grace stays where it is: busy ones need not touch their neighbours. */
+/* All that wait for the same wait equally long, so each list is in the order of time. */
 void hub_wait(struct conn *c, enum wait kind)
 {
-    if (FUMI_MOSTLY(kind == c->wait)) {
-        if (!c->fresh)
-            return;
-        c->fresh = false;
-        if (FUMI_MOSTLY(c->due >= hub_now(c->hub) + list_of(c)->time))
-            return;
-    }
+    if (kind == c->wait)
+        return;
     hub_leave(c);
-    c->fresh = false;
     c->wait = kind;
     if (kind == WAIT_NONE)
         return;
@@ -48,32 +41,27 @@ void hub_wait(struct conn *c, enum wait kind)
         set_tick(c->hub, c->due);
 }
 
+/* A connection that hears from its peer within the grace keeps its place in the list. That the peer
+ * says something does not mean that it takes what is sent. */
+void hub_renew(struct conn *c)
+{
+    if (c->wait != WAIT_WRITE && c->due < hub_now(c->hub) + list_of(c)->time)
+        hub_leave(c);
+}
+
+/* It waits anew once it was looked after. */
 static void on_late(struct conn *c)
 {
     enum wait kind = c->wait;
-    c->pins++;
-    switch (kind) {
-    case WAIT_WRITE:
+    conn_soon(c);
+    hub_leave(c);
+    if (kind == WAIT_WRITE)
         fumi_log(c->hub->site->log, FUMI_INFO, "conn.stuck", {"peer", c->peer.address, 0},
                  {"unsent", {0}, (int64_t)conn_unsent(c)});
+    if (kind == WAIT_WRITE || c->state == CONN_SHUT)
         conn_close(c);
-        break;
-    case WAIT_CLOSE:
-        conn_close(c);
-        break;
-    case WAIT_LINGER:
-        if (c->shut) {
-            conn_close(c);
-            break;
-        }
-        __attribute__((fallthrough));
-    default:
-        c->proto->late(c);
-        c->fresh = true;
-    }
-    if (!c->closed)
-        conn_work(c);
-    conn_unpin(c);
+    else
+        c->proto->late(c, kind);
 }
 
 static void on_tick(struct timer *t)
@@ -92,36 +80,73 @@ static void on_tick(struct timer *t)
         set_tick(h, next);
 }
 
-/* What came home in one burst leaves in one write: the first of it posts this behind the others. */
-static void on_sweep(struct fumi_task *task)
-{
-    struct hub *h = FUMI_OWNER(task, struct hub, sweep);
-    struct conn *c = h->listed;
-    h->listed = NULL;
-    h->sweeping = false;
-    while (c) {
-        struct conn *next = c->next_listed;
-        c->listed = false;
-        if (!c->closed)
-            conn_work(c);
-        conn_unpin(c);
-        c = next;
-    }
-}
-
 void conn_soon(struct conn *c)
 {
     struct hub *h = c->hub;
-    if (c->listed)
+    if (c->next_listed || h->last_listed == c)
         return;
-    c->listed = true;
     c->pins++;
-    c->next_listed = h->listed;
-    h->listed = c;
-    if (h->sweeping)
+    *(h->last_listed ? &h->last_listed->next_listed : &h->first_listed) = c;
+    h->last_listed = c;
+}
+
+/* All answers of a turn of the loop are sent at its end. Some of those that are looked after may
+ * give others something to do: they follow. */
+static void look_after_all(struct hub *h)
+{
+    for (struct conn *c; (c = h->first_listed);) {
+        h->first_listed = c->next_listed;
+        if (!h->first_listed)
+            h->last_listed = NULL;
+        c->next_listed = NULL;
+        if (!conn_closed(c))
+            conn_advance(c);
+        conn_unpin(c);
+    }
+}
+
+static void on_turn(void *hub)
+{
+    look_after_all(hub);
+}
+
+enum { SPARE_LARGEST = 256 << 10, SPARE_BYTES = 4 << 20 }; /* of one, and of all */
+
+/* Stands in the memory of a buffer that is spare. */
+struct spare {
+    struct spare *next;
+    size_t cap;
+};
+
+void hub_lend(struct hub *h, struct fumi_buf *b)
+{
+    struct spare *s = h->spares;
+    if (b->p || !s)
         return;
-    h->sweeping = true;
-    loop_post(h->loop, &h->sweep);
+    h->spares = s->next;
+    h->spares_n -= s->cap;
+    *b = (struct fumi_buf){.p = (char *)s, .cap = s->cap};
+}
+
+void hub_take_back(struct hub *h, struct fumi_buf *b)
+{
+    struct spare *s = (struct spare *)(void *)b->p;
+    if (b->cap < sizeof(*s) || b->cap > SPARE_LARGEST || h->spares_n + b->cap > SPARE_BYTES) {
+        fumi_buf_done(b);
+        return;
+    }
+    *s = (struct spare){h->spares, b->cap};
+    h->spares = s;
+    h->spares_n += b->cap;
+    *b = (struct fumi_buf){0};
+}
+
+static void free_spares(struct hub *h)
+{
+    for (struct spare *s; (s = h->spares);) {
+        h->spares = s->next;
+        fumi_resize(s, 0);
+    }
 }
 
 int64_t hub_now(const struct hub *h)
@@ -148,11 +173,6 @@ static void set_times(struct hub *h, const struct fumi_settings *s)
     h->waits[WAIT_LINGER].time = 250;
 }
 
-static void on_turn(void *hub)
-{
-    conn_send(hub);
-}
-
 struct hub *hub_new(struct site *site, struct fumi_err *e)
 {
     struct loop *loop = loop_new(e);
@@ -165,7 +185,6 @@ struct hub *hub_new(struct site *site, struct fumi_err *e)
     h->thread = pthread_self();
     h->block = fumi_resize(NULL, HUB_BLOCK);
     h->head = fumi_resize(NULL, sizeof(*h->head));
-    h->sweep.run = on_sweep;
     h->tick.on = on_tick;
     loop_turn(loop, on_turn, h);
     h->ticks_at = INT64_MAX;
@@ -180,16 +199,18 @@ void hub_free(struct hub *h)
     for (struct fumi_task *spare; (spare = fumi_tasks_take(&h->messages));)
         message_free(spare);
     fumi_spare_done(&h->memory);
-    fumi_buf_done(&h->bag.text);
+    free_spares(h);
     fumi_resize(h->block, 0);
     fumi_resize(h->head, 0);
     fumi_resize(h, 0);
 }
 
+/* Whatever is done to one connection may close any other. */
 static void each(struct hub *h, void (*what)(struct conn *c))
 {
-    for (struct conn *c = h->conns, *next; c; c = next) {
-        next = c->after;
+    h->cursor = h->conns;
+    for (struct conn *c; (c = h->cursor);) {
+        h->cursor = c->after;
         what(c);
     }
 }
@@ -197,17 +218,17 @@ static void each(struct hub *h, void (*what)(struct conn *c))
 void hub_drain(struct hub *h)
 {
     h->draining = true;
-    conn_send(h); /* it may end any of them, so not while they are gone through */
     each(h, conn_drain);
 }
 
 void hub_part(struct hub *h)
 {
+    h->parted = true;
     each(h, conn_part);
 }
 
 void hub_close(struct hub *h)
 {
-    conn_send(h);
     each(h, conn_close);
+    look_after_all(h); /* its list holds a pin of each */
 }

@@ -23,12 +23,11 @@ struct http_rare {
     struct fumi_buf body;    /* gathered from chunks */
     struct http_kept *kept;  /* its fields, for a route of the host program; else NULL */
     struct message *reply;   /* what such a route has still to answer; else NULL */
-    bool watched;            /* the end of input means that the client left */
     struct fumi_buf origin;  /* allowed, to be sent back; empty: none */
     struct fumi_refusal why; /* to be sent once its body was read, or after a pause */
 };
 
-/* A request that is being read or answered; {0} before it begins. */
+/* A request that is being read or answered; {0} but for `greeted` before it begins. */
 struct http {
     enum { READS_HEAD, READS_BODY, READS_CHUNKS, RUNS, STREAMS, PAUSES } phase;
     unsigned char minor;
@@ -37,6 +36,7 @@ struct http {
     bool pause;    /* before the refusal is sent */
     bool measured; /* its body came fast enough so far */
     bool more;     /* bytes lie behind it */
+    bool greeted;  /* a request before it was answered */
     size_t seen;   /* of http_read_head */
     size_t length;
     const struct route *route; /* NULL: none is at its path */

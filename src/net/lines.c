@@ -43,7 +43,7 @@ static void on_line(struct conn *c, struct fumi_str line)
     if (line.n > c->limit)
         refuse_long(c);
     else if (!is_blank(line))
-        conn_handle(c, line);
+        conn_handle(c, line, true);
 }
 
 /* There is no newline in the rest. At the end of input it is a line all the same; otherwise it is
@@ -86,31 +86,15 @@ static void answer(struct conn *c, struct fumi_buf *text, int code)
     put_line(c, text);
 }
 
-static enum wait waits(struct conn *c)
-{
-    (void)c;
-    return WAIT_NONE;
-}
-
-static void late(struct conn *c)
-{
-    (void)c;
-}
-
 /* What was read is begun and answered; nothing more is read. Half a line is none. */
 static void drain(struct conn *c)
 {
-    if (c->over)
+    if (c->state != CONN_OPEN)
         return;
-    c->over = true;
+    c->state = CONN_EOF;
     if (!c->held)
         fumi_buf_done(&c->rest);
     fumi_peer_eof(&c->peer);
-}
-
-static void done(struct conn *c)
-{
-    (void)c;
 }
 
 static void tell(struct conn *c, struct fumi_buf *text)
@@ -118,19 +102,21 @@ static void tell(struct conn *c, struct fumi_buf *text)
     put_line(c, text);
 }
 
-const struct proto lines_proto = {"lines", take, answer, tell, waits, late, drain, done};
+const struct proto lines_proto = {"lines",          true,         .take = take,
+                                  .answer = answer, .tell = tell, .drain = drain};
 
 /* Lines carry no token, so they are only for those who need none. */
 static size_t begin_lines(struct conn *c, size_t n)
 {
     struct fumi_err e;
-    if (door_knows(c->hub->site->door, &c->guest) && !c->surplus) {
+    if (door_knows(c->hub->site->door, &c->guest) && c->state != CONN_SURPLUS) {
         conn_become(c, &lines_proto);
         return 0;
     }
     fumi_err_set(&e, FUMI_INVALID_REQUEST,
-                 c->surplus ? "there are too many connections; try again later"
-                            : "a token is required here: use HTTP with Authorization: Bearer");
+                 c->state == CONN_SURPLUS
+                     ? "there are too many connections; try again later"
+                     : "a token is required here: use HTTP with Authorization: Bearer");
     refuse(c, &e);
     conn_end(c);
     return n;
@@ -160,9 +146,13 @@ static enum wait waits_new(struct conn *c)
     return WAIT_HEAD;
 }
 
-static void late_new(struct conn *c)
+static void late_new(struct conn *c, enum wait kind)
 {
+    (void)kind;
     conn_close(c);
 }
 
-const struct proto unix_proto = {"unix", sniff, answer, tell, waits_new, late_new, drain_new, done};
+const struct proto unix_proto = {"unix",           true,
+                                 .take = sniff,    .answer = answer,
+                                 .tell = tell,     .waits = waits_new,
+                                 .late = late_new, .drain = drain_new};

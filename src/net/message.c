@@ -1,6 +1,6 @@
 /* Messages on their way to the server and back. Those that are not answered before fumi_handle
  * returns, and what other threads say, come home as tasks of the loop. */
-#include "net/http_parts.h"
+#include "net/conn.h"
 
 struct message {
     struct fumi_task task;
@@ -8,7 +8,8 @@ struct message {
     size_t weight;
     struct fumi_buf answer; /* on its way home */
     int code;
-    bool routed; /* a route of the host program answers, with this page */
+    bool routed;  /* a route of the host program answers, with this page */
+    bool watched; /* the end of input means that the client left */
     struct fumi_page page;
     void (*over)(void *arg, bool left); /* whom to tell that it ended; NULL: nobody */
     void *over_arg;
@@ -37,12 +38,12 @@ static bool is_direct(struct message *m)
 static struct message *message_new(struct conn *c, size_t weight)
 {
     struct fumi_task *spare = fumi_tasks_take(&c->hub->messages);
-    struct message *m = FUMI_MOSTLY(spare) ? FUMI_OWNER(spare, struct message, task)
-                                           : fumi_resize(NULL, sizeof(*m));
+    struct message *m = spare ? FUMI_OWNER(spare, struct message, task)
+                              : fumi_resize(NULL, sizeof(*m));
     m->conn = c;
     m->weight = weight;
     m->answer = (struct fumi_buf){0};
-    m->routed = m->counted = false;
+    m->routed = m->watched = m->counted = false;
     m->over = NULL;
     atomic_store_explicit(&m->told, false, memory_order_relaxed);
     c->open++;
@@ -56,7 +57,7 @@ static void message_done(struct message *m)
     struct conn *c = m->conn;
     c->open--;
     c->weight -= m->weight;
-    if (FUMI_RARELY(m->counted))
+    if (m->counted)
         atomic_fetch_sub(&c->hub->site->open, 1);
     m->conn = NULL; /* it has ended */
     fumi_tasks_add(&c->hub->messages, &m->task);
@@ -76,7 +77,7 @@ static void tell_over(struct message *m, bool left)
 {
     void (*over)(void *arg, bool left) = m->over;
     m->over = NULL;
-    if (FUMI_RARELY(over))
+    if (over)
         over(m->over_arg, left);
 }
 
@@ -85,36 +86,41 @@ void message_left(struct message *m)
     tell_over(m, true);
 }
 
+bool message_watched(const struct message *m)
+{
+    return m->watched;
+}
+
 /* The message is no longer open when its answer is put: a protocol may go on at once. */
 static void end_message(struct message *m)
 {
     struct conn *c = m->conn;
     tell_over(m, false);
     message_done(m);
-    if (FUMI_RARELY(!c->closed && conn_unsent(c) > (size_t)c->hub->site->set.unsent))
+    if (!conn_closed(c) && conn_unsent(c) > (size_t)c->hub->site->set.unsent)
         overrun(c);
 }
 
-static __attribute__((noinline)) void put_page(struct message *m, struct fumi_buf *body)
+static void put_page(struct message *m, struct fumi_buf *body)
 {
     struct conn *c = m->conn;
     struct fumi_page page = m->page;
     end_message(m);
-    if (!c->closed)
-        http_answer_page(c, &page, body);
+    if (!conn_closed(c))
+        c->proto->page(c, &page, body);
 }
 
 static void deliver(struct message *m, struct fumi_buf *answer, int code)
 {
     struct conn *c = m->conn;
-    if (FUMI_RARELY(m->routed)) {
+    if (m->routed) {
         put_page(m, answer);
     } else {
         end_message(m);
-        if (FUMI_MOSTLY(!c->closed))
+        if (!conn_closed(c))
             c->proto->answer(c, answer, code);
     }
-    if (FUMI_RARELY(c->hub->current != c) && !c->closed)
+    if (!conn_closed(c))
         conn_soon(c);
     conn_unpin(c);
 }
@@ -131,7 +137,7 @@ static void on_answer_home(struct fumi_task *task)
 static void on_reply(void *arg, struct fumi_buf *answer, int code)
 {
     struct message *m = arg;
-    if (FUMI_MOSTLY(is_direct(m))) {
+    if (is_direct(m)) {
         deliver(m, answer, code);
         return;
     }
@@ -146,13 +152,11 @@ static void on_word_home(struct fumi_task *task)
     struct word *w = FUMI_OWNER(task, struct word, task);
     struct conn *c = w->conn;
     size_t n = w->text.n;
-    if (!c->closed && n == 0)
+    if (!conn_closed(c) && n == 0)
         overrun(c);
-    if (!c->closed && n)
+    if (!conn_closed(c) && n)
         c->proto->tell(c, &w->text);
-    if (!c->closed && n)
-        conn_soon(c);
-    atomic_store(&c->backlog, c->closed ? 0 : conn_unsent(c));
+    atomic_store(&c->backlog, conn_closed(c) ? 0 : conn_unsent(c));
     atomic_fetch_sub(&c->away, w->weight);
     fumi_buf_done(&w->text);
     fumi_resize(w, 0);
@@ -180,7 +184,7 @@ static bool has_room(struct conn *c, size_t n, bool here)
 
 static void say(struct conn *c, struct fumi_buf *text, bool here)
 {
-    if (here && c->closed)
+    if (here && conn_closed(c))
         return;
     if (!has_room(c, text->n, here)) {
         if (!atomic_exchange(&c->overrun, true))
@@ -192,8 +196,6 @@ static void say(struct conn *c, struct fumi_buf *text, bool here)
         return;
     }
     c->proto->tell(c, text);
-    if (c->hub->current != c)
-        conn_soon(c);
 }
 
 static void on_tell(void *arg, struct fumi_buf *text)
@@ -214,27 +216,27 @@ void conn_push(struct fumi_peer *peer, struct fumi_buf *text)
 /* A message without its connection has ended. */
 static void count_open(struct message *m)
 {
-    if (FUMI_MOSTLY(!m->conn))
+    if (!m->conn)
         return;
     m->counted = true;
     atomic_fetch_add(&m->conn->hub->site->open, 1);
 }
 
-void conn_handle(struct conn *c, struct fumi_str message)
+void conn_handle(struct conn *c, struct fumi_str message, bool tells)
 {
     struct site *site = c->hub->site;
     struct message *m = message_new(c, message.n);
     site->handle(site->handler, &c->peer, message,
-                 (struct fumi_sink){c->mute ? NULL : on_tell, on_reply, m});
+                 (struct fumi_sink){tells ? on_tell : NULL, on_reply, m});
     count_open(m);
 }
 
 void conn_route(struct conn *c, const struct fumi_route *r, const struct fumi_request *request,
-                struct fumi_str body)
+                struct fumi_str body, struct message **reply)
 {
     struct message *m = message_new(c, body.n);
     m->routed = true;
-    c->as.http.rare.reply = m;
+    *reply = m;
     r->run(r->self, request, body, (struct fumi_reply *)m);
     count_open(m);
 }
@@ -256,7 +258,7 @@ void fumi_reply_watch(struct fumi_reply *r, void (*over)(void *arg, bool left), 
     struct message *m = (struct message *)r;
     m->over = over;
     m->over_arg = arg;
-    m->conn->as.http.rare.watched = true;
+    m->watched = true;
 }
 
 void message_free(struct fumi_task *spare)

@@ -364,7 +364,7 @@ static void join_stdio(struct service *s)
     c->err = &s->err;
     c->gone = on_stdio_gone;
     c->gone_arg = s;
-    conn_work(c);
+    conn_soon(c);
 }
 
 static void on_parent(struct watch *w, unsigned events)

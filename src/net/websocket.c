@@ -23,7 +23,7 @@ static void on_event(struct conn *c, enum ws_kind kind, const struct ws_event *e
 {
     switch (kind) {
     case WS_TEXT:
-        conn_handle(c, event->payload);
+        conn_handle(c, event->payload, true);
         break;
     case WS_BINARY:
         close_with(c, WS_UNSUPPORTED, FUMI_STR("send JSON as text, not as binary"));
@@ -53,15 +53,15 @@ static size_t take(struct conn *c, char *p, size_t n, bool over)
     enum ws_kind kind = WS_MORE;
     if (n) {
         w->asked = false;
-        c->fresh = true;
+        hub_renew(c);
     }
-    while (!c->ending && !conn_held(c)) {
+    while (conn_takes(c) && !conn_held(c)) {
         kind = ws_read(&w->reader, &at, p + n, &event);
         if (kind == WS_MORE)
             break;
         on_event(c, kind, &event);
     }
-    if (over && !c->closed && !w->closing && !c->held)
+    if (over && !conn_closed(c) && !w->closing && !c->held)
         conn_close(c);
     return (size_t)(at - p);
 }
@@ -86,8 +86,9 @@ static enum wait waits(struct conn *c)
 }
 
 /* A first silence is asked about, a second one is the end. */
-static void late(struct conn *c)
+static void late(struct conn *c, enum wait kind)
 {
+    (void)kind;
     if (c->as.websocket.asked) {
         close_with(c, WS_GOING_AWAY, FUMI_STR("no answer to a ping"));
         return;
@@ -107,7 +108,9 @@ static void done(struct conn *c)
     ws_done(&c->as.websocket.reader);
 }
 
-const struct proto websocket_proto = {"websocket", take, answer, tell, waits, late, drain, done};
+const struct proto websocket_proto = {"websocket",      true,         .take = take,
+                                      .answer = answer, .tell = tell, .drain = drain,
+                                      .waits = waits,   .late = late, .done = done};
 
 static int refuse(struct fumi_refusal *out, int status, const char *reason)
 {

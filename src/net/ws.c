@@ -165,9 +165,8 @@ static inline uint32_t turn_half(char *p, uint32_t mask)
 }
 
 /* Masks and unmasks n bytes; the mask begins with the first of them. Returns whether they are all
- * ASCII now: to look at bytes just written once more costs more than to turn them. Never inlined:
- * where the size of the block around p can be seen, _FORTIFY_SOURCE would test it at every word. */
-static __attribute__((noinline)) bool turn(char *p, size_t n, const char mask[4])
+ * ASCII now: to look at bytes just written once more costs more than to turn them. */
+static bool turn(char *p, size_t n, const char mask[4])
 {
     uint32_t half;
     memcpy(&half, mask, sizeof(half));
@@ -226,8 +225,8 @@ bool ws_take(struct ws_reader *r, struct fumi_buf *to)
     return true;
 }
 
-static __attribute__((noinline, cold)) enum ws_kind fail(struct ws_reader *r, enum fault fault,
-                                                         struct ws_event *out)
+static __attribute__((cold)) enum ws_kind fail(struct ws_reader *r, enum fault fault,
+                                               struct ws_event *out)
 {
     ws_done(r);
     r->closed = true;
