@@ -308,10 +308,12 @@ static bool busy(struct conn *c)
     return c->as.http.phase >= RUNS;
 }
 
+/* A client that ends its side while its call runs has left: the call is cancelled. To wait for an
+ * answer after that is rare, and looks the same. A route of the host program decides for itself. */
 static bool left(struct conn *c)
 {
     const struct message *reply = c->as.http.rare.reply;
-    return reply && message_watched(reply);
+    return busy(c) && (!reply || message_watched(reply));
 }
 
 static void closed(struct conn *c)

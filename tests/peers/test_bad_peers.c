@@ -89,26 +89,27 @@ TEST(silent_peers)
     CHECK(is_well(&s, before));
 }
 
-/* Who has closed his side still gets what he asked for; half a request is none. */
+/* A client that closes its side gets the answers of calls that take no time. One that does so while
+ * a call runs has left, unless the call ended before the server saw it. Half a request is none. */
 TEST(half_closed_http)
 {
     static const struct {
         const char *bytes;
-        int answers;
+        int least, most; /* answers */
     } rows[] = {
-        {"", 0},
-        {"POST", 0},
-        {HEAD, 0},
-        {HEAD "Content-Length: 40\r\n\r\n{", 0},
-        {GOOD, 1},
-        {GOOD GOOD GOOD, 3},
-        {LATER, 1},
-        {SLOW, 1},
-        {GOOD LATER SLOW GOOD LATER, 5},
-        {GOOD HEAD, 1},
-        {SLOW GOOD HEAD "x", 2},
-        {CHUNKED "28\r\n" CALL("echo") "\r\n0\r\n\r\n", 1},
-        {CHUNKED "28\r\n" CALL("echo") "\r\n", 0},
+        {"", 0, 0},
+        {"POST", 0, 0},
+        {HEAD, 0, 0},
+        {HEAD "Content-Length: 40\r\n\r\n{", 0, 0},
+        {GOOD, 1, 1},
+        {GOOD GOOD GOOD, 3, 3},
+        {LATER, 0, 1},
+        {SLOW, 0, 1},
+        {GOOD LATER SLOW GOOD LATER, 1, 5},
+        {GOOD HEAD, 1, 1},
+        {SLOW GOOD HEAD "x", 0, 2},
+        {CHUNKED "28\r\n" CALL("echo") "\r\n0\r\n\r\n", 1, 1},
+        {CHUNKED "28\r\n" CALL("echo") "\r\n", 0, 0},
     };
     struct live s;
     CHECK_INT(live_start(&s, SPEC_SERVER, "--hosts h"), 0);
@@ -121,7 +122,7 @@ TEST(half_closed_http)
         wire_half_close(&w);
         while (wire_reply(&w, false).status == 200)
             n++;
-        if (n != rows[i / 2].answers || !wire_ends(&w))
+        if (n < rows[i / 2].least || n > rows[i / 2].most || !wire_ends(&w))
             TEST_FAIL("row %zu: %d answers, state %d", i / 2, n, (int)w.state);
         wire_close(&w);
     }

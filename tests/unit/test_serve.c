@@ -4,6 +4,7 @@
 #include "net/listen.h"
 #include "test.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -536,6 +537,17 @@ static int raw(const struct child *c)
     return fd;
 }
 
+static int raw_tcp(const struct child *c)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET};
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    at.sin_port = htons((uint16_t)strtoul(strrchr(c->address, ':') + 1, NULL, 10));
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(fd, (struct sockaddr *)&at, sizeof(at)))
+        TEST_FAIL("%s cannot be reached", c->address);
+    return fd;
+}
+
 static struct child start_unix(const char *dir)
 {
     char path[128];
@@ -621,6 +633,37 @@ TEST(filters_hear_of_those_who_left)
     CHECK_INT(c.counts->heard, 2);
     forget(&c);
     remove_folder(dir);
+}
+
+/* Every second one resets the connection. The calls end, which only cancelling them does, and so do
+ * those that wait behind them: there are twice as many as workers. */
+TEST(clients_that_leave_cancel_their_posts)
+{
+    static const char post[] = "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Length: 40\r\n\r\n"
+                               "{\"jsonrpc\":\"2.0\",\"method\":\"wait\",\"id\":1}";
+    enum { MANY = 16 };
+    struct fumi_settings set = {.listen = LISTEN(FUMI_STR("tcp:127.0.0.1:0")), .workers = MANY / 2};
+    set.hosts = (struct fumi_strs)LISTEN(FUMI_STR("localhost"));
+    struct child c = start(set, 1);
+    int fds[MANY];
+    for (int i = 0; i < MANY; i++) {
+        fds[i] = raw_tcp(&c);
+        CHECK(write(fds[i], post, sizeof(post) - 1) > 0);
+    }
+    wait_for(&c.counts->run, MANY / 2);
+    for (int i = 0; i < MANY; i++) {
+        struct linger none = {.l_onoff = i % 2};
+        setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+        close(fds[i]);
+    }
+    wait_for(&c.counts->left, MANY / 2 * 1000);
+    wait_for(&c.counts->heard, MANY);
+    int left = atomic_load(&c.counts->left), heard = atomic_load(&c.counts->heard);
+    check_call("http:", &c, NULL, right);
+    CHECK_INT(finish(&c, SIGTERM), 0);
+    CHECK(left >= MANY / 2 * 1000);
+    CHECK_INT(heard, MANY);
+    forget(&c);
 }
 
 /* Whether events are wanted is asked of each request of a connection anew. */
