@@ -112,6 +112,8 @@ static void on_head(struct conn *c, const struct http_head *h, size_t there)
     http_admit(c, h);
     if (c->proto != &http_proto)
         return;
+    if (t->rare.why.status && http_has_token(h->upgrade, "websocket"))
+        t->keep_alive = false; /* the client may send frames without waiting for the answer */
     if (!http_has_body(h)) {
         run(c, FUMI_STR(""));
         return;
