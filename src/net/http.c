@@ -73,14 +73,14 @@ bool fumi_accepts_json(const struct fumi_request *r)
 static void run(struct conn *c, struct fumi_str body)
 {
     struct http *t = &c->as.http;
-    if (!t->rare.why.status) {
+    if (!t->why.status) {
         t->phase = RUNS;
         t->run(c, body);
         return;
     }
     t->phase = t->pause ? PAUSES : RUNS;
     if (!t->pause)
-        http_refuse(c, &t->rare.why);
+        http_refuse(c, &t->why);
 }
 
 static void begin(struct conn *c, const struct http_head *h)
@@ -112,7 +112,7 @@ static void on_head(struct conn *c, const struct http_head *h, size_t there)
     http_admit(c, h);
     if (c->proto != &http_proto)
         return;
-    if (t->rare.why.status && http_has_token(h->upgrade, "websocket"))
+    if (t->why.status && http_has_token(h->upgrade, "websocket"))
         t->keep_alive = false; /* the client may send frames without waiting for the answer */
     if (!http_has_body(h)) {
         run(c, FUMI_STR(""));
@@ -120,11 +120,11 @@ static void on_head(struct conn *c, const struct http_head *h, size_t there)
     }
     t->phase = h->framing == HTTP_CHUNKED ? READS_CHUNKS : READS_BODY;
     t->began = hub_now(c->hub);
-    t->rare.body.limit = c->hub->site->http.body;
+    t->body.limit = c->hub->site->http.body;
     c->want = t->length;
-    if (!t->rare.why.status)
+    if (!t->why.status)
         http_reserve(c, there);
-    if (t->rare.why.status)
+    if (t->why.status)
         give_up(c, h->framing != HTTP_CHUNKED && t->length <= SKIPPED && !h->expects_continue);
     else if (h->expects_continue && !t->more)
         http_continue(conn_out(c));
@@ -137,8 +137,8 @@ static __attribute__((cold)) void fault(struct conn *c, const struct http_fault 
     t->minor = 1;
     if (!t->method.p)
         t->method = FUMI_STR("other");
-    t->rare.why = (struct fumi_refusal){.status = f->status, .reason = f->reason};
-    http_refuse(c, &t->rare.why);
+    t->why = (struct fumi_refusal){.status = f->status, .reason = f->reason};
+    http_refuse(c, &t->why);
 }
 
 /* Each of these takes one part of a request: how many bytes; 0: more are needed. */
@@ -172,16 +172,16 @@ static size_t take_chunks(struct conn *c, struct fumi_str bytes)
 {
     struct http *t = &c->as.http;
     struct http_fault f = {0};
-    ssize_t n = http_read_chunks(&t->rare.chunks, bytes, &t->rare.body, &c->hub->site->http, &f);
+    ssize_t n = http_read_chunks(&t->chunks, bytes, &t->body, &c->hub->site->http, &f);
     if (n < 0) {
         fault(c, &f);
         return bytes.n;
     }
-    if (!t->rare.chunks.done)
+    if (!t->chunks.done)
         return bytes.n;
     t->more = (size_t)n < bytes.n;
     struct fumi_buf body = {0};
-    fumi_buf_move(&body, &t->rare.body);
+    fumi_buf_move(&body, &t->body);
     run(c, fumi_buf_str(&body));
     fumi_buf_done(&body);
     return (size_t)n;
@@ -226,11 +226,11 @@ void http_run_host(struct conn *c, struct fumi_str body)
     struct http *t = &c->as.http;
     struct fumi_request r = {.method = t->method,
                              .path = fumi_str(t->route->path),
-                             .query = t->rare.kept->query,
+                             .query = t->kept->query,
                              .peer = &c->peer,
-                             .fields = t->rare.kept->fields,
-                             .fields_n = t->rare.kept->n};
-    conn_route(c, t->route->host, &r, body, &t->rare.reply);
+                             .fields = t->kept->fields,
+                             .fields_n = t->kept->n};
+    conn_route(c, t->route->host, &r, body, &t->reply);
 }
 
 static enum wait waits(struct conn *c)
@@ -258,7 +258,7 @@ static bool is_too_slow(struct conn *c)
 {
     const struct http *t = &c->as.http;
     int64_t took = hub_now(c->hub) - t->began;
-    size_t got = t->phase == READS_CHUNKS ? t->rare.body.n + t->rare.chunks.extra : c->rest.n;
+    size_t got = t->phase == READS_CHUNKS ? t->body.n + t->chunks.extra : c->rest.n;
     return took >= c->hub->site->set.body_time || (int64_t)got < (took - 9000) * 1024 / 1000;
 }
 
@@ -281,7 +281,7 @@ static void late(struct conn *c, enum wait kind)
             t->measured = true;
         break;
     case WAIT_PAUSE:
-        http_refuse(c, &t->rare.why);
+        http_refuse(c, &t->why);
         break;
     case WAIT_BEAT:
         http_beat(c);
@@ -314,14 +314,14 @@ static bool busy(struct conn *c)
  * answer after that is rare, and looks the same. A route of the host program decides for itself. */
 static bool left(struct conn *c)
 {
-    const struct message *reply = c->as.http.rare.reply;
+    const struct message *reply = c->as.http.reply;
     return busy(c) && (!reply || message_watched(reply));
 }
 
 static void closed(struct conn *c)
 {
-    if (c->as.http.rare.reply)
-        message_left(c->as.http.rare.reply);
+    if (c->as.http.reply)
+        message_left(c->as.http.reply);
 }
 
 const struct proto http_proto = {"http",

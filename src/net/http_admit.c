@@ -13,7 +13,7 @@ struct fumi_str fumi_request_field(const struct fumi_request *r, const char *nam
 
 static __attribute__((cold)) int deny(struct conn *c, int status, const char *reason)
 {
-    c->as.http.rare.why = (struct fumi_refusal){.status = status, .reason = reason};
+    c->as.http.why = (struct fumi_refusal){.status = status, .reason = reason};
     return -1;
 }
 
@@ -21,7 +21,7 @@ static __attribute__((cold)) int deny_with(struct conn *c, int status, const cha
                                            const char *name, const char *value)
 {
     struct fumi_refusal r = {.status = status, .reason = reason, .field = {name, value}};
-    c->as.http.rare.why = r;
+    c->as.http.why = r;
     return -1;
 }
 
@@ -30,7 +30,7 @@ static int pass_door(struct conn *c, const struct http_head *h, const struct rou
     struct http *t = &c->as.http;
     struct door_verdict v = door_check(c->hub->site->door, &c->guest, h);
     if (v.origin.p)
-        fumi_buf_add(&t->rare.origin, v.origin.p, v.origin.n);
+        fumi_buf_add(&t->origin, v.origin.p, v.origin.n);
     if (v.status == 0 || (v.status == 401 && route && route->open))
         return 0;
     if (v.status != 401)
@@ -70,10 +70,9 @@ static int pass_filters(struct conn *c, const struct http_head *h)
     struct fumi_request r = {h->method, h->path, h->query, &c->peer, h->fields, h->n};
     for (size_t i = 0; i < site->filters_n; i++) {
         const struct fumi_filter *f = &site->filters[i];
-        if (f->before && f->before(f->self, &r, &t->rare.why)) {
-            if (t->rare.why.status < 400 || t->rare.why.status > 599)
-                t->rare.why = (struct fumi_refusal){.status = 500,
-                                                    .reason = "refused without a reason"};
+        if (f->before && f->before(f->self, &r, &t->why)) {
+            if (t->why.status < 400 || t->why.status > 599)
+                t->why = (struct fumi_refusal){.status = 500, .reason = "refused without a reason"};
             return -1;
         }
         t->filtered = i + 1;
@@ -141,7 +140,7 @@ static int upgrade(struct conn *c, const struct http_head *h)
         return deny_with(c, 503, "the server ends", "Retry-After", "1");
     struct http was = c->as.http;
     c->as.http.filtered = 0; /* they hear of it here */
-    if (websocket_begin(c, h, lines, &c->as.http.rare.why)) {
+    if (websocket_begin(c, h, lines, &c->as.http.why)) {
         c->as.http.filtered = was.filtered;
         return -1;
     }
@@ -161,7 +160,7 @@ static void keep(struct conn *c, const struct http_head *h)
     size_t n = sizeof(struct http_kept) + h->n * sizeof(struct http_field), text = h->query.n;
     for (size_t i = 0; i < h->n; i++)
         text += h->fields[i].name.n + h->fields[i].value.n;
-    struct http_kept *k = fumi_resize(c->as.http.rare.kept, n + text);
+    struct http_kept *k = fumi_resize(c->as.http.kept, n + text);
     char *to = (char *)k + n;
     k->query = keep_text(&to, h->query);
     k->n = h->n;
@@ -169,7 +168,7 @@ static void keep(struct conn *c, const struct http_head *h)
         k->fields[i].name = keep_text(&to, h->fields[i].name);
         k->fields[i].value = keep_text(&to, h->fields[i].value);
     }
-    c->as.http.rare.kept = k;
+    c->as.http.kept = k;
 }
 
 static int pass_route(struct conn *c, const struct http_head *h, unsigned method)

@@ -69,9 +69,9 @@ void http_report(struct conn *c, const struct http *t, int status, size_t bytes)
 
 void http_clear(struct http *t)
 {
-    fumi_buf_done(&t->rare.origin);
-    fumi_buf_done(&t->rare.body);
-    fumi_resize(t->rare.kept, 0);
+    fumi_buf_done(&t->origin);
+    fumi_buf_done(&t->body);
+    fumi_resize(t->kept, 0);
     *t = (struct http){0};
 }
 
@@ -105,9 +105,9 @@ static void add(struct fields *f, const char *name, struct fumi_str value)
 
 static void add_origin(struct fields *f, const struct http *t)
 {
-    if (!t->rare.origin.n)
+    if (!t->origin.n)
         return;
-    add(f, "Access-Control-Allow-Origin", fumi_buf_str(&t->rare.origin));
+    add(f, "Access-Control-Allow-Origin", fumi_buf_str(&t->origin));
     add(f, "Vary", FUMI_STR("Origin"));
     add(f, "Access-Control-Expose-Headers", FUMI_STR("Mcp-Session-Id"));
 }

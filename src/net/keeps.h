@@ -17,16 +17,6 @@ struct lines {
     bool skipping; /* the rest of a line that was too long */
 };
 
-/* What most requests leave as it is. */
-struct http_rare {
-    struct http_chunks chunks;
-    struct fumi_buf body;    /* gathered from chunks */
-    struct http_kept *kept;  /* its fields, for a route of the host program; else NULL */
-    struct message *reply;   /* what such a route has still to answer; else NULL */
-    struct fumi_buf origin;  /* allowed, to be sent back; empty: none */
-    struct fumi_refusal why; /* to be sent once its body was read, or after a pause */
-};
-
 /* A request that is being read or answered; {0} but for `greeted` before it begins. */
 struct http {
     enum { READS_HEAD, READS_BODY, READS_CHUNKS, RUNS, STREAMS, PAUSES } phase;
@@ -45,7 +35,12 @@ struct http {
     struct fumi_str method; /* static */
     size_t filtered;        /* filters that let it in */
     size_t reserved;        /* of the site's bodies */
-    struct http_rare rare;  /* last: not looked at for a plain request */
+    struct http_chunks chunks;
+    struct fumi_buf body;    /* gathered from chunks */
+    struct http_kept *kept;  /* its fields, for a route of the host program; else NULL */
+    struct message *reply;   /* what such a route has still to answer; else NULL */
+    struct fumi_buf origin;  /* allowed, to be sent back; empty: none */
+    struct fumi_refusal why; /* to be sent once its body was read, or after a pause */
 };
 
 struct websocket {
