@@ -1,5 +1,7 @@
 #include "app/files.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -166,20 +168,6 @@ int files_make_dir(struct fumi_str path, struct fumi_err *e)
     return 0;
 }
 
-static int write_all(int fd, struct fumi_str text)
-{
-    while (text.n) {
-        ssize_t n = write(fd, text.p, text.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        text.p += n;
-        text.n -= (size_t)n;
-    }
-    return 0;
-}
-
 /* The file under its temporary name, on the disk. */
 static int write_new(const char *name, struct fumi_str text)
 {
@@ -187,17 +175,8 @@ static int write_new(const char *name, struct fumi_str text)
     int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return -1;
-    int rc = fchmod(fd, 0600) || write_all(fd, text) || fsync(fd) ? -1 : 0;
+    int rc = fchmod(fd, 0600) || file_write_all(fd, text) || fsync(fd) ? -1 : 0;
     return close(fd) || rc ? -1 : 0;
-}
-
-static int sync_dir(const char *dir)
-{
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = fd < 0 ? -1 : fsync(fd);
-    if (fd >= 0)
-        close(fd);
-    return rc;
 }
 
 static int replace(struct fumi_arena *a, struct fumi_str path, struct fumi_str text,
@@ -210,7 +189,8 @@ static int replace(struct fumi_arena *a, struct fumi_str path, struct fumi_str t
     const char *temporary = fumi_fmt(a, "%.*s.%d.tmp", FUMI_ARG(path), (int)getpid()).p;
     if (files_make_dir(dir, e))
         return -1;
-    if (write_new(temporary, text) || rename(temporary, files_name(a, path)) || sync_dir(dir.p)) {
+    if (write_new(temporary, text) || rename(temporary, files_name(a, path)) ||
+        file_sync_dir(dir.p)) {
         fail(e, "cannot write", path);
         unlink(temporary);
         return -1;

@@ -1,5 +1,6 @@
 #include "app/setup.h"
 #include "app/show.h"
+#include "base/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -63,19 +64,6 @@ static int make_dirs(struct fumi_arena *a, struct fumi_str dir, mode_t mode, str
     return mkdir(name, mode) && errno != EEXIST ? fail(e, "cannot make directory", dir) : 0;
 }
 
-static int write_all(int fd, struct fumi_str text)
-{
-    while (text.n) {
-        ssize_t n = write(fd, text.p, text.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        text = (struct fumi_str){text.p + n, text.n - (size_t)n};
-    }
-    return 0;
-}
-
 /* A new file with that mode, on the disk. When root edits the file of a user it stays theirs. */
 static int write_new(const char *name, struct fumi_str text, mode_t mode, const struct stat *owner)
 {
@@ -84,7 +72,7 @@ static int write_new(const char *name, struct fumi_str text, mode_t mode, const 
         return -1;
     if (owner && fchown(fd, owner->st_uid, owner->st_gid))
         errno = 0; /* it is ours then */
-    int rc = write_all(fd, text) || fchmod(fd, mode) || fsync(fd) ? -1 : 0;
+    int rc = file_write_all(fd, text) || fchmod(fd, mode) || fsync(fd) ? -1 : 0;
     if (close(fd) || rc) {
         int why = errno;
         unlink(name);
@@ -92,15 +80,6 @@ static int write_new(const char *name, struct fumi_str text, mode_t mode, const 
         return -1;
     }
     return 0;
-}
-
-static void sync_dir(const char *dir)
-{
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    fsync(fd);
-    close(fd);
 }
 
 static int keep(struct fumi_arena *a, const struct setup_write *w, const struct stat *owner,
@@ -154,7 +133,7 @@ static int replace(struct fumi_arena *a, const struct setup_write *w, struct fum
         unlink(temporary);
         return -1;
     }
-    sync_dir(files_dir(a, real).p);
+    file_sync_dir(files_dir(a, real).p);
     return 0;
 }
 

@@ -1,10 +1,12 @@
 #include "base/base64.h"
 
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+#define ALPHANUMERIC "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-struct fumi_str fumi_base64(struct fumi_arena *a, struct fumi_str bytes)
+const char fumi_base64_digits[65] = ALPHANUMERIC "+/";
+const char fumi_base64url_digits[65] = ALPHANUMERIC "-_";
+
+char *fumi_base64_put(char *to, struct fumi_str bytes, const char digits[65])
 {
-    char *text = fumi_alloc(a, (bytes.n + 2) / 3 * 4 + 1), *to = text;
     const unsigned char *p = (const unsigned char *)bytes.p;
     for (size_t i = 0; i < bytes.n; i += 3) {
         size_t left = bytes.n - i;
@@ -15,13 +17,20 @@ struct fumi_str fumi_base64(struct fumi_arena *a, struct fumi_str bytes)
         *to++ = left > 1 ? digits[v >> 6 & 63] : '=';
         *to++ = left > 2 ? digits[v & 63] : '=';
     }
-    return (struct fumi_str){text, (size_t)(to - text)};
+    return to;
+}
+
+struct fumi_str fumi_base64(struct fumi_arena *a, struct fumi_str bytes)
+{
+    char *text = fumi_alloc(a, (bytes.n + 2) / 3 * 4 + 1);
+    char *end = fumi_base64_put(text, bytes, fumi_base64_digits);
+    return (struct fumi_str){text, (size_t)(end - text)};
 }
 
 static int value_of(char c)
 {
-    const char *at = c ? memchr(digits, c, sizeof(digits) - 1) : NULL;
-    return at ? (int)(at - digits) : -1;
+    const char *at = c ? strchr(fumi_base64_digits, c) : NULL;
+    return at ? (int)(at - fumi_base64_digits) : -1;
 }
 
 /* Four digits, of which the last `pads` are padding. */

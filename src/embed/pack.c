@@ -2,6 +2,8 @@
  * file will be, and written beside the target before it takes its place. */
 #include "embed/pack.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -169,45 +171,22 @@ static int build(struct job *j, struct fumi_err *e)
     return 0;
 }
 
-static bool write_all(int fd, const char *p, size_t n)
-{
-    while (n) {
-        ssize_t sent = write(fd, p, n);
-        if (sent < 0 && errno != EINTR)
-            return false;
-        if (sent > 0) {
-            p += sent;
-            n -= (size_t)sent;
-        }
-    }
-    return true;
-}
-
-static void sync_dir(struct fumi_arena *a, const char *to)
-{
-    struct fumi_str dir = pack_dir(fumi_str(to));
-    int fd = open(dir.n ? fumi_fmt(a, "%.*s", FUMI_ARG(dir)).p : ".",
-                  O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    fsync(fd);
-    close(fd);
-}
-
 static int publish(struct job *j, const char *to, struct fumi_err *e)
 {
     char *beside = (char *)fumi_fmt(&j->a, "%s.XXXXXX", to).p;
     int fd = mkostemp(beside, O_CLOEXEC);
     if (fd < 0)
         return pack_fault(e, "%s cannot be written: %s", to, strerror(errno));
-    bool ok = write_all(fd, j->image, j->size) && !fchmod(fd, 0644) && !fsync(fd);
+    bool ok = !file_write_all(fd, (struct fumi_str){j->image, j->size}) && !fchmod(fd, 0644) &&
+              !fsync(fd);
     int why = errno;
     if (close(fd) || !ok || rename(beside, to)) {
         why = ok ? errno : why;
         unlink(beside);
         return pack_fault(e, "%s cannot be written: %s", to, strerror(why));
     }
-    sync_dir(&j->a, to);
+    struct fumi_str dir = pack_dir(fumi_str(to));
+    file_sync_dir(dir.n ? fumi_fmt(&j->a, "%.*s", FUMI_ARG(dir)).p : ".");
     return 0;
 }
 

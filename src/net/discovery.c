@@ -4,6 +4,8 @@
  * process could remove, as stale, the file that another has just put in its place. */
 #include "net/discovery.h"
 
+#include "base/base64.h"
+#include "base/file.h"
 #include "base/uuid.h"
 #include "net/turn.h"
 #include "json/json.h"
@@ -104,25 +106,13 @@ int discovery_directory(const char *directory, struct fumi_err *e)
     return 0;
 }
 
-static int write_all(int fd, struct fumi_str s)
-{
-    while (s.n) {
-        ssize_t did = write(fd, s.p, s.n);
-        if (did < 0 && errno != EINTR)
-            return -1;
-        if (did > 0)
-            s = (struct fumi_str){s.p + did, s.n - (size_t)did};
-    }
-    return 0;
-}
-
 /* A new file with these bytes; errno says why there is none. */
 static int write_file(int at, const char *name, struct fumi_str bytes, bool durable)
 {
     int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, OWN);
     if (fd < 0)
         return -1;
-    int rc = write_all(fd, bytes) || (durable && fsync(fd)) ? -1 : 0;
+    int rc = file_write_all(fd, bytes) || (durable && fsync(fd)) ? -1 : 0;
     int number = errno;
     close(fd);
     if (rc)
@@ -146,18 +136,14 @@ static ssize_t read_all(int fd, char *to, size_t most)
     return (ssize_t)n;
 }
 
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
 static void make_token(char out[TOKEN])
 {
-    unsigned char bytes[RANDOM + 1] = {0}; /* whose last, zero, fills the last digit up */
+    char bytes[RANDOM], text[TOKEN + 1]; /* one character of padding */
     fumi_random(bytes, RANDOM);
-    for (size_t i = 0; i < TOKEN; i++) {
-        size_t bit = i * 6, at = bit / 8;
-        unsigned two = (unsigned)bytes[at] << 8 | bytes[at + 1];
-        out[i] = digits[two >> (10 - bit % 8) & 63];
-    }
+    fumi_base64_put(text, (struct fumi_str){bytes, RANDOM}, fumi_base64url_digits);
+    memcpy(out, text, TOKEN);
     explicit_bzero(bytes, sizeof(bytes));
+    explicit_bzero(text, sizeof(text));
 }
 
 /* What is wrong with an open token file, or NULL. */
@@ -178,7 +164,9 @@ static const char *take_token(int fd, char out[TOKEN + 1])
         return "holds no token; remove it, and a new one is made";
     memcpy(out, text, TOKEN);
     out[TOKEN] = '\0';
-    return strspn(out, digits) == TOKEN ? NULL : "holds no token; remove it, and a new one is made";
+    return strspn(out, fumi_base64url_digits) == TOKEN
+               ? NULL
+               : "holds no token; remove it, and a new one is made";
 }
 
 /* 1: there is none. */

@@ -8,6 +8,7 @@
 #include "net/ws.h"
 
 #include "base/arena.h"
+#include "base/base64.h"
 #include "base/utf8.h"
 #include "base/uuid.h"
 
@@ -84,24 +85,6 @@ static const struct {
     [REASON_NOT_UTF8] = {WS_BAD_TEXT, "the reason of a close must be UTF-8"},
 };
 
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/* Writes 4 characters for every 3 bytes begun. */
-static void encode(const unsigned char *bytes, size_t n, char *out)
-{
-    for (size_t i = 0; i < n; i += 3, out += 4) {
-        unsigned three = (unsigned)bytes[i] << 16;
-        if (i + 1 < n)
-            three |= (unsigned)bytes[i + 1] << 8;
-        if (i + 2 < n)
-            three |= bytes[i + 2];
-        out[0] = digits[three >> 18];
-        out[1] = digits[three >> 12 & 63];
-        out[2] = i + 1 < n ? digits[three >> 6 & 63] : '=';
-        out[3] = i + 2 < n ? digits[three & 63] : '=';
-    }
-}
-
 /* The four spare bits of the last digit are not looked at: what counts later is the text. */
 static bool is_key(struct fumi_str s)
 {
@@ -109,7 +92,7 @@ static bool is_key(struct fumi_str s)
     if (s.n != WS_KEY || s.p[used] != '=' || s.p[used + 1] != '=')
         return false;
     for (size_t i = 0; i < used; i++)
-        if (!memchr(digits, s.p[i], sizeof(digits) - 1))
+        if (!memchr(fumi_base64_digits, s.p[i], 64))
             return false;
     return true;
 }
@@ -124,7 +107,7 @@ int ws_accept(struct fumi_str key, char out[WS_ACCEPT])
     memcpy(text + WS_KEY, magic, sizeof(magic) - 1);
     if (!SHA1(text, sizeof(text), sum))
         return -1;
-    encode(sum, sizeof(sum), out);
+    fumi_base64_put(out, (struct fumi_str){(const char *)sum, sizeof(sum)}, fumi_base64_digits);
     return 0;
 }
 
@@ -132,7 +115,7 @@ void ws_key(char out[WS_KEY])
 {
     unsigned char bytes[KEY_BYTES];
     fumi_random(bytes, sizeof(bytes));
-    encode(bytes, sizeof(bytes), out);
+    fumi_base64_put(out, (struct fumi_str){(const char *)bytes, sizeof(bytes)}, fumi_base64_digits);
 }
 
 typedef uint64_t words __attribute__((vector_size(16)));

@@ -1,8 +1,8 @@
 #include "rpc/record.h"
 
-#include <errno.h>
+#include "base/file.h"
+
 #include <pthread.h>
-#include <unistd.h>
 
 struct fumi_record {
     fumi_handle_fn *inner;
@@ -33,17 +33,6 @@ void fumi_record_free(struct fumi_record *r)
     fumi_resize(r, 0);
 }
 
-static void write_all(int fd, const char *p, size_t n)
-{
-    while (n) {
-        ssize_t done = write(fd, p, n);
-        if (done < 0 && errno != EINTR)
-            return; /* a transcript that cannot be written must not stop the conversation */
-        p += done > 0 ? done : 0;
-        n -= done > 0 ? (size_t)done : 0;
-    }
-}
-
 /* A transcript has a line for each message: one that holds line breaks is written with escapes. */
 static void put_escaped(struct fumi_buf *line, struct fumi_str text)
 {
@@ -72,7 +61,8 @@ static void note(struct fumi_record *r, const char *arrow, struct fumi_str text)
         fumi_buf_add(&line, text.p, text.n);
     fumi_buf_put(&line, '\n');
     pthread_mutex_lock(&r->lock);
-    write_all(r->fd, line.p, line.n);
+    /* A transcript that cannot be written must not stop the conversation. */
+    file_write_all(r->fd, fumi_buf_str(&line));
     pthread_mutex_unlock(&r->lock);
     fumi_buf_done(&line);
 }

@@ -3,6 +3,7 @@
 #include "store/sqlite_parts.h"
 
 #include "base/arena.h"
+#include "base/file.h"
 #include "base/uuid.h"
 
 #include <errno.h>
@@ -33,15 +34,6 @@ char *sqlite_path(const char *path, const char *ending)
     return out;
 }
 
-static int sync_fd(int fd)
-{
-    int rc = fsync(fd);
-    int before = errno;
-    close(fd);
-    errno = before;
-    return rc;
-}
-
 /* The directory that holds the file, to be freed. */
 static char *directory(const char *path)
 {
@@ -59,11 +51,9 @@ static int make_directory(const char *path)
     if (mkdir(path, 0700))
         return -1;
     char *parent = directory(path);
-    int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = file_sync_dir(parent) && errno != EACCES ? -1 : 0;
     fumi_resize(parent, 0);
-    if (fd < 0)
-        return errno == EACCES ? 0 : -1;
-    return sync_fd(fd) && errno != EINVAL ? -1 : 0;
+    return rc;
 }
 
 /* Other processes may make them at the same moment. */
@@ -123,15 +113,16 @@ int sqlite_file_fresh(const char *path, struct fumi_err *e)
 int sqlite_file_sync(const char *path, struct fumi_err *e)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    return fd < 0 || sync_fd(fd) ? fail("Cannot write to disk", path, e) : 0;
+    int rc = fd < 0 || fsync(fd) ? fail("Cannot write to disk", path, e) : 0;
+    if (fd >= 0)
+        close(fd);
+    return rc;
 }
 
-/* Some file systems cannot sync a directory and need not. */
 int sqlite_file_sync_dir(const char *path, struct fumi_err *e)
 {
     char *dir = directory(path);
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = fd < 0 || (sync_fd(fd) && errno != EINVAL) ? fail("Cannot write to disk", dir, e) : 0;
+    int rc = file_sync_dir(dir) ? fail("Cannot write to disk", dir, e) : 0;
     fumi_resize(dir, 0);
     return rc;
 }
