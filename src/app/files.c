@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum { SHOWN = 100, PASSWD = 16 << 10 };
@@ -134,16 +135,28 @@ static int read_all(struct fumi_arena *a, int fd, struct fumi_str path, size_t l
     return 0;
 }
 
+static int check_regular(int fd, struct fumi_str path, struct stat *st, struct fumi_err *e)
+{
+    if (fstat(fd, st))
+        return fail(e, "cannot read", path);
+    bool null = S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
+    if (S_ISREG(st->st_mode) || null)
+        return 0;
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%.*s is not a regular file: name one that is",
+                        FUMI_ARG(files_shown(path)));
+}
+
+/* Without O_NONBLOCK, open(2) on a pipe waits for somebody who writes into it. */
 int files_read(struct fumi_arena *a, struct fumi_str path, size_t limit, struct file_text *out,
                struct fumi_err *e)
 {
     struct stat st;
-    int fd = open(files_name(a, path), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = open(files_name(a, path), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     *out = (struct file_text){0};
     if (fd < 0)
         return errno == ENOENT || errno == ENOTDIR ? 0 : fail(e, "cannot open", path);
-    int rc = fstat(fd, &st) ? fail(e, "cannot read", path)
-                            : read_all(a, fd, path, limit, &out->text, e);
+    int rc = check_regular(fd, path, &st, e) || read_all(a, fd, path, limit, &out->text, e) ? -1
+                                                                                            : 0;
     close(fd);
     out->mode = rc ? 0 : st.st_mode & 0777;
     return rc;

@@ -27,7 +27,8 @@ struct file_text {
     unsigned mode;        /* permissions */
 };
 
-/* At most `limit` bytes, else it is refused. A file that is not there is no error. */
+/* At most `limit` bytes, else it is refused, as is what is not a regular file (a pipe would be
+ * waited for); /dev/null reads as an empty file. A file that is not there is no error. */
 int files_read(struct fumi_arena *a, struct fumi_str path, size_t limit, struct file_text *out,
                struct fumi_err *e);
 

@@ -385,6 +385,26 @@ TEST(an_empty_file_is_as_none)
     end(&s);
 }
 
+/* A pipe would be waited for, and a device may never end. /dev/null stands for an empty file. */
+TEST(only_a_regular_file_is_read)
+{
+    struct stage s;
+    begin(&s);
+    const char *pipe = in_home(&s, "pipe").p;
+    CHECK_INT(mkfifo(pipe, 0600), 0);
+    const char *const names[] = {pipe, "/dev/zero", s.home};
+    for (size_t i = 0; i < FUMI_COUNT(names); i++) {
+        s.w.config = fumi_str(names[i]);
+        alarm(10); /* ends the program if it waits for somebody to write into the pipe */
+        load(&s);
+        alarm(0);
+        CHECK_INT(s.rc, -1);
+        if (!strstr(s.e.text, names[i]) || !strstr(s.e.text, "is not a regular file"))
+            TEST_FAIL("%s: %s", names[i], s.e.text);
+    }
+    end(&s);
+}
+
 TEST(unknown_keys_are_ignored_with_a_warning)
 {
     struct stage s;
