@@ -1,7 +1,7 @@
 /* The order is that of a browser's abuses: a name that was bound to us (Host), then a page that is
- * not ours (Origin), then whoever else can reach the port (user and token). Only a refused guest
- * costs a lock; the digest of a token is compared, so that the time tells nothing, and kept, so
- * that the token itself is nowhere. */
+ * not ours (Origin, Sec-Fetch-Site), then whoever else can reach the port (user and token). Only a
+ * refused guest costs a lock; the digest of a token is compared, so that the time tells nothing,
+ * and kept, so that the token itself is nowhere. */
 #include "net/door.h"
 
 #include "base/arena.h"
@@ -130,6 +130,8 @@ static bool is_own_origin(const struct door *d, struct fumi_str origin)
 struct claim {
     struct fumi_str origin, token, preflight;
     const char *origin_fault, *token_fault;
+    bool foreign;   /* a browser says that a page of another site, or of another port, asks */
+    bool navigates; /* and that its user follows a link */
 };
 
 static void take_origin(struct claim *c, struct fumi_str value)
@@ -142,6 +144,17 @@ static void take_origin(struct claim *c, struct fumi_str value)
 static void take_preflight(struct claim *c, struct fumi_str value)
 {
     c->preflight = value;
+}
+
+static void take_site(struct claim *c, struct fumi_str value)
+{
+    c->foreign |= http_same(value, FUMI_STR("cross-site")) ||
+                  http_same(value, FUMI_STR("same-site"));
+}
+
+static void take_mode(struct claim *c, struct fumi_str value)
+{
+    c->navigates = http_same(value, FUMI_STR("navigate"));
 }
 
 /* All characters of a token. */
@@ -194,25 +207,26 @@ static void take_authorization(struct claim *c, struct fumi_str value)
     take_token(c, (struct fumi_str){p, (size_t)(end - p)});
 }
 
-/* No two names have the same length. */
 static const struct {
     struct fumi_str name;
     void (*take)(struct claim *c, struct fumi_str value);
 } wanted[] = {
-    [6] = {FUMI_STR("origin"), take_origin},
-    [13] = {FUMI_STR("authorization"), take_authorization},
-    [29] = {FUMI_STR("access-control-request-method"), take_preflight},
-    [31] = {FUMI_STR("x-claude-code-ide-authorization"), take_token},
+    {FUMI_STR("origin"), take_origin},
+    {FUMI_STR("authorization"), take_authorization},
+    {FUMI_STR("sec-fetch-site"), take_site},
+    {FUMI_STR("sec-fetch-mode"), take_mode},
+    {FUMI_STR("access-control-request-method"), take_preflight},
+    {FUMI_STR("x-claude-code-ide-authorization"), take_token},
 };
 
 static struct claim read_claim(const struct http_head *h)
 {
     struct claim c = {0};
     for (size_t i = 0; i < h->n; i++) {
-        size_t n = h->fields[i].name.n;
-        if (n < FUMI_COUNT(wanted) && wanted[n].take &&
-            http_same(h->fields[i].name, wanted[n].name))
-            wanted[n].take(&c, h->fields[i].value);
+        const struct http_field *f = &h->fields[i];
+        for (size_t k = 0; k < FUMI_COUNT(wanted); k++)
+            if (f->name.n == wanted[k].name.n && http_same(f->name, wanted[k].name))
+                wanted[k].take(&c, f->value);
     }
     return c;
 }
@@ -224,6 +238,18 @@ static const char *origin_fault(const struct door *d, const struct claim *c)
     return is_own_origin(d, c->origin) || is_listed_origin(d, c->origin)
                ? NULL
                : "this Origin is not allowed";
+}
+
+/* A browser sends no Origin with many a GET, but always says whether the page that asks is of the
+ * same origin. A link to / is followed: what is there does nothing by being shown. */
+static const char *site_fault(const struct door *d, const struct http_head *h,
+                              const struct claim *c)
+{
+    if (!c->foreign || (c->origin.p && is_listed_origin(d, c->origin)))
+        return NULL;
+    if (c->navigates && fumi_eq(h->method, FUMI_STR("GET")) && fumi_eq(h->path, FUMI_STR("/")))
+        return NULL;
+    return "a page of another site asks (Sec-Fetch-Site)";
 }
 
 static bool is_preflight(const struct http_head *h, const struct claim *c)
@@ -308,6 +334,8 @@ struct door_verdict door_check(struct door *d, struct guest *g, const struct htt
         return refuse(403, fault);
     struct claim c = read_claim(h);
     fault = origin_fault(d, &c);
+    if (!fault)
+        fault = site_fault(d, h, &c);
     if (fault)
         return refuse(403, fault);
     struct door_verdict v = {.origin = c.origin};

@@ -19,6 +19,7 @@ enum {
     LISTS = 8,     /* hosts "memo.example", "Box.lan:8765", "[fd00::1]"; origins as below */
     PORT_80 = 16,  /* ours too */
     NO_PORTS = 32, /* only Unix sockets are open */
+    PAGES = 64,    /* only the origins of LISTS */
     AUTH = TOKEN | NONE,
 };
 
@@ -34,6 +35,7 @@ enum { OWN, OTHER, UNIX_OWN, UNIX_OTHER, REMOTE };
 #define BAD_ORIGIN 403, "this Origin is not allowed"
 #define ORIGINS_2  403, "more than one Origin"
 #define NEEDED     401, "a token is needed"
+#define FOREIGN    403, "a page of another site asks (Sec-Fetch-Site)"
 #define NOT_IT     401, "the token is wrong"
 #define MALFORMED  401, "malformed token"
 #define DIFFERENT  401, "two different tokens"
@@ -74,15 +76,15 @@ static const struct door_case {
     {SAME, OWN, POST "Host: evil.localhost:8765\r\n", BAD_HOST},         /* Host: ends well */
     {SAME | NO_PORTS, OWN, POST LOCAL, BAD_HOST},                        /* Host: no port is ours */
     {SAME, OWN, POST "Host: memo.example:8765\r\n", BAD_HOST},           /* Host: not listed */
-    {SAME | LISTS, OWN, POST "Host: memo.example:8765\r\n",
+    {NONE | LISTS, OWN, POST "Host: memo.example:8765\r\n",
      COMES_IN},                                                     /* listed for all our ports */
-    {SAME | LISTS, OWN, POST "Host: MEMO.example\r\n", COMES_IN},   /* listed, as it stands there */
-    {SAME | LISTS, OWN, POST "Host: memo.example:9\r\n", BAD_HOST}, /* Host: not our port */
-    {SAME | LISTS, OWN, POST "Host: box.LAN:8765\r\n", COMES_IN},   /* listed with its port */
-    {SAME | LISTS, OWN, POST "Host: box.lan\r\n", BAD_HOST},        /* Host: only with its port */
-    {SAME | LISTS | PORT_80, OWN, POST "Host: box.lan:80\r\n", BAD_HOST},  /* Host: so too */
-    {SAME | LISTS, OWN, POST "Host: [fd00::1]:8765\r\n", COMES_IN},        /* listed, a literal */
-    {SAME | LISTS, OWN, POST "Host: sub.memo.example:8765\r\n", BAD_HOST}, /* Host: exact names */
+    {NONE | LISTS, OWN, POST "Host: MEMO.example\r\n", COMES_IN},   /* listed, as it stands there */
+    {NONE | LISTS, OWN, POST "Host: memo.example:9\r\n", BAD_HOST}, /* Host: not our port */
+    {NONE | LISTS, OWN, POST "Host: box.LAN:8765\r\n", COMES_IN},   /* listed with its port */
+    {NONE | LISTS, OWN, POST "Host: box.lan\r\n", BAD_HOST},        /* Host: only with its port */
+    {NONE | LISTS | PORT_80, OWN, POST "Host: box.lan:80\r\n", BAD_HOST},  /* Host: so too */
+    {NONE | LISTS, OWN, POST "Host: [fd00::1]:8765\r\n", COMES_IN},        /* listed, a literal */
+    {NONE | LISTS, OWN, POST "Host: sub.memo.example:8765\r\n", BAD_HOST}, /* Host: exact names */
     {NONE, OWN, POST "Host: evil.example:8765\r\n", BAD_HOST}, /* Host: whatever auth is */
     {SAME, OWN, POST "Host: evil.example:8765\r\nAuthorization: Bearer " RIGHT "\r\n", BAD_HOST},
     /* Host: before the token */
@@ -113,28 +115,28 @@ static const struct door_case {
     {SAME, OWN, POST LOCAL "Origin: null\r\n", BAD_ORIGIN}, /* Origin: a sandboxed page */
     {SAME, OWN, POST LOCAL "Origin:\r\n", BAD_ORIGIN},      /* Origin: empty */
     {SAME, OWN, POST LOCAL "Origin: https://evil.example\r\n", BAD_ORIGIN}, /* Origin: not listed */
-    {SAME | LISTS, OWN, POST LOCAL "Origin: https://example.org\r\n", COMES_IN}, /* listed */
-    {SAME | LISTS, OWN, POST LOCAL "origin: HTTPS://EXAMPLE.ORG\r\n", COMES_IN}, /* no case */
-    {SAME | LISTS, OWN, POST LOCAL "Origin: http://example.org\r\n",
+    {SAME | PAGES, OWN, POST LOCAL "Origin: https://example.org\r\n", COMES_IN}, /* listed */
+    {SAME | PAGES, OWN, POST LOCAL "origin: HTTPS://EXAMPLE.ORG\r\n", COMES_IN}, /* no case */
+    {SAME | PAGES, OWN, POST LOCAL "Origin: http://example.org\r\n",
      BAD_ORIGIN}, /* Origin: scheme */
-    {SAME | LISTS, OWN, POST LOCAL "Origin: https://example.org:444\r\n",
+    {SAME | PAGES, OWN, POST LOCAL "Origin: https://example.org:444\r\n",
      BAD_ORIGIN}, /* Origin: port */
-    {SAME | LISTS, OWN, POST LOCAL "Origin: https://a.example.org\r\n",
+    {SAME | PAGES, OWN, POST LOCAL "Origin: https://a.example.org\r\n",
      BAD_ORIGIN}, /* Origin: exact */
-    {SAME | LISTS, OWN, POST LOCAL "Origin: https://example.org.evil\r\n",
+    {SAME | PAGES, OWN, POST LOCAL "Origin: https://example.org.evil\r\n",
      BAD_ORIGIN}, /* Origin: so too */
-    {SAME | LISTS, OWN, POST LOCAL "Origin: http://pages.lan:3000\r\n",
+    {SAME | PAGES, OWN, POST LOCAL "Origin: http://pages.lan:3000\r\n",
      COMES_IN}, /* listed, its port */
-    {SAME | LISTS, OWN, POST LOCAL "Origin: http://pages.lan\r\n",
+    {SAME | PAGES, OWN, POST LOCAL "Origin: http://pages.lan\r\n",
      BAD_ORIGIN}, /* Origin: without it */
-    {SAME | LISTS, OWN, POST LOCAL "Origin: vscode-webview://a1b2\r\n",
+    {SAME | PAGES, OWN, POST LOCAL "Origin: vscode-webview://a1b2\r\n",
      COMES_IN}, /* listed, any scheme */
     {SAME | LISTS, OWN, POST LOCAL "Origin: http://memo.example:8765\r\n", BAD_ORIGIN},
     /* Origin: hosts are no origins */
-    {SAME | LISTS, OWN, POST LOCAL "Origin: https://example.org https://evil.example\r\n",
+    {SAME | PAGES, OWN, POST LOCAL "Origin: https://example.org https://evil.example\r\n",
      BAD_ORIGIN},
     /* Origin: a list */
-    {SAME | LISTS, OWN, POST LOCAL "Origin: https://example.org\r\nOrigin: https://example.org\r\n",
+    {SAME | PAGES, OWN, POST LOCAL "Origin: https://example.org\r\nOrigin: https://example.org\r\n",
      ORIGINS_2}, /* more than one Origin */
     {SAME, UNIX_OWN, POST "Host: x\r\nOrigin: https://evil.example\r\n",
      BAD_ORIGIN}, /* Origin: so too */
@@ -144,6 +146,42 @@ static const struct door_case {
      BAD_ORIGIN}, /* Origin: whatever auth is */
     {SAME, OWN, POST LOCAL "Origin: null\r\nAuthorization: Bearer " RIGHT "\r\n", BAD_ORIGIN},
     /* Origin: before the token */
+
+    /* Pages of other sites, which a browser names even where it sends no Origin */
+    {SAME, OWN, POST LOCAL "Sec-Fetch-Site: cross-site\r\n", FOREIGN},
+    {SAME, OWN, POST LOCAL "sec-fetch-site: Same-Site\r\n", FOREIGN}, /* another port */
+    {SAME, OWN, "GET /metrics HTTP/1.1\r\n" LOCAL "Sec-Fetch-Site: cross-site\r\n", FOREIGN},
+    {SAME, OWN, POST LOCAL "Sec-Fetch-Site: same-origin\r\n", COMES_IN},
+    {SAME, OWN, POST LOCAL "Sec-Fetch-Site: none\r\n", COMES_IN}, /* typed by the user */
+    {SAME, OWN, POST LOCAL "Sec-Fetch-Site: none\r\nSec-Fetch-Site: cross-site\r\n", FOREIGN},
+    {SAME, OWN, POST LOCAL "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Site: none\r\n", FOREIGN},
+    {SAME | PAGES, OWN, POST LOCAL "Origin: https://example.org\r\nSec-Fetch-Site: cross-site\r\n",
+     COMES_IN},                                                                /* listed */
+    {SAME | PAGES, OWN, POST LOCAL "Sec-Fetch-Site: cross-site\r\n", FOREIGN}, /* which page? */
+    {SAME, OWN, POST LOCAL "Origin: http://localhost:8765\r\nSec-Fetch-Site: cross-site\r\n",
+     FOREIGN}, /* our own origin is on no list, and says same-origin */
+    {SAME, OWN, POST LOCAL "Origin: https://evil.example\r\nSec-Fetch-Site: cross-site\r\n",
+     BAD_ORIGIN},
+    {NONE, UNIX_OWN, POST "Host: x\r\nSec-Fetch-Site: cross-site\r\n", FOREIGN},
+    {SAME, OWN, POST LOCAL "Sec-Fetch-Site: cross-site\r\nAuthorization: Bearer " RIGHT "\r\n",
+     FOREIGN}, /* before the token */
+    {SAME, OWN,
+     "GET / HTTP/1.1\r\n" LOCAL "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n",
+     COMES_IN}, /* a link to us */
+    {SAME, OWN,
+     "GET /?x HTTP/1.1\r\n" LOCAL "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Site: cross-site\r\n",
+     COMES_IN},
+    {SAME, OWN,
+     "GET / HTTP/1.1\r\n" LOCAL "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n",
+     FOREIGN},
+    {SAME, OWN,
+     "GET /rpc HTTP/1.1\r\n" LOCAL "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n",
+     FOREIGN}, /* only / */
+    {SAME, OWN,
+     "POST / HTTP/1.1\r\n" LOCAL "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n",
+     FOREIGN}, /* a form */
+    {TOKEN | PAGES, OTHER,
+     ALLOW LOCAL "Origin: https://example.org\r\nSec-Fetch-Site: cross-site\r\n" WANTS, COMES_IN},
 
     /* Preflight */
     {TOKEN | LISTS, OTHER, ALLOW LOCAL "Origin: https://example.org\r\n" WANTS,
@@ -218,8 +256,8 @@ static const struct door_case {
     {NONE, OTHER, POST LOCAL "Authorization: Bearer " WRONG "\r\n",
      NOT_IT}, /* the token is wrong */
     {NONE | BARE, OTHER, POST LOCAL "Authorization: Bearer " WRONG "\r\n",
-     COMES_IN},                                 /* not looked at */
-    {NONE, REMOTE, POST "Host: x\r\n", NEEDED}, /* never from outside */
-};
+     COMES_IN}, /* not looked at */
+    {NONE, REMOTE, POST "Host: x\r\n", NEEDED},
+    /* never from outside */};
 
 #endif

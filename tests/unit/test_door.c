@@ -30,10 +30,10 @@ static struct door *open_door(int set)
         snprintf(texts[i], sizeof(texts[i]), "%s", names[i]);
         items[i] = fumi_str(texts[i]);
     }
-    if (set & LISTS) {
+    if (set & LISTS)
         s.hosts = strs(items, 3);
+    if (set & (LISTS | PAGES))
         s.origins = strs(items + 3, FUMI_COUNT(names) - 3);
-    }
     struct door *d = door_new(&s, fumi_str(set & BARE ? NULL : token), &e);
     memset(texts, 'x', sizeof(texts));
     memset(items, 0, sizeof(items));
@@ -129,7 +129,7 @@ static const struct {
 TEST(an_allowed_origin_is_given_back)
 {
     struct guest g = {.fd = -1, .loopback = true, .who = GUEST_OWN};
-    struct door *d = open_door(SAME | LISTS);
+    struct door *d = open_door(SAME | PAGES);
     CHECK(d);
     for (size_t i = 0; i < FUMI_COUNT(echoes); i++) {
         struct request r;
