@@ -130,6 +130,7 @@ static bool is_own_origin(const struct door *d, struct fumi_str origin)
 struct claim {
     struct fumi_str origin, token, preflight;
     const char *origin_fault, *token_fault;
+    bool relayed;   /* the request came through a relay, which asks for somebody else */
     bool foreign;   /* a browser says that a page of another site, or of another port, asks */
     bool navigates; /* and that its user follows a link */
 };
@@ -144,6 +145,12 @@ static void take_origin(struct claim *c, struct fumi_str value)
 static void take_preflight(struct claim *c, struct fumi_str value)
 {
     c->preflight = value;
+}
+
+static void take_relay(struct claim *c, struct fumi_str value)
+{
+    (void)value;
+    c->relayed = true;
 }
 
 static void take_site(struct claim *c, struct fumi_str value)
@@ -211,13 +218,22 @@ static const struct {
     struct fumi_str name;
     void (*take)(struct claim *c, struct fumi_str value);
 } wanted[] = {
+    {FUMI_STR("via"), take_relay},
     {FUMI_STR("origin"), take_origin},
+    {FUMI_STR("forwarded"), take_relay},
     {FUMI_STR("authorization"), take_authorization},
     {FUMI_STR("sec-fetch-site"), take_site},
     {FUMI_STR("sec-fetch-mode"), take_mode},
     {FUMI_STR("access-control-request-method"), take_preflight},
     {FUMI_STR("x-claude-code-ide-authorization"), take_token},
 };
+
+/* X-Forwarded-For, -Host, -Proto and others. */
+static bool is_forwarding(struct fumi_str name)
+{
+    struct fumi_str prefix = FUMI_STR("x-forwarded-");
+    return name.n > prefix.n && http_same((struct fumi_str){name.p, prefix.n}, prefix);
+}
 
 static struct claim read_claim(const struct http_head *h)
 {
@@ -227,6 +243,7 @@ static struct claim read_claim(const struct http_head *h)
         for (size_t k = 0; k < FUMI_COUNT(wanted); k++)
             if (f->name.n == wanted[k].name.n && http_same(f->name, wanted[k].name))
                 wanted[k].take(&c, f->value);
+        c.relayed |= is_forwarding(f->name);
     }
     return c;
 }
@@ -301,12 +318,26 @@ static bool is_shown(const struct door *d, const struct claim *c)
     return c->token.p && (d->has_token || d->auth != FUMI_AUTH_NONE);
 }
 
+/* Why the user of the connection is not who asks, or NULL. A relay of the same user speaks for
+ * anybody; one that adds no field is told by the names that the server has besides those of the
+ * loopback. */
+static const char *relay_fault(const struct door *d, const struct claim *c)
+{
+    if (d->auth != FUMI_AUTH_SAME_USER)
+        return NULL;
+    if (c->relayed)
+        return "a token is needed: the request came through a relay";
+    return d->hosts.n ? "a token is needed: the server has names of its own (hosts)" : NULL;
+}
+
 static const char *token_fault(struct door *d, struct guest *g, const struct claim *c, bool *guess)
 {
     if (c->token_fault)
         return c->token_fault;
-    if (!is_shown(d, c))
-        return door_knows(d, g) ? NULL : "a token is needed";
+    if (!is_shown(d, c)) {
+        const char *fault = relay_fault(d, c);
+        return fault || door_knows(d, g) ? fault : "a token is needed";
+    }
     *guess = !is_right(d, c->token);
     return *guess ? "the token is wrong" : NULL;
 }

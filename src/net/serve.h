@@ -10,7 +10,7 @@
 
 /* Who may come in. A peer of the same user, or of root, is known by its socket. */
 enum fumi_auth {
-    FUMI_AUTH_SAME_USER, /* those need no token, all others do */
+    FUMI_AUTH_SAME_USER, /* those need no token, unless a relay asks for them; all others do */
     FUMI_AUTH_TOKEN,     /* everyone needs one */
     FUMI_AUTH_NONE,      /* nobody does; refused unless all addresses are local */
 };
@@ -26,7 +26,8 @@ struct fumi_settings {
     struct fumi_str token; /* none: that of the directory, which is made when there is none */
     struct fumi_str directory; /* for the token and the lock files, mode 0700; none: neither */
     struct fumi_strs origins;  /* of web pages that may call, such as "https://example.org" */
-    struct fumi_strs hosts;    /* names in Host beside those of the loopback */
+    struct fumi_strs hosts;    /* names in Host beside those of the loopback; with any, HTTP
+                                * requests of the same user need a token too */
     bool allow_remote;         /* addresses that others than this machine can reach */
     int64_t connections;       /* 1,024; beyond them 503 */
     int64_t queue;             /* calls under way in all: 1,024; beyond them 503 */

@@ -56,7 +56,8 @@ TEST(slow_requests)
         {CHUNKED "0\r\nx:", " ", 408},
     };
     struct live s;
-    CHECK_INT(live_start(&s, SPEC_SERVER, "--hosts h --head-time 300 --body-time 300"), 0);
+    CHECK_INT(live_start(&s, SPEC_SERVER, "--hosts h --auth none --head-time 300 --body-time 300"),
+              0);
     int before = live_descriptors(&s);
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct wire w;
@@ -112,7 +113,7 @@ TEST(half_closed_http)
         {CHUNKED "28\r\n" CALL("echo") "\r\n", 0, 0},
     };
     struct live s;
-    CHECK_INT(live_start(&s, SPEC_SERVER, "--hosts h"), 0);
+    CHECK_INT(live_start(&s, SPEC_SERVER, "--hosts h --auth none"), 0);
     int before = live_descriptors(&s);
     for (size_t i = 0; i < 2 * FUMI_COUNT(rows); i++) {
         struct wire w;
@@ -237,7 +238,7 @@ TEST(sends_and_never_reads)
 {
     struct live s;
     struct wire http, lines;
-    CHECK_INT(live_start(&s, SPEC_SERVER, "--hosts h"), 0);
+    CHECK_INT(live_start(&s, SPEC_SERVER, "--hosts h --auth none"), 0);
     int before = live_descriptors(&s);
     CHECK(live_serves(&s));
     long memory = live_memory(&s);
@@ -293,7 +294,7 @@ TEST(resets_http)
              "{\"jsonrpc\":\"2.0\",\"method\":\"progress\",\"params\":[1000],\"id\":1}",
     };
     struct live s;
-    CHECK_INT(live_start(&s, SPEC_SERVER, "--hosts h --threads 2"), 0);
+    CHECK_INT(live_start(&s, SPEC_SERVER, "--hosts h --auth none --threads 2"), 0);
     int before = live_descriptors(&s);
     for (size_t i = 0; i < 20 * FUMI_COUNT(rows); i++) {
         const char *row = rows[i / 20];
@@ -424,7 +425,7 @@ TEST(garbage)
 {
     struct live s;
     struct wire other;
-    CHECK_INT(live_start(&s, SPEC_SERVER, "--hosts h"), 0);
+    CHECK_INT(live_start(&s, SPEC_SERVER, "--hosts h --auth none"), 0);
     int before = live_descriptors(&s);
     CHECK(rave_all(&s, 200, 1));
     CHECK(live_settles(&s, before));
@@ -449,7 +450,7 @@ TEST(oversize)
     struct wire lines, http;
     char *much = malloc(3 << 20);
     memset(much, '[', 3 << 20);
-    CHECK_INT(live_start(&s, SPEC_SERVER, "--hosts h --line-limit 1000"), 0);
+    CHECK_INT(live_start(&s, SPEC_SERVER, "--hosts h --auth none --line-limit 1000"), 0);
     int before = live_descriptors(&s);
     wire_unix(&lines, &s);
     for (int i = 0; i < 3; i++) {

@@ -261,7 +261,7 @@ TEST(upgrades)
         {"GET /ws HTTP/1.0\r\nHost: h\r\n" ASKS NUMBER WIRE_KEY "\r\n", 426, "Upgrade: websocket"},
     };
     struct live s;
-    CHECK_INT(live_start(&s, SPEC_SERVER, "--hosts h"), 0);
+    CHECK_INT(live_start(&s, SPEC_SERVER, "--hosts h --auth none"), 0);
     int before = live_descriptors(&s);
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct wire w;

@@ -35,6 +35,8 @@ enum { OWN, OTHER, UNIX_OWN, UNIX_OTHER, REMOTE };
 #define BAD_ORIGIN 403, "this Origin is not allowed"
 #define ORIGINS_2  403, "more than one Origin"
 #define NEEDED     401, "a token is needed"
+#define RELAYED    401, "a token is needed: the request came through a relay"
+#define NAMED      401, "a token is needed: the server has names of its own (hosts)"
 #define FOREIGN    403, "a page of another site asks (Sec-Fetch-Site)"
 #define NOT_IT     401, "the token is wrong"
 #define MALFORMED  401, "malformed token"
@@ -258,6 +260,30 @@ static const struct door_case {
     {NONE | BARE, OTHER, POST LOCAL "Authorization: Bearer " WRONG "\r\n",
      COMES_IN}, /* not looked at */
     {NONE, REMOTE, POST "Host: x\r\n", NEEDED},
-    /* never from outside */};
+    /* never from outside */
+    /* Relays: the connection is theirs, whoever asked */
+    {SAME, OWN, POST LOCAL "Forwarded: for=192.0.2.1\r\n", RELAYED},
+    {SAME, OWN, POST LOCAL "X-Forwarded-For: 192.0.2.1\r\n", RELAYED},
+    {SAME, OWN, POST LOCAL "x-forwarded-proto: https\r\n", RELAYED},
+    {SAME, OWN, POST LOCAL "X-Forwarded-Host:\r\n", RELAYED}, /* whatever is in it */
+    {SAME, OWN, POST LOCAL "Via: 1.1 relay\r\n", RELAYED},
+    {SAME, UNIX_OWN, POST "Host: x\r\nVia: 1.1 relay\r\n", RELAYED},
+    {SAME, OWN, POST LOCAL "Via: 1.1 relay\r\nAuthorization: Bearer " RIGHT "\r\n", COMES_IN},
+    {SAME, OWN, POST LOCAL "Via: 1.1 relay\r\nAuthorization: Bearer " WRONG "\r\n", NOT_IT},
+    {SAME | BARE, OWN, POST LOCAL "Via: 1.1 relay\r\n", RELAYED},
+    {SAME, OWN, POST LOCAL "X-Forward: x\r\nForward: x\r\nX-Via: x\r\n",
+     COMES_IN}, /* other names */
+    {SAME, OTHER, POST LOCAL "Via: 1.1 relay\r\n", RELAYED},
+    {NONE, OWN, POST LOCAL "Via: 1.1 relay\r\n", COMES_IN}, /* as it was chosen */
+    {TOKEN, OWN, POST LOCAL "Via: 1.1 relay\r\n", NEEDED},
+
+    /* A server that is known by other names has a relay in front of it, which may add no header */
+    {SAME | LISTS, OWN, POST "Host: memo.example:8765\r\n", NAMED},
+    {SAME | LISTS, OWN, POST LOCAL, NAMED},
+    {SAME | LISTS, UNIX_OWN, POST LOCAL, NAMED},
+    {SAME | LISTS, OWN, POST LOCAL "Authorization: Bearer " RIGHT "\r\n", COMES_IN},
+    {SAME | LISTS, OWN, POST LOCAL "Via: 1.1 relay\r\n", RELAYED},
+    {NONE | LISTS, OWN, POST LOCAL, COMES_IN},
+};
 
 #endif
