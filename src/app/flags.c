@@ -328,6 +328,17 @@ static int bind_all(const struct reader *r, struct fumi_json *unbound)
     return 0;
 }
 
+/* Every user of the machine can read the command line of a process, so what is secret is wiped
+ * there. The reader has copied it. */
+static void wipe_secrets(const struct reader *r)
+{
+    for (size_t i = 0; i < r->given_n; i++) {
+        const struct given *g = &r->given[i];
+        if (strcmp(g->flag->name, "--token") == 0)
+            explicit_bzero((char *)(uintptr_t)g->value.p, g->value.n);
+    }
+}
+
 int flags_parse(struct fumi_arena *a, const struct flag_table *t, char **argv,
                 struct fumi_strs *words, struct fumi_err *e)
 {
@@ -340,9 +351,9 @@ int flags_parse(struct fumi_arena *a, const struct flag_table *t, char **argv,
     r.shapes = fumi_alloc(a, (t->n + 1) * sizeof(*r.shapes));
     for (size_t i = 0; i < t->n; i++)
         r.shapes[i] = rename_all(a, t->sets[i].shape);
-    if (count && take_all(&r, argv + 1))
-        return -1;
-    return bind_all(&r, t->unbound);
+    int rc = (count && take_all(&r, argv + 1)) || bind_all(&r, t->unbound) ? -1 : 0;
+    wipe_secrets(&r);
+    return rc;
 }
 
 int flags_read(struct fumi_arena *a, const struct flag_set *sets, size_t n, char **argv,

@@ -27,8 +27,8 @@ struct flag_table {
 /* Reads argv from its second word on. One dash is as good as two; a value is the next word or
  * stands behind '='; a bool needs none ("--access-log", "--access-log=false"); a list is a flag
  * given several times; flags and other words may stand in any order, "--" ends the flags. Other
- * words are gathered in *words. Strings live in the arena. -1: *e names the flag and the remedy,
- * and the nearest flag when there is none of that name. */
+ * words are gathered in *words. Strings live in the arena; the value of --token is wiped from argv.
+ * -1: *e names the flag and the remedy, and the nearest flag when there is none of that name. */
 int flags_parse(struct fumi_arena *a, const struct flag_table *t, char **argv,
                 struct fumi_strs *words, struct fumi_err *e);
 /* The same without aliases. */
