@@ -2,9 +2,10 @@
 #include "app/files.h"
 #include "app/session.h"
 #include "app/show.h"
+#include "net/discovery.h"
 #include "net/link.h"
 
-enum { PARAMS_MAX = 1 << 20, TOKEN_MAX = 512 };
+enum { PARAMS_MAX = 1 << 20 };
 
 struct flags {
     struct fumi_str url, token_file;
@@ -79,12 +80,12 @@ static bool is_here(struct fumi_str url)
     return false;
 }
 
-/* The token of a file: its first line. A token is sent to other machines only when it is named. */
+/* A token is sent to other machines only when its file is named. */
 static int find_token(struct invocation *i, const char **token, struct fumi_err *e)
 {
     const struct flags *f = i->flags;
     struct session s = {0};
-    struct file_text file = {0};
+    char *text = fumi_alloc(i->a, TOKEN_MOST + 1);
     struct fumi_str path = f->token_file;
     int rc = 0;
     if (!path.p && is_here(f->url)) {
@@ -92,15 +93,13 @@ static int find_token(struct invocation *i, const char **token, struct fumi_err 
         path = rc ? path : files_join(i->a, s.config.paths.data_dir, "token");
     }
     if (!rc && path.p)
-        rc = files_read(i->a, path, TOKEN_MAX, &file, e);
+        rc = discovery_token_file(files_name(i->a, path), text, e);
     session_close(&s);
-    if (rc || (f->token_file.p && !file.text.p))
-        return rc ? -1 : fumi_err_set(e, FUMI_INVALID_PARAMS, "the token file is not there");
-    if (file.text.p)
-        *token = fumi_fmt(i->a, "%.*s", (int)strcspn(files_name(i->a, file.text), "\r\n"),
-                          file.text.p)
-                     .p;
-    return 0;
+    if (rc > 0 && f->token_file.p)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "--token-file: the file is not there");
+    if (rc >= 0 && text[0])
+        *token = text;
+    return rc < 0 ? -1 : 0;
 }
 
 static int call_elsewhere(struct invocation *i, const char *method, struct fumi_json params,

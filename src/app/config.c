@@ -230,6 +230,7 @@ static int expand_all(struct loader *l, struct config *layer, struct fumi_str ba
     return expand(l, &layer->store.path, base) || expand(l, &layer->paths.data_dir, base) ||
                    expand(l, &layer->embedder.model_file, base) ||
                    expand(l, &layer->previous.model_file, base) ||
+                   expand(l, &layer->http.set.token_file, base) ||
                    expand(l, &layer->http.set.directory, base)
                ? -1
                : 0;

@@ -227,6 +227,49 @@ int discovery_token(const char *directory, char out[TOKEN + 1], struct fumi_err 
     return rc;
 }
 
+static bool is_token(struct fumi_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] < '!' || s.p[i] > '~')
+            return false;
+    return s.n >= TOKEN_LEAST && s.n <= TOKEN_MOST;
+}
+
+/* What is wrong with an open file that shall hold a user's token, or NULL. */
+static const char *take_user_token(int fd, char out[TOKEN_MOST + 1])
+{
+    struct stat st;
+    char text[TOKEN_MOST + 3];
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+        return "is not a regular file; name one that is";
+    if (st.st_uid != geteuid() && st.st_uid != 0)
+        return "belongs to somebody else; use a file of your own";
+    if (st.st_mode & OTHERS)
+        return "can be read by others; use chmod 600";
+    ssize_t n = read_all(fd, text, sizeof(text));
+    if (n > 0 && text[n - 1] == '\n')
+        n--;
+    if (n > 0 && text[n - 1] == '\r')
+        n--;
+    bool fine = n > 0 && is_token((struct fumi_str){text, (size_t)n});
+    if (fine)
+        snprintf(out, TOKEN_MOST + 1, "%.*s", (int)n, text);
+    explicit_bzero(text, sizeof(text));
+    return fine ? NULL : "holds no token: one line of 16 to 512 visible ASCII characters is needed";
+}
+
+int discovery_token_file(const char *path, char out[TOKEN_MOST + 1], struct fumi_err *e)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return 1;
+    if (fd < 0)
+        return failed(path, "", errno, e);
+    const char *what = take_user_token(fd, out);
+    close(fd);
+    return what ? refuse(path, "", what, e) : 0;
+}
+
 /* The process that a lock file names; 0: it names none. */
 static int64_t pid_in(struct fumi_str text)
 {

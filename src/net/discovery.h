@@ -16,6 +16,13 @@ int discovery_directory(const char *directory, struct fumi_err *e);
  * that holds no token, is a fault that names the remedy. `out` is terminated. */
 int discovery_token(const char *directory, char out[TOKEN + 1], struct fumi_err *e);
 
+enum { TOKEN_LEAST = 16, TOKEN_MOST = 512 }; /* bytes of a token that a user chose */
+
+/* The token of a file that a user named: one line of visible ASCII characters, in a regular file of
+ * ours or of root's that nobody else can read. `out` is terminated. Returns 0; 1 if there is no
+ * such file; -1 with *e set, which names the file and the remedy. */
+int discovery_token_file(const char *path, char out[TOKEN_MOST + 1], struct fumi_err *e);
+
 /* Writes DIRECTORY/lock/PORT.lock, 0600, under another name first. Lock files of processes that are
  * gone are removed on the way. */
 struct lock_file {

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "net/discovery.h"
 #include "net/door_user.h"
 #include "net/listen.h"
 
@@ -15,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { TOKEN_LEAST = 16, HTTP_PORT = 80, QUOTED = 60, TICKS_PER_MS = 1000000 };
+enum { HTTP_PORT = 80, QUOTED = 60, TICKS_PER_MS = 1000000 };
 
 struct digest {
     unsigned char bytes[SHA256_DIGEST_LENGTH];

@@ -321,21 +321,38 @@ static int take_stdio(struct service *s, struct fumi_err *e)
     return 0;
 }
 
-/* The token of the settings, or else that of the directory. */
+/* The token that the settings give or name the file of. */
+static int given_token(struct service *s, struct fumi_err *e)
+{
+    const struct fumi_settings *set = &s->site.set;
+    char path[4096];
+    if (set->token.p && set->token_file.p)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                            "token and tokenFile are both given: leave one of them out");
+    if (set->token.p)
+        snprintf(s->token, set->token.n + 1, "%.*s", FUMI_ARG(set->token));
+    if (!set->token_file.p)
+        return 0;
+    snprintf(path, sizeof(path), "%.*s", FUMI_ARG(set->token_file));
+    int rc = discovery_token_file(path, s->token, e);
+    return rc <= 0 ? rc : fumi_err_set(e, FUMI_INVALID_PARAMS, "tokenFile: %s is not there", path);
+}
+
+/* That token, or else the one of the directory. */
 static int find_token(struct service *s, struct fumi_err *e)
 {
     const struct fumi_settings *set = &s->site.set;
     char path[4096];
-    s->token = fumi_resize(NULL, set->token.n + TOKEN + 1);
+    s->token = fumi_resize(NULL, set->token.n + TOKEN_MOST + 1);
     s->token[0] = '\0';
-    if (set->token.p)
-        snprintf(s->token, set->token.n + 1, "%.*s", FUMI_ARG(set->token));
+    if (given_token(s, e))
+        return -1;
     if (!set->directory.p)
         return 0;
     snprintf(path, sizeof(path), "%.*s", FUMI_ARG(set->directory));
     if (discovery_directory(path, e))
         return -1;
-    return set->token.p ? 0 : discovery_token(path, s->token, e);
+    return s->token[0] ? 0 : discovery_token(path, s->token, e);
 }
 
 static bool may_block(const struct fumi_server *s)

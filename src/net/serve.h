@@ -24,6 +24,8 @@ struct fumi_settings {
     int64_t drain;         /* milliseconds that open calls get at the end: 5,000, with stdio 800 */
     int auth;              /* enum fumi_auth */
     struct fumi_str token; /* none: that of the directory, which is made when there is none */
+    /* File that holds it instead, and which nobody else may read. */
+    struct fumi_str token_file;
     struct fumi_str directory; /* for the token and the lock files, mode 0700; none: neither */
     struct fumi_strs origins;  /* of web pages that may call, such as "https://example.org" */
     struct fumi_strs hosts;    /* names in Host beside those of the loopback; with any, HTTP

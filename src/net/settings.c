@@ -30,6 +30,8 @@ static const struct fumi_field fields[] = {
           .choices = auths, .def = "\"same-user\""),
     FIELD(token, "token", "Token to show; without it that of the directory.", .min = 16,
           .max = 512),
+    FIELD(token_file, "tokenFile", "File with the token, which nobody else may read.", .min = 1,
+          .max = 3500, .check = check_path),
     FIELD(directory, "directory", "Directory for the token and the lock files.", .min = 1,
           .max = 3500, .check = check_path),
     FIELD(origins, "origins", "Origin of web pages that may call.", .max = 64),

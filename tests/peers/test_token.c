@@ -2,6 +2,8 @@
 #include "frames.h"
 #include "test.h"
 
+#include <sys/stat.h>
+
 #define ECHO  "{\"jsonrpc\":\"2.0\",\"method\":\"echo\",\"id\":1}"
 #define TOKEN "0123456789abcdefghij"
 
@@ -38,4 +40,22 @@ TEST(the_command_line_does_not_show_it)
         CHECK_INT(status_with(&s, "Authorization: Bearer " TOKEN "\r\n"), 200);
         CHECK_INT(live_stop(&s), 0);
     }
+}
+
+TEST(a_file_holds_it)
+{
+    struct live s;
+    char path[] = "/tmp/fumi-token-XXXXXX", flags[128];
+    int fd = mkstemp(path);
+    CHECK(fd >= 0 && write(fd, TOKEN "\n", sizeof(TOKEN)) == (ssize_t)sizeof(TOKEN));
+    snprintf(flags, sizeof(flags), "--auth token --token-file %s", path);
+    CHECK_INT(live_start(&s, SPEC_SERVER, flags), 0);
+    CHECK_INT(status_with(&s, ""), 401);
+    CHECK_INT(status_with(&s, "Authorization: Bearer " TOKEN "\r\n"), 200);
+    CHECK_INT(live_stop(&s), 0);
+    CHECK_INT(fchmod(fd, 0644), 0);
+    CHECK_INT(live_start(&s, SPEC_SERVER, flags), -1); /* others can read it */
+    unlink(path);
+    CHECK_INT(live_start(&s, SPEC_SERVER, flags), -1); /* it is gone */
+    close(fd);
 }

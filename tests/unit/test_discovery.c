@@ -298,6 +298,80 @@ TEST(token_that_is_no_file_is_refused)
     stage_close(&s);
 }
 
+/* A token of the user's own making, in a file that the user names. */
+TEST(token_files_are_read)
+{
+    static const struct {
+        const char *text;
+        mode_t mode;
+        const char *fault; /* NULL: none */
+    } rows[] = {
+        {"0123456789abcde+", 0600, NULL},
+        {"0123456789abcde+\n", 0400, NULL},
+        {"0123456789abcde+\r\n", 0600, NULL},
+        {"0123456789abcde+\n", 0640, "can be read by others; use chmod 600"},
+        {"0123456789abcde+\n", 0604, "can be read by others; use chmod 600"},
+        {"", 0600, "holds no token"},
+        {"0123456789abcde\n", 0600, "16 to 512 visible ASCII characters"},
+        {"0123456789abcde+ 1\n", 0600, "holds no token"},
+        {"0123456789abcde+\n\n", 0600, "holds no token"},
+        {"0123456789abcde\303\251\n", 0600, "holds no token"},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct stage s;
+        char token[TOKEN_MOST + 1];
+        CHECK(stage_open(&s));
+        CHECK_INT(discovery_directory(s.directory, &s.e), 0);
+        put_file(in(&s, "mine"), rows[i].text, rows[i].mode);
+        int rc = discovery_token_file(in(&s, "mine"), token, &s.e);
+        if (!rows[i].fault && (rc || strcmp(token, "0123456789abcde+") != 0))
+            TEST_FAIL("row %zu: %s", i, s.e.text);
+        if (rows[i].fault &&
+            (rc != -1 || !strstr(s.e.text, rows[i].fault) || !strstr(s.e.text, "mine")))
+            TEST_FAIL("row %zu: %d %s", i, rc, s.e.text);
+        stage_close(&s);
+    }
+}
+
+TEST(token_file_of_the_longest_token)
+{
+    struct stage s;
+    char token[TOKEN_MOST + 1], text[TOKEN_MOST + 3];
+    memset(text, 'x', sizeof(text));
+    CHECK(stage_open(&s));
+    CHECK_INT(discovery_directory(s.directory, &s.e), 0);
+    text[TOKEN_MOST] = '\n';
+    text[TOKEN_MOST + 1] = '\0';
+    put_file(in(&s, "mine"), text, 0600);
+    CHECK_INT(discovery_token_file(in(&s, "mine"), token, &s.e), 0);
+    CHECK_INT(strlen(token), TOKEN_MOST);
+    text[TOKEN_MOST] = 'x';
+    put_file(in(&s, "mine"), text, 0600);
+    CHECK_INT(discovery_token_file(in(&s, "mine"), token, &s.e), -1);
+    stage_close(&s);
+}
+
+TEST(token_file_that_is_no_file_or_of_somebody_else)
+{
+    struct stage s;
+    char token[TOKEN_MOST + 1];
+    CHECK(stage_open(&s));
+    CHECK_INT(discovery_directory(s.directory, &s.e), 0);
+    CHECK_INT(discovery_token_file(in(&s, "mine"), token, &s.e), 1);
+    CHECK_INT(mkfifo(in(&s, "mine"), 0600), 0);
+    CHECK_INT(discovery_token_file(in(&s, "mine"), token, &s.e), -1);
+    CHECK(strstr(s.e.text, "is not a regular file"));
+    put_file(in(&s, "real"), "0123456789abcde+", 0600);
+    CHECK_INT(symlink("real", in(&s, "link")), 0);
+    CHECK_INT(discovery_token_file(in(&s, "link"), token, &s.e), 0); /* as secrets are mounted */
+    if (geteuid() == 0) {
+        CHECK_INT(chown(in(&s, "real"), 65534, 65534), 0);
+        CHECK_INT(discovery_token_file(in(&s, "real"), token, &s.e), -1);
+        CHECK(strstr(s.e.text, "belongs to somebody else"));
+    }
+    stage_close(&s);
+}
+
 static void await_end(int fd)
 {
     char byte;
