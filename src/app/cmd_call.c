@@ -81,7 +81,7 @@ static bool is_here(struct fumi_str url)
 }
 
 /* A token is sent to other machines only when its file is named. */
-static int find_token(struct invocation *i, const char **token, struct fumi_err *e)
+static int find_token(struct invocation *i, struct fumi_link_options *o, struct fumi_err *e)
 {
     const struct flags *f = i->flags;
     struct session s = {0};
@@ -98,7 +98,8 @@ static int find_token(struct invocation *i, const char **token, struct fumi_err 
     if (rc > 0 && f->token_file.p)
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "--token-file: the file is not there");
     if (rc >= 0 && text[0])
-        *token = text;
+        o->token = text;
+    o->token_is_local = !f->token_file.p;
     return rc < 0 ? -1 : 0;
 }
 
@@ -111,7 +112,7 @@ static int call_elsewhere(struct invocation *i, const char *method, struct fumi_
     struct fumi_str url = f->url;
     if (url.n && url.p[url.n - 1] == '/') /* as browsers show it: the usual path is meant */
         url.n--;
-    if (find_token(i, &o.token, e))
+    if (find_token(i, &o, e))
         return -1;
     struct fumi_link *l = fumi_link_open(files_name(i->a, url), &o, e);
     if (!l)

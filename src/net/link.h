@@ -12,7 +12,10 @@ struct fumi_link_options {
     int64_t connect_time; /* milliseconds for connecting and for handshakes; 0: 5,000 */
     int64_t call_time;    /* for an answer, where a call gives no time of its own; 0: 60,000 */
     size_t limit;         /* bytes of one answer; 0: 16 MiB */
-    const char *token;    /* sent as "Authorization: Bearer"; NULL: none */
+    const char *token;    /* sent as "Authorization: Bearer"; NULL: none. On this machine it is sent
+                             only to sockets of the same user or of root */
+    bool token_is_local;  /* it was found on this machine and not given for this URL: it is not sent
+                             to other machines */
     const char *origin;   /* sent as Origin; NULL: none */
     const char *protocol; /* Sec-WebSocket-Protocol; NULL: none */
     int tries;            /* to connect again when a WebSocket or Unix link is lost, with growing

@@ -115,6 +115,9 @@ static inline bool link_unsent(const struct fumi_link *l)
     return l->fd >= 0 && l->sent < l->out.n;
 }
 
+/* link_owner.c: 0 if the token may be sent over the connection that stands, or there is none. */
+int link_check_owner(const struct fumi_link *l, int64_t until, struct fumi_err *e);
+
 /* link_http.c: begins with the next message that waits, if none is under way. False: none is. */
 bool link_http_next(struct fumi_link *l, int64_t until);
 void link_http_forget(struct fumi_link *l, uint64_t number); /* nobody waits for it any more */

@@ -173,7 +173,7 @@ int link_connect(struct fumi_link *l, int64_t until, struct fumi_err *e)
     l->seen = 0;
     if (l->at.host ? open_tcp(l, then, e) : open_unix(l, then, e))
         return -1;
-    if (!l->way->greet || l->way->greet(l, then, e) == 0)
+    if (!link_check_owner(l, then, e) && (!l->way->greet || l->way->greet(l, then, e) == 0))
         return 0;
     link_hang_up(l);
     return -1;

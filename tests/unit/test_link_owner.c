@@ -1,0 +1,214 @@
+/* To whom a client sends its token: not to sockets of other users, nor, when it was found on this
+ * machine, to other machines. */
+#include "net/link.h"
+#include "test.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { NOBODY = 65534, PATIENCE = 10000 };
+
+#define TOKEN "0123456789abcdefghij"
+#define ANSWER                                                                                     \
+    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 36\r\n\r\n"              \
+    "{\"jsonrpc\":\"2.0\",\"result\":1,\"id\":1}\n"
+
+/* A listening socket, and what was read from the first who came. */
+struct host {
+    int fd;
+    char dir[32], url[160];
+    char heard[2048];
+};
+
+static bool host_unix(struct host *h, const char *scheme)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    *h = (struct host){.dir = "/tmp/fumi-owner-XXXXXX"};
+    if (!mkdtemp(h->dir) || chmod(h->dir, 0777))
+        return false;
+    snprintf(at.sun_path, sizeof(at.sun_path), "%s/s", h->dir);
+    snprintf(h->url, sizeof(h->url), "%s%s", scheme, at.sun_path);
+    h->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return h->fd >= 0 && bind(h->fd, (struct sockaddr *)&at, sizeof(at)) == 0;
+}
+
+static bool host_tcp(struct host *h, const char *scheme, struct in_addr address)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = address};
+    socklen_t n = sizeof(at);
+    *h = (struct host){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    if (h->fd < 0 || bind(h->fd, (struct sockaddr *)&at, n) ||
+        getsockname(h->fd, (struct sockaddr *)&at, &n))
+        return false;
+    snprintf(h->url, sizeof(h->url), "%s%s:%u", scheme, inet_ntoa(address), ntohs(at.sin_port));
+    return true;
+}
+
+static void host_done(struct host *h)
+{
+    char path[64];
+    close(h->fd);
+    if (!h->dir[0])
+        return;
+    snprintf(path, sizeof(path), "%s/s", h->dir);
+    unlink(path);
+    rmdir(h->dir);
+}
+
+/* Takes one connection and its request, and answers it. */
+static void *serve(void *arg)
+{
+    struct host *h = arg;
+    struct pollfd p = {h->fd, POLLIN, 0};
+    size_t n = 0;
+    int fd = poll(&p, 1, PATIENCE) > 0 ? accept(h->fd, NULL, NULL) : -1;
+    while (fd >= 0 && n < sizeof(h->heard) - 1 && !memmem(h->heard, n, "\r\n\r\n", 4)) {
+        ssize_t got = read(fd, h->heard + n, sizeof(h->heard) - 1 - n);
+        if (got <= 0)
+            break;
+        n += (size_t)got;
+    }
+    h->heard[n] = '\0';
+    if (n && write(fd, ANSWER, sizeof(ANSWER) - 1) < 0)
+        h->heard[0] = '\0';
+    if (fd >= 0)
+        close(fd);
+    return NULL;
+}
+
+/* A child of another user that listens, and says through the pipe what it heard. */
+static pid_t strange_child(struct host *h, int out)
+{
+    pid_t pid = fork();
+    if (pid)
+        return pid;
+    if (setgid(NOBODY) || setuid(NOBODY) || listen(h->fd, 4) || write(out, "+", 1) != 1)
+        _exit(1);
+    serve(h);
+    ssize_t n = write(out, h->heard, strlen(h->heard) + 1);
+    _exit(n > 0 ? 0 : 1);
+}
+
+/* What the host of another user hears of a client with a token; what the client is told. */
+static bool meets_stranger(struct host *h, struct fumi_err *e)
+{
+    struct fumi_link_options o = {.token = TOKEN, .tries = -1};
+    struct fumi_arena a = {0};
+    struct fumi_answer answer;
+    int ends[2], status = 0;
+    char ready;
+    if (pipe(ends))
+        return false;
+    pid_t pid = strange_child(h, ends[1]);
+    close(ends[1]);
+    bool begun = read(ends[0], &ready, 1) == 1;
+    close(h->fd); /* the child's now: it is the only one who listens */
+    h->fd = -1;
+    struct fumi_link *l = begun ? fumi_link_open(h->url, &o, e) : NULL;
+    if (l)
+        fumi_link_call(l, &a, "m", (struct fumi_json){0}, 0, &answer, e);
+    fumi_link_close(l);
+    fumi_arena_done(&a);
+    ssize_t n = read(ends[0], h->heard, sizeof(h->heard) - 1);
+    h->heard[n > 0 ? n : 0] = '\0';
+    close(ends[0]);
+    return waitpid(pid, &status, 0) == pid && begun && status == 0;
+}
+
+TEST(a_stranger_hears_no_token)
+{
+    static const char *const schemes[] = {"http+unix:", "ws+unix:", "http://", "ws://"};
+    if (geteuid() != 0)
+        return; /* only root can be two users */
+    for (size_t i = 0; i < FUMI_COUNT(schemes); i++) {
+        struct host h;
+        struct fumi_err e = {0};
+        CHECK(strstr(schemes[i], "unix")
+                  ? host_unix(&h, schemes[i])
+                  : host_tcp(&h, schemes[i], (struct in_addr){htonl(INADDR_LOOPBACK)}));
+        CHECK(meets_stranger(&h, &e));
+        if (strstr(h.heard, TOKEN))
+            TEST_FAIL("%s was told:\n%s", h.url, h.heard);
+        if (!strstr(e.text, "belongs to another user") || !strstr(e.text, h.url))
+            TEST_FAIL("%s: %s", h.url, e.text);
+        host_done(&h);
+    }
+}
+
+/* A call with a token that was found or given: what the host heard. */
+static void call(struct host *h, bool found, struct fumi_err *e)
+{
+    struct fumi_link_options o = {.token = TOKEN, .token_is_local = found, .tries = -1};
+    struct fumi_arena a = {0};
+    struct fumi_answer answer = {0};
+    pthread_t thread;
+    if (listen(h->fd, 4) || pthread_create(&thread, NULL, serve, h))
+        abort();
+    struct fumi_link *l = fumi_link_open(h->url, &o, e);
+    if (l)
+        fumi_link_call(l, &a, "m", (struct fumi_json){0}, 0, &answer, e);
+    fumi_link_close(l);
+    fumi_arena_done(&a);
+    pthread_join(thread, NULL);
+}
+
+TEST(ones_own_server_hears_it)
+{
+    struct host h;
+    struct fumi_err e = {0};
+    CHECK(host_unix(&h, "http+unix:"));
+    call(&h, true, &e);
+    CHECK_STR(fumi_str(e.text), "");
+    CHECK(strstr(h.heard, "Authorization: Bearer " TOKEN "\r\n"));
+    host_done(&h);
+    CHECK(host_tcp(&h, "http://", (struct in_addr){htonl(INADDR_LOOPBACK)}));
+    call(&h, true, &e);
+    CHECK_STR(fumi_str(e.text), "");
+    CHECK(strstr(h.heard, "Authorization: Bearer " TOKEN "\r\n"));
+    host_done(&h);
+}
+
+/* An address of this machine that others could have as well. */
+static bool outer_address(struct in_addr *out)
+{
+    struct ifaddrs *all = NULL;
+    bool found = false;
+    if (getifaddrs(&all))
+        return false;
+    for (struct ifaddrs *i = all; i && !found; i = i->ifa_next) {
+        if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET)
+            continue;
+        *out = ((struct sockaddr_in *)(void *)i->ifa_addr)->sin_addr;
+        found = ntohl(out->s_addr) >> 24 != 127;
+    }
+    freeifaddrs(all);
+    return found;
+}
+
+TEST(a_token_that_was_found_here_stays_here)
+{
+    struct host h;
+    struct in_addr outer;
+    struct fumi_err e = {0};
+    if (!outer_address(&outer))
+        return; /* this machine has the loopback alone */
+    CHECK(host_tcp(&h, "http://", outer));
+    call(&h, true, &e);
+    CHECK(strstr(e.text, "is not on this machine"));
+    CHECK(!strstr(h.heard, TOKEN));
+    host_done(&h);
+    e = (struct fumi_err){0};
+    CHECK(host_tcp(&h, "http://", outer));
+    call(&h, false, &e);
+    CHECK_STR(fumi_str(e.text), "");
+    CHECK(strstr(h.heard, TOKEN)); /* it was given for that host */
+    host_done(&h);
+}
