@@ -49,22 +49,107 @@ static void name_peer(struct conn *c, const union any_address *from)
     c->peer.address = (struct fumi_str){c->address, (size_t)n};
 }
 
+/* --- Strangers: peers of this machine that belong to another user. They get a quarter of the
+ * places at most, and give them up when the owner comes and all are taken. --- */
+
+static void on_stranger_gone(struct conn *c)
+{
+    atomic_fetch_sub(&c->hub->strangers, 1);
+    atomic_fetch_sub(&c->hub->site->strangers, 1);
+}
+
+/* The oldest connection of a stranger on this hub, of those that wait for no answer if there is
+ * one; NULL: none. */
+static struct conn *find_stranger(const struct hub *h)
+{
+    struct conn *oldest = NULL, *idle = NULL;
+    for (struct conn *c = h->conns; c; c = c->after) {
+        if (c->gone != on_stranger_gone)
+            continue;
+        oldest = c;
+        idle = c->open ? idle : c;
+    }
+    return idle ? idle : oldest;
+}
+
+static bool evict_here(struct hub *h)
+{
+    struct conn *c = find_stranger(h);
+    if (!c)
+        return false;
+    fumi_log(h->site->log, FUMI_INFO, "conn.evicted", {"peer", c->peer.address, 0});
+    conn_close(c);
+    return true;
+}
+
+static void on_evict(struct fumi_task *task)
+{
+    struct hub *h = FUMI_OWNER(task, struct hub, evict);
+    size_t n = atomic_exchange(&h->evict_n, 0);
+    while (n-- && evict_here(h)) {}
+}
+
+/* Closes a stranger's connection, or has another hub do so soon. False: there is none. */
+static bool evict(struct hub *h)
+{
+    const struct site *site = h->site;
+    if (evict_here(h))
+        return true;
+    for (size_t i = 0; i < site->hubs_n; i++) {
+        struct hub *other = site->hubs[i];
+        if (atomic_load(&other->strangers) <= atomic_load(&other->evict_n))
+            continue;
+        if (atomic_fetch_add(&other->evict_n, 1) == 0)
+            loop_post(other->loop, &other->evict);
+        return true;
+    }
+    return false;
+}
+
+enum place { PLACE, PLACE_SURPLUS, PLACE_NONE };
+
+/* A stranger beyond his quarter is told so, up to a quarter of those that can be. */
+static enum place place_stranger(struct hub *h, size_t there)
+{
+    struct site *site = h->site;
+    size_t most = (size_t)site->set.connections, quarter = most < 8 ? 1 : most / 4;
+    size_t before = atomic_fetch_add(&site->strangers, 1);
+    if (there >= most + site->surplus || before > quarter + site->surplus / 4) {
+        atomic_fetch_sub(&site->strangers, 1);
+        return PLACE_NONE;
+    }
+    atomic_fetch_add(&h->strangers, 1);
+    return there >= most || before >= quarter ? PLACE_SURPLUS : PLACE;
+}
+
+static enum place find_place(struct hub *h, enum guest_who who, size_t there)
+{
+    const struct site *site = h->site;
+    size_t most = (size_t)site->set.connections;
+    if (who == GUEST_STRANGER)
+        return place_stranger(h, there);
+    if (there < most || (who == GUEST_OWN && evict(h)))
+        return PLACE;
+    return there < most + site->surplus ? PLACE_SURPLUS : PLACE_NONE;
+}
+
 static void greet(struct acceptor *a, int fd, const union any_address *from)
 {
-    struct site *site = a->hub->site;
-    size_t there = atomic_load_explicit(&site->conns, memory_order_relaxed);
-    size_t most = (size_t)site->set.connections;
+    size_t there = atomic_load_explicit(&a->hub->site->conns, memory_order_relaxed);
     bool local = a->listener.at.kind == ADDRESS_UNIX;
     int on = 1;
-    if (there >= most + site->surplus) {
-        close(fd);
+    struct conn *c = conn_new(a->hub, fd, local ? &unix_proto : &http_proto);
+    enum place place = find_place(a->hub, guest_ask(&c->guest), there);
+    if (place == PLACE_NONE) {
+        conn_close(c);
         return;
     }
     if (!local)
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    struct conn *c = conn_new(a->hub, fd, local ? &unix_proto : &http_proto);
-    if (there >= most)
+    if (place == PLACE_SURPLUS)
         c->state = CONN_SURPLUS;
+    if (c->guest.who == GUEST_STRANGER)
+        c->gone = on_stranger_gone;
     name_peer(c, from);
     conn_soon(c);
 }
@@ -122,6 +207,7 @@ struct acceptor *acceptor_new(struct hub *h, const struct listener *l)
     *a = (struct acceptor){.listener = *l, .hub = h};
     a->watch = (struct watch){.fd = l->fd, .ready = on_ready};
     a->again.on = on_again;
+    h->evict.run = on_evict;
     return a;
 }
 

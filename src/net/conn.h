@@ -133,8 +133,8 @@ struct site {
     size_t surplus; /* connections beyond the limit that are told so */
     struct hub **hubs;
     size_t hubs_n;
-    atomic_size_t conns, open; /* of all hubs */
-    atomic_size_t bodies;      /* bytes that requests have announced and that are not there yet */
+    atomic_size_t conns, open, strangers; /* of all hubs; strangers: accept.c */
+    atomic_size_t bodies; /* bytes that requests have announced and that are not there yet */
 };
 
 struct hub {
@@ -150,6 +150,7 @@ struct hub {
     struct conn *first_listed, *last_listed; /* with something to do before the loop sleeps */
     struct spare *spares;                    /* empty buffers, and the bytes that they take */
     size_t spares_n;
+    struct fumi_task evict;
     struct wait_list waits[WAIT_KINDS];
     struct timer tick;
     int64_t ticks_at; /* INT64_MAX: not set */
@@ -162,6 +163,7 @@ struct hub {
     char common[512];    /* fields that every answer has */
     char head_text[256]; /* of the usual answer, up to its length */
     atomic_size_t accepted, conns_n, bytes_in, bytes_out, requests;
+    atomic_size_t strangers, evict_n; /* accept.c: of its connections; of these, to be closed */
 };
 
 /* Counters are written by one thread and read by any. */

@@ -287,15 +287,13 @@ static bool is_right(const struct door *d, struct fumi_str token)
            CRYPTO_memcmp(&shown, &d->digest, sizeof(shown)) == 0;
 }
 
-static bool is_known(struct guest *g)
+/* Where there was no descriptor to ask with, it is asked again next time. */
+enum guest_who guest_ask(struct guest *g)
 {
     uid_t uid;
-    if (g->who != GUEST_NEW)
-        return g->who == GUEST_OWN;
-    if (!door_user_of(g->fd, g->unix_socket, &uid))
-        return false; /* perhaps there was no descriptor to ask with: asked again next time */
-    g->who = uid == geteuid() || uid == 0 ? GUEST_OWN : GUEST_STRANGER;
-    return g->who == GUEST_OWN;
+    if (g->who == GUEST_NEW && door_user_of(g->fd, g->unix_socket, &uid))
+        g->who = uid == geteuid() || uid == 0 ? GUEST_OWN : GUEST_STRANGER;
+    return g->who;
 }
 
 /* With auth none only guests of this machine come in, also by a socket that was opened for us and
@@ -304,7 +302,7 @@ bool door_knows(struct door *d, struct guest *g)
 {
     switch (d->auth) {
     case FUMI_AUTH_SAME_USER:
-        return is_known(g);
+        return guest_ask(g) == GUEST_OWN;
     case FUMI_AUTH_TOKEN:
         return false;
     case FUMI_AUTH_NONE:

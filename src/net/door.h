@@ -6,14 +6,19 @@
 #include "net/http1.h"
 #include "net/serve.h"
 
+enum guest_who { GUEST_NEW, GUEST_OWN, GUEST_STRANGER };
+
 /* One connection, as the door sees it. */
 struct guest {
     int fd;
     bool unix_socket;
-    bool loopback;                                     /* TCP from this machine */
-    enum { GUEST_NEW, GUEST_OWN, GUEST_STRANGER } who; /* GUEST_NEW until it was asked for */
+    bool loopback;      /* TCP from this machine */
+    enum guest_who who; /* GUEST_NEW until it was asked for */
 };
 void guest_meet(struct guest *g, int fd); /* fills it from the socket; asks for no user yet */
+
+/* Asks for the user. GUEST_NEW: that cannot be known (a peer on another machine), or not now. */
+enum guest_who guest_ask(struct guest *g);
 
 struct door; /* for all threads */
 

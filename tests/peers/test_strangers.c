@@ -1,0 +1,122 @@
+/* Peers of another user of the machine, who take what they can get: the owner still comes in. Only
+ * root can be two users, so without it there is nothing to see. */
+#include "frames.h"
+#include "test.h"
+
+#include <sys/stat.h>
+
+enum { NOBODY = 65534, PLACES = 8, THEIRS = PLACES / 4, STRANGERS = 40 };
+
+typedef void (*connect_fn)(struct wire *w, const struct live *s);
+
+/* What a stranger tells of his connections. */
+struct tale {
+    int in, told, ended;
+};
+
+static int status_of(struct wire *w, const struct live *s)
+{
+    char text[128];
+    int n = snprintf(text, sizeof(text), "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n",
+                     s->port);
+    wire_put(w, (struct fumi_str){text, (size_t)n});
+    return wire_reply(w, false).status;
+}
+
+/* All connections are there before the first asks for anything. Those that are served are kept
+ * until they end. */
+static void be_strange(const struct live *s, connect_fn join, int out)
+{
+    static struct wire w[STRANGERS];
+    struct tale tale = {0};
+    int kept[STRANGERS];
+    signal(SIGPIPE, SIG_IGN);
+    if (setgid(NOBODY) || setuid(NOBODY))
+        _exit(1);
+    for (int i = 0; i < STRANGERS; i++)
+        join(&w[i], s);
+    for (int i = 0; i < STRANGERS; i++) {
+        int status = status_of(&w[i], s);
+        tale.told += status == 503;
+        if (status == 200)
+            kept[tale.in++] = i;
+        else
+            close(w[i].fd);
+    }
+    if (write(out, &tale, sizeof(tale)) != (ssize_t)sizeof(tale))
+        _exit(1);
+    for (int i = 0; i < tale.in; i++)
+        tale.ended += !wire_more(&w[kept[i]]) && w[kept[i]].state != WIRE_SILENT;
+    _exit(write(out, &tale, sizeof(tale)) == (ssize_t)sizeof(tale) ? 0 : 1);
+}
+
+static pid_t start_stranger(const struct live *s, connect_fn join, int *from)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC))
+        return -1;
+    pid_t pid = fork();
+    if (pid == 0)
+        be_strange(s, join, ends[1]);
+    close(ends[1]);
+    *from = ends[0];
+    return pid;
+}
+
+static void owner_comes(const struct live *s, connect_fn join)
+{
+    struct wire w[PLACES], late;
+    for (int i = 0; i < PLACES; i++) {
+        join(&w[i], s);
+        CHECK(wire_lives(&w[i], s));
+    }
+    for (int i = 0; i < PLACES; i++)
+        CHECK(wire_lives(&w[i], s));
+    join(&late, s);
+    CHECK_INT(status_of(&late, s), 503); /* all places are the owner's */
+    wire_close(&late);
+    for (int i = 0; i < PLACES; i++)
+        wire_close(&w[i]);
+}
+
+static void meet(const char *flags, connect_fn join)
+{
+    struct live s;
+    struct tale tale = {0};
+    int from = -1, status = -1;
+    CHECK_INT(live_start(&s, SPEC_SERVER, flags), 0);
+    CHECK_INT(chmod(s.dir, 0755), 0);
+    CHECK_INT(chmod(s.path, 0666), 0);
+    int before = live_descriptors(&s);
+    pid_t pid = start_stranger(&s, join, &from);
+    CHECK_INT(read(from, &tale, sizeof(tale)), sizeof(tale));
+    CHECK_INT(tale.in, THEIRS);
+    CHECK(tale.told > 0 && tale.told < STRANGERS - THEIRS);
+    CHECK(live_settles(&s, before + THEIRS));
+    owner_comes(&s, join);
+    CHECK_INT(read(from, &tale, sizeof(tale)), sizeof(tale));
+    CHECK_INT(tale.ended, THEIRS);
+    CHECK_INT(waitpid(pid, &status, 0), pid);
+    CHECK_INT(status, 0);
+    close(from);
+    CHECK_INT(live_stop(&s), 0);
+}
+
+TEST(the_owner_comes_in_over_tcp)
+{
+    if (geteuid() == 0)
+        meet("--connections 8", wire_tcp);
+}
+
+TEST(the_owner_comes_in_over_unix_sockets)
+{
+    if (geteuid() == 0)
+        meet("--connections 8", wire_unix);
+}
+
+/* The connection that is given up may live on another thread. */
+TEST(the_owner_comes_in_on_every_thread)
+{
+    if (geteuid() == 0)
+        meet("--connections 8 --threads 3", wire_tcp);
+}
