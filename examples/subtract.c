@@ -8,35 +8,64 @@
 #include <math.h>
 #include <stdio.h>
 
+/* The numbers as the message has them: a double would not hold every integer of 64 bits. */
 struct pair {
-    double minuend, subtrahend;
+    const struct fumi_val *minuend, *subtrahend;
 };
 
-/* The order of the rows is the order of positional params; their names are the named ones. */
+/* The order of the rows is the order of positional params; their names are the named ones. No row
+ * is FUMI_REQUIRED, because subtract itself says what it expects. */
 static const struct fumi_field pair_fields[] = {
-    FUMI_FIELD(struct pair, minuend, "minuend", "What to subtract from.", .flags = FUMI_REQUIRED),
-    FUMI_FIELD(struct pair, subtrahend, "subtrahend", "What to subtract.", .flags = FUMI_REQUIRED),
+    FUMI_FIELD(struct pair, minuend, "minuend", "The number to subtract from.",
+               .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct pair, subtrahend, "subtrahend", "The number to subtract.",
+               .flags = FUMI_NULLABLE),
 };
 static const struct fumi_shape pair = FUMI_OPEN_SHAPE(struct pair, pair_fields);
 
 struct difference {
-    double value;
+    struct fumi_json value;
 };
 
 static const struct fumi_field difference_field[] = {
-    FUMI_VALUE(struct difference, value, "The minuend less the subtrahend."),
+    FUMI_VALUE(struct difference, value, "The minuend less the subtrahend, a number."),
 };
 static const struct fumi_shape difference = FUMI_SHAPE(struct difference, difference_field);
 
+/* Writes the difference of two integers. Returns false if one of the three is no integer of 64
+ * bits. */
+static bool subtract_integers(struct fumi_out *out, const struct pair *in)
+{
+    int64_t a, b, value;
+    if (!fumi_int(in->minuend, &a) || !fumi_int(in->subtrahend, &b) ||
+        __builtin_sub_overflow(a, b, &value))
+        return false;
+    fumi_put_int(out, value);
+    return true;
+}
+
+static bool subtract_reals(struct fumi_out *out, const struct pair *in)
+{
+    double a, b;
+    if (!fumi_real(in->minuend, &a) || !fumi_real(in->subtrahend, &b) || !isfinite(a - b))
+        return false;
+    fumi_put_real(out, a - b);
+    return true;
+}
+
 static enum fumi_ret subtract(struct fumi_call *call, const void *params, void *result)
 {
+    enum { DIGITS = 64 };
     const struct pair *in = params;
-    struct difference *out = result;
+    struct fumi_buf digits = {fumi_alloc(call->arena, DIGITS), 0, DIGITS, DIGITS, false};
+    struct fumi_out out = {.buf = &digits};
 
-    out->value = in->minuend - in->subtrahend;
-    if (!isfinite(out->value))
+    if (!fumi_is(in->minuend, FUMI_NUMBER) || !fumi_is(in->subtrahend, FUMI_NUMBER))
         return fumi_fail(call, FUMI_INVALID_PARAMS,
-                         "the difference is too large; use smaller numbers");
+                         "expected two numeric parameters: [minuend, subtrahend]");
+    if (!subtract_integers(&out, in) && !subtract_reals(&out, in))
+        return fumi_fail(call, FUMI_INVALID_PARAMS, "the numbers are too large; use smaller ones");
+    ((struct difference *)result)->value.text = fumi_buf_str(&digits);
     return FUMI_OK;
 }
 

@@ -389,7 +389,7 @@ describe("json-rpc-2.0 over fetch", () => {
     await assert.rejects(connect(open).request("subtract", [1]), {
       code: -32602,
       message: "Invalid params",
-      data: "subtrahend is required",
+      data: "expected two numeric parameters: [minuend, subtrahend]",
     });
     await assert.rejects(connect(open).request("fail_internal"), {
       code: -32603,

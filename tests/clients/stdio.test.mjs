@@ -50,11 +50,11 @@ describe("json-rpc-2.0", limit, () => {
     await assert.rejects(client.request("subtract", [1]), {
       code: -32602,
       message: "Invalid params",
-      data: "subtrahend is required",
+      data: "expected two numeric parameters: [minuend, subtrahend]",
     });
     await assert.rejects(client.request("subtract", { minuend: "x", subtrahend: 1 }), {
       code: -32602,
-      data: "minuend must be a number",
+      data: "expected two numeric parameters: [minuend, subtrahend]",
     });
     await endsWell(program);
   });
@@ -123,7 +123,7 @@ describe("jayson, any transport", limit, () => {
     assert.deepEqual(short.error, {
       code: -32602,
       message: "Invalid params",
-      data: "minuend is required",
+      data: "expected two numeric parameters: [minuend, subtrahend]",
     });
     await endsWell(program);
   });

@@ -38,13 +38,16 @@ static const struct fumi_field number_field[] = {
 };
 static const struct fumi_shape number = FUMI_SHAPE(struct number, number_field);
 
+/* Numbers as they are written, so that integers stay exact. Faults are told by the method. */
 struct pair {
-    double minuend, subtrahend;
+    const struct fumi_val *minuend, *subtrahend;
 };
 
 static const struct fumi_field pair_fields[] = {
-    FUMI_FIELD(struct pair, minuend, "minuend", "What to subtract from.", .flags = FUMI_REQUIRED),
-    FUMI_FIELD(struct pair, subtrahend, "subtrahend", "What to subtract.", .flags = FUMI_REQUIRED),
+    FUMI_FIELD(struct pair, minuend, "minuend", "The number to subtract from.",
+               .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct pair, subtrahend, "subtrahend", "The number to subtract.",
+               .flags = FUMI_NULLABLE),
 };
 static const struct fumi_shape pair = FUMI_OPEN_SHAPE(struct pair, pair_fields);
 
@@ -95,10 +98,39 @@ static enum fumi_ret give(struct fumi_call *call, struct number *out, double val
     return fumi_fail(call, FUMI_INVALID_PARAMS, "the result is too large; use smaller numbers");
 }
 
+/* Writes the difference of two integers, if it is one of 64 bits. */
+static bool subtract_integers(struct fumi_out *o, const struct pair *in)
+{
+    int64_t a, b, difference;
+    if (!fumi_int(in->minuend, &a) || !fumi_int(in->subtrahend, &b) ||
+        __builtin_sub_overflow(a, b, &difference))
+        return false;
+    fumi_put_int(o, difference);
+    return true;
+}
+
+static bool subtract_reals(struct fumi_out *o, const struct pair *in)
+{
+    double a, b;
+    if (!fumi_real(in->minuend, &a) || !fumi_real(in->subtrahend, &b) || !isfinite(a - b))
+        return false;
+    fumi_put_real(o, a - b);
+    return true;
+}
+
 static enum fumi_ret subtract(struct fumi_call *call, const void *params, void *result)
 {
+    enum { DIGITS = 64 };
     const struct pair *in = params;
-    return give(call, result, in->minuend - in->subtrahend);
+    struct fumi_buf digits = {fumi_alloc(call->arena, DIGITS), 0, DIGITS, DIGITS, false};
+    struct fumi_out o = {.buf = &digits};
+    if (!fumi_is(in->minuend, FUMI_NUMBER) || !fumi_is(in->subtrahend, FUMI_NUMBER))
+        return fumi_fail(call, FUMI_INVALID_PARAMS,
+                         "expected two numeric parameters: [minuend, subtrahend]");
+    if (!subtract_integers(&o, in) && !subtract_reals(&o, in))
+        return fumi_fail(call, FUMI_INVALID_PARAMS, "the numbers are too large; use smaller ones");
+    ((struct text *)result)->value.text = fumi_buf_str(&digits);
+    return FUMI_OK;
 }
 
 static enum fumi_ret sum(struct fumi_call *call, const void *params, void *result)
@@ -228,7 +260,7 @@ static enum fumi_ret too_big(struct fumi_call *call, const void *params, void *r
 }
 
 static const struct fumi_method methods[] = {
-    {"subtract", "Subtracts a number from another.", &pair, &number, subtract, FUMI_READ_ONLY},
+    {"subtract", "Subtracts a number from another.", &pair, &text, subtract, FUMI_READ_ONLY},
     {"sum", "Adds numbers.", &whole, &number, sum, FUMI_READ_ONLY},
     {"update", "Takes anything and does nothing.", &whole, NULL, accept, 0},
     {"notify_hello", "Takes anything and does nothing.", &whole, NULL, accept, 0},
