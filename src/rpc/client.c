@@ -124,7 +124,8 @@ static int take_answer(struct fumi_client *c, struct fumi_arena *a, const struct
     bool nameless = v->error && fumi_is(v->id, FUMI_NULL);
     bool known = fumi_int(v->id, &out->id) && forget(c, out->id, &out->user);
     if (v->fault)
-        return fumi_err_set(e, FUMI_INVALID_REQUEST, "%s", v->fault);
+        return fumi_err_set(e, FUMI_INVALID_REQUEST, "%s",
+                            v->fault[0] ? v->fault : "jsonrpc must be 2.0");
     if (v->error && envelope_error(a, v->error, &out->err, e))
         return -1;
     if (!known && !nameless)

@@ -58,8 +58,12 @@ static void collect(const struct fumi_val *v, struct envelope *out)
     }
 }
 
+/* An object without a single member of an envelope has no member to complain about: its fault is
+ * the empty string, and its error has no data, as the JSON-RPC specification prints it. */
 static const char *fault_of(const struct envelope *e)
 {
+    if (!e->version && !e->method && !e->params && !e->id && !e->response)
+        return "";
     if (!envelope_is_version(e->version) && !fumi_text_is(e->version, FUMI_STR("2.0")))
         return "jsonrpc must be 2.0";
     if (e->response)

@@ -3,6 +3,9 @@
 
 #define NO_OBJECT  INVALID("\"a request must be an object\"", "null")
 #define NO_MESSAGE INVALID("\"a message must be an object or an array\"", "null")
+#define NO_REQUEST                                                                                 \
+    "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":\"Invalid "                       \
+    "Request\"},\"id\":null}"
 #define VERSION(i) INVALID("\"jsonrpc must be 2.0\"", i)
 #define ID_TYPE    INVALID("\"id must be a string, a number or null\"", "null")
 
@@ -40,7 +43,7 @@ TEST(what_is_no_json_is_a_parse_error)
 TEST(what_is_no_request_is_invalid)
 {
     PLAY({"1", NO_MESSAGE, -32600}, {"null", NO_MESSAGE, -32600}, {"\"x\"", NO_MESSAGE, -32600},
-         {"true", NO_MESSAGE, -32600}, {"{}", VERSION("null"), -32600},
+         {"true", NO_MESSAGE, -32600}, {"{}", NO_REQUEST, -32600},
          {"{\"method\":\"nothing\",\"id\":1}", VERSION("1"), -32600},
          {"{\"jsonrpc\":\"1.0\",\"method\":\"nothing\",\"id\":7}", VERSION("7"), -32600},
          {"{\"jsonrpc\":2.0,\"method\":\"nothing\",\"id\":7}", VERSION("7"), -32600},
@@ -180,7 +183,7 @@ TEST(batches_are_answered_in_order)
                                                                         "6") "," CALL("nothing",
                                                                                       "7") "]",
           "[" MISSING("\"missing\"", "1") "," PARAMS("\"minuend is required\"", "2") "," INTERNAL(
-              "3") "," VERSION("null") "," ID_TYPE "," INTERNAL("6") "," OK("null", "7") "]",
+              "3") "," NO_REQUEST "," ID_TYPE "," INTERNAL("6") "," OK("null", "7") "]",
           0},
          {"[{\"jsonrpc\":\"2.0\",\"result\":1,\"id\":9}," CALL("nothing", "1") "]",
           "[" OK("null", "1") "]", 0});
