@@ -57,6 +57,10 @@ static const struct fumi_method methods[] = {
     {"add", "Adds two numbers.", &pair, &number, add, FUMI_READ_ONLY},
     {"multiply", "Multiplies two numbers.", &pair, &number, multiply, FUMI_READ_ONLY},
     {"divide", "Divides a by b.", &pair, &number, divide, FUMI_READ_ONLY},
+    /* The same methods as other JSON-RPC libraries name them; rpc.discover lists each once. */
+    {"Add", NULL, &pair, &number, add, FUMI_READ_ONLY | FUMI_HIDDEN},
+    {"Multiply", NULL, &pair, &number, multiply, FUMI_READ_ONLY | FUMI_HIDDEN},
+    {"Divide", NULL, &pair, &number, divide, FUMI_READ_ONLY | FUMI_HIDDEN},
 };
 
 static void listening(void *arg, struct fumi_str address)
