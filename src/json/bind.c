@@ -290,6 +290,8 @@ static int bind_member(const struct bind_reader *r, const struct fumi_shape *s, 
                        const struct fumi_val *v, char *into)
 {
     const struct fumi_field *f = &s->fields[i];
+    if ((f->flags & FUMI_NULL_KEEPS) && s->given != FUMI_NONE && fumi_is(v, FUMI_NULL))
+        return 0;
     bool empty = (f->flags & FUMI_NULLABLE) && fumi_is(v, FUMI_NULL);
     int rc = empty ? bind_absent(r, f, into + f->offset) : bind_value(r, f, v, into + f->offset);
     return s->given == FUMI_NONE ? rc : note_given(r, s, i, rc, into);

@@ -28,6 +28,7 @@ enum {
     FUMI_EMPTY = 32,   /* a required string may be empty */
     FUMI_DETAIL = 64,  /* left out of tool answers, and of what tools say that they take */
     FUMI_SPARSE = 128, /* left out of tool answers when it is empty: 0, false, no items */
+    FUMI_NULL_KEEPS = 256, /* patches: null changes nothing, as if the member were absent */
 };
 
 struct fumi_list {

@@ -637,6 +637,25 @@ TEST(patches_tell_absent_from_null)
     }
 }
 
+TEST(patches_may_keep_a_member_that_is_null)
+{
+    struct bench b = {0};
+    struct every x = {0};
+    static const struct fumi_field fields[] = {
+        FUMI_FIELD(struct every, tags, "tags", "", .flags = FUMI_NULL_KEEPS),
+        FUMI_FIELD(struct every, name, "name", "", .flags = FUMI_NULLABLE),
+    };
+    static const struct fumi_shape keeping = FUMI_PATCH_SHAPE(struct every, fields);
+    CHECK_INT(run(&b, &keeping, "{\"tags\":null,\"name\":null}", &x), 0);
+    CHECK_INT(x.given, 2);
+    x.given = 0;
+    CHECK_INT(run(&b, &keeping, "{\"tags\":[]}", &x), 0);
+    CHECK_INT(x.given, 1);
+    CHECK_INT(run(&b, &keeping, "{\"tags\":null,\"tags\":[]}", &x), -1);
+    CHECK_INT(run(&b, &keeping, "{\"tags\":0}", &x), -1);
+    done(&b);
+}
+
 TEST(patches_have_no_defaults_for_what_is_absent)
 {
     struct bench b = {0};
