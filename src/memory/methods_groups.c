@@ -2,8 +2,6 @@
 #include "base/uuid.h"
 #include "memory/methods_parts.h"
 
-enum { READ = FUMI_BLOCKING | FUMI_TOOL | FUMI_READ_ONLY, WRITE = FUMI_BLOCKING | FUMI_TOOL };
-
 struct create_params {
     struct fumi_str project, key, title, description;
 };

@@ -2,8 +2,6 @@
 
 #include <stdio.h>
 
-enum { READ = FUMI_BLOCKING | FUMI_TOOL | FUMI_READ_ONLY, WRITE = FUMI_BLOCKING | FUMI_TOOL };
-
 struct add_params {
     struct fumi_str project, group, text, title, source, created;
     struct fumi_strs tags;

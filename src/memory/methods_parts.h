@@ -9,6 +9,13 @@ extern const struct fumi_method note_methods[], group_methods[], global_methods[
 extern const size_t note_methods_n, group_methods_n, global_methods_n, setting_methods_n,
     search_methods_n;
 
+/* The flags of all methods: those that read from memory alone, that read the store, that write. */
+enum {
+    QUICK = FUMI_TOOL | FUMI_DETAILED_ERRORS | FUMI_READ_ONLY,
+    READ = QUICK | FUMI_BLOCKING,
+    WRITE = FUMI_TOOL | FUMI_DETAILED_ERRORS | FUMI_BLOCKING,
+};
+
 /* Methods that answer no more than that it is done. */
 struct done {
     bool ok;

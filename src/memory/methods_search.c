@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 enum {
-    READ = FUMI_BLOCKING | FUMI_TOOL | FUMI_READ_ONLY,
     MOST = 1000,
     QUERY_MS = 10000, /* for embedding a query; then words must do */
 };

@@ -4,8 +4,6 @@
 #include <poll.h>
 
 enum {
-    READ = FUMI_BLOCKING | FUMI_TOOL | FUMI_READ_ONLY,
-    WRITE = FUMI_BLOCKING | FUMI_TOOL,
     LOOK_MS = 250, /* between two looks at the background */
     STUCK = 40,    /* looks in which nothing moves and nobody works; a failure counts as several */
     FAILED = 8,
@@ -263,8 +261,7 @@ static enum fumi_ret stats(struct fumi_call *call, const void *params, void *res
 }
 
 const struct fumi_method setting_methods[] = {
-    {"get_config", "Shows the configuration; never keys.", NULL, &config_shape, get_config,
-     FUMI_TOOL | FUMI_READ_ONLY},
+    {"get_config", "Shows the configuration; never keys.", NULL, &config_shape, get_config, QUICK},
     {"set_config", "Changes the embedder while serving.", &set_shape, &set_result_shape, set_config,
      WRITE},
     {"stats", "Counts what is stored, and how far its vectors are made.", NULL, &stats_shape, stats,

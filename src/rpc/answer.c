@@ -1,5 +1,7 @@
 #include "rpc/exchange.h"
 
+#include <stdio.h>
+
 /* For the reserved codes the message is the standard's own phrase, and the sentence is the data. */
 static const char *phrase_of(int code)
 {
@@ -44,6 +46,19 @@ static void put_end(struct fumi_buf *b, const struct fumi_val *id)
     b->n += text.n + 7;
 }
 
+static void put_message(struct fumi_out *o, const struct fumi_err *e, const char *phrase,
+                        unsigned how)
+{
+    char detailed[sizeof("Invalid params: ") + sizeof(e->text)];
+    const char *message = phrase ? phrase : e->text;
+    if (phrase && how & ANSWER_DETAILED && e->code == FUMI_INVALID_PARAMS && e->text[0]) {
+        snprintf(detailed, sizeof(detailed), "%s: %s", phrase, e->text);
+        message = detailed;
+    }
+    fumi_put_key(o, "message");
+    fumi_put_str(o, fumi_str(message));
+}
+
 void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fumi_val *id,
                   unsigned how)
 {
@@ -57,8 +72,7 @@ void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fum
     fumi_put_open(&o, '{');
     fumi_put_key(&o, "code");
     fumi_put_int(&o, e->code);
-    fumi_put_key(&o, "message");
-    fumi_put_str(&o, fumi_str(phrase ? phrase : e->text));
+    put_message(&o, e, phrase, how);
     put_data(&o, e, phrase != NULL);
     fumi_put_close(&o, '}');
     if ((id && !fumi_is(id, FUMI_NULL)) || !(how & ANSWER_BARE))

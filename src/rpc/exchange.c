@@ -15,7 +15,8 @@ void exchange_separate(struct fumi_exchange *x)
 void exchange_fault(struct fumi_exchange *x, const struct fumi_err *e, const struct fumi_val *id,
                     unsigned flags)
 {
-    unsigned how = (x->peer->bare ? ANSWER_BARE : 0) | (flags & FUMI_FRANK ? ANSWER_FRANK : 0);
+    unsigned how = (x->peer->bare ? ANSWER_BARE : 0) | (flags & FUMI_FRANK ? ANSWER_FRANK : 0) |
+                   (flags & FUMI_DETAILED_ERRORS ? ANSWER_DETAILED : 0);
     exchange_separate(x);
     answer_error(&x->out, e, id, how);
     x->code = e->code;

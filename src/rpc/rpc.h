@@ -120,6 +120,8 @@ enum {
     FUMI_SUBSCRIPTION = 128,
     /* Does not wait for calls that the peer sent before it: about the connection, not the data. */
     FUMI_UNORDERED = 256,
+    /* The message of -32602 names the fault too: "Invalid params: name is required". */
+    FUMI_DETAILED_ERRORS = 512,
     FUMI_VARIES = 32, /* has further flags that depend on the params: see fumi_varying */
 };
 
