@@ -157,18 +157,36 @@ static void forget(struct fumi_mcp *m, struct fumi_strs *uris, struct fumi_str u
     }
 }
 
-static bool remember(struct fumi_mcp *m, struct fumi_strs *uris, struct fumi_str uri)
+static int too_many_of_one(struct fumi_err *e, int limit, const char *what, const char *remedy)
+{
+    return fumi_err_set(e, MCP_TOO_MANY_SUBSCRIPTIONS,
+                        "Too many subscriptions: a connection may have %d %s; %s", limit, what,
+                        remedy);
+}
+
+static int too_many_in_all(struct fumi_err *e, int limit, const char *what, size_t left)
+{
+    return fumi_err_set(e, MCP_TOO_MANY_SUBSCRIPTIONS,
+                        "Too many subscriptions: all clients together may have %d %s, and %zu are "
+                        "left; try again with fewer, or later",
+                        limit, what, left);
+}
+
+static int remember(struct fumi_mcp *m, struct fumi_strs *uris, struct fumi_str uri,
+                    struct fumi_err *e)
 {
     if (holds(uris, uri))
-        return true;
-    if (uris->n == URIS || m->uris_n >= ALL_URIS)
-        return false;
+        return 0;
+    if (uris->n == URIS)
+        return too_many_of_one(e, URIS, "resources", "unsubscribe from one first");
+    if (m->uris_n >= ALL_URIS)
+        return too_many_in_all(e, ALL_URIS, "resources", 0);
     m->uris_n++;
     char *copy = fumi_resize(NULL, uri.n + 1);
     memcpy(copy, uri.p, uri.n);
     uris->items = fumi_resize(uris->items, (uris->n + 1) * sizeof(*uris->items));
     uris->items[uris->n++] = (struct fumi_str){copy, uri.n};
-    return true;
+    return 0;
 }
 
 static enum fumi_ret subscribe(struct fumi_call *call, bool wants, void *result)
@@ -178,7 +196,7 @@ static enum fumi_ret subscribe(struct fumi_call *call, bool wants, void *result)
         return FUMI_FAIL;
     struct fumi_str uri = fumi_text(call->arena, fumi_get(x.params, "uri"));
     struct session *s = mcp_session_of(x.mcp, call);
-    bool fits = true;
+    int rc = 0;
     if (!uri.p || uri.n > URI)
         return fumi_fail(call, FUMI_INVALID_PARAMS, "uri is required: a string of at most %d bytes",
                          URI);
@@ -186,13 +204,11 @@ static enum fumi_ret subscribe(struct fumi_call *call, bool wants, void *result)
         return fumi_fail(call, FUMI_INVALID_REQUEST, "there is no session to tell: initialize one");
     pthread_mutex_lock(&x.mcp->lock);
     if (wants)
-        fits = remember(x.mcp, &s->uris, uri);
+        rc = remember(x.mcp, &s->uris, uri, &call->err);
     else
         forget(x.mcp, &s->uris, uri);
     pthread_mutex_unlock(&x.mcp->lock);
-    if (!fits)
-        return fumi_fail(call, FUMI_INTERNAL_ERROR, "there are too many subscriptions");
-    return mcp_empty(&x, result);
+    return rc ? FUMI_FAIL : mcp_empty(&x, result);
 }
 
 enum fumi_ret mcp_subscribe(struct fumi_call *call, const void *params, void *result)
@@ -335,12 +351,19 @@ static void on_cancel(void *mcp)
     finish_some(mcp, false, NULL);
 }
 
-static bool is_full(const struct fumi_mcp *m, const struct listener *new)
+/* -1: the subscription would pass a limit. */
+static int check_limits(const struct fumi_mcp *m, const struct listener *new, struct fumi_err *e)
 {
     size_t n = 0;
     for (const struct listener *l = m->listeners; l; l = l->next)
         n += l->call->peer == new->call->peer;
-    return m->listeners_n >= LISTENERS || n >= PEER_LISTENERS || m->uris_n + new->uris.n > ALL_URIS;
+    if (n >= PEER_LISTENERS)
+        return too_many_of_one(e, PEER_LISTENERS, "at a time", "cancel one first");
+    if (m->listeners_n >= LISTENERS)
+        return too_many_in_all(e, LISTENERS, "at a time", 0);
+    if (m->uris_n + new->uris.n > ALL_URIS)
+        return too_many_in_all(e, ALL_URIS, "resources", ALL_URIS - m->uris_n);
+    return 0;
 }
 
 /* From the moment it is in the list and the lock is free, the call is no longer ours. */
@@ -349,8 +372,8 @@ static enum fumi_ret join(struct fumi_mcp *m, struct listener *l)
     struct fumi_call *call = l->call;
     enum fumi_ret ret = FUMI_PENDING;
     pthread_mutex_lock(&m->lock);
-    if (is_full(m, l)) {
-        ret = fumi_fail(call, FUMI_INTERNAL_ERROR, "there are too many subscriptions");
+    if (check_limits(m, l, &call->err)) {
+        ret = FUMI_FAIL;
     } else {
         acknowledge(l);
         bool idle = m->ended || (!l->lists && !l->uris.n);

@@ -13,6 +13,8 @@ enum {
     MCP_HEADER_MISMATCH = -32020,
     MCP_MISSING_CAPABILITY = -32021,
     MCP_UNSUPPORTED_VERSION = -32022,
+    /* Our own. MCP keeps -32768 to -32000 for itself, so it lies outside. */
+    MCP_TOO_MANY_SUBSCRIPTIONS = -31000,
 };
 
 #define MCP_MODERN "2026-07-28"

@@ -250,6 +250,41 @@ both("changes", () => {
     await quiet();
   });
 
+  test("too many subscriptions are refused with a code of their own, and the remedy", async () => {
+    const listen = (id) => modernCall(id, "subscriptions/listen", { notifications: { toolsListChanged: true } });
+    for (let id = 1; id <= 64; id++)
+      assert.equal((await ask(listen(id))).method, "notifications/subscriptions/acknowledged");
+    const answer = await ask(listen(65));
+    refused(answer, -31000, 65);
+    assert.match(answer.error.message, /64 .*cancel/);
+    server.send(note("notifications/cancelled", { requestId: 1 }));
+    assert.equal((await ask(listen(66))).method, "notifications/subscriptions/acknowledged");
+  });
+
+  test("so are too many resources of a session", async () => {
+    await shake();
+    const uri = (i) => ({ uri: `test://resource/${i}` });
+    for (let i = 1; i <= 256; i++) assert.deepEqual((await ask(call(i, "resources/subscribe", uri(i)))).result, {});
+    assert.deepEqual((await ask(call(1, "resources/subscribe", uri(1)))).result, {});
+    const answer = await ask(call(257, "resources/subscribe", uri(257)));
+    refused(answer, -31000, 257);
+    assert.match(answer.error.message, /256 .*unsubscribe/);
+    assert.deepEqual((await ask(call(258, "resources/unsubscribe", uri(1)))).result, {});
+    assert.deepEqual((await ask(call(259, "resources/subscribe", uri(257)))).result, {});
+  });
+
+  test("and those of all clients together", async () => {
+    const listen = (id, n) => modernCall(id, "subscriptions/listen", {
+      notifications: { resourceSubscriptions: Array.from({ length: n }, (_, i) => `test://resource/${i}`) },
+    });
+    for (let id = 1; id <= 4; id++)
+      assert.equal((await ask(listen(id, 255))).method, "notifications/subscriptions/acknowledged");
+    const answer = await ask(listen(5, 5));
+    refused(answer, -31000, 5);
+    assert.match(answer.error.message, /1024 .*4 .*try again/);
+    assert.equal((await ask(listen(6, 4))).method, "notifications/subscriptions/acknowledged");
+  });
+
   test("listen ends with a result when the server ends", async () => {
     await ask(modernCall(7, "subscriptions/listen", { notifications: { toolsListChanged: true } }));
     await server.close();
