@@ -29,7 +29,7 @@ void http_say(struct fumi_reply *reply, int status, const struct fumi_err *e,
 {
     struct fumi_buf b = {0};
     if (e)
-        fumi_put_error(&b, e, id);
+        fumi_put_error(&b, e, id, FUMI_ID_NONE);
     end_with(reply, status, &b);
 }
 
@@ -103,7 +103,7 @@ static void dispatch(struct post *p, struct http_session *session, bool begins)
     struct fumi_peer *peer = session ? http_session_peer(session) : p->request->peer;
     *r = (struct errand){p->mcp, p->reply, session, begins, !fumi_accepts_json(p->request), p->id};
     if (!session) {
-        peer->bare = true;
+        fumi_peer_set_lost_id(peer, FUMI_ID_NONE);
         fumi_reply_watch(p->reply, NULL, NULL);
     }
     struct fumi_exchange *message = p->message;

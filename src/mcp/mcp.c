@@ -287,7 +287,7 @@ static enum fumi_ret discover(struct fumi_call *call, const void *params, void *
     if (mcp_enter(&x, call, MODERN) != FUMI_OK)
         return FUMI_FAIL;
     if (call->peer->push && !fumi_in_batch(call))
-        call->peer->bare = true; /* this thread's: see mcp_session_of */
+        fumi_peer_set_lost_id(call->peer, FUMI_ID_NONE);
     struct fumi_out o = mcp_open(&x, &b);
     fumi_put_key(&o, "supportedVersions");
     fumi_put_open(&o, '[');

@@ -77,7 +77,7 @@ struct session *mcp_session_of(struct fumi_mcp *m, struct fumi_call *call)
     mcp_session_join(s);
     pthread_mutex_unlock(&m->lock);
     if (fumi_peer_attach(peer, s, &ops)) {
-        peer->bare = true;
+        fumi_peer_set_lost_id(peer, FUMI_ID_NONE);
         return s;
     }
     pthread_mutex_lock(&m->lock);

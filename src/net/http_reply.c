@@ -84,7 +84,7 @@ static void finish(struct conn *c, int status, size_t bytes)
     http_unreserve(c);
     http_clear(t);
     c->want = 0;
-    c->peer.bare = false; /* a route may have set it */
+    fumi_peer_set_lost_id(&c->peer, FUMI_ID_NULL); /* a route may have set it */
     t->greeted = true;
     hub_renew(c);
     if (!keep_alive)
@@ -189,7 +189,7 @@ void http_refuse(struct conn *c, const struct fumi_refusal *r)
     if (r->status == 413) {
         fumi_err_set(&e, FUMI_INVALID_REQUEST, "the message is longer than the limit of %zu bytes",
                      c->hub->site->message);
-        fumi_put_refusal(&text, &e, c->peer.bare);
+        fumi_put_refusal(&text, &e, fumi_peer_lost_id(&c->peer));
     } else {
         fumi_buf_add(&text, r->reason, strlen(r->reason));
         fumi_buf_put(&text, '\n');

@@ -16,7 +16,7 @@ static void put_line(struct conn *c, const struct fumi_buf *text)
 static void refuse(struct conn *c, const struct fumi_err *e)
 {
     struct fumi_buf *out = conn_out(c);
-    fumi_put_refusal(out, e, c->peer.bare);
+    fumi_put_refusal(out, e, fumi_peer_lost_id(&c->peer));
     fumi_buf_put(out, '\n');
 }
 

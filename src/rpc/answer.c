@@ -152,12 +152,28 @@ void request_notify(struct fumi_buf *b, const char *method, const struct fumi_sh
     fumi_put_close(&o, '}');
 }
 
-void fumi_put_refusal(struct fumi_buf *out, const struct fumi_err *e, bool bare)
+enum fumi_lost_id fumi_peer_lost_id(const struct fumi_peer *peer)
 {
-    answer_error(out, e, NULL, bare ? ANSWER_BARE : 0);
+    return (enum fumi_lost_id)__atomic_load_n(&peer->lost_id, __ATOMIC_RELAXED);
 }
 
-void fumi_put_error(struct fumi_buf *out, const struct fumi_err *e, const struct fumi_val *id)
+void fumi_peer_set_lost_id(struct fumi_peer *peer, enum fumi_lost_id id)
 {
-    answer_error(out, e, id, ANSWER_BARE | ANSWER_FRANK);
+    __atomic_store_n(&peer->lost_id, (int)id, __ATOMIC_RELAXED);
+}
+
+static unsigned bare(enum fumi_lost_id lost)
+{
+    return lost == FUMI_ID_NONE ? ANSWER_BARE : 0;
+}
+
+void fumi_put_refusal(struct fumi_buf *out, const struct fumi_err *e, enum fumi_lost_id lost)
+{
+    answer_error(out, e, NULL, bare(lost));
+}
+
+void fumi_put_error(struct fumi_buf *out, const struct fumi_err *e, const struct fumi_val *id,
+                    enum fumi_lost_id lost)
+{
+    answer_error(out, e, id, bare(lost) | ANSWER_FRANK);
 }

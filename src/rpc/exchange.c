@@ -15,7 +15,8 @@ void exchange_separate(struct fumi_exchange *x)
 void exchange_fault(struct fumi_exchange *x, const struct fumi_err *e, const struct fumi_val *id,
                     unsigned flags)
 {
-    unsigned how = (x->peer->bare ? ANSWER_BARE : 0) | (flags & FUMI_FRANK ? ANSWER_FRANK : 0) |
+    unsigned how = (fumi_peer_lost_id(x->peer) == FUMI_ID_NONE ? ANSWER_BARE : 0) |
+                   (flags & FUMI_FRANK ? ANSWER_FRANK : 0) |
                    (flags & FUMI_DETAILED_ERRORS ? ANSWER_DETAILED : 0);
     exchange_separate(x);
     answer_error(&x->out, e, id, how);
@@ -140,7 +141,9 @@ static bool is_admitted(struct fumi_exchange *x)
 static const struct fumi_val *salvage(struct fumi_exchange *x, struct fumi_str message)
 {
     struct fumi_err ignored;
-    struct fumi_str id = x->peer->bare ? envelope_salvage(message) : (struct fumi_str){0};
+    struct fumi_str id = {0};
+    if (fumi_peer_lost_id(x->peer) != FUMI_ID_NULL)
+        id = envelope_salvage(message);
     return id.p ? fumi_parse(&x->arena, fumi_dup(&x->arena, id), &ignored) : NULL;
 }
 

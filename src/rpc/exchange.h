@@ -158,7 +158,7 @@ struct fumi_exchange {
 /* answer.c: append one answer; id NULL: null, or none. A result that would make the buffer longer
  * than `limit`, or that JSON cannot express, is -1 with *e set, and the caller cuts off what it
  * left in the buffer. Errors are short and have no limit. answer_value: the result alone. */
-/* See fumi_peer.bare, FUMI_FRANK, FUMI_DETAILED_ERRORS. */
+/* See FUMI_ID_NONE, FUMI_FRANK, FUMI_DETAILED_ERRORS. */
 enum { ANSWER_BARE = 1, ANSWER_FRANK = 2, ANSWER_DETAILED = 4 };
 void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fumi_val *id,
                   unsigned how);

@@ -43,7 +43,7 @@ struct fumi_peer {
     struct fumi_str user; /* over a Unix socket the number of the user; else none */
     void *session;        /* what a protocol above, such as MCP, knows about this peer */
     const struct fumi_session_ops *ops; /* of that protocol; may be NULL */
-    bool bare;                /* an error that names no request has no id either, instead of null */
+    int lost_id;                        /* private: see fumi_peer_lost_id */
     bool unasked;             /* it cannot answer questions of ours: fumi_ask fails at once */
     struct fumi_spare *spare; /* of the thread that calls fumi_handle for it; may be NULL */
     /* Sends a message that belongs to no call; from any thread, as long as the peer is known to be
@@ -56,6 +56,17 @@ struct fumi_peer {
     void (*keep)(struct fumi_peer *peer, bool keep);
     struct fumi_links *links; /* private: open calls and open questions */
 };
+
+/* Which id an error has that names no request, because its message could not be read. A protocol
+ * above, such as MCP, chooses it for a peer while calls of that peer may fail on other threads. */
+enum fumi_lost_id {
+    FUMI_ID_NULL,  /* null, as JSON-RPC says */
+    FUMI_ID_FOUND, /* the id that can be made out in the text, else null */
+    FUMI_ID_NONE,  /* the id that can be made out in the text, else none */
+};
+enum fumi_lost_id fumi_peer_lost_id(const struct fumi_peer *peer);
+void fumi_peer_set_lost_id(struct fumi_peer *peer, enum fumi_lost_id id);
+
 void fumi_peer_eof(struct fumi_peer *peer);   /* nothing more comes: its open questions fail */
 void fumi_peer_close(struct fumi_peer *peer); /* it is gone: its open calls are cancelled too */
 void fumi_peer_done(struct fumi_peer *peer);
@@ -258,11 +269,11 @@ bool fumi_cancel(struct fumi_peer *peer, const struct fumi_val *id);
 bool fumi_push(struct fumi_peer *peer, const char *method, const struct fumi_shape *s,
                const void *params);
 
-/* An error answer that names no request, for what a transport itself must refuse; bare: see
- * fumi_peer. */
-void fumi_put_refusal(struct fumi_buf *out, const struct fumi_err *e, bool bare);
-/* The same to a request, with the sentence as its message. */
-void fumi_put_error(struct fumi_buf *out, const struct fumi_err *e, const struct fumi_val *id);
+/* An error answer that names no request, for what a transport itself must refuse. */
+void fumi_put_refusal(struct fumi_buf *out, const struct fumi_err *e, enum fumi_lost_id lost);
+/* The same to a request, with the sentence as its message; id NULL: to none. */
+void fumi_put_error(struct fumi_buf *out, const struct fumi_err *e, const struct fumi_val *id,
+                    enum fumi_lost_id lost);
 
 /* The registry, for those who describe it (discovery, MCP, command line). */
 size_t fumi_server_size(const struct fumi_server *s);

@@ -609,6 +609,27 @@ TEST(new_projects_and_groups_are_told)
     stage_end(&t);
 }
 
+/* The handshake sets how errors of the peer are written, while a worker writes one: TSan looks. */
+TEST(a_handshake_beside_a_call_that_fails)
+{
+    struct stage t;
+    CHECK(stage_begin(&t, true));
+    for (int i = 0; i < 20; i++) {
+        struct caller c;
+        caller_open(&c, t.server);
+        c.peer.push = stage_push;
+        say(&c, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"memory.get\",\"params\":[\"none\"]}");
+        say(&c, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"initialize\",\"params\":{"
+                "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},"
+                "\"clientInfo\":{\"name\":\"test\",\"version\":\"1\"}}}");
+        wait_replies(&c, 2);
+        CHECK(holds(heard(&c), "-32003") && holds(heard(&c), "2025-11-25"));
+        fumi_peer_close(&c.peer);
+        caller_done(&c);
+    }
+    stage_end(&t);
+}
+
 /* --- Progress. --- */
 
 TEST(reembedding_reports_until_it_is_done)

@@ -459,18 +459,18 @@ TEST(a_refusal_is_an_error_without_an_id)
     struct fumi_buf out = {0};
     struct fumi_err e = {0};
     fumi_err_set(&e, FUMI_INVALID_REQUEST, "a line may have %d bytes", 10);
-    fumi_put_refusal(&out, &e, false);
+    fumi_put_refusal(&out, &e, FUMI_ID_NULL);
     CHECK_STR(fumi_buf_str(&out),
               "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":\"Invalid Request\","
               "\"data\":\"a line may have 10 bytes\"},\"id\":null}");
     fumi_buf_reset(&out, 1000);
     fumi_err_set(&e, FUMI_LIMIT, "too \"busy\"");
-    fumi_put_refusal(&out, &e, false);
+    fumi_put_refusal(&out, &e, FUMI_ID_NULL);
     CHECK_STR(fumi_buf_str(&out), "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32000,\"message\":"
                                   "\"too \\\"busy\\\"\"},\"id\":null}");
     fumi_buf_reset(&out, 1000);
     fumi_err_set(&e, FUMI_INTERNAL_ERROR, "a secret");
-    fumi_put_refusal(&out, &e, false);
+    fumi_put_refusal(&out, &e, FUMI_ID_NULL);
     CHECK_STR(fumi_buf_str(&out), "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32603,\"message\":"
                                   "\"Internal error\"},\"id\":null}");
     fumi_buf_done(&out);

@@ -142,7 +142,7 @@ TEST(a_bare_peer_gets_no_id_that_says_nothing)
 {
     struct theatre t;
     theatre_open(&t);
-    t.c.peer.bare = true;
+    fumi_peer_set_lost_id(&t.c.peer, FUMI_ID_NONE);
     CHECK_STR(hear(&t.c, "7"), "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":"
                                "\"Invalid Request\",\"data\":\"a message must be an object or an "
                                "array\"}}");
@@ -173,7 +173,7 @@ TEST(a_bare_peer_gets_the_id_of_what_cannot_be_read)
     };
     struct theatre t;
     theatre_open(&t);
-    t.c.peer.bare = true;
+    fumi_peer_set_lost_id(&t.c.peer, FUMI_ID_NONE);
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct fumi_arena a = {0};
         struct fumi_str got = hear(&t.c, rows[i].message);
@@ -183,7 +183,7 @@ TEST(a_bare_peer_gets_the_id_of_what_cannot_be_read)
             TEST_FAIL("row %zu: %.*s", i, FUMI_ARG(got));
         fumi_arena_done(&a);
     }
-    t.c.peer.bare = false;
+    fumi_peer_set_lost_id(&t.c.peer, FUMI_ID_NULL);
     CHECK(memmem(hear(&t.c, "{\"id\":1,").p, 200, "\"id\":null", 9));
     theatre_done(&t);
 }

@@ -54,7 +54,7 @@ static void add_refusal(struct fumi_buf *b, size_t limit)
 {
     struct fumi_err e;
     fumi_err_set(&e, FUMI_INVALID_REQUEST, "the line is longer than the limit of %zu bytes", limit);
-    fumi_put_refusal(b, &e, false);
+    fumi_put_refusal(b, &e, FUMI_ID_NULL);
     fumi_buf_put(b, '\n');
 }
 
