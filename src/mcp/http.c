@@ -33,9 +33,24 @@ void http_say(struct fumi_reply *reply, int status, const struct fumi_err *e,
     end_with(reply, status, &b);
 }
 
+/* The id of an error that names no request, as the revision of the session wants it. */
+static enum fumi_lost_id lost_id(const struct post *p)
+{
+    struct fumi_str name = fumi_request_field(p->request, "mcp-session-id");
+    struct http_session *s = name.p ? http_session_find(p->mcp->http, name, p->request->peer)
+                                    : NULL;
+    if (!s)
+        return FUMI_ID_NONE;
+    enum fumi_lost_id lost = fumi_peer_lost_id(http_session_peer(s));
+    http_session_unref(s);
+    return lost;
+}
+
 static void refuse(struct post *p, int status)
 {
-    http_say(p->reply, status, &p->err, p->id);
+    struct fumi_buf b = {0};
+    fumi_put_error(&b, &p->err, p->id, p->id ? FUMI_ID_NONE : lost_id(p));
+    end_with(p->reply, status, &b);
 }
 
 static void refuse_with(struct post *p, int status, int code, const char *text)

@@ -409,6 +409,7 @@ enum fumi_ret mcp_listen(struct fumi_call *call, const void *params, void *resul
     l->id.text = fumi_raw(call->id);
     if (read_wishes(&x, fumi_get(x.params, "notifications"), l) != FUMI_OK)
         return FUMI_FAIL;
+    mcp_session_modern(x.mcp, call->peer);
     mcp_session_of(x.mcp, call); /* so that we hear of the end of its input */
     return join(x.mcp, l);
 }

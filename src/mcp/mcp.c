@@ -286,8 +286,7 @@ static enum fumi_ret discover(struct fumi_call *call, const void *params, void *
     (void)params;
     if (mcp_enter(&x, call, MODERN) != FUMI_OK)
         return FUMI_FAIL;
-    if (call->peer->push && !fumi_in_batch(call))
-        fumi_peer_set_lost_id(call->peer, FUMI_ID_NONE);
+    mcp_session_modern(x.mcp, call->peer);
     struct fumi_out o = mcp_open(&x, &b);
     fumi_put_key(&o, "supportedVersions");
     fumi_put_open(&o, '[');

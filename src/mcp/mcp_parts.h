@@ -23,7 +23,11 @@ enum {
 enum { LEGACY = 1, MODERN = 2 }; /* eras */
 
 /* The legacy revisions, oldest first. */
-enum { VERSIONS = 5, BATCHES = 2 }; /* the one that has batches: 2025-03-26 */
+enum {
+    VERSIONS = 5,
+    BATCHES = 2, /* 2025-03-26, the one that has batches */
+    NO_NULL = 4, /* 2025-11-25, the first whose errors may lack the id; the others demand one */
+};
 extern const char *const mcp_versions[VERSIONS];
 int mcp_version_of(struct fumi_str text);    /* -1: none of them */
 bool mcp_is_modern(struct fumi_str version); /* of that era, served or not */
@@ -191,6 +195,8 @@ void mcp_session_join(struct session *s);  /* it is told of changes; under the l
 void mcp_session_leave(struct session *s); /* no more; under the lock */
 void mcp_session_end(struct session *s);   /* frees what it holds */
 void mcp_session_agree(struct session *s, const struct fumi_val *capabilities, int version);
+/* The peer speaks 2026-07-28: errors to it have no id that is null, unless a handshake was made. */
+void mcp_session_modern(struct fumi_mcp *m, struct fumi_peer *peer);
 
 /* listen.c: under the lock: whether anybody wants to know of changes, told to the host if new. */
 void mcp_watch(struct fumi_mcp *m);

@@ -77,7 +77,8 @@ struct session *mcp_session_of(struct fumi_mcp *m, struct fumi_call *call)
     mcp_session_join(s);
     pthread_mutex_unlock(&m->lock);
     if (fumi_peer_attach(peer, s, &ops)) {
-        fumi_peer_set_lost_id(peer, FUMI_ID_NONE);
+        if (fumi_peer_lost_id(peer) == FUMI_ID_NULL)
+            fumi_peer_set_lost_id(peer, FUMI_ID_FOUND);
         return s;
     }
     pthread_mutex_lock(&m->lock);
@@ -98,5 +99,15 @@ void mcp_session_agree(struct session *s, const struct fumi_val *capabilities, i
     pthread_mutex_lock(&s->mcp->lock);
     s->capabilities = fits ? fumi_parse(&s->arena, text.text, &ignored) : NULL;
     s->version = version;
+    fumi_peer_set_lost_id(s->peer, version >= NO_NULL ? FUMI_ID_NONE : FUMI_ID_FOUND);
     pthread_mutex_unlock(&s->mcp->lock);
+}
+
+void mcp_session_modern(struct fumi_mcp *m, struct fumi_peer *peer)
+{
+    struct session *s = __atomic_load_n((struct session **)&peer->session, __ATOMIC_ACQUIRE);
+    pthread_mutex_lock(&m->lock);
+    if (peer->push && (!s || s->version < 0))
+        fumi_peer_set_lost_id(peer, FUMI_ID_NONE);
+    pthread_mutex_unlock(&m->lock);
 }

@@ -118,20 +118,32 @@ both("eras", (Carrier) => {
 });
 
 both("lines", () => {
-  test("what is no message is answered without an id, and the next is read", async () => {
-    await shake();
+  // The schemas before 2025-11-25 demand an id, and later ones do not know null.
+  const without = async (id) => {
     server.raw("{oops\n");
-    refused(await server.inbox.next(), -32700, undefined);
-    refused(await ask(5), -32600, undefined);
+    refused(await server.inbox.next(), -32700, id);
+    refused(await ask(5), -32600, id);
+    server.raw('{"id":"found",oops\n');
+    refused(await server.inbox.next(), -32700, "found");
     refused(await ask({ jsonrpc: "2.0", id: 3 }), -32600, 3);
     await quiet();
+  };
+  for (const version of legacy)
+    test(`what is no message is answered as ${version} wants it, and the next is read`, async () => {
+      await shake(version);
+      await without(version === newestLegacy ? undefined : null);
+    });
+
+  test("what is no message is answered without an id to modern clients", async () => {
+    await ask(modernCall("d", "server/discover"));
+    await without(undefined);
   });
 
   test("batches: in 2025-03-26 only", async () => {
     const batch = [call(1, "ping"), note("notifications/x"), call("b", "ping")];
     await shake("2025-03-26");
     assert.deepEqual((await ask(batch)).map((one) => one.id), [1, "b"]);
-    refused(await ask([]), -32600, undefined);
+    refused(await ask([]), -32600, null);
     for (const answer of await ask([modernCall(1, "tools/list")])) refused(answer, -32600, 1);
     server.send([note("notifications/x")]);
     await quiet();

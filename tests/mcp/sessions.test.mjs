@@ -45,6 +45,15 @@ describe("legacy: the handshake", () => {
     refused(await (await Session.open()).post(initialize(2)), 400, -32600, 2);
   });
 
+  for (const version of legacy)
+    test(`a body that is no message is answered as ${version} wants it`, async () => {
+      const session = await Session.open(version);
+      const id = version === newestLegacy ? undefined : null; // later schemas do not know null, earlier ones demand an id
+      refused(await session.post("{oops"), 400, -32700, id);
+      refused(await session.post("5"), 400, -32600, id);
+      refused(await session.post({ jsonrpc: "2.0", id: 3 }), 400, -32600, 3);
+    });
+
   test("requests may come before the client says that it is ready", async () => {
     const session = await Session.open(newestLegacy, {}, { ready: false });
     assert.ok((await session.call("tools/list")).tools.length > 0);
@@ -240,8 +249,8 @@ describe("legacy: batches", () => {
   });
 
   test("later ones do not: 400, -32600", async () => {
-    for (const version of ["2025-06-18", newestLegacy])
-      refused(await (await Session.open(version)).post(two), 400, -32600, undefined);
+    for (const [version, id] of [["2025-06-18", null], [newestLegacy, undefined]])
+      refused(await (await Session.open(version)).post(two), 400, -32600, id);
   });
 
   test("no handshake in one: -32600", async () => {
