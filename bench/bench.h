@@ -13,7 +13,6 @@ struct input {
     const char *name;
     char *text; /* owned; ends where n says, without padding or terminator */
     size_t n;
-    size_t calls; /* of subtract in it; 0: it is not for subtract */
 };
 
 enum input_name {
@@ -27,9 +26,6 @@ enum input_name {
 };
 void inputs_make(struct input out[INPUTS]);
 void inputs_free(struct input in[INPUTS]);
-
-/* The request of 95 bytes, terminated. */
-extern const char input_request[];
 
 /* What a handler would take out of a document. All libraries must come to the same. */
 struct sum {
@@ -50,20 +46,12 @@ struct lib {
 };
 extern const struct lib lib_fumi, lib_jansson, lib_cjson, lib_simdjson;
 
-/* fumi_handle on a server with the method subtract, limits raised. `run` gives 0, or -1 when a
- * single answer was an error; `check` runs it once and tells whether each call got a result. */
-struct handle;
-struct handle *handle_open(const struct input *in);
-int handle_run(struct handle *h);
-int handle_check(struct handle *h, size_t calls);
-void handle_close(struct handle *h);
-
 /* Everything that is measured: a row for each input, a column for each kind of work. */
 enum { LIBS = 4 };
-enum column { HANDLE, PARSE, USE = PARSE + LIBS, COLUMNS = USE + LIBS };
+enum column { PARSE, USE = PARSE + LIBS, COLUMNS = USE + LIBS };
 struct cell {
-    const struct lib *lib; /* NULL: the column HANDLE */
-    void *doc;             /* of the library, or a struct handle; NULL: not measured */
+    const struct lib *lib;
+    void *doc; /* of the library */
     enum column column;
     size_t reps;   /* runs in one measurement */
     double best;   /* nanoseconds a run */

@@ -1,4 +1,4 @@
-/* Our parser and our fumi_handle beside jansson, cJSON and simdjson, on the same documents in one
+/* Our parser beside jansson, cJSON and simdjson, on the same documents in one
  * run. The libraries take turns within each round, so that a slow moment of the machine meets all
  * of them; what is printed is each one's best round, in processor time of this thread.
  *
@@ -51,8 +51,7 @@ static void each_cell(struct grid *g, void (*work)(struct cell *c))
 {
     for (int i = 0; i < INPUTS; i++)
         for (int j = 0; j < COLUMNS; j++)
-            if (g->cells[i][j].doc)
-                work(&g->cells[i][j]);
+            work(&g->cells[i][j]);
 }
 
 static int read_allocs(struct grid *g, const char *path)
@@ -105,10 +104,6 @@ static void put_ratio(double r)
 static void put_row(const struct input *in, const struct cell row[COLUMNS], enum column first)
 {
     printf("%-18s", in->name);
-    if (first == PARSE && row[HANDLE].doc)
-        put_time(row[HANDLE].best);
-    else
-        printf("%11s", "");
     for (int i = 0; i < LIBS; i++)
         put_time(row[first + i].best);
     for (int i = 1; i < LIBS; i++)
@@ -120,7 +115,7 @@ static void put_row(const struct input *in, const struct cell row[COLUMNS], enum
 static void put_block(const struct grid *g, const char *title, enum column first)
 {
     const struct cell *head = g->cells[0] + first;
-    printf("%-18s%11s", title, first == PARSE ? "subtract" : "");
+    printf("%-18s", title);
     for (int i = 0; i < LIBS; i++)
         printf("%11s", head[i].lib->name);
     for (int i = 1; i < LIBS; i++)
@@ -157,19 +152,9 @@ static void put_parse_target(const struct grid *g, int lib, double wanted)
            g->cells[0][PARSE + lib].lib->name, least, g->inputs[worst].name);
 }
 
-static void put_call_target(const struct grid *g)
-{
-    double one = g->cells[INPUT_REQUEST][HANDLE].best;
-    put_target(one < 250, "a whole subtract call under 250 ns: ");
-    printf("%.0f ns; in the batch %.0f ns\n", one,
-           g->cells[INPUT_BATCH][HANDLE].best / (double)g->inputs[INPUT_BATCH].calls);
-}
-
-/* A message as large as the batch gives its memory back afterwards, on purpose; what counts is that
- * no single call asks for any. */
 static void put_allocs_target(const struct grid *g)
 {
-    double most = g->cells[INPUT_REQUEST][HANDLE].allocs;
+    double most = -1;
     for (int i = 0; i < INPUTS; i++) {
         most = fmax(most, g->cells[i][PARSE].allocs);
         most = fmax(most, g->cells[i][USE].allocs);
@@ -178,24 +163,21 @@ static void put_allocs_target(const struct grid *g)
     if (most < 0)
         printf("not counted\n");
     else
-        printf("at most %g in a parse, use or subtract; %g in the batch of %zu calls\n", most,
-               g->cells[INPUT_BATCH][HANDLE].allocs, g->inputs[INPUT_BATCH].calls);
+        printf("at most %g in a parse or use\n", most);
 }
 
 static void put_all(const struct grid *g)
 {
     put_block(g, "parse", PARSE);
     put_block(g, "use", USE);
-    printf(
-        "\nsubtract: our whole fumi_handle on it. use: parse, check jsonrpc, take method, id and "
-        "every param.\nallocations: a run in the steady state, ");
+    printf("\nuse: parse, check jsonrpc, take method, id and every param.\n"
+           "allocations: a run in the steady state, ");
     for (int i = 0; i < LIBS; i++)
         printf("%s%s", g->cells[0][PARSE + i].lib->name, i + 1 < LIBS ? " / " : ".\n");
     printf("Best of %d rounds, processor time.\n\n", ROUNDS);
     put_parse_target(g, 1, 20);
     put_parse_target(g, 2, 7);
     put_parse_target(g, 3, 1.3);
-    put_call_target(g);
     put_allocs_target(g);
 }
 

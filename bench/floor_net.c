@@ -1,8 +1,9 @@
 /* The floor of the network benchmark: what a server on epoll costs that does nothing. One thread,
  * level-triggered, one read buffer for all; every complete request of a read is answered with 200
  * and its own body, all answers of a read leave in one write. With --ws every connection begins
- * with the handshake, and every text frame is unmasked and sent back. It reads no JSON, trusts its
- * peers, and waits for the one that does not read.
+ * with the handshake, and every text frame is unmasked and sent back. What ends with a space is a
+ * notification of mixed.h: 204, or no answer. It reads no JSON, trusts its peers, and waits for the
+ * one that does not read.
  *
  * Usage: floor_net [--ws]      listens on a free port of 127.0.0.1 and says so on stderr */
 #include <errno.h>
@@ -82,11 +83,18 @@ static size_t request_size(const char *p, size_t n, size_t *head)
 static const char answer_head[] = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
                                   "Content-Length: 00000\r\n\r\n";
 
+static const char no_content[] = "HTTP/1.1 204 No Content\r\n\r\n";
+
 static size_t answer(struct floor *f, struct conn *c, const char *p, size_t n)
 {
     size_t head, size = request_size(p, n, &head);
     if (!size)
         return 0;
+    if (p[size - 1] == ' ') {
+        memcpy(room(f, c->fd, sizeof(no_content)), no_content, sizeof(no_content) - 1);
+        f->used += sizeof(no_content) - 1;
+        return size;
+    }
     size_t body = size - head, fixed = sizeof(answer_head) - 1;
     char *out = room(f, c->fd, fixed + body);
     memcpy(out, answer_head, fixed);
@@ -160,7 +168,7 @@ static size_t echo(struct floor *f, struct conn *c, const char *p, size_t n)
     memcpy(out, p, head);
     out[1] &= 127;
     unmask(out + head, p + head + 4, size, p + head);
-    f->used += head + size;
+    f->used += size && out[head + size - 1] == ' ' ? 0 : head + size;
     return head + 4 + size;
 }
 

@@ -8,8 +8,6 @@ static const struct lib *const libs[LIBS] = {&lib_fumi, &lib_jansson, &lib_cjson
 int cell_run(struct cell *c)
 {
     struct sum sum = {0};
-    if (c->column == HANDLE)
-        return handle_run(c->doc);
     return c->column < USE ? c->lib->parse(c->doc) : c->lib->use(c->doc, &sum);
 }
 
@@ -45,11 +43,7 @@ static int make_row(const struct input *in, struct cell row[COLUMNS])
         if (check_lib(&row[USE + i], in->name, &wanted))
             return -1;
     }
-    row[HANDLE] = (struct cell){NULL, in->calls ? handle_open(in) : NULL, HANDLE, 1, 0, -1};
-    if (!in->calls || !handle_check(row[HANDLE].doc, in->calls))
-        return 0;
-    fprintf(stderr, "bench: fumi_handle does not answer all of \"%s\"\n", in->name);
-    return -1;
+    return 0;
 }
 
 int grid_make(struct grid *g)
@@ -67,8 +61,6 @@ static void free_row(struct cell row[COLUMNS])
     for (int i = 0; i < LIBS; i++)
         if (row[PARSE + i].doc)
             libs[i]->close(row[PARSE + i].doc);
-    if (row[HANDLE].doc)
-        handle_close(row[HANDLE].doc);
 }
 
 void grid_free(struct grid *g)

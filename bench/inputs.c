@@ -8,8 +8,9 @@
 
 enum { NOTE_SIZE = 1024, LARGE_SIZE = 1000000, LINE = 80, CALLS = 10000, FLOATS = 1536 };
 
-const char input_request[] = "{\"jsonrpc\":\"2.0\",\"method\":\"subtract\","
-                             "\"params\":{\"minuend\":42,\"subtrahend\":23},\"id\":\"request-17\"}";
+static const char input_request[] =
+    "{\"jsonrpc\":\"2.0\",\"method\":\"subtract\","
+    "\"params\":{\"minuend\":42,\"subtrahend\":23},\"id\":\"request-17\"}";
 _Static_assert(sizeof(input_request) - 1 == 95, "the request has 95 bytes");
 
 static const char note_head[] =
@@ -70,19 +71,19 @@ static uint32_t roll(uint64_t *state)
 }
 
 /* An allocation of exactly n bytes, so that a checker sees any read past the end. */
-static struct input finished(const char *name, struct text t, size_t calls)
+static struct input finished(const char *name, struct text t)
 {
     char *exact = realloc(t.p, t.n);
     if (!exact)
         abort();
-    return (struct input){name, exact, t.n, calls};
+    return (struct input){name, exact, t.n};
 }
 
 static struct input request(void)
 {
     struct text t = text_new(sizeof(input_request));
     add(&t, input_request);
-    return finished("95 B request", t, 1);
+    return finished("95 B request", t);
 }
 
 /* Filled up with full stops, so that the whole has NOTE_SIZE bytes. */
@@ -95,7 +96,7 @@ static struct input note(void)
     while (t.n + strlen(note_foot) < NOTE_SIZE)
         add(&t, ".");
     add(&t, note_foot);
-    return finished("1 KB note", t, 0);
+    return finished("1 KB note", t);
 }
 
 struct prose {
@@ -119,7 +120,7 @@ static struct input large_note(const struct prose *prose)
         line = t.n - line < LINE ? line : t.n;
     }
     add(&t, note_foot);
-    return finished(prose->name, t, 0);
+    return finished(prose->name, t);
 }
 
 static struct input batch(void)
@@ -135,7 +136,7 @@ static struct input batch(void)
         add(&t, call);
     }
     add(&t, "]");
-    return finished("batch of 10,000", t, CALLS);
+    return finished("batch of 10,000", t);
 }
 
 /* Six to nine digits each, around zero, as embeddings are. */
@@ -151,7 +152,7 @@ static struct input floats(void)
         add(&t, number);
     }
     add(&t, "]");
-    return finished("1,536 floats", t, 0);
+    return finished("1,536 floats", t);
 }
 
 void inputs_make(struct input out[INPUTS])

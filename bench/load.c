@@ -1,13 +1,17 @@
-/* A load generator on one thread: connections that each keep a number of requests in flight. The
- * answers of one read set off the next requests, which leave in one write; every answer is checked.
- * With --idle it measures twice, without the idle connections and beside them.
+/* A load generator on one thread: connections that each keep a number of messages of the mixed
+ * traffic in flight. The answers of one read set off the next messages, which leave in one write;
+ * answers come in the order of the messages, and each is checked. With --idle it measures twice,
+ * without the idle connections and beside them.
  *
- * Usage: load http|ws PORT [--connections N] [--in-flight N] [--batch N] [--idle N] [--seconds S]
- *                          [--pid SERVER] [--path PATH] [--echo]
+ * Usage: load [FLAG...] http|ws PORT
+ *        load [FLAG...] lines SERVER [ARGUMENT...]
+ *        flags: --connections N, --in-flight N, --batch N, --idle N, --seconds S, --pid SERVER,
+ * --echo
  *
  * One line for each measurement: calls a second, round trip of a message (microseconds), processor
- * time of the server a call (microseconds) and its share of the time that passed; then the idle
- * connections and the bytes of private memory that each made the server write to. */
+ * time of the server a call (microseconds); how often the server asked for memory meanwhile, if
+ * COUNT names the file where that is counted; then the idle connections and the bytes of private
+ * memory that each made the server write to. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -15,17 +19,20 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "count.h"
 #include "load.h"
 
 enum {
-    READ_SIZE = 1 << 18,
+    BUFFER = 1 << 18,
     EVENTS = 256,
     SPARE_FILES = 32,
     PER_ADDRESS = 5000, /* connections from one address of ours, well under the number of ports */
@@ -33,13 +40,19 @@ enum {
     PATIENCE = 10000,   /* milliseconds */
 };
 
+struct question {
+    uint64_t sent; /* when */
+    struct packet *packet;
+};
+
 struct conn {
-    int fd;
+    int in, out; /* the same descriptor, but for pipes */
     bool ws, upgrading;
-    size_t waiting; /* requests without an answer */
-    size_t next;    /* of sent: the oldest of them */
-    uint64_t *sent; /* when; in_flight places */
-    size_t held;    /* bytes of an unfinished answer */
+    size_t at;              /* the next message */
+    size_t waiting;         /* messages without an answer */
+    size_t next;            /* of asked: the oldest of them */
+    struct question *asked; /* in_flight places */
+    size_t held;            /* bytes of an unfinished answer */
     char *rest;
 };
 
@@ -52,9 +65,11 @@ struct load {
     size_t opening; /* connections that wait for their welcome */
     size_t waiting; /* requests without an answer, all in all */
     bool asking;    /* answers set off new requests */
-    uint64_t messages;
+    uint64_t calls;
+    pid_t child;              /* LINES: the server */
+    const atomic_long *count; /* NULL: nobody counts */
     struct times times;
-    char in[READ_SIZE];
+    char in[BUFFER], out[BUFFER];
 };
 
 void die(const char *what)
@@ -69,7 +84,7 @@ void die(const char *what)
 static void write_all(int fd, const char *p, size_t n)
 {
     while (n) {
-        ssize_t wrote = send(fd, p, n, MSG_NOSIGNAL);
+        ssize_t wrote = write(fd, p, n);
         struct pollfd writable = {.fd = fd, .events = POLLOUT};
         if (wrote < 0 && (errno != EAGAIN || poll(&writable, 1, PATIENCE) != 1))
             die("write to the server");
@@ -78,12 +93,28 @@ static void write_all(int fd, const char *p, size_t n)
     }
 }
 
+/* Sends messages until n of them wait for an answer, in one write. */
 static void ask(struct load *l, struct conn *c, size_t n, uint64_t at)
 {
-    for (size_t i = 0; i < n; i++)
-        c->sent[(c->next + c->waiting++) % l->plan->in_flight] = at;
+    size_t used = 0;
     l->waiting += n;
-    write_all(c->fd, l->wire.request, n * l->wire.request_size);
+    while (n) {
+        struct packet *p = &l->wire.packets[c->at];
+        c->at = (c->at + 1) % l->wire.mixed.n;
+        if (used + p->n > BUFFER) {
+            write_all(c->out, l->out, used);
+            used = 0;
+        }
+        memcpy(l->out + used, p->p, p->n);
+        used += p->n;
+        if (p->answered) {
+            c->asked[(c->next + c->waiting++) % l->plan->in_flight] = (struct question){at, p};
+            n--;
+        } else {
+            l->calls++;
+        }
+    }
+    write_all(c->out, l->out, used);
 }
 
 static size_t pong(struct conn *c, const char *p, size_t n)
@@ -94,7 +125,7 @@ static size_t pong(struct conn *c, const char *p, size_t n)
         return 0;
     frame[1] = (char)(0x80 | payload);
     memcpy(frame + 6, p + 2, payload); /* the mask is four zeros */
-    write_all(c->fd, frame, 6 + payload);
+    write_all(c->out, frame, 6 + payload);
     return size;
 }
 
@@ -113,20 +144,21 @@ static size_t take(struct load *l, struct conn *c, const char *p, size_t n, uint
     errno = 0;
     if (!c->waiting)
         die("the server sent something unasked");
-    size = wire_answer(&l->wire, p, n);
+    struct question *q = &c->asked[c->next];
+    size = wire_answer(&l->wire, q->packet, p, n);
     if (!size)
         return 0;
-    times_add(&l->times, at - c->sent[c->next]);
+    times_add(&l->times, at - q->sent);
+    l->calls += q->packet->message->calls;
     c->next = (c->next + 1) % l->plan->in_flight;
     c->waiting--;
     l->waiting--;
-    l->messages++;
     return size;
 }
 
 static void keep(struct conn *c, const char *p, size_t n)
 {
-    if (n && !c->rest && !(c->rest = malloc(READ_SIZE)))
+    if (n && !c->rest && !(c->rest = malloc(BUFFER)))
         die("out of memory");
     if (n)
         memcpy(c->rest, p, n);
@@ -138,7 +170,7 @@ static void listen_to(struct load *l, struct conn *c)
     if (c->held)
         memcpy(l->in, c->rest, c->held);
     errno = 0;
-    ssize_t got = read(c->fd, l->in + c->held, READ_SIZE - c->held);
+    ssize_t got = read(c->in, l->in + c->held, BUFFER - c->held);
     if (got < 0 && errno == EAGAIN)
         return;
     if (got <= 0)
@@ -187,21 +219,45 @@ static int dial(const struct plan *p, size_t i)
     return fd;
 }
 
-static void open_one(struct load *l, bool idle)
+/* Every connection begins at another place of the messages. */
+static void add_conn(struct load *l, struct conn as, bool idle)
 {
     struct conn *c = &l->conns[l->n];
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
-    *c = (struct conn){.fd = dial(l->plan, l->n), .ws = idle || l->plan->ws};
-    l->n++;
-    if (!idle && !(c->sent = calloc(l->plan->in_flight, sizeof(*c->sent))))
+    *c = as;
+    c->at = l->n++ * 997 % l->wire.mixed.n;
+    if (!idle && !(c->asked = calloc(l->plan->in_flight, sizeof(*c->asked))))
         die("out of memory");
-    if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, c->fd, &e))
+    if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, c->in, &e))
         die("epoll_ctl");
     if (!c->ws)
         return;
     c->upgrading = true;
     l->opening++;
-    write_all(c->fd, l->wire.handshake, l->wire.handshake_size);
+    write_all(c->out, l->wire.handshake, l->wire.handshake_size);
+}
+
+static void open_one(struct load *l, bool idle)
+{
+    int fd = dial(l->plan, l->n);
+    add_conn(l, (struct conn){.in = fd, .out = fd, .ws = idle || l->plan->kind == WS}, idle);
+}
+
+static void start(struct load *l)
+{
+    char **argv = l->plan->command;
+    int to[2], from[2];
+    if (pipe2(to, O_CLOEXEC) || pipe2(from, O_CLOEXEC) || (l->child = fork()) < 0)
+        die("start the server");
+    if (l->child == 0) {
+        if (dup2(to[0], STDIN_FILENO) >= 0 && dup2(from[1], STDOUT_FILENO) >= 0)
+            execvp(argv[0], argv);
+        perror(argv[0]);
+        _exit(127);
+    }
+    close(to[0]);
+    close(from[1]);
+    add_conn(l, (struct conn){.in = from[0], .out = to[1]}, false);
 }
 
 static void open_more(struct load *l, size_t n, bool idle)
@@ -219,7 +275,7 @@ static void open_more(struct load *l, size_t n, bool idle)
 static double run(struct load *l, double seconds)
 {
     uint64_t began = now(), end = began + (uint64_t)(seconds * 1e9), at = began;
-    l->messages = 0;
+    l->calls = 0;
     memset(&l->times, 0, sizeof(l->times));
     for (; at < end; at = now())
         step(l);
@@ -244,14 +300,17 @@ static void settle(struct load *l)
 static void measure(struct load *l)
 {
     const struct plan *p = l->plan;
+    pid_t pid = l->child ? l->child : p->pid;
     begin(l);
-    uint64_t cpu = cpu_of(p->pid);
-    double passed = run(l, p->seconds), calls = (double)(l->messages * p->batch);
-    double used = (double)(cpu_of(p->pid) - cpu);
-    printf("rate=%.0f p50=%.1f p99=%.1f", calls * 1e9 / passed, times_part(&l->times, 0.5) / 1e3,
-           times_part(&l->times, 0.99) / 1e3);
-    if (p->pid)
-        printf(" cpu=%.3f busy=%.2f", used / 1e3 / (calls > 0 ? calls : 1), used / passed);
+    uint64_t cpu = cpu_of(pid);
+    long before = l->count ? *l->count : 0;
+    double passed = run(l, p->seconds), calls = l->calls ? (double)l->calls : 1;
+    long allocs = l->count ? *l->count - before : 0;
+    printf("rate=%.0f p50=%.1f p99=%.1f cpu=%.3f calls=%.0f", calls * 1e9 / passed,
+           times_part(&l->times, 0.5) / 1e3, times_part(&l->times, 0.99) / 1e3,
+           (double)(cpu_of(pid) - cpu) / 1e3 / calls, calls);
+    if (l->count)
+        printf(" allocs=%ld", allocs);
     settle(l);
 }
 
@@ -279,10 +338,15 @@ static void measure_beside(struct load *l, size_t idle)
 static void finish(struct load *l)
 {
     for (size_t i = 0; i < l->n; i++) {
-        close(l->conns[i].fd);
+        close(l->conns[i].out);
+        if (l->conns[i].in != l->conns[i].out)
+            close(l->conns[i].in);
         free(l->conns[i].rest);
-        free(l->conns[i].sent);
+        free(l->conns[i].asked);
     }
+    int status = 0;
+    if (l->child && (waitpid(l->child, &status, 0) < 0 || status))
+        die("the server did not end well");
     close(l->epoll);
     free(l->conns);
     wire_free(&l->wire);
@@ -298,7 +362,11 @@ static void work(const struct plan *p)
     if (!l.conns || l.epoll < 0)
         die("begin");
     wire_make(&l.wire, p);
-    open_more(&l, p->connections, false);
+    l.count = count_map();
+    if (p->command)
+        start(&l);
+    else
+        open_more(&l, p->connections, false);
     measure(&l);
     if (idle)
         measure_beside(&l, idle);
@@ -337,9 +405,6 @@ static void set(struct plan *p, int flag, const char *value)
     case 'p':
         p->pid = (pid_t)number(value, 1, INT_MAX);
         break;
-    case 'u':
-        p->path = value;
-        break;
     case 'e':
         p->echo = true;
         break;
@@ -355,26 +420,30 @@ static const struct option flags[] = {
     {"idle", required_argument, NULL, 'i'},
     {"seconds", required_argument, NULL, 's'},
     {"pid", required_argument, NULL, 'p'},
-    {"path", required_argument, NULL, 'u'},
     {"echo", no_argument, NULL, 'e'},
     {0},
 };
 
 int main(int argc, char **argv)
 {
+    static const char *const kinds[] = {[LINES] = "lines", [HTTP] = "http", [WS] = "ws"};
     struct plan p = {.connections = 1, .in_flight = 1, .batch = 1, .seconds = 1};
     char host[32];
-    for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;)
+    for (int flag; (flag = getopt_long(argc, argv, "+", flags, NULL)) != -1;)
         set(&p, flag, optarg);
-    const char *kind = argc - optind == 2 ? argv[optind] : "";
-    if (strcmp(kind, "http") != 0 && strcmp(kind, "ws") != 0) {
-        fprintf(stderr, "usage: %s http|ws PORT [FLAG...]\n", argv[0]);
+    while (p.kind <= WS && argc - optind >= 2 && strcmp(argv[optind], kinds[p.kind]) != 0)
+        p.kind++;
+    if (argc - optind < 2 || p.kind > WS || (p.kind && argc - optind > 2)) {
+        fprintf(stderr, "usage: %s [FLAG...] http|ws PORT | lines SERVER...\n", argv[0]);
         return 2;
     }
-    p.ws = kind[0] == 'w';
-    p.port = (uint16_t)number(argv[optind + 1], 1, 65535);
+    if (p.kind == LINES)
+        p.command = argv + optind + 1;
+    else
+        p.port = (uint16_t)number(argv[optind + 1], 1, 65535);
     snprintf(host, sizeof(host), "127.0.0.1:%d", p.port);
     p.host = host;
+    signal(SIGPIPE, SIG_IGN);
     work(&p);
     return 0;
 }

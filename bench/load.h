@@ -7,38 +7,49 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "mixed.h"
+
 /* Ends the program with a sentence; errno is added unless it is 0. */
 _Noreturn void die(const char *what);
 
+enum kind { LINES, HTTP, WS }; /* LINES: over two pipes, one message a line */
+
 struct plan {
-    bool ws;          /* frames over WebSocket instead of HTTP */
-    bool echo;        /* the server sends back what it got */
+    enum kind kind;
+    bool echo;        /* the server sends back what it got, and no answer to a notification */
+    char **command;   /* LINES: the server, which is started */
     const char *host; /* "127.0.0.1:8765", for the head */
-    const char *path; /* NULL: /rpc, or /ws */
     uint16_t port;
     size_t connections, in_flight;
-    size_t batch; /* calls in a message; 1: no batch */
+    size_t batch; /* calls in a message, more or less; 1: no batch */
     size_t idle;  /* further WebSocket connections that say nothing */
     double seconds;
     pid_t pid; /* the server's; 0: it is not looked at */
 };
 
-/* What is sent: `request` holds one request in_flight times, one after the other. */
+/* A message as it goes over the wire. */
+struct packet {
+    const struct message *message;
+    char *p;
+    size_t n;
+    size_t answer; /* bytes of its answer, once one was read with care; 0: not yet */
+    bool answered; /* false: nothing comes back */
+};
+
 struct wire {
     const struct plan *plan;
-    char *handshake;
-    char *body;
-    char *request;
-    size_t handshake_size, body_size, request_size;
-    char *good; /* the last answer that was read with care; the others are compared with it */
-    size_t good_size;
+    struct mixed mixed;
+    struct packet *packets; /* as many as messages */
+    char handshake[512];
+    size_t handshake_size;
 };
 void wire_make(struct wire *w, const struct plan *p);
 void wire_free(struct wire *w);
 
-/* 0: it has not all arrived. Ends the program unless it is the right answer. */
+/* The size of what arrived; 0: it has not all arrived. Both end the program unless it is the right
+ * answer: the first answer to a message is read with care, of the others the length is compared. */
 size_t wire_welcome(const char *p, size_t n);
-size_t wire_answer(struct wire *w, const char *p, size_t n);
+size_t wire_answer(const struct wire *w, struct packet *to, const char *p, size_t n);
 
 /* The payload of a ping at p; its whole size is returned. 0: it is something else. */
 size_t wire_ping(const char *p, size_t n, size_t *payload);

@@ -1,6 +1,3 @@
-/* Requests are made once. The first answer is read with care; as long as the next ones are the same
- * byte for byte, comparing is enough; one that differs (a Date in its head) is read with care
- * again. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,100 +11,78 @@ static const char mask_key[4] = {0x37, (char)0xfa, 0x21, 0x3d};
 static const char key[] = "dGhlIHNhbXBsZSBub25jZQ==";
 static const char accepted[] = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 
-enum { CALL_SIZE = 80, HEAD_SIZE = 512, TEXT = 0x81, PING = 0x89, FRAME_MAX = 65535 };
+enum { HEAD_SIZE = 256, TEXT = 0x81, PING = 0x89, FRAME_MAX = 65535 };
 
-static void *reserve(size_t n)
+static size_t put_line(char *out, const struct message *m)
 {
-    void *p = malloc(n);
-    if (!p)
-        die("out of memory");
-    return p;
+    memcpy(out, m->text, m->n);
+    out[m->n] = '\n';
+    return m->n + 1;
 }
 
-static size_t put_call(char *out, size_t id)
+static size_t put_post(char *out, const struct message *m, const char *host)
 {
-    return (size_t)snprintf(
-        out, CALL_SIZE,
-        "{\"jsonrpc\":\"2.0\",\"method\":\"subtract\",\"params\":[42,23],\"id\":%zu}", id);
-}
-
-static void make_body(struct wire *w, size_t batch)
-{
-    w->body = reserve(batch * CALL_SIZE + 2);
-    if (batch == 1) {
-        w->body_size = put_call(w->body, 1);
-        return;
-    }
-    size_t n = 0;
-    for (size_t i = 1; i <= batch; i++) {
-        w->body[n++] = i == 1 ? '[' : ',';
-        n += put_call(w->body + n, i);
-    }
-    w->body[n++] = ']';
-    w->body_size = n;
-}
-
-static size_t put_post(struct wire *w, char *out)
-{
-    const struct plan *p = w->plan;
     int n = snprintf(out, HEAD_SIZE,
-                     "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"
+                     "POST /rpc HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"
                      "Content-Length: %zu\r\n\r\n",
-                     p->path && !p->ws ? p->path : "/rpc", p->host, w->body_size);
-    if (n >= HEAD_SIZE)
-        die("the path is too long");
-    memcpy(out + n, w->body, w->body_size);
-    return (size_t)n + w->body_size;
+                     host, m->n);
+    memcpy(out + n, m->text, m->n);
+    return (size_t)n + m->n;
 }
 
-static size_t put_frame(struct wire *w, char *out)
+static size_t put_frame(char *out, const struct message *m)
 {
-    size_t n = 2, size = w->body_size;
-    if (size > FRAME_MAX)
+    size_t n = 2;
+    if (m->n > FRAME_MAX)
         die("the batch is too large");
     out[0] = (char)TEXT;
-    out[1] = (char)(0x80 | (size < 126 ? size : 126));
-    if (size >= 126) {
-        out[n++] = (char)(size >> 8);
-        out[n++] = (char)size;
+    out[1] = (char)(0x80 | (m->n < 126 ? m->n : 126));
+    if (m->n >= 126) {
+        out[n++] = (char)(m->n >> 8);
+        out[n++] = (char)m->n;
     }
     memcpy(out + n, mask_key, 4);
     n += 4;
-    for (size_t i = 0; i < size; i++)
-        out[n + i] = (char)(w->body[i] ^ mask_key[i % 4]);
-    return n + size;
+    for (size_t i = 0; i < m->n; i++)
+        out[n + i] = (char)(m->text[i] ^ mask_key[i % 4]);
+    return n + m->n;
 }
 
-static void make_handshake(struct wire *w)
+static void pack(struct packet *to, const struct message *m, const struct plan *p)
 {
-    const struct plan *p = w->plan;
-    w->handshake = reserve(HEAD_SIZE);
-    int n = snprintf(w->handshake, HEAD_SIZE,
-                     "GET %s HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                     "Sec-WebSocket-Key: %s\r\nSec-WebSocket-Version: 13\r\n\r\n",
-                     p->path && p->ws ? p->path : "/ws", p->host, key);
-    if (n >= HEAD_SIZE)
-        die("the path is too long");
-    w->handshake_size = (size_t)n;
+    to->message = m;
+    to->p = malloc(HEAD_SIZE + m->n);
+    if (!to->p)
+        die("out of memory");
+    if (p->kind == LINES)
+        to->n = put_line(to->p, m);
+    else
+        to->n = p->kind == WS ? put_frame(to->p, m) : put_post(to->p, m, p->host);
+    to->answered = p->kind == HTTP || m->results + m->errors;
 }
 
 void wire_make(struct wire *w, const struct plan *p)
 {
     *w = (struct wire){.plan = p};
-    make_handshake(w);
-    make_body(w, p->batch);
-    w->request = reserve((HEAD_SIZE + w->body_size) * p->in_flight);
-    w->request_size = p->ws ? put_frame(w, w->request) : put_post(w, w->request);
-    for (size_t i = 1; i < p->in_flight; i++)
-        memcpy(w->request + i * w->request_size, w->request, w->request_size);
+    mixed_make(&w->mixed, mixed_seed(), p->batch);
+    w->packets = calloc(w->mixed.n, sizeof(*w->packets));
+    if (!w->packets)
+        die("out of memory");
+    for (size_t i = 0; i < w->mixed.n; i++)
+        pack(&w->packets[i], &w->mixed.all[i], p);
+    w->handshake_size = (size_t)snprintf(
+        w->handshake, sizeof(w->handshake),
+        "GET /ws HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Key: %s\r\nSec-WebSocket-Version: 13\r\n\r\n",
+        p->host, key);
 }
 
 void wire_free(struct wire *w)
 {
-    free(w->handshake);
-    free(w->body);
-    free(w->request);
-    free(w->good);
+    for (size_t i = 0; i < w->mixed.n; i++)
+        free(w->packets[i].p);
+    free(w->packets);
+    mixed_free(&w->mixed);
 }
 
 static _Noreturn void refuse(const char *why, const char *p, size_t n)
@@ -154,8 +129,10 @@ static size_t split_http(const char *p, size_t n, size_t *body)
     *body = head_size(p, n);
     if (!*body)
         return 0;
+    if (begins(p, n, "HTTP/1.1 204 "))
+        return *body;
     if (!begins(p, n, "HTTP/1.1 200 "))
-        refuse("not status 200", p, n);
+        refuse("not 200", p, n);
     return *body + content_length(p, *body);
 }
 
@@ -173,6 +150,12 @@ static size_t split_frame(const char *p, size_t n, size_t *body)
     return 4 + ((size_t)b[2] << 8 | b[3]);
 }
 
+static size_t split_line(const char *p, size_t n)
+{
+    const char *newline = memchr(p, '\n', n);
+    return newline ? (size_t)(newline - p) + 1 : 0;
+}
+
 static size_t count(const char *p, size_t n, const char *of)
 {
     size_t size = strlen(of), found = 0;
@@ -181,34 +164,32 @@ static size_t count(const char *p, size_t n, const char *of)
     return found;
 }
 
-static bool right(const struct wire *w, const char *body, size_t n)
+/* As many results and errors as there must be, and the id of a single request. */
+static bool right(const struct message *m, const char *body, size_t n)
 {
-    if (w->plan->echo)
-        return n == w->body_size && memcmp(body, w->body, n) == 0;
-    return count(body, n, "\"result\":19") == w->plan->batch &&
-           count(body, n, "\"jsonrpc\":\"2.0\"") == w->plan->batch &&
-           count(body, n, "\"id\":") == w->plan->batch && (body[0] == '[') == (w->plan->batch > 1);
+    if (!m->results && !m->errors)
+        return n == 0;
+    const char *id = m->id_n ? memmem(body, n, m->text + m->id, m->id_n) : body;
+    return id && count(body, n, "\"jsonrpc\":\"2.0\"") == m->results + m->errors &&
+           count(body, n, "\"result\":") == m->results &&
+           count(body, n, "\"error\":{\"code\":") == m->errors;
 }
 
-static void remember(struct wire *w, const char *p, size_t n)
+size_t wire_answer(const struct wire *w, struct packet *to, const char *p, size_t n)
 {
-    free(w->good);
-    w->good = reserve(n);
-    w->good_size = n;
-    memcpy(w->good, p, n);
-}
-
-size_t wire_answer(struct wire *w, const char *p, size_t n)
-{
-    size_t body, size;
-    if (w->good_size && n >= w->good_size && memcmp(p, w->good, w->good_size) == 0)
-        return w->good_size;
-    size = w->plan->ws ? split_frame(p, n, &body) : split_http(p, n, &body);
+    const struct message *m = to->message;
+    size_t body = 0, size;
+    if (w->plan->kind == LINES)
+        size = split_line(p, n);
+    else
+        size = w->plan->kind == WS ? split_frame(p, n, &body) : split_http(p, n, &body);
     if (!size || size > n)
         return 0;
-    if (!right(w, p + body, size - body))
-        refuse("not the right result", p, size);
-    remember(w, p, size);
+    if (to->answer && to->answer != size - body)
+        refuse("an answer of another length than before", p, size);
+    if (!to->answer && !w->plan->echo && !right(m, p + body, size - body))
+        refuse("not the right answer", p, size);
+    to->answer = size - body;
     return size;
 }
 
