@@ -18,11 +18,6 @@ struct fumi_strs {
     size_t n;
 };
 
-/* A condition that mostly holds, whatever the method, on a way that every call takes: the compiler
- * lays that way out straight, with fewer jumps. */
-#define FUMI_MOSTLY(condition) __builtin_expect(!!(condition), 1)
-#define FUMI_RARELY(condition) __builtin_expect(!!(condition), 0)
-
 #define FUMI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* A literal as a slice, and a slice as the two arguments of "%.*s". */
