@@ -1,5 +1,5 @@
 /* What connections wait for, the list of those that have something to do, and spare buffers. */
-#include "net/http_parts.h"
+#include "net/conn.h"
 
 static struct wait_list *list_of(struct conn *c)
 {

@@ -41,7 +41,8 @@ int loop_timer(struct loop *l, struct timer *t, int64_t ms, struct fumi_err *e);
 /* `on` is called whenever the loop is about to wait: at the end of every turn but the last. */
 void loop_turn(struct loop *l, void (*on)(void *arg), void *arg);
 
-int64_t loop_now(const struct loop *l); /* milliseconds; stands still during one turn */
+/* Milliseconds, as of the beginning of this turn or the last call of loop_timer. */
+int64_t loop_now(const struct loop *l);
 
 void loop_post(struct loop *l, struct fumi_task *task); /* any thread */
 void loop_run(struct loop *l);                          /* until loop_stop */

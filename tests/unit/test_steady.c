@@ -3,6 +3,7 @@
 #include "fumi.h"
 #include "test.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,20 +13,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PEERS = 8, ROUNDS = 500 };
+enum { PEERS = 8, ROUNDS = 500, IDLE = 300 };
 
-static atomic_size_t *allocations; /* shared */
+struct heap {
+    atomic_size_t allocations, bytes;
+};
+static struct heap *heap; /* shared; NULL: nothing is counted */
 
 /* Takes the place of the library's own. */
 void *fumi_resize(void *old, size_t size)
 {
-    if (!size) {
+    size_t before = malloc_usable_size(old);
+    void *p = NULL;
+    if (size)
+        p = realloc(old, size);
+    else
         free(old);
-        return NULL;
+    if (heap) {
+        atomic_fetch_add(&heap->allocations, size != 0);
+        atomic_fetch_add(&heap->bytes, malloc_usable_size(p) - before);
     }
-    if (allocations)
-        atomic_fetch_add(allocations, 1);
-    return realloc(old, size);
+    return p;
 }
 
 struct text {
@@ -97,6 +105,8 @@ static int reach(const char *path)
     return fd;
 }
 
+typedef void put_fn(struct fumi_buf *to, int n);
+
 /* A call whose text has `n` bytes and ends in '$'; the answer then ends in `$"},"id":1}`. */
 static void put_call(struct fumi_buf *to, int n)
 {
@@ -129,6 +139,11 @@ static void put_post(struct fumi_buf *to, int n)
     fumi_buf_done(&call);
 }
 
+static void put_large(struct fumi_buf *to, int n)
+{
+    put_post(to, 3000 + n % 100);
+}
+
 static bool hears_answer(int fd)
 {
     static const char end[] = "$\"},\"id\":1}";
@@ -144,47 +159,64 @@ static bool hears_answer(int fd)
 }
 
 /* All peers ask before the first of them reads its answer. */
-static bool ask_all(const int *fds, int rounds, void (*put)(struct fumi_buf *to, int n))
+static bool ask_all(const int *fds, int peers, int rounds, put_fn *put)
 {
     bool good = true;
     for (int round = 0; round < rounds && good; round++) {
-        for (int i = 0; i < PEERS; i++) {
+        for (int i = 0; i < peers; i++) {
             struct fumi_buf b = {0};
             put(&b, 1 + (round * 7 + i * 3) % 1500);
             good &= write(fds[i], b.p, b.n) == (ssize_t)b.n;
             fumi_buf_done(&b);
         }
-        for (int i = 0; i < PEERS; i++)
+        for (int i = 0; i < peers; i++)
             good &= hears_answer(fds[i]);
     }
     return good;
 }
 
-static void check_steady(void (*put)(struct fumi_buf *to, int n))
+struct stage {
+    pid_t pid;
+    struct heap *heap;
+    char dir[32], path[40];
+};
+
+static struct stage stage_open(void)
 {
-    char dir[] = "/tmp/fumi-steady-XXXXXX", path[64];
-    int fds[PEERS], status;
-    CHECK(mkdtemp(dir));
-    snprintf(path, sizeof(path), "%s/s", dir);
-    allocations = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    pid_t pid = start(path);
-    atomic_size_t *counted = allocations;
-    allocations = NULL; /* the test's own are not counted */
+    struct stage s = {.dir = "/tmp/fumi-steady-XXXXXX"};
+    if (!mkdtemp(s.dir))
+        abort();
+    snprintf(s.path, sizeof(s.path), "%s/s", s.dir);
+    heap = s.heap = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    s.pid = start(s.path);
+    heap = NULL; /* the test's own allocations are not counted */
+    return s;
+}
+
+static int stage_close(struct stage *s)
+{
+    int status;
+    kill(s->pid, SIGTERM);
+    waitpid(s->pid, &status, 0);
+    munmap(s->heap, 4096);
+    unlink(s->path);
+    return rmdir(s->dir) ? -1 : status;
+}
+
+static void check_steady(put_fn *put)
+{
+    struct stage s = stage_open();
+    int fds[PEERS];
     for (int i = 0; i < PEERS; i++)
-        fds[i] = reach(path);
-    CHECK(ask_all(fds, ROUNDS, put));
-    size_t before = atomic_load(counted);
-    CHECK(ask_all(fds, ROUNDS, put));
-    size_t more = atomic_load(counted) - before;
+        fds[i] = reach(s.path);
+    bool good = ask_all(fds, PEERS, ROUNDS, put);
+    size_t before = atomic_load(&s.heap->allocations);
+    good &= ask_all(fds, PEERS, ROUNDS, put);
+    size_t more = atomic_load(&s.heap->allocations) - before;
     for (int i = 0; i < PEERS; i++)
         close(fds[i]);
-    kill(pid, SIGTERM);
-    waitpid(pid, &status, 0);
-    CHECK_INT(status, 0);
-    munmap(counted, 4096);
-    unlink(path);
-    CHECK_INT(rmdir(dir), 0);
-    CHECK(before > 0);
+    CHECK_INT(stage_close(&s), 0);
+    CHECK(good && before > 0);
     if (more > PEERS) /* more connections than ever before may have been ready in one turn */
         TEST_FAIL("%zu allocations in %d calls", more, PEERS * ROUNDS);
 }
@@ -197,4 +229,25 @@ TEST(posts_of_varying_lengths_allocate_nothing)
 TEST(lines_of_varying_lengths_allocate_nothing)
 {
     check_steady(put_line);
+}
+
+/* A buffer with its last answer would take more than 3,000 bytes. */
+TEST(an_idle_connection_holds_no_buffers)
+{
+    struct stage s = stage_open();
+    int fds[IDLE], first = reach(s.path);
+    bool good = ask_all(&first, 1, 10, put_post);
+    size_t before = atomic_load(&s.heap->bytes);
+    for (int i = 0; i < IDLE; i++) {
+        fds[i] = reach(s.path);
+        good &= ask_all(&fds[i], 1, 2, put_large);
+    }
+    size_t each = (atomic_load(&s.heap->bytes) - before) / IDLE;
+    for (int i = 0; i < IDLE; i++)
+        close(fds[i]);
+    close(first);
+    CHECK_INT(stage_close(&s), 0);
+    CHECK(good);
+    if (each > 2048)
+        TEST_FAIL("%zu bytes for each connection", each);
 }
