@@ -76,7 +76,7 @@ struct conn {
     enum conn_state state;
     bool held;            /* nothing more is begun for now: conn_held */
     bool clogged;         /* the peer does not read: its blocking calls are not started */
-    atomic_bool overrun;  /* any thread: a word was dropped for want of room */
+    atomic_bool overrun;  /* any thread: something told was dropped, since too much is unsent */
     struct watch in, out; /* a socket uses only `in` */
     struct hub *hub;
     const struct proto *proto;
@@ -148,8 +148,8 @@ struct hub {
     struct conn *conns;
     struct conn *cursor;                     /* the next one of a walk through all of them */
     struct conn *first_listed, *last_listed; /* with something to do before the loop sleeps */
-    struct spare *spares;                    /* empty buffers, and the bytes that they take */
-    size_t spares_n;
+    struct spare *spares;                    /* empty buffers */
+    size_t spare_bytes;                      /* of memory that they take */
     struct fumi_task evict;
     struct wait_list waits[WAIT_KINDS];
     struct timer tick;
@@ -179,7 +179,7 @@ void hub_drain(struct hub *h); /* its connections end as soon as what is open is
 void hub_part(struct hub *h);  /* what is open is cancelled */
 void hub_close(struct hub *h); /* all of them, now */
 
-/* A new connection, which owns the descriptor; conn_work begins its work. */
+/* A new connection, which owns the descriptor; conn_soon begins its work. */
 struct conn *conn_new(struct hub *h, int fd, const struct proto *proto);
 /* The same over stdin and stdout, which stay the caller's. */
 struct conn *conn_over(struct hub *h, const struct ends *ends, const struct proto *proto);
@@ -234,8 +234,9 @@ void hub_wait(struct conn *c, enum wait kind);
 void hub_renew(struct conn *c); /* it heard from its peer: its wait begins anew */
 void hub_leave(struct conn *c); /* it waits for nothing */
 
-/* Gives an empty buffer the memory of a spare one, if there is one; makes it a spare one. */
+/* Gives a buffer without memory that of a spare one, if there is one. */
 void hub_lend(struct hub *h, struct fumi_buf *b);
+/* Makes the memory of a buffer spare, or frees it; the buffer is empty afterwards. */
 void hub_take_back(struct hub *h, struct fumi_buf *b);
 
 /* Answers the upgrade and makes the connection speak WebSocket: 0, or -1 with *out set. `lines` are

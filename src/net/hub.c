@@ -124,20 +124,20 @@ void hub_lend(struct hub *h, struct fumi_buf *b)
     if (b->p || !s)
         return;
     h->spares = s->next;
-    h->spares_n -= s->cap;
+    h->spare_bytes -= s->cap;
     *b = (struct fumi_buf){.p = (char *)s, .cap = s->cap};
 }
 
 void hub_take_back(struct hub *h, struct fumi_buf *b)
 {
     struct spare *s = (struct spare *)(void *)b->p;
-    if (b->cap < sizeof(*s) || b->cap > SPARE_LARGEST || h->spares_n + b->cap > SPARE_BYTES) {
+    if (b->cap < sizeof(*s) || b->cap > SPARE_LARGEST || h->spare_bytes + b->cap > SPARE_BYTES) {
         fumi_buf_done(b);
         return;
     }
     *s = (struct spare){h->spares, b->cap};
     h->spares = s;
-    h->spares_n += b->cap;
+    h->spare_bytes += b->cap;
     *b = (struct fumi_buf){0};
 }
 
@@ -230,5 +230,5 @@ void hub_part(struct hub *h)
 void hub_close(struct hub *h)
 {
     each(h, conn_close);
-    look_after_all(h); /* its list holds a pin of each */
+    look_after_all(h); /* the list held a pin of each that is in it */
 }
