@@ -65,7 +65,7 @@ static void message_done(struct message *m)
 
 /* A socket whose peer reads too slowly is closed rather than told only a part; stdin and stdout
  * have nobody who could connect again. */
-static __attribute__((cold)) void overrun(struct conn *c)
+static void overrun(struct conn *c)
 {
     fumi_log(c->hub->site->log, FUMI_WARN, "conn.slow", {"peer", c->peer.address, 0},
              {"limit", {0}, c->hub->site->set.unsent});
