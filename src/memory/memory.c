@@ -5,35 +5,12 @@
 
 #include <stdlib.h>
 
-/* A namespace, read from both ends: the model may hold colons of its own. */
-static bool split_name(struct fumi_str name, struct embed_config *out)
-{
-    const char *first = memchr(name.p, ':', name.n);
-    const char *last = memrchr(name.p, ':', name.n);
-    if (!first || first == last)
-        return false;
-    out->provider = (struct fumi_str){name.p, (size_t)(first - name.p)};
-    out->model = (struct fumi_str){first + 1, (size_t)(last - first - 1)};
-    out->dim = 0;
-    for (const char *p = last + 1; p < name.p + name.n; p++) {
-        if (*p < '0' || *p > '9' || out->dim > 1 << 20)
-            return false;
-        out->dim = out->dim * 10 + (*p - '0');
-    }
-    return true;
-}
-
-static bool same_model(const struct embed_config *a, const struct embed_config *b)
-{
-    return fumi_eq(a->provider, b->provider) && fumi_eq(a->model, b->model);
-}
-
 /* The space whose vectors are complete, if it is not the one in use and can still be asked. */
 static struct space *before(struct memory *m, const struct embed_config *complete)
 {
     struct embed_config c = *complete;
     struct fumi_err ignored;
-    if (same_model(&m->o.previous, complete))
+    if (space_same_model(&m->o.previous, complete))
         c = m->o.previous;
     else if (fumi_eq(m->now->config.provider, c.provider))
         c.base_url = m->now->config.base_url, c.api_key = m->now->config.api_key;
@@ -90,7 +67,7 @@ static int known_space(struct memory *m, struct fumi_arena *a, const char *fact,
     *out = (struct embed_config){.provider = {0}};
     if (m->store->ops->get_fact(m->store, a, fact, &name, e))
         return -1;
-    if (name.p && !split_name(name, out))
+    if (name.p && !space_split(name, out))
         *out = (struct embed_config){.provider = {0}};
     return 0;
 }
@@ -104,9 +81,9 @@ static int open_now(struct memory *m, struct fumi_arena *a, const struct embed_c
         wanted.model = embed_usual_model(wanted.provider);
     if (known_space(m, a, FACT_TARGET, &target, e))
         return -1;
-    if (!wanted.dim && same_model(&wanted, &target))
+    if (!wanted.dim && space_same_model(&wanted, &target))
         wanted.dim = target.dim;
-    if (!wanted.dim && same_model(&wanted, complete))
+    if (!wanted.dim && space_same_model(&wanted, complete))
         wanted.dim = complete->dim;
     m->now = space_new(&wanted, m->o.log, e);
     return m->now ? 0 : -1;
@@ -118,7 +95,7 @@ static int open_spaces(struct memory *m, struct fumi_arena *a, struct fumi_err *
     if (known_space(m, a, FACT_SPACE, &complete, e) || open_now(m, a, &complete, e))
         return -1;
     bool other = complete.provider.p &&
-                 (!same_model(&m->now->config, &complete) ||
+                 (!space_same_model(&m->now->config, &complete) ||
                   (size_t)complete.dim != atomic_load(&m->now->embedder->dim));
     m->serving = other ? before(m, &complete) : NULL;
     if (!m->serving) {
@@ -209,6 +186,7 @@ void memory_use(struct memory *m, struct space *sp, bool serves, struct space *b
         old[1] = m->serving;
         m->serving = before;
     }
+    m->settled = atomic_load(&sp->embedder->dim) != 0;
     m->worker.woken = true;
     m->worker.error.code = 0;
     pthread_cond_broadcast(&m->wake);

@@ -106,9 +106,11 @@ int memory_search(struct memory *m, struct fumi_arena *a, struct search *s, stru
                   struct fumi_err *e);
 
 /* Settings. Null members of `change` stay as they are; provider or model of another value begins
- * with the dimension unknown. One text is embedded before anything changes. */
+ * with the dimension unknown. One text is embedded before anything changes, for at most `ms`. A
+ * provider that gives no answer, or says to come back later, is set all the same, with a warning;
+ * null: it answered. */
 int memory_set_embedder(struct memory *m, struct fumi_arena *a, const struct embed_config *change,
-                        int64_t ms, struct fumi_err *e);
+                        int64_t ms, struct fumi_str *warning, struct fumi_err *e);
 /* The embedder as it is set, in the arena; its key is there to be seen or not, never to be shown.
  */
 struct embed_config memory_embedder(struct memory *m, struct fumi_arena *a);

@@ -44,7 +44,11 @@ struct space *space_new(const struct embed_config *c, const struct fumi_log *log
                         struct fumi_err *e);
 struct space *space_take(struct memory *m, struct space *const *which); /* &m->now, &m->serving */
 void space_put(struct space *sp);
+/* "PROVIDER:MODEL:DIMENSION"; the dimension is 0 until the provider has answered once. */
 struct fumi_str space_name(const struct space *sp, struct fumi_arena *a);
+/* The parts of such a name, borrowed from it. Returns false if it is none. */
+bool space_split(struct fumi_str name, struct embed_config *out);
+bool space_same_model(const struct embed_config *a, const struct embed_config *b);
 
 /* The texts of notes as vectors of the space, one struct for each text. */
 int space_embed(struct space *sp, struct fumi_arena *a, const struct fumi_str *texts, size_t n,

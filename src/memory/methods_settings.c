@@ -124,12 +124,15 @@ static const struct fumi_shape set_shape = FUMI_SHAPE(struct set_params, set_fie
 
 struct set_result {
     bool ok;
-    struct fumi_str name_space;
+    struct fumi_str name_space, warning;
 };
 
 static const struct fumi_field set_result_fields[] = {
     FUMI_FIELD(struct set_result, ok, "ok", "Always true: failures are errors."),
-    FUMI_FIELD(struct set_result, name_space, "effectiveNamespace", "The embedding space in use."),
+    FUMI_FIELD(struct set_result, name_space, "effectiveNamespace",
+               "The embedding space in use; it ends in :0 until the provider has answered once."),
+    FUMI_FIELD(struct set_result, warning, "warning", "Why the provider could not be asked.",
+               .flags = FUMI_OMIT),
 };
 static const struct fumi_shape set_result_shape = FUMI_SHAPE(struct set_result, set_result_fields);
 
@@ -141,11 +144,13 @@ static enum fumi_ret set_config(struct fumi_call *call, const void *params, void
                              .base_url = p->base_url,
                              .api_key = p->api_key,
                              .dim = p->dim};
+    struct fumi_str warning = {0};
     bool any = c.provider.n || c.model.n || c.base_url.p || c.api_key.p || c.dim;
-    if (any &&
-        memory_set_embedder(call->self, call->arena, &c, time_for_embedding(call), &call->err))
+    if (any && memory_set_embedder(call->self, call->arena, &c, time_for_embedding(call), &warning,
+                                   &call->err))
         return FUMI_FAIL;
-    *(struct set_result *)result = (struct set_result){true, memory_space(call->self, call->arena)};
+    *(struct set_result *)result = (struct set_result){true, memory_space(call->self, call->arena),
+                                                       warning};
     return FUMI_OK;
 }
 

@@ -1,5 +1,7 @@
-/* Changing the embedder while serving: tried first, written down, then exchanged. */
+/* Changing the embedder while serving: tried first, written down, then exchanged. A provider that
+ * cannot be reached at that moment is taken all the same; the background asks it again. */
 #include "memory/memory_parts.h"
+#include "json/json.h"
 
 static const struct fumi_str probe = FUMI_STR("Does this embedder answer?");
 
@@ -72,6 +74,8 @@ static int serves_at_once(struct memory *m, struct fumi_arena *a, struct space *
     return 0;
 }
 
+/* The name of a space whose dimension is not known yet tells other processes what to follow, but
+ * says of no space that it is complete. */
 static int exchange(struct memory *m, struct fumi_arena *a, struct space *sp, struct fumi_err *e)
 {
     struct store *store = m->store;
@@ -79,35 +83,68 @@ static int exchange(struct memory *m, struct fumi_arena *a, struct space *sp, st
     bool serves;
     if (serves_at_once(m, a, sp, &serves, e) || save(m, sp, serves, e) ||
         store->ops->put_fact(store, FACT_TARGET, name, e) ||
-        (serves && store->ops->put_fact(store, FACT_SPACE, name, e)))
+        (serves && atomic_load(&sp->embedder->dim) &&
+         store->ops->put_fact(store, FACT_SPACE, name, e)))
         return -1;
     memory_use(m, sp, serves, NULL);
     return 0;
 }
 
+/* Whether no answer came from the provider, or one that says to come back later. An answer of 200
+ * that cannot be read rather comes from a wrong address. */
+static bool is_out_of_reach(struct fumi_arena *a, const struct fumi_err *e)
+{
+    struct fumi_err ignored;
+    int64_t status = 0;
+    const struct fumi_val *data = e->data.n ? fumi_parse(a, e->data, &ignored) : NULL;
+    fumi_int(fumi_get(data, "status"), &status);
+    return e->code == ERR_PROVIDER && fumi_is(fumi_get(data, "retryable"), FUMI_TRUE) &&
+           status / 100 != 2;
+}
+
+/* Asks the provider for the first time. That it is out of reach is a warning; then a dimension
+ * that nobody configured counts as unknown, even of a model that is known to us. */
+static int try_out(struct space *sp, struct fumi_arena *a, int64_t ms, struct fumi_str *warning,
+                   struct fumi_err *e)
+{
+    float *x;
+    if (!space_query(sp, a, probe, ms, &x, e))
+        return 0;
+    if (!is_out_of_reach(a, e))
+        return -1;
+    if (!sp->config.dim)
+        atomic_store(&sp->embedder->dim, 0);
+    *warning = fumi_fmt(a,
+                        "stored, but the provider cannot be asked now; until it answers, notes "
+                        "stay pending and are found by words: %s",
+                        e->text);
+    *e = (struct fumi_err){0};
+    return 0;
+}
+
 static int set(struct memory *m, struct fumi_arena *a, const struct embed_config *change,
-               int64_t ms, struct fumi_err *e)
+               int64_t ms, struct fumi_str *warning, struct fumi_err *e)
 {
     struct embed_config old = memory_embedder(m, a), c = changed(m, &old, change);
     struct space *sp = space_new(&c, m->o.log, e);
-    float *x;
     if (!sp)
         return -1;
-    if (!space_query(sp, a, probe, ms, &x, e) && !exchange(m, a, sp, e))
+    if (!try_out(sp, a, ms, warning, e) && !exchange(m, a, sp, e))
         return 0;
     space_put(sp);
     return -1;
 }
 
 int memory_set_embedder(struct memory *m, struct fumi_arena *a, const struct embed_config *change,
-                        int64_t ms, struct fumi_err *e)
+                        int64_t ms, struct fumi_str *warning, struct fumi_err *e)
 {
+    *warning = (struct fumi_str){0};
     if (m->o.frozen)
         return fumi_err_set(e, FUMI_INVALID_PARAMS,
                             "embedder cannot be changed: the server was started with "
                             "--freeze-config");
     pthread_mutex_lock(&m->change);
-    int rc = set(m, a, change, ms, e);
+    int rc = set(m, a, change, ms, warning, e);
     pthread_mutex_unlock(&m->change);
     return rc;
 }
@@ -128,12 +165,16 @@ static struct space *before(struct memory *m, struct fumi_arena *a, struct fumi_
 static bool follow(struct memory *m, struct fumi_arena *a, struct fumi_str target,
                    struct fumi_err *e)
 {
-    struct embed_config now, previous = {.provider = {0}};
+    struct embed_config now, wanted, previous = {.provider = {0}};
     struct fumi_str complete;
     struct space *sp;
     if (m->o.reload(m->o.arg, a, &now, &previous, e) ||
         m->store->ops->get_fact(m->store, a, FACT_SPACE, &complete, e) ||
-        !(sp = space_new(&now, m->o.log, e)))
+        !space_split(target, &wanted))
+        return false;
+    if (!now.dim && space_same_model(&now, &wanted))
+        now.dim = wanted.dim; /* another process has learned it */
+    if (!(sp = space_new(&now, m->o.log, e)))
         return false;
     if (!fumi_eq(space_name(sp, a), target)) {
         space_put(sp); /* its configuration is another file than ours */
@@ -144,13 +185,23 @@ static bool follow(struct memory *m, struct fumi_arena *a, struct fumi_str targe
     return true;
 }
 
+/* Whether the target is another space than ours. One of unknown dimension is ours, if the model is
+ * the same: then we have learned the dimension, and the store will know it soon. */
+static bool is_other(struct fumi_str target, struct fumi_str ours)
+{
+    struct embed_config t, o;
+    if (fumi_eq(target, ours))
+        return false;
+    return !space_split(target, &t) || !space_split(ours, &o) || t.dim || !space_same_model(&t, &o);
+}
+
 bool memory_follow(struct memory *m, struct fumi_arena *a, struct fumi_err *e)
 {
     struct fumi_str target;
     if (!m->o.reload || pthread_mutex_trylock(&m->change))
         return false;
     bool changed = !m->store->ops->get_fact(m->store, a, FACT_TARGET, &target, e) && target.p &&
-                   !fumi_eq(target, memory_space(m, a)) && follow(m, a, target, e);
+                   is_other(target, memory_space(m, a)) && follow(m, a, target, e);
     pthread_mutex_unlock(&m->change);
     return changed;
 }

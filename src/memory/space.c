@@ -54,6 +54,29 @@ struct fumi_str space_name(const struct space *sp, struct fumi_arena *a)
                     atomic_load(&sp->embedder->dim));
 }
 
+/* Read from both ends: the model may hold colons of its own. */
+bool space_split(struct fumi_str name, struct embed_config *out)
+{
+    const char *first = memchr(name.p, ':', name.n);
+    const char *last = memrchr(name.p, ':', name.n);
+    if (!first || first == last)
+        return false;
+    out->provider = (struct fumi_str){name.p, (size_t)(first - name.p)};
+    out->model = (struct fumi_str){first + 1, (size_t)(last - first - 1)};
+    out->dim = 0;
+    for (const char *p = last + 1; p < name.p + name.n; p++) {
+        if (*p < '0' || *p > '9' || out->dim > 1 << 20)
+            return false;
+        out->dim = out->dim * 10 + (*p - '0');
+    }
+    return true;
+}
+
+bool space_same_model(const struct embed_config *a, const struct embed_config *b)
+{
+    return fumi_eq(a->provider, b->provider) && fumi_eq(a->model, b->model);
+}
+
 /* All passages of all texts in one row, so that an embedder sees as many as there are at once. */
 struct pieces {
     struct fumi_str *texts;

@@ -200,7 +200,8 @@ static int complete(struct round *r, struct fumi_err *e)
     now.dim = (int64_t)atomic_load(&sp->embedder->dim);
     if (same)
         return memory_settle(m, a, sp, e) || forget_previous(m, &now, e) ? -1 : 0;
-    if (m->store->ops->put_fact(m->store, FACT_SPACE, name, e) || memory_save(m, &now, NULL, e) ||
+    if (m->store->ops->put_fact(m->store, FACT_TARGET, name, e) ||
+        m->store->ops->put_fact(m->store, FACT_SPACE, name, e) || memory_save(m, &now, NULL, e) ||
         m->store->ops->drop_spaces(m->store, name, other, e))
         return -1;
     pthread_mutex_lock(&m->lock);

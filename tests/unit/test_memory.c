@@ -19,6 +19,7 @@ struct stage {
     struct memory *m;
     struct embed_config saved, saved_previous;
     int saves;
+    struct fumi_str warning; /* of the last change */
     struct fumi_err e;
 };
 
@@ -35,6 +36,7 @@ static int save(void *arg, const struct embed_config *now, const struct embed_co
     s->saved_previous.provider = fumi_dup(&s->saving, previous->provider);
     s->saved_previous.model = fumi_dup(&s->saving, previous->model);
     s->saved_previous.base_url = fumi_dup(&s->saving, previous->base_url);
+    s->saved_previous.api_key = fumi_dup(&s->saving, previous->api_key);
     s->saves++;
     return 0;
 }
@@ -206,7 +208,7 @@ TEST(searches_go_on_while_the_model_changes)
     atomic_store(&s.fake->dim, 512);
     /* The old vectors must answer while the provider has only the new dimension: so it is asked for
      * words alone until then, never for nothing. */
-    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.e), 0);
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.warning, &s.e), 0);
     CHECK_STR(memory_space(s.m, &s.a), "openai:second:512");
     CHECK_INT(s.saves >= 1, 1);
     bool done = false;
@@ -254,21 +256,100 @@ TEST(a_change_goes_on_after_a_restart)
 
 TEST(a_change_that_fails_changes_nothing)
 {
-    static const int modes[] = {FAKE_401, FAKE_HTML, FAKE_NAN, FAKE_CUT_JSON};
+    static const int modes[] = {FAKE_401, FAKE_HTML, FAKE_NAN, FAKE_CUT_JSON, FAKE_NO_MODEL};
     struct stage s;
     struct embed_config change = {.model = FUMI_STR("other")};
     CHECK(begin(&s, "m"));
     for (size_t i = 0; i < FUMI_COUNT(modes); i++) {
         atomic_store(&s.fake->mode, modes[i]);
-        CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.e), -1);
+        CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.warning, &s.e), -1);
         CHECK_INT(s.e.code, ERR_PROVIDER);
     }
     CHECK_INT(s.saves, 0);
     CHECK_STR(memory_space(s.m, &s.a), "openai:m:0");
+    change = (struct embed_config){.base_url = FUMI_STR("")}; /* OpenAI itself, without a key */
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.warning, &s.e), -1);
+    CHECK_INT(s.e.code, ERR_NO_API_KEY);
+    CHECK_INT(s.saves, 0);
     change = (struct embed_config){.provider = FUMI_STR("openay")};
-    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.e), -1);
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.warning, &s.e), -1);
     CHECK_INT(s.e.code, FUMI_INVALID_PARAMS);
     end(&s);
+}
+
+/* A provider that does not answer now is set all the same: notes wait for it, words find them. */
+TEST(a_provider_out_of_reach_is_set_with_a_warning)
+{
+    static const int modes[] = {FAKE_RESET, FAKE_500, FAKE_429};
+    for (size_t i = 0; i < FUMI_COUNT(modes); i++) {
+        struct stage s;
+        struct written w;
+        struct found f;
+        struct embed_config change = {.model = FUMI_STR("other")}, none = {.dim = 0};
+        CHECK(begin(&s, "m"));
+        atomic_store(&s.fake->mode, modes[i]);
+        CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.warning, &s.e), 0);
+        CHECK(s.warning.n);
+        CHECK_STR(memory_space(s.m, &s.a), "openai:other:0");
+        CHECK_STR(s.saved.model, "other");
+        CHECK_INT(s.saved.dim, 0);
+        CHECK_INT(add(&s, "the disk was full on tuesday", &w), 0);
+        CHECK(w.pending && w.warning.n);
+        CHECK_INT(look(&s, "tuesday", SEARCH_HYBRID, &f), 0);
+        CHECK_INT(f.results.n, 1);
+        CHECK(f.warning.n);
+        CHECK_INT(f.mode, SEARCH_WORDS);
+        atomic_store(&s.fake->mode, FAKE_WELL);
+        CHECK(complete(&s));
+        CHECK_STR(memory_space(s.m, &s.a), "openai:other:8");
+        CHECK_INT(look(&s, "tuesday", SEARCH_MEANING, &f), 0);
+        CHECK_INT(f.results.n, 1);
+        CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.warning, &s.e), 0);
+        CHECK(!s.warning.p);
+        memory_close(s.m);
+        s.m = open_memory(&s, fake_config(&s, "other"), none, false);
+        CHECK(s.m);
+        CHECK_STR(memory_space(s.m, &s.a), "openai:other:8");
+        end(&s);
+    }
+}
+
+/* What has vectors of the old space is found by them until the new provider answers, also after a
+ * restart. */
+TEST(old_vectors_answer_while_the_new_provider_is_out_of_reach)
+{
+    struct stage s;
+    struct written w;
+    struct found f;
+    struct fake *other = fake_start(0);
+    CHECK(begin(&s, "m") && other);
+    CHECK_INT(add(&s, "well before", &w), 0);
+    atomic_store(&other->mode, FAKE_RESET);
+    atomic_store(&other->dim, 16);
+    struct embed_config change = {
+        .model = FUMI_STR("n"), .base_url = fumi_fmt(&s.a, "http://127.0.0.1:%d/v1", other->port)};
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.warning, &s.e), 0);
+    CHECK_STR(memory_space(s.m, &s.a), "openai:n:0");
+    for (int restarted = 0; restarted < 2; restarted++) {
+        CHECK_INT(look(&s, "well before", SEARCH_MEANING, &f), 0);
+        CHECK_INT(f.results.n, 1);
+        CHECK_INT(add(&s, "out of reach", &w), 0);
+        CHECK(w.pending);
+        CHECK_INT(look(&s, "reach", SEARCH_HYBRID, &f), 0);
+        CHECK(f.results.n > 0 && fumi_eq(f.results.items[0].note.text, FUMI_STR("out of reach")));
+        memory_close(s.m);
+        s.m = open_memory(&s, s.saved, s.saved_previous, true);
+        CHECK(s.m);
+        CHECK_STR(memory_space(s.m, &s.a), "openai:n:0");
+    }
+    atomic_store(&other->mode, FAKE_WELL);
+    CHECK(complete(&s));
+    CHECK_STR(memory_space(s.m, &s.a), "openai:n:16");
+    CHECK_INT(s.saved.dim, 16);
+    CHECK_INT(look(&s, "well before", SEARCH_MEANING, &f), 0);
+    CHECK_INT(f.results.n, 3);
+    end(&s);
+    fake_stop(other);
 }
 
 TEST(a_key_does_not_go_along_to_another_address)
@@ -278,7 +359,7 @@ TEST(a_key_does_not_go_along_to_another_address)
     CHECK(begin(&s, "m") && other);
     struct embed_config change = {
         .base_url = fumi_fmt(&s.a, "http://127.0.0.1:%d/v1", other->port)};
-    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.e), 0);
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.warning, &s.e), 0);
     CHECK(atomic_load(&other->requests) > 0);
     CHECK(!strstr(other->key, "sk-test-key"));
     CHECK(!memory_embedder(s.m, &s.a).api_key.n);
