@@ -162,7 +162,8 @@ int session_call(struct session *s, struct fumi_arena *a, const char *method,
         fumi_buf_done(&request);
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "params must be an object or an array");
     }
-    fumi_handle(s->server, &peer, fumi_buf_str(&request), (struct fumi_sink){NULL, take, &answer});
+    fumi_handle(s->server, &peer, fumi_buf_str(&request),
+                (struct fumi_sink){.reply = take, .arg = &answer});
     fumi_peer_done(&peer);
     int rc = read_answer(s, a, fumi_dup(a, fumi_buf_str(&answer)), result, e);
     fumi_buf_done(&request);

@@ -123,7 +123,9 @@ static void dispatch(struct post *p, struct http_session *session, bool begins)
     }
     struct fumi_exchange *message = p->message;
     p->message = NULL;
-    fumi_message_handle(message, peer, (struct fumi_sink){events ? on_tell : NULL, on_reply, r});
+    fumi_message_handle(
+        message, peer,
+        (struct fumi_sink){.tell = events ? on_tell : NULL, .reply = on_reply, .arg = r});
 }
 
 /* --- Modern. --- */

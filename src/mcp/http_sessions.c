@@ -168,8 +168,11 @@ static struct http_session *session_make(struct mcp_http *h, const struct fumi_p
     s->http = h;
     s->refs = 2; /* the list's and the caller's */
     s->used = fumi_now();
-    s->peer = (struct fumi_peer){
-        .transport = "http", .session = &s->as, .push = push, .keep = keep, .lost_id = FUMI_ID_FOUND};
+    s->peer = (struct fumi_peer){.transport = "http",
+                                 .session = &s->as,
+                                 .push = push,
+                                 .keep = keep,
+                                 .lost_id = FUMI_ID_FOUND};
     s->peer.user = (struct fumi_str){like->user.p ? s->user : NULL, strlen(s->user)};
     pthread_mutex_init(&s->lock, NULL);
     fumi_peer_share(&s->peer);

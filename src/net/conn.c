@@ -48,7 +48,8 @@ bool conn_held(struct conn *c)
 {
     size_t weight = c->held ? 2 : 1;
     bool busy = c->proto->busy && c->proto->busy(c);
-    c->held = busy || conn_unsent(c) * weight >= QUEUED || is_full(c, weight) || is_crowded(c);
+    size_t unsent = conn_unsent(c) + c->waiting;
+    c->held = busy || unsent * weight >= QUEUED || is_full(c, weight) || is_crowded(c);
     return c->held;
 }
 
@@ -410,6 +411,7 @@ static struct conn *conn_make(struct hub *h, const struct proto *proto)
     memset(c, 0, sizeof(*c));
     c->state = CONN_OPEN;
     c->hub = h;
+    c->peer.keep = conn_keep;
     c->proto = proto;
     c->in.ready = on_in;
     c->out.ready = on_out;

@@ -80,16 +80,18 @@ struct conn {
     struct watch in, out; /* a socket uses only `in` */
     struct hub *hub;
     const struct proto *proto;
-    const struct ends *ends; /* of stdin and stdout; NULL: a socket */
-    struct fumi_buf rest;    /* read, not taken yet */
-    struct fumi_buf queue;   /* not sent yet */
-    size_t sent;             /* of the queue */
-    size_t want;             /* bytes that the protocol waits for, as far as it knows */
-    size_t open, weight;     /* messages under way, and their bytes */
-    size_t limit;            /* bytes of a message */
-    atomic_size_t backlog;   /* any thread: bytes queued */
-    atomic_size_t away;      /* any thread: bytes on their way home */
-    unsigned pins;           /* those that use it and will come back */
+    const struct ends *ends;         /* of stdin and stdout; NULL: a socket */
+    struct fumi_buf rest;            /* read, not taken yet */
+    struct fumi_buf queue;           /* not sent yet */
+    size_t sent;                     /* of the queue */
+    size_t want;                     /* bytes that the protocol waits for, as far as it knows */
+    size_t open, weight;             /* messages under way, and their bytes */
+    struct message *oldest, *newest; /* of these, those that are answered in order */
+    size_t waiting;                  /* bytes of answers that wait for others */
+    size_t limit;                    /* bytes of a message */
+    atomic_size_t backlog;           /* any thread: bytes queued */
+    atomic_size_t away;              /* any thread: bytes on their way home */
+    unsigned pins;                   /* those that use it and will come back */
     enum wait wait;
     int64_t due;                  /* when that wait ends */
     struct conn *earlier, *later; /* that wait for the same */
@@ -223,8 +225,12 @@ void conn_advance(struct conn *c);
 void conn_part(struct conn *c);
 void conn_drain(struct conn *c);
 
+/* Answers, in the place of a message, with an error that names no request. */
+void conn_refuse(struct conn *c, const struct fumi_err *e);
+
 /* message.c: sends what belongs to no call; frees a spare message. */
 void conn_push(struct fumi_peer *peer, struct fumi_buf *text);
+void conn_keep(struct fumi_peer *peer, bool keep); /* fumi_peer.keep */
 void message_free(struct fumi_task *spare);
 void message_left(struct message *m);          /* its client did, before it was answered */
 bool message_watched(const struct message *m); /* whether the route wants to know that */

@@ -13,19 +13,12 @@ static void put_line(struct conn *c, const struct fumi_buf *text)
     out->n += text->n + 1;
 }
 
-static void refuse(struct conn *c, const struct fumi_err *e)
-{
-    struct fumi_buf *out = conn_out(c);
-    fumi_put_refusal(out, e, fumi_peer_lost_id(&c->peer));
-    fumi_buf_put(out, '\n');
-}
-
 static void refuse_long(struct conn *c)
 {
     struct fumi_err e;
     fumi_err_set(&e, FUMI_INVALID_REQUEST, "the line is longer than the limit of %zu bytes",
                  c->limit);
-    refuse(c, &e);
+    conn_refuse(c, &e);
 }
 
 static bool is_blank(struct fumi_str line)
@@ -117,7 +110,7 @@ static size_t begin_lines(struct conn *c, size_t n)
                  c->state == CONN_SURPLUS
                      ? "there are too many connections; try again later"
                      : "a token is required here: use HTTP with Authorization: Bearer");
-    refuse(c, &e);
+    conn_refuse(c, &e);
     conn_end(c);
     return n;
 }

@@ -13,8 +13,12 @@ struct message {
     struct fumi_page page;
     void (*over)(void *arg, bool left); /* whom to tell that it ended; NULL: nobody */
     void *over_arg;
-    bool counted;     /* among those of the site */
-    atomic_bool told; /* another thread has said something: what follows takes its way */
+    bool counted;       /* among those of the site */
+    atomic_bool told;   /* another thread has said something: what follows takes its way */
+    atomic_bool exempt; /* from the order of answers */
+    bool ordered;       /* in the list of those that are answered in order */
+    bool ready;         /* its answer waits there */
+    struct message *later;
 };
 
 /* Something told by another thread, on its way home. No text: there was no room for it. */
@@ -43,9 +47,10 @@ static struct message *message_new(struct conn *c, size_t weight)
     m->conn = c;
     m->weight = weight;
     m->answer = (struct fumi_buf){0};
-    m->routed = m->watched = m->counted = false;
+    m->routed = m->watched = m->counted = m->ordered = m->ready = false;
     m->over = NULL;
     atomic_store_explicit(&m->told, false, memory_order_relaxed);
+    atomic_store_explicit(&m->exempt, false, memory_order_relaxed);
     c->open++;
     c->weight += weight;
     c->pins++;
@@ -110,7 +115,7 @@ static void put_page(struct message *m, struct fumi_buf *body)
         c->proto->page(c, &page, body);
 }
 
-static void deliver(struct message *m, struct fumi_buf *answer, int code)
+static void put_answer(struct message *m, struct fumi_buf *answer, int code)
 {
     struct conn *c = m->conn;
     if (m->routed) {
@@ -122,6 +127,76 @@ static void deliver(struct message *m, struct fumi_buf *answer, int code)
     }
     if (!conn_closed(c))
         conn_soon(c);
+    conn_unpin(c);
+}
+
+/* --- Answers in the order of the requests. --- */
+
+/* Scripts that read stdout rely on that order. A client of MCP matches answers by their ids, which
+ * its handshake tells. */
+static void put_in_order(struct message *m)
+{
+    struct conn *c = m->conn;
+    if (!c->ends || fumi_peer_lost_id(&c->peer) != FUMI_ID_NULL)
+        return;
+    m->ordered = true;
+    m->later = NULL;
+    *(c->newest ? &c->newest->later : &c->oldest) = m;
+    c->newest = m;
+}
+
+static void leave_order(struct message *m)
+{
+    struct conn *c = m->conn;
+    struct message *before = NULL;
+    for (struct message *i = c->oldest; i != m; i = i->later)
+        before = i;
+    *(before ? &before->later : &c->oldest) = m->later;
+    if (c->newest == m)
+        c->newest = before;
+    m->ordered = false;
+}
+
+/* The first that others wait for. */
+static struct message *first_in_order(struct conn *c)
+{
+    while (c->oldest && atomic_load(&c->oldest->exempt))
+        leave_order(c->oldest);
+    return c->oldest;
+}
+
+static void put_ready(struct conn *c)
+{
+    for (struct message *m; (m = first_in_order(c)) && m->ready;) {
+        struct fumi_buf answer = {0};
+        fumi_buf_move(&answer, &m->answer);
+        c->waiting -= answer.n;
+        leave_order(m);
+        put_answer(m, &answer, m->code);
+        fumi_buf_done(&answer);
+    }
+}
+
+static void deliver(struct message *m, struct fumi_buf *answer, int code)
+{
+    struct conn *c = m->conn;
+    if (m->ordered && atomic_load(&m->exempt))
+        leave_order(m);
+    if (!m->ordered) {
+        put_answer(m, answer, code);
+        return;
+    }
+    if (m != first_in_order(c)) {
+        c->waiting += answer->n;
+        fumi_buf_move(&m->answer, answer);
+        m->code = code;
+        m->ready = true;
+        return;
+    }
+    c->pins++;
+    leave_order(m);
+    put_answer(m, answer, code);
+    put_ready(c);
     conn_unpin(c);
 }
 
@@ -145,6 +220,50 @@ static void on_reply(void *arg, struct fumi_buf *answer, int code)
     m->code = code;
     m->task.run = on_answer_home;
     loop_post(m->conn->hub->loop, &m->task);
+}
+
+/* What another thread has changed of a connection is looked at on the connection's own. */
+struct glance {
+    struct fumi_task task;
+    struct conn *conn;
+};
+
+static void on_glance(struct fumi_task *task)
+{
+    struct glance *g = FUMI_OWNER(task, struct glance, task);
+    struct conn *c = g->conn;
+    fumi_resize(g, 0);
+    put_ready(c);
+    atomic_fetch_sub(&c->away, 1);
+    conn_settle(c);
+}
+
+/* The connection has one more in `away`. */
+static void look_soon(struct conn *c)
+{
+    struct glance *g = fumi_resize(NULL, sizeof(*g));
+    *g = (struct glance){.task.run = on_glance, .conn = c};
+    loop_post(c->hub->loop, &g->task);
+}
+
+void conn_keep(struct fumi_peer *peer, bool keep)
+{
+    struct conn *c = FUMI_OWNER(peer, struct conn, peer);
+    if (keep)
+        atomic_fetch_add(&c->away, 1);
+    else
+        look_soon(c);
+}
+
+static void on_unordered(void *arg)
+{
+    struct message *m = arg;
+    struct conn *c = m->conn;
+    if (!c->ends) /* only there answers have an order */
+        return;
+    atomic_fetch_add(&c->away, 1);
+    atomic_store(&m->exempt, true);
+    look_soon(c);
 }
 
 static void on_word_home(struct fumi_task *task)
@@ -226,9 +345,23 @@ void conn_handle(struct conn *c, struct fumi_str message, bool tells)
 {
     struct site *site = c->hub->site;
     struct message *m = message_new(c, message.n);
+    put_in_order(m);
     site->handle(site->handler, &c->peer, message,
-                 (struct fumi_sink){tells ? on_tell : NULL, on_reply, m});
+                 (struct fumi_sink){.tell = tells ? on_tell : NULL,
+                                    .reply = on_reply,
+                                    .arg = m,
+                                    .unordered = on_unordered});
     count_open(m);
+}
+
+void conn_refuse(struct conn *c, const struct fumi_err *e)
+{
+    struct fumi_buf answer = {0};
+    struct message *m = message_new(c, 0);
+    fumi_put_refusal(&answer, e, fumi_peer_lost_id(&c->peer));
+    put_in_order(m);
+    deliver(m, &answer, e->code);
+    fumi_buf_done(&answer);
 }
 
 void conn_route(struct conn *c, const struct fumi_route *r, const struct fumi_request *request,

@@ -281,6 +281,8 @@ void fumi_message_handle(struct fumi_exchange *x, struct fumi_peer *peer, struct
         return;
     }
     read_requests(x);
+    if (!x->batch && x->requests->flags & FUMI_UNORDERED && sink.unordered)
+        sink.unordered(sink.arg);
     if (is_admitted(x))
         exchange_proceed(x);
     else

@@ -84,6 +84,12 @@ static void pass_reply(void *arg, struct fumi_buf *answer, int code)
     sink.reply(sink.arg, answer, code);
 }
 
+static void pass_unordered(void *arg)
+{
+    struct passing *p = arg;
+    p->sink.unordered(p->sink.arg);
+}
+
 void fumi_record_handle(void *self, struct fumi_peer *peer, struct fumi_str message,
                         struct fumi_sink sink)
 {
@@ -91,6 +97,9 @@ void fumi_record_handle(void *self, struct fumi_peer *peer, struct fumi_str mess
     struct passing *p = fumi_resize(NULL, sizeof(*p));
     *p = (struct passing){r, sink};
     note(r, "--> ", message);
-    struct fumi_sink between = {sink.tell ? pass_tell : NULL, pass_reply, p};
+    struct fumi_sink between = {.tell = sink.tell ? pass_tell : NULL,
+                                .reply = pass_reply,
+                                .arg = p,
+                                .unordered = sink.unordered ? pass_unordered : NULL};
     r->inner(r->self, peer, message, between);
 }

@@ -243,6 +243,16 @@ static __attribute__((cold)) void disown(struct fumi_run *r)
     while (!atomic_compare_exchange_weak(&r->server->lost, &r->next_lost, r)) {}
 }
 
+/* Nobody waits for the answer of a pending call. The deadline may have ended the sink. */
+static void exempt(struct fumi_run *r)
+{
+    struct fumi_sink sink = r->exchange->sink;
+    pthread_mutex_lock(&r->telling);
+    if (sink.unordered && atomic_load(&r->claim) != BY_DEADLINE)
+        sink.unordered(sink.arg);
+    pthread_mutex_unlock(&r->telling);
+}
+
 /* The method has returned FUMI_PENDING. Returns FUMI_PENDING if the exchange is no longer this
  * thread's. */
 static enum fumi_ret pend(struct fumi_run *r)
@@ -252,8 +262,10 @@ static enum fumi_ret pend(struct fumi_run *r)
         disown(r);
         return FUMI_OK;
     }
-    if (r->open && atomic_load(&r->claim) == UNCLAIMED)
+    if (r->open && atomic_load(&r->claim) == UNCLAIMED) {
         peer_loosen(x);
+        exempt(r);
+    }
     if (atomic_exchange(&r->turn, PARKED) != FINISHED)
         return FUMI_PENDING;
     if (atomic_load(&r->claim) != BY_DEADLINE)

@@ -348,7 +348,7 @@ TEST(whoever_cannot_be_told_is_answered)
     int code = -2;
     scene_open(&s);
     fumi_handle(s.server, &s.c.peer, FUMI_STR(ASK("tells", "[3]", "1")),
-                (struct fumi_sink){NULL, keep_code, &code});
+                (struct fumi_sink){.reply = keep_code, .arg = &code});
     CHECK_INT(code, 0);
     scene_done(&s);
 }
@@ -459,7 +459,7 @@ static void next_link(void *arg, struct fumi_buf *answer, int code)
         ch->wrong++;
     if (ch->left-- > 0)
         fumi_handle(ch->server, &ch->peer, FUMI_STR(ASK("echo", "[1]", "1")),
-                    (struct fumi_sink){NULL, next_link, ch});
+                    (struct fumi_sink){.reply = next_link, .arg = ch});
 }
 
 TEST(a_reply_may_bring_the_next_message)
@@ -468,7 +468,7 @@ TEST(a_reply_may_bring_the_next_message)
     struct chain ch = {
         server_of(methods, FUMI_COUNT(methods), NULL), {.transport = "t", .spare = &spare}, 50, 0};
     fumi_handle(ch.server, &ch.peer, FUMI_STR(ASK("echo", "[1]", "1")),
-                (struct fumi_sink){NULL, next_link, &ch});
+                (struct fumi_sink){.reply = next_link, .arg = &ch});
     CHECK_INT(ch.left, -1);
     CHECK_INT(ch.wrong, 0);
     fumi_peer_done(&ch.peer);

@@ -396,7 +396,7 @@ TEST(the_server_may_be_freed_after_the_last_reply)
         struct fumi_server *s = server_of(rows, FUMI_COUNT(rows), pool);
         struct fumi_peer *peer = calloc(1, sizeof(*peer));
         fumi_handle(s, peer, FUMI_STR(ASK("pooled", "[7]", "1")),
-                    (struct fumi_sink){NULL, say_last, &w});
+                    (struct fumi_sink){.reply = say_last, .arg = &w});
         pthread_mutex_lock(&w.lock);
         while (!w.done)
             pthread_cond_wait(&w.said, &w.lock);
