@@ -78,7 +78,7 @@ static void forget(struct conn *c)
 
 void conn_part(struct conn *c)
 {
-    fumi_peer_close(&c->peer);
+    (c->state == CONN_CLOSED ? fumi_peer_close : fumi_peer_end)(&c->peer);
     if (c->clogged)
         fumi_peer_hold(&c->peer, false); /* what was held back ends at once: it is cancelled */
     c->clogged = false;

@@ -19,7 +19,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { GRACE = 100, INHERITED = 16, SURPLUS = 64, OWN_DESCRIPTORS = 32 };
+enum {
+    DRAIN = 5000, /* milliseconds for open calls at the end */
+    DRAIN_STDIO = 800,
+    GRACE = 100,    /* and to notice that they are cancelled */
+    WRITERS = 10000 /* more for those that may have changed something */
+};
+enum { METHODS_SHOWN = 512 }; /* bytes of their names in the log */
+enum { INHERITED = 16, SURPLUS = 64, OWN_DESCRIPTORS = 32 };
 
 /* A hub and what belongs to it. */
 struct post {
@@ -29,6 +36,8 @@ struct post {
     struct fumi_task start, drain;
     struct timer deadline;
     bool parted;
+    int64_t until;           /* hub_now() up to which calls that change something are waited for */
+    struct fumi_buf methods; /* of calls that are abandoned */
     pthread_t thread;
     bool running; /* its thread does */
 };
@@ -117,17 +126,42 @@ static void stop_listening(struct post *p)
         acceptor_stop(a);
 }
 
+static size_t open_calls(const struct post *p, bool writing, struct fumi_buf *names)
+{
+    size_t n = 0;
+    for (struct conn *c = p->hub->conns; c; c = c->after)
+        n += fumi_peer_calls(&c->peer, writing, names);
+    return n;
+}
+
+/* The time of open calls is over. They are cancelled; those that may have changed something are
+ * still answered. */
+static void part(struct post *p)
+{
+    struct fumi_buf names = {.limit = METHODS_SHOWN};
+    size_t n = open_calls(p, false, &names);
+    if (n)
+        fumi_log(p->hub->site->log, FUMI_WARN, "serve.cancelled", {"calls", {0}, (int64_t)n},
+                 {"methods", fumi_buf_str(&names), 0});
+    fumi_buf_done(&names);
+    p->parted = true;
+    p->until = hub_now(p->hub) + (p->service->site.set.drain > 0 ? 0 : WRITERS);
+    tell_ending(p->service, true);
+    hub_part(p->hub);
+}
+
 static void on_deadline(struct timer *t)
 {
     struct post *p = FUMI_OWNER(t, struct post, deadline);
     struct fumi_err ignored;
-    if (!p->parted) {
-        p->parted = true;
-        tell_ending(p->service, true);
-        hub_part(p->hub);
+    if (!p->parted || (hub_now(p->hub) < p->until && open_calls(p, true, NULL))) {
+        if (!p->parted)
+            part(p);
         loop_timer(p->hub->loop, &p->deadline, GRACE, &ignored);
         return;
     }
+    p->methods.limit = METHODS_SHOWN;
+    open_calls(p, false, &p->methods);
     hub_close(p->hub);
     loop_stop(p->hub->loop);
 }
@@ -312,7 +346,7 @@ static int take_stdio(struct service *s, struct fumi_err *e)
     for (size_t i = 0; i < listen->n; i++)
         times += fumi_eq(listen->items[i], FUMI_STR("stdio"));
     s->has_stdio = times > 0;
-    s->drain = s->site.set.drain > 0 ? s->site.set.drain : times ? 800 : 5000;
+    s->drain = s->site.set.drain > 0 ? s->site.set.drain : times ? DRAIN_STDIO : DRAIN;
     if (times > 1)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "listen: stdio is given twice");
     if (times)
@@ -476,6 +510,7 @@ static bool is_abandoned(const struct service *s)
 
 static void free_post(struct post *p)
 {
+    fumi_buf_done(&p->methods);
     for (struct acceptor *a = p->acceptors, *next; a; a = next) {
         next = a->next;
         acceptor_free(a);
@@ -558,8 +593,16 @@ static int prepare(struct service *s, struct fumi_err *e)
  * the process. */
 static int abandon(struct service *s)
 {
+    struct fumi_buf names = {0};
+    for (size_t i = 0; i < s->posts_n; i++) {
+        if (names.n && s->posts[i].methods.n)
+            fumi_buf_put(&names, ' ');
+        fumi_buf_add(&names, s->posts[i].methods.p, s->posts[i].methods.n);
+    }
     fumi_log(s->site.log, FUMI_WARN, "serve.abandoned",
-             {"calls", {0}, (int64_t)atomic_load(&s->site.open)});
+             {"calls", {0}, (int64_t)atomic_load(&s->site.open)},
+             {"methods", fumi_buf_str(&names), 0});
+    fumi_buf_done(&names);
     loop_signals(s->posts[0].hub->loop, NULL, NULL, NULL);
     if (s->has_stdio)
         ends_give_back(&s->ends, false);

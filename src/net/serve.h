@@ -21,7 +21,9 @@ struct fumi_settings {
     struct fumi_strs listen; /* "stdio", "tcp:127.0.0.1:8765", "tcp:[::1]:0", "unix:PATH" */
     int64_t threads;         /* that accept and serve connections: 1 */
     int64_t workers;         /* that run blocking methods: 16 */
-    int64_t drain;         /* milliseconds that open calls get at the end: 5,000, with stdio 800 */
+    /* Milliseconds that open calls get at the end. 0: 5,000, with stdio 800, and 10,000 more for
+     * those that have begun and are not FUMI_READ_ONLY. */
+    int64_t drain;
     int auth;              /* enum fumi_auth */
     struct fumi_str token; /* none: that of the directory, which is made when there is none */
     /* File that holds it instead, and which nobody else may read. */

@@ -24,7 +24,7 @@ static const struct fumi_field fields[] = {
     FIELD(workers, "workers", "Threads that run methods which may wait.", .min = 1, .max = 1024,
           .def = "16"),
     FIELD(drain, "drain",
-          "Milliseconds that open calls get when the server ends; 0 for 5000, with stdio 800.",
+          "Milliseconds for open calls at the end; 0: 5000, stdio 800, writing ones 10000 more.",
           .min = 0, .max = DAY, .def = "0"),
     FIELD(auth, "auth", "Who needs a token: all but the same user, everyone, or nobody.",
           .choices = auths, .def = "\"same-user\""),

@@ -7,7 +7,8 @@
 struct fumi_stdio_options {
     size_t line;   /* bytes a line may have; 0: as many as the server takes, 1 MiB */
     int threads;   /* workers for blocking methods; 0: 16, none are started without such methods */
-    int64_t drain; /* milliseconds that open calls get after a signal; 0: 800 */
+    int64_t drain; /* milliseconds that open calls get after a signal; 0: 800, and 10,000 more for
+                      those that have begun and are not FUMI_READ_ONLY */
     const struct fumi_log *log;
     fumi_handle_fn *handle; /* NULL: fumi_handle with the server */
     void *handler;

@@ -96,7 +96,8 @@ struct request {
     unsigned flags;                     /* of the method, for these params */
     atomic_uchar state;                 /* enum request_state */
 };
-enum request_state { WAITING, CANCELLED, ENDED };
+/* LAST: cancelled because the server ends, but its answer is wanted. */
+enum request_state { WAITING, CANCELLED, ENDED, LAST };
 
 /* Who has the right to end a call: nobody yet, its method (or fumi_finish), its deadline. */
 enum claim { UNCLAIMED, BY_METHOD, BY_DEADLINE };
@@ -185,7 +186,8 @@ void run_late(struct fumi_run *r); /* the deadline has claimed it: answers, and 
 void run_tell(struct fumi_run *r, struct fumi_buf *message); /* unless the call has ended */
 static inline bool run_cancelled(const struct fumi_run *r)
 {
-    return atomic_load(&r->request->state) == CANCELLED;
+    unsigned char state = atomic_load(&r->request->state);
+    return state == CANCELLED || state == LAST;
 }
 
 /* exchange.c */

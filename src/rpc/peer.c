@@ -216,14 +216,16 @@ static bool same_id(const struct fumi_val *a, const struct fumi_val *b)
 }
 
 /* Cancels the calls of x with that id, or all of them, that have not ended; was there one? */
-static bool mark(struct fumi_exchange *x, const struct fumi_val *id)
+static bool mark(struct fumi_exchange *x, const struct fumi_val *id, enum request_state as)
 {
     bool found = false;
     for (size_t i = 0; i < x->n; i++) {
         struct request *q = &x->requests[i];
-        unsigned char waiting = WAITING;
-        if (q->method && (!id || same_id(q->id, id)))
-            found |= atomic_compare_exchange_strong(&q->state, &waiting, CANCELLED);
+        unsigned char waiting = WAITING, last = LAST;
+        if (!q->method || (id && !same_id(q->id, id)))
+            continue;
+        found |= atomic_compare_exchange_strong(&q->state, &waiting, as) ||
+                 (as == CANCELLED && atomic_compare_exchange_strong(&q->state, &last, as));
     }
     return found;
 }
@@ -330,7 +332,7 @@ bool fumi_cancel(struct fumi_peer *peer, const struct fumi_val *id)
         return false;
     pthread_mutex_lock(&l->lock);
     for (struct fumi_exchange *x = l->oldest; x; x = x->newer)
-        found |= mark(x, id);
+        found |= mark(x, id, CANCELLED);
     pthread_cond_broadcast(&l->changed);
     pthread_mutex_unlock(&l->lock);
     if (found)
@@ -372,19 +374,65 @@ void fumi_peer_eof(struct fumi_peer *peer)
         ops->eof(peer);
 }
 
-void fumi_peer_close(struct fumi_peer *peer)
+/* A message that may be changing something. */
+static bool is_writing(const struct fumi_exchange *x)
+{
+    return x->gated && x->started && x->writes;
+}
+
+static void cancel_all(struct fumi_peer *peer, enum request_state writers)
 {
     struct fumi_links *l = links_of(peer);
     pthread_mutex_lock(&l->lock);
     end_questions(l);
     l->gone = true;
     for (struct fumi_exchange *x = l->oldest; x; x = x->newer)
-        mark(x, NULL);
+        mark(x, NULL, is_writing(x) ? writers : CANCELLED);
     const struct fumi_session_ops *ops = peer->ops;
     pthread_mutex_unlock(&l->lock);
     fire_cancelled(l);
     if (ops)
         ops->gone(peer);
+}
+
+void fumi_peer_close(struct fumi_peer *peer)
+{
+    cancel_all(peer, CANCELLED);
+}
+
+void fumi_peer_end(struct fumi_peer *peer)
+{
+    cancel_all(peer, LAST);
+}
+
+/* The calls of x that have not ended. */
+static size_t count_calls(const struct fumi_exchange *x, struct fumi_buf *names)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < x->n; i++) {
+        const struct request *q = &x->requests[i];
+        if (!q->method || atomic_load(&q->state) == ENDED)
+            continue;
+        if (names && names->n)
+            fumi_buf_put(names, ' ');
+        if (names)
+            fumi_buf_add(names, q->method->p, q->method->n);
+        n++;
+    }
+    return n;
+}
+
+size_t fumi_peer_calls(struct fumi_peer *peer, bool writing, struct fumi_buf *names)
+{
+    struct fumi_links *l = peer->links;
+    size_t n = 0;
+    if (!l)
+        return 0;
+    pthread_mutex_lock(&l->lock);
+    for (struct fumi_exchange *x = l->oldest; x; x = x->newer)
+        n += writing && !is_writing(x) ? 0 : count_calls(x, names);
+    pthread_mutex_unlock(&l->lock);
+    return n;
 }
 
 bool fumi_peer_asks(const struct fumi_peer *peer)

@@ -60,6 +60,12 @@ void fumi_peer_set_lost_id(struct fumi_peer *peer, enum fumi_lost_id id);
 
 void fumi_peer_eof(struct fumi_peer *peer);   /* nothing more comes: its open questions fail */
 void fumi_peer_close(struct fumi_peer *peer); /* it is gone: its open calls are cancelled too */
+/* The server ends: its open calls are cancelled, but one that has begun and is not FUMI_READ_ONLY
+ * is still answered when it returns, for it may have changed something. */
+void fumi_peer_end(struct fumi_peer *peer);
+/* Its open calls, counted; `writing`: only those of messages of that kind. Appends the names of
+ * their methods, with blanks between them, unless `names` is NULL. */
+size_t fumi_peer_calls(struct fumi_peer *peer, bool writing, struct fumi_buf *names);
 void fumi_peer_done(struct fumi_peer *peer);
 
 /* Gives the peer a session, whose `ops` are called from now on; from any call of the peer. False:

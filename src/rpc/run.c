@@ -298,7 +298,7 @@ enum fumi_ret run_request(struct fumi_run *r)
     struct fumi_call *c = &r->call;
     enum fumi_ret ret = r->admitted;
     if (r->open && run_cancelled(r))
-        return settle(r, fumi_fail(c, FUMI_LIMIT, "cancelled"));
+        return settle(r, fumi_fail(c, FUMI_LIMIT, "cancelled before it began"));
     r->begun = ret != FUMI_OK || !c->deadline || fumi_ticks() < c->deadline;
     if (!r->begun)
         return settle(r, fail_late(c, r->request, false));

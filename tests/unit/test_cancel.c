@@ -442,3 +442,61 @@ TEST(a_peer_may_go_while_its_calls_end)
         theatre_done(&t);
     }
 }
+
+/* A call that has begun and may have changed something is answered; it is told to end. */
+TEST(a_server_that_ends_answers_those_who_write)
+{
+    struct theatre t;
+    struct fumi_buf names = {0};
+    theatre_open_pool(&t, 2);
+    say(&t.c, CALL("wait_write", "1"));
+    say(&t.c, CALL("write", "2")); /* waits for it, so it has not begun */
+    wait_began(&t.stage, 1);
+    CHECK_INT(fumi_peer_calls(&t.c.peer, false, &names), 2);
+    CHECK_STR(fumi_buf_str(&names), "wait_write write");
+    CHECK_INT(fumi_peer_calls(&t.c.peer, true, NULL), 1);
+    fumi_peer_end(&t.c.peer);
+    CHECK_INT(fumi_peer_calls(&t.c.peer, true, NULL), 1);
+    let_in(&t.stage, 1);
+    wait_replies(&t.c, 2);
+    CHECK(t.stage.saw_cancel);
+    CHECK_STR(heard(&t.c), OK("null", "1"));
+    CHECK_INT(fumi_peer_calls(&t.c.peer, false, NULL), 0);
+    fumi_buf_done(&names);
+    theatre_done(&t);
+}
+
+TEST(a_server_that_ends_cancels_those_who_read)
+{
+    struct theatre t;
+    theatre_open_pool(&t, 2);
+    say(&t.c, CALL("wait", "1"));
+    wait_began(&t.stage, 1);
+    CHECK_INT(fumi_peer_calls(&t.c.peer, true, NULL), 0);
+    fumi_peer_end(&t.c.peer);
+    let_in(&t.stage, 1);
+    wait_replies(&t.c, 1);
+    CHECK_STR(heard(&t.c), "");
+    theatre_done(&t);
+}
+
+/* The rest of a batch is not begun. A peer that goes away after that gets no answer. */
+TEST(the_rest_of_a_batch_is_not_run_behind_a_call_that_writes)
+{
+    for (int gone = 0; gone < 2; gone++) {
+        struct theatre t;
+        theatre_open_pool(&t, 2);
+        say(&t.c, "[" CALL("wait_write", "1") "," CALL("write", "2") "]");
+        wait_began(&t.stage, 1);
+        fumi_peer_end(&t.c.peer);
+        if (gone)
+            fumi_peer_close(&t.c.peer);
+        let_in(&t.stage, 1);
+        wait_replies(&t.c, 1);
+        CHECK_STR(heard(&t.c),
+                  gone ? ""
+                       : "[" OK("null", "1") "," BAD(
+                             "\"code\":-32000,\"message\":\"cancelled before it began\"", "2") "]");
+        theatre_done(&t);
+    }
+}

@@ -644,6 +644,7 @@ TEST(clients_that_leave_cancel_their_posts)
     enum { MANY = 16 };
     struct fumi_settings set = {.listen = LISTEN(FUMI_STR("tcp:127.0.0.1:0")), .workers = MANY / 2};
     set.hosts = (struct fumi_strs)LISTEN(FUMI_STR("localhost"));
+    set.auth = FUMI_AUTH_NONE;
     struct child c = start(set, 1);
     int fds[MANY];
     for (int i = 0; i < MANY; i++) {
