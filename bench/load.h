@@ -22,7 +22,6 @@ struct plan {
     uint16_t port;
     size_t connections, in_flight;
     size_t batch; /* calls in a message, more or less; 1: no batch */
-    size_t idle;  /* further WebSocket connections that say nothing */
     double seconds;
     pid_t pid; /* the server's; 0: it is not looked at */
 };
@@ -50,21 +49,5 @@ void wire_free(struct wire *w);
  * answer: the first answer to a message is read with care, of the others the length is compared. */
 size_t wire_welcome(const char *p, size_t n);
 size_t wire_answer(const struct wire *w, struct packet *to, const char *p, size_t n);
-
-/* The payload of a ping at p; its whole size is returned. 0: it is something else. */
-size_t wire_ping(const char *p, size_t n, size_t *payload);
-
-/* Times in 64 steps for each power of two. */
-enum { STEPS = 64, BINS = 48 * STEPS };
-struct times {
-    uint64_t n, bins[BINS];
-};
-void times_add(struct times *t, uint64_t ns);
-double times_part(const struct times *t, double part); /* 0.5: the median, in nanoseconds */
-
-uint64_t now(void);                /* nanoseconds */
-uint64_t cpu_of(pid_t pid);        /* nanoseconds of processor time, all threads */
-size_t dirty_of(pid_t pid);        /* bytes that it wrote to and that nobody shares */
-size_t files_raise(size_t wanted); /* the limit of open files, as near to it as can be */
 
 #endif

@@ -11,7 +11,7 @@ static const char mask_key[4] = {0x37, (char)0xfa, 0x21, 0x3d};
 static const char key[] = "dGhlIHNhbXBsZSBub25jZQ==";
 static const char accepted[] = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 
-enum { HEAD_SIZE = 256, TEXT = 0x81, PING = 0x89, FRAME_MAX = 65535 };
+enum { HEAD_SIZE = 256, TEXT = 0x81, FRAME_MAX = 65535 };
 
 static size_t put_line(char *out, const struct message *m)
 {
@@ -191,12 +191,4 @@ size_t wire_answer(const struct wire *w, struct packet *to, const char *p, size_
         refuse("not the right answer", p, size);
     to->answer = size - body;
     return size;
-}
-
-size_t wire_ping(const char *p, size_t n, size_t *payload)
-{
-    if (n < 2 || (unsigned char)p[0] != PING || n < 2 + (size_t)(p[1] & 127))
-        return 0;
-    *payload = (size_t)(p[1] & 127);
-    return 2 + *payload;
 }

@@ -72,22 +72,6 @@ static const struct fumi_field question_fields[] = {
 };
 static const struct fumi_shape question = FUMI_SHAPE(struct question, question_fields);
 
-struct settings {
-    bool with_text;
-    int64_t limit;
-    double min_score;
-    struct fumi_strs tags;
-    int mode;
-};
-static const struct fumi_field settings_fields[] = {
-    FUMI_FIELD(struct settings, with_text, "withText", "With texts.", .def = "true"),
-    FUMI_FIELD(struct settings, limit, "limit", "How many.", .min = 1, .max = 100, .def = "2"),
-    FUMI_FIELD(struct settings, min_score, "minScore", "How near.", .def = "0"),
-    FUMI_FIELD(struct settings, tags, "tags", "Labels.", .max = 50),
-    FUMI_FIELD(struct settings, mode, "mode", "How.", .choices = modes, .def = "\"both\""),
-};
-static const struct fumi_shape settings = FUMI_SHAPE(struct settings, settings_fields);
-
 struct stored {
     struct fumi_str id, title, text, created;
     struct fumi_strs tags;
@@ -198,13 +182,6 @@ static enum fumi_ret search(struct fumi_call *call, const void *params, void *re
     return FUMI_OK;
 }
 
-static enum fumi_ret set(struct fumi_call *call, const void *params, void *result)
-{
-    (void)call;
-    *(struct settings *)result = *(const struct settings *)params;
-    return FUMI_OK;
-}
-
 static const struct fumi_method methods[] = {
     {"subtract", "Subtracts.", &pair, &real, subtract, FUMI_READ_ONLY},
     {"sum", "Adds numbers.", &whole, &real, sum, FUMI_READ_ONLY},
@@ -212,7 +189,6 @@ static const struct fumi_method methods[] = {
     {"notes.add", "Takes a note.", &note, &stored, add, 0},
     {"notes.get", "Answers a note.", &key, &stored, get, FUMI_READ_ONLY},
     {"notes.search", "Answers some notes.", &question, &hits, search, FUMI_READ_ONLY},
-    {"config.set", "Answers its params, with defaults.", &settings, &settings, set, 0},
     {"ping", "Answers null.", NULL, NULL, nothing, FUMI_READ_ONLY},
     {"changed", "Takes a key and does nothing.", &key, NULL, nothing, 0},
 };

@@ -98,211 +98,135 @@ static void uuid(struct writer *w)
     text(w, s);
 }
 
-/* One member of an object. */
-typedef void member(struct writer *w);
+/* A value of one kind. Lower case letters stand for the fields of notes and searches. */
+static void value(struct writer *w, char kind);
 
-/* The members in any order; each of those behind `required` is left out half of the time. */
-static void object(struct writer *w, member *const *members, size_t n, size_t required)
+/* A member of params: its key, and the kind of its value. */
+struct field {
+    const char *key;
+    char value;
+};
+
+static void member(struct writer *w, struct field f)
 {
-    size_t order[8], left = 0;
-    for (size_t i = 0; i < n; i++)
+    key(w, f.key);
+    value(w, f.value);
+}
+
+/* The members mostly in their usual order; each of those behind `required` is left out half of the
+ * time. */
+static void object(struct writer *w, const struct field *fields, size_t required)
+{
+    struct field left[8];
+    size_t n = 0;
+    for (size_t i = 0; fields[i].key; i++)
         if (i < required || roll(w, 2))
-            order[left++] = i;
+            left[n++] = fields[i];
     mark(w, '{');
-    for (bool first = true; left; first = false) {
-        size_t at = roll(w, 3) ? 0 : roll(w, (uint32_t)left); /* mostly in the usual order */
+    for (bool first = true; n; first = false) {
+        size_t at = roll(w, 3) ? 0 : roll(w, (uint32_t)n);
         if (!first)
             mark(w, ',');
-        members[order[at]](w);
-        left--;
-        memmove(order + at, order + at + 1, (left - at) * sizeof(*order));
+        member(w, left[at]);
+        n--;
+        memmove(left + at, left + at + 1, (n - at) * sizeof(*left));
     }
     mark(w, '}');
 }
 
-static void minuend(struct writer *w)
+static void array(struct writer *w, uint32_t n, char kind)
 {
-    key(w, "minuend");
-    real(w);
-}
-
-static void subtrahend(struct writer *w)
-{
-    key(w, "subtrahend");
-    real(w);
-}
-
-static void project(struct writer *w)
-{
-    static const char *const names[] = {"\"demo\"", "\"field-notes\"", "\"a\"",
-                                        "\"https://example.org/river.git\""};
-    key(w, "projectId");
-    text(w, names[roll(w, 4)]);
-}
-
-static void note_id(struct writer *w)
-{
-    key(w, "id");
-    uuid(w);
-}
-
-static void title(struct writer *w)
-{
-    key(w, "title");
-    prose(w, 2 + roll(w, 8));
-}
-
-static void note_text(struct writer *w)
-{
-    key(w, "text");
-    prose(w, roll(w, 6) ? 5 + roll(w, 30) : 50 + roll(w, 150));
-}
-
-static void tags(struct writer *w)
-{
-    key(w, "tags");
     mark(w, '[');
-    for (uint32_t n = roll(w, 5), i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         if (i)
             mark(w, ',');
-        prose(w, 1);
+        value(w, kind);
     }
     mark(w, ']');
 }
 
-static void metadata(struct writer *w)
-{
-    key(w, "metadata");
-    mark(w, '{');
-    key(w, "count");
-    real(w);
-    mark(w, ',');
-    key(w, "sure");
-    text(w, roll(w, 2) ? "true" : "false");
-    mark(w, '}');
-}
+/* The words that the value of some kinds is one of. */
+static const struct {
+    char kind;
+    unsigned char n;
+    const char *words[4];
+} choices[] = {
+    {'b', 2, {"false", "true"}},
+    {'m', 3, {"\"words\"", "\"vectors\"", "\"both\""}},
+    {'p', 4, {"\"demo\"", "\"field-notes\"", "\"a\"", "\"https://example.org/river.git\""}},
+};
 
-static void query(struct writer *w)
+static void value(struct writer *w, char kind)
 {
-    key(w, "query");
-    prose(w, 1 + roll(w, 12));
-}
-
-static void limit(struct writer *w)
-{
-    key(w, "limit");
-    number(w, 0, 1 + roll(w, 3));
-}
-
-static void min_score(struct writer *w)
-{
-    key(w, "minScore");
-    number(w, 2, roll(w, 100) / 1e2);
-}
-
-static void with_text(struct writer *w)
-{
-    key(w, "withText");
-    text(w, roll(w, 2) ? "true" : "false");
-}
-
-static void mode(struct writer *w)
-{
-    static const char *const modes[] = {"\"words\"", "\"vectors\"", "\"both\""};
-    key(w, "mode");
-    text(w, modes[roll(w, 3)]);
-}
-
-static void nested(struct writer *w)
-{
-    key(w, "nested");
-    mark(w, '[');
-    text(w, "null");
-    mark(w, ',');
-    mark(w, '{');
-    tags(w);
-    mark(w, '}');
-    mark(w, ']');
-}
-
-#define OBJECT(w, required, ...)                                                                   \
-    object(w, (member *const[]){__VA_ARGS__},                                                      \
-           sizeof((member *const[]){__VA_ARGS__}) / sizeof(member *), required)
-
-static void two_numbers(struct writer *w)
-{
-    mark(w, '[');
-    real(w);
-    mark(w, ',');
-    real(w);
-    mark(w, ']');
-}
-
-static void named_numbers(struct writer *w)
-{
-    OBJECT(w, 2, minuend, subtrahend);
-}
-
-static void many_numbers(struct writer *w)
-{
-    mark(w, '[');
-    for (uint32_t n = 1 + roll(w, 12), i = 0; i < n; i++) {
-        if (i)
-            mark(w, ',');
+    static const struct field metadata[] = {{"count", 'n'}, {"sure", 'b'}, {0}};
+    switch (kind) {
+    case 'n':
         real(w);
+        break;
+    case 'l': /* a limit */
+        number(w, 0, 1 + roll(w, 3));
+        break;
+    case 's': /* a score */
+        number(w, 2, roll(w, 100) / 1e2);
+        break;
+    case 'u':
+        uuid(w);
+        break;
+    case 'w':
+        prose(w, 1);
+        break;
+    case 'q': /* a title or a query */
+        prose(w, 1 + roll(w, 12));
+        break;
+    case 't': /* the text of a note: mostly short */
+        prose(w, roll(w, 6) ? 5 + roll(w, 30) : 50 + roll(w, 150));
+        break;
+    case 'g': /* tags */
+        array(w, roll(w, 5), 'w');
+        break;
+    case 'd':
+        object(w, metadata, 2);
+        break;
+    default:
+        for (size_t i = 0; i < sizeof(choices) / sizeof(*choices); i++)
+            if (choices[i].kind == kind)
+                text(w, choices[i].words[roll(w, choices[i].n)]);
     }
-    mark(w, ']');
 }
 
-static void anything(struct writer *w)
-{
-    OBJECT(w, 1, nested, title, tags, metadata, mode);
-}
-
-static void new_note(struct writer *w)
-{
-    OBJECT(w, 3, project, title, note_text, tags, metadata);
-}
-
-static void known_note(struct writer *w)
-{
-    OBJECT(w, 2, project, note_id, with_text);
-}
-
-static void question(struct writer *w)
-{
-    OBJECT(w, 2, project, query, limit, min_score, tags, mode);
-}
-
-static void no_question(struct writer *w)
-{
-    OBJECT(w, 1, project, limit, tags);
-}
-
-static void settings(struct writer *w)
-{
-    OBJECT(w, 0, with_text, limit, min_score, mode, tags);
-}
-
-/* What can be asked. Real clients rarely ask for what is not there. */
+/* What can be asked. Real clients rarely ask for what is not there. Params are an object of fields,
+ * an array of numbers, or none. */
 static const struct kind {
     const char *method;
-    member *params; /* NULL: none */
     uint32_t weight;
     bool notification, fails;
+    uint32_t least, most; /* numbers in the array */
+    size_t required;
+    struct field fields[7];
 } kinds[] = {
-    {"subtract", two_numbers, 3, false, false},
-    {"subtract", named_numbers, 3, false, false},
-    {"sum", many_numbers, 3, false, false},
-    {"echo", anything, 3, false, false},
-    {"notes.add", new_note, 4, false, false},
-    {"notes.get", known_note, 4, false, false},
-    {"notes.search", question, 4, false, false},
-    {"config.set", settings, 2, false, false},
-    {"ping", NULL, 2, false, false},
-    {"changed", known_note, 2, true, false},
-    {"notes.search", no_question, 1, false, true}, /* -32602 */
-    {"notes.find", question, 1, false, true},      /* -32601 */
+    {"subtract", 3, .least = 2, .most = 2},
+    {"subtract", 3, .required = 2, .fields = {{"minuend", 'n'}, {"subtrahend", 'n'}}},
+    {"sum", 3, .least = 1, .most = 12},
+    {"echo", 3, .required = 1,
+     .fields = {{"nested", 'd'}, {"title", 'q'}, {"tags", 'g'}, {"more", 'd'}, {"mode", 'm'}}},
+    {"notes.add", 4, .required = 3,
+     .fields =
+         {{"projectId", 'p'}, {"title", 'q'}, {"text", 't'}, {"tags", 'g'}, {"metadata", 'd'}}},
+    {"notes.get", 4, .required = 2, .fields = {{"projectId", 'p'}, {"id", 'u'}, {"withText", 'b'}}},
+    {"notes.search", 4, .required = 2,
+     .fields = {{"projectId", 'p'},
+                {"query", 'q'},
+                {"limit", 'l'},
+                {"minScore", 's'},
+                {"tags", 'g'},
+                {"mode", 'm'}}},
+    {"ping", .weight = 2},
+    {"changed", 2, true, .required = 2,
+     .fields = {{"projectId", 'p'}, {"id", 'u'}, {"withText", 'b'}}},
+    /* -32602, -32601 */
+    {"notes.search", 1, .fails = true, .required = 1,
+     .fields = {{"projectId", 'p'}, {"limit", 'l'}, {"tags", 'g'}}},
+    {"notes.find", 1, .fails = true, .required = 2, .fields = {{"projectId", 'p'}, {"query", 'q'}}},
 };
 enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
 
@@ -335,51 +259,45 @@ static void put_id(struct writer *w, struct message *m)
     m->id_n = w->n - m->id;
 }
 
-enum part { VERSION, METHOD, PARAMS, ID, PARTS };
-
-static void put_part(struct writer *w, struct message *m, const struct kind *k, enum part part)
+static void put_word(struct writer *w, const char *name, const char *word)
 {
-    switch (part) {
-    case VERSION:
-        key(w, "jsonrpc");
-        text(w, "\"2.0\"");
-        break;
-    case METHOD:
-        key(w, "method");
-        text(w, "\"");
-        text(w, k->method);
-        text(w, "\"");
-        break;
-    case PARAMS:
-        key(w, "params");
-        k->params(w);
-        break;
-    case ID:
-        put_id(w, m);
-        break;
-    case PARTS:
-        break;
-    }
+    key(w, name);
+    text(w, "\"");
+    text(w, word);
+    text(w, "\"");
 }
 
-/* The orders that common clients write their keys in. */
-static const enum part orders[][PARTS] = {
-    {VERSION, METHOD, PARAMS, ID}, {VERSION, ID, METHOD, PARAMS}, {VERSION, METHOD, ID, PARAMS},
-    {METHOD, PARAMS, ID, VERSION}, {ID, VERSION, METHOD, PARAMS}, {METHOD, PARAMS, VERSION, ID},
-};
+static void put_params(struct writer *w, const struct kind *k)
+{
+    key(w, "params");
+    if (k->most)
+        array(w, k->least + roll(w, k->most - k->least + 1), 'n');
+    else
+        object(w, k->fields, k->required);
+}
+
+/* The orders that common clients write their keys in, by first letters. */
+static const char *const orders[] = {"jmpi", "jimp", "jmip", "mpij", "ijmp", "mpji"};
 
 static void put_call(struct writer *w, struct message *m, const struct kind *k)
 {
-    const enum part *order = orders[roll(w, sizeof(orders) / sizeof(*orders))];
-    bool first = true;
+    bool params = k->most || k->fields[0].key;
     text(w, "{");
-    for (int i = 0; i < PARTS; i++) {
-        if ((order[i] == PARAMS && !k->params) || (order[i] == ID && k->notification))
+    for (const char *part = orders[roll(w, 6)], *first = part; *part; part++) {
+        if ((*part == 'p' && !params) || (*part == 'i' && k->notification)) {
+            first += part == first;
             continue;
-        if (!first)
+        }
+        if (part != first)
             mark(w, ',');
-        first = false;
-        put_part(w, m, k, order[i]);
+        if (*part == 'j')
+            put_word(w, "jsonrpc", "2.0");
+        else if (*part == 'm')
+            put_word(w, "method", k->method);
+        else if (*part == 'p')
+            put_params(w, k);
+        else
+            put_id(w, m);
     }
     text(w, "}");
     m->calls++;

@@ -17,8 +17,7 @@ int main(int argc, char **argv)
 {
     struct fumi_server *server = fumi_server_new("bench", "1");
     struct fumi_str address = fumi_str(argc > 1 ? argv[1] : "stdio");
-    struct fumi_serve_options o = {.set = {.listen = {&address, 1}, .connections = 20000},
-                                   .listening = say};
+    struct fumi_serve_options o = {.set = {.listen = {&address, 1}}, .listening = say};
     struct fumi_err e = {0};
     mixed_methods(server);
     int rc = fumi_serve(server, &o, &e);

@@ -3,7 +3,6 @@
 # disturb whole rounds, and one that by luck is fast proves nothing.
 {
     row = $1
-    if (row == "idle") row = /idle=/ ? "idle-beside" : "idle-alone"
     server = $2
     sub(/^floor-ws$/, "floor", server)
     for (i = 3; i <= NF; i++) {
@@ -70,12 +69,6 @@ function allocations(    i, k, names, is, sum, list) {
     }
     verdict(list != "" && sum == 0, "no heap allocation in the steady state", sum list)
 }
-function idle(    p99, memory) {
-    p99 = get("idle-beside", "fumi", "p99") / get("idle-alone", "fumi", "p99")
-    memory = value["idle-beside", "fumi", "memory", 1]
-    verdict(p99 <= 2, "50 busy WebSocket connections beside idle ones, p99 within 2 x", sprintf("%.2f", p99))
-    verdict(memory < 2048, "user-space memory of an idle WebSocket connection under 2048 bytes", memory)
-}
 END {
     printf "%-32s %-8s %10s %9s %9s %8s %8s %12s\n", "", "", "calls/s", "x floor", "x jayson", "p50 us", "p99 us", "cpu us/call"
     put("handle-1", "handle")
@@ -93,8 +86,6 @@ END {
     put("ws-64", "WebSocket, 64 connections")
     put("ws-16x16", "WebSocket, 16, 16 in flight each")
     put("ws-batch", "WebSocket, 16, batches")
-    put("idle-alone", "WebSocket, 50 connections")
-    put("idle-beside", "WebSocket, 50 beside " get("idle-beside", "fumi", "idle") " idle")
     printf "\nA call has %d bytes, its answer %d, on average; batches have 15 to 45 calls. Medians of %d rounds. p50, p99: of\n",
         get("handle-1", "fumi", "asked"), get("handle-1", "fumi", "answered"), rounds
     print "the round trip of a message, a batch being one. Server and load tool have a core each; where only one message is in"
@@ -104,5 +95,4 @@ END {
     handle("handle-batch", "handle, a call in a batch")
     at_least(0.85, "floor", "http-16 http-64", "HTTP, 16 connections and more, at least 0.85 x the bare loop's calls a second")
     allocations()
-    idle()
 }

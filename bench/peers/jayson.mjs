@@ -29,8 +29,6 @@ const methods = {
     const notes = Array.from({ length: limit }, (_, i) => ({ ...example, text: undefined, score: 0.75 / 2 ** i }));
     done(null, { notes, total: limit });
   },
-  "config.set": ({ withText = true, limit = 2, minScore = 0, tags = [], mode = "both" }, done) =>
-    done(null, { withText, limit, minScore, tags, mode }),
   ping: (p, done) => done(null, null),
   changed: (p, done) => done(null, null),
 };
