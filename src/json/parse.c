@@ -41,7 +41,9 @@ static inline bool is_space(char c)
 
 static inline const char *skip_space(const char *p)
 {
-    while ((unsigned char)*p <= ' ' && is_space(*p))
+    if ((unsigned char)*p > ' ') /* mostly there is none */
+        return p;
+    while (is_space(*p))
         p++;
     return p;
 }
@@ -201,11 +203,9 @@ static inline const char *string(struct parser *s, const char *p, struct fumi_va
     if (!odd) {
         look(s, p);
         odd = from(s, s->w.masks.odd, p);
-        if (!odd)
-            return long_string(s, p, p, to);
     }
-    const char *close = p + __builtin_ctzll(odd);
-    if (*close != '"')
+    const char *close = p + (odd ? __builtin_ctzll(odd) : 0);
+    if (!odd || *close != '"')
         return long_string(s, p, close, to);
     *to = (struct fumi_val){p, (uint32_t)(close - p), FUMI_STRING | ONE};
     return close + 1;

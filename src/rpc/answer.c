@@ -52,7 +52,7 @@ static void put_message(struct fumi_out *o, const struct fumi_err *e, const char
     char detailed[sizeof("Invalid params: ") + sizeof(e->text)];
     const char *message = phrase ? phrase : e->text;
     if (phrase && how & ANSWER_DETAILED && e->code == FUMI_INVALID_PARAMS && e->text[0]) {
-        snprintf(detailed, sizeof(detailed), "%s: %s", phrase, e->text);
+        snprintf(detailed, sizeof(detailed), "Invalid params: %s", e->text);
         message = detailed;
     }
     fumi_put_key(o, "message");

@@ -72,7 +72,8 @@ static void read_request(struct fumi_exchange *x, const struct fumi_val *v, stru
 static void read_requests(struct fumi_exchange *x)
 {
     const struct fumi_val *v = x->document + x->batch, *end = fumi_next(x->document);
-    x->requests = fumi_alloc(&x->arena, x->n * sizeof(*x->requests));
+    x->only = (struct request){0};
+    x->requests = x->batch ? fumi_alloc(&x->arena, x->n * sizeof(*x->requests)) : &x->only;
     for (struct request *q = x->requests; v != end; v = fumi_next(v), q++)
         read_request(x, v, q);
 }

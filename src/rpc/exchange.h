@@ -143,7 +143,8 @@ struct fumi_exchange {
     struct fumi_arena arena; /* the document, the requests, and the text once it is kept */
     struct fumi_buf out;
     const struct fumi_val *document;
-    struct request *requests;
+    struct request *requests; /* of a single message: `only` */
+    struct request only;
     size_t n, index; /* how many; the one that runs */
     bool batch;
     int code;             /* of a single answer */

@@ -77,7 +77,8 @@ static void prepare(struct fumi_run *r, struct fumi_exchange *x, struct request 
 {
     struct fumi_call *c = &r->call;
     size_t limit = r->server->limits.answer;
-    fumi_arena_reset(&r->arena, KEEP);
+    if (x->index)
+        fumi_arena_reset(&r->arena, KEEP);
     r->request = q;
     r->room = limit > x->out.n ? limit - x->out.n : 0;
     r->open = x->open;
