@@ -2,12 +2,14 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <time.h>
 
 struct spec {
     pthread_mutex_t lock;
     pthread_cond_t idle;
-    int running; /* threads of `later`; guarded by the lock */
+    int running;       /* threads of `later`; guarded by the lock */
+    atomic_int asleep; /* calls of `sleep` */
 };
 
 /* Params and results of any kind. */
@@ -250,6 +252,33 @@ static enum fumi_ret wait_cancel(struct fumi_call *call, const void *params, voi
     return fumi_fail(call, FUMI_LIMIT, "nobody cancelled this call in 10 s");
 }
 
+/* Sleeps, whether it is cancelled or not. */
+static enum fumi_ret sleep_on(struct fumi_call *call, const void *params, void *result)
+{
+    struct spec *s = call->self;
+    int64_t ms = ((const struct count *)params)->n;
+    (void)result;
+    atomic_fetch_add(&s->asleep, 1);
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+    atomic_fetch_sub(&s->asleep, 1);
+    return FUMI_OK;
+}
+
+static enum fumi_ret count_asleep(struct fumi_call *call, const void *params, void *result)
+{
+    struct spec *s = call->self;
+    (void)params;
+    ((struct count *)result)->n = atomic_load(&s->asleep);
+    return FUMI_OK;
+}
+
+/* Nobody ever finishes it. */
+static enum fumi_ret forget(struct fumi_call *call, const void *params, void *result)
+{
+    (void)call, (void)params, (void)result;
+    return FUMI_PENDING;
+}
+
 static enum fumi_ret too_big(struct fumi_call *call, const void *params, void *result)
 {
     size_t n = (size_t)((const struct count *)params)->n;
@@ -279,13 +308,18 @@ static const struct fumi_method methods[] = {
     {"ask_back", "Asks the peer \"question\" and answers what it said.", &whole, &text, ask_back,
      FUMI_BLOCKING},
     {"wait_cancel", "Waits until it is cancelled.", NULL, NULL, wait_cancel, FUMI_BLOCKING},
+    {"sleep", "Sleeps for n milliseconds.", &size, NULL, sleep_on,
+     FUMI_BLOCKING | FUMI_READ_ONLY | FUMI_HIDDEN},
+    {"asleep", "Answers how many calls of sleep run.", NULL, &count, count_asleep,
+     FUMI_READ_ONLY | FUMI_HIDDEN},
+    {"forget", "Is never answered.", NULL, NULL, forget, FUMI_DEFERS | FUMI_HIDDEN},
     {"too_big", "Answers a string of n bytes.", &size, &filler, too_big, FUMI_READ_ONLY},
 };
 
 struct spec *spec_open(struct fumi_server *s, struct fumi_err *e)
 {
     struct spec *spec = fumi_resize(NULL, sizeof(*spec));
-    *spec = (struct spec){PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+    *spec = (struct spec){PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
     if (!fumi_server_add(s, NULL, methods, FUMI_COUNT(methods), spec, e))
         return spec;
     spec_close(spec);

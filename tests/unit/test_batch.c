@@ -1,5 +1,5 @@
-/* Calls of a batch that are alike take a shorter way. Nobody else may notice: not the one that is
- * cancelled, not the processors, and not the next when one does something odd. */
+/* Calls of a batch do not disturb each other: one that misbehaves is answered once, and the others
+ * find everything as if it had not been there. */
 #include "peer_tools.h"
 
 #define FOUR(method)                                                                               \
