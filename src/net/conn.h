@@ -245,9 +245,4 @@ void hub_lend(struct hub *h, struct fumi_buf *b);
 /* Makes the memory of a buffer spare, or frees it; the buffer is empty afterwards. */
 void hub_take_back(struct hub *h, struct fumi_buf *b);
 
-/* Answers the upgrade and makes the connection speak WebSocket: 0, or -1 with *out set. `lines` are
- * further fields of the answer. */
-int websocket_begin(struct conn *c, const struct http_head *h, struct fumi_str lines,
-                    struct fumi_refusal *out);
-
 #endif

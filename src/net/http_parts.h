@@ -53,4 +53,9 @@ void http_run_rpc(struct conn *c, struct fumi_str body);
 void http_run_host(struct conn *c, struct fumi_str body); /* or to a route of the host program */
 void http_answer_page(struct conn *c, const struct fumi_page *page, struct fumi_buf *body);
 
+/* Answers the upgrade and makes the connection speak WebSocket: 0, or -1 with *out set. `lines` are
+ * further fields of the answer. */
+int websocket_begin(struct conn *c, const struct http_head *h, struct fumi_str lines,
+                    struct fumi_refusal *out);
+
 #endif

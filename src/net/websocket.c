@@ -1,6 +1,6 @@
 /* WebSocket (RFC 6455) on a connection: one message or batch in a text message, and so the answer.
  */
-#include "net/conn.h"
+#include "net/http_parts.h"
 
 static void put_frame(struct conn *c, enum ws_kind kind, struct fumi_str payload)
 {

@@ -8,9 +8,8 @@
  * internally as errors, others at FUMI_INFO. Never params. `log` is borrowed. */
 struct fumi_processor fumi_log_calls(const struct fumi_log *log);
 
-/* Each call must end in that many milliseconds: see fumi_time_left. The time in which it waits for
- * the executor counts. One that did not begin in time is not run, and is answered -32000 "timeout"
- * as is one that ended too late. 0: there is no limit. */
+/* Each call must end in that many milliseconds: see fumi_call.deadline. The time in which it waits
+ * for the executor counts. A subscription (FUMI_SUBSCRIPTION) has no limit. 0: nothing has. */
 struct fumi_time_limit {
     int64_t ms;
 };

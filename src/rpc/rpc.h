@@ -1,7 +1,8 @@
 /* JSON-RPC 2.0: the text of a message goes in, the text of the answer comes out.
  *
  * A server is a set of methods, declared in tables, and of processors around them. It knows no
- * socket, no thread and no file; a transport frames bytes and calls fumi_handle. */
+ * socket and no file, and starts no thread but the timer of deadlines; a transport frames bytes and
+ * calls fumi_handle. */
 #ifndef FUMI_RPC_RPC_H
 #define FUMI_RPC_RPC_H
 
@@ -158,10 +159,6 @@ enum fumi_ret fumi_fail(struct fumi_call *c, int code, const char *fmt, ...)
 void fumi_finish(struct fumi_call *c, enum fumi_ret ret);
 enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struct fumi_val *args,
                           bool brief, struct fumi_json *result);
-
-/* The bytes that the answer of this call may still take. A method that collects many rows stops
- * when these alone need more, and fails with FUMI_LIMIT. */
-size_t fumi_room(const struct fumi_call *c);
 
 /* While a call is running. fumi_tell sends a notification ahead of the answer. fumi_ask puts a
  * question to the peer and waits for its answer, no longer than to the call's deadline; on the

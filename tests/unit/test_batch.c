@@ -149,7 +149,7 @@ TEST(answers_may_fill_their_buffer)
     }
 }
 
-/* Notifications are alike, too, and are not answered; nor is an id that was null taken for none. */
+/* Notifications are not answered; a request whose id is null is. */
 TEST(those_without_an_id_are_not_answered)
 {
     struct theatre t;
@@ -195,7 +195,6 @@ TEST(processors_hear_of_each)
     close_odd(s, &c);
 }
 
-/* The one that pends is written in another order, so that only the others are alike. */
 TEST(one_that_is_cancelled_before_its_turn_is_not_run)
 {
     struct theatre t;
