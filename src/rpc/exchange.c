@@ -193,8 +193,6 @@ static void keep_text(struct fumi_exchange *x)
 
 static bool must_open(const struct fumi_exchange *x, const struct request *q)
 {
-    if (!q->method)
-        return false;
     if (q->flags & FUMI_DEFERS || (q->flags & FUMI_BLOCKING && x->server->submit))
         return true;
     return !(q->flags & FUMI_UNORDERED) && x->server->submit && peer_has_writers(x->peer);
@@ -220,24 +218,24 @@ static bool open_rest(struct fumi_exchange *x, struct request *first)
     return gated;
 }
 
-static enum fumi_ret run_next(struct fumi_exchange *x, struct request *q)
+struct request *exchange_next(struct fumi_exchange *x)
 {
-    if (q->fault)
-        refuse(x, q->fault, q->id);
-    if (!q->method)
-        return FUMI_OK;
-    if (x->open && atomic_load(&q->state) == CANCELLED)
-        return FUMI_OK;
-    return run_request(run_enter(x, q));
+    for (; x->index < x->n; x->index++) {
+        struct request *q = &x->requests[x->index];
+        if (q->fault)
+            refuse(x, q->fault, q->id);
+        else if (q->method && !(x->open && atomic_load(&q->state) == CANCELLED))
+            return q;
+    }
+    return NULL;
 }
 
 void exchange_proceed(struct fumi_exchange *x)
 {
-    for (; x->index < x->n; x->index++) {
-        struct request *q = &x->requests[x->index];
+    for (struct request *q; (q = exchange_next(x)); x->index++) {
         if (!x->open && must_open(x, q) && open_rest(x, q))
             return; /* the exchange is no longer ours */
-        if (run_next(x, q) == FUMI_PENDING)
+        if (run_request(run_enter(x, q)) == FUMI_PENDING)
             return;
     }
     finish(x);

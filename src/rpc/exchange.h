@@ -195,7 +195,10 @@ static inline bool run_cancelled(const struct fumi_run *r)
 void exchange_fault(struct fumi_exchange *x, const struct fumi_err *e, const struct fumi_val *id,
                     unsigned flags);
 void exchange_separate(struct fumi_exchange *x); /* the bracket or comma before an answer */
-void exchange_proceed(struct fumi_exchange *x);  /* until a call is pending, or to the reply */
+/* The next request that is to be run, from the current one on; elements that are no request are
+ * answered. NULL: there is none any more. */
+struct request *exchange_next(struct fumi_exchange *x);
+void exchange_proceed(struct fumi_exchange *x); /* until a call is pending, or to the reply */
 void log_internal(const struct fumi_server *s, struct fumi_str where, const struct fumi_err *e);
 
 /* deadline.c. deadline_clear: the method has claimed the call. */
@@ -210,7 +213,8 @@ void deadline_clear(struct fumi_run *r);
  * those before it from the same peer allow. */
 void peer_open(struct fumi_exchange *x, bool gated);
 void peer_close(struct fumi_exchange *x);
-void peer_loosen(struct fumi_exchange *x); /* a call of it is pending: it holds back nothing */
+void peer_resume(struct fumi_exchange *x); /* hands it over once more, for its current call */
+void peer_loosen(struct fumi_run *r);      /* it is pending: its exchange holds back nothing */
 bool peer_has_writers(const struct fumi_peer *peer); /* gated ones, which other calls wait for */
 bool peer_postpone(struct fumi_run *r);    /* the peer is held: the run will be submitted again */
 bool peer_forget(struct fumi_run *r);      /* it is not submitted any more; false: it has been */

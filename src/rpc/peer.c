@@ -143,12 +143,31 @@ void peer_close(struct fumi_exchange *x)
     submit(ready);
 }
 
-void peer_loosen(struct fumi_exchange *x)
+/* A call that the deadline has claimed meanwhile has no say: the exchange is at its next one. */
+void peer_loosen(struct fumi_run *r)
 {
+    struct fumi_exchange *x = r->exchange;
     struct fumi_links *l = x->peer->links;
     pthread_mutex_lock(&l->lock);
-    ungate(l, x);
+    if (atomic_load(&r->claim) != BY_DEADLINE)
+        ungate(l, x);
     struct fumi_tasks ready = startable(l);
+    pthread_mutex_unlock(&l->lock);
+    submit(ready);
+}
+
+/* It stands in the list where it stood, so it waits for nobody new. */
+void peer_resume(struct fumi_exchange *x)
+{
+    struct fumi_links *l = x->peer->links;
+    struct fumi_tasks ready = {0};
+    struct fumi_task *task = run_task(x->run);
+    pthread_mutex_lock(&l->lock);
+    x->started = !x->gated;
+    if (x->gated)
+        ready = startable(l);
+    else
+        fumi_tasks_add(&ready, task);
     pthread_mutex_unlock(&l->lock);
     submit(ready);
 }
@@ -163,7 +182,7 @@ bool peer_postpone(struct fumi_run *r)
     struct fumi_exchange *x = r->exchange;
     struct fumi_links *l = x->peer->links;
     pthread_mutex_lock(&l->lock);
-    bool held = l->held && atomic_load(&r->claim) == UNCLAIMED;
+    bool held = l->held && x->gated && atomic_load(&r->claim) == UNCLAIMED;
     if (held)
         x->started = false;
     pthread_mutex_unlock(&l->lock);
@@ -520,18 +539,25 @@ static void await(struct fumi_links *l, struct question *q)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* False: the peer will send nothing any more. */
-static bool enlist(struct fumi_links *l, struct question *q)
+/* FUMI_FAIL: the call cannot ask, or the peer will send nothing any more. The deadline may end the
+ * exchange at any moment, so its place among the gated ones is looked at under the lock. */
+static enum fumi_ret enlist(struct fumi_exchange *x, struct question *q, const char *method)
 {
+    struct fumi_links *l = x->peer->links;
     pthread_mutex_lock(&l->lock);
-    bool possible = !l->ended;
+    bool gated = x->gated, possible = gated && !l->ended;
     if (possible) {
         q->id = ++l->asked;
         q->next = l->questions;
         l->questions = q;
     }
     pthread_mutex_unlock(&l->lock);
-    return possible;
+    if (!gated)
+        return fumi_fail(q->call, FUMI_INTERNAL_ERROR,
+                         "only a blocking method on the executor can ask");
+    return possible
+               ? FUMI_OK
+               : fumi_fail(q->call, FUMI_LIMIT, "The peer is gone and cannot answer %s", method);
 }
 
 enum fumi_ret fumi_ask(struct fumi_call *c, const char *method, struct fumi_json params,
@@ -545,12 +571,12 @@ enum fumi_ret fumi_ask(struct fumi_call *c, const char *method, struct fumi_json
     if (!x->sink.tell)
         return fumi_fail(c, FUMI_LIMIT,
                          "The peer takes nothing but the answer: it cannot be asked %s", method);
-    if (!c->run->open || !x->gated)
+    if (!c->run->open)
         return fumi_fail(c, FUMI_INTERNAL_ERROR, "only a blocking method on the executor can ask");
     if (!fumi_time_left(c))
         return fumi_fail(c, FUMI_LIMIT, "There is no time left to ask %s", method);
-    if (!enlist(x->peer->links, &q))
-        return fumi_fail(c, FUMI_LIMIT, "The peer is gone and cannot answer %s", method);
+    if (enlist(x, &q, method) != FUMI_OK)
+        return FUMI_FAIL;
     send_question(c->run, q.id, method, params);
     await(x->peer->links, &q);
     switch (q.state) {

@@ -258,13 +258,12 @@ static void exempt(struct fumi_run *r)
  * thread's. */
 static enum fumi_ret pend(struct fumi_run *r)
 {
-    struct fumi_exchange *x = r->exchange;
     if (!(r->request->flags & FUMI_DEFERS) && claim(r) == UNCLAIMED) {
         disown(r);
         return FUMI_OK;
     }
     if (r->open && atomic_load(&r->claim) == UNCLAIMED) {
-        peer_loosen(x);
+        peer_loosen(r);
         exempt(r);
     }
     if (atomic_exchange(&r->turn, PARKED) != FINISHED)
@@ -362,23 +361,21 @@ struct fumi_task *run_task(struct fumi_run *r)
 
 /* --- Deadlines. --- */
 
-static void on_rest(struct fumi_task *task)
-{
-    exchange_proceed(FUMI_OWNER(task, struct fumi_run, task)->exchange);
-}
-
-/* The rest of the message goes on without the late call. */
+/* The rest of the message goes on without the late call. The deadline of its next call begins now,
+ * although that call may wait for a worker. */
 static void go_on(struct fumi_exchange *x)
 {
-    x->run = NULL;
-    if (++x->index < x->n) {
-        x->run = run_new(x);
-        x->run->task.run = on_rest;
-    }
-    if (x->run && x->server->submit)
-        x->server->submit(x->server->submit_arg, &x->run->task);
-    else
+    struct request *q = NULL;
+    x->run = run_new(x);
+    x->index++;
+    if (x->server->submit)
+        q = exchange_next(x);
+    if (!q) {
         exchange_proceed(x);
+        return;
+    }
+    run_enter(x, q);
+    peer_resume(x);
 }
 
 /* What the method may still write to is left alone: the hooks get a call of their own. */
@@ -419,8 +416,7 @@ void run_late(struct fumi_run *r)
         r->keep(x->peer, true);
     answer_late(r, begun);
     go_on(x);
-    if (r->hooked)
-        peer_cancel_late(r);
+    peer_cancel_late(r);
     if (idle)
         release(r); /* there is no method that could */
     release(r);

@@ -93,6 +93,40 @@ TEST(a_call_in_the_queue_is_answered)
     theatre_done(&t);
 }
 
+/* The second call of a batch has a deadline too, though no worker looks at it. */
+TEST(a_batch_in_the_queue_is_answered)
+{
+    struct theatre t;
+    open_pool(&t, 1);
+    say(&t.c, CALL("wait", "1"));
+    wait_began(&t.stage, 1);
+    say(&t.c, "[" CALL("read", "2") ",7," CALL("echo", "3") "]");
+    wait_replies(&t.c, 2);
+    CHECK_STR(heard(&t.c),
+              LATE(READ, "1") "\n[" LATE(NOT_RUN, "2") "," BAD(
+                  "\"code\":-32600,\"message\":\"Invalid Request\",\"data\":\"a request must be an "
+                  "object\"",
+                  "null") "," LATE(NOT_RUN, "3") "]");
+    let_in(&t.stage, 1);
+    theatre_done(&t);
+}
+
+/* The peer takes no answers: its calls wait, but not beyond their deadlines, and in their order
+ * once it takes some again. */
+TEST(calls_of_a_held_peer_are_answered)
+{
+    struct theatre t;
+    open_pool(&t, 2);
+    fumi_peer_hold(&t.c.peer, true);
+    say(&t.c, "[" CALL("write", "1") "," CALL("read", "2") "]");
+    CHECK_STR(hear(&t.c, CALL("read", "3")), LATE(NOT_RUN, "3"));
+    wait_replies(&t.c, 2);
+    CHECK_INT(stage_runs(&t.stage), 0);
+    fumi_peer_hold(&t.c.peer, false);
+    CHECK_STR(hear(&t.c, CALL("read", "4")), OK("null", "4"));
+    theatre_done(&t);
+}
+
 static enum fumi_ret run_subscription(struct fumi_call *call, const void *params, void *result)
 {
     return run_defer(call, params, result);
