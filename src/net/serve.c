@@ -500,8 +500,12 @@ static void run(struct service *s, struct fumi_err *e)
             pthread_join(s->posts[i].thread, NULL);
 }
 
+/* Most calls keep their connection. One of a session over HTTP that missed its deadline does not:
+ * its worker cannot be waited for all the same. */
 static bool is_abandoned(const struct service *s)
 {
+    if (s->site.server && fumi_server_busy(s->site.server))
+        return true;
     for (size_t i = 0; i < s->posts_n; i++)
         if (atomic_load(&s->posts[i].hub->conns_n))
             return true;

@@ -95,7 +95,9 @@ struct fumi_processor {
 
 /* Set up in this order by one thread; frozen by the first message. Tables are borrowed. */
 struct fumi_server *fumi_server_new(const char *title, const char *version);
-void fumi_server_free(struct fumi_server *s); /* does nothing while a call of it is open */
+void fumi_server_free(struct fumi_server *s); /* does nothing while fumi_server_busy */
+/* Whether a call of it is open, or its method still runs although its deadline was missed. */
+bool fumi_server_busy(const struct fumi_server *s);
 
 /* Adds methods as "name_space.name", or as they are named when name_space is NULL. -1, with
  * nothing added: a name twice, reserved ("rpc.") or not of 1 to 128 visible ASCII characters

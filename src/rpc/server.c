@@ -214,13 +214,18 @@ void exchange_unref(struct fumi_exchange *x)
         exchange_free(x);
 }
 
+bool fumi_server_busy(const struct fumi_server *s)
+{
+    return atomic_load(&s->open);
+}
+
 void fumi_server_free(struct fumi_server *s)
 {
     if (!s)
         return;
     deadlines_stop(&s->deadlines);
-    if (atomic_load(&s->open))
-        return; /* a call that did not end still uses it */
+    if (fumi_server_busy(s))
+        return;
     deadlines_done(&s->deadlines);
     exchange_free(atomic_load(&s->spare));
     for (struct fumi_run *r = atomic_load(&s->lost), *next; r; r = next) {
