@@ -196,7 +196,8 @@ describe("ws: control frames", () => {
     const server = await Server.startFor(t);
     const [idle, busy] = await Promise.all([Peer.open(server.ws), Peer.open(server.ws)]);
     busy.send(request(1, "wait_cancel"));
-    await busy.lives();
+    // Other calls would wait for it.
+    assert.deepEqual(await busy.ask(request(3, "rpc.cancel", { id: 99 })), result(3, false));
     const stopped = server.stop();
     assert.equal((await idle.closed).code, 1001);
     assert.deepEqual(await busy.ask(request(2, "rpc.cancel", { id: 1 })), result(2, true));
