@@ -24,13 +24,18 @@ struct fumi_buf *conn_out(struct conn *c)
     return &c->queue;
 }
 
+static size_t under_way(const struct conn *c)
+{
+    return c->open + atomic_load_explicit(&c->late, memory_order_relaxed);
+}
+
 /* Whether as many messages as may be are under way. */
 static bool is_full(const struct conn *c, size_t weight)
 {
-    size_t most = WEIGHT * (c->limit > QUEUED ? c->limit : QUEUED);
-    if (c->open * weight < UNDER_WAY && c->weight * weight < most)
+    size_t most = WEIGHT * (c->limit > QUEUED ? c->limit : QUEUED), open = under_way(c);
+    if (open * weight < UNDER_WAY && c->weight * weight < most)
         return false;
-    return c->open * weight >= UNDER_WAY * ASKING || c->weight * weight >= most * ASKING ||
+    return open * weight >= UNDER_WAY * ASKING || c->weight * weight >= most * ASKING ||
            !fumi_peer_asks(&c->peer);
 }
 
@@ -38,7 +43,7 @@ static bool is_full(const struct conn *c, size_t weight)
 static bool is_crowded(const struct conn *c)
 {
     const struct site *site = c->hub->site;
-    return c->open &&
+    return under_way(c) &&
            atomic_load_explicit(&site->open, memory_order_relaxed) >= (size_t)site->set.queue &&
            !fumi_peer_asks(&c->peer);
 }

@@ -90,6 +90,7 @@ struct conn {
     size_t waiting;                  /* bytes of answers that wait for others */
     size_t limit;                    /* bytes of a message */
     atomic_size_t backlog;           /* any thread: bytes queued */
+    atomic_size_t late;              /* any thread: calls that were answered and still run */
     atomic_size_t away;              /* any thread: bytes on their way home */
     unsigned pins;                   /* those that use it and will come back */
     enum wait wait;

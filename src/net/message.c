@@ -234,6 +234,8 @@ static void on_glance(struct fumi_task *task)
     struct conn *c = g->conn;
     fumi_resize(g, 0);
     put_ready(c);
+    if (!conn_closed(c))
+        conn_soon(c); /* more may be begun */
     atomic_fetch_sub(&c->away, 1);
     conn_settle(c);
 }
@@ -246,13 +248,20 @@ static void look_soon(struct conn *c)
     loop_post(c->hub->loop, &g->task);
 }
 
+/* A call that was answered but still runs counts as under way, or such calls would have no limit.
+ */
 void conn_keep(struct fumi_peer *peer, bool keep)
 {
     struct conn *c = FUMI_OWNER(peer, struct conn, peer);
-    if (keep)
+    if (keep) {
         atomic_fetch_add(&c->away, 1);
-    else
+        atomic_fetch_add(&c->late, 1);
+        atomic_fetch_add(&c->hub->site->open, 1);
+    } else {
+        atomic_fetch_sub(&c->late, 1);
+        atomic_fetch_sub(&c->hub->site->open, 1);
         look_soon(c);
+    }
 }
 
 static void on_unordered(void *arg)

@@ -63,3 +63,23 @@ TEST(a_late_call_outlives_its_connection)
     }
     CHECK_INT(live_stop(&s), 0);
 }
+
+/* Otherwise each of them would take memory, and their number would have no limit. */
+TEST(late_calls_that_still_run_count_as_under_way)
+{
+    struct live s;
+    CHECK_INT(live_start(&s, SPEC_SERVER, "--time-limit 300 --workers 1 --queue 3"), 0);
+    int status[4] = {0};
+    for (int i = 0; i < 4; i++) {
+        struct wire w;
+        wire_tcp(&w, &s);
+        wire_post(&w, &s, FUMI_STR(CALL("sleep", "[60000]", "1")), "");
+        status[i] = wire_reply(&w, false).status;
+        wire_close(&w);
+    }
+    kill(s.pid, SIGKILL);
+    live_end(&s);
+    CHECK_INT(status[0], 200);
+    CHECK_INT(status[2], 200);
+    CHECK_INT(status[3], 503);
+}
