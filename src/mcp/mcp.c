@@ -341,6 +341,8 @@ static enum fumi_ret ignore(struct fumi_call *call, const void *params, void *re
     return mcp_enter(&x, call, LEGACY | MODERN) == FUMI_OK ? mcp_empty(&x, result) : FUMI_FAIL;
 }
 
+/* Those that change the session of their peer are not PLAIN: behind a writer they run on workers,
+ * one after the other. */
 enum { SHY = FUMI_HIDDEN | FUMI_FRANK, PLAIN = SHY | FUMI_READ_ONLY };
 #define METHOD(name, run, flags)                                                                   \
     {                                                                                              \
@@ -348,15 +350,15 @@ enum { SHY = FUMI_HIDDEN | FUMI_FRANK, PLAIN = SHY | FUMI_READ_ONLY };
     }
 
 static const struct fumi_method connection[] = {
-    METHOD("initialize", initialize, PLAIN),
-    METHOD("notifications/initialized", initialized, PLAIN),
+    METHOD("initialize", initialize, SHY),
+    METHOD("notifications/initialized", initialized, SHY),
     METHOD("notifications/cancelled", cancelled, PLAIN | FUMI_UNORDERED),
     METHOD("notifications/progress", ignore, PLAIN),
     METHOD("notifications/roots/list_changed", ignore, PLAIN),
     METHOD("server/discover", discover, PLAIN),
     METHOD("subscriptions/listen", mcp_listen, PLAIN | FUMI_DEFERS | FUMI_SUBSCRIPTION),
     METHOD("ping", ping, PLAIN | FUMI_UNORDERED),
-    METHOD("logging/setLevel", set_level, PLAIN),
+    METHOD("logging/setLevel", set_level, SHY),
 };
 static const struct fumi_method tools[] = {
     METHOD("tools/list", mcp_tools_list, PLAIN),
@@ -370,8 +372,8 @@ static const struct fumi_method resources[] = {
     METHOD("resources/list", mcp_resources_list, PLAIN | FUMI_VARIES),
     METHOD("resources/read", mcp_resources_read, PLAIN | FUMI_VARIES),
     METHOD("resources/templates/list", mcp_templates_list, PLAIN),
-    METHOD("resources/subscribe", mcp_subscribe, PLAIN),
-    METHOD("resources/unsubscribe", mcp_unsubscribe, PLAIN),
+    METHOD("resources/subscribe", mcp_subscribe, SHY),
+    METHOD("resources/unsubscribe", mcp_unsubscribe, SHY),
 };
 static const struct fumi_method completion[] = {
     METHOD("completion/complete", mcp_complete, PLAIN | FUMI_VARIES),

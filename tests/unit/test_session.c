@@ -2,6 +2,8 @@
  * depend on the params, frank errors, progress, and a peer for several threads. */
 #include "peer_tools.h"
 
+#include "mcp/mcp.h"
+
 /* --- Calls that are cancelled while they are pending. --- */
 
 struct news {
@@ -300,4 +302,48 @@ TEST(progress_goes_to_who_wants_it)
     CHECK_STR(fumi_str(h.message), "half");
     caller_done(&c);
     fumi_server_free(s);
+}
+
+/* --- MCP: what changes the session of a peer keeps its order behind a writer. --- */
+
+static void ignore_push(struct fumi_peer *peer, struct fumi_buf *message)
+{
+    (void)peer, (void)message;
+}
+
+#define INITIALIZE(id)                                                                             \
+    ASK("initialize", "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"roots\":{}}}", id)
+#define SUBSCRIBE(how, id) ASK("resources/" how, "{\"uri\":\"a:b\"}", id)
+#define LEVEL(id)          ASK("logging/setLevel", "{\"level\":\"info\"}", id)
+
+TEST(changes_of_a_session_do_not_overlap)
+{
+    static const struct fumi_resources none = {0};
+    static const char *const messages[] = {
+        INITIALIZE("1"),
+        INITIALIZE("2"),
+        NOTE("notifications/initialized"),
+        SUBSCRIBE("subscribe", "3"),
+        SUBSCRIBE("unsubscribe", "4"),
+        LEVEL("5"),
+    };
+    struct fumi_mcp_options o = {.name = "test", .version = "1", .resources = &none};
+    struct fumi_err e;
+    struct theatre t;
+    theatre_open_tray(&t);
+    t.c.peer.push = ignore_push;
+    struct fumi_mcp *mcp = fumi_mcp_new(t.server, &o, &e);
+    CHECK(mcp);
+    say(&t.c, CALL("write", "0"));
+    for (size_t i = 0; i < FUMI_COUNT(messages); i++)
+        say(&t.c, messages[i]);
+    for (size_t i = 0; i < 1 + FUMI_COUNT(messages); i++) {
+        CHECK_INT(t.tray.n, 1);
+        tray_run(&t.tray);
+    }
+    CHECK_INT(replies(&t.c), 1 + FUMI_COUNT(messages));
+    CHECK(strstr(t.c.text, "initialized already"));
+    fumi_peer_close(&t.c.peer);
+    theatre_done(&t);
+    fumi_mcp_free(mcp);
 }
