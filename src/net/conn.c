@@ -85,8 +85,9 @@ void conn_part(struct conn *c)
 {
     (c->state == CONN_CLOSED ? fumi_peer_close : fumi_peer_end)(&c->peer);
     if (c->clogged)
-        fumi_peer_hold(&c->peer, false); /* what was held back ends at once: it is cancelled */
-    c->clogged = false;
+        fumi_peer_hold(&c->peer,
+                       FUMI_HOLD_NONE); /* what was held back ends at once: it is cancelled */
+    c->clogged = FUMI_HOLD_NONE;
 }
 
 static void close_now(struct conn *c)
@@ -332,8 +333,12 @@ static void shut(struct conn *c)
         c->state = CONN_SHUT;
 }
 
-static void hold_answers(struct conn *c, bool clogged)
+/* While answers wait for an older one, that one must go on. */
+static void hold_answers(struct conn *c)
 {
+    enum fumi_hold clogged = conn_unsent(c) >= QUEUED ? FUMI_HOLD_ALL
+                             : c->waiting >= QUEUED   ? FUMI_HOLD_LATER
+                                                      : FUMI_HOLD_NONE;
     if (c->hub->parted || clogged == c->clogged)
         return;
     c->clogged = clogged;
@@ -354,7 +359,7 @@ static void settle(struct conn *c)
 {
     size_t left = conn_unsent(c);
     atomic_store_explicit(&c->backlog, left, memory_order_relaxed);
-    hold_answers(c, left >= QUEUED);
+    hold_answers(c);
     if (c->state == CONN_EOF && !c->open && !c->rest.n)
         c->state = CONN_LAST;
     if ((c->state == CONN_ENDING || c->state == CONN_LAST) && !left)

@@ -74,10 +74,10 @@ enum conn_state {
 
 struct conn {
     enum conn_state state;
-    bool held;            /* nothing more is begun for now: conn_held */
-    bool clogged;         /* the peer does not read: its blocking calls are not started */
-    atomic_bool overrun;  /* any thread: something told was dropped, since too much is unsent */
-    struct watch in, out; /* a socket uses only `in` */
+    bool held;              /* nothing more is begun for now: conn_held */
+    enum fumi_hold clogged; /* by answers: which blocking calls of the peer are started */
+    atomic_bool overrun;    /* any thread: something told was dropped, since too much is unsent */
+    struct watch in, out;   /* a socket uses only `in` */
     struct hub *hub;
     const struct proto *proto;
     const struct ends *ends;         /* of stdin and stdout; NULL: a socket */

@@ -191,6 +191,8 @@ static void deliver(struct message *m, struct fumi_buf *answer, int code)
         fumi_buf_move(&m->answer, answer);
         m->code = code;
         m->ready = true;
+        if (!conn_closed(c))
+            conn_soon(c); /* many such answers hold back further calls */
         return;
     }
     c->pins++;

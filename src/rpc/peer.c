@@ -38,7 +38,7 @@ struct fumi_links {
     int64_t asked;
     bool ended; /* it will answer nothing any more */
     bool gone;
-    bool held; /* it does not take answers now: nothing is started for it */
+    enum fumi_hold hold;
 };
 
 static struct fumi_links *links_of(struct fumi_peer *peer)
@@ -74,12 +74,18 @@ void fumi_peer_done(struct fumi_peer *peer)
     peer->links = NULL;
 }
 
+/* Whether it does not start now; `first`: no gated one is older. */
+static bool is_held(const struct fumi_links *l, bool first)
+{
+    return l->hold == FUMI_HOLD_ALL || (l->hold == FUMI_HOLD_LATER && !first);
+}
+
 /* Those that may start now, taken from the list in order; submitted after the lock is left. */
 static struct fumi_tasks startable(struct fumi_links *l)
 {
     struct fumi_tasks ready = {0};
     bool any = false, writer = false;
-    for (struct fumi_exchange *x = l->held ? NULL : l->oldest; x; x = x->newer) {
+    for (struct fumi_exchange *x = l->oldest; x && !is_held(l, !any); x = x->newer) {
         if (!x->gated)
             continue;
         if (!x->started && (x->writes ? !any : !writer)) {
@@ -177,12 +183,21 @@ bool peer_has_writers(const struct fumi_peer *peer)
     return peer->links && atomic_load(&peer->links->writers);
 }
 
+static bool is_first_gated(const struct fumi_exchange *x)
+{
+    const struct fumi_exchange *older = x->older;
+    while (older && !older->gated)
+        older = older->older;
+    return !older;
+}
+
 bool peer_postpone(struct fumi_run *r)
 {
     struct fumi_exchange *x = r->exchange;
     struct fumi_links *l = x->peer->links;
     pthread_mutex_lock(&l->lock);
-    bool held = l->held && x->gated && atomic_load(&r->claim) == UNCLAIMED;
+    bool held = l->hold && x->gated && is_held(l, is_first_gated(x)) &&
+                atomic_load(&r->claim) == UNCLAIMED;
     if (held)
         x->started = false;
     pthread_mutex_unlock(&l->lock);
@@ -200,11 +215,11 @@ bool peer_forget(struct fumi_run *r)
     return idle;
 }
 
-void fumi_peer_hold(struct fumi_peer *peer, bool held)
+void fumi_peer_hold(struct fumi_peer *peer, enum fumi_hold hold)
 {
     struct fumi_links *l = links_of(peer);
     pthread_mutex_lock(&l->lock);
-    l->held = held;
+    l->hold = hold;
     struct fumi_tasks ready = startable(l);
     pthread_mutex_unlock(&l->lock);
     submit(ready);

@@ -75,9 +75,11 @@ bool fumi_peer_attach(struct fumi_peer *peer, void *session, const struct fumi_s
 /* From now on any number of threads may call fumi_handle for it at once; it must have no spare. */
 void fumi_peer_share(struct fumi_peer *peer);
 
-/* It takes no answers now, or does again: meanwhile none of its blocking calls is started, so that
- * answers that nobody reads do not pile up. From the thread that calls fumi_handle for it. */
-void fumi_peer_hold(struct fumi_peer *peer, bool held);
+/* Which of its blocking calls are started, so that answers that nobody reads do not pile up: all,
+ * the oldest open one (the answers of the others wait for it), or none. From the thread that calls
+ * fumi_handle for it. */
+enum fumi_hold { FUMI_HOLD_NONE, FUMI_HOLD_LATER, FUMI_HOLD_ALL };
+void fumi_peer_hold(struct fumi_peer *peer, enum fumi_hold hold);
 
 /* Whether a question put to it is open: then it must be read, or the answer never comes. */
 bool fumi_peer_asks(const struct fumi_peer *peer);

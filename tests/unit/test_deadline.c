@@ -117,12 +117,12 @@ TEST(calls_of_a_held_peer_are_answered)
 {
     struct theatre t;
     open_pool(&t, 2);
-    fumi_peer_hold(&t.c.peer, true);
+    fumi_peer_hold(&t.c.peer, FUMI_HOLD_ALL);
     say(&t.c, "[" CALL("write", "1") "," CALL("read", "2") "]");
     CHECK_STR(hear(&t.c, CALL("read", "3")), LATE(NOT_RUN, "3"));
     wait_replies(&t.c, 2);
     CHECK_INT(stage_runs(&t.stage), 0);
-    fumi_peer_hold(&t.c.peer, false);
+    fumi_peer_hold(&t.c.peer, FUMI_HOLD_NONE);
     CHECK_STR(hear(&t.c, CALL("read", "4")), OK("null", "4"));
     theatre_done(&t);
 }

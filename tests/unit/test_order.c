@@ -165,6 +165,35 @@ TEST(batches_and_notifications_keep_the_order)
 }
 
 /* Its turn ends when its handler returns. */
+/* The answers of the others wait for the oldest call: it alone goes on. */
+TEST(of_a_peer_that_is_held_the_oldest_call_may_go_on)
+{
+    struct theatre t;
+    theatre_open_tray(&t);
+    for (int i = 0; i < 3; i++)
+        say(&t.c, CALL("read", "1"));
+    CHECK_INT(t.tray.n, 3);
+    struct fumi_task *oldest = fumi_tasks_take(&t.tray.tasks);
+    fumi_peer_hold(&t.c.peer, FUMI_HOLD_LATER);
+    for (t.tray.n--; t.tray.n;)
+        tray_run(&t.tray); /* they wait again */
+    CHECK_INT(stage_runs(&t.stage), 0);
+    oldest->run(oldest);
+    CHECK_INT(replies(&t.c), 1);
+    CHECK_INT(t.tray.n, 1); /* the next one is the oldest now */
+    fumi_peer_hold(&t.c.peer, FUMI_HOLD_ALL);
+    tray_run(&t.tray);
+    CHECK_INT(replies(&t.c), 1);
+    fumi_peer_hold(&t.c.peer, FUMI_HOLD_LATER);
+    CHECK_INT(t.tray.n, 1);
+    fumi_peer_hold(&t.c.peer, FUMI_HOLD_NONE);
+    CHECK_INT(t.tray.n, 2);
+    while (t.tray.n)
+        tray_run(&t.tray);
+    CHECK_INT(replies(&t.c), 3);
+    theatre_done(&t);
+}
+
 TEST(a_call_that_is_pending_holds_back_nothing)
 {
     struct theatre t;

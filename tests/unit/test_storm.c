@@ -307,13 +307,13 @@ static void cancel_one(struct guest *g)
 
 static void bother(struct guest *g, bool own)
 {
-    bool held = false;
+    enum fumi_hold held = FUMI_HOLD_NONE;
     for (unsigned i = 0; i < MESSAGES; i++) {
         send_one(g);
         if (chance(4) == 0)
             cancel_one(g);
         if (own && chance(5) == 0)
-            fumi_peer_hold(&g->peer, held = !held);
+            fumi_peer_hold(&g->peer, held = (enum fumi_hold)chance(3));
         if (chance(4) == 0)
             pass_time(2000);
     }
@@ -328,7 +328,7 @@ static void bother(struct guest *g, bool own)
     if (own)
         fumi_peer_close(&g->peer);
     if (own && held)
-        fumi_peer_hold(&g->peer, false);
+        fumi_peer_hold(&g->peer, FUMI_HOLD_NONE);
 }
 
 static struct guest *shared;
