@@ -124,6 +124,8 @@ void fumi_put_close(struct fumi_out *o, char bracket); /* '}' or ']' */
 void fumi_put_key(struct fumi_out *o, const char *name);
 void fumi_put_key_str(struct fumi_out *o, struct fumi_str name);
 void fumi_put_str(struct fumi_out *o, struct fumi_str s); /* no string: null */
+void fumi_put_again(struct fumi_out *o, size_t at,
+                    size_t n); /* so many bytes of buf, as a string */
 void fumi_put_int(struct fumi_out *o, int64_t i);
 void fumi_put_real(struct fumi_out *o, double d); /* the shortest text that reads back as d */
 void fumi_put_bool(struct fumi_out *o, bool b);

@@ -110,6 +110,23 @@ void fumi_put_str(struct fumi_out *o, struct fumi_str s)
     put_quoted(o->buf, s);
 }
 
+/* The buffer may move when it grows, but not while there is room. */
+void fumi_put_again(struct fumi_out *o, size_t at, size_t n)
+{
+    struct fumi_buf *b = o->buf;
+    comma(o);
+    fumi_buf_put(b, '"');
+    for (size_t end = at + n, plain; at < end && !b->full; at += plain) {
+        plain = (size_t)(scan_plain(b->p + at, b->p + end) - (b->p + at));
+        if (!fumi_buf_reserve(b, plain + 6)) /* 6: the longest escape */
+            return;
+        fumi_buf_add(b, b->p + at, plain);
+        if (at + plain < end)
+            plain = (size_t)(put_odd(b, b->p + at + plain, b->p + end) - (b->p + at));
+    }
+    fumi_buf_put(b, '"');
+}
+
 /* Line breaks can only stand between tokens, where a blank says the same and does not end a line.
  */
 void fumi_put_json(struct fumi_out *o, struct fumi_json j)

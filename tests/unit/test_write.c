@@ -200,6 +200,23 @@ static struct fumi_str mended(struct fumi_arena *a, struct fumi_str s)
     return (struct fumi_str){to, n};
 }
 
+/* The same text from the buffer itself, which has no room for it and moves. */
+static void try_again(struct fumi_str s, struct fumi_str written)
+{
+    struct fumi_buf b = {.p = fumi_resize(NULL, s.n + 1), .n = s.n, .cap = s.n + 1};
+    if (s.n)
+        memcpy(b.p, s.p, s.n);
+    struct fumi_out o = {.buf = &b};
+    fumi_put_open(&o, '[');
+    fumi_put_again(&o, 0, s.n);
+    fumi_put_close(&o, ']');
+    if (!fumi_eq((struct fumi_str){b.p + s.n, b.n - s.n}, written)) {
+        TEST_FAIL("wrongly repeated, as %.*s:", FUMI_ARG(fumi_buf_str(&b)));
+        show(s);
+    }
+    fumi_buf_done(&b);
+}
+
 static void try_text(struct fumi_arena *a, struct fumi_buf *b, struct fumi_str s)
 {
     struct block exact = block_of(s, s.n % 32);
@@ -208,6 +225,7 @@ static void try_text(struct fumi_arena *a, struct fumi_buf *b, struct fumi_str s
         TEST_FAIL("wrongly written, as %.*s:", FUMI_ARG(fumi_buf_str(b)));
         show(s);
     }
+    try_again(s, fumi_buf_str(b));
     block_done(&exact);
 }
 
