@@ -3,11 +3,27 @@
 
 enum { ROUNDS = 16 }; /* after which a legacy client is not asked any more */
 
+/* Where the next item of the list is written. */
+static struct fumi_out *item(struct mcp_draft *d)
+{
+    struct fumi_out *o = d->x->out;
+    if (!d->listed) {
+        fumi_put_key(o, d->list);
+        fumi_put_open(o, '[');
+    }
+    d->listed = true;
+    return o;
+}
+
+void draft_close(struct mcp_draft *d)
+{
+    fumi_put_close(item(d), ']');
+}
+
 static struct fumi_out *block_open(struct fumi_mcp_call *c, const char *type)
 {
     struct mcp_draft *d = c->draft;
-    struct fumi_out *o = &d->out;
-    d->blocks++;
+    struct fumi_out *o = item(d);
     fumi_put_open(o, '{');
     if (d->role) {
         mcp_put(o, "role", d->role);
@@ -20,9 +36,9 @@ static struct fumi_out *block_open(struct fumi_mcp_call *c, const char *type)
 
 static void block_close(struct fumi_mcp_call *c)
 {
-    fumi_put_close(&c->draft->out, '}');
+    fumi_put_close(c->draft->x->out, '}');
     if (c->draft->role)
-        fumi_put_close(&c->draft->out, '}');
+        fumi_put_close(c->draft->x->out, '}');
 }
 
 static void put(struct fumi_out *o, const char *name, struct fumi_str value)
@@ -34,6 +50,14 @@ static void put(struct fumi_out *o, const char *name, struct fumi_str value)
 void fumi_mcp_text(struct fumi_mcp_call *c, struct fumi_str text)
 {
     put(block_open(c, "text"), "text", text);
+    block_close(c);
+}
+
+void draft_repeat(struct fumi_mcp_call *c, size_t at, size_t n)
+{
+    struct fumi_out *o = block_open(c, "text");
+    fumi_put_key(o, "text");
+    fumi_put_again(o, at, n);
     block_close(c);
 }
 
@@ -91,15 +115,13 @@ void fumi_mcp_role(struct fumi_mcp_call *c, const char *role)
 void fumi_mcp_contents(struct fumi_mcp_call *c, struct fumi_str uri, const char *type,
                        struct fumi_str text)
 {
-    c->draft->blocks++;
-    put_contents(&c->draft->out, uri, type, "text", text);
+    put_contents(item(c->draft), uri, type, "text", text);
 }
 
 void fumi_mcp_blob(struct fumi_mcp_call *c, struct fumi_str uri, const char *type,
                    struct fumi_str base64)
 {
-    c->draft->blocks++;
-    put_contents(&c->draft->out, uri, type, "blob", base64);
+    put_contents(item(c->draft), uri, type, "blob", base64);
 }
 
 void fumi_mcp_resource(struct fumi_mcp_call *c, const struct fumi_resource *r)
@@ -112,8 +134,7 @@ void fumi_mcp_resource(struct fumi_mcp_call *c, const struct fumi_resource *r)
                 {"title", r->title},
                 {"description", r->description},
                 {"mimeType", r->type}};
-    struct fumi_out *o = &c->draft->out;
-    c->draft->blocks++;
+    struct fumi_out *o = item(c->draft);
     fumi_put_open(o, '{');
     for (size_t i = 0; i < FUMI_COUNT(rows); i++)
         if (rows[i].value.p)
@@ -129,7 +150,7 @@ void fumi_mcp_more(struct fumi_mcp_call *c, struct fumi_str cursor)
 void fumi_mcp_offer(struct fumi_mcp_call *c, struct fumi_str value)
 {
     if (c->draft->offers_n++ < OFFERS)
-        fumi_put_str(&c->draft->out, value);
+        fumi_put_str(item(c->draft), value);
 }
 
 enum fumi_ret fumi_mcp_failed(struct fumi_mcp_call *c, struct fumi_str text)
@@ -181,21 +202,6 @@ void fumi_mcp_keep(struct fumi_mcp_call *c, struct fumi_str state)
     c->draft->keep = fumi_dup(c->call->arena, state.p ? state : FUMI_STR(""));
 }
 
-void draft_done(struct mcp_draft *d)
-{
-    fumi_buf_done(&d->content);
-}
-
-/* The blocks stand one behind the other with commas, which is what an array holds. */
-void draft_put(const struct mcp_draft *d, struct fumi_out *o, const char *name)
-{
-    fumi_put_key(o, name);
-    fumi_put_open(o, '[');
-    if (d->content.n)
-        fumi_put_json(o, (struct fumi_json){fumi_buf_str(&d->content)});
-    fumi_put_close(o, ']');
-}
-
 /* --- Progress. --- */
 
 static void on_progress(struct fumi_call *call, double done, double total, struct fumi_str message)
@@ -224,11 +230,11 @@ static void on_progress(struct fumi_call *call, double done, double total, struc
 }
 
 void draft_begin(struct mcp_draft *d, struct mcp_context *x, struct fumi_mcp_call *c,
-                 const char *role)
+                 const char *list, const char *role)
 {
     const struct fumi_val *token = fumi_get(x->meta, "progressToken");
-    *d = (struct mcp_draft){.x = x, .role = role};
-    d->out.buf = &d->content;
+    *d = (struct mcp_draft){.x = x, .list = list, .role = role};
+    mcp_open(x);
     *c = (struct fumi_mcp_call){.call = x->call,
                                 .mcp = x->mcp,
                                 .self = x->mcp->o.self,
@@ -242,6 +248,15 @@ void draft_begin(struct mcp_draft *d, struct mcp_context *x, struct fumi_mcp_cal
 
 /* --- Rounds. --- */
 
+/* What a text to keep is bound to: all that was asked. */
+static struct fumi_str bound_to(const struct fumi_mcp_call *c)
+{
+    struct fumi_call *call = c->call;
+    struct fumi_str arguments = fumi_compact(call->arena, c->arguments).text;
+    return fumi_fmt(call->arena, "%.*s\n%.*s\n%.*s\n%.*s", FUMI_ARG(call->peer->user),
+                    FUMI_ARG(call->name), FUMI_ARG(c->draft->name), FUMI_ARG(arguments));
+}
+
 /* What the client repeats its request with. */
 static enum fumi_ret take_responses(struct mcp_draft *d, struct fumi_mcp_call *c)
 {
@@ -252,7 +267,7 @@ static enum fumi_ret take_responses(struct mcp_draft *d, struct fumi_mcp_call *c
     c->responses = fumi_get(params, "inputResponses");
     if (c->responses && !fumi_is(c->responses, FUMI_OBJECT))
         return fumi_mcp_refuse(c, FUMI_INVALID_PARAMS, "inputResponses must be an object");
-    if (state && !state_read(c->mcp, a, d->bound, fumi_text(a, state), &c->state))
+    if (state && !state_read(c->mcp, a, bound_to(c), fumi_text(a, state), &c->state))
         return fumi_mcp_refuse(c, FUMI_INVALID_PARAMS,
                                "requestState is not what was sent, or too old: begin again "
                                "without it");
@@ -296,12 +311,16 @@ static enum fumi_ret ask_all(struct mcp_draft *d, struct fumi_mcp_call *c)
     return ret;
 }
 
+void draft_again(struct mcp_draft *d)
+{
+    mcp_open(d->x);
+    d->listed = d->failed = false;
+}
+
 static void begin_round(struct mcp_draft *d, struct fumi_mcp_call *c)
 {
-    fumi_buf_reset(&d->content, 4096);
-    d->out.comma = false;
-    d->blocks = d->needs_n = 0;
-    d->failed = false;
+    draft_again(d);
+    d->needs_n = 0;
     c->state = d->keep;
     d->keep = (struct fumi_str){0};
     c->structured = (struct fumi_json){{0}};
@@ -310,15 +329,12 @@ static void begin_round(struct mcp_draft *d, struct fumi_mcp_call *c)
 enum fumi_ret mcp_rounds(struct mcp_draft *d, struct fumi_mcp_call *c, mcp_handler *run,
                          const void *row, struct fumi_str name)
 {
-    struct fumi_str arguments = fumi_compact(c->call->arena, c->arguments).text;
-    d->bound = fumi_fmt(c->call->arena, "%.*s\n%.*s\n%.*s\n%.*s", FUMI_ARG(c->call->peer->user),
-                        FUMI_ARG(c->call->name), FUMI_ARG(name), FUMI_ARG(arguments));
+    d->name = name;
     if (take_responses(d, c) != FUMI_OK)
         return FUMI_FAIL;
     for (int round = 0; round < ROUNDS; round++) {
         enum fumi_ret ret = run(c, row);
-        bool asks = d->needs_n || d->keep.p;
-        if (ret != FUMI_OK || !asks || d->x->modern)
+        if (ret != FUMI_OK || !draft_asks(d) || d->x->modern)
             return ret;
         if (ask_all(d, c) != FUMI_OK)
             return FUMI_FAIL;
@@ -343,20 +359,18 @@ static void put_needs(const struct mcp_draft *d, struct fumi_out *o)
 }
 
 /* A modern client is only asked for what it declared. */
-enum fumi_ret mcp_input_required(struct mcp_draft *d, void *result)
+enum fumi_ret mcp_input_required(struct fumi_mcp_call *c)
 {
-    struct mcp_context *x = d->x;
-    struct fumi_mcp_call c = {.call = x->call, .capabilities = x->capabilities, .draft = d};
-    struct fumi_buf b = {0};
-    struct fumi_out o = {.buf = &b};
+    const struct mcp_draft *d = c->draft;
     for (size_t i = 0; i < d->needs_n; i++)
-        if (fumi_mcp_require(&c, capability_of(d->needs[i].method)) != FUMI_OK)
+        if (fumi_mcp_require(c, capability_of(d->needs[i].method)) != FUMI_OK)
             return FUMI_FAIL;
-    fumi_put_open(&o, '{');
-    mcp_put(&o, "resultType", "input_required");
+    struct fumi_out *o = d->x->out = fumi_result(c->call);
+    fumi_put_open(o, '{');
+    mcp_put(o, "resultType", "input_required");
     if (d->needs_n)
-        put_needs(d, &o);
+        put_needs(d, o);
     if (d->keep.p)
-        put(&o, "requestState", state_sign(x->mcp, x->call->arena, d->bound, d->keep));
-    return mcp_close(x, &o, &mcp_uncached, result);
+        put(o, "requestState", state_sign(c->mcp, c->call->arena, bound_to(c), d->keep));
+    return mcp_close(d->x, &mcp_uncached);
 }

@@ -225,14 +225,12 @@ static int check_params(struct post *p, const struct fumi_val *schema,
 
 static int check_tool(struct post *p)
 {
-    struct fumi_err ignored;
     const struct mcp_tool *t = fumi_text_is(p->method, FUMI_STR("tools/call"))
                                    ? mcp_tool_find(p->mcp, fumi_get(p->params, "name"))
                                    : NULL;
     if (!t || !t->mirrors)
         return 0;
-    return check_params(p, fumi_parse(&p->arena, fumi_str(t->row->input), &ignored),
-                        fumi_get(p->params, "arguments"), 8);
+    return check_params(p, t->mirrors, fumi_get(p->params, "arguments"), 8);
 }
 
 static int check_headers(struct post *p, struct fumi_str claimed)

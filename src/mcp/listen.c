@@ -189,7 +189,7 @@ static int remember(struct fumi_mcp *m, struct fumi_strs *uris, struct fumi_str 
     return 0;
 }
 
-static enum fumi_ret subscribe(struct fumi_call *call, bool wants, void *result)
+static enum fumi_ret subscribe(struct fumi_call *call, bool wants)
 {
     struct mcp_context x;
     if (mcp_enter(&x, call, LEGACY) != FUMI_OK)
@@ -208,19 +208,19 @@ static enum fumi_ret subscribe(struct fumi_call *call, bool wants, void *result)
     else
         forget(x.mcp, &s->uris, uri);
     pthread_mutex_unlock(&x.mcp->lock);
-    return rc ? FUMI_FAIL : mcp_empty(&x, result);
+    return rc ? FUMI_FAIL : mcp_empty(&x);
 }
 
 enum fumi_ret mcp_subscribe(struct fumi_call *call, const void *params, void *result)
 {
-    (void)params;
-    return subscribe(call, true, result);
+    (void)params, (void)result;
+    return subscribe(call, true);
 }
 
 enum fumi_ret mcp_unsubscribe(struct fumi_call *call, const void *params, void *result)
 {
-    (void)params;
-    return subscribe(call, false, result);
+    (void)params, (void)result;
+    return subscribe(call, false);
 }
 
 /* --- Modern subscriptions. --- */
@@ -304,13 +304,11 @@ static void acknowledge(const struct listener *l)
 /* The answer that ends it. */
 static void conclude(const struct fumi_mcp *m, const struct listener *l)
 {
-    struct fumi_buf b = {0};
-    struct fumi_out o = {.buf = &b};
-    fumi_put_open(&o, '{');
-    mcp_put(&o, "resultType", "complete");
-    put_meta(&o, l->id, &m->badge);
-    fumi_put_close(&o, '}');
-    l->result->text = fumi_buf_keep(&b, l->call->arena);
+    struct fumi_out *o = fumi_result(l->call);
+    fumi_put_open(o, '{');
+    mcp_put(o, "resultType", "complete");
+    put_meta(o, l->id, &m->badge);
+    fumi_put_close(o, '}');
 }
 
 /* Takes those out of the list that were cancelled or, with `end`, belong to that peer, NULL: to
@@ -396,7 +394,7 @@ static enum fumi_ret join(struct fumi_mcp *m, struct listener *l)
 enum fumi_ret mcp_listen(struct fumi_call *call, const void *params, void *result)
 {
     struct mcp_context x;
-    (void)params;
+    (void)params, (void)result;
     if (mcp_enter(&x, call, MODERN) != FUMI_OK)
         return FUMI_FAIL;
     if (!call->id || !fumi_can_tell(call))
@@ -405,7 +403,6 @@ enum fumi_ret mcp_listen(struct fumi_call *call, const void *params, void *resul
     struct listener *l = fumi_alloc(call->arena, sizeof(*l));
     call->deadline = 0; /* it lasts as long as the client wants */
     l->call = call;
-    l->result = &((struct mcp_text *)result)->json;
     l->id.text = fumi_raw(call->id);
     if (read_wishes(&x, fumi_get(x.params, "notifications"), l) != FUMI_OK)
         return FUMI_FAIL;

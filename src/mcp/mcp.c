@@ -186,13 +186,13 @@ enum fumi_ret mcp_enter(struct mcp_context *x, struct fumi_call *call, unsigned 
     return eras & (x->modern ? MODERN : LEGACY) ? FUMI_OK : unknown(call);
 }
 
-struct fumi_out mcp_open(const struct mcp_context *x, struct fumi_buf *b)
+struct fumi_out *mcp_open(struct mcp_context *x)
 {
-    struct fumi_out o = {.buf = b};
-    fumi_put_open(&o, '{');
+    x->out = fumi_result(x->call);
+    fumi_put_open(x->out, '{');
     if (x->modern)
-        mcp_put(&o, "resultType", "complete");
-    return o;
+        mcp_put(x->out, "resultType", "complete");
+    return x->out;
 }
 
 static void put_cache(struct fumi_out *o, const struct mcp_cache *cache)
@@ -204,9 +204,9 @@ static void put_cache(struct fumi_out *o, const struct mcp_cache *cache)
     mcp_put(o, "cacheScope", cache->personal ? "private" : "public");
 }
 
-enum fumi_ret mcp_close(struct mcp_context *x, struct fumi_out *o, const struct mcp_cache *cache,
-                        void *result)
+enum fumi_ret mcp_close(struct mcp_context *x, const struct mcp_cache *cache)
 {
+    struct fumi_out *o = x->out;
     if (x->modern) {
         put_cache(o, cache);
         fumi_put_key(o, "_meta");
@@ -216,15 +216,13 @@ enum fumi_ret mcp_close(struct mcp_context *x, struct fumi_out *o, const struct 
         fumi_put_close(o, '}');
     }
     fumi_put_close(o, '}');
-    ((struct mcp_text *)result)->json.text = fumi_buf_keep(o->buf, x->call->arena);
     return FUMI_OK;
 }
 
-enum fumi_ret mcp_empty(struct mcp_context *x, void *result)
+enum fumi_ret mcp_empty(struct mcp_context *x)
 {
-    struct fumi_buf b = {0};
-    struct fumi_out o = mcp_open(x, &b);
-    return mcp_close(x, &o, &mcp_uncached, result);
+    mcp_open(x);
+    return mcp_close(x, &mcp_uncached);
 }
 
 /* --- Methods. --- */
@@ -241,8 +239,7 @@ static void put_offer(const struct fumi_mcp *m, struct fumi_out *o)
 static enum fumi_ret initialize(struct fumi_call *call, const void *params, void *result)
 {
     struct mcp_context x;
-    struct fumi_buf b = {0};
-    (void)params;
+    (void)params, (void)result;
     if (mcp_enter(&x, call, LEGACY) != FUMI_OK)
         return FUMI_FAIL;
     if (fumi_in_batch(call))
@@ -254,18 +251,18 @@ static enum fumi_ret initialize(struct fumi_call *call, const void *params, void
     struct session *s = mcp_session_of(x.mcp, call);
     if (s)
         mcp_session_agree(s, fumi_get(x.params, "capabilities"), version);
-    struct fumi_out o = mcp_open(&x, &b);
-    mcp_put(&o, "protocolVersion", mcp_versions[version]);
-    put_offer(x.mcp, &o);
-    fumi_put_key(&o, "serverInfo");
-    fumi_put_json(&o, x.mcp->info);
-    return mcp_close(&x, &o, &mcp_uncached, result);
+    struct fumi_out *o = mcp_open(&x);
+    mcp_put(o, "protocolVersion", mcp_versions[version]);
+    put_offer(x.mcp, o);
+    fumi_put_key(o, "serverInfo");
+    fumi_put_json(o, x.mcp->info);
+    return mcp_close(&x, &mcp_uncached);
 }
 
 static enum fumi_ret initialized(struct fumi_call *call, const void *params, void *result)
 {
     struct mcp_context x;
-    (void)params;
+    (void)params, (void)result;
     if (mcp_enter(&x, call, LEGACY) != FUMI_OK)
         return FUMI_FAIL;
     struct session *s = mcp_session_of(x.mcp, call);
@@ -275,39 +272,38 @@ static enum fumi_ret initialized(struct fumi_call *call, const void *params, voi
         mcp_watch(x.mcp);
         pthread_mutex_unlock(&x.mcp->lock);
     }
-    return mcp_empty(&x, result);
+    return mcp_empty(&x);
 }
 
 static enum fumi_ret discover(struct fumi_call *call, const void *params, void *result)
 {
     static const struct mcp_cache hour = {3600000, false};
     struct mcp_context x;
-    struct fumi_buf b = {0};
-    (void)params;
+    (void)params, (void)result;
     if (mcp_enter(&x, call, MODERN) != FUMI_OK)
         return FUMI_FAIL;
     mcp_session_modern(x.mcp, call->peer);
-    struct fumi_out o = mcp_open(&x, &b);
-    fumi_put_key(&o, "supportedVersions");
-    fumi_put_open(&o, '[');
-    fumi_put_str(&o, FUMI_STR(MCP_MODERN));
-    fumi_put_close(&o, ']');
-    put_offer(x.mcp, &o);
+    struct fumi_out *o = mcp_open(&x);
+    fumi_put_key(o, "supportedVersions");
+    fumi_put_open(o, '[');
+    fumi_put_str(o, FUMI_STR(MCP_MODERN));
+    fumi_put_close(o, ']');
+    put_offer(x.mcp, o);
     x.badge = &x.mcp->info;
-    return mcp_close(&x, &o, &hour, result);
+    return mcp_close(&x, &hour);
 }
 
 static enum fumi_ret ping(struct fumi_call *call, const void *params, void *result)
 {
     struct mcp_context x;
-    (void)params;
-    return mcp_enter(&x, call, LEGACY) == FUMI_OK ? mcp_empty(&x, result) : FUMI_FAIL;
+    (void)params, (void)result;
+    return mcp_enter(&x, call, LEGACY) == FUMI_OK ? mcp_empty(&x) : FUMI_FAIL;
 }
 
 static enum fumi_ret set_level(struct fumi_call *call, const void *params, void *result)
 {
     struct mcp_context x;
-    (void)params;
+    (void)params, (void)result;
     if (mcp_enter(&x, call, LEGACY) != FUMI_OK)
         return FUMI_FAIL;
     int level = level_of(fumi_get(x.params, "level"));
@@ -321,24 +317,24 @@ static enum fumi_ret set_level(struct fumi_call *call, const void *params, void 
         s->level = level;
         pthread_mutex_unlock(&x.mcp->lock);
     }
-    return mcp_empty(&x, result);
+    return mcp_empty(&x);
 }
 
 static enum fumi_ret cancelled(struct fumi_call *call, const void *params, void *result)
 {
     struct mcp_context x;
-    (void)params;
+    (void)params, (void)result;
     if (mcp_enter(&x, call, LEGACY | MODERN) != FUMI_OK)
         return FUMI_FAIL;
     fumi_cancel(call->peer, fumi_get(x.params, "requestId"));
-    return mcp_empty(&x, result);
+    return mcp_empty(&x);
 }
 
 static enum fumi_ret ignore(struct fumi_call *call, const void *params, void *result)
 {
     struct mcp_context x;
-    (void)params;
-    return mcp_enter(&x, call, LEGACY | MODERN) == FUMI_OK ? mcp_empty(&x, result) : FUMI_FAIL;
+    (void)params, (void)result;
+    return mcp_enter(&x, call, LEGACY | MODERN) == FUMI_OK ? mcp_empty(&x) : FUMI_FAIL;
 }
 
 /* Those that change the session of their peer are not PLAIN: behind a writer they run on workers,
@@ -346,7 +342,7 @@ static enum fumi_ret ignore(struct fumi_call *call, const void *params, void *re
 enum { SHY = FUMI_HIDDEN | FUMI_FRANK, PLAIN = SHY | FUMI_READ_ONLY };
 #define METHOD(name, run, flags)                                                                   \
     {                                                                                              \
-        name, NULL, &mcp_any_shape, &mcp_text_shape, run, flags                                    \
+        name, NULL, &mcp_any_shape, NULL, run, flags                                               \
     }
 
 static const struct fumi_method connection[] = {

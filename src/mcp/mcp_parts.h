@@ -37,7 +37,7 @@ struct mcp_tool {
     const struct fumi_tool *row;
     const struct fumi_method *method; /* NULL: it has a function of its own */
     struct fumi_str method_name;
-    bool mirrors; /* some arguments are mirrored in headers */
+    const struct fumi_val *mirrors; /* its schema, if that mirrors arguments in headers; or NULL */
 };
 
 /* One legacy connection or HTTP session. Under the lock of its fumi_mcp, but for what is set once.
@@ -59,7 +59,6 @@ struct session {
 struct listener {
     struct listener *next;
     struct fumi_call *call;
-    struct fumi_json *result; /* where its answer goes */
     struct fumi_json id;
     unsigned lists; /* 1 << enum fumi_mcp_list */
     struct fumi_strs uris;
@@ -91,6 +90,7 @@ struct mcp_context {
     struct fumi_call *call;
     bool modern;
     const struct fumi_val *params, *meta, *capabilities;
+    struct fumi_out *out;          /* the result, since mcp_open */
     int version;                   /* legacy; -1: no handshake */
     int level;                     /* least level that is told; FUMI_MCP_EMERGENCY + 1: none is */
     double told;                   /* last progress */
@@ -112,7 +112,7 @@ int mcp_version_check(struct fumi_arena *a, struct fumi_str version, struct fumi
 /* Every method begins with it. */
 enum fumi_ret mcp_enter(struct mcp_context *x, struct fumi_call *call, unsigned eras);
 
-/* Params and results of all methods: a value as it came, a JSON text. */
+/* Params of all methods, as they came; params of notifications, as JSON. */
 struct mcp_any {
     const struct fumi_val *value;
 };
@@ -121,17 +121,17 @@ struct mcp_text {
 };
 extern const struct fumi_shape mcp_any_shape, mcp_text_shape;
 
-/* A result of this era, from its first bracket to its last. cache: with hints for that many
- * milliseconds; private: for this client only; negative: none. */
-struct fumi_out mcp_open(const struct mcp_context *x, struct fumi_buf *b);
+/* A result of this era, from its first bracket to its last; mcp_open again begins it anew. cache:
+ * with hints for that many milliseconds; private: for this client only; negative: none. mcp_close
+ * returns FUMI_OK. */
+struct fumi_out *mcp_open(struct mcp_context *x);
 struct mcp_cache {
     int64_t ms;
     bool personal;
 };
 extern const struct mcp_cache mcp_uncached, mcp_public, mcp_personal;
-enum fumi_ret mcp_close(struct mcp_context *x, struct fumi_out *o, const struct mcp_cache *cache,
-                        void *result);
-enum fumi_ret mcp_empty(struct mcp_context *x, void *result);
+enum fumi_ret mcp_close(struct mcp_context *x, const struct mcp_cache *cache);
+enum fumi_ret mcp_empty(struct mcp_context *x);
 
 /* Lists that have one page: a cursor is none of ours. */
 enum fumi_ret mcp_one_page(const struct mcp_context *x);
@@ -139,7 +139,8 @@ enum fumi_ret mcp_one_page(const struct mcp_context *x);
 /* {"key": value} of an error's data. */
 struct fumi_str mcp_data(struct fumi_arena *a, const char *key, struct fumi_str value);
 
-/* draft.c: what a handler answers, while it is made. */
+/* draft.c: what a handler answers, while it is made: a result with a list, which begins with the
+ * first item. */
 struct mcp_need {
     const char *key, *method;
     struct fumi_json params;
@@ -148,26 +149,32 @@ enum { NEEDS = 16, OFFERS = 100 };
 
 struct mcp_draft {
     struct mcp_context *x;
-    struct fumi_buf content;
-    struct fumi_out out;
-    size_t blocks, needs_n, offers_n;
+    const char *list; /* its name */
+    bool listed;      /* its bracket is open */
+    size_t needs_n, offers_n;
     struct mcp_need needs[NEEDS];
     const char *role; /* of a prompt's messages; NULL: blocks stand for themselves */
     bool failed, refused;
     struct fumi_str keep, more;
-    struct fumi_str bound; /* what the text to keep is bound to: all that was asked */
+    struct fumi_str name; /* of the tool and so on */
 };
 void draft_begin(struct mcp_draft *d, struct mcp_context *x, struct fumi_mcp_call *c,
-                 const char *role);
-void draft_done(struct mcp_draft *d);
-void draft_put(const struct mcp_draft *d, struct fumi_out *o, const char *name); /* as an array */
+                 const char *list, const char *role);
+void draft_again(struct mcp_draft *d); /* the result and its list begin anew */
+void draft_close(struct mcp_draft *d); /* the list, empty or not */
+/* A text block that repeats n bytes of the result. */
+void draft_repeat(struct fumi_mcp_call *c, size_t at, size_t n);
 
 /* Runs a handler until it needs nothing more from a legacy client, or once for a modern one. What
  * it needs is then in the draft. `name`: of the tool and so on. */
 typedef enum fumi_ret mcp_handler(struct fumi_mcp_call *c, const void *row);
 enum fumi_ret mcp_rounds(struct mcp_draft *d, struct fumi_mcp_call *c, mcp_handler *run,
                          const void *row, struct fumi_str name);
-enum fumi_ret mcp_input_required(struct mcp_draft *d, void *result);
+enum fumi_ret mcp_input_required(struct fumi_mcp_call *c);
+static inline bool draft_asks(const struct mcp_draft *d)
+{
+    return d->needs_n || d->keep.p;
+}
 
 /* state.c */
 struct fumi_str state_sign(const struct fumi_mcp *m, struct fumi_arena *a, struct fumi_str bound,

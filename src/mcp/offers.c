@@ -70,29 +70,26 @@ void mcp_offers_prepare(struct fumi_mcp *m)
     m->template_list = list_templates(m);
 }
 
-static enum fumi_ret answer_list(struct fumi_call *call, const char *name, size_t offset,
-                                 void *result)
+static enum fumi_ret answer_list(struct fumi_call *call, const char *name, size_t offset)
 {
     struct mcp_context x;
-    struct fumi_buf b = {0};
     if (mcp_enter(&x, call, LEGACY | MODERN) != FUMI_OK || mcp_one_page(&x) != FUMI_OK)
         return FUMI_FAIL;
-    struct fumi_out o = mcp_open(&x, &b);
-    fumi_put_key(&o, name);
-    fumi_put_json(&o, *(struct fumi_json *)((char *)x.mcp + offset));
-    return mcp_close(&x, &o, &mcp_public, result);
+    fumi_put_key(mcp_open(&x), name);
+    fumi_put_json(x.out, *(struct fumi_json *)((char *)x.mcp + offset));
+    return mcp_close(&x, &mcp_public);
 }
 
 enum fumi_ret mcp_prompts_list(struct fumi_call *call, const void *params, void *result)
 {
-    (void)params;
-    return answer_list(call, "prompts", offsetof(struct fumi_mcp, prompt_list), result);
+    (void)params, (void)result;
+    return answer_list(call, "prompts", offsetof(struct fumi_mcp, prompt_list));
 }
 
 enum fumi_ret mcp_templates_list(struct fumi_call *call, const void *params, void *result)
 {
-    (void)params;
-    return answer_list(call, "resourceTemplates", offsetof(struct fumi_mcp, template_list), result);
+    (void)params, (void)result;
+    return answer_list(call, "resourceTemplates", offsetof(struct fumi_mcp, template_list));
 }
 
 /* --- Prompts. --- */
@@ -133,30 +130,25 @@ static enum fumi_ret run_prompt(struct fumi_mcp_call *c, const void *row)
     return ((const struct fumi_prompt *)row)->run(c);
 }
 
-static enum fumi_ret get_prompt(struct mcp_context *x, const struct fumi_prompt *p, void *result)
+static enum fumi_ret get_prompt(struct mcp_context *x, const struct fumi_prompt *p)
 {
     struct mcp_draft d;
     struct fumi_mcp_call c;
-    struct fumi_buf b = {0};
-    draft_begin(&d, x, &c, "user");
+    draft_begin(&d, x, &c, "messages", "user");
     c.arguments = fumi_get(x->params, "arguments");
-    enum fumi_ret ret = mcp_rounds(&d, &c, run_prompt, p, fumi_str(p->name));
-    if (ret == FUMI_OK && (d.needs_n || d.keep.p)) {
-        ret = mcp_input_required(&d, result);
-    } else if (ret == FUMI_OK) {
-        struct fumi_out o = mcp_open(x, &b);
-        mcp_put(&o, "description", p->description);
-        draft_put(&d, &o, "messages");
-        ret = mcp_close(x, &o, &mcp_uncached, result);
-    }
-    draft_done(&d);
-    return ret;
+    if (mcp_rounds(&d, &c, run_prompt, p, fumi_str(p->name)) != FUMI_OK)
+        return FUMI_FAIL;
+    if (draft_asks(&d))
+        return mcp_input_required(&c);
+    draft_close(&d);
+    mcp_put(x->out, "description", p->description);
+    return mcp_close(x, &mcp_uncached);
 }
 
 enum fumi_ret mcp_prompts_get(struct fumi_call *call, const void *params, void *result)
 {
     struct mcp_context x;
-    (void)params;
+    (void)params, (void)result;
     if (mcp_enter(&x, call, LEGACY | MODERN) != FUMI_OK)
         return FUMI_FAIL;
     const struct fumi_val *name = fumi_get(x.params, "name");
@@ -167,7 +159,7 @@ enum fumi_ret mcp_prompts_get(struct fumi_call *call, const void *params, void *
                          (int)(text.n > 128 ? 128 : text.n), text.p ? text.p : "");
     if (check_arguments(call, p, fumi_get(x.params, "arguments")) != FUMI_OK)
         return FUMI_FAIL;
-    return get_prompt(&x, p, result);
+    return get_prompt(&x, p);
 }
 
 /* --- Resources. --- */
@@ -186,26 +178,21 @@ enum fumi_ret mcp_resources_list(struct fumi_call *call, const void *params, voi
     struct mcp_context x;
     struct mcp_draft d;
     struct fumi_mcp_call c;
-    struct fumi_buf b = {0};
-    (void)params;
+    (void)params, (void)result;
     if (mcp_enter(&x, call, LEGACY | MODERN) != FUMI_OK)
         return FUMI_FAIL;
     const struct fumi_val *cursor = fumi_get(x.params, "cursor");
     if (cursor && !fumi_is(cursor, FUMI_STRING))
         return fumi_fail(call, FUMI_INVALID_PARAMS, "cursor must be a string");
-    draft_begin(&d, &x, &c, NULL);
-    enum fumi_ret ret = run_list(&c, fumi_text(call->arena, cursor));
-    if (ret == FUMI_OK) {
-        struct fumi_out o = mcp_open(&x, &b);
-        draft_put(&d, &o, "resources");
-        if (d.more.p) {
-            fumi_put_key(&o, "nextCursor");
-            fumi_put_str(&o, d.more);
-        }
-        ret = mcp_close(&x, &o, &mcp_personal, result);
+    draft_begin(&d, &x, &c, "resources", NULL);
+    if (run_list(&c, fumi_text(call->arena, cursor)) != FUMI_OK)
+        return FUMI_FAIL;
+    draft_close(&d);
+    if (d.more.p) {
+        fumi_put_key(x.out, "nextCursor");
+        fumi_put_str(x.out, d.more);
     }
-    draft_done(&d);
-    return ret;
+    return mcp_close(&x, &mcp_personal);
 }
 
 static enum fumi_ret run_read(struct fumi_mcp_call *c, const void *row)
@@ -213,20 +200,19 @@ static enum fumi_ret run_read(struct fumi_mcp_call *c, const void *row)
     return c->mcp->o.resources->read(c, *(const struct fumi_str *)row);
 }
 
-static enum fumi_ret answer_read(struct mcp_draft *d, struct fumi_str uri, void *result)
+static enum fumi_ret answer_read(struct fumi_mcp_call *c, struct fumi_str uri)
 {
+    struct mcp_draft *d = c->draft;
     struct mcp_context *x = d->x;
-    struct fumi_buf b = {0};
-    if (d->needs_n || d->keep.p)
-        return mcp_input_required(d, result);
-    if (!d->blocks) {
+    if (draft_asks(d))
+        return mcp_input_required(c);
+    if (!d->listed) {
         fumi_fail(x->call, x->modern ? FUMI_INVALID_PARAMS : MCP_NO_RESOURCE, "Resource not found");
         x->call->err.data = mcp_data(x->call->arena, "uri", uri);
         return FUMI_FAIL;
     }
-    struct fumi_out o = mcp_open(x, &b);
-    draft_put(d, &o, "contents");
-    return mcp_close(x, &o, &mcp_personal, result);
+    draft_close(d);
+    return mcp_close(x, &mcp_personal);
 }
 
 enum fumi_ret mcp_resources_read(struct fumi_call *call, const void *params, void *result)
@@ -234,18 +220,15 @@ enum fumi_ret mcp_resources_read(struct fumi_call *call, const void *params, voi
     struct mcp_context x;
     struct mcp_draft d;
     struct fumi_mcp_call c;
-    (void)params;
+    (void)params, (void)result;
     if (mcp_enter(&x, call, LEGACY | MODERN) != FUMI_OK)
         return FUMI_FAIL;
     struct fumi_str uri = fumi_text(call->arena, fumi_get(x.params, "uri"));
     if (!uri.p)
         return fumi_fail(call, FUMI_INVALID_PARAMS, "uri is required: a string");
-    draft_begin(&d, &x, &c, NULL);
+    draft_begin(&d, &x, &c, "contents", NULL);
     enum fumi_ret ret = mcp_rounds(&d, &c, run_read, &uri, uri);
-    if (ret == FUMI_OK)
-        ret = answer_read(&d, uri, result);
-    draft_done(&d);
-    return ret;
+    return ret == FUMI_OK ? answer_read(&c, uri) : ret;
 }
 
 /* --- Completion. --- */
@@ -284,34 +267,25 @@ static enum fumi_ret read_question(struct mcp_context *x, struct fumi_mcp_questi
     return FUMI_OK;
 }
 
-static enum fumi_ret answer_offers(struct mcp_draft *d, void *result)
-{
-    struct fumi_buf b = {0};
-    struct fumi_out o = mcp_open(d->x, &b);
-    fumi_put_key(&o, "completion");
-    fumi_put_open(&o, '{');
-    draft_put(d, &o, "values");
-    fumi_put_key(&o, "total");
-    fumi_put_int(&o, (int64_t)d->offers_n);
-    fumi_put_key(&o, "hasMore");
-    fumi_put_bool(&o, d->offers_n > OFFERS);
-    fumi_put_close(&o, '}');
-    return mcp_close(d->x, &o, &mcp_uncached, result);
-}
-
 enum fumi_ret mcp_complete(struct fumi_call *call, const void *params, void *result)
 {
     struct mcp_context x;
     struct mcp_draft d;
     struct fumi_mcp_call c;
     struct fumi_mcp_question q;
-    (void)params;
+    (void)params, (void)result;
     if (mcp_enter(&x, call, LEGACY | MODERN) != FUMI_OK || read_question(&x, &q) != FUMI_OK)
         return FUMI_FAIL;
-    draft_begin(&d, &x, &c, NULL);
-    enum fumi_ret ret = x.mcp->o.complete ? x.mcp->o.complete(&c, &q) : FUMI_OK;
-    if (ret == FUMI_OK)
-        ret = answer_offers(&d, result);
-    draft_done(&d);
-    return ret;
+    draft_begin(&d, &x, &c, "values", NULL);
+    fumi_put_key(x.out, "completion");
+    fumi_put_open(x.out, '{');
+    if (x.mcp->o.complete && x.mcp->o.complete(&c, &q) != FUMI_OK)
+        return FUMI_FAIL;
+    draft_close(&d);
+    fumi_put_key(x.out, "total");
+    fumi_put_int(x.out, (int64_t)d.offers_n);
+    fumi_put_key(x.out, "hasMore");
+    fumi_put_bool(x.out, d.offers_n > OFFERS);
+    fumi_put_close(x.out, '}');
+    return mcp_close(&x, &mcp_uncached);
 }

@@ -78,11 +78,13 @@ static int find_method(struct fumi_mcp *m, struct mcp_tool *t, struct fumi_err *
                         t->row->method);
 }
 
-static int check_json(struct fumi_arena *a, const struct fumi_tool *row, const char *json,
-                      struct fumi_err *e)
+/* The object that a text of a row holds. -1 with *e: it holds none. */
+static int read_object(struct fumi_mcp *m, const struct fumi_tool *row, const char *json,
+                       const struct fumi_val **object, struct fumi_err *e)
 {
     struct fumi_err why;
-    if (!json || fumi_is(fumi_parse(a, fumi_str(json), &why), FUMI_OBJECT))
+    *object = json ? fumi_parse(&m->arena, fumi_str(json), &why) : NULL;
+    if (!json || fumi_is(*object, FUMI_OBJECT))
         return 0;
     return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: a schema or _meta is no JSON object",
                         row->name);
@@ -91,12 +93,13 @@ static int check_json(struct fumi_arena *a, const struct fumi_tool *row, const c
 static int prepare(struct fumi_mcp *m, struct mcp_tool *t, struct fumi_err *e)
 {
     const struct fumi_tool *row = t->row;
-    if (check_json(&m->arena, row, row->input, e) || check_json(&m->arena, row, row->output, e) ||
-        check_json(&m->arena, row, row->meta, e))
+    const struct fumi_val *input, *other;
+    if (read_object(m, row, row->input, &input, e) || read_object(m, row, row->output, &other, e) ||
+        read_object(m, row, row->meta, &other, e))
         return -1;
     if (row->method)
         return find_method(m, t, e);
-    t->mirrors = row->input && strstr(row->input, "x-mcp-header");
+    t->mirrors = row->input && strstr(row->input, "x-mcp-header") ? input : NULL;
     if (row->run)
         return 0;
     return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: has neither a method nor a function",
@@ -142,25 +145,22 @@ unsigned mcp_tool_flags(const struct fumi_mcp *m, const struct fumi_val *params)
 /* --- Calls. --- */
 
 /* The same as the server would say, for whoever reads the answer as a program. */
-static struct fumi_json error_of(struct fumi_arena *a, const struct fumi_err *e,
-                                 struct fumi_str remedy)
+static void put_error(struct fumi_out *o, const struct fumi_err *e, struct fumi_str remedy)
 {
-    struct fumi_buf b = {0};
-    struct fumi_out o = {.buf = &b};
-    fumi_put_open(&o, '{');
-    fumi_put_key(&o, "code");
-    fumi_put_int(&o, e->code);
-    mcp_put(&o, "message", e->text);
+    fumi_put_key(o, "structuredContent");
+    fumi_put_open(o, '{');
+    fumi_put_key(o, "code");
+    fumi_put_int(o, e->code);
+    mcp_put(o, "message", e->text);
     if (e->data.p) {
-        fumi_put_key(&o, "data");
-        fumi_put_json(&o, (struct fumi_json){e->data});
+        fumi_put_key(o, "data");
+        fumi_put_json(o, (struct fumi_json){e->data});
     }
     if (remedy.n) { /* some agents show their model nothing else */
-        fumi_put_key(&o, "nextStep");
-        fumi_put_str(&o, remedy);
+        fumi_put_key(o, "nextStep");
+        fumi_put_str(o, remedy);
     }
-    fumi_put_close(&o, '}');
-    return (struct fumi_json){fumi_buf_keep(&b, a)};
+    fumi_put_close(o, '}');
 }
 
 /* What is in the data beyond the sentence, such as the nearest name, helps to put it right. */
@@ -169,6 +169,15 @@ static struct fumi_str sentence_of(struct fumi_arena *a, const struct fumi_err *
 {
     return fumi_fmt(a, "Error: %s%s%.*s%s%.*s", e->text, e->data.p ? " " : "", FUMI_ARG(e->data),
                     remedy.n ? ". " : "", FUMI_ARG(remedy));
+}
+
+static enum fumi_ret close_result(struct mcp_draft *d)
+{
+    if (d->failed) {
+        fumi_put_key(d->x->out, "isError");
+        fumi_put_bool(d->x->out, true);
+    }
+    return mcp_close(d->x, &mcp_uncached);
 }
 
 /* What the caller can put right is a result; what broke inside, and what was refused as a protocol
@@ -182,78 +191,73 @@ static enum fumi_ret fail_tool(struct fumi_mcp_call *c)
     struct fumi_str remedy = {0};
     if (c->mcp->o.remedy)
         remedy = fumi_str(c->mcp->o.remedy(c->self, e));
-    struct fumi_str sentence = sentence_of(c->call->arena, e, remedy);
-    c->structured = error_of(c->call->arena, e, remedy);
+    fumi_mcp_failed(c, sentence_of(c->call->arena, e, remedy));
+    draft_close(d);
+    put_error(d->x->out, e, remedy);
     *e = (struct fumi_err){0};
-    return fumi_mcp_failed(c, sentence);
+    return close_result(d);
 }
 
-/* A result that carries a warning is told to the client's log as well. */
-static void log_warning(struct fumi_mcp_call *c)
+/* The member "warning" of a result, or of its "meta"; NULL: there is none. */
+static const struct fumi_str *warning_of(const struct fumi_shape *s, const char *result)
 {
-    struct fumi_str text = c->structured.text;
-    struct fumi_err ignored;
-    if (!memmem(text.p, text.n, "\"warning\"", 9))
-        return;
-    const struct fumi_val *v = fumi_parse(c->call->arena, text, &ignored);
-    const struct fumi_val *warning = fumi_get(v, "warning");
-    if (!warning)
-        warning = fumi_get(fumi_get(v, "meta"), "warning");
-    if (fumi_is(warning, FUMI_STRING))
-        fumi_mcp_log(c, FUMI_MCP_WARNING, fumi_text(c->call->arena, warning));
+    for (size_t i = 0; s && i < s->n; i++) {
+        const struct fumi_field *f = &s->fields[i];
+        const char *at = result + f->offset;
+        if (f->type == FUMI_T_STR && f->name && !strcmp(f->name, "warning"))
+            return (const void *)at;
+        if (f->type == FUMI_T_OBJECT && f->name && !strcmp(f->name, "meta"))
+            return warning_of(f->shape, at);
+    }
+    return NULL;
+}
+
+/* The result of the method is written to its place, and from there into a text block. */
+static enum fumi_ret run_method(struct fumi_mcp_call *c, const struct mcp_tool *t)
+{
+    struct fumi_out *o = c->draft->x->out;
+    const void *result;
+    fumi_put_key(o, "structuredContent");
+    size_t at = o->buf->n;
+    if (fumi_invoke(c->call, t->method_name, c->arguments, true, o, &result) != FUMI_OK) {
+        draft_again(c->draft);
+        return FUMI_FAIL;
+    }
+    draft_repeat(c, at, o->buf->n - at);
+    const struct fumi_str *warning = warning_of(t->method->result, result);
+    if (warning && warning->p) /* is told to the client's log as well */
+        fumi_mcp_log(c, FUMI_MCP_WARNING, *warning);
+    return FUMI_OK;
 }
 
 static enum fumi_ret run_tool(struct fumi_mcp_call *c, const void *row)
 {
     const struct mcp_tool *t = row;
-    if (!t->method)
-        return t->row->run(c);
-    if (fumi_invoke(c->call, t->method_name, c->arguments, true, &c->structured) != FUMI_OK)
-        return FUMI_FAIL;
-    log_warning(c);
-    fumi_mcp_text(c, c->structured.text);
-    return FUMI_OK;
+    return t->method ? run_method(c, t) : t->row->run(c);
 }
 
-static enum fumi_ret answer(struct mcp_draft *d, const struct fumi_mcp_call *c, void *result)
-{
-    struct fumi_buf b = {0};
-    struct fumi_out o = mcp_open(d->x, &b);
-    draft_put(d, &o, "content");
-    if (c->structured.text.p) {
-        fumi_put_key(&o, "structuredContent");
-        fumi_put_json(&o, c->structured);
-    }
-    if (d->failed) {
-        fumi_put_key(&o, "isError");
-        fumi_put_bool(&o, true);
-    }
-    return mcp_close(d->x, &o, &mcp_uncached, result);
-}
-
-static enum fumi_ret call_tool(struct mcp_context *x, const struct mcp_tool *t, void *result)
+static enum fumi_ret call_tool(struct mcp_context *x, const struct mcp_tool *t)
 {
     struct mcp_draft d;
     struct fumi_mcp_call c;
-    struct fumi_str name = fumi_str(t->row->name);
-    draft_begin(&d, x, &c, NULL);
+    draft_begin(&d, x, &c, "content", NULL);
     c.arguments = fumi_get(x->params, "arguments");
-    enum fumi_ret ret = mcp_rounds(&d, &c, run_tool, t, name);
-    bool asks = ret == FUMI_OK && (d.needs_n || d.keep.p);
-    if (ret != FUMI_OK)
-        ret = fail_tool(&c);
-    if (asks)
-        ret = mcp_input_required(&d, result);
-    else if (ret == FUMI_OK)
-        ret = answer(&d, &c, result);
-    draft_done(&d);
-    return ret;
+    if (mcp_rounds(&d, &c, run_tool, t, fumi_str(t->row->name)) != FUMI_OK)
+        return fail_tool(&c);
+    if (draft_asks(&d))
+        return mcp_input_required(&c);
+    draft_close(&d);
+    if (c.structured.text.p) {
+        fumi_put_key(x->out, "structuredContent");
+        fumi_put_json(x->out, c.structured);
+    }
+    return close_result(&d);
 }
 
 enum fumi_ret mcp_tools_call(struct fumi_call *call, const void *params, void *result)
 {
     struct mcp_context x;
-    (void)params;
+    (void)params, (void)result;
     if (mcp_enter(&x, call, LEGACY | MODERN) != FUMI_OK)
         return FUMI_FAIL;
     const struct fumi_val *name = fumi_get(x.params, "name");
@@ -267,18 +271,16 @@ enum fumi_ret mcp_tools_call(struct fumi_call *call, const void *params, void *r
     if (!t)
         return fumi_fail(call, FUMI_INVALID_PARAMS, "Unknown tool: %.*s",
                          (int)(text.n > 128 ? 128 : text.n), text.p);
-    return call_tool(&x, t, result);
+    return call_tool(&x, t);
 }
 
 enum fumi_ret mcp_tools_list(struct fumi_call *call, const void *params, void *result)
 {
     struct mcp_context x;
-    struct fumi_buf b = {0};
-    (void)params;
+    (void)params, (void)result;
     if (mcp_enter(&x, call, LEGACY | MODERN) != FUMI_OK || mcp_one_page(&x) != FUMI_OK)
         return FUMI_FAIL;
-    struct fumi_out o = mcp_open(&x, &b);
-    fumi_put_key(&o, "tools");
-    fumi_put_json(&o, x.mcp->tool_list);
-    return mcp_close(&x, &o, &mcp_public, result);
+    fumi_put_key(mcp_open(&x), "tools");
+    fumi_put_json(x.out, x.mcp->tool_list);
+    return mcp_close(&x, &mcp_public);
 }

@@ -81,40 +81,42 @@ void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fum
         fumi_put_close(&o, '}');
 }
 
-static __attribute__((cold)) int too_large(struct fumi_err *e, size_t limit)
+__attribute__((cold)) int fumi_too_large(const struct fumi_call *c, struct fumi_err *e)
 {
-    return fumi_err_set(e, FUMI_LIMIT, "The answer is larger than %zu bytes; ask for less", limit);
+    return fumi_err_set(e, FUMI_LIMIT, "The answer is larger than %zu bytes; ask for less",
+                        c->run->server->limits.answer);
 }
 
-int fumi_too_large(const struct fumi_call *c, struct fumi_err *e)
-{
-    return too_large(e, c->run->server->limits.answer);
-}
-
-int answer_value(struct fumi_out *o, const struct fumi_call *c, bool brief, size_t limit,
-                 struct fumi_err *e)
-{
-    struct fumi_buf *b = o->buf;
-    b->limit = limit;
-    int rc = brief ? fumi_emit_brief(o, c->method->result, c->result)
-                   : fumi_emit(o, c->method->result, c->result);
-    b->limit = 0;
-    bool fits = !b->full && b->n <= limit;
-    b->full = false; /* whatever becomes of this one, others follow */
-    if (rc)
-        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "the result cannot be said in JSON");
-    return fits ? 0 : too_large(e, limit);
-}
-
-int answer_result(struct fumi_buf *b, const struct fumi_call *c, size_t limit, struct fumi_err *e)
+void answer_begin(struct fumi_buf *b)
 {
     const struct fumi_str head = FUMI_STR("{\"jsonrpc\":\"2.0\",\"result\":");
-    struct fumi_out o = {.buf = b};
     fumi_buf_add(b, head.p, head.n);
-    if (answer_value(&o, c, false, limit, e))
-        return -1;
+}
+
+int answer_value(struct fumi_out *o, const struct fumi_call *c, bool brief, struct fumi_err *e)
+{
+    int rc = brief ? fumi_emit_brief(o, c->method->result, c->result)
+                   : fumi_emit(o, c->method->result, c->result);
+    if (rc)
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "the result cannot be said in JSON");
+    return o->buf->full ? fumi_too_large(c, e) : 0;
+}
+
+/* What is within the memory of a buffer is not tested against its limit. */
+int answer_end(struct fumi_buf *b, const struct fumi_call *c, struct fumi_err *e)
+{
     put_end(b, c->id);
-    return b->n <= limit ? 0 : too_large(e, limit);
+    return b->full || b->n > b->limit ? fumi_too_large(c, e) : 0;
+}
+
+int answer_result(struct fumi_buf *b, const struct fumi_call *c, struct fumi_err *e)
+{
+    b->limit = c->run->server->limits.answer;
+    answer_begin(b);
+    int rc = answer_value(&(struct fumi_out){.buf = b}, c, false, e) ? -1 : answer_end(b, c, e);
+    b->limit = 0;
+    b->full = false; /* whatever becomes of this one, others follow */
+    return rc;
 }
 
 struct fumi_out request_open(struct fumi_buf *b, const char *method)

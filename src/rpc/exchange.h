@@ -115,6 +115,9 @@ struct fumi_run {
     struct fumi_server *server;
     struct request *request;
     struct fumi_arena arena;
+    struct fumi_buf out;    /* the answer, if the method writes its result itself: the exchange's
+                               is not the method's once its deadline is over */
+    struct fumi_out writer; /* into `out` */
     size_t room;            /* bytes that the answer may take */
     enum fumi_ret admitted; /* by the `before` hooks */
     bool begun;             /* the method was called, in time */
@@ -157,16 +160,19 @@ struct fumi_exchange {
     bool writes;         /* has a method that is not FUMI_READ_ONLY */
 };
 
-/* answer.c: append one answer; id NULL: null, or none. A result that would make the buffer longer
- * than `limit`, or that JSON cannot express, is -1 with *e set, and the caller cuts off what it
- * left in the buffer. Errors are short and have no limit. answer_value: the result alone. */
+/* answer.c: append one answer; id NULL: null, or none. A result that JSON cannot express, or that
+ * would make the buffer longer than an answer may be, is -1 with *e set, and the caller cuts off
+ * what it left in the buffer. Errors are short and have no limit. answer_begin and answer_end: what
+ * stands before and behind a result; answer_value: the result alone. These take the limit of the
+ * buffer. */
 /* See FUMI_ID_NONE, FUMI_FRANK, FUMI_DETAILED_ERRORS. */
 enum { ANSWER_BARE = 1, ANSWER_FRANK = 2, ANSWER_DETAILED = 4 };
 void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fumi_val *id,
                   unsigned how);
-int answer_result(struct fumi_buf *b, const struct fumi_call *c, size_t limit, struct fumi_err *e);
-int answer_value(struct fumi_out *o, const struct fumi_call *c, bool brief, size_t limit,
-                 struct fumi_err *e);
+int answer_result(struct fumi_buf *b, const struct fumi_call *c, struct fumi_err *e);
+void answer_begin(struct fumi_buf *b);
+int answer_value(struct fumi_out *o, const struct fumi_call *c, bool brief, struct fumi_err *e);
+int answer_end(struct fumi_buf *b, const struct fumi_call *c, struct fumi_err *e);
 
 /* A request up to its method; then its params, if any, and its id, 0: none. Or a whole notification
  * with params of a shape. */

@@ -42,7 +42,10 @@ struct fumi_call {
     /* private to rpc/ */
     struct fumi_run *run;
     void *result;
-    size_t entered; /* processors to leave again */
+    struct fumi_out *out; /* of fumi_invoke, with what it had before; NULL: the answer */
+    size_t from;
+    bool comma, wrote; /* wrote: fumi_result was called */
+    size_t entered;    /* processors to leave again */
 };
 
 /* FUMI_OK with the result filled, FUMI_FAIL after fumi_fail() or with call->err set, or
@@ -70,7 +73,8 @@ enum {
 
 struct fumi_method {
     const char *name, *help;
-    const struct fumi_shape *params, *result; /* NULL: takes none; answers null */
+    /* NULL: takes none; answers null, or what it writes to fumi_result */
+    const struct fumi_shape *params, *result;
     fumi_method_fn *run;
     unsigned flags;
 };
@@ -154,13 +158,21 @@ void fumi_message_drop(struct fumi_exchange *x, struct fumi_spare *spare);
 
 /* For handlers. fumi_fail returns FUMI_FAIL. fumi_finish ends a pending call, with the result that
  * was filled where the handler got it (so keep `result`, not a copy) or after fumi_fail.
- * fumi_invoke runs another method, one that does not defer, inside this call, without processors;
- * its answer (in brief: see fumi_emit_brief), or its error in call->err, is the caller's. */
+ * fumi_invoke runs another method, one that does not defer, inside this call, without processors,
+ * and writes its result to `out` (brief: with fumi_emit_brief); *result, unless NULL, is then the
+ * struct that the method filled. If the method fails, its error is in call->err, and `out` is as
+ * before. */
 enum fumi_ret fumi_fail(struct fumi_call *c, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4), cold));
 void fumi_finish(struct fumi_call *c, enum fumi_ret ret);
 enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struct fumi_val *args,
-                          bool brief, struct fumi_json *result);
+                          bool brief, struct fumi_out *out, const void **result);
+
+/* For a handler that writes its result as JSON instead of filling a struct: one value, which is
+ * complete when the handler returns FUMI_OK or calls fumi_finish. The bytes become the answer
+ * without a copy. fumi_result again begins anew; a call that fails drops what was written; one that
+ * writes more than the answer may take fails with FUMI_LIMIT. */
+struct fumi_out *fumi_result(struct fumi_call *c);
 
 /* While a call is running. fumi_tell sends a notification ahead of the answer. fumi_ask puts a
  * question to the peer and waits for its answer, no longer than to the call's deadline; on the

@@ -27,6 +27,7 @@ void run_free(struct fumi_run *r)
         return;
     pthread_mutex_destroy(&r->telling);
     fumi_arena_done(&r->arena);
+    fumi_buf_done(&r->out);
     fumi_resize(r, 0);
 }
 
@@ -76,11 +77,11 @@ static void leave(const struct fumi_server *s, struct fumi_call *c)
 static void prepare(struct fumi_run *r, struct fumi_exchange *x, struct request *q)
 {
     struct fumi_call *c = &r->call;
-    size_t limit = r->server->limits.answer;
+    size_t limit = r->server->limits.answer, used = x->out.n + x->batch;
     if (x->index)
         fumi_arena_reset(&r->arena, KEEP);
     r->request = q;
-    r->room = limit > x->out.n ? limit - x->out.n : 0;
+    r->room = limit > used ? limit - used : 0;
     r->open = x->open;
     r->hooked = false;
     atomic_store_explicit(&r->claim, UNCLAIMED, memory_order_relaxed);
@@ -97,6 +98,8 @@ static void prepare(struct fumi_run *r, struct fumi_exchange *x, struct request 
     c->deadline = 0;
     c->progress = NULL;
     c->result = NULL;
+    c->out = NULL;
+    c->wrote = false;
     c->entered = 0;
 }
 
@@ -171,11 +174,30 @@ static enum fumi_ret in_time(struct fumi_run *r, enum fumi_ret ret)
     return fail_late(c, r->request, r->begun);
 }
 
+/* The method has written its result. Outside a batch the answer trades places with the buffer of
+ * the exchange, and both stay warm. */
+static int answer_written(struct fumi_exchange *x, struct fumi_call *c)
+{
+    struct fumi_buf *from = &c->run->out, was = x->out;
+    if (!c->run->writer.comma)
+        return fumi_err_set(&c->err, FUMI_INTERNAL_ERROR, "the method wrote no result");
+    if (answer_end(from, c, &c->err))
+        return -1;
+    if (x->batch) {
+        fumi_buf_add(&x->out, from->p, from->n);
+        return 0;
+    }
+    x->out = *from;
+    x->out.limit = 0;
+    *from = was;
+    return 0;
+}
+
 static int answer(struct fumi_exchange *x, struct fumi_call *c)
 {
     size_t mark = x->out.n;
     exchange_separate(x);
-    int rc = answer_result(&x->out, c, x->server->limits.answer, &c->err);
+    int rc = c->wrote ? answer_written(x, c) : answer_result(&x->out, c, &c->err);
     if (rc)
         x->out.n = mark;
     return rc;
@@ -433,8 +455,29 @@ enum fumi_ret fumi_fail(struct fumi_call *c, int code, const char *fmt, ...)
     return FUMI_FAIL;
 }
 
+static struct fumi_out *rewind_to(struct fumi_out *o, size_t n, bool comma)
+{
+    o->buf->n = n;
+    o->buf->full = false;
+    o->comma = comma;
+    return o;
+}
+
+struct fumi_out *fumi_result(struct fumi_call *c)
+{
+    struct fumi_run *r = c->run;
+    c->wrote = true;
+    if (c->out)
+        return rewind_to(c->out, c->from, c->comma);
+    fumi_buf_reset(&r->out, r->room < KEEP ? r->room : KEEP); /* its memory is within the limit */
+    r->out.limit = r->room ? r->room : 1;
+    r->writer = (struct fumi_out){.buf = &r->out};
+    answer_begin(&r->out);
+    return &r->writer;
+}
+
 enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struct fumi_val *args,
-                          bool brief, struct fumi_json *result)
+                          bool brief, struct fumi_out *out, const void **result)
 {
     const struct entry *e = server_find(c->run->server, name);
     if (!e)
@@ -446,18 +489,21 @@ enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struc
     inner.method = e->method;
     inner.self = e->self;
     inner.params = fumi_is(args, FUMI_NULL) ? NULL : args;
+    inner.out = out;
+    inner.from = out->buf->n;
+    inner.comma = out->comma;
+    inner.wrote = false;
     enum fumi_ret ret = call_method(&inner, e);
     if (ret == FUMI_PENDING)
         ret = fumi_fail(&inner, FUMI_INTERNAL_ERROR, "returned FUMI_PENDING without FUMI_DEFERS");
     explain(&inner, ret);
-    struct fumi_buf text = {0};
-    if (ret == FUMI_OK && answer_value(&(struct fumi_out){.buf = &text}, &inner, brief,
-                                       c->run->server->limits.answer, &inner.err))
+    if (ret == FUMI_OK && !inner.wrote && answer_value(out, &inner, brief, &inner.err))
         ret = FUMI_FAIL;
+    if (ret != FUMI_OK)
+        rewind_to(out, inner.from, inner.comma);
+    if (result)
+        *result = inner.result;
     c->err = inner.err;
-    if (ret == FUMI_OK)
-        result->text = fumi_buf_keep(&text, c->arena);
-    fumi_buf_done(&text);
     return ret;
 }
 

@@ -271,6 +271,7 @@ void exchange_put(struct fumi_exchange *x, struct fumi_spare *spare)
     }
     fumi_arena_reset(&x->arena, KEEP);
     fumi_arena_reset(&x->run->arena, KEEP);
+    fumi_buf_reset(&x->run->out, KEEP);
     fumi_buf_reset(&x->out, KEEP);
     if (spare && !spare->exchange)
         spare->exchange = x;

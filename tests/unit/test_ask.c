@@ -53,7 +53,8 @@ static enum fumi_ret put_two(struct fumi_call *call, const void *params, void *r
 static enum fumi_ret invoke_ask(struct fumi_call *call, const void *params, void *result)
 {
     const struct whole *in = params;
-    return fumi_invoke(call, FUMI_STR("ask"), in->value, false, &((struct text *)result)->value);
+    (void)result;
+    return fumi_invoke(call, FUMI_STR("ask"), in->value, false, fumi_result(call), NULL);
 }
 
 /* The question fails, the call does not. */
@@ -79,7 +80,7 @@ static const struct fumi_method methods[] = {
     {"ask_two", "", NULL, &text_shape, put_two, FUMI_BLOCKING},
     {"ask_short", "", &whole_shape, &text_shape, put_question, 0},
     {"ask_anyway", "", NULL, &count_shape, ask_anyway, FUMI_BLOCKING},
-    {"invoke_ask", "", &whole_shape, &text_shape, invoke_ask, FUMI_BLOCKING},
+    {"invoke_ask", "", &whole_shape, NULL, invoke_ask, FUMI_BLOCKING},
     {"echo", "", &whole_shape, &whole_shape, run_echo, FUMI_READ_ONLY},
     {"read", "", &whole_shape, &whole_shape, run_echo, FUMI_BLOCKING | FUMI_READ_ONLY},
 };
@@ -103,8 +104,8 @@ static void booth_done(struct booth *b)
 {
     if (b->pool)
         pool_free(b->pool);
+    fumi_server_free(b->server); /* with its timer, which may still use the peer */
     caller_done(&b->c);
-    fumi_server_free(b->server);
     pthread_mutex_destroy(&b->lock);
 }
 

@@ -333,12 +333,16 @@ TEST(the_peer_is_kept_until_the_method_returns)
 
 static enum fumi_ret run_late_words(struct fumi_call *call, const void *params, void *result)
 {
+    struct fumi_out *o = fumi_result(call);
+    fumi_put_open(o, '[');
     run_wait(call, params, result);
     fumi_tell(call, "late", NULL, NULL);
+    fumi_put_val(o, ((const struct whole *)params)->value);
+    fumi_put_close(o, ']');
     return FUMI_OK;
 }
 
-/* Nothing follows the answer, and the late call finds its params still there. */
+/* Nothing follows the answer, and the late call finds its params and its result still there. */
 TEST(a_late_call_tells_nothing)
 {
     static const struct fumi_method rows[] = {

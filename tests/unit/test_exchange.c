@@ -304,6 +304,8 @@ TEST(a_method_may_invoke_another)
           OK("[[1,{\"a\":\"日\"}],[1,{\"a\":\"日\"}]]", "1"), 0},
          {INVOKE("invoke", "invoke", "[\"invoke\",[\"subtract\",[9,1]]]"), OK("8", "1"), 0},
          {INVOKE("invoke", "block", "[1]"), OK("[1]", "1"), 0},
+         {INVOKE("invoke_twice", "rpc.discover", "null"),
+          OK("[{\"openrpc\":*},{\"openrpc\":*}]", "1"), 0},
          {INVOKE("invoke", "missing", "[]"), MISSING("\"missing\"", "1"), -32601},
          {INVOKE("invoke", "subtract", "[1]"), PARAMS("\"subtrahend is required\"", "1"), -32602},
          {INVOKE("invoke", "subtract", "7"), PARAMS("\"*\"", "1"), -32602},
