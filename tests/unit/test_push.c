@@ -1,16 +1,10 @@
 /* What is pushed to connections while their answers wait for the end of the turn. The server is a
  * child process, which is stopped until all have written. */
-#include "fumi.h"
+#include "child_server.h"
 #include "test.h"
 
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { PEERS = 40, SHOUTS = 3 };
 
@@ -36,56 +30,6 @@ static const struct fumi_method methods[] = {
     {"join", "Hears all shouts from now on.", NULL, NULL, join, 0},
     {"shout", "Tells all who joined.", NULL, NULL, shout, 0},
 };
-
-static void say_ready(void *arg, struct fumi_str address)
-{
-    (void)address;
-    dprintf(*(int *)arg, ".");
-}
-
-static int serve(const char *address, int said)
-{
-    struct fumi_err e;
-    struct fumi_log log = {.level = FUMI_SILENT};
-    struct fumi_server *s = fumi_server_new("test", "1.0");
-    struct fumi_str listen = fumi_str(address);
-    struct fumi_serve_options o = {.set = {.listen = {&listen, 1}}, .log = &log};
-    o.listening = say_ready;
-    o.arg = &said;
-    fumi_server_add(s, NULL, methods, FUMI_COUNT(methods), NULL, &e);
-    int rc = fumi_serve(s, &o, &e);
-    fumi_server_free(s);
-    return rc ? 1 : 0;
-}
-
-static pid_t start(const char *path)
-{
-    char address[160], dot;
-    int pipes[2];
-    snprintf(address, sizeof(address), "unix:%s", path);
-    pid_t pid = pipe(pipes) ? -1 : fork();
-    if (pid == 0) {
-        alarm(60);
-        exit(serve(address, pipes[1]));
-    }
-    if (pid < 0 || read(pipes[0], &dot, 1) != 1)
-        abort();
-    close(pipes[0]);
-    close(pipes[1]);
-    return pid;
-}
-
-static int reach(const char *path)
-{
-    struct sockaddr_un to = {.sun_family = AF_UNIX};
-    struct timeval patience = {.tv_sec = 20};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    if (connect(fd, (struct sockaddr *)&to, sizeof(to)))
-        abort();
-    return fd;
-}
 
 static void call(int fd, const char *method, int id)
 {
@@ -116,9 +60,9 @@ TEST(all_hear_all_and_their_own_answers_in_order)
     int fds[PEERS], status;
     CHECK(mkdtemp(dir));
     snprintf(path, sizeof(path), "%s/s", dir);
-    pid_t pid = start(path);
+    pid_t pid = child_start(path, methods, FUMI_COUNT(methods));
     for (int i = 0; i < PEERS; i++) {
-        fds[i] = reach(path);
+        fds[i] = child_reach(path);
         call(fds[i], "join", 1);
         CHECK(hears(fds[i], 1, 0));
     }

@@ -1,17 +1,12 @@
 /* Heap allocations of a server in the steady state. The server is a child process that counts them
  * in memory which it shares with the test. */
-#include "fumi.h"
+#include "child_server.h"
 #include "test.h"
 
 #include <malloc.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { PEERS = 8, ROUNDS = 500, IDLE = 300 };
 
@@ -54,56 +49,6 @@ static enum fumi_ret repeat(struct fumi_call *call, const void *params, void *re
 static const struct fumi_method methods[] = {
     {"repeat", "Gives the text back.", &text, &text, repeat, FUMI_READ_ONLY},
 };
-
-static void say_ready(void *arg, struct fumi_str address)
-{
-    (void)address;
-    dprintf(*(int *)arg, ".");
-}
-
-static int serve(const char *address, int said)
-{
-    struct fumi_err e;
-    struct fumi_log log = {.level = FUMI_SILENT};
-    struct fumi_server *s = fumi_server_new("test", "1.0");
-    struct fumi_str listen = fumi_str(address);
-    struct fumi_serve_options o = {.set = {.listen = {&listen, 1}}, .log = &log};
-    o.listening = say_ready;
-    o.arg = &said;
-    fumi_server_add(s, NULL, methods, FUMI_COUNT(methods), NULL, &e);
-    int rc = fumi_serve(s, &o, &e);
-    fumi_server_free(s);
-    return rc ? 1 : 0;
-}
-
-static pid_t start(const char *path)
-{
-    char address[160], dot;
-    int pipes[2];
-    snprintf(address, sizeof(address), "unix:%s", path);
-    pid_t pid = pipe(pipes) ? -1 : fork();
-    if (pid == 0) {
-        alarm(120);
-        exit(serve(address, pipes[1]));
-    }
-    if (pid < 0 || read(pipes[0], &dot, 1) != 1)
-        abort();
-    close(pipes[0]);
-    close(pipes[1]);
-    return pid;
-}
-
-static int reach(const char *path)
-{
-    struct sockaddr_un to = {.sun_family = AF_UNIX};
-    struct timeval limit = {.tv_sec = 20};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-    if (connect(fd, (struct sockaddr *)&to, sizeof(to)))
-        abort();
-    return fd;
-}
 
 typedef void put_fn(struct fumi_buf *to, int n);
 
@@ -188,7 +133,7 @@ static struct stage stage_open(void)
         abort();
     snprintf(s.path, sizeof(s.path), "%s/s", s.dir);
     heap = s.heap = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    s.pid = start(s.path);
+    s.pid = child_start(s.path, methods, FUMI_COUNT(methods));
     heap = NULL; /* the test's own allocations are not counted */
     return s;
 }
@@ -208,7 +153,7 @@ static void check_steady(put_fn *put)
     struct stage s = stage_open();
     int fds[PEERS];
     for (int i = 0; i < PEERS; i++)
-        fds[i] = reach(s.path);
+        fds[i] = child_reach(s.path);
     bool good = ask_all(fds, PEERS, ROUNDS, put);
     size_t before = atomic_load(&s.heap->allocations);
     good &= ask_all(fds, PEERS, ROUNDS, put);
@@ -235,11 +180,11 @@ TEST(lines_of_varying_lengths_allocate_nothing)
 TEST(an_idle_connection_holds_no_buffers)
 {
     struct stage s = stage_open();
-    int fds[IDLE], first = reach(s.path);
+    int fds[IDLE], first = child_reach(s.path);
     bool good = ask_all(&first, 1, 10, put_post);
     size_t before = atomic_load(&s.heap->bytes);
     for (int i = 0; i < IDLE; i++) {
-        fds[i] = reach(s.path);
+        fds[i] = child_reach(s.path);
         good &= ask_all(&fds[i], 1, 2, put_large);
     }
     size_t each = (atomic_load(&s.heap->bytes) - before) / IDLE;
