@@ -1,5 +1,5 @@
 /* The store as a whole: opening, closing, and the connections that read. */
-#include "store/sqlite_parts.h"
+#include "store/sqlite_merge.h"
 
 #include "base/arena.h"
 
@@ -116,6 +116,9 @@ static const struct store_ops ops = {
     .put_global = sqlite_put_global,
     .get_global = sqlite_get_global,
     .list_globals = sqlite_list_globals,
+    .merge_note = sqlite_merge_note,
+    .merge_group = sqlite_merge_group,
+    .merge_global = sqlite_merge_global,
     .lacking = sqlite_lacking,
     .fill = sqlite_fill,
     .progress = sqlite_progress,

@@ -1,5 +1,5 @@
 /* Globals: JSON values by project and key. And the facts that all processes share. */
-#include "store/sqlite_parts.h"
+#include "store/sqlite_merge.h"
 
 #include "base/arena.h"
 
@@ -32,12 +32,27 @@ static void keep_strings(struct global *g, struct fumi_arena *a)
         *all[i] = fumi_dup(a, *all[i]);
 }
 
+/* 1: there, and whether it is sound; 0: not there; -1: *e is set. */
+static int find(struct db *d, struct fumi_arena *a, const struct global *like, struct global *out,
+                bool *sound, struct fumi_err *e)
+{
+    sqlite3_stmt *q = sqlite_query(d, e, COLUMNS "WHERE project=?1 AND key=?2", "ss", like->project,
+                                   like->key);
+    int found = q ? sqlite_row(d, q, e) : -1;
+    if (found <= 0)
+        return found;
+    *sound = view_row(q, out);
+    keep_strings(out, a);
+    sqlite_end(q);
+    return 1;
+}
+
 struct put {
     struct fumi_arena *arena;
     struct global *given, now;
 };
 
-/* Which id the key has already. */
+/* Which id the key has already. 1: it has one; 0: the key is new; -1: *e is set. */
 static int find_id(struct db *d, struct put *p, struct fumi_err *e)
 {
     sqlite3_stmt *q = sqlite_query(d, e, "SELECT id FROM globals WHERE project=?1 AND key=?2", "ss",
@@ -47,19 +62,32 @@ static int find_id(struct db *d, struct put *p, struct fumi_err *e)
         p->now.id = sqlite_keep(q, 0, p->arena);
         sqlite_end(q);
     }
-    return found < 0 ? -1 : 0;
+    return found;
+}
+
+/* A new id, or the one that the key has. */
+static int write_row(struct db *d, const struct global *g, struct fumi_err *e)
+{
+    if (sqlite_run(d, e,
+                   "INSERT INTO globals VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT(project, key) "
+                   "DO UPDATE SET value=?4, updated=?5, checksum=?6",
+                   "ssssii", g->id, g->project, g->key, g->value, g->updated, sum_of(g)))
+        return -1;
+    return sqlite_note_changed(d, CHANGED_ELSE, e);
 }
 
 static int put(struct db *d, void *arg, struct fumi_err *e)
 {
     struct put *p = arg;
+    int64_t other;
     p->now = *p->given;
-    if (find_id(d, p, e))
-        return -1;
-    if (sqlite_run(d, e, "REPLACE INTO globals VALUES(?1, ?2, ?3, ?4, ?5, ?6)", "ssssii", p->now.id,
-                   p->now.project, p->now.key, p->now.value, p->now.updated, sum_of(&p->now)))
-        return -1;
-    return sqlite_note_changed(d, CHANGED_ELSE, e);
+    int found = find_id(d, p, e);
+    if (found)
+        return found < 0 ? -1 : write_row(d, &p->now, e);
+    found = sqlite_number(d, e, &other, "SELECT 1 FROM globals WHERE id=?1", "s", p->now.id);
+    if (found)
+        return found < 0 ? -1 : fumi_err_set(e, ERR_CONFLICT, "Another global has this id");
+    return write_row(d, &p->now, e);
 }
 
 int sqlite_put_global(struct store *s, struct fumi_arena *a, struct global *g, struct fumi_err *e)
@@ -71,34 +99,70 @@ int sqlite_put_global(struct store *s, struct fumi_arena *a, struct global *g, s
     return rc;
 }
 
+struct merge {
+    struct put put;
+    enum merged outcome;
+};
+
+/* A value that is damaged is not known: the one that comes replaces it. An equal value takes the
+ * newer time, or a value from between the two times would replace it later. */
+static int merge(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct merge *m = arg;
+    struct global *now = &m->put.now, is;
+    bool sound;
+    *now = *m->put.given;
+    int found = find(d, m->put.arena, now, &is, &sound, e);
+    if (found < 0 ||
+        (!found && sqlite_id_free(d, m->put.arena, now->project, &now->id, &m->outcome, e)))
+        return -1;
+    if (found) {
+        bool newer = !sound || now->updated > is.updated;
+        now->id = is.id;
+        m->outcome = newer ? MERGED_ADDED : MERGED_OLDER;
+        if (sound && fumi_eq(is.value, now->value))
+            m->outcome = MERGED_SAME;
+        if (!newer)
+            return 0;
+    }
+    return write_row(d, now, e);
+}
+
+int sqlite_merge_global(struct store *s, struct fumi_arena *a, struct global *g, enum merged *out,
+                        struct fumi_err *e)
+{
+    struct merge m = {.put = {.arena = a, .given = g}};
+    if (sqlite_write(s, merge, &m, e))
+        return -1;
+    g->id = m.put.now.id;
+    *out = m.outcome;
+    return 0;
+}
+
 struct get {
     struct fumi_arena *arena;
-    struct fumi_str project, key;
-    struct global *out;
+    struct global like, *out;
 };
 
 static int get(struct db *d, void *arg, struct fumi_err *e)
 {
     struct get *g = arg;
-    sqlite3_stmt *q = sqlite_query(d, e, COLUMNS "WHERE project=?1 AND key=?2", "ss", g->project,
-                                   g->key);
-    int found = q ? sqlite_row(d, q, e) : -1;
+    bool sound;
+    int found = find(d, g->arena, &g->like, g->out, &sound, e);
     if (found <= 0)
         return found < 0 ? -1 : fumi_err_set(e, ERR_NOT_FOUND, "Not found");
-    bool sound = view_row(q, g->out);
-    keep_strings(g->out, g->arena);
-    sqlite_end(q);
+    const struct fumi_str key = g->like.key;
     return sound ? 0
                  : fumi_err_set(e, FUMI_LIMIT,
                                 "The value of %.*s is damaged in the database file: set it again, "
                                 "or restore a backup",
-                                (int)(g->key.n < 64 ? g->key.n : 64), g->key.p);
+                                (int)(key.n < 64 ? key.n : 64), key.p);
 }
 
 int sqlite_get_global(struct store *s, struct fumi_arena *a, struct fumi_str project,
                       struct fumi_str key, struct global *out, struct fumi_err *e)
 {
-    struct get g = {a, project, key, out};
+    struct get g = {a, {.project = project, .key = key}, out};
     return sqlite_read(s, get, &g, e);
 }
 

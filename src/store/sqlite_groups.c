@@ -1,5 +1,5 @@
 /* Groups: those that were made, and those that only notes name. */
-#include "store/sqlite_parts.h"
+#include "store/sqlite_merge.h"
 
 #include "base/arena.h"
 
@@ -45,6 +45,8 @@ static int write_row(struct db *d, const char *sql, const struct group *g, struc
     return sqlite_note_changed(d, CHANGED_ELSE, e);
 }
 
+#define INSERT "INSERT INTO groups VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+
 static int put(struct db *d, void *arg, struct fumi_err *e)
 {
     const struct group *g = arg;
@@ -55,13 +57,61 @@ static int put(struct db *d, void *arg, struct fumi_err *e)
     if (found)
         return found < 0 ? -1
                          : fumi_err_set(e, ERR_CONFLICT, "groupKey already exists in this project");
-    return write_row(d, "INSERT INTO groups VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", g, e);
+    return write_row(d, INSERT, g, e);
 }
 
 int sqlite_put_group(struct store *s, const struct group *g, struct fumi_err *e)
 {
     struct group copy = *g;
     return sqlite_write(s, put, &copy, e);
+}
+
+struct merge {
+    struct fumi_arena *arena;
+    struct group *given, now;
+    enum merged outcome;
+};
+
+/* 1: the project has the key, with the same words; 0: not; -1: *e is set. */
+static int find_same(struct db *d, struct merge *m, struct fumi_err *e)
+{
+    struct group is;
+    sqlite3_stmt *q = sqlite_query(d, e, COLUMNS "WHERE g.project=?1 AND g.key=?2", "ss",
+                                   m->now.project, m->now.key);
+    int found = q ? sqlite_row(d, q, e) : -1;
+    if (found <= 0)
+        return found;
+    bool same = view_row(q, &is) && fumi_eq(is.title, m->now.title) &&
+                fumi_eq(is.description, m->now.description);
+    m->now.id = fumi_dup(m->arena, is.id);
+    sqlite_end(q);
+    return same ? 1
+                : fumi_err_set(e, ERR_CONFLICT, "the group %.*s is there and differs",
+                               FUMI_ARG(m->now.key));
+}
+
+static int merge(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct merge *m = arg;
+    m->now = *m->given;
+    int found = find_same(d, m, e);
+    m->outcome = MERGED_SAME;
+    if (found)
+        return found < 0 ? -1 : 0;
+    if (sqlite_id_free(d, m->arena, m->now.project, &m->now.id, &m->outcome, e))
+        return -1;
+    return write_row(d, INSERT, &m->now, e);
+}
+
+int sqlite_merge_group(struct store *s, struct fumi_arena *a, struct group *g, enum merged *out,
+                       struct fumi_err *e)
+{
+    struct merge m = {.arena = a, .given = g};
+    if (sqlite_write(s, merge, &m, e))
+        return -1;
+    g->id = m.now.id;
+    *out = m.outcome;
+    return 0;
 }
 
 struct get {

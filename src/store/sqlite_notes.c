@@ -1,10 +1,11 @@
 /* Notes one by one. A note, its words, its vectors, the counts of its place and the change number
  * are written in one transaction. Each note carries a checksum of all it says: what does not agree
  * with it is damage, never an answer. */
-#include "store/sqlite_parts.h"
+#include "store/sqlite_merge.h"
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 
 #include <endian.h>
 
@@ -223,15 +224,11 @@ static int insert(struct db *d, const struct stored *s, struct fumi_str tags_jso
                       n->metadata, n->text);
 }
 
-static int put(struct db *d, void *arg, struct fumi_err *e)
+/* Nothing has its id. */
+static int put_new(struct db *d, struct put *p, struct fumi_err *e)
 {
-    struct put *p = arg;
     struct note *n = p->note;
     struct stored now = {.note = *n, .version = 1};
-    int64_t there;
-    int found = sqlite_number(d, e, &there, "SELECT 1 FROM notes WHERE id=?1", "s", n->id);
-    if (found)
-        return found < 0 ? -1 : fumi_err_set(e, ERR_CONFLICT, "A note with this id exists");
     now.note.seq = 0;
     if (sqlite_enter(d, &p->placing, &now.place, e) || insert(d, &now, p->placing.tags_json, e))
         return -1;
@@ -242,6 +239,16 @@ static int put(struct db *d, void *arg, struct fumi_err *e)
                : 0;
 }
 
+static int put(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct put *p = arg;
+    int64_t there;
+    int found = sqlite_number(d, e, &there, "SELECT 1 FROM notes WHERE id=?1", "s", p->note->id);
+    if (found)
+        return found < 0 ? -1 : fumi_err_set(e, ERR_CONFLICT, "A note with this id exists");
+    return put_new(d, p, e);
+}
+
 int sqlite_put_note(struct store *s, struct note *n, const struct vectors *v, struct fumi_err *e)
 {
     struct put p = {.note = n, .vectors = v};
@@ -249,6 +256,89 @@ int sqlite_put_note(struct store *s, struct note *n, const struct vectors *v, st
     int rc = sqlite_write(s, put, &p, e);
     fumi_arena_done(&p.arena);
     n->seq = rc ? 0 : n->seq;
+    return rc;
+}
+
+static bool same_str(struct fumi_str a, struct fumi_str b)
+{
+    return a.p && b.p ? fumi_eq(a, b) : !a.p && !b.p;
+}
+
+static bool same_tags(struct fumi_strs a, struct fumi_strs b)
+{
+    bool same = a.n == b.n;
+    for (size_t i = 0; same && i < a.n; i++)
+        same = fumi_eq(a.items[i], b.items[i]);
+    return same;
+}
+
+static bool same_note(const struct note *n, const struct note *is)
+{
+    return same_str(n->group, is->group) && same_str(n->title, is->title) &&
+           same_str(n->text, is->text) && same_str(n->source, is->source) &&
+           same_str(n->metadata, is->metadata) && same_tags(n->tags, is->tags) &&
+           (n->created == is->created || n->created == NOTE_NOW);
+}
+
+struct merge {
+    struct put put;
+    struct note now; /* what put.note points to */
+    const struct note *given;
+    enum merged outcome;
+};
+
+enum { ID_FREE, ID_SAME, ID_ELSE }; /* nothing has it; an equal note; something else */
+
+/* Who has the id. -1: *e is set. */
+static int look(struct db *d, struct merge *m, struct fumi_err *e)
+{
+    struct stored is;
+    int found = sqlite_find(d, &m->put.arena, m->now.id, 0, &is, e);
+    int taken = found ? found : sqlite_id_taken(d, m->now.id, e);
+    if (taken <= 0)
+        return taken < 0 ? -1 : ID_FREE;
+    if (!found || !fumi_eq(is.note.project, m->now.project))
+        return ID_ELSE;
+    if (!is.damaged && same_note(&m->now, &is.note))
+        return ID_SAME;
+    return fumi_err_set(e, ERR_CONFLICT, "a note with the id %.*s is there and %s",
+                        FUMI_ARG(short_id(m->now.id)), is.damaged ? "is damaged" : "differs");
+}
+
+static int merge(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct merge *m = arg;
+    int found = ID_ELSE;
+    m->now = *m->given;
+    m->outcome = MERGED_ADDED;
+    for (int i = 0; i < MERGE_IDS && (found = look(d, m, e)) == ID_ELSE; i++) {
+        m->now.id = sqlite_id_next(&m->put.arena, m->now.id, m->now.project);
+        m->outcome = MERGED_RENAMED;
+    }
+    if (found == ID_ELSE)
+        return sqlite_id_none(m->given->id, e);
+    if (found == ID_SAME)
+        m->outcome = MERGED_SAME;
+    if (found != ID_FREE)
+        return found < 0 ? -1 : 0;
+    m->now.created = m->now.created == NOTE_NOW ? fumi_now() : m->now.created;
+    return put_new(d, &m->put, e);
+}
+
+int sqlite_merge_note(struct store *s, struct fumi_arena *a, struct note *n, enum merged *out,
+                      struct fumi_err *e)
+{
+    static const struct vectors none = {.n = 0};
+    struct merge m = {.put = {.vectors = &none}, .given = n};
+    m.put.note = &m.now;
+    m.put.placing = placing_of(&m.put.arena, n);
+    int rc = sqlite_write(s, merge, &m, e);
+    if (!rc) {
+        *n = m.now;
+        n->id = fumi_dup(a, n->id);
+        *out = m.outcome;
+    }
+    fumi_arena_done(&m.put.arena);
     return rc;
 }
 

@@ -103,6 +103,14 @@ struct names {
     size_t n;
 };
 
+/* What became of a note, group or global that an import brought. */
+enum merged {
+    MERGED_ADDED,   /* or, of a global, replaced an older value */
+    MERGED_RENAMED, /* added under a new id: the one it had belongs to something else */
+    MERGED_SAME,    /* an equal one is there */
+    MERGED_OLDER,   /* the value that is there is as new or newer, and stays */
+};
+
 struct store_stats {
     int64_t notes, projects, groups, globals, vectors, bytes;
     int schema;
@@ -157,7 +165,8 @@ struct store_ops {
     /* Groups and globals. put_group: ERR_CONFLICT when the project has that key. patch_group: title
      * and description where not null. list_groups: by created, then those that only notes name, by
      * key. Both lists without a project: those of all, but no groups that only notes name.
-     * put_global: sets g->id to the one it has when the key exists. */
+     * put_global: sets g->id to the one it has when the key exists; ERR_CONFLICT when the key is
+     * new and another global has g->id. */
     int (*put_group)(struct store *, const struct group *g, struct fumi_err *);
     int (*get_group)(struct store *, struct fumi_arena *, struct fumi_str id, struct group *out,
                      struct fumi_err *);
@@ -171,6 +180,20 @@ struct store_ops {
                       struct fumi_str key, struct global *out, struct fumi_err *);
     int (*list_globals)(struct store *, const struct loading *, struct fumi_str project,
                         struct fumi_str prefix, struct globals *out, struct fumi_err *);
+
+    /* Import. What is there and what comes are compared in the transaction that writes. A note is
+     * known by its id and project, a group and a global by project and key. An id that belongs to
+     * anything else is replaced by a new one. The same id and project always give the same new id,
+     * so that a second import finds what the first one added. n->id and g->id are set to the id
+     * that it has in the store.
+     * ERR_CONFLICT: a note or group is there and differs. A note that comes with NOTE_NOW equals
+     * one of any time. */
+    int (*merge_note)(struct store *, struct fumi_arena *, struct note *n, enum merged *out,
+                      struct fumi_err *);
+    int (*merge_group)(struct store *, struct fumi_arena *, struct group *g, enum merged *out,
+                       struct fumi_err *);
+    int (*merge_global)(struct store *, struct fumi_arena *, struct global *g, enum merged *out,
+                        struct fumi_err *);
 
     /* Embedding later. lacking: notes without vectors in the space, by rising seq behind `after`.
      * fill: their vectors; a text whose version is another by now is left alone. progress: notes in
