@@ -1,4 +1,5 @@
-/* fumi import: each line by itself, so that a bad one costs no other. */
+/* fumi import: each line is stored by itself, so that a bad line does not keep the others out. A
+ * store that fails, such as one on a full disk, ends the import: the next line would fail too. */
 #include "app/session.h"
 #include "app/transfer.h"
 #include "base/utf8.h"
@@ -11,10 +12,12 @@ struct import {
     struct store *store;
     FILE *from;
     struct fumi_buf line;
-    bool over;     /* nothing more comes */
-    bool too_long; /* the line is, and was left out */
-    size_t number; /* of the line */
-    size_t added, same, older, bad;
+    bool over;                       /* nothing more comes */
+    bool too_long;                   /* the line is, and was left out */
+    size_t number;                   /* of the line */
+    size_t merged[MERGED_OLDER + 1]; /* lines, by what became of them */
+    size_t notes;                    /* of those added */
+    size_t bad;
     struct fumi_arena a;
 };
 
@@ -46,139 +49,115 @@ static bool is_blank(struct fumi_str s)
     return true;
 }
 
-static bool same_tags(struct fumi_strs a, struct fumi_strs b)
+static struct fumi_str *id_of(struct transfer *t)
 {
-    bool same = a.n == b.n;
-    for (size_t i = 0; same && i < a.n; i++)
-        same = fumi_eq(a.items[i], b.items[i]);
-    return same;
-}
-
-static bool same_str(struct fumi_str a, struct fumi_str b)
-{
-    return a.p && b.p ? fumi_eq(a, b) : !a.p && !b.p;
-}
-
-static bool same_note(const struct note *a, const struct note *b)
-{
-    return same_str(a->project, b->project) && same_str(a->group, b->group) &&
-           same_str(a->title, b->title) && same_str(a->text, b->text) &&
-           same_str(a->source, b->source) && same_str(a->metadata, b->metadata) &&
-           a->created == b->created && same_tags(a->tags, b->tags);
-}
-
-/* 0: it is there now; -1 with *e. The counts say what came of it. */
-static int put_note(struct import *m, struct note *n, struct fumi_err *e)
-{
-    struct note is;
-    if (m->store->ops->get_note(m->store, &m->a, n->id, &is, e) == 0) {
-        if (!same_note(n, &is))
-            return fumi_err_set(e, ERR_CONFLICT, "a note with the id %.*s is there and differs",
-                                FUMI_ARG(n->id));
-        m->same++;
-        return 0;
-    }
-    if (e->code != ERR_NOT_FOUND || m->store->ops->put_note(m->store, n, &(struct vectors){0}, e))
-        return -1;
-    m->added++;
-    return 0;
-}
-
-static const struct group *find_group(const struct groups *all, struct fumi_str key)
-{
-    for (size_t i = 0; i < all->n; i++) {
-        if (all->items[i].id.p && fumi_eq(all->items[i].key, key))
-            return &all->items[i];
+    switch (t->kind) {
+    case TRANSFER_NOTE:
+        return &t->note.id;
+    case TRANSFER_GROUP:
+        return &t->group.id;
+    case TRANSFER_GLOBAL:
+        return &t->global.id;
     }
     return NULL;
 }
 
-static int put_group(struct import *m, const struct group *g, struct fumi_err *e)
+static int merge(struct import *m, struct transfer *t, enum merged *out, struct fumi_err *e)
 {
-    struct groups all = {0};
-    const struct loading to = {.arena = &m->a};
-    if (m->store->ops->list_groups(m->store, &to, g->project, &all, e))
-        return -1;
-    const struct group *is = find_group(&all, g->key);
-    if (is && fumi_eq(is->id, g->id) && fumi_eq(is->title, g->title) &&
-        fumi_eq(is->description, g->description)) {
-        m->same++;
-        return 0;
-    }
-    if (is)
-        return fumi_err_set(e, ERR_CONFLICT, "the group %.*s is there and differs",
-                            FUMI_ARG(g->key));
-    if (m->store->ops->put_group(m->store, g, e))
-        return -1;
-    m->added++;
-    return 0;
-}
-
-/* The newer value wins. */
-static int put_global(struct import *m, struct global *g, struct fumi_err *e)
-{
-    struct global is;
-    int rc = m->store->ops->get_global(m->store, &m->a, g->project, g->key, &is, e);
-    if (rc && e->code != ERR_NOT_FOUND)
-        return -1;
-    if (!rc && (fumi_eq(is.value, g->value) || is.updated > g->updated)) {
-        *(fumi_eq(is.value, g->value) ? &m->same : &m->older) += 1;
-        return 0;
-    }
-    if (m->store->ops->put_global(m->store, &m->a, g, e))
-        return -1;
-    m->added++;
-    return 0;
-}
-
-static int put(struct import *m, struct transfer *t, struct fumi_err *e)
-{
+    const struct store_ops *ops = m->store->ops;
     switch (t->kind) {
     case TRANSFER_NOTE:
-        return put_note(m, &t->note, e);
+        return ops->merge_note(m->store, &m->a, &t->note, out, e);
     case TRANSFER_GROUP:
-        return put_group(m, &t->group, e);
+        return ops->merge_group(m->store, &m->a, &t->group, out, e);
     case TRANSFER_GLOBAL:
-        return put_global(m, &t->global, e);
+        return ops->merge_global(m->store, &m->a, &t->global, out, e);
     }
     return -1;
 }
 
-static int take_line(struct import *m, struct fumi_err *e)
+static int read_line(struct import *m, struct transfer *out, struct fumi_err *e)
 {
-    struct transfer t;
     struct fumi_str line = fumi_buf_str(&m->line);
     if (m->too_long)
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "it is longer than %d bytes", LINE_LIMIT);
     if (!fumi_utf8_valid(line))
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "it is not UTF-8 text");
-    return transfer_read(&m->a, line, &t, e) || put(m, &t, e) ? -1 : 0;
+    return transfer_read(&m->a, line, out, e);
 }
 
-static void import_all(struct import *m)
+static void report_id(const struct import *m, struct fumi_str given, struct fumi_str id)
 {
-    while (next(m)) {
-        struct fumi_err e = {0};
-        if (is_blank(fumi_buf_str(&m->line)) && !m->too_long)
-            continue;
-        if (take_line(m, &e)) {
-            fprintf(stderr, "line %zu: %s\n", m->number, e.text);
-            m->bad++;
+    fprintf(stderr, "line %zu: the id %.*s belongs to something else; added under the id %.*s\n",
+            m->number, FUMI_ARG(given), FUMI_ARG(id));
+}
+
+/* -1 with *e: the store failed, and the line is not there. */
+static int take_line(struct import *m, struct fumi_err *e)
+{
+    struct transfer t;
+    enum merged what;
+    if (read_line(m, &t, e) == 0) {
+        struct fumi_str given = *id_of(&t);
+        if (merge(m, &t, &what, e) == 0) {
+            m->merged[what]++;
+            m->notes += t.kind == TRANSFER_NOTE && what <= MERGED_RENAMED;
+            if (what == MERGED_RENAMED)
+                report_id(m, given, *id_of(&t));
+            return 0;
         }
+        if (e->code != ERR_CONFLICT)
+            return -1;
+    }
+    fprintf(stderr, "line %zu: %s\n", m->number, e->text);
+    m->bad++;
+    return 0;
+}
+
+static int import_all(struct import *m, struct fumi_err *e)
+{
+    int rc = 0;
+    while (!rc && next(m)) {
+        if (!is_blank(fumi_buf_str(&m->line)) || m->too_long)
+            rc = take_line(m, e);
         fumi_arena_reset(&m->a, KEEP);
     }
+    return rc;
+}
+
+static size_t added(const struct import *m)
+{
+    return m->merged[MERGED_ADDED] + m->merged[MERGED_RENAMED];
 }
 
 static void print_counts(const struct import *m)
 {
-    printf("%zu added, %zu there already", m->added, m->same);
-    if (m->older)
-        printf(", %zu older than what is there", m->older);
+    printf("%zu added", added(m));
+    if (m->merged[MERGED_RENAMED])
+        printf(" (%zu under new ids)", m->merged[MERGED_RENAMED]);
+    printf(", %zu there already", m->merged[MERGED_SAME]);
+    if (m->merged[MERGED_OLDER])
+        printf(", %zu not newer than what is there", m->merged[MERGED_OLDER]);
     printf(", %zu bad\n", m->bad);
-    if (m->added)
+}
+
+static int import_into(struct import *m)
+{
+    struct fumi_err e = {0};
+    int rc = import_all(m, &e);
+    print_counts(m);
+    if (rc)
+        return command_fail(STATUS_FAILED,
+                            "line %zu was not imported: %s. The import stopped; %zu lines were "
+                            "imported before. Import the same file again: they are skipped then",
+                            m->number, e.text, added(m));
+    if (ferror(m->from))
+        return command_fail(STATUS_FAILED, "the input cannot be read to its end");
+    if (m->notes)
         fputs("notes are found by words now; fumi reembed, or a running server, adds their "
               "meaning\n",
               stderr);
+    return m->bad ? STATUS_FAILED : STATUS_OK;
 }
 
 static int import_from(struct invocation *i, FILE *from)
@@ -186,17 +165,13 @@ static int import_from(struct invocation *i, FILE *from)
     struct session s = {0};
     struct fumi_err e = {0};
     struct import m = {.from = from};
-    int status = STATUS_OK;
+    int status;
     if (session_store(&s, &i->common, &e)) {
         status = command_report(&e);
     } else {
         m.store = s.store;
-        import_all(&m);
-        print_counts(&m);
-        status = m.bad || ferror(from) ? STATUS_FAILED : STATUS_OK;
+        status = import_into(&m);
     }
-    if (ferror(from))
-        command_fail(STATUS_FAILED, "the input cannot be read to its end");
     fumi_buf_done(&m.line);
     fumi_arena_done(&m.a);
     session_close(&s);
@@ -220,9 +195,13 @@ const struct command command_import = {
     .name = "import",
     .usage = "[FILE]",
     .help = "Reads notes, groups and globals, one JSON object a line, as export writes them.",
-    .more = "Ids and times are kept; what is there already in the same words is skipped, and of a "
-            "global the newer value stays. A line that is wrong is named by its number and the "
-            "others go on; the status is 1 then. Without a file, standard input is read.",
+    .more = "Ids and times are kept. A line that is there already with the same content is "
+            "skipped, and of a global the newer value stays. Where an id belongs to something "
+            "else, such as a note of another project, the line is added under a new id, which is "
+            "printed; a second import of the file finds it. A line that is wrong, or whose note or "
+            "group is there and differs, is named by its number and left out; the status is 1 "
+            "then. A full disk, or any other failure of the database, stops the import; the same "
+            "file can be imported again. Without a file, standard input is read.",
     .words = 1,
     .run = import,
 };

@@ -143,7 +143,7 @@ static void from_line(const struct line *l, struct transfer *t)
                                 .source = l->source,
                                 .tags = l->tags,
                                 .metadata = l->metadata.text,
-                                .created = time_of(l->created, now)};
+                                .created = time_of(l->created, NOTE_NOW)};
         break;
     case TRANSFER_GROUP:
         t->group = (struct group){.id = l->id,

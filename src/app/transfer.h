@@ -18,8 +18,9 @@ struct transfer {
 /* One line, without a line break. */
 void transfer_write(struct fumi_buf *out, const struct transfer *t);
 
-/* The same rules as for the methods: -1 with *e naming the member. What has no id or time gets one.
- * The project is made canonical. */
+/* The same rules as for the methods: -1 with *e naming the member. What has no id gets a new one, a
+ * group or global without a time the present, a note without one NOTE_NOW. The project is made
+ * canonical. */
 int transfer_read(struct fumi_arena *a, struct fumi_str line, struct transfer *out,
                   struct fumi_err *e);
 

@@ -1,0 +1,115 @@
+/* `fumi import` of old values of globals while others write new ones: 10,000 updates, and no new
+ * value may be lost. The importers are processes; the writers are threads of this one. */
+#include "sqlite_stage.h"
+#include "test.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+
+enum {
+    UPDATES = 10000,
+    WRITERS = 2,
+    IMPORTERS = 2,
+    FIRST = 1000, /* times, in ms: what was there, what the file has, what is written meanwhile */
+    OLD = 2000,
+    NEW = 3000,
+};
+
+static const char *const values[] = {[FIRST / 1000] = "\"first\"", "\"old\"", "\"new\""};
+
+static int put(struct stage *t, int i, int64_t when)
+{
+    char id[16], key[48];
+    snprintf(id, sizeof(id), "%d", i);
+    snprintf(key, sizeof(key), "global.k%d", i);
+    struct global g = {.id = fumi_str(id),
+                       .project = FUMI_STR("p"),
+                       .key = fumi_str(key),
+                       .value = fumi_str(values[when / 1000]),
+                       .updated = when};
+    int rc = t->s->ops->put_global(t->s, &t->a, &g, &t->e);
+    fumi_arena_reset(&t->a, 1 << 16);
+    return rc;
+}
+
+/* Each file has all the lines; the importers go through the keys as the writers do. */
+static bool write_lines(const char *path)
+{
+    FILE *f = fopen(path, "we");
+    for (int i = 0; f && i < UPDATES; i++)
+        fprintf(f,
+                "{\"kind\":\"global\",\"projectId\":\"p\",\"key\":\"global.k%d\",\"value\":%s,"
+                "\"updatedAt\":\"1970-01-01T00:00:02.000Z\"}\n",
+                i, values[OLD / 1000]);
+    return f && fclose(f) == 0;
+}
+
+static pid_t import(const char *dir, const char *file)
+{
+    pid_t pid = fork();
+    if (pid)
+        return pid;
+    if (!freopen("/dev/null", "w", stdout))
+        _exit(126);
+    execl(FUMI, FUMI, "import", "--data-dir", dir, file, (char *)NULL);
+    _exit(127);
+}
+
+struct writer {
+    struct stage stage;
+    int first, failed;
+};
+
+static void *update(void *arg)
+{
+    struct writer *w = arg;
+    for (int i = w->first; i < UPDATES; i += WRITERS)
+        w->failed += put(&w->stage, i, NEW) != 0;
+    return NULL;
+}
+
+static int count_new(struct stage *t)
+{
+    int found = 0;
+    struct globals all;
+    if (t->s->ops->list_globals(t->s, ALL_IN(&t->a), FUMI_STR("p"), FUMI_STR(""), &all, &t->e))
+        return -1;
+    for (size_t i = 0; i < all.n; i++)
+        found += all.items[i].updated == NEW &&
+                 fumi_eq(all.items[i].value, fumi_str(values[NEW / 1000]));
+    return found;
+}
+
+TEST(an_import_of_old_values_loses_no_new_one)
+{
+    struct stage t = {0};
+    struct writer writers[WRITERS];
+    pthread_t threads[WRITERS];
+    pid_t pids[IMPORTERS];
+    char dir[80], file[80];
+    CHECK(stage_open(&t));
+    snprintf(dir, sizeof(dir), "%s/data", t.top);
+    snprintf(file, sizeof(file), "%s/old.jsonl", t.top);
+    CHECK(write_lines(file));
+    for (int i = 0; i < UPDATES; i++)
+        CHECK_INT(put(&t, i, FIRST), 0);
+    for (int i = 0; i < IMPORTERS; i++)
+        pids[i] = import(dir, file);
+    for (int i = 0; i < WRITERS; i++) {
+        writers[i] = (struct writer){.stage = {.s = t.s}, .first = i};
+        CHECK_INT(pthread_create(&threads[i], NULL, update, &writers[i]), 0);
+    }
+    for (int i = 0; i < WRITERS; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK_INT(writers[i].failed, 0);
+        fumi_arena_done(&writers[i].stage.a);
+    }
+    for (int i = 0; i < IMPORTERS; i++) {
+        int status = -1;
+        CHECK(pids[i] > 0 && waitpid(pids[i], &status, 0) == pids[i]);
+        CHECK_INT(status, 0);
+    }
+    CHECK_INT(count_new(&t), UPDATES);
+    CHECK(stage_sound(&t));
+    stage_end(&t);
+}
