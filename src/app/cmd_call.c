@@ -160,6 +160,7 @@ const struct command command_call = {
             "process.",
     .shape = &shape,
     .methods = true,
+    .writes = true,
     .words = 2,
     .run = call,
 };

@@ -3,6 +3,7 @@
 #include "app/session.h"
 #include "app/transfer.h"
 #include "base/utf8.h"
+#include "memory/guard.h"
 
 #include <errno.h>
 
@@ -19,6 +20,7 @@ struct import {
     size_t notes;                    /* of those added */
     size_t bad;
     struct fumi_arena a;
+    struct guard guard;
 };
 
 /* The next line; false at the end. */
@@ -62,6 +64,19 @@ static struct fumi_str *id_of(struct transfer *t)
     return NULL;
 }
 
+static int guard(struct import *m, struct transfer *t, struct fumi_err *e)
+{
+    switch (t->kind) {
+    case TRANSFER_NOTE:
+        return guard_note(&m->guard, &t->note, e);
+    case TRANSFER_GROUP:
+        return guard_group(&m->guard, &t->group, e);
+    case TRANSFER_GLOBAL:
+        return guard_global(&m->guard, &t->global, e);
+    }
+    return -1;
+}
+
 static int merge(struct import *m, struct transfer *t, enum merged *out, struct fumi_err *e)
 {
     const struct store_ops *ops = m->store->ops;
@@ -83,7 +98,7 @@ static int read_line(struct import *m, struct transfer *out, struct fumi_err *e)
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "it is longer than %d bytes", LINE_LIMIT);
     if (!fumi_utf8_valid(line))
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "it is not UTF-8 text");
-    return transfer_read(&m->a, line, out, e);
+    return transfer_read(&m->a, line, out, e) || guard(m, out, e) ? -1 : 0;
 }
 
 static void report_id(const struct import *m, struct fumi_str given, struct fumi_str id)
@@ -139,6 +154,9 @@ static void print_counts(const struct import *m)
     if (m->merged[MERGED_OLDER])
         printf(", %zu not newer than what is there", m->merged[MERGED_OLDER]);
     printf(", %zu bad\n", m->bad);
+    struct fumi_str warning = guard_warning(&m->guard, (struct fumi_str){0});
+    if (warning.n)
+        fprintf(stderr, "warning: %.*s\n", FUMI_ARG(warning));
 }
 
 static int import_into(struct import *m)
@@ -170,6 +188,7 @@ static int import_from(struct invocation *i, FILE *from)
         status = command_report(&e);
     } else {
         m.store = s.store;
+        m.guard = (struct guard){.a = &m.a, .mode = (enum secrets_mode)s.config.safety.secrets};
         status = import_into(&m);
     }
     fumi_buf_done(&m.line);
@@ -203,5 +222,6 @@ const struct command command_import = {
             "then. A full disk, or any other failure of the database, stops the import; the same "
             "file can be imported again. Without a file, standard input is read.",
     .words = 1,
+    .writes = true,
     .run = import,
 };

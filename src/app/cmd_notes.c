@@ -119,6 +119,7 @@ const struct command command_add = {
     .shape = &add_shape,
     .aliases = add_aliases,
     .words = ANY_WORDS,
+    .writes = true,
     .run = add,
 };
 

@@ -35,6 +35,14 @@ static const struct fumi_field common_fields[] = {
 };
 static const struct fumi_shape common_shape = FUMI_SHAPE(struct common, common_fields);
 
+static const struct fumi_field writing_fields[] = {
+    FUMI_FIELD(struct writing, secrets, "secrets",
+               "What is done with values that look like keys: replace them, refuse to store them, "
+               "or store them; without it as safety.secrets says.",
+               .choices = config_secrets),
+};
+const struct fumi_shape command_writing = FUMI_PATCH_SHAPE(struct writing, writing_fields);
+
 const struct command *command_find(struct fumi_str name)
 {
     for (size_t i = 0; i < COMMANDS; i++) {
@@ -62,6 +70,8 @@ struct flag_table command_flags(const struct command *c, struct flag_set sets[4]
         sets[t.n++] = (struct flag_set){c->shape, NULL};
     if (c->serves)
         sets[t.n++] = (struct flag_set){&fumi_settings_shape, NULL};
+    if (c->writes)
+        sets[t.n++] = (struct flag_set){&command_writing, NULL};
     sets[t.n++] = (struct flag_set){command_common(c), NULL};
     return t;
 }

@@ -22,12 +22,19 @@ enum status {
     STATUS_PROVIDER = 5, /* the embedding provider failed, or has no key */
 };
 
+/* Flags of commands that write. */
+struct writing {
+    uint64_t given;
+    int secrets; /* enum secrets_mode */
+};
+
 /* Flags of every command that opens the memory. */
 struct common {
     bool help;
     struct fumi_str config, data_dir, db;
     bool allow_http;
     int log, log_format;
+    struct writing writing; /* as command_writing describes it */
 };
 
 struct invocation {
@@ -48,6 +55,7 @@ struct command {
     const struct fumi_shape *shape;
     const struct flag_alias *aliases;
     bool bare;    /* takes no common flags but --help */
+    bool writes;  /* takes those of command_writing too */
     bool serves;  /* takes those of fumi_settings_shape too */
     bool methods; /* its first word is a method, whose parameters are flags */
     size_t words; /* how many at most */
@@ -64,6 +72,8 @@ const struct command *command_find(struct fumi_str name); /* NULL: there is none
 
 /* The common flags that it takes. */
 const struct fumi_shape *command_common(const struct command *c);
+/* For a struct writing. */
+extern const struct fumi_shape command_writing;
 /* Short names that all have, and a row of those alone. */
 #define COMMAND_ALIASES                                                                            \
     {"c", "config"}, {"h", "help"},                                                                \

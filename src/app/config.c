@@ -368,6 +368,8 @@ static int take_wish(struct loader *l)
         l->c->store.path = layer.store.path;
     l->c->safety.freeze |= l->wish->freeze;
     l->c->safety.allow_http |= l->wish->allow_http;
+    if (l->wish->secrets)
+        l->c->safety.secrets = l->wish->secrets - 1;
     return 0;
 }
 

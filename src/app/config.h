@@ -35,6 +35,7 @@ struct config_paths {
 struct config_safety {
     uint64_t given;
     bool freeze, allow_http;
+    int secrets; /* enum secrets_mode */
 };
 
 struct config_http {
@@ -42,10 +43,11 @@ struct config_http {
     uint64_t given;
 };
 
-/* What flags say. Null and false: nothing. */
+/* What flags say. Null, false and 0: nothing. */
 struct config_wish {
     struct fumi_str config, data_dir, db;
     bool freeze, allow_http;
+    int secrets; /* 1 and the enum secrets_mode */
 };
 
 struct config {
@@ -90,6 +92,9 @@ void config_sections(struct config_section out[CONFIG_SECTIONS]);
 /* "FUMI_EMBEDDER_BASE_URL", in the arena; NULL: this member is not read from the environment. */
 const char *config_variable(struct fumi_arena *a, const struct config_section *s,
                             const struct fumi_field *f);
+
+/* The names of enum secrets_mode, and NULL. */
+extern const char *const config_secrets[];
 
 /* fumi_settings_shape for a struct config_http, whose `given` says what was set. */
 struct fumi_shape config_http_shape(void);

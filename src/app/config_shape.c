@@ -3,6 +3,8 @@
 
 static const char *const kinds[] = {"stdio", "http", NULL}; /* as enum config_kind */
 
+const char *const config_secrets[] = {"mask", "refuse", "allow", NULL};
+
 static const char *check_path(struct fumi_str s)
 {
     return memchr(s.p, 0, s.n) ? "must be a path" : NULL;
@@ -52,6 +54,10 @@ static const struct fumi_field safety_fields[] = {
                .def = "false"),
     FUMI_FIELD(struct config_safety, allow_http, "allowHttpEmbedder",
                "Allow plain http to embedding servers on other machines.", .def = "false"),
+    FUMI_FIELD(struct config_safety, secrets, "secrets",
+               "What is done with values that look like keys before they are stored: mask replaces "
+               "them (ghp_****) and warns, refuse fails, allow stores them.",
+               .choices = config_secrets, .def = "\"mask\""),
 };
 
 struct fumi_shape config_http_shape(void)

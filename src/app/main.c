@@ -76,6 +76,8 @@ static int parse(struct invocation *i, char **argv, const struct fumi_server *re
     }
     if (c->serves)
         sets[t.n++] = (struct flag_set){&http, &i->http};
+    if (c->writes)
+        sets[t.n++] = (struct flag_set){&command_writing, &i->common.writing};
     if (registry && add_method(registry, argv, &sets[t.n++], e))
         return -1;
     return flags_parse(i->a, &t, argv, &i->words, e);

@@ -235,5 +235,6 @@ const struct command command_serve = {
     .shape = &shape,
     .aliases = aliases,
     .serves = true,
+    .writes = true,
     .run = serve,
 };

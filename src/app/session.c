@@ -38,8 +38,9 @@ static void say_warnings(const struct session *s)
 int session_config(struct session *s, const struct common *flags, bool freeze, struct fumi_err *e)
 {
     s->log = (struct fumi_log){(enum fumi_level)flags->log, flags->log_format == 1, 2};
-    s->wish = (struct config_wish){flags->config, flags->data_dir, flags->db, freeze,
-                                   flags->allow_http};
+    s->wish = (struct config_wish){
+        flags->config, flags->data_dir,   flags->db,
+        freeze,        flags->allow_http, flags->writing.given ? 1 + flags->writing.secrets : 0};
     if (config_load(&s->config, &s->arena, &s->wish, e))
         return -1;
     say_warnings(s);
@@ -89,6 +90,7 @@ static struct memory_options options(struct session *s, const char *transport)
                   c->paths.config_path, c->paths.data_dir},
         .log = &s->log,
         .frozen = c->safety.freeze,
+        .secrets = (enum secrets_mode)c->safety.secrets,
         .save = save,
         .reload = reload,
         .arg = s,

@@ -167,6 +167,11 @@ struct store *memory_store(struct memory *m)
     return m->store;
 }
 
+enum secrets_mode memory_secrets(const struct memory *m)
+{
+    return m->o.secrets;
+}
+
 const struct memory_facts *memory_facts_of(const struct memory *m)
 {
     return &m->o.facts;

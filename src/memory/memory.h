@@ -5,6 +5,7 @@
 #define FUMI_MEMORY_MEMORY_H
 
 #include "embed/embed.h"
+#include "model/secrets.h"
 #include "store/store.h"
 
 struct memory;
@@ -22,6 +23,7 @@ struct memory_options {
     struct memory_facts facts;
     const struct fumi_log *log;
     bool frozen; /* set_config is refused */
+    enum secrets_mode secrets;
     /* Writes the configuration down before a change of it counts. previous->provider null: forget
      * it. NULL: nothing is written. */
     int (*save)(void *arg, const struct embed_config *now, const struct embed_config *previous,
@@ -42,6 +44,7 @@ void memory_close(struct memory *m); /* no call may be open */
 /* The namespace in use: "local:all-MiniLM-L6-v2:384". */
 struct fumi_str memory_space(struct memory *m, struct fumi_arena *a);
 struct store *memory_store(struct memory *m);
+enum secrets_mode memory_secrets(const struct memory *m);
 
 /* What became of the vectors of a note that was written. */
 struct written {

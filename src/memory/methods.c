@@ -133,6 +133,11 @@ int64_t time_for_embedding(const struct fumi_call *call)
     return left < EMBED_MS ? left : EMBED_MS;
 }
 
+struct guard guard_of(const struct fumi_call *call, const char *where)
+{
+    return (struct guard){.a = call->arena, .mode = memory_secrets(call->self), .where = where};
+}
+
 int listing_row(void *listing, void *row, size_t bytes, struct fumi_err *e)
 {
     (void)row;

@@ -22,7 +22,7 @@ static const struct fumi_shape upsert_shape = FUMI_SHAPE(struct upsert_params, u
 
 struct upserted {
     bool ok;
-    struct fumi_str id, name_space;
+    struct fumi_str id, name_space, warning;
 };
 
 static const struct fumi_field upserted_fields[] = {
@@ -30,6 +30,8 @@ static const struct fumi_field upserted_fields[] = {
     FUMI_FIELD(struct upserted, id, "id", "The id of the global; a key keeps its id."),
     FUMI_FIELD(struct upserted, name_space, "namespace", "The embedding space in use.",
                .flags = FUMI_DETAIL),
+    FUMI_FIELD(struct upserted, warning, "warning", "What went wrong meanwhile.",
+               .flags = FUMI_OMIT),
 };
 static const struct fumi_shape upserted_shape = FUMI_SHAPE(struct upserted, upserted_fields);
 
@@ -54,17 +56,19 @@ static enum fumi_ret upsert_global(struct fumi_call *call, const void *params, v
 {
     const struct upsert_params *p = params;
     struct store *store = memory_store(call->self);
+    struct guard guard = guard_of(call, NULL);
     char *id = fumi_alloc(call->arena, FUMI_UUID_SIZE);
     fumi_uuid(id);
     struct global g = {
         .id = {id, FUMI_UUID_SIZE}, .key = p->key, .value = p->value.text, .updated = fumi_now()};
     if (global_key_check(g.key, &call->err) || check_time(p->updated, &g.updated, &call->err) ||
-        check_value(g.value, &call->err) ||
+        check_value(g.value, &call->err) || guard_global(&guard, &g, &call->err) ||
         project_canonical(call->arena, p->project, &g.project, &call->err) ||
         store->ops->put_global(store, call->arena, &g, &call->err))
         return FUMI_FAIL;
     *(struct upserted *)result = (struct upserted){true, g.id,
-                                                   memory_space(call->self, call->arena)};
+                                                   memory_space(call->self, call->arena),
+                                                   guard_warning(&guard, (struct fumi_str){0})};
     return FUMI_OK;
 }
 

@@ -19,13 +19,15 @@ static const struct fumi_field create_fields[] = {
 static const struct fumi_shape create_shape = FUMI_SHAPE(struct create_params, create_fields);
 
 struct created {
-    struct fumi_str id, name_space;
+    struct fumi_str id, name_space, warning;
 };
 
 static const struct fumi_field created_fields[] = {
     FUMI_FIELD(struct created, id, "id", "The id of the group."),
     FUMI_FIELD(struct created, name_space, "namespace", "The embedding space in use.",
                .flags = FUMI_DETAIL),
+    FUMI_FIELD(struct created, warning, "warning", "What went wrong meanwhile.",
+               .flags = FUMI_OMIT),
 };
 static const struct fumi_shape created_shape = FUMI_SHAPE(struct created, created_fields);
 
@@ -44,10 +46,13 @@ static enum fumi_ret group_create(struct fumi_call *call, const void *params, vo
                       .description = p->description.p ? p->description : FUMI_STR(""),
                       .created = fumi_now()};
     g.updated = g.created;
-    if (project_canonical(call->arena, p->project, &g.project, &call->err) ||
+    struct guard guard = guard_of(call, NULL);
+    if (guard_group(&guard, &g, &call->err) ||
+        project_canonical(call->arena, p->project, &g.project, &call->err) ||
         store->ops->put_group(store, &g, &call->err))
         return FUMI_FAIL;
-    *(struct created *)result = (struct created){g.id, memory_space(call->self, call->arena)};
+    *(struct created *)result = (struct created){g.id, memory_space(call->self, call->arena),
+                                                 guard_warning(&guard, (struct fumi_str){0})};
     return FUMI_OK;
 }
 
@@ -141,14 +146,28 @@ static const struct fumi_field update_fields[] = {
 };
 static const struct fumi_shape update_shape = FUMI_SHAPE(struct update_params, update_fields);
 
+struct updated {
+    bool ok;
+    struct fumi_str warning;
+};
+
+static const struct fumi_field updated_fields[] = {
+    FUMI_FIELD(struct updated, ok, "ok", "Always true: failures are errors."),
+    FUMI_FIELD(struct updated, warning, "warning", "What went wrong meanwhile.",
+               .flags = FUMI_OMIT),
+};
+static const struct fumi_shape updated_shape = FUMI_SHAPE(struct updated, updated_fields);
+
 static enum fumi_ret group_update(struct fumi_call *call, const void *params, void *result)
 {
     const struct update_params *p = params;
     struct store *store = memory_store(call->self);
-    if (store->ops->patch_group(store, p->id, p->patch.title, p->patch.description, fumi_now(),
-                                &call->err))
+    struct group to = {.title = p->patch.title, .description = p->patch.description};
+    struct guard guard = guard_of(call, "patch.");
+    if (guard_group(&guard, &to, &call->err) ||
+        store->ops->patch_group(store, p->id, to.title, to.description, fumi_now(), &call->err))
         return FUMI_FAIL;
-    ((struct done *)result)->ok = true;
+    *(struct updated *)result = (struct updated){true, guard_warning(&guard, (struct fumi_str){0})};
     return FUMI_OK;
 }
 
@@ -213,7 +232,7 @@ const struct fumi_method group_methods[] = {
     {"group_create", "Makes a group: a title and a description for a groupId of notes.",
      &create_shape, &created_shape, group_create, WRITE},
     {"group_get", "Reads one group by its id.", &by_id_shape, &group_shape, group_get, READ},
-    {"group_update", "Changes title or description of a group.", &update_shape, &done_shape,
+    {"group_update", "Changes title or description of a group.", &update_shape, &updated_shape,
      group_update, WRITE},
     {"group_delete", "Removes a group; its notes stay.", &by_id_shape, &done_shape, group_delete,
      WRITE},

@@ -68,12 +68,13 @@ static enum fumi_ret add_note(struct fumi_call *call, const void *params, void *
 {
     const struct add_params *p = params;
     struct note n = note_of(p);
+    struct guard g = guard_of(call, NULL);
     struct written w;
-    if (check_metadata(n.metadata, "metadata", &call->err) ||
+    if (check_metadata(n.metadata, "metadata", &call->err) || guard_note(&g, &n, &call->err) ||
         memory_add(call->self, call->arena, &n, time_for_embedding(call), &w, &call->err))
         return FUMI_FAIL;
     *(struct add_result *)result = (struct add_result){n.id, w.space, n.project, state_of(&w),
-                                                       w.warning};
+                                                       guard_warning(&g, w.warning)};
     return FUMI_OK;
 }
 
@@ -114,25 +115,31 @@ static const struct fumi_field imported_fields[] = {
 };
 static const struct fumi_shape imported_shape = FUMI_SHAPE(struct import_result, imported_fields);
 
-static int check_all(const struct import_params *p, struct fumi_err *e)
+/* What would be refused, before the first note is stored. */
+static int check_all(struct fumi_call *call, const struct import_params *p)
 {
     const struct add_params *notes = p->notes.items;
     for (size_t i = 0; i < p->notes.n; i++) {
-        char field[48];
-        snprintf(field, sizeof(field), "notes[%zu].metadata", i);
-        if (check_metadata(notes[i].metadata.text, field, e))
+        char where[32], field[48];
+        struct note n = note_of(&notes[i]);
+        struct guard g = guard_of(call, where);
+        snprintf(where, sizeof(where), "notes[%zu].", i);
+        snprintf(field, sizeof(field), "%smetadata", where);
+        if (check_metadata(n.metadata, field, &call->err) ||
+            (g.mode == SECRETS_REFUSE && guard_note(&g, &n, &call->err)))
             return -1;
     }
     return 0;
 }
 
-/* One after the other: what is stored stays, and an error in the midst of it is a warning then. */
+/* One after the other: what is stored stays, and an error after the first note is a warning. */
 static enum fumi_ret import(struct fumi_call *call, const void *params, void *result)
 {
     const struct import_params *p = params;
     struct import_result *out = result;
     const struct add_params *notes = p->notes.items;
-    if (check_all(p, &call->err))
+    struct guard g = guard_of(call, "");
+    if (check_all(call, p))
         return FUMI_FAIL;
     out->ids.items = fumi_alloc(call->arena, p->notes.n * sizeof(*out->ids.items));
     while (out->ids.n < p->notes.n && !fumi_cancelled(call) &&
@@ -140,7 +147,8 @@ static enum fumi_ret import(struct fumi_call *call, const void *params, void *re
         struct note n = note_of(&notes[out->ids.n]);
         struct written w;
         n.project = p->project;
-        if (memory_add(call->self, call->arena, &n, time_for_embedding(call), &w, &call->err)) {
+        if (guard_note(&g, &n, &call->err) ||
+            memory_add(call->self, call->arena, &n, time_for_embedding(call), &w, &call->err)) {
             if (!out->ids.n)
                 return FUMI_FAIL;
             out->warning = fumi_dup(call->arena, fumi_str(call->err.text));
@@ -152,6 +160,7 @@ static enum fumi_ret import(struct fumi_call *call, const void *params, void *re
         fumi_progress(call, (double)out->ids.n, (double)p->notes.n, FUMI_STR("notes stored"));
     }
     out->left = (int64_t)(p->notes.n - out->ids.n);
+    out->warning = guard_warning(&g, out->warning);
     return FUMI_OK;
 }
 
@@ -248,13 +257,15 @@ static enum fumi_ret update(struct fumi_call *call, const void *params, void *re
                      .group = to->group,
                      .tags = to->tags,
                      .metadata = to->metadata.text};
+    struct guard g = guard_of(call, "patch.");
     struct written w;
     if (check_metadata(n.metadata, "patch.metadata", &call->err) ||
+        guard_note(&g, &n, &call->err) ||
         memory_update(call->self, call->arena, p->id, &n, fields_of(to->given),
                       time_for_embedding(call), &w, &call->err))
         return FUMI_FAIL;
     *(struct update_result *)result = (struct update_result){
-        true, names_of(call->arena, to->ignored), state_of(&w), w.warning};
+        true, names_of(call->arena, to->ignored), state_of(&w), guard_warning(&g, w.warning)};
     return FUMI_OK;
 }
 

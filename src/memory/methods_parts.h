@@ -2,6 +2,7 @@
 #ifndef FUMI_MEMORY_METHODS_PARTS_H
 #define FUMI_MEMORY_METHODS_PARTS_H
 
+#include "memory/guard.h"
 #include "memory/methods.h"
 
 extern const struct fumi_method note_methods[], group_methods[], global_methods[],
@@ -39,6 +40,9 @@ int check_metadata(struct fumi_str json, const char *field, struct fumi_err *e);
 /* Times: text on the wire, milliseconds inside; no text gives `none`. */
 struct fumi_str time_text(struct fumi_arena *a, int64_t ms);
 int64_t time_value(struct fumi_str s, int64_t none);
+
+/* Guards what this call writes, as the memory is set to; `where` as in struct guard. */
+struct guard guard_of(const struct fumi_call *call, const char *where);
 
 /* How long an embedding may take within this call. */
 int64_t time_for_embedding(const struct fumi_call *call);

@@ -2,6 +2,7 @@
 
 #include "app/config.h"
 #include "app/files.h"
+#include "model/secrets.h"
 #include "json/json.h"
 
 #include <ftw.h>
@@ -122,6 +123,7 @@ TEST(no_file_means_defaults)
     CHECK_INT(s.c.transport.kind, CONFIG_STDIO);
     CHECK_INT(s.c.http.set.workers, 16);
     CHECK(!s.c.source.p && !s.c.warnings.n && !s.c.safety.freeze);
+    CHECK_INT(s.c.safety.secrets, SECRETS_MASK);
     CHECK(access(in_home(&s, ".config").p, F_OK) != 0);
     end(&s);
 }
@@ -191,6 +193,7 @@ TEST(the_environment_beats_the_file)
     setenv("FUMI_HTTP_ACCESS_LOG", "1", 1);
     setenv("FUMI_DEFAULT_TRANSPORT", "http", 1);
     setenv("FUMI_FREEZE_CONFIG", "true", 1);
+    setenv("FUMI_SECRETS", "refuse", 1);
     setenv("OPENAI_API_KEY", "environment", 1);
     load(&s);
     CHECK_INT(s.rc, 0);
@@ -204,6 +207,7 @@ TEST(the_environment_beats_the_file)
     CHECK_INT(s.c.http.set.listen.n, 2);
     CHECK_STR(s.c.http.set.listen.items[1], "unix:/x");
     CHECK(s.c.http.set.access_log && s.c.safety.freeze);
+    CHECK_INT(s.c.safety.secrets, SECRETS_REFUSE);
     CHECK_INT(s.c.transport.kind, CONFIG_HTTP);
     setenv("FUMI_EMBEDDER_API_KEY", "ours", 1);
     load(&s);
@@ -280,10 +284,12 @@ TEST(flags_beat_the_environment)
     s.w.db = FUMI_STR("~/b.db");
     s.w.config = in_home(&s, "other.json");
     s.w.freeze = true;
+    s.w.secrets = 1 + SECRETS_ALLOW;
     load(&s);
     CHECK_STR(s.c.store.path, in_home(&s, "b.db").p);
     CHECK_STR(s.c.paths.config_path, in_home(&s, "other.json").p);
     CHECK(s.c.safety.freeze && !s.c.source.p);
+    CHECK_INT(s.c.safety.secrets, SECRETS_ALLOW);
     end(&s);
 }
 

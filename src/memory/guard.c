@@ -1,0 +1,155 @@
+#include "memory/guard.h"
+
+#include "json/json.h"
+
+#include <stdio.h>
+
+/* The first secret in the text as an error. */
+static int refuse(const struct guard *g, const char *field, struct fumi_str text,
+                  struct fumi_str name, struct fumi_err *e)
+{
+    struct secrets_scan scan = {.text = text, .name = name};
+    struct secret is;
+    if (!secrets_next(&scan, &is))
+        return 0;
+    return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                        "%s%s holds a value that looks like %s: leave it out, or have it masked or "
+                        "stored with the setting safety.secrets (mask, allow)",
+                        g->where ? g->where : "", field, secret_name(is.kind));
+}
+
+static int guard_text(struct guard *g, const char *field, struct fumi_str *text,
+                      struct fumi_str name, struct fumi_err *e)
+{
+    switch (g->mode) {
+    case SECRETS_MASK:
+        *text = secrets_mask(g->a, *text, name, &g->found);
+        return 0;
+    case SECRETS_REFUSE:
+        return refuse(g, field, *text, name, e);
+    case SECRETS_ALLOW:
+        return 0;
+    }
+    return 0;
+}
+
+/* One string of a JSON text. If it holds a secret, all of the JSON from *done to the string and the
+ * new string are added to `out`. */
+static int guard_string(struct guard *g, const char *field, const struct fumi_val *v,
+                        struct fumi_str name, struct fumi_buf *out, const char **done,
+                        struct fumi_err *e)
+{
+    struct fumi_str text = fumi_text(g->a, v), was = text;
+    if (guard_text(g, field, &text, name, e))
+        return -1;
+    if (text.p == was.p)
+        return 0;
+    fumi_buf_add(out, *done, (size_t)(v->p - 1 - *done));
+    fumi_put_str(&(struct fumi_out){.buf = out}, text);
+    *done = v->p + v->n + 1;
+    return 0;
+}
+
+/* All strings behind `root`, keys too: the values of a document stand in a row. A value is searched
+ * under the name of its key; an item of an array has none. */
+static int guard_row(struct guard *g, const char *field, const struct fumi_val *root,
+                     struct fumi_buf *out, const char **done, struct fumi_err *e)
+{
+    const struct fumi_val *end = fumi_next(root);
+    struct fumi_str name = {0};
+    for (const struct fumi_val *v = root + 1; v < end; v++) {
+        bool string = fumi_is(v, FUMI_STRING);
+        if (string && guard_string(g, field, v, name, out, done, e))
+            return -1;
+        const char *behind = v->p + v->n + 1;
+        while (string && *behind && strchr(" \t\r\n", *behind))
+            behind++;
+        name = string && *behind == ':' ? fumi_text(g->a, v) : (struct fumi_str){0};
+    }
+    return 0;
+}
+
+/* The strings of a JSON text, decoded: an escape does not hide a secret. */
+static int guard_json(struct guard *g, const char *field, struct fumi_str *json, struct fumi_err *e)
+{
+    struct fumi_buf out = {0};
+    const char *done = json->p;
+    if (!json->p || g->mode == SECRETS_ALLOW)
+        return 0;
+    const struct fumi_val *root = fumi_parse(g->a, *json, e);
+    if (!root)
+        return -1;
+    if (fumi_is(root, FUMI_STRING)) {
+        struct fumi_str text = fumi_text(g->a, root), was = text;
+        if (guard_text(g, field, &text, (struct fumi_str){0}, e))
+            return -1;
+        if (text.p == was.p)
+            return 0;
+        fumi_put_str(&(struct fumi_out){.buf = &out}, text);
+        *json = fumi_buf_keep(&out, g->a);
+        return 0;
+    }
+    int rc = guard_row(g, field, root, &out, &done, e);
+    if (!rc && out.n) {
+        fumi_buf_add(&out, done, (size_t)(json->p + json->n - done));
+        *json = fumi_buf_keep(&out, g->a);
+    }
+    fumi_buf_done(&out);
+    return rc;
+}
+
+/* Makes a copy of the list before it changes an item: the list belongs to the caller. */
+static int guard_tags(struct guard *g, struct fumi_strs *tags, struct fumi_err *e)
+{
+    struct fumi_str *items = NULL;
+    for (size_t i = 0; i < tags->n; i++) {
+        char field[32];
+        struct fumi_str tag = tags->items[i];
+        snprintf(field, sizeof(field), "tags[%zu]", i);
+        if (guard_text(g, field, &tag, (struct fumi_str){0}, e))
+            return -1;
+        if (tag.p == tags->items[i].p)
+            continue;
+        if (!items) {
+            items = fumi_alloc(g->a, tags->n * sizeof(*items));
+            memcpy(items, tags->items, tags->n * sizeof(*items));
+        }
+        items[i] = tag;
+    }
+    if (items)
+        tags->items = items;
+    return 0;
+}
+
+int guard_note(struct guard *g, struct note *n, struct fumi_err *e)
+{
+    const struct fumi_str none = {0};
+    return guard_text(g, "text", &n->text, none, e) || guard_text(g, "title", &n->title, none, e) ||
+                   guard_text(g, "source", &n->source, none, e) || guard_tags(g, &n->tags, e) ||
+                   guard_json(g, "metadata", &n->metadata, e)
+               ? -1
+               : 0;
+}
+
+int guard_group(struct guard *g, struct group *group, struct fumi_err *e)
+{
+    const struct fumi_str none = {0};
+    return guard_text(g, "title", &group->title, none, e) ||
+                   guard_text(g, "description", &group->description, none, e)
+               ? -1
+               : 0;
+}
+
+int guard_global(struct guard *g, struct global *global, struct fumi_err *e)
+{
+    return guard_json(g, "value", &global->value, e);
+}
+
+struct fumi_str guard_warning(const struct guard *g, struct fumi_str other)
+{
+    struct fumi_str list = secrets_list(g->a, &g->found);
+    if (!list.n)
+        return other;
+    return fumi_fmt(g->a, "masked %.*s%s%.*s", FUMI_ARG(list), other.n ? "; " : "",
+                    FUMI_ARG(other));
+}
