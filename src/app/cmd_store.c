@@ -1,6 +1,6 @@
 /* fumi backup and doctor. */
+#include "app/doctor.h"
 #include "app/files.h"
-#include "app/session.h"
 #include "embed/model.h"
 
 #include <errno.h>
@@ -37,11 +37,13 @@ const struct command command_backup = {
 /* --- doctor --- */
 
 struct flags {
-    bool dry_run;
+    bool dry_run, secrets;
 };
 
 static const struct fumi_field fields[] = {
     FUMI_FIELD(struct flags, dry_run, "dryRun", "Only look, repair nothing."),
+    FUMI_FIELD(struct flags, secrets, "secrets",
+               "Only name the notes, groups and globals that hold values which look like keys."),
 };
 static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
 
@@ -109,9 +111,26 @@ static int check_store(struct session *s, bool repair, struct fumi_err *e)
     return 0;
 }
 
+static int find_secrets(struct invocation *i)
+{
+    struct session s = {0};
+    struct fumi_err e = {0};
+    int found = session_old_store(&s, &i->common, &e) ? -1 : doctor_secrets(&s, &e);
+    session_close(&s);
+    if (found < 0)
+        return command_report(&e);
+    if (found)
+        puts("change or delete them: fumi call memory.update, fumi delete");
+    else
+        puts("nothing looks like a key");
+    return found ? STATUS_FAILED : STATUS_OK;
+}
+
 static int doctor(struct invocation *i)
 {
     const struct flags *f = i->flags;
+    if (f->secrets)
+        return find_secrets(i);
     struct session s = {.mend = !f->dry_run};
     struct fumi_err e = {0};
     int bad = session_old_store(&s, &i->common, &e);
@@ -134,7 +153,9 @@ const struct command command_doctor = {
     .help = "Looks at everything, repairs what can be repaired, and says what it did.",
     .more = "Words and the cache of vectors are made again from the notes where they are damaged; "
             "permissions that are too wide are narrowed. The status is 1 when something is not "
-            "well in the end.",
+            "well in the end. With --secrets nothing is repaired or changed: ids and kinds of "
+            "what looks like a key are printed, never the key, and the status is 1 when there is "
+            "one.",
     .shape = &shape,
     .run = doctor,
 };

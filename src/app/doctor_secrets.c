@@ -1,0 +1,86 @@
+/* fumi doctor --secrets: masks copies of all that is stored, to count what would be masked. */
+#include "app/doctor.h"
+#include "app/show.h"
+#include "memory/guard.h"
+
+enum { PAGE = 16 };
+
+static int say(struct fumi_arena *a, const char *what, struct fumi_str id, struct fumi_str project,
+               const struct guard *g)
+{
+    struct fumi_str list = secrets_list(a, &g->found), where = show_line(a, project);
+    if (!list.n)
+        return 0;
+    printf("%s %.*s of %.*s: %.*s\n", what, FUMI_ARG(id), FUMI_ARG(where), FUMI_ARG(list));
+    return 1;
+}
+
+static struct guard counting(struct fumi_arena *a)
+{
+    return (struct guard){.a = a, .mode = SECRETS_MASK};
+}
+
+static int look_at_notes(struct store *store, struct fumi_arena *a, struct fumi_err *e)
+{
+    struct notes page = {0};
+    int64_t after = 0;
+    int found = 0;
+    do {
+        fumi_arena_reset(a, 0);
+        if (store->ops->page(store, a, NULL, after, PAGE, &page, e))
+            return -1;
+        for (size_t i = 0; i < page.n; i++) {
+            struct note n = page.items[i];
+            struct guard g = counting(a);
+            struct fumi_err ignored = {0};
+            after = n.seq;
+            guard_note(&g, &n, &ignored);
+            found += say(a, "note", n.id, n.project, &g);
+        }
+    } while (page.n);
+    return found;
+}
+
+static int look_at_groups(struct store *store, struct fumi_arena *a, struct fumi_err *e)
+{
+    const struct loading to = {.arena = a};
+    struct groups all = {0};
+    int found = 0;
+    if (store->ops->list_groups(store, &to, (struct fumi_str){0}, &all, e))
+        return -1;
+    for (size_t i = 0; i < all.n; i++) {
+        struct group group = all.items[i];
+        struct guard g = counting(a);
+        struct fumi_err ignored = {0};
+        guard_group(&g, &group, &ignored);
+        found += say(a, "group", group.id, group.project, &g);
+    }
+    return found;
+}
+
+static int look_at_globals(struct store *store, struct fumi_arena *a, struct fumi_err *e)
+{
+    const struct loading to = {.arena = a};
+    struct globals all = {0};
+    int found = 0;
+    if (store->ops->list_globals(store, &to, (struct fumi_str){0}, FUMI_STR(""), &all, e))
+        return -1;
+    for (size_t i = 0; i < all.n; i++) {
+        struct global global = all.items[i];
+        struct guard g = counting(a);
+        struct fumi_err ignored = {0};
+        guard_global(&g, &global, &ignored);
+        found += say(a, "global", global.id, global.project, &g);
+    }
+    return found;
+}
+
+int doctor_secrets(struct session *s, struct fumi_err *e)
+{
+    struct fumi_arena a = {0};
+    int notes = look_at_notes(s->store, &a, e);
+    int groups = notes < 0 ? -1 : look_at_groups(s->store, &a, e);
+    int globals = groups < 0 ? -1 : look_at_globals(s->store, &a, e);
+    fumi_arena_done(&a);
+    return globals < 0 ? -1 : notes + groups + globals;
+}
