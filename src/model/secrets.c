@@ -288,7 +288,7 @@ static bool is_named(struct secrets_scan *s, size_t i, struct secret *out)
         return false;
     size_t n = run(s->text, i, SET_VALUE, s->text.n), end = i + n;
     s->run_end = end;
-    if (n < KEY_LINE || n > 512)
+    if (n < KEY_LINE)
         return false;
     const struct secret_named *row = find_name(name, name_of(s, i, name), n);
     if (!row && n == pair.min && follows_id(s, i))
@@ -317,6 +317,10 @@ static size_t label_end(struct fumi_str s, size_t i, struct fumi_str word)
     const char *end = memmem(label.p, label.n, dashes.p, dashes.n);
     if (!end || !memmem(label.p, (size_t)(end - label.p), "PRIVATE KEY", 11))
         return 0;
+    for (const char *p = label.p; p < end; p++) {
+        if (!is_upper((unsigned char)*p) && !is_digit((unsigned char)*p) && *p != ' ')
+            return 0;
+    }
     return (size_t)(end - s.p) + dashes.n;
 }
 

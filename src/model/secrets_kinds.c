@@ -142,7 +142,7 @@ const size_t secret_shapes_n = FUMI_COUNT(secret_shapes);
     }
 #define NAMED(suffix)                                                                              \
     {                                                                                              \
-        (suffix), SECRET_RANDOM, SET_VALUE, 24, 512, true                                          \
+        (suffix), SECRET_RANDOM, SET_VALUE, 24, 4096, true                                         \
     }
 #define NEVER(suffix)                                                                              \
     {                                                                                              \

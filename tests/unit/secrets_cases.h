@@ -159,6 +159,8 @@ static const struct secret_case secret_cases[] = {
      "config['signing_key'] = '****'"},
     {SECRET_RANDOM, "https://h/?api_key=" "yA7i5SUr2EGa" "jIQwi1UmcfBE" "bbgagzKL" "&x=1",
      "https://h/?api_key=****&x=1"},
+    {SECRET_RANDOM, "aws_session_token = " "TmvsjkVPsNsh" "NgNxDi9pqemf" "eJIv975Gyu+8" "J8zIQXGjV9SX" "tTt52bawlS50" "0UgR0YTIh0ih" "j7ZZxp1StfnB" "u3G525L1JBZH" "DJLFlpfijmT0" "0kmQhgX0i+eG" "fqRiafqiJPNR" "T9wQxDUUtawi" "Y+ak8NpweLb8" "9OY6a0cpJADX" "Ui2Tij+Awra0" "2XHMz6/sSwCU" "QnnL7dXzCh4+" "CozeKhlwqgEG" "+3YSNaIf5ISS" "ZCJz+kMN+dmE" "1+dFoGjvAL+I" "vDXGjkAq95IQ" "OrA/42n6owWR" "P+EPTzVSC5Dp" "EsorrT+vS+nk" "Uy9jTHfG6G8P" "yaKgFxlZaMw4" "gAoIZpcZ6Kww" "JqcCIK4MY117" "W4aKKmdwCmBm" "/VefVEh9xKjW" "fP+VjFJ4PzA2" "XhqXU6HRBCOz" "hETLI78j0wui" "yKR96qA7+06L" "hH26ihRBhzC1" "mJo8mBclTE3t" "xgJpsvXlYSrd" "EsHQt12oFWxh" "UTHbzp6jLH/+" "VfnPqT2ZSDn+" "CmeM9kiRq51F" "D9enet86FmOG" "H4RiLN/mTzgy" "fKd2fx6ijCpj" "6cj6JKEphkBp" "YU7G9AzSCrS1" "FnWjCBQO4Wdg" "e8mg5dvEnKOk" "BRwC2gHFTo35" "S5aq1kgNluaI" "QXBaez6Fqwxx" "DMGh+NdVfv3O" "PoNUQfpukK6k" "93d+voq6Ahff" "NEMwbQ+pLoOu" "CH3QviHKcGff" "KIYmSIZK/m0H" "V88k==",
+     "aws_session_token = ****"},
 };
 
 static const char *const harmless_cases[] = {
@@ -170,32 +172,32 @@ static const char *const harmless_cases[] = {
     "password: correct horse battery staple",
     "token: none",
     "api_key = get_key()",
-    "commit b35422ba4941919572f341311885fee865ff8f68",
-    "git show ac82bfb",
-    "fixed in c4b4ed0052beddb1adcb81d212ecc53db41365d8 and ede9d86c87897231223bdd23a11cd2f1814a2014",
-    "sha256:28a9abf5a57bb4052cf02f935190fface0d03867cb2db22f6540ddc896ef4b57",
-    "md5 ba339e0c671ef736191254178fdcb908",
-    "sha1 = 1e8bbc786f299f037df07382569f857c82264fe8",
-    "etag: W/\"aa46fed3e35caaf7ab6bb7e7374344bf\"",
-    "\"integrity\": \"sha512-vS+nkUy9jTHfG6G8PyaKgFxlZaMw4gAoIZpcZ6KwwJqcCIK4MY117W4aKKmdwCmBm/VefVEh9xKjWfP"
-    "+VjFJ4P==\"",
-    "\"integrity\": \"sha1-zA2XhqXU6HRBCOzhETLI78j0wui=\"",
-    "h1:yKR96qA7+06LhH26ihRBhzC1mJo8mBclTE3txgJpsvX=",
-    "checksum = \"2cb40748a4dd37c51bb8063e298ffb13a4bdcb73f7319f22a4ed77f1314fe73a\"",
-    "\"resolved\": \"https://registry.npmjs.org/lodash/-/lodash-4.17.21.tgz#88ea299f3b616190d15e22732e02e89731263cbe\"",
+    "commit 8d8bc99af12491f3425420945627d9d49dc8c3f6",
+    "git show f2f819e",
+    "fixed in c442161e9fae5050dd85d19ae42d8edbff307ccb and ea564abef5cba0e1ecc6e9cebb1c838117600b6e",
+    "sha256:41465e1e89ec765aad04336cebe5dd453322b858a35eb44b0273213d1802b7ce",
+    "md5 5ec3b30f1a21f594f52660903c523151",
+    "sha1 = 3f3aaacf99c17eaa7bbd0d13bf690631a29ba52d",
+    "etag: W/\"ffef3fb2d64a2ee6ce053a57bd2e41c9\"",
+    "\"integrity\": \"sha512-vdRqIA1dmvp3Flzju4c2WxKpzFZt7nQq4pczgjVdKAbos9LqDy/yCtROqm+qAE23TDd4GpCzFLCVHOj"
+    "7jzD+6e==\"",
+    "\"integrity\": \"sha1-2k9rVS+uhIehlBngeXlENglv2K+=\"",
+    "h1:CfM/2YecBOyftN/UuZ87RH9bkoKcRTAzMNK8CdiTArY=",
+    "checksum = \"8f250aaa7b3f5534a48adadd94a3413a6e7e17807ad5858bc6a3d9e3ac63ae80\"",
+    "\"resolved\": \"https://registry.npmjs.org/lodash/-/lodash-4.17.21.tgz#250047760c9cd18ebfa2fe0bf702e53a50669c02\"",
     "550e8400-e29b-41d4-a716-446655440000",
     "token: 550e8400-e29b-41d4-a716-446655440000",
     "id 6ba7b810-9dad-11d1-80b4-00c04fd430c8.",
-    "data:image/png;base64,iVBORw0KGgoG9AzSCrS1FnWjCBQO4Wdge8mg5dvEnKOkBRwC2gHFTo35S5aq1kgNluaIQXBaez6Fqw"
-    "xxDMGh+NdVfv3OPoNUQfpukK6k93d+voq6AhffNEMwbQ+pLoOuCH3QviHKcGffKIYmSIZK/m0HV88kG3ISXNLO9fjsKf9ntlvqkd"
-    "MrwzlF2L0rM1ZHYn+B9k/JeM6Ystjhzf7K/P4wduc33Ix2fNO4qj1J71S88pdEZYU7RxzrOU68xXSQc7h7ZXA7NZ5UTfWGnJgeCA"
-    "aaUB7tftBv6f5JN5XEBwOO2aropyW4U4v=",
+    "data:image/png;base64,iVBORw0KGgogTRj7j+MezekyRzHHOqL9lkeerrZeiD6nxh3XcSzdPFF4kIwVXH9D1ILAdIqRVRyIjv"
+    "Ij4gGZ1ZCSG69+NQjpItV2kYEwJWyZWh3XxROGgb3RpywfKt4b7K3XoeVIkJiG1cyk++lWE5ZIMG9j2DFb8HGeY8WuOZz7FHxmaL"
+    "XMo/57+6s4S3N7Zcx1Q4BWWLfnc9dadiE35nsLYEyvG8/0XHRke6kv213SLwEKanb6Job09YYNYA97LoWkDfdgrHXwOxx2FTf66T"
+    "FKWD5hYy2bO3vHcdJBXVzv9kMREpXmcpF=",
     "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7",
-    "/9j/4AAQSkZJRg32svnokjTJuHPmu4VssVbiFmjho2gGbkSDZ5v6WoVmc8fOjf8wNr+ulzzbLcoXwlnhvfn9oQORZ+NLYgF6RRCU"
-    "T2b3fmU9yKazmePkKTOvl0+/49n/Ti2zqOi74AX4cvpPuDV2j4rgYMvdRqIA1dmvp3Flzju4c2WxKpzFZt7nQq4pczgjVdKAbos9"
-    "LqDy/yCtROqm+qAE23TDd4GpCzFLCVHOj7jzD+6e2k9rVS+uhIehlBngeXlENglv2K+CfM/2YecBOyftN/UuZ87RH9bkoKcRTAzM"
-    "NK8CdiTArYG9ixcQOOCTn9uuosPrJQ2O02MrQorgoRA6E7gEJdDQ3vGxHUYyRo3L6pPYyoO7IdkwdcrDEybXNX3eH5T+Pi95aT/E"
-    "dl5xnOwbyyKWal",
+    "/9j/4AAQSkZJRgILOxlXKAbPUcUk3+/sOsfASIoHseHeNDOv87y+4Ukk3q1D+q2aQpjL4GZdzQ9/t2IvBmsmbIF0C2EY4s8Z6ENg"
+    "y+z7Mr3c266mSMYCQsyBuWJP6bG96C/KGKpmB12j6iXOk9pPSdAQZdl0gb4+6OUpUArN/NXJptFeLVtE7fGoeUmoVYp17iHYjf+Q"
+    "KIXXM0sdb/iurm2wrZ9MjeOmcplbruBS/iAoSS0usXHefZiBIxj6S4dDo7NEcLOOmNKgfLmdEgb8+0d+10B9t7oIO8lgR3OChaNs"
+    "gpJuk2Pgq/e6vLRqi66FraOcdQMU3orGw4QI6Kwruf00MddxKv7T7CehK3NUUYJoGhkKQlLM8ES0AL0u2zLpAk9BVLPq38j0cJX9"
+    "SdsEp0K93/8gvW",
     "version 1.2.3-beta.4+build.5678",
     "^18.2.0 || ~17.0.2",
     "v2026.11.18",
@@ -211,7 +213,7 @@ static const char *const harmless_cases[] = {
     "npm_package_devDependencies_typescript",
     "https://example.org/a/very/long/path/with-many-parts/and_some_more/index.html?query=1&other=2#frag",
     "http://localhost:8080/users/@me",
-    "https://github.com/owner/repo/blob/1ba2e2f916126a688a49f221144c127e351dc0b6/src/main.c#L10-L20",
+    "https://github.com/owner/repo/blob/1e35f41ac2899868e59354661823de25c72e6389/src/main.c#L10-L20",
     "ssh://git@github.com/owner/repo.git",
     "git@github.com:owner/repo.git",
     "https://www.npmjs.com/package/@scope/name",
@@ -249,37 +251,37 @@ static const char *const harmless_cases[] = {
     "glpat-your-personal-access-token",
     "xoxb-your-token",
     "xoxb-XXXXXXXXXXXX-XXXXXXXXXXXX-XXXXXXXXXXXXXXXXXXXXXXXX",
-    "pk" "_live_NMZ5GbuW346pp4CLfM00LSrl",
+    "pk" "_live_KoT5QWgikY3vCvjuaKSBe6nx",
     "sk_live_",
     "sk_test_your_key",
     "STRIPE_KEY=sk_live_...",
     "SG.xxx.yyy",
     "SG.Your-Id-Goes-Here-1.Your-Secret-Goes-Here-2",
-    "AC" "bc8f7d896084aba682582e18cdc7b8ef",
+    "AC" "ddcab20c203204008959d72f0e13d3a3",
     "the SKU is SK-1234",
     "whsec_",
     "hf_hub_download(repo_id=\"a/b\")",
     "hf_transformersTokenizerFastImplementation",
-    "-----BEGIN CERTIFICATE-----\n+NQjpItV2kYEwJWyZWh3XxROGgb3RpywfKt4b7K3XoeVIkJiG1cyk++lWE5ZIMG9\n-----EN"
+    "-----BEGIN CERTIFICATE-----\nVjsSiGTXI45Z+rVur/+SobQWDORkeAZXlZtsdbg6ucZNNof3/k2/+zmz0zlTtreP\n-----EN"
     "D CERTIFICATE-----",
-    "-----BEGIN PUBLIC KEY-----\nj2DFb8HGeY8WuOZz7FHxmaLXMo/57+6s4S3N7Zcx1Q4BWWLfnc9dadiE35nsLYEy\n-----END"
+    "-----BEGIN PUBLIC KEY-----\n8CaA4Ab+CAriIZjgMOTR9v4Z/Feho4/6dNM5D/hYlBby9d5STnhqgzQdAturx0B+\n-----END"
     " PUBLIC KEY-----",
     "-----BEGIN RSA PRIVATE KEY-----\n...\n-----END RSA PRIVATE KEY-----",
     "grep -r \"BEGIN RSA PRIVATE KEY\" .",
     "a file with -----BEGIN PRIVATE KEY----- at its beginning is a key",
-    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIvG8/0XHRke6kv213SLwEKanb6Job09YYNYA97LoWkDf me@host",
-    "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQdgrHXwOxx2FTf66TFKWD5hYy2bO3vHcdJBXVzv9kMREpXmcpFILOxlXKAbPUcU"
-    "k3+/sOsfASIoHseHeNDOv87y+4Ukk3q1D+q2aQpjL4GZdzQ9/t2IvBmsmbIF0C2EY4s8Z6ENgy+z7Mr3c266mSMYCQsyBuWJP6bG"
-    "96C/KGKpmB12j6iXOk9pPSdAQZdl0gb4+6OUpU",
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAId5XmL7lon8GhO8bEijzdTmvgqgX9FwL+lLOi7frB8dE me@host",
+    "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQIvRy2HbIhFB6pSEIvEvsp4AFzXZ7EKuDDc7yjPfya8JehoHbE/IF71Y205UzI0"
+    "kkm3wPybsypbWXPjg4ZgJEr3/Ek5zxgijC6SwV5MH21rxX6E5y3LcKNXwXv+IVoCrU9ioay+5le4ODWKINhOCNvy1JFZEWxcIm0x"
+    "69p/hHXSn3KHuw6bCz+JlLB5iCgEG/NejCQcnX",
     "eyJhbGciOiJub25lIn0",
     "eyJhbGciOiJub25lIn0.eyJzdWIiOiI0MiJ9.",
     "eyJ is how a JWT begins",
-    "nextPageToken: \"U9LnZi2tRFO91Z0tSVyG5OrhYUSjpcsxj6pDcqJ9HLhcxgRh\"",
-    "continuation_token=PxWMWzhJXXAKDeqzecSWY94FvLMRZsryytTASjba",
+    "nextPageToken: \"eqjt4Fm5krdkRX3P1UKuANAoJv7FeTzH8lS3EjWAfmsHbJRq\"",
+    "continuation_token=fL3JizHayGBtm1I3HHfUUo008Fc78eUwXExZcvnO",
     "publicKeyToken=b77a5c561934e089",
-    "csrf token: 0F8WekOiTgB6",
-    "cache_key: li8zEStRIUeJV469cP2u8V56YGgbhfai8knwFY2S",
-    "idempotency-key: ReRnG8hwUw7ZAkjVyTqcP99T4czRJenr3leD",
+    "csrf token: MWAxrEvUeMgR",
+    "cache_key: ZveKbUWWfjUxfenq07FddNmyUUbbzOr4B9BJa0gm",
+    "idempotency-key: bXqA8LA2lGWQDtPd6XUgcaRvhmhid0ebDiPf",
     "for (size_t i = 0; i < sizeof(buffer) / sizeof(buffer[0]); i++) total += buffer[i] * 31;",
     "const re = /^[A-Za-z0-9+\\/]{40}$/;",
     "SELECT id, token FROM sessions WHERE expires_at > now() ORDER BY id;",
@@ -293,12 +295,13 @@ static const char *const harmless_cases[] = {
     "ISBN 978-3-16-148410-0, tel. +49 30 1234567",
     "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKgRtY is a CID",
     "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
-    "docker.io/library/debian@sha256:be073e9709aa39911930710ffd0fdd6f4e38af21ada7109413852da14f1e59a4",
+    "docker.io/library/debian@sha256:6ad8988005be6b24abdac53211995d213a8a78348074792357bb9e2113a12ef2",
     "2026-11-18T02:50:00.123456789Z",
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
     "secret: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
     "token: 1234567890123456789012345678901234567890",
     "🔑 the key emoji is no key",
+    "\"-----BEGIN \" \"RSA PRIVATE KEY-----\\n\" \"p05u3Q3s10lb/BqjpiqOEmP+U4WmmBDoKSA68sNR3OhJazgg0Q2zRn/RUoEXYXgM\\n\"",
 };
 /* clang-format on */
 
