@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { SPARE = 4 /* scratches kept */, TRIES = 32, CROWD = SCAN_BLOCK /* gone rows that matter */ };
@@ -27,17 +26,28 @@ struct scan {
     pthread_mutex_t lock; /* guards the rest, for moments only */
     struct scan_map *map; /* NULL: not open yet */
     struct scan_state state;
-    bool odd; /* a search found damage */
+    bool odd;     /* a search found damage */
+    bool unwiped; /* there may be rows that are gone and not overwritten yet */
     struct scan_scratch *spare;
     size_t spares;
 };
 
 /* What is current */
 
+/* Under the lock: a search that uses the rows does so without it. */
+static void wipe_if_idle(struct scan *s)
+{
+    if (!s->unwiped || !s->map || s->map->refs > 1)
+        return;
+    scan_wipe(s->map, &s->state);
+    s->unwiped = false;
+}
+
 static void drop(struct scan *s, struct scan_map *m)
 {
     pthread_mutex_lock(&s->lock);
     bool last = m && --m->refs == 0;
+    wipe_if_idle(s);
     pthread_mutex_unlock(&s->lock);
     if (last)
         scan_map_free(m);
@@ -48,8 +58,10 @@ static void set_current(struct scan *s, struct scan_map *m, const struct scan_st
 {
     pthread_mutex_lock(&s->lock);
     struct scan_map *old = s->map != m ? s->map : NULL;
+    s->unwiped |= old || s->state.gone != state->gone;
     s->map = m;
     s->state = *state;
+    wipe_if_idle(s);
     pthread_mutex_unlock(&s->lock);
     drop(s, old);
 }
@@ -220,17 +232,10 @@ static int tidy(struct scan *s, struct fumi_err *e)
     return r < 0 ? remake(s, "rows", e) : 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static int publish(struct scan *s, struct news *news, int64_t change, struct fumi_err *e)
 {
     struct scan_writer *w = &news->writer;
-    if (news->n)
-        qsort(news->notes, news->n, sizeof(*news->notes), compare);
+    scan_sort(news->notes, news->n);
     scan_write_gone(w, news->notes, news->n);
     scan_write_end(w, change);
     set_current(s, w->map, &w->state);
@@ -282,9 +287,12 @@ static const char *catch_up(struct scan *s, bool fresh)
     struct scan_state state;
     const char *why = fresh ? scan_map_open(s->fd, s->space, s->dim, &m, &state)
                             : scan_map_news(s->fd, s->map, s->state.rows, &m, &state);
-    if (!why)
-        set_current(s, m, &state);
-    return why;
+    if (why)
+        return why;
+    if (fresh)
+        scan_wipe_unpublished(m, s->fd, &state);
+    set_current(s, m, &state);
+    return NULL;
 }
 
 static int with_file(struct scan *s, const int64_t *change, struct fumi_err *e)
@@ -364,7 +372,9 @@ void scan_close(struct scan *s)
     if (!s)
         return;
     let_go(s);
-    drop(s, s->map);
+    struct scan_map *map = s->map;
+    s->map = NULL;
+    drop(s, map);
     while (s->spare) {
         struct scan_scratch *x = s->spare;
         s->spare = x->next;

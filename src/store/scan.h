@@ -71,4 +71,9 @@ size_t scan_nearest(struct scan *s, const struct scan_filter *f, const float *qu
 
 size_t scan_size(struct scan *s); /* rows in use */
 
+/* Which space the file at a path holds: writes its name to `space` and its length to *n. Returns
+ * its number of dimensions; 0: there is no such file, or its name is longer than `space`. */
+enum { SCAN_SPACE = 512 }; /* bytes of the name that are kept in the file */
+size_t scan_peek(const char *path, char space[SCAN_SPACE], size_t *n);
+
 #endif

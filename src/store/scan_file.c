@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -259,13 +260,16 @@ static size_t rows_at(uint64_t at, uint64_t rows)
     return rows - at < SCAN_BLOCK ? (size_t)(rows - at) : SCAN_BLOCK;
 }
 
-static bool rows_hold(const struct scan_map *m, uint64_t begin, uint64_t end)
+/* Rows that are gone do not matter: they may be overwritten at this moment. */
+static bool rows_hold(const struct scan_map *m, const struct scan_state *s, uint64_t begin)
 {
+    const uint64_t end = s->rows;
     for (uint64_t at = begin - begin % SCAN_BLOCK; at < end; at += SCAN_BLOCK) {
         struct scan_block b = scan_block(m, (size_t)(at / SCAN_BLOCK));
         size_t n = rows_at(at, end);
         for (size_t i = at < begin ? (size_t)(begin - at) : 0; i < n; i++)
-            if (b.sum[i] != row_sum(&m->shape, &b, i, at + i))
+            if (!scan_is_gone(&b, i, s->generation) &&
+                b.sum[i] != row_sum(&m->shape, &b, i, at + i))
                 return false;
     }
     return true;
@@ -313,7 +317,7 @@ const char *scan_map_news(int fd, struct scan_map *m, uint64_t known, struct sca
     *out = size_for(&m->shape, state->rows) <= m->size ? m : map_new(fd, m->shape.dim, state->rows);
     if (!*out)
         return "memory";
-    if (rows_hold(*out, known, state->rows))
+    if (rows_hold(*out, state, known))
         return NULL;
     if (*out != m)
         scan_map_free(*out);
@@ -327,7 +331,7 @@ static const char *odd(const struct scan_map *m, int fd, struct fumi_str space,
     const char *why = odd_head(h, space, m->shape.dim);
     if (!why)
         why = odd_state(m, fd, 0, state);
-    if (!why && !rows_hold(m, 0, state->rows))
+    if (!why && !rows_hold(m, state, 0))
         why = "rows";
     return why || marks_hold(m, state) ? why : "marks";
 }
@@ -463,7 +467,8 @@ int scan_write_copy(struct scan_writer *w, const struct scan_map *from, size_t r
     return 0;
 }
 
-static bool holds(const int64_t *sorted, size_t n, int64_t note)
+/* The index of the last one that is not larger, or 0. */
+static size_t last_upto(const int64_t *sorted, size_t n, int64_t note)
 {
     size_t low = 0;
     while (n > 1) {
@@ -471,7 +476,24 @@ static bool holds(const int64_t *sorted, size_t n, int64_t note)
         low += sorted[low + half] <= note ? half : 0;
         n -= half;
     }
-    return n && sorted[low] == note;
+    return low;
+}
+
+static bool holds(const int64_t *sorted, size_t n, int64_t note)
+{
+    return n && sorted[last_upto(sorted, n, note)] == note;
+}
+
+static int compare(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void scan_sort(int64_t *notes, size_t n)
+{
+    if (n)
+        qsort(notes, n, sizeof(*notes), compare);
 }
 
 /* A mark of a writer who was killed before he published counts as none: its note has changed since
@@ -509,4 +531,88 @@ void scan_write_end(struct scan_writer *w, int64_t change)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     memcpy(slot(w->map, w->state.generation), &w->state, sizeof(w->state));
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Wiping */
+
+/* The number of the note stays, for whoever finds that only the generation before is whole. */
+static void wipe(const struct scan_map *m, const struct scan_block *b, size_t i, uint64_t row)
+{
+    const struct scan_shape *s = &m->shape;
+    b->vector[i] = b->created[i] = 0;
+    b->place[i] = 0;
+    b->about[i] = (struct scan_about){0};
+    memset(b->bits + i * s->words, 0, s->words * sizeof(uint64_t));
+    memset(b->small + i * s->stride, 0, s->stride);
+    b->sum[i] = row_sum(s, b, i, row);
+}
+
+/* No vector has the number 0. */
+static bool is_unwiped(const struct scan_map *m, const struct scan_state *s, uint64_t row,
+                       struct scan_block *b)
+{
+    *b = scan_block(m, (size_t)(row / SCAN_BLOCK));
+    return scan_is_gone(b, row % SCAN_BLOCK, s->generation) && b->vector[row % SCAN_BLOCK];
+}
+
+/* The notes of the rows to be wiped, sorted, each once. Those that have other rows now are left
+ * out: a search of another process that began before them must find one or the other. */
+static size_t wiped_notes(const struct scan_map *m, const struct scan_state *s, int64_t *notes)
+{
+    struct scan_block b;
+    size_t n = 0, left = 0;
+    for (uint64_t row = 0; row < s->rows; row++)
+        if (is_unwiped(m, s, row, &b))
+            notes[n++] = b.note[row % SCAN_BLOCK];
+    scan_sort(notes, n);
+    bool *live = fumi_resize(NULL, n + 1);
+    memset(live, 0, n + 1);
+    for (uint64_t row = 0; n && row < s->rows; row++) {
+        b = scan_block(m, (size_t)(row / SCAN_BLOCK));
+        size_t at = last_upto(notes, n, b.note[row % SCAN_BLOCK]);
+        live[at] |= notes[at] == b.note[row % SCAN_BLOCK] &&
+                    !scan_is_gone(&b, row % SCAN_BLOCK, s->generation);
+    }
+    for (size_t i = 0; i < n; i++)
+        if ((i + 1 == n || notes[i + 1] != notes[i]) && !live[i])
+            notes[left++] = notes[i];
+    fumi_resize(live, 0);
+    return left;
+}
+
+void scan_wipe(const struct scan_map *m, const struct scan_state *state)
+{
+    struct scan_block b;
+    int64_t *notes = state->gone ? fumi_resize(NULL, state->gone * sizeof(*notes)) : NULL;
+    size_t n = notes ? wiped_notes(m, state, notes) : 0;
+    for (uint64_t row = 0; n && row < state->rows; row++)
+        if (is_unwiped(m, state, row, &b) && holds(notes, n, b.note[row % SCAN_BLOCK]))
+            wipe(m, &b, row % SCAN_BLOCK, row);
+    fumi_resize(notes, 0);
+}
+
+void scan_wipe_unpublished(const struct scan_map *m, int fd, const struct scan_state *state)
+{
+    uint64_t room = room_of(&m->shape, fd);
+    for (uint64_t row = state->rows; row < room; row++) {
+        struct scan_block b = scan_block(m, (size_t)(row / SCAN_BLOCK));
+        if (b.vector[row % SCAN_BLOCK])
+            wipe(m, &b, row % SCAN_BLOCK, row);
+    }
+}
+
+size_t scan_peek(const char *path, char space[SCAN_SPACE], size_t *n)
+{
+    struct scan_head h = {0};
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool sound = fd >= 0 && read(fd, &h, sizeof(h)) == (ssize_t)sizeof(h) &&
+                 memcmp(h.magic, magic, sizeof(magic)) == 0 && h.version == SCAN_VERSION &&
+                 h.sum == head_sum(&h) && h.space_n <= SCAN_SPACE;
+    if (fd >= 0)
+        close(fd);
+    if (!sound)
+        return 0;
+    memcpy(space, h.space, h.space_n);
+    *n = h.space_n;
+    return h.dim;
 }

@@ -3,10 +3,13 @@
  *
  * The file is a page of header and then blocks of SCAN_BLOCK rows; a block holds its rows by
  * columns. Rows are only ever added. A row that no longer holds gets the number of the generation
- * from which on it is gone, so a search that began before still sees exactly what was there then,
- * in this process and in others, without a lock. A generation (number of rows, change number, rows
- * gone) is published by writing one of two slots in the header, in turn: whoever is killed half way
- * leaves the older slot valid, and what he had prepared does not count. */
+ * from which on it is gone, so a search that began before still sees what was there then, in this
+ * process and in others, without a lock. Rows of a note that was removed are
+ * overwritten with zeros once no search of this process uses an older generation; a search of
+ * another process may find a row of zeros then, which leads to no vector. A generation (number of
+ * rows, change number, rows gone) is published by writing one of two slots in the header, in turn:
+ * whoever is killed half way leaves the older slot valid, and what he had prepared does not count.
+ */
 #ifndef FUMI_STORE_SCAN_PARTS_H
 #define FUMI_STORE_SCAN_PARTS_H
 
@@ -18,7 +21,6 @@ enum {
     SCAN_BLOCK = 1024, /* rows */
     SCAN_HEAD = 4096,  /* bytes of the header */
     SCAN_SLOTS = 2048, /* where the two slots stand in it */
-    SCAN_SPACE = 512,  /* bytes of the space's name that are kept; all of it counts in a sum */
     SCAN_VERSION = 1,
 };
 #define SCAN_HERE UINT32_MAX /* the generation from which on a row is gone that is not */
@@ -146,9 +148,15 @@ int scan_write_row(struct scan_writer *w, const struct scan_row *row, struct fum
 /* -1 also when the row is damaged; `full` tells. */
 int scan_write_copy(struct scan_writer *w, const struct scan_map *from, size_t row,
                     struct fumi_err *e);
+void scan_sort(int64_t *notes, size_t n);
 /* Marks the rows that these notes, sorted, had before as gone with the coming generation. */
 void scan_write_gone(struct scan_writer *w, const int64_t *notes, size_t n);
 void scan_write_end(struct scan_writer *w, int64_t change);
+/* Overwrites the rows of notes that have none in this generation with zeros, but for the number of
+ * the note. */
+void scan_wipe(const struct scan_map *m, const struct scan_state *state);
+/* The same for rows that a writer wrote and did not publish. Only with the lock of the file. */
+void scan_wipe_unpublished(const struct scan_map *m, int fd, const struct scan_state *state);
 
 /* Costs no more than the product that a search needs anyway, and any single byte counts. */
 static inline uint32_t scan_small_sum(const struct scan_map *m, const int8_t *small)

@@ -267,7 +267,7 @@ static float cosine_of(struct rank *r, uint32_t row)
         return (float)r->map->code->small_dot(small, r->job->scratch->small, stride) *
                b.about[i].scale * r->scale;
     uint16_t far;
-    r->job->odd = true;
+    r->job->odd |= __atomic_load_n(&b.gone[i], __ATOMIC_RELAXED) == SCAN_HERE; /* else wiped */
     r->map->code->far(bits_of(r->map, row), 1, r->map->shape.words, r->job->scratch->bits, &far);
     return (float)cos(M_PI * far / (double)r->map->shape.dim);
 }

@@ -115,6 +115,71 @@ TEST(one_bad_slot_is_no_harm_and_two_are_repaired)
     tear_down(&s);
 }
 
+static bool is_zero(const void *p, size_t n)
+{
+    const unsigned char *bytes = p;
+    for (size_t i = 0; i < n; i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
+/* The rows of a note that hold something of a vector. */
+static int rows_of(const struct stage *s, int64_t note)
+{
+    struct scan_map *m;
+    struct scan_state state;
+    int fd = open(s->path, O_RDWR | O_CLOEXEC), rows = 0;
+    const char *why = scan_map_open(fd, FUMI_STR("test:space"), s->table.dim, &m, &state);
+    for (uint64_t row = 0; !why && row < state.rows; row++) {
+        struct scan_block b = scan_block(m, (size_t)(row / SCAN_BLOCK));
+        size_t i = row % SCAN_BLOCK;
+        rows += b.note[i] == note &&
+                !(is_zero(b.bits + i * m->shape.words, m->shape.words * 8) &&
+                  is_zero(b.small + i * m->shape.stride, m->shape.stride) && !b.vector[i] &&
+                  !b.created[i] && is_zero(&b.about[i], sizeof(b.about[i])));
+    }
+    if (!why)
+        scan_map_free(m);
+    close(fd);
+    return why ? -1 : rows;
+}
+
+static void change(struct stage *s, int64_t note, bool stays)
+{
+    table_drop(&s->table, note);
+    if (stays)
+        table_add(&s->table, note, 3);
+    table_commit(&s->table);
+}
+
+/* A note that was removed leaves only zeros; one that got another text has the old row too, for
+ * searches that began before, until it is removed. */
+TEST(removed_rows_are_zeros)
+{
+    struct stage s;
+    CHECK(set_up(&s, 64, 3000));
+    for (int64_t note = 1; note < 3000; note += 500) {
+        CHECK_INT(rows_of(&s, note), 1);
+        change(&s, note, true);
+        CHECK_INT(refresh(&s), 0);
+        CHECK_INT(rows_of(&s, note), 2);
+        change(&s, note, false);
+        CHECK_INT(rows_of(&s, note), 2);
+        if (note % 1000 == 1)
+            CHECK(reopen(&s)); /* it finds rows of before */
+        else
+            CHECK_INT(refresh(&s), 0);
+        CHECK_INT(rows_of(&s, note), 0);
+        CHECK_INT(rows_of(&s, note + 1), 1);
+    }
+    see("wiped", table_wrong(&s.table, s.scan, NULL, 1000, 1000));
+    CHECK(reopen(&s));
+    see("wiped and opened", table_wrong(&s.table, s.scan, NULL, 1000, 1000));
+    CHECK_INT(s.table.all, 1);
+    tear_down(&s);
+}
+
 TEST(damage_of_a_small_row_is_found_in_use)
 {
     struct stage s;
