@@ -1,4 +1,5 @@
 /* The store as a whole: opening, closing, and the connections that read. */
+#include "store/sqlite_erase.h"
 #include "store/sqlite_merge.h"
 
 #include "base/arena.h"
@@ -80,6 +81,7 @@ void sqlite_idle(struct sqlite *s)
 static void close_store(struct store *base)
 {
     struct sqlite *s = (struct sqlite *)base;
+    sqlite_erase_last(s);
     sqlite_index_close(s);
     close_readers(s);
     sqlite_disconnect(s->writer);
@@ -129,6 +131,7 @@ static const struct store_ops ops = {
     .stats = sqlite_stats,
     .backup = sqlite_backup,
     .doctor = sqlite_doctor,
+    .erase = sqlite_erase,
     .close = close_store,
 };
 

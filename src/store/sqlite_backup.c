@@ -7,6 +7,7 @@
  * places, the rest is copied. Where a page cannot be read, the numbers of its rows are halved until
  * all around it is read. */
 #include "store/sqlite_bytes.h"
+#include "store/sqlite_erase.h"
 #include "store/sqlite_parts.h"
 
 #include "base/arena.h"
@@ -67,7 +68,10 @@ static int fill(struct db *from, sqlite3 *to)
     if (!rc)
         rc = copy_pages(to, from);
     if (!rc)
-        rc = sqlite3_exec(to, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+        rc = sqlite3_exec(to, "PRAGMA journal_mode=DELETE; PRAGMA journal_mode=MEMORY", NULL, NULL,
+                          NULL);
+    if (!rc)
+        rc = sqlite_erase_copy(to);
     return rc ? rc : is_sound(to);
 }
 
@@ -75,8 +79,10 @@ static int copy_to(struct db *from, const char *to, struct fumi_err *e)
 {
     sqlite3 *h = NULL;
     int rc = sqlite3_open_v2(to, &h, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-    if (!rc)
+    if (!rc) {
+        sqlite_erase_unused(h);
         rc = fill(from, h);
+    }
     int end = sqlite3_close(h);
     rc = rc ? rc : end;
     return rc ? fail(from, rc, to, e) : sqlite_file_sync(to, e);

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/uuid.h"
+#include "store/sqlite_erase.h"
 #include "store/sqlite_words.h"
 
 #include <errno.h>
@@ -110,7 +111,7 @@ static int wait_for_lock(void *arg, int count)
     int64_t now = fumi_ticks();
     if (count == 0)
         d->waiting = now;
-    if (now - d->waiting > (int64_t)WAIT * 1000000000)
+    if (now - d->waiting > (d->patience ? d->patience : (int64_t)WAIT * 1000000000))
         return 0;
     d->random = d->random * 6364136223846793005u + 1442695040888963407u;
     struct timespec t = {0, SLEEP_LEAST + (long)((d->random >> 33) % SLEEP_SPAN)};
@@ -148,6 +149,7 @@ static const struct {
 };
 
 static const char pragmas[] = "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY;"
+                              "PRAGMA secure_delete=ON;"
                               "PRAGMA mmap_size=2147418112; PRAGMA journal_size_limit=16777216;";
 
 static int run_text(struct db *d, const char *sql, struct fumi_err *e)
@@ -182,6 +184,7 @@ static int set_up(struct db *d, bool writes, struct fumi_err *e)
     if (run_text(d, pragmas, e) || sqlite_sync_mode(d, "FULL", e) ||
         (!writes && run_text(d, "PRAGMA query_only=ON", e)))
         return -1;
+    sqlite_erase_unused(d->h);
     return sqlite_words_register(d->h, e);
 }
 

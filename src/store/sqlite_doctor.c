@@ -2,6 +2,7 @@
  * counts, the vectors' cache. Vectors that are of no use go, and their notes are embedded again. A
  * damaged text cannot be made again by anybody but a backup. When that does not help, all that can
  * be read is written into a new file. */
+#include "store/sqlite_erase.h"
 #include "store/sqlite_parts.h"
 
 #include "base/arena.h"
@@ -324,6 +325,24 @@ static void drop_caches(struct exam *x)
         tell(x, "The cache of vectors was removed: the next search makes it again.");
 }
 
+/* Also what an earlier version left in the word index. That others read the log, or that the disk
+ * is full, is no fault of the database. */
+static int erase(struct exam *x, struct fumi_err *e)
+{
+    struct sqlite *s = (struct sqlite *)x->store;
+    bool done = false;
+    if (sqlite_erase_all(s, &done, e)) {
+        if (__atomic_load_n(&s->corrupt, __ATOMIC_RELAXED))
+            return -1;
+        tell(x, "Removed texts: not erased. %s.", e->text);
+        return 0;
+    }
+    tell(x, done ? "Removed texts: erased."
+                 : "Removed texts: not erased from the log yet, because another process reads it; "
+                   "run doctor again later.");
+    return 0;
+}
+
 static int look_through(struct exam *x, int64_t *unsound, struct fumi_err *e)
 {
     if (examine(x, &parts[0], unsound, e))
@@ -337,7 +356,7 @@ static int look_through(struct exam *x, int64_t *unsound, struct fumi_err *e)
             return -1;
     if (x->repair)
         drop_caches(x);
-    return 0;
+    return *unsound ? 0 : erase(x, e);
 }
 
 /* The same; damage that stops the look is a fault like others. */

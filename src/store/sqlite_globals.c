@@ -1,4 +1,5 @@
 /* Globals: JSON values by project and key. And the facts that all processes share. */
+#include "store/sqlite_erase.h"
 #include "store/sqlite_merge.h"
 
 #include "base/arena.h"
@@ -50,6 +51,7 @@ static int find(struct db *d, struct fumi_arena *a, const struct global *like, s
 struct put {
     struct fumi_arena *arena;
     struct global *given, now;
+    bool replaced;
 };
 
 /* Which id the key has already. 1: it has one; 0: the key is new; -1: *e is set. */
@@ -82,12 +84,14 @@ static int put(struct db *d, void *arg, struct fumi_err *e)
     int64_t other;
     p->now = *p->given;
     int found = find_id(d, p, e);
-    if (found)
-        return found < 0 ? -1 : write_row(d, &p->now, e);
-    found = sqlite_number(d, e, &other, "SELECT 1 FROM globals WHERE id=?1", "s", p->now.id);
-    if (found)
+    if (found < 0)
+        return -1;
+    p->replaced = found;
+    if (!found)
+        found = sqlite_number(d, e, &other, "SELECT 1 FROM globals WHERE id=?1", "s", p->now.id);
+    if (found && !p->replaced)
         return found < 0 ? -1 : fumi_err_set(e, ERR_CONFLICT, "Another global has this id");
-    return write_row(d, &p->now, e);
+    return write_row(d, &p->now, e) || (p->replaced && sqlite_erase_mark(d, false, e)) ? -1 : 0;
 }
 
 int sqlite_put_global(struct store *s, struct fumi_arena *a, struct global *g, struct fumi_err *e)
@@ -96,6 +100,8 @@ int sqlite_put_global(struct store *s, struct fumi_arena *a, struct global *g, s
     int rc = sqlite_write(s, put, &p, e);
     if (!rc)
         g->id = p.now.id;
+    if (!rc && p.replaced)
+        sqlite_erase_soon((struct sqlite *)s);
     return rc;
 }
 
@@ -125,7 +131,8 @@ static int merge(struct db *d, void *arg, struct fumi_err *e)
         if (!newer)
             return 0;
     }
-    return write_row(d, now, e);
+    m->put.replaced = found;
+    return write_row(d, now, e) || (found && sqlite_erase_mark(d, false, e)) ? -1 : 0;
 }
 
 int sqlite_merge_global(struct store *s, struct fumi_arena *a, struct global *g, enum merged *out,
@@ -136,6 +143,8 @@ int sqlite_merge_global(struct store *s, struct fumi_arena *a, struct global *g,
         return -1;
     g->id = m.put.now.id;
     *out = m.outcome;
+    if (m.put.replaced)
+        sqlite_erase_soon((struct sqlite *)s);
     return 0;
 }
 

@@ -1,4 +1,5 @@
 /* Groups: those that were made, and those that only notes name. */
+#include "store/sqlite_erase.h"
 #include "store/sqlite_merge.h"
 
 #include "base/arena.h"
@@ -160,7 +161,9 @@ static int patch(struct db *d, void *arg, struct fumi_err *e)
     g.title = p->title.p ? p->title : g.title;
     g.description = p->description.p ? p->description : g.description;
     g.updated = p->now;
-    return write_row(d, "REPLACE INTO groups VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", &g, e);
+    if (write_row(d, "REPLACE INTO groups VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", &g, e))
+        return -1;
+    return sqlite_erase_mark(d, false, e);
 }
 
 int sqlite_patch_group(struct store *s, struct fumi_str id, struct fumi_str title,
@@ -170,6 +173,8 @@ int sqlite_patch_group(struct store *s, struct fumi_str id, struct fumi_str titl
         .id = id.p ? id : FUMI_STR(""), .title = title, .description = description, .now = now};
     int rc = sqlite_write(s, patch, &p, e);
     fumi_arena_done(&p.arena);
+    if (!rc)
+        sqlite_erase_soon((struct sqlite *)s);
     return rc;
 }
 
@@ -180,12 +185,15 @@ static int drop(struct db *d, void *arg, struct fumi_err *e)
         return -1;
     if (!sqlite3_changes(d->h))
         return fumi_err_set(e, ERR_NOT_FOUND, "Group not found");
-    return sqlite_note_changed(d, CHANGED_ELSE, e);
+    return sqlite_note_changed(d, CHANGED_ELSE, e) || sqlite_erase_mark(d, false, e) ? -1 : 0;
 }
 
 int sqlite_drop_group(struct store *s, struct fumi_str id, struct fumi_err *e)
 {
-    return sqlite_write(s, drop, &id, e);
+    if (sqlite_write(s, drop, &id, e))
+        return -1;
+    sqlite_erase_soon((struct sqlite *)s);
+    return 0;
 }
 
 struct list {

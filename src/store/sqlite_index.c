@@ -1,8 +1,11 @@
 /* The vectors' cache: the scan of the space in use, and where its rows come from. The scan guards
  * itself; the lock here only keeps it from being closed while it is used. */
+#include "store/sqlite_erase.h"
 #include "store/sqlite_parts.h"
 
 #include "base/arena.h"
+
+#include <unistd.h>
 
 enum { DAMAGED_MAX = 64 }; /* vectors that one reading lets be made again */
 
@@ -171,4 +174,43 @@ int sqlite_index_use(struct sqlite *s, struct fumi_str name, size_t dim, int64_t
 void sqlite_index_done(struct sqlite *s)
 {
     pthread_rwlock_unlock(&s->scan_lock);
+}
+
+struct current {
+    struct fumi_str name;
+    size_t dim;
+    int64_t space, change;
+};
+
+static int read_current(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct current *c = arg;
+    if (change_now(d, &c->change, e))
+        return -1;
+    return sqlite_number(d, e, &c->space, "SELECT space FROM spaces WHERE name=?1 AND dim=?2", "si",
+                         c->name, (int64_t)c->dim) < 0
+               ? -1
+               : 0;
+}
+
+/* What the file holds, and not what is open: another process may use another space by now. A file
+ * of a space that is gone is removed. */
+int sqlite_index_catch_up(struct sqlite *s, struct fumi_err *e)
+{
+    char name[SCAN_SPACE];
+    struct current c = {.name = {name, 0}};
+    c.dim = scan_peek(s->side, name, &c.name.n);
+    if (!c.dim)
+        return 0;
+    if (sqlite_read(&s->base, read_current, &c, e))
+        return -1;
+    if (!c.space) {
+        unlink(s->side);
+        return 0;
+    }
+    if (sqlite_index_use(s, c.name, c.dim, c.space, e))
+        return -1;
+    int rc = scan_refresh(s->scan, c.change, e);
+    sqlite_index_done(s);
+    return rc;
 }

@@ -1,6 +1,7 @@
 /* Notes one by one. A note, its words, its vectors, the counts of its place and the change number
  * are written in one transaction. Each note carries a checksum of all it says: what does not agree
  * with it is damage, never an answer. */
+#include "store/sqlite_erase.h"
 #include "store/sqlite_merge.h"
 
 #include "base/arena.h"
@@ -452,7 +453,9 @@ static int patch(struct db *d, void *arg, struct fumi_err *e)
         return is < 0 ? -1 : fumi_err_set(e, ERR_NOT_FOUND, "Note not found");
     if (old.damaged)
         return damaged(p->id, e);
-    return p->set ? write_patch(d, p, &old, e) : 0;
+    if (!p->set)
+        return 0;
+    return write_patch(d, p, &old, e) || sqlite_erase_mark(d, true, e) ? -1 : 0;
 }
 
 int sqlite_patch_note(struct store *s, struct fumi_str id, const struct note *to, unsigned set,
@@ -461,6 +464,8 @@ int sqlite_patch_note(struct store *s, struct fumi_str id, const struct note *to
     struct patch p = {.id = id.p ? id : FUMI_STR(""), .to = to, .set = set, .vectors = v};
     int rc = sqlite_write(s, patch, &p, e);
     fumi_arena_done(&p.arena);
+    if (!rc && set)
+        sqlite_erase_soon((struct sqlite *)s);
     return rc;
 }
 
@@ -497,7 +502,9 @@ static int drop(struct db *d, void *arg, struct fumi_err *e)
     int is = sqlite_find(d, &p->arena, p->id, 0, &found, e);
     if (is < 0)
         return -1;
-    return is ? drop_note(d, &p->arena, &found, e) : drop_global(d, p->id, e);
+    if (is ? drop_note(d, &p->arena, &found, e) : drop_global(d, p->id, e))
+        return -1;
+    return sqlite_erase_mark(d, is, e);
 }
 
 int sqlite_drop(struct store *s, struct fumi_str id, struct fumi_err *e)
@@ -505,5 +512,7 @@ int sqlite_drop(struct store *s, struct fumi_str id, struct fumi_err *e)
     struct drop p = {.id = id.p ? id : FUMI_STR("")};
     int rc = sqlite_write(s, drop, &p, e);
     fumi_arena_done(&p.arena);
+    if (!rc)
+        sqlite_erase_soon((struct sqlite *)s);
     return rc;
 }

@@ -22,9 +22,9 @@ struct db {
     sqlite3 *h;
     struct sqlite *store;
     struct db *next;
-    bool bad;        /* something broke: it is closed, not used again */
-    int64_t waiting; /* since when it waits for a lock */
-    uint64_t random; /* how long it sleeps then */
+    bool bad;                  /* something broke: it is closed, not used again */
+    int64_t waiting, patience; /* for a lock: since when; how long, 0: as usual */
+    uint64_t random;           /* how long it sleeps then */
     struct {
         const char *sql;
         sqlite3_stmt *q;
@@ -69,6 +69,8 @@ struct sqlite {
     struct scan_source source;
     int64_t scan_space;
     size_t scan_dim;
+    int64_t erase_next; /* sqlite_erase.c: when a caller may erase again */
+    bool unerased;      /* this process removed texts whose traces are left */
 };
 
 void sqlite_idle(struct sqlite *s); /* closes the connections that nobody uses */
@@ -106,7 +108,6 @@ int sqlite_number(struct db *d, struct fumi_err *e, int64_t *out, const char *sq
 /* A text or blob; the first until the next step only. */
 struct fumi_str sqlite_text(sqlite3_stmt *q, int column);
 struct fumi_str sqlite_keep(sqlite3_stmt *q, int column, struct fumi_arena *a);
-
 /* Files (sqlite_file.c). */
 int sqlite_file_make(const char *path, struct fumi_err *e);  /* with its directories; may exist */
 int sqlite_file_fresh(const char *path, struct fumi_err *e); /* it must not exist */
@@ -149,7 +150,6 @@ struct sqlite_saved {
 };
 int sqlite_save(struct sqlite *s, sqlite_fn *finish, void *arg, struct sqlite_saved *out,
                 struct fumi_err *e);
-
 /* Checksums: begin with 0, put all in. */
 uint64_t sqlite_sum_number(uint64_t sum, int64_t n);
 uint64_t sqlite_sum_str(uint64_t sum, struct fumi_str s);

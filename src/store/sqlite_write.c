@@ -3,6 +3,7 @@
  *
  * One that fails before it wrote anything does no harm to the others. When one fails later, all is
  * undone and each is run in a transaction of its own. */
+#include "store/sqlite_erase.h"
 #include "store/sqlite_parts.h"
 
 enum { TOGETHER = 256 }; /* at most in one transaction */
@@ -12,6 +13,7 @@ struct sqlite_write {
     void *arg;
     struct fumi_err *e;
     int result;
+    bool alone; /* not in a transaction, and with no other */
     bool done;
     pthread_cond_t turn; /* it is done, or its thread leads */
     struct sqlite_write *next;
@@ -105,8 +107,18 @@ static bool transact(struct sqlite *s, struct sqlite_write *first)
     return true;
 }
 
+static void run_alone(struct sqlite *s, struct sqlite_write *w)
+{
+    struct db *d = ready(s, w->e);
+    w->result = d ? w->run(d, w->arg, w->e) : -1;
+}
+
 static void work(struct sqlite *s, struct sqlite_write *first)
 {
+    if (first->alone) {
+        run_alone(s, first);
+        return;
+    }
     if (transact(s, first))
         return;
     for (struct sqlite_write *w = first, *next; w; w = next) {
@@ -120,7 +132,7 @@ static void work(struct sqlite *s, struct sqlite_write *first)
 static struct sqlite_write *take(struct sqlite *s)
 {
     struct sqlite_write *first = s->first, *last = first;
-    for (int i = 1; i < TOGETHER && last->next; i++)
+    for (int i = 1; i < TOGETHER && last->next && !first->alone && !last->next->alone; i++)
         last = last->next;
     s->first = last->next;
     if (!s->first)
@@ -152,15 +164,13 @@ static void line_up(struct sqlite *s, struct sqlite_write *w)
 }
 
 /* Whoever stands first leads for the others, then leaves the lead to the next. */
-int sqlite_write(struct store *base, sqlite_fn *run, void *arg, struct fumi_err *e)
+static int enqueue(struct sqlite *s, struct sqlite_write *w)
 {
-    struct sqlite *s = (struct sqlite *)base;
-    struct sqlite_write w = {.run = run, .arg = arg, .e = e, .turn = PTHREAD_COND_INITIALIZER};
     pthread_mutex_lock(&s->write_lock);
-    line_up(s, &w);
-    while (!w.done && (s->leading || s->first != &w))
-        pthread_cond_wait(&w.turn, &s->write_lock);
-    if (!w.done) {
+    line_up(s, w);
+    while (!w->done && (s->leading || s->first != w))
+        pthread_cond_wait(&w->turn, &s->write_lock);
+    if (!w->done) {
         s->leading = true;
         struct sqlite_write *first = take(s);
         pthread_mutex_unlock(&s->write_lock);
@@ -169,6 +179,19 @@ int sqlite_write(struct store *base, sqlite_fn *run, void *arg, struct fumi_err 
         wake(s, first);
     }
     pthread_mutex_unlock(&s->write_lock);
-    pthread_cond_destroy(&w.turn);
-    return w.result;
+    pthread_cond_destroy(&w->turn);
+    return w->result;
+}
+
+int sqlite_write(struct store *base, sqlite_fn *run, void *arg, struct fumi_err *e)
+{
+    struct sqlite_write w = {.run = run, .arg = arg, .e = e, .turn = PTHREAD_COND_INITIALIZER};
+    return enqueue((struct sqlite *)base, &w);
+}
+
+int sqlite_write_alone(struct store *base, sqlite_fn *run, void *arg, struct fumi_err *e)
+{
+    struct sqlite_write w = {
+        .run = run, .arg = arg, .e = e, .alone = true, .turn = PTHREAD_COND_INITIALIZER};
+    return enqueue((struct sqlite *)base, &w);
 }

@@ -181,13 +181,11 @@ struct store_ops {
     int (*list_globals)(struct store *, const struct loading *, struct fumi_str project,
                         struct fumi_str prefix, struct globals *out, struct fumi_err *);
 
-    /* Import. What is there and what comes are compared in the transaction that writes. A note is
-     * known by its id and project, a group and a global by project and key. An id that belongs to
-     * anything else is replaced by a new one. The same id and project always give the same new id,
-     * so that a second import finds what the first one added. n->id and g->id are set to the id
-     * that it has in the store.
-     * ERR_CONFLICT: a note or group is there and differs. A note that comes with NOTE_NOW equals
-     * one of any time. */
+    /* Import compares what is there with what comes in the transaction that writes. A note is known
+     * by its id and project, a group and a global by project and key. An id that belongs to
+     * anything else is replaced by a new one, the same each time. n->id and g->id are set to the id
+     * in the store. ERR_CONFLICT: a note or group is there and differs. NOTE_NOW equals any time.
+     */
     int (*merge_note)(struct store *, struct fumi_arena *, struct note *n, enum merged *out,
                       struct fumi_err *);
     int (*merge_group)(struct store *, struct fumi_arena *, struct group *g, enum merged *out,
@@ -225,6 +223,10 @@ struct store_ops {
      * use the store meanwhile. 0: sound in the end. */
     int (*doctor)(struct store *, bool repair, void (*say)(void *arg, const char *sentence),
                   void *arg, struct fumi_err *);
+    /* One step of erasing what removed texts left in the files: words in the index, pages in the
+     * log, rows in the vectors' cache. *more: call it again later. drop and patch take a step
+     * themselves, at most once a second; backup erases in the copy, doctor everything. */
+    int (*erase)(struct store *, bool *more, struct fumi_err *);
     void (*close)(struct store *);
 };
 

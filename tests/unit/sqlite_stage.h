@@ -153,7 +153,8 @@ static inline void stage_say(void *arg, const char *sentence)
 {
     struct fumi_arena *a = arg;
     (void)a;
-    if (!strstr(sentence, "sound") && !strstr(sentence, "looked at"))
+    if (!strstr(sentence, "sound") && !strstr(sentence, "looked at") &&
+        !strstr(sentence, "Removed texts: erased."))
         fprintf(stderr, "doctor: %s\n", sentence);
 }
 

@@ -1,0 +1,241 @@
+/* Erasing: the unused space of pages on their way to the file, the word index by merging it, the
+ * log by truncating it. Each attempt in the way of a caller has bounded work. */
+#include "store/sqlite_erase.h"
+
+#include "base/clock.h"
+#include "store/sqlite_bytes.h"
+#include "store/sqlite_words.h"
+
+enum {
+    PAGE = 4096,      /* bytes; SQLite's usual size, which every store has */
+    STEP = 250,       /* pages of the word index that one transaction merges */
+    STEPS_MAX = 1000, /* of doctor, while others go on to write */
+    PATIENCE = 10,    /* milliseconds for readers, when a caller waits */
+    PATIENCE_ALL = 2000,
+    INTERVAL = 1000, /* milliseconds between two attempts in the way of callers */
+};
+#define MILLISECOND    INT64_C(1000000)
+#define FILE_MAX_BYTES (INT64_C(64) << 30)
+
+/* Unused space of pages */
+
+/* The page has a header at `head`. A page whose numbers are odd is left as it is. */
+static void clear_unused(unsigned char *page, uint32_t head)
+{
+    bool leaf = page[head] > 5;
+    uint32_t begin = head + (leaf ? 8 : 12) + 2 * be(page + head + 3, 2);
+    uint32_t rows = be(page + head + 5, 2), free = be(page + head + 1, 2);
+    if (begin > rows || rows > PAGE)
+        return;
+    memset(page + begin, 0, rows - begin);
+    while (free >= rows && free + 4 <= PAGE) {
+        uint32_t next = be(page + free, 2), size = be(page + free + 2, 2);
+        if (size < 4 || free + size > PAGE)
+            return;
+        memset(page + free + 4, 0, size - 4);
+        free = next > free ? next : 0;
+    }
+}
+
+/* Other pages begin with a page number, or 0: these bytes would mean more than 2^25 pages. */
+static bool has_rows(const unsigned char *page, uint32_t head)
+{
+    return page[head] == 2 || page[head] == 5 || page[head] == 10 || page[head] == 13;
+}
+
+/* The methods of database files, and the same with our xWrite. */
+static const sqlite3_io_methods *plain;
+static sqlite3_io_methods clearing;
+static pthread_mutex_t methods_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int write_cleared(sqlite3_file *f, const void *bytes, int n, sqlite3_int64 at)
+{
+    unsigned char page[PAGE];
+    const uint32_t head = at == 0 ? 100 : 0;
+    sqlite3_int64 size = 0;
+    if (n != PAGE || at % PAGE || !has_rows(bytes, head) || plain->xFileSize(f, &size) ||
+        size > FILE_MAX_BYTES)
+        return plain->xWrite(f, bytes, n, at);
+    memcpy(page, bytes, PAGE);
+    clear_unused(page, head);
+    return plain->xWrite(f, page, n, at);
+}
+
+/* SQLite itself leaves old rows in the unused space of a page when it moves rows to another page,
+ * secure_delete or not. Nothing ever reads that space, so it is cleared on the way to the file. */
+void sqlite_erase_unused(sqlite3 *h)
+{
+    sqlite3_file *f = NULL;
+    if (sqlite3_file_control(h, "main", SQLITE_FCNTL_FILE_POINTER, &f) || !f || !f->pMethods)
+        return;
+    pthread_mutex_lock(&methods_lock);
+    if (!plain) {
+        plain = f->pMethods;
+        clearing = *plain;
+        clearing.xWrite = write_cleared;
+    }
+    pthread_mutex_unlock(&methods_lock);
+    if (f->pMethods == plain)
+        f->pMethods = &clearing;
+}
+
+/* The word index and the log */
+
+int sqlite_erase_mark(struct db *d, bool words, struct fumi_err *e)
+{
+    __atomic_store_n(&d->store->unerased, true, __ATOMIC_RELAXED);
+    return words ? sqlite_run(d, e, "REPLACE INTO facts VALUES('erase', 'words')", "")
+                 : sqlite_run(d, e, "INSERT OR IGNORE INTO facts VALUES('erase', 'log')", "");
+}
+
+static int read_mark(struct db *d, void *arg, struct fumi_err *e)
+{
+    bool *marked = arg;
+    int64_t is;
+    int found = sqlite_number(d, e, &is, "SELECT 1 FROM facts WHERE name='erase'", "");
+    *marked = found > 0;
+    return found < 0 ? -1 : 0;
+}
+
+static int write_mark(struct db *d, void *arg, struct fumi_err *e)
+{
+    (void)arg;
+    return sqlite_erase_mark(d, false, e);
+}
+
+/* A negative number of pages merges all segments into one, step by step; only then the entries of
+ * removed notes go. FTS5 tells the end by changing less than two rows. */
+static int merge_pages(struct db *d, int64_t pages, bool *ended, struct fumi_err *e)
+{
+    sqlite3_int64 before = sqlite3_total_changes64(d->h);
+    if (sqlite_run(d, e, "INSERT INTO words(words, rank) VALUES('merge', ?1)", "i", -pages))
+        return -1;
+    *ended = sqlite3_total_changes64(d->h) - before < 2;
+    return 0;
+}
+
+struct merging {
+    bool always; /* whether or not words were removed */
+    bool ended;
+};
+
+static int merge(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct merging *m = arg;
+    int64_t is;
+    int found = sqlite_number(d, e, &is, "SELECT 1 FROM facts WHERE name='erase' AND value='words'",
+                              "");
+    m->ended = !found && !m->always;
+    if (found < 0 || (!m->ended && merge_pages(d, STEP, &m->ended, e)) ||
+        (!m->ended && merge_pages(d, 1, &m->ended, e)))
+        return -1;
+    return m->ended ? sqlite_run(d, e, "DELETE FROM facts WHERE name='erase'", "") : 0;
+}
+
+struct truncation {
+    int64_t patience; /* milliseconds for those who read */
+    bool done;
+};
+
+static int truncate_log(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct truncation *t = arg;
+    d->patience = t->patience * MILLISECOND;
+    int rc = sqlite3_wal_checkpoint_v2(d->h, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    d->patience = 0;
+    t->done = rc == SQLITE_OK;
+    return rc && (rc & 0xFF) != SQLITE_BUSY && (rc & 0xFF) != SQLITE_LOCKED ? sqlite_fault(d, rc, e)
+                                                                            : 0;
+}
+
+/* The mark is removed with the last merge, which saves a transaction in nearly all cases; it comes
+ * back if the log cannot be truncated. */
+static int finish(struct sqlite *s, int64_t patience, bool *done, struct fumi_err *e)
+{
+    struct truncation t = {.patience = patience};
+    int rc = sqlite_index_catch_up(s, e) || sqlite_write_alone(&s->base, truncate_log, &t, e);
+    *done = !rc && t.done;
+    if (*done)
+        return 0;
+    struct fumi_err other;
+    return sqlite_write(&s->base, write_mark, NULL, &other) || rc ? -1 : 0;
+}
+
+/* *done: there is nothing left to erase. */
+static int erase(struct sqlite *s, bool all, bool *done, struct fumi_err *e)
+{
+    struct merging m = {.always = all};
+    *done = false;
+    __atomic_store_n(&s->unerased, false, __ATOMIC_RELAXED);
+    for (int i = 0; i < (all ? STEPS_MAX : 1) && !m.ended; i++)
+        if (sqlite_write(&s->base, merge, &m, e))
+            return -1;
+    if (m.ended)
+        return finish(s, all ? PATIENCE_ALL : PATIENCE, done, e);
+    __atomic_store_n(&s->unerased, true, __ATOMIC_RELAXED);
+    return 0;
+}
+
+int sqlite_erase(struct store *base, bool *more, struct fumi_err *e)
+{
+    bool marked = false, done = true;
+    *more = false;
+    if (sqlite_read(base, read_mark, &marked, e) ||
+        (marked && erase((struct sqlite *)base, false, &done, e)))
+        return -1;
+    *more = !done;
+    return 0;
+}
+
+static void attempt(struct sqlite *s)
+{
+    struct fumi_err e = {0};
+    bool more;
+    if (sqlite_erase(&s->base, &more, &e))
+        fumi_log(s->log, FUMI_WARN, "store.unerased", {.key = "why", .text = fumi_str(e.text)},
+                 {.key = "remedy", .text = FUMI_STR("fumi doctor erases what is left")});
+}
+
+void sqlite_erase_soon(struct sqlite *s)
+{
+    int64_t now = fumi_ticks(), next = __atomic_load_n(&s->erase_next, __ATOMIC_RELAXED);
+    if (now >= next &&
+        __atomic_compare_exchange_n(&s->erase_next, &next, now + INTERVAL * MILLISECOND, false,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        attempt(s);
+}
+
+void sqlite_erase_last(struct sqlite *s)
+{
+    if (__atomic_load_n(&s->unerased, __ATOMIC_RELAXED))
+        attempt(s);
+}
+
+int sqlite_erase_all(struct sqlite *s, bool *done, struct fumi_err *e)
+{
+    return erase(s, true, done, e);
+}
+
+static int is_marked(sqlite3 *copy, bool *marked)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = sqlite3_prepare_v2(copy, "SELECT 1 FROM facts WHERE name='erase'", -1, &q, NULL);
+    *marked = !rc && sqlite3_step(q) == SQLITE_ROW;
+    int end = sqlite3_finalize(q);
+    return rc ? rc : end;
+}
+
+int sqlite_erase_copy(sqlite3 *copy)
+{
+    struct fumi_err ignored;
+    bool marked;
+    int rc = is_marked(copy, &marked);
+    if (rc || !marked)
+        return rc;
+    if (sqlite_words_register(copy, &ignored))
+        return SQLITE_ERROR;
+    return sqlite3_exec(copy,
+                        "PRAGMA secure_delete=ON; INSERT INTO words(words) VALUES('optimize'); "
+                        "DELETE FROM facts WHERE name='erase'",
+                        NULL, NULL, NULL);
+}
