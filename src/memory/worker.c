@@ -1,6 +1,7 @@
-/* The background: embeds what lacks vectors in the space in use, and lets that space answer once it
- * is complete. Several processes on one store take turns by a lease, a fact with an end; it only
- * saves work, since a note that gets its vectors twice has them once. */
+/* The background: embeds what lacks vectors in the space in use, lets that space answer once it is
+ * complete, and erases what removed notes left in the files. Several processes on one store take
+ * turns by a lease, a fact with an end; it only saves work, since a note that gets its vectors
+ * twice has them once. */
 #include "base/clock.h"
 #include "memory/memory_parts.h"
 #include "json/json.h"
@@ -12,6 +13,7 @@
 
 enum {
     IDLE_MS = 2000,    /* between two looks at what other processes did */
+    ERASE_MS = 100,    /* between two steps of erasing */
     LEASE_MS = 15000,  /* how long others keep away from us */
     EMBED_MS = 600000, /* for one batch: a long text takes the local model a minute; remote
                           providers have limits of their own */
@@ -32,6 +34,7 @@ struct round {
     int64_t renew;    /* when the lease must be taken again */
     bool single;      /* one note at a time */
     bool passed;      /* some were passed over */
+    bool unerased;    /* erasing failed the last time */
     int refused;      /* how many in a row */
 };
 
@@ -246,6 +249,21 @@ static void turn_to(struct round *r, struct space *sp)
     r->sp = sp;
 }
 
+/* How long to pause when there is nothing to embed. Others may have removed notes, and may read the
+ * log, so the store is asked each time. */
+static int64_t erase(struct round *r)
+{
+    struct store *store = r->m->store;
+    struct fumi_err e = {0};
+    bool more = false;
+    bool failed = store->ops->erase(store, &more, &e) != 0;
+    if (failed && !r->unerased)
+        fumi_log(r->m->o.log, FUMI_WARN, "erasing removed notes failed",
+                 {"why", fumi_str(e.text), 0}, {"again in ms", {0}, IDLE_MS});
+    r->unerased = failed;
+    return more ? ERASE_MS : IDLE_MS;
+}
+
 static void *work(void *arg)
 {
     struct memory *m = arg;
@@ -265,7 +283,7 @@ static void *work(void *arg)
             tell(m, o == FAILED, 0, o == FAILED ? &e : NULL);
         fumi_arena_reset(&a, 1 << 20);
         if (o != DONE_SOME)
-            pause_for(m, o == FAILED ? retry : IDLE_MS);
+            pause_for(m, o == FAILED ? retry : erase(&r));
         retry = o != FAILED ? RETRY_MS : retry * 2 < RETRY_MAX_MS ? retry * 2 : RETRY_MAX_MS;
     }
     end_lease(&r);
