@@ -8,17 +8,22 @@
 
 #include <ftw.h>
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature) /* clang */
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define SANITIZED 0
+#endif
+
 enum {
     NOTES = 1000,
     TEXT = 256000,
     FIT = 32, /* notes in an answer of 8 MiB; one more is too many */
     DIM = 384,
     CLIENTS = 16,
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    BOUND = 1 << 20, /* KiB: a sanitizer takes several times as much */
-#else
-    BOUND = 100 << 10,
-#endif
+    /* KiB; a sanitizer takes several times as much. */
+    BOUND = SANITIZED ? 1 << 20 : 100 << 10,
 };
 
 #define LIST(limit)                                                                                \
