@@ -159,7 +159,7 @@ int session_call(struct session *s, struct fumi_arena *a, const char *method,
                  struct fumi_json params, struct fumi_json *result, struct fumi_err *e)
 {
     struct fumi_buf request = {0}, answer = {0};
-    struct fumi_peer peer = {.transport = "cli", .unasked = true};
+    struct fumi_peer peer = {.transport = "cli", .no_requests = true};
     if (fumi_client_request(s->client, &request, method, params, NULL) < 0) {
         fumi_buf_done(&request);
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "params must be an object or an array");

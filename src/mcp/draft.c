@@ -224,8 +224,8 @@ static void on_progress(struct fumi_call *call, double done, double total, struc
     if (message.n)
         put(&o, "message", message);
     fumi_put_close(&o, '}');
-    fumi_tell(x->call, "notifications/progress", &mcp_text_shape,
-              &(struct mcp_text){{fumi_buf_str(&b)}});
+    fumi_notify(x->call, "notifications/progress", &mcp_text_shape,
+                &(struct mcp_text){{fumi_buf_str(&b)}});
     fumi_buf_done(&b);
 }
 
@@ -300,7 +300,7 @@ static enum fumi_ret ask_all(struct mcp_draft *d, struct fumi_mcp_call *c)
         if (!fumi_mcp_can(c, capability))
             ret = fumi_fail(c->call, FUMI_LIMIT, "The client does not support %s", capability);
         else
-            ret = fumi_ask(c->call, d->needs[i].method, d->needs[i].params, &answer);
+            ret = fumi_request(c->call, d->needs[i].method, d->needs[i].params, &answer);
         fumi_put_key(&o, d->needs[i].key);
         fumi_put_json(&o, answer);
     }

@@ -7,7 +7,7 @@
 /* One POST. */
 struct post {
     struct fumi_mcp *mcp;
-    const struct fumi_request *request;
+    const struct fumi_http_request *request;
     struct fumi_str body;
     struct fumi_reply *reply;
     struct fumi_arena arena;
@@ -36,7 +36,7 @@ void http_say(struct fumi_reply *reply, int status, const struct fumi_err *e,
 /* The id of an error that names no request, as the revision of the session wants it. */
 static enum fumi_lost_id lost_id(const struct post *p)
 {
-    struct fumi_str name = fumi_request_field(p->request, "mcp-session-id");
+    struct fumi_str name = fumi_http_field(p->request, "mcp-session-id");
     struct http_session *s = name.p ? http_session_find(p->mcp->http, name, p->request->peer)
                                     : NULL;
     if (!s)
@@ -125,7 +125,7 @@ static void dispatch(struct post *p, struct http_session *session, bool begins)
     p->message = NULL;
     fumi_message_handle(
         message, peer,
-        (struct fumi_sink){.tell = events ? on_tell : NULL, .reply = on_reply, .arg = r});
+        (struct fumi_sink){.notify = events ? on_tell : NULL, .reply = on_reply, .arg = r});
 }
 
 /* --- Modern. --- */
@@ -150,7 +150,7 @@ static bool decode(struct fumi_arena *a, struct fumi_str *value)
 /* A header that mirrors a text of the body. */
 static int check_mirror(struct post *p, const char *header, struct fumi_str must)
 {
-    struct fumi_str value = fumi_request_field(p->request, header);
+    struct fumi_str value = fumi_http_field(p->request, header);
     if (!value.p)
         return mismatch(p, header, "is missing: it must repeat the body");
     if (!decode(&p->arena, &value))
@@ -190,7 +190,7 @@ static int check_param(struct post *p, struct fumi_str name, const struct fumi_v
     for (size_t i = 0; i < name.n && n + 1 < sizeof(header); i++)
         header[n++] = (char)(name.p[i] >= 'A' && name.p[i] <= 'Z' ? name.p[i] + 32 : name.p[i]);
     header[n] = '\0';
-    struct fumi_str is = fumi_request_field(p->request, header);
+    struct fumi_str is = fumi_http_field(p->request, header);
     bool given = value && !fumi_is(value, FUMI_NULL);
     if (given != (is.p != NULL))
         return mismatch(p, header,
@@ -236,7 +236,7 @@ static int check_tool(struct post *p)
 static int check_headers(struct post *p, struct fumi_str claimed)
 {
     struct fumi_str method = fumi_text(&p->arena, p->method);
-    struct fumi_str said = fumi_request_field(p->request, "mcp-method");
+    struct fumi_str said = fumi_http_field(p->request, "mcp-method");
     if (p->version.p && !fumi_eq(p->version, claimed))
         return mismatch(p, "mcp-protocol-version", "differs from the body");
     if (said.p && !fumi_eq(said, method))
@@ -273,7 +273,7 @@ static void serve_handshake(struct post *p)
         fumi_err_set(&p->err, MCP_HEADER_MISMATCH,
                      "initialize does not exist in the version of MCP-Protocol-Version");
         refuse(p, 400);
-    } else if (fumi_request_field(p->request, "mcp-session-id").p) {
+    } else if (fumi_http_field(p->request, "mcp-session-id").p) {
         if (!(s = http_session_for(p->mcp, p->request, p->reply, p->id)))
             return;
         http_session_unref(s);
@@ -286,12 +286,12 @@ static void serve_handshake(struct post *p)
 }
 
 /* The session of a request; NULL: it was refused. */
-struct http_session *http_session_for(struct fumi_mcp *m, const struct fumi_request *r,
+struct http_session *http_session_for(struct fumi_mcp *m, const struct fumi_http_request *r,
                                       struct fumi_reply *reply, const struct fumi_val *id)
 {
     struct fumi_err e;
-    struct fumi_str name = fumi_request_field(r, "mcp-session-id");
-    struct fumi_str version = fumi_request_field(r, "mcp-protocol-version");
+    struct fumi_str name = fumi_http_field(r, "mcp-session-id");
+    struct fumi_str version = fumi_http_field(r, "mcp-protocol-version");
     if (version.p && mcp_version_of(version) < 0) {
         fumi_err_set(&e, FUMI_INVALID_REQUEST, "MCP-Protocol-Version is none that is served here");
         http_say(reply, 400, &e, id);
@@ -402,7 +402,7 @@ static void serve_message(struct post *p)
 
 static void serve_post(struct post *p)
 {
-    if (!fumi_request_field(p->request, "content-type").p) {
+    if (!fumi_http_field(p->request, "content-type").p) {
         refuse_with(p, 415, FUMI_INVALID_REQUEST, "Content-Type must be application/json");
         return;
     }
@@ -411,7 +411,7 @@ static void serve_post(struct post *p)
                     "Accept must allow application/json and text/event-stream");
         return;
     }
-    p->version = fumi_request_field(p->request, "mcp-protocol-version");
+    p->version = fumi_http_field(p->request, "mcp-protocol-version");
     p->message = fumi_message_read(p->mcp->server, p->request->peer->spare, p->body, &p->document,
                                    &p->err);
     if (!p->document)
@@ -422,7 +422,7 @@ static void serve_post(struct post *p)
         serve_message(p);
 }
 
-static void run(void *self, const struct fumi_request *r, struct fumi_str body,
+static void run(void *self, const struct fumi_http_request *r, struct fumi_str body,
                 struct fumi_reply *reply)
 {
     struct fumi_mcp *m = self;

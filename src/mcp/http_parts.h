@@ -26,15 +26,15 @@ void http_session_name(const struct http_session *s, struct fumi_page *page); /*
 void http_session_close(struct http_session *s); /* nobody finds it any more */
 
 /* GET and DELETE. */
-void http_session_stream(struct fumi_mcp *m, const struct fumi_request *r,
+void http_session_stream(struct fumi_mcp *m, const struct fumi_http_request *r,
                          struct fumi_reply *reply);
-void http_session_delete(struct fumi_mcp *m, const struct fumi_request *r,
+void http_session_delete(struct fumi_mcp *m, const struct fumi_http_request *r,
                          struct fumi_reply *reply);
 
 /* http.c: an answer of ours; e NULL: nothing to say. */
 void http_say(struct fumi_reply *reply, int status, const struct fumi_err *e,
               const struct fumi_val *id);
-struct http_session *http_session_for(struct fumi_mcp *m, const struct fumi_request *r,
+struct http_session *http_session_for(struct fumi_mcp *m, const struct fumi_http_request *r,
                                       struct fumi_reply *reply, const struct fumi_val *id);
 
 #endif

@@ -276,7 +276,8 @@ static bool attach(struct http_session *s, struct fumi_reply *reply)
     return first;
 }
 
-void http_session_stream(struct fumi_mcp *m, const struct fumi_request *r, struct fumi_reply *reply)
+void http_session_stream(struct fumi_mcp *m, const struct fumi_http_request *r,
+                         struct fumi_reply *reply)
 {
     struct fumi_err e;
     if (!fumi_accepts_events(r)) {
@@ -298,7 +299,8 @@ void http_session_stream(struct fumi_mcp *m, const struct fumi_request *r, struc
     http_session_unref(s);
 }
 
-void http_session_delete(struct fumi_mcp *m, const struct fumi_request *r, struct fumi_reply *reply)
+void http_session_delete(struct fumi_mcp *m, const struct fumi_http_request *r,
+                         struct fumi_reply *reply)
 {
     struct http_session *s = http_session_for(m, r, reply, NULL);
     if (!s)

@@ -69,7 +69,7 @@ static struct fumi_json params_of(struct fumi_buf *b, struct fumi_str uri, struc
 static void tell_listener(struct listener *l, const char *method, struct fumi_str uri)
 {
     struct fumi_buf b = {0};
-    fumi_tell(l->call, method, &mcp_text_shape, &(struct mcp_text){params_of(&b, uri, l->id)});
+    fumi_notify(l->call, method, &mcp_text_shape, &(struct mcp_text){params_of(&b, uri, l->id)});
     fumi_buf_done(&b);
 }
 
@@ -296,8 +296,8 @@ static void acknowledge(const struct listener *l)
     put_honoured(&o, l);
     put_meta(&o, l->id, NULL);
     fumi_put_close(&o, '}');
-    fumi_tell(l->call, "notifications/subscriptions/acknowledged", &mcp_text_shape,
-              &(struct mcp_text){{fumi_buf_str(&b)}});
+    fumi_notify(l->call, "notifications/subscriptions/acknowledged", &mcp_text_shape,
+                &(struct mcp_text){{fumi_buf_str(&b)}});
     fumi_buf_done(&b);
 }
 
@@ -397,7 +397,7 @@ enum fumi_ret mcp_listen(struct fumi_call *call, const void *params, void *resul
     (void)params, (void)result;
     if (mcp_enter(&x, call, MODERN) != FUMI_OK)
         return FUMI_FAIL;
-    if (!call->id || !fumi_can_tell(call))
+    if (!call->id || !fumi_can_notify(call))
         return fumi_fail(call, FUMI_INVALID_REQUEST,
                          "a subscription needs an id, and a connection that takes events");
     struct listener *l = fumi_alloc(call->arena, sizeof(*l));

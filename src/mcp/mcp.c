@@ -339,7 +339,7 @@ static enum fumi_ret ignore(struct fumi_call *call, const void *params, void *re
 
 /* Those that change the session of their peer are not PLAIN: behind a writer they run on workers,
  * one after the other. */
-enum { SHY = FUMI_HIDDEN | FUMI_FRANK, PLAIN = SHY | FUMI_READ_ONLY };
+enum { SHY = FUMI_HIDDEN | FUMI_PLAIN_ERRORS, PLAIN = SHY | FUMI_READ_ONLY };
 #define METHOD(name, run, flags)                                                                   \
     {                                                                                              \
         name, NULL, &mcp_any_shape, NULL, run, flags                                               \
@@ -352,27 +352,27 @@ static const struct fumi_method connection[] = {
     METHOD("notifications/progress", ignore, PLAIN),
     METHOD("notifications/roots/list_changed", ignore, PLAIN),
     METHOD("server/discover", discover, PLAIN),
-    METHOD("subscriptions/listen", mcp_listen, PLAIN | FUMI_DEFERS | FUMI_SUBSCRIPTION),
+    METHOD("subscriptions/listen", mcp_listen, PLAIN | FUMI_ASYNC | FUMI_SUBSCRIPTION),
     METHOD("ping", ping, PLAIN | FUMI_UNORDERED),
     METHOD("logging/setLevel", set_level, SHY),
 };
 static const struct fumi_method tools[] = {
     METHOD("tools/list", mcp_tools_list, PLAIN),
-    METHOD("tools/call", mcp_tools_call, SHY | FUMI_VARIES),
+    METHOD("tools/call", mcp_tools_call, SHY | FUMI_DYNAMIC_FLAGS),
 };
 static const struct fumi_method prompts[] = {
     METHOD("prompts/list", mcp_prompts_list, PLAIN),
-    METHOD("prompts/get", mcp_prompts_get, PLAIN | FUMI_VARIES),
+    METHOD("prompts/get", mcp_prompts_get, PLAIN | FUMI_DYNAMIC_FLAGS),
 };
 static const struct fumi_method resources[] = {
-    METHOD("resources/list", mcp_resources_list, PLAIN | FUMI_VARIES),
-    METHOD("resources/read", mcp_resources_read, PLAIN | FUMI_VARIES),
+    METHOD("resources/list", mcp_resources_list, PLAIN | FUMI_DYNAMIC_FLAGS),
+    METHOD("resources/read", mcp_resources_read, PLAIN | FUMI_DYNAMIC_FLAGS),
     METHOD("resources/templates/list", mcp_templates_list, PLAIN),
     METHOD("resources/subscribe", mcp_subscribe, SHY),
     METHOD("resources/unsubscribe", mcp_unsubscribe, SHY),
 };
 static const struct fumi_method completion[] = {
-    METHOD("completion/complete", mcp_complete, PLAIN | FUMI_VARIES),
+    METHOD("completion/complete", mcp_complete, PLAIN | FUMI_DYNAMIC_FLAGS),
 };
 
 /* What a tool, a prompt and so on may do is in its row. */
@@ -523,7 +523,7 @@ void fumi_mcp_log(struct fumi_mcp_call *c, enum fumi_mcp_level level, struct fum
     fumi_put_key(&o, "data");
     fumi_put_str(&o, text);
     fumi_put_close(&o, '}');
-    fumi_tell(x->call, "notifications/message", &mcp_text_shape,
-              &(struct mcp_text){{fumi_buf_str(&b)}});
+    fumi_notify(x->call, "notifications/message", &mcp_text_shape,
+                &(struct mcp_text){{fumi_buf_str(&b)}});
     fumi_buf_done(&b);
 }

@@ -67,7 +67,7 @@ struct listener {
 struct mcp_http; /* http.c */
 
 struct fumi_mcp {
-    struct fumi_varying varying; /* first */
+    struct fumi_dynamic_flags varying; /* first */
     struct fumi_server *server;
     struct fumi_mcp_options o;
     struct fumi_arena arena; /* of what follows, until the lock */

@@ -36,7 +36,7 @@ static bool is_full(const struct conn *c, size_t weight)
     if (open * weight < UNDER_WAY && c->weight * weight < most)
         return false;
     return open * weight >= UNDER_WAY * ASKING || c->weight * weight >= most * ASKING ||
-           !fumi_peer_asks(&c->peer);
+           !fumi_peer_waits(&c->peer);
 }
 
 /* When as many calls as may be are under way in all, those who have some wait for these. */
@@ -45,7 +45,7 @@ static bool is_crowded(const struct conn *c)
     const struct site *site = c->hub->site;
     return under_way(c) &&
            atomic_load_explicit(&site->open, memory_order_relaxed) >= (size_t)site->set.queue &&
-           !fumi_peer_asks(&c->peer);
+           !fumi_peer_waits(&c->peer);
 }
 
 /* Once held, it is let go at half the mark: to stop and start the reading has its price. */
@@ -411,7 +411,7 @@ void conn_become(struct conn *c, const struct proto *proto)
     c->proto = proto;
     c->peer.transport = proto->name;
     c->peer.push = proto->pushes ? conn_push : NULL;
-    c->peer.unasked = !proto->pushes;
+    c->peer.no_requests = !proto->pushes;
     c->want = 0;
 }
 

@@ -48,7 +48,7 @@ struct proto {
      * rest comes again with more behind it; with `over` nothing more will come. */
     size_t (*take)(struct conn *c, char *p, size_t n, bool over);
     void (*answer)(struct conn *c, struct fumi_buf *text, int code);
-    void (*tell)(struct conn *c, struct fumi_buf *text);
+    void (*notify)(struct conn *c, struct fumi_buf *text);
     void (*drain)(struct conn *c); /* the server ends: nothing new; may be called again */
     /* The others may be NULL. */
     void (*page)(struct conn *c, const struct fumi_page *page, struct fumi_buf *body);
@@ -202,11 +202,11 @@ static inline bool conn_closed(const struct conn *c)
 }
 
 /* Gives one message to the server; its answer comes to proto->answer, perhaps at once. `tells`:
- * what a call says before its answer goes to proto->tell; otherwise nobody wants it. */
+ * what a call says before its answer goes to proto->notify; otherwise nobody wants it. */
 void conn_handle(struct conn *c, struct fumi_str message, bool tells);
 /* Gives a request to a route of the host program; its answer comes to proto->page. *reply is what
  * the route has to answer, set before it runs. */
-void conn_route(struct conn *c, const struct fumi_route *r, const struct fumi_request *request,
+void conn_route(struct conn *c, const struct fumi_route *r, const struct fumi_http_request *request,
                 struct fumi_str body, struct message **reply);
 
 /* Whether nothing more may be begun now. */

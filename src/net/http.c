@@ -53,19 +53,19 @@ static bool wants_events(const struct http_head *h)
     return accepts(h->fields, h->n, FUMI_STR("text/event-stream"));
 }
 
-static bool accepts_any(const struct fumi_request *r, const char *type, const char *range)
+static bool accepts_any(const struct fumi_http_request *r, const char *type, const char *range)
 {
-    return !fumi_request_field(r, "accept").n || accepts(r->fields, r->fields_n, fumi_str(type)) ||
+    return !fumi_http_field(r, "accept").n || accepts(r->fields, r->fields_n, fumi_str(type)) ||
            accepts(r->fields, r->fields_n, fumi_str(range)) ||
            accepts(r->fields, r->fields_n, FUMI_STR("*/*"));
 }
 
-bool fumi_accepts_events(const struct fumi_request *r)
+bool fumi_accepts_events(const struct fumi_http_request *r)
 {
     return accepts_any(r, "text/event-stream", "text/*");
 }
 
-bool fumi_accepts_json(const struct fumi_request *r)
+bool fumi_accepts_json(const struct fumi_http_request *r)
 {
     return accepts_any(r, "application/json", "application/*");
 }
@@ -224,12 +224,12 @@ void http_run_rpc(struct conn *c, struct fumi_str body)
 void http_run_host(struct conn *c, struct fumi_str body)
 {
     struct http *t = &c->as.http;
-    struct fumi_request r = {.method = t->method,
-                             .path = fumi_str(t->route->path),
-                             .query = t->kept->query,
-                             .peer = &c->peer,
-                             .fields = t->kept->fields,
-                             .fields_n = t->kept->n};
+    struct fumi_http_request r = {.method = t->method,
+                                  .path = fumi_str(t->route->path),
+                                  .query = t->kept->query,
+                                  .peer = &c->peer,
+                                  .fields = t->kept->fields,
+                                  .fields_n = t->kept->n};
     conn_route(c, t->route->host, &r, body, &t->reply);
 }
 
@@ -328,7 +328,7 @@ const struct proto http_proto = {"http",
                                  false,
                                  .take = take,
                                  .answer = http_answer_call,
-                                 .tell = http_tell,
+                                 .notify = http_tell,
                                  .drain = drain,
                                  .page = http_answer_page,
                                  .busy = busy,

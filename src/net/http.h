@@ -7,7 +7,7 @@
 struct http_field;
 
 /* One request, for the time of a hook. */
-struct fumi_request {
+struct fumi_http_request {
     struct fumi_str method, path, query;
     struct fumi_peer *peer;
     const struct http_field *fields; /* private; NULL in `after` */
@@ -15,7 +15,7 @@ struct fumi_request {
 };
 
 /* The first value of a field, named in lower case; p is NULL when it is missing. */
-struct fumi_str fumi_request_field(const struct fumi_request *r, const char *name);
+struct fumi_str fumi_http_field(const struct fumi_http_request *r, const char *name);
 
 /* Why a request is refused, in HTTP's own terms. */
 struct fumi_refusal {
@@ -27,10 +27,10 @@ struct fumi_refusal {
 struct fumi_filter {
     const char *name;
     /* Once per request or upgrade, before its body is read: 0, or -1 with *out set. */
-    int (*before)(void *self, const struct fumi_request *r, struct fumi_refusal *out);
+    int (*before)(void *self, const struct fumi_http_request *r, struct fumi_refusal *out);
     /* Once for each request that came past `before`, with what was answered; on the thread of its
      * connection. Method and path are then those of the route; status 0: the peer left before. */
-    void (*after)(void *self, const struct fumi_request *r, int status, size_t bytes);
+    void (*after)(void *self, const struct fumi_http_request *r, int status, size_t bytes);
     void *self;
 };
 
@@ -55,7 +55,7 @@ struct fumi_route {
     bool open;         /* needs no token */
     /* On the thread of the connection, once the body is there; all but `reply` is borrowed until it
      * returns. fumi_reply must be called once, then or later. */
-    void (*run)(void *self, const struct fumi_request *r, struct fumi_str body,
+    void (*run)(void *self, const struct fumi_http_request *r, struct fumi_str body,
                 struct fumi_reply *reply);
     void *self;
 };
@@ -72,7 +72,7 @@ void fumi_reply_end(struct fumi_reply *r, const struct fumi_page *page, struct f
 void fumi_reply_watch(struct fumi_reply *r, void (*over)(void *arg, bool left), void *arg);
 
 /* Whether Accept names event streams, and whether it allows JSON; without it, both. */
-bool fumi_accepts_events(const struct fumi_request *r);
-bool fumi_accepts_json(const struct fumi_request *r);
+bool fumi_accepts_events(const struct fumi_http_request *r);
+bool fumi_accepts_json(const struct fumi_http_request *r);
 
 #endif

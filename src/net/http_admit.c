@@ -2,7 +2,7 @@
  * filters, its path, method and type, in this order. */
 #include "net/http_parts.h"
 
-struct fumi_str fumi_request_field(const struct fumi_request *r, const char *name)
+struct fumi_str fumi_http_field(const struct fumi_http_request *r, const char *name)
 {
     struct fumi_str is = fumi_str(name);
     for (size_t i = 0; i < r->fields_n; i++)
@@ -67,7 +67,7 @@ static int pass_filters(struct conn *c, const struct http_head *h)
 {
     struct http *t = &c->as.http;
     const struct site *site = c->hub->site;
-    struct fumi_request r = {h->method, h->path, h->query, &c->peer, h->fields, h->n};
+    struct fumi_http_request r = {h->method, h->path, h->query, &c->peer, h->fields, h->n};
     for (size_t i = 0; i < site->filters_n; i++) {
         const struct fumi_filter *f = &site->filters[i];
         if (f->before && f->before(f->self, &r, &t->why)) {

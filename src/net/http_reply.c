@@ -56,7 +56,7 @@ void http_report(struct conn *c, const struct http *t, int status, size_t bytes)
     count_add(&c->hub->requests, 1);
     if (!t->filtered && !site->set.access_log)
         return;
-    struct fumi_request r = {.method = t->method, .peer = &c->peer};
+    struct fumi_http_request r = {.method = t->method, .peer = &c->peer};
     r.path = t->route ? fumi_str(t->route->path) : FUMI_STR("");
     for (size_t i = t->filtered; i-- > 0;)
         if (site->filters[i].after)

@@ -95,8 +95,8 @@ static void tell(struct conn *c, struct fumi_buf *text)
     put_line(c, text);
 }
 
-const struct proto lines_proto = {"lines",          true,         .take = take,
-                                  .answer = answer, .tell = tell, .drain = drain};
+const struct proto lines_proto = {"lines",          true,           .take = take,
+                                  .answer = answer, .notify = tell, .drain = drain};
 
 /* Lines carry no token, so they are only for those who need none. */
 static size_t begin_lines(struct conn *c, size_t n)
@@ -147,5 +147,5 @@ static void late_new(struct conn *c, enum wait kind)
 
 const struct proto unix_proto = {"unix",           true,
                                  .take = sniff,    .answer = answer,
-                                 .tell = tell,     .waits = waits_new,
+                                 .notify = tell,   .waits = waits_new,
                                  .late = late_new, .drain = drain_new};

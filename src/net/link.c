@@ -364,8 +364,8 @@ static void hear(struct fumi_link *l, const struct fumi_val *v)
         return;
     }
     l->said++;
-    if (l->o.told)
-        l->o.told(l->o.arg, fumi_raw(v));
+    if (l->o.notified)
+        l->o.notified(l->o.arg, fumi_raw(v));
 }
 
 /* A call that is still open although this names it: the answer was none. */

@@ -22,7 +22,7 @@ struct fumi_link_options {
                              pauses; 0: 5; negative: none */
     /* What the peer says by itself: notifications of a push, and ahead of an answer. May be NULL.
      * It must not use the link. What the peer asks is refused with -32601. */
-    void (*told)(void *arg, struct fumi_str message);
+    void (*notified)(void *arg, struct fumi_str message);
     void *arg;
 };
 

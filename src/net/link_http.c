@@ -488,7 +488,7 @@ static void refuse(struct fumi_link *l, struct fumi_str answer)
     struct fumi_err ignored;
     struct fumi_arena a = {0};
     struct fumi_str unused;
-    o.told = NULL;
+    o.notified = NULL;
     if (!x->side)
         x->side = fumi_link_open(l->at.url, &o, &ignored);
     if (x->side)

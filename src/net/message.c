@@ -285,7 +285,7 @@ static void on_word_home(struct fumi_task *task)
     if (!conn_closed(c) && n == 0)
         overrun(c);
     if (!conn_closed(c) && n)
-        c->proto->tell(c, &w->text);
+        c->proto->notify(c, &w->text);
     atomic_store(&c->backlog, conn_closed(c) ? 0 : conn_unsent(c));
     atomic_fetch_sub(&c->away, w->weight);
     fumi_buf_done(&w->text);
@@ -325,7 +325,7 @@ static void say(struct conn *c, struct fumi_buf *text, bool here)
         send_home(c, text);
         return;
     }
-    c->proto->tell(c, text);
+    c->proto->notify(c, text);
 }
 
 static void on_tell(void *arg, struct fumi_buf *text)
@@ -358,7 +358,7 @@ void conn_handle(struct conn *c, struct fumi_str message, bool tells)
     struct message *m = message_new(c, message.n);
     put_in_order(m);
     site->handle(site->handler, &c->peer, message,
-                 (struct fumi_sink){.tell = tells ? on_tell : NULL,
+                 (struct fumi_sink){.notify = tells ? on_tell : NULL,
                                     .reply = on_reply,
                                     .arg = m,
                                     .unordered = on_unordered});
@@ -375,7 +375,7 @@ void conn_refuse(struct conn *c, const struct fumi_err *e)
     fumi_buf_done(&answer);
 }
 
-void conn_route(struct conn *c, const struct fumi_route *r, const struct fumi_request *request,
+void conn_route(struct conn *c, const struct fumi_route *r, const struct fumi_http_request *request,
                 struct fumi_str body, struct message **reply)
 {
     struct message *m = message_new(c, body.n);

@@ -394,7 +394,7 @@ static bool may_block(const struct fumi_server *s)
     struct fumi_str name;
     for (size_t i = 0; s && i < fumi_server_size(s); i++) {
         const struct fumi_method *m = fumi_server_at(s, i, &name);
-        if (m->flags & (FUMI_BLOCKING | FUMI_VARIES))
+        if (m->flags & (FUMI_BLOCKING | FUMI_DYNAMIC_FLAGS))
             return true;
     }
     return false;

@@ -108,9 +108,9 @@ static void done(struct conn *c)
     ws_done(&c->as.websocket.reader);
 }
 
-const struct proto websocket_proto = {"websocket",      true,         .take = take,
-                                      .answer = answer, .tell = tell, .drain = drain,
-                                      .waits = waits,   .late = late, .done = done};
+const struct proto websocket_proto = {"websocket",      true,           .take = take,
+                                      .answer = answer, .notify = tell, .drain = drain,
+                                      .waits = waits,   .late = late,   .done = done};
 
 static int refuse(struct fumi_refusal *out, int status, const char *reason)
 {

@@ -62,7 +62,7 @@ static void put_message(struct fumi_out *o, const struct fumi_err *e, const char
 void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fumi_val *id,
                   unsigned how)
 {
-    bool frank = how & ANSWER_FRANK && e->code != FUMI_INTERNAL_ERROR;
+    bool frank = how & ANSWER_PLAIN && e->code != FUMI_INTERNAL_ERROR;
     const char *phrase = frank ? NULL : phrase_of(e->code);
     struct fumi_out o = {.buf = b};
     fumi_put_open(&o, '{');
@@ -75,7 +75,7 @@ void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fum
     put_message(&o, e, phrase, how);
     put_data(&o, e, phrase != NULL);
     fumi_put_close(&o, '}');
-    if ((id && !fumi_is(id, FUMI_NULL)) || !(how & ANSWER_BARE))
+    if ((id && !fumi_is(id, FUMI_NULL)) || !(how & ANSWER_NO_ID))
         put_end(b, id);
     else
         fumi_put_close(&o, '}');
@@ -164,18 +164,18 @@ void fumi_peer_set_lost_id(struct fumi_peer *peer, enum fumi_lost_id id)
     __atomic_store_n(&peer->lost_id, (int)id, __ATOMIC_RELAXED);
 }
 
-static unsigned bare(enum fumi_lost_id lost)
+static unsigned id_flag(enum fumi_lost_id lost)
 {
-    return lost == FUMI_ID_NONE ? ANSWER_BARE : 0;
+    return lost == FUMI_ID_NONE ? ANSWER_NO_ID : 0;
 }
 
 void fumi_put_refusal(struct fumi_buf *out, const struct fumi_err *e, enum fumi_lost_id lost)
 {
-    answer_error(out, e, NULL, bare(lost));
+    answer_error(out, e, NULL, id_flag(lost));
 }
 
 void fumi_put_error(struct fumi_buf *out, const struct fumi_err *e, const struct fumi_val *id,
                     enum fumi_lost_id lost)
 {
-    answer_error(out, e, id, bare(lost) | ANSWER_FRANK);
+    answer_error(out, e, id, id_flag(lost) | ANSWER_PLAIN);
 }

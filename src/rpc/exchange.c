@@ -15,8 +15,8 @@ void exchange_separate(struct fumi_exchange *x)
 void exchange_fault(struct fumi_exchange *x, const struct fumi_err *e, const struct fumi_val *id,
                     unsigned flags)
 {
-    unsigned how = (fumi_peer_lost_id(x->peer) == FUMI_ID_NONE ? ANSWER_BARE : 0) |
-                   (flags & FUMI_FRANK ? ANSWER_FRANK : 0) |
+    unsigned how = (fumi_peer_lost_id(x->peer) == FUMI_ID_NONE ? ANSWER_NO_ID : 0) |
+                   (flags & FUMI_PLAIN_ERRORS ? ANSWER_PLAIN : 0) |
                    (flags & FUMI_DETAILED_ERRORS ? ANSWER_DETAILED : 0);
     exchange_separate(x);
     answer_error(&x->out, e, id, how);
@@ -43,9 +43,9 @@ __attribute__((cold)) void log_internal(const struct fumi_server *s, struct fumi
 static unsigned flags_for(const struct entry *e, const struct fumi_val *params)
 {
     const struct fumi_method *m = e->method;
-    if (!(m->flags & FUMI_VARIES))
+    if (!(m->flags & FUMI_DYNAMIC_FLAGS))
         return m->flags;
-    return m->flags | ((struct fumi_varying *)e->self)->flags_for(e->self, m, params);
+    return m->flags | ((struct fumi_dynamic_flags *)e->self)->flags_for(e->self, m, params);
 }
 
 /* An answer to a question of ours is taken at once, whatever stands beside it in a batch: the call
@@ -193,7 +193,7 @@ static void keep_text(struct fumi_exchange *x)
 
 static bool must_open(const struct fumi_exchange *x, const struct request *q)
 {
-    if (q->flags & FUMI_DEFERS || (q->flags & FUMI_BLOCKING && x->server->submit))
+    if (q->flags & FUMI_ASYNC || (q->flags & FUMI_BLOCKING && x->server->submit))
         return true;
     return !(q->flags & FUMI_UNORDERED) && x->server->submit && peer_has_writers(x->peer);
 }
@@ -210,7 +210,7 @@ static bool open_rest(struct fumi_exchange *x, struct request *first)
         flags |= x->requests[i].flags;
         x->writes |= x->requests[i].entry && !(x->requests[i].flags & FUMI_READ_ONLY);
     }
-    bool gated = x->server->submit && (flags & FUMI_BLOCKING || !(first->flags & FUMI_DEFERS));
+    bool gated = x->server->submit && (flags & FUMI_BLOCKING || !(first->flags & FUMI_ASYNC));
     keep_text(x);
     if (gated)
         run_enter(x, first);

@@ -165,8 +165,8 @@ struct fumi_exchange {
  * what it left in the buffer. Errors are short and have no limit. answer_begin and answer_end: what
  * stands before and behind a result; answer_value: the result alone. These take the limit of the
  * buffer. */
-/* See FUMI_ID_NONE, FUMI_FRANK, FUMI_DETAILED_ERRORS. */
-enum { ANSWER_BARE = 1, ANSWER_FRANK = 2, ANSWER_DETAILED = 4 };
+/* See FUMI_ID_NONE, FUMI_PLAIN_ERRORS, FUMI_DETAILED_ERRORS. */
+enum { ANSWER_NO_ID = 1, ANSWER_PLAIN = 2, ANSWER_DETAILED = 4 };
 void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fumi_val *id,
                   unsigned how);
 int answer_result(struct fumi_buf *b, const struct fumi_call *c, struct fumi_err *e);

@@ -469,7 +469,7 @@ size_t fumi_peer_calls(struct fumi_peer *peer, bool writing, struct fumi_buf *na
     return n;
 }
 
-bool fumi_peer_asks(const struct fumi_peer *peer)
+bool fumi_peer_waits(const struct fumi_peer *peer)
 {
     struct fumi_links *l = peer->links;
     if (!l)
@@ -539,7 +539,7 @@ static void send_question(struct fumi_run *r, int64_t id, const char *method,
 static void await(struct fumi_links *l, struct question *q)
 {
     const struct fumi_run *r = q->call->run;
-    int64_t most = r->server->limits.ask, left = fumi_time_left(q->call);
+    int64_t most = r->server->limits.request, left = fumi_time_left(q->call);
     struct timespec end = moment(left < most ? left : most);
     int rc = 0;
     pthread_mutex_lock(&l->lock);
@@ -575,15 +575,15 @@ static enum fumi_ret enlist(struct fumi_exchange *x, struct question *q, const c
                : fumi_fail(q->call, FUMI_LIMIT, "The peer is gone and cannot answer %s", method);
 }
 
-enum fumi_ret fumi_ask(struct fumi_call *c, const char *method, struct fumi_json params,
-                       struct fumi_json *answer)
+enum fumi_ret fumi_request(struct fumi_call *c, const char *method, struct fumi_json params,
+                           struct fumi_json *answer)
 {
     struct fumi_exchange *x = c->run->exchange;
     struct question q = {.call = c};
-    if (x->peer->unasked)
+    if (x->peer->no_requests)
         return fumi_fail(c, FUMI_LIMIT, "Over %s the peer cannot be asked %s", x->peer->transport,
                          method);
-    if (!x->sink.tell)
+    if (!x->sink.notify)
         return fumi_fail(c, FUMI_LIMIT,
                          "The peer takes nothing but the answer: it cannot be asked %s", method);
     if (!c->run->open)

@@ -35,7 +35,7 @@ struct fumi_peer {
     void *session;        /* what a protocol above, such as MCP, knows about this peer */
     const struct fumi_session_ops *ops; /* of that protocol; may be NULL */
     int lost_id;                        /* private: see fumi_peer_lost_id */
-    bool unasked;             /* it cannot answer questions of ours: fumi_ask fails at once */
+    bool no_requests;         /* it cannot answer questions of ours: fumi_request fails at once */
     struct fumi_spare *spare; /* of the thread that calls fumi_handle for it; may be NULL */
     /* Sends a message that belongs to no call; from any thread, as long as the peer is known to be
      * there: while a call of it is open, or until ops->gone was called. May take the bytes. NULL:
@@ -82,7 +82,7 @@ enum fumi_hold { FUMI_HOLD_NONE, FUMI_HOLD_LATER, FUMI_HOLD_ALL };
 void fumi_peer_hold(struct fumi_peer *peer, enum fumi_hold hold);
 
 /* Whether a question put to it is open: then it must be read, or the answer never comes. */
-bool fumi_peer_asks(const struct fumi_peer *peer);
+bool fumi_peer_waits(const struct fumi_peer *peer);
 
 /* Cancels the open call with that id; false: there is none. Clients reach it by the notification
  * or request rpc.cancel {"id": ...}. */

@@ -71,7 +71,7 @@ static void pass_tell(void *arg, struct fumi_buf *message)
 {
     struct passing *p = arg;
     note(p->record, "<-- ", fumi_buf_str(message));
-    p->sink.tell(p->sink.arg, message);
+    p->sink.notify(p->sink.arg, message);
 }
 
 static void pass_reply(void *arg, struct fumi_buf *answer, int code)
@@ -97,7 +97,7 @@ void fumi_record_handle(void *self, struct fumi_peer *peer, struct fumi_str mess
     struct passing *p = fumi_resize(NULL, sizeof(*p));
     *p = (struct passing){r, sink};
     note(r, "--> ", message);
-    struct fumi_sink between = {.tell = sink.tell ? pass_tell : NULL,
+    struct fumi_sink between = {.notify = sink.notify ? pass_tell : NULL,
                                 .reply = pass_reply,
                                 .arg = p,
                                 .unordered = sink.unordered ? pass_unordered : NULL};

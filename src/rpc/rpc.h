@@ -59,16 +59,17 @@ enum {
     FUMI_BLOCKING = 1,  /* may wait for disk or network: runs on the executor, if there is one */
     FUMI_TOOL = 2,      /* offered to agents */
     FUMI_READ_ONLY = 4, /* changes nothing: may overlap with others of its kind */
-    FUMI_DEFERS = 8,    /* may return FUMI_PENDING; required of those that do */
+    FUMI_ASYNC = 8,     /* may return FUMI_PENDING; required of those that do */
     FUMI_HIDDEN = 16,   /* not listed by rpc.discover */
-    FUMI_FRANK = 64,    /* the message of its errors is the sentence, also for reserved codes */
+    FUMI_PLAIN_ERRORS = 64, /* the message of its errors is the sentence, also for reserved codes */
     /* Pends until its client ends it: fumi_limit_time does not apply. */
     FUMI_SUBSCRIPTION = 128,
     /* Does not wait for calls that the peer sent before it: about the connection, not the data. */
     FUMI_UNORDERED = 256,
     /* The message of -32602 names the fault too: "Invalid params: name is required". */
     FUMI_DETAILED_ERRORS = 512,
-    FUMI_VARIES = 32, /* has further flags that depend on the params: see fumi_varying */
+    FUMI_DYNAMIC_FLAGS =
+        32, /* has further flags that depend on the params: see fumi_dynamic_flags */
 };
 
 struct fumi_method {
@@ -79,8 +80,8 @@ struct fumi_method {
     unsigned flags;
 };
 
-/* What the `self` of methods with FUMI_VARIES begins with. */
-struct fumi_varying {
+/* What the `self` of methods with FUMI_DYNAMIC_FLAGS begins with. */
+struct fumi_dynamic_flags {
     /* The further flags of one call; on the thread that calls fumi_handle. */
     unsigned (*flags_for)(void *self, const struct fumi_method *m, const struct fumi_val *params);
 };
@@ -118,20 +119,20 @@ void fumi_server_executor(struct fumi_server *s, void (*submit)(void *arg, struc
 
 /* What a stranger can make grow. 0 keeps the default. */
 struct fumi_limits {
-    size_t message; /* bytes, 1 MiB */
-    size_t depth;   /* nesting, 64 */
-    size_t batch;   /* calls, 100 */
-    size_t answer;  /* bytes, 8 MiB */
-    int64_t ask;    /* milliseconds that fumi_ask waits, 30,000 */
+    size_t message;  /* bytes, 1 MiB */
+    size_t depth;    /* nesting, 64 */
+    size_t batch;    /* calls, 100 */
+    size_t answer;   /* bytes, 8 MiB */
+    int64_t request; /* milliseconds that fumi_request waits, 30,000 */
 };
 void fumi_server_limits(struct fumi_server *s, struct fumi_limits limits);
 struct fumi_limits fumi_server_get_limits(const struct fumi_server *s);
 const char *fumi_server_version(const struct fumi_server *s);
 
-/* Where an answer goes; called from any thread. Either function may take the buffer's bytes. tell
- * may be NULL; a cancelled call tells nothing. */
+/* Where an answer goes; called from any thread. Either function may take the buffer's bytes. notify
+ * may be NULL; a cancelled call sends no notification. */
 struct fumi_sink {
-    void (*tell)(void *arg, struct fumi_buf *message);           /* before it, any number */
+    void (*notify)(void *arg, struct fumi_buf *message);         /* before it, any number */
     void (*reply)(void *arg, struct fumi_buf *answer, int code); /* once, last, maybe empty */
     void *arg;
     /* Answers may be sent in the order of the messages, but this one is exempt: a call is pending,
@@ -174,14 +175,14 @@ enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struc
  * writes more than the answer may take fails with FUMI_LIMIT. */
 struct fumi_out *fumi_result(struct fumi_call *c);
 
-/* While a call is running. fumi_tell sends a notification ahead of the answer. fumi_ask puts a
- * question to the peer and waits for its answer, no longer than to the call's deadline; on the
+/* While a call is running. fumi_notify sends a notification ahead of the answer. fumi_request puts
+ * a question to the peer and waits for its answer, no longer than to the call's deadline; on the
  * executor only (elsewhere it fails at once). A cancelled call ends without an answer; a long one
  * asks now and then, which is also answered with yes when its deadline is over. */
-void fumi_tell(struct fumi_call *c, const char *method, const struct fumi_shape *s,
-               const void *params);
-enum fumi_ret fumi_ask(struct fumi_call *c, const char *method, struct fumi_json params,
-                       struct fumi_json *answer);
+void fumi_notify(struct fumi_call *c, const char *method, const struct fumi_shape *s,
+                 const void *params);
+enum fumi_ret fumi_request(struct fumi_call *c, const char *method, struct fumi_json params,
+                           struct fumi_json *answer);
 bool fumi_cancelled(const struct fumi_call *c);
 
 /* How far it is: `done` of `total`, which is 0 when that is not known. For those who asked. */
@@ -201,7 +202,7 @@ size_t fumi_room(const struct fumi_call *c);
 int fumi_too_large(const struct fumi_call *c, struct fumi_err *e);
 
 bool fumi_in_batch(const struct fumi_call *c);
-bool fumi_can_tell(const struct fumi_call *c); /* fumi_tell reaches the peer */
+bool fumi_can_notify(const struct fumi_call *c); /* fumi_notify reaches the peer */
 
 /* Milliseconds to the deadline: INT64_MAX without one, 0 when it is over, never 0 before. */
 int64_t fumi_time_left(const struct fumi_call *c);

@@ -259,7 +259,7 @@ static __attribute__((cold)) void disown(struct fumi_run *r)
 {
     struct fumi_exchange *x = r->exchange;
     conclude(r,
-             fumi_fail(&r->call, FUMI_INTERNAL_ERROR, "returned FUMI_PENDING without FUMI_DEFERS"));
+             fumi_fail(&r->call, FUMI_INTERNAL_ERROR, "returned FUMI_PENDING without FUMI_ASYNC"));
     atomic_fetch_add(&x->refs, 1);
     x->run = run_new(x);
     r->next_lost = atomic_load(&r->server->lost);
@@ -280,7 +280,7 @@ static void exempt(struct fumi_run *r)
  * thread's. */
 static enum fumi_ret pend(struct fumi_run *r)
 {
-    if (!(r->request->flags & FUMI_DEFERS) && claim(r) == UNCLAIMED) {
+    if (!(r->request->flags & FUMI_ASYNC) && claim(r) == UNCLAIMED) {
         disown(r);
         return FUMI_OK;
     }
@@ -482,7 +482,7 @@ enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struc
     const struct entry *e = server_find(c->run->server, name);
     if (!e)
         return fail_unknown(c, name);
-    if (e->method->flags & FUMI_DEFERS)
+    if (e->method->flags & FUMI_ASYNC)
         return fumi_fail(c, FUMI_INTERNAL_ERROR, "%s defers and cannot be invoked", e->name.p);
     struct fumi_call inner = *c;
     inner.name = name;
@@ -495,7 +495,7 @@ enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struc
     inner.wrote = false;
     enum fumi_ret ret = call_method(&inner, e);
     if (ret == FUMI_PENDING)
-        ret = fumi_fail(&inner, FUMI_INTERNAL_ERROR, "returned FUMI_PENDING without FUMI_DEFERS");
+        ret = fumi_fail(&inner, FUMI_INTERNAL_ERROR, "returned FUMI_PENDING without FUMI_ASYNC");
     explain(&inner, ret);
     if (ret == FUMI_OK && !inner.wrote && answer_value(out, &inner, brief, &inner.err))
         ret = FUMI_FAIL;
@@ -528,9 +528,9 @@ bool fumi_in_batch(const struct fumi_call *c)
     return c->run->exchange->batch;
 }
 
-bool fumi_can_tell(const struct fumi_call *c)
+bool fumi_can_notify(const struct fumi_call *c)
 {
-    return c->run->exchange->sink.tell;
+    return c->run->exchange->sink.notify;
 }
 
 /* The sink ends with the reply, which the deadline may send from its thread. */
@@ -538,16 +538,16 @@ void run_tell(struct fumi_run *r, struct fumi_buf *message)
 {
     struct fumi_sink sink = r->exchange->sink;
     pthread_mutex_lock(&r->telling);
-    if (sink.tell && !run_cancelled(r) && atomic_load(&r->claim) == UNCLAIMED)
-        sink.tell(sink.arg, message);
+    if (sink.notify && !run_cancelled(r) && atomic_load(&r->claim) == UNCLAIMED)
+        sink.notify(sink.arg, message);
     pthread_mutex_unlock(&r->telling);
 }
 
-void fumi_tell(struct fumi_call *c, const char *method, const struct fumi_shape *s,
-               const void *params)
+void fumi_notify(struct fumi_call *c, const char *method, const struct fumi_shape *s,
+                 const void *params)
 {
     struct fumi_buf message = {0};
-    if (!fumi_can_tell(c) || run_cancelled(c->run))
+    if (!fumi_can_notify(c) || run_cancelled(c->run))
         return;
     request_notify(&message, method, s, params);
     run_tell(c->run, &message);

@@ -5,7 +5,7 @@
 enum { NAME_MAX_BYTES = 128 };
 
 static const struct fumi_limits standard = {
-    .message = 1 << 20, .depth = FUMI_DEPTH, .batch = 100, .answer = 8 << 20, .ask = 30000};
+    .message = 1 << 20, .depth = FUMI_DEPTH, .batch = 100, .answer = 8 << 20, .request = 30000};
 
 static const struct fumi_log warnings = {.level = FUMI_WARN, .fd = 2};
 
@@ -309,7 +309,7 @@ void fumi_server_limits(struct fumi_server *s, struct fumi_limits limits)
         .depth = least(limits.depth ? limits.depth : s->limits.depth, FUMI_DEPTH_MAX),
         .batch = limits.batch ? limits.batch : s->limits.batch,
         .answer = limits.answer ? limits.answer : s->limits.answer,
-        .ask = limits.ask ? limits.ask : s->limits.ask,
+        .request = limits.request ? limits.request : s->limits.request,
     };
 }
 

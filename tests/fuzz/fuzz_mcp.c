@@ -147,7 +147,7 @@ static void set_up(struct stage *s)
     s->server = fumi_server_new("fuzz", "1");
     fumi_server_log(s->server, NULL);
     fumi_server_executor(s->server, submit, s);
-    fumi_server_limits(s->server, (struct fumi_limits){.ask = 1});
+    fumi_server_limits(s->server, (struct fumi_limits){.request = 1});
     s->mcp = fumi_mcp_new(s->server, &o, &e);
     MUST(s->mcp);
 }
@@ -164,7 +164,7 @@ static void handle(struct stage *s, struct fumi_str message)
 {
     s->asked++;
     fumi_handle(s->server, &s->peer, message,
-                (struct fumi_sink){.tell = take_tell, .reply = take_reply, .arg = s});
+                (struct fumi_sink){.notify = take_tell, .reply = take_reply, .arg = s});
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

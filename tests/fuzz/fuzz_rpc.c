@@ -272,7 +272,7 @@ static void handle(struct stage *s, struct fumi_str message, struct outcome *o)
 {
     *o = (struct outcome){.message = message};
     fumi_handle(s->server, &s->peer, message,
-                (struct fumi_sink){.tell = take_tell, .reply = take_reply, .arg = o});
+                (struct fumi_sink){.notify = take_tell, .reply = take_reply, .arg = o});
 }
 
 /* Whether a message may cancel calls: those of others, or of itself. */

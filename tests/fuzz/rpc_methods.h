@@ -161,8 +161,8 @@ static inline enum fumi_ret run_later(struct fumi_call *c, const void *params, v
 
 static inline enum fumi_ret run_tell(struct fumi_call *c, const void *params, void *result)
 {
-    fumi_tell(c, "told", &value_shape, params);
-    fumi_tell(c, "told.nothing", NULL, NULL);
+    fumi_notify(c, "told", &value_shape, params);
+    fumi_notify(c, "told.nothing", NULL, NULL);
     return run_echo(c, params, result);
 }
 
@@ -205,11 +205,11 @@ static const struct fumi_method methods[] = {
     {"echo", "Its params.", &value_shape, &value_shape, run_echo, FUMI_READ_ONLY},
     {"subtract", "A difference.", &pair_shape, &difference_shape, run_subtract, 0},
     {"fail", "An error.", &failure_shape, NULL, run_fail, 0},
-    {"once", "Pending, and finished.", &value_shape, &value_shape, run_at_once, FUMI_DEFERS},
-    {"later", "Pending.", &value_shape, &value_shape, run_later, FUMI_DEFERS},
+    {"once", "Pending, and finished.", &value_shape, &value_shape, run_at_once, FUMI_ASYNC},
+    {"later", "Pending.", &value_shape, &value_shape, run_later, FUMI_ASYNC},
     {"block", "On the executor.", &value_shape, &value_shape, run_echo, FUMI_BLOCKING},
     {"look", "The same.", &value_shape, &value_shape, run_echo, FUMI_BLOCKING | FUMI_READ_ONLY},
-    {"wait", "Both.", &value_shape, &value_shape, run_later, FUMI_BLOCKING | FUMI_DEFERS},
+    {"wait", "Both.", &value_shape, &value_shape, run_later, FUMI_BLOCKING | FUMI_ASYNC},
     {"tell", "Two notifications.", &value_shape, &value_shape, run_tell, 0},
     {"invoke", "Another method.", &inner_shape, NULL, run_invoke, 0},
     {"nothing", "Takes and gives nothing.", NULL, NULL, run_nothing, FUMI_HIDDEN},

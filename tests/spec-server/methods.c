@@ -226,7 +226,7 @@ static enum fumi_ret progress(struct fumi_call *call, const void *params, void *
 {
     const struct count *in = params;
     for (int64_t i = 1; i <= in->n; i++)
-        fumi_tell(call, "progress", &step, &(struct step){i});
+        fumi_notify(call, "progress", &step, &(struct step){i});
     *(struct count *)result = *in;
     return FUMI_OK;
 }
@@ -237,7 +237,7 @@ static enum fumi_ret ask_back(struct fumi_call *call, const void *params, void *
     struct fumi_json question = {{0}};
     if (given)
         question = fumi_compact(call->arena, given);
-    return fumi_ask(call, "question", question, &((struct text *)result)->value);
+    return fumi_request(call, "question", question, &((struct text *)result)->value);
 }
 
 static enum fumi_ret wait_cancel(struct fumi_call *call, const void *params, void *result)
@@ -302,7 +302,7 @@ static const struct fumi_method methods[] = {
     {"fail_silent", "Fails and does not say why.", NULL, NULL, fail_silent, FUMI_READ_ONLY},
     {"fail_custom", "Fails with a code and data of its own.", NULL, NULL, fail_custom,
      FUMI_READ_ONLY},
-    {"later", "Answers its params from another thread.", &whole, &whole, later, FUMI_DEFERS},
+    {"later", "Answers its params from another thread.", &whole, &whole, later, FUMI_ASYNC},
     {"slow_echo", "Answers its params from a worker.", &whole, &whole, echo, FUMI_BLOCKING},
     {"progress", "Tells of n steps, then answers n.", &steps, &count, progress, FUMI_BLOCKING},
     {"ask_back", "Asks the peer \"question\" and answers what it said.", &whole, &text, ask_back,
@@ -312,7 +312,7 @@ static const struct fumi_method methods[] = {
      FUMI_BLOCKING | FUMI_READ_ONLY | FUMI_HIDDEN},
     {"asleep", "Answers how many calls of sleep run.", NULL, &count, count_asleep,
      FUMI_READ_ONLY | FUMI_HIDDEN},
-    {"forget", "Is never answered.", NULL, NULL, forget, FUMI_DEFERS | FUMI_HIDDEN},
+    {"forget", "Is never answered.", NULL, NULL, forget, FUMI_ASYNC | FUMI_HIDDEN},
     {"too_big", "Answers a string of n bytes.", &size, &filler, too_big, FUMI_READ_ONLY},
 };
 

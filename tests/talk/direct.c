@@ -82,7 +82,7 @@ static bool play_step(struct talk *t, const struct step *step, struct fumi_serve
     if (message.n > 0)
         memcpy(block, message.p, message.n);
     fumi_handle(server, peer, (struct fumi_str){message.n > 0 ? block : "", message.n},
-                (struct fumi_sink){.tell = on_tell, .reply = on_reply, .arg = &h});
+                (struct fumi_sink){.notify = on_tell, .reply = on_reply, .arg = &h});
     if (!heard_all(&h)) {
         talk_report(t, step, step->wants, (struct fumi_str){0});
         fprintf(stderr, "no end of it in %d s\n", PATIENCE);

@@ -139,9 +139,9 @@ static inline enum fumi_ret tells(struct fumi_call *call, const void *params, vo
 {
     const struct count *in = params;
     for (int64_t i = 1; i <= in->n; i++)
-        fumi_tell(call, "step", &n_shape, &(struct count){i});
+        fumi_notify(call, "step", &n_shape, &(struct count){i});
     if (in->n == 0)
-        fumi_tell(call, "none", NULL, NULL);
+        fumi_notify(call, "none", NULL, NULL);
     *(struct count *)result = *in;
     return FUMI_OK;
 }
@@ -234,7 +234,7 @@ static const struct fumi_method methods[] = {
     {"invoke", "", &other_shape, NULL, invoke, 0},
     {"invoke_twice", "", &other_shape, NULL, invoke_twice, 0},
     {"invoke_and_go_on", "", &other_shape, &count_shape, invoke_and_go_on, 0},
-    {"defer", "", &whole_shape, &whole_shape, defer, FUMI_DEFERS},
+    {"defer", "", &whole_shape, &whole_shape, defer, FUMI_ASYNC},
     {"block", "", &whole_shape, &whole_shape, run_echo, FUMI_BLOCKING},
 };
 

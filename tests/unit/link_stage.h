@@ -58,7 +58,7 @@ static enum fumi_ret stage_count(struct fumi_call *call, const void *params, voi
 {
     const struct stage_pair *p = params;
     for (int64_t i = 1; i <= p->a; i++)
-        fumi_tell(call, "step", &stage_step, &(struct stage_number){i});
+        fumi_notify(call, "step", &stage_step, &(struct stage_number){i});
     ((struct stage_number *)result)->value = p->a;
     return FUMI_OK;
 }
@@ -67,7 +67,7 @@ static enum fumi_ret stage_ask(struct fumi_call *call, const void *params, void 
 {
     struct fumi_json answer;
     (void)params;
-    if (fumi_ask(call, "question", (struct fumi_json){0}, &answer) == FUMI_OK)
+    if (fumi_request(call, "question", (struct fumi_json){0}, &answer) == FUMI_OK)
         return fumi_fail(call, -32050, "it was answered");
     ((struct stage_text *)result)->value = fumi_fmt(call->arena, "%d", call->err.code);
     call->err.code = 0;

@@ -108,7 +108,7 @@ static inline void caller_say(struct caller *c, struct fumi_str message)
         memcpy(text, message.p, message.n);
     *l = (struct letter){c};
     c->handle(c->self, &c->peer, (struct fumi_str){text, message.n},
-              (struct fumi_sink){.tell = letter_tell, .reply = letter_reply, .arg = l});
+              (struct fumi_sink){.notify = letter_tell, .reply = letter_reply, .arg = l});
     memset(text, '#', message.n);
     free(text);
 }

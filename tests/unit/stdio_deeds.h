@@ -83,15 +83,15 @@ static void keep_silent(struct post *p)
 
 static void tell(struct post *p)
 {
-    say(p, p->sink.tell, p->sink.arg, "1 ");
-    say(p, p->sink.tell, p->sink.arg, "2 ");
+    say(p, p->sink.notify, p->sink.arg, "1 ");
+    say(p, p->sink.notify, p->sink.arg, "2 ");
     echo(p);
 }
 
 static void *tell_there(void *arg)
 {
     struct post *p = arg;
-    say(p, p->sink.tell, p->sink.arg, "there ");
+    say(p, p->sink.notify, p->sink.arg, "there ");
     return NULL;
 }
 
@@ -119,7 +119,7 @@ static void push(struct post *p)
 static void wait_at_gate(struct post *p)
 {
     char byte;
-    say(p, p->sink.tell, p->sink.arg, "waiting ");
+    say(p, p->sink.notify, p->sink.arg, "waiting ");
     while (read(p->stage->gate, &byte, 1) < 0 && errno == EINTR)
         continue;
     echo(p);
@@ -185,7 +185,7 @@ static void flood(struct post *p)
         struct fumi_buf b = {0};
         memset(fumi_buf_reserve(&b, 1 << 16), 'f', 1 << 16);
         b.n = 1 << 16;
-        p->sink.tell(p->sink.arg, &b);
+        p->sink.notify(p->sink.arg, &b);
         fumi_buf_done(&b);
     }
     echo(p);

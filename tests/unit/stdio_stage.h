@@ -73,7 +73,7 @@ static enum fumi_ret ask(struct fumi_call *call, const void *params, void *resul
 {
     struct fumi_json answer;
     (void)params;
-    if (fumi_ask(call, "what", (struct fumi_json){{0}}, &answer) != FUMI_OK)
+    if (fumi_request(call, "what", (struct fumi_json){{0}}, &answer) != FUMI_OK)
         return FUMI_FAIL;
     ((struct word_of *)result)->text = answer.text;
     return FUMI_OK;
@@ -82,7 +82,7 @@ static enum fumi_ret ask(struct fumi_call *call, const void *params, void *resul
 static enum fumi_ret work(struct fumi_call *call, const void *params, void *result)
 {
     (void)params;
-    fumi_tell(call, "working", NULL, NULL);
+    fumi_notify(call, "working", NULL, NULL);
     while (!fumi_cancelled(call))
         usleep(1000);
     ((struct word_of *)result)->text = FUMI_STR("done");

@@ -33,7 +33,7 @@ static enum fumi_ret put_question(struct fumi_call *call, const void *params, vo
     struct fumi_json question = {{0}};
     if (given)
         question = fumi_compact(call->arena, given);
-    enum fumi_ret ret = fumi_ask(call, "question", question, &((struct text *)result)->value);
+    enum fumi_ret ret = fumi_request(call, "question", question, &((struct text *)result)->value);
     keep_outcome(call->self, call, ret);
     return ret;
 }
@@ -42,8 +42,8 @@ static enum fumi_ret put_two(struct fumi_call *call, const void *params, void *r
 {
     struct fumi_json one, two;
     (void)params;
-    if (fumi_ask(call, "first", (struct fumi_json){{0}}, &one) ||
-        fumi_ask(call, "second", (struct fumi_json){{0}}, &two))
+    if (fumi_request(call, "first", (struct fumi_json){{0}}, &one) ||
+        fumi_request(call, "second", (struct fumi_json){{0}}, &two))
         return FUMI_FAIL;
     ((struct text *)result)->value.text = fumi_fmt(call->arena, "[%.*s,%.*s]", FUMI_ARG(one.text),
                                                    FUMI_ARG(two.text));
@@ -62,7 +62,7 @@ static enum fumi_ret ask_anyway(struct fumi_call *call, const void *params, void
 {
     struct fumi_json unused;
     (void)params;
-    ((struct count *)result)->n = fumi_ask(call, "x", (struct fumi_json){{0}}, &unused);
+    ((struct count *)result)->n = fumi_request(call, "x", (struct fumi_json){{0}}, &unused);
     return FUMI_OK;
 }
 
@@ -92,7 +92,7 @@ static void booth_open(struct booth *b, int threads, int64_t ms)
 {
     *b = (struct booth){.lock = PTHREAD_MUTEX_INITIALIZER};
     b->server = server_of(methods, FUMI_COUNT(methods), b);
-    fumi_server_limits(b->server, (struct fumi_limits){.ask = ms});
+    fumi_server_limits(b->server, (struct fumi_limits){.request = ms});
     caller_open(&b->c, b->server);
     if (threads)
         b->pool = pool_new(threads, NULL);
@@ -495,7 +495,7 @@ TEST(a_peer_that_cannot_be_asked_is_not)
 {
     struct booth b;
     booth_open(&b, 1, PATIENT);
-    b.c.peer.unasked = true;
+    b.c.peer.no_requests = true;
     CHECK_STR(
         hear(&b.c, CALL("ask", "1")),
         BAD("\"code\":-32000,\"message\":\"Over test the peer cannot be asked question\"", "1"));

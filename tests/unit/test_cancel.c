@@ -129,9 +129,9 @@ TEST(a_cancelled_call_tells_nothing)
     struct theatre t;
     theatre_open(&t);
     say(&t.c, CALL("defer", "1"));
-    fumi_tell(stage_pending(&t.stage, 0), "before", NULL, NULL);
+    fumi_notify(stage_pending(&t.stage, 0), "before", NULL, NULL);
     CHECK(cancel(&t.c, "1"));
-    fumi_tell(stage_pending(&t.stage, 0), "after", NULL, NULL);
+    fumi_notify(stage_pending(&t.stage, 0), "after", NULL, NULL);
     fumi_finish(stage_pending(&t.stage, 0), FUMI_OK);
     CHECK_STR(heard(&t.c), "{\"jsonrpc\":\"2.0\",\"method\":\"before\"}");
     CHECK_INT(replies(&t.c), 1);

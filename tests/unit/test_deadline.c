@@ -135,7 +135,7 @@ static enum fumi_ret run_subscription(struct fumi_call *call, const void *params
 TEST(a_subscription_has_no_deadline)
 {
     static const struct fumi_method rows[] = {{"listen", "", &whole_shape, &whole_shape,
-                                               run_subscription, FUMI_DEFERS | FUMI_SUBSCRIPTION}};
+                                               run_subscription, FUMI_ASYNC | FUMI_SUBSCRIPTION}};
     struct theatre t;
     struct fumi_err e;
     theatre_open(&t);
@@ -189,7 +189,7 @@ static enum fumi_ret run_hooked(struct fumi_call *call, const void *params, void
 static void hook_open(struct hook *h, struct theatre *t, bool limited)
 {
     static const struct fumi_method rows[] = {
-        {"hooked", "", &whole_shape, &whole_shape, run_hooked, FUMI_DEFERS}};
+        {"hooked", "", &whole_shape, &whole_shape, run_hooked, FUMI_ASYNC}};
     struct fumi_err e;
     *h = (struct hook){0};
     stage_open(&h->stage);
@@ -336,7 +336,7 @@ static enum fumi_ret run_late_words(struct fumi_call *call, const void *params, 
     struct fumi_out *o = fumi_result(call);
     fumi_put_open(o, '[');
     run_wait(call, params, result);
-    fumi_tell(call, "late", NULL, NULL);
+    fumi_notify(call, "late", NULL, NULL);
     fumi_put_val(o, ((const struct whole *)params)->value);
     fumi_put_close(o, ']');
     return FUMI_OK;

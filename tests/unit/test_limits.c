@@ -240,7 +240,7 @@ struct deaf {
 static void shout(struct deaf *d, struct fumi_server *s, const char *message)
 {
     fumi_handle(s, &d->peer, fumi_str(message),
-                (struct fumi_sink){.tell = deaf_tell, .reply = deaf_reply, .arg = &d->heard});
+                (struct fumi_sink){.notify = deaf_tell, .reply = deaf_reply, .arg = &d->heard});
 }
 
 static const char *const steady[] = {
@@ -376,7 +376,7 @@ TEST(memory_comes_back_after_a_large_one)
     putf(&b, "]}");
     size_t message = b.cap;
     fumi_handle(s, &d.peer, fumi_buf_str(&b),
-                (struct fumi_sink){.tell = deaf_tell, .reply = deaf_reply, .arg = &d.heard});
+                (struct fumi_sink){.notify = deaf_tell, .reply = deaf_reply, .arg = &d.heard});
     CHECK(live < small + message + (1 << 18));
     shout(&d, s, ASK("big", "[8000000]", "1"));
     shout(&d, s, ASK("big", "[50000000]", "1"));

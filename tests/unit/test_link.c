@@ -32,7 +32,7 @@ static void hear(void *arg, struct fumi_str message)
 
 static struct fumi_link_options options(struct side *s, struct fumi_link_options o)
 {
-    o.told = hear;
+    o.notified = hear;
     o.arg = &s->told;
     return o;
 }

@@ -63,7 +63,7 @@ static void handle(struct caller *c, const struct expected *row)
     counts.text = row->message;
     counts.end = row->message + strlen(row->message);
     c->handle(c->self, &c->peer, fumi_str(row->message),
-              (struct fumi_sink){.tell = letter_tell, .reply = letter_reply, .arg = l});
+              (struct fumi_sink){.notify = letter_tell, .reply = letter_reply, .arg = l});
     wait_replies(c, 1);
 }
 

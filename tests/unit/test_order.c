@@ -334,7 +334,7 @@ TEST(messages_behave_as_if_one_ran_after_the_other)
         struct letter *l = malloc(sizeof(*l));
         *l = (struct letter){&callers[i]};
         fumi_handle(t.server, &t.c.peer, fumi_buf_str(&b),
-                    (struct fumi_sink){.tell = letter_tell, .reply = letter_reply, .arg = l});
+                    (struct fumi_sink){.notify = letter_tell, .reply = letter_reply, .arg = l});
     }
     for (int i = 0; i < MANY; i++) {
         wait_replies(&callers[i], 1);

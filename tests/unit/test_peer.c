@@ -212,7 +212,7 @@ static enum fumi_ret run_plumb(struct fumi_call *call, const void *params, void 
 TEST(a_long_batch_that_defers_needs_no_stack)
 {
     enum { MANY = 1000 };
-    static const struct fumi_method rows[] = {{"plumb", "", NULL, NULL, run_plumb, FUMI_DEFERS}};
+    static const struct fumi_method rows[] = {{"plumb", "", NULL, NULL, run_plumb, FUMI_ASYNC}};
     struct plumb p = {0};
     struct fumi_server *s = server_of(rows, 1, &p);
     struct caller c;
@@ -298,7 +298,7 @@ static void end_many_in_threads(struct fumi_spare *spare)
 {
     enum { MANY = 2000 };
     static const struct fumi_method rows[] = {
-        {"pooled", "", &whole_shape, &whole_shape, run_pooled, FUMI_DEFERS},
+        {"pooled", "", &whole_shape, &whole_shape, run_pooled, FUMI_ASYNC},
         {"echo", "", &whole_shape, &whole_shape, run_echo, 0}};
     static const char *const messages[] = {
         ASK("pooled", "[7]", "1"), CALL("echo", "2"),
@@ -349,8 +349,8 @@ TEST(methods_that_pend_or_finish_as_they_may_not)
 {
     static const struct fumi_method rows[] = {
         {"secret", "", NULL, NULL, pend_secretly, 0},
-        {"return", "", NULL, NULL, finish_and_return, FUMI_DEFERS},
-        {"twice", "", NULL, NULL, finish_twice, FUMI_DEFERS}};
+        {"return", "", NULL, NULL, finish_and_return, FUMI_ASYNC},
+        {"twice", "", NULL, NULL, finish_twice, FUMI_ASYNC}};
     static const struct fumi_log silent = {.level = FUMI_SILENT};
     struct fumi_call *secret = NULL;
     struct fumi_server *s = server_of(rows, FUMI_COUNT(rows), &secret);
@@ -389,7 +389,7 @@ static void say_last(void *arg, struct fumi_buf *answer, int code)
 TEST(the_server_may_be_freed_after_the_last_reply)
 {
     static const struct fumi_method rows[] = {
-        {"pooled", "", &whole_shape, &whole_shape, run_pooled, FUMI_DEFERS}};
+        {"pooled", "", &whole_shape, &whole_shape, run_pooled, FUMI_ASYNC}};
     struct pool *pool = pool_new(1, NULL);
     for (int i = 0; i < 300; i++) {
         struct last_word w = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};

@@ -12,7 +12,7 @@ static enum fumi_ret run_steps(struct fumi_call *call, const void *params, void 
 {
     *(struct count *)result = *(const struct count *)params;
     for (int64_t i = 1; i <= ((const struct count *)params)->n; i++)
-        fumi_tell(call, "step", &step_shape, &(struct count){i});
+        fumi_notify(call, "step", &step_shape, &(struct count){i});
     return FUMI_OK;
 }
 

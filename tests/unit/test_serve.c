@@ -70,14 +70,14 @@ static enum fumi_ret flood(struct fumi_call *call, const void *params, void *res
     static const struct fumi_shape shape = {rows,      1,         sizeof(struct fumi_json),
                                             FUMI_NONE, FUMI_NONE, false};
     for (int i = 0; i < 20; i++)
-        fumi_tell(call, "much", &shape, &text);
+        fumi_notify(call, "much", &shape, &text);
     return FUMI_OK;
 }
 
 static enum fumi_ret hint(struct fumi_call *call, const void *params, void *result)
 {
     (void)params, (void)result;
-    fumi_tell(call, "hint", NULL, NULL);
+    fumi_notify(call, "hint", NULL, NULL);
     return FUMI_OK;
 }
 
@@ -98,24 +98,24 @@ static enum fumi_ret release(struct fumi_call *call, const void *params, void *r
 static const struct fumi_method methods[] = {
     {"flood", "Tells much.", NULL, NULL, flood, 0},
     {"hint", "Tells a little.", NULL, NULL, hint, 0},
-    {"hold", "Waits for release.", NULL, NULL, hold, FUMI_DEFERS},
+    {"hold", "Waits for release.", NULL, NULL, hold, FUMI_ASYNC},
     {"release", "Ends hold.", NULL, NULL, release, 0},
     {"twice", "Doubles.", &number, &number, twice, FUMI_READ_ONLY},
     {"wait", "Waits to be cancelled.", NULL, NULL, wait_long, FUMI_BLOCKING | FUMI_READ_ONLY},
 };
 
-static int filter(void *self, const struct fumi_request *r, struct fumi_refusal *out)
+static int filter(void *self, const struct fumi_http_request *r, struct fumi_refusal *out)
 {
     struct counts *counts = self;
     atomic_fetch_add(&counts->filtered, 1);
-    if (!fumi_request_field(r, "x-refuse").p && !fumi_eq(r->query, FUMI_STR("refuse")))
+    if (!fumi_http_field(r, "x-refuse").p && !fumi_eq(r->query, FUMI_STR("refuse")))
         return 0;
     atomic_fetch_add(&counts->refused, 1);
     *out = (struct fumi_refusal){.status = 418, .reason = "no", .field = {"X-Why", "asked"}};
     return -1;
 }
 
-static void filter_after(void *self, const struct fumi_request *r, int status, size_t bytes)
+static void filter_after(void *self, const struct fumi_http_request *r, int status, size_t bytes)
 {
     struct counts *counts = self;
     (void)r, (void)bytes;

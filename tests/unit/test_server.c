@@ -412,7 +412,7 @@ TEST(a_server_may_be_freed_unused)
 static bool same_limits(struct fumi_limits a, struct fumi_limits b)
 {
     return a.message == b.message && a.depth == b.depth && a.batch == b.batch &&
-           a.answer == b.answer && a.ask == b.ask;
+           a.answer == b.answer && a.request == b.request;
 }
 
 TEST(limits_have_defaults_and_zero_keeps_them)
@@ -422,7 +422,7 @@ TEST(limits_have_defaults_and_zero_keeps_them)
     CHECK(same_limits(fumi_server_get_limits(s), usual));
     fumi_server_limits(s, (struct fumi_limits){0});
     CHECK(same_limits(fumi_server_get_limits(s), usual));
-    fumi_server_limits(s, (struct fumi_limits){.batch = 7, .ask = 5});
+    fumi_server_limits(s, (struct fumi_limits){.batch = 7, .request = 5});
     struct fumi_limits some = fumi_server_get_limits(s);
     CHECK(same_limits(some, (struct fumi_limits){1 << 20, 64, 7, 8 << 20, 5}));
     fumi_server_free(s);

@@ -193,7 +193,7 @@ TEST(a_bare_peer_gets_the_id_of_what_cannot_be_read)
 /* --- Flags. --- */
 
 struct varying {
-    struct fumi_varying varying;
+    struct fumi_dynamic_flags varying;
     struct tray tray;
     size_t n; /* of the executor's tasks when the method ran */
 };
@@ -215,8 +215,8 @@ static enum fumi_ret run_fail(struct fumi_call *call, const void *params, void *
 }
 
 static const struct fumi_method varying_methods[] = {
-    {"varies", "", &whole_shape, &whole_shape, run_echo, FUMI_VARIES},
-    {"frank", "", &whole_shape, &whole_shape, run_fail, FUMI_FRANK},
+    {"varies", "", &whole_shape, &whole_shape, run_echo, FUMI_DYNAMIC_FLAGS},
+    {"frank", "", &whole_shape, &whole_shape, run_fail, FUMI_PLAIN_ERRORS},
     {"plain", "", &whole_shape, &whole_shape, run_fail, 0},
 };
 

@@ -149,7 +149,7 @@ static void work(struct fumi_call *call)
     for (unsigned n = chance(4); n; n--) {
         pass_time(1000);
         if (chance(3) == 0)
-            fumi_tell(call, "step", NULL, NULL);
+            fumi_notify(call, "step", NULL, NULL);
         if (chance(3) == 0 && fumi_cancelled(call))
             return;
     }
@@ -209,7 +209,7 @@ static void *finish_all(void *arg)
         pass_time(3000);
         if (!atomic_exchange(&j->finished, true)) {
             if (chance(3) == 0)
-                fumi_tell(j->call, "late", NULL, NULL);
+                fumi_notify(j->call, "late", NULL, NULL);
             fumi_finish(j->call, FUMI_OK);
             users_add(-1);
             if (!self) {
@@ -231,7 +231,7 @@ static enum fumi_ret run_ask(struct fumi_call *call, const void *params, void *r
     (void)params, (void)result;
     if (chance(2))
         pass_time(3000);
-    return fumi_ask(call, "what", (struct fumi_json){{0}}, &got);
+    return fumi_request(call, "what", (struct fumi_json){{0}}, &got);
 }
 
 enum { READS = FUMI_BLOCKING | FUMI_READ_ONLY };
@@ -242,8 +242,8 @@ static const struct fumi_method rows[] = {
     {"ping", "", &whole_shape, &whole_shape, run_echo, FUMI_READ_ONLY | FUMI_UNORDERED},
     {"read", "", &whole_shape, &whole_shape, run_work, READS},
     {"write", "", &whole_shape, &whole_shape, run_work, FUMI_BLOCKING},
-    {"defer", "", &whole_shape, &whole_shape, run_defer, FUMI_DEFERS},
-    {"write_defer", "", &whole_shape, &whole_shape, run_defer, FUMI_DEFERS | FUMI_BLOCKING},
+    {"defer", "", &whole_shape, &whole_shape, run_defer, FUMI_ASYNC},
+    {"write_defer", "", &whole_shape, &whole_shape, run_defer, FUMI_ASYNC | FUMI_BLOCKING},
     {"ask", "", &whole_shape, &whole_shape, run_ask, READS},
 };
 
@@ -294,7 +294,7 @@ static void send_one(struct guest *g)
     atomic_fetch_add(&said, 1);
     fumi_handle(server, &g->peer, (struct fumi_str){message, n},
                 (struct fumi_sink){
-                    .tell = on_tell, .reply = on_reply, .arg = note, .unordered = on_unordered});
+                    .notify = on_tell, .reply = on_reply, .arg = note, .unordered = on_unordered});
     memset(message, '#', n);
     free(message);
 }
@@ -352,7 +352,7 @@ static struct pool *open_server(const struct fumi_log *log)
     struct pool *pool = pool_new(3, NULL);
     server = server_of(rows, FUMI_COUNT(rows), NULL);
     fumi_server_log(server, log);
-    fumi_server_limits(server, (struct fumi_limits){.ask = 3});
+    fumi_server_limits(server, (struct fumi_limits){.request = 3});
     if (fumi_server_use(server, &p, &e))
         abort();
     fumi_server_executor(server, pool_submit, pool);
