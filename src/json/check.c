@@ -1,5 +1,7 @@
 #include "json/bind.h"
 
+#include <stdio.h>
+
 enum { DEPTH_MAX = 8 };
 
 #define BIT(type) (1u << (type))
@@ -157,11 +159,13 @@ static bool choice_unsaid(const struct fumi_shape *s, const struct fumi_field *f
            !(f->flags & FUMI_REQUIRED);
 }
 
-/* In this order: those below rely on those above. */
-static const struct {
+struct rule {
     bool (*broken)(const struct fumi_shape *s, const struct fumi_field *f);
     const char *what;
-} rules[] = {
+};
+
+/* In this order: those below rely on those above. */
+static const struct rule rules[] = {
     {bare_among_others, "has no name and is not the only row"},
     {name_empty, "has an empty name"},
     {name_miscounted, "has a name_n that is not the length of its name"},
@@ -169,7 +173,6 @@ static const struct {
     {shape_missing, "needs a shape"},
     {shape_bare, "has the shape of a bare value, which wants to be a member itself"},
     {outside, "lies outside its struct"},
-    {default_required, "is required and has a default"},
     {limits_crossed, "has a min above its max"},
     {limits_negative, "has a length below 0"},
     {limits_useless, "has a min or max, which its type does not know"},
@@ -179,6 +182,11 @@ static const struct {
     {format_unknown, "has an unknown format"},
     {text_rules_useless, "has a format or a check and is not a string"},
     {object_only_useless, "is FUMI_OBJECT_ONLY, which its type does not know"},
+};
+
+/* A shape that is only written need not follow these. */
+static const struct rule read_rules[] = {
+    {default_required, "is required and has a default"},
     {lenient_unheard, "is FUMI_LENIENT in a shape without `ignored`"},
     {null_unsayable, "is nullable and needs a default, for its type has no empty value"},
     {choice_unsaid, "is an optional choice and needs a default"},
@@ -189,15 +197,30 @@ static const char *name_of(const struct fumi_field *f)
     return f->name ? f->name : "the bare value";
 }
 
-static int check_field(const struct fumi_shape *s, const struct fumi_field *f, const char *where,
-                       struct fumi_err *e)
+/* What a shape is checked for, and its name in the sentence. */
+struct check {
+    const char *where;
+    bool read; /* fumi_bind reads values into it; false: it is only written */
+    struct fumi_err *e;
+};
+
+static int follow(const struct check *c, const struct rule *rule, size_t n,
+                  const struct fumi_shape *s, const struct fumi_field *f)
 {
-    for (size_t i = 0; i < FUMI_COUNT(rules); i++) {
-        if (rules[i].broken(s, f))
-            return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: %s %s", where, name_of(f),
-                                rules[i].what);
+    for (size_t i = 0; i < n; i++) {
+        if (rule[i].broken(s, f))
+            return fumi_err_set(c->e, FUMI_INTERNAL_ERROR, "%s: %s %s", c->where, name_of(f),
+                                rule[i].what);
     }
     return 0;
+}
+
+static int check_field(const struct check *c, const struct fumi_shape *s,
+                       const struct fumi_field *f)
+{
+    if (follow(c, rules, FUMI_COUNT(rules), s, f))
+        return -1;
+    return c->read ? follow(c, read_rules, FUMI_COUNT(read_rules), s, f) : 0;
 }
 
 /* Binds the default as the only parameter of a shape of its own. */
@@ -239,17 +262,17 @@ static int check_default(const struct fumi_field *f, const char *where, struct f
 }
 
 /* The row against those before it. */
-static int check_order(const struct fumi_shape *s, size_t i, const char *where, struct fumi_err *e)
+static int check_order(const struct check *c, const struct fumi_shape *s, size_t i)
 {
     const struct fumi_field *f = &s->fields[i];
     for (size_t k = 0; k < i; k++) {
         const struct fumi_field *other = &s->fields[k];
         if (strcmp(other->name, f->name) == 0)
-            return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: %s stands there twice", where,
+            return fumi_err_set(c->e, FUMI_INTERNAL_ERROR, "%s: %s stands there twice", c->where,
                                 f->name);
-        if ((f->flags & FUMI_REQUIRED) && !(other->flags & FUMI_REQUIRED))
-            return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                                "%s: %s is required and stands after the optional %s", where,
+        if (c->read && (f->flags & FUMI_REQUIRED) && !(other->flags & FUMI_REQUIRED))
+            return fumi_err_set(c->e, FUMI_INTERNAL_ERROR,
+                                "%s: %s is required and stands after the optional %s", c->where,
                                 f->name, other->name);
     }
     return 0;
@@ -277,18 +300,28 @@ static int check_frame(const struct fumi_shape *s, const char *where, size_t dep
     return 0;
 }
 
-static int check_shape(const struct fumi_shape *s, const char *where, size_t depth,
-                       struct fumi_err *e)
+static int check_shape(const struct check *c, const struct fumi_shape *s, size_t depth);
+
+/* The shape of a member is named by the path that leads to it: "math.add result.rows". */
+static int check_nested(const struct check *c, const struct fumi_field *f, size_t depth)
 {
-    if (check_frame(s, where, depth, e))
+    char path[160];
+    snprintf(path, sizeof(path), "%s.%s", c->where, f->name ? f->name : "value");
+    const struct check inner = {path, c->read, c->e};
+    return check_shape(&inner, f->shape, depth + 1);
+}
+
+static int check_shape(const struct check *c, const struct fumi_shape *s, size_t depth)
+{
+    if (check_frame(s, c->where, depth, c->e))
         return -1;
     for (size_t i = 0; i < s->n; i++) {
         const struct fumi_field *f = &s->fields[i];
-        if (check_field(s, f, where, e) || check_order(s, i, where, e))
+        if (check_field(c, s, f) || check_order(c, s, i))
             return -1;
-        if (is_of(f, NESTED) && check_shape(f->shape, where, depth + 1, e))
+        if (is_of(f, NESTED) && check_nested(c, f, depth))
             return -1;
-        if (check_default(f, where, e))
+        if (check_default(f, c->where, c->e))
             return -1;
     }
     return 0;
@@ -296,5 +329,12 @@ static int check_shape(const struct fumi_shape *s, const char *where, size_t dep
 
 int fumi_shape_check(const struct fumi_shape *s, const char *where, struct fumi_err *e)
 {
-    return s ? check_shape(s, where, 1, e) : 0;
+    const struct check c = {where, true, e};
+    return s ? check_shape(&c, s, 1) : 0;
+}
+
+int fumi_shape_check_result(const struct fumi_shape *s, const char *where, struct fumi_err *e)
+{
+    const struct check c = {where, false, e};
+    return s ? check_shape(&c, s, 1) : 0;
 }

@@ -134,11 +134,18 @@ void fumi_schema_brief(struct fumi_out *o, const struct fumi_shape *s);
 void fumi_schema(struct fumi_out *o, const struct fumi_shape *s);
 void fumi_schema_field(struct fumi_out *o, const struct fumi_field *f);
 
-/* -1 and a sentence in *e (FUMI_INTERNAL_ERROR) when a table is wrong: a required field after an
- * optional one, a name twice, a default that is not JSON or breaks its own limits, a nested field
- * without a shape, a choice without choices, an unknown format, a patch with more than 64 fields,
- * a nullable bool, int, real or choice without a default outside patches, shapes nested deeper
- * than 8. `where` names the table in the sentence. */
+/* -1 and a sentence in *e (FUMI_INTERNAL_ERROR) when a table is wrong: a name twice, a default that
+ * is not JSON or breaks its own limits, a nested field without a shape, a choice without choices,
+ * an unknown format, a patch with more than 64 fields, shapes nested deeper than 8. The first
+ * function checks a shape that is read and also refuses a required field after an optional one, and
+ * outside patches an optional choice, or a nullable bool, int, real or choice, without a default;
+ * a shape that is only written (the result of a method) need not follow these rules. `where` names
+ * the table in the sentence. */
 int fumi_shape_check(const struct fumi_shape *s, const char *where, struct fumi_err *e);
+int fumi_shape_check_result(const struct fumi_shape *s, const char *where, struct fumi_err *e);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -106,9 +106,12 @@ static int check_method(const struct fumi_server *s, const struct fumi_method *m
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: there is a method of that name", name.p);
     if (!m->run)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: has no function", name.p);
-    if (fumi_shape_check(m->params, name.p, e) || fumi_shape_check(m->result, name.p, e))
+    char where[NAME_MAX_BYTES + sizeof(" params")];
+    snprintf(where, sizeof(where), "%s params", name.p);
+    if (fumi_shape_check(m->params, where, e))
         return -1;
-    return 0;
+    snprintf(where, sizeof(where), "%s result", name.p);
+    return fumi_shape_check_result(m->result, where, e);
 }
 
 /* The bytes of a struct in a frame. */

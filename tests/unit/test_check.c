@@ -222,6 +222,24 @@ TEST(rows_against_each_other)
         check_shape(&rows[i].s, rows[i].want);
 }
 
+/* The rules that only reading needs: a shape of results may break them. */
+TEST(a_shape_that_is_only_written)
+{
+    static const char *const choices[] = {"red", "green", NULL};
+    static const struct fumi_field fields[] = {
+        F(flag, "a", ""), F(name, "b", "", .flags = FUMI_REQUIRED),
+        F(count, "c", "", .flags = FUMI_NULLABLE), F(mode, "d", "", .choices = choices)};
+    static const struct fumi_field twice[] = {F(count, "a", ""), F(flag, "a", "")};
+    const struct fumi_shape s = FUMI_SHAPE(struct every, fields);
+    const struct fumi_shape bad = FUMI_SHAPE(struct every, twice);
+    struct fumi_err e = {0};
+    CHECK_INT(fumi_shape_check_result(&s, "table", &e), 0);
+    CHECK_INT(fumi_shape_check_result(NULL, "table", &e), 0);
+    CHECK_INT(fumi_shape_check_result(&bad, "table", &e), -1);
+    CHECK_STR(fumi_str(e.text), "table: a stands there twice");
+    CHECK_INT(fumi_shape_check(&s, "table", &e), -1);
+}
+
 enum { TOO_MANY = 65 };
 
 TEST(more_fields_than_bits)
@@ -277,7 +295,9 @@ static void check_chain(size_t depth, enum fumi_type type, const char *want)
 
 TEST(nesting)
 {
-    static const char said[] = "table: shapes are nested deeper than 8";
+    static const char said[] = "table.in.in.in.in.in.in.in.in: shapes are nested deeper than 8";
+    static const char rows[] = "table.rows.rows.rows.rows.rows.rows.rows.rows: shapes are nested "
+                               "deeper than 8";
     check_chain(8, FUMI_T_OBJECT, NULL);
     check_chain(8, FUMI_T_LIST, NULL);
     check_chain(9, FUMI_T_OBJECT, said);
@@ -285,7 +305,7 @@ TEST(nesting)
     struct fumi_shape self = {NULL, 1, sizeof(struct every), FUMI_NONE, FUMI_NONE, false};
     struct fumi_field f = F(rows, "rows", "", .shape = &self);
     self.fields = &f;
-    check_shape(&self, said);
+    check_shape(&self, rows);
 }
 
 TEST(faults_of_nested_tables)
@@ -294,5 +314,5 @@ TEST(faults_of_nested_tables)
     static const struct fumi_shape inner_shape = FUMI_SHAPE(struct every, inner);
     static const struct fumi_field outer[] = {F(rows, "rows", "", .shape = &inner_shape)};
     static const struct fumi_shape outer_shape = FUMI_SHAPE(struct every, outer);
-    check_shape(&outer_shape, "table: mode needs choices");
+    check_shape(&outer_shape, "table.rows: mode needs choices");
 }
