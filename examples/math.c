@@ -4,7 +4,7 @@
  *   MATH_TOKEN=0123456789abcdef math [ADDRESS] &
  *   curl -H 'Authorization: Bearer 0123456789abcdef' -H 'Content-Type: application/json' \
  *       -d '{"jsonrpc":"2.0","method":"math.add","params":[2,3],"id":1}' 127.0.0.1:8765/rpc */
-#include "fumi.h"
+#include <fumi/fumi.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  *   $ echo '{"jsonrpc":"2.0","method":"subtract","params":[42,23],"id":1}' | subtract
  *   {"jsonrpc":"2.0","result":19,"id":1}
  */
-#include "fumi.h"
+#include <fumi/fumi.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -2,13 +2,10 @@
 #ifndef FUMI_H
 #define FUMI_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "base/uuid.h"
+#include "base/version.h"
 #include "mcp/http.h"
 #include "mcp/mcp.h"
 #include "net/http.h"
@@ -19,9 +16,5 @@ extern "C" {
 #include "rpc/processors.h"
 #include "rpc/record.h"
 #include "rpc/rpc.h"
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -5,12 +5,9 @@
 
 #include "app/config.h"
 #include "app/flags.h"
+#include "base/version.h"
 
 #include <stdio.h>
-
-#ifndef FUMI_VERSION
-#define FUMI_VERSION "0.1.0"
-#endif
 
 /* How the program ends. Errors of methods are mapped by command_status. */
 enum status {

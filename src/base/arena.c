@@ -3,8 +3,6 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define FUMI_ASAN 1
@@ -31,21 +29,6 @@ struct fumi_chunk {
     size_t size; /* of bytes[] */
     _Alignas(ALIGN) char bytes[];
 };
-
-__attribute__((weak)) void *fumi_resize(void *old, size_t size)
-{
-    static const char finished[] = "fumi: out of memory\n";
-    if (!size) {
-        free(old);
-        return NULL;
-    }
-    void *p = realloc(old, size);
-    if (p)
-        return p;
-    if (write(STDERR_FILENO, finished, sizeof(finished) - 1) < 0)
-        _exit(71);
-    _exit(70);
-}
 
 static size_t rounded(size_t size)
 {

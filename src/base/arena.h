@@ -2,7 +2,11 @@
 #ifndef FUMI_BASE_ARENA_H
 #define FUMI_BASE_ARENA_H
 
-#include "base/str.h"
+#include "../base/str.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct fumi_chunk;
 
@@ -15,7 +19,8 @@ struct fumi_arena {
 
 /* The one function through which all memory of libfumi comes. size 0 frees. It never returns
  * NULL for another size: when memory is finished the process ends there, status 70, with one
- * line on stderr. The symbol is weak, so a host program may define its own. */
+ * line on stderr. The symbol is weak: a host program may define its own, also with the shared
+ * library. */
 void *fumi_resize(void *old, size_t size);
 
 /* Zeroed, aligned for any type, never NULL. Lives until the arena is reset or done. */
@@ -33,5 +38,9 @@ void fumi_take(struct fumi_arena *a, size_t used);
 /* Forgets everything that was allocated and keeps at most `keep` bytes for the next use. */
 void fumi_arena_reset(struct fumi_arena *a, size_t keep);
 void fumi_arena_done(struct fumi_arena *a);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -2,7 +2,11 @@
 #ifndef FUMI_BASE_BUF_H
 #define FUMI_BASE_BUF_H
 
-#include "base/str.h"
+#include "../base/str.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* {0}: empty, no limit. Past the limit nothing is added any more and `full` is set, so that a
  * writer tests once, at its end. */
@@ -49,7 +53,12 @@ void fumi_buf_move(struct fumi_buf *to, struct fumi_buf *from);
 
 static inline struct fumi_str fumi_buf_str(const struct fumi_buf *b)
 {
-    return (struct fumi_str){b->p ? b->p : "", b->n};
+    struct fumi_str s = {b->p ? b->p : "", b->n};
+    return s;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

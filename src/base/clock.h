@@ -2,7 +2,11 @@
 #ifndef FUMI_BASE_CLOCK_H
 #define FUMI_BASE_CLOCK_H
 
-#include "base/str.h"
+#include "../base/str.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum { FUMI_TIME_SIZE = 24 }; /* bytes of "2026-11-15T21:48:58.123Z", not terminated */
 
@@ -16,5 +20,9 @@ void fumi_time_write(int64_t ms, char out[FUMI_TIME_SIZE]);
 /* RFC 3339 date-time with its zone; an offset is converted to UTC, a fraction is cut to
  * milliseconds, a leap second counts as the second after it. False: not such a time. */
 bool fumi_time_read(struct fumi_str s, int64_t *ms);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -2,9 +2,13 @@
 #ifndef FUMI_BASE_ERR_H
 #define FUMI_BASE_ERR_H
 
-#include "base/str.h"
+#include "../base/str.h"
 
 #include <stdarg.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum fumi_code {
     FUMI_PARSE_ERROR = -32700,
@@ -27,5 +31,9 @@ int fumi_err_set(struct fumi_err *e, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4), cold));
 int fumi_err_args(struct fumi_err *e, int code, const char *fmt, va_list args)
     __attribute__((format(printf, 3, 0), cold));
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

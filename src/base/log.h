@@ -2,7 +2,11 @@
 #ifndef FUMI_BASE_LOG_H
 #define FUMI_BASE_LOG_H
 
-#include "base/str.h"
+#include "../base/str.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum fumi_level { FUMI_DEBUG, FUMI_INFO, FUMI_WARN, FUMI_ERROR, FUMI_SILENT };
 
@@ -31,5 +35,9 @@ void fumi_log_pairs(const struct fumi_log *log, enum fumi_level level, const cha
 
 /* "debug", "info", "warn", "error", "silent" -> level; false: none of them. */
 bool fumi_level_of(struct fumi_str name, enum fumi_level *out);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,6 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* p == NULL: no string, which is not the same as an empty one. Not terminated; may hold NULs. */
 struct fumi_str {
     const char *p;
@@ -21,12 +25,24 @@ struct fumi_strs {
 #define FUMI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* A literal as a slice, and a slice as the two arguments of "%.*s". */
+#ifdef __cplusplus
+#define FUMI_STR(literal) (fumi_str_of("" literal, sizeof(literal) - 1))
+#else
 #define FUMI_STR(literal) ((struct fumi_str){"" literal, sizeof(literal) - 1})
-#define FUMI_ARG(s)       (int)(s).n, (s).p
+#endif
+#define FUMI_ARG(s) (int)(s).n, (s).p
+
+#ifdef __cplusplus
+static inline constexpr struct fumi_str fumi_str_of(const char *p, size_t n)
+{
+    return {p, n};
+}
+#endif
 
 static inline struct fumi_str fumi_str(const char *terminated)
 {
-    return (struct fumi_str){terminated, terminated ? strlen(terminated) : 0};
+    struct fumi_str s = {terminated, terminated ? strlen(terminated) : 0};
+    return s;
 }
 
 /* n bytes are the same. Names are short: up to sixteen bytes are compared as two words that may
@@ -63,5 +79,9 @@ static inline bool fumi_starts(struct fumi_str s, struct fumi_str prefix)
 {
     return s.n >= prefix.n && (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,6 +4,10 @@
 
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct fumi_task {
     void (*run)(struct fumi_task *task);
     struct fumi_task *next;
@@ -33,5 +37,9 @@ static inline struct fumi_task *fumi_tasks_take(struct fumi_tasks *q)
         q->last = NULL;
     return t;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

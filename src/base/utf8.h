@@ -2,7 +2,11 @@
 #ifndef FUMI_BASE_UTF8_H
 #define FUMI_BASE_UTF8_H
 
-#include "base/str.h"
+#include "../base/str.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Bytes of the valid sequence at p (1 to 4), or 0 when there is none before end. p < end. */
 size_t fumi_utf8_step(const char *p, const char *end);
@@ -23,5 +27,9 @@ size_t fumi_utf8_write(uint32_t c, char out[4]);
 /* The longest prefix of at most n bytes that does not end inside a character. Looks only at the
  * bytes it keeps or drops, never behind them. */
 struct fumi_str fumi_utf8_cut(struct fumi_str s, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -8,9 +8,13 @@
 #ifndef FUMI_JSON_JSON_H
 #define FUMI_JSON_JSON_H
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/err.h"
+#include "../base/arena.h"
+#include "../base/buf.h"
+#include "../base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum fumi_kind {
     FUMI_NULL,
@@ -97,7 +101,8 @@ static inline bool fumi_text_is(const struct fumi_val *v, struct fumi_str s)
         return false;
     if (v->bits & FUMI_ESCAPED)
         return fumi_text_is_escaped(v, s);
-    return fumi_eq((struct fumi_str){v->p, v->n}, s);
+    struct fumi_str is = {v->p, v->n};
+    return fumi_eq(is, s);
 }
 
 /* A string, decoded: a slice of the text itself unless it has escapes; else made in the arena.
@@ -135,5 +140,9 @@ void fumi_put_json(struct fumi_out *o, struct fumi_json j);      /* in one line;
 
 /* The value as compact text in the arena; numbers and strings as they were written. */
 struct fumi_json fumi_compact(struct fumi_arena *a, const struct fumi_val *v);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

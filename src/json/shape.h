@@ -4,7 +4,11 @@
 #ifndef FUMI_JSON_SHAPE_H
 #define FUMI_JSON_SHAPE_H
 
-#include "json/json.h"
+#include "../json/json.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum fumi_type {
     FUMI_T_BOOL,   /* bool                                                       */
@@ -62,6 +66,11 @@ struct fumi_shape {
 };
 #define FUMI_NONE ((size_t)-1)
 
+#ifdef __cplusplus
+} /* extern "C" */
+#include "../json/shape_cxx.h"
+extern "C" {
+#else
 #define FUMI_TYPE_OF(T, member)                                                                    \
     _Generic(((T *)0)->member,                                                                     \
         bool: FUMI_T_BOOL,                                                                         \
@@ -89,6 +98,11 @@ struct fumi_shape {
         .name = NULL, .offset = offsetof(T, member), .type = FUMI_TYPE_OF(T, member),              \
         .help = __VA_ARGS__                                                                        \
     }
+
+/* `.member = value` in a form that C++ before C++20 understands too:
+ * FUMI_FIELD(struct point, x, "x", "Where it lies.", FUMI_SET(flags, FUMI_REQUIRED)) */
+#define FUMI_SET(member, value) .member = (value)
+#endif
 
 #define FUMI_SHAPE(T, table)                                                                       \
     {                                                                                              \

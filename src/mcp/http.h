@@ -2,10 +2,18 @@
 #ifndef FUMI_MCP_HTTP_H
 #define FUMI_MCP_HTTP_H
 
-#include "mcp/mcp.h"
-#include "net/http.h"
+#include "../mcp/mcp.h"
+#include "../net/http.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* The route "/mcp", for fumi_serve_options.routes; once for each fumi_mcp. */
 struct fumi_route fumi_mcp_route(struct fumi_mcp *m);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -9,7 +9,11 @@
 #ifndef FUMI_MCP_MCP_H
 #define FUMI_MCP_MCP_H
 
-#include "rpc/rpc.h"
+#include "../rpc/rpc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct fumi_mcp;
 
@@ -176,5 +180,9 @@ struct fumi_strs fumi_mcp_wanted(struct fumi_mcp *m, struct fumi_arena *a);
 /* The server ends: nobody is told anything any more, what waits for changes is answered. `now`:
  * calls of HTTP sessions are cancelled too. For fumi_serve_options.ending. */
 void fumi_mcp_end(void *mcp, bool now);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

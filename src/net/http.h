@@ -2,7 +2,11 @@
 #ifndef FUMI_NET_HTTP_H
 #define FUMI_NET_HTTP_H
 
-#include "rpc/rpc.h"
+#include "../rpc/rpc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct http_field;
 
@@ -74,5 +78,9 @@ void fumi_reply_watch(struct fumi_reply *r, void (*over)(void *arg, bool left), 
 /* Whether Accept names event streams, and whether it allows JSON; without it, both. */
 bool fumi_accepts_events(const struct fumi_http_request *r);
 bool fumi_accepts_json(const struct fumi_http_request *r);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,7 +4,11 @@
 #ifndef FUMI_NET_LINK_H
 #define FUMI_NET_LINK_H
 
-#include "rpc/client.h"
+#include "../rpc/client.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct fumi_link;
 
@@ -64,5 +68,9 @@ bool fumi_link_listen(struct fumi_link *l, int64_t ms);
  * `ms` at most, 0: as the options say). On lines the message must be one. */
 int fumi_link_text(struct fumi_link *l, struct fumi_arena *a, struct fumi_str message, int64_t ms,
                    struct fumi_str *answer, struct fumi_err *e);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -3,10 +3,14 @@
 #ifndef FUMI_NET_SERVE_H
 #define FUMI_NET_SERVE_H
 
-#include "net/http.h"
-#include "rpc/processors.h"
-#include "rpc/rpc.h"
-#include "json/shape.h"
+#include "../json/shape.h"
+#include "../net/http.h"
+#include "../rpc/processors.h"
+#include "../rpc/rpc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Who may come in. A peer of the same user, or of root, is known by its socket. */
 enum fumi_auth {
@@ -70,5 +74,9 @@ struct fumi_serve_options {
  * set: it could not begin, or not go on. Blocking methods run on threads of its own, instead of any
  * executor set before. */
 int fumi_serve(struct fumi_server *s, const struct fumi_serve_options *options, struct fumi_err *e);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -2,7 +2,11 @@
 #ifndef FUMI_NET_STDIO_H
 #define FUMI_NET_STDIO_H
 
-#include "rpc/rpc.h"
+#include "../rpc/rpc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct fumi_stdio_options {
     size_t line;   /* bytes a line may have; 0: as many as the server takes, 1 MiB */
@@ -23,5 +27,9 @@ struct fumi_stdio_options {
  * NULL. */
 int fumi_serve_stdio(struct fumi_server *s, const struct fumi_stdio_options *options,
                      struct fumi_err *e);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -3,7 +3,11 @@
 #ifndef FUMI_RPC_CLIENT_H
 #define FUMI_RPC_CLIENT_H
 
-#include "rpc/rpc.h"
+#include "../rpc/rpc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct fumi_client;
 
@@ -48,5 +52,9 @@ size_t fumi_client_open(const struct fumi_client *c); /* requests that wait for 
  * others of its batch are still in *out. */
 int fumi_client_take(struct fumi_client *c, struct fumi_arena *a, struct fumi_str message,
                      struct fumi_answers *out, struct fumi_err *e);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -2,7 +2,11 @@
 #ifndef FUMI_RPC_PEER_H
 #define FUMI_RPC_PEER_H
 
-#include "json/shape.h"
+#include "../json/shape.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct fumi_exchange;
 struct fumi_links;
@@ -91,5 +95,9 @@ bool fumi_cancel(struct fumi_peer *peer, const struct fumi_val *id);
 /* A notification that belongs to no call. False: this peer cannot be pushed to. */
 bool fumi_push(struct fumi_peer *peer, const char *method, const struct fumi_shape *s,
                const void *params);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

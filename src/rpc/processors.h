@@ -2,7 +2,11 @@
 #ifndef FUMI_RPC_PROCESSORS_H
 #define FUMI_RPC_PROCESSORS_H
 
-#include "rpc/rpc.h"
+#include "../rpc/rpc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* A line for each call: method (cut at 64 bytes), transport, code, microseconds. Calls that fail
  * internally as errors, others at FUMI_INFO. Never params. `log` is borrowed. */
@@ -23,5 +27,9 @@ struct fumi_metrics *fumi_metrics_new(const struct fumi_server *s);
 void fumi_metrics_free(struct fumi_metrics *m);
 struct fumi_processor fumi_count_calls(struct fumi_metrics *m);
 void fumi_metrics_put(struct fumi_metrics *m, struct fumi_buf *out);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -2,7 +2,11 @@
 #ifndef FUMI_RPC_RECORD_H
 #define FUMI_RPC_RECORD_H
 
-#include "rpc/rpc.h"
+#include "../rpc/rpc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct fumi_record;
 
@@ -13,5 +17,9 @@ struct fumi_record *fumi_record_new(fumi_handle_fn *inner, void *self, int fd);
 void fumi_record_free(struct fumi_record *r); /* after the last answer */
 
 fumi_handle_fn fumi_record_handle; /* self: a struct fumi_record */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

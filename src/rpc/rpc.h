@@ -6,10 +6,14 @@
 #ifndef FUMI_RPC_RPC_H
 #define FUMI_RPC_RPC_H
 
-#include "base/log.h"
-#include "base/task.h"
-#include "rpc/peer.h"
-#include "json/shape.h"
+#include "../base/log.h"
+#include "../base/task.h"
+#include "../json/shape.h"
+#include "../rpc/peer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct fumi_server;
 struct fumi_exchange;
@@ -218,5 +222,9 @@ size_t fumi_server_size(const struct fumi_server *s);
 const struct fumi_method *fumi_server_at(const struct fumi_server *s, size_t i,
                                          struct fumi_str *name);
 void fumi_discover(const struct fumi_server *s, struct fumi_out *o); /* OpenRPC 1.3 */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,5 +1,6 @@
 /* The methods of the memory and MCP, on a store of its own in FUMI_DATA_DIR. */
 #include "agent/agent.h"
+#include "base/version.h"
 #include "memory/methods.h"
 #include "talk.h"
 

@@ -1,0 +1,6 @@
+#include "base/version.h"
+
+const char *fumi_version(void)
+{
+    return FUMI_VERSION;
+}
