@@ -1,6 +1,7 @@
 /* The store as a whole: opening, closing, and the connections that read. */
 #include "store/sqlite_erase.h"
 #include "store/sqlite_merge.h"
+#include "store/sqlite_project.h"
 
 #include "base/arena.h"
 
@@ -129,6 +130,7 @@ static const struct store_ops ops = {
     .put_fact = sqlite_put_fact,
     .changed = sqlite_changed,
     .stats = sqlite_stats,
+    .project_stats = sqlite_project_stats,
     .backup = sqlite_backup,
     .doctor = sqlite_doctor,
     .erase = sqlite_erase,

@@ -3,8 +3,8 @@
  * Any thread may call any function at any time. What is returned lives in the arena given. What is
  * not there: ERR_NOT_FOUND; a unique key that is taken: ERR_CONFLICT; what the user can put right
  * (disk, rights, damage): FUMI_LIMIT with a sentence that says how; anything else that breaks:
- * FUMI_INTERNAL_ERROR with a sentence for the log. When a function that writes
- * returns 0, what it wrote survives a power cut. */
+ * FUMI_INTERNAL_ERROR with a sentence for the log. When a function that writes returns 0, what it
+ * wrote survives a power cut. */
 #ifndef FUMI_STORE_STORE_H
 #define FUMI_STORE_STORE_H
 
@@ -121,10 +121,10 @@ struct store;
 struct store_ops {
     const char *name;
 
-    /* Notes. put: with its words and vectors, at once or not at all; sets n->seq. patch: sets the
-     * fields named in `set` from `to`, in one transaction with what it reads; with NOTE_TEXT the
-     * vectors of all spaces are replaced by `v` (none: pending), else they are kept. drop: a note
-     * of that id, else a global. */
+    /* Notes. put: with its words and vectors, at once or not at all; sets n->seq. get: of a damaged
+     * note or group at least the project is set. patch: sets the fields named in `set`, in one
+     * transaction with what it reads; with NOTE_TEXT the vectors of all spaces are replaced by `v`
+     * (none: pending), else they are kept. drop: a note of that id, else a global. */
     int (*put_note)(struct store *, struct note *n, const struct vectors *v, struct fumi_err *);
     int (*get_note)(struct store *, struct fumi_arena *, struct fumi_str id, struct note *out,
                     struct fumi_err *);
@@ -183,9 +183,8 @@ struct store_ops {
 
     /* Import compares what is there with what comes in the transaction that writes. A note is known
      * by its id and project, a group and a global by project and key. An id that belongs to
-     * anything else is replaced by a new one, the same each time. n->id and g->id are set to the id
-     * in the store. ERR_CONFLICT: a note or group is there and differs. NOTE_NOW equals any time.
-     */
+     * anything else is replaced by a new one, the same each time; n->id and g->id are set to it.
+     * ERR_CONFLICT: a note or group is there and differs. NOTE_NOW equals any time. */
     int (*merge_note)(struct store *, struct fumi_arena *, struct note *n, enum merged *out,
                       struct fumi_err *);
     int (*merge_group)(struct store *, struct fumi_arena *, struct group *g, enum merged *out,
@@ -209,11 +208,12 @@ struct store_ops {
     int (*get_fact)(struct store *, struct fumi_arena *, const char *name, struct fumi_str *out,
                     struct fumi_err *);
     int (*put_fact)(struct store *, const char *name, struct fumi_str value, struct fumi_err *);
-
     /* Rises with each change that any process makes to notes, vectors, groups or globals. */
     int (*changed)(struct store *, int64_t *out, struct fumi_err *);
-
     int (*stats)(struct store *, struct store_stats *out, struct fumi_err *);
+    /* The same of one project, with bytes 0; *have: its notes that have vectors in the space. */
+    int (*project_stats)(struct store *, struct fumi_str project, struct fumi_str space,
+                         struct store_stats *out, int64_t *have, struct fumi_err *);
     /* A sound copy under a new name while others write; nothing under that name until it is whole.
      * An existing file is not overwritten (ERR_CONFLICT). */
     int (*backup)(struct store *, struct fumi_str path, struct fumi_err *);
