@@ -6,6 +6,21 @@ static void watched(void *self, bool any)
     watch_wanted(a->watch, any);
 }
 
+/* What the scope of the memory means for a model stands first: clients cut the rest. */
+static const char *instructions(struct agent *a)
+{
+    const struct scope *s = memory_scope(a->memory);
+    struct fumi_buf b = {0};
+    if (s->project.p)
+        render_add(&b, fumi_fmt(&a->arena, "This server serves one project: projectId is %.*s.\n",
+                                FUMI_ARG(s->project)));
+    if (s->read_only)
+        render_add(&b, FUMI_STR("This memory is read-only here: recall from it, and store "
+                                "nothing.\n"));
+    render_add(&b, (struct fumi_str){agent_instructions, strlen(agent_instructions) + 1});
+    return fumi_buf_keep(&b, &a->arena).p;
+}
+
 static struct fumi_mcp_options options(struct agent *a, bool core, const char *version)
 {
     struct fumi_mcp_options o = {
@@ -13,10 +28,11 @@ static struct fumi_mcp_options options(struct agent *a, bool core, const char *v
         .title = "Fumi memory",
         .version = version,
         .description = "Long-term memory for agents: notes by project, found by meaning and word.",
-        .instructions = agent_instructions,
+        .instructions = instructions(a),
         .prompts = agent_prompts,
         .prompts_n = agent_prompts_n,
         .resources = &agent_resources,
+        .read_only = memory_scope(a->memory)->read_only,
         .changes = 1 << FUMI_MCP_RESOURCES,
         .complete = agent_complete,
         .complete_flags = FUMI_BLOCKING | FUMI_READ_ONLY,
@@ -54,5 +70,6 @@ void agent_free(struct agent *a)
     if (a->mcp)
         fumi_mcp_free(a->mcp);
     watch_free(a->watch);
+    fumi_arena_done(&a->arena);
     fumi_resize(a, 0);
 }

@@ -11,6 +11,7 @@ struct agent {
     struct memory *memory;
     struct fumi_mcp *mcp;
     struct watch *watch;
+    struct fumi_arena arena; /* of the instructions */
 };
 
 extern const struct fumi_prompt agent_prompts[];

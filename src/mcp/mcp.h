@@ -153,6 +153,8 @@ struct fumi_mcp_options {
     const struct fumi_prompt *prompts;
     size_t prompts_n;
     const struct fumi_resources *resources; /* NULL: there are none */
+    bool read_only;   /* lists only tools and prompts that change nothing; the others can be called
+                         all the same, and have to refuse */
     unsigned changes; /* which lists may change while it serves: 1 << FUMI_MCP_TOOLS and so on */
     /* The prompt, or one of the templates, exists. NULL: nothing is ever offered. */
     enum fumi_ret (*complete)(struct fumi_mcp_call *c, const struct fumi_mcp_question *q);

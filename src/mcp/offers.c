@@ -34,6 +34,8 @@ static struct fumi_json list_prompts(struct fumi_mcp *m)
     fumi_put_open(&o, '[');
     for (size_t i = 0; i < m->o.prompts_n; i++) {
         const struct fumi_prompt *p = &m->o.prompts[i];
+        if (m->o.read_only && !(p->flags & FUMI_READ_ONLY))
+            continue;
         fumi_put_open(&o, '{');
         mcp_put(&o, "name", p->name);
         mcp_put(&o, "title", p->title);

@@ -119,7 +119,8 @@ int mcp_tools_prepare(struct fumi_mcp *m, struct fumi_err *e)
             fumi_buf_done(&b);
             return -1;
         }
-        put_tool(&o, &m->tools[i]);
+        if (!m->o.read_only || reads_only(&m->tools[i]))
+            put_tool(&o, &m->tools[i]);
     }
     fumi_put_close(&o, ']');
     m->tool_list.text = fumi_buf_keep(&b, &m->arena);

@@ -103,7 +103,9 @@ static int open_spaces(struct memory *m, struct fumi_arena *a, struct fumi_err *
         atomic_fetch_add(&m->now->refs, 1);
     }
     m->settled = complete.provider.p && !other;
-    return other ? set_fact(m, a, FACT_TARGET, space_name(m->now, a), e) : 0;
+    if (!other || m->o.scope.read_only)
+        return 0;
+    return set_fact(m, a, FACT_TARGET, space_name(m->now, a), e);
 }
 
 static struct memory *new_memory(const struct memory_options *o)
@@ -122,11 +124,23 @@ static struct memory *new_memory(const struct memory_options *o)
     return m;
 }
 
+static int open_view(struct memory *m, struct fumi_err *e)
+{
+    struct scope *s = &m->o.scope;
+    m->view = m->store;
+    if (s->project.p && project_canonical(&m->arena, s->project, &s->project, e))
+        return -1;
+    s->project = fumi_dup(&m->arena, s->project);
+    if (s->project.p || s->read_only)
+        m->view = scoped_new(m->store, s);
+    return 0;
+}
+
 struct memory *memory_open(const struct memory_options *o, struct fumi_err *e)
 {
     struct memory *m = new_memory(o);
     struct fumi_arena a = {0};
-    int rc = open_spaces(m, &a, e);
+    int rc = open_view(m, e) || open_spaces(m, &a, e);
     fumi_arena_done(&a);
     if (!rc)
         return m;
@@ -141,7 +155,10 @@ void memory_close(struct memory *m)
     worker_stop(m);
     space_put(m->serving);
     space_put(m->now);
+    if (m->view && m->view != m->store)
+        m->view->ops->close(m->view);
     m->store->ops->close(m->store);
+    fumi_arena_done(&m->arena);
     pthread_cond_destroy(&m->wake);
     pthread_mutex_destroy(&m->saving);
     pthread_mutex_destroy(&m->change);
@@ -164,7 +181,17 @@ struct fumi_str memory_space(struct memory *m, struct fumi_arena *a)
 
 struct store *memory_store(struct memory *m)
 {
-    return m->store;
+    return m->view;
+}
+
+struct fumi_arena *memory_arena(struct memory *m)
+{
+    return &m->arena;
+}
+
+const struct scope *memory_scope(const struct memory *m)
+{
+    return &m->o.scope;
 }
 
 enum secrets_mode memory_secrets(const struct memory *m)

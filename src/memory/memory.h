@@ -6,7 +6,7 @@
 
 #include "embed/embed.h"
 #include "model/secrets.h"
-#include "store/store.h"
+#include "store/scoped.h"
 
 struct memory;
 
@@ -23,6 +23,9 @@ struct memory_options {
     struct memory_facts facts;
     const struct fumi_log *log;
     bool frozen; /* set_config is refused */
+    /* What callers see and may do; {0}: everything. The project as it was given. The background
+     * works on the whole store, and on nothing if the scope is read-only. */
+    struct scope scope;
     enum secrets_mode secrets;
     /* Writes the configuration down before a change of it counts. previous->provider null: forget
      * it. NULL: nothing is written. */
@@ -43,7 +46,9 @@ void memory_close(struct memory *m); /* no call may be open */
 
 /* The namespace in use: "local:all-MiniLM-L6-v2:384". */
 struct fumi_str memory_space(struct memory *m, struct fumi_arena *a);
-struct store *memory_store(struct memory *m);
+struct store *memory_store(struct memory *m); /* as callers see it: within the scope */
+const struct scope *memory_scope(const struct memory *m);
+struct fumi_arena *memory_arena(struct memory *m); /* lives as long; while nobody serves only */
 enum secrets_mode memory_secrets(const struct memory *m);
 
 /* What became of the vectors of a note that was written. */

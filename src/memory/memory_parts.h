@@ -28,7 +28,9 @@ struct worker {
 };
 
 struct memory {
-    struct store *store;
+    struct store *store; /* whole: for the background and the spaces */
+    struct store *view;  /* within the scope: for whatever a caller asks; often the same */
+    struct fumi_arena arena;
     struct memory_options o;
     pthread_mutex_t lock; /* guards all below; held for moments only */
     pthread_cond_t wake;

@@ -148,6 +148,29 @@ int listing_row(void *listing, void *row, size_t bytes, struct fumi_err *e)
     return l->bytes > fumi_room(l->call) ? fumi_too_large(l->call, e) : ROW_KEEP;
 }
 
+/* What a method that writes does in a read-only memory. */
+static enum fumi_ret refuse_write(struct fumi_call *call, const void *params, void *result)
+{
+    (void)params, (void)result;
+    scope_writes(memory_scope(call->self), &call->err);
+    return FUMI_FAIL;
+}
+
+/* The table as a read-only memory has it: every method without FUMI_READ_ONLY is refused, before
+ * anything is embedded and whether it would come to the store or not. */
+static const struct fumi_method *refusing(struct memory *m, const struct fumi_method *methods,
+                                          size_t n)
+{
+    if (!m || !memory_scope(m)->read_only)
+        return methods;
+    struct fumi_method *own = fumi_alloc(memory_arena(m), n * sizeof(*own));
+    memcpy(own, methods, n * sizeof(*own));
+    for (size_t i = 0; i < n; i++)
+        if (!(own[i].flags & FUMI_READ_ONLY))
+            own[i].run = refuse_write;
+    return own;
+}
+
 int memory_methods(struct fumi_server *s, struct memory *m, struct fumi_err *e)
 {
     const struct {
@@ -159,7 +182,8 @@ int memory_methods(struct fumi_server *s, struct memory *m, struct fumi_err *e)
         {group_methods, group_methods_n},
     };
     for (size_t i = 0; i < FUMI_COUNT(tables); i++)
-        if (fumi_server_add(s, "memory", tables[i].methods, tables[i].n, m, e))
+        if (fumi_server_add(s, "memory", refusing(m, tables[i].methods, tables[i].n), tables[i].n,
+                            m, e))
             return -1;
     return 0;
 }

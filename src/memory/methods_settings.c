@@ -223,6 +223,8 @@ static enum fumi_ret reembed(struct fumi_call *call, const void *params, void *r
 {
     struct fumi_arena a = {0};
     (void)params;
+    if (scope_writes(memory_scope(call->self), &call->err))
+        return FUMI_FAIL;
     memory_wake(call->self);
     int rc = fumi_wants_progress(call) ? wait_for_all(call, &a) : 0;
     fumi_arena_done(&a);

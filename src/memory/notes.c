@@ -61,7 +61,7 @@ static int end(struct writing *w, int rc)
 
 static int add_in(struct writing *w, struct note *n, struct fumi_err *e)
 {
-    struct store *store = w->m->store;
+    struct store *store = w->m->view;
     struct vectors v;
     return embed_text(w, n->text, &v, e) || store->ops->put_note(store, n, &v, e) ? -1 : 0;
 }
@@ -69,8 +69,10 @@ static int add_in(struct writing *w, struct note *n, struct fumi_err *e)
 int memory_add(struct memory *m, struct fumi_arena *a, struct note *n, int64_t ms,
                struct written *out, struct fumi_err *e)
 {
-    if (project_canonical(a, n->project, &n->project, e))
-        return -1;
+    const struct scope *scope = &m->o.scope;
+    if (project_canonical(a, n->project, &n->project, e) || scope_writes(scope, e) ||
+        scope_admits(scope, n->project, e))
+        return -1; /* before the text is embedded */
     if (!n->id.p) {
         char *id = fumi_alloc(a, FUMI_UUID_SIZE);
         fumi_uuid(id);
@@ -85,7 +87,7 @@ int memory_add(struct memory *m, struct fumi_arena *a, struct note *n, int64_t m
 static int update_in(struct writing *w, struct fumi_str id, const struct note *to, unsigned set,
                      struct fumi_err *e)
 {
-    struct store *store = w->m->store;
+    struct store *store = w->m->view;
     struct note old;
     struct vectors v = {.n = 0};
     if (store->ops->get_note(store, w->a, id, &old, e))
@@ -100,6 +102,8 @@ static int update_in(struct writing *w, struct fumi_str id, const struct note *t
 int memory_update(struct memory *m, struct fumi_arena *a, struct fumi_str id, const struct note *to,
                   unsigned set, int64_t ms, struct written *out, struct fumi_err *e)
 {
+    if (scope_writes(&m->o.scope, e))
+        return -1;
     struct writing w = begin(m, a, ms, out);
     return end(&w, update_in(&w, id, to, set, e));
 }

@@ -41,7 +41,7 @@ static bool has(const struct hits *h, int64_t seq)
 static int judge_words(struct searching *q, const float *x, size_t dim, const struct hits *words,
                        struct hits *near, struct fumi_err *e)
 {
-    struct store *store = q->m->store;
+    struct store *store = q->m->view;
     struct hits more = {0};
     int64_t *seqs = fumi_alloc(q->a, (words->n + 1) * sizeof(*seqs));
     size_t n = 0;
@@ -64,7 +64,7 @@ static int judge_words(struct searching *q, const float *x, size_t dim, const st
 static int by_meaning(struct searching *q, const struct hits *words, struct hits *near,
                       struct fumi_err *e)
 {
-    struct store *store = q->m->store;
+    struct store *store = q->m->view;
     struct fumi_err why = {0};
     float *x;
     if (space_query(q->sp, q->a, q->s->query, q->s->ms, &x, &why)) {
@@ -102,7 +102,7 @@ static void plain_scores(struct results *r)
 
 static int candidates(struct searching *q, struct results *all, struct fumi_err *e)
 {
-    struct store *store = q->m->store;
+    struct store *store = q->m->view;
     struct fuse_input in = {.weight = 0};
     q->out->mode = q->s->mode;
     if (q->s->mode != SEARCH_MEANING &&
@@ -137,7 +137,7 @@ static int by_score(const void *x, const void *y)
  * that are gone since are left out. */
 static int rank(struct searching *q, struct results *all, struct fumi_err *e)
 {
-    struct store *store = q->m->store;
+    struct store *store = q->m->view;
     size_t want = q->s->top + TIES < all->n ? q->s->top + TIES : all->n, k = 0;
     int64_t *seqs = fumi_alloc(q->a, (want + 1) * sizeof(*seqs));
     struct notes heads;
@@ -243,7 +243,7 @@ static int take_miss(void *arg, void *row, size_t bytes, struct fumi_err *e)
 static int load(struct loaded *l, size_t n, int (*each)(void *, void *, size_t, struct fumi_err *),
                 struct results *out, struct fumi_err *e)
 {
-    struct store *store = l->q->m->store;
+    struct store *store = l->q->m->view;
     const struct loading to = {l->q->a, each, l};
     int64_t *seqs = fumi_alloc(l->q->a, (n + 1) * sizeof(*seqs));
     struct notes notes;
@@ -294,7 +294,7 @@ int memory_search(struct memory *m, struct fumi_arena *a, struct search *s, stru
     size_t wide = s->top * WIDEN > CANDIDATES ? s->top * WIDEN : CANDIDATES;
     *out = (struct found){.space = memory_space(m, a)};
     if (project_canonical(a, s->filter.project, &s->filter.project, e) ||
-        m->store->ops->count(m->store, &s->filter, &out->filtered, e))
+        m->view->ops->count(m->view, &s->filter, &out->filtered, e))
         return -1;
     struct searching q = {m, a, s, space_take(m, &m->serving), wide, out, false};
     int rc = run(&q, e);

@@ -143,6 +143,12 @@ int memory_set_embedder(struct memory *m, struct fumi_arena *a, const struct emb
         return fumi_err_set(e, FUMI_INVALID_PARAMS,
                             "embedder cannot be changed: the server was started with "
                             "--freeze-config");
+    if (scope_writes(&m->o.scope, e))
+        return -1;
+    if (m->o.scope.project.p)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                            "embedder cannot be changed: it is that of all projects, and the "
+                            "server was started with --project");
     pthread_mutex_lock(&m->change);
     int rc = set(m, a, change, ms, warning, e);
     pthread_mutex_unlock(&m->change);

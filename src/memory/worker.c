@@ -188,6 +188,34 @@ static void end_lease(struct round *r)
         store->ops->put_fact(store, FACT_WORKER, FUMI_STR(""), &ignored);
 }
 
+/* From now on this space answers, if it is still the one in use. */
+static void let_answer(struct memory *m, struct space *sp)
+{
+    struct space *old = NULL;
+    pthread_mutex_lock(&m->lock);
+    if (m->now == sp) {
+        old = m->serving;
+        m->serving = sp;
+        m->settled = true;
+        atomic_fetch_add(&sp->refs, 1);
+    }
+    pthread_mutex_unlock(&m->lock);
+    space_put(old);
+}
+
+/* All that a read-only memory does in the background: another process says that the space in use is
+ * complete. */
+static enum outcome look_only(struct round *r, struct fumi_err *e)
+{
+    struct store *store = r->m->store;
+    struct fumi_str complete;
+    if (store->ops->get_fact(store, r->a, FACT_SPACE, &complete, e))
+        return FAILED;
+    if (complete.p && fumi_eq(complete, space_name(r->sp, r->a)))
+        let_answer(r->m, r->sp);
+    return NOTHING;
+}
+
 /* Everything has its vectors: from now on this space answers. The one before it is kept, so that a
  * way back, and processes that have not noticed yet, find it; older ones go. */
 static int complete(struct round *r, struct fumi_err *e)
@@ -207,16 +235,7 @@ static int complete(struct round *r, struct fumi_err *e)
         m->store->ops->put_fact(m->store, FACT_SPACE, name, e) || memory_save(m, &now, NULL, e) ||
         m->store->ops->drop_spaces(m->store, name, other, e))
         return -1;
-    pthread_mutex_lock(&m->lock);
-    old = NULL;
-    if (m->now == sp) {
-        old = m->serving;
-        m->serving = sp;
-        m->settled = true;
-        atomic_fetch_add(&sp->refs, 1);
-    }
-    pthread_mutex_unlock(&m->lock);
-    space_put(old);
+    let_answer(m, sp);
     fumi_log(m->o.log, FUMI_INFO, "space complete", {"space", name, 0});
     return 0;
 }
@@ -256,6 +275,8 @@ static int64_t erase(struct round *r)
     struct store *store = r->m->store;
     struct fumi_err e = {0};
     bool more = false;
+    if (r->m->o.scope.read_only)
+        return IDLE_MS;
     bool failed = store->ops->erase(store, &more, &e) != 0;
     if (failed && !r->unerased)
         fumi_log(r->m->o.log, FUMI_WARN, "erasing removed notes failed",
@@ -275,7 +296,7 @@ static void *work(void *arg)
         memory_follow(m, &a, &e);
         e.code = 0;
         turn_to(&r, space_take(m, &m->now));
-        enum outcome o = look(&r, &e);
+        enum outcome o = m->o.scope.read_only ? look_only(&r, &e) : look(&r, &e);
         if (o == FAILED)
             fumi_log(m->o.log, FUMI_WARN, "embedding later failed", {"why", fumi_str(e.text), 0},
                      {"again in ms", {0}, retry});
@@ -321,12 +342,14 @@ int memory_progress(struct memory *m, struct fumi_arena *a, struct embedding_pro
     struct space *serving = space_take(m, &m->serving);
     *out = (struct embedding_progress){.serving = space_name(serving, a), .seconds_left = -1};
     space_put(serving);
-    if (m->store->ops->progress(m->store, memory_space(m, a), &out->done, &out->total, e))
+    if (m->view->ops->progress(m->view, memory_space(m, a), &out->done, &out->total, e))
         return -1;
     pthread_mutex_lock(&m->lock);
-    out->running = m->worker.started && out->done < out->total;
+    out->running = m->worker.started && !m->o.scope.read_only && out->done < out->total;
     out->per_second = m->worker.running ? m->worker.per_second : 0;
-    if (m->worker.error.code)
+    if (m->worker.error.code && m->o.scope.project.p) /* it may quote a note of another project */
+        out->error = FUMI_STR("embedding failed; the log of the server says why");
+    else if (m->worker.error.code)
         out->error = fumi_dup(a, fumi_str(m->worker.error.text));
     pthread_mutex_unlock(&m->lock);
     if (out->per_second > 0)

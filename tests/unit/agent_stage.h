@@ -14,6 +14,7 @@
 struct stage {
     struct fumi_arena a;
     char dir[64];
+    struct scope scope;
     struct fake *fake;
     struct memory *m;
     struct fumi_server *server;
@@ -50,6 +51,7 @@ static inline bool stage_memory(struct stage *t)
                   .api_key = FUMI_STR("sk-test-key")},
         .facts = {.transport = FUMI_STR("stdio"), .store_type = FUMI_STR("sqlite")},
         .log = &stage_quiet,
+        .scope = t->scope,
     };
     t->m = o.store ? memory_open(&o, &t->e) : NULL;
     return t->m != NULL;
@@ -125,11 +127,18 @@ static inline bool stage_note(struct stage *t, const char *id, const char *proje
     return stage_note_in(t, memory_store(t->m), id, project, group, tag);
 }
 
-static inline bool stage_begin(struct stage *t, bool core)
+/* A directory and a provider. */
+static inline bool stage_make(struct stage *t)
 {
     *t = (struct stage){.dir = "/tmp/test-agent-XXXXXX"};
     t->fake = fake_start(0);
-    if (!t->fake || !mkdtemp(t->dir) || !stage_memory(t))
+    return t->fake && mkdtemp(t->dir);
+}
+
+/* The memory, and somebody who speaks MCP with it. */
+static inline bool stage_serve(struct stage *t, bool core)
+{
+    if (!stage_memory(t))
         return false;
     t->server = fumi_server_new("fumi", "1.2.3");
     fumi_server_log(t->server, &stage_quiet);
@@ -153,7 +162,12 @@ static inline bool stage_begin(struct stage *t, bool core)
     return true;
 }
 
-static inline void stage_end(struct stage *t)
+static inline bool stage_begin(struct stage *t, bool core)
+{
+    return stage_make(t) && stage_serve(t, core);
+}
+
+static inline void stage_unserve(struct stage *t)
 {
     fumi_peer_close(&t->caller.peer);
     pool_free(t->pool);
@@ -161,6 +175,11 @@ static inline void stage_end(struct stage *t)
     agent_free(t->agent);
     fumi_server_free(t->server);
     memory_close(t->m);
+}
+
+static inline void stage_end(struct stage *t)
+{
+    stage_unserve(t);
     fake_stop(t->fake);
     nftw(t->dir, stage_drop, 8, FTW_DEPTH | FTW_PHYS);
     fumi_arena_done(&t->a);
