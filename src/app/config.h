@@ -35,7 +35,9 @@ struct config_paths {
 struct config_safety {
     uint64_t given;
     bool freeze, allow_http;
-    int secrets; /* enum secrets_mode */
+    int secrets;             /* enum secrets_mode */
+    bool read_only;          /* these two are of fumi serve alone */
+    struct fumi_str project; /* as it was given; null: all */
 };
 
 struct config_http {

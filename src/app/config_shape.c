@@ -58,6 +58,11 @@ static const struct fumi_field safety_fields[] = {
                "What is done with values that look like keys before they are stored: mask replaces "
                "them (ghp_****) and warns, refuse fails, allow stores them.",
                .choices = config_secrets, .def = "\"mask\""),
+    FUMI_FIELD(struct config_safety, read_only, "readOnly",
+               "fumi serve refuses whatever stores, changes or removes anything.", .def = "false"),
+    FUMI_FIELD(struct config_safety, project, "project",
+               "fumi serve serves only this project; without it all of them.",
+               .flags = FUMI_NULLABLE),
 };
 
 struct fumi_shape config_http_shape(void)

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 struct flags {
-    struct fumi_str transport, host;
+    struct fumi_str transport, host, project;
     int64_t port;
-    bool freeze, metrics, log_calls;
+    bool read_only, freeze, metrics, log_calls;
     int64_t message_limit, time_limit;
     int tools;
 };
@@ -31,6 +31,11 @@ static const struct fumi_field fields[] = {
           .def = "8765"),
     FIELD(tools, "tools", "What agents get over MCP: all tools, or the eight that most need.",
           .choices = tool_sets, .def = "\"all\""),
+    FIELD(read_only, "readOnly",
+          "Refuse whatever stores, changes or removes anything; agents see only tools that read."),
+    FIELD(project, "project",
+          "Serve only this project (a path or a name): nothing of another is shown or changed.",
+          .min = 1, .max = PROJECT_MAX),
     FIELD(freeze, "freezeConfig", "Refuse memory.set_config."),
     FIELD(metrics, "metrics", "Count calls, and show it at /metrics."),
     FIELD(log_calls, "logCalls", "Log each call."),
@@ -217,6 +222,9 @@ static int serve(struct invocation *i)
     }
     if (!set->directory.p && !only_stdio(set))
         set->directory = s.config.paths.data_dir;
+    const struct config_safety *safety = &s.config.safety;
+    s.scope = (struct scope){.project = f->project.p ? f->project : safety->project,
+                             .read_only = f->read_only || safety->read_only};
     greet(&s, set);
     int rc = session_begin(&s, kind == CONFIG_HTTP ? "http" : "stdio", &e);
     return finish(&s, &u, rc ? -1 : run(&s, f, set, &u, &e), &e);

@@ -90,6 +90,7 @@ static struct memory_options options(struct session *s, const char *transport)
                   c->paths.config_path, c->paths.data_dir},
         .log = &s->log,
         .frozen = c->safety.freeze,
+        .scope = s->scope,
         .secrets = (enum secrets_mode)c->safety.secrets,
         .save = save,
         .reload = reload,

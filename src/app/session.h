@@ -12,6 +12,7 @@ struct session {
     struct config config;
     struct fumi_log log;
     bool mend;           /* a database that cannot be opened for its damage, set before */
+    struct scope scope;  /* of the memory, set before session_begin; {0}: everything */
     struct store *store; /* of the memory, when there is one */
     struct memory *memory;
     struct fumi_server *server;
