@@ -24,13 +24,6 @@ static bool begin(struct stage *t, struct scope s)
     return true;
 }
 
-static void end(struct stage *t)
-{
-    fake_stop(t->fake);
-    nftw(t->dir, stage_drop, 8, FTW_DEPTH | FTW_PHYS);
-    fumi_arena_done(&t->a);
-}
-
 #define META                                                                                       \
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                       \
     "\"io.modelcontextprotocol/clientCapabilities\":{}},"
@@ -138,7 +131,7 @@ static void over_stdio(struct scope s, bool tools, bool by_flag)
     for (size_t i = 0; i < ROWS; i++)
         check_row(&t, i, request_of(&t, i, tools, false), line_of(&t, lines, i));
     check_store(&t, all, foreign);
-    end(&t);
+    world_end(&t);
 }
 
 TEST(one_project_over_stdio)
@@ -193,7 +186,7 @@ static void over_http(struct scope s, bool tools)
     wire_close(&w);
     CHECK_INT(live_stop(&server), 0);
     check_store(&t, all, foreign);
-    end(&t);
+    world_end(&t);
 }
 
 TEST(one_project_over_http)

@@ -9,9 +9,10 @@
 #define FOREIGN "/srv/zqproject"
 
 /* What stands in the fields of the foreign project, and nowhere else. */
-static const char *const markers[] = {
-    "zqproject", "zqgroup", "zqmade", "zqheading", "zqabout", "zqtitle",  "zqtext",   "zqtag",
-    "zqsource",  "zqmeta",  "zqkey",  "zqvalue",   "f-group", "f-global", "f-note-1", "f-note-2"};
+static const char *const markers[] = {"zqproject", "zqgroup", "zqmade",  "zqheading", "zqabout",
+                                      "zqtitle",   "zqtext",  "zqtag",   "zqsource",  "zqmeta",
+                                      "zqkey",     "zqvalue", "f-group", "f-global",  "f-note-1",
+                                      "f-note-2",  "f-note-3"};
 
 enum want {
     FINE,    /* a result */
@@ -128,19 +129,30 @@ static inline bool world_rest(struct stage *t, struct store *s, bool foreign)
     return !s->ops->put_group(s, &g, &t->e) && !s->ops->put_global(s, &t->a, &x, &t->e);
 }
 
-/* Makes the store, through a memory that sees all of it. */
+/* Makes the store, through a memory that sees all of it. The third note of each project has no
+ * vectors yet, so that the background of a server has work. */
 static inline bool world_make(struct stage *t)
 {
     if (!stage_make(t) || !stage_memory(t))
         return false;
     bool ok = world_note(t, "a-note-1", false) && world_note(t, "f-note-1", true) &&
               world_note(t, "a-note-2", false) && world_note(t, "f-note-2", true) &&
+              stage_note(t, "a-note-3", OWN, "agroup", NULL) &&
+              stage_note(t, "f-note-3", FOREIGN, "zqgroup", "zqtag") &&
               world_rest(t, memory_store(t->m), false) && world_rest(t, memory_store(t->m), true);
     memory_close(t->m);
     t->m = NULL;
     if (!ok)
         fprintf(stderr, "the store cannot be made: %s\n", t->e.text);
     return ok;
+}
+
+/* The opposite of world_make. */
+static inline void world_end(struct stage *t)
+{
+    fake_stop(t->fake);
+    nftw(t->dir, stage_drop, 8, FTW_DEPTH | FTW_PHYS);
+    fumi_arena_done(&t->a);
 }
 
 /* The whole store as text, or what is in it of the foreign project. */

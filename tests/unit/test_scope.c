@@ -288,12 +288,12 @@ TEST(counts_are_of_the_project)
     CHECK(begin(&t, of_project));
     const struct fumi_val *v = result_of(&t, ask_row(&t, PLAIN, "stats", FUMI_STR("{}"), &request));
     static const char *const names[] = {"notes", "projects", "groups", "globals", "vectors"};
-    static const int64_t counts[] = {2, 1, 1, 1, 2};
+    static const int64_t counts[] = {3, 1, 1, 1, 2};
     for (size_t i = 0; i < FUMI_COUNT(names); i++)
         CHECK_INT(number(v, names[i]), counts[i]);
     CHECK_INT(number(v, "bytes"), 0);
     CHECK_INT(number(fumi_get(v, "embedding"), "done"), 2);
-    CHECK_INT(number(fumi_get(v, "embedding"), "total"), 2);
+    CHECK_INT(number(fumi_get(v, "embedding"), "total"), 3);
     stage_end(&t);
 }
 
@@ -548,69 +548,101 @@ TEST(changes_of_other_projects_are_not_told)
     stage_end(&t);
 }
 
-/* --- The store itself. --- */
+/* --- The background. --- */
 
-/* An operation that is new in the interface is an empty place in the table of the scope. */
-TEST(every_operation_of_a_store_is_there)
+/* What memory_progress says, once `is` holds of it; false: it never did. */
+static bool wait_for(struct stage *t, struct memory *m, bool (*is)(struct embedding_progress *p),
+                     struct embedding_progress *p)
 {
-    struct stage t;
-    CHECK(world_make(&t));
-    struct store *in = stage_store(&t), *s = scoped_new(in, &of_both);
-    void *places[sizeof(struct store_ops) / sizeof(void *)];
-    memcpy(places, s->ops, sizeof(places));
-    for (size_t i = 0; i < FUMI_COUNT(places); i++)
-        CHECK(places[i]);
-    s->ops->close(s);
-    in->ops->close(in);
-    fake_stop(t.fake);
-    nftw(t.dir, stage_drop, 8, FTW_DEPTH | FTW_PHYS);
-    fumi_arena_done(&t.a);
+    enum { LOOKS = 6000, LOOK_MS = 10 };
+    for (int i = 0; i < LOOKS; i++, poll(NULL, 0, LOOK_MS)) {
+        memory_wake(m);
+        if (memory_progress(m, &t->a, p, &t->e))
+            return false;
+        if (is(p))
+            return true;
+    }
+    return false;
 }
 
-/* Operations that no method reaches. */
-TEST(operations_on_the_whole_store_are_refused)
+static bool has_failed(struct embedding_progress *p)
+{
+    return p->error.p != NULL;
+}
+
+/* What a provider answers may quote the text that it was sent. */
+TEST(errors_of_the_background_quote_no_other_project)
 {
     struct stage t;
+    struct embedding_progress p;
     CHECK(begin(&t, of_project));
+    atomic_store(&t.fake->mode, FAKE_ECHO_KEY);
+    CHECK_INT(memory_start(t.m, &t.e), 0);
+    CHECK(wait_for(&t, t.m, has_failed, &p));
+    CHECK_STR(p.error, "embedding failed; the log of the server says why");
+    CHECK_INT(p.total, 3);
+    stage_end(&t);
+}
+
+static bool is_of_n(struct embedding_progress *p)
+{
+    return fumi_starts(p->serving, FUMI_STR("openai:n:")) && p->done == p->total;
+}
+
+/* The configuration as the other process wrote it. */
+static int reload(void *arg, struct fumi_arena *a, struct embed_config *now,
+                  struct embed_config *previous, struct fumi_err *e)
+{
+    struct stage *t = arg;
+    (void)e;
+    *now = memory_embedder(t->m, a);
+    *previous = (struct embed_config){.provider = {0}};
+    return 0;
+}
+
+/* Another process changes the model and embeds all notes. */
+TEST(a_read_only_memory_follows_others)
+{
+    struct stage t;
+    struct embedding_progress p;
+    struct fumi_str warning;
+    const struct embed_config change = {.model = FUMI_STR("n")};
+    CHECK(world_make(&t) && stage_memory(&t));
+    struct memory_options o = {.store = stage_store(&t),
+                               .embed = memory_embedder(t.m, &t.a),
+                               .log = &stage_quiet,
+                               .scope = of_reader,
+                               .reload = reload,
+                               .arg = &t};
+    struct memory *reader = memory_open(&o, &t.e);
+    CHECK(reader && !memory_start(reader, &t.e) && !memory_start(t.m, &t.e));
+    CHECK_INT(memory_set_embedder(t.m, &t.a, &change, 10000, &warning, &t.e), 0);
+    CHECK(wait_for(&t, reader, is_of_n, &p));
+    CHECK_INT(p.done, 6);
+    CHECK(!p.running);
+    memory_close(reader);
+    memory_close(t.m);
+    world_end(&t);
+}
+
+/* The configuration names another model than the one whose vectors are there. */
+TEST(a_read_only_memory_writes_no_fact)
+{
+    struct stage t;
+    struct fumi_str before, after;
+    CHECK(world_make(&t) && stage_memory(&t));
+    struct memory_options o = {.store = stage_store(&t),
+                               .embed = memory_embedder(t.m, &t.a),
+                               .log = &stage_quiet,
+                               .scope = of_reader};
     struct store *s = memory_store(t.m);
-    struct unembeddeds lack;
-    struct notes notes;
-    struct fumi_str fact;
-    const struct loading to = {.arena = &t.a};
-    const int64_t seqs[] = {1, 2, 3, 4};
-    bool more;
-    struct note n = {.id = FUMI_STR("x"), .project = FUMI_STR(FOREIGN)};
-    enum merged merged;
-    CHECK(s->ops->lacking(s, &t.a, FUMI_STR("no space"), 0, 10, &lack, &t.e));
-    CHECK(s->ops->get_fact(s, &t.a, "space", &fact, &t.e));
-    CHECK(s->ops->put_fact(s, "space", FUMI_STR("x"), &t.e));
-    CHECK(s->ops->backup(s, FUMI_STR("/tmp/never"), &t.e));
-    CHECK(s->ops->doctor(s, false, NULL, NULL, &t.e));
-    CHECK(s->ops->erase(s, &more, &t.e));
-    CHECK(s->ops->drop_spaces(s, FUMI_STR(""), FUMI_STR(""), &t.e));
-    CHECK(holds(fumi_str(t.e.text), "this concerns all projects"));
-    CHECK(s->ops->merge_note(s, &t.a, &n, &merged, &t.e) && t.e.code == FUMI_INVALID_PARAMS);
-    CHECK_INT(s->ops->load(s, &to, seqs, 4, &notes, &t.e), 0);
-    CHECK_INT(notes.n, 2);
-    CHECK_INT(s->ops->page(s, &t.a, NULL, 0, 10, &notes, &t.e), 0);
-    CHECK_INT(notes.n, 2);
-    stage_end(&t);
-}
-
-/* A global of ours that has the id of a foreign note: the note must not be dropped for it. */
-TEST(drop_takes_no_note_for_a_global)
-{
-    struct stage t;
-    CHECK(begin(&t, of_project));
-    struct store *in = stage_store(&t), *s = memory_store(t.m);
-    struct global g = {.id = FUMI_STR("f-note-1"),
-                       .project = FUMI_STR(OWN),
-                       .key = FUMI_STR("global.same"),
-                       .value = FUMI_STR("1")};
-    struct note n;
-    CHECK_INT(in->ops->put_global(in, &t.a, &g, &t.e), 0);
-    CHECK(s->ops->drop(s, FUMI_STR("f-note-1"), &t.e) && t.e.code == ERR_NOT_FOUND);
-    CHECK_INT(in->ops->get_note(in, &t.a, FUMI_STR("f-note-1"), &n, &t.e), 0);
-    in->ops->close(in);
-    stage_end(&t);
+    CHECK_INT(s->ops->get_fact(s, &t.a, "target", &before, &t.e), 0);
+    o.embed.model = FUMI_STR("another");
+    struct memory *reader = memory_open(&o, &t.e);
+    CHECK(reader);
+    CHECK_INT(s->ops->get_fact(s, &t.a, "target", &after, &t.e), 0);
+    CHECK(fumi_starts(before, FUMI_STR("openai:m:")) && fumi_eq(before, after));
+    memory_close(reader);
+    memory_close(t.m);
+    world_end(&t);
 }
