@@ -59,8 +59,8 @@ struct proto {
     void (*closed)(struct conn *c);               /* the connection was closed */
     void (*done)(struct conn *c);                 /* frees what the protocol keeps */
 };
-extern const struct proto lines_proto, http_proto, websocket_proto;
-extern const struct proto unix_proto; /* lines or HTTP, as the first byte says */
+extern const struct proto lines_proto, framed_proto, http_proto, websocket_proto;
+extern const struct proto stdio_proto, unix_proto; /* one of these, as the first bytes say */
 
 enum conn_state {
     CONN_SURPLUS, /* there are too many connections: the peer is only told so */
@@ -101,6 +101,7 @@ struct conn {
     struct fumi_peer peer;
     union {
         struct lines lines;
+        struct framed framed;
         struct http http;
         struct websocket websocket;
     } as;

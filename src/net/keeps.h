@@ -17,6 +17,16 @@ struct lines {
     bool skipping; /* the rest of a line that was too long */
 };
 
+void lines_drain(struct conn *c); /* proto->drain of lines */
+
+/* A message with a head that is being gathered. */
+struct framed {
+    size_t length; /* of the message; while it is skipped, of its rest */
+    bool in_body;  /* its head was read */
+    bool skipping; /* it is too long */
+    bool draining; /* the server ends: half a message is none */
+};
+
 /* A request that is being read or answered; {0} but for `greeted` before it begins. */
 struct http {
     enum { READS_HEAD, READS_BODY, READS_CHUNKS, RUNS, STREAMS, PAUSES } phase;

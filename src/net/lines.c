@@ -1,6 +1,7 @@
 /* One message or batch a line in, one answer a line out (NDJSON): over stdin and stdout and over
- * Unix sockets. */
+ * Unix sockets. And what is spoken there at all, which the first bytes say. */
 #include "net/conn.h"
+#include "net/frame.h"
 
 static void put_line(struct conn *c, const struct fumi_buf *text)
 {
@@ -80,7 +81,7 @@ static void answer(struct conn *c, struct fumi_buf *text, int code)
 }
 
 /* What was read is begun and answered; nothing more is read. Half a line is none. */
-static void drain(struct conn *c)
+void lines_drain(struct conn *c)
 {
     if (c->state != CONN_OPEN)
         return;
@@ -96,16 +97,26 @@ static void tell(struct conn *c, struct fumi_buf *text)
 }
 
 const struct proto lines_proto = {"lines",          true,           .take = take,
-                                  .answer = answer, .notify = tell, .drain = drain};
+                                  .answer = answer, .notify = tell, .drain = lines_drain};
 
-/* Lines carry no token, so they are only for those who need none. */
-static size_t begin_lines(struct conn *c, size_t n)
+/* The protocol of a peer that does not speak HTTP and begins with these bytes; NULL: not known
+ * yet. */
+static const struct proto *choose(const struct conn *c, struct fumi_str bytes, bool over)
+{
+    int framing = c->hub->site->set.framing;
+    int heads = framing == FUMI_FRAMING_AUTO ? frame_detect(bytes) : 0;
+    if (framing == FUMI_FRAMING_HEADERS || heads > 0)
+        return &framed_proto;
+    return framing == FUMI_FRAMING_LINES || heads < 0 || over ? &lines_proto : NULL;
+}
+
+/* These protocols carry no token, so they are only for those who need none. */
+static size_t begin(struct conn *c, const struct proto *proto, size_t n)
 {
     struct fumi_err e;
-    if (door_knows(c->hub->site->door, &c->guest) && c->state != CONN_SURPLUS) {
-        conn_become(c, &lines_proto);
+    conn_become(c, proto); /* a refusal, too, has the framing that the peer expects */
+    if (door_knows(c->hub->site->door, &c->guest) && c->state != CONN_SURPLUS)
         return 0;
-    }
     fumi_err_set(&e, FUMI_INVALID_REQUEST,
                  c->state == CONN_SURPLUS
                      ? "there are too many connections; try again later"
@@ -115,17 +126,33 @@ static size_t begin_lines(struct conn *c, size_t n)
     return n;
 }
 
-/* A request of HTTP begins with a letter, a message with a bracket. */
+/* A request of HTTP begins with a letter, a message with a bracket or with Content-Length. */
 static size_t sniff(struct conn *c, char *p, size_t n, bool over)
 {
-    (void)over;
     if (n == 0)
         return 0;
-    if (!(p[0] >= 'A' && p[0] <= 'Z'))
-        return begin_lines(c, n);
+    bool letter = p[0] >= 'A' && p[0] <= 'Z';
+    const struct proto *proto = choose(c, (struct fumi_str){p, n}, over);
+    if (!proto)
+        return 0;
+    if (!letter || (proto == &framed_proto && frame_detect((struct fumi_str){p, n}) > 0))
+        return begin(c, proto, n);
     conn_become(c, &http_proto);
     return 0;
 }
+
+static size_t sniff_stdio(struct conn *c, char *p, size_t n, bool over)
+{
+    const struct proto *proto = choose(c, (struct fumi_str){p, n}, over);
+    const char *transport = c->peer.transport;
+    if (proto)
+        conn_become(c, proto);
+    c->peer.transport = transport;
+    return 0;
+}
+
+const struct proto stdio_proto = {"stdio",          true,           .take = sniff_stdio,
+                                  .answer = answer, .notify = tell, .drain = lines_drain};
 
 /* Nothing was said yet; a first request may still come. */
 static void drain_new(struct conn *c)

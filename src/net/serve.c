@@ -410,7 +410,10 @@ static void make_pool(struct service *s)
 
 static void join_stdio(struct service *s)
 {
-    struct conn *c = conn_over(s->posts[0].hub, &s->ends, &lines_proto);
+    /* Heads that are demanded are also for what is pushed before the peer says anything. */
+    struct conn *c = conn_over(s->posts[0].hub, &s->ends,
+                               s->site.set.framing == FUMI_FRAMING_HEADERS ? &framed_proto
+                                                                           : &stdio_proto);
     c->peer.transport = "stdio";
     c->err = &s->err;
     c->gone = on_stdio_gone;
@@ -644,11 +647,13 @@ int fumi_serve_stdio(struct fumi_server *server, const struct fumi_stdio_options
     static const struct fumi_stdio_options none;
     const struct fumi_stdio_options *o = options ? options : &none;
     struct fumi_str listen[] = {FUMI_STR("stdio")};
-    struct fumi_serve_options all = {
-        .set = {.listen = {listen, 1}, .workers = o->threads, .drain = o->drain},
-        .log = o->log,
-        .handle = o->handle,
-        .handler = o->handler};
+    struct fumi_serve_options all = {.set = {.listen = {listen, 1},
+                                             .framing = o->framing,
+                                             .workers = o->threads,
+                                             .drain = o->drain},
+                                     .log = o->log,
+                                     .handle = o->handle,
+                                     .handler = o->handler};
     struct service *s = service_new(server, &all);
     if (o->line)
         s->site.message = o->line;

@@ -15,10 +15,16 @@ static const char *check_path(struct fumi_str s)
 /* In the order of enum fumi_auth. */
 static const char *const auths[] = {"same-user", "token", "none", NULL};
 
+/* In the order of enum fumi_framing. */
+static const char *const framings[] = {"auto", "lines", "headers", NULL};
+
 #define FIELD(member, wire, ...) FUMI_FIELD(struct fumi_settings, member, wire, __VA_ARGS__)
 
 static const struct fumi_field fields[] = {
     FIELD(listen, "listen", "stdio, tcp:HOST:PORT, tcp:[V6]:PORT or unix:PATH.", .max = 16),
+    FIELD(framing, "framing",
+          "Messages on stdio and Unix sockets: a line each, or behind Content-Length headers.",
+          .choices = framings, .def = "\"auto\""),
     FIELD(threads, "threads", "Threads that accept and serve connections.", .min = 1, .max = 256,
           .def = "1"),
     FIELD(workers, "workers", "Threads that run methods which may wait.", .min = 1, .max = 1024,

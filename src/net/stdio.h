@@ -1,8 +1,9 @@
-/* JSON-RPC over two descriptors: one message or batch a line in, one answer a line out (NDJSON). */
+/* JSON-RPC over two descriptors: one message or batch a line in, one answer a line out (NDJSON); or
+ * each behind a head with Content-Length, as in the Language Server Protocol. */
 #ifndef FUMI_NET_STDIO_H
 #define FUMI_NET_STDIO_H
 
-#include "../rpc/rpc.h"
+#include "../net/serve.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,6 +17,7 @@ struct fumi_stdio_options {
     const struct fumi_log *log;
     fumi_handle_fn *handle; /* NULL: fumi_handle with the server */
     void *handler;
+    int framing; /* enum fumi_framing; 0: as the first bytes say */
 };
 
 /* Serves standard input and output until end of input (every open call is finished and answered

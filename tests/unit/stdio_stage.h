@@ -98,6 +98,7 @@ static const struct fumi_method methods[] = {
 struct setup {
     int in, out, err; /* -1: closed; 0: a pipe whose other end the test holds */
     size_t line;      /* limits; 0: default */
+    int framing;      /* enum fumi_framing */
     size_t memory;    /* libfumi must not use more */
     bool abandons;    /* ends with calls open: things stay behind then */
     bool real;        /* fumi_handle and the methods above instead of the deeds */
@@ -126,7 +127,7 @@ static void allow_files(rlim_t n)
 static int serve(const struct setup *s, struct stage *stage)
 {
     struct fumi_log log = {.level = FUMI_WARN};
-    struct fumi_stdio_options o = {.line = s->line, .log = &log};
+    struct fumi_stdio_options o = {.line = s->line, .framing = s->framing, .log = &log};
     struct fumi_server *server = s->real ? fumi_server_new("test", "1") : NULL;
     struct fumi_err e;
     o.drain = s->hurried || s->abandons ? 50 : 0;
