@@ -1,6 +1,7 @@
 /* fumi import: each line is stored by itself, so that a bad line does not keep the others out. A
  * store that fails, such as one on a full disk, ends the import: the next line would fail too. */
 #include "app/session.h"
+#include "app/show.h"
 #include "app/transfer.h"
 #include "base/utf8.h"
 #include "memory/guard.h"
@@ -107,6 +108,19 @@ static void report_id(const struct import *m, struct fumi_str given, struct fumi
             m->number, FUMI_ARG(given), FUMI_ARG(id));
 }
 
+/* The line is added or there: what is not as the file has it. */
+static void report(const struct import *m, struct transfer *t, enum merged what,
+                   struct fumi_str given)
+{
+    if (what == MERGED_RENAMED)
+        report_id(m, given, *id_of(t));
+    if (t->cleaned.n && what <= MERGED_RENAMED)
+        fprintf(stderr,
+                "line %zu: added without line breaks, control characters and bidirectional "
+                "controls in: %.*s\n",
+                m->number, FUMI_ARG(t->cleaned));
+}
+
 /* -1 with *e: the store failed, and the line is not there. */
 static int take_line(struct import *m, struct fumi_err *e)
 {
@@ -117,14 +131,13 @@ static int take_line(struct import *m, struct fumi_err *e)
         if (merge(m, &t, &what, e) == 0) {
             m->merged[what]++;
             m->notes += t.kind == TRANSFER_NOTE && what <= MERGED_RENAMED;
-            if (what == MERGED_RENAMED)
-                report_id(m, given, *id_of(&t));
+            report(m, &t, what, given);
             return 0;
         }
         if (e->code != ERR_CONFLICT)
             return -1;
     }
-    fprintf(stderr, "line %zu: %s\n", m->number, e->text);
+    fprintf(stderr, "line %zu: %.*s\n", m->number, FUMI_ARG(show_line(&m->a, fumi_str(e->text))));
     m->bad++;
     return 0;
 }
@@ -217,7 +230,10 @@ const struct command command_import = {
     .more = "Ids and times are kept. A line that is there already with the same content is "
             "skipped, and of a global the newer value stays. Where an id belongs to something "
             "else, such as a note of another project, the line is added under a new id, which is "
-            "printed; a second import of the file finds it. A line that is wrong, or whose note or "
+            "printed; a second import of the file finds it. Line breaks and control characters in "
+            "titles, "
+            "tags, sources and names of projects, which older versions stored, are taken out and "
+            "reported. A line that is wrong, or whose note or "
             "group is there and differs, is named by its number and left out; the status is 1 "
             "then. A full disk, or any other failure of the database, stops the import; the same "
             "file can be imported again. Without a file, standard input is read.",

@@ -164,6 +164,43 @@ static void from_line(const struct line *l, struct transfer *t)
     }
 }
 
+static bool clean(struct fumi_arena *a, struct fumi_str *s)
+{
+    struct fumi_str was = *s;
+    *s = note_line(a, was);
+    return s->p != was.p;
+}
+
+static bool clean_tags(struct fumi_arena *a, struct fumi_strs tags)
+{
+    bool any = false;
+    for (size_t i = 0; i < tags.n; i++)
+        any |= clean(a, &tags.items[i]);
+    return any;
+}
+
+/* Makes one line of the members that must be; -1: nothing is left of a required one. */
+static int clean_line(struct fumi_arena *a, struct line *l, struct fumi_str *cleaned,
+                      struct fumi_err *e)
+{
+    static const char *const names[] = {"projectId", "title", "source", "tags"};
+    bool any[FUMI_COUNT(names)];
+    any[0] = clean(a, &l->project);
+    any[1] = clean(a, &l->title);
+    any[2] = clean(a, &l->source);
+    any[3] = clean_tags(a, l->tags);
+    if (any[0] && !l->project.n)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "projectId is required");
+    if (any[1] && !l->title.n && l->kind == TRANSFER_GROUP)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "title is required");
+    *cleaned = FUMI_STR("");
+    for (size_t i = 0; i < FUMI_COUNT(names); i++)
+        if (any[i])
+            *cleaned = fumi_fmt(a, "%.*s%s%s", FUMI_ARG(*cleaned), cleaned->n ? ", " : "",
+                                names[i]);
+    return 0;
+}
+
 static int complete(struct fumi_arena *a, struct line *l, struct fumi_err *e)
 {
     if (l->metadata.text.n > NOTE_METADATA_MAX)
@@ -176,22 +213,23 @@ static int complete(struct fumi_arena *a, struct line *l, struct fumi_err *e)
         fumi_uuid(id);
         l->id = (struct fumi_str){id, FUMI_UUID_SIZE};
     }
-    return project_canonical(a, l->project, &l->project, e);
+    return project_writable(a, l->project, &l->project, e);
 }
 
 int transfer_read(struct fumi_arena *a, struct fumi_str text, struct transfer *out,
                   struct fumi_err *e)
 {
     struct line l = {0}, kind = {0};
+    struct fumi_str cleaned;
     const struct fumi_val *v = fumi_parse(a, text, e);
     if (!v)
         return -1;
     if (!fumi_is(v, FUMI_OBJECT))
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "the line must hold an object");
     if (fumi_bind(a, &kind_shape, v, &kind, e) || fumi_bind(a, &shapes[kind.kind], v, &l, e) ||
-        complete(a, &l, e))
+        clean_line(a, &l, &cleaned, e) || complete(a, &l, e))
         return -1;
-    *out = (struct transfer){0};
+    *out = (struct transfer){.cleaned = cleaned};
     from_line(&l, out);
     return 0;
 }

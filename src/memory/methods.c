@@ -61,15 +61,26 @@ const char *check_text(struct fumi_str s)
 
 const char *check_title(struct fumi_str s)
 {
-    return s.n > NOTE_TITLE_MAX ? "must have at most 4096 bytes" : NULL;
+    return s.n > NOTE_TITLE_MAX ? "must have at most 4096 bytes" : note_line_fault(s);
 }
 
 const char *check_source(struct fumi_str s)
+{
+    return s.n > NOTE_SOURCE_MAX ? "must have at most 4096 bytes" : note_line_fault(s);
+}
+
+const char *check_description(struct fumi_str s)
 {
     return s.n > NOTE_SOURCE_MAX ? "must have at most 4096 bytes" : NULL;
 }
 
 const char *check_tag(struct fumi_str s)
+{
+    const char *fault = check_tag_filter(s);
+    return fault ? fault : note_line_fault(s);
+}
+
+const char *check_tag_filter(struct fumi_str s)
 {
     return s.n > NOTE_TAG_MAX ? "must have at most 128 bytes" : NULL;
 }

@@ -63,7 +63,7 @@ static enum fumi_ret upsert_global(struct fumi_call *call, const void *params, v
         .id = {id, FUMI_UUID_SIZE}, .key = p->key, .value = p->value.text, .updated = fumi_now()};
     if (global_key_check(g.key, &call->err) || check_time(p->updated, &g.updated, &call->err) ||
         check_value(g.value, &call->err) || guard_global(&guard, &g, &call->err) ||
-        project_canonical(call->arena, p->project, &g.project, &call->err) ||
+        project_writable(call->arena, p->project, &g.project, &call->err) ||
         store->ops->put_global(store, call->arena, &g, &call->err))
         return FUMI_FAIL;
     *(struct upserted *)result = (struct upserted){true, g.id,

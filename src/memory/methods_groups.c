@@ -14,7 +14,7 @@ static const struct fumi_field create_fields[] = {
     FUMI_FIELD(struct create_params, title, "title", "What the group is called.",
                .flags = FUMI_REQUIRED, .check = check_title),
     FUMI_FIELD(struct create_params, description, "description", "What belongs into it.",
-               .flags = FUMI_NULLABLE, .check = check_source),
+               .flags = FUMI_NULLABLE, .check = check_description),
 };
 static const struct fumi_shape create_shape = FUMI_SHAPE(struct create_params, create_fields);
 
@@ -48,7 +48,7 @@ static enum fumi_ret group_create(struct fumi_call *call, const void *params, vo
     g.updated = g.created;
     struct guard guard = guard_of(call, NULL);
     if (guard_group(&guard, &g, &call->err) ||
-        project_canonical(call->arena, p->project, &g.project, &call->err) ||
+        project_writable(call->arena, p->project, &g.project, &call->err) ||
         store->ops->put_group(store, &g, &call->err))
         return FUMI_FAIL;
     *(struct created *)result = (struct created){g.id, memory_space(call->self, call->arena),
@@ -129,7 +129,7 @@ static const struct fumi_field patch_fields[] = {
     FUMI_FIELD(struct group_patch, title, "title", "A new title.", .flags = FUMI_NULLABLE,
                .check = check_new_title),
     FUMI_FIELD(struct group_patch, description, "description", "A new description.",
-               .flags = FUMI_NULLABLE, .check = check_source),
+               .flags = FUMI_NULLABLE, .check = check_description),
 };
 static const struct fumi_shape patch_shape = FUMI_PATCH_SHAPE(struct group_patch, patch_fields);
 

@@ -32,8 +32,10 @@ extern const struct fumi_shape by_id_shape;
 const char *check_text(struct fumi_str s);
 const char *check_title(struct fumi_str s);
 const char *check_source(struct fumi_str s);
+const char *check_description(struct fumi_str s); /* of a group; it may have several lines */
 const char *check_tag(struct fumi_str s);
-const char *check_group(struct fumi_str s); /* an empty one is no group */
+const char *check_tag_filter(struct fumi_str s); /* also finds tags that older versions stored */
+const char *check_group(struct fumi_str s);      /* an empty one is no group */
 const char *check_query(struct fumi_str s);
 int check_metadata(struct fumi_str json, const char *field, struct fumi_err *e);
 

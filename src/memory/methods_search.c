@@ -28,7 +28,7 @@ static const struct fumi_field search_fields[] = {
     FUMI_FIELD(struct search_params, top, "topK", "At most so many.", .flags = FUMI_NULLABLE,
                .min = 1, .max = MOST, .def = "5"),
     FUMI_FIELD(struct search_params, tags, "tags", "Only with all of these.",
-               .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag),
+               .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag_filter),
     FUMI_FIELD(struct search_params, since, "since", "Created then or later.",
                .flags = FUMI_NULLABLE, .format = "date-time"),
     FUMI_FIELD(struct search_params, until, "until", "Created before.", .flags = FUMI_NULLABLE,
@@ -273,7 +273,7 @@ static const struct fumi_field recent_fields[] = {
     FUMI_FIELD(struct recent_params, limit, "limit", "At most so many.", .flags = FUMI_NULLABLE,
                .min = 0, .max = MOST, .def = "10"),
     FUMI_FIELD(struct recent_params, tags, "tags", "Only with all of these.",
-               .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag),
+               .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag_filter),
     FUMI_FIELD(struct recent_params, cursor, "cursor", "A nextCursor.", .flags = FUMI_NULLABLE,
                .check = check_cursor),
 };

@@ -70,7 +70,7 @@ int memory_add(struct memory *m, struct fumi_arena *a, struct note *n, int64_t m
                struct written *out, struct fumi_err *e)
 {
     const struct scope *scope = &m->o.scope;
-    if (project_canonical(a, n->project, &n->project, e) || scope_writes(scope, e) ||
+    if (project_writable(a, n->project, &n->project, e) || scope_writes(scope, e) ||
         scope_admits(scope, n->project, e))
         return -1; /* before the text is embedded */
     if (!n->id.p) {

@@ -1,5 +1,7 @@
 #include "model/note.h"
 
+#include "base/chars.h"
+
 static bool is_name_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -26,6 +28,39 @@ const char *note_key_fault(struct fumi_str key)
                ? "contains invalid characters or is reserved: use letters, digits, "
                  "'_' and '-'"
                : NULL;
+}
+
+const char *note_line_fault(struct fumi_str s)
+{
+    size_t n;
+    if (!s.n)
+        return NULL;
+    for (const char *p = s.p, *end = p + s.n; p < end; p += n)
+        if (fumi_char_kind(fumi_char_at(p, end, &n)) != FUMI_CHAR_PLAIN)
+            return "must be one line of visible text: leave out line breaks, control characters "
+                   "and bidirectional controls";
+    return NULL;
+}
+
+struct fumi_str note_line(struct fumi_arena *a, struct fumi_str s)
+{
+    if (!note_line_fault(s))
+        return s;
+    char *out = fumi_alloc(a, s.n + 1);
+    size_t n, to = 0;
+    bool gap = false;
+    for (const char *p = s.p, *end = p + s.n; p < end; p += n) {
+        enum fumi_char kind = fumi_char_kind(fumi_char_at(p, end, &n));
+        gap |= kind == FUMI_CHAR_BREAK || kind == FUMI_CHAR_CONTROL;
+        if (kind != FUMI_CHAR_PLAIN)
+            continue;
+        if (gap && to)
+            out[to++] = ' ';
+        gap = false;
+        memcpy(out + to, p, n);
+        to += n;
+    }
+    return (struct fumi_str){out, to};
 }
 
 int global_key_check(struct fumi_str key, struct fumi_err *e)

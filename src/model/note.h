@@ -79,6 +79,15 @@ enum {
 const char *note_group_fault(struct fumi_str group); /* letters, digits, '_' and '-' */
 const char *note_key_fault(struct fumi_str key);     /* the same, and not "global" */
 
+/* Titles, tags, sources and names of projects are one line of visible text: every character is
+ * FUMI_CHAR_PLAIN. Returns NULL, or what is wrong as above. */
+const char *note_line_fault(struct fumi_str s);
+
+/* The text as such a line, for what older versions stored: line breaks and control characters in a
+ * row become one blank, or nothing at the beginning and the end; hidden characters are left out.
+ * Returns s itself if it has no fault. */
+struct fumi_str note_line(struct fumi_arena *a, struct fumi_str s);
+
 /* A global's key: "global." and one or more letters, digits, '.', '_', '-'. -1: ERR_KEY_PREFIX. */
 int global_key_check(struct fumi_str key, struct fumi_err *e);
 
@@ -88,5 +97,10 @@ int global_key_check(struct fumi_str key, struct fumi_err *e);
  * a NUL byte in it, or no home directory. */
 int project_canonical(struct fumi_arena *a, struct fumi_str given, struct fumi_str *out,
                       struct fumi_err *e);
+
+/* The same for a project that something is stored in: -1 also if note_line_fault finds a fault in
+ * its name. Projects of older versions that have one can still be read. */
+int project_writable(struct fumi_arena *a, struct fumi_str given, struct fumi_str *out,
+                     struct fumi_err *e);
 
 #endif

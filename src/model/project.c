@@ -105,3 +105,12 @@ int project_canonical(struct fumi_arena *a, struct fumi_str given, struct fumi_s
         *out = fumi_dup(a, fumi_str(real));
     return 0;
 }
+
+int project_writable(struct fumi_arena *a, struct fumi_str given, struct fumi_str *out,
+                     struct fumi_err *e)
+{
+    if (project_canonical(a, given, out, e))
+        return -1;
+    const char *fault = note_line_fault(*out);
+    return fault ? fumi_err_set(e, FUMI_INVALID_PARAMS, "projectId %s", fault) : 0;
+}

@@ -13,14 +13,27 @@ static struct fumi_str quoted(struct stage *t, const char *text)
     return fumi_buf_keep(&b, &t->a);
 }
 
-/* The members of a note whose every text is this one. */
+/* Titles, sources and tags are one line; others stand as "t" in their places. */
+static const char *as_title(const char *was, const char *text)
+{
+    return note_line_fault(fumi_str(was)) ? "t" : text;
+}
+
+static const char *as_tag(const char *was, const char *text)
+{
+    return strlen(was) <= TAG_MAX ? as_title(was, text) : "t";
+}
+
+/* The members of a note whose every text is this one, where it may stand. */
 static struct fumi_str members(struct stage *t, const char *text)
 {
-    struct fumi_str q = quoted(t, text), tag = strlen(text) <= TAG_MAX ? q : FUMI_STR("\"t\"");
+    struct fumi_str q = quoted(t, text), title = quoted(t, as_title(text, text));
+    struct fumi_str tag = quoted(t, as_tag(text, text));
     return fumi_fmt(&t->a,
                     "\"text\":%.*s,\"title\":%.*s,\"source\":%.*s,\"tags\":[\"first\",%.*s],"
                     "\"metadata\":{\"n\":1, \"k\" : %.*s,\"list\":[true,%.*s,{}]}",
-                    FUMI_ARG(q), FUMI_ARG(q), FUMI_ARG(q), FUMI_ARG(tag), FUMI_ARG(q), FUMI_ARG(q));
+                    FUMI_ARG(q), FUMI_ARG(title), FUMI_ARG(title), FUMI_ARG(tag), FUMI_ARG(q),
+                    FUMI_ARG(q));
 }
 
 static bool is(struct stage *t, const struct fumi_val *v, const char *text)
@@ -32,7 +45,7 @@ static bool is(struct stage *t, const struct fumi_val *v, const char *text)
     return false;
 }
 
-/* Whether the note is stored as members() would write `text`; `was` decides whether it is a tag. */
+/* Whether the note is stored as members() would write `text`; `was` decides where it stands. */
 static bool is_stored(struct stage *t, struct fumi_str id, const char *was, const char *text)
 {
     const struct fumi_val *v = ASK(t, "memory.get", "{\"id\":\"%.*s\"}", FUMI_ARG(id));
@@ -40,9 +53,9 @@ static bool is_stored(struct stage *t, struct fumi_str id, const char *was, cons
     const struct fumi_val *list = fumi_get(meta, "list");
     if (!id.n || !fumi_first(tags) || !fumi_first(list))
         return false;
-    return is(t, fumi_get(v, "text"), text) && is(t, fumi_get(v, "title"), text) &&
-           is(t, fumi_get(v, "source"), text) &&
-           is(t, fumi_after(tags, fumi_first(tags)), strlen(was) <= TAG_MAX ? text : "t") &&
+    return is(t, fumi_get(v, "text"), text) && is(t, fumi_get(v, "title"), as_title(was, text)) &&
+           is(t, fumi_get(v, "source"), as_title(was, text)) &&
+           is(t, fumi_after(tags, fumi_first(tags)), as_tag(was, text)) &&
            is(t, fumi_get(meta, "k"), text) && is(t, fumi_after(list, fumi_first(list)), text) &&
            fumi_size(list) == 3 && fumi_size(meta) == 3;
 }

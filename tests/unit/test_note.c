@@ -38,3 +38,46 @@ TEST(keys_of_globals_begin_with_global)
         CHECK(fumi_starts(fumi_str(e.text), FUMI_STR("key must start with 'global.'")));
     }
 }
+
+/* Titles, tags, sources and projects: what is one line stays as it is, the very same bytes. */
+TEST(lines_are_visible_text)
+{
+    static const char *const good[] = {
+        "",
+        "plain",
+        "two  blanks ",
+        "\"quoted\" \\ `code` <!-- x --> ## y",
+        "日本語 · 😀",
+        "\u05e9\u05dc\u05d5\u05dd\u200f! \u0645\u0631\u062d\u0628\u0627\u061c\u200e", /* with marks
+                                                                                       */
+        "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 👩\u200d💻", /* and joiners */
+        "\u00a0\u200b\ufffd",
+    };
+    static const struct {
+        const char *text, *line;
+    } bad[] = {
+        {"a\nb", "a b"},
+        {"a\r\n\r\nb", "a b"},
+        {"\na\n", "a"},
+        {"a\tb", "a b"},
+        {"a\x0b\x0c\x7f\xc2\x85\xc2\x9b\u2028\u2029b", "a b"},
+        {"a \n b", "a   b"},
+        {"\x1b[31mred", "[31mred"},
+        {"\u202eevil\u202c", "evil"},
+        {"a\u2066b\u2069\ufeff", "ab"},
+        {"a\U000e0041\U000e007fb", "ab"},
+        {"\n\u202e\n", ""},
+    };
+    struct fumi_arena a = {0};
+    for (size_t i = 0; i < FUMI_COUNT(good); i++) {
+        CHECK(!note_line_fault(fumi_str(good[i])));
+        CHECK(note_line(&a, fumi_str(good[i])).p == good[i]);
+    }
+    for (size_t i = 0; i < FUMI_COUNT(bad); i++) {
+        struct fumi_str line = note_line(&a, fumi_str(bad[i].text));
+        CHECK(note_line_fault(fumi_str(bad[i].text)) && !note_line_fault(line));
+        CHECK_STR(line, bad[i].line);
+    }
+    CHECK(!note_line_fault((struct fumi_str){0}) && !note_line(&a, (struct fumi_str){0}).p);
+    fumi_arena_done(&a);
+}
