@@ -12,6 +12,7 @@ enum {
     NEWEST = 10,      /* notes of the group "global" */
     IMPORTANT = 30,   /* more are too many */
     LINE = 600,       /* bytes of a note or a setting */
+    NAME = 120,       /* bytes of the project, or of an embedder */
     SHORTEST = 120,   /* a line in fewer bytes says nothing */
     LAST = 96,        /* kept for the sentence about what did not fit */
     TAIL = 160,       /* and for the one about how many there are */
@@ -82,7 +83,7 @@ static void compare(struct digest *d, const struct globals *all, const char *key
     if (!fumi_is(v, FUMI_STRING) || fumi_text_is(v, is))
         return;
     say(d, fumi_fmt(d->arena, "- %s differs from the embedder in use (%.*s): ask the user.\n", key,
-                    FUMI_ARG(is)));
+                    FUMI_ARG(render_quoted(d->arena, is, NAME))));
 }
 
 /* No more of a value is shown than a line has room for. */
@@ -110,7 +111,9 @@ static int settings(struct digest *d, struct fumi_err *e)
         struct fumi_str line = {0};
         named += g != NULL;
         if (g && space(d))
-            line = fumi_fmt(d->arena, "- %s: %.*s", standard[i], FUMI_ARG(g->value));
+            line = fumi_fmt(d->arena, "- %s: %.*s%s", standard[i],
+                            FUMI_ARG(note_line(d->arena, g->value)),
+                            g->value.n > LINE - 4 ? "…" : ""); /* cut_value cut it */
         if (line.p)
             add(d,
                 fumi_fmt(d->arena, "%.*s\n", FUMI_ARG(render_cut(d->arena, line, space(d) - 1))));
@@ -191,9 +194,8 @@ static void share(struct digest *d, size_t percent)
 static int fill(struct digest *d, struct fumi_err *e)
 {
     int64_t in_project = 0;
-    render_add(&d->text,
-               render_cut(d->arena, fumi_fmt(d->arena, "# Memory of %.*s\n", FUMI_ARG(d->project)),
-                          d->room));
+    render_add(&d->text, fumi_fmt(d->arena, NOTES_ARE_DATA "\n# Memory of %.*s\n",
+                                  FUMI_ARG(render_quoted(d->arena, d->project, NAME))));
     if (settings(d, e))
         return -1;
     d->heading = "\n## Rules and important notes\n";

@@ -22,7 +22,8 @@ static enum fumi_ret remember_session(struct fumi_mcp_call *c)
 {
     struct fumi_arena *a = c->call->arena;
     struct fumi_str project = argument(c, "project"), focus = argument(c, "focus");
-    struct fumi_str where = project.p ? fumi_fmt(a, "projectId %.*s", FUMI_ARG(project))
+    struct fumi_str where = project.p ? fumi_fmt(a, "projectId %.*s",
+                                                 FUMI_ARG(render_quoted(a, project, SIZE_MAX)))
                                       : FUMI_STR("the repository as projectId");
     struct fumi_str what = focus.p ? fumi_fmt(a, " Keep to this: %.*s.", FUMI_ARG(focus))
                                    : FUMI_STR("");
@@ -50,12 +51,14 @@ static enum fumi_ret ask_to_search(struct fumi_mcp_call *c, const struct search 
     struct fumi_str group = s->filter.group, none = FUMI_STR("");
     struct fumi_str tag = s->filter.tags.n ? s->filter.tags.items[0] : none;
     struct fumi_str in = group.p ? fumi_fmt(a, ", groupId %.*s", FUMI_ARG(group)) : none;
-    struct fumi_str with = tag.n ? fumi_fmt(a, ", tags [\"%.*s\"]", FUMI_ARG(tag)) : none;
+    struct fumi_str with =
+        tag.n ? fumi_fmt(a, ", tags [%.*s]", FUMI_ARG(render_quoted(a, tag, SIZE_MAX))) : none;
     fumi_mcp_text(c, fumi_fmt(a,
                               "Recall what is remembered about this, and answer from it: %.*s\n\n"
                               "Call memory_search with the repository as projectId%.*s%.*s. When "
                               "nothing fits, rephrase once; then say that nothing is known.",
-                              FUMI_ARG(s->query), FUMI_ARG(in), FUMI_ARG(with)));
+                              FUMI_ARG(render_quoted(a, s->query, SIZE_MAX)), FUMI_ARG(in),
+                              FUMI_ARG(with)));
     return FUMI_OK;
 }
 
@@ -63,12 +66,14 @@ static struct fumi_str render_found(struct fumi_arena *a, struct fumi_str query,
                                     const struct found *f)
 {
     struct fumi_buf b = {0};
+    query = render_quoted(a, query, SIZE_MAX);
     if (!f->results.n)
         return fumi_fmt(a,
                         "Nothing is remembered about: %.*s\n\nSay so, or try memory_search in "
                         "other words.",
                         FUMI_ARG(query));
-    render_add(&b, fumi_fmt(a, "Answer from what is remembered about: %.*s\n\n", FUMI_ARG(query)));
+    render_add(&b, fumi_fmt(a, NOTES_ARE_DATA "\nAnswer from what is remembered about: %.*s\n\n",
+                            FUMI_ARG(query)));
     for (size_t i = 0; i < f->results.n; i++)
         render_note(&b, a, &f->results.items[i].note, SIZE_MAX);
     if (f->rest.n)

@@ -1,10 +1,21 @@
-/* Notes as Markdown, and names as parts of URIs. */
+/* Notes as Markdown, and names as parts of URIs.
+ *
+ * Nothing that the author of a note wrote can be taken for another note, or for words of the
+ * program: titles, tags, sources and projects are JSON strings in one line, and every line of a
+ * text is indented. So a line that begins at the left edge comes from the program, and what stands
+ * outside of quotes in it does too. */
 #include "agent/agent_parts.h"
 
+#include "base/chars.h"
 #include "base/clock.h"
 #include "base/utf8.h"
 
-enum { DAY = 10 }; /* bytes of "2026-11-16" */
+enum {
+    DAY = 10,     /* bytes of "2026-11-16" */
+    ID_MOST = 64, /* bytes of an id that are shown; a UUID has 36 */
+};
+
+static const struct fumi_str more = FUMI_STR("…");
 
 void render_add(struct fumi_buf *b, struct fumi_str s)
 {
@@ -20,70 +31,136 @@ struct fumi_str render_day(struct fumi_arena *a, int64_t ms)
 
 struct fumi_str render_cut(struct fumi_arena *a, struct fumi_str s, size_t most)
 {
-    static const struct fumi_str more = {"…", sizeof("…") - 1};
     if (s.n <= most)
         return s;
     s = fumi_utf8_cut(s, most > more.n ? most - more.n : 0);
-    return fumi_fmt(a, "%.*s%s", FUMI_ARG(s), more.p);
+    return fumi_fmt(a, "%.*s%.*s", FUMI_ARG(s), FUMI_ARG(more));
 }
 
-/* Blanks and line breaks become one blank. Ends behind `most` bytes, wherever that is. */
+/* In a line without control characters a JSON string escapes two characters, by a byte each, and
+ * has U+FFFD for bytes that are not UTF-8. */
+struct fumi_str render_quoted(struct fumi_arena *a, struct fumi_str s, size_t most)
+{
+    struct fumi_str line = note_line(a, s), begin = {line.p, 0};
+    struct fumi_buf b = {0};
+    size_t used = 2, n;
+    for (size_t i = 0; i < line.n; i += n) {
+        uint32_t c = fumi_char_at(line.p + i, line.p + line.n, &n);
+        used += (c == 0xFFFD ? 3 : n) + (c == '"' || c == '\\');
+        if (used + more.n <= most)
+            begin.n = i + n;
+    }
+    fumi_put_str(&(struct fumi_out){.buf = &b}, used <= most ? line : begin);
+    if (used > most)
+        render_add(&b, more);
+    return fumi_buf_keep(&b, a);
+}
+
+/* An id or a group: as it is if it can be taken for nothing else. */
+static struct fumi_str name(struct fumi_arena *a, struct fumi_str s, size_t most)
+{
+    return s.n && s.n <= most && !note_group_fault(s) ? s : render_quoted(a, s, most);
+}
+
+struct fumi_str render_group(struct fumi_arena *a, struct fumi_str group)
+{
+    return name(a, group, GROUP_MAX);
+}
+
+/* The text in one line: line breaks, control characters and blanks in a row become one blank. Ends
+ * soon behind `most` bytes, with a whole character. */
 static struct fumi_str flat(struct fumi_arena *a, struct fumi_str s, size_t most)
 {
-    size_t room = s.n < most ? s.n : most, n = 0;
-    char *out = fumi_alloc(a, room + 1);
-    for (size_t i = 0; i < s.n && n < room; i++) {
-        bool blank = s.p[i] == ' ' || s.p[i] == '\n' || s.p[i] == '\r' || s.p[i] == '\t';
-        if (!blank || (n && out[n - 1] != ' '))
-            out[n++] = blank ? ' ' : s.p[i];
+    size_t room = s.n < most ? s.n : most, to = 0, n;
+    char *out = fumi_alloc(a, room + 4);
+    for (const char *p = s.p, *end = s.p + s.n; p < end && to < room; p += n) {
+        uint32_t c = fumi_char_at(p, end, &n);
+        enum fumi_char kind = fumi_char_kind(c);
+        bool blank = c == ' ' || kind == FUMI_CHAR_BREAK || kind == FUMI_CHAR_CONTROL;
+        if (blank && to && out[to - 1] != ' ')
+            out[to++] = ' ';
+        if (blank || kind == FUMI_CHAR_HIDDEN)
+            continue;
+        memcpy(out + to, p, n);
+        to += n;
     }
-    return (struct fumi_str){out, n};
+    to -= to && out[to - 1] == ' ';
+    return (struct fumi_str){out, to};
 }
 
-static void add_tags(struct fumi_buf *b, struct fumi_strs tags)
+/* Every line indented, whatever breaks it. Control characters but TAB are replaced by U+FFFD, which
+ * also stands for bytes that are not UTF-8; hidden characters are left out. */
+static void add_text(struct fumi_buf *b, struct fumi_str s)
+{
+    static const struct fumi_str indent = FUMI_STR("    "), odd = FUMI_STR("\uFFFD");
+    size_t n;
+    render_add(b, indent);
+    for (const char *p = s.p, *end = s.p + s.n; p < end; p += n) {
+        uint32_t c = fumi_char_at(p, end, &n);
+        enum fumi_char kind = fumi_char_kind(c);
+        if (kind == FUMI_CHAR_BREAK) {
+            n += c == '\r' && end - p > 1 && p[1] == '\n';
+            fumi_buf_put(b, '\n');
+            render_add(b, indent);
+        } else if (c == '\t' || (kind == FUMI_CHAR_PLAIN && c != 0xFFFD)) {
+            fumi_buf_add(b, p, n);
+        } else if (kind != FUMI_CHAR_HIDDEN) {
+            render_add(b, odd);
+        }
+    }
+    fumi_buf_put(b, '\n');
+}
+
+static void add_tags(struct fumi_buf *b, struct fumi_arena *a, struct fumi_strs tags)
 {
     for (size_t i = 0; i < tags.n; i++) {
         render_add(b, i ? FUMI_STR(", ") : FUMI_STR(" · tags "));
-        render_add(b, tags.items[i]);
+        render_add(b, render_quoted(a, tags.items[i], SIZE_MAX));
     }
 }
 
 void render_note(struct fumi_buf *b, struct fumi_arena *a, const struct note *n, size_t most)
 {
     struct fumi_str cut = n->text.n > most ? fumi_utf8_cut(n->text, most) : n->text;
-    render_add(
-        b, fumi_fmt(a, "## %.*s\n", FUMI_ARG(n->title.n ? flat(a, n->title, SIZE_MAX) : n->id)));
-    render_add(b, fumi_fmt(a, "id %.*s · group %.*s · %.*s", FUMI_ARG(n->id), FUMI_ARG(n->group),
-                           FUMI_ARG(render_day(a, n->created))));
-    add_tags(b, n->tags);
+    struct fumi_str id = name(a, n->id, ID_MOST);
+    struct fumi_str title = n->title.n ? render_quoted(a, n->title, SIZE_MAX) : FUMI_STR("Note");
+    render_add(b, fumi_fmt(a, "## %.*s\n", FUMI_ARG(title)));
+    render_add(b,
+               fumi_fmt(a, "id %.*s · group %.*s · %.*s", FUMI_ARG(id),
+                        FUMI_ARG(render_group(a, n->group)), FUMI_ARG(render_day(a, n->created))));
+    add_tags(b, a, n->tags);
     if (n->source.n)
-        render_add(b, fumi_fmt(a, " · from %.*s", FUMI_ARG(n->source)));
+        render_add(b, fumi_fmt(a, " · from %.*s", FUMI_ARG(render_quoted(a, n->source, SIZE_MAX))));
     render_add(b, FUMI_STR("\n\n"));
-    render_add(b, cut);
+    add_text(b, cut);
     if (cut.n < n->text.n)
-        render_add(b, fumi_fmt(a, "… (%zu bytes more: memory_get)", n->text.n - cut.n));
-    render_add(b, FUMI_STR("\n\n"));
+        render_add(b, fumi_fmt(a, "\n(%zu bytes more: memory_get)\n", n->text.n - cut.n));
+    fumi_buf_put(b, '\n');
 }
 
-/* What stands behind the text of a line; without the tags where these would take most of it. */
-static struct fumi_str about(struct fumi_arena *a, const struct note *n, size_t most)
+/* What stands before title and text of a line; without day and tags where these would take most of
+ * it. */
+static void add_facts(struct fumi_buf *b, struct fumi_arena *a, const struct note *n, size_t most)
 {
-    struct fumi_buf b = {0};
-    render_add(&b, fumi_fmt(a, " (%.*s", FUMI_ARG(render_day(a, n->created))));
-    add_tags(&b, n->tags);
-    render_add(&b, fumi_fmt(a, " · id %.*s)", FUMI_ARG(n->id)));
-    struct fumi_str all = fumi_buf_keep(&b, a);
-    return all.n <= most ? all : fumi_fmt(a, " (id %.*s)", FUMI_ARG(n->id));
+    render_add(b, fumi_fmt(a, "- id %.*s", FUMI_ARG(name(a, n->id, ID_MOST))));
+    size_t id = b->n;
+    render_add(b, fumi_fmt(a, " · %.*s", FUMI_ARG(render_day(a, n->created))));
+    add_tags(b, a, n->tags);
+    if (b->n > most)
+        b->n = id;
 }
 
 struct fumi_str render_line(struct fumi_arena *a, const struct note *n, size_t most)
 {
-    struct fumi_str behind = about(a, n, most / 2), title = flat(a, n->title, most), line;
-    line = fumi_fmt(a, "- %s%.*s%s%.*s", title.n ? "**" : "", FUMI_ARG(title), title.n ? "** " : "",
-                    FUMI_ARG(flat(a, n->text, most)));
-    line = render_cut(a, line, most > behind.n + 1 ? most - behind.n - 1 : 0);
-    line = fumi_fmt(a, "%.*s%.*s", FUMI_ARG(line), FUMI_ARG(behind));
-    return fumi_fmt(a, "%.*s\n", FUMI_ARG(render_cut(a, line, most - 1)));
+    struct fumi_buf b = {0};
+    add_facts(&b, a, n, most / 2);
+    if (n->title.n)
+        render_add(&b,
+                   fumi_fmt(a, " · %.*s", FUMI_ARG(render_quoted(a, n->title, (most - b.n) / 2))));
+    size_t left = most - b.n - sizeof(": \n") + 1;
+    struct fumi_str text = flat(a, n->text, left);
+    render_add(&b, fumi_fmt(a, ": %.*s\n", FUMI_ARG(render_quoted(a, text, left))));
+    return fumi_buf_keep(&b, a);
 }
 
 static bool is_plain(char c)

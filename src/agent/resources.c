@@ -109,8 +109,10 @@ static int read_notes(const struct wish *w, struct fumi_str group, size_t limit,
     int known = is_known(w, group, e);
     if (known <= 0)
         return known;
-    render_add(&r.text, fumi_fmt(w->arena, "# Newest notes of %.*s%s%.*s\n\n", FUMI_ARG(w->project),
-                                 group.p ? ", group " : "", FUMI_ARG(group)));
+    struct fumi_str of = group.p ? render_group(w->arena, group) : group;
+    render_add(&r.text, fumi_fmt(w->arena, NOTES_ARE_DATA "\n# Newest notes of %.*s%s%.*s\n\n",
+                                 FUMI_ARG(render_quoted(w->arena, w->project, SIZE_MAX)),
+                                 group.p ? ", group " : "", FUMI_ARG(of)));
     int rc = store->ops->recent(store, &to, &f, (struct cursor){0, 0}, limit + 1, &none, e);
     if (r.n > limit)
         render_add(&r.text, FUMI_STR("There are more: memory_list_recent, memory_search.\n"));
@@ -185,10 +187,13 @@ static int read_note(const struct wish *w, struct resource_text *out, struct fum
         *e = why;
         return why.code == ERR_NOT_FOUND ? 0 : -1;
     }
+    render_add(&b, FUMI_STR(NOTES_ARE_DATA "\n"));
     render_note(&b, w->arena, &n, SIZE_MAX);
-    render_add(&b, fumi_fmt(w->arena, "Project: %.*s\n", FUMI_ARG(n.project)));
+    render_add(&b, fumi_fmt(w->arena, "Project: %.*s\n",
+                            FUMI_ARG(render_quoted(w->arena, n.project, SIZE_MAX))));
     if (n.metadata.n)
-        render_add(&b, fumi_fmt(w->arena, "Metadata: %.*s\n", FUMI_ARG(n.metadata)));
+        render_add(
+            &b, fumi_fmt(w->arena, "Metadata: %.*s\n", FUMI_ARG(note_line(w->arena, n.metadata))));
     *out = (struct resource_text){MARKDOWN, fumi_buf_keep(&b, w->arena)};
     return 0;
 }
@@ -262,14 +267,14 @@ static enum fumi_ret read(struct fumi_mcp_call *c, struct fumi_str uri)
 static void list_project(struct fumi_mcp_call *c, const struct name *n)
 {
     struct fumi_arena *a = c->call->arena;
-    struct fumi_str part = uri_encode(a, n->text);
+    struct fumi_str part = uri_encode(a, n->text), shown = note_line(a, n->text);
     fumi_mcp_resource(c, &(struct fumi_resource){
                              .uri = fumi_fmt(a, "memory://project/%.*s/recent", FUMI_ARG(part)),
-                             .name = fumi_fmt(a, "recent notes of %.*s", FUMI_ARG(n->text)),
+                             .name = fumi_fmt(a, "recent notes of %.*s", FUMI_ARG(shown)),
                              .type = FUMI_STR(MARKDOWN)});
     fumi_mcp_resource(c, &(struct fumi_resource){
                              .uri = fumi_fmt(a, "memory://project/%.*s/groups", FUMI_ARG(part)),
-                             .name = fumi_fmt(a, "groups of %.*s", FUMI_ARG(n->text)),
+                             .name = fumi_fmt(a, "groups of %.*s", FUMI_ARG(shown)),
                              .type = FUMI_STR(JSON)});
 }
 

@@ -323,8 +323,8 @@ TEST(a_digest_cuts_long_texts_and_values)
     CHECK(put_global(&t, "global.project.conventions",
                      fumi_fmt(&t.a, "\"%.*s\"", (int)sizeof(value), value).p));
     CHECK_INT(agent_digest(t.m, &t.a, FUMI_STR("p"), 2000, &text, &t.e), 0);
-    CHECK(holds(text, "- first last ("));
-    CHECK(holds(text, "vvv… ("));
+    CHECK(holds(text, ": \"first last\"\n"));
+    CHECK(holds(text, "vvv\"…\n"));
     CHECK(holds(text, "global.project.conventions: \"vvv"));
     CHECK(holds(text, "vvv…\n"));
     stage_end(&t);
@@ -342,7 +342,7 @@ TEST(prompts_answer)
     } rows[] = {
         {"{\"name\":\"session_start\",\"arguments\":{\"project\":\"p\"}}", "Tabs, never"},
         {"{\"name\":\"session_start\",\"arguments\":{\"project\":\"p\",\"maxTokens\":\"120\"}}",
-         "# Memory of p"},
+         "# Memory of \"p\""},
         {"{\"name\":\"recall\",\"arguments\":{\"query\":\"rule-1\",\"project\":\"p\"}}",
          "What rule-1 says."},
         {"{\"name\":\"recall\",\"arguments\":{\"query\":\"x\",\"project\":\"p\",\"tag\":\"none\"}}",
@@ -398,7 +398,7 @@ TEST(resources_are_read)
         {"memory://project/%2Fhome%2Fa%20b/groups", "{\"groupId\":\"task-1\",\"notes\":1}"},
         {"memory://project/%2Fhome%2Fa%20b/group/task-1", "What two says."},
         {"memory://project/only/group/global", "none yet"},
-        {"memory://note/one", "Project: /home/a b"},
+        {"memory://note/one", "Project: \"/home/a b\""},
     };
     struct stage t;
     CHECK(stage_begin(&t, true));
