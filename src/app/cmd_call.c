@@ -42,7 +42,7 @@ static int print(struct invocation *i, struct fumi_json result)
     if (!v)
         return command_report(&e);
     if (f->compact)
-        printf("%.*s\n", FUMI_ARG(fumi_compact(i->a, v).text));
+        printf("%.*s\n", FUMI_ARG(show_escaped(i->a, fumi_compact(i->a, v).text)));
     else
         show_json(&out, v);
     command_print(&out);

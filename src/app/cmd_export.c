@@ -4,6 +4,8 @@
 #include "app/transfer.h"
 #include "base/clock.h"
 
+#include <unistd.h>
+
 enum { PAGE = 256, KEEP = 4 << 20 };
 
 struct flags {
@@ -40,12 +42,18 @@ struct export
     bool partly; /* something is missing */
 };
 
+/* A terminal must not get control characters; a file gets the text as it is. */
 static void write_line(const struct transfer *t)
 {
+    struct fumi_arena a = {0};
     struct fumi_buf line = {0};
     transfer_write(&line, t);
-    fumi_buf_put(&line, '\n');
-    command_print(&line);
+    struct fumi_str text = fumi_buf_str(&line);
+    if (isatty(1))
+        text = show_escaped(&a, text);
+    printf("%.*s\n", FUMI_ARG(text));
+    fumi_buf_done(&line);
+    fumi_arena_done(&a);
 }
 
 static void write_markdown(struct export *x, struct fumi_arena *a, const struct note *n)
@@ -66,8 +74,8 @@ static void write_markdown(struct export *x, struct fumi_arena *a, const struct 
     if (n->source.n)
         printf("- source: %.*s\n", FUMI_ARG(show_line(a, n->source)));
     if (n->metadata.n)
-        printf("- metadata: `%.*s`\n", FUMI_ARG(n->metadata));
-    printf("\n%.*s\n\n", FUMI_ARG(n->text));
+        printf("- metadata: `%.*s`\n", FUMI_ARG(note_line(a, show_escaped(a, n->metadata))));
+    printf("\n%.*s\n\n", FUMI_ARG(show_lines(a, n->text)));
 }
 
 static void remember(struct export *x, struct fumi_str project)

@@ -164,7 +164,7 @@ static void print_hit(struct fumi_arena *a, const struct fumi_val *hit, size_t n
     notes_print_brief(a, hit);
     const struct fumi_val *why = fumi_get(hit, "explain");
     if (why)
-        printf("    explain: %.*s\n", FUMI_ARG(fumi_compact(a, why).text));
+        printf("    explain: %.*s\n", FUMI_ARG(show_escaped(a, fumi_compact(a, why).text)));
     putchar('\n');
 }
 
@@ -188,7 +188,7 @@ static void print_text(struct invocation *i, const struct fumi_val *result)
         puts("No results found.");
     print_rest(i->a, fumi_get(meta, "rest"));
     if (f->explain)
-        printf("meta: %.*s\n", FUMI_ARG(fumi_compact(i->a, meta).text));
+        printf("meta: %.*s\n", FUMI_ARG(show_escaped(i->a, fumi_compact(i->a, meta).text)));
 }
 
 static int search(struct invocation *i)

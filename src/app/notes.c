@@ -82,7 +82,7 @@ void notes_print(struct fumi_arena *a, const struct fumi_val *note)
     }
     if (fumi_is(fumi_get(note, "metadata"), FUMI_OBJECT))
         printf("%-9s %.*s\n", "metadata",
-               FUMI_ARG(fumi_compact(a, fumi_get(note, "metadata")).text));
+               FUMI_ARG(show_escaped(a, fumi_compact(a, fumi_get(note, "metadata")).text)));
     struct fumi_str text = fumi_text(a, fumi_get(note, "text"));
     if (isatty(1))
         text = show_lines(a, text);

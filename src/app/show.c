@@ -1,6 +1,6 @@
 #include "app/show.h"
 
-#include "base/utf8.h"
+#include "base/chars.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -69,31 +69,11 @@ static size_t columns_of(uint32_t c)
     return is_in(wide, FUMI_COUNT(wide), c) ? 2 : 1;
 }
 
-/* The character at p, n bytes of it. What is not UTF-8 is one odd character a byte. */
-static uint32_t decode(const char *p, const char *end, size_t *n)
-{
-    const unsigned char *u = (const unsigned char *)p;
-    *n = fumi_utf8_step(p, end);
-    switch (*n) {
-    case 1:
-        return u[0];
-    case 2:
-        return (uint32_t)(u[0] & 0x1F) << 6 | (u[1] & 0x3F);
-    case 3:
-        return (uint32_t)(u[0] & 0x0F) << 12 | (uint32_t)(u[1] & 0x3F) << 6 | (u[2] & 0x3F);
-    case 4:
-        return (uint32_t)(u[0] & 0x07) << 18 | (uint32_t)(u[1] & 0x3F) << 12 |
-               (uint32_t)(u[2] & 0x3F) << 6 | (u[3] & 0x3F);
-    }
-    *n = 1;
-    return 0xFFFD;
-}
-
 size_t show_width(struct fumi_str s)
 {
     size_t width = 0, n;
     for (const char *p = s.p, *end = s.p + s.n; p < end; p += n)
-        width += columns_of(decode(p, end, &n));
+        width += columns_of(fumi_char_at(p, end, &n));
     return width;
 }
 
@@ -101,18 +81,11 @@ struct fumi_str show_cut(struct fumi_str s, size_t columns)
 {
     size_t width = 0, n;
     for (const char *p = s.p, *end = s.p + s.n; p < end; p += n) {
-        width += columns_of(decode(p, end, &n));
+        width += columns_of(fumi_char_at(p, end, &n));
         if (width > columns)
             return (struct fumi_str){s.p, (size_t)(p - s.p)};
     }
     return s;
-}
-
-/* Characters that steer a terminal, and marks that change the order in which text is shown. */
-static bool is_control(uint32_t c)
-{
-    return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029 ||
-           (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
 }
 
 struct fumi_str show_line(struct fumi_arena *a, struct fumi_str s)
@@ -120,11 +93,12 @@ struct fumi_str show_line(struct fumi_arena *a, struct fumi_str s)
     char *out = fumi_alloc(a, s.n + 1), *to = out;
     size_t n;
     for (const char *p = s.p, *end = s.p + s.n; p < end; p += n) {
-        uint32_t c = decode(p, end, &n);
-        if (c != ' ' && !is_control(c)) {
+        uint32_t c = fumi_char_at(p, end, &n);
+        enum fumi_char kind = fumi_char_kind(c);
+        if (c != ' ' && kind == FUMI_CHAR_PLAIN) {
             memcpy(to, p, n);
             to += n;
-        } else if (to > out && to[-1] != ' ') {
+        } else if (kind != FUMI_CHAR_HIDDEN && to > out && to[-1] != ' ') {
             *to++ = ' ';
         }
     }
@@ -137,13 +111,53 @@ struct fumi_str show_lines(struct fumi_arena *a, struct fumi_str s)
     char *out = fumi_alloc(a, s.n + 1), *to = out;
     size_t n;
     for (const char *p = s.p, *end = s.p + s.n; p < end; p += n) {
-        uint32_t c = decode(p, end, &n);
-        if (is_control(c) && c != '\n' && c != '\t')
-            continue;
-        memcpy(to, p, n);
-        to += n;
+        uint32_t c = fumi_char_at(p, end, &n);
+        enum fumi_char kind = fumi_char_kind(c);
+        if (kind == FUMI_CHAR_BREAK) {
+            n += c == '\r' && end - p > 1 && p[1] == '\n';
+            *to++ = '\n';
+        } else if (kind == FUMI_CHAR_PLAIN || c == '\t') {
+            memcpy(to, p, n);
+            to += n;
+        }
     }
     return (struct fumi_str){out, (size_t)(to - out)};
+}
+
+/* In JSON the characters below U+0020 stand between values, or are escaped already. */
+static bool must_escape(uint32_t c)
+{
+    return c >= 0x20 && fumi_char_kind(c) != FUMI_CHAR_PLAIN;
+}
+
+static void put_escaped(struct fumi_buf *out, struct fumi_str json)
+{
+    size_t n;
+    for (const char *p = json.p, *end = p + json.n; p < end; p += n) {
+        uint32_t c = fumi_char_at(p, end, &n);
+        char text[16];
+        if (!must_escape(c))
+            fumi_buf_add(out, p, n);
+        else if (c < 0x10000)
+            fumi_buf_add(out, text, (size_t)snprintf(text, sizeof(text), "\\u%04x", (unsigned)c));
+        else
+            fumi_buf_add(out, text,
+                         (size_t)snprintf(text, sizeof(text), "\\u%04x\\u%04x",
+                                          (unsigned)(0xD7C0 + (c >> 10)),
+                                          (unsigned)(0xDC00 + (c & 0x3FF))));
+    }
+}
+
+struct fumi_str show_escaped(struct fumi_arena *a, struct fumi_str json)
+{
+    struct fumi_buf out = {0};
+    size_t n;
+    for (const char *p = json.p, *end = p + json.n; p < end; p += n)
+        if (must_escape(fumi_char_at(p, end, &n))) {
+            put_escaped(&out, json);
+            return fumi_buf_keep(&out, a);
+        }
+    return json;
 }
 
 static void indent(struct fumi_buf *out, size_t depth)
@@ -155,8 +169,7 @@ static void indent(struct fumi_buf *out, size_t depth)
 
 static void put_raw(struct fumi_buf *out, const struct fumi_val *v)
 {
-    struct fumi_str raw = fumi_raw(v);
-    fumi_buf_add(out, raw.p, raw.n);
+    put_escaped(out, fumi_raw(v));
 }
 
 /* No deeper than the parser lets it be. */
