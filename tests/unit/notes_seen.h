@@ -3,6 +3,7 @@
 #ifndef FUMI_NOTES_SEEN_H
 #define FUMI_NOTES_SEEN_H
 
+#include "model/note.h"
 #include "notes_reader.h"
 
 /* The prompt "recall". */
@@ -101,7 +102,7 @@ static inline struct fumi_str seen_text(struct fumi_arena *a, struct fumi_str s)
     static const char *const shown[] = {NULL, "\n", "\t", "\xEF\xBF\xBD", ""};
     struct fumi_buf b = {0};
     size_t n;
-    for (const char *p = s.p, *end = p + s.n; p < end; p += n) {
+    for (const char *p = s.n ? s.p : "", *end = p + s.n; p < end; p += n) {
         int is = special_at(p, end, &n);
         fumi_buf_add(&b, is ? shown[is] : p, is ? strlen(shown[is]) : n);
     }
@@ -114,7 +115,7 @@ static inline struct fumi_str seen_line(struct fumi_arena *a, struct fumi_str s,
     struct fumi_buf b = {0};
     bool gap = false;
     size_t n;
-    for (const char *p = s.p, *end = p + s.n; p < end; p += n) {
+    for (const char *p = s.n ? s.p : "", *end = p + s.n; p < end; p += n) {
         int is = special_at(p, end, &n);
         bool blank = flat && *p == ' ';
         gap |= blank || (is && is != HIDDEN);
@@ -127,5 +128,98 @@ static inline struct fumi_str seen_line(struct fumi_arena *a, struct fumi_str s,
     }
     return fumi_buf_keep(&b, a);
 }
+
+/* Whether what is shown is `want`, or a beginning of it if it says that it is cut. All of it, if
+ * only hidden characters or the second half of CR LF were cut. */
+static inline bool same(struct fumi_str got, struct fumi_str want, bool cut)
+{
+    return cut ? fumi_starts(want, got) : fumi_eq(got, want);
+}
+
+static inline bool same_tags(struct fumi_arena *a, const struct seen_note *got,
+                             const struct note *want)
+{
+    if (got->tags_n != want->tags.n)
+        return false;
+    for (size_t i = 0; i < got->tags_n; i++)
+        if (!fumi_eq(got->tags[i], seen_line(a, want->tags.items[i], false)))
+            return false;
+    return true;
+}
+
+/* A note that is shown with its heading. */
+static inline bool same_note(struct fumi_arena *a, const struct seen_note *got,
+                             const struct note *want)
+{
+    return fumi_eq(got->id, want->id) && fumi_eq(got->group, want->group) &&
+           fumi_eq(got->day, FUMI_STR("1970-01-01")) &&
+           fumi_eq(got->title, seen_line(a, want->title, false)) &&
+           fumi_eq(got->source, seen_line(a, want->source, false)) &&
+           !got->title.p == !want->title.p && !got->source.p == !want->source.p &&
+           same_tags(a, got, want) && same(got->text, seen_text(a, want->text), got->text_cut);
+}
+
+/* A note that is shown as a line. Tags that are too long are left out, with the day. */
+static inline bool same_item(struct fumi_arena *a, const struct seen_note *got,
+                             const struct note *want)
+{
+    return fumi_eq(got->id, want->id) && (!got->day.n || same_tags(a, got, want)) &&
+           same(got->title, seen_line(a, want->title, false), got->title_cut) &&
+           !got->title.p == !want->title.p &&
+           same(got->text, seen_line(a, want->text, true), got->text_cut);
+}
+
+#define S(literal)                                                                                 \
+    {                                                                                              \
+        literal, sizeof(literal) - 1                                                               \
+    }
+
+/* What random notes are made of. */
+static const struct fumi_str pieces[] = {
+    S("\n"),
+    S("\r"),
+    S("\r\n"),
+    S("\x0B"),
+    S("\x0C"),
+    S("\xC2\x85"),
+    S("\xE2\x80\xA8"),
+    S("\xE2\x80\xA9"),
+    S("\t"),
+    S("\x1B["),
+    S("\0"),
+    S("\x7F"),
+    S("\xC2\x9B"),
+    S("\xE2\x80\xAE"),
+    S("\xE2\x81\xA9"),
+    S("\xEF\xBB\xBF"),
+    S("\xF3\xA0\x81\x81"),
+    S("\xE2\x80\x8F"),
+    S(" "),
+    S("    "),
+    S("\""),
+    S("\\"),
+    S("\\\""),
+    S("…"),
+    S(" · "),
+    S("## "),
+    S("# "),
+    S("- "),
+    S("id "),
+    S("- id 0000"),
+    S(": "),
+    S(", "),
+    S(" · tags "),
+    S(" · from "),
+    S("(5 bytes more: memory_get)"),
+    S("```"),
+    S("---"),
+    S("<!--"),
+    S("word"),
+    S("日本"),
+    S("é"),
+    S("😀"),
+    S("0"),
+    S("Project: "),
+};
 
 #endif
