@@ -46,8 +46,10 @@ static bool stopping(struct memory *m)
     return stop;
 }
 
-static void pause_for(struct memory *m, int64_t ms)
+/* False: it was ended early, because there is new work or the worker has to stop. */
+static bool pause_for(struct memory *m, int64_t ms)
 {
+    bool whole = false;
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += ms / 1000;
@@ -55,11 +57,11 @@ static void pause_for(struct memory *m, int64_t ms)
     if (until.tv_nsec >= 1000000000)
         until.tv_sec++, until.tv_nsec -= 1000000000;
     pthread_mutex_lock(&m->lock);
-    while (!m->worker.stop && !m->worker.woken)
-        if (pthread_cond_timedwait(&m->wake, &m->lock, &until))
-            break;
+    while (!m->worker.stop && !m->worker.woken && !whole)
+        whole = pthread_cond_timedwait(&m->wake, &m->lock, &until) != 0;
     m->worker.woken = false;
     pthread_mutex_unlock(&m->lock);
+    return whole;
 }
 
 /* "UUID END": whose turn it is, and until when. */
@@ -268,9 +270,9 @@ static void turn_to(struct round *r, struct space *sp)
     r->sp = sp;
 }
 
-/* How long to pause when there is nothing to embed. Others may have removed notes, and may read the
- * log, so the store is asked each time. */
-static int64_t erase(struct round *r)
+/* One step; true: more is left. Other processes may have removed notes, and may read the log, so
+ * the store is asked each time. */
+static bool erase(struct round *r)
 {
     struct store *store = r->m->store;
     struct fumi_err e = {0};
@@ -282,7 +284,18 @@ static int64_t erase(struct round *r)
         fumi_log(r->m->o.log, FUMI_WARN, "erasing removed notes failed",
                  {"why", fumi_str(e.text), 0}, {"again in ms", {0}, IDLE_MS});
     r->unerased = failed;
-    return more ? ERASE_MS : IDLE_MS;
+    return more && !failed;
+}
+
+/* Erasing goes on while embedding waits, and between its batches: a provider that fails, or a long
+ * queue, must not delay it. */
+static void rest(struct round *r, int64_t ms)
+{
+    for (; erase(r) && ms > ERASE_MS; ms -= ERASE_MS)
+        if (!pause_for(r->m, ERASE_MS))
+            return;
+    if (ms > 0)
+        pause_for(r->m, ms);
 }
 
 static void *work(void *arg)
@@ -303,8 +316,7 @@ static void *work(void *arg)
         if (o != DONE_SOME)
             tell(m, o == FAILED, 0, o == FAILED ? &e : NULL);
         fumi_arena_reset(&a, 1 << 20);
-        if (o != DONE_SOME)
-            pause_for(m, o == FAILED ? retry : erase(&r));
+        rest(&r, o == DONE_SOME ? 0 : o == FAILED ? retry : IDLE_MS);
         retry = o != FAILED ? RETRY_MS : retry * 2 < RETRY_MAX_MS ? retry * 2 : RETRY_MAX_MS;
     }
     end_lease(&r);

@@ -174,6 +174,28 @@ TEST(a_note_outlives_a_provider_that_fails)
     end(&s);
 }
 
+/* What another process left to erase is erased, although the provider fails all the time. */
+TEST(a_provider_that_fails_does_not_delay_erasing)
+{
+    struct stage s;
+    struct written w;
+    struct fumi_str left = FUMI_STR("log");
+    const struct timespec moment = {0, 10000000};
+    CHECK(begin(&s, "m"));
+    atomic_store(&s.fake->mode, FAKE_500);
+    CHECK_INT(add(&s, "waits for its vector", &w), 0);
+    CHECK(w.pending);
+    struct store *store = memory_store(s.m);
+    CHECK_INT(store->ops->put_fact(store, "erase", left, &s.e), 0);
+    int64_t until = fumi_ticks() + (int64_t)PATIENCE_MS * 1000000;
+    while (left.p && fumi_ticks() < until) {
+        nanosleep(&moment, NULL);
+        CHECK_INT(store->ops->get_fact(store, &s.a, "erase", &left, &s.e), 0);
+    }
+    CHECK(!left.p);
+    end(&s);
+}
+
 TEST(without_its_key_nothing_is_stored)
 {
     struct stage s;
