@@ -7,13 +7,19 @@
 #include "store/sqlite_words.h"
 
 enum {
-    PAGE = 4096,      /* bytes; SQLite's usual size, which every store has */
-    STEP = 250,       /* pages of the word index that one transaction merges */
-    STEPS_MAX = 1000, /* of doctor, while others go on to write */
-    PATIENCE = 10,    /* milliseconds for readers, when a caller waits */
-    PATIENCE_ALL = 2000,
+    PAGE = 4096,     /* bytes; SQLite's usual size, which every store has */
+    STEP = 250,      /* pages of the word index that one transaction merges */
     INTERVAL = 1000, /* milliseconds between two attempts in the way of callers */
 };
+
+struct effort {
+    bool always;      /* merge, whether or not words were removed */
+    int steps;        /* transactions, at most */
+    int64_t patience; /* milliseconds for those who read the log */
+};
+/* When a caller waits; when the store is closed; for doctor, while others go on to write. */
+static const struct effort in_passing = {false, 1, 10}, at_close = {false, 100, 10},
+                           complete = {true, 1000, 2000};
 #define MILLISECOND    INT64_C(1000000)
 #define FILE_MAX_BYTES (INT64_C(64) << 30)
 
@@ -81,11 +87,15 @@ void sqlite_erase_unused(sqlite3 *h)
 
 /* The word index and the log */
 
+/* The mark's value: "words", "log", or the ticket of the last one who tried to truncate the log. */
 int sqlite_erase_mark(struct db *d, bool words, struct fumi_err *e)
 {
     __atomic_store_n(&d->store->unerased, true, __ATOMIC_RELAXED);
     return words ? sqlite_run(d, e, "REPLACE INTO facts VALUES('erase', 'words')", "")
-                 : sqlite_run(d, e, "INSERT OR IGNORE INTO facts VALUES('erase', 'log')", "");
+                 : sqlite_run(d, e,
+                              "INSERT INTO facts VALUES('erase', 'log') ON CONFLICT(name) DO "
+                              "UPDATE SET value='log' WHERE value<>'words'",
+                              "");
 }
 
 static int read_mark(struct db *d, void *arg, struct fumi_err *e)
@@ -95,12 +105,6 @@ static int read_mark(struct db *d, void *arg, struct fumi_err *e)
     int found = sqlite_number(d, e, &is, "SELECT 1 FROM facts WHERE name='erase'", "");
     *marked = found > 0;
     return found < 0 ? -1 : 0;
-}
-
-static int write_mark(struct db *d, void *arg, struct fumi_err *e)
-{
-    (void)arg;
-    return sqlite_erase_mark(d, false, e);
 }
 
 /* A negative number of pages merges all segments into one, step by step; only then the entries of
@@ -115,8 +119,9 @@ static int merge_pages(struct db *d, int64_t pages, bool *ended, struct fumi_err
 }
 
 struct merging {
-    bool always; /* whether or not words were removed */
+    bool always;
     bool ended;
+    int64_t ticket; /* what the mark becomes then */
 };
 
 static int merge(struct db *d, void *arg, struct fumi_err *e)
@@ -129,7 +134,9 @@ static int merge(struct db *d, void *arg, struct fumi_err *e)
     if (found < 0 || (!m->ended && merge_pages(d, STEP, &m->ended, e)) ||
         (!m->ended && merge_pages(d, 1, &m->ended, e)))
         return -1;
-    return m->ended ? sqlite_run(d, e, "DELETE FROM facts WHERE name='erase'", "") : 0;
+    return m->ended ? sqlite_run(d, e, "REPLACE INTO facts VALUES('erase', CAST(?1 AS TEXT))", "i",
+                                 m->ticket)
+                    : 0;
 }
 
 struct truncation {
@@ -148,50 +155,62 @@ static int truncate_log(struct db *d, void *arg, struct fumi_err *e)
                                                                             : 0;
 }
 
-/* The mark is removed with the last merge, which saves a transaction in nearly all cases; it comes
- * back if the log cannot be truncated. */
-static int finish(struct sqlite *s, int64_t patience, bool *done, struct fumi_err *e)
+/* Not if another process has removed something since, or tries to truncate the log itself. */
+static int remove_mark(struct db *d, void *arg, struct fumi_err *e)
+{
+    const int64_t *ticket = arg;
+    return sqlite_run(d, e, "DELETE FROM facts WHERE name='erase' AND value=CAST(?1 AS TEXT)", "i",
+                      *ticket);
+}
+
+/* The mark stays until the log is empty: a process that is killed before leaves it to others. */
+static int finish(struct sqlite *s, int64_t patience, int64_t ticket, bool *done,
+                  struct fumi_err *e)
 {
     struct truncation t = {.patience = patience};
-    int rc = sqlite_index_catch_up(s, e) || sqlite_write_alone(&s->base, truncate_log, &t, e);
-    *done = !rc && t.done;
-    if (*done)
-        return 0;
-    struct fumi_err other;
-    return sqlite_write(&s->base, write_mark, NULL, &other) || rc ? -1 : 0;
+    if (sqlite_index_catch_up(s, e) || sqlite_write_alone(&s->base, truncate_log, &t, e))
+        return -1;
+    *done = t.done;
+    return t.done ? sqlite_write(&s->base, remove_mark, &ticket, e) : 0;
 }
 
 /* *done: there is nothing left to erase. */
-static int erase(struct sqlite *s, bool all, bool *done, struct fumi_err *e)
+static int erase(struct sqlite *s, const struct effort *f, bool *done, struct fumi_err *e)
 {
-    struct merging m = {.always = all};
+    struct merging m = {.always = f->always};
+    int rc = 0;
     *done = false;
+    sqlite3_randomness(sizeof(m.ticket), &m.ticket);
     __atomic_store_n(&s->unerased, false, __ATOMIC_RELAXED);
-    for (int i = 0; i < (all ? STEPS_MAX : 1) && !m.ended; i++)
-        if (sqlite_write(&s->base, merge, &m, e))
-            return -1;
-    if (m.ended)
-        return finish(s, all ? PATIENCE_ALL : PATIENCE, done, e);
-    __atomic_store_n(&s->unerased, true, __ATOMIC_RELAXED);
-    return 0;
+    for (int i = 0; i < f->steps && !m.ended && !rc; i++)
+        rc = sqlite_write(&s->base, merge, &m, e);
+    if (m.ended && !rc)
+        rc = finish(s, f->patience, m.ticket, done, e);
+    if (rc || !*done)
+        __atomic_store_n(&s->unerased, true, __ATOMIC_RELAXED);
+    return rc;
 }
 
-int sqlite_erase(struct store *base, bool *more, struct fumi_err *e)
+static int erase_marked(struct sqlite *s, const struct effort *f, bool *more, struct fumi_err *e)
 {
     bool marked = false, done = true;
     *more = false;
-    if (sqlite_read(base, read_mark, &marked, e) ||
-        (marked && erase((struct sqlite *)base, false, &done, e)))
+    if (sqlite_read(&s->base, read_mark, &marked, e) || (marked && erase(s, f, &done, e)))
         return -1;
     *more = !done;
     return 0;
 }
 
-static void attempt(struct sqlite *s)
+int sqlite_erase(struct store *base, bool *more, struct fumi_err *e)
+{
+    return erase_marked((struct sqlite *)base, &in_passing, more, e);
+}
+
+static void attempt(struct sqlite *s, const struct effort *f)
 {
     struct fumi_err e = {0};
     bool more;
-    if (sqlite_erase(&s->base, &more, &e))
+    if (erase_marked(s, f, &more, &e))
         fumi_log(s->log, FUMI_WARN, "store.unerased", {.key = "why", .text = fumi_str(e.text)},
                  {.key = "remedy", .text = FUMI_STR("fumi doctor erases what is left")});
 }
@@ -202,18 +221,18 @@ void sqlite_erase_soon(struct sqlite *s)
     if (now >= next &&
         __atomic_compare_exchange_n(&s->erase_next, &next, now + INTERVAL * MILLISECOND, false,
                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        attempt(s);
+        attempt(s, &in_passing);
 }
 
 void sqlite_erase_last(struct sqlite *s)
 {
     if (__atomic_load_n(&s->unerased, __ATOMIC_RELAXED))
-        attempt(s);
+        attempt(s, &at_close);
 }
 
 int sqlite_erase_all(struct sqlite *s, bool *done, struct fumi_err *e)
 {
-    return erase(s, true, done, e);
+    return erase(s, &complete, done, e);
 }
 
 static int is_marked(sqlite3 *copy, bool *marked)

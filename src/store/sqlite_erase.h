@@ -16,7 +16,8 @@ int sqlite_erase_mark(struct db *d, bool words, struct fumi_err *e);
 /* After that transaction: erases, with bounded work, at most once a second. A failure is no fault:
  * the fact stays. */
 void sqlite_erase_soon(struct sqlite *s);
-/* Before the store is closed: the same if this process has marked anything since. */
+/* Before the store is closed: the same with more work, if this process has marked anything since.
+ */
 void sqlite_erase_last(struct sqlite *s);
 /* All of it. *done: not while another process reads the log. */
 int sqlite_erase_all(struct sqlite *s, bool *done, struct fumi_err *e);

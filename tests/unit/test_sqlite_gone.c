@@ -405,6 +405,82 @@ TEST(gone_after_a_kill)
     stage_end(&t);
 }
 
+static int killed_at_truncate(sqlite3_file *f, sqlite3_int64 size)
+{
+    (void)f, (void)size;
+    return raise(SIGKILL);
+}
+
+/* From now on the process is killed when the store truncates its log. */
+static bool kill_at_truncate(struct stage *t)
+{
+    static sqlite3_io_methods methods;
+    sqlite3_file *log = NULL;
+    struct sqlite *s = (struct sqlite *)t->s;
+    if (sqlite3_file_control(s->writer->h, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) ||
+        !log->pMethods)
+        return false;
+    methods = *log->pMethods;
+    methods.xTruncate = killed_at_truncate;
+    log->pMethods = &methods;
+    return true;
+}
+
+/* A process that is killed while it removes note 33, once a byte comes. */
+static pid_t drop_and_die(struct stage *t, int begin[2])
+{
+    pid_t child = fork();
+    if (child)
+        return child;
+    char byte;
+    if (read(begin[0], &byte, 1) != 1 || !stage_open(t) || put_rare(t, 2000) ||
+        !kill_at_truncate(t) || drop(t, 33))
+        _exit(1);
+    _exit(0);
+}
+
+/* The mark outlives the merge of the index: the log is truncated by a process that goes on with its
+ * work, although the one that removed the note was killed just before. */
+TEST(gone_after_a_kill_before_the_log_is_empty)
+{
+    struct stage t = {0};
+    const struct gone g = {33, 0};
+    int begin[2], status = 0;
+    bool more = true;
+    CHECK(fill(&t) && pipe(begin) == 0);
+    stage_shut(&t);
+    pid_t child = drop_and_die(&t, begin);
+    CHECK(stage_open(&t)); /* as long as it is open, the log is there */
+    CHECK(write(begin[1], "", 1) == 1);
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    CHECK(traces(&t, &g, 1, false) > 0);
+    for (int i = 0; i < 100 && more; i++)
+        CHECK_INT(t.s->ops->erase(t.s, &more, &t.e), 0);
+    CHECK(!more);
+    CHECK_INT(traces(&t, &g, 1, true), 0);
+    close(begin[0]);
+    close(begin[1]);
+    stage_end(&t);
+}
+
+/* An index that needs many steps, and a process that does nothing but remove one note. */
+TEST(gone_when_the_store_is_closed)
+{
+    struct stage t = {0};
+    const struct gone g = {77, 0};
+    CHECK(fill(&t));
+    for (unsigned i = NOTES; i < 8 * NOTES; i++)
+        CHECK_INT(put_rare(&t, i), 0);
+    stage_shut(&t);
+    CHECK(stage_open(&t));
+    CHECK_INT(drop(&t, 77), 0);
+    CHECK(traces(&t, &g, 1, false) > 0);
+    stage_shut(&t);
+    CHECK_INT(traces(&t, &g, 1, true), 0);
+    stage_end(&t);
+}
+
 /* The rows of the vector cache that belong to a note and hold something. */
 static int rows_in_cache(struct stage *t, int64_t seq)
 {
