@@ -336,6 +336,109 @@ TEST(other_things_are_gone)
     stage_end(&t);
 }
 
+static struct global rare_global(struct stage *t, const char *id, const char *key, unsigned i)
+{
+    struct rare r;
+    make_rare(&r, i, 0);
+    return (struct global){.id = fumi_str(id),
+                           .project = FUMI_STR("p"),
+                           .key = fumi_str(key),
+                           .value = fumi_fmt(&t->a, "\"%s\"", r.sentence),
+                           .updated = i};
+}
+
+static int removal(struct stage *t, unsigned way)
+{
+    struct global g = rare_global(t, "other", way == 1 ? "global.a" : "global.b", 3000);
+    enum merged out;
+    switch (way) {
+    case 0:
+        return t->s->ops->drop(t->s, FUMI_STR("note-60"), &t->e);
+    case 1:
+        return t->s->ops->put_global(t->s, &t->a, &g, &t->e);
+    case 2:
+        return t->s->ops->merge_global(t->s, &t->a, &g, &out, &t->e);
+    case 3:
+        return t->s->ops->drop(t->s, FUMI_STR("gc"), &t->e);
+    case 4:
+        return t->s->ops->patch_group(t->s, FUMI_STR("h1"), FUMI_STR("T"), FUMI_STR("D"), 1, &t->e);
+    case 5:
+        return t->s->ops->drop_group(t->s, FUMI_STR("h2"), &t->e);
+    case 6:
+        return patch_rare(t, 66, 1);
+    }
+    return -1;
+}
+
+/* Each way to remove or replace a text, without doctor and while the log stays. */
+TEST(gone_whichever_way_it_is_removed)
+{
+    struct stage t = {0};
+    const struct gone all[] = {{60, 0},   {2001, 0}, {2002, 0}, {2003, 0},
+                               {2004, 0}, {2005, 0}, {66, 0}};
+    struct rare title, description;
+    CHECK(fill(&t));
+    make_rare(&title, 2004, 0);
+    make_rare(&description, 2005, 0);
+    struct global globals[] = {rare_global(&t, "ga", "global.a", 2001),
+                               rare_global(&t, "gb", "global.b", 2002),
+                               rare_global(&t, "gc", "global.c", 2003)};
+    struct group groups[] = {{.id = FUMI_STR("h1"),
+                              .project = FUMI_STR("p"),
+                              .key = FUMI_STR("k"),
+                              .title = fumi_str(title.sentence)},
+                             {.id = FUMI_STR("h2"),
+                              .project = FUMI_STR("p"),
+                              .key = FUMI_STR("l"),
+                              .title = FUMI_STR("T"),
+                              .description = fumi_str(description.sentence)}};
+    for (size_t i = 0; i < FUMI_COUNT(globals); i++)
+        CHECK_INT(t.s->ops->put_global(t.s, &t.a, &globals[i], &t.e), 0);
+    for (size_t i = 0; i < FUMI_COUNT(groups); i++)
+        CHECK_INT(t.s->ops->put_group(t.s, &groups[i], &t.e), 0);
+    for (unsigned way = 0; way < FUMI_COUNT(all); way++) {
+        bool more = true;
+        CHECK(traces(&t, &all[way], 1, false) > 0);
+        CHECK_INT(removal(&t, way), 0);
+        for (int i = 0; i < 100 && more; i++)
+            CHECK_INT(t.s->ops->erase(t.s, &more, &t.e), 0);
+        CHECK_INT(traces(&t, &all[way], 1, true), 0);
+    }
+    stage_end(&t);
+}
+
+struct intruder {
+    sqlite3 *h;
+    int begun;
+};
+
+static int mark_again(unsigned kind, void *arg, void *statement, void *text)
+{
+    struct intruder *x = arg;
+    (void)kind, (void)statement;
+    if (strcmp(text, "BEGIN IMMEDIATE") == 0 && ++x->begun == 3)
+        sqlite3_exec(x->h, "REPLACE INTO facts VALUES('erase', 'log')", NULL, NULL, NULL);
+    return 0;
+}
+
+/* A removal has three transactions: the removal, the merge, and the end of the mark. What another
+ * process removes before the third keeps its mark. */
+TEST(the_mark_of_another_stays)
+{
+    struct stage t = {0};
+    struct intruder x = {0};
+    struct fumi_str mark;
+    CHECK(stage_open(&t) && put_rare(&t, 1) == 0);
+    CHECK_INT(sqlite3_open(t.path, &x.h), 0);
+    sqlite3_trace_v2(((struct sqlite *)t.s)->writer->h, SQLITE_TRACE_STMT, mark_again, &x);
+    CHECK_INT(drop(&t, 1), 0);
+    CHECK_INT(x.begun, 3);
+    CHECK_INT(t.s->ops->get_fact(t.s, &t.a, "erase", &mark, &t.e), 0);
+    CHECK_STR(mark, "log");
+    sqlite3_close(x.h);
+    stage_end(&t);
+}
+
 /* A process that is in the middle of reading until the pipe ends. */
 static pid_t read_elsewhere(const char *path, int end[2], int ready[2])
 {
