@@ -69,8 +69,9 @@ static int guard_row(struct guard *g, const char *field, const struct fumi_val *
     return 0;
 }
 
-/* The strings of a JSON text, decoded: an escape does not hide a secret. */
-static int guard_json(struct guard *g, const char *field, struct fumi_str *json, struct fumi_err *e)
+/* The strings of a JSON text, decoded: an escape does not hide a secret. `name`: of the whole. */
+static int guard_json(struct guard *g, const char *field, struct fumi_str *json,
+                      struct fumi_str name, struct fumi_err *e)
 {
     struct fumi_buf out = {0};
     const char *done = json->p;
@@ -81,7 +82,7 @@ static int guard_json(struct guard *g, const char *field, struct fumi_str *json,
         return -1;
     if (fumi_is(root, FUMI_STRING)) {
         struct fumi_str text = fumi_text(g->a, root), was = text;
-        if (guard_text(g, field, &text, (struct fumi_str){0}, e))
+        if (guard_text(g, field, &text, name, e))
             return -1;
         if (text.p == was.p)
             return 0;
@@ -126,7 +127,7 @@ int guard_note(struct guard *g, struct note *n, struct fumi_err *e)
     const struct fumi_str none = {0};
     return guard_text(g, "text", &n->text, none, e) || guard_text(g, "title", &n->title, none, e) ||
                    guard_text(g, "source", &n->source, none, e) || guard_tags(g, &n->tags, e) ||
-                   guard_json(g, "metadata", &n->metadata, e)
+                   guard_json(g, "metadata", &n->metadata, none, e)
                ? -1
                : 0;
 }
@@ -142,7 +143,7 @@ int guard_group(struct guard *g, struct group *group, struct fumi_err *e)
 
 int guard_global(struct guard *g, struct global *global, struct fumi_err *e)
 {
-    return guard_json(g, "value", &global->value, e);
+    return guard_json(g, "value", &global->value, global->key, e);
 }
 
 struct fumi_str guard_warning(const struct guard *g, struct fumi_str other)

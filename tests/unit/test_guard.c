@@ -179,6 +179,25 @@ TEST(json_does_not_hide_a_secret)
     fumi_arena_done(&a);
 }
 
+/* The key is the name of a value that is one string. */
+TEST(the_key_of_a_global_counts_as_a_name)
+{
+    static const char secret[] = "kQ3vT8xZ1mN6bR0sY5wP"
+                                 "2dF7gH4jL9cA1eU3iO6q";
+    struct fumi_arena a = {0};
+    struct fumi_err e = {0};
+    struct guard g = {.a = &a, .mode = SECRETS_MASK};
+    struct global v = {.key = FUMI_STR("global.aws_secret_access_key"),
+                       .value = fumi_fmt(&a, "\"%s\"", secret)},
+                  other = {.key = FUMI_STR("global.commit"), .value = v.value};
+    CHECK_INT(guard_global(&g, &v, &e), 0);
+    CHECK_STR(v.value, "\"****\"");
+    CHECK_INT(g.found.n[SECRET_AWS_KEY], 1);
+    CHECK_INT(guard_global(&g, &other, &e), 0);
+    CHECK(fumi_eq(other.value, fumi_fmt(&a, "\"%s\"", secret)));
+    fumi_arena_done(&a);
+}
+
 TEST(refuse_names_the_field_the_kind_and_the_remedy)
 {
     struct fumi_arena a = {0};
