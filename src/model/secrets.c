@@ -7,7 +7,7 @@
 
 enum {
     NAME_BACK = 48,   /* how far back a name is read */
-    GAP_BACK = 8,     /* quotes and blanks between a name, its sign and its value */
+    GAP_BACK = 24,    /* quotes and blanks between a name, its sign and its value */
     ID_NEAR = 64,     /* an AWS secret key this close behind its id needs no name */
     AUTHORITY = 1024, /* of a URL, at most */
     SCHEME_LEAST = 2, /* letters */
@@ -59,10 +59,14 @@ static bool in_set(enum secret_set set, unsigned char c)
         return is_alnum(c) || c == '_' || c == '-';
     case SET_DOTTED:
         return is_alnum(c) || c == '_' || c == '-' || c == '.';
+    case SET_TILDE:
+        return in_set(SET_DOTTED, c) || c == '~';
     case SET_BASE64:
         return is_alnum(c) || c == '+' || c == '/';
     case SET_VALUE:
         return is_alnum(c) || c == '+' || c == '/' || c == '_' || c == '-';
+    case SET_ESCAPED:
+        return in_set(SET_VALUE, c) || c == '%';
     }
     return false;
 }
@@ -133,18 +137,22 @@ static int class_of(unsigned char c)
 }
 
 /* Whether upper case, lower case and digits alternate as they do in random text (6 of 10 pairs of
- * neighbours differ), not as in identifiers and paths (3 of 10). */
+ * neighbours differ), not as in identifiers and paths (3 of 10; in some more, but there two small
+ * letters follow most capitals, and one of six in random text). */
 static bool is_mixed(struct fumi_str s)
 {
-    size_t of[4] = {0}, pairs = 0, changes = 0;
+    size_t of[4] = {0}, pairs = 0, changes = 0, words = 0;
     for (size_t i = 0; i < s.n; i++) {
         int is = class_of((unsigned char)s.p[i]);
         int before = i ? class_of((unsigned char)s.p[i - 1]) : 0;
         of[is]++;
         pairs += is && before;
         changes += is && before && is != before;
+        words += is == 3 && i + 2 < s.n && is_lower((unsigned char)s.p[i + 1]) &&
+                 is_lower((unsigned char)s.p[i + 2]);
     }
-    return of[1] >= 2 && of[2] >= 2 && of[3] >= 2 && 5 * changes >= 2 * pairs;
+    return 3 * words < 2 * of[3] && of[1] >= 2 && of[2] >= 2 && of[3] >= 2 &&
+           5 * changes >= 2 * pairs;
 }
 
 /* --- Values with a prefix. --- */
@@ -207,7 +215,8 @@ static bool has_prefix(struct fumi_str s, size_t i, struct secret *out)
     if (!is_alnum((unsigned char)s.p[i]) || !begins_at(s, i))
         return false;
     for (size_t k = 0; k < secret_shapes_n; k++) {
-        if (secret_shapes[k].prefix[0] == s.p[i] && fits(s, i, &secret_shapes[k], out))
+        char first = secret_shapes[k].prefix[0];
+        if ((!first || first == s.p[i]) && fits(s, i, &secret_shapes[k], out))
             return true;
     }
     return false;
@@ -236,18 +245,31 @@ static size_t read_name(struct fumi_str s, size_t end, char out[NAME_BACK])
     return n;
 }
 
-/* The name to which the value at i is assigned: name = "value", "name": "value", <name>value, or
- * Bearer value. */
+/* Whether the word that ends at `end` is a flag (--token) or has an underscore, as the names of
+ * settings do. */
+static bool is_setting(struct fumi_str s, size_t end)
+{
+    size_t i = end;
+    bool underscore = false;
+    for (; i && end - i < NAME_BACK && is_inside((unsigned char)s.p[i - 1]); i--)
+        underscore |= s.p[i - 1] == '_';
+    return underscore || (at(s, i) == '-' && at(s, i + 1) == '-' && is_alnum(at(s, i + 2)));
+}
+
+/* The name to which the value at i is assigned: name = "value", "name": "value", <name>value,
+ * --name value, or Bearer value. */
 static size_t name_of(const struct secrets_scan *s, size_t i, char out[NAME_BACK])
 {
-    size_t sign = skip_back(s->text, i, " \t\"'`\\");
+    size_t sign = skip_back(s->text, i, " \t\r\n\"'`\\");
     if (!sign)
         return read_name(s->name, s->name.n, out);
     size_t end = skip_back(s->text, sign, "=:>");
     if (end < sign)
         return read_name(s->text, skip_back(s->text, end, " \t\"'`\\]"), out);
     size_t n = sign < i ? read_name(s->text, sign, out) : 0;
-    return n >= 6 && memcmp(out, "reraeb", 6) == 0 ? n : 0;
+    bool scheme = (n >= 6 && memcmp(out, "reraeb", 6) == 0) ||
+                  (n >= 5 && memcmp(out, "cisab", 5) == 0);
+    return scheme || is_setting(s->text, sign) ? n : 0;
 }
 
 static bool ends_so(const char *backwards, size_t n, const char *suffix)
@@ -328,7 +350,7 @@ static size_t label_end(struct fumi_str s, size_t i, struct fumi_str word)
  * break may be a real one or an escape. */
 static bool next_line(struct fumi_str s, size_t *i, size_t end, size_t *n)
 {
-    while (*i < end && s.p[*i] && strchr(" \t\r\n\"',+\\", s.p[*i]))
+    while (*i < end && s.p[*i] && strchr(" \t\r\n\"',+\\>|", s.p[*i]))
         *i += s.p[*i] == '\\' && *i + 1 < end ? 2 : 1;
     *n = *i < end ? run(s, *i, SET_BASE64, end - *i) : 0;
     return *n > 0;
@@ -390,8 +412,8 @@ static bool is_format(struct fumi_str s)
 /* What documentation writes for a password, and what is no secret: the name of the user again. */
 static bool is_placeholder(struct fumi_str user, struct fumi_str password)
 {
-    static const char *const words[] = {"password", "passwd", "pass", "pwd",        "pw",
-                                        "secret",   "token",  "key",  "mypassword", "p"};
+    static const char *const words[] = {"password", "passwd", "pass",       "pwd", "pw", "secret",
+                                        "token",    "key",    "mypassword", "p",   "bar"};
     size_t same = 0;
     while (same < password.n && password.p[same] == password.p[0])
         same++;

@@ -83,12 +83,14 @@ enum secret_set {
     SET_HEX,    /* lower case */
     SET_BASE32, /* A-Z 2-7 */
     SET_ALNUM,
-    SET_WORD,   /* and _ */
-    SET_DASHED, /* and - */
-    SET_URL64,  /* both */
-    SET_DOTTED, /* both and . */
-    SET_BASE64, /* + / */
-    SET_VALUE,  /* SET_URL64 and SET_BASE64 */
+    SET_WORD,    /* and _ */
+    SET_DASHED,  /* and - */
+    SET_URL64,   /* both */
+    SET_DOTTED,  /* both and . */
+    SET_TILDE,   /* SET_DOTTED and ~ */
+    SET_BASE64,  /* + / */
+    SET_VALUE,   /* SET_URL64 and SET_BASE64 */
+    SET_ESCAPED, /* SET_VALUE and % */
 };
 
 /* min to max characters of a set, and a literal text behind them (NULL: none). */
@@ -100,8 +102,9 @@ struct secret_part {
 
 enum { SECRET_PARTS = 3 };
 
-/* A value that begins with a prefix. `mixed`: it must change between upper case, lower case and
- * digits as often as random characters do; for prefixes that also begin other words. */
+/* A value that begins with a prefix, which may be empty. `mixed`: it must change between upper
+ * case, lower case and digits as often as random characters do; for prefixes that also begin other
+ * words. */
 struct secret_shape {
     const char *prefix;
     enum secret_kind kind;

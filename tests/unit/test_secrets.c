@@ -174,6 +174,12 @@ TEST(any_megabyte_is_scanned)
         "secret: ",
         "xoxb-",
         "aB3",
+        ".ghs_a1",
+        "sl.aB3",
+        "%sig=",
+        "1:AA",
+        "token_",
+        "--token ",
     };
     enum { SIZE = 1 << 20 };
     char *text = malloc(SIZE + 64);
