@@ -154,6 +154,27 @@ TEST(an_id_of_something_else_is_issued_anew)
     stage_end(&t);
 }
 
+/* Whichever kind has the id first, the two others get ids of their own. */
+TEST(an_id_belongs_to_the_first_of_any_kind)
+{
+    for (int first = 0; first < 3; first++) {
+        struct stage t = {0};
+        CHECK(stage_open(&t));
+        for (int i = 0; i < 3; i++) {
+            struct note n = stage_note(ID, "text");
+            struct group g = group(ID, "p", "T");
+            struct global v = global(ID, "p", "1", 10);
+            int kind = (first + i) % 3;
+            int out = kind == 0   ? merge_note(&t, &n)
+                      : kind == 1 ? merge_group(&t, &g)
+                                  : merge_global(&t, &v);
+            CHECK_INT(out, i ? MERGED_RENAMED : MERGED_ADDED);
+        }
+        CHECK(stage_sound(&t));
+        stage_end(&t);
+    }
+}
+
 TEST(notes_that_have_no_id_left)
 {
     struct stage t = {0};
