@@ -16,5 +16,7 @@
 #include "rpc/processors.h"
 #include "rpc/record.h"
 #include "rpc/rpc.h"
+#include "rpc/source.h"
+#include "rpc/trace.h"
 
 #endif

@@ -107,9 +107,10 @@ static bool is_message(struct fumi_exchange *x)
 static const struct fumi_processor *refusing(const struct fumi_exchange *x, struct fumi_err *e)
 {
     const struct fumi_server *s = x->server;
+    const struct fumi_arrival a = {x->peer, exchange_context(x), fumi_source_trace(x->sink.source)};
     for (size_t i = 0; i < s->processors_n; i++) {
         const struct fumi_processor *p = &s->processors[i];
-        if (p->admit && p->admit(p->self, x->peer, e) != FUMI_OK)
+        if (p->admit && p->admit(p->self, &a, e) != FUMI_OK)
             return p;
     }
     return NULL;

@@ -126,6 +126,7 @@ struct fumi_run {
     atomic_int turn;        /* enum turn */
     atomic_uint refs;       /* once the deadline has claimed it: the method's, and the timer's */
     void (*keep)(struct fumi_peer *peer, bool keep); /* then: of the peer */
+    struct fumi_source *source;                      /* then: of the message, with a reference */
     struct fumi_task task;
     pthread_mutex_t telling; /* held while a notification leaves, and while the deadline claims */
     struct fumi_run *next_lost;
@@ -227,6 +228,15 @@ bool peer_forget(struct fumi_run *r);      /* it is not submitted any more; fals
 void peer_cancel_late(struct fumi_run *r); /* calls its on_cancel */
 void peer_unhook(struct fumi_run *r);      /* from now on no on_cancel of it runs: waits for one */
 void peer_answered(struct fumi_peer *peer, const struct envelope *e);
+
+/* source.c. One more reference; s may be NULL. */
+struct fumi_source *source_ref(struct fumi_source *s);
+/* What the calls of a message see as their context. */
+static inline void *exchange_context(const struct fumi_exchange *x)
+{
+    void *own = x->sink.source ? fumi_source_context(x->sink.source) : NULL;
+    return own ? own : x->peer->context;
+}
 
 /* discover.c */
 extern const struct fumi_method built_in[];

@@ -50,6 +50,9 @@ struct fumi_peer {
      * anyway. */
     void (*keep)(struct fumi_peer *peer, bool keep);
     struct fumi_links *links; /* private: open calls and open questions */
+    /* What the host knows about the connection: its calls see it where their request has no context
+     * of its own. Must outlive the peer. NULL: nothing. */
+    void *context;
 };
 
 /* Which id an error has that names no request, because its message could not be read. A protocol

@@ -8,8 +8,9 @@
 extern "C" {
 #endif
 
-/* A line for each call: method (cut at 64 bytes), transport, code, microseconds. Calls that fail
- * internally as errors, others at FUMI_INFO. Never params. `log` is borrowed. */
+/* A line for each call: method (cut at 64 bytes), transport, code, microseconds and, where it has
+ * one, the id of its trace. Calls that fail internally as errors, others at FUMI_INFO. Never
+ * params. `log` is borrowed. */
 struct fumi_processor fumi_log_calls(const struct fumi_log *log);
 
 /* Each call must end in that many milliseconds: see fumi_call.deadline. The time in which it waits

@@ -100,6 +100,7 @@ void fumi_record_handle(void *self, struct fumi_peer *peer, struct fumi_str mess
     struct fumi_sink between = {.notify = sink.notify ? pass_tell : NULL,
                                 .reply = pass_reply,
                                 .arg = p,
-                                .unordered = sink.unordered ? pass_unordered : NULL};
+                                .unordered = sink.unordered ? pass_unordered : NULL,
+                                .source = sink.source};
     r->inner(r->self, peer, message, between);
 }

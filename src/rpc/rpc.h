@@ -10,6 +10,7 @@
 #include "../base/task.h"
 #include "../json/shape.h"
 #include "../rpc/peer.h"
+#include "../rpc/source.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,6 +28,9 @@ struct fumi_call {
     const struct fumi_method *method; /* NULL: there is none of that name */
     void *self;                       /* what the method was registered with */
     struct fumi_peer *peer;
+    /* Who asks: what a filter attached to the HTTP request or upgrade (fumi_http_attach), or else
+     * the context of the peer; NULL: nothing. It lives until the call has ended. */
+    void *context;
     struct fumi_arena *arena;      /* emptied once the call is answered */
     const struct fumi_val *params; /* as they came; NULL: none */
     const struct fumi_val *id;     /* NULL: a notification */
@@ -90,10 +94,17 @@ struct fumi_dynamic_flags {
     unsigned (*flags_for)(void *self, const struct fumi_method *m, const struct fumi_val *params);
 };
 
+/* A message that has come in, for `admit`. */
+struct fumi_arrival {
+    struct fumi_peer *peer;
+    void *context;                  /* as call->context */
+    const struct fumi_trace *trace; /* of its HTTP request or upgrade; NULL: none */
+};
+
 struct fumi_processor {
     const char *name;
     /* Once per message, batch or not: keys, rate limits. FUMI_FAIL with *e set refuses it. */
-    enum fumi_ret (*admit)(void *self, struct fumi_peer *peer, struct fumi_err *e);
+    enum fumi_ret (*admit)(void *self, const struct fumi_arrival *a, struct fumi_err *e);
     /* For each call, in order, ahead of parameter checks; the first FUMI_FAIL is the answer. */
     enum fumi_ret (*before)(void *self, struct fumi_call *call);
     /* For each processor that was entered, also the one whose `before` failed, in reverse, once
@@ -142,6 +153,7 @@ struct fumi_sink {
     /* Answers may be sent in the order of the messages, but this one is exempt: a call is pending,
      * or FUMI_UNORDERED. From any thread; may be NULL. */
     void (*unordered)(void *arg);
+    struct fumi_source *source; /* of the message; lives until `reply`. NULL: nothing is known */
 };
 
 /* The one way in. `message` is borrowed until this returns. `reply` is called exactly once, perhaps
@@ -204,6 +216,12 @@ bool fumi_on_cancel(struct fumi_call *c, void (*on)(void *arg), void *arg);
  * the rest of them: it fails with what fumi_too_large sets, which returns -1. */
 size_t fumi_room(const struct fumi_call *c);
 int fumi_too_large(const struct fumi_call *c, struct fumi_err *e);
+
+/* The trace that the call belongs to: that of params._meta (members traceparent and tracestate, as
+ * MCP has them), or else that of the HTTP request or upgrade. Returns false if there is none, or
+ * none that is valid. out->state lives as long as the call. For hooks and for whoever runs the
+ * method. */
+bool fumi_call_trace(const struct fumi_call *c, struct fumi_trace *out);
 
 bool fumi_in_batch(const struct fumi_call *c);
 bool fumi_can_notify(const struct fumi_call *c); /* fumi_notify reaches the peer */

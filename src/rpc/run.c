@@ -41,7 +41,9 @@ static void release(struct fumi_run *r)
     if (atomic_fetch_sub(&r->refs, 1) > 1)
         return;
     __typeof__(r->keep) keep = r->keep;
+    struct fumi_source *source = r->source;
     run_free(r);
+    fumi_source_release(source);
     exchange_unref(x);
     atomic_fetch_sub(&s->open, 1);
     if (keep)
@@ -90,6 +92,7 @@ static void prepare(struct fumi_run *r, struct fumi_exchange *x, struct request 
     c->method = q->entry ? q->entry->method : NULL;
     c->self = q->entry ? q->entry->self : NULL;
     c->peer = x->peer;
+    c->context = exchange_context(x);
     c->params = q->params;
     c->id = q->id;
     c->err.code = 0;
@@ -260,6 +263,7 @@ static __attribute__((cold)) void disown(struct fumi_run *r)
     struct fumi_exchange *x = r->exchange;
     conclude(r,
              fumi_fail(&r->call, FUMI_INTERNAL_ERROR, "returned FUMI_PENDING without FUMI_ASYNC"));
+    r->call.context = NULL; /* it may go with the answer */
     atomic_fetch_add(&x->refs, 1);
     x->run = run_new(x);
     r->next_lost = atomic_load(&r->server->lost);
@@ -409,6 +413,7 @@ static void answer_late(struct fumi_run *r, bool begun)
                           .method = is->method,
                           .self = is->self,
                           .peer = is->peer,
+                          .context = is->context,
                           .arena = &scratch,
                           .params = is->params,
                           .id = is->id,
@@ -436,6 +441,7 @@ void run_late(struct fumi_run *r)
     r->keep = x->peer->keep;
     if (r->keep)
         r->keep(x->peer, true);
+    r->source = source_ref(x->sink.source);
     answer_late(r, begun);
     go_on(x);
     peer_cancel_late(r);
@@ -510,6 +516,21 @@ enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struc
 size_t fumi_room(const struct fumi_call *c)
 {
     return c->run->room;
+}
+
+/* The params are those of the request, also in a method that fumi_invoke runs. */
+bool fumi_call_trace(const struct fumi_call *c, struct fumi_trace *out)
+{
+    const struct fumi_exchange *x = c->run->exchange;
+    const struct fumi_val *meta = fumi_get(c->run->request->params, "_meta");
+    const struct fumi_val *parent = fumi_get(meta, "traceparent");
+    const struct fumi_val *state = fumi_get(meta, "tracestate");
+    if (fumi_trace_read(fumi_text(c->arena, parent), fumi_text(c->arena, state), out))
+        return true;
+    const struct fumi_trace *trace = fumi_source_trace(x->sink.source);
+    if (trace)
+        *out = *trace;
+    return trace;
 }
 
 void fumi_progress(struct fumi_call *c, double done, double total, struct fumi_str message)

@@ -205,10 +205,10 @@ static void submit(void *arg, struct fumi_task *task)
     fumi_tasks_add(&s->waiting.tasks, task);
 }
 
-static enum fumi_ret admit(void *self, struct fumi_peer *peer, struct fumi_err *e)
+static enum fumi_ret admit(void *self, const struct fumi_arrival *a, struct fumi_err *e)
 {
     const struct stage *s = self;
-    (void)peer;
+    (void)a;
     if (!s->refuse)
         return FUMI_OK;
     fumi_err_set(e, -32001, "not now");

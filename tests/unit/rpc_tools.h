@@ -17,7 +17,8 @@ struct caller {
     fumi_handle_fn *handle;
     void *self;
     struct fumi_peer peer;
-    bool takes; /* whether it takes the bytes out of the buffers it is given */
+    struct fumi_source *source; /* of its messages; of the test */
+    bool takes;                 /* whether it takes the bytes out of the buffers it is given */
     pthread_mutex_t lock;
     pthread_cond_t came;
     char *text; /* under the lock, from here on */
@@ -108,7 +109,8 @@ static inline void caller_say(struct caller *c, struct fumi_str message)
         memcpy(text, message.p, message.n);
     *l = (struct letter){c};
     c->handle(c->self, &c->peer, (struct fumi_str){text, message.n},
-              (struct fumi_sink){.notify = letter_tell, .reply = letter_reply, .arg = l});
+              (struct fumi_sink){
+                  .notify = letter_tell, .reply = letter_reply, .arg = l, .source = c->source});
     memset(text, '#', message.n);
     free(text);
 }

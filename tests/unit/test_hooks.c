@@ -29,11 +29,11 @@ struct hook {
     int code;            /* with which code; 0: without saying why */
 };
 
-static enum fumi_ret admit(void *self, struct fumi_peer *peer, struct fumi_err *e)
+static enum fumi_ret admit(void *self, const struct fumi_arrival *a, struct fumi_err *e)
 {
     struct hook *h = self;
     note(h->j, "%s? ", h->name);
-    if (!h->closed || !peer)
+    if (!h->closed || !a->peer)
         return FUMI_OK;
     if (h->code)
         fumi_err_set(e, h->code, "%s is closed", h->name);

@@ -143,6 +143,26 @@ TEST(a_log_of_a_higher_level_holds_only_what_failed_inside)
     ink_done(&i);
 }
 
+TEST(the_line_of_a_call_names_its_trace)
+{
+    static const char end[] = " trace=4bf92f3577b34da6a3ce929d0e0e4736\n";
+    struct theatre t;
+    struct ink i;
+    ink_open(&i);
+    theatre_open(&t);
+    use(t.server, fumi_log_calls(&i.log));
+    hear(&t.c, ASK("echo",
+                   "{\"_meta\":{\"traceparent\":"
+                   "\"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\"}}",
+                   "1"));
+    const char *line = ink_read(&i);
+    CHECK(strstr(line, "info rpc.call method=echo transport=test code=0 us="));
+    CHECK(strlen(line) > strlen(end));
+    CHECK_STR(fumi_str(line + strlen(line) - strlen(end)), end);
+    theatre_done(&t);
+    ink_done(&i);
+}
+
 /* Time limits. A short one is over soon, a long one not while a test runs. */
 enum { SHORT = 100, LONG = 3600000 };
 

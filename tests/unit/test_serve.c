@@ -123,9 +123,9 @@ static void filter_after(void *self, const struct fumi_http_request *r, int stat
     atomic_fetch_add(&counts->heard, 1);
 }
 
-static enum fumi_ret admit(void *self, struct fumi_peer *peer, struct fumi_err *e)
+static enum fumi_ret admit(void *self, const struct fumi_arrival *a, struct fumi_err *e)
 {
-    (void)peer, (void)e;
+    (void)a, (void)e;
     atomic_fetch_add(&((struct counts *)self)->admitted, 1);
     return FUMI_OK;
 }
