@@ -123,9 +123,11 @@ static void dispatch(struct post *p, struct http_session *session, bool begins)
     }
     struct fumi_exchange *message = p->message;
     p->message = NULL;
-    fumi_message_handle(
-        message, peer,
-        (struct fumi_sink){.notify = events ? on_tell : NULL, .reply = on_reply, .arg = r});
+    fumi_message_handle(message, peer,
+                        (struct fumi_sink){.notify = events ? on_tell : NULL,
+                                           .reply = on_reply,
+                                           .arg = r,
+                                           .source = fumi_http_source(p->request)});
 }
 
 /* --- Modern. --- */

@@ -120,6 +120,7 @@ static void conn_free(struct conn *c)
 {
     struct hub *h = c->hub;
     protocol_done(c);
+    fumi_source_release(c->source);
     fumi_peer_done(&c->peer);
     hub_take_back(h, &c->rest);
     hub_take_back(h, &c->queue);

@@ -99,6 +99,7 @@ struct conn {
     struct conn *before, *after;  /* of the hub */
     struct conn *next_listed;
     struct fumi_peer peer;
+    struct fumi_source *source; /* of the request, or of the upgrade; NULL: none */
     union {
         struct lines lines;
         struct framed framed;
@@ -210,8 +211,7 @@ void conn_handle(struct conn *c, struct fumi_str message, bool tells);
 void conn_route(struct conn *c, const struct fumi_route *r, const struct fumi_http_request *request,
                 struct fumi_str body, struct message **reply);
 
-/* Whether nothing more may be begun now. */
-bool conn_held(struct conn *c);
+bool conn_held(struct conn *c); /* whether nothing more may be begun now */
 
 void conn_soon(struct conn *c);  /* it has something to do before the loop sleeps */
 void conn_end(struct conn *c);   /* sends what is queued, then closes */

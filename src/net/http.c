@@ -229,7 +229,8 @@ void http_run_host(struct conn *c, struct fumi_str body)
                                   .query = t->kept->query,
                                   .peer = &c->peer,
                                   .fields = t->kept->fields,
-                                  .fields_n = t->kept->n};
+                                  .fields_n = t->kept->n,
+                                  .source = &c->source};
     conn_route(c, t->route->host, &r, body, &t->reply);
 }
 

@@ -16,10 +16,28 @@ struct fumi_http_request {
     struct fumi_peer *peer;
     const struct http_field *fields; /* private; NULL in `after` */
     size_t fields_n;
+    struct fumi_source **source; /* private: see fumi_http_attach */
 };
 
 /* The first value of a field, named in lower case; p is NULL when it is missing. */
 struct fumi_str fumi_http_field(const struct fumi_http_request *r, const char *name);
+
+/* Attaches a context to the request, from the `before` of a filter: who asks. Its calls have it as
+ * call->context; later filters and routes ask for it with fumi_http_context. `done`, which may be
+ * NULL, is called with it exactly once, from any thread: when the request is answered or refused,
+ * or its client has left, and all of its calls have ended, also those that are pending or have
+ * missed their deadline. The context of an upgrade belongs to the WebSocket: its messages have it,
+ * and it lives as long as the connection. `done` must not wait, nor use the server. A request has
+ * one context: returns -1, and takes nothing, if it has one already; else 0. */
+int fumi_http_attach(const struct fumi_http_request *r, void *context, void (*done)(void *context));
+
+/* What was attached to the request; NULL: nothing. In filters, also `after`, and in routes, where
+ * it lives until fumi_reply_end is called. */
+void *fumi_http_context(const struct fumi_http_request *r);
+
+/* Context and trace of the request, for a route that hands messages to a server itself:
+ * fumi_sink.source. They live until fumi_reply_end is called. NULL: there is neither. */
+struct fumi_source *fumi_http_source(const struct fumi_http_request *r);
 
 /* Why a request is refused, in HTTP's own terms. */
 struct fumi_refusal {

@@ -11,6 +11,21 @@ struct fumi_str fumi_http_field(const struct fumi_http_request *r, const char *n
     return (struct fumi_str){0};
 }
 
+int fumi_http_attach(const struct fumi_http_request *r, void *context, void (*done)(void *context))
+{
+    return r->source ? fumi_source_attach(r->source, context, done) : -1;
+}
+
+struct fumi_source *fumi_http_source(const struct fumi_http_request *r)
+{
+    return r->source ? *r->source : NULL;
+}
+
+void *fumi_http_context(const struct fumi_http_request *r)
+{
+    return fumi_source_context(fumi_http_source(r));
+}
+
 static __attribute__((cold)) int deny(struct conn *c, int status, const char *reason)
 {
     c->as.http.why = (struct fumi_refusal){.status = status, .reason = reason};
@@ -67,17 +82,50 @@ static int pass_filters(struct conn *c, const struct http_head *h)
 {
     struct http *t = &c->as.http;
     const struct site *site = c->hub->site;
-    struct fumi_http_request r = {h->method, h->path, h->query, &c->peer, h->fields, h->n};
+    struct fumi_http_request r = {h->method, h->path, h->query,  &c->peer,
+                                  h->fields, h->n,    &c->source};
     for (size_t i = 0; i < site->filters_n; i++) {
         const struct fumi_filter *f = &site->filters[i];
-        if (f->before && f->before(f->self, &r, &t->why)) {
-            if (t->why.status < 400 || t->why.status > 599)
-                t->why = (struct fumi_refusal){.status = 500, .reason = "refused without a reason"};
+        struct fumi_refusal why = {0}; /* what a filter writes and does not mean is dropped */
+        if (f->before && f->before(f->self, &r, &why)) {
+            if (why.status < 400 || why.status > 599)
+                why = (struct fumi_refusal){.status = 500, .reason = "refused without a reason"};
+            t->why = why;
             return -1;
         }
         t->filtered = i + 1;
     }
     return 0;
+}
+
+/* tracestate may be spread over several fields (RFC 9110, 5.3); its members must not be more bytes
+ * than a head. */
+static struct fumi_str trace_state(const struct http_head *h, struct fumi_buf *joined)
+{
+    size_t n = http_count(h, "tracestate");
+    if (n < 2)
+        return http_field(h, "tracestate");
+    for (size_t i = 0; i < h->n; i++) {
+        if (!http_same(h->fields[i].name, FUMI_STR("tracestate")))
+            continue;
+        if (joined->n)
+            fumi_buf_put(joined, ',');
+        fumi_buf_add(joined, h->fields[i].value.p, h->fields[i].value.n);
+    }
+    return fumi_buf_str(joined);
+}
+
+/* Two traceparents contradict each other: there is none. */
+static void note_trace(struct conn *c, const struct http_head *h)
+{
+    struct fumi_str parent = http_field(h, "traceparent");
+    struct fumi_buf joined = {0};
+    struct fumi_trace trace;
+    if (!parent.p || http_count(h, "traceparent") > 1)
+        return;
+    if (fumi_trace_read(parent, trace_state(h, &joined), &trace))
+        fumi_source_set_trace(&c->source, &trace);
+    fumi_buf_done(&joined);
 }
 
 /* Anything that says it is JSON, or says nothing. */
@@ -209,6 +257,7 @@ int http_admit(struct conn *c, const struct http_head *h)
         return -1;
     if (pass_filters(c, h))
         return -1;
+    note_trace(c, h);
     return pass_route(c, h, method);
 }
 

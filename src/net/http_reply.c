@@ -56,7 +56,7 @@ void http_report(struct conn *c, const struct http *t, int status, size_t bytes)
     count_add(&c->hub->requests, 1);
     if (!t->filtered && !site->set.access_log)
         return;
-    struct fumi_http_request r = {.method = t->method, .peer = &c->peer};
+    struct fumi_http_request r = {.method = t->method, .peer = &c->peer, .source = &c->source};
     r.path = t->route ? fumi_str(t->route->path) : FUMI_STR("");
     for (size_t i = t->filtered; i-- > 0;)
         if (site->filters[i].after)
@@ -83,6 +83,8 @@ static void finish(struct conn *c, int status, size_t bytes)
     http_report(c, t, status, bytes);
     http_unreserve(c);
     http_clear(t);
+    fumi_source_release(c->source);
+    c->source = NULL;
     c->want = 0;
     fumi_peer_set_lost_id(&c->peer, FUMI_ID_NULL); /* a route may have set it */
     t->greeted = true;

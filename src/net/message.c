@@ -361,7 +361,8 @@ void conn_handle(struct conn *c, struct fumi_str message, bool tells)
                  (struct fumi_sink){.notify = tells ? on_tell : NULL,
                                     .reply = on_reply,
                                     .arg = m,
-                                    .unordered = on_unordered});
+                                    .unordered = on_unordered,
+                                    .source = c->source});
     count_open(m);
 }
 
