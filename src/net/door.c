@@ -302,6 +302,7 @@ bool door_knows(struct door *d, struct guest *g)
 {
     switch (d->auth) {
     case FUMI_AUTH_SAME_USER:
+    case FUMI_AUTH_FILTER: /* of lines, which no filter sees */
         return guest_ask(g) == GUEST_OWN;
     case FUMI_AUTH_TOKEN:
         return false;
@@ -331,6 +332,8 @@ static const char *relay_fault(const struct door *d, const struct claim *c)
 
 static const char *token_fault(struct door *d, struct guest *g, const struct claim *c, bool *guess)
 {
+    if (d->auth == FUMI_AUTH_FILTER)
+        return NULL;
     if (c->token_fault)
         return c->token_fault;
     if (!is_shown(d, c)) {
@@ -471,7 +474,7 @@ static int check_remote(const struct fumi_settings *s, bool has_token, struct fu
         fault = "other machines can reach it; set allowRemote (--allow-remote) if they shall";
     else if (s->auth == FUMI_AUTH_NONE)
         fault = "other machines can reach it, so auth cannot be none";
-    else if (!has_token)
+    else if (!has_token && s->auth != FUMI_AUTH_FILTER)
         fault = "other machines can reach it, so a token is needed; set token or directory";
     if (!fault)
         return 0;

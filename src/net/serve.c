@@ -299,7 +299,8 @@ static int open_address(struct service *s, struct address a, struct fumi_err *e)
 static int check_inherited(const struct service *s, const struct address *a, struct fumi_err *e)
 {
     const struct fumi_settings *set = &s->site.set;
-    if (address_is_local(a) || (set->allow_remote && set->auth != FUMI_AUTH_NONE && s->token[0]))
+    bool guarded = set->auth == FUMI_AUTH_FILTER || (set->auth != FUMI_AUTH_NONE && s->token[0]);
+    if (address_is_local(a) || (set->allow_remote && guarded))
         return 0;
     return fumi_err_set(e, FUMI_INTERNAL_ERROR,
                         "the inherited socket can be reached by other machines: that needs "
@@ -577,8 +578,21 @@ static struct service *service_new(struct fumi_server *server, const struct fumi
     return s;
 }
 
+static int check_filters(const struct site *site, struct fumi_err *e)
+{
+    if (site->set.auth != FUMI_AUTH_FILTER)
+        return 0;
+    for (size_t i = 0; i < site->filters_n; i++)
+        if (site->filters[i].before)
+            return 0;
+    return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                        "auth: FUMI_AUTH_FILTER needs a filter with `before`");
+}
+
 static int prepare(struct service *s, struct fumi_err *e)
 {
+    if (check_filters(&s->site, e))
+        return -1;
     if (take_stdio(s, e))
         return -1;
     if (!s->has_stdio || s->site.set.listen.n > 1)

@@ -17,6 +17,11 @@ enum fumi_auth {
     FUMI_AUTH_SAME_USER, /* those need no token, unless a relay asks for them; all others do */
     FUMI_AUTH_TOKEN,     /* everyone needs one */
     FUMI_AUTH_NONE,      /* nobody does; refused unless all addresses are local */
+    /* The filters of the program decide, with tokens or whatever else they ask for; over HTTP no
+     * token is asked for or looked at. At least one filter must have `before`. Lines on a Unix
+     * socket pass no filter: they are for the same user and root. A program sets this, not its
+     * user: fumi_settings_shape does not offer it. */
+    FUMI_AUTH_FILTER,
 };
 
 /* How messages are separated on stdio and, where HTTP is not spoken, on Unix sockets. */

@@ -20,7 +20,8 @@ enum {
     PORT_80 = 16,  /* ours too */
     NO_PORTS = 32, /* only Unix sockets are open */
     PAGES = 64,    /* only the origins of LISTS */
-    AUTH = TOKEN | NONE,
+    FILTER = 3,    /* auth is up to the filters of the program */
+    AUTH = FILTER,
 };
 
 /* Who comes. */
@@ -284,6 +285,18 @@ static const struct door_case {
     {SAME | LISTS, OWN, POST LOCAL "Authorization: Bearer " RIGHT "\r\n", COMES_IN},
     {SAME | LISTS, OWN, POST LOCAL "Via: 1.1 relay\r\n", RELAYED},
     {NONE | LISTS, OWN, POST LOCAL, COMES_IN},
+
+    /* The filters of the program look at tokens, and at nothing else */
+    {FILTER, OWN, POST LOCAL, COMES_IN},
+    {FILTER, OTHER, POST LOCAL, COMES_IN},
+    {FILTER, UNIX_OTHER, POST LOCAL, COMES_IN},
+    {FILTER, REMOTE, POST LOCAL, COMES_IN},
+    {FILTER, OTHER, POST LOCAL "Authorization: Bearer of-the-program\r\n", COMES_IN},
+    {FILTER, OTHER, POST LOCAL "Authorization: Bearer\r\n", COMES_IN},
+    {FILTER, OTHER, POST LOCAL "Authorization: Bearer a\r\nAuthorization: Bearer b\r\n", COMES_IN},
+    {FILTER | LISTS, OWN, POST LOCAL "Via: 1.1 relay\r\n", COMES_IN},
+    {FILTER, OWN, POST "Host: evil.example:8765\r\n", BAD_HOST},
+    {FILTER, OWN, POST LOCAL "Origin: https://evil.example\r\n", BAD_ORIGIN},
 };
 
 #endif

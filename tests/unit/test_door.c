@@ -163,6 +163,8 @@ static const struct refusal {
      .auth = FUMI_AUTH_NONE,
      .says = "auth cannot be none"},
     {.listen = "tcp:192.0.2.1:80", .auth = FUMI_AUTH_NONE, .says = "--allow-remote"},
+    {.listen = "tcp:192.0.2.1:80", .auth = FUMI_AUTH_FILTER, .says = "--allow-remote"},
+    {.listen = "tcp:192.0.2.1:80", .allow_remote = true, .auth = FUMI_AUTH_FILTER, .says = NULL},
     {.listen = "pigeon:1", .says = "pigeon"},
     {.token = "", .says = "at least 16"},
     {.token = "0123456789abcde", .says = "at least 16"},
@@ -223,6 +225,18 @@ TEST(settings_that_let_too_many_in_are_refused)
 {
     for (size_t i = 0; i < FUMI_COUNT(refusals); i++)
         check_refusal(&refusals[i]);
+}
+
+/* No filter sees lines on a socket: they are for the same user alone. */
+TEST(lines_need_the_same_user_where_filters_decide)
+{
+    struct door *d = open_door(FILTER);
+    struct guest own = {.unix_socket = true, .who = GUEST_OWN};
+    struct guest other = {.unix_socket = true, .who = GUEST_STRANGER};
+    CHECK(d);
+    CHECK(door_knows(d, &own));
+    CHECK(!door_knows(d, &other));
+    door_free(d);
 }
 
 /* Each way to come over TCP from this machine. */

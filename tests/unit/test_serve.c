@@ -635,6 +635,32 @@ TEST(filters_hear_of_those_who_left)
     remove_folder(dir);
 }
 
+static int refuse_nobody(void *self, const struct fumi_http_request *r, struct fumi_refusal *out)
+{
+    (void)self, (void)r, (void)out;
+    return 0;
+}
+
+/* A program that says that its filters decide who comes in must have one that can. */
+TEST(filters_that_decide_must_be_there)
+{
+    struct fumi_filter f = {"idle", NULL, NULL, NULL};
+    struct fumi_settings set = {.listen = LISTEN(FUMI_STR("tcp:no-such-address")),
+                                .auth = FUMI_AUTH_FILTER};
+    struct fumi_serve_options o = {.set = set};
+    struct fumi_server *s = fumi_server_new("test", "1.0");
+    struct fumi_err e = {0};
+    CHECK_INT(fumi_serve(s, &o, &e), -1);
+    CHECK_STR(fumi_str(e.text), "auth: FUMI_AUTH_FILTER needs a filter with `before`");
+    o.filters = &f, o.filters_n = 1;
+    CHECK_INT(fumi_serve(s, &o, &e), -1);
+    CHECK_STR(fumi_str(e.text), "auth: FUMI_AUTH_FILTER needs a filter with `before`");
+    f.before = refuse_nobody;
+    CHECK_INT(fumi_serve(s, &o, &e), -1);
+    CHECK(strstr(e.text, "no-such-address"));
+    fumi_server_free(s);
+}
+
 /* Every second one resets the connection. The calls end, which only cancelling them does, and so do
  * those that wait behind them: there are twice as many as workers. */
 TEST(clients_that_leave_cancel_their_posts)
