@@ -59,6 +59,14 @@ int fumi_link_await(struct fumi_link *l, struct fumi_arena *a, int64_t id, int64
                     struct fumi_answer *out, struct fumi_err *e);
 int fumi_link_cancel(struct fumi_link *l, int64_t id, struct fumi_err *e);
 
+/* Names the trace of the messages that are sent from now on: over HTTP as the fields traceparent
+ * and tracestate, so give neither among the headers of the options; nowhere else, since a caller
+ * can put both into params._meta there. fumi_trace_next makes a traceparent for a call inside a
+ * call. parent NULL: none any more; tracestate NULL: none. Returns -1 with *e set, and changes
+ * nothing, if one of both is invalid. From the thread that uses the link. */
+int fumi_link_trace(struct fumi_link *l, const char *parent, const char *tracestate,
+                    struct fumi_err *e);
+
 /* Waits until the peer has said something by itself, or the time is over: whether it has. At once
  * when nothing can come: a link that is lost, HTTP between calls. */
 bool fumi_link_listen(struct fumi_link *l, int64_t ms);

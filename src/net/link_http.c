@@ -19,14 +19,16 @@ enum {
 struct letter {
     struct letter *next;
     uint64_t number;
-    bool again; /* it was sent before, on a connection that had ended unseen */
-    size_t n;
+    bool again;  /* it was sent before, on a connection that had ended unseen */
+    size_t head; /* bytes of further fields, ahead of the message in `text` */
+    size_t n;    /* of the message */
     char text[];
 };
 
 enum answer_kind { ANSWER_JSON, ANSWER_EVENTS, ANSWER_OTHER };
 
 struct http_link {
+    struct fumi_buf trace; /* fields of messages that are sent from now on */
     struct letter *waiting;
     struct letter *now; /* its answer is awaited; NULL: none is */
     bool kept;          /* the connection has served an answer before */
@@ -119,13 +121,37 @@ static struct http_link *state(struct fumi_link *l)
 
 static void put(struct fumi_link *l, uint64_t number, struct fumi_str message)
 {
-    struct letter *letter = fumi_resize(NULL, sizeof(*letter) + message.n);
+    struct fumi_str trace = fumi_buf_str(&state(l)->trace);
+    struct letter *letter = fumi_resize(NULL, sizeof(*letter) + trace.n + message.n);
     struct letter **end = &state(l)->waiting;
-    *letter = (struct letter){.number = number, .n = message.n};
-    memcpy(letter->text, message.p, message.n);
+    *letter = (struct letter){.number = number, .head = trace.n, .n = message.n};
+    if (trace.n)
+        memcpy(letter->text, trace.p, trace.n);
+    memcpy(letter->text + trace.n, message.p, message.n);
     while (*end)
         end = &(*end)->next;
     *end = letter;
+}
+
+int fumi_link_trace(struct fumi_link *l, const char *parent, const char *tracestate,
+                    struct fumi_err *e)
+{
+    struct fumi_trace trace;
+    char text[FUMI_STATE_MOST + 1];
+    if (parent && (strlen(parent) != FUMI_TRACEPARENT - 1 ||
+                   !fumi_trace_read(fumi_str(parent), fumi_str(tracestate), &trace)))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "\"%.80s\" is no traceparent", parent);
+    if (parent && tracestate && *tracestate && !trace.state.p)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "\"%.80s\" is no tracestate", tracestate);
+    if (l->way != &link_http)
+        return 0;
+    fumi_buf_reset(&state(l)->trace, 0);
+    link_put_field(&state(l)->trace, "traceparent", "", parent);
+    if (!parent || !trace.state.p)
+        return 0;
+    snprintf(text, sizeof(text), "%.*s", FUMI_ARG(trace.state));
+    link_put_field(&state(l)->trace, "tracestate", "", text);
+    return 0;
 }
 
 /* The exchange is over, one way or another. */
@@ -152,6 +178,7 @@ void link_http_done(struct fumi_link *l)
     }
     fumi_buf_done(&x->text);
     fumi_buf_done(&x->data);
+    fumi_buf_done(&x->trace);
     fumi_link_close(x->side);
     fumi_resize(x, 0);
 }
@@ -188,8 +215,9 @@ static void write_letter(struct fumi_link *l, const struct letter *letter)
     link_put_field(&l->out, "Content-Type", "", "application/json");
     link_put_field(&l->out, "Accept", "", "application/json, text/event-stream");
     link_put_field(&l->out, "Content-Length", "", length);
+    fumi_buf_add(&l->out, letter->text, letter->head);
     fumi_buf_add(&l->out, "\r\n", 2);
-    fumi_buf_add(&l->out, letter->text, letter->n);
+    fumi_buf_add(&l->out, letter->text + letter->head, letter->n);
 }
 
 /* An event stream whose calls are answered, but which has not ended. */

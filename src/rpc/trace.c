@@ -7,8 +7,7 @@
 #include <stdio.h>
 
 enum {
-    LENGTH = 55,      /* of a traceparent of version 00 */
-    STATE_MOST = 512, /* bytes of a tracestate that are passed on */
+    LENGTH = FUMI_TRACEPARENT - 1, /* of a traceparent of version 00 */
     MEMBERS_MOST = 32,
     KEY_MOST = 256,
     TENANT_MOST = 241,
@@ -127,7 +126,7 @@ static struct fumi_str read_state(struct fumi_str s)
         struct fumi_str member = trim((struct fumi_str){s.p + at, end - at});
         if (member.n && (!is_member(member) || ++members > MEMBERS_MOST))
             return (struct fumi_str){0};
-        if (member.n && end <= STATE_MOST)
+        if (member.n && end <= FUMI_STATE_MOST)
             kept = (size_t)(member.p - s.p) + member.n;
         at = end + 1;
     }

@@ -8,6 +8,8 @@
 extern "C" {
 #endif
 
+enum { FUMI_STATE_MOST = 512 }; /* bytes of a tracestate that are passed on */
+
 /* What a traceparent and its tracestate say. All functions here may be called from any thread. */
 struct fumi_trace {
     char id[33];           /* of the trace: 32 digits, hexadecimal in lower case */
@@ -19,12 +21,12 @@ struct fumi_trace {
 /* Reads a traceparent strictly: version 00 as it is defined, later versions by the part that they
  * share with it; version ff, ids of zeros and digits in upper case are invalid. Returns false if it
  * is invalid; *out is undefined then. out->state is the part of `state` that can be passed on:
- * none if it is invalid, otherwise as many of its members as fit into 512 bytes. */
+ * none if it is invalid, otherwise as many of its members as fit into FUMI_STATE_MOST bytes. */
 bool fumi_trace_read(struct fumi_str parent, struct fumi_str state, struct fumi_trace *out);
 
 /* Writes a traceparent of version 00 for a call to another service: the same trace and flags, and a
  * new random span. With from == NULL it begins a new trace, which is not sampled. */
-enum { FUMI_TRACEPARENT = 56 };
+enum { FUMI_TRACEPARENT = 56 }; /* bytes, with its end */
 void fumi_trace_next(const struct fumi_trace *from, char out[FUMI_TRACEPARENT]);
 
 #ifdef __cplusplus
