@@ -5,7 +5,7 @@
 #include "net/discovery.h"
 #include "net/link.h"
 
-enum { PARAMS_MAX = 1 << 20 };
+enum { PARAMS_MAX = NOTE_JSON_MAX };
 
 struct flags {
     struct fumi_str url, token_file;

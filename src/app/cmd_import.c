@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-enum { LINE_LIMIT = 8 << 20, KEEP = 1 << 20 };
+enum { LINE_LIMIT = NOTE_JSON_MAX, KEEP = 1 << 20 };
 
 struct import {
     struct store *store;

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+/* No peer has to be kept from asking for too much where the program calls itself. */
+enum { ANSWER_MAX = 4 * NOTE_JSON_MAX };
+
 static int save(void *arg, const struct embed_config *now, const struct embed_config *previous,
                 struct fumi_err *e)
 {
@@ -117,9 +120,11 @@ int session_begin(struct session *s, const char *transport, struct fumi_err *e)
 int session_open(struct session *s, const struct common *flags, struct fumi_err *e)
 {
     static const char *const kinds[] = {"stdio", "http"};
-    if (session_config(s, flags, false, e))
+    if (session_config(s, flags, false, e) || session_begin(s, kinds[s->config.transport.kind], e))
         return -1;
-    return session_begin(s, kinds[s->config.transport.kind], e);
+    fumi_server_limits(s->server,
+                       (struct fumi_limits){.message = NOTE_JSON_MAX, .answer = ANSWER_MAX});
+    return 0;
 }
 
 void session_close(struct session *s)

@@ -25,9 +25,9 @@ struct line {
 #define TIME(member, wire)                                                                         \
     LINE(member, wire, "A time.", .flags = FUMI_NULLABLE, .format = "date-time")
 
-static const char *check_text(struct fumi_str s)
+static const char *check_description(struct fumi_str s)
 {
-    return s.n > NOTE_TEXT_MAX ? "must have at most 262144 bytes" : NULL;
+    return s.n > VALUE_MAX ? "must have at most 262144 bytes" : NULL;
 }
 
 static const char *check_short(struct fumi_str s)
@@ -43,7 +43,7 @@ static const char *check_tag(struct fumi_str s)
 static const struct fumi_field note_fields[] = {
     PROJECT,
     LINE(group, "groupId", "Its group.", .flags = FUMI_REQUIRED, .check = note_group_fault),
-    LINE(text, "text", "Its text.", .flags = FUMI_REQUIRED, .check = check_text),
+    LINE(text, "text", "Its text.", .flags = FUMI_REQUIRED, .check = note_text_fault),
     KIND,
     ID,
     LINE(title, "title", "Its title.", .flags = FUMI_NULLABLE, .check = check_short),
@@ -61,7 +61,7 @@ static const struct fumi_field group_fields[] = {
     KIND,
     ID,
     LINE(description, "description", "What it is for.", .flags = FUMI_NULLABLE,
-         .check = check_text),
+         .check = check_description),
     TIME(created, "createdAt"),
     TIME(updated, "updatedAt"),
 };

@@ -51,14 +51,6 @@ struct wire_note wire_note(struct fumi_arena *a, const struct note *n, struct fu
                               {n->metadata}};
 }
 
-const char *check_text(struct fumi_str s)
-{
-    if (s.n == 0)
-        return "is required";
-    return s.n > NOTE_TEXT_MAX ? "must have at most 262144 bytes: split it into several notes"
-                               : NULL;
-}
-
 const char *check_title(struct fumi_str s)
 {
     return s.n > NOTE_TITLE_MAX ? "must have at most 4096 bytes" : note_line_fault(s);

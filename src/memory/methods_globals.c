@@ -37,9 +37,8 @@ static const struct fumi_shape upserted_shape = FUMI_SHAPE(struct upserted, upse
 
 static int check_value(struct fumi_str json, struct fumi_err *e)
 {
-    if (json.n > NOTE_TEXT_MAX)
-        return fumi_err_set(e, FUMI_INVALID_PARAMS, "value must have at most %d bytes",
-                            NOTE_TEXT_MAX);
+    if (json.n > VALUE_MAX)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "value must have at most %d bytes", VALUE_MAX);
     return 0;
 }
 

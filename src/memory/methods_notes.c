@@ -15,7 +15,7 @@ struct add_params {
                .flags = FUMI_REQUIRED, .check = note_group_fault),                                 \
         FUMI_FIELD(struct add_params, text, "text",                                                \
                    "The fact and its reason, clear without this conversation.",                    \
-                   .flags = FUMI_REQUIRED, .check = check_text),                                   \
+                   .flags = FUMI_REQUIRED, .check = note_text_fault),                              \
         FUMI_FIELD(struct add_params, title, "title", "A short title.", .flags = FUMI_NULLABLE,    \
                    .check = check_title),                                                          \
         FUMI_FIELD(struct add_params, tags, "tags", "Like rule, decision; case counts.",           \
@@ -186,7 +186,7 @@ struct patch {
 static const struct fumi_field patch_fields[] = {
     FUMI_FIELD(struct patch, title, "title", "Null clears it.",
                .flags = FUMI_NULLABLE | FUMI_LENIENT, .check = check_title),
-    FUMI_FIELD(struct patch, text, "text", "The whole new text.", .check = check_text),
+    FUMI_FIELD(struct patch, text, "text", "The whole new text.", .check = note_text_fault),
     FUMI_FIELD(struct patch, tags, "tags", "Replaced whole.", .flags = FUMI_NULL_KEEPS,
                .max = NOTE_TAGS_MAX, .check = check_tag),
     FUMI_FIELD(struct patch, source, "source", "Null clears it.",

@@ -29,7 +29,6 @@ struct by_id {
 extern const struct fumi_shape by_id_shape;
 
 /* Checks of fields. */
-const char *check_text(struct fumi_str s);
 const char *check_title(struct fumi_str s);
 const char *check_source(struct fumi_str s);
 const char *check_description(struct fumi_str s); /* of a group; it may have several lines */

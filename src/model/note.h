@@ -62,9 +62,12 @@ struct filter {
     int64_t since, until;  /* since <= created < until; INT64_MIN and INT64_MAX: any */
 };
 
-/* Limits of what is kept (reliability.md 3.1). */
+/* Limits of what is kept, in bytes. Over a wire the limit of a message, which is 1 MiB unless it is
+ * set higher, ends a note's text earlier. */
 enum {
-    NOTE_TEXT_MAX = 256 << 10,
+    NOTE_TEXT_MAX = 8 << 20,
+    NOTE_JSON_MAX = 6 * NOTE_TEXT_MAX + (1 << 20), /* a note as JSON, every byte escaped */
+    VALUE_MAX = 256 << 10,                         /* of a global; and a group's description */
     NOTE_TITLE_MAX = 4 << 10,
     NOTE_SOURCE_MAX = 4 << 10,
     NOTE_TAGS_MAX = 64,
@@ -76,6 +79,7 @@ enum {
 };
 
 /* NULL, or what is wrong with it, as a shape's check says it ("must ..."). */
+const char *note_text_fault(struct fumi_str text);   /* empty, blank or too long */
 const char *note_group_fault(struct fumi_str group); /* letters, digits, '_' and '-' */
 const char *note_key_fault(struct fumi_str key);     /* the same, and not "global" */
 

@@ -14,6 +14,36 @@ TEST(groups_are_letters_digits_and_two_signs)
     CHECK(note_key_fault(FUMI_STR("a b")));
 }
 
+TEST(a_text_must_say_something)
+{
+    static const char *const blank[] = {" ",
+                                        "\t\r\n\v\f",
+                                        "\x1B",
+                                        "\u00A0",
+                                        "\xC2\x85\u2028\u2029",
+                                        "\u1680\u2003\u202F\u205F\u3000",
+                                        "\u200B\u200D\u2060\uFEFF",
+                                        "\u00AD\u180E\uFE0F",
+                                        " \n\u3164\U000E0020 "};
+    static const char *const good[] = {".", " x ", "\u200B-", "\n設\n", "\U0001F600", "\xFF"};
+    CHECK_STR(fumi_str(note_text_fault(FUMI_STR(""))), "is required");
+    for (size_t i = 0; i < FUMI_COUNT(blank); i++)
+        CHECK(note_text_fault(fumi_str(blank[i])) &&
+              strstr(note_text_fault(fumi_str(blank[i])), "must not be blank"));
+    CHECK(note_text_fault((struct fumi_str){"\0", 1}));
+    for (size_t i = 0; i < FUMI_COUNT(good); i++)
+        CHECK(!note_text_fault(fumi_str(good[i])));
+}
+
+TEST(a_text_may_be_as_long_as_a_message)
+{
+    char *text = malloc(NOTE_TEXT_MAX + 1);
+    memset(text, 'x', NOTE_TEXT_MAX + 1);
+    CHECK(!note_text_fault((struct fumi_str){text, NOTE_TEXT_MAX}));
+    CHECK(strstr(note_text_fault((struct fumi_str){text, NOTE_TEXT_MAX + 1}), "8388608 bytes"));
+    free(text);
+}
+
 TEST(a_group_has_at_most_128_characters)
 {
     char name[GROUP_MAX + 1];
