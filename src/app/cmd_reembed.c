@@ -10,25 +10,21 @@ enum { POLL_MS = 200, LINE_EVERY = 10, BAR = 30, STUCK = 600, SETTLE = 25, PATIE
 struct progress {
     bool serving; /* the space in use answers searches */
     int64_t done, total, left;
+    int64_t passages; /* of long notes, so far */
     double rate;
 };
 
-/* How far it is, from memory.stats: asking memory.reembed would begin anew what just failed. */
 static int ask(struct session *s, struct fumi_arena *a, struct progress *p, struct fumi_err *e)
 {
-    struct fumi_json result, none = {{0}};
-    if (session_call(s, a, "memory.stats", none, &result, e))
+    struct embedding_progress now;
+    if (memory_progress(s->memory, a, &now, e))
         return -1;
-    const struct fumi_val *all = fumi_parse(a, result.text, e), *v = fumi_get(all, "embedding");
-    if (!all)
-        return -1;
-    *p = (struct progress){.left = -1};
-    p->serving = fumi_eq(fumi_text(a, fumi_get(v, "serving")),
-                         fumi_text(a, fumi_get(all, "namespace")));
-    fumi_int(fumi_get(v, "done"), &p->done);
-    fumi_int(fumi_get(v, "total"), &p->total);
-    fumi_int(fumi_get(v, "secondsLeft"), &p->left);
-    fumi_real(fumi_get(v, "perSecond"), &p->rate);
+    *p = (struct progress){.serving = fumi_eq(now.serving, memory_space(s->memory, a)),
+                           .done = now.done,
+                           .total = now.total,
+                           .left = now.seconds_left,
+                           .passages = now.passages,
+                           .rate = now.per_second};
     return 0;
 }
 
@@ -51,6 +47,9 @@ static void put_pace(const struct progress *p, char *out, size_t room)
 {
     int n = p->rate > 0 ? snprintf(out, room, ", %.0f a second", p->rate) : 0;
     out[n] = '\0';
+    if (p->passages)
+        n += snprintf(out + n, room - (size_t)n, ", %lld passages of long notes",
+                      (long long)p->passages);
     if (p->done == p->total || p->left < 0)
         return;
     if (p->left < 120)
@@ -94,8 +93,8 @@ static int watch(struct session *s, struct progress *p, struct fumi_err *e)
             draw(p, terminal);
         if (is_complete(p))
             break;
-        stuck = p->done != before ? 0 : stuck + 1;
-        before = p->done;
+        stuck = p->done + p->passages != before ? 0 : stuck + 1;
+        before = p->done + p->passages;
         poll(NULL, 0, POLL_MS);
     }
     if (terminal)

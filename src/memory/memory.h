@@ -128,6 +128,7 @@ const struct memory_facts *memory_facts_of(const struct memory *m);
 struct embedding_progress {
     bool running;            /* something lacks vectors, and the background works on it */
     int64_t done, total;     /* notes */
+    int64_t passages;        /* of long notes, that this process has made so far */
     double per_second;       /* of the last while; 0: not known */
     int64_t seconds_left;    /* -1: not known */
     struct fumi_str error;   /* why it waits; null: it does not */

@@ -22,6 +22,7 @@ struct worker {
     bool started, stop, woken;
     bool running;
     struct fumi_err error; /* of the last try; code 0: it went well */
+    int64_t passages;      /* of long notes, so far */
     int64_t from, since;   /* for the rate: done so many at that moment (fumi_ticks) */
     double per_second;
     char lease[FUMI_UUID_SIZE]; /* our name in the fact "worker" */
@@ -55,6 +56,21 @@ bool space_same_model(const struct embed_config *a, const struct embed_config *b
 /* The texts of notes as vectors of the space, one struct for each text. */
 int space_embed(struct space *sp, struct fumi_arena *a, const struct fumi_str *texts, size_t n,
                 int64_t ms, struct vectors *out, struct fumi_err *e);
+/* A text of more bytes than this is embedded in slices by the background. */
+enum { LONG_BYTES = 16 << 10 };
+
+/* The vectors of a long text while they are made, some passages at a time. */
+struct slices {
+    struct fumi_arena arena;
+    int64_t seq, version; /* of the note; seq 0: there is none */
+    struct spans spans;   /* all of its passages */
+    struct vectors v;     /* v.n of them have their vectors */
+};
+/* The next passages of the text, which is the same in each call. 1: those were the last. */
+int slices_next(struct slices *s, struct space *sp, struct fumi_arena *a, struct fumi_str text,
+                int64_t ms, struct fumi_err *e);
+void slices_done(struct slices *s);
+
 /* A query as one vector. */
 int space_query(struct space *sp, struct fumi_arena *a, struct fumi_str text, int64_t ms,
                 float **out, struct fumi_err *e);

@@ -4,8 +4,8 @@
 #include "base/uuid.h"
 #include "memory/memory_parts.h"
 
-/* About a second of work for the local model. */
-enum { LONG_BYTES = 16 << 10, LONG_PASSAGES = 48 };
+/* About a second of work for the local model; a text of VERY_LONG_BYTES is not even split. */
+enum { LONG_PASSAGES = 48, VERY_LONG_BYTES = 128 << 10 };
 
 /* What writing one note needs from beginning to end. */
 struct writing {
@@ -16,12 +16,18 @@ struct writing {
     struct written *out;
 };
 
-/* A text of very many passages is left to the background: nobody should wait that long for an
- * answer, and others need the worker. */
-static int embed_now(struct writing *w, struct fumi_str text, struct vectors *v, struct fumi_err *e)
+static bool is_long(struct writing *w, struct fumi_str text)
 {
     struct embedder *em = w->sp->embedder;
-    if (text.n > LONG_BYTES && em->ops->split(em, w->a, text).n > LONG_PASSAGES)
+    return text.n > VERY_LONG_BYTES ||
+           (text.n > LONG_BYTES && em->ops->split(em, w->a, text).n > LONG_PASSAGES);
+}
+
+/* A text of many passages is left to the background: nobody should wait that long for an answer,
+ * and other calls need the thread. */
+static int embed_now(struct writing *w, struct fumi_str text, struct vectors *v, struct fumi_err *e)
+{
+    if (is_long(w, text))
         return fumi_err_set(e, ERR_PROVIDER, "it is very long");
     return space_embed(w->sp, w->a, &text, 1, w->ms, v, e);
 }

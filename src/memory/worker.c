@@ -15,8 +15,7 @@ enum {
     IDLE_MS = 2000,    /* between two looks at what other processes did */
     ERASE_MS = 100,    /* between two steps of erasing */
     LEASE_MS = 15000,  /* how long others keep away from us */
-    EMBED_MS = 600000, /* for one batch: a long text takes the local model a minute; remote
-                          providers have limits of their own */
+    EMBED_MS = 120000, /* for one batch; remote providers have limits of their own */
     RETRY_MS = 1000,   /* after a failure, doubled up to the next */
     RETRY_MAX_MS = 8000,
     REFUSED_MAX = 3, /* notes in a row */
@@ -36,6 +35,10 @@ struct round {
     bool passed;      /* some were passed over */
     bool unerased;    /* erasing failed the last time */
     int refused;      /* how many in a row */
+    /* Long notes. One at a time is embedded in slices, between the batches of the others. */
+    struct slices slices;
+    int64_t long_after;      /* long notes up to this number were refused */
+    int64_t began, searched; /* change numbers: of this pass, and of the last one that ended */
 };
 
 static bool stopping(struct memory *m)
@@ -141,33 +144,117 @@ static enum outcome refused(struct round *r, const struct unembeddeds *lack, str
 static enum outcome at_end(struct round *r)
 {
     bool again = r->after != 0 && !r->passed;
-    r->after = 0;
+    r->after = r->long_after = 0;
+    r->searched = r->began;
     r->single = r->passed = false;
     return again ? DONE_SOME : NOTHING;
 }
 
-/* The next notes in line, embedded and stored. */
-static enum outcome embed_some(struct round *r, struct fumi_err *e)
+static int lacking(struct round *r, int64_t after, size_t n, struct unembeddeds *out,
+                   struct fumi_err *e)
+{
+    struct store *store = r->m->store;
+    return store->ops->lacking(store, r->a, space_name(r->sp, r->a), after, n, out, e);
+}
+
+/* Takes the long notes out of the list. The first becomes the one that is embedded in slices, if
+ * there is none. */
+static void set_long_aside(struct round *r, struct unembeddeds *lack)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < lack->n; i++) {
+        struct unembedded *one = &lack->items[i];
+        if (one->text.n <= LONG_BYTES)
+            lack->items[n++] = *one;
+        else if (!r->slices.seq && one->seq > r->long_after)
+            r->slices.seq = one->seq, r->slices.version = one->version;
+    }
+    lack->n = n;
+}
+
+/* The next notes in line that are not long, embedded and stored. */
+static enum outcome embed_short(struct round *r, struct fumi_err *e)
 {
     struct store *store = r->m->store;
     struct unembeddeds lack;
-    size_t n = r->single ? 1 : r->sp->embedder->batch;
-    if (store->ops->lacking(store, r->a, space_name(r->sp, r->a), r->after, n, &lack, e))
+    if (lacking(r, r->after, r->single ? 1 : r->sp->embedder->batch, &lack, e))
         return FAILED;
     if (!lack.n)
         return at_end(r);
+    int64_t last = lack.items[lack.n - 1].seq;
+    set_long_aside(r, &lack);
     struct fumi_str *texts = fumi_alloc(r->a, lack.n * sizeof(*texts));
     struct vectors *v = fumi_alloc(r->a, lack.n * sizeof(*v));
     for (size_t i = 0; i < lack.n; i++)
         texts[i] = lack.items[i].text;
-    if (space_embed(r->sp, r->a, texts, lack.n, EMBED_MS, v, e))
+    if (lack.n && space_embed(r->sp, r->a, texts, lack.n, EMBED_MS, v, e))
         return refused(r, &lack, e);
-    if (store->ops->fill(store, lack.items, v, lack.n, e))
+    if (lack.n && store->ops->fill(store, lack.items, v, lack.n, e))
         return FAILED;
-    r->refused = 0;
-    r->after = lack.items[lack.n - 1].seq;
+    r->refused = lack.n ? 0 : r->refused;
+    r->after = last;
     tell(r->m, true, lack.n, NULL);
     return DONE_SOME;
+}
+
+/* As refused() does it for the others. */
+static enum outcome slice_refused(struct round *r, struct fumi_err *e)
+{
+    if (e->code != ERR_PROVIDER || !is_lasting(r->a, e))
+        return FAILED;
+    fumi_log(r->m->o.log, FUMI_WARN, "a note could not be embedded", {"note", {0}, r->slices.seq},
+             {"why", fumi_str(e->text), 0});
+    r->long_after = r->slices.seq;
+    r->passed = true;
+    r->searched = -1;
+    slices_done(&r->slices);
+    return ++r->refused % REFUSED_MAX ? DONE_SOME : FAILED;
+}
+
+static void count_passages(struct memory *m, size_t n)
+{
+    pthread_mutex_lock(&m->lock);
+    m->worker.passages += (int64_t)n;
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* Some more passages of the long note. Its text is read again each time: if it was changed or
+ * removed, its passages are of no use. */
+static enum outcome embed_slice(struct round *r, struct fumi_err *e)
+{
+    struct store *store = r->m->store;
+    struct slices *s = &r->slices;
+    struct unembeddeds lack;
+    if (lacking(r, s->seq - 1, 1, &lack, e))
+        return FAILED;
+    if (!lack.n || lack.items[0].seq != s->seq || lack.items[0].version != s->version) {
+        slices_done(s);
+        return DONE_SOME;
+    }
+    size_t before = s->v.n;
+    int done = slices_next(s, r->sp, r->a, lack.items[0].text, EMBED_MS, e);
+    if (done < 0)
+        return slice_refused(r, e);
+    count_passages(r->m, s->v.n - before);
+    if (done && store->ops->fill(store, lack.items, &s->v, 1, e))
+        return FAILED;
+    if (done)
+        slices_done(s);
+    r->refused = 0;
+    tell(r->m, true, (size_t)done, NULL);
+    return DONE_SOME;
+}
+
+/* A batch of notes, then a slice of the long one. If nothing changed since no others were found,
+ * they are not looked for. */
+static enum outcome embed_some(struct round *r, int64_t change, struct fumi_err *e)
+{
+    enum outcome o = NOTHING;
+    if (r->after == 0)
+        r->began = change;
+    if (r->after || !r->slices.seq || change != r->searched)
+        o = embed_short(r, e);
+    return o == FAILED || !r->slices.seq ? o : embed_slice(r, e);
 }
 
 /* A space before the one that answers is needed no more. */
@@ -258,14 +345,18 @@ static enum outcome look(struct round *r, struct fumi_err *e)
     }
     if (!take_lease(r, e))
         return e->code ? FAILED : NOTHING;
-    return embed_some(r, e);
+    return embed_some(r, change, e);
 }
 
 /* Another space is in use: everything has to be looked at again. */
 static void turn_to(struct round *r, struct space *sp)
 {
-    if (sp != r->sp)
-        r->after = 0, r->seen = -1, r->single = false;
+    if (sp != r->sp) {
+        r->after = r->long_after = 0;
+        r->seen = r->searched = -1;
+        r->single = false;
+        slices_done(&r->slices);
+    }
     space_put(r->sp);
     r->sp = sp;
 }
@@ -278,7 +369,7 @@ static bool erase(struct round *r)
     struct fumi_err e = {0};
     bool more = false;
     if (r->m->o.scope.read_only)
-        return IDLE_MS;
+        return false;
     bool failed = store->ops->erase(store, &more, &e) != 0;
     if (failed && !r->unerased)
         fumi_log(r->m->o.log, FUMI_WARN, "erasing removed notes failed",
@@ -310,7 +401,7 @@ static void *work(void *arg)
         e.code = 0;
         turn_to(&r, space_take(m, &m->now));
         enum outcome o = m->o.scope.read_only ? look_only(&r, &e) : look(&r, &e);
-        if (o == FAILED)
+        if (o == FAILED && !stopping(m))
             fumi_log(m->o.log, FUMI_WARN, "embedding later failed", {"why", fumi_str(e.text), 0},
                      {"again in ms", {0}, retry});
         if (o != DONE_SOME)
@@ -320,6 +411,7 @@ static void *work(void *arg)
         retry = o != FAILED ? RETRY_MS : retry * 2 < RETRY_MAX_MS ? retry * 2 : RETRY_MAX_MS;
     }
     end_lease(&r);
+    slices_done(&r.slices);
     space_put(r.sp);
     fumi_arena_done(&a);
     return NULL;
@@ -358,6 +450,7 @@ int memory_progress(struct memory *m, struct fumi_arena *a, struct embedding_pro
         return -1;
     pthread_mutex_lock(&m->lock);
     out->running = m->worker.started && !m->o.scope.read_only && out->done < out->total;
+    out->passages = m->worker.passages;
     out->per_second = m->worker.running ? m->worker.per_second : 0;
     if (m->worker.error.code && m->o.scope.project.p) /* it may quote a note of another project */
         out->error = FUMI_STR("embedding failed; the log of the server says why");

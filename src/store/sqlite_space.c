@@ -4,7 +4,10 @@
 
 #include "base/arena.h"
 
-enum { AT_ONCE = 4096 }; /* vectors looked at in one transaction when spaces are dropped */
+enum {
+    AT_ONCE = 4096,        /* vectors looked at in one transaction when spaces are dropped */
+    LACK_BYTES = 16 << 10, /* of texts: a list ends with the note that reaches them */
+};
 
 /* How many notes there are, and how many have vectors in the space. */
 static int count(struct db *d, struct fumi_str space, int64_t *have, int64_t *all,
@@ -21,7 +24,7 @@ struct lack {
     struct fumi_arena *arena;
     struct fumi_str space;
     int64_t after;
-    size_t limit;
+    size_t limit, bytes;
     struct unembeddeds *out;
 };
 
@@ -37,6 +40,7 @@ static int take_note(struct db *d, struct lack *l, int64_t seq, struct fumi_err 
     else
         l->out->items[l->out->n++] = (struct unembedded){
             .seq = seq, .text = n.note.text, .version = n.version};
+    l->bytes += n.note.text.n;
     return 0;
 }
 
@@ -47,7 +51,9 @@ static int lack_some(struct db *d, struct lack *l, int64_t space, struct fumi_er
                                    "FROM vectors WHERE note=seq AND space=?2) ORDER BY seq",
                                    "ii", l->after, space);
     int more = q ? 1 : -1;
-    while (more > 0 && l->out->n < l->limit && (more = sqlite_row(d, q, e)) > 0)
+    l->bytes = 0;
+    while (more > 0 && l->out->n < l->limit && l->bytes < LACK_BYTES &&
+           (more = sqlite_row(d, q, e)) > 0)
         if (take_note(d, l, sqlite3_column_int64(q, 0), e)) {
             sqlite_end(q);
             return -1;
@@ -77,7 +83,7 @@ static int lacking(struct db *d, void *arg, struct fumi_err *e)
 int sqlite_lacking(struct store *s, struct fumi_arena *a, struct fumi_str space, int64_t after,
                    size_t limit, struct unembeddeds *out, struct fumi_err *e)
 {
-    struct lack l = {a, space, after, limit, out};
+    struct lack l = {a, space, after, limit, 0, out};
     return sqlite_read(s, lacking, &l, e);
 }
 

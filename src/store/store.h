@@ -192,9 +192,9 @@ struct store_ops {
     int (*merge_global)(struct store *, struct fumi_arena *, struct global *g, enum merged *out,
                         struct fumi_err *);
 
-    /* Embedding later. lacking: notes without vectors in the space, by rising seq behind `after`.
-     * fill: their vectors; a text whose version is another by now is left alone. progress: notes in
-     * all and notes that have vectors in the space. drop_spaces: all but these two (null: none). */
+    /* Embedding later. lacking: notes without vectors in the space behind `after`, by seq; fewer if
+     * they are long. fill: their vectors, unless the text has another version by now. progress:
+     * notes in all, and with vectors in the space. drop_spaces: all but these two (null: none). */
     int (*lacking)(struct store *, struct fumi_arena *, struct fumi_str space, int64_t after,
                    size_t limit, struct unembeddeds *out, struct fumi_err *);
     int (*fill)(struct store *, const struct unembedded *notes, const struct vectors *v, size_t n,

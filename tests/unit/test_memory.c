@@ -5,6 +5,7 @@
 #include "test.h"
 
 #include <ftw.h>
+#include <sqlite3.h>
 #include <time.h>
 
 enum { PATIENCE_MS = 60000, EMBED_MS = 10000 };
@@ -427,4 +428,117 @@ TEST(closing_does_not_wait_for_a_provider_that_hangs)
     for (int i = 0; i < 1000 && atomic_load(&s.fake->requests) == asked; i++)
         nanosleep(&(struct timespec){0, 10000000}, NULL);
     end(&s); /* the background waits for an answer right now */
+}
+
+/* About 900 KiB; the last passage has words of its own. */
+static struct fumi_str long_text(struct stage *s)
+{
+    struct fumi_buf b = {0};
+    for (int i = 0; b.n < 900 << 10; i++)
+        fumi_buf_add(&b, "the same words again. ", 22);
+    for (int i = 0; i < 400; i++)
+        fumi_buf_add(&b, "Zebras gallop. ", 15);
+    struct fumi_str text = fumi_fmt(&s->a, "%.*s", FUMI_ARG(fumi_buf_str(&b)));
+    fumi_buf_done(&b);
+    return text;
+}
+
+static int64_t number(struct stage *s, const char *sql)
+{
+    sqlite3 *h = NULL;
+    sqlite3_stmt *q = NULL;
+    int64_t n = -1;
+    if (sqlite3_open(fumi_fmt(&s->a, "%s/memory.db", s->dir).p, &h) == 0 &&
+        sqlite3_prepare_v2(h, sql, -1, &q, NULL) == 0 && sqlite3_step(q) == SQLITE_ROW)
+        n = sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    sqlite3_close(h);
+    return n;
+}
+
+TEST(a_long_note_is_stored_at_once_and_found_by_its_end)
+{
+    struct stage s;
+    struct written w;
+    struct found f;
+    struct fumi_str text;
+    CHECK(begin(&s, "m"));
+    atomic_store(&s.fake->dim, 64);
+    CHECK_INT(add(&s, "short", &w), 0);
+    text = long_text(&s);
+    struct note n = {
+        .project = FUMI_STR("p"), .group = FUMI_STR("g"), .text = text, .created = NOTE_NOW};
+    int asked = atomic_load(&s.fake->requests);
+    CHECK_INT(memory_add(s.m, &s.a, &n, EMBED_MS, &w, &s.e), 0);
+    CHECK(w.pending && w.warning.n);
+    CHECK_INT(look(&s, "zebras gallop", SEARCH_WORDS, &f), 0);
+    CHECK_INT(f.results.n, 1);
+    CHECK(complete(&s));
+    CHECK(atomic_load(&s.fake->requests) > asked + 10); /* in slices */
+    CHECK_INT(look(&s, "zebras gallop", SEARCH_MEANING, &f), 0);
+    CHECK(f.results.n && fumi_eq(f.results.items[0].note.text, text));
+    CHECK(f.results.n && f.results.items[0].note.text.n > 900 << 10);
+    end(&s);
+}
+
+TEST(short_notes_do_not_wait_for_a_long_one)
+{
+    struct stage s;
+    struct embed_config none = {.dim = 0};
+    struct written w;
+    CHECK(begin(&s, "m"));
+    memory_close(s.m);
+    s.m = open_memory(&s, fake_config(&s, "m"), none, false);
+    CHECK_INT(add(&s, "learned", &w), 0);
+    CHECK_INT(add(&s, long_text(&s).p, &w), 0);
+    static const char *const ids[] = {"a", "b", "c"};
+    for (int i = 0; i < 3; i++) {
+        struct vectors none_yet = {.n = 0};
+        struct note n = {.id = fumi_str(ids[i]),
+                         .project = FUMI_STR("p"),
+                         .group = FUMI_STR("g"),
+                         .text = FUMI_STR("short")};
+        CHECK_INT(memory_store(s.m)->ops->put_note(memory_store(s.m), &n, &none_yet, &s.e), 0);
+    }
+    CHECK_INT(memory_start(s.m, &s.e), 0);
+    CHECK(complete(&s));
+    CHECK_INT(number(&s, "SELECT max(vector) FROM vectors WHERE note > 2"), 4);
+    CHECK_INT(number(&s, "SELECT min(vector) FROM vectors WHERE note = 2"), 5);
+    CHECK(number(&s, "SELECT count(*) FROM vectors WHERE note = 2") > 100);
+    end(&s);
+}
+
+static const char *camels(struct stage *s)
+{
+    struct fumi_buf b = {0};
+    while (b.n < 6000)
+        fumi_buf_add(&b, "Camels saunter. ", 16);
+    return fumi_buf_keep(&b, &s->a).p;
+}
+
+TEST(a_long_note_goes_on_after_a_restart_and_follows_changes)
+{
+    struct stage s;
+    struct embed_config none = {.dim = 0};
+    struct written w;
+    struct found f;
+    CHECK(begin(&s, "m"));
+    atomic_store(&s.fake->dim, 64);
+    CHECK_INT(add(&s, "learned", &w), 0);
+    struct note n = {.project = FUMI_STR("p"),
+                     .group = FUMI_STR("g"),
+                     .text = long_text(&s),
+                     .created = NOTE_NOW};
+    CHECK_INT(memory_add(s.m, &s.a, &n, EMBED_MS, &w, &s.e), 0);
+    memory_close(s.m); /* while it is embedded */
+    s.m = open_memory(&s, fake_config(&s, "m"), none, true);
+    struct note to = {.text = long_text(&s)};
+    to.text.n -= 6000;
+    to.text = fumi_fmt(&s.a, "%.*s%.*s", FUMI_ARG(to.text), 5999, camels(&s));
+    CHECK_INT(memory_update(s.m, &s.a, n.id, &to, NOTE_TEXT, EMBED_MS, &w, &s.e), 0);
+    CHECK(w.pending);
+    CHECK(complete(&s));
+    CHECK_INT(look(&s, "camels saunter", SEARCH_MEANING, &f), 0);
+    CHECK(f.results.n && fumi_eq(f.results.items[0].note.id, n.id));
+    end(&s);
 }
