@@ -59,8 +59,8 @@ static int hook(struct invocation *i)
     if (!i->words.n || !fumi_eq(i->words.items[0], FUMI_STR("session-start")))
         return command_misuse(i, "which hook is required: there is session-start");
     if (digest(i, &text, &e)) {
-        command_report(&e);
-        return f->format ? STATUS_OK : STATUS_FAILED; /* a status may stop an agent from starting */
+        int status = command_report(&e);
+        return f->format ? STATUS_OK : status; /* a status may stop an agent from starting */
     }
     if (f->format) {
         put_answer(&(struct fumi_out){.buf = &out}, text);

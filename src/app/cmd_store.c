@@ -144,7 +144,7 @@ static int doctor(struct invocation *i)
         bad = command_report(&e);
     session_close(&s);
     puts(bad ? "not all is well" : "all is well");
-    return bad ? STATUS_FAILED : STATUS_OK;
+    return !bad ? STATUS_OK : e.code == ERR_NEWER ? STATUS_NEWER : STATUS_FAILED;
 }
 
 const struct command command_doctor = {

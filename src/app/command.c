@@ -113,6 +113,7 @@ enum status command_status(int code)
         {ERR_CONFLICT, STATUS_TAKEN},
         {ERR_NO_API_KEY, STATUS_PROVIDER},
         {ERR_PROVIDER, STATUS_PROVIDER},
+        {ERR_NEWER, STATUS_NEWER},
     };
     for (size_t i = 0; i < FUMI_COUNT(known); i++) {
         if (known[i].code == code)

@@ -17,6 +17,7 @@ enum status {
     STATUS_MISSING = 3,  /* no such note, group or method */
     STATUS_TAKEN = 4,    /* it is there already */
     STATUS_PROVIDER = 5, /* the embedding provider failed, or has no key */
+    STATUS_NEWER = 6,    /* the database was written by a newer version */
 };
 
 /* Flags of commands that write. */

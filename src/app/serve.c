@@ -198,7 +198,7 @@ static int finish(struct session *s, struct use *u, int rc, const struct fumi_er
     agent_free(u->agent);
     session_close(s);
     fumi_metrics_free(u->metrics);
-    return status == STATUS_OK ? STATUS_OK : STATUS_FAILED;
+    return status == STATUS_OK || status == STATUS_NEWER ? status : STATUS_FAILED;
 }
 
 static int serve(struct invocation *i)

@@ -8,6 +8,7 @@ enum memory_code {
     ERR_NOT_FOUND = -32003,
     ERR_PROVIDER = -32004, /* the embedding provider failed */
     ERR_CONFLICT = -32005, /* a unique key is taken */
+    ERR_NEWER = -32006,    /* the database was written by a newer version */
 };
 
 #endif

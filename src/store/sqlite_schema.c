@@ -76,7 +76,7 @@ static int refuse(struct db *d, struct fumi_err *e)
 
 static int refuse_newer(struct db *d, int64_t version, struct fumi_err *e)
 {
-    return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+    return fumi_err_set(e, ERR_NEWER,
                         "This database was written by a newer fumi (schema %d, this one knows %d), "
                         "and was left as it is: install the newer fumi (%s)",
                         (int)version, STORE_SCHEMA, d->store->path);

@@ -2,9 +2,9 @@
  *
  * Any thread may call any function at any time. What is returned lives in the arena given. What is
  * not there: ERR_NOT_FOUND; a unique key that is taken: ERR_CONFLICT; what the user can put right
- * (disk, rights, damage): FUMI_LIMIT with a sentence that says how; anything else that breaks:
- * FUMI_INTERNAL_ERROR with a sentence for the log. When a function that writes returns 0, what it
- * wrote survives a power cut. */
+ * (disk, rights, damage): FUMI_LIMIT with a sentence that says how; a file of a newer version:
+ * ERR_NEWER; anything else that breaks: FUMI_INTERNAL_ERROR with a sentence for the log. When a
+ * function that writes returns 0, what it wrote survives a power cut. */
 #ifndef FUMI_STORE_STORE_H
 #define FUMI_STORE_STORE_H
 
