@@ -2,10 +2,12 @@
 
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -192,6 +194,26 @@ static int write_new(const char *name, struct fumi_str text)
     return close(fd) || rc ? -1 : 0;
 }
 
+/* Removes what processes that are gone left: PATH.PID.tmp. It may hold a key. */
+static void sweep(struct fumi_arena *a, struct fumi_str dir, struct fumi_str path)
+{
+    struct fumi_str name = {path.p + dir.n, path.n - dir.n};
+    DIR *d = opendir(dir.p);
+    struct dirent *one;
+    while (name.n && name.p[0] == '/')
+        name.p++, name.n--;
+    while (d && (one = readdir(d))) {
+        int pid = 0, end = 0;
+        if (!fumi_starts(fumi_str(one->d_name), name) ||
+            sscanf(one->d_name + name.n, ".%9d.tmp%n", &pid, &end) != 1 || !end ||
+            one->d_name[name.n + (size_t)end] || kill(pid, 0) == 0 || errno != ESRCH)
+            continue;
+        unlink(files_join(a, dir, one->d_name).p);
+    }
+    if (d)
+        closedir(d);
+}
+
 static int replace(struct fumi_arena *a, struct fumi_str path, struct fumi_str text,
                    struct fumi_err *e)
 {
@@ -202,6 +224,7 @@ static int replace(struct fumi_arena *a, struct fumi_str path, struct fumi_str t
     const char *temporary = fumi_fmt(a, "%.*s.%d.tmp", FUMI_ARG(path), (int)getpid()).p;
     if (files_make_dir(dir, e))
         return -1;
+    sweep(a, dir, path);
     if (write_new(temporary, text) || rename(temporary, files_name(a, path)) ||
         file_sync_dir(dir.p)) {
         fail(e, "cannot write", path);

@@ -159,6 +159,7 @@ static int open_file(struct sqlite *s, struct fumi_err *e)
 {
     if (sqlite_file_make(s->path, e))
         return -1;
+    sqlite_file_sweep(s->path);
     s->writer = sqlite_connect(s, true, e);
     if (!s->writer || sqlite_schema_open(s->writer, e))
         return -1;

@@ -12,7 +12,9 @@
 
 #include "base/arena.h"
 
+#include <errno.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     TRIES = 1000,
@@ -100,12 +102,19 @@ static int copy_from(struct sqlite *s, const char *to, struct fumi_err *e)
 
 int sqlite_copy(struct sqlite *s, const char *to, bool replace, struct fumi_err *e)
 {
+    sqlite_file_sweep(to);
     char *part = sqlite_path_new(to, ".part");
-    int rc = sqlite_file_fresh(part, e);
+    int fd = sqlite_file_fresh(part);
+    int rc = fd < 0 ? fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                                   "Cannot create the copy: %s; check the path, its rights and the "
+                                   "space on its disk (%s)",
+                                   strerror(errno), to)
+                    : 0;
     if (!rc) {
         rc = copy_from(s, part, e) || sqlite_file_name(part, to, replace, e) ? -1 : 0;
         if (rc)
             sqlite_file_remove(part);
+        close(fd); /* last: others take a file without its lock for one left behind */
     }
     fumi_resize(part, 0);
     return rc;
@@ -652,9 +661,12 @@ static int save_from(struct saving *x, const char *path, struct fumi_err *e)
         return -1;
     char *mend = sqlite_path_new(path, ".mend");
     char *kept = sqlite_path_kept(path);
+    int fd = sqlite_file_fresh(mend);
     int rc = save_to(x, mend, e) || sqlite_file_swap(path, mend, kept, e) ? -1 : 0;
     if (rc)
         sqlite_file_remove(mend);
+    if (fd >= 0)
+        close(fd);
     x->out->kept = rc ? NULL : kept;
     fumi_resize(rc ? kept : NULL, 0);
     fumi_resize(mend, 0);

@@ -103,13 +103,6 @@ int sqlite_file_make(const char *path, struct fumi_err *e)
     return rc ? -1 : make(path, e);
 }
 
-int sqlite_file_fresh(const char *path, struct fumi_err *e)
-{
-    if (mknod(path, S_IFREG | 0600, 0))
-        return fail("Cannot create the copy", path, e);
-    return 0;
-}
-
 int sqlite_file_sync(const char *path, struct fumi_err *e)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -148,7 +148,7 @@ static bool patch(struct fumi_buf *to, const struct fumi_buf *from)
 
 static int swap(const struct sqlite *s, const struct fumi_buf *mended, struct fumi_err *e)
 {
-    char *mend = sqlite_path_new(s->path, ".mend"), *kept = sqlite_path_kept(s->path);
+    char *mend = sqlite_path_new(s->path, ".new"), *kept = sqlite_path_kept(s->path);
     int rc = write_file(mend, mended, e) || sqlite_file_like(mend, s->path, e) ||
                      sqlite_file_swap(s->path, mend, kept, e)
                  ? -1

@@ -105,12 +105,12 @@ int sqlite_run(struct db *d, struct fumi_err *e, const char *sql, const char *ty
 int sqlite_number(struct db *d, struct fumi_err *e, int64_t *out, const char *sql,
                   const char *types, ...);
 
-/* A text or blob; the first until the next step only. */
-struct fumi_str sqlite_text(sqlite3_stmt *q, int column);
+struct fumi_str sqlite_text(sqlite3_stmt *q, int column); /* or blob, until the next step */
 struct fumi_str sqlite_keep(sqlite3_stmt *q, int column, struct fumi_arena *a);
 /* Files (sqlite_file.c). */
-int sqlite_file_make(const char *path, struct fumi_err *e);  /* with its directories; may exist */
-int sqlite_file_fresh(const char *path, struct fumi_err *e); /* it must not exist */
+int sqlite_file_make(const char *path, struct fumi_err *e); /* with its directories; may exist */
+int sqlite_file_fresh(const char *path);    /* a new one, locked: its descriptor, or -1 */
+void sqlite_file_sweep(const char *beside); /* removes what dead processes left */
 int sqlite_file_sync(const char *path, struct fumi_err *e);
 int sqlite_file_sync_dir(const char *path, struct fumi_err *e); /* the one that holds it */
 bool sqlite_file_exists(const char *path);

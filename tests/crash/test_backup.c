@@ -3,6 +3,9 @@
 #include "crash.h"
 #include "test.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 enum { WRITERS = 4, BEFORE = 30, COPIES = 3, CYCLES = 15 };
@@ -181,6 +184,58 @@ static bool killed_copy(struct scene *c, unsigned later)
     return there;
 }
 
+static int count_named(const char *dir, const char *part)
+{
+    DIR *d = opendir(dir);
+    struct dirent *one;
+    int n = 0;
+    while (d && (one = readdir(d)))
+        n += strstr(one->d_name, part) != NULL;
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static int make_named(const char *dir, const char *name, const char *text, size_t n)
+{
+    char path[160];
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    return crash_write(path, text, n);
+}
+
+/* What a process that was killed at its first page leaves, what one that lives is writing, and what
+ * is not ours. */
+TEST(only_files_of_dead_processes_are_removed)
+{
+    static const char zeros[4096];
+    struct scene c;
+    struct fumi_err e = {0};
+    char used[160];
+    CHECK(scene(&c));
+    CHECK_INT(make_named(c.dir, "a.db.part-00000001", zeros, sizeof(zeros)), 0);
+    CHECK_INT(make_named(c.dir, "b.db.part-00000002", "", 0), 0);
+    CHECK_INT(make_named(c.dir, "memory.db.mend-00000003", zeros, sizeof(zeros)), 0);
+    CHECK_INT(make_named(c.dir, "memory.db.vec.new", "fumiscan", 8), 0);
+    CHECK_INT(make_named(c.dir, "c.db.part-00000004", zeros, sizeof(zeros)), 0);
+    CHECK_INT(make_named(c.dir, "film.part-00000005", "a film", 6), 0);
+    CHECK_INT(make_named(c.dir, "d.part-000006", zeros, sizeof(zeros)), 0);
+    snprintf(used, sizeof(used), "%s/c.db.part-00000004", c.dir);
+    int fd = open(used, O_RDWR | O_CLOEXEC);
+    CHECK_INT(flock(fd, LOCK_EX), 0);
+    snprintf(c.copy, sizeof(c.copy), "%s/copy.db", c.dir);
+    CHECK_INT(c.s->ops->backup(c.s, fumi_str(c.copy), &e), 0);
+    CHECK_INT(count_named(c.dir, ".part-"), 3);
+    CHECK_INT(count_named(c.dir, ".mend-") + count_named(c.dir, ".vec.new"), 0);
+    close(fd);
+    struct store *again = sqlite_open(&(struct sqlite_options){.path = c.path}, &e);
+    CHECK(again);
+    CHECK_INT(count_named(c.dir, "c.db.part-"), 0);
+    CHECK_INT(count_named(c.dir, ".part-"), 2);
+    if (again)
+        again->ops->close(again);
+    leave(&c);
+}
+
 TEST(a_copy_that_is_killed_leaves_no_half)
 {
     struct scene c;
@@ -202,6 +257,9 @@ TEST(a_copy_that_is_killed_leaves_no_half)
         unlink(c.copy);
     }
     printf("%u kills, %u copies whole, the others not there\n", cycles, whole);
+    snprintf(c.copy, sizeof(c.copy), "%s/last.db", c.dir);
+    CHECK_INT(c.s->ops->backup(c.s, fumi_str(c.copy), &e), 0);
+    CHECK_INT(count_named(c.dir, ".part-"), 0);
     look(c.path, &c.ledger);
     leave(&c);
 }
