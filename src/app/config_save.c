@@ -3,10 +3,14 @@
 #include "app/files.h"
 #include "app/show.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { LOCK_TRIES = 900 }; /* of 10 ms */
 
 /* The members of an embedder that are texts, here and in the file. */
 static const struct {
@@ -178,6 +182,19 @@ static int save(struct fumi_arena *a, const struct config_wish *w, const struct 
     return write_edited(a, &c, now, previous, e);
 }
 
+/* A process that was stopped may hold the lock. */
+static int lock_soon(int fd)
+{
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return 0;
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return -1;
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
+    }
+    return -1;
+}
+
 /* Two processes must not write at once what each has read before: the directory is the lock. */
 static int lock(struct fumi_arena *a, const struct config_wish *w, struct fumi_err *e)
 {
@@ -188,11 +205,13 @@ static int lock(struct fumi_arena *a, const struct config_wish *w, struct fumi_e
     if (files_make_dir(dir, e))
         return -1;
     int fd = open(dir.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || flock(fd, LOCK_EX)) {
+    if (fd < 0 || lock_soon(fd)) {
         if (fd >= 0)
             close(fd);
-        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "cannot lock the directory %.*s",
-                            FUMI_ARG(files_shown(dir)));
+        return fumi_err_set(
+            e, FUMI_INTERNAL_ERROR,
+            "cannot lock the directory %.*s: end the process that holds it, or try again",
+            FUMI_ARG(files_shown(dir)));
     }
     return fd;
 }

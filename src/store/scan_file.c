@@ -126,10 +126,11 @@ int scan_file_memory(void)
     return memfd_create("fumi-scan", MFD_CLOEXEC);
 }
 
-/* Whoever holds it may be making a large file, but he may also have been stopped. */
+/* Whoever holds it may be making a large file, or may have been stopped. Who waits wants to search:
+ * then the rows are read into memory. */
 bool scan_file_lock(int fd)
 {
-    const int64_t end = fumi_ticks() + 20 * INT64_C(1000000000);
+    const int64_t end = fumi_ticks() + 2 * INT64_C(1000000000);
     struct timespec wait = {0, 100000};
     while (flock(fd, LOCK_EX | LOCK_NB)) {
         if ((errno != EWOULDBLOCK && errno != EINTR) || fumi_ticks() > end)

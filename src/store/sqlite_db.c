@@ -2,19 +2,15 @@
 #include "store/sqlite_parts.h"
 
 #include "base/arena.h"
-#include "base/clock.h"
 #include "base/uuid.h"
+#include "store/sqlite_busy.h"
 #include "store/sqlite_erase.h"
 #include "store/sqlite_words.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <time.h>
 
 enum {
-    WAIT = 30,            /* seconds for a lock: a disk under load stalls for more than ten */
-    SLEEP_LEAST = 500000, /* nanoseconds */
-    SLEEP_SPAN = 1500000,
     LENGTH_MAX = 16 << 20, /* of any value */
     SQL_MAX = 100000,
 };
@@ -33,9 +29,7 @@ static const struct {
                       "its directory are writable"},
     {SQLITE_CORRUPT, "The database is damaged: run fumi doctor, or restore a backup"},
     {SQLITE_NOTADB, "This file is no database: restore a backup, or choose another file"},
-    {SQLITE_BUSY, "Another process has held the database for 30 s: end it, or try again"},
     {SQLITE_LOCKED, "Another call has held the database for too long: try again"},
-    {SQLITE_PROTOCOL, "Another process has held the database for 30 s: end it, or try again"},
     {SQLITE_TOOBIG, "A value is larger than 16 MiB: store it in parts"},
     {SQLITE_NOMEM, "Memory is finished: end other programs and try again"},
     {SQLITE_NOLFS, "The file system cannot hold so large a file: move the database"},
@@ -97,26 +91,13 @@ int sqlite_fault(struct db *d, int code, struct fumi_err *e)
                             "Too many files are open: close some, or raise the limit (ulimit -n) "
                             "(code %d, %s)",
                             code, d->store->path);
+    if (plain == SQLITE_BUSY || plain == SQLITE_PROTOCOL)
+        return sqlite_busy_fault(d, code, e);
     for (size_t i = 0; i < FUMI_COUNT(faults); i++)
         if (faults[i].code == plain)
             return tell(d, code, faults[i].text, e);
     return fumi_err_set(e, FUMI_INTERNAL_ERROR, "The database failed: %s (code %d, %s)",
                         d->h ? sqlite3_errmsg(d->h) : sqlite3_errstr(code), code, d->store->path);
-}
-
-/* Random pauses let every process have its turn; SQLite's own rising ones starve the late. */
-static int wait_for_lock(void *arg, int count)
-{
-    struct db *d = arg;
-    int64_t now = fumi_ticks();
-    if (count == 0)
-        d->waiting = now;
-    if (now - d->waiting > (d->patience ? d->patience : (int64_t)WAIT * 1000000000))
-        return 0;
-    d->random = d->random * 6364136223846793005u + 1442695040888963407u;
-    struct timespec t = {0, SLEEP_LEAST + (long)((d->random >> 33) % SLEEP_SPAN)};
-    nanosleep(&t, NULL);
-    return 1;
 }
 
 /* within(filter, place, created): whether a note passes. */
@@ -167,7 +148,7 @@ int sqlite_sync_mode(struct db *d, const char *mode, struct fumi_err *e)
 
 static int set_up(struct db *d, bool writes, struct fumi_err *e)
 {
-    sqlite3_busy_handler(d->h, wait_for_lock, d);
+    sqlite3_busy_handler(d->h, sqlite_busy_wait, d);
     for (size_t i = 0; i < FUMI_COUNT(configs); i++)
         sqlite3_db_config(d->h, configs[i].what, configs[i].value, NULL);
     sqlite3_db_config(d->h, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !d->store->ours, NULL);

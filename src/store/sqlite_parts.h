@@ -46,9 +46,9 @@ struct sqlite {
     struct store base;
     char *path, *side; /* the database, and the vectors' cache beside it */
     bool nosync;
-    bool ours;    /* the file: it was looked at */
-    bool lenient; /* a damaged file is opened too */
-    bool corrupt; /* SQLite said that the file is damaged; any thread sets it */
+    bool ours;             /* the file: it was looked at */
+    bool lenient;          /* a damaged file is opened too */
+    bool corrupt, blocked; /* by any thread: the file is damaged, a stopped process locks it */
     const struct fumi_log *log;
 
     pthread_mutex_t readers_lock;

@@ -18,7 +18,7 @@ enum {
     VERSION_AT = 60, /* bytes of the header: user_version and application_id */
     APPLICATION_AT = 68,
     SMALL = 1 << 20, /* bytes: up to this a file is checked when it is opened */
-    WAL_TRIES = 8000,
+    WAL_SECONDS = 8, /* while others use the file */
 };
 
 /* One object each, with the text that SQLite keeps of it. The largest column of a table stands
@@ -275,14 +275,17 @@ int sqlite_schema_migrate(struct db *d, const struct sqlite_steps *list, int64_t
 /* The switch may say that it is busy without having waited. */
 static int switch_to_wal(struct db *d, struct fumi_err *e)
 {
-    int rc = 0;
-    for (int i = 0; i < WAL_TRIES; i++) {
+    const int64_t end = fumi_ticks() + WAL_SECONDS * INT64_C(1000000000);
+    int rc = SQLITE_BUSY;
+    d->patience = 1000000;
+    while (fumi_ticks() < end) {
         rc = sqlite3_exec(d->h, "PRAGMA journal_mode=WAL", NULL, NULL, NULL);
         if ((rc & 0xFF) != SQLITE_BUSY && (rc & 0xFF) != SQLITE_LOCKED)
             break;
         struct timespec t = {0, 500000 + (long)(fumi_ticks() % 1500000)};
         nanosleep(&t, NULL);
     }
+    d->patience = 0;
     if (rc)
         return sqlite_fault(d, rc, e);
     sqlite3_stmt *q = sqlite_query(d, e, "PRAGMA journal_mode", "");

@@ -87,15 +87,32 @@ static int still_there(struct sqlite *s, struct db *d, struct fumi_err *e)
                         s->path);
 }
 
+/* Those who lined up meanwhile would wait for the same process again, one after the other. */
+static void fail_queue(struct sqlite *s, const struct fumi_err *e)
+{
+    pthread_mutex_lock(&s->write_lock);
+    fail_all(s->first, e);
+    for (struct sqlite_write *w = s->first; w; w = w->next) {
+        w->done = true;
+        pthread_cond_signal(&w->turn);
+    }
+    s->first = s->last = NULL;
+    pthread_mutex_unlock(&s->write_lock);
+}
+
 /* True: each has its result. False: all was undone, because one of several failed. */
 static bool transact(struct sqlite *s, struct sqlite_write *first)
 {
     struct fumi_err e = {0};
     struct db *d = ready(s, &e);
-    if (!d || sqlite_run(d, &e, "BEGIN IMMEDIATE", "") || still_there(s, d, &e)) {
+    int begun = d ? sqlite_run(d, &e, "BEGIN IMMEDIATE", "") : -1;
+    if (begun && d && sqlite3_errcode(d->h) == SQLITE_BUSY)
+        fail_queue(s, &e);
+    if (begun || still_there(s, d, &e)) {
         fail_all(first, &e);
         return true;
     }
+    __atomic_store_n(&s->blocked, false, __ATOMIC_RELAXED);
     if (!run_each(d, first)) {
         roll_back(d);
         return !first->next;
