@@ -103,9 +103,10 @@ static int open_spaces(struct memory *m, struct fumi_arena *a, struct fumi_err *
         atomic_fetch_add(&m->now->refs, 1);
     }
     m->settled = complete.provider.p && !other;
-    if (!other || m->o.scope.read_only)
-        return 0;
-    return set_fact(m, a, FACT_TARGET, space_name(m->now, a), e);
+    struct fumi_err ignored; /* whoever only reads does without */
+    if (other && !m->o.scope.read_only)
+        set_fact(m, a, FACT_TARGET, space_name(m->now, a), &ignored);
+    return 0;
 }
 
 static struct memory *new_memory(const struct memory_options *o)

@@ -2,6 +2,7 @@
 #include "store/sqlite_erase.h"
 #include "store/sqlite_merge.h"
 #include "store/sqlite_project.h"
+#include "store/sqlite_readonly.h"
 
 #include "base/arena.h"
 
@@ -47,12 +48,12 @@ static int read_once(struct db *d, sqlite_fn *run, void *arg, struct fumi_err *e
 int sqlite_read(struct store *base, sqlite_fn *run, void *arg, struct fumi_err *e)
 {
     struct sqlite *s = (struct sqlite *)base;
-    struct db *d = take_reader(s, e);
+    struct db *d = sqlite_readonly_check(s, e) ? NULL : take_reader(s, e);
     if (!d)
         return -1;
     int rc = read_once(d, run, arg, e);
     give_reader(s, d);
-    return rc;
+    return rc ? rc : sqlite_readonly_check(s, e);
 }
 
 static void close_readers(struct sqlite *s)
@@ -93,6 +94,7 @@ static void close_store(struct store *base)
     pthread_rwlock_destroy(&s->scan_lock);
     fumi_resize(s->path, 0);
     fumi_resize(s->side, 0);
+    fumi_resize(s->uri, 0);
     fumi_resize(s, 0);
 }
 
@@ -157,14 +159,15 @@ static struct sqlite *make(const struct sqlite_options *o)
 
 static int open_file(struct sqlite *s, struct fumi_err *e)
 {
-    if (sqlite_file_make(s->path, e))
+    if (sqlite_file_make(s->path, e) || sqlite_readonly_look(s, e))
         return -1;
-    sqlite_file_sweep(s->path);
+    if (!s->uri)
+        sqlite_file_sweep(s->path);
     s->writer = sqlite_connect(s, true, e);
     if (!s->writer || sqlite_schema_open(s->writer, e))
         return -1;
     s->ours = true;
-    sqlite3_db_config(s->writer->h, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+    sqlite3_db_config(s->writer->h, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, s->uri != NULL, NULL);
     return 0;
 }
 

@@ -158,7 +158,7 @@ static int set_up(struct db *d, bool writes, struct fumi_err *e)
     int rc = sqlite3_create_function_v2(d->h, "within", 3, flags, NULL, within, NULL, NULL, NULL);
     if (rc)
         return sqlite_fault(d, rc, e);
-    if (sqlite3_db_readonly(d->h, "main") == 1)
+    if (!d->store->uri && sqlite3_db_readonly(d->h, "main") == 1)
         return sqlite_fault(d, SQLITE_READONLY, e); /* before files beside it get its rights */
     if (!d->store->ours && sqlite_schema_look(d, e))
         return -1;
@@ -177,7 +177,9 @@ struct db *sqlite_connect(struct sqlite *s, bool writes, struct fumi_err *e)
     fumi_random(&d->random, sizeof(d->random));
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
                 SQLITE_OPEN_EXRESCODE;
-    int rc = sqlite3_open_v2(s->path, &d->h, flags, NULL);
+    if (s->uri)
+        flags ^= SQLITE_OPEN_READWRITE | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+    int rc = sqlite3_open_v2(s->uri ? s->uri : s->path, &d->h, flags, NULL);
     if (rc ? sqlite_fault(d, rc, e) : set_up(d, writes, e)) {
         sqlite_disconnect(d);
         return NULL;

@@ -195,6 +195,8 @@ static int erase_marked(struct sqlite *s, const struct effort *f, bool *more, st
 {
     bool marked = false, done = true;
     *more = false;
+    if (s->uri)
+        return 0; /* opened for reading only */
     if (sqlite_read(&s->base, read_mark, &marked, e) || (marked && erase(s, f, &done, e)))
         return -1;
     *more = !done;

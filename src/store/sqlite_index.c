@@ -151,7 +151,7 @@ static int open_scan(struct sqlite *s, struct fumi_str name, size_t dim, int64_t
         scan_close(s->scan);
     s->scan_space = space;
     s->scan_dim = dim;
-    s->scan = scan_open(s->side, name, dim, &s->source, s->log, e);
+    s->scan = scan_open(s->uri ? NULL : s->side, name, dim, &s->source, s->log, e);
     return s->scan ? 0 : -1;
 }
 

@@ -44,10 +44,10 @@ struct remembered {
 struct sqlite_write;
 struct sqlite {
     struct store base;
-    char *path, *side; /* the database, and the vectors' cache beside it */
+    char *path, *side, *uri; /* the database, the vectors' cache; how to open it if read-only */
     bool nosync;
-    bool ours;             /* the file: it was looked at */
-    bool lenient;          /* a damaged file is opened too */
+    bool ours, lenient;    /* the file was looked at; a damaged one is opened too */
+    uint64_t stamp;        /* sqlite_readonly.c: of the file that is read alone; 0: none is */
     bool corrupt, blocked; /* by any thread: the file is damaged, a stopped process locks it */
     const struct fumi_log *log;
 

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "store/sqlite_readonly.h"
 #include "store/sqlite_words.h"
 
 #include <stdio.h>
@@ -365,6 +366,8 @@ static int64_t version_once(struct db *d, struct fumi_err *e)
 int sqlite_schema_open(struct db *d, struct fumi_err *e)
 {
     int64_t version = version_once(d, e);
+    if (version >= 0 && d->store->uri)
+        return version < STORE_SCHEMA ? sqlite_readonly_fault(d->store, e) : check_once(d, e);
     if (version < 0 || (version == 0 && create_synced(d, e)))
         return -1;
     if (version > 0 && version < STORE_SCHEMA &&

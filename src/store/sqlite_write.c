@@ -5,6 +5,7 @@
  * undone and each is run in a transaction of its own. */
 #include "store/sqlite_erase.h"
 #include "store/sqlite_parts.h"
+#include "store/sqlite_readonly.h"
 
 enum { TOGETHER = 256 }; /* at most in one transaction */
 
@@ -183,6 +184,8 @@ static void line_up(struct sqlite *s, struct sqlite_write *w)
 /* Whoever stands first leads for the others, then leaves the lead to the next. */
 static int enqueue(struct sqlite *s, struct sqlite_write *w)
 {
+    if (s->uri)
+        return sqlite_readonly_fault(s, w->e);
     pthread_mutex_lock(&s->write_lock);
     line_up(s, w);
     while (!w->done && (s->leading || s->first != w))

@@ -39,7 +39,8 @@ static struct store *open_at(const char *path, struct fumi_err *e)
 /* A sentence that ends a user's trouble is not empty and is ours. */
 static bool says(const struct fumi_err *e)
 {
-    return (e->code == FUMI_INTERNAL_ERROR || e->code == FUMI_LIMIT) && strlen(e->text) > 20;
+    return (e->code == FUMI_INTERNAL_ERROR || e->code == FUMI_LIMIT || e->code == ERR_NEWER) &&
+           strlen(e->text) > 20;
 }
 
 static int add(struct place *p, struct fumi_err *e)
@@ -297,6 +298,23 @@ static void refused_with(const char *path, const char *changed, mode_t mode, mod
     printf("%03o: %s\n", mode, e.text);
 }
 
+/* It can be read, and whoever writes is told why not. */
+static void read_with(struct place *p, const char *changed, mode_t mode, mode_t back)
+{
+    struct fumi_err e;
+    CHECK_INT(chmod(changed, mode), 0);
+    p->s = open_at(p->path, &e);
+    CHECK(p->s);
+    if (p->s) {
+        read_all(p);
+        CHECK(add(p, &e) && says(&e));
+        printf("%03o: %s\n", mode, e.text);
+        p->next--;
+        p->s->ops->close(p->s);
+    }
+    CHECK_INT(chmod(changed, back), 0);
+}
+
 static void no_rights(struct place *p)
 {
     char missing[128];
@@ -306,9 +324,9 @@ static void no_rights(struct place *p)
     begin(p);
     CHECK(p->s);
     p->s->ops->close(p->s);
-    refused_with(p->path, p->path, 0400, 0600);
+    read_with(p, p->path, 0400, 0600);
     refused_with(p->path, p->path, 0000, 0600);
-    refused_with(p->path, p->dir, 0500, 0700);
+    read_with(p, p->dir, 0500, 0700);
     refused_with(p->path, p->dir, 0000, 0700);
     refused_with(missing, p->dir, 0500, 0700);
     CHECK(access(missing, F_OK));

@@ -1,0 +1,120 @@
+/* How a database is opened that cannot be written.
+ *
+ * In WAL mode even a reader needs shared memory (-shm), which it creates. Where it cannot, SQLite
+ * reads the file alone (immutable=1), which is right only as long as the log beside it is empty. A
+ * log with content can be read if the shared memory is there too. */
+#include "store/sqlite_readonly.h"
+
+#include "base/buf.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int64_t size_of(const char *path, const char *ending)
+{
+    struct stat st;
+    char *name = sqlite_path(path, ending);
+    int64_t n = stat(name, &st) ? -1 : (int64_t)st.st_size;
+    fumi_resize(name, 0);
+    return n;
+}
+
+static bool is_denied(const char *path)
+{
+    return access(path, W_OK) && (errno == EROFS || errno == EACCES || errno == EPERM);
+}
+
+static bool is_beside(const char *path, const char *ending)
+{
+    char *name = sqlite_path(path, ending);
+    bool writable = access(name, W_OK) == 0;
+    fumi_resize(name, 0);
+    return writable;
+}
+
+/* A file that can be written needs its directory only for files that are not there yet. */
+static bool is_readonly(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (is_denied(path))
+        return true;
+    char *dir = sqlite_path(slash ? path : ".", "");
+    if (slash)
+        dir[slash == path ? 1 : slash - path] = 0;
+    bool denied = is_denied(dir);
+    fumi_resize(dir, 0);
+    return denied && !(is_beside(path, "-wal") && is_beside(path, "-shm"));
+}
+
+/* "file:PATH?mode=ro", with what means something in a URI escaped. To be freed. */
+static char *uri_of(const char *path, bool alone)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    struct fumi_buf b = {0};
+    fumi_buf_add(&b, "file:", 5);
+    for (const char *p = path; *p; p++) {
+        if (strchr("?#%", *p)) {
+            const char escaped[] = {'%', digits[*p >> 4], digits[*p & 15]};
+            fumi_buf_add(&b, escaped, sizeof(escaped));
+        } else {
+            fumi_buf_put(&b, *p);
+        }
+    }
+    fumi_buf_add(&b, "?mode=ro", 8);
+    fumi_buf_put(&b, 0);
+    char *out = sqlite_path(b.p, alone ? "&immutable=1" : "");
+    fumi_buf_done(&b);
+    return out;
+}
+
+/* Differs when another process wrote to the database. */
+static uint64_t stamp_of(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st))
+        return 1;
+    uint64_t sum = sqlite_sum_number(0, st.st_mtim.tv_sec);
+    sum = sqlite_sum_number(sum, st.st_mtim.tv_nsec);
+    sum = sqlite_sum_number(sum, st.st_size);
+    sum = sqlite_sum_number(sum, size_of(path, "-wal") > 0);
+    return sum ? sum : 1;
+}
+
+int sqlite_readonly_check(const struct sqlite *s, struct fumi_err *e)
+{
+    if (!s->stamp || s->stamp == stamp_of(s->path))
+        return 0;
+    return fumi_err_set(e, FUMI_LIMIT,
+                        "Another user wrote to the database while it was read: start again (%s)",
+                        s->path);
+}
+
+int sqlite_readonly_look(struct sqlite *s, struct fumi_err *e)
+{
+    s->uri = fumi_resize(s->uri, 0);
+    if (!is_readonly(s->path))
+        return 0;
+    bool log = size_of(s->path, "-wal") > 0;
+    if (log && size_of(s->path, "-shm") < 0)
+        return fumi_err_set(e, FUMI_LIMIT,
+                            "The database cannot be written, and its last changes are in its -wal "
+                            "file: copy both to a writable place and use that (%s)",
+                            s->path);
+    s->uri = uri_of(s->path, !log);
+    s->stamp = log ? 0 : stamp_of(s->path);
+    return 0;
+}
+
+int sqlite_readonly_fault(const struct sqlite *s, struct fumi_err *e)
+{
+    if (access(s->path, W_OK) && errno == EROFS)
+        return fumi_err_set(e, FUMI_LIMIT,
+                            "The database is on a read-only file system: mount it writable, or "
+                            "copy the database elsewhere and name it with --db (%s)",
+                            s->path);
+    return fumi_err_set(e, FUMI_LIMIT,
+                        "The database cannot be written: make the file and its directory writable "
+                        "for this user (%s)",
+                        s->path);
+}
