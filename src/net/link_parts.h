@@ -96,6 +96,10 @@ int64_t link_sooner(int64_t until, int64_t ms);     /* that, or in so many milli
 int link_poll(int fd, short events, int64_t until); /* as revents; 0: the time is over */
 void link_pause(int64_t ms);
 
+/* link_open.c: check and copy the URL and the options. */
+int link_take_url(struct fumi_link *l, const char *url, struct fumi_err *e);
+int link_take_options(struct fumi_link *l, struct fumi_err *e);
+
 /* link_stream.c. link_connect makes one try. link_ready connects a stream that was lost, with the
  * tries and pauses of the options. */
 int link_connect(struct fumi_link *l, int64_t until, struct fumi_err *e);
@@ -105,10 +109,17 @@ void link_end_child(struct fumi_link *l);
 
 /* False: the time was over before anything happened. */
 bool link_turn(struct fumi_link *l, int64_t until);
-void link_read(struct fumi_link *l); /* what has arrived */
+void link_read(struct fumi_link *l);  /* what has arrived */
+void link_write(struct fumi_link *l); /* as much of `out` as the socket takes */
 void link_drop(struct fumi_link *l, const struct fumi_err *why);
 void link_hang_up(struct fumi_link *l);       /* closes the connection, without telling anyone */
 void link_eat(struct fumi_link *l, size_t n); /* the first bytes of `in` */
+
+/* Ways where messages are independent of each other: .end, .dropped, and whether the peer has left
+ * so much unread that further answers are dropped instead of filling our memory. */
+void link_stream_end(struct fumi_link *l, struct fumi_err *e);
+void link_fail_all(struct fumi_link *l, const struct fumi_err *why);
+bool link_is_crowded(const struct fumi_link *l);
 
 static inline bool link_unsent(const struct fumi_link *l)
 {

@@ -1,11 +1,8 @@
-/* How bytes travel: connecting, child processes, the turn that writes and reads; and the two ways
- * to talk where messages are independent of each other: lines and WebSocket. */
-#include "net/http1_reply.h"
+/* How bytes travel: connecting, child processes, the turn that writes and reads; and messages as
+ * lines. */
 #include "net/link_parts.h"
-#include "net/ws.h"
 
 #include "base/clock.h"
-#include "base/uuid.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +26,6 @@ enum {
     PAUSE_MOST = 2000,
     PATIENCE = 2000, /* with a child that is asked to end, before each next means */
     REAP = 200,      /* until a child that hung up has its status */
-    FAREWELL = 500,  /* for the close of a WebSocket */
     STALE = 16,      /* reads that look whether a connection still stands */
 };
 
@@ -318,7 +314,7 @@ void link_eat(struct fumi_link *l, size_t n)
 }
 
 /* What the peer said before it stopped to listen is still read. */
-static void write_some(struct fumi_link *l)
+void link_write(struct fumi_link *l)
 {
     ssize_t n = send(l->fd, l->out.p + l->sent, l->out.n - l->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -364,13 +360,13 @@ bool link_turn(struct fumi_link *l, int64_t until)
     if (!got)
         return false;
     if (got & POLLOUT && link_unsent(l))
-        write_some(l);
+        link_write(l);
     if (got & ~POLLOUT)
         link_read(l);
     return true;
 }
 
-static void fail_all(struct fumi_link *l, const struct fumi_err *why)
+void link_fail_all(struct fumi_link *l, const struct fumi_err *why)
 {
     link_fail(l, 0, why);
 }
@@ -388,7 +384,7 @@ static void end_of_child(struct fumi_link *l, struct fumi_err *e)
                      WEXITSTATUS(status));
 }
 
-static void stream_end(struct fumi_link *l, struct fumi_err *e)
+void link_stream_end(struct fumi_link *l, struct fumi_err *e)
 {
     if (l->pid)
         end_of_child(l, e);
@@ -405,14 +401,14 @@ static void put_line(struct fumi_link *l, uint64_t number, struct fumi_str messa
 }
 
 /* A peer that asks much and reads nothing must not fill our memory with answers. */
-static bool is_crowded(const struct fumi_link *l)
+bool link_is_crowded(const struct fumi_link *l)
 {
     return l->out.n - l->sent > l->o.limit;
 }
 
 static void refuse_line(struct fumi_link *l, struct fumi_str answer)
 {
-    if (!is_crowded(l))
+    if (!link_is_crowded(l))
         put_line(l, 0, answer);
 }
 
@@ -466,211 +462,6 @@ const struct link_way link_lines = {
     .put = put_line,
     .refuse = refuse_line,
     .feed = feed_lines,
-    .end = stream_end,
-    .dropped = fail_all,
-};
-
-struct ws_link {
-    struct ws_reader reader;
-    struct http_reply reply; /* to the handshake */
-    char key[WS_KEY];
-    bool open;  /* the handshake is done */
-    bool parts; /* we have said that we close */
-};
-
-static void put_frame(struct fumi_link *l, enum ws_kind kind, struct fumi_str payload)
-{
-    char mask[4];
-    fumi_random(mask, sizeof(mask));
-    ws_write_masked(&l->out, kind, payload, mask);
-}
-
-static void put_text(struct fumi_link *l, uint64_t number, struct fumi_str message)
-{
-    (void)number;
-    put_frame(l, WS_TEXT, message);
-}
-
-static void refuse_text(struct fumi_link *l, struct fumi_str answer)
-{
-    if (!is_crowded(l))
-        put_frame(l, WS_TEXT, answer);
-}
-
-static void put_close(struct fumi_link *l, int code, struct fumi_str reason)
-{
-    char payload[WS_CONTROL];
-    put_frame(l, WS_CLOSE, ws_closing(payload, code, reason));
-}
-
-/* The handshake runs as turns do; ws_link.open tells when it is done. */
-static int greet(struct fumi_link *l, int64_t until, struct fumi_err *e)
-{
-    char key[WS_KEY + 1] = {0};
-    if (!l->ws) {
-        l->ws = fumi_resize(NULL, sizeof(*l->ws));
-        l->ws->reader = (struct ws_reader){0};
-    }
-    ws_done(&l->ws->reader);
-    l->ws->reader = (struct ws_reader){.limit = l->o.limit};
-    l->ws->open = l->ws->parts = false;
-    ws_key(l->ws->key);
-    memcpy(key, l->ws->key, WS_KEY);
-    link_put_request(l, &l->out, "GET");
-    link_put_field(&l->out, "Upgrade", "", "websocket");
-    link_put_field(&l->out, "Connection", "", "Upgrade");
-    link_put_field(&l->out, "Sec-WebSocket-Version", "", "13");
-    link_put_field(&l->out, "Sec-WebSocket-Key", "", key);
-    link_put_field(&l->out, "Sec-WebSocket-Protocol", "", l->o.protocol);
-    fumi_buf_add(&l->out, "\r\n", 2);
-    while (l->fd >= 0 && !l->ws->open && link_turn(l, until)) {}
-    if (l->fd < 0)
-        *e = l->lost;
-    else if (!l->ws->open)
-        fumi_err_set(e, FUMI_LIMIT, "%s does not answer the handshake: is it a WebSocket server?",
-                     l->at.url);
-    return l->ws->open && l->fd >= 0 ? 0 : -1;
-}
-
-/* What is wrong with the answer to the handshake; NULL: nothing. */
-static const char *reply_fault(const struct fumi_link *l)
-{
-    const struct http_reply *h = &l->ws->reply;
-    char accept[WS_ACCEPT];
-    struct fumi_str protocol = http_reply_field(h, "sec-websocket-protocol");
-    ws_accept((struct fumi_str){l->ws->key, WS_KEY}, accept);
-    if (!http_same(h->upgrade, FUMI_STR("websocket")))
-        return "it upgrades to something else";
-    if (http_reply_count(h, "sec-websocket-accept") != 1 ||
-        !fumi_eq(http_reply_field(h, "sec-websocket-accept"), (struct fumi_str){accept, WS_ACCEPT}))
-        return "Sec-WebSocket-Accept is wrong";
-    if (http_reply_field(h, "sec-websocket-extensions").n)
-        return "it uses an extension that was not offered";
-    if (protocol.p && !(l->o.protocol && fumi_eq(protocol, fumi_str(l->o.protocol))))
-        return "it chose a protocol that was not offered";
-    return NULL;
-}
-
-static int shake(struct fumi_link *l, struct fumi_err *e)
-{
-    struct http_limits limits = HTTP_LIMITS;
-    struct http_fault f;
-    struct http_reply *h = &l->ws->reply;
-    ssize_t n = http_read_reply(h, fumi_buf_str(&l->in), &limits, &f);
-    if (n == 0)
-        return 0;
-    if (n < 0)
-        return fumi_err_set(e, FUMI_INVALID_REQUEST, "%s does not answer with HTTP: %s", l->at.url,
-                            f.reason);
-    if (h->status != 101)
-        return link_refused(l, h->status, (struct fumi_str){0}, e);
-    const char *fault = reply_fault(l);
-    if (fault)
-        return fumi_err_set(e, FUMI_INVALID_REQUEST, "the handshake of %s is wrong: %s", l->at.url,
-                            fault);
-    link_eat(l, (size_t)n);
-    l->ws->open = true;
-    return 0;
-}
-
-/* The peer is told why, if it still takes it at once. */
-static int leave(struct fumi_link *l, int code, struct fumi_str reason, struct fumi_err *e)
-{
-    put_close(l, code, reason);
-    write_some(l);
-    return fumi_err_set(e, code == WS_TOO_LONG ? FUMI_LIMIT : FUMI_INTERNAL_ERROR,
-                        "what %s sent broke the protocol (%d): %.*s", l->at.url, code,
-                        FUMI_ARG(reason));
-}
-
-static int closed(struct fumi_link *l, const struct ws_event *event, struct fumi_err *e)
-{
-    if (!l->ws->parts)
-        put_close(l, event->code, (struct fumi_str){0});
-    write_some(l);
-    return fumi_err_set(
-        e, FUMI_INTERNAL_ERROR,
-        "%s has closed the connection (%d%s%.*s); calls that were open may have run", l->at.url,
-        event->code, event->payload.n ? ": " : "", FUMI_ARG(event->payload));
-}
-
-static int take_event(struct fumi_link *l, enum ws_kind kind, const struct ws_event *event,
-                      struct fumi_err *e)
-{
-    struct fumi_err odd;
-    switch (kind) {
-    case WS_TEXT:
-        if (link_take(l, event->payload, 0, &odd))
-            l->odd = odd;
-        return 0;
-    case WS_BINARY:
-        return leave(l, WS_UNSUPPORTED, FUMI_STR("messages must be text"), e);
-    case WS_CLOSE:
-        return closed(l, event, e);
-    case WS_PING:
-        if (!is_crowded(l))
-            put_frame(l, WS_PONG, event->payload);
-        return 0;
-    case WS_PONG:
-    case WS_MORE:
-        return 0;
-    case WS_FAULT:
-        return leave(l, event->code, event->payload, e);
-    }
-    return 0;
-}
-
-static int feed_frames(struct fumi_link *l, struct fumi_err *e)
-{
-    struct ws_event event;
-    enum ws_kind kind;
-    if (!l->ws->open && shake(l, e))
-        return -1;
-    if (!l->ws->open || !l->in.n)
-        return 0;
-    char *p = l->in.p, *end = l->in.p + l->in.n;
-    while ((kind = ws_read(&l->ws->reader, &p, end, &event)) != WS_MORE)
-        if (take_event(l, kind, &event, e))
-            return -1;
-    link_eat(l, l->in.n);
-    return 0;
-}
-
-static void ws_end(struct fumi_link *l, struct fumi_err *e)
-{
-    if (l->ws->open)
-        stream_end(l, e);
-    else
-        fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                     "%s closed the connection during the handshake: is it a WebSocket server?",
-                     l->at.url);
-}
-
-static void part(struct fumi_link *l)
-{
-    int64_t until = link_until(FAREWELL);
-    if (!l->ws || !l->ws->open)
-        return;
-    l->ws->parts = true;
-    put_close(l, WS_NORMAL, (struct fumi_str){0});
-    while (l->fd >= 0 && link_turn(l, until) && fumi_ticks() < until) {}
-}
-
-void link_ws_done(struct fumi_link *l)
-{
-    if (!l->ws)
-        return;
-    ws_done(&l->ws->reader);
-    fumi_resize(l->ws, 0);
-}
-
-const struct link_way link_ws = {
-    .target = "/ws",
-    .greet = greet,
-    .put = put_text,
-    .refuse = refuse_text,
-    .feed = feed_frames,
-    .end = ws_end,
-    .dropped = fail_all,
-    .part = part,
+    .end = link_stream_end,
+    .dropped = link_fail_all,
 };

@@ -1,0 +1,150 @@
+/* The URL and the options of a link: checked, and copied so that the caller may free them. */
+#include "net/http1.h"
+#include "net/link_parts.h"
+
+#include "base/arena.h"
+
+enum {
+    CONNECT_TIME = 5000,
+    CALL_TIME = 60000,
+    LIMIT = 16 << 20,
+    TRIES = 5,
+};
+
+static const struct scheme {
+    struct fumi_str prefix;
+    const struct link_way *way;
+    bool local;
+} schemes[] = {
+    {{"http://", 7}, &link_http, false}, {{"ws://", 5}, &link_ws, false},
+    {{"unix:", 5}, &link_lines, true},   {{"http+unix:", 10}, &link_http, true},
+    {{"ws+unix:", 8}, &link_ws, true},
+};
+
+static const struct scheme *scheme_of(struct fumi_str url)
+{
+    for (size_t i = 0; i < FUMI_COUNT(schemes); i++)
+        if (fumi_starts(url, schemes[i].prefix))
+            return &schemes[i];
+    return NULL;
+}
+
+static const char *terminated(struct fumi_link *l, struct fumi_str s)
+{
+    char *to = fumi_alloc(&l->memory, s.n + 1);
+    if (s.n)
+        memcpy(to, s.p, s.n);
+    return to;
+}
+
+static bool all_of(struct fumi_str s, const char *bytes)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!s.p[i] || !strchr(bytes, s.p[i]))
+            return false;
+    return s.n;
+}
+
+static bool is_port(struct fumi_str s)
+{
+    long port = 0;
+    if (!all_of(s, "0123456789") || s.n > 5)
+        return false;
+    for (size_t i = 0; i < s.n; i++)
+        port = port * 10 + (s.p[i] - '0');
+    return port > 0 && port <= UINT16_MAX;
+}
+
+#define ALNUM "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+/* HOST, HOST:PORT, [V6] or [V6]:PORT. */
+static int take_authority(struct fumi_link *l, struct fumi_str s, struct fumi_err *e)
+{
+    bool six = s.n && *s.p == '[';
+    const char *close = six ? memchr(s.p, ']', s.n) : NULL, *end = s.p + s.n;
+    const char *from = six && close ? close + 1 : s.p, *colon = NULL;
+    if (from < end)
+        colon = memchr(from, ':', (size_t)(end - from));
+    struct fumi_str host = {s.p, (size_t)((colon ? colon : end) - s.p)}, port = FUMI_STR("80");
+    if (colon)
+        port = (struct fumi_str){colon + 1, (size_t)(end - colon - 1)};
+    if (six && close)
+        host = (struct fumi_str){s.p + 1, (size_t)(close - s.p - 1)};
+    bool fine = all_of(host, six ? ALNUM ".:%" : ALNUM ".-_") && (!six || close);
+    if (!fine || (six && from != (colon ? colon : end)))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "%s: the host must be a name or an address",
+                            l->at.url);
+    if (!is_port(port))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "%s: the port must be 1 to 65535", l->at.url);
+    l->at.host = terminated(l, host);
+    l->at.port = terminated(l, port);
+    l->at.authority = terminated(l, s);
+    return 0;
+}
+
+static int take_tcp(struct fumi_link *l, struct fumi_str rest, struct fumi_err *e)
+{
+    size_t n = 0;
+    while (n < rest.n && rest.p[n] != '/' && rest.p[n] != '?' && rest.p[n] != '#')
+        n++;
+    if (take_authority(l, (struct fumi_str){rest.p, n}, e))
+        return -1;
+    struct fumi_str target = {rest.p + n, rest.n - n};
+    for (size_t i = 0; i < target.n; i++)
+        if (target.p[i] <= ' ' || target.p[i] > '~' || target.p[i] == '#' || *target.p != '/')
+            return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                                "%s: the path must begin with / and be of visible ASCII characters "
+                                "without #",
+                                l->at.url);
+    l->at.target = target.n ? terminated(l, target) : l->way->target;
+    return 0;
+}
+
+int link_take_url(struct fumi_link *l, const char *url, struct fumi_err *e)
+{
+    struct fumi_str s = fumi_str(url);
+    const struct scheme *scheme = scheme_of(s);
+    if (fumi_starts(s, FUMI_STR("https:")) || fumi_starts(s, FUMI_STR("wss:")))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                            "%s: TLS is not spoken here; use http or ws, with a proxy for TLS",
+                            url);
+    if (!scheme)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                            "%s: a URL must begin with http://, ws://, unix:, http+unix: or "
+                            "ws+unix:",
+                            url);
+    struct fumi_str rest = {s.p + scheme->prefix.n, s.n - scheme->prefix.n};
+    l->at.url = terminated(l, s);
+    l->way = scheme->way;
+    if (!scheme->local)
+        return take_tcp(l, rest, e);
+    l->at.path = terminated(l, rest);
+    l->at.target = l->way->target;
+    l->at.authority = "localhost";
+    return rest.n ? 0 : fumi_err_set(e, FUMI_INVALID_PARAMS, "%s: the path is missing", url);
+}
+
+/* A value of a field, which must not smuggle in others. */
+static int take_value(struct fumi_link *l, const char **value, const char *what, struct fumi_err *e)
+{
+    struct http_field field = {FUMI_STR("x"), fumi_str(*value)};
+    if (!*value)
+        return 0;
+    if (!http_fits(&field))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "the %s must not have control characters",
+                            what);
+    *value = terminated(l, field.value);
+    return 0;
+}
+
+int link_take_options(struct fumi_link *l, struct fumi_err *e)
+{
+    struct fumi_link_options *o = &l->o;
+    o->connect_time = o->connect_time > 0 ? o->connect_time : CONNECT_TIME;
+    o->call_time = o->call_time > 0 ? o->call_time : CALL_TIME;
+    o->limit = o->limit ? o->limit : LIMIT;
+    o->tries = o->tries ? o->tries : TRIES;
+    if (take_value(l, &o->token, "token", e) || take_value(l, &o->origin, "origin", e))
+        return -1;
+    return take_value(l, &o->protocol, "protocol", e);
+}
