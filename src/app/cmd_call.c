@@ -8,16 +8,21 @@
 enum { PARAMS_MAX = NOTE_JSON_MAX };
 
 struct flags {
-    struct fumi_str url, token_file;
+    struct fumi_str url, token_file, ca_file;
     bool compact;
 };
 
 static const struct fumi_field fields[] = {
     FUMI_FIELD(struct flags, url, "url",
-               "Address of a server to ask: http://HOST:PORT, ws://HOST:PORT or unix:PATH."),
+               "Address of a server to ask: http://HOST:PORT, https://HOST:PORT, ws://HOST:PORT, "
+               "wss://HOST:PORT or unix:PATH."),
     FUMI_FIELD(struct flags, token_file, "tokenFile",
                "File with the token for it; for servers of this machine that of the data "
                "directory is found."),
+    FUMI_FIELD(
+        struct flags, ca_file, "caFile",
+        "File with the certificates (PEM) of the authorities to trust with https and wss, in "
+        "place of those of the system."),
     FUMI_FIELD(struct flags, compact, "compact", "Print the result in one line."),
 };
 static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
@@ -112,6 +117,8 @@ static int call_elsewhere(struct invocation *i, const char *method, struct fumi_
     struct fumi_str url = f->url;
     if (url.n && url.p[url.n - 1] == '/') /* as browsers show it: the usual path is meant */
         url.n--;
+    if (f->ca_file.p)
+        o.ca_file = files_name(i->a, f->ca_file);
     if (find_token(i, &o, e))
         return -1;
     struct fumi_link *l = fumi_link_open(files_name(i->a, url), &o, e);

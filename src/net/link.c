@@ -21,7 +21,7 @@ struct fumi_link *fumi_link_open(const char *url, const struct fumi_link_options
                                  struct fumi_err *e)
 {
     struct fumi_link *l = link_new(o);
-    if (link_take_url(l, url, e) || link_take_options(l, e) ||
+    if (link_take_url(l, url, e) || link_take_options(l, e) || (l->at.tls && link_tls_new(l, e)) ||
         link_connect(l, link_until(l->o.connect_time), e)) {
         fumi_link_close(l);
         return NULL;
@@ -74,6 +74,7 @@ void fumi_link_close(struct fumi_link *l)
         wait_free(l, l->waits);
     link_http_done(l);
     link_ws_done(l);
+    link_tls_done(l);
     fumi_client_free(l->client);
     fumi_buf_done(&l->in);
     fumi_buf_done(&l->out);

@@ -1,4 +1,5 @@
-/* A client that is connected: over HTTP, WebSocket, a Unix socket or the pipes of a child process.
+/* A client that is connected: over HTTP, WebSocket (each with TLS or without), a Unix socket or the
+ * pipes of a child process.
  *
  * Straight blocking code for one thread at a time; it builds and matches with rpc/client.h. */
 #ifndef FUMI_NET_LINK_H
@@ -28,11 +29,16 @@ struct fumi_link_options {
      * It must not use the link. What the peer asks is refused with -32601. */
     void (*notified)(void *arg, struct fumi_str message);
     void *arg;
+    /* https and wss: a PEM file with the certificates of the authorities that are trusted, in place
+     * of those of the system. NULL: those of the system. */
+    const char *ca_file;
 };
 
-/* "http://HOST:PORT/PATH", "ws://HOST:PORT/PATH", "unix:PATH" (one message a line),
- * "http+unix:PATH", "ws+unix:PATH"; the PATH of a request is /rpc and /ws where none is given.
- * Connects at once, one try. NULL with *e set. */
+/* "http://HOST:PORT/PATH", "ws://HOST:PORT/PATH", the same with TLS as "https:" and "wss:",
+ * "unix:PATH" (one message a line), "http+unix:PATH", "ws+unix:PATH". The PATH of a request is /rpc
+ * and /ws where none is given, the PORT 80, with TLS 443. With TLS (1.2 or newer) the certificate
+ * of the server must be signed by a trusted authority, be valid now and name HOST; nothing turns
+ * that off. Connects at once, one try. Returns NULL with *e set if that fails. */
 struct fumi_link *fumi_link_open(const char *url, const struct fumi_link_options *o,
                                  struct fumi_err *e);
 /* The same over the standard input and output of a program that is started. */

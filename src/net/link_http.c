@@ -245,7 +245,7 @@ bool link_http_next(struct fumi_link *l, int64_t until)
     if (x->now || !x->waiting)
         return x->now;
     /* Whatever comes between two exchanges, the connection cannot be used any more. */
-    if (l->fd >= 0 && link_poll(l->fd, POLLIN, 0))
+    if (l->fd >= 0 && link_is_stale(l))
         link_hang_up(l);
     x->now = x->waiting;
     x->waiting = x->now->next;

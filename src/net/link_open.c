@@ -14,11 +14,13 @@ enum {
 static const struct scheme {
     struct fumi_str prefix;
     const struct link_way *way;
-    bool local;
+    const char *port; /* where the URL has none; NULL: a Unix socket */
+    bool tls;
 } schemes[] = {
-    {{"http://", 7}, &link_http, false}, {{"ws://", 5}, &link_ws, false},
-    {{"unix:", 5}, &link_lines, true},   {{"http+unix:", 10}, &link_http, true},
-    {{"ws+unix:", 8}, &link_ws, true},
+    {{"http://", 7}, &link_http, "80", false},  {{"ws://", 5}, &link_ws, "80", false},
+    {{"https://", 8}, &link_http, "443", true}, {{"wss://", 6}, &link_ws, "443", true},
+    {{"unix:", 5}, &link_lines, NULL, false},   {{"http+unix:", 10}, &link_http, NULL, false},
+    {{"ws+unix:", 8}, &link_ws, NULL, false},
 };
 
 static const struct scheme *scheme_of(struct fumi_str url)
@@ -58,14 +60,15 @@ static bool is_port(struct fumi_str s)
 #define ALNUM "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 /* HOST, HOST:PORT, [V6] or [V6]:PORT. */
-static int take_authority(struct fumi_link *l, struct fumi_str s, struct fumi_err *e)
+static int take_authority(struct fumi_link *l, struct fumi_str s, const char *usual,
+                          struct fumi_err *e)
 {
     bool six = s.n && *s.p == '[';
     const char *close = six ? memchr(s.p, ']', s.n) : NULL, *end = s.p + s.n;
     const char *from = six && close ? close + 1 : s.p, *colon = NULL;
     if (from < end)
         colon = memchr(from, ':', (size_t)(end - from));
-    struct fumi_str host = {s.p, (size_t)((colon ? colon : end) - s.p)}, port = FUMI_STR("80");
+    struct fumi_str host = {s.p, (size_t)((colon ? colon : end) - s.p)}, port = fumi_str(usual);
     if (colon)
         port = (struct fumi_str){colon + 1, (size_t)(end - colon - 1)};
     if (six && close)
@@ -82,12 +85,12 @@ static int take_authority(struct fumi_link *l, struct fumi_str s, struct fumi_er
     return 0;
 }
 
-static int take_tcp(struct fumi_link *l, struct fumi_str rest, struct fumi_err *e)
+static int take_tcp(struct fumi_link *l, struct fumi_str rest, const char *port, struct fumi_err *e)
 {
     size_t n = 0;
     while (n < rest.n && rest.p[n] != '/' && rest.p[n] != '?' && rest.p[n] != '#')
         n++;
-    if (take_authority(l, (struct fumi_str){rest.p, n}, e))
+    if (take_authority(l, (struct fumi_str){rest.p, n}, port, e))
         return -1;
     struct fumi_str target = {rest.p + n, rest.n - n};
     for (size_t i = 0; i < target.n; i++)
@@ -104,20 +107,17 @@ int link_take_url(struct fumi_link *l, const char *url, struct fumi_err *e)
 {
     struct fumi_str s = fumi_str(url);
     const struct scheme *scheme = scheme_of(s);
-    if (fumi_starts(s, FUMI_STR("https:")) || fumi_starts(s, FUMI_STR("wss:")))
-        return fumi_err_set(e, FUMI_INVALID_PARAMS,
-                            "%s: TLS is not spoken here; use http or ws, with a proxy for TLS",
-                            url);
     if (!scheme)
         return fumi_err_set(e, FUMI_INVALID_PARAMS,
-                            "%s: a URL must begin with http://, ws://, unix:, http+unix: or "
-                            "ws+unix:",
+                            "%s: a URL must begin with https://, http://, wss://, ws://, unix:, "
+                            "http+unix: or ws+unix:",
                             url);
     struct fumi_str rest = {s.p + scheme->prefix.n, s.n - scheme->prefix.n};
     l->at.url = terminated(l, s);
     l->way = scheme->way;
-    if (!scheme->local)
-        return take_tcp(l, rest, e);
+    l->at.tls = scheme->tls;
+    if (scheme->port)
+        return take_tcp(l, rest, scheme->port, e);
     l->at.path = terminated(l, rest);
     l->at.target = l->way->target;
     l->at.authority = "localhost";
@@ -146,5 +146,7 @@ int link_take_options(struct fumi_link *l, struct fumi_err *e)
     o->tries = o->tries ? o->tries : TRIES;
     if (take_value(l, &o->token, "token", e) || take_value(l, &o->origin, "origin", e))
         return -1;
+    if (o->ca_file)
+        o->ca_file = terminated(l, fumi_str(o->ca_file));
     return take_value(l, &o->protocol, "protocol", e);
 }

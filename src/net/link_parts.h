@@ -59,9 +59,11 @@ struct link_place {
     const char *path;        /* Unix socket */
     const char *target;      /* of requests */
     const char *authority;   /* Host */
+    bool tls;
 };
 
 struct ws_link;
+struct link_tls;
 struct http_link;
 
 struct fumi_link {
@@ -83,6 +85,7 @@ struct fumi_link {
     bool deaf;            /* the peer takes nothing any more */
     bool hung_up;         /* the peer ended the connection, not we */
     struct fumi_err lost; /* why there is no connection */
+    struct link_tls *tls; /* NULL: no TLS */
 
     size_t seen;   /* lines: bytes of `in` without a line end */
     bool skipping; /* lines: the rest of one that is too long */
@@ -107,6 +110,9 @@ int link_ready(struct fumi_link *l, int64_t until, struct fumi_err *e);
 int link_start(struct fumi_link *l, char *const argv[], struct fumi_err *e);
 void link_end_child(struct fumi_link *l);
 
+/* Between two exchanges: whether the peer has ended the connection, or speaks out of turn. */
+bool link_is_stale(struct fumi_link *l);
+
 /* False: the time was over before anything happened. */
 bool link_turn(struct fumi_link *l, int64_t until);
 void link_read(struct fumi_link *l);  /* what has arrived */
@@ -125,6 +131,22 @@ static inline bool link_unsent(const struct fumi_link *l)
 {
     return l->fd >= 0 && l->sent < l->out.n;
 }
+
+/* link_tls.c. link_tls_new reads the trusted authorities, once. link_tls_open makes the handshake
+ * on the socket that stands; what it made is ended by link_tls_close ahead of the socket, and
+ * link_tls_done frees all. link_tls_read and _write are as
+ * recv and send that do not wait; with EPROTO in errno, link_tls_fault says what is wrong. An end
+ * that the peer did not tell of by close_notify is such a fault. link_tls_is_idle: what has arrived
+ * holds nothing for us, such as session tickets. */
+int link_tls_new(struct fumi_link *l, struct fumi_err *e);
+int link_tls_open(struct fumi_link *l, int64_t until, struct fumi_err *e);
+ssize_t link_tls_read(struct fumi_link *l, void *to, size_t n);
+ssize_t link_tls_write(struct fumi_link *l, const void *from, size_t n);
+bool link_tls_is_idle(struct fumi_link *l);
+bool link_tls_wants_write(const struct fumi_link *l); /* to go on reading */
+const char *link_tls_fault(const struct fumi_link *l);
+void link_tls_close(struct fumi_link *l);
+void link_tls_done(struct fumi_link *l);
 
 /* link_owner.c: 0 if the token may be sent over the connection that stands, or there is none. */
 int link_check_owner(const struct fumi_link *l, int64_t until, struct fumi_err *e);

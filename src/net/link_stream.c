@@ -169,7 +169,8 @@ int link_connect(struct fumi_link *l, int64_t until, struct fumi_err *e)
     l->seen = 0;
     if (l->at.host ? open_tcp(l, then, e) : open_unix(l, then, e))
         return -1;
-    if (!link_check_owner(l, then, e) && (!l->way->greet || l->way->greet(l, then, e) == 0))
+    if (!link_check_owner(l, then, e) && (!l->at.tls || link_tls_open(l, then, e) == 0) &&
+        (!l->way->greet || l->way->greet(l, then, e) == 0))
         return 0;
     link_hang_up(l);
     return -1;
@@ -288,6 +289,7 @@ void link_end_child(struct fumi_link *l)
 
 void link_hang_up(struct fumi_link *l)
 {
+    link_tls_close(l);
     if (l->fd >= 0)
         close(l->fd);
     l->fd = -1;
@@ -313,10 +315,29 @@ void link_eat(struct fumi_link *l, size_t n)
         fumi_buf_reset(&l->in, KEEP);
 }
 
+static ssize_t send_some(struct fumi_link *l, const char *bytes, size_t n)
+{
+    if (l->at.tls)
+        return link_tls_write(l, bytes, n);
+    return send(l->fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static ssize_t receive_some(struct fumi_link *l, char *to, size_t n)
+{
+    if (l->at.tls)
+        return link_tls_read(l, to, n);
+    return recv(l->fd, to, n, MSG_DONTWAIT);
+}
+
+bool link_is_stale(struct fumi_link *l)
+{
+    return link_poll(l->fd, POLLIN, 0) && !(l->at.tls && link_tls_is_idle(l));
+}
+
 /* What the peer said before it stopped to listen is still read. */
 void link_write(struct fumi_link *l)
 {
-    ssize_t n = send(l->fd, l->out.p + l->sent, l->out.n - l->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+    ssize_t n = send_some(l, l->out.p + l->sent, l->out.n - l->sent);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     l->deaf |= n < 0;
@@ -330,7 +351,7 @@ void link_write(struct fumi_link *l)
 void link_read(struct fumi_link *l)
 {
     struct fumi_err why = {0};
-    ssize_t n = recv(l->fd, fumi_buf_reserve(&l->in, READ), READ, MSG_DONTWAIT);
+    ssize_t n = receive_some(l, fumi_buf_reserve(&l->in, READ), READ);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n > 0) {
@@ -342,7 +363,7 @@ void link_read(struct fumi_link *l)
     l->hung_up = true;
     if (n < 0 && !l->pid)
         fumi_err_set(&why, FUMI_INTERNAL_ERROR, "the connection to %s was lost: %s", l->at.url,
-                     strerror(errno));
+                     l->at.tls ? link_tls_fault(l) : strerror(errno));
     else
         l->way->end(l, &why);
     link_drop(l, &why);
@@ -356,12 +377,13 @@ bool link_turn(struct fumi_link *l, int64_t until)
     }
     if (l->fd < 0)
         return true;
-    int got = link_poll(l->fd, (short)(POLLIN | (link_unsent(l) ? POLLOUT : 0)), until);
+    bool blocked = link_tls_wants_write(l);
+    int got = link_poll(l->fd, (short)(POLLIN | (link_unsent(l) || blocked ? POLLOUT : 0)), until);
     if (!got)
         return false;
     if (got & POLLOUT && link_unsent(l))
         link_write(l);
-    if (got & ~POLLOUT)
+    if (got & ~POLLOUT || blocked)
         link_read(l);
     return true;
 }

@@ -168,11 +168,12 @@ TEST(wrong_urls_and_options_are_refused_with_a_remedy)
     static const struct {
         const char *url, *want;
     } rows[] = {
-        {"", "must begin with http://"},
-        {"127.0.0.1:80", "must begin with http://"},
-        {"ftp://a/", "must begin with http://"},
-        {"https://a/", "TLS is not spoken here"},
-        {"wss://a/", "TLS is not spoken here"},
+        {"", "must begin with https://, http://"},
+        {"127.0.0.1:80", "must begin with https://, http://"},
+        {"ftp://a/", "must begin with https://, http://"},
+        {"https:a/", "must begin with https://"},
+        {"https://:443/", "the host must be"},
+        {"wss://a:0/", "the port must be"},
         {"http://", "the host must be"},
         {"http:///rpc", "the host must be"},
         {"http://:80/", "the host must be"},

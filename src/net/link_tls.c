@@ -1,0 +1,312 @@
+/* TLS below a link, through libssl: https and wss. TLS 1.2 or newer; the certificate and the name
+ * of the server are always verified, and no option turns that off. Only this file knows libssl.
+ *
+ * libssl reads and writes the socket through a BIO of ours, because its own raises SIGPIPE. Without
+ * read-ahead libssl takes one record at a time, which is smaller than what link_read asks for: so
+ * nothing is ever left inside libssl that poll(2) would not tell of. */
+#include "net/link_parts.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+enum { TEXT = 120 };
+
+struct link_tls {
+    SSL_CTX *context;
+    BIO_METHOD *socket;
+    SSL *ssl;         /* of the connection that stands, else NULL */
+    bool open;        /* the handshake is done, and nothing went wrong since */
+    bool ended;       /* the socket has ended */
+    bool wants_write; /* reading goes on when the socket can be written */
+    char fault[TEXT]; /* what went wrong */
+};
+
+static int keep_retry(BIO *b, ssize_t n, int retry)
+{
+    BIO_clear_retry_flags(b);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        BIO_set_flags(b, retry | BIO_FLAGS_SHOULD_RETRY);
+    return (int)n;
+}
+
+static int socket_write(BIO *b, const char *bytes, int n)
+{
+    const struct fumi_link *l = BIO_get_data(b);
+    return keep_retry(b, send(l->fd, bytes, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL),
+                      BIO_FLAGS_WRITE);
+}
+
+static int socket_read(BIO *b, char *to, int n)
+{
+    const struct fumi_link *l = BIO_get_data(b);
+    ssize_t got = recv(l->fd, to, (size_t)n, MSG_DONTWAIT);
+    l->tls->ended |= got == 0;
+    return keep_retry(b, got, BIO_FLAGS_READ);
+}
+
+static long socket_control(BIO *b, int what, long number, void *p)
+{
+    const struct fumi_link *l = BIO_get_data(b);
+    (void)number, (void)p;
+    return what == BIO_CTRL_EOF ? l->tls->ended : what == BIO_CTRL_FLUSH;
+}
+
+/* --- The context: which servers are trusted. --- */
+
+static int no_tls(struct fumi_err *e)
+{
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "libssl cannot be used: %s",
+                        ERR_reason_error_string(ERR_peek_last_error()));
+}
+
+static int trust(const struct fumi_link *l, struct fumi_err *e)
+{
+    const char *file = l->o.ca_file;
+    if (!file)
+        return SSL_CTX_set_default_verify_paths(l->tls->context) == 1 ? 0 : no_tls(e);
+    if (SSL_CTX_load_verify_file(l->tls->context, file) == 1)
+        return 0;
+    unsigned long why = ERR_peek_error();
+    return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                        "the CA file %s cannot be used: %s; it must hold certificates as PEM", file,
+                        ERR_SYSTEM_ERROR(why) ? strerror(ERR_GET_REASON(why))
+                                              : "it holds no certificate");
+}
+
+int link_tls_new(struct fumi_link *l, struct fumi_err *e)
+{
+    ERR_clear_error();
+    struct link_tls *t = l->tls = fumi_resize(NULL, sizeof(*t));
+    *t = (struct link_tls){.context = SSL_CTX_new(TLS_client_method()),
+                           .socket = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "fumi link")};
+    if (!t->context || !t->socket || SSL_CTX_set_min_proto_version(t->context, TLS1_2_VERSION) != 1)
+        return no_tls(e);
+    BIO_meth_set_write(t->socket, socket_write);
+    BIO_meth_set_read(t->socket, socket_read);
+    BIO_meth_set_ctrl(t->socket, socket_control);
+    SSL_CTX_set_options(t->context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+    SSL_CTX_set_mode(t->context,
+                     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_verify(t->context, SSL_VERIFY_PEER, NULL);
+    return trust(l, e);
+}
+
+/* --- One connection. --- */
+
+static bool is_address(const char *host)
+{
+    struct in6_addr any;
+    return inet_pton(AF_INET, host, &any) == 1 || inet_pton(AF_INET6, host, &any) == 1;
+}
+
+/* The subject of a certificate counts for nothing: names stand in subjectAltName (RFC 9525). */
+static bool expect_host(SSL *ssl, const char *host)
+{
+    X509_VERIFY_PARAM *want = SSL_get0_param(ssl);
+    X509_VERIFY_PARAM_set_hostflags(want, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+                                              X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+    if (is_address(host))
+        return X509_VERIFY_PARAM_set1_ip_asc(want, host) == 1;
+    return X509_VERIFY_PARAM_set1_host(want, host, 0) == 1 &&
+           SSL_set_tlsext_host_name(ssl, host) == 1;
+}
+
+static int begin(struct fumi_link *l, struct fumi_err *e)
+{
+    static const unsigned char protocols[] = "\x08http/1.1";
+    struct link_tls *t = l->tls;
+    char host[256];
+    snprintf(host, sizeof(host), "%.*s", (int)strcspn(l->at.host, "%"), l->at.host); /* no zone */
+    t->open = t->ended = t->wants_write = false;
+    t->fault[0] = 0;
+    t->ssl = SSL_new(t->context);
+    BIO *bio = t->ssl ? BIO_new(t->socket) : NULL;
+    if (!bio)
+        return no_tls(e);
+    BIO_set_data(bio, l);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(t->ssl, bio, bio);
+    if (!expect_host(t->ssl, host) ||
+        SSL_set_alpn_protos(t->ssl, protocols, sizeof(protocols) - 1) != 0)
+        return no_tls(e);
+    return 0;
+}
+
+/* --- What can be wrong. --- */
+
+static const struct {
+    long result;
+    const char *what;
+} distrusts[] = {
+    {X509_V_ERR_CERT_HAS_EXPIRED, "has expired"},
+    {X509_V_ERR_CERT_NOT_YET_VALID, "is not valid yet: is the clock right?"},
+    {X509_V_ERR_HOSTNAME_MISMATCH, "is for another host"},
+    {X509_V_ERR_IP_ADDRESS_MISMATCH, "is for another host"},
+    {X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, "is self-signed: name it as the CA file to trust it"},
+    {X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN,
+     "is signed by an authority that is not trusted: name that as the CA file"},
+    {X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
+     "is signed by an authority that is not trusted: name that as the CA file"},
+    {X509_V_ERR_CERT_REVOKED, "was revoked"},
+};
+
+/* It would be the same at the next try: FUMI_INVALID_REQUEST is final. */
+static int distrusted(const struct fumi_link *l, long result, struct fumi_err *e)
+{
+    for (size_t i = 0; i < FUMI_COUNT(distrusts); i++)
+        if (distrusts[i].result == result)
+            return fumi_err_set(e, FUMI_INVALID_REQUEST, "the certificate of %s %s", l->at.url,
+                                distrusts[i].what);
+    return fumi_err_set(e, FUMI_INVALID_REQUEST, "the certificate of %s is refused: %s", l->at.url,
+                        X509_verify_cert_error_string(result));
+}
+
+static const struct {
+    int reason;
+    const char *what;
+} refusals[] = {
+    {SSL_R_WRONG_VERSION_NUMBER, "is the port right, and is it https or wss?"},
+    {SSL_R_HTTP_REQUEST, "is the port right, and is it https or wss?"},
+    {SSL_R_UNSUPPORTED_PROTOCOL, "TLS 1.2 or newer is required"},
+    {SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, "TLS 1.2 or newer is required"},
+};
+
+/* Why the call that failed last did, in a few words. */
+static const char *reason(struct link_tls *t, int number)
+{
+    unsigned long why = ERR_peek_error();
+    const char *text = why ? ERR_reason_error_string(why) : NULL;
+    if (t->ended)
+        text = "the connection ended without TLS saying so: what came may be cut off";
+    else if (!text)
+        text = number ? strerror(number) : "unknown error";
+    snprintf(t->fault, sizeof(t->fault), "%s", text);
+    return t->fault;
+}
+
+static int no_handshake(const struct fumi_link *l, int number, struct fumi_err *e)
+{
+    struct link_tls *t = l->tls;
+    long result = SSL_get_verify_result(t->ssl);
+    int why = ERR_GET_REASON(ERR_peek_error());
+    if (result != X509_V_OK)
+        return distrusted(l, result, e);
+    if (t->ended || !ERR_peek_error())
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                            "the connection to %s was lost during the TLS handshake", l->at.url);
+    for (size_t i = 0; i < FUMI_COUNT(refusals); i++)
+        if (refusals[i].reason == why)
+            return fumi_err_set(e, FUMI_INVALID_REQUEST, "no TLS with %s (%s): %s", l->at.url,
+                                reason(t, number), refusals[i].what);
+    return fumi_err_set(e, FUMI_INVALID_REQUEST, "no TLS with %s: %s", l->at.url,
+                        reason(t, number));
+}
+
+int link_tls_open(struct fumi_link *l, int64_t until, struct fumi_err *e)
+{
+    ERR_clear_error();
+    if (begin(l, e))
+        return -1;
+    for (;;) {
+        ERR_clear_error();
+        errno = 0;
+        int rc = SSL_connect(l->tls->ssl), number = errno;
+        int what = SSL_get_error(l->tls->ssl, rc);
+        if (rc == 1) {
+            l->tls->open = true;
+            return 0;
+        }
+        if (what != SSL_ERROR_WANT_READ && what != SSL_ERROR_WANT_WRITE)
+            return no_handshake(l, number, e);
+        if (!link_poll(l->fd, what == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, until))
+            return fumi_err_set(e, FUMI_LIMIT,
+                                "%s does not answer the TLS handshake: does it speak TLS?",
+                                l->at.url);
+    }
+}
+
+/* What SSL_read or SSL_write answered, as recv and send would: 0 is an end that TLS has told of. */
+static ssize_t result(struct link_tls *t, int rc)
+{
+    int number = errno;
+    if (rc > 0)
+        return rc;
+    int what = SSL_get_error(t->ssl, rc);
+    t->wants_write = what == SSL_ERROR_WANT_WRITE;
+    errno = EAGAIN;
+    if (what == SSL_ERROR_WANT_READ || what == SSL_ERROR_WANT_WRITE)
+        return -1;
+    t->open = false;
+    if (what == SSL_ERROR_ZERO_RETURN)
+        return 0;
+    reason(t, number);
+    errno = EPROTO;
+    return -1;
+}
+
+ssize_t link_tls_read(struct fumi_link *l, void *to, size_t n)
+{
+    ERR_clear_error();
+    errno = 0;
+    return result(l->tls, SSL_read(l->tls->ssl, to, n < INT32_MAX ? (int)n : INT32_MAX));
+}
+
+ssize_t link_tls_write(struct fumi_link *l, const void *from, size_t n)
+{
+    ERR_clear_error();
+    errno = 0;
+    bool wanted = l->tls->wants_write;
+    ssize_t rc = result(l->tls, SSL_write(l->tls->ssl, from, n < INT32_MAX ? (int)n : INT32_MAX));
+    l->tls->wants_write = wanted;
+    return rc == 0 ? -1 : rc;
+}
+
+bool link_tls_is_idle(struct fumi_link *l)
+{
+    char byte;
+    ERR_clear_error();
+    errno = 0;
+    return result(l->tls, SSL_peek(l->tls->ssl, &byte, 1)) < 0 && errno == EAGAIN;
+}
+
+bool link_tls_wants_write(const struct fumi_link *l)
+{
+    return l->tls && l->tls->wants_write;
+}
+
+const char *link_tls_fault(const struct fumi_link *l)
+{
+    return l->tls->fault;
+}
+
+/* The server is told that this is the end, if the socket takes that at once. */
+void link_tls_close(struct fumi_link *l)
+{
+    struct link_tls *t = l->tls;
+    if (!t || !t->ssl)
+        return;
+    ERR_clear_error();
+    if (t->open)
+        SSL_shutdown(t->ssl);
+    SSL_free(t->ssl);
+    t->ssl = NULL;
+    t->open = t->wants_write = false;
+    ERR_clear_error();
+}
+
+void link_tls_done(struct fumi_link *l)
+{
+    if (!l->tls)
+        return;
+    link_tls_close(l);
+    SSL_CTX_free(l->tls->context);
+    BIO_meth_free(l->tls->socket);
+    fumi_resize(l->tls, 0);
+    l->tls = NULL;
+}
