@@ -13,6 +13,10 @@ extern "C" {
 
 struct fumi_link;
 
+struct fumi_link_header {
+    const char *name, *value;
+};
+
 struct fumi_link_options {
     int64_t connect_time; /* milliseconds for connecting and for handshakes; 0: 5,000 */
     int64_t call_time;    /* for an answer, where a call gives no time of its own; 0: 60,000 */
@@ -32,6 +36,13 @@ struct fumi_link_options {
     /* https and wss: a PEM file with the certificates of the authorities that are trusted, in place
      * of those of the system. NULL: those of the system. */
     const char *ca_file;
+    /* Further fields of each HTTP request and of the WebSocket's handshake, in this order; copied.
+     * Not those that the link sets itself (Host, Content-*, Accept, Connection, Upgrade,
+     * Sec-WebSocket-* and their like; Authorization beside `token`, Origin beside `origin`): the
+     * link is not opened then. Authorization and Cookie are sent to whom a token would be. Where
+     * there is no HTTP, on lines, they are not sent. */
+    const struct fumi_link_header *headers;
+    size_t headers_n;
 };
 
 /* "http://HOST:PORT/PATH", "ws://HOST:PORT/PATH", the same with TLS as "https:" and "wss:",

@@ -108,6 +108,8 @@ void link_put_request(struct fumi_link *l, struct fumi_buf *to, const char *meth
     link_put_field(to, "Host", "", l->at.authority);
     link_put_field(to, "Origin", "", l->o.origin);
     link_put_field(to, "Authorization", "Bearer ", l->o.token);
+    for (size_t i = 0; i < l->o.headers_n; i++)
+        link_put_field(to, l->o.headers[i].name, "", l->o.headers[i].value);
 }
 
 static struct http_link *state(struct fumi_link *l)

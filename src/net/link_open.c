@@ -137,6 +137,81 @@ static int take_value(struct fumi_link *l, const char **value, const char *what,
     return 0;
 }
 
+static bool is_visible(struct fumi_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] <= ' ' || s.p[i] > '~')
+            return false;
+    return s.n;
+}
+
+/* Fields that say how a message is framed, where it goes and what it may be answered with are the
+ * link's own. */
+static const struct fumi_str own_fields[] = {
+    {"host", 4},
+    {"connection", 10},
+    {"upgrade", 7},
+    {"keep-alive", 10},
+    {"proxy-connection", 16},
+    {"transfer-encoding", 17},
+    {"te", 2},
+    {"trailer", 7},
+    {"expect", 6},
+    {"accept", 6},
+    {"accept-encoding", 15},
+    {"content-length", 14},
+    {"content-type", 12},
+    {"content-encoding", 16},
+};
+static const struct fumi_str own_prefix = {"sec-websocket-", 14};
+
+static bool is_own(const struct fumi_link *l, struct fumi_str name)
+{
+    for (size_t i = 0; i < FUMI_COUNT(own_fields); i++)
+        if (http_same(name, own_fields[i]))
+            return true;
+    if (name.n >= own_prefix.n && http_same((struct fumi_str){name.p, own_prefix.n}, own_prefix))
+        return true;
+    return (l->o.token && http_same(name, FUMI_STR("authorization"))) ||
+           (l->o.origin && http_same(name, FUMI_STR("origin")));
+}
+
+static bool is_secret(struct fumi_str name)
+{
+    return http_same(name, FUMI_STR("authorization")) || http_same(name, FUMI_STR("cookie")) ||
+           http_same(name, FUMI_STR("proxy-authorization"));
+}
+
+static int take_header(struct fumi_link *l, struct fumi_link_header *h, struct fumi_err *e)
+{
+    struct http_field field = {fumi_str(h->name), fumi_str(h->value)}, name = {field.name, {"", 0}};
+    if (!h->name || !http_fits(&name))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                            "the name of a header must be of letters, digits and - and the like");
+    if (!h->value || !http_fits(&field))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                            "the header %s must not have control characters", h->name);
+    if (is_own(l, field.name))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "the header %s is set by the link itself",
+                            h->name);
+    l->secret |= is_secret(field.name);
+    *h = (struct fumi_link_header){terminated(l, field.name), terminated(l, field.value)};
+    return 0;
+}
+
+static int take_headers(struct fumi_link *l, struct fumi_err *e)
+{
+    size_t n = l->o.headers_n * sizeof(*l->o.headers);
+    struct fumi_link_header *copy = n ? fumi_alloc(&l->memory, n) : NULL;
+    for (size_t i = 0; i < l->o.headers_n; i++) {
+        copy[i] = l->o.headers[i];
+        if (take_header(l, &copy[i], e))
+            return -1;
+    }
+    l->o.headers = copy;
+    return 0;
+}
+
 int link_take_options(struct fumi_link *l, struct fumi_err *e)
 {
     struct fumi_link_options *o = &l->o;
@@ -145,6 +220,13 @@ int link_take_options(struct fumi_link *l, struct fumi_err *e)
     o->limit = o->limit ? o->limit : LIMIT;
     o->tries = o->tries ? o->tries : TRIES;
     if (take_value(l, &o->token, "token", e) || take_value(l, &o->origin, "origin", e))
+        return -1;
+    if (o->token && !is_visible(fumi_str(o->token)))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                            "the token must be of visible ASCII characters, without blanks and "
+                            "without \"Bearer\"");
+    l->secret = o->token;
+    if (take_headers(l, e))
         return -1;
     if (o->ca_file)
         o->ca_file = terminated(l, fumi_str(o->ca_file));

@@ -36,7 +36,7 @@ static int check_user(const struct fumi_link *l, int64_t until, struct fumi_err 
 int link_check_owner(const struct fumi_link *l, int64_t until, struct fumi_err *e)
 {
     struct door_end peer;
-    bool sends = l->o.token && l->way->target; /* lines carry none */
+    bool sends = l->secret && l->way->target; /* lines carry none */
     if (!sends)
         return 0;
     /* With TLS the certificate says who the server is, which is more than the user of its socket:

@@ -71,6 +71,7 @@ struct fumi_link {
     struct fumi_arena memory; /* the strings of `at` and `o` */
     struct link_place at;
     struct fumi_link_options o; /* without zeros that stand for defaults */
+    bool secret;                /* requests carry a token or the like */
     struct fumi_client *client;
     struct link_wait *waits; /* in the order of their beginning */
     uint64_t messages;       /* numbers given so far */

@@ -214,6 +214,13 @@ TEST(wrong_urls_and_options_are_refused_with_a_remedy)
         CHECK(!fumi_link_open("http://127.0.0.1:1/", &bad[i], &e));
         CHECK(strstr(e.text, "must not have control characters"));
     }
+    static const char *const tokens[] = {"", "Bearer t0ken", "t0ken ", "t\xC3\xB6ken"};
+    for (size_t i = 0; i < FUMI_COUNT(tokens); i++) {
+        struct fumi_err e = {0};
+        struct fumi_link_options o = {.token = tokens[i]};
+        CHECK(!fumi_link_open("http://127.0.0.1:1/", &o, &e));
+        CHECK(strstr(e.text, "the token must be of visible ASCII"));
+    }
     fumi_link_close(NULL);
 }
 
@@ -312,6 +319,72 @@ TEST(a_request_has_the_fields_that_it_should)
              host);
     CHECK_STR(fumi_buf_str(&s.script.got), want);
     done(&s);
+}
+
+static const struct fumi_link_header own[] = {{"X-Api-Version", "2; beta"}, {"X-Empty", ""}};
+
+TEST(own_headers_go_with_requests_and_handshakes)
+{
+    static const struct step asked[] = {
+        {MEET, {0}}, {REQUEST, {0}}, {SAY, SAYS(HEAD "\r\n" FIVE)}, {HOLD, {0}}, {0}};
+    static const struct step shaken[] = {{MEET, {0}},  {REQUEST, {0}},     {SHAKE, {0}},
+                                         {FRAME, {0}}, {TEXT, SAYS(FIVE)}, {FRAME, {0}},
+                                         {0}};
+    static const char *const schemes[] = {"http://", "ws+unix:"};
+    for (size_t i = 0; i < FUMI_COUNT(schemes); i++) {
+        struct fumi_link_header headers[] = {own[0], own[1], {"Authorization", "Basic eDp5"}};
+        struct side s;
+        open_side(&s, i ? shaken : asked, schemes[i],
+                  (struct fumi_link_options){.headers = headers, .headers_n = 3});
+        memset(headers, 0, sizeof(headers)); /* they were copied */
+        CHECK(s.l);
+        CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "5");
+        end_side(&s);
+        CHECK(script_got(&s.script, "\r\nX-Api-Version: 2; beta\r\nX-Empty: \r\n"
+                                    "Authorization: Basic eDp5\r\n"));
+        done(&s);
+    }
+}
+
+TEST(headers_that_would_break_a_request_are_refused)
+{
+    static const struct {
+        struct fumi_link_header header;
+        const char *want;
+    } rows[] = {
+        {{"X", "a\r\nY: b"}, "the header X must not have control characters"},
+        {{"X", "a\n"}, "the header X must not have control characters"},
+        {{"X", "\x7f"}, "the header X must not have control characters"},
+        {{"X", NULL}, "the header X must not have control characters"},
+        {{"X:", "a"}, "the name of a header must be"},
+        {{"X Y", "a"}, "the name of a header must be"},
+        {{"X\r\nY", "a"}, "the name of a header must be"},
+        {{"", "a"}, "the name of a header must be"},
+        {{NULL, "a"}, "the name of a header must be"},
+        {{"Host", "a"}, "is set by the link itself"},
+        {{"hOST", "a"}, "is set by the link itself"},
+        {{"Content-Length", "0"}, "is set by the link itself"},
+        {{"Content-Type", "text/plain"}, "is set by the link itself"},
+        {{"Transfer-Encoding", "chunked"}, "is set by the link itself"},
+        {{"Connection", "close"}, "is set by the link itself"},
+        {{"Upgrade", "h2c"}, "is set by the link itself"},
+        {{"Expect", "100-continue"}, "is set by the link itself"},
+        {{"Accept-Encoding", "gzip"}, "is set by the link itself"},
+        {{"Sec-WebSocket-Key", "x"}, "is set by the link itself"},
+        {{"sec-websocket-extensions", "x"}, "is set by the link itself"},
+        {{"Authorization", "Basic eDp5"}, "is set by the link itself"}, /* there is a token */
+        {{"Origin", "http://o"}, "is set by the link itself"},          /* and an origin */
+    };
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct fumi_err e = {0};
+        struct fumi_link_header both[] = {own[0], rows[i].header};
+        struct fumi_link_options o = {
+            .headers = both, .headers_n = 2, .token = "t", .origin = "http://o"};
+        struct fumi_link *l = fumi_link_open("http://127.0.0.1:1", &o, &e);
+        if (l || e.code != FUMI_INVALID_PARAMS || !strstr(e.text, rows[i].want))
+            TEST_FAIL("%s: %s", rows[i].header.name, e.text);
+        fumi_link_close(l);
+    }
 }
 
 TEST(a_handshake_has_the_fields_that_it_should)

@@ -97,10 +97,16 @@ static pid_t strange_child(struct host *h, int out)
     _exit(n > 0 ? 0 : 1);
 }
 
-/* What the host of another user hears of a client with a token; what the client is told. */
-static bool meets_stranger(struct host *h, struct fumi_err *e)
+/* What the host of another user hears of a client with a token, as an option or in a header of its
+ * own; what the client is told. */
+static bool meets_stranger(struct host *h, bool header, struct fumi_err *e)
 {
-    struct fumi_link_options o = {.token = TOKEN, .tries = -1};
+    static const struct fumi_link_header own = {"authorization", "Token " TOKEN};
+    struct fumi_link_options o = {.tries = -1};
+    if (header)
+        o.headers = &own, o.headers_n = 1;
+    else
+        o.token = TOKEN;
     struct fumi_arena a = {0};
     struct fumi_answer answer;
     int ends[2], status = 0;
@@ -128,13 +134,14 @@ TEST(a_stranger_hears_no_token)
     static const char *const schemes[] = {"http+unix:", "ws+unix:", "http://", "ws://"};
     if (geteuid() != 0)
         return; /* only root can be two users */
-    for (size_t i = 0; i < FUMI_COUNT(schemes); i++) {
+    for (size_t i = 0; i < 2 * FUMI_COUNT(schemes); i++) {
+        const char *scheme = schemes[i / 2];
         struct host h;
         struct fumi_err e = {0};
-        CHECK(strstr(schemes[i], "unix")
-                  ? host_unix(&h, schemes[i])
-                  : host_tcp(&h, schemes[i], (struct in_addr){htonl(INADDR_LOOPBACK)}));
-        CHECK(meets_stranger(&h, &e));
+        CHECK(strstr(scheme, "unix")
+                  ? host_unix(&h, scheme)
+                  : host_tcp(&h, scheme, (struct in_addr){htonl(INADDR_LOOPBACK)}));
+        CHECK(meets_stranger(&h, i % 2, &e));
         if (strstr(h.heard, TOKEN))
             TEST_FAIL("%s was told:\n%s", h.url, h.heard);
         if (!strstr(e.text, "belongs to another user") || !strstr(e.text, h.url))

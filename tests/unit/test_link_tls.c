@@ -6,6 +6,8 @@
 #include "net/link.h"
 #include "tls_front.h"
 
+#include <sys/wait.h>
+
 enum { HOUR = 3600, SOON = 150 };
 
 #define SIX "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":6}"
@@ -205,6 +207,55 @@ TEST(a_ca_file_that_cannot_be_used_is_refused)
         CHECK(strstr(e.text, i ? "it holds no certificate" : "No such file"));
     }
     unlink(empty);
+}
+
+/* A front that runs as another user, in a process of its own; its port comes through `out`. */
+static void strange_front(const char *behind, int out)
+{
+    alarm(60);
+    if (setgid(65534) || setuid(65534))
+        _exit(1);
+    struct tls_front *f = tls_front_open(&shared.fine, 0, TLS_FINE, behind);
+    if (write(out, &f->port, sizeof(f->port)) == sizeof(f->port))
+        tls_serve(f);
+    _exit(1);
+}
+
+/* Without TLS the token would be for servers of the same user alone: see test_link_owner. */
+TEST(with_tls_the_certificate_counts_and_not_the_user_of_the_socket)
+{
+    static const struct step steps[] = {
+        {MEET, {0}}, {REQUEST, {0}}, {SAY, SAYS(HEAD "\r\n" FIVE)}, {HOLD, {0}}, {0}};
+    static const struct step none[] = {{0}};
+    if (geteuid() != 0)
+        return; /* only root can be two users */
+    share_begin();
+    for (int local = 0; local < 2; local++) {
+        struct side s = {.script.steps = local ? none : steps};
+        struct fumi_link_options o = {
+            .ca_file = shared.ca_file, .token = "t0ken", .token_is_local = local};
+        int out[2], port = 0;
+        char url[100];
+        script_tcp(&s.script, "");
+        CHECK(pipe(out) == 0);
+        pid_t pid = fork();
+        if (!pid)
+            strange_front(s.script.url, out[1]);
+        CHECK_INT(read(out[0], &port, sizeof(port)), sizeof(port));
+        snprintf(url, sizeof(url), "https://localhost:%d", port);
+        s.l = fumi_link_open(url, &o, &s.e);
+        struct fumi_str got = call(&s, "m", NULL, 0);
+        if (!has(got, local ? "it belongs to another user" : "5"))
+            TEST_FAIL("%d: %.*s", local, FUMI_ARG(got));
+        fumi_link_close(s.l);
+        kill(pid, SIGKILL);
+        CHECK_INT(waitpid(pid, NULL, 0), pid);
+        close(out[0]), close(out[1]);
+        script_end(&s.script);
+        script_done(&s.script);
+        fumi_arena_done(&s.a);
+    }
+    share_end();
 }
 
 /* --- Handshakes that come to nothing. --- */

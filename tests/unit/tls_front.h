@@ -201,8 +201,8 @@ static inline int tls_on_name(SSL *ssl, int *alert, void *arg)
 }
 
 /* newest: of TLS, 0: any. The caller must ignore SIGPIPE: libssl's own sockets raise it. */
-static inline struct tls_front *tls_front_start(const struct tls_cert *c, int newest,
-                                                enum tls_mood mood, const char *behind)
+static inline struct tls_front *tls_front_open(const struct tls_cert *c, int newest,
+                                               enum tls_mood mood, const char *behind)
 {
     struct tls_front *f = calloc(1, sizeof(*f));
     struct sockaddr_in at;
@@ -221,10 +221,19 @@ static inline struct tls_front *tls_front_start(const struct tls_cert *c, int ne
     SSL_CTX_set_tlsext_servername_arg(f->context, f);
     f->listener = tls_socket(&at);
     if (bind(f->listener, (struct sockaddr *)&at, n) || listen(f->listener, 8) ||
-        getsockname(f->listener, (struct sockaddr *)&at, &n) ||
-        pthread_create(&f->thread, NULL, tls_serve, f))
+        getsockname(f->listener, (struct sockaddr *)&at, &n))
         abort();
     f->port = ntohs(at.sin_port);
+    return f;
+}
+
+/* The same, served by a thread of its own. */
+static inline struct tls_front *tls_front_start(const struct tls_cert *c, int newest,
+                                                enum tls_mood mood, const char *behind)
+{
+    struct tls_front *f = tls_front_open(c, newest, mood, behind);
+    if (pthread_create(&f->thread, NULL, tls_serve, f))
+        abort();
     return f;
 }
 
