@@ -131,7 +131,7 @@ static int read_str(const struct bind_reader *r, const struct fumi_field *f,
     if (!fumi_is(v, FUMI_STRING))
         return bind_wrong_type(r, f, v);
     struct fumi_str s = fumi_text(r->a, v);
-    if (s.n == 0 && (f->flags & (FUMI_REQUIRED | FUMI_EMPTY)) == FUMI_REQUIRED)
+    if (s.n == 0 && (f->flags & (FUMI_REQUIRED | FUMI_EMPTY)) == FUMI_REQUIRED && !r->result)
         return bind_fault(r, f, BIND_NO_ROW, "is required");
     if (!length_fits(f, s))
         return bind_wrong_count(r, f, "character");
@@ -216,7 +216,7 @@ static int read_object(const struct bind_reader *r, const struct fumi_field *f,
     if (!fumi_is(v, FUMI_OBJECT))
         return bind_wrong_type(r, f, v);
     struct bind_place here = {r->up, f, BIND_NO_ROW};
-    return bind(&(struct bind_reader){r->a, r->e, &here}, f->shape, v, to);
+    return bind(&(struct bind_reader){r->a, r->e, &here, r->result}, f->shape, v, to);
 }
 
 static int read_row(const struct bind_reader *r, const struct fumi_field *f, size_t row,
@@ -225,7 +225,7 @@ static int read_row(const struct bind_reader *r, const struct fumi_field *f, siz
     struct bind_place here = {r->up, f, row};
     if (!bind_is_bare(f->shape) && !fumi_is(v, FUMI_OBJECT))
         return bind_fault(r, f, row, "must be an object%s", bind_not_null(v));
-    return bind(&(struct bind_reader){r->a, r->e, &here}, f->shape, v, to);
+    return bind(&(struct bind_reader){r->a, r->e, &here, r->result}, f->shape, v, to);
 }
 
 /* The rows can take far more room than their text, so a list from strangers wants a max. */
@@ -292,7 +292,8 @@ static int bind_member(const struct bind_reader *r, const struct fumi_shape *s, 
     const struct fumi_field *f = &s->fields[i];
     if ((f->flags & FUMI_NULL_KEEPS) && s->given != FUMI_NONE && fumi_is(v, FUMI_NULL))
         return 0;
-    bool empty = (f->flags & FUMI_NULLABLE) && fumi_is(v, FUMI_NULL);
+    bool may_be_null = f->flags & FUMI_NULLABLE || (r->result && !(f->flags & FUMI_REQUIRED));
+    bool empty = may_be_null && fumi_is(v, FUMI_NULL);
     int rc = empty ? bind_absent(r, f, into + f->offset) : bind_value(r, f, v, into + f->offset);
     return s->given == FUMI_NONE ? rc : note_given(r, s, i, rc, into);
 }
@@ -409,11 +410,22 @@ int fumi_bind(struct fumi_arena *a, const struct fumi_shape *s, const struct fum
               void *into, struct fumi_err *e)
 {
     static const struct fumi_shape none = {.given = FUMI_NONE, .ignored = FUMI_NONE};
-    struct bind_reader r = {a, e, NULL};
+    struct bind_reader r = {a, e, NULL, false};
     if (!s)
         s = &none;
     if (v && (v->bits & 7) < FUMI_ARRAY && !bind_is_bare(s))
         return s->n ? fumi_err_set(e, FUMI_INVALID_PARAMS, "params must be an array or an object")
                     : bind_takes_none(e);
+    return bind(&r, s, v, into) ? -1 : 0;
+}
+
+int fumi_bind_result(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
+                     void *into, struct fumi_err *e)
+{
+    struct bind_reader r = {a, e, NULL, true};
+    if (!s)
+        return 0;
+    if (!bind_is_bare(s) && !fumi_is(v, FUMI_OBJECT))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "result must be an object%s", bind_not_null(v));
     return bind(&r, s, v, into) ? -1 : 0;
 }

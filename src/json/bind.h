@@ -24,6 +24,7 @@ struct bind_reader {
     struct fumi_arena *a;
     struct fumi_err *e;
     const struct bind_place *up; /* what the struct that is being filled belongs to */
+    bool result;                 /* of a call, by the rules of fumi_bind_result */
 };
 
 bool bind_knows_format(const char *format);

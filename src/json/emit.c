@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* How long an answer may be: all of it, or what an agent needs. */
-enum length { WHOLE, BRIEF };
+/* How much is written: all of it, what an agent needs, or params, where null is left out. */
+enum length { WHOLE, BRIEF, PARAMS };
 
 /* One row for each type: how a member is written, whether FUMI_OMIT drops it (NULL: never), and
  * whether that means that it is null. */
@@ -174,6 +174,8 @@ static bool may_go(const struct fumi_field *f, enum length l)
     bool list = f->type == FUMI_T_STRS || f->type == FUMI_T_LIST;
     if (l == WHOLE)
         return f->flags & FUMI_OMIT;
+    if (l == PARAMS)
+        return types[f->type].null || f->flags & FUMI_OMIT;
     return types[f->type].null || f->flags & (FUMI_OMIT | FUMI_SPARSE) ||
            (list && f->flags & FUMI_NULLABLE);
 }
@@ -221,6 +223,11 @@ int fumi_emit(struct fumi_out *o, const struct fumi_shape *s, const void *from)
         return emit(o, s, from, WHOLE);
     fumi_put_null(o);
     return 0;
+}
+
+int fumi_emit_params(struct fumi_out *o, const struct fumi_shape *s, const void *from)
+{
+    return emit(o, s, from, PARAMS);
 }
 
 int fumi_emit_brief(struct fumi_out *o, const struct fumi_shape *s, const void *from)

@@ -48,14 +48,14 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *t, const char
     va_end(args);
 }
 
-static void add_place(struct text *t, const struct bind_place *at)
+static void add_place(struct text *t, const struct bind_reader *r, const struct bind_place *at)
 {
     if (at->up)
-        add_place(t, at->up);
+        add_place(t, r, at->up);
     if (at->field->name)
         add(t, at->up ? ".%s" : "%s", at->field->name);
     else if (!at->up)
-        add(t, "params");
+        add(t, r->result ? "result" : "params");
     if (at->row != BIND_NO_ROW)
         add(t, "[%zu]", at->row);
 }
@@ -96,7 +96,7 @@ int bind_fault(const struct bind_reader *r, const struct fumi_field *f, size_t r
                ...)
 {
     struct text t = {0};
-    add_place(&t, &(struct bind_place){r->up, f, row});
+    add_place(&t, r, &(struct bind_place){r->up, f, row});
     add(&t, " ");
     va_list args;
     va_start(args, fmt);
@@ -114,7 +114,7 @@ int bind_wrong_type(const struct bind_reader *r, const struct fumi_field *f,
                     const struct fumi_val *v)
 {
     struct text t = {0};
-    add_place(&t, &(struct bind_place){r->up, f, BIND_NO_ROW});
+    add_place(&t, r, &(struct bind_place){r->up, f, BIND_NO_ROW});
     add(&t, " must be ");
     add_wanted(&t, f);
     add(&t, "%s", bind_not_null(v));
@@ -176,13 +176,13 @@ int bind_takes_none(struct fumi_err *e)
 
 int bind_unknown(const struct bind_reader *r, const struct fumi_shape *s, struct fumi_str name)
 {
-    if (!s->n && !r->up)
+    if (!s->n && !r->up && !r->result)
         return bind_takes_none(r->e);
     struct text t = {0};
     const struct fumi_field *near = nearest(s, name);
-    add(&t, "unknown parameter ");
+    add(&t, r->result ? "unknown member " : "unknown parameter ");
     if (r->up)
-        add_place(&t, r->up);
+        add_place(&t, r, r->up);
     add(&t, "%s", r->up ? "." : "");
     add_foreign(&t, name);
     if (near)

@@ -128,9 +128,20 @@ extern "C" {
 int fumi_bind(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
               void *into, struct fumi_err *e);
 
+/* The same for the result of a call, in the client: an object, or the bare value of FUMI_VALUE, but
+ * no list of positions. Where a member is not required, null is as if it were absent, because that
+ * is how fumi_emit writes a string that there is not; a required string may be empty. A member that
+ * the shape does not know is a fault, unless the shape is open. s == NULL: anything fits. */
+int fumi_bind_result(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
+                     void *into, struct fumi_err *e);
+
 /* Writes the struct. -1 when JSON cannot say it (a number that is not finite, a choice that does
  * not exist): the text has null in its place. s == NULL: writes null. */
 int fumi_emit(struct fumi_out *o, const struct fumi_shape *s, const void *from);
+
+/* The same for the params of a call, in the client: strings and values that there are not are left
+ * out. Numbers and booleans are always written, but for FUMI_OMIT and in patches. */
+int fumi_emit_params(struct fumi_out *o, const struct fumi_shape *s, const void *from);
 
 /* The same for an agent, whose every token counts: always an object (a bare value becomes its
  * member "value", no shape makes it empty), without nulls, without empty lists where the list is

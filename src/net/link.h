@@ -64,6 +64,13 @@ void fumi_link_close(struct fumi_link *l); /* ends a child: closes its input, th
 int fumi_link_call(struct fumi_link *l, struct fumi_arena *a, const char *method,
                    struct fumi_json params, int64_t ms, struct fumi_answer *out,
                    struct fumi_err *e);
+/* The same with structs. Of the method, which may be a row of a server's table, the name and the
+ * shapes are used. params is written by fumi_emit_params, NULL: none; the answer is read into
+ * *result by fumi_bind_result, and strings of it live in the arena; NULL: it is not looked at.
+ * Returns 0; 1 if the answer is an error, which is in *e, its data in the arena; -1 with *e set if
+ * there is no answer, or a result that does not fit its shape: the sentence names the member. */
+int fumi_link_call_as(struct fumi_link *l, struct fumi_arena *a, const struct fumi_method *m,
+                      const void *params, void *result, int64_t ms, struct fumi_err *e);
 int fumi_link_notify(struct fumi_link *l, const char *method, struct fumi_json params,
                      struct fumi_err *e);
 

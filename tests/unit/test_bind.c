@@ -1005,3 +1005,77 @@ TEST(sixty_four_fields)
     CHECK(strlen(b.e.text) < sizeof(b.e.text) - 1);
     done(&b);
 }
+
+/* --- Results of calls, in the client. --- */
+
+struct found {
+    struct fumi_str id, title;
+    int64_t count;
+    struct point at;
+    struct fumi_list rows;
+};
+static const struct fumi_field found_fields[] = {
+    FUMI_FIELD(struct found, id, "id", "", .flags = FUMI_REQUIRED),
+    FUMI_FIELD(struct found, title, "title", ""),
+    FUMI_FIELD(struct found, count, "count", "", .def = "7"),
+    FUMI_FIELD(struct found, at, "at", "", .shape = &point_shape),
+    FUMI_FIELD(struct found, rows, "rows", "", .shape = &point_shape),
+};
+static const struct fumi_shape found_shape = FUMI_SHAPE(struct found, found_fields);
+static const struct fumi_shape open_found_shape = FUMI_OPEN_SHAPE(struct found, found_fields);
+static const struct fumi_field bare_fields[] = {FUMI_VALUE(struct found, count, "")};
+static const struct fumi_shape bare_found_shape = FUMI_SHAPE(struct found, bare_fields);
+
+static int run_result(struct bench *b, const struct fumi_shape *s, const char *json, void *into)
+{
+    b->e = (struct fumi_err){0};
+    return fumi_bind_result(&b->a, s, fumi_parse(&b->text, fumi_str(json), &b->e), into, &b->e);
+}
+
+TEST(a_result_may_hold_what_params_may_not)
+{
+    struct bench b = {0};
+    struct found x = {0};
+    CHECK_INT(run_result(&b, &found_shape,
+                         "{\"id\":\"\",\"title\":null,\"count\":null,\"at\":null,\"rows\":null}",
+                         &x),
+              0);
+    CHECK_INT(x.id.n, 0);
+    CHECK(x.id.p && !x.title.p);
+    CHECK_INT(x.count, 7);
+    CHECK_INT(run_result(&b, &bare_found_shape, "12", &x), 0);
+    CHECK_INT(x.count, 12);
+    CHECK_INT(run_result(&b, &open_found_shape, "{\"id\":\"a\",\"newer\":1}", &x), 0);
+    CHECK_INT(run_result(&b, NULL, "[1,2]", NULL), 0);
+    done(&b);
+}
+
+TEST(a_result_that_does_not_fit_is_told_by_its_member)
+{
+    static const struct {
+        const struct fumi_shape *shape;
+        const char *json, *want;
+    } rows[] = {
+        {&found_shape, "null", "result must be an object, not null"},
+        {&found_shape, "5", "result must be an object"},
+        {&found_shape, "[\"a\"]", "result must be an object"},
+        {&found_shape, "{}", "id is required"},
+        {&found_shape, "{\"id\":null}", "id must be a string, not null"},
+        {&found_shape, "{\"id\":5}", "id must be a string"},
+        {&found_shape, "{\"id\":\"a\",\"count\":1.5}", "count must be an integer"},
+        {&found_shape, "{\"id\":\"a\",\"at\":{\"x\":1,\"y\":10}}", "at.y must be -9 to 9"},
+        {&found_shape, "{\"id\":\"a\",\"rows\":[{\"x\":1},{}]}", "rows[1].x is required"},
+        {&found_shape, "{\"id\":\"a\",\"titel\":\"\"}",
+         "unknown member titel; did you mean title?"},
+        {&bare_found_shape, "\"x\"", "result must be an integer"},
+        {&bare_found_shape, "{}", "result must be an integer"},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct bench b = {0};
+        struct found x = {0};
+        if (run_result(&b, rows[i].shape, rows[i].json, &x) != -1 ||
+            strcmp(b.e.text, rows[i].want) != 0)
+            TEST_FAIL("%s: %s", rows[i].json, b.e.text);
+        done(&b);
+    }
+}

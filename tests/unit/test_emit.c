@@ -88,6 +88,16 @@ TEST(every_type_empty)
     CHECK_EMIT(&omit_shape, &x, 0, "{\"mode\":\"hybrid\",\"at\":{\"x\":0,\"y\":0,\"label\":null}}");
 }
 
+TEST(params_have_no_nulls)
+{
+    static const struct every nothing;
+    CHECK_EMITS(fumi_emit_params, &plain_shape, &nothing, 0,
+                "{\"flag\":false,\"count\":0,\"ratio\":0,\"tags\":[],\"mode\":\"hybrid\","
+                "\"at\":{\"x\":0,\"y\":0},\"rows\":[]}");
+    struct every patch = {.given = 1 << NAME | 1 << FLAG};
+    CHECK_EMITS(fumi_emit_params, &patch_shape, &patch, 0, "{\"flag\":false,\"name\":null}");
+}
+
 TEST(empty_strings_are_not_omitted)
 {
     struct every x = {.name = FUMI_STR(""), .json = {FUMI_STR("null")}, .ratio = -0.5};

@@ -6,6 +6,7 @@
 #include "net/link_parts.h"
 
 #include <errno.h>
+#include <math.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -1082,6 +1083,102 @@ TEST(a_line_that_is_too_long_fails_what_is_open_and_no_more)
     CHECK(s.l);
     for (size_t i = 0; i < FUMI_COUNT(wants); i++)
         CHECK(is_like(outcome(&s, call(&s, "m", NULL, 0)), wants[i]));
+    done(&s);
+}
+
+/* --- Calls with structs. --- */
+
+struct note {
+    struct fumi_str title, body;
+    int64_t size;
+};
+static const struct fumi_field note_fields[] = {
+    FUMI_FIELD(struct note, title, "title", "", .flags = FUMI_REQUIRED),
+    FUMI_FIELD(struct note, body, "body", ""),
+    FUMI_FIELD(struct note, size, "size", ""),
+};
+static const struct fumi_shape note_shape = FUMI_SHAPE(struct note, note_fields);
+static const struct fumi_method note_method = {
+    .name = "note.store", .params = &note_shape, .result = &note_shape};
+
+static int call_as(struct side *s, const struct fumi_method *m, const struct note *in,
+                   struct note *out)
+{
+    s->e = (struct fumi_err){0};
+    return fumi_link_call_as(s->l, &s->a, m, in, out, 0, &s->e);
+}
+
+TEST(structs_go_out_and_come_back)
+{
+#define NOTE(id, result) "{\"jsonrpc\":\"2.0\",\"id\":" #id "," result "}\n"
+    static const struct step steps[] = {
+        {MEET, {0}},
+        {LINE, {0}},
+        {SAY, SAYS(NOTE(1, "\"result\":{\"title\":\"\\u00e9t\\u00e9\",\"body\":null,\"size\":3}"))},
+        {LINE, {0}},
+        {SAY, SAYS(NOTE(2, "\"error\":{\"code\":7,\"message\":\"no\",\"data\":{\"why\":1}}"))},
+        {LINE, {0}},
+        {SAY, SAYS(NOTE(3, "\"result\":{\"title\":\"x\",\"size\":\"3\"}"))},
+        {LINE, {0}},
+        {SAY, SAYS(NOTE(4, "\"result\":null"))},
+        {LINE, {0}},
+        {SAY, SAYS(NOTE(5, "\"result\":[1,2]"))},
+        {BREAK, {0}},
+        {0}};
+    static const struct fumi_method bare = {.name = "ping"};
+    const struct note in = {.title = FUMI_STR("a \"b\""), .size = 2};
+    struct note out = {.size = 99};
+    struct side s;
+    open_side(&s, steps, "unix:", (struct fumi_link_options){.tries = -1});
+    CHECK(s.l);
+    CHECK_INT(call_as(&s, &note_method, &in, &out), 0);
+    CHECK_STR(out.title, "\xC3\xA9t\xC3\xA9");
+    CHECK(!out.body.p);
+    CHECK_INT(out.size, 3);
+    CHECK_INT(call_as(&s, &note_method, &in, &out), 1);
+    CHECK_INT(s.e.code, 7);
+    CHECK_STR(s.e.data, "{\"why\":1}");
+    CHECK_INT(call_as(&s, &note_method, &in, &out), -1);
+    CHECK_STR(fumi_str(s.e.text),
+              "the result of note.store is not as expected: size must be an integer");
+    CHECK_INT(s.e.code, FUMI_INTERNAL_ERROR);
+    CHECK_INT(call_as(&s, &note_method, &in, &out), -1);
+    CHECK(strstr(s.e.text, "result must be an object, not null"));
+    CHECK_INT(call_as(&s, &bare, NULL, NULL), 0); /* whatever it answers */
+    CHECK_INT(call_as(&s, &bare, NULL, NULL), -1);
+    CHECK(strstr(s.e.text, "closed the connection"));
+    end_side(&s);
+    CHECK(script_got(&s.script,
+                     "{\"jsonrpc\":\"2.0\",\"method\":\"note.store\",\"params\":{\"title\":"
+                     "\"a \\\"b\\\"\",\"size\":2},\"id\":1}\n"));
+    CHECK(script_got(&s.script, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":5}\n"));
+    done(&s);
+#undef NOTE
+}
+
+/* Nothing is sent for them. */
+TEST(structs_that_json_cannot_say_and_wrong_tables_are_refused)
+{
+    static const struct fumi_field wrong[] = {FUMI_FIELD(struct side, a, "a", "")};
+    static const struct fumi_shape wrong_shape = FUMI_SHAPE(struct side, wrong);
+    static const struct fumi_field real[] = {FUMI_FIELD(
+        struct { double d; }, d, "d", "")};
+    static const struct fumi_shape real_shape = FUMI_SHAPE(
+        struct { double d; }, real);
+    static const struct fumi_method methods[] = {{.name = "n", .params = &wrong_shape},
+                                                 {.name = "n", .result = &wrong_shape},
+                                                 {.name = "n", .params = &real_shape}};
+    static const struct step steps[] = {{MEET, {0}}, {HOLD, {0}}, {0}};
+    const double infinite[] = {INFINITY};
+    struct side s;
+    open_side(&s, steps, "unix:", (struct fumi_link_options){.tries = -1});
+    CHECK(s.l);
+    for (size_t i = 0; i < FUMI_COUNT(methods); i++) {
+        CHECK_INT(fumi_link_call_as(s.l, &s.a, &methods[i], infinite, NULL, 0, &s.e), -1);
+        CHECK(strstr(s.e.text, i < 2 ? "shape" : "params of n cannot be written as JSON"));
+    }
+    end_side(&s);
+    CHECK_INT(s.script.got.n, 0);
     done(&s);
 }
 
