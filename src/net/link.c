@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 
+#include <assert.h>
+
 enum { KEEP = 64 << 10 }; /* bytes of warm memory */
 
 static struct fumi_link *link_new(const struct fumi_link_options *o)
@@ -66,6 +68,7 @@ void fumi_link_close(struct fumi_link *l)
 {
     if (!l)
         return;
+    assert(!l->inside);
     if (l->fd >= 0 && l->way->part)
         l->way->part(l);
     link_end_child(l);
@@ -205,7 +208,7 @@ static void refuse(struct fumi_link *l, const struct fumi_val *id)
     fumi_put_key(&o, "id");
     fumi_put_val(&o, id);
     fumi_put_close(&o, '}');
-    l->way->refuse(l, fumi_buf_str(&text));
+    l->way->answer(l, fumi_buf_str(&text));
     fumi_buf_done(&text);
 }
 
@@ -213,13 +216,16 @@ static void refuse(struct fumi_link *l, const struct fumi_val *id)
 static void hear(struct fumi_link *l, const struct fumi_val *v)
 {
     const struct fumi_val *id = fumi_get(v, "id");
-    if (id) {
+    if (id && !l->o.server) {
         refuse(l, id);
         return;
     }
     l->said++;
-    if (l->o.notified)
-        l->o.notified(l->o.arg, fumi_raw(v));
+    if (id || !l->o.notified)
+        return;
+    l->inside++;
+    l->o.notified(l->o.arg, fumi_raw(v));
+    l->inside--;
 }
 
 /* A call that is still open although this names it: the answer was none. */
@@ -238,19 +244,26 @@ static void spoil(struct fumi_link *l, const struct fumi_val *v, const struct fu
     }
 }
 
-/* A message that holds more than answers that are awaited. */
-static void look_closer(struct fumi_link *l, struct fumi_str message, const struct fumi_err *why)
+/* A message that holds more than answers that are awaited. Where it holds none at all (`asks`), the
+ * server of the options gets it whole, so that a batch is answered by a batch. */
+static void look_closer(struct fumi_link *l, struct fumi_str message, bool asks,
+                        const struct fumi_err *why)
 {
     struct fumi_err ignored;
     const struct fumi_val *doc = fumi_parse(&l->scratch, message, &ignored);
     bool batch = fumi_is(doc, FUMI_ARRAY);
     const struct fumi_val *at = batch ? fumi_first(doc) : doc;
     for (; at; at = batch ? fumi_after(doc, at) : NULL) {
-        if (fumi_get(at, "method"))
-            hear(l, at);
-        else
+        if (!fumi_get(at, "method")) {
             spoil(l, at, why);
+            continue;
+        }
+        hear(l, at);
+        if (l->o.server && !asks)
+            link_answer(l, fumi_raw(at));
     }
+    if (l->o.server && asks)
+        link_answer(l, message);
 }
 
 int link_take(struct fumi_link *l, struct fumi_str message, uint64_t number, struct fumi_err *e)
@@ -264,7 +277,7 @@ int link_take(struct fumi_link *l, struct fumi_str message, uint64_t number, str
         matched += got.items[i].user || take_nameless(l, &got.items[i], number);
     }
     if (rc || got.asked)
-        look_closer(l, message, e);
+        look_closer(l, message, !rc && !got.n, e);
     struct link_wait *text = link_text_of(l, number);
     if (text && !matched && (got.n || rc || !got.asked))
         keep_text(text, message);
@@ -335,9 +348,19 @@ static int bad_params(const char *method, struct fumi_err *e)
                         method);
 }
 
+/* Messages are being read while callbacks run: the link cannot be used. */
+static int check_usable(const struct fumi_link *l, struct fumi_err *e)
+{
+    return l->inside ? fumi_err_set(e, FUMI_INVALID_REQUEST,
+                                    "a callback or a method of a link must not use the link")
+                     : 0;
+}
+
 int64_t fumi_link_begin(struct fumi_link *l, const char *method, struct fumi_json params,
                         struct fumi_err *e)
 {
+    if (check_usable(l, e))
+        return -1;
     struct link_wait *w = wait_new(l, LINK_CALL, method);
     w->id = fumi_client_request(l->client, &w->text, method, params, w);
     if (w->id > 0)
@@ -385,6 +408,8 @@ int fumi_link_send(struct fumi_link *l, bool batch, struct fumi_err *e)
 {
     int64_t until = until_of(l, 0);
     uint64_t before = l->messages;
+    if (check_usable(l, e))
+        return -1;
     if (batch)
         post_batch(l, until);
     else
@@ -459,7 +484,7 @@ int fumi_link_await(struct fumi_link *l, struct fumi_arena *a, int64_t id, int64
                     struct fumi_answer *out, struct fumi_err *e)
 {
     int64_t until = until_of(l, ms);
-    struct link_wait *w = find(l, id, e);
+    struct link_wait *w = check_usable(l, e) ? NULL : find(l, id, e);
     if (!w)
         return -1;
     if (w->state == LINK_BEGUN)
@@ -484,7 +509,7 @@ int fumi_link_call(struct fumi_link *l, struct fumi_arena *a, const char *method
 
 int fumi_link_cancel(struct fumi_link *l, int64_t id, struct fumi_err *e)
 {
-    struct link_wait *w = find(l, id, e);
+    struct link_wait *w = check_usable(l, e) ? NULL : find(l, id, e);
     if (!w)
         return -1;
     give_up(l, w);
@@ -497,6 +522,8 @@ int fumi_link_notify(struct fumi_link *l, const char *method, struct fumi_json p
 {
     struct fumi_answer unused;
     int64_t until = until_of(l, 0);
+    if (check_usable(l, e))
+        return -1;
     struct link_wait *w = wait_new(l, LINK_NOTE, method);
     if (fumi_client_notify(l->client, &w->text, method, params)) {
         wait_free(l, w);
@@ -513,7 +540,7 @@ bool fumi_link_listen(struct fumi_link *l, int64_t ms)
 {
     uint64_t before = l->said;
     int64_t until = link_until(ms);
-    while (l->said == before && l->fd >= 0) {
+    while (!l->inside && l->said == before && l->fd >= 0) {
         if (l->way->exchanges && !link_http_next(l, until))
             break;
         if (!goes_on(l, until))
@@ -527,6 +554,8 @@ int fumi_link_text(struct fumi_link *l, struct fumi_arena *a, struct fumi_str me
 {
     int64_t until = until_of(l, ms);
     struct fumi_answer got;
+    if (check_usable(l, e))
+        return -1;
     if (l->way == &link_lines && message.n && memchr(message.p, '\n', message.n))
         return fumi_err_set(e, FUMI_INVALID_PARAMS,
                             "a message must be one line on %s: leave the line ends out", l->at.url);

@@ -30,7 +30,7 @@ struct fumi_link_options {
     int tries;            /* to connect again when a WebSocket or Unix link is lost, with growing
                              pauses; 0: 5; negative: none */
     /* What the peer says by itself: notifications of a push, and ahead of an answer. May be NULL.
-     * It must not use the link. What the peer asks is refused with -32601. */
+     * It must not use the link: functions of the link fail inside it. */
     void (*notified)(void *arg, struct fumi_str message);
     void *arg;
     /* https and wss: a PEM file with the certificates of the authorities that are trusted, in place
@@ -43,6 +43,13 @@ struct fumi_link_options {
      * there is no HTTP, on lines, they are not sent. */
     const struct fumi_link_header *headers;
     size_t headers_n;
+    /* Its methods answer what the peer asks, while a function of the link runs: fumi_link_listen,
+     * or one that waits for an answer. Notifications go to it too, beside `notified`. Its methods
+     * run on the thread that uses the link, unless it has an executor, and must not use the link.
+     * They may answer later from any thread (FUMI_ASYNC); when the connection is lost, or the link
+     * is closed, their calls are cancelled, and the server may be freed once it is no longer busy.
+     * NULL: what the peer asks is refused with -32601. */
+    struct fumi_server *server;
 };
 
 /* "http://HOST:PORT/PATH", "ws://HOST:PORT/PATH", the same with TLS as "https:" and "wss:",
@@ -91,8 +98,9 @@ int fumi_link_cancel(struct fumi_link *l, int64_t id, struct fumi_err *e);
 int fumi_link_trace(struct fumi_link *l, const char *parent, const char *tracestate,
                     struct fumi_err *e);
 
-/* Waits until the peer has said something by itself, or the time is over: whether it has. At once
- * when nothing can come: a link that is lost, HTTP between calls. */
+/* Waits until the peer has said something by itself, or asked something that the server of the
+ * options answers, or the time is over: whether it has. At once when nothing can come: a link that
+ * is lost, HTTP between calls. */
 bool fumi_link_listen(struct fumi_link *l, int64_t ms);
 
 /* The text of one message out, and of the answer back, for those who write both themselves: the

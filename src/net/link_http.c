@@ -511,7 +511,7 @@ static void dropped(struct fumi_link *l, const struct fumi_err *why)
 /* The exchange that is under way ends only after the question is answered, so that goes another
  * way.
  */
-static void refuse(struct fumi_link *l, struct fumi_str answer)
+static void answer_aside(struct fumi_link *l, struct fumi_str answer)
 {
     struct http_link *x = state(l);
     struct fumi_link_options o = l->o;
@@ -519,6 +519,7 @@ static void refuse(struct fumi_link *l, struct fumi_str answer)
     struct fumi_arena a = {0};
     struct fumi_str unused;
     o.notified = NULL;
+    o.server = NULL;
     if (!x->side)
         x->side = fumi_link_open(l->at.url, &o, &ignored);
     if (x->side)
@@ -530,7 +531,7 @@ const struct link_way link_http = {
     .target = "/rpc",
     .exchanges = true,
     .put = put,
-    .refuse = refuse,
+    .answer = answer_aside,
     .feed = feed,
     .end = end,
     .dropped = dropped,

@@ -41,7 +41,7 @@ struct link_way {
     /* Puts a message where it will be sent from. */
     void (*put)(struct fumi_link *l, uint64_t number, struct fumi_str message);
     /* Sends an answer to something that the peer has asked. */
-    void (*refuse)(struct fumi_link *l, struct fumi_str answer);
+    void (*answer)(struct fumi_link *l, struct fumi_str answer);
     /* Takes what it can from l->in; -1: the connection cannot be used any more. */
     int (*feed)(struct fumi_link *l, struct fumi_err *e);
     /* The peer sends no more: says why that is wrong in *e, if it is. */
@@ -64,6 +64,7 @@ struct link_place {
 
 struct ws_link;
 struct link_tls;
+struct link_answers;
 struct http_link;
 
 struct fumi_link {
@@ -82,11 +83,13 @@ struct fumi_link {
     int fd;    /* -1: not connected */
     pid_t pid; /* of a child that was not waited for, else 0 */
     struct fumi_buf in, out;
-    size_t sent;          /* of out */
-    bool deaf;            /* the peer takes nothing any more */
-    bool hung_up;         /* the peer ended the connection, not we */
-    struct fumi_err lost; /* why there is no connection */
-    struct link_tls *tls; /* NULL: no TLS */
+    size_t sent;                  /* of out */
+    bool deaf;                    /* the peer takes nothing any more */
+    bool hung_up;                 /* the peer ended the connection, not we */
+    struct fumi_err lost;         /* why there is no connection */
+    struct link_tls *tls;         /* NULL: no TLS */
+    struct link_answers *answers; /* NULL: the peer has asked nothing yet on this connection */
+    int inside;                   /* callbacks that run and must not use the link */
 
     size_t seen;   /* lines: bytes of `in` without a line end */
     bool skipping; /* lines: the rest of one that is too long */
@@ -96,8 +99,11 @@ struct fumi_link {
 
 /* Deadlines are of fumi_ticks. */
 int64_t link_until(int64_t ms);
-int64_t link_sooner(int64_t until, int64_t ms);     /* that, or in so many milliseconds */
-int link_poll(int fd, short events, int64_t until); /* as revents; 0: the time is over */
+int64_t link_sooner(int64_t until, int64_t ms); /* that, or in so many milliseconds */
+/* As revents; 0: the time is over, or `other`, a second descriptor, can be read, which *woken says;
+ * negative: there is none. */
+int link_poll(int fd, short events, int64_t until);
+int link_poll_two(int fd, short events, int other, bool *woken, int64_t until);
 void link_pause(int64_t ms);
 
 /* link_open.c: check and copy the URL and the options. */
@@ -148,6 +154,14 @@ bool link_tls_wants_write(const struct fumi_link *l); /* to go on reading */
 const char *link_tls_fault(const struct fumi_link *l);
 void link_tls_close(struct fumi_link *l);
 void link_tls_done(struct fumi_link *l);
+
+/* link_answer.c: has the server of the options handle a message of the peer; sends the answers that
+ * are there, which can be when link_answer_fd (negative: none are to come) can be read; lets them
+ * go with their connection. */
+void link_answer(struct fumi_link *l, struct fumi_str message);
+int link_answer_fd(const struct fumi_link *l);
+void link_answer_send(struct fumi_link *l);
+void link_answer_end(struct fumi_link *l);
 
 /* link_owner.c: 0 if the token may be sent over the connection that stands, or there is none. */
 int link_check_owner(const struct fumi_link *l, int64_t until, struct fumi_err *e);

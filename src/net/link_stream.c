@@ -54,11 +54,19 @@ static int time_left(int64_t until)
 
 int link_poll(int fd, short events, int64_t until)
 {
+    bool woken;
+    return link_poll_two(fd, events, -1, &woken, until);
+}
+
+int link_poll_two(int fd, short events, int other, bool *woken, int64_t until)
+{
+    *woken = false;
     for (;;) {
-        struct pollfd p = {fd, events, 0};
-        int left = time_left(until), n = poll(&p, 1, left);
+        struct pollfd p[] = {{fd, events, 0}, {other, POLLIN, 0}};
+        int left = time_left(until), n = poll(p, 2, left);
+        *woken = n > 0 && p[1].revents;
         if (n > 0)
-            return p.revents;
+            return p[0].revents;
         if (n == 0 && left < INT_MAX)
             return 0;
         if (n < 0 && errno != EINTR)
@@ -289,6 +297,7 @@ void link_end_child(struct fumi_link *l)
 
 void link_hang_up(struct fumi_link *l)
 {
+    link_answer_end(l);
     link_tls_close(l);
     if (l->fd >= 0)
         close(l->fd);
@@ -377,14 +386,19 @@ bool link_turn(struct fumi_link *l, int64_t until)
     }
     if (l->fd < 0)
         return true;
-    bool blocked = link_tls_wants_write(l);
-    int got = link_poll(l->fd, (short)(POLLIN | (link_unsent(l) || blocked ? POLLOUT : 0)), until);
-    if (!got)
+    bool blocked = link_tls_wants_write(l), woken;
+    int got = link_poll_two(l->fd, (short)(POLLIN | (link_unsent(l) || blocked ? POLLOUT : 0)),
+                            link_answer_fd(l), &woken, until);
+    if (!got && !woken)
         return false;
+    if (woken)
+        link_answer_send(l);
     if (got & POLLOUT && link_unsent(l))
         link_write(l);
-    if (got & ~POLLOUT || blocked)
+    if (got & ~POLLOUT || (got && blocked))
         link_read(l);
+    if (link_unsent(l)) /* answers, for which nobody may be waiting here */
+        link_write(l);
     return true;
 }
 
@@ -428,7 +442,7 @@ bool link_is_crowded(const struct fumi_link *l)
     return l->out.n - l->sent > l->o.limit;
 }
 
-static void refuse_line(struct fumi_link *l, struct fumi_str answer)
+static void answer_line(struct fumi_link *l, struct fumi_str answer)
 {
     if (!link_is_crowded(l))
         put_line(l, 0, answer);
@@ -482,7 +496,7 @@ static int feed_lines(struct fumi_link *l, struct fumi_err *e)
 
 const struct link_way link_lines = {
     .put = put_line,
-    .refuse = refuse_line,
+    .answer = answer_line,
     .feed = feed_lines,
     .end = link_stream_end,
     .dropped = link_fail_all,

@@ -29,7 +29,7 @@ static void put_text(struct fumi_link *l, uint64_t number, struct fumi_str messa
     put_frame(l, WS_TEXT, message);
 }
 
-static void refuse_text(struct fumi_link *l, struct fumi_str answer)
+static void answer_text(struct fumi_link *l, struct fumi_str answer)
 {
     if (!link_is_crowded(l))
         put_frame(l, WS_TEXT, answer);
@@ -206,7 +206,7 @@ const struct link_way link_ws = {
     .target = "/ws",
     .greet = greet,
     .put = put_text,
-    .refuse = refuse_text,
+    .answer = answer_text,
     .feed = feed_frames,
     .end = ws_end,
     .dropped = link_fail_all,
