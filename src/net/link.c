@@ -68,7 +68,7 @@ void fumi_link_close(struct fumi_link *l)
 {
     if (!l)
         return;
-    assert(!l->inside);
+    assert(!l->inside && !l->reconnecting);
     if (l->fd >= 0 && l->way->part)
         l->way->part(l);
     link_end_child(l);
@@ -309,7 +309,7 @@ static void drop_stuck(struct fumi_link *l)
 static void set_out(struct fumi_link *l, uint64_t number)
 {
     for (struct link_wait *w = l->waits; w; w = w->next)
-        if (w->state == LINK_BEGUN && w->message == number)
+        if (w->state == LINK_POSTED && w->message == number)
             w->state = LINK_SENT;
 }
 
@@ -338,6 +338,7 @@ static void post_one(struct fumi_link *l, struct link_wait *w, int64_t until)
     struct fumi_buf text = {0};
     fumi_buf_move(&text, &w->text);
     w->message = ++l->messages;
+    w->state = LINK_POSTED;
     post(l, w->message, fumi_buf_str(&text), until);
     fumi_buf_done(&text);
 }
@@ -379,6 +380,7 @@ static void post_batch(struct fumi_link *l, int64_t until)
         fumi_buf_put(&text, text.n ? ',' : '[');
         fumi_buf_add(&text, w->text.p, w->text.n);
         w->message = number;
+        w->state = LINK_POSTED;
     }
     fumi_buf_put(&text, ']');
     if (text.n > 1)
@@ -426,7 +428,7 @@ int fumi_link_send(struct fumi_link *l, bool batch, struct fumi_err *e)
 static struct link_wait *find(struct fumi_link *l, int64_t id, struct fumi_err *e)
 {
     for (struct link_wait *w = l->waits; w; w = w->next)
-        if (w->id == id && w->deed == LINK_CALL)
+        if (w->id == id && w->deed == LINK_CALL && w->state != LINK_POSTED)
             return w;
     fumi_err_set(e, FUMI_INVALID_PARAMS, "no call with the id %lld is open", (long long)id);
     return NULL;
@@ -536,11 +538,20 @@ int fumi_link_notify(struct fumi_link *l, const char *method, struct fumi_json p
     return hand_over(l, w, &l->scratch, &unused, e);
 }
 
+/* A lost link is connected again for those who want to know of it: else nothing would come. */
+static bool listen_again(struct fumi_link *l, int64_t until)
+{
+    struct fumi_err ignored;
+    return l->o.reconnected && !l->way->exchanges && link_ready(l, until, &ignored) == 0;
+}
+
 bool fumi_link_listen(struct fumi_link *l, int64_t ms)
 {
     uint64_t before = l->said;
     int64_t until = link_until(ms);
-    while (!l->inside && l->said == before && l->fd >= 0) {
+    while (!l->inside && l->said == before) {
+        if (l->fd < 0 && !listen_again(l, until))
+            break;
         if (l->way->exchanges && !link_http_next(l, until))
             break;
         if (!goes_on(l, until))

@@ -50,6 +50,12 @@ struct fumi_link_options {
      * is closed, their calls are cancelled, and the server may be freed once it is no longer busy.
      * NULL: what the peer asks is refused with -32601. */
     struct fumi_server *server;
+    /* A WebSocket or Unix link that was lost is connected again: to subscribe again, for instance.
+     * Called by the function of the link that connects, ahead of its own message. It may make calls
+     * on the link, but not close it. When it loses the connection too, its calls fail, that counts
+     * as a try that failed, and it is called again for the next connection. With it,
+     * fumi_link_listen connects a lost link again as well. */
+    void (*reconnected)(void *arg, struct fumi_link *l);
 };
 
 /* "http://HOST:PORT/PATH", "ws://HOST:PORT/PATH", the same with TLS as "https:" and "wss:",
@@ -100,7 +106,7 @@ int fumi_link_trace(struct fumi_link *l, const char *parent, const char *tracest
 
 /* Waits until the peer has said something by itself, or asked something that the server of the
  * options answers, or the time is over: whether it has. At once when nothing can come: a link that
- * is lost, HTTP between calls. */
+ * is lost (but see `reconnected`), HTTP between calls. */
 bool fumi_link_listen(struct fumi_link *l, int64_t ms);
 
 /* The text of one message out, and of the answer back, for those who write both themselves: the

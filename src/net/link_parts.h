@@ -17,7 +17,13 @@ enum link_deed {
     LINK_TEXT, /* of fumi_link_text */
 };
 
-enum link_state { LINK_BEGUN, LINK_SENT, LINK_ANSWERED, LINK_FAILED };
+enum link_state {
+    LINK_BEGUN,
+    LINK_POSTED, /* its message is made; whether there is a connection is being looked at */
+    LINK_SENT,
+    LINK_ANSWERED,
+    LINK_FAILED
+};
 
 /* Something that is sent, and what came of it. */
 struct link_wait {
@@ -90,6 +96,7 @@ struct fumi_link {
     struct link_tls *tls;         /* NULL: no TLS */
     struct link_answers *answers; /* NULL: the peer has asked nothing yet on this connection */
     int inside;                   /* callbacks that run and must not use the link */
+    bool reconnecting;            /* `reconnected` runs */
 
     size_t seen;   /* lines: bytes of `in` without a line end */
     bool skipping; /* lines: the rest of one that is too long */

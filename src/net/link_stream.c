@@ -196,6 +196,19 @@ static bool may_pass(const struct fumi_err *e)
     return e->code == FUMI_INTERNAL_ERROR || e->code == FUMI_LIMIT;
 }
 
+/* The owner of the link may make calls on the new connection ahead of any other, and may lose it.
+ */
+static int greet_again(struct fumi_link *l, struct fumi_err *e)
+{
+    if (!l->o.reconnected)
+        return 0;
+    l->reconnecting = true;
+    l->o.reconnected(l->o.arg, l);
+    l->reconnecting = false;
+    *e = l->lost;
+    return l->fd >= 0 ? 0 : -1;
+}
+
 int link_ready(struct fumi_link *l, int64_t until, struct fumi_err *e)
 {
     int64_t pause = PAUSE;
@@ -203,14 +216,15 @@ int link_ready(struct fumi_link *l, int64_t until, struct fumi_err *e)
     if (l->fd >= 0)
         return 0;
     *e = l->lost;
-    if (!l->at.path && !l->at.host) /* a program is not started again */
+    /* A program is not started again; and what `reconnected` itself loses is left to us. */
+    if ((!l->at.path && !l->at.host) || l->reconnecting)
         return -1;
     for (int i = 0; i < l->o.tries; i++) {
         if (i) {
             link_pause(pause < time_left(until) ? pause : time_left(until));
             pause = pause * 2 < PAUSE_MOST ? pause * 2 : PAUSE_MOST;
         }
-        if (link_connect(l, until, e) == 0)
+        if (link_connect(l, until, e) == 0 && greet_again(l, e) == 0)
             return 0;
         if (!may_pass(e) || !time_left(until))
             return -1;

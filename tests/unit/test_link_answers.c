@@ -1,9 +1,10 @@
-/* A link whose peer asks: a server of the client answers. */
+/* A link whose peer asks: a server of the client answers; and the hook after connecting again. */
 #include "test.h"
 
 #include "link_cases.h"
 #include "link_stage.h"
 #include "net/link.h"
+#include "net/link_parts.h"
 
 #include <semaphore.h>
 
@@ -19,6 +20,7 @@ struct side {
     struct fumi_answer answer;
     struct fumi_err e;
     struct fumi_buf told;
+    int reconnects;
     /* a deferred call */
     pthread_t thread;
     sem_t may_finish;
@@ -326,4 +328,155 @@ TEST(a_real_server_asks_and_is_answered)
     s.l = child;
     done(&s);
     rmdir(dir);
+}
+
+/* --- After connecting again. --- */
+
+static void reconnected(void *arg, struct fumi_link *l)
+{
+    struct side *s = arg;
+    struct fumi_answer answer;
+    struct fumi_err e = {0};
+    s->reconnects++;
+    int rc = fumi_link_call(l, &s->a, "subscribe", (struct fumi_json){0}, 0, &answer, &e);
+    fumi_buf_add(&s->told, rc ? "lost\n" : "again\n", rc ? 5 : 6);
+}
+
+#define RESULT(id) "{\"jsonrpc\":\"2.0\",\"id\":" #id ",\"result\":" #id "}"
+
+/* Until the peer has closed the connection; the link has not looked yet. */
+static bool is_lost(const struct side *s)
+{
+    struct pollfd end = {.fd = s->l ? s->l->fd : -1, .events = POLLIN};
+    return poll(&end, 1, 20000) == 1;
+}
+
+TEST(the_hook_makes_calls_ahead_of_the_call_that_connects)
+{
+    static const struct step steps[] = {{MEET, {0}},
+                                        {BREAK, {0}},
+                                        {MEET, {0}},
+                                        {LINE, {0}},
+                                        {SAY, SAYS(RESULT(2) "\n")},
+                                        {LINE, {0}},
+                                        {SAY, SAYS(RESULT(1) "\n")},
+                                        {HOLD, {0}},
+                                        {0}};
+    struct side s;
+    struct fumi_link_options o = begin(&s);
+    o.reconnected = reconnected;
+    open_script(&s, steps, "unix:", &o);
+    CHECK(is_lost(&s));
+    CHECK_STR(call(&s, "m"), "1");
+    end_script(&s);
+    CHECK(!s.script.failed);
+    CHECK_INT(s.reconnects, 1);
+    CHECK_STR(fumi_buf_str(&s.script.got),
+              "{\"jsonrpc\":\"2.0\",\"method\":\"subscribe\",\"id\":2}\n"
+              "{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":1}\n");
+    done(&s);
+}
+
+/* Its connection ends in the hook, which is called again for the next; without tries it is not. */
+TEST(a_connection_that_the_hook_loses_is_a_try_that_failed)
+{
+    static const struct step twice[] = {{MEET, {0}},  {BREAK, {0}},
+                                        {MEET, {0}},  {LINE, {0}},
+                                        {BREAK, {0}}, {MEET, {0}},
+                                        {LINE, {0}},  {SAY, SAYS(RESULT(3) "\n")},
+                                        {LINE, {0}},  {SAY, SAYS(RESULT(1) "\n")},
+                                        {HOLD, {0}},  {0}};
+    static const struct step once[] = {{MEET, {0}}, {BREAK, {0}}, {MEET, {0}},
+                                       {LINE, {0}}, {BREAK, {0}}, {0}};
+    struct side s;
+    struct fumi_link_options o = begin(&s);
+    o.reconnected = reconnected;
+    open_script(&s, twice, "unix:", &o);
+    CHECK(is_lost(&s));
+    CHECK_STR(call(&s, "m"), "1");
+    end_script(&s);
+    CHECK(!s.script.failed);
+    CHECK_STR(fumi_buf_str(&s.told), "lost\nagain\n");
+    done(&s);
+
+    o = begin(&s);
+    o.reconnected = reconnected;
+    o.tries = 1;
+    open_script(&s, once, "unix:", &o);
+    CHECK(is_lost(&s));
+    struct fumi_str got = call(&s, "m");
+    CHECK(got.n && strstr(got.p, "has closed the connection"));
+    end_script(&s);
+    CHECK_STR(fumi_buf_str(&s.told), "lost\n");
+    done(&s);
+}
+
+TEST(with_the_hook_listening_connects_again)
+{
+    static const struct step steps[] = {{MEET, {0}},
+                                        {REQUEST, {0}},
+                                        {SHAKE, {0}},
+                                        {BREAK, {0}},
+                                        {MEET, {0}},
+                                        {REQUEST, {0}},
+                                        {SHAKE, {0}},
+                                        {FRAME, {0}},
+                                        {TEXT, SAYS(RESULT(1))},
+                                        {TEXT, SAYS(TELLS("news"))},
+                                        {FRAME, {0}},
+                                        {0}};
+    struct side s;
+    struct fumi_link_options o = begin(&s);
+    o.reconnected = reconnected;
+    open_script(&s, steps, "ws://", &o);
+    CHECK(s.l);
+    CHECK(fumi_link_listen(s.l, 20000));
+    end_script(&s);
+    CHECK(!s.script.failed);
+    CHECK_STR(fumi_buf_str(&s.told), "again\n" TELLS("news") "\n");
+    done(&s);
+}
+
+/* Several at once inside the hook, while the caller's batch waits for its connection. */
+static void subscribe_twice(void *arg, struct fumi_link *l)
+{
+    struct side *s = arg;
+    struct fumi_answer answer;
+    struct fumi_err e = {0};
+    int64_t ids[2];
+    for (int i = 0; i < 2; i++)
+        ids[i] = fumi_link_begin(l, "subscribe", (struct fumi_json){0}, &e);
+    int rc = fumi_link_send(l, true, &e);
+    for (int i = 0; i < 2; i++)
+        rc |= fumi_link_await(l, &s->a, ids[i], 0, &answer, &e);
+    /* What the caller has begun cannot be touched here. */
+    rc |= !fumi_link_await(l, &s->a, 1, 0, &answer, &e) || !fumi_link_cancel(l, 1, &e);
+    fumi_buf_add(&s->told, rc ? "no" : "yes", rc ? 2 : 3);
+}
+
+TEST(a_batch_of_the_hook_does_not_take_that_of_the_caller)
+{
+    static const struct step steps[] = {{MEET, {0}},
+                                        {BREAK, {0}},
+                                        {MEET, {0}},
+                                        {LINE, {0}},
+                                        {SAY, SAYS("[" RESULT(3) "," RESULT(4) "]\n")},
+                                        {LINE, {0}},
+                                        {SAY, SAYS("[" RESULT(2) "," RESULT(1) "]\n")},
+                                        {HOLD, {0}},
+                                        {0}};
+    struct side s;
+    struct fumi_link_options o = begin(&s);
+    o.reconnected = subscribe_twice;
+    open_script(&s, steps, "unix:", &o);
+    CHECK(is_lost(&s));
+    for (int64_t id = 1; id <= 2; id++)
+        CHECK_INT(fumi_link_begin(s.l, "m", (struct fumi_json){0}, &s.e), id);
+    CHECK_INT(fumi_link_send(s.l, true, &s.e), 0);
+    for (int64_t id = 1; id <= 2; id++)
+        CHECK_INT(fumi_link_await(s.l, &s.a, id, 0, &s.answer, &s.e), 0);
+    end_script(&s);
+    CHECK(!s.script.failed);
+    CHECK_STR(fumi_buf_str(&s.told), "yes");
+    done(&s);
 }
