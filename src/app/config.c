@@ -6,7 +6,9 @@
 #include "app/files.h"
 #include "app/flags.h"
 #include "base/near.h"
+#include "model/dim.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -250,11 +252,31 @@ static int lay_over(struct loader *l, struct config *layer, struct fumi_str base
     return 0;
 }
 
+static bool is_bad_dim(int64_t dim)
+{
+    return dim && !vector_dim_fits(dim);
+}
+
+/* Earlier versions wrote any dimension that a provider answered. A file with such a one must not
+ * keep the program from starting: the dimension counts as unknown. */
+static void ignore_bad_dim(struct loader *l, const char *section, struct config_embedder *m)
+{
+    if (!is_bad_dim(m->dim))
+        return;
+    warn(l,
+         "%s.dim %" PRId64 " is ignored: a vector has " VECTOR_DIM_RANGE " numbers; remove it, and "
+         "choose a model that fits",
+         section, m->dim);
+    m->dim = 0;
+}
+
 static int take_file(struct loader *l)
 {
     struct config *layer = fumi_alloc(l->a, sizeof(*layer));
     if (parse_file(l, layer) || check_mode(l, layer))
         return -1;
+    ignore_bad_dim(l, "embedder", &layer->embedder);
+    ignore_bad_dim(l, "previousEmbedder", &layer->previous);
     return lay_over(l, layer, files_dir(l->a, l->c->source));
 }
 
@@ -349,6 +371,9 @@ static int read_environment(struct loader *l)
         if (l->sections[i].prefix && read_variables(l, &l->sections[i], layer))
             return -1;
     }
+    if (is_bad_dim(layer->embedder.dim))
+        return fumi_err_set(l->e, FUMI_INVALID_PARAMS,
+                            "FUMI_EMBEDDER_DIM must be 0 or " VECTOR_DIM_RANGE);
     return lay_over(l, layer, (struct fumi_str){0});
 }
 

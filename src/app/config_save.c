@@ -93,7 +93,7 @@ static void put_embedder(struct fumi_out *o, const struct fumi_val *old,
             fumi_put_str(o, value);
         }
     }
-    if (now->dim == loaded->dim) {
+    if (now->dim && now->dim == loaded->dim) {
         copy(o, "dim", fumi_get(old, "dim"));
     } else if (now->dim) {
         fumi_put_key(o, "dim");

@@ -1,5 +1,6 @@
 /* What the configuration file may hold. */
 #include "app/config.h"
+#include "model/dim.h"
 
 static const char *const kinds[] = {"stdio", "http", NULL}; /* as enum config_kind */
 
@@ -23,7 +24,7 @@ static const struct fumi_field embedder_fields[] = {
              "local (in the process), openai (and what speaks its protocol) or ollama.",
              .def = "\"local\""),
     EMBEDDER(model, "model", "Model; without it the provider's usual one."),
-    EMBEDDER(dim, "dim", "Numbers in a vector; 0: as the model has it.", .min = 0, .max = 65536,
+    EMBEDDER(dim, "dim", "Numbers in a vector, " VECTOR_DIM_RANGE "; 0: as the model has it.",
              .def = "0"),
     EMBEDDER(base_url, "baseUrl", "Address of the provider; without it its usual one."),
     EMBEDDER(api_key, "apiKey", "Key of the provider. A file that holds one must have mode 0600."),

@@ -3,6 +3,7 @@
 #include "base/near.h"
 #include "embed/local.h"
 #include "embed/remote.h"
+#include "model/dim.h"
 
 static const struct provider {
     const char *name;
@@ -37,14 +38,19 @@ static int unknown(struct fumi_str name, struct fumi_err *e)
         nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
+static int check(const struct embed_config *c, struct fumi_err *e)
+{
+    if (c->dim && !vector_dim_fits(c->dim))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "embedder.dim must be 0 or " VECTOR_DIM_RANGE);
+    return 0;
+}
+
 struct embedder *embed_open(const struct embed_config *c, const struct fumi_log *log,
                             struct fumi_err *e)
 {
     const struct provider *p = find(c->provider);
-    if (p)
-        return p->open(c, log, e);
-    unknown(c->provider, e);
-    return NULL;
+    int rc = p ? check(c, e) : unknown(c->provider, e);
+    return rc ? NULL : p->open(c, log, e);
 }
 
 struct fumi_str embed_usual_model(struct fumi_str provider)

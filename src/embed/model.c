@@ -4,6 +4,7 @@
 
 #include "embed/model_file.h"
 #include "model/codes.h"
+#include "model/dim.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -132,7 +133,7 @@ struct limit {
 /* With these no sum of sizes overflows. */
 static const struct limit limits[] = {
     LIMIT(layers, 1, MODEL_LAYERS_MAX),
-    LIMIT(hidden, 1, 4096),
+    LIMIT(hidden, VECTOR_DIM_MIN, VECTOR_DIM_MAX),
     LIMIT(heads, 1, 256),
     LIMIT(inner, 1, 16384),
     LIMIT(positions, 8, 65536),

@@ -1,5 +1,6 @@
 /* TensorFlow.js: model.json lists the tensors in the order in which they lie in the .bin files. */
 #include "embed/pack.h"
+#include "model/dim.h"
 
 #include <math.h>
 
@@ -169,7 +170,7 @@ static int read_facts(struct pack_source *s, struct fumi_arena *a, struct fumi_e
                              "layers or the three embedding tables are missing");
     double by = scalar(s, "encoder/layer_._0/attention/self/truediv_recip");
     double size = by > 0 ? round(1 / (by * by)) : 0;
-    bool fits = size >= 1 && size <= 4096 && gain->shape[0] % (size_t)size == 0;
+    bool fits = size >= 1 && size <= VECTOR_DIM_MAX && gain->shape[0] % (size_t)size == 0;
     s->heads = fits ? gain->shape[0] / (size_t)size : 0;
     s->epsilon = scalar(s, "embeddings/LayerNorm/batchnorm/add/y");
     if (!s->heads)

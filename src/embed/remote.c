@@ -7,6 +7,7 @@
 #include "base/uuid.h"
 #include "embed/passages.h"
 #include "model/codes.h"
+#include "model/dim.h"
 
 #include <stdatomic.h>
 #include <strings.h>
@@ -14,7 +15,6 @@
 
 enum {
     WHOLE_MS = 30000, /* for a batch, with all tries */
-    DIM_MOST = 65536,
     TRIES = 3,
     SHORTEST_MS = 10, /* of a try */
     MOMENT_MS = 20,   /* between two looks whether the owner wants to end */
@@ -67,19 +67,26 @@ static int name_it(const struct remote *r, struct fumi_err *e)
     return fumi_err_set(e, inner.code, "%s: %s", r->provider->ops.name, inner.text);
 }
 
-/* The first good answer of a provider of which nothing is known settles the length of vectors. */
+/* The first good answer of a provider of which nothing is known settles the length of vectors,
+ * unless the store could not keep vectors of that length. */
 static int agree(struct remote *r, struct batch *b, struct fumi_err *e)
 {
+    struct fumi_str model = fumi_utf8_cut(r->model, 64);
     size_t known = 0, dim = b->got.dim;
-    if (atomic_compare_exchange_strong(&r->base.dim, &known, dim) || known == dim)
+    bool fits = vector_dim_fits((int64_t)dim);
+    if (fits && (atomic_compare_exchange_strong(&r->base.dim, &known, dim) || known == dim))
         return 0;
     b->fault.miss = r->dim ? REMOTE_OTHER_DIM : REMOTE_HIT;
-    b->fault.remedy = fumi_fmt(&b->scratch, "set embedder.dim to %zu", dim);
+    b->fault.remedy = fits ? fumi_fmt(&b->scratch, "set embedder.dim to %zu", dim)
+                           : FUMI_STR("choose a model whose vectors have " VECTOR_DIM_RANGE
+                                      " numbers");
+    if (!fits)
+        return fumi_err_set(e, ERR_PROVIDER, "%s: vectors of %.*s have %zu numbers: %.*s",
+                            r->provider->ops.name, FUMI_ARG(model), dim, FUMI_ARG(b->fault.remedy));
     return fumi_err_set(e, ERR_PROVIDER,
                         "%s: vectors of %.*s have %zu numbers where %zu were expected: "
                         "set embedder.dim to %zu",
-                        r->provider->ops.name, (int)fumi_utf8_cut(r->model, 64).n, r->model.p, dim,
-                        known, dim);
+                        r->provider->ops.name, FUMI_ARG(model), dim, known, dim);
 }
 
 static int understand(struct remote *r, struct batch *b, const struct remote_wire *w,
@@ -323,8 +330,6 @@ static int check(const struct embed_config *c, struct fumi_str url, struct fumi_
         return -1;
     if (memchr(url.p, '?', url.n) || memchr(url.p, '#', url.n))
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "embedder.baseUrl must not hold '?' or '#'");
-    if (c->dim < 0 || c->dim > DIM_MOST)
-        return fumi_err_set(e, FUMI_INVALID_PARAMS, "embedder.dim must be 0 to %d", DIM_MOST);
     return 0;
 }
 

@@ -2,6 +2,7 @@
  * it answers: its name stands in the store (FACT_SPACE), so that a restart in between goes on
  * there. */
 #include "memory/memory_parts.h"
+#include "model/dim.h"
 
 #include <stdlib.h>
 
@@ -59,7 +60,9 @@ int memory_settle(struct memory *m, struct fumi_arena *a, struct space *sp, stru
     return 0;
 }
 
-/* A space that the store knows by name; provider null: it knows none. */
+/* A space that the store knows by name; provider null: it knows none. Earlier versions stored any
+ * dimension that a provider answered first. Such a name counts as none: the dimension is learned
+ * anew from the provider's next answer, which replaces the name. */
 static int known_space(struct memory *m, struct fumi_arena *a, const char *fact,
                        struct embed_config *out, struct fumi_err *e)
 {
@@ -67,8 +70,12 @@ static int known_space(struct memory *m, struct fumi_arena *a, const char *fact,
     *out = (struct embed_config){.provider = {0}};
     if (m->store->ops->get_fact(m->store, a, fact, &name, e))
         return -1;
-    if (name.p && !space_split(name, out))
+    if (name.p && !space_split(name, out)) {
         *out = (struct embed_config){.provider = {0}};
+        fumi_log(m->o.log, FUMI_WARN, "embedding space ignored", {"space", name, 0},
+                 {"remedy",
+                  FUMI_STR("choose a model whose vectors have " VECTOR_DIM_RANGE " numbers"), 0});
+    }
     return 0;
 }
 

@@ -49,7 +49,8 @@ struct space *space_take(struct memory *m, struct space *const *which); /* &m->n
 void space_put(struct space *sp);
 /* "PROVIDER:MODEL:DIMENSION"; the dimension is 0 until the provider has answered once. */
 struct fumi_str space_name(const struct space *sp, struct fumi_arena *a);
-/* The parts of such a name, borrowed from it. Returns false if it is none. */
+/* The parts of such a name, borrowed from it. Returns false if it is none, or has a dimension that
+ * no vector may have. */
 bool space_split(struct fumi_str name, struct embed_config *out);
 bool space_same_model(const struct embed_config *a, const struct embed_config *b);
 

@@ -1,4 +1,5 @@
 #include "memory/methods_parts.h"
+#include "model/dim.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -105,8 +106,9 @@ static const struct fumi_field change_fields[] = {
     FUMI_FIELD(struct embedder_change, api_key, "apiKey", "The key. It is stored, never shown.",
                .flags = FUMI_NULLABLE),
     FUMI_FIELD(struct embedder_change, dim, "dim",
-               "Numbers in a vector, where the model lets one choose; 0: as the model has it.",
-               .flags = FUMI_NULLABLE, .min = 0, .max = 8192, .def = "0"),
+               "Numbers in a vector, " VECTOR_DIM_RANGE
+               ", where the model lets one choose; 0: as the model has it.",
+               .flags = FUMI_NULLABLE, .min = 0, .max = VECTOR_DIM_MAX, .def = "0"),
 };
 static const struct fumi_shape change_shape = FUMI_SHAPE(struct embedder_change, change_fields);
 

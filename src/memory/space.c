@@ -1,6 +1,7 @@
 /* An embedding space: an embedder and the name under which its vectors are kept. */
 #include "base/clock.h"
 #include "memory/memory_parts.h"
+#include "model/dim.h"
 
 static struct embed_config keep(struct fumi_arena *a, const struct embed_config *c)
 {
@@ -65,11 +66,11 @@ bool space_split(struct fumi_str name, struct embed_config *out)
     out->model = (struct fumi_str){first + 1, (size_t)(last - first - 1)};
     out->dim = 0;
     for (const char *p = last + 1; p < name.p + name.n; p++) {
-        if (*p < '0' || *p > '9' || out->dim > 1 << 20)
+        if (*p < '0' || *p > '9' || out->dim > VECTOR_DIM_MAX)
             return false;
         out->dim = out->dim * 10 + (*p - '0');
     }
-    return true;
+    return !out->dim || vector_dim_fits(out->dim);
 }
 
 bool space_same_model(const struct embed_config *a, const struct embed_config *b)

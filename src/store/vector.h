@@ -3,11 +3,9 @@
 #ifndef FUMI_STORE_VECTOR_H
 #define FUMI_STORE_VECTOR_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "model/dim.h"
 
-enum { VECTOR_DIM_MAX = 8192 };
+#include <stddef.h>
 
 float vector_dot(const float *a, const float *b, size_t dim);
 /* To unit length. False: not finite, or no length: nothing is changed. */

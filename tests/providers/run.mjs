@@ -2,72 +2,15 @@
 // calls go on meanwhile, and what was stored without a vector gets one by itself.
 //
 //   node tests/providers/run.mjs FUMI FAKE-PROVIDER
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-
-const [fumi, fake] = process.argv.slice(2);
-const PATIENCE = 120000;
-let passed = 0, failed = 0;
-
-function check(name, right, got) {
-    if (right) {
-        passed++;
-        return;
-    }
-    failed++;
-    console.error(`FAILED ${name}: ${JSON.stringify(got)}`);
-}
-
-function start(program, args, env = {}, errors = 'inherit') {
-    return spawn(program, args, { stdio: ['ignore', 'pipe', errors], env: { ...process.env, ...env } });
-}
-
-async function startFake() {
-    const child = start(fake, []);
-    for await (const line of createInterface({ input: child.stdout }))
-        return { child, port: Number(line.match(/\d+/)[0]) };
-}
-
-const baseOf = (provider, port) => (provider === 'ollama' ? `http://127.0.0.1:${port}` : `http://127.0.0.1:${port}/v1`);
-
-class Server {
-    constructor(dir, env, more = []) {
-        this.child = start(fumi, ['serve', '--transport', 'http', '--port', '0', '--data-dir', dir, '--time-limit',
-            '8000', '--log', 'silent', ...more], env, 'pipe');
-        this.url = new Promise((done) => createInterface({ input: this.child.stderr }).once('line', (line) =>
-            done(`http://127.0.0.1:${line.match(/:(\d+)$/)[1]}/rpc`)));
-    }
-    async call(method, params) {
-        const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: `memory.${method}`, params });
-        const answer = await fetch(await this.url, {
-            method: 'POST', body, headers: { 'Content-Type': 'application/json' },
-        });
-        return answer.json();
-    }
-    stop() {
-        const gone = new Promise((done) => this.child.once('exit', done));
-        this.child.kill('SIGTERM');
-        return gone;
-    }
-}
-
-async function until(test) {
-    for (const end = Date.now() + PATIENCE; Date.now() < end; await new Promise((r) => setTimeout(r, 50)))
-        if (await test())
-            return true;
-    return false;
-}
-
-const control = (port, what) => fetch(`http://127.0.0.1:${port}/control/${what}`).then((r) => r.text());
+import { Server, baseOf, check, control, finish, newDir, startFake, until } from './tools.mjs';
 
 // No answer, or one that says to come back later. Whatever else goes wrong does not pass by itself.
 const passing = ['429', '500', 'hang', 'reset'];
 
 async function play(provider, mode) {
-    const name = `${provider} ${mode}`, dir = mkdtempSync(join(tmpdir(), 'fumi-providers-'));
+    const name = `${provider} ${mode}`, dir = newDir();
     const { child, port } = await startFake();
     const server = new Server(dir, {
         FUMI_EMBEDDER_PROVIDER: provider, FUMI_EMBEDDER_MODEL: 'fake', FUMI_EMBEDDER_BASE_URL: baseOf(provider, port),
@@ -123,7 +66,7 @@ async function play(provider, mode) {
 // One process changes provider and model again and again while another searches: no answer is ever empty, and in the
 // end both find by the vectors of the last one.
 async function change() {
-    const dir = mkdtempSync(join(tmpdir(), 'fumi-providers-')), config = join(dir, 'config.json');
+    const dir = newDir(), config = join(dir, 'config.json');
     const { child, port } = await startFake();
     const embedder = (provider, model) => ({ provider, model, baseUrl: baseOf(provider, port), apiKey: 'any' });
     writeFileSync(config, JSON.stringify({ embedder: embedder('openai', 'm0') }), { mode: 0o600 });
@@ -174,7 +117,7 @@ async function change() {
 // A provider that is out of reach is set by one process, and the other follows; both learn the dimension when it is
 // there.
 async function reach() {
-    const dir = mkdtempSync(join(tmpdir(), 'fumi-providers-')), config = join(dir, 'config.json');
+    const dir = newDir(), config = join(dir, 'config.json');
     const { child, port } = await startFake();
     const embedder = (provider, model) => ({ provider, model, baseUrl: baseOf(provider, port), apiKey: 'any' });
     writeFileSync(config, JSON.stringify({ embedder: embedder('openai', 'm0') }), { mode: 0o600 });
@@ -213,5 +156,4 @@ async function reach() {
 const modes = ['401', '429', '500', 'hang', 'cut-json', 'dim', 'nan', 'large', 'gigabyte', 'endless', 'redirect', 'reset'];
 const plays = modes.flatMap((mode) => [['openai', mode], ['ollama', mode]]);
 await Promise.all([change(), reach(), ...plays.map(([provider, mode]) => play(provider, mode))]);
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed ? 1 : 0);
+finish();

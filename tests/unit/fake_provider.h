@@ -51,6 +51,9 @@ enum fake_mode {
     FAKE_NO_MODEL,
     FAKE_OLD,           /* an Ollama without /api/embed */
     FAKE_NO_DIMENSIONS, /* an OpenAI that ignores "dimensions" */
+    FAKE_NULL,          /* a vector holds null */
+    FAKE_NESTED,        /* a vector holds a vector */
+    FAKE_EMPTY,         /* vectors of no numbers */
     FAKE_MODES,
 };
 
@@ -59,7 +62,7 @@ static const char *const fake_modes[FAKE_MODES] = {
     "500-once", "hang",  "drip",          "close",   "reset",    "cut",       "cut-once",
     "cut-json", "html",  "dim",           "mixed",   "nan",      "nan-text",  "large",
     "zeros",    "fewer", "backwards",     "endless", "gigabyte", "head",      "redirect",
-    "no-model", "old",   "no-dimensions",
+    "no-model", "old",   "no-dimensions", "null",    "nested",   "empty",
 };
 
 enum { FAKE_CONNECTIONS = 64 };
@@ -152,6 +155,8 @@ static inline const char *fake_spoilt(int mode)
     return mode == FAKE_NAN         ? "NaN"
            : mode == FAKE_NAN_TEXT  ? "\"NaN\""
            : mode == FAKE_TOO_LARGE ? "1e999"
+           : mode == FAKE_NULL      ? "null"
+           : mode == FAKE_NESTED    ? "[0.5,0.5]"
                                     : NULL;
 }
 
@@ -161,7 +166,9 @@ static inline void fake_put_vector(struct fumi_buf *out, int mode, struct fumi_s
     float *x = malloc(dim * sizeof(*x));
     const char *spoilt = last ? fake_spoilt(mode) : NULL;
     fake_vector(text, x, dim);
-    for (size_t i = 0; i < dim; i++) {
+    if (mode == FAKE_EMPTY)
+        fumi_buf_put(out, '[');
+    for (size_t i = 0; i < dim && mode != FAKE_EMPTY; i++) {
         char number[32];
         int n = snprintf(number, sizeof(number), "%s%.7g", i ? "," : "[",
                          mode == FAKE_ZEROS ? 0.0 : (double)x[i]);
@@ -351,6 +358,9 @@ static inline bool fake_behave(struct fake *f, int fd, struct fake_question *q)
     case FAKE_FEWER:
     case FAKE_BACKWARDS:
     case FAKE_NO_DIMENSIONS:
+    case FAKE_NULL:
+    case FAKE_NESTED:
+    case FAKE_EMPTY:
         return fake_serve_vectors(f, fd, mode, q);
     case FAKE_MODES:
         break;

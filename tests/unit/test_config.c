@@ -97,6 +97,13 @@ static bool has(struct fumi_str text, const char *part)
     return text.p && memmem(text.p, text.n, part, strlen(part));
 }
 
+static int save(struct stage *s, const struct embed_config *now, const struct embed_config *before)
+{
+    const struct embed_config none = {.dim = 0};
+    s->e = (struct fumi_err){0};
+    return config_save(&s->w, now, before ? before : &none, &s->e);
+}
+
 TEST(shapes_are_sound)
 {
     struct config_section all[CONFIG_SECTIONS];
@@ -378,6 +385,39 @@ TEST(a_wrong_variable_is_named)
     end(&s);
 }
 
+/* Earlier versions wrote down the length of any first answer. */
+TEST(a_dimension_in_the_file_that_does_not_fit_is_ignored)
+{
+    static const char *const bad[] = {"-1", "1", "8193", "9000", "65537", "70000"};
+    for (size_t i = 0; i < FUMI_COUNT(bad); i++) {
+        struct stage s;
+        begin(&s);
+        put(&s, ours,
+            fumi_fmt(&s.a,
+                     "{\"embedder\":{\"provider\":\"ollama\",\"dim\":%s},"
+                     "\"previousEmbedder\":{\"provider\":\"openai\",\"dim\":%s}}",
+                     bad[i], bad[i])
+                .p);
+        load(&s);
+        CHECK_INT(s.rc, 0);
+        CHECK_INT(s.c.embedder.dim, 0);
+        CHECK_INT(s.c.previous.dim, 0);
+        CHECK_INT(s.c.warnings.n, 2);
+        CHECK(has(s.c.warnings.items[0], "config.json: embedder.dim ") &&
+              has(s.c.warnings.items[0], "is ignored: a vector has 2 to 8192 numbers"));
+        CHECK(has(s.c.warnings.items[1], "previousEmbedder.dim "));
+        struct embed_config now = config_embed(&s.c, &s.c.embedder);
+        now.model = FUMI_STR("b");
+        CHECK_INT(save(&s, &now, NULL), 0);
+        CHECK(!has(read_back(&s, ours), "dim"));
+        setenv("FUMI_EMBEDDER_DIM", bad[i], 1);
+        load(&s);
+        CHECK_INT(s.rc, -1);
+        CHECK_STR(fumi_str(s.e.text), "FUMI_EMBEDDER_DIM must be 0 or 2 to 8192");
+        end(&s);
+    }
+}
+
 TEST(an_empty_file_is_as_none)
 {
     struct stage s;
@@ -453,13 +493,6 @@ TEST(a_key_that_others_may_read_is_refused)
 }
 
 /* --- Saving. --- */
-
-static int save(struct stage *s, const struct embed_config *now, const struct embed_config *before)
-{
-    const struct embed_config none = {.dim = 0};
-    s->e = (struct fumi_err){0};
-    return config_save(&s->w, now, before ? before : &none, &s->e);
-}
 
 TEST(a_change_is_saved_and_loaded_again)
 {

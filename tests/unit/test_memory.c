@@ -219,6 +219,73 @@ TEST(without_its_key_nothing_is_stored)
     end(&s);
 }
 
+/* Vectors that cannot be kept: the note is stored, nothing of the answer is, and the next start
+ * knows no dimension. */
+TEST(a_first_answer_that_does_not_fit)
+{
+    static const struct {
+        size_t dim;
+        int mode;
+    } rows[] = {{1, FAKE_WELL},   {9000, FAKE_WELL}, {70000, FAKE_WELL}, {8, FAKE_NAN_TEXT},
+                {8, FAKE_NESTED}, {8, FAKE_NULL},    {8, FAKE_EMPTY}};
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct stage s;
+        struct embed_config none = {.dim = 0};
+        struct written w;
+        struct found f;
+        CHECK(begin(&s, "m"));
+        atomic_store(&s.fake->dim, rows[i].dim);
+        atomic_store(&s.fake->mode, rows[i].mode);
+        for (int restarted = 0; restarted < 2; restarted++) {
+            CHECK_INT(add(&s, "the disk was full on tuesday", &w), 0);
+            CHECK(w.pending && w.warning.n);
+            CHECK_STR(w.space, "openai:m:0");
+            CHECK_INT(look(&s, "tuesday", SEARCH_HYBRID, &f), 0);
+            CHECK_INT(f.results.n, (size_t)restarted + 1);
+            memory_close(s.m);
+            s.m = open_memory(&s, fake_config(&s, "m"), none, true);
+            CHECK(s.m);
+            CHECK_STR(memory_space(s.m, &s.a), "openai:m:0");
+        }
+        CHECK_INT(s.saves, 0);
+        atomic_store(&s.fake->dim, 16);
+        atomic_store(&s.fake->mode, FAKE_WELL);
+        memory_wake(s.m);
+        CHECK(complete(&s));
+        CHECK_STR(memory_space(s.m, &s.a), "openai:m:16");
+        CHECK_INT(look(&s, "tuesday", SEARCH_MEANING, &f), 0);
+        CHECK_INT(f.results.n, 2);
+        end(&s);
+    }
+}
+
+/* Earlier versions stored the dimension of any first answer. */
+TEST(a_stored_dimension_that_does_not_fit)
+{
+    static const char *const names[] = {"openai:m:1", "openai:m:9000", "openai:m:70000",
+                                        "openai:m:99999999999999999999"};
+    for (size_t i = 0; i < FUMI_COUNT(names); i++) {
+        struct stage s;
+        struct embed_config none = {.dim = 0};
+        struct written w;
+        struct fumi_str fact;
+        CHECK(begin(&s, "m"));
+        struct store *store = memory_store(s.m);
+        CHECK_INT(store->ops->put_fact(store, "space", fumi_str(names[i]), &s.e), 0);
+        CHECK_INT(store->ops->put_fact(store, "target", fumi_str(names[i]), &s.e), 0);
+        memory_close(s.m);
+        s.m = open_memory(&s, fake_config(&s, "m"), none, true);
+        CHECK(s.m);
+        CHECK_STR(memory_space(s.m, &s.a), "openai:m:0");
+        CHECK_INT(add(&s, "well again", &w), 0);
+        CHECK(!w.pending);
+        store = memory_store(s.m);
+        CHECK_INT(store->ops->get_fact(store, &s.a, "space", &fact, &s.e), 0);
+        CHECK_STR(fact, "openai:m:8");
+        end(&s);
+    }
+}
+
 TEST(searches_go_on_while_the_model_changes)
 {
     struct stage s;

@@ -200,6 +200,9 @@ TEST(how_it_fails)
         {FAKE_TOO_LARGE, 1, "\"status\":200,\"retryable\":false}", "no finite number"},
         {FAKE_ZEROS, 1, "\"status\":200,\"retryable\":false}", "vector of zeros"},
         {FAKE_FEWER, 1, "\"status\":200,\"retryable\":false}", "for each of 2 texts"},
+        {FAKE_NULL, 1, "\"status\":200,\"retryable\":false}", "no finite number"},
+        {FAKE_NESTED, 1, "\"status\":200,\"retryable\":false}", "no finite number"},
+        {FAKE_EMPTY, 1, "\"status\":200,\"retryable\":false}", "an empty vector"},
         {FAKE_MIXED_DIMS, 1, "\"status\":200,\"retryable\":false}", "of 8 and of 9 numbers"},
         {FAKE_OTHER_DIM, 1,
          "\"status\":200,\"retryable\":false,\"remedy\":\"set embedder.dim to 9\"}",
@@ -437,6 +440,47 @@ TEST(a_known_dimension_that_is_wrong)
     CHECK_STR(member(&s, "remedy"), "\"set embedder.dim to 8\"");
     CHECK_INT(s.em->dim, 768);
     end(&s);
+}
+
+/* The first answer settles the dimension only if vectors of that length can be kept. */
+TEST(a_first_answer_of_a_bad_length)
+{
+    static const struct {
+        size_t dim;
+        bool fits;
+    } rows[] = {{1, false}, {2, true}, {8192, true}, {8193, false}, {9000, false}, {70000, false}};
+    for (size_t i = 0; i < 2 * FUMI_COUNT(rows); i++) {
+        size_t dim = rows[i / 2].dim;
+        struct stage s = begin(both[i % 2], FAKE_WELL);
+        s.fake->dim = dim;
+        int rc = embed(&s, 1, 20000);
+        if (rc != (rows[i / 2].fits ? 0 : -1) || s.em->dim != (rc ? 0 : dim))
+            TEST_FAIL("%zu: %d %zu %s", dim, rc, (size_t)s.em->dim, s.e.text);
+        if (rc) {
+            CHECK_INT(s.e.code, ERR_PROVIDER);
+            CHECK_STR(member(&s, "retryable"), "false");
+            CHECK_STR(member(&s, "remedy"),
+                      "\"choose a model whose vectors have 2 to 8192 numbers\"");
+            CHECK(strstr(s.e.text, "2 to 8192"));
+            s.fake->dim = 8;
+            CHECK_INT(embed(&s, 1, 20000), 0);
+            CHECK_INT(s.em->dim, 8);
+        }
+        end(&s);
+    }
+}
+
+TEST(a_dimension_that_is_set_must_fit)
+{
+    static const int64_t bad[] = {-1, 1, 8193, 9000, 65536, 70000, INT64_MAX};
+    static const char *const all[] = {"local", "openai", "ollama"};
+    for (size_t i = 0; i < FUMI_COUNT(all) * FUMI_COUNT(bad); i++) {
+        struct fumi_err e = {0};
+        struct embed_config c = {.provider = fumi_str(all[i % 3]), .dim = bad[i / 3]};
+        CHECK(!embed_open(&c, NULL, &e));
+        CHECK_INT(e.code, FUMI_INVALID_PARAMS);
+        CHECK_STR(fumi_str(e.text), "embedder.dim must be 0 or 2 to 8192");
+    }
 }
 
 /* "dimensions" is sent to models that know it, and to others when it is needed. */
