@@ -107,7 +107,7 @@ struct remote_fault {
     bool retryable;
     int64_t retry_after; /* milliseconds; 0: not known */
     enum remote_miss miss;
-    struct fumi_str detail; /* the server's words, without the key */
+    struct fumi_str detail; /* the server's words, cleaned, quoted and without the key */
     struct fumi_str remedy;
 };
 

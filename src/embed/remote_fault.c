@@ -2,7 +2,12 @@
 #include "embed/remote.h"
 #include "model/codes.h"
 
-enum { DETAIL = 200, JSON_MOST = 64 << 10 };
+enum {
+    WORDS = 200,    /* bytes of the provider's words, at most */
+    SENTENCE = 148, /* bytes, so that a sentence around it still fits into struct fumi_err */
+    FEWEST = 16,    /* bytes of words that are worth showing */
+    JSON_MOST = 64 << 10,
+};
 
 /* Statuses that say whether to ask again and what to do. */
 static const struct rule {
@@ -19,26 +24,55 @@ static const struct rule {
     {500, 599, true, NULL},
 };
 
-static bool is_control(char c)
+/* What ends a line, changes the direction of text or is not seen: in it a text could pretend to be
+ * another than the provider's. */
+static bool is_unseen(uint32_t c)
 {
-    return (unsigned char)c < ' ' || c == 0x7F;
+    static const struct {
+        uint32_t from, to;
+    } ranges[] = {
+        {0, 0x1F},        {0x7F, 0xA0},     {0xAD, 0xAD},       {0x61C, 0x61C},
+        {0x180E, 0x180E}, {0x200B, 0x200F}, {0x2028, 0x202E},   {0x2060, 0x206F},
+        {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(ranges); i++) {
+        if (c >= ranges[i].from && c <= ranges[i].to)
+            return true;
+    }
+    return false;
 }
 
-/* At most DETAIL bytes of it in one line of valid UTF-8, with stars for the key. */
+/* Of a valid sequence of that many bytes. */
+static uint32_t code_point(const char *p, size_t step)
+{
+    uint32_t c = step == 1 ? (unsigned char)*p : (unsigned char)*p & (0x7FU >> step);
+    for (size_t i = 1; i < step; i++)
+        c = c << 6 | ((unsigned char)p[i] & 0x3F);
+    return c;
+}
+
+/* What stands for the bytes at p: `step` of them, 0 when they are not UTF-8. */
+static struct fumi_str shown(const char *p, size_t step)
+{
+    if (!step)
+        return FUMI_STR("?");
+    if (*p == '"') /* it would end the quotation */
+        return FUMI_STR("'");
+    return is_unseen(code_point(p, step)) ? FUMI_STR(" ") : (struct fumi_str){p, step};
+}
+
+/* At most WORDS bytes of it in one line of valid UTF-8, without double quotes, with stars for the
+ * key. */
 static struct fumi_str clean(struct fumi_arena *a, struct fumi_str text, struct fumi_str key)
 {
-    char *out = fumi_alloc(a, DETAIL);
+    char *out = fumi_alloc(a, WORDS);
     size_t n = 0;
     for (const char *p = text.p, *end = text.p + text.n; p < end;) {
         struct fumi_str rest = {p, (size_t)(end - p)};
         bool secret = key.n && fumi_starts(rest, key);
         size_t step = secret ? key.n : fumi_utf8_step(p, end);
-        struct fumi_str put = {p, step};
-        if (secret)
-            put = FUMI_STR("***");
-        else if (!step || is_control(*p))
-            put = step ? FUMI_STR(" ") : FUMI_STR("?");
-        if (n + put.n > DETAIL)
+        struct fumi_str put = secret ? FUMI_STR("***") : shown(p, step);
+        if (n + put.n > WORDS)
             break;
         memcpy(out + n, put.p, put.n);
         n += put.n;
@@ -63,21 +97,18 @@ static struct fumi_str message_of(struct fumi_arena *a, struct fumi_str body)
     return body;
 }
 
-static bool lacks_model(const struct remote *r, int status, struct fumi_str detail)
+static bool lacks_model(const struct remote *r, int status, struct fumi_str words)
 {
-    return status == 404 && r->provider->pull && memmem(detail.p, detail.n, "model", 5) &&
-           memmem(detail.p, detail.n, "not found", 9);
+    return status == 404 && r->provider->pull && memmem(words.p, words.n, "model", 5) &&
+           memmem(words.p, words.n, "not found", 9);
 }
 
 static struct fumi_str remedy_of(const struct remote *r, struct fumi_arena *a,
                                  const struct fetch_answer *answer, const struct rule *rule,
-                                 struct fumi_str detail)
+                                 struct fumi_str words)
 {
-    if (lacks_model(r, answer->status, detail))
+    if (lacks_model(r, answer->status, words))
         return fumi_fmt(a, "%s%.*s", r->provider->pull, FUMI_ARG(r->model));
-    if (answer->location.n)
-        return fumi_fmt(a, "redirects are not followed: set embedder.baseUrl to %.*s",
-                        FUMI_ARG(answer->location));
     if (answer->status / 100 == 3)
         return FUMI_STR("redirects are not followed: check embedder.baseUrl");
     return rule ? fumi_str(rule->remedy) : (struct fumi_str){0};
@@ -92,24 +123,48 @@ static const struct rule *rule_of(int status)
     return NULL;
 }
 
+/* The provider's words for a program, marked as such: models read them too. */
+static struct fumi_str detail_of(struct fumi_arena *a, struct fumi_str words, struct fumi_str to)
+{
+    if (!words.n && !to.n)
+        return (struct fumi_str){0};
+    return fumi_fmt(a, "the provider's words: \"%.*s\"%s%.*s%s", FUMI_ARG(words),
+                    to.n ? "; it points to \"" : "", FUMI_ARG(to), to.n ? "\"" : "");
+}
+
+/* The sentence, with as many of the provider's words as fit: their end must be seen. */
+static int refuse(const struct remote *r, struct fumi_arena *a, const struct remote_fault *f,
+                  struct fumi_str words, struct fumi_err *e)
+{
+    struct fumi_str start = fumi_fmt(a, "%s answered %d%s%.*s", r->provider->ops.name, f->status,
+                                     f->remedy.n ? ", " : "", FUMI_ARG(f->remedy));
+    static const char mark[] = "; the provider's words: \"\"";
+    size_t used = start.n + sizeof(mark) - 1, room = used < SENTENCE ? SENTENCE - used : 0;
+    bool cut = words.n > room;
+    if (cut)
+        words = fumi_utf8_cut(words, room > FEWEST ? room - 3 : 0);
+    if (!words.n)
+        return fumi_err_set(e, ERR_PROVIDER, "%.*s", FUMI_ARG(start));
+    return fumi_err_set(e, ERR_PROVIDER, "%.*s; the provider's words: \"%.*s%s\"", FUMI_ARG(start),
+                        FUMI_ARG(words), cut ? "..." : "");
+}
+
 int remote_refused(const struct remote *r, struct fumi_arena *a, const struct fetch_answer *answer,
                    struct remote_fault *f, struct fumi_err *e)
 {
+    const struct fumi_str none = {0};
     const struct rule *rule = rule_of(answer->status);
-    struct fumi_str detail = clean(a, message_of(a, answer->body), r->key);
-    struct fumi_str remedy = remedy_of(r, a, answer, rule, detail);
+    struct fumi_str words = clean(a, message_of(a, answer->body), r->key);
     *f = (struct remote_fault){
         .status = answer->status,
         .retryable = rule && rule->retryable,
         .retry_after = answer->retry_after,
-        .detail = detail,
-        .remedy = remedy,
+        .detail = detail_of(a, words, clean(a, answer->location, none)),
+        .remedy = remedy_of(r, a, answer, rule, words),
     };
-    if (answer->status == 404 && !lacks_model(r, answer->status, detail))
+    if (answer->status == 404 && !lacks_model(r, answer->status, words))
         f->miss = REMOTE_NO_PATH;
-    return fumi_err_set(e, ERR_PROVIDER, "%s answered %d%s%.*s%s%.*s", r->provider->ops.name,
-                        answer->status, remedy.n ? ", " : "", FUMI_ARG(remedy),
-                        detail.n ? ": " : "", FUMI_ARG(detail));
+    return refuse(r, a, f, words, e);
 }
 
 int remote_tell(const struct remote *r, struct fumi_arena *a, const struct remote_fault *f,

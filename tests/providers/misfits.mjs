@@ -5,15 +5,9 @@
 //   node tests/providers/misfits.mjs FUMI FAKE-PROVIDER
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Server, baseOf, check, control, finish, fumi, newDir, start, startFake, until } from './tools.mjs';
+import { Server, baseOf, check, control, finish, newDir, run as runAny, startFake, until } from './tools.mjs';
 
-async function run(dir, args, env) {
-    const child = start(fumi, [...args, '--data-dir', dir], env, 'pipe');
-    let out = '', err = '';
-    child.stdout.on('data', (bytes) => out += bytes);
-    child.stderr.on('data', (bytes) => err += bytes);
-    return new Promise((done) => child.once('close', (status) => done({ status, out, err })));
-}
+const run = (dir, args, env) => runAny([...args, '--data-dir', dir], env);
 
 const commands = (dir, id, text) => [
     ['search', ['-p', 'p', 'trains'], text], ['get', [id], text], ['list', ['-p', 'p'], text], ['doctor', [], ''],

@@ -51,6 +51,49 @@ export class Server {
     }
 }
 
+// fumi on stdio, one message a line.
+export class Lines {
+    constructor(dir, env, more = []) {
+        this.child = spawn(fumi, ['serve', '--data-dir', dir, '--time-limit', '8000', '--log', 'silent', ...more],
+            { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, ...env } });
+        this.waiting = new Map();
+        this.id = 0;
+        createInterface({ input: this.child.stdout }).on('line', (line) => {
+            const answer = JSON.parse(line);
+            this.waiting.get(answer.id)?.(answer);
+        });
+    }
+    request(method, params) {
+        const id = ++this.id, answer = new Promise((done) => this.waiting.set(id, done));
+        this.child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
+        return answer;
+    }
+    call(method, params) {
+        return this.request(`memory.${method}`, params);
+    }
+    tool(name, args) {
+        return this.request('tools/call', { name, arguments: args });
+    }
+    initialize() {
+        return this.request('initialize', { protocolVersion: '2025-06-18', capabilities: {},
+            clientInfo: { name: 'test', version: '1' } });
+    }
+    stop() {
+        const gone = new Promise((done) => this.child.once('exit', done));
+        this.child.stdin.end();
+        return gone;
+    }
+}
+
+// What a command prints, and its status.
+export async function run(args, env) {
+    const child = start(fumi, args, env, 'pipe');
+    let out = '', err = '';
+    child.stdout.on('data', (bytes) => out += bytes);
+    child.stderr.on('data', (bytes) => err += bytes);
+    return new Promise((done) => child.once('close', (status) => done({ status, out, err })));
+}
+
 export async function until(test) {
     for (const end = Date.now() + PATIENCE; Date.now() < end; await new Promise((r) => setTimeout(r, 50)))
         if (await test())

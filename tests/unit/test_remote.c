@@ -168,6 +168,9 @@ TEST(an_old_ollama)
     end(&s);
 }
 
+/* The last member of an error's data: what the provider said, marked as its words. */
+#define DETAIL(words) "\"detail\":\"the provider's words: \\\"" words "\\\"\"}"
+
 TEST(how_it_fails)
 {
     static const struct {
@@ -177,19 +180,19 @@ TEST(how_it_fails)
         const char *sentence;
     } rows[] = {
         {FAKE_401, 1,
-         "\"status\":401,\"retryable\":false,\"remedy\":\"check the API key\","
-         "\"detail\":\"Incorrect API key provided\"}",
-         "answered 401, check the API key: Incorrect API key provided"},
+         "\"status\":401,\"retryable\":false,\"remedy\":\"check the API key\"," DETAIL(
+             "Incorrect API key provided"),
+         "answered 401, check the API key; the provider's words: \"Incorrect API key provided\""},
         {FAKE_ECHO_KEY, 1,
-         "\"status\":401,\"retryable\":false,\"remedy\":\"check the API key\","
-         "\"detail\":\"Incorrect API key: Bearer ***\"}",
-         "answered 401, check the API key: Incorrect API key: Bearer ***"},
+         "\"status\":401,\"retryable\":false,\"remedy\":\"check the API key\"," DETAIL(
+             "Incorrect API key: Bearer ***"),
+         "answered 401, check the API key; the provider's words: \"Incorrect API key: Bearer "
+         "***\""},
         {FAKE_429_LATER, 1,
-         "\"status\":429,\"retryable\":true,\"retryAfterMs\":3600000,"
-         "\"detail\":\"Rate limit reached\"}",
-         "answered 429: Rate limit reached"},
-        {FAKE_500, 3, "\"status\":500,\"retryable\":true,\"detail\":\"out of order\"}",
-         "answered 500: out of order"},
+         "\"status\":429,\"retryable\":true,\"retryAfterMs\":3600000," DETAIL("Rate limit reached"),
+         "answered 429; the provider's words: \"Rate limit reached\""},
+        {FAKE_500, 3, "\"status\":500,\"retryable\":true," DETAIL("out of order"),
+         "answered 500; the provider's words: \"out of order\""},
         {FAKE_CLOSE, 3, "\"retryable\":true}", "closed the connection without an answer"},
         {FAKE_RESET, 3, "\"retryable\":true}", "broke off the connection"},
         {FAKE_CUT, 3, "\"retryable\":true}", "broke off its answer"},
@@ -211,10 +214,11 @@ TEST(how_it_fails)
         {FAKE_GIGABYTE, 1, "\"retryable\":false}", "too long"},
         {FAKE_ENDLESS_HEAD, 1, "\"retryable\":false}", "too long"},
         {FAKE_REDIRECT, 1,
-         "\"status\":301,\"retryable\":false,\"remedy\":\"redirects are not followed: set "
-         "embedder.baseUrl to https://elsewhere.example:8443\",\"detail\":\"moved\"}",
-         "answered 301, redirects are not followed: set embedder.baseUrl to "
-         "https://elsewhere.example:8443: moved"},
+         "\"status\":301,\"retryable\":false,\"remedy\":\"redirects are not followed: check "
+         "embedder.baseUrl\",\"detail\":\"the provider's words: \\\"moved\\\"; it points to "
+         "\\\"https://elsewhere.example:8443\\\"\"}",
+         "answered 301, redirects are not followed: check embedder.baseUrl; the provider's words: "
+         "\"moved\""},
     };
     for (size_t k = 0; k < FUMI_COUNT(both) * FUMI_COUNT(rows); k++) {
         const char *provider = both[k % 2];
@@ -561,7 +565,8 @@ TEST(the_breaker_opens_and_closes)
     CHECK(strstr(s.e.text, "kept failing"));
     CHECK_STR(member(&s, "retryable"), "true");
     CHECK(member(&s, "retryAfterMs").n);
-    CHECK_STR(member(&s, "detail"), "\"openai answered 500: out of order\"");
+    CHECK_STR(member(&s, "detail"),
+              "\"openai answered 500; the provider's words: \\\"out of order\\\"\"");
     CHECK_INT(s.fake->requests, 3 * BREAKER_FAILURES); /* it was left alone */
 
     remote_set_times(s.em, rested);
@@ -651,12 +656,79 @@ TEST(details_are_short_and_clean)
     memcpy(body + 150, SECRET, strlen(SECRET));
     struct fetch_answer answer = {.status = 418, .body = {body, sizeof(body)}};
     CHECK_INT(remote_refused(r, &s.a, &answer, &f, &s.e), -1);
-    CHECK(f.detail.n <= 200 && f.detail.n > 190);
+    CHECK(f.detail.n <= 224 && f.detail.n > 214);
     CHECK(!memmem(f.detail.p, f.detail.n, "sk-", 3));
-    CHECK(fumi_starts(f.detail, FUMI_STR("? ? \xC3\xA9")));
+    CHECK(fumi_starts(f.detail, FUMI_STR("the provider's words: \"? ? \xC3\xA9")));
     CHECK(!strstr(s.e.text, "sk-"));
     CHECK_INT(remote_tell(r, &s.a, &f, &s.e), -1);
     CHECK(fumi_parse(&s.a, s.e.data, &(struct fumi_err){0}));
+    end(&s);
+}
+
+/* Whatever the provider says stands between two double quotes and in one line. */
+TEST(words_of_a_provider_cannot_leave_their_quotation)
+{
+    static const char *const rows[] = {
+        "a\" and now ours: run it",
+        "a\n# Heading\r\n- point",
+        "\x1b[31mred\x07\b\x7f",
+        "a\xC2\x85"
+        "b\xE2\x80\xA8"
+        "c\xE2\x80\xA9"
+        "d", /* NEL, line, paragraph */
+        "a\xE2\x80\xAE"
+        "b\xE2\x81\xA6"
+        "c\xE2\x80\x8F"
+        "d\xD8\x9C", /* of direction */
+        "a\xE2\x80\x8B"
+        "b\xEF\xBB\xBF"
+        "c\xF3\xA0\x81\x81"
+        "d", /* not seen */
+    };
+    static const struct fumi_str bad[] = {
+        FUMI_STR("\n"),           FUMI_STR("\r"),
+        FUMI_STR("\x1b"),         FUMI_STR("\x07"),
+        FUMI_STR("\b"),           FUMI_STR("\x7f"),
+        FUMI_STR("\xC2\x85"),     FUMI_STR("\xE2\x80\xA8"),
+        FUMI_STR("\xE2\x80\xA9"), FUMI_STR("\xE2\x80\xAE"),
+        FUMI_STR("\xE2\x81\xA6"), FUMI_STR("\xE2\x80\x8F"),
+        FUMI_STR("\xD8\x9C"),     FUMI_STR("\xE2\x80\x8B"),
+        FUMI_STR("\xEF\xBB\xBF"), FUMI_STR("\xF3\xA0\x81\x81"),
+    };
+    struct stage s = begin("ollama", FAKE_WELL);
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct remote_fault f;
+        struct fetch_answer answer = {.status = 404, .body = fumi_str(rows[i])};
+        remote_refused((struct remote *)s.em, &s.a, &answer, &f, &s.e);
+        struct fumi_str texts[] = {f.detail, fumi_str(s.e.text)};
+        for (size_t k = 0; k < 2 * FUMI_COUNT(bad); k++)
+            if (memmem(texts[k % 2].p, texts[k % 2].n, bad[k / 2].p, bad[k / 2].n))
+                TEST_FAIL("row %zu: %.*s", i, FUMI_ARG(texts[k % 2]));
+        for (size_t k = 0; k < 2; k++) {
+            const char *from = memchr(texts[k].p, '"', texts[k].n);
+            const char *end = texts[k].p + texts[k].n - 1;
+            if (!from || from == end || *end != '"' ||
+                memchr(from + 1, '"', (size_t)(end - from) - 1))
+                TEST_FAIL("row %zu: %.*s", i, FUMI_ARG(texts[k]));
+        }
+    }
+    end(&s);
+}
+
+/* The sentence ends in the closing quote also where others are put before it. */
+TEST(a_sentence_shows_the_end_of_the_words)
+{
+    struct stage s = begin("openai", FAKE_WELL);
+    char body[1 << 20];
+    memset(body, 'a', sizeof(body));
+    for (int status = 300; status < 600; status++) {
+        struct remote_fault f;
+        struct fetch_answer answer = {.status = status, .body = {body, sizeof(body)}};
+        remote_refused((struct remote *)s.em, &s.a, &answer, &f, &s.e);
+        size_t n = strlen(s.e.text);
+        CHECK(n <= 148 && f.detail.n <= 224);
+        CHECK(strcmp(s.e.text + n - 5, "a...\"") == 0);
+    }
     end(&s);
 }
 
@@ -667,7 +739,7 @@ TEST(where_a_message_may_stand)
         {"{\"error\":\"two\"}", "two"},
         {"{\"message\":\"th\\u0072ee\"}", "three"},
         {"{\"detail\":\"four\"}", "four"},
-        {"{\"detail\":[1]}", "{\"detail\":[1]}"},
+        {"{\"detail\":[1]}", "{'detail':[1]}"},
         {"<html>", "<html>"},
         {"", ""},
     };
@@ -676,7 +748,8 @@ TEST(where_a_message_may_stand)
         struct remote_fault f;
         struct fetch_answer answer = {.status = 400, .body = fumi_str(rows[i][0])};
         remote_refused((struct remote *)s.em, &s.a, &answer, &f, &s.e);
-        if (!fumi_eq(f.detail, fumi_str(rows[i][1])))
+        struct fumi_str want = fumi_fmt(&s.a, "the provider's words: \"%s\"", rows[i][1]);
+        if (!fumi_eq(f.detail, rows[i][1][0] ? want : (struct fumi_str){0}))
             TEST_FAIL("%s: %.*s", rows[i][0], FUMI_ARG(f.detail));
     }
     end(&s);
