@@ -307,7 +307,7 @@ static enum outcome look_only(struct round *r, struct fumi_err *e)
 
 /* Everything has its vectors: from now on this space answers. The one before it is kept, so that a
  * way back, and processes that have not noticed yet, find it; older ones go. */
-static int complete(struct round *r, struct fumi_err *e)
+static int complete_space(struct round *r, struct fumi_err *e)
 {
     struct memory *m = r->m;
     struct space *sp = r->sp;
@@ -327,6 +327,19 @@ static int complete(struct round *r, struct fumi_err *e)
     let_answer(m, sp);
     fumi_log(m->o.log, FUMI_INFO, "space complete", {"space", name, 0});
     return 0;
+}
+
+/* A change of the embedder must not be overwritten by the one before it. */
+static int complete(struct round *r, struct fumi_err *e)
+{
+    struct memory *m = r->m;
+    pthread_mutex_lock(&m->change);
+    pthread_mutex_lock(&m->lock);
+    bool current = m->now == r->sp;
+    pthread_mutex_unlock(&m->lock);
+    int rc = current ? complete_space(r, e) : 0;
+    pthread_mutex_unlock(&m->change);
+    return rc;
 }
 
 static enum outcome look(struct round *r, struct fumi_err *e)
