@@ -21,7 +21,7 @@ static const char *instructions(struct agent *a)
     return fumi_buf_keep(&b, &a->arena).p;
 }
 
-static struct fumi_mcp_options options(struct agent *a, bool core, const char *version)
+static struct fumi_mcp_options options(struct agent *a, enum agent_set tools, const char *version)
 {
     struct fumi_mcp_options o = {
         .name = "fumi",
@@ -40,16 +40,16 @@ static struct fumi_mcp_options options(struct agent *a, bool core, const char *v
         .self = a,
         .watched = watched,
     };
-    o.tools = agent_tools(core, &o.tools_n);
+    o.tools = agent_tools(tools, &o.tools_n);
     return o;
 }
 
-struct agent *agent_new(struct fumi_server *s, struct memory *m, bool core, const char *version,
-                        struct fumi_err *e)
+struct agent *agent_new(struct fumi_server *s, struct memory *m, enum agent_set tools,
+                        const char *version, struct fumi_err *e)
 {
     struct agent *a = fumi_resize(NULL, sizeof(*a));
     *a = (struct agent){.memory = m, .watch = watch_new(m)};
-    const struct fumi_mcp_options o = options(a, core, version);
+    const struct fumi_mcp_options o = options(a, tools, version);
     a->mcp = fumi_mcp_new(s, &o, e);
     if (a->mcp && !watch_start(a->watch, a->mcp, e))
         return a;

@@ -7,17 +7,23 @@
 
 struct agent;
 
+/* Which tools are offered. */
+enum agent_set {
+    AGENT_ALL,
+    AGENT_CORE,  /* the eight that most agents need */
+    AGENT_ADMIN, /* all, and memory_set_config, which decides to whom the notes are sent */
+};
+
 /* Adds MCP to a server that has the methods of the memory, and begins to watch the store for those
- * who want to know of changes. `core`: the eight tools that most agents need, instead of all. The
- * memory, and `version`, are borrowed until agent_free, which comes after serving and before the
- * server is freed. NULL: *e is set. */
-struct agent *agent_new(struct fumi_server *s, struct memory *m, bool core, const char *version,
-                        struct fumi_err *e);
+ * who want to know of changes. The memory, and `version`, are borrowed until agent_free, which
+ * comes after serving and before the server is freed. NULL: *e is set. */
+struct agent *agent_new(struct fumi_server *s, struct memory *m, enum agent_set tools,
+                        const char *version, struct fumi_err *e);
 struct fumi_mcp *agent_mcp(struct agent *a);
 void agent_free(struct agent *a); /* NULL: nothing */
 
 /* The tables that agent_new offers. */
-const struct fumi_tool *agent_tools(bool core, size_t *n);
+const struct fumi_tool *agent_tools(enum agent_set set, size_t *n);
 extern const char agent_instructions[]; /* for the model: when to recall, when to store */
 
 /* What an agent should know when a session begins, as Markdown of at most max_tokens (four bytes

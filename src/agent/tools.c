@@ -81,14 +81,6 @@ static const struct fumi_tool all[] = {
                     "Keys are never shown.",
      .method = "memory.get_config",
      .flags = READS},
-    {.name = "memory_set_config",
-     .title = "Change the embedder",
-     .description =
-         "Use only when the user wants another embedding provider or model. It is tried first; "
-         "then all notes are embedded anew in the background while searches go on. Not for "
-         "settings of a project: memory_upsert_global.",
-     .method = "memory.set_config",
-     .flags = CHANGES | FUMI_MCP_OPEN_WORLD},
     {.name = "memory_upsert_global",
      .title = "Set a project setting",
      .description =
@@ -149,6 +141,15 @@ static const struct fumi_tool all[] = {
          "and reports until all is done.",
      .method = "memory.reembed",
      .flags = FUMI_MCP_WRITES | FUMI_MCP_IDEMPOTENT},
+    /* The last one, and only for AGENT_ADMIN. */
+    {.name = "memory_set_config",
+     .title = "Change the embedder",
+     .description =
+         "Use only when the user wants another embedding provider or model. It is tried first; "
+         "then all notes are embedded anew in the background while searches go on. Not for "
+         "settings of a project: memory_upsert_global.",
+     .method = "memory.set_config",
+     .flags = CHANGES | FUMI_MCP_OPEN_WORLD},
 };
 
 /* Recall, store, correct, forget and browse are the job. Group names keep notes together, so an
@@ -156,10 +157,20 @@ static const struct fumi_tool all[] = {
  * guessed; what an agent itself wants kept it writes as a note that is tagged `rule`. */
 static const struct fumi_tool core[] = {NOTES, GROUP_LIST, LIST_GLOBALS};
 
-const struct fumi_tool *agent_tools(bool only_core, size_t *n)
+const struct fumi_tool *agent_tools(enum agent_set set, size_t *n)
 {
-    *n = only_core ? FUMI_COUNT(core) : FUMI_COUNT(all);
-    return only_core ? core : all;
+    switch (set) {
+    case AGENT_ALL:
+        *n = FUMI_COUNT(all) - 1;
+        return all;
+    case AGENT_CORE:
+        *n = FUMI_COUNT(core);
+        return core;
+    case AGENT_ADMIN:
+        break;
+    }
+    *n = FUMI_COUNT(all);
+    return all;
 }
 
 const char *agent_remedy(void *self, const struct fumi_err *e)

@@ -14,7 +14,7 @@ struct flags {
 };
 
 static const char *const scopes[] = {"user", "project", NULL};
-static const char *const tools[] = {"all", "core", NULL};
+static const char *const tools[] = {"all", "core", "admin", NULL};
 
 #define FIELD(member, wire, ...) FUMI_FIELD(struct flags, member, wire, __VA_ARGS__)
 

@@ -18,8 +18,7 @@ struct flags {
     int tools;
 };
 
-enum { TOOLS_ALL, TOOLS_CORE };
-static const char *const tool_sets[] = {"all", "core", NULL};
+static const char *const tool_sets[] = {"all", "core", "admin", NULL}; /* as enum agent_set */
 
 #define FIELD(member, wire, ...) FUMI_FIELD(struct flags, member, wire, __VA_ARGS__)
 
@@ -29,7 +28,9 @@ static const struct fumi_field fields[] = {
     FIELD(host, "host", "Address for http.", .min = 1, .max = 255, .def = "\"127.0.0.1\""),
     FIELD(port, "port", "Port for http; 0 for any that is free.", .min = 0, .max = 65535,
           .def = "8765"),
-    FIELD(tools, "tools", "What agents get over MCP: all tools, or the eight that most need.",
+    FIELD(tools, "tools",
+          "What agents get over MCP: all tools, the eight that most need, or for admin also "
+          "memory_set_config.",
           .choices = tool_sets, .def = "\"all\""),
     FIELD(read_only, "readOnly",
           "Refuse whatever stores, changes or removes anything; agents see only tools that read."),
@@ -147,7 +148,7 @@ struct use {
 static int use(struct session *s, const struct flags *f, struct use *u, struct fumi_err *e)
 {
     struct fumi_processor p;
-    u->agent = agent_new(s->server, s->memory, f->tools == TOOLS_CORE, FUMI_VERSION, e);
+    u->agent = agent_new(s->server, s->memory, (enum agent_set)f->tools, FUMI_VERSION, e);
     if (!u->agent)
         return -1;
     u->limit.ms = f->time_limit;

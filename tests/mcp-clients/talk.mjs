@@ -138,7 +138,6 @@ const stops = [
   ["memory_group_list", () => ({ projectId })],
   ["memory_group_delete", (known) => ({ id: group(known) })],
   ["memory_get_config", () => ({})],
-  ["memory_set_config", () => ({})],
   ["memory_import", () => ({ projectId, notes: [{ groupId, text: "One of several." }, { groupId, text: "Another of them.", tags: ["b"] }] })],
   ["memory_stats", () => ({})],
   ["memory_reembed", () => ({})],

@@ -33,7 +33,7 @@ static int begin(struct stage *stage, struct fumi_server *s, struct fumi_err *e)
     stage->memory = open_in(getenv("FUMI_DATA_DIR"), e);
     if (!stage->memory || memory_start(stage->memory, e) || memory_methods(s, stage->memory, e))
         return -1;
-    stage->agent = agent_new(s, stage->memory, false, FUMI_VERSION, e);
+    stage->agent = agent_new(s, stage->memory, AGENT_ALL, FUMI_VERSION, e);
     return stage->agent ? 0 : -1;
 }
 

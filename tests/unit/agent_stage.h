@@ -136,7 +136,7 @@ static inline bool stage_make(struct stage *t)
 }
 
 /* The memory, and somebody who speaks MCP with it. */
-static inline bool stage_serve(struct stage *t, bool core)
+static inline bool stage_serve(struct stage *t, enum agent_set tools)
 {
     if (!stage_memory(t))
         return false;
@@ -144,7 +144,7 @@ static inline bool stage_serve(struct stage *t, bool core)
     fumi_server_log(t->server, &stage_quiet);
     if (memory_methods(t->server, t->m, &t->e))
         return false;
-    t->agent = agent_new(t->server, t->m, core, "1.2.3", &t->e);
+    t->agent = agent_new(t->server, t->m, tools, "1.2.3", &t->e);
     t->pool = pool_new(2, NULL);
     if (!t->agent) {
         fprintf(stderr, "%s\n", t->e.text);
@@ -162,9 +162,9 @@ static inline bool stage_serve(struct stage *t, bool core)
     return true;
 }
 
-static inline bool stage_begin(struct stage *t, bool core)
+static inline bool stage_begin(struct stage *t, enum agent_set tools)
 {
-    return stage_make(t) && stage_serve(t, core);
+    return stage_make(t) && stage_serve(t, tools);
 }
 
 static inline void stage_unserve(struct stage *t)

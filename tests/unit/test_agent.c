@@ -4,10 +4,10 @@
 /* --- Tools. --- */
 
 static const char *const seed[] = {
-    "memory_add_note",      "memory_search",       "memory_get",          "memory_update",
-    "memory_delete",        "memory_list_recent",  "memory_get_config",   "memory_set_config",
-    "memory_upsert_global", "memory_get_global",   "memory_group_create", "memory_group_get",
-    "memory_group_update",  "memory_group_delete", "memory_group_list",
+    "memory_add_note",     "memory_search",       "memory_get",        "memory_update",
+    "memory_delete",       "memory_list_recent",  "memory_get_config", "memory_upsert_global",
+    "memory_get_global",   "memory_group_create", "memory_group_get",  "memory_group_update",
+    "memory_group_delete", "memory_group_list",
 };
 
 enum { CORE = 8, CORE_BYTES = 8000, DESCRIPTION = 1500, INSTRUCTIONS = 2000, ESSENCE = 500 };
@@ -20,7 +20,7 @@ static void print_cost(const char *what, struct fumi_str text)
 TEST(the_core_list_is_small_and_always_the_same)
 {
     struct stage t;
-    CHECK(stage_begin(&t, true));
+    CHECK(stage_begin(&t, AGENT_CORE));
     struct fumi_str first = fumi_raw(ASK(&t, "tools/list", "{}"));
     struct fumi_str second = fumi_raw(ASK(&t, "tools/list", "{}"));
     CHECK(fumi_eq(first, second));
@@ -70,7 +70,7 @@ TEST(all_tools_are_there_in_order)
 {
     struct stage t;
     size_t i = 0;
-    CHECK(stage_begin(&t, false));
+    CHECK(stage_begin(&t, AGENT_ALL));
     struct fumi_str text = fumi_raw(ASK(&t, "tools/list", "{}"));
     print_cost("tools/list, --tools all", text);
     const struct fumi_val *list = fumi_get(fumi_parse(&t.a, text, &t.e), "tools"), *v;
@@ -83,14 +83,33 @@ TEST(all_tools_are_there_in_order)
     stage_end(&t);
 }
 
+/* Who may set the embedder decides to whom all notes are sent. */
+TEST(set_config_is_a_tool_for_admin_alone)
+{
+    static const enum agent_set sets[] = {AGENT_ALL, AGENT_CORE, AGENT_ADMIN};
+    for (size_t i = 0; i < FUMI_COUNT(sets); i++) {
+        struct stage t;
+        size_t n, found = 0;
+        const struct fumi_tool *tools = agent_tools(sets[i], &n);
+        bool admin = sets[i] == AGENT_ADMIN;
+        for (size_t k = 0; k < n; k++)
+            found += strcmp(tools[k].name, "memory_set_config") == 0;
+        CHECK_INT(found, admin);
+        CHECK(stage_begin(&t, sets[i]));
+        struct fumi_str list = fumi_raw(ASK(&t, "tools/list", "{}"));
+        CHECK_INT(memmem(list.p, list.n, "set_config", 10) != NULL, admin);
+        stage_end(&t);
+    }
+}
+
 /* Whatever is offered to agents is a tool, and nothing else is. */
 TEST(every_method_for_agents_is_a_tool)
 {
     struct stage t;
     size_t n, tools = 0;
     struct fumi_str name;
-    CHECK(stage_begin(&t, false));
-    agent_tools(false, &n);
+    CHECK(stage_begin(&t, AGENT_ALL));
+    agent_tools(AGENT_ADMIN, &n);
     for (size_t i = 0; i < fumi_server_size(t.server); i++)
         tools += (fumi_server_at(t.server, i, &name)->flags & FUMI_TOOL) != 0;
     CHECK_INT(tools, n);
@@ -100,7 +119,7 @@ TEST(every_method_for_agents_is_a_tool)
 TEST(the_two_that_matter_are_always_loaded)
 {
     size_t n;
-    const struct fumi_tool *core = agent_tools(true, &n);
+    const struct fumi_tool *core = agent_tools(AGENT_CORE, &n);
     for (size_t i = 0; i < n; i++) {
         bool matters = !strcmp(core[i].name, "memory_search") ||
                        !strcmp(core[i].name, "memory_add_note");
@@ -186,7 +205,7 @@ TEST(answers_agree_with_their_schemas_and_hold_no_nulls)
 {
     struct stage t;
     bool failed;
-    CHECK(stage_begin(&t, false));
+    CHECK(stage_begin(&t, AGENT_ADMIN));
     const struct fumi_val *v = stage_tool(
         &t, "memory_add_note",
         FUMI_STR("{\"projectId\":\"p\",\"groupId\":\"global\",\"text\":\"The port is 8765.\"}"),
@@ -210,7 +229,7 @@ TEST(a_search_answers_in_brief)
 {
     struct stage t;
     bool failed;
-    CHECK(stage_begin(&t, true));
+    CHECK(stage_begin(&t, AGENT_CORE));
     for (int i = 0; i < 6; i++)
         stage_tool(&t, "memory_add_note",
                    fumi_fmt(&t.a,
@@ -245,7 +264,7 @@ TEST(errors_of_tools_teach)
          "global.project.conventions"},
     };
     struct stage t;
-    CHECK(stage_begin(&t, false));
+    CHECK(stage_begin(&t, AGENT_ALL));
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         const struct fumi_val *v = ASK(&t, "tools/call", "{\"name\":\"%s\",\"arguments\":%s}",
                                        rows[i].tool, rows[i].arguments);
@@ -285,7 +304,7 @@ TEST(a_digest_keeps_to_its_budget)
 {
     struct stage t;
     struct fumi_str text;
-    CHECK(stage_begin(&t, true));
+    CHECK(stage_begin(&t, AGENT_CORE));
     CHECK(put_much(&t));
     for (size_t tokens = 100; tokens < 4000; tokens += 37) {
         CHECK_INT(agent_digest(t.m, &t.a, FUMI_STR("p"), tokens, &text, &t.e), 0);
@@ -312,7 +331,7 @@ TEST(a_digest_cuts_long_texts_and_values)
     char blanks[3000], value[3000];
     memset(blanks, ' ', sizeof(blanks));
     memset(value, 'v', sizeof(value));
-    CHECK(stage_begin(&t, true));
+    CHECK(stage_begin(&t, AGENT_CORE));
     struct fumi_str spaced = fumi_fmt(&t.a, "first%.*slast", (int)sizeof(blanks), blanks);
     struct note n = {
         .project = FUMI_STR("p"), .group = FUMI_STR("global"), .text = spaced, .created = NOTE_NOW};
@@ -353,7 +372,7 @@ TEST(prompts_answer)
          "Keep to this: CSS."},
     };
     struct stage t;
-    CHECK(stage_begin(&t, true));
+    CHECK(stage_begin(&t, AGENT_CORE));
     CHECK(put_much(&t));
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         const struct fumi_val *v = ASK(&t, "prompts/get", "%s", rows[i].params);
@@ -370,7 +389,7 @@ TEST(wrong_arguments_of_prompts_are_refused)
                                         "many", "1500x", "1e3",    "99999999999999999999"};
     struct stage t;
     int64_t code = 0;
-    CHECK(stage_begin(&t, true));
+    CHECK(stage_begin(&t, AGENT_CORE));
     for (size_t i = 0; i < FUMI_COUNT(wrong); i++) {
         const struct fumi_val *v = ASK(&t, "prompts/get",
                                        "{\"name\":\"session_start\",\"arguments\":{"
@@ -401,7 +420,7 @@ TEST(resources_are_read)
         {"memory://note/one", "Project: \"/home/a b\""},
     };
     struct stage t;
-    CHECK(stage_begin(&t, true));
+    CHECK(stage_begin(&t, AGENT_CORE));
     CHECK(stage_note(&t, "one", "/home/a b", "global", "rule"));
     CHECK(stage_note(&t, "two", "/home/a b", "task-1", NULL));
     CHECK(stage_note(&t, "three", "only", "task-2", NULL));
@@ -434,7 +453,7 @@ TEST(resources_that_do_not_exist)
     };
     struct stage t;
     int64_t code;
-    CHECK(stage_begin(&t, true));
+    CHECK(stage_begin(&t, AGENT_CORE));
     CHECK(stage_note(&t, "one", "p", "global", NULL));
     for (size_t i = 0; i < FUMI_COUNT(wrong); i++) {
         const struct fumi_val *v = ASK(&t, "resources/read", "{\"uri\":\"%s\"}", wrong[i]);
@@ -450,7 +469,7 @@ TEST(the_list_of_resources_has_pages)
     struct stage t;
     size_t rows = 0, pages = 0, recent = 0;
     struct fumi_str cursor = {0};
-    CHECK(stage_begin(&t, true));
+    CHECK(stage_begin(&t, AGENT_CORE));
     for (int i = 0; i < PROJECTS; i++)
         CHECK(
             stage_note(&t, fumi_fmt(&t.a, "n%d", i).p, fumi_fmt(&t.a, "/p/%03d", i).p, "g", NULL));
@@ -493,7 +512,7 @@ TEST(names_are_completed)
         {PROMPT, "query", "ru", "{}", "[]"},
     };
     struct stage t;
-    CHECK(stage_begin(&t, true));
+    CHECK(stage_begin(&t, AGENT_CORE));
     CHECK(stage_note(&t, "1", "/srv/app", "task-1", "rule") &&
           stage_note(&t, "2", "app", "task-2", "important") &&
           stage_note(&t, "3", "app", "global", "rule") && stage_note(&t, "4", "zoo", "g", "other"));
@@ -613,7 +632,7 @@ TEST(new_projects_and_groups_are_told)
 TEST(a_handshake_beside_a_call_that_fails)
 {
     struct stage t;
-    CHECK(stage_begin(&t, true));
+    CHECK(stage_begin(&t, AGENT_CORE));
     for (int i = 0; i < 20; i++) {
         struct caller c;
         caller_open(&c, t.server);
@@ -638,7 +657,7 @@ TEST(reembedding_reports_until_it_is_done)
     struct stage t;
     int64_t done = 0, pending = -1;
     double before = -1, now = 0;
-    CHECK(stage_begin(&t, false) && !memory_start(t.m, &t.e));
+    CHECK(stage_begin(&t, AGENT_ALL) && !memory_start(t.m, &t.e));
     for (int i = 0; i < NOTES; i++)
         CHECK(stage_note(&t, fumi_fmt(&t.a, "n%d", i).p, "p", "g", NULL));
     const struct fumi_val *v = ASK(&t, "tools/call",

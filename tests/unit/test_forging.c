@@ -279,7 +279,7 @@ static void check_attempt(struct stage *t, struct fumi_str attempt, struct fumi_
 TEST(no_note_can_forge_another)
 {
     struct stage t;
-    CHECK(stage_begin(&t, true));
+    CHECK(stage_begin(&t, AGENT_CORE));
     for (size_t i = 0; i < FUMI_COUNT(attempts); i++)
         check_attempt(&t, attempts[i], fumi_fmt(&t.a, "p%zu", i), i);
     stage_end(&t);
@@ -292,7 +292,7 @@ TEST(long_texts_are_cut_and_forge_nothing)
                                             S("😀"),    S("\n## x\n"), S("\xE2\x80\xA8"),
                                             S("\r\n"), S("\""),       S("a\\")};
     struct stage t;
-    CHECK(stage_begin(&t, true));
+    CHECK(stage_begin(&t, AGENT_CORE));
     for (size_t i = 0; i < FUMI_COUNT(parts); i++) {
         struct fumi_buf b = {0};
         fumi_buf_add(&b, "abc", i % 4);
@@ -307,7 +307,7 @@ TEST(long_texts_are_cut_and_forge_nothing)
 TEST(no_project_can_forge_a_note)
 {
     struct stage t;
-    CHECK(stage_begin(&t, true));
+    CHECK(stage_begin(&t, AGENT_CORE));
     for (size_t i = 0; i < FUMI_COUNT(attempts); i++) {
         struct fumi_str p = attempts[i];
         if (p.p[0] != '.' && p.p[0] != '~' && !memchr(p.p, '/', p.n) && !memchr(p.p, 0, p.n))
@@ -322,7 +322,7 @@ TEST(json_answers_hold_what_is_stored)
     struct stage t;
     bool failed;
     struct note notes[4];
-    CHECK(stage_begin(&t, true));
+    CHECK(stage_begin(&t, AGENT_CORE));
     for (size_t i = 0; i < FUMI_COUNT(attempts); i++) {
         CHECK(put_all(&t, attempts[i], fumi_fmt(&t.a, "p%zu", i), notes));
         const struct fumi_val *v = stage_tool(&t, "memory_get", FUMI_STR("{\"id\":\"names\"}"),

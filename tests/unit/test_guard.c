@@ -97,7 +97,7 @@ static bool goes_in(struct stage *t, const char *was, const char *text, const ch
 TEST(each_secret_is_masked_on_every_way_in)
 {
     struct stage t;
-    CHECK(stage_begin(&t, false));
+    CHECK(stage_begin(&t, AGENT_ALL));
     for (size_t i = 0; i < FUMI_COUNT(secret_cases); i++) {
         const struct secret_case *c = &secret_cases[i];
         if (!goes_in(&t, c->text, c->masked, secret_name(c->kind)))
@@ -109,7 +109,7 @@ TEST(each_secret_is_masked_on_every_way_in)
 TEST(what_is_no_secret_goes_in_untouched)
 {
     struct stage t;
-    CHECK(stage_begin(&t, false));
+    CHECK(stage_begin(&t, AGENT_ALL));
     for (size_t i = 0; i < FUMI_COUNT(harmless_cases); i++) {
         const char *text = harmless_cases[i];
         if (text[0] && !goes_in(&t, text, text, NULL))
@@ -125,7 +125,7 @@ static const char token[] = "ghp_"
 TEST(the_warning_names_the_kinds)
 {
     struct stage t;
-    CHECK(stage_begin(&t, false));
+    CHECK(stage_begin(&t, AGENT_ALL));
     const struct fumi_val *v = ASK(&t, "memory.add_note",
                                    "{\"projectId\":\"p\",\"groupId\":\"g\",\"text\":\"use %s\"}",
                                    token);
