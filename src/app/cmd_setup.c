@@ -112,28 +112,6 @@ static int server_of(struct invocation *i, struct setup_server *s, struct fumi_e
     return 0;
 }
 
-/* A word for a shell: in quotes where it needs them. */
-static void put_quoted(struct fumi_buf *b, struct fumi_str word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "/._-+:@%,=";
-    size_t n = 0;
-    while (n < word.n && strchr(plain, word.p[n]))
-        n++;
-    if (n == word.n && n) {
-        fumi_buf_add(b, word.p, word.n);
-        return;
-    }
-    fumi_buf_put(b, '\'');
-    for (n = 0; n < word.n; n++) {
-        if (word.p[n] == '\'')
-            fumi_buf_add(b, "'\\''", 4);
-        else
-            fumi_buf_put(b, word.p[n]);
-    }
-    fumi_buf_put(b, '\'');
-}
-
 static int hook_line(struct invocation *i, struct fumi_str *line, struct fumi_err *e)
 {
     static const char *const hook[] = {SETUP_HOOK, NULL};
@@ -147,7 +125,7 @@ static int hook_line(struct invocation *i, struct fumi_str *line, struct fumi_er
         if (k == 1) /* several words in one */
             fumi_buf_add(&b, words.items[k].p, words.items[k].n);
         else
-            put_quoted(&b, words.items[k]);
+            show_word(&b, words.items[k]);
     }
     *line = fumi_buf_keep(&b, i->a);
     return 0;

@@ -6,6 +6,7 @@
 #include "app/files.h"
 #include "app/flags.h"
 #include "base/near.h"
+#include "embed/address.h"
 #include "model/dim.h"
 
 #include <inttypes.h>
@@ -434,7 +435,7 @@ static bool is_openai(const struct config_embedder *m)
            (!m->base_url.n || fumi_starts(m->base_url, FUMI_STR("https://api.openai.com/")));
 }
 
-static void settle_embedder(struct loader *l)
+static int settle_embedder(struct loader *l)
 {
     struct config *c = l->c;
     const char *host = variable("OLLAMA_HOST");
@@ -443,8 +444,11 @@ static void settle_embedder(struct loader *l)
         c->embedder.api_key = c->openai_key;
     if (c->openai_key.n && is_openai(&c->previous) && !c->previous.api_key.n)
         c->previous.api_key = c->openai_key;
-    if (host && fumi_eq(c->embedder.provider, FUMI_STR("ollama")) && !c->embedder.base_url.n)
-        c->embedder.base_url = ollama_url(l->a, host);
+    if (!host || !fumi_eq(c->embedder.provider, FUMI_STR("ollama")) || c->embedder.base_url.n)
+        return 0;
+    c->embedder.base_url = ollama_url(l->a, host);
+    const char *why = address_fault(c->embedder.base_url);
+    return why ? fumi_err_set(l->e, FUMI_INVALID_PARAMS, "OLLAMA_HOST %s", why) : 0;
 }
 
 int config_load(struct config *c, struct fumi_arena *a, const struct config_wish *w,
@@ -454,9 +458,8 @@ int config_load(struct config *c, struct fumi_arena *a, const struct config_wish
     *c = (struct config){0};
     config_sections(l.sections);
     if (put_defaults(&l) || locate(&l) || read_file(&l) || read_environment(&l) || take_wish(&l) ||
-        settle_store(&l))
+        settle_store(&l) || settle_embedder(&l))
         return -1;
-    settle_embedder(&l);
     return 0;
 }
 
@@ -470,5 +473,6 @@ struct embed_config config_embed(const struct config *c, const struct config_emb
         .dim = from->dim,
         .model_file = from->model_file,
         .allow_http = c->safety.allow_http,
+        .allowed_hosts = c->embedder.allowed_hosts,
     };
 }

@@ -20,6 +20,7 @@ struct config_embedder {
     uint64_t given;
     struct fumi_str provider, model, base_url, api_key, model_file;
     int64_t dim;
+    struct fumi_strs allowed_hosts;
 };
 
 struct config_store {

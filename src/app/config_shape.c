@@ -1,5 +1,6 @@
 /* What the configuration file may hold. */
 #include "app/config.h"
+#include "embed/address.h"
 #include "model/dim.h"
 
 static const char *const kinds[] = {"stdio", "http", NULL}; /* as enum config_kind */
@@ -9,6 +10,17 @@ const char *const config_secrets[] = {"mask", "refuse", "allow", NULL};
 static const char *check_path(struct fumi_str s)
 {
     return memchr(s.p, 0, s.n) ? "must be a path" : NULL;
+}
+
+static const char *check_url(struct fumi_str s)
+{
+    return s.n ? address_fault(s) : NULL;
+}
+
+static const char *check_host(struct fumi_str s)
+{
+    bool bare = s.n && address_is_text(s) && !memchr(s.p, '/', s.n) && !memchr(s.p, '@', s.n);
+    return bare ? NULL : "must be HOST or HOST:PORT";
 }
 
 static const struct fumi_field transport_fields[] = {
@@ -26,10 +38,15 @@ static const struct fumi_field embedder_fields[] = {
     EMBEDDER(model, "model", "Model; without it the provider's usual one."),
     EMBEDDER(dim, "dim", "Numbers in a vector, " VECTOR_DIM_RANGE "; 0: as the model has it.",
              .def = "0"),
-    EMBEDDER(base_url, "baseUrl", "Address of the provider; without it its usual one."),
+    EMBEDDER(base_url, "baseUrl", "Address of the provider; without it its usual one.",
+             .check = check_url),
     EMBEDDER(api_key, "apiKey", "Key of the provider. A file that holds one must have mode 0600."),
     EMBEDDER(model_file, "modelFile", "File with the local model; without it the installed one.",
              .check = check_path),
+    EMBEDDER(allowed_hosts, "allowedHosts",
+             "Hosts, HOST or HOST:PORT, that memory.set_config may use in baseUrl beside the "
+             "provider's own and this machine.",
+             .check = check_host),
 };
 
 #define STORE(member, wire, ...)                                                                   \

@@ -1,6 +1,7 @@
 #include "app/session.h"
 
 #include "app/files.h"
+#include "app/show.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -81,6 +82,26 @@ int session_old_store(struct session *s, const struct common *flags, struct fumi
     return open_store(s, true, e);
 }
 
+/* The flags with which this memory was opened, for a command that is shown to the user. */
+static struct fumi_str flags_of(struct session *s)
+{
+    const struct {
+        const char *name;
+        struct fumi_str value;
+    } all[] = {
+        {" --config ", s->wish.config}, {" --data-dir ", s->wish.data_dir}, {" --db ", s->wish.db}};
+    struct fumi_buf out = {0};
+    for (size_t i = 0; i < FUMI_COUNT(all); i++) {
+        if (!all[i].value.p)
+            continue;
+        fumi_buf_add(&out, all[i].name, strlen(all[i].name));
+        show_word(&out, all[i].value);
+    }
+    if (s->wish.allow_http)
+        fumi_buf_add(&out, " --allow-http-embedder", 22);
+    return fumi_buf_keep(&out, &s->arena);
+}
+
 static struct memory_options options(struct session *s, const char *transport)
 {
     const struct config *c = &s->config;
@@ -90,7 +111,7 @@ static struct memory_options options(struct session *s, const char *transport)
         .previous = config_embed(c, &c->previous),
         .openai_key = c->openai_key,
         .facts = {fumi_str(transport), c->store.type, c->store.path, c->store.url,
-                  c->paths.config_path, c->paths.data_dir},
+                  c->paths.config_path, c->paths.data_dir, flags_of(s)},
         .log = &s->log,
         .frozen = c->safety.freeze,
         .scope = s->scope,

@@ -210,3 +210,24 @@ const char *show_style(FILE *to, enum show_style style)
     bool dumb = !terminal || strcmp(terminal, "dumb") == 0;
     return isatty(fileno(to)) && !dumb && !(never && never[0]) ? codes[style] : "";
 }
+
+void show_word(struct fumi_buf *b, struct fumi_str word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "/._-+:@%,=";
+    size_t n = 0;
+    while (n < word.n && strchr(plain, word.p[n]))
+        n++;
+    if (n == word.n && n) {
+        fumi_buf_add(b, word.p, word.n);
+        return;
+    }
+    fumi_buf_put(b, '\'');
+    for (n = 0; n < word.n; n++) {
+        if (word.p[n] == '\'')
+            fumi_buf_add(b, "'\\''", 4);
+        else
+            fumi_buf_put(b, word.p[n]);
+    }
+    fumi_buf_put(b, '\'');
+}

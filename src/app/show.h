@@ -26,6 +26,9 @@ struct fumi_str show_escaped(struct fumi_arena *a, struct fumi_str json);
 /* With two blanks for each level, a line break at the end, and escapes as show_escaped has them. */
 void show_json(struct fumi_buf *out, const struct fumi_val *v);
 
+/* A word of a command line: in quotes where a shell needs them. */
+void show_word(struct fumi_buf *out, struct fumi_str word);
+
 /* How a text is set off: nothing unless `to` is a terminal and NO_COLOR is not set. */
 enum show_style { SHOW_PLAIN, SHOW_BOLD, SHOW_DIM };
 const char *show_style(FILE *to, enum show_style style);

@@ -1,19 +1,25 @@
 #include "embed/embed.h"
 
 #include "base/near.h"
+#include "base/utf8.h"
+#include "embed/address.h"
 #include "embed/local.h"
 #include "embed/remote.h"
 #include "model/dim.h"
 
 static const struct provider {
     const char *name;
-    const char *model; /* the usual one */
+    const char *model;    /* the usual one */
+    const char *hosts[3]; /* its own */
     struct embedder *(*open)(const struct embed_config *, const struct fumi_log *,
                              struct fumi_err *);
 } providers[] = {
-    {"local", "all-MiniLM-L6-v2", local_open},
-    {"openai", "text-embedding-3-small", openai_open},
-    {"ollama", "nomic-embed-text", ollama_open},
+    {"local", "all-MiniLM-L6-v2", {NULL}, local_open},
+    {"openai",
+     "text-embedding-3-small",
+     {"api.openai.com:443", "eu.api.openai.com:443", "us.api.openai.com:443"},
+     openai_open},
+    {"ollama", "nomic-embed-text", {NULL}, ollama_open}, /* it runs on the user's own machines */
 };
 
 static const struct provider *find(struct fumi_str name)
@@ -42,7 +48,8 @@ static int check(const struct embed_config *c, struct fumi_err *e)
 {
     if (c->dim && !vector_dim_fits(c->dim))
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "embedder.dim must be 0 or " VECTOR_DIM_RANGE);
-    return 0;
+    const char *why = c->base_url.n ? address_fault(c->base_url) : NULL;
+    return why ? fumi_err_set(e, FUMI_INVALID_PARAMS, "embedder.baseUrl %s", why) : 0;
 }
 
 struct embedder *embed_open(const struct embed_config *c, const struct fumi_log *log,
@@ -51,6 +58,46 @@ struct embedder *embed_open(const struct embed_config *c, const struct fumi_log 
     const struct provider *p = find(c->provider);
     int rc = p ? check(c, e) : unknown(c->provider, e);
     return rc ? NULL : p->open(c, log, e);
+}
+
+static bool is_own(const struct provider *p, const struct address *at)
+{
+    for (size_t i = 0; i < FUMI_COUNT(p->hosts) && p->hosts[i]; i++) {
+        struct fumi_str host = fumi_str(p->hosts[i]);
+        if (address_is_among(at, (struct fumi_strs){&host, 1}))
+            return true;
+    }
+    return false;
+}
+
+static bool is_ascii(struct fumi_str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if ((unsigned char)s.p[i] >= 0x80)
+            return false;
+    }
+    return true;
+}
+
+int embed_check_host(const struct embed_config *c, struct fumi_err *e)
+{
+    const struct provider *p = find(c->provider);
+    struct address at;
+    if (!c->base_url.n)
+        return 0;
+    if (!p)
+        return unknown(c->provider, e);
+    if (address_read(c->base_url, true, &at, e))
+        return -1;
+    if (!is_ascii(c->base_url))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "embedder.baseUrl must be ASCII");
+    if (at.here || is_own(p, &at) || address_is_among(&at, c->allowed_hosts))
+        return 0;
+    struct fumi_str host = fumi_utf8_cut(fumi_str(at.host), 64);
+    return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                        "embedder.baseUrl: the host %.*s is not in embedder.allowedHosts; to use "
+                        "it, the user runs \"fumi call memory.set_config\" in a terminal",
+                        FUMI_ARG(host));
 }
 
 struct fumi_str embed_usual_model(struct fumi_str provider)

@@ -47,19 +47,26 @@ struct embedder {
 
 /* What a user may set. Strings are borrowed for the time of embed_open. */
 struct embed_config {
-    struct fumi_str provider;   /* "local", "openai", "ollama" */
-    struct fumi_str model;      /* none: the provider's usual one */
-    struct fumi_str base_url;   /* none: the provider's usual one */
-    struct fumi_str api_key;    /* none: no key */
-    int64_t dim;                /* 0: as the model has it */
-    struct fumi_str model_file; /* local: none: where the program finds it, see model_find */
-    bool allow_http;            /* plain http to others than this machine */
+    struct fumi_str provider;       /* "local", "openai", "ollama" */
+    struct fumi_str model;          /* none: the provider's usual one */
+    struct fumi_str base_url;       /* none: the provider's usual one */
+    struct fumi_str api_key;        /* none: no key */
+    int64_t dim;                    /* 0: as the model has it */
+    struct fumi_str model_file;     /* local: none: where the program finds it, see model_find */
+    bool allow_http;                /* plain http to others than this machine */
+    struct fumi_strs allowed_hosts; /* "HOST" or "HOST:PORT", for embed_check_host alone */
 };
 
 /* Never waits and opens no connection; the local model is mapped at first use. NULL with *e set
- * (FUMI_INVALID_PARAMS): an unknown provider (the nearest is named) or a URL that is refused. */
+ * (FUMI_INVALID_PARAMS): an unknown provider (the nearest is named), a dimension that does not fit,
+ * or a URL that is refused, also one that the provider does not use. */
 struct embedder *embed_open(const struct embed_config *c, const struct fumi_log *log,
                             struct fumi_err *e);
+
+/* Whether base_url may be set by somebody who is not at the terminal: it is none, or its host is
+ * one of the provider's own, this machine, or among allowed_hosts. -1, FUMI_INVALID_PARAMS: it is
+ * not; the sentence names the host. */
+int embed_check_host(const struct embed_config *c, struct fumi_err *e);
 
 /* The model that a provider uses when none is named; null: no such provider. */
 struct fumi_str embed_usual_model(struct fumi_str provider);

@@ -3,11 +3,10 @@
 #include "embed/fetch.h"
 
 #include "base/buf.h"
+#include "embed/address.h"
 #include "embed/curl.h"
 #include "model/codes.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <strings.h>
@@ -18,160 +17,8 @@ enum {
     WHOLE_MS = 30000,
     ANSWER = 16 << 20, /* bytes */
     HEAD = 64 << 10,   /* bytes of all header fields */
-    URL = 2048,
-    KEPT = 8, /* idle handles */
+    KEPT = 8,          /* idle handles */
 };
-
-/* What a URL points at. */
-struct target {
-    bool plain; /* http */
-    bool here;  /* its name is one of this machine */
-};
-
-enum place { HERE, LINK_LOCAL, ELSEWHERE };
-
-static enum place place_of_v4(uint32_t address)
-{
-    if (address >> 24 == 127)
-        return HERE;
-    return address >> 16 == 0xA9FE ? LINK_LOCAL : ELSEWHERE;
-}
-
-/* The IPv4 address that stands in the last bytes of some IPv6 addresses: mapped ones, and those of
- * a NAT64 gateway (RFC 6052). */
-static bool holds_v4(const struct in6_addr *address)
-{
-    static const uint8_t gateway[12] = {0x00, 0x64, 0xFF, 0x9B};
-    return IN6_IS_ADDR_V4MAPPED(address) || memcmp(address->s6_addr, gateway, sizeof(gateway)) == 0;
-}
-
-static enum place place_of_v6(const struct in6_addr *address)
-{
-    uint32_t v4;
-    if (holds_v4(address)) {
-        memcpy(&v4, address->s6_addr + 12, sizeof(v4));
-        return place_of_v4(ntohl(v4));
-    }
-    if (IN6_IS_ADDR_LOOPBACK(address))
-        return HERE;
-    return IN6_IS_ADDR_LINKLOCAL(address) ? LINK_LOCAL : ELSEWHERE;
-}
-
-bool fetch_may_connect(const struct sockaddr *address, bool only_here)
-{
-    enum place place = LINK_LOCAL;
-    if (address->sa_family == AF_INET)
-        place = place_of_v4(ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr));
-    else if (address->sa_family == AF_INET6)
-        place = place_of_v6(&((const struct sockaddr_in6 *)address)->sin6_addr);
-    return place == HERE || (place == ELSEWHERE && !only_here);
-}
-
-/* Of a host as libcurl writes it: numbers in the usual form, IPv6 in brackets. */
-static enum place place_of_name(char *host)
-{
-    struct in_addr v4;
-    struct in6_addr v6;
-    size_t n = strlen(host);
-    static const char local[] = ".localhost";
-    if (inet_pton(AF_INET, host, &v4) == 1)
-        return place_of_v4(ntohl(v4.s_addr));
-    if (n > 2 && host[0] == '[' && host[n - 1] == ']') {
-        host[n - 1] = '\0';
-        return inet_pton(AF_INET6, host + 1, &v6) == 1 ? place_of_v6(&v6) : ELSEWHERE;
-    }
-    if (strcasecmp(host, local + 1) == 0)
-        return HERE;
-    return n >= sizeof(local) && strcasecmp(host + n - (sizeof(local) - 1), local) == 0 ? HERE
-                                                                                        : ELSEWHERE;
-}
-
-static bool has(CURLU *u, CURLUPart part)
-{
-    char *text = NULL;
-    bool found = curl_calls()->url_get(u, part, &text, 0) == CURLUE_OK;
-    curl_calls()->free(text);
-    return found;
-}
-
-static enum place place_of_host(CURLU *u)
-{
-    char *host = NULL;
-    enum place place = LINK_LOCAL;
-    if (curl_calls()->url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK)
-        place = place_of_name(host);
-    curl_calls()->free(host);
-    return place;
-}
-
-static bool is_plain(CURLU *u)
-{
-    char *scheme = NULL;
-    bool plain = curl_calls()->url_get(u, CURLUPART_SCHEME, &scheme, 0) ||
-                 strcmp(scheme, "https") != 0;
-    curl_calls()->free(scheme);
-    return plain;
-}
-
-static int wrong(struct fumi_err *e, const char *why)
-{
-    return fumi_err_set(e, FUMI_INVALID_PARAMS, "embedder.baseUrl %s", why);
-}
-
-static int look(CURLU *u, bool allow_http, struct target *t, struct fumi_err *e)
-{
-    enum place place = place_of_host(u);
-    if (has(u, CURLUPART_USER) || has(u, CURLUPART_PASSWORD))
-        return wrong(e, "must not hold a user or a password: set embedder.apiKey");
-    if (place == LINK_LOCAL)
-        return wrong(e, "must not be a link-local address");
-    *t = (struct target){is_plain(u), place == HERE};
-    if (t->plain && !t->here && !allow_http)
-        return wrong(e, "must be https: plain http is for this machine only "
-                        "(--allow-http-embedder allows it)");
-    return 0;
-}
-
-static bool is_text(struct fumi_str s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        if ((unsigned char)s.p[i] <= ' ' || s.p[i] == 0x7F)
-            return false;
-    }
-    return true;
-}
-
-static bool begins(struct fumi_str url, struct fumi_str scheme)
-{
-    return url.n > scheme.n && strncasecmp(url.p, scheme.p, scheme.n) == 0;
-}
-
-static int examine(struct fumi_str url, bool allow_http, struct target *t, struct fumi_err *e)
-{
-    char text[URL + 1];
-    if (url.n > URL)
-        return wrong(e, "must have at most 2048 bytes");
-    if (!is_text(url))
-        return wrong(e, "must not hold blanks or control characters");
-    if (!begins(url, FUMI_STR("http://")) && !begins(url, FUMI_STR("https://")))
-        return wrong(e, "must begin with http:// or https://");
-    if (!curl_calls())
-        return fumi_err_set(e, FUMI_INVALID_PARAMS,
-                            "embedder: a remote provider needs libcurl.so.4: install libcurl4");
-    memcpy(text, url.p, url.n);
-    text[url.n] = '\0';
-    CURLU *u = curl_calls()->url();
-    int rc = u && !curl_calls()->url_set(u, CURLUPART_URL, text, 0) ? look(u, allow_http, t, e)
-                                                                    : wrong(e, "is not a URL");
-    curl_calls()->url_cleanup(u);
-    return rc;
-}
-
-int fetch_check_url(struct fumi_str url, bool allow_http, struct fumi_err *e)
-{
-    struct target t;
-    return examine(url, allow_http, &t, e);
-}
 
 struct fetch_pool {
     pthread_mutex_t lock;
@@ -226,7 +73,7 @@ static void give(struct fetch_pool *p, CURL *c)
 /* One call under way. */
 struct transfer {
     const struct fetch_request *request;
-    struct target target;
+    struct address target;
     struct fumi_buf body;
     size_t head;   /* bytes of header fields so far */
     bool refused;  /* an address was */
@@ -253,9 +100,9 @@ static size_t receive_field(char *bytes, size_t one, size_t n, void *arg)
 static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
 {
     struct transfer *t = arg;
-    bool only_here = t->target.plain && !t->request->allow_http;
+    bool only_here = t->target.here || (t->target.plain && !t->request->allow_http);
     (void)purpose;
-    if (!fetch_may_connect(&address->addr, only_here)) {
+    if (!address_may_connect(&address->addr, only_here)) {
         t->refused = true;
         return CURL_SOCKET_BAD;
     }
@@ -381,8 +228,8 @@ static struct fumi_str origin(struct fumi_arena *a, const char *url)
     const char *user = memchr(host.p, '@', host.n);
     if (user)
         host = (struct fumi_str){user + 1, host.n - (size_t)(user + 1 - host.p)};
-    bool tls = begins(fumi_str(url), FUMI_STR("https://"));
-    return host.n > 255 || !is_text(host)
+    bool tls = strncasecmp(url, "https://", 8) == 0;
+    return host.n > 255 || !address_is_text(host)
                ? (struct fumi_str){0}
                : fumi_fmt(a, "%s://%.*s", tls ? "https" : "http", FUMI_ARG(host));
 }
@@ -458,11 +305,11 @@ int fetch_post(struct fumi_arena *a, const struct fetch_request *r, struct fetch
 {
     struct transfer t = {.request = r};
     *out = (struct fetch_answer){0};
-    if (examine(fumi_str(r->url), r->allow_http, &t.target, e)) {
+    if (address_read(fumi_str(r->url), r->allow_http, &t.target, e)) {
         e->code = ERR_PROVIDER;
         return -1;
     }
-    if (!is_text(r->api_key))
+    if (!address_is_text(r->api_key))
         return fumi_err_set(e, ERR_PROVIDER,
                             "the API key holds blanks or control characters: set it anew");
     if (r->ms <= 0) {

@@ -7,7 +7,6 @@
 #include "base/err.h"
 
 struct fetch_pool; /* connections that are kept open for the next call; from any thread */
-struct sockaddr;
 
 struct fetch_request {
     const char *url;
@@ -33,14 +32,7 @@ struct fetch_answer {
 int fetch_post(struct fumi_arena *a, const struct fetch_request *r, struct fetch_answer *out,
                struct fumi_err *e);
 
-/* -1, FUMI_INVALID_PARAMS: not http or https, a user part, control characters, a link-local
- * address, or plain http to another machine without leave. */
-int fetch_check_url(struct fumi_str url, bool allow_http, struct fumi_err *e);
-
 struct fetch_pool *fetch_pool_new(void);
 void fetch_pool_free(struct fetch_pool *p); /* no call may be under way; NULL: nothing */
-
-/* Whether a connection to this address is allowed; only_here: to this machine alone. */
-bool fetch_may_connect(const struct sockaddr *address, bool only_here);
 
 #endif

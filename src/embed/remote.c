@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "base/uuid.h"
+#include "embed/address.h"
 #include "embed/passages.h"
 #include "model/codes.h"
 #include "model/dim.h"
@@ -326,11 +327,8 @@ static int check_key(struct fumi_str key, struct fumi_err *e)
 
 static int check(const struct embed_config *c, struct fumi_str url, struct fumi_err *e)
 {
-    if (fetch_check_url(url, c->allow_http, e) || check_key(trim(c->api_key), e))
-        return -1;
-    if (memchr(url.p, '?', url.n) || memchr(url.p, '#', url.n))
-        return fumi_err_set(e, FUMI_INVALID_PARAMS, "embedder.baseUrl must not hold '?' or '#'");
-    return 0;
+    struct address ignored;
+    return address_read(url, c->allow_http, &ignored, e) || check_key(trim(c->api_key), e) ? -1 : 0;
 }
 
 static bool needs_key(const struct remote_provider *p, struct fumi_str url)

@@ -13,6 +13,7 @@ struct memory;
 /* What get_config shows beside the embedder; borrowed for the life of the memory. */
 struct memory_facts {
     struct fumi_str transport, store_type, store_path, store_url, config_path, data_dir;
+    struct fumi_str flags; /* with which a command uses the same memory: " --data-dir X", or none */
 };
 
 struct memory_options {
@@ -116,9 +117,10 @@ int memory_search(struct memory *m, struct fumi_arena *a, struct search *s, stru
 /* Settings. Null members of `change` stay as they are; provider or model of another value begins
  * with the dimension unknown. One text is embedded before anything changes, for at most `ms`. A
  * provider that gives no answer, or says to come back later, is set all the same, with a warning;
- * null: it answered. */
+ * null: it answered. `anywhere`: the base URL may have any host, else only one that stands in the
+ * configuration or that embed_check_host allows. */
 int memory_set_embedder(struct memory *m, struct fumi_arena *a, const struct embed_config *change,
-                        int64_t ms, struct fumi_str *warning, struct fumi_err *e);
+                        int64_t ms, bool anywhere, struct fumi_str *warning, struct fumi_err *e);
 /* The embedder as it is set, in the arena; its key is there to be seen or not, never to be shown.
  */
 struct embed_config memory_embedder(struct memory *m, struct fumi_arena *a);

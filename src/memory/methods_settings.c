@@ -101,7 +101,9 @@ static const struct fumi_field change_fields[] = {
     FUMI_FIELD(struct embedder_change, model, "model",
                "The model; the provider's usual one if not.", .flags = FUMI_NULLABLE),
     FUMI_FIELD(struct embedder_change, base_url, "baseUrl",
-               "Where the provider is asked. The key does not go along to a new address.",
+               "Where the provider is asked. The key does not go along to a new address. Over a "
+               "connection only the provider's own hosts, this machine, embedder.allowedHosts and "
+               "what the configuration file has are allowed.",
                .flags = FUMI_NULLABLE),
     FUMI_FIELD(struct embedder_change, api_key, "apiKey", "The key. It is stored, never shown.",
                .flags = FUMI_NULLABLE),
@@ -147,9 +149,11 @@ static enum fumi_ret set_config(struct fumi_call *call, const void *params, void
                              .api_key = p->api_key,
                              .dim = p->dim};
     struct fumi_str warning = {0};
+    const char *from = call->peer->transport;
+    bool terminal = from && strcmp(from, "cli") == 0;
     bool any = c.provider.n || c.model.n || c.base_url.p || c.api_key.p || c.dim;
-    if (any && memory_set_embedder(call->self, call->arena, &c, time_for_embedding(call), &warning,
-                                   &call->err))
+    if (any && memory_set_embedder(call->self, call->arena, &c, time_for_embedding(call), terminal,
+                                   &warning, &call->err))
         return FUMI_FAIL;
     *(struct set_result *)result = (struct set_result){true, memory_space(call->self, call->arena),
                                                        warning};

@@ -3,6 +3,8 @@
 #include "memory/memory_parts.h"
 #include "json/json.h"
 
+enum { MODEL_SHOWN = 128 }; /* bytes */
+
 static const struct fumi_str probe = FUMI_STR("Does this embedder answer?");
 
 struct embed_config memory_embedder(struct memory *m, struct fumi_arena *a)
@@ -34,7 +36,7 @@ static struct embed_config changed(struct memory *m, const struct embed_config *
         c.model = change->model;
     else if (!c.model.n)
         c.model = embed_usual_model(c.provider);
-    if (change->base_url.p && !fumi_eq(change->base_url, old->base_url)) {
+    if (change->base_url.p && !fumi_eq(change->base_url, c.base_url)) {
         c.base_url = change->base_url.n ? change->base_url : (struct fumi_str){0};
         c.api_key = (struct fumi_str){0};
     }
@@ -122,21 +124,91 @@ static int try_out(struct space *sp, struct fumi_arena *a, int64_t ms, struct fu
     return 0;
 }
 
+static void put_member(struct fumi_out *o, const char *name, struct fumi_str value)
+{
+    fumi_put_key(o, name);
+    fumi_put_str(o, value);
+}
+
+/* The params of memory.set_config in single quotes, for a shell. The key is left out. */
+static struct fumi_str quoted_params(struct fumi_arena *a, const struct embed_config *c)
+{
+    struct fumi_buf json = {0}, text = {0};
+    struct fumi_out o = {.buf = &json};
+    fumi_put_open(&o, '{');
+    fumi_put_key(&o, "embedder");
+    fumi_put_open(&o, '{');
+    put_member(&o, "provider", c->provider);
+    if (c->model.n <= MODEL_SHOWN)
+        put_member(&o, "model", c->model);
+    put_member(&o, "baseUrl", c->base_url);
+    fumi_put_close(&o, '}');
+    fumi_put_close(&o, '}');
+    fumi_buf_put(&text, '\'');
+    for (size_t i = 0; i < json.n; i++) {
+        if (json.p[i] == '\'')
+            fumi_buf_add(&text, "\\u0027", 6);
+        else
+            fumi_buf_put(&text, json.p[i]);
+    }
+    fumi_buf_put(&text, '\'');
+    fumi_buf_done(&json);
+    return fumi_buf_keep(&text, a);
+}
+
+/* The error's data, with the command that sets the address all the same. */
+static void put_remedy(struct memory *m, struct fumi_arena *a, const struct embed_config *c,
+                       struct fumi_err *e)
+{
+    struct fumi_buf text = {0};
+    struct fumi_out o = {.buf = &text};
+    struct fumi_str remedy = fumi_fmt(
+        a, "the user can run in a terminal: fumi call%.*s memory.set_config %.*s",
+        FUMI_ARG(m->o.facts.flags), FUMI_ARG(quoted_params(a, c)));
+    fumi_put_open(&o, '{');
+    put_member(&o, "field", FUMI_STR("embedder.baseUrl"));
+    put_member(&o, "remedy", remedy);
+    fumi_put_close(&o, '}');
+    e->data = fumi_buf_keep(&text, a);
+}
+
+/* Whoever is not at the terminal may not send all notes to any address: only to one that is in use,
+ * stands in the configuration, or is harmless (embed_check_host). */
+static int check_host(struct memory *m, struct fumi_arena *a, const struct embed_config *old,
+                      const struct embed_config *change, struct fumi_err *e)
+{
+    struct embed_config c = *change, now = m->o.embed, previous = m->o.previous;
+    struct fumi_err ignored;
+    if (m->o.reload && m->o.reload(m->o.arg, a, &now, &previous, &ignored))
+        now = m->o.embed, previous = m->o.previous;
+    const struct fumi_str known[] = {old->base_url, now.base_url, previous.base_url};
+    for (size_t i = 0; i < FUMI_COUNT(known); i++) {
+        if (fumi_eq(c.base_url, known[i]))
+            return 0;
+    }
+    c.allowed_hosts = now.allowed_hosts;
+    if (!embed_check_host(&c, e))
+        return 0;
+    put_remedy(m, a, &c, e);
+    return -1;
+}
+
 static int set(struct memory *m, struct fumi_arena *a, const struct embed_config *change,
-               int64_t ms, struct fumi_str *warning, struct fumi_err *e)
+               int64_t ms, bool anywhere, struct fumi_str *warning, struct fumi_err *e)
 {
     struct embed_config old = memory_embedder(m, a), c = changed(m, &old, change);
     struct space *sp = space_new(&c, m->o.log, e);
     if (!sp)
         return -1;
-    if (!try_out(sp, a, ms, warning, e) && !exchange(m, a, sp, e))
+    if ((anywhere || !check_host(m, a, &old, &c, e)) && !try_out(sp, a, ms, warning, e) &&
+        !exchange(m, a, sp, e))
         return 0;
     space_put(sp);
     return -1;
 }
 
 int memory_set_embedder(struct memory *m, struct fumi_arena *a, const struct embed_config *change,
-                        int64_t ms, struct fumi_str *warning, struct fumi_err *e)
+                        int64_t ms, bool anywhere, struct fumi_str *warning, struct fumi_err *e)
 {
     *warning = (struct fumi_str){0};
     if (m->o.frozen)
@@ -150,7 +222,7 @@ int memory_set_embedder(struct memory *m, struct fumi_arena *a, const struct emb
                             "embedder cannot be changed: it is that of all projects, and the "
                             "server was started with --project");
     pthread_mutex_lock(&m->change);
-    int rc = set(m, a, change, ms, warning, e);
+    int rc = set(m, a, change, ms, anywhere, warning, e);
     pthread_mutex_unlock(&m->change);
     return rc;
 }

@@ -11,6 +11,7 @@ static struct embed_config keep(struct fumi_arena *a, const struct embed_config 
     out.base_url = fumi_dup(a, c->base_url);
     out.api_key = fumi_dup(a, c->api_key);
     out.model_file = fumi_dup(a, c->model_file);
+    out.allowed_hosts = (struct fumi_strs){0}; /* the configuration's, which may change */
     return out;
 }
 

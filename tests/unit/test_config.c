@@ -21,6 +21,7 @@ struct stage {
 };
 
 static const char *const variables[] = {
+    "FUMI_EMBEDDER_ALLOWED_HOSTS",
     "FUMI_CONFIG",
     "FUMI_DATA_DIR",
     "FUMI_STORE_PATH",
@@ -359,6 +360,16 @@ TEST(what_is_wrong_is_named)
         {"{\"transportDefaults\":{\"defaultTransport\":\"tcp\"}}",
          {"transportDefaults.defaultTransport", "stdio, http"}},
         {"{\"embedder\":{\"model\":\"a\",\"model\":\"b\"}}", {"embedder.model is given twice"}},
+        {"{\n\"embedder\":{\"provider\":\"local\",\n\"baseUrl\":\"file:///etc/passwd\"}}",
+         {"config.json: line 3: ", "embedder.baseUrl must begin with http:// or https://"}},
+        {"{\"embedder\":{\"baseUrl\":\"http://u:p@localhost\"}}",
+         {"line 1: embedder.baseUrl must not hold a user or a password"}},
+        {"{\"embedder\":{\"baseUrl\":\"http://localhost/\\nX: y\"}}",
+         {"line 1: embedder.baseUrl must not hold blanks or control characters"}},
+        {"{\"previousEmbedder\":{\"baseUrl\":\"ftp://x\"}}",
+         {"line 1: previousEmbedder.baseUrl must begin"}},
+        {"{\"embedder\":{\"allowedHosts\":[\"a\",\"http://b\"]}}",
+         {"embedder.allowedHosts[1] must be HOST or HOST:PORT"}},
         {"{\"http\":{\"idleTime\":0}}", {"http.idleTime"}},
         {"{\"http\":{\"origins\":[1]}}", {"http.origins[0]"}},
     };
@@ -376,12 +387,54 @@ TEST(what_is_wrong_is_named)
 
 TEST(a_wrong_variable_is_named)
 {
+    static const char *const rows[][2] = {
+        {"FUMI_EMBEDDER_DIM", "many"},
+        {"FUMI_EMBEDDER_BASE_URL", "file:///etc/passwd"},
+        {"FUMI_EMBEDDER_BASE_URL", "http://me@localhost"},
+        {"FUMI_EMBEDDER_ALLOWED_HOSTS", "a,b/c"},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct stage s;
+        begin(&s);
+        setenv(rows[i][0], rows[i][1], 1);
+        load(&s);
+        CHECK_INT(s.rc, -1);
+        CHECK(strstr(s.e.text, rows[i][0]));
+        end(&s);
+    }
+}
+
+TEST(an_ollama_host_that_is_no_address_is_named)
+{
     struct stage s;
     begin(&s);
-    setenv("FUMI_EMBEDDER_DIM", "many", 1);
+    setenv("OLLAMA_HOST", "me:secret@localhost", 1);
+    load(&s);
+    CHECK_INT(s.rc, 0); /* another provider is in use */
+    setenv("FUMI_EMBEDDER_PROVIDER", "ollama", 1);
     load(&s);
     CHECK_INT(s.rc, -1);
-    CHECK(strstr(s.e.text, "FUMI_EMBEDDER_DIM"));
+    CHECK(strstr(s.e.text, "OLLAMA_HOST must not hold a user or a password"));
+    end(&s);
+}
+
+TEST(allowed_hosts_are_kept_when_the_embedder_changes)
+{
+    struct stage s;
+    begin(&s);
+    put(&s, ours, "{\"embedder\":{\"allowedHosts\":[\"gpu.example\",\"a.example:8443\"]}}");
+    load(&s);
+    struct embed_config now = config_embed(&s.c, &s.c.embedder);
+    CHECK_INT(now.allowed_hosts.n, 2);
+    CHECK_STR(now.allowed_hosts.items[1], "a.example:8443");
+    now.provider = FUMI_STR("ollama");
+    CHECK_INT(save(&s, &now, NULL), 0);
+    load(&s);
+    CHECK_INT(s.c.embedder.allowed_hosts.n, 2);
+    setenv("FUMI_EMBEDDER_ALLOWED_HOSTS", "one.example,two.example:1,three.example", 1);
+    load(&s);
+    CHECK_INT(s.c.embedder.allowed_hosts.n, 3);
+    CHECK_STR(s.c.embedder.allowed_hosts.items[2], "three.example");
     end(&s);
 }
 

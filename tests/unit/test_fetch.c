@@ -1,3 +1,4 @@
+#include "embed/address.h"
 #include "embed/fetch.h"
 #include "fake_provider.h"
 #include "model/codes.h"
@@ -81,6 +82,12 @@ static void end(struct stage *s)
     fumi_arena_done(&s->a);
 }
 
+static int check_url(struct fumi_str url, bool allow_http, struct fumi_err *e)
+{
+    struct address ignored;
+    return address_read(url, allow_http, &ignored, e);
+}
+
 TEST(urls)
 {
     static const struct {
@@ -129,21 +136,31 @@ TEST(urls)
         {"http://localhost/\r\nX: y", true, false},
         {"http://local\thost/", true, false},
         {"http://localhost\x7f/", true, false},
+        {"http://api.openai.com@evil.example/", true, false},
+        {"https://api.openai.com\\@evil.example/", true, false},
+        {"https://api.openai.com:443@evil.example/v1", true, false},
+        {"https://api.openai.com#@evil.example/", true, false},
+        {"https://api.openai.com?@evil.example/", true, false},
+        {"https://evil.example\\.api.openai.com/", true, false},
+        {"https://evil.example/'; ls '", true, false},
+        {"https://evil.example/%27", true, true},
+        {"https://evil.example/a'b", true, false},
+        {"https://evil.example/a\"b", true, false},
         {"http://localhost:99999/", true, false},
         {"http://[::1", true, false},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct fumi_err e = {0};
         struct fumi_str url = fumi_str(rows[i].url);
-        int rc = fetch_check_url(url, rows[i].allow_http, &e);
+        int rc = check_url(url, rows[i].allow_http, &e);
         if ((rc == 0) != rows[i].fine)
             TEST_FAIL("%s: %d %s", rows[i].url, rc, e.text);
         if (rc && e.code != FUMI_INVALID_PARAMS)
             TEST_FAIL("%s: code %d", rows[i].url, e.code);
     }
     struct fumi_err e;
-    CHECK_INT(fetch_check_url((struct fumi_str){0}, true, &e), -1);
-    CHECK_INT(fetch_check_url((struct fumi_str){"http://localhost\0x", 18}, true, &e), -1);
+    CHECK_INT(check_url((struct fumi_str){0}, true, &e), -1);
+    CHECK_INT(check_url((struct fumi_str){"http://localhost\0x", 18}, true, &e), -1);
 }
 
 TEST(a_long_url_is_refused)
@@ -152,8 +169,8 @@ TEST(a_long_url_is_refused)
     struct fumi_err e;
     memset(url, 'a', sizeof(url));
     memcpy(url, "http://localhost/", 17);
-    CHECK_INT(fetch_check_url((struct fumi_str){url, 2000}, false, &e), 0);
-    CHECK_INT(fetch_check_url((struct fumi_str){url, sizeof(url)}, false, &e), -1);
+    CHECK_INT(check_url((struct fumi_str){url, 2000}, false, &e), 0);
+    CHECK_INT(check_url((struct fumi_str){url, sizeof(url)}, false, &e), -1);
 }
 
 TEST(addresses)
@@ -178,6 +195,8 @@ TEST(addresses)
         {"fec0::1", true, false},
         {"2001:db8::1", true, false},
         {"64:ff9b::169.254.169.254", false, false},
+        {"64:ff9b::127.0.0.1", false, false}, /* that of the gateway */
+        {"64:ff9b::192.0.2.1", true, false},
         {"::", true, false},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
@@ -187,12 +206,12 @@ TEST(addresses)
         const struct sockaddr *at = old ? (void *)&v4 : (void *)&v6;
         if (!old && inet_pton(AF_INET6, rows[i].number, &v6.sin6_addr) != 1)
             TEST_FAIL("%s is no address", rows[i].number);
-        if (fetch_may_connect(at, false) != rows[i].anywhere ||
-            fetch_may_connect(at, true) != rows[i].here)
+        if (address_may_connect(at, false) != rows[i].anywhere ||
+            address_may_connect(at, true) != rows[i].here)
             TEST_FAIL("%s", rows[i].number);
     }
     struct sockaddr unix_socket = {.sa_family = AF_UNIX};
-    CHECK(!fetch_may_connect(&unix_socket, false));
+    CHECK(!address_may_connect(&unix_socket, false));
 }
 
 TEST(an_answer_comes)

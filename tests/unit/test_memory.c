@@ -298,7 +298,7 @@ TEST(searches_go_on_while_the_model_changes)
     atomic_store(&s.fake->dim, 512);
     /* The old vectors must answer while the provider has only the new dimension: so it is asked for
      * words alone until then, never for nothing. */
-    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.warning, &s.e), 0);
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, false, &s.warning, &s.e), 0);
     CHECK_STR(memory_space(s.m, &s.a), "openai:second:512");
     CHECK_INT(s.saves >= 1, 1);
     bool done = false;
@@ -352,17 +352,17 @@ TEST(a_change_that_fails_changes_nothing)
     CHECK(begin(&s, "m"));
     for (size_t i = 0; i < FUMI_COUNT(modes); i++) {
         atomic_store(&s.fake->mode, modes[i]);
-        CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.warning, &s.e), -1);
+        CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, false, &s.warning, &s.e), -1);
         CHECK_INT(s.e.code, ERR_PROVIDER);
     }
     CHECK_INT(s.saves, 0);
     CHECK_STR(memory_space(s.m, &s.a), "openai:m:0");
     change = (struct embed_config){.base_url = FUMI_STR("")}; /* OpenAI itself, without a key */
-    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.warning, &s.e), -1);
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, false, &s.warning, &s.e), -1);
     CHECK_INT(s.e.code, ERR_NO_API_KEY);
     CHECK_INT(s.saves, 0);
     change = (struct embed_config){.provider = FUMI_STR("openay")};
-    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.warning, &s.e), -1);
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, false, &s.warning, &s.e), -1);
     CHECK_INT(s.e.code, FUMI_INVALID_PARAMS);
     end(&s);
 }
@@ -378,7 +378,7 @@ TEST(a_provider_out_of_reach_is_set_with_a_warning)
         struct embed_config change = {.model = FUMI_STR("other")}, none = {.dim = 0};
         CHECK(begin(&s, "m"));
         atomic_store(&s.fake->mode, modes[i]);
-        CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.warning, &s.e), 0);
+        CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, false, &s.warning, &s.e), 0);
         CHECK(s.warning.n);
         CHECK_STR(memory_space(s.m, &s.a), "openai:other:0");
         CHECK_STR(s.saved.model, "other");
@@ -394,7 +394,7 @@ TEST(a_provider_out_of_reach_is_set_with_a_warning)
         CHECK_STR(memory_space(s.m, &s.a), "openai:other:8");
         CHECK_INT(look(&s, "tuesday", SEARCH_MEANING, &f), 0);
         CHECK_INT(f.results.n, 1);
-        CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.warning, &s.e), 0);
+        CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, false, &s.warning, &s.e), 0);
         CHECK(!s.warning.p);
         memory_close(s.m);
         s.m = open_memory(&s, fake_config(&s, "other"), none, false);
@@ -418,7 +418,7 @@ TEST(old_vectors_answer_while_the_new_provider_is_out_of_reach)
     atomic_store(&other->dim, 16);
     struct embed_config change = {
         .model = FUMI_STR("n"), .base_url = fumi_fmt(&s.a, "http://127.0.0.1:%d/v1", other->port)};
-    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.warning, &s.e), 0);
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, false, &s.warning, &s.e), 0);
     CHECK_STR(memory_space(s.m, &s.a), "openai:n:0");
     for (int restarted = 0; restarted < 2; restarted++) {
         CHECK_INT(look(&s, "well before", SEARCH_MEANING, &f), 0);
@@ -449,12 +449,63 @@ TEST(a_key_does_not_go_along_to_another_address)
     CHECK(begin(&s, "m") && other);
     struct embed_config change = {
         .base_url = fumi_fmt(&s.a, "http://127.0.0.1:%d/v1", other->port)};
-    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, &s.warning, &s.e), 0);
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, false, &s.warning, &s.e), 0);
     CHECK(atomic_load(&other->requests) > 0);
     CHECK(!strstr(other->key, "sk-test-key"));
     CHECK(!memory_embedder(s.m, &s.a).api_key.n);
     end(&s);
     fake_stop(other);
+}
+
+/* Over a connection an address must be harmless, or stand in the configuration already. */
+TEST(an_address_over_a_connection)
+{
+    struct stage s;
+    struct embed_config none = {.dim = 0};
+    CHECK(begin(&s, "m"));
+    struct embed_config evil = {.base_url = FUMI_STR("https://evil.example/v1")};
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &evil, EMBED_MS, false, &s.warning, &s.e), -1);
+    CHECK_INT(s.e.code, FUMI_INVALID_PARAMS);
+    CHECK(strstr(s.e.text, "embedder.baseUrl: the host evil.example is not in "
+                           "embedder.allowedHosts"));
+    CHECK(memmem(s.e.data.p, s.e.data.n, "fumi call memory.set_config '{", 30));
+    CHECK_INT(s.saves, 0);
+    CHECK_STR(memory_embedder(s.m, &s.a).base_url, url(&s).p);
+    evil.provider = FUMI_STR("local");
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &evil, EMBED_MS, false, &s.warning, &s.e), -1);
+    CHECK_INT(s.e.code, FUMI_INVALID_PARAMS);
+    memory_close(s.m);
+
+    struct embed_config c = fake_config(&s, "m"); /* one that is in use stays, whatever it is */
+    c.base_url = fumi_fmt(&s.a, "http://0.0.0.0:%d/v1", s.fake->port);
+    c.allow_http = true;
+    s.m = open_memory(&s, c, none, false);
+    struct embed_config same[] = {{.model = FUMI_STR("n")}, {.base_url = c.base_url}};
+    for (size_t i = 0; i < FUMI_COUNT(same); i++) {
+        CHECK_INT(memory_set_embedder(s.m, &s.a, &same[i], EMBED_MS, false, &s.warning, &s.e), 0);
+        CHECK_STR(memory_embedder(s.m, &s.a).base_url, c.base_url.p);
+        CHECK_STR(fumi_str(s.fake->key), "Bearer sk-test-key");
+    }
+    struct embed_config other = {.base_url = fumi_fmt(&s.a, "%.*s/x", FUMI_ARG(c.base_url))};
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &other, EMBED_MS, false, &s.warning, &s.e), -1);
+    CHECK_INT(s.e.code, FUMI_INVALID_PARAMS);
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &other, EMBED_MS, true, &s.warning, &s.e), 0);
+    CHECK_STR(memory_embedder(s.m, &s.a).base_url, other.base_url.p);
+    CHECK_STR(fumi_str(s.fake->key), "");
+    end(&s);
+}
+
+/* Another provider at the same address: the address is used, the key is not. */
+TEST(another_provider_at_the_same_address)
+{
+    struct stage s;
+    CHECK(begin(&s, "m"));
+    struct embed_config change = {.provider = FUMI_STR("ollama"), .base_url = url(&s)};
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, false, &s.warning, &s.e), -1);
+    CHECK_INT(s.e.code, ERR_PROVIDER);
+    CHECK(fumi_starts(fumi_buf_str(&s.fake->last), FUMI_STR("/v1/api/embed")));
+    CHECK_STR(fumi_str(s.fake->key), "");
+    end(&s);
 }
 
 TEST(what_is_not_changed_keeps_its_vectors)

@@ -474,6 +474,117 @@ TEST(a_first_answer_of_a_bad_length)
     }
 }
 
+/* Addresses that somebody may set who is not at the terminal. */
+TEST(hosts_that_may_be_set_over_a_connection)
+{
+    static struct fumi_str allowed[] = {FUMI_STR("gpu.example"), FUMI_STR("Gate.Example:8443"),
+                                        FUMI_STR("[2001:db8::1]:80"), FUMI_STR("192.0.2.1")};
+    static const struct {
+        const char *provider, *url;
+        bool fine;
+    } rows[] = {
+        {"openai", "", true},
+        {"openai", "https://api.openai.com/v1", true},
+        {"openai", "HTTPS://API.OpenAI.COM/v1", true},
+        {"openai", "https://api.openai.com:443/v1", true},
+        {"openai", "https://api.openai.com:0443/v1", true},
+        {"openai", "https://eu.api.openai.com/v1", true},
+        {"openai", "https://%61pi.openai.com/v1", true}, /* libcurl decodes it */
+        {"openai", "http://127.0.0.1:8080/v1", true},
+        {"openai", "https://127.1.2.3/v1", true},
+        {"openai", "http://localhost:1234", true},
+        {"ollama", "http://LOCALHOST:11434", true},
+        {"ollama", "http://[::1]:11434", true},
+        {"ollama", "http://[0:0:0:0:0:0:0:1]:11434", true},
+        {"ollama", "http://[::ffff:127.0.0.1]:11434", true},
+        {"ollama", "http://2130706433/", true},
+        {"ollama", "http://0x7f.1/", true},
+        {"ollama", "http://0177.0.0.1/", true},
+        {"ollama", "http://gpu.example:11434", true},
+        {"ollama", "https://GPU.example", true},
+        {"openai", "https://gate.example:8443/v1", true},
+        {"openai", "http://[2001:db8::1]/v1", true},
+        {"openai", "http://192.0.2.1:9/v1", true},
+        {"openai", "http://3221225985/v1", true}, /* 192.0.2.1 */
+        {"openai", "https://evil.example/v1", false},
+        {"ollama", "https://api.openai.com/v1", false},
+        {"local", "https://api.openai.com/v1", false},
+        {"local", "https://evil.example", false},
+        {"openai", "http://api.openai.com/v1", false},
+        {"openai", "https://api.openai.com:8443/v1", false},
+        {"openai", "https://api.openai.com.evil.example/", false},
+        {"openai", "https://evilapi.openai.com/", false},
+        {"openai", "https://api.openai.co/", false},
+        {"openai", "https://openai.com/", false},
+        {"openai", "https://api.openai.com%2eevil.example/", false},
+        {"openai", "https://api.openai.com%00.evil.example/", false},
+        {"openai", "https://api.openai.com@evil.example/", false},
+        {"openai", "https://evil.example/api.openai.com", false},
+        {"openai", "https://evil.example/@api.openai.com", false},
+        {"openai", "https://\xD0\xB0pi.openai.com/", false}, /* a Cyrillic letter */
+        {"openai", "http://127.0.0.1/\xE2\x80\xA8", false},  /* a line break */
+        {"openai", "http://0.0.0.0/", false},
+        {"openai", "http://[::]/", false},
+        {"openai", "http://[::ffff:192.0.2.9]/", false},
+        {"openai", "http://[64:ff9b::7f00:1]/", false},
+        {"openai", "http://127.0.0.1.evil.example/", false},
+        {"openai", "http://localhost.evil.example/", false},
+        {"openai", "http://0300.0250.1.1/", false},
+        {"openai", "https://gate.example/v1", false},
+        {"openai", "https://gate.example:84430/v1", false},
+        {"openai", "http://[2001:db8::1]:8080/v1", false},
+        {"openai", "http://[2001:db8::2]/v1", false},
+        {"openai", "https://gpu.example.evil/", false},
+        {"openai", "https://pu.example/", false},
+        {"openai", "file:///etc/passwd", false},
+        {"nobody", "http://127.0.0.1", false},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct fumi_err e = {0};
+        struct embed_config c = {.provider = fumi_str(rows[i].provider),
+                                 .base_url = fumi_str(rows[i].url),
+                                 .allowed_hosts = {allowed, FUMI_COUNT(allowed)}};
+        int rc = embed_check_host(&c, &e);
+        if (rc != (rows[i].fine ? 0 : -1) || (rc && e.code != FUMI_INVALID_PARAMS))
+            TEST_FAIL("%s %s: %d %s", rows[i].provider, rows[i].url, rc, e.text);
+    }
+    /* A name may end in a dot. It is refused, since only names as they are listed are taken. */
+    struct embed_config dotted = {.provider = FUMI_STR("openai"),
+                                  .base_url = FUMI_STR("https://api.openai.com./v1")};
+    CHECK_INT(embed_check_host(&dotted, &(struct fumi_err){0}), -1);
+}
+
+/* A URL is checked also when the provider does not use it. */
+TEST(urls_that_no_provider_takes)
+{
+    static const char *const all[] = {"local", "openai", "ollama"};
+    static const char *const bad[] = {
+        "file:///etc/passwd",
+        "ftp://localhost/",
+        "gopher://localhost/",
+        "unix:/run/x",
+        "localhost:11434",
+        "http://user@localhost",
+        "http://user:pw@localhost",
+        "http://localhost/\nX: y",
+        "http://localhost/\r\n",
+        "http://local host/",
+        "https://169.254.169.254",
+        "http://localhost/?q",
+        "http://localhost/#f",
+        "http://",
+        "http://[::1",
+    };
+    for (size_t i = 0; i < FUMI_COUNT(all) * FUMI_COUNT(bad); i++) {
+        struct fumi_err e = {0};
+        struct embed_config c = {
+            .provider = fumi_str(all[i % 3]), .base_url = fumi_str(bad[i / 3]), .allow_http = true};
+        struct embedder *em = embed_open(&c, NULL, &e);
+        if (em || e.code != FUMI_INVALID_PARAMS || !strstr(e.text, "embedder.baseUrl"))
+            TEST_FAIL("%s %s: %s", all[i % 3], bad[i / 3], e.text);
+    }
+}
+
 TEST(a_dimension_that_is_set_must_fit)
 {
     static const int64_t bad[] = {-1, 1, 8193, 9000, 65536, 70000, INT64_MAX};

@@ -18,7 +18,7 @@ static bool begin(struct stage *t, struct scope s)
     if (!world_make(t))
         return false;
     t->scope = s;
-    return stage_serve(t, false);
+    return stage_serve(t, AGENT_ADMIN);
 }
 
 /* All that comes of a request of the era; `members` are those of its params. Every request has the
@@ -624,7 +624,7 @@ TEST(a_read_only_memory_follows_others)
                                .arg = &t};
     struct memory *reader = memory_open(&o, &t.e);
     CHECK(reader && !memory_start(reader, &t.e) && !memory_start(t.m, &t.e));
-    CHECK_INT(memory_set_embedder(t.m, &t.a, &change, 10000, &warning, &t.e), 0);
+    CHECK_INT(memory_set_embedder(t.m, &t.a, &change, 10000, false, &warning, &t.e), 0);
     CHECK(wait_for(&t, reader, is_of_n, &p));
     CHECK_INT(p.done, 6);
     CHECK(!p.running);
