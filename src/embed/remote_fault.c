@@ -1,3 +1,4 @@
+#include "base/chars.h"
 #include "base/utf8.h"
 #include "embed/remote.h"
 #include "model/codes.h"
@@ -24,33 +25,6 @@ static const struct rule {
     {500, 599, true, NULL},
 };
 
-/* What ends a line, changes the direction of text or is not seen: in it a text could pretend to be
- * another than the provider's. */
-static bool is_unseen(uint32_t c)
-{
-    static const struct {
-        uint32_t from, to;
-    } ranges[] = {
-        {0, 0x1F},        {0x7F, 0xA0},     {0xAD, 0xAD},       {0x61C, 0x61C},
-        {0x180E, 0x180E}, {0x200B, 0x200F}, {0x2028, 0x202E},   {0x2060, 0x206F},
-        {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F},
-    };
-    for (size_t i = 0; i < FUMI_COUNT(ranges); i++) {
-        if (c >= ranges[i].from && c <= ranges[i].to)
-            return true;
-    }
-    return false;
-}
-
-/* Of a valid sequence of that many bytes. */
-static uint32_t code_point(const char *p, size_t step)
-{
-    uint32_t c = step == 1 ? (unsigned char)*p : (unsigned char)*p & (0x7FU >> step);
-    for (size_t i = 1; i < step; i++)
-        c = c << 6 | ((unsigned char)p[i] & 0x3F);
-    return c;
-}
-
 /* What stands for the bytes at p: `step` of them, 0 when they are not UTF-8. */
 static struct fumi_str shown(const char *p, size_t step)
 {
@@ -58,7 +32,9 @@ static struct fumi_str shown(const char *p, size_t step)
         return FUMI_STR("?");
     if (*p == '"') /* it would end the quotation */
         return FUMI_STR("'");
-    return is_unseen(code_point(p, step)) ? FUMI_STR(" ") : (struct fumi_str){p, step};
+    size_t n;
+    bool plain = fumi_char_kind(fumi_char_at(p, p + step, &n)) == FUMI_CHAR_PLAIN;
+    return plain ? (struct fumi_str){p, step} : FUMI_STR(" ");
 }
 
 /* At most WORDS bytes of it in one line of valid UTF-8, without double quotes, with stars for the

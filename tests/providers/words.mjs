@@ -22,7 +22,7 @@ function strings(value, out = []) {
     return out;
 }
 
-const unseen = /[\u0000-\u001f\u007f-\u00a0\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/;
+const unseen = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u206f\ufeff]/; // see src/base/chars.h
 
 // In JSON that stands in a text a quote is escaped.
 const quoted = /the provider's words: (\\?")HOSTILE'?[^"]*\1/g;
