@@ -1,0 +1,334 @@
+/* The beginning of a service: its settings, its token, its addresses, its hubs and its workers. */
+#include "net/serve_parts.h"
+
+#include "net/http_parts.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+enum { DRAIN = 5000, DRAIN_STDIO = 800 }; /* milliseconds for open calls at the end */
+enum { INHERITED = 16, SURPLUS = 64, OWN_DESCRIPTORS = 32 };
+
+static const struct {
+    size_t offset;
+    int64_t value;
+} defaults[] = {
+    {offsetof(struct fumi_settings, threads), 1},
+    {offsetof(struct fumi_settings, workers), 16},
+    {offsetof(struct fumi_settings, connections), 1024},
+    {offsetof(struct fumi_settings, queue), 1024},
+    {offsetof(struct fumi_settings, head_time), 10000},
+    {offsetof(struct fumi_settings, body_time), 30000},
+    {offsetof(struct fumi_settings, idle_time), 75000},
+    {offsetof(struct fumi_settings, write_time), 30000},
+    {offsetof(struct fumi_settings, ping_time), 30000},
+    {offsetof(struct fumi_settings, unsent), 16 << 20},
+};
+
+static void fill_defaults(struct fumi_settings *s)
+{
+    for (size_t i = 0; i < FUMI_COUNT(defaults); i++) {
+        int64_t *value = (int64_t *)((char *)s + defaults[i].offset);
+        if (*value <= 0)
+            *value = defaults[i].value;
+    }
+}
+
+static rlim_t descriptors(rlim_t need)
+{
+    struct rlimit r;
+    if (getrlimit(RLIMIT_NOFILE, &r))
+        return need;
+    if (r.rlim_cur < need) {
+        r.rlim_cur = r.rlim_max < need ? r.rlim_max : need;
+        setrlimit(RLIMIT_NOFILE, &r);
+    }
+    return getrlimit(RLIMIT_NOFILE, &r) ? need : r.rlim_cur;
+}
+
+/* As many descriptors as the connections need, or as many connections as there are descriptors:
+ * with some beyond them that are told so, and what we need ourselves. */
+static void fit_descriptors(struct site *site)
+{
+    rlim_t own = OWN_DESCRIPTORS + 8 * (rlim_t)site->set.threads;
+    rlim_t need = (rlim_t)site->set.connections + SURPLUS + own, have = descriptors(need);
+    site->surplus = SURPLUS;
+    if (have >= need)
+        return;
+    rlim_t left = have > own + 8 ? have - own : 8;
+    site->surplus = left / 8;
+    site->set.connections = (int64_t)(left - left / 8);
+    fumi_log(site->log, FUMI_WARN, "serve.descriptors", {"connections", {0}, site->set.connections},
+             {"remedy", fumi_str("raise the limit of open files: ulimit -n"), 0});
+}
+
+static void add_acceptor(struct post *p, const struct listener *l)
+{
+    struct acceptor *a = acceptor_new(p->hub, l);
+    a->next = p->acceptors;
+    p->acceptors = a;
+}
+
+static int announce(struct fumi_service *s, const struct listener *l, struct fumi_err *e)
+{
+    struct fumi_str dir = s->site.set.directory;
+    char url[128], path[4096];
+    if (l->at.kind != ADDRESS_TCP || !dir.p)
+        return 0;
+    bool v6 = strchr(l->at.host, ':');
+    int n = snprintf(url, sizeof(url), "ws://%s%s%s:%u/ws", v6 ? "[" : "", l->at.host,
+                     v6 ? "]" : "", l->at.port);
+    snprintf(path, sizeof(path), "%.*s", FUMI_ARG(dir));
+    s->locks = fumi_resize(s->locks, (s->locks_n + 1) * sizeof(*s->locks));
+    if (discovery_announce(&s->locks[s->locks_n], path, (struct fumi_str){url, (size_t)n},
+                           l->at.port, s->token,
+                           s->site.server ? fumi_server_version(s->site.server) : "", e))
+        return -1;
+    s->locks_n++;
+    return 0;
+}
+
+static int on_open(struct fumi_service *s, const struct listener *l, struct fumi_err *e)
+{
+    struct fumi_buf text = {0};
+    if (l->at.kind == ADDRESS_TCP)
+        door_port(s->site.door, l->at.port);
+    address_put(&l->at, &text);
+    fumi_log(s->site.log, FUMI_INFO, "serve.listening", {"address", fumi_buf_str(&text), 0});
+    if (s->options->listening)
+        s->options->listening(s->options->arg, fumi_buf_str(&text));
+    fumi_buf_done(&text);
+    return announce(s, l, e);
+}
+
+/* One socket for each thread on TCP, which share the port; a Unix socket is the first thread's. */
+static int open_address(struct fumi_service *s, struct address a, struct fumi_err *e)
+{
+    size_t n = a.kind == ADDRESS_TCP ? s->posts_n : 1;
+    struct listener first = {0};
+    for (size_t i = 0; i < n; i++) {
+        struct listener l;
+        if (listener_open(&l, &a, i > 0, e))
+            return -1;
+        add_acceptor(&s->posts[i], &l);
+        a.port = l.at.port;
+        first = l;
+    }
+    return on_open(s, &first, e);
+}
+
+/* The door saw only the addresses of the settings. */
+static int check_inherited(const struct fumi_service *s, const struct address *a,
+                           struct fumi_err *e)
+{
+    const struct fumi_settings *set = &s->site.set;
+    bool guarded = set->auth == FUMI_AUTH_FILTER || (set->auth != FUMI_AUTH_NONE && s->token[0]);
+    if (address_is_local(a) || (set->allow_remote && guarded))
+        return 0;
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                        "the inherited socket can be reached by other machines: that needs "
+                        "allowRemote and a token");
+}
+
+static int open_inherited(struct fumi_service *s, struct fumi_err *e)
+{
+    struct listener l[INHERITED];
+    int n = listener_inherit(l, INHERITED, e);
+    for (int i = 0; i < n; i++)
+        add_acceptor(&s->posts[0], &l[i]);
+    for (int i = 0; i < n; i++)
+        if (check_inherited(s, &l[i].at, e) || on_open(s, &l[i], e))
+            return -1;
+    return n;
+}
+
+static int open_all(struct fumi_service *s, struct fumi_err *e)
+{
+    const struct fumi_strs *listen = &s->site.set.listen;
+    int inherited = open_inherited(s, e);
+    if (inherited < 0)
+        return -1;
+    if (!inherited && !listen->n)
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                            "listen: no address is given, such as tcp:127.0.0.1:8765");
+    for (size_t i = 0; i < listen->n; i++) {
+        struct address a;
+        if (address_parse(&a, listen->items[i], e))
+            return -1;
+        if (a.kind != ADDRESS_STDIO && open_address(s, a, e))
+            return -1;
+    }
+    return 0;
+}
+
+/* First of all: as long as descriptors 0 to 2 may be closed, whatever is opened could become one of
+ * them. */
+static int take_stdio(struct fumi_service *s, struct fumi_err *e)
+{
+    const struct fumi_strs *listen = &s->site.set.listen;
+    size_t times = 0;
+    for (size_t i = 0; i < listen->n; i++)
+        times += fumi_eq(listen->items[i], FUMI_STR("stdio"));
+    s->has_stdio = times > 0;
+    s->drain = s->site.set.drain > 0 ? s->site.set.drain : times ? DRAIN_STDIO : DRAIN;
+    if (times > 1)
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "listen: stdio is given twice");
+    if (times)
+        return ends_take(&s->ends, e);
+    ends_fill();
+    return 0;
+}
+
+/* The token that the settings give or name the file of. */
+static int given_token(struct fumi_service *s, struct fumi_err *e)
+{
+    const struct fumi_settings *set = &s->site.set;
+    char path[4096];
+    if (set->token.p && set->token_file.p)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                            "token and tokenFile are both given: leave one of them out");
+    if (set->token.p)
+        snprintf(s->token, set->token.n + 1, "%.*s", FUMI_ARG(set->token));
+    if (!set->token_file.p)
+        return 0;
+    snprintf(path, sizeof(path), "%.*s", FUMI_ARG(set->token_file));
+    int rc = discovery_token_file(path, s->token, e);
+    return rc <= 0 ? rc : fumi_err_set(e, FUMI_INVALID_PARAMS, "tokenFile: %s is not there", path);
+}
+
+/* That token, or else the one of the directory. */
+static int find_token(struct fumi_service *s, struct fumi_err *e)
+{
+    const struct fumi_settings *set = &s->site.set;
+    char path[4096];
+    s->token = fumi_resize(NULL, set->token.n + TOKEN_MOST + 1);
+    s->token[0] = '\0';
+    if (given_token(s, e))
+        return -1;
+    if (!set->directory.p)
+        return 0;
+    snprintf(path, sizeof(path), "%.*s", FUMI_ARG(set->directory));
+    if (discovery_directory(path, e))
+        return -1;
+    return s->token[0] ? 0 : discovery_token(path, s->token, e);
+}
+
+static bool may_block(const struct fumi_server *s)
+{
+    struct fumi_str name;
+    for (size_t i = 0; s && i < fumi_server_size(s); i++) {
+        const struct fumi_method *m = fumi_server_at(s, i, &name);
+        if (m->flags & (FUMI_BLOCKING | FUMI_DYNAMIC_FLAGS))
+            return true;
+    }
+    return false;
+}
+
+static void make_pool(struct fumi_service *s)
+{
+    if (!may_block(s->site.server))
+        return;
+    s->pool = pool_new((int)s->site.set.workers, s->site.log);
+    fumi_server_executor(s->site.server, pool_submit, s->pool);
+}
+
+static void free_post(struct post *p)
+{
+    fumi_buf_done(&p->methods);
+    for (struct acceptor *a = p->acceptors, *next; a; a = next) {
+        next = a->next;
+        acceptor_free(a);
+    }
+    hub_free(p->hub);
+}
+
+void service_withdraw(struct fumi_service *s)
+{
+    for (size_t i = 0; i < s->locks_n; i++)
+        discovery_withdraw(&s->locks[i]);
+    s->locks_n = 0;
+}
+
+void service_free(struct fumi_service *s)
+{
+    if (s->pool) {
+        pool_free(s->pool);
+        fumi_server_executor(s->site.server, NULL, NULL);
+    }
+    for (size_t i = 0; i < s->posts_n; i++)
+        free_post(&s->posts[i]);
+    fumi_resize(s->posts, 0);
+    fumi_resize(s->site.hubs, 0);
+    fumi_resize(s->site.routes, 0);
+    fumi_resize(s->locks, 0);
+    if (s->token)
+        explicit_bzero(s->token, strlen(s->token));
+    fumi_resize(s->token, 0);
+    if (s->site.door)
+        door_free(s->site.door);
+    if (s->site.rate)
+        rate_free(s->site.rate);
+    fumi_resize(s, 0);
+}
+
+struct fumi_service *service_new(struct fumi_server *server, const struct fumi_serve_options *o)
+{
+    struct fumi_service *s = fumi_resize(NULL, sizeof(*s));
+    memset(s, 0, sizeof(*s));
+    s->options = o;
+    s->site.server = server;
+    s->site.handle = o->handle ? o->handle : fumi_handle;
+    s->site.handler = o->handle ? o->handler : server;
+    s->site.set = o->set;
+    s->site.log = o->log;
+    s->site.filters = o->filters;
+    s->site.filters_n = o->filters_n;
+    s->site.metrics = o->metrics;
+    http_add_routes(&s->site, o->routes, o->routes_n);
+    s->site.message = server ? fumi_server_get_limits(server).message : 1 << 20;
+    fill_defaults(&s->site.set);
+    s->site.http = HTTP_LIMITS;
+    s->site.http.body = s->site.message;
+    if (s->site.set.rate > 0)
+        s->site.rate = rate_new(s->site.set.rate);
+    return s;
+}
+
+static void on_signal(void *arg, int number)
+{
+    struct fumi_service *s = arg;
+    if (!s->draining)
+        fumi_log(s->site.log, FUMI_INFO, "serve.signal", {"signal", {0}, number},
+                 {"open", {0}, (int64_t)atomic_load(&s->site.open)});
+    service_end(s);
+}
+
+static int check_filters(const struct site *site, struct fumi_err *e)
+{
+    if (site->set.auth != FUMI_AUTH_FILTER)
+        return 0;
+    for (size_t i = 0; i < site->filters_n; i++)
+        if (site->filters[i].before)
+            return 0;
+    return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                        "auth: FUMI_AUTH_FILTER needs a filter with `before`");
+}
+
+int service_prepare(struct fumi_service *s, struct fumi_err *e)
+{
+    if (check_filters(&s->site, e) || take_stdio(s, e))
+        return -1;
+    if (!s->has_stdio || s->site.set.listen.n > 1)
+        fit_descriptors(&s->site);
+    if (find_token(s, e))
+        return -1;
+    struct fumi_str token = {s->token[0] ? s->token : NULL, strlen(s->token)};
+    if (!(s->site.door = door_new(&s->site.set, token, e)))
+        return -1;
+    /* Whoever hears that an address is open may send a signal at once. */
+    if (service_posts(s, e) || loop_signals(s->posts[0].hub->loop, on_signal, s, e))
+        return -1;
+    make_pool(s);
+    return open_all(s, e);
+}

@@ -1,0 +1,54 @@
+/* Private to serve*.c: a service, and the parts of its life. */
+#ifndef FUMI_NET_SERVE_PARTS_H
+#define FUMI_NET_SERVE_PARTS_H
+
+#include "net/accept.h"
+#include "net/discovery.h"
+#include "net/ends.h"
+#include "net/pool.h"
+
+/* A hub and what belongs to it. */
+struct post {
+    struct hub *hub;
+    struct fumi_service *service;
+    struct acceptor *acceptors;
+    struct fumi_task start, drain;
+    struct timer deadline;
+    bool parted;
+    int64_t until;           /* hub_now() up to which calls that change something are waited for */
+    struct fumi_buf methods; /* of calls that are abandoned */
+    pthread_t thread;
+    bool running; /* its thread does */
+};
+
+struct fumi_service {
+    struct site site;
+    const struct fumi_serve_options *options;
+    struct post *posts;
+    size_t posts_n;
+    struct pool *pool;
+    struct ends ends;
+    struct watch parent; /* of one that serves stdio */
+    bool has_stdio;
+    bool draining;
+    int64_t drain;
+    struct fumi_err err; /* why it could not go on */
+    struct lock_file *locks;
+    size_t locks_n;
+    char *token; /* terminated; empty: there is none */
+};
+
+/* serve_open.c */
+struct fumi_service *service_new(struct fumi_server *server, const struct fumi_serve_options *o);
+int service_prepare(struct fumi_service *s, struct fumi_err *e); /* all but the first turn */
+void service_free(struct fumi_service *s);
+void service_withdraw(struct fumi_service *s); /* removes its lock files */
+
+/* serve_end.c. service_posts makes the hubs; service_end begins the end, on the first hub's thread.
+ */
+int service_posts(struct fumi_service *s, struct fumi_err *e);
+void service_end(struct fumi_service *s);
+bool service_abandons(const struct fumi_service *s);
+int service_abandon(struct fumi_service *s);
+
+#endif
