@@ -49,12 +49,12 @@ static int serving_run(const struct serving *s, struct fumi_serve_options *o)
     o->listening = serving_say;
     fumi_server_log(server, &log);
     int rc = s->serve(server, s->own, o, &e);
-    if (rc > 0)
+    if (rc == FUMI_SERVED_ABANDONED)
         return 0; /* a call that was abandoned may still use the server */
-    if (rc)
+    if (rc < 0)
         fprintf(stderr, "%s: %s\n", s->name, e.text);
     fumi_server_free(server);
-    return rc ? 1 : 0;
+    return rc < 0;
 }
 
 static int serving_main(const struct serving *s, char **argv)

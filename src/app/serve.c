@@ -193,9 +193,9 @@ static int run(struct session *s, const struct flags *f, const struct fumi_setti
 /* After calls that were abandoned nothing is freed: they may still use it. */
 static int finish(struct session *s, struct use *u, int rc, const struct fumi_err *e)
 {
-    if (rc > 0)
+    if (rc == FUMI_SERVED_ABANDONED)
         _exit(STATUS_OK);
-    int status = rc ? command_report(e) : STATUS_OK;
+    int status = rc < 0 ? command_report(e) : STATUS_OK;
     agent_free(u->agent);
     session_close(s);
     fumi_metrics_free(u->metrics);

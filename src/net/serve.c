@@ -4,6 +4,7 @@
 
 #include "net/serve_parts.h"
 #include "net/stdio.h"
+#include "rpc/stop.h"
 
 #include <signal.h>
 #include <sys/syscall.h>
@@ -11,7 +12,7 @@
 
 static void on_stdio_gone(struct conn *c)
 {
-    service_end(c->gone_arg);
+    service_end(c->gone_arg, FUMI_SERVED_END);
 }
 
 static void join_stdio(struct fumi_service *s)
@@ -34,7 +35,7 @@ static void on_parent(struct watch *w, unsigned events)
     (void)events;
     loop_watch(s->posts[0].hub->loop, w, 0, &ignored);
     fumi_log(s->site.log, FUMI_INFO, "serve.orphaned", {"parent", fumi_str("ended"), 0});
-    service_end(s);
+    service_end(s, FUMI_SERVED_END);
 }
 
 /* Who started us to serve its stdin is gone: then nobody is served, even if some other process
@@ -87,14 +88,12 @@ static int start_threads(struct fumi_service *s, struct fumi_err *e)
     return rc ? fumi_err_set(e, FUMI_INTERNAL_ERROR, "thread: %s", strerror(rc)) : 0;
 }
 
-static void run(struct fumi_service *s, struct fumi_err *e)
+static void run(struct fumi_service *s)
 {
-    s->posts[0].running = true;
+    s->began = s->posts[0].running = true;
     loop_post(s->posts[0].hub->loop, &s->posts[0].start);
-    if (start_threads(s, e)) {
-        s->err = *e;
-        service_end(s);
-    }
+    if (start_threads(s, &s->err))
+        service_end(s, FUMI_SERVED_ERROR);
     if (s->has_stdio) {
         watch_parent(s);
         join_stdio(s);
@@ -107,33 +106,46 @@ static void run(struct fumi_service *s, struct fumi_err *e)
             pthread_join(s->posts[i].thread, NULL);
 }
 
-static int serve(struct fumi_service *s, struct fumi_err *e)
+/* Undoes all but what calls that were abandoned may still touch. */
+static enum fumi_served finish(struct fumi_service *s, struct fumi_err *e)
 {
-    int rc = service_prepare(s, e);
-    if (!rc) {
-        run(s, e);
-        service_withdraw(s);
-        if (s->err.code)
-            *e = s->err;
-        if (service_abandons(s))
-            return service_abandon(s);
-        rc = s->err.code ? -1 : 0;
-    }
     service_withdraw(s);
+    if (s->err.code)
+        *e = s->err;
+    if (s->began && service_abandons(s))
+        return service_abandon(s);
+    enum fumi_served why = s->err.code ? FUMI_SERVED_ERROR : s->why;
     if (s->has_stdio)
         ends_give_back(&s->ends, true);
     service_free(s);
-    return rc;
+    return why;
 }
 
-int fumi_serve(struct fumi_server *server, const struct fumi_serve_options *options,
-               struct fumi_err *e)
+static enum fumi_served serve(struct fumi_service *s, struct fumi_err *e)
+{
+    int rc = service_claim(s, &s->err);
+    if (rc > 0)
+        s->why = FUMI_SERVED_STOP;
+    else if (rc < 0 || service_prepare(s, &s->err))
+        s->why = FUMI_SERVED_ERROR;
+    else
+        run(s);
+    return finish(s, e);
+}
+
+void fumi_stop(struct fumi_server *s)
+{
+    stop_ask(server_stop(s));
+}
+
+enum fumi_served fumi_serve(struct fumi_server *server, const struct fumi_serve_options *options,
+                            struct fumi_err *e)
 {
     return serve(service_new(server, options), e);
 }
 
-int fumi_serve_stdio(struct fumi_server *server, const struct fumi_stdio_options *options,
-                     struct fumi_err *e)
+enum fumi_served fumi_serve_stdio(struct fumi_server *server,
+                                  const struct fumi_stdio_options *options, struct fumi_err *e)
 {
     static const struct fumi_stdio_options none;
     const struct fumi_stdio_options *o = options ? options : &none;

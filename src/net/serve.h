@@ -81,12 +81,31 @@ struct fumi_serve_options {
     void *arg;
 };
 
-/* Serves until SIGINT or SIGTERM, or, with "stdio" among the addresses, the end of input: then
- * nothing new is accepted, what is open is finished and answered: 0. 1: so too, but calls did not
- * end in time and were abandoned; free nothing that they may use, and end the process. -1 with *e
- * set: it could not begin, or not go on. Blocking methods run on threads of its own, instead of any
- * executor set before. */
-int fumi_serve(struct fumi_server *s, const struct fumi_serve_options *options, struct fumi_err *e);
+/* Why serving ended. */
+enum fumi_served {
+    FUMI_SERVED_ERROR = -1, /* it could not begin, or not go on; *e says why */
+    FUMI_SERVED_END = 0,    /* the end of input on stdio, or of the parent process */
+    /* Whatever ended it, calls did not end in time. They still run: free nothing that they may use,
+     * such as the server, and end the process. */
+    FUMI_SERVED_ABANDONED = 1,
+    FUMI_SERVED_STOP = 2,   /* fumi_stop */
+    FUMI_SERVED_SIGNAL = 3, /* SIGINT or SIGTERM */
+};
+
+/* Serves in the calling thread until fumi_stop, SIGINT or SIGTERM, or, with "stdio" among the
+ * addresses, the end of input. Then nothing new is accepted, and what is open is finished and
+ * answered before this returns. Blocking methods run on threads of its own, instead of any executor
+ * set before. A server can be served by one fumi_serve at a time, and again after that has returned
+ * (but a fumi_mcp only once). Several servers can be served at once, each in a thread of its own.
+ */
+enum fumi_served fumi_serve(struct fumi_server *s, const struct fumi_serve_options *options,
+                            struct fumi_err *e);
+
+/* Ends the serving of this server as a signal does: fumi_serve returns FUMI_SERVED_STOP. If the
+ * server is not being served, the next fumi_serve opens nothing and returns so at once. When
+ * fumi_serve returns, for whatever reason, all earlier stops are used up. From any thread that
+ * knows that the server is not freed meanwhile; async-signal-safe. */
+void fumi_stop(struct fumi_server *s);
 
 #ifdef __cplusplus
 }

@@ -78,11 +78,12 @@ static void on_drain(struct fumi_task *task)
         loop_stop(p->hub->loop);
 }
 
-void service_end(struct fumi_service *s)
+void service_end(struct fumi_service *s, enum fumi_served why)
 {
     if (s->draining)
         return;
     s->draining = true;
+    s->why = why;
     notify_manager("STOPPING=1");
     tell_ending(s, false);
     for (size_t i = 0; i < s->posts_n; i++)
@@ -134,7 +135,7 @@ bool service_abandons(const struct fumi_service *s)
 /* To wait for a call that does not end would keep the process alive after its time. All that the
  * call may still touch stays: the workers, the hubs and their connections are left to the end of
  * the process. */
-int service_abandon(struct fumi_service *s)
+enum fumi_served service_abandon(struct fumi_service *s)
 {
     struct fumi_buf names = {0};
     for (size_t i = 0; i < s->posts_n; i++) {
@@ -149,5 +150,5 @@ int service_abandon(struct fumi_service *s)
     loop_signals(s->posts[0].hub->loop, NULL, NULL, NULL);
     if (s->has_stdio)
         ends_give_back(&s->ends, false);
-    return s->err.code ? -1 : 1;
+    return s->err.code ? FUMI_SERVED_ERROR : FUMI_SERVED_ABANDONED;
 }

@@ -2,6 +2,7 @@
 #include "net/serve_parts.h"
 
 #include "net/http_parts.h"
+#include "rpc/stop.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -170,10 +171,10 @@ static int take_stdio(struct fumi_service *s, struct fumi_err *e)
     size_t times = 0;
     for (size_t i = 0; i < listen->n; i++)
         times += fumi_eq(listen->items[i], FUMI_STR("stdio"));
-    s->has_stdio = times > 0;
     s->drain = s->site.set.drain > 0 ? s->site.set.drain : times ? DRAIN_STDIO : DRAIN;
     if (times > 1)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "listen: stdio is given twice");
+    s->has_stdio = times > 0;
     if (times)
         return ends_take(&s->ends, e);
     ends_fill();
@@ -269,6 +270,8 @@ void service_free(struct fumi_service *s)
         door_free(s->site.door);
     if (s->site.rate)
         rate_free(s->site.rate);
+    if (s->claimed)
+        stop_end(server_stop(s->site.server));
     fumi_resize(s, 0);
 }
 
@@ -301,7 +304,42 @@ static void on_signal(void *arg, int number)
     if (!s->draining)
         fumi_log(s->site.log, FUMI_INFO, "serve.signal", {"signal", {0}, number},
                  {"open", {0}, (int64_t)atomic_load(&s->site.open)});
-    service_end(s);
+    service_end(s, FUMI_SERVED_SIGNAL);
+}
+
+static void on_stop(struct watch *w, unsigned events)
+{
+    struct fumi_service *s = FUMI_OWNER(w, struct fumi_service, stop);
+    (void)events;
+    if (!stop_look(server_stop(s->site.server)))
+        return;
+    if (!s->draining)
+        fumi_log(s->site.log, FUMI_INFO, "serve.stop",
+                 {"open", {0}, (int64_t)atomic_load(&s->site.open)});
+    service_end(s, FUMI_SERVED_STOP);
+}
+
+static int watch_stop(struct fumi_service *s, struct fumi_err *e)
+{
+    if (!s->site.server)
+        return 0;
+    struct stop *stop = server_stop(s->site.server);
+    s->stop = (struct watch){.fd = stop_descriptor(stop, e), .ready = on_stop};
+    if (s->stop.fd < 0 || loop_watch(s->posts[0].hub->loop, &s->stop, LOOP_READ, e))
+        return -1;
+    if (atomic_load(&stop->asked))
+        stop_ask(stop); /* it came before there was a descriptor */
+    return 0;
+}
+
+int service_claim(struct fumi_service *s, struct fumi_err *e)
+{
+    if (!s->site.server)
+        return 0;
+    if (stop_begin(server_stop(s->site.server), e))
+        return -1;
+    s->claimed = true;
+    return stop_look(server_stop(s->site.server)) ? 1 : 0;
 }
 
 static int check_filters(const struct site *site, struct fumi_err *e)
@@ -327,7 +365,8 @@ int service_prepare(struct fumi_service *s, struct fumi_err *e)
     if (!(s->site.door = door_new(&s->site.set, token, e)))
         return -1;
     /* Whoever hears that an address is open may send a signal at once. */
-    if (service_posts(s, e) || loop_signals(s->posts[0].hub->loop, on_signal, s, e))
+    if (service_posts(s, e) || watch_stop(s, e) ||
+        loop_signals(s->posts[0].hub->loop, on_signal, s, e))
         return -1;
     make_pool(s);
     return open_all(s, e);

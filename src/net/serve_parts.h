@@ -29,8 +29,12 @@ struct fumi_service {
     struct pool *pool;
     struct ends ends;
     struct watch parent; /* of one that serves stdio */
-    bool has_stdio;
+    struct watch stop;   /* readable after fumi_stop */
+    bool claimed;        /* the server is ours to serve */
+    bool has_stdio;      /* it has taken stdin and stdout */
+    bool began;          /* calls may have come in */
     bool draining;
+    enum fumi_served why; /* it ends */
     int64_t drain;
     struct fumi_err err; /* why it could not go on */
     struct lock_file *locks;
@@ -40,6 +44,8 @@ struct fumi_service {
 
 /* serve_open.c */
 struct fumi_service *service_new(struct fumi_server *server, const struct fumi_serve_options *o);
+/* The server is ours to serve: 0. 1: it is to stop at once. -1 with *e set: another serves it. */
+int service_claim(struct fumi_service *s, struct fumi_err *e);
 int service_prepare(struct fumi_service *s, struct fumi_err *e); /* all but the first turn */
 void service_free(struct fumi_service *s);
 void service_withdraw(struct fumi_service *s); /* removes its lock files */
@@ -47,8 +53,8 @@ void service_withdraw(struct fumi_service *s); /* removes its lock files */
 /* serve_end.c. service_posts makes the hubs; service_end begins the end, on the first hub's thread.
  */
 int service_posts(struct fumi_service *s, struct fumi_err *e);
-void service_end(struct fumi_service *s);
+void service_end(struct fumi_service *s, enum fumi_served why);
 bool service_abandons(const struct fumi_service *s);
-int service_abandon(struct fumi_service *s);
+enum fumi_served service_abandon(struct fumi_service *s);
 
 #endif

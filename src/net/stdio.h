@@ -20,15 +20,13 @@ struct fumi_stdio_options {
     int framing; /* enum fumi_framing; 0: as the first bytes say */
 };
 
-/* Serves standard input and output until end of input (every open call is finished and answered
- * first), SIGINT or SIGTERM: 0. 1: so too, but a call did not end in time after the signal and was
- * abandoned; free nothing that it may use, and end the process. -1 with *e set when stdout cannot
- * be written any more or stdin not be read. Takes stdout for the protocol: while it runs,
- * descriptor 1 of the process leads to stderr, so that a stray printf cannot spoil an answer.
- * Blocking methods run on threads of its own, instead of any executor set before. options may be
- * NULL. */
-int fumi_serve_stdio(struct fumi_server *s, const struct fumi_stdio_options *options,
-                     struct fumi_err *e);
+/* fumi_serve with the one address "stdio". Serves until the end of input (every open call is
+ * finished and answered first), fumi_stop, SIGINT or SIGTERM. FUMI_SERVED_ERROR with *e set when
+ * stdout cannot be written any more or stdin not be read; a line that is not JSON is answered, and
+ * serving goes on. Takes stdout for the protocol: while it runs, descriptor 1 of the process leads
+ * to stderr, so that a stray printf cannot spoil an answer. options may be NULL. */
+enum fumi_served fumi_serve_stdio(struct fumi_server *s, const struct fumi_stdio_options *options,
+                                  struct fumi_err *e);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 #define FUMI_RPC_EXCHANGE_H
 
 #include "rpc/rpc.h"
+#include "rpc/stop.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -44,6 +45,7 @@ struct fumi_server {
     _Atomic(struct fumi_run *) lost;       /* may be finished too late; freed with the server */
     _Atomic(struct fumi_exchange *) spare; /* with warm memory, for the next message */
     struct deadlines deadlines;
+    struct stop stop;
 };
 
 /* With empty buffers, perhaps warm; and back, for the next message. */

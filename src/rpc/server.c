@@ -230,6 +230,7 @@ void fumi_server_free(struct fumi_server *s)
     if (fumi_server_busy(s))
         return;
     deadlines_done(&s->deadlines);
+    stop_done(&s->stop);
     exchange_free(atomic_load(&s->spare));
     for (struct fumi_run *r = atomic_load(&s->lost), *next; r; r = next) {
         next = r->next_lost;
@@ -331,6 +332,11 @@ const struct fumi_method *fumi_server_at(const struct fumi_server *s, size_t i,
 {
     *name = s->entries[i].name;
     return s->entries[i].method;
+}
+
+struct stop *server_stop(struct fumi_server *s)
+{
+    return &s->stop;
 }
 
 const char *fumi_server_version(const struct fumi_server *s)

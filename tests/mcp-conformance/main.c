@@ -52,7 +52,7 @@ static int serve(struct fumi_server *server, void *flags, struct fumi_serve_opti
     o->ending = fumi_mcp_end;
     o->ending_arg = mcp;
     int rc = fumi_serve(server, o, e);
-    if (rc <= 0)
+    if (rc != FUMI_SERVED_ABANDONED)
         fumi_mcp_free(mcp);
     return rc;
 }

@@ -60,7 +60,7 @@ static int serve(struct fumi_server *server, void *flags, struct fumi_serve_opti
     int rc = use(server, own, o->log, &o->metrics, e);
     if (!rc)
         rc = fumi_serve(server, o, e);
-    if (rc > 0)
+    if (rc == FUMI_SERVED_ABANDONED)
         return rc;
     fumi_metrics_free(o->metrics);
     spec_close(spec);

@@ -30,7 +30,7 @@ static inline int child_serve(const char *address, const struct fumi_method *met
     fumi_server_add(s, NULL, methods, n, NULL, &e);
     int rc = fumi_serve(s, &o, &e);
     fumi_server_free(s);
-    return rc ? 1 : 0;
+    return rc < 0;
 }
 
 /* Returns once the server listens. It ends by itself after two minutes. */

@@ -122,7 +122,7 @@ static void stage_serve(const char *path)
         rc = fumi_serve(s, &o, &e);
     if (rc < 0)
         fprintf(stderr, "stage: %s\n", e.text);
-    if (rc <= 0)
+    if (rc != FUMI_SERVED_ABANDONED)
         fumi_server_free(s);
     fumi_arena_done(&a);
     _exit(rc < 0);

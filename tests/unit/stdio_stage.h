@@ -138,7 +138,7 @@ static int serve(const struct setup *s, struct stage *stage)
         rc = fumi_serve_stdio(server, &o, &e);
     if (rc < 0)
         dprintf(STDERR_FILENO, "error: %s\n", e.text);
-    if (server && rc <= 0)
+    if (server && rc != FUMI_SERVED_ABANDONED)
         fumi_server_free(server);
     return rc;
 }
@@ -167,7 +167,9 @@ static void child(const struct setup *s, int gate)
         be_nobody(false);
     allow_files(0);
     if (s->abandons) {
-        const char *program = rc == 1 ? "true" : "false"; /* they end without a look for leaks */
+        const char *program = rc == FUMI_SERVED_ABANDONED
+                                  ? "true"
+                                  : "false"; /* they end without a look for leaks */
         execlp(program, program, (char *)NULL);
     }
     pool_free(stage.pool);
@@ -178,7 +180,7 @@ static void child(const struct setup *s, int gate)
         exit(BAD_AFTERMATH);
     if (s->memory && atomic_load(&memory_peak) > base + s->memory)
         exit(BAD_MEMORY);
-    exit(rc ? BAD_EXIT : 0);
+    exit(rc < 0 ? BAD_EXIT : 0);
 }
 
 #endif

@@ -165,9 +165,9 @@ static int serve(struct fumi_settings set, struct counts *counts, int said)
     int rc = fumi_serve(s, &o, &e);
     if (rc < 0)
         dprintf(said, "error: %s\n", e.text);
-    if (rc <= 0)
+    if (rc != FUMI_SERVED_ABANDONED)
         fumi_server_free(s);
-    return rc > 0 ? 9 : -rc;
+    return rc == FUMI_SERVED_ABANDONED ? 9 : rc < 0;
 }
 
 static bool read_address(struct child *c)

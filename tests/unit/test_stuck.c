@@ -50,11 +50,11 @@ static int serve(const char *address, int said)
                                    .listening = say_ready,
                                    .arg = &said};
     int rc = fumi_serve(s, &o, &e);
-    if (rc > 0)
+    if (rc == FUMI_SERVED_ABANDONED)
         _exit(10); /* calls were abandoned */
     fumi_mcp_free(mcp);
     fumi_server_free(s);
-    return rc ? 1 : 0;
+    return rc < 0;
 }
 
 struct stage {

@@ -1,0 +1,59 @@
+#include "rpc/stop.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+int stop_begin(struct stop *s, struct fumi_err *e)
+{
+    if (atomic_exchange(&s->served, true))
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                            "the server is being served already; add the address to its list");
+    return 0;
+}
+
+int stop_descriptor(struct stop *s, struct fumi_err *e)
+{
+    int wake = atomic_load(&s->wake);
+    if (wake)
+        return wake - 1;
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (fd < 0)
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "eventfd: %s", strerror(errno));
+    atomic_store(&s->wake, fd + 1);
+    return fd;
+}
+
+/* The descriptor is emptied first: a stop that is asked for in between leaves `asked`. */
+bool stop_look(struct stop *s)
+{
+    uint64_t times;
+    int wake = atomic_load(&s->wake);
+    if (wake && read(wake - 1, &times, sizeof(times)) < 0) {} /* EAGAIN: it was empty */
+    return atomic_load(&s->asked);
+}
+
+void stop_end(struct stop *s)
+{
+    atomic_store(&s->asked, false);
+    atomic_store(&s->served, false);
+}
+
+/* A service that begins makes the descriptor first and looks at `asked` then, so at least one of
+ * both notices. */
+void stop_ask(struct stop *s)
+{
+    const uint64_t once = 1;
+    int number = errno;
+    atomic_store(&s->asked, true);
+    int wake = atomic_load(&s->wake);
+    if (wake && write(wake - 1, &once, sizeof(once)) < 0) {} /* EAGAIN: it is readable anyway */
+    errno = number;
+}
+
+void stop_done(struct stop *s)
+{
+    int wake = atomic_load(&s->wake);
+    if (wake)
+        close(wake - 1);
+}
