@@ -5,6 +5,7 @@
 #include "mcp/http.h"
 
 #include <malloc.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -212,6 +213,7 @@ static int serve(struct invocation *i)
     enum config_kind kind;
     hide_memory();
     give_back_memory();
+    signal(SIGPIPE, SIG_IGN); /* whoever reads the log may be gone */
     if (session_config(&s, &i->common, f->freeze, &e))
         return finish(&s, &u, -1, &e);
     config_overlay(&http, &s.config.http, &i->http);

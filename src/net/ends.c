@@ -1,10 +1,14 @@
 #include "net/ends.h"
 
+#include "net/process.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 ssize_t ends_read(const struct ends *ends, void *to, size_t n)
@@ -55,23 +59,29 @@ static void end_close(struct end *end)
         fcntl(end->given, F_SETFL, end->flags);
 }
 
-unsigned ends_fill(void)
+/* A socket that is both ends is waited for by two descriptors. */
+static int take_own(struct ends *ends, int in, int out, struct fumi_err *e)
 {
-    unsigned filled = 0;
-    for (int fd = 0; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) == fd)
-            filled |= 1u << fd;
-    return filled;
+    if (!out)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "out: the descriptor to write to is not given");
+    if (fcntl(in, F_GETFD) < 0 || fcntl(out, F_GETFD) < 0)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "descriptors %d and %d: %s", in, out,
+                            strerror(errno));
+    end_open(&ends->in, in, O_RDONLY);
+    end_open(&ends->out, out, O_WRONLY);
+    if (ends->out.fd != ends->in.fd)
+        return 0;
+    ends->out.fd = fcntl(out, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    return ends->out.fd < 0 ? fumi_err_set(e, FUMI_INTERNAL_ERROR, "out: %s", strerror(errno)) : 0;
 }
 
-int ends_take(struct ends *ends, struct fumi_err *e)
+static int take_standard(struct ends *ends, unsigned filled, struct fumi_err *e)
 {
-    static const struct end none = {.fd = -1, .given = -1, .flags = -1};
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    *ends = (struct ends){.in = none, .out = none, .stdout_was = -1};
-    sigaction(SIGPIPE, &ignore, &ends->pipe_was);
-    ends->filled = ends_fill();
-    if (ends->filled & 1u << STDOUT_FILENO)
+    ends->taken = process_take_stdio();
+    if (!ends->taken)
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                            "stdio: another server has it; give this one descriptors of its own");
+    if (filled & 1u << STDOUT_FILENO)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "stdout: %s", strerror(EBADF));
     ends->stdout_was = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (ends->stdout_was < 0)
@@ -80,6 +90,14 @@ int ends_take(struct ends *ends, struct fumi_err *e)
     end_open(&ends->in, STDIN_FILENO, O_RDONLY);
     end_open(&ends->out, ends->stdout_was, O_WRONLY);
     return 0;
+}
+
+int ends_take(struct ends *ends, int in, int out, struct fumi_err *e)
+{
+    static const struct end none = {.fd = -1, .given = -1, .flags = -1};
+    *ends = (struct ends){.in = none, .out = none, .own = in || out, .stdout_was = -1};
+    unsigned filled = process_fill();
+    return ends->own ? take_own(ends, in, out, e) : take_standard(ends, filled, e);
 }
 
 /* What a stray printf left in its buffer must not follow the answers. A call that was abandoned may
@@ -94,8 +112,29 @@ void ends_give_back(struct ends *ends, bool quiet)
     }
     if (ends->stdout_was >= 0)
         close(ends->stdout_was);
-    for (int fd = 0; fd <= STDERR_FILENO; fd++)
-        if (ends->filled & 1u << fd)
-            close(fd);
-    sigaction(SIGPIPE, &ends->pipe_was, NULL);
+    if (ends->taken)
+        process_give_stdio();
+    process_unfill();
+}
+
+bool ends_block_pipe(void)
+{
+    sigset_t pipe, before;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    return !sigismember(&before, SIGPIPE);
+}
+
+/* One that a write has left pending is taken, or it would arrive now. */
+void ends_unblock_pipe(bool blocked)
+{
+    const struct timespec now = {0};
+    sigset_t pipe;
+    if (!blocked)
+        return;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    while (sigtimedwait(&pipe, NULL, &now) < 0 && errno == EINTR) {}
+    pthread_sigmask(SIG_UNBLOCK, &pipe, NULL);
 }

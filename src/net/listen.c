@@ -443,10 +443,11 @@ static int number_of(const char *variable)
 
 int listener_inherit(struct listener *out, size_t max, struct fumi_err *e)
 {
+    static const char *const passed[] = {"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"};
     int n = number_of("LISTEN_PID") == getpid() ? number_of("LISTEN_FDS") : 0;
-    unsetenv("LISTEN_PID");
-    unsetenv("LISTEN_FDS");
-    unsetenv("LISTEN_FDNAMES");
+    for (size_t i = 0; i < FUMI_COUNT(passed); i++) /* other threads may use the environment */
+        if (getenv(passed[i]))
+            unsetenv(passed[i]);
     for (int i = 0; i < n && fcntl(FIRST_PASSED + i, F_SETFD, FD_CLOEXEC) == 0; i++) {}
     if (n > 0 && (size_t)n > max)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR,

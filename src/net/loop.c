@@ -4,6 +4,7 @@
 #include "net/loop.h"
 
 #include "base/arena.h"
+#include "net/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +39,6 @@ struct loop {
     void (*on_signal)(void *arg, int signal);
     void *signal_arg;
     struct entry *signals[FUMI_COUNT(ending)];
-    struct sigaction before[FUMI_COUNT(ending)]; /* libuv would leave the default action behind */
 };
 
 static int fault(struct fumi_err *e, const char *what, int number, int rc)
@@ -274,12 +274,28 @@ static void on_signal(uv_signal_t *handle, int signum)
         l->on_signal(l->signal_arg, signum);
 }
 
+struct catching {
+    struct entry *entry;
+    int signal;
+};
+
+static int start_signal(void *arg)
+{
+    struct catching *c = arg;
+    return uv_signal_start(&c->entry->uv.signal, on_signal, c->signal);
+}
+
+static void stop_signal(void *entry)
+{
+    forget(entry);
+}
+
 static int catch_signal(struct loop *l, size_t i, struct fumi_err *e)
 {
     struct entry *en = entry_new(l);
-    sigaction(ending[i], NULL, &l->before[i]);
+    struct catching c = {en, ending[i]};
     uv_signal_init(&l->uv, &en->uv.signal);
-    int rc = uv_signal_start(&en->uv.signal, on_signal, ending[i]);
+    int rc = process_catch(ending[i], start_signal, &c);
     if (rc == 0) {
         l->signals[i] = en;
         return 0;
@@ -292,9 +308,8 @@ static void let_signal(struct loop *l, size_t i)
 {
     if (!l->signals[i])
         return;
-    forget(l->signals[i]);
+    process_let(ending[i], stop_signal, l->signals[i]);
     l->signals[i] = NULL;
-    sigaction(ending[i], &l->before[i], NULL);
 }
 
 /* With no function to call, the signals mean again what they meant before. */

@@ -27,8 +27,8 @@ void loop_free(struct loop *l); /* after loop_run has returned; runs what is sti
  * closed. May be called from within ready. */
 int loop_watch(struct loop *l, struct watch *w, unsigned events, struct fumi_err *e);
 
-/* Calls `on` in the loop for each of SIGINT and SIGTERM; NULL: they mean again what they meant
- * before. */
+/* Calls `on` in the loop for each of SIGINT and SIGTERM; NULL: not any more, and unless another
+ * loop waits for them, they do again what they did before. */
 int loop_signals(struct loop *l, void (*on)(void *arg, int signal), void *arg, struct fumi_err *e);
 
 /* Calls `on` once in that many milliseconds, unless set again before; negative: not any more. */

@@ -94,11 +94,12 @@ static void run(struct fumi_service *s)
     loop_post(s->posts[0].hub->loop, &s->posts[0].start);
     if (start_threads(s, &s->err))
         service_end(s, FUMI_SERVED_ERROR);
-    if (s->has_stdio) {
+    if (s->has_stdio && !s->ends.own)
         watch_parent(s);
+    if (s->has_stdio)
         join_stdio(s);
-    }
-    notify_manager("READY=1");
+    if (!s->options->no_manager)
+        notify_manager("READY=1");
     loop_run(s->posts[0].hub->loop);
     forget_parent(s);
     for (size_t i = 1; i < s->posts_n; i++)
@@ -121,8 +122,11 @@ static enum fumi_served finish(struct fumi_service *s, struct fumi_err *e)
     return why;
 }
 
+/* A reader of stdout, or of the log on stderr, that is gone must not end the process. The service's
+ * other threads block all signals. */
 static enum fumi_served serve(struct fumi_service *s, struct fumi_err *e)
 {
+    bool blocked = ends_block_pipe();
     int rc = service_claim(s, &s->err);
     if (rc > 0)
         s->why = FUMI_SERVED_STOP;
@@ -130,7 +134,9 @@ static enum fumi_served serve(struct fumi_service *s, struct fumi_err *e)
         s->why = FUMI_SERVED_ERROR;
     else
         run(s);
-    return finish(s, e);
+    enum fumi_served why = finish(s, e);
+    ends_unblock_pipe(blocked);
+    return why;
 }
 
 void fumi_stop(struct fumi_server *s)
@@ -157,7 +163,10 @@ enum fumi_served fumi_serve_stdio(struct fumi_server *server,
                 .drain = o->drain},
         .log = o->log,
         .handle = o->handle,
-        .handler = o->handler};
+        .handler = o->handler,
+        .in = o->in,
+        .out = o->out,
+        .no_signals = o->no_signals};
     struct fumi_service *s = service_new(server, &all);
     if (o->line)
         s->site.message = o->line;

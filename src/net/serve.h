@@ -79,6 +79,15 @@ struct fumi_serve_options {
     struct fumi_metrics *metrics; /* served at /metrics; NULL: there is no such page */
     void (*listening)(void *arg, struct fumi_str address); /* one address is open, port and all */
     void *arg;
+    /* What is read and written as "stdio" instead of stdin and stdout. They stay the caller's, and
+     * are as they were when serving ends; both may be the same socket. Both 0: stdin and stdout,
+     * and while it serves, descriptor 1 of the process leads to stderr, so that a stray printf
+     * cannot spoil an answer. To leave descriptor 1 alone, set .in = 0 and .out = 1. */
+    int in, out;
+    bool no_signals; /* SIGINT and SIGTERM stay the host program's */
+    /* The service manager is the host program's: no socket of LISTEN_FDS is taken, and nothing is
+     * sent to NOTIFY_SOCKET. At most one of several servers should do without this. */
+    bool no_manager;
 };
 
 /* Why serving ended. */
@@ -94,9 +103,11 @@ enum fumi_served {
 
 /* Serves in the calling thread until fumi_stop, SIGINT or SIGTERM, or, with "stdio" among the
  * addresses, the end of input. Then nothing new is accepted, and what is open is finished and
- * answered before this returns. Blocking methods run on threads of its own, instead of any executor
- * set before. A server can be served by one fumi_serve at a time, and again after that has returned
- * (but a fumi_mcp only once). Several servers can be served at once, each in a thread of its own.
+ * answered before this returns. The handlers of both signals, which it installs unless
+ * options->no_signals, are then again those of before. Blocking methods run on threads of its own,
+ * instead of any executor set before. A server can be served by one fumi_serve at a time, and again
+ * after that has returned (but a fumi_mcp only once). Several servers can be served at once, each
+ * in a thread of its own.
  */
 enum fumi_served fumi_serve(struct fumi_server *s, const struct fumi_serve_options *options,
                             struct fumi_err *e);

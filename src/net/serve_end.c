@@ -84,7 +84,8 @@ void service_end(struct fumi_service *s, enum fumi_served why)
         return;
     s->draining = true;
     s->why = why;
-    notify_manager("STOPPING=1");
+    if (!s->options->no_manager)
+        notify_manager("STOPPING=1");
     tell_ending(s, false);
     for (size_t i = 0; i < s->posts_n; i++)
         if (s->posts[i].running)

@@ -2,11 +2,11 @@
 #include "net/serve_parts.h"
 
 #include "net/http_parts.h"
+#include "net/process.h"
 #include "rpc/stop.h"
 
 #include <signal.h>
 #include <stdio.h>
-#include <sys/resource.h>
 
 enum { DRAIN = 5000, DRAIN_STDIO = 800 }; /* milliseconds for open calls at the end */
 enum { INHERITED = 16, SURPLUS = 64, OWN_DESCRIPTORS = 32 };
@@ -36,24 +36,14 @@ static void fill_defaults(struct fumi_settings *s)
     }
 }
 
-static rlim_t descriptors(rlim_t need)
-{
-    struct rlimit r;
-    if (getrlimit(RLIMIT_NOFILE, &r))
-        return need;
-    if (r.rlim_cur < need) {
-        r.rlim_cur = r.rlim_max < need ? r.rlim_max : need;
-        setrlimit(RLIMIT_NOFILE, &r);
-    }
-    return getrlimit(RLIMIT_NOFILE, &r) ? need : r.rlim_cur;
-}
-
 /* As many descriptors as the connections need, or as many connections as there are descriptors:
  * with some beyond them that are told so, and what we need ourselves. */
-static void fit_descriptors(struct site *site)
+static void fit_descriptors(struct fumi_service *s)
 {
+    struct site *site = &s->site;
     rlim_t own = OWN_DESCRIPTORS + 8 * (rlim_t)site->set.threads;
-    rlim_t need = (rlim_t)site->set.connections + SURPLUS + own, have = descriptors(need);
+    rlim_t need = (rlim_t)site->set.connections + SURPLUS + own, have = process_descriptors(need);
+    s->descriptors = need;
     site->surplus = SURPLUS;
     if (have >= need)
         return;
@@ -147,7 +137,7 @@ static int open_inherited(struct fumi_service *s, struct fumi_err *e)
 static int open_all(struct fumi_service *s, struct fumi_err *e)
 {
     const struct fumi_strs *listen = &s->site.set.listen;
-    int inherited = open_inherited(s, e);
+    int inherited = s->options->no_manager ? 0 : open_inherited(s, e);
     if (inherited < 0)
         return -1;
     if (!inherited && !listen->n)
@@ -176,8 +166,9 @@ static int take_stdio(struct fumi_service *s, struct fumi_err *e)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "listen: stdio is given twice");
     s->has_stdio = times > 0;
     if (times)
-        return ends_take(&s->ends, e);
-    ends_fill();
+        return ends_take(&s->ends, s->options->in, s->options->out, e);
+    process_fill();
+    s->filled = true;
     return 0;
 }
 
@@ -270,6 +261,10 @@ void service_free(struct fumi_service *s)
         door_free(s->site.door);
     if (s->site.rate)
         rate_free(s->site.rate);
+    if (s->descriptors)
+        process_descriptors_done(s->descriptors);
+    if (s->filled)
+        process_unfill();
     if (s->claimed)
         stop_end(server_stop(s->site.server));
     fumi_resize(s, 0);
@@ -319,6 +314,13 @@ static void on_stop(struct watch *w, unsigned events)
     service_end(s, FUMI_SERVED_STOP);
 }
 
+static int watch_signals(struct fumi_service *s, struct fumi_err *e)
+{
+    if (s->options->no_signals)
+        return 0;
+    return loop_signals(s->posts[0].hub->loop, on_signal, s, e);
+}
+
 static int watch_stop(struct fumi_service *s, struct fumi_err *e)
 {
     if (!s->site.server)
@@ -358,15 +360,14 @@ int service_prepare(struct fumi_service *s, struct fumi_err *e)
     if (check_filters(&s->site, e) || take_stdio(s, e))
         return -1;
     if (!s->has_stdio || s->site.set.listen.n > 1)
-        fit_descriptors(&s->site);
+        fit_descriptors(s);
     if (find_token(s, e))
         return -1;
     struct fumi_str token = {s->token[0] ? s->token : NULL, strlen(s->token)};
     if (!(s->site.door = door_new(&s->site.set, token, e)))
         return -1;
     /* Whoever hears that an address is open may send a signal at once. */
-    if (service_posts(s, e) || watch_stop(s, e) ||
-        loop_signals(s->posts[0].hub->loop, on_signal, s, e))
+    if (service_posts(s, e) || watch_stop(s, e) || watch_signals(s, e))
         return -1;
     make_pool(s);
     return open_all(s, e);

@@ -31,6 +31,8 @@ struct fumi_service {
     struct watch parent; /* of one that serves stdio */
     struct watch stop;   /* readable after fumi_stop */
     bool claimed;        /* the server is ours to serve */
+    size_t descriptors;  /* that it needs of the process's limit; 0: unknown */
+    bool filled;         /* process_fill was called */
     bool has_stdio;      /* it has taken stdin and stdout */
     bool began;          /* calls may have come in */
     bool draining;

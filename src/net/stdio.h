@@ -18,13 +18,14 @@ struct fumi_stdio_options {
     fumi_handle_fn *handle; /* NULL: fumi_handle with the server */
     void *handler;
     int framing; /* enum fumi_framing; 0: as the first bytes say */
+    int in, out;     /* see struct fumi_serve_options */
+    bool no_signals; /* so too */
 };
 
 /* fumi_serve with the one address "stdio". Serves until the end of input (every open call is
  * finished and answered first), fumi_stop, SIGINT or SIGTERM. FUMI_SERVED_ERROR with *e set when
- * stdout cannot be written any more or stdin not be read; a line that is not JSON is answered, and
- * serving goes on. Takes stdout for the protocol: while it runs, descriptor 1 of the process leads
- * to stderr, so that a stray printf cannot spoil an answer. options may be NULL. */
+ * the output cannot be written any more or the input not be read; a line that is not JSON is
+ * answered, and serving goes on. options may be NULL. */
 enum fumi_served fumi_serve_stdio(struct fumi_server *s, const struct fumi_stdio_options *options,
                                   struct fumi_err *e);
 

@@ -100,12 +100,14 @@ static inline void host_listen(struct host *h, struct fumi_str address)
 /* Serves a Unix socket in a directory of its own, unless told otherwise. */
 static inline void host_open(struct host *h)
 {
-    *h = (struct host){.log = {.level = FUMI_SILENT}, .dir = "/tmp/fumi-host-XXXXXX"};
+    char dir[sizeof(h->dir)] = "/tmp/fumi-host-XXXXXX";
+    *h = (struct host){.log = {.level = FUMI_SILENT}};
     h->server = fumi_server_new("host", "1.0");
-    if (!mkdtemp(h->dir) || pipe(h->said) ||
+    if (!mkdtemp(dir) || pipe(h->said) ||
         fumi_server_add(h->server, NULL, host_methods, FUMI_COUNT(host_methods), h, &h->err))
         abort();
-    snprintf(h->path, sizeof(h->path), "unix:%s/s", h->dir);
+    memcpy(h->dir, dir, sizeof(dir));
+    snprintf(h->path, sizeof(h->path), "unix:%s/s", dir);
     h->options = (struct fumi_serve_options){.set.listen.items = h->listen,
                                              .log = &h->log,
                                              .ending = host_ending,
