@@ -13,8 +13,7 @@
 #include "net/door.h"
 #include "net/keeps.h"
 #include "net/loop.h"
-#include "net/rate.h"
-#include "net/serve.h"
+#include "net/site.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -119,29 +118,6 @@ struct wait_list {
     int64_t time, grace; /* it may take as much longer */
 };
 
-/* What all hubs of a server share and only read. */
-struct site {
-    struct fumi_server *server;
-    fumi_handle_fn *handle;
-    void *handler;
-    struct fumi_settings set; /* with defaults filled in */
-    const struct fumi_log *log;
-    const struct fumi_filter *filters;
-    size_t filters_n;
-    struct route *routes;
-    size_t routes_n;
-    struct fumi_metrics *metrics;
-    struct door *door;
-    struct rate *rate; /* NULL: any */
-    struct http_limits http;
-    size_t message; /* bytes */
-    size_t surplus; /* connections beyond the limit that are told so */
-    struct hub **hubs;
-    size_t hubs_n;
-    atomic_size_t conns, open, strangers; /* of all hubs; strangers: accept.c */
-    atomic_size_t bodies; /* bytes that requests have announced and that are not there yet */
-};
-
 struct hub {
     struct site *site;
     struct loop *loop;
@@ -159,6 +135,7 @@ struct hub {
     struct wait_list waits[WAIT_KINDS];
     struct timer tick;
     int64_t ticks_at; /* INT64_MAX: not set */
+    bool outside;     /* its thread is, of the loop: what it says comes home as from any other */
     bool draining;
     bool parted;                  /* its open calls were cancelled */
     void (*empty)(struct hub *h); /* the last connection is gone */

@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -39,11 +41,21 @@ struct loop {
     void (*on_signal)(void *arg, int signal);
     void *signal_arg;
     struct entry *signals[FUMI_COUNT(ending)];
+    /* Inside another loop: an epoll of libuv's descriptor and of a timer, because libuv's does not
+     * tell of timers. -1: it is not. */
+    int outer, clock;
+    int64_t clock_at; /* loop_now() at which the timer expires; -1: it is not set */
+    bool busy;        /* something was called in this turn */
 };
 
 static int fault(struct fumi_err *e, const char *what, int number, int rc)
 {
     return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s %d: %s", what, number, uv_strerror(rc));
+}
+
+static void note_busy(uv_loop_t *uv)
+{
+    FUMI_OWNER(uv, struct loop, uv)->busy = true;
 }
 
 static struct entry *entry_new(void *owner)
@@ -110,6 +122,7 @@ static bool run_posted(struct loop *l)
 static void on_wake(uv_async_t *handle)
 {
     struct loop *l = handle->data;
+    l->busy = true;
     if (run_posted(l))
         run_posted(l);
     pthread_mutex_lock(&l->lock);
@@ -138,7 +151,7 @@ struct loop *loop_new(struct fumi_err *e)
     if (check_descriptors(e))
         return NULL;
     struct loop *l = fumi_resize(NULL, sizeof(*l));
-    *l = (struct loop){.lock = PTHREAD_MUTEX_INITIALIZER};
+    *l = (struct loop){.lock = PTHREAD_MUTEX_INITIALIZER, .outer = -1, .clock = -1};
     int rc = uv_loop_init(&l->uv);
     if (rc == 0 && (rc = uv_async_init(&l->uv, &l->wake, on_wake)) != 0)
         uv_loop_close(&l->uv);
@@ -170,6 +183,10 @@ void loop_free(struct loop *l)
     uv_walk(&l->uv, close_any, l);
     uv_run(&l->uv, UV_RUN_DEFAULT);
     uv_loop_close(&l->uv);
+    if (l->clock >= 0)
+        close(l->clock);
+    if (l->outer >= 0)
+        close(l->outer);
     pthread_mutex_destroy(&l->lock);
     fumi_resize(l, 0);
 }
@@ -191,6 +208,51 @@ void loop_run(struct loop *l)
     pthread_mutex_unlock(&l->lock);
 }
 
+/* In so many milliseconds; 0: now; negative: never. */
+static void set_clock(struct loop *l, int ms)
+{
+    int64_t at = ms < 0 ? -1 : loop_now(l) + ms;
+    struct itimerspec time = {.it_value = {ms / 1000, ms % 1000 * 1000000L}};
+    if (at == l->clock_at && ms)
+        return;
+    if (ms <= 0)
+        time.it_value = (struct timespec){0, ms == 0};
+    timerfd_settime(l->clock, 0, &time, NULL);
+    l->clock_at = at;
+}
+
+static int add_to(int outer, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    return fd < 0 ? -1 : epoll_ctl(outer, EPOLL_CTL_ADD, fd, &event);
+}
+
+int loop_fd(struct loop *l, struct fumi_err *e)
+{
+    if (l->outer >= 0)
+        return l->outer;
+    l->clock = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    l->outer = epoll_create1(EPOLL_CLOEXEC);
+    if (l->outer < 0 || add_to(l->outer, l->clock) || add_to(l->outer, uv_backend_fd(&l->uv)))
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "event loop: %s", strerror(errno));
+    set_clock(l, 0);
+    return l->outer;
+}
+
+/* What descriptors were ready for is sent and watched in the turn that follows. A third turn waits
+ * for the next step, so that the loop outside gets its own. */
+bool loop_step(struct loop *l)
+{
+    bool stopped = is_stopped(l);
+    for (int turn = 0; turn < 2 && !stopped && (!turn || l->busy); turn++) {
+        l->busy = false;
+        uv_run(&l->uv, UV_RUN_NOWAIT);
+        stopped = is_stopped(l);
+    }
+    set_clock(l, l->busy || stopped ? 0 : uv_backend_timeout(&l->uv));
+    return !stopped;
+}
+
 static void on_poll(uv_poll_t *handle, int status, int events);
 
 static int poll_again(struct entry *en)
@@ -207,6 +269,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
 {
     struct entry *en = (struct entry *)handle;
     struct watch *w = en->owner;
+    note_busy(handle->loop);
     unsigned ready = (events & UV_READABLE ? LOOP_READ : 0) |
                      (events & UV_WRITABLE ? LOOP_WRITE : 0);
     w->ready(w, status < 0 ? w->events : ready);
@@ -218,6 +281,7 @@ static void on_idle(uv_idle_t *handle)
 {
     struct entry *en = (struct entry *)handle;
     struct watch *w = en->owner;
+    note_busy(handle->loop);
     w->ready(w, w->events);
 }
 
@@ -270,6 +334,7 @@ int loop_watch(struct loop *l, struct watch *w, unsigned events, struct fumi_err
 static void on_signal(uv_signal_t *handle, int signum)
 {
     struct loop *l = ((struct entry *)handle)->owner;
+    l->busy = true;
     if (l->on_signal)
         l->on_signal(l->signal_arg, signum);
 }
@@ -329,6 +394,7 @@ int loop_signals(struct loop *l, void (*on)(void *arg, int signal), void *arg, s
 static void on_timer(uv_timer_t *handle)
 {
     struct timer *t = ((struct entry *)handle)->owner;
+    note_busy(handle->loop);
     t->on(t);
 }
 

@@ -48,4 +48,10 @@ void loop_post(struct loop *l, struct fumi_task *task); /* any thread */
 void loop_run(struct loop *l);                          /* until loop_stop */
 void loop_stop(struct loop *l);                         /* any thread, any time, also before run */
 
+/* For a loop inside another one, instead of loop_run. loop_fd returns a descriptor, which stays the
+ * loop's, that is readable whenever loop_step has something to do; -1 with *e set. loop_step does
+ * what can be done without waiting, and returns false after loop_stop. */
+int loop_fd(struct loop *l, struct fumi_err *e);
+bool loop_step(struct loop *l);
+
 #endif

@@ -31,7 +31,7 @@ struct word {
 
 static bool is_here(const struct conn *c)
 {
-    return pthread_equal(c->hub->thread, pthread_self());
+    return pthread_equal(c->hub->thread, pthread_self()) && !c->hub->outside;
 }
 
 static bool is_direct(struct message *m)

@@ -88,7 +88,8 @@ static int start_threads(struct fumi_service *s, struct fumi_err *e)
     return rc ? fumi_err_set(e, FUMI_INTERNAL_ERROR, "thread: %s", strerror(rc)) : 0;
 }
 
-static void run(struct fumi_service *s)
+/* All that happens before the first turn of the first loop. */
+static void begin(struct fumi_service *s)
 {
     s->began = s->posts[0].running = true;
     loop_post(s->posts[0].hub->loop, &s->posts[0].start);
@@ -98,18 +99,17 @@ static void run(struct fumi_service *s)
         watch_parent(s);
     if (s->has_stdio)
         join_stdio(s);
-    if (!s->options->no_manager)
+    if (!s->options.no_manager)
         notify_manager("READY=1");
-    loop_run(s->posts[0].hub->loop);
-    forget_parent(s);
-    for (size_t i = 1; i < s->posts_n; i++)
-        if (s->posts[i].running)
-            pthread_join(s->posts[i].thread, NULL);
 }
 
 /* Undoes all but what calls that were abandoned may still touch. */
 static enum fumi_served finish(struct fumi_service *s, struct fumi_err *e)
 {
+    forget_parent(s);
+    for (size_t i = 1; i < s->posts_n; i++)
+        if (s->posts[i].running)
+            pthread_join(s->posts[i].thread, NULL);
     service_withdraw(s);
     if (s->err.code)
         *e = s->err;
@@ -130,10 +130,10 @@ static enum fumi_served serve(struct fumi_service *s, struct fumi_err *e)
     int rc = service_claim(s, &s->err);
     if (rc > 0)
         s->why = FUMI_SERVED_STOP;
-    else if (rc < 0 || service_prepare(s, &s->err))
-        s->why = FUMI_SERVED_ERROR;
-    else
-        run(s);
+    if (rc == 0 && service_prepare(s, &s->err) == 0) {
+        begin(s);
+        loop_run(s->posts[0].hub->loop);
+    }
     enum fumi_served why = finish(s, e);
     ends_unblock_pipe(blocked);
     return why;
@@ -171,4 +171,66 @@ enum fumi_served fumi_serve_stdio(struct fumi_server *server,
     if (o->line)
         s->site.message = o->line;
     return serve(s, e);
+}
+
+static int check_threads(const struct fumi_service *s, struct fumi_err *e)
+{
+    if (s->site.set.threads == 1)
+        return 0;
+    return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                        "threads: a service inside another event loop has one");
+}
+
+static int open_inside(struct fumi_service *s, struct fumi_err *e)
+{
+    if (check_threads(s, e) || service_claim(s, e) < 0 || service_prepare(s, e))
+        return -1;
+    s->fd = loop_fd(s->posts[0].hub->loop, e);
+    return s->fd < 0 ? -1 : 0;
+}
+
+struct fumi_service *fumi_service_open(struct fumi_server *server,
+                                       const struct fumi_serve_options *options, struct fumi_err *e)
+{
+    struct fumi_service *s = service_new(server, options);
+    if (open_inside(s, &s->err)) {
+        finish(s, e);
+        return NULL;
+    }
+    begin(s);
+    s->posts[0].hub->outside = true;
+    return s;
+}
+
+int fumi_service_fd(const struct fumi_service *s)
+{
+    return s->fd;
+}
+
+bool fumi_service_step(struct fumi_service *s)
+{
+    struct hub *hub = s->posts[0].hub;
+    if (s->ended)
+        return false;
+    bool blocked = s->has_stdio && ends_block_pipe();
+    hub->outside = false;
+    s->ended = !loop_step(hub->loop);
+    hub->outside = true;
+    ends_unblock_pipe(blocked);
+    return !s->ended;
+}
+
+enum fumi_served fumi_service_close(struct fumi_service *s, struct fumi_err *e)
+{
+    struct fumi_err ignored;
+    struct hub *hub = s->posts[0].hub;
+    bool blocked = ends_block_pipe();
+    hub->outside = false;
+    if (!s->ended) {
+        service_end(s, FUMI_SERVED_STOP);
+        loop_run(hub->loop);
+    }
+    enum fumi_served why = finish(s, e ? e : &ignored);
+    ends_unblock_pipe(blocked);
+    return why;
 }

@@ -112,10 +112,36 @@ enum fumi_served {
 enum fumi_served fumi_serve(struct fumi_server *s, const struct fumi_serve_options *options,
                             struct fumi_err *e);
 
+/* Serving inside another event loop, instead of fumi_serve: with one thread, on all transports.
+ * All calls for a service come from one thread, but none of them from a method or a hook.
+ * Blocking methods run on threads of the service. */
+struct fumi_service;
+
+/* Opens the addresses. Returns NULL with *e set if that fails, if options->set.threads is more than
+ * 1, or if the server is being served already. What `options` points to is used until the service
+ * is closed. */
+struct fumi_service *fumi_service_open(struct fumi_server *s,
+                                       const struct fumi_serve_options *options,
+                                       struct fumi_err *e);
+
+/* A descriptor that is readable when fumi_service_step has something to do, timers included: wait
+ * for EPOLLIN (level-triggered), or with poll or select. It stays the service's. */
+int fumi_service_fd(const struct fumi_service *service);
+
+/* Does what can be done without waiting: accepts, reads, runs methods that do not block, answers.
+ * Returns false when the service has ended, for one of the reasons for which fumi_serve returns:
+ * then close it. */
+bool fumi_service_step(struct fumi_service *service);
+
+/* Frees the service and returns why it ended, as fumi_serve does. If it has not ended, it is
+ * stopped, and this waits until its open calls have ended, as long as set.drain allows. e may be
+ * NULL. After FUMI_SERVED_ABANDONED the service is not freed. */
+enum fumi_served fumi_service_close(struct fumi_service *service, struct fumi_err *e);
+
 /* Ends the serving of this server as a signal does: fumi_serve returns FUMI_SERVED_STOP. If the
  * server is not being served, the next fumi_serve opens nothing and returns so at once. When
- * fumi_serve returns, for whatever reason, all earlier stops are used up. From any thread that
- * knows that the server is not freed meanwhile; async-signal-safe. */
+ * fumi_serve or fumi_service_close returns, for whatever reason, all earlier stops are used up.
+ * From any thread that knows that the server is not freed meanwhile; async-signal-safe. */
 void fumi_stop(struct fumi_server *s);
 
 #ifdef __cplusplus

@@ -11,8 +11,8 @@ enum { METHODS_SHOWN = 512 }; /* bytes of their names in the log */
 
 static void tell_ending(struct fumi_service *s, bool now)
 {
-    if (s->options->ending)
-        s->options->ending(s->options->ending_arg, now);
+    if (s->options.ending)
+        s->options.ending(s->options.ending_arg, now);
 }
 
 static void stop_listening(struct post *p)
@@ -84,7 +84,7 @@ void service_end(struct fumi_service *s, enum fumi_served why)
         return;
     s->draining = true;
     s->why = why;
-    if (!s->options->no_manager)
+    if (!s->options.no_manager)
         notify_manager("STOPPING=1");
     tell_ending(s, false);
     for (size_t i = 0; i < s->posts_n; i++)

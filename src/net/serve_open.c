@@ -87,8 +87,8 @@ static int on_open(struct fumi_service *s, const struct listener *l, struct fumi
         door_port(s->site.door, l->at.port);
     address_put(&l->at, &text);
     fumi_log(s->site.log, FUMI_INFO, "serve.listening", {"address", fumi_buf_str(&text), 0});
-    if (s->options->listening)
-        s->options->listening(s->options->arg, fumi_buf_str(&text));
+    if (s->options.listening)
+        s->options.listening(s->options.arg, fumi_buf_str(&text));
     fumi_buf_done(&text);
     return announce(s, l, e);
 }
@@ -137,7 +137,7 @@ static int open_inherited(struct fumi_service *s, struct fumi_err *e)
 static int open_all(struct fumi_service *s, struct fumi_err *e)
 {
     const struct fumi_strs *listen = &s->site.set.listen;
-    int inherited = s->options->no_manager ? 0 : open_inherited(s, e);
+    int inherited = s->options.no_manager ? 0 : open_inherited(s, e);
     if (inherited < 0)
         return -1;
     if (!inherited && !listen->n)
@@ -166,7 +166,7 @@ static int take_stdio(struct fumi_service *s, struct fumi_err *e)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "listen: stdio is given twice");
     s->has_stdio = times > 0;
     if (times)
-        return ends_take(&s->ends, s->options->in, s->options->out, e);
+        return ends_take(&s->ends, s->options.in, s->options.out, e);
     process_fill();
     s->filled = true;
     return 0;
@@ -274,7 +274,7 @@ struct fumi_service *service_new(struct fumi_server *server, const struct fumi_s
 {
     struct fumi_service *s = fumi_resize(NULL, sizeof(*s));
     memset(s, 0, sizeof(*s));
-    s->options = o;
+    s->options = *o;
     s->site.server = server;
     s->site.handle = o->handle ? o->handle : fumi_handle;
     s->site.handler = o->handle ? o->handler : server;
@@ -316,7 +316,7 @@ static void on_stop(struct watch *w, unsigned events)
 
 static int watch_signals(struct fumi_service *s, struct fumi_err *e)
 {
-    if (s->options->no_signals)
+    if (s->options.no_signals)
         return 0;
     return loop_signals(s->posts[0].hub->loop, on_signal, s, e);
 }

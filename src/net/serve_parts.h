@@ -23,7 +23,7 @@ struct post {
 
 struct fumi_service {
     struct site site;
-    const struct fumi_serve_options *options;
+    struct fumi_serve_options options;
     struct post *posts;
     size_t posts_n;
     struct pool *pool;
@@ -34,6 +34,8 @@ struct fumi_service {
     size_t descriptors;  /* that it needs of the process's limit; 0: unknown */
     bool filled;         /* process_fill was called */
     bool has_stdio;      /* it has taken stdin and stdout */
+    int fd;              /* of fumi_service_fd */
+    bool ended;          /* its first loop was stopped */
     bool began;          /* calls may have come in */
     bool draining;
     enum fumi_served why; /* it ends */

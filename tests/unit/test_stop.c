@@ -298,29 +298,50 @@ static void *stop_now(void *server)
     return NULL;
 }
 
-enum { CYCLES = 200 };
+static void stop_here(void *host, struct fumi_str address)
+{
+    (void)address;
+    fumi_stop(((struct host *)host)->server);
+}
 
-/* The stops come before, while and after the addresses are opened. */
+/* The stop comes before or while the server is opened, from another thread or from a hook, or after
+ * a call. */
+static bool cycle(struct host *h, int i)
+{
+    pthread_t thread;
+    bool works = true;
+    h->options.set.threads = 1 + i / 3 % 2;
+    h->options.ending = NULL;
+    h->options.listening = i % 3 == 1 ? stop_here : host_listening;
+    if (i % 3 == 2) {
+        host_start(h);
+        works = host_answers(h, NULL, "work");
+        fumi_stop(h->server);
+        host_join(h);
+    } else {
+        pthread_create(&thread, NULL, i % 3 ? host_run : stop_now, i % 3 ? (void *)h : h->server);
+        if (i % 3 == 0)
+            host_serve(h);
+        pthread_join(thread, NULL);
+    }
+    return works && h->result == FUMI_SERVED_STOP;
+}
+
 TEST(many_starts_and_stops_leave_nothing_behind)
 {
+    enum { CYCLES = 200, WARM = 6 }; /* what is opened once for the process is there after some */
     struct host h;
-    host_open(&h);
-    host_listen(&h, FUMI_STR("tcp:127.0.0.1:0"));
-    h.options.listening = NULL;
-    h.options.ending = NULL;
-    fumi_stop(h.server);
-    host_serve(&h); /* what is opened once for the process and the server is there now */
-    pthread_t thread;
     int fds = 0, threads = 0, wrong = 0;
-    for (int i = 0; i <= CYCLES; i++) {
-        if (i == 1) {
+    host_open(&h);
+    for (int i = 0; i < CYCLES + WARM; i++) {
+        if (i == WARM) {
             fds = host_count("/proc/self/fd");
             threads = host_count("/proc/self/task");
         }
-        h.options.set.threads = 1 + i % 2;
-        pthread_create(&thread, NULL, stop_now, h.server);
-        wrong += host_serve(&h) != FUMI_SERVED_STOP;
-        pthread_join(thread, NULL);
+        wrong += !cycle(&h, i);
+        fcntl(h.said[0], F_SETFL, O_NONBLOCK);
+        while (read(h.said[0], h.address, sizeof(h.address)) > 0) {}
+        fcntl(h.said[0], F_SETFL, 0);
     }
     int fds_after = host_count("/proc/self/fd"), threads_after = host_count("/proc/self/task");
     host_close(&h);

@@ -1,0 +1,37 @@
+/* Private to net/: what all hubs of a service share. */
+#ifndef FUMI_NET_SITE_H
+#define FUMI_NET_SITE_H
+
+#include "net/door.h"
+#include "net/http1.h"
+#include "net/rate.h"
+#include "net/serve.h"
+
+#include <stdatomic.h>
+
+struct hub;
+struct route;
+
+struct site {
+    struct fumi_server *server;
+    fumi_handle_fn *handle;
+    void *handler;
+    struct fumi_settings set; /* with defaults filled in */
+    const struct fumi_log *log;
+    const struct fumi_filter *filters;
+    size_t filters_n;
+    struct route *routes;
+    size_t routes_n;
+    struct fumi_metrics *metrics;
+    struct door *door;
+    struct rate *rate; /* NULL: any */
+    struct http_limits http;
+    size_t message; /* bytes */
+    size_t surplus; /* connections beyond the limit that are told so */
+    struct hub **hubs;
+    size_t hubs_n;
+    atomic_size_t conns, open, strangers; /* of all hubs; strangers: accept.c */
+    atomic_size_t bodies; /* bytes that requests have announced and that are not there yet */
+};
+
+#endif
