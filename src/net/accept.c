@@ -151,6 +151,8 @@ static void greet(struct acceptor *a, int fd, const union any_address *from)
     if (c->guest.who == GUEST_STRANGER)
         c->gone = on_stranger_gone;
     name_peer(c, from);
+    if (place == PLACE)
+        conn_meet(c);
     conn_soon(c);
 }
 

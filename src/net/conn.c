@@ -131,9 +131,27 @@ static void conn_free(struct conn *c)
         h->empty(h);
 }
 
+void conn_meet(struct conn *c)
+{
+    const struct fumi_serve_options *o = c->hub->site->options;
+    c->met = o->disconnected;
+    if (o->connected)
+        o->connected(o->arg, &c->peer);
+}
+
+/* The host program hears of the end once no call runs any more. Until then its threads may push:
+ * what they have pushed keeps the connection a little longer, but does not put off the hook, or one
+ * who pushes all the time would keep it for good. */
 void conn_settle(struct conn *c)
 {
-    if (conn_closed(c) && c->pins == 0 && atomic_load(&c->away) == 0)
+    const struct fumi_serve_options *o = c->hub->site->options;
+    if (!conn_closed(c) || c->pins)
+        return;
+    if (c->met && atomic_load(&c->late) == 0) {
+        c->met = false;
+        o->disconnected(o->arg, &c->peer);
+    }
+    if (!c->met && atomic_load(&c->away) == 0)
         conn_free(c);
 }
 

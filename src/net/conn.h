@@ -73,6 +73,7 @@ enum conn_state {
 
 struct conn {
     enum conn_state state;
+    bool met;               /* the host program heard of it, and not yet of its end */
     bool held;              /* nothing more is begun for now: conn_held */
     enum fumi_hold clogged; /* by answers: which blocking calls of the peer are started */
     atomic_bool overrun;    /* any thread: something told was dropped, since too much is unsent */
@@ -190,6 +191,7 @@ void conn_route(struct conn *c, const struct fumi_route *r, const struct fumi_ht
 
 bool conn_held(struct conn *c); /* whether nothing more may be begun now */
 
+void conn_meet(struct conn *c);  /* tells the host program of it: its peer is named */
 void conn_soon(struct conn *c);  /* it has something to do before the loop sleeps */
 void conn_end(struct conn *c);   /* sends what is queued, then closes */
 void conn_close(struct conn *c); /* at once; what the system takes now is still sent */

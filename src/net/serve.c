@@ -25,6 +25,7 @@ static void join_stdio(struct fumi_service *s)
     c->err = &s->err;
     c->gone = on_stdio_gone;
     c->gone_arg = s;
+    conn_meet(c);
     conn_soon(c);
 }
 
@@ -156,17 +157,16 @@ enum fumi_served fumi_serve_stdio(struct fumi_server *server,
     static const struct fumi_stdio_options none;
     const struct fumi_stdio_options *o = options ? options : &none;
     struct fumi_str listen[] = {FUMI_STR("stdio")};
-    struct fumi_serve_options all = {
-        .set = {.listen = {listen, 1},
-                .framing = o->framing,
-                .workers = o->threads,
-                .drain = o->drain},
-        .log = o->log,
-        .handle = o->handle,
-        .handler = o->handler,
-        .in = o->in,
-        .out = o->out,
-        .no_signals = o->no_signals};
+    struct fumi_serve_options all = {.set = {.listen = {listen, 1},
+                                             .framing = o->framing,
+                                             .workers = o->threads,
+                                             .drain = o->drain},
+                                     .log = o->log,
+                                     .handle = o->handle,
+                                     .handler = o->handler,
+                                     .in = o->in,
+                                     .out = o->out,
+                                     .no_signals = o->no_signals};
     struct fumi_service *s = service_new(server, &all);
     if (o->line)
         s->site.message = o->line;

@@ -78,7 +78,7 @@ struct fumi_serve_options {
     void *ending_arg;
     struct fumi_metrics *metrics; /* served at /metrics; NULL: there is no such page */
     void (*listening)(void *arg, struct fumi_str address); /* one address is open, port and all */
-    void *arg;
+    void *arg; /* of `listening`, `connected` and `disconnected` */
     /* What is read and written as "stdio" instead of stdin and stdout. They stay the caller's, and
      * are as they were when serving ends; both may be the same socket. Both 0: stdin and stdout,
      * and while it serves, descriptor 1 of the process leads to stderr, so that a stray printf
@@ -88,6 +88,17 @@ struct fumi_serve_options {
     /* The service manager is the host program's: no socket of LISTEN_FDS is taken, and nothing is
      * sent to NOTIFY_SOCKET. At most one of several servers should do without this. */
     bool no_manager;
+    /* A connection begins: before its first message, on the thread that serves it. stdio is one
+     * connection; HTTP requests on one connection are of one peer, also after an upgrade. May set
+     * peer->context. Not called for connections beyond set.connections, which are only told so;
+     * called for those whose requests are then refused. NULL: nobody wants to know. */
+    void (*connected)(void *arg, struct fumi_peer *peer);
+    /* Once for each `connected`, on the same thread: the connection is closed, by either side, and
+     * its last call has ended, so that nothing uses peer->context any more. From the peer's first
+     * call until this returns, other threads may push to it. Not called if calls of it were
+     * abandoned.
+     */
+    void (*disconnected)(void *arg, struct fumi_peer *peer);
 };
 
 /* Why serving ended. */

@@ -275,6 +275,7 @@ struct fumi_service *service_new(struct fumi_server *server, const struct fumi_s
     struct fumi_service *s = fumi_resize(NULL, sizeof(*s));
     memset(s, 0, sizeof(*s));
     s->options = *o;
+    s->site.options = &s->options;
     s->site.server = server;
     s->site.handle = o->handle ? o->handle : fumi_handle;
     s->site.handler = o->handle ? o->handler : server;

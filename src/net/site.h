@@ -17,6 +17,7 @@ struct site {
     fumi_handle_fn *handle;
     void *handler;
     struct fumi_settings set; /* with defaults filled in */
+    const struct fumi_serve_options *options;
     const struct fumi_log *log;
     const struct fumi_filter *filters;
     size_t filters_n;

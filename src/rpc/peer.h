@@ -50,8 +50,9 @@ struct fumi_peer {
      * anyway. */
     void (*keep)(struct fumi_peer *peer, bool keep);
     struct fumi_links *links; /* private: open calls and open questions */
-    /* What the host knows about the connection: its calls see it where their request has no context
-     * of its own. Must outlive the peer. NULL: nothing. */
+    /* The host program's own, of this connection: see `connected` of struct fumi_serve_options.
+     * Calls see it as their context, where their request has none of its own. Must outlive the
+     * peer. NULL: nothing, as in a session of MCP over HTTP, which is not bound to a connection. */
     void *context;
 };
 
