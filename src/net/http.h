@@ -76,7 +76,8 @@ struct fumi_route {
     bool upgrades;     /* speaks WebSocket to those who ask for it */
     bool open;         /* needs no token */
     /* On the thread of the connection, once the body is there; all but `reply` is borrowed until it
-     * returns. fumi_reply must be called once, then or later. */
+     * returns. fumi_reply_end must be called once, then or later. NULL: the body is a call, as at
+     * /rpc. */
     void (*run)(void *self, const struct fumi_http_request *r, struct fumi_str body,
                 struct fumi_reply *reply);
     void *self;

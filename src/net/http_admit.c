@@ -223,8 +223,8 @@ static int pass_route(struct conn *c, const struct http_head *h, unsigned method
 {
     struct http *t = &c->as.http;
     bool socket = http_has_token(h->upgrade, "websocket");
-    if (!t->route || (fumi_eq(h->path, FUMI_STR("/")) && !t->route->methods && !socket))
-        return deny(c, 404, "there is nothing here; calls go to /rpc");
+    if (!t->route || (t->route->bare && !socket))
+        return deny(c, 404, c->hub->site->lost);
     t->run = t->route->run;
     if (fumi_eq(h->method, FUMI_STR("OPTIONS"))) {
         t->preflight = is_preflight(h);

@@ -10,6 +10,7 @@ struct route {
     const char *allow; /* the same as text, with OPTIONS */
     bool upgrades;     /* speaks WebSocket to those who ask for it */
     bool open;         /* needs no token */
+    bool bare;         /* the path alone, for an upgrade: others find nothing there */
     void (*run)(struct conn *c, struct fumi_str body);
     const struct fumi_route *host; /* that of the host program; NULL: one of ours */
 };
@@ -21,7 +22,8 @@ struct http_kept {
     struct http_field fields[];
 };
 
-void http_add_routes(struct site *site, const struct fumi_route *more, size_t n);
+int http_check_mount(const char *mount, struct fumi_err *e);
+void http_add_routes(struct site *site); /* ours, and those of the options */
 const struct route *http_route(const struct site *site, struct fumi_str path); /* NULL: none */
 
 /* http_admit.c: 0; or -1 with the refusal set. After an upgrade the connection speaks something

@@ -61,26 +61,66 @@ static void run_metrics(struct conn *c, struct fumi_str body)
     fumi_buf_done(&text);
 }
 
-/* Editors' agents ask for an upgrade at "/". */
+/* Editors' agents ask for an upgrade at "/". An empty path is that of the mount alone. */
 static const struct route own[] = {
-    {"*", 0, "GET, HEAD, POST, OPTIONS", false, true, NULL, NULL},
-    {"/rpc", FUMI_POST, "POST, OPTIONS", true, false, http_run_rpc, NULL},
-    {"/ws", 0, "GET, OPTIONS", true, false, NULL, NULL},
-    {"/healthz", FUMI_GET, "GET, HEAD, OPTIONS", false, true, run_health, NULL},
-    {"/metrics", FUMI_GET, "GET, HEAD, OPTIONS", false, false, run_metrics, NULL},
-    {"/", 0, "GET, OPTIONS", true, false, NULL, NULL},
+    {"*", 0, "GET, HEAD, POST, OPTIONS", false, true, false, NULL, NULL},
+    {"/rpc", FUMI_POST, "POST, OPTIONS", true, false, false, http_run_rpc, NULL},
+    {"/ws", 0, "GET, OPTIONS", true, false, false, NULL, NULL},
+    {"/healthz", FUMI_GET, "GET, HEAD, OPTIONS", false, true, false, run_health, NULL},
+    {"/metrics", FUMI_GET, "GET, HEAD, OPTIONS", false, false, false, run_metrics, NULL},
+    {"/", 0, "GET, OPTIONS", true, false, true, NULL, NULL},
+    {"", 0, "GET, OPTIONS", true, false, true, NULL, NULL},
 };
 
-/* Those of the host program come first, so that it may replace ours. */
-void http_add_routes(struct site *site, const struct fumi_route *more, size_t n)
+enum { MOUNT = 64 }; /* bytes */
+
+int http_check_mount(const char *mount, struct fumi_err *e)
 {
-    site->routes_n = n + FUMI_COUNT(own);
+    size_t n = mount ? strlen(mount) : 0;
+    bool plain = !mount || (n > 1 && n <= MOUNT && mount[0] == '/' && mount[n - 1] != '/');
+    for (size_t i = 0; i < n && plain; i++)
+        plain = mount[i] > ' ' && mount[i] <= '~' && !strchr("\"#%?\\", mount[i]);
+    if (plain)
+        return 0;
+    return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                        "mount: must begin with / and not end with it, such as /api, and have at "
+                        "most %d visible ASCII characters without \", #, %%, ? and \\",
+                        MOUNT);
+}
+
+static struct route of_host(const struct fumi_route *r)
+{
+    return (struct route){r->path,
+                          r->methods,
+                          r->allow,
+                          r->upgrades,
+                          r->open,
+                          false,
+                          r->run ? http_run_host : http_run_rpc,
+                          r->run ? r : NULL};
+}
+
+/* "*" is the server as a whole. */
+static void mount_routes(struct site *site, const char *mount)
+{
+    for (size_t i = 0; i < site->routes_n; i++)
+        if (site->routes[i].path[0] != '*')
+            site->routes[i].path = fumi_fmt(&site->paths, "%s%s", mount, site->routes[i].path).p;
+    site->lost = fumi_fmt(&site->paths, "there is nothing here; calls go to %s/rpc", mount).p;
+}
+
+/* Those of the host program come first, so that it may replace ours. */
+void http_add_routes(struct site *site)
+{
+    const struct fumi_serve_options *o = site->options;
+    site->routes_n = o->routes_n + FUMI_COUNT(own);
     site->routes = fumi_resize(NULL, site->routes_n * sizeof(*site->routes));
-    for (size_t i = 0; i < n; i++)
-        site->routes[i] = (struct route){more[i].path,     more[i].methods, more[i].allow,
-                                         more[i].upgrades, more[i].open,    http_run_host,
-                                         &more[i]};
-    memcpy(site->routes + n, own, sizeof(own));
+    for (size_t i = 0; i < o->routes_n; i++)
+        site->routes[i] = of_host(&o->routes[i]);
+    memcpy(site->routes + o->routes_n, own, sizeof(own));
+    site->lost = "there is nothing here; calls go to /rpc";
+    if (o->mount)
+        mount_routes(site, o->mount);
 }
 
 const struct route *http_route(const struct site *site, struct fumi_str path)

@@ -70,7 +70,7 @@ struct fumi_serve_options {
     void *handler;
     const struct fumi_filter *filters; /* of HTTP requests, after the built-in ones */
     size_t filters_n;
-    const struct fumi_route *routes; /* beside /rpc, /ws, /healthz and /metrics */
+    const struct fumi_route *routes; /* beside, or instead of, /rpc, /ws, /healthz and /metrics */
     size_t routes_n;
     /* It ends: what waits for something that may never come is to be answered. `now`: the time is
      * over. Perhaps more than once. */
@@ -99,6 +99,10 @@ struct fumi_serve_options {
      * abandoned.
      */
     void (*disconnected)(void *arg, struct fumi_peer *peer);
+    /* What all paths begin with, such as "/api": calls then go to /api/rpc, and /api, /api/ and
+     * /api/ws speak WebSocket. The paths of `routes` are mounted there too. It begins with a slash
+     * and does not end with one; NULL: nothing. */
+    const char *mount;
 };
 
 /* Why serving ended. */

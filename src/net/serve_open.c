@@ -64,12 +64,12 @@ static void add_acceptor(struct post *p, const struct listener *l)
 static int announce(struct fumi_service *s, const struct listener *l, struct fumi_err *e)
 {
     struct fumi_str dir = s->site.set.directory;
-    char url[128], path[4096];
+    char url[192], path[4096];
     if (l->at.kind != ADDRESS_TCP || !dir.p)
         return 0;
     bool v6 = strchr(l->at.host, ':');
-    int n = snprintf(url, sizeof(url), "ws://%s%s%s:%u/ws", v6 ? "[" : "", l->at.host,
-                     v6 ? "]" : "", l->at.port);
+    int n = snprintf(url, sizeof(url), "ws://%s%s%s:%u%s/ws", v6 ? "[" : "", l->at.host,
+                     v6 ? "]" : "", l->at.port, s->options.mount ? s->options.mount : "");
     snprintf(path, sizeof(path), "%.*s", FUMI_ARG(dir));
     s->locks = fumi_resize(s->locks, (s->locks_n + 1) * sizeof(*s->locks));
     if (discovery_announce(&s->locks[s->locks_n], path, (struct fumi_str){url, (size_t)n},
@@ -253,6 +253,7 @@ void service_free(struct fumi_service *s)
     fumi_resize(s->posts, 0);
     fumi_resize(s->site.hubs, 0);
     fumi_resize(s->site.routes, 0);
+    fumi_arena_done(&s->site.paths);
     fumi_resize(s->locks, 0);
     if (s->token)
         explicit_bzero(s->token, strlen(s->token));
@@ -284,7 +285,7 @@ struct fumi_service *service_new(struct fumi_server *server, const struct fumi_s
     s->site.filters = o->filters;
     s->site.filters_n = o->filters_n;
     s->site.metrics = o->metrics;
-    http_add_routes(&s->site, o->routes, o->routes_n);
+    http_add_routes(&s->site);
     s->site.message = server ? fumi_server_get_limits(server).message : 1 << 20;
     fill_defaults(&s->site.set);
     s->site.http = HTTP_LIMITS;
@@ -358,7 +359,7 @@ static int check_filters(const struct site *site, struct fumi_err *e)
 
 int service_prepare(struct fumi_service *s, struct fumi_err *e)
 {
-    if (check_filters(&s->site, e) || take_stdio(s, e))
+    if (check_filters(&s->site, e) || http_check_mount(s->options.mount, e) || take_stdio(s, e))
         return -1;
     if (!s->has_stdio || s->site.set.listen.n > 1)
         fit_descriptors(s);

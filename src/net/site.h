@@ -2,6 +2,7 @@
 #ifndef FUMI_NET_SITE_H
 #define FUMI_NET_SITE_H
 
+#include "base/arena.h"
 #include "net/door.h"
 #include "net/http1.h"
 #include "net/rate.h"
@@ -23,6 +24,8 @@ struct site {
     size_t filters_n;
     struct route *routes;
     size_t routes_n;
+    struct fumi_arena paths; /* of the routes, if they are mounted */
+    const char *lost;        /* what is said where there is no route */
     struct fumi_metrics *metrics;
     struct door *door;
     struct rate *rate; /* NULL: any */
