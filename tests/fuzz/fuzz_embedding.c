@@ -33,7 +33,7 @@ static void check_fault(struct embedder *em, int status, struct fumi_str text)
     struct remote_fault f;
     struct fetch_answer answer = {.status = status, .body = text};
     MUST(remote_refused(r, &a, &answer, &f, &e) == -1);
-    MUST(f.detail.n <= 200 && !memmem(f.detail.p, f.detail.n, r->key.p, r->key.n));
+    MUST(f.detail.n <= 224 && !memmem(f.detail.p, f.detail.n, r->key.p, r->key.n));
     MUST(!memmem(e.text, strlen(e.text), r->key.p, r->key.n));
     MUST(remote_tell(r, &a, &f, &e) == -1 && fumi_parse(&a, e.data, &ignored));
     fumi_arena_done(&a);
