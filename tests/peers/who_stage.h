@@ -297,7 +297,7 @@ static inline int who_serve(struct fumi_settings set, struct counts *c, int said
     pool_free(stage.pool);
     fumi_mcp_free(mcp);
     fumi_server_free(s);
-    return rc ? 1 : 0;
+    return rc == FUMI_SERVED_SIGNAL ? 0 : 1;
 }
 
 struct who {
