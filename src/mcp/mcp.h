@@ -165,6 +165,7 @@ struct fumi_mcp_options {
     /* Somebody wants to know of changes, or nobody does any more; from any thread, and not for
      * long. May be NULL. */
     void (*watched)(void *self, bool any);
+    void *reserved[8]; /* zero: room for later members */
 };
 
 /* Adds the methods of MCP to the server, before it serves. NULL with *e set: a table is wrong. */

@@ -56,6 +56,7 @@ struct fumi_link_options {
      * as a try that failed, and it is called again for the next connection. With it,
      * fumi_link_listen connects a lost link again as well. */
     void (*reconnected)(void *arg, struct fumi_link *l);
+    void *reserved[8]; /* zero: room for later members */
 };
 
 /* "http://HOST:PORT/PATH", "ws://HOST:PORT/PATH", the same with TLS as "https:" and "wss:",

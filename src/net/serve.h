@@ -60,6 +60,7 @@ struct fumi_settings {
     int64_t ping_time;         /* between pings over WebSocket, and to wait for pongs: 30,000 */
     int64_t unsent;            /* bytes that wait for a slow reader, 16 MiB: then it is closed */
     bool access_log;           /* a line for each HTTP request */
+    int64_t reserved[8];       /* zero: room for later members */
 };
 extern const struct fumi_shape fumi_settings_shape;
 
@@ -103,6 +104,7 @@ struct fumi_serve_options {
      * /api/ws speak WebSocket. The paths of `routes` are mounted there too. It begins with a slash
      * and does not end with one; NULL: nothing. */
     const char *mount;
+    void *reserved[8]; /* zero: room for later members */
 };
 
 /* Why serving ended. */

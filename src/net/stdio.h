@@ -17,9 +17,10 @@ struct fumi_stdio_options {
     const struct fumi_log *log;
     fumi_handle_fn *handle; /* NULL: fumi_handle with the server */
     void *handler;
-    int framing;     /* enum fumi_framing; 0: as the first bytes say */
-    int in, out;     /* see struct fumi_serve_options */
-    bool no_signals; /* so too */
+    int framing;       /* enum fumi_framing; 0: as the first bytes say */
+    int in, out;       /* see struct fumi_serve_options */
+    bool no_signals;   /* so too */
+    void *reserved[8]; /* zero: room for later members */
 };
 
 /* fumi_serve with the one address "stdio". Serves until the end of input (every open call is

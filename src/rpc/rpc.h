@@ -134,11 +134,12 @@ void fumi_server_executor(struct fumi_server *s, void (*submit)(void *arg, struc
 
 /* What a stranger can make grow. 0 keeps the default. */
 struct fumi_limits {
-    size_t message;  /* bytes, 1 MiB */
-    size_t depth;    /* nesting, 64 */
-    size_t batch;    /* calls, 100 */
-    size_t answer;   /* bytes, 8 MiB */
-    int64_t request; /* milliseconds that fumi_request waits, 30,000 */
+    size_t message;     /* bytes, 1 MiB */
+    size_t depth;       /* nesting, 64 */
+    size_t batch;       /* calls, 100 */
+    size_t answer;      /* bytes, 8 MiB */
+    int64_t request;    /* milliseconds that fumi_request waits, 30,000 */
+    size_t reserved[4]; /* zero: room for later members */
 };
 void fumi_server_limits(struct fumi_server *s, struct fumi_limits limits);
 struct fumi_limits fumi_server_get_limits(const struct fumi_server *s);

@@ -417,20 +417,24 @@ static bool same_limits(struct fumi_limits a, struct fumi_limits b)
 
 TEST(limits_have_defaults_and_zero_keeps_them)
 {
-    const struct fumi_limits usual = {1 << 20, 64, 100, 8 << 20, 30000};
+    const struct fumi_limits usual = {
+        .message = 1 << 20, .depth = 64, .batch = 100, .answer = 8 << 20, .request = 30000};
     struct fumi_server *s = fresh();
     CHECK(same_limits(fumi_server_get_limits(s), usual));
     fumi_server_limits(s, (struct fumi_limits){0});
     CHECK(same_limits(fumi_server_get_limits(s), usual));
     fumi_server_limits(s, (struct fumi_limits){.batch = 7, .request = 5});
     struct fumi_limits some = fumi_server_get_limits(s);
-    CHECK(same_limits(some, (struct fumi_limits){1 << 20, 64, 7, 8 << 20, 5}));
+    CHECK(same_limits(
+        some, (struct fumi_limits){
+                  .message = 1 << 20, .depth = 64, .batch = 7, .answer = 8 << 20, .request = 5}));
     fumi_server_free(s);
 }
 
 TEST(limits_are_the_ones_that_were_set)
 {
-    const struct fumi_limits mine = {1000, 5, 3, 500, 1};
+    const struct fumi_limits mine = {
+        .message = 1000, .depth = 5, .batch = 3, .answer = 500, .request = 1};
     struct fumi_server *s = fresh();
     fumi_server_limits(s, mine);
     CHECK(same_limits(fumi_server_get_limits(s), mine));
