@@ -73,7 +73,7 @@ static struct fumi_str flat(struct fumi_arena *a, struct fumi_str s, size_t most
 {
     size_t room = s.n < most ? s.n : most, to = 0, n;
     char *out = fumi_alloc(a, room + 4);
-    for (const char *p = s.p, *end = s.p + s.n; p < end && to < room; p += n) {
+    for (const char *p = s.p, *end = fumi_end(s); p < end && to < room; p += n) {
         uint32_t c = fumi_char_at(p, end, &n);
         enum fumi_char kind = fumi_char_kind(c);
         bool blank = c == ' ' || kind == FUMI_CHAR_BREAK || kind == FUMI_CHAR_CONTROL;
@@ -95,7 +95,7 @@ static void add_text(struct fumi_buf *b, struct fumi_str s)
     static const struct fumi_str indent = FUMI_STR("    "), odd = FUMI_STR("\uFFFD");
     size_t n;
     render_add(b, indent);
-    for (const char *p = s.p, *end = s.p + s.n; p < end; p += n) {
+    for (const char *p = s.p, *end = fumi_end(s); p < end; p += n) {
         uint32_t c = fumi_char_at(p, end, &n);
         enum fumi_char kind = fumi_char_kind(c);
         if (kind == FUMI_CHAR_BREAK) {

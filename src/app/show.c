@@ -72,7 +72,7 @@ static size_t columns_of(uint32_t c)
 size_t show_width(struct fumi_str s)
 {
     size_t width = 0, n;
-    for (const char *p = s.p, *end = s.p + s.n; p < end; p += n)
+    for (const char *p = s.p, *end = fumi_end(s); p < end; p += n)
         width += columns_of(fumi_char_at(p, end, &n));
     return width;
 }
@@ -80,7 +80,7 @@ size_t show_width(struct fumi_str s)
 struct fumi_str show_cut(struct fumi_str s, size_t columns)
 {
     size_t width = 0, n;
-    for (const char *p = s.p, *end = s.p + s.n; p < end; p += n) {
+    for (const char *p = s.p, *end = fumi_end(s); p < end; p += n) {
         width += columns_of(fumi_char_at(p, end, &n));
         if (width > columns)
             return (struct fumi_str){s.p, (size_t)(p - s.p)};
@@ -92,7 +92,7 @@ struct fumi_str show_line(struct fumi_arena *a, struct fumi_str s)
 {
     char *out = fumi_alloc(a, s.n + 1), *to = out;
     size_t n;
-    for (const char *p = s.p, *end = s.p + s.n; p < end; p += n) {
+    for (const char *p = s.p, *end = fumi_end(s); p < end; p += n) {
         uint32_t c = fumi_char_at(p, end, &n);
         enum fumi_char kind = fumi_char_kind(c);
         if (c != ' ' && kind == FUMI_CHAR_PLAIN) {
@@ -110,7 +110,7 @@ struct fumi_str show_lines(struct fumi_arena *a, struct fumi_str s)
 {
     char *out = fumi_alloc(a, s.n + 1), *to = out;
     size_t n;
-    for (const char *p = s.p, *end = s.p + s.n; p < end; p += n) {
+    for (const char *p = s.p, *end = fumi_end(s); p < end; p += n) {
         uint32_t c = fumi_char_at(p, end, &n);
         enum fumi_char kind = fumi_char_kind(c);
         if (kind == FUMI_CHAR_BREAK) {

@@ -8,6 +8,12 @@
  * U+FFFD, one byte long. p < end. */
 uint32_t fumi_char_at(const char *p, const char *end, size_t *n);
 
+/* The end of a text, which may be null: then it is null too. */
+static inline const char *fumi_end(struct fumi_str s)
+{
+    return s.n ? s.p + s.n : s.p;
+}
+
 /* What a character does to the text around it when the text is shown. U+200E, U+200F, U+061C and
  * the joiners U+200C and U+200D, which ordinary text needs, are plain. */
 enum fumi_char {

@@ -43,7 +43,7 @@ static struct fumi_str clean(struct fumi_arena *a, struct fumi_str text, struct 
 {
     char *out = fumi_alloc(a, WORDS);
     size_t n = 0;
-    for (const char *p = text.p, *end = text.p + text.n; p < end;) {
+    for (const char *p = text.p, *end = fumi_end(text); p < end;) {
         struct fumi_str rest = {p, (size_t)(end - p)};
         bool secret = key.n && fumi_starts(rest, key);
         size_t step = secret ? key.n : fumi_utf8_step(p, end);
