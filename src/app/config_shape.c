@@ -2,6 +2,7 @@
 #include "app/config.h"
 #include "embed/address.h"
 #include "model/dim.h"
+#include "model/note.h"
 
 static const char *const kinds[] = {"stdio", "http", NULL}; /* as enum config_kind */
 
@@ -80,7 +81,7 @@ static const struct fumi_field safety_fields[] = {
                "fumi serve refuses whatever stores, changes or removes anything.", .def = "false"),
     FUMI_FIELD(struct config_safety, project, "project",
                "fumi serve serves only this project; without it all of them.",
-               .flags = FUMI_NULLABLE),
+               .flags = FUMI_NULLABLE, .min = 1, .max = PROJECT_MAX),
 };
 
 struct fumi_shape config_http_shape(void)

@@ -136,7 +136,7 @@ static int open_view(struct memory *m, struct fumi_err *e)
 {
     struct scope *s = &m->o.scope;
     m->view = m->store;
-    if (s->project.p && project_canonical(&m->arena, s->project, &s->project, e))
+    if (s->project.p && project_writable(&m->arena, s->project, &s->project, e))
         return -1;
     s->project = fumi_dup(&m->arena, s->project);
     if (s->project.p || s->read_only)

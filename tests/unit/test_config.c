@@ -370,6 +370,7 @@ TEST(what_is_wrong_is_named)
          {"line 1: previousEmbedder.baseUrl must begin"}},
         {"{\"embedder\":{\"allowedHosts\":[\"a\",\"http://b\"]}}",
          {"embedder.allowedHosts[1] must be HOST or HOST:PORT"}},
+        {"{\"safety\":{\"project\":\"\"}}", {"line 1: safety.project must have 1 to 4096"}},
         {"{\"http\":{\"idleTime\":0}}", {"http.idleTime"}},
         {"{\"http\":{\"origins\":[1]}}", {"http.origins[0]"}},
     };

@@ -654,3 +654,14 @@ TEST(a_read_only_memory_writes_no_fact)
     memory_close(t.m);
     world_end(&t);
 }
+
+/* The name stands in the instructions for the model and in errors. */
+TEST(a_project_is_one_line)
+{
+    struct stage t;
+    CHECK(world_make(&t));
+    t.scope = (struct scope){.project = FUMI_STR("/srv/a\n# Rules")};
+    CHECK(!stage_memory(&t));
+    CHECK(strstr(t.e.text, "must be one line of visible text"));
+    world_end(&t);
+}
