@@ -25,16 +25,16 @@ static const struct rule {
     {500, 599, true, NULL},
 };
 
-/* What stands for the bytes at p: `step` of them, 0 when they are not UTF-8. */
-static struct fumi_str shown(const char *p, size_t step)
+/* What stands for the character at p; *step: its bytes. */
+static struct fumi_str shown(const char *p, const char *end, size_t *step)
 {
-    if (!step)
+    uint32_t c = fumi_char_at(p, end, step);
+    if (c == 0xFFFD) /* or bytes that are not UTF-8 */
         return FUMI_STR("?");
-    if (*p == '"') /* it would end the quotation */
+    if (c == '"') /* it would end the quotation */
         return FUMI_STR("'");
-    size_t n;
-    bool plain = fumi_char_kind(fumi_char_at(p, p + step, &n)) == FUMI_CHAR_PLAIN;
-    return plain ? (struct fumi_str){p, step} : FUMI_STR(" ");
+    bool plain = fumi_char_kind(c) == FUMI_CHAR_PLAIN;
+    return plain ? (struct fumi_str){p, *step} : FUMI_STR(" ");
 }
 
 /* At most WORDS bytes of it in one line of valid UTF-8, without double quotes, with stars for the
@@ -46,13 +46,13 @@ static struct fumi_str clean(struct fumi_arena *a, struct fumi_str text, struct 
     for (const char *p = text.p, *end = fumi_end(text); p < end;) {
         struct fumi_str rest = {p, (size_t)(end - p)};
         bool secret = key.n && fumi_starts(rest, key);
-        size_t step = secret ? key.n : fumi_utf8_step(p, end);
-        struct fumi_str put = secret ? FUMI_STR("***") : shown(p, step);
+        size_t step = key.n;
+        struct fumi_str put = secret ? FUMI_STR("***") : shown(p, end, &step);
         if (n + put.n > WORDS)
             break;
         memcpy(out + n, put.p, put.n);
         n += put.n;
-        p += step ? step : 1;
+        p += step;
     }
     return (struct fumi_str){out, n};
 }

@@ -1,5 +1,5 @@
 /* Whether a text says anything. */
-#include "base/utf8.h"
+#include "base/chars.h"
 #include "model/note.h"
 
 #include <stdlib.h>
@@ -21,24 +21,13 @@ static int compare(const void *key, const void *item)
     return c < r->first ? -1 : c > r->last;
 }
 
-static uint32_t char_at(const char *p, size_t n)
-{
-    static const unsigned char masks[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
-    uint32_t c = (unsigned char)*p & masks[n];
-    for (size_t i = 1; i < n; i++)
-        c = c << 6 | ((unsigned char)p[i] & 0x3F);
-    return c;
-}
-
 static bool is_blank(struct fumi_str text)
 {
-    const char *end = text.p + text.n;
-    for (const char *p = text.p; p < end;) {
-        size_t n = fumi_utf8_step(p, end);
-        uint32_t c = n ? char_at(p, n) : 'x';
+    size_t n;
+    for (const char *p = text.p, *end = p + text.n; p < end; p += n) {
+        uint32_t c = fumi_char_at(p, end, &n);
         if (!bsearch(&c, blanks, FUMI_COUNT(blanks), sizeof(*blanks), compare))
             return false;
-        p += n;
     }
     return true;
 }
