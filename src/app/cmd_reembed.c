@@ -12,6 +12,7 @@ struct progress {
     int64_t done, total, left;
     int64_t passages; /* of long notes, so far */
     double rate;
+    struct fumi_err fault; /* of the store: no vector can be stored */
 };
 
 static int ask(struct session *s, struct fumi_arena *a, struct progress *p, struct fumi_err *e)
@@ -25,6 +26,8 @@ static int ask(struct session *s, struct fumi_arena *a, struct progress *p, stru
                            .left = now.seconds_left,
                            .passages = now.passages,
                            .rate = now.per_second};
+    if (now.code && now.code != ERR_PROVIDER)
+        fumi_err_set(&p->fault, now.code, "%.*s", FUMI_ARG(now.error));
     return 0;
 }
 
@@ -78,6 +81,12 @@ static bool is_complete(const struct progress *p)
     return p->done == p->total && p->serving;
 }
 
+/* For how many looks nothing may move. */
+static unsigned patience(const struct progress *p)
+{
+    return p->done == p->total || p->fault.code ? SETTLE : STUCK;
+}
+
 /* Until all is made and in use, or nothing moves any more. */
 static int watch(struct session *s, struct progress *p, struct fumi_err *e)
 {
@@ -85,7 +94,7 @@ static int watch(struct session *s, struct progress *p, struct fumi_err *e)
     struct fumi_arena a = {0};
     int64_t before = -1;
     int rc = 0;
-    for (unsigned turn = 0, stuck = 0; stuck < (p->done == p->total ? SETTLE : STUCK); turn++) {
+    for (unsigned turn = 0, stuck = 0; stuck < patience(p); turn++) {
         fumi_arena_reset(&a, 4096);
         if ((rc = ask(s, &a, p, e)))
             break;
@@ -100,7 +109,10 @@ static int watch(struct session *s, struct progress *p, struct fumi_err *e)
     if (terminal)
         fputc('\n', stderr);
     fumi_arena_done(&a);
-    return rc;
+    if (rc || is_complete(p) || !p->fault.code)
+        return rc;
+    *e = p->fault;
+    return -1;
 }
 
 static int make(struct invocation *i, struct session *s, struct progress *p, struct fumi_err *e)

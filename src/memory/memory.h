@@ -134,6 +134,7 @@ struct embedding_progress {
     double per_second;       /* of the last while; 0: not known */
     int64_t seconds_left;    /* -1: not known */
     struct fumi_str error;   /* why it waits; null: it does not */
+    int code;                /* of that error; 0: none */
     struct fumi_str serving; /* whose vectors answer searches: another space than the one in use
                                 until that is complete */
 };

@@ -414,9 +414,10 @@ static void *work(void *arg)
         e.code = 0;
         turn_to(&r, space_take(m, &m->now));
         enum outcome o = m->o.scope.read_only ? look_only(&r, &e) : look(&r, &e);
+        bool again = strcmp(e.text, m->worker.error.text) == 0; /* it was told already */
         if (o == FAILED && !stopping(m))
-            fumi_log(m->o.log, FUMI_WARN, "embedding later failed", {"why", fumi_str(e.text), 0},
-                     {"again in ms", {0}, retry});
+            fumi_log(m->o.log, again ? FUMI_DEBUG : FUMI_WARN, "embedding later failed",
+                     {"why", fumi_str(e.text), 0}, {"again in ms", {0}, retry});
         if (o != DONE_SOME)
             tell(m, o == FAILED, 0, o == FAILED ? &e : NULL);
         fumi_arena_reset(&a, 1 << 20);
@@ -462,6 +463,7 @@ int memory_progress(struct memory *m, struct fumi_arena *a, struct embedding_pro
     if (m->view->ops->progress(m->view, memory_space(m, a), &out->done, &out->total, e))
         return -1;
     pthread_mutex_lock(&m->lock);
+    out->code = m->worker.error.code;
     out->running = m->worker.started && !m->o.scope.read_only && out->done < out->total;
     out->passages = m->worker.passages;
     out->per_second = m->worker.running ? m->worker.per_second : 0;
