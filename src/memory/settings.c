@@ -1,7 +1,10 @@
 /* Changing the embedder while serving: tried first, written down, then exchanged. A provider that
  * cannot be reached at that moment is taken all the same; the background asks it again. */
+#include "base/chars.h"
 #include "memory/memory_parts.h"
 #include "json/json.h"
+
+#include <stdio.h>
 
 enum { MODEL_SHOWN = 128 }; /* bytes */
 
@@ -130,6 +133,22 @@ static void put_member(struct fumi_out *o, const char *name, struct fumi_str val
     fumi_put_str(o, value);
 }
 
+/* Characters that a shell or a terminal might not take as they are become escapes of JSON: the user
+ * sees what the command does. */
+static void put_visible(struct fumi_buf *b, uint32_t c)
+{
+    char text[16];
+    if (c != '\'' && c < 0x7F) {
+        fumi_buf_put(b, (char)c);
+        return;
+    }
+    if (c > 0xFFFF)
+        snprintf(text, sizeof(text), "\\u%04x\\u%04x", 0xD7C0 + (c >> 10), 0xDC00 + (c & 0x3FF));
+    else
+        snprintf(text, sizeof(text), "\\u%04x", c);
+    fumi_buf_add(b, text, strlen(text));
+}
+
 /* The params of memory.set_config in single quotes, for a shell. The key is left out. */
 static struct fumi_str quoted_params(struct fumi_arena *a, const struct embed_config *c)
 {
@@ -145,12 +164,8 @@ static struct fumi_str quoted_params(struct fumi_arena *a, const struct embed_co
     fumi_put_close(&o, '}');
     fumi_put_close(&o, '}');
     fumi_buf_put(&text, '\'');
-    for (size_t i = 0; i < json.n; i++) {
-        if (json.p[i] == '\'')
-            fumi_buf_add(&text, "\\u0027", 6);
-        else
-            fumi_buf_put(&text, json.p[i]);
-    }
+    for (size_t i = 0, n; i < json.n; i += n)
+        put_visible(&text, fumi_char_at(json.p + i, json.p + json.n, &n));
     fumi_buf_put(&text, '\'');
     fumi_buf_done(&json);
     return fumi_buf_keep(&text, a);

@@ -66,6 +66,12 @@ async function stdio() {
     try {
         let a = await server.call('set_config', evil);
         check('stdio: refused', refused(a.error), a);
+        // Whoever copies the command sees what it does.
+        const odd = { provider: 'ollama', model: "it's \u202e\u2028\u{e0041}\x7f", baseUrl: 'https://evil.example/\u202ex' };
+        a = await server.call('set_config', { embedder: odd });
+        const command = a.error?.data?.remedy ?? '', json = command.match(/'(\{[^']*\})'$/)?.[1] ?? '{}';
+        check('the remedy is ASCII', /^[ -~]+$/.test(command), a);
+        check('the remedy has the same params', JSON.stringify(JSON.parse(json).embedder) === JSON.stringify(odd), json);
         await server.initialize();
         a = await server.call('set_config', evil);
         check('stdio: refused after initialize', refused(a.error), a);
