@@ -178,6 +178,8 @@ const char *agent_remedy(void *self, const struct fumi_err *e)
     (void)self;
     switch (e->code) {
     case FUMI_INVALID_PARAMS:
+        if (fumi_starts(fumi_str(e->text), FUMI_STR("embedder.baseUrl")))
+            return "Try no other address: tell the user, who alone can allow one";
         return "Correct that argument as the tool's inputSchema says, and call it again";
     case FUMI_LIMIT:
         return "Tell the user if that does not help";

@@ -1,9 +1,11 @@
 /* A search: candidates by words and by meaning, one ranking, then what the caller can take. */
+#include "base/utf8.h"
 #include "memory/fuse.h"
 #include "memory/memory_parts.h"
 #include "store/words.h"
 
 #include <stdlib.h>
+#include <strings.h>
 
 enum { CANDIDATES = 200, WIDEN = 4, TIES = 32, MISSES = 3 };
 
@@ -167,17 +169,46 @@ static size_t tokens_of(struct fumi_str s)
     return (ascii + 3) / 4 + other;
 }
 
+/* Where a word of the query stands in the text, in any case of English letters; 0: nowhere. */
+static size_t place_of_word(struct fumi_str text, struct fumi_str query)
+{
+    for (size_t i = 0, n; i < query.n; i += n + 1) {
+        n = 0;
+        while (i + n < query.n && query.p[i + n] != ' ')
+            n++;
+        for (size_t at = 0; n > 2 && at + n <= text.n; at++)
+            if (!strncasecmp(text.p + at, query.p + i, n))
+                return at;
+    }
+    return 0;
+}
+
+/* A note whose text is not embedded yet has no best passage: some text around a word of the query
+ * stands for one, or the beginning. */
+static struct fumi_str window(struct fumi_str text, struct fumi_str query, size_t tokens)
+{
+    enum { WINDOW = 800, BEFORE = 200, LEAST = 40 }; /* bytes */
+    size_t at = place_of_word(text, query), room = WINDOW;
+    at = at > BEFORE ? at - BEFORE : 0;
+    while (at && ((unsigned char)text.p[at] & 0xC0) == 0x80)
+        at--;
+    struct fumi_str from = {text.p + at, text.n - at}, some = fumi_utf8_cut(from, room);
+    while (tokens_of(some) > tokens && room > LEAST)
+        some = fumi_utf8_cut(from, room /= 2);
+    return some;
+}
+
 /* Whether it fits into what is left: whole, or by its best passage. */
-static bool take(struct result *r, size_t *left)
+static bool take(struct result *r, struct fumi_str query, size_t *left)
 {
     size_t whole = tokens_of(r->note.text);
     if (whole <= *left) {
         *left -= whole;
         return true;
     }
-    if (r->end <= r->begin || r->end > r->note.text.n)
-        return false;
     struct fumi_str best = {r->note.text.p + r->begin, r->end - r->begin};
+    if (r->end <= r->begin || r->end > r->note.text.n)
+        best = window(r->note.text, query, *left);
     size_t part = tokens_of(best);
     if (part > *left)
         return false;
@@ -214,7 +245,7 @@ static int take_result(void *arg, void *row, size_t bytes, struct fumi_err *e)
     if (out->results.n + out->rest.n == s->top)
         return ROW_END;
     struct result r = next_result(l, n);
-    if (!take(&r, &l->left)) {
+    if (!take(&r, s->query, &l->left)) {
         out->rest.items[out->rest.n++] = fumi_dup(l->q->a, n->id);
         return ROW_SKIP;
     }

@@ -24,7 +24,7 @@ static int compare(const void *key, const void *item)
 static bool is_blank(struct fumi_str text)
 {
     size_t n;
-    for (const char *p = text.p, *end = p + text.n; p < end; p += n) {
+    for (const char *p = text.p, *end = fumi_end(text); p < end; p += n) {
         uint32_t c = fumi_char_at(p, end, &n);
         if (!bsearch(&c, blanks, FUMI_COUNT(blanks), sizeof(*blanks), compare))
             return false;

@@ -591,6 +591,15 @@ TEST(a_long_note_is_stored_at_once_and_found_by_its_end)
     CHECK(w.pending && w.warning.n);
     CHECK_INT(look(&s, "zebras gallop", SEARCH_WORDS, &f), 0);
     CHECK_INT(f.results.n, 1);
+    struct search few = {
+        .filter = {.project = FUMI_STR("p"), .since = INT64_MIN, .until = INT64_MAX},
+        .query = FUMI_STR("zebras gallop"),
+        .top = 5,
+        .mode = SEARCH_WORDS,
+        .max_tokens = 100};
+    CHECK_INT(memory_search(s.m, &s.a, &few, &f, &s.e), 0);
+    CHECK(f.results.n == 1 && f.results.items[0].part && f.tokens <= 100);
+    CHECK(memmem(f.results.items[0].note.text.p, f.results.items[0].note.text.n, "Zebras", 6));
     CHECK(complete(&s));
     CHECK(atomic_load(&s.fake->requests) > asked + 10); /* in slices */
     CHECK_INT(look(&s, "zebras gallop", SEARCH_MEANING, &f), 0);
