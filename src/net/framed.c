@@ -3,11 +3,18 @@
 #include "net/conn.h"
 #include "net/frame.h"
 
-/* After a head that cannot be read nobody knows where the next message begins. */
+/* After a head that cannot be read nobody knows where the next message begins: nothing more is
+ * read, and the connection closes once the calls before that head are answered. */
 static size_t give_up(struct conn *c, const struct fumi_err *e, size_t n)
 {
     conn_refuse(c, e);
-    conn_end(c);
+    if (!c->open) {
+        conn_end(c);
+        return n;
+    }
+    c->state = CONN_EOF;
+    conn_soon(c);
+    fumi_peer_eof(&c->peer);
     return n;
 }
 

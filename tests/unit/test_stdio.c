@@ -111,6 +111,16 @@ TEST(heads_that_are_refused)
                    "the input ended inside of a head", "");
 }
 
+TEST(calls_before_a_refused_head_are_answered)
+{
+    RUN r = start((struct setup){0});
+    send_all(&r, HEAD(2) "g1Content-Length: x\r\n\r\n", strlen(HEAD(10) "waiting g1"));
+    CHECK(write(r.gate, "!", 1) == 1);
+    CHECK(end(&r) == 0);
+    CHECK(memmem(r.got.p, r.got.n, HEAD(2) "g1Content-Length: ", 39));
+    CHECK(memmem(r.got.p, r.got.n, "-32600", 6));
+}
+
 TEST(the_framing_that_is_demanded)
 {
     struct setup heads = {.framing = FUMI_FRAMING_HEADERS};
