@@ -5,6 +5,7 @@
 #ifndef FUMI_NET_LINK_H
 #define FUMI_NET_LINK_H
 
+#include "../net/framing.h"
 #include "../rpc/client.h"
 
 #ifdef __cplusplus
@@ -56,14 +57,18 @@ struct fumi_link_options {
      * as a try that failed, and it is called again for the next connection. With it,
      * fumi_link_listen connects a lost link again as well. */
     void (*reconnected)(void *arg, struct fumi_link *l);
+    /* enum fumi_framing: how messages are separated over "unix:" and with a program that is
+     * started. 0: one a line. HTTP and WebSocket have their own way. */
+    int framing;
     void *reserved[8]; /* zero: room for later members */
 };
 
 /* "http://HOST:PORT/PATH", "ws://HOST:PORT/PATH", the same with TLS as "https:" and "wss:",
- * "unix:PATH" (one message a line), "http+unix:PATH", "ws+unix:PATH". The PATH of a request is /rpc
- * and /ws where none is given, the PORT 80, with TLS 443. With TLS (1.2 or newer) the certificate
- * of the server must be signed by a trusted authority, be valid now and name HOST; nothing turns
- * that off. Connects at once, one try. Returns NULL with *e set if that fails. */
+ * "unix:PATH" (one message a line, or as the option framing says), "http+unix:PATH",
+ * "ws+unix:PATH". The PATH of a request is /rpc and /ws where none is given, the PORT 80, with TLS
+ * 443. With TLS (1.2 or newer) the certificate of the server must be signed by a trusted authority,
+ * be valid now and name HOST; nothing turns that off. Connects at once, one try. Returns NULL with
+ * *e set if that fails. */
 struct fumi_link *fumi_link_open(const char *url, const struct fumi_link_options *o,
                                  struct fumi_err *e);
 /* The same over the standard input and output of a program that is started. */

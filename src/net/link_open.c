@@ -219,6 +219,8 @@ int link_take_options(struct fumi_link *l, struct fumi_err *e)
     o->call_time = o->call_time > 0 ? o->call_time : CALL_TIME;
     o->limit = o->limit ? o->limit : LIMIT;
     o->tries = o->tries ? o->tries : TRIES;
+    if (o->framing == FUMI_FRAMING_HEADERS && l->way == &link_lines)
+        l->way = &link_framed;
     if (take_value(l, &o->token, "token", e) || take_value(l, &o->origin, "origin", e))
         return -1;
     if (o->token && !is_visible(fumi_str(o->token)))

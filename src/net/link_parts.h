@@ -57,7 +57,7 @@ struct link_way {
     /* A connection is about to be closed by us, politely. NULL: nothing is to be said. */
     void (*part)(struct fumi_link *l);
 };
-extern const struct link_way link_lines, link_ws, link_http;
+extern const struct link_way link_lines, link_framed, link_ws, link_http;
 
 struct link_place {
     const char *url;         /* as it was given, or the program; for sentences */
@@ -100,6 +100,7 @@ struct fumi_link {
 
     size_t seen;   /* lines: bytes of `in` without a line end */
     bool skipping; /* lines: the rest of one that is too long */
+    size_t skip;   /* framed: bytes to come of a message that is too long */
     struct ws_link *ws;
     struct http_link *http;
 };
@@ -140,6 +141,7 @@ void link_eat(struct fumi_link *l, size_t n); /* the first bytes of `in` */
 void link_stream_end(struct fumi_link *l, struct fumi_err *e);
 void link_fail_all(struct fumi_link *l, const struct fumi_err *why);
 bool link_is_crowded(const struct fumi_link *l);
+void link_too_long(struct fumi_link *l); /* an answer is: the calls that are open fail */
 
 static inline bool link_unsent(const struct fumi_link *l)
 {

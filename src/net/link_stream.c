@@ -174,7 +174,7 @@ int link_connect(struct fumi_link *l, int64_t until, struct fumi_err *e)
 {
     int64_t then = link_sooner(until, l->o.connect_time);
     l->deaf = l->hung_up = l->skipping = false;
-    l->seen = 0;
+    l->seen = l->skip = 0;
     if (l->at.host ? open_tcp(l, then, e) : open_unix(l, then, e))
         return -1;
     if (!link_check_owner(l, then, e) && (!l->at.tls || link_tls_open(l, then, e) == 0) &&
@@ -463,7 +463,7 @@ static void answer_line(struct fumi_link *l, struct fumi_str answer)
 }
 
 /* Whose answer it would have been is not known. */
-static void too_long(struct fumi_link *l)
+void link_too_long(struct fumi_link *l)
 {
     struct fumi_err why;
     fumi_err_set(&why, FUMI_LIMIT, "an answer of %s has more than %zu bytes: raise the limit",
@@ -481,7 +481,7 @@ static void take_line(struct fumi_link *l, struct fumi_str s)
     if (s.n && s.p[s.n - 1] == '\r')
         s.n--;
     if (s.n > l->o.limit)
-        too_long(l);
+        link_too_long(l);
     else if (s.n && link_take(l, s, 0, &e))
         l->odd = e;
 }
@@ -499,7 +499,7 @@ static int feed_lines(struct fumi_link *l, struct fumi_err *e)
     }
     link_eat(l, start);
     if (!l->skipping && l->in.n > l->o.limit + 1) {
-        too_long(l);
+        link_too_long(l);
         l->skipping = true;
     }
     if (l->skipping)

@@ -4,6 +4,7 @@
 #define FUMI_NET_SERVE_H
 
 #include "../json/shape.h"
+#include "../net/framing.h"
 #include "../net/http.h"
 #include "../rpc/processors.h"
 #include "../rpc/rpc.h"
@@ -24,18 +25,11 @@ enum fumi_auth {
     FUMI_AUTH_FILTER,
 };
 
-/* How messages are separated on stdio and, where HTTP is not spoken, on Unix sockets. */
-enum fumi_framing {
-    FUMI_FRAMING_AUTO,    /* as the first bytes of the peer say */
-    FUMI_FRAMING_LINES,   /* one message a line (NDJSON) */
-    FUMI_FRAMING_HEADERS, /* behind a head with Content-Length, as the Language Server Protocol */
-};
-
 /* What can be set from outside, by flags or a file: fumi_settings_shape says the names, the limits
  * and the defaults. 0, none and false stand for the default in every member. */
 struct fumi_settings {
     struct fumi_strs listen; /* "stdio", "tcp:127.0.0.1:8765", "tcp:[::1]:0", "unix:PATH" */
-    int framing;             /* enum fumi_framing */
+    int framing;             /* enum fumi_framing: of stdio and of Unix sockets without HTTP */
     int64_t threads;         /* that accept and serve connections: 1 */
     int64_t workers;         /* that run blocking methods: 16 */
     /* Milliseconds that open calls get at the end. 0: 5,000, with stdio 800, and 10,000 more for
