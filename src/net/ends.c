@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -26,8 +27,9 @@ ssize_t ends_write(const struct ends *ends, const void *from, size_t n)
 }
 
 /* The open file of a pipe or terminal is shared with other processes, which must not find it
- * non-blocking: it is opened anew. Where that is impossible (no /proc, another user's terminal),
- * stdout is made non-blocking as it is until the end, and stdin is read when there is something. */
+ * non-blocking: it is opened anew. Where that is impossible (no /proc, another user's terminal, the
+ * master of one), stdout is made non-blocking as it is until the end, and stdin is read when there
+ * is something. */
 static int open_anew(int fd, int how)
 {
     char path[32];
@@ -35,12 +37,19 @@ static int open_anew(int fd, int how)
     return open(path, how | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
+/* To open the master of a terminal anew makes another terminal. */
+static bool is_master(int fd)
+{
+    unsigned number;
+    return ioctl(fd, TIOCGPTN, &number) == 0;
+}
+
 static void end_open(struct end *end, int fd, int how)
 {
     struct stat st = {0};
     fstat(fd, &st);
     bool waits = S_ISFIFO(st.st_mode) || isatty(fd);
-    int anew = waits ? open_anew(fd, how) : -1;
+    int anew = waits && !is_master(fd) ? open_anew(fd, how) : -1;
     end->given = fd;
     end->socket = S_ISSOCK(st.st_mode);
     end->fd = anew >= 0 ? anew : fd;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 /* --- Signals. --- */
@@ -178,7 +179,9 @@ static bool pair_answers(const struct pair *p)
     ssize_t more;
     if (write(p->to, call, sizeof(call) - 1) != sizeof(call) - 1)
         return false;
-    while (n < sizeof(want) - 1 && (more = read(p->from, got + n, sizeof(want) - 1 - n)) > 0)
+    struct pollfd readable = {p->from, POLLIN, 0};
+    while (n < sizeof(want) - 1 && poll(&readable, 1, 20000) > 0 &&
+           (more = read(p->from, got + n, sizeof(want) - 1 - n)) > 0)
         n += (size_t)more;
     return !strcmp(got, want);
 }
@@ -224,6 +227,31 @@ TEST(two_servers_on_pipes_of_their_own_leave_stdout_alone)
         CHECK_INT(after[i][0], flags[i][0]);
         CHECK_INT(after[i][1], flags[i][1]);
     }
+}
+
+/* The master of a terminal cannot be opened anew: that would make another terminal. */
+TEST(both_sides_of_a_terminal_can_be_served)
+{
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    CHECK(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+    int side[] = {master, open(ptsname(master), O_RDWR | O_NOCTTY)};
+    struct termios raw;
+    CHECK(tcgetattr(side[1], &raw) == 0);
+    cfmakeraw(&raw);
+    CHECK(tcsetattr(side[1], TCSANOW, &raw) == 0);
+    for (int i = 0; i < 2; i++) {
+        int flags = fcntl(side[i], F_GETFL);
+        struct pair p = {.to = side[!i], .from = side[!i]};
+        pair_start(&p, side[i], side[i]);
+        bool works = pair_answers(&p);
+        fumi_stop(p.server);
+        int result = pair_end(&p);
+        CHECK(works);
+        CHECK_INT(result, FUMI_SERVED_STOP);
+        CHECK_INT(fcntl(side[i], F_GETFL), flags);
+    }
+    close(side[0]);
+    close(side[1]);
 }
 
 TEST(one_socket_is_both_ends)
