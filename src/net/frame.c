@@ -70,6 +70,12 @@ static int check_type(struct fumi_str value, struct fumi_err *e)
     return 0;
 }
 
+static int no_field(struct fumi_err *e)
+{
+    return fumi_err_set(e, FUMI_INVALID_REQUEST,
+                        "a line of the head must be a field: \"Name: value\" and CR LF");
+}
+
 static int read_field(struct fumi_str line, size_t *length, bool *found, struct fumi_err *e)
 {
     struct fumi_str name = {line.p, 0};
@@ -77,8 +83,7 @@ static int read_field(struct fumi_str line, size_t *length, bool *found, struct 
         name.n++;
     if (!name.n || name.n == line.n || line.p[name.n] != ':' || memchr(line.p, 0, line.n) ||
         memchr(line.p, '\r', line.n) || memchr(line.p, '\n', line.n))
-        return fumi_err_set(e, FUMI_INVALID_REQUEST,
-                            "a line of the head must be a field: \"Name: value\" and CR LF");
+        return no_field(e);
     struct fumi_str value = trimmed((struct fumi_str){line.p + name.n + 1, line.n - name.n - 1});
     if (same_name(name, FUMI_STR("content-type")))
         return check_type(value, e);
@@ -108,6 +113,8 @@ int frame_read(struct fumi_str bytes, size_t *used, size_t *length, struct fumi_
         *used = at;
         return found ? 1 : fumi_err_set(e, FUMI_INVALID_REQUEST, "the head has no Content-Length");
     }
+    if (memchr(bytes.p + at, '\n', most - at)) /* without CR */
+        return no_field(e);
     if (bytes.n < FRAME_HEAD_MAX)
         return 0;
     return fumi_err_set(e, FUMI_INVALID_REQUEST, "the head is longer than %d bytes",

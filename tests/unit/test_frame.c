@@ -54,7 +54,12 @@ static const struct row rows[] = {
     {HEAD("Content-Length: 5\r\n folded\r\n\r\n"), -1, 0,
      "a line of the head must be a field: \"Name: value\" and CR LF"},
     {HEAD("{}\r\n"), -1, 0, "a line of the head must be a field: \"Name: value\" and CR LF"},
-    {HEAD("Content-Length: 5\n\n"), 0, 0, NULL},
+    /* A peer that ends lines with LF alone would wait for an answer in vain. */
+    {HEAD("Content-Length: 5\n\n"), -1, 0,
+     "a line of the head must be a field: \"Name: value\" and CR LF"},
+    {HEAD("{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":1}\n"), -1, 0,
+     "a line of the head must be a field: \"Name: value\" and CR LF"},
+    {HEAD("Content-Length: 5\r"), 0, 0, NULL},
 };
 
 TEST(heads)
