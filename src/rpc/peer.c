@@ -64,7 +64,7 @@ void fumi_peer_share(struct fumi_peer *peer)
 
 void fumi_peer_done(struct fumi_peer *peer)
 {
-    if (peer->ops)
+    if (peer->ops && peer->ops->done)
         peer->ops->done(peer);
     if (!peer->links)
         return;
@@ -404,7 +404,7 @@ void fumi_peer_eof(struct fumi_peer *peer)
     end_questions(l);
     const struct fumi_session_ops *ops = peer->ops;
     pthread_mutex_unlock(&l->lock);
-    if (ops)
+    if (ops && ops->eof)
         ops->eof(peer);
 }
 
@@ -425,7 +425,7 @@ static void cancel_all(struct fumi_peer *peer, enum request_state writers)
     const struct fumi_session_ops *ops = peer->ops;
     pthread_mutex_unlock(&l->lock);
     fire_cancelled(l);
-    if (ops)
+    if (ops && ops->gone)
         ops->gone(peer);
 }
 

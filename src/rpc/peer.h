@@ -20,7 +20,8 @@ void fumi_spare_done(struct fumi_spare *spare); /* before its server is freed */
 
 struct fumi_peer;
 
-/* What a protocol above, such as MCP, does for a peer whose session it keeps. */
+/* What a protocol above, such as MCP, does for a peer whose session it keeps. From any thread; each
+ * may be NULL. */
 struct fumi_session_ops {
     void (*eof)(
         struct fumi_peer *peer); /* it sends nothing more; what it waits for may still come */

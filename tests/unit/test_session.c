@@ -118,6 +118,18 @@ TEST(who_keeps_a_session_hears_of_its_peer)
     CHECK_INT(news.done, 1);
 }
 
+TEST(a_session_needs_no_hooks)
+{
+    static const struct fumi_session_ops ops = {NULL, NULL, NULL};
+    struct theatre t;
+    struct news news = {0};
+    theatre_open(&t);
+    CHECK(fumi_peer_attach(&t.c.peer, &news, &ops));
+    fumi_peer_eof(&t.c.peer);
+    fumi_peer_close(&t.c.peer);
+    theatre_done(&t);
+}
+
 static void *call_often(void *arg)
 {
     for (int i = 0; i < 200; i++)
