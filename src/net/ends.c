@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -44,12 +45,24 @@ static bool is_master(int fd)
     return ioctl(fd, TIOCGPTN, &number) == 0;
 }
 
+/* A FIFO that is opened while nobody writes to it never says that its writers are gone: the open
+ * file that has seen them does. */
+static bool without_writers(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    return poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
+}
+
 static void end_open(struct end *end, int fd, int how)
 {
     struct stat st = {0};
     fstat(fd, &st);
     bool waits = S_ISFIFO(st.st_mode) || isatty(fd);
     int anew = waits && !is_master(fd) ? open_anew(fd, how) : -1;
+    if (anew >= 0 && how == O_RDONLY && without_writers(fd)) {
+        close(anew);
+        anew = -1;
+    }
     end->given = fd;
     end->socket = S_ISSOCK(st.st_mode);
     end->fd = anew >= 0 ? anew : fd;

@@ -271,6 +271,35 @@ TEST(one_socket_is_both_ends)
     CHECK_INT(result, FUMI_SERVED_STOP);
 }
 
+/* A FIFO with a name, whose writers have left before it is served. */
+TEST(a_fifo_without_writers_is_read_to_its_end)
+{
+    static const char call[] =
+        "{\"jsonrpc\":\"2.0\",\"method\":\"twice\",\"params\":[4],\"id\":1}\n";
+    static const char want[] = "{\"jsonrpc\":\"2.0\",\"result\":{\"value\":8},\"id\":1}\n";
+    char dir[] = "/tmp/fumi-fifo-XXXXXX", path[sizeof(dir) + 2], got[sizeof(want)] = "";
+    struct pair p = {0};
+    int out[2];
+    CHECK(mkdtemp(dir) && pipe(out) == 0);
+    snprintf(path, sizeof(path), "%s/f", dir);
+    CHECK(mkfifo(path, 0600) == 0);
+    for (int messages = 1; messages >= 0; messages--) {
+        int writer = open(path, O_RDWR | O_CLOEXEC);
+        int in = open(path, O_RDONLY | O_CLOEXEC);
+        CHECK(!messages || write(writer, call, sizeof(call) - 1) == sizeof(call) - 1);
+        close(writer);
+        pair_start(&p, in, out[1]);
+        CHECK_INT(pair_end(&p), FUMI_SERVED_END);
+        close(in);
+    }
+    CHECK_INT(read(out[0], got, sizeof(want) - 1), sizeof(want) - 1);
+    CHECK_STR(fumi_str(got), want);
+    close(out[0]);
+    close(out[1]);
+    unlink(path);
+    rmdir(dir);
+}
+
 /* With the default action of SIGPIPE, which would end this program. */
 TEST(a_reader_that_is_gone_is_an_error)
 {
