@@ -5,6 +5,7 @@
  *       -d '{"jsonrpc":"2.0","method":"ticks","id":1}' 127.0.0.1:8765/rpc
  *
  * One thread runs everything, so the method reads what the timer counts without a lock. */
+#define _POSIX_C_SOURCE 200809L
 #include <fumi/fumi.h>
 
 #include <stdio.h>
