@@ -67,8 +67,7 @@ static long holder_at(FILE *locks, const char *path, const struct place *at)
     return pid;
 }
 
-/* The process that holds the lock for writing; 0: not known. */
-static long holder(const struct sqlite *s)
+static long look_for_holder(const struct sqlite *s)
 {
     FILE *locks = fopen("/proc/locks", "re");
     long pid = 0;
@@ -77,6 +76,20 @@ static long holder(const struct sqlite *s)
     if (locks)
         fclose(locks);
     return pid > 0 ? pid : 0;
+}
+
+/* The process that holds the lock for writing; 0: not known. The kernel lists locks in pieces, and
+ * leaves out some if others are given back between two pieces: so it is asked again. */
+static long holder(const struct sqlite *s)
+{
+    enum { LOOKS = 10, PAUSE = 1000000 }; /* nanoseconds */
+    long pid = 0;
+    for (int i = 0; i < LOOKS && !pid; i++) {
+        if (i)
+            nanosleep(&(struct timespec){0, PAUSE}, NULL);
+        pid = look_for_holder(s);
+    }
+    return pid;
 }
 
 static bool is_stopped(long pid)
