@@ -1123,6 +1123,7 @@ TEST(structs_go_out_and_come_back)
         {SAY, SAYS(NOTE(4, "\"result\":null"))},
         {LINE, {0}},
         {SAY, SAYS(NOTE(5, "\"result\":[1,2]"))},
+        {LINE, {0}},
         {BREAK, {0}},
         {0}};
     static const struct fumi_method bare = {.name = "ping"};
