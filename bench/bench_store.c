@@ -5,7 +5,7 @@
  * Baseline of an add: writing 4 KiB and fdatasync, which no durable store can do without. */
 #include "base/clock.h"
 #include "base/uuid.h"
-#include "store/store.h"
+#include "store/sqlite.h"
 #include "store/vector.h"
 
 #include <fcntl.h>
@@ -65,7 +65,7 @@ static void add(struct store *s, struct dice *d, struct fumi_arena *a)
     vector(d, x);
     struct passage p = {0, (uint32_t)n.text.n, x};
     struct vectors v = {FUMI_STR("bench:b:384"), DIM, &p, 1};
-    if (s->ops->put_note(s, &n, &v, &e)) {
+    if (store_add_note(s, &n, &v, &e)) {
         fprintf(stderr, "bench_store: %s\n", e.text);
         exit(1);
     }
@@ -121,8 +121,8 @@ static struct store *open_store(const char *dir, bool nosync)
     struct fumi_err e = {0};
     char path[4096];
     snprintf(path, sizeof(path), "%s/memory.db", dir);
-    struct store *s = sqlite_open(
-        &(struct sqlite_options){.path = path, .nosync = nosync, .log = &quiet}, &e);
+    struct store *s = store_sqlite_open(
+        &(struct store_sqlite_options){.path = path, .nosync = nosync, .log = &quiet}, &e);
     if (!s)
         fprintf(stderr, "bench_store: %s\n", e.text), exit(1);
     return s;
@@ -142,8 +142,8 @@ static double once(struct store *s, struct dice *d, struct fumi_arena *a, bool m
     vector(d, x);
     struct fumi_str q = text(d, a, 5);
     int64_t began = fumi_ticks();
-    if (meaning ? s->ops->near(s, a, &all, FUMI_STR("bench:b:384"), x, DIM, 10, &h, &e)
-                : s->ops->match(s, a, &all, q, 100, &h, &e))
+    if (meaning ? store_nearest(s, a, &all, FUMI_STR("bench:b:384"), x, DIM, 10, &h, &e)
+                : store_match_keywords(s, a, &all, q, 100, &h, &e))
         exit(1);
     double ms = (double)(fumi_ticks() - began) / 1e6;
     fumi_arena_reset(a, 1 << 20);
@@ -171,7 +171,7 @@ static double first_answer(const char *dir)
     once(s, &d, &a, true);
     once(s, &d, &a, false);
     double ms = (double)(fumi_ticks() - began) / 1e6;
-    s->ops->close(s);
+    store_close(s);
     fumi_arena_done(&a);
     return ms;
 }
@@ -193,11 +193,11 @@ int main(int argc, char **argv)
     printf("%-44s %8.0f\n", "4 KiB and fdatasync, alone (the floor)", syncs_per_second(dir));
     printf("%-44s %8.0f\n", "add, alone", adds_per_second(s, 1, ADDS));
     printf("%-44s %8.0f\n", "add, 16 at once", adds_per_second(s, 16, 4 * ADDS));
-    s->ops->close(s);
+    store_close(s);
     s = open_store(dir, true);
     adds_per_second(s, 1, n > 5 * ADDS ? n - 5 * ADDS : 1);
     once(s, &(struct dice){1}, &(struct fumi_arena){0}, true); /* makes the side file */
-    s->ops->close(s);
+    store_close(s);
     printf("store of %zu notes: milliseconds\n", n);
     double first = first_answer(dir);
     printf("%-44s %8.1f  %s\n", "open to first answer by meaning and word", first,
@@ -206,7 +206,7 @@ int main(int argc, char **argv)
     once(s, &(struct dice){1}, &(struct fumi_arena){0}, true);
     printf("%-44s %8.2f\n", "10 nearest by meaning, exact at the end", median(s, true));
     printf("%-44s %8.2f\n", "100 best by 5 words", median(s, false));
-    s->ops->close(s);
+    store_close(s);
     nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS);
     return 0;
 }

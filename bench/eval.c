@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "embed/model.h"
 #include "memory/memory.h"
+#include "store/sqlite.h"
 #include "json/json.h"
 
 #include <ftw.h>
@@ -78,8 +79,8 @@ static struct memory *open_memory(const char *dir, const char *name)
     char path[4096];
     snprintf(path, sizeof(path), "%s/%s.db", dir, name);
     struct memory_options o = {
-        .store = sqlite_open(&(struct sqlite_options){.path = path, .nosync = true, .log = &quiet},
-                             &e),
+        .store = store_sqlite_open(
+            &(struct store_sqlite_options){.path = path, .nosync = true, .log = &quiet}, &e),
         .embed = {.provider = FUMI_STR("local")},
         .log = &quiet,
     };

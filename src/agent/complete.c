@@ -37,7 +37,7 @@ enum fumi_ret agent_complete(struct fumi_mcp_call *c, const struct fumi_mcp_ques
         what.part = typed(a, q->value);
     else if (project.n && project_canonical(a, project, &what.project, &c->call->err))
         return FUMI_FAIL;
-    if (store->ops->names(store, a, &what, &found, &c->call->err))
+    if (store_list_names(store, a, &what, &found, &c->call->err))
         return FUMI_FAIL;
     for (i = 0; i < found.n; i++)
         fumi_mcp_offer(c, found.items[i].text);

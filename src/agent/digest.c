@@ -102,7 +102,7 @@ static int settings(struct digest *d, struct fumi_err *e)
     struct store *store = memory_store(d->memory);
     const struct loading to = {d->arena, cut_value, NULL};
     struct globals all;
-    if (store->ops->list_globals(store, &to, d->project, FUMI_STR(""), &all, e))
+    if (store_list_globals(store, &to, d->project, FUMI_STR(""), &all, e))
         return -1;
     d->heading = "\n## Settings\n";
     size_t named = 0;
@@ -164,7 +164,7 @@ static int notes(struct digest *d, const char *group, const char *tag, size_t li
                              .until = INT64_MAX};
     const struct loading to = {d->arena, show, d};
     struct notes none;
-    return store->ops->recent(store, &to, &f, (struct cursor){0, 0}, limit, &none, e);
+    return store_list_recent(store, &to, &f, (struct cursor){0, 0}, limit, &none, e);
 }
 
 static int warn(struct digest *d, int64_t *in_project, struct fumi_err *e)
@@ -174,7 +174,7 @@ static int warn(struct digest *d, int64_t *in_project, struct fumi_err *e)
     const struct filter f = {
         .project = d->project, .tags = {&tag, 1}, .since = INT64_MIN, .until = INT64_MAX};
     struct filtered n;
-    if (store->ops->count(store, &f, &n, e))
+    if (store_count_notes(store, &f, &n, e))
         return -1;
     *in_project = n.project;
     if (n.left > IMPORTANT)

@@ -37,7 +37,7 @@ static int read_projects(const struct wish *w, struct resource_text *out, struct
     struct names all;
     struct fumi_buf b = {0};
     struct fumi_out o = {.buf = &b};
-    if (store->ops->names(store, w->arena, &what, &all, e))
+    if (store_list_names(store, w->arena, &what, &all, e))
         return -1;
     fumi_put_open(&o, '{');
     fumi_put_key(&o, "projects");
@@ -70,7 +70,7 @@ static int is_known(const struct wish *w, struct fumi_str group, struct fumi_err
                           .part = group.p ? group : w->project,
                           .limit = SIZE_MAX >> 1};
     struct names all;
-    if (store->ops->names(store, w->arena, &what, &all, e))
+    if (store_list_names(store, w->arena, &what, &all, e))
         return -1;
     for (size_t i = 0; i < all.n; i++)
         if (fumi_eq(all.items[i].text, what.part))
@@ -113,7 +113,7 @@ static int read_notes(const struct wish *w, struct fumi_str group, size_t limit,
     render_add(&r.text, fumi_fmt(w->arena, NOTES_ARE_DATA "\n# Newest notes of %.*s%s%.*s\n\n",
                                  FUMI_ARG(render_quoted(w->arena, w->project, SIZE_MAX)),
                                  group.p ? ", group " : "", FUMI_ARG(of)));
-    int rc = store->ops->recent(store, &to, &f, (struct cursor){0, 0}, limit + 1, &none, e);
+    int rc = store_list_recent(store, &to, &f, (struct cursor){0, 0}, limit + 1, &none, e);
     if (r.n > limit)
         render_add(&r.text, FUMI_STR("There are more: memory_list_recent, memory_search.\n"));
     if (!r.n)
@@ -163,7 +163,7 @@ static int read_groups(const struct wish *w, struct resource_text *out, struct f
     int known = is_known(w, (struct fumi_str){0}, e);
     if (known <= 0)
         return known;
-    if (store->ops->list_groups(store, &to, w->project, &all, e))
+    if (store_list_groups(store, &to, w->project, &all, e))
         return -1;
     fumi_put_open(&o, '{');
     put_member(&o, "project", w->project);
@@ -183,7 +183,7 @@ static int read_note(const struct wish *w, struct resource_text *out, struct fum
     struct note n;
     struct fumi_buf b = {0};
     struct fumi_err why = {0};
-    if (store->ops->get_note(store, w->arena, w->name, &n, &why)) {
+    if (store_get_note(store, w->arena, w->name, &n, &why)) {
         *e = why;
         return why.code == ERR_NOT_FOUND ? 0 : -1;
     }
@@ -303,7 +303,7 @@ static enum fumi_ret list(struct fumi_mcp_call *c, struct fumi_str cursor)
     if (!read_cursor(a, cursor, &what.after))
         return fumi_fail(c->call, FUMI_INVALID_PARAMS,
                          "cursor must be a nextCursor as it was answered");
-    if (store->ops->names(store, a, &what, &all, &c->call->err))
+    if (store_list_names(store, a, &what, &all, &c->call->err))
         return FUMI_FAIL;
     if (!what.after.p)
         fumi_mcp_resource(c, &(struct fumi_resource){

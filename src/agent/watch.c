@@ -93,7 +93,7 @@ static bool is_behind(struct watch *w, int64_t now)
     struct store *store = memory_store(w->memory);
     struct fumi_err ignored;
     int64_t number;
-    return store->ops->changed(store, &number, &ignored) || number != now;
+    return store_change_number(store, &number, &ignored) || number != now;
 }
 
 /* One look: what it saw of the number, and whether that is more than the last one saw. */
@@ -128,7 +128,7 @@ static void look_at_list(struct watch *w, struct fumi_arena *a, struct glance g)
     struct names all;
     struct fumi_err ignored;
     uint64_t hash = 1;
-    if ((w->listed && !g.rose) || store->ops->names(store, a, &what, &all, &ignored))
+    if ((w->listed && !g.rose) || store_list_names(store, a, &what, &all, &ignored))
         return;
     for (size_t i = 0; i < all.n; i++)
         hash = hash_of(hash, all.items[i].text);
@@ -146,7 +146,7 @@ static void look(struct watch *w, struct fumi_arena *a)
     struct store *store = memory_store(w->memory);
     struct fumi_err ignored;
     struct glance g;
-    if (store->ops->changed(store, &g.now, &ignored))
+    if (store_change_number(store, &g.now, &ignored))
         return;
     pthread_mutex_lock(&w->lock);
     g.rose = g.now != w->number;
@@ -242,7 +242,7 @@ void watch_wanted(struct watch *w, bool any)
     struct fumi_err ignored;
     int64_t now = -1;
     if (any && !is_wanted(w))
-        store->ops->changed(store, &now, &ignored);
+        store_change_number(store, &now, &ignored);
     pthread_mutex_lock(&w->lock);
     if (any && !w->any) {
         w->fresh = true;

@@ -98,7 +98,7 @@ static int write_notes(struct export *x, struct fumi_err *e)
     int rc;
     do {
         page = (struct notes){0};
-        rc = x->store->ops->page(x->store, &a, f, after, PAGE, &page, e);
+        rc = store_list_by_seq(x->store, &a, f, after, PAGE, &page, e);
         for (size_t i = 0; !rc && i < page.n; i++) {
             remember(x, page.items[i].project);
             if (x->markdown)
@@ -122,8 +122,8 @@ static int write_places(struct export *x, struct fumi_arena *a, struct fumi_str 
     struct globals globals = {0};
     struct fumi_str any = {0};
     const struct loading to = {.arena = a};
-    if (x->store->ops->list_groups(x->store, &to, project, &groups, e) ||
-        x->store->ops->list_globals(x->store, &to, project, any, &globals, e))
+    if (store_list_groups(x->store, &to, project, &groups, e) ||
+        store_list_globals(x->store, &to, project, any, &globals, e))
         return -1;
     for (size_t i = 0; i < groups.n; i++) {
         if (!groups.items[i].id.p)
@@ -144,7 +144,7 @@ static int check(struct export *x, struct fumi_err *e)
     struct store_stats stats;
     if (x->filter.project.p || x->markdown)
         return 0;
-    if (x->store->ops->stats(x->store, &stats, e))
+    if (store_stats(x->store, &stats, e))
         return -1;
     int64_t missing = stats.notes - x->notes, places = stats.groups - x->groups;
     places += stats.globals - x->globals;

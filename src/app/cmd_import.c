@@ -80,14 +80,13 @@ static int guard(struct import *m, struct transfer *t, struct fumi_err *e)
 
 static int merge(struct import *m, struct transfer *t, enum merged *out, struct fumi_err *e)
 {
-    const struct store_ops *ops = m->store->ops;
     switch (t->kind) {
     case TRANSFER_NOTE:
-        return ops->merge_note(m->store, &m->a, &t->note, out, e);
+        return store_merge_note(m->store, &m->a, &t->note, out, e);
     case TRANSFER_GROUP:
-        return ops->merge_group(m->store, &m->a, &t->group, out, e);
+        return store_merge_group(m->store, &m->a, &t->group, out, e);
     case TRANSFER_GLOBAL:
-        return ops->merge_global(m->store, &m->a, &t->global, out, e);
+        return store_merge_global(m->store, &m->a, &t->global, out, e);
     }
     return -1;
 }

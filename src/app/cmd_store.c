@@ -15,7 +15,7 @@ static int backup(struct invocation *i)
     if (!i->words.n)
         return command_misuse(i, "a name for the copy is required");
     int rc = files_expand(i->a, i->words.items[0], none, &to, &e) ||
-             session_old_store(&s, &i->common, &e) || s.store->ops->backup(s.store, to, &e);
+             session_old_store(&s, &i->common, &e) || store_backup(s.store, to, &e);
     session_close(&s);
     if (rc)
         return command_report(&e);
@@ -105,7 +105,7 @@ static int check_model(struct session *s)
 
 static int check_store(struct session *s, bool repair, struct fumi_err *e)
 {
-    if (s->store->ops->doctor(s->store, repair, say, NULL, e))
+    if (store_check(s->store, repair, say, NULL, e))
         return -1;
     printf("database: %.*s is sound\n", FUMI_ARG(s->config.store.path));
     return 0;

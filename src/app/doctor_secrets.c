@@ -27,7 +27,7 @@ static int look_at_notes(struct store *store, struct fumi_arena *a, struct fumi_
     int found = 0;
     do {
         fumi_arena_reset(a, 0);
-        if (store->ops->page(store, a, NULL, after, PAGE, &page, e))
+        if (store_list_by_seq(store, a, NULL, after, PAGE, &page, e))
             return -1;
         for (size_t i = 0; i < page.n; i++) {
             struct note n = page.items[i];
@@ -46,7 +46,7 @@ static int look_at_groups(struct store *store, struct fumi_arena *a, struct fumi
     const struct loading to = {.arena = a};
     struct groups all = {0};
     int found = 0;
-    if (store->ops->list_groups(store, &to, (struct fumi_str){0}, &all, e))
+    if (store_list_groups(store, &to, (struct fumi_str){0}, &all, e))
         return -1;
     for (size_t i = 0; i < all.n; i++) {
         struct group group = all.items[i];
@@ -63,7 +63,7 @@ static int look_at_globals(struct store *store, struct fumi_arena *a, struct fum
     const struct loading to = {.arena = a};
     struct globals all = {0};
     int found = 0;
-    if (store->ops->list_globals(store, &to, (struct fumi_str){0}, FUMI_STR(""), &all, e))
+    if (store_list_globals(store, &to, (struct fumi_str){0}, FUMI_STR(""), &all, e))
         return -1;
     for (size_t i = 0; i < all.n; i++) {
         struct global global = all.items[i];

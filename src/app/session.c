@@ -1,4 +1,5 @@
 #include "app/session.h"
+#include "store/sqlite.h"
 
 #include "app/files.h"
 #include "app/show.h"
@@ -54,7 +55,7 @@ int session_config(struct session *s, const struct common *flags, bool freeze, s
 /* lenient: a damaged file is opened too, for those commands that save or mend it. */
 static int open_store(struct session *s, bool lenient, struct fumi_err *e)
 {
-    const struct sqlite_options o = {
+    const struct store_sqlite_options o = {
         .path = files_name(&s->arena, s->config.store.path),
         .lenient = lenient,
         .mend = s->mend,
@@ -62,7 +63,7 @@ static int open_store(struct session *s, bool lenient, struct fumi_err *e)
     };
     if (files_make_dir(s->config.paths.data_dir, e))
         return -1;
-    s->store = sqlite_open(&o, e);
+    s->store = store_sqlite_open(&o, e);
     return s->store ? 0 : -1;
 }
 
@@ -157,7 +158,7 @@ void session_close(struct session *s)
     if (s->memory)
         memory_close(s->memory);
     else if (s->store)
-        s->store->ops->close(s->store);
+        store_close(s->store);
     fumi_arena_done(&s->arena);
     *s = (struct session){0};
 }

@@ -24,11 +24,11 @@ static int set_fact(struct memory *m, struct fumi_arena *a, const char *fact, st
                     struct fumi_err *e)
 {
     struct fumi_str is;
-    if (m->store->ops->get_fact(m->store, a, fact, &is, e))
+    if (store_get_meta(m->store, a, fact, &is, e))
         return -1;
     if (is.p && fumi_eq(is, value))
         return 0;
-    return m->store->ops->put_fact(m->store, fact, value, e);
+    return store_set_meta(m->store, fact, value, e);
 }
 
 int memory_save(struct memory *m, const struct embed_config *now,
@@ -68,7 +68,7 @@ static int known_space(struct memory *m, struct fumi_arena *a, const char *fact,
 {
     struct fumi_str name;
     *out = (struct embed_config){.provider = {0}};
-    if (m->store->ops->get_fact(m->store, a, fact, &name, e))
+    if (store_get_meta(m->store, a, fact, &name, e))
         return -1;
     if (name.p && !space_split(name, out)) {
         *out = (struct embed_config){.provider = {0}};
@@ -164,8 +164,8 @@ void memory_close(struct memory *m)
     space_put(m->serving);
     space_put(m->now);
     if (m->view && m->view != m->store)
-        m->view->ops->close(m->view);
-    m->store->ops->close(m->store);
+        store_close(m->view);
+    store_close(m->store);
     fumi_arena_done(&m->arena);
     pthread_cond_destroy(&m->wake);
     pthread_mutex_destroy(&m->saving);

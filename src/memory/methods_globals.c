@@ -63,7 +63,7 @@ static enum fumi_ret upsert_global(struct fumi_call *call, const void *params, v
     if (global_key_check(g.key, &call->err) || check_time(p->updated, &g.updated, &call->err) ||
         check_value(g.value, &call->err) || guard_global(&guard, &g, &call->err) ||
         project_writable(call->arena, p->project, &g.project, &call->err) ||
-        store->ops->put_global(store, call->arena, &g, &call->err))
+        store_set_global(store, call->arena, &g, &call->err))
         return FUMI_FAIL;
     *(struct upserted *)result = (struct upserted){true, g.id,
                                                    memory_space(call->self, call->arena),
@@ -111,7 +111,7 @@ static enum fumi_ret get_global(struct fumi_call *call, const void *params, void
     if (project_canonical(call->arena, p->project, &project, &call->err))
         return FUMI_FAIL;
     out->name_space = memory_space(call->self, call->arena);
-    if (!store->ops->get_global(store, call->arena, project, p->key, &g, &call->err)) {
+    if (!store_get_global(store, call->arena, project, p->key, &g, &call->err)) {
         out->found = true;
         out->id = g.id;
         out->value.text = g.value;
@@ -172,7 +172,7 @@ static enum fumi_ret list_globals(struct fumi_call *call, const void *params, vo
     const struct loading to = {call->arena, listing_row, &listing};
     struct globals all;
     if (project_canonical(call->arena, p->project, &project, &call->err) ||
-        store->ops->list_globals(store, &to, project, prefix, &all, &call->err))
+        store_list_globals(store, &to, project, prefix, &all, &call->err))
         return FUMI_FAIL;
     struct row *rows = fumi_alloc(call->arena, (all.n + 1) * sizeof(*rows));
     for (size_t i = 0; i < all.n; i++) {

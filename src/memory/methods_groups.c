@@ -49,7 +49,7 @@ static enum fumi_ret group_create(struct fumi_call *call, const void *params, vo
     struct guard guard = guard_of(call, NULL);
     if (guard_group(&guard, &g, &call->err) ||
         project_writable(call->arena, p->project, &g.project, &call->err) ||
-        store->ops->put_group(store, &g, &call->err))
+        store_add_group(store, &g, &call->err))
         return FUMI_FAIL;
     *(struct created *)result = (struct created){g.id, memory_space(call->self, call->arena),
                                                  guard_warning(&guard, (struct fumi_str){0})};
@@ -107,8 +107,7 @@ static enum fumi_ret group_get(struct fumi_call *call, const void *params, void 
     struct store *store = memory_store(call->self);
     struct wire_group *out = result;
     struct group g;
-    if (store->ops->get_group(store, call->arena, ((const struct by_id *)params)->id, &g,
-                              &call->err))
+    if (store_get_group(store, call->arena, ((const struct by_id *)params)->id, &g, &call->err))
         return FUMI_FAIL;
     *out = wire_group(call->arena, &g);
     out->name_space = memory_space(call->self, call->arena);
@@ -165,7 +164,7 @@ static enum fumi_ret group_update(struct fumi_call *call, const void *params, vo
     struct group to = {.title = p->patch.title, .description = p->patch.description};
     struct guard guard = guard_of(call, "patch.");
     if (guard_group(&guard, &to, &call->err) ||
-        store->ops->patch_group(store, p->id, to.title, to.description, fumi_now(), &call->err))
+        store_update_group(store, p->id, to.title, to.description, fumi_now(), &call->err))
         return FUMI_FAIL;
     *(struct updated *)result = (struct updated){true, guard_warning(&guard, (struct fumi_str){0})};
     return FUMI_OK;
@@ -174,7 +173,7 @@ static enum fumi_ret group_update(struct fumi_call *call, const void *params, vo
 static enum fumi_ret group_delete(struct fumi_call *call, const void *params, void *result)
 {
     struct store *store = memory_store(call->self);
-    if (store->ops->drop_group(store, ((const struct by_id *)params)->id, &call->err))
+    if (store_delete_group(store, ((const struct by_id *)params)->id, &call->err))
         return FUMI_FAIL;
     ((struct done *)result)->ok = true;
     return FUMI_OK;
@@ -218,7 +217,7 @@ static enum fumi_ret group_list(struct fumi_call *call, const void *params, void
     struct groups all;
     if (project_canonical(call->arena, ((const struct list_params *)params)->project, &project,
                           &call->err) ||
-        store->ops->list_groups(store, &to, project, &all, &call->err))
+        store_list_groups(store, &to, project, &all, &call->err))
         return FUMI_FAIL;
     struct wire_group *rows = fumi_alloc(call->arena, (all.n + 1) * sizeof(*rows));
     for (size_t i = 0; i < all.n; i++)

@@ -168,8 +168,7 @@ static enum fumi_ret get(struct fumi_call *call, const void *params, void *resul
 {
     struct store *store = memory_store(call->self);
     struct note n;
-    if (store->ops->get_note(store, call->arena, ((const struct by_id *)params)->id, &n,
-                             &call->err))
+    if (store_get_note(store, call->arena, ((const struct by_id *)params)->id, &n, &call->err))
         return FUMI_FAIL;
     *(struct wire_note *)result = wire_note(call->arena, &n, memory_space(call->self, call->arena));
     return FUMI_OK;
@@ -271,7 +270,7 @@ static enum fumi_ret update(struct fumi_call *call, const void *params, void *re
 
 static enum fumi_ret delete (struct fumi_call *call, const void *params, void *result) {
     struct store *store = memory_store(call->self);
-    if (store->ops->drop(store, ((const struct by_id *)params)->id, &call->err)) return FUMI_FAIL;
+    if (store_delete(store, ((const struct by_id *)params)->id, &call->err)) return FUMI_FAIL;
     ((struct done *)result)->ok = true;
     return FUMI_OK;
 }

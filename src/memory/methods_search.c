@@ -349,7 +349,7 @@ static enum fumi_ret list_recent(struct fumi_call *call, const void *params, voi
     if (p->cursor.p)
         read_cursor(p->cursor, &after);
     if (project_canonical(a, p->project, &f.project, &call->err) ||
-        (limit && store->ops->recent(store, &to, &f, after, limit + 1, &notes, &call->err)))
+        (limit && store_list_recent(store, &to, &f, after, limit + 1, &notes, &call->err)))
         return FUMI_FAIL;
     size_t n = notes.n > limit ? limit : notes.n;
     struct wire_note *items = fumi_alloc(a, (n + 1) * sizeof(*items));

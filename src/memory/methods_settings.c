@@ -264,7 +264,7 @@ static enum fumi_ret stats(struct fumi_call *call, const void *params, void *res
     struct stats_view *out = result;
     struct store_stats s;
     (void)params;
-    if (store->ops->stats(store, &s, &call->err) || progress_of(call, call->arena, &out->embedding))
+    if (store_stats(store, &s, &call->err) || progress_of(call, call->arena, &out->embedding))
         return FUMI_FAIL;
     out->name_space = memory_space(call->self, call->arena);
     out->notes = s.notes, out->projects = s.projects, out->groups = s.groups;

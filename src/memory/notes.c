@@ -69,7 +69,7 @@ static int add_in(struct writing *w, struct note *n, struct fumi_err *e)
 {
     struct store *store = w->m->view;
     struct vectors v;
-    return embed_text(w, n->text, &v, e) || store->ops->put_note(store, n, &v, e) ? -1 : 0;
+    return embed_text(w, n->text, &v, e) || store_add_note(store, n, &v, e) ? -1 : 0;
 }
 
 int memory_add(struct memory *m, struct fumi_arena *a, struct note *n, int64_t ms,
@@ -96,13 +96,13 @@ static int update_in(struct writing *w, struct fumi_str id, const struct note *t
     struct store *store = w->m->view;
     struct note old;
     struct vectors v = {.n = 0};
-    if (store->ops->get_note(store, w->a, id, &old, e))
+    if (store_get_note(store, w->a, id, &old, e))
         return -1;
     if ((set & NOTE_TEXT) && fumi_eq(old.text, to->text))
         set &= ~(unsigned)NOTE_TEXT; /* its vectors are as good as they were */
     if ((set & NOTE_TEXT) && embed_text(w, to->text, &v, e))
         return -1;
-    return store->ops->patch_note(store, id, to, set, &v, e);
+    return store_update_note(store, id, to, set, &v, e);
 }
 
 int memory_update(struct memory *m, struct fumi_arena *a, struct fumi_str id, const struct note *to,

@@ -50,7 +50,7 @@ static int judge_words(struct searching *q, const float *x, size_t dim, const st
     for (size_t i = 0; i < words->n; i++)
         if (!has(near, words->items[i].seq))
             seqs[n++] = words->items[i].seq;
-    if (store->ops->score(store, q->a, space_name(q->sp, q->a), x, dim, seqs, n, &more, e))
+    if (store_score_vectors(store, q->a, space_name(q->sp, q->a), x, dim, seqs, n, &more, e))
         return -1;
     struct hit *all = fumi_alloc(q->a, (near->n + more.n + 1) * sizeof(*all));
     if (near->n)
@@ -78,8 +78,8 @@ static int by_meaning(struct searching *q, const struct hits *words, struct hits
         return -1;
     }
     size_t dim = atomic_load(&q->sp->embedder->dim);
-    if (store->ops->near(store, q->a, &q->s->filter, space_name(q->sp, q->a), x, dim, q->wide, near,
-                         e))
+    if (store_nearest(store, q->a, &q->s->filter, space_name(q->sp, q->a), x, dim, q->wide, near,
+                      e))
         return -1;
     q->blind = !near->n && q->out->filtered.left > 0;
     return words->n ? judge_words(q, x, dim, words, near, e) : 0;
@@ -108,7 +108,7 @@ static int candidates(struct searching *q, struct results *all, struct fumi_err 
     struct fuse_input in = {.weight = 0};
     q->out->mode = q->s->mode;
     if (q->s->mode != SEARCH_MEANING &&
-        store->ops->match(store, q->a, &q->s->filter, q->s->query, q->wide, &in.words, e))
+        store_match_keywords(store, q->a, &q->s->filter, q->s->query, q->wide, &in.words, e))
         return -1;
     if (q->s->mode != SEARCH_WORDS) {
         int rc = by_meaning(q, &in.words, &in.meaning, e);
@@ -145,7 +145,7 @@ static int rank(struct searching *q, struct results *all, struct fumi_err *e)
     struct notes heads;
     for (size_t i = 0; i < want; i++)
         seqs[i] = all->items[i].note.seq;
-    if (store->ops->heads(store, q->a, seqs, want, &heads, e))
+    if (store_load_heads(store, q->a, seqs, want, &heads, e))
         return -1;
     for (size_t i = 0; i < want && k < heads.n; i++)
         if (all->items[i].note.seq == heads.items[k].seq) {
@@ -282,7 +282,7 @@ static int load(struct loaded *l, size_t n, int (*each)(void *, void *, size_t, 
         seqs[i] = l->next[i].note.seq;
     if (n == 0)
         return 0;
-    if (store->ops->load(store, &to, seqs, n, &notes, e))
+    if (store_load_notes(store, &to, seqs, n, &notes, e))
         return -1;
     for (size_t i = 0; i < out->n; i++)
         out->items[i].note = notes.items[i];
@@ -325,7 +325,7 @@ int memory_search(struct memory *m, struct fumi_arena *a, struct search *s, stru
     size_t wide = s->top * WIDEN > CANDIDATES ? s->top * WIDEN : CANDIDATES;
     *out = (struct found){.space = memory_space(m, a)};
     if (project_canonical(a, s->filter.project, &s->filter.project, e) ||
-        m->view->ops->count(m->view, &s->filter, &out->filtered, e))
+        store_count_notes(m->view, &s->filter, &out->filtered, e))
         return -1;
     struct searching q = {m, a, s, space_take(m, &m->serving), wide, out, false};
     int rc = run(&q, e);

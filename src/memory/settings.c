@@ -73,7 +73,7 @@ static int serves_at_once(struct memory *m, struct fumi_arena *a, struct space *
     bool same = fumi_eq(name, space_name(old, a));
     int64_t have = 0, all = 0;
     space_put(old);
-    if (!same && m->store->ops->progress(m->store, name, &have, &all, e))
+    if (!same && store_embedding_progress(m->store, name, &have, &all, e))
         return -1;
     *out = same || have == all;
     return 0;
@@ -87,9 +87,8 @@ static int exchange(struct memory *m, struct fumi_arena *a, struct space *sp, st
     struct fumi_str name = space_name(sp, a);
     bool serves;
     if (serves_at_once(m, a, sp, &serves, e) || save(m, sp, serves, e) ||
-        store->ops->put_fact(store, FACT_TARGET, name, e) ||
-        (serves && atomic_load(&sp->embedder->dim) &&
-         store->ops->put_fact(store, FACT_SPACE, name, e)))
+        store_set_meta(store, FACT_TARGET, name, e) ||
+        (serves && atomic_load(&sp->embedder->dim) && store_set_meta(store, FACT_SPACE, name, e)))
         return -1;
     memory_use(m, sp, serves, NULL);
     return 0;
@@ -262,8 +261,7 @@ static bool follow(struct memory *m, struct fumi_arena *a, struct fumi_str targe
     struct fumi_str complete;
     struct space *sp;
     if (m->o.reload(m->o.arg, a, &now, &previous, e) ||
-        m->store->ops->get_fact(m->store, a, FACT_SPACE, &complete, e) ||
-        !space_split(target, &wanted))
+        store_get_meta(m->store, a, FACT_SPACE, &complete, e) || !space_split(target, &wanted))
         return false;
     if (!now.dim && space_same_model(&now, &wanted))
         now.dim = wanted.dim; /* another process has learned it */
@@ -293,7 +291,7 @@ bool memory_follow(struct memory *m, struct fumi_arena *a, struct fumi_err *e)
     struct fumi_str target;
     if (!m->o.reload || pthread_mutex_trylock(&m->change))
         return false;
-    bool changed = !m->store->ops->get_fact(m->store, a, FACT_TARGET, &target, e) && target.p &&
+    bool changed = !store_get_meta(m->store, a, FACT_TARGET, &target, e) && target.p &&
                    is_other(target, memory_space(m, a)) && follow(m, a, target, e);
     pthread_mutex_unlock(&m->change);
     return changed;

@@ -86,11 +86,11 @@ static bool take_lease(struct round *r, struct fumi_err *e)
     struct fumi_str lease;
     if (fumi_now() < r->renew && r->renew < fumi_now() + LEASE_MS)
         return true;
-    if (m->store->ops->get_fact(m->store, r->a, FACT_WORKER, &lease, e) ||
+    if (store_get_meta(m->store, r->a, FACT_WORKER, &lease, e) ||
         (lease.p && held_by_other(&m->worker, lease)))
         return false;
     lease = fumi_fmt(r->a, "%.*s %" PRId64, FUMI_UUID_SIZE, m->worker.lease, fumi_now() + LEASE_MS);
-    if (m->store->ops->put_fact(m->store, FACT_WORKER, lease, e))
+    if (store_set_meta(m->store, FACT_WORKER, lease, e))
         return false;
     r->renew = fumi_now() + LEASE_MS / 3;
     return true;
@@ -154,7 +154,7 @@ static int lacking(struct round *r, int64_t after, size_t n, struct unembeddeds 
                    struct fumi_err *e)
 {
     struct store *store = r->m->store;
-    return store->ops->lacking(store, r->a, space_name(r->sp, r->a), after, n, out, e);
+    return store_list_unembedded(store, r->a, space_name(r->sp, r->a), after, n, out, e);
 }
 
 /* Takes the long notes out of the list. The first becomes the one that is embedded in slices, if
@@ -189,7 +189,7 @@ static enum outcome embed_short(struct round *r, struct fumi_err *e)
         texts[i] = lack.items[i].text;
     if (lack.n && space_embed(r->sp, r->a, texts, lack.n, EMBED_MS, v, e))
         return refused(r, &lack, e);
-    if (lack.n && store->ops->fill(store, lack.items, v, lack.n, e))
+    if (lack.n && store_add_vectors(store, lack.items, v, lack.n, e))
         return FAILED;
     r->refused = lack.n ? 0 : r->refused;
     r->after = last;
@@ -236,7 +236,7 @@ static enum outcome embed_slice(struct round *r, struct fumi_err *e)
     if (done < 0)
         return slice_refused(r, e);
     count_passages(r->m, s->v.n - before);
-    if (done && store->ops->fill(store, lack.items, &s->v, 1, e))
+    if (done && store_add_vectors(store, lack.items, &s->v, 1, e))
         return FAILED;
     if (done)
         slices_done(s);
@@ -272,9 +272,9 @@ static void end_lease(struct round *r)
     struct fumi_err ignored;
     struct fumi_str lease;
     struct store *store = r->m->store;
-    if (r->renew && !store->ops->get_fact(store, r->a, FACT_WORKER, &lease, &ignored) && lease.p &&
+    if (r->renew && !store_get_meta(store, r->a, FACT_WORKER, &lease, &ignored) && lease.p &&
         fumi_starts(lease, (struct fumi_str){r->m->worker.lease, FUMI_UUID_SIZE}))
-        store->ops->put_fact(store, FACT_WORKER, FUMI_STR(""), &ignored);
+        store_set_meta(store, FACT_WORKER, FUMI_STR(""), &ignored);
 }
 
 /* From now on this space answers, if it is still the one in use. */
@@ -298,7 +298,7 @@ static enum outcome look_only(struct round *r, struct fumi_err *e)
 {
     struct store *store = r->m->store;
     struct fumi_str complete;
-    if (store->ops->get_fact(store, r->a, FACT_SPACE, &complete, e))
+    if (store_get_meta(store, r->a, FACT_SPACE, &complete, e))
         return FAILED;
     if (complete.p && fumi_eq(complete, space_name(r->sp, r->a)))
         let_answer(r->m, r->sp);
@@ -320,9 +320,9 @@ static int complete_space(struct round *r, struct fumi_err *e)
     now.dim = (int64_t)atomic_load(&sp->embedder->dim);
     if (same)
         return memory_settle(m, a, sp, e) || forget_previous(m, &now, e) ? -1 : 0;
-    if (m->store->ops->put_fact(m->store, FACT_TARGET, name, e) ||
-        m->store->ops->put_fact(m->store, FACT_SPACE, name, e) || memory_save(m, &now, NULL, e) ||
-        m->store->ops->drop_spaces(m->store, name, other, e))
+    if (store_set_meta(m->store, FACT_TARGET, name, e) ||
+        store_set_meta(m->store, FACT_SPACE, name, e) || memory_save(m, &now, NULL, e) ||
+        store_delete_spaces(m->store, name, other, e))
         return -1;
     let_answer(m, sp);
     fumi_log(m->o.log, FUMI_INFO, "space complete", {"space", name, 0});
@@ -346,11 +346,11 @@ static enum outcome look(struct round *r, struct fumi_err *e)
 {
     struct store *store = r->m->store;
     int64_t change, have, all;
-    if (store->ops->changed(store, &change, e))
+    if (store_change_number(store, &change, e))
         return FAILED;
     if (change == r->seen && r->after == 0)
         return NOTHING;
-    if (r->after == 0 && store->ops->progress(store, space_name(r->sp, r->a), &have, &all, e))
+    if (r->after == 0 && store_embedding_progress(store, space_name(r->sp, r->a), &have, &all, e))
         return FAILED;
     if (r->after == 0 && have == all) {
         r->seen = change;
@@ -383,7 +383,7 @@ static bool erase(struct round *r)
     bool more = false;
     if (r->m->o.scope.read_only)
         return false;
-    bool failed = store->ops->erase(store, &more, &e) != 0;
+    bool failed = store_erase_step(store, &more, &e) != 0;
     if (failed && !r->unerased)
         fumi_log(r->m->o.log, FUMI_WARN, "erasing removed notes failed",
                  {"why", fumi_str(e.text), 0}, {"again in ms", {0}, IDLE_MS});
@@ -460,7 +460,7 @@ int memory_progress(struct memory *m, struct fumi_arena *a, struct embedding_pro
     struct space *serving = space_take(m, &m->serving);
     *out = (struct embedding_progress){.serving = space_name(serving, a), .seconds_left = -1};
     space_put(serving);
-    if (m->view->ops->progress(m->view, memory_space(m, a), &out->done, &out->total, e))
+    if (store_embedding_progress(m->view, memory_space(m, a), &out->done, &out->total, e))
         return -1;
     pthread_mutex_lock(&m->lock);
     out->code = m->worker.error.code;

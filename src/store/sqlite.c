@@ -8,7 +8,7 @@
 
 enum { READERS_KEPT = 8 };
 
-static struct db *take_reader(struct sqlite *s, struct fumi_err *e)
+static struct db *take_reader(struct store_sqlite *s, struct fumi_err *e)
 {
     pthread_mutex_lock(&s->readers_lock);
     struct db *d = s->readers;
@@ -17,10 +17,10 @@ static struct db *take_reader(struct sqlite *s, struct fumi_err *e)
         s->readers_n--;
     }
     pthread_mutex_unlock(&s->readers_lock);
-    return d ? d : sqlite_connect(s, false, e);
+    return d ? d : store_sqlite_connect(s, false, e);
 }
 
-static void give_reader(struct sqlite *s, struct db *d)
+static void give_reader(struct store_sqlite *s, struct db *d)
 {
     pthread_mutex_lock(&s->readers_lock);
     bool keep = !d->bad && s->readers_n < READERS_KEPT;
@@ -31,50 +31,50 @@ static void give_reader(struct sqlite *s, struct db *d)
     }
     pthread_mutex_unlock(&s->readers_lock);
     if (!keep)
-        sqlite_disconnect(d);
+        store_sqlite_disconnect(d);
 }
 
-static int read_once(struct db *d, sqlite_fn *run, void *arg, struct fumi_err *e)
+static int read_once(struct db *d, store_sqlite_fn *run, void *arg, struct fumi_err *e)
 {
-    if (sqlite_run(d, e, "BEGIN", ""))
+    if (store_sqlite_run(d, e, "BEGIN", ""))
         return -1;
     int rc = run(d, arg, e);
     struct fumi_err ignored;
-    if (sqlite_run(d, &ignored, "COMMIT", ""))
+    if (store_sqlite_run(d, &ignored, "COMMIT", ""))
         d->bad = true;
     return rc;
 }
 
-int sqlite_read(struct store *base, sqlite_fn *run, void *arg, struct fumi_err *e)
+int store_sqlite_read(struct store *base, store_sqlite_fn *run, void *arg, struct fumi_err *e)
 {
-    struct sqlite *s = (struct sqlite *)base;
-    struct db *d = sqlite_readonly_check(s, e) ? NULL : take_reader(s, e);
+    struct store_sqlite *s = (struct store_sqlite *)base;
+    struct db *d = store_sqlite_readonly_check(s, e) ? NULL : take_reader(s, e);
     if (!d)
         return -1;
     int rc = read_once(d, run, arg, e);
     give_reader(s, d);
-    return rc ? rc : sqlite_readonly_check(s, e);
+    return rc ? rc : store_sqlite_readonly_check(s, e);
 }
 
-static void close_readers(struct sqlite *s)
+static void close_readers(struct store_sqlite *s)
 {
     while (s->readers) {
         struct db *d = s->readers;
         s->readers = d->next;
-        sqlite_disconnect(d);
+        store_sqlite_disconnect(d);
     }
     s->readers_n = 0;
 }
 
-void sqlite_idle(struct sqlite *s)
+void store_sqlite_idle(struct store_sqlite *s)
 {
-    sqlite_index_close(s);
+    store_sqlite_index_close(s);
     pthread_mutex_lock(&s->readers_lock);
     close_readers(s);
     pthread_mutex_unlock(&s->readers_lock);
     pthread_mutex_lock(&s->write_lock);
     if (!s->leading) {
-        sqlite_disconnect(s->writer);
+        store_sqlite_disconnect(s->writer);
         s->writer = NULL;
     }
     pthread_mutex_unlock(&s->write_lock);
@@ -82,12 +82,12 @@ void sqlite_idle(struct sqlite *s)
 
 static void close_store(struct store *base)
 {
-    struct sqlite *s = (struct sqlite *)base;
-    sqlite_erase_last(s);
-    sqlite_index_close(s);
+    struct store_sqlite *s = (struct store_sqlite *)base;
+    store_sqlite_erase_last(s);
+    store_sqlite_index_close(s);
     close_readers(s);
-    sqlite_disconnect(s->writer);
-    sqlite_filters_done(s);
+    store_sqlite_disconnect(s->writer);
+    store_sqlite_filters_done(s);
     pthread_mutex_destroy(&s->readers_lock);
     pthread_mutex_destroy(&s->write_lock);
     pthread_mutex_destroy(&s->filters_lock);
@@ -100,52 +100,52 @@ static void close_store(struct store *base)
 
 static const struct store_ops ops = {
     .name = "sqlite",
-    .put_note = sqlite_put_note,
-    .get_note = sqlite_get_note,
-    .patch_note = sqlite_patch_note,
-    .drop = sqlite_drop,
-    .recent = sqlite_recent,
-    .page = sqlite_page,
-    .load = sqlite_load,
-    .heads = sqlite_heads,
-    .names = sqlite_names,
-    .near = sqlite_near,
-    .score = sqlite_score,
-    .match = sqlite_match,
-    .count = sqlite_count,
-    .put_group = sqlite_put_group,
-    .get_group = sqlite_get_group,
-    .patch_group = sqlite_patch_group,
-    .drop_group = sqlite_drop_group,
-    .list_groups = sqlite_list_groups,
-    .put_global = sqlite_put_global,
-    .get_global = sqlite_get_global,
-    .list_globals = sqlite_list_globals,
-    .merge_note = sqlite_merge_note,
-    .merge_group = sqlite_merge_group,
-    .merge_global = sqlite_merge_global,
-    .lacking = sqlite_lacking,
-    .fill = sqlite_fill,
-    .progress = sqlite_progress,
-    .drop_spaces = sqlite_drop_spaces,
-    .get_fact = sqlite_get_fact,
-    .put_fact = sqlite_put_fact,
-    .changed = sqlite_changed,
-    .stats = sqlite_stats,
-    .project_stats = sqlite_project_stats,
-    .backup = sqlite_backup,
-    .doctor = sqlite_doctor,
-    .erase = sqlite_erase,
+    .add_note = store_sqlite_add_note,
+    .get_note = store_sqlite_get_note,
+    .update_note = store_sqlite_update_note,
+    .delete = store_sqlite_delete,
+    .list_recent = store_sqlite_list_recent,
+    .list_by_seq = store_sqlite_list_by_seq,
+    .load_notes = store_sqlite_load_notes,
+    .load_heads = store_sqlite_load_heads,
+    .list_names = store_sqlite_list_names,
+    .nearest = store_sqlite_nearest,
+    .score_vectors = store_sqlite_score_vectors,
+    .match_keywords = store_sqlite_match_keywords,
+    .count_notes = store_sqlite_count_notes,
+    .add_group = store_sqlite_add_group,
+    .get_group = store_sqlite_get_group,
+    .update_group = store_sqlite_update_group,
+    .delete_group = store_sqlite_delete_group,
+    .list_groups = store_sqlite_list_groups,
+    .set_global = store_sqlite_set_global,
+    .get_global = store_sqlite_get_global,
+    .list_globals = store_sqlite_list_globals,
+    .merge_note = store_sqlite_merge_note,
+    .merge_group = store_sqlite_merge_group,
+    .merge_global = store_sqlite_merge_global,
+    .list_unembedded = store_sqlite_list_unembedded,
+    .add_vectors = store_sqlite_add_vectors,
+    .embedding_progress = store_sqlite_embedding_progress,
+    .delete_spaces = store_sqlite_delete_spaces,
+    .get_meta = store_sqlite_get_meta,
+    .set_meta = store_sqlite_set_meta,
+    .change_number = store_sqlite_change_number,
+    .stats = store_sqlite_stats,
+    .project_stats = store_sqlite_project_stats,
+    .backup = store_sqlite_backup,
+    .check = store_sqlite_check,
+    .erase_step = store_sqlite_erase_step,
     .close = close_store,
 };
 
-static struct sqlite *make(const struct sqlite_options *o)
+static struct store_sqlite *make(const struct store_sqlite_options *o)
 {
-    struct sqlite *s = fumi_resize(NULL, sizeof(*s));
+    struct store_sqlite *s = fumi_resize(NULL, sizeof(*s));
     memset(s, 0, sizeof(*s));
     s->base.ops = &ops;
-    s->path = sqlite_path(o->path, "");
-    s->side = sqlite_path(o->path, ".vec");
+    s->path = store_sqlite_path(o->path, "");
+    s->side = store_sqlite_path(o->path, ".vec");
     s->nosync = o->nosync;
     s->lenient = o->lenient;
     s->log = o->log;
@@ -153,18 +153,18 @@ static struct sqlite *make(const struct sqlite_options *o)
     pthread_mutex_init(&s->write_lock, NULL);
     pthread_mutex_init(&s->filters_lock, NULL);
     pthread_rwlock_init(&s->scan_lock, NULL);
-    sqlite_index_init(s);
+    store_sqlite_index_init(s);
     return s;
 }
 
-static int open_file(struct sqlite *s, struct fumi_err *e)
+static int open_file(struct store_sqlite *s, struct fumi_err *e)
 {
-    if (sqlite_file_make(s->path, e) || sqlite_readonly_look(s, e))
+    if (store_sqlite_file_make(s->path, e) || store_sqlite_readonly_look(s, e))
         return -1;
     if (!s->uri)
-        sqlite_file_sweep(s->path);
-    s->writer = sqlite_connect(s, true, e);
-    if (!s->writer || sqlite_schema_open(s->writer, e))
+        store_sqlite_file_sweep(s->path);
+    s->writer = store_sqlite_connect(s, true, e);
+    if (!s->writer || store_sqlite_schema_open(s->writer, e))
         return -1;
     s->ours = true;
     sqlite3_db_config(s->writer->h, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, s->uri != NULL, NULL);
@@ -172,18 +172,18 @@ static int open_file(struct sqlite *s, struct fumi_err *e)
 }
 
 /* Closed first: nobody may have the file open while it is mended. */
-static int open_mended(struct sqlite *s, struct fumi_err *e)
+static int open_mended(struct store_sqlite *s, struct fumi_err *e)
 {
     if (!s->corrupt)
         return -1;
-    sqlite_idle(s);
+    store_sqlite_idle(s);
     s->corrupt = false;
-    return sqlite_mend(s, e) ? -1 : open_file(s, e);
+    return store_sqlite_mend(s, e) ? -1 : open_file(s, e);
 }
 
-struct store *sqlite_open(const struct sqlite_options *o, struct fumi_err *e)
+struct store *store_sqlite_open(const struct store_sqlite_options *o, struct fumi_err *e)
 {
-    struct sqlite *s = make(o);
+    struct store_sqlite *s = make(o);
     if (open_file(s, e) == 0 || (o->mend && open_mended(s, e) == 0))
         return &s->base;
     close_store(&s->base);

@@ -29,7 +29,7 @@ enum {
 static int fail(struct db *from, int rc, const char *to, struct fumi_err *e)
 {
     if ((rc & 0xFF) == SQLITE_CORRUPT || (rc & 0xFF) == SQLITE_BUSY)
-        return sqlite_fault(from, rc, e);
+        return store_sqlite_fault(from, rc, e);
     return fumi_err_set(e, FUMI_INTERNAL_ERROR,
                         "The copy cannot be written: %s; check the space on its disk (%s)",
                         sqlite3_errstr(rc), to);
@@ -73,7 +73,7 @@ static int fill(struct db *from, sqlite3 *to)
         rc = sqlite3_exec(to, "PRAGMA journal_mode=DELETE; PRAGMA journal_mode=MEMORY", NULL, NULL,
                           NULL);
     if (!rc)
-        rc = sqlite_erase_copy(to);
+        rc = store_sqlite_erase_copy(to);
     return rc ? rc : is_sound(to);
 }
 
@@ -82,59 +82,59 @@ static int copy_to(struct db *from, const char *to, struct fumi_err *e)
     sqlite3 *h = NULL;
     int rc = sqlite3_open_v2(to, &h, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (!rc) {
-        sqlite_erase_unused(h);
+        store_sqlite_erase_unused(h);
         rc = fill(from, h);
     }
     int end = sqlite3_close(h);
     rc = rc ? rc : end;
-    return rc ? fail(from, rc, to, e) : sqlite_file_sync(to, e);
+    return rc ? fail(from, rc, to, e) : store_sqlite_file_sync(to, e);
 }
 
-static int copy_from(struct sqlite *s, const char *to, struct fumi_err *e)
+static int copy_from(struct store_sqlite *s, const char *to, struct fumi_err *e)
 {
-    struct db *from = sqlite_connect(s, false, e);
+    struct db *from = store_sqlite_connect(s, false, e);
     if (!from)
         return -1;
     int rc = copy_to(from, to, e);
-    sqlite_disconnect(from);
+    store_sqlite_disconnect(from);
     return rc;
 }
 
-int sqlite_copy(struct sqlite *s, const char *to, bool replace, struct fumi_err *e)
+int store_sqlite_copy(struct store_sqlite *s, const char *to, bool replace, struct fumi_err *e)
 {
-    sqlite_file_sweep(to);
-    char *part = sqlite_path_new(to, ".part");
-    int fd = sqlite_file_fresh(part);
+    store_sqlite_file_sweep(to);
+    char *part = store_sqlite_path_new(to, ".part");
+    int fd = store_sqlite_file_fresh(part);
     int rc = fd < 0 ? fumi_err_set(e, FUMI_INTERNAL_ERROR,
                                    "Cannot create the copy: %s; check the path, its rights and the "
                                    "space on its disk (%s)",
                                    strerror(errno), to)
                     : 0;
     if (!rc) {
-        rc = copy_from(s, part, e) || sqlite_file_name(part, to, replace, e) ? -1 : 0;
+        rc = copy_from(s, part, e) || store_sqlite_file_name(part, to, replace, e) ? -1 : 0;
         if (rc)
-            sqlite_file_remove(part);
+            store_sqlite_file_remove(part);
         close(fd); /* last: others take a file without its lock for one left behind */
     }
     fumi_resize(part, 0);
     return rc;
 }
 
-int sqlite_backup(struct store *s, struct fumi_str path, struct fumi_err *e)
+int store_sqlite_backup(struct store *s, struct fumi_str path, struct fumi_err *e)
 {
     struct fumi_arena a = {0};
     const char *to = fumi_fmt(&a, "%.*s", FUMI_ARG(path)).p;
-    int rc = sqlite_file_exists(to)
+    int rc = store_sqlite_file_exists(to)
                  ? fumi_err_set(e, ERR_CONFLICT, "This file exists; choose another name (%s)", to)
-                 : sqlite_copy((struct sqlite *)s, to, false, e);
+                 : store_sqlite_copy((struct store_sqlite *)s, to, false, e);
     fumi_arena_done(&a);
     return rc;
 }
 
 struct saving {
     struct db *from, *to;
-    struct sqlite_saved *out;
-    sqlite_fn *finish;
+    struct store_sqlite_saved *out;
+    store_sqlite_fn *finish;
     void *arg;
     struct fumi_arena arena;
     int64_t unread; /* notes that are there and cannot be used */
@@ -154,14 +154,14 @@ static int walk(struct saving *x, const struct table *t, int64_t low, int64_t hi
                 struct fumi_err *e)
 {
     struct fumi_err ignored;
-    sqlite3_stmt *q = sqlite_query(x->from, &ignored, t->read, "ii", low, high);
+    sqlite3_stmt *q = store_sqlite_query(x->from, &ignored, t->read, "ii", low, high);
     int more = q ? 1 : -1;
-    while (more > 0 && (more = sqlite_row(x->from, q, &ignored)) > 0) {
+    while (more > 0 && (more = store_sqlite_row(x->from, q, &ignored)) > 0) {
         int64_t n = sqlite3_column_int64(q, 0);
         bool rises = n >= low && n <= high;
         int rc = rises ? t->row(x, t, q, e) : 0;
         if (!rises || rc)
-            sqlite_end(q);
+            store_sqlite_end(q);
         if (rc)
             return -1;
         more = rises ? 1 : -1;
@@ -181,7 +181,7 @@ static int walk_all(struct saving *x, const struct table *t, struct fumi_err *e)
     struct fumi_err ignored;
     int64_t last = 0;
     x->torn = 0;
-    if (sqlite_number(x->from, &ignored, &last, t->last, "") < 0)
+    if (store_sqlite_number(x->from, &ignored, &last, t->last, "") < 0)
         last = (int64_t)1 << SEQUENCE_BITS;
     return walk(x, t, 1, last, e);
 }
@@ -190,12 +190,12 @@ static int walk_all(struct saving *x, const struct table *t, struct fumi_err *e)
 static int save_once(struct saving *x, const struct stored *n, struct fumi_err *e)
 {
     int64_t there;
-    int found = sqlite_number(x->to, e, &there, "SELECT 1 FROM notes WHERE id=?1 OR seq=?2", "si",
-                              n->note.id, n->note.seq);
+    int found = store_sqlite_number(x->to, e, &there, "SELECT 1 FROM notes WHERE id=?1 OR seq=?2",
+                                    "si", n->note.id, n->note.seq);
     if (found)
         return found < 0 ? -1 : 0;
     x->out->notes++;
-    return sqlite_note_save(x->to, &x->arena, n, e);
+    return store_sqlite_note_save(x->to, &x->arena, n, e);
 }
 
 static int save_note(struct saving *x, const struct table *t, sqlite3_stmt *q, struct fumi_err *e)
@@ -205,7 +205,7 @@ static int save_note(struct saving *x, const struct table *t, sqlite3_stmt *q, s
     struct fumi_err ignored;
     int64_t seq = sqlite3_column_int64(q, 0);
     fumi_arena_reset(&x->arena, 1 << 20);
-    int found = sqlite_find(x->from, &x->arena, (struct fumi_str){0}, seq, &n, &ignored);
+    int found = store_sqlite_find(x->from, &x->arena, (struct fumi_str){0}, seq, &n, &ignored);
     if (found <= 0 || n.damaged) {
         x->unread++;
         return 0;
@@ -216,16 +216,16 @@ static int save_note(struct saving *x, const struct table *t, sqlite3_stmt *q, s
 /* A row that does not fit its table was damaged. */
 static int copy_row(struct saving *x, const struct table *t, sqlite3_stmt *q, struct fumi_err *e)
 {
-    sqlite3_stmt *put = sqlite_query(x->to, e, t->write, "");
+    sqlite3_stmt *put = store_sqlite_query(x->to, e, t->write, "");
     if (!put)
         return -1;
     for (int i = 0; i < t->columns; i++)
         sqlite3_bind_value(put, i + 1, sqlite3_column_value(q, i + 1));
     int rc = sqlite3_step(put);
-    sqlite_end(put);
+    store_sqlite_end(put);
     if (rc == SQLITE_DONE)
         return 0;
-    return (rc & 0xFF) == SQLITE_CONSTRAINT ? 0 : sqlite_fault(x->to, rc, e);
+    return (rc & 0xFF) == SQLITE_CONSTRAINT ? 0 : store_sqlite_fault(x->to, rc, e);
 }
 
 static const struct table notes = {
@@ -261,11 +261,11 @@ static int copy_facts(struct saving *x, struct fumi_err *e)
     struct fumi_err ignored;
     int more = -1;
     for (int i = 0; i < 2 && more < 0; i++) {
-        sqlite3_stmt *q = sqlite_query(x->from, &ignored, i ? down : up, "");
+        sqlite3_stmt *q = store_sqlite_query(x->from, &ignored, i ? down : up, "");
         more = q ? 1 : -1;
-        while (more > 0 && (more = sqlite_row(x->from, q, &ignored)) > 0)
+        while (more > 0 && (more = store_sqlite_row(x->from, q, &ignored)) > 0)
             if (copy_row(x, &facts, q, e)) {
-                sqlite_end(q);
+                store_sqlite_end(q);
                 return -1;
             }
     }
@@ -284,7 +284,7 @@ static void drop_spoilt(void *arg, const char *what, struct fumi_str id)
     struct spoilt *s = arg;
     (void)what;
     s->x->out->spoilt++;
-    s->rc |= sqlite_run(s->x->to, s->e, s->drop, "s", id);
+    s->rc |= store_sqlite_run(s->x->to, s->e, s->drop, "s", id);
 }
 
 /* What was copied must agree with its checksum. */
@@ -292,40 +292,40 @@ static int check_copied(struct saving *x, struct fumi_err *e)
 {
     struct spoilt groups = {x, "DELETE FROM groups WHERE id=?1", e, 0},
                   globals = {x, "DELETE FROM globals WHERE id=?1", e, 0};
-    if (sqlite_groups_check(x->to, drop_spoilt, &groups, e) || groups.rc ||
-        sqlite_globals_check(x->to, drop_spoilt, &globals, e) || globals.rc)
+    if (store_sqlite_groups_check(x->to, drop_spoilt, &groups, e) || groups.rc ||
+        store_sqlite_globals_check(x->to, drop_spoilt, &globals, e) || globals.rc)
         return -1;
     static const char count[] = "SELECT (SELECT count(*) FROM groups) + (SELECT count(*) FROM "
                                 "globals) + (SELECT count(*) FROM facts)";
-    return sqlite_number(x->to, e, &x->out->others, count, "") < 0 ? -1 : 0;
+    return store_sqlite_number(x->to, e, &x->out->others, count, "") < 0 ? -1 : 0;
 }
 
 static int drop_if_torn(struct saving *x, sqlite3_stmt *q, struct fumi_err *e)
 {
     int64_t note = sqlite3_column_int64(q, 0), space = sqlite3_column_int64(q, 1), is;
-    int found = sqlite_number(x->to, e, &is, "SELECT 1 FROM vectors WHERE vector=?1", "i",
-                              sqlite3_column_int64(q, 2));
+    int found = store_sqlite_number(x->to, e, &is, "SELECT 1 FROM vectors WHERE vector=?1", "i",
+                                    sqlite3_column_int64(q, 2));
     if (found)
         return found < 0 ? -1 : 0;
-    return sqlite_run(x->to, e, "DELETE FROM vectors WHERE note=?1 AND space=?2", "ii", note,
-                      space);
+    return store_sqlite_run(x->to, e, "DELETE FROM vectors WHERE note=?1 AND space=?2", "ii", note,
+                            space);
 }
 
 /* A note has all of its passages or none: the index knows which it had, and else nobody. */
 static int drop_torn_vectors(struct saving *x, struct fumi_err *e)
 {
     struct fumi_err ignored;
-    sqlite3_stmt *q = sqlite_query(x->from, &ignored,
-                                   "SELECT note, space, vector FROM vectors INDEXED BY "
-                                   "vectors_note ORDER BY note",
-                                   "");
+    sqlite3_stmt *q = store_sqlite_query(x->from, &ignored,
+                                         "SELECT note, space, vector FROM vectors INDEXED BY "
+                                         "vectors_note ORDER BY note",
+                                         "");
     int more = q ? 1 : -1;
-    while (more > 0 && (more = sqlite_row(x->from, q, &ignored)) > 0)
+    while (more > 0 && (more = store_sqlite_row(x->from, q, &ignored)) > 0)
         if (drop_if_torn(x, q, e)) {
-            sqlite_end(q);
+            store_sqlite_end(q);
             return -1;
         }
-    return more < 0 ? sqlite_run(x->to, e, "DELETE FROM vectors", "") : 0;
+    return more < 0 ? store_sqlite_run(x->to, e, "DELETE FROM vectors", "") : 0;
 }
 
 static int save_vectors(struct saving *x, struct fumi_err *e)
@@ -347,7 +347,7 @@ static int64_t known_notes(struct saving *x)
     for (size_t i = 0; i < FUMI_COUNT(counts); i++) {
         struct fumi_err ignored;
         int64_t n = 0;
-        if (sqlite_number(x->from, &ignored, &n, counts[i], "") > 0 && n > most)
+        if (store_sqlite_number(x->from, &ignored, &n, counts[i], "") > 0 && n > most)
             most = n;
     }
     return most;
@@ -358,17 +358,18 @@ static int keep_sequence(struct saving *x, const char *table, struct fumi_err *e
 {
     struct fumi_err ignored;
     int64_t last = 0, now = 0;
-    sqlite_number(x->from, &ignored, &last, "SELECT seq FROM sqlite_sequence WHERE name=?1", "s",
-                  fumi_str(table));
-    if (sqlite_number(x->to, e, &now, "SELECT seq FROM sqlite_sequence WHERE name=?1", "s",
-                      fumi_str(table)) < 0)
+    store_sqlite_number(x->from, &ignored, &last, "SELECT seq FROM sqlite_sequence WHERE name=?1",
+                        "s", fumi_str(table));
+    if (store_sqlite_number(x->to, e, &now, "SELECT seq FROM sqlite_sequence WHERE name=?1", "s",
+                            fumi_str(table)) < 0)
         return -1;
     if (last <= now || last >> SEQUENCE_BITS)
         return 0;
-    return sqlite_run(x->to, e, "DELETE FROM sqlite_sequence WHERE name=?1", "s",
-                      fumi_str(table)) ||
-                   sqlite_run(x->to, e, "INSERT INTO sqlite_sequence(name, seq) VALUES(?1, ?2)",
-                              "si", fumi_str(table), last)
+    return store_sqlite_run(x->to, e, "DELETE FROM sqlite_sequence WHERE name=?1", "s",
+                            fumi_str(table)) ||
+                   store_sqlite_run(x->to, e,
+                                    "INSERT INTO sqlite_sequence(name, seq) VALUES(?1, ?2)", "si",
+                                    fumi_str(table), last)
                ? -1
                : 0;
 }
@@ -378,10 +379,11 @@ static int keep_changes(struct saving *x, struct fumi_err *e)
 {
     struct fumi_err ignored;
     int64_t last = 0;
-    sqlite_number(x->from, &ignored, &last, "SELECT coalesce(max(n), 0) FROM changes", "");
+    store_sqlite_number(x->from, &ignored, &last, "SELECT coalesce(max(n), 0) FROM changes", "");
     last = last < 0 || last >> 60 ? 0 : last;
-    return sqlite_run(x->to, e, "INSERT INTO changes(n, note) VALUES(?1 + 1 + (random() & ?2), 0)",
-                      "ii", last, ((int64_t)1 << SEQUENCE_BITS) - 1);
+    return store_sqlite_run(x->to, e,
+                            "INSERT INTO changes(n, note) VALUES(?1 + 1 + (random() & ?2), 0)",
+                            "ii", last, ((int64_t)1 << SEQUENCE_BITS) - 1);
 }
 
 /* The file page by page, for notes that no page above them leads to, or not any more. The format is
@@ -539,7 +541,7 @@ static void note_of(const struct field *v, int64_t seq, struct fumi_arena *a, st
                               .source = v[10].text,
                               .metadata = v[11].text,
                               .text = v[12].text};
-    sqlite_note_judge(out, a, v[8].text, v[5].number);
+    store_sqlite_note_judge(out, a, v[8].text, v[5].number);
 }
 
 /* An index that can be read knows which notes there are. */
@@ -547,8 +549,8 @@ static bool was_there(struct saving *x, const struct note *n)
 {
     struct fumi_err ignored;
     int64_t seq = n->seq;
-    int found = sqlite_number(x->from, &ignored, &seq, "SELECT seq FROM notes WHERE id=?1", "s",
-                              n->id);
+    int found = store_sqlite_number(x->from, &ignored, &seq, "SELECT seq FROM notes WHERE id=?1",
+                                    "s", n->id);
     return found < 0 || (found && seq == n->seq);
 }
 
@@ -601,7 +603,7 @@ static int save_rows(struct db *to, void *arg, struct fumi_err *e)
     if (copy_facts(x, e) || check_copied(x, e) || save_vectors(x, e) || keep_changes(x, e) ||
         x->finish(to, x->arg, e))
         return -1;
-    if (sqlite_number(to, e, &x->out->vectors, "SELECT count(*) FROM vectors", "") < 0)
+    if (store_sqlite_number(to, e, &x->out->vectors, "SELECT count(*) FROM vectors", "") < 0)
         return -1;
     return keep_sequence(x, "notes", e) || keep_sequence(x, "vectors", e) ? -1 : 0;
 }
@@ -621,20 +623,22 @@ static int count_lost(struct saving *x, struct fumi_err *e)
 /* A new store that is whole in its file when it is closed. */
 static int save_to(struct saving *x, const char *path, struct fumi_err *e)
 {
-    struct sqlite_options o = {.path = path, .nosync = true, .log = x->from->store->log};
-    struct store *to = sqlite_open(&o, e);
+    struct store_sqlite_options o = {.path = path, .nosync = true, .log = x->from->store->log};
+    struct store *to = store_sqlite_open(&o, e);
     if (!to)
         return -1;
-    int rc = sqlite_write(to, save_rows, x, e);
-    to->ops->close(to);
+    int rc = store_sqlite_write(to, save_rows, x, e);
+    store_close(to);
     if (rc || count_lost(x, e))
         return -1;
-    char *wal = sqlite_path(path, "-wal");
-    bool whole = !sqlite_file_exists(wal);
+    char *wal = store_sqlite_path(path, "-wal");
+    bool whole = !store_sqlite_file_exists(wal);
     fumi_resize(wal, 0);
     if (!whole)
         return fail(x->from, SQLITE_FULL, path, e);
-    return sqlite_file_like(path, x->from->store->path, e) || sqlite_file_sync(path, e) ? -1 : 0;
+    return store_sqlite_file_like(path, x->from->store->path, e) || store_sqlite_file_sync(path, e)
+               ? -1
+               : 0;
 }
 
 /* The whole database for this connection, all of it in the one file. */
@@ -651,20 +655,20 @@ static int lock_all(struct db *d, struct fumi_err *e)
                             "it, then run doctor again (%s)",
                             d->store->path);
     if (rc)
-        return sqlite_fault(d, rc, e);
-    return sqlite_file_sync_dir(d->store->path, e);
+        return store_sqlite_fault(d, rc, e);
+    return store_sqlite_file_sync_dir(d->store->path, e);
 }
 
 static int save_from(struct saving *x, const char *path, struct fumi_err *e)
 {
     if (lock_all(x->from, e))
         return -1;
-    char *mend = sqlite_path_new(path, ".mend");
-    char *kept = sqlite_path_kept(path);
-    int fd = sqlite_file_fresh(mend);
-    int rc = save_to(x, mend, e) || sqlite_file_swap(path, mend, kept, e) ? -1 : 0;
+    char *mend = store_sqlite_path_new(path, ".mend");
+    char *kept = store_sqlite_path_kept(path);
+    int fd = store_sqlite_file_fresh(mend);
+    int rc = save_to(x, mend, e) || store_sqlite_file_swap(path, mend, kept, e) ? -1 : 0;
     if (rc)
-        sqlite_file_remove(mend);
+        store_sqlite_file_remove(mend);
     if (fd >= 0)
         close(fd);
     x->out->kept = rc ? NULL : kept;
@@ -673,17 +677,17 @@ static int save_from(struct saving *x, const char *path, struct fumi_err *e)
     return rc;
 }
 
-int sqlite_save(struct sqlite *s, sqlite_fn *finish, void *arg, struct sqlite_saved *out,
-                struct fumi_err *e)
+int store_sqlite_save(struct store_sqlite *s, store_sqlite_fn *finish, void *arg,
+                      struct store_sqlite_saved *out, struct fumi_err *e)
 {
     struct saving x = {.out = out, .finish = finish, .arg = arg};
-    *out = (struct sqlite_saved){0};
-    sqlite_idle(s);
-    x.from = sqlite_connect(s, true, e);
+    *out = (struct store_sqlite_saved){0};
+    store_sqlite_idle(s);
+    x.from = store_sqlite_connect(s, true, e);
     if (!x.from)
         return -1;
     int rc = save_from(&x, s->path, e);
-    sqlite_disconnect(x.from);
+    store_sqlite_disconnect(x.from);
     fumi_arena_done(&x.arena);
     return rc;
 }

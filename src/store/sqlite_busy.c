@@ -56,7 +56,7 @@ static long holder_at(FILE *locks, const char *path, const struct place *at)
     struct stat st;
     struct lock l;
     char line[256];
-    char *name = sqlite_path(path, at->ending);
+    char *name = store_sqlite_path(path, at->ending);
     long pid = stat(name, &st) ? -1 : 0;
     rewind(locks);
     while (!pid && fgets(line, sizeof(line), locks))
@@ -67,7 +67,7 @@ static long holder_at(FILE *locks, const char *path, const struct place *at)
     return pid;
 }
 
-static long look_for_holder(const struct sqlite *s)
+static long look_for_holder(const struct store_sqlite *s)
 {
     FILE *locks = fopen("/proc/locks", "re");
     long pid = 0;
@@ -80,7 +80,7 @@ static long look_for_holder(const struct sqlite *s)
 
 /* The process that holds the lock for writing; 0: not known. The kernel lists locks in pieces, and
  * leaves out some if others are given back between two pieces: so it is asked again. */
-static long holder(const struct sqlite *s)
+static long holder(const struct store_sqlite *s)
 {
     enum { LOOKS = 10, PAUSE = 1000000 }; /* nanoseconds */
     long pid = 0;
@@ -107,7 +107,7 @@ static bool is_stopped(long pid)
 }
 
 /* Whether to go on waiting after the shorter time. */
-static bool is_worth_it(struct sqlite *s)
+static bool is_worth_it(struct store_sqlite *s)
 {
     long pid = holder(s);
     bool stopped = pid && is_stopped(pid);
@@ -127,7 +127,7 @@ static bool is_over(struct db *d, int64_t waited, int count)
 }
 
 /* Random pauses let every process have its turn; SQLite's own rising ones starve the late. */
-int sqlite_busy_wait(void *db, int count)
+int store_sqlite_busy_wait(void *db, int count)
 {
     struct db *d = db;
     int64_t now = fumi_ticks();
@@ -141,7 +141,7 @@ int sqlite_busy_wait(void *db, int count)
     return 1;
 }
 
-int sqlite_busy_fault(struct db *d, int code, struct fumi_err *e)
+int store_sqlite_busy_fault(struct db *d, int code, struct fumi_err *e)
 {
     long pid = holder(d->store);
     if (!pid)

@@ -5,8 +5,8 @@
 #include "store/sqlite_parts.h"
 
 /* SQLite's busy handler for a connection. */
-int sqlite_busy_wait(void *db, int count);
+int store_sqlite_busy_wait(void *db, int count);
 /* Sets the sentence: who holds the database, and what to do. Returns -1. */
-int sqlite_busy_fault(struct db *d, int code, struct fumi_err *e);
+int store_sqlite_busy_fault(struct db *d, int code, struct fumi_err *e);
 
 #endif

@@ -67,7 +67,7 @@ static bool lacks_descriptors(struct db *d, int plain)
            (system == EMFILE || system == ENFILE);
 }
 
-bool sqlite_moved(struct db *d)
+bool store_sqlite_moved(struct db *d)
 {
     int moved = 0;
     sqlite3_file_control(d->h, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
@@ -80,7 +80,7 @@ static int tell(struct db *d, int code, const char *text, struct fumi_err *e)
     return fumi_err_set(e, FUMI_LIMIT, "%s (code %d, %s)", text, code, d->store->path);
 }
 
-int sqlite_fault(struct db *d, int code, struct fumi_err *e)
+int store_sqlite_fault(struct db *d, int code, struct fumi_err *e)
 {
     int plain = plain_code(d, code);
     d->bad |= plain != SQLITE_CONSTRAINT && plain != SQLITE_TOOBIG && plain != SQLITE_BUSY;
@@ -92,7 +92,7 @@ int sqlite_fault(struct db *d, int code, struct fumi_err *e)
                             "(code %d, %s)",
                             code, d->store->path);
     if (plain == SQLITE_BUSY || plain == SQLITE_PROTOCOL)
-        return sqlite_busy_fault(d, code, e);
+        return store_sqlite_busy_fault(d, code, e);
     for (size_t i = 0; i < FUMI_COUNT(faults); i++)
         if (faults[i].code == plain)
             return tell(d, code, faults[i].text, e);
@@ -136,10 +136,10 @@ static const char pragmas[] = "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMO
 static int run_text(struct db *d, const char *sql, struct fumi_err *e)
 {
     int rc = sqlite3_exec(d->h, sql, NULL, NULL, NULL);
-    return rc ? sqlite_fault(d, rc, e) : 0;
+    return rc ? store_sqlite_fault(d, rc, e) : 0;
 }
 
-int sqlite_sync_mode(struct db *d, const char *mode, struct fumi_err *e)
+int store_sqlite_sync_mode(struct db *d, const char *mode, struct fumi_err *e)
 {
     char sql[64];
     snprintf(sql, sizeof(sql), "PRAGMA synchronous=%s", d->store->nosync ? "OFF" : mode);
@@ -148,7 +148,7 @@ int sqlite_sync_mode(struct db *d, const char *mode, struct fumi_err *e)
 
 static int set_up(struct db *d, bool writes, struct fumi_err *e)
 {
-    sqlite3_busy_handler(d->h, sqlite_busy_wait, d);
+    sqlite3_busy_handler(d->h, store_sqlite_busy_wait, d);
     for (size_t i = 0; i < FUMI_COUNT(configs); i++)
         sqlite3_db_config(d->h, configs[i].what, configs[i].value, NULL);
     sqlite3_db_config(d->h, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !d->store->ours, NULL);
@@ -157,19 +157,20 @@ static int set_up(struct db *d, bool writes, struct fumi_err *e)
     int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
     int rc = sqlite3_create_function_v2(d->h, "within", 3, flags, NULL, within, NULL, NULL, NULL);
     if (rc)
-        return sqlite_fault(d, rc, e);
+        return store_sqlite_fault(d, rc, e);
     if (!d->store->uri && sqlite3_db_readonly(d->h, "main") == 1)
-        return sqlite_fault(d, SQLITE_READONLY, e); /* before files beside it get its rights */
-    if (!d->store->ours && sqlite_schema_look(d, e))
+        return store_sqlite_fault(d, SQLITE_READONLY,
+                                  e); /* before files beside it get its rights */
+    if (!d->store->ours && store_sqlite_schema_look(d, e))
         return -1;
-    if (run_text(d, pragmas, e) || sqlite_sync_mode(d, "FULL", e) ||
+    if (run_text(d, pragmas, e) || store_sqlite_sync_mode(d, "FULL", e) ||
         (!writes && run_text(d, "PRAGMA query_only=ON", e)))
         return -1;
-    sqlite_erase_unused(d->h);
-    return sqlite_words_register(d->h, e);
+    store_sqlite_erase_unused(d->h);
+    return store_sqlite_words_register(d->h, e);
 }
 
-struct db *sqlite_connect(struct sqlite *s, bool writes, struct fumi_err *e)
+struct db *store_sqlite_connect(struct store_sqlite *s, bool writes, struct fumi_err *e)
 {
     struct db *d = fumi_resize(NULL, sizeof(*d));
     memset(d, 0, sizeof(*d));
@@ -180,14 +181,14 @@ struct db *sqlite_connect(struct sqlite *s, bool writes, struct fumi_err *e)
     if (s->uri)
         flags ^= SQLITE_OPEN_READWRITE | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
     int rc = sqlite3_open_v2(s->uri ? s->uri : s->path, &d->h, flags, NULL);
-    if (rc ? sqlite_fault(d, rc, e) : set_up(d, writes, e)) {
-        sqlite_disconnect(d);
+    if (rc ? store_sqlite_fault(d, rc, e) : set_up(d, writes, e)) {
+        store_sqlite_disconnect(d);
         return NULL;
     }
     return d;
 }
 
-void sqlite_disconnect(struct db *d)
+void store_sqlite_disconnect(struct db *d)
 {
     if (!d)
         return;
@@ -207,7 +208,7 @@ static sqlite3_stmt *prepared(struct db *d, const char *sql, struct fumi_err *e)
         return d->cache[i].q;
     int rc = sqlite3_prepare_v3(d->h, sql, -1, SQLITE_PREPARE_PERSISTENT, &d->cache[i].q, NULL);
     if (rc) {
-        sqlite_fault(d, rc, e);
+        store_sqlite_fault(d, rc, e);
         return NULL;
     }
     d->cache[i].sql = sql;
@@ -247,13 +248,13 @@ static sqlite3_stmt *query(struct db *d, struct fumi_err *e, const char *sql, co
         rc = bind_one(q, i + 1, types[i], args);
     if (!rc)
         return q;
-    sqlite_end(q);
-    sqlite_fault(d, rc, e);
+    store_sqlite_end(q);
+    store_sqlite_fault(d, rc, e);
     return NULL;
 }
 
-sqlite3_stmt *sqlite_query(struct db *d, struct fumi_err *e, const char *sql, const char *types,
-                           ...)
+sqlite3_stmt *store_sqlite_query(struct db *d, struct fumi_err *e, const char *sql,
+                                 const char *types, ...)
 {
     va_list args;
     va_start(args, types);
@@ -262,7 +263,7 @@ sqlite3_stmt *sqlite_query(struct db *d, struct fumi_err *e, const char *sql, co
     return q;
 }
 
-void sqlite_end(sqlite3_stmt *q)
+void store_sqlite_end(sqlite3_stmt *q)
 {
     if (!q)
         return;
@@ -270,16 +271,16 @@ void sqlite_end(sqlite3_stmt *q)
     sqlite3_clear_bindings(q);
 }
 
-int sqlite_row(struct db *d, sqlite3_stmt *q, struct fumi_err *e)
+int store_sqlite_row(struct db *d, sqlite3_stmt *q, struct fumi_err *e)
 {
     int rc = sqlite3_step(q);
     if (rc == SQLITE_ROW)
         return 1;
-    sqlite_end(q);
-    return rc == SQLITE_DONE ? 0 : sqlite_fault(d, rc, e);
+    store_sqlite_end(q);
+    return rc == SQLITE_DONE ? 0 : store_sqlite_fault(d, rc, e);
 }
 
-int sqlite_run(struct db *d, struct fumi_err *e, const char *sql, const char *types, ...)
+int store_sqlite_run(struct db *d, struct fumi_err *e, const char *sql, const char *types, ...)
 {
     va_list args;
     va_start(args, types);
@@ -287,28 +288,28 @@ int sqlite_run(struct db *d, struct fumi_err *e, const char *sql, const char *ty
     va_end(args);
     int more = q ? 1 : -1;
     while (more > 0)
-        more = sqlite_row(d, q, e);
+        more = store_sqlite_row(d, q, e);
     return more;
 }
 
-int sqlite_number(struct db *d, struct fumi_err *e, int64_t *out, const char *sql,
-                  const char *types, ...)
+int store_sqlite_number(struct db *d, struct fumi_err *e, int64_t *out, const char *sql,
+                        const char *types, ...)
 {
     va_list args;
     va_start(args, types);
     sqlite3_stmt *q = query(d, e, sql, types, &args);
     va_end(args);
-    int found = q ? sqlite_row(d, q, e) : -1;
+    int found = q ? store_sqlite_row(d, q, e) : -1;
     if (found > 0) {
         *out = sqlite3_column_int64(q, 0);
-        sqlite_end(q);
+        store_sqlite_end(q);
     }
     return found;
 }
 
 /* As bytes: SQLite then neither converts nor copies, so it cannot fail. An empty text is not null,
  * whatever pointer SQLite gives for it. */
-struct fumi_str sqlite_text(sqlite3_stmt *q, int i)
+struct fumi_str store_sqlite_text(sqlite3_stmt *q, int i)
 {
     if (sqlite3_column_type(q, i) == SQLITE_NULL)
         return (struct fumi_str){0};
@@ -316,7 +317,7 @@ struct fumi_str sqlite_text(sqlite3_stmt *q, int i)
     return (struct fumi_str){p ? p : "", p ? (size_t)sqlite3_column_bytes(q, i) : 0};
 }
 
-struct fumi_str sqlite_keep(sqlite3_stmt *q, int i, struct fumi_arena *a)
+struct fumi_str store_sqlite_keep(sqlite3_stmt *q, int i, struct fumi_arena *a)
 {
-    return fumi_dup(a, sqlite_text(q, i));
+    return fumi_dup(a, store_sqlite_text(q, i));
 }

@@ -35,22 +35,22 @@ __attribute__((format(printf, 2, 3))) static void tell(struct exam *x, const cha
 static int look_at_pages(struct db *d, void *arg, struct fumi_err *e)
 {
     struct exam *x = arg;
-    sqlite3_stmt *q = sqlite_query(d, e, "PRAGMA integrity_check(20)", "");
+    sqlite3_stmt *q = store_sqlite_query(d, e, "PRAGMA integrity_check(20)", "");
     int more = q ? 1 : -1;
-    while (more > 0 && (more = sqlite_row(d, q, e)) > 0) {
-        struct fumi_str text = sqlite_text(q, 0);
+    while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0) {
+        struct fumi_str text = store_sqlite_text(q, 0);
         if (fumi_eq(text, FUMI_STR("ok")))
             continue;
         x->faults++;
         tell(x, "Damage in the file: %.*s.", FUMI_ARG(text));
     }
-    return more < 0 ? -1 : sqlite_schema_check(d, e);
+    return more < 0 ? -1 : store_sqlite_schema_check(d, e);
 }
 
 static int mend_indexes(struct db *d, void *arg, struct fumi_err *e)
 {
     (void)arg;
-    return sqlite_run(d, e, "REINDEX", "");
+    return store_sqlite_run(d, e, "REINDEX", "");
 }
 
 /* Texts against their checksums. */
@@ -65,7 +65,7 @@ static void lose(void *arg, const char *what, struct fumi_str id)
 static int look_at_note(struct db *d, struct exam *x, int64_t seq, struct fumi_err *e)
 {
     struct stored n;
-    int found = sqlite_find(d, &x->arena, (struct fumi_str){0}, seq, &n, e);
+    int found = store_sqlite_find(d, &x->arena, (struct fumi_str){0}, seq, &n, e);
     if (found > 0 && n.damaged)
         lose(x, "note", n.note.id);
     fumi_arena_reset(&x->arena, 1 << 20);
@@ -75,15 +75,16 @@ static int look_at_note(struct db *d, struct exam *x, int64_t seq, struct fumi_e
 static int look_at_texts(struct db *d, void *arg, struct fumi_err *e)
 {
     struct exam *x = arg;
-    sqlite3_stmt *q = sqlite_query(d, e, "SELECT seq FROM notes", "");
+    sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT seq FROM notes", "");
     int64_t notes = 0;
     int more = q ? 1 : -1;
-    for (; more > 0 && (more = sqlite_row(d, q, e)) > 0; notes++)
+    for (; more > 0 && (more = store_sqlite_row(d, q, e)) > 0; notes++)
         if (look_at_note(d, x, sqlite3_column_int64(q, 0), e)) {
-            sqlite_end(q);
+            store_sqlite_end(q);
             return -1;
         }
-    if (more < 0 || sqlite_groups_check(d, lose, x, e) || sqlite_globals_check(d, lose, x, e))
+    if (more < 0 || store_sqlite_groups_check(d, lose, x, e) ||
+        store_sqlite_globals_check(d, lose, x, e))
         return -1;
     tell(x, "Notes looked at: %lld; texts that are damaged: %lld.", (long long)notes,
          (long long)x->lost);
@@ -98,13 +99,13 @@ static int look_at_words(struct db *d, void *arg, struct fumi_err *e)
     int rc = sqlite3_exec(d->h, "INSERT INTO words(words) VALUES('integrity-check')", NULL, NULL,
                           NULL);
     if (rc && (rc & 0xFF) != SQLITE_CORRUPT)
-        return sqlite_fault(d, rc, e);
-    if (sqlite_number(d, e, &missing,
-                      "SELECT count(*) FROM notes WHERE seq NOT IN (SELECT id FROM words_docsize)",
-                      "") < 0 ||
-        sqlite_number(d, e, &extra,
-                      "SELECT count(*) FROM words_docsize WHERE id NOT IN (SELECT seq FROM notes)",
-                      "") < 0)
+        return store_sqlite_fault(d, rc, e);
+    if (store_sqlite_number(
+            d, e, &missing,
+            "SELECT count(*) FROM notes WHERE seq NOT IN (SELECT id FROM words_docsize)", "") < 0 ||
+        store_sqlite_number(
+            d, e, &extra,
+            "SELECT count(*) FROM words_docsize WHERE id NOT IN (SELECT seq FROM notes)", "") < 0)
         return -1;
     missing = missing > x->lost ? missing - x->lost : 0;
     if (rc || missing || extra)
@@ -117,8 +118,8 @@ static int look_at_words(struct db *d, void *arg, struct fumi_err *e)
 static int put_words(struct db *d, struct exam *x, int64_t seq, struct fumi_err *e)
 {
     struct stored n;
-    int found = sqlite_find(d, &x->arena, (struct fumi_str){0}, seq, &n, e);
-    if (found > 0 && !n.damaged && sqlite_note_words(d, &x->arena, &n.note, e))
+    int found = store_sqlite_find(d, &x->arena, (struct fumi_str){0}, seq, &n, e);
+    if (found > 0 && !n.damaged && store_sqlite_note_words(d, &x->arena, &n.note, e))
         found = -1;
     fumi_arena_reset(&x->arena, 1 << 20);
     return found < 0 ? -1 : 0;
@@ -127,13 +128,13 @@ static int put_words(struct db *d, struct exam *x, int64_t seq, struct fumi_err 
 static int mend_words(struct db *d, void *arg, struct fumi_err *e)
 {
     struct exam *x = arg;
-    if (sqlite_run(d, e, "INSERT INTO words(words) VALUES('delete-all')", ""))
+    if (store_sqlite_run(d, e, "INSERT INTO words(words) VALUES('delete-all')", ""))
         return -1;
-    sqlite3_stmt *q = sqlite_query(d, e, "SELECT seq FROM notes ORDER BY seq", "");
+    sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT seq FROM notes ORDER BY seq", "");
     int more = q ? 1 : -1;
-    while (more > 0 && (more = sqlite_row(d, q, e)) > 0)
+    while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0)
         if (put_words(d, x, sqlite3_column_int64(q, 0), e)) {
-            sqlite_end(q);
+            store_sqlite_end(q);
             return -1;
         }
     return more;
@@ -147,7 +148,7 @@ static int look_at_places(struct db *d, void *arg, struct fumi_err *e)
     static const char sql[] = "SELECT count(*) FROM notes n LEFT JOIN places p USING(place) LEFT "
                               "JOIN rooms r USING(room) WHERE r.project IS NOT n.project OR r.grp "
                               "IS NOT n.grp OR p.tags IS NOT n.tags";
-    if (sqlite_number(d, e, &wrong, sql, "") < 0)
+    if (store_sqlite_number(d, e, &wrong, sql, "") < 0)
         return -1;
     if (wrong)
         tell(x, "There are notes that are not where they say: %lld.", (long long)wrong);
@@ -160,23 +161,23 @@ static int put_tags(struct db *d, struct exam *x, int64_t place, struct fumi_str
 {
     struct fumi_strs tags;
     struct fumi_err ignored;
-    sqlite_tags_read(&x->arena, json, &tags, &ignored);
+    store_sqlite_tags_read(&x->arena, json, &tags, &ignored);
     for (size_t i = 0; i < tags.n; i++)
-        if (sqlite_run(d, e, "INSERT OR IGNORE INTO place_tags(tag, place) VALUES(?1, ?2)", "si",
-                       tags.items[i], place))
+        if (store_sqlite_run(d, e, "INSERT OR IGNORE INTO place_tags(tag, place) VALUES(?1, ?2)",
+                             "si", tags.items[i], place))
             return -1;
     return 0;
 }
 
 static int mend_tags(struct db *d, struct exam *x, struct fumi_err *e)
 {
-    sqlite3_stmt *q = sqlite_query(d, e, "SELECT place, tags FROM places NOT INDEXED", "");
+    sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT place, tags FROM places NOT INDEXED", "");
     int more = q ? 1 : -1;
-    while (more > 0 && (more = sqlite_row(d, q, e)) > 0) {
-        int rc = put_tags(d, x, sqlite3_column_int64(q, 0), sqlite_text(q, 1), e);
+    while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0) {
+        int rc = put_tags(d, x, sqlite3_column_int64(q, 0), store_sqlite_text(q, 1), e);
         fumi_arena_reset(&x->arena, 1 << 20);
         if (rc) {
-            sqlite_end(q);
+            store_sqlite_end(q);
             return -1;
         }
     }
@@ -197,9 +198,9 @@ static int mend_places(struct db *d, void *arg, struct fumi_err *e)
         "r.project=notes.project AND r.grp=notes.grp AND p.tags=notes.tags)",
     };
     for (size_t i = 0; i < FUMI_COUNT(all); i++)
-        if (sqlite_run(d, e, all[i], ""))
+        if (store_sqlite_run(d, e, all[i], ""))
             return -1;
-    return mend_tags(d, arg, e) ? -1 : sqlite_note_changed(d, 0, e);
+    return mend_tags(d, arg, e) ? -1 : store_sqlite_note_changed(d, 0, e);
 }
 
 /* What is counted or listed twice, in the order in which it can be mended. JSON in SQL ends at a
@@ -260,7 +261,7 @@ static int look_at_rules(struct db *d, void *arg, struct fumi_err *e)
     struct exam *x = arg;
     for (size_t i = 0; i < FUMI_COUNT(rules); i++) {
         int64_t wrong = 0;
-        if (sqlite_number(d, e, &wrong, rules[i].look, "") < 0)
+        if (store_sqlite_number(d, e, &wrong, rules[i].look, "") < 0)
             return -1;
         if (wrong)
             tell(x, "There are %s: %lld.", rules[i].what, (long long)wrong);
@@ -273,15 +274,15 @@ static int mend_rules(struct db *d, void *arg, struct fumi_err *e)
 {
     (void)arg;
     for (size_t i = 0; i < FUMI_COUNT(rules); i++)
-        if (sqlite_run(d, e, rules[i].mend, ""))
+        if (store_sqlite_run(d, e, rules[i].mend, ""))
             return -1;
-    return sqlite_note_changed(d, 0, e);
+    return store_sqlite_note_changed(d, 0, e);
 }
 
 /* The order matters: what is damaged below is not mended above. */
 static const struct part {
     const char *name;
-    sqlite_fn *look, *mend;
+    store_sqlite_fn *look, *mend;
 } parts[] = {
     {"The pages of the file", look_at_pages, mend_indexes},
     {"The list of words", look_at_words, mend_words},
@@ -294,16 +295,16 @@ static const struct part {
 static int examine(struct exam *x, const struct part *p, int64_t *unsound, struct fumi_err *e)
 {
     x->faults = 0;
-    if (sqlite_write(x->store, p->look, x, e))
+    if (store_sqlite_write(x->store, p->look, x, e))
         return -1;
     if (!x->faults)
         tell(x, "%s: sound.", p->name);
     if (x->faults && x->repair) {
-        if (sqlite_write(x->store, p->mend, x, e))
+        if (store_sqlite_write(x->store, p->mend, x, e))
             return -1;
         x->faults = 0;
         x->quiet = true;
-        int rc = sqlite_write(x->store, p->look, x, e);
+        int rc = store_sqlite_write(x->store, p->look, x, e);
         x->quiet = false;
         if (rc)
             return -1;
@@ -316,11 +317,11 @@ static int examine(struct exam *x, const struct part *p, int64_t *unsound, struc
 /* The cache of vectors is made again at the next search. */
 static void drop_caches(struct exam *x)
 {
-    struct sqlite *s = (struct sqlite *)x->store;
+    struct store_sqlite *s = (struct store_sqlite *)x->store;
     pthread_mutex_lock(&s->filters_lock);
-    sqlite_filters_done(s);
+    store_sqlite_filters_done(s);
     pthread_mutex_unlock(&s->filters_lock);
-    sqlite_index_close(s);
+    store_sqlite_index_close(s);
     if (unlink(s->side) == 0)
         tell(x, "The cache of vectors was removed: the next search makes it again.");
 }
@@ -329,9 +330,9 @@ static void drop_caches(struct exam *x)
  * is full, is no fault of the database. */
 static int erase(struct exam *x, struct fumi_err *e)
 {
-    struct sqlite *s = (struct sqlite *)x->store;
+    struct store_sqlite *s = (struct store_sqlite *)x->store;
     bool done = false;
-    if (sqlite_erase_all(s, &done, e)) {
+    if (store_sqlite_erase_all(s, &done, e)) {
         if (__atomic_load_n(&s->corrupt, __ATOMIC_RELAXED))
             return -1;
         tell(x, "Removed texts: not erased. %s.", e->text);
@@ -349,7 +350,7 @@ static int look_through(struct exam *x, int64_t *unsound, struct fumi_err *e)
         return -1;
     if (*unsound)
         return 0;
-    if (sqlite_read(x->store, look_at_texts, x, e))
+    if (store_sqlite_read(x->store, look_at_texts, x, e))
         return -1;
     for (size_t i = 1; i < FUMI_COUNT(parts); i++)
         if (examine(x, &parts[i], unsound, e))
@@ -362,7 +363,7 @@ static int look_through(struct exam *x, int64_t *unsound, struct fumi_err *e)
 /* The same; damage that stops the look is a fault like others. */
 static int look_once(struct exam *x, int64_t *unsound, struct fumi_err *e)
 {
-    struct sqlite *s = (struct sqlite *)x->store;
+    struct store_sqlite *s = (struct store_sqlite *)x->store;
     *unsound = x->lost = 0;
     __atomic_store_n(&s->corrupt, false, __ATOMIC_RELAXED);
     if (look_through(x, unsound, e) == 0)
@@ -376,9 +377,9 @@ static int look_once(struct exam *x, int64_t *unsound, struct fumi_err *e)
 
 static int write_anew(struct exam *x, struct fumi_err *e)
 {
-    struct sqlite_saved saved;
+    struct store_sqlite_saved saved;
     tell(x, "This cannot be mended in place: what can be read is written into a new file.");
-    if (sqlite_save((struct sqlite *)x->store, mend_rules, x, &saved, e))
+    if (store_sqlite_save((struct store_sqlite *)x->store, mend_rules, x, &saved, e))
         return -1;
     tell(x, "Notes saved: %lld; lost: %lld.", (long long)saved.notes, (long long)saved.lost);
     tell(x, "Groups, globals and facts saved: %lld; damaged: %lld.", (long long)saved.others,
@@ -399,8 +400,8 @@ static int examine_all(struct exam *x, int64_t *unsound, struct fumi_err *e)
     return write_anew(x, e) ? -1 : look_once(x, unsound, e);
 }
 
-int sqlite_doctor(struct store *s, bool repair, void (*say)(void *arg, const char *sentence),
-                  void *arg, struct fumi_err *e)
+int store_sqlite_check(struct store *s, bool repair, void (*say)(void *arg, const char *sentence),
+                       void *arg, struct fumi_err *e)
 {
     struct exam x = {.store = s, .repair = repair, .say = say, .arg = arg};
     int64_t unsound = 0;

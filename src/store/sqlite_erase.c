@@ -69,7 +69,7 @@ static int write_cleared(sqlite3_file *f, const void *bytes, int n, sqlite3_int6
 
 /* SQLite itself leaves old rows in the unused space of a page when it moves rows to another page,
  * secure_delete or not. Nothing ever reads that space, so it is cleared on the way to the file. */
-void sqlite_erase_unused(sqlite3 *h)
+void store_sqlite_erase_unused(sqlite3 *h)
 {
     sqlite3_file *f = NULL;
     if (sqlite3_file_control(h, "main", SQLITE_FCNTL_FILE_POINTER, &f) || !f || !f->pMethods)
@@ -88,21 +88,21 @@ void sqlite_erase_unused(sqlite3 *h)
 /* The word index and the log */
 
 /* The mark's value: "words", "log", or the ticket of the last one who tried to truncate the log. */
-int sqlite_erase_mark(struct db *d, bool words, struct fumi_err *e)
+int store_sqlite_erase_mark(struct db *d, bool words, struct fumi_err *e)
 {
     __atomic_store_n(&d->store->unerased, true, __ATOMIC_RELAXED);
-    return words ? sqlite_run(d, e, "REPLACE INTO facts VALUES('erase', 'words')", "")
-                 : sqlite_run(d, e,
-                              "INSERT INTO facts VALUES('erase', 'log') ON CONFLICT(name) DO "
-                              "UPDATE SET value='log' WHERE value<>'words'",
-                              "");
+    return words ? store_sqlite_run(d, e, "REPLACE INTO facts VALUES('erase', 'words')", "")
+                 : store_sqlite_run(d, e,
+                                    "INSERT INTO facts VALUES('erase', 'log') ON CONFLICT(name) DO "
+                                    "UPDATE SET value='log' WHERE value<>'words'",
+                                    "");
 }
 
 static int read_mark(struct db *d, void *arg, struct fumi_err *e)
 {
     bool *marked = arg;
     int64_t is;
-    int found = sqlite_number(d, e, &is, "SELECT 1 FROM facts WHERE name='erase'", "");
+    int found = store_sqlite_number(d, e, &is, "SELECT 1 FROM facts WHERE name='erase'", "");
     *marked = found > 0;
     return found < 0 ? -1 : 0;
 }
@@ -112,7 +112,7 @@ static int read_mark(struct db *d, void *arg, struct fumi_err *e)
 static int merge_pages(struct db *d, int64_t pages, bool *ended, struct fumi_err *e)
 {
     sqlite3_int64 before = sqlite3_total_changes64(d->h);
-    if (sqlite_run(d, e, "INSERT INTO words(words, rank) VALUES('merge', ?1)", "i", -pages))
+    if (store_sqlite_run(d, e, "INSERT INTO words(words, rank) VALUES('merge', ?1)", "i", -pages))
         return -1;
     *ended = sqlite3_total_changes64(d->h) - before < 2;
     return 0;
@@ -128,14 +128,14 @@ static int merge(struct db *d, void *arg, struct fumi_err *e)
 {
     struct merging *m = arg;
     int64_t is;
-    int found = sqlite_number(d, e, &is, "SELECT 1 FROM facts WHERE name='erase' AND value='words'",
-                              "");
+    int found = store_sqlite_number(d, e, &is,
+                                    "SELECT 1 FROM facts WHERE name='erase' AND value='words'", "");
     m->ended = !found && !m->always;
     if (found < 0 || (!m->ended && merge_pages(d, STEP, &m->ended, e)) ||
         (!m->ended && merge_pages(d, 1, &m->ended, e)))
         return -1;
-    return m->ended ? sqlite_run(d, e, "REPLACE INTO facts VALUES('erase', CAST(?1 AS TEXT))", "i",
-                                 m->ticket)
+    return m->ended ? store_sqlite_run(d, e, "REPLACE INTO facts VALUES('erase', CAST(?1 AS TEXT))",
+                                       "i", m->ticket)
                     : 0;
 }
 
@@ -151,31 +151,33 @@ static int truncate_log(struct db *d, void *arg, struct fumi_err *e)
     int rc = sqlite3_wal_checkpoint_v2(d->h, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     d->patience = 0;
     t->done = rc == SQLITE_OK;
-    return rc && (rc & 0xFF) != SQLITE_BUSY && (rc & 0xFF) != SQLITE_LOCKED ? sqlite_fault(d, rc, e)
-                                                                            : 0;
+    return rc && (rc & 0xFF) != SQLITE_BUSY && (rc & 0xFF) != SQLITE_LOCKED
+               ? store_sqlite_fault(d, rc, e)
+               : 0;
 }
 
 /* Not if another process has removed something since, or tries to truncate the log itself. */
 static int remove_mark(struct db *d, void *arg, struct fumi_err *e)
 {
     const int64_t *ticket = arg;
-    return sqlite_run(d, e, "DELETE FROM facts WHERE name='erase' AND value=CAST(?1 AS TEXT)", "i",
-                      *ticket);
+    return store_sqlite_run(d, e, "DELETE FROM facts WHERE name='erase' AND value=CAST(?1 AS TEXT)",
+                            "i", *ticket);
 }
 
 /* The mark stays until the log is empty: a process that is killed before leaves it to others. */
-static int finish(struct sqlite *s, int64_t patience, int64_t ticket, bool *done,
+static int finish(struct store_sqlite *s, int64_t patience, int64_t ticket, bool *done,
                   struct fumi_err *e)
 {
     struct truncation t = {.patience = patience};
-    if (sqlite_index_catch_up(s, e) || sqlite_write_alone(&s->base, truncate_log, &t, e))
+    if (store_sqlite_index_catch_up(s, e) ||
+        store_sqlite_write_alone(&s->base, truncate_log, &t, e))
         return -1;
     *done = t.done;
-    return t.done ? sqlite_write(&s->base, remove_mark, &ticket, e) : 0;
+    return t.done ? store_sqlite_write(&s->base, remove_mark, &ticket, e) : 0;
 }
 
 /* *done: there is nothing left to erase. */
-static int erase(struct sqlite *s, const struct effort *f, bool *done, struct fumi_err *e)
+static int erase(struct store_sqlite *s, const struct effort *f, bool *done, struct fumi_err *e)
 {
     struct merging m = {.always = f->always};
     int rc = 0;
@@ -183,7 +185,7 @@ static int erase(struct sqlite *s, const struct effort *f, bool *done, struct fu
     sqlite3_randomness(sizeof(m.ticket), &m.ticket);
     __atomic_store_n(&s->unerased, false, __ATOMIC_RELAXED);
     for (int i = 0; i < f->steps && !m.ended && !rc; i++)
-        rc = sqlite_write(&s->base, merge, &m, e);
+        rc = store_sqlite_write(&s->base, merge, &m, e);
     if (m.ended && !rc)
         rc = finish(s, f->patience, m.ticket, done, e);
     if (rc || !*done)
@@ -191,24 +193,25 @@ static int erase(struct sqlite *s, const struct effort *f, bool *done, struct fu
     return rc;
 }
 
-static int erase_marked(struct sqlite *s, const struct effort *f, bool *more, struct fumi_err *e)
+static int erase_marked(struct store_sqlite *s, const struct effort *f, bool *more,
+                        struct fumi_err *e)
 {
     bool marked = false, done = true;
     *more = false;
     if (s->uri)
         return 0; /* opened for reading only */
-    if (sqlite_read(&s->base, read_mark, &marked, e) || (marked && erase(s, f, &done, e)))
+    if (store_sqlite_read(&s->base, read_mark, &marked, e) || (marked && erase(s, f, &done, e)))
         return -1;
     *more = !done;
     return 0;
 }
 
-int sqlite_erase(struct store *base, bool *more, struct fumi_err *e)
+int store_sqlite_erase_step(struct store *base, bool *more, struct fumi_err *e)
 {
-    return erase_marked((struct sqlite *)base, &in_passing, more, e);
+    return erase_marked((struct store_sqlite *)base, &in_passing, more, e);
 }
 
-static void attempt(struct sqlite *s, const struct effort *f)
+static void attempt(struct store_sqlite *s, const struct effort *f)
 {
     struct fumi_err e = {0};
     bool more;
@@ -217,7 +220,7 @@ static void attempt(struct sqlite *s, const struct effort *f)
                  {.key = "remedy", .text = FUMI_STR("fumi doctor erases what is left")});
 }
 
-void sqlite_erase_soon(struct sqlite *s)
+void store_sqlite_erase_soon(struct store_sqlite *s)
 {
     int64_t now = fumi_ticks(), next = __atomic_load_n(&s->erase_next, __ATOMIC_RELAXED);
     if (now >= next &&
@@ -226,13 +229,13 @@ void sqlite_erase_soon(struct sqlite *s)
         attempt(s, &in_passing);
 }
 
-void sqlite_erase_last(struct sqlite *s)
+void store_sqlite_erase_last(struct store_sqlite *s)
 {
     if (__atomic_load_n(&s->unerased, __ATOMIC_RELAXED))
         attempt(s, &at_close);
 }
 
-int sqlite_erase_all(struct sqlite *s, bool *done, struct fumi_err *e)
+int store_sqlite_erase_all(struct store_sqlite *s, bool *done, struct fumi_err *e)
 {
     return erase(s, &complete, done, e);
 }
@@ -246,14 +249,14 @@ static int is_marked(sqlite3 *copy, bool *marked)
     return rc ? rc : end;
 }
 
-int sqlite_erase_copy(sqlite3 *copy)
+int store_sqlite_erase_copy(sqlite3 *copy)
 {
     struct fumi_err ignored;
     bool marked;
     int rc = is_marked(copy, &marked);
     if (rc || !marked)
         return rc;
-    if (sqlite_words_register(copy, &ignored))
+    if (store_sqlite_words_register(copy, &ignored))
         return SQLITE_ERROR;
     return sqlite3_exec(copy,
                         "PRAGMA secure_delete=ON; INSERT INTO words(words) VALUES('optimize'); "

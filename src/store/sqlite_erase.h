@@ -12,26 +12,26 @@
 
 /* In the transaction that removes or replaces a text: it has to be erased. words: also from the
  * word index. */
-int sqlite_erase_mark(struct db *d, bool words, struct fumi_err *e);
+int store_sqlite_erase_mark(struct db *d, bool words, struct fumi_err *e);
 /* After that transaction: erases, with bounded work, at most once a second. A failure is no fault:
  * the fact stays. */
-void sqlite_erase_soon(struct sqlite *s);
+void store_sqlite_erase_soon(struct store_sqlite *s);
 /* Before the store is closed: the same with more work, if this process has marked anything since.
  */
-void sqlite_erase_last(struct sqlite *s);
+void store_sqlite_erase_last(struct store_sqlite *s);
 /* All of it. *done: not while another process reads the log. */
-int sqlite_erase_all(struct sqlite *s, bool *done, struct fumi_err *e);
+int store_sqlite_erase_all(struct store_sqlite *s, bool *done, struct fumi_err *e);
 /* In a copy that nobody else has open. A code of SQLite's. */
-int sqlite_erase_copy(sqlite3 *copy);
+int store_sqlite_erase_copy(sqlite3 *copy);
 /* From now on the connection writes pages to its file with zeros in their unused space. */
-void sqlite_erase_unused(sqlite3 *h);
+void store_sqlite_erase_unused(sqlite3 *h);
 
 /* What it needs of others. sqlite_write.c: runs it in its turn on the writer's connection, alone
  * and outside of a transaction. sqlite_index.c: brings the cache's file up to date, if there is
  * one, open or not. */
-int sqlite_write_alone(struct store *s, sqlite_fn *run, void *arg, struct fumi_err *e);
-int sqlite_index_catch_up(struct sqlite *s, struct fumi_err *e);
+int store_sqlite_write_alone(struct store *s, store_sqlite_fn *run, void *arg, struct fumi_err *e);
+int store_sqlite_index_catch_up(struct store_sqlite *s, struct fumi_err *e);
 
-STORE_OP(erase);
+STORE_OP(erase_step);
 
 #endif

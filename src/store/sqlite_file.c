@@ -25,7 +25,7 @@ static int fail(const char *what, const char *path, struct fumi_err *e)
                         strerror(errno), path);
 }
 
-char *sqlite_path(const char *path, const char *ending)
+char *store_sqlite_path(const char *path, const char *ending)
 {
     size_t n = strlen(path), m = strlen(ending) + 1;
     char *out = fumi_resize(NULL, n + m);
@@ -38,7 +38,7 @@ char *sqlite_path(const char *path, const char *ending)
 static char *directory(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    char *out = sqlite_path(slash ? path : ".", "");
+    char *out = store_sqlite_path(slash ? path : ".", "");
     if (slash)
         out[slash == path ? 1 : slash - path] = 0;
     return out;
@@ -77,7 +77,7 @@ static bool is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-bool sqlite_file_exists(const char *path)
+bool store_sqlite_file_exists(const char *path)
 {
     struct stat st;
     return lstat(path, &st) == 0;
@@ -90,7 +90,7 @@ static int make(const char *path, struct fumi_err *e)
     return errno == EEXIST ? 0 : fail("Cannot create the database", path, e);
 }
 
-int sqlite_file_make(const char *path, struct fumi_err *e)
+int store_sqlite_file_make(const char *path, struct fumi_err *e)
 {
     struct stat st;
     if (stat(path, &st) == 0)
@@ -103,7 +103,7 @@ int sqlite_file_make(const char *path, struct fumi_err *e)
     return rc ? -1 : make(path, e);
 }
 
-int sqlite_file_sync(const char *path, struct fumi_err *e)
+int store_sqlite_file_sync(const char *path, struct fumi_err *e)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     int rc = fd < 0 || fsync(fd) ? fail("Cannot write to disk", path, e) : 0;
@@ -112,7 +112,7 @@ int sqlite_file_sync(const char *path, struct fumi_err *e)
     return rc;
 }
 
-int sqlite_file_sync_dir(const char *path, struct fumi_err *e)
+int store_sqlite_file_sync_dir(const char *path, struct fumi_err *e)
 {
     char *dir = directory(path);
     int rc = file_sync_dir(dir) ? fail("Cannot write to disk", dir, e) : 0;
@@ -130,16 +130,16 @@ static int name_new(const char *from, const char *to)
     return link(from, to) || unlink(from) ? -1 : 0;
 }
 
-int sqlite_file_name(const char *from, const char *to, bool replace, struct fumi_err *e)
+int store_sqlite_file_name(const char *from, const char *to, bool replace, struct fumi_err *e)
 {
     if (replace ? rename(from, to) : name_new(from, to))
         return errno == EEXIST
                    ? fumi_err_set(e, ERR_CONFLICT, "This file exists; choose another name (%s)", to)
                    : fail("Cannot name the copy", to, e);
-    return sqlite_file_sync_dir(to, e);
+    return store_sqlite_file_sync_dir(to, e);
 }
 
-int sqlite_file_like(const char *path, const char *model, struct fumi_err *e)
+int store_sqlite_file_like(const char *path, const char *model, struct fumi_err *e)
 {
     struct stat st, own;
     if (stat(model, &st) || stat(path, &own))
@@ -152,7 +152,7 @@ int sqlite_file_like(const char *path, const char *model, struct fumi_err *e)
 
 /* Two names for the old file for a moment, where the file system can: then there always is one of
  * the name. */
-int sqlite_file_swap(const char *path, const char *with, const char *keep, struct fumi_err *e)
+int store_sqlite_file_swap(const char *path, const char *with, const char *keep, struct fumi_err *e)
 {
     bool linked = link(path, keep) == 0;
     if (!linked && (errno == EEXIST || name_new(path, keep)))
@@ -163,33 +163,33 @@ int sqlite_file_swap(const char *path, const char *with, const char *keep, struc
             return fail("Cannot name the database as before", path, e);
         return -1;
     }
-    return sqlite_file_sync_dir(path, e);
+    return store_sqlite_file_sync_dir(path, e);
 }
 
-void sqlite_file_remove(const char *path)
+void store_sqlite_file_remove(const char *path)
 {
     static const char *const endings[] = {"", "-journal", "-wal", "-shm"};
     for (size_t i = 0; i < FUMI_COUNT(endings); i++) {
-        char *one = sqlite_path(path, endings[i]);
+        char *one = store_sqlite_path(path, endings[i]);
         unlink(one);
         fumi_resize(one, 0);
     }
 }
 
-char *sqlite_path_new(const char *path, const char *kind)
+char *store_sqlite_path_new(const char *path, const char *kind)
 {
     char ending[32];
     uint64_t random;
     fumi_random(&random, sizeof(random));
     snprintf(ending, sizeof(ending), "%s-%08x", kind, (unsigned)random);
-    return sqlite_path(path, ending);
+    return store_sqlite_path(path, ending);
 }
 
-char *sqlite_path_kept(const char *path)
+char *store_sqlite_path_kept(const char *path)
 {
     char ending[48];
     struct tm t;
     time_t now = time(NULL);
     strftime(ending, sizeof(ending), ".damaged-%Y%m%d-%H%M%S", gmtime_r(&now, &t));
-    return sqlite_path(path, ending);
+    return store_sqlite_path(path, ending);
 }

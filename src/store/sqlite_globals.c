@@ -7,9 +7,9 @@
 static int64_t sum_of(const struct global *g)
 {
     const struct fumi_str all[] = {g->id, g->project, g->key, g->value};
-    uint64_t sum = sqlite_sum_number(0, g->updated);
+    uint64_t sum = store_sqlite_sum_number(0, g->updated);
     for (size_t i = 0; i < FUMI_COUNT(all); i++)
-        sum = sqlite_sum_str(sum, all[i]);
+        sum = store_sqlite_sum_str(sum, all[i]);
     return (int64_t)sum;
 }
 
@@ -18,10 +18,10 @@ static int64_t sum_of(const struct global *g)
 /* The strings are SQLite's, until the statement goes on. False: it is damaged. */
 static bool view_row(sqlite3_stmt *q, struct global *out)
 {
-    *out = (struct global){.id = sqlite_text(q, 0),
-                           .project = sqlite_text(q, 1),
-                           .key = sqlite_text(q, 2),
-                           .value = sqlite_text(q, 3),
+    *out = (struct global){.id = store_sqlite_text(q, 0),
+                           .project = store_sqlite_text(q, 1),
+                           .key = store_sqlite_text(q, 2),
+                           .value = store_sqlite_text(q, 3),
                            .updated = sqlite3_column_int64(q, 4)};
     return sqlite3_column_int64(q, 5) == sum_of(out);
 }
@@ -37,14 +37,14 @@ static void keep_strings(struct global *g, struct fumi_arena *a)
 static int find(struct db *d, struct fumi_arena *a, const struct global *like, struct global *out,
                 bool *sound, struct fumi_err *e)
 {
-    sqlite3_stmt *q = sqlite_query(d, e, COLUMNS "WHERE project=?1 AND key=?2", "ss", like->project,
-                                   like->key);
-    int found = q ? sqlite_row(d, q, e) : -1;
+    sqlite3_stmt *q = store_sqlite_query(d, e, COLUMNS "WHERE project=?1 AND key=?2", "ss",
+                                         like->project, like->key);
+    int found = q ? store_sqlite_row(d, q, e) : -1;
     if (found <= 0)
         return found;
     *sound = view_row(q, out);
     keep_strings(out, a);
-    sqlite_end(q);
+    store_sqlite_end(q);
     return 1;
 }
 
@@ -57,12 +57,12 @@ struct put {
 /* Which id the key has already. 1: it has one; 0: the key is new; -1: *e is set. */
 static int find_id(struct db *d, struct put *p, struct fumi_err *e)
 {
-    sqlite3_stmt *q = sqlite_query(d, e, "SELECT id FROM globals WHERE project=?1 AND key=?2", "ss",
-                                   p->now.project, p->now.key);
-    int found = q ? sqlite_row(d, q, e) : -1;
+    sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT id FROM globals WHERE project=?1 AND key=?2",
+                                         "ss", p->now.project, p->now.key);
+    int found = q ? store_sqlite_row(d, q, e) : -1;
     if (found > 0) {
-        p->now.id = sqlite_keep(q, 0, p->arena);
-        sqlite_end(q);
+        p->now.id = store_sqlite_keep(q, 0, p->arena);
+        store_sqlite_end(q);
     }
     return found;
 }
@@ -70,12 +70,13 @@ static int find_id(struct db *d, struct put *p, struct fumi_err *e)
 /* A new id, or the one that the key has. */
 static int write_row(struct db *d, const struct global *g, struct fumi_err *e)
 {
-    if (sqlite_run(d, e,
-                   "INSERT INTO globals VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT(project, key) "
-                   "DO UPDATE SET value=?4, updated=?5, checksum=?6",
-                   "ssssii", g->id, g->project, g->key, g->value, g->updated, sum_of(g)))
+    if (store_sqlite_run(
+            d, e,
+            "INSERT INTO globals VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT(project, key) "
+            "DO UPDATE SET value=?4, updated=?5, checksum=?6",
+            "ssssii", g->id, g->project, g->key, g->value, g->updated, sum_of(g)))
         return -1;
-    return sqlite_note_changed(d, CHANGED_ELSE, e);
+    return store_sqlite_note_changed(d, CHANGED_ELSE, e);
 }
 
 static int put(struct db *d, void *arg, struct fumi_err *e)
@@ -88,20 +89,23 @@ static int put(struct db *d, void *arg, struct fumi_err *e)
         return -1;
     p->replaced = found;
     if (!found)
-        found = sqlite_number(d, e, &other, "SELECT 1 FROM globals WHERE id=?1", "s", p->now.id);
+        found = store_sqlite_number(d, e, &other, "SELECT 1 FROM globals WHERE id=?1", "s",
+                                    p->now.id);
     if (found && !p->replaced)
         return found < 0 ? -1 : fumi_err_set(e, ERR_CONFLICT, "Another global has this id");
-    return write_row(d, &p->now, e) || (p->replaced && sqlite_erase_mark(d, false, e)) ? -1 : 0;
+    return write_row(d, &p->now, e) || (p->replaced && store_sqlite_erase_mark(d, false, e)) ? -1
+                                                                                             : 0;
 }
 
-int sqlite_put_global(struct store *s, struct fumi_arena *a, struct global *g, struct fumi_err *e)
+int store_sqlite_set_global(struct store *s, struct fumi_arena *a, struct global *g,
+                            struct fumi_err *e)
 {
     struct put p = {.arena = a, .given = g};
-    int rc = sqlite_write(s, put, &p, e);
+    int rc = store_sqlite_write(s, put, &p, e);
     if (!rc)
         g->id = p.now.id;
     if (!rc && p.replaced)
-        sqlite_erase_soon((struct sqlite *)s);
+        store_sqlite_erase_soon((struct store_sqlite *)s);
     return rc;
 }
 
@@ -120,7 +124,7 @@ static int merge(struct db *d, void *arg, struct fumi_err *e)
     *now = *m->put.given;
     int found = find(d, m->put.arena, now, &is, &sound, e);
     if (found < 0 ||
-        (!found && sqlite_id_free(d, m->put.arena, now->project, &now->id, &m->outcome, e)))
+        (!found && store_sqlite_id_free(d, m->put.arena, now->project, &now->id, &m->outcome, e)))
         return -1;
     if (found) {
         bool newer = !sound || now->updated > is.updated;
@@ -132,19 +136,19 @@ static int merge(struct db *d, void *arg, struct fumi_err *e)
             return 0;
     }
     m->put.replaced = found;
-    return write_row(d, now, e) || (found && sqlite_erase_mark(d, false, e)) ? -1 : 0;
+    return write_row(d, now, e) || (found && store_sqlite_erase_mark(d, false, e)) ? -1 : 0;
 }
 
-int sqlite_merge_global(struct store *s, struct fumi_arena *a, struct global *g, enum merged *out,
-                        struct fumi_err *e)
+int store_sqlite_merge_global(struct store *s, struct fumi_arena *a, struct global *g,
+                              enum merged *out, struct fumi_err *e)
 {
     struct merge m = {.put = {.arena = a, .given = g}};
-    if (sqlite_write(s, merge, &m, e))
+    if (store_sqlite_write(s, merge, &m, e))
         return -1;
     g->id = m.put.now.id;
     *out = m.outcome;
     if (m.put.replaced)
-        sqlite_erase_soon((struct sqlite *)s);
+        store_sqlite_erase_soon((struct store_sqlite *)s);
     return 0;
 }
 
@@ -168,11 +172,11 @@ static int get(struct db *d, void *arg, struct fumi_err *e)
                                 (int)(key.n < 64 ? key.n : 64), key.p);
 }
 
-int sqlite_get_global(struct store *s, struct fumi_arena *a, struct fumi_str project,
-                      struct fumi_str key, struct global *out, struct fumi_err *e)
+int store_sqlite_get_global(struct store *s, struct fumi_arena *a, struct fumi_str project,
+                            struct fumi_str key, struct global *out, struct fumi_err *e)
 {
     struct get g = {a, {.project = project, .key = key}, out};
-    return sqlite_read(s, get, &g, e);
+    return store_sqlite_read(s, get, &g, e);
 }
 
 struct list {
@@ -204,7 +208,7 @@ static int show(struct db *d, struct list *l, sqlite3_stmt *q, struct fumi_err *
     if (!fumi_starts(g.key, l->prefix))
         return 0;
     if (!sound) {
-        sqlite_log_damage(d->store, "a global", g.id);
+        store_sqlite_log_damage(d->store, "a global", g.id);
         return 1;
     }
     int verdict = loading_ask(l->to, &g, g.key.n + g.value.n, e);
@@ -217,25 +221,26 @@ static int show(struct db *d, struct list *l, sqlite3_stmt *q, struct fumi_err *
 static int list(struct db *d, void *arg, struct fumi_err *e)
 {
     struct list *l = arg;
-    sqlite3_stmt *q = sqlite_query(
+    sqlite3_stmt *q = store_sqlite_query(
         d, e, COLUMNS "WHERE (?1 IS NULL OR project=?1) AND key>=?2 ORDER BY key, project", "ss",
         l->project, l->prefix);
     int more = q ? 1 : -1;
-    while (more > 0 && (more = sqlite_row(d, q, e)) > 0) {
+    while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0) {
         int on = show(d, l, q, e);
         if (on > 0)
             continue;
-        sqlite_end(q);
+        store_sqlite_end(q);
         return on;
     }
     return more;
 }
 
-int sqlite_globals_check(struct db *d, sqlite_bad_fn *bad, void *arg, struct fumi_err *e)
+int store_sqlite_globals_check(struct db *d, store_sqlite_bad_fn *bad, void *arg,
+                               struct fumi_err *e)
 {
-    sqlite3_stmt *q = sqlite_query(d, e, COLUMNS, "");
+    sqlite3_stmt *q = store_sqlite_query(d, e, COLUMNS, "");
     int more = q ? 1 : -1;
-    while (more > 0 && (more = sqlite_row(d, q, e)) > 0) {
+    while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0) {
         struct global one;
         if (!view_row(q, &one))
             bad(arg, "global", one.id);
@@ -243,13 +248,13 @@ int sqlite_globals_check(struct db *d, sqlite_bad_fn *bad, void *arg, struct fum
     return more;
 }
 
-int sqlite_list_globals(struct store *s, const struct loading *to, struct fumi_str project,
-                        struct fumi_str prefix, struct globals *out, struct fumi_err *e)
+int store_sqlite_list_globals(struct store *s, const struct loading *to, struct fumi_str project,
+                              struct fumi_str prefix, struct globals *out, struct fumi_err *e)
 {
     struct list l = {
         .to = to, .project = project, .prefix = prefix.p ? prefix : FUMI_STR(""), .out = out};
     *out = (struct globals){0};
-    return sqlite_read(s, list, &l, e);
+    return store_sqlite_read(s, list, &l, e);
 }
 
 struct fact {
@@ -260,21 +265,22 @@ struct fact {
 static int get_fact(struct db *d, void *arg, struct fumi_err *e)
 {
     struct fact *f = arg;
-    sqlite3_stmt *q = sqlite_query(d, e, "SELECT value FROM facts WHERE name=?1", "s", f->name);
-    int found = q ? sqlite_row(d, q, e) : -1;
+    sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT value FROM facts WHERE name=?1", "s",
+                                         f->name);
+    int found = q ? store_sqlite_row(d, q, e) : -1;
     if (found > 0) {
-        *f->out = sqlite_keep(q, 0, f->arena);
-        sqlite_end(q);
+        *f->out = store_sqlite_keep(q, 0, f->arena);
+        store_sqlite_end(q);
     }
     return found < 0 ? -1 : 0;
 }
 
-int sqlite_get_fact(struct store *s, struct fumi_arena *a, const char *name, struct fumi_str *out,
-                    struct fumi_err *e)
+int store_sqlite_get_meta(struct store *s, struct fumi_arena *a, const char *name,
+                          struct fumi_str *out, struct fumi_err *e)
 {
     struct fact f = {.arena = a, .name = fumi_str(name), .out = out};
     *out = (struct fumi_str){0};
-    return sqlite_read(s, get_fact, &f, e);
+    return store_sqlite_read(s, get_fact, &f, e);
 }
 
 /* A fact that becomes null is forgotten. */
@@ -282,50 +288,52 @@ static int put_fact(struct db *d, void *arg, struct fumi_err *e)
 {
     struct fact *f = arg;
     if (!f->value.p)
-        return sqlite_run(d, e, "DELETE FROM facts WHERE name=?1", "s", f->name);
-    return sqlite_run(d, e, "REPLACE INTO facts VALUES(?1, ?2)", "ss", f->name, f->value);
+        return store_sqlite_run(d, e, "DELETE FROM facts WHERE name=?1", "s", f->name);
+    return store_sqlite_run(d, e, "REPLACE INTO facts VALUES(?1, ?2)", "ss", f->name, f->value);
 }
 
-int sqlite_put_fact(struct store *s, const char *name, struct fumi_str value, struct fumi_err *e)
+int store_sqlite_set_meta(struct store *s, const char *name, struct fumi_str value,
+                          struct fumi_err *e)
 {
     struct fact f = {.name = fumi_str(name), .value = value};
-    return sqlite_write(s, put_fact, &f, e);
+    return store_sqlite_write(s, put_fact, &f, e);
 }
 
 static int changed(struct db *d, void *arg, struct fumi_err *e)
 {
     static const char sql[] = "SELECT coalesce(max(n), 0) FROM changes";
-    return sqlite_number(d, e, arg, sql, "") < 0 ? -1 : 0;
+    return store_sqlite_number(d, e, arg, sql, "") < 0 ? -1 : 0;
 }
 
-int sqlite_changed(struct store *s, int64_t *out, struct fumi_err *e)
+int store_sqlite_change_number(struct store *s, int64_t *out, struct fumi_err *e)
 {
-    return sqlite_read(s, changed, out, e);
+    return store_sqlite_read(s, changed, out, e);
 }
 
 static int stats(struct db *d, void *arg, struct fumi_err *e)
 {
     struct store_stats *out = arg;
     int64_t schema = 0;
-    int rc = sqlite_number(d, e, &out->notes, "SELECT coalesce(sum(notes), 0) FROM rooms", "") <
-                 0 ||
-             sqlite_number(d, e, &out->projects,
-                           "SELECT count(*) FROM (SELECT project FROM rooms UNION SELECT project "
-                           "FROM groups UNION SELECT project FROM globals)",
-                           "") < 0 ||
-             sqlite_number(d, e, &out->groups, "SELECT count(*) FROM groups", "") < 0 ||
-             sqlite_number(d, e, &out->globals, "SELECT count(*) FROM globals", "") < 0 ||
-             sqlite_number(d, e, &out->vectors, "SELECT count(*) FROM vectors", "") < 0 ||
-             sqlite_number(d, e, &out->bytes,
-                           "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
-                           "") < 0 ||
-             sqlite_number(d, e, &schema, "PRAGMA user_version", "") < 0;
+    int rc =
+        store_sqlite_number(d, e, &out->notes, "SELECT coalesce(sum(notes), 0) FROM rooms", "") <
+            0 ||
+        store_sqlite_number(d, e, &out->projects,
+                            "SELECT count(*) FROM (SELECT project FROM rooms UNION SELECT project "
+                            "FROM groups UNION SELECT project FROM globals)",
+                            "") < 0 ||
+        store_sqlite_number(d, e, &out->groups, "SELECT count(*) FROM groups", "") < 0 ||
+        store_sqlite_number(d, e, &out->globals, "SELECT count(*) FROM globals", "") < 0 ||
+        store_sqlite_number(d, e, &out->vectors, "SELECT count(*) FROM vectors", "") < 0 ||
+        store_sqlite_number(
+            d, e, &out->bytes,
+            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", "") < 0 ||
+        store_sqlite_number(d, e, &schema, "PRAGMA user_version", "") < 0;
     out->schema = (int)schema;
     return rc ? -1 : 0;
 }
 
-int sqlite_stats(struct store *s, struct store_stats *out, struct fumi_err *e)
+int store_sqlite_stats(struct store *s, struct store_stats *out, struct fumi_err *e)
 {
     *out = (struct store_stats){0};
-    return sqlite_read(s, stats, out, e);
+    return store_sqlite_read(s, stats, out, e);
 }

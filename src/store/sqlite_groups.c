@@ -7,9 +7,9 @@
 static int64_t sum_of(const struct group *g)
 {
     const struct fumi_str all[] = {g->id, g->project, g->key, g->title, g->description};
-    uint64_t sum = sqlite_sum_number(sqlite_sum_number(0, g->created), g->updated);
+    uint64_t sum = store_sqlite_sum_number(store_sqlite_sum_number(0, g->created), g->updated);
     for (size_t i = 0; i < FUMI_COUNT(all); i++)
-        sum = sqlite_sum_str(sum, all[i]);
+        sum = store_sqlite_sum_str(sum, all[i]);
     return (int64_t)sum;
 }
 
@@ -20,11 +20,11 @@ static int64_t sum_of(const struct group *g)
 /* The strings are SQLite's, until the statement goes on. False: it is damaged. */
 static bool view_row(sqlite3_stmt *q, struct group *out)
 {
-    *out = (struct group){.id = sqlite_text(q, 0),
-                          .project = sqlite_text(q, 1),
-                          .key = sqlite_text(q, 2),
-                          .title = sqlite_text(q, 3),
-                          .description = sqlite_text(q, 4),
+    *out = (struct group){.id = store_sqlite_text(q, 0),
+                          .project = store_sqlite_text(q, 1),
+                          .key = store_sqlite_text(q, 2),
+                          .title = store_sqlite_text(q, 3),
+                          .description = store_sqlite_text(q, 4),
                           .created = sqlite3_column_int64(q, 5),
                           .updated = sqlite3_column_int64(q, 6),
                           .notes = sqlite3_column_int64(q, 8)};
@@ -40,10 +40,10 @@ static void keep_strings(struct group *g, struct fumi_arena *a)
 
 static int write_row(struct db *d, const char *sql, const struct group *g, struct fumi_err *e)
 {
-    if (sqlite_run(d, e, sql, "sssssiii", g->id, g->project, g->key, g->title, g->description,
-                   g->created, g->updated, sum_of(g)))
+    if (store_sqlite_run(d, e, sql, "sssssiii", g->id, g->project, g->key, g->title, g->description,
+                         g->created, g->updated, sum_of(g)))
         return -1;
-    return sqlite_note_changed(d, CHANGED_ELSE, e);
+    return store_sqlite_note_changed(d, CHANGED_ELSE, e);
 }
 
 #define INSERT "INSERT INTO groups VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
@@ -52,19 +52,19 @@ static int put(struct db *d, void *arg, struct fumi_err *e)
 {
     const struct group *g = arg;
     int64_t there;
-    int found = sqlite_number(d, e, &there,
-                              "SELECT 1 FROM groups WHERE (project=?1 AND key=?2) OR id=?3", "sss",
-                              g->project, g->key, g->id);
+    int found = store_sqlite_number(d, e, &there,
+                                    "SELECT 1 FROM groups WHERE (project=?1 AND key=?2) OR id=?3",
+                                    "sss", g->project, g->key, g->id);
     if (found)
         return found < 0 ? -1
                          : fumi_err_set(e, ERR_CONFLICT, "groupKey already exists in this project");
     return write_row(d, INSERT, g, e);
 }
 
-int sqlite_put_group(struct store *s, const struct group *g, struct fumi_err *e)
+int store_sqlite_add_group(struct store *s, const struct group *g, struct fumi_err *e)
 {
     struct group copy = *g;
-    return sqlite_write(s, put, &copy, e);
+    return store_sqlite_write(s, put, &copy, e);
 }
 
 struct merge {
@@ -77,15 +77,15 @@ struct merge {
 static int find_same(struct db *d, struct merge *m, struct fumi_err *e)
 {
     struct group is;
-    sqlite3_stmt *q = sqlite_query(d, e, COLUMNS "WHERE g.project=?1 AND g.key=?2", "ss",
-                                   m->now.project, m->now.key);
-    int found = q ? sqlite_row(d, q, e) : -1;
+    sqlite3_stmt *q = store_sqlite_query(d, e, COLUMNS "WHERE g.project=?1 AND g.key=?2", "ss",
+                                         m->now.project, m->now.key);
+    int found = q ? store_sqlite_row(d, q, e) : -1;
     if (found <= 0)
         return found;
     bool same = view_row(q, &is) && fumi_eq(is.title, m->now.title) &&
                 fumi_eq(is.description, m->now.description);
     m->now.id = fumi_dup(m->arena, is.id);
-    sqlite_end(q);
+    store_sqlite_end(q);
     return same ? 1
                 : fumi_err_set(e, ERR_CONFLICT, "the group %.*s is there and differs",
                                FUMI_ARG(m->now.key));
@@ -99,16 +99,16 @@ static int merge(struct db *d, void *arg, struct fumi_err *e)
     m->outcome = MERGED_SAME;
     if (found)
         return found < 0 ? -1 : 0;
-    if (sqlite_id_free(d, m->arena, m->now.project, &m->now.id, &m->outcome, e))
+    if (store_sqlite_id_free(d, m->arena, m->now.project, &m->now.id, &m->outcome, e))
         return -1;
     return write_row(d, INSERT, &m->now, e);
 }
 
-int sqlite_merge_group(struct store *s, struct fumi_arena *a, struct group *g, enum merged *out,
-                       struct fumi_err *e)
+int store_sqlite_merge_group(struct store *s, struct fumi_arena *a, struct group *g,
+                             enum merged *out, struct fumi_err *e)
 {
     struct merge m = {.arena = a, .given = g};
-    if (sqlite_write(s, merge, &m, e))
+    if (store_sqlite_write(s, merge, &m, e))
         return -1;
     g->id = m.now.id;
     *out = m.outcome;
@@ -124,13 +124,13 @@ struct get {
 static int get(struct db *d, void *arg, struct fumi_err *e)
 {
     struct get *g = arg;
-    sqlite3_stmt *q = sqlite_query(d, e, COLUMNS "WHERE g.id=?1", "s", g->id);
-    int found = q ? sqlite_row(d, q, e) : -1;
+    sqlite3_stmt *q = store_sqlite_query(d, e, COLUMNS "WHERE g.id=?1", "s", g->id);
+    int found = q ? store_sqlite_row(d, q, e) : -1;
     if (found <= 0)
         return found < 0 ? -1 : fumi_err_set(e, ERR_NOT_FOUND, "Group not found");
     bool sound = view_row(q, g->out);
     keep_strings(g->out, g->arena);
-    sqlite_end(q);
+    store_sqlite_end(q);
     return sound ? 0
                  : fumi_err_set(e, FUMI_LIMIT,
                                 "Group %.*s is damaged in the database file: restore it from a "
@@ -138,11 +138,11 @@ static int get(struct db *d, void *arg, struct fumi_err *e)
                                 (int)(g->id.n < 64 ? g->id.n : 64), g->id.p);
 }
 
-int sqlite_get_group(struct store *s, struct fumi_arena *a, struct fumi_str id, struct group *out,
-                     struct fumi_err *e)
+int store_sqlite_get_group(struct store *s, struct fumi_arena *a, struct fumi_str id,
+                           struct group *out, struct fumi_err *e)
 {
     struct get g = {a, id.p ? id : FUMI_STR(""), out};
-    return sqlite_read(s, get, &g, e);
+    return store_sqlite_read(s, get, &g, e);
 }
 
 struct patch {
@@ -163,36 +163,38 @@ static int patch(struct db *d, void *arg, struct fumi_err *e)
     g.updated = p->now;
     if (write_row(d, "REPLACE INTO groups VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", &g, e))
         return -1;
-    return sqlite_erase_mark(d, false, e);
+    return store_sqlite_erase_mark(d, false, e);
 }
 
-int sqlite_patch_group(struct store *s, struct fumi_str id, struct fumi_str title,
-                       struct fumi_str description, int64_t now, struct fumi_err *e)
+int store_sqlite_update_group(struct store *s, struct fumi_str id, struct fumi_str title,
+                              struct fumi_str description, int64_t now, struct fumi_err *e)
 {
     struct patch p = {
         .id = id.p ? id : FUMI_STR(""), .title = title, .description = description, .now = now};
-    int rc = sqlite_write(s, patch, &p, e);
+    int rc = store_sqlite_write(s, patch, &p, e);
     fumi_arena_done(&p.arena);
     if (!rc)
-        sqlite_erase_soon((struct sqlite *)s);
+        store_sqlite_erase_soon((struct store_sqlite *)s);
     return rc;
 }
 
 static int drop(struct db *d, void *arg, struct fumi_err *e)
 {
     const struct fumi_str *id = arg;
-    if (sqlite_run(d, e, "DELETE FROM groups WHERE id=?1", "s", *id))
+    if (store_sqlite_run(d, e, "DELETE FROM groups WHERE id=?1", "s", *id))
         return -1;
     if (!sqlite3_changes(d->h))
         return fumi_err_set(e, ERR_NOT_FOUND, "Group not found");
-    return sqlite_note_changed(d, CHANGED_ELSE, e) || sqlite_erase_mark(d, false, e) ? -1 : 0;
+    return store_sqlite_note_changed(d, CHANGED_ELSE, e) || store_sqlite_erase_mark(d, false, e)
+               ? -1
+               : 0;
 }
 
-int sqlite_drop_group(struct store *s, struct fumi_str id, struct fumi_err *e)
+int store_sqlite_delete_group(struct store *s, struct fumi_str id, struct fumi_err *e)
 {
-    if (sqlite_write(s, drop, &id, e))
+    if (store_sqlite_write(s, drop, &id, e))
         return -1;
-    sqlite_erase_soon((struct sqlite *)s);
+    store_sqlite_erase_soon((struct store_sqlite *)s);
     return 0;
 }
 
@@ -231,7 +233,7 @@ static int show_made(struct db *d, struct list *l, sqlite3_stmt *q, struct fumi_
     struct group g;
     if (view_row(q, &g))
         return show(l, &g, e);
-    sqlite_log_damage(d->store, "a group", g.id);
+    store_sqlite_log_damage(d->store, "a group", g.id);
     return 1;
 }
 
@@ -239,7 +241,7 @@ static int show_named(struct db *d, struct list *l, sqlite3_stmt *q, struct fumi
 {
     (void)d;
     struct group g = {
-        .project = l->project, .key = sqlite_text(q, 0), .notes = sqlite3_column_int64(q, 1)};
+        .project = l->project, .key = store_sqlite_text(q, 0), .notes = sqlite3_column_int64(q, 1)};
     return show(l, &g, e);
 }
 
@@ -249,11 +251,11 @@ static int show_all(struct db *d, struct list *l, sqlite3_stmt *q,
                     struct fumi_err *e)
 {
     int more = q ? 1 : -1;
-    while (more > 0 && (more = sqlite_row(d, q, e)) > 0) {
+    while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0) {
         int on = one(d, l, q, e);
         if (on > 0)
             continue;
-        sqlite_end(q);
+        store_sqlite_end(q);
         return on;
     }
     return more < 0 ? -1 : 1;
@@ -262,13 +264,13 @@ static int show_all(struct db *d, struct list *l, sqlite3_stmt *q,
 static int list(struct db *d, void *arg, struct fumi_err *e)
 {
     struct list *l = arg;
-    sqlite3_stmt *made = sqlite_query(
+    sqlite3_stmt *made = store_sqlite_query(
         d, e, COLUMNS "WHERE ?1 IS NULL OR g.project=?1 ORDER BY g.created, g.key", "s",
         l->project);
     int more = show_all(d, l, made, show_made, e);
     if (more <= 0)
         return more;
-    sqlite3_stmt *named = sqlite_query(
+    sqlite3_stmt *named = store_sqlite_query(
         d, e,
         "SELECT grp, notes FROM rooms WHERE project=?1 AND notes>0 AND NOT EXISTS (SELECT 1 FROM "
         "groups g WHERE g.project=?1 AND g.key=grp) ORDER BY grp",
@@ -276,11 +278,11 @@ static int list(struct db *d, void *arg, struct fumi_err *e)
     return show_all(d, l, named, show_named, e) < 0 ? -1 : 0;
 }
 
-int sqlite_groups_check(struct db *d, sqlite_bad_fn *bad, void *arg, struct fumi_err *e)
+int store_sqlite_groups_check(struct db *d, store_sqlite_bad_fn *bad, void *arg, struct fumi_err *e)
 {
-    sqlite3_stmt *q = sqlite_query(d, e, COLUMNS, "");
+    sqlite3_stmt *q = store_sqlite_query(d, e, COLUMNS, "");
     int more = q ? 1 : -1;
-    while (more > 0 && (more = sqlite_row(d, q, e)) > 0) {
+    while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0) {
         struct group one;
         if (!view_row(q, &one))
             bad(arg, "group", one.id);
@@ -288,10 +290,10 @@ int sqlite_groups_check(struct db *d, sqlite_bad_fn *bad, void *arg, struct fumi
     return more;
 }
 
-int sqlite_list_groups(struct store *s, const struct loading *to, struct fumi_str project,
-                       struct groups *out, struct fumi_err *e)
+int store_sqlite_list_groups(struct store *s, const struct loading *to, struct fumi_str project,
+                             struct groups *out, struct fumi_err *e)
 {
     struct list l = {.to = to, .project = project, .out = out};
     *out = (struct groups){0};
-    return sqlite_read(s, list, &l, e);
+    return store_sqlite_read(s, list, &l, e);
 }

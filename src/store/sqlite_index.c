@@ -10,7 +10,7 @@
 enum { DAMAGED_MAX = 64 }; /* vectors that one reading lets be made again */
 
 struct rows {
-    struct sqlite *store;
+    struct store_sqlite *store;
     scan_put_fn *put;
     int (*note)(void *to, int64_t seq);
     void *to;
@@ -25,25 +25,26 @@ struct rows {
 static int put_rows(struct db *d, sqlite3_stmt *q, struct rows *r, struct fumi_err *e)
 {
     int more = q ? 1 : -1;
-    while (more > 0 && (more = sqlite_row(d, q, e)) > 0) {
+    while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0) {
         struct scan_row row = {.vector = sqlite3_column_int64(q, 0),
                                .note = sqlite3_column_int64(q, 1),
                                .created = sqlite3_column_int64(q, 2),
                                .place = (uint32_t)sqlite3_column_int64(q, 3),
                                .x = r->x};
-        if (sqlite_vector_read(sqlite_text(q, 4), r->store->scan_dim, r->x)) {
+        if (store_sqlite_vector_read(store_sqlite_text(q, 4), r->store->scan_dim, r->x)) {
             more = r->put(r->to, &row, e) ? -1 : 1;
         } else if (r->damaged_n < DAMAGED_MAX) {
             r->damaged[r->damaged_n++] = row.vector;
         }
     }
-    sqlite_end(q);
+    store_sqlite_end(q);
     return more;
 }
 
 static int change_now(struct db *d, int64_t *out, struct fumi_err *e)
 {
-    return sqlite_number(d, e, out, "SELECT coalesce(max(n), 0) FROM changes", "") < 0 ? -1 : 0;
+    return store_sqlite_number(d, e, out, "SELECT coalesce(max(n), 0) FROM changes", "") < 0 ? -1
+                                                                                             : 0;
 }
 
 /* In the order of the table, which is the fastest to read. */
@@ -52,10 +53,10 @@ static int read_all(struct db *d, void *arg, struct fumi_err *e)
     struct rows *r = arg;
     if (change_now(d, r->change, e))
         return -1;
-    sqlite3_stmt *q = sqlite_query(d, e,
-                                   "SELECT vector, note, created, place, x FROM vectors "
-                                   "NOT INDEXED CROSS JOIN notes ON seq=note WHERE space=?1",
-                                   "i", r->store->scan_space);
+    sqlite3_stmt *q = store_sqlite_query(d, e,
+                                         "SELECT vector, note, created, place, x FROM vectors "
+                                         "NOT INDEXED CROSS JOIN notes ON seq=note WHERE space=?1",
+                                         "i", r->store->scan_space);
     return put_rows(d, q, r, e);
 }
 
@@ -63,22 +64,23 @@ static int read_all(struct db *d, void *arg, struct fumi_err *e)
 static int is_known(struct db *d, int64_t since, bool *known, struct fumi_err *e)
 {
     int64_t is = 0;
-    int there = since ? sqlite_number(d, e, &is, "SELECT 1 FROM changes WHERE n=?1", "i", since)
-                      : 0;
-    int all = sqlite_number(d, e, &is, "SELECT 1 FROM changes WHERE n>?1 AND note=0 LIMIT 1", "i",
-                            since);
+    int there = since
+                    ? store_sqlite_number(d, e, &is, "SELECT 1 FROM changes WHERE n=?1", "i", since)
+                    : 0;
+    int all = store_sqlite_number(d, e, &is, "SELECT 1 FROM changes WHERE n>?1 AND note=0 LIMIT 1",
+                                  "i", since);
     *known = there > 0 && !all;
     return there < 0 || all < 0 ? -1 : 0;
 }
 
 static int tell_notes(struct db *d, struct rows *r, struct fumi_err *e)
 {
-    sqlite3_stmt *q = sqlite_query(d, e, "SELECT DISTINCT note FROM changes WHERE n>?1 AND note>0",
-                                   "i", r->since);
+    sqlite3_stmt *q = store_sqlite_query(
+        d, e, "SELECT DISTINCT note FROM changes WHERE n>?1 AND note>0", "i", r->since);
     int more = q ? 1 : -1;
-    while (more > 0 && (more = sqlite_row(d, q, e)) > 0)
+    while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0)
         if (r->note(r->to, sqlite3_column_int64(q, 0))) {
-            sqlite_end(q);
+            store_sqlite_end(q);
             return fumi_err_set(e, FUMI_INTERNAL_ERROR, "The vectors' cache cannot be refreshed");
         }
     return more;
@@ -95,21 +97,22 @@ static int read_changed(struct db *d, void *arg, struct fumi_err *e)
         return 0;
     if (tell_notes(d, r, e))
         return -1;
-    sqlite3_stmt *q = sqlite_query(d, e,
-                                   "SELECT vector, v.note, created, place, x FROM (SELECT DISTINCT "
-                                   "note FROM changes WHERE n>?1) c CROSS JOIN vectors v "
-                                   "ON v.note=c.note AND space=?2 CROSS JOIN notes ON seq=v.note",
-                                   "ii", r->since, r->store->scan_space);
+    sqlite3_stmt *q = store_sqlite_query(
+        d, e,
+        "SELECT vector, v.note, created, place, x FROM (SELECT DISTINCT "
+        "note FROM changes WHERE n>?1) c CROSS JOIN vectors v "
+        "ON v.note=c.note AND space=?2 CROSS JOIN notes ON seq=v.note",
+        "ii", r->since, r->store->scan_space);
     return put_rows(d, q, r, e);
 }
 
-static int read_rows(struct rows *r, sqlite_fn *run, struct fumi_err *e)
+static int read_rows(struct rows *r, store_sqlite_fn *run, struct fumi_err *e)
 {
     r->x = fumi_resize(NULL, r->store->scan_dim * sizeof(*r->x));
-    int rc = sqlite_read(&r->store->base, run, r, e);
+    int rc = store_sqlite_read(&r->store->base, run, r, e);
     fumi_resize(r->x, 0);
     for (size_t i = 0; i < r->damaged_n; i++)
-        sqlite_vector_damaged(r->store, r->damaged[i]);
+        store_sqlite_vector_damaged(r->store, r->damaged[i]);
     return rc ? -1 : r->too_old;
 }
 
@@ -127,12 +130,12 @@ static int changed(void *arg, int64_t since, int (*note)(void *to, int64_t seq),
     return read_rows(&r, read_changed, e);
 }
 
-void sqlite_index_init(struct sqlite *s)
+void store_sqlite_index_init(struct store_sqlite *s)
 {
     s->source = (struct scan_source){.all = all, .changed = changed, .arg = s};
 }
 
-void sqlite_index_close(struct sqlite *s)
+void store_sqlite_index_close(struct store_sqlite *s)
 {
     pthread_rwlock_wrlock(&s->scan_lock);
     if (s->scan)
@@ -142,7 +145,7 @@ void sqlite_index_close(struct sqlite *s)
     pthread_rwlock_unlock(&s->scan_lock);
 }
 
-static int open_scan(struct sqlite *s, struct fumi_str name, size_t dim, int64_t space,
+static int open_scan(struct store_sqlite *s, struct fumi_str name, size_t dim, int64_t space,
                      struct fumi_err *e)
 {
     if (s->scan && s->scan_space == space)
@@ -155,8 +158,8 @@ static int open_scan(struct sqlite *s, struct fumi_str name, size_t dim, int64_t
     return s->scan ? 0 : -1;
 }
 
-int sqlite_index_use(struct sqlite *s, struct fumi_str name, size_t dim, int64_t space,
-                     struct fumi_err *e)
+int store_sqlite_index_use(struct store_sqlite *s, struct fumi_str name, size_t dim, int64_t space,
+                           struct fumi_err *e)
 {
     pthread_rwlock_rdlock(&s->scan_lock);
     while (!s->scan || s->scan_space != space) {
@@ -171,7 +174,7 @@ int sqlite_index_use(struct sqlite *s, struct fumi_str name, size_t dim, int64_t
     return 0;
 }
 
-void sqlite_index_done(struct sqlite *s)
+void store_sqlite_index_done(struct store_sqlite *s)
 {
     pthread_rwlock_unlock(&s->scan_lock);
 }
@@ -187,30 +190,30 @@ static int read_current(struct db *d, void *arg, struct fumi_err *e)
     struct current *c = arg;
     if (change_now(d, &c->change, e))
         return -1;
-    return sqlite_number(d, e, &c->space, "SELECT space FROM spaces WHERE name=?1 AND dim=?2", "si",
-                         c->name, (int64_t)c->dim) < 0
+    return store_sqlite_number(d, e, &c->space, "SELECT space FROM spaces WHERE name=?1 AND dim=?2",
+                               "si", c->name, (int64_t)c->dim) < 0
                ? -1
                : 0;
 }
 
 /* What the file holds, and not what is open: another process may use another space by now. A file
  * of a space that is gone is removed. */
-int sqlite_index_catch_up(struct sqlite *s, struct fumi_err *e)
+int store_sqlite_index_catch_up(struct store_sqlite *s, struct fumi_err *e)
 {
     char name[SCAN_SPACE];
     struct current c = {.name = {name, 0}};
     c.dim = scan_peek(s->side, name, &c.name.n);
     if (!c.dim)
         return 0;
-    if (sqlite_read(&s->base, read_current, &c, e))
+    if (store_sqlite_read(&s->base, read_current, &c, e))
         return -1;
     if (!c.space) {
         unlink(s->side);
         return 0;
     }
-    if (sqlite_index_use(s, c.name, c.dim, c.space, e))
+    if (store_sqlite_index_use(s, c.name, c.dim, c.space, e))
         return -1;
     int rc = scan_refresh(s->scan, c.change, e);
-    sqlite_index_done(s);
+    store_sqlite_index_done(s);
     return rc;
 }

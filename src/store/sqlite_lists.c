@@ -26,15 +26,15 @@ static int load(struct db *d, void *arg, struct fumi_err *e)
     int more = 1;
     *l->out = (struct notes){.items = fumi_alloc(l->to->arena, l->n * sizeof(*l->out->items))};
     for (size_t i = 0; i < l->n && more > 0; i++)
-        more = sqlite_note_load(d, l->to, l->seqs[i], l->out, &shown, e);
+        more = store_sqlite_note_load(d, l->to, l->seqs[i], l->out, &shown, e);
     return more < 0 ? -1 : 0;
 }
 
-int sqlite_load(struct store *s, const struct loading *to, const int64_t *seqs, size_t n,
-                struct notes *out, struct fumi_err *e)
+int store_sqlite_load_notes(struct store *s, const struct loading *to, const int64_t *seqs,
+                            size_t n, struct notes *out, struct fumi_err *e)
 {
     struct load l = {to, seqs, n, out};
-    return sqlite_read(s, load, &l, e);
+    return store_sqlite_read(s, load, &l, e);
 }
 
 static int heads(struct db *d, void *arg, struct fumi_err *e)
@@ -43,25 +43,26 @@ static int heads(struct db *d, void *arg, struct fumi_err *e)
     struct fumi_arena *a = l->to->arena;
     *l->out = (struct notes){.items = fumi_alloc(a, l->n * sizeof(*l->out->items))};
     for (size_t i = 0; i < l->n; i++) {
-        sqlite3_stmt *q = sqlite_query(d, e, "SELECT id, created FROM notes WHERE seq=?1", "i",
-                                       l->seqs[i]);
-        int found = q ? sqlite_row(d, q, e) : -1;
+        sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT id, created FROM notes WHERE seq=?1",
+                                             "i", l->seqs[i]);
+        int found = q ? store_sqlite_row(d, q, e) : -1;
         if (found < 0)
             return -1;
         if (!found)
             continue;
-        l->out->items[l->out->n++] = (struct note){
-            .seq = l->seqs[i], .id = sqlite_keep(q, 0, a), .created = sqlite3_column_int64(q, 1)};
-        sqlite_end(q);
+        l->out->items[l->out->n++] = (struct note){.seq = l->seqs[i],
+                                                   .id = store_sqlite_keep(q, 0, a),
+                                                   .created = sqlite3_column_int64(q, 1)};
+        store_sqlite_end(q);
     }
     return 0;
 }
 
-int sqlite_heads(struct store *s, struct fumi_arena *a, const int64_t *seqs, size_t n,
-                 struct notes *out, struct fumi_err *e)
+int store_sqlite_load_heads(struct store *s, struct fumi_arena *a, const int64_t *seqs, size_t n,
+                            struct notes *out, struct fumi_err *e)
 {
     struct load l = {&(struct loading){.arena = a}, seqs, n, out};
-    return sqlite_read(s, heads, &l, e);
+    return store_sqlite_read(s, heads, &l, e);
 }
 
 struct list {
@@ -101,23 +102,23 @@ static int keep_rows(struct db *d, sqlite3_stmt *q, struct list *l, struct fumi_
 {
     int more = q ? 1 : -1;
     bool kept = true;
-    while (more > 0 && kept && (more = sqlite_row(d, q, e)) > 0) {
+    while (more > 0 && kept && (more = store_sqlite_row(d, q, e)) > 0) {
         struct cursor c = {sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1)};
         kept = keep_newest(l, c);
     }
     if (more > 0)
-        sqlite_end(q);
+        store_sqlite_end(q);
     return more < 0 ? -1 : 0;
 }
 
 static int newest_in(struct db *d, struct list *l, int64_t place, struct fumi_err *e)
 {
-    sqlite3_stmt *q = sqlite_query(d, e,
-                                   "SELECT created, seq FROM notes INDEXED BY notes_place "
-                                   "WHERE place=?1 AND created>=?2 AND (created, seq)<(?3, ?4) "
-                                   "ORDER BY created DESC, seq DESC LIMIT ?5",
-                                   "iiiii", place, l->places.since, l->after.created, l->after.seq,
-                                   (int64_t)l->want);
+    sqlite3_stmt *q = store_sqlite_query(
+        d, e,
+        "SELECT created, seq FROM notes INDEXED BY notes_place "
+        "WHERE place=?1 AND created>=?2 AND (created, seq)<(?3, ?4) "
+        "ORDER BY created DESC, seq DESC LIMIT ?5",
+        "iiiii", place, l->places.since, l->after.created, l->after.seq, (int64_t)l->want);
     return keep_rows(d, q, l, e);
 }
 
@@ -132,13 +133,13 @@ static int newest_by_place(struct db *d, struct list *l, struct fumi_err *e)
 
 static int newest_of_all(struct db *d, struct list *l, struct fumi_err *e)
 {
-    sqlite3_stmt *q = sqlite_query(d, e,
-                                   "SELECT created, seq FROM notes INDEXED BY notes_time "
-                                   "WHERE created>=?1 AND (created, seq)<(?2, ?3) "
-                                   "AND within(?4, place, created) "
-                                   "ORDER BY created DESC, seq DESC LIMIT ?5",
-                                   "iiifi", l->places.since, l->after.created, l->after.seq,
-                                   &l->places, (int64_t)l->want);
+    sqlite3_stmt *q = store_sqlite_query(d, e,
+                                         "SELECT created, seq FROM notes INDEXED BY notes_time "
+                                         "WHERE created>=?1 AND (created, seq)<(?2, ?3) "
+                                         "AND within(?4, place, created) "
+                                         "ORDER BY created DESC, seq DESC LIMIT ?5",
+                                         "iiifi", l->places.since, l->after.created, l->after.seq,
+                                         &l->places, (int64_t)l->want);
     return keep_rows(d, q, l, e);
 }
 
@@ -157,7 +158,8 @@ static int notes_in_places(struct db *d, const struct scan_filter *f, int64_t *o
     for (size_t w = 0; w < f->places_n / 64; w++)
         for (uint64_t left = f->places[w]; left; left &= left - 1) {
             int64_t n = 0, place = (int64_t)w * 64 + __builtin_ctzll(left);
-            if (sqlite_number(d, e, &n, "SELECT notes FROM places WHERE place=?1", "i", place) < 0)
+            if (store_sqlite_number(d, e, &n, "SELECT notes FROM places WHERE place=?1", "i",
+                                    place) < 0)
                 return -1;
             *out += n;
         }
@@ -170,7 +172,7 @@ static int notes_in_rooms(struct db *d, struct fumi_str project, struct fumi_str
     static const char sql[] = "SELECT coalesce(sum(notes), 0) FROM rooms WHERE "
                               "(?1 IS NULL OR project=?1) AND (?2 IS NULL OR grp=?2)";
     *out = 0;
-    return sqlite_number(d, e, out, sql, "ss", project, group) < 0 ? -1 : 0;
+    return store_sqlite_number(d, e, out, sql, "ss", project, group) < 0 ? -1 : 0;
 }
 
 /* What the places hold, however they are given. */
@@ -193,7 +195,7 @@ static bool few_places(const struct list *l)
 
 static int prepare(struct db *d, struct list *l, struct fumi_err *e)
 {
-    if (sqlite_filter(d, l->to->arena, l->filter, &l->places, e) ||
+    if (store_sqlite_filter(d, l->to->arena, l->filter, &l->places, e) ||
         notes_in_rooms(d, (struct fumi_str){0}, (struct fumi_str){0}, &l->all, e))
         return -1;
     l->places_n = bits_in(&l->places);
@@ -207,7 +209,7 @@ static int prepare(struct db *d, struct list *l, struct fumi_err *e)
 }
 
 /* The next part of the list: more than one is needed only if some rows are damaged. As
- * sqlite_note_load. */
+ * store_sqlite_note_load. */
 static int recent_part(struct db *d, struct list *l, struct fumi_err *e)
 {
     int more = 1;
@@ -216,7 +218,7 @@ static int recent_part(struct db *d, struct list *l, struct fumi_err *e)
     if (few_places(l) ? newest_by_place(d, l, e) : newest_of_all(d, l, e))
         return -1;
     for (size_t i = 0; i < l->n && more > 0; i++)
-        more = sqlite_note_load(d, l->to, l->best[i].seq, l->out, &l->shown, e);
+        more = store_sqlite_note_load(d, l->to, l->best[i].seq, l->out, &l->shown, e);
     if (l->n)
         l->after = l->best[l->n - 1];
     return more;
@@ -242,12 +244,13 @@ static int recent(struct db *d, void *arg, struct fumi_err *e)
     return more < 0 ? -1 : 0;
 }
 
-int sqlite_recent(struct store *s, const struct loading *to, const struct filter *f,
-                  struct cursor after, size_t limit, struct notes *out, struct fumi_err *e)
+int store_sqlite_list_recent(struct store *s, const struct loading *to, const struct filter *f,
+                             struct cursor after, size_t limit, struct notes *out,
+                             struct fumi_err *e)
 {
     struct list l = {.to = to, .filter = f, .after = begin(f, after), .limit = limit, .out = out};
     *out = (struct notes){0};
-    return limit ? sqlite_read(s, recent, &l, e) : 0;
+    return limit ? store_sqlite_read(s, recent, &l, e) : 0;
 }
 
 static int page(struct db *d, void *arg, struct fumi_err *e)
@@ -255,28 +258,29 @@ static int page(struct db *d, void *arg, struct fumi_err *e)
     struct list *l = arg;
     if (prepare(d, l, e))
         return -1;
-    sqlite3_stmt *q = sqlite_query(d, e,
-                                   "SELECT seq FROM notes WHERE seq>?1 AND "
-                                   "within(?2, place, created) ORDER BY seq",
-                                   "if", l->after.seq, &l->places);
+    sqlite3_stmt *q = store_sqlite_query(d, e,
+                                         "SELECT seq FROM notes WHERE seq>?1 AND "
+                                         "within(?2, place, created) ORDER BY seq",
+                                         "if", l->after.seq, &l->places);
     int more = q ? 1 : -1;
-    while (more > 0 && l->shown < l->limit && (more = sqlite_row(d, q, e)) > 0)
-        if (sqlite_note_load(d, l->to, sqlite3_column_int64(q, 0), l->out, &l->shown, e) < 0) {
-            sqlite_end(q);
+    while (more > 0 && l->shown < l->limit && (more = store_sqlite_row(d, q, e)) > 0)
+        if (store_sqlite_note_load(d, l->to, sqlite3_column_int64(q, 0), l->out, &l->shown, e) <
+            0) {
+            store_sqlite_end(q);
             return -1;
         }
     if (more > 0)
-        sqlite_end(q);
+        store_sqlite_end(q);
     return more < 0 ? -1 : 0;
 }
 
-int sqlite_page(struct store *s, struct fumi_arena *a, const struct filter *f, int64_t after,
-                size_t limit, struct notes *out, struct fumi_err *e)
+int store_sqlite_list_by_seq(struct store *s, struct fumi_arena *a, const struct filter *f,
+                             int64_t after, size_t limit, struct notes *out, struct fumi_err *e)
 {
     const struct loading to = {.arena = a};
     struct list l = {.to = &to, .filter = f, .after = {0, after}, .limit = limit, .out = out};
     *out = (struct notes){0};
-    return limit ? sqlite_read(s, page, &l, e) : 0;
+    return limit ? store_sqlite_read(s, page, &l, e) : 0;
 }
 
 struct count {
@@ -290,7 +294,7 @@ static int count_in(struct db *d, const struct scan_filter *f, int64_t place, in
 {
     static const char sql[] = "SELECT count(*) FROM notes INDEXED BY notes_place WHERE place=?1 "
                               "AND created>=?2 AND created<?3";
-    return sqlite_number(d, e, n, sql, "iii", place, f->since, f->until) < 0 ? -1 : 0;
+    return store_sqlite_number(d, e, n, sql, "iii", place, f->since, f->until) < 0 ? -1 : 0;
 }
 
 static int count_by_place(struct db *d, const struct scan_filter *f, int64_t *out,
@@ -314,7 +318,7 @@ static int count_time(struct db *d, const struct scan_filter *f, int64_t *out, s
         return count_by_place(d, f, out, e);
     static const char sql[] = "SELECT count(*) FROM notes INDEXED BY notes_time WHERE created>=?1 "
                               "AND created<?2 AND within(?3, place, created)";
-    return sqlite_number(d, e, out, sql, "iif", f->since, f->until, f) < 0 ? -1 : 0;
+    return store_sqlite_number(d, e, out, sql, "iif", f->since, f->until, f) < 0 ? -1 : 0;
 }
 
 static int count(struct db *d, void *arg, struct fumi_err *e)
@@ -323,7 +327,7 @@ static int count(struct db *d, void *arg, struct fumi_err *e)
     const struct filter *f = c->filter;
     struct scan_filter places;
     int64_t in_project, in_group, tagged, left;
-    if (sqlite_filter(d, &c->arena, f, &places, e) ||
+    if (store_sqlite_filter(d, &c->arena, f, &places, e) ||
         notes_in_rooms(d, f->project, (struct fumi_str){0}, &in_project, e) ||
         notes_in_rooms(d, f->project, f->group, &in_group, e) ||
         notes_in(d, f, &places, &tagged, e))
@@ -340,10 +344,11 @@ static int count(struct db *d, void *arg, struct fumi_err *e)
     return 0;
 }
 
-int sqlite_count(struct store *s, const struct filter *f, struct filtered *out, struct fumi_err *e)
+int store_sqlite_count_notes(struct store *s, const struct filter *f, struct filtered *out,
+                             struct fumi_err *e)
 {
     struct count c = {.filter = f, .out = out};
-    int rc = sqlite_read(s, count, &c, e);
+    int rc = store_sqlite_read(s, count, &c, e);
     fumi_arena_done(&c.arena);
     return rc;
 }

@@ -83,16 +83,17 @@ static int write_file(const char *path, const struct fumi_buf *b, struct fumi_er
 }
 
 /* A new store, whole in its file. */
-static int make_new(const struct sqlite *s, struct fumi_buf *out, struct fumi_err *e)
+static int make_new(const struct store_sqlite *s, struct fumi_buf *out, struct fumi_err *e)
 {
-    char *path = sqlite_path_new(s->path, ".new");
-    struct store *new = sqlite_open(&(struct sqlite_options){.path = path, .nosync = true}, e);
+    char *path = store_sqlite_path_new(s->path, ".new");
+    struct store *new = store_sqlite_open(
+        &(struct store_sqlite_options){.path = path, .nosync = true}, e);
     int rc = new ? 0 : -1;
     if (new)
-        new->ops->close(new);
+        store_close(new);
     if (!rc)
         rc = read_file(path, out, e);
-    sqlite_file_remove(path);
+    store_sqlite_file_remove(path);
     fumi_resize(path, 0);
     return rc;
 }
@@ -146,11 +147,11 @@ static bool patch(struct fumi_buf *to, const struct fumi_buf *from)
     return true;
 }
 
-static int swap(const struct sqlite *s, const struct fumi_buf *mended, struct fumi_err *e)
+static int swap(const struct store_sqlite *s, const struct fumi_buf *mended, struct fumi_err *e)
 {
-    char *mend = sqlite_path_new(s->path, ".new"), *kept = sqlite_path_kept(s->path);
-    int rc = write_file(mend, mended, e) || sqlite_file_like(mend, s->path, e) ||
-                     sqlite_file_swap(s->path, mend, kept, e)
+    char *mend = store_sqlite_path_new(s->path, ".new"), *kept = store_sqlite_path_kept(s->path);
+    int rc = write_file(mend, mended, e) || store_sqlite_file_like(mend, s->path, e) ||
+                     store_sqlite_file_swap(s->path, mend, kept, e)
                  ? -1
                  : 0;
     if (rc)
@@ -163,7 +164,7 @@ static int swap(const struct sqlite *s, const struct fumi_buf *mended, struct fu
     return rc;
 }
 
-int sqlite_mend(struct sqlite *s, struct fumi_err *e)
+int store_sqlite_mend(struct store_sqlite *s, struct fumi_err *e)
 {
     struct fumi_buf is = {0}, new = {0};
     int rc = read_file(s->path, &is, e) || make_new(s, &new, e) ? -1 : 0;

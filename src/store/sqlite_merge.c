@@ -5,42 +5,44 @@
 
 #include <inttypes.h>
 
-int sqlite_id_taken(struct db *d, struct fumi_str id, struct fumi_err *e)
+int store_sqlite_id_taken(struct db *d, struct fumi_str id, struct fumi_err *e)
 {
     int64_t one;
-    return sqlite_number(d, e, &one,
-                         "SELECT 1 FROM notes WHERE id=?1 UNION ALL SELECT 1 FROM groups WHERE "
-                         "id=?1 UNION ALL SELECT 1 FROM globals WHERE id=?1 LIMIT 1",
-                         "s", id);
+    return store_sqlite_number(
+        d, e, &one,
+        "SELECT 1 FROM notes WHERE id=?1 UNION ALL SELECT 1 FROM groups WHERE "
+        "id=?1 UNION ALL SELECT 1 FROM globals WHERE id=?1 LIMIT 1",
+        "s", id);
 }
 
 /* A UUID of version 8 (RFC 9562): its bits are our own. */
-struct fumi_str sqlite_id_next(struct fumi_arena *a, struct fumi_str id, struct fumi_str project)
+struct fumi_str store_sqlite_id_next(struct fumi_arena *a, struct fumi_str id,
+                                     struct fumi_str project)
 {
-    uint64_t high = sqlite_sum_str(sqlite_sum_str(1, project), id);
-    uint64_t low = sqlite_sum_str(sqlite_sum_str(2, id), project);
+    uint64_t high = store_sqlite_sum_str(store_sqlite_sum_str(1, project), id);
+    uint64_t low = store_sqlite_sum_str(store_sqlite_sum_str(2, id), project);
     return fumi_fmt(a, "%08" PRIx64 "-%04" PRIx64 "-8%03" PRIx64 "-%04" PRIx64 "-%012" PRIx64,
                     high >> 32, high >> 16 & 0xFFFF, high & 0xFFF, (low >> 48 & 0x3FFF) | 0x8000,
                     low & 0xFFFFFFFFFFFF);
 }
 
-int sqlite_id_none(struct fumi_str id, struct fumi_err *e)
+int store_sqlite_id_none(struct fumi_str id, struct fumi_err *e)
 {
     return fumi_err_set(e, ERR_CONFLICT, "no new id was found for %.*s: give the line another id",
                         FUMI_ARG(id));
 }
 
-int sqlite_id_free(struct db *d, struct fumi_arena *a, struct fumi_str project, struct fumi_str *id,
-                   enum merged *out, struct fumi_err *e)
+int store_sqlite_id_free(struct db *d, struct fumi_arena *a, struct fumi_str project,
+                         struct fumi_str *id, enum merged *out, struct fumi_err *e)
 {
     struct fumi_str given = *id;
     *out = MERGED_ADDED;
     for (int i = 0; i < MERGE_IDS; i++) {
-        int taken = sqlite_id_taken(d, *id, e);
+        int taken = store_sqlite_id_taken(d, *id, e);
         if (taken <= 0)
             return taken;
-        *id = sqlite_id_next(a, *id, project);
+        *id = store_sqlite_id_next(a, *id, project);
         *out = MERGED_RENAMED;
     }
-    return sqlite_id_none(given, e);
+    return store_sqlite_id_none(given, e);
 }

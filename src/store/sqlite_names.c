@@ -53,19 +53,19 @@ static int list(struct db *d, void *arg, struct fumi_err *e)
     struct list *l = arg;
     const struct naming *w = l->what;
     const char *sql = w->kind == NAME_TAG && !w->project.p ? tags_of_all : kinds[w->kind];
-    sqlite3_stmt *q = sqlite_query(d, e, sql, "sssi", w->project,
-                                   w->part.n ? w->part : (struct fumi_str){0}, w->after,
-                                   (int64_t)w->limit);
+    sqlite3_stmt *q = store_sqlite_query(d, e, sql, "sssi", w->project,
+                                         w->part.n ? w->part : (struct fumi_str){0}, w->after,
+                                         (int64_t)w->limit);
     int more = q ? 1 : -1;
-    while (more > 0 && (more = sqlite_row(d, q, e)) > 0)
-        *next(l) = (struct name){sqlite_keep(q, 0, l->arena), sqlite3_column_int64(q, 1)};
+    while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0)
+        *next(l) = (struct name){store_sqlite_keep(q, 0, l->arena), sqlite3_column_int64(q, 1)};
     return more;
 }
 
-int sqlite_names(struct store *s, struct fumi_arena *a, const struct naming *what,
-                 struct names *out, struct fumi_err *e)
+int store_sqlite_list_names(struct store *s, struct fumi_arena *a, const struct naming *what,
+                            struct names *out, struct fumi_err *e)
 {
     struct list l = {.arena = a, .what = what, .out = out};
     *out = (struct names){0};
-    return what->limit ? sqlite_read(s, list, &l, e) : 0;
+    return what->limit ? store_sqlite_read(s, list, &l, e) : 0;
 }

@@ -23,12 +23,12 @@ static uint64_t mix(uint64_t sum, uint64_t word)
     return sum ^ sum >> 32;
 }
 
-uint64_t sqlite_sum_number(uint64_t sum, int64_t n)
+uint64_t store_sqlite_sum_number(uint64_t sum, int64_t n)
 {
     return mix(sum, (uint64_t)n);
 }
 
-uint64_t sqlite_sum_str(uint64_t sum, struct fumi_str s)
+uint64_t store_sqlite_sum_str(uint64_t sum, struct fumi_str s)
 {
     sum = mix(sum, s.p ? s.n + 1 : 0);
     for (; s.n; s.p += 8, s.n -= 8) {
@@ -45,13 +45,13 @@ static int64_t sum_of(const struct note *n, struct fumi_str tags_json)
 {
     const struct fumi_str all[] = {n->id,    n->project, n->group,    tags_json,
                                    n->title, n->source,  n->metadata, n->text};
-    uint64_t sum = sqlite_sum_number(0, n->created);
+    uint64_t sum = store_sqlite_sum_number(0, n->created);
     for (size_t i = 0; i < FUMI_COUNT(all); i++)
-        sum = sqlite_sum_str(sum, all[i]);
+        sum = store_sqlite_sum_str(sum, all[i]);
     return (int64_t)sum;
 }
 
-void sqlite_log_damage(struct sqlite *s, const char *what, struct fumi_str id)
+void store_sqlite_log_damage(struct store_sqlite *s, const char *what, struct fumi_str id)
 {
     fumi_log(s->log, FUMI_ERROR, "store.damaged", {.key = "what", .text = fumi_str(what)},
              {.key = "id", .text = id},
@@ -76,11 +76,12 @@ static int damaged(struct fumi_str id, struct fumi_err *e)
     "SELECT seq, id, place, created, version, checksum, title, source, metadata, text, project, "  \
     "grp, tags FROM notes "
 
-void sqlite_note_judge(struct stored *s, struct fumi_arena *a, struct fumi_str tags, int64_t sum)
+void store_sqlite_note_judge(struct stored *s, struct fumi_arena *a, struct fumi_str tags,
+                             int64_t sum)
 {
     struct fumi_err ignored;
     s->damaged = sum != sum_of(&s->note, tags) ||
-                 sqlite_tags_read(a, tags, &s->note.tags, &ignored) != 0;
+                 store_sqlite_tags_read(a, tags, &s->note.tags, &ignored) != 0;
 }
 
 /* The strings are SQLite's, until the statement goes on. The tags alone are copied: parsing them
@@ -89,17 +90,17 @@ static void view_row(sqlite3_stmt *q, struct fumi_arena *a, struct stored *out)
 {
     struct note *n = &out->note;
     n->seq = sqlite3_column_int64(q, 0);
-    n->id = sqlite_text(q, 1);
+    n->id = store_sqlite_text(q, 1);
     out->place = sqlite3_column_int64(q, 2);
     n->created = sqlite3_column_int64(q, 3);
     out->version = sqlite3_column_int64(q, 4);
-    n->title = sqlite_text(q, 6);
-    n->source = sqlite_text(q, 7);
-    n->metadata = sqlite_text(q, 8);
-    n->text = sqlite_text(q, 9);
-    n->project = sqlite_text(q, 10);
-    n->group = sqlite_text(q, 11);
-    sqlite_note_judge(out, a, sqlite_keep(q, 12, a), sqlite3_column_int64(q, 5));
+    n->title = store_sqlite_text(q, 6);
+    n->source = store_sqlite_text(q, 7);
+    n->metadata = store_sqlite_text(q, 8);
+    n->text = store_sqlite_text(q, 9);
+    n->project = store_sqlite_text(q, 10);
+    n->group = store_sqlite_text(q, 11);
+    store_sqlite_note_judge(out, a, store_sqlite_keep(q, 12, a), sqlite3_column_int64(q, 5));
 }
 
 /* Copies what view_row has not copied. */
@@ -111,17 +112,17 @@ static void keep_strings(struct note *n, struct fumi_arena *a)
         *all[i] = fumi_dup(a, *all[i]);
 }
 
-int sqlite_find(struct db *d, struct fumi_arena *a, struct fumi_str id, int64_t seq,
-                struct stored *out, struct fumi_err *e)
+int store_sqlite_find(struct db *d, struct fumi_arena *a, struct fumi_str id, int64_t seq,
+                      struct stored *out, struct fumi_err *e)
 {
-    sqlite3_stmt *q = id.p ? sqlite_query(d, e, COLUMNS "WHERE id=?1", "s", id)
-                           : sqlite_query(d, e, COLUMNS "WHERE seq=?1", "i", seq);
-    int found = q ? sqlite_row(d, q, e) : -1;
+    sqlite3_stmt *q = id.p ? store_sqlite_query(d, e, COLUMNS "WHERE id=?1", "s", id)
+                           : store_sqlite_query(d, e, COLUMNS "WHERE seq=?1", "i", seq);
+    int found = q ? store_sqlite_row(d, q, e) : -1;
     if (found <= 0)
         return found;
     view_row(q, a, out);
     keep_strings(&out->note, a);
-    sqlite_end(q);
+    store_sqlite_end(q);
     return 1;
 }
 
@@ -136,21 +137,21 @@ static int show(const struct loading *to, struct note *n, struct notes *out, str
     return verdict < 0 ? -1 : verdict != ROW_END;
 }
 
-int sqlite_note_load(struct db *d, const struct loading *to, int64_t seq, struct notes *out,
-                     size_t *shown, struct fumi_err *e)
+int store_sqlite_note_load(struct db *d, const struct loading *to, int64_t seq, struct notes *out,
+                           size_t *shown, struct fumi_err *e)
 {
     struct stored n;
-    sqlite3_stmt *q = sqlite_query(d, e, COLUMNS "WHERE seq=?1", "i", seq);
-    int found = q ? sqlite_row(d, q, e) : -1, rc = 1;
+    sqlite3_stmt *q = store_sqlite_query(d, e, COLUMNS "WHERE seq=?1", "i", seq);
+    int found = q ? store_sqlite_row(d, q, e) : -1, rc = 1;
     if (found <= 0)
         return found < 0 ? -1 : 1;
     view_row(q, to->arena, &n);
     *shown += !n.damaged;
     if (n.damaged)
-        sqlite_log_damage(d->store, "a note", n.note.id);
+        store_sqlite_log_damage(d->store, "a note", n.note.id);
     else
         rc = show(to, &n.note, out, e);
-    sqlite_end(q);
+    store_sqlite_end(q);
     return rc;
 }
 
@@ -160,14 +161,14 @@ static int prune(struct db *d, int64_t now, struct fumi_err *e)
     if (now % PRUNE_EVERY)
         return 0;
     int64_t oldest = now - (int64_t)CHANGES_KEPT * (CHANGE_GAP / 2);
-    return sqlite_run(d, e, "DELETE FROM changes WHERE n<?1", "i", oldest);
+    return store_sqlite_run(d, e, "DELETE FROM changes WHERE n<?1", "i", oldest);
 }
 
-int sqlite_note_changed(struct db *d, int64_t seq, struct fumi_err *e)
+int store_sqlite_note_changed(struct db *d, int64_t seq, struct fumi_err *e)
 {
     static const char sql[] = "INSERT INTO changes(n, note) VALUES((SELECT coalesce(max(n), 0) "
                               "FROM changes) + 1 + (random() & ?1), ?2)";
-    if (sqlite_run(d, e, sql, "ii", (int64_t)CHANGE_GAP - 1, seq))
+    if (store_sqlite_run(d, e, sql, "ii", (int64_t)CHANGE_GAP - 1, seq))
         return -1;
     return prune(d, sqlite3_last_insert_rowid(d->h), e);
 }
@@ -182,21 +183,22 @@ static struct fumi_str tag_words(struct fumi_arena *a, struct fumi_strs tags)
     return fumi_buf_keep(&buf, a);
 }
 
-int sqlite_note_words(struct db *d, struct fumi_arena *a, const struct note *n, struct fumi_err *e)
+int store_sqlite_note_words(struct db *d, struct fumi_arena *a, const struct note *n,
+                            struct fumi_err *e)
 {
-    return sqlite_run(d, e,
-                      "INSERT INTO words(rowid, title, text, tags, source) "
-                      "VALUES(?1, ?2, ?3, ?4, ?5)",
-                      "issss", n->seq, n->title, n->text, tag_words(a, n->tags), n->source);
+    return store_sqlite_run(d, e,
+                            "INSERT INTO words(rowid, title, text, tags, source) "
+                            "VALUES(?1, ?2, ?3, ?4, ?5)",
+                            "issss", n->seq, n->title, n->text, tag_words(a, n->tags), n->source);
 }
 
 /* The index has no copy of what was put in: it must be told, exactly. */
 static int drop_words(struct db *d, struct fumi_arena *a, const struct note *n, struct fumi_err *e)
 {
-    return sqlite_run(d, e,
-                      "INSERT INTO words(words, rowid, title, text, tags, source) "
-                      "VALUES('delete', ?1, ?2, ?3, ?4, ?5)",
-                      "issss", n->seq, n->title, n->text, tag_words(a, n->tags), n->source);
+    return store_sqlite_run(d, e,
+                            "INSERT INTO words(words, rowid, title, text, tags, source) "
+                            "VALUES('delete', ?1, ?2, ?3, ?4, ?5)",
+                            "issss", n->seq, n->title, n->text, tag_words(a, n->tags), n->source);
 }
 
 struct put {
@@ -208,7 +210,7 @@ struct put {
 
 static struct placing placing_of(struct fumi_arena *a, const struct note *n)
 {
-    return (struct placing){n->project, n->group, sqlite_tags_json(a, n->tags), n->tags};
+    return (struct placing){n->project, n->group, store_sqlite_tags_json(a, n->tags), n->tags};
 }
 
 /* Number 0: the next. */
@@ -216,13 +218,13 @@ static int insert(struct db *d, const struct stored *s, struct fumi_str tags_jso
                   struct fumi_err *e)
 {
     const struct note *n = &s->note;
-    return sqlite_run(d, e,
-                      "INSERT INTO notes(seq, id, place, created, version, checksum, project, grp, "
-                      "tags, title, source, metadata, text) VALUES(nullif(?1, 0), ?2, ?3, ?4, ?5, "
-                      "?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-                      "isiiiisssssss", n->seq, n->id, s->place, n->created, s->version,
-                      sum_of(n, tags_json), n->project, n->group, tags_json, n->title, n->source,
-                      n->metadata, n->text);
+    return store_sqlite_run(
+        d, e,
+        "INSERT INTO notes(seq, id, place, created, version, checksum, project, grp, "
+        "tags, title, source, metadata, text) VALUES(nullif(?1, 0), ?2, ?3, ?4, ?5, "
+        "?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        "isiiiisssssss", n->seq, n->id, s->place, n->created, s->version, sum_of(n, tags_json),
+        n->project, n->group, tags_json, n->title, n->source, n->metadata, n->text);
 }
 
 /* Nothing has its id. */
@@ -231,11 +233,13 @@ static int put_new(struct db *d, struct put *p, struct fumi_err *e)
     struct note *n = p->note;
     struct stored now = {.note = *n, .version = 1};
     now.note.seq = 0;
-    if (sqlite_enter(d, &p->placing, &now.place, e) || insert(d, &now, p->placing.tags_json, e))
+    if (store_sqlite_enter(d, &p->placing, &now.place, e) ||
+        insert(d, &now, p->placing.tags_json, e))
         return -1;
     n->seq = sqlite3_last_insert_rowid(d->h);
-    return sqlite_note_words(d, &p->arena, n, e) || sqlite_vectors_put(d, n->seq, p->vectors, e) ||
-                   sqlite_note_changed(d, n->seq, e)
+    return store_sqlite_note_words(d, &p->arena, n, e) ||
+                   store_sqlite_vectors_put(d, n->seq, p->vectors, e) ||
+                   store_sqlite_note_changed(d, n->seq, e)
                ? -1
                : 0;
 }
@@ -244,17 +248,19 @@ static int put(struct db *d, void *arg, struct fumi_err *e)
 {
     struct put *p = arg;
     int64_t there;
-    int found = sqlite_number(d, e, &there, "SELECT 1 FROM notes WHERE id=?1", "s", p->note->id);
+    int found = store_sqlite_number(d, e, &there, "SELECT 1 FROM notes WHERE id=?1", "s",
+                                    p->note->id);
     if (found)
         return found < 0 ? -1 : fumi_err_set(e, ERR_CONFLICT, "A note with this id exists");
     return put_new(d, p, e);
 }
 
-int sqlite_put_note(struct store *s, struct note *n, const struct vectors *v, struct fumi_err *e)
+int store_sqlite_add_note(struct store *s, struct note *n, const struct vectors *v,
+                          struct fumi_err *e)
 {
     struct put p = {.note = n, .vectors = v};
     p.placing = placing_of(&p.arena, n);
-    int rc = sqlite_write(s, put, &p, e);
+    int rc = store_sqlite_write(s, put, &p, e);
     fumi_arena_done(&p.arena);
     n->seq = rc ? 0 : n->seq;
     return rc;
@@ -294,8 +300,8 @@ enum { ID_FREE, ID_SAME, ID_ELSE }; /* nothing has it; an equal note; something 
 static int look(struct db *d, struct merge *m, struct fumi_err *e)
 {
     struct stored is;
-    int found = sqlite_find(d, &m->put.arena, m->now.id, 0, &is, e);
-    int taken = found ? found : sqlite_id_taken(d, m->now.id, e);
+    int found = store_sqlite_find(d, &m->put.arena, m->now.id, 0, &is, e);
+    int taken = found ? found : store_sqlite_id_taken(d, m->now.id, e);
     if (taken <= 0)
         return taken < 0 ? -1 : ID_FREE;
     if (!found || !fumi_eq(is.note.project, m->now.project))
@@ -313,11 +319,11 @@ static int merge(struct db *d, void *arg, struct fumi_err *e)
     m->now = *m->given;
     m->outcome = MERGED_ADDED;
     for (int i = 0; i < MERGE_IDS && (found = look(d, m, e)) == ID_ELSE; i++) {
-        m->now.id = sqlite_id_next(&m->put.arena, m->now.id, m->now.project);
+        m->now.id = store_sqlite_id_next(&m->put.arena, m->now.id, m->now.project);
         m->outcome = MERGED_RENAMED;
     }
     if (found == ID_ELSE)
-        return sqlite_id_none(m->given->id, e);
+        return store_sqlite_id_none(m->given->id, e);
     if (found == ID_SAME)
         m->outcome = MERGED_SAME;
     if (found != ID_FREE)
@@ -326,14 +332,14 @@ static int merge(struct db *d, void *arg, struct fumi_err *e)
     return put_new(d, &m->put, e);
 }
 
-int sqlite_merge_note(struct store *s, struct fumi_arena *a, struct note *n, enum merged *out,
-                      struct fumi_err *e)
+int store_sqlite_merge_note(struct store *s, struct fumi_arena *a, struct note *n, enum merged *out,
+                            struct fumi_err *e)
 {
     static const struct vectors none = {.n = 0};
     struct merge m = {.put = {.vectors = &none}, .given = n};
     m.put.note = &m.now;
     m.put.placing = placing_of(&m.put.arena, n);
-    int rc = sqlite_write(s, merge, &m, e);
+    int rc = store_sqlite_write(s, merge, &m, e);
     if (!rc) {
         *n = m.now;
         n->id = fumi_dup(a, n->id);
@@ -343,13 +349,14 @@ int sqlite_merge_note(struct store *s, struct fumi_arena *a, struct note *n, enu
     return rc;
 }
 
-int sqlite_note_save(struct db *d, struct fumi_arena *a, const struct stored *s, struct fumi_err *e)
+int store_sqlite_note_save(struct db *d, struct fumi_arena *a, const struct stored *s,
+                           struct fumi_err *e)
 {
     struct stored now = *s;
     struct placing p = placing_of(a, &s->note);
-    if (sqlite_enter(d, &p, &now.place, e) || insert(d, &now, p.tags_json, e))
+    if (store_sqlite_enter(d, &p, &now.place, e) || insert(d, &now, p.tags_json, e))
         return -1;
-    return sqlite_note_words(d, a, &s->note, e);
+    return store_sqlite_note_words(d, a, &s->note, e);
 }
 
 struct get {
@@ -362,18 +369,18 @@ static int get(struct db *d, void *arg, struct fumi_err *e)
 {
     struct get *g = arg;
     struct stored found;
-    int is = sqlite_find(d, g->arena, g->id, 0, &found, e);
+    int is = store_sqlite_find(d, g->arena, g->id, 0, &found, e);
     if (is <= 0)
         return is < 0 ? -1 : fumi_err_set(e, ERR_NOT_FOUND, "Note not found");
     *g->out = found.note;
     return found.damaged ? damaged(g->id, e) : 0;
 }
 
-int sqlite_get_note(struct store *s, struct fumi_arena *a, struct fumi_str id, struct note *out,
-                    struct fumi_err *e)
+int store_sqlite_get_note(struct store *s, struct fumi_arena *a, struct fumi_str id,
+                          struct note *out, struct fumi_err *e)
 {
     struct get g = {a, id.p ? id : FUMI_STR(""), out};
-    return sqlite_read(s, get, &g, e);
+    return store_sqlite_read(s, get, &g, e);
 }
 
 struct patch {
@@ -403,17 +410,17 @@ static int move(struct db *d, const struct placing *p, int64_t *place, unsigned 
     int64_t old = *place;
     if (!(set & (NOTE_GROUP | NOTE_TAGS)))
         return 0;
-    return sqlite_enter(d, p, place, e) || sqlite_leave(d, old, e) ? -1 : 0;
+    return store_sqlite_enter(d, p, place, e) || store_sqlite_leave(d, old, e) ? -1 : 0;
 }
 
 static int update(struct db *d, const struct note *n, const struct stored *to,
                   struct fumi_str tags_json, struct fumi_err *e)
 {
-    return sqlite_run(d, e,
-                      "UPDATE notes SET place=?2, version=?3, checksum=?4, grp=?5, tags=?6, "
-                      "title=?7, source=?8, metadata=?9, text=?10 WHERE seq=?1",
-                      "iiiissssss", n->seq, to->place, to->version, sum_of(n, tags_json), n->group,
-                      tags_json, n->title, n->source, n->metadata, n->text);
+    return store_sqlite_run(d, e,
+                            "UPDATE notes SET place=?2, version=?3, checksum=?4, grp=?5, tags=?6, "
+                            "title=?7, source=?8, metadata=?9, text=?10 WHERE seq=?1",
+                            "iiiissssss", n->seq, to->place, to->version, sum_of(n, tags_json),
+                            n->group, tags_json, n->title, n->source, n->metadata, n->text);
 }
 
 static int replace_words(struct db *d, struct patch *p, const struct note *old,
@@ -421,14 +428,17 @@ static int replace_words(struct db *d, struct patch *p, const struct note *old,
 {
     if (!(p->set & (NOTE_TITLE | NOTE_TEXT | NOTE_TAGS | NOTE_SOURCE)))
         return 0;
-    return drop_words(d, &p->arena, old, e) || sqlite_note_words(d, &p->arena, now, e) ? -1 : 0;
+    return drop_words(d, &p->arena, old, e) || store_sqlite_note_words(d, &p->arena, now, e) ? -1
+                                                                                             : 0;
 }
 
 static int replace_vectors(struct db *d, struct patch *p, int64_t seq, struct fumi_err *e)
 {
     if (!(p->set & NOTE_TEXT))
         return 0;
-    return sqlite_vectors_drop(d, seq, e) || sqlite_vectors_put(d, seq, p->vectors, e) ? -1 : 0;
+    return store_sqlite_vectors_drop(d, seq, e) || store_sqlite_vectors_put(d, seq, p->vectors, e)
+               ? -1
+               : 0;
 }
 
 static int write_patch(struct db *d, struct patch *p, struct stored *old, struct fumi_err *e)
@@ -439,7 +449,7 @@ static int write_patch(struct db *d, struct patch *p, struct stored *old, struct
     if (move(d, &placing, &old->place, p->set, e) || update(d, &now, old, placing.tags_json, e))
         return -1;
     return replace_words(d, p, &old->note, &now, e) || replace_vectors(d, p, now.seq, e) ||
-                   sqlite_note_changed(d, now.seq, e)
+                   store_sqlite_note_changed(d, now.seq, e)
                ? -1
                : 0;
 }
@@ -448,46 +458,46 @@ static int patch(struct db *d, void *arg, struct fumi_err *e)
 {
     struct patch *p = arg;
     struct stored old;
-    int is = sqlite_find(d, &p->arena, p->id, 0, &old, e);
+    int is = store_sqlite_find(d, &p->arena, p->id, 0, &old, e);
     if (is <= 0)
         return is < 0 ? -1 : fumi_err_set(e, ERR_NOT_FOUND, "Note not found");
     if (old.damaged)
         return damaged(p->id, e);
     if (!p->set)
         return 0;
-    return write_patch(d, p, &old, e) || sqlite_erase_mark(d, true, e) ? -1 : 0;
+    return write_patch(d, p, &old, e) || store_sqlite_erase_mark(d, true, e) ? -1 : 0;
 }
 
-int sqlite_patch_note(struct store *s, struct fumi_str id, const struct note *to, unsigned set,
-                      const struct vectors *v, struct fumi_err *e)
+int store_sqlite_update_note(struct store *s, struct fumi_str id, const struct note *to,
+                             unsigned set, const struct vectors *v, struct fumi_err *e)
 {
     struct patch p = {.id = id.p ? id : FUMI_STR(""), .to = to, .set = set, .vectors = v};
-    int rc = sqlite_write(s, patch, &p, e);
+    int rc = store_sqlite_write(s, patch, &p, e);
     fumi_arena_done(&p.arena);
     if (!rc && set)
-        sqlite_erase_soon((struct sqlite *)s);
+        store_sqlite_erase_soon((struct store_sqlite *)s);
     return rc;
 }
 
 /* The words of a damaged note are not known any more: they stay, and find nothing. */
 static int drop_note(struct db *d, struct fumi_arena *a, const struct stored *n, struct fumi_err *e)
 {
-    if (sqlite_run(d, e, "DELETE FROM notes WHERE seq=?1", "i", n->note.seq) ||
-        sqlite_leave(d, n->place, e) || sqlite_vectors_drop(d, n->note.seq, e) ||
+    if (store_sqlite_run(d, e, "DELETE FROM notes WHERE seq=?1", "i", n->note.seq) ||
+        store_sqlite_leave(d, n->place, e) || store_sqlite_vectors_drop(d, n->note.seq, e) ||
         (!n->damaged && drop_words(d, a, &n->note, e)))
         return -1;
     if (n->damaged)
-        sqlite_log_damage(d->store, "a note that was deleted", n->note.id);
-    return sqlite_note_changed(d, n->note.seq, e);
+        store_sqlite_log_damage(d->store, "a note that was deleted", n->note.id);
+    return store_sqlite_note_changed(d, n->note.seq, e);
 }
 
 static int drop_global(struct db *d, struct fumi_str id, struct fumi_err *e)
 {
-    if (sqlite_run(d, e, "DELETE FROM globals WHERE id=?1", "s", id))
+    if (store_sqlite_run(d, e, "DELETE FROM globals WHERE id=?1", "s", id))
         return -1;
     if (!sqlite3_changes(d->h))
         return fumi_err_set(e, ERR_NOT_FOUND, "Not found");
-    return sqlite_note_changed(d, CHANGED_ELSE, e);
+    return store_sqlite_note_changed(d, CHANGED_ELSE, e);
 }
 
 struct drop {
@@ -499,20 +509,20 @@ static int drop(struct db *d, void *arg, struct fumi_err *e)
 {
     struct drop *p = arg;
     struct stored found;
-    int is = sqlite_find(d, &p->arena, p->id, 0, &found, e);
+    int is = store_sqlite_find(d, &p->arena, p->id, 0, &found, e);
     if (is < 0)
         return -1;
     if (is ? drop_note(d, &p->arena, &found, e) : drop_global(d, p->id, e))
         return -1;
-    return sqlite_erase_mark(d, is, e);
+    return store_sqlite_erase_mark(d, is, e);
 }
 
-int sqlite_drop(struct store *s, struct fumi_str id, struct fumi_err *e)
+int store_sqlite_delete(struct store *s, struct fumi_str id, struct fumi_err *e)
 {
     struct drop p = {.id = id.p ? id : FUMI_STR("")};
-    int rc = sqlite_write(s, drop, &p, e);
+    int rc = store_sqlite_write(s, drop, &p, e);
     fumi_arena_done(&p.arena);
     if (!rc)
-        sqlite_erase_soon((struct sqlite *)s);
+        store_sqlite_erase_soon((struct store_sqlite *)s);
     return rc;
 }

@@ -1,11 +1,13 @@
 /* Between the files of the SQLite store. A connection (struct db) is used by one thread at a time:
  * readers come from a free list, the writer belongs to whoever leads the write queue. Functions
- * on a connection run inside its transaction, which sqlite_read and sqlite_write open and end. */
+ * on a connection run inside its transaction, which store_sqlite_read and store_sqlite_write open
+ * and end. */
 #ifndef FUMI_STORE_SQLITE_PARTS_H
 #define FUMI_STORE_SQLITE_PARTS_H
 
 #include "store/scan.h"
-#include "store/store.h"
+#include "store/sqlite.h"
+#include "store/store_ops.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
@@ -20,7 +22,7 @@ enum {
 
 struct db {
     sqlite3 *h;
-    struct sqlite *store;
+    struct store_sqlite *store;
     struct db *next;
     bool bad;                  /* something broke: it is closed, not used again */
     int64_t waiting, patience; /* for a lock: since when; how long, 0: as usual */
@@ -41,8 +43,8 @@ struct remembered {
     uint64_t used;
 };
 
-struct sqlite_write;
-struct sqlite {
+struct store_sqlite_write;
+struct store_sqlite {
     struct store base;
     char *path, *side, *uri; /* the database, the vectors' cache; how to open it if read-only */
     bool nosync;
@@ -56,7 +58,7 @@ struct sqlite {
     size_t readers_n;
 
     pthread_mutex_t write_lock; /* the queue and `leading`; the writer is the leader's */
-    struct sqlite_write *first, *last;
+    struct store_sqlite_write *first, *last;
     bool leading;
     struct db *writer;
 
@@ -73,101 +75,104 @@ struct sqlite {
     bool unerased;      /* this process removed texts whose traces are left */
 };
 
-void sqlite_idle(struct sqlite *s); /* closes the connections that nobody uses */
+void store_sqlite_idle(struct store_sqlite *s); /* closes the connections that nobody uses */
 /* What is done in a transaction. It may run twice: the first time was undone then. */
-typedef int sqlite_fn(struct db *d, void *arg, struct fumi_err *e);
+typedef int store_sqlite_fn(struct db *d, void *arg, struct fumi_err *e);
 
 /* Runs it in one snapshot of the database. */
-int sqlite_read(struct store *s, sqlite_fn *run, void *arg, struct fumi_err *e);
+int store_sqlite_read(struct store *s, store_sqlite_fn *run, void *arg, struct fumi_err *e);
 /* Runs it in a write transaction that other threads may share, until that is on disk, or undone. */
-int sqlite_write(struct store *s, sqlite_fn *run, void *arg, struct fumi_err *e);
+int store_sqlite_write(struct store *s, store_sqlite_fn *run, void *arg, struct fumi_err *e);
 
 /* Connections (sqlite_db.c). `writes`: it may. */
-struct db *sqlite_connect(struct sqlite *s, bool writes, struct fumi_err *e);
-void sqlite_disconnect(struct db *d);
-bool sqlite_moved(struct db *d); /* its file was removed or replaced */
-int sqlite_sync_mode(struct db *d, const char *mode, struct fumi_err *e);
+struct db *store_sqlite_connect(struct store_sqlite *s, bool writes, struct fumi_err *e);
+void store_sqlite_disconnect(struct db *d);
+bool store_sqlite_moved(struct db *d); /* its file was removed or replaced */
+int store_sqlite_sync_mode(struct db *d, const char *mode, struct fumi_err *e);
 /* Sets the sentence for a code of SQLite's, which says what to do. Returns -1. */
-int sqlite_fault(struct db *d, int code, struct fumi_err *e);
+int store_sqlite_fault(struct db *d, int code, struct fumi_err *e);
 
 /* Statements. `sql` is a literal: its address is its key in the connection's cache. `types` has a
  * letter for each further argument: 's' struct fumi_str (null: NULL), 'b' the same as a blob, 'i'
  * int64_t, 'f' const struct scan_filter *. What is bound must live until the statement has ended.
  * NULL: *e is set. */
-sqlite3_stmt *sqlite_query(struct db *d, struct fumi_err *e, const char *sql, const char *types,
-                           ...);
+sqlite3_stmt *store_sqlite_query(struct db *d, struct fumi_err *e, const char *sql,
+                                 const char *types, ...);
 /* 1: a row; 0: no more; -1: *e is set. It has ended unless there was a row. */
-int sqlite_row(struct db *d, sqlite3_stmt *q, struct fumi_err *e);
-void sqlite_end(sqlite3_stmt *q);
+int store_sqlite_row(struct db *d, sqlite3_stmt *q, struct fumi_err *e);
+void store_sqlite_end(sqlite3_stmt *q);
 /* The whole statement; its rows do not matter. */
-int sqlite_run(struct db *d, struct fumi_err *e, const char *sql, const char *types, ...);
+int store_sqlite_run(struct db *d, struct fumi_err *e, const char *sql, const char *types, ...);
 /* The first column of the first row. 1: there is one; 0: none, *out stays; -1: *e is set. */
-int sqlite_number(struct db *d, struct fumi_err *e, int64_t *out, const char *sql,
-                  const char *types, ...);
+int store_sqlite_number(struct db *d, struct fumi_err *e, int64_t *out, const char *sql,
+                        const char *types, ...);
 
-struct fumi_str sqlite_text(sqlite3_stmt *q, int column); /* or blob, until the next step */
-struct fumi_str sqlite_keep(sqlite3_stmt *q, int column, struct fumi_arena *a);
+struct fumi_str store_sqlite_text(sqlite3_stmt *q, int column); /* or blob, until the next step */
+struct fumi_str store_sqlite_keep(sqlite3_stmt *q, int column, struct fumi_arena *a);
 /* Files (sqlite_file.c). */
-int sqlite_file_make(const char *path, struct fumi_err *e); /* with its directories; may exist */
-int sqlite_file_fresh(const char *path);    /* a new one, locked: its descriptor, or -1 */
-void sqlite_file_sweep(const char *beside); /* removes what dead processes left */
-int sqlite_file_sync(const char *path, struct fumi_err *e);
-int sqlite_file_sync_dir(const char *path, struct fumi_err *e); /* the one that holds it */
-bool sqlite_file_exists(const char *path);
+int store_sqlite_file_make(const char *path,
+                           struct fumi_err *e);   /* with its directories; may exist */
+int store_sqlite_file_fresh(const char *path);    /* a new one, locked: its descriptor, or -1 */
+void store_sqlite_file_sweep(const char *beside); /* removes what dead processes left */
+int store_sqlite_file_sync(const char *path, struct fumi_err *e);
+int store_sqlite_file_sync_dir(const char *path, struct fumi_err *e); /* the one that holds it */
+bool store_sqlite_file_exists(const char *path);
 /* From one name to another, for good. Unless `replace`, a file of that name is ERR_CONFLICT. */
-int sqlite_file_name(const char *from, const char *to, bool replace, struct fumi_err *e);
+int store_sqlite_file_name(const char *from, const char *to, bool replace, struct fumi_err *e);
 /* like: gives it the owner and rights of another. swap: puts another in its place, and keeps it. */
-int sqlite_file_like(const char *path, const char *model, struct fumi_err *e);
-int sqlite_file_swap(const char *path, const char *with, const char *keep, struct fumi_err *e);
-void sqlite_file_remove(const char *path);             /* a database with what stands beside it */
-int sqlite_mend(struct sqlite *s, struct fumi_err *e); /* sqlite_mend.c; s has nothing open */
+int store_sqlite_file_like(const char *path, const char *model, struct fumi_err *e);
+int store_sqlite_file_swap(const char *path, const char *with, const char *keep,
+                           struct fumi_err *e);
+void store_sqlite_file_remove(const char *path); /* a database with what stands beside it */
+int store_sqlite_mend(struct store_sqlite *s,
+                      struct fumi_err *e); /* sqlite_mend.c; s has nothing open */
 /* Names, to be freed: with an ending, with a kind and a random number, with the time. */
-char *sqlite_path(const char *path, const char *ending);
-char *sqlite_path_new(const char *path, const char *kind);
-char *sqlite_path_kept(const char *path);
+char *store_sqlite_path(const char *path, const char *ending);
+char *store_sqlite_path_new(const char *path, const char *kind);
+char *store_sqlite_path_kept(const char *path);
 /* Schema (sqlite_schema.c). */
-struct sqlite_steps {
-    const struct sqlite_step {
+struct store_sqlite_steps {
+    const struct store_sqlite_step {
         int from; /* brings version `from` to the next */
         const char *sql;
     } * items;
     size_t n;
 };
-int sqlite_schema_look(struct db *d, struct fumi_err *e); /* refuses what cannot be ours */
-int sqlite_schema_open(struct db *d, struct fumi_err *e); /* checks, creates or migrates */
-int sqlite_schema_check(struct db *d, struct fumi_err *e);
-int sqlite_schema_migrate(struct db *d, const struct sqlite_steps *steps, int64_t to,
-                          struct fumi_err *e);
+int store_sqlite_schema_look(struct db *d, struct fumi_err *e); /* refuses what cannot be ours */
+int store_sqlite_schema_open(struct db *d, struct fumi_err *e); /* checks, creates or migrates */
+int store_sqlite_schema_check(struct db *d, struct fumi_err *e);
+int store_sqlite_schema_migrate(struct db *d, const struct store_sqlite_steps *steps, int64_t to,
+                                struct fumi_err *e);
 /* A copy of the database as it is now, under a name that is free or is replaced. */
-int sqlite_copy(struct sqlite *s, const char *to, bool replace, struct fumi_err *e);
+int store_sqlite_copy(struct store_sqlite *s, const char *to, bool replace, struct fumi_err *e);
 
 /* Writes what can be read of a damaged file into a new one, which takes its place after `finish`;
  * the damaged one is kept. Nobody else may use the database meanwhile. */
-struct sqlite_saved {
+struct store_sqlite_saved {
     int64_t vectors, notes, lost; /* lost: notes, as far as the indexes know */
     int64_t others, spoilt;       /* groups, globals and facts: saved, and there but damaged */
     char *kept;                   /* the name of the damaged file, to be freed */
 };
-int sqlite_save(struct sqlite *s, sqlite_fn *finish, void *arg, struct sqlite_saved *out,
-                struct fumi_err *e);
+int store_sqlite_save(struct store_sqlite *s, store_sqlite_fn *finish, void *arg,
+                      struct store_sqlite_saved *out, struct fumi_err *e);
 /* Checksums: begin with 0, put all in. */
-uint64_t sqlite_sum_number(uint64_t sum, int64_t n);
-uint64_t sqlite_sum_str(uint64_t sum, struct fumi_str s);
+uint64_t store_sqlite_sum_number(uint64_t sum, int64_t n);
+uint64_t store_sqlite_sum_str(uint64_t sum, struct fumi_str s);
 
 /* Places (sqlite_places.c). enter: that of a new note, made if need be. leave: a note goes. */
 struct placing {
     struct fumi_str project, group, tags_json;
     struct fumi_strs tags;
 };
-struct fumi_str sqlite_tags_json(struct fumi_arena *a, struct fumi_strs tags);
-int sqlite_tags_read(struct fumi_arena *a, struct fumi_str json, struct fumi_strs *out,
-                     struct fumi_err *e);
-int sqlite_enter(struct db *d, const struct placing *p, int64_t *place, struct fumi_err *e);
-int sqlite_leave(struct db *d, int64_t place, struct fumi_err *e);
+struct fumi_str store_sqlite_tags_json(struct fumi_arena *a, struct fumi_strs tags);
+int store_sqlite_tags_read(struct fumi_arena *a, struct fumi_str json, struct fumi_strs *out,
+                           struct fumi_err *e);
+int store_sqlite_enter(struct db *d, const struct placing *p, int64_t *place, struct fumi_err *e);
+int store_sqlite_leave(struct db *d, int64_t place, struct fumi_err *e);
 /* The places that pass, in the arena. f NULL: all. */
-int sqlite_filter(struct db *d, struct fumi_arena *a, const struct filter *f,
-                  struct scan_filter *out, struct fumi_err *e);
-void sqlite_filters_done(struct sqlite *s);
+int store_sqlite_filter(struct db *d, struct fumi_arena *a, const struct filter *f,
+                        struct scan_filter *out, struct fumi_err *e);
+void store_sqlite_filters_done(struct store_sqlite *s);
 
 /* Notes (sqlite_notes.c): what a stored one is beside a struct note. */
 struct stored {
@@ -176,75 +181,80 @@ struct stored {
     bool damaged;
 };
 /* 1: there; 0: not; -1: *e is set. by_id when id.p, else by seq. */
-int sqlite_find(struct db *d, struct fumi_arena *a, struct fumi_str id, int64_t seq,
-                struct stored *out, struct fumi_err *e);
+int store_sqlite_find(struct db *d, struct fumi_arena *a, struct fumi_str id, int64_t seq,
+                      struct stored *out, struct fumi_err *e);
 /* Shows a note to `to`; *shown += 1 if it is there and sound. 1: go on; 0: end; -1: *e is set. */
-int sqlite_note_load(struct db *d, const struct loading *to, int64_t seq, struct notes *out,
-                     size_t *shown, struct fumi_err *e);
-void sqlite_log_damage(struct sqlite *s, const char *what, struct fumi_str id);
+int store_sqlite_note_load(struct db *d, const struct loading *to, int64_t seq, struct notes *out,
+                           size_t *shown, struct fumi_err *e);
+void store_sqlite_log_damage(struct store_sqlite *s, const char *what, struct fumi_str id);
 /* Raises the change number because of this note; 0: of all; CHANGED_ELSE: of what is no note. */
-int sqlite_note_changed(struct db *d, int64_t seq, struct fumi_err *e);
-int sqlite_note_words(struct db *d, struct fumi_arena *a, const struct note *n, struct fumi_err *e);
+int store_sqlite_note_changed(struct db *d, int64_t seq, struct fumi_err *e);
+int store_sqlite_note_words(struct db *d, struct fumi_arena *a, const struct note *n,
+                            struct fumi_err *e);
 /* Sets the tags, and whether it is damaged, by its checksum. */
-void sqlite_note_judge(struct stored *s, struct fumi_arena *a, struct fumi_str tags, int64_t sum);
+void store_sqlite_note_judge(struct stored *s, struct fumi_arena *a, struct fumi_str tags,
+                             int64_t sum);
 /* A note of another file, as it is, without its vectors. No note may have its id or number. */
-int sqlite_note_save(struct db *d, struct fumi_arena *a, const struct stored *s,
-                     struct fumi_err *e);
+int store_sqlite_note_save(struct db *d, struct fumi_arena *a, const struct stored *s,
+                           struct fumi_err *e);
 
 /* Vectors (sqlite_vectors.c). space: its number, made when `make`, 0 when there is none. */
-int sqlite_space(struct db *d, struct fumi_str name, size_t dim, bool make, int64_t *space,
-                 struct fumi_err *e);
-int sqlite_vectors_put(struct db *d, int64_t seq, const struct vectors *v, struct fumi_err *e);
-int sqlite_vectors_drop(struct db *d, int64_t seq, struct fumi_err *e);
-int sqlite_vectors_drop_in(struct db *d, int64_t seq, int64_t space, struct fumi_err *e);
+int store_sqlite_space(struct db *d, struct fumi_str name, size_t dim, bool make, int64_t *space,
+                       struct fumi_err *e);
+int store_sqlite_vectors_put(struct db *d, int64_t seq, const struct vectors *v,
+                             struct fumi_err *e);
+int store_sqlite_vectors_drop(struct db *d, int64_t seq, struct fumi_err *e);
+int store_sqlite_vectors_drop_in(struct db *d, int64_t seq, int64_t space, struct fumi_err *e);
 /* Copies a vector to where floats may stand. False: it is damaged. */
-bool sqlite_vector_read(struct fumi_str blob, size_t dim, float *to);
+bool store_sqlite_vector_read(struct fumi_str blob, size_t dim, float *to);
 /* Logs a damaged vector and lets its note be embedded again. */
-void sqlite_vector_damaged(struct sqlite *s, int64_t vector);
+void store_sqlite_vector_damaged(struct store_sqlite *s, int64_t vector);
 /* The vectors' cache (sqlite_index.c). */
-void sqlite_index_init(struct sqlite *s);
-void sqlite_index_close(struct sqlite *s);
-/* The scan of this space may be used until sqlite_index_done. */
-int sqlite_index_use(struct sqlite *s, struct fumi_str name, size_t dim, int64_t space,
-                     struct fumi_err *e);
-void sqlite_index_done(struct sqlite *s);
+void store_sqlite_index_init(struct store_sqlite *s);
+void store_sqlite_index_close(struct store_sqlite *s);
+/* The scan of this space may be used until store_sqlite_index_done. */
+int store_sqlite_index_use(struct store_sqlite *s, struct fumi_str name, size_t dim, int64_t space,
+                           struct fumi_err *e);
+void store_sqlite_index_done(struct store_sqlite *s);
 /* Tells the ids of groups and globals that do not agree with their checksum. */
-typedef void sqlite_bad_fn(void *arg, const char *what, struct fumi_str id);
-int sqlite_groups_check(struct db *d, sqlite_bad_fn *bad, void *arg, struct fumi_err *e);
-int sqlite_globals_check(struct db *d, sqlite_bad_fn *bad, void *arg, struct fumi_err *e);
+typedef void store_sqlite_bad_fn(void *arg, const char *what, struct fumi_str id);
+int store_sqlite_groups_check(struct db *d, store_sqlite_bad_fn *bad, void *arg,
+                              struct fumi_err *e);
+int store_sqlite_globals_check(struct db *d, store_sqlite_bad_fn *bad, void *arg,
+                               struct fumi_err *e);
 
 /* The operations of the store, each with the type that the interface gives it. */
-#define STORE_OP(name) __typeof__(*((struct store_ops *)0)->name) sqlite_##name
-STORE_OP(put_note);
+#define STORE_OP(name) __typeof__(store_##name) store_sqlite_##name
+STORE_OP(add_note);
 STORE_OP(get_note);
-STORE_OP(patch_note);
-STORE_OP(drop);
-STORE_OP(recent);
-STORE_OP(page);
-STORE_OP(load);
-STORE_OP(heads);
-STORE_OP(names);
-STORE_OP(near);
-STORE_OP(score);
-STORE_OP(match);
-STORE_OP(count);
-STORE_OP(put_group);
+STORE_OP(update_note);
+STORE_OP(delete);
+STORE_OP(list_recent);
+STORE_OP(list_by_seq);
+STORE_OP(load_notes);
+STORE_OP(load_heads);
+STORE_OP(list_names);
+STORE_OP(nearest);
+STORE_OP(score_vectors);
+STORE_OP(match_keywords);
+STORE_OP(count_notes);
+STORE_OP(add_group);
 STORE_OP(get_group);
-STORE_OP(patch_group);
-STORE_OP(drop_group);
+STORE_OP(update_group);
+STORE_OP(delete_group);
 STORE_OP(list_groups);
-STORE_OP(put_global);
+STORE_OP(set_global);
 STORE_OP(get_global);
 STORE_OP(list_globals);
-STORE_OP(lacking);
-STORE_OP(fill);
-STORE_OP(progress);
-STORE_OP(drop_spaces);
-STORE_OP(get_fact);
-STORE_OP(put_fact);
-STORE_OP(changed);
+STORE_OP(list_unembedded);
+STORE_OP(add_vectors);
+STORE_OP(embedding_progress);
+STORE_OP(delete_spaces);
+STORE_OP(get_meta);
+STORE_OP(set_meta);
+STORE_OP(change_number);
 STORE_OP(stats);
 STORE_OP(backup);
-STORE_OP(doctor);
+STORE_OP(check);
 
 #endif

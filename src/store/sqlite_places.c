@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "json/json.h"
 
-struct fumi_str sqlite_tags_json(struct fumi_arena *a, struct fumi_strs tags)
+struct fumi_str store_sqlite_tags_json(struct fumi_arena *a, struct fumi_strs tags)
 {
     struct fumi_buf buf = {0};
     struct fumi_out o = {.buf = &buf};
@@ -19,8 +19,8 @@ struct fumi_str sqlite_tags_json(struct fumi_arena *a, struct fumi_strs tags)
     return fumi_buf_keep(&buf, a);
 }
 
-int sqlite_tags_read(struct fumi_arena *a, struct fumi_str json, struct fumi_strs *out,
-                     struct fumi_err *e)
+int store_sqlite_tags_read(struct fumi_arena *a, struct fumi_str json, struct fumi_strs *out,
+                           struct fumi_err *e)
 {
     *out = (struct fumi_strs){0};
     if (fumi_eq(json, FUMI_STR("[]")))
@@ -36,14 +36,15 @@ int sqlite_tags_read(struct fumi_arena *a, struct fumi_str json, struct fumi_str
 
 static int enter_room(struct db *d, const struct placing *p, int64_t *room, struct fumi_err *e)
 {
-    int found = sqlite_number(d, e, room, "SELECT room FROM rooms WHERE project=?1 AND grp=?2",
-                              "ss", p->project, p->group);
+    int found = store_sqlite_number(d, e, room,
+                                    "SELECT room FROM rooms WHERE project=?1 AND grp=?2", "ss",
+                                    p->project, p->group);
     if (found < 0)
         return -1;
     if (found)
-        return sqlite_run(d, e, "UPDATE rooms SET notes=notes+1 WHERE room=?1", "i", *room);
-    if (sqlite_run(d, e, "INSERT INTO rooms(project, grp, notes) VALUES(?1, ?2, 1)", "ss",
-                   p->project, p->group))
+        return store_sqlite_run(d, e, "UPDATE rooms SET notes=notes+1 WHERE room=?1", "i", *room);
+    if (store_sqlite_run(d, e, "INSERT INTO rooms(project, grp, notes) VALUES(?1, ?2, 1)", "ss",
+                         p->project, p->group))
         return -1;
     *room = sqlite3_last_insert_rowid(d->h);
     return 0;
@@ -52,39 +53,41 @@ static int enter_room(struct db *d, const struct placing *p, int64_t *room, stru
 static int make_place(struct db *d, const struct placing *p, int64_t room, int64_t *place,
                       struct fumi_err *e)
 {
-    if (sqlite_run(d, e, "INSERT INTO places(room, tags, notes) VALUES(?1, ?2, 1)", "is", room,
-                   p->tags_json))
+    if (store_sqlite_run(d, e, "INSERT INTO places(room, tags, notes) VALUES(?1, ?2, 1)", "is",
+                         room, p->tags_json))
         return -1;
     *place = sqlite3_last_insert_rowid(d->h);
     if (*place > UINT32_MAX)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR,
                             "The database has used up its places: export it and import it again");
     for (size_t i = 0; i < p->tags.n; i++)
-        if (sqlite_run(d, e, "INSERT OR IGNORE INTO place_tags(tag, place) VALUES(?1, ?2)", "si",
-                       p->tags.items[i], *place))
+        if (store_sqlite_run(d, e, "INSERT OR IGNORE INTO place_tags(tag, place) VALUES(?1, ?2)",
+                             "si", p->tags.items[i], *place))
             return -1;
     return 0;
 }
 
-int sqlite_enter(struct db *d, const struct placing *p, int64_t *place, struct fumi_err *e)
+int store_sqlite_enter(struct db *d, const struct placing *p, int64_t *place, struct fumi_err *e)
 {
     int64_t room = 0;
     if (enter_room(d, p, &room, e))
         return -1;
-    int found = sqlite_number(d, e, place, "SELECT place FROM places WHERE room=?1 AND tags=?2",
-                              "is", room, p->tags_json);
+    int found = store_sqlite_number(d, e, place,
+                                    "SELECT place FROM places WHERE room=?1 AND tags=?2", "is",
+                                    room, p->tags_json);
     if (found < 0)
         return -1;
     if (found)
-        return sqlite_run(d, e, "UPDATE places SET notes=notes+1 WHERE place=?1", "i", *place);
+        return store_sqlite_run(d, e, "UPDATE places SET notes=notes+1 WHERE place=?1", "i",
+                                *place);
     return make_place(d, p, room, place, e);
 }
 
 static int drop_tags(struct db *d, int64_t place, struct fumi_strs tags, struct fumi_err *e)
 {
     for (size_t i = 0; i < tags.n; i++)
-        if (sqlite_run(d, e, "DELETE FROM place_tags WHERE tag=?1 AND place=?2", "si",
-                       tags.items[i], place))
+        if (store_sqlite_run(d, e, "DELETE FROM place_tags WHERE tag=?1 AND place=?2", "si",
+                             tags.items[i], place))
             return -1;
     return 0;
 }
@@ -95,37 +98,37 @@ static int drop_place(struct db *d, int64_t place, struct fumi_str json, struct 
     struct fumi_arena a = {0};
     struct fumi_strs tags;
     struct fumi_err ignored;
-    sqlite_tags_read(&a, json, &tags, &ignored);
+    store_sqlite_tags_read(&a, json, &tags, &ignored);
     int rc = drop_tags(d, place, tags, e);
     fumi_arena_done(&a);
-    return rc ? -1 : sqlite_run(d, e, "DELETE FROM places WHERE place=?1", "i", place);
+    return rc ? -1 : store_sqlite_run(d, e, "DELETE FROM places WHERE place=?1", "i", place);
 }
 
 static int leave_room(struct db *d, int64_t room, struct fumi_err *e)
 {
-    if (sqlite_run(d, e, "UPDATE rooms SET notes=notes-1 WHERE room=?1", "i", room))
+    if (store_sqlite_run(d, e, "UPDATE rooms SET notes=notes-1 WHERE room=?1", "i", room))
         return -1;
-    return sqlite_run(d, e, "DELETE FROM rooms WHERE room=?1 AND notes<=0", "i", room);
+    return store_sqlite_run(d, e, "DELETE FROM rooms WHERE room=?1 AND notes<=0", "i", room);
 }
 
 static int leave(struct db *d, struct fumi_arena *a, int64_t place, struct fumi_err *e)
 {
-    sqlite3_stmt *q = sqlite_query(d, e, "SELECT room, notes, tags FROM places WHERE place=?1", "i",
-                                   place);
-    int found = q ? sqlite_row(d, q, e) : -1;
+    sqlite3_stmt *q = store_sqlite_query(
+        d, e, "SELECT room, notes, tags FROM places WHERE place=?1", "i", place);
+    int found = q ? store_sqlite_row(d, q, e) : -1;
     if (found <= 0)
         return found;
     int64_t room = sqlite3_column_int64(q, 0), notes = sqlite3_column_int64(q, 1);
-    struct fumi_str tags = sqlite_keep(q, 2, a);
-    sqlite_end(q);
+    struct fumi_str tags = store_sqlite_keep(q, 2, a);
+    store_sqlite_end(q);
     if (leave_room(d, room, e))
         return -1;
     if (notes <= 1)
         return drop_place(d, place, tags, e);
-    return sqlite_run(d, e, "UPDATE places SET notes=notes-1 WHERE place=?1", "i", place);
+    return store_sqlite_run(d, e, "UPDATE places SET notes=notes-1 WHERE place=?1", "i", place);
 }
 
-int sqlite_leave(struct db *d, int64_t place, struct fumi_err *e)
+int store_sqlite_leave(struct db *d, int64_t place, struct fumi_err *e)
 {
     struct fumi_arena a = {0};
     int rc = leave(d, &a, place, e);
@@ -162,7 +165,7 @@ static void key_of(struct fumi_buf *b, const struct filter *f)
 }
 
 /* The filter's entry, or the one that was not used for longest. */
-static struct remembered *entry(struct sqlite *s, struct fumi_str key)
+static struct remembered *entry(struct store_sqlite *s, struct fumi_str key)
 {
     struct remembered *oldest = s->filters;
     for (size_t i = 0; i < STORE_FILTERS; i++) {
@@ -182,14 +185,14 @@ static void forget(struct remembered *r)
     *r = (struct remembered){0};
 }
 
-void sqlite_filters_done(struct sqlite *s)
+void store_sqlite_filters_done(struct store_sqlite *s)
 {
     for (size_t i = 0; i < STORE_FILTERS; i++)
         forget(&s->filters[i]);
 }
 
 /* Copies what is known of the filter into the set, which has room for all places. */
-static void recall(struct sqlite *s, struct fumi_str key, struct set *set)
+static void recall(struct store_sqlite *s, struct fumi_str key, struct set *set)
 {
     pthread_mutex_lock(&s->filters_lock);
     struct remembered *r = entry(s, key);
@@ -202,7 +205,7 @@ static void recall(struct sqlite *s, struct fumi_str key, struct set *set)
     pthread_mutex_unlock(&s->filters_lock);
 }
 
-static void remember(struct sqlite *s, struct fumi_str key, const struct set *set)
+static void remember(struct store_sqlite *s, struct fumi_str key, const struct set *set)
 {
     pthread_mutex_lock(&s->filters_lock);
     struct remembered *r = entry(s, key);
@@ -221,7 +224,7 @@ static void remember(struct sqlite *s, struct fumi_str key, const struct set *se
 static int put_all(struct db *d, sqlite3_stmt *q, struct set *set, struct fumi_err *e)
 {
     int more = q ? 1 : -1;
-    while (more > 0 && (more = sqlite_row(d, q, e)) > 0)
+    while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0)
         set_bit(set, sqlite3_column_int64(q, 0));
     return more;
 }
@@ -235,14 +238,15 @@ static int by_room(struct db *d, const struct filter *f, struct set *set, struct
                                "WHERE (?1 IS NULL OR project=?1) AND (?2 IS NULL OR grp=?2) "
                                "AND place>?3";
     if (!set->upto)
-        return put_all(d, sqlite_query(d, e, first, "ss", f->project, f->group), set, e);
-    return put_all(d, sqlite_query(d, e, then, "ssi", f->project, f->group, set->upto), set, e);
+        return put_all(d, store_sqlite_query(d, e, first, "ss", f->project, f->group), set, e);
+    return put_all(d, store_sqlite_query(d, e, then, "ssi", f->project, f->group, set->upto), set,
+                   e);
 }
 
 static int by_tag(struct db *d, struct fumi_str tag, struct set *set, struct fumi_err *e)
 {
     static const char sql[] = "SELECT place FROM place_tags WHERE tag=?1 AND place>?2";
-    return put_all(d, sqlite_query(d, e, sql, "si", tag, set->upto), set, e);
+    return put_all(d, store_sqlite_query(d, e, sql, "si", tag, set->upto), set, e);
 }
 
 /* Takes those out that are elsewhere: their tags are right. */
@@ -256,7 +260,7 @@ static int only_in_room(struct db *d, const struct filter *f, struct set *set, s
             int64_t place = (int64_t)w * 64 + bit, is;
             if (place <= set->upto)
                 continue;
-            int found = sqlite_number(d, e, &is, sql, "iss", place, f->project, f->group);
+            int found = store_sqlite_number(d, e, &is, sql, "iss", place, f->project, f->group);
             if (found < 0)
                 return -1;
             set->bits[w] &= ~((uint64_t)!found << bit);
@@ -294,7 +298,7 @@ static int places_of(struct db *d, struct fumi_arena *a, const struct filter *f,
                      struct fumi_err *e)
 {
     int64_t last = 0;
-    if (sqlite_number(d, e, &last, "SELECT coalesce(max(place), 0) FROM places", "") < 0)
+    if (store_sqlite_number(d, e, &last, "SELECT coalesce(max(place), 0) FROM places", "") < 0)
         return -1;
     struct fumi_buf key = {0};
     key_of(&key, f);
@@ -310,8 +314,8 @@ static int places_of(struct db *d, struct fumi_arena *a, const struct filter *f,
     return rc;
 }
 
-int sqlite_filter(struct db *d, struct fumi_arena *a, const struct filter *f,
-                  struct scan_filter *out, struct fumi_err *e)
+int store_sqlite_filter(struct db *d, struct fumi_arena *a, const struct filter *f,
+                        struct scan_filter *out, struct fumi_err *e)
 {
     *out = (struct scan_filter){.since = f ? f->since : INT64_MIN,
                                 .until = f ? f->until : INT64_MAX};

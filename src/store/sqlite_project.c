@@ -11,7 +11,7 @@ struct counting {
 static int count(struct db *d, const struct counting *c, int64_t *out, const char *sql,
                  struct fumi_err *e)
 {
-    return sqlite_number(d, e, out, sql, "s", c->project) < 0 ? -1 : 0;
+    return store_sqlite_number(d, e, out, sql, "s", c->project) < 0 ? -1 : 0;
 }
 
 /* Its notes that have vectors in the space; a space that is not there has none. */
@@ -20,7 +20,7 @@ static int count_embedded(struct db *d, const struct counting *c, struct fumi_er
     static const char sql[] =
         "SELECT count(*) " NOTES_OF_PROJECT "WHERE rooms.project=?1 AND EXISTS (SELECT 1 FROM "
         "vectors WHERE note=seq AND space=(SELECT space FROM spaces WHERE name=?2))";
-    return sqlite_number(d, e, c->have, sql, "ss", c->project, c->space) < 0 ? -1 : 0;
+    return store_sqlite_number(d, e, c->have, sql, "ss", c->project, c->space) < 0 ? -1 : 0;
 }
 
 static int project_stats(struct db *d, void *arg, struct fumi_err *e)
@@ -35,18 +35,19 @@ static int project_stats(struct db *d, void *arg, struct fumi_err *e)
               "SELECT count(*) " NOTES_OF_PROJECT
               "CROSS JOIN vectors ON note=seq WHERE rooms.project=?1",
               e) ||
-        count_embedded(d, c, e) || sqlite_number(d, e, &schema, "PRAGMA user_version", "") < 0)
+        count_embedded(d, c, e) ||
+        store_sqlite_number(d, e, &schema, "PRAGMA user_version", "") < 0)
         return -1;
     out->projects = out->notes || out->groups || out->globals;
     out->schema = (int)schema;
     return 0;
 }
 
-int sqlite_project_stats(struct store *s, struct fumi_str project, struct fumi_str space,
-                         struct store_stats *out, int64_t *have, struct fumi_err *e)
+int store_sqlite_project_stats(struct store *s, struct fumi_str project, struct fumi_str space,
+                               struct store_stats *out, int64_t *have, struct fumi_err *e)
 {
     struct counting c = {project, space, out, have};
     *out = (struct store_stats){0};
     *have = 0;
-    return sqlite_read(s, project_stats, &c, e);
+    return store_sqlite_read(s, project_stats, &c, e);
 }

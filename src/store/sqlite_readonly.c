@@ -14,7 +14,7 @@
 static int64_t size_of(const char *path, const char *ending)
 {
     struct stat st;
-    char *name = sqlite_path(path, ending);
+    char *name = store_sqlite_path(path, ending);
     int64_t n = stat(name, &st) ? -1 : (int64_t)st.st_size;
     fumi_resize(name, 0);
     return n;
@@ -27,7 +27,7 @@ static bool is_denied(const char *path)
 
 static bool is_beside(const char *path, const char *ending)
 {
-    char *name = sqlite_path(path, ending);
+    char *name = store_sqlite_path(path, ending);
     bool writable = access(name, W_OK) == 0;
     fumi_resize(name, 0);
     return writable;
@@ -39,7 +39,7 @@ static bool is_readonly(const char *path)
     const char *slash = strrchr(path, '/');
     if (is_denied(path))
         return true;
-    char *dir = sqlite_path(slash ? path : ".", "");
+    char *dir = store_sqlite_path(slash ? path : ".", "");
     if (slash)
         dir[slash == path ? 1 : slash - path] = 0;
     bool denied = is_denied(dir);
@@ -63,7 +63,7 @@ static char *uri_of(const char *path, bool alone)
     }
     fumi_buf_add(&b, "?mode=ro", 8);
     fumi_buf_put(&b, 0);
-    char *out = sqlite_path(b.p, alone ? "&immutable=1" : "");
+    char *out = store_sqlite_path(b.p, alone ? "&immutable=1" : "");
     fumi_buf_done(&b);
     return out;
 }
@@ -74,14 +74,14 @@ static uint64_t stamp_of(const char *path)
     struct stat st;
     if (stat(path, &st))
         return 1;
-    uint64_t sum = sqlite_sum_number(0, st.st_mtim.tv_sec);
-    sum = sqlite_sum_number(sum, st.st_mtim.tv_nsec);
-    sum = sqlite_sum_number(sum, st.st_size);
-    sum = sqlite_sum_number(sum, size_of(path, "-wal") > 0);
+    uint64_t sum = store_sqlite_sum_number(0, st.st_mtim.tv_sec);
+    sum = store_sqlite_sum_number(sum, st.st_mtim.tv_nsec);
+    sum = store_sqlite_sum_number(sum, st.st_size);
+    sum = store_sqlite_sum_number(sum, size_of(path, "-wal") > 0);
     return sum ? sum : 1;
 }
 
-int sqlite_readonly_check(const struct sqlite *s, struct fumi_err *e)
+int store_sqlite_readonly_check(const struct store_sqlite *s, struct fumi_err *e)
 {
     if (!s->stamp || s->stamp == stamp_of(s->path))
         return 0;
@@ -90,7 +90,7 @@ int sqlite_readonly_check(const struct sqlite *s, struct fumi_err *e)
                         s->path);
 }
 
-int sqlite_readonly_look(struct sqlite *s, struct fumi_err *e)
+int store_sqlite_readonly_look(struct store_sqlite *s, struct fumi_err *e)
 {
     s->uri = fumi_resize(s->uri, 0);
     if (!is_readonly(s->path))
@@ -106,7 +106,7 @@ int sqlite_readonly_look(struct sqlite *s, struct fumi_err *e)
     return 0;
 }
 
-int sqlite_readonly_fault(const struct sqlite *s, struct fumi_err *e)
+int store_sqlite_readonly_fault(const struct store_sqlite *s, struct fumi_err *e)
 {
     if (access(s->path, W_OK) && errno == EROFS)
         return fumi_err_set(e, FUMI_LIMIT,

@@ -7,10 +7,10 @@
 #include "store/sqlite_parts.h"
 
 /* Finds out how the file can be opened: sets s->uri if only for reading. -1: not even that. */
-int sqlite_readonly_look(struct sqlite *s, struct fumi_err *e);
+int store_sqlite_readonly_look(struct store_sqlite *s, struct fumi_err *e);
 /* -1: the file was changed since, and it is read without looking at locks or the log. */
-int sqlite_readonly_check(const struct sqlite *s, struct fumi_err *e);
+int store_sqlite_readonly_check(const struct store_sqlite *s, struct fumi_err *e);
 /* Sets the sentence for whoever wants to write. Returns -1. */
-int sqlite_readonly_fault(const struct sqlite *s, struct fumi_err *e);
+int store_sqlite_readonly_fault(const struct store_sqlite *s, struct fumi_err *e);
 
 #endif

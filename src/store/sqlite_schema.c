@@ -56,7 +56,7 @@ static const char *const tables[] = {
     "value TEXT NOT NULL, updated INTEGER NOT NULL, checksum INTEGER NOT NULL, "
     "UNIQUE(project, key)) STRICT",
     "CREATE TABLE facts(name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
-    sqlite_words_schema,
+    store_sqlite_words_schema,
 };
 
 /* What SQLite and its word index make by themselves. */
@@ -65,7 +65,7 @@ static const char *const made[] = {"sqlite_sequence", "sqlite_stat1", "sqlite_st
                                    "words_docsize",   "words_config"};
 
 /* From each version to the next. There is one version. */
-static const struct sqlite_steps steps = {NULL, 0};
+static const struct store_sqlite_steps steps = {NULL, 0};
 
 static int refuse(struct db *d, struct fumi_err *e)
 {
@@ -93,7 +93,7 @@ static bool is_zero(const unsigned char *p, size_t n)
 
 /* As it stands in the file, before SQLite does anything to it: a journal or a log may make it
  * something else, so that nothing is accepted here, only refused. */
-int sqlite_schema_look(struct db *d, struct fumi_err *e)
+int store_sqlite_schema_look(struct db *d, struct fumi_err *e)
 {
     sqlite3_file *f = NULL;
     unsigned char head[HEADER] = {0};
@@ -104,7 +104,7 @@ int sqlite_schema_look(struct db *d, struct fumi_err *e)
     if (!rc && size)
         rc = f->pMethods->xRead(f, head, size < HEADER ? (int)size : HEADER, 0);
     if (rc)
-        return sqlite_fault(d, rc, e);
+        return store_sqlite_fault(d, rc, e);
     if (is_zero(head, HEADER))
         return 0;
     uint32_t application = be(head + APPLICATION_AT, 4);
@@ -120,7 +120,7 @@ int sqlite_schema_look(struct db *d, struct fumi_err *e)
 static int exec(struct db *d, const char *sql, struct fumi_err *e)
 {
     int rc = sqlite3_exec(d->h, sql, NULL, NULL, NULL);
-    return rc ? sqlite_fault(d, rc, e) : 0;
+    return rc ? store_sqlite_fault(d, rc, e) : 0;
 }
 
 static int exec_number(struct db *d, const char *pragma, int64_t n, struct fumi_err *e)
@@ -141,7 +141,8 @@ static bool is_made(struct fumi_str name)
 /* Whether an object of the file may be there; counts those of ours. */
 static bool expected(sqlite3_stmt *q, size_t *ours)
 {
-    struct fumi_str type = sqlite_text(q, 0), name = sqlite_text(q, 1), sql = sqlite_text(q, 2);
+    struct fumi_str type = store_sqlite_text(q, 0), name = store_sqlite_text(q, 1),
+                    sql = store_sqlite_text(q, 2);
     if (!sql.p)
         return fumi_eq(type, FUMI_STR("index")); /* of a UNIQUE or a PRIMARY KEY */
     if (is_made(name))
@@ -154,15 +155,15 @@ static bool expected(sqlite3_stmt *q, size_t *ours)
     return false;
 }
 
-int sqlite_schema_check(struct db *d, struct fumi_err *e)
+int store_sqlite_schema_check(struct db *d, struct fumi_err *e)
 {
-    sqlite3_stmt *q = sqlite_query(d, e, "SELECT type, name, sql FROM sqlite_schema", "");
+    sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT type, name, sql FROM sqlite_schema", "");
     size_t ours = 0;
     int more = q ? 1 : -1;
-    while (more > 0 && (more = sqlite_row(d, q, e)) > 0)
+    while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0)
         if (!expected(q, &ours)) {
             ours = 0;
-            sqlite_end(q);
+            store_sqlite_end(q);
             break;
         }
     if (more < 0)
@@ -179,9 +180,9 @@ int sqlite_schema_check(struct db *d, struct fumi_err *e)
 static int64_t version_of(struct db *d, struct fumi_err *e)
 {
     int64_t application = 0, version = 0, objects = 0;
-    if (sqlite_number(d, e, &application, "PRAGMA application_id", "") < 0 ||
-        sqlite_number(d, e, &version, "PRAGMA user_version", "") < 0 ||
-        sqlite_number(d, e, &objects, "SELECT count(*) FROM sqlite_schema", "") < 0)
+    if (store_sqlite_number(d, e, &application, "PRAGMA application_id", "") < 0 ||
+        store_sqlite_number(d, e, &version, "PRAGMA user_version", "") < 0 ||
+        store_sqlite_number(d, e, &objects, "SELECT count(*) FROM sqlite_schema", "") < 0)
         return -1;
     if (application == 0 && objects == 0)
         return 0;
@@ -203,7 +204,7 @@ static int create(struct db *d, struct fumi_err *e)
 
 static int sync_dir(struct db *d, struct fumi_err *e)
 {
-    return d->store->nosync ? 0 : sqlite_file_sync_dir(d->store->path, e);
+    return d->store->nosync ? 0 : store_sqlite_file_sync_dir(d->store->path, e);
 }
 
 static int roll_back(struct db *d)
@@ -225,7 +226,7 @@ static int create_once(struct db *d, struct fumi_err *e)
     return create_locked(d, e) || exec(d, "COMMIT", e) ? roll_back(d) : 0;
 }
 
-static const char *step_from(const struct sqlite_steps *s, int64_t version)
+static const char *step_from(const struct store_sqlite_steps *s, int64_t version)
 {
     for (size_t i = 0; i < s->n; i++)
         if (s->items[i].from == version)
@@ -237,17 +238,18 @@ static int copy_first(struct db *d, int64_t version, struct fumi_err *e)
 {
     char ending[32];
     snprintf(ending, sizeof(ending), ".v%d.bak", (int)version);
-    char *copy = sqlite_path(d->store->path, ending);
-    int rc = sqlite_copy(d->store, copy, true, e);
+    char *copy = store_sqlite_path(d->store->path, ending);
+    int rc = store_sqlite_copy(d->store, copy, true, e);
     fumi_resize(copy, 0);
     return rc;
 }
 
 /* Another process may have been first: then there is nothing left to do. */
-static int upgrade(struct db *d, const struct sqlite_steps *list, int64_t to, struct fumi_err *e)
+static int upgrade(struct db *d, const struct store_sqlite_steps *list, int64_t to,
+                   struct fumi_err *e)
 {
     int64_t from = 0;
-    if (sqlite_number(d, e, &from, "PRAGMA user_version", "") < 0)
+    if (store_sqlite_number(d, e, &from, "PRAGMA user_version", "") < 0)
         return -1;
     if (from >= to)
         return 0;
@@ -263,14 +265,14 @@ static int upgrade(struct db *d, const struct sqlite_steps *list, int64_t to, st
     return exec_number(d, "user_version", to, e);
 }
 
-int sqlite_schema_migrate(struct db *d, const struct sqlite_steps *list, int64_t to,
-                          struct fumi_err *e)
+int store_sqlite_schema_migrate(struct db *d, const struct store_sqlite_steps *list, int64_t to,
+                                struct fumi_err *e)
 {
-    if (sqlite_sync_mode(d, "EXTRA", e) || exec(d, "BEGIN IMMEDIATE", e))
+    if (store_sqlite_sync_mode(d, "EXTRA", e) || exec(d, "BEGIN IMMEDIATE", e))
         return -1;
     if (upgrade(d, list, to, e) || exec(d, "COMMIT", e))
         return roll_back(d);
-    return sync_dir(d, e) ? -1 : sqlite_sync_mode(d, "FULL", e);
+    return sync_dir(d, e) ? -1 : store_sqlite_sync_mode(d, "FULL", e);
 }
 
 /* The switch may say that it is busy without having waited. */
@@ -288,12 +290,12 @@ static int switch_to_wal(struct db *d, struct fumi_err *e)
     }
     d->patience = 0;
     if (rc)
-        return sqlite_fault(d, rc, e);
-    sqlite3_stmt *q = sqlite_query(d, e, "PRAGMA journal_mode", "");
-    if (!q || sqlite_row(d, q, e) <= 0)
+        return store_sqlite_fault(d, rc, e);
+    sqlite3_stmt *q = store_sqlite_query(d, e, "PRAGMA journal_mode", "");
+    if (!q || store_sqlite_row(d, q, e) <= 0)
         return -1;
-    bool is = fumi_eq(sqlite_text(q, 0), FUMI_STR("wal"));
-    sqlite_end(q);
+    bool is = fumi_eq(store_sqlite_text(q, 0), FUMI_STR("wal"));
+    store_sqlite_end(q);
     return is ? 0
               : fumi_err_set(e, FUMI_INTERNAL_ERROR,
                              "The file system cannot share the database between processes: move it "
@@ -305,33 +307,33 @@ static int switch_to_wal(struct db *d, struct fumi_err *e)
  * and undo the switch: so its removal is waited for. */
 static int create_synced(struct db *d, struct fumi_err *e)
 {
-    if (sqlite_sync_mode(d, "EXTRA", e) || create_once(d, e) || switch_to_wal(d, e) ||
+    if (store_sqlite_sync_mode(d, "EXTRA", e) || create_once(d, e) || switch_to_wal(d, e) ||
         sync_dir(d, e))
         return -1;
-    return sqlite_sync_mode(d, "FULL", e);
+    return store_sqlite_sync_mode(d, "FULL", e);
 }
 
 static int check_small(struct db *d, struct fumi_err *e)
 {
     int64_t bytes = 0;
-    if (sqlite_number(d, e, &bytes,
-                      "SELECT page_count * page_size FROM pragma_page_count, "
-                      "pragma_page_size",
-                      "") < 0)
+    if (store_sqlite_number(d, e, &bytes,
+                            "SELECT page_count * page_size FROM pragma_page_count, "
+                            "pragma_page_size",
+                            "") < 0)
         return -1;
     if (bytes > SMALL || d->store->lenient)
         return 0;
-    sqlite3_stmt *q = sqlite_query(d, e, "PRAGMA quick_check(1)", "");
-    if (!q || sqlite_row(d, q, e) <= 0)
+    sqlite3_stmt *q = store_sqlite_query(d, e, "PRAGMA quick_check(1)", "");
+    if (!q || store_sqlite_row(d, q, e) <= 0)
         return -1;
-    bool sound = fumi_eq(sqlite_text(q, 0), FUMI_STR("ok"));
-    sqlite_end(q);
-    return sound ? 0 : sqlite_fault(d, SQLITE_CORRUPT, e);
+    bool sound = fumi_eq(store_sqlite_text(q, 0), FUMI_STR("ok"));
+    store_sqlite_end(q);
+    return sound ? 0 : store_sqlite_fault(d, SQLITE_CORRUPT, e);
 }
 
 static int check(struct db *d, struct fumi_err *e)
 {
-    return sqlite_schema_check(d, e) || check_small(d, e) ? -1 : 0;
+    return store_sqlite_schema_check(d, e) || check_small(d, e) ? -1 : 0;
 }
 
 static int check_once(struct db *d, struct fumi_err *e)
@@ -345,7 +347,7 @@ static int check_once(struct db *d, struct fumi_err *e)
  * until then. */
 static int still_there(struct db *d, struct fumi_err *e)
 {
-    return sqlite_moved(d)
+    return store_sqlite_moved(d)
                ? fumi_err_set(e, FUMI_INTERNAL_ERROR,
                               "The database was replaced while it was opened: try again (%s)",
                               d->store->path)
@@ -363,15 +365,15 @@ static int64_t version_once(struct db *d, struct fumi_err *e)
     return version;
 }
 
-int sqlite_schema_open(struct db *d, struct fumi_err *e)
+int store_sqlite_schema_open(struct db *d, struct fumi_err *e)
 {
     int64_t version = version_once(d, e);
     if (version >= 0 && d->store->uri)
-        return version < STORE_SCHEMA ? sqlite_readonly_fault(d->store, e) : check_once(d, e);
+        return version < STORE_SCHEMA ? store_sqlite_readonly_fault(d->store, e) : check_once(d, e);
     if (version < 0 || (version == 0 && create_synced(d, e)))
         return -1;
     if (version > 0 && version < STORE_SCHEMA &&
-        (switch_to_wal(d, e) || sqlite_schema_migrate(d, &steps, STORE_SCHEMA, e)))
+        (switch_to_wal(d, e) || store_sqlite_schema_migrate(d, &steps, STORE_SCHEMA, e)))
         return -1;
     return check_once(d, e) ? -1 : switch_to_wal(d, e);
 }

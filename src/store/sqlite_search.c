@@ -16,7 +16,7 @@ enum {
 static const double COSINE_MAX = 1.1;
 
 struct near {
-    struct sqlite *store;
+    struct store_sqlite *store;
     struct fumi_arena *arena;
     const struct filter *filter;
     struct fumi_str name;
@@ -71,7 +71,7 @@ static void note_damage(struct near *n, int64_t vector)
  * least. */
 static bool score_row(struct near *n, sqlite3_stmt *q, float *x, struct hit *out)
 {
-    bool sound = sqlite_vector_read(sqlite_text(q, 3), n->dim, x);
+    bool sound = store_sqlite_vector_read(store_sqlite_text(q, 3), n->dim, x);
     out->score = sound ? (double)vector_dot(n->query, x, n->dim) : 0;
     if (!sound || out->score > COSINE_MAX || out->score < -COSINE_MAX) {
         note_damage(n, sqlite3_column_int64(q, 0));
@@ -88,7 +88,8 @@ static int in_time(struct db *d, const struct near *n, int64_t seq, struct fumi_
     int64_t created = 0;
     if (!n->filter || n->filter->until == INT64_MAX)
         return 1;
-    int found = sqlite_number(d, e, &created, "SELECT created FROM notes WHERE seq=?1", "i", seq);
+    int found = store_sqlite_number(d, e, &created, "SELECT created FROM notes WHERE seq=?1", "i",
+                                    seq);
     return found > 0 ? created < n->filter->until : found;
 }
 
@@ -102,15 +103,15 @@ static int rescore_one(struct db *d, struct near *n, const struct scan_hit *from
     int in = in_time(d, n, from->note, e);
     if (in <= 0)
         return in;
-    sqlite3_stmt *q = sqlite_query(d, e, sql, "iii", from->vector, n->space, from->note);
-    int found = q ? sqlite_row(d, q, e) : -1;
+    sqlite3_stmt *q = store_sqlite_query(d, e, sql, "iii", from->vector, n->space, from->note);
+    int found = q ? store_sqlite_row(d, q, e) : -1;
     if (found <= 0) {
         n->again |= !found;
         return found;
     }
     to->seq = from->note;
     n->out->n += score_row(n, q, x, to);
-    sqlite_end(q);
+    store_sqlite_end(q);
     return 0;
 }
 
@@ -130,7 +131,7 @@ static int search(struct db *d, void *arg, struct fumi_err *e)
 {
     struct near *n = arg;
     struct scan_filter f;
-    if (sqlite_filter(d, n->arena, n->filter, &f, e))
+    if (store_sqlite_filter(d, n->arena, n->filter, &f, e))
         return -1;
     struct scan_hit *hits = fumi_alloc(n->arena, n->wide * sizeof(*hits));
     size_t count = scan_nearest(n->store->scan, &f, n->query, n->wide, hits);
@@ -147,21 +148,22 @@ static int search(struct db *d, void *arg, struct fumi_err *e)
 static int look_up(struct db *d, void *arg, struct fumi_err *e)
 {
     struct near *n = arg;
-    if (sqlite_space(d, n->name, n->dim, false, &n->space, e))
+    if (store_sqlite_space(d, n->name, n->dim, false, &n->space, e))
         return -1;
-    return sqlite_number(d, e, &n->change, "SELECT coalesce(max(n), 0) FROM changes", "") < 0 ? -1
-                                                                                              : 0;
+    return store_sqlite_number(d, e, &n->change, "SELECT coalesce(max(n), 0) FROM changes", "") < 0
+               ? -1
+               : 0;
 }
 
 static int search_scan(struct near *n, struct fumi_err *e)
 {
-    if (sqlite_index_use(n->store, n->name, n->dim, n->space, e))
+    if (store_sqlite_index_use(n->store, n->name, n->dim, n->space, e))
         return -1;
     int rc = scan_refresh(n->store->scan, n->change, e) ||
-                     sqlite_read(&n->store->base, search, n, e)
+                     store_sqlite_read(&n->store->base, search, n, e)
                  ? -1
                  : 0;
-    sqlite_index_done(n->store);
+    store_sqlite_index_done(n->store);
     return rc;
 }
 
@@ -169,16 +171,16 @@ static int try_near(struct near *n, struct fumi_err *e)
 {
     n->again = false;
     *n->out = (struct hits){0};
-    if (sqlite_read(&n->store->base, look_up, n, e))
+    if (store_sqlite_read(&n->store->base, look_up, n, e))
         return -1;
     return n->space ? search_scan(n, e) : 0;
 }
 
-int sqlite_near(struct store *s, struct fumi_arena *a, const struct filter *f,
-                struct fumi_str space, const float *query, size_t dim, size_t limit,
-                struct hits *out, struct fumi_err *e)
+int store_sqlite_nearest(struct store *s, struct fumi_arena *a, const struct filter *f,
+                         struct fumi_str space, const float *query, size_t dim, size_t limit,
+                         struct hits *out, struct fumi_err *e)
 {
-    struct near n = {.store = (struct sqlite *)s,
+    struct near n = {.store = (struct store_sqlite *)s,
                      .arena = a,
                      .filter = f,
                      .name = space,
@@ -193,7 +195,7 @@ int sqlite_near(struct store *s, struct fumi_arena *a, const struct filter *f,
     for (int i = 0; limit && i < TRIES && n.again && !rc; i++)
         rc = try_near(&n, e);
     for (size_t i = 0; i < n.damaged_n; i++)
-        sqlite_vector_damaged(n.store, n.damaged[i]);
+        store_sqlite_vector_damaged(n.store, n.damaged[i]);
     return rc;
 }
 
@@ -205,14 +207,15 @@ struct score {
 
 static int score_note(struct db *d, struct score *s, int64_t seq, float *x, struct fumi_err *e)
 {
-    sqlite3_stmt *q = sqlite_query(d, e,
-                                   "SELECT vector, first, last, x FROM vectors WHERE note=?1 AND "
-                                   "space=?2",
-                                   "ii", seq, s->near.space);
+    sqlite3_stmt *q = store_sqlite_query(
+        d, e,
+        "SELECT vector, first, last, x FROM vectors WHERE note=?1 AND "
+        "space=?2",
+        "ii", seq, s->near.space);
     struct hits *h = s->near.out;
     struct hit best = {0}, one = {.seq = seq};
     int more = q ? 1 : -1;
-    while (more > 0 && (more = sqlite_row(d, q, e)) > 0)
+    while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0)
         if (score_row(&s->near, q, x, &one) && (!best.seq || one.score > best.score))
             best = one;
     if (best.seq)
@@ -224,7 +227,7 @@ static int score(struct db *d, void *arg, struct fumi_err *e)
 {
     struct score *s = arg;
     struct near *n = &s->near;
-    if (sqlite_space(d, n->name, n->dim, false, &n->space, e))
+    if (store_sqlite_space(d, n->name, n->dim, false, &n->space, e))
         return -1;
     if (!n->space)
         return 0;
@@ -236,16 +239,17 @@ static int score(struct db *d, void *arg, struct fumi_err *e)
     return 0;
 }
 
-int sqlite_score(struct store *s, struct fumi_arena *a, struct fumi_str space, const float *query,
-                 size_t dim, const int64_t *seqs, size_t n, struct hits *out, struct fumi_err *e)
+int store_sqlite_score_vectors(struct store *s, struct fumi_arena *a, struct fumi_str space,
+                               const float *query, size_t dim, const int64_t *seqs, size_t n,
+                               struct hits *out, struct fumi_err *e)
 {
     struct score all = {.near = {.arena = a, .name = space, .query = query, .dim = dim, .out = out},
                         .seqs = seqs,
                         .n = n};
     *out = (struct hits){0};
-    int rc = sqlite_read(s, score, &all, e);
+    int rc = store_sqlite_read(s, score, &all, e);
     for (size_t i = 0; i < all.near.damaged_n; i++)
-        sqlite_vector_damaged((struct sqlite *)s, all.near.damaged[i]);
+        store_sqlite_vector_damaged((struct store_sqlite *)s, all.near.damaged[i]);
     return rc;
 }
 
@@ -261,15 +265,16 @@ static int match(struct db *d, void *arg, struct fumi_err *e)
 {
     struct match *m = arg;
     struct scan_filter f;
-    if (sqlite_filter(d, m->arena, m->filter, &f, e))
+    if (store_sqlite_filter(d, m->arena, m->filter, &f, e))
         return -1;
-    return sqlite_words_match(d->h, m->arena, &f, m->query, m->limit, m->out, e);
+    return store_sqlite_words_match(d->h, m->arena, &f, m->query, m->limit, m->out, e);
 }
 
-int sqlite_match(struct store *s, struct fumi_arena *a, const struct filter *f,
-                 struct fumi_str query, size_t limit, struct hits *out, struct fumi_err *e)
+int store_sqlite_match_keywords(struct store *s, struct fumi_arena *a, const struct filter *f,
+                                struct fumi_str query, size_t limit, struct hits *out,
+                                struct fumi_err *e)
 {
     struct match m = {a, f, query, limit, out};
     *out = (struct hits){0};
-    return limit ? sqlite_read(s, match, &m, e) : 0;
+    return limit ? store_sqlite_read(s, match, &m, e) : 0;
 }

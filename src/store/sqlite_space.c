@@ -14,9 +14,10 @@ static int count(struct db *d, struct fumi_str space, int64_t *have, int64_t *al
                  struct fumi_err *e)
 {
     *have = *all = 0;
-    if (sqlite_number(d, e, all, "SELECT coalesce(sum(notes), 0) FROM rooms", "") < 0)
+    if (store_sqlite_number(d, e, all, "SELECT coalesce(sum(notes), 0) FROM rooms", "") < 0)
         return -1;
-    int found = sqlite_number(d, e, have, "SELECT notes FROM spaces WHERE name=?1", "s", space);
+    int found = store_sqlite_number(d, e, have, "SELECT notes FROM spaces WHERE name=?1", "s",
+                                    space);
     return found < 0 ? -1 : 0;
 }
 
@@ -32,11 +33,11 @@ struct lack {
 static int take_note(struct db *d, struct lack *l, int64_t seq, struct fumi_err *e)
 {
     struct stored n;
-    int found = sqlite_find(d, l->arena, (struct fumi_str){0}, seq, &n, e);
+    int found = store_sqlite_find(d, l->arena, (struct fumi_str){0}, seq, &n, e);
     if (found <= 0)
         return found;
     if (n.damaged)
-        sqlite_log_damage(d->store, "a note", n.note.id);
+        store_sqlite_log_damage(d->store, "a note", n.note.id);
     else
         l->out->items[l->out->n++] = (struct unembedded){
             .seq = seq, .text = n.note.text, .version = n.version};
@@ -46,20 +47,21 @@ static int take_note(struct db *d, struct lack *l, int64_t seq, struct fumi_err 
 
 static int lack_some(struct db *d, struct lack *l, int64_t space, struct fumi_err *e)
 {
-    sqlite3_stmt *q = sqlite_query(d, e,
-                                   "SELECT seq FROM notes WHERE seq>?1 AND NOT EXISTS (SELECT 1 "
-                                   "FROM vectors WHERE note=seq AND space=?2) ORDER BY seq",
-                                   "ii", l->after, space);
+    sqlite3_stmt *q = store_sqlite_query(
+        d, e,
+        "SELECT seq FROM notes WHERE seq>?1 AND NOT EXISTS (SELECT 1 "
+        "FROM vectors WHERE note=seq AND space=?2) ORDER BY seq",
+        "ii", l->after, space);
     int more = q ? 1 : -1;
     l->bytes = 0;
     while (more > 0 && l->out->n < l->limit && l->bytes < LACK_BYTES &&
-           (more = sqlite_row(d, q, e)) > 0)
+           (more = store_sqlite_row(d, q, e)) > 0)
         if (take_note(d, l, sqlite3_column_int64(q, 0), e)) {
-            sqlite_end(q);
+            store_sqlite_end(q);
             return -1;
         }
     if (more > 0)
-        sqlite_end(q);
+        store_sqlite_end(q);
     return more < 0 ? -1 : 0;
 }
 
@@ -72,7 +74,8 @@ static int lacking(struct db *d, void *arg, struct fumi_err *e)
         return -1;
     if (have >= all || !l->limit)
         return 0;
-    if (sqlite_number(d, e, &space, "SELECT space FROM spaces WHERE name=?1", "s", l->space) < 0)
+    if (store_sqlite_number(d, e, &space, "SELECT space FROM spaces WHERE name=?1", "s", l->space) <
+        0)
         return -1;
     size_t most = l->limit < (size_t)all ? l->limit : (size_t)all;
     l->limit = most;
@@ -80,11 +83,12 @@ static int lacking(struct db *d, void *arg, struct fumi_err *e)
     return lack_some(d, l, space, e);
 }
 
-int sqlite_lacking(struct store *s, struct fumi_arena *a, struct fumi_str space, int64_t after,
-                   size_t limit, struct unembeddeds *out, struct fumi_err *e)
+int store_sqlite_list_unembedded(struct store *s, struct fumi_arena *a, struct fumi_str space,
+                                 int64_t after, size_t limit, struct unembeddeds *out,
+                                 struct fumi_err *e)
 {
     struct lack l = {a, space, after, limit, 0, out};
-    return sqlite_read(s, lacking, &l, e);
+    return store_sqlite_read(s, lacking, &l, e);
 }
 
 struct fill {
@@ -97,16 +101,17 @@ static int fill_one(struct db *d, const struct unembedded *n, const struct vecto
                     struct fumi_err *e)
 {
     int64_t version = 0, space;
-    int found = sqlite_number(d, e, &version, "SELECT version FROM notes WHERE seq=?1", "i",
-                              n->seq);
+    int found = store_sqlite_number(d, e, &version, "SELECT version FROM notes WHERE seq=?1", "i",
+                                    n->seq);
     if (found < 0)
         return -1;
     if (!found || version != n->version || !v->n)
         return 0;
-    if (sqlite_space(d, v->space, v->dim, true, &space, e) ||
-        sqlite_vectors_drop_in(d, n->seq, space, e))
+    if (store_sqlite_space(d, v->space, v->dim, true, &space, e) ||
+        store_sqlite_vectors_drop_in(d, n->seq, space, e))
         return -1;
-    return sqlite_vectors_put(d, n->seq, v, e) || sqlite_note_changed(d, n->seq, e) ? -1 : 0;
+    return store_sqlite_vectors_put(d, n->seq, v, e) || store_sqlite_note_changed(d, n->seq, e) ? -1
+                                                                                                : 0;
 }
 
 static int fill(struct db *d, void *arg, struct fumi_err *e)
@@ -118,11 +123,11 @@ static int fill(struct db *d, void *arg, struct fumi_err *e)
     return 0;
 }
 
-int sqlite_fill(struct store *s, const struct unembedded *notes, const struct vectors *v, size_t n,
-                struct fumi_err *e)
+int store_sqlite_add_vectors(struct store *s, const struct unembedded *notes,
+                             const struct vectors *v, size_t n, struct fumi_err *e)
 {
     struct fill f = {notes, v, n};
-    return sqlite_write(s, fill, &f, e);
+    return store_sqlite_write(s, fill, &f, e);
 }
 
 struct progress {
@@ -136,11 +141,11 @@ static int progress(struct db *d, void *arg, struct fumi_err *e)
     return count(d, p->space, p->have, p->all, e);
 }
 
-int sqlite_progress(struct store *s, struct fumi_str space, int64_t *have, int64_t *all,
-                    struct fumi_err *e)
+int store_sqlite_embedding_progress(struct store *s, struct fumi_str space, int64_t *have,
+                                    int64_t *all, struct fumi_err *e)
 {
     struct progress p = {space, have, all};
-    return sqlite_read(s, progress, &p, e);
+    return store_sqlite_read(s, progress, &p, e);
 }
 
 struct keep {
@@ -152,34 +157,35 @@ struct keep {
 static int drop_names(struct db *d, void *arg, struct fumi_err *e)
 {
     struct keep *k = arg;
-    if (sqlite_run(d, e, "DELETE FROM spaces WHERE name IS NOT ?1 AND name IS NOT ?2", "ss",
-                   k->keep, k->also))
+    if (store_sqlite_run(d, e, "DELETE FROM spaces WHERE name IS NOT ?1 AND name IS NOT ?2", "ss",
+                         k->keep, k->also))
         return -1;
     int gone = sqlite3_changes(d->h);
-    if (sqlite_number(d, e, &k->next, "SELECT coalesce(min(vector), 1) FROM vectors", "") < 0 ||
-        sqlite_number(d, e, &k->last, "SELECT coalesce(max(vector), 0) FROM vectors", "") < 0)
+    if (store_sqlite_number(d, e, &k->next, "SELECT coalesce(min(vector), 1) FROM vectors", "") <
+            0 ||
+        store_sqlite_number(d, e, &k->last, "SELECT coalesce(max(vector), 0) FROM vectors", "") < 0)
         return -1;
-    return gone ? sqlite_note_changed(d, 0, e) : 0;
+    return gone ? store_sqlite_note_changed(d, 0, e) : 0;
 }
 
 static int drop_some(struct db *d, void *arg, struct fumi_err *e)
 {
     struct keep *k = arg;
-    return sqlite_run(d, e,
-                      "DELETE FROM vectors WHERE vector>=?1 AND vector<?2 "
-                      "AND space NOT IN (SELECT space FROM spaces)",
-                      "ii", k->next, k->next + AT_ONCE);
+    return store_sqlite_run(d, e,
+                            "DELETE FROM vectors WHERE vector>=?1 AND vector<?2 "
+                            "AND space NOT IN (SELECT space FROM spaces)",
+                            "ii", k->next, k->next + AT_ONCE);
 }
 
 /* In many small transactions, so that others can write meanwhile. */
-int sqlite_drop_spaces(struct store *s, struct fumi_str keep, struct fumi_str also,
-                       struct fumi_err *e)
+int store_sqlite_delete_spaces(struct store *s, struct fumi_str keep, struct fumi_str also,
+                               struct fumi_err *e)
 {
     struct keep k = {.keep = keep, .also = also};
-    if (sqlite_write(s, drop_names, &k, e))
+    if (store_sqlite_write(s, drop_names, &k, e))
         return -1;
     for (; k.next <= k.last; k.next += AT_ONCE)
-        if (sqlite_write(s, drop_some, &k, e))
+        if (store_sqlite_write(s, drop_some, &k, e))
             return -1;
     return 0;
 }

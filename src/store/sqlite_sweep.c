@@ -30,7 +30,7 @@ static bool is_linked(int fd)
 }
 
 /* Before it is locked, another process may remove it: then it is made again. */
-int sqlite_file_fresh(const char *path)
+int store_sqlite_file_fresh(const char *path)
 {
     for (int i = 0; i < TRIES; i++) {
         int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -86,21 +86,21 @@ static void remove_if_unused(const char *path)
     if (fd < 0)
         return;
     if (is_ours(fd) && flock(fd, LOCK_EX | LOCK_NB) == 0)
-        sqlite_file_remove(path);
+        store_sqlite_file_remove(path);
     close(fd);
 }
 
-void sqlite_file_sweep(const char *beside)
+void store_sqlite_file_sweep(const char *beside)
 {
     const char *slash = strrchr(beside, '/');
-    char *dir = sqlite_path(slash ? beside : "./", "");
+    char *dir = store_sqlite_path(slash ? beside : "./", "");
     dir[slash ? slash - beside + 1 : 2] = 0;
     DIR *d = opendir(dir);
     struct dirent *one;
     while (d && (one = readdir(d))) {
         if (!is_named_so(one->d_name))
             continue;
-        char *path = sqlite_path(dir, one->d_name);
+        char *path = store_sqlite_path(dir, one->d_name);
         remove_if_unused(path);
         fumi_resize(path, 0);
     }

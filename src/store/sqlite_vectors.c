@@ -7,14 +7,16 @@
 #include <endian.h>
 #include <math.h>
 
-int sqlite_space(struct db *d, struct fumi_str name, size_t dim, bool make, int64_t *space,
-                 struct fumi_err *e)
+int store_sqlite_space(struct db *d, struct fumi_str name, size_t dim, bool make, int64_t *space,
+                       struct fumi_err *e)
 {
     *space = 0;
     int64_t known = (int64_t)dim;
-    int found = sqlite_number(d, e, space, "SELECT space FROM spaces WHERE name=?1", "s", name);
+    int found = store_sqlite_number(d, e, space, "SELECT space FROM spaces WHERE name=?1", "s",
+                                    name);
     if (found > 0)
-        found = sqlite_number(d, e, &known, "SELECT dim FROM spaces WHERE name=?1", "s", name);
+        found = store_sqlite_number(d, e, &known, "SELECT dim FROM spaces WHERE name=?1", "s",
+                                    name);
     if (found < 0)
         return -1;
     if (dim < 1 || dim > VECTOR_DIM_MAX || known != (int64_t)dim)
@@ -24,8 +26,8 @@ int sqlite_space(struct db *d, struct fumi_str name, size_t dim, bool make, int6
                             dim, (int)known, (int)(name.n < 80 ? name.n : 80), name.p);
     if (found || !make)
         return 0;
-    if (sqlite_run(d, e, "INSERT INTO spaces(name, dim, notes) VALUES(?1, ?2, 0)", "si", name,
-                   (int64_t)dim))
+    if (store_sqlite_run(d, e, "INSERT INTO spaces(name, dim, notes) VALUES(?1, ?2, 0)", "si", name,
+                         (int64_t)dim))
         return -1;
     *space = sqlite3_last_insert_rowid(d->h);
     return 0;
@@ -66,48 +68,50 @@ static int put_one(struct db *d, int64_t seq, int64_t space, const struct vector
             "use another model (%.*s)",
             (int)(v->space.n < 80 ? v->space.n : 80), v->space.p);
     to_bytes(x, v->dim, bytes);
-    return sqlite_run(d, e,
-                      "INSERT INTO vectors(space, note, first, last, x) VALUES(?1, ?2, ?3, ?4, ?5)",
-                      "iiiib", space, seq, (int64_t)p->begin, (int64_t)p->end,
-                      (struct fumi_str){(const char *)bytes, v->dim * sizeof(*bytes)});
+    return store_sqlite_run(
+        d, e, "INSERT INTO vectors(space, note, first, last, x) VALUES(?1, ?2, ?3, ?4, ?5)",
+        "iiiib", space, seq, (int64_t)p->begin, (int64_t)p->end,
+        (struct fumi_str){(const char *)bytes, v->dim * sizeof(*bytes)});
 }
 
-int sqlite_vectors_put(struct db *d, int64_t seq, const struct vectors *v, struct fumi_err *e)
+int store_sqlite_vectors_put(struct db *d, int64_t seq, const struct vectors *v, struct fumi_err *e)
 {
     int64_t space;
     if (!v || !v->n)
         return 0;
-    if (sqlite_space(d, v->space, v->dim, true, &space, e))
+    if (store_sqlite_space(d, v->space, v->dim, true, &space, e))
         return -1;
     uint32_t *bytes = fumi_resize(NULL, 2 * v->dim * sizeof(*bytes)); /* and the floats */
     int rc = 0;
     for (size_t i = 0; i < v->n && !rc; i++)
         rc = put_one(d, seq, space, v, i, bytes, e);
     fumi_resize(bytes, 0);
-    return rc ? -1 : sqlite_run(d, e, "UPDATE spaces SET notes=notes+1 WHERE space=?1", "i", space);
+    return rc ? -1
+              : store_sqlite_run(d, e, "UPDATE spaces SET notes=notes+1 WHERE space=?1", "i",
+                                 space);
 }
 
-int sqlite_vectors_drop(struct db *d, int64_t seq, struct fumi_err *e)
+int store_sqlite_vectors_drop(struct db *d, int64_t seq, struct fumi_err *e)
 {
-    return sqlite_run(d, e,
-                      "UPDATE spaces SET notes=notes-1 WHERE space IN "
-                      "(SELECT space FROM vectors WHERE note=?1)",
-                      "i", seq) ||
-                   sqlite_run(d, e, "DELETE FROM vectors WHERE note=?1", "i", seq)
+    return store_sqlite_run(d, e,
+                            "UPDATE spaces SET notes=notes-1 WHERE space IN "
+                            "(SELECT space FROM vectors WHERE note=?1)",
+                            "i", seq) ||
+                   store_sqlite_run(d, e, "DELETE FROM vectors WHERE note=?1", "i", seq)
                ? -1
                : 0;
 }
 
-int sqlite_vectors_drop_in(struct db *d, int64_t seq, int64_t space, struct fumi_err *e)
+int store_sqlite_vectors_drop_in(struct db *d, int64_t seq, int64_t space, struct fumi_err *e)
 {
-    if (sqlite_run(d, e, "DELETE FROM vectors WHERE note=?1 AND space=?2", "ii", seq, space))
+    if (store_sqlite_run(d, e, "DELETE FROM vectors WHERE note=?1 AND space=?2", "ii", seq, space))
         return -1;
     if (!sqlite3_changes(d->h))
         return 0;
-    return sqlite_run(d, e, "UPDATE spaces SET notes=notes-1 WHERE space=?1", "i", space);
+    return store_sqlite_run(d, e, "UPDATE spaces SET notes=notes-1 WHERE space=?1", "i", space);
 }
 
-bool sqlite_vector_read(struct fumi_str blob, size_t dim, float *to)
+bool store_sqlite_vector_read(struct fumi_str blob, size_t dim, float *to)
 {
     if (blob.n != dim * sizeof(*to))
         return false;
@@ -124,20 +128,23 @@ bool sqlite_vector_read(struct fumi_str blob, size_t dim, float *to)
 static int forget(struct db *d, void *arg, struct fumi_err *e)
 {
     int64_t vector = *(int64_t *)arg, note = 0, space = 0;
-    int found = sqlite_number(d, e, &note, "SELECT note FROM vectors WHERE vector=?1", "i", vector);
+    int found = store_sqlite_number(d, e, &note, "SELECT note FROM vectors WHERE vector=?1", "i",
+                                    vector);
     if (found > 0)
-        found = sqlite_number(d, e, &space, "SELECT space FROM vectors WHERE vector=?1", "i",
-                              vector);
+        found = store_sqlite_number(d, e, &space, "SELECT space FROM vectors WHERE vector=?1", "i",
+                                    vector);
     if (found <= 0)
         return found;
-    return sqlite_vectors_drop_in(d, note, space, e) || sqlite_note_changed(d, note, e) ? -1 : 0;
+    return store_sqlite_vectors_drop_in(d, note, space, e) || store_sqlite_note_changed(d, note, e)
+               ? -1
+               : 0;
 }
 
-void sqlite_vector_damaged(struct sqlite *s, int64_t vector)
+void store_sqlite_vector_damaged(struct store_sqlite *s, int64_t vector)
 {
     struct fumi_err e = {0};
     fumi_log(s->log, FUMI_WARN, "store.damaged_vector", {.key = "vector", .number = vector},
              {.key = "remedy", .text = FUMI_STR("its note is embedded again")});
-    if (sqlite_write(&s->base, forget, &vector, &e))
+    if (store_sqlite_write(&s->base, forget, &vector, &e))
         fumi_log(s->log, FUMI_ERROR, "store.failed", {.key = "text", .text = fumi_str(e.text)});
 }

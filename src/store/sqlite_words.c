@@ -33,8 +33,9 @@ enum {
 /* title, text, tags, source */
 static const double column_weights[COLUMNS] = {2, 1, 2, 0.5};
 
-const char sqlite_words_schema[] = "CREATE VIRTUAL TABLE words USING "
-                                   "fts5(title, text, tags, source, content='', tokenize='fumi')";
+const char store_sqlite_words_schema[] =
+    "CREATE VIRTUAL TABLE words USING "
+    "fts5(title, text, tags, source, content='', tokenize='fumi')";
 
 static const char pointer_type[] = "fumi_words";
 
@@ -357,7 +358,7 @@ static void gather(const Fts5ExtensionApi *api, Fts5Context *fts, sqlite3_contex
         sqlite3_result_error_code(out, rc);
 }
 
-int sqlite_words_register(sqlite3 *db, struct fumi_err *e)
+int store_sqlite_words_register(sqlite3 *db, struct fumi_err *e)
 {
     fts5_api *api = NULL;
     sqlite3_stmt *s = NULL;
@@ -500,8 +501,9 @@ static int search(struct search *s, struct hits *out, struct fumi_err *e)
     return s->broken ? fault(s, e) : 0;
 }
 
-int sqlite_words_match(sqlite3 *db, struct fumi_arena *a, const struct scan_filter *f,
-                       struct fumi_str query, size_t limit, struct hits *out, struct fumi_err *e)
+int store_sqlite_words_match(sqlite3 *db, struct fumi_arena *a, const struct scan_filter *f,
+                             struct fumi_str query, size_t limit, struct hits *out,
+                             struct fumi_err *e)
 {
     struct search *s = fumi_alloc(a, sizeof(*s));
     s->db = db;

@@ -12,14 +12,15 @@
 #include <sqlite3.h>
 
 /* The SQL that makes the index, and what each connection needs before it touches it. */
-extern const char sqlite_words_schema[];
-int sqlite_words_register(sqlite3 *db, struct fumi_err *e);
+extern const char store_sqlite_words_schema[];
+int store_sqlite_words_register(sqlite3 *db, struct fumi_err *e);
 
 /* The best by words among the notes that pass the filter (columns notes.place, notes.created; a
  * place number is a bit in it), which wants an index on notes(place, created). Takes any text; what
  * has no word in it finds nothing; of a very long one only the first 64 words are looked for. Of
  * notes that are equally good the newest come first. Inside the caller's transaction, if any. */
-int sqlite_words_match(sqlite3 *db, struct fumi_arena *a, const struct scan_filter *f,
-                       struct fumi_str query, size_t limit, struct hits *out, struct fumi_err *e);
+int store_sqlite_words_match(sqlite3 *db, struct fumi_arena *a, const struct scan_filter *f,
+                             struct fumi_str query, size_t limit, struct hits *out,
+                             struct fumi_err *e);
 
 #endif

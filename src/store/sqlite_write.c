@@ -9,55 +9,55 @@
 
 enum { TOGETHER = 256 }; /* at most in one transaction */
 
-struct sqlite_write {
-    sqlite_fn *run;
+struct store_sqlite_write {
+    store_sqlite_fn *run;
     void *arg;
     struct fumi_err *e;
     int result;
     bool alone; /* not in a transaction, and with no other */
     bool done;
     pthread_cond_t turn; /* it is done, or its thread leads */
-    struct sqlite_write *next;
+    struct store_sqlite_write *next;
 };
 
 static void roll_back(struct db *d)
 {
     struct fumi_err ignored;
-    if (!sqlite3_get_autocommit(d->h) && sqlite_run(d, &ignored, "ROLLBACK", ""))
+    if (!sqlite3_get_autocommit(d->h) && store_sqlite_run(d, &ignored, "ROLLBACK", ""))
         d->bad = true;
 }
 
-static void drop_writer(struct sqlite *s)
+static void drop_writer(struct store_sqlite *s)
 {
-    sqlite_disconnect(s->writer);
+    store_sqlite_disconnect(s->writer);
     s->writer = NULL;
 }
 
 /* A connection that is not inside a transaction that could not be ended. ROLLBACK is prepared while
  * there is memory for it. */
-static struct db *ready(struct sqlite *s, struct fumi_err *e)
+static struct db *ready(struct store_sqlite *s, struct fumi_err *e)
 {
     if (s->writer && !sqlite3_get_autocommit(s->writer->h))
         roll_back(s->writer);
     if (s->writer && (s->writer->bad || !sqlite3_get_autocommit(s->writer->h)))
         drop_writer(s);
     if (!s->writer)
-        s->writer = sqlite_connect(s, true, e);
-    if (s->writer && !sqlite_query(s->writer, e, "ROLLBACK", ""))
+        s->writer = store_sqlite_connect(s, true, e);
+    if (s->writer && !store_sqlite_query(s->writer, e, "ROLLBACK", ""))
         drop_writer(s);
     return s->writer;
 }
 
-static void fail_all(struct sqlite_write *first, const struct fumi_err *e)
+static void fail_all(struct store_sqlite_write *first, const struct fumi_err *e)
 {
-    for (struct sqlite_write *w = first; w; w = w->next) {
+    for (struct store_sqlite_write *w = first; w; w = w->next) {
         w->result = -1;
         *w->e = *e;
     }
 }
 
 /* Whether it can stay in the transaction: it did what it should, or nothing. */
-static bool run_one(struct db *d, struct sqlite_write *w)
+static bool run_one(struct db *d, struct store_sqlite_write *w)
 {
     sqlite3_int64 before = sqlite3_total_changes64(d->h);
     w->result = w->run(d, w->arg, w->e);
@@ -65,9 +65,9 @@ static bool run_one(struct db *d, struct sqlite_write *w)
            (!d->bad && !sqlite3_get_autocommit(d->h) && sqlite3_total_changes64(d->h) == before);
 }
 
-static bool run_each(struct db *d, struct sqlite_write *first)
+static bool run_each(struct db *d, struct store_sqlite_write *first)
 {
-    for (struct sqlite_write *w = first; w; w = w->next)
+    for (struct store_sqlite_write *w = first; w; w = w->next)
         if (!run_one(d, w))
             return false;
     return true;
@@ -75,13 +75,13 @@ static bool run_each(struct db *d, struct sqlite_write *first)
 
 /* A file that was removed or replaced under us takes notes that nobody would ever see again. The
  * next attempt opens what is there by then. */
-static int still_there(struct sqlite *s, struct db *d, struct fumi_err *e)
+static int still_there(struct store_sqlite *s, struct db *d, struct fumi_err *e)
 {
-    if (!sqlite_moved(d))
+    if (!store_sqlite_moved(d))
         return 0;
     roll_back(d);
     d->bad = true;
-    sqlite_idle(s);
+    store_sqlite_idle(s);
     return fumi_err_set(e, FUMI_LIMIT,
                         "The database was removed or replaced while it was in use, and nothing was "
                         "stored: put it back or start fumi again (%s)",
@@ -89,11 +89,11 @@ static int still_there(struct sqlite *s, struct db *d, struct fumi_err *e)
 }
 
 /* Those who lined up meanwhile would wait for the same process again, one after the other. */
-static void fail_queue(struct sqlite *s, const struct fumi_err *e)
+static void fail_queue(struct store_sqlite *s, const struct fumi_err *e)
 {
     pthread_mutex_lock(&s->write_lock);
     fail_all(s->first, e);
-    for (struct sqlite_write *w = s->first; w; w = w->next) {
+    for (struct store_sqlite_write *w = s->first; w; w = w->next) {
         w->done = true;
         pthread_cond_signal(&w->turn);
     }
@@ -102,11 +102,11 @@ static void fail_queue(struct sqlite *s, const struct fumi_err *e)
 }
 
 /* True: each has its result. False: all was undone, because one of several failed. */
-static bool transact(struct sqlite *s, struct sqlite_write *first)
+static bool transact(struct store_sqlite *s, struct store_sqlite_write *first)
 {
     struct fumi_err e = {0};
     struct db *d = ready(s, &e);
-    int begun = d ? sqlite_run(d, &e, "BEGIN IMMEDIATE", "") : -1;
+    int begun = d ? store_sqlite_run(d, &e, "BEGIN IMMEDIATE", "") : -1;
     if (begun && d && sqlite3_errcode(d->h) == SQLITE_BUSY)
         fail_queue(s, &e);
     if (begun || still_there(s, d, &e)) {
@@ -118,20 +118,20 @@ static bool transact(struct sqlite *s, struct sqlite_write *first)
         roll_back(d);
         return !first->next;
     }
-    if (sqlite_run(d, &e, "COMMIT", "")) {
+    if (store_sqlite_run(d, &e, "COMMIT", "")) {
         roll_back(d);
         fail_all(first, &e);
     }
     return true;
 }
 
-static void run_alone(struct sqlite *s, struct sqlite_write *w)
+static void run_alone(struct store_sqlite *s, struct store_sqlite_write *w)
 {
     struct db *d = ready(s, w->e);
     w->result = d ? w->run(d, w->arg, w->e) : -1;
 }
 
-static void work(struct sqlite *s, struct sqlite_write *first)
+static void work(struct store_sqlite *s, struct store_sqlite_write *first)
 {
     if (first->alone) {
         run_alone(s, first);
@@ -139,7 +139,7 @@ static void work(struct sqlite *s, struct sqlite_write *first)
     }
     if (transact(s, first))
         return;
-    for (struct sqlite_write *w = first, *next; w; w = next) {
+    for (struct store_sqlite_write *w = first, *next; w; w = next) {
         next = w->next;
         w->next = NULL;
         transact(s, w);
@@ -147,9 +147,9 @@ static void work(struct sqlite *s, struct sqlite_write *first)
     }
 }
 
-static struct sqlite_write *take(struct sqlite *s)
+static struct store_sqlite_write *take(struct store_sqlite *s)
 {
-    struct sqlite_write *first = s->first, *last = first;
+    struct store_sqlite_write *first = s->first, *last = first;
     for (int i = 1; i < TOGETHER && last->next && !first->alone && !last->next->alone; i++)
         last = last->next;
     s->first = last->next;
@@ -160,9 +160,9 @@ static struct sqlite_write *take(struct sqlite *s)
 }
 
 /* The thread of a write that is done may go on at once, and with it the write. */
-static void wake(struct sqlite *s, struct sqlite_write *first)
+static void wake(struct store_sqlite *s, struct store_sqlite_write *first)
 {
-    for (struct sqlite_write *w = first, *next; w; w = next) {
+    for (struct store_sqlite_write *w = first, *next; w; w = next) {
         next = w->next;
         w->done = true;
         pthread_cond_signal(&w->turn);
@@ -172,7 +172,7 @@ static void wake(struct sqlite *s, struct sqlite_write *first)
         pthread_cond_signal(&s->first->turn);
 }
 
-static void line_up(struct sqlite *s, struct sqlite_write *w)
+static void line_up(struct store_sqlite *s, struct store_sqlite_write *w)
 {
     if (s->last)
         s->last->next = w;
@@ -182,17 +182,17 @@ static void line_up(struct sqlite *s, struct sqlite_write *w)
 }
 
 /* Whoever stands first leads for the others, then leaves the lead to the next. */
-static int enqueue(struct sqlite *s, struct sqlite_write *w)
+static int enqueue(struct store_sqlite *s, struct store_sqlite_write *w)
 {
     if (s->uri)
-        return sqlite_readonly_fault(s, w->e);
+        return store_sqlite_readonly_fault(s, w->e);
     pthread_mutex_lock(&s->write_lock);
     line_up(s, w);
     while (!w->done && (s->leading || s->first != w))
         pthread_cond_wait(&w->turn, &s->write_lock);
     if (!w->done) {
         s->leading = true;
-        struct sqlite_write *first = take(s);
+        struct store_sqlite_write *first = take(s);
         pthread_mutex_unlock(&s->write_lock);
         work(s, first);
         pthread_mutex_lock(&s->write_lock);
@@ -203,15 +203,17 @@ static int enqueue(struct sqlite *s, struct sqlite_write *w)
     return w->result;
 }
 
-int sqlite_write(struct store *base, sqlite_fn *run, void *arg, struct fumi_err *e)
+int store_sqlite_write(struct store *base, store_sqlite_fn *run, void *arg, struct fumi_err *e)
 {
-    struct sqlite_write w = {.run = run, .arg = arg, .e = e, .turn = PTHREAD_COND_INITIALIZER};
-    return enqueue((struct sqlite *)base, &w);
+    struct store_sqlite_write w = {
+        .run = run, .arg = arg, .e = e, .turn = PTHREAD_COND_INITIALIZER};
+    return enqueue((struct store_sqlite *)base, &w);
 }
 
-int sqlite_write_alone(struct store *base, sqlite_fn *run, void *arg, struct fumi_err *e)
+int store_sqlite_write_alone(struct store *base, store_sqlite_fn *run, void *arg,
+                             struct fumi_err *e)
 {
-    struct sqlite_write w = {
+    struct store_sqlite_write w = {
         .run = run, .arg = arg, .e = e, .alone = true, .turn = PTHREAD_COND_INITIALIZER};
-    return enqueue((struct sqlite *)base, &w);
+    return enqueue((struct store_sqlite *)base, &w);
 }

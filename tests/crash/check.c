@@ -1,6 +1,7 @@
 /* A store against a ledger: all that was acknowledged is there, all that is there was begun, and
  * the ways to find a note agree with each other. */
 #include "crash.h"
+#include "store/sqlite.h"
 
 #include "base/arena.h"
 
@@ -10,7 +11,6 @@ enum { PAGE = 100, HITS = 8, SAID_MAX = 1 << 16, FINDS = 400 };
 
 struct checking {
     struct store *s;
-    const struct store_ops *ops;
     const struct ledger *l;
     unsigned look;
     struct fumi_buf *said;
@@ -88,7 +88,7 @@ static void find(struct checking *c, struct crash_thing t, int64_t seq)
     float x[CRASH_DIM];
     double score = 0;
     struct fumi_str word = crash_word(&c->arena, t);
-    if (c->ops->match(c->s, &c->arena, &c->all, word, HITS, &h, &e))
+    if (store_match_keywords(c->s, &c->arena, &c->all, word, HITS, &h, &e))
         fault(c, "words of note %u/%u: %s", t.writer, t.number, e.text);
     else if (among(&h, seq, &score) != (seq != 0) || h.n > 1)
         fault(c, "note %u/%u state %u (seq %lld): %zu found by its word", t.writer, t.number,
@@ -96,7 +96,7 @@ static void find(struct checking *c, struct crash_thing t, int64_t seq)
     if (!seq)
         return;
     crash_vector(t, 0, x);
-    if (c->ops->near(c->s, &c->arena, &c->all, CRASH_SPACE, x, CRASH_DIM, HITS, &h, &e))
+    if (store_nearest(c->s, &c->arena, &c->all, CRASH_SPACE, x, CRASH_DIM, HITS, &h, &e))
         fault(c, "vector of note %u/%u: %s", t.writer, t.number, e.text);
     else if (!among(&h, seq, &score) || score < 0.999)
         fault(c, "note %u/%u is not found by its vector (%zu hits, score %f)", t.writer, t.number,
@@ -107,7 +107,7 @@ static void check_note(struct checking *c, struct crash_thing t, const struct cr
 {
     struct fumi_err e = {0};
     struct note n = {0};
-    int rc = c->ops->get_note(c->s, &c->arena, crash_id(&c->arena, t), &n, &e);
+    int rc = store_get_note(c->s, &c->arena, crash_id(&c->arena, t), &n, &e);
     t.state = rc ? 0 : crash_state_of(n.text);
     if (rc && e.code != ERR_NOT_FOUND)
         fault(c, "note %u/%u: %s", t.writer, t.number, e.text);
@@ -131,7 +131,7 @@ static void check_global(struct checking *c, struct crash_thing t, const struct 
     struct fumi_err e = {0};
     struct global got = {0}, want;
     crash_global(&c->arena, t, &want);
-    int rc = c->ops->get_global(c->s, &c->arena, CRASH_PROJECT, want.key, &got, &e);
+    int rc = store_get_global(c->s, &c->arena, CRASH_PROJECT, want.key, &got, &e);
     const unsigned states[] = {r->done, r->open ? r->begun : r->done};
     if (rc && e.code != ERR_NOT_FOUND)
         fault(c, "global %u/%u: %s", t.writer, t.number, e.text);
@@ -148,7 +148,7 @@ static void check_group(struct checking *c, struct crash_thing t, const struct c
 {
     struct fumi_err e = {0};
     struct group got = {0}, want;
-    int rc = c->ops->get_group(c->s, &c->arena, crash_id(&c->arena, t), &got, &e);
+    int rc = store_get_group(c->s, &c->arena, crash_id(&c->arena, t), &got, &e);
     const unsigned states[] = {r->done, r->open ? r->begun : r->done};
     if (rc && e.code != ERR_NOT_FOUND)
         fault(c, "group %u/%u: %s", t.writer, t.number, e.text);
@@ -193,7 +193,7 @@ static void check_pages(struct checking *c)
     do {
         fumi_arena_reset(&c->arena, 1 << 16);
         page = (struct notes){0};
-        if (c->ops->page(c->s, &c->arena, NULL, after, PAGE, &page, &e)) {
+        if (store_list_by_seq(c->s, &c->arena, NULL, after, PAGE, &page, &e)) {
             fault(c, "pages: %s", e.text);
             return;
         }
@@ -214,8 +214,8 @@ static void check_counts(struct checking *c)
     struct store_stats stats = {0};
     struct filtered left = {0};
     int64_t have = -1, all = -1;
-    if (c->ops->stats(c->s, &stats, &e) || c->ops->count(c->s, &c->all, &left, &e) ||
-        c->ops->progress(c->s, CRASH_SPACE, &have, &all, &e)) {
+    if (store_stats(c->s, &stats, &e) || store_count_notes(c->s, &c->all, &left, &e) ||
+        store_embedding_progress(c->s, CRASH_SPACE, &have, &all, &e)) {
         fault(c, "counts: %s", e.text);
         return;
     }
@@ -239,7 +239,7 @@ static void check_doctor(struct checking *c)
 {
     struct fumi_err e = {0};
     size_t before = c->said ? c->said->n : 0;
-    if (c->ops->doctor(c->s, false, hear, c, &e))
+    if (store_check(c->s, false, hear, c, &e))
         fault(c, "doctor does not call it sound: %s", e.text);
     else if (c->said)
         c->said->n = before;
@@ -261,7 +261,7 @@ static void check_write(struct checking *c)
 
 int crash_check(struct store *s, const struct ledger *l, unsigned look, struct fumi_buf *said)
 {
-    struct checking c = {.s = s, .ops = s->ops, .l = l, .look = look, .said = said};
+    struct checking c = {.s = s, .l = l, .look = look, .said = said};
     c.all = (struct filter){.project = CRASH_PROJECT, .since = INT64_MIN, .until = INT64_MAX};
     c.stride = (unsigned)(l->acknowledged / FINDS + 1);
     for (unsigned k = 0; k < CRASH_KINDS; k++)
@@ -281,14 +281,14 @@ int crash_check_file(const char *path, const struct ledger *l, unsigned look, st
 {
     struct fumi_err e = {0};
     struct fumi_log log = {.level = FUMI_SILENT};
-    struct sqlite_options o = {.path = path, .nosync = true, .log = &log};
-    struct store *s = sqlite_open(&o, &e);
+    struct store_sqlite_options o = {.path = path, .nosync = true, .log = &log};
+    struct store *s = store_sqlite_open(&o, &e);
     if (!s) {
         struct checking c = {.said = said};
         fault(&c, "cannot be opened: %s", e.text);
         return c.faults;
     }
     int faults = crash_check(s, l, look, said);
-    s->ops->close(s);
+    store_close(s);
     return faults;
 }

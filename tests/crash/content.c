@@ -160,9 +160,9 @@ static int do_note(struct store *s, struct fumi_arena *a, struct crash_thing t, 
     struct vectors v;
     crash_note(a, t, &n, &v);
     if (t.state == 0)
-        return s->ops->drop(s, n.id, e);
-    return t.state == 1 ? s->ops->put_note(s, &n, &v, e)
-                        : s->ops->patch_note(s, n.id, &n, NOTE_TEXT, &v, e);
+        return store_delete(s, n.id, e);
+    return t.state == 1 ? store_add_note(s, &n, &v, e)
+                        : store_update_note(s, n.id, &n, NOTE_TEXT, &v, e);
 }
 
 static int do_group(struct store *s, struct fumi_arena *a, struct crash_thing t, struct fumi_err *e)
@@ -170,9 +170,9 @@ static int do_group(struct store *s, struct fumi_arena *a, struct crash_thing t,
     struct group g;
     crash_group(a, t, &g);
     if (t.state == 0)
-        return s->ops->drop_group(s, g.id, e);
-    return t.state == 1 ? s->ops->put_group(s, &g, e)
-                        : s->ops->patch_group(s, g.id, g.title, g.description, 2, e);
+        return store_delete_group(s, g.id, e);
+    return t.state == 1 ? store_add_group(s, &g, e)
+                        : store_update_group(s, g.id, g.title, g.description, 2, e);
 }
 
 static int do_global(struct store *s, struct fumi_arena *a, struct crash_thing t,
@@ -180,7 +180,7 @@ static int do_global(struct store *s, struct fumi_arena *a, struct crash_thing t
 {
     struct global g;
     crash_global(a, t, &g);
-    return t.state ? s->ops->put_global(s, a, &g, e) : s->ops->drop(s, g.id, e);
+    return t.state ? store_set_global(s, a, &g, e) : store_delete(s, g.id, e);
 }
 
 int crash_do(struct store *s, struct crash_thing t, struct fumi_err *e)

@@ -12,6 +12,7 @@
  * n steps. CRASH_COPY=1: each session ends with a backup DB.copyN and "D copy N". A line leaves in
  * one write, so that threads do not mix theirs. */
 #include "crash.h"
+#include "store/sqlite.h"
 
 #include "base/arena.h"
 #include "base/clock.h"
@@ -73,7 +74,7 @@ static int search(struct writer *w, unsigned step)
     struct hits h = {0};
     float x[CRASH_DIM];
     crash_vector((struct crash_thing){CRASH_NOTE, w->number, step, 1}, 0, x);
-    if (!w->s->ops->near(w->s, &a, &f, CRASH_SPACE, x, CRASH_DIM, 1, &h, &e) &&
+    if (!store_nearest(w->s, &a, &f, CRASH_SPACE, x, CRASH_DIM, 1, &h, &e) &&
         (h.n == 0 || h.items[0].score < 0.999))
         fumi_err_set(&e, FUMI_INTERNAL_ERROR, "note %u/%u is not found", w->number, step);
     fumi_arena_done(&a);
@@ -111,9 +112,9 @@ static struct store *open_store(const char *path)
 {
     struct fumi_err e = {0};
     static const struct fumi_log log = {.level = FUMI_SILENT};
-    struct sqlite_options o = {.path = path, .nosync = crash_setting("CRASH_NOSYNC", 0)};
+    struct store_sqlite_options o = {.path = path, .nosync = crash_setting("CRASH_NOSYNC", 0)};
     o.log = &log;
-    struct store *s = sqlite_open(&o, &e);
+    struct store *s = store_sqlite_open(&o, &e);
     if (!s)
         complain(&e);
     return s;
@@ -124,7 +125,7 @@ static int copy(struct store *s, const char *path, unsigned n)
     char to[512], line[32];
     struct fumi_err e = {0};
     snprintf(to, sizeof(to), "%s.copy%u", path, n);
-    if (s->ops->backup(s, fumi_str(to), &e))
+    if (store_backup(s, fumi_str(to), &e))
         return complain(&e);
     int length = snprintf(line, sizeof(line), "D copy %u\n", n);
     say(line, (size_t)length);
@@ -145,7 +146,7 @@ static int session(const char *path, struct writer *w, unsigned n, unsigned from
     int rc = run_threads(w, n);
     if (!rc && crash_setting("CRASH_COPY", 0))
         rc = copy(s, path, from);
-    s->ops->close(s);
+    store_close(s);
     return rc;
 }
 
@@ -210,7 +211,7 @@ static int many(int argc, char **argv)
     if (!s)
         return 1;
     int rc = many_open(s, argv);
-    s->ops->close(s);
+    store_close(s);
     return rc;
 }
 
@@ -240,12 +241,12 @@ static int backup(int argc, char **argv)
     if (!s)
         return 1;
     say("B backup\n", 9);
-    int rc = s->ops->backup(s, fumi_str(argv[3]), &e);
+    int rc = store_backup(s, fumi_str(argv[3]), &e);
     if (rc)
         complain(&e);
     else
         say("D backup\n", 9);
-    s->ops->close(s);
+    store_close(s);
     return rc ? 1 : 0;
 }
 

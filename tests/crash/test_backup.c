@@ -1,6 +1,7 @@
 /* Copies while others write, and copies that are killed half-way. CRASH_CYCLES: how many kills. */
 #include "base/uuid.h"
 #include "crash.h"
+#include "store/sqlite.h"
 #include "test.h"
 
 #include <dirent.h>
@@ -83,7 +84,7 @@ static void copy_once(struct scene *c, unsigned number)
     hear(c);
     ledger_copy(&before, &c->ledger);
     snprintf(c->copy, sizeof(c->copy), "%s/copy%u.db", c->dir, number);
-    if (c->s->ops->backup(c->s, fumi_str(c->copy), &e))
+    if (store_backup(c->s, fumi_str(c->copy), &e))
         TEST_FAIL("backup: %s", e.text);
     hear(c);
     ledger_copy(&later, &c->ledger);
@@ -101,7 +102,7 @@ static bool scene(struct scene *c)
     *c = (struct scene){0};
     crash_dir(c->dir, sizeof(c->dir), false);
     snprintf(c->path, sizeof(c->path), "%s/x.db", c->dir);
-    c->s = sqlite_open(&(struct sqlite_options){.path = c->path}, &e);
+    c->s = store_sqlite_open(&(struct store_sqlite_options){.path = c->path}, &e);
     if (!c->s)
         TEST_FAIL("%s", e.text);
     return c->s;
@@ -109,7 +110,7 @@ static bool scene(struct scene *c)
 
 static void leave(struct scene *c)
 {
-    c->s->ops->close(c->s);
+    store_close(c->s);
     ledger_done(&c->ledger);
     crash_dir_remove(c->dir);
 }
@@ -152,15 +153,15 @@ TEST(a_copy_takes_no_name_that_is_taken)
     fill(&c, 3);
     snprintf(c.copy, sizeof(c.copy), "%s/there", c.dir);
     CHECK_INT(crash_write(c.copy, "mine", 4), 0);
-    CHECK_INT(c.s->ops->backup(c.s, fumi_str(c.copy), &e), -1);
+    CHECK_INT(store_backup(c.s, fumi_str(c.copy), &e), -1);
     CHECK_INT(e.code, ERR_CONFLICT);
     CHECK_INT(crash_read(c.copy, &after), 0);
     CHECK_STR(fumi_buf_str(&after), "mine");
-    CHECK_INT(c.s->ops->backup(c.s, fumi_str(c.path), &e), -1);
+    CHECK_INT(store_backup(c.s, fumi_str(c.path), &e), -1);
     CHECK_INT(e.code, ERR_CONFLICT);
     look(c.path, &c.ledger);
     snprintf(c.copy, sizeof(c.copy), "%s/missing/there", c.dir);
-    CHECK_INT(c.s->ops->backup(c.s, fumi_str(c.copy), &e), -1);
+    CHECK_INT(store_backup(c.s, fumi_str(c.copy), &e), -1);
     CHECK_INT(e.code, FUMI_INTERNAL_ERROR);
     fumi_buf_done(&after);
     leave(&c);
@@ -223,16 +224,16 @@ TEST(only_files_of_dead_processes_are_removed)
     int fd = open(used, O_RDWR | O_CLOEXEC);
     CHECK_INT(flock(fd, LOCK_EX), 0);
     snprintf(c.copy, sizeof(c.copy), "%s/copy.db", c.dir);
-    CHECK_INT(c.s->ops->backup(c.s, fumi_str(c.copy), &e), 0);
+    CHECK_INT(store_backup(c.s, fumi_str(c.copy), &e), 0);
     CHECK_INT(count_named(c.dir, ".part-"), 3);
     CHECK_INT(count_named(c.dir, ".mend-") + count_named(c.dir, ".vec.new"), 0);
     close(fd);
-    struct store *again = sqlite_open(&(struct sqlite_options){.path = c.path}, &e);
+    struct store *again = store_sqlite_open(&(struct store_sqlite_options){.path = c.path}, &e);
     CHECK(again);
     CHECK_INT(count_named(c.dir, "c.db.part-"), 0);
     CHECK_INT(count_named(c.dir, ".part-"), 2);
     if (again)
-        again->ops->close(again);
+        store_close(again);
     leave(&c);
 }
 
@@ -251,14 +252,14 @@ TEST(a_copy_that_is_killed_leaves_no_half)
         if (killed_copy(&c, (unsigned)(seed % 20000))) {
             look(c.copy, &c.ledger);
             whole++;
-        } else if (c.s->ops->backup(c.s, fumi_str(c.copy), &e)) {
+        } else if (store_backup(c.s, fumi_str(c.copy), &e)) {
             TEST_FAIL("after a kill: %s", e.text);
         }
         unlink(c.copy);
     }
     printf("%u kills, %u copies whole, the others not there\n", cycles, whole);
     snprintf(c.copy, sizeof(c.copy), "%s/last.db", c.dir);
-    CHECK_INT(c.s->ops->backup(c.s, fumi_str(c.copy), &e), 0);
+    CHECK_INT(store_backup(c.s, fumi_str(c.copy), &e), 0);
     CHECK_INT(count_named(c.dir, ".part-"), 0);
     look(c.path, &c.ledger);
     leave(&c);

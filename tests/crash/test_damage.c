@@ -2,6 +2,7 @@
  * any program would open it, then by doctor, then again. CRASH_FILES: how many. */
 #include "base/arena.h"
 #include "crash.h"
+#include "store/sqlite.h"
 #include "test.h"
 
 #include <fcntl.h>
@@ -116,7 +117,7 @@ static void get_each(struct store *s, struct seen *seen, int *right, int *missin
         struct fumi_err e = {0};
         struct note n = {0};
         struct crash_thing t = {CRASH_NOTE, 1, i, 1};
-        int rc = s->ops->get_note(s, &a, crash_id(&a, t), &n, &e);
+        int rc = store_get_note(s, &a, crash_id(&a, t), &n, &e);
         if (!rc && !crash_note_is(&n, t))
             seen->wrong++;
         *right += !rc;
@@ -132,7 +133,7 @@ static void judge_hits(struct store *s, struct fumi_arena *a, struct seen *seen,
     struct fumi_err e = {0};
     struct notes found = {0};
     for (size_t i = 0; i < h->n; i++) {
-        if (s->ops->load(s, &(struct loading){.arena = a}, &h->items[i].seq, 1, &found, &e))
+        if (store_load_notes(s, &(struct loading){.arena = a}, &h->items[i].seq, 1, &found, &e))
             continue;
         for (size_t k = 0; k < found.n; k++)
             judge(seen, &found.items[k]);
@@ -147,20 +148,20 @@ static void list_and_search(struct store *s, struct seen *seen)
     struct filter f = {.project = CRASH_PROJECT, .since = INT64_MIN, .until = INT64_MAX};
     struct notes list = {0};
     struct hits h = {0};
-    if (s->ops->recent(s, &(struct loading){.arena = &a}, &f, (struct cursor){0, 0}, NOTES, &list,
-                       &e) == 0)
+    if (store_list_recent(s, &(struct loading){.arena = &a}, &f, (struct cursor){0, 0}, NOTES,
+                          &list, &e) == 0)
         for (size_t i = 0; i < list.n; i++)
             judge(seen, &list.items[i]);
-    if (s->ops->page(s, &a, NULL, 0, NOTES, &list, &e) == 0)
+    if (store_list_by_seq(s, &a, NULL, 0, NOTES, &list, &e) == 0)
         for (size_t i = 0; i < list.n; i++)
             judge(seen, &list.items[i]);
     for (unsigned i = 0; i < NOTES; i += 20) {
         float x[CRASH_DIM];
         struct crash_thing t = {CRASH_NOTE, 1, i, 1};
         crash_vector(t, 0, x);
-        if (s->ops->match(s, &a, &f, crash_word(&a, t), 5, &h, &e) == 0)
+        if (store_match_keywords(s, &a, &f, crash_word(&a, t), 5, &h, &e) == 0)
             judge_hits(s, &a, seen, &h);
-        if (s->ops->near(s, &a, &f, CRASH_SPACE, x, CRASH_DIM, 5, &h, &e) == 0)
+        if (store_nearest(s, &a, &f, CRASH_SPACE, x, CRASH_DIM, 5, &h, &e) == 0)
             judge_hits(s, &a, seen, &h);
     }
     fumi_arena_done(&a);
@@ -177,9 +178,9 @@ static struct store *open_file(const char *path, bool lenient, struct seen *seen
 {
     static const struct fumi_log silent = {.level = FUMI_SILENT};
     struct fumi_err e = {0};
-    struct sqlite_options o = {
+    struct store_sqlite_options o = {
         .path = path, .nosync = true, .lenient = lenient, .mend = lenient, .log = &silent};
-    struct store *s = sqlite_open(&o, &e);
+    struct store *s = store_sqlite_open(&o, &e);
     if (!s)
         memcpy(seen->said, e.text, sizeof(seen->said));
     return s;
@@ -200,13 +201,13 @@ static void examine(const char *path, struct seen *seen)
     if ((seen->opened = s)) {
         get_each(s, seen, &seen->right, &seen->missing);
         list_and_search(s, seen);
-        s->ops->close(s);
+        store_close(s);
     }
     if ((s = open_file(path, true, seen))) {
-        seen->doctor_content = s->ops->doctor(s, true, ignore, NULL, &e) == 0;
+        seen->doctor_content = store_check(s, true, ignore, NULL, &e) == 0;
         if (!seen->doctor_content)
             memcpy(seen->said, e.text, sizeof(seen->said));
-        s->ops->close(s);
+        store_close(s);
     }
     bool strict = true;
     if (!(s = open_file(path, false, seen))) {
@@ -219,7 +220,7 @@ static void examine(const char *path, struct seen *seen)
     get_each(s, seen, &seen->again, &missing);
     list_and_search(s, seen);
     write_some(s);
-    s->ops->close(s);
+    store_close(s);
 }
 
 static int look(const char *path, struct seen *seen)
@@ -245,12 +246,13 @@ static bool make(const char *dir, struct bytes *out)
     snprintf(wal, sizeof(wal), "%s-wal", path);
     bool well = true;
     for (unsigned half = 0; half < 2; half++) {
-        struct store *s = sqlite_open(&(struct sqlite_options){.path = path, .nosync = true}, &e);
+        struct store *s = store_sqlite_open(
+            &(struct store_sqlite_options){.path = path, .nosync = true}, &e);
         for (unsigned i = half * NOTES / 2; s && i < (half + 1) * NOTES / 2; i++)
             well = well && !crash_do(s, (struct crash_thing){CRASH_NOTE, 1, i, 1}, &e);
         well = well && s && (!half || (!crash_read(path, &out->db) && !crash_read(wal, &out->wal)));
         if (s)
-            s->ops->close(s);
+            store_close(s);
     }
     return well && out->wal.n;
 }

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/uuid.h"
 #include "crash.h"
+#include "store/sqlite.h"
 #include "test.h"
 
 #include <stdlib.h>
@@ -106,8 +107,8 @@ static int look(struct cycle *c, const struct way *w)
     struct fumi_buf said = {0};
     int64_t begin = fumi_ticks();
     struct fumi_err e = {0};
-    struct sqlite_options o = {.path = c->path};
-    struct store *s = sqlite_open(&o, &e);
+    struct store_sqlite_options o = {.path = c->path};
+    struct store *s = store_sqlite_open(&o, &e);
     int64_t took = fumi_ticks() - begin;
     c->slowest = took > c->slowest ? took : c->slowest;
     int faults = s ? crash_check(s, &c->ledger, LOOK_ALL, &said) : 1;
@@ -115,7 +116,7 @@ static int look(struct cycle *c, const struct way *w)
         TEST_FAIL("killed %s: %d faults\n%s\n%.*s", w->name, faults, e.text, (int)said.n,
                   said.n ? said.p : "");
     if (s)
-        s->ops->close(s);
+        store_close(s);
     fumi_buf_done(&said);
     return faults ? -1 : 0;
 }

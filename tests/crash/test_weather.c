@@ -3,6 +3,7 @@
  * goes on by itself when the cause is gone. Each case runs in a child of its own. */
 #include "base/arena.h"
 #include "crash.h"
+#include "store/sqlite.h"
 #include "test.h"
 
 #include <dirent.h>
@@ -33,7 +34,7 @@ static const struct fumi_log silent = {.level = FUMI_SILENT};
 static struct store *open_at(const char *path, struct fumi_err *e)
 {
     *e = (struct fumi_err){0};
-    return sqlite_open(&(struct sqlite_options){.path = path, .log = &silent}, e);
+    return store_sqlite_open(&(struct store_sqlite_options){.path = path, .log = &silent}, e);
 }
 
 /* A sentence that ends a user's trouble is not empty and is ours. */
@@ -88,7 +89,7 @@ static void end(struct place *p)
     struct fumi_buf said = {0};
     add_some(p, FEW);
     look(p);
-    p->s->ops->close(p->s);
+    store_close(p->s);
     int faults = crash_check_file(p->path, &p->ledger, LOOK_ALL, &said);
     if (faults)
         TEST_FAIL("opened again: %d faults\n%.*s", faults, (int)said.n, said.n ? said.p : "");
@@ -108,13 +109,13 @@ static unsigned read_all(struct place *p)
         float x[CRASH_DIM];
         struct crash_thing t = {CRASH_NOTE, 1, i, 1};
         crash_vector(t, 0, x);
-        int rc = p->s->ops->get_note(p->s, &a, crash_id(&a, t), &n, &e);
+        int rc = store_get_note(p->s, &a, crash_id(&a, t), &n, &e);
         if (rc ? !says(&e) : !crash_note_is(&n, t))
             TEST_FAIL("note %u: %s", i, rc ? e.text : "wrong");
         right += !rc;
-        if (p->s->ops->near(p->s, &a, &f, CRASH_SPACE, x, CRASH_DIM, 3, &h, &e) && !says(&e))
+        if (store_nearest(p->s, &a, &f, CRASH_SPACE, x, CRASH_DIM, 3, &h, &e) && !says(&e))
             TEST_FAIL("near: %s", e.text);
-        if (p->s->ops->match(p->s, &a, &f, crash_word(&a, t), 3, &h, &e) && !says(&e))
+        if (store_match_keywords(p->s, &a, &f, crash_word(&a, t), 3, &h, &e) && !says(&e))
             TEST_FAIL("match: %s", e.text);
         fumi_arena_reset(&a, 1 << 16);
     }
@@ -245,7 +246,7 @@ static void full_from_the_start(struct place *p)
     begin(p);
     CHECK(p->s);
     look(p);
-    p->s->ops->close(p->s);
+    store_close(p->s);
 }
 
 static void read_only_disk(struct place *p)
@@ -254,12 +255,12 @@ static void read_only_disk(struct place *p)
     char other[128];
     mounted(p->dir, "size=16m");
     begin(p);
-    p->s->ops->close(p->s);
+    store_close(p->s);
     CHECK_INT(mount(NULL, p->dir, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
     p->s = open_at(p->path, &e);
     if (p->s) {
         CHECK(add(p, &e) == -1);
-        p->s->ops->close(p->s);
+        store_close(p->s);
     }
     CHECK(says(&e));
     printf("%s\n", e.text);
@@ -292,7 +293,7 @@ static void refused_with(const char *path, const char *changed, mode_t mode, mod
     struct store *s = open_at(path, &e);
     CHECK_INT(chmod(changed, back), 0);
     if (s)
-        s->ops->close(s);
+        store_close(s);
     CHECK(!s);
     CHECK(says(&e));
     printf("%03o: %s\n", mode, e.text);
@@ -310,7 +311,7 @@ static void read_with(struct place *p, const char *changed, mode_t mode, mode_t 
         CHECK(add(p, &e) && says(&e));
         printf("%03o: %s\n", mode, e.text);
         p->next--;
-        p->s->ops->close(p->s);
+        store_close(p->s);
     }
     CHECK_INT(chmod(changed, back), 0);
 }
@@ -323,7 +324,7 @@ static void no_rights(struct place *p)
     snprintf(missing, sizeof(missing), "%s/missing.db", p->dir);
     begin(p);
     CHECK(p->s);
-    p->s->ops->close(p->s);
+    store_close(p->s);
     read_with(p, p->path, 0400, 0600);
     refused_with(p->path, p->path, 0000, 0600);
     read_with(p, p->dir, 0500, 0700);
@@ -419,7 +420,7 @@ static void untouched(struct place *p, const char *what)
     if (s || !says(&e))
         TEST_FAIL("%s: %s", what, s ? "was opened" : e.text);
     if (s)
-        s->ops->close(s);
+        store_close(s);
     crash_read(p->path, &after);
     if (!fumi_eq(fumi_buf_str(&before), fumi_buf_str(&after)))
         TEST_FAIL("%s: the file was changed", what);
@@ -500,7 +501,7 @@ static void changed_database(struct place *p)
         p->next = 0;
         begin(p);
         CHECK(p->s);
-        p->s->ops->close(p->s);
+        store_close(p->s);
         run_sql(p->path, rows[i].sql);
         untouched(p, rows[i].what);
     }

@@ -40,8 +40,8 @@ static sqlite3 *database(void)
     struct fumi_err e;
     if (db)
         return db;
-    MUST(sqlite3_open(":memory:", &db) == SQLITE_OK && sqlite_words_register(db, &e) == 0);
-    MUST(sqlite3_exec(db, sqlite_words_schema, NULL, NULL, NULL) == SQLITE_OK);
+    MUST(sqlite3_open(":memory:", &db) == SQLITE_OK && store_sqlite_words_register(db, &e) == 0);
+    MUST(sqlite3_exec(db, store_sqlite_words_schema, NULL, NULL, NULL) == SQLITE_OK);
     MUST(sqlite3_exec(db,
                       "CREATE TABLE notes(seq INTEGER PRIMARY KEY, place INTEGER, created INTEGER);"
                       "INSERT INTO notes VALUES(1, 0, 0)",
@@ -68,7 +68,7 @@ static void use_query(struct fumi_str text, bool any)
     sqlite3 *db = database();
     MUST(sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK);
     put(db, "INSERT INTO words(rowid, text) VALUES(1, ?1)", text);
-    MUST(sqlite_words_match(db, &a, &all, text, 10, &hits, &e) == 0);
+    MUST(store_sqlite_words_match(db, &a, &all, text, 10, &hits, &e) == 0);
     MUST(hits.n == any && (!any || (hits.items[0].seq == 1 && hits.items[0].score > 0)));
     MUST(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL) == SQLITE_OK);
     fumi_arena_done(&a);

@@ -2,7 +2,7 @@
  * of 250 KB each, and batches that ask for all of them ten times. Every server is a process of its
  * own, so that its peak (VmHWM) belongs to one test. */
 #include "base/arena.h"
-#include "store/store.h"
+#include "store/sqlite.h"
 #include "test.h"
 #include "wire.h"
 
@@ -69,7 +69,7 @@ static int put_notes(struct store *s, struct fumi_arena *a, struct fumi_err *e)
                          .group = FUMI_STR("g"),
                          .text = {text, TEXT},
                          .created = 1000 + i};
-        if (s->ops->put_note(s, &n, &v, e))
+        if (store_add_note(s, &n, &v, e))
             return -1;
     }
     return 0;
@@ -88,11 +88,11 @@ static int make_store(void)
     made = true;
     atexit(drop_dir);
     struct fumi_str path = fumi_fmt(&a, "%s/memory.db", dir);
-    struct store *s = sqlite_open(
-        &(struct sqlite_options){.path = path.p, .nosync = true, .log = &quiet}, &e);
+    struct store *s = store_sqlite_open(
+        &(struct store_sqlite_options){.path = path.p, .nosync = true, .log = &quiet}, &e);
     int rc = s ? put_notes(s, &a, &e) : -1;
     if (s)
-        s->ops->close(s);
+        store_close(s);
     if (rc)
         fprintf(stderr, "the store cannot be made: %s\n", e.text);
     fumi_arena_done(&a);

@@ -27,7 +27,7 @@ static int put(struct stage *t, int i, int64_t when)
                        .key = fumi_str(key),
                        .value = fumi_str(values[when / 1000]),
                        .updated = when};
-    int rc = t->s->ops->put_global(t->s, &t->a, &g, &t->e);
+    int rc = store_set_global(t->s, &t->a, &g, &t->e);
     fumi_arena_reset(&t->a, 1 << 16);
     return rc;
 }
@@ -72,7 +72,7 @@ static int count_new(struct stage *t)
 {
     int found = 0;
     struct globals all;
-    if (t->s->ops->list_globals(t->s, ALL_IN(&t->a), FUMI_STR("p"), FUMI_STR(""), &all, &t->e))
+    if (store_list_globals(t->s, ALL_IN(&t->a), FUMI_STR("p"), FUMI_STR(""), &all, &t->e))
         return -1;
     for (size_t i = 0; i < all.n; i++)
         found += all.items[i].updated == NEW &&

@@ -119,7 +119,7 @@ TEST(commands_that_write_have_one_error_and_readers_none)
     char in[96], out[96], name[32];
     CHECK(stage_open(&t));
     struct note n = stage_note("n1", "a blue bird");
-    CHECK_INT(t.s->ops->put_note(t.s, &n, &(struct vectors){.n = 0}, &t.e), 0);
+    CHECK_INT(store_add_note(t.s, &n, &(struct vectors){.n = 0}, &t.e), 0);
     stage_shut(&t);
     snprintf(in, sizeof(in), "%s/in", t.top);
     write_file(in, "{\"projectId\":\"p\",\"groupId\":\"g\",\"text\":\"one\"}\n"
@@ -160,7 +160,7 @@ static void *write_some(void *arg)
         struct fumi_err e = {0};
         snprintf(id, sizeof(id), "%p-%d", arg, i);
         struct note n = stage_note(id, "text");
-        w->failed += w->t->s->ops->put_note(w->t->s, &n, &(struct vectors){.n = 0}, &e) != 0;
+        w->failed += store_add_note(w->t->s, &n, &(struct vectors){.n = 0}, &e) != 0;
     }
     return NULL;
 }
@@ -186,6 +186,6 @@ TEST(a_server_waits_once)
     alarm(0);
     end_holder(holder);
     struct note n = stage_note("after", "text");
-    CHECK_INT(t.s->ops->put_note(t.s, &n, &(struct vectors){.n = 0}, &t.e), 0);
+    CHECK_INT(store_add_note(t.s, &n, &(struct vectors){.n = 0}, &t.e), 0);
     stage_end(&t);
 }

@@ -2,6 +2,7 @@
 #include "agent/agent.h"
 #include "base/version.h"
 #include "memory/methods.h"
+#include "store/sqlite.h"
 #include "talk.h"
 
 #include <stdlib.h>
@@ -18,7 +19,8 @@ static struct memory *open_in(const char *dir, struct fumi_err *e)
     struct fumi_arena a = {0};
     struct fumi_str path = fumi_fmt(&a, "%s/memory.db", dir);
     struct memory_options o = {
-        .store = sqlite_open(&(struct sqlite_options){.path = path.p, .log = &quiet}, e),
+        .store = store_sqlite_open(&(struct store_sqlite_options){.path = path.p, .log = &quiet},
+                                   e),
         .embed = {.provider = FUMI_STR("local")},
         .facts = {.transport = FUMI_STR("stdio"), .store_type = FUMI_STR("sqlite")},
         .log = &quiet,

@@ -7,6 +7,7 @@
 #include "memory/methods.h"
 #include "net/pool.h"
 #include "rpc_tools.h"
+#include "store/sqlite.h"
 #include "test.h"
 
 #include <ftw.h>
@@ -36,8 +37,8 @@ static inline int stage_drop(const char *path, const struct stat *st, int kind, 
 static inline struct store *stage_store(struct stage *t)
 {
     struct fumi_str path = fumi_fmt(&t->a, "%s/memory.db", t->dir);
-    return sqlite_open(
-        &(struct sqlite_options){.path = path.p, .nosync = true, .log = &stage_quiet}, &t->e);
+    return store_sqlite_open(
+        &(struct store_sqlite_options){.path = path.p, .nosync = true, .log = &stage_quiet}, &t->e);
 }
 
 /* Nothing is embedded in the background unless a test begins that. */
@@ -118,7 +119,7 @@ static inline bool stage_note_in(struct stage *t, struct store *s, const char *i
                      .tags = {tags, tag != NULL},
                      .created = 1000 * ++t->id};
     const struct vectors none = {.n = 0};
-    return s->ops->put_note(s, &n, &none, &t->e) == 0;
+    return store_add_note(s, &n, &none, &t->e) == 0;
 }
 
 static inline bool stage_note(struct stage *t, const char *id, const char *project,

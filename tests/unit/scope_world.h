@@ -126,7 +126,7 @@ static inline bool world_rest(struct stage *t, struct store *s, bool foreign)
         .key = foreign ? FUMI_STR("global.zqkey") : FUMI_STR("global.alpha"),
         .value = foreign ? FUMI_STR("\"zqvalue\"") : FUMI_STR("\"avalue\""),
     };
-    return !s->ops->put_group(s, &g, &t->e) && !s->ops->put_global(s, &t->a, &x, &t->e);
+    return !store_add_group(s, &g, &t->e) && !store_set_global(s, &t->a, &x, &t->e);
 }
 
 /* Makes the store, through a memory that sees all of it. The third note of each project has no
@@ -166,10 +166,10 @@ static inline struct fumi_str world_dump(struct stage *t, bool foreign)
     struct groups groups = {0};
     struct globals globals = {0};
     int64_t number = 0;
-    if (!s || s->ops->page(s, &t->a, foreign ? &f : NULL, 0, 1000, &notes, &t->e) ||
-        s->ops->list_groups(s, &to, project, &groups, &t->e) ||
-        s->ops->list_globals(s, &to, project, FUMI_STR(""), &globals, &t->e) ||
-        (!foreign && s->ops->changed(s, &number, &t->e)))
+    if (!s || store_list_by_seq(s, &t->a, foreign ? &f : NULL, 0, 1000, &notes, &t->e) ||
+        store_list_groups(s, &to, project, &groups, &t->e) ||
+        store_list_globals(s, &to, project, FUMI_STR(""), &globals, &t->e) ||
+        (!foreign && store_change_number(s, &number, &t->e)))
         return FUMI_STR("");
     for (size_t i = 0; i < notes.n; i++) {
         const struct note *n = &notes.items[i];
@@ -182,7 +182,7 @@ static inline struct fumi_str world_dump(struct stage *t, bool foreign)
     for (size_t i = 0; i < globals.n; i++)
         out = fumi_fmt(&t->a, "%.*s%.*s %.*s\n", FUMI_ARG(out), FUMI_ARG(globals.items[i].key),
                        FUMI_ARG(globals.items[i].value));
-    s->ops->close(s);
+    store_close(s);
     return fumi_fmt(&t->a, "%.*s%" PRId64, FUMI_ARG(out), number);
 }
 

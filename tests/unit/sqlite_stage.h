@@ -3,7 +3,7 @@
 #define FUMI_SQLITE_STAGE_H
 
 #include "base/arena.h"
-#include "store/store.h"
+#include "store/sqlite.h"
 
 #include <fcntl.h>
 #include <ftw.h>
@@ -46,8 +46,8 @@ static inline bool stage_begin(struct stage *t)
 static inline struct store *stage_store(struct stage *t, const char *path)
 {
     t->e = (struct fumi_err){0};
-    struct sqlite_options o = {.path = path, .nosync = !t->sync, .log = &stage_silent};
-    return sqlite_open(&o, &t->e);
+    struct store_sqlite_options o = {.path = path, .nosync = !t->sync, .log = &stage_silent};
+    return store_sqlite_open(&o, &t->e);
 }
 
 static inline bool stage_open(struct stage *t)
@@ -56,14 +56,14 @@ static inline bool stage_open(struct stage *t)
         return false;
     t->s = stage_store(t, t->path);
     if (!t->s)
-        fprintf(stderr, "sqlite_open: %s\n", t->e.text);
+        fprintf(stderr, "store_sqlite_open: %s\n", t->e.text);
     return t->s != NULL;
 }
 
 static inline void stage_shut(struct stage *t)
 {
     if (t->s)
-        t->s->ops->close(t->s);
+        store_close(t->s);
     t->s = NULL;
 }
 
@@ -103,7 +103,7 @@ static inline int stage_put(struct stage *t, struct note *n, double angle)
     struct passage p = {0, (uint32_t)n->text.n, x};
     struct vectors v = {.space = SPACE, .dim = DIM, .items = &p, .n = !isnan(angle)};
     stage_vector(isnan(angle) ? 0 : angle, x);
-    return t->s->ops->put_note(t->s, n, &v, &t->e);
+    return store_add_note(t->s, n, &v, &t->e);
 }
 
 static inline int stage_add(struct stage *t, const char *id, const char *text, double angle)
@@ -117,7 +117,7 @@ static inline int stage_near(struct stage *t, const struct filter *f, double ang
 {
     float x[DIM];
     stage_vector(angle, x);
-    return t->s->ops->near(t->s, &t->a, f, SPACE, x, DIM, limit, out, &t->e);
+    return store_nearest(t->s, &t->a, f, SPACE, x, DIM, limit, out, &t->e);
 }
 
 /* Loads whole lists into an arena. */
@@ -130,7 +130,7 @@ static inline struct fumi_str stage_ids(struct stage *t, const struct hits *h)
     struct notes notes = {0};
     for (size_t i = 0; i < h->n; i++)
         seqs[i] = h->items[i].seq;
-    if (t->s->ops->load(t->s, ALL_IN(&t->a), seqs, h->n, &notes, &t->e))
+    if (store_load_notes(t->s, ALL_IN(&t->a), seqs, h->n, &notes, &t->e))
         return FUMI_STR("load failed");
     struct fumi_str out = FUMI_STR("");
     for (size_t i = 0; i < notes.n; i++)
@@ -160,7 +160,7 @@ static inline void stage_say(void *arg, const char *sentence)
 
 static inline bool stage_sound(struct stage *t)
 {
-    return t->s->ops->doctor(t->s, false, stage_say, &t->a, &t->e) == 0;
+    return store_check(t->s, false, stage_say, &t->a, &t->e) == 0;
 }
 
 #endif

@@ -97,10 +97,10 @@ static bool put_all(struct stage *t, struct fumi_str attempt, struct fumi_str pr
                        .project = project,
                        .key = FUMI_STR("global.project.conventions"),
                        .value = fumi_buf_keep(&value, &t->a)};
-    bool all = !s->ops->put_global(s, &t->a, &g, &t->e);
+    bool all = !store_set_global(s, &t->a, &g, &t->e);
     for (size_t i = 0; all && i < 4; i++) {
         notes[i] = hostile(t, attempt, project, i);
-        all = !s->ops->put_note(s, &notes[i], &none, &t->e);
+        all = !store_add_note(s, &notes[i], &none, &t->e);
     }
     return all;
 }
@@ -110,7 +110,7 @@ static bool drop_all(struct stage *t)
     struct store *s = memory_store(t->m);
     bool all = true;
     for (size_t i = 0; all && i < 4; i++)
-        all = !s->ops->drop(s, fumi_str(ids[i]), &t->e);
+        all = !store_delete(s, fumi_str(ids[i]), &t->e);
     return all;
 }
 
@@ -207,8 +207,8 @@ static bool check_digest(struct stage *t, const struct note *notes)
         return false;
     struct store *store = memory_store(t->m);
     struct global g;
-    if (store->ops->get_global(store, &t->a, notes->project, FUMI_STR("global.project.conventions"),
-                               &g, &t->e))
+    if (store_get_global(store, &t->a, notes->project, FUMI_STR("global.project.conventions"), &g,
+                         &t->e))
         return false;
     setting = seen_line(&t->a, g.value, false);
     bool cut = s.setting.n > 3 && memcmp(s.setting.p + s.setting.n - 3, "…", 3) == 0;

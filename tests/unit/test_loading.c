@@ -36,8 +36,8 @@ static bool begin(struct stage *t)
                            .key = fumi_fmt(&t->a, "global.%d", i),
                            .value = FUMI_STR("[1]")};
         n.title = FUMI_STR("tt"), n.created = i;
-        well = !stage_put(t, &n, NAN) && !t->s->ops->put_group(t->s, &g, &t->e) &&
-               !t->s->ops->put_global(t->s, &t->a, &v, &t->e);
+        well = !stage_put(t, &n, NAN) && !store_add_group(t->s, &g, &t->e) &&
+               !store_set_global(t->s, &t->a, &v, &t->e);
     }
     return well;
 }
@@ -61,7 +61,7 @@ static int recent(struct stage *t, const struct loading *to, size_t *n)
 {
     struct filter f = stage_filter("p");
     struct notes out;
-    int rc = t->s->ops->recent(t->s, to, &f, (struct cursor){0, 0}, 100, &out, &t->e);
+    int rc = store_list_recent(t->s, to, &f, (struct cursor){0, 0}, 100, &out, &t->e);
     *n = out.n;
     return rc;
 }
@@ -69,7 +69,7 @@ static int recent(struct stage *t, const struct loading *to, size_t *n)
 static int load(struct stage *t, const struct loading *to, size_t *n)
 {
     struct notes out;
-    int rc = t->s->ops->load(t->s, to, (int64_t[]){6, 5, 4, 3, 99, 2, 1}, 7, &out, &t->e);
+    int rc = store_load_notes(t->s, to, (int64_t[]){6, 5, 4, 3, 99, 2, 1}, 7, &out, &t->e);
     *n = out.n;
     return rc;
 }
@@ -77,7 +77,7 @@ static int load(struct stage *t, const struct loading *to, size_t *n)
 static int groups(struct stage *t, const struct loading *to, size_t *n)
 {
     struct groups out;
-    int rc = t->s->ops->list_groups(t->s, to, FUMI_STR("p"), &out, &t->e);
+    int rc = store_list_groups(t->s, to, FUMI_STR("p"), &out, &t->e);
     *n = out.n;
     return rc;
 }
@@ -85,7 +85,7 @@ static int groups(struct stage *t, const struct loading *to, size_t *n)
 static int globals(struct stage *t, const struct loading *to, size_t *n)
 {
     struct globals out;
-    int rc = t->s->ops->list_globals(t->s, to, FUMI_STR("p"), FUMI_STR("global."), &out, &t->e);
+    int rc = store_list_globals(t->s, to, FUMI_STR("p"), FUMI_STR("global."), &out, &t->e);
     *n = out.n;
     return rc;
 }
@@ -121,7 +121,7 @@ TEST(rows_that_are_left_out_count_for_the_limit)
     const struct loading to = {&t.a, each, &r};
     struct notes out;
     CHECK(begin(&t));
-    CHECK_INT(t.s->ops->recent(t.s, &to, &f, (struct cursor){0, 0}, 2, &out, &t.e), 0);
+    CHECK_INT(store_list_recent(t.s, &to, &f, (struct cursor){0, 0}, 2, &out, &t.e), 0);
     CHECK_INT(out.n, 0);
     CHECK_INT(r.shown, 2);
     CHECK_INT(r.bytes, 2 * (sizeof("text") - 1 + sizeof("tt") - 1));
@@ -135,11 +135,11 @@ TEST(what_is_cut_is_not_copied)
     const struct loading to = {&t.a, each, &r};
     struct notes out;
     CHECK(begin(&t));
-    CHECK_INT(t.s->ops->load(t.s, &to, (int64_t[]){2, 1}, 2, &out, &t.e), 0);
+    CHECK_INT(store_load_notes(t.s, &to, (int64_t[]){2, 1}, 2, &out, &t.e), 0);
     CHECK_INT(out.n, 2);
     CHECK_STR(out.items[1].text, "te");
     CHECK_STR(out.items[1].title, "tt");
-    CHECK_INT(t.s->ops->heads(t.s, &t.a, (int64_t[]){3, 99, 1}, 3, &out, &t.e), 0);
+    CHECK_INT(store_load_heads(t.s, &t.a, (int64_t[]){3, 99, 1}, 3, &out, &t.e), 0);
     CHECK_INT(out.n, 2);
     CHECK_STR(out.items[0].id, "2");
     CHECK_INT(out.items[0].created, 2);

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "fake_provider.h"
 #include "memory/memory.h"
+#include "store/sqlite.h"
 #include "test.h"
 
 #include <ftw.h>
@@ -60,7 +61,8 @@ static struct memory *open_memory(struct stage *s, struct embed_config c,
 {
     struct fumi_str path = fumi_fmt(&s->a, "%s/memory.db", s->dir);
     struct memory_options o = {
-        .store = sqlite_open(&(struct sqlite_options){.path = path.p, .log = &quiet}, &s->e),
+        .store = store_sqlite_open(&(struct store_sqlite_options){.path = path.p, .log = &quiet},
+                                   &s->e),
         .embed = c,
         .previous = previous,
         .log = &quiet,
@@ -187,11 +189,11 @@ TEST(a_provider_that_fails_does_not_delay_erasing)
     CHECK_INT(add(&s, "waits for its vector", &w), 0);
     CHECK(w.pending);
     struct store *store = memory_store(s.m);
-    CHECK_INT(store->ops->put_fact(store, "erase", left, &s.e), 0);
+    CHECK_INT(store_set_meta(store, "erase", left, &s.e), 0);
     int64_t until = fumi_ticks() + (int64_t)PATIENCE_MS * 1000000;
     while (left.p && fumi_ticks() < until) {
         nanosleep(&moment, NULL);
-        CHECK_INT(store->ops->get_fact(store, &s.a, "erase", &left, &s.e), 0);
+        CHECK_INT(store_get_meta(store, &s.a, "erase", &left, &s.e), 0);
     }
     CHECK(!left.p);
     end(&s);
@@ -214,7 +216,7 @@ TEST(without_its_key_nothing_is_stored)
     CHECK_INT(look(&s, "x", SEARCH_HYBRID, &f), -1);
     CHECK_INT(s.e.code, ERR_NO_API_KEY);
     CHECK_INT(look(&s, "x", SEARCH_WORDS, &f), 0);
-    CHECK_INT(memory_store(s.m)->ops->stats(memory_store(s.m), &st, &s.e), 0);
+    CHECK_INT(store_stats(memory_store(s.m), &st, &s.e), 0);
     CHECK_INT(st.notes, 0);
     end(&s);
 }
@@ -271,8 +273,8 @@ TEST(a_stored_dimension_that_does_not_fit)
         struct fumi_str fact;
         CHECK(begin(&s, "m"));
         struct store *store = memory_store(s.m);
-        CHECK_INT(store->ops->put_fact(store, "space", fumi_str(names[i]), &s.e), 0);
-        CHECK_INT(store->ops->put_fact(store, "target", fumi_str(names[i]), &s.e), 0);
+        CHECK_INT(store_set_meta(store, "space", fumi_str(names[i]), &s.e), 0);
+        CHECK_INT(store_set_meta(store, "target", fumi_str(names[i]), &s.e), 0);
         memory_close(s.m);
         s.m = open_memory(&s, fake_config(&s, "m"), none, true);
         CHECK(s.m);
@@ -280,7 +282,7 @@ TEST(a_stored_dimension_that_does_not_fit)
         CHECK_INT(add(&s, "well again", &w), 0);
         CHECK(!w.pending);
         store = memory_store(s.m);
-        CHECK_INT(store->ops->get_fact(store, &s.a, "space", &fact, &s.e), 0);
+        CHECK_INT(store_get_meta(store, &s.a, "space", &fact, &s.e), 0);
         CHECK_STR(fact, "openai:m:8");
         end(&s);
     }
@@ -625,7 +627,7 @@ TEST(short_notes_do_not_wait_for_a_long_one)
                          .project = FUMI_STR("p"),
                          .group = FUMI_STR("g"),
                          .text = FUMI_STR("short")};
-        CHECK_INT(memory_store(s.m)->ops->put_note(memory_store(s.m), &n, &none_yet, &s.e), 0);
+        CHECK_INT(store_add_note(memory_store(s.m), &n, &none_yet, &s.e), 0);
     }
     CHECK_INT(memory_start(s.m, &s.e), 0);
     CHECK(complete(&s));

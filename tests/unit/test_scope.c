@@ -514,7 +514,7 @@ TEST(completion_is_of_the_project)
 static bool retitle(struct stage *t, struct store *s, const char *id, const char *title)
 {
     const struct note to = {.title = fumi_str(title)};
-    return !s->ops->patch_note(s, fumi_str(id), &to, NOTE_TITLE, NULL, &t->e);
+    return !store_update_note(s, fumi_str(id), &to, NOTE_TITLE, NULL, &t->e);
 }
 
 #define UPDATED "notifications/resources/updated\",\"params\":{\"uri\":\"memory://note/"
@@ -549,10 +549,10 @@ TEST(changes_of_other_projects_are_not_told)
     CHECK(retitle_ours(&t, s, "Two"));
     forget(&t.caller);
     CHECK(retitle(&t, s, "f-note-1", "Other"));
-    CHECK(!s->ops->drop(s, FUMI_STR("f-note-2"), &t.e));
+    CHECK(!store_delete(s, FUMI_STR("f-note-2"), &t.e));
     CHECK(retitle_ours(&t, s, "Three"));
     CHECK(!holds(heard(&t.caller), "f-note") && !holds(heard(&t.caller), "projects"));
-    s->ops->close(s);
+    store_close(s);
     stage_end(&t);
 }
 
@@ -644,11 +644,11 @@ TEST(a_read_only_memory_writes_no_fact)
                                .log = &stage_quiet,
                                .scope = of_reader};
     struct store *s = memory_store(t.m);
-    CHECK_INT(s->ops->get_fact(s, &t.a, "target", &before, &t.e), 0);
+    CHECK_INT(store_get_meta(s, &t.a, "target", &before, &t.e), 0);
     o.embed.model = FUMI_STR("another");
     struct memory *reader = memory_open(&o, &t.e);
     CHECK(reader);
-    CHECK_INT(s->ops->get_fact(s, &t.a, "target", &after, &t.e), 0);
+    CHECK_INT(store_get_meta(s, &t.a, "target", &after, &t.e), 0);
     CHECK(fumi_starts(before, FUMI_STR("openai:m:")) && fumi_eq(before, after));
     memory_close(reader);
     memory_close(t.m);

@@ -1,6 +1,7 @@
 /* A store seen through a scope, also where no method reaches it; test_scope.c has the methods. */
 #include "sqlite_stage.h"
 #include "store/scoped.h"
+#include "store/store_ops.h"
 #include "test.h"
 
 #include <sqlite3.h>
@@ -26,7 +27,7 @@ static bool begin(struct stage *t, const struct scope *s, struct store **in)
 
 static void end(struct stage *t, struct store *in)
 {
-    t->s->ops->close(t->s);
+    store_close(t->s);
     t->s = in;
     stage_end(t);
 }
@@ -57,15 +58,14 @@ TEST(operations_on_all_projects_are_refused)
     struct fumi_str fact;
     bool more;
     CHECK(begin(&t, &of_project, &in));
-    const struct store_ops *o = t.s->ops;
-    CHECK(refuses(&t, o->lacking(t.s, &t.a, SPACE, 0, 10, &lack, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->fill(t.s, NULL, NULL, 0, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->get_fact(t.s, &t.a, "space", &fact, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->put_fact(t.s, "space", FUMI_STR("x"), &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->backup(t.s, FUMI_STR("/tmp/never"), &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->doctor(t.s, false, NULL, NULL, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->erase(t.s, &more, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->drop_spaces(t.s, SPACE, SPACE, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_list_unembedded(t.s, &t.a, SPACE, 0, 10, &lack, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_add_vectors(t.s, NULL, NULL, 0, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_get_meta(t.s, &t.a, "space", &fact, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_set_meta(t.s, "space", FUMI_STR("x"), &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_backup(t.s, FUMI_STR("/tmp/never"), &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_check(t.s, false, NULL, NULL, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_erase_step(t.s, &more, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_delete_spaces(t.s, SPACE, SPACE, &t.e), FUMI_LIMIT));
     end(&t, in);
 }
 
@@ -81,19 +81,19 @@ TEST(lists_and_counts_are_of_the_project)
     const struct filter other = stage_filter("q");
     int64_t have, all;
     CHECK(begin(&t, &of_project, &in));
-    const struct store_ops *o = t.s->ops;
-    CHECK_INT(o->load(t.s, ALL_IN(&t.a), seqs, 2, &notes, &t.e), 0);
+    CHECK_INT(store_load_notes(t.s, ALL_IN(&t.a), seqs, 2, &notes, &t.e), 0);
     CHECK_STR(stage_note_ids(&t, &notes), "ours");
-    CHECK_INT(o->page(t.s, &t.a, NULL, 0, 10, &notes, &t.e), 0);
+    CHECK_INT(store_list_by_seq(t.s, &t.a, NULL, 0, 10, &notes, &t.e), 0);
     CHECK_STR(stage_note_ids(&t, &notes), "ours");
-    CHECK_INT(o->recent(t.s, ALL_IN(&t.a), &any, (struct cursor){0, 0}, 9, &notes, &t.e), 0);
+    CHECK_INT(store_list_recent(t.s, ALL_IN(&t.a), &any, (struct cursor){0, 0}, 9, &notes, &t.e),
+              0);
     CHECK_STR(stage_note_ids(&t, &notes), "ours");
-    CHECK_INT(o->count(t.s, &any, &left, &t.e), 0);
+    CHECK_INT(store_count_notes(t.s, &any, &left, &t.e), 0);
     CHECK_INT(left.left, 1);
-    CHECK(refuses(&t, o->count(t.s, &other, &left, &t.e), FUMI_INVALID_PARAMS));
-    CHECK_INT(o->stats(t.s, &stats, &t.e), 0);
+    CHECK(refuses(&t, store_count_notes(t.s, &other, &left, &t.e), FUMI_INVALID_PARAMS));
+    CHECK_INT(store_stats(t.s, &stats, &t.e), 0);
     CHECK(stats.notes == 1 && stats.projects == 1 && stats.vectors == 1 && stats.bytes == 0);
-    CHECK_INT(o->progress(t.s, SPACE, &have, &all, &t.e), 0);
+    CHECK_INT(store_embedding_progress(t.s, SPACE, &have, &all, &t.e), 0);
     CHECK(have == 1 && all == 1);
     end(&t, in);
 }
@@ -106,9 +106,9 @@ TEST(progress_counts_our_notes)
     int64_t have, all;
     const struct scope of_q = {.project = FUMI_STR("q")};
     CHECK(begin(&t, &of_q, &in));
-    CHECK_INT(t.s->ops->progress(t.s, SPACE, &have, &all, &t.e), 0);
+    CHECK_INT(store_embedding_progress(t.s, SPACE, &have, &all, &t.e), 0);
     CHECK(have == 0 && all == 1);
-    CHECK_INT(t.s->ops->progress(t.s, FUMI_STR("none"), &have, &all, &t.e), 0);
+    CHECK_INT(store_embedding_progress(t.s, FUMI_STR("none"), &have, &all, &t.e), 0);
     CHECK(have == 0 && all == 1);
     end(&t, in);
 }
@@ -119,7 +119,6 @@ TEST(merging_is_for_the_project)
     struct store *in;
     enum merged m;
     CHECK(begin(&t, &of_project, &in));
-    const struct store_ops *o = t.s->ops;
     struct note n = stage_note("n", "New.");
     struct group g = {.id = FUMI_STR("g"),
                       .project = FUMI_STR("p"),
@@ -129,13 +128,13 @@ TEST(merging_is_for_the_project)
                        .project = FUMI_STR("p"),
                        .key = FUMI_STR("global.x"),
                        .value = FUMI_STR("1")};
-    CHECK_INT(o->merge_note(t.s, &t.a, &n, &m, &t.e), 0);
-    CHECK_INT(o->merge_group(t.s, &t.a, &g, &m, &t.e), 0);
-    CHECK_INT(o->merge_global(t.s, &t.a, &x, &m, &t.e), 0);
+    CHECK_INT(store_merge_note(t.s, &t.a, &n, &m, &t.e), 0);
+    CHECK_INT(store_merge_group(t.s, &t.a, &g, &m, &t.e), 0);
+    CHECK_INT(store_merge_global(t.s, &t.a, &x, &m, &t.e), 0);
     n.project = g.project = x.project = FUMI_STR("q");
-    CHECK(refuses(&t, o->merge_note(t.s, &t.a, &n, &m, &t.e), FUMI_INVALID_PARAMS));
-    CHECK(refuses(&t, o->merge_group(t.s, &t.a, &g, &m, &t.e), FUMI_INVALID_PARAMS));
-    CHECK(refuses(&t, o->merge_global(t.s, &t.a, &x, &m, &t.e), FUMI_INVALID_PARAMS));
+    CHECK(refuses(&t, store_merge_note(t.s, &t.a, &n, &m, &t.e), FUMI_INVALID_PARAMS));
+    CHECK(refuses(&t, store_merge_group(t.s, &t.a, &g, &m, &t.e), FUMI_INVALID_PARAMS));
+    CHECK(refuses(&t, store_merge_global(t.s, &t.a, &x, &m, &t.e), FUMI_INVALID_PARAMS));
     end(&t, in);
 }
 
@@ -150,9 +149,9 @@ TEST(drop_takes_no_note_for_a_global)
                        .project = FUMI_STR("p"),
                        .key = FUMI_STR("global.same"),
                        .value = FUMI_STR("1")};
-    CHECK_INT(in->ops->put_global(in, &t.a, &g, &t.e), 0);
-    CHECK(refuses(&t, t.s->ops->drop(t.s, FUMI_STR("other"), &t.e), ERR_NOT_FOUND));
-    CHECK_INT(in->ops->get_note(in, &t.a, FUMI_STR("other"), &n, &t.e), 0);
+    CHECK_INT(store_set_global(in, &t.a, &g, &t.e), 0);
+    CHECK(refuses(&t, store_delete(t.s, FUMI_STR("other"), &t.e), ERR_NOT_FOUND));
+    CHECK_INT(store_get_note(in, &t.a, FUMI_STR("other"), &n, &t.e), 0);
     end(&t, in);
 }
 
@@ -173,11 +172,10 @@ TEST(damage_is_told_of_our_notes_only)
     struct note n;
     CHECK(begin(&t, &of_project, &in));
     CHECK(damage(&t));
-    const struct store_ops *o = t.s->ops;
-    CHECK(refuses(&t, o->get_note(t.s, &t.a, FUMI_STR("other"), &n, &t.e), ERR_NOT_FOUND));
-    CHECK(refuses(&t, o->drop(t.s, FUMI_STR("other"), &t.e), ERR_NOT_FOUND));
-    CHECK(o->get_note(t.s, &t.a, FUMI_STR("ours"), &n, &t.e) && t.e.code == FUMI_LIMIT);
-    CHECK_INT(o->drop(t.s, FUMI_STR("ours"), &t.e), 0);
+    CHECK(refuses(&t, store_get_note(t.s, &t.a, FUMI_STR("other"), &n, &t.e), ERR_NOT_FOUND));
+    CHECK(refuses(&t, store_delete(t.s, FUMI_STR("other"), &t.e), ERR_NOT_FOUND));
+    CHECK(store_get_note(t.s, &t.a, FUMI_STR("ours"), &n, &t.e) && t.e.code == FUMI_LIMIT);
+    CHECK_INT(store_delete(t.s, FUMI_STR("ours"), &t.e), 0);
     end(&t, in);
 }
 
@@ -192,22 +190,21 @@ TEST(a_reader_writes_nothing)
     enum merged m;
     bool more;
     CHECK(begin(&t, &of_reader, &in));
-    const struct store_ops *o = t.s->ops;
-    CHECK(refuses(&t, o->put_note(t.s, &n, NULL, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->patch_note(t.s, id, &n, NOTE_TITLE, NULL, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->drop(t.s, id, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->put_group(t.s, &g, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->patch_group(t.s, id, none, none, 1, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->drop_group(t.s, id, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->put_global(t.s, &t.a, &x, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->merge_note(t.s, &t.a, &n, &m, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->merge_group(t.s, &t.a, &g, &m, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->merge_global(t.s, &t.a, &x, &m, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->fill(t.s, NULL, NULL, 0, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->drop_spaces(t.s, none, none, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->put_fact(t.s, "space", none, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->doctor(t.s, true, NULL, NULL, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, o->erase(t.s, &more, &t.e), FUMI_LIMIT));
-    CHECK_INT(o->get_note(t.s, &t.a, FUMI_STR("other"), &n, &t.e), 0);
+    CHECK(refuses(&t, store_add_note(t.s, &n, NULL, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_update_note(t.s, id, &n, NOTE_TITLE, NULL, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_delete(t.s, id, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_add_group(t.s, &g, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_update_group(t.s, id, none, none, 1, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_delete_group(t.s, id, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_set_global(t.s, &t.a, &x, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_merge_note(t.s, &t.a, &n, &m, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_merge_group(t.s, &t.a, &g, &m, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_merge_global(t.s, &t.a, &x, &m, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_add_vectors(t.s, NULL, NULL, 0, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_delete_spaces(t.s, none, none, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_set_meta(t.s, "space", none, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_check(t.s, true, NULL, NULL, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_erase_step(t.s, &more, &t.e), FUMI_LIMIT));
+    CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("other"), &n, &t.e), 0);
     end(&t, in);
 }

@@ -55,7 +55,7 @@ TEST(a_note_reads_back_as_it_was)
         struct note got;
         CHECK_INT(stage_put(&t, &rows[i], NAN), 0);
         CHECK(rows[i].seq > 0);
-        CHECK_INT(t.s->ops->get_note(t.s, &t.a, rows[i].id, &got, &t.e), 0);
+        CHECK_INT(store_get_note(t.s, &t.a, rows[i].id, &got, &t.e), 0);
         if (!same_note(&got, &rows[i]) || got.seq != rows[i].seq)
             TEST_FAIL("row %zu", i);
     }
@@ -71,7 +71,7 @@ TEST(a_note_survives_closing)
     CHECK_INT(stage_add(&t, "1", "kept", 0.5), 0);
     stage_shut(&t);
     CHECK(stage_open(&t));
-    CHECK_INT(t.s->ops->get_note(t.s, &t.a, FUMI_STR("1"), &got, &t.e), 0);
+    CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("1"), &got, &t.e), 0);
     CHECK_STR(got.text, "kept");
     stage_end(&t);
 }
@@ -84,7 +84,7 @@ TEST(an_id_is_taken_once)
     CHECK_INT(stage_add(&t, "1", "first", NAN), 0);
     CHECK_INT(stage_add(&t, "1", "second", NAN), -1);
     CHECK_INT(t.e.code, ERR_CONFLICT);
-    CHECK_INT(t.s->ops->get_note(t.s, &t.a, FUMI_STR("1"), &got, &t.e), 0);
+    CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("1"), &got, &t.e), 0);
     CHECK_STR(got.text, "first");
     CHECK(stage_sound(&t));
     stage_end(&t);
@@ -97,23 +97,22 @@ TEST(what_is_not_there_is_not_found)
     struct group g;
     struct global v;
     CHECK(stage_open(&t));
-    const struct store_ops *o = t.s->ops;
     const struct fumi_str x = FUMI_STR("x"), none = {0};
-    CHECK_INT(o->get_note(t.s, &t.a, x, &n, &t.e), -1);
+    CHECK_INT(store_get_note(t.s, &t.a, x, &n, &t.e), -1);
     CHECK_INT(t.e.code, ERR_NOT_FOUND);
-    CHECK_INT(o->get_note(t.s, &t.a, none, &n, &t.e), -1);
+    CHECK_INT(store_get_note(t.s, &t.a, none, &n, &t.e), -1);
     CHECK_INT(t.e.code, ERR_NOT_FOUND);
-    CHECK_INT(o->patch_note(t.s, x, &n, NOTE_TITLE, NULL, &t.e), -1);
+    CHECK_INT(store_update_note(t.s, x, &n, NOTE_TITLE, NULL, &t.e), -1);
     CHECK_INT(t.e.code, ERR_NOT_FOUND);
-    CHECK_INT(o->drop(t.s, x, &t.e), -1);
+    CHECK_INT(store_delete(t.s, x, &t.e), -1);
     CHECK_INT(t.e.code, ERR_NOT_FOUND);
-    CHECK_INT(o->get_group(t.s, &t.a, x, &g, &t.e), -1);
+    CHECK_INT(store_get_group(t.s, &t.a, x, &g, &t.e), -1);
     CHECK_INT(t.e.code, ERR_NOT_FOUND);
-    CHECK_INT(o->patch_group(t.s, x, x, x, 1, &t.e), -1);
+    CHECK_INT(store_update_group(t.s, x, x, x, 1, &t.e), -1);
     CHECK_INT(t.e.code, ERR_NOT_FOUND);
-    CHECK_INT(o->drop_group(t.s, x, &t.e), -1);
+    CHECK_INT(store_delete_group(t.s, x, &t.e), -1);
     CHECK_INT(t.e.code, ERR_NOT_FOUND);
-    CHECK_INT(o->get_global(t.s, &t.a, x, x, &v, &t.e), -1);
+    CHECK_INT(store_get_global(t.s, &t.a, x, x, &v, &t.e), -1);
     CHECK_INT(t.e.code, ERR_NOT_FOUND);
     stage_end(&t);
 }
@@ -151,8 +150,8 @@ TEST(a_patch_sets_what_it_names)
         want.source = rows[i].set & NOTE_SOURCE ? p->source : want.source;
         want.group = rows[i].set & NOTE_GROUP ? p->group : want.group;
         want.metadata = rows[i].set & NOTE_METADATA ? p->metadata : want.metadata;
-        CHECK_INT(t.s->ops->patch_note(t.s, want.id, p, rows[i].set, NULL, &t.e), 0);
-        CHECK_INT(t.s->ops->get_note(t.s, &t.a, want.id, &got, &t.e), 0);
+        CHECK_INT(store_update_note(t.s, want.id, p, rows[i].set, NULL, &t.e), 0);
+        CHECK_INT(store_get_note(t.s, &t.a, want.id, &got, &t.e), 0);
         if (!same_note(&got, &want))
             TEST_FAIL("row %zu", i);
     }
@@ -172,17 +171,16 @@ TEST(words_follow_a_patch)
     struct note n = stage_note("1", "giraffe");
     n.source = FUMI_STR("origin");
     CHECK_INT(stage_put(&t, &n, NAN), 0);
-    CHECK_INT(t.s->ops->patch_note(t.s, n.id, &to, NOTE_TEXT | NOTE_TAGS | NOTE_TITLE, NULL, &t.e),
-              0);
-    CHECK_INT(t.s->ops->match(t.s, &t.a, &f, FUMI_STR("giraffe"), 5, &h, &t.e), 0);
+    CHECK_INT(store_update_note(t.s, n.id, &to, NOTE_TEXT | NOTE_TAGS | NOTE_TITLE, NULL, &t.e), 0);
+    CHECK_INT(store_match_keywords(t.s, &t.a, &f, FUMI_STR("giraffe"), 5, &h, &t.e), 0);
     CHECK_INT(h.n, 0);
     for (size_t i = 0; i < FUMI_COUNT(found); i++) {
-        CHECK_INT(t.s->ops->match(t.s, &t.a, &f, fumi_str(found[i]), 5, &h, &t.e), 0);
+        CHECK_INT(store_match_keywords(t.s, &t.a, &f, fumi_str(found[i]), 5, &h, &t.e), 0);
         if (h.n != 1)
             TEST_FAIL("%s: %zu", found[i], h.n);
     }
-    CHECK_INT(t.s->ops->drop(t.s, n.id, &t.e), 0);
-    CHECK_INT(t.s->ops->match(t.s, &t.a, &f, FUMI_STR("elephant"), 5, &h, &t.e), 0);
+    CHECK_INT(store_delete(t.s, n.id, &t.e), 0);
+    CHECK_INT(store_match_keywords(t.s, &t.a, &f, FUMI_STR("elephant"), 5, &h, &t.e), 0);
     CHECK_INT(h.n, 0);
     CHECK(stage_sound(&t));
     stage_end(&t);
@@ -198,13 +196,13 @@ TEST(drop_takes_a_note_or_else_a_global)
                        .value = FUMI_STR("1")};
     CHECK(stage_open(&t));
     CHECK_INT(stage_add(&t, "n", "text", 1), 0);
-    CHECK_INT(t.s->ops->put_global(t.s, &t.a, &g, &t.e), 0);
-    CHECK_INT(t.s->ops->drop(t.s, FUMI_STR("n"), &t.e), 0);
-    CHECK_INT(t.s->ops->get_note(t.s, &t.a, FUMI_STR("n"), &n, &t.e), -1);
-    CHECK_INT(t.s->ops->drop(t.s, FUMI_STR("g"), &t.e), 0);
-    CHECK_INT(t.s->ops->get_global(t.s, &t.a, g.project, g.key, &g, &t.e), -1);
+    CHECK_INT(store_set_global(t.s, &t.a, &g, &t.e), 0);
+    CHECK_INT(store_delete(t.s, FUMI_STR("n"), &t.e), 0);
+    CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("n"), &n, &t.e), -1);
+    CHECK_INT(store_delete(t.s, FUMI_STR("g"), &t.e), 0);
+    CHECK_INT(store_get_global(t.s, &t.a, g.project, g.key, &g, &t.e), -1);
     struct store_stats st;
-    CHECK_INT(t.s->ops->stats(t.s, &st, &t.e), 0);
+    CHECK_INT(store_stats(t.s, &st, &t.e), 0);
     CHECK_INT(st.notes + st.projects + st.globals + st.vectors, 0);
     CHECK(stage_sound(&t));
     stage_end(&t);
@@ -216,7 +214,7 @@ TEST(a_number_is_never_used_again)
     CHECK(stage_open(&t));
     struct note a = stage_note("a", "x"), b = stage_note("b", "x");
     CHECK_INT(stage_put(&t, &a, NAN), 0);
-    CHECK_INT(t.s->ops->drop(t.s, a.id, &t.e), 0);
+    CHECK_INT(store_delete(t.s, a.id, &t.e), 0);
     CHECK_INT(stage_put(&t, &b, NAN), 0);
     CHECK(b.seq > a.seq);
     stage_end(&t);
@@ -238,9 +236,9 @@ TEST(groups)
     b.id = FUMI_STR("2"), b.key = FUMI_STR("earlier"), b.created = 10;
     b.description = (struct fumi_str){0};
     CHECK(stage_open(&t));
-    CHECK_INT(t.s->ops->put_group(t.s, &a, &t.e), 0);
-    CHECK_INT(t.s->ops->put_group(t.s, &b, &t.e), 0);
-    CHECK_INT(t.s->ops->put_group(t.s, &a, &t.e), -1);
+    CHECK_INT(store_add_group(t.s, &a, &t.e), 0);
+    CHECK_INT(store_add_group(t.s, &b, &t.e), 0);
+    CHECK_INT(store_add_group(t.s, &a, &t.e), -1);
     CHECK_INT(t.e.code, ERR_CONFLICT);
     CHECK_STR(fumi_str(t.e.text), "groupKey already exists in this project");
 
@@ -253,7 +251,7 @@ TEST(groups)
     CHECK_INT(stage_put(&t, &n, NAN), 0);
 
     struct groups all;
-    CHECK_INT(t.s->ops->list_groups(t.s, ALL_IN(&t.a), FUMI_STR("p"), &all, &t.e), 0);
+    CHECK_INT(store_list_groups(t.s, ALL_IN(&t.a), FUMI_STR("p"), &all, &t.e), 0);
     CHECK_INT(all.n, 4);
     CHECK_STR(all.items[0].key, "earlier");
     CHECK(!all.items[0].description.p);
@@ -265,18 +263,18 @@ TEST(groups)
     CHECK_STR(all.items[3].key, "zoo");
 
     struct fumi_str none = {0};
-    CHECK_INT(t.s->ops->patch_group(t.s, a.id, FUMI_STR("new"), none, 30, &t.e), 0);
-    CHECK_INT(t.s->ops->get_group(t.s, &t.a, a.id, &got, &t.e), 0);
+    CHECK_INT(store_update_group(t.s, a.id, FUMI_STR("new"), none, 30, &t.e), 0);
+    CHECK_INT(store_get_group(t.s, &t.a, a.id, &got, &t.e), 0);
     CHECK_STR(got.title, "new");
     CHECK_STR(got.description, "");
     CHECK_INT(got.created, 20);
     CHECK_INT(got.updated, 30);
     CHECK_INT(got.notes, 1);
-    CHECK_INT(t.s->ops->drop_group(t.s, a.id, &t.e), 0);
-    CHECK_INT(t.s->ops->list_groups(t.s, ALL_IN(&t.a), FUMI_STR("p"), &all, &t.e), 0);
+    CHECK_INT(store_delete_group(t.s, a.id, &t.e), 0);
+    CHECK_INT(store_list_groups(t.s, ALL_IN(&t.a), FUMI_STR("p"), &all, &t.e), 0);
     CHECK_INT(all.n, 4);
     CHECK_STR(all.items[2].key, "later"); /* its note still names it */
-    CHECK_INT(t.s->ops->list_groups(t.s, ALL_IN(&t.a), FUMI_STR("other"), &all, &t.e), 0);
+    CHECK_INT(store_list_groups(t.s, ALL_IN(&t.a), FUMI_STR("other"), &all, &t.e), 0);
     CHECK_INT(all.n, 0);
     CHECK(stage_sound(&t));
     stage_end(&t);
@@ -292,18 +290,18 @@ TEST(globals)
                        .updated = 5};
     struct global again = g, other = g, got;
     CHECK(stage_open(&t));
-    CHECK_INT(t.s->ops->put_global(t.s, &t.a, &g, &t.e), 0);
+    CHECK_INT(store_set_global(t.s, &t.a, &g, &t.e), 0);
     again.id = FUMI_STR("2"), again.value = FUMI_STR("[1,2]"), again.updated = 6;
-    CHECK_INT(t.s->ops->put_global(t.s, &t.a, &again, &t.e), 0);
+    CHECK_INT(store_set_global(t.s, &t.a, &again, &t.e), 0);
     CHECK_STR(again.id, "1");
-    CHECK_INT(t.s->ops->get_global(t.s, &t.a, g.project, g.key, &got, &t.e), 0);
+    CHECK_INT(store_get_global(t.s, &t.a, g.project, g.key, &got, &t.e), 0);
     CHECK_STR(got.value, "[1,2]");
     CHECK_STR(got.id, "1");
     CHECK_INT(got.updated, 6);
     static const char *const keys[] = {"global.a", "global.a%", "global.b", "global.a_x"};
     for (size_t i = 0; i < FUMI_COUNT(keys); i++) {
         other.id = fumi_fmt(&t.a, "o%zu", i), other.key = fumi_str(keys[i]);
-        CHECK_INT(t.s->ops->put_global(t.s, &t.a, &other, &t.e), 0);
+        CHECK_INT(store_set_global(t.s, &t.a, &other, &t.e), 0);
     }
     static const struct {
         const char *prefix;
@@ -312,9 +310,9 @@ TEST(globals)
                 {"global.a_", 1}, {"global.c", 0}, {"global.a.", 1}};
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct globals all;
-        CHECK_INT(t.s->ops->list_globals(t.s, ALL_IN(&t.a), g.project, fumi_str(rows[i].prefix),
-                                         &all, &t.e),
-                  0);
+        CHECK_INT(
+            store_list_globals(t.s, ALL_IN(&t.a), g.project, fumi_str(rows[i].prefix), &all, &t.e),
+            0);
         if (all.n != rows[i].n)
             TEST_FAIL("%s: %zu", rows[i].prefix, all.n);
     }
@@ -326,14 +324,14 @@ TEST(facts)
     struct stage t = {0};
     struct fumi_str out;
     CHECK(stage_open(&t));
-    CHECK_INT(t.s->ops->get_fact(t.s, &t.a, "space", &out, &t.e), 0);
+    CHECK_INT(store_get_meta(t.s, &t.a, "space", &out, &t.e), 0);
     CHECK(!out.p);
-    CHECK_INT(t.s->ops->put_fact(t.s, "space", FUMI_STR("one"), &t.e), 0);
-    CHECK_INT(t.s->ops->put_fact(t.s, "space", FUMI_STR("two"), &t.e), 0);
-    CHECK_INT(t.s->ops->get_fact(t.s, &t.a, "space", &out, &t.e), 0);
+    CHECK_INT(store_set_meta(t.s, "space", FUMI_STR("one"), &t.e), 0);
+    CHECK_INT(store_set_meta(t.s, "space", FUMI_STR("two"), &t.e), 0);
+    CHECK_INT(store_get_meta(t.s, &t.a, "space", &out, &t.e), 0);
     CHECK_STR(out, "two");
-    CHECK_INT(t.s->ops->put_fact(t.s, "space", (struct fumi_str){0}, &t.e), 0);
-    CHECK_INT(t.s->ops->get_fact(t.s, &t.a, "space", &out, &t.e), 0);
+    CHECK_INT(store_set_meta(t.s, "space", (struct fumi_str){0}, &t.e), 0);
+    CHECK_INT(store_get_meta(t.s, &t.a, "space", &out, &t.e), 0);
     CHECK(!out.p);
     stage_end(&t);
 }
@@ -348,7 +346,7 @@ TEST(stats_count)
     struct note n = stage_note("3", "c");
     n.project = FUMI_STR("q");
     CHECK_INT(stage_put(&t, &n, 1), 0);
-    CHECK_INT(t.s->ops->stats(t.s, &st, &t.e), 0);
+    CHECK_INT(store_stats(t.s, &st, &t.e), 0);
     CHECK_INT(st.notes, 3);
     CHECK_INT(st.projects, 2);
     CHECK_INT(st.vectors, 2);
@@ -369,26 +367,25 @@ static int change(struct stage *t, int i)
                        .project = FUMI_STR("p"),
                        .key = FUMI_STR("global.x"),
                        .value = FUMI_STR("1")};
-    const struct store_ops *ops = t->s->ops;
     switch (i) {
     case 0:
         return stage_add(t, "1", "a", 1);
     case 1:
-        return ops->patch_note(t->s, FUMI_STR("1"), &to, NOTE_TITLE, NULL, &t->e);
+        return store_update_note(t->s, FUMI_STR("1"), &to, NOTE_TITLE, NULL, &t->e);
     case 2:
-        return ops->drop(t->s, FUMI_STR("1"), &t->e);
+        return store_delete(t->s, FUMI_STR("1"), &t->e);
     case 3:
-        return ops->put_group(t->s, &g, &t->e);
+        return store_add_group(t->s, &g, &t->e);
     case 4:
-        return ops->patch_group(t->s, g.id, FUMI_STR("U"), (struct fumi_str){0}, 5, &t->e);
+        return store_update_group(t->s, g.id, FUMI_STR("U"), (struct fumi_str){0}, 5, &t->e);
     case 5:
-        return ops->drop_group(t->s, g.id, &t->e);
+        return store_delete_group(t->s, g.id, &t->e);
     case 6:
-        return ops->put_global(t->s, &t->a, &v, &t->e);
+        return store_set_global(t->s, &t->a, &v, &t->e);
     case 7:
-        return ops->put_global(t->s, &t->a, &v, &t->e);
+        return store_set_global(t->s, &t->a, &v, &t->e);
     default:
-        return ops->drop(t->s, v.id, &t->e);
+        return store_delete(t->s, v.id, &t->e);
     }
 }
 
@@ -399,18 +396,18 @@ TEST(each_change_raises_the_number)
     CHECK(stage_open(&t));
     struct store *other = stage_store(&t, t.path);
     CHECK(other);
-    CHECK_INT(t.s->ops->changed(t.s, &before, &t.e), 0);
+    CHECK_INT(store_change_number(t.s, &before, &t.e), 0);
     for (int i = 0; i < 9; i++) {
         CHECK_INT(change(&t, i), 0);
-        CHECK_INT(t.s->ops->changed(t.s, &now, &t.e), 0);
-        CHECK_INT(other->ops->changed(other, &there, &t.e), 0);
+        CHECK_INT(store_change_number(t.s, &now, &t.e), 0);
+        CHECK_INT(store_change_number(other, &there, &t.e), 0);
         CHECK(now > before && there == now);
         before = now;
     }
-    CHECK(t.s->ops->drop_group(t.s, FUMI_STR("none"), &t.e) < 0);
-    CHECK_INT(t.s->ops->changed(t.s, &now, &t.e), 0);
+    CHECK(store_delete_group(t.s, FUMI_STR("none"), &t.e) < 0);
+    CHECK_INT(store_change_number(t.s, &now, &t.e), 0);
     CHECK_INT(now, before);
-    other->ops->close(other);
+    store_close(other);
     stage_end(&t);
 }
 
@@ -460,7 +457,7 @@ static bool put_named(struct stage *t)
            !put_in(t, "2", "/p", "global", (struct fumi_strs){two, 4}) &&
            !put_in(t, "3", "/p", "task-1", (struct fumi_strs){one, 1}) &&
            !put_in(t, "4", "q", "task-2", (struct fumi_strs){quoted, 1}) &&
-           !t->s->ops->put_group(t->s, &g, &t->e) && !t->s->ops->put_global(t->s, &t->a, &v, &t->e);
+           !store_add_group(t->s, &g, &t->e) && !store_set_global(t->s, &t->a, &v, &t->e);
 }
 
 TEST(names_that_occur)
@@ -492,7 +489,7 @@ TEST(names_that_occur)
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct names got;
         struct fumi_str text = FUMI_STR("");
-        CHECK_INT(t.s->ops->names(t.s, &t.a, &rows[i].what, &got, &t.e), 0);
+        CHECK_INT(store_list_names(t.s, &t.a, &rows[i].what, &got, &t.e), 0);
         for (size_t j = 0; j < got.n; j++)
             text = fumi_fmt(&t.a, "%.*s%s%.*s:%d", FUMI_ARG(text), j ? " " : "",
                             FUMI_ARG(got.items[j].text), (int)got.items[j].notes);
@@ -508,12 +505,12 @@ TEST(names_go_with_their_last_note)
     struct names got;
     CHECK(stage_open(&t));
     CHECK(put_named(&t));
-    CHECK_INT(t.s->ops->drop(t.s, FUMI_STR("4"), &t.e), 0);
+    CHECK_INT(store_delete(t.s, FUMI_STR("4"), &t.e), 0);
     for (int kind = NAME_PROJECT; kind <= NAME_TAG; kind++) {
         static const char *const gone[] = {"q", "task-2", "a\"b"};
         struct naming what = {
             .kind = (enum name_kind)kind, .part = fumi_str(gone[kind]), .limit = 9};
-        CHECK_INT(t.s->ops->names(t.s, &t.a, &what, &got, &t.e), 0);
+        CHECK_INT(store_list_names(t.s, &t.a, &what, &got, &t.e), 0);
         CHECK_INT(got.n, 0);
     }
     stage_end(&t);
@@ -572,7 +569,7 @@ TEST(recent_is_filtered_and_newest_first)
                            .until = rows[i].until};
         struct notes out;
         struct cursor from = {0, 0};
-        CHECK_INT(t.s->ops->recent(t.s, ALL_IN(&t.a), &f, from, rows[i].limit, &out, &t.e), 0);
+        CHECK_INT(store_list_recent(t.s, ALL_IN(&t.a), &f, from, rows[i].limit, &out, &t.e), 0);
         struct fumi_str ids = stage_note_ids(&t, &out);
         if (!fumi_eq(ids, fumi_str(rows[i].want)))
             TEST_FAIL("row %zu: %.*s", i, FUMI_ARG(ids));
@@ -590,7 +587,7 @@ TEST(recent_goes_on_behind_a_cursor)
     CHECK(stage_open(&t));
     CHECK(put_many(&t));
     for (int i = 0; i < 10; i++) {
-        CHECK_INT(t.s->ops->recent(t.s, ALL_IN(&t.a), &f, at, 1, &out, &t.e), 0);
+        CHECK_INT(store_list_recent(t.s, ALL_IN(&t.a), &f, at, 1, &out, &t.e), 0);
         if (!out.n)
             break;
         at = (struct cursor){out.items[0].created, out.items[0].seq};
@@ -598,10 +595,10 @@ TEST(recent_goes_on_behind_a_cursor)
     }
     CHECK_STR(all, "dbcae");
     f.until = 20; /* the cursor lies behind the end of the span */
-    CHECK_INT(t.s->ops->recent(t.s, ALL_IN(&t.a), &f, (struct cursor){30, 9}, 10, &out, &t.e), 0);
+    CHECK_INT(store_list_recent(t.s, ALL_IN(&t.a), &f, (struct cursor){30, 9}, 10, &out, &t.e), 0);
     CHECK_STR(stage_note_ids(&t, &out), "a e");
     f.group = FUMI_STR("g");
-    CHECK_INT(t.s->ops->recent(t.s, ALL_IN(&t.a), &f, (struct cursor){30, 9}, 10, &out, &t.e), 0);
+    CHECK_INT(store_list_recent(t.s, ALL_IN(&t.a), &f, (struct cursor){30, 9}, 10, &out, &t.e), 0);
     CHECK_STR(stage_note_ids(&t, &out), "a e");
     stage_end(&t);
 }
@@ -623,8 +620,8 @@ TEST(recent_finds_the_same_in_many_places)
     for (size_t limit = 1; limit < NOTES; limit *= 3) {
         struct filter f = stage_filter("p1");
         struct notes out;
-        CHECK_INT(t.s->ops->recent(t.s, ALL_IN(&t.a), &f, (struct cursor){0, 0}, limit, &out, &t.e),
-                  0);
+        CHECK_INT(
+            store_list_recent(t.s, ALL_IN(&t.a), &f, (struct cursor){0, 0}, limit, &out, &t.e), 0);
         CHECK_INT(out.n, limit < NOTES / PROJECTS ? limit : NOTES / PROJECTS);
         for (size_t i = 0; i + 1 < out.n; i++) {
             const struct note *a = &out.items[i], *b = a + 1;
@@ -648,17 +645,17 @@ TEST(page_goes_by_number)
     other.project = FUMI_STR("q");
     CHECK_INT(stage_put(&t, &other, NAN), 0);
     for (int i = 0; i < 10; i++) {
-        CHECK_INT(t.s->ops->page(t.s, &t.a, NULL, after, 4, &out, &t.e), 0);
+        CHECK_INT(store_list_by_seq(t.s, &t.a, NULL, after, 4, &out, &t.e), 0);
         if (!out.n)
             break;
         after = out.items[out.n - 1].seq;
         n += out.n;
     }
     CHECK_INT(n, 6);
-    CHECK_INT(t.s->ops->page(t.s, &t.a, &f, 0, 100, &out, &t.e), 0);
+    CHECK_INT(store_list_by_seq(t.s, &t.a, &f, 0, 100, &out, &t.e), 0);
     CHECK_STR(stage_note_ids(&t, &out), "a b c d e");
     f.group = FUMI_STR("h");
-    CHECK_INT(t.s->ops->page(t.s, &t.a, &f, 0, 100, &out, &t.e), 0);
+    CHECK_INT(store_list_by_seq(t.s, &t.a, &f, 0, 100, &out, &t.e), 0);
     CHECK_STR(stage_note_ids(&t, &out), "c d");
     stage_end(&t);
 }
@@ -669,11 +666,11 @@ TEST(load_keeps_the_order_and_leaves_out_what_is_gone)
     struct notes out;
     CHECK(stage_open(&t));
     CHECK(put_many(&t));
-    CHECK_INT(t.s->ops->drop(t.s, FUMI_STR("b"), &t.e), 0);
+    CHECK_INT(store_delete(t.s, FUMI_STR("b"), &t.e), 0);
     int64_t seqs[] = {4, 2, 1, 99, 0, 1};
-    CHECK_INT(t.s->ops->load(t.s, ALL_IN(&t.a), seqs, FUMI_COUNT(seqs), &out, &t.e), 0);
+    CHECK_INT(store_load_notes(t.s, ALL_IN(&t.a), seqs, FUMI_COUNT(seqs), &out, &t.e), 0);
     CHECK_STR(stage_note_ids(&t, &out), "d a a");
-    CHECK_INT(t.s->ops->load(t.s, ALL_IN(&t.a), NULL, 0, &out, &t.e), 0);
+    CHECK_INT(store_load_notes(t.s, ALL_IN(&t.a), NULL, 0, &out, &t.e), 0);
     CHECK_INT(out.n, 0);
     stage_end(&t);
 }
@@ -690,14 +687,14 @@ TEST(count_says_what_each_part_takes)
     struct filtered n;
     CHECK(stage_open(&t));
     CHECK(put_many(&t));
-    CHECK_INT(t.s->ops->count(t.s, &f, &n, &t.e), 0);
+    CHECK_INT(store_count_notes(t.s, &f, &n, &t.e), 0);
     CHECK_INT(n.project, 5);
     CHECK_INT(n.group, 2);
     CHECK_INT(n.tags, 1);
     CHECK_INT(n.time, 1);
     CHECK_INT(n.left, 1);
     f = stage_filter("none");
-    CHECK_INT(t.s->ops->count(t.s, &f, &n, &t.e), 0);
+    CHECK_INT(store_count_notes(t.s, &f, &n, &t.e), 0);
     CHECK_INT(n.project + n.left, 0);
     stage_end(&t);
 }

@@ -36,7 +36,7 @@ static void hear(void *arg, const char *sentence)
 static int doctor(struct stage *t, bool repair, struct heard *h)
 {
     *h = (struct heard){.n = 0};
-    return t->s->ops->doctor(t->s, repair, hear, h, &t->e);
+    return store_check(t->s, repair, hear, h, &t->e);
 }
 
 /* Overwrites one byte of the text in the closed file; how often it stands there. */
@@ -100,16 +100,16 @@ TEST(damaged_texts_are_errors_not_answers)
                 TEST_FAIL("%s, bit %d", words[i], bit);
             if (!t.s)
                 return;
-            int rc = t.s->ops->get_note(t.s, &t.a, n.id, &got, &t.e);
+            int rc = store_get_note(t.s, &t.a, n.id, &got, &t.e);
             if (rc == 0 || (t.e.code != FUMI_LIMIT && t.e.code != ERR_NOT_FOUND))
                 TEST_FAIL("%s, bit %d: %d", words[i], bit, t.e.code);
             struct notes all;
-            CHECK_INT(t.s->ops->page(t.s, &t.a, NULL, 0, 10, &all, &t.e), 0);
+            CHECK_INT(store_list_by_seq(t.s, &t.a, NULL, 0, 10, &all, &t.e), 0);
             CHECK_STR(stage_note_ids(&t, &all), "other");
-            CHECK_INT(t.s->ops->load(t.s, ALL_IN(&t.a), (int64_t[]){1, 2}, 2, &all, &t.e), 0);
+            CHECK_INT(store_load_notes(t.s, ALL_IN(&t.a), (int64_t[]){1, 2}, 2, &all, &t.e), 0);
             CHECK_STR(stage_note_ids(&t, &all), "other");
             struct unembeddeds u;
-            CHECK_INT(t.s->ops->lacking(t.s, &t.a, SPACE, 0, 10, &u, &t.e), 0);
+            CHECK_INT(store_list_unembedded(t.s, &t.a, SPACE, 0, 10, &u, &t.e), 0);
             CHECK_INT(u.n, 1);
             CHECK_INT(doctor(&t, true, &h), -1);
             CHECK(strstr(h.text, "note ") && strstr(h.text, "is damaged"));
@@ -126,9 +126,9 @@ TEST(a_list_goes_on_behind_what_is_damaged)
     for (int i = 0; i < 6; i++)
         CHECK_INT(stage_add(&t, fumi_fmt(&t.a, "%d", i).p, "x", NAN), 0);
     CHECK_INT(sql(t.path, "UPDATE notes SET text='y' WHERE seq IN (5, 6)"), 0);
-    CHECK_INT(t.s->ops->recent(t.s, ALL_IN(&t.a), &f, (struct cursor){0, 0}, 2, &out, &t.e), 0);
+    CHECK_INT(store_list_recent(t.s, ALL_IN(&t.a), &f, (struct cursor){0, 0}, 2, &out, &t.e), 0);
     CHECK_STR(stage_note_ids(&t, &out), "3 2");
-    CHECK_INT(t.s->ops->page(t.s, &t.a, &f, 3, 10, &out, &t.e), 0);
+    CHECK_INT(store_list_by_seq(t.s, &t.a, &f, 3, 10, &out, &t.e), 0);
     CHECK_STR(stage_note_ids(&t, &out), "3");
     stage_end(&t);
 }
@@ -142,14 +142,14 @@ TEST(a_damaged_note_can_be_deleted_but_not_patched)
     CHECK_INT(stage_add(&t, "1", "giraffe", 0.1), 0);
     CHECK_INT(stage_add(&t, "2", "elephant", 0.1), 0);
     CHECK_INT(sql(t.path, "UPDATE notes SET text='zebra' WHERE seq=1"), 0);
-    CHECK_INT(t.s->ops->patch_note(t.s, FUMI_STR("1"), &to, NOTE_TITLE, NULL, &t.e), -1);
+    CHECK_INT(store_update_note(t.s, FUMI_STR("1"), &to, NOTE_TITLE, NULL, &t.e), -1);
     CHECK(strstr(t.e.text, "Note 1 is damaged"));
-    CHECK_INT(t.s->ops->drop(t.s, FUMI_STR("1"), &t.e), 0);
+    CHECK_INT(store_delete(t.s, FUMI_STR("1"), &t.e), 0);
     CHECK_INT(doctor(&t, false, &h), -1); /* its words are left */
     CHECK_INT(doctor(&t, true, &h), 0);
     struct hits hits;
     struct filter f = stage_filter("p");
-    CHECK_INT(t.s->ops->match(t.s, &t.a, &f, FUMI_STR("giraffe elephant"), 5, &hits, &t.e), 0);
+    CHECK_INT(store_match_keywords(t.s, &t.a, &f, FUMI_STR("giraffe elephant"), 5, &hits, &t.e), 0);
     CHECK_STR(stage_ids(&t, &hits), "2");
     CHECK_INT(doctor(&t, false, &h), 0);
     stage_end(&t);
@@ -168,19 +168,19 @@ TEST(damaged_groups_and_globals_are_errors)
                        .key = FUMI_STR("global.a"),
                        .value = FUMI_STR("1")};
     CHECK(stage_open(&t));
-    CHECK_INT(t.s->ops->put_group(t.s, &g, &t.e), 0);
-    CHECK_INT(t.s->ops->put_global(t.s, &t.a, &v, &t.e), 0);
+    CHECK_INT(store_add_group(t.s, &g, &t.e), 0);
+    CHECK_INT(store_set_global(t.s, &t.a, &v, &t.e), 0);
     CHECK_INT(sql(t.path, "UPDATE groups SET title='other'; UPDATE globals SET value='2'"), 0);
-    CHECK_INT(t.s->ops->get_group(t.s, &t.a, g.id, &g, &t.e), -1);
+    CHECK_INT(store_get_group(t.s, &t.a, g.id, &g, &t.e), -1);
     CHECK_INT(t.e.code, FUMI_LIMIT);
-    CHECK_INT(t.s->ops->get_global(t.s, &t.a, FUMI_STR("p"), FUMI_STR("global.a"), &v, &t.e), -1);
+    CHECK_INT(store_get_global(t.s, &t.a, FUMI_STR("p"), FUMI_STR("global.a"), &v, &t.e), -1);
     CHECK_INT(t.e.code, FUMI_LIMIT);
     struct groups groups;
     struct globals globals;
-    CHECK_INT(t.s->ops->list_groups(t.s, ALL_IN(&t.a), FUMI_STR("p"), &groups, &t.e), 0);
+    CHECK_INT(store_list_groups(t.s, ALL_IN(&t.a), FUMI_STR("p"), &groups, &t.e), 0);
     CHECK_INT(groups.n, 0);
-    CHECK_INT(
-        t.s->ops->list_globals(t.s, ALL_IN(&t.a), FUMI_STR("p"), FUMI_STR(""), &globals, &t.e), 0);
+    CHECK_INT(store_list_globals(t.s, ALL_IN(&t.a), FUMI_STR("p"), FUMI_STR(""), &globals, &t.e),
+              0);
     CHECK_INT(globals.n, 0);
     CHECK_INT(doctor(&t, true, &h), -1);
     CHECK(strstr(h.text, "group g1") && strstr(h.text, "global v1"));
@@ -234,7 +234,7 @@ TEST(doctor_repairs)
         int mended = doctor(&t, true, &h), after = doctor(&t, false, &h);
         if (before != -1 || !said || mended || after)
             TEST_FAIL("%s: %d %d %d %d\n%s", rows[i].damage, before, said, mended, after, h.text);
-        CHECK_INT(t.s->ops->match(t.s, &t.a, &f, FUMI_STR("giraffe"), 5, &hits, &t.e), 0);
+        CHECK_INT(store_match_keywords(t.s, &t.a, &f, FUMI_STR("giraffe"), 5, &hits, &t.e), 0);
         CHECK_STR(stage_ids(&t, &hits), "1");
         stage_end(&t);
     }
@@ -272,14 +272,14 @@ TEST(doctor_makes_indexes_again)
                           "INSERT INTO sqlite_schema SELECT * FROM keep;"
                           "DELETE FROM sqlite_schema WHERE name='keep'"),
               0);
-    t.s = sqlite_open(&(struct sqlite_options){.path = t.path, .lenient = true, .nosync = true},
-                      &t.e);
+    t.s = store_sqlite_open(
+        &(struct store_sqlite_options){.path = t.path, .lenient = true, .nosync = true}, &t.e);
     CHECK(t.s != NULL);
     CHECK_INT(doctor(&t, false, &h), -1);
     CHECK(strstr(h.text, "notes_time") != NULL);
     doctor(&t, true, &h);
     CHECK(strstr(h.text, "notes_time") != NULL);
-    CHECK_INT(t.s->ops->get_note(t.s, &t.a, FUMI_STR("3"), &got, &t.e), 0);
+    CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("3"), &got, &t.e), 0);
     stage_end(&t);
 }
 
@@ -298,8 +298,8 @@ TEST(doctor_writes_a_damaged_file_anew)
                             fumi_fmt(&t.a, "note %d %0*d", i, i == 7 ? 9000 : 300, 0).p, 0.1),
                   0);
     for (int i = 20; i < 40; i++)
-        CHECK_INT(t.s->ops->drop(t.s, fumi_fmt(&t.a, "%d", i), &t.e), 0);
-    CHECK_INT(t.s->ops->put_fact(t.s, "fact", FUMI_STR("kept"), &t.e), 0);
+        CHECK_INT(store_delete(t.s, fumi_fmt(&t.a, "%d", i), &t.e), 0);
+    CHECK_INT(store_set_meta(t.s, "fact", FUMI_STR("kept"), &t.e), 0);
     stage_shut(&t);
     CHECK_INT(stat(t.path, &st), 0);
     struct fumi_str copy = fumi_fmt(&t.a, "%s/copy.db", t.top);
@@ -311,15 +311,15 @@ TEST(doctor_writes_a_damaged_file_anew)
         memcpy(bytes + page * PAGE, zeros, PAGE);
         f = fopen(t.path, "w");
         CHECK(f && fwrite(bytes, 1, (size_t)st.st_size, f) == (size_t)st.st_size && !fclose(f));
-        t.s = sqlite_open(
-            &(struct sqlite_options){
+        t.s = store_sqlite_open(
+            &(struct store_sqlite_options){
                 .path = t.path, .lenient = true, .nosync = true, .log = &stage_silent},
             &t.e);
         CHECK(t.s != NULL);
         int rc = doctor(&t, true, &h), right = 0, back = 0;
         for (int i = 0; t.s && i < NOTES; i++) {
             struct note got;
-            bool is = !t.s->ops->get_note(t.s, &t.a, fumi_fmt(&t.a, "%d", i), &got, &t.e);
+            bool is = !store_get_note(t.s, &t.a, fumi_fmt(&t.a, "%d", i), &got, &t.e);
             right += is && (i < 20 || i >= 40);
             back += is && i >= 20 && i < 40;
         }
@@ -329,7 +329,7 @@ TEST(doctor_writes_a_damaged_file_anew)
         CHECK(!strstr(h.text, "is kept") || strstr(h.text, ".damaged-"));
         CHECK_INT(stage_add(&t, "new", "x", 0.1), 0);
         struct note got;
-        CHECK_INT(t.s->ops->get_note(t.s, &t.a, FUMI_STR("new"), &got, &t.e), 0);
+        CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("new"), &got, &t.e), 0);
         CHECK_INT(got.seq, NOTES + 1);
         stage_shut(&t);
         nftw(fumi_fmt(&t.a, "%s/data", t.top).p, stage_remove, 16, FTW_DEPTH | FTW_PHYS);
@@ -354,8 +354,8 @@ TEST(doctor_leaves_a_file_that_others_use)
     CHECK(f && !fseek(f, 4096, SEEK_SET) && fwrite(zeros, 4096, 1, f) == 1 && !fclose(f));
     CHECK_INT(sqlite3_open(t.path, &other), 0);
     CHECK_INT(sqlite3_exec(other, "SELECT count(*) FROM facts", NULL, NULL, NULL), 0);
-    t.s = sqlite_open(&(struct sqlite_options){.path = t.path, .lenient = true, .nosync = true},
-                      &t.e);
+    t.s = store_sqlite_open(
+        &(struct store_sqlite_options){.path = t.path, .lenient = true, .nosync = true}, &t.e);
     CHECK(t.s != NULL);
     CHECK_INT(doctor(&t, true, &h), -1);
     CHECK(strstr(t.e.text, "another process has it open"));
@@ -394,8 +394,8 @@ TEST(damaged_pages_never_give_a_wrong_text)
         }
         f = fopen(t.path, "w");
         CHECK(f && fwrite(bytes, 1, (size_t)st.st_size, f) == (size_t)st.st_size && !fclose(f));
-        t.s = sqlite_open(
-            &(struct sqlite_options){
+        t.s = store_sqlite_open(
+            &(struct store_sqlite_options){
                 .path = t.path, .lenient = turn % 2, .nosync = true, .log = &stage_silent},
             &t.e);
         if (!t.s)
@@ -403,7 +403,7 @@ TEST(damaged_pages_never_give_a_wrong_text)
         for (int i = 0; i < NOTES; i++) {
             struct note got;
             struct fumi_str want = fumi_fmt(&t.a, "the text of note %d and some more of it", i);
-            if (!t.s->ops->get_note(t.s, &t.a, fumi_fmt(&t.a, "%d", i), &got, &t.e) &&
+            if (!store_get_note(t.s, &t.a, fumi_fmt(&t.a, "%d", i), &got, &t.e) &&
                 !fumi_eq(got.text, want))
                 TEST_FAIL("turn %d: note %d: %.*s", turn, i, FUMI_ARG(got.text));
         }
@@ -411,8 +411,8 @@ TEST(damaged_pages_never_give_a_wrong_text)
         struct hits hits;
         struct heard h;
         struct filter any = stage_filter("p");
-        t.s->ops->recent(t.s, ALL_IN(&t.a), &any, (struct cursor){0, 0}, 100, &all, &t.e);
-        t.s->ops->match(t.s, &t.a, &any, FUMI_STR("text note 7"), 10, &hits, &t.e);
+        store_list_recent(t.s, ALL_IN(&t.a), &any, (struct cursor){0, 0}, 100, &all, &t.e);
+        store_match_keywords(t.s, &t.a, &any, FUMI_STR("text note 7"), 10, &hits, &t.e);
         stage_near(&t, &any, 0, 10, &hits);
         stage_add(&t, "new", "x", 0.1);
         doctor(&t, turn % 4 == 1, &h);
@@ -429,10 +429,10 @@ TEST(a_backup_is_a_whole_store)
     CHECK(stage_open(&t));
     CHECK_INT(stage_add(&t, "1", "giraffe", 0.1), 0);
     struct fumi_str copy = fumi_fmt(&t.a, "%s/copy.db", t.top);
-    CHECK_INT(t.s->ops->backup(t.s, copy, &t.e), 0);
-    CHECK_INT(t.s->ops->backup(t.s, copy, &t.e), -1);
+    CHECK_INT(store_backup(t.s, copy, &t.e), 0);
+    CHECK_INT(store_backup(t.s, copy, &t.e), -1);
     CHECK_INT(t.e.code, ERR_CONFLICT);
-    CHECK_INT(t.s->ops->backup(t.s, fumi_fmt(&t.a, "%s/none/copy.db", t.top), &t.e), -1);
+    CHECK_INT(store_backup(t.s, fumi_fmt(&t.a, "%s/none/copy.db", t.top), &t.e), -1);
     CHECK_INT(t.e.code, FUMI_INTERNAL_ERROR);
     CHECK_INT(stage_add(&t, "2", "later", 0.1), 0);
     stage_shut(&t);
@@ -444,9 +444,9 @@ TEST(a_backup_is_a_whole_store)
     struct note got;
     struct hits h;
     struct filter f = stage_filter("p");
-    CHECK_INT(t.s->ops->get_note(t.s, &t.a, FUMI_STR("1"), &got, &t.e), 0);
-    CHECK_INT(t.s->ops->get_note(t.s, &t.a, FUMI_STR("2"), &got, &t.e), -1);
-    CHECK_INT(t.s->ops->match(t.s, &t.a, &f, FUMI_STR("giraffe"), 5, &h, &t.e), 0);
+    CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("1"), &got, &t.e), 0);
+    CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("2"), &got, &t.e), -1);
+    CHECK_INT(store_match_keywords(t.s, &t.a, &f, FUMI_STR("giraffe"), 5, &h, &t.e), 0);
     CHECK_INT(h.n, 1);
     CHECK(stage_sound(&t));
     stage_end(&t);
@@ -481,7 +481,7 @@ TEST(a_backup_while_others_write_holds_all_that_was_before)
     int before[5], rc = 0;
     for (int i = 0; i < 5; i++) {
         before[i] = __atomic_load_n(&w.acknowledged, __ATOMIC_ACQUIRE);
-        rc |= t.s->ops->backup(t.s, fumi_fmt(&t.a, "%s/%d.db", t.top, i), &t.e);
+        rc |= store_backup(t.s, fumi_fmt(&t.a, "%s/%d.db", t.top, i), &t.e);
     }
     __atomic_store_n(&w.stop, true, __ATOMIC_RELEASE);
     pthread_join(thread, NULL);
@@ -493,7 +493,7 @@ TEST(a_backup_while_others_write_holds_all_that_was_before)
         CHECK(stage_open(&t));
         for (int k = 0; k < before[i]; k++) {
             struct note got;
-            CHECK_INT(t.s->ops->get_note(t.s, &t.a, fumi_fmt(&t.a, "%d", k), &got, &t.e), 0);
+            CHECK_INT(store_get_note(t.s, &t.a, fumi_fmt(&t.a, "%d", k), &got, &t.e), 0);
         }
         CHECK(stage_sound(&t));
         stage_shut(&t);
@@ -513,7 +513,7 @@ TEST(a_killed_backup_leaves_nothing_under_its_name)
         pid_t pid = fork();
         if (pid == 0) {
             struct store *s = stage_store(&t, t.path);
-            _exit(!s || s->ops->backup(s, copy, &t.e));
+            _exit(!s || store_backup(s, copy, &t.e));
         }
         usleep((useconds_t)(i * 700));
         kill(pid, SIGKILL);
@@ -524,9 +524,9 @@ TEST(a_killed_backup_leaves_nothing_under_its_name)
             struct store *s = stage_store(&t, copy.p);
             CHECK(s != NULL);
             struct store_stats count;
-            CHECK_INT(s->ops->stats(s, &count, &t.e), 0);
+            CHECK_INT(store_stats(s, &count, &t.e), 0);
             CHECK_INT(count.notes, 200);
-            s->ops->close(s);
+            store_close(s);
         }
     }
     CHECK(stage_open(&t));
@@ -549,10 +549,10 @@ TEST(a_damaged_table_of_tables_is_replaced)
         FILE *f = fopen(t.path, "r+");
         CHECK(f && fseek(f, hits[i], SEEK_SET) == 0 && fwrite("\xff\xff\xff\xff", 4, 1, f) == 1);
         fclose(f);
-        struct sqlite_options o = {
+        struct store_sqlite_options o = {
             .path = t.path, .lenient = true, .mend = true, .nosync = true, .log = &stage_silent};
-        t.s = sqlite_open(&o, &t.e);
-        if (!t.s || t.s->ops->get_note(t.s, &t.a, FUMI_STR("40"), &got, &t.e))
+        t.s = store_sqlite_open(&o, &t.e);
+        if (!t.s || store_get_note(t.s, &t.a, FUMI_STR("40"), &got, &t.e))
             TEST_FAIL("byte %ld: %s", hits[i], t.e.text);
         stage_end(&t);
     }

@@ -87,8 +87,8 @@ static int patch_rare(struct stage *t, unsigned i, unsigned version)
     struct fumi_str tag;
     make_rare(&r, i, version);
     struct note n = note_of(&r, &tag);
-    return t->s->ops->patch_note(t->s, n.id, &n, NOTE_TEXT | NOTE_TITLE | NOTE_SOURCE | NOTE_TAGS,
-                                 NULL, &t->e);
+    return store_update_note(t->s, n.id, &n, NOTE_TEXT | NOTE_TITLE | NOTE_SOURCE | NOTE_TAGS, NULL,
+                             &t->e);
 }
 
 static bool fill(struct stage *t)
@@ -214,7 +214,7 @@ static int back_up(struct stage *t, const char *name)
 {
     char path[200];
     snprintf(path, sizeof(path), "%s/data/%s", t->top, name);
-    return t->s->ops->backup(t->s, fumi_str(path), &t->e);
+    return store_backup(t->s, fumi_str(path), &t->e);
 }
 
 /* It holds the notes that are removed next. */
@@ -229,7 +229,7 @@ static int drop(struct stage *t, unsigned i)
 {
     struct rare r;
     make_rare(&r, i, 0);
-    return t->s->ops->drop(t->s, fumi_str(r.id), &t->e);
+    return store_delete(t->s, fumi_str(r.id), &t->e);
 }
 
 static bool is_found(struct stage *t, unsigned i, unsigned version)
@@ -237,7 +237,8 @@ static bool is_found(struct stage *t, unsigned i, unsigned version)
     struct rare r;
     struct hits h;
     make_rare(&r, i, version);
-    return t->s->ops->match(t->s, &t->a, NULL, fumi_str(r.plain), 3, &h, &t->e) == 0 && h.n == 1;
+    return store_match_keywords(t->s, &t->a, NULL, fumi_str(r.plain), 3, &h, &t->e) == 0 &&
+           h.n == 1;
 }
 
 TEST(one_note_is_gone)
@@ -257,7 +258,7 @@ TEST(one_note_is_gone)
         }
         CHECK_INT(drop(&t, i), 0);
         if (i % 2 == 0)
-            CHECK_INT(t.s->ops->doctor(t.s, false, NULL, NULL, &t.e), 0);
+            CHECK_INT(store_check(t.s, false, NULL, NULL, &t.e), 0);
         CHECK_INT(traces(&t, &g, 1, true), 0);
         snprintf(name, sizeof(name), "copy-%u.db", i);
         CHECK_INT(back_up(&t, name), 0);
@@ -289,7 +290,7 @@ TEST(many_notes_are_gone)
     }
     CHECK(traces(&t, all, n, false) > 0);
     CHECK_INT(back_up(&t, "copy.db"), 0);
-    CHECK_INT(t.s->ops->doctor(t.s, false, NULL, NULL, &t.e), 0);
+    CHECK_INT(store_check(t.s, false, NULL, NULL, &t.e), 0);
     CHECK_INT(traces(&t, all, n, true), 0);
     for (unsigned i = 0; i < NOTES; i++)
         CHECK(is_found(&t, i, version[i]) == !gone[i]);
@@ -319,18 +320,18 @@ TEST(other_things_are_gone)
                       .project = FUMI_STR("p"),
                       .key = FUMI_STR("k"),
                       .title = fumi_str(c.sentence)};
-    CHECK_INT(t.s->ops->put_global(t.s, &t.a, &g, &t.e), 0);
-    CHECK_INT(t.s->ops->put_group(t.s, &h, &t.e), 0);
+    CHECK_INT(store_set_global(t.s, &t.a, &g, &t.e), 0);
+    CHECK_INT(store_add_group(t.s, &h, &t.e), 0);
     g.id = FUMI_STR("g2");
     g.value = fumi_fmt(&t.a, "\"%s\"", b.sentence);
-    CHECK_INT(t.s->ops->put_global(t.s, &t.a, &g, &t.e), 0);
-    CHECK_INT(t.s->ops->patch_group(t.s, h.id, fumi_str(d.sentence), (struct fumi_str){0}, 1, &t.e),
+    CHECK_INT(store_set_global(t.s, &t.a, &g, &t.e), 0);
+    CHECK_INT(store_update_group(t.s, h.id, fumi_str(d.sentence), (struct fumi_str){0}, 1, &t.e),
               0);
     CHECK_INT(patch_rare(&t, 50, 1), 0);
     CHECK(traces(&t, all, 5, false) >= 2);
-    CHECK_INT(t.s->ops->drop(t.s, FUMI_STR("g1"), &t.e), 0);
-    CHECK_INT(t.s->ops->drop_group(t.s, h.id, &t.e), 0);
-    CHECK_INT(t.s->ops->doctor(t.s, false, NULL, NULL, &t.e), 0);
+    CHECK_INT(store_delete(t.s, FUMI_STR("g1"), &t.e), 0);
+    CHECK_INT(store_delete_group(t.s, h.id, &t.e), 0);
+    CHECK_INT(store_check(t.s, false, NULL, NULL, &t.e), 0);
     CHECK_INT(traces(&t, all, 5, true), 0);
     CHECK(is_found(&t, 50, 1));
     stage_end(&t);
@@ -353,17 +354,17 @@ static int removal(struct stage *t, unsigned way)
     enum merged out;
     switch (way) {
     case 0:
-        return t->s->ops->drop(t->s, FUMI_STR("note-60"), &t->e);
+        return store_delete(t->s, FUMI_STR("note-60"), &t->e);
     case 1:
-        return t->s->ops->put_global(t->s, &t->a, &g, &t->e);
+        return store_set_global(t->s, &t->a, &g, &t->e);
     case 2:
-        return t->s->ops->merge_global(t->s, &t->a, &g, &out, &t->e);
+        return store_merge_global(t->s, &t->a, &g, &out, &t->e);
     case 3:
-        return t->s->ops->drop(t->s, FUMI_STR("gc"), &t->e);
+        return store_delete(t->s, FUMI_STR("gc"), &t->e);
     case 4:
-        return t->s->ops->patch_group(t->s, FUMI_STR("h1"), FUMI_STR("T"), FUMI_STR("D"), 1, &t->e);
+        return store_update_group(t->s, FUMI_STR("h1"), FUMI_STR("T"), FUMI_STR("D"), 1, &t->e);
     case 5:
-        return t->s->ops->drop_group(t->s, FUMI_STR("h2"), &t->e);
+        return store_delete_group(t->s, FUMI_STR("h2"), &t->e);
     case 6:
         return patch_rare(t, 66, 1);
     }
@@ -393,15 +394,15 @@ TEST(gone_whichever_way_it_is_removed)
                               .title = FUMI_STR("T"),
                               .description = fumi_str(description.sentence)}};
     for (size_t i = 0; i < FUMI_COUNT(globals); i++)
-        CHECK_INT(t.s->ops->put_global(t.s, &t.a, &globals[i], &t.e), 0);
+        CHECK_INT(store_set_global(t.s, &t.a, &globals[i], &t.e), 0);
     for (size_t i = 0; i < FUMI_COUNT(groups); i++)
-        CHECK_INT(t.s->ops->put_group(t.s, &groups[i], &t.e), 0);
+        CHECK_INT(store_add_group(t.s, &groups[i], &t.e), 0);
     for (unsigned way = 0; way < FUMI_COUNT(all); way++) {
         bool more = true;
         CHECK(traces(&t, &all[way], 1, false) > 0);
         CHECK_INT(removal(&t, way), 0);
         for (int i = 0; i < 100 && more; i++)
-            CHECK_INT(t.s->ops->erase(t.s, &more, &t.e), 0);
+            CHECK_INT(store_erase_step(t.s, &more, &t.e), 0);
         CHECK_INT(traces(&t, &all[way], 1, true), 0);
     }
     stage_end(&t);
@@ -430,10 +431,10 @@ TEST(the_mark_of_another_stays)
     struct fumi_str mark;
     CHECK(stage_open(&t) && put_rare(&t, 1) == 0);
     CHECK_INT(sqlite3_open(t.path, &x.h), 0);
-    sqlite3_trace_v2(((struct sqlite *)t.s)->writer->h, SQLITE_TRACE_STMT, mark_again, &x);
+    sqlite3_trace_v2(((struct store_sqlite *)t.s)->writer->h, SQLITE_TRACE_STMT, mark_again, &x);
     CHECK_INT(drop(&t, 1), 0);
     CHECK_INT(x.begun, 3);
-    CHECK_INT(t.s->ops->get_fact(t.s, &t.a, "erase", &mark, &t.e), 0);
+    CHECK_INT(store_get_meta(t.s, &t.a, "erase", &mark, &t.e), 0);
     CHECK_STR(mark, "log");
     sqlite3_close(x.h);
     stage_end(&t);
@@ -468,7 +469,7 @@ TEST(gone_after_others_have_read)
     CHECK(child > 0 && read(ready[0], &byte, 1) == 1);
     CHECK_INT(drop(&t, 7), 0);
     CHECK(!is_found(&t, 7, 0));
-    CHECK_INT(t.s->ops->erase(t.s, &more, &t.e), 0);
+    CHECK_INT(store_erase_step(t.s, &more, &t.e), 0);
     CHECK(more && traces(&t, &g, 1, false) > 0);
     CHECK_INT(back_up(&t, "copy.db"), 0);
     for (int i = 0; i < 2; i++) {
@@ -476,7 +477,7 @@ TEST(gone_after_others_have_read)
         close(ready[i]);
     }
     CHECK(waitpid(child, &status, 0) == child && status == 0);
-    CHECK_INT(t.s->ops->erase(t.s, &more, &t.e), 0);
+    CHECK_INT(store_erase_step(t.s, &more, &t.e), 0);
     CHECK(!more);
     CHECK_INT(traces(&t, &g, 1, true), 0);
     stage_end(&t);
@@ -502,7 +503,7 @@ TEST(gone_after_a_kill)
     CHECK(traces(&t, all, 3, false) > 0);
     CHECK(stage_open(&t));
     for (int i = 0; i < 100 && more; i++)
-        CHECK_INT(t.s->ops->erase(t.s, &more, &t.e), 0);
+        CHECK_INT(store_erase_step(t.s, &more, &t.e), 0);
     CHECK(!more);
     CHECK_INT(traces(&t, all, 3, true), 0);
     stage_end(&t);
@@ -519,7 +520,7 @@ static bool kill_at_truncate(struct stage *t)
 {
     static sqlite3_io_methods methods;
     sqlite3_file *log = NULL;
-    struct sqlite *s = (struct sqlite *)t->s;
+    struct store_sqlite *s = (struct store_sqlite *)t->s;
     if (sqlite3_file_control(s->writer->h, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) ||
         !log->pMethods)
         return false;
@@ -559,7 +560,7 @@ TEST(gone_after_a_kill_before_the_log_is_empty)
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     CHECK(traces(&t, &g, 1, false) > 0);
     for (int i = 0; i < 100 && more; i++)
-        CHECK_INT(t.s->ops->erase(t.s, &more, &t.e), 0);
+        CHECK_INT(store_erase_step(t.s, &more, &t.e), 0);
     CHECK(!more);
     CHECK_INT(traces(&t, &g, 1, true), 0);
     close(begin[0]);

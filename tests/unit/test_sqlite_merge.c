@@ -32,32 +32,32 @@ static struct group group(const char *id, const char *project, const char *title
 static int merge_note(struct stage *t, struct note *n)
 {
     enum merged out;
-    return t->s->ops->merge_note(t->s, &t->a, n, &out, &t->e) ? -1 : (int)out;
+    return store_merge_note(t->s, &t->a, n, &out, &t->e) ? -1 : (int)out;
 }
 
 static int merge_group(struct stage *t, struct group *g)
 {
     enum merged out;
-    return t->s->ops->merge_group(t->s, &t->a, g, &out, &t->e) ? -1 : (int)out;
+    return store_merge_group(t->s, &t->a, g, &out, &t->e) ? -1 : (int)out;
 }
 
 static int merge_global(struct stage *t, struct global *g)
 {
     enum merged out;
-    return t->s->ops->merge_global(t->s, &t->a, g, &out, &t->e) ? -1 : (int)out;
+    return store_merge_global(t->s, &t->a, g, &out, &t->e) ? -1 : (int)out;
 }
 
 static struct global get(struct stage *t, const char *project)
 {
     struct global g = {.updated = -1};
-    t->s->ops->get_global(t->s, &t->a, fumi_str(project), KEY, &g, &t->e);
+    store_get_global(t->s, &t->a, fumi_str(project), KEY, &g, &t->e);
     return g;
 }
 
 static int64_t notes_of(struct stage *t)
 {
     struct store_stats st = {.notes = -1};
-    t->s->ops->stats(t->s, &st, &t->e);
+    store_stats(t->s, &st, &t->e);
     return st.notes;
 }
 
@@ -66,8 +66,8 @@ TEST(put_global_takes_no_id_from_another)
     struct stage t = {0};
     CHECK(stage_open(&t));
     struct global a = global("1", "p", "1", 1), b = global("1", "q", "2", 2);
-    CHECK_INT(t.s->ops->put_global(t.s, &t.a, &a, &t.e), 0);
-    CHECK_INT(t.s->ops->put_global(t.s, &t.a, &b, &t.e), -1);
+    CHECK_INT(store_set_global(t.s, &t.a, &a, &t.e), 0);
+    CHECK_INT(store_set_global(t.s, &t.a, &b, &t.e), -1);
     CHECK_INT(t.e.code, ERR_CONFLICT);
     CHECK_STR(get(&t, "p").value, "1");
     CHECK_INT(get(&t, "q").updated, -1);
@@ -108,7 +108,7 @@ TEST(the_newer_global_stays)
 static int spoil(struct db *d, void *arg, struct fumi_err *e)
 {
     (void)arg;
-    return sqlite_run(d, e, "UPDATE globals SET value='2'", "");
+    return store_sqlite_run(d, e, "UPDATE globals SET value='2'", "");
 }
 
 TEST(a_damaged_global_is_replaced)
@@ -117,7 +117,7 @@ TEST(a_damaged_global_is_replaced)
     CHECK(stage_open(&t));
     struct global is = global("1", "p", "1", 10), g = global("2", "p", "3", 9);
     CHECK_INT(merge_global(&t, &is), MERGED_ADDED);
-    CHECK_INT(sqlite_write(t.s, spoil, NULL, &t.e), 0);
+    CHECK_INT(store_sqlite_write(t.s, spoil, NULL, &t.e), 0);
     CHECK_INT(merge_global(&t, &g), MERGED_ADDED);
     CHECK_STR(get(&t, "p").value, "3");
     CHECK(stage_sound(&t));
@@ -146,7 +146,7 @@ TEST(an_id_of_something_else_is_issued_anew)
         }
     }
     struct store_stats st;
-    CHECK_INT(t.s->ops->stats(t.s, &st, &t.e), 0);
+    CHECK_INT(store_stats(t.s, &st, &t.e), 0);
     CHECK_INT(st.notes, 2);
     CHECK_INT(st.groups, 2);
     CHECK_INT(st.globals, 2);
@@ -182,7 +182,7 @@ TEST(notes_that_have_no_id_left)
     struct note n = stage_note(ID, "text");
     for (int i = 0; i < MERGE_IDS; i++) {
         CHECK_INT(merge_note(&t, &n), MERGED_ADDED);
-        n.id = sqlite_id_next(&t.a, n.id, FUMI_STR("q"));
+        n.id = store_sqlite_id_next(&t.a, n.id, FUMI_STR("q"));
     }
     n = stage_note(ID, "text");
     n.project = FUMI_STR("q");
@@ -231,7 +231,7 @@ TEST(a_note_without_a_time_gets_the_present)
     int64_t before = fumi_now();
     n.created = NOTE_NOW;
     CHECK_INT(merge_note(&t, &n), MERGED_ADDED);
-    CHECK_INT(t.s->ops->get_note(t.s, &t.a, n.id, &got, &t.e), 0);
+    CHECK_INT(store_get_note(t.s, &t.a, n.id, &got, &t.e), 0);
     CHECK(got.created >= before && got.created <= fumi_now());
     stage_end(&t);
 }

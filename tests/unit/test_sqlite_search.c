@@ -86,7 +86,7 @@ TEST(near_keeps_to_the_filter)
                            .until = rows[i].until};
         struct hits near, match;
         CHECK_INT(stage_near(&t, &f, 0, 10, &near), 0);
-        CHECK_INT(t.s->ops->match(t.s, &t.a, &f, FUMI_STR("word"), 10, &match, &t.e), 0);
+        CHECK_INT(store_match_keywords(t.s, &t.a, &f, FUMI_STR("word"), 10, &match, &t.e), 0);
         struct fumi_str ids = stage_ids(&t, &near);
         if (!fumi_eq(ids, fumi_str(rows[i].want)) || match.n != near.n)
             TEST_FAIL("row %zu: near %.*s, %zu by words", i, FUMI_ARG(ids), match.n);
@@ -135,8 +135,7 @@ TEST(near_follows_each_change)
     CHECK_STR(stage_ids(&t, &h), "2 1");
 
     struct note to = {.group = FUMI_STR("g"), .title = FUMI_STR("t")};
-    CHECK_INT(t.s->ops->patch_note(t.s, FUMI_STR("1"), &to, NOTE_GROUP | NOTE_TITLE, NULL, &t.e),
-              0);
+    CHECK_INT(store_update_note(t.s, FUMI_STR("1"), &to, NOTE_GROUP | NOTE_TITLE, NULL, &t.e), 0);
     CHECK_INT(stage_near(&t, &g, 0, 10, &h), 0);
     CHECK_STR(stage_ids(&t, &h), "1");
     CHECK(fabs(h.items[0].score - cos(0.1)) < 1e-6); /* the vector was kept */
@@ -146,16 +145,16 @@ TEST(near_follows_each_change)
     struct vectors v = {.space = SPACE, .dim = DIM, .items = &p, .n = 1};
     stage_vector(1, x);
     to.text = FUMI_STR("new");
-    CHECK_INT(t.s->ops->patch_note(t.s, FUMI_STR("2"), &to, NOTE_TEXT, &v, &t.e), 0);
+    CHECK_INT(store_update_note(t.s, FUMI_STR("2"), &to, NOTE_TEXT, &v, &t.e), 0);
     CHECK_INT(stage_near(&t, &f, 1, 10, &h), 0);
     CHECK_STR(stage_ids(&t, &h), "2 1");
     CHECK(fabs(h.items[0].score - 1) < 1e-6);
     CHECK_INT(h.items[0].begin, 1);
 
-    CHECK_INT(t.s->ops->patch_note(t.s, FUMI_STR("2"), &to, NOTE_TEXT, NULL, &t.e), 0);
+    CHECK_INT(store_update_note(t.s, FUMI_STR("2"), &to, NOTE_TEXT, NULL, &t.e), 0);
     CHECK_INT(stage_near(&t, &f, 1, 10, &h), 0);
     CHECK_STR(stage_ids(&t, &h), "1"); /* pending */
-    CHECK_INT(t.s->ops->drop(t.s, FUMI_STR("1"), &t.e), 0);
+    CHECK_INT(store_delete(t.s, FUMI_STR("1"), &t.e), 0);
     CHECK_INT(stage_near(&t, &f, 1, 10, &h), 0);
     CHECK_INT(h.n, 0);
     CHECK(stage_sound(&t));
@@ -177,7 +176,7 @@ TEST(another_store_sees_the_change)
         CHECK_INT(stage_near(&t, &f, 0, 10, &h), 0);
         CHECK_INT(h.n, i + 1);
     }
-    there->ops->close(there);
+    store_close(there);
     t.s = here;
     stage_end(&t);
 }
@@ -198,7 +197,7 @@ TEST(the_best_passage_counts_for_a_note)
         p[i] = (struct passage){i, i + 1, x[i]};
     }
     struct note n = stage_note("long", "x");
-    CHECK_INT(t.s->ops->put_note(t.s, &n, &v, &t.e), 0);
+    CHECK_INT(store_add_note(t.s, &n, &v, &t.e), 0);
     for (int i = 0; i < 3; i++)
         CHECK_INT(stage_add(&t, fumi_fmt(&t.a, "%d", i).p, "x", 1 + i * 0.1), 0);
     CHECK_INT(stage_near(&t, &f, 0, 3, &h), 0);
@@ -208,7 +207,7 @@ TEST(the_best_passage_counts_for_a_note)
     int64_t seqs[] = {n.seq, 999, 2};
     float q[DIM];
     stage_vector(0.001 * 100, q);
-    CHECK_INT(t.s->ops->score(t.s, &t.a, SPACE, q, DIM, seqs, 3, &h, &t.e), 0);
+    CHECK_INT(store_score_vectors(t.s, &t.a, SPACE, q, DIM, seqs, 3, &h, &t.e), 0);
     CHECK_INT(h.n, 2);
     CHECK_INT(h.items[0].seq, n.seq);
     CHECK_INT(h.items[0].begin, PASSAGES - 100);
@@ -227,22 +226,22 @@ TEST(a_space_of_its_own)
     CHECK(stage_open(&t));
     CHECK_INT(stage_add(&t, "1", "x", 0), 0);
     struct note n = stage_note("2", "x");
-    CHECK_INT(t.s->ops->put_note(t.s, &n, &v, &t.e), 0);
+    CHECK_INT(store_add_note(t.s, &n, &v, &t.e), 0);
     for (int i = 0; i < 3; i++) {
         CHECK_INT(stage_near(&t, &f, 0, 10, &h), 0);
         CHECK_STR(stage_ids(&t, &h), "1");
-        CHECK_INT(t.s->ops->near(t.s, &t.a, &f, v.space, x, 8, 10, &h, &t.e), 0);
+        CHECK_INT(store_nearest(t.s, &t.a, &f, v.space, x, 8, 10, &h, &t.e), 0);
         CHECK_STR(stage_ids(&t, &h), "2");
     }
-    CHECK_INT(t.s->ops->near(t.s, &t.a, &f, FUMI_STR("unknown"), x, 8, 10, &h, &t.e), 0);
+    CHECK_INT(store_nearest(t.s, &t.a, &f, FUMI_STR("unknown"), x, 8, 10, &h, &t.e), 0);
     CHECK_INT(h.n, 0);
-    CHECK_INT(t.s->ops->near(t.s, &t.a, &f, v.space, x, 4, 10, &h, &t.e), -1);
+    CHECK_INT(store_nearest(t.s, &t.a, &f, v.space, x, 4, 10, &h, &t.e), -1);
     CHECK_INT(t.e.code, FUMI_INTERNAL_ERROR);
     v.dim = 4;
     n = stage_note("3", "x");
-    CHECK_INT(t.s->ops->put_note(t.s, &n, &v, &t.e), -1);
+    CHECK_INT(store_add_note(t.s, &n, &v, &t.e), -1);
     CHECK_INT(n.seq, 0);
-    CHECK_INT(t.s->ops->get_note(t.s, &t.a, FUMI_STR("3"), &n, &t.e), -1);
+    CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("3"), &n, &t.e), -1);
     CHECK_INT(t.e.code, ERR_NOT_FOUND);
     stage_end(&t);
 }
@@ -256,7 +255,7 @@ TEST(vectors_that_are_no_vectors_are_refused)
         struct passage p = {0, 1, rows[i]};
         struct vectors v = {.space = SPACE, .dim = DIM, .items = &p, .n = 1};
         struct note n = stage_note("1", "x");
-        if (!t.s->ops->put_note(t.s, &n, &v, &t.e))
+        if (!store_add_note(t.s, &n, &v, &t.e))
             TEST_FAIL("row %zu", i);
     }
     CHECK(stage_sound(&t));
@@ -273,43 +272,43 @@ TEST(lacking_and_fill)
     struct filter f = stage_filter("p");
     int64_t have, all;
     CHECK(stage_open(&t));
-    CHECK_INT(t.s->ops->lacking(t.s, &t.a, SPACE, 0, 10, &u, &t.e), 0);
+    CHECK_INT(store_list_unembedded(t.s, &t.a, SPACE, 0, 10, &u, &t.e), 0);
     CHECK_INT(u.n, 0);
     CHECK_INT(stage_add(&t, "1", "one", NAN), 0);
     CHECK_INT(stage_add(&t, "2", "two", 0.2), 0);
     CHECK_INT(stage_add(&t, "3", "three", NAN), 0);
-    CHECK_INT(t.s->ops->progress(t.s, SPACE, &have, &all, &t.e), 0);
+    CHECK_INT(store_embedding_progress(t.s, SPACE, &have, &all, &t.e), 0);
     CHECK_INT(have, 1);
     CHECK_INT(all, 3);
-    CHECK_INT(t.s->ops->lacking(t.s, &t.a, SPACE, 0, 10, &u, &t.e), 0);
+    CHECK_INT(store_list_unembedded(t.s, &t.a, SPACE, 0, 10, &u, &t.e), 0);
     CHECK_INT(u.n, 2);
     CHECK_STR(u.items[0].text, "one");
     CHECK_STR(u.items[1].text, "three");
     struct unembeddeds rest;
-    CHECK_INT(t.s->ops->lacking(t.s, &t.a, SPACE, u.items[0].seq, 10, &rest, &t.e), 0);
+    CHECK_INT(store_list_unembedded(t.s, &t.a, SPACE, u.items[0].seq, 10, &rest, &t.e), 0);
     CHECK_INT(rest.n, 1);
-    CHECK_INT(t.s->ops->lacking(t.s, &t.a, SPACE, 0, 1, &rest, &t.e), 0);
+    CHECK_INT(store_list_unembedded(t.s, &t.a, SPACE, 0, 1, &rest, &t.e), 0);
     CHECK_INT(rest.n, 1);
-    CHECK_INT(t.s->ops->lacking(t.s, &t.a, FUMI_STR("other"), 0, 10, &rest, &t.e), 0);
+    CHECK_INT(store_list_unembedded(t.s, &t.a, FUMI_STR("other"), 0, 10, &rest, &t.e), 0);
     CHECK_INT(rest.n, 3);
 
     struct note to = {.text = FUMI_STR("changed")};
-    CHECK_INT(t.s->ops->patch_note(t.s, FUMI_STR("3"), &to, NOTE_TEXT, NULL, &t.e), 0);
+    CHECK_INT(store_update_note(t.s, FUMI_STR("3"), &to, NOTE_TEXT, NULL, &t.e), 0);
     float x[DIM];
     stage_vector(0, x);
     struct passage p = {0, 3, x};
     struct vectors v[] = {{SPACE, DIM, &p, 1}, {SPACE, DIM, &p, 1}};
-    CHECK_INT(t.s->ops->fill(t.s, u.items, v, 2, &t.e), 0);
-    CHECK_INT(t.s->ops->fill(t.s, u.items, v, 2, &t.e), 0); /* twice does no harm */
+    CHECK_INT(store_add_vectors(t.s, u.items, v, 2, &t.e), 0);
+    CHECK_INT(store_add_vectors(t.s, u.items, v, 2, &t.e), 0); /* twice does no harm */
     CHECK_INT(stage_near(&t, &f, 0, 10, &h), 0);
     CHECK_STR(stage_ids(&t, &h), "1 2");
-    CHECK_INT(t.s->ops->lacking(t.s, &t.a, SPACE, 0, 10, &u, &t.e), 0);
+    CHECK_INT(store_list_unembedded(t.s, &t.a, SPACE, 0, 10, &u, &t.e), 0);
     CHECK_INT(u.n, 1);
     CHECK_STR(u.items[0].text, "changed");
-    CHECK_INT(t.s->ops->fill(t.s, u.items, v, 1, &t.e), 0);
-    CHECK_INT(t.s->ops->progress(t.s, SPACE, &have, &all, &t.e), 0);
+    CHECK_INT(store_add_vectors(t.s, u.items, v, 1, &t.e), 0);
+    CHECK_INT(store_embedding_progress(t.s, SPACE, &have, &all, &t.e), 0);
     CHECK_INT(have, 3);
-    CHECK_INT(t.s->ops->lacking(t.s, &t.a, SPACE, 0, 10, &u, &t.e), 0);
+    CHECK_INT(store_list_unembedded(t.s, &t.a, SPACE, 0, 10, &u, &t.e), 0);
     CHECK_INT(u.n, 0);
     CHECK(stage_sound(&t));
     stage_end(&t);
@@ -332,15 +331,15 @@ TEST(dropped_spaces_are_gone)
     static const char *const names[] = {"a", "b"};
     for (size_t i = 0; i < 2; i++) {
         struct vectors v = {fumi_str(names[i]), DIM, &p, 1};
-        CHECK_INT(t.s->ops->lacking(t.s, &t.a, v.space, 0, 10, &u, &t.e), 0);
-        CHECK_INT(t.s->ops->fill(t.s, u.items, &v, 1, &t.e), 0);
+        CHECK_INT(store_list_unembedded(t.s, &t.a, v.space, 0, 10, &u, &t.e), 0);
+        CHECK_INT(store_add_vectors(t.s, u.items, &v, 1, &t.e), 0);
     }
-    CHECK_INT(t.s->ops->drop_spaces(t.s, FUMI_STR("a"), (struct fumi_str){0}, &t.e), 0);
-    CHECK_INT(t.s->ops->stats(t.s, &st, &t.e), 0);
+    CHECK_INT(store_delete_spaces(t.s, FUMI_STR("a"), (struct fumi_str){0}, &t.e), 0);
+    CHECK_INT(store_stats(t.s, &st, &t.e), 0);
     CHECK_INT(st.vectors, 1);
     CHECK_INT(stage_near(&t, &f, 0, 10, &h), 0);
     CHECK_INT(h.n, 0);
-    CHECK_INT(t.s->ops->near(t.s, &t.a, &f, FUMI_STR("a"), x, DIM, 10, &h, &t.e), 0);
+    CHECK_INT(store_nearest(t.s, &t.a, &f, FUMI_STR("a"), x, DIM, 10, &h, &t.e), 0);
     CHECK_INT(h.n, 1);
     CHECK_INT(stage_add(&t, "2", "x", 1), 0);
     CHECK_INT(stage_near(&t, &f, 0, 10, &h), 0);
@@ -359,11 +358,11 @@ TEST(a_space_that_comes_back_begins_empty)
     CHECK(stage_open(&t));
     CHECK_INT(stage_add(&t, "1", "x", 0), 0);
     CHECK_INT(stage_near(&t, &f, 0, 10, &h), 0);
-    CHECK_INT(t.s->ops->drop_spaces(t.s, none, none, &t.e), 0);
+    CHECK_INT(store_delete_spaces(t.s, none, none, &t.e), 0);
     CHECK_INT(stage_add(&t, "2", "x", 1), 0);
     CHECK_INT(stage_near(&t, &f, 0, 10, &h), 0);
     CHECK_STR(stage_ids(&t, &h), "2");
-    CHECK_INT(scan_size(((struct sqlite *)t.s)->scan), 1);
+    CHECK_INT(scan_size(((struct store_sqlite *)t.s)->scan), 1);
     stage_end(&t);
 }
 
@@ -411,7 +410,7 @@ static void part_ways(int changes)
     CHECK(stage_open(&t));
     struct fumi_str copy = fumi_fmt(&t.a, "%s/copy.db", t.top);
     CHECK_INT(stage_add(&t, "1", "x", 0.5), 0);
-    CHECK_INT(t.s->ops->backup(t.s, copy, &t.e), 0);
+    CHECK_INT(store_backup(t.s, copy, &t.e), 0);
     for (int i = 0; i <= changes; i++)
         CHECK_INT(stage_add(&t, fumi_fmt(&t.a, "here%d", i).p, "x", 0), 0);
     CHECK_INT(stage_near(&t, &f, 0, 10, &h), 0);
@@ -419,7 +418,7 @@ static void part_ways(int changes)
     CHECK_INT(rename(copy.p, t.path), 0);
     CHECK(stage_open(&t));
     stage_vector(1, x);
-    CHECK_INT(t.s->ops->patch_note(t.s, FUMI_STR("1"), &to, NOTE_TEXT, &v, &t.e), 0);
+    CHECK_INT(store_update_note(t.s, FUMI_STR("1"), &to, NOTE_TEXT, &v, &t.e), 0);
     CHECK_INT(stage_near(&t, &f, 1, 10, &h), 0);
     CHECK_STR(stage_ids(&t, &h), "1");
     CHECK(fabs(h.items[0].score - 1) < 1e-6);
@@ -459,9 +458,9 @@ TEST(a_damaged_vector_is_ignored_and_made_again)
         CHECK_INT(sql(&t, damages[i / 2]), 0);
         CHECK_INT(stage_near(&t, &f, 0, 10, &h), 0);
         CHECK_STR(stage_ids(&t, &h), "2");
-        CHECK_INT(t.s->ops->score(t.s, &t.a, SPACE, x, DIM, seqs, 2, &h, &t.e), 0);
+        CHECK_INT(store_score_vectors(t.s, &t.a, SPACE, x, DIM, seqs, 2, &h, &t.e), 0);
         CHECK_INT(h.n, 1);
-        CHECK_INT(t.s->ops->lacking(t.s, &t.a, SPACE, 0, 10, &u, &t.e), 0);
+        CHECK_INT(store_list_unembedded(t.s, &t.a, SPACE, 0, 10, &u, &t.e), 0);
         if (u.n != 1 || u.items[0].seq != 1)
             TEST_FAIL("row %zu: %zu", i, u.n);
         CHECK(stage_sound(&t));
@@ -518,7 +517,7 @@ TEST(the_best_are_exact)
                   "notes=3000"),
               0);
     CHECK(stage_open(&t));
-    CHECK_INT(t.s->ops->fill(t.s, u, v, ROWS, &t.e), 0);
+    CHECK_INT(store_add_vectors(t.s, u, v, ROWS, &t.e), 0);
     struct filter f = stage_filter("p");
     for (int turn = 0; turn < 10; turn++) {
         struct hits h;
@@ -527,7 +526,7 @@ TEST(the_best_are_exact)
             want[i] = (struct hit){.seq = (int64_t)i + 1,
                                    .score = (double)vector_dot(q, x[i], LARGE)};
         qsort(want, ROWS, sizeof(*want), by_cosine);
-        CHECK_INT(t.s->ops->near(t.s, &t.a, &f, FUMI_STR("large"), q, LARGE, 10, &h, &t.e), 0);
+        CHECK_INT(store_nearest(t.s, &t.a, &f, FUMI_STR("large"), q, LARGE, 10, &h, &t.e), 0);
         CHECK_INT(h.n, 10);
         for (size_t i = 0; i < 10; i++)
             CHECK_INT(h.items[i].seq, want[i].seq);
@@ -555,7 +554,7 @@ static void *add_some(void *arg)
         c->failed += stage_put(&mine, &n, i * 0.01) != 0;
         struct note to = {.group = FUMI_STR("moved")};
         if (i % 4 == 0)
-            c->failed += mine.s->ops->patch_note(mine.s, n.id, &to, NOTE_GROUP, NULL, &mine.e) != 0;
+            c->failed += store_update_note(mine.s, n.id, &to, NOTE_GROUP, NULL, &mine.e) != 0;
     }
     return NULL;
 }
@@ -571,8 +570,8 @@ static void *search_some(void *arg)
         c->failed += stage_near(&mine, &f, 0, 1000, &h) != 0;
         c->failed += h.n < before;
         before = h.n;
-        c->failed += mine.s->ops->match(mine.s, &mine.a, &f, FUMI_STR("words"), 10, &m, &mine.e) !=
-                     0;
+        c->failed += store_match_keywords(mine.s, &mine.a, &f, FUMI_STR("words"), 10, &m,
+                                          &mine.e) != 0;
     }
     fumi_arena_done(&mine.a);
     return NULL;

@@ -24,11 +24,11 @@ static void run(struct stage *s, const char *sql)
 static void stage_open(struct stage *s)
 {
     *s = (struct stage){0};
-    if (sqlite3_open(":memory:", &s->db) != SQLITE_OK || sqlite_words_register(s->db, &s->e))
+    if (sqlite3_open(":memory:", &s->db) != SQLITE_OK || store_sqlite_words_register(s->db, &s->e))
         TEST_FAIL("no database: %s", s->e.text);
     run(s, "CREATE TABLE notes(seq INTEGER PRIMARY KEY, place INTEGER, created INTEGER)");
     run(s, "CREATE INDEX notes_place ON notes(place, created)");
-    run(s, sqlite_words_schema);
+    run(s, store_sqlite_words_schema);
     run(s, "BEGIN");
     sqlite3_prepare_v2(s->db, "INSERT INTO notes VALUES(?1, ?2, ?3)", -1, &s->note, NULL);
     sqlite3_prepare_v2(s->db, "INSERT INTO words(rowid, title, text, tags) VALUES(?1, ?2, ?3, ?4)",
@@ -75,7 +75,7 @@ static int64_t put_text(struct stage *s, const char *text)
 static int64_t best_of(struct stage *s, const struct scan_filter *f, const char *query)
 {
     s->e = (struct fumi_err){0};
-    if (sqlite_words_match(s->db, &s->a, f, fumi_str(query), 10, &s->hits, &s->e))
+    if (store_sqlite_words_match(s->db, &s->a, f, fumi_str(query), 10, &s->hits, &s->e))
         return -1;
     for (size_t i = 1; i < s->hits.n; i++) {
         if (s->hits.items[i - 1].score < s->hits.items[i].score)
@@ -271,8 +271,8 @@ TEST(nothing_is_syntax)
     CHECK_INT(best(&s, ""), 0);
     CHECK_INT(best(&s, " \n\t"), 0);
     CHECK_INT(best(&s, "title:a"), 1);
-    CHECK_INT(sqlite_words_match(s.db, &s.a, &everything, (struct fumi_str){"a\0b", 3}, 10, &s.hits,
-                                 &s.e),
+    CHECK_INT(store_sqlite_words_match(s.db, &s.a, &everything, (struct fumi_str){"a\0b", 3}, 10,
+                                       &s.hits, &s.e),
               0);
     CHECK_INT(s.hits.n, 1);
     stage_close(&s);
@@ -288,9 +288,9 @@ TEST(long_query)
     size_t n = 0;
     for (int i = 0; n < 8000; i++)
         n += (size_t)snprintf(query + n, 8192 - n, "Word%d-%dx ", i, i);
-    CHECK_INT(
-        sqlite_words_match(s.db, &s.a, &everything, (struct fumi_str){query, n}, 5, &s.hits, &e),
-        0);
+    CHECK_INT(store_sqlite_words_match(s.db, &s.a, &everything, (struct fumi_str){query, n}, 5,
+                                       &s.hits, &e),
+              0);
     CHECK_INT(s.hits.n, 1);
     stage_close(&s);
 }
@@ -305,7 +305,8 @@ TEST(limit_and_order)
     CHECK_INT(s.hits.n, 10);
     CHECK_INT(s.hits.items[1].seq, 30); /* of equals the newest */
     CHECK(s.hits.items[0].score > s.hits.items[1].score && s.hits.items[9].score > 0);
-    CHECK_INT(sqlite_words_match(s.db, &s.a, &everything, FUMI_STR("apple"), 0, &s.hits, &s.e), 0);
+    CHECK_INT(
+        store_sqlite_words_match(s.db, &s.a, &everything, FUMI_STR("apple"), 0, &s.hits, &s.e), 0);
     CHECK_INT(s.hits.n, 0);
     stage_close(&s);
 }
@@ -441,12 +442,12 @@ TEST(no_index)
 {
     struct stage s = {0};
     CHECK_INT(sqlite3_open(":memory:", &s.db), SQLITE_OK);
-    CHECK_INT(sqlite_words_register(s.db, &s.e), 0);
-    CHECK_INT(sqlite_words_register(s.db, &s.e), 0);
+    CHECK_INT(store_sqlite_words_register(s.db, &s.e), 0);
+    CHECK_INT(store_sqlite_words_register(s.db, &s.e), 0);
     CHECK_INT(best(&s, "a"), -1);
     CHECK_INT(s.e.code, FUMI_INTERNAL_ERROR);
     CHECK(strstr(s.e.text, "doctor"));
-    run(&s, sqlite_words_schema);
+    run(&s, store_sqlite_words_schema);
     run(&s, "CREATE TABLE notes(seq INTEGER PRIMARY KEY, place INTEGER, created INTEGER)");
     run(&s, "INSERT INTO words(rowid, text) VALUES(1, 'a')");
     CHECK_INT(best(&s, "a"), 0); /* it is in the index only */

@@ -15,7 +15,7 @@
 static int64_t count(struct stage *t)
 {
     struct store_stats st = {.notes = -1};
-    t->s->ops->stats(t->s, &st, &t->e);
+    store_stats(t->s, &st, &t->e);
     return st.notes;
 }
 
@@ -114,7 +114,7 @@ static bool is_refused(struct stage *t, const char *sentence)
     struct fumi_str before = read_file(&t->a, t->path);
     struct store *s = stage_store(t, t->path);
     if (s) {
-        s->ops->close(s);
+        store_close(s);
         TEST_FAIL("it was opened");
         return false;
     }
@@ -195,17 +195,17 @@ TEST(an_empty_file_becomes_a_database)
 
 TEST(a_migration_keeps_a_copy)
 {
-    static const struct sqlite_step steps[] = {
+    static const struct store_sqlite_step steps[] = {
         {0, "not for us"}, {1, "CREATE TABLE two(x)"}, {2, "CREATE TABLE three(x)"}};
-    static const struct sqlite_steps list = {steps, FUMI_COUNT(steps)};
+    static const struct store_sqlite_steps list = {steps, FUMI_COUNT(steps)};
     struct stage t = {0};
     CHECK(stage_open(&t));
     CHECK_INT(stage_add(&t, "1", "kept", NAN), 0);
-    struct sqlite *s = (struct sqlite *)t.s;
-    CHECK_INT(sqlite_schema_migrate(s->writer, &list, 3, &t.e), 0);
-    CHECK_INT(sqlite_schema_migrate(s->writer, &list, 3, &t.e), 0); /* somebody else did it */
+    struct store_sqlite *s = (struct store_sqlite *)t.s;
+    CHECK_INT(store_sqlite_schema_migrate(s->writer, &list, 3, &t.e), 0);
+    CHECK_INT(store_sqlite_schema_migrate(s->writer, &list, 3, &t.e), 0); /* somebody else did it */
     struct note got;
-    CHECK_INT(t.s->ops->get_note(t.s, &t.a, FUMI_STR("1"), &got, &t.e), 0);
+    CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("1"), &got, &t.e), 0);
     stage_shut(&t);
     CHECK_INT(sql(t.path, "INSERT INTO two VALUES(1); INSERT INTO three VALUES(1)"), 0);
     CHECK(is_refused(&t, "written by a newer fumi"));
@@ -221,13 +221,14 @@ TEST(a_migration_keeps_a_copy)
 
 TEST(a_migration_that_fails_changes_nothing)
 {
-    static const struct sqlite_step steps[] = {{1, "CREATE TABLE two(x)"}, {2, "no SQL at all"}};
-    static const struct sqlite_steps list = {steps, FUMI_COUNT(steps)};
+    static const struct store_sqlite_step steps[] = {{1, "CREATE TABLE two(x)"},
+                                                     {2, "no SQL at all"}};
+    static const struct store_sqlite_steps list = {steps, FUMI_COUNT(steps)};
     struct stage t = {0};
     CHECK(stage_open(&t));
     CHECK_INT(stage_add(&t, "1", "kept", NAN), 0);
-    struct sqlite *s = (struct sqlite *)t.s;
-    CHECK_INT(sqlite_schema_migrate(s->writer, &list, 3, &t.e), -1);
+    struct store_sqlite *s = (struct store_sqlite *)t.s;
+    CHECK_INT(store_sqlite_schema_migrate(s->writer, &list, 3, &t.e), -1);
     stage_shut(&t);
     CHECK(stage_open(&t));
     CHECK_INT(count(&t), 1);
@@ -256,7 +257,7 @@ static void *add_some(void *arg)
         c->conflicts += rc && mine.e.code == ERR_CONFLICT;
         c->failed += rc && mine.e.code != ERR_CONFLICT;
         if (i % 3 == 0)
-            c->failed += mine.s->ops->drop(mine.s, n.id, &mine.e) != 0;
+            c->failed += store_delete(mine.s, n.id, &mine.e) != 0;
     }
     return NULL;
 }
@@ -301,7 +302,7 @@ static void *add_bad(void *arg)
     struct vectors v = {.space = SPACE, .dim = DIM, .items = &p, .n = 1};
     for (int i = 0; i < 20; i++) {
         struct note n = stage_note("bad", "bad");
-        f->failed += mine.s->ops->put_note(mine.s, &n, &v, &mine.e) == 0;
+        f->failed += store_add_note(mine.s, &n, &v, &mine.e) == 0;
     }
     return NULL;
 }
@@ -398,7 +399,7 @@ static void child_until_killed(const char *path, int to, int base)
         if (stage_put(&t, &n, 0.1) || write(to, &i, sizeof(i)) != sizeof(i))
             _exit(3);
         struct note patch = {.text = FUMI_STR("patched")};
-        if (i % 5 == 0 && t.s->ops->patch_note(t.s, n.id, &patch, NOTE_TEXT, NULL, &t.e))
+        if (i % 5 == 0 && store_update_note(t.s, n.id, &patch, NOTE_TEXT, NULL, &t.e))
             _exit(4);
     }
 }
@@ -438,7 +439,7 @@ TEST(a_killed_writer_loses_nothing)
         CHECK(stage_open(&t));
         for (int k = base; k <= last; k++) {
             struct note got;
-            if (t.s->ops->get_note(t.s, &t.a, fumi_fmt(&t.a, "%d", k), &got, &t.e))
+            if (store_get_note(t.s, &t.a, fumi_fmt(&t.a, "%d", k), &got, &t.e))
                 TEST_FAIL("cycle %d: note %d: %s", i, k, t.e.text);
         }
         CHECK(stage_sound(&t));
@@ -471,7 +472,7 @@ static int child_full(const char *path)
         added++;
     if (added == 100 || t.e.code != FUMI_LIMIT || !strstr(t.e.text, "disk is full"))
         return fprintf(stderr, "%d added, %s\n", added, t.e.text), 3;
-    if (t.s->ops->get_note(t.s, &t.a, FUMI_STR("before"), &got, &t.e))
+    if (store_get_note(t.s, &t.a, FUMI_STR("before"), &got, &t.e))
         return 4;
     limit.rlim_cur = all;
     setrlimit(RLIMIT_FSIZE, &limit);
@@ -507,9 +508,9 @@ static int child_read_only(const char *path)
         return 77;
     t.s = stage_store(&t, path);
     struct note n;
-    if (!t.s || t.s->ops->get_note(t.s, &t.a, FUMI_STR("1"), &n, &t.e))
+    if (!t.s || store_get_note(t.s, &t.a, FUMI_STR("1"), &n, &t.e))
         return 1;
-    int rc = t.s->ops->drop(t.s, FUMI_STR("1"), &t.e) && strstr(t.e.text, "writable") ? 0 : 2;
+    int rc = store_delete(t.s, FUMI_STR("1"), &t.e) && strstr(t.e.text, "writable") ? 0 : 2;
     fumi_arena_done(&t.a);
     stage_shut(&t);
     return rc;
@@ -574,7 +575,7 @@ TEST(opening_waits_for_a_reader)
     char byte = 0;
     CHECK(stage_open(&t));
     CHECK_INT(stage_add(&t, "1", "x", NAN), 0);
-    CHECK_INT(t.s->ops->backup(t.s, fumi_fmt(&t.a, "%s/copy.db", t.top), &t.e), 0);
+    CHECK_INT(store_backup(t.s, fumi_fmt(&t.a, "%s/copy.db", t.top), &t.e), 0);
     stage_shut(&t);
     snprintf(t.path, sizeof(t.path), "%s/copy.db", t.top);
     CHECK_INT(pipe(ends), 0);
@@ -604,8 +605,8 @@ TEST(an_open_transaction_is_ended)
 {
     struct stage t = {0};
     CHECK(stage_open(&t));
-    struct sqlite *s = (struct sqlite *)t.s;
-    CHECK_INT(sqlite_run(s->writer, &t.e, "BEGIN IMMEDIATE", ""), 0);
+    struct store_sqlite *s = (struct store_sqlite *)t.s;
+    CHECK_INT(store_sqlite_run(s->writer, &t.e, "BEGIN IMMEDIATE", ""), 0);
     CHECK_INT(stage_add(&t, "1", "x", NAN), 0);
     s->writer->bad = true;
     CHECK_INT(stage_add(&t, "2", "x", NAN), 0);
@@ -622,7 +623,7 @@ TEST(a_file_that_was_removed_or_replaced_takes_no_note)
     CHECK_INT(stage_add(&t, "1", "x", NAN), 0);
     CHECK_INT(stage_add(&other, "2", "x", NAN), 0);
     CHECK_INT(stage_add(&other, "3", "x", NAN), 0);
-    other.s->ops->close(other.s);
+    store_close(other.s);
     CHECK_INT(unlink(t.path), 0);
     unlink(fumi_fmt(&t.a, "%s-wal", t.path).p); /* or SQLite takes it for that of the new file */
     unlink(fumi_fmt(&t.a, "%s-shm", t.path).p);

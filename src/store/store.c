@@ -1,0 +1,214 @@
+#include "store/store_ops.h"
+
+int store_add_note(struct store *s, struct note *n, const struct vectors *v, struct fumi_err *e)
+{
+    return s->ops->add_note(s, n, v, e);
+}
+
+int store_get_note(struct store *s, struct fumi_arena *a, struct fumi_str id, struct note *out,
+                   struct fumi_err *e)
+{
+    return s->ops->get_note(s, a, id, out, e);
+}
+
+int store_update_note(struct store *s, struct fumi_str id, const struct note *to, unsigned set,
+                      const struct vectors *v, struct fumi_err *e)
+{
+    return s->ops->update_note(s, id, to, set, v, e);
+}
+
+int store_delete(struct store *s, struct fumi_str id, struct fumi_err *e)
+{
+    return s->ops->delete (s, id, e);
+}
+
+int store_list_recent(struct store *s, const struct loading *to, const struct filter *f,
+                      struct cursor after, size_t limit, struct notes *out, struct fumi_err *e)
+{
+    return s->ops->list_recent(s, to, f, after, limit, out, e);
+}
+
+int store_list_by_seq(struct store *s, struct fumi_arena *a, const struct filter *f, int64_t after,
+                      size_t limit, struct notes *out, struct fumi_err *e)
+{
+    return s->ops->list_by_seq(s, a, f, after, limit, out, e);
+}
+
+int store_load_notes(struct store *s, const struct loading *to, const int64_t *seqs, size_t n,
+                     struct notes *out, struct fumi_err *e)
+{
+    return s->ops->load_notes(s, to, seqs, n, out, e);
+}
+
+int store_load_heads(struct store *s, struct fumi_arena *a, const int64_t *seqs, size_t n,
+                     struct notes *out, struct fumi_err *e)
+{
+    return s->ops->load_heads(s, a, seqs, n, out, e);
+}
+
+int store_list_names(struct store *s, struct fumi_arena *a, const struct naming *what,
+                     struct names *out, struct fumi_err *e)
+{
+    return s->ops->list_names(s, a, what, out, e);
+}
+
+int store_nearest(struct store *s, struct fumi_arena *a, const struct filter *f,
+                  struct fumi_str space, const float *query, size_t dim, size_t limit,
+                  struct hits *out, struct fumi_err *e)
+{
+    return s->ops->nearest(s, a, f, space, query, dim, limit, out, e);
+}
+
+int store_score_vectors(struct store *s, struct fumi_arena *a, struct fumi_str space,
+                        const float *query, size_t dim, const int64_t *seqs, size_t n,
+                        struct hits *out, struct fumi_err *e)
+{
+    return s->ops->score_vectors(s, a, space, query, dim, seqs, n, out, e);
+}
+
+int store_match_keywords(struct store *s, struct fumi_arena *a, const struct filter *f,
+                         struct fumi_str query, size_t limit, struct hits *out, struct fumi_err *e)
+{
+    return s->ops->match_keywords(s, a, f, query, limit, out, e);
+}
+
+int store_count_notes(struct store *s, const struct filter *f, struct filtered *out,
+                      struct fumi_err *e)
+{
+    return s->ops->count_notes(s, f, out, e);
+}
+
+int store_add_group(struct store *s, const struct group *g, struct fumi_err *e)
+{
+    return s->ops->add_group(s, g, e);
+}
+
+int store_get_group(struct store *s, struct fumi_arena *a, struct fumi_str id, struct group *out,
+                    struct fumi_err *e)
+{
+    return s->ops->get_group(s, a, id, out, e);
+}
+
+int store_update_group(struct store *s, struct fumi_str id, struct fumi_str title,
+                       struct fumi_str description, int64_t now, struct fumi_err *e)
+{
+    return s->ops->update_group(s, id, title, description, now, e);
+}
+
+int store_delete_group(struct store *s, struct fumi_str id, struct fumi_err *e)
+{
+    return s->ops->delete_group(s, id, e);
+}
+
+int store_list_groups(struct store *s, const struct loading *to, struct fumi_str project,
+                      struct groups *out, struct fumi_err *e)
+{
+    return s->ops->list_groups(s, to, project, out, e);
+}
+
+int store_set_global(struct store *s, struct fumi_arena *a, struct global *g, struct fumi_err *e)
+{
+    return s->ops->set_global(s, a, g, e);
+}
+
+int store_get_global(struct store *s, struct fumi_arena *a, struct fumi_str project,
+                     struct fumi_str key, struct global *out, struct fumi_err *e)
+{
+    return s->ops->get_global(s, a, project, key, out, e);
+}
+
+int store_list_globals(struct store *s, const struct loading *to, struct fumi_str project,
+                       struct fumi_str prefix, struct globals *out, struct fumi_err *e)
+{
+    return s->ops->list_globals(s, to, project, prefix, out, e);
+}
+
+int store_merge_note(struct store *s, struct fumi_arena *a, struct note *n, enum merged *out,
+                     struct fumi_err *e)
+{
+    return s->ops->merge_note(s, a, n, out, e);
+}
+
+int store_merge_group(struct store *s, struct fumi_arena *a, struct group *g, enum merged *out,
+                      struct fumi_err *e)
+{
+    return s->ops->merge_group(s, a, g, out, e);
+}
+
+int store_merge_global(struct store *s, struct fumi_arena *a, struct global *g, enum merged *out,
+                       struct fumi_err *e)
+{
+    return s->ops->merge_global(s, a, g, out, e);
+}
+
+int store_list_unembedded(struct store *s, struct fumi_arena *a, struct fumi_str space,
+                          int64_t after, size_t limit, struct unembeddeds *out, struct fumi_err *e)
+{
+    return s->ops->list_unembedded(s, a, space, after, limit, out, e);
+}
+
+int store_add_vectors(struct store *s, const struct unembedded *notes, const struct vectors *v,
+                      size_t n, struct fumi_err *e)
+{
+    return s->ops->add_vectors(s, notes, v, n, e);
+}
+
+int store_embedding_progress(struct store *s, struct fumi_str space, int64_t *have, int64_t *all,
+                             struct fumi_err *e)
+{
+    return s->ops->embedding_progress(s, space, have, all, e);
+}
+
+int store_delete_spaces(struct store *s, struct fumi_str keep, struct fumi_str also,
+                        struct fumi_err *e)
+{
+    return s->ops->delete_spaces(s, keep, also, e);
+}
+
+int store_get_meta(struct store *s, struct fumi_arena *a, const char *name, struct fumi_str *out,
+                   struct fumi_err *e)
+{
+    return s->ops->get_meta(s, a, name, out, e);
+}
+
+int store_set_meta(struct store *s, const char *name, struct fumi_str value, struct fumi_err *e)
+{
+    return s->ops->set_meta(s, name, value, e);
+}
+
+int store_change_number(struct store *s, int64_t *out, struct fumi_err *e)
+{
+    return s->ops->change_number(s, out, e);
+}
+
+int store_stats(struct store *s, struct store_stats *out, struct fumi_err *e)
+{
+    return s->ops->stats(s, out, e);
+}
+
+int store_project_stats(struct store *s, struct fumi_str project, struct fumi_str space,
+                        struct store_stats *out, int64_t *have, struct fumi_err *e)
+{
+    return s->ops->project_stats(s, project, space, out, have, e);
+}
+
+int store_backup(struct store *s, struct fumi_str path, struct fumi_err *e)
+{
+    return s->ops->backup(s, path, e);
+}
+
+int store_check(struct store *s, bool repair, void (*say)(void *arg, const char *sentence),
+                void *arg, struct fumi_err *e)
+{
+    return s->ops->check(s, repair, say, arg, e);
+}
+
+int store_erase_step(struct store *s, bool *more, struct fumi_err *e)
+{
+    return s->ops->erase_step(s, more, e);
+}
+
+void store_close(struct store *s)
+{
+    s->ops->close(s);
+}
