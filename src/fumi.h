@@ -9,7 +9,7 @@
 #include "mcp/http.h"
 #include "mcp/mcp.h"
 #include "net/http.h"
-#include "net/link.h"
+#include "net/rpc_connection.h"
 #include "net/serve.h"
 #include "net/stdio.h"
 #include "rpc/client.h"

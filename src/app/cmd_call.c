@@ -3,7 +3,7 @@
 #include "app/session.h"
 #include "app/show.h"
 #include "net/discovery.h"
-#include "net/link.h"
+#include "net/rpc_connection.h"
 
 enum { PARAMS_MAX = NOTE_JSON_MAX };
 
@@ -86,7 +86,8 @@ static bool is_here(struct fumi_str url)
 }
 
 /* A token is sent to other machines only when its file is named. */
-static int find_token(struct invocation *i, struct fumi_link_options *o, struct fumi_err *e)
+static int find_token(struct invocation *i, struct fumi_rpc_connection_options *o,
+                      struct fumi_err *e)
 {
     const struct flags *f = i->flags;
     struct session s = {0};
@@ -112,7 +113,7 @@ static int call_elsewhere(struct invocation *i, const char *method, struct fumi_
                           struct fumi_json *result, struct fumi_err *e)
 {
     const struct flags *f = i->flags;
-    struct fumi_link_options o = {.tries = -1};
+    struct fumi_rpc_connection_options o = {.tries = -1};
     struct fumi_answer answer = {0};
     struct fumi_str url = f->url;
     if (url.n && url.p[url.n - 1] == '/') /* as browsers show it: the usual path is meant */
@@ -121,11 +122,11 @@ static int call_elsewhere(struct invocation *i, const char *method, struct fumi_
         o.ca_file = files_name(i->a, f->ca_file);
     if (find_token(i, &o, e))
         return -1;
-    struct fumi_link *l = fumi_link_open(files_name(i->a, url), &o, e);
+    struct fumi_rpc_connection *l = fumi_rpc_connection_open(files_name(i->a, url), &o, e);
     if (!l)
         return -1;
-    int rc = fumi_link_call(l, i->a, method, params, 0, &answer, e);
-    fumi_link_close(l);
+    int rc = fumi_rpc_connection_call(l, i->a, method, params, 0, &answer, e);
+    fumi_rpc_connection_close(l);
     if (rc)
         return -1;
     *e = answer.err;

@@ -167,7 +167,7 @@ static void print_item(struct fumi_arena *a, const struct fumi_val *note)
            show_style(stdout, SHOW_PLAIN), FUMI_ARG(minute_of(a, fumi_get(note, "createdAt"))),
            FUMI_ARG(show_line(a, fumi_text(a, fumi_get(note, "groupId")))),
            show_style(stdout, SHOW_BOLD), FUMI_ARG(title), show_style(stdout, SHOW_PLAIN));
-    notes_print_brief(a, note);
+    notes_print_compact(a, note);
 }
 
 static void print_list(struct fumi_arena *a, const struct fumi_val *result)

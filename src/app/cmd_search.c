@@ -161,7 +161,7 @@ static void print_hit(struct fumi_arena *a, const struct fumi_val *hit, size_t n
         title = FUMI_STR("(no title)");
     printf("[%zu] %s%.*s%s (score: %.2f)\n", number, show_style(stdout, SHOW_BOLD), FUMI_ARG(title),
            show_style(stdout, SHOW_PLAIN), score);
-    notes_print_brief(a, hit);
+    notes_print_compact(a, hit);
     const struct fumi_val *why = fumi_get(hit, "explain");
     if (why)
         printf("    explain: %.*s\n", FUMI_ARG(show_escaped(a, fumi_compact(a, why).text)));

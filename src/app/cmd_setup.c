@@ -2,7 +2,7 @@
 #include "app/command.h"
 #include "app/setup_agents.h"
 #include "app/show.h"
-#include "base/near.h"
+#include "base/closest_name.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -349,10 +349,10 @@ static int check(struct invocation *i, const struct setup_agent *g)
 
 static int unknown(struct invocation *i, struct fumi_str name)
 {
-    struct near near = near_to(name);
+    struct closest_name near = closest_name_start(name);
     const char *best = NULL;
     for (size_t k = 0; k < SETUP_AGENTS; k++) {
-        if (near_is(&near, fumi_str(setup_agents[k].name)))
+        if (closest_name_improves(&near, fumi_str(setup_agents[k].name)))
             best = setup_agents[k].name;
     }
     return command_misuse(i, "there is no agent %.*s%s%s%s; fumi setup lists them",

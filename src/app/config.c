@@ -5,7 +5,7 @@
 
 #include "app/files.h"
 #include "app/flags.h"
-#include "base/near.h"
+#include "base/closest_name.h"
 #include "embed/address.h"
 #include "model/dim.h"
 
@@ -134,13 +134,13 @@ static void warn_unknown(struct loader *l, const struct fumi_val *key, const cha
 /* Warns of a member that no field of the section has. */
 static void check_key(struct loader *l, const struct config_section *s, const struct fumi_val *key)
 {
-    struct near near = near_to(fumi_text(l->a, key));
+    struct closest_name near = closest_name_start(fumi_text(l->a, key));
     const char *best = NULL;
     for (size_t i = 0; i < s->shape.n; i++) {
         const struct fumi_field *f = &s->shape.fields[i];
         if (fumi_text_is(key, fumi_str(f->name)))
             return;
-        if (near_is(&near, fumi_str(f->name)))
+        if (closest_name_improves(&near, fumi_str(f->name)))
             best = f->name;
     }
     warn_unknown(l, key, s->name, best);
@@ -148,13 +148,13 @@ static void check_key(struct loader *l, const struct config_section *s, const st
 
 static const struct config_section *section_of(struct loader *l, const struct fumi_val *key)
 {
-    struct near near = near_to(fumi_text(l->a, key));
+    struct closest_name near = closest_name_start(fumi_text(l->a, key));
     const char *best = NULL;
     for (size_t i = 0; i < CONFIG_SECTIONS; i++) {
         const struct config_section *s = &l->sections[i];
         if (fumi_text_is(key, fumi_str(s->name)))
             return s;
-        if (near_is(&near, fumi_str(s->name)))
+        if (closest_name_improves(&near, fumi_str(s->name)))
             best = s->name;
     }
     warn_unknown(l, key, "", best);

@@ -3,7 +3,7 @@
  * flags, so its sentences speak of these. */
 #include "app/flags.h"
 
-#include "base/near.h"
+#include "base/closest_name.h"
 #include "base/utf8.h"
 
 #include <assert.h>
@@ -113,11 +113,11 @@ static const struct fumi_field *find(const struct reader *r, struct fumi_str giv
 static const struct fumi_field *nearest(const struct reader *r, struct fumi_str name)
 {
     const struct fumi_field *best = NULL;
-    struct near n = near_to(name);
+    struct closest_name n = closest_name_start(name);
     for (size_t i = 0; i < r->n; i++) {
         const struct fumi_shape *s = &r->shapes[i];
         for (const struct fumi_field *f = s->fields; f < s->fields + s->n; f++)
-            if (near_is(&n, (struct fumi_str){f->name + 2, f->name_n - 2}))
+            if (closest_name_improves(&n, (struct fumi_str){f->name + 2, f->name_n - 2}))
                 best = f;
     }
     return best;

@@ -1,7 +1,7 @@
 /* fumi: long-term memory for agents. The first word is a command; without one it serves standard
  * input and output. */
 #include "app/session.h"
-#include "base/near.h"
+#include "base/closest_name.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -26,11 +26,11 @@ static struct fumi_str find_method(const struct fumi_server *s, char **argv)
 
 static const char *nearest(const struct fumi_server *s, struct fumi_str name)
 {
-    struct near near = near_to(name);
+    struct closest_name near = closest_name_start(name);
     struct fumi_str is, best = {0};
     for (size_t i = 0; i < fumi_server_size(s); i++) {
         fumi_server_at(s, i, &is);
-        if (near_is(&near, is))
+        if (closest_name_improves(&near, is))
             best = is;
     }
     return best.p; /* names are terminated */
@@ -127,10 +127,10 @@ static int run(const struct command *c, char **argv, struct fumi_arena *a)
 
 static int unknown(struct fumi_str name)
 {
-    struct near near = near_to(name);
+    struct closest_name near = closest_name_start(name);
     const char *best = NULL;
     for (size_t i = 0; i < COMMANDS; i++) {
-        if (near_is(&near, fumi_str(commands[i]->name)))
+        if (closest_name_improves(&near, fumi_str(commands[i]->name)))
             best = commands[i]->name;
     }
     command_fail(STATUS_USAGE, "unknown command: %.*s%s%s%s", name.n > 40 ? 40 : (int)name.n,

@@ -49,7 +49,7 @@ static void print_tags(struct fumi_arena *a, const struct fumi_val *tags)
         printf("%s%.*s", tag == first ? "" : ", ", FUMI_ARG(show_line(a, fumi_text(a, tag))));
 }
 
-void notes_print_brief(struct fumi_arena *a, const struct fumi_val *note)
+void notes_print_compact(struct fumi_arena *a, const struct fumi_val *note)
 {
     struct fumi_str text = show_line(a, fumi_text(a, fumi_get(note, "text")));
     struct fumi_str shown = show_cut(text, COLUMNS);

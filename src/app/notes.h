@@ -10,7 +10,7 @@ void notes_put(struct fumi_out *o, const char *name, struct fumi_str value);
 void notes_put_tags(struct fumi_out *o, struct fumi_strs lists);
 
 /* The second and third line of a note in a list: its text, cut, and its tags. */
-void notes_print_brief(struct fumi_arena *a, const struct fumi_val *note);
+void notes_print_compact(struct fumi_arena *a, const struct fumi_val *note);
 /* A whole note. */
 void notes_print(struct fumi_arena *a, const struct fumi_val *note);
 /* Compact JSON in lines; frees it. */

@@ -11,13 +11,13 @@
 
 enum { URL = 2048 };
 
-enum place { HERE, LINK_LOCAL, ELSEWHERE };
+enum place { HERE, RPC_CONNECTION_LOCAL, ELSEWHERE };
 
 static enum place place_of_v4(uint32_t address)
 {
     if (address >> 24 == 127)
         return HERE;
-    return address >> 16 == 0xA9FE ? LINK_LOCAL : ELSEWHERE;
+    return address >> 16 == 0xA9FE ? RPC_CONNECTION_LOCAL : ELSEWHERE;
 }
 
 /* Some IPv6 addresses hold an IPv4 address in their last bytes: mapped ones, and those that a NAT64
@@ -31,16 +31,16 @@ static enum place place_of_v6(const struct in6_addr *address)
     if (gateway || IN6_IS_ADDR_V4MAPPED(address)) {
         memcpy(&v4, address->s6_addr + 12, sizeof(v4));
         enum place place = place_of_v4(ntohl(v4));
-        return gateway && place == HERE ? LINK_LOCAL : place;
+        return gateway && place == HERE ? RPC_CONNECTION_LOCAL : place;
     }
     if (IN6_IS_ADDR_LOOPBACK(address))
         return HERE;
-    return IN6_IS_ADDR_LINKLOCAL(address) ? LINK_LOCAL : ELSEWHERE;
+    return IN6_IS_ADDR_LINKLOCAL(address) ? RPC_CONNECTION_LOCAL : ELSEWHERE;
 }
 
 bool address_may_connect(const struct sockaddr *address, bool only_here)
 {
-    enum place place = LINK_LOCAL;
+    enum place place = RPC_CONNECTION_LOCAL;
     if (address->sa_family == AF_INET)
         place = place_of_v4(ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr));
     else if (address->sa_family == AF_INET6)
@@ -98,7 +98,7 @@ static const char *look(CURLU *u, struct address *out)
     enum place place = place_of_name(host);
     out->plain = strcmp(scheme, "https") != 0;
     out->here = place == HERE;
-    return place == LINK_LOCAL ? "must not be a link-local address" : NULL;
+    return place == RPC_CONNECTION_LOCAL ? "must not be a link-local address" : NULL;
 }
 
 static const char *parse(struct fumi_str url, struct address *out)

@@ -1,6 +1,6 @@
 #include "embed/embed.h"
 
-#include "base/near.h"
+#include "base/closest_name.h"
 #include "base/utf8.h"
 #include "embed/address.h"
 #include "embed/local.h"
@@ -34,9 +34,9 @@ static const struct provider *find(struct fumi_str name)
 static int unknown(struct fumi_str name, struct fumi_err *e)
 {
     const char *nearest = NULL;
-    struct near near = near_to(name);
+    struct closest_name near = closest_name_start(name);
     for (size_t i = 0; i < FUMI_COUNT(providers); i++) {
-        if (near_is(&near, fumi_str(providers[i].name)))
+        if (closest_name_improves(&near, fumi_str(providers[i].name)))
             nearest = providers[i].name;
     }
     return fumi_err_set(

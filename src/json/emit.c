@@ -230,7 +230,7 @@ int fumi_emit_params(struct fumi_out *o, const struct fumi_shape *s, const void 
     return emit(o, s, from, PARAMS);
 }
 
-int fumi_emit_brief(struct fumi_out *o, const struct fumi_shape *s, const void *from)
+int fumi_emit_compact(struct fumi_out *o, const struct fumi_shape *s, const void *from)
 {
     if (s && !bind_is_bare(s))
         return emit(o, s, from, BRIEF);

@@ -1,6 +1,6 @@
 /* What is wrong with a value, in a sentence: where the field stands, what it must be, and which
  * name was perhaps meant. None of this is on the way of a call that is right. */
-#include "base/near.h"
+#include "base/closest_name.h"
 #include "base/utf8.h"
 #include "json/bind.h"
 
@@ -152,9 +152,9 @@ int bind_wrong_count(const struct bind_reader *r, const struct fumi_field *f, co
 static const struct fumi_field *nearest(const struct fumi_shape *s, struct fumi_str name)
 {
     const struct fumi_field *best = NULL;
-    struct near n = near_to(name);
+    struct closest_name n = closest_name_start(name);
     for (size_t i = 0; i < s->n; i++)
-        if (near_is(&n, (struct fumi_str){s->fields[i].name, s->fields[i].name_n}))
+        if (closest_name_improves(&n, (struct fumi_str){s->fields[i].name, s->fields[i].name_n}))
             best = &s->fields[i];
     return best;
 }

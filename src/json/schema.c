@@ -227,7 +227,7 @@ void fumi_schema_input(struct fumi_out *o, const struct fumi_shape *s)
     fumi_put_close(o, '}');
 }
 
-void fumi_schema_brief(struct fumi_out *o, const struct fumi_shape *s)
+void fumi_schema_compact(struct fumi_out *o, const struct fumi_shape *s)
 {
     if (s && !bind_is_bare(s)) {
         put_shape(o, s, &brief);

@@ -146,14 +146,14 @@ int fumi_emit_params(struct fumi_out *o, const struct fumi_shape *s, const void 
 /* The same for an agent, whose every token counts: always an object (a bare value becomes its
  * member "value", no shape makes it empty), without nulls, without empty lists where the list is
  * optional, without what is FUMI_DETAIL or FUMI_SPARSE and empty, numbers with three decimals. */
-int fumi_emit_brief(struct fumi_out *o, const struct fumi_shape *s, const void *from);
+int fumi_emit_compact(struct fumi_out *o, const struct fumi_shape *s, const void *from);
 
 /* What a tool takes: as fumi_schema, but without null where that only means absent, without limits,
  * which the answer tells whoever passes them, and without what is FUMI_DETAIL, which is still
- * taken. What fumi_emit_brief answers: the names and types of its members and of those of its rows,
- * and no more, so that an error that stands in its place agrees with it, too. */
+ * taken. What fumi_emit_compact answers: the names and types of its members and of those of its
+ * rows, and no more, so that an error that stands in its place agrees with it, too. */
 void fumi_schema_input(struct fumi_out *o, const struct fumi_shape *s);
-void fumi_schema_brief(struct fumi_out *o, const struct fumi_shape *s);
+void fumi_schema_compact(struct fumi_out *o, const struct fumi_shape *s);
 
 /* JSON Schema 2020-12 of a shape (as a whole) and of one field of it. No "$schema" member. */
 void fumi_schema(struct fumi_out *o, const struct fumi_shape *s);

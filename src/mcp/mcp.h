@@ -91,7 +91,7 @@ struct fumi_tool {
     const char *name, *title, *description;
     const char *input, *output; /* JSON Schemas as text; input NULL: no arguments */
     const char *method;         /* in place of input, output and run: this method of the server. Its
-                                   result is the answer, in brief (fumi_emit_brief) */
+                                   result is the answer, in brief (fumi_emit_compact) */
     enum fumi_ret (*run)(struct fumi_mcp_call *c);
     unsigned flags;   /* of a method, only those of FUMI_MCP_*: the rest is the method's */
     const char *meta; /* _meta, a JSON object as text; NULL: none */

@@ -49,7 +49,7 @@ static void put_schemas(struct fumi_out *o, const struct mcp_tool *t)
         put_text(o, "outputSchema", t->row->output);
     } else if (t->method->result) {
         fumi_put_key(o, "outputSchema");
-        fumi_schema_brief(o, t->method->result);
+        fumi_schema_compact(o, t->method->result);
     }
 }
 

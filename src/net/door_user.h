@@ -1,4 +1,5 @@
-/* Private to door*.c and link_owner.c: who is at the other end of a socket, and who guesses tokens.
+/* Private to door*.c and rpc_connection_owner.c: who is at the other end of a socket, and who
+ * guesses tokens.
  */
 #ifndef FUMI_NET_DOOR_USER_H
 #define FUMI_NET_DOOR_USER_H

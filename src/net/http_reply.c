@@ -115,7 +115,7 @@ static void add_origin(struct fields *f, const struct http *t)
 }
 
 /* The answer to a call of what is no browser. */
-static bool is_brief(const struct http *t, int status)
+static bool is_compact(const struct http *t, int status)
 {
     return t->run == http_run_rpc && !t->browser && (status == 200 || status == 204) &&
            t->phase != STREAMS;
@@ -134,7 +134,7 @@ static void put_head(struct conn *c, int status, struct fields *f, enum http_fra
     add_origin(f, t);
     a.n = f->n;
     a.lines = http_common(c->hub);
-    if (is_brief(t, status))
+    if (is_compact(t, status))
         a.lines.n = c->hub->brief_n;
     http_answer_head(conn_out(c), &a);
 }

@@ -95,7 +95,7 @@ void answer_begin(struct fumi_buf *b)
 
 int answer_value(struct fumi_out *o, const struct fumi_call *c, bool brief, struct fumi_err *e)
 {
-    int rc = brief ? fumi_emit_brief(o, c->method->result, c->result)
+    int rc = brief ? fumi_emit_compact(o, c->method->result, c->result)
                    : fumi_emit(o, c->method->result, c->result);
     if (rc)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "the result cannot be said in JSON");

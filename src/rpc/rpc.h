@@ -177,7 +177,7 @@ void fumi_message_drop(struct fumi_exchange *x, struct fumi_spare *spare);
 /* For handlers. fumi_fail returns FUMI_FAIL. fumi_finish ends a pending call, with the result that
  * was filled where the handler got it (so keep `result`, not a copy) or after fumi_fail.
  * fumi_invoke runs another method, one that does not defer, inside this call, without processors,
- * and writes its result to `out` (brief: with fumi_emit_brief); *result, unless NULL, is then the
+ * and writes its result to `out` (brief: with fumi_emit_compact); *result, unless NULL, is then the
  * struct that the method filled. If the method fails, its error is in call->err, and `out` is as
  * before. */
 enum fumi_ret fumi_fail(struct fumi_call *c, int code, const char *fmt, ...)

@@ -1,7 +1,7 @@
 /* The store as a whole: opening, closing, and the connections that read. */
 #include "store/sqlite_erase.h"
 #include "store/sqlite_merge.h"
-#include "store/sqlite_project.h"
+#include "store/sqlite_ops.h"
 #include "store/sqlite_readonly.h"
 
 #include "base/arena.h"

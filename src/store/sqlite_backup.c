@@ -8,7 +8,7 @@
  * all around it is read. */
 #include "store/sqlite_bytes.h"
 #include "store/sqlite_erase.h"
-#include "store/sqlite_parts.h"
+#include "store/sqlite_ops.h"
 
 #include "base/arena.h"
 

@@ -3,7 +3,7 @@
  * damaged text cannot be made again by anybody but a backup. When that does not help, all that can
  * be read is written into a new file. */
 #include "store/sqlite_erase.h"
-#include "store/sqlite_parts.h"
+#include "store/sqlite_ops.h"
 
 #include "base/arena.h"
 

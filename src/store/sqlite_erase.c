@@ -1,6 +1,7 @@
 /* Erasing: the unused space of pages on their way to the file, the word index by merging it, the
  * log by truncating it. Each attempt in the way of a caller has bounded work. */
 #include "store/sqlite_erase.h"
+#include "store/sqlite_ops.h"
 
 #include "base/clock.h"
 #include "store/sqlite_bytes.h"

@@ -32,6 +32,4 @@ void store_sqlite_erase_unused(sqlite3 *h);
 int store_sqlite_write_alone(struct store *s, store_sqlite_fn *run, void *arg, struct fumi_err *e);
 int store_sqlite_index_catch_up(struct store_sqlite *s, struct fumi_err *e);
 
-STORE_OP(erase_step);
-
 #endif

@@ -1,6 +1,7 @@
 /* Globals: JSON values by project and key. And the facts that all processes share. */
 #include "store/sqlite_erase.h"
 #include "store/sqlite_merge.h"
+#include "store/sqlite_ops.h"
 
 #include "base/arena.h"
 

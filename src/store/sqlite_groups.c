@@ -1,6 +1,7 @@
 /* Groups: those that were made, and those that only notes name. */
 #include "store/sqlite_erase.h"
 #include "store/sqlite_merge.h"
+#include "store/sqlite_ops.h"
 
 #include "base/arena.h"
 

@@ -2,7 +2,7 @@
  *
  * The newest notes come from one of two indexes: place by place when few places pass the filter, or
  * through all notes from the newest on when many do; whichever looks at fewer rows. */
-#include "store/sqlite_parts.h"
+#include "store/sqlite_ops.h"
 
 #include "base/arena.h"
 

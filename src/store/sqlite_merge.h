@@ -17,8 +17,4 @@ int store_sqlite_id_free(struct db *d, struct fumi_arena *a, struct fumi_str pro
                          struct fumi_str *id, enum merged *out, struct fumi_err *e);
 int store_sqlite_id_none(struct fumi_str id, struct fumi_err *e); /* sets *e: all were taken */
 
-STORE_OP(merge_note);
-STORE_OP(merge_group);
-STORE_OP(merge_global);
-
 #endif

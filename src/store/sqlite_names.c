@@ -1,6 +1,6 @@
 /* The names that occur: projects, groups and tags. All of them come from the few rows that say
  * where notes are, never from the notes. */
-#include "store/sqlite_parts.h"
+#include "store/sqlite_ops.h"
 
 #include "base/arena.h"
 

@@ -3,6 +3,7 @@
  * with it is damage, never an answer. */
 #include "store/sqlite_erase.h"
 #include "store/sqlite_merge.h"
+#include "store/sqlite_ops.h"
 
 #include "base/arena.h"
 #include "base/buf.h"

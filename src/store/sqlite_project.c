@@ -1,4 +1,4 @@
-#include "store/sqlite_project.h"
+#include "store/sqlite_ops.h"
 
 #define NOTES_OF_PROJECT "FROM rooms CROSS JOIN places USING(room) CROSS JOIN notes USING(place) "
 

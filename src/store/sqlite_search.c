@@ -1,6 +1,6 @@
 /* Search. By meaning: the scan gives the best by 8 bits, the vectors in the database then decide
  * exactly. By words: the word index. Both see only notes that pass the filter. */
-#include "store/sqlite_parts.h"
+#include "store/sqlite_ops.h"
 
 #include "base/arena.h"
 #include "store/sqlite_words.h"
@@ -15,7 +15,7 @@ enum {
 
 static const double COSINE_MAX = 1.1;
 
-struct near {
+struct nearest_search {
     struct store_sqlite *store;
     struct fumi_arena *arena;
     const struct filter *filter;
@@ -61,7 +61,7 @@ static void settle(struct hits *h, size_t limit)
     h->n = n < limit ? n : limit;
 }
 
-static void note_damage(struct near *n, int64_t vector)
+static void note_damage(struct nearest_search *n, int64_t vector)
 {
     if (n->damaged_n < DAMAGED_MAX)
         n->damaged[n->damaged_n++] = vector;
@@ -69,7 +69,7 @@ static void note_damage(struct near *n, int64_t vector)
 
 /* Columns: vector, first, last, x. False: the vector is damaged, which shows in its length at
  * least. */
-static bool score_row(struct near *n, sqlite3_stmt *q, float *x, struct hit *out)
+static bool score_row(struct nearest_search *n, sqlite3_stmt *q, float *x, struct hit *out)
 {
     bool sound = store_sqlite_vector_read(store_sqlite_text(q, 3), n->dim, x);
     out->score = sound ? (double)vector_dot(n->query, x, n->dim) : 0;
@@ -83,7 +83,7 @@ static bool score_row(struct near *n, sqlite3_stmt *q, float *x, struct hit *out
 }
 
 /* The end of the span of time is held against the note itself. */
-static int in_time(struct db *d, const struct near *n, int64_t seq, struct fumi_err *e)
+static int in_time(struct db *d, const struct nearest_search *n, int64_t seq, struct fumi_err *e)
 {
     int64_t created = 0;
     if (!n->filter || n->filter->until == INT64_MAX)
@@ -94,8 +94,8 @@ static int in_time(struct db *d, const struct near *n, int64_t seq, struct fumi_
 }
 
 /* A vector that is gone was replaced after the rows were read. */
-static int rescore_one(struct db *d, struct near *n, const struct scan_hit *from, float *x,
-                       struct fumi_err *e)
+static int rescore_one(struct db *d, struct nearest_search *n, const struct scan_hit *from,
+                       float *x, struct fumi_err *e)
 {
     static const char sql[] = "SELECT vector, first, last, x FROM vectors WHERE vector=?1 AND "
                               "space=?2 AND note=?3";
@@ -115,8 +115,8 @@ static int rescore_one(struct db *d, struct near *n, const struct scan_hit *from
     return 0;
 }
 
-static int rescore(struct db *d, struct near *n, const struct scan_hit *from, size_t count,
-                   struct fumi_err *e)
+static int rescore(struct db *d, struct nearest_search *n, const struct scan_hit *from,
+                   size_t count, struct fumi_err *e)
 {
     float *x = fumi_alloc(n->arena, n->dim * sizeof(*x));
     n->out->items = fumi_alloc(n->arena, count * sizeof(*n->out->items));
@@ -129,7 +129,7 @@ static int rescore(struct db *d, struct near *n, const struct scan_hit *from, si
 
 static int search(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct near *n = arg;
+    struct nearest_search *n = arg;
     struct scan_filter f;
     if (store_sqlite_filter(d, n->arena, n->filter, &f, e))
         return -1;
@@ -147,7 +147,7 @@ static int search(struct db *d, void *arg, struct fumi_err *e)
 
 static int look_up(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct near *n = arg;
+    struct nearest_search *n = arg;
     if (store_sqlite_space(d, n->name, n->dim, false, &n->space, e))
         return -1;
     return store_sqlite_number(d, e, &n->change, "SELECT coalesce(max(n), 0) FROM changes", "") < 0
@@ -155,7 +155,7 @@ static int look_up(struct db *d, void *arg, struct fumi_err *e)
                : 0;
 }
 
-static int search_scan(struct near *n, struct fumi_err *e)
+static int search_scan(struct nearest_search *n, struct fumi_err *e)
 {
     if (store_sqlite_index_use(n->store, n->name, n->dim, n->space, e))
         return -1;
@@ -167,7 +167,7 @@ static int search_scan(struct near *n, struct fumi_err *e)
     return rc;
 }
 
-static int try_near(struct near *n, struct fumi_err *e)
+static int try_near(struct nearest_search *n, struct fumi_err *e)
 {
     n->again = false;
     *n->out = (struct hits){0};
@@ -180,16 +180,16 @@ int store_sqlite_nearest(struct store *s, struct fumi_arena *a, const struct fil
                          struct fumi_str space, const float *query, size_t dim, size_t limit,
                          struct hits *out, struct fumi_err *e)
 {
-    struct near n = {.store = (struct store_sqlite *)s,
-                     .arena = a,
-                     .filter = f,
-                     .name = space,
-                     .query = query,
-                     .dim = dim,
-                     .limit = limit,
-                     .out = out,
-                     .wide = limit + limit / 8 + 30,
-                     .again = true};
+    struct nearest_search n = {.store = (struct store_sqlite *)s,
+                               .arena = a,
+                               .filter = f,
+                               .name = space,
+                               .query = query,
+                               .dim = dim,
+                               .limit = limit,
+                               .out = out,
+                               .wide = limit + limit / 8 + 30,
+                               .again = true};
     int rc = 0;
     *out = (struct hits){0};
     for (int i = 0; limit && i < TRIES && n.again && !rc; i++)
@@ -200,7 +200,7 @@ int store_sqlite_nearest(struct store *s, struct fumi_arena *a, const struct fil
 }
 
 struct score {
-    struct near near;
+    struct nearest_search near;
     const int64_t *seqs;
     size_t n;
 };
@@ -226,7 +226,7 @@ static int score_note(struct db *d, struct score *s, int64_t seq, float *x, stru
 static int score(struct db *d, void *arg, struct fumi_err *e)
 {
     struct score *s = arg;
-    struct near *n = &s->near;
+    struct nearest_search *n = &s->near;
     if (store_sqlite_space(d, n->name, n->dim, false, &n->space, e))
         return -1;
     if (!n->space)

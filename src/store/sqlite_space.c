@@ -1,6 +1,6 @@
 /* Embedding later: which notes lack vectors in a space, their vectors when they are made, and the
  * end of spaces that are not used any more. */
-#include "store/sqlite_parts.h"
+#include "store/sqlite_ops.h"
 
 #include "base/arena.h"
 

@@ -210,16 +210,16 @@ static bool holds(struct places p, uint32_t want)
 /* How a place stands behind one of `from`: as in the query, `step` words further, which is 0 within
  * an identifier; or loosely, with words of the query inside one identifier, or the other way
  * round. */
-enum link { LINK_NONE, LINK_LOOSE, LINK_EXACT };
+enum link { RPC_CONNECTION_NONE, RPC_CONNECTION_LOOSE, RPC_CONNECTION_EXACT };
 
 static enum link linked(struct places from, uint32_t at, size_t step)
 {
     uint32_t in = at & 0xFFFFFF;
     if (in >= step && holds(from, at - (uint32_t)step))
-        return LINK_EXACT;
+        return RPC_CONNECTION_EXACT;
     if (step)
-        return holds(from, at) ? LINK_LOOSE : LINK_NONE;
-    return in && holds(from, at - 1) ? LINK_LOOSE : LINK_NONE;
+        return holds(from, at) ? RPC_CONNECTION_LOOSE : RPC_CONNECTION_NONE;
+    return in && holds(from, at - 1) ? RPC_CONNECTION_LOOSE : RPC_CONNECTION_NONE;
 }
 
 static bool counts(const struct query *q, const struct query_atom *atom)
@@ -242,12 +242,12 @@ static enum link advance(struct walk *w, struct places here, size_t step)
 {
     uint32_t(*room)[PLACES_MOST] = w->rooms[w->atoms % 2];
     struct places exact = {room[1], 0}, loose = {room[2], 0};
-    enum link best = LINK_NONE;
+    enum link best = RPC_CONNECTION_NONE;
     for (size_t i = 0; i < here.n && w->before.n; i++) {
         uint32_t at = here.at[i];
         enum link one = linked(w->before, at, step);
         best = one > best ? one : best;
-        if (w->exact.n && linked(w->exact, at, step) == LINK_EXACT)
+        if (w->exact.n && linked(w->exact, at, step) == RPC_CONNECTION_EXACT)
             room[1][exact.n++] = at;
         if (w->loose.n && linked(w->loose, at, step))
             room[2][loose.n++] = at;

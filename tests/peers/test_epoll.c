@@ -73,14 +73,15 @@ static long ticks(const char *url)
     struct fumi_err e;
     struct fumi_arena a = {0};
     struct fumi_answer answer = {0};
-    struct fumi_link *l = fumi_link_open(url, NULL, &e);
+    struct fumi_rpc_connection *l = fumi_rpc_connection_open(url, NULL, &e);
     long n = -1;
-    if (l && fumi_link_call(l, &a, "ticks", (struct fumi_json){{0}}, 0, &answer, &e) == 0 &&
+    if (l &&
+        fumi_rpc_connection_call(l, &a, "ticks", (struct fumi_json){{0}}, 0, &answer, &e) == 0 &&
         answer.ok)
         n = strtol(fumi_fmt(&a, "%.*s", FUMI_ARG(answer.result.text)).p, NULL, 10);
     fumi_arena_done(&a);
     if (l)
-        fumi_link_close(l);
+        fumi_rpc_connection_close(l);
     return n;
 }
 

@@ -380,12 +380,12 @@ TEST(the_trace_of_a_request_is_in_its_head)
 
 /* --- Of the client. --- */
 
-static struct fumi_link *reach(const struct who *s, const char *scheme)
+static struct fumi_rpc_connection *reach(const struct who *s, const char *scheme)
 {
     char url[64];
     struct fumi_err e;
     snprintf(url, sizeof(url), "%s://127.0.0.1:%u", scheme, s->live.port);
-    struct fumi_link *l = fumi_link_open(url, NULL, &e);
+    struct fumi_rpc_connection *l = fumi_rpc_connection_open(url, NULL, &e);
     if (!l) {
         fprintf(stderr, "%s: %s\n", url, e.text);
         abort();
@@ -393,11 +393,11 @@ static struct fumi_link *reach(const struct who *s, const char *scheme)
     return l;
 }
 
-static struct fumi_str traced(struct fumi_link *l, struct fumi_arena *a)
+static struct fumi_str traced(struct fumi_rpc_connection *l, struct fumi_arena *a)
 {
     struct fumi_answer answer;
     struct fumi_err e;
-    if (fumi_link_call(l, a, "trace", (struct fumi_json){{0}}, 0, &answer, &e))
+    if (fumi_rpc_connection_call(l, a, "trace", (struct fumi_json){{0}}, 0, &answer, &e))
         return fumi_fmt(a, "%s", e.text);
     return answer.result.text;
 }
@@ -412,35 +412,35 @@ TEST(the_client_passes_a_trace_on)
     struct fumi_err e;
     struct fumi_answer first, second;
     who_start(&s);
-    struct fumi_link *l = reach(&s, "http");
+    struct fumi_rpc_connection *l = reach(&s, "http");
     CHECK_STR(traced(l, &a), "\"none\"");
-    CHECK_INT(fumi_link_trace(l, PARENT, "a=1,b=2", &e), 0);
+    CHECK_INT(fumi_rpc_connection_trace(l, PARENT, "a=1,b=2", &e), 0);
     CHECK_STR(traced(l, &a), "\"" ID " a=1,b=2\"");
     CHECK_STR(traced(l, &a), "\"" ID " a=1,b=2\"");
     /* A message keeps the trace that it was sent with, though it waits for the one before it. */
     struct fumi_json none = {{0}};
-    int64_t one = fumi_link_begin(l, "trace", none, &e);
-    CHECK_INT(fumi_link_send(l, false, &e), 0);
-    CHECK_INT(fumi_link_trace(l, "00-" OTHER "-00f067aa0ba902b7-00", NULL, &e), 0);
-    int64_t two = fumi_link_begin(l, "trace", none, &e);
-    CHECK_INT(fumi_link_send(l, false, &e), 0);
-    CHECK_INT(fumi_link_await(l, &a, two, 0, &second, &e), 0);
-    CHECK_INT(fumi_link_await(l, &a, one, 0, &first, &e), 0);
+    int64_t one = fumi_rpc_connection_begin(l, "trace", none, &e);
+    CHECK_INT(fumi_rpc_connection_send(l, false, &e), 0);
+    CHECK_INT(fumi_rpc_connection_trace(l, "00-" OTHER "-00f067aa0ba902b7-00", NULL, &e), 0);
+    int64_t two = fumi_rpc_connection_begin(l, "trace", none, &e);
+    CHECK_INT(fumi_rpc_connection_send(l, false, &e), 0);
+    CHECK_INT(fumi_rpc_connection_await(l, &a, two, 0, &second, &e), 0);
+    CHECK_INT(fumi_rpc_connection_await(l, &a, one, 0, &first, &e), 0);
     CHECK_STR(first.result.text, "\"" ID " a=1,b=2\"");
     CHECK_STR(second.result.text, "\"" OTHER " -\"");
     /* What is invalid changes nothing. */
-    CHECK_INT(fumi_link_trace(l, PARENT "-", NULL, &e), -1);
+    CHECK_INT(fumi_rpc_connection_trace(l, PARENT "-", NULL, &e), -1);
     CHECK_STR(fumi_str(e.text), "\"" PARENT "-\" is no traceparent");
-    CHECK_INT(fumi_link_trace(l, "cc-" ID "-00f067aa0ba902b7-01-\r\nX: y", NULL, &e), -1);
-    CHECK_INT(fumi_link_trace(l, PARENT, "a=1\r\nX: y", &e), -1);
+    CHECK_INT(fumi_rpc_connection_trace(l, "cc-" ID "-00f067aa0ba902b7-01-\r\nX: y", NULL, &e), -1);
+    CHECK_INT(fumi_rpc_connection_trace(l, PARENT, "a=1\r\nX: y", &e), -1);
     CHECK_STR(traced(l, &a), "\"" OTHER " -\"");
-    CHECK_INT(fumi_link_trace(l, NULL, NULL, &e), 0);
+    CHECK_INT(fumi_rpc_connection_trace(l, NULL, NULL, &e), 0);
     CHECK_STR(traced(l, &a), "\"none\"");
-    fumi_link_close(l);
+    fumi_rpc_connection_close(l);
     l = reach(&s, "ws"); /* one upgrade carries all messages, so none can have a field of its own */
-    CHECK_INT(fumi_link_trace(l, PARENT, NULL, &e), 0);
+    CHECK_INT(fumi_rpc_connection_trace(l, PARENT, NULL, &e), 0);
     CHECK_STR(traced(l, &a), "\"none\"");
-    fumi_link_close(l);
+    fumi_rpc_connection_close(l);
     fumi_arena_done(&a);
     CHECK_INT(who_stop(&s), 0);
 }

@@ -150,34 +150,34 @@ static inline enum fumi_served host_join(struct host *h)
     return h->result;
 }
 
-static inline struct fumi_link *host_link(const struct host *h, const char *url)
+static inline struct fumi_rpc_connection *host_link(const struct host *h, const char *url)
 {
     struct fumi_err e;
-    struct fumi_link *l = fumi_link_open(url ? url : h->path, NULL, &e);
+    struct fumi_rpc_connection *l = fumi_rpc_connection_open(url ? url : h->path, NULL, &e);
     if (!l)
         fprintf(stderr, "%s\n", e.text);
     return l;
 }
 
 /* Whether a call of this method doubles 21. */
-static inline bool host_doubles(struct fumi_link *l, const char *method)
+static inline bool host_doubles(struct fumi_rpc_connection *l, const char *method)
 {
     struct fumi_arena a = {0};
     struct fumi_answer answer = {0};
     struct fumi_err e;
     struct fumi_json params = {FUMI_STR("[21]")};
-    bool ok = l && fumi_link_call(l, &a, method, params, 0, &answer, &e) == 0 && answer.ok &&
-              fumi_eq(answer.result.text, FUMI_STR("{\"value\":42}"));
+    bool ok = l && fumi_rpc_connection_call(l, &a, method, params, 0, &answer, &e) == 0 &&
+              answer.ok && fumi_eq(answer.result.text, FUMI_STR("{\"value\":42}"));
     fumi_arena_done(&a);
     return ok;
 }
 
 static inline bool host_answers(const struct host *h, const char *url, const char *method)
 {
-    struct fumi_link *l = host_link(h, url);
+    struct fumi_rpc_connection *l = host_link(h, url);
     bool ok = host_doubles(l, method);
     if (l)
-        fumi_link_close(l);
+        fumi_rpc_connection_close(l);
     return ok;
 }
 

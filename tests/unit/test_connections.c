@@ -108,12 +108,14 @@ static bool hooks_close(struct hooks *k, size_t n)
     return right;
 }
 
-static bool call(struct fumi_link *l, const char *method)
+static bool call(struct fumi_rpc_connection *l, const char *method)
 {
     struct fumi_arena a = {0};
     struct fumi_answer answer = {0};
     struct fumi_err e;
-    bool ok = l && fumi_link_call(l, &a, method, (struct fumi_json){{0}}, 0, &answer, &e) == 0 &&
+    bool ok = l &&
+              fumi_rpc_connection_call(l, &a, method, (struct fumi_json){{0}}, 0, &answer, &e) ==
+                  0 &&
               answer.ok;
     fumi_arena_done(&a);
     return ok;
@@ -136,9 +138,9 @@ TEST(each_connection_begins_and_ends_once)
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         char url[100];
         snprintf(url, sizeof(url), "%s%s", rows[i].scheme, k->host.path);
-        struct fumi_link *l = host_link(&k->host, url);
+        struct fumi_rpc_connection *l = host_link(&k->host, url);
         works &= call(l, "mark") && call(l, "mark");
-        fumi_link_close(l);
+        fumi_rpc_connection_close(l);
         until(&k->ended, i + 1);
         named &= !strcmp(k->seen[i].transport, rows[i].transport);
         counted &= k->seen[i].calls == 2;
@@ -291,9 +293,9 @@ TEST(other_threads_may_push_until_a_connection_has_ended)
     atomic_store(&over, false);
     pthread_create(&thread, NULL, push_to_all, k);
     for (int i = 0; i < MANY; i++) {
-        struct fumi_link *l = host_link(&k->host, NULL);
+        struct fumi_rpc_connection *l = host_link(&k->host, NULL);
         works &= call(l, "mark");
-        fumi_link_close(l);
+        fumi_rpc_connection_close(l);
     }
     until(&k->ended, MANY);
     atomic_store(&over, true);

@@ -23,7 +23,7 @@ static int emit(struct page *p, const struct fumi_shape *s, const void *from)
 }
 
 #define CHECK_EMIT(shape, from, rc, want)  CHECK_EMITS(fumi_emit, shape, from, rc, want)
-#define CHECK_BRIEF(shape, from, rc, want) CHECK_EMITS(fumi_emit_brief, shape, from, rc, want)
+#define CHECK_BRIEF(shape, from, rc, want) CHECK_EMITS(fumi_emit_compact, shape, from, rc, want)
 #define CHECK_EMITS(run, shape, from, rc, want)                                                    \
     do {                                                                                           \
         struct page p_;                                                                            \

@@ -10,12 +10,12 @@ static struct {
     size_t emits, keeps, puts, texts, parses, messages;
 } seen;
 
-int __real_fumi_emit_brief(struct fumi_out *o, const struct fumi_shape *s, const void *from);
-int __wrap_fumi_emit_brief(struct fumi_out *o, const struct fumi_shape *s, const void *from);
-int __wrap_fumi_emit_brief(struct fumi_out *o, const struct fumi_shape *s, const void *from)
+int __real_fumi_emit_compact(struct fumi_out *o, const struct fumi_shape *s, const void *from);
+int __wrap_fumi_emit_compact(struct fumi_out *o, const struct fumi_shape *s, const void *from);
+int __wrap_fumi_emit_compact(struct fumi_out *o, const struct fumi_shape *s, const void *from)
 {
     seen.emits++;
-    return __real_fumi_emit_brief(o, s, from);
+    return __real_fumi_emit_compact(o, s, from);
 }
 
 struct fumi_str __real_fumi_buf_keep(struct fumi_buf *b, struct fumi_arena *a);

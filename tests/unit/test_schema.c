@@ -275,7 +275,7 @@ TEST(what_a_tool_answers)
 {
     static const struct fumi_field number[] = {FUMI_VALUE(struct every, ratio, "It.", .max = 1)};
     static const struct fumi_shape number_shape = FUMI_SHAPE(struct every, number);
-    check_as(fumi_schema_brief, &tool_shape,
+    check_as(fumi_schema_compact, &tool_shape,
              "{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"string\"},\"topK\":{"
              "\"type\":\"integer\"},\"tags\":{\"type\":\"array\"},"
              "\"mode\":{\"type\":\"string\"},\"any\":{},\"rows\":{\"type\":"
@@ -283,9 +283,9 @@ TEST(what_a_tool_answers)
              "\"integer\"},\"y\":{\"type\":\"integer\"},\"label\":{\"type\":\"string\"}}}}}}");
     static const struct fumi_field inner[] = {F(at, "at", "P.", .shape = &point_shape)};
     static const struct fumi_shape inner_shape = FUMI_SHAPE(struct every, inner);
-    check_as(fumi_schema_brief, &inner_shape,
+    check_as(fumi_schema_compact, &inner_shape,
              "{\"type\":\"object\",\"properties\":{\"at\":{\"type\":\"object\"}}}");
-    check_as(fumi_schema_brief, &number_shape,
+    check_as(fumi_schema_compact, &number_shape,
              "{\"type\":\"object\",\"properties\":{\"value\":{\"type\":\"number\"}}}");
-    check_as(fumi_schema_brief, NULL, "{\"type\":\"object\"}");
+    check_as(fumi_schema_compact, NULL, "{\"type\":\"object\"}");
 }

@@ -220,45 +220,45 @@ static void forget(struct child *c)
     munmap(c->counts, 4096);
 }
 
-static struct fumi_link *reach(const char *scheme, const struct child *c,
-                               const struct fumi_link_options *o)
+static struct fumi_rpc_connection *reach(const char *scheme, const struct child *c,
+                                         const struct fumi_rpc_connection_options *o)
 {
     char url[512];
     struct fumi_err e;
     const char *rest = strchr(c->address, ':');
     bool tcp = !strncmp(c->address, "tcp:", 4);
     snprintf(url, sizeof(url), "%s%s%s", scheme, tcp ? "//" : "", rest + 1);
-    struct fumi_link *l = fumi_link_open(url, o, &e);
+    struct fumi_rpc_connection *l = fumi_rpc_connection_open(url, o, &e);
     if (!l)
         fprintf(stderr, "%s: %s\n", url, e.text);
     return l;
 }
 
 /* The double of 21, as this link knows it; or the sentence of what went wrong. */
-static struct fumi_str double_of(struct fumi_link *l, struct fumi_arena *a)
+static struct fumi_str double_of(struct fumi_rpc_connection *l, struct fumi_arena *a)
 {
     struct fumi_answer answer;
     struct fumi_err e;
     struct fumi_json params = {FUMI_STR("[21]")};
     if (!l)
         return FUMI_STR("no link");
-    if (fumi_link_call(l, a, "twice", params, 0, &answer, &e))
+    if (fumi_rpc_connection_call(l, a, "twice", params, 0, &answer, &e))
         return fumi_fmt(a, "%s", e.text);
     return answer.ok ? answer.result.text : fumi_fmt(a, "%s", answer.err.text);
 }
 
 static const char right[] = "{\"value\":42}";
 
-static void check_call(const char *scheme, const struct child *c, const struct fumi_link_options *o,
-                       const char *want)
+static void check_call(const char *scheme, const struct child *c,
+                       const struct fumi_rpc_connection_options *o, const char *want)
 {
     struct fumi_arena a = {0};
-    struct fumi_link *l = reach(scheme, c, o);
+    struct fumi_rpc_connection *l = reach(scheme, c, o);
     struct fumi_str got = double_of(l, &a);
     if (!fumi_starts(got, fumi_str(want)))
         TEST_FAIL("%s %s: got %.*s, want %s", scheme, c->address, FUMI_ARG(got), want);
     if (l)
-        fumi_link_close(l);
+        fumi_rpc_connection_close(l);
     fumi_arena_done(&a);
 }
 
@@ -325,17 +325,17 @@ TEST(a_batch_is_one_request_and_many_calls)
     struct fumi_arena a = {0};
     struct fumi_err e;
     struct fumi_answer answer;
-    struct fumi_link *l = reach("http:", &c, NULL);
+    struct fumi_rpc_connection *l = reach("http:", &c, NULL);
     int64_t ids[5];
     CHECK(l);
     for (int i = 0; i < 5; i++)
-        ids[i] = fumi_link_begin(l, "twice", (struct fumi_json){FUMI_STR("[21]")}, &e);
-    CHECK_INT(fumi_link_send(l, true, &e), 0);
+        ids[i] = fumi_rpc_connection_begin(l, "twice", (struct fumi_json){FUMI_STR("[21]")}, &e);
+    CHECK_INT(fumi_rpc_connection_send(l, true, &e), 0);
     for (int i = 4; i >= 0; i--) {
-        CHECK_INT(fumi_link_await(l, &a, ids[i], 0, &answer, &e), 0);
+        CHECK_INT(fumi_rpc_connection_await(l, &a, ids[i], 0, &answer, &e), 0);
         CHECK_STR(answer.result.text, right);
     }
-    fumi_link_close(l);
+    fumi_rpc_connection_close(l);
     fumi_arena_done(&a);
     CHECK_INT(finish(&c, SIGTERM), 0);
     CHECK_INT(c.counts->filtered, 1);
@@ -354,11 +354,11 @@ TEST(a_filter_refuses_in_http_terms)
     struct fumi_settings set = {.listen = LISTEN(FUMI_STR("tcp:127.0.0.1:0"))};
     struct child c = start(set, 1);
     snprintf(url, sizeof(url), "http://%s/rpc?refuse", c.address + 4);
-    struct fumi_link *l = fumi_link_open(url, NULL, &e);
+    struct fumi_rpc_connection *l = fumi_rpc_connection_open(url, NULL, &e);
     CHECK(l);
     struct fumi_str got = double_of(l, &a);
     bool refused = memmem(got.p, got.n, "418", 3);
-    fumi_link_close(l);
+    fumi_rpc_connection_close(l);
     CHECK(refused);
     fumi_arena_done(&a);
     check_call("http:", &c, NULL, right);
@@ -383,14 +383,14 @@ TEST(the_token_is_asked_for_and_found_in_the_directory)
     close(fd);
     CHECK(n >= 43);
     token[43] = '\0';
-    check_call("http:", &c, &(struct fumi_link_options){.token = token}, right);
-    check_call("ws:", &c, &(struct fumi_link_options){.token = token}, right);
+    check_call("http:", &c, &(struct fumi_rpc_connection_options){.token = token}, right);
+    check_call("ws:", &c, &(struct fumi_rpc_connection_options){.token = token}, right);
     CHECK_INT(c.counts->run, 2);
     struct fumi_arena a = {0};
-    struct fumi_link *l = reach("http:", &c, NULL);
+    struct fumi_rpc_connection *l = reach("http:", &c, NULL);
     struct fumi_str got = double_of(l, &a);
     bool refused = memmem(got.p, got.n, "401", 3);
-    fumi_link_close(l);
+    fumi_rpc_connection_close(l);
     fumi_arena_done(&a);
     CHECK(refused);
     snprintf(name, sizeof(name), "%s/lock/%s.lock", dir, strrchr(c.address, ':') + 1);
@@ -416,7 +416,7 @@ TEST(the_end_cancels_what_does_not_end)
     struct fumi_arena a = {0};
     struct fumi_answer answer;
     struct fumi_err e = {0};
-    struct fumi_link *l = reach("http:", &c, NULL);
+    struct fumi_rpc_connection *l = reach("http:", &c, NULL);
     CHECK(l);
     pid_t killer = fork();
     if (killer == 0) {
@@ -424,10 +424,10 @@ TEST(the_end_cancels_what_does_not_end)
         kill(c.pid, SIGTERM);
         _exit(0);
     }
-    int rc = fumi_link_call(l, &a, "wait", (struct fumi_json){{0}}, 20000, &answer, &e);
+    int rc = fumi_rpc_connection_call(l, &a, "wait", (struct fumi_json){{0}}, 20000, &answer, &e);
     bool told = strstr(e.text, "503");
     waitpid(killer, NULL, 0);
-    fumi_link_close(l);
+    fumi_rpc_connection_close(l);
     fumi_arena_done(&a);
     CHECK_INT(rc, -1);
     CHECK(told);
@@ -441,12 +441,12 @@ TEST(a_peer_that_is_gone_cancels_its_calls)
     struct fumi_settings set = {.listen = LISTEN(FUMI_STR("tcp:127.0.0.1:0"))};
     struct child c = start(set, 1);
     struct fumi_err e;
-    struct fumi_link *l = reach("ws:", &c, NULL);
+    struct fumi_rpc_connection *l = reach("ws:", &c, NULL);
     CHECK(l);
-    CHECK(fumi_link_begin(l, "wait", (struct fumi_json){{0}}, &e) > 0);
-    CHECK_INT(fumi_link_send(l, false, &e), 0);
+    CHECK(fumi_rpc_connection_begin(l, "wait", (struct fumi_json){{0}}, &e) > 0);
+    CHECK_INT(fumi_rpc_connection_send(l, false, &e), 0);
     wait_for(&c.counts->run, 1);
-    fumi_link_close(l);
+    fumi_rpc_connection_close(l);
     wait_for(&c.counts->left, 1000);
     check_call("http:", &c, NULL, right);
     CHECK_INT(finish(&c, SIGTERM), 0);
@@ -581,15 +581,16 @@ TEST(a_call_may_finish_another_of_its_connection)
     struct fumi_arena a = {0};
     struct fumi_answer answer;
     struct fumi_err e;
-    struct fumi_link *l = reach("unix:", &c, NULL);
+    struct fumi_rpc_connection *l = reach("unix:", &c, NULL);
     CHECK(l);
     for (int i = 0; i < 20; i++) {
-        int64_t waits = fumi_link_begin(l, "hold", (struct fumi_json){{0}}, &e);
-        CHECK_INT(fumi_link_send(l, false, &e), 0);
-        CHECK_INT(fumi_link_call(l, &a, "release", (struct fumi_json){{0}}, 0, &answer, &e), 0);
-        CHECK_INT(fumi_link_await(l, &a, waits, 0, &answer, &e), 0);
+        int64_t waits = fumi_rpc_connection_begin(l, "hold", (struct fumi_json){{0}}, &e);
+        CHECK_INT(fumi_rpc_connection_send(l, false, &e), 0);
+        CHECK_INT(
+            fumi_rpc_connection_call(l, &a, "release", (struct fumi_json){{0}}, 0, &answer, &e), 0);
+        CHECK_INT(fumi_rpc_connection_await(l, &a, waits, 0, &answer, &e), 0);
     }
-    fumi_link_close(l);
+    fumi_rpc_connection_close(l);
     fumi_arena_done(&a);
     check_call("http+unix:", &c, NULL, right);
     CHECK_INT(finish(&c, SIGTERM), 0);

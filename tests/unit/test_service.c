@@ -266,16 +266,17 @@ static void finish_held(struct outer *o)
 static void *hold(void *outer)
 {
     struct outer *o = outer;
-    struct fumi_link *l = host_link(&o->h[0], NULL);
+    struct fumi_rpc_connection *l = host_link(&o->h[0], NULL);
     struct fumi_arena a = {0};
     struct fumi_answer answer = {0};
     struct fumi_err e;
     o->ok = true;
     for (int i = 0; i < 5; i++)
-        o->ok &= fumi_link_call(l, &a, "hold", (struct fumi_json){{0}}, 0, &answer, &e) == 0 &&
+        o->ok &= fumi_rpc_connection_call(l, &a, "hold", (struct fumi_json){{0}}, 0, &answer, &e) ==
+                     0 &&
                  answer.ok;
     fumi_arena_done(&a);
-    fumi_link_close(l);
+    fumi_rpc_connection_close(l);
     return NULL;
 }
 

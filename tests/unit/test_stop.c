@@ -80,24 +80,24 @@ TEST(a_stop_in_a_signal_handler)
 }
 
 /* Sends a call of `hold` and waits until it runs. */
-static struct fumi_link *held(struct host *h, int64_t *id)
+static struct fumi_rpc_connection *held(struct host *h, int64_t *id)
 {
     struct fumi_err e;
-    struct fumi_link *l = host_link(h, NULL);
-    *id = fumi_link_begin(l, "hold", (struct fumi_json){{0}}, &e);
-    fumi_link_send(l, false, &e);
+    struct fumi_rpc_connection *l = host_link(h, NULL);
+    *id = fumi_rpc_connection_begin(l, "hold", (struct fumi_json){{0}}, &e);
+    fumi_rpc_connection_send(l, false, &e);
     host_hear(h);
     return l;
 }
 
-static bool is_answered(struct fumi_link *l, int64_t id)
+static bool is_answered(struct fumi_rpc_connection *l, int64_t id)
 {
     struct fumi_arena a = {0};
     struct fumi_answer answer = {0};
     struct fumi_err e;
-    bool ok = fumi_link_await(l, &a, id, 0, &answer, &e) == 0 && answer.ok;
+    bool ok = fumi_rpc_connection_await(l, &a, id, 0, &answer, &e) == 0 && answer.ok;
     fumi_arena_done(&a);
-    fumi_link_close(l);
+    fumi_rpc_connection_close(l);
     return ok;
 }
 
@@ -108,7 +108,7 @@ TEST(a_stop_lets_open_calls_finish_and_a_second_one_changes_nothing)
     host_open(&h);
     h.options.set.drain = 60000;
     host_start(&h);
-    struct fumi_link *l = held(&h, &id);
+    struct fumi_rpc_connection *l = held(&h, &id);
     fumi_stop(h.server);
     bool ending = fumi_eq(host_hear(&h), FUMI_STR("ending"));
     fumi_stop(h.server);
@@ -129,11 +129,11 @@ TEST(a_stop_cancels_open_calls_after_the_drain)
     host_open(&h);
     h.options.set.drain = 1;
     host_start(&h);
-    struct fumi_link *l = held(&h, &id);
+    struct fumi_rpc_connection *l = held(&h, &id);
     fumi_stop(h.server);
     int result = host_join(&h);
     bool cancelled = atomic_load(&h.cancelled);
-    fumi_link_close(l);
+    fumi_rpc_connection_close(l);
     host_close(&h);
     CHECK(cancelled);
     CHECK_INT(result, FUMI_SERVED_STOP);
@@ -159,9 +159,9 @@ static int serve_stuck(void)
     h.options.set.drain = 1;
     fumi_server_add(h.server, NULL, stuck, 1, &h, &e);
     host_start(&h);
-    struct fumi_link *l = host_link(&h, NULL);
-    fumi_link_begin(l, "stay", (struct fumi_json){{0}}, &e);
-    fumi_link_send(l, false, &e);
+    struct fumi_rpc_connection *l = host_link(&h, NULL);
+    fumi_rpc_connection_begin(l, "stay", (struct fumi_json){{0}}, &e);
+    fumi_rpc_connection_send(l, false, &e);
     host_hear(&h);
     fumi_stop(h.server);
     int result = host_join(&h);

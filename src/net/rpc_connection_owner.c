@@ -1,7 +1,7 @@
 /* To whom a token may be sent. A port or a path of this machine may belong to anybody: who started
  * a server there first would otherwise be told the token of the one that was meant. */
 #include "net/door_user.h"
-#include "net/link_parts.h"
+#include "net/rpc_connection_parts.h"
 
 #include "base/clock.h"
 
@@ -9,17 +9,17 @@
 #include <unistd.h>
 
 /* A connection that its server has not accepted yet belongs to no process: that is waited for. */
-static bool find_owner(const struct fumi_link *l, int64_t until, uid_t *uid)
+static bool find_owner(const struct fumi_rpc_connection *l, int64_t until, uid_t *uid)
 {
     while (!door_user_of(l->fd, !l->at.host, uid)) {
-        if (fumi_ticks() >= until || link_poll(l->fd, POLLIN, 0))
+        if (fumi_ticks() >= until || rpc_connection_poll(l->fd, POLLIN, 0))
             return false; /* it ended, or speaks out of turn */
-        link_pause(1);
+        rpc_connection_pause(1);
     }
     return true;
 }
 
-static int check_user(const struct fumi_link *l, int64_t until, struct fumi_err *e)
+static int check_user(const struct fumi_rpc_connection *l, int64_t until, struct fumi_err *e)
 {
     uid_t uid;
     if (!find_owner(l, until, &uid))
@@ -33,7 +33,8 @@ static int check_user(const struct fumi_link *l, int64_t until, struct fumi_err 
                         (unsigned)uid);
 }
 
-int link_check_owner(const struct fumi_link *l, int64_t until, struct fumi_err *e)
+int rpc_connection_check_owner(const struct fumi_rpc_connection *l, int64_t until,
+                               struct fumi_err *e)
 {
     struct door_end peer;
     bool sends = l->secret && l->way->target; /* lines carry none */

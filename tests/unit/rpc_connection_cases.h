@@ -1,10 +1,10 @@
 /* What peers answer to one call with the id 1, and what comes of it. A want that begins with '!' is
  * part of the sentence why there is no answer; else it is the result, or the code and the sentence
  * of an error. */
-#ifndef FUMI_LINK_CASES_H
-#define FUMI_LINK_CASES_H
+#ifndef FUMI_RPC_CONNECTION_CASES_H
+#define FUMI_RPC_CONNECTION_CASES_H
 
-#include "link_peer.h"
+#include "rpc_connection_peer.h"
 
 struct answer_row {
     struct fumi_str in;

@@ -1,4 +1,4 @@
-#include "base/near.h"
+#include "base/closest_name.h"
 
 enum { COMPARED = 64 };
 
@@ -25,13 +25,13 @@ static size_t distance(struct fumi_str a, struct fumi_str b)
     return row[b.n];
 }
 
-struct near near_to(struct fumi_str name)
+struct closest_name closest_name_start(struct fumi_str name)
 {
     size_t limit = name.n / 3 > 2 ? name.n / 3 : 2;
-    return (struct near){name, limit < name.n ? limit + 1 : name.n};
+    return (struct closest_name){name, limit < name.n ? limit + 1 : name.n};
 }
 
-bool near_is(struct near *n, struct fumi_str candidate)
+bool closest_name_improves(struct closest_name *n, struct fumi_str candidate)
 {
     if (n->name.n > COMPARED || candidate.n > COMPARED)
         return false;

@@ -1,6 +1,6 @@
 /* Messages as frames of a WebSocket: the handshake, frames, and the closing of the connection. */
 #include "net/http1_reply.h"
-#include "net/link_parts.h"
+#include "net/rpc_connection_parts.h"
 #include "net/ws.h"
 
 #include "base/clock.h"
@@ -8,7 +8,7 @@
 
 enum { FAREWELL = 500 }; /* milliseconds for the peer to answer our close */
 
-struct ws_link {
+struct rpc_connection_ws_state {
     struct ws_reader reader;
     struct http_reply reply; /* to the handshake */
     char key[WS_KEY];
@@ -16,33 +16,33 @@ struct ws_link {
     bool parts; /* we have said that we close */
 };
 
-static void put_frame(struct fumi_link *l, enum ws_kind kind, struct fumi_str payload)
+static void put_frame(struct fumi_rpc_connection *l, enum ws_kind kind, struct fumi_str payload)
 {
     char mask[4];
     fumi_random(mask, sizeof(mask));
     ws_write_masked(&l->out, kind, payload, mask);
 }
 
-static void put_text(struct fumi_link *l, uint64_t number, struct fumi_str message)
+static void put_text(struct fumi_rpc_connection *l, uint64_t number, struct fumi_str message)
 {
     (void)number;
     put_frame(l, WS_TEXT, message);
 }
 
-static void answer_text(struct fumi_link *l, struct fumi_str answer)
+static void answer_text(struct fumi_rpc_connection *l, struct fumi_str answer)
 {
-    if (!link_is_crowded(l))
+    if (!rpc_connection_is_crowded(l))
         put_frame(l, WS_TEXT, answer);
 }
 
-static void put_close(struct fumi_link *l, int code, struct fumi_str reason)
+static void put_close(struct fumi_rpc_connection *l, int code, struct fumi_str reason)
 {
     char payload[WS_CONTROL];
     put_frame(l, WS_CLOSE, ws_closing(payload, code, reason));
 }
 
-/* The handshake runs as turns do; ws_link.open tells when it is done. */
-static int greet(struct fumi_link *l, int64_t until, struct fumi_err *e)
+/* The handshake runs as turns do; rpc_connection_ws_state.open tells when it is done. */
+static int greet(struct fumi_rpc_connection *l, int64_t until, struct fumi_err *e)
 {
     char key[WS_KEY + 1] = {0};
     if (!l->ws) {
@@ -54,14 +54,14 @@ static int greet(struct fumi_link *l, int64_t until, struct fumi_err *e)
     l->ws->open = l->ws->parts = false;
     ws_key(l->ws->key);
     memcpy(key, l->ws->key, WS_KEY);
-    link_put_request(l, &l->out, "GET");
-    link_put_field(&l->out, "Upgrade", "", "websocket");
-    link_put_field(&l->out, "Connection", "", "Upgrade");
-    link_put_field(&l->out, "Sec-WebSocket-Version", "", "13");
-    link_put_field(&l->out, "Sec-WebSocket-Key", "", key);
-    link_put_field(&l->out, "Sec-WebSocket-Protocol", "", l->o.protocol);
+    rpc_connection_put_request(l, &l->out, "GET");
+    rpc_connection_put_field(&l->out, "Upgrade", "", "websocket");
+    rpc_connection_put_field(&l->out, "Connection", "", "Upgrade");
+    rpc_connection_put_field(&l->out, "Sec-WebSocket-Version", "", "13");
+    rpc_connection_put_field(&l->out, "Sec-WebSocket-Key", "", key);
+    rpc_connection_put_field(&l->out, "Sec-WebSocket-Protocol", "", l->o.protocol);
     fumi_buf_add(&l->out, "\r\n", 2);
-    while (l->fd >= 0 && !l->ws->open && link_turn(l, until)) {}
+    while (l->fd >= 0 && !l->ws->open && rpc_connection_turn(l, until)) {}
     if (l->fd < 0)
         *e = l->lost;
     else if (!l->ws->open)
@@ -71,7 +71,7 @@ static int greet(struct fumi_link *l, int64_t until, struct fumi_err *e)
 }
 
 /* What is wrong with the answer to the handshake; NULL: nothing. */
-static const char *reply_fault(const struct fumi_link *l)
+static const char *reply_fault(const struct fumi_rpc_connection *l)
 {
     const struct http_reply *h = &l->ws->reply;
     char accept[WS_ACCEPT];
@@ -89,7 +89,7 @@ static const char *reply_fault(const struct fumi_link *l)
     return NULL;
 }
 
-static int shake(struct fumi_link *l, struct fumi_err *e)
+static int shake(struct fumi_rpc_connection *l, struct fumi_err *e)
 {
     struct http_limits limits = HTTP_LIMITS;
     struct http_fault f;
@@ -101,44 +101,45 @@ static int shake(struct fumi_link *l, struct fumi_err *e)
         return fumi_err_set(e, FUMI_INVALID_REQUEST, "%s does not answer with HTTP: %s", l->at.url,
                             f.reason);
     if (h->status != 101)
-        return link_refused(l, h->status, (struct fumi_str){0}, e);
+        return rpc_connection_refused(l, h->status, (struct fumi_str){0}, e);
     const char *fault = reply_fault(l);
     if (fault)
         return fumi_err_set(e, FUMI_INVALID_REQUEST, "the handshake of %s is wrong: %s", l->at.url,
                             fault);
-    link_eat(l, (size_t)n);
+    rpc_connection_eat(l, (size_t)n);
     l->ws->open = true;
     return 0;
 }
 
 /* The peer is told why, if it still takes it at once. */
-static int leave(struct fumi_link *l, int code, struct fumi_str reason, struct fumi_err *e)
+static int leave(struct fumi_rpc_connection *l, int code, struct fumi_str reason,
+                 struct fumi_err *e)
 {
     put_close(l, code, reason);
-    link_write(l);
+    rpc_connection_write(l);
     return fumi_err_set(e, code == WS_TOO_LONG ? FUMI_LIMIT : FUMI_INTERNAL_ERROR,
                         "what %s sent broke the protocol (%d): %.*s", l->at.url, code,
                         FUMI_ARG(reason));
 }
 
-static int closed(struct fumi_link *l, const struct ws_event *event, struct fumi_err *e)
+static int closed(struct fumi_rpc_connection *l, const struct ws_event *event, struct fumi_err *e)
 {
     if (!l->ws->parts)
         put_close(l, event->code, (struct fumi_str){0});
-    link_write(l);
+    rpc_connection_write(l);
     return fumi_err_set(
         e, FUMI_INTERNAL_ERROR,
         "%s has closed the connection (%d%s%.*s); calls that were open may have run", l->at.url,
         event->code, event->payload.n ? ": " : "", FUMI_ARG(event->payload));
 }
 
-static int take_event(struct fumi_link *l, enum ws_kind kind, const struct ws_event *event,
-                      struct fumi_err *e)
+static int take_event(struct fumi_rpc_connection *l, enum ws_kind kind,
+                      const struct ws_event *event, struct fumi_err *e)
 {
     struct fumi_err odd;
     switch (kind) {
     case WS_TEXT:
-        if (link_take(l, event->payload, 0, &odd))
+        if (rpc_connection_take(l, event->payload, 0, &odd))
             l->odd = odd;
         return 0;
     case WS_BINARY:
@@ -146,7 +147,7 @@ static int take_event(struct fumi_link *l, enum ws_kind kind, const struct ws_ev
     case WS_CLOSE:
         return closed(l, event, e);
     case WS_PING:
-        if (!link_is_crowded(l))
+        if (!rpc_connection_is_crowded(l))
             put_frame(l, WS_PONG, event->payload);
         return 0;
     case WS_PONG:
@@ -158,7 +159,7 @@ static int take_event(struct fumi_link *l, enum ws_kind kind, const struct ws_ev
     return 0;
 }
 
-static int feed_frames(struct fumi_link *l, struct fumi_err *e)
+static int feed_frames(struct fumi_rpc_connection *l, struct fumi_err *e)
 {
     struct ws_event event;
     enum ws_kind kind;
@@ -170,31 +171,31 @@ static int feed_frames(struct fumi_link *l, struct fumi_err *e)
     while ((kind = ws_read(&l->ws->reader, &p, end, &event)) != WS_MORE)
         if (take_event(l, kind, &event, e))
             return -1;
-    link_eat(l, l->in.n);
+    rpc_connection_eat(l, l->in.n);
     return 0;
 }
 
-static void ws_end(struct fumi_link *l, struct fumi_err *e)
+static void ws_end(struct fumi_rpc_connection *l, struct fumi_err *e)
 {
     if (l->ws->open)
-        link_stream_end(l, e);
+        rpc_connection_stream_end(l, e);
     else
         fumi_err_set(e, FUMI_INTERNAL_ERROR,
                      "%s closed the connection during the handshake: is it a WebSocket server?",
                      l->at.url);
 }
 
-static void part(struct fumi_link *l)
+static void part(struct fumi_rpc_connection *l)
 {
-    int64_t until = link_until(FAREWELL);
+    int64_t until = rpc_connection_until(FAREWELL);
     if (!l->ws || !l->ws->open)
         return;
     l->ws->parts = true;
     put_close(l, WS_NORMAL, (struct fumi_str){0});
-    while (l->fd >= 0 && link_turn(l, until) && fumi_ticks() < until) {}
+    while (l->fd >= 0 && rpc_connection_turn(l, until) && fumi_ticks() < until) {}
 }
 
-void link_ws_done(struct fumi_link *l)
+void rpc_connection_ws_done(struct fumi_rpc_connection *l)
 {
     if (!l->ws)
         return;
@@ -202,13 +203,13 @@ void link_ws_done(struct fumi_link *l)
     fumi_resize(l->ws, 0);
 }
 
-const struct link_way link_ws = {
+const struct rpc_connection_way rpc_connection_ws = {
     .target = "/ws",
     .greet = greet,
     .put = put_text,
     .answer = answer_text,
     .feed = feed_frames,
     .end = ws_end,
-    .dropped = link_fail_all,
+    .dropped = rpc_connection_fail_all,
     .part = part,
 };

@@ -1,7 +1,7 @@
 /* Calls over HTTP: each message is a POST, whose answer is JSON or a stream of events. There is one
  * connection, kept open, and one exchange on it at a time; other messages wait for it. */
 #include "net/http1_reply.h"
-#include "net/link_parts.h"
+#include "net/rpc_connection_parts.h"
 
 #include "base/utf8.h"
 
@@ -27,7 +27,7 @@ struct letter {
 
 enum answer_kind { ANSWER_JSON, ANSWER_EVENTS, ANSWER_OTHER };
 
-struct http_link {
+struct rpc_connection_http_state {
     struct fumi_buf trace; /* fields of messages that are sent from now on */
     struct letter *waiting;
     struct letter *now; /* its answer is awaited; NULL: none is */
@@ -43,8 +43,8 @@ struct http_link {
     size_t seen;          /* events: bytes of it without a line end */
     struct fumi_buf data; /* of the event that is being read */
     bool has_data;
-    struct fumi_err odd;    /* why something that came was no message; code 0: nothing such came */
-    struct fumi_link *side; /* for what must be said during an exchange */
+    struct fumi_err odd; /* why something that came was no message; code 0: nothing such came */
+    struct fumi_rpc_connection *side; /* for what must be said during an exchange */
 };
 
 static const struct {
@@ -80,7 +80,8 @@ static struct fumi_str excerpt(struct fumi_str text)
     return fumi_utf8_valid(line) ? line : (struct fumi_str){"", 0};
 }
 
-int link_refused(const struct fumi_link *l, int status, struct fumi_str text, struct fumi_err *e)
+int rpc_connection_refused(const struct fumi_rpc_connection *l, int status, struct fumi_str text,
+                           struct fumi_err *e)
 {
     bool passes = status == 408 || status == 429 || status == 503;
     struct fumi_str line = excerpt(text.p ? text : FUMI_STR(""));
@@ -91,7 +92,8 @@ int link_refused(const struct fumi_link *l, int status, struct fumi_str text, st
                         remedy ? "; " : "", remedy ? remedy : "");
 }
 
-void link_put_field(struct fumi_buf *to, const char *name, const char *prefix, const char *value)
+void rpc_connection_put_field(struct fumi_buf *to, const char *name, const char *prefix,
+                              const char *value)
 {
     struct fumi_str parts[] = {fumi_str(name), FUMI_STR(": "), fumi_str(prefix), fumi_str(value),
                                FUMI_STR("\r\n")};
@@ -99,20 +101,21 @@ void link_put_field(struct fumi_buf *to, const char *name, const char *prefix, c
         fumi_buf_add(to, parts[i].p, parts[i].n);
 }
 
-void link_put_request(struct fumi_link *l, struct fumi_buf *to, const char *method)
+void rpc_connection_put_request(struct fumi_rpc_connection *l, struct fumi_buf *to,
+                                const char *method)
 {
     struct fumi_str parts[] = {fumi_str(method), FUMI_STR(" "), fumi_str(l->at.target),
                                FUMI_STR(" HTTP/1.1\r\n")};
     for (size_t i = 0; i < FUMI_COUNT(parts); i++)
         fumi_buf_add(to, parts[i].p, parts[i].n);
-    link_put_field(to, "Host", "", l->at.authority);
-    link_put_field(to, "Origin", "", l->o.origin);
-    link_put_field(to, "Authorization", "Bearer ", l->o.token);
+    rpc_connection_put_field(to, "Host", "", l->at.authority);
+    rpc_connection_put_field(to, "Origin", "", l->o.origin);
+    rpc_connection_put_field(to, "Authorization", "Bearer ", l->o.token);
     for (size_t i = 0; i < l->o.headers_n; i++)
-        link_put_field(to, l->o.headers[i].name, "", l->o.headers[i].value);
+        rpc_connection_put_field(to, l->o.headers[i].name, "", l->o.headers[i].value);
 }
 
-static struct http_link *state(struct fumi_link *l)
+static struct rpc_connection_http_state *state(struct fumi_rpc_connection *l)
 {
     if (!l->http) {
         l->http = fumi_resize(NULL, sizeof(*l->http));
@@ -121,7 +124,7 @@ static struct http_link *state(struct fumi_link *l)
     return l->http;
 }
 
-static void put(struct fumi_link *l, uint64_t number, struct fumi_str message)
+static void put(struct fumi_rpc_connection *l, uint64_t number, struct fumi_str message)
 {
     struct fumi_str trace = fumi_buf_str(&state(l)->trace);
     struct letter *letter = fumi_resize(NULL, sizeof(*letter) + trace.n + message.n);
@@ -135,8 +138,8 @@ static void put(struct fumi_link *l, uint64_t number, struct fumi_str message)
     *end = letter;
 }
 
-int fumi_link_trace(struct fumi_link *l, const char *parent, const char *tracestate,
-                    struct fumi_err *e)
+int fumi_rpc_connection_trace(struct fumi_rpc_connection *l, const char *parent,
+                              const char *tracestate, struct fumi_err *e)
 {
     struct fumi_trace trace;
     char text[FUMI_STATE_MOST + 1];
@@ -145,19 +148,19 @@ int fumi_link_trace(struct fumi_link *l, const char *parent, const char *tracest
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "\"%.80s\" is no traceparent", parent);
     if (parent && tracestate && *tracestate && !trace.state.p)
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "\"%.80s\" is no tracestate", tracestate);
-    if (l->way != &link_http)
+    if (l->way != &rpc_connection_http)
         return 0;
     fumi_buf_reset(&state(l)->trace, 0);
-    link_put_field(&state(l)->trace, "traceparent", "", parent);
+    rpc_connection_put_field(&state(l)->trace, "traceparent", "", parent);
     if (!parent || !trace.state.p)
         return 0;
     snprintf(text, sizeof(text), "%.*s", FUMI_ARG(trace.state));
-    link_put_field(&state(l)->trace, "tracestate", "", text);
+    rpc_connection_put_field(&state(l)->trace, "tracestate", "", text);
     return 0;
 }
 
 /* The exchange is over, one way or another. */
-static void clear(struct http_link *x)
+static void clear(struct rpc_connection_http_state *x)
 {
     fumi_resize(x->now, 0);
     x->now = NULL;
@@ -168,9 +171,9 @@ static void clear(struct http_link *x)
     fumi_buf_reset(&x->data, KEEP);
 }
 
-void link_http_done(struct fumi_link *l)
+void rpc_connection_http_done(struct fumi_rpc_connection *l)
 {
-    struct http_link *x = l->http;
+    struct rpc_connection_http_state *x = l->http;
     if (!x)
         return;
     clear(x);
@@ -181,22 +184,22 @@ void link_http_done(struct fumi_link *l)
     fumi_buf_done(&x->text);
     fumi_buf_done(&x->data);
     fumi_buf_done(&x->trace);
-    fumi_link_close(x->side);
+    fumi_rpc_connection_close(x->side);
     fumi_resize(x, 0);
 }
 
-static void abandon(struct fumi_link *l)
+static void abandon(struct fumi_rpc_connection *l)
 {
-    link_hang_up(l);
+    rpc_connection_hang_up(l);
     clear(l->http);
 }
 
 /* The server learns that nobody waits from the end of the connection. */
-void link_http_forget(struct fumi_link *l, uint64_t number)
+void rpc_connection_http_forget(struct fumi_rpc_connection *l, uint64_t number)
 {
-    struct http_link *x = state(l);
+    struct rpc_connection_http_state *x = state(l);
     struct letter **at = &x->waiting;
-    if (link_is_open(l, number))
+    if (rpc_connection_is_open(l, number))
         return;
     if (x->now && x->now->number == number)
         abandon(l);
@@ -209,51 +212,52 @@ void link_http_forget(struct fumi_link *l, uint64_t number)
     fumi_resize(letter, 0);
 }
 
-static void write_letter(struct fumi_link *l, const struct letter *letter)
+static void write_letter(struct fumi_rpc_connection *l, const struct letter *letter)
 {
     char length[24];
     snprintf(length, sizeof(length), "%zu", letter->n);
-    link_put_request(l, &l->out, "POST");
-    link_put_field(&l->out, "Content-Type", "", "application/json");
-    link_put_field(&l->out, "Accept", "", "application/json, text/event-stream");
-    link_put_field(&l->out, "Content-Length", "", length);
+    rpc_connection_put_request(l, &l->out, "POST");
+    rpc_connection_put_field(&l->out, "Content-Type", "", "application/json");
+    rpc_connection_put_field(&l->out, "Accept", "", "application/json, text/event-stream");
+    rpc_connection_put_field(&l->out, "Content-Length", "", length);
     fumi_buf_add(&l->out, letter->text, letter->head);
     fumi_buf_add(&l->out, "\r\n", 2);
     fumi_buf_add(&l->out, letter->text + letter->head, letter->n);
 }
 
 /* An event stream whose calls are answered, but which has not ended. */
-static bool lingers(const struct fumi_link *l)
+static bool lingers(const struct fumi_rpc_connection *l)
 {
-    const struct http_link *x = l->http;
-    return x->now && x->head && x->kind == ANSWER_EVENTS && !link_is_open(l, x->now->number);
+    const struct rpc_connection_http_state *x = l->http;
+    return x->now && x->head && x->kind == ANSWER_EVENTS &&
+           !rpc_connection_is_open(l, x->now->number);
 }
 
-static void end_lingering(struct fumi_link *l, int64_t until)
+static void end_lingering(struct fumi_rpc_connection *l, int64_t until)
 {
-    int64_t then = link_sooner(until, LINGER);
-    while (lingers(l) && link_poll(l->fd, POLLIN, then))
-        link_read(l);
+    int64_t then = rpc_connection_sooner(until, LINGER);
+    while (lingers(l) && rpc_connection_poll(l->fd, POLLIN, then))
+        rpc_connection_read(l);
     if (lingers(l))
         abandon(l);
 }
 
-bool link_http_next(struct fumi_link *l, int64_t until)
+bool rpc_connection_http_next(struct fumi_rpc_connection *l, int64_t until)
 {
-    struct http_link *x = state(l);
+    struct rpc_connection_http_state *x = state(l);
     struct fumi_err why;
     if (x->waiting && lingers(l))
         end_lingering(l, until);
     if (x->now || !x->waiting)
         return x->now;
     /* Whatever comes between two exchanges, the connection cannot be used any more. */
-    if (l->fd >= 0 && link_is_stale(l))
-        link_hang_up(l);
+    if (l->fd >= 0 && rpc_connection_is_stale(l))
+        rpc_connection_hang_up(l);
     x->now = x->waiting;
     x->waiting = x->now->next;
     x->kept = x->kept && l->fd >= 0;
-    if (l->fd < 0 && link_connect(l, until, &why)) {
-        link_fail(l, x->now->number, &why);
+    if (l->fd < 0 && rpc_connection_connect(l, until, &why)) {
+        rpc_connection_fail(l, x->now->number, &why);
         clear(x);
         return x->waiting;
     }
@@ -279,7 +283,7 @@ static enum answer_kind kind_of(struct fumi_str type)
     return ANSWER_OTHER;
 }
 
-static void take_type(struct http_link *x)
+static void take_type(struct rpc_connection_http_state *x)
 {
     struct fumi_str type = http_reply_field(&x->reply, "content-type");
     size_t n = 0;
@@ -289,26 +293,28 @@ static void take_type(struct http_link *x)
     snprintf(x->type, sizeof(x->type), "%.*s", (int)n, n ? type.p : "");
 }
 
-static int no_answer(const struct fumi_link *l, const char *reason, int code, struct fumi_err *e)
+static int no_answer(const struct fumi_rpc_connection *l, const char *reason, int code,
+                     struct fumi_err *e)
 {
     return fumi_err_set(e, code, "the answer of %s cannot be read: %s", l->at.url, reason);
 }
 
-static struct http_limits limits_of(const struct fumi_link *l, bool events)
+static struct http_limits limits_of(const struct fumi_rpc_connection *l, bool events)
 {
     struct http_limits limits = HTTP_LIMITS;
     limits.body = events ? SIZE_MAX : l->o.limit;
     return limits;
 }
 
-static int fault(const struct fumi_link *l, const struct http_fault *f, struct fumi_err *e)
+static int fault(const struct fumi_rpc_connection *l, const struct http_fault *f,
+                 struct fumi_err *e)
 {
     return no_answer(l, f->reason, f->status == 413 ? FUMI_LIMIT : FUMI_INTERNAL_ERROR, e);
 }
 
-static int read_head(struct fumi_link *l, struct fumi_err *e)
+static int read_head(struct fumi_rpc_connection *l, struct fumi_err *e)
 {
-    struct http_link *x = l->http;
+    struct rpc_connection_http_state *x = l->http;
     struct http_limits limits = limits_of(l, false);
     struct http_fault f;
     ssize_t n = http_read_reply(&x->reply, fumi_buf_str(&l->in), &limits, &f);
@@ -327,22 +333,22 @@ static int read_head(struct fumi_link *l, struct fumi_err *e)
     x->keep_alive = x->reply.keep_alive;
     http_reply_begin(&x->body, &x->reply);
     x->head = true;
-    link_eat(l, (size_t)n);
+    rpc_connection_eat(l, (size_t)n);
     return 0;
 }
 
-static void take_message(struct fumi_link *l, struct fumi_str message)
+static void take_message(struct fumi_rpc_connection *l, struct fumi_str message)
 {
-    struct http_link *x = l->http;
+    struct rpc_connection_http_state *x = l->http;
     struct fumi_err odd;
-    if (link_take(l, message, x->now->number, &odd))
+    if (rpc_connection_take(l, message, x->now->number, &odd))
         x->odd = odd;
 }
 
 /* A line of an event: only its data counts. An empty one ends it. */
-static void take_line(struct fumi_link *l, struct fumi_str line)
+static void take_line(struct fumi_rpc_connection *l, struct fumi_str line)
 {
-    struct http_link *x = l->http;
+    struct rpc_connection_http_state *x = l->http;
     if (!line.n && x->has_data)
         take_message(l, fumi_buf_str(&x->data));
     if (!line.n) {
@@ -373,9 +379,9 @@ static size_t line_size(struct fumi_str s, size_t seen, bool last, struct fumi_s
     return i + 1 + (s.p[i] == '\r' && s.p[i + 1] == '\n');
 }
 
-static int take_events(struct fumi_link *l, struct fumi_err *e)
+static int take_events(struct fumi_rpc_connection *l, struct fumi_err *e)
 {
-    struct http_link *x = l->http;
+    struct rpc_connection_http_state *x = l->http;
     struct fumi_str rest = fumi_buf_str(&x->text), line;
     for (size_t n; (n = line_size(rest, x->seen, x->body.done, &line)); x->seen = 0) {
         take_line(l, line);
@@ -392,9 +398,9 @@ static int take_events(struct fumi_link *l, struct fumi_err *e)
 }
 
 /* What a call is told that the answer does not name. */
-static void missing(const struct fumi_link *l, struct fumi_err *e)
+static void missing(const struct fumi_rpc_connection *l, struct fumi_err *e)
 {
-    const struct http_link *x = l->http;
+    const struct rpc_connection_http_state *x = l->http;
     if (x->odd.code)
         fumi_err_set(e, FUMI_INTERNAL_ERROR, "the answer of %s is no message: %s", l->at.url,
                      x->odd.text);
@@ -408,50 +414,50 @@ static void missing(const struct fumi_link *l, struct fumi_err *e)
 }
 
 /* A refusal may be a JSON-RPC error nevertheless. */
-static void finish_refused(struct fumi_link *l, uint64_t number)
+static void finish_refused(struct fumi_rpc_connection *l, uint64_t number)
 {
-    struct http_link *x = l->http;
+    struct rpc_connection_http_state *x = l->http;
     struct fumi_str text = fumi_buf_str(&x->text);
     struct fumi_err why;
-    if (x->kind == ANSWER_JSON && text.n && !link_text_of(l, number))
+    if (x->kind == ANSWER_JSON && text.n && !rpc_connection_text_of(l, number))
         take_message(l, text);
-    link_refused(l, x->status, text, &why);
-    link_fail(l, number, &why);
+    rpc_connection_refused(l, x->status, text, &why);
+    rpc_connection_fail(l, number, &why);
 }
 
-static void finish_fine(struct fumi_link *l, uint64_t number)
+static void finish_fine(struct fumi_rpc_connection *l, uint64_t number)
 {
-    struct http_link *x = l->http;
+    struct rpc_connection_http_state *x = l->http;
     struct fumi_err why;
     if (x->kind == ANSWER_OTHER && x->text.n) {
         fumi_err_set(&why, FUMI_INTERNAL_ERROR,
                      "the answer of %s is %s, not application/json: is the path right?", l->at.url,
                      x->type);
-        link_fail(l, number, &why);
+        rpc_connection_fail(l, number, &why);
         return;
     }
     if (x->kind == ANSWER_JSON && x->text.n)
         take_message(l, fumi_buf_str(&x->text));
     missing(l, &why);
-    link_finish(l, number, &why);
+    rpc_connection_finish(l, number, &why);
 }
 
-static void finish(struct fumi_link *l)
+static void finish(struct fumi_rpc_connection *l)
 {
-    struct http_link *x = l->http;
+    struct rpc_connection_http_state *x = l->http;
     if (x->status < 200 || x->status > 299)
         finish_refused(l, x->now->number);
     else
         finish_fine(l, x->now->number);
-    x->kept = x->keep_alive && !l->in.n && !link_unsent(l) && !l->deaf;
+    x->kept = x->keep_alive && !l->in.n && !rpc_connection_unsent(l) && !l->deaf;
     clear(x);
     if (!x->kept)
-        link_hang_up(l);
+        rpc_connection_hang_up(l);
 }
 
-static int feed(struct fumi_link *l, struct fumi_err *e)
+static int feed(struct fumi_rpc_connection *l, struct fumi_err *e)
 {
-    struct http_link *x = state(l);
+    struct rpc_connection_http_state *x = state(l);
     assert(x->now);
     x->any = true;
     if (!x->head && read_head(l, e))
@@ -463,7 +469,7 @@ static int feed(struct fumi_link *l, struct fumi_err *e)
     ssize_t n = http_reply_read(&x->body, fumi_buf_str(&l->in), &x->text, &limits, &f);
     if (n < 0)
         return fault(l, &f, e);
-    link_eat(l, (size_t)n);
+    rpc_connection_eat(l, (size_t)n);
     if (x->kind == ANSWER_EVENTS && take_events(l, e))
         return -1;
     if (x->body.done)
@@ -471,9 +477,9 @@ static int feed(struct fumi_link *l, struct fumi_err *e)
     return 0;
 }
 
-static void end(struct fumi_link *l, struct fumi_err *e)
+static void end(struct fumi_rpc_connection *l, struct fumi_err *e)
 {
-    struct http_link *x = state(l);
+    struct rpc_connection_http_state *x = state(l);
     struct http_fault f = {0};
     fumi_err_set(e, FUMI_INTERNAL_ERROR,
                  "%s has closed the connection before it answered; what was sent may have run",
@@ -490,13 +496,13 @@ static void end(struct fumi_link *l, struct fumi_err *e)
 
 /* A server may end a kept connection in the very moment in which it is used again. A message that
  * could not be sent whole has not run, and is sent once more on a new one; any other may have. */
-static void dropped(struct fumi_link *l, const struct fumi_err *why)
+static void dropped(struct fumi_rpc_connection *l, const struct fumi_err *why)
 {
-    struct http_link *x = state(l);
+    struct rpc_connection_http_state *x = state(l);
     if (!x->now)
         return;
     if (x->any || !x->kept || !l->deaf || x->now->again) {
-        link_fail(l, x->now->number, why);
+        rpc_connection_fail(l, x->now->number, why);
         clear(x);
         return;
     }
@@ -511,23 +517,23 @@ static void dropped(struct fumi_link *l, const struct fumi_err *why)
 /* The exchange that is under way ends only after the question is answered, so that goes another
  * way.
  */
-static void answer_aside(struct fumi_link *l, struct fumi_str answer)
+static void answer_aside(struct fumi_rpc_connection *l, struct fumi_str answer)
 {
-    struct http_link *x = state(l);
-    struct fumi_link_options o = l->o;
+    struct rpc_connection_http_state *x = state(l);
+    struct fumi_rpc_connection_options o = l->o;
     struct fumi_err ignored;
     struct fumi_arena a = {0};
     struct fumi_str unused;
     o.notified = NULL;
     o.server = NULL;
     if (!x->side)
-        x->side = fumi_link_open(l->at.url, &o, &ignored);
+        x->side = fumi_rpc_connection_open(l->at.url, &o, &ignored);
     if (x->side)
-        fumi_link_text(x->side, &a, answer, o.connect_time, &unused, &ignored);
+        fumi_rpc_connection_text(x->side, &a, answer, o.connect_time, &unused, &ignored);
     fumi_arena_done(&a);
 }
 
-const struct link_way link_http = {
+const struct rpc_connection_way rpc_connection_http = {
     .target = "/rpc",
     .exchanges = true,
     .put = put,

@@ -2,9 +2,9 @@
  * of the server are always verified, and no option turns that off. Only this file knows libssl.
  *
  * libssl reads and writes the socket through a BIO of ours, because its own raises SIGPIPE. Without
- * read-ahead libssl takes one record at a time, which is smaller than what link_read asks for: so
- * nothing is ever left inside libssl that poll(2) would not tell of. */
-#include "net/link_parts.h"
+ * read-ahead libssl takes one record at a time, which is smaller than what rpc_connection_read asks
+ * for: so nothing is ever left inside libssl that poll(2) would not tell of. */
+#include "net/rpc_connection_parts.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 enum { TEXT = 120 };
 
-struct link_tls {
+struct rpc_connection_tls {
     SSL_CTX *context;
     BIO_METHOD *socket;
     SSL *ssl;         /* of the connection that stands, else NULL */
@@ -37,14 +37,14 @@ static int keep_retry(BIO *b, ssize_t n, int retry)
 
 static int socket_write(BIO *b, const char *bytes, int n)
 {
-    const struct fumi_link *l = BIO_get_data(b);
+    const struct fumi_rpc_connection *l = BIO_get_data(b);
     return keep_retry(b, send(l->fd, bytes, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL),
                       BIO_FLAGS_WRITE);
 }
 
 static int socket_read(BIO *b, char *to, int n)
 {
-    const struct fumi_link *l = BIO_get_data(b);
+    const struct fumi_rpc_connection *l = BIO_get_data(b);
     ssize_t got = recv(l->fd, to, (size_t)n, MSG_DONTWAIT);
     l->tls->ended |= got == 0;
     return keep_retry(b, got, BIO_FLAGS_READ);
@@ -52,7 +52,7 @@ static int socket_read(BIO *b, char *to, int n)
 
 static long socket_control(BIO *b, int what, long number, void *p)
 {
-    const struct fumi_link *l = BIO_get_data(b);
+    const struct fumi_rpc_connection *l = BIO_get_data(b);
     (void)number, (void)p;
     return what == BIO_CTRL_EOF ? l->tls->ended : what == BIO_CTRL_FLUSH;
 }
@@ -65,7 +65,7 @@ static int no_tls(struct fumi_err *e)
                         ERR_reason_error_string(ERR_peek_last_error()));
 }
 
-static int trust(const struct fumi_link *l, struct fumi_err *e)
+static int trust(const struct fumi_rpc_connection *l, struct fumi_err *e)
 {
     const char *file = l->o.ca_file;
     if (!file)
@@ -79,12 +79,12 @@ static int trust(const struct fumi_link *l, struct fumi_err *e)
                                               : "it holds no certificate");
 }
 
-int link_tls_new(struct fumi_link *l, struct fumi_err *e)
+int rpc_connection_tls_new(struct fumi_rpc_connection *l, struct fumi_err *e)
 {
     ERR_clear_error();
-    struct link_tls *t = l->tls = fumi_resize(NULL, sizeof(*t));
-    *t = (struct link_tls){.context = SSL_CTX_new(TLS_client_method()),
-                           .socket = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "fumi link")};
+    struct rpc_connection_tls *t = l->tls = fumi_resize(NULL, sizeof(*t));
+    *t = (struct rpc_connection_tls){.context = SSL_CTX_new(TLS_client_method()),
+                                     .socket = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "fumi link")};
     if (!t->context || !t->socket || SSL_CTX_set_min_proto_version(t->context, TLS1_2_VERSION) != 1)
         return no_tls(e);
     BIO_meth_set_write(t->socket, socket_write);
@@ -117,10 +117,10 @@ static bool expect_host(SSL *ssl, const char *host)
            SSL_set_tlsext_host_name(ssl, host) == 1;
 }
 
-static int begin(struct fumi_link *l, struct fumi_err *e)
+static int begin(struct fumi_rpc_connection *l, struct fumi_err *e)
 {
     static const unsigned char protocols[] = "\x08http/1.1";
-    struct link_tls *t = l->tls;
+    struct rpc_connection_tls *t = l->tls;
     char host[256];
     snprintf(host, sizeof(host), "%.*s", (int)strcspn(l->at.host, "%"), l->at.host); /* no zone */
     t->open = t->ended = t->wants_write = false;
@@ -157,7 +157,7 @@ static const struct {
 };
 
 /* It would be the same at the next try: FUMI_INVALID_REQUEST is final. */
-static int distrusted(const struct fumi_link *l, long result, struct fumi_err *e)
+static int distrusted(const struct fumi_rpc_connection *l, long result, struct fumi_err *e)
 {
     for (size_t i = 0; i < FUMI_COUNT(distrusts); i++)
         if (distrusts[i].result == result)
@@ -178,7 +178,7 @@ static const struct {
 };
 
 /* Why the call that failed last did, in a few words. */
-static const char *reason(struct link_tls *t, int number)
+static const char *reason(struct rpc_connection_tls *t, int number)
 {
     unsigned long why = ERR_peek_error();
     const char *text = why ? ERR_reason_error_string(why) : NULL;
@@ -190,9 +190,9 @@ static const char *reason(struct link_tls *t, int number)
     return t->fault;
 }
 
-static int no_handshake(const struct fumi_link *l, int number, struct fumi_err *e)
+static int no_handshake(const struct fumi_rpc_connection *l, int number, struct fumi_err *e)
 {
-    struct link_tls *t = l->tls;
+    struct rpc_connection_tls *t = l->tls;
     long result = SSL_get_verify_result(t->ssl);
     int why = ERR_GET_REASON(ERR_peek_error());
     if (result != X509_V_OK)
@@ -208,7 +208,7 @@ static int no_handshake(const struct fumi_link *l, int number, struct fumi_err *
                         reason(t, number));
 }
 
-int link_tls_open(struct fumi_link *l, int64_t until, struct fumi_err *e)
+int rpc_connection_tls_open(struct fumi_rpc_connection *l, int64_t until, struct fumi_err *e)
 {
     ERR_clear_error();
     if (begin(l, e))
@@ -224,7 +224,7 @@ int link_tls_open(struct fumi_link *l, int64_t until, struct fumi_err *e)
         }
         if (what != SSL_ERROR_WANT_READ && what != SSL_ERROR_WANT_WRITE)
             return no_handshake(l, number, e);
-        if (!link_poll(l->fd, what == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, until))
+        if (!rpc_connection_poll(l->fd, what == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, until))
             return fumi_err_set(e, FUMI_LIMIT,
                                 "%s does not answer the TLS handshake: does it speak TLS?",
                                 l->at.url);
@@ -232,7 +232,7 @@ int link_tls_open(struct fumi_link *l, int64_t until, struct fumi_err *e)
 }
 
 /* What SSL_read or SSL_write answered, as recv and send would: 0 is an end that TLS has told of. */
-static ssize_t result(struct link_tls *t, int rc)
+static ssize_t result(struct rpc_connection_tls *t, int rc)
 {
     int number = errno;
     if (rc > 0)
@@ -250,14 +250,14 @@ static ssize_t result(struct link_tls *t, int rc)
     return -1;
 }
 
-ssize_t link_tls_read(struct fumi_link *l, void *to, size_t n)
+ssize_t rpc_connection_tls_read(struct fumi_rpc_connection *l, void *to, size_t n)
 {
     ERR_clear_error();
     errno = 0;
     return result(l->tls, SSL_read(l->tls->ssl, to, n < INT32_MAX ? (int)n : INT32_MAX));
 }
 
-ssize_t link_tls_write(struct fumi_link *l, const void *from, size_t n)
+ssize_t rpc_connection_tls_write(struct fumi_rpc_connection *l, const void *from, size_t n)
 {
     ERR_clear_error();
     errno = 0;
@@ -267,7 +267,7 @@ ssize_t link_tls_write(struct fumi_link *l, const void *from, size_t n)
     return rc == 0 ? -1 : rc;
 }
 
-bool link_tls_is_idle(struct fumi_link *l)
+bool rpc_connection_tls_is_idle(struct fumi_rpc_connection *l)
 {
     char byte;
     ERR_clear_error();
@@ -275,20 +275,20 @@ bool link_tls_is_idle(struct fumi_link *l)
     return result(l->tls, SSL_peek(l->tls->ssl, &byte, 1)) < 0 && errno == EAGAIN;
 }
 
-bool link_tls_wants_write(const struct fumi_link *l)
+bool rpc_connection_tls_wants_write(const struct fumi_rpc_connection *l)
 {
     return l->tls && l->tls->wants_write;
 }
 
-const char *link_tls_fault(const struct fumi_link *l)
+const char *rpc_connection_tls_fault(const struct fumi_rpc_connection *l)
 {
     return l->tls->fault;
 }
 
 /* The server is told that this is the end, if the socket takes that at once. */
-void link_tls_close(struct fumi_link *l)
+void rpc_connection_tls_close(struct fumi_rpc_connection *l)
 {
-    struct link_tls *t = l->tls;
+    struct rpc_connection_tls *t = l->tls;
     if (!t || !t->ssl)
         return;
     ERR_clear_error();
@@ -300,11 +300,11 @@ void link_tls_close(struct fumi_link *l)
     ERR_clear_error();
 }
 
-void link_tls_done(struct fumi_link *l)
+void rpc_connection_tls_done(struct fumi_rpc_connection *l)
 {
     if (!l->tls)
         return;
-    link_tls_close(l);
+    rpc_connection_tls_close(l);
     SSL_CTX_free(l->tls->context);
     BIO_meth_free(l->tls->socket);
     fumi_resize(l->tls, 0);

@@ -1,5 +1,5 @@
 /* Calls with structs instead of JSON. */
-#include "net/link_parts.h"
+#include "net/rpc_connection_parts.h"
 
 /* A table that is wrong is told of before anything is sent. */
 static int check(const struct fumi_method *m, struct fumi_err *e)
@@ -28,14 +28,16 @@ static int misfit(const struct fumi_method *m, struct fumi_err *e)
                         why.text);
 }
 
-int fumi_link_call_as(struct fumi_link *l, struct fumi_arena *a, const struct fumi_method *m,
-                      const void *params, void *result, int64_t ms, struct fumi_err *e)
+int fumi_rpc_connection_call_as(struct fumi_rpc_connection *l, struct fumi_arena *a,
+                                const struct fumi_method *m, const void *params, void *result,
+                                int64_t ms, struct fumi_err *e)
 {
     struct fumi_buf text = {0};
     struct fumi_answer answer;
     int rc = check(m, e) || put_params(&text, m, params, e);
     if (!rc)
-        rc = fumi_link_call(l, a, m->name, (struct fumi_json){{text.p, text.n}}, ms, &answer, e);
+        rc = fumi_rpc_connection_call(l, a, m->name, (struct fumi_json){{text.p, text.n}}, ms,
+                                      &answer, e);
     fumi_buf_done(&text);
     if (rc)
         return -1;

@@ -1,6 +1,7 @@
-/* The programs that test_link starts: this very program, with LINK_CHILD set in its environment. */
-#ifndef FUMI_LINK_STAGE_H
-#define FUMI_LINK_STAGE_H
+/* The programs that test_link starts: this very program, with RPC_CONNECTION_CHILD set in its
+ * environment. */
+#ifndef FUMI_RPC_CONNECTION_STAGE_H
+#define FUMI_RPC_CONNECTION_STAGE_H
 
 #include "net/serve.h"
 
@@ -140,7 +141,7 @@ static void stage_stubborn(void)
 
 __attribute__((constructor)) static void stage(void)
 {
-    const char *what = getenv("LINK_CHILD");
+    const char *what = getenv("RPC_CONNECTION_CHILD");
     if (!what)
         return;
     alarm(60);

@@ -3,7 +3,7 @@
  * A method may answer at once, or later from any thread; so answers are put into a list, and the
  * thread that uses the link sends them, woken by a descriptor that it polls beside the connection.
  * What the list needs lives as long as the connection, and then until the last method has ended. */
-#include "net/link_parts.h"
+#include "net/rpc_connection_parts.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@ struct message {
     struct fumi_buf text;
 };
 
-struct link_answers {
+struct rpc_connection_answers {
     struct fumi_peer peer; /* the other end, for the server */
     int wake;              /* an eventfd: the list has something */
     pthread_mutex_t lock;  /* of what follows */
@@ -25,9 +25,9 @@ struct link_answers {
     bool gone;   /* the connection is */
 };
 
-static struct link_answers *owner(struct fumi_peer *peer)
+static struct rpc_connection_answers *owner(struct fumi_peer *peer)
 {
-    return FUMI_OWNER(peer, struct link_answers, peer);
+    return FUMI_OWNER(peer, struct rpc_connection_answers, peer);
 }
 
 static void drop_messages(struct message *m)
@@ -40,7 +40,7 @@ static void drop_messages(struct message *m)
 }
 
 /* Under the lock. */
-static void put(struct link_answers *s, struct fumi_buf *text)
+static void put(struct rpc_connection_answers *s, struct fumi_buf *text)
 {
     const uint64_t one = 1;
     struct message *m = fumi_resize(NULL, sizeof(*m));
@@ -52,7 +52,7 @@ static void put(struct link_answers *s, struct fumi_buf *text)
 }
 
 /* Leaves the lock; frees everything when nobody needs it any more. */
-static void leave(struct link_answers *s)
+static void leave(struct rpc_connection_answers *s)
 {
     bool last = s->gone && !s->open;
     pthread_mutex_unlock(&s->lock);
@@ -65,7 +65,7 @@ static void leave(struct link_answers *s)
     fumi_resize(s, 0);
 }
 
-static void say(struct link_answers *s, struct fumi_buf *text, bool last)
+static void say(struct rpc_connection_answers *s, struct fumi_buf *text, bool last)
 {
     pthread_mutex_lock(&s->lock);
     if (text->n && !s->gone)
@@ -92,19 +92,19 @@ static void push(struct fumi_peer *peer, struct fumi_buf *message)
 
 static void keep(struct fumi_peer *peer, bool keeps)
 {
-    struct link_answers *s = owner(peer);
+    struct rpc_connection_answers *s = owner(peer);
     pthread_mutex_lock(&s->lock);
     s->open += keeps ? 1 : -1;
     leave(s);
 }
 
-static struct link_answers *begin(void)
+static struct rpc_connection_answers *begin(void)
 {
     int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wake < 0)
         return NULL;
-    struct link_answers *s = fumi_resize(NULL, sizeof(*s));
-    *s = (struct link_answers){.wake = wake};
+    struct rpc_connection_answers *s = fumi_resize(NULL, sizeof(*s));
+    *s = (struct rpc_connection_answers){.wake = wake};
     s->last = &s->first;
     /* Questions to the peer have the link itself: answers to others would have ids of its calls. */
     s->peer = (struct fumi_peer){
@@ -113,10 +113,10 @@ static struct link_answers *begin(void)
     return s;
 }
 
-void link_answer(struct fumi_link *l, struct fumi_str message)
+void rpc_connection_answer(struct fumi_rpc_connection *l, struct fumi_str message)
 {
-    struct link_answers *s = l->answers = l->answers ? l->answers : begin();
-    if (!s || link_is_crowded(l))
+    struct rpc_connection_answers *s = l->answers = l->answers ? l->answers : begin();
+    if (!s || rpc_connection_is_crowded(l))
         return;
     pthread_mutex_lock(&s->lock);
     s->open++;
@@ -125,17 +125,17 @@ void link_answer(struct fumi_link *l, struct fumi_str message)
     fumi_handle(l->o.server, &s->peer, message,
                 (struct fumi_sink){.notify = on_notify, .reply = on_reply, .arg = s});
     l->inside--;
-    link_answer_send(l);
+    rpc_connection_answer_send(l);
 }
 
-int link_answer_fd(const struct fumi_link *l)
+int rpc_connection_answer_fd(const struct fumi_rpc_connection *l)
 {
     return l->answers ? l->answers->wake : -1;
 }
 
-void link_answer_send(struct fumi_link *l)
+void rpc_connection_answer_send(struct fumi_rpc_connection *l)
 {
-    struct link_answers *s = l->answers;
+    struct rpc_connection_answers *s = l->answers;
     uint64_t count;
     while (read(s->wake, &count, sizeof(count)) < 0 && errno == EINTR) {}
     pthread_mutex_lock(&s->lock);
@@ -148,9 +148,9 @@ void link_answer_send(struct fumi_link *l)
     drop_messages(all);
 }
 
-void link_answer_end(struct fumi_link *l)
+void rpc_connection_answer_end(struct fumi_rpc_connection *l)
 {
-    struct link_answers *s = l->answers;
+    struct rpc_connection_answers *s = l->answers;
     if (!s)
         return;
     l->answers = NULL;

@@ -1,9 +1,9 @@
 /* The client with Content-Length headers: against scripts, and against a server that is started. */
 #include "test.h"
 
-#include "link_peer.h"
-#include "net/link.h"
+#include "net/rpc_connection.h"
 #include "net/stdio.h"
+#include "rpc_connection_peer.h"
 
 enum { LIMIT = 60 };
 
@@ -35,18 +35,20 @@ static void expect_answer(size_t row, enum deed how)
 {
     struct step steps[] = {{MEET, {0}}, {REQUEST, {0}}, {how, answers[row].in}, {BREAK, {0}}, {0}};
     struct script script = {.steps = steps};
-    struct fumi_link_options o = {.framing = FUMI_FRAMING_HEADERS, .limit = LIMIT, .tries = -1};
+    struct fumi_rpc_connection_options o = {
+        .framing = FUMI_FRAMING_HEADERS, .limit = LIMIT, .tries = -1};
     struct fumi_arena a = {0};
     struct fumi_answer got = {0};
     struct fumi_err e = {0};
     script_unix(&script, "unix:");
-    struct fumi_link *l = fumi_link_open(script.url, &o, &e);
-    int rc = l ? fumi_link_call(l, &a, "m", (struct fumi_json){{0}}, 10000, &got, &e) : -1;
+    struct fumi_rpc_connection *l = fumi_rpc_connection_open(script.url, &o, &e);
+    int rc = l ? fumi_rpc_connection_call(l, &a, "m", (struct fumi_json){{0}}, 10000, &got, &e)
+               : -1;
     bool fine = rc ? strstr(e.text, answers[row].want) != NULL
                    : fumi_eq(got.result.text, fumi_str(answers[row].want));
     if (!fine)
         TEST_FAIL("row %zu: %.*s%s", row, FUMI_ARG(got.result.text), rc ? e.text : "");
-    fumi_link_close(l);
+    fumi_rpc_connection_close(l);
     script_end(&script);
     if (!script.got.n || !memmem(script.got.p, script.got.n, HEAD(37) "{", 23))
         TEST_FAIL("sent: %.*s", FUMI_ARG(fumi_buf_str(&script.got)));
@@ -80,15 +82,16 @@ TEST(a_long_message_is_skipped)
                            {HOLD, {0}},
                            {0}};
     struct script script = {.steps = steps};
-    struct fumi_link_options o = {.framing = FUMI_FRAMING_HEADERS, .limit = LIMIT, .tries = -1};
+    struct fumi_rpc_connection_options o = {
+        .framing = FUMI_FRAMING_HEADERS, .limit = LIMIT, .tries = -1};
     struct fumi_arena a = {0};
     struct fumi_answer got = {0};
     struct fumi_err e = {0};
     script_unix(&script, "unix:");
-    struct fumi_link *l = fumi_link_open(script.url, &o, &e);
-    int first = fumi_link_call(l, &a, "m", (struct fumi_json){{0}}, 10000, &got, &e);
-    int second = fumi_link_call(l, &a, "m", (struct fumi_json){{0}}, 10000, &got, &e);
-    fumi_link_close(l);
+    struct fumi_rpc_connection *l = fumi_rpc_connection_open(script.url, &o, &e);
+    int first = fumi_rpc_connection_call(l, &a, "m", (struct fumi_json){{0}}, 10000, &got, &e);
+    int second = fumi_rpc_connection_call(l, &a, "m", (struct fumi_json){{0}}, 10000, &got, &e);
+    fumi_rpc_connection_close(l);
     script_end(&script);
     script_done(&script);
     fumi_buf_done(&text);
@@ -148,14 +151,14 @@ TEST(a_server_that_is_started_asks_back)
     int told = 0, rc;
     struct fumi_server *s = fumi_server_new("client", "1");
     fumi_server_add(s, NULL, &what, 1, NULL, &e);
-    struct fumi_link_options o = {
+    struct fumi_rpc_connection_options o = {
         .framing = FUMI_FRAMING_HEADERS, .server = s, .notified = count, .arg = &told};
     setenv("FRAMED_CHILD", "1", 1);
-    struct fumi_link *l = fumi_link_spawn(argv, &o, &e);
+    struct fumi_rpc_connection *l = fumi_rpc_connection_spawn(argv, &o, &e);
     unsetenv("FRAMED_CHILD");
     CHECK(l);
-    rc = fumi_link_call(l, &a, "ask", (struct fumi_json){{0}}, 20000, &got, &e);
-    fumi_link_close(l);
+    rc = fumi_rpc_connection_call(l, &a, "ask", (struct fumi_json){{0}}, 20000, &got, &e);
+    fumi_rpc_connection_close(l);
     fumi_server_free(s);
     if (rc)
         TEST_FAIL("%s", e.text);

@@ -1,7 +1,7 @@
 /* A peer that plays a script on a real socket, in a thread of its own: what it says is prepared,
  * whatever it is told. */
-#ifndef FUMI_LINK_PEER_H
-#define FUMI_LINK_PEER_H
+#ifndef FUMI_RPC_CONNECTION_PEER_H
+#define FUMI_RPC_CONNECTION_PEER_H
 
 #include "base/buf.h"
 #include "net/ws.h"

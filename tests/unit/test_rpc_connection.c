@@ -1,9 +1,9 @@
 #include "test.h"
 
-#include "link_cases.h"
-#include "link_stage.h"
-#include "net/link.h"
-#include "net/link_parts.h"
+#include "net/rpc_connection.h"
+#include "net/rpc_connection_parts.h"
+#include "rpc_connection_cases.h"
+#include "rpc_connection_stage.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,7 +17,7 @@ static const struct fumi_json none;
 /* One side of a conversation in a test: a script, or a child, and a link to it. */
 struct side {
     struct script script;
-    struct fumi_link *l;
+    struct fumi_rpc_connection *l;
     struct fumi_arena a;
     struct fumi_answer answer;
     struct fumi_err e;
@@ -31,7 +31,8 @@ static void hear(void *arg, struct fumi_str message)
     fumi_buf_put(told, '\n');
 }
 
-static struct fumi_link_options options(struct side *s, struct fumi_link_options o)
+static struct fumi_rpc_connection_options options(struct side *s,
+                                                  struct fumi_rpc_connection_options o)
 {
     o.notified = hear;
     o.arg = &s->told;
@@ -39,7 +40,7 @@ static struct fumi_link_options options(struct side *s, struct fumi_link_options
 }
 
 static void open_side(struct side *s, const struct step *steps, const char *scheme,
-                      struct fumi_link_options o)
+                      struct fumi_rpc_connection_options o)
 {
     *s = (struct side){.script.steps = steps};
     if (strstr(scheme, "unix"))
@@ -47,12 +48,12 @@ static void open_side(struct side *s, const struct step *steps, const char *sche
     else
         script_tcp(&s->script, scheme);
     o = options(s, o);
-    s->l = fumi_link_open(s->script.url, &o, &s->e);
+    s->l = fumi_rpc_connection_open(s->script.url, &o, &s->e);
 }
 
 static void end_side(struct side *s)
 {
-    fumi_link_close(s->l);
+    fumi_rpc_connection_close(s->l);
     s->l = NULL;
     if (s->script.steps)
         script_end(&s->script);
@@ -69,8 +70,8 @@ static void done(struct side *s)
 
 static int call(struct side *s, const char *method, const char *params, int64_t ms)
 {
-    return fumi_link_call(s->l, &s->a, method, (struct fumi_json){fumi_str(params)}, ms, &s->answer,
-                          &s->e);
+    return fumi_rpc_connection_call(s->l, &s->a, method, (struct fumi_json){fumi_str(params)}, ms,
+                                    &s->answer, &s->e);
 }
 
 /* What came of a call, as the tables write it. */
@@ -97,7 +98,8 @@ static void expect_row(const char *scheme, enum deed hear_how, const struct answ
 {
     struct step steps[] = {{MEET, {0}}, {hear_how, {0}}, {say, row->in}, {row->then, {0}}, {0}};
     struct side s;
-    open_side(&s, steps, scheme, (struct fumi_link_options){.connect_time = 5000, .tries = -1});
+    open_side(&s, steps, scheme,
+              (struct fumi_rpc_connection_options){.connect_time = 5000, .tries = -1});
     int rc = s.l ? call(&s, "m", NULL,
                         strstr(row->want, "no answer") || strstr(row->want, "came last") ? SOON
                                                                                          : 10000)
@@ -132,7 +134,7 @@ TEST(handshakes_come_out_as_the_table_says)
         struct step steps[] = {{MEET, {0}}, {REQUEST, {0}}, {SAY, row->in}, {row->then, {0}}, {0}};
         struct side s;
         open_side(&s, steps, "ws://",
-                  (struct fumi_link_options){
+                  (struct fumi_rpc_connection_options){
                       .connect_time = strstr(row->want, "does not answer the") ? SOON : 10000});
         struct fumi_str got = fumi_fmt(&s.a, "!%s", s.l ? "" : s.e.text);
         if (s.l || !is_like(got, row->want))
@@ -147,7 +149,7 @@ static void expect_frames(const struct frame_row *row, enum deed say)
                            {say, row->in}, {row->then, {0}}, {0}};
     struct side s;
     bool late = strstr(row->want, "no answer") || strstr(row->want, "came last");
-    open_side(&s, steps, "ws://", (struct fumi_link_options){.tries = -1});
+    open_side(&s, steps, "ws://", (struct fumi_rpc_connection_options){.tries = -1});
     struct fumi_str got = outcome(&s, s.l ? call(&s, "m", NULL, late ? SOON : 10000) : -1);
     end_side(&s);
     if (!is_like(got, row->want) || !script_got(&s.script, row->kept))
@@ -203,26 +205,26 @@ TEST(wrong_urls_and_options_are_refused_with_a_remedy)
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct fumi_err e = {0};
-        struct fumi_link *l = fumi_link_open(rows[i].url, NULL, &e);
+        struct fumi_rpc_connection *l = fumi_rpc_connection_open(rows[i].url, NULL, &e);
         if (l || !strstr(e.text, rows[i].want))
             TEST_FAIL("%s: %s", rows[i].url, e.text);
-        fumi_link_close(l);
+        fumi_rpc_connection_close(l);
     }
-    struct fumi_link_options bad[] = {
+    struct fumi_rpc_connection_options bad[] = {
         {.token = "a\r\nX: y"}, {.origin = "\n"}, {.protocol = "\x01"}};
     for (size_t i = 0; i < FUMI_COUNT(bad); i++) {
         struct fumi_err e = {0};
-        CHECK(!fumi_link_open("http://127.0.0.1:1/", &bad[i], &e));
+        CHECK(!fumi_rpc_connection_open("http://127.0.0.1:1/", &bad[i], &e));
         CHECK(strstr(e.text, "must not have control characters"));
     }
     static const char *const tokens[] = {"", "Bearer t0ken", "t0ken ", "t\xC3\xB6ken"};
     for (size_t i = 0; i < FUMI_COUNT(tokens); i++) {
         struct fumi_err e = {0};
-        struct fumi_link_options o = {.token = tokens[i]};
-        CHECK(!fumi_link_open("http://127.0.0.1:1/", &o, &e));
+        struct fumi_rpc_connection_options o = {.token = tokens[i]};
+        CHECK(!fumi_rpc_connection_open("http://127.0.0.1:1/", &o, &e));
         CHECK(strstr(e.text, "the token must be of visible ASCII"));
     }
-    fumi_link_close(NULL);
+    fumi_rpc_connection_close(NULL);
 }
 
 /* A port that is bound and not listened at refuses. */
@@ -243,7 +245,7 @@ TEST(where_nobody_listens_the_sentence_says_so)
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
         snprintf(url, sizeof(url), forms[i], ntohs(at.sin_port));
 #pragma GCC diagnostic pop
-        CHECK(!fumi_link_open(url, NULL, &e));
+        CHECK(!fumi_rpc_connection_open(url, NULL, &e));
         CHECK_INT(e.code, FUMI_INTERNAL_ERROR);
         CHECK(strstr(e.text, "nobody listens at") && strstr(e.text, url));
     }
@@ -265,14 +267,14 @@ static void expect_silence(int listener, const struct sockaddr *at, socklen_t n,
 {
     int fds[16] = {0};
     struct fumi_err e = {0};
-    struct fumi_link_options o = {.connect_time = SOON};
+    struct fumi_rpc_connection_options o = {.connect_time = SOON};
     if (listen(listener, 0))
         abort();
     fill(at, n, fds);
-    struct fumi_link *l = fumi_link_open(url, &o, &e);
+    struct fumi_rpc_connection *l = fumi_rpc_connection_open(url, &o, &e);
     if (l || !strstr(e.text, "cannot be reached in time") || e.code != FUMI_LIMIT)
         TEST_FAIL("%s: %s", url, e.text);
-    fumi_link_close(l);
+    fumi_rpc_connection_close(l);
     for (int i = 0; i < 16 && fds[i]; i++)
         close(fds[i]);
     close(listener);
@@ -306,7 +308,7 @@ TEST(a_request_has_the_fields_that_it_should)
         {MEET, {0}}, {REQUEST, {0}}, {SAY, SAYS(HEAD "\r\n" FIVE)}, {HOLD, {0}}, {0}};
     struct side s;
     open_side(&s, steps, "http://",
-              (struct fumi_link_options){.token = "t0ken", .origin = "http://o"});
+              (struct fumi_rpc_connection_options){.token = "t0ken", .origin = "http://o"});
     CHECK(s.l);
     CHECK_STR(outcome(&s, call(&s, "m", "[1,2]", 0)), "5");
     end_side(&s);
@@ -322,7 +324,8 @@ TEST(a_request_has_the_fields_that_it_should)
     done(&s);
 }
 
-static const struct fumi_link_header own[] = {{"X-Api-Version", "2; beta"}, {"X-Empty", ""}};
+static const struct fumi_rpc_connection_header own[] = {{"X-Api-Version", "2; beta"},
+                                                        {"X-Empty", ""}};
 
 TEST(own_headers_go_with_requests_and_handshakes)
 {
@@ -333,10 +336,11 @@ TEST(own_headers_go_with_requests_and_handshakes)
                                          {0}};
     static const char *const schemes[] = {"http://", "ws+unix:"};
     for (size_t i = 0; i < FUMI_COUNT(schemes); i++) {
-        struct fumi_link_header headers[] = {own[0], own[1], {"Authorization", "Basic eDp5"}};
+        struct fumi_rpc_connection_header headers[] = {
+            own[0], own[1], {"Authorization", "Basic eDp5"}};
         struct side s;
         open_side(&s, i ? shaken : asked, schemes[i],
-                  (struct fumi_link_options){.headers = headers, .headers_n = 3});
+                  (struct fumi_rpc_connection_options){.headers = headers, .headers_n = 3});
         memset(headers, 0, sizeof(headers)); /* they were copied */
         CHECK(s.l);
         CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "5");
@@ -350,7 +354,7 @@ TEST(own_headers_go_with_requests_and_handshakes)
 TEST(headers_that_would_break_a_request_are_refused)
 {
     static const struct {
-        struct fumi_link_header header;
+        struct fumi_rpc_connection_header header;
         const char *want;
     } rows[] = {
         {{"X", "a\r\nY: b"}, "the header X must not have control characters"},
@@ -378,13 +382,13 @@ TEST(headers_that_would_break_a_request_are_refused)
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct fumi_err e = {0};
-        struct fumi_link_header both[] = {own[0], rows[i].header};
-        struct fumi_link_options o = {
+        struct fumi_rpc_connection_header both[] = {own[0], rows[i].header};
+        struct fumi_rpc_connection_options o = {
             .headers = both, .headers_n = 2, .token = "t", .origin = "http://o"};
-        struct fumi_link *l = fumi_link_open("http://127.0.0.1:1", &o, &e);
+        struct fumi_rpc_connection *l = fumi_rpc_connection_open("http://127.0.0.1:1", &o, &e);
         if (l || e.code != FUMI_INVALID_PARAMS || !strstr(e.text, rows[i].want))
             TEST_FAIL("%s: %s", rows[i].header.name, e.text);
-        fumi_link_close(l);
+        fumi_rpc_connection_close(l);
     }
 }
 
@@ -396,9 +400,9 @@ TEST(a_handshake_has_the_fields_that_it_should)
                                         {FRAME, {0}},
                                         {0}};
     struct side s;
-    open_side(
-        &s, steps, "ws+unix:",
-        (struct fumi_link_options){.token = "t0ken", .origin = "http://o", .protocol = "mcp"});
+    open_side(&s, steps, "ws+unix:",
+              (struct fumi_rpc_connection_options){
+                  .token = "t0ken", .origin = "http://o", .protocol = "mcp"});
     CHECK(s.l);
     end_side(&s);
     CHECK(script_got(&s.script, "GET /ws HTTP/1.1\r\nHost: localhost\r\nOrigin: http://o\r\n"
@@ -427,7 +431,8 @@ TEST(extensions_and_protocols_that_were_not_offered_are_refused)
         struct step steps[] = {
             {MEET, {0}}, {REQUEST, {0}}, {SHAKE, rows[i].fields}, {HOLD, {0}}, {0}};
         struct side s;
-        open_side(&s, steps, "ws://", (struct fumi_link_options){.protocol = rows[i].protocol});
+        open_side(&s, steps, "ws://",
+                  (struct fumi_rpc_connection_options){.protocol = rows[i].protocol});
         if (!s.l != !!rows[i].want || (!s.l && !strstr(s.e.text, rows[i].want)))
             TEST_FAIL("%zu: %s", i, s.e.text);
         done(&s);
@@ -449,10 +454,10 @@ TEST(a_connection_is_kept_for_the_next_call)
                                         {HOLD, {0}},
                                         {0}};
     struct side s;
-    open_side(&s, steps, "http://", (struct fumi_link_options){0});
+    open_side(&s, steps, "http://", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
     CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "5");
-    CHECK_INT(fumi_link_notify(s.l, "n", none, &s.e), 0);
+    CHECK_INT(fumi_rpc_connection_notify(s.l, "n", none, &s.e), 0);
     CHECK_STR(outcome(&s, call(&s, "m", "{}", 0)), "6");
     end_side(&s);
     CHECK(!s.script.failed);
@@ -468,7 +473,7 @@ TEST(a_kept_connection_that_has_ended_is_replaced)
         {MEET, {0}}, {REQUEST, {0}}, {SAY, SAYS(HEAD "\r\n" SECOND)}, {HOLD, {0}},
         {0}};
     struct side s;
-    open_side(&s, seen, "http+unix:", (struct fumi_link_options){0});
+    open_side(&s, seen, "http+unix:", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
     CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "5");
     struct pollfd end = {.fd = s.l->fd, .events = POLLIN};
@@ -490,7 +495,7 @@ TEST(a_request_is_not_sent_again_once_it_may_have_run)
                                         {BREAK, {0}},
                                         {0}};
     struct side s;
-    open_side(&s, begun, "http://", (struct fumi_link_options){0});
+    open_side(&s, begun, "http://", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
     CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "5");
     CHECK_INT(call(&s, "m", NULL, 0), -1);
@@ -500,7 +505,7 @@ TEST(a_request_is_not_sent_again_once_it_may_have_run)
     static const struct step unseen[] = {
         {MEET, {0}},    {REQUEST, {0}}, {SAY, SAYS(HEAD "\r\n" FIVE)},
         {REQUEST, {0}}, {BREAK, {0}},   {0}};
-    open_side(&s, unseen, "http://", (struct fumi_link_options){0});
+    open_side(&s, unseen, "http://", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
     CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "5");
     CHECK_INT(call(&s, "m", NULL, 0), -1);
@@ -517,7 +522,7 @@ TEST(a_late_call_ends_its_connection_and_the_next_has_another)
                                         {REQUEST, {0}}, {SAY, SAYS(HEAD "\r\n" SECOND)},
                                         {HOLD, {0}},    {0}};
     struct side s;
-    open_side(&s, steps, "http://", (struct fumi_link_options){.call_time = SOON});
+    open_side(&s, steps, "http://", (struct fumi_rpc_connection_options){.call_time = SOON});
     CHECK(s.l);
     CHECK_INT(call(&s, "m", NULL, 0), -1);
     CHECK_INT(s.e.code, FUMI_LIMIT);
@@ -540,7 +545,7 @@ TEST(events_ahead_of_the_answer_are_told)
         {REQUEST, {0}},
         {0}};
     struct side s;
-    open_side(&s, steps, "http://", (struct fumi_link_options){0});
+    open_side(&s, steps, "http://", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
     CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "5");
     CHECK_STR(fumi_buf_str(&s.told), "{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"params\":[1]}\n{"
@@ -561,7 +566,7 @@ TEST(events_that_do_not_end_are_left)
                                         {HOLD, {0}},
                                         {0}};
     struct side s;
-    open_side(&s, steps, "http://", (struct fumi_link_options){0});
+    open_side(&s, steps, "http://", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
     CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "5");
     CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "6");
@@ -579,7 +584,7 @@ TEST(an_event_has_its_limit)
         {HOLD, {0}},
         {0}};
     struct side s;
-    open_side(&s, steps, "http://", (struct fumi_link_options){.limit = 40});
+    open_side(&s, steps, "http://", (struct fumi_rpc_connection_options){.limit = 40});
     CHECK(s.l);
     CHECK_INT(call(&s, "m", NULL, 0), -1);
     CHECK(strstr(s.e.text, "an event is too large"));
@@ -598,7 +603,7 @@ TEST(a_question_in_an_event_stream_is_refused_on_another_connection)
         {SAY, SAYS("data: " FIVE "\n\n")},
         {0}};
     struct side s;
-    open_side(&s, steps, "http://", (struct fumi_link_options){0});
+    open_side(&s, steps, "http://", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
     CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "5");
     end_side(&s);
@@ -623,7 +628,7 @@ TEST(a_question_on_a_stream_is_refused_and_a_notification_told)
         {HOLD, {0}},
         {0}};
     struct side s;
-    open_side(&s, steps, "unix:", (struct fumi_link_options){0});
+    open_side(&s, steps, "unix:", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
     CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "5");
     end_side(&s);
@@ -645,15 +650,15 @@ TEST(a_link_listens_without_a_call)
                                         {FRAME, {0}},
                                         {0}};
     struct side s;
-    open_side(&s, steps, "ws://", (struct fumi_link_options){0});
+    open_side(&s, steps, "ws://", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
     const char *want =
         "{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"bc\"}\n";
     for (int i = 0; i < 2 && s.told.n < strlen(want); i++)
-        CHECK(fumi_link_listen(s.l, 10000));
+        CHECK(fumi_rpc_connection_listen(s.l, 10000));
     CHECK_STR(fumi_buf_str(&s.told), want);
-    for (int i = 0; i < 100 && fumi_link_listen(s.l, 0); i++) {}
-    CHECK(!fumi_link_listen(s.l, 1));
+    for (int i = 0; i < 100 && fumi_rpc_connection_listen(s.l, 0); i++) {}
+    CHECK(!fumi_rpc_connection_listen(s.l, 1));
     end_side(&s);
     CHECK(script_got(&s.script, "10:still there?\n"));
     done(&s);
@@ -665,14 +670,14 @@ TEST(nothing_is_waited_for_where_nothing_can_come)
     static const struct step http[] = {{MEET, {0}}, {HOLD, {0}}, {0}};
     static const struct step gone[] = {{MEET, {0}}, {0}};
     struct side s;
-    open_side(&s, http, "http://", (struct fumi_link_options){0});
+    open_side(&s, http, "http://", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
-    CHECK(!fumi_link_listen(s.l, 1000000));
+    CHECK(!fumi_rpc_connection_listen(s.l, 1000000));
     done(&s);
-    open_side(&s, gone, "unix:", (struct fumi_link_options){0});
+    open_side(&s, gone, "unix:", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
-    CHECK(!fumi_link_listen(s.l, 1000000));
-    CHECK(!fumi_link_listen(s.l, 1000000));
+    CHECK(!fumi_rpc_connection_listen(s.l, 1000000));
+    CHECK(!fumi_rpc_connection_listen(s.l, 1000000));
     done(&s);
 }
 
@@ -690,23 +695,23 @@ TEST(answers_may_come_in_any_order_and_a_batch_comes_together)
         {HOLD, {0}},
         {0}};
     struct side s;
-    open_side(&s, steps, "unix:", (struct fumi_link_options){0});
+    open_side(&s, steps, "unix:", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
     static const char *const wants[] = {"7 no [1]", "\"b\"", "\"c\"", "\"d\"", "\"e\""};
     for (int round = 0; round < 2; round++) {
         int64_t first = round ? 4 : 1, last = round ? 5 : 3;
         for (int64_t id = first; id <= last; id++)
-            CHECK_INT(fumi_link_begin(s.l, "m", none, &s.e), id);
-        CHECK_INT(fumi_link_await(s.l, &s.a, first, 0, &s.answer, &s.e), -1);
+            CHECK_INT(fumi_rpc_connection_begin(s.l, "m", none, &s.e), id);
+        CHECK_INT(fumi_rpc_connection_await(s.l, &s.a, first, 0, &s.answer, &s.e), -1);
         CHECK(strstr(s.e.text, "m was not sent"));
-        CHECK_INT(fumi_link_send(s.l, !round, &s.e), 0);
+        CHECK_INT(fumi_rpc_connection_send(s.l, !round, &s.e), 0);
         for (int64_t id = first; id <= last; id++)
-            CHECK_STR(outcome(&s, fumi_link_await(s.l, &s.a, id, 0, &s.answer, &s.e)),
+            CHECK_STR(outcome(&s, fumi_rpc_connection_await(s.l, &s.a, id, 0, &s.answer, &s.e)),
                       wants[id - 1]);
-        CHECK_INT(fumi_link_await(s.l, &s.a, first, 0, &s.answer, &s.e), -1);
+        CHECK_INT(fumi_rpc_connection_await(s.l, &s.a, first, 0, &s.answer, &s.e), -1);
         CHECK(strstr(s.e.text, "no call with the id"));
     }
-    CHECK_INT(fumi_link_send(s.l, true, &s.e), 0); /* nothing */
+    CHECK_INT(fumi_rpc_connection_send(s.l, true, &s.e), 0); /* nothing */
     end_side(&s);
     CHECK(!s.script.failed);
     CHECK(script_got(
@@ -721,13 +726,14 @@ TEST(a_batch_that_is_refused_as_a_whole_is_answered_for_each)
     static const struct step steps[] = {
         {MEET, {0}}, {LINE, {0}}, {SAY, SAYS(REFUSED "\n")}, {HOLD, {0}}, {0}};
     struct side s;
-    open_side(&s, steps, "unix:", (struct fumi_link_options){0});
+    open_side(&s, steps, "unix:", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
     for (int64_t id = 1; id <= 2; id++)
-        CHECK_INT(fumi_link_begin(s.l, "m", none, &s.e), id);
-    CHECK_INT(fumi_link_send(s.l, true, &s.e), 0);
+        CHECK_INT(fumi_rpc_connection_begin(s.l, "m", none, &s.e), id);
+    CHECK_INT(fumi_rpc_connection_send(s.l, true, &s.e), 0);
     for (int64_t id = 1; id <= 2; id++)
-        CHECK_STR(outcome(&s, fumi_link_await(s.l, &s.a, id, 0, &s.answer, &s.e)), "-32600 no");
+        CHECK_STR(outcome(&s, fumi_rpc_connection_await(s.l, &s.a, id, 0, &s.answer, &s.e)),
+                  "-32600 no");
     done(&s);
 }
 
@@ -738,13 +744,13 @@ TEST(a_nameless_error_for_several_messages_is_nobodys)
         {MEET, {0}}, {LINE, {0}}, {LINE, {0}}, {SAY, SAYS(REFUSED "\n" SECOND "\n" FIVE "\n")},
         {HOLD, {0}}, {0}};
     struct side s;
-    open_side(&s, steps, "unix:", (struct fumi_link_options){0});
+    open_side(&s, steps, "unix:", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
     for (int64_t id = 1; id <= 2; id++)
-        CHECK_INT(fumi_link_begin(s.l, "m", none, &s.e), id);
-    CHECK_INT(fumi_link_send(s.l, false, &s.e), 0);
-    CHECK_STR(outcome(&s, fumi_link_await(s.l, &s.a, 1, 0, &s.answer, &s.e)), "5");
-    CHECK_STR(outcome(&s, fumi_link_await(s.l, &s.a, 2, 0, &s.answer, &s.e)), "6");
+        CHECK_INT(fumi_rpc_connection_begin(s.l, "m", none, &s.e), id);
+    CHECK_INT(fumi_rpc_connection_send(s.l, false, &s.e), 0);
+    CHECK_STR(outcome(&s, fumi_rpc_connection_await(s.l, &s.a, 1, 0, &s.answer, &s.e)), "5");
+    CHECK_STR(outcome(&s, fumi_rpc_connection_await(s.l, &s.a, 2, 0, &s.answer, &s.e)), "6");
     done(&s);
 }
 
@@ -765,18 +771,19 @@ TEST(over_http_a_request_waits_for_the_answer_before_it)
         {HOLD, {0}},
         {0}};
     struct side s;
-    open_side(&s, steps, "http://", (struct fumi_link_options){0});
+    open_side(&s, steps, "http://", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
     for (int64_t id = 1; id <= 2; id++)
-        CHECK_INT(fumi_link_begin(s.l, "m", none, &s.e), id);
-    CHECK_INT(fumi_link_send(s.l, false, &s.e), 0);
+        CHECK_INT(fumi_rpc_connection_begin(s.l, "m", none, &s.e), id);
+    CHECK_INT(fumi_rpc_connection_send(s.l, false, &s.e), 0);
     for (int64_t id = 3; id <= 4; id++)
-        CHECK_INT(fumi_link_begin(s.l, "m", none, &s.e), id);
-    CHECK_INT(fumi_link_send(s.l, true, &s.e), 0);
-    CHECK_STR(outcome(&s, fumi_link_await(s.l, &s.a, 4, 0, &s.answer, &s.e)), "4");
-    CHECK(is_like(outcome(&s, fumi_link_await(s.l, &s.a, 1, 0, &s.answer, &s.e)), "!HTTP 500"));
-    CHECK_STR(outcome(&s, fumi_link_await(s.l, &s.a, 2, 0, &s.answer, &s.e)), "6");
-    CHECK(is_like(outcome(&s, fumi_link_await(s.l, &s.a, 3, 0, &s.answer, &s.e)),
+        CHECK_INT(fumi_rpc_connection_begin(s.l, "m", none, &s.e), id);
+    CHECK_INT(fumi_rpc_connection_send(s.l, true, &s.e), 0);
+    CHECK_STR(outcome(&s, fumi_rpc_connection_await(s.l, &s.a, 4, 0, &s.answer, &s.e)), "4");
+    CHECK(is_like(outcome(&s, fumi_rpc_connection_await(s.l, &s.a, 1, 0, &s.answer, &s.e)),
+                  "!HTTP 500"));
+    CHECK_STR(outcome(&s, fumi_rpc_connection_await(s.l, &s.a, 2, 0, &s.answer, &s.e)), "6");
+    CHECK(is_like(outcome(&s, fumi_rpc_connection_await(s.l, &s.a, 3, 0, &s.answer, &s.e)),
                   "!id is not that of an open request"));
     end_side(&s);
     CHECK(!s.script.failed);
@@ -794,14 +801,15 @@ TEST(a_call_that_is_cancelled_is_told_to_the_peer)
         {HOLD, {0}},
         {0}};
     struct side s;
-    open_side(&s, steps, "unix:", (struct fumi_link_options){0});
+    open_side(&s, steps, "unix:", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
-    CHECK_INT(fumi_link_begin(s.l, "m", none, &s.e), 1);
-    CHECK_INT(fumi_link_send(s.l, false, &s.e), 0);
-    CHECK_INT(fumi_link_cancel(s.l, 1, &s.e), 0);
-    CHECK_INT(fumi_link_cancel(s.l, 1, &s.e), -1);
-    CHECK_INT(fumi_link_begin(s.l, "m", none, &s.e), 2); /* was never sent, so neither is this */
-    CHECK_INT(fumi_link_cancel(s.l, 2, &s.e), 0);
+    CHECK_INT(fumi_rpc_connection_begin(s.l, "m", none, &s.e), 1);
+    CHECK_INT(fumi_rpc_connection_send(s.l, false, &s.e), 0);
+    CHECK_INT(fumi_rpc_connection_cancel(s.l, 1, &s.e), 0);
+    CHECK_INT(fumi_rpc_connection_cancel(s.l, 1, &s.e), -1);
+    CHECK_INT(fumi_rpc_connection_begin(s.l, "m", none, &s.e),
+              2); /* was never sent, so neither is this */
+    CHECK_INT(fumi_rpc_connection_cancel(s.l, 2, &s.e), 0);
     CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "7"); /* the answer to the first is nobody's */
     end_side(&s);
     CHECK(!s.script.failed);
@@ -817,14 +825,14 @@ TEST(over_http_cancelling_one_of_a_batch_spares_the_others)
     static const struct step steps[] = {
         {MEET, {0}}, {REQUEST, {0}}, {SAY, SAYS(HEAD "\r\n" SECOND)}, {HOLD, {0}}, {0}};
     struct side s;
-    open_side(&s, steps, "http://", (struct fumi_link_options){0});
+    open_side(&s, steps, "http://", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
     for (int64_t id = 1; id <= 3; id++)
-        CHECK_INT(fumi_link_begin(s.l, "m", none, &s.e), id);
-    CHECK_INT(fumi_link_cancel(s.l, 3, &s.e), 0);
-    CHECK_INT(fumi_link_send(s.l, true, &s.e), 0);
-    CHECK_INT(fumi_link_cancel(s.l, 1, &s.e), 0);
-    CHECK_STR(outcome(&s, fumi_link_await(s.l, &s.a, 2, 0, &s.answer, &s.e)), "6");
+        CHECK_INT(fumi_rpc_connection_begin(s.l, "m", none, &s.e), id);
+    CHECK_INT(fumi_rpc_connection_cancel(s.l, 3, &s.e), 0);
+    CHECK_INT(fumi_rpc_connection_send(s.l, true, &s.e), 0);
+    CHECK_INT(fumi_rpc_connection_cancel(s.l, 1, &s.e), 0);
+    CHECK_STR(outcome(&s, fumi_rpc_connection_await(s.l, &s.a, 2, 0, &s.answer, &s.e)), "6");
     end_side(&s);
     CHECK(!s.script.failed);
     done(&s);
@@ -835,17 +843,17 @@ TEST(over_http_each_request_that_cannot_be_sent_says_so)
 {
     static const struct step steps[] = {{MEET, {0}}, {0}};
     struct side s;
-    open_side(&s, steps, "http://", (struct fumi_link_options){0});
+    open_side(&s, steps, "http://", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
     script_end(&s.script);
     s.script.steps = NULL;
     for (int64_t id = 1; id <= 3; id++)
-        CHECK_INT(fumi_link_begin(s.l, "m", none, &s.e), id);
-    CHECK_INT(fumi_link_send(s.l, false, &s.e), -1);
+        CHECK_INT(fumi_rpc_connection_begin(s.l, "m", none, &s.e), id);
+    CHECK_INT(fumi_rpc_connection_send(s.l, false, &s.e), -1);
     for (int64_t id = 1; id <= 3; id++)
-        CHECK_INT(fumi_link_await(s.l, &s.a, id, 0, &s.answer, &s.e), -1);
+        CHECK_INT(fumi_rpc_connection_await(s.l, &s.a, id, 0, &s.answer, &s.e), -1);
     CHECK(strstr(s.e.text, "nobody listens at"));
-    CHECK_INT(fumi_link_notify(s.l, "m", none, &s.e), -1);
+    CHECK_INT(fumi_rpc_connection_notify(s.l, "m", none, &s.e), -1);
     CHECK(strstr(s.e.text, "nobody listens at"));
     done(&s);
 }
@@ -855,15 +863,15 @@ TEST(over_http_what_waits_can_be_cancelled_or_left)
     static const struct step steps[] = {{MEET, {0}},    {REQUEST, {0}}, {HOLD, {0}}, {MEET, {0}},
                                         {REQUEST, {0}}, {HOLD, {0}},    {0}};
     struct side s;
-    open_side(&s, steps, "http://", (struct fumi_link_options){0});
+    open_side(&s, steps, "http://", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
     for (int64_t id = 1; id <= 5; id++)
-        CHECK_INT(fumi_link_begin(s.l, "m", none, &s.e), id);
-    CHECK_INT(fumi_link_send(s.l, false, &s.e), 0);
-    CHECK_INT(fumi_link_cancel(s.l, 3, &s.e), 0);
-    CHECK_INT(fumi_link_cancel(s.l, 2, &s.e), 0);
-    CHECK_INT(fumi_link_cancel(s.l, 1, &s.e), 0);
-    CHECK_INT(fumi_link_await(s.l, &s.a, 4, SOON, &s.answer, &s.e), -1);
+        CHECK_INT(fumi_rpc_connection_begin(s.l, "m", none, &s.e), id);
+    CHECK_INT(fumi_rpc_connection_send(s.l, false, &s.e), 0);
+    CHECK_INT(fumi_rpc_connection_cancel(s.l, 3, &s.e), 0);
+    CHECK_INT(fumi_rpc_connection_cancel(s.l, 2, &s.e), 0);
+    CHECK_INT(fumi_rpc_connection_cancel(s.l, 1, &s.e), 0);
+    CHECK_INT(fumi_rpc_connection_await(s.l, &s.a, 4, SOON, &s.answer, &s.e), -1);
     end_side(&s);
     CHECK(!s.script.failed);
     CHECK(script_got(&s.script, "\"id\":1}") && script_got(&s.script, "\"id\":4}"));
@@ -877,11 +885,11 @@ TEST(over_http_notifications_and_texts_can_be_late_too)
                                         {REQUEST, {0}}, {HOLD, {0}},    {0}};
     struct side s;
     struct fumi_str answer;
-    open_side(&s, steps, "http://", (struct fumi_link_options){.call_time = SOON});
+    open_side(&s, steps, "http://", (struct fumi_rpc_connection_options){.call_time = SOON});
     CHECK(s.l);
-    CHECK_INT(fumi_link_notify(s.l, "n", none, &s.e), -1);
+    CHECK_INT(fumi_rpc_connection_notify(s.l, "n", none, &s.e), -1);
     CHECK(strstr(s.e.text, "no answer to n from"));
-    CHECK_INT(fumi_link_text(s.l, &s.a, FUMI_STR("{}"), 0, &answer, &s.e), -1);
+    CHECK_INT(fumi_rpc_connection_text(s.l, &s.a, FUMI_STR("{}"), 0, &answer, &s.e), -1);
     CHECK(strstr(s.e.text, "no answer to the message from"));
     end_side(&s);
     CHECK(!s.script.failed);
@@ -892,11 +900,11 @@ TEST(params_must_be_an_array_or_an_object)
 {
     static const struct step steps[] = {{MEET, {0}}, {HOLD, {0}}, {0}};
     struct side s;
-    open_side(&s, steps, "unix:", (struct fumi_link_options){0});
+    open_side(&s, steps, "unix:", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
     CHECK_INT(call(&s, "m", "5", 0), -1);
     CHECK_STR(fumi_str(s.e.text), "params of m must be an array or an object");
-    CHECK_INT(fumi_link_notify(s.l, "m", (struct fumi_json){FUMI_STR("5")}, &s.e), -1);
+    CHECK_INT(fumi_rpc_connection_notify(s.l, "m", (struct fumi_json){FUMI_STR("5")}, &s.e), -1);
     CHECK_INT(s.e.code, FUMI_INVALID_PARAMS);
     end_side(&s);
     CHECK_INT(s.script.got.n, 0);
@@ -920,17 +928,17 @@ TEST(a_unix_link_that_is_lost_fails_its_calls_and_connects_again)
         {HOLD, {0}},
         {0}};
     struct side s;
-    open_side(&s, steps, "unix:", (struct fumi_link_options){0});
+    open_side(&s, steps, "unix:", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
     for (int64_t id = 1; id <= 2; id++)
-        CHECK_INT(fumi_link_begin(s.l, "m", none, &s.e), id);
-    CHECK_INT(fumi_link_send(s.l, false, &s.e), 0);
+        CHECK_INT(fumi_rpc_connection_begin(s.l, "m", none, &s.e), id);
+    CHECK_INT(fumi_rpc_connection_send(s.l, false, &s.e), 0);
     for (int64_t id = 1; id <= 2; id++)
-        CHECK(is_like(outcome(&s, fumi_link_await(s.l, &s.a, id, 0, &s.answer, &s.e)),
+        CHECK(is_like(outcome(&s, fumi_rpc_connection_await(s.l, &s.a, id, 0, &s.answer, &s.e)),
                       "!has closed the connection; calls that were open may have run"));
     CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "7");
-    CHECK(!fumi_link_listen(s.l, 10000)); /* returns when it is lost */
-    CHECK_INT(fumi_link_notify(s.l, "n", none, &s.e), 0);
+    CHECK(!fumi_rpc_connection_listen(s.l, 10000)); /* returns when it is lost */
+    CHECK_INT(fumi_rpc_connection_notify(s.l, "n", none, &s.e), 0);
     end_side(&s);
     CHECK(!s.script.failed);
     done(&s);
@@ -949,9 +957,9 @@ TEST(a_websocket_that_is_lost_connects_again_with_pauses)
                                         {FRAME, {0}},   {TEXT, SAYS(FIVE)},
                                         {FRAME, {0}},   {0}};
     struct side s;
-    open_side(&s, steps, "ws://", (struct fumi_link_options){0});
+    open_side(&s, steps, "ws://", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
-    CHECK(!fumi_link_listen(s.l, 10000)); /* returns when it is lost */
+    CHECK(!fumi_rpc_connection_listen(s.l, 10000)); /* returns when it is lost */
     CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "5");
     end_side(&s);
     CHECK(!s.script.failed);
@@ -974,21 +982,21 @@ TEST(a_refusal_is_final_and_tries_come_to_an_end)
                                        {BREAK, {0}}, {MEET, {0}},    {BREAK, {0}},
                                        {MEET, {0}},  {BREAK, {0}},   {0}};
     struct side s;
-    open_side(&s, refused, "ws://", (struct fumi_link_options){0});
+    open_side(&s, refused, "ws://", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
-    CHECK(!fumi_link_listen(s.l, 10000));
+    CHECK(!fumi_rpc_connection_listen(s.l, 10000));
     CHECK(is_like(outcome(&s, call(&s, "m", NULL, 0)), "!HTTP 401"));
     end_side(&s);
     CHECK(!s.script.failed);
     done(&s);
-    open_side(&s, gone, "ws+unix:", (struct fumi_link_options){.tries = 2});
+    open_side(&s, gone, "ws+unix:", (struct fumi_rpc_connection_options){.tries = 2});
     CHECK(s.l);
-    CHECK(!fumi_link_listen(s.l, 10000));
+    CHECK(!fumi_rpc_connection_listen(s.l, 10000));
     for (int64_t id = 1; id <= 2; id++)
-        CHECK_INT(fumi_link_begin(s.l, "m", none, &s.e), id);
-    CHECK_INT(fumi_link_send(s.l, false, &s.e), -1);
+        CHECK_INT(fumi_rpc_connection_begin(s.l, "m", none, &s.e), id);
+    CHECK_INT(fumi_rpc_connection_send(s.l, false, &s.e), -1);
     for (int64_t id = 1; id <= 2; id++)
-        CHECK_INT(fumi_link_await(s.l, &s.a, id, 0, &s.answer, &s.e), -1);
+        CHECK_INT(fumi_rpc_connection_await(s.l, &s.a, id, 0, &s.answer, &s.e), -1);
     CHECK(strstr(s.e.text, "the connection"));
     end_side(&s);
     CHECK(!s.script.failed);
@@ -999,12 +1007,12 @@ TEST(without_tries_a_lost_link_stays_lost)
 {
     static const struct step steps[] = {{MEET, {0}}, {BREAK, {0}}, {0}};
     struct side s;
-    open_side(&s, steps, "unix:", (struct fumi_link_options){.tries = -1});
+    open_side(&s, steps, "unix:", (struct fumi_rpc_connection_options){.tries = -1});
     CHECK(s.l);
-    CHECK(!fumi_link_listen(s.l, 10000));
+    CHECK(!fumi_rpc_connection_listen(s.l, 10000));
     for (int i = 0; i < 2; i++)
         CHECK(is_like(outcome(&s, call(&s, "m", NULL, 0)), "!has closed the connection"));
-    CHECK_INT(fumi_link_notify(s.l, "m", none, &s.e), -1);
+    CHECK_INT(fumi_rpc_connection_notify(s.l, "m", none, &s.e), -1);
     done(&s);
 }
 
@@ -1025,13 +1033,13 @@ TEST(a_peer_that_resets_is_an_error_and_no_signal)
                                         {FRAME, {0}}, {RESET, {0}},   {0}};
     struct side s;
     signal(SIGPIPE, SIG_DFL);
-    open_side(&s, steps, "ws://", (struct fumi_link_options){.tries = -1});
+    open_side(&s, steps, "ws://", (struct fumi_rpc_connection_options){.tries = -1});
     CHECK(s.l);
     struct fumi_json big = {filler(&s.a, 256 << 10)};
-    CHECK_INT(fumi_link_notify(s.l, "n", none, &s.e), 0);
+    CHECK_INT(fumi_rpc_connection_notify(s.l, "n", none, &s.e), 0);
     int rc = 0;
     for (int i = 0; i < 1000 && !rc; i++)
-        rc = fumi_link_notify(s.l, "n", big, &s.e);
+        rc = fumi_rpc_connection_notify(s.l, "n", big, &s.e);
     CHECK_INT(rc, -1);
     CHECK(strstr(s.e.text, "the connection"));
     CHECK_INT(call(&s, "m", NULL, 0), -1);
@@ -1048,15 +1056,16 @@ TEST(a_peer_that_takes_nothing_is_given_up)
     for (size_t i = 0; i < FUMI_COUNT(schemes); i++) {
         struct side s;
         struct fumi_err e;
-        open_side(&s, i == 2 ? shaken : steps, schemes[i], (struct fumi_link_options){0});
+        open_side(&s, i == 2 ? shaken : steps, schemes[i], (struct fumi_rpc_connection_options){0});
         CHECK(s.l);
         struct fumi_str big = filler(&s.a, 32 << 20);
-        CHECK_INT(fumi_link_call(s.l, &s.a, "m", (struct fumi_json){big}, SOON, &s.answer, &s.e),
+        CHECK_INT(fumi_rpc_connection_call(s.l, &s.a, "m", (struct fumi_json){big}, SOON, &s.answer,
+                                           &s.e),
                   -1);
         CHECK(strstr(s.e.text, "takes nothing that is sent to it"));
         /* Now the script may end. */
-        struct fumi_link_options short_time = {.connect_time = SOON};
-        fumi_link_close(fumi_link_open(s.script.url, &short_time, &e));
+        struct fumi_rpc_connection_options short_time = {.connect_time = SOON};
+        fumi_rpc_connection_close(fumi_rpc_connection_open(s.script.url, &short_time, &e));
         done(&s);
     }
 }
@@ -1079,7 +1088,7 @@ TEST(a_line_that_is_too_long_fails_what_is_open_and_no_more)
     static const char *const wants[] = {"!has more than 35 bytes: raise the limit", "7",
                                         "!has more than 35 bytes: raise the limit", "8"};
     struct side s;
-    open_side(&s, steps, "unix:", (struct fumi_link_options){.limit = 35});
+    open_side(&s, steps, "unix:", (struct fumi_rpc_connection_options){.limit = 35});
     CHECK(s.l);
     for (size_t i = 0; i < FUMI_COUNT(wants); i++)
         CHECK(is_like(outcome(&s, call(&s, "m", NULL, 0)), wants[i]));
@@ -1105,7 +1114,7 @@ static int call_as(struct side *s, const struct fumi_method *m, const struct not
                    struct note *out)
 {
     s->e = (struct fumi_err){0};
-    return fumi_link_call_as(s->l, &s->a, m, in, out, 0, &s->e);
+    return fumi_rpc_connection_call_as(s->l, &s->a, m, in, out, 0, &s->e);
 }
 
 TEST(structs_go_out_and_come_back)
@@ -1130,7 +1139,7 @@ TEST(structs_go_out_and_come_back)
     const struct note in = {.title = FUMI_STR("a \"b\""), .size = 2};
     struct note out = {.size = 99};
     struct side s;
-    open_side(&s, steps, "unix:", (struct fumi_link_options){.tries = -1});
+    open_side(&s, steps, "unix:", (struct fumi_rpc_connection_options){.tries = -1});
     CHECK(s.l);
     CHECK_INT(call_as(&s, &note_method, &in, &out), 0);
     CHECK_STR(out.title, "\xC3\xA9t\xC3\xA9");
@@ -1172,10 +1181,10 @@ TEST(structs_that_json_cannot_say_and_wrong_tables_are_refused)
     static const struct step steps[] = {{MEET, {0}}, {HOLD, {0}}, {0}};
     const double infinite[] = {INFINITY};
     struct side s;
-    open_side(&s, steps, "unix:", (struct fumi_link_options){.tries = -1});
+    open_side(&s, steps, "unix:", (struct fumi_rpc_connection_options){.tries = -1});
     CHECK(s.l);
     for (size_t i = 0; i < FUMI_COUNT(methods); i++) {
-        CHECK_INT(fumi_link_call_as(s.l, &s.a, &methods[i], infinite, NULL, 0, &s.e), -1);
+        CHECK_INT(fumi_rpc_connection_call_as(s.l, &s.a, &methods[i], infinite, NULL, 0, &s.e), -1);
         CHECK(strstr(s.e.text, i < 2 ? "shape" : "params of n cannot be written as JSON"));
     }
     end_side(&s);
@@ -1207,27 +1216,27 @@ TEST(the_text_of_a_message_goes_out_and_that_of_the_answer_comes_back)
         {0}};
     struct side s;
     struct fumi_str answer;
-    open_side(&s, lined, "unix:", (struct fumi_link_options){0});
+    open_side(&s, lined, "unix:", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
-    CHECK_INT(fumi_link_text(s.l, &s.a, FUMI_STR("{]"), 0, &answer, &s.e), 0);
+    CHECK_INT(fumi_rpc_connection_text(s.l, &s.a, FUMI_STR("{]"), 0, &answer, &s.e), 0);
     CHECK_STR(answer, REFUSED);
     CHECK_STR(fumi_buf_str(&s.told), "{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n");
-    CHECK_INT(fumi_link_text(s.l, &s.a, FUMI_STR("{}"), SOON, &answer, &s.e), 0);
+    CHECK_INT(fumi_rpc_connection_text(s.l, &s.a, FUMI_STR("{}"), SOON, &answer, &s.e), 0);
     CHECK_STR(answer, "");
-    CHECK_INT(fumi_link_text(s.l, &s.a, FUMI_STR("{\n}"), 0, &answer, &s.e), -1);
+    CHECK_INT(fumi_rpc_connection_text(s.l, &s.a, FUMI_STR("{\n}"), 0, &answer, &s.e), -1);
     CHECK(strstr(s.e.text, "must be one line"));
     end_side(&s);
     CHECK_STR(fumi_buf_str(&s.script.got), "{]\n{}\n");
     done(&s);
-    open_side(&s, http, "http://", (struct fumi_link_options){0});
+    open_side(&s, http, "http://", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
-    CHECK_INT(fumi_link_text(s.l, &s.a, FUMI_STR("{\n]"), 0, &answer, &s.e), 0);
+    CHECK_INT(fumi_rpc_connection_text(s.l, &s.a, FUMI_STR("{\n]"), 0, &answer, &s.e), 0);
     CHECK_STR(answer, "{x}");
-    CHECK_INT(fumi_link_text(s.l, &s.a, FUMI_STR("{}"), 0, &answer, &s.e), 0);
+    CHECK_INT(fumi_rpc_connection_text(s.l, &s.a, FUMI_STR("{}"), 0, &answer, &s.e), 0);
     CHECK_STR(answer, "");
-    CHECK_INT(fumi_link_text(s.l, &s.a, FUMI_STR("{}"), 0, &answer, &s.e), -1);
+    CHECK_INT(fumi_rpc_connection_text(s.l, &s.a, FUMI_STR("{}"), 0, &answer, &s.e), -1);
     CHECK(strstr(s.e.text, "HTTP 415"));
-    CHECK_INT(fumi_link_text(s.l, &s.a, FUMI_STR("{}"), 0, &answer, &s.e), 0);
+    CHECK_INT(fumi_rpc_connection_text(s.l, &s.a, FUMI_STR("{}"), 0, &answer, &s.e), 0);
     CHECK_STR(answer, FIVE);
     CHECK_STR(fumi_buf_str(&s.told), "{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n");
     end_side(&s);
@@ -1252,7 +1261,7 @@ TEST(signals_interrupt_nothing)
     struct side s;
     sigaction(SIGALRM, &tick, &before);
     setitimer(ITIMER_REAL, &often, NULL);
-    open_side(&s, steps, "http://", (struct fumi_link_options){0});
+    open_side(&s, steps, "http://", (struct fumi_rpc_connection_options){0});
     struct fumi_str got = outcome(&s, s.l ? call(&s, "m", NULL, 0) : -1);
     setitimer(ITIMER_REAL, &never, NULL);
     sigaction(SIGALRM, &before, NULL);
@@ -1263,11 +1272,11 @@ TEST(signals_interrupt_nothing)
 static void open_child(struct side *s, const char *what)
 {
     char *const argv[] = {(char *)"/proc/self/exe", NULL};
-    struct fumi_link_options o = options(s, (struct fumi_link_options){0});
+    struct fumi_rpc_connection_options o = options(s, (struct fumi_rpc_connection_options){0});
     *s = (struct side){0};
-    setenv("LINK_CHILD", what, 1);
-    s->l = fumi_link_spawn(argv, &o, &s->e);
-    unsetenv("LINK_CHILD");
+    setenv("RPC_CONNECTION_CHILD", what, 1);
+    s->l = fumi_rpc_connection_spawn(argv, &o, &s->e);
+    unsetenv("RPC_CONNECTION_CHILD");
 }
 
 /* What every transport of the server does with every kind of message. */
@@ -1277,7 +1286,7 @@ static void converse(struct side *s, bool asks)
     CHECK_STR(outcome(s, call(s, "subtract", "{\"a\":1,\"b\":2}", 0)), "-1");
     CHECK_INT(call(s, "absent", NULL, 0), 0);
     CHECK_INT(s->answer.err.code, FUMI_METHOD_NOT_FOUND);
-    CHECK_INT(fumi_link_notify(s->l, "subtract", none, &s->e), 0);
+    CHECK_INT(fumi_rpc_connection_notify(s->l, "subtract", none, &s->e), 0);
     s->told.n = 0;
     CHECK_STR(outcome(s, call(s, "count", "[2]", 0)), "2");
     CHECK_STR(fumi_buf_str(&s->told),
@@ -1287,19 +1296,21 @@ static void converse(struct side *s, bool asks)
     for (int batch = 0; batch < 2; batch++) {
         static const char *const params[] = {"[3]", "[4,1]", "[]"};
         for (int i = 0; i < 3; i++)
-            ids[i] = fumi_link_begin(s->l, "subtract", (struct fumi_json){fumi_str(params[i])},
-                                     &s->e);
-        CHECK_INT(fumi_link_send(s->l, batch, &s->e), 0);
-        CHECK_INT(fumi_link_await(s->l, &s->a, ids[2], 0, &s->answer, &s->e), 0);
+            ids[i] = fumi_rpc_connection_begin(s->l, "subtract",
+                                               (struct fumi_json){fumi_str(params[i])}, &s->e);
+        CHECK_INT(fumi_rpc_connection_send(s->l, batch, &s->e), 0);
+        CHECK_INT(fumi_rpc_connection_await(s->l, &s->a, ids[2], 0, &s->answer, &s->e), 0);
         CHECK_INT(s->answer.err.code, FUMI_INVALID_PARAMS);
         for (int i = 0; i < 2; i++)
-            CHECK_STR(outcome(s, fumi_link_await(s->l, &s->a, ids[i], 0, &s->answer, &s->e)), "3");
+            CHECK_STR(
+                outcome(s, fumi_rpc_connection_await(s->l, &s->a, ids[i], 0, &s->answer, &s->e)),
+                "3");
     }
     CHECK(is_like(outcome(s, call(s, "wait", NULL, SOON)), "!no answer to wait"));
     if (asks)
         CHECK_STR(outcome(s, call(s, "ask", NULL, 0)), "\"-32601\"");
     struct fumi_str answer;
-    CHECK_INT(fumi_link_text(s->l, &s->a, FUMI_STR("{]"), 0, &answer, &s->e), 0);
+    CHECK_INT(fumi_rpc_connection_text(s->l, &s->a, FUMI_STR("{]"), 0, &answer, &s->e), 0);
     CHECK(answer.n && memmem(answer.p, answer.n, "-32700", 6));
     CHECK_STR(outcome(s, call(s, "subtract", "[1,1]", 0)), "0");
 }
@@ -1318,9 +1329,9 @@ TEST(a_program_that_is_not_there_or_ends_is_reported)
     struct fumi_err e = {0};
     char *const absent[] = {(char *)"/nonexistent/fumi", NULL};
     char *const nothing[] = {NULL};
-    CHECK(!fumi_link_spawn(absent, NULL, &e));
+    CHECK(!fumi_rpc_connection_spawn(absent, NULL, &e));
     CHECK(strstr(e.text, "/nonexistent/fumi cannot be started: "));
-    CHECK(!fumi_link_spawn(nothing, NULL, &e));
+    CHECK(!fumi_rpc_connection_spawn(nothing, NULL, &e));
     CHECK(strstr(e.text, "is missing"));
 
     static const struct {
@@ -1333,7 +1344,7 @@ TEST(a_program_that_is_not_there_or_ends_is_reported)
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         char *const argv[] = {(char *)"sh", (char *)"-c", (char *)rows[i].script, NULL};
-        struct side s = {.l = fumi_link_spawn(argv, NULL, &e)};
+        struct side s = {.l = fumi_rpc_connection_spawn(argv, NULL, &e)};
         CHECK(s.l);
         for (int again = 0; again < 2; again++) {
             struct fumi_str got = outcome(&s, call(&s, "m", NULL, 0));
@@ -1350,7 +1361,7 @@ TEST(a_stubborn_child_is_killed)
     struct side s;
     open_child(&s, "stubborn");
     CHECK(s.l);
-    CHECK(fumi_link_listen(s.l, 30000));
+    CHECK(fumi_rpc_connection_listen(s.l, 30000));
     done(&s);
     CHECK_INT(waitpid(-1, NULL, WNOHANG), -1);
     CHECK_INT(errno, ECHILD);
@@ -1361,11 +1372,11 @@ TEST(much_is_sent_while_much_comes)
 {
     char *const argv[] = {(char *)"cat", NULL};
     struct fumi_err e = {0};
-    struct side s = {.l = fumi_link_spawn(argv, NULL, &e)};
+    struct side s = {.l = fumi_rpc_connection_spawn(argv, NULL, &e)};
     struct fumi_str answer;
     CHECK(s.l);
     struct fumi_str big = filler(&s.a, 8 << 20);
-    CHECK_INT(fumi_link_text(s.l, &s.a, big, 0, &answer, &s.e), 0);
+    CHECK_INT(fumi_rpc_connection_text(s.l, &s.a, big, 0, &answer, &s.e), 0);
     CHECK(fumi_eq(answer, big));
     done(&s);
 }
@@ -1399,8 +1410,8 @@ TEST(the_server_is_talked_to_over_all_its_transports)
         TEST_FAIL("the server does not say where it is: %s", server.e.text);
     for (size_t i = 0; url[0][0] && i < FUMI_COUNT(url); i++) {
         s = (struct side){0};
-        struct fumi_link_options o = options(&s, (struct fumi_link_options){0});
-        s.l = fumi_link_open(url[i], &o, &s.e);
+        struct fumi_rpc_connection_options o = options(&s, (struct fumi_rpc_connection_options){0});
+        s.l = fumi_rpc_connection_open(url[i], &o, &s.e);
         if (s.l)
             converse(&s, !strstr(url[i], "http"));
         if (!s.l || test_failed)

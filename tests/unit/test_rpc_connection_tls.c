@@ -1,9 +1,9 @@
 /* A link over TLS: which servers it trusts, and what it makes of ends, cuts and odd handshakes. */
 #include "test.h"
 
-#include "link_cases.h"
-#include "link_stage.h"
-#include "net/link.h"
+#include "net/rpc_connection.h"
+#include "rpc_connection_cases.h"
+#include "rpc_connection_stage.h"
 #include "tls_front.h"
 
 #include <sys/wait.h>
@@ -38,7 +38,7 @@ static void share_end(void)
 struct side {
     struct script script;
     struct tls_front *front;
-    struct fumi_link *l;
+    struct fumi_rpc_connection *l;
     struct fumi_arena a;
     struct fumi_answer answer;
     struct fumi_err e;
@@ -48,18 +48,18 @@ static void open_side(struct side *s, const struct step *steps, const char *sche
                       enum tls_mood mood, int newest)
 {
     char url[100];
-    struct fumi_link_options o = {
+    struct fumi_rpc_connection_options o = {
         .ca_file = shared.ca_file, .connect_time = mood == TLS_SILENT ? SOON : 20000, .tries = -1};
     *s = (struct side){.script.steps = steps};
     script_tcp(&s->script, "");
     s->front = tls_front_start(&shared.fine, newest, mood, s->script.url);
     snprintf(url, sizeof(url), "%s127.0.0.1:%d", scheme, s->front->port);
-    s->l = fumi_link_open(url, &o, &s->e);
+    s->l = fumi_rpc_connection_open(url, &o, &s->e);
 }
 
 static void done(struct side *s)
 {
-    fumi_link_close(s->l);
+    fumi_rpc_connection_close(s->l);
     tls_front_stop(s->front);
     script_end(&s->script);
     script_done(&s->script);
@@ -71,7 +71,7 @@ static void done(struct side *s)
 static struct fumi_str call(struct side *s, const char *method, const char *params, int64_t ms)
 {
     struct fumi_json p = {fumi_str(params)};
-    if (!s->l || fumi_link_call(s->l, &s->a, method, p, ms, &s->answer, &s->e))
+    if (!s->l || fumi_rpc_connection_call(s->l, &s->a, method, p, ms, &s->answer, &s->e))
         return fumi_fmt(&s->a, "!%s", s->e.text);
     return s->answer.ok ? s->answer.result.text : fumi_fmt(&s->a, "%d", s->answer.err.code);
 }
@@ -155,20 +155,20 @@ static void expect_trust(const struct trust_row *row)
     struct side s = {.script.steps = steps};
     char url[100], own[] = "/tmp/fumi-ca-XXXXXX";
     tls_cert_write(&c, own);
-    struct fumi_link_options o = {.ca_file = !row->ca   ? NULL
-                                             : *row->ca ? own
-                                                        : shared.ca_file,
-                                  .connect_time = 20000,
-                                  .token = "secret"};
+    struct fumi_rpc_connection_options o = {.ca_file = !row->ca   ? NULL
+                                                       : *row->ca ? own
+                                                                  : shared.ca_file,
+                                            .connect_time = 20000,
+                                            .token = "secret"};
     if (!row->want)
         script_tcp(&s.script, "");
     s.front = tls_front_start(&c, row->newest, TLS_FINE, s.script.url);
     snprintf(url, sizeof(url), "https://%s:%d", row->host, s.front->port);
-    s.l = fumi_link_open(url, &o, &s.e);
+    s.l = fumi_rpc_connection_open(url, &o, &s.e);
     struct fumi_str got = call(&s, "m", NULL, 0);
     bool fine = row->want ? !s.l && has(got, row->want) && s.e.code == FUMI_INVALID_REQUEST
                           : has(got, "5") && got.n == 1;
-    fumi_link_close(s.l);
+    fumi_rpc_connection_close(s.l);
     tls_front_stop(s.front);
     bool named = strcmp(s.front->name, *row->host == '1' ? "" : "localhost") == 0 ||
                  strcmp(s.front->name, row->host) == 0;
@@ -199,8 +199,8 @@ TEST(a_ca_file_that_cannot_be_used_is_refused)
     close(mkstemp(empty));
     for (size_t i = 0; i < FUMI_COUNT(files); i++) {
         struct fumi_err e = {0};
-        struct fumi_link_options o = {.ca_file = files[i]};
-        struct fumi_link *l = fumi_link_open("https://127.0.0.1:1", &o, &e);
+        struct fumi_rpc_connection_options o = {.ca_file = files[i]};
+        struct fumi_rpc_connection *l = fumi_rpc_connection_open("https://127.0.0.1:1", &o, &e);
         CHECK(!l);
         CHECK_INT(e.code, FUMI_INVALID_PARAMS);
         CHECK(strstr(e.text, "the CA file") && strstr(e.text, files[i]));
@@ -232,7 +232,7 @@ TEST(with_tls_the_certificate_counts_and_not_the_user_of_the_socket)
     share_begin();
     for (int local = 0; local < 2; local++) {
         struct side s = {.script.steps = local ? none : steps};
-        struct fumi_link_options o = {
+        struct fumi_rpc_connection_options o = {
             .ca_file = shared.ca_file, .token = "t0ken", .token_is_local = local};
         int out[2], port = 0;
         char url[100];
@@ -243,11 +243,11 @@ TEST(with_tls_the_certificate_counts_and_not_the_user_of_the_socket)
             strange_front(s.script.url, out[1]);
         CHECK_INT(read(out[0], &port, sizeof(port)), sizeof(port));
         snprintf(url, sizeof(url), "https://localhost:%d", port);
-        s.l = fumi_link_open(url, &o, &s.e);
+        s.l = fumi_rpc_connection_open(url, &o, &s.e);
         struct fumi_str got = call(&s, "m", NULL, 0);
         if (!has(got, local ? "it belongs to another user" : "5"))
             TEST_FAIL("%d: %.*s", local, FUMI_ARG(got));
-        fumi_link_close(s.l);
+        fumi_rpc_connection_close(s.l);
         kill(pid, SIGKILL);
         CHECK_INT(waitpid(pid, NULL, 0), pid);
         close(out[0]), close(out[1]);
@@ -291,7 +291,7 @@ TEST(a_server_without_tls_is_told_of)
     struct script script = {.steps = steps};
     struct fumi_err e = {0};
     script_tcp(&script, "https://");
-    struct fumi_link *l = fumi_link_open(script.url, NULL, &e);
+    struct fumi_rpc_connection *l = fumi_rpc_connection_open(script.url, NULL, &e);
     script_end(&script);
     script_done(&script);
     CHECK(!l);
@@ -370,7 +370,7 @@ TEST(tickets_and_new_keys_do_not_end_a_kept_connection)
         open_side(&s, two_calls, "https://", moods[i], 0);
         if (!has(call(&s, "m", NULL, 0), "5") || !has(call(&s, "m", NULL, 0), "6"))
             TEST_FAIL("%zu: %s", i, s.e.text);
-        fumi_link_close(s.l);
+        fumi_rpc_connection_close(s.l);
         s.l = NULL;
         tls_front_stop(s.front);
         if (s.front->hellos != 1)
@@ -391,7 +391,7 @@ TEST(renegotiation_is_refused)
     share_begin();
     open_side(&s, two_calls, "https://", TLS_RENEGOTIATE, TLS1_2_VERSION);
     struct fumi_str got = call(&s, "m", NULL, 0);
-    fumi_link_close(s.l);
+    fumi_rpc_connection_close(s.l);
     tls_front_stop(s.front);
     int hellos = s.front->hellos;
     script_end(&s.script);
@@ -438,30 +438,31 @@ TEST(a_server_behind_tls_is_talked_to)
     share_begin();
     CHECK(mkdtemp(dir));
     snprintf(what, sizeof(what), "serve:%s/s", dir);
-    setenv("LINK_CHILD", what, 1);
-    struct fumi_link *server = fumi_link_spawn(argv, NULL, &e);
-    unsetenv("LINK_CHILD");
+    setenv("RPC_CONNECTION_CHILD", what, 1);
+    struct fumi_rpc_connection *server = fumi_rpc_connection_spawn(argv, NULL, &e);
+    unsetenv("RPC_CONNECTION_CHILD");
     CHECK(server);
-    CHECK_INT(fumi_link_call(server, &a, "where", (struct fumi_json){0}, 0, &answer, &e), 0);
+    CHECK_INT(fumi_rpc_connection_call(server, &a, "where", (struct fumi_json){0}, 0, &answer, &e),
+              0);
     for (size_t i = 0; i < FUMI_COUNT(schemes); i++) {
         struct side s = {
             .front = tls_front_start(&shared.fine, 0, i ? TLS_NEW_KEYS : TLS_FINE, what + 6)};
         int told = 0;
-        struct fumi_link_options o = {
+        struct fumi_rpc_connection_options o = {
             .ca_file = shared.ca_file, .notified = count_told, .arg = &told};
         char url[100];
         snprintf(url, sizeof(url), "%s://localhost:%d", schemes[i], s.front->port);
-        s.l = fumi_link_open(url, &o, &s.e);
+        s.l = fumi_rpc_connection_open(url, &o, &s.e);
         if (s.l)
             converse(&s, &told);
         if (!s.l || test_failed)
             TEST_FAIL("%s: %s", url, s.e.text);
-        fumi_link_close(s.l);
+        fumi_rpc_connection_close(s.l);
         tls_front_stop(s.front);
         free(s.front);
         fumi_arena_done(&s.a);
     }
-    fumi_link_close(server);
+    fumi_rpc_connection_close(server);
     fumi_arena_done(&a);
     rmdir(dir);
     share_end();

@@ -1,10 +1,10 @@
 /* A link whose peer asks: a server of the client answers; and the hook after connecting again. */
 #include "test.h"
 
-#include "link_cases.h"
-#include "link_stage.h"
-#include "net/link.h"
-#include "net/link_parts.h"
+#include "net/rpc_connection.h"
+#include "net/rpc_connection_parts.h"
+#include "rpc_connection_cases.h"
+#include "rpc_connection_stage.h"
 
 #include <semaphore.h>
 
@@ -15,7 +15,7 @@
 struct side {
     struct script script;
     struct fumi_server *server;
-    struct fumi_link *l;
+    struct fumi_rpc_connection *l;
     struct fumi_arena a;
     struct fumi_answer answer;
     struct fumi_err e;
@@ -63,12 +63,13 @@ static enum fumi_ret uses_link(struct fumi_call *call, const void *params, void 
     struct fumi_str text;
     struct fumi_err e[6] = {0};
     (void)params, (void)result;
-    int rc = fumi_link_call(s->l, call->arena, "m", none, 0, &answer, &e[0]) +
-             fumi_link_notify(s->l, "m", none, &e[1]) + fumi_link_send(s->l, false, &e[2]) +
-             fumi_link_await(s->l, call->arena, 1, 0, &answer, &e[3]) +
-             fumi_link_cancel(s->l, 1, &e[4]) +
-             fumi_link_text(s->l, call->arena, FUMI_STR("{}"), 0, &text, &e[5]);
-    bool fine = rc == -6 && !fumi_link_listen(s->l, 60000);
+    int rc = fumi_rpc_connection_call(s->l, call->arena, "m", none, 0, &answer, &e[0]) +
+             fumi_rpc_connection_notify(s->l, "m", none, &e[1]) +
+             fumi_rpc_connection_send(s->l, false, &e[2]) +
+             fumi_rpc_connection_await(s->l, call->arena, 1, 0, &answer, &e[3]) +
+             fumi_rpc_connection_cancel(s->l, 1, &e[4]) +
+             fumi_rpc_connection_text(s->l, call->arena, FUMI_STR("{}"), 0, &text, &e[5]);
+    bool fine = rc == -6 && !fumi_rpc_connection_listen(s->l, 60000);
     for (int i = 0; i < 6; i++)
         fine = fine && strstr(e[i].text, "must not use the link");
     return fine ? FUMI_OK : fumi_fail(call, 1, "the link let itself be used");
@@ -120,36 +121,36 @@ static const struct fumi_method methods[] = {
 
 /* --- The stage. --- */
 
-static struct fumi_link_options begin(struct side *s)
+static struct fumi_rpc_connection_options begin(struct side *s)
 {
     *s = (struct side){.server = fumi_server_new("client", "1")};
     sem_init(&s->may_finish, 0, 0);
     if (fumi_server_add(s->server, NULL, methods, FUMI_COUNT(methods), s, &s->e))
         abort();
-    return (struct fumi_link_options){.server = s->server, .notified = hear, .arg = s};
+    return (struct fumi_rpc_connection_options){.server = s->server, .notified = hear, .arg = s};
 }
 
 static void open_script(struct side *s, const struct step *steps, const char *scheme,
-                        const struct fumi_link_options *o)
+                        const struct fumi_rpc_connection_options *o)
 {
     s->script.steps = steps;
     if (strstr(scheme, "unix"))
         script_unix(&s->script, scheme);
     else
         script_tcp(&s->script, scheme);
-    s->l = fumi_link_open(s->script.url, o, &s->e);
+    s->l = fumi_rpc_connection_open(s->script.url, o, &s->e);
 }
 
 static void end_script(struct side *s)
 {
-    fumi_link_close(s->l);
+    fumi_rpc_connection_close(s->l);
     s->l = NULL;
     script_end(&s->script);
 }
 
 static void done(struct side *s)
 {
-    fumi_link_close(s->l);
+    fumi_rpc_connection_close(s->l);
     if (fumi_server_busy(s->server))
         TEST_FAIL("a call is still open");
     fumi_server_free(s->server);
@@ -162,7 +163,7 @@ static void done(struct side *s)
 static struct fumi_str call(struct side *s, const char *method)
 {
     struct fumi_json none = {0};
-    if (!s->l || fumi_link_call(s->l, &s->a, method, none, 0, &s->answer, &s->e))
+    if (!s->l || fumi_rpc_connection_call(s->l, &s->a, method, none, 0, &s->answer, &s->e))
         return fumi_fmt(&s->a, "!%s", s->e.text);
     return s->answer.ok ? s->answer.result.text : fumi_fmt(&s->a, "%d", s->answer.err.code);
 }
@@ -194,7 +195,7 @@ TEST(what_the_peer_asks_is_answered_while_a_call_waits)
             {MEET, {0}}, {LINE, {0}}, {SAY, rows[i].says}, {LINE, {0}}, {SAY, SAYS(FIVE "\n")},
             {HOLD, {0}}, {0}};
         struct side s;
-        struct fumi_link_options o = begin(&s);
+        struct fumi_rpc_connection_options o = begin(&s);
         open_script(&s, steps, "unix:", &o);
         struct fumi_str got = call(&s, "m");
         end_script(&s);
@@ -213,7 +214,7 @@ TEST(a_batch_may_hold_an_answer_and_a_question)
         {MEET, {0}}, {LINE, {0}}, {SAY, SAYS("[" FIVE "," ASKS("9", "five") "]\n")},
         {LINE, {0}}, {HOLD, {0}}, {0}};
     struct side s;
-    struct fumi_link_options o = begin(&s);
+    struct fumi_rpc_connection_options o = begin(&s);
     open_script(&s, steps, "unix:", &o);
     CHECK_STR(call(&s, "m"), "5");
     end_script(&s);
@@ -229,11 +230,11 @@ TEST(what_the_peer_asks_is_answered_while_listening)
                                         {FRAME, {0}}, {TEXT, SAYS(TELLS("noted"))},
                                         {FRAME, {0}}, {0}};
     struct side s;
-    struct fumi_link_options o = begin(&s);
+    struct fumi_rpc_connection_options o = begin(&s);
     open_script(&s, steps, "ws://", &o);
     CHECK(s.l);
     while (!s.told.n)
-        CHECK(fumi_link_listen(s.l, 20000));
+        CHECK(fumi_rpc_connection_listen(s.l, 20000));
     end_script(&s);
     CHECK(!s.script.failed);
     CHECK(script_got(&s.script, "1:" ANSWERED("1", "\"result\":5") "\n"));
@@ -251,7 +252,7 @@ TEST(an_event_stream_asks_and_is_answered_on_another_connection)
         {SAY, SAYS("data: " FIVE "\n\n")},
         {0}};
     struct side s;
-    struct fumi_link_options o = begin(&s);
+    struct fumi_rpc_connection_options o = begin(&s);
     open_script(&s, steps, "http://", &o);
     CHECK_STR(call(&s, "m"), "5");
     end_script(&s);
@@ -268,11 +269,11 @@ TEST(an_answer_may_come_later_from_another_thread)
         {LINE, {0}}, {SAY, SAYS(TELLS("thanks") "\n")},
         {HOLD, {0}}, {0}};
     struct side s;
-    struct fumi_link_options o = begin(&s);
+    struct fumi_rpc_connection_options o = begin(&s);
     open_script(&s, steps, "unix:", &o);
     CHECK(s.l);
     while (!s.told.n || !memmem(s.told.p, s.told.n, "thanks", 6))
-        CHECK(fumi_link_listen(s.l, 20000));
+        CHECK(fumi_rpc_connection_listen(s.l, 20000));
     pthread_join(s.thread, NULL);
     end_script(&s);
     CHECK(!s.script.failed);
@@ -290,12 +291,12 @@ TEST(pending_answers_are_cancelled_with_the_connection)
         {MEET, {0}}, {SAY, SAYS(ASKS("1", "later") "\n")}, {HOLD, {0}}, {0}};
     for (int i = 0; i < 2; i++) {
         struct side s;
-        struct fumi_link_options o = begin(&s);
+        struct fumi_rpc_connection_options o = begin(&s);
         open_script(&s, i ? closed : lost, "unix:", &o);
         CHECK(s.l);
-        CHECK(fumi_link_listen(s.l, 20000));
+        CHECK(fumi_rpc_connection_listen(s.l, 20000));
         if (!i)
-            CHECK(!fumi_link_listen(s.l, 20000));
+            CHECK(!fumi_rpc_connection_listen(s.l, 20000));
         end_script(&s);
         pthread_join(s.thread, NULL);
         CHECK(s.cancelled);
@@ -311,19 +312,19 @@ TEST(a_real_server_asks_and_is_answered)
     char dir[] = "/tmp/fumi-link-XXXXXX", what[100], url[120];
     static const char *const schemes[] = {"unix:", "ws+unix:"};
     struct side s;
-    struct fumi_link_options o = begin(&s);
+    struct fumi_rpc_connection_options o = begin(&s);
     CHECK(mkdtemp(dir));
     snprintf(what, sizeof(what), "serve:%s/s", dir);
-    setenv("LINK_CHILD", what, 1);
-    s.l = fumi_link_spawn(argv, &o, &s.e);
-    unsetenv("LINK_CHILD");
+    setenv("RPC_CONNECTION_CHILD", what, 1);
+    s.l = fumi_rpc_connection_spawn(argv, &o, &s.e);
+    unsetenv("RPC_CONNECTION_CHILD");
     CHECK_STR(call(&s, "ask"), "-32050");
-    struct fumi_link *child = s.l;
+    struct fumi_rpc_connection *child = s.l;
     for (size_t i = 0; i < FUMI_COUNT(schemes); i++) {
         snprintf(url, sizeof(url), "%s%s/s", schemes[i], dir);
-        s.l = fumi_link_open(url, &o, &s.e);
+        s.l = fumi_rpc_connection_open(url, &o, &s.e);
         CHECK_STR(call(&s, "ask"), "-32050");
-        fumi_link_close(s.l);
+        fumi_rpc_connection_close(s.l);
     }
     s.l = child;
     done(&s);
@@ -332,13 +333,13 @@ TEST(a_real_server_asks_and_is_answered)
 
 /* --- After connecting again. --- */
 
-static void reconnected(void *arg, struct fumi_link *l)
+static void reconnected(void *arg, struct fumi_rpc_connection *l)
 {
     struct side *s = arg;
     struct fumi_answer answer;
     struct fumi_err e = {0};
     s->reconnects++;
-    int rc = fumi_link_call(l, &s->a, "subscribe", (struct fumi_json){0}, 0, &answer, &e);
+    int rc = fumi_rpc_connection_call(l, &s->a, "subscribe", (struct fumi_json){0}, 0, &answer, &e);
     fumi_buf_add(&s->told, rc ? "lost\n" : "again\n", rc ? 5 : 6);
 }
 
@@ -363,7 +364,7 @@ TEST(the_hook_makes_calls_ahead_of_the_call_that_connects)
                                         {HOLD, {0}},
                                         {0}};
     struct side s;
-    struct fumi_link_options o = begin(&s);
+    struct fumi_rpc_connection_options o = begin(&s);
     o.reconnected = reconnected;
     open_script(&s, steps, "unix:", &o);
     CHECK(is_lost(&s));
@@ -389,7 +390,7 @@ TEST(a_connection_that_the_hook_loses_is_a_try_that_failed)
     static const struct step once[] = {{MEET, {0}}, {BREAK, {0}}, {MEET, {0}},
                                        {LINE, {0}}, {BREAK, {0}}, {0}};
     struct side s;
-    struct fumi_link_options o = begin(&s);
+    struct fumi_rpc_connection_options o = begin(&s);
     o.reconnected = reconnected;
     open_script(&s, twice, "unix:", &o);
     CHECK(is_lost(&s));
@@ -426,11 +427,11 @@ TEST(with_the_hook_listening_connects_again)
                                         {FRAME, {0}},
                                         {0}};
     struct side s;
-    struct fumi_link_options o = begin(&s);
+    struct fumi_rpc_connection_options o = begin(&s);
     o.reconnected = reconnected;
     open_script(&s, steps, "ws://", &o);
     CHECK(s.l);
-    CHECK(fumi_link_listen(s.l, 20000));
+    CHECK(fumi_rpc_connection_listen(s.l, 20000));
     end_script(&s);
     CHECK(!s.script.failed);
     CHECK_STR(fumi_buf_str(&s.told), "again\n" TELLS("news") "\n");
@@ -438,19 +439,20 @@ TEST(with_the_hook_listening_connects_again)
 }
 
 /* Several at once inside the hook, while the caller's batch waits for its connection. */
-static void subscribe_twice(void *arg, struct fumi_link *l)
+static void subscribe_twice(void *arg, struct fumi_rpc_connection *l)
 {
     struct side *s = arg;
     struct fumi_answer answer;
     struct fumi_err e = {0};
     int64_t ids[2];
     for (int i = 0; i < 2; i++)
-        ids[i] = fumi_link_begin(l, "subscribe", (struct fumi_json){0}, &e);
-    int rc = fumi_link_send(l, true, &e);
+        ids[i] = fumi_rpc_connection_begin(l, "subscribe", (struct fumi_json){0}, &e);
+    int rc = fumi_rpc_connection_send(l, true, &e);
     for (int i = 0; i < 2; i++)
-        rc |= fumi_link_await(l, &s->a, ids[i], 0, &answer, &e);
+        rc |= fumi_rpc_connection_await(l, &s->a, ids[i], 0, &answer, &e);
     /* What the caller has begun cannot be touched here. */
-    rc |= !fumi_link_await(l, &s->a, 1, 0, &answer, &e) || !fumi_link_cancel(l, 1, &e);
+    rc |= !fumi_rpc_connection_await(l, &s->a, 1, 0, &answer, &e) ||
+          !fumi_rpc_connection_cancel(l, 1, &e);
     fumi_buf_add(&s->told, rc ? "no" : "yes", rc ? 2 : 3);
 }
 
@@ -466,15 +468,15 @@ TEST(a_batch_of_the_hook_does_not_take_that_of_the_caller)
                                         {HOLD, {0}},
                                         {0}};
     struct side s;
-    struct fumi_link_options o = begin(&s);
+    struct fumi_rpc_connection_options o = begin(&s);
     o.reconnected = subscribe_twice;
     open_script(&s, steps, "unix:", &o);
     CHECK(is_lost(&s));
     for (int64_t id = 1; id <= 2; id++)
-        CHECK_INT(fumi_link_begin(s.l, "m", (struct fumi_json){0}, &s.e), id);
-    CHECK_INT(fumi_link_send(s.l, true, &s.e), 0);
+        CHECK_INT(fumi_rpc_connection_begin(s.l, "m", (struct fumi_json){0}, &s.e), id);
+    CHECK_INT(fumi_rpc_connection_send(s.l, true, &s.e), 0);
     for (int64_t id = 1; id <= 2; id++)
-        CHECK_INT(fumi_link_await(s.l, &s.a, id, 0, &s.answer, &s.e), 0);
+        CHECK_INT(fumi_rpc_connection_await(s.l, &s.a, id, 0, &s.answer, &s.e), 0);
     end_script(&s);
     CHECK(!s.script.failed);
     CHECK_STR(fumi_buf_str(&s.told), "yes");

@@ -1,6 +1,6 @@
 /* How bytes travel: connecting, child processes, the turn that writes and reads; and messages as
  * lines. */
-#include "net/link_parts.h"
+#include "net/rpc_connection_parts.h"
 
 #include "base/clock.h"
 
@@ -31,14 +31,14 @@ enum {
 
 static const int64_t ms_max = INT64_C(1000000000000); /* so that sums of nanoseconds fit */
 
-int64_t link_until(int64_t ms)
+int64_t rpc_connection_until(int64_t ms)
 {
     return fumi_ticks() + (ms < 0 ? 0 : ms < ms_max ? ms : ms_max) * 1000000;
 }
 
-int64_t link_sooner(int64_t until, int64_t ms)
+int64_t rpc_connection_sooner(int64_t until, int64_t ms)
 {
-    int64_t then = link_until(ms);
+    int64_t then = rpc_connection_until(ms);
     return then < until ? then : until;
 }
 
@@ -52,13 +52,13 @@ static int time_left(int64_t until)
     return left < INT_MAX ? (int)left : INT_MAX;
 }
 
-int link_poll(int fd, short events, int64_t until)
+int rpc_connection_poll(int fd, short events, int64_t until)
 {
     bool woken;
-    return link_poll_two(fd, events, -1, &woken, until);
+    return rpc_connection_poll_two(fd, events, -1, &woken, until);
 }
 
-int link_poll_two(int fd, short events, int other, bool *woken, int64_t until)
+int rpc_connection_poll_two(int fd, short events, int other, bool *woken, int64_t until)
 {
     *woken = false;
     for (;;) {
@@ -74,9 +74,9 @@ int link_poll_two(int fd, short events, int other, bool *woken, int64_t until)
     }
 }
 
-void link_pause(int64_t ms)
+void rpc_connection_pause(int64_t ms)
 {
-    link_poll(-1, 0, link_until(ms));
+    rpc_connection_poll(-1, 0, rpc_connection_until(ms));
 }
 
 /* A connection to a port of this machine that nobody listens on may be given that very port. */
@@ -95,14 +95,14 @@ static int try_address(int fd, const struct sockaddr *to, socklen_t n, int64_t u
 {
     int number = connect(fd, to, n) ? errno : 0;
     while (number == EAGAIN && time_left(until)) {
-        link_pause(10);
+        rpc_connection_pause(10);
         number = connect(fd, to, n) ? errno : 0;
     }
     if (number == EAGAIN)
         return ETIMEDOUT;
     if (number == EINPROGRESS || number == EINTR) {
         socklen_t size = sizeof(number);
-        if (!link_poll(fd, POLLOUT, until))
+        if (!rpc_connection_poll(fd, POLLOUT, until))
             return ETIMEDOUT;
         if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &number, &size))
             return errno;
@@ -124,7 +124,7 @@ static int open_socket(const struct sockaddr *to, socklen_t n, int64_t until, in
     return fd;
 }
 
-static int no_connection(const struct fumi_link *l, int number, struct fumi_err *e)
+static int no_connection(const struct fumi_rpc_connection *l, int number, struct fumi_err *e)
 {
     const char *url = l->at.url;
     if (number == ECONNREFUSED || number == ENOENT)
@@ -138,7 +138,7 @@ static int no_connection(const struct fumi_link *l, int number, struct fumi_err 
     return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s cannot be reached: %s", url, strerror(number));
 }
 
-static int open_unix(struct fumi_link *l, int64_t until, struct fumi_err *e)
+static int open_unix(struct fumi_rpc_connection *l, int64_t until, struct fumi_err *e)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     size_t n = strlen(l->at.path);
@@ -152,7 +152,7 @@ static int open_unix(struct fumi_link *l, int64_t until, struct fumi_err *e)
 }
 
 /* The addresses of a name share the time, so that one that is silent leaves some to the next. */
-static int open_tcp(struct fumi_link *l, int64_t until, struct fumi_err *e)
+static int open_tcp(struct fumi_rpc_connection *l, int64_t until, struct fumi_err *e)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *all = NULL;
     if (strchr(l->at.host, ':'))
@@ -164,30 +164,31 @@ static int open_tcp(struct fumi_link *l, int64_t until, struct fumi_err *e)
     for (const struct addrinfo *a = all; a; a = a->ai_next)
         n++;
     for (const struct addrinfo *a = all; a && l->fd < 0; a = a->ai_next, n--)
-        l->fd = open_socket(a->ai_addr, a->ai_addrlen, link_sooner(until, time_left(until) / n),
-                            &number);
+        l->fd = open_socket(a->ai_addr, a->ai_addrlen,
+                            rpc_connection_sooner(until, time_left(until) / n), &number);
     freeaddrinfo(all);
     return l->fd >= 0 ? 0 : no_connection(l, number, e);
 }
 
-int link_connect(struct fumi_link *l, int64_t until, struct fumi_err *e)
+int rpc_connection_connect(struct fumi_rpc_connection *l, int64_t until, struct fumi_err *e)
 {
-    int64_t then = link_sooner(until, l->o.connect_time);
+    int64_t then = rpc_connection_sooner(until, l->o.connect_time);
     l->deaf = l->hung_up = l->skipping = false;
     l->seen = l->skip = 0;
     if (l->at.host ? open_tcp(l, then, e) : open_unix(l, then, e))
         return -1;
-    if (!link_check_owner(l, then, e) && (!l->at.tls || link_tls_open(l, then, e) == 0) &&
+    if (!rpc_connection_check_owner(l, then, e) &&
+        (!l->at.tls || rpc_connection_tls_open(l, then, e) == 0) &&
         (!l->way->greet || l->way->greet(l, then, e) == 0))
         return 0;
-    link_hang_up(l);
+    rpc_connection_hang_up(l);
     return -1;
 }
 
 /* Whether the peer hung up since the last call shows only when one looks. */
-static void look(struct fumi_link *l)
+static void look(struct fumi_rpc_connection *l)
 {
-    for (int i = 0; i < STALE && l->fd >= 0 && link_turn(l, 0); i++) {}
+    for (int i = 0; i < STALE && l->fd >= 0 && rpc_connection_turn(l, 0); i++) {}
 }
 
 /* A refusal is final; that nobody is there, or not in time, may pass. */
@@ -198,7 +199,7 @@ static bool may_pass(const struct fumi_err *e)
 
 /* The owner of the link may make calls on the new connection ahead of any other, and may lose it.
  */
-static int greet_again(struct fumi_link *l, struct fumi_err *e)
+static int greet_again(struct fumi_rpc_connection *l, struct fumi_err *e)
 {
     if (!l->o.reconnected)
         return 0;
@@ -209,7 +210,7 @@ static int greet_again(struct fumi_link *l, struct fumi_err *e)
     return l->fd >= 0 ? 0 : -1;
 }
 
-int link_ready(struct fumi_link *l, int64_t until, struct fumi_err *e)
+int rpc_connection_ready(struct fumi_rpc_connection *l, int64_t until, struct fumi_err *e)
 {
     int64_t pause = PAUSE;
     look(l);
@@ -221,10 +222,10 @@ int link_ready(struct fumi_link *l, int64_t until, struct fumi_err *e)
         return -1;
     for (int i = 0; i < l->o.tries; i++) {
         if (i) {
-            link_pause(pause < time_left(until) ? pause : time_left(until));
+            rpc_connection_pause(pause < time_left(until) ? pause : time_left(until));
             pause = pause * 2 < PAUSE_MOST ? pause * 2 : PAUSE_MOST;
         }
-        if (link_connect(l, until, e) == 0 && greet_again(l, e) == 0)
+        if (rpc_connection_connect(l, until, e) == 0 && greet_again(l, e) == 0)
             return 0;
         if (!may_pass(e) || !time_left(until))
             return -1;
@@ -255,7 +256,7 @@ static int spawn(char *const argv[], int fd, pid_t *pid)
 
 /* One socket is both its input and its output: writing to it raises no signal, and its input can be
  * ended alone. */
-int link_start(struct fumi_link *l, char *const argv[], struct fumi_err *e)
+int rpc_connection_start(struct fumi_rpc_connection *l, char *const argv[], struct fumi_err *e)
 {
     int pair[2];
     struct fumi_str name = fumi_str(argv[0]);
@@ -277,9 +278,9 @@ int link_start(struct fumi_link *l, char *const argv[], struct fumi_err *e)
 }
 
 /* Waits for the child, whose output is dropped meanwhile so that it does not wait for us. */
-static bool reap(struct fumi_link *l, int64_t ms, int *status)
+static bool reap(struct fumi_rpc_connection *l, int64_t ms, int *status)
 {
-    int64_t until = link_until(ms);
+    int64_t until = rpc_connection_until(ms);
     char dropped[4096];
     int fd = l->fd;
     for (int64_t pause = 1;; pause = pause < 16 ? pause * 2 : pause) {
@@ -290,13 +291,13 @@ static bool reap(struct fumi_link *l, int64_t ms, int *status)
         }
         if (!time_left(until))
             return false;
-        if (link_poll(fd, POLLIN, link_sooner(until, pause)) &&
+        if (rpc_connection_poll(fd, POLLIN, rpc_connection_sooner(until, pause)) &&
             recv(fd, dropped, sizeof(dropped), MSG_DONTWAIT) == 0)
             fd = -1;
     }
 }
 
-void link_end_child(struct fumi_link *l)
+void rpc_connection_end_child(struct fumi_rpc_connection *l)
 {
     static const int means[] = {0, SIGTERM, SIGKILL};
     int status;
@@ -309,10 +310,10 @@ void link_end_child(struct fumi_link *l)
     }
 }
 
-void link_hang_up(struct fumi_link *l)
+void rpc_connection_hang_up(struct fumi_rpc_connection *l)
 {
-    link_answer_end(l);
-    link_tls_close(l);
+    rpc_connection_answer_end(l);
+    rpc_connection_tls_close(l);
     if (l->fd >= 0)
         close(l->fd);
     l->fd = -1;
@@ -321,14 +322,14 @@ void link_hang_up(struct fumi_link *l)
     fumi_buf_reset(&l->out, KEEP);
 }
 
-void link_drop(struct fumi_link *l, const struct fumi_err *why)
+void rpc_connection_drop(struct fumi_rpc_connection *l, const struct fumi_err *why)
 {
     l->lost = *why;
-    link_hang_up(l);
+    rpc_connection_hang_up(l);
     l->way->dropped(l, &l->lost);
 }
 
-void link_eat(struct fumi_link *l, size_t n)
+void rpc_connection_eat(struct fumi_rpc_connection *l, size_t n)
 {
     if (n == 0)
         return;
@@ -338,27 +339,27 @@ void link_eat(struct fumi_link *l, size_t n)
         fumi_buf_reset(&l->in, KEEP);
 }
 
-static ssize_t send_some(struct fumi_link *l, const char *bytes, size_t n)
+static ssize_t send_some(struct fumi_rpc_connection *l, const char *bytes, size_t n)
 {
     if (l->at.tls)
-        return link_tls_write(l, bytes, n);
+        return rpc_connection_tls_write(l, bytes, n);
     return send(l->fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static ssize_t receive_some(struct fumi_link *l, char *to, size_t n)
+static ssize_t receive_some(struct fumi_rpc_connection *l, char *to, size_t n)
 {
     if (l->at.tls)
-        return link_tls_read(l, to, n);
+        return rpc_connection_tls_read(l, to, n);
     return recv(l->fd, to, n, MSG_DONTWAIT);
 }
 
-bool link_is_stale(struct fumi_link *l)
+bool rpc_connection_is_stale(struct fumi_rpc_connection *l)
 {
-    return link_poll(l->fd, POLLIN, 0) && !(l->at.tls && link_tls_is_idle(l));
+    return rpc_connection_poll(l->fd, POLLIN, 0) && !(l->at.tls && rpc_connection_tls_is_idle(l));
 }
 
 /* What the peer said before it stopped to listen is still read. */
-void link_write(struct fumi_link *l)
+void rpc_connection_write(struct fumi_rpc_connection *l)
 {
     ssize_t n = send_some(l, l->out.p + l->sent, l->out.n - l->sent);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -371,7 +372,7 @@ void link_write(struct fumi_link *l)
     fumi_buf_reset(&l->out, KEEP);
 }
 
-void link_read(struct fumi_link *l)
+void rpc_connection_read(struct fumi_rpc_connection *l)
 {
     struct fumi_err why = {0};
     ssize_t n = receive_some(l, fumi_buf_reserve(&l->in, READ), READ);
@@ -380,48 +381,49 @@ void link_read(struct fumi_link *l)
     if (n > 0) {
         l->in.n += (size_t)n;
         if (l->way->feed(l, &why))
-            link_drop(l, &why);
+            rpc_connection_drop(l, &why);
         return;
     }
     l->hung_up = true;
     if (n < 0 && !l->pid)
         fumi_err_set(&why, FUMI_INTERNAL_ERROR, "the connection to %s was lost: %s", l->at.url,
-                     l->at.tls ? link_tls_fault(l) : strerror(errno));
+                     l->at.tls ? rpc_connection_tls_fault(l) : strerror(errno));
     else
         l->way->end(l, &why);
-    link_drop(l, &why);
+    rpc_connection_drop(l, &why);
 }
 
-bool link_turn(struct fumi_link *l, int64_t until)
+bool rpc_connection_turn(struct fumi_rpc_connection *l, int64_t until)
 {
-    if (l->way->exchanges ? !link_http_next(l, until) : l->fd < 0) {
-        link_fail(l, 0, &l->lost);
+    if (l->way->exchanges ? !rpc_connection_http_next(l, until) : l->fd < 0) {
+        rpc_connection_fail(l, 0, &l->lost);
         return true;
     }
     if (l->fd < 0)
         return true;
-    bool blocked = link_tls_wants_write(l), woken;
-    int got = link_poll_two(l->fd, (short)(POLLIN | (link_unsent(l) || blocked ? POLLOUT : 0)),
-                            link_answer_fd(l), &woken, until);
+    bool blocked = rpc_connection_tls_wants_write(l), woken;
+    int got = rpc_connection_poll_two(
+        l->fd, (short)(POLLIN | (rpc_connection_unsent(l) || blocked ? POLLOUT : 0)),
+        rpc_connection_answer_fd(l), &woken, until);
     if (!got && !woken)
         return false;
     if (woken)
-        link_answer_send(l);
-    if (got & POLLOUT && link_unsent(l))
-        link_write(l);
+        rpc_connection_answer_send(l);
+    if (got & POLLOUT && rpc_connection_unsent(l))
+        rpc_connection_write(l);
     if (got & ~POLLOUT || (got && blocked))
-        link_read(l);
-    if (link_unsent(l)) /* answers, for which nobody may be waiting here */
-        link_write(l);
+        rpc_connection_read(l);
+    if (rpc_connection_unsent(l)) /* answers, for which nobody may be waiting here */
+        rpc_connection_write(l);
     return true;
 }
 
-void link_fail_all(struct fumi_link *l, const struct fumi_err *why)
+void rpc_connection_fail_all(struct fumi_rpc_connection *l, const struct fumi_err *why)
 {
-    link_fail(l, 0, why);
+    rpc_connection_fail(l, 0, why);
 }
 
-static void end_of_child(struct fumi_link *l, struct fumi_err *e)
+static void end_of_child(struct fumi_rpc_connection *l, struct fumi_err *e)
 {
     int status = 0;
     if (!reap(l, REAP, &status))
@@ -434,7 +436,7 @@ static void end_of_child(struct fumi_link *l, struct fumi_err *e)
                      WEXITSTATUS(status));
 }
 
-void link_stream_end(struct fumi_link *l, struct fumi_err *e)
+void rpc_connection_stream_end(struct fumi_rpc_connection *l, struct fumi_err *e)
 {
     if (l->pid)
         end_of_child(l, e);
@@ -443,7 +445,7 @@ void link_stream_end(struct fumi_link *l, struct fumi_err *e)
                      "%s has closed the connection; calls that were open may have run", l->at.url);
 }
 
-static void put_line(struct fumi_link *l, uint64_t number, struct fumi_str message)
+static void put_line(struct fumi_rpc_connection *l, uint64_t number, struct fumi_str message)
 {
     (void)number;
     fumi_buf_add(&l->out, message.p, message.n);
@@ -451,27 +453,27 @@ static void put_line(struct fumi_link *l, uint64_t number, struct fumi_str messa
 }
 
 /* A peer that asks much and reads nothing must not fill our memory with answers. */
-bool link_is_crowded(const struct fumi_link *l)
+bool rpc_connection_is_crowded(const struct fumi_rpc_connection *l)
 {
     return l->out.n - l->sent > l->o.limit;
 }
 
-static void answer_line(struct fumi_link *l, struct fumi_str answer)
+static void answer_line(struct fumi_rpc_connection *l, struct fumi_str answer)
 {
-    if (!link_is_crowded(l))
+    if (!rpc_connection_is_crowded(l))
         put_line(l, 0, answer);
 }
 
 /* Whose answer it would have been is not known. */
-void link_too_long(struct fumi_link *l)
+void rpc_connection_too_long(struct fumi_rpc_connection *l)
 {
     struct fumi_err why;
     fumi_err_set(&why, FUMI_LIMIT, "an answer of %s has more than %zu bytes: raise the limit",
                  l->at.url, l->o.limit);
-    link_fail(l, 0, &why);
+    rpc_connection_fail(l, 0, &why);
 }
 
-static void take_line(struct fumi_link *l, struct fumi_str s)
+static void take_line(struct fumi_rpc_connection *l, struct fumi_str s)
 {
     struct fumi_err e;
     bool skipped = l->skipping;
@@ -481,12 +483,12 @@ static void take_line(struct fumi_link *l, struct fumi_str s)
     if (s.n && s.p[s.n - 1] == '\r')
         s.n--;
     if (s.n > l->o.limit)
-        link_too_long(l);
-    else if (s.n && link_take(l, s, 0, &e))
+        rpc_connection_too_long(l);
+    else if (s.n && rpc_connection_take(l, s, 0, &e))
         l->odd = e;
 }
 
-static int feed_lines(struct fumi_link *l, struct fumi_err *e)
+static int feed_lines(struct fumi_rpc_connection *l, struct fumi_err *e)
 {
     size_t start = 0;
     char *feed;
@@ -497,21 +499,21 @@ static int feed_lines(struct fumi_link *l, struct fumi_err *e)
         take_line(l, (struct fumi_str){l->in.p + start, end - start});
         start = end + 1;
     }
-    link_eat(l, start);
+    rpc_connection_eat(l, start);
     if (!l->skipping && l->in.n > l->o.limit + 1) {
-        link_too_long(l);
+        rpc_connection_too_long(l);
         l->skipping = true;
     }
     if (l->skipping)
-        link_eat(l, l->in.n);
+        rpc_connection_eat(l, l->in.n);
     l->seen = l->in.n;
     return 0;
 }
 
-const struct link_way link_lines = {
+const struct rpc_connection_way rpc_connection_lines = {
     .put = put_line,
     .answer = answer_line,
     .feed = feed_lines,
-    .end = link_stream_end,
-    .dropped = link_fail_all,
+    .end = rpc_connection_stream_end,
+    .dropped = rpc_connection_fail_all,
 };

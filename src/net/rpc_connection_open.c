@@ -1,6 +1,6 @@
 /* The URL and the options of a link: checked, and copied so that the caller may free them. */
 #include "net/http1.h"
-#include "net/link_parts.h"
+#include "net/rpc_connection_parts.h"
 
 #include "base/arena.h"
 
@@ -13,14 +13,17 @@ enum {
 
 static const struct scheme {
     struct fumi_str prefix;
-    const struct link_way *way;
+    const struct rpc_connection_way *way;
     const char *port; /* where the URL has none; NULL: a Unix socket */
     bool tls;
 } schemes[] = {
-    {{"http://", 7}, &link_http, "80", false},  {{"ws://", 5}, &link_ws, "80", false},
-    {{"https://", 8}, &link_http, "443", true}, {{"wss://", 6}, &link_ws, "443", true},
-    {{"unix:", 5}, &link_lines, NULL, false},   {{"http+unix:", 10}, &link_http, NULL, false},
-    {{"ws+unix:", 8}, &link_ws, NULL, false},
+    {{"http://", 7}, &rpc_connection_http, "80", false},
+    {{"ws://", 5}, &rpc_connection_ws, "80", false},
+    {{"https://", 8}, &rpc_connection_http, "443", true},
+    {{"wss://", 6}, &rpc_connection_ws, "443", true},
+    {{"unix:", 5}, &rpc_connection_lines, NULL, false},
+    {{"http+unix:", 10}, &rpc_connection_http, NULL, false},
+    {{"ws+unix:", 8}, &rpc_connection_ws, NULL, false},
 };
 
 static const struct scheme *scheme_of(struct fumi_str url)
@@ -31,7 +34,7 @@ static const struct scheme *scheme_of(struct fumi_str url)
     return NULL;
 }
 
-static const char *terminated(struct fumi_link *l, struct fumi_str s)
+static const char *terminated(struct fumi_rpc_connection *l, struct fumi_str s)
 {
     char *to = fumi_alloc(&l->memory, s.n + 1);
     if (s.n)
@@ -60,7 +63,7 @@ static bool is_port(struct fumi_str s)
 #define ALNUM "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 /* HOST, HOST:PORT, [V6] or [V6]:PORT. */
-static int take_authority(struct fumi_link *l, struct fumi_str s, const char *usual,
+static int take_authority(struct fumi_rpc_connection *l, struct fumi_str s, const char *usual,
                           struct fumi_err *e)
 {
     bool six = s.n && *s.p == '[';
@@ -85,7 +88,8 @@ static int take_authority(struct fumi_link *l, struct fumi_str s, const char *us
     return 0;
 }
 
-static int take_tcp(struct fumi_link *l, struct fumi_str rest, const char *port, struct fumi_err *e)
+static int take_tcp(struct fumi_rpc_connection *l, struct fumi_str rest, const char *port,
+                    struct fumi_err *e)
 {
     size_t n = 0;
     while (n < rest.n && rest.p[n] != '/' && rest.p[n] != '?' && rest.p[n] != '#')
@@ -103,7 +107,7 @@ static int take_tcp(struct fumi_link *l, struct fumi_str rest, const char *port,
     return 0;
 }
 
-int link_take_url(struct fumi_link *l, const char *url, struct fumi_err *e)
+int rpc_connection_take_url(struct fumi_rpc_connection *l, const char *url, struct fumi_err *e)
 {
     struct fumi_str s = fumi_str(url);
     const struct scheme *scheme = scheme_of(s);
@@ -125,7 +129,8 @@ int link_take_url(struct fumi_link *l, const char *url, struct fumi_err *e)
 }
 
 /* A value of a field, which must not smuggle in others. */
-static int take_value(struct fumi_link *l, const char **value, const char *what, struct fumi_err *e)
+static int take_value(struct fumi_rpc_connection *l, const char **value, const char *what,
+                      struct fumi_err *e)
 {
     struct http_field field = {FUMI_STR("x"), fumi_str(*value)};
     if (!*value)
@@ -165,7 +170,7 @@ static const struct fumi_str own_fields[] = {
 };
 static const struct fumi_str own_prefix = {"sec-websocket-", 14};
 
-static bool is_own(const struct fumi_link *l, struct fumi_str name)
+static bool is_own(const struct fumi_rpc_connection *l, struct fumi_str name)
 {
     for (size_t i = 0; i < FUMI_COUNT(own_fields); i++)
         if (http_same(name, own_fields[i]))
@@ -182,7 +187,8 @@ static bool is_secret(struct fumi_str name)
            http_same(name, FUMI_STR("proxy-authorization"));
 }
 
-static int take_header(struct fumi_link *l, struct fumi_link_header *h, struct fumi_err *e)
+static int take_header(struct fumi_rpc_connection *l, struct fumi_rpc_connection_header *h,
+                       struct fumi_err *e)
 {
     struct http_field field = {fumi_str(h->name), fumi_str(h->value)}, name = {field.name, {"", 0}};
     if (!h->name || !http_fits(&name))
@@ -195,14 +201,14 @@ static int take_header(struct fumi_link *l, struct fumi_link_header *h, struct f
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "the header %s is set by the link itself",
                             h->name);
     l->secret |= is_secret(field.name);
-    *h = (struct fumi_link_header){terminated(l, field.name), terminated(l, field.value)};
+    *h = (struct fumi_rpc_connection_header){terminated(l, field.name), terminated(l, field.value)};
     return 0;
 }
 
-static int take_headers(struct fumi_link *l, struct fumi_err *e)
+static int take_headers(struct fumi_rpc_connection *l, struct fumi_err *e)
 {
     size_t n = l->o.headers_n * sizeof(*l->o.headers);
-    struct fumi_link_header *copy = n ? fumi_alloc(&l->memory, n) : NULL;
+    struct fumi_rpc_connection_header *copy = n ? fumi_alloc(&l->memory, n) : NULL;
     for (size_t i = 0; i < l->o.headers_n; i++) {
         copy[i] = l->o.headers[i];
         if (take_header(l, &copy[i], e))
@@ -212,15 +218,15 @@ static int take_headers(struct fumi_link *l, struct fumi_err *e)
     return 0;
 }
 
-int link_take_options(struct fumi_link *l, struct fumi_err *e)
+int rpc_connection_take_options(struct fumi_rpc_connection *l, struct fumi_err *e)
 {
-    struct fumi_link_options *o = &l->o;
+    struct fumi_rpc_connection_options *o = &l->o;
     o->connect_time = o->connect_time > 0 ? o->connect_time : CONNECT_TIME;
     o->call_time = o->call_time > 0 ? o->call_time : CALL_TIME;
     o->limit = o->limit ? o->limit : LIMIT;
     o->tries = o->tries ? o->tries : TRIES;
-    if (o->framing == FUMI_FRAMING_HEADERS && l->way == &link_lines)
-        l->way = &link_framed;
+    if (o->framing == FUMI_FRAMING_HEADERS && l->way == &rpc_connection_lines)
+        l->way = &rpc_connection_framed;
     if (take_value(l, &o->token, "token", e) || take_value(l, &o->origin, "origin", e))
         return -1;
     if (o->token && !is_visible(fumi_str(o->token)))

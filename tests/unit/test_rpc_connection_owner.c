@@ -1,6 +1,6 @@
 /* To whom a client sends its token: not to sockets of other users, nor, when it was found on this
  * machine, to other machines. */
-#include "net/link.h"
+#include "net/rpc_connection.h"
 #include "test.h"
 
 #include <arpa/inet.h>
@@ -101,8 +101,8 @@ static pid_t strange_child(struct host *h, int out)
  * own; what the client is told. */
 static bool meets_stranger(struct host *h, bool header, struct fumi_err *e)
 {
-    static const struct fumi_link_header own = {"authorization", "Token " TOKEN};
-    struct fumi_link_options o = {.tries = -1};
+    static const struct fumi_rpc_connection_header own = {"authorization", "Token " TOKEN};
+    struct fumi_rpc_connection_options o = {.tries = -1};
     if (header)
         o.headers = &own, o.headers_n = 1;
     else
@@ -118,10 +118,10 @@ static bool meets_stranger(struct host *h, bool header, struct fumi_err *e)
     bool begun = read(ends[0], &ready, 1) == 1;
     close(h->fd); /* the child's now: it is the only one who listens */
     h->fd = -1;
-    struct fumi_link *l = begun ? fumi_link_open(h->url, &o, e) : NULL;
+    struct fumi_rpc_connection *l = begun ? fumi_rpc_connection_open(h->url, &o, e) : NULL;
     if (l)
-        fumi_link_call(l, &a, "m", (struct fumi_json){0}, 0, &answer, e);
-    fumi_link_close(l);
+        fumi_rpc_connection_call(l, &a, "m", (struct fumi_json){0}, 0, &answer, e);
+    fumi_rpc_connection_close(l);
     fumi_arena_done(&a);
     ssize_t n = read(ends[0], h->heard, sizeof(h->heard) - 1);
     h->heard[n > 0 ? n : 0] = '\0';
@@ -153,16 +153,16 @@ TEST(a_stranger_hears_no_token)
 /* A call with a token that was found or given: what the host heard. */
 static void call(struct host *h, bool found, struct fumi_err *e)
 {
-    struct fumi_link_options o = {.token = TOKEN, .token_is_local = found, .tries = -1};
+    struct fumi_rpc_connection_options o = {.token = TOKEN, .token_is_local = found, .tries = -1};
     struct fumi_arena a = {0};
     struct fumi_answer answer = {0};
     pthread_t thread;
     if (listen(h->fd, 4) || pthread_create(&thread, NULL, serve, h))
         abort();
-    struct fumi_link *l = fumi_link_open(h->url, &o, e);
+    struct fumi_rpc_connection *l = fumi_rpc_connection_open(h->url, &o, e);
     if (l)
-        fumi_link_call(l, &a, "m", (struct fumi_json){0}, 0, &answer, e);
-    fumi_link_close(l);
+        fumi_rpc_connection_call(l, &a, "m", (struct fumi_json){0}, 0, &answer, e);
+    fumi_rpc_connection_close(l);
     fumi_arena_done(&a);
     pthread_join(thread, NULL);
 }
