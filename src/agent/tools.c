@@ -1,6 +1,7 @@
 /* The tools: what agents are told about the methods of the memory. A description begins with the
  * moment to use the tool, then says what comes back and what to use instead. Every byte of the core
- * list is in the context of each conversation: tests/unit/test_agent.c holds it under 8,000. */
+ * list is in the context of each conversation: tests/unit/agent/test_agent.c holds it under 8,000.
+ */
 #include "agent/agent_parts.h"
 
 enum {

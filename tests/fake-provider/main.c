@@ -3,7 +3,7 @@
  *   fake-provider [--port N] [--mode MODE] [--dim N]
  *
  * It prints its port and serves until SIGTERM or SIGINT. See fake_provider.h. */
-#include "../unit/fake_provider.h"
+#include "fake_provider.h"
 
 #include <signal.h>
 

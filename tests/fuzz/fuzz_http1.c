@@ -3,7 +3,7 @@
  * it: its lines all end in CR LF, and written anew from what was found it is read as the same. */
 #include "fuzz.h"
 
-#include "../unit/http1_feed.h"
+#include "../unit/net/http1_feed.h"
 
 enum { LONGEST = 1 << 15 };
 

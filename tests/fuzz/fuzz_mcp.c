@@ -7,7 +7,7 @@
 
 enum { PARTS = 16 };
 
-struct stage {
+struct fixture {
     struct fumi_server *server;
     struct fumi_mcp *mcp;
     struct fumi_peer peer;
@@ -49,7 +49,7 @@ static void take_push(struct fumi_peer *peer, struct fumi_buf *message)
 
 static void take_reply(void *arg, struct fumi_buf *answer, int code)
 {
-    struct stage *s = arg;
+    struct fixture *s = arg;
     (void)code;
     s->answered++;
     if (answer->n)
@@ -58,10 +58,10 @@ static void take_reply(void *arg, struct fumi_buf *answer, int code)
 
 static void submit(void *arg, struct fumi_task *task)
 {
-    fumi_tasks_add(&((struct stage *)arg)->tasks, task);
+    fumi_tasks_add(&((struct fixture *)arg)->tasks, task);
 }
 
-static void drain(struct stage *s)
+static void drain(struct fixture *s)
 {
     for (struct fumi_task *t; (t = fumi_tasks_take(&s->tasks));)
         t->run(t);
@@ -132,7 +132,7 @@ static enum fumi_ret complete(struct fumi_mcp_call *c, const struct fumi_mcp_que
     return FUMI_OK;
 }
 
-static void set_up(struct stage *s)
+static void set_up(struct fixture *s)
 {
     struct fumi_err e = {0};
     const struct fumi_mcp_options o = {.name = "fuzz",
@@ -152,15 +152,15 @@ static void set_up(struct stage *s)
     MUST(s->mcp);
 }
 
-static struct stage stage;
+static struct fixture fixture;
 
 static void tear_down(void)
 {
-    fumi_mcp_free(stage.mcp);
-    fumi_server_free(stage.server);
+    fumi_mcp_free(fixture.mcp);
+    fumi_server_free(fixture.server);
 }
 
-static void handle(struct stage *s, struct fumi_str message)
+static void handle(struct fixture *s, struct fumi_str message)
 {
     s->asked++;
     fumi_handle(s->server, &s->peer, message,
@@ -169,7 +169,7 @@ static void handle(struct stage *s, struct fumi_str message)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    struct stage *s = &stage;
+    struct fixture *s = &fixture;
     if (!s->server) {
         set_up(s);
         atexit(tear_down);

@@ -3,7 +3,7 @@
  * for dangerous pieces; a second note behind the first must be found too. */
 #include "fuzz.h"
 
-#include "../unit/notes_seen.h"
+#include "../unit/agent/notes_documents.h"
 #include "agent/agent_parts.h"
 
 enum { FIELDS = 5, LINE = 600 };

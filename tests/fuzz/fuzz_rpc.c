@@ -16,7 +16,7 @@ struct outcome {
     size_t replies, tells;
 };
 
-struct stage {
+struct fixture {
     struct waiting waiting;
     struct fumi_server *server;
     struct fumi_peer peer;
@@ -201,13 +201,13 @@ static void take_tell(void *arg, struct fumi_buf *message)
 
 static void submit(void *arg, struct fumi_task *task)
 {
-    struct stage *s = arg;
+    struct fixture *s = arg;
     fumi_tasks_add(&s->waiting.tasks, task);
 }
 
 static enum fumi_ret admit(void *self, const struct fumi_arrival *a, struct fumi_err *e)
 {
-    const struct stage *s = self;
+    const struct fixture *s = self;
     (void)a;
     if (!s->refuse)
         return FUMI_OK;
@@ -230,10 +230,10 @@ static void after(void *self, struct fumi_call *c)
     MUST(c->ret == FUMI_OK ? !c->err.code : c->err.code);
 }
 
-static void set_up(struct stage *s)
+static void set_up(struct fixture *s)
 {
     struct fumi_err e = {0};
-    const struct fumi_processor p = {"stage", admit, before, after, s};
+    const struct fumi_processor p = {"fixture", admit, before, after, s};
     s->server = fumi_server_new("fuzz", "1");
     fumi_server_log(s->server, NULL);
     fumi_server_executor(s->server, submit, s);
@@ -247,11 +247,11 @@ static void set_up(struct stage *s)
 }
 
 /* One server for all inputs, as in life: setting it up takes longer than any message. */
-static struct stage stage;
+static struct fixture fixture;
 
 static void tear_down(void)
 {
-    fumi_server_free(stage.server);
+    fumi_server_free(fixture.server);
 }
 
 /* Goes on with whatever waits, calls first, until nothing does. */
@@ -268,7 +268,7 @@ static void drain(struct waiting *w)
     }
 }
 
-static void handle(struct stage *s, struct fumi_str message, struct outcome *o)
+static void handle(struct fixture *s, struct fumi_str message, struct outcome *o)
 {
     *o = (struct outcome){.message = message};
     fumi_handle(s->server, &s->peer, message,
@@ -282,7 +282,7 @@ static bool cancels(struct fumi_str s)
 }
 
 /* A message alone, once and once more; then when the door is shut. */
-static void alone(struct stage *s, struct fumi_str message)
+static void alone(struct fixture *s, struct fumi_str message)
 {
     struct outcome first, second, refused;
     handle(s, message, &first);
@@ -306,7 +306,7 @@ static void alone(struct stage *s, struct fumi_str message)
     fumi_buf_done(&refused.answer);
 }
 
-static void together(struct stage *s, const struct fumi_str *parts, size_t n)
+static void together(struct fixture *s, const struct fumi_str *parts, size_t n)
 {
     struct outcome outcomes[PARTS];
     bool all = true;
@@ -333,16 +333,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
             break;
         data = last + 1;
     }
-    if (!stage.server) {
-        set_up(&stage);
+    if (!fixture.server) {
+        set_up(&fixture);
         atexit(tear_down);
     }
-    stage.peer = (struct fumi_peer){.transport = "fuzz"};
+    fixture.peer = (struct fumi_peer){.transport = "fuzz"};
     for (size_t i = 0; i < parts_n; i++)
-        alone(&stage, parts[i]);
-    together(&stage, parts, parts_n);
-    fumi_peer_close(&stage.peer);
-    fumi_peer_done(&stage.peer);
+        alone(&fixture, parts[i]);
+    together(&fixture, parts, parts_n);
+    fumi_peer_close(&fixture.peer);
+    fumi_peer_done(&fixture.peer);
     for (size_t i = 0; i < parts_n; i++)
         exact_free(parts[i]);
     return 0;

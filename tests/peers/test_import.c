@@ -1,6 +1,6 @@
 /* `fumi import` of old values of globals while others write new ones: 10,000 updates, and no new
  * value may be lost. The importers are processes; the writers are threads of this one. */
-#include "sqlite_stage.h"
+#include "sqlite_fixture.h"
 #include "test.h"
 
 #include <pthread.h>
@@ -17,7 +17,7 @@ enum {
 
 static const char *const values[] = {[FIRST / 1000] = "\"first\"", "\"old\"", "\"new\""};
 
-static int put(struct stage *t, int i, int64_t when)
+static int put(struct fixture *t, int i, int64_t when)
 {
     char id[16], key[48];
     snprintf(id, sizeof(id), "%d", i);
@@ -56,7 +56,7 @@ static pid_t import(const char *dir, const char *file)
 }
 
 struct writer {
-    struct stage stage;
+    struct fixture fixture;
     int first, failed;
 };
 
@@ -64,11 +64,11 @@ static void *update(void *arg)
 {
     struct writer *w = arg;
     for (int i = w->first; i < UPDATES; i += WRITERS)
-        w->failed += put(&w->stage, i, NEW) != 0;
+        w->failed += put(&w->fixture, i, NEW) != 0;
     return NULL;
 }
 
-static int count_new(struct stage *t)
+static int count_new(struct fixture *t)
 {
     int found = 0;
     struct globals all;
@@ -82,12 +82,12 @@ static int count_new(struct stage *t)
 
 TEST(an_import_of_old_values_loses_no_new_one)
 {
-    struct stage t = {0};
+    struct fixture t = {0};
     struct writer writers[WRITERS];
     pthread_t threads[WRITERS];
     pid_t pids[IMPORTERS];
     char dir[80], file[80];
-    CHECK(stage_open(&t));
+    CHECK(fixture_open(&t));
     snprintf(dir, sizeof(dir), "%s/data", t.top);
     snprintf(file, sizeof(file), "%s/old.jsonl", t.top);
     CHECK(write_lines(file));
@@ -96,13 +96,13 @@ TEST(an_import_of_old_values_loses_no_new_one)
     for (int i = 0; i < IMPORTERS; i++)
         pids[i] = import(dir, file);
     for (int i = 0; i < WRITERS; i++) {
-        writers[i] = (struct writer){.stage = {.s = t.s}, .first = i};
+        writers[i] = (struct writer){.fixture = {.s = t.s}, .first = i};
         CHECK_INT(pthread_create(&threads[i], NULL, update, &writers[i]), 0);
     }
     for (int i = 0; i < WRITERS; i++) {
         pthread_join(threads[i], NULL);
         CHECK_INT(writers[i].failed, 0);
-        fumi_arena_done(&writers[i].stage.a);
+        fumi_arena_done(&writers[i].fixture.a);
     }
     for (int i = 0; i < IMPORTERS; i++) {
         int status = -1;
@@ -110,6 +110,6 @@ TEST(an_import_of_old_values_loses_no_new_one)
         CHECK_INT(status, 0);
     }
     CHECK_INT(count_new(&t), UPDATES);
-    CHECK(stage_sound(&t));
-    stage_end(&t);
+    CHECK(fixture_sound(&t));
+    fixture_end(&t);
 }

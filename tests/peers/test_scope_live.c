@@ -1,13 +1,13 @@
 /* `fumi serve --project` and `--read-only` as processes: the same matrix of calls as
- * unit/test_scope.c, over stdio and HTTP, plain and as tools of MCP. */
-#include "scope_world.h"
+ * unit/agent/test_scope.c, over stdio and HTTP, plain and as tools of MCP. */
+#include "scope_fixture.h"
 #include "wire.h"
 
 static const struct scope of_project = {.project = {OWN, sizeof(OWN) - 1}};
 static const struct scope of_reader = {.read_only = true};
 
-/* The provider of the stage, for the server too. */
-static bool set_environment(struct stage *t)
+/* The provider of the fixture, for the server too. */
+static bool set_environment(struct fixture *t)
 {
     return !setenv("FUMI_EMBEDDER_PROVIDER", "openai", 1) &&
            !setenv("FUMI_EMBEDDER_MODEL", "m", 1) &&
@@ -16,7 +16,7 @@ static bool set_environment(struct stage *t)
                    fumi_fmt(&t->a, "http://127.0.0.1:%d/v1", t->fake->port).p, 1);
 }
 
-static bool begin(struct stage *t, struct scope s)
+static bool begin(struct fixture *t, struct scope s)
 {
     if (!world_make(t) || !set_environment(t))
         return false;
@@ -28,7 +28,7 @@ static bool begin(struct stage *t, struct scope s)
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                       \
     "\"io.modelcontextprotocol/clientCapabilities\":{}},"
 
-static struct fumi_str request_of(struct stage *t, size_t i, bool tool, bool modern)
+static struct fumi_str request_of(struct fixture *t, size_t i, bool tool, bool modern)
 {
     const struct row *r = &rows[i];
     if (!tool)
@@ -41,7 +41,7 @@ static struct fumi_str request_of(struct stage *t, size_t i, bool tool, bool mod
                     i, modern ? META : "", r->method, r->params);
 }
 
-static void check_row(struct stage *t, size_t i, struct fumi_str request, struct fumi_str answer)
+static void check_row(struct fixture *t, size_t i, struct fumi_str request, struct fumi_str answer)
 {
     if (holds(answer, "Unknown tool: memory_")) /* a method that is no tool */
         return;
@@ -49,7 +49,7 @@ static void check_row(struct stage *t, size_t i, struct fumi_str request, struct
         TEST_FAIL("%s is not as its row says", rows[i].method);
 }
 
-static void check_store(struct stage *t, struct fumi_str all, struct fumi_str foreign)
+static void check_store(struct fixture *t, struct fumi_str all, struct fumi_str foreign)
 {
     CHECK(holds(foreign, "zqvalue") && fumi_eq(world_dump(t, true), foreign));
     CHECK_INT(fumi_eq(world_dump(t, false), all), t->scope.read_only);
@@ -57,7 +57,7 @@ static void check_store(struct stage *t, struct fumi_str all, struct fumi_str fo
 
 /* --- stdio. --- */
 
-static bool write_lines(struct stage *t, const char *path, bool tools)
+static bool write_lines(struct fixture *t, const char *path, bool tools)
 {
     FILE *f = fopen(path, "we");
     if (!f)
@@ -74,7 +74,7 @@ static bool write_lines(struct stage *t, const char *path, bool tools)
 }
 
 /* by_flag: the scope is given as a flag, else in the environment. */
-static int serve_lines(struct stage *t, const char *in, const char *out, bool by_flag)
+static int serve_lines(struct fixture *t, const char *in, const char *out, bool by_flag)
 {
     int status = -1;
     const char *flag = t->scope.read_only ? "--read-only" : "--project=" OWN;
@@ -92,7 +92,7 @@ static int serve_lines(struct stage *t, const char *in, const char *out, bool by
 }
 
 /* The answer of a row, among all lines. */
-static struct fumi_str line_of(struct stage *t, struct fumi_str all, size_t i)
+static struct fumi_str line_of(struct fixture *t, struct fumi_str all, size_t i)
 {
     int64_t id;
     while (all.n) {
@@ -107,7 +107,7 @@ static struct fumi_str line_of(struct stage *t, struct fumi_str all, size_t i)
     return all;
 }
 
-static struct fumi_str read_all(struct stage *t, const char *path)
+static struct fumi_str read_all(struct fixture *t, const char *path)
 {
     struct fumi_buf b = {0};
     FILE *f = fopen(path, "re");
@@ -121,7 +121,7 @@ static struct fumi_str read_all(struct stage *t, const char *path)
 
 static void over_stdio(struct scope s, bool tools, bool by_flag)
 {
-    struct stage t;
+    struct fixture t;
     CHECK(begin(&t, s));
     struct fumi_str all = world_dump(&t, false), foreign = world_dump(&t, true);
     const char *in = fumi_fmt(&t.a, "%s/in", t.dir).p, *out = fumi_fmt(&t.a, "%s/out", t.dir).p;
@@ -170,7 +170,7 @@ static struct fumi_str post(struct wire *w, const struct live *s, struct fumi_st
 
 static void over_http(struct scope s, bool tools)
 {
-    struct stage t;
+    struct fixture t;
     struct live server;
     struct wire w;
     CHECK(begin(&t, s));

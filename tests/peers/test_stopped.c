@@ -1,7 +1,7 @@
 /* A process that is stopped (SIGSTOP) while it holds the lock for writing: whoever only reads goes
  * on as ever, and whoever writes has one error that names the process, after less than ten seconds.
  * Limits are generous, since machines are slow: before, a single write waited for 30 s. */
-#include "sqlite_stage.h"
+#include "sqlite_fixture.h"
 #include "test.h"
 
 #include <pthread.h>
@@ -49,7 +49,7 @@ static void end_holder(pid_t pid)
 }
 
 /* A command of fumi; its output goes to the file. */
-static pid_t run(struct stage *t, const char *out, const char *const *words, const char *in)
+static pid_t run(struct fixture *t, const char *out, const char *const *words, const char *in)
 {
     const char *argv[12] = {FUMI};
     char dir[80];
@@ -71,7 +71,7 @@ static pid_t run(struct stage *t, const char *out, const char *const *words, con
     _exit(127);
 }
 
-static struct fumi_str content(struct stage *t, const char *path)
+static struct fumi_str content(struct fixture *t, const char *path)
 {
     char *text = fumi_alloc(&t->a, 1 << 16);
     int fd = open(path, O_RDONLY);
@@ -114,13 +114,13 @@ TEST(commands_that_write_have_one_error_and_readers_none)
         {{"call", "memory.upsert_global", "{\"projectId\":\"p\",\"key\":\"global.a\",\"value\":1}"},
          1},
     };
-    struct stage t = {0};
+    struct fixture t = {0};
     pid_t pids[FUMI_COUNT(all)];
     char in[96], out[96], name[32];
-    CHECK(stage_open(&t));
-    struct note n = stage_note("n1", "a blue bird");
+    CHECK(fixture_open(&t));
+    struct note n = fixture_note("n1", "a blue bird");
     CHECK_INT(store_add_note(t.s, &n, &(struct vectors){.n = 0}, &t.e), 0);
-    stage_shut(&t);
+    fixture_shut(&t);
     snprintf(in, sizeof(in), "%s/in", t.top);
     write_file(in, "{\"projectId\":\"p\",\"groupId\":\"g\",\"text\":\"one\"}\n"
                    "{\"projectId\":\"p\",\"groupId\":\"g\",\"text\":\"two\"}\n"
@@ -142,13 +142,13 @@ TEST(commands_that_write_have_one_error_and_readers_none)
             TEST_FAIL("%s: status %x: %.*s", all[i].words[0], (unsigned)status, FUMI_ARG(said));
     }
     end_holder(holder);
-    CHECK(stage_open(&t));
-    CHECK(stage_sound(&t));
-    stage_end(&t);
+    CHECK(fixture_open(&t));
+    CHECK(fixture_sound(&t));
+    fixture_end(&t);
 }
 
 struct writer {
-    struct stage *t;
+    struct fixture *t;
     int failed;
 };
 
@@ -159,7 +159,7 @@ static void *write_some(void *arg)
     for (int i = 0; i < WRITES; i++) {
         struct fumi_err e = {0};
         snprintf(id, sizeof(id), "%p-%d", arg, i);
-        struct note n = stage_note(id, "text");
+        struct note n = fixture_note(id, "text");
         w->failed += store_add_note(w->t->s, &n, &(struct vectors){.n = 0}, &e) != 0;
     }
     return NULL;
@@ -168,10 +168,10 @@ static void *write_some(void *arg)
 /* Of all writes of a process only the first waits; and when the other goes on, all is well. */
 TEST(a_server_waits_once)
 {
-    struct stage t = {0};
+    struct fixture t = {0};
     struct writer writers[4];
     pthread_t threads[4];
-    CHECK(stage_open(&t));
+    CHECK(fixture_open(&t));
     pid_t holder = stopped_holder(t.path);
     CHECK(holder > 0);
     alarm(2 * PATIENCE);
@@ -185,7 +185,7 @@ TEST(a_server_waits_once)
     }
     alarm(0);
     end_holder(holder);
-    struct note n = stage_note("after", "text");
+    struct note n = fixture_note("after", "text");
     CHECK_INT(store_add_note(t.s, &n, &(struct vectors){.n = 0}, &t.e), 0);
-    stage_end(&t);
+    fixture_end(&t);
 }

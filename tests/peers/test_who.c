@@ -1,7 +1,7 @@
 /* Who asks: contexts that filters attach to requests, seen by calls and freed after the last answer
  * whatever becomes of request, call and connection. */
 #include "test.h"
-#include "who_stage.h"
+#include "who_fixture.h"
 
 #define CALL(m, id)  "{\"jsonrpc\":\"2.0\",\"method\":\"" m "\",\"id\":" id "}"
 #define OK(name, id) "{\"jsonrpc\":\"2.0\",\"result\":\"" name "\",\"id\":" id "}"

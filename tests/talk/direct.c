@@ -99,15 +99,15 @@ void play_direct(struct talk *t, const char *program, struct tally *tally)
     struct fumi_server *server = fumi_server_new("talk", "1.0");
     struct fumi_peer peer = {.transport = "direct"};
     struct fumi_err e = {0};
-    struct stage *stage = stage_open(server, &e);
+    struct fixture *fixture = fixture_open(server, &e);
     (void)program;
-    if (!stage)
+    if (!fixture)
         fprintf(stderr, "%s: %s\n", t->path, e.text);
     for (struct step *step = t->steps; step; step = step->next)
-        tally_add(tally, stage && play_step(t, step, server, &peer));
+        tally_add(tally, fixture && play_step(t, step, server, &peer));
     fumi_peer_close(&peer);
-    if (stage)
-        stage_close(stage);
+    if (fixture)
+        fixture_close(fixture);
     fumi_peer_done(&peer);
     fumi_server_free(server);
 }

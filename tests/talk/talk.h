@@ -65,10 +65,10 @@ typedef void talk_play_fn(struct talk *t, const char *program, struct tally *tal
 talk_play_fn play_direct, play_stdio, play_burst, play_unix, play_http, play_httpunix,
     play_websocket;
 
-/* stage_spec.c or stage_memory.c: the methods of a talk that is played direct. */
-struct stage;
-struct stage *stage_open(struct fumi_server *s, struct fumi_err *e);
-void stage_close(struct stage *stage);
+/* fixture_spec.c or fixture_memory.c: the methods of a talk that is played direct. */
+struct fixture;
+struct fixture *fixture_open(struct fumi_server *s, struct fumi_err *e);
+void fixture_close(struct fixture *fixture);
 
 static inline void tally_add(struct tally *tally, bool right)
 {

@@ -1,0 +1,361 @@
+/* What a protocol above the core needs of it: to hear that a peer or a call is gone, flags that
+ * depend on the params, frank errors, progress, and a peer for several threads. */
+#include "peer_fixture.h"
+
+#include "mcp/mcp.h"
+
+/* --- Calls that are cancelled while they are pending. --- */
+
+struct news {
+    int cancelled, eof, gone, done;
+};
+
+static void on_cancel(void *arg)
+{
+    ((struct news *)arg)->cancelled++;
+}
+
+static void cancel(struct theatre *t, const char *id)
+{
+    struct fumi_arena a = {0};
+    struct fumi_err e;
+    fumi_cancel(&t->c.peer, fumi_parse(&a, fumi_str(id), &e));
+    fumi_arena_done(&a);
+}
+
+TEST(a_pending_call_hears_that_it_is_cancelled)
+{
+    struct theatre t;
+    struct news news = {0};
+    theatre_open(&t);
+    say(&t.c, CALL("defer", "1"));
+    say(&t.c, CALL("defer", "2"));
+    for (size_t i = 0; i < 2; i++)
+        CHECK(fumi_on_cancel(fixture_pending(&t.fixture, i), on_cancel, &news));
+    cancel(&t, "3");
+    CHECK_INT(news.cancelled, 0);
+    cancel(&t, "2");
+    CHECK_INT(news.cancelled, 1);
+    cancel(&t, "2");
+    CHECK_INT(news.cancelled, 1);
+    CHECK(!fumi_on_cancel(fixture_pending(&t.fixture, 1), on_cancel, &news));
+    fumi_peer_close(&t.c.peer);
+    CHECK_INT(news.cancelled, 2);
+    fumi_finish(fixture_pending(&t.fixture, 0), FUMI_OK);
+    fumi_finish(fixture_pending(&t.fixture, 1), FUMI_OK);
+    CHECK_STR(heard(&t.c), "");
+    theatre_done(&t);
+}
+
+TEST(a_call_that_has_ended_hears_nothing)
+{
+    struct theatre t;
+    struct news news = {0};
+    theatre_open(&t);
+    say(&t.c, "[" CALL("defer", "1") "," CALL("defer", "2") "]");
+    CHECK(fumi_on_cancel(fixture_pending(&t.fixture, 0), on_cancel, &news));
+    fumi_finish(fixture_pending(&t.fixture, 0), FUMI_OK);
+    fumi_peer_close(&t.c.peer);
+    CHECK_INT(news.cancelled, 0);
+    fumi_finish(fixture_pending(&t.fixture, 1), FUMI_OK);
+    theatre_done(&t);
+}
+
+/* Finishes the call in the hook itself, as whoever waits for it does. */
+static void finish_it(void *arg)
+{
+    fumi_finish(arg, FUMI_OK);
+}
+
+TEST(it_may_be_finished_by_the_hook)
+{
+    struct theatre t;
+    theatre_open(&t);
+    for (size_t i = 0; i < 4; i++) {
+        say(&t.c, CALL("defer", "1"));
+        struct fumi_call *call = fixture_pending(&t.fixture, i);
+        CHECK(fumi_on_cancel(call, finish_it, call));
+    }
+    fumi_peer_close(&t.c.peer);
+    CHECK_INT(t.c.replies, 4);
+    CHECK_STR(heard(&t.c), "");
+    theatre_done(&t);
+}
+
+/* --- Peers. --- */
+
+static void on_eof(struct fumi_peer *peer)
+{
+    ((struct news *)peer->session)->eof++;
+}
+
+static void on_gone(struct fumi_peer *peer)
+{
+    ((struct news *)peer->session)->gone++;
+}
+
+static void on_done(struct fumi_peer *peer)
+{
+    ((struct news *)peer->session)->done++;
+}
+
+TEST(who_keeps_a_session_hears_of_its_peer)
+{
+    static const struct fumi_session_ops ops = {on_eof, on_gone, on_done};
+    struct theatre t;
+    struct news news = {0};
+    theatre_open(&t);
+    t.c.peer.session = &news;
+    t.c.peer.ops = &ops;
+    CHECK_STR(hear(&t.c, CALL("echo", "1")), OK("null", "1"));
+    CHECK_INT(news.eof + news.gone + news.done, 0);
+    fumi_peer_eof(&t.c.peer);
+    CHECK_INT(news.eof, 1);
+    fumi_peer_close(&t.c.peer);
+    CHECK_INT(news.gone, 1);
+    CHECK_INT(news.done, 0);
+    theatre_done(&t);
+    CHECK_INT(news.done, 1);
+}
+
+TEST(a_session_needs_no_hooks)
+{
+    static const struct fumi_session_ops ops = {NULL, NULL, NULL};
+    struct theatre t;
+    struct news news = {0};
+    theatre_open(&t);
+    CHECK(fumi_peer_attach(&t.c.peer, &news, &ops));
+    fumi_peer_eof(&t.c.peer);
+    fumi_peer_close(&t.c.peer);
+    theatre_done(&t);
+}
+
+static void *call_often(void *arg)
+{
+    for (int i = 0; i < 200; i++)
+        say(arg, CALL("read", "1"));
+    return NULL;
+}
+
+TEST(a_shared_peer_is_for_several_threads)
+{
+    struct theatre t;
+    pthread_t threads[3];
+    theatre_open_pool(&t, 3);
+    fumi_peer_share(&t.c.peer);
+    for (size_t i = 0; i < FUMI_COUNT(threads); i++)
+        CHECK_INT(pthread_create(&threads[i], NULL, call_often, &t.c), 0);
+    for (size_t i = 0; i < FUMI_COUNT(threads); i++)
+        pthread_join(threads[i], NULL);
+    wait_replies(&t.c, 600);
+    CHECK_INT(fixture_runs(&t.fixture), 600);
+    theatre_done(&t);
+}
+
+TEST(a_bare_peer_gets_no_id_that_says_nothing)
+{
+    struct theatre t;
+    theatre_open(&t);
+    fumi_peer_set_lost_id(&t.c.peer, FUMI_ID_NONE);
+    CHECK_STR(hear(&t.c, "7"), "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":"
+                               "\"Invalid Request\",\"data\":\"a message must be an object or an "
+                               "array\"}}");
+    CHECK_STR(hear(&t.c, CALL("none", "null")),
+              "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32601,\"message\":\"Method not found\","
+              "\"data\":\"none\"}}");
+    CHECK_STR(hear(&t.c, CALL("none", "0")),
+              BAD("\"code\":-32601,\"message\":\"Method not found\",\"data\":\"none\"", "0"));
+    theatre_done(&t);
+}
+
+TEST(a_bare_peer_gets_the_id_of_what_cannot_be_read)
+{
+    static const struct {
+        const char *message, *id;
+    } rows[] = {
+        {"{\"jsonrpc\":\"2.0\",\"params\":{\"text\":\"\\ud800\"},\"id\":7}", "7"},
+        {"{\"id\" : \"a b\" ,\"params\":{\"id\":1,\"x\":\"\\udead \\\" }\"}}", "\"a b\""},
+        {"{\"id\":-1,", "-1"},
+        {"{\"id\":\"\\u0061\",", NULL},
+        {"{\"id\":-,", NULL},
+        {"{\"id\":1,\"id\":2,", NULL},
+        {"{\"params\":{\"id\":1},", NULL},
+        {"[{\"id\":1,", NULL},
+        {"{\"id\":\"a", NULL},
+        {"{\"id\"", NULL},
+        {"", NULL},
+    };
+    struct theatre t;
+    theatre_open(&t);
+    fumi_peer_set_lost_id(&t.c.peer, FUMI_ID_NONE);
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct fumi_arena a = {0};
+        struct fumi_str got = hear(&t.c, rows[i].message);
+        const struct fumi_val *id = fumi_get(fumi_parse(&a, got, &(struct fumi_err){0}), "id");
+        bool same = rows[i].id ? id && fumi_eq(fumi_raw(id), fumi_str(rows[i].id)) : !id;
+        if (!same)
+            TEST_FAIL("row %zu: %.*s", i, FUMI_ARG(got));
+        fumi_arena_done(&a);
+    }
+    fumi_peer_set_lost_id(&t.c.peer, FUMI_ID_NULL);
+    CHECK(memmem(hear(&t.c, "{\"id\":1,").p, 200, "\"id\":null", 9));
+    theatre_done(&t);
+}
+
+/* --- Flags. --- */
+
+struct varying {
+    struct fumi_dynamic_flags varying;
+    struct tray tray;
+    size_t n; /* of the executor's tasks when the method ran */
+};
+
+static unsigned flags_for(void *self, const struct fumi_method *m, const struct fumi_val *params)
+{
+    (void)self;
+    return !strcmp(m->name, "varies") && fumi_get(params, "slow") ? FUMI_BLOCKING : 0;
+}
+
+static enum fumi_ret run_fail(struct fumi_call *call, const void *params, void *result)
+{
+    (void)params;
+    (void)result;
+    fumi_progress(call, 1, 2, FUMI_STR("half"));
+    if (fumi_wants_progress(call))
+        return fumi_fail(call, FUMI_INTERNAL_ERROR, "secret");
+    return fumi_fail(call, FUMI_INVALID_PARAMS, "x is not %d", 1);
+}
+
+static const struct fumi_method varying_methods[] = {
+    {"varies", "", &whole_shape, &whole_shape, run_echo, FUMI_DYNAMIC_FLAGS},
+    {"frank", "", &whole_shape, &whole_shape, run_fail, FUMI_PLAIN_ERRORS},
+    {"plain", "", &whole_shape, &whole_shape, run_fail, 0},
+};
+
+TEST(flags_may_depend_on_the_params)
+{
+    struct varying v = {.varying = {flags_for}};
+    struct fumi_server *s = server_of(varying_methods, FUMI_COUNT(varying_methods), &v);
+    struct caller c;
+    caller_open(&c, s);
+    fumi_server_executor(s, tray_submit, &v.tray);
+    CHECK_STR(hear(&c, ASK("varies", "{}", "1")), OK("{}", "1"));
+    CHECK_INT(v.tray.n, 0);
+    forget(&c);
+    say(&c, ASK("varies", "{\"slow\":1}", "2"));
+    CHECK_INT(v.tray.n, 1);
+    CHECK_STR(heard(&c), "");
+    tray_run(&v.tray);
+    CHECK_STR(heard(&c), OK("{\"slow\":1}", "2"));
+    forget(&c);
+    say(&c, "[" CALL("varies", "3") "," ASK("varies", "{\"slow\":1}", "4") "]");
+    CHECK_INT(v.tray.n, 1);
+    tray_run(&v.tray);
+    CHECK_STR(heard(&c), "[" OK("null", "3") "," OK("{\"slow\":1}", "4") "]");
+    caller_done(&c);
+    fumi_server_free(s);
+}
+
+TEST(a_frank_method_says_why)
+{
+    struct varying v = {.varying = {flags_for}};
+    struct fumi_server *s = server_of(varying_methods, FUMI_COUNT(varying_methods), &v);
+    struct caller c;
+    caller_open(&c, s);
+    CHECK_STR(hear(&c, CALL("frank", "1")), BAD("\"code\":-32602,\"message\":\"x is not 1\"", "1"));
+    CHECK_STR(hear(&c, CALL("plain", "1")),
+              BAD("\"code\":-32602,\"message\":\"Invalid params\",\"data\":\"x is not 1\"", "1"));
+    CHECK_STR(hear(&c, "[" CALL("frank", "1") "," CALL("none", "2") ",3]"),
+              "[" BAD("\"code\":-32602,\"message\":\"x is not 1\"", "1") "," BAD(
+                  "\"code\":-32601,\"message\":\"Method not found\",\"data\":\"none\"",
+                  "2") "," BAD("\"code\":-32600,\"message\":\"Invalid Request\",\"data\":"
+                               "\"a request must be an object\"",
+                               "null") "]");
+    caller_done(&c);
+    fumi_server_free(s);
+}
+
+/* --- Progress. --- */
+
+struct heard_progress {
+    double done, total;
+    char message[16];
+};
+
+static void on_progress(struct fumi_call *call, double done, double total, struct fumi_str message)
+{
+    struct heard_progress *h = call->progress_arg;
+    h->done = done;
+    h->total = total;
+    snprintf(h->message, sizeof(h->message), "%.*s", FUMI_ARG(message));
+}
+
+static enum fumi_ret want_progress(void *self, struct fumi_call *call)
+{
+    call->progress = on_progress;
+    call->progress_arg = self;
+    return FUMI_OK;
+}
+
+TEST(progress_goes_to_who_wants_it)
+{
+    struct varying v = {.varying = {flags_for}};
+    struct heard_progress h = {0};
+    struct fumi_server *s = server_of(varying_methods, FUMI_COUNT(varying_methods), &v);
+    struct fumi_processor p = {.name = "wants", .before = want_progress, .self = &h};
+    static const struct fumi_log quiet = {.level = FUMI_SILENT};
+    struct caller c;
+    struct fumi_err e;
+    fumi_server_log(s, &quiet);
+    CHECK_INT(fumi_server_use(s, &p, &e), 0);
+    caller_open(&c, s);
+    CHECK_STR(hear(&c, CALL("frank", "1")), INTERNAL("1"));
+    CHECK(h.done == 1 && h.total == 2);
+    CHECK_STR(fumi_str(h.message), "half");
+    caller_done(&c);
+    fumi_server_free(s);
+}
+
+/* --- MCP: what changes the session of a peer keeps its order behind a writer. --- */
+
+static void ignore_push(struct fumi_peer *peer, struct fumi_buf *message)
+{
+    (void)peer, (void)message;
+}
+
+#define INITIALIZE(id)                                                                             \
+    ASK("initialize", "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"roots\":{}}}", id)
+#define SUBSCRIBE(how, id) ASK("resources/" how, "{\"uri\":\"a:b\"}", id)
+#define LEVEL(id)          ASK("logging/setLevel", "{\"level\":\"info\"}", id)
+
+TEST(changes_of_a_session_do_not_overlap)
+{
+    static const struct fumi_resources none = {0};
+    static const char *const messages[] = {
+        INITIALIZE("1"),
+        INITIALIZE("2"),
+        NOTE("notifications/initialized"),
+        SUBSCRIBE("subscribe", "3"),
+        SUBSCRIBE("unsubscribe", "4"),
+        LEVEL("5"),
+    };
+    struct fumi_mcp_options o = {.name = "test", .version = "1", .resources = &none};
+    struct fumi_err e;
+    struct theatre t;
+    theatre_open_tray(&t);
+    t.c.peer.push = ignore_push;
+    struct fumi_mcp *mcp = fumi_mcp_new(t.server, &o, &e);
+    CHECK(mcp);
+    say(&t.c, CALL("write", "0"));
+    for (size_t i = 0; i < FUMI_COUNT(messages); i++)
+        say(&t.c, messages[i]);
+    for (size_t i = 0; i < 1 + FUMI_COUNT(messages); i++) {
+        CHECK_INT(t.tray.n, 1);
+        tray_run(&t.tray);
+    }
+    CHECK_INT(replies(&t.c), 1 + FUMI_COUNT(messages));
+    CHECK(strstr(t.c.text, "initialized already"));
+    fumi_peer_close(&t.c.peer);
+    theatre_done(&t);
+    fumi_mcp_free(mcp);
+}

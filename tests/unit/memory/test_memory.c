@@ -1,0 +1,673 @@
+/* The memory on a real store, with a provider that is well or not. */
+#include "base/clock.h"
+#include "fake_provider.h"
+#include "memory/memory.h"
+#include "store/sqlite.h"
+#include "test.h"
+
+#include <ftw.h>
+#include <sqlite3.h>
+#include <time.h>
+
+enum { PATIENCE_MS = 60000, EMBED_MS = 10000 };
+
+static const struct fumi_log quiet = {.level = FUMI_SILENT};
+
+struct fixture {
+    struct fumi_arena a;
+    struct fumi_arena saving; /* of the background, too */
+    char dir[64];
+    struct fake *fake;
+    struct memory *m;
+    struct embed_config saved, saved_previous;
+    int saves;
+    struct fumi_str warning; /* of the last change */
+    struct fumi_err e;
+};
+
+static int save(void *arg, const struct embed_config *now, const struct embed_config *previous,
+                struct fumi_err *e)
+{
+    struct fixture *s = arg;
+    (void)e;
+    s->saved = *now, s->saved_previous = *previous;
+    s->saved.provider = fumi_dup(&s->saving, now->provider);
+    s->saved.model = fumi_dup(&s->saving, now->model);
+    s->saved.base_url = fumi_dup(&s->saving, now->base_url);
+    s->saved.api_key = fumi_dup(&s->saving, now->api_key);
+    s->saved_previous.provider = fumi_dup(&s->saving, previous->provider);
+    s->saved_previous.model = fumi_dup(&s->saving, previous->model);
+    s->saved_previous.base_url = fumi_dup(&s->saving, previous->base_url);
+    s->saved_previous.api_key = fumi_dup(&s->saving, previous->api_key);
+    s->saves++;
+    return 0;
+}
+
+static struct fumi_str url(struct fixture *s)
+{
+    return fumi_fmt(&s->a, "http://127.0.0.1:%d/v1", s->fake->port);
+}
+
+static struct embed_config fake_config(struct fixture *s, const char *model)
+{
+    return (struct embed_config){.provider = FUMI_STR("openai"),
+                                 .model = fumi_str(model),
+                                 .base_url = url(s),
+                                 .api_key = FUMI_STR("sk-test-key")};
+}
+
+static struct memory *open_memory(struct fixture *s, struct embed_config c,
+                                  struct embed_config previous, bool work)
+{
+    struct fumi_str path = fumi_fmt(&s->a, "%s/memory.db", s->dir);
+    struct memory_options o = {
+        .store = store_sqlite_open(&(struct store_sqlite_options){.path = path.p, .log = &quiet},
+                                   &s->e),
+        .embed = c,
+        .previous = previous,
+        .log = &quiet,
+        .save = save,
+        .arg = s,
+    };
+    struct memory *m = o.store ? memory_open(&o, &s->e) : NULL;
+    if (m && work)
+        memory_start(m, &s->e);
+    return m;
+}
+
+static bool begin(struct fixture *s, const char *model)
+{
+    struct embed_config none = {.dim = 0};
+    *s = (struct fixture){.dir = "/tmp/test-memory-XXXXXX"};
+    s->fake = fake_start(0);
+    if (!s->fake || !mkdtemp(s->dir))
+        return false;
+    s->m = open_memory(s, fake_config(s, model), none, true);
+    return s->m;
+}
+
+static int drop(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st, (void)kind, (void)at;
+    return remove(path);
+}
+
+static void end(struct fixture *s)
+{
+    memory_close(s->m);
+    fake_stop(s->fake);
+    nftw(s->dir, drop, 8, FTW_DEPTH | FTW_PHYS);
+    fumi_arena_done(&s->saving);
+    fumi_arena_done(&s->a);
+}
+
+static int add(struct fixture *s, const char *text, struct written *w)
+{
+    struct note n = {.project = FUMI_STR("p"),
+                     .group = FUMI_STR("g"),
+                     .text = fumi_str(text),
+                     .created = NOTE_NOW};
+    return memory_add(s->m, &s->a, &n, EMBED_MS, w, &s->e);
+}
+
+static int look(struct fixture *s, const char *query, enum search_mode mode, struct found *f)
+{
+    struct search q = {.filter = {.project = FUMI_STR("p"), .since = INT64_MIN, .until = INT64_MAX},
+                       .query = fumi_str(query),
+                       .top = 5,
+                       .mode = mode,
+                       .ms = EMBED_MS};
+    return memory_search(s->m, &s->a, &q, f, &s->e);
+}
+
+/* Until everything has vectors in the space in use and that space answers; false: it never did. */
+static bool complete(struct fixture *s)
+{
+    int64_t until = fumi_ticks() + (int64_t)PATIENCE_MS * 1000000;
+    const struct timespec moment = {0, 10000000};
+    while (fumi_ticks() < until) {
+        struct embedding_progress p;
+        if (memory_progress(s->m, &s->a, &p, &s->e))
+            return false;
+        if (p.done == p.total && fumi_eq(p.serving, memory_space(s->m, &s->a)))
+            return true;
+        nanosleep(&moment, NULL);
+    }
+    return false;
+}
+
+TEST(a_dimension_is_learned_and_kept)
+{
+    struct fixture s;
+    struct embed_config none = {.dim = 0};
+    struct written w;
+    CHECK(begin(&s, "m"));
+    CHECK_STR(memory_space(s.m, &s.a), "openai:m:0");
+    CHECK_INT(add(&s, "one", &w), 0);
+    CHECK_STR(w.space, "openai:m:8");
+    memory_close(s.m);
+    s.m = open_memory(&s, fake_config(&s, "m"), none, false);
+    CHECK(s.m);
+    CHECK_STR(memory_space(s.m, &s.a), "openai:m:8");
+    end(&s);
+}
+
+TEST(a_note_outlives_a_provider_that_fails)
+{
+    struct fixture s;
+    struct written w;
+    struct found f;
+    CHECK(begin(&s, "m"));
+    CHECK_INT(add(&s, "well before", &w), 0);
+    CHECK(!w.pending && !w.warning.p);
+    atomic_store(&s.fake->mode, FAKE_500);
+    CHECK_INT(add(&s, "the disk was full on tuesday", &w), 0);
+    CHECK(w.pending && w.warning.n);
+    CHECK_INT(look(&s, "tuesday", SEARCH_HYBRID, &f), 0);
+    CHECK_INT(f.results.n, 1);
+    CHECK(f.warning.n);
+    CHECK_INT(f.mode, SEARCH_WORDS);
+    CHECK_INT(look(&s, "tuesday", SEARCH_MEANING, &f), -1);
+    CHECK_INT(s.e.code, ERR_PROVIDER);
+    atomic_store(&s.fake->mode, FAKE_WELL);
+    CHECK(complete(&s));
+    CHECK_INT(look(&s, "tuesday", SEARCH_MEANING, &f), 0);
+    CHECK_INT(f.results.n, 2);
+    CHECK(!f.warning.p);
+    end(&s);
+}
+
+/* What another process left to erase is erased, although the provider fails all the time. */
+TEST(a_provider_that_fails_does_not_delay_erasing)
+{
+    struct fixture s;
+    struct written w;
+    struct fumi_str left = FUMI_STR("log");
+    const struct timespec moment = {0, 10000000};
+    CHECK(begin(&s, "m"));
+    atomic_store(&s.fake->mode, FAKE_500);
+    CHECK_INT(add(&s, "waits for its vector", &w), 0);
+    CHECK(w.pending);
+    struct store *store = memory_store(s.m);
+    CHECK_INT(store_set_meta(store, "erase", left, &s.e), 0);
+    int64_t until = fumi_ticks() + (int64_t)PATIENCE_MS * 1000000;
+    while (left.p && fumi_ticks() < until) {
+        nanosleep(&moment, NULL);
+        CHECK_INT(store_get_meta(store, &s.a, "erase", &left, &s.e), 0);
+    }
+    CHECK(!left.p);
+    end(&s);
+}
+
+TEST(without_its_key_nothing_is_stored)
+{
+    struct fixture s;
+    struct embed_config none = {.dim = 0}, c = {.provider = FUMI_STR("openai")};
+    struct written w;
+    struct found f;
+    struct store_stats st;
+    CHECK(begin(&s, "m"));
+    memory_close(s.m);
+    s.m = open_memory(&s, c, none, true);
+    CHECK(s.m);
+    CHECK_INT(add(&s, "x", &w), -1);
+    CHECK_INT(s.e.code, ERR_NO_API_KEY);
+    CHECK(s.e.data.n && memmem(s.e.data.p, s.e.data.n, "remedy", 6));
+    CHECK_INT(look(&s, "x", SEARCH_HYBRID, &f), -1);
+    CHECK_INT(s.e.code, ERR_NO_API_KEY);
+    CHECK_INT(look(&s, "x", SEARCH_WORDS, &f), 0);
+    CHECK_INT(store_stats(memory_store(s.m), &st, &s.e), 0);
+    CHECK_INT(st.notes, 0);
+    end(&s);
+}
+
+/* Vectors that cannot be kept: the note is stored, nothing of the answer is, and the next start
+ * knows no dimension. */
+TEST(a_first_answer_that_does_not_fit)
+{
+    static const struct {
+        size_t dim;
+        int mode;
+    } rows[] = {{1, FAKE_WELL},   {9000, FAKE_WELL}, {70000, FAKE_WELL}, {8, FAKE_NAN_TEXT},
+                {8, FAKE_NESTED}, {8, FAKE_NULL},    {8, FAKE_EMPTY}};
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct fixture s;
+        struct embed_config none = {.dim = 0};
+        struct written w;
+        struct found f;
+        CHECK(begin(&s, "m"));
+        atomic_store(&s.fake->dim, rows[i].dim);
+        atomic_store(&s.fake->mode, rows[i].mode);
+        for (int restarted = 0; restarted < 2; restarted++) {
+            CHECK_INT(add(&s, "the disk was full on tuesday", &w), 0);
+            CHECK(w.pending && w.warning.n);
+            CHECK_STR(w.space, "openai:m:0");
+            CHECK_INT(look(&s, "tuesday", SEARCH_HYBRID, &f), 0);
+            CHECK_INT(f.results.n, (size_t)restarted + 1);
+            memory_close(s.m);
+            s.m = open_memory(&s, fake_config(&s, "m"), none, true);
+            CHECK(s.m);
+            CHECK_STR(memory_space(s.m, &s.a), "openai:m:0");
+        }
+        CHECK_INT(s.saves, 0);
+        atomic_store(&s.fake->dim, 16);
+        atomic_store(&s.fake->mode, FAKE_WELL);
+        memory_wake(s.m);
+        CHECK(complete(&s));
+        CHECK_STR(memory_space(s.m, &s.a), "openai:m:16");
+        CHECK_INT(look(&s, "tuesday", SEARCH_MEANING, &f), 0);
+        CHECK_INT(f.results.n, 2);
+        end(&s);
+    }
+}
+
+/* Earlier versions stored the dimension of any first answer. */
+TEST(a_stored_dimension_that_does_not_fit)
+{
+    static const char *const names[] = {"openai:m:1", "openai:m:9000", "openai:m:70000",
+                                        "openai:m:99999999999999999999"};
+    for (size_t i = 0; i < FUMI_COUNT(names); i++) {
+        struct fixture s;
+        struct embed_config none = {.dim = 0};
+        struct written w;
+        struct fumi_str fact;
+        CHECK(begin(&s, "m"));
+        struct store *store = memory_store(s.m);
+        CHECK_INT(store_set_meta(store, "space", fumi_str(names[i]), &s.e), 0);
+        CHECK_INT(store_set_meta(store, "target", fumi_str(names[i]), &s.e), 0);
+        memory_close(s.m);
+        s.m = open_memory(&s, fake_config(&s, "m"), none, true);
+        CHECK(s.m);
+        CHECK_STR(memory_space(s.m, &s.a), "openai:m:0");
+        CHECK_INT(add(&s, "well again", &w), 0);
+        CHECK(!w.pending);
+        store = memory_store(s.m);
+        CHECK_INT(store_get_meta(store, &s.a, "space", &fact, &s.e), 0);
+        CHECK_STR(fact, "openai:m:8");
+        end(&s);
+    }
+}
+
+TEST(searches_go_on_while_the_model_changes)
+{
+    struct fixture s;
+    struct written w;
+    struct found f;
+    CHECK(begin(&s, "first"));
+    for (int i = 0; i < 40; i++)
+        CHECK_INT(add(&s, fumi_fmt(&s.a, "note number %d of many", i).p, &w), 0);
+    struct embed_config change = {.model = FUMI_STR("second")};
+    atomic_store(&s.fake->dim, 512);
+    /* The old vectors must answer while the provider has only the new dimension: so it is asked for
+     * words alone until then, never for nothing. */
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, false, &s.warning, &s.e), 0);
+    CHECK_STR(memory_space(s.m, &s.a), "openai:second:512");
+    CHECK_INT(s.saves >= 1, 1);
+    bool done = false;
+    for (int i = 0; i < 2000 && !done; i++) {
+        struct embedding_progress p;
+        CHECK_INT(look(&s, "note number 7", SEARCH_HYBRID, &f), 0);
+        CHECK_INT(f.results.n, 5);
+        CHECK_INT(memory_progress(s.m, &s.a, &p, &s.e), 0);
+        CHECK_INT(p.total, 40);
+        done = p.done == 40 && fumi_eq(p.serving, FUMI_STR("openai:second:512"));
+    }
+    CHECK(complete(&s));
+    CHECK(!s.saved_previous.provider.p);
+    CHECK_INT(look(&s, "note number 7 of many", SEARCH_MEANING, &f), 0);
+    CHECK_INT(f.results.n, 5);
+    CHECK_STR(f.results.items[0].note.text, "note number 7 of many");
+    end(&s);
+}
+
+TEST(a_change_goes_on_after_a_restart)
+{
+    struct fixture s;
+    struct written w;
+    struct embedding_progress p;
+    struct found f;
+    CHECK(begin(&s, "first"));
+    for (int i = 0; i < 10; i++)
+        CHECK_INT(add(&s, fumi_fmt(&s.a, "note %d", i).p, &w), 0);
+    memory_close(s.m);
+    struct embed_config c = fake_config(&s, "second"), old = fake_config(&s, "first");
+    s.m = open_memory(&s, c, old, false); /* nobody works in the background */
+    CHECK(s.m);
+    CHECK_INT(memory_progress(s.m, &s.a, &p, &s.e), 0);
+    CHECK_STR(p.serving, "openai:first:8");
+    CHECK_INT(look(&s, "note 3", SEARCH_MEANING, &f), 0);
+    CHECK_INT(f.results.n, 5);
+    CHECK_STR(f.results.items[0].note.text, "note 3");
+    memory_close(s.m);
+    s.m = open_memory(&s, c, old, true);
+    CHECK(s.m && complete(&s));
+    CHECK_INT(look(&s, "note 3", SEARCH_MEANING, &f), 0);
+    CHECK_STR(f.results.items[0].note.text, "note 3");
+    end(&s);
+}
+
+TEST(a_change_that_fails_changes_nothing)
+{
+    static const int modes[] = {FAKE_401, FAKE_HTML, FAKE_NAN, FAKE_CUT_JSON, FAKE_NO_MODEL};
+    struct fixture s;
+    struct embed_config change = {.model = FUMI_STR("other")};
+    CHECK(begin(&s, "m"));
+    for (size_t i = 0; i < FUMI_COUNT(modes); i++) {
+        atomic_store(&s.fake->mode, modes[i]);
+        CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, false, &s.warning, &s.e), -1);
+        CHECK_INT(s.e.code, ERR_PROVIDER);
+    }
+    CHECK_INT(s.saves, 0);
+    CHECK_STR(memory_space(s.m, &s.a), "openai:m:0");
+    change = (struct embed_config){.base_url = FUMI_STR("")}; /* OpenAI itself, without a key */
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, false, &s.warning, &s.e), -1);
+    CHECK_INT(s.e.code, ERR_NO_API_KEY);
+    CHECK_INT(s.saves, 0);
+    change = (struct embed_config){.provider = FUMI_STR("openay")};
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, false, &s.warning, &s.e), -1);
+    CHECK_INT(s.e.code, FUMI_INVALID_PARAMS);
+    end(&s);
+}
+
+/* A provider that does not answer now is set all the same: notes wait for it, words find them. */
+TEST(a_provider_out_of_reach_is_set_with_a_warning)
+{
+    static const int modes[] = {FAKE_RESET, FAKE_500, FAKE_429};
+    for (size_t i = 0; i < FUMI_COUNT(modes); i++) {
+        struct fixture s;
+        struct written w;
+        struct found f;
+        struct embed_config change = {.model = FUMI_STR("other")}, none = {.dim = 0};
+        CHECK(begin(&s, "m"));
+        atomic_store(&s.fake->mode, modes[i]);
+        CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, false, &s.warning, &s.e), 0);
+        CHECK(s.warning.n);
+        CHECK_STR(memory_space(s.m, &s.a), "openai:other:0");
+        CHECK_STR(s.saved.model, "other");
+        CHECK_INT(s.saved.dim, 0);
+        CHECK_INT(add(&s, "the disk was full on tuesday", &w), 0);
+        CHECK(w.pending && w.warning.n);
+        CHECK_INT(look(&s, "tuesday", SEARCH_HYBRID, &f), 0);
+        CHECK_INT(f.results.n, 1);
+        CHECK(f.warning.n);
+        CHECK_INT(f.mode, SEARCH_WORDS);
+        atomic_store(&s.fake->mode, FAKE_WELL);
+        CHECK(complete(&s));
+        CHECK_STR(memory_space(s.m, &s.a), "openai:other:8");
+        CHECK_INT(look(&s, "tuesday", SEARCH_MEANING, &f), 0);
+        CHECK_INT(f.results.n, 1);
+        CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, false, &s.warning, &s.e), 0);
+        CHECK(!s.warning.p);
+        memory_close(s.m);
+        s.m = open_memory(&s, fake_config(&s, "other"), none, false);
+        CHECK(s.m);
+        CHECK_STR(memory_space(s.m, &s.a), "openai:other:8");
+        end(&s);
+    }
+}
+
+/* What has vectors of the old space is found by them until the new provider answers, also after a
+ * restart. */
+TEST(old_vectors_answer_while_the_new_provider_is_out_of_reach)
+{
+    struct fixture s;
+    struct written w;
+    struct found f;
+    struct fake *other = fake_start(0);
+    CHECK(begin(&s, "m") && other);
+    CHECK_INT(add(&s, "well before", &w), 0);
+    atomic_store(&other->mode, FAKE_RESET);
+    atomic_store(&other->dim, 16);
+    struct embed_config change = {
+        .model = FUMI_STR("n"), .base_url = fumi_fmt(&s.a, "http://127.0.0.1:%d/v1", other->port)};
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, false, &s.warning, &s.e), 0);
+    CHECK_STR(memory_space(s.m, &s.a), "openai:n:0");
+    for (int restarted = 0; restarted < 2; restarted++) {
+        CHECK_INT(look(&s, "well before", SEARCH_MEANING, &f), 0);
+        CHECK_INT(f.results.n, 1);
+        CHECK_INT(add(&s, "out of reach", &w), 0);
+        CHECK(w.pending);
+        CHECK_INT(look(&s, "reach", SEARCH_HYBRID, &f), 0);
+        CHECK(f.results.n > 0 && fumi_eq(f.results.items[0].note.text, FUMI_STR("out of reach")));
+        memory_close(s.m);
+        s.m = open_memory(&s, s.saved, s.saved_previous, true);
+        CHECK(s.m);
+        CHECK_STR(memory_space(s.m, &s.a), "openai:n:0");
+    }
+    atomic_store(&other->mode, FAKE_WELL);
+    CHECK(complete(&s));
+    CHECK_STR(memory_space(s.m, &s.a), "openai:n:16");
+    CHECK_INT(s.saved.dim, 16);
+    CHECK_INT(look(&s, "well before", SEARCH_MEANING, &f), 0);
+    CHECK_INT(f.results.n, 3);
+    end(&s);
+    fake_stop(other);
+}
+
+TEST(a_key_does_not_go_along_to_another_address)
+{
+    struct fixture s;
+    struct fake *other = fake_start(0);
+    CHECK(begin(&s, "m") && other);
+    struct embed_config change = {
+        .base_url = fumi_fmt(&s.a, "http://127.0.0.1:%d/v1", other->port)};
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, false, &s.warning, &s.e), 0);
+    CHECK(atomic_load(&other->requests) > 0);
+    CHECK(!strstr(other->key, "sk-test-key"));
+    CHECK(!memory_embedder(s.m, &s.a).api_key.n);
+    end(&s);
+    fake_stop(other);
+}
+
+/* Over a connection an address must be harmless, or stand in the configuration already. */
+TEST(an_address_over_a_connection)
+{
+    struct fixture s;
+    struct embed_config none = {.dim = 0};
+    CHECK(begin(&s, "m"));
+    struct embed_config evil = {.base_url = FUMI_STR("https://evil.example/v1")};
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &evil, EMBED_MS, false, &s.warning, &s.e), -1);
+    CHECK_INT(s.e.code, FUMI_INVALID_PARAMS);
+    CHECK(strstr(s.e.text, "embedder.baseUrl: the host evil.example is not in "
+                           "embedder.allowedHosts"));
+    CHECK(memmem(s.e.data.p, s.e.data.n, "fumi call memory.set_config '{", 30));
+    CHECK_INT(s.saves, 0);
+    CHECK_STR(memory_embedder(s.m, &s.a).base_url, url(&s).p);
+    evil.provider = FUMI_STR("local");
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &evil, EMBED_MS, false, &s.warning, &s.e), -1);
+    CHECK_INT(s.e.code, FUMI_INVALID_PARAMS);
+    memory_close(s.m);
+
+    struct embed_config c = fake_config(&s, "m"); /* one that is in use stays, whatever it is */
+    c.base_url = fumi_fmt(&s.a, "http://0.0.0.0:%d/v1", s.fake->port);
+    c.allow_http = true;
+    s.m = open_memory(&s, c, none, false);
+    struct embed_config same[] = {{.model = FUMI_STR("n")}, {.base_url = c.base_url}};
+    for (size_t i = 0; i < FUMI_COUNT(same); i++) {
+        CHECK_INT(memory_set_embedder(s.m, &s.a, &same[i], EMBED_MS, false, &s.warning, &s.e), 0);
+        CHECK_STR(memory_embedder(s.m, &s.a).base_url, c.base_url.p);
+        CHECK_STR(fumi_str(s.fake->key), "Bearer sk-test-key");
+    }
+    struct embed_config other = {.base_url = fumi_fmt(&s.a, "%.*s/x", FUMI_ARG(c.base_url))};
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &other, EMBED_MS, false, &s.warning, &s.e), -1);
+    CHECK_INT(s.e.code, FUMI_INVALID_PARAMS);
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &other, EMBED_MS, true, &s.warning, &s.e), 0);
+    CHECK_STR(memory_embedder(s.m, &s.a).base_url, other.base_url.p);
+    CHECK_STR(fumi_str(s.fake->key), "");
+    end(&s);
+}
+
+/* Another provider at the same address: the address is used, the key is not. */
+TEST(another_provider_at_the_same_address)
+{
+    struct fixture s;
+    CHECK(begin(&s, "m"));
+    struct embed_config change = {.provider = FUMI_STR("ollama"), .base_url = url(&s)};
+    CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, false, &s.warning, &s.e), -1);
+    CHECK_INT(s.e.code, ERR_PROVIDER);
+    CHECK(fumi_starts(fumi_buf_str(&s.fake->last), FUMI_STR("/v1/api/embed")));
+    CHECK_STR(fumi_str(s.fake->key), "");
+    end(&s);
+}
+
+TEST(what_is_not_changed_keeps_its_vectors)
+{
+    struct fixture s;
+    struct written w;
+    struct found f;
+    CHECK(begin(&s, "m"));
+    CHECK_INT(add(&s, "the text", &w), 0);
+    CHECK_INT(look(&s, "the text", SEARCH_MEANING, &f), 0);
+    struct fumi_str id = f.results.items[0].note.id;
+    double before = f.results.items[0].score;
+    atomic_store(&s.fake->mode, FAKE_500);
+    struct note to = {.title = FUMI_STR("t"), .text = FUMI_STR("the text")};
+    CHECK_INT(memory_update(s.m, &s.a, id, &to, NOTE_TITLE | NOTE_TEXT, EMBED_MS, &w, &s.e), 0);
+    CHECK(!w.pending);
+    atomic_store(&s.fake->mode, FAKE_WELL);
+    CHECK_INT(look(&s, "the text", SEARCH_MEANING, &f), 0);
+    CHECK(f.results.n == 1 && f.results.items[0].score == before);
+    CHECK_STR(f.results.items[0].note.title, "t");
+    end(&s);
+}
+
+TEST(closing_does_not_wait_for_a_provider_that_hangs)
+{
+    struct fixture s;
+    struct written w;
+    CHECK(begin(&s, "m"));
+    CHECK_INT(add(&s, "first", &w), 0);
+    atomic_store(&s.fake->mode, FAKE_HANG);
+    struct note n = {.project = FUMI_STR("p"),
+                     .group = FUMI_STR("g"),
+                     .text = FUMI_STR("second"),
+                     .created = NOTE_NOW};
+    CHECK_INT(memory_add(s.m, &s.a, &n, 200, &w, &s.e), 0);
+    CHECK(w.pending);
+    int asked = atomic_load(&s.fake->requests);
+    for (int i = 0; i < 1000 && atomic_load(&s.fake->requests) == asked; i++)
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
+    end(&s); /* the background waits for an answer right now */
+}
+
+/* About 900 KiB; the last passage has words of its own. */
+static struct fumi_str long_text(struct fixture *s)
+{
+    struct fumi_buf b = {0};
+    for (int i = 0; b.n < 900 << 10; i++)
+        fumi_buf_add(&b, "the same words again. ", 22);
+    for (int i = 0; i < 400; i++)
+        fumi_buf_add(&b, "Zebras gallop. ", 15);
+    struct fumi_str text = fumi_fmt(&s->a, "%.*s", FUMI_ARG(fumi_buf_str(&b)));
+    fumi_buf_done(&b);
+    return text;
+}
+
+static int64_t number(struct fixture *s, const char *sql)
+{
+    sqlite3 *h = NULL;
+    sqlite3_stmt *q = NULL;
+    int64_t n = -1;
+    if (sqlite3_open(fumi_fmt(&s->a, "%s/memory.db", s->dir).p, &h) == 0 &&
+        sqlite3_prepare_v2(h, sql, -1, &q, NULL) == 0 && sqlite3_step(q) == SQLITE_ROW)
+        n = sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    sqlite3_close(h);
+    return n;
+}
+
+TEST(a_long_note_is_stored_at_once_and_found_by_its_end)
+{
+    struct fixture s;
+    struct written w;
+    struct found f;
+    struct fumi_str text;
+    CHECK(begin(&s, "m"));
+    atomic_store(&s.fake->dim, 64);
+    CHECK_INT(add(&s, "short", &w), 0);
+    text = long_text(&s);
+    struct note n = {
+        .project = FUMI_STR("p"), .group = FUMI_STR("g"), .text = text, .created = NOTE_NOW};
+    int asked = atomic_load(&s.fake->requests);
+    CHECK_INT(memory_add(s.m, &s.a, &n, EMBED_MS, &w, &s.e), 0);
+    CHECK(w.pending && w.warning.n);
+    CHECK_INT(look(&s, "zebras gallop", SEARCH_WORDS, &f), 0);
+    CHECK_INT(f.results.n, 1);
+    struct search few = {
+        .filter = {.project = FUMI_STR("p"), .since = INT64_MIN, .until = INT64_MAX},
+        .query = FUMI_STR("zebras gallop"),
+        .top = 5,
+        .mode = SEARCH_WORDS,
+        .max_tokens = 100};
+    CHECK_INT(memory_search(s.m, &s.a, &few, &f, &s.e), 0);
+    CHECK(f.results.n == 1 && f.results.items[0].part && f.tokens <= 100);
+    CHECK(memmem(f.results.items[0].note.text.p, f.results.items[0].note.text.n, "Zebras", 6));
+    CHECK(complete(&s));
+    CHECK(atomic_load(&s.fake->requests) > asked + 10); /* in slices */
+    CHECK_INT(look(&s, "zebras gallop", SEARCH_MEANING, &f), 0);
+    CHECK(f.results.n && fumi_eq(f.results.items[0].note.text, text));
+    CHECK(f.results.n && f.results.items[0].note.text.n > 900 << 10);
+    end(&s);
+}
+
+TEST(short_notes_do_not_wait_for_a_long_one)
+{
+    struct fixture s;
+    struct embed_config none = {.dim = 0};
+    struct written w;
+    CHECK(begin(&s, "m"));
+    memory_close(s.m);
+    s.m = open_memory(&s, fake_config(&s, "m"), none, false);
+    CHECK_INT(add(&s, "learned", &w), 0);
+    CHECK_INT(add(&s, long_text(&s).p, &w), 0);
+    static const char *const ids[] = {"a", "b", "c"};
+    for (int i = 0; i < 3; i++) {
+        struct vectors none_yet = {.n = 0};
+        struct note n = {.id = fumi_str(ids[i]),
+                         .project = FUMI_STR("p"),
+                         .group = FUMI_STR("g"),
+                         .text = FUMI_STR("short")};
+        CHECK_INT(store_add_note(memory_store(s.m), &n, &none_yet, &s.e), 0);
+    }
+    CHECK_INT(memory_start(s.m, &s.e), 0);
+    CHECK(complete(&s));
+    CHECK_INT(number(&s, "SELECT max(vector) FROM vectors WHERE note > 2"), 4);
+    CHECK_INT(number(&s, "SELECT min(vector) FROM vectors WHERE note = 2"), 5);
+    CHECK(number(&s, "SELECT count(*) FROM vectors WHERE note = 2") > 100);
+    end(&s);
+}
+
+static const char *camels(struct fixture *s)
+{
+    struct fumi_buf b = {0};
+    while (b.n < 6000)
+        fumi_buf_add(&b, "Camels saunter. ", 16);
+    return fumi_buf_keep(&b, &s->a).p;
+}
+
+TEST(a_long_note_goes_on_after_a_restart_and_follows_changes)
+{
+    struct fixture s;
+    struct embed_config none = {.dim = 0};
+    struct written w;
+    struct found f;
+    CHECK(begin(&s, "m"));
+    atomic_store(&s.fake->dim, 64);
+    CHECK_INT(add(&s, "learned", &w), 0);
+    struct note n = {.project = FUMI_STR("p"),
+                     .group = FUMI_STR("g"),
+                     .text = long_text(&s),
+                     .created = NOTE_NOW};
+    CHECK_INT(memory_add(s.m, &s.a, &n, EMBED_MS, &w, &s.e), 0);
+    memory_close(s.m); /* while it is embedded */
+    s.m = open_memory(&s, fake_config(&s, "m"), none, true);
+    struct note to = {.text = long_text(&s)};
+    to.text.n -= 6000;
+    to.text = fumi_fmt(&s.a, "%.*s%.*s", FUMI_ARG(to.text), 5999, camels(&s));
+    CHECK_INT(memory_update(s.m, &s.a, n.id, &to, NOTE_TEXT, EMBED_MS, &w, &s.e), 0);
+    CHECK(w.pending);
+    CHECK(complete(&s));
+    CHECK_INT(look(&s, "camels saunter", SEARCH_MEANING, &f), 0);
+    CHECK(f.results.n && fumi_eq(f.results.items[0].note.id, n.id));
+    end(&s);
+}

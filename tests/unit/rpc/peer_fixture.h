@@ -1,0 +1,261 @@
+/* The fixture of the tests with calls that end later: methods that wait, defer and are cancelled,
+ * an executor that runs only when the test says so, and one with real threads. */
+#ifndef FUMI_PEER_FIXTURE_H
+#define FUMI_PEER_FIXTURE_H
+
+#include "net/pool.h"
+#include "rpc_fixture.h"
+#include "test.h"
+
+#define OK(result, id) "{\"jsonrpc\":\"2.0\",\"result\":" result ",\"id\":" id "}"
+#define BAD(error, id) "{\"jsonrpc\":\"2.0\",\"error\":{" error "},\"id\":" id "}"
+#define INTERNAL(id)   BAD("\"code\":-32603,\"message\":\"Internal error\"", id)
+#define ASK(m, params, id)                                                                         \
+    "{\"jsonrpc\":\"2.0\",\"method\":\"" m "\",\"params\":" params ",\"id\":" id "}"
+#define CALL(m, id) "{\"jsonrpc\":\"2.0\",\"method\":\"" m "\",\"id\":" id "}"
+#define NOTE(m)     "{\"jsonrpc\":\"2.0\",\"method\":\"" m "\"}"
+
+enum { PENDING_MAX = 128 };
+
+/* What methods and tests share. */
+struct fixture {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct fumi_call *pending[PENDING_MAX]; /* those that deferred, in the order they came */
+    size_t pending_n;
+    int began, ended, inside, let_in; /* of the method `wait` */
+    bool saw_cancel;                  /* what the last `wait` saw when it went on */
+    int runs;                         /* of any method that counts itself */
+    int64_t value;                    /* without a lock: only order guards it */
+};
+
+static inline void fixture_open(struct fixture *s)
+{
+    *s = (struct fixture){.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+}
+
+static inline struct fumi_call *fixture_pending(struct fixture *s, size_t i)
+{
+    pthread_mutex_lock(&s->lock);
+    while (s->pending_n <= i)
+        await(&s->changed, &s->lock);
+    struct fumi_call *call = s->pending[i];
+    pthread_mutex_unlock(&s->lock);
+    return call;
+}
+
+/* Waits until that many of `wait` have begun, and lets that many go on. */
+static inline void wait_began(struct fixture *s, int n)
+{
+    pthread_mutex_lock(&s->lock);
+    while (s->began < n)
+        await(&s->changed, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static inline void let_in(struct fixture *s, int n)
+{
+    pthread_mutex_lock(&s->lock);
+    s->let_in += n;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static inline int fixture_runs(struct fixture *s)
+{
+    pthread_mutex_lock(&s->lock);
+    int n = s->runs;
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}
+
+static inline void count_run(struct fixture *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->runs++;
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Answers its params; somebody else ends it. */
+static inline enum fumi_ret run_defer(struct fumi_call *call, const void *params, void *result)
+{
+    struct fixture *s = call->self;
+    *(struct whole *)result = *(const struct whole *)params;
+    pthread_mutex_lock(&s->lock);
+    if (s->pending_n == PENDING_MAX)
+        abort();
+    s->pending[s->pending_n++] = call;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    return FUMI_PENDING;
+}
+
+/* Answers its params; has ended before it returns. */
+static inline enum fumi_ret run_now(struct fumi_call *call, const void *params, void *result)
+{
+    *(struct whole *)result = *(const struct whole *)params;
+    fumi_finish(call, FUMI_OK);
+    return FUMI_PENDING;
+}
+
+/* Answers its params once the test lets it. */
+static inline enum fumi_ret run_wait(struct fumi_call *call, const void *params, void *result)
+{
+    struct fixture *s = call->self;
+    *(struct whole *)result = *(const struct whole *)params;
+    pthread_mutex_lock(&s->lock);
+    s->began++;
+    s->inside++;
+    pthread_cond_broadcast(&s->changed);
+    while (s->let_in <= s->ended)
+        await(&s->changed, &s->lock);
+    s->ended++;
+    s->inside--;
+    s->saw_cancel = fumi_cancelled(call);
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    return FUMI_OK;
+}
+
+static inline enum fumi_ret run_count(struct fumi_call *call, const void *params, void *result)
+{
+    count_run(call->self);
+    *(struct whole *)result = *(const struct whole *)params;
+    return FUMI_OK;
+}
+
+static inline enum fumi_ret run_add(struct fumi_call *call, const void *params, void *result)
+{
+    (void)params;
+    ((struct count *)result)->n = ++((struct fixture *)call->self)->value;
+    return FUMI_OK;
+}
+
+static inline enum fumi_ret run_get(struct fumi_call *call, const void *params, void *result)
+{
+    (void)params;
+    ((struct count *)result)->n = ((struct fixture *)call->self)->value;
+    return FUMI_OK;
+}
+
+enum { READS = FUMI_BLOCKING | FUMI_READ_ONLY, WRITES = FUMI_BLOCKING };
+
+static const struct fumi_method fixture_methods[] = {
+    {"echo", "", &whole_shape, &whole_shape, run_echo, FUMI_READ_ONLY},
+    {"count", "", &whole_shape, &whole_shape, run_count, 0},
+    {"defer", "", &whole_shape, &whole_shape, run_defer, FUMI_ASYNC},
+    {"now", "", &whole_shape, &whole_shape, run_now, FUMI_ASYNC},
+    {"may_defer", "", &whole_shape, &whole_shape, run_echo, FUMI_ASYNC},
+    {"wait", "", &whole_shape, &whole_shape, run_wait, READS},
+    {"wait_write", "", &whole_shape, &whole_shape, run_wait, WRITES},
+    {"read", "", &whole_shape, &whole_shape, run_count, READS},
+    {"write", "", &whole_shape, &whole_shape, run_count, WRITES},
+    {"write_defer", "", &whole_shape, &whole_shape, run_defer, WRITES | FUMI_ASYNC},
+    {"read_defer", "", &whole_shape, &whole_shape, run_defer, READS | FUMI_ASYNC},
+    {"get", "", NULL, &count_shape, run_get, READS},
+    {"add", "", NULL, &count_shape, run_add, WRITES},
+};
+
+/* An executor that runs what it has when the test says so. Only for one thread. */
+struct tray {
+    struct fumi_tasks tasks;
+    size_t n;
+};
+
+static inline void tray_submit(void *arg, struct fumi_task *task)
+{
+    struct tray *t = arg;
+    fumi_tasks_add(&t->tasks, task);
+    t->n++;
+}
+
+static inline void tray_run(struct tray *t)
+{
+    struct fumi_task *task = fumi_tasks_take(&t->tasks);
+    if (!task)
+        abort();
+    t->n--;
+    task->run(task);
+}
+
+/* A fixture, a server on it, one who talks to it, and one of the two executors or none. */
+struct theatre {
+    struct fixture fixture;
+    struct fumi_server *server;
+    struct caller c;
+    struct tray tray;
+    struct pool *pool;
+};
+
+static inline void theatre_open(struct theatre *t)
+{
+    *t = (struct theatre){0};
+    fixture_open(&t->fixture);
+    t->server = server_of(fixture_methods, FUMI_COUNT(fixture_methods), &t->fixture);
+    caller_open(&t->c, t->server);
+}
+
+static inline void theatre_open_tray(struct theatre *t)
+{
+    theatre_open(t);
+    fumi_server_executor(t->server, tray_submit, &t->tray);
+}
+
+static inline void theatre_open_pool(struct theatre *t, int threads)
+{
+    theatre_open(t);
+    t->pool = pool_new(threads, NULL);
+    fumi_server_executor(t->server, pool_submit, t->pool);
+}
+
+static inline void theatre_done(struct theatre *t)
+{
+    if (t->pool)
+        pool_free(t->pool);
+    fumi_server_free(t->server); /* with its timer, which may still use the peer */
+    caller_done(&t->c);
+    pthread_cond_destroy(&t->fixture.changed);
+    pthread_mutex_destroy(&t->fixture.lock);
+}
+
+/* A thread that ends calls as they come. */
+struct finisher {
+    struct fixture *fixture;
+    size_t from, n;
+    enum fumi_ret ret;
+    int code; /* 0: it says nothing */
+    pthread_t thread;
+};
+
+static inline void *finisher_run(void *arg)
+{
+    struct finisher *f = arg;
+    for (size_t i = 0; i < f->n; i++) {
+        struct fumi_call *call = fixture_pending(f->fixture, f->from + i);
+        if (f->code)
+            fumi_fail(call, f->code, "said later");
+        fumi_finish(call, f->ret);
+    }
+    return NULL;
+}
+
+static inline void finisher_start(struct finisher *f)
+{
+    if (pthread_create(&f->thread, NULL, finisher_run, f))
+        abort();
+}
+
+static inline void finisher_join(struct finisher *f)
+{
+    pthread_join(f->thread, NULL);
+}
+
+/* Ends the calls from the i-th on in another thread, and waits for it. */
+static inline void finish_elsewhere(struct fixture *s, size_t i, size_t n)
+{
+    struct finisher f = {.fixture = s, .from = i, .n = n, .ret = FUMI_OK};
+    finisher_start(&f);
+    finisher_join(&f);
+}
+
+#endif

@@ -1,0 +1,360 @@
+/* Calls that miss their deadline are answered by a timer, whatever their method does. */
+#include "peer_fixture.h"
+
+#include "rpc/processors.h"
+
+#include <stdatomic.h>
+
+enum { SHORT = 200 };
+
+#define LATE(why, id)                                                                              \
+    BAD("\"code\":-32000,\"message\":\"timeout\",\"data\":\"the call did not " why "\"", id)
+#define UNKNOWN "end in 200 ms; its outcome is unknown, look before you try again"
+#define READ    "end in 200 ms"
+#define NOT_RUN "begin in 200 ms and was not run"
+
+static const struct fumi_time_limit short_limit = {SHORT};
+
+static void use(struct theatre *t, struct fumi_processor p)
+{
+    struct fumi_err e;
+    if (fumi_server_use(t->server, &p, &e))
+        abort();
+}
+
+static void open_pool(struct theatre *t, int threads)
+{
+    theatre_open_pool(t, threads);
+    use(t, fumi_limit_time(&short_limit));
+}
+
+TEST(a_deferred_call_that_never_ends_is_answered)
+{
+    struct theatre t;
+    theatre_open(&t);
+    use(&t, fumi_limit_time(&short_limit));
+    CHECK_STR(hear(&t.c, CALL("defer", "1")), LATE(UNKNOWN, "1"));
+    fumi_finish(fixture_pending(&t.fixture, 0), FUMI_OK);
+    CHECK_INT(replies(&t.c), 1);
+    theatre_done(&t);
+}
+
+TEST(a_blocking_call_is_answered_before_its_method_returns)
+{
+    struct theatre t;
+    open_pool(&t, 2);
+    CHECK_STR(hear(&t.c, CALL("wait", "1")), LATE(READ, "1"));
+    CHECK_STR(hear(&t.c, CALL("wait_write", "2")), LATE(UNKNOWN, "2"));
+    CHECK_INT(t.fixture.ended, 0);
+    let_in(&t.fixture, 2);
+    theatre_done(&t);
+}
+
+/* A writer that was answered holds back nobody. */
+TEST(the_peer_goes_on_behind_a_late_writer)
+{
+    struct theatre t;
+    open_pool(&t, 2);
+    CHECK_STR(hear(&t.c, CALL("wait_write", "1")), LATE(UNKNOWN, "1"));
+    CHECK_STR(hear(&t.c, CALL("write", "2")), OK("null", "2"));
+    CHECK_STR(hear(&t.c, CALL("echo", "3")), OK("null", "3"));
+    let_in(&t.fixture, 1);
+    theatre_done(&t);
+}
+
+TEST(the_rest_of_a_batch_is_run)
+{
+    struct theatre t;
+    open_pool(&t, 2);
+    CHECK_STR(
+        hear(&t.c, "[" CALL("read", "1") "," CALL("wait", "2") "," CALL("read", "3") "," CALL(
+                       "wait_write", "4") "]"),
+        "[" OK("null", "1") "," LATE(READ, "2") "," OK("null", "3") "," LATE(UNKNOWN, "4") "]");
+    CHECK_INT(fixture_runs(&t.fixture), 2);
+    let_in(&t.fixture, 2);
+    theatre_done(&t);
+}
+
+/* All workers are stuck: what waits for one is answered too, and never run. */
+TEST(a_call_in_the_queue_is_answered)
+{
+    struct theatre t;
+    open_pool(&t, 1);
+    say(&t.c, CALL("wait", "1"));
+    say(&t.c, CALL("read", "2"));
+    say(&t.c, CALL("write", "3"));
+    say(&t.c, CALL("echo", "4"));
+    wait_replies(&t.c, 4);
+    CHECK_STR(heard(&t.c), LATE(READ, "1") "\n" LATE(NOT_RUN, "2") "\n" LATE(
+                               NOT_RUN, "3") "\n" LATE(NOT_RUN, "4"));
+    let_in(&t.fixture, 1);
+    CHECK_STR(hear(&t.c, CALL("read", "5")), OK("null", "5"));
+    CHECK_INT(fixture_runs(&t.fixture), 1);
+    theatre_done(&t);
+}
+
+/* The second call of a batch has a deadline too, though no worker looks at it. */
+TEST(a_batch_in_the_queue_is_answered)
+{
+    struct theatre t;
+    open_pool(&t, 1);
+    say(&t.c, CALL("wait", "1"));
+    wait_began(&t.fixture, 1);
+    say(&t.c, "[" CALL("read", "2") ",7," CALL("echo", "3") "]");
+    wait_replies(&t.c, 2);
+    CHECK_STR(heard(&t.c),
+              LATE(READ, "1") "\n[" LATE(NOT_RUN, "2") "," BAD(
+                  "\"code\":-32600,\"message\":\"Invalid Request\",\"data\":\"a request must be an "
+                  "object\"",
+                  "null") "," LATE(NOT_RUN, "3") "]");
+    let_in(&t.fixture, 1);
+    theatre_done(&t);
+}
+
+/* The peer takes no answers: its calls wait, but not beyond their deadlines, and in their order
+ * once it takes some again. */
+TEST(calls_of_a_held_peer_are_answered)
+{
+    struct theatre t;
+    open_pool(&t, 2);
+    fumi_peer_hold(&t.c.peer, FUMI_HOLD_ALL);
+    say(&t.c, "[" CALL("write", "1") "," CALL("read", "2") "]");
+    CHECK_STR(hear(&t.c, CALL("read", "3")), LATE(NOT_RUN, "3"));
+    wait_replies(&t.c, 2);
+    CHECK_INT(fixture_runs(&t.fixture), 0);
+    fumi_peer_hold(&t.c.peer, FUMI_HOLD_NONE);
+    CHECK_STR(hear(&t.c, CALL("read", "4")), OK("null", "4"));
+    theatre_done(&t);
+}
+
+static enum fumi_ret run_subscription(struct fumi_call *call, const void *params, void *result)
+{
+    return run_defer(call, params, result);
+}
+
+TEST(a_subscription_has_no_deadline)
+{
+    static const struct fumi_method rows[] = {{"listen", "", &whole_shape, &whole_shape,
+                                               run_subscription, FUMI_ASYNC | FUMI_SUBSCRIPTION}};
+    struct theatre t;
+    struct fumi_err e;
+    theatre_open(&t);
+    CHECK_INT(fumi_server_add(t.server, NULL, rows, 1, &t.fixture, &e), 0);
+    use(&t, fumi_limit_time(&short_limit));
+    say(&t.c, CALL("listen", "1"));
+    CHECK_INT(fixture_pending(&t.fixture, 0)->deadline, 0);
+    fumi_finish(fixture_pending(&t.fixture, 0), FUMI_OK);
+    CHECK_STR(heard(&t.c), OK("null", "1"));
+    theatre_done(&t);
+}
+
+/* --- The hook of a call that is cancelled, or late. --- */
+
+struct hook {
+    struct fixture fixture; /* first: what run_defer expects */
+    struct fumi_call *call;
+    int entered, left; /* of the callback */
+    bool open;         /* it may leave */
+    bool finished;     /* fumi_finish has returned */
+    bool ran_after;    /* the callback ran after that */
+    bool finishes;     /* the callback itself finishes the call */
+};
+
+static void on_cancel(void *arg)
+{
+    struct hook *h = arg;
+    pthread_mutex_lock(&h->fixture.lock);
+    h->entered++;
+    h->ran_after |= h->finished;
+    pthread_cond_broadcast(&h->fixture.changed);
+    while (!h->open)
+        await(&h->fixture.changed, &h->fixture.lock);
+    struct fumi_call *call = h->call;
+    h->ran_after |= h->finished;
+    h->left++;
+    pthread_mutex_unlock(&h->fixture.lock);
+    if (h->finishes)
+        fumi_finish(call, FUMI_OK);
+}
+
+static enum fumi_ret run_hooked(struct fumi_call *call, const void *params, void *result)
+{
+    struct hook *h = call->self;
+    h->call = call;
+    if (!fumi_on_cancel(call, on_cancel, h))
+        abort();
+    return run_defer(call, params, result);
+}
+
+static void hook_open(struct hook *h, struct theatre *t, bool limited)
+{
+    static const struct fumi_method rows[] = {
+        {"hooked", "", &whole_shape, &whole_shape, run_hooked, FUMI_ASYNC}};
+    struct fumi_err e;
+    *h = (struct hook){0};
+    fixture_open(&h->fixture);
+    theatre_open(t);
+    if (fumi_server_add(t->server, NULL, rows, 1, h, &e))
+        abort();
+    if (limited)
+        use(t, fumi_limit_time(&short_limit));
+}
+
+static void *finish_it(void *arg)
+{
+    struct hook *h = arg;
+    fumi_finish(fixture_pending(&h->fixture, 0), FUMI_OK);
+    pthread_mutex_lock(&h->fixture.lock);
+    h->finished = true;
+    pthread_cond_broadcast(&h->fixture.changed);
+    pthread_mutex_unlock(&h->fixture.lock);
+    return NULL;
+}
+
+static void wait_entered(struct hook *h)
+{
+    pthread_mutex_lock(&h->fixture.lock);
+    while (!h->entered)
+        await(&h->fixture.changed, &h->fixture.lock);
+    pthread_mutex_unlock(&h->fixture.lock);
+}
+
+static void let_leave(struct hook *h)
+{
+    pthread_mutex_lock(&h->fixture.lock);
+    h->open = true;
+    pthread_cond_broadcast(&h->fixture.changed);
+    pthread_mutex_unlock(&h->fixture.lock);
+}
+
+static void *cancel_it(void *arg)
+{
+    struct theatre *t = arg;
+    fumi_cancel(&t->c.peer, &(struct fumi_val){"1", 1, FUMI_NUMBER | 1 << FUMI_SPAN_SHIFT});
+    return NULL;
+}
+
+/* fumi_finish waits for a slow callback: when it has returned, none runs, so that whoever finishes
+ * the call may free what the callback uses. */
+static void race(bool limited)
+{
+    struct hook *h = malloc(sizeof(*h));
+    struct theatre t;
+    pthread_t canceller, finisher;
+    if (!h)
+        abort();
+    hook_open(h, &t, limited);
+    say(&t.c, CALL("hooked", "1"));
+    if (!limited)
+        pthread_create(&canceller, NULL, cancel_it, &t);
+    wait_entered(h);
+    pthread_create(&finisher, NULL, finish_it, h);
+    let_leave(h);
+    pthread_join(finisher, NULL);
+    CHECK(h->finished && !h->ran_after && h->entered == 1 && h->left == 1);
+    free(h); /* a callback that still ran would meet freed memory */
+    if (!limited)
+        pthread_join(canceller, NULL);
+    wait_replies(&t.c, 1);
+    CHECK_STR(heard(&t.c), limited ? LATE(UNKNOWN, "1") : "");
+    theatre_done(&t);
+}
+
+TEST(after_finish_no_callback_of_a_cancel_runs)
+{
+    for (int i = 0; i < 20; i++)
+        race(false);
+}
+
+TEST(after_finish_no_callback_of_a_deadline_runs)
+{
+    for (int i = 0; i < 5; i++)
+        race(true);
+}
+
+TEST(a_callback_may_finish_the_call)
+{
+    for (int limited = 0; limited < 2; limited++) {
+        struct hook h;
+        struct theatre t;
+        hook_open(&h, &t, limited);
+        h.open = h.finishes = true;
+        say(&t.c, CALL("hooked", "1"));
+        if (!limited)
+            cancel_it(&t);
+        wait_replies(&t.c, 1);
+        wait_entered(&h);
+        CHECK_STR(heard(&t.c), limited ? LATE(UNKNOWN, "1") : "");
+        theatre_done(&t);
+    }
+}
+
+TEST(a_call_that_was_finished_is_not_called_back)
+{
+    struct hook h;
+    struct theatre t;
+    hook_open(&h, &t, false);
+    h.open = true;
+    say(&t.c, CALL("hooked", "1"));
+    fumi_finish(fixture_pending(&h.fixture, 0), FUMI_OK);
+    cancel_it(&t);
+    fumi_peer_close(&t.c.peer);
+    CHECK_INT(h.entered, 0);
+    theatre_done(&t);
+}
+
+/* --- The peer of a late call. --- */
+
+static atomic_int kept, keeps;
+
+static void keep(struct fumi_peer *peer, bool keep)
+{
+    (void)peer;
+    atomic_fetch_add(&kept, keep ? 1 : -1);
+    atomic_fetch_add(&keeps, keep);
+}
+
+TEST(the_peer_is_kept_until_the_method_returns)
+{
+    struct theatre t;
+    open_pool(&t, 1);
+    t.c.peer.keep = keep;
+    atomic_store(&kept, 0);
+    CHECK_STR(hear(&t.c, CALL("wait", "1")), LATE(READ, "1"));
+    CHECK_INT(atomic_load(&kept), 1);
+    let_in(&t.fixture, 1);
+    pool_free(t.pool);
+    t.pool = NULL;
+    fumi_server_free(t.server); /* ends the timer too */
+    CHECK_INT(atomic_load(&kept), 0);
+    CHECK_INT(atomic_load(&keeps), 1);
+    caller_done(&t.c);
+}
+
+static enum fumi_ret run_late_words(struct fumi_call *call, const void *params, void *result)
+{
+    struct fumi_out *o = fumi_result(call);
+    fumi_put_open(o, '[');
+    run_wait(call, params, result);
+    fumi_notify(call, "late", NULL, NULL);
+    fumi_put_val(o, ((const struct whole *)params)->value);
+    fumi_put_close(o, ']');
+    return FUMI_OK;
+}
+
+/* Nothing follows the answer, and the late call finds its params and its result still there. */
+TEST(a_late_call_tells_nothing)
+{
+    static const struct fumi_method rows[] = {
+        {"words", "", &whole_shape, &whole_shape, run_late_words, READS}};
+    struct theatre t;
+    struct fumi_err e;
+    open_pool(&t, 1);
+    CHECK_INT(fumi_server_add(t.server, NULL, rows, 1, &t.fixture, &e), 0);
+    CHECK_STR(hear(&t.c, ASK("words", "[\"some text\"]", "1")), LATE(READ, "1"));
+    let_in(&t.fixture, 1);
+    pool_free(t.pool);
+    t.pool = NULL;
+    CHECK_INT(t.c.told, 0);
+    theatre_done(&t);
+}

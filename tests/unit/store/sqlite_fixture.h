@@ -1,0 +1,166 @@
+/* A store in a directory of its own, and notes to put into it. */
+#ifndef FUMI_SQLITE_FIXTURE_H
+#define FUMI_SQLITE_FIXTURE_H
+
+#include "base/arena.h"
+#include "store/sqlite.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SPACE FUMI_STR("test:model:4")
+
+enum { DIM = 4 };
+
+struct fixture {
+    char top[64], path[128];
+    bool sync; /* wait for the disk, as outside of tests */
+    struct store *s;
+    struct fumi_arena a;
+    struct fumi_err e;
+};
+
+static const struct fumi_log fixture_silent = {.level = FUMI_SILENT};
+
+static inline int fixture_remove(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st, (void)kind, (void)at;
+    return remove(path);
+}
+
+/* The directory alone; the store's is made by the store. */
+static inline bool fixture_begin(struct fixture *t)
+{
+    *t = (struct fixture){.top = "/tmp/fumi-store-XXXXXX"};
+    if (!mkdtemp(t->top))
+        return false;
+    snprintf(t->path, sizeof(t->path), "%s/data/memory.db", t->top);
+    return true;
+}
+
+static inline struct store *fixture_store(struct fixture *t, const char *path)
+{
+    t->e = (struct fumi_err){0};
+    struct store_sqlite_options o = {.path = path, .nosync = !t->sync, .log = &fixture_silent};
+    return store_sqlite_open(&o, &t->e);
+}
+
+static inline bool fixture_open(struct fixture *t)
+{
+    if (!t->top[0] && !fixture_begin(t))
+        return false;
+    t->s = fixture_store(t, t->path);
+    if (!t->s)
+        fprintf(stderr, "store_sqlite_open: %s\n", t->e.text);
+    return t->s != NULL;
+}
+
+static inline void fixture_shut(struct fixture *t)
+{
+    if (t->s)
+        store_close(t->s);
+    t->s = NULL;
+}
+
+static inline void fixture_end(struct fixture *t)
+{
+    fixture_shut(t);
+    fumi_arena_done(&t->a);
+    nftw(t->top, fixture_remove, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static inline struct note fixture_note(const char *id, const char *text)
+{
+    return (struct note){.id = fumi_str(id),
+                         .project = FUMI_STR("p"),
+                         .group = FUMI_STR("global"),
+                         .text = fumi_str(text),
+                         .created = 1000};
+}
+
+static inline struct filter fixture_filter(const char *project)
+{
+    return (struct filter){.project = fumi_str(project), .since = INT64_MIN, .until = INT64_MAX};
+}
+
+/* A unit vector in the plane of the first two dimensions. */
+static inline void fixture_vector(double angle, float out[DIM])
+{
+    memset(out, 0, DIM * sizeof(*out));
+    out[0] = (float)cos(angle);
+    out[1] = (float)sin(angle);
+}
+
+/* Puts a note with one vector, or none when the angle is NAN. */
+static inline int fixture_put(struct fixture *t, struct note *n, double angle)
+{
+    float x[DIM];
+    struct passage p = {0, (uint32_t)n->text.n, x};
+    struct vectors v = {.space = SPACE, .dim = DIM, .items = &p, .n = !isnan(angle)};
+    fixture_vector(isnan(angle) ? 0 : angle, x);
+    return store_add_note(t->s, n, &v, &t->e);
+}
+
+static inline int fixture_add(struct fixture *t, const char *id, const char *text, double angle)
+{
+    struct note n = fixture_note(id, text);
+    return fixture_put(t, &n, angle);
+}
+
+static inline int fixture_near(struct fixture *t, const struct filter *f, double angle,
+                               size_t limit, struct hits *out)
+{
+    float x[DIM];
+    fixture_vector(angle, x);
+    return store_nearest(t->s, &t->a, f, SPACE, x, DIM, limit, out, &t->e);
+}
+
+/* Loads whole lists into an arena. */
+#define ALL_IN(a) (&(const struct loading){.arena = (a)})
+
+/* The ids of the notes that were found, with a blank between them. */
+static inline struct fumi_str fixture_ids(struct fixture *t, const struct hits *h)
+{
+    int64_t *seqs = fumi_alloc(&t->a, h->n * sizeof(*seqs));
+    struct notes notes = {0};
+    for (size_t i = 0; i < h->n; i++)
+        seqs[i] = h->items[i].seq;
+    if (store_load_notes(t->s, ALL_IN(&t->a), seqs, h->n, &notes, &t->e))
+        return FUMI_STR("load failed");
+    struct fumi_str out = FUMI_STR("");
+    for (size_t i = 0; i < notes.n; i++)
+        out = fumi_fmt(&t->a, "%.*s%s%.*s", FUMI_ARG(out), i ? " " : "",
+                       FUMI_ARG(notes.items[i].id));
+    return out;
+}
+
+static inline struct fumi_str fixture_note_ids(struct fixture *t, const struct notes *notes)
+{
+    struct fumi_str out = FUMI_STR("");
+    for (size_t i = 0; i < notes->n; i++)
+        out = fumi_fmt(&t->a, "%.*s%s%.*s", FUMI_ARG(out), i ? " " : "",
+                       FUMI_ARG(notes->items[i].id));
+    return out;
+}
+
+/* What doctor says, when it is to find nothing. */
+static inline void fixture_say(void *arg, const char *sentence)
+{
+    struct fumi_arena *a = arg;
+    (void)a;
+    if (!strstr(sentence, "sound") && !strstr(sentence, "looked at") &&
+        !strstr(sentence, "Removed texts: erased."))
+        fprintf(stderr, "doctor: %s\n", sentence);
+}
+
+static inline bool fixture_sound(struct fixture *t)
+{
+    return store_check(t->s, false, fixture_say, &t->a, &t->e) == 0;
+}
+
+#endif

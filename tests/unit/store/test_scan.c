@@ -1,0 +1,467 @@
+#include "scan_fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+static const struct scan_filter open_filter = {.since = INT64_MIN, .until = INT64_MAX};
+
+TEST(exact_where_few_rows_pass)
+{
+    static const size_t dims[] = {1, 2, 7, 31, 64, 65, 384, 1536, 3072};
+    for (size_t i = 0; i < FUMI_COUNT(dims); i++) {
+        struct fixture s;
+        CHECK(set_up(&s, dims[i], 300));
+        CHECK_INT(scan_size(s.scan), 300);
+        see("limit 20", table_wrong(&s.table, s.scan, &open_filter, 20, 20));
+        see("no filter", table_wrong(&s.table, s.scan, NULL, 1, 1));
+        see("all", table_wrong(&s.table, s.scan, NULL, 300, 300));
+        see("more than there are", table_wrong(&s.table, s.scan, NULL, 1000, 1000));
+        see("none", table_wrong(&s.table, s.scan, NULL, 0, 0));
+        tear_down(&s);
+    }
+}
+
+TEST(the_best_are_found_by_bits_too)
+{
+    static const size_t dims[] = {7, 100, 384};
+    for (size_t i = 0; i < FUMI_COUNT(dims); i++) {
+        struct fixture s;
+        CHECK(set_up(&s, dims[i], 6000));
+        for (int k = 0; k < 5; k++) {
+            table_commit(&s.table); /* another query */
+            see("wide", table_wrong(&s.table, s.scan, NULL, 100, 10));
+            see("narrow", table_wrong(&s.table, s.scan, NULL, 10, 10));
+        }
+        see("nearly all", table_wrong(&s.table, s.scan, NULL, 5500, 5500));
+        tear_down(&s);
+    }
+}
+
+/* Some models make such vectors. Most signs are then noise. */
+TEST(vectors_that_lie_in_few_dimensions)
+{
+    struct table t;
+    table_init(&t, 384);
+    t.steep = true;
+    table_grow(&t, 6000);
+    struct scan *s = table_scan(&t, NULL, &silent);
+    CHECK(s);
+    for (int i = 0; i < 5; i++) {
+        table_commit(&t);
+        see("steep", table_wrong(&t, s, NULL, 20, 10));
+    }
+    scan_close(s);
+    table_done(&t);
+}
+
+TEST(filters)
+{
+    struct fixture s;
+    CHECK(set_up(&s, 64, 9000));
+    uint64_t some[2] = {0x00ff00ff00ff00ffu, 0xfu}, none[2] = {0}, most[2] = {~0ull, ~0ull};
+    const struct {
+        const char *name;
+        struct scan_filter f;
+    } rows[] = {
+        {"some places", {some, 100, INT64_MIN, INT64_MAX}},
+        {"most places", {most, 90, INT64_MIN, INT64_MAX}},
+        {"one word of places", {most, 64, INT64_MIN, INT64_MAX}},
+        {"no place", {none, 100, INT64_MIN, INT64_MAX}},
+        {"no place known", {most, 0, INT64_MIN, INT64_MAX}},
+        {"since", {NULL, 0, 50000, INT64_MAX}},
+        {"until", {NULL, 0, INT64_MIN, 60000}},
+        {"a span", {NULL, 0, 1000, 2000}},
+        {"a moment", {NULL, 0, 1000, 1000}},
+        {"an empty span", {NULL, 0, 2000, 1000}},
+        {"both", {some, 100, 20000, 70000}},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++)
+        see(rows[i].name, table_wrong(&s.table, s.scan, &rows[i].f, 50, 10));
+    for (int64_t note = 1; note < 4000; note += 3)
+        table_drop(&s.table, note);
+    table_commit(&s.table);
+    CHECK_INT(refresh(&s), 0);
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++)
+        see(rows[i].name, table_wrong(&s.table, s.scan, &rows[i].f, 50, 10));
+    tear_down(&s);
+}
+
+TEST(an_empty_table)
+{
+    struct fixture s;
+    struct scan_hit hit;
+    float query[8] = {1};
+    CHECK(set_up(&s, 8, 0));
+    CHECK_INT(scan_size(s.scan), 0);
+    CHECK_INT(scan_nearest(s.scan, NULL, query, 1, &hit), 0);
+    CHECK(reopen(&s));
+    CHECK_INT(s.table.all, 1);
+    table_grow(&s.table, 1);
+    CHECK_INT(refresh(&s), 0);
+    CHECK_INT(scan_nearest(s.scan, NULL, query, 1, &hit), 1);
+    tear_down(&s);
+}
+
+TEST(changes_are_followed)
+{
+    struct fixture s;
+    CHECK(set_up(&s, 24, 500));
+    for (int i = 0; i < 400; i++) {
+        for (int k = i % 7; k >= 0; k--)
+            step(&s.table);
+        CHECK_INT(refresh(&s), 0);
+        see("a step", table_wrong(&s.table, s.scan, NULL, 30, 30));
+        if (i % 50 == 0)
+            CHECK(reopen(&s));
+    }
+    CHECK_INT(s.table.all, 1);
+    tear_down(&s);
+}
+
+TEST(the_file_is_used_again)
+{
+    struct fixture s;
+    struct stat st;
+    CHECK(set_up(&s, 384, 3000));
+    CHECK_INT(s.table.all, 1);
+    CHECK_INT(s.table.changed, 0);
+    CHECK(stat(s.path, &st) == 0 && (st.st_mode & 0777) == 0600);
+    CHECK(chmod(s.path, 0644) == 0);
+    CHECK(reopen(&s));
+    CHECK(stat(s.path, &st) == 0 && (st.st_mode & 0777) == 0600);
+    CHECK_INT(refresh(&s), 0);
+    CHECK_INT(s.table.all, 1);
+    CHECK_INT(s.table.changed, 0);
+    see("again", table_wrong(&s.table, s.scan, NULL, 50, 50));
+    CHECK(access(s.beside, F_OK) && errno == ENOENT);
+    tear_down(&s);
+}
+
+TEST(another_space_or_length_is_made_anew)
+{
+    struct fixture s;
+    struct fumi_err e = {0};
+    CHECK(set_up(&s, 40, 100));
+    static const char *const spaces[] = {"test:other", "test:spac", "test:space2", ""};
+    struct scan_source source = {table_all, table_changed, &s.table};
+    for (size_t i = 0; i < FUMI_COUNT(spaces); i++) {
+        struct scan *other = scan_open(s.path, fumi_str(spaces[i]), 40, &source, &silent, &e);
+        CHECK(other);
+        CHECK_INT(s.table.all, 2 + (int)i);
+        see(spaces[i], table_wrong(&s.table, other, NULL, 10, 10));
+        scan_close(other);
+    }
+    /* The one that had it open before still answers, and follows. */
+    see("before", table_wrong(&s.table, s.scan, NULL, 10, 10));
+    table_grow(&s.table, 10);
+    CHECK_INT(refresh(&s), 0);
+    see("after", table_wrong(&s.table, s.scan, NULL, 10, 10));
+    struct table wide;
+    table_init(&wide, 41);
+    table_grow(&wide, 10);
+    struct scan *other = table_scan(&wide, s.path, &silent);
+    CHECK(other);
+    see("41 dimensions", table_wrong(&wide, other, NULL, 10, 10));
+    scan_close(other);
+    table_done(&wide);
+    tear_down(&s);
+}
+
+TEST(a_long_name_of_a_space)
+{
+    struct fixture s;
+    struct fumi_err e = {0};
+    char name[2000];
+    memset(name, 'n', sizeof(name));
+    CHECK(set_up(&s, 8, 10));
+    struct scan_source source = {table_all, table_changed, &s.table};
+    for (int i = 0; i < 4; i++) {
+        name[1999] = "aabb"[i];
+        struct fumi_str space = {name, sizeof(name)};
+        struct scan *other = scan_open(s.path, space, 8, &source, &silent, &e);
+        CHECK(other);
+        CHECK_INT(s.table.all, i < 2 ? 2 : 3);
+        scan_close(other);
+    }
+    tear_down(&s);
+}
+
+TEST(bad_lengths_are_refused)
+{
+    struct table t;
+    struct fumi_err e = {0};
+    table_init(&t, 1);
+    struct scan_source source = {table_all, table_changed, &t};
+    CHECK(!scan_open(NULL, FUMI_STR("x"), 0, &source, &silent, &e) && e.code);
+    CHECK(!scan_open(NULL, FUMI_STR("x"), VECTOR_DIM_MAX + 1, &source, &silent, &e) && e.code);
+    table_done(&t);
+}
+
+TEST(two_on_one_file)
+{
+    struct fixture s;
+    CHECK(set_up(&s, 16, 100));
+    struct scan *other = table_scan(&s.table, s.path, &silent);
+    CHECK(other);
+    struct fumi_err e = {0};
+    for (int i = 0; i < 40; i++) {
+        struct scan *first = i % 2 ? s.scan : other, *second = i % 2 ? other : s.scan;
+        if (i % 10 == 5)
+            table_grow(&s.table, 4000); /* beyond what is mapped */
+        step(&s.table);
+        int before = s.table.changed;
+        CHECK_INT(scan_refresh(first, s.table.change, &e), 0);
+        CHECK_INT(s.table.changed, before + 1);
+        CHECK_INT(scan_refresh(second, s.table.change, &e), 0);
+        CHECK_INT(s.table.changed, before + 1); /* what the first wrote is enough */
+        see("first", table_wrong(&s.table, first, NULL, 5, 5));
+        see("second", table_wrong(&s.table, second, NULL, 5, 5));
+    }
+    CHECK_INT(s.table.all, 1);
+    scan_close(other);
+    tear_down(&s);
+}
+
+/* What was there at the beginning of a search stays until its end: a note whose text is replaced
+ * again and again is found every time, once, in its old or its new form. */
+enum { REWRITES = 300, SEEKERS = 2, WATCHED = 40 };
+struct race {
+    struct fixture fixture;
+    struct scan *other;
+    float query[32];
+    atomic_bool done;
+    atomic_int lost, searches;
+};
+
+static void *seek(void *arg)
+{
+    struct race *r = arg;
+    struct scan_hit hits[400];
+    while (!atomic_load(&r->done)) {
+        int seen[WATCHED + 1] = {0};
+        size_t n = scan_nearest(r->fixture.scan, NULL, r->query, 400, hits);
+        for (size_t i = 0; i < n; i++)
+            if (hits[i].note <= WATCHED)
+                seen[hits[i].note]++;
+        for (int i = 1; i <= WATCHED; i++)
+            if (seen[i] != 1)
+                atomic_fetch_add(&r->lost, 1);
+        atomic_fetch_add(&r->searches, 1);
+    }
+    return NULL;
+}
+
+static void rewrite(struct table *t, int64_t note)
+{
+    pthread_mutex_lock(&t->lock);
+    table_drop(t, note);
+    table_add(t, note, 0);
+    table_commit(t);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static int both(struct race *r, int i)
+{
+    struct fumi_err e = {0};
+    rewrite(&r->fixture.table, 1 + i % WATCHED);
+    return scan_refresh(i % 2 ? r->fixture.scan : r->other, r->fixture.table.change, &e);
+}
+
+TEST(a_search_is_not_disturbed)
+{
+    struct race r = {.query = {1, 1, 1}};
+    pthread_t threads[SEEKERS];
+    CHECK(set_up(&r.fixture, 32, 300));
+    r.other = table_scan(&r.fixture.table, r.fixture.path, &silent);
+    CHECK(r.other);
+    for (size_t i = 0; i < SEEKERS; i++)
+        CHECK(pthread_create(&threads[i], NULL, seek, &r) == 0);
+    int failed = 0;
+    for (int i = 0; i < REWRITES * WATCHED / 10; i++)
+        failed += both(&r, i) != 0;
+    for (int i = 0; i < 1000000 && atomic_load(&r.searches) < 20; i++)
+        failed += refresh(&r.fixture) != 0;
+    atomic_store(&r.done, true);
+    for (size_t i = 0; i < SEEKERS; i++)
+        pthread_join(threads[i], NULL);
+    CHECK_INT(failed, 0);
+    CHECK_INT(atomic_load(&r.lost), 0);
+    CHECK(atomic_load(&r.searches) >= 20);
+    scan_close(r.other);
+    tear_down(&r.fixture);
+}
+
+TEST(refreshes_from_many_threads_and_growing)
+{
+    struct race r = {.query = {1}};
+    pthread_t threads[SEEKERS];
+    CHECK(set_up(&r.fixture, 8, 300));
+    for (size_t i = 0; i < SEEKERS; i++)
+        CHECK(pthread_create(&threads[i], NULL, seek, &r) == 0);
+    int failed = 0;
+    for (int i = 0; i < 12; i++) {
+        pthread_mutex_lock(&r.fixture.table.lock);
+        table_grow(&r.fixture.table, 3000);
+        pthread_mutex_unlock(&r.fixture.table.lock);
+        failed += refresh(&r.fixture) != 0;
+    }
+    atomic_store(&r.done, true);
+    for (size_t i = 0; i < SEEKERS; i++)
+        pthread_join(threads[i], NULL);
+    CHECK_INT(failed, 0);
+    see("grown", table_wrong(&r.fixture.table, r.fixture.scan, NULL, 10, 10));
+    CHECK_INT(scan_size(r.fixture.scan), 36300);
+    tear_down(&r.fixture);
+}
+
+TEST(rows_that_are_gone_do_not_pile_up)
+{
+    struct fixture s;
+    CHECK(set_up(&s, 16, 100));
+    struct scan *other = table_scan(&s.table, s.path, &silent);
+    CHECK(other);
+    off_t most = 0;
+    for (int i = 0; i < 200; i++) {
+        for (int64_t note = 1; note <= 100; note++) {
+            table_drop(&s.table, note);
+            table_add(&s.table, note, 3);
+        }
+        table_commit(&s.table);
+        CHECK_INT(refresh(&s), 0);
+        CHECK_INT(scan_size(s.scan), 100);
+        most = file_size(s.path) > most ? file_size(s.path) : most;
+    }
+    struct fumi_err e = {0};
+    CHECK(most < (off_t)(SCAN_HEAD + 4 * scan_shape_of(16).block));
+    CHECK_INT(s.table.all, 1);
+    see("tidied", table_wrong(&s.table, s.scan, NULL, 30, 30));
+    CHECK_INT(scan_refresh(other, s.table.change, &e), 0);
+    see("the other", table_wrong(&s.table, other, NULL, 30, 30));
+    CHECK_INT(s.table.all, 1);
+    scan_close(other);
+    tear_down(&s);
+}
+
+/* Processes. What will happen is written down first; then each process lets some of it happen. */
+
+struct shared {
+    struct fixture fixture;
+    _Atomic int64_t *now;
+    int64_t last;
+};
+
+static bool share(struct shared *s, size_t notes, int steps)
+{
+    s->now = mmap(NULL, sizeof(*s->now), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (s->now == MAP_FAILED || !set_up(&s->fixture, 16, notes))
+        return false;
+    *s->now = s->fixture.table.change;
+    s->fixture.table.now = s->now;
+    for (int i = 0; i < steps; i++)
+        step(&s->fixture.table);
+    s->last = s->fixture.table.change;
+    return true;
+}
+
+static void part(struct shared *s)
+{
+    tear_down(&s->fixture);
+    munmap(s->now, sizeof(*s->now));
+}
+
+/* Lets up to `steps` changes happen, with a byte to `to` after each. */
+static int follow(struct shared *s, int steps, int to)
+{
+    struct fumi_err e = {0};
+    struct scan *own = table_scan(&s->fixture.table, s->fixture.path, &silent);
+    if (!own)
+        return 1;
+    for (int i = 0; i < steps && *s->now < s->last; i++) {
+        int64_t now = ++*s->now;
+        if (scan_refresh(own, now, &e) || (to >= 0 && write(to, "", 1) != 1))
+            return 2;
+    }
+    scan_close(own);
+    return 0;
+}
+
+static pid_t follower(struct shared *s, int steps, int to)
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(follow(s, steps, to));
+    return pid;
+}
+
+static int ended(pid_t pid)
+{
+    int status;
+    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status)
+                                                                           : -1;
+}
+
+TEST(what_another_process_wrote_is_seen)
+{
+    struct shared s;
+    CHECK(share(&s, 200, 500));
+    for (int round = 0; round < 5; round++) {
+        CHECK_INT(ended(follower(&s, 100, -1)), 0);
+        CHECK_INT(refresh(&s.fixture), 0);
+        CHECK_INT(s.fixture.table.changed, 0);
+        see("the parent", table_wrong(&s.fixture.table, s.fixture.scan, NULL, 50, 50));
+    }
+    CHECK_INT(s.fixture.table.all, 1);
+    part(&s);
+}
+
+TEST(many_processes_at_once_on_a_missing_file)
+{
+    struct shared s;
+    pid_t pids[6];
+    CHECK(share(&s, 2000, 600));
+    CHECK(unlink(s.fixture.path) == 0);
+    for (size_t i = 0; i < FUMI_COUNT(pids); i++)
+        pids[i] = follower(&s, 100, -1);
+    for (size_t i = 0; i < FUMI_COUNT(pids); i++)
+        CHECK_INT(ended(pids[i]), 0);
+    CHECK_INT(*s.now, s.last);
+    CHECK_INT(refresh(&s.fixture), 0);
+    see("the parent", table_wrong(&s.fixture.table, s.fixture.scan, NULL, 50, 50));
+    CHECK_INT(s.fixture.table.all, 1);
+    part(&s);
+}
+
+static bool killed(struct shared *s, int after)
+{
+    int ends[2], status;
+    char byte;
+    if (pipe2(ends, O_CLOEXEC))
+        return false;
+    pid_t pid = follower(s, 100000, ends[1]);
+    close(ends[1]);
+    for (int i = 0; i < after && read(ends[0], &byte, 1) == 1; i++)
+        continue;
+    bool good = pid > 0 && kill(pid, SIGKILL) == 0;
+    close(ends[0]);
+    return good && waitpid(pid, &status, 0) == pid;
+}
+
+TEST(killed_at_any_moment)
+{
+    struct shared s;
+    CHECK(share(&s, 300, 12000));
+    for (int round = 0; round < 60 && *s.now + 10 < s.last; round++) {
+        if (round % 10 == 3)
+            CHECK(unlink(s.fixture.path) == 0); /* killed while it makes a new one */
+        CHECK(killed(&s, round % 10 == 3 ? 0 : round % 7));
+        CHECK_INT(refresh(&s.fixture), 0);
+        see("the one before", table_wrong(&s.fixture.table, s.fixture.scan, NULL, 50, 50));
+        CHECK(reopen(&s.fixture));
+        see("reopened", table_wrong(&s.fixture.table, s.fixture.scan, NULL, 50, 50));
+    }
+    part(&s);
+}

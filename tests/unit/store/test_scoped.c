@@ -1,0 +1,210 @@
+/* A store seen through a scope, also where no method reaches it; test_scope.c has the methods. */
+#include "sqlite_fixture.h"
+#include "store/scoped.h"
+#include "store/store_ops.h"
+#include "test.h"
+
+#include <sqlite3.h>
+
+static const struct scope of_project = {.project = {"p", 1}};
+static const struct scope of_reader = {.read_only = true};
+
+/* Notes "ours" and "other" of the projects p and q; t->s is seen through the scope, *in is whole.
+ */
+static bool begin(struct fixture *t, const struct scope *s, struct store **in)
+{
+    *t = (struct fixture){.sync = false};
+    if (!fixture_open(t) || fixture_add(t, "ours", "One of ours.", 0))
+        return false;
+    struct note n = fixture_note("other", "One of others.");
+    n.project = FUMI_STR("q");
+    if (fixture_put(t, &n, NAN))
+        return false;
+    *in = t->s;
+    t->s = scoped_new(t->s, s);
+    return true;
+}
+
+static void end(struct fixture *t, struct store *in)
+{
+    store_close(t->s);
+    t->s = in;
+    fixture_end(t);
+}
+
+/* An operation that is new in the interface is an empty place in the table of the scope. */
+TEST(every_operation_is_there)
+{
+    struct fixture t;
+    struct store *in;
+    void *places[sizeof(struct store_ops) / sizeof(void *)];
+    CHECK(begin(&t, &of_project, &in));
+    memcpy(places, t.s->ops, sizeof(places));
+    for (size_t i = 0; i < FUMI_COUNT(places); i++)
+        CHECK(places[i]);
+    end(&t, in);
+}
+
+static bool refuses(const struct fixture *t, int rc, int code)
+{
+    return rc && t->e.code == code && (code != FUMI_LIMIT || strstr(t->e.text, "started with --"));
+}
+
+TEST(operations_on_all_projects_are_refused)
+{
+    struct fixture t;
+    struct store *in;
+    struct unembeddeds lack;
+    struct fumi_str fact;
+    bool more;
+    CHECK(begin(&t, &of_project, &in));
+    CHECK(refuses(&t, store_list_unembedded(t.s, &t.a, SPACE, 0, 10, &lack, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_add_vectors(t.s, NULL, NULL, 0, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_get_meta(t.s, &t.a, "space", &fact, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_set_meta(t.s, "space", FUMI_STR("x"), &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_backup(t.s, FUMI_STR("/tmp/never"), &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_check(t.s, false, NULL, NULL, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_erase_step(t.s, &more, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_delete_spaces(t.s, SPACE, SPACE, &t.e), FUMI_LIMIT));
+    end(&t, in);
+}
+
+TEST(lists_and_counts_are_of_the_project)
+{
+    struct fixture t;
+    struct store *in;
+    struct notes notes;
+    struct store_stats stats;
+    struct filtered left;
+    const int64_t seqs[] = {2, 1};
+    const struct filter any = {.since = INT64_MIN, .until = INT64_MAX};
+    const struct filter other = fixture_filter("q");
+    int64_t have, all;
+    CHECK(begin(&t, &of_project, &in));
+    CHECK_INT(store_load_notes(t.s, ALL_IN(&t.a), seqs, 2, &notes, &t.e), 0);
+    CHECK_STR(fixture_note_ids(&t, &notes), "ours");
+    CHECK_INT(store_list_by_seq(t.s, &t.a, NULL, 0, 10, &notes, &t.e), 0);
+    CHECK_STR(fixture_note_ids(&t, &notes), "ours");
+    CHECK_INT(store_list_recent(t.s, ALL_IN(&t.a), &any, (struct cursor){0, 0}, 9, &notes, &t.e),
+              0);
+    CHECK_STR(fixture_note_ids(&t, &notes), "ours");
+    CHECK_INT(store_count_notes(t.s, &any, &left, &t.e), 0);
+    CHECK_INT(left.left, 1);
+    CHECK(refuses(&t, store_count_notes(t.s, &other, &left, &t.e), FUMI_INVALID_PARAMS));
+    CHECK_INT(store_stats(t.s, &stats, &t.e), 0);
+    CHECK(stats.notes == 1 && stats.projects == 1 && stats.vectors == 1 && stats.bytes == 0);
+    CHECK_INT(store_embedding_progress(t.s, SPACE, &have, &all, &t.e), 0);
+    CHECK(have == 1 && all == 1);
+    end(&t, in);
+}
+
+/* A store that has the space, but none of our notes in it. */
+TEST(progress_counts_our_notes)
+{
+    struct fixture t;
+    struct store *in;
+    int64_t have, all;
+    const struct scope of_q = {.project = FUMI_STR("q")};
+    CHECK(begin(&t, &of_q, &in));
+    CHECK_INT(store_embedding_progress(t.s, SPACE, &have, &all, &t.e), 0);
+    CHECK(have == 0 && all == 1);
+    CHECK_INT(store_embedding_progress(t.s, FUMI_STR("none"), &have, &all, &t.e), 0);
+    CHECK(have == 0 && all == 1);
+    end(&t, in);
+}
+
+TEST(merging_is_for_the_project)
+{
+    struct fixture t;
+    struct store *in;
+    enum merged m;
+    CHECK(begin(&t, &of_project, &in));
+    struct note n = fixture_note("n", "New.");
+    struct group g = {.id = FUMI_STR("g"),
+                      .project = FUMI_STR("p"),
+                      .key = FUMI_STR("k"),
+                      .title = FUMI_STR("T")};
+    struct global x = {.id = FUMI_STR("x"),
+                       .project = FUMI_STR("p"),
+                       .key = FUMI_STR("global.x"),
+                       .value = FUMI_STR("1")};
+    CHECK_INT(store_merge_note(t.s, &t.a, &n, &m, &t.e), 0);
+    CHECK_INT(store_merge_group(t.s, &t.a, &g, &m, &t.e), 0);
+    CHECK_INT(store_merge_global(t.s, &t.a, &x, &m, &t.e), 0);
+    n.project = g.project = x.project = FUMI_STR("q");
+    CHECK(refuses(&t, store_merge_note(t.s, &t.a, &n, &m, &t.e), FUMI_INVALID_PARAMS));
+    CHECK(refuses(&t, store_merge_group(t.s, &t.a, &g, &m, &t.e), FUMI_INVALID_PARAMS));
+    CHECK(refuses(&t, store_merge_global(t.s, &t.a, &x, &m, &t.e), FUMI_INVALID_PARAMS));
+    end(&t, in);
+}
+
+/* A global of ours that has the id of another's note: the note must not be dropped for it. */
+TEST(drop_takes_no_note_for_a_global)
+{
+    struct fixture t;
+    struct store *in;
+    struct note n;
+    CHECK(begin(&t, &of_project, &in));
+    struct global g = {.id = FUMI_STR("other"),
+                       .project = FUMI_STR("p"),
+                       .key = FUMI_STR("global.same"),
+                       .value = FUMI_STR("1")};
+    CHECK_INT(store_set_global(in, &t.a, &g, &t.e), 0);
+    CHECK(refuses(&t, store_delete(t.s, FUMI_STR("other"), &t.e), ERR_NOT_FOUND));
+    CHECK_INT(store_get_note(in, &t.a, FUMI_STR("other"), &n, &t.e), 0);
+    end(&t, in);
+}
+
+static bool damage(const struct fixture *t)
+{
+    sqlite3 *db = NULL;
+    int rc = sqlite3_open(t->path, &db);
+    rc = rc ? rc : sqlite3_exec(db, "UPDATE notes SET checksum=checksum+1", NULL, NULL, NULL);
+    sqlite3_close(db);
+    return !rc;
+}
+
+/* Of a damaged note not even that can be seen, unless it is ours; ours can be dropped. */
+TEST(damage_is_told_of_our_notes_only)
+{
+    struct fixture t;
+    struct store *in;
+    struct note n;
+    CHECK(begin(&t, &of_project, &in));
+    CHECK(damage(&t));
+    CHECK(refuses(&t, store_get_note(t.s, &t.a, FUMI_STR("other"), &n, &t.e), ERR_NOT_FOUND));
+    CHECK(refuses(&t, store_delete(t.s, FUMI_STR("other"), &t.e), ERR_NOT_FOUND));
+    CHECK(store_get_note(t.s, &t.a, FUMI_STR("ours"), &n, &t.e) && t.e.code == FUMI_LIMIT);
+    CHECK_INT(store_delete(t.s, FUMI_STR("ours"), &t.e), 0);
+    end(&t, in);
+}
+
+TEST(a_reader_writes_nothing)
+{
+    struct fixture t;
+    struct store *in;
+    struct note n = fixture_note("n", "New.");
+    struct group g = {.project = FUMI_STR("p")};
+    struct global x = {.project = FUMI_STR("p")};
+    struct fumi_str id = FUMI_STR("ours"), none = {0};
+    enum merged m;
+    bool more;
+    CHECK(begin(&t, &of_reader, &in));
+    CHECK(refuses(&t, store_add_note(t.s, &n, NULL, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_update_note(t.s, id, &n, NOTE_TITLE, NULL, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_delete(t.s, id, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_add_group(t.s, &g, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_update_group(t.s, id, none, none, 1, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_delete_group(t.s, id, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_set_global(t.s, &t.a, &x, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_merge_note(t.s, &t.a, &n, &m, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_merge_group(t.s, &t.a, &g, &m, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_merge_global(t.s, &t.a, &x, &m, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_add_vectors(t.s, NULL, NULL, 0, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_delete_spaces(t.s, none, none, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_set_meta(t.s, "space", none, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_check(t.s, true, NULL, NULL, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_erase_step(t.s, &more, &t.e), FUMI_LIMIT));
+    CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("other"), &n, &t.e), 0);
+    end(&t, in);
+}

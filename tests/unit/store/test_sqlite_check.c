@@ -1,0 +1,559 @@
+#include "test.h"
+
+#include "sqlite_fixture.h"
+#include "store/sqlite_parts.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+static int sql(const char *path, const char *text)
+{
+    sqlite3 *h = NULL;
+    int rc = sqlite3_open(path, &h);
+    if (!rc)
+        rc = sqlite3_exec(h, text, NULL, NULL, NULL);
+    if (rc)
+        fprintf(stderr, "%s: %s\n", text, sqlite3_errmsg(h));
+    sqlite3_close(h);
+    return rc;
+}
+
+/* What doctor said, one sentence a line. */
+struct heard {
+    char text[8000];
+    size_t n;
+};
+
+static void hear(void *arg, const char *sentence)
+{
+    struct heard *h = arg;
+    int n = snprintf(h->text + h->n, sizeof(h->text) - h->n, "%s\n", sentence);
+    if (n > 0 && h->n + (size_t)n < sizeof(h->text))
+        h->n += (size_t)n;
+}
+
+static int doctor(struct fixture *t, bool repair, struct heard *h)
+{
+    *h = (struct heard){.n = 0};
+    return store_check(t->s, repair, hear, h, &t->e);
+}
+
+/* Overwrites one byte of the text in the closed file; how often it stands there. */
+static int flip(const char *path, const char *text, int bit)
+{
+    FILE *f = fopen(path, "r+");
+    static char bytes[1 << 20];
+    size_t n = f ? fread(bytes, 1, sizeof(bytes), f) : 0;
+    int found = 0;
+    for (char *p = bytes; n && (p = memmem(p, (size_t)(bytes + n - p), text, strlen(text))); p++) {
+        p[0] ^= (char)(1 << bit);
+        fseek(f, p - bytes, SEEK_SET);
+        fwrite(p, 1, 1, f);
+        found++;
+    }
+    if (f)
+        fclose(f);
+    return found;
+}
+
+TEST(a_sound_store_is_sound)
+{
+    struct fixture t = {0};
+    struct heard h;
+    CHECK(fixture_open(&t));
+    CHECK_INT(doctor(&t, false, &h), 0);
+    CHECK_INT(fixture_add(&t, "1", "one", 0.1), 0);
+    CHECK_INT(fixture_add(&t, "2", "two", NAN), 0);
+    CHECK_INT(doctor(&t, false, &h), 0);
+    CHECK(strstr(h.text, "Notes looked at: 2") != NULL);
+    CHECK_INT(doctor(&t, true, &h), 0);
+    fixture_end(&t);
+}
+
+/* Each field of a note, each bit of a byte: never a wrong text. */
+TEST(damaged_texts_are_errors_not_answers)
+{
+    static const char *const words[] = {"marktext",    "marktitle", "marksource", "markmeta",
+                                        "markproject", "markgroup", "marktag",    "markid"};
+    for (size_t i = 0; i < FUMI_COUNT(words); i++)
+        for (int bit = 0; bit < 8; bit += 3) {
+            struct fixture t = {0};
+            struct heard h;
+            struct note got;
+            struct fumi_str tag = FUMI_STR("marktag");
+            struct note n = {.id = FUMI_STR("markid"),
+                             .project = FUMI_STR("markproject"),
+                             .group = FUMI_STR("markgroup"),
+                             .title = FUMI_STR("marktitle"),
+                             .text = FUMI_STR("marktext"),
+                             .source = FUMI_STR("marksource"),
+                             .metadata = FUMI_STR("{\"markmeta\":1}"),
+                             .tags = {&tag, 1},
+                             .created = 1};
+            CHECK(fixture_open(&t));
+            CHECK_INT(fixture_put(&t, &n, NAN), 0);
+            CHECK_INT(fixture_add(&t, "other", "sound", NAN), 0);
+            fixture_shut(&t);
+            CHECK(flip(t.path, words[i], bit) > 0);
+            if (!fixture_open(&t)) /* the open itself may notice */
+                TEST_FAIL("%s, bit %d", words[i], bit);
+            if (!t.s)
+                return;
+            int rc = store_get_note(t.s, &t.a, n.id, &got, &t.e);
+            if (rc == 0 || (t.e.code != FUMI_LIMIT && t.e.code != ERR_NOT_FOUND))
+                TEST_FAIL("%s, bit %d: %d", words[i], bit, t.e.code);
+            struct notes all;
+            CHECK_INT(store_list_by_seq(t.s, &t.a, NULL, 0, 10, &all, &t.e), 0);
+            CHECK_STR(fixture_note_ids(&t, &all), "other");
+            CHECK_INT(store_load_notes(t.s, ALL_IN(&t.a), (int64_t[]){1, 2}, 2, &all, &t.e), 0);
+            CHECK_STR(fixture_note_ids(&t, &all), "other");
+            struct unembeddeds u;
+            CHECK_INT(store_list_unembedded(t.s, &t.a, SPACE, 0, 10, &u, &t.e), 0);
+            CHECK_INT(u.n, 1);
+            CHECK_INT(doctor(&t, true, &h), -1);
+            CHECK(strstr(h.text, "note ") && strstr(h.text, "is damaged"));
+            fixture_end(&t);
+        }
+}
+
+TEST(a_list_goes_on_behind_what_is_damaged)
+{
+    struct fixture t = {0};
+    struct notes out;
+    struct filter f = fixture_filter("p");
+    CHECK(fixture_open(&t));
+    for (int i = 0; i < 6; i++)
+        CHECK_INT(fixture_add(&t, fumi_fmt(&t.a, "%d", i).p, "x", NAN), 0);
+    CHECK_INT(sql(t.path, "UPDATE notes SET text='y' WHERE seq IN (5, 6)"), 0);
+    CHECK_INT(store_list_recent(t.s, ALL_IN(&t.a), &f, (struct cursor){0, 0}, 2, &out, &t.e), 0);
+    CHECK_STR(fixture_note_ids(&t, &out), "3 2");
+    CHECK_INT(store_list_by_seq(t.s, &t.a, &f, 3, 10, &out, &t.e), 0);
+    CHECK_STR(fixture_note_ids(&t, &out), "3");
+    fixture_end(&t);
+}
+
+TEST(a_damaged_note_can_be_deleted_but_not_patched)
+{
+    struct fixture t = {0};
+    struct heard h;
+    struct note to = {.title = FUMI_STR("t")};
+    CHECK(fixture_open(&t));
+    CHECK_INT(fixture_add(&t, "1", "giraffe", 0.1), 0);
+    CHECK_INT(fixture_add(&t, "2", "elephant", 0.1), 0);
+    CHECK_INT(sql(t.path, "UPDATE notes SET text='zebra' WHERE seq=1"), 0);
+    CHECK_INT(store_update_note(t.s, FUMI_STR("1"), &to, NOTE_TITLE, NULL, &t.e), -1);
+    CHECK(strstr(t.e.text, "Note 1 is damaged"));
+    CHECK_INT(store_delete(t.s, FUMI_STR("1"), &t.e), 0);
+    CHECK_INT(doctor(&t, false, &h), -1); /* its words are left */
+    CHECK_INT(doctor(&t, true, &h), 0);
+    struct hits hits;
+    struct filter f = fixture_filter("p");
+    CHECK_INT(store_match_keywords(t.s, &t.a, &f, FUMI_STR("giraffe elephant"), 5, &hits, &t.e), 0);
+    CHECK_STR(fixture_ids(&t, &hits), "2");
+    CHECK_INT(doctor(&t, false, &h), 0);
+    fixture_end(&t);
+}
+
+TEST(damaged_groups_and_globals_are_errors)
+{
+    struct fixture t = {0};
+    struct heard h;
+    struct group g = {.id = FUMI_STR("g1"),
+                      .project = FUMI_STR("p"),
+                      .key = FUMI_STR("k"),
+                      .title = FUMI_STR("title")};
+    struct global v = {.id = FUMI_STR("v1"),
+                       .project = FUMI_STR("p"),
+                       .key = FUMI_STR("global.a"),
+                       .value = FUMI_STR("1")};
+    CHECK(fixture_open(&t));
+    CHECK_INT(store_add_group(t.s, &g, &t.e), 0);
+    CHECK_INT(store_set_global(t.s, &t.a, &v, &t.e), 0);
+    CHECK_INT(sql(t.path, "UPDATE groups SET title='other'; UPDATE globals SET value='2'"), 0);
+    CHECK_INT(store_get_group(t.s, &t.a, g.id, &g, &t.e), -1);
+    CHECK_INT(t.e.code, FUMI_LIMIT);
+    CHECK_INT(store_get_global(t.s, &t.a, FUMI_STR("p"), FUMI_STR("global.a"), &v, &t.e), -1);
+    CHECK_INT(t.e.code, FUMI_LIMIT);
+    struct groups groups;
+    struct globals globals;
+    CHECK_INT(store_list_groups(t.s, ALL_IN(&t.a), FUMI_STR("p"), &groups, &t.e), 0);
+    CHECK_INT(groups.n, 0);
+    CHECK_INT(store_list_globals(t.s, ALL_IN(&t.a), FUMI_STR("p"), FUMI_STR(""), &globals, &t.e),
+              0);
+    CHECK_INT(globals.n, 0);
+    CHECK_INT(doctor(&t, true, &h), -1);
+    CHECK(strstr(h.text, "group g1") && strstr(h.text, "global v1"));
+    fixture_end(&t);
+}
+
+/* What can be made again is made again. */
+TEST(doctor_repairs)
+{
+    static const struct {
+        const char *damage, *says;
+    } rows[] = {
+        {"UPDATE places SET notes=7", "wrong counts of the notes in a place"},
+        {"UPDATE rooms SET notes=7", "wrong counts of the notes in a group"},
+        {"UPDATE spaces SET notes=7", "wrong counts of the notes in a space"},
+        {"DELETE FROM place_tags", "tags that are not listed"},
+        {"UPDATE rooms SET project='q'", "not where they say"},
+        {"UPDATE places SET tags=tags||'x'", "not where they say"},
+        {"DELETE FROM places; DELETE FROM rooms; DELETE FROM place_tags", "not where they say"},
+        {"INSERT INTO place_tags VALUES('t', 99), ('u', 1)", "tags that no place has"},
+        {"INSERT INTO vectors(space, note, first, last, x) VALUES(1, 99, 0, 1, zeroblob(16))",
+         "vectors without a note or a space"},
+        {"INSERT INTO vectors(space, note, first, last, x) VALUES(9, 1, 0, 1, zeroblob(16))",
+         "vectors without a note or a space"},
+        {"UPDATE vectors SET x=x'0102' WHERE note=1", "vectors of the wrong size"},
+        {"INSERT INTO places(room, tags, notes) VALUES(1, '[\"z\"]', 0)", "places without notes"},
+        {"INSERT INTO rooms(project, grp, notes) VALUES('z', 'z', 0)", "rooms without places"},
+        {"DELETE FROM words_docsize WHERE id=1", "words do not agree"},
+        {"INSERT INTO words_docsize SELECT 99, sz FROM words_docsize LIMIT 1",
+         "words do not agree"},
+        {"DELETE FROM words_data WHERE id>10", "words do not agree"},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct fixture t = {0};
+        struct heard h;
+        struct hits hits;
+        struct fumi_str tag = FUMI_STR("tagged");
+        struct filter f = fixture_filter("p");
+        f.tags = (struct fumi_strs){&tag, 1};
+        struct note n = fixture_note("1", "giraffe");
+        n.tags = f.tags;
+        CHECK(fixture_open(&t));
+        CHECK_INT(fixture_put(&t, &n, 0.1), 0);
+        CHECK_INT(fixture_add(&t, "2", "elephant", 0.1), 0);
+        CHECK_INT(fixture_near(&t, &f, 0, 5, &hits), 0);
+        fixture_shut(&t);
+        CHECK_INT(sql(t.path, rows[i].damage), 0);
+        CHECK(fixture_open(&t));
+        int before = doctor(&t, false, &h);
+        bool said = strstr(h.text, rows[i].says);
+        int mended = doctor(&t, true, &h), after = doctor(&t, false, &h);
+        if (before != -1 || !said || mended || after)
+            TEST_FAIL("%s: %d %d %d %d\n%s", rows[i].damage, before, said, mended, after, h.text);
+        CHECK_INT(store_match_keywords(t.s, &t.a, &f, FUMI_STR("giraffe"), 5, &hits, &t.e), 0);
+        CHECK_STR(fixture_ids(&t, &hits), "1");
+        fixture_end(&t);
+    }
+}
+
+TEST(doctor_makes_indexes_again)
+{
+    struct fixture t = {0};
+    struct heard h;
+    struct note got;
+    CHECK(fixture_open(&t));
+    for (int i = 0; i < 5; i++)
+        CHECK_INT(fixture_add(&t, fumi_fmt(&t.a, "%d", i).p, "x", NAN), 0);
+    fixture_shut(&t);
+    /* A row behind the back of its index. */
+    CHECK_INT(sql(t.path, "PRAGMA writable_schema=ON;"
+                          "UPDATE sqlite_schema SET type='x', name='x', tbl_name='x', rootpage=0, "
+                          "sql=NULL WHERE name='notes_time'"),
+              0);
+    CHECK(!fixture_store(&t, t.path)); /* such a schema is not ours */
+    fixture_end(&t);
+
+    t = (struct fixture){0};
+    CHECK(fixture_open(&t));
+    for (int i = 0; i < 5; i++)
+        CHECK_INT(fixture_add(&t, fumi_fmt(&t.a, "%d", i).p, "x", NAN), 0);
+    fixture_shut(&t);
+    CHECK_INT(sql(t.path,
+                  "PRAGMA writable_schema=ON;"
+                  "CREATE TABLE keep AS SELECT * FROM sqlite_schema WHERE name='notes_time';"
+                  "DELETE FROM sqlite_schema WHERE name='notes_time';"),
+              0);
+    CHECK_INT(sql(t.path, "DELETE FROM notes WHERE seq=2"), 0);
+    CHECK_INT(sql(t.path, "PRAGMA writable_schema=ON;"
+                          "INSERT INTO sqlite_schema SELECT * FROM keep;"
+                          "DELETE FROM sqlite_schema WHERE name='keep'"),
+              0);
+    t.s = store_sqlite_open(
+        &(struct store_sqlite_options){.path = t.path, .lenient = true, .nosync = true}, &t.e);
+    CHECK(t.s != NULL);
+    CHECK_INT(doctor(&t, false, &h), -1);
+    CHECK(strstr(h.text, "notes_time") != NULL);
+    doctor(&t, true, &h);
+    CHECK(strstr(h.text, "notes_time") != NULL);
+    CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("3"), &got, &t.e), 0);
+    fixture_end(&t);
+}
+
+/* Every page in its turn is zeros: doctor saves all notes that are not on it, and keeps the damaged
+ * file; what was deleted does not come back. */
+TEST(doctor_writes_a_damaged_file_anew)
+{
+    enum { NOTES = 60, PAGE = 4096 };
+    static const char zeros[PAGE];
+    struct fixture t = {0};
+    struct heard h;
+    struct stat st;
+    CHECK(fixture_open(&t));
+    for (int i = 0; i < NOTES; i++)
+        CHECK_INT(fixture_add(&t, fumi_fmt(&t.a, "%d", i).p,
+                              fumi_fmt(&t.a, "note %d %0*d", i, i == 7 ? 9000 : 300, 0).p, 0.1),
+                  0);
+    for (int i = 20; i < 40; i++)
+        CHECK_INT(store_delete(t.s, fumi_fmt(&t.a, "%d", i), &t.e), 0);
+    CHECK_INT(store_set_meta(t.s, "fact", FUMI_STR("kept"), &t.e), 0);
+    fixture_shut(&t);
+    CHECK_INT(stat(t.path, &st), 0);
+    struct fumi_str copy = fumi_fmt(&t.a, "%s/copy.db", t.top);
+    CHECK_INT(rename(t.path, copy.p), 0);
+    for (off_t page = 1; page < st.st_size / PAGE; page++) {
+        char *bytes = fumi_alloc(&t.a, (size_t)st.st_size);
+        FILE *f = fopen(copy.p, "r");
+        CHECK(f && fread(bytes, 1, (size_t)st.st_size, f) == (size_t)st.st_size && !fclose(f));
+        memcpy(bytes + page * PAGE, zeros, PAGE);
+        f = fopen(t.path, "w");
+        CHECK(f && fwrite(bytes, 1, (size_t)st.st_size, f) == (size_t)st.st_size && !fclose(f));
+        t.s = store_sqlite_open(
+            &(struct store_sqlite_options){
+                .path = t.path, .lenient = true, .nosync = true, .log = &fixture_silent},
+            &t.e);
+        CHECK(t.s != NULL);
+        int rc = doctor(&t, true, &h), right = 0, back = 0;
+        for (int i = 0; t.s && i < NOTES; i++) {
+            struct note got;
+            bool is = !store_get_note(t.s, &t.a, fumi_fmt(&t.a, "%d", i), &got, &t.e);
+            right += is && (i < 20 || i >= 40);
+            back += is && i >= 20 && i < 40;
+        }
+        if ((rc && !strstr(h.text, "note 7 is damaged")) || right < NOTES - 20 - PAGE / 300 || back)
+            TEST_FAIL("page %d: %d, %d right, %d back\n%s%s", (int)page, rc, right, back, h.text,
+                      t.e.text);
+        CHECK(!strstr(h.text, "is kept") || strstr(h.text, ".damaged-"));
+        CHECK_INT(fixture_add(&t, "new", "x", 0.1), 0);
+        struct note got;
+        CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("new"), &got, &t.e), 0);
+        CHECK_INT(got.seq, NOTES + 1);
+        fixture_shut(&t);
+        nftw(fumi_fmt(&t.a, "%s/data", t.top).p, fixture_remove, 16, FTW_DEPTH | FTW_PHYS);
+        CHECK_INT(mkdir(fumi_fmt(&t.a, "%s/data", t.top).p, 0700), 0);
+        fumi_arena_reset(&t.a, 1 << 20);
+        copy = fumi_fmt(&t.a, "%s/copy.db", t.top);
+    }
+    fixture_end(&t);
+}
+
+/* One that is open elsewhere is not written anew. */
+TEST(doctor_leaves_a_file_that_others_use)
+{
+    struct fixture t = {0};
+    struct heard h;
+    sqlite3 *other = NULL;
+    static const char zeros[4096];
+    CHECK(fixture_open(&t));
+    CHECK_INT(fixture_add(&t, "1", "x", 0.1), 0);
+    fixture_shut(&t);
+    FILE *f = fopen(t.path, "r+");
+    CHECK(f && !fseek(f, 4096, SEEK_SET) && fwrite(zeros, 4096, 1, f) == 1 && !fclose(f));
+    CHECK_INT(sqlite3_open(t.path, &other), 0);
+    CHECK_INT(sqlite3_exec(other, "SELECT count(*) FROM facts", NULL, NULL, NULL), 0);
+    t.s = store_sqlite_open(
+        &(struct store_sqlite_options){.path = t.path, .lenient = true, .nosync = true}, &t.e);
+    CHECK(t.s != NULL);
+    CHECK_INT(doctor(&t, true, &h), -1);
+    CHECK(strstr(t.e.text, "another process has it open"));
+    sqlite3_close(other);
+    CHECK_INT(doctor(&t, true, &h), 0);
+    CHECK(strstr(h.text, "Notes saved: 1; lost: 0."));
+    fixture_end(&t);
+}
+
+/* Pages overwritten with rubbish: an error or the right text, never a crash, never a wrong text. */
+TEST(damaged_pages_never_give_a_wrong_text)
+{
+    enum { NOTES = 60 };
+    struct fixture t = {0};
+    CHECK(fixture_open(&t));
+    for (int i = 0; i < NOTES; i++)
+        CHECK_INT(fixture_add(&t, fumi_fmt(&t.a, "%d", i).p,
+                              fumi_fmt(&t.a, "the text of note %d and some more of it", i).p, 0.1),
+                  0);
+    fixture_shut(&t);
+    struct stat st;
+    CHECK_INT(stat(t.path, &st), 0);
+    char *sound = fumi_alloc(&t.a, (size_t)st.st_size),
+         *bytes = fumi_alloc(&t.a, (size_t)st.st_size);
+    FILE *f = fopen(t.path, "r");
+    CHECK(f && fread(sound, 1, (size_t)st.st_size, f) == (size_t)st.st_size);
+    fclose(f);
+    uint32_t state = 7;
+    for (int turn = 0; turn < 120; turn++) {
+        memcpy(bytes, sound, (size_t)st.st_size);
+        for (int k = 0; k < 1 + turn % 7; k++) {
+            state = state * 1664525 + 1013904223;
+            size_t at = 100 + (state >> 4) % ((size_t)st.st_size - 200), n = turn % 3 ? 1 : 64;
+            for (size_t i = 0; i < n; i++)
+                bytes[at + i] ^= (char)(turn % 3 ? 1 << (state >> 28) % 8 : 0x5A);
+        }
+        f = fopen(t.path, "w");
+        CHECK(f && fwrite(bytes, 1, (size_t)st.st_size, f) == (size_t)st.st_size && !fclose(f));
+        t.s = store_sqlite_open(
+            &(struct store_sqlite_options){
+                .path = t.path, .lenient = turn % 2, .nosync = true, .log = &fixture_silent},
+            &t.e);
+        if (!t.s)
+            continue;
+        for (int i = 0; i < NOTES; i++) {
+            struct note got;
+            struct fumi_str want = fumi_fmt(&t.a, "the text of note %d and some more of it", i);
+            if (!store_get_note(t.s, &t.a, fumi_fmt(&t.a, "%d", i), &got, &t.e) &&
+                !fumi_eq(got.text, want))
+                TEST_FAIL("turn %d: note %d: %.*s", turn, i, FUMI_ARG(got.text));
+        }
+        struct notes all;
+        struct hits hits;
+        struct heard h;
+        struct filter any = fixture_filter("p");
+        store_list_recent(t.s, ALL_IN(&t.a), &any, (struct cursor){0, 0}, 100, &all, &t.e);
+        store_match_keywords(t.s, &t.a, &any, FUMI_STR("text note 7"), 10, &hits, &t.e);
+        fixture_near(&t, &any, 0, 10, &hits);
+        fixture_add(&t, "new", "x", 0.1);
+        doctor(&t, turn % 4 == 1, &h);
+        fixture_shut(&t);
+    }
+    fixture_end(&t);
+}
+
+/* Backups. */
+
+TEST(a_backup_is_a_whole_store)
+{
+    struct fixture t = {0};
+    CHECK(fixture_open(&t));
+    CHECK_INT(fixture_add(&t, "1", "giraffe", 0.1), 0);
+    struct fumi_str copy = fumi_fmt(&t.a, "%s/copy.db", t.top);
+    CHECK_INT(store_backup(t.s, copy, &t.e), 0);
+    CHECK_INT(store_backup(t.s, copy, &t.e), -1);
+    CHECK_INT(t.e.code, ERR_CONFLICT);
+    CHECK_INT(store_backup(t.s, fumi_fmt(&t.a, "%s/none/copy.db", t.top), &t.e), -1);
+    CHECK_INT(t.e.code, FUMI_INTERNAL_ERROR);
+    CHECK_INT(fixture_add(&t, "2", "later", 0.1), 0);
+    fixture_shut(&t);
+    struct stat st;
+    CHECK_INT(stat(copy.p, &st), 0);
+    CHECK_INT(st.st_mode & 0777, 0600);
+    snprintf(t.path, sizeof(t.path), "%s", copy.p);
+    CHECK(fixture_open(&t));
+    struct note got;
+    struct hits h;
+    struct filter f = fixture_filter("p");
+    CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("1"), &got, &t.e), 0);
+    CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("2"), &got, &t.e), -1);
+    CHECK_INT(store_match_keywords(t.s, &t.a, &f, FUMI_STR("giraffe"), 5, &h, &t.e), 0);
+    CHECK_INT(h.n, 1);
+    CHECK(fixture_sound(&t));
+    fixture_end(&t);
+}
+
+struct writer {
+    struct fixture *t;
+    int acknowledged, failed;
+    bool stop;
+};
+
+static void *write_on(void *arg)
+{
+    struct writer *w = arg;
+    struct fixture mine = {.s = w->t->s};
+    for (int i = 0; i < 100000 && !__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE); i++) {
+        char id[32];
+        snprintf(id, sizeof(id), "%d", i);
+        w->failed += fixture_add(&mine, id, "x", 0.1) != 0;
+        __atomic_store_n(&w->acknowledged, i + 1, __ATOMIC_RELEASE);
+    }
+    return NULL;
+}
+
+TEST(a_backup_while_others_write_holds_all_that_was_before)
+{
+    struct fixture t = {0};
+    struct writer w = {.t = &t};
+    pthread_t thread;
+    CHECK(fixture_open(&t));
+    CHECK_INT(pthread_create(&thread, NULL, write_on, &w), 0);
+    int before[5], rc = 0;
+    for (int i = 0; i < 5; i++) {
+        before[i] = __atomic_load_n(&w.acknowledged, __ATOMIC_ACQUIRE);
+        rc |= store_backup(t.s, fumi_fmt(&t.a, "%s/%d.db", t.top, i), &t.e);
+    }
+    __atomic_store_n(&w.stop, true, __ATOMIC_RELEASE);
+    pthread_join(thread, NULL);
+    CHECK_INT(rc, 0);
+    CHECK_INT(w.failed, 0);
+    fixture_shut(&t);
+    for (int i = 0; i < 5; i++) {
+        snprintf(t.path, sizeof(t.path), "%s/%d.db", t.top, i);
+        CHECK(fixture_open(&t));
+        for (int k = 0; k < before[i]; k++) {
+            struct note got;
+            CHECK_INT(store_get_note(t.s, &t.a, fumi_fmt(&t.a, "%d", k), &got, &t.e), 0);
+        }
+        CHECK(fixture_sound(&t));
+        fixture_shut(&t);
+    }
+    fixture_end(&t);
+}
+
+TEST(a_killed_backup_leaves_nothing_under_its_name)
+{
+    struct fixture t = {0};
+    CHECK(fixture_open(&t));
+    for (int i = 0; i < 200; i++)
+        CHECK_INT(fixture_add(&t, fumi_fmt(&t.a, "%d", i).p, "some text", 0.1), 0);
+    fixture_shut(&t);
+    for (int i = 0; i < 10; i++) {
+        struct fumi_str copy = fumi_fmt(&t.a, "%s/copy%d.db", t.top, i);
+        pid_t pid = fork();
+        if (pid == 0) {
+            struct store *s = fixture_store(&t, t.path);
+            _exit(!s || store_backup(s, copy, &t.e));
+        }
+        usleep((useconds_t)(i * 700));
+        kill(pid, SIGKILL);
+        int status;
+        waitpid(pid, &status, 0);
+        struct stat st;
+        if (stat(copy.p, &st) == 0) {
+            struct store *s = fixture_store(&t, copy.p);
+            CHECK(s != NULL);
+            struct store_stats count;
+            CHECK_INT(store_stats(s, &count, &t.e), 0);
+            CHECK_INT(count.notes, 200);
+            store_close(s);
+        }
+    }
+    CHECK(fixture_open(&t));
+    CHECK(fixture_sound(&t));
+    fixture_end(&t);
+}
+
+/* A table of tables that SQLite cannot read: that of a new store takes its place, whichever byte of
+ * its first page was hit, and the notes are all there. */
+TEST(a_damaged_table_of_tables_is_replaced)
+{
+    static const long hits[] = {100, 103, 105, 108, 120, 2000, 3000, 4000};
+    for (size_t i = 0; i < FUMI_COUNT(hits); i++) {
+        struct fixture t = {0};
+        struct note got;
+        CHECK(fixture_open(&t));
+        for (int k = 1; k <= 40; k++)
+            CHECK_INT(fixture_add(&t, fumi_fmt(&t.a, "%d", k).p, "x", NAN), 0);
+        fixture_shut(&t);
+        FILE *f = fopen(t.path, "r+");
+        CHECK(f && fseek(f, hits[i], SEEK_SET) == 0 && fwrite("\xff\xff\xff\xff", 4, 1, f) == 1);
+        fclose(f);
+        struct store_sqlite_options o = {
+            .path = t.path, .lenient = true, .mend = true, .nosync = true, .log = &fixture_silent};
+        t.s = store_sqlite_open(&o, &t.e);
+        if (!t.s || store_get_note(t.s, &t.a, FUMI_STR("40"), &got, &t.e))
+            TEST_FAIL("byte %ld: %s", hits[i], t.e.text);
+        fixture_end(&t);
+    }
+}

@@ -1,0 +1,250 @@
+#include "test.h"
+
+#include "sqlite_fixture.h"
+#include "store/sqlite_merge.h"
+
+#include "base/clock.h"
+#include "base/uuid.h"
+
+#define ID   "11111111-2222-4333-8444-555555555555"
+#define KEY  FUMI_STR("global.k")
+#define NONE ((struct fumi_str){0})
+
+static struct global global(const char *id, const char *project, const char *value, int64_t updated)
+{
+    return (struct global){.id = fumi_str(id),
+                           .project = fumi_str(project),
+                           .key = KEY,
+                           .value = fumi_str(value),
+                           .updated = updated};
+}
+
+static struct group group(const char *id, const char *project, const char *title)
+{
+    return (struct group){.id = fumi_str(id),
+                          .project = fumi_str(project),
+                          .key = FUMI_STR("k"),
+                          .title = fumi_str(title),
+                          .description = FUMI_STR("")};
+}
+
+/* What became of it; -1: *e is set. */
+static int merge_note(struct fixture *t, struct note *n)
+{
+    enum merged out;
+    return store_merge_note(t->s, &t->a, n, &out, &t->e) ? -1 : (int)out;
+}
+
+static int merge_group(struct fixture *t, struct group *g)
+{
+    enum merged out;
+    return store_merge_group(t->s, &t->a, g, &out, &t->e) ? -1 : (int)out;
+}
+
+static int merge_global(struct fixture *t, struct global *g)
+{
+    enum merged out;
+    return store_merge_global(t->s, &t->a, g, &out, &t->e) ? -1 : (int)out;
+}
+
+static struct global get(struct fixture *t, const char *project)
+{
+    struct global g = {.updated = -1};
+    store_get_global(t->s, &t->a, fumi_str(project), KEY, &g, &t->e);
+    return g;
+}
+
+static int64_t notes_of(struct fixture *t)
+{
+    struct store_stats st = {.notes = -1};
+    store_stats(t->s, &st, &t->e);
+    return st.notes;
+}
+
+TEST(put_global_takes_no_id_from_another)
+{
+    struct fixture t = {0};
+    CHECK(fixture_open(&t));
+    struct global a = global("1", "p", "1", 1), b = global("1", "q", "2", 2);
+    CHECK_INT(store_set_global(t.s, &t.a, &a, &t.e), 0);
+    CHECK_INT(store_set_global(t.s, &t.a, &b, &t.e), -1);
+    CHECK_INT(t.e.code, ERR_CONFLICT);
+    CHECK_STR(get(&t, "p").value, "1");
+    CHECK_INT(get(&t, "q").updated, -1);
+    fixture_end(&t);
+}
+
+/* What is there (10, "a"), what comes, and what is there then. */
+TEST(the_newer_global_stays)
+{
+    static const struct {
+        const char *value;
+        int64_t updated;
+        enum merged out;
+        const char *then;
+        int64_t at;
+    } rows[] = {
+        {"\"a\"", 10, MERGED_SAME, "\"a\"", 10},  {"\"a\"", 9, MERGED_SAME, "\"a\"", 10},
+        {"\"a\"", 30, MERGED_SAME, "\"a\"", 30},  {"\"b\"", 9, MERGED_OLDER, "\"a\"", 10},
+        {"\"b\"", 10, MERGED_OLDER, "\"a\"", 10}, {"\"b\"", 11, MERGED_ADDED, "\"b\"", 11},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct fixture t = {0};
+        CHECK(fixture_open(&t));
+        struct global is = global("1", "p", "\"a\"", 10),
+                      g = global("2", "p", rows[i].value, rows[i].updated);
+        CHECK_INT(merge_global(&t, &is), MERGED_ADDED);
+        CHECK_INT(merge_global(&t, &g), rows[i].out);
+        CHECK_STR(g.id, "1");
+        is = get(&t, "p");
+        CHECK_STR(is.id, "1");
+        CHECK_STR(is.value, rows[i].then);
+        CHECK_INT(is.updated, rows[i].at);
+        CHECK(fixture_sound(&t));
+        fixture_end(&t);
+    }
+}
+
+static int spoil(struct db *d, void *arg, struct fumi_err *e)
+{
+    (void)arg;
+    return store_sqlite_run(d, e, "UPDATE globals SET value='2'", "");
+}
+
+TEST(a_damaged_global_is_replaced)
+{
+    struct fixture t = {0};
+    CHECK(fixture_open(&t));
+    struct global is = global("1", "p", "1", 10), g = global("2", "p", "3", 9);
+    CHECK_INT(merge_global(&t, &is), MERGED_ADDED);
+    CHECK_INT(store_sqlite_write(t.s, spoil, NULL, &t.e), 0);
+    CHECK_INT(merge_global(&t, &g), MERGED_ADDED);
+    CHECK_STR(get(&t, "p").value, "3");
+    CHECK(fixture_sound(&t));
+    fixture_end(&t);
+}
+
+/* One id for all: of each kind in two projects. */
+TEST(an_id_of_something_else_is_issued_anew)
+{
+    static const char *const projects[] = {"p", "q"};
+    struct fixture t = {0};
+    CHECK(fixture_open(&t));
+    for (int again = 0; again < 2; again++) {
+        for (size_t i = 0; i < FUMI_COUNT(projects); i++) {
+            struct note n = fixture_note(ID, "text");
+            struct group g = group(ID, projects[i], "T");
+            struct global v = global(ID, projects[i], "1", 10);
+            n.project = fumi_str(projects[i]);
+            int first = i ? MERGED_RENAMED : MERGED_ADDED;
+            CHECK_INT(merge_note(&t, &n), again ? MERGED_SAME : first);
+            CHECK_INT(merge_group(&t, &g), again ? MERGED_SAME : MERGED_RENAMED);
+            CHECK_INT(merge_global(&t, &v), again ? MERGED_SAME : MERGED_RENAMED);
+            CHECK(fumi_is_uuid(n.id) && fumi_is_uuid(g.id) && fumi_is_uuid(v.id));
+            CHECK(!fumi_eq(n.id, g.id) && !fumi_eq(g.id, v.id) && !fumi_eq(n.id, v.id));
+            CHECK(fumi_eq(n.id, FUMI_STR(ID)) == !i);
+        }
+    }
+    struct store_stats st;
+    CHECK_INT(store_stats(t.s, &st, &t.e), 0);
+    CHECK_INT(st.notes, 2);
+    CHECK_INT(st.groups, 2);
+    CHECK_INT(st.globals, 2);
+    CHECK(fixture_sound(&t));
+    fixture_end(&t);
+}
+
+/* Whichever kind has the id first, the two others get ids of their own. */
+TEST(an_id_belongs_to_the_first_of_any_kind)
+{
+    for (int first = 0; first < 3; first++) {
+        struct fixture t = {0};
+        CHECK(fixture_open(&t));
+        for (int i = 0; i < 3; i++) {
+            struct note n = fixture_note(ID, "text");
+            struct group g = group(ID, "p", "T");
+            struct global v = global(ID, "p", "1", 10);
+            int kind = (first + i) % 3;
+            int out = kind == 0   ? merge_note(&t, &n)
+                      : kind == 1 ? merge_group(&t, &g)
+                                  : merge_global(&t, &v);
+            CHECK_INT(out, i ? MERGED_RENAMED : MERGED_ADDED);
+        }
+        CHECK(fixture_sound(&t));
+        fixture_end(&t);
+    }
+}
+
+TEST(notes_that_have_no_id_left)
+{
+    struct fixture t = {0};
+    CHECK(fixture_open(&t));
+    struct note n = fixture_note(ID, "text");
+    for (int i = 0; i < MERGE_IDS; i++) {
+        CHECK_INT(merge_note(&t, &n), MERGED_ADDED);
+        n.id = store_sqlite_id_next(&t.a, n.id, FUMI_STR("q"));
+    }
+    n = fixture_note(ID, "text");
+    n.project = FUMI_STR("q");
+    struct group g = group(ID, "q", "T");
+    struct global v = global(ID, "q", "1", 10);
+    CHECK_INT(merge_note(&t, &n), -1);
+    CHECK_INT(t.e.code, ERR_CONFLICT);
+    CHECK_INT(merge_group(&t, &g), -1);
+    CHECK_INT(t.e.code, ERR_CONFLICT);
+    CHECK_INT(merge_global(&t, &v), -1);
+    CHECK_INT(t.e.code, ERR_CONFLICT);
+    CHECK_INT(notes_of(&t), MERGE_IDS);
+    fixture_end(&t);
+}
+
+/* Each row changes one member of the note that is there. */
+TEST(a_note_that_differs_is_refused)
+{
+    struct fumi_str tag = FUMI_STR("tag");
+    struct note is = fixture_note(ID, "text");
+    is.metadata = FUMI_STR("{}"), is.tags = (struct fumi_strs){&tag, 1};
+    struct note rows[] = {is, is, is, is, is, is, is};
+    rows[0].text = FUMI_STR("other"), rows[1].title = FUMI_STR(""), rows[2].source = FUMI_STR("s");
+    rows[3].metadata = NONE, rows[4].tags.n = 0, rows[5].created++, rows[6].group = FUMI_STR("g");
+    struct fixture t = {0};
+    CHECK(fixture_open(&t));
+    struct note n = is;
+    CHECK_INT(merge_note(&t, &n), MERGED_ADDED);
+    n = is;
+    CHECK_INT(merge_note(&t, &n), MERGED_SAME);
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        CHECK_INT(merge_note(&t, &rows[i]), -1);
+        CHECK_INT(t.e.code, ERR_CONFLICT);
+    }
+    n = is, n.created = NOTE_NOW;
+    CHECK_INT(merge_note(&t, &n), MERGED_SAME);
+    CHECK_INT(notes_of(&t), 1);
+    fixture_end(&t);
+}
+
+TEST(a_note_without_a_time_gets_the_present)
+{
+    struct fixture t = {0};
+    CHECK(fixture_open(&t));
+    struct note n = fixture_note(ID, "text"), got;
+    int64_t before = fumi_now();
+    n.created = NOTE_NOW;
+    CHECK_INT(merge_note(&t, &n), MERGED_ADDED);
+    CHECK_INT(store_get_note(t.s, &t.a, n.id, &got, &t.e), 0);
+    CHECK(got.created >= before && got.created <= fumi_now());
+    fixture_end(&t);
+}
+
+TEST(a_group_that_differs_is_refused)
+{
+    struct fixture t = {0};
+    CHECK(fixture_open(&t));
+    struct group a = group("1", "p", "T"), b = group("2", "p", "U"), c = group("2", "p", "T");
+    CHECK_INT(merge_group(&t, &a), MERGED_ADDED);
+    CHECK_INT(merge_group(&t, &b), -1);
+    CHECK_INT(t.e.code, ERR_CONFLICT);
+    CHECK_INT(merge_group(&t, &c), MERGED_SAME);
+    CHECK_STR(c.id, "1");
+    fixture_end(&t);
+}

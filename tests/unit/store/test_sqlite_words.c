@@ -1,0 +1,457 @@
+/* The search by words against a real SQLite: what must be found first, that nothing is syntax, and
+ * that the filter and the size of the store change nothing but the time. */
+#include "test.h"
+
+#include "store/sqlite_words.h"
+
+static const struct scan_filter everything = {NULL, 0, INT64_MIN, INT64_MAX};
+
+struct fixture {
+    sqlite3 *db;
+    sqlite3_stmt *note, *words;
+    struct fumi_arena a;
+    struct fumi_err e;
+    struct hits hits;
+    int64_t seq;
+};
+
+static void run(struct fixture *s, const char *sql)
+{
+    if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        TEST_FAIL("%s: %s", sql, sqlite3_errmsg(s->db));
+}
+
+static void fixture_open(struct fixture *s)
+{
+    *s = (struct fixture){0};
+    if (sqlite3_open(":memory:", &s->db) != SQLITE_OK || store_sqlite_words_register(s->db, &s->e))
+        TEST_FAIL("no database: %s", s->e.text);
+    run(s, "CREATE TABLE notes(seq INTEGER PRIMARY KEY, place INTEGER, created INTEGER)");
+    run(s, "CREATE INDEX notes_place ON notes(place, created)");
+    run(s, store_sqlite_words_schema);
+    run(s, "BEGIN");
+    sqlite3_prepare_v2(s->db, "INSERT INTO notes VALUES(?1, ?2, ?3)", -1, &s->note, NULL);
+    sqlite3_prepare_v2(s->db, "INSERT INTO words(rowid, title, text, tags) VALUES(?1, ?2, ?3, ?4)",
+                       -1, &s->words, NULL);
+}
+
+static void fixture_close(struct fixture *s)
+{
+    sqlite3_finalize(s->note);
+    sqlite3_finalize(s->words);
+    fumi_arena_done(&s->a);
+    if (sqlite3_close(s->db) != SQLITE_OK)
+        TEST_FAIL("statements were left open");
+}
+
+struct given {
+    const char *title, *text, *tags;
+    int64_t place, created;
+};
+
+static int64_t put(struct fixture *s, struct given g)
+{
+    s->seq++;
+    sqlite3_bind_int64(s->note, 1, s->seq);
+    sqlite3_bind_int64(s->note, 2, g.place);
+    sqlite3_bind_int64(s->note, 3, g.created);
+    sqlite3_bind_int64(s->words, 1, s->seq);
+    sqlite3_bind_text(s->words, 2, g.title, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s->words, 3, g.text, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s->words, 4, g.tags, -1, SQLITE_STATIC);
+    if (sqlite3_step(s->note) != SQLITE_DONE || sqlite3_step(s->words) != SQLITE_DONE)
+        TEST_FAIL("%s", sqlite3_errmsg(s->db));
+    sqlite3_reset(s->note);
+    sqlite3_reset(s->words);
+    return s->seq;
+}
+
+static int64_t put_text(struct fixture *s, const char *text)
+{
+    return put(s, (struct given){.text = text});
+}
+
+/* The seq of the best note; 0: none; -1: a fault. */
+static int64_t best_of(struct fixture *s, const struct scan_filter *f, const char *query)
+{
+    s->e = (struct fumi_err){0};
+    if (store_sqlite_words_match(s->db, &s->a, f, fumi_str(query), 10, &s->hits, &s->e))
+        return -1;
+    for (size_t i = 1; i < s->hits.n; i++) {
+        if (s->hits.items[i - 1].score < s->hits.items[i].score)
+            TEST_FAIL("not in order: %s", query);
+    }
+    return s->hits.n ? s->hits.items[0].seq : 0;
+}
+
+static int64_t best(struct fixture *s, const char *query)
+{
+    return best_of(s, &everything, query);
+}
+
+/* Texts that hold some of what others hold, shorter and more often. */
+static const char *const crowd[] = {
+    "Notes of the meeting: we decided to keep the old layout for now.",
+    "016",
+    "ADR ADR ADR, that is how decisions are written here; number 16 or 160 or 0160.",
+    "main",
+    "src src src src c c c c",
+    "The main source directory holds C files.",
+    "user user user user",
+    "name name name name",
+    "The name of the user is shown.",
+    "set the name, then get the user",
+    "get user",
+    "or",
+    "and",
+    "not and or",
+    "The build is not done and the tests or the docs are missing.",
+    "定設",
+    "設備の予定を確認した。",
+    "新しい機能の予定について話した。",
+    "A star is born.",
+    "smile",
+    "Version 2 of the plan, part 1, chapter 3.",
+    "host user",
+    "123",
+    "C is a language",
+    "naive cafe",
+};
+
+TEST(holder_is_first)
+{
+    static const struct {
+        const char *text, *query;
+    } rows[] = {
+        {"The 設定 file is read at start.", "設定"},
+        {"サーバーの設定を変更した。", "設定を変更"},
+        {"ADR-016 says that SQLite is the store.", "ADR-016"},
+        {"The entry point is src/main.c, which parses the flags.", "src/main.c"},
+        {"Call getUserName() before the page is drawn.", "getUserName"},
+        {"The user name may not be empty when the form is sent to the server.", "user name"},
+        {"Put it in \"quotes\" to be safe.", "\""},
+        {"Someone searched for AND OR NOT * and got an error from another tool.", "AND OR NOT *"},
+        {"Shipped 🎉 to everybody on Friday.", "🎉"},
+        {"We moved to v2.1.3 last week.", "v2.1.3"},
+        {"Mail alice@example.org about the key.", "alice@example.org"},
+        {"Fixed in #123 by Bob.", "#123"},
+        {"The old parts are written in C++ and will stay.", "c++"},
+        {"fn parse(x: Option<T>) -> Result<T>", "->"},
+        {"El Niño piñata", "pinata"},
+        {"Straße in München", "STRASSE"},
+        {"ﾃﾞｰﾀﾍﾞｰｽの移行", "データベース"},
+        {"한국어 문서를 찾는다", "한국어"},
+        {"ภาษาไทยไม่มีช่องว่าง", "ภาษาไทย"},
+        {"鬼", "鬼"},
+        {"x_y_z_total is wrong", "x_y_z_total"},
+        {"the flag --dry-run prints only", "--dry-run"},
+        {"https://example.com/a/b.html explains it", "https://example.com/a/b.html"},
+        {"sha256 sums are checked", "sha256"},
+    };
+    struct fixture s;
+    fixture_open(&s);
+    for (size_t i = 0; i < FUMI_COUNT(crowd); i++)
+        put_text(&s, crowd[i]);
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        int64_t seq = put_text(&s, rows[i].text);
+        for (size_t k = 0; k < FUMI_COUNT(crowd); k++)
+            put_text(&s, crowd[k]);
+        int64_t got = best(&s, rows[i].query);
+        if (got != seq)
+            TEST_FAIL("%s: found %lld, not %lld (of %zu)", rows[i].query, (long long)got,
+                      (long long)seq, s.hits.n);
+    }
+    fixture_close(&s);
+}
+
+TEST(all_at_once)
+{
+    struct fixture s;
+    fixture_open(&s);
+    int64_t pair = put_text(&s, "The user name is asked for.");
+    int64_t camel = put_text(&s, "Call getUserName().");
+    int64_t snake = put_text(&s, "get_user_name");
+    int64_t words = put_text(&s, "How to get the user a name.");
+    (void)words;
+    CHECK_INT(best(&s, "user name"), pair);
+    CHECK_INT(s.hits.n, 4);
+    CHECK_INT(best(&s, "getUserName"), camel);
+    CHECK_INT(s.hits.items[1].seq, snake);
+    CHECK_INT(s.hits.n, 4);
+    CHECK_INT(best(&s, "get_user_name"), snake);
+    CHECK_INT(s.hits.items[1].seq, camel);
+    CHECK_INT(best(&s, "getusername"), camel);
+    CHECK_INT(s.hits.n, 2);
+    fixture_close(&s);
+}
+
+/* A row: the first text must come before the second, which is shorter or repeats itself. */
+TEST(better_kinds_of_match)
+{
+    static const struct {
+        const char *query, *better, *worse;
+    } rows[] = {
+        {"connection pool", "The server keeps a connection pool for each of its many hosts.",
+         "pool of connection"},
+        {"running", "She was running late.", "She runs late."},
+        {"e-mail", "Send an e-mail to the list of all people who asked.", "e mail e mail"},
+        {"email", "Send an email to the list.", "Send an e-mail to the list."},
+        {"utf-8", "All text is utf8 here, in files and on the wire.", "8 utf 8"},
+        {"what is the parser", "It has a parser.", "what is the what is the"},
+        {"1000", "There are 1,000 of them in the box.", "1 000 1"},
+        {"検索の結果", "昨日の検索の結果を保存しておいた。", "結果の検索"},
+        {"don't panic", "don’t panic", "panic t don"},
+        {"Caroline", "Caroline's dog is called Rex and likes long walks.", "Carol line"},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct fixture s;
+        fixture_open(&s);
+        for (size_t k = 0; k < 12; k++)
+            put_text(&s, "Nothing to see here, move on.");
+        int64_t seq = put_text(&s, rows[i].better);
+        put_text(&s, rows[i].worse);
+        if (best(&s, rows[i].query) != seq)
+            TEST_FAIL("%s: \"%s\" came first", rows[i].query, rows[i].worse);
+        fixture_close(&s);
+    }
+}
+
+TEST(columns)
+{
+    struct fixture s;
+    fixture_open(&s);
+    put_text(&s, "A migration is planned.");
+    int64_t title = put(&s, (struct given){.title = "Migration", .text = "It is planned."});
+    put_text(&s, "Once more: a migration was done.");
+    CHECK_INT(best(&s, "migration"), title);
+    CHECK_INT(s.hits.n, 3);
+    int64_t tag = put(&s, (struct given){.text = "Anything at all.", .tags = "deploy ops-team"});
+    CHECK_INT(best(&s, "deploy"), tag);
+    CHECK_INT(best(&s, "ops-team"), tag);
+    fixture_close(&s);
+}
+
+TEST(nothing_is_syntax)
+{
+    static const char *const rows[] = {
+        "\"",
+        "\"\"\"",
+        "*",
+        "a*",
+        "^a",
+        "AND",
+        "NEAR(a b, 2)",
+        "title:a",
+        "- a",
+        "{title} : a",
+        "a AND",
+        "(",
+        "a OR",
+        "a + b",
+        "NOT",
+        "'; DROP TABLE notes; --",
+        "\\",
+        "%",
+        "\x01",
+        "\x01z",
+        "\xff\xfe",
+        "\xe3\x81",
+        "a\"b\"c",
+        "\"a\" OR",
+        "{",
+        "fumi_words(words)",
+    };
+    struct fixture s;
+    fixture_open(&s);
+    put_text(&s, "Just a note about b and c.");
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        if (best(&s, rows[i]) < 0)
+            TEST_FAIL("%s: %s", rows[i], s.e.text);
+    }
+    CHECK_INT(best(&s, ""), 0);
+    CHECK_INT(best(&s, " \n\t"), 0);
+    CHECK_INT(best(&s, "title:a"), 1);
+    CHECK_INT(store_sqlite_words_match(s.db, &s.a, &everything, (struct fumi_str){"a\0b", 3}, 10,
+                                       &s.hits, &s.e),
+              0);
+    CHECK_INT(s.hits.n, 1);
+    fixture_close(&s);
+}
+
+TEST(long_query)
+{
+    struct fixture s;
+    struct fumi_err e = {0};
+    fixture_open(&s);
+    put_text(&s, "word7 and word8");
+    char *query = fumi_alloc(&s.a, 8192);
+    size_t n = 0;
+    for (int i = 0; n < 8000; i++)
+        n += (size_t)snprintf(query + n, 8192 - n, "Word%d-%dx ", i, i);
+    CHECK_INT(store_sqlite_words_match(s.db, &s.a, &everything, (struct fumi_str){query, n}, 5,
+                                       &s.hits, &e),
+              0);
+    CHECK_INT(s.hits.n, 1);
+    fixture_close(&s);
+}
+
+TEST(limit_and_order)
+{
+    struct fixture s;
+    fixture_open(&s);
+    for (int i = 0; i < 30; i++)
+        put_text(&s, i == 17 ? "apple apple apple" : "apple pie with cream");
+    CHECK_INT(best(&s, "apple"), 18);
+    CHECK_INT(s.hits.n, 10);
+    CHECK_INT(s.hits.items[1].seq, 30); /* of equals the newest */
+    CHECK(s.hits.items[0].score > s.hits.items[1].score && s.hits.items[9].score > 0);
+    CHECK_INT(
+        store_sqlite_words_match(s.db, &s.a, &everything, FUMI_STR("apple"), 0, &s.hits, &s.e), 0);
+    CHECK_INT(s.hits.n, 0);
+    fixture_close(&s);
+}
+
+TEST(deleted)
+{
+    struct fixture s;
+    fixture_open(&s);
+    put_text(&s, "ADR-016: 設定 of getUserName 🎉");
+    int64_t other = put_text(&s, "ADR-017");
+    run(&s, "INSERT INTO words(words, rowid, title, text, tags, source) "
+            "VALUES('delete', 1, NULL, 'ADR-016: 設定 of getUserName 🎉', NULL, NULL)");
+    CHECK_INT(best(&s, "設定"), 0);
+    CHECK_INT(best(&s, "getusername"), 0);
+    CHECK_INT(best(&s, "adr"), other);
+    run(&s, "INSERT INTO words(words) VALUES('integrity-check')");
+    fixture_close(&s);
+}
+
+TEST(filter)
+{
+    struct fixture s;
+    fixture_open(&s);
+    for (int i = 0; i < 200; i++)
+        put(&s, (struct given){.text = i % 2 ? "red apple" : "green apple",
+                               .place = i % 100,
+                               .created = 1000 + i});
+    uint64_t places[2] = {0};
+    struct scan_filter f = {places, 100, INT64_MIN, INT64_MAX};
+    CHECK_INT(best_of(&s, &f, "apple"), 0);
+    places[1] = 1; /* place 64: 65 and 165 */
+    CHECK_INT(best_of(&s, &f, "apple"), 165);
+    CHECK_INT(s.hits.n, 2);
+    CHECK_INT(best_of(&s, &f, "red"), 0);
+    f.until = 1164;
+    CHECK_INT(best_of(&s, &f, "apple"), 65);
+    CHECK_INT(s.hits.n, 1);
+    f.places = NULL;
+    f.since = 1050;
+    f.until = 1053;
+    CHECK_INT(best_of(&s, &f, "apple"), 53);
+    CHECK_INT(s.hits.n, 3);
+    f = (struct scan_filter){places, 64, INT64_MIN, INT64_MAX}; /* the bit is behind the end */
+    CHECK_INT(best_of(&s, &f, "apple"), 0);
+    fixture_close(&s);
+}
+
+enum { MANY = 20000, PLACES = 4000 };
+
+/* A store in which most words are common, and each place has few notes. */
+static void fill(struct fixture *s)
+{
+    static const char *const colours[] = {"red", "green", "blue", "grey", "pink"};
+    char text[100];
+    for (int i = 0; i < MANY; i++) {
+        snprintf(text, sizeof(text), "the %s apple of the day item%dx is %s", colours[i % 5], i,
+                 i % 2 ? "sweet" : "sour");
+        put(s, (struct given){.text = text, .place = i % PLACES, .created = i});
+    }
+}
+
+static void set_places(uint64_t *bits, size_t n)
+{
+    memset(bits, 0, (PLACES / 64 + 1) * sizeof(*bits));
+    for (size_t i = 0; i < n; i++)
+        bits[i / 64] |= UINT64_C(1) << (i % 64);
+}
+
+/* Whatever way the filter is applied, what passes is found, and only that. */
+TEST(large_store)
+{
+    static const size_t counts[] = {1, 2, 50, 1000, 3500, PLACES};
+    uint64_t bits[PLACES / 64 + 1];
+    struct fixture s;
+    fixture_open(&s);
+    fill(&s);
+    CHECK_INT(best(&s, "item777x"), 778);
+    CHECK_INT(best(&s, "the apple item777x of the day is sweet"), 778);
+    CHECK(best(&s, "the") > 0 && s.hits.n == 10);
+    for (size_t i = 0; i < FUMI_COUNT(counts); i++) {
+        struct scan_filter f = {bits, PLACES, INT64_MIN, INT64_MAX};
+        set_places(bits, counts[i]);
+        CHECK(best_of(&s, &f, "apple of the day") > 0);
+        CHECK_INT(s.hits.n, counts[i] > 1 ? 10 : 5);
+        for (size_t k = 0; k < s.hits.n; k++)
+            CHECK((size_t)(s.hits.items[k].seq - 1) % PLACES < counts[i]);
+        f.since = 8000;
+        CHECK(best_of(&s, &f, "apple") > 8000);
+        CHECK_INT(best_of(&s, &f, "item4x"), 0);
+    }
+    fixture_close(&s);
+}
+
+/* The one phrase among thousands of notes that hold its words apart, and more of them. */
+TEST(phrase_in_a_crowd)
+{
+    struct fixture s;
+    fixture_open(&s);
+    int64_t phrase = 0, grammar = 0;
+    for (int i = 0; i < 9000; i++) {
+        put_text(&s, i % 2 ? "name of user of name of user"
+                           : "the name is that of the user, not and or");
+        if (i == 4000)
+            phrase = put_text(&s,
+                              "In a long note with many other words the user name stands once.");
+        if (i == 5000)
+            grammar = put_text(&s,
+                               "In a long note with many other words stands AND OR NOT * once.");
+    }
+    CHECK_INT(best(&s, "user name"), phrase);
+    CHECK_INT(best(&s, "the user name stands"), phrase);
+    CHECK_INT(best(&s, "AND OR NOT *"), grammar);
+    fixture_close(&s);
+}
+
+/* A word that is rare elsewhere does not hide the common ones, which alone are in this place. */
+TEST(rare_elsewhere)
+{
+    uint64_t bits[PLACES / 64 + 1];
+    struct scan_filter f = {bits, PLACES, INT64_MIN, INT64_MAX};
+    struct fixture s;
+    fixture_open(&s);
+    fill(&s);
+    for (int i = 0; i < 600; i++)
+        put(&s, (struct given){.text = "zebra", .place = PLACES - 1});
+    set_places(bits, 3);
+    CHECK(best_of(&s, &f, "zebra apple") > 0);
+    CHECK_INT(s.hits.n, 10);
+    fixture_close(&s);
+}
+
+TEST(no_index)
+{
+    struct fixture s = {0};
+    CHECK_INT(sqlite3_open(":memory:", &s.db), SQLITE_OK);
+    CHECK_INT(store_sqlite_words_register(s.db, &s.e), 0);
+    CHECK_INT(store_sqlite_words_register(s.db, &s.e), 0);
+    CHECK_INT(best(&s, "a"), -1);
+    CHECK_INT(s.e.code, FUMI_INTERNAL_ERROR);
+    CHECK(strstr(s.e.text, "doctor"));
+    run(&s, store_sqlite_words_schema);
+    run(&s, "CREATE TABLE notes(seq INTEGER PRIMARY KEY, place INTEGER, created INTEGER)");
+    run(&s, "INSERT INTO words(rowid, text) VALUES(1, 'a')");
+    CHECK_INT(best(&s, "a"), 0); /* it is in the index only */
+    CHECK(sqlite3_exec(s.db, "SELECT fumi_words(words, 1) FROM words('a')", NULL, NULL, NULL) !=
+          SQLITE_OK);
+    fixture_close(&s);
+}
