@@ -166,6 +166,8 @@ static size_t size_of(enum fumi_type type)
         return sizeof(struct fumi_json);
     case FUMI_T_LIST:
         return sizeof(struct fumi_list);
+    case FUMI_T_TIME:
+        return sizeof(struct fumi_time);
     case FUMI_T_OBJECT:
         break; /* sections are flat */
     }

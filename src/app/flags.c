@@ -389,7 +389,7 @@ void flags_put_kind(struct fumi_buf *out, const struct fumi_field *f)
     static const char *const kinds[] = {
         [FUMI_T_INT] = "N",       [FUMI_T_REAL] = "NUMBER", [FUMI_T_STR] = "TEXT",
         [FUMI_T_STRS] = "TEXT",   [FUMI_T_ANY] = "JSON",    [FUMI_T_JSON] = "JSON",
-        [FUMI_T_OBJECT] = "JSON", [FUMI_T_LIST] = "JSON",
+        [FUMI_T_OBJECT] = "JSON", [FUMI_T_LIST] = "JSON",   [FUMI_T_TIME] = "TIME",
     };
     if (f->type != FUMI_T_BOOL && f->type != FUMI_T_CHOICE)
         put(out, unit_of(f, kinds[f->type]));

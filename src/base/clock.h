@@ -10,6 +10,12 @@ extern "C" {
 
 enum { FUMI_TIME_SIZE = 24 }; /* bytes of "2026-11-15T21:48:58.123Z", not terminated */
 
+/* A time as a member of a struct that a shape describes. {0} is no time: null in JSON. */
+struct fumi_time {
+    int64_t ms;
+    bool set;
+};
+
 int64_t fumi_now(void);   /* wall clock, milliseconds */
 int64_t fumi_ticks(void); /* monotonic, nanoseconds; only differences mean something */
 

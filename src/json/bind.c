@@ -210,6 +210,18 @@ static int read_json(const struct bind_reader *r, const struct fumi_field *f,
     return 0;
 }
 
+static int read_time(const struct bind_reader *r, const struct fumi_field *f,
+                     const struct fumi_val *v, void *to)
+{
+    struct fumi_time time = {.set = true};
+    if (!fumi_is(v, FUMI_STRING))
+        return bind_wrong_type(r, f, v);
+    if (!fumi_time_read(fumi_text(r->a, v), &time.ms))
+        return bind_fault(r, f, BIND_NO_ROW, "%s", format_fault("date-time", FUMI_STR("")));
+    *(struct fumi_time *)to = time;
+    return 0;
+}
+
 static int read_object(const struct bind_reader *r, const struct fumi_field *f,
                        const struct fumi_val *v, void *to)
 {
@@ -253,7 +265,7 @@ static read_fn *const readers[] = {
     [FUMI_T_BOOL] = read_bool, [FUMI_T_INT] = read_int,   [FUMI_T_REAL] = read_real,
     [FUMI_T_STR] = read_str,   [FUMI_T_STRS] = read_strs, [FUMI_T_CHOICE] = read_choice,
     [FUMI_T_ANY] = read_any,   [FUMI_T_JSON] = read_json, [FUMI_T_OBJECT] = read_object,
-    [FUMI_T_LIST] = read_list,
+    [FUMI_T_LIST] = read_list, [FUMI_T_TIME] = read_time,
 };
 
 int bind_value(const struct bind_reader *r, const struct fumi_field *f, const struct fumi_val *v,

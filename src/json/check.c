@@ -32,6 +32,7 @@ static size_t size_of(const struct fumi_field *f)
         [FUMI_T_JSON] = sizeof(struct fumi_json),
         [FUMI_T_OBJECT] = 0,
         [FUMI_T_LIST] = sizeof(struct fumi_list),
+        [FUMI_T_TIME] = sizeof(struct fumi_time),
     };
     return f->type == FUMI_T_OBJECT && f->shape ? f->shape->size : sizes[f->type];
 }
@@ -56,7 +57,7 @@ static bool name_miscounted(const struct fumi_shape *s, const struct fumi_field 
 static bool type_unknown(const struct fumi_shape *s, const struct fumi_field *f)
 {
     (void)s;
-    return (unsigned)f->type > FUMI_T_LIST;
+    return (unsigned)f->type > FUMI_T_TIME;
 }
 
 static bool shape_missing(const struct fumi_shape *s, const struct fumi_field *f)

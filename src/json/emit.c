@@ -96,6 +96,21 @@ static int write_json(struct fumi_out *o, const struct fumi_field *f, const void
     return 0;
 }
 
+static int write_time(struct fumi_out *o, const struct fumi_field *f, const void *from,
+                      enum length l)
+{
+    (void)f, (void)l;
+    const struct fumi_time *time = from;
+    char text[FUMI_TIME_SIZE];
+    if (!time->set) {
+        fumi_put_null(o);
+        return 0;
+    }
+    fumi_time_write(time->ms, text);
+    fumi_put_str(o, (struct fumi_str){text, sizeof(text)});
+    return 0;
+}
+
 static int write_object(struct fumi_out *o, const struct fumi_field *f, const void *from,
                         enum length l)
 {
@@ -150,6 +165,11 @@ static bool empty_json(const void *from)
     return !((const struct fumi_json *)from)->text.p;
 }
 
+static bool empty_time(const void *from)
+{
+    return !((const struct fumi_time *)from)->set;
+}
+
 static bool empty_list(const void *from)
 {
     return ((const struct fumi_list *)from)->n == 0;
@@ -166,6 +186,7 @@ static const struct type types[] = {
     [FUMI_T_JSON] = {write_json, empty_json, true},
     [FUMI_T_OBJECT] = {write_object, NULL, false},
     [FUMI_T_LIST] = {write_list, empty_list, false},
+    [FUMI_T_TIME] = {write_time, empty_time, true},
 };
 
 /* Which members are dropped when they are empty. */

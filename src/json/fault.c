@@ -24,6 +24,7 @@ static const struct {
     [FUMI_T_JSON] = {"an object", "values"},
     [FUMI_T_OBJECT] = {"an object", "objects"},
     [FUMI_T_LIST] = {"an array", "arrays"},
+    [FUMI_T_TIME] = {"a string", "strings"},
 };
 
 /* A sentence. It has more room than struct fumi_err, which cuts it at a character. */

@@ -35,6 +35,13 @@ static void put_format(struct fumi_out *o, const struct fumi_field *f, const str
         put_text(o, "format", f->format);
 }
 
+static void put_date_time(struct fumi_out *o, const struct fumi_field *f, const struct style *k)
+{
+    (void)f;
+    if (k->help)
+        put_text(o, "format", "date-time");
+}
+
 static void put_strings(struct fumi_out *o, const struct fumi_field *f, const struct style *k)
 {
     if (!k->help)
@@ -121,6 +128,7 @@ static const struct type types[] = {
     [FUMI_T_JSON] = {NULL, NULL, NULL, NULL},
     [FUMI_T_OBJECT] = {"object", NULL, NULL, put_nested},
     [FUMI_T_LIST] = {"array", "minItems", "maxItems", put_rows},
+    [FUMI_T_TIME] = {"string", NULL, NULL, put_date_time},
 };
 
 static void put_type(struct fumi_out *o, const struct fumi_field *f, const struct style *k)

@@ -4,6 +4,7 @@
 #ifndef FUMI_JSON_SHAPE_H
 #define FUMI_JSON_SHAPE_H
 
+#include "../base/clock.h"
 #include "../json/json.h"
 
 #ifdef __cplusplus
@@ -21,6 +22,7 @@ enum fumi_type {
     FUMI_T_JSON,   /* struct fumi_json: any value, as compact text               */
     FUMI_T_OBJECT, /* a nested struct with a .shape of its own                   */
     FUMI_T_LIST,   /* struct fumi_list: rows, each of .shape                     */
+    FUMI_T_TIME,   /* struct fumi_time: a string with an RFC 3339 time           */
 };
 
 enum {
@@ -82,6 +84,7 @@ extern "C" {
         const struct fumi_val *: FUMI_T_ANY,                                                       \
         struct fumi_json: FUMI_T_JSON,                                                             \
         struct fumi_list: FUMI_T_LIST,                                                             \
+        struct fumi_time: FUMI_T_TIME,                                                             \
         default: FUMI_T_OBJECT)
 
 /* FUMI_FIELD(struct point, x, "x", "Where it lies.", .flags = FUMI_REQUIRED, .max = 9) */

@@ -20,6 +20,7 @@ FUMI_TYPE_IS(int, FUMI_T_CHOICE)
 FUMI_TYPE_IS(const struct fumi_val *, FUMI_T_ANY)
 FUMI_TYPE_IS(struct fumi_json, FUMI_T_JSON)
 FUMI_TYPE_IS(struct fumi_list, FUMI_T_LIST)
+FUMI_TYPE_IS(struct fumi_time, FUMI_T_TIME)
 #undef FUMI_TYPE_IS
 
 template <class... Set>
