@@ -63,7 +63,8 @@ static int serving_main(const struct serving *s, char **argv)
     struct fumi_err e = {0};
     struct fumi_strs words = {0};
     struct fumi_serve_options options = {0};
-    struct flag_set sets[] = {{s->shape, s->own}, {&fumi_settings_shape, &options.set}};
+    struct flag_set sets[] = {{.shape = s->shape, .into = s->own},
+                              {.shape = &fumi_settings_shape, .into = &options.set}};
     int rc = 2;
     if (flags_read(&arena, sets, FUMI_COUNT(sets), argv, &words, &e) == 0 && !words.n)
         rc = *s->help ? serving_help(s, sets, FUMI_COUNT(sets)) : serving_run(s, &options);

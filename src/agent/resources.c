@@ -191,9 +191,9 @@ static int read_note(const struct wish *w, struct resource_text *out, struct fum
     render_note(&b, w->arena, &n, SIZE_MAX);
     render_add(&b, fumi_fmt(w->arena, "Project: %.*s\n",
                             FUMI_ARG(render_quoted(w->arena, n.project, SIZE_MAX))));
-    if (n.metadata.n)
-        render_add(
-            &b, fumi_fmt(w->arena, "Metadata: %.*s\n", FUMI_ARG(note_line(w->arena, n.metadata))));
+    if (n.metadata.text.n)
+        render_add(&b, fumi_fmt(w->arena, "Metadata: %.*s\n",
+                                FUMI_ARG(note_line(w->arena, n.metadata.text))));
     *out = (struct resource_text){MARKDOWN, fumi_buf_keep(&b, w->arena)};
     return 0;
 }

@@ -3,8 +3,9 @@
 
 static void put_flag_names(const struct command *c)
 {
-    struct flag_set sets[4];
-    struct flag_table t = command_flags(c, sets);
+    struct fumi_arena a = {0};
+    struct flag_set sets[COMMAND_SETS];
+    struct flag_table t = command_flags(&a, c, sets);
     char name[FLAG_NAME];
     for (size_t i = 0; i < t.n; i++) {
         for (size_t row = 0; row < t.sets[i].shape->n; row++) {
@@ -12,6 +13,7 @@ static void put_flag_names(const struct command *c)
             printf(" %s", name);
         }
     }
+    fumi_arena_done(&a);
 }
 
 static void put_command_names(const char *before)
@@ -45,8 +47,9 @@ static const struct {
 
 static void bash_choices(const struct command *c)
 {
-    struct flag_set sets[4];
-    struct flag_table t = command_flags(c, sets);
+    struct fumi_arena a = {0};
+    struct flag_set sets[COMMAND_SETS];
+    struct flag_table t = command_flags(&a, c, sets);
     char name[FLAG_NAME];
     for (size_t i = 0; i < t.n; i++) {
         for (size_t row = 0; row < t.sets[i].shape->n; row++) {
@@ -60,6 +63,7 @@ static void bash_choices(const struct command *c)
             puts("\" -- \"$cur\")); return ;;");
         }
     }
+    fumi_arena_done(&a);
 }
 
 static void bash(void)
@@ -125,8 +129,9 @@ static void zsh_flag(const struct fumi_field *f)
 
 static void zsh_command(const struct command *c)
 {
-    struct flag_set sets[4];
-    struct flag_table t = command_flags(c, sets);
+    struct fumi_arena a = {0};
+    struct flag_set sets[COMMAND_SETS];
+    struct flag_table t = command_flags(&a, c, sets);
     printf("    %s) _arguments", c->name);
     for (size_t i = 0; i < t.n; i++) {
         for (size_t row = 0; row < t.sets[i].shape->n; row++)
@@ -144,6 +149,7 @@ static void zsh_command(const struct command *c)
             printf(" \\\n      '1:word:(%s)'", words[i].words);
     }
     puts(" \\\n      '*:word:_files' ;;");
+    fumi_arena_done(&a);
 }
 
 static void zsh(void)
@@ -188,13 +194,15 @@ static void fish_flag(const struct command *c, const struct flag_table *t,
 
 static void fish_command(const struct command *c)
 {
-    struct flag_set sets[4];
-    struct flag_table t = command_flags(c, sets);
+    struct fumi_arena a = {0};
+    struct flag_set sets[COMMAND_SETS];
+    struct flag_table t = command_flags(&a, c, sets);
     printf("complete -c fumi -n __fish_use_subcommand -f -a %s -d '%s'\n", c->name, c->help);
     for (size_t i = 0; i < t.n; i++) {
         for (size_t row = 0; row < t.sets[i].shape->n; row++)
             fish_flag(c, &t, &t.sets[i].shape->fields[row]);
     }
+    fumi_arena_done(&a);
 }
 
 static void fish(void)

@@ -260,12 +260,11 @@ static int put_flag(const struct reader *r, struct fumi_out *o, const struct fum
     return 0;
 }
 
-/* A set that is bound uses the names of flags, so that sentences speak of these. */
-static int put_set(const struct reader *r, struct fumi_buf *out, size_t set)
+static int put_set(const struct reader *r, struct fumi_buf *out, size_t set,
+                   const struct fumi_field *names)
 {
     struct fumi_out o = {.buf = out};
     const struct fumi_shape *s = &r->shapes[set];
-    const struct fumi_field *names = r->sets[set].into ? s->fields : r->sets[set].shape->fields;
     fumi_put_open(&o, '{');
     for (size_t i = 0; i < s->n; i++) {
         if (put_flag(r, &o, &s->fields[i], names[i].name))
@@ -294,20 +293,22 @@ static void name_item(const struct reader *r, const struct fumi_val *object)
     refuse(r, "%s %s%.*s", name, shown(fumi_text(r->a, item), text), FUMI_ARG(rest));
 }
 
-/* What was given for a set, as the text of an object. */
-static int set_text(const struct reader *r, size_t set, struct fumi_str *out)
+/* What was given for a set, as the text of an object with these member names. */
+static int set_text(const struct reader *r, size_t set, const struct fumi_field *names,
+                    struct fumi_str *out)
 {
     struct fumi_buf buf = {0};
-    int rc = put_set(r, &buf, set);
+    int rc = put_set(r, &buf, set, names);
     *out = rc ? fumi_str("") : fumi_buf_keep(&buf, r->a);
     fumi_buf_done(&buf);
     return rc;
 }
 
+/* The members bear the names of flags, so that errors name the flags. */
 static int bind_set(const struct reader *r, size_t set)
 {
     struct fumi_str text;
-    if (set_text(r, set, &text))
+    if (set_text(r, set, r->shapes[set].fields, &text))
         return -1;
     const struct fumi_val *v = fumi_parse(r->a, text, r->e);
     if (!v)
@@ -321,8 +322,10 @@ static int bind_set(const struct reader *r, size_t set)
 static int bind_all(const struct reader *r, struct fumi_json *unbound)
 {
     for (size_t i = 0; i < r->n; i++) {
-        assert(r->sets[i].into || unbound);
-        if (r->sets[i].into ? bind_set(r, i) : set_text(r, i, &unbound->text))
+        const struct flag_set *set = &r->sets[i];
+        const struct fumi_shape *wire = set->wire || set->into ? set->wire : set->shape;
+        assert(!wire || unbound);
+        if ((set->into && bind_set(r, i)) || (wire && set_text(r, i, wire->fields, &unbound->text)))
             return -1;
     }
     return 0;

@@ -8,6 +8,9 @@
 struct flag_set {
     const struct fumi_shape *shape;
     void *into; /* zeroed; filled with defaults and with what was given */
+    /* What was given is also written as a JSON object, under the names of these members, which
+     * stand in the order of `shape`. NULL: not, unless `into` is NULL. */
+    const struct fumi_shape *wire;
 };
 
 /* Another name of a flag, without dashes: {"k", "top-k"}. */

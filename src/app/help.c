@@ -42,8 +42,9 @@ static void put_folded(struct fumi_str text, FILE *to)
 
 void help_command(const struct command *c, FILE *to)
 {
-    struct flag_set sets[4];
-    struct flag_table t = command_flags(c, sets);
+    struct fumi_arena a = {0};
+    struct flag_set sets[COMMAND_SETS];
+    struct flag_table t = command_flags(&a, c, sets);
     struct fumi_buf text = {0};
     fprintf(to, "usage: fumi %s [FLAG]...%s%s\n\n", c->name, c->usage[0] ? " " : "", c->usage);
     put_folded(fumi_str(c->help), to);
@@ -54,6 +55,7 @@ void help_command(const struct command *c, FILE *to)
     flags_explain(&t, &text);
     fprintf(to, "\n%.*s", FUMI_ARG(fumi_buf_str(&text)));
     fumi_buf_done(&text);
+    fumi_arena_done(&a);
 }
 
 /* --- The manual: what is made of the tables, in mdoc. --- */
@@ -108,8 +110,9 @@ static void put_set(const struct flag_table *t, const struct fumi_shape *s, FILE
 
 static void put_command(const struct command *c, FILE *to)
 {
-    struct flag_set sets[4];
-    struct flag_table t = command_flags(c, sets);
+    struct fumi_arena a = {0};
+    struct flag_set sets[COMMAND_SETS];
+    struct flag_table t = command_flags(&a, c, sets);
     fprintf(to, ".Ss %s%s%s\n", c->name, c->usage[0] ? " " : "", c->usage);
     put_mdoc(c->help, strlen(c->help), to);
     fputc('\n', to);
@@ -120,17 +123,20 @@ static void put_command(const struct command *c, FILE *to)
     }
     for (size_t i = 0; i + 1 < t.n; i++)
         put_set(&t, t.sets[i].shape, to);
+    fumi_arena_done(&a);
 }
 
 static void put_commands(FILE *to)
 {
-    struct flag_set sets[4];
-    const struct flag_table t = command_flags(&command_list, sets);
+    struct fumi_arena a = {0};
+    struct flag_set sets[COMMAND_SETS];
+    const struct flag_table t = command_flags(&a, &command_list, sets);
     fputs(".Sh COMMANDS\n", to);
     for (size_t i = 0; i < COMMANDS; i++)
         put_command(commands[i], to);
     fputs(".Sh FLAGS OF ALL COMMANDS\n", to);
     put_set(&t, command_common(&command_list), to);
+    fumi_arena_done(&a);
 }
 
 static void put_key(const struct config_section *s, const struct fumi_field *f, FILE *to)

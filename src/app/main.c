@@ -54,7 +54,7 @@ static int add_method(const struct fumi_server *s, char **argv, struct flag_set 
     struct fumi_str name = find_method(s, argv);
     const struct fumi_method *m = session_method(s, name);
     const char *near = nearest(s, name);
-    *set = (struct flag_set){m && m->params ? m->params : &none, NULL};
+    *set = (struct flag_set){.shape = m && m->params ? m->params : &none};
     if (m || !name.p || fumi_starts(name, FUMI_STR("rpc.")) || is_elsewhere(argv))
         return 0;
     return fumi_err_set(e, FUMI_METHOD_NOT_FOUND, "there is no method %.*s%s%s%s",
@@ -67,17 +67,19 @@ static int parse(struct invocation *i, char **argv, const struct fumi_server *re
                  struct fumi_err *e)
 {
     const struct command *c = i->command;
-    struct flag_set sets[4] = {{command_common(c), &i->common}};
+    struct flag_set sets[COMMAND_SETS] = {{command_common(c), &i->common, NULL}};
     struct flag_table t = {sets, 1, c->aliases ? c->aliases : command_aliases, &i->params};
     struct fumi_shape http = config_http_shape();
     if (c->shape) {
         i->flags = fumi_alloc(i->a, c->shape->size);
-        sets[t.n++] = (struct flag_set){c->shape, i->flags};
+        sets[t.n++] = (struct flag_set){c->shape, i->flags, NULL};
     }
+    if (c->method)
+        sets[t.n++] = command_inherited(i->a, c);
     if (c->serves)
-        sets[t.n++] = (struct flag_set){&http, &i->http};
+        sets[t.n++] = (struct flag_set){&http, &i->http, NULL};
     if (c->writes)
-        sets[t.n++] = (struct flag_set){&command_writing, &i->common.writing};
+        sets[t.n++] = (struct flag_set){&command_writing, &i->common.writing, NULL};
     if (registry && add_method(registry, argv, &sets[t.n++], e))
         return -1;
     return flags_parse(i->a, &t, argv, &i->words, e);

@@ -1,5 +1,6 @@
 #include "app/notes.h"
 
+#include "app/files.h"
 #include "app/show.h"
 
 #include <unistd.h>
@@ -31,15 +32,39 @@ static void put_list(struct fumi_out *o, struct fumi_str list)
     }
 }
 
-void notes_put_tags(struct fumi_out *o, struct fumi_strs lists)
+static void put_lists(struct fumi_arena *a, struct fumi_out *o, const struct fumi_val *lists)
 {
-    if (!lists.n)
-        return;
-    fumi_put_key(o, "tags");
     fumi_put_open(o, '[');
-    for (size_t i = 0; i < lists.n; i++)
-        put_list(o, lists.items[i]);
+    for (const struct fumi_val *v = fumi_first(lists); v; v = fumi_after(lists, v))
+        put_list(o, fumi_text(a, v));
     fumi_put_close(o, ']');
+}
+
+void notes_put_given(struct fumi_arena *a, struct fumi_out *o, const struct fumi_val *given)
+{
+    for (const struct fumi_val *key = fumi_first(given); key; key = fumi_after(given, key)) {
+        const struct fumi_val *v = fumi_of(key);
+        if (fumi_is(v, FUMI_STRING) && !v->n)
+            continue;
+        fumi_put_key_str(o, fumi_text(a, key));
+        if (fumi_is(v, FUMI_ARRAY))
+            put_lists(a, o, v);
+        else
+            fumi_put_val(o, v);
+    }
+}
+
+int notes_put_params(struct fumi_arena *a, struct fumi_out *o, const struct fumi_val *given,
+                     struct fumi_err *e)
+{
+    struct fumi_str project = fumi_text(a, fumi_get(given, "projectId"));
+    notes_put_given(a, o, given);
+    if (project.n)
+        return 0;
+    if (files_project(a, &project, e))
+        return -1;
+    notes_put(o, "projectId", project);
+    return 0;
 }
 
 static void print_tags(struct fumi_arena *a, const struct fumi_val *tags)
@@ -89,6 +114,14 @@ void notes_print(struct fumi_arena *a, const struct fumi_val *note)
     putchar('\n');
     fwrite(text.p, 1, text.n, stdout);
     putchar('\n');
+}
+
+void notes_print_result(const struct fumi_val *result)
+{
+    struct fumi_buf out = {0};
+    show_json(&out, result);
+    fwrite(fumi_buf_str(&out).p, 1, out.n, stdout);
+    fumi_buf_done(&out);
 }
 
 void notes_print_json(struct fumi_arena *a, struct fumi_buf *text)

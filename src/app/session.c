@@ -234,3 +234,16 @@ int session_once(struct invocation *i, const char *method, struct fumi_buf *para
     *result = fumi_parse(i->a, json.text, &e);
     return *result ? STATUS_OK : command_report(&e);
 }
+
+int session_by_id(struct invocation *i, const char *method, const struct fumi_val **result)
+{
+    struct fumi_buf params = {0};
+    struct fumi_out o = {.buf = &params};
+    if (!i->words.n)
+        return command_misuse(i, "id is required");
+    fumi_put_open(&o, '{');
+    fumi_put_key(&o, "id");
+    fumi_put_str(&o, i->words.items[0]);
+    fumi_put_close(&o, '}');
+    return session_once(i, method, &params, result);
+}

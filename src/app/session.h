@@ -45,4 +45,7 @@ const struct fumi_method *session_method(const struct fumi_server *s, struct fum
 int session_once(struct invocation *i, const char *method, struct fumi_buf *params,
                  const struct fumi_val **result);
 
+/* The same for a method whose param is the id that the first word gives. */
+int session_by_id(struct invocation *i, const char *method, const struct fumi_val **result);
+
 #endif

@@ -59,7 +59,7 @@ struct written {
     struct fumi_str warning; /* why; null: all is well */
 };
 
-/* Notes. add: n->project is made canonical, n->id set when null, n->created when it is NOTE_NOW.
+/* Notes. add: n->project is made canonical, n->id set when null, n->created if it is not set.
  * `ms`: how long embedding may take. A provider that has no key: ERR_NO_API_KEY, and nothing is
  * stored. */
 int memory_add(struct memory *m, struct fumi_arena *a, struct note *n, int64_t ms,

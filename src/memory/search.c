@@ -129,8 +129,8 @@ static int by_score(const void *x, const void *y)
     const struct result *a = x, *b = y;
     if (a->score != b->score)
         return a->score < b->score ? 1 : -1;
-    if (a->note.created != b->note.created)
-        return a->note.created < b->note.created ? 1 : -1;
+    if (a->note.created.ms != b->note.created.ms)
+        return a->note.created.ms < b->note.created.ms ? 1 : -1;
     size_t n = a->note.id.n < b->note.id.n ? a->note.id.n : b->note.id.n;
     return memcmp(a->note.id.p, b->note.id.p, n);
 }
@@ -265,7 +265,7 @@ static int take_miss(void *arg, void *row, size_t bytes, struct fumi_err *e)
     struct loaded *l = arg;
     struct note *n = row;
     struct results *misses = &l->q->out->misses;
-    n->text = n->source = n->metadata = (struct fumi_str){0};
+    n->text = n->source = n->metadata.text = (struct fumi_str){0};
     misses->items[misses->n++] = next_result(l, n);
     return ROW_KEEP;
 }

@@ -52,7 +52,7 @@ static int heads(struct db *d, void *arg, struct fumi_err *e)
             continue;
         l->out->items[l->out->n++] = (struct note){.seq = l->seqs[i],
                                                    .id = store_sqlite_keep(q, 0, a),
-                                                   .created = sqlite3_column_int64(q, 1)};
+                                                   .created = {sqlite3_column_int64(q, 1), true}};
         store_sqlite_end(q);
     }
     return 0;

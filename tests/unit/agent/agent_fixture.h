@@ -118,7 +118,7 @@ static inline bool fixture_note_in(struct fixture *t, struct store *s, const cha
                      .group = fumi_str(group),
                      .text = fumi_fmt(&t->a, "What %s says.", id),
                      .tags = {tags, tag != NULL},
-                     .created = 1000 * ++t->id};
+                     .created = {1000 * ++t->id, true}};
     const struct vectors none = {.n = 0};
     return store_add_note(s, &n, &none, &t->e) == 0;
 }

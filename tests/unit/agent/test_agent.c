@@ -334,8 +334,7 @@ TEST(a_digest_cuts_long_texts_and_values)
     memset(value, 'v', sizeof(value));
     CHECK(fixture_begin(&t, AGENT_CORE));
     struct fumi_str spaced = fumi_fmt(&t.a, "first%.*slast", (int)sizeof(blanks), blanks);
-    struct note n = {
-        .project = FUMI_STR("p"), .group = FUMI_STR("global"), .text = spaced, .created = NOTE_NOW};
+    struct note n = {.project = FUMI_STR("p"), .group = FUMI_STR("global"), .text = spaced};
     struct written w;
     CHECK_INT(memory_add(t.m, &t.a, &n, 10000, &w, &t.e), 0);
     n.id = (struct fumi_str){0}, n.text = (struct fumi_str){value, sizeof(value)};

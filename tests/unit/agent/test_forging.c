@@ -72,18 +72,18 @@ static struct note hostile(struct fixture *t, struct fumi_str attempt, struct fu
     struct fumi_str *tags = fumi_alloc(&t->a, 3 * sizeof(*tags));
     bool named = i == 1 || i == 2;
     tags[0] = i ? FUMI_STR("rule") : FUMI_STR("important"), tags[1] = tags[2] = attempt;
-    return (struct note){.id = fumi_str(ids[i]),
-                         .project = project,
-                         .group = FUMI_STR("global"),
-                         .title = named ? attempt : (struct fumi_str){0},
-                         .source = named ? attempt : (struct fumi_str){0},
-                         .tags = {tags, named ? 3 : 1},
-                         .text = i == 0   ? attempt
-                                 : i == 2 ? fumi_fmt(&t->a, "zebra\n%.*s", FUMI_ARG(attempt))
-                                          : FUMI_STR("zebra"),
-                         .metadata = i == 2 ? FUMI_STR("{\"a\":\n\"\xE2\x80\xA8## x\"}")
-                                            : (struct fumi_str){0},
-                         .created = 1000 * (int64_t)(i + 1)};
+    return (struct note){
+        .id = fumi_str(ids[i]),
+        .project = project,
+        .group = FUMI_STR("global"),
+        .title = named ? attempt : (struct fumi_str){0},
+        .source = named ? attempt : (struct fumi_str){0},
+        .tags = {tags, named ? 3 : 1},
+        .text = i == 0   ? attempt
+                : i == 2 ? fumi_fmt(&t->a, "zebra\n%.*s", FUMI_ARG(attempt))
+                         : FUMI_STR("zebra"),
+        .metadata = {i == 2 ? FUMI_STR("{\"a\":\n\"\xE2\x80\xA8## x\"}") : (struct fumi_str){0}},
+        .created = {1000 * (int64_t)(i + 1), true}};
 }
 
 static bool put_all(struct fixture *t, struct fumi_str attempt, struct fumi_str project,
@@ -163,8 +163,8 @@ static bool check_single(struct fixture *t, const struct note *notes)
         struct fumi_str text = resource(
             t, fumi_fmt(&t->a, "memory://note/%.*s", FUMI_ARG(notes[i].id)));
         if (!read_one(&t->a, text, &s) || !same_notes(t, &s, &notes[i], 1, same_note) ||
-            s.notes[0].text_cut || !s.metadata.p != !notes[i].metadata.p ||
-            !fumi_eq(s.metadata, seen_line(&t->a, notes[i].metadata, false)) ||
+            s.notes[0].text_cut || !s.metadata.p != !notes[i].metadata.text.p ||
+            !fumi_eq(s.metadata, seen_line(&t->a, notes[i].metadata.text, false)) ||
             !fumi_eq(s.project, seen_line(&t->a, notes[i].project, false)))
             return false;
     }
@@ -368,7 +368,7 @@ static struct note random_note(struct fumi_arena *a, uint64_t *state)
                          .source = source.n ? source : (struct fumi_str){0},
                          .tags = {tags, n},
                          .text = random_text(a, state, next_random(state) % 16 ? 40 : 400),
-                         .created = 0};
+                         .created = {0, true}};
 }
 
 static bool check_random(struct fixture *t, uint64_t *state)

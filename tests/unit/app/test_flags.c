@@ -63,13 +63,14 @@ static void run_sets(struct run *r, const char *line, const struct flag_set *set
 static void run(struct run *r, const char *line)
 {
     *r = (struct run){0};
-    run_sets(r, line, &(struct flag_set){&fumi_settings_shape, &r->settings}, 1);
+    run_sets(r, line, &(struct flag_set){.shape = &fumi_settings_shape, .into = &r->settings}, 1);
 }
 
 static void run_both(struct run *r, const char *line)
 {
     *r = (struct run){0};
-    struct flag_set sets[] = {{&fumi_settings_shape, &r->settings}, {&extra_shape, &r->extra}};
+    struct flag_set sets[] = {{.shape = &fumi_settings_shape, .into = &r->settings},
+                              {.shape = &extra_shape, .into = &r->extra}};
     run_sets(r, line, sets, 2);
 }
 
@@ -322,7 +323,7 @@ TEST(a_very_long_flag_is_refused_briefly)
 TEST(no_words_at_all)
 {
     struct run r = {0};
-    struct flag_set set = {&fumi_settings_shape, &r.settings};
+    struct flag_set set = {.shape = &fumi_settings_shape, .into = &r.settings};
     char *none[] = {NULL};
     CHECK_INT(flags_read(&r.a, &set, 1, none, &r.words, &r.e), 0);
     CHECK_INT(r.settings.threads, 1);
@@ -333,7 +334,7 @@ TEST(no_words_at_all)
 TEST(help_has_a_line_for_each)
 {
     struct fumi_buf out = {0};
-    struct flag_set sets[] = {{&extra_shape, NULL}};
+    struct flag_set sets[] = {{.shape = &extra_shape, .into = NULL}};
     flags_help(sets, 1, &out);
     CHECK_STR(fumi_buf_str(&out),
               "  --name TEXT               Whom to greet (required)\n"
@@ -349,7 +350,7 @@ TEST(help_has_a_line_for_each)
 TEST(help_of_the_settings_fits_a_terminal)
 {
     struct fumi_buf out = {0};
-    struct flag_set sets[] = {{&fumi_settings_shape, NULL}};
+    struct flag_set sets[] = {{.shape = &fumi_settings_shape, .into = NULL}};
     flags_help(sets, 1, &out);
     size_t lines = 0, column = 0, widest = 0;
     for (size_t i = 0; i < out.n; i++) {
@@ -369,7 +370,7 @@ TEST(aliases_stand_for_flags)
     char *argv[] = {(char *)"program", (char *)"-w",    (char *)"3",
                     (char *)"word",    (char *)"-n=me", NULL};
     struct run r = {0};
-    struct flag_set set = {&extra_shape, &r.extra};
+    struct flag_set set = {.shape = &extra_shape, .into = &r.extra};
     struct flag_table t = {.sets = &set, .n = 1, .aliases = short_names};
     CHECK_INT(flags_parse(&r.a, &t, argv, &r.words, &r.e), 0);
     CHECK_INT(r.extra.wait_time, 3);
@@ -383,7 +384,7 @@ TEST(aliases_stand_for_flags)
 
 TEST(aliases_are_shown)
 {
-    struct flag_set set = {&extra_shape, NULL};
+    struct flag_set set = {.shape = &extra_shape, .into = NULL};
     struct flag_table t = {.sets = &set, .n = 1, .aliases = short_names};
     struct fumi_buf out = {0};
     flags_explain(&t, &out);
@@ -410,7 +411,7 @@ TEST(a_set_that_is_not_bound_becomes_json)
         char *argv[8] = {(char *)"program"};
         struct run r = {0};
         struct fumi_json json = {{0}};
-        struct flag_set set = {&extra_shape, NULL};
+        struct flag_set set = {.shape = &extra_shape, .into = NULL};
         struct flag_table t = {.sets = &set, .n = 1, .unbound = &json};
         for (size_t k = 0; k < 6 && rows[i].words[k]; k++)
             argv[k + 1] = (char *)rows[i].words[k];

@@ -118,6 +118,6 @@ TEST(the_schema_is_a_string_with_a_format)
     struct fumi_buf buf = {0};
     fumi_schema_field(&(struct fumi_out){.buf = &buf}, &fields[1]);
     CHECK_STR(fumi_buf_str(&buf),
-              "{\"type\":[\"string\",\"null\"],\"format\":\"date-time\",\"description\":\"End.\"}");
+              "{\"type\":[\"string\",\"null\"],\"description\":\"End.\",\"format\":\"date-time\"}");
     fumi_buf_done(&buf);
 }

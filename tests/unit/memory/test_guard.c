@@ -211,7 +211,7 @@ TEST(refuse_names_the_field_the_kind_and_the_remedy)
         {{.title = key}, "patch.title holds"},
         {{.source = key}, "patch.source holds"},
         {{.tags = {tags, 2}}, "patch.tags[1] holds"},
-        {{.metadata = json}, "patch.metadata holds"},
+        {{.metadata = {json}}, "patch.metadata holds"},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct guard g = {.a = &a, .mode = SECRETS_REFUSE, .where = "patch."};
@@ -230,7 +230,7 @@ TEST(allow_leaves_all_as_it_is)
     struct fumi_arena a = {0};
     struct fumi_err e = {0};
     struct guard g = {.a = &a, .mode = SECRETS_ALLOW};
-    struct note n = {.text = fumi_str(token), .metadata = FUMI_STR("{}")};
+    struct note n = {.text = fumi_str(token), .metadata = {FUMI_STR("{}")}};
     CHECK_INT(guard_note(&g, &n, &e), 0);
     CHECK(n.text.p == token);
     CHECK(!guard_warning(&g, (struct fumi_str){0}).p);

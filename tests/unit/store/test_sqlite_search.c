@@ -73,7 +73,7 @@ TEST(near_keeps_to_the_filter)
         n.group = i == 2 || i == 4 ? FUMI_STR("g") : n.group;
         n.tags = i == 4 ? (struct fumi_strs){a_b, 3}
                         : (struct fumi_strs){a_b + 1, i == 3 || i == 5};
-        n.created = i;
+        n.created = (struct fumi_time){i, true};
         CHECK_INT(fixture_put(&t, &n, i * 0.1), 0);
     }
     for (size_t turn = 0; turn < 2 * FUMI_COUNT(rows); turn++) {
