@@ -73,11 +73,18 @@ static void put_member(struct fumi_out *o, const struct fumi_val *hit, const cha
     fumi_put_val(o, v);
 }
 
-/* An empty title and empty tags are left out. */
-static void put_hit(struct fumi_out *o, const struct fumi_val *hit)
+static bool is_one_of(struct fumi_str name, const char *const *names)
 {
-    static const char *const rest[] = {"projectId", "groupId", "source", "createdAt", "metadata"};
-    static const char *const more[] = {"passage", "explain"};
+    for (; *names; names++)
+        if (fumi_eq(name, fumi_str(*names)))
+            return true;
+    return false;
+}
+
+/* An empty title and empty tags are left out. */
+static void put_hit(struct fumi_arena *a, struct fumi_out *o, const struct fumi_val *hit)
+{
+    static const char *const first[] = {"id", "title", "text", "score", "tags", NULL};
     const struct fumi_val *title = fumi_get(hit, "title");
     fumi_put_open(o, '{');
     put_member(o, hit, "id");
@@ -87,11 +94,12 @@ static void put_hit(struct fumi_out *o, const struct fumi_val *hit)
     put_member(o, hit, "score");
     if (fumi_first(fumi_get(hit, "tags")))
         put_member(o, hit, "tags");
-    for (size_t i = 0; i < FUMI_COUNT(rest); i++)
-        put_member(o, hit, rest[i]);
-    for (size_t i = 0; i < FUMI_COUNT(more); i++) {
-        if (fumi_get(hit, more[i]))
-            put_member(o, hit, more[i]);
+    for (const struct fumi_val *key = fumi_first(hit); key; key = fumi_after(hit, key)) {
+        struct fumi_str name = fumi_text(a, key);
+        if (is_one_of(name, first))
+            continue;
+        fumi_put_key_str(o, name);
+        fumi_put_val(o, fumi_of(key));
     }
     fumi_put_close(o, '}');
 }
@@ -107,7 +115,7 @@ static void print_json(struct invocation *i, const struct fumi_val *given,
     fumi_put_key(&o, "results");
     fumi_put_open(&o, '[');
     for (const struct fumi_val *hit = fumi_first(hits); hit; hit = fumi_after(hits, hit))
-        put_hit(&o, hit);
+        put_hit(i->a, &o, hit);
     fumi_put_close(&o, ']');
     fumi_int(fumi_get(given, "maxTokens"), &max_tokens);
     if (fumi_is(fumi_get(given, "explain"), FUMI_TRUE) || max_tokens)

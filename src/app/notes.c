@@ -87,19 +87,29 @@ void notes_print_compact(struct fumi_arena *a, const struct fumi_val *note)
     printf("%s\n", show_style(stdout, SHOW_PLAIN));
 }
 
+/* "projectId" -> "project", "createdAt" -> "created" */
+static struct fumi_str label_of(struct fumi_str member)
+{
+    const struct fumi_str end = {member.p + member.n - 2, 2};
+    if (member.n > 2 && (fumi_eq(end, FUMI_STR("Id")) || fumi_eq(end, FUMI_STR("At"))))
+        member.n -= 2;
+    return member;
+}
+
+/* The members that are strings, each in a line. */
+static void print_members(struct fumi_arena *a, const struct fumi_val *note)
+{
+    for (const struct fumi_val *key = fumi_first(note); key; key = fumi_after(note, key)) {
+        struct fumi_str name = fumi_text(a, key);
+        struct fumi_str value = show_line(a, fumi_text(a, fumi_of(key)));
+        if (value.n && !fumi_eq(name, FUMI_STR("text")) && !fumi_eq(name, FUMI_STR("namespace")))
+            printf("%-9.*s %.*s\n", FUMI_ARG(label_of(name)), FUMI_ARG(value));
+    }
+}
+
 void notes_print(struct fumi_arena *a, const struct fumi_val *note)
 {
-    static const struct {
-        const char *label, *member;
-    } rows[] = {
-        {"id", "id"},       {"project", "projectId"}, {"group", "groupId"},
-        {"title", "title"}, {"source", "source"},     {"created", "createdAt"},
-    };
-    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
-        struct fumi_str value = show_line(a, fumi_text(a, fumi_get(note, rows[i].member)));
-        if (value.n)
-            printf("%-9s %.*s\n", rows[i].label, FUMI_ARG(value));
-    }
+    print_members(a, note);
     if (fumi_first(fumi_get(note, "tags"))) {
         printf("%-9s ", "tags");
         print_tags(a, fumi_get(note, "tags"));
