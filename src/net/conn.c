@@ -1,6 +1,6 @@
 /* A connection is freed when it is closed and nobody holds a pin (each message under way, and the
- * place in the hub's list of those that have something to do) and no word of another thread is on
- * its way. Whoever works on a connection has put it on that list, or took it from there. */
+ * place in the I/O thread's list of those that have something to do) and no word of another thread
+ * is on its way. Whoever works on a connection has put it on that list, or took it from there. */
 #include "net/conn.h"
 
 #include "net/ends.h"
@@ -20,7 +20,7 @@ enum {
 struct fumi_buf *conn_out(struct conn *c)
 {
     conn_soon(c);
-    hub_lend(c->hub, &c->queue);
+    io_thread_get_buf(c->io, &c->queue);
     return &c->queue;
 }
 
@@ -42,7 +42,7 @@ static bool is_full(const struct conn *c, size_t weight)
 /* When as many calls as may be are under way in all, those who have some wait for these. */
 static bool is_crowded(const struct conn *c)
 {
-    const struct site *site = c->hub->site;
+    const struct site *site = c->io->site;
     return under_way(c) &&
            atomic_load_explicit(&site->open, memory_order_relaxed) >= (size_t)site->set.queue &&
            !fumi_peer_waits(&c->peer);
@@ -67,18 +67,18 @@ static __attribute__((cold)) void fail(struct conn *c, const char *what, int num
 static void forget(struct conn *c)
 {
     struct fumi_err ignored;
-    struct hub *h = c->hub;
-    hub_leave(c);
-    loop_watch(h->loop, &c->in, 0, &ignored);
+    struct io_thread *io = c->io;
+    conn_clear_wait(c);
+    loop_watch(io->loop, &c->in, 0, &ignored);
     if (c->ends)
-        loop_watch(h->loop, &c->out, 0, &ignored);
+        loop_watch(io->loop, &c->out, 0, &ignored);
     else
         close(c->in.fd);
-    *(c->before ? &c->before->after : &h->conns) = c->after;
+    *(c->before ? &c->before->after : &io->conns) = c->after;
     if (c->after)
         c->after->before = c->before;
-    if (h->cursor == c)
-        h->cursor = c->after;
+    if (io->cursor == c)
+        io->cursor = c->after;
 }
 
 void conn_part(struct conn *c)
@@ -97,7 +97,7 @@ static void close_now(struct conn *c)
     conn_part(c);
     if (c->proto->closed)
         c->proto->closed(c);
-    hub_take_back(c->hub, &c->queue);
+    io_thread_put_buf(c->io, &c->queue);
     c->sent = 0;
     if (c->gone)
         c->gone(c);
@@ -118,22 +118,22 @@ static void protocol_done(struct conn *c)
 
 static void conn_free(struct conn *c)
 {
-    struct hub *h = c->hub;
+    struct io_thread *io = c->io;
     protocol_done(c);
     fumi_source_release(c->source);
     fumi_peer_done(&c->peer);
-    hub_take_back(h, &c->rest);
-    hub_take_back(h, &c->queue);
+    io_thread_put_buf(io, &c->rest);
+    io_thread_put_buf(io, &c->queue);
     fumi_resize(c, 0);
-    atomic_fetch_sub(&h->site->conns, 1);
-    atomic_fetch_sub(&h->conns_n, 1);
-    if (h->empty && atomic_load(&h->conns_n) == 0)
-        h->empty(h);
+    atomic_fetch_sub(&io->site->conns, 1);
+    atomic_fetch_sub(&io->conns_n, 1);
+    if (io->empty && atomic_load(&io->conns_n) == 0)
+        io->empty(io);
 }
 
 void conn_meet(struct conn *c)
 {
-    const struct fumi_serve_options *o = c->hub->site->options;
+    const struct fumi_serve_options *o = c->io->site->options;
     c->met = o->disconnected;
     if (o->connected)
         o->connected(o->arg, &c->peer);
@@ -144,7 +144,7 @@ void conn_meet(struct conn *c)
  * who pushes all the time would keep it for good. */
 void conn_settle(struct conn *c)
 {
-    const struct fumi_serve_options *o = c->hub->site->options;
+    const struct fumi_serve_options *o = c->io->site->options;
     if (!conn_closed(c) || c->pins)
         return;
     if (c->met && atomic_load(&c->late) == 0) {
@@ -180,7 +180,7 @@ static void compact(struct conn *c)
     if (left > 2 * c->sent)
         return;
     if (left == 0)
-        hub_take_back(c->hub, &c->queue);
+        io_thread_put_buf(c->io, &c->queue);
     else
         memmove(c->queue.p, c->queue.p + c->sent, left);
     c->queue.n = left;
@@ -194,14 +194,14 @@ static void write_out(struct conn *c)
     size_t before = c->sent;
     while (conn_unsent(c) && (did = send_some(c)) > 0)
         c->sent += (size_t)did;
-    count_add(&c->hub->bytes_out, c->sent - before);
+    count_add(&c->io->bytes_out, c->sent - before);
     if (did < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
         fail(c, "stdout", errno);
         close_now(c);
         return;
     }
     if (c->sent > before && c->wait == WAIT_WRITE)
-        hub_leave(c); /* the peer takes something: that wait begins anew */
+        conn_clear_wait(c); /* the peer takes something: that wait begins anew */
     compact(c);
 }
 
@@ -224,17 +224,18 @@ void conn_close(struct conn *c)
     conn_unpin(c);
 }
 
-/* What the protocol did not take is kept for later. The bytes are the rest itself, or the hub's. */
+/* What the protocol did not take is kept for later. The bytes are the rest itself, or the I/O
+ * thread's. */
 static void keep(struct conn *c, const char *p, size_t n)
 {
     if (n == 0) {
-        hub_take_back(c->hub, &c->rest);
+        io_thread_put_buf(c->io, &c->rest);
         return;
     }
     if (c->rest.p && p >= c->rest.p && p <= c->rest.p + c->rest.n) {
         memmove(c->rest.p, p, n);
     } else {
-        hub_lend(c->hub, &c->rest);
+        io_thread_get_buf(c->io, &c->rest);
         fumi_buf_add(&c->rest, p, n);
     }
     c->rest.n = n;
@@ -246,7 +247,7 @@ static void feed(struct conn *c, char *p, size_t n)
     const struct proto *proto;
     size_t used = 0;
     if (!n)
-        p = c->hub->block; /* no bytes, but a place */
+        p = c->io->block; /* no bytes, but a place */
     do {
         proto = c->proto;
         used += proto->take(c, p + used, n - used, c->state == CONN_EOF);
@@ -262,7 +263,7 @@ static ssize_t receive(struct conn *c, char *to, size_t n)
         got = c->ends ? ends_read(c->ends, to, n) : recv(c->in.fd, to, n, 0);
     while (got < 0 && errno == EINTR);
     if (got > 0)
-        count_add(&c->hub->bytes_in, (size_t)got);
+        count_add(&c->io->bytes_in, (size_t)got);
     return got;
 }
 
@@ -291,12 +292,12 @@ static void end_input(struct conn *c, int number)
         feed(c, c->rest.p, c->rest.n);
 }
 
-/* One read a turn, so that the others get theirs. Without a rest, the bytes are taken where the hub
- * reads them; behind one, there is room for what the protocol waits for. */
+/* One read a turn, so that the others get theirs. Without a rest, the bytes are taken where the I/O
+ * thread reads them; behind one, there is room for what the protocol waits for. */
 static void read_in(struct conn *c)
 {
-    char *to = c->hub->block;
-    size_t room = HUB_BLOCK;
+    char *to = c->io->block;
+    size_t room = READ_BLOCK;
     if (c->rest.n) {
         to = fumi_buf_reserve(&c->rest, c->want > c->rest.n + ROOM ? c->want - c->rest.n : ROOM);
         room = c->rest.cap - c->rest.n;
@@ -308,7 +309,7 @@ static void read_in(struct conn *c)
     }
     if (!conn_takes(c))
         return;
-    if (to != c->hub->block) {
+    if (to != c->io->block) {
         c->rest.n += (size_t)got;
         to = c->rest.p;
         got = (ssize_t)c->rest.n;
@@ -319,17 +320,17 @@ static void read_in(struct conn *c)
 static void watch(struct conn *c, struct watch *w, unsigned events)
 {
     struct fumi_err e;
-    if (conn_closed(c) || w->events == events || !loop_watch(c->hub->loop, w, events, &e))
+    if (conn_closed(c) || w->events == events || !loop_watch(c->io->loop, w, events, &e))
         return;
     if (c->err && !c->err->code)
         *c->err = e;
-    fumi_log(c->hub->site->log, FUMI_ERROR, "conn.watch", {"why", fumi_str(e.text), 0});
+    fumi_log(c->io->site->log, FUMI_ERROR, "conn.watch", {"why", fumi_str(e.text), 0});
     conn_close(c);
 }
 
 static void watch_both(struct conn *c)
 {
-    bool full = c->held && (c->rest.n >= HUB_BLOCK || conn_unsent(c) >= QUEUED);
+    bool full = c->held && (c->rest.n >= READ_BLOCK || conn_unsent(c) >= QUEUED);
     bool over = c->state == CONN_EOF || c->state == CONN_LAST;
     unsigned in = over || full ? 0 : LOOP_READ;
     unsigned out = conn_unsent(c) ? LOOP_WRITE : 0;
@@ -358,7 +359,7 @@ static void hold_answers(struct conn *c)
     enum fumi_hold clogged = conn_unsent(c) >= QUEUED ? FUMI_HOLD_ALL
                              : c->waiting >= QUEUED   ? FUMI_HOLD_LATER
                                                       : FUMI_HOLD_NONE;
-    if (c->hub->parted || clogged == c->clogged)
+    if (c->io->parted || clogged == c->clogged)
         return;
     c->clogged = clogged;
     fumi_peer_hold(&c->peer, clogged);
@@ -370,7 +371,7 @@ static enum wait waits(struct conn *c)
     if (conn_unsent(c))
         return WAIT_WRITE;
     if (c->state == CONN_SHUT)
-        return c->hub->draining ? WAIT_LINGER : WAIT_CLOSE;
+        return c->io->draining ? WAIT_LINGER : WAIT_CLOSE;
     return c->proto->waits ? c->proto->waits(c) : WAIT_NONE;
 }
 
@@ -386,7 +387,7 @@ static void settle(struct conn *c)
     if (!conn_closed(c))
         watch_both(c);
     if (!conn_closed(c))
-        hub_wait(c, waits(c));
+        conn_set_wait(c, waits(c));
 }
 
 /* A protocol that stopped because too much was queued goes on when that was sent. When the server
@@ -399,7 +400,7 @@ void conn_advance(struct conn *c)
         if (!conn_closed(c))
             flush(c);
     }
-    if (c->hub->draining && conn_takes(c) && !c->held && conn_dry(c))
+    if (c->io->draining && conn_takes(c) && !c->held && conn_dry(c))
         c->proto->drain(c);
     if (!conn_closed(c))
         settle(c);
@@ -434,40 +435,40 @@ void conn_become(struct conn *c, const struct proto *proto)
     c->want = 0;
 }
 
-static struct conn *conn_make(struct hub *h, const struct proto *proto)
+static struct conn *conn_make(struct io_thread *io, const struct proto *proto)
 {
     struct conn *c = fumi_resize(NULL, sizeof(*c));
     memset(c, 0, sizeof(*c));
     c->state = CONN_OPEN;
-    c->hub = h;
+    c->io = io;
     c->peer.keep = conn_keep;
     c->proto = proto;
     c->in.ready = on_in;
     c->out.ready = on_out;
-    c->limit = h->site->message;
-    c->peer.spare = &h->memory;
-    c->after = h->conns;
+    c->limit = io->site->message;
+    c->peer.spare = &io->memory;
+    c->after = io->conns;
     if (c->after)
         c->after->before = c;
-    h->conns = c;
-    atomic_fetch_add(&h->site->conns, 1);
-    atomic_fetch_add(&h->conns_n, 1);
+    io->conns = c;
+    atomic_fetch_add(&io->site->conns, 1);
+    atomic_fetch_add(&io->conns_n, 1);
     conn_become(c, proto);
     return c;
 }
 
-struct conn *conn_new(struct hub *h, int fd, const struct proto *proto)
+struct conn *conn_new(struct io_thread *io, int fd, const struct proto *proto)
 {
-    struct conn *c = conn_make(h, proto);
+    struct conn *c = conn_make(io, proto);
     c->in.fd = fd;
-    count_add(&h->accepted, 1);
+    count_add(&io->accepted, 1);
     guest_meet(&c->guest, fd);
     return c;
 }
 
-struct conn *conn_over(struct hub *h, const struct ends *ends, const struct proto *proto)
+struct conn *conn_over(struct io_thread *io, const struct ends *ends, const struct proto *proto)
 {
-    struct conn *c = conn_make(h, proto);
+    struct conn *c = conn_make(io, proto);
     c->ends = ends;
     c->in.fd = ends->in.fd;
     c->out.fd = ends->out.fd;

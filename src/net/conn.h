@@ -1,10 +1,11 @@
-/* Connections and the hub that they live on: one hub for each thread with a loop.
+/* Connections and the I/O thread that they live on: one I/O thread for each thread with a loop.
  *
  * A connection reads bytes and gives them to its protocol, which takes what is complete and puts
- * its answers into conn_out. A connection with something to do is on the hub's list (conn_soon);
- * before the loop sleeps, each of the list is sent its answers and watched anew. Buffers come from
- * the hub and go back to it when they are empty, so an idle connection holds none. Everything here
- * belongs to the hub's thread; answers from other threads come home as posted tasks. */
+ * its answers into conn_out. A connection with something to do is on the I/O thread's list
+ * (conn_soon); before the loop sleeps, each of the list is sent its answers and watched anew.
+ * Buffers come from the I/O thread and go back to it when they are empty, so an idle connection
+ * holds none. Everything here belongs to the I/O thread's thread; answers from other threads come
+ * home as posted tasks. */
 #ifndef FUMI_NET_CONN_H
 #define FUMI_NET_CONN_H
 
@@ -19,9 +20,9 @@
 #include <stdatomic.h>
 
 struct ends;
-struct hub;
+struct io_thread;
 
-enum { HUB_BLOCK = 64 << 10 }; /* bytes of one read */
+enum { READ_BLOCK = 64 << 10 }; /* bytes of one read */
 
 /* What a connection waits for; each has its time in the settings. */
 enum wait {
@@ -78,7 +79,7 @@ struct conn {
     enum fumi_hold clogged; /* by answers: which blocking calls of the peer are started */
     atomic_bool overrun;    /* any thread: something told was dropped, since too much is unsent */
     struct watch in, out;   /* a socket uses only `in` */
-    struct hub *hub;
+    struct io_thread *io;
     const struct proto *proto;
     const struct ends *ends;         /* of stdin and stdout; NULL: a socket */
     struct fumi_buf rest;            /* read, not taken yet */
@@ -96,7 +97,7 @@ struct conn {
     enum wait wait;
     int64_t due;                  /* when that wait ends */
     struct conn *earlier, *later; /* that wait for the same */
-    struct conn *before, *after;  /* of the hub */
+    struct conn *before, *after;  /* of the I/O thread */
     struct conn *next_listed;
     struct fumi_peer peer;
     struct fumi_source *source; /* of the request, or of the upgrade; NULL: none */
@@ -119,7 +120,7 @@ struct wait_list {
     int64_t time, grace; /* it may take as much longer */
 };
 
-struct hub {
+struct io_thread {
     struct site *site;
     struct loop *loop;
     pthread_t thread;
@@ -138,9 +139,9 @@ struct hub {
     int64_t ticks_at; /* INT64_MAX: not set */
     bool outside;     /* its thread is, of the loop: what it says comes home as from any other */
     bool draining;
-    bool parted;                  /* its open calls were cancelled */
-    void (*empty)(struct hub *h); /* the last connection is gone */
-    int64_t common_at;            /* second of `common` */
+    bool parted;                         /* its open calls were cancelled */
+    void (*empty)(struct io_thread *io); /* the last connection is gone */
+    int64_t common_at;                   /* second of `common` */
     size_t common_n, head_n;
     size_t brief_n;      /* of `common`: what does not only speak to browsers */
     char common[512];    /* fields that every answer has */
@@ -156,16 +157,17 @@ static inline void count_add(atomic_size_t *counter, size_t n)
                           memory_order_relaxed);
 }
 
-struct hub *hub_new(struct site *site, struct fumi_err *e);
-void hub_free(struct hub *h);  /* without connections */
-void hub_drain(struct hub *h); /* its connections end as soon as what is open is answered */
-void hub_part(struct hub *h);  /* what is open is cancelled */
-void hub_close(struct hub *h); /* all of them, now */
+struct io_thread *io_thread_new(struct site *site, struct fumi_err *e);
+void io_thread_free(struct io_thread *io); /* without connections */
+void io_thread_drain(
+    struct io_thread *io); /* its connections end as soon as what is open is answered */
+void io_thread_cancel(struct io_thread *io);    /* what is open is cancelled */
+void io_thread_close_all(struct io_thread *io); /* all of them, now */
 
 /* A new connection, which owns the descriptor; conn_soon begins its work. */
-struct conn *conn_new(struct hub *h, int fd, const struct proto *proto);
+struct conn *conn_new(struct io_thread *io, int fd, const struct proto *proto);
 /* The same over stdin and stdout, which stay the caller's. */
-struct conn *conn_over(struct hub *h, const struct ends *ends, const struct proto *proto);
+struct conn *conn_over(struct io_thread *io, const struct ends *ends, const struct proto *proto);
 
 struct fumi_buf *conn_out(struct conn *c); /* where its answers go; they are sent soon */
 static inline size_t conn_unsent(const struct conn *c)
@@ -201,7 +203,7 @@ bool conn_dry(const struct conn *c); /* whether its socket has nothing to be rea
 void conn_unpin(struct conn *c);
 void conn_settle(struct conn *c); /* frees it if it is closed and nobody needs it */
 
-/* For hubs: all that can be done now; what is open is cancelled; the server ends. */
+/* For I/O threads: all that can be done now; what is open is cancelled; the server ends. */
 void conn_advance(struct conn *c);
 void conn_part(struct conn *c);
 void conn_drain(struct conn *c);
@@ -216,14 +218,14 @@ void message_free(struct fumi_task *spare);
 void message_left(struct message *m);          /* its client did, before it was answered */
 bool message_watched(const struct message *m); /* whether the route wants to know that */
 
-int64_t hub_now(const struct hub *h); /* milliseconds, as of this turn of the loop */
-void hub_wait(struct conn *c, enum wait kind);
-void hub_renew(struct conn *c); /* it heard from its peer: its wait begins anew */
-void hub_leave(struct conn *c); /* it waits for nothing */
+int64_t io_thread_now(const struct io_thread *io); /* milliseconds, as of this turn of the loop */
+void conn_set_wait(struct conn *c, enum wait kind);
+void conn_renew_wait(struct conn *c); /* it heard from its peer: its wait begins anew */
+void conn_clear_wait(struct conn *c); /* it waits for nothing */
 
 /* Gives a buffer without memory that of a spare one, if there is one. */
-void hub_lend(struct hub *h, struct fumi_buf *b);
+void io_thread_get_buf(struct io_thread *io, struct fumi_buf *b);
 /* Makes the memory of a buffer spare, or frees it; the buffer is empty afterwards. */
-void hub_take_back(struct hub *h, struct fumi_buf *b);
+void io_thread_put_buf(struct io_thread *io, struct fumi_buf *b);
 
 #endif

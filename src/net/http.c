@@ -119,8 +119,8 @@ static void on_head(struct conn *c, const struct http_head *h, size_t there)
         return;
     }
     t->phase = h->framing == HTTP_CHUNKED ? READS_CHUNKS : READS_BODY;
-    t->began = hub_now(c->hub);
-    t->body.limit = c->hub->site->http.body;
+    t->began = io_thread_now(c->io);
+    t->body.limit = c->io->site->http.body;
     c->want = t->length;
     if (!t->why.status)
         http_reserve(c, there);
@@ -145,8 +145,8 @@ static __attribute__((cold)) void fault(struct conn *c, const struct http_fault 
 static size_t take_head(struct conn *c, struct fumi_str bytes)
 {
     struct http_fault f;
-    struct http_head *h = c->hub->head;
-    ssize_t n = http_read_head(h, bytes, &c->as.http.seen, &c->hub->site->http, &f);
+    struct http_head *h = c->io->head;
+    ssize_t n = http_read_head(h, bytes, &c->as.http.seen, &c->io->site->http, &f);
     if (n < 0) {
         fault(c, &f);
         return bytes.n;
@@ -172,7 +172,7 @@ static size_t take_chunks(struct conn *c, struct fumi_str bytes)
 {
     struct http *t = &c->as.http;
     struct http_fault f = {0};
-    ssize_t n = http_read_chunks(&t->chunks, bytes, &t->body, &c->hub->site->http, &f);
+    ssize_t n = http_read_chunks(&t->chunks, bytes, &t->body, &c->io->site->http, &f);
     if (n < 0) {
         fault(c, &f);
         return bytes.n;
@@ -240,7 +240,7 @@ static enum wait waits(struct conn *c)
     case READS_HEAD:
         if (c->rest.n)
             return WAIT_HEAD;
-        return c->hub->draining ? WAIT_LINGER : c->as.http.greeted ? WAIT_IDLE : WAIT_HEAD;
+        return c->io->draining ? WAIT_LINGER : c->as.http.greeted ? WAIT_IDLE : WAIT_HEAD;
     case READS_BODY:
     case READS_CHUNKS:
         return c->as.http.measured ? WAIT_RATE : WAIT_BODY;
@@ -258,9 +258,9 @@ static enum wait waits(struct conn *c)
 static bool is_too_slow(struct conn *c)
 {
     const struct http *t = &c->as.http;
-    int64_t took = hub_now(c->hub) - t->began;
+    int64_t took = io_thread_now(c->io) - t->began;
     size_t got = t->phase == READS_CHUNKS ? t->body.n + t->chunks.extra : c->rest.n;
-    return took >= c->hub->site->set.body_time || (int64_t)got < (took - 9000) * 1024 / 1000;
+    return took >= c->io->site->set.body_time || (int64_t)got < (took - 9000) * 1024 / 1000;
 }
 
 static void late(struct conn *c, enum wait kind)

@@ -43,7 +43,7 @@ static __attribute__((cold)) int deny_with(struct conn *c, int status, const cha
 static int pass_door(struct conn *c, const struct http_head *h, const struct route *route)
 {
     struct http *t = &c->as.http;
-    struct door_verdict v = door_check(c->hub->site->door, &c->guest, h);
+    struct door_verdict v = door_check(c->io->site->door, &c->guest, h);
     if (v.origin.p)
         fumi_buf_add(&t->origin, v.origin.p, v.origin.n);
     if (v.status == 0 || (v.status == 401 && route && route->open))
@@ -64,15 +64,15 @@ static struct fumi_str client_of(const struct conn *c)
 
 static int check_rate(struct conn *c)
 {
-    struct rate *rate = c->hub->site->rate;
-    if (!rate || rate_take(rate, client_of(c), hub_now(c->hub)))
+    struct rate *rate = c->io->site->rate;
+    if (!rate || rate_take(rate, client_of(c), io_thread_now(c->io)))
         return 0;
     return deny_with(c, 429, "too many requests; go slower", "Retry-After", "1");
 }
 
 static int check_queue(struct conn *c)
 {
-    const struct site *site = c->hub->site;
+    const struct site *site = c->io->site;
     if (atomic_load_explicit(&site->open, memory_order_relaxed) < (size_t)site->set.queue)
         return 0;
     return deny_with(c, 503, "too many calls are under way; try again", "Retry-After", "1");
@@ -81,7 +81,7 @@ static int check_queue(struct conn *c)
 static int pass_filters(struct conn *c, const struct http_head *h)
 {
     struct http *t = &c->as.http;
-    const struct site *site = c->hub->site;
+    const struct site *site = c->io->site;
     struct fumi_http_request r = {h->method, h->path, h->query,  &c->peer,
                                   h->fields, h->n,    &c->source};
     for (size_t i = 0; i < site->filters_n; i++) {
@@ -181,10 +181,10 @@ static bool is_preflight(const struct http_head *h)
 
 static int upgrade(struct conn *c, const struct http_head *h)
 {
-    struct fumi_str lines = http_common(c->hub);
+    struct fumi_str lines = http_common(c->io);
     if (!http_has_token(h->upgrade, "websocket"))
         return deny_with(c, 426, "this is for WebSocket", "Upgrade", "websocket");
-    if (c->hub->draining)
+    if (c->io->draining)
         return deny_with(c, 503, "the server ends", "Retry-After", "1");
     struct http was = c->as.http;
     c->as.http.filtered = 0; /* they hear of it here */
@@ -224,7 +224,7 @@ static int pass_route(struct conn *c, const struct http_head *h, unsigned method
     struct http *t = &c->as.http;
     bool socket = http_has_token(h->upgrade, "websocket");
     if (!t->route || (t->route->bare && !socket))
-        return deny(c, 404, c->hub->site->lost);
+        return deny(c, 404, c->io->site->lost);
     t->run = t->route->run;
     if (fumi_eq(h->method, FUMI_STR("OPTIONS"))) {
         t->preflight = is_preflight(h);
@@ -246,7 +246,7 @@ static int pass_route(struct conn *c, const struct http_head *h, unsigned method
 int http_admit(struct conn *c, const struct http_head *h)
 {
     struct http *t = &c->as.http;
-    const struct route *route = http_route(c->hub->site, h->path);
+    const struct route *route = http_route(c->io->site, h->path);
     unsigned method = method_of(c, h);
     t->route = route;
     if (c->state == CONN_SURPLUS)
@@ -267,7 +267,7 @@ enum { BODIES = 64 << 20, SMALL = 64 << 10 };
 int http_reserve(struct conn *c, size_t there)
 {
     struct http *t = &c->as.http;
-    struct site *site = c->hub->site;
+    struct site *site = c->io->site;
     size_t n = t->phase == READS_CHUNKS ? site->http.body : t->length;
     if (n <= SMALL || (t->phase == READS_BODY && n <= there))
         return 0;
@@ -282,6 +282,6 @@ int http_reserve(struct conn *c, size_t there)
 void http_unreserve(struct conn *c)
 {
     if (c->as.http.reserved)
-        atomic_fetch_sub(&c->hub->site->bodies, c->as.http.reserved);
+        atomic_fetch_sub(&c->io->site->bodies, c->as.http.reserved);
     c->as.http.reserved = 0;
 }

@@ -39,7 +39,7 @@ void http_unreserve(struct conn *c);
 void http_clear(struct http *t); /* frees what the request holds: {0} */
 
 /* http_reply.c. Those that answer end the request. */
-struct fumi_str http_common(struct hub *h); /* fields that every answer has */
+struct fumi_str http_common(struct io_thread *io); /* fields that every answer has */
 void http_report(struct conn *c, const struct http *t, int status, size_t bytes);
 void http_refuse(struct conn *c, const struct fumi_refusal *r);
 void http_options(struct conn *c, struct fumi_str body);

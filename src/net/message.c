@@ -31,7 +31,7 @@ struct word {
 
 static bool is_here(const struct conn *c)
 {
-    return pthread_equal(c->hub->thread, pthread_self()) && !c->hub->outside;
+    return pthread_equal(c->io->thread, pthread_self()) && !c->io->outside;
 }
 
 static bool is_direct(struct message *m)
@@ -41,7 +41,7 @@ static bool is_direct(struct message *m)
 
 static struct message *message_new(struct conn *c, size_t weight)
 {
-    struct fumi_task *spare = fumi_tasks_take(&c->hub->messages);
+    struct fumi_task *spare = fumi_tasks_take(&c->io->messages);
     struct message *m = spare ? FUMI_OWNER(spare, struct message, task)
                               : fumi_resize(NULL, sizeof(*m));
     m->conn = c;
@@ -63,17 +63,17 @@ static void message_done(struct message *m)
     c->open--;
     c->weight -= m->weight;
     if (m->counted)
-        atomic_fetch_sub(&c->hub->site->open, 1);
+        atomic_fetch_sub(&c->io->site->open, 1);
     m->conn = NULL; /* it has ended */
-    fumi_tasks_add(&c->hub->messages, &m->task);
+    fumi_tasks_add(&c->io->messages, &m->task);
 }
 
 /* A socket whose peer reads too slowly is closed rather than told only a part; stdin and stdout
  * have nobody who could connect again. */
 static void overrun(struct conn *c)
 {
-    fumi_log(c->hub->site->log, FUMI_WARN, "conn.slow", {"peer", c->peer.address, 0},
-             {"limit", {0}, c->hub->site->set.unsent});
+    fumi_log(c->io->site->log, FUMI_WARN, "conn.slow", {"peer", c->peer.address, 0},
+             {"limit", {0}, c->io->site->set.unsent});
     if (!c->ends)
         conn_close(c);
 }
@@ -102,7 +102,7 @@ static void end_message(struct message *m)
     struct conn *c = m->conn;
     tell_over(m, false);
     message_done(m);
-    if (!conn_closed(c) && conn_unsent(c) > (size_t)c->hub->site->set.unsent)
+    if (!conn_closed(c) && conn_unsent(c) > (size_t)c->io->site->set.unsent)
         overrun(c);
 }
 
@@ -221,7 +221,7 @@ static void on_reply(void *arg, struct fumi_buf *answer, int code)
     fumi_buf_move(&m->answer, answer);
     m->code = code;
     m->task.run = on_answer_home;
-    loop_post(m->conn->hub->loop, &m->task);
+    loop_post(m->conn->io->loop, &m->task);
 }
 
 /* What another thread has changed of a connection is looked at on the connection's own. */
@@ -247,7 +247,7 @@ static void look_soon(struct conn *c)
 {
     struct glance *g = fumi_resize(NULL, sizeof(*g));
     *g = (struct glance){.task.run = on_glance, .conn = c};
-    loop_post(c->hub->loop, &g->task);
+    loop_post(c->io->loop, &g->task);
 }
 
 /* A call that was answered but still runs counts as under way, or such calls would have no limit.
@@ -258,10 +258,10 @@ void conn_keep(struct fumi_peer *peer, bool keep)
     if (keep) {
         atomic_fetch_add(&c->away, 1);
         atomic_fetch_add(&c->late, 1);
-        atomic_fetch_add(&c->hub->site->open, 1);
+        atomic_fetch_add(&c->io->site->open, 1);
     } else {
         atomic_fetch_sub(&c->late, 1);
-        atomic_fetch_sub(&c->hub->site->open, 1);
+        atomic_fetch_sub(&c->io->site->open, 1);
         look_soon(c);
     }
 }
@@ -303,13 +303,13 @@ static void send_home(struct conn *c, struct fumi_buf *text)
     atomic_fetch_add(&c->away, w->weight);
     if (text)
         fumi_buf_move(&w->text, text);
-    loop_post(c->hub->loop, &w->task);
+    loop_post(c->io->loop, &w->task);
 }
 
 static bool has_room(struct conn *c, size_t n, bool here)
 {
     size_t queued = here ? conn_unsent(c) : atomic_load(&c->backlog);
-    return queued + atomic_load(&c->away) + n <= (size_t)c->hub->site->set.unsent;
+    return queued + atomic_load(&c->away) + n <= (size_t)c->io->site->set.unsent;
 }
 
 static void say(struct conn *c, struct fumi_buf *text, bool here)
@@ -349,12 +349,12 @@ static void count_open(struct message *m)
     if (!m->conn)
         return;
     m->counted = true;
-    atomic_fetch_add(&m->conn->hub->site->open, 1);
+    atomic_fetch_add(&m->conn->io->site->open, 1);
 }
 
 void conn_handle(struct conn *c, struct fumi_str message, bool tells)
 {
-    struct site *site = c->hub->site;
+    struct site *site = c->io->site;
     struct message *m = message_new(c, message.n);
     put_in_order(m);
     site->handle(site->handler, &c->peer, message,

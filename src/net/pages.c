@@ -8,7 +8,7 @@
 static void run_health(struct conn *c, struct fumi_str body)
 {
     (void)body;
-    if (c->hub->draining)
+    if (c->io->draining)
         http_page(c, 503, "application/json", FUMI_STR("{\"status\":\"ending\"}\n"));
     else
         http_page(c, 200, "application/json", FUMI_STR("{\"status\":\"ok\"}\n"));
@@ -16,22 +16,25 @@ static void run_health(struct conn *c, struct fumi_str body)
 
 static const struct {
     const char *name, *kind, *help;
-    size_t offset; /* in struct hub */
+    size_t offset; /* in struct io_thread */
 } counters[] = {
-    {"fumi_connections", "gauge", "Connections that are open.", offsetof(struct hub, conns_n)},
+    {"fumi_connections", "gauge", "Connections that are open.",
+     offsetof(struct io_thread, conns_n)},
     {"fumi_connections_total", "counter", "Connections that were accepted.",
-     offsetof(struct hub, accepted)},
+     offsetof(struct io_thread, accepted)},
     {"fumi_http_requests_total", "counter", "HTTP requests that were answered.",
-     offsetof(struct hub, requests)},
-    {"fumi_received_bytes_total", "counter", "Bytes that came in.", offsetof(struct hub, bytes_in)},
-    {"fumi_sent_bytes_total", "counter", "Bytes that went out.", offsetof(struct hub, bytes_out)},
+     offsetof(struct io_thread, requests)},
+    {"fumi_received_bytes_total", "counter", "Bytes that came in.",
+     offsetof(struct io_thread, bytes_in)},
+    {"fumi_sent_bytes_total", "counter", "Bytes that went out.",
+     offsetof(struct io_thread, bytes_out)},
 };
 
 static size_t sum(const struct site *site, size_t offset)
 {
     size_t all = 0;
-    for (size_t i = 0; i < site->hubs_n; i++)
-        all += atomic_load_explicit((atomic_size_t *)((char *)site->hubs[i] + offset),
+    for (size_t i = 0; i < site->io_threads_n; i++)
+        all += atomic_load_explicit((atomic_size_t *)((char *)site->io_threads[i] + offset),
                                     memory_order_relaxed);
     return all;
 }
@@ -47,7 +50,7 @@ static void put_counter(struct fumi_buf *out, const struct site *site, size_t i)
 
 static void run_metrics(struct conn *c, struct fumi_str body)
 {
-    const struct site *site = c->hub->site;
+    const struct site *site = c->io->site;
     struct fumi_buf text = {0};
     (void)body;
     if (!site->metrics) {

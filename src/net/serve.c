@@ -1,5 +1,5 @@
-/* The life of a service: open the addresses (serve_open.c), run a hub on each thread, drain and end
- * (serve_end.c). */
+/* The life of a service: open the addresses (serve_open.c), run a I/O thread on each thread, drain
+ * and end (serve_end.c). */
 #include "net/serve.h"
 
 #include "net/serve_parts.h"
@@ -18,7 +18,7 @@ static void on_stdio_gone(struct conn *c)
 static void join_stdio(struct fumi_service *s)
 {
     /* Heads that are demanded are also for what is pushed before the peer says anything. */
-    struct conn *c = conn_over(s->posts[0].hub, &s->ends,
+    struct conn *c = conn_over(s->posts[0].io, &s->ends,
                                s->site.set.framing == FUMI_FRAMING_HEADERS ? &framed_proto
                                                                            : &stdio_proto);
     c->peer.transport = "stdio";
@@ -34,7 +34,7 @@ static void on_parent(struct watch *w, unsigned events)
     struct fumi_service *s = FUMI_OWNER(w, struct fumi_service, parent);
     struct fumi_err ignored;
     (void)events;
-    loop_watch(s->posts[0].hub->loop, w, 0, &ignored);
+    loop_watch(s->posts[0].io->loop, w, 0, &ignored);
     fumi_log(s->site.log, FUMI_INFO, "serve.orphaned", {"parent", fumi_str("ended"), 0});
     service_end(s, FUMI_SERVED_END);
 }
@@ -50,7 +50,7 @@ static void watch_parent(struct fumi_service *s)
     s->parent.fd = (int)syscall(SYS_pidfd_open, parent, 0);
     s->parent.ready = on_parent;
     if (s->parent.fd >= 0 && getppid() == parent)
-        loop_watch(s->posts[0].hub->loop, &s->parent, LOOP_READ, &ignored);
+        loop_watch(s->posts[0].io->loop, &s->parent, LOOP_READ, &ignored);
 }
 
 static void forget_parent(struct fumi_service *s)
@@ -58,20 +58,20 @@ static void forget_parent(struct fumi_service *s)
     struct fumi_err ignored;
     if (!s->parent.ready || s->parent.fd < 0)
         return;
-    loop_watch(s->posts[0].hub->loop, &s->parent, 0, &ignored);
+    loop_watch(s->posts[0].io->loop, &s->parent, 0, &ignored);
     close(s->parent.fd);
 }
 
 static void *run_post(void *arg)
 {
     struct post *p = arg;
-    p->hub->thread = pthread_self();
-    pthread_setname_np(pthread_self(), "fumi-hub");
-    loop_run(p->hub->loop);
+    p->io->thread = pthread_self();
+    pthread_setname_np(pthread_self(), "fumi-io");
+    loop_run(p->io->loop);
     return NULL;
 }
 
-/* Signals belong to the first hub. */
+/* Signals belong to the first I/O thread. */
 static int start_threads(struct fumi_service *s, struct fumi_err *e)
 {
     sigset_t all, before;
@@ -83,7 +83,7 @@ static int start_threads(struct fumi_service *s, struct fumi_err *e)
         rc = pthread_create(&p->thread, NULL, run_post, p);
         p->running = rc == 0;
         if (p->running)
-            loop_post(p->hub->loop, &p->start);
+            loop_post(p->io->loop, &p->start);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc ? fumi_err_set(e, FUMI_INTERNAL_ERROR, "thread: %s", strerror(rc)) : 0;
@@ -93,7 +93,7 @@ static int start_threads(struct fumi_service *s, struct fumi_err *e)
 static void begin(struct fumi_service *s)
 {
     s->began = s->posts[0].running = true;
-    loop_post(s->posts[0].hub->loop, &s->posts[0].start);
+    loop_post(s->posts[0].io->loop, &s->posts[0].start);
     if (start_threads(s, &s->err))
         service_end(s, FUMI_SERVED_ERROR);
     if (s->has_stdio && !s->ends.own)
@@ -133,7 +133,7 @@ static enum fumi_served serve(struct fumi_service *s, struct fumi_err *e)
         s->why = FUMI_SERVED_STOP;
     if (rc == 0 && service_prepare(s, &s->err) == 0) {
         begin(s);
-        loop_run(s->posts[0].hub->loop);
+        loop_run(s->posts[0].io->loop);
     }
     enum fumi_served why = finish(s, e);
     ends_unblock_pipe(blocked);
@@ -185,7 +185,7 @@ static int open_inside(struct fumi_service *s, struct fumi_err *e)
 {
     if (check_threads(s, e) || service_claim(s, e) < 0 || service_prepare(s, e))
         return -1;
-    s->fd = loop_fd(s->posts[0].hub->loop, e);
+    s->fd = loop_fd(s->posts[0].io->loop, e);
     return s->fd < 0 ? -1 : 0;
 }
 
@@ -198,7 +198,7 @@ struct fumi_service *fumi_service_open(struct fumi_server *server,
         return NULL;
     }
     begin(s);
-    s->posts[0].hub->outside = true;
+    s->posts[0].io->outside = true;
     return s;
 }
 
@@ -209,13 +209,13 @@ int fumi_service_fd(const struct fumi_service *s)
 
 bool fumi_service_step(struct fumi_service *s)
 {
-    struct hub *hub = s->posts[0].hub;
+    struct io_thread *io = s->posts[0].io;
     if (s->ended)
         return false;
     bool blocked = s->has_stdio && ends_block_pipe();
-    hub->outside = false;
-    s->ended = !loop_step(hub->loop);
-    hub->outside = true;
+    io->outside = false;
+    s->ended = !loop_step(io->loop);
+    io->outside = true;
     ends_unblock_pipe(blocked);
     return !s->ended;
 }
@@ -223,12 +223,12 @@ bool fumi_service_step(struct fumi_service *s)
 enum fumi_served fumi_service_close(struct fumi_service *s, struct fumi_err *e)
 {
     struct fumi_err ignored;
-    struct hub *hub = s->posts[0].hub;
+    struct io_thread *io = s->posts[0].io;
     bool blocked = ends_block_pipe();
-    hub->outside = false;
+    io->outside = false;
     if (!s->ended) {
         service_end(s, FUMI_SERVED_STOP);
-        loop_run(hub->loop);
+        loop_run(io->loop);
     }
     enum fumi_served why = finish(s, e ? e : &ignored);
     ends_unblock_pipe(blocked);

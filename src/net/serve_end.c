@@ -1,6 +1,6 @@
-/* The end of a service: it begins on the first hub, by a signal or the end of stdin, and reaches
- * the others as a task. Each hub then closes its listeners, lets its connections end, cancels what
- * is still open when the time is over, and stops its loop. */
+/* The end of a service: it begins on the first I/O thread, by a signal or the end of stdin, and
+ * reaches the others as a task. Each I/O thread then closes its listeners, lets its connections
+ * end, cancels what is still open when the time is over, and stops its loop. */
 #include "net/serve_parts.h"
 
 enum {
@@ -24,7 +24,7 @@ static void stop_listening(struct post *p)
 static size_t open_calls(const struct post *p, bool writing, struct fumi_buf *names)
 {
     size_t n = 0;
-    for (struct conn *c = p->hub->conns; c; c = c->after)
+    for (struct conn *c = p->io->conns; c; c = c->after)
         n += fumi_peer_calls(&c->peer, writing, names);
     return n;
 }
@@ -36,35 +36,35 @@ static void part(struct post *p)
     struct fumi_buf names = {.limit = METHODS_SHOWN};
     size_t n = open_calls(p, false, &names);
     if (n)
-        fumi_log(p->hub->site->log, FUMI_WARN, "serve.cancelled", {"calls", {0}, (int64_t)n},
+        fumi_log(p->io->site->log, FUMI_WARN, "serve.cancelled", {"calls", {0}, (int64_t)n},
                  {"methods", fumi_buf_str(&names), 0});
     fumi_buf_done(&names);
     p->parted = true;
-    p->until = hub_now(p->hub) + (p->service->site.set.drain > 0 ? 0 : WRITERS);
+    p->until = io_thread_now(p->io) + (p->service->site.set.drain > 0 ? 0 : WRITERS);
     tell_ending(p->service, true);
-    hub_part(p->hub);
+    io_thread_cancel(p->io);
 }
 
 static void on_deadline(struct timer *t)
 {
     struct post *p = FUMI_OWNER(t, struct post, deadline);
     struct fumi_err ignored;
-    if (!p->parted || (hub_now(p->hub) < p->until && open_calls(p, true, NULL))) {
+    if (!p->parted || (io_thread_now(p->io) < p->until && open_calls(p, true, NULL))) {
         if (!p->parted)
             part(p);
-        loop_timer(p->hub->loop, &p->deadline, GRACE, &ignored);
+        loop_timer(p->io->loop, &p->deadline, GRACE, &ignored);
         return;
     }
     p->methods.limit = METHODS_SHOWN;
     open_calls(p, false, &p->methods);
-    hub_close(p->hub);
-    loop_stop(p->hub->loop);
+    io_thread_close_all(p->io);
+    loop_stop(p->io->loop);
 }
 
-static void on_empty(struct hub *h)
+static void on_empty(struct io_thread *io)
 {
-    if (h->draining)
-        loop_stop(h->loop);
+    if (io->draining)
+        loop_stop(io->loop);
 }
 
 static void on_drain(struct fumi_task *task)
@@ -72,10 +72,10 @@ static void on_drain(struct fumi_task *task)
     struct post *p = FUMI_OWNER(task, struct post, drain);
     struct fumi_err ignored;
     stop_listening(p);
-    loop_timer(p->hub->loop, &p->deadline, p->service->drain, &ignored);
-    hub_drain(p->hub);
-    if (atomic_load(&p->hub->conns_n) == 0)
-        loop_stop(p->hub->loop);
+    loop_timer(p->io->loop, &p->deadline, p->service->drain, &ignored);
+    io_thread_drain(p->io);
+    if (atomic_load(&p->io->conns_n) == 0)
+        loop_stop(p->io->loop);
 }
 
 void service_end(struct fumi_service *s, enum fumi_served why)
@@ -89,7 +89,7 @@ void service_end(struct fumi_service *s, enum fumi_served why)
     tell_ending(s, false);
     for (size_t i = 0; i < s->posts_n; i++)
         if (s->posts[i].running)
-            loop_post(s->posts[i].hub->loop, &s->posts[i].drain);
+            loop_post(s->posts[i].io->loop, &s->posts[i].drain);
 }
 
 static void on_start(struct fumi_task *task)
@@ -98,7 +98,7 @@ static void on_start(struct fumi_task *task)
     for (struct acceptor *a = p->acceptors; a; a = a->next) {
         struct fumi_err e;
         if (acceptor_start(a, &e))
-            fumi_log(p->hub->site->log, FUMI_ERROR, "serve.listen", {"why", fumi_str(e.text), 0});
+            fumi_log(p->io->site->log, FUMI_ERROR, "serve.listen", {"why", fumi_str(e.text), 0});
     }
 }
 
@@ -106,14 +106,14 @@ int service_posts(struct fumi_service *s, struct fumi_err *e)
 {
     size_t n = (size_t)s->site.set.threads;
     s->posts = fumi_resize(NULL, n * sizeof(*s->posts));
-    s->site.hubs = fumi_resize(NULL, n * sizeof(*s->site.hubs));
-    for (; s->posts_n < n; s->posts_n++, s->site.hubs_n++) {
+    s->site.io_threads = fumi_resize(NULL, n * sizeof(*s->site.io_threads));
+    for (; s->posts_n < n; s->posts_n++, s->site.io_threads_n++) {
         struct post *p = &s->posts[s->posts_n];
         *p = (struct post){.service = s};
-        if (!(p->hub = hub_new(&s->site, e)))
+        if (!(p->io = io_thread_new(&s->site, e)))
             return -1;
-        s->site.hubs[s->site.hubs_n] = p->hub;
-        p->hub->empty = on_empty;
+        s->site.io_threads[s->site.io_threads_n] = p->io;
+        p->io->empty = on_empty;
         p->start.run = on_start;
         p->drain.run = on_drain;
         p->deadline.on = on_deadline;
@@ -128,14 +128,14 @@ bool service_abandons(const struct fumi_service *s)
     if (s->site.server && fumi_server_busy(s->site.server))
         return true;
     for (size_t i = 0; i < s->posts_n; i++)
-        if (atomic_load(&s->posts[i].hub->conns_n))
+        if (atomic_load(&s->posts[i].io->conns_n))
             return true;
     return false;
 }
 
 /* To wait for a call that does not end would keep the process alive after its time. All that the
- * call may still touch stays: the workers, the hubs and their connections are left to the end of
- * the process. */
+ * call may still touch stays: the workers, the I/O threads and their connections are left to the
+ * end of the process. */
 enum fumi_served service_abandon(struct fumi_service *s)
 {
     struct fumi_buf names = {0};
@@ -148,7 +148,7 @@ enum fumi_served service_abandon(struct fumi_service *s)
              {"calls", {0}, (int64_t)atomic_load(&s->site.open)},
              {"methods", fumi_buf_str(&names), 0});
     fumi_buf_done(&names);
-    loop_signals(s->posts[0].hub->loop, NULL, NULL, NULL);
+    loop_signals(s->posts[0].io->loop, NULL, NULL, NULL);
     if (s->has_stdio)
         ends_give_back(&s->ends, false);
     return s->err.code ? FUMI_SERVED_ERROR : FUMI_SERVED_ABANDONED;

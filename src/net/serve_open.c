@@ -1,4 +1,5 @@
-/* The beginning of a service: its settings, its token, its addresses, its hubs and its workers. */
+/* The beginning of a service: its settings, its token, its addresses, its I/O threads and its
+ * workers. */
 #include "net/serve_parts.h"
 
 #include "net/http_parts.h"
@@ -56,7 +57,7 @@ static void fit_descriptors(struct fumi_service *s)
 
 static void add_acceptor(struct post *p, const struct listener *l)
 {
-    struct acceptor *a = acceptor_new(p->hub, l);
+    struct acceptor *a = acceptor_new(p->io, l);
     a->next = p->acceptors;
     p->acceptors = a;
 }
@@ -232,7 +233,7 @@ static void free_post(struct post *p)
         next = a->next;
         acceptor_free(a);
     }
-    hub_free(p->hub);
+    io_thread_free(p->io);
 }
 
 void service_withdraw(struct fumi_service *s)
@@ -251,7 +252,7 @@ void service_free(struct fumi_service *s)
     for (size_t i = 0; i < s->posts_n; i++)
         free_post(&s->posts[i]);
     fumi_resize(s->posts, 0);
-    fumi_resize(s->site.hubs, 0);
+    fumi_resize(s->site.io_threads, 0);
     fumi_resize(s->site.routes, 0);
     fumi_arena_done(&s->site.paths);
     fumi_resize(s->locks, 0);
@@ -320,7 +321,7 @@ static int watch_signals(struct fumi_service *s, struct fumi_err *e)
 {
     if (s->options.no_signals)
         return 0;
-    return loop_signals(s->posts[0].hub->loop, on_signal, s, e);
+    return loop_signals(s->posts[0].io->loop, on_signal, s, e);
 }
 
 static int watch_stop(struct fumi_service *s, struct fumi_err *e)
@@ -329,7 +330,7 @@ static int watch_stop(struct fumi_service *s, struct fumi_err *e)
         return 0;
     struct stop *stop = server_stop(s->site.server);
     s->stop = (struct watch){.fd = stop_descriptor(stop, e), .ready = on_stop};
-    if (s->stop.fd < 0 || loop_watch(s->posts[0].hub->loop, &s->stop, LOOP_READ, e))
+    if (s->stop.fd < 0 || loop_watch(s->posts[0].io->loop, &s->stop, LOOP_READ, e))
         return -1;
     if (atomic_load(&stop->asked))
         stop_ask(stop); /* it came before there was a descriptor */

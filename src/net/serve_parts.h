@@ -7,15 +7,15 @@
 #include "net/ends.h"
 #include "net/pool.h"
 
-/* A hub and what belongs to it. */
+/* A I/O thread and what belongs to it. */
 struct post {
-    struct hub *hub;
+    struct io_thread *io;
     struct fumi_service *service;
     struct acceptor *acceptors;
     struct fumi_task start, drain;
     struct timer deadline;
     bool parted;
-    int64_t until;           /* hub_now() up to which calls that change something are waited for */
+    int64_t until; /* io_thread_now() up to which calls that change something are waited for */
     struct fumi_buf methods; /* of calls that are abandoned */
     pthread_t thread;
     bool running; /* its thread does */
@@ -54,7 +54,8 @@ int service_prepare(struct fumi_service *s, struct fumi_err *e); /* all but the 
 void service_free(struct fumi_service *s);
 void service_withdraw(struct fumi_service *s); /* removes its lock files */
 
-/* serve_end.c. service_posts makes the hubs; service_end begins the end, on the first hub's thread.
+/* serve_end.c. service_posts makes the I/O threads; service_end begins the end, on the first I/O
+ * thread's thread.
  */
 int service_posts(struct fumi_service *s, struct fumi_err *e);
 void service_end(struct fumi_service *s, enum fumi_served why);

@@ -1,4 +1,4 @@
-/* Private to net/: what all hubs of a service share. */
+/* Private to net/: what all I/O threads of a service share. */
 #ifndef FUMI_NET_SITE_H
 #define FUMI_NET_SITE_H
 
@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-struct hub;
+struct io_thread;
 struct route;
 
 struct site {
@@ -32,9 +32,9 @@ struct site {
     struct http_limits http;
     size_t message; /* bytes */
     size_t surplus; /* connections beyond the limit that are told so */
-    struct hub **hubs;
-    size_t hubs_n;
-    atomic_size_t conns, open, strangers; /* of all hubs; strangers: accept.c */
+    struct io_thread **io_threads;
+    size_t io_threads_n;
+    atomic_size_t conns, open, strangers; /* of all I/O threads; strangers: accept.c */
     atomic_size_t bodies; /* bytes that requests have announced and that are not there yet */
 };
 

@@ -53,7 +53,7 @@ static size_t take(struct conn *c, char *p, size_t n, bool over)
     enum ws_kind kind = WS_MORE;
     if (n) {
         w->asked = false;
-        hub_renew(c);
+        conn_renew_wait(c);
     }
     while (conn_takes(c) && !conn_held(c)) {
         kind = ws_read(&w->reader, &at, p + n, &event);

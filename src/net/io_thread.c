@@ -1,0 +1,234 @@
+/* What connections wait for, the list of those that have something to do, and spare buffers. */
+#include "net/conn.h"
+
+static struct wait_list *list_of(struct conn *c)
+{
+    return &c->io->waits[c->wait];
+}
+
+void conn_clear_wait(struct conn *c)
+{
+    if (c->wait == WAIT_NONE)
+        return;
+    *(c->earlier ? &c->earlier->later : &list_of(c)->first) = c->later;
+    *(c->later ? &c->later->earlier : &list_of(c)->last) = c->earlier;
+    c->wait = WAIT_NONE;
+}
+
+static void set_tick(struct io_thread *io, int64_t at)
+{
+    struct fumi_err ignored;
+    io->ticks_at = at;
+    loop_timer(io->loop, &io->tick, at > io_thread_now(io) ? at - io_thread_now(io) : 1, &ignored);
+}
+
+/* All that wait for the same wait equally long, so each list is in the order of time. */
+void conn_set_wait(struct conn *c, enum wait kind)
+{
+    if (kind == c->wait)
+        return;
+    conn_clear_wait(c);
+    c->wait = kind;
+    if (kind == WAIT_NONE)
+        return;
+    struct wait_list *l = list_of(c);
+    c->due = io_thread_now(c->io) + l->time + l->grace;
+    c->later = NULL;
+    c->earlier = l->last;
+    *(l->last ? &l->last->later : &l->first) = c;
+    l->last = c;
+    if (c->due < c->io->ticks_at)
+        set_tick(c->io, c->due);
+}
+
+/* A connection that hears from its peer within the grace keeps its place in the list. That the peer
+ * says something does not mean that it takes what is sent. */
+void conn_renew_wait(struct conn *c)
+{
+    if (c->wait != WAIT_WRITE && c->due < io_thread_now(c->io) + list_of(c)->time)
+        conn_clear_wait(c);
+}
+
+/* It waits anew once it was looked after. */
+static void on_late(struct conn *c)
+{
+    enum wait kind = c->wait;
+    conn_soon(c);
+    conn_clear_wait(c);
+    if (kind == WAIT_WRITE)
+        fumi_log(c->io->site->log, FUMI_INFO, "conn.stuck", {"peer", c->peer.address, 0},
+                 {"unsent", {0}, (int64_t)conn_unsent(c)});
+    if (kind == WAIT_WRITE || c->state == CONN_SHUT)
+        conn_close(c);
+    else
+        c->proto->late(c, kind);
+}
+
+static void on_tick(struct timer *t)
+{
+    struct io_thread *io = FUMI_OWNER(t, struct io_thread, tick);
+    int64_t now = io_thread_now(io), next = INT64_MAX;
+    io->ticks_at = INT64_MAX;
+    for (int kind = WAIT_NONE + 1; kind < WAIT_KINDS; kind++) {
+        struct wait_list *l = &io->waits[kind];
+        while (l->first && l->first->due <= now)
+            on_late(l->first);
+        if (l->first && l->first->due < next)
+            next = l->first->due;
+    }
+    if (next < INT64_MAX)
+        set_tick(io, next);
+}
+
+void conn_soon(struct conn *c)
+{
+    struct io_thread *io = c->io;
+    if (c->next_listed || io->last_listed == c)
+        return;
+    c->pins++;
+    *(io->last_listed ? &io->last_listed->next_listed : &io->first_listed) = c;
+    io->last_listed = c;
+}
+
+/* All answers of a turn of the loop are sent at its end. Some of those that are looked after may
+ * give others something to do: they follow. */
+static void look_after_all(struct io_thread *io)
+{
+    for (struct conn *c; (c = io->first_listed);) {
+        io->first_listed = c->next_listed;
+        if (!io->first_listed)
+            io->last_listed = NULL;
+        c->next_listed = NULL;
+        if (!conn_closed(c))
+            conn_advance(c);
+        conn_unpin(c);
+    }
+}
+
+static void on_turn(void *io)
+{
+    look_after_all(io);
+}
+
+enum { SPARE_LARGEST = 256 << 10, SPARE_BYTES = 4 << 20 }; /* of one, and of all */
+
+/* Stands in the memory of a buffer that is spare. */
+struct spare {
+    struct spare *next;
+    size_t cap;
+};
+
+void io_thread_get_buf(struct io_thread *io, struct fumi_buf *b)
+{
+    struct spare *s = io->spares;
+    if (b->p || !s)
+        return;
+    io->spares = s->next;
+    io->spare_bytes -= s->cap;
+    *b = (struct fumi_buf){.p = (char *)s, .cap = s->cap};
+}
+
+void io_thread_put_buf(struct io_thread *io, struct fumi_buf *b)
+{
+    struct spare *s = (struct spare *)(void *)b->p;
+    if (b->cap < sizeof(*s) || b->cap > SPARE_LARGEST || io->spare_bytes + b->cap > SPARE_BYTES) {
+        fumi_buf_done(b);
+        return;
+    }
+    *s = (struct spare){io->spares, b->cap};
+    io->spares = s;
+    io->spare_bytes += b->cap;
+    *b = (struct fumi_buf){0};
+}
+
+static void free_spares(struct io_thread *io)
+{
+    for (struct spare *s; (s = io->spares);) {
+        io->spares = s->next;
+        fumi_resize(s, 0);
+    }
+}
+
+int64_t io_thread_now(const struct io_thread *io)
+{
+    return loop_now(io->loop);
+}
+
+enum { GRACE = 64 }; /* part of a wait */
+
+static void set_times(struct io_thread *io, const struct fumi_settings *s)
+{
+    io->waits[WAIT_HEAD].time = s->head_time;
+    io->waits[WAIT_BODY].time = s->body_time < 10000 ? s->body_time : 10000;
+    io->waits[WAIT_RATE].time = 1000;
+    io->waits[WAIT_IDLE].time = s->idle_time;
+    io->waits[WAIT_IDLE].grace = s->idle_time / GRACE;
+    io->waits[WAIT_WRITE].time = s->write_time;
+    io->waits[WAIT_PING].time = s->ping_time;
+    io->waits[WAIT_PING].grace = s->ping_time / GRACE;
+    io->waits[WAIT_PONG].time = s->ping_time;
+    io->waits[WAIT_CLOSE].time = 1000;
+    io->waits[WAIT_BEAT].time = 15000;
+    io->waits[WAIT_PAUSE].time = 250;
+    io->waits[WAIT_LINGER].time = 250;
+}
+
+struct io_thread *io_thread_new(struct site *site, struct fumi_err *e)
+{
+    struct loop *loop = loop_new(e);
+    if (!loop)
+        return NULL;
+    struct io_thread *io = fumi_resize(NULL, sizeof(*io));
+    memset(io, 0, sizeof(*io));
+    io->site = site;
+    io->loop = loop;
+    io->thread = pthread_self();
+    io->block = fumi_resize(NULL, READ_BLOCK);
+    io->head = fumi_resize(NULL, sizeof(*io->head));
+    io->tick.on = on_tick;
+    loop_turn(loop, on_turn, io);
+    io->ticks_at = INT64_MAX;
+    io->common_at = -1;
+    set_times(io, &site->set);
+    return io;
+}
+
+void io_thread_free(struct io_thread *io)
+{
+    loop_free(io->loop);
+    for (struct fumi_task *spare; (spare = fumi_tasks_take(&io->messages));)
+        message_free(spare);
+    fumi_spare_done(&io->memory);
+    free_spares(io);
+    fumi_resize(io->block, 0);
+    fumi_resize(io->head, 0);
+    fumi_resize(io, 0);
+}
+
+/* Whatever is done to one connection may close any other. */
+static void each(struct io_thread *io, void (*what)(struct conn *c))
+{
+    io->cursor = io->conns;
+    for (struct conn *c; (c = io->cursor);) {
+        io->cursor = c->after;
+        what(c);
+    }
+}
+
+void io_thread_drain(struct io_thread *io)
+{
+    io->draining = true;
+    each(io, conn_drain);
+}
+
+void io_thread_cancel(struct io_thread *io)
+{
+    io->parted = true;
+    each(io, conn_part);
+}
+
+void io_thread_close_all(struct io_thread *io)
+{
+    each(io, conn_close);
+    look_after_all(io); /* the list held a pin of each that is in it */
+}
