@@ -55,7 +55,7 @@ static void name_peer(struct conn *c, const union any_address *from)
 static void on_stranger_gone(struct conn *c)
 {
     atomic_fetch_sub(&c->io->strangers, 1);
-    atomic_fetch_sub(&c->io->site->strangers, 1);
+    atomic_fetch_sub(&c->io->shared->strangers, 1);
 }
 
 /* The oldest connection of a stranger on this I/O thread, of those that wait for no answer if there
@@ -77,7 +77,7 @@ static bool evict_here(struct io_thread *io)
     struct conn *c = find_stranger(io);
     if (!c)
         return false;
-    fumi_log(io->site->log, FUMI_INFO, "conn.evicted", {"peer", c->peer.address, 0});
+    fumi_log(io->shared->log, FUMI_INFO, "conn.evicted", {"peer", c->peer.address, 0});
     conn_close(c);
     return true;
 }
@@ -92,11 +92,11 @@ static void on_evict(struct fumi_task *task)
 /* Closes a stranger's connection, or has another I/O thread do so soon. False: there is none. */
 static bool evict(struct io_thread *io)
 {
-    const struct site *site = io->site;
+    const struct server_shared *shared = io->shared;
     if (evict_here(io))
         return true;
-    for (size_t i = 0; i < site->io_threads_n; i++) {
-        struct io_thread *other = site->io_threads[i];
+    for (size_t i = 0; i < shared->io_threads_n; i++) {
+        struct io_thread *other = shared->io_threads[i];
         if (atomic_load(&other->strangers) <= atomic_load(&other->evict_n))
             continue;
         if (atomic_fetch_add(&other->evict_n, 1) == 0)
@@ -111,11 +111,11 @@ enum place { PLACE, PLACE_SURPLUS, PLACE_NONE };
 /* A stranger beyond his quarter is told so, up to a quarter of those that can be. */
 static enum place place_stranger(struct io_thread *io, size_t there)
 {
-    struct site *site = io->site;
-    size_t most = (size_t)site->set.connections, quarter = most < 8 ? 1 : most / 4;
-    size_t before = atomic_fetch_add(&site->strangers, 1);
-    if (there >= most + site->surplus || before > quarter + site->surplus / 4) {
-        atomic_fetch_sub(&site->strangers, 1);
+    struct server_shared *shared = io->shared;
+    size_t most = (size_t)shared->set.connections, quarter = most < 8 ? 1 : most / 4;
+    size_t before = atomic_fetch_add(&shared->strangers, 1);
+    if (there >= most + shared->surplus || before > quarter + shared->surplus / 4) {
+        atomic_fetch_sub(&shared->strangers, 1);
         return PLACE_NONE;
     }
     atomic_fetch_add(&io->strangers, 1);
@@ -124,18 +124,18 @@ static enum place place_stranger(struct io_thread *io, size_t there)
 
 static enum place find_place(struct io_thread *io, enum guest_who who, size_t there)
 {
-    const struct site *site = io->site;
-    size_t most = (size_t)site->set.connections;
+    const struct server_shared *shared = io->shared;
+    size_t most = (size_t)shared->set.connections;
     if (who == GUEST_STRANGER)
         return place_stranger(io, there);
     if (there < most || (who == GUEST_OWN && evict(io)))
         return PLACE;
-    return there < most + site->surplus ? PLACE_SURPLUS : PLACE_NONE;
+    return there < most + shared->surplus ? PLACE_SURPLUS : PLACE_NONE;
 }
 
 static void greet(struct acceptor *a, int fd, const union any_address *from)
 {
-    size_t there = atomic_load_explicit(&a->io->site->conns, memory_order_relaxed);
+    size_t there = atomic_load_explicit(&a->io->shared->conns, memory_order_relaxed);
     bool local = a->listener.at.kind == ADDRESS_UNIX;
     int on = 1;
     struct conn *c = conn_new(a->io, fd, local ? &unix_proto : &http_proto);
@@ -172,7 +172,8 @@ static int take_one(struct acceptor *a)
 static void pause_for(struct acceptor *a, int number)
 {
     struct fumi_err e;
-    fumi_log(a->io->site->log, FUMI_WARN, "accept.failed", {"why", fumi_str(strerror(number)), 0});
+    fumi_log(a->io->shared->log, FUMI_WARN, "accept.failed",
+             {"why", fumi_str(strerror(number)), 0});
     loop_watch(a->io->loop, &a->watch, 0, &e);
     loop_timer(a->io->loop, &a->again, AGAIN, &e);
 }

@@ -42,9 +42,9 @@ static bool is_full(const struct conn *c, size_t weight)
 /* When as many calls as may be are under way in all, those who have some wait for these. */
 static bool is_crowded(const struct conn *c)
 {
-    const struct site *site = c->io->site;
+    const struct server_shared *shared = c->io->shared;
     return under_way(c) &&
-           atomic_load_explicit(&site->open, memory_order_relaxed) >= (size_t)site->set.queue &&
+           atomic_load_explicit(&shared->open, memory_order_relaxed) >= (size_t)shared->set.queue &&
            !fumi_peer_waits(&c->peer);
 }
 
@@ -125,7 +125,7 @@ static void conn_free(struct conn *c)
     io_thread_put_buf(io, &c->rest);
     io_thread_put_buf(io, &c->queue);
     fumi_resize(c, 0);
-    atomic_fetch_sub(&io->site->conns, 1);
+    atomic_fetch_sub(&io->shared->conns, 1);
     atomic_fetch_sub(&io->conns_n, 1);
     if (io->empty && atomic_load(&io->conns_n) == 0)
         io->empty(io);
@@ -133,7 +133,7 @@ static void conn_free(struct conn *c)
 
 void conn_meet(struct conn *c)
 {
-    const struct fumi_serve_options *o = c->io->site->options;
+    const struct fumi_serve_options *o = c->io->shared->options;
     c->met = o->disconnected;
     if (o->connected)
         o->connected(o->arg, &c->peer);
@@ -144,7 +144,7 @@ void conn_meet(struct conn *c)
  * who pushes all the time would keep it for good. */
 void conn_settle(struct conn *c)
 {
-    const struct fumi_serve_options *o = c->io->site->options;
+    const struct fumi_serve_options *o = c->io->shared->options;
     if (!conn_closed(c) || c->pins)
         return;
     if (c->met && atomic_load(&c->late) == 0) {
@@ -324,7 +324,7 @@ static void watch(struct conn *c, struct watch *w, unsigned events)
         return;
     if (c->err && !c->err->code)
         *c->err = e;
-    fumi_log(c->io->site->log, FUMI_ERROR, "conn.watch", {"why", fumi_str(e.text), 0});
+    fumi_log(c->io->shared->log, FUMI_ERROR, "conn.watch", {"why", fumi_str(e.text), 0});
     conn_close(c);
 }
 
@@ -445,13 +445,13 @@ static struct conn *conn_make(struct io_thread *io, const struct proto *proto)
     c->proto = proto;
     c->in.ready = on_in;
     c->out.ready = on_out;
-    c->limit = io->site->message;
+    c->limit = io->shared->message;
     c->peer.spare = &io->memory;
     c->after = io->conns;
     if (c->after)
         c->after->before = c;
     io->conns = c;
-    atomic_fetch_add(&io->site->conns, 1);
+    atomic_fetch_add(&io->shared->conns, 1);
     atomic_fetch_add(&io->conns_n, 1);
     conn_become(c, proto);
     return c;

@@ -14,7 +14,7 @@
 #include "net/door.h"
 #include "net/keeps.h"
 #include "net/loop.h"
-#include "net/site.h"
+#include "net/server_shared.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -121,7 +121,7 @@ struct wait_list {
 };
 
 struct io_thread {
-    struct site *site;
+    struct server_shared *shared;
     struct loop *loop;
     pthread_t thread;
     struct fumi_spare memory;
@@ -157,7 +157,7 @@ static inline void count_add(atomic_size_t *counter, size_t n)
                           memory_order_relaxed);
 }
 
-struct io_thread *io_thread_new(struct site *site, struct fumi_err *e);
+struct io_thread *io_thread_new(struct server_shared *shared, struct fumi_err *e);
 void io_thread_free(struct io_thread *io); /* without connections */
 void io_thread_drain(
     struct io_thread *io); /* its connections end as soon as what is open is answered */

@@ -120,7 +120,7 @@ static void on_head(struct conn *c, const struct http_head *h, size_t there)
     }
     t->phase = h->framing == HTTP_CHUNKED ? READS_CHUNKS : READS_BODY;
     t->began = io_thread_now(c->io);
-    t->body.limit = c->io->site->http.body;
+    t->body.limit = c->io->shared->http.body;
     c->want = t->length;
     if (!t->why.status)
         http_reserve(c, there);
@@ -146,7 +146,7 @@ static size_t take_head(struct conn *c, struct fumi_str bytes)
 {
     struct http_fault f;
     struct http_head *h = c->io->head;
-    ssize_t n = http_read_head(h, bytes, &c->as.http.seen, &c->io->site->http, &f);
+    ssize_t n = http_read_head(h, bytes, &c->as.http.seen, &c->io->shared->http, &f);
     if (n < 0) {
         fault(c, &f);
         return bytes.n;
@@ -172,7 +172,7 @@ static size_t take_chunks(struct conn *c, struct fumi_str bytes)
 {
     struct http *t = &c->as.http;
     struct http_fault f = {0};
-    ssize_t n = http_read_chunks(&t->chunks, bytes, &t->body, &c->io->site->http, &f);
+    ssize_t n = http_read_chunks(&t->chunks, bytes, &t->body, &c->io->shared->http, &f);
     if (n < 0) {
         fault(c, &f);
         return bytes.n;
@@ -260,7 +260,7 @@ static bool is_too_slow(struct conn *c)
     const struct http *t = &c->as.http;
     int64_t took = io_thread_now(c->io) - t->began;
     size_t got = t->phase == READS_CHUNKS ? t->body.n + t->chunks.extra : c->rest.n;
-    return took >= c->io->site->set.body_time || (int64_t)got < (took - 9000) * 1024 / 1000;
+    return took >= c->io->shared->set.body_time || (int64_t)got < (took - 9000) * 1024 / 1000;
 }
 
 static void late(struct conn *c, enum wait kind)

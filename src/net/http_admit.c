@@ -43,7 +43,7 @@ static __attribute__((cold)) int deny_with(struct conn *c, int status, const cha
 static int pass_door(struct conn *c, const struct http_head *h, const struct route *route)
 {
     struct http *t = &c->as.http;
-    struct door_verdict v = door_check(c->io->site->door, &c->guest, h);
+    struct door_verdict v = door_check(c->io->shared->door, &c->guest, h);
     if (v.origin.p)
         fumi_buf_add(&t->origin, v.origin.p, v.origin.n);
     if (v.status == 0 || (v.status == 401 && route && route->open))
@@ -64,7 +64,7 @@ static struct fumi_str client_of(const struct conn *c)
 
 static int check_rate(struct conn *c)
 {
-    struct rate *rate = c->io->site->rate;
+    struct rate *rate = c->io->shared->rate;
     if (!rate || rate_take(rate, client_of(c), io_thread_now(c->io)))
         return 0;
     return deny_with(c, 429, "too many requests; go slower", "Retry-After", "1");
@@ -72,8 +72,8 @@ static int check_rate(struct conn *c)
 
 static int check_queue(struct conn *c)
 {
-    const struct site *site = c->io->site;
-    if (atomic_load_explicit(&site->open, memory_order_relaxed) < (size_t)site->set.queue)
+    const struct server_shared *shared = c->io->shared;
+    if (atomic_load_explicit(&shared->open, memory_order_relaxed) < (size_t)shared->set.queue)
         return 0;
     return deny_with(c, 503, "too many calls are under way; try again", "Retry-After", "1");
 }
@@ -81,11 +81,11 @@ static int check_queue(struct conn *c)
 static int pass_filters(struct conn *c, const struct http_head *h)
 {
     struct http *t = &c->as.http;
-    const struct site *site = c->io->site;
+    const struct server_shared *shared = c->io->shared;
     struct fumi_http_request r = {h->method, h->path, h->query,  &c->peer,
                                   h->fields, h->n,    &c->source};
-    for (size_t i = 0; i < site->filters_n; i++) {
-        const struct fumi_filter *f = &site->filters[i];
+    for (size_t i = 0; i < shared->filters_n; i++) {
+        const struct fumi_filter *f = &shared->filters[i];
         struct fumi_refusal why = {0}; /* what a filter writes and does not mean is dropped */
         if (f->before && f->before(f->self, &r, &why)) {
             if (why.status < 400 || why.status > 599)
@@ -224,7 +224,7 @@ static int pass_route(struct conn *c, const struct http_head *h, unsigned method
     struct http *t = &c->as.http;
     bool socket = http_has_token(h->upgrade, "websocket");
     if (!t->route || (t->route->bare && !socket))
-        return deny(c, 404, c->io->site->lost);
+        return deny(c, 404, c->io->shared->not_found);
     t->run = t->route->run;
     if (fumi_eq(h->method, FUMI_STR("OPTIONS"))) {
         t->preflight = is_preflight(h);
@@ -246,7 +246,7 @@ static int pass_route(struct conn *c, const struct http_head *h, unsigned method
 int http_admit(struct conn *c, const struct http_head *h)
 {
     struct http *t = &c->as.http;
-    const struct route *route = http_route(c->io->site, h->path);
+    const struct route *route = http_route(c->io->shared, h->path);
     unsigned method = method_of(c, h);
     t->route = route;
     if (c->state == CONN_SURPLUS)
@@ -267,12 +267,12 @@ enum { BODIES = 64 << 20, SMALL = 64 << 10 };
 int http_reserve(struct conn *c, size_t there)
 {
     struct http *t = &c->as.http;
-    struct site *site = c->io->site;
-    size_t n = t->phase == READS_CHUNKS ? site->http.body : t->length;
+    struct server_shared *shared = c->io->shared;
+    size_t n = t->phase == READS_CHUNKS ? shared->http.body : t->length;
     if (n <= SMALL || (t->phase == READS_BODY && n <= there))
         return 0;
-    if (atomic_fetch_add(&site->bodies, n) + n > BODIES + site->http.body) {
-        atomic_fetch_sub(&site->bodies, n);
+    if (atomic_fetch_add(&shared->bodies, n) + n > BODIES + shared->http.body) {
+        atomic_fetch_sub(&shared->bodies, n);
         return deny_with(c, 503, "too much is being received; try again", "Retry-After", "1");
     }
     t->reserved = n;
@@ -282,6 +282,6 @@ int http_reserve(struct conn *c, size_t there)
 void http_unreserve(struct conn *c)
 {
     if (c->as.http.reserved)
-        atomic_fetch_sub(&c->io->site->bodies, c->as.http.reserved);
+        atomic_fetch_sub(&c->io->shared->bodies, c->as.http.reserved);
     c->as.http.reserved = 0;
 }

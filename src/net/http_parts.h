@@ -23,8 +23,9 @@ struct http_kept {
 };
 
 int http_check_mount(const char *mount, struct fumi_err *e);
-void http_add_routes(struct site *site); /* ours, and those of the options */
-const struct route *http_route(const struct site *site, struct fumi_str path); /* NULL: none */
+void http_add_routes(struct server_shared *shared); /* ours, and those of the options */
+const struct route *http_route(const struct server_shared *shared,
+                               struct fumi_str path); /* NULL: none */
 
 /* http_admit.c: 0; or -1 with the refusal set. After an upgrade the connection speaks something
  * else.

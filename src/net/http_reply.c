@@ -52,18 +52,18 @@ struct fumi_str http_common(struct io_thread *io)
 /* What became of it, for the filters that let it in and for the log. */
 void http_report(struct conn *c, const struct http *t, int status, size_t bytes)
 {
-    const struct site *site = c->io->site;
+    const struct server_shared *shared = c->io->shared;
     count_add(&c->io->requests, 1);
-    if (!t->filtered && !site->set.access_log)
+    if (!t->filtered && !shared->set.access_log)
         return;
     struct fumi_http_request r = {.method = t->method, .peer = &c->peer, .source = &c->source};
     r.path = t->route ? fumi_str(t->route->path) : FUMI_STR("");
     for (size_t i = t->filtered; i-- > 0;)
-        if (site->filters[i].after)
-            site->filters[i].after(site->filters[i].self, &r, status, bytes);
-    if (site->set.access_log)
-        fumi_log(site->log, FUMI_INFO, "http.request", {"method", r.method, 0}, {"path", r.path, 0},
-                 {"status", {0}, status}, {"bytes", {0}, (int64_t)bytes},
+        if (shared->filters[i].after)
+            shared->filters[i].after(shared->filters[i].self, &r, status, bytes);
+    if (shared->set.access_log)
+        fumi_log(shared->log, FUMI_INFO, "http.request", {"method", r.method, 0},
+                 {"path", r.path, 0}, {"status", {0}, status}, {"bytes", {0}, (int64_t)bytes},
                  {"peer", c->peer.address, 0});
 }
 
@@ -190,7 +190,7 @@ void http_refuse(struct conn *c, const struct fumi_refusal *r)
     last_one(c);
     if (r->status == 413) {
         fumi_err_set(&e, FUMI_INVALID_REQUEST, "the message is longer than the limit of %zu bytes",
-                     c->io->site->message);
+                     c->io->shared->message);
         fumi_put_refusal(&text, &e, fumi_peer_lost_id(&c->peer));
     } else {
         fumi_buf_add(&text, r->reason, strlen(r->reason));

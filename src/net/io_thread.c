@@ -56,7 +56,7 @@ static void on_late(struct conn *c)
     conn_soon(c);
     conn_clear_wait(c);
     if (kind == WAIT_WRITE)
-        fumi_log(c->io->site->log, FUMI_INFO, "conn.stuck", {"peer", c->peer.address, 0},
+        fumi_log(c->io->shared->log, FUMI_INFO, "conn.stuck", {"peer", c->peer.address, 0},
                  {"unsent", {0}, (int64_t)conn_unsent(c)});
     if (kind == WAIT_WRITE || c->state == CONN_SHUT)
         conn_close(c);
@@ -173,14 +173,14 @@ static void set_times(struct io_thread *io, const struct fumi_settings *s)
     io->waits[WAIT_LINGER].time = 250;
 }
 
-struct io_thread *io_thread_new(struct site *site, struct fumi_err *e)
+struct io_thread *io_thread_new(struct server_shared *shared, struct fumi_err *e)
 {
     struct loop *loop = loop_new(e);
     if (!loop)
         return NULL;
     struct io_thread *io = fumi_resize(NULL, sizeof(*io));
     memset(io, 0, sizeof(*io));
-    io->site = site;
+    io->shared = shared;
     io->loop = loop;
     io->thread = pthread_self();
     io->block = fumi_resize(NULL, READ_BLOCK);
@@ -189,7 +189,7 @@ struct io_thread *io_thread_new(struct site *site, struct fumi_err *e)
     loop_turn(loop, on_turn, io);
     io->ticks_at = INT64_MAX;
     io->common_at = -1;
-    set_times(io, &site->set);
+    set_times(io, &shared->set);
     return io;
 }
 

@@ -103,7 +103,7 @@ const struct proto lines_proto = {"lines",          true,           .take = take
  * yet. */
 static const struct proto *choose(const struct conn *c, struct fumi_str bytes, bool over)
 {
-    int framing = c->io->site->set.framing;
+    int framing = c->io->shared->set.framing;
     int heads = framing == FUMI_FRAMING_AUTO ? frame_detect(bytes) : 0;
     if (framing == FUMI_FRAMING_HEADERS || heads > 0)
         return &framed_proto;
@@ -115,7 +115,7 @@ static size_t begin(struct conn *c, const struct proto *proto, size_t n)
 {
     struct fumi_err e;
     conn_become(c, proto); /* a refusal, too, has the framing that the peer expects */
-    if (door_knows(c->io->site->door, &c->guest) && c->state != CONN_SURPLUS)
+    if (door_knows(c->io->shared->door, &c->guest) && c->state != CONN_SURPLUS)
         return 0;
     fumi_err_set(&e, FUMI_INVALID_REQUEST,
                  c->state == CONN_SURPLUS

@@ -63,7 +63,7 @@ static void message_done(struct message *m)
     c->open--;
     c->weight -= m->weight;
     if (m->counted)
-        atomic_fetch_sub(&c->io->site->open, 1);
+        atomic_fetch_sub(&c->io->shared->open, 1);
     m->conn = NULL; /* it has ended */
     fumi_tasks_add(&c->io->messages, &m->task);
 }
@@ -72,8 +72,8 @@ static void message_done(struct message *m)
  * have nobody who could connect again. */
 static void overrun(struct conn *c)
 {
-    fumi_log(c->io->site->log, FUMI_WARN, "conn.slow", {"peer", c->peer.address, 0},
-             {"limit", {0}, c->io->site->set.unsent});
+    fumi_log(c->io->shared->log, FUMI_WARN, "conn.slow", {"peer", c->peer.address, 0},
+             {"limit", {0}, c->io->shared->set.unsent});
     if (!c->ends)
         conn_close(c);
 }
@@ -102,7 +102,7 @@ static void end_message(struct message *m)
     struct conn *c = m->conn;
     tell_over(m, false);
     message_done(m);
-    if (!conn_closed(c) && conn_unsent(c) > (size_t)c->io->site->set.unsent)
+    if (!conn_closed(c) && conn_unsent(c) > (size_t)c->io->shared->set.unsent)
         overrun(c);
 }
 
@@ -258,10 +258,10 @@ void conn_keep(struct fumi_peer *peer, bool keep)
     if (keep) {
         atomic_fetch_add(&c->away, 1);
         atomic_fetch_add(&c->late, 1);
-        atomic_fetch_add(&c->io->site->open, 1);
+        atomic_fetch_add(&c->io->shared->open, 1);
     } else {
         atomic_fetch_sub(&c->late, 1);
-        atomic_fetch_sub(&c->io->site->open, 1);
+        atomic_fetch_sub(&c->io->shared->open, 1);
         look_soon(c);
     }
 }
@@ -309,7 +309,7 @@ static void send_home(struct conn *c, struct fumi_buf *text)
 static bool has_room(struct conn *c, size_t n, bool here)
 {
     size_t queued = here ? conn_unsent(c) : atomic_load(&c->backlog);
-    return queued + atomic_load(&c->away) + n <= (size_t)c->io->site->set.unsent;
+    return queued + atomic_load(&c->away) + n <= (size_t)c->io->shared->set.unsent;
 }
 
 static void say(struct conn *c, struct fumi_buf *text, bool here)
@@ -349,20 +349,20 @@ static void count_open(struct message *m)
     if (!m->conn)
         return;
     m->counted = true;
-    atomic_fetch_add(&m->conn->io->site->open, 1);
+    atomic_fetch_add(&m->conn->io->shared->open, 1);
 }
 
 void conn_handle(struct conn *c, struct fumi_str message, bool tells)
 {
-    struct site *site = c->io->site;
+    struct server_shared *shared = c->io->shared;
     struct message *m = message_new(c, message.n);
     put_in_order(m);
-    site->handle(site->handler, &c->peer, message,
-                 (struct fumi_sink){.notify = tells ? on_tell : NULL,
-                                    .reply = on_reply,
-                                    .arg = m,
-                                    .unordered = on_unordered,
-                                    .source = c->source});
+    shared->handle(shared->handler, &c->peer, message,
+                   (struct fumi_sink){.notify = tells ? on_tell : NULL,
+                                      .reply = on_reply,
+                                      .arg = m,
+                                      .unordered = on_unordered,
+                                      .source = c->source});
     count_open(m);
 }
 

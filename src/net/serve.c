@@ -19,8 +19,8 @@ static void join_stdio(struct fumi_service *s)
 {
     /* Heads that are demanded are also for what is pushed before the peer says anything. */
     struct conn *c = conn_over(s->posts[0].io, &s->ends,
-                               s->site.set.framing == FUMI_FRAMING_HEADERS ? &framed_proto
-                                                                           : &stdio_proto);
+                               s->shared.set.framing == FUMI_FRAMING_HEADERS ? &framed_proto
+                                                                             : &stdio_proto);
     c->peer.transport = "stdio";
     c->err = &s->err;
     c->gone = on_stdio_gone;
@@ -35,7 +35,7 @@ static void on_parent(struct watch *w, unsigned events)
     struct fumi_err ignored;
     (void)events;
     loop_watch(s->posts[0].io->loop, w, 0, &ignored);
-    fumi_log(s->site.log, FUMI_INFO, "serve.orphaned", {"parent", fumi_str("ended"), 0});
+    fumi_log(s->shared.log, FUMI_INFO, "serve.orphaned", {"parent", fumi_str("ended"), 0});
     service_end(s, FUMI_SERVED_END);
 }
 
@@ -169,13 +169,13 @@ enum fumi_served fumi_serve_stdio(struct fumi_server *server,
                                      .no_signals = o->no_signals};
     struct fumi_service *s = service_new(server, &all);
     if (o->line)
-        s->site.message = o->line;
+        s->shared.message = o->line;
     return serve(s, e);
 }
 
 static int check_threads(const struct fumi_service *s, struct fumi_err *e)
 {
-    if (s->site.set.threads == 1)
+    if (s->shared.set.threads == 1)
         return 0;
     return fumi_err_set(e, FUMI_INVALID_PARAMS,
                         "threads: a service inside another event loop has one");

@@ -36,11 +36,11 @@ static void part(struct post *p)
     struct fumi_buf names = {.limit = METHODS_SHOWN};
     size_t n = open_calls(p, false, &names);
     if (n)
-        fumi_log(p->io->site->log, FUMI_WARN, "serve.cancelled", {"calls", {0}, (int64_t)n},
+        fumi_log(p->io->shared->log, FUMI_WARN, "serve.cancelled", {"calls", {0}, (int64_t)n},
                  {"methods", fumi_buf_str(&names), 0});
     fumi_buf_done(&names);
     p->parted = true;
-    p->until = io_thread_now(p->io) + (p->service->site.set.drain > 0 ? 0 : WRITERS);
+    p->until = io_thread_now(p->io) + (p->service->shared.set.drain > 0 ? 0 : WRITERS);
     tell_ending(p->service, true);
     io_thread_cancel(p->io);
 }
@@ -98,21 +98,21 @@ static void on_start(struct fumi_task *task)
     for (struct acceptor *a = p->acceptors; a; a = a->next) {
         struct fumi_err e;
         if (acceptor_start(a, &e))
-            fumi_log(p->io->site->log, FUMI_ERROR, "serve.listen", {"why", fumi_str(e.text), 0});
+            fumi_log(p->io->shared->log, FUMI_ERROR, "serve.listen", {"why", fumi_str(e.text), 0});
     }
 }
 
 int service_posts(struct fumi_service *s, struct fumi_err *e)
 {
-    size_t n = (size_t)s->site.set.threads;
+    size_t n = (size_t)s->shared.set.threads;
     s->posts = fumi_resize(NULL, n * sizeof(*s->posts));
-    s->site.io_threads = fumi_resize(NULL, n * sizeof(*s->site.io_threads));
-    for (; s->posts_n < n; s->posts_n++, s->site.io_threads_n++) {
+    s->shared.io_threads = fumi_resize(NULL, n * sizeof(*s->shared.io_threads));
+    for (; s->posts_n < n; s->posts_n++, s->shared.io_threads_n++) {
         struct post *p = &s->posts[s->posts_n];
         *p = (struct post){.service = s};
-        if (!(p->io = io_thread_new(&s->site, e)))
+        if (!(p->io = io_thread_new(&s->shared, e)))
             return -1;
-        s->site.io_threads[s->site.io_threads_n] = p->io;
+        s->shared.io_threads[s->shared.io_threads_n] = p->io;
         p->io->empty = on_empty;
         p->start.run = on_start;
         p->drain.run = on_drain;
@@ -125,7 +125,7 @@ int service_posts(struct fumi_service *s, struct fumi_err *e)
  * its worker cannot be waited for all the same. */
 bool service_abandons(const struct fumi_service *s)
 {
-    if (s->site.server && fumi_server_busy(s->site.server))
+    if (s->shared.server && fumi_server_busy(s->shared.server))
         return true;
     for (size_t i = 0; i < s->posts_n; i++)
         if (atomic_load(&s->posts[i].io->conns_n))
@@ -144,8 +144,8 @@ enum fumi_served service_abandon(struct fumi_service *s)
             fumi_buf_put(&names, ' ');
         fumi_buf_add(&names, s->posts[i].methods.p, s->posts[i].methods.n);
     }
-    fumi_log(s->site.log, FUMI_WARN, "serve.abandoned",
-             {"calls", {0}, (int64_t)atomic_load(&s->site.open)},
+    fumi_log(s->shared.log, FUMI_WARN, "serve.abandoned",
+             {"calls", {0}, (int64_t)atomic_load(&s->shared.open)},
              {"methods", fumi_buf_str(&names), 0});
     fumi_buf_done(&names);
     loop_signals(s->posts[0].io->loop, NULL, NULL, NULL);

@@ -22,7 +22,7 @@ struct post {
 };
 
 struct fumi_service {
-    struct site site;
+    struct server_shared shared;
     struct fumi_serve_options options;
     struct post *posts;
     size_t posts_n;

@@ -1,6 +1,6 @@
 /* Private to net/: what all I/O threads of a service share. */
-#ifndef FUMI_NET_SITE_H
-#define FUMI_NET_SITE_H
+#ifndef FUMI_NET_SERVER_SHARED_H
+#define FUMI_NET_SERVER_SHARED_H
 
 #include "base/arena.h"
 #include "net/door.h"
@@ -13,7 +13,7 @@
 struct io_thread;
 struct route;
 
-struct site {
+struct server_shared {
     struct fumi_server *server;
     fumi_handle_fn *handle;
     void *handler;
@@ -25,7 +25,7 @@ struct site {
     struct route *routes;
     size_t routes_n;
     struct fumi_arena paths; /* of the routes, if they are mounted */
-    const char *lost;        /* what is said where there is no route */
+    const char *not_found;   /* what is said where there is no route */
     struct fumi_metrics *metrics;
     struct door *door;
     struct rate *rate; /* NULL: any */
