@@ -18,7 +18,7 @@ static void on_stdio_gone(struct conn *c)
 static void join_stdio(struct fumi_service *s)
 {
     /* Heads that are demanded are also for what is pushed before the peer says anything. */
-    struct conn *c = conn_over(s->posts[0].io, &s->ends,
+    struct conn *c = conn_over(s->slots[0].io, &s->ends,
                                s->shared.set.framing == FUMI_FRAMING_HEADERS ? &framed_proto
                                                                              : &stdio_proto);
     c->peer.transport = "stdio";
@@ -34,7 +34,7 @@ static void on_parent(struct watch *w, unsigned events)
     struct fumi_service *s = FUMI_OWNER(w, struct fumi_service, parent);
     struct fumi_err ignored;
     (void)events;
-    loop_watch(s->posts[0].io->loop, w, 0, &ignored);
+    loop_watch(s->slots[0].io->loop, w, 0, &ignored);
     fumi_log(s->shared.log, FUMI_INFO, "serve.orphaned", {"parent", fumi_str("ended"), 0});
     service_end(s, FUMI_SERVED_END);
 }
@@ -50,7 +50,7 @@ static void watch_parent(struct fumi_service *s)
     s->parent.fd = (int)syscall(SYS_pidfd_open, parent, 0);
     s->parent.ready = on_parent;
     if (s->parent.fd >= 0 && getppid() == parent)
-        loop_watch(s->posts[0].io->loop, &s->parent, LOOP_READ, &ignored);
+        loop_watch(s->slots[0].io->loop, &s->parent, LOOP_READ, &ignored);
 }
 
 static void forget_parent(struct fumi_service *s)
@@ -58,16 +58,16 @@ static void forget_parent(struct fumi_service *s)
     struct fumi_err ignored;
     if (!s->parent.ready || s->parent.fd < 0)
         return;
-    loop_watch(s->posts[0].io->loop, &s->parent, 0, &ignored);
+    loop_watch(s->slots[0].io->loop, &s->parent, 0, &ignored);
     close(s->parent.fd);
 }
 
-static void *run_post(void *arg)
+static void *run_slot(void *arg)
 {
-    struct post *p = arg;
-    p->io->thread = pthread_self();
+    struct thread_slot *slot = arg;
+    slot->io->thread = pthread_self();
     pthread_setname_np(pthread_self(), "fumi-io");
-    loop_run(p->io->loop);
+    loop_run(slot->io->loop);
     return NULL;
 }
 
@@ -78,12 +78,12 @@ static int start_threads(struct fumi_service *s, struct fumi_err *e)
     int rc = 0;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    for (size_t i = 1; i < s->posts_n && !rc; i++) {
-        struct post *p = &s->posts[i];
-        rc = pthread_create(&p->thread, NULL, run_post, p);
-        p->running = rc == 0;
-        if (p->running)
-            loop_post(p->io->loop, &p->start);
+    for (size_t i = 1; i < s->slots_n && !rc; i++) {
+        struct thread_slot *slot = &s->slots[i];
+        rc = pthread_create(&slot->thread, NULL, run_slot, slot);
+        slot->running = rc == 0;
+        if (slot->running)
+            loop_post(slot->io->loop, &slot->start);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc ? fumi_err_set(e, FUMI_INTERNAL_ERROR, "thread: %s", strerror(rc)) : 0;
@@ -92,8 +92,8 @@ static int start_threads(struct fumi_service *s, struct fumi_err *e)
 /* All that happens before the first turn of the first loop. */
 static void begin(struct fumi_service *s)
 {
-    s->began = s->posts[0].running = true;
-    loop_post(s->posts[0].io->loop, &s->posts[0].start);
+    s->began = s->slots[0].running = true;
+    loop_post(s->slots[0].io->loop, &s->slots[0].start);
     if (start_threads(s, &s->err))
         service_end(s, FUMI_SERVED_ERROR);
     if (s->has_stdio && !s->ends.own)
@@ -108,9 +108,9 @@ static void begin(struct fumi_service *s)
 static enum fumi_served finish(struct fumi_service *s, struct fumi_err *e)
 {
     forget_parent(s);
-    for (size_t i = 1; i < s->posts_n; i++)
-        if (s->posts[i].running)
-            pthread_join(s->posts[i].thread, NULL);
+    for (size_t i = 1; i < s->slots_n; i++)
+        if (s->slots[i].running)
+            pthread_join(s->slots[i].thread, NULL);
     service_withdraw(s);
     if (s->err.code)
         *e = s->err;
@@ -133,7 +133,7 @@ static enum fumi_served serve(struct fumi_service *s, struct fumi_err *e)
         s->why = FUMI_SERVED_STOP;
     if (rc == 0 && service_prepare(s, &s->err) == 0) {
         begin(s);
-        loop_run(s->posts[0].io->loop);
+        loop_run(s->slots[0].io->loop);
     }
     enum fumi_served why = finish(s, e);
     ends_unblock_pipe(blocked);
@@ -185,7 +185,7 @@ static int open_inside(struct fumi_service *s, struct fumi_err *e)
 {
     if (check_threads(s, e) || service_claim(s, e) < 0 || service_prepare(s, e))
         return -1;
-    s->fd = loop_fd(s->posts[0].io->loop, e);
+    s->fd = loop_fd(s->slots[0].io->loop, e);
     return s->fd < 0 ? -1 : 0;
 }
 
@@ -198,7 +198,7 @@ struct fumi_service *fumi_service_open(struct fumi_server *server,
         return NULL;
     }
     begin(s);
-    s->posts[0].io->outside = true;
+    s->slots[0].io->outside = true;
     return s;
 }
 
@@ -209,7 +209,7 @@ int fumi_service_fd(const struct fumi_service *s)
 
 bool fumi_service_step(struct fumi_service *s)
 {
-    struct io_thread *io = s->posts[0].io;
+    struct io_thread *io = s->slots[0].io;
     if (s->ended)
         return false;
     bool blocked = s->has_stdio && ends_block_pipe();
@@ -223,7 +223,7 @@ bool fumi_service_step(struct fumi_service *s)
 enum fumi_served fumi_service_close(struct fumi_service *s, struct fumi_err *e)
 {
     struct fumi_err ignored;
-    struct io_thread *io = s->posts[0].io;
+    struct io_thread *io = s->slots[0].io;
     bool blocked = ends_block_pipe();
     io->outside = false;
     if (!s->ended) {

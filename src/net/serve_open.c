@@ -56,11 +56,11 @@ static void fit_descriptors(struct fumi_service *s)
              {"remedy", fumi_str("raise the limit of open files: ulimit -n"), 0});
 }
 
-static void add_acceptor(struct post *p, const struct listener *l)
+static void add_acceptor(struct thread_slot *slot, const struct listener *l)
 {
-    struct acceptor *a = acceptor_new(p->io, l);
-    a->next = p->acceptors;
-    p->acceptors = a;
+    struct acceptor *a = acceptor_new(slot->io, l);
+    a->next = slot->acceptors;
+    slot->acceptors = a;
 }
 
 static int announce(struct fumi_service *s, const struct listener *l, struct fumi_err *e)
@@ -98,13 +98,13 @@ static int on_open(struct fumi_service *s, const struct listener *l, struct fumi
 /* One socket for each thread on TCP, which share the port; a Unix socket is the first thread's. */
 static int open_address(struct fumi_service *s, struct address a, struct fumi_err *e)
 {
-    size_t n = a.kind == ADDRESS_TCP ? s->posts_n : 1;
+    size_t n = a.kind == ADDRESS_TCP ? s->slots_n : 1;
     struct listener first = {0};
     for (size_t i = 0; i < n; i++) {
         struct listener l;
         if (listener_open(&l, &a, i > 0, e))
             return -1;
-        add_acceptor(&s->posts[i], &l);
+        add_acceptor(&s->slots[i], &l);
         a.port = l.at.port;
         first = l;
     }
@@ -129,7 +129,7 @@ static int open_inherited(struct fumi_service *s, struct fumi_err *e)
     struct listener l[INHERITED];
     int n = listener_inherit(l, INHERITED, e);
     for (int i = 0; i < n; i++)
-        add_acceptor(&s->posts[0], &l[i]);
+        add_acceptor(&s->slots[0], &l[i]);
     for (int i = 0; i < n; i++)
         if (check_inherited(s, &l[i].at, e) || on_open(s, &l[i], e))
             return -1;
@@ -227,14 +227,14 @@ static void make_pool(struct fumi_service *s)
     fumi_server_executor(s->shared.server, pool_submit, s->pool);
 }
 
-static void free_post(struct post *p)
+static void free_slot(struct thread_slot *slot)
 {
-    fumi_buf_done(&p->methods);
-    for (struct acceptor *a = p->acceptors, *next; a; a = next) {
+    fumi_buf_done(&slot->methods);
+    for (struct acceptor *a = slot->acceptors, *next; a; a = next) {
         next = a->next;
         acceptor_free(a);
     }
-    io_thread_free(p->io);
+    io_thread_free(slot->io);
 }
 
 void service_withdraw(struct fumi_service *s)
@@ -250,9 +250,9 @@ void service_free(struct fumi_service *s)
         pool_free(s->pool);
         fumi_server_executor(s->shared.server, NULL, NULL);
     }
-    for (size_t i = 0; i < s->posts_n; i++)
-        free_post(&s->posts[i]);
-    fumi_resize(s->posts, 0);
+    for (size_t i = 0; i < s->slots_n; i++)
+        free_slot(&s->slots[i]);
+    fumi_resize(s->slots, 0);
     fumi_resize(s->shared.io_threads, 0);
     fumi_resize(s->shared.routes, 0);
     fumi_arena_done(&s->shared.paths);
@@ -322,7 +322,7 @@ static int watch_signals(struct fumi_service *s, struct fumi_err *e)
 {
     if (s->options.no_signals)
         return 0;
-    return loop_signals(s->posts[0].io->loop, on_signal, s, e);
+    return loop_signals(s->slots[0].io->loop, on_signal, s, e);
 }
 
 static int watch_stop(struct fumi_service *s, struct fumi_err *e)
@@ -331,7 +331,7 @@ static int watch_stop(struct fumi_service *s, struct fumi_err *e)
         return 0;
     struct stop *stop = server_stop(s->shared.server);
     s->stop = (struct watch){.fd = stop_descriptor(stop, e), .ready = on_stop};
-    if (s->stop.fd < 0 || loop_watch(s->posts[0].io->loop, &s->stop, LOOP_READ, e))
+    if (s->stop.fd < 0 || loop_watch(s->slots[0].io->loop, &s->stop, LOOP_READ, e))
         return -1;
     if (atomic_load(&stop->asked))
         stop_ask(stop); /* it came before there was a descriptor */
@@ -371,7 +371,7 @@ int service_prepare(struct fumi_service *s, struct fumi_err *e)
     if (!(s->shared.door = door_new(&s->shared.set, token, e)))
         return -1;
     /* Whoever hears that an address is open may send a signal at once. */
-    if (service_posts(s, e) || watch_stop(s, e) || watch_signals(s, e))
+    if (service_make_slots(s, e) || watch_stop(s, e) || watch_signals(s, e))
         return -1;
     make_pool(s);
     return open_all(s, e);

@@ -8,7 +8,7 @@
 #include "net/pool.h"
 
 /* A I/O thread and what belongs to it. */
-struct post {
+struct thread_slot {
     struct io_thread *io;
     struct fumi_service *service;
     struct acceptor *acceptors;
@@ -24,8 +24,8 @@ struct post {
 struct fumi_service {
     struct server_shared shared;
     struct fumi_serve_options options;
-    struct post *posts;
-    size_t posts_n;
+    struct thread_slot *slots;
+    size_t slots_n;
     struct pool *pool;
     struct ends ends;
     struct watch parent; /* of one that serves stdio */
@@ -54,10 +54,10 @@ int service_prepare(struct fumi_service *s, struct fumi_err *e); /* all but the 
 void service_free(struct fumi_service *s);
 void service_withdraw(struct fumi_service *s); /* removes its lock files */
 
-/* serve_end.c. service_posts makes the I/O threads; service_end begins the end, on the first I/O
- * thread's thread.
+/* serve_end.c. service_make_slots makes the I/O threads; service_end begins the end, on the first
+ * I/O thread's thread.
  */
-int service_posts(struct fumi_service *s, struct fumi_err *e);
+int service_make_slots(struct fumi_service *s, struct fumi_err *e);
 void service_end(struct fumi_service *s, enum fumi_served why);
 bool service_abandons(const struct fumi_service *s);
 enum fumi_served service_abandon(struct fumi_service *s);
