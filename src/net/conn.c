@@ -3,7 +3,7 @@
  * is on its way. Whoever works on a connection has put it on that list, or took it from there. */
 #include "net/conn.h"
 
-#include "net/ends.h"
+#include "net/stdio_fds.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -70,7 +70,7 @@ static void forget(struct conn *c)
     struct io_thread *io = c->io;
     conn_clear_wait(c);
     loop_watch(io->loop, &c->in, 0, &ignored);
-    if (c->ends)
+    if (c->stdio)
         loop_watch(io->loop, &c->out, 0, &ignored);
     else
         close(c->in.fd);
@@ -167,7 +167,7 @@ static ssize_t send_some(struct conn *c)
     size_t n = conn_unsent(c);
     ssize_t did;
     do
-        did = c->ends ? ends_write(c->ends, p, n) : send(c->in.fd, p, n, MSG_NOSIGNAL);
+        did = c->stdio ? stdio_fds_write(c->stdio, p, n) : send(c->in.fd, p, n, MSG_NOSIGNAL);
     while (did < 0 && errno == EINTR);
     return did;
 }
@@ -208,7 +208,7 @@ static void write_out(struct conn *c)
 /* Once the system has refused bytes, the loop says when it takes some again. */
 static void flush(struct conn *c)
 {
-    const struct watch *w = c->ends ? &c->out : &c->in;
+    const struct watch *w = c->stdio ? &c->out : &c->in;
     if (conn_unsent(c) && !(w->events & LOOP_WRITE))
         write_out(c);
 }
@@ -260,7 +260,7 @@ static ssize_t receive(struct conn *c, char *to, size_t n)
 {
     ssize_t got;
     do
-        got = c->ends ? ends_read(c->ends, to, n) : recv(c->in.fd, to, n, 0);
+        got = c->stdio ? stdio_fds_read(c->stdio, to, n) : recv(c->in.fd, to, n, 0);
     while (got < 0 && errno == EINTR);
     if (got > 0)
         count_add(&c->io->bytes_in, (size_t)got);
@@ -270,14 +270,14 @@ static ssize_t receive(struct conn *c, char *to, size_t n)
 bool conn_dry(const struct conn *c)
 {
     char byte;
-    return c->ends || recv(c->in.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
+    return c->stdio || recv(c->in.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
 }
 
 /* The end of input, or a fault. A descriptor that cannot be read at all has nothing for us: nohup
  * gives such a one. */
 static void end_input(struct conn *c, int number)
 {
-    bool takes = conn_takes(c), broken = number && (!c->ends || number == ECONNRESET);
+    bool takes = conn_takes(c), broken = number && (!c->stdio || number == ECONNRESET);
     if (number == EAGAIN || number == EWOULDBLOCK)
         return;
     if (number && number != EBADF)
@@ -334,7 +334,7 @@ static void watch_both(struct conn *c)
     bool over = c->state == CONN_EOF || c->state == CONN_LAST;
     unsigned in = over || full ? 0 : LOOP_READ;
     unsigned out = conn_unsent(c) ? LOOP_WRITE : 0;
-    if (!c->ends) {
+    if (!c->stdio) {
         watch(c, &c->in, in | out);
         return;
     }
@@ -347,7 +347,7 @@ static void watch_both(struct conn *c)
  * too, for a while. */
 static void shut(struct conn *c)
 {
-    if (c->state == CONN_LAST || c->ends || shutdown(c->in.fd, SHUT_WR))
+    if (c->state == CONN_LAST || c->stdio || shutdown(c->in.fd, SHUT_WR))
         conn_close(c);
     else
         c->state = CONN_SHUT;
@@ -466,18 +466,19 @@ struct conn *conn_new(struct io_thread *io, int fd, const struct proto *proto)
     return c;
 }
 
-struct conn *conn_over(struct io_thread *io, const struct ends *ends, const struct proto *proto)
+struct conn *conn_over(struct io_thread *io, const struct stdio_fds *stdio,
+                       const struct proto *proto)
 {
     struct conn *c = conn_make(io, proto);
-    c->ends = ends;
-    c->in.fd = ends->in.fd;
-    c->out.fd = ends->out.fd;
+    c->stdio = stdio;
+    c->in.fd = stdio->in.fd;
+    c->out.fd = stdio->out.fd;
     return c;
 }
 
 void conn_drain(struct conn *c)
 {
     conn_soon(c);
-    if (c->ends)
+    if (c->stdio)
         c->proto->drain(c);
 }

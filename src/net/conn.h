@@ -12,14 +12,14 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "net/door.h"
-#include "net/keeps.h"
 #include "net/loop.h"
+#include "net/proto_state.h"
 #include "net/server_shared.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct ends;
+struct stdio_fds;
 struct io_thread;
 
 enum { READ_BLOCK = 64 << 10 }; /* bytes of one read */
@@ -59,7 +59,7 @@ struct proto {
     void (*closed)(struct conn *c);               /* the connection was closed */
     void (*done)(struct conn *c);                 /* frees what the protocol keeps */
 };
-extern const struct proto lines_proto, framed_proto, http_proto, websocket_proto;
+extern const struct proto ndjson_proto, framed_proto, http_proto, websocket_proto;
 extern const struct proto stdio_proto, unix_proto; /* one of these, as the first bytes say */
 
 enum conn_state {
@@ -81,7 +81,7 @@ struct conn {
     struct watch in, out;   /* a socket uses only `in` */
     struct io_thread *io;
     const struct proto *proto;
-    const struct ends *ends;         /* of stdin and stdout; NULL: a socket */
+    const struct stdio_fds *stdio;   /* of stdin and stdout; NULL: a socket */
     struct fumi_buf rest;            /* read, not taken yet */
     struct fumi_buf queue;           /* not sent yet */
     size_t sent;                     /* of the queue */
@@ -102,7 +102,7 @@ struct conn {
     struct fumi_peer peer;
     struct fumi_source *source; /* of the request, or of the upgrade; NULL: none */
     union {
-        struct lines lines;
+        struct ndjson ndjson;
         struct framed framed;
         struct http http;
         struct websocket websocket;
@@ -167,7 +167,8 @@ void io_thread_close_all(struct io_thread *io); /* all of them, now */
 /* A new connection, which owns the descriptor; conn_soon begins its work. */
 struct conn *conn_new(struct io_thread *io, int fd, const struct proto *proto);
 /* The same over stdin and stdout, which stay the caller's. */
-struct conn *conn_over(struct io_thread *io, const struct ends *ends, const struct proto *proto);
+struct conn *conn_over(struct io_thread *io, const struct stdio_fds *stdio,
+                       const struct proto *proto);
 
 struct fumi_buf *conn_out(struct conn *c); /* where its answers go; they are sent soon */
 static inline size_t conn_unsent(const struct conn *c)

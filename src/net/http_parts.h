@@ -1,4 +1,4 @@
-/* Private to http*.c and pages.c: the parts of a request's way. */
+/* Private to http*.c and routes.c: the parts of a request's way. */
 #ifndef FUMI_NET_HTTP_PARTS_H
 #define FUMI_NET_HTTP_PARTS_H
 

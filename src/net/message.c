@@ -74,7 +74,7 @@ static void overrun(struct conn *c)
 {
     fumi_log(c->io->shared->log, FUMI_WARN, "conn.slow", {"peer", c->peer.address, 0},
              {"limit", {0}, c->io->shared->set.unsent});
-    if (!c->ends)
+    if (!c->stdio)
         conn_close(c);
 }
 
@@ -137,7 +137,7 @@ static void put_answer(struct message *m, struct fumi_buf *answer, int code)
 static void put_in_order(struct message *m)
 {
     struct conn *c = m->conn;
-    if (!c->ends || fumi_peer_lost_id(&c->peer) != FUMI_ID_NULL)
+    if (!c->stdio || fumi_peer_lost_id(&c->peer) != FUMI_ID_NULL)
         return;
     m->ordered = true;
     m->later = NULL;
@@ -270,7 +270,7 @@ static void on_unordered(void *arg)
 {
     struct message *m = arg;
     struct conn *c = m->conn;
-    if (!c->ends) /* only there answers have an order */
+    if (!c->stdio) /* only there answers have an order */
         return;
     atomic_fetch_add(&c->away, 1);
     atomic_store(&m->exempt, true);

@@ -18,7 +18,7 @@ static void on_stdio_gone(struct conn *c)
 static void join_stdio(struct fumi_service *s)
 {
     /* Heads that are demanded are also for what is pushed before the peer says anything. */
-    struct conn *c = conn_over(s->slots[0].io, &s->ends,
+    struct conn *c = conn_over(s->slots[0].io, &s->stdio,
                                s->shared.set.framing == FUMI_FRAMING_HEADERS ? &framed_proto
                                                                              : &stdio_proto);
     c->peer.transport = "stdio";
@@ -96,7 +96,7 @@ static void begin(struct fumi_service *s)
     loop_post(s->slots[0].io->loop, &s->slots[0].start);
     if (start_threads(s, &s->err))
         service_end(s, FUMI_SERVED_ERROR);
-    if (s->has_stdio && !s->ends.own)
+    if (s->has_stdio && !s->stdio.own)
         watch_parent(s);
     if (s->has_stdio)
         join_stdio(s);
@@ -118,7 +118,7 @@ static enum fumi_served finish(struct fumi_service *s, struct fumi_err *e)
         return service_abandon(s);
     enum fumi_served why = s->err.code ? FUMI_SERVED_ERROR : s->why;
     if (s->has_stdio)
-        ends_give_back(&s->ends, true);
+        stdio_fds_restore(&s->stdio, true);
     service_free(s);
     return why;
 }
@@ -127,7 +127,7 @@ static enum fumi_served finish(struct fumi_service *s, struct fumi_err *e)
  * other threads block all signals. */
 static enum fumi_served serve(struct fumi_service *s, struct fumi_err *e)
 {
-    bool blocked = ends_block_pipe();
+    bool blocked = stdio_fds_block_sigpipe();
     int rc = service_claim(s, &s->err);
     if (rc > 0)
         s->why = FUMI_SERVED_STOP;
@@ -136,7 +136,7 @@ static enum fumi_served serve(struct fumi_service *s, struct fumi_err *e)
         loop_run(s->slots[0].io->loop);
     }
     enum fumi_served why = finish(s, e);
-    ends_unblock_pipe(blocked);
+    stdio_fds_unblock_sigpipe(blocked);
     return why;
 }
 
@@ -212,11 +212,11 @@ bool fumi_service_step(struct fumi_service *s)
     struct io_thread *io = s->slots[0].io;
     if (s->ended)
         return false;
-    bool blocked = s->has_stdio && ends_block_pipe();
+    bool blocked = s->has_stdio && stdio_fds_block_sigpipe();
     io->outside = false;
     s->ended = !loop_step(io->loop);
     io->outside = true;
-    ends_unblock_pipe(blocked);
+    stdio_fds_unblock_sigpipe(blocked);
     return !s->ended;
 }
 
@@ -224,13 +224,13 @@ enum fumi_served fumi_service_close(struct fumi_service *s, struct fumi_err *e)
 {
     struct fumi_err ignored;
     struct io_thread *io = s->slots[0].io;
-    bool blocked = ends_block_pipe();
+    bool blocked = stdio_fds_block_sigpipe();
     io->outside = false;
     if (!s->ended) {
         service_end(s, FUMI_SERVED_STOP);
         loop_run(io->loop);
     }
     enum fumi_served why = finish(s, e ? e : &ignored);
-    ends_unblock_pipe(blocked);
+    stdio_fds_unblock_sigpipe(blocked);
     return why;
 }

@@ -151,6 +151,6 @@ enum fumi_served service_abandon(struct fumi_service *s)
     fumi_buf_done(&names);
     loop_signals(s->slots[0].io->loop, NULL, NULL, NULL);
     if (s->has_stdio)
-        ends_give_back(&s->ends, false);
+        stdio_fds_restore(&s->stdio, false);
     return s->err.code ? FUMI_SERVED_ERROR : FUMI_SERVED_ABANDONED;
 }

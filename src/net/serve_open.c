@@ -168,7 +168,7 @@ static int take_stdio(struct fumi_service *s, struct fumi_err *e)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "listen: stdio is given twice");
     s->has_stdio = times > 0;
     if (times)
-        return ends_take(&s->ends, s->options.in, s->options.out, e);
+        return stdio_fds_open(&s->stdio, s->options.in, s->options.out, e);
     process_fill();
     s->filled = true;
     return 0;

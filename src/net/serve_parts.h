@@ -4,8 +4,8 @@
 
 #include "net/accept.h"
 #include "net/discovery.h"
-#include "net/ends.h"
 #include "net/pool.h"
+#include "net/stdio_fds.h"
 
 /* A I/O thread and what belongs to it. */
 struct thread_slot {
@@ -27,7 +27,7 @@ struct fumi_service {
     struct thread_slot *slots;
     size_t slots_n;
     struct pool *pool;
-    struct ends ends;
+    struct stdio_fds stdio;
     struct watch parent; /* of one that serves stdio */
     struct watch stop;   /* readable after fumi_stop */
     bool claimed;        /* the server is ours to serve */

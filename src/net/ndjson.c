@@ -44,7 +44,7 @@ static void on_line(struct conn *c, struct fumi_str line)
  * kept, unless it is too long already: one byte more may be the CR of a line that just fits. */
 static size_t take_rest(struct conn *c, struct fumi_str rest, bool over)
 {
-    struct lines *l = &c->as.lines;
+    struct ndjson *l = &c->as.ndjson;
     bool too_long = rest.n > c->limit && rest.n - c->limit > 1;
     l->seen = rest.n;
     if (!over && !too_long && !l->skipping)
@@ -58,7 +58,7 @@ static size_t take_rest(struct conn *c, struct fumi_str rest, bool over)
 
 static size_t take(struct conn *c, char *p, size_t n, bool over)
 {
-    struct lines *l = &c->as.lines;
+    struct ndjson *l = &c->as.ndjson;
     size_t used = 0;
     while (n && !conn_held(c)) {
         const char *newline = memchr(p + used + l->seen, '\n', n - used - l->seen);
@@ -81,7 +81,7 @@ static void answer(struct conn *c, struct fumi_buf *text, int code)
 }
 
 /* What was read is begun and answered; nothing more is read. Half a line is none. */
-void lines_drain(struct conn *c)
+void ndjson_drain(struct conn *c)
 {
     if (c->state != CONN_OPEN)
         return;
@@ -96,8 +96,8 @@ static void tell(struct conn *c, struct fumi_buf *text)
     put_line(c, text);
 }
 
-const struct proto lines_proto = {"lines",          true,           .take = take,
-                                  .answer = answer, .notify = tell, .drain = lines_drain};
+const struct proto ndjson_proto = {"lines",          true,           .take = take,
+                                   .answer = answer, .notify = tell, .drain = ndjson_drain};
 
 /* The protocol of a peer that does not speak HTTP and begins with these bytes; NULL: not known
  * yet. */
@@ -107,7 +107,7 @@ static const struct proto *choose(const struct conn *c, struct fumi_str bytes, b
     int heads = framing == FUMI_FRAMING_AUTO ? frame_detect(bytes) : 0;
     if (framing == FUMI_FRAMING_HEADERS || heads > 0)
         return &framed_proto;
-    return framing == FUMI_FRAMING_LINES || heads < 0 || over ? &lines_proto : NULL;
+    return framing == FUMI_FRAMING_LINES || heads < 0 || over ? &ndjson_proto : NULL;
 }
 
 /* These protocols carry no token, so they are only for those who need none. */
@@ -152,7 +152,7 @@ static size_t sniff_stdio(struct conn *c, char *p, size_t n, bool over)
 }
 
 const struct proto stdio_proto = {"stdio",          true,           .take = sniff_stdio,
-                                  .answer = answer, .notify = tell, .drain = lines_drain};
+                                  .answer = answer, .notify = tell, .drain = ndjson_drain};
 
 /* Nothing was said yet; a first request may still come. */
 static void drain_new(struct conn *c)
