@@ -122,13 +122,13 @@ static enum place place_stranger(struct io_thread *io, size_t there)
     return there >= most || before >= quarter ? PLACE_SURPLUS : PLACE;
 }
 
-static enum place find_place(struct io_thread *io, enum guest_who who, size_t there)
+static enum place find_place(struct io_thread *io, enum access_user who, size_t there)
 {
     const struct server_shared *shared = io->shared;
     size_t most = (size_t)shared->set.connections;
-    if (who == GUEST_STRANGER)
+    if (who == ACCESS_USER_OTHER)
         return place_stranger(io, there);
-    if (there < most || (who == GUEST_OWN && evict(io)))
+    if (there < most || (who == ACCESS_USER_SAME && evict(io)))
         return PLACE;
     return there < most + shared->surplus ? PLACE_SURPLUS : PLACE_NONE;
 }
@@ -139,7 +139,7 @@ static void greet(struct acceptor *a, int fd, const union any_address *from)
     bool local = a->listener.at.kind == ADDRESS_UNIX;
     int on = 1;
     struct conn *c = conn_new(a->io, fd, local ? &unix_proto : &http_proto);
-    enum place place = find_place(a->io, guest_ask(&c->guest), there);
+    enum place place = find_place(a->io, access_client_identify(&c->client), there);
     if (place == PLACE_NONE) {
         conn_close(c);
         return;
@@ -148,7 +148,7 @@ static void greet(struct acceptor *a, int fd, const union any_address *from)
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     if (place == PLACE_SURPLUS)
         c->state = CONN_SURPLUS;
-    if (c->guest.who == GUEST_STRANGER)
+    if (c->client.who == ACCESS_USER_OTHER)
         c->gone = on_stranger_gone;
     name_peer(c, from);
     if (place == PLACE)

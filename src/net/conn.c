@@ -462,7 +462,7 @@ struct conn *conn_new(struct io_thread *io, int fd, const struct proto *proto)
     struct conn *c = conn_make(io, proto);
     c->in.fd = fd;
     count_add(&io->accepted, 1);
-    guest_meet(&c->guest, fd);
+    access_client_init(&c->client, fd);
     return c;
 }
 

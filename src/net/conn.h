@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "net/door.h"
+#include "net/access.h"
 #include "net/loop.h"
 #include "net/proto_state.h"
 #include "net/server_shared.h"
@@ -107,7 +107,7 @@ struct conn {
         struct http http;
         struct websocket websocket;
     } as;
-    struct guest guest;
+    struct access_client client;
     struct fumi_err *err;         /* where a fault is noted; NULL: nobody wants to know */
     void (*gone)(struct conn *c); /* it was closed; may be NULL */
     void *gone_arg;

@@ -40,10 +40,10 @@ static __attribute__((cold)) int deny_with(struct conn *c, int status, const cha
     return -1;
 }
 
-static int pass_door(struct conn *c, const struct http_head *h, const struct route *route)
+static int check_access(struct conn *c, const struct http_head *h, const struct route *route)
 {
     struct http *t = &c->as.http;
-    struct door_verdict v = door_check(c->io->shared->door, &c->guest, h);
+    struct access_verdict v = access_check(c->io->shared->access, &c->client, h);
     if (v.origin.p)
         fumi_buf_add(&t->origin, v.origin.p, v.origin.n);
     if (v.status == 0 || (v.status == 401 && route && route->open))
@@ -251,7 +251,7 @@ int http_admit(struct conn *c, const struct http_head *h)
     t->route = route;
     if (c->state == CONN_SURPLUS)
         return deny_with(c, 503, "there are too many connections", "Retry-After", "1");
-    if (pass_door(c, h, route))
+    if (check_access(c, h, route))
         return -1;
     if (check_rate(c))
         return -1;

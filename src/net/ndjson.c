@@ -115,7 +115,7 @@ static size_t begin(struct conn *c, const struct proto *proto, size_t n)
 {
     struct fumi_err e;
     conn_become(c, proto); /* a refusal, too, has the framing that the peer expects */
-    if (door_knows(c->io->shared->door, &c->guest) && c->state != CONN_SURPLUS)
+    if (access_without_token(c->io->shared->access, &c->client) && c->state != CONN_SURPLUS)
         return 0;
     fumi_err_set(&e, FUMI_INVALID_REQUEST,
                  c->state == CONN_SURPLUS

@@ -86,7 +86,7 @@ static int on_open(struct fumi_service *s, const struct listener *l, struct fumi
 {
     struct fumi_buf text = {0};
     if (l->at.kind == ADDRESS_TCP)
-        door_port(s->shared.door, l->at.port);
+        access_add_port(s->shared.access, l->at.port);
     address_put(&l->at, &text);
     fumi_log(s->shared.log, FUMI_INFO, "serve.listening", {"address", fumi_buf_str(&text), 0});
     if (s->options.listening)
@@ -260,8 +260,8 @@ void service_free(struct fumi_service *s)
     if (s->token)
         explicit_bzero(s->token, strlen(s->token));
     fumi_resize(s->token, 0);
-    if (s->shared.door)
-        door_free(s->shared.door);
+    if (s->shared.access)
+        access_free(s->shared.access);
     if (s->shared.rate)
         rate_free(s->shared.rate);
     if (s->descriptors)
@@ -368,7 +368,7 @@ int service_prepare(struct fumi_service *s, struct fumi_err *e)
     if (find_token(s, e))
         return -1;
     struct fumi_str token = {s->token[0] ? s->token : NULL, strlen(s->token)};
-    if (!(s->shared.door = door_new(&s->shared.set, token, e)))
+    if (!(s->shared.access = access_new(&s->shared.set, token, e)))
         return -1;
     /* Whoever hears that an address is open may send a signal at once. */
     if (service_make_slots(s, e) || watch_stop(s, e) || watch_signals(s, e))

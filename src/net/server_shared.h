@@ -3,7 +3,7 @@
 #define FUMI_NET_SERVER_SHARED_H
 
 #include "base/arena.h"
-#include "net/door.h"
+#include "net/access.h"
 #include "net/http1.h"
 #include "net/rate.h"
 #include "net/serve.h"
@@ -27,7 +27,7 @@ struct server_shared {
     struct fumi_arena paths; /* of the routes, if they are mounted */
     const char *not_found;   /* what is said where there is no route */
     struct fumi_metrics *metrics;
-    struct door *door;
+    struct access *access;
     struct rate *rate; /* NULL: any */
     struct http_limits http;
     size_t message; /* bytes */
