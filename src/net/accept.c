@@ -52,19 +52,19 @@ static void name_peer(struct conn *c, const union any_address *from)
 /* --- Strangers: peers of this machine that belong to another user. They get a quarter of the
  * places at most, and give them up when the owner comes and all are taken. --- */
 
-static void on_stranger_gone(struct conn *c)
+static void on_other_user_closed(struct conn *c)
 {
-    atomic_fetch_sub(&c->io->strangers, 1);
-    atomic_fetch_sub(&c->io->shared->strangers, 1);
+    atomic_fetch_sub(&c->io->other_users, 1);
+    atomic_fetch_sub(&c->io->shared->other_users, 1);
 }
 
 /* The oldest connection of a stranger on this I/O thread, of those that wait for no answer if there
  * is one; NULL: none. */
-static struct conn *find_stranger(const struct io_thread *io)
+static struct conn *find_other_user(const struct io_thread *io)
 {
     struct conn *oldest = NULL, *idle = NULL;
-    for (struct conn *c = io->conns; c; c = c->after) {
-        if (c->gone != on_stranger_gone)
+    for (struct conn *c = io->conns; c; c = c->next) {
+        if (c->on_close != on_other_user_closed)
             continue;
         oldest = c;
         idle = c->open ? idle : c;
@@ -74,7 +74,7 @@ static struct conn *find_stranger(const struct io_thread *io)
 
 static bool evict_here(struct io_thread *io)
 {
-    struct conn *c = find_stranger(io);
+    struct conn *c = find_other_user(io);
     if (!c)
         return false;
     fumi_log(io->shared->log, FUMI_INFO, "conn.evicted", {"peer", c->peer.address, 0});
@@ -97,7 +97,7 @@ static bool evict(struct io_thread *io)
         return true;
     for (size_t i = 0; i < shared->io_threads_n; i++) {
         struct io_thread *other = shared->io_threads[i];
-        if (atomic_load(&other->strangers) <= atomic_load(&other->evict_n))
+        if (atomic_load(&other->other_users) <= atomic_load(&other->evict_n))
             continue;
         if (atomic_fetch_add(&other->evict_n, 1) == 0)
             loop_post(other->loop, &other->evict);
@@ -113,12 +113,12 @@ static enum place place_stranger(struct io_thread *io, size_t there)
 {
     struct server_shared *shared = io->shared;
     size_t most = (size_t)shared->set.connections, quarter = most < 8 ? 1 : most / 4;
-    size_t before = atomic_fetch_add(&shared->strangers, 1);
+    size_t before = atomic_fetch_add(&shared->other_users, 1);
     if (there >= most + shared->surplus || before > quarter + shared->surplus / 4) {
-        atomic_fetch_sub(&shared->strangers, 1);
+        atomic_fetch_sub(&shared->other_users, 1);
         return PLACE_NONE;
     }
-    atomic_fetch_add(&io->strangers, 1);
+    atomic_fetch_add(&io->other_users, 1);
     return there >= most || before >= quarter ? PLACE_SURPLUS : PLACE;
 }
 
@@ -149,11 +149,11 @@ static void greet(struct acceptor *a, int fd, const union any_address *from)
     if (place == PLACE_SURPLUS)
         c->state = CONN_SURPLUS;
     if (c->client.who == ACCESS_USER_OTHER)
-        c->gone = on_stranger_gone;
+        c->on_close = on_other_user_closed;
     name_peer(c, from);
     if (place == PLACE)
-        conn_meet(c);
-    conn_soon(c);
+        conn_announce(c);
+    conn_schedule(c);
 }
 
 /* 0: one was taken; else why not. */

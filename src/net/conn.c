@@ -19,14 +19,14 @@ enum {
 
 struct fumi_buf *conn_out(struct conn *c)
 {
-    conn_soon(c);
+    conn_schedule(c);
     io_thread_get_buf(c->io, &c->queue);
     return &c->queue;
 }
 
 static size_t under_way(const struct conn *c)
 {
-    return c->open + atomic_load_explicit(&c->late, memory_order_relaxed);
+    return c->open + atomic_load_explicit(&c->late_calls, memory_order_relaxed);
 }
 
 /* Whether as many messages as may be are under way. */
@@ -74,40 +74,40 @@ static void forget(struct conn *c)
         loop_watch(io->loop, &c->out, 0, &ignored);
     else
         close(c->in.fd);
-    *(c->before ? &c->before->after : &io->conns) = c->after;
-    if (c->after)
-        c->after->before = c->before;
+    *(c->prev ? &c->prev->next : &io->conns) = c->next;
+    if (c->next)
+        c->next->prev = c->prev;
     if (io->cursor == c)
-        io->cursor = c->after;
+        io->cursor = c->next;
 }
 
-void conn_part(struct conn *c)
+void conn_cancel_calls(struct conn *c)
 {
     (c->state == CONN_CLOSED ? fumi_peer_close : fumi_peer_end)(&c->peer);
-    if (c->clogged)
+    if (c->calls_held)
         fumi_peer_hold(&c->peer,
                        FUMI_HOLD_NONE); /* what was held back ends at once: it is cancelled */
-    c->clogged = FUMI_HOLD_NONE;
+    c->calls_held = FUMI_HOLD_NONE;
 }
 
 static void close_now(struct conn *c)
 {
     c->state = CONN_CLOSED;
     forget(c);
-    conn_part(c);
+    conn_cancel_calls(c);
     if (c->proto->closed)
         c->proto->closed(c);
     io_thread_put_buf(c->io, &c->queue);
     c->sent = 0;
-    if (c->gone)
-        c->gone(c);
+    if (c->on_close)
+        c->on_close(c);
 }
 
 void conn_end(struct conn *c)
 {
-    if (conn_takes(c))
+    if (conn_accepts_input(c))
         c->state = c->state == CONN_EOF ? CONN_LAST : CONN_ENDING;
-    conn_soon(c);
+    conn_schedule(c);
 }
 
 static void protocol_done(struct conn *c)
@@ -127,14 +127,14 @@ static void conn_free(struct conn *c)
     fumi_resize(c, 0);
     atomic_fetch_sub(&io->shared->conns, 1);
     atomic_fetch_sub(&io->conns_n, 1);
-    if (io->empty && atomic_load(&io->conns_n) == 0)
-        io->empty(io);
+    if (io->on_empty && atomic_load(&io->conns_n) == 0)
+        io->on_empty(io);
 }
 
-void conn_meet(struct conn *c)
+void conn_announce(struct conn *c)
 {
     const struct fumi_serve_options *o = c->io->shared->options;
-    c->met = o->disconnected;
+    c->announced = o->disconnected;
     if (o->connected)
         o->connected(o->arg, &c->peer);
 }
@@ -142,23 +142,23 @@ void conn_meet(struct conn *c)
 /* The host program hears of the end once no call runs any more. Until then its threads may push:
  * what they have pushed keeps the connection a little longer, but does not put off the hook, or one
  * who pushes all the time would keep it for good. */
-void conn_settle(struct conn *c)
+void conn_free_if_unused(struct conn *c)
 {
     const struct fumi_serve_options *o = c->io->shared->options;
     if (!conn_closed(c) || c->pins)
         return;
-    if (c->met && atomic_load(&c->late) == 0) {
-        c->met = false;
+    if (c->announced && atomic_load(&c->late_calls) == 0) {
+        c->announced = false;
         o->disconnected(o->arg, &c->peer);
     }
-    if (!c->met && atomic_load(&c->away) == 0)
+    if (!c->announced && atomic_load(&c->in_transit) == 0)
         conn_free(c);
 }
 
 void conn_unpin(struct conn *c)
 {
     c->pins--;
-    conn_settle(c);
+    conn_free_if_unused(c);
 }
 
 static ssize_t send_some(struct conn *c)
@@ -251,9 +251,9 @@ static void feed(struct conn *c, char *p, size_t n)
     do {
         proto = c->proto;
         used += proto->take(c, p + used, n - used, c->state == CONN_EOF);
-    } while (c->proto != proto && conn_takes(c));
+    } while (c->proto != proto && conn_accepts_input(c));
     if (!conn_closed(c))
-        keep(c, p + used, conn_takes(c) ? n - used : 0);
+        keep(c, p + used, conn_accepts_input(c) ? n - used : 0);
 }
 
 static ssize_t receive(struct conn *c, char *to, size_t n)
@@ -267,7 +267,7 @@ static ssize_t receive(struct conn *c, char *to, size_t n)
     return got;
 }
 
-bool conn_dry(const struct conn *c)
+bool conn_input_empty(const struct conn *c)
 {
     char byte;
     return c->stdio || recv(c->in.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
@@ -277,12 +277,13 @@ bool conn_dry(const struct conn *c)
  * gives such a one. */
 static void end_input(struct conn *c, int number)
 {
-    bool takes = conn_takes(c), broken = number && (!c->stdio || number == ECONNRESET);
+    bool takes = conn_accepts_input(c), broken = number && (!c->stdio || number == ECONNRESET);
     if (number == EAGAIN || number == EWOULDBLOCK)
         return;
     if (number && number != EBADF)
         fail(c, "stdin", number);
-    if (broken || c->state == CONN_SHUT || (c->proto->left && c->proto->left(c))) {
+    if (broken || c->state == CONN_SHUT ||
+        (c->proto->eof_is_hangup && c->proto->eof_is_hangup(c))) {
         conn_close(c);
         return;
     }
@@ -307,7 +308,7 @@ static void read_in(struct conn *c)
         end_input(c, got < 0 ? errno : 0);
         return;
     }
-    if (!conn_takes(c))
+    if (!conn_accepts_input(c))
         return;
     if (to != c->io->block) {
         c->rest.n += (size_t)got;
@@ -359,9 +360,9 @@ static void hold_answers(struct conn *c)
     enum fumi_hold clogged = conn_unsent(c) >= QUEUED ? FUMI_HOLD_ALL
                              : c->waiting >= QUEUED   ? FUMI_HOLD_LATER
                                                       : FUMI_HOLD_NONE;
-    if (c->io->parted || clogged == c->clogged)
+    if (c->io->cancelled || clogged == c->calls_held)
         return;
-    c->clogged = clogged;
+    c->calls_held = clogged;
     fumi_peer_hold(&c->peer, clogged);
 }
 
@@ -395,12 +396,12 @@ static void settle(struct conn *c)
 void conn_advance(struct conn *c)
 {
     flush(c);
-    while (c->held && conn_takes(c) && !conn_held(c)) {
+    while (c->held && conn_accepts_input(c) && !conn_held(c)) {
         feed(c, c->rest.p, c->rest.n);
         if (!conn_closed(c))
             flush(c);
     }
-    if (c->io->draining && conn_takes(c) && !c->held && conn_dry(c))
+    if (c->io->draining && conn_accepts_input(c) && !c->held && conn_input_empty(c))
         c->proto->drain(c);
     if (!conn_closed(c))
         settle(c);
@@ -409,7 +410,7 @@ void conn_advance(struct conn *c)
 static void on_in(struct watch *w, unsigned events)
 {
     struct conn *c = FUMI_OWNER(w, struct conn, in);
-    conn_soon(c);
+    conn_schedule(c);
     if (events & LOOP_WRITE)
         write_out(c);
     if (events & LOOP_READ && !conn_closed(c))
@@ -420,11 +421,11 @@ static void on_out(struct watch *w, unsigned events)
 {
     struct conn *c = FUMI_OWNER(w, struct conn, out);
     (void)events;
-    conn_soon(c);
+    conn_schedule(c);
     write_out(c);
 }
 
-void conn_become(struct conn *c, const struct proto *proto)
+void conn_set_proto(struct conn *c, const struct proto *proto)
 {
     protocol_done(c);
     memset(&c->as, 0, sizeof(c->as));
@@ -441,19 +442,19 @@ static struct conn *conn_make(struct io_thread *io, const struct proto *proto)
     memset(c, 0, sizeof(*c));
     c->state = CONN_OPEN;
     c->io = io;
-    c->peer.keep = conn_keep;
+    c->peer.keep = conn_keep_late;
     c->proto = proto;
     c->in.ready = on_in;
     c->out.ready = on_out;
     c->limit = io->shared->message;
     c->peer.spare = &io->memory;
-    c->after = io->conns;
-    if (c->after)
-        c->after->before = c;
+    c->next = io->conns;
+    if (c->next)
+        c->next->prev = c;
     io->conns = c;
     atomic_fetch_add(&io->shared->conns, 1);
     atomic_fetch_add(&io->conns_n, 1);
-    conn_become(c, proto);
+    conn_set_proto(c, proto);
     return c;
 }
 
@@ -466,8 +467,8 @@ struct conn *conn_new(struct io_thread *io, int fd, const struct proto *proto)
     return c;
 }
 
-struct conn *conn_over(struct io_thread *io, const struct stdio_fds *stdio,
-                       const struct proto *proto)
+struct conn *conn_new_stdio(struct io_thread *io, const struct stdio_fds *stdio,
+                            const struct proto *proto)
 {
     struct conn *c = conn_make(io, proto);
     c->stdio = stdio;
@@ -478,7 +479,7 @@ struct conn *conn_over(struct io_thread *io, const struct stdio_fds *stdio,
 
 void conn_drain(struct conn *c)
 {
-    conn_soon(c);
+    conn_schedule(c);
     if (c->stdio)
         c->proto->drain(c);
 }

@@ -13,7 +13,7 @@ static size_t give_up(struct conn *c, const struct fumi_err *e, size_t n)
         return n;
     }
     c->state = CONN_EOF;
-    conn_soon(c);
+    conn_schedule(c);
     fumi_peer_eof(&c->peer);
     return n;
 }

@@ -207,7 +207,7 @@ static size_t take_part(struct conn *c, struct fumi_str bytes)
 static size_t take(struct conn *c, char *p, size_t n, bool over)
 {
     size_t used = 0, took;
-    while (used < n && c->proto == &http_proto && conn_takes(c) && !conn_held(c)) {
+    while (used < n && c->proto == &http_proto && conn_accepts_input(c) && !conn_held(c)) {
         took = take_part(c, (struct fumi_str){p + used, n - used});
         if (!took)
             break;
@@ -247,7 +247,7 @@ static enum wait waits(struct conn *c)
     case RUNS:
         break;
     case STREAMS:
-        return WAIT_BEAT;
+        return WAIT_HEARTBEAT;
     case PAUSES:
         return WAIT_PAUSE;
     }
@@ -263,7 +263,7 @@ static bool is_too_slow(struct conn *c)
     return took >= c->io->shared->set.body_time || (int64_t)got < (took - 9000) * 1024 / 1000;
 }
 
-static void late(struct conn *c, enum wait kind)
+static void timed_out(struct conn *c, enum wait kind)
 {
     struct http *t = &c->as.http;
     static const struct http_fault slow = {408, "the request did not come in time"};
@@ -284,8 +284,8 @@ static void late(struct conn *c, enum wait kind)
     case WAIT_PAUSE:
         http_refuse(c, &t->why);
         break;
-    case WAIT_BEAT:
-        http_beat(c);
+    case WAIT_HEARTBEAT:
+        http_heartbeat(c);
         break;
     default:
         conn_end(c);
@@ -313,7 +313,7 @@ static bool busy(struct conn *c)
 
 /* A client that ends its side while its call runs has left: the call is cancelled. To wait for an
  * answer after that is rare, and looks the same. A route of the host program decides for itself. */
-static bool left(struct conn *c)
+static bool eof_is_hangup(struct conn *c)
 {
     const struct message *reply = c->as.http.reply;
     return busy(c) && (!reply || message_watched(reply));
@@ -322,19 +322,19 @@ static bool left(struct conn *c)
 static void closed(struct conn *c)
 {
     if (c->as.http.reply)
-        message_left(c->as.http.reply);
+        message_client_left(c->as.http.reply);
 }
 
 const struct proto http_proto = {"http",
                                  false,
                                  .take = take,
                                  .answer = http_answer_call,
-                                 .notify = http_tell,
+                                 .notify = http_put_event,
                                  .drain = drain,
                                  .page = http_answer_page,
                                  .busy = busy,
-                                 .left = left,
+                                 .eof_is_hangup = eof_is_hangup,
                                  .waits = waits,
-                                 .late = late,
+                                 .timed_out = timed_out,
                                  .closed = closed,
                                  .done = done};

@@ -44,8 +44,9 @@ struct fumi_str http_common(struct io_thread *io); /* fields that every answer h
 void http_report(struct conn *c, const struct http *t, int status, size_t bytes);
 void http_refuse(struct conn *c, const struct fumi_refusal *r);
 void http_options(struct conn *c, struct fumi_str body);
-void http_tell(struct conn *c, struct fumi_buf *text); /* an empty text only opens the stream */
-void http_beat(struct conn *c);
+void http_put_event(struct conn *c,
+                    struct fumi_buf *text); /* an empty text only opens the stream */
+void http_heartbeat(struct conn *c);
 void http_answer_call(struct conn *c, struct fumi_buf *text, int code);
 
 /* Answers the request with a whole page. */

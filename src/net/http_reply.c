@@ -142,7 +142,7 @@ static void put_head(struct conn *c, int status, struct fields *f, enum http_fra
 /* The last request of a connection is known as such only when no other lies behind it. */
 static void last_one(struct conn *c)
 {
-    if (c->io->draining && !c->as.http.more && !c->rest.n && conn_dry(c))
+    if (c->io->draining && !c->as.http.more && !c->rest.n && conn_input_empty(c))
         c->as.http.keep_alive = false;
 }
 
@@ -241,7 +241,7 @@ static void put_event(struct conn *c, struct fumi_str text)
 }
 
 /* A comment: says that the stream is there, and that we live. */
-void http_beat(struct conn *c)
+void http_heartbeat(struct conn *c)
 {
     if (c->as.http.minor)
         http_chunk(conn_out(c), FUMI_STR(":\n\n"));
@@ -249,7 +249,7 @@ void http_beat(struct conn *c)
         fumi_buf_add(conn_out(c), ":\n\n", 3);
 }
 
-void http_tell(struct conn *c, struct fumi_buf *text)
+void http_put_event(struct conn *c, struct fumi_buf *text)
 {
     struct http *t = &c->as.http;
     struct fields f = {0};
@@ -264,7 +264,7 @@ void http_tell(struct conn *c, struct fumi_buf *text)
     if (text->n)
         put_event(c, fumi_buf_str(text));
     else
-        http_beat(c);
+        http_heartbeat(c);
 }
 
 static void end_stream(struct conn *c, struct fumi_buf *text)
@@ -311,7 +311,7 @@ void http_answer_call(struct conn *c, struct fumi_buf *text, int code)
         put_usual(c, fumi_buf_str(text));
     else if (c->as.http.phase == STREAMS)
         end_stream(c, text);
-    else if (!text->n && c->io->parted)
+    else if (!text->n && c->io->cancelled)
         http_refuse(c, &ended);
     else
         http_page(c, text->n ? 200 : 204, "application/json", fumi_buf_str(text));

@@ -10,8 +10,8 @@ void conn_clear_wait(struct conn *c)
 {
     if (c->wait == WAIT_NONE)
         return;
-    *(c->earlier ? &c->earlier->later : &list_of(c)->first) = c->later;
-    *(c->later ? &c->later->earlier : &list_of(c)->last) = c->earlier;
+    *(c->wait_prev ? &c->wait_prev->wait_next : &list_of(c)->first) = c->wait_next;
+    *(c->wait_next ? &c->wait_next->wait_prev : &list_of(c)->last) = c->wait_prev;
     c->wait = WAIT_NONE;
 }
 
@@ -33,9 +33,9 @@ void conn_set_wait(struct conn *c, enum wait kind)
         return;
     struct wait_list *l = list_of(c);
     c->due = io_thread_now(c->io) + l->time + l->grace;
-    c->later = NULL;
-    c->earlier = l->last;
-    *(l->last ? &l->last->later : &l->first) = c;
+    c->wait_next = NULL;
+    c->wait_prev = l->last;
+    *(l->last ? &l->last->wait_next : &l->first) = c;
     l->last = c;
     if (c->due < c->io->ticks_at)
         set_tick(c->io, c->due);
@@ -53,7 +53,7 @@ void conn_renew_wait(struct conn *c)
 static void on_late(struct conn *c)
 {
     enum wait kind = c->wait;
-    conn_soon(c);
+    conn_schedule(c);
     conn_clear_wait(c);
     if (kind == WAIT_WRITE)
         fumi_log(c->io->shared->log, FUMI_INFO, "conn.stuck", {"peer", c->peer.address, 0},
@@ -61,7 +61,7 @@ static void on_late(struct conn *c)
     if (kind == WAIT_WRITE || c->state == CONN_SHUT)
         conn_close(c);
     else
-        c->proto->late(c, kind);
+        c->proto->timed_out(c, kind);
 }
 
 static void on_tick(struct timer *t)
@@ -80,25 +80,25 @@ static void on_tick(struct timer *t)
         set_tick(io, next);
 }
 
-void conn_soon(struct conn *c)
+void conn_schedule(struct conn *c)
 {
     struct io_thread *io = c->io;
-    if (c->next_listed || io->last_listed == c)
+    if (c->next_scheduled || io->last_scheduled == c)
         return;
     c->pins++;
-    *(io->last_listed ? &io->last_listed->next_listed : &io->first_listed) = c;
-    io->last_listed = c;
+    *(io->last_scheduled ? &io->last_scheduled->next_scheduled : &io->first_scheduled) = c;
+    io->last_scheduled = c;
 }
 
 /* All answers of a turn of the loop are sent at its end. Some of those that are looked after may
  * give others something to do: they follow. */
 static void look_after_all(struct io_thread *io)
 {
-    for (struct conn *c; (c = io->first_listed);) {
-        io->first_listed = c->next_listed;
-        if (!io->first_listed)
-            io->last_listed = NULL;
-        c->next_listed = NULL;
+    for (struct conn *c; (c = io->first_scheduled);) {
+        io->first_scheduled = c->next_scheduled;
+        if (!io->first_scheduled)
+            io->last_scheduled = NULL;
+        c->next_scheduled = NULL;
         if (!conn_closed(c))
             conn_advance(c);
         conn_unpin(c);
@@ -168,7 +168,7 @@ static void set_times(struct io_thread *io, const struct fumi_settings *s)
     io->waits[WAIT_PING].grace = s->ping_time / GRACE;
     io->waits[WAIT_PONG].time = s->ping_time;
     io->waits[WAIT_CLOSE].time = 1000;
-    io->waits[WAIT_BEAT].time = 15000;
+    io->waits[WAIT_HEARTBEAT].time = 15000;
     io->waits[WAIT_PAUSE].time = 250;
     io->waits[WAIT_LINGER].time = 250;
 }
@@ -210,7 +210,7 @@ static void each(struct io_thread *io, void (*what)(struct conn *c))
 {
     io->cursor = io->conns;
     for (struct conn *c; (c = io->cursor);) {
-        io->cursor = c->after;
+        io->cursor = c->next;
         what(c);
     }
 }
@@ -223,8 +223,8 @@ void io_thread_drain(struct io_thread *io)
 
 void io_thread_cancel(struct io_thread *io)
 {
-    io->parted = true;
-    each(io, conn_part);
+    io->cancelled = true;
+    each(io, conn_cancel_calls);
 }
 
 void io_thread_close_all(struct io_thread *io)

@@ -18,7 +18,7 @@ struct message {
     atomic_bool exempt; /* from the order of answers */
     bool ordered;       /* in the list of those that are answered in order */
     bool ready;         /* its answer waits there */
-    struct message *later;
+    struct message *next_in_order;
 };
 
 /* Something told by another thread, on its way home. No text: there was no room for it. */
@@ -31,7 +31,7 @@ struct word {
 
 static bool is_here(const struct conn *c)
 {
-    return pthread_equal(c->io->thread, pthread_self()) && !c->io->outside;
+    return pthread_equal(c->io->thread, pthread_self()) && !c->io->outside_loop;
 }
 
 static bool is_direct(struct message *m)
@@ -86,7 +86,7 @@ static void tell_over(struct message *m, bool left)
         over(m->over_arg, left);
 }
 
-void message_left(struct message *m)
+void message_client_left(struct message *m)
 {
     tell_over(m, true);
 }
@@ -126,7 +126,7 @@ static void put_answer(struct message *m, struct fumi_buf *answer, int code)
             c->proto->answer(c, answer, code);
     }
     if (!conn_closed(c))
-        conn_soon(c);
+        conn_schedule(c);
     conn_unpin(c);
 }
 
@@ -140,8 +140,8 @@ static void put_in_order(struct message *m)
     if (!c->stdio || fumi_peer_lost_id(&c->peer) != FUMI_ID_NULL)
         return;
     m->ordered = true;
-    m->later = NULL;
-    *(c->newest ? &c->newest->later : &c->oldest) = m;
+    m->next_in_order = NULL;
+    *(c->newest ? &c->newest->next_in_order : &c->oldest) = m;
     c->newest = m;
 }
 
@@ -149,9 +149,9 @@ static void leave_order(struct message *m)
 {
     struct conn *c = m->conn;
     struct message *before = NULL;
-    for (struct message *i = c->oldest; i != m; i = i->later)
+    for (struct message *i = c->oldest; i != m; i = i->next_in_order)
         before = i;
-    *(before ? &before->later : &c->oldest) = m->later;
+    *(before ? &before->next_in_order : &c->oldest) = m->next_in_order;
     if (c->newest == m)
         c->newest = before;
     m->ordered = false;
@@ -192,7 +192,7 @@ static void deliver(struct message *m, struct fumi_buf *answer, int code)
         m->code = code;
         m->ready = true;
         if (!conn_closed(c))
-            conn_soon(c); /* many such answers hold back further calls */
+            conn_schedule(c); /* many such answers hold back further calls */
         return;
     }
     c->pins++;
@@ -237,9 +237,9 @@ static void on_glance(struct fumi_task *task)
     fumi_resize(g, 0);
     put_ready(c);
     if (!conn_closed(c))
-        conn_soon(c); /* more may be begun */
-    atomic_fetch_sub(&c->away, 1);
-    conn_settle(c);
+        conn_schedule(c); /* more may be begun */
+    atomic_fetch_sub(&c->in_transit, 1);
+    conn_free_if_unused(c);
 }
 
 /* The connection has one more in `away`. */
@@ -252,15 +252,15 @@ static void look_soon(struct conn *c)
 
 /* A call that was answered but still runs counts as under way, or such calls would have no limit.
  */
-void conn_keep(struct fumi_peer *peer, bool keep)
+void conn_keep_late(struct fumi_peer *peer, bool keep)
 {
     struct conn *c = FUMI_OWNER(peer, struct conn, peer);
     if (keep) {
-        atomic_fetch_add(&c->away, 1);
-        atomic_fetch_add(&c->late, 1);
+        atomic_fetch_add(&c->in_transit, 1);
+        atomic_fetch_add(&c->late_calls, 1);
         atomic_fetch_add(&c->io->shared->open, 1);
     } else {
-        atomic_fetch_sub(&c->late, 1);
+        atomic_fetch_sub(&c->late_calls, 1);
         atomic_fetch_sub(&c->io->shared->open, 1);
         look_soon(c);
     }
@@ -272,7 +272,7 @@ static void on_unordered(void *arg)
     struct conn *c = m->conn;
     if (!c->stdio) /* only there answers have an order */
         return;
-    atomic_fetch_add(&c->away, 1);
+    atomic_fetch_add(&c->in_transit, 1);
     atomic_store(&m->exempt, true);
     look_soon(c);
 }
@@ -287,10 +287,10 @@ static void on_word_home(struct fumi_task *task)
     if (!conn_closed(c) && n)
         c->proto->notify(c, &w->text);
     atomic_store(&c->backlog, conn_closed(c) ? 0 : conn_unsent(c));
-    atomic_fetch_sub(&c->away, w->weight);
+    atomic_fetch_sub(&c->in_transit, w->weight);
     fumi_buf_done(&w->text);
     fumi_resize(w, 0);
-    conn_settle(c);
+    conn_free_if_unused(c);
 }
 
 /* Whoever says something on another thread knows that the connection is there: a message of it is
@@ -300,7 +300,7 @@ static void send_home(struct conn *c, struct fumi_buf *text)
     struct word *w = fumi_resize(NULL, sizeof(*w));
     *w = (struct word){.task.run = on_word_home, .conn = c};
     w->weight = sizeof(*w) + (text ? text->cap : 0);
-    atomic_fetch_add(&c->away, w->weight);
+    atomic_fetch_add(&c->in_transit, w->weight);
     if (text)
         fumi_buf_move(&w->text, text);
     loop_post(c->io->loop, &w->task);
@@ -309,7 +309,7 @@ static void send_home(struct conn *c, struct fumi_buf *text)
 static bool has_room(struct conn *c, size_t n, bool here)
 {
     size_t queued = here ? conn_unsent(c) : atomic_load(&c->backlog);
-    return queued + atomic_load(&c->away) + n <= (size_t)c->io->shared->set.unsent;
+    return queued + atomic_load(&c->in_transit) + n <= (size_t)c->io->shared->set.unsent;
 }
 
 static void say(struct conn *c, struct fumi_buf *text, bool here)

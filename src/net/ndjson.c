@@ -114,7 +114,7 @@ static const struct proto *choose(const struct conn *c, struct fumi_str bytes, b
 static size_t begin(struct conn *c, const struct proto *proto, size_t n)
 {
     struct fumi_err e;
-    conn_become(c, proto); /* a refusal, too, has the framing that the peer expects */
+    conn_set_proto(c, proto); /* a refusal, too, has the framing that the peer expects */
     if (access_without_token(c->io->shared->access, &c->client) && c->state != CONN_SURPLUS)
         return 0;
     fumi_err_set(&e, FUMI_INVALID_REQUEST,
@@ -137,7 +137,7 @@ static size_t sniff(struct conn *c, char *p, size_t n, bool over)
         return 0;
     if (!letter || (proto == &framed_proto && frame_detect((struct fumi_str){p, n}) > 0))
         return begin(c, proto, n);
-    conn_become(c, &http_proto);
+    conn_set_proto(c, &http_proto);
     return 0;
 }
 
@@ -146,7 +146,7 @@ static size_t sniff_stdio(struct conn *c, char *p, size_t n, bool over)
     const struct proto *proto = choose(c, (struct fumi_str){p, n}, over);
     const char *transport = c->peer.transport;
     if (proto)
-        conn_become(c, proto);
+        conn_set_proto(c, proto);
     c->peer.transport = transport;
     return 0;
 }
@@ -166,13 +166,17 @@ static enum wait waits_new(struct conn *c)
     return WAIT_HEAD;
 }
 
-static void late_new(struct conn *c, enum wait kind)
+static void timed_out_new(struct conn *c, enum wait kind)
 {
     (void)kind;
     conn_close(c);
 }
 
-const struct proto unix_proto = {"unix",           true,
-                                 .take = sniff,    .answer = answer,
-                                 .notify = tell,   .waits = waits_new,
-                                 .late = late_new, .drain = drain_new};
+const struct proto unix_proto = {"unix",
+                                 true,
+                                 .take = sniff,
+                                 .answer = answer,
+                                 .notify = tell,
+                                 .waits = waits_new,
+                                 .timed_out = timed_out_new,
+                                 .drain = drain_new};

@@ -10,23 +10,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static void on_stdio_gone(struct conn *c)
+static void on_stdio_closed(struct conn *c)
 {
-    service_end(c->gone_arg, FUMI_SERVED_END);
+    service_end(c->on_close_arg, FUMI_SERVED_END);
 }
 
 static void join_stdio(struct fumi_service *s)
 {
     /* Heads that are demanded are also for what is pushed before the peer says anything. */
-    struct conn *c = conn_over(s->slots[0].io, &s->stdio,
-                               s->shared.set.framing == FUMI_FRAMING_HEADERS ? &framed_proto
-                                                                             : &stdio_proto);
+    struct conn *c = conn_new_stdio(s->slots[0].io, &s->stdio,
+                                    s->shared.set.framing == FUMI_FRAMING_HEADERS ? &framed_proto
+                                                                                  : &stdio_proto);
     c->peer.transport = "stdio";
     c->err = &s->err;
-    c->gone = on_stdio_gone;
-    c->gone_arg = s;
-    conn_meet(c);
-    conn_soon(c);
+    c->on_close = on_stdio_closed;
+    c->on_close_arg = s;
+    conn_announce(c);
+    conn_schedule(c);
 }
 
 static void on_parent(struct watch *w, unsigned events)
@@ -198,7 +198,7 @@ struct fumi_service *fumi_service_open(struct fumi_server *server,
         return NULL;
     }
     begin(s);
-    s->slots[0].io->outside = true;
+    s->slots[0].io->outside_loop = true;
     return s;
 }
 
@@ -213,9 +213,9 @@ bool fumi_service_step(struct fumi_service *s)
     if (s->ended)
         return false;
     bool blocked = s->has_stdio && stdio_fds_block_sigpipe();
-    io->outside = false;
+    io->outside_loop = false;
     s->ended = !loop_step(io->loop);
-    io->outside = true;
+    io->outside_loop = true;
     stdio_fds_unblock_sigpipe(blocked);
     return !s->ended;
 }
@@ -225,7 +225,7 @@ enum fumi_served fumi_service_close(struct fumi_service *s, struct fumi_err *e)
     struct fumi_err ignored;
     struct io_thread *io = s->slots[0].io;
     bool blocked = stdio_fds_block_sigpipe();
-    io->outside = false;
+    io->outside_loop = false;
     if (!s->ended) {
         service_end(s, FUMI_SERVED_STOP);
         loop_run(io->loop);

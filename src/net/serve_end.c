@@ -9,7 +9,7 @@ enum {
 };
 enum { METHODS_SHOWN = 512 }; /* bytes of their names in the log */
 
-static void tell_ending(struct fumi_service *s, bool now)
+static void notify_ending(struct fumi_service *s, bool now)
 {
     if (s->options.ending)
         s->options.ending(s->options.ending_arg, now);
@@ -24,14 +24,14 @@ static void stop_listening(struct thread_slot *slot)
 static size_t open_calls(const struct thread_slot *slot, bool writing, struct fumi_buf *names)
 {
     size_t n = 0;
-    for (struct conn *c = slot->io->conns; c; c = c->after)
+    for (struct conn *c = slot->io->conns; c; c = c->next)
         n += fumi_peer_calls(&c->peer, writing, names);
     return n;
 }
 
 /* The time of open calls is over. They are cancelled; those that may have changed something are
  * still answered. */
-static void part(struct thread_slot *slot)
+static void cancel_calls(struct thread_slot *slot)
 {
     struct fumi_buf names = {.limit = METHODS_SHOWN};
     size_t n = open_calls(slot, false, &names);
@@ -39,9 +39,9 @@ static void part(struct thread_slot *slot)
         fumi_log(slot->io->shared->log, FUMI_WARN, "serve.cancelled", {"calls", {0}, (int64_t)n},
                  {"methods", fumi_buf_str(&names), 0});
     fumi_buf_done(&names);
-    slot->parted = true;
+    slot->cancelled = true;
     slot->until = io_thread_now(slot->io) + (slot->service->shared.set.drain > 0 ? 0 : WRITERS);
-    tell_ending(slot->service, true);
+    notify_ending(slot->service, true);
     io_thread_cancel(slot->io);
 }
 
@@ -49,9 +49,10 @@ static void on_deadline(struct timer *t)
 {
     struct thread_slot *slot = FUMI_OWNER(t, struct thread_slot, deadline);
     struct fumi_err ignored;
-    if (!slot->parted || (io_thread_now(slot->io) < slot->until && open_calls(slot, true, NULL))) {
-        if (!slot->parted)
-            part(slot);
+    if (!slot->cancelled ||
+        (io_thread_now(slot->io) < slot->until && open_calls(slot, true, NULL))) {
+        if (!slot->cancelled)
+            cancel_calls(slot);
         loop_timer(slot->io->loop, &slot->deadline, GRACE, &ignored);
         return;
     }
@@ -86,7 +87,7 @@ void service_end(struct fumi_service *s, enum fumi_served why)
     s->why = why;
     if (!s->options.no_manager)
         notify_manager("STOPPING=1");
-    tell_ending(s, false);
+    notify_ending(s, false);
     for (size_t i = 0; i < s->slots_n; i++)
         if (s->slots[i].running)
             loop_post(s->slots[i].io->loop, &s->slots[i].drain);
@@ -114,7 +115,7 @@ int service_make_slots(struct fumi_service *s, struct fumi_err *e)
         if (!(slot->io = io_thread_new(&s->shared, e)))
             return -1;
         s->shared.io_threads[s->shared.io_threads_n] = slot->io;
-        slot->io->empty = on_empty;
+        slot->io->on_empty = on_empty;
         slot->start.run = on_start;
         slot->drain.run = on_drain;
         slot->deadline.on = on_deadline;

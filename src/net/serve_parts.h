@@ -14,7 +14,7 @@ struct thread_slot {
     struct acceptor *acceptors;
     struct fumi_task start, drain;
     struct timer deadline;
-    bool parted;
+    bool cancelled;
     int64_t until; /* io_thread_now() up to which calls that change something are waited for */
     struct fumi_buf methods; /* of calls that are abandoned */
     pthread_t thread;

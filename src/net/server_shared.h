@@ -34,7 +34,7 @@ struct server_shared {
     size_t surplus; /* connections beyond the limit that are told so */
     struct io_thread **io_threads;
     size_t io_threads_n;
-    atomic_size_t conns, open, strangers; /* of all I/O threads; strangers: accept.c */
+    atomic_size_t conns, open, other_users; /* of all I/O threads; other_users: accept.c */
     atomic_size_t bodies; /* bytes that requests have announced and that are not there yet */
 };
 
