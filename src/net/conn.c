@@ -1,20 +1,22 @@
-/* A connection is freed when it is closed and nobody holds a pin (each message under way, and the
- * place in the I/O thread's list of those that have something to do) and no word of another thread
- * is on its way. Whoever works on a connection has put it on that list, or took it from there. */
+/* A connection is freed when it is closed and nothing refers to it: no pins, and no tasks of other
+ * threads in transit. Each message under way holds a pin, and so does the list of scheduled
+ * connections. Every callback schedules its connection first, so the connection stays valid until
+ * the callback returns, even if it is closed. */
 #include "net/conn.h"
 
 #include "net/stdio_fds.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum {
-    UNDER_WAY = 256,  /* messages that are not answered yet; then nothing more is begun */
-    WEIGHT = 4,       /* times the message limit, or 1 MiB: bytes of these */
-    ASKING = 4,       /* times both while a question is open: its answer must come in */
-    QUEUED = 1 << 20, /* bytes not sent yet; then nothing more is begun */
-    ROOM = 16 << 10,  /* least room for a read behind a rest */
+    UNDER_WAY = 256,  /* limit of messages that are not answered yet */
+    WEIGHT = 4,       /* limit of their bytes: times the message limit, or times 1 MiB */
+    REQUESTING = 4,   /* times both limits while the peer owes us an answer, which must be read */
+    QUEUED = 1 << 20, /* limit of unsent bytes */
+    ROOM = 16 << 10,  /* minimum space for a read after unconsumed input */
 };
 
 struct fumi_buf *conn_out(struct conn *c)
@@ -29,17 +31,18 @@ static size_t under_way(const struct conn *c)
     return c->open + atomic_load_explicit(&c->late_calls, memory_order_relaxed);
 }
 
-/* Whether as many messages as may be are under way. */
+/* Whether the limit of messages under way, or of their bytes, is reached. */
 static bool is_full(const struct conn *c, size_t weight)
 {
     size_t most = WEIGHT * (c->limit > QUEUED ? c->limit : QUEUED), open = under_way(c);
     if (open * weight < UNDER_WAY && c->weight * weight < most)
         return false;
-    return open * weight >= UNDER_WAY * ASKING || c->weight * weight >= most * ASKING ||
+    return open * weight >= UNDER_WAY * REQUESTING || c->weight * weight >= most * REQUESTING ||
            !fumi_peer_waits(&c->peer);
 }
 
-/* When as many calls as may be are under way in all, those who have some wait for these. */
+/* Whether the limit of calls of the whole service is reached. A connection without a call under way
+ * may always start one. */
 static bool is_crowded(const struct conn *c)
 {
     const struct server_shared *shared = c->io->shared;
@@ -48,7 +51,8 @@ static bool is_crowded(const struct conn *c)
            !fumi_peer_waits(&c->peer);
 }
 
-/* Once held, it is let go at half the mark: to stop and start the reading has its price. */
+/* A held connection is released at half of each limit, because switching reading off and on has a
+ * cost. */
 bool conn_held(struct conn *c)
 {
     size_t weight = c->held ? 2 : 1;
@@ -64,10 +68,12 @@ static __attribute__((cold)) void fail(struct conn *c, const char *what, int num
         fumi_err_set(c->err, FUMI_INTERNAL_ERROR, "%s: %s", what, strerror(number));
 }
 
-static void forget(struct conn *c)
+/* Removes it from the event loop and from the list of the I/O thread. */
+static void detach(struct conn *c)
 {
     struct fumi_err ignored;
     struct io_thread *io = c->io;
+    assert(c->prev ? c->prev->next == c : io->conns == c);
     conn_clear_wait(c);
     loop_watch(io->loop, &c->in, 0, &ignored);
     if (c->stdio)
@@ -83,17 +89,17 @@ static void forget(struct conn *c)
 
 void conn_cancel_calls(struct conn *c)
 {
-    (c->state == CONN_CLOSED ? fumi_peer_close : fumi_peer_end)(&c->peer);
-    if (c->calls_held)
-        fumi_peer_hold(&c->peer,
-                       FUMI_HOLD_NONE); /* what was held back ends at once: it is cancelled */
+    (conn_closed(c) ? fumi_peer_close : fumi_peer_end)(&c->peer);
+    if (c->calls_held) /* calls that were held back are cancelled, so they end at once */
+        fumi_peer_hold(&c->peer, FUMI_HOLD_NONE);
     c->calls_held = FUMI_HOLD_NONE;
 }
 
 static void close_now(struct conn *c)
 {
+    assert(!conn_closed(c) && io_thread_is_current(c->io));
     c->state = CONN_CLOSED;
-    forget(c);
+    detach(c);
     conn_cancel_calls(c);
     if (c->proto->closed)
         c->proto->closed(c);
@@ -119,6 +125,7 @@ static void protocol_done(struct conn *c)
 static void conn_free(struct conn *c)
 {
     struct io_thread *io = c->io;
+    assert(conn_closed(c) && !c->pins && !c->open && !c->oldest);
     protocol_done(c);
     fumi_source_release(c->source);
     fumi_peer_done(&c->peer);
@@ -139,9 +146,9 @@ void conn_announce(struct conn *c)
         o->connected(o->arg, &c->peer);
 }
 
-/* The host program hears of the end once no call runs any more. Until then its threads may push:
- * what they have pushed keeps the connection a little longer, but does not put off the hook, or one
- * who pushes all the time would keep it for good. */
+/* options.disconnected is called once no call runs. Until it returns, threads of the host program
+ * may push to the peer. Pushed messages in transit delay freeing the connection but not the call of
+ * the hook: otherwise a thread that pushes without pause would keep the connection forever. */
 void conn_free_if_unused(struct conn *c)
 {
     const struct fumi_serve_options *o = c->io->shared->options;
@@ -157,6 +164,7 @@ void conn_free_if_unused(struct conn *c)
 
 void conn_unpin(struct conn *c)
 {
+    assert(c->pins > 0);
     c->pins--;
     conn_free_if_unused(c);
 }
@@ -172,8 +180,8 @@ static ssize_t send_some(struct conn *c)
     return did;
 }
 
-/* What is left moves to the front once a third is sent, so the queue never holds much more than
- * what waits, and a byte is moved twice on average. */
+/* Unsent bytes move to the front once a third of the queue is sent, so the queue is never much
+ * larger than the unsent bytes, and a byte is moved twice on average. */
 static void compact(struct conn *c)
 {
     size_t left = conn_unsent(c);
@@ -187,7 +195,7 @@ static void compact(struct conn *c)
     c->sent = 0;
 }
 
-/* Sends what the system takes. */
+/* Sends as much as the kernel accepts without blocking. */
 static void write_out(struct conn *c)
 {
     ssize_t did = 0;
@@ -201,11 +209,11 @@ static void write_out(struct conn *c)
         return;
     }
     if (c->sent > before && c->wait == WAIT_WRITE)
-        conn_clear_wait(c); /* the peer takes something: that wait begins anew */
+        conn_clear_wait(c); /* the peer accepted bytes: its timeout starts again */
     compact(c);
 }
 
-/* Once the system has refused bytes, the loop says when it takes some again. */
+/* While the event loop waits for LOOP_WRITE, the kernel accepts no bytes. */
 static void flush(struct conn *c)
 {
     const struct watch *w = c->stdio ? &c->out : &c->in;
@@ -217,15 +225,15 @@ void conn_close(struct conn *c)
 {
     if (conn_closed(c))
         return;
-    c->pins++;
+    c->pins++; /* write_out may close it */
     flush(c);
     if (!conn_closed(c))
         close_now(c);
     conn_unpin(c);
 }
 
-/* What the protocol did not take is kept for later. The bytes are the rest itself, or the I/O
- * thread's. */
+/* Stores input that the protocol did not consume. The bytes are part of c->rest, or of the I/O
+ * thread's block. */
 static void keep(struct conn *c, const char *p, size_t n)
 {
     if (n == 0) {
@@ -241,13 +249,13 @@ static void keep(struct conn *c, const char *p, size_t n)
     c->rest.n = n;
 }
 
-/* A protocol takes all that it can; after a change of protocol the new one goes on. */
+/* If the protocol changes, the new one continues with the unconsumed bytes. */
 static void feed(struct conn *c, char *p, size_t n)
 {
     const struct proto *proto;
     size_t used = 0;
     if (!n)
-        p = c->io->block; /* no bytes, but a place */
+        p = c->io->block; /* protocols expect a pointer even without bytes */
     do {
         proto = c->proto;
         used += proto->take(c, p + used, n - used, c->state == CONN_EOF);
@@ -273,8 +281,8 @@ bool conn_input_empty(const struct conn *c)
     return c->stdio || recv(c->in.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
 }
 
-/* The end of input, or a fault. A descriptor that cannot be read at all has nothing for us: nohup
- * gives such a one. */
+/* At the end of input (number 0) or after a read error. EBADF counts as the end of input: nohup
+ * opens stdin for writing only. */
 static void end_input(struct conn *c, int number)
 {
     bool takes = conn_accepts_input(c), broken = number && (!c->stdio || number == ECONNRESET);
@@ -293,8 +301,9 @@ static void end_input(struct conn *c, int number)
         feed(c, c->rest.p, c->rest.n);
 }
 
-/* One read a turn, so that the others get theirs. Without a rest, the bytes are taken where the I/O
- * thread reads them; behind one, there is room for what the protocol waits for. */
+/* Reads once per iteration of the event loop, so that other connections get their turn. Without
+ * unconsumed input, the bytes are read into the I/O thread's block and consumed there. Otherwise
+ * they are appended to that input, with room for the whole message that the protocol waits for. */
 static void read_in(struct conn *c)
 {
     char *to = c->io->block;
@@ -343,9 +352,9 @@ static void watch_both(struct conn *c)
     watch(c, &c->out, out);
 }
 
-/* Everything is sent, nothing is open: our side closes. Bytes that the peer sent meanwhile would
- * make the system reset the connection and the answer with it, so they are read until it closes
- * too, for a while. */
+/* Closes after all output is sent. If unread input were left, the kernel would reset the connection
+ * and the peer could lose the answer. So only our side is shut down, and input is read until the
+ * peer closes too, or WAIT_CLOSE times out. */
 static void shut(struct conn *c)
 {
     if (c->state == CONN_LAST || c->stdio || shutdown(c->in.fd, SHUT_WR))
@@ -354,19 +363,19 @@ static void shut(struct conn *c)
         c->state = CONN_SHUT;
 }
 
-/* While answers wait for an older one, that one must go on. */
-static void hold_answers(struct conn *c)
+/* While answers wait for an earlier one, the earlier call must be able to run. */
+static void hold_calls(struct conn *c)
 {
-    enum fumi_hold clogged = conn_unsent(c) >= QUEUED ? FUMI_HOLD_ALL
-                             : c->waiting >= QUEUED   ? FUMI_HOLD_LATER
-                                                      : FUMI_HOLD_NONE;
-    if (c->io->cancelled || clogged == c->calls_held)
+    enum fumi_hold hold = conn_unsent(c) >= QUEUED ? FUMI_HOLD_ALL
+                          : c->waiting >= QUEUED   ? FUMI_HOLD_LATER
+                                                   : FUMI_HOLD_NONE;
+    if (c->io->cancelled || hold == c->calls_held)
         return;
-    c->calls_held = clogged;
-    fumi_peer_hold(&c->peer, clogged);
+    c->calls_held = hold;
+    fumi_peer_hold(&c->peer, hold);
 }
 
-/* A server that ends does not wait long for peers to close too. */
+/* While the server shuts down, it waits for a shorter time for peers to close. */
 static enum wait waits(struct conn *c)
 {
     if (conn_unsent(c))
@@ -376,11 +385,12 @@ static enum wait waits(struct conn *c)
     return c->proto->waits ? c->proto->waits(c) : WAIT_NONE;
 }
 
-static void settle(struct conn *c)
+/* Chooses the next state, events and timeout after everything possible was sent. */
+static void update_state(struct conn *c)
 {
     size_t left = conn_unsent(c);
     atomic_store_explicit(&c->backlog, left, memory_order_relaxed);
-    hold_answers(c);
+    hold_calls(c);
     if (c->state == CONN_EOF && !c->open && !c->rest.n)
         c->state = CONN_LAST;
     if ((c->state == CONN_ENDING || c->state == CONN_LAST) && !left)
@@ -391,8 +401,8 @@ static void settle(struct conn *c)
         conn_set_wait(c, waits(c));
 }
 
-/* A protocol that stopped because too much was queued goes on when that was sent. When the server
- * ends, what lies in the socket was sent before that was known: it is still read and answered. */
+/* Held input is handled once enough output was sent. While the server shuts down, bytes that are
+ * already in the socket are still read and answered before the protocol drains. */
 void conn_advance(struct conn *c)
 {
     flush(c);
@@ -404,7 +414,7 @@ void conn_advance(struct conn *c)
     if (c->io->draining && conn_accepts_input(c) && !c->held && conn_input_empty(c))
         c->proto->drain(c);
     if (!conn_closed(c))
-        settle(c);
+        update_state(c);
 }
 
 static void on_in(struct watch *w, unsigned events)
@@ -427,6 +437,7 @@ static void on_out(struct watch *w, unsigned events)
 
 void conn_set_proto(struct conn *c, const struct proto *proto)
 {
+    assert(!conn_closed(c));
     protocol_done(c);
     memset(&c->as, 0, sizeof(c->as));
     c->proto = proto;

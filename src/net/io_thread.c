@@ -1,5 +1,11 @@
-/* What connections wait for, the list of those that have something to do, and spare buffers. */
+/* An I/O thread: timeouts, the list of scheduled connections, and buffers for reuse.
+ *
+ * All connections with the same kind of wait have the same timeout, so the list of each kind is
+ * sorted by time when new connections are appended. One timer of the event loop, set to the
+ * earliest timeout, serves all lists. */
 #include "net/conn.h"
+
+#include <assert.h>
 
 static struct wait_list *list_of(struct conn *c)
 {
@@ -10,6 +16,7 @@ void conn_clear_wait(struct conn *c)
 {
     if (c->wait == WAIT_NONE)
         return;
+    assert(list_of(c)->first && list_of(c)->last);
     *(c->wait_prev ? &c->wait_prev->wait_next : &list_of(c)->first) = c->wait_next;
     *(c->wait_next ? &c->wait_next->wait_prev : &list_of(c)->last) = c->wait_prev;
     c->wait = WAIT_NONE;
@@ -22,7 +29,6 @@ static void set_tick(struct io_thread *io, int64_t at)
     loop_timer(io->loop, &io->tick, at > io_thread_now(io) ? at - io_thread_now(io) : 1, &ignored);
 }
 
-/* All that wait for the same wait equally long, so each list is in the order of time. */
 void conn_set_wait(struct conn *c, enum wait kind)
 {
     if (kind == c->wait)
@@ -32,6 +38,7 @@ void conn_set_wait(struct conn *c, enum wait kind)
     if (kind == WAIT_NONE)
         return;
     struct wait_list *l = list_of(c);
+    assert(!conn_closed(c));
     c->due = io_thread_now(c->io) + l->time + l->grace;
     c->wait_next = NULL;
     c->wait_prev = l->last;
@@ -41,16 +48,16 @@ void conn_set_wait(struct conn *c, enum wait kind)
         set_tick(c->io, c->due);
 }
 
-/* A connection that hears from its peer within the grace keeps its place in the list. That the peer
- * says something does not mean that it takes what is sent. */
+/* Within the grace period a connection keeps its position in the list, so that a busy connection is
+ * seldom moved. Input says nothing about whether the peer accepts output: WAIT_WRITE goes on. */
 void conn_renew_wait(struct conn *c)
 {
     if (c->wait != WAIT_WRITE && c->due < io_thread_now(c->io) + list_of(c)->time)
         conn_clear_wait(c);
 }
 
-/* It waits anew once it was looked after. */
-static void on_late(struct conn *c)
+/* The next conn_advance sets the next wait. */
+static void time_out(struct conn *c)
 {
     enum wait kind = c->wait;
     conn_schedule(c);
@@ -72,7 +79,7 @@ static void on_tick(struct timer *t)
     for (int kind = WAIT_NONE + 1; kind < WAIT_KINDS; kind++) {
         struct wait_list *l = &io->waits[kind];
         while (l->first && l->first->due <= now)
-            on_late(l->first);
+            time_out(l->first);
         if (l->first && l->first->due < next)
             next = l->first->due;
     }
@@ -83,6 +90,7 @@ static void on_tick(struct timer *t)
 void conn_schedule(struct conn *c)
 {
     struct io_thread *io = c->io;
+    assert(io_thread_is_current(io));
     if (c->next_scheduled || io->last_scheduled == c)
         return;
     c->pins++;
@@ -90,29 +98,30 @@ void conn_schedule(struct conn *c)
     io->last_scheduled = c;
 }
 
-/* All answers of a turn of the loop are sent at its end. Some of those that are looked after may
- * give others something to do: they follow. */
-static void look_after_all(struct io_thread *io)
+/* Sends all answers of one iteration of the event loop. A connection may schedule others, which are
+ * then handled in the same pass. */
+static void advance_scheduled(struct io_thread *io)
 {
     for (struct conn *c; (c = io->first_scheduled);) {
         io->first_scheduled = c->next_scheduled;
         if (!io->first_scheduled)
             io->last_scheduled = NULL;
         c->next_scheduled = NULL;
+        assert(c->pins > 0); /* that of the list */
         if (!conn_closed(c))
             conn_advance(c);
         conn_unpin(c);
     }
 }
 
-static void on_turn(void *io)
+static void before_sleep(void *io)
 {
-    look_after_all(io);
+    advance_scheduled(io);
 }
 
-enum { SPARE_LARGEST = 256 << 10, SPARE_BYTES = 4 << 20 }; /* of one, and of all */
+enum { SPARE_LARGEST = 256 << 10, SPARE_BYTES = 4 << 20 }; /* bytes of one buffer, of all */
 
-/* Stands in the memory of a buffer that is spare. */
+/* Stored in the memory of an unused buffer. */
 struct spare {
     struct spare *next;
     size_t cap;
@@ -124,6 +133,7 @@ void io_thread_get_buf(struct io_thread *io, struct fumi_buf *b)
     if (b->p || !s)
         return;
     io->spares = s->next;
+    assert(io->spare_bytes >= s->cap);
     io->spare_bytes -= s->cap;
     *b = (struct fumi_buf){.p = (char *)s, .cap = s->cap};
 }
@@ -149,12 +159,18 @@ static void free_spares(struct io_thread *io)
     }
 }
 
+/* Between two steps of a service in another event loop, its thread counts as any other thread. */
+bool io_thread_is_current(const struct io_thread *io)
+{
+    return pthread_equal(io->thread, pthread_self()) && !io->outside_loop;
+}
+
 int64_t io_thread_now(const struct io_thread *io)
 {
     return loop_now(io->loop);
 }
 
-enum { GRACE = 64 }; /* part of a wait */
+enum { GRACE = 64 }; /* the grace period is 1/64 of the timeout */
 
 static void set_times(struct io_thread *io, const struct fumi_settings *s)
 {
@@ -186,7 +202,7 @@ struct io_thread *io_thread_new(struct server_shared *shared, struct fumi_err *e
     io->block = fumi_resize(NULL, READ_BLOCK);
     io->head = fumi_resize(NULL, sizeof(*io->head));
     io->tick.on = on_tick;
-    loop_turn(loop, on_turn, io);
+    loop_turn(loop, before_sleep, io);
     io->ticks_at = INT64_MAX;
     io->common_at = -1;
     set_times(io, &shared->set);
@@ -195,6 +211,7 @@ struct io_thread *io_thread_new(struct server_shared *shared, struct fumi_err *e
 
 void io_thread_free(struct io_thread *io)
 {
+    assert(!io->conns && !io->first_scheduled);
     loop_free(io->loop);
     for (struct fumi_task *spare; (spare = fumi_tasks_take(&io->messages));)
         message_free(spare);
@@ -205,7 +222,7 @@ void io_thread_free(struct io_thread *io)
     fumi_resize(io, 0);
 }
 
-/* Whatever is done to one connection may close any other. */
+/* `what` may close any connection, so the cursor is part of the I/O thread: closing moves it. */
 static void each(struct io_thread *io, void (*what)(struct conn *c))
 {
     io->cursor = io->conns;
@@ -230,5 +247,5 @@ void io_thread_cancel(struct io_thread *io)
 void io_thread_close_all(struct io_thread *io)
 {
     each(io, conn_close);
-    look_after_all(io); /* the list held a pin of each that is in it */
+    advance_scheduled(io); /* releases the pins of the list */
 }
