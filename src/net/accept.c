@@ -52,19 +52,19 @@ static void name_peer(struct conn *c, const union any_address *from)
 /* --- Strangers: peers of this machine that belong to another user. They get a quarter of the
  * places at most, and give them up when the owner comes and all are taken. --- */
 
-static void on_stranger_gone(struct conn *c)
+static void on_other_user_closed(struct conn *c)
 {
-    atomic_fetch_sub(&c->hub->strangers, 1);
-    atomic_fetch_sub(&c->hub->site->strangers, 1);
+    atomic_fetch_sub(&c->io->other_users, 1);
+    atomic_fetch_sub(&c->io->shared->other_users, 1);
 }
 
-/* The oldest connection of a stranger on this hub, of those that wait for no answer if there is
- * one; NULL: none. */
-static struct conn *find_stranger(const struct hub *h)
+/* The oldest connection of a stranger on this I/O thread, of those that wait for no answer if there
+ * is one; NULL: none. */
+static struct conn *find_other_user(const struct io_thread *io)
 {
     struct conn *oldest = NULL, *idle = NULL;
-    for (struct conn *c = h->conns; c; c = c->after) {
-        if (c->gone != on_stranger_gone)
+    for (struct conn *c = io->conns; c; c = c->next) {
+        if (c->on_close != on_other_user_closed)
             continue;
         oldest = c;
         idle = c->open ? idle : c;
@@ -72,32 +72,32 @@ static struct conn *find_stranger(const struct hub *h)
     return idle ? idle : oldest;
 }
 
-static bool evict_here(struct hub *h)
+static bool evict_here(struct io_thread *io)
 {
-    struct conn *c = find_stranger(h);
+    struct conn *c = find_other_user(io);
     if (!c)
         return false;
-    fumi_log(h->site->log, FUMI_INFO, "conn.evicted", {"peer", c->peer.address, 0});
+    fumi_log(io->shared->log, FUMI_INFO, "conn.evicted", {"peer", c->peer.address, 0});
     conn_close(c);
     return true;
 }
 
 static void on_evict(struct fumi_task *task)
 {
-    struct hub *h = FUMI_OWNER(task, struct hub, evict);
-    size_t n = atomic_exchange(&h->evict_n, 0);
-    while (n-- && evict_here(h)) {}
+    struct io_thread *io = FUMI_OWNER(task, struct io_thread, evict);
+    size_t n = atomic_exchange(&io->evict_n, 0);
+    while (n-- && evict_here(io)) {}
 }
 
-/* Closes a stranger's connection, or has another hub do so soon. False: there is none. */
-static bool evict(struct hub *h)
+/* Closes a stranger's connection, or has another I/O thread do so soon. False: there is none. */
+static bool evict(struct io_thread *io)
 {
-    const struct site *site = h->site;
-    if (evict_here(h))
+    const struct server_shared *shared = io->shared;
+    if (evict_here(io))
         return true;
-    for (size_t i = 0; i < site->hubs_n; i++) {
-        struct hub *other = site->hubs[i];
-        if (atomic_load(&other->strangers) <= atomic_load(&other->evict_n))
+    for (size_t i = 0; i < shared->io_threads_n; i++) {
+        struct io_thread *other = shared->io_threads[i];
+        if (atomic_load(&other->other_users) <= atomic_load(&other->evict_n))
             continue;
         if (atomic_fetch_add(&other->evict_n, 1) == 0)
             loop_post(other->loop, &other->evict);
@@ -109,37 +109,37 @@ static bool evict(struct hub *h)
 enum place { PLACE, PLACE_SURPLUS, PLACE_NONE };
 
 /* A stranger beyond his quarter is told so, up to a quarter of those that can be. */
-static enum place place_stranger(struct hub *h, size_t there)
+static enum place place_stranger(struct io_thread *io, size_t there)
 {
-    struct site *site = h->site;
-    size_t most = (size_t)site->set.connections, quarter = most < 8 ? 1 : most / 4;
-    size_t before = atomic_fetch_add(&site->strangers, 1);
-    if (there >= most + site->surplus || before > quarter + site->surplus / 4) {
-        atomic_fetch_sub(&site->strangers, 1);
+    struct server_shared *shared = io->shared;
+    size_t most = (size_t)shared->set.connections, quarter = most < 8 ? 1 : most / 4;
+    size_t before = atomic_fetch_add(&shared->other_users, 1);
+    if (there >= most + shared->surplus || before > quarter + shared->surplus / 4) {
+        atomic_fetch_sub(&shared->other_users, 1);
         return PLACE_NONE;
     }
-    atomic_fetch_add(&h->strangers, 1);
+    atomic_fetch_add(&io->other_users, 1);
     return there >= most || before >= quarter ? PLACE_SURPLUS : PLACE;
 }
 
-static enum place find_place(struct hub *h, enum guest_who who, size_t there)
+static enum place find_place(struct io_thread *io, enum access_user who, size_t there)
 {
-    const struct site *site = h->site;
-    size_t most = (size_t)site->set.connections;
-    if (who == GUEST_STRANGER)
-        return place_stranger(h, there);
-    if (there < most || (who == GUEST_OWN && evict(h)))
+    const struct server_shared *shared = io->shared;
+    size_t most = (size_t)shared->set.connections;
+    if (who == ACCESS_USER_OTHER)
+        return place_stranger(io, there);
+    if (there < most || (who == ACCESS_USER_SAME && evict(io)))
         return PLACE;
-    return there < most + site->surplus ? PLACE_SURPLUS : PLACE_NONE;
+    return there < most + shared->surplus ? PLACE_SURPLUS : PLACE_NONE;
 }
 
 static void greet(struct acceptor *a, int fd, const union any_address *from)
 {
-    size_t there = atomic_load_explicit(&a->hub->site->conns, memory_order_relaxed);
+    size_t there = atomic_load_explicit(&a->io->shared->conns, memory_order_relaxed);
     bool local = a->listener.at.kind == ADDRESS_UNIX;
     int on = 1;
-    struct conn *c = conn_new(a->hub, fd, local ? &unix_proto : &http_proto);
-    enum place place = find_place(a->hub, guest_ask(&c->guest), there);
+    struct conn *c = conn_new(a->io, fd, local ? &unix_proto : &http_proto);
+    enum place place = find_place(a->io, access_client_identify(&c->client), there);
     if (place == PLACE_NONE) {
         conn_close(c);
         return;
@@ -148,12 +148,12 @@ static void greet(struct acceptor *a, int fd, const union any_address *from)
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     if (place == PLACE_SURPLUS)
         c->state = CONN_SURPLUS;
-    if (c->guest.who == GUEST_STRANGER)
-        c->gone = on_stranger_gone;
+    if (c->client.who == ACCESS_USER_OTHER)
+        c->on_close = on_other_user_closed;
     name_peer(c, from);
     if (place == PLACE)
-        conn_meet(c);
-    conn_soon(c);
+        conn_announce(c);
+    conn_schedule(c);
 }
 
 /* 0: one was taken; else why not. */
@@ -172,9 +172,10 @@ static int take_one(struct acceptor *a)
 static void pause_for(struct acceptor *a, int number)
 {
     struct fumi_err e;
-    fumi_log(a->hub->site->log, FUMI_WARN, "accept.failed", {"why", fumi_str(strerror(number)), 0});
-    loop_watch(a->hub->loop, &a->watch, 0, &e);
-    loop_timer(a->hub->loop, &a->again, AGAIN, &e);
+    fumi_log(a->io->shared->log, FUMI_WARN, "accept.failed",
+             {"why", fumi_str(strerror(number)), 0});
+    loop_watch(a->io->loop, &a->watch, 0, &e);
+    loop_timer(a->io->loop, &a->again, AGAIN, &e);
 }
 
 static void take_all(struct acceptor *a, int most)
@@ -200,22 +201,22 @@ static void on_again(struct timer *t)
     struct fumi_err e;
     struct acceptor *a = FUMI_OWNER(t, struct acceptor, again);
     if (acceptor_start(a, &e))
-        loop_timer(a->hub->loop, &a->again, AGAIN, &e);
+        loop_timer(a->io->loop, &a->again, AGAIN, &e);
 }
 
-struct acceptor *acceptor_new(struct hub *h, const struct listener *l)
+struct acceptor *acceptor_new(struct io_thread *io, const struct listener *l)
 {
     struct acceptor *a = fumi_resize(NULL, sizeof(*a));
-    *a = (struct acceptor){.listener = *l, .hub = h};
+    *a = (struct acceptor){.listener = *l, .io = io};
     a->watch = (struct watch){.fd = l->fd, .ready = on_ready};
     a->again.on = on_again;
-    h->evict.run = on_evict;
+    io->evict.run = on_evict;
     return a;
 }
 
 int acceptor_start(struct acceptor *a, struct fumi_err *e)
 {
-    return loop_watch(a->hub->loop, &a->watch, LOOP_READ, e);
+    return loop_watch(a->io->loop, &a->watch, LOOP_READ, e);
 }
 
 void acceptor_stop(struct acceptor *a)
@@ -224,8 +225,8 @@ void acceptor_stop(struct acceptor *a)
     if (a->listener.fd < 0)
         return;
     take_all(a, 1 << 16);
-    loop_watch(a->hub->loop, &a->watch, 0, &ignored);
-    loop_timer(a->hub->loop, &a->again, -1, &ignored);
+    loop_watch(a->io->loop, &a->watch, 0, &ignored);
+    loop_timer(a->io->loop, &a->again, -1, &ignored);
     listener_close(&a->listener);
     a->listener.fd = -1;
 }

@@ -7,7 +7,7 @@
 #include "base/base64.h"
 #include "base/file.h"
 #include "base/uuid.h"
-#include "net/turn.h"
+#include "net/file_lock.h"
 #include "json/json.h"
 
 #include <dirent.h>
@@ -381,7 +381,7 @@ static int announce(int at, const char *directory, const char *name, const struc
                     struct fumi_err *e)
 {
     struct fumi_buf text = {0};
-    if (!turn_take(at))
+    if (!file_lock_take(at))
         return refuse(directory, "/lock", "is in use by another server that does not go on", e);
     sweep(at);
     put_notice(&text, n);
@@ -439,7 +439,7 @@ void discovery_withdraw(struct lock_file *l)
         return;
     *slash = '\0';
     int at = open(l->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (at >= 0 && turn_take(at) && pid_of(at, slash + 1) == getpid())
+    if (at >= 0 && file_lock_take(at) && pid_of(at, slash + 1) == getpid())
         unlinkat(at, slash + 1, 0);
     if (at >= 0)
         close(at);

@@ -6,7 +6,7 @@
 #include "net/listen.h"
 
 #include "base/utf8.h"
-#include "net/turn.h"
+#include "net/file_lock.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -355,7 +355,7 @@ static int lock(const struct address *a, const char *path, struct fumi_err *e)
         if (fd < 0)
             return failed(a, errno, e);
         bool mine = fstat(fd, &st) == 0 && st.st_uid == geteuid();
-        bool held = mine && turn_take(fd);
+        bool held = mine && file_lock_take(fd);
         if (held && is_same(path, st.st_dev, st.st_ino))
             return fd;
         close(fd);

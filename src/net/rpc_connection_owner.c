@@ -1,6 +1,6 @@
 /* To whom a token may be sent. A port or a path of this machine may belong to anybody: who started
  * a server there first would otherwise be told the token of the one that was meant. */
-#include "net/door_user.h"
+#include "net/access_user.h"
 #include "net/rpc_connection_parts.h"
 
 #include "base/clock.h"
@@ -11,7 +11,7 @@
 /* A connection that its server has not accepted yet belongs to no process: that is waited for. */
 static bool find_owner(const struct fumi_rpc_connection *l, int64_t until, uid_t *uid)
 {
-    while (!door_user_of(l->fd, !l->at.host, uid)) {
+    while (!access_peer_uid(l->fd, !l->at.host, uid)) {
         if (fumi_ticks() >= until || rpc_connection_poll(l->fd, POLLIN, 0))
             return false; /* it ended, or speaks out of turn */
         rpc_connection_pause(1);
@@ -36,7 +36,7 @@ static int check_user(const struct fumi_rpc_connection *l, int64_t until, struct
 int rpc_connection_check_owner(const struct fumi_rpc_connection *l, int64_t until,
                                struct fumi_err *e)
 {
-    struct door_end peer;
+    struct access_endpoint peer;
     bool sends = l->secret && l->way->target; /* lines carry none */
     if (!sends)
         return 0;
@@ -44,7 +44,8 @@ int rpc_connection_check_owner(const struct fumi_rpc_connection *l, int64_t unti
      * that of a proxy may be another. */
     if (l->at.tls && !l->o.token_is_local)
         return 0;
-    if (!l->at.host || (door_end_find(&peer, l->fd, true) && door_end_is_loopback(&peer)))
+    if (!l->at.host ||
+        (access_endpoint_get(&peer, l->fd, true) && access_endpoint_is_loopback(&peer)))
         return check_user(l, until, e);
     if (!l->o.token_is_local)
         return 0;

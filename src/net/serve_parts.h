@@ -4,30 +4,30 @@
 
 #include "net/accept.h"
 #include "net/discovery.h"
-#include "net/ends.h"
 #include "net/pool.h"
+#include "net/stdio_fds.h"
 
-/* A hub and what belongs to it. */
-struct post {
-    struct hub *hub;
+/* A I/O thread and what belongs to it. */
+struct thread_slot {
+    struct io_thread *io;
     struct fumi_service *service;
     struct acceptor *acceptors;
     struct fumi_task start, drain;
     struct timer deadline;
-    bool parted;
-    int64_t until;           /* hub_now() up to which calls that change something are waited for */
+    bool cancelled;
+    int64_t until; /* io_thread_now() up to which calls that change something are waited for */
     struct fumi_buf methods; /* of calls that are abandoned */
     pthread_t thread;
     bool running; /* its thread does */
 };
 
 struct fumi_service {
-    struct site site;
+    struct server_shared shared;
     struct fumi_serve_options options;
-    struct post *posts;
-    size_t posts_n;
+    struct thread_slot *slots;
+    size_t slots_n;
     struct pool *pool;
-    struct ends ends;
+    struct stdio_fds stdio;
     struct watch parent; /* of one that serves stdio */
     struct watch stop;   /* readable after fumi_stop */
     bool claimed;        /* the server is ours to serve */
@@ -54,9 +54,10 @@ int service_prepare(struct fumi_service *s, struct fumi_err *e); /* all but the 
 void service_free(struct fumi_service *s);
 void service_withdraw(struct fumi_service *s); /* removes its lock files */
 
-/* serve_end.c. service_posts makes the hubs; service_end begins the end, on the first hub's thread.
+/* serve_end.c. service_make_slots makes the I/O threads; service_end begins the end, on the first
+ * I/O thread's thread.
  */
-int service_posts(struct fumi_service *s, struct fumi_err *e);
+int service_make_slots(struct fumi_service *s, struct fumi_err *e);
 void service_end(struct fumi_service *s, enum fumi_served why);
 bool service_abandons(const struct fumi_service *s);
 enum fumi_served service_abandon(struct fumi_service *s);

@@ -53,9 +53,9 @@ static size_t take(struct conn *c, char *p, size_t n, bool over)
     enum ws_kind kind = WS_MORE;
     if (n) {
         w->asked = false;
-        hub_renew(c);
+        conn_renew_wait(c);
     }
-    while (conn_takes(c) && !conn_held(c)) {
+    while (conn_accepts_input(c) && !conn_held(c)) {
         kind = ws_read(&w->reader, &at, p + n, &event);
         if (kind == WS_MORE)
             break;
@@ -86,7 +86,7 @@ static enum wait waits(struct conn *c)
 }
 
 /* A first silence is asked about, a second one is the end. */
-static void late(struct conn *c, enum wait kind)
+static void timed_out(struct conn *c, enum wait kind)
 {
     (void)kind;
     if (c->as.websocket.asked) {
@@ -108,9 +108,9 @@ static void done(struct conn *c)
     ws_done(&c->as.websocket.reader);
 }
 
-const struct proto websocket_proto = {"websocket",      true,           .take = take,
-                                      .answer = answer, .notify = tell, .drain = drain,
-                                      .waits = waits,   .late = late,   .done = done};
+const struct proto websocket_proto = {
+    "websocket",    true,           .take = take,           .answer = answer, .notify = tell,
+    .drain = drain, .waits = waits, .timed_out = timed_out, .done = done};
 
 static int refuse(struct fumi_refusal *out, int status, const char *reason)
 {
@@ -161,7 +161,7 @@ int websocket_begin(struct conn *c, const struct http_head *h, struct fumi_str l
     a.n = FUMI_COUNT(fields) - (protocol.n ? 0 : 1);
     a.lines = lines;
     http_answer_head(conn_out(c), &a);
-    conn_become(c, &websocket_proto);
+    conn_set_proto(c, &websocket_proto);
     c->as.websocket.reader = (struct ws_reader){.limit = c->limit, .server = true};
     return 0;
 }

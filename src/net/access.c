@@ -2,13 +2,13 @@
  * not ours (Origin, Sec-Fetch-Site), then whoever else can reach the port (user and token). Only a
  * refused guest costs a lock; the digest of a token is compared, so that the time tells nothing,
  * and kept, so that the token itself is nowhere. */
-#include "net/door.h"
+#include "net/access.h"
 
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "net/access_user.h"
 #include "net/discovery.h"
-#include "net/door_user.h"
 #include "net/listen.h"
 
 #include <openssl/crypto.h>
@@ -18,19 +18,19 @@
 
 enum { HTTP_PORT = 80, QUOTED = 60, TICKS_PER_MS = 1000000 };
 
-struct digest {
+struct token_digest {
     unsigned char bytes[SHA256_DIGEST_LENGTH];
 };
 
-struct door {
+struct access {
     enum fumi_auth auth;
     bool has_token;
-    struct digest digest;
+    struct token_digest digest;
     struct fumi_arena arena; /* the texts of the lists */
     struct fumi_strs hosts, origins;
     uint16_t *ports;
     size_t ports_n;
-    struct door_guesses guesses;
+    struct access_guesses guesses;
 };
 
 /* A name and a port, as in Host and behind the scheme of an Origin. */
@@ -61,74 +61,75 @@ static unsigned port_number(struct fumi_str digits)
     return port <= UINT16_MAX ? port : 0;
 }
 
-static bool has_port(const struct door *d, unsigned port)
+static bool has_port(const struct access *a, unsigned port)
 {
-    for (size_t i = 0; i < d->ports_n; i++)
-        if (d->ports[i] == port)
+    for (size_t i = 0; i < a->ports_n; i++)
+        if (a->ports[i] == port)
             return true;
     return false;
 }
 
-static bool port_is_ours(const struct door *d, struct fumi_str port)
+static bool port_is_ours(const struct access *a, struct fumi_str port)
 {
-    return has_port(d, port.p ? port_number(port) : HTTP_PORT);
+    return has_port(a, port.p ? port_number(port) : HTTP_PORT);
 }
 
 /* Whether it is a name of the loopback with a port of ours. */
-static bool is_own(const struct door *d, struct fumi_str authority)
+static bool is_own(const struct access *a, struct fumi_str authority)
 {
     static const struct fumi_str names[] = {
         FUMI_STR("127.0.0.1"),
         FUMI_STR("localhost"),
         FUMI_STR("[::1]"),
     };
-    struct authority a = split(authority);
+    struct authority at = split(authority);
     for (size_t i = 0; i < FUMI_COUNT(names); i++)
-        if (http_same(a.name, names[i]))
-            return port_is_ours(d, a.port);
+        if (http_same(at.name, names[i]))
+            return port_is_ours(a, at.port);
     return false;
 }
 
-static bool is_listed_host(const struct door *d, struct fumi_str host)
+static bool is_listed_host(const struct access *a, struct fumi_str host)
 {
-    struct authority a = split(host);
-    for (size_t i = 0; i < d->hosts.n; i++) {
-        struct fumi_str entry = d->hosts.items[i];
+    struct authority at = split(host);
+    for (size_t i = 0; i < a->hosts.n; i++) {
+        struct fumi_str entry = a->hosts.items[i];
         if (http_same(entry, host))
             return true;
-        if (http_same(entry, a.name) && port_is_ours(d, a.port))
+        if (http_same(entry, at.name) && port_is_ours(a, at.port))
             return true;
     }
     return false;
 }
 
-static const char *host_fault(const struct door *d, const struct guest *g, struct fumi_str host)
+static const char *host_fault(const struct access *a, const struct access_client *client,
+                              struct fumi_str host)
 {
-    if (g->unix_socket || (!g->loopback && d->hosts.n == 0))
+    if (client->unix_socket || (!client->loopback && a->hosts.n == 0))
         return NULL;
     if (!host.p)
         return "Host is missing";
-    return is_own(d, host) || is_listed_host(d, host) ? NULL : "this Host is not served here";
+    return is_own(a, host) || is_listed_host(a, host) ? NULL : "this Host is not served here";
 }
 
-static bool is_listed_origin(const struct door *d, struct fumi_str origin)
+static bool is_listed_origin(const struct access *a, struct fumi_str origin)
 {
-    for (size_t i = 0; i < d->origins.n; i++)
-        if (http_same(d->origins.items[i], origin))
+    for (size_t i = 0; i < a->origins.n; i++)
+        if (http_same(a->origins.items[i], origin))
             return true;
     return false;
 }
 
-static bool is_own_origin(const struct door *d, struct fumi_str origin)
+static bool is_own_origin(const struct access *a, struct fumi_str origin)
 {
     struct fumi_str scheme = FUMI_STR("http://");
     if (origin.n <= scheme.n || !http_same((struct fumi_str){origin.p, scheme.n}, scheme))
         return false;
-    return is_own(d, (struct fumi_str){origin.p + scheme.n, origin.n - scheme.n});
+    return is_own(a, (struct fumi_str){origin.p + scheme.n, origin.n - scheme.n});
 }
 
 /* What the fields of a request say of its sender. */
-struct claim {
+struct request_fields {
     struct fumi_str origin, token, preflight;
     const char *origin_fault, *token_fault;
     bool relayed;   /* the request came through a relay, which asks for somebody else */
@@ -136,33 +137,33 @@ struct claim {
     bool navigates; /* and that its user follows a link */
 };
 
-static void take_origin(struct claim *c, struct fumi_str value)
+static void take_origin(struct request_fields *f, struct fumi_str value)
 {
-    if (c->origin.p)
-        c->origin_fault = "more than one Origin";
-    c->origin = value;
+    if (f->origin.p)
+        f->origin_fault = "more than one Origin";
+    f->origin = value;
 }
 
-static void take_preflight(struct claim *c, struct fumi_str value)
+static void take_preflight(struct request_fields *f, struct fumi_str value)
 {
-    c->preflight = value;
+    f->preflight = value;
 }
 
-static void take_relay(struct claim *c, struct fumi_str value)
+static void take_relay(struct request_fields *f, struct fumi_str value)
 {
     (void)value;
-    c->relayed = true;
+    f->relayed = true;
 }
 
-static void take_site(struct claim *c, struct fumi_str value)
+static void take_site(struct request_fields *f, struct fumi_str value)
 {
-    c->foreign |= http_same(value, FUMI_STR("cross-site")) ||
+    f->foreign |= http_same(value, FUMI_STR("cross-site")) ||
                   http_same(value, FUMI_STR("same-site"));
 }
 
-static void take_mode(struct claim *c, struct fumi_str value)
+static void take_mode(struct request_fields *f, struct fumi_str value)
 {
-    c->navigates = http_same(value, FUMI_STR("navigate"));
+    f->navigates = http_same(value, FUMI_STR("navigate"));
 }
 
 /* All characters of a token. */
@@ -174,13 +175,13 @@ static bool is_visible(struct fumi_str s)
     return s.n > 0;
 }
 
-static void take_token(struct claim *c, struct fumi_str value)
+static void take_token(struct request_fields *f, struct fumi_str value)
 {
     if (!is_visible(value))
-        c->token_fault = "malformed token";
-    else if (c->token.p && !fumi_eq(c->token, value))
-        c->token_fault = "two different tokens";
-    c->token = value;
+        f->token_fault = "malformed token";
+    else if (f->token.p && !fumi_eq(f->token, value))
+        f->token_fault = "two different tokens";
+    f->token = value;
 }
 
 static bool is_letter(char byte)
@@ -200,7 +201,7 @@ static bool is_wordy(char byte)
 }
 
 /* Another scheme is no token. Behind this one there are blanks and the token, and nothing else. */
-static void take_authorization(struct claim *c, struct fumi_str value)
+static void take_authorization(struct request_fields *f, struct fumi_str value)
 {
     struct fumi_str scheme = FUMI_STR("bearer");
     const char *p = value.p + scheme.n, *end = value.p + value.n;
@@ -212,12 +213,12 @@ static void take_authorization(struct claim *c, struct fumi_str value)
         end = p;
     while (p < end && *p == ' ')
         p++;
-    take_token(c, (struct fumi_str){p, (size_t)(end - p)});
+    take_token(f, (struct fumi_str){p, (size_t)(end - p)});
 }
 
 static const struct {
     struct fumi_str name;
-    void (*take)(struct claim *c, struct fumi_str value);
+    void (*take)(struct request_fields *f, struct fumi_str value);
 } wanted[] = {
     {FUMI_STR("via"), take_relay},
     {FUMI_STR("origin"), take_origin},
@@ -236,9 +237,9 @@ static bool is_forwarding(struct fumi_str name)
     return name.n > prefix.n && http_same((struct fumi_str){name.p, prefix.n}, prefix);
 }
 
-static struct claim read_claim(const struct http_head *h)
+static struct request_fields read_fields(const struct http_head *h)
 {
-    struct claim c = {0};
+    struct request_fields c = {0};
     for (size_t i = 0; i < h->n; i++) {
         const struct http_field *f = &h->fields[i];
         for (size_t k = 0; k < FUMI_COUNT(wanted); k++)
@@ -249,150 +250,154 @@ static struct claim read_claim(const struct http_head *h)
     return c;
 }
 
-static const char *origin_fault(const struct door *d, const struct claim *c)
+static const char *origin_fault(const struct access *a, const struct request_fields *f)
 {
-    if (!c->origin.p || c->origin_fault)
-        return c->origin_fault;
-    return is_own_origin(d, c->origin) || is_listed_origin(d, c->origin)
+    if (!f->origin.p || f->origin_fault)
+        return f->origin_fault;
+    return is_own_origin(a, f->origin) || is_listed_origin(a, f->origin)
                ? NULL
                : "this Origin is not allowed";
 }
 
 /* A browser sends no Origin with many a GET, but always says whether the page that asks is of the
  * same origin. A link to / is followed: what is there does nothing by being shown. */
-static const char *site_fault(const struct door *d, const struct http_head *h,
-                              const struct claim *c)
+static const char *site_fault(const struct access *a, const struct http_head *h,
+                              const struct request_fields *f)
 {
-    if (!c->foreign || (c->origin.p && is_listed_origin(d, c->origin)))
+    if (!f->foreign || (f->origin.p && is_listed_origin(a, f->origin)))
         return NULL;
-    if (c->navigates && fumi_eq(h->method, FUMI_STR("GET")) && fumi_eq(h->path, FUMI_STR("/")))
+    if (f->navigates && fumi_eq(h->method, FUMI_STR("GET")) && fumi_eq(h->path, FUMI_STR("/")))
         return NULL;
     return "a page of another site asks (Sec-Fetch-Site)";
 }
 
-static bool is_preflight(const struct http_head *h, const struct claim *c)
+static bool is_preflight(const struct http_head *h, const struct request_fields *f)
 {
-    return c->origin.p && c->preflight.p && fumi_eq(h->method, FUMI_STR("OPTIONS"));
+    return f->origin.p && f->preflight.p && fumi_eq(h->method, FUMI_STR("OPTIONS"));
 }
 
-static bool digest_of(struct digest *d, struct fumi_str token)
+static bool digest_of(struct token_digest *d, struct fumi_str token)
 {
     return SHA256((const unsigned char *)token.p, token.n, d->bytes);
 }
 
-static bool is_right(const struct door *d, struct fumi_str token)
+static bool is_right(const struct access *a, struct fumi_str token)
 {
-    struct digest shown;
-    return d->has_token && digest_of(&shown, token) &&
-           CRYPTO_memcmp(&shown, &d->digest, sizeof(shown)) == 0;
+    struct token_digest shown;
+    return a->has_token && digest_of(&shown, token) &&
+           CRYPTO_memcmp(&shown, &a->digest, sizeof(shown)) == 0;
 }
 
 /* Where there was no descriptor to ask with, it is asked again next time. */
-enum guest_who guest_ask(struct guest *g)
+enum access_user access_client_identify(struct access_client *client)
 {
     uid_t uid;
-    if (g->who == GUEST_NEW && door_user_of(g->fd, g->unix_socket, &uid))
-        g->who = uid == geteuid() || uid == 0 ? GUEST_OWN : GUEST_STRANGER;
-    return g->who;
+    if (client->who == ACCESS_USER_UNKNOWN &&
+        access_peer_uid(client->fd, client->unix_socket, &uid))
+        client->who = uid == geteuid() || uid == 0 ? ACCESS_USER_SAME : ACCESS_USER_OTHER;
+    return client->who;
 }
 
 /* With auth none only guests of this machine come in, also by a socket that was opened for us and
- * is not among the addresses that door_new saw. */
-bool door_knows(struct door *d, struct guest *g)
+ * is not among the addresses that access_new saw. */
+bool access_without_token(struct access *a, struct access_client *client)
 {
-    switch (d->auth) {
+    switch (a->auth) {
     case FUMI_AUTH_SAME_USER:
     case FUMI_AUTH_FILTER: /* of lines, which no filter sees */
-        return guest_ask(g) == GUEST_OWN;
+        return access_client_identify(client) == ACCESS_USER_SAME;
     case FUMI_AUTH_TOKEN:
         return false;
     case FUMI_AUTH_NONE:
-        return g->unix_socket || g->loopback;
+        return client->unix_socket || client->loopback;
     }
     return false;
 }
 
 /* A token that nobody looks for is none. */
-static bool is_shown(const struct door *d, const struct claim *c)
+static bool is_shown(const struct access *a, const struct request_fields *f)
 {
-    return c->token.p && (d->has_token || d->auth != FUMI_AUTH_NONE);
+    return f->token.p && (a->has_token || a->auth != FUMI_AUTH_NONE);
 }
 
 /* Why the user of the connection is not who asks, or NULL. A relay of the same user speaks for
  * anybody; one that adds no field is told by the names that the server has besides those of the
  * loopback. */
-static const char *relay_fault(const struct door *d, const struct claim *c)
+static const char *relay_fault(const struct access *a, const struct request_fields *f)
 {
-    if (d->auth != FUMI_AUTH_SAME_USER)
+    if (a->auth != FUMI_AUTH_SAME_USER)
         return NULL;
-    if (c->relayed)
+    if (f->relayed)
         return "a token is needed: the request came through a relay";
-    return d->hosts.n ? "a token is needed: the server has names of its own (hosts)" : NULL;
+    return a->hosts.n ? "a token is needed: the server has names of its own (hosts)" : NULL;
 }
 
-static const char *token_fault(struct door *d, struct guest *g, const struct claim *c, bool *guess)
+static const char *token_fault(struct access *a, struct access_client *client,
+                               const struct request_fields *f, bool *guess)
 {
-    if (d->auth == FUMI_AUTH_FILTER)
+    if (a->auth == FUMI_AUTH_FILTER)
         return NULL;
-    if (c->token_fault)
-        return c->token_fault;
-    if (!is_shown(d, c)) {
-        const char *fault = relay_fault(d, c);
-        return fault || door_knows(d, g) ? fault : "a token is needed";
+    if (f->token_fault)
+        return f->token_fault;
+    if (!is_shown(a, f)) {
+        const char *fault = relay_fault(a, f);
+        return fault || access_without_token(a, client) ? fault : "a token is needed";
     }
-    *guess = !is_right(d, c->token);
+    *guess = !is_right(a, f->token);
     return *guess ? "the token is wrong" : NULL;
 }
 
-static bool must_pause(struct door *d, const struct guest *g, bool guess)
+static bool must_pause(struct access *a, const struct access_client *client, bool guess)
 {
-    struct door_client who = door_client_of(g->fd, g->unix_socket);
+    struct access_guess_key who = access_guess_key_of(client->fd, client->unix_socket);
     int64_t now = fumi_ticks() / TICKS_PER_MS;
-    bool many = door_guesses_many(&d->guesses, &who, now);
+    bool many = access_guesses_exceeded(&a->guesses, &who, now);
     if (guess)
-        door_guesses_add(&d->guesses, &who, now);
+        access_guesses_add(&a->guesses, &who, now);
     return many;
 }
 
-static struct door_verdict refuse(int status, const char *reason)
+static struct access_verdict refuse(int status, const char *reason)
 {
-    return (struct door_verdict){.status = status, .reason = reason};
+    return (struct access_verdict){.status = status, .reason = reason};
 }
 
-struct door_verdict door_check(struct door *d, struct guest *g, const struct http_head *h)
+struct access_verdict access_check(struct access *a, struct access_client *client,
+                                   const struct http_head *h)
 {
     bool guess = false;
-    const char *fault = host_fault(d, g, h->host);
+    const char *fault = host_fault(a, client, h->host);
     if (fault)
         return refuse(403, fault);
-    struct claim c = read_claim(h);
-    fault = origin_fault(d, &c);
+    struct request_fields f = read_fields(h);
+    fault = origin_fault(a, &f);
     if (!fault)
-        fault = site_fault(d, h, &c);
+        fault = site_fault(a, h, &f);
     if (fault)
         return refuse(403, fault);
-    struct door_verdict v = {.origin = c.origin};
-    fault = is_preflight(h, &c) ? NULL : token_fault(d, g, &c, &guess);
+    struct access_verdict v = {.origin = f.origin};
+    fault = is_preflight(h, &f) ? NULL : token_fault(a, client, &f, &guess);
     if (fault) {
         v.status = 401;
         v.reason = fault;
-        v.pause = must_pause(d, g, guess);
+        v.pause = must_pause(a, client, guess);
     }
     return v;
 }
 
 /* What is neither of both is never let in without a token, so a socket without names may be that.
  */
-void guest_meet(struct guest *g, int fd)
+void access_client_init(struct access_client *client, int fd)
 {
     struct sockaddr_storage name = {0};
     socklen_t size = sizeof(name);
-    struct door_end end;
-    *g = (struct guest){.fd = fd};
-    g->unix_socket = getsockname(fd, (struct sockaddr *)&name, &size) == 0 &&
-                     name.ss_family == AF_UNIX;
-    g->loopback = (door_end_find(&end, fd, false) && door_end_is_loopback(&end)) ||
-                  (door_end_find(&end, fd, true) && door_end_is_loopback(&end));
+    struct access_endpoint end;
+    *client = (struct access_client){.fd = fd};
+    client->unix_socket = getsockname(fd, (struct sockaddr *)&name, &size) == 0 &&
+                          name.ss_family == AF_UNIX;
+    client->loopback = (access_endpoint_get(&end, fd, false) &&
+                        access_endpoint_is_loopback(&end)) ||
+                       (access_endpoint_get(&end, fd, true) && access_endpoint_is_loopback(&end));
 }
 
 static int check_token(struct fumi_str token, struct fumi_err *e)
@@ -502,44 +507,44 @@ static struct fumi_strs copy(struct fumi_arena *a, const struct fumi_strs *list)
     return to;
 }
 
-static int set_token(struct door *d, struct fumi_str token, struct fumi_err *e)
+static int set_token(struct access *a, struct fumi_str token, struct fumi_err *e)
 {
-    d->has_token = token.p != NULL;
-    if (!token.p || digest_of(&d->digest, token))
+    a->has_token = token.p != NULL;
+    if (!token.p || digest_of(&a->digest, token))
         return 0;
     return fumi_err_set(e, FUMI_INTERNAL_ERROR, "token: the system's libcrypto has no SHA-256");
 }
 
-struct door *door_new(const struct fumi_settings *s, struct fumi_str token, struct fumi_err *e)
+struct access *access_new(const struct fumi_settings *s, struct fumi_str token, struct fumi_err *e)
 {
     if (check_token(token, e) || check_origins(&s->origins, e) || check_hosts(&s->hosts, e) ||
         check_listen(s, token.p, e))
         return NULL;
-    struct door *d = fumi_resize(NULL, sizeof(*d));
-    *d = (struct door){.auth = (enum fumi_auth)s->auth,
-                       .guesses = {.lock = PTHREAD_MUTEX_INITIALIZER}};
-    d->hosts = copy(&d->arena, &s->hosts);
-    d->origins = copy(&d->arena, &s->origins);
-    if (set_token(d, token, e) == 0)
-        return d;
-    door_free(d);
+    struct access *a = fumi_resize(NULL, sizeof(*a));
+    *a = (struct access){.auth = (enum fumi_auth)s->auth,
+                         .guesses = {.lock = PTHREAD_MUTEX_INITIALIZER}};
+    a->hosts = copy(&a->arena, &s->hosts);
+    a->origins = copy(&a->arena, &s->origins);
+    if (set_token(a, token, e) == 0)
+        return a;
+    access_free(a);
     return NULL;
 }
 
-void door_free(struct door *d)
+void access_free(struct access *a)
 {
-    if (!d)
+    if (!a)
         return;
-    pthread_mutex_destroy(&d->guesses.lock);
-    fumi_arena_done(&d->arena);
-    fumi_resize(d->ports, 0);
-    fumi_resize(d, 0);
+    pthread_mutex_destroy(&a->guesses.lock);
+    fumi_arena_done(&a->arena);
+    fumi_resize(a->ports, 0);
+    fumi_resize(a, 0);
 }
 
-void door_port(struct door *d, uint16_t port)
+void access_add_port(struct access *a, uint16_t port)
 {
-    if (port == 0 || has_port(d, port))
+    if (port == 0 || has_port(a, port))
         return;
-    d->ports = fumi_resize(d->ports, (d->ports_n + 1) * sizeof(*d->ports));
-    d->ports[d->ports_n++] = port;
+    a->ports = fumi_resize(a->ports, (a->ports_n + 1) * sizeof(*a->ports));
+    a->ports[a->ports_n++] = port;
 }

@@ -1,8 +1,8 @@
 /* Private to door*.c and rpc_connection_owner.c: who is at the other end of a socket, and who
  * guesses tokens.
  */
-#ifndef FUMI_NET_DOOR_USER_H
-#define FUMI_NET_DOOR_USER_H
+#ifndef FUMI_NET_ACCESS_USER_H
+#define FUMI_NET_ACCESS_USER_H
 
 #include "base/str.h"
 
@@ -10,44 +10,45 @@
 #include <pthread.h>
 
 /* One end of a TCP connection. */
-struct door_end {
+struct access_endpoint {
     struct in6_addr at; /* an IPv4 address as ::ffff:a.b.c.d */
     in_port_t port;     /* in network order */
 };
-bool door_end_find(struct door_end *out, int fd,
-                   bool peer); /* false: no TCP socket, or not connected */
-bool door_end_is_loopback(const struct door_end *e);
+bool access_endpoint_get(struct access_endpoint *out, int fd,
+                         bool peer); /* false: no TCP socket, or not connected */
+bool access_endpoint_is_loopback(const struct access_endpoint *e);
 
 /* Whose the other end is: whether that can be known. A Unix socket's peer is the one that
  * connected. The other end of TCP must be a socket of this machine that is still open, because the
  * kernel gives one that was closed to root. */
-bool door_user_of(int fd, bool unix_socket, uid_t *uid);
+bool access_peer_uid(int fd, bool unix_socket, uid_t *uid);
 
 /* A client as guesses are counted: a user at a Unix socket, an address at TCP, or all others. */
-struct door_client {
+struct access_guess_key {
     char kind;
     unsigned char key[16];
 };
-struct door_client door_client_of(int fd, bool unix_socket);
+struct access_guess_key access_guess_key_of(int fd, bool unix_socket);
 
 enum { GUESSES = 5, GUESS_TIME = 60000, GUESSERS = 64 };
 
-struct door_guesser {
-    struct door_client who;
+struct access_guesser {
+    struct access_guess_key who;
     uint64_t n;          /* guesses in all; 0: a free place */
     int64_t at[GUESSES]; /* when the last ones were, guess i at i % GUESSES */
 };
 
 /* For all threads. `now` in milliseconds of a clock that never goes back. */
-struct door_guesses {
+struct access_guesses {
     pthread_mutex_t lock;
-    struct door_guesser of[GUESSERS];
+    struct access_guesser of[GUESSERS];
 };
 
 /* Whether it guessed GUESSES times within the last GUESS_TIME. */
-bool door_guesses_many(struct door_guesses *g, const struct door_client *who, int64_t now);
+bool access_guesses_exceeded(struct access_guesses *g, const struct access_guess_key *who,
+                             int64_t now);
 
 /* One more. It takes the place of the client that guessed least recently when all are taken. */
-void door_guesses_add(struct door_guesses *g, const struct door_client *who, int64_t now);
+void access_guesses_add(struct access_guesses *g, const struct access_guess_key *who, int64_t now);
 
 #endif

@@ -1,7 +1,7 @@
 /* Requests at the door: what each gets, and why. Our ports are 8765 and, where it says so, 80. The
  * right token is RIGHT. */
-#ifndef FUMI_DOOR_CASES_H
-#define FUMI_DOOR_CASES_H
+#ifndef FUMI_ACCESS_CASES_H
+#define FUMI_ACCESS_CASES_H
 
 #define RIGHT "0123456789abcdefghijklmnopqrstuv-_~+/=42"
 #define WRONG "0123456789abcdefghijklmnopqrstuv-_~+/=43"
@@ -43,12 +43,12 @@ enum { OWN, OTHER, UNIX_OWN, UNIX_OTHER, REMOTE };
 #define MALFORMED  401, "malformed token"
 #define DIFFERENT  401, "two different tokens"
 
-static const struct door_case {
+static const struct access_case {
     int set, who;
     const char *head; /* without the empty line */
     int status;
     const char *reason;
-} door_cases[] = {
+} access_cases[] = {
     /* Host */
     {SAME, OWN, POST LOCAL, COMES_IN},                      /* comes in */
     {SAME, OWN, POST "Host: localhost:8765\r\n", COMES_IN}, /* comes in */

@@ -3,7 +3,7 @@
  * only when it speaks of that very connection, for the kernel falls back to a listening socket, and
  * when the socket still belongs to a process: one that was closed has no inode any more, and is
  * given to root by many kernels, so that a stranger need only send and hang up. */
-#include "net/door_user.h"
+#include "net/access_user.h"
 
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
@@ -29,40 +29,40 @@ static struct in6_addr mapped(uint32_t v4)
     return at;
 }
 
-bool door_end_find(struct door_end *out, int fd, bool peer)
+bool access_endpoint_get(struct access_endpoint *out, int fd, bool peer)
 {
     union name n = {0};
     socklen_t size = sizeof(n);
     if ((peer ? getpeername : getsockname)(fd, &n.any, &size) != 0)
         return false;
     if (n.any.sa_family == AF_INET)
-        *out = (struct door_end){mapped(n.v4.sin_addr.s_addr), n.v4.sin_port};
+        *out = (struct access_endpoint){mapped(n.v4.sin_addr.s_addr), n.v4.sin_port};
     else if (n.any.sa_family == AF_INET6)
-        *out = (struct door_end){n.v6.sin6_addr, n.v6.sin6_port};
+        *out = (struct access_endpoint){n.v6.sin6_addr, n.v6.sin6_port};
     else
         return false;
     return true;
 }
 
-bool door_end_is_loopback(const struct door_end *e)
+bool access_endpoint_is_loopback(const struct access_endpoint *e)
 {
     if (IN6_IS_ADDR_V4MAPPED(&e->at))
         return e->at.s6_addr[12] == IN_LOOPBACKNET;
     return IN6_IS_ADDR_LOOPBACK(&e->at);
 }
 
-static bool end_same(const struct door_end *a, const struct door_end *b)
+static bool same_endpoint(const struct access_endpoint *a, const struct access_endpoint *b)
 {
     return a->port == b->port && IN6_ARE_ADDR_EQUAL(&a->at, &b->at);
 }
 
-struct question {
+struct diag_request {
     struct nlmsghdr head;
     struct inet_diag_req_v2 about;
 };
 
 /* The attributes behind it are cut off. */
-struct answer {
+struct diag_reply {
     struct nlmsghdr head;
     struct inet_diag_msg of;
 };
@@ -75,10 +75,11 @@ static void put_address(uint32_t to[4], const struct in6_addr *at, int family)
         memcpy(to, at, sizeof(*at));
 }
 
-static struct question question(const struct door_end *peer, const struct door_end *us)
+static struct diag_request question(const struct access_endpoint *peer,
+                                    const struct access_endpoint *us)
 {
     int family = IN6_IS_ADDR_V4MAPPED(&peer->at) ? AF_INET : AF_INET6;
-    struct question q = {
+    struct diag_request q = {
         .head = {sizeof(q), SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST, .nlmsg_seq = 1},
         .about = {.sdiag_family = (uint8_t)family,
                   .sdiag_protocol = IPPROTO_TCP,
@@ -93,9 +94,10 @@ static struct question question(const struct door_end *peer, const struct door_e
 }
 
 /* A peer's IPv6 socket may speak IPv4. */
-static struct door_end end_in(const struct inet_diag_msg *m, const uint32_t at[4], in_port_t port)
+static struct access_endpoint endpoint_in(const struct inet_diag_msg *m, const uint32_t at[4],
+                                          in_port_t port)
 {
-    struct door_end e = {mapped(at[0]), port};
+    struct access_endpoint e = {mapped(at[0]), port};
     if (m->idiag_family == AF_INET6)
         memcpy(&e.at, at, sizeof(e.at));
     return e;
@@ -109,7 +111,7 @@ static bool is_open(const struct inet_diag_msg *m)
             m->idiag_state == TCP_FIN_WAIT2);
 }
 
-static bool receive(int netlink, struct answer *a)
+static bool receive(int netlink, struct diag_reply *a)
 {
     struct sockaddr_nl from = {0};
     socklen_t size = sizeof(from);
@@ -118,7 +120,7 @@ static bool receive(int netlink, struct answer *a)
            a->head.nlmsg_type == SOCK_DIAG_BY_FAMILY && a->head.nlmsg_len >= sizeof(*a);
 }
 
-static bool ask(int netlink, const struct question *q, struct answer *a)
+static bool ask(int netlink, const struct diag_request *q, struct diag_reply *a)
 {
     struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
     struct timeval wait = {.tv_usec = WAIT_US};
@@ -128,10 +130,11 @@ static bool ask(int netlink, const struct question *q, struct answer *a)
            receive(netlink, a);
 }
 
-static bool tcp_user(const struct door_end *peer, const struct door_end *us, uid_t *uid)
+static bool tcp_user(const struct access_endpoint *peer, const struct access_endpoint *us,
+                     uid_t *uid)
 {
-    struct answer a = {0};
-    struct question q = question(peer, us);
+    struct diag_reply a = {0};
+    struct diag_request q = question(peer, us);
     int netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (netlink < 0)
         return false;
@@ -139,10 +142,10 @@ static bool tcp_user(const struct door_end *peer, const struct door_end *us, uid
     close(netlink);
     if (!answered)
         return false;
-    struct door_end from = end_in(&a.of, a.of.id.idiag_src, a.of.id.idiag_sport);
-    struct door_end to = end_in(&a.of, a.of.id.idiag_dst, a.of.id.idiag_dport);
+    struct access_endpoint from = endpoint_in(&a.of, a.of.id.idiag_src, a.of.id.idiag_sport);
+    struct access_endpoint to = endpoint_in(&a.of, a.of.id.idiag_dst, a.of.id.idiag_dport);
     *uid = a.of.idiag_uid;
-    return end_same(&from, peer) && end_same(&to, us) && is_open(&a.of);
+    return same_endpoint(&from, peer) && same_endpoint(&to, us) && is_open(&a.of);
 }
 
 static bool unix_user(int fd, uid_t *uid)
@@ -157,72 +160,73 @@ static bool unix_user(int fd, uid_t *uid)
 
 /* The connection must still stand after the answer: else its two ends may by then be those of
  * another one. */
-bool door_user_of(int fd, bool unix_socket, uid_t *uid)
+bool access_peer_uid(int fd, bool unix_socket, uid_t *uid)
 {
-    struct door_end peer, us, later;
+    struct access_endpoint peer, us, later;
     if (unix_socket)
         return unix_user(fd, uid);
-    return door_end_find(&peer, fd, true) && door_end_find(&us, fd, false) &&
-           door_end_is_loopback(&peer) && tcp_user(&peer, &us, uid) &&
-           door_end_find(&later, fd, true) && end_same(&later, &peer);
+    return access_endpoint_get(&peer, fd, true) && access_endpoint_get(&us, fd, false) &&
+           access_endpoint_is_loopback(&peer) && tcp_user(&peer, &us, uid) &&
+           access_endpoint_get(&later, fd, true) && same_endpoint(&later, &peer);
 }
 
-struct door_client door_client_of(int fd, bool unix_socket)
+struct access_guess_key access_guess_key_of(int fd, bool unix_socket)
 {
-    struct door_client c = {0};
-    struct door_end peer;
+    struct access_guess_key c = {0};
+    struct access_endpoint peer;
     uid_t uid;
     if (unix_socket && unix_user(fd, &uid)) {
         c.kind = 'u';
         memcpy(c.key, &uid, sizeof(uid));
-    } else if (door_end_find(&peer, fd, true)) {
+    } else if (access_endpoint_get(&peer, fd, true)) {
         c.kind = 't';
         memcpy(c.key, &peer.at, sizeof(peer.at));
     }
     return c;
 }
 
-static bool client_same(const struct door_client *a, const struct door_client *b)
+static bool same_key(const struct access_guess_key *a, const struct access_guess_key *b)
 {
     return a->kind == b->kind && memcmp(a->key, b->key, sizeof(a->key)) == 0;
 }
 
-static struct door_guesser *find(struct door_guesses *g, const struct door_client *who)
+static struct access_guesser *find(struct access_guesses *g, const struct access_guess_key *who)
 {
     for (size_t i = 0; i < GUESSERS; i++)
-        if (g->of[i].n && client_same(&g->of[i].who, who))
+        if (g->of[i].n && same_key(&g->of[i].who, who))
             return &g->of[i];
     return NULL;
 }
 
-static int64_t last(const struct door_guesser *g)
+static int64_t last(const struct access_guesser *g)
 {
     return g->n ? g->at[(g->n - 1) % GUESSES] : INT64_MIN;
 }
 
-static struct door_guesser *replace(struct door_guesses *g, const struct door_client *who)
+static struct access_guesser *replace(struct access_guesses *g, const struct access_guess_key *who)
 {
-    struct door_guesser *oldest = g->of;
+    struct access_guesser *oldest = g->of;
     for (size_t i = 1; i < GUESSERS; i++)
         if (last(&g->of[i]) < last(oldest))
             oldest = &g->of[i];
-    *oldest = (struct door_guesser){.who = *who};
+    *oldest = (struct access_guesser){.who = *who};
     return oldest;
 }
 
-bool door_guesses_many(struct door_guesses *g, const struct door_client *who, int64_t now)
+bool access_guesses_exceeded(struct access_guesses *g, const struct access_guess_key *who,
+                             int64_t now)
 {
     pthread_mutex_lock(&g->lock);
-    const struct door_guesser *one = find(g, who);
+    const struct access_guesser *one = find(g, who);
     bool many = one && one->n >= GUESSES && now - one->at[one->n % GUESSES] < GUESS_TIME;
     pthread_mutex_unlock(&g->lock);
     return many;
 }
 
-void door_guesses_add(struct door_guesses *g, const struct door_client *who, int64_t now)
+void access_guesses_add(struct access_guesses *g, const struct access_guess_key *who, int64_t now)
 {
     pthread_mutex_lock(&g->lock);
-    struct door_guesser *one = find(g, who);
+    struct access_guesser *one = find(g, who);
     if (!one)
         one = replace(g, who);
     one->at[one->n++ % GUESSES] = now;

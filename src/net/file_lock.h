@@ -1,6 +1,6 @@
 /* Private to net/: one process after the other, by a lock on a file or directory. */
-#ifndef FUMI_NET_TURN_H
-#define FUMI_NET_TURN_H
+#ifndef FUMI_NET_FILE_LOCK_H
+#define FUMI_NET_FILE_LOCK_H
 
 #include <errno.h>
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 
 /* Waits for the lock, but not for ever: who holds it may have been stopped. It ends with the
  * descriptor, or with the process. */
-static inline bool turn_take(int fd)
+static inline bool file_lock_take(int fd)
 {
     enum { TRIES = 500 };
     struct timespec pause = {0, 10 * 1000 * 1000};

@@ -1,11 +1,11 @@
-#include "net/door.h"
+#include "net/access.h"
 
-#include "net/door_user.h"
+#include "net/access_user.h"
 
 #include "test.h"
 
-#include "door_cases.h"
-#include "door_fixture.h"
+#include "access_cases.h"
+#include "access_fixture.h"
 
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@ static struct fumi_strs strs(struct fumi_str *items, size_t n)
 }
 
 /* A door with the settings of a row; they are gone when it is used. */
-static struct door *open_door(int set)
+static struct access *new_access(int set)
 {
     static const char *const names[] = {"memo.example", "Box.lan:8765", "[fd00::1]", ORIGINS};
     char texts[FUMI_COUNT(names)][32], token[] = RIGHT;
@@ -34,17 +34,17 @@ static struct door *open_door(int set)
         s.hosts = strs(items, 3);
     if (set & (LISTS | PAGES))
         s.origins = strs(items + 3, FUMI_COUNT(names) - 3);
-    struct door *d = door_new(&s, fumi_str(set & BARE ? NULL : token), &e);
+    struct access *a = access_new(&s, fumi_str(set & BARE ? NULL : token), &e);
     memset(texts, 'x', sizeof(texts));
     memset(items, 0, sizeof(items));
     memset(token, 'x', sizeof(token));
-    if (!d)
-        TEST_FAIL("door_new: %s", e.text);
-    if (d && !(set & NO_PORTS))
-        door_port(d, OUR_PORT);
-    if (d && set & PORT_80)
-        door_port(d, 80);
-    return d;
+    if (!a)
+        TEST_FAIL("access_new: %s", e.text);
+    if (a && !(set & NO_PORTS))
+        access_add_port(a, OUR_PORT);
+    if (a && set & PORT_80)
+        access_add_port(a, 80);
+    return a;
 }
 
 /* The bytes of a request and what was read from them. */
@@ -66,38 +66,39 @@ static bool read_request(struct request *r, const char *text)
     return took == n;
 }
 
-static struct door_verdict ask_door(struct door *d, struct guest *g, const char *text)
+static struct access_verdict check_request(struct access *a, struct access_client *g,
+                                           const char *text)
 {
     struct request r;
     if (!read_request(&r, text))
-        return (struct door_verdict){.status = -1, .reason = ""};
-    struct door_verdict v = door_check(d, g, &r.head);
+        return (struct access_verdict){.status = -1, .reason = ""};
+    struct access_verdict v = access_check(a, g, &r.head);
     v.origin.p = NULL; /* the request ends here */
     return v;
 }
 
 /* The connections are real; that they are another user's or another machine's is not. */
-static struct guest guest_of(int who, const struct line *tcp, const struct line *local)
+static struct access_client client_of(int who, const struct line *tcp, const struct line *local)
 {
-    struct guest g;
-    guest_meet(&g, who == UNIX_OWN || who == UNIX_OTHER ? local->server : tcp->server);
+    struct access_client g;
+    access_client_init(&g, who == UNIX_OWN || who == UNIX_OTHER ? local->server : tcp->server);
     if (who == REMOTE)
         g.loopback = false;
-    g.who = who == OWN || who == UNIX_OWN ? GUEST_OWN : GUEST_STRANGER;
+    g.who = who == OWN || who == UNIX_OWN ? ACCESS_USER_SAME : ACCESS_USER_OTHER;
     return g;
 }
 
-static void check_case(const struct door_case *c, struct guest g)
+static void check_case(const struct access_case *c, struct access_client g)
 {
-    struct door *d = open_door(c->set);
-    if (!d)
+    struct access *a = new_access(c->set);
+    if (!a)
         return;
-    struct door_verdict v = ask_door(d, &g, c->head);
+    struct access_verdict v = check_request(a, &g, c->head);
     if (v.status != c->status || !v.reason != !c->reason ||
         (c->reason && strcmp(v.reason, c->reason) != 0) || v.pause)
-        TEST_FAIL("row %td, %s:\n   got %d %s\n  want %d %s", c - door_cases, c->head, v.status,
+        TEST_FAIL("row %td, %s:\n   got %d %s\n  want %d %s", c - access_cases, c->head, v.status,
                   v.reason ? v.reason : "-", c->status, c->reason ? c->reason : "-");
-    door_free(d);
+    access_free(a);
 }
 
 TEST(every_case_of_the_table_gets_its_verdict)
@@ -105,8 +106,8 @@ TEST(every_case_of_the_table_gets_its_verdict)
     struct line tcp, local;
     CHECK(line_open_v4(&tcp));
     CHECK(line_open_unix(&local));
-    for (size_t i = 0; i < FUMI_COUNT(door_cases); i++)
-        check_case(&door_cases[i], guest_of(door_cases[i].who, &tcp, &local));
+    for (size_t i = 0; i < FUMI_COUNT(access_cases); i++)
+        check_case(&access_cases[i], client_of(access_cases[i].who, &tcp, &local));
     line_close(&tcp);
     line_close(&local);
 }
@@ -128,20 +129,20 @@ static const struct {
 
 TEST(an_allowed_origin_is_given_back)
 {
-    struct guest g = {.fd = -1, .loopback = true, .who = GUEST_OWN};
-    struct door *d = open_door(SAME | PAGES);
-    CHECK(d);
+    struct access_client g = {.fd = -1, .loopback = true, .who = ACCESS_USER_SAME};
+    struct access *a = new_access(SAME | PAGES);
+    CHECK(a);
     for (size_t i = 0; i < FUMI_COUNT(echoes); i++) {
         struct request r;
         CHECK(read_request(&r, echoes[i].head));
-        struct door_verdict v = door_check(d, &g, &r.head);
+        struct access_verdict v = access_check(a, &g, &r.head);
         CHECK_INT(v.status, echoes[i].status);
         CHECK_STR(v.origin, echoes[i].origin);
     }
-    door_free(d);
+    access_free(a);
 }
 
-/* What door_new says to settings; NULL: nothing. */
+/* What access_new says to settings; NULL: nothing. */
 static const struct refusal {
     const char *listen, *token, *origin, *host;
     int auth;
@@ -213,12 +214,12 @@ static void check_refusal(const struct refusal *r)
     s.listen = strs(&listen, listen.p != NULL);
     s.origins = strs(&origin, origin.p != NULL);
     s.hosts = strs(&host, host.p != NULL);
-    struct door *d = door_new(&s, fumi_str(r->token), &e);
-    if (!d != !!r->says || (r->says && !strstr(e.text, r->says)))
+    struct access *a = access_new(&s, fumi_str(r->token), &e);
+    if (!a != !!r->says || (r->says && !strstr(e.text, r->says)))
         TEST_FAIL("row %td: got \"%s\", want \"%s\"", r - refusals, e.text, r->says ? r->says : "");
     if (r->token && *r->token && strstr(e.text, r->token))
         TEST_FAIL("row %td: the token is told: %s", r - refusals, e.text);
-    door_free(d);
+    access_free(a);
 }
 
 TEST(settings_that_let_too_many_in_are_refused)
@@ -230,13 +231,13 @@ TEST(settings_that_let_too_many_in_are_refused)
 /* No filter sees lines on a socket: they are for the same user alone. */
 TEST(lines_need_the_same_user_where_filters_decide)
 {
-    struct door *d = open_door(FILTER);
-    struct guest own = {.unix_socket = true, .who = GUEST_OWN};
-    struct guest other = {.unix_socket = true, .who = GUEST_STRANGER};
-    CHECK(d);
-    CHECK(door_knows(d, &own));
-    CHECK(!door_knows(d, &other));
-    door_free(d);
+    struct access *a = new_access(FILTER);
+    struct access_client own = {.unix_socket = true, .who = ACCESS_USER_SAME};
+    struct access_client other = {.unix_socket = true, .who = ACCESS_USER_OTHER};
+    CHECK(a);
+    CHECK(access_without_token(a, &own));
+    CHECK(!access_without_token(a, &other));
+    access_free(a);
 }
 
 /* Each way to come over TCP from this machine. */
@@ -254,110 +255,110 @@ static const struct {
     {"::ffff:127.0.0.1", "::ffff:127.0.0.1", "::ffff:127.0.0.1"}, /* both */
 };
 
-TEST(a_guest_of_the_loopback_is_of_the_same_user)
+TEST(a_client_of_the_loopback_is_of_the_same_user)
 {
     if (!line_has_owners())
         return;
-    struct door *d = open_door(SAME);
-    CHECK(d);
+    struct access *a = new_access(SAME);
+    CHECK(a);
     for (size_t i = 0; i < FUMI_COUNT(ways); i++) {
         struct line l;
-        struct guest g;
+        struct access_client g;
         if (!line_open(&l, ways[i].at, ways[i].from, ways[i].to)) {
             printf("skipped: no way from %s to %s\n", ways[i].from, ways[i].at);
             continue;
         }
-        guest_meet(&g, l.server);
-        if (g.unix_socket || !g.loopback || g.who != GUEST_NEW)
-            TEST_FAIL("way %zu: not met as a guest of the loopback", i);
-        if (!door_knows(d, &g) || g.who != GUEST_OWN)
+        access_client_init(&g, l.server);
+        if (g.unix_socket || !g.loopback || g.who != ACCESS_USER_UNKNOWN)
+            TEST_FAIL("way %zu: not seen as a client of the loopback", i);
+        if (!access_without_token(a, &g) || g.who != ACCESS_USER_SAME)
             TEST_FAIL("way %zu: not known", i);
         line_close(&l);
     }
-    door_free(d);
+    access_free(a);
 }
 
-TEST(a_guest_at_a_unix_socket_is_of_the_same_user)
+TEST(a_client_at_a_unix_socket_is_of_the_same_user)
 {
-    struct door *d = open_door(SAME);
-    struct guest g;
+    struct access *a = new_access(SAME);
+    struct access_client g;
     struct line l;
     int pair[2];
     CHECK(line_open_unix(&l));
-    guest_meet(&g, l.server);
-    CHECK(g.unix_socket && !g.loopback && g.who == GUEST_NEW);
-    CHECK(door_knows(d, &g) && g.who == GUEST_OWN);
+    access_client_init(&g, l.server);
+    CHECK(g.unix_socket && !g.loopback && g.who == ACCESS_USER_UNKNOWN);
+    CHECK(access_without_token(a, &g) && g.who == ACCESS_USER_SAME);
     line_close(&l);
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
-    guest_meet(&g, pair[0]);
-    CHECK(g.unix_socket && door_knows(d, &g));
+    access_client_init(&g, pair[0]);
+    CHECK(g.unix_socket && access_without_token(a, &g));
     close(pair[0]);
     close(pair[1]);
-    door_free(d);
+    access_free(a);
 }
 
 TEST(what_is_no_connection_is_a_stranger)
 {
-    struct door *d = open_door(SAME), *open = open_door(NONE);
+    struct access *a = new_access(SAME), *open = new_access(NONE);
     int lonely = socket(AF_INET, SOCK_STREAM, 0), local = socket(AF_UNIX, SOCK_STREAM, 0), ends[2];
     CHECK(pipe(ends) == 0);
     const int fds[] = {-1, ends[0], lonely, local};
     for (size_t i = 0; i < FUMI_COUNT(fds); i++) {
-        struct guest g;
-        guest_meet(&g, fds[i]);
+        struct access_client g;
+        access_client_init(&g, fds[i]);
         CHECK_INT(g.unix_socket, fds[i] == local);
-        CHECK(!g.loopback && !door_knows(d, &g) && g.who != GUEST_OWN);
-        CHECK_INT(door_knows(open, &g), fds[i] == local);
+        CHECK(!g.loopback && !access_without_token(a, &g) && g.who != ACCESS_USER_SAME);
+        CHECK_INT(access_without_token(open, &g), fds[i] == local);
     }
     close(lonely);
     close(local);
     close(ends[0]);
     close(ends[1]);
-    door_free(d);
-    door_free(open);
+    access_free(a);
+    access_free(open);
 }
 
 /* Else a stranger would send, hang up, and be taken for root. */
-TEST(a_guest_that_hung_up_is_a_stranger)
+TEST(a_client_that_hung_up_is_a_stranger)
 {
-    struct door *d = open_door(SAME);
+    struct access *a = new_access(SAME);
     struct line l;
-    struct guest g;
+    struct access_client g;
     char byte;
     CHECK(line_open_v4(&l));
-    guest_meet(&g, l.server);
+    access_client_init(&g, l.server);
     CHECK(write(l.client, "x", 1) == 1);
     close(l.client);
     l.client = -1;
     CHECK(read(l.server, &byte, 1) == 1 && read(l.server, &byte, 1) == 0);
-    CHECK(!door_knows(d, &g) && g.who != GUEST_OWN);
+    CHECK(!access_without_token(a, &g) && g.who != ACCESS_USER_SAME);
     line_close(&l);
-    door_free(d);
+    access_free(a);
 }
 
-TEST(a_guest_that_was_reset_is_a_stranger)
+TEST(a_client_that_was_reset_is_a_stranger)
 {
-    struct door *d = open_door(SAME);
+    struct access *a = new_access(SAME);
     struct linger at_once = {1, 0};
     struct line l;
-    struct guest g;
+    struct access_client g;
     char byte;
     CHECK(line_open_v4(&l));
-    guest_meet(&g, l.server);
+    access_client_init(&g, l.server);
     CHECK(setsockopt(l.client, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)) == 0);
     close(l.client);
     l.client = -1;
     CHECK(read(l.server, &byte, 1) == -1);
-    CHECK(!door_knows(d, &g));
+    CHECK(!access_without_token(a, &g));
     line_close(&l);
-    door_free(d);
+    access_free(a);
 }
 
 /* The kernel then answers with whoever listens at its port now, which is us. */
-TEST(a_listener_in_the_place_of_a_guest_is_not_the_guest)
+TEST(a_listener_in_the_place_of_a_client_is_not_the_client)
 {
     struct line l;
-    struct guest g;
+    struct access_client g;
     int on = 1;
     CHECK(line_open(&l, "127.0.0.1", "127.0.0.9", "127.0.0.1"));
     if (setsockopt(l.client, IPPROTO_TCP, TCP_REPAIR, &on, sizeof(on)) != 0) {
@@ -370,65 +371,65 @@ TEST(a_listener_in_the_place_of_a_guest_is_not_the_guest)
     close(l.client);
     l.client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     CHECK(bind(l.client, &n.any, size) == 0 && listen(l.client, 1) == 0);
-    struct door *d = open_door(SAME);
-    guest_meet(&g, l.server);
-    CHECK(g.loopback && !door_knows(d, &g));
+    struct access *a = new_access(SAME);
+    access_client_init(&g, l.server);
+    CHECK(g.loopback && !access_without_token(a, &g));
     line_close(&l);
-    door_free(d);
+    access_free(a);
 }
 
-TEST(a_guest_that_only_ended_its_request_is_known)
+TEST(a_client_that_only_ended_its_request_is_known)
 {
     if (!line_has_owners())
         return;
-    struct door *d = open_door(SAME);
+    struct access *a = new_access(SAME);
     struct line l;
-    struct guest g;
+    struct access_client g;
     char byte;
     CHECK(line_open_v4(&l));
-    guest_meet(&g, l.server);
+    access_client_init(&g, l.server);
     CHECK(shutdown(l.client, SHUT_WR) == 0 && read(l.server, &byte, 1) == 0);
-    CHECK(door_knows(d, &g));
+    CHECK(access_without_token(a, &g));
     line_close(&l);
-    door_free(d);
+    access_free(a);
 }
 
 TEST(the_user_is_asked_for_once)
 {
     if (!line_has_owners())
         return;
-    struct door *d = open_door(SAME);
+    struct access *a = new_access(SAME);
     struct line l;
-    struct guest g;
+    struct access_client g;
     CHECK(line_open_v4(&l));
-    guest_meet(&g, l.server);
-    CHECK_INT(ask_door(d, &g, POST LOCAL "Authorization: Bearer " RIGHT "\r\n").status, 0);
-    CHECK_INT(g.who, GUEST_NEW); /* a token answers the question */
-    CHECK_INT(ask_door(d, &g, POST LOCAL).status, 0);
-    CHECK_INT(g.who, GUEST_OWN);
+    access_client_init(&g, l.server);
+    CHECK_INT(check_request(a, &g, POST LOCAL "Authorization: Bearer " RIGHT "\r\n").status, 0);
+    CHECK_INT(g.who, ACCESS_USER_UNKNOWN); /* a token answers the question */
+    CHECK_INT(check_request(a, &g, POST LOCAL).status, 0);
+    CHECK_INT(g.who, ACCESS_USER_SAME);
     line_close(&l);
-    CHECK_INT(ask_door(d, &g, POST LOCAL).status, 0);
-    door_free(d);
+    CHECK_INT(check_request(a, &g, POST LOCAL).status, 0);
+    access_free(a);
 }
 
 /* Without a descriptor there is nobody to ask. */
 TEST(a_user_that_cannot_be_asked_for_is_a_stranger)
 {
-    struct door *d = open_door(SAME);
+    struct access *a = new_access(SAME);
     struct rlimit before, none;
     struct line l;
-    struct guest g;
+    struct access_client g;
     CHECK(line_open_v4(&l));
-    guest_meet(&g, l.server);
+    access_client_init(&g, l.server);
     CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
     none = before;
     none.rlim_cur = 0;
     CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
-    bool known = door_knows(d, &g);
+    bool known = access_without_token(a, &g);
     CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
-    CHECK(!known && g.who != GUEST_OWN);
+    CHECK(!known && g.who != ACCESS_USER_SAME);
     line_close(&l);
-    door_free(d);
+    access_free(a);
 }
 
 struct visit {
@@ -449,11 +450,11 @@ static int visit(void *arg)
 
 static int is_known_here(void *arg)
 {
-    struct door *d = open_door(SAME);
-    struct guest g;
-    guest_meet(&g, *(int *)arg);
-    int known = d && door_knows(d, &g);
-    door_free(d);
+    struct access *a = new_access(SAME);
+    struct access_client g;
+    access_client_init(&g, *(int *)arg);
+    int known = a && access_without_token(a, &g);
+    access_free(a);
     return known;
 }
 
@@ -572,87 +573,87 @@ TEST(another_user_at_a_unix_socket_is_a_stranger)
     close(pair[1]);
 }
 
-static bool pauses(struct door *d, struct guest *g, const char *fields)
+static bool pauses(struct access *a, struct access_client *g, const char *fields)
 {
     char text[512];
     snprintf(text, sizeof(text), POST LOCAL "%s", fields);
-    return ask_door(d, g, text).pause;
+    return check_request(a, g, text).pause;
 }
 
 #define GUESS "Authorization: Bearer " WRONG "\r\n"
 
 TEST(the_sixth_wrong_token_waits)
 {
-    struct door *d = open_door(TOKEN);
+    struct access *a = new_access(TOKEN);
     struct line l, other, local;
-    struct guest g, g2, u;
+    struct access_client g, g2, u;
     CHECK(line_open_v4(&l) && line_open(&other, "127.0.0.1", "127.0.0.9", "127.0.0.1"));
     CHECK(line_open_unix(&local));
-    guest_meet(&g, l.server);
-    guest_meet(&g2, other.server);
-    guest_meet(&u, local.server);
+    access_client_init(&g, l.server);
+    access_client_init(&g2, other.server);
+    access_client_init(&u, local.server);
     for (int i = 0; i < 20; i++)
-        CHECK(!pauses(d, &g, "") && !pauses(d, &g, "Authorization: Bearer\r\n"));
+        CHECK(!pauses(a, &g, "") && !pauses(a, &g, "Authorization: Bearer\r\n"));
     for (int i = 0; i < GUESSES; i++)
-        CHECK(!pauses(d, &g, GUESS));
-    CHECK(pauses(d, &g, GUESS));
-    CHECK(pauses(d, &g, "")); /* every 401 of that client */
-    CHECK(!pauses(d, &g, "Authorization: Bearer " RIGHT "\r\n"));
-    CHECK(!pauses(d, &g, "Origin: null\r\n"));
-    CHECK(!pauses(d, &g2, GUESS) && !pauses(d, &u, GUESS));
+        CHECK(!pauses(a, &g, GUESS));
+    CHECK(pauses(a, &g, GUESS));
+    CHECK(pauses(a, &g, "")); /* every 401 of that client */
+    CHECK(!pauses(a, &g, "Authorization: Bearer " RIGHT "\r\n"));
+    CHECK(!pauses(a, &g, "Origin: null\r\n"));
+    CHECK(!pauses(a, &g2, GUESS) && !pauses(a, &u, GUESS));
     for (int i = 1; i < GUESSES; i++)
-        CHECK(!pauses(d, &u, GUESS));
-    CHECK(pauses(d, &u, "") && !pauses(d, &g2, ""));
+        CHECK(!pauses(a, &u, GUESS));
+    CHECK(pauses(a, &u, "") && !pauses(a, &g2, ""));
     line_close(&l);
     CHECK(line_open_v4(&l)); /* another connection of the same client */
-    guest_meet(&g, l.server);
-    CHECK(pauses(d, &g, GUESS));
+    access_client_init(&g, l.server);
+    CHECK(pauses(a, &g, GUESS));
     line_close(&l);
     line_close(&other);
     line_close(&local);
-    door_free(d);
+    access_free(a);
 }
 
-static struct door_client client_number(int number)
+static struct access_guess_key client_number(int number)
 {
-    struct door_client c = {.kind = 't'};
+    struct access_guess_key c = {.kind = 't'};
     memcpy(c.key, &number, sizeof(number));
     return c;
 }
 
 TEST(old_guesses_are_forgotten)
 {
-    struct door_guesses g = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    struct door_client c = client_number(1);
+    struct access_guesses g = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct access_guess_key c = client_number(1);
     for (int i = 0; i < GUESSES; i++)
-        door_guesses_add(&g, &c, i * 1000);
-    CHECK(door_guesses_many(&g, &c, 5000));
-    CHECK(door_guesses_many(&g, &c, GUESS_TIME - 1));
-    CHECK(!door_guesses_many(&g, &c, GUESS_TIME)); /* the first was a minute ago */
-    door_guesses_add(&g, &c, GUESS_TIME);
-    CHECK(door_guesses_many(&g, &c, GUESS_TIME + 999));
-    CHECK(!door_guesses_many(&g, &c, GUESS_TIME + 1000));
+        access_guesses_add(&g, &c, i * 1000);
+    CHECK(access_guesses_exceeded(&g, &c, 5000));
+    CHECK(access_guesses_exceeded(&g, &c, GUESS_TIME - 1));
+    CHECK(!access_guesses_exceeded(&g, &c, GUESS_TIME)); /* the first was a minute ago */
+    access_guesses_add(&g, &c, GUESS_TIME);
+    CHECK(access_guesses_exceeded(&g, &c, GUESS_TIME + 999));
+    CHECK(!access_guesses_exceeded(&g, &c, GUESS_TIME + 1000));
 }
 
 TEST(the_guesser_of_long_ago_makes_room)
 {
-    struct door_guesses g = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct access_guesses g = {.lock = PTHREAD_MUTEX_INITIALIZER};
     for (int client = 0; client <= GUESSERS; client++) {
-        struct door_client c = client_number(client);
+        struct access_guess_key c = client_number(client);
         for (int i = 0; i < GUESSES; i++)
-            door_guesses_add(&g, &c, client);
-        CHECK(door_guesses_many(&g, &c, client));
+            access_guesses_add(&g, &c, client);
+        CHECK(access_guesses_exceeded(&g, &c, client));
     }
     for (int client = 0; client <= GUESSERS; client++) {
-        struct door_client c = client_number(client);
-        CHECK_INT(door_guesses_many(&g, &c, GUESSERS), client != 0);
+        struct access_guess_key c = client_number(client);
+        CHECK_INT(access_guesses_exceeded(&g, &c, GUESSERS), client != 0);
     }
 }
 
 enum { THREADS = 4, ROUNDS = 500 };
 
 struct crowd {
-    struct door *door;
+    struct access *access;
     int fd;
     int wrong; /* verdicts */
 };
@@ -662,32 +663,32 @@ static void *come_often(void *arg)
 {
     struct crowd *c = arg;
     struct request good, bad, mute;
-    struct guest g;
+    struct access_client g;
     if (!read_request(&good, POST LOCAL "Authorization: Bearer " RIGHT "\r\n") ||
         !read_request(&bad, POST LOCAL GUESS) || !read_request(&mute, POST LOCAL)) {
         c->wrong = ROUNDS;
         return NULL;
     }
     for (int i = 0; i < ROUNDS; i++) {
-        guest_meet(&g, c->fd);
-        c->wrong += door_check(c->door, &g, &good.head).status != 0;
-        c->wrong += door_check(c->door, &g, &mute.head).status != 0;
-        c->wrong += door_check(c->door, &g, &bad.head).status != 401;
+        access_client_init(&g, c->fd);
+        c->wrong += access_check(c->access, &g, &good.head).status != 0;
+        c->wrong += access_check(c->access, &g, &mute.head).status != 0;
+        c->wrong += access_check(c->access, &g, &bad.head).status != 401;
     }
     return NULL;
 }
 
-TEST(many_threads_use_one_door)
+TEST(many_threads_use_one_access)
 {
     if (!line_has_owners())
         return;
     struct crowd crowd[THREADS];
     struct line lines[THREADS];
     pthread_t threads[THREADS];
-    struct door *d = open_door(SAME);
+    struct access *a = new_access(SAME);
     for (int i = 0; i < THREADS; i++) {
         CHECK(line_open_v4(&lines[i]));
-        crowd[i] = (struct crowd){d, lines[i].server, 0};
+        crowd[i] = (struct crowd){a, lines[i].server, 0};
         CHECK(pthread_create(&threads[i], NULL, come_often, &crowd[i]) == 0);
     }
     for (int i = 0; i < THREADS; i++)
@@ -696,5 +697,5 @@ TEST(many_threads_use_one_door)
         CHECK_INT(crowd[i].wrong, 0);
         line_close(&lines[i]);
     }
-    door_free(d);
+    access_free(a);
 }

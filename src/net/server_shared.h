@@ -1,19 +1,19 @@
-/* Private to net/: what all hubs of a service share. */
-#ifndef FUMI_NET_SITE_H
-#define FUMI_NET_SITE_H
+/* Private to net/: what all I/O threads of a service share. */
+#ifndef FUMI_NET_SERVER_SHARED_H
+#define FUMI_NET_SERVER_SHARED_H
 
 #include "base/arena.h"
-#include "net/door.h"
+#include "net/access.h"
 #include "net/http1.h"
 #include "net/rate.h"
 #include "net/serve.h"
 
 #include <stdatomic.h>
 
-struct hub;
+struct io_thread;
 struct route;
 
-struct site {
+struct server_shared {
     struct fumi_server *server;
     fumi_handle_fn *handle;
     void *handler;
@@ -25,16 +25,16 @@ struct site {
     struct route *routes;
     size_t routes_n;
     struct fumi_arena paths; /* of the routes, if they are mounted */
-    const char *lost;        /* what is said where there is no route */
+    const char *not_found;   /* what is said where there is no route */
     struct fumi_metrics *metrics;
-    struct door *door;
+    struct access *access;
     struct rate *rate; /* NULL: any */
     struct http_limits http;
     size_t message; /* bytes */
     size_t surplus; /* connections beyond the limit that are told so */
-    struct hub **hubs;
-    size_t hubs_n;
-    atomic_size_t conns, open, strangers; /* of all hubs; strangers: accept.c */
+    struct io_thread **io_threads;
+    size_t io_threads_n;
+    atomic_size_t conns, open, other_users; /* of all I/O threads; other_users: accept.c */
     atomic_size_t bodies; /* bytes that requests have announced and that are not there yet */
 };
 

@@ -1,8 +1,8 @@
 /* Real connections to this machine, and other users, for the tests of the door. */
-#ifndef FUMI_DOOR_FIXTURE_H
-#define FUMI_DOOR_FIXTURE_H
+#ifndef FUMI_ACCESS_FIXTURE_H
+#define FUMI_ACCESS_FIXTURE_H
 
-#include "net/door.h"
+#include "net/access.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -113,7 +113,7 @@ static inline bool line_open_v4(struct line *l)
 /* Through a socket file, as a server has it. */
 static inline bool line_open_unix(struct line *l)
 {
-    char dir[] = "/tmp/fumi-door-XXXXXX";
+    char dir[] = "/tmp/fumi-access-XXXXXX";
     union line_name n = {.un = {.sun_family = AF_UNIX}};
     *l = (struct line){-1, -1};
     if (!mkdtemp(dir))

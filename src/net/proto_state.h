@@ -1,6 +1,6 @@
 /* Private to net/: what each protocol keeps on a connection. */
-#ifndef FUMI_NET_KEEPS_H
-#define FUMI_NET_KEEPS_H
+#ifndef FUMI_NET_PROTO_STATE_H
+#define FUMI_NET_PROTO_STATE_H
 
 #include "net/http.h"
 #include "net/http1.h"
@@ -12,12 +12,12 @@ struct message;
 struct route;
 
 /* A line that is being gathered. */
-struct lines {
+struct ndjson {
     size_t seen;   /* bytes of the rest that hold no newline */
     bool skipping; /* the rest of a line that was too long */
 };
 
-void lines_drain(struct conn *c); /* proto->drain of lines */
+void ndjson_drain(struct conn *c); /* proto->drain of lines */
 
 /* A message with a head that is being gathered. */
 struct framed {

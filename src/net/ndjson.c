@@ -44,7 +44,7 @@ static void on_line(struct conn *c, struct fumi_str line)
  * kept, unless it is too long already: one byte more may be the CR of a line that just fits. */
 static size_t take_rest(struct conn *c, struct fumi_str rest, bool over)
 {
-    struct lines *l = &c->as.lines;
+    struct ndjson *l = &c->as.ndjson;
     bool too_long = rest.n > c->limit && rest.n - c->limit > 1;
     l->seen = rest.n;
     if (!over && !too_long && !l->skipping)
@@ -58,7 +58,7 @@ static size_t take_rest(struct conn *c, struct fumi_str rest, bool over)
 
 static size_t take(struct conn *c, char *p, size_t n, bool over)
 {
-    struct lines *l = &c->as.lines;
+    struct ndjson *l = &c->as.ndjson;
     size_t used = 0;
     while (n && !conn_held(c)) {
         const char *newline = memchr(p + used + l->seen, '\n', n - used - l->seen);
@@ -81,7 +81,7 @@ static void answer(struct conn *c, struct fumi_buf *text, int code)
 }
 
 /* What was read is begun and answered; nothing more is read. Half a line is none. */
-void lines_drain(struct conn *c)
+void ndjson_drain(struct conn *c)
 {
     if (c->state != CONN_OPEN)
         return;
@@ -96,26 +96,26 @@ static void tell(struct conn *c, struct fumi_buf *text)
     put_line(c, text);
 }
 
-const struct proto lines_proto = {"lines",          true,           .take = take,
-                                  .answer = answer, .notify = tell, .drain = lines_drain};
+const struct proto ndjson_proto = {"lines",          true,           .take = take,
+                                   .answer = answer, .notify = tell, .drain = ndjson_drain};
 
 /* The protocol of a peer that does not speak HTTP and begins with these bytes; NULL: not known
  * yet. */
 static const struct proto *choose(const struct conn *c, struct fumi_str bytes, bool over)
 {
-    int framing = c->hub->site->set.framing;
+    int framing = c->io->shared->set.framing;
     int heads = framing == FUMI_FRAMING_AUTO ? frame_detect(bytes) : 0;
     if (framing == FUMI_FRAMING_HEADERS || heads > 0)
         return &framed_proto;
-    return framing == FUMI_FRAMING_LINES || heads < 0 || over ? &lines_proto : NULL;
+    return framing == FUMI_FRAMING_LINES || heads < 0 || over ? &ndjson_proto : NULL;
 }
 
 /* These protocols carry no token, so they are only for those who need none. */
 static size_t begin(struct conn *c, const struct proto *proto, size_t n)
 {
     struct fumi_err e;
-    conn_become(c, proto); /* a refusal, too, has the framing that the peer expects */
-    if (door_knows(c->hub->site->door, &c->guest) && c->state != CONN_SURPLUS)
+    conn_set_proto(c, proto); /* a refusal, too, has the framing that the peer expects */
+    if (access_without_token(c->io->shared->access, &c->client) && c->state != CONN_SURPLUS)
         return 0;
     fumi_err_set(&e, FUMI_INVALID_REQUEST,
                  c->state == CONN_SURPLUS
@@ -137,7 +137,7 @@ static size_t sniff(struct conn *c, char *p, size_t n, bool over)
         return 0;
     if (!letter || (proto == &framed_proto && frame_detect((struct fumi_str){p, n}) > 0))
         return begin(c, proto, n);
-    conn_become(c, &http_proto);
+    conn_set_proto(c, &http_proto);
     return 0;
 }
 
@@ -146,13 +146,13 @@ static size_t sniff_stdio(struct conn *c, char *p, size_t n, bool over)
     const struct proto *proto = choose(c, (struct fumi_str){p, n}, over);
     const char *transport = c->peer.transport;
     if (proto)
-        conn_become(c, proto);
+        conn_set_proto(c, proto);
     c->peer.transport = transport;
     return 0;
 }
 
 const struct proto stdio_proto = {"stdio",          true,           .take = sniff_stdio,
-                                  .answer = answer, .notify = tell, .drain = lines_drain};
+                                  .answer = answer, .notify = tell, .drain = ndjson_drain};
 
 /* Nothing was said yet; a first request may still come. */
 static void drain_new(struct conn *c)
@@ -166,13 +166,17 @@ static enum wait waits_new(struct conn *c)
     return WAIT_HEAD;
 }
 
-static void late_new(struct conn *c, enum wait kind)
+static void timed_out_new(struct conn *c, enum wait kind)
 {
     (void)kind;
     conn_close(c);
 }
 
-const struct proto unix_proto = {"unix",           true,
-                                 .take = sniff,    .answer = answer,
-                                 .notify = tell,   .waits = waits_new,
-                                 .late = late_new, .drain = drain_new};
+const struct proto unix_proto = {"unix",
+                                 true,
+                                 .take = sniff,
+                                 .answer = answer,
+                                 .notify = tell,
+                                 .waits = waits_new,
+                                 .timed_out = timed_out_new,
+                                 .drain = drain_new};
