@@ -5,12 +5,12 @@
 #include "agent/agent.h"
 #include "memory/methods.h"
 
-struct watch;
+struct change_watch;
 
 struct agent {
     struct memory *memory;
     struct fumi_mcp *mcp;
-    struct watch *watch;
+    struct change_watch *watch;
     struct fumi_arena arena; /* of the instructions */
 };
 
@@ -18,7 +18,7 @@ extern const struct fumi_prompt agent_prompts[];
 extern const size_t agent_prompts_n;
 extern const struct fumi_resources agent_resources;
 const char *agent_remedy(void *self, const struct fumi_err *e);
-enum fumi_ret agent_complete(struct fumi_mcp_call *c, const struct fumi_mcp_question *q);
+enum fumi_ret agent_complete(struct fumi_mcp_call *c, const struct fumi_mcp_completion_request *q);
 
 /* Text (render.c). The first line of each document that shows notes; what it says holds for all
  * that notes, globals and names of projects bring into a document. */
@@ -52,10 +52,10 @@ int resource_text(struct memory *m, struct fumi_arena *a, struct fumi_call *call
 
 /* Tells those who want to know what changed in the store (watch.c): a thread from start to stop.
  * wanted: for fumi_mcp_options.watched. */
-struct watch *watch_new(struct memory *m);
-int watch_start(struct watch *w, struct fumi_mcp *mcp, struct fumi_err *e);
-void watch_wanted(struct watch *w, bool any);
-void watch_stop(struct watch *w);
-void watch_free(struct watch *w); /* nobody calls watch_wanted any more */
+struct change_watch *change_watch_new(struct memory *m);
+int change_watch_start(struct change_watch *w, struct fumi_mcp *mcp, struct fumi_err *e);
+void change_watch_enable(struct change_watch *w, bool any);
+void change_watch_stop(struct change_watch *w);
+void change_watch_free(struct change_watch *w); /* nobody calls change_watch_enable any more */
 
 #endif

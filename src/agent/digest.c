@@ -21,7 +21,7 @@ enum {
     SHOWN_MAX = 2 * RULES + NEWEST,
 };
 
-struct digest {
+struct digest_writer {
     struct memory *memory;
     struct fumi_arena *arena;
     struct fumi_str project;
@@ -35,14 +35,14 @@ struct digest {
 };
 
 /* How long the next line may be, its heading included; 0: none fits. */
-static size_t space(const struct digest *d)
+static size_t space(const struct digest_writer *d)
 {
     size_t head = d->heading ? strlen(d->heading) : 0;
     size_t left = d->room > d->text.n + head ? d->room - d->text.n - head : 0;
     return left < SHORTEST ? 0 : left < LINE ? left : LINE;
 }
 
-static void add(struct digest *d, struct fumi_str line)
+static void add(struct digest_writer *d, struct fumi_str line)
 {
     if (d->heading)
         render_add(&d->text, fumi_str(d->heading));
@@ -51,7 +51,7 @@ static void add(struct digest *d, struct fumi_str line)
 }
 
 /* A sentence that is left out when there is no room for it. */
-static void say(struct digest *d, struct fumi_str line)
+static void say(struct digest_writer *d, struct fumi_str line)
 {
     if (line.n <= space(d))
         add(d, line);
@@ -74,7 +74,7 @@ static const struct global *find(const struct globals *all, const char *key)
 }
 
 /* A policy that the running embedder does not follow is for the user to decide. */
-static void compare(struct digest *d, const struct globals *all, const char *key,
+static void compare(struct digest_writer *d, const struct globals *all, const char *key,
                     struct fumi_str is)
 {
     const struct global *g = find(all, key);
@@ -97,7 +97,7 @@ static int cut_value(void *arg, void *row, size_t bytes, struct fumi_err *e)
     return ROW_KEEP;
 }
 
-static int settings(struct digest *d, struct fumi_err *e)
+static int settings(struct digest_writer *d, struct fumi_err *e)
 {
     struct store *store = memory_store(d->memory);
     const struct loading to = {d->arena, cut_value, NULL};
@@ -126,7 +126,7 @@ static int settings(struct digest *d, struct fumi_err *e)
     return 0;
 }
 
-static bool is_shown(const struct digest *d, int64_t seq)
+static bool is_shown(const struct digest_writer *d, int64_t seq)
 {
     for (size_t i = 0; i < d->shown_n; i++)
         if (d->shown[i] == seq)
@@ -139,7 +139,7 @@ static int show(void *digest, void *row, size_t bytes, struct fumi_err *e)
 {
     (void)bytes;
     (void)e;
-    struct digest *d = digest;
+    struct digest_writer *d = digest;
     const struct note *n = row;
     if (is_shown(d, n->seq))
         return ROW_SKIP;
@@ -152,7 +152,7 @@ static int show(void *digest, void *row, size_t bytes, struct fumi_err *e)
 }
 
 /* The newest notes of a group or with a tag; both NULL: of all. */
-static int notes(struct digest *d, const char *group, const char *tag, size_t limit,
+static int notes(struct digest_writer *d, const char *group, const char *tag, size_t limit,
                  struct fumi_err *e)
 {
     struct store *store = memory_store(d->memory);
@@ -167,7 +167,7 @@ static int notes(struct digest *d, const char *group, const char *tag, size_t li
     return store_list_recent(store, &to, &f, (struct cursor){0, 0}, limit, &none, e);
 }
 
-static int warn(struct digest *d, int64_t *in_project, struct fumi_err *e)
+static int warn(struct digest_writer *d, int64_t *in_project, struct fumi_err *e)
 {
     struct store *store = memory_store(d->memory);
     struct fumi_str tag = FUMI_STR("important");
@@ -185,13 +185,13 @@ static int warn(struct digest *d, int64_t *in_project, struct fumi_err *e)
     return 0;
 }
 
-static void share(struct digest *d, size_t percent)
+static void share(struct digest_writer *d, size_t percent)
 {
     size_t end = d->whole > TAIL ? d->whole - TAIL : 0;
     d->room = end > d->text.n ? d->text.n + (end - d->text.n) * percent / 100 : end;
 }
 
-static int fill(struct digest *d, struct fumi_err *e)
+static int fill(struct digest_writer *d, struct fumi_err *e)
 {
     int64_t in_project = 0;
     render_add(&d->text, fumi_fmt(d->arena, NOTES_ARE_DATA "\n# Memory of %.*s\n",
@@ -227,7 +227,7 @@ static int fill(struct digest *d, struct fumi_err *e)
 int agent_digest(struct memory *m, struct fumi_arena *a, struct fumi_str project, size_t max_tokens,
                  struct fumi_str *out, struct fumi_err *e)
 {
-    struct digest d = {.memory = m, .arena = a, .room = max_tokens * TOKEN};
+    struct digest_writer d = {.memory = m, .arena = a, .room = max_tokens * TOKEN};
     d.room -= d.room > LAST ? LAST : 0;
     d.whole = d.room;
     if (project_canonical(a, project, &d.project, e))

@@ -1,6 +1,6 @@
 /* MCP over HTTP ("Streamable HTTP"): one route for all revisions. */
-#ifndef FUMI_MCP_HTTP_H
-#define FUMI_MCP_HTTP_H
+#ifndef FUMI_MCP_MCP_HTTP_H
+#define FUMI_MCP_MCP_HTTP_H
 
 #include "../mcp/mcp.h"
 #include "../net/http.h"

@@ -11,19 +11,19 @@
 #include <pthread.h>
 #include <time.h>
 
-enum { LOOK_MS = 250 };
+enum { CHECK_MS = 250 };
 
 /* What a text was when it was looked at last. */
-struct seen {
-    struct seen *next;
+struct watched_uri {
+    struct watched_uri *next;
     uint64_t hash;
-    bool wanted; /* still */
-    bool unsure; /* the text may be newer than the number up to which all is told */
+    bool wanted;      /* still */
+    bool maybe_newer; /* the text may be newer than the number up to which all is told */
     size_t n;
     char uri[];
 };
 
-struct watch {
+struct change_watch {
     struct memory *memory;
     struct fumi_mcp *mcp;
     pthread_t thread;
@@ -31,13 +31,13 @@ struct watch {
     pthread_mutex_t lock; /* guards the four below; held for moments only */
     pthread_cond_t wake;
     bool any, stop;
-    bool fresh;     /* nobody wanted to know for a while: what was seen before is of no use */
+    bool restart;   /* nobody wanted to know for a while: what was seen before is of no use */
     int64_t number; /* the change number up to which all is told */
     /* The thread's own. */
-    struct seen *all;
-    uint64_t list; /* hash of the names of all projects */
-    bool listed;   /* it is known */
-    bool unsure;   /* but may be newer than the number */
+    struct watched_uri *all;
+    uint64_t list_hash; /* hash of the names of all projects */
+    bool list_known;    /* it is known */
+    bool maybe_newer;   /* but may be newer than the number */
 };
 
 static uint64_t hash_of(uint64_t sum, struct fumi_str s)
@@ -47,10 +47,10 @@ static uint64_t hash_of(uint64_t sum, struct fumi_str s)
     return (sum ^ s.n) * 0x9E3779B97F4A7C15u;
 }
 
-static void forget(struct watch *w, bool unwanted_only)
+static void forget_uris(struct change_watch *w, bool unwanted_only)
 {
-    for (struct seen **at = &w->all; *at;) {
-        struct seen *s = *at;
+    for (struct watched_uri **at = &w->all; *at;) {
+        struct watched_uri *s = *at;
         if (unwanted_only && s->wanted) {
             at = &s->next;
             continue;
@@ -58,26 +58,27 @@ static void forget(struct watch *w, bool unwanted_only)
         *at = s->next;
         fumi_resize(s, 0);
     }
-    w->listed &= unwanted_only;
+    w->list_known &= unwanted_only;
 }
 
-static struct seen *find(struct watch *w, struct fumi_str uri)
+static struct watched_uri *find_uri(struct change_watch *w, struct fumi_str uri)
 {
-    for (struct seen *s = w->all; s; s = s->next)
+    for (struct watched_uri *s = w->all; s; s = s->next)
         if (fumi_eq((struct fumi_str){s->uri, s->n}, uri))
             return s;
     return NULL;
 }
 
-static struct seen *add(struct watch *w, struct fumi_str uri)
+static struct watched_uri *add_uri(struct change_watch *w, struct fumi_str uri)
 {
-    struct seen *s = fumi_resize(NULL, sizeof(*s) + uri.n);
-    *s = (struct seen){.next = w->all, .n = uri.n};
+    struct watched_uri *s = fumi_resize(NULL, sizeof(*s) + uri.n);
+    *s = (struct watched_uri){.next = w->all, .n = uri.n};
     memcpy(s->uri, uri.p, uri.n);
     return w->all = s;
 }
 
-static int hash_text(struct watch *w, struct fumi_arena *a, struct fumi_str uri, uint64_t *out)
+static int hash_text(struct change_watch *w, struct fumi_arena *a, struct fumi_str uri,
+                     uint64_t *out)
 {
     struct resource_text is;
     struct fumi_err ignored;
@@ -88,7 +89,7 @@ static int hash_text(struct watch *w, struct fumi_arena *a, struct fumi_str uri,
 }
 
 /* Whether the number has risen since this look began. */
-static bool is_behind(struct watch *w, int64_t now)
+static bool number_moved(struct change_watch *w, int64_t now)
 {
     struct store *store = memory_store(w->memory);
     struct fumi_err ignored;
@@ -97,93 +98,94 @@ static bool is_behind(struct watch *w, int64_t now)
 }
 
 /* One look: what it saw of the number, and whether that is more than the last one saw. */
-struct glance {
-    int64_t now;
-    bool rose;
+struct check {
+    int64_t number; /* the store's change number */
+    bool changed;   /* it differs from that of the last check */
 };
 
-static void look_at(struct watch *w, struct fumi_arena *a, struct fumi_str uri, struct glance g)
+static void check_uri(struct change_watch *w, struct fumi_arena *a, struct fumi_str uri,
+                      struct check c)
 {
-    struct seen *s = find(w, uri);
+    struct watched_uri *s = find_uri(w, uri);
     uint64_t hash = 0;
     if (s)
         s->wanted = true;
-    if ((s && !g.rose) || hash_text(w, a, uri, &hash))
+    if ((s && !c.changed) || hash_text(w, a, uri, &hash))
         return;
-    bool tell = g.rose && (!s || s->unsure || s->hash != hash);
-    bool unsure = !g.rose && is_behind(w, g.now);
+    bool notify = c.changed && (!s || s->maybe_newer || s->hash != hash);
+    bool maybe_newer = !c.changed && number_moved(w, c.number);
     if (!s)
-        s = add(w, uri);
+        s = add_uri(w, uri);
     s->hash = hash;
-    s->unsure = unsure;
+    s->maybe_newer = maybe_newer;
     s->wanted = true;
-    if (tell)
+    if (notify)
         fumi_mcp_updated(w->mcp, uri);
 }
 
-static void look_at_list(struct watch *w, struct fumi_arena *a, struct glance g)
+static void check_list(struct change_watch *w, struct fumi_arena *a, struct check c)
 {
     struct store *store = memory_store(w->memory);
     const struct naming what = {.kind = NAME_PROJECT, .limit = SIZE_MAX >> 1};
     struct names all;
     struct fumi_err ignored;
     uint64_t hash = 1;
-    if ((w->listed && !g.rose) || store_list_names(store, a, &what, &all, &ignored))
+    if ((w->list_known && !c.changed) || store_list_names(store, a, &what, &all, &ignored))
         return;
     for (size_t i = 0; i < all.n; i++)
         hash = hash_of(hash, all.items[i].text);
-    bool tell = g.rose && (!w->listed || w->unsure || hash != w->list);
-    w->unsure = !g.rose && is_behind(w, g.now);
-    w->listed = true;
-    w->list = hash;
-    if (tell)
+    bool notify = c.changed && (!w->list_known || w->maybe_newer || hash != w->list_hash);
+    w->maybe_newer = !c.changed && number_moved(w, c.number);
+    w->list_known = true;
+    w->list_hash = hash;
+    if (notify)
         fumi_mcp_changed(w->mcp, FUMI_MCP_RESOURCES);
 }
 
 /* One look. The number is read first: what changes while we read is seen at the next. */
-static void look(struct watch *w, struct fumi_arena *a)
+static void check_all(struct change_watch *w, struct fumi_arena *a)
 {
     struct store *store = memory_store(w->memory);
     struct fumi_err ignored;
-    struct glance g;
-    if (store_change_number(store, &g.now, &ignored))
+    struct check c;
+    if (store_change_number(store, &c.number, &ignored))
         return;
     pthread_mutex_lock(&w->lock);
-    g.rose = g.now != w->number;
-    w->number = g.now;
+    c.changed = c.number != w->number;
+    w->number = c.number;
     pthread_mutex_unlock(&w->lock);
-    struct fumi_strs wanted = fumi_mcp_wanted(w->mcp, a);
-    for (struct seen *s = w->all; s; s = s->next)
+    struct fumi_strs wanted = fumi_mcp_subscribed(w->mcp, a);
+    for (struct watched_uri *s = w->all; s; s = s->next)
         s->wanted = false;
     for (size_t i = 0; i < wanted.n; i++)
-        look_at(w, a, wanted.items[i], g);
-    forget(w, true);
-    look_at_list(w, a, g);
+        check_uri(w, a, wanted.items[i], c);
+    forget_uris(w, true);
+    check_list(w, a, c);
 }
 
-static struct timespec soon(void)
+static struct timespec next_check_time(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_nsec += LOOK_MS * 1000000L;
+    t.tv_nsec += CHECK_MS * 1000000L;
     if (t.tv_nsec >= 1000000000L)
         t.tv_sec++, t.tv_nsec -= 1000000000L;
     return t;
 }
 
 /* Waits for the next look: a while, or for somebody to want to know. False: it is to end. */
-static bool next(struct watch *w, bool *fresh)
+static bool next(struct change_watch *w, bool *restart)
 {
-    const struct timespec until = soon();
+    const struct timespec until = next_check_time();
     bool late = false;
     pthread_mutex_lock(&w->lock);
-    while (!w->stop && !w->fresh && !(w->any && late))
+    while (!w->stop && !w->restart && !(w->any && late))
         if (w->any)
             late = pthread_cond_timedwait(&w->wake, &w->lock, &until) != 0;
         else
             pthread_cond_wait(&w->wake, &w->lock);
-    *fresh = w->fresh;
-    w->fresh = false;
+    *restart = w->restart;
+    w->restart = false;
     bool stop = w->stop;
     pthread_mutex_unlock(&w->lock);
     return !stop;
@@ -191,24 +193,24 @@ static bool next(struct watch *w, bool *fresh)
 
 static void *work(void *arg)
 {
-    struct watch *w = arg;
+    struct change_watch *w = arg;
     struct fumi_arena a = {0};
-    bool fresh;
-    while (next(w, &fresh)) {
-        if (fresh)
-            forget(w, false);
-        look(w, &a);
+    bool restart;
+    while (next(w, &restart)) {
+        if (restart)
+            forget_uris(w, false);
+        check_all(w, &a);
         fumi_arena_reset(&a, 1 << 16);
     }
-    forget(w, false);
+    forget_uris(w, false);
     fumi_arena_done(&a);
     return NULL;
 }
 
-struct watch *watch_new(struct memory *m)
+struct change_watch *change_watch_new(struct memory *m)
 {
-    struct watch *w = fumi_resize(NULL, sizeof(*w));
-    *w = (struct watch){.memory = m};
+    struct change_watch *w = fumi_resize(NULL, sizeof(*w));
+    *w = (struct change_watch){.memory = m};
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
@@ -218,7 +220,7 @@ struct watch *watch_new(struct memory *m)
     return w;
 }
 
-int watch_start(struct watch *w, struct fumi_mcp *mcp, struct fumi_err *e)
+int change_watch_start(struct change_watch *w, struct fumi_mcp *mcp, struct fumi_err *e)
 {
     w->mcp = mcp;
     if (pthread_create(&w->thread, NULL, work, w))
@@ -227,7 +229,7 @@ int watch_start(struct watch *w, struct fumi_mcp *mcp, struct fumi_err *e)
     return 0;
 }
 
-static bool is_wanted(struct watch *w)
+static bool is_enabled(struct change_watch *w)
 {
     pthread_mutex_lock(&w->lock);
     bool any = w->any;
@@ -236,16 +238,16 @@ static bool is_wanted(struct watch *w)
 }
 
 /* A number that cannot be read is none that comes again: then all is told at the first look. */
-void watch_wanted(struct watch *w, bool any)
+void change_watch_enable(struct change_watch *w, bool any)
 {
     struct store *store = memory_store(w->memory);
     struct fumi_err ignored;
     int64_t now = -1;
-    if (any && !is_wanted(w))
+    if (any && !is_enabled(w))
         store_change_number(store, &now, &ignored);
     pthread_mutex_lock(&w->lock);
     if (any && !w->any) {
-        w->fresh = true;
+        w->restart = true;
         w->number = now;
     }
     w->any = any;
@@ -253,7 +255,7 @@ void watch_wanted(struct watch *w, bool any)
     pthread_mutex_unlock(&w->lock);
 }
 
-void watch_stop(struct watch *w)
+void change_watch_stop(struct change_watch *w)
 {
     if (!w->started)
         return;
@@ -265,7 +267,7 @@ void watch_stop(struct watch *w)
     w->started = false;
 }
 
-void watch_free(struct watch *w)
+void change_watch_free(struct change_watch *w)
 {
     pthread_cond_destroy(&w->wake);
     pthread_mutex_destroy(&w->lock);

@@ -1,6 +1,6 @@
 /* Legacy sessions over HTTP. One peer stands for all connections of a session, so that a call of
  * one can be cancelled, and a question of one answered, through another. */
-#include "mcp/http_parts.h"
+#include "mcp/mcp_http_parts.h"
 
 #include "base/clock.h"
 #include "base/uuid.h"
@@ -9,11 +9,11 @@
 
 enum { SESSIONS = 1000, IDLE_MS = 30 * 60 * 1000, NAME = 32 };
 
-struct http_session {
-    struct session as;
+struct mcp_http_session {
+    struct mcp_session as;
     struct fumi_peer peer;
     struct mcp_http *http;
-    struct http_session *next; /* of those that can be found */
+    struct mcp_http_session *next; /* of those that can be found */
     char name[NAME + 1];
     size_t refs;               /* under the lock of http: being found, calls, the stream */
     int64_t used;              /* when it was last looked for */
@@ -26,7 +26,7 @@ struct http_session {
 struct mcp_http {
     struct fumi_mcp *mcp;
     pthread_mutex_t lock;
-    struct http_session *sessions;
+    struct mcp_http_session *sessions;
     size_t n;
     bool ended;
 };
@@ -39,15 +39,15 @@ struct mcp_http *mcp_http_new(struct fumi_mcp *m)
     return h;
 }
 
-static void session_free(struct http_session *s)
+static void session_free(struct mcp_http_session *s)
 {
     fumi_peer_done(&s->peer);
-    mcp_session_end(&s->as);
+    mcp_session_done(&s->as);
     pthread_mutex_destroy(&s->lock);
     fumi_resize(s, 0);
 }
 
-void http_session_unref(struct http_session *s)
+void mcp_http_session_unref(struct mcp_http_session *s)
 {
     struct mcp_http *h = s->http;
     pthread_mutex_lock(&h->lock);
@@ -58,7 +58,7 @@ void http_session_unref(struct http_session *s)
 }
 
 /* Whoever takes the stream ends it. */
-static struct fumi_reply *take_stream(struct http_session *s)
+static struct fumi_reply *take_stream(struct mcp_http_session *s)
 {
     pthread_mutex_lock(&s->lock);
     struct fumi_reply *stream = s->stream;
@@ -67,17 +67,17 @@ static struct fumi_reply *take_stream(struct http_session *s)
     return stream;
 }
 
-static void end_stream(struct http_session *s)
+static void end_stream(struct mcp_http_session *s)
 {
     struct fumi_reply *stream = take_stream(s);
     if (stream)
-        http_say(stream, 200, NULL, NULL);
+        mcp_http_reply(stream, 200, NULL, NULL);
 }
 
 /* Without a stream it is lost, as the protocol has it. */
 static void push(struct fumi_peer *peer, struct fumi_buf *message)
 {
-    struct http_session *s = FUMI_OWNER(peer, struct http_session, peer);
+    struct mcp_http_session *s = FUMI_OWNER(peer, struct mcp_http_session, peer);
     pthread_mutex_lock(&s->lock);
     if (s->stream)
         fumi_reply_event(s->stream, message);
@@ -87,9 +87,9 @@ static void push(struct fumi_peer *peer, struct fumi_buf *message)
 /* A call that missed its deadline still runs for the session. */
 static void keep(struct fumi_peer *peer, bool keep)
 {
-    struct http_session *s = FUMI_OWNER(peer, struct http_session, peer);
+    struct mcp_http_session *s = FUMI_OWNER(peer, struct mcp_http_session, peer);
     if (!keep) {
-        http_session_unref(s);
+        mcp_http_session_unref(s);
         return;
     }
     pthread_mutex_lock(&s->http->lock);
@@ -97,9 +97,9 @@ static void keep(struct fumi_peer *peer, bool keep)
     pthread_mutex_unlock(&s->http->lock);
 }
 
-static void unlist(struct mcp_http *h, struct http_session *s)
+static void unlist(struct mcp_http *h, struct mcp_http_session *s)
 {
-    for (struct http_session **at = &h->sessions; *at; at = &(*at)->next) {
+    for (struct mcp_http_session **at = &h->sessions; *at; at = &(*at)->next) {
         if (*at != s)
             continue;
         *at = s->next;
@@ -108,7 +108,7 @@ static void unlist(struct mcp_http *h, struct http_session *s)
     }
 }
 
-void http_session_close(struct http_session *s)
+void mcp_http_session_close(struct mcp_http_session *s)
 {
     struct mcp_http *h = s->http;
     pthread_mutex_lock(&h->lock);
@@ -121,21 +121,21 @@ void http_session_close(struct http_session *s)
         return;
     pthread_mutex_lock(&h->mcp->lock);
     mcp_session_leave(&s->as);
-    mcp_watch(h->mcp);
+    mcp_update_watched(h->mcp);
     pthread_mutex_unlock(&h->mcp->lock);
     fumi_peer_close(&s->peer);
     end_stream(s);
-    http_session_unref(s); /* it was in the list */
+    mcp_http_session_unref(s); /* it was in the list */
 }
 
 /* One that nobody uses and that was not looked for in a long time; when there are as many as
  * may be, the one that was not for the longest. With a reference. */
-static struct http_session *stale(struct mcp_http *h)
+static struct mcp_http_session *stale(struct mcp_http *h)
 {
-    struct http_session *oldest = NULL;
+    struct mcp_http_session *oldest = NULL;
     pthread_mutex_lock(&h->lock);
     int64_t limit = h->n >= SESSIONS ? INT64_MAX : fumi_now() - IDLE_MS;
-    for (struct http_session *s = h->sessions; s; s = s->next) {
+    for (struct mcp_http_session *s = h->sessions; s; s = s->next) {
         if (s->refs > 1 || s->used >= limit)
             continue;
         limit = s->used;
@@ -149,17 +149,17 @@ static struct http_session *stale(struct mcp_http *h)
 
 static void sweep(struct mcp_http *h)
 {
-    struct http_session *s;
+    struct mcp_http_session *s;
     while ((s = stale(h))) {
-        http_session_close(s);
-        http_session_unref(s);
+        mcp_http_session_close(s);
+        mcp_http_session_unref(s);
     }
 }
 
-static struct http_session *session_make(struct mcp_http *h, const struct fumi_peer *like)
+static struct mcp_http_session *session_make(struct mcp_http *h, const struct fumi_peer *like)
 {
     unsigned char random[NAME / 2];
-    struct http_session *s = fumi_resize(NULL, sizeof(*s));
+    struct mcp_http_session *s = fumi_resize(NULL, sizeof(*s));
     memset(s, 0, sizeof(*s));
     fumi_random(random, sizeof(random));
     for (size_t i = 0; i < sizeof(random); i++)
@@ -176,12 +176,12 @@ static struct http_session *session_make(struct mcp_http *h, const struct fumi_p
     s->peer.user = (struct fumi_str){like->user.p ? s->user : NULL, strlen(s->user)};
     pthread_mutex_init(&s->lock, NULL);
     fumi_peer_share(&s->peer);
-    mcp_session_begin(&s->as, h->mcp, &s->peer);
+    mcp_session_init(&s->as, h->mcp, &s->peer);
     return s;
 }
 
 /* Whether it, or all of them, ended before its stream was there to be ended too. */
-static bool is_over(struct http_session *s)
+static bool is_over(struct mcp_http_session *s)
 {
     pthread_mutex_lock(&s->http->lock);
     bool over = s->closed || s->http->ended;
@@ -189,10 +189,10 @@ static bool is_over(struct http_session *s)
     return over;
 }
 
-struct http_session *http_session_new(struct mcp_http *h, const struct fumi_peer *like)
+struct mcp_http_session *mcp_http_session_new(struct mcp_http *h, const struct fumi_peer *like)
 {
     sweep(h);
-    struct http_session *s = session_make(h, like);
+    struct mcp_http_session *s = session_make(h, like);
     pthread_mutex_lock(&h->lock);
     bool full = h->n >= SESSIONS || h->ended;
     if (!full) {
@@ -212,12 +212,12 @@ struct http_session *http_session_new(struct mcp_http *h, const struct fumi_peer
     return s;
 }
 
-struct http_session *http_session_find(struct mcp_http *h, struct fumi_str name,
-                                       const struct fumi_peer *by)
+struct mcp_http_session *mcp_http_session_find(struct mcp_http *h, struct fumi_str name,
+                                               const struct fumi_peer *by)
 {
-    struct http_session *found = NULL;
+    struct mcp_http_session *found = NULL;
     pthread_mutex_lock(&h->lock);
-    for (struct http_session *s = h->sessions; s && !found; s = s->next)
+    for (struct mcp_http_session *s = h->sessions; s && !found; s = s->next)
         if (fumi_eq(name, (struct fumi_str){s->name, NAME}) && fumi_eq(s->peer.user, by->user))
             found = s;
     if (found) {
@@ -228,12 +228,12 @@ struct http_session *http_session_find(struct mcp_http *h, struct fumi_str name,
     return found;
 }
 
-struct fumi_peer *http_session_peer(struct http_session *s)
+struct fumi_peer *mcp_http_session_peer(struct mcp_http_session *s)
 {
     return &s->peer;
 }
 
-int http_session_version(struct http_session *s)
+int mcp_http_session_version(struct mcp_http_session *s)
 {
     pthread_mutex_lock(&s->http->mcp->lock);
     int version = s->as.version;
@@ -241,7 +241,7 @@ int http_session_version(struct http_session *s)
     return version;
 }
 
-void http_session_name(const struct http_session *s, struct fumi_page *page)
+void mcp_http_session_name(const struct mcp_http_session *s, struct fumi_page *page)
 {
     page->field = "Mcp-Session-Id";
     memcpy(page->value, s->name, sizeof(s->name));
@@ -250,10 +250,10 @@ void http_session_name(const struct http_session *s, struct fumi_page *page)
 /* Its connection is gone, or it was ended. */
 static void on_over(void *arg, bool left)
 {
-    struct http_session *s = arg;
+    struct mcp_http_session *s = arg;
     if (left)
         end_stream(s);
-    http_session_unref(s);
+    mcp_http_session_unref(s);
 }
 
 bool mcp_http_ended(struct mcp_http *h)
@@ -264,7 +264,7 @@ bool mcp_http_ended(struct mcp_http *h)
     return ended;
 }
 
-static bool attach(struct http_session *s, struct fumi_reply *reply)
+static bool attach(struct mcp_http_session *s, struct fumi_reply *reply)
 {
     pthread_mutex_lock(&s->lock);
     bool first = !s->stream;
@@ -276,16 +276,16 @@ static bool attach(struct http_session *s, struct fumi_reply *reply)
     return first;
 }
 
-void http_session_stream(struct fumi_mcp *m, const struct fumi_http_request *r,
-                         struct fumi_reply *reply)
+void mcp_http_session_stream(struct fumi_mcp *m, const struct fumi_http_request *r,
+                             struct fumi_reply *reply)
 {
     struct fumi_err e;
     if (!fumi_accepts_events(r)) {
         fumi_err_set(&e, FUMI_INVALID_REQUEST, "Accept must allow text/event-stream");
-        http_say(reply, 406, &e, NULL);
+        mcp_http_reply(reply, 406, &e, NULL);
         return;
     }
-    struct http_session *s = http_session_for(m, r, reply, NULL);
+    struct mcp_http_session *s = mcp_http_session_for(m, r, reply, NULL);
     if (!s)
         return;
     if (attach(s, reply)) {
@@ -295,25 +295,25 @@ void http_session_stream(struct fumi_mcp *m, const struct fumi_http_request *r,
         return;
     }
     fumi_err_set(&e, FUMI_INVALID_REQUEST, "the session has a stream already");
-    http_say(reply, 409, &e, NULL);
-    http_session_unref(s);
+    mcp_http_reply(reply, 409, &e, NULL);
+    mcp_http_session_unref(s);
 }
 
-void http_session_delete(struct fumi_mcp *m, const struct fumi_http_request *r,
-                         struct fumi_reply *reply)
+void mcp_http_session_delete(struct fumi_mcp *m, const struct fumi_http_request *r,
+                             struct fumi_reply *reply)
 {
-    struct http_session *s = http_session_for(m, r, reply, NULL);
+    struct mcp_http_session *s = mcp_http_session_for(m, r, reply, NULL);
     if (!s)
         return;
-    http_session_close(s);
-    http_session_unref(s);
-    http_say(reply, 200, NULL, NULL);
+    mcp_http_session_close(s);
+    mcp_http_session_unref(s);
+    mcp_http_reply(reply, 200, NULL, NULL);
 }
 
-static struct http_session *first_of(struct mcp_http *h)
+static struct mcp_http_session *first_of(struct mcp_http *h)
 {
     pthread_mutex_lock(&h->lock);
-    struct http_session *s = h->sessions;
+    struct mcp_http_session *s = h->sessions;
     if (s)
         s->refs++;
     pthread_mutex_unlock(&h->lock);
@@ -321,13 +321,14 @@ static struct http_session *first_of(struct mcp_http *h)
 }
 
 /* All that there are, each with a reference; their number in *n. */
-static struct http_session **all_of(struct mcp_http *h, size_t *n)
+static struct mcp_http_session **all_of(struct mcp_http *h, size_t *n)
 {
     size_t i = 0;
     pthread_mutex_lock(&h->lock);
     h->ended = true;
-    struct http_session **all = fumi_resize(NULL, (h->n + 1) * sizeof(struct http_session *));
-    for (struct http_session *s = h->sessions; s; s = s->next) {
+    struct mcp_http_session **all = fumi_resize(NULL,
+                                                (h->n + 1) * sizeof(struct mcp_http_session *));
+    for (struct mcp_http_session *s = h->sessions; s; s = s->next) {
         s->refs++;
         all[i++] = s;
     }
@@ -339,18 +340,18 @@ static struct http_session **all_of(struct mcp_http *h, size_t *n)
 /* Streams end at once; calls may go on for a while. */
 void mcp_http_end(struct mcp_http *h, bool now)
 {
-    struct http_session *s;
+    struct mcp_http_session *s;
     size_t n;
-    struct http_session **all = all_of(h, &n);
+    struct mcp_http_session **all = all_of(h, &n);
     for (size_t i = 0; i < n; i++) {
         fumi_peer_eof(&all[i]->peer); /* nobody can bring answers any more */
         end_stream(all[i]);
-        http_session_unref(all[i]);
+        mcp_http_session_unref(all[i]);
     }
     fumi_resize(all, 0);
     while (now && (s = first_of(h))) {
-        http_session_close(s);
-        http_session_unref(s);
+        mcp_http_session_close(s);
+        mcp_http_session_unref(s);
     }
 }
 

@@ -19,7 +19,7 @@ static struct fumi_str typed(struct fumi_arena *a, struct fumi_str value)
     return project_canonical(a, value, &whole, &ignored) ? value : whole;
 }
 
-enum fumi_ret agent_complete(struct fumi_mcp_call *c, const struct fumi_mcp_question *q)
+enum fumi_ret agent_complete(struct fumi_mcp_call *c, const struct fumi_mcp_completion_request *q)
 {
     const struct agent *self = c->self;
     struct store *store = memory_store(self->memory);
@@ -40,6 +40,6 @@ enum fumi_ret agent_complete(struct fumi_mcp_call *c, const struct fumi_mcp_ques
     if (store_list_names(store, a, &what, &found, &c->call->err))
         return FUMI_FAIL;
     for (i = 0; i < found.n; i++)
-        fumi_mcp_offer(c, found.items[i].text);
+        fumi_mcp_add_completion(c, found.items[i].text);
     return FUMI_OK;
 }

@@ -24,8 +24,8 @@ static void sign(const struct fumi_mcp *m, int64_t end, struct fumi_str bound,
     fumi_buf_done(&b);
 }
 
-struct fumi_str state_sign(const struct fumi_mcp *m, struct fumi_arena *a, struct fumi_str bound,
-                           struct fumi_str state)
+struct fumi_str mcp_state_sign(const struct fumi_mcp *m, struct fumi_arena *a,
+                               struct fumi_str bound, struct fumi_str state)
 {
     char *bytes = fumi_alloc(a, MAC + TIME + state.n);
     int64_t end = fumi_now() + LIFE_MS;
@@ -35,8 +35,8 @@ struct fumi_str state_sign(const struct fumi_mcp *m, struct fumi_arena *a, struc
     return fumi_base64(a, (struct fumi_str){bytes, MAC + TIME + state.n});
 }
 
-bool state_read(const struct fumi_mcp *m, struct fumi_arena *a, struct fumi_str bound,
-                struct fumi_str token, struct fumi_str *state)
+bool mcp_state_read(const struct fumi_mcp *m, struct fumi_arena *a, struct fumi_str bound,
+                    struct fumi_str token, struct fumi_str *state)
 {
     struct fumi_str bytes = fumi_base64_read(a, token);
     unsigned char mac[MAC];

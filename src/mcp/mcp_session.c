@@ -8,34 +8,34 @@ enum {
 /* A client that sends nothing more ends what it waits for. */
 static void on_eof(struct fumi_peer *peer)
 {
-    const struct session *s = peer->session;
-    mcp_end_listeners(s->mcp, peer);
+    const struct mcp_session *s = peer->session;
+    mcp_end_subscriptions(s->mcp, peer);
 }
 
 static void on_gone(struct fumi_peer *peer)
 {
-    struct session *s = peer->session;
+    struct mcp_session *s = peer->session;
     pthread_mutex_lock(&s->mcp->lock);
     mcp_session_leave(s);
-    mcp_watch(s->mcp);
+    mcp_update_watched(s->mcp);
     pthread_mutex_unlock(&s->mcp->lock);
 }
 
 static void on_done(struct fumi_peer *peer)
 {
-    struct session *s = peer->session;
-    mcp_session_end(s);
+    struct mcp_session *s = peer->session;
+    mcp_session_done(s);
     fumi_resize(s, 0);
 }
 
 static const struct fumi_session_ops ops = {on_eof, on_gone, on_done};
 
-void mcp_session_begin(struct session *s, struct fumi_mcp *m, struct fumi_peer *peer)
+void mcp_session_init(struct mcp_session *s, struct fumi_mcp *m, struct fumi_peer *peer)
 {
-    *s = (struct session){.mcp = m, .peer = peer, .version = -1, .level = FUMI_MCP_WARNING};
+    *s = (struct mcp_session){.mcp = m, .peer = peer, .version = -1, .level = FUMI_MCP_WARNING};
 }
 
-void mcp_session_join(struct session *s)
+void mcp_session_join(struct mcp_session *s)
 {
     struct fumi_mcp *m = s->mcp;
     s->next = m->sessions;
@@ -45,7 +45,7 @@ void mcp_session_join(struct session *s)
     m->sessions = s;
 }
 
-void mcp_session_leave(struct session *s)
+void mcp_session_leave(struct mcp_session *s)
 {
     if (!s->at)
         return;
@@ -56,7 +56,7 @@ void mcp_session_leave(struct session *s)
     s->at = NULL;
 }
 
-void mcp_session_end(struct session *s)
+void mcp_session_done(struct mcp_session *s)
 {
     for (size_t i = 0; i < s->uris.n; i++)
         fumi_resize((char *)s->uris.items[i].p, 0);
@@ -65,14 +65,15 @@ void mcp_session_end(struct session *s)
 }
 
 /* Joins the list before the peer can be told that its end is there. */
-struct session *mcp_session_of(struct fumi_mcp *m, struct fumi_call *call)
+struct mcp_session *mcp_session_of(struct fumi_mcp *m, struct fumi_call *call)
 {
     struct fumi_peer *peer = call->peer;
-    struct session *is = __atomic_load_n((struct session **)&peer->session, __ATOMIC_ACQUIRE);
+    struct mcp_session *is = __atomic_load_n((struct mcp_session **)&peer->session,
+                                             __ATOMIC_ACQUIRE);
     if (is || !peer->push)
         return is;
-    struct session *s = fumi_resize(NULL, sizeof(*s));
-    mcp_session_begin(s, m, peer);
+    struct mcp_session *s = fumi_resize(NULL, sizeof(*s));
+    mcp_session_init(s, m, peer);
     pthread_mutex_lock(&m->lock);
     mcp_session_join(s);
     pthread_mutex_unlock(&m->lock);
@@ -84,12 +85,12 @@ struct session *mcp_session_of(struct fumi_mcp *m, struct fumi_call *call)
     pthread_mutex_lock(&m->lock);
     mcp_session_leave(s);
     pthread_mutex_unlock(&m->lock);
-    mcp_session_end(s);
+    mcp_session_done(s);
     fumi_resize(s, 0);
-    return __atomic_load_n((struct session **)&peer->session, __ATOMIC_ACQUIRE);
+    return __atomic_load_n((struct mcp_session **)&peer->session, __ATOMIC_ACQUIRE);
 }
 
-void mcp_session_agree(struct session *s, const struct fumi_val *capabilities, int version)
+void mcp_session_negotiated(struct mcp_session *s, const struct fumi_val *capabilities, int version)
 {
     struct fumi_err ignored;
     bool fits = fumi_is(capabilities, FUMI_OBJECT) && fumi_raw(capabilities).n <= CAPABILITIES;
@@ -99,13 +100,15 @@ void mcp_session_agree(struct session *s, const struct fumi_val *capabilities, i
     pthread_mutex_lock(&s->mcp->lock);
     s->capabilities = fits ? fumi_parse(&s->arena, text.text, &ignored) : NULL;
     s->version = version;
-    fumi_peer_set_lost_id(s->peer, version >= NO_NULL ? FUMI_ID_NONE : FUMI_ID_FOUND);
+    fumi_peer_set_lost_id(s->peer,
+                          version >= MCP_VERSION_WITHOUT_NULL_ID ? FUMI_ID_NONE : FUMI_ID_FOUND);
     pthread_mutex_unlock(&s->mcp->lock);
 }
 
-void mcp_session_modern(struct fumi_mcp *m, struct fumi_peer *peer)
+void mcp_mark_modern(struct fumi_mcp *m, struct fumi_peer *peer)
 {
-    struct session *s = __atomic_load_n((struct session **)&peer->session, __ATOMIC_ACQUIRE);
+    struct mcp_session *s = __atomic_load_n((struct mcp_session **)&peer->session,
+                                            __ATOMIC_ACQUIRE);
     pthread_mutex_lock(&m->lock);
     if (peer->push && (!s || s->version < 0))
         fumi_peer_set_lost_id(peer, FUMI_ID_NONE);

@@ -30,12 +30,12 @@ static bool holds(const struct fumi_strs *uris, struct fumi_str uri)
     return false;
 }
 
-void mcp_watch(struct fumi_mcp *m)
+void mcp_update_watched(struct fumi_mcp *m)
 {
     bool any = false;
-    for (const struct session *s = m->sessions; s && m->o.resources; s = s->next)
+    for (const struct mcp_session *s = m->sessions; s && m->o.resources; s = s->next)
         any |= s->ready;
-    for (const struct listener *l = m->listeners; l; l = l->next)
+    for (const struct subscription *l = m->subscriptions; l; l = l->next)
         any |= l->uris.n || l->lists >> FUMI_MCP_RESOURCES & 1;
     any &= !m->ended;
     if (any == m->watched)
@@ -66,7 +66,7 @@ static struct fumi_json params_of(struct fumi_buf *b, struct fumi_str uri, struc
     return (struct fumi_json){fumi_buf_str(b)};
 }
 
-static void tell_listener(struct listener *l, const char *method, struct fumi_str uri)
+static void tell_listener(struct subscription *l, const char *method, struct fumi_str uri)
 {
     struct fumi_buf b = {0};
     fumi_notify(l->call, method, &mcp_text_shape, &(struct mcp_text){params_of(&b, uri, l->id)});
@@ -76,10 +76,10 @@ static void tell_listener(struct listener *l, const char *method, struct fumi_st
 void fumi_mcp_changed(struct fumi_mcp *m, enum fumi_mcp_list what)
 {
     pthread_mutex_lock(&m->lock);
-    for (struct session *s = m->sessions; s && !m->ended; s = s->next)
+    for (struct mcp_session *s = m->sessions; s && !m->ended; s = s->next)
         if (s->ready)
             fumi_push(s->peer, lists[what].method, NULL, NULL);
-    for (struct listener *l = m->listeners; l; l = l->next)
+    for (struct subscription *l = m->subscriptions; l; l = l->next)
         if (l->lists >> what & 1)
             tell_listener(l, lists[what].method, (struct fumi_str){0});
     pthread_mutex_unlock(&m->lock);
@@ -91,10 +91,10 @@ void fumi_mcp_updated(struct fumi_mcp *m, struct fumi_str uri)
     struct fumi_buf b = {0};
     struct mcp_text params = {params_of(&b, uri, (struct fumi_json){{0}})};
     pthread_mutex_lock(&m->lock);
-    for (struct session *s = m->sessions; s && !m->ended; s = s->next)
+    for (struct mcp_session *s = m->sessions; s && !m->ended; s = s->next)
         if (s->ready && holds(&s->uris, uri))
             fumi_push(s->peer, method, &mcp_text_shape, &params);
-    for (struct listener *l = m->listeners; l; l = l->next)
+    for (struct subscription *l = m->subscriptions; l; l = l->next)
         if (holds(&l->uris, uri))
             tell_listener(l, method, uri);
     pthread_mutex_unlock(&m->lock);
@@ -130,13 +130,13 @@ static struct fumi_strs distinct(struct fumi_arena *a, struct fumi_strs all)
     return (struct fumi_strs){all.items, n};
 }
 
-struct fumi_strs fumi_mcp_wanted(struct fumi_mcp *m, struct fumi_arena *a)
+struct fumi_strs fumi_mcp_subscribed(struct fumi_mcp *m, struct fumi_arena *a)
 {
     struct fumi_strs all = {fumi_alloc(a, ALL_URIS * sizeof(struct fumi_str)), 0};
     pthread_mutex_lock(&m->lock);
-    for (const struct session *s = m->sessions; s; s = s->next)
+    for (const struct mcp_session *s = m->sessions; s; s = s->next)
         all.n += add_all(all.items + all.n, &s->uris);
-    for (const struct listener *l = m->listeners; l; l = l->next)
+    for (const struct subscription *l = m->subscriptions; l; l = l->next)
         all.n += add_all(all.items + all.n, &l->uris);
     all = distinct(a, all);
     pthread_mutex_unlock(&m->lock);
@@ -192,10 +192,10 @@ static int remember(struct fumi_mcp *m, struct fumi_strs *uris, struct fumi_str 
 static enum fumi_ret subscribe(struct fumi_call *call, bool wants)
 {
     struct mcp_context x;
-    if (mcp_enter(&x, call, LEGACY) != FUMI_OK)
+    if (mcp_context_init(&x, call, MCP_LEGACY) != FUMI_OK)
         return FUMI_FAIL;
     struct fumi_str uri = fumi_text(call->arena, fumi_get(x.params, "uri"));
-    struct session *s = mcp_session_of(x.mcp, call);
+    struct mcp_session *s = mcp_session_of(x.mcp, call);
     int rc = 0;
     if (!uri.p || uri.n > URI)
         return fumi_fail(call, FUMI_INVALID_PARAMS, "uri is required: a string of at most %d bytes",
@@ -208,7 +208,7 @@ static enum fumi_ret subscribe(struct fumi_call *call, bool wants)
     else
         forget(x.mcp, &s->uris, uri);
     pthread_mutex_unlock(&x.mcp->lock);
-    return rc ? FUMI_FAIL : mcp_empty(&x);
+    return rc ? FUMI_FAIL : mcp_empty_result(&x);
 }
 
 enum fumi_ret mcp_subscribe(struct fumi_call *call, const void *params, void *result)
@@ -227,7 +227,7 @@ enum fumi_ret mcp_unsubscribe(struct fumi_call *call, const void *params, void *
 
 /* What it wants and we have. */
 static enum fumi_ret read_wishes(struct mcp_context *x, const struct fumi_val *wishes,
-                                 struct listener *l)
+                                 struct subscription *l)
 {
     struct fumi_call *call = x->call;
     const struct fumi_val *uris = fumi_get(wishes, "resourceSubscriptions");
@@ -255,7 +255,7 @@ static enum fumi_ret read_wishes(struct mcp_context *x, const struct fumi_val *w
     return FUMI_OK;
 }
 
-static void put_honoured(struct fumi_out *o, const struct listener *l)
+static void put_honoured(struct fumi_out *o, const struct subscription *l)
 {
     fumi_put_key(o, "notifications");
     fumi_put_open(o, '{');
@@ -288,7 +288,7 @@ static void put_meta(struct fumi_out *o, struct fumi_json id, const struct fumi_
     fumi_put_close(o, '}');
 }
 
-static void acknowledge(const struct listener *l)
+static void acknowledge(const struct subscription *l)
 {
     struct fumi_buf b = {0};
     struct fumi_out o = {.buf = &b};
@@ -302,12 +302,12 @@ static void acknowledge(const struct listener *l)
 }
 
 /* The answer that ends it. */
-static void conclude(const struct fumi_mcp *m, const struct listener *l)
+static void conclude(const struct fumi_mcp *m, const struct subscription *l)
 {
     struct fumi_out *o = fumi_result(l->call);
     fumi_put_open(o, '{');
-    mcp_put(o, "resultType", "complete");
-    put_meta(o, l->id, &m->badge);
+    mcp_put_text(o, "resultType", "complete");
+    put_meta(o, l->id, &m->brief_info);
     fumi_put_close(o, '}');
 }
 
@@ -315,10 +315,10 @@ static void conclude(const struct fumi_mcp *m, const struct listener *l)
  * any; and finishes them, which must not be done under the lock. */
 static void finish_some(struct fumi_mcp *m, bool end, const struct fumi_peer *peer)
 {
-    struct listener *taken = NULL, *next;
+    struct subscription *taken = NULL, *next;
     pthread_mutex_lock(&m->lock);
-    for (struct listener **at = &m->listeners; *at;) {
-        struct listener *l = *at;
+    for (struct subscription **at = &m->subscriptions; *at;) {
+        struct subscription *l = *at;
         bool ends = fumi_cancelled(l->call) || (end && (!peer || l->call->peer == peer));
         if (!ends) {
             at = &l->next;
@@ -327,19 +327,19 @@ static void finish_some(struct fumi_mcp *m, bool end, const struct fumi_peer *pe
         *at = l->next;
         l->next = taken;
         taken = l;
-        m->listeners_n--;
+        m->subscriptions_n--;
         m->uris_n -= l->uris.n;
     }
-    mcp_watch(m);
+    mcp_update_watched(m);
     pthread_mutex_unlock(&m->lock);
-    for (struct listener *l = taken; l; l = next) {
+    for (struct subscription *l = taken; l; l = next) {
         next = l->next; /* it lies in the memory of its call */
         conclude(m, l);
         fumi_finish(l->call, FUMI_OK);
     }
 }
 
-void mcp_end_listeners(struct fumi_mcp *m, const struct fumi_peer *peer)
+void mcp_end_subscriptions(struct fumi_mcp *m, const struct fumi_peer *peer)
 {
     finish_some(m, true, peer);
 }
@@ -350,14 +350,15 @@ static void on_cancel(void *mcp)
 }
 
 /* -1: the subscription would pass a limit. */
-static int check_limits(const struct fumi_mcp *m, const struct listener *new, struct fumi_err *e)
+static int check_limits(const struct fumi_mcp *m, const struct subscription *new,
+                        struct fumi_err *e)
 {
     size_t n = 0;
-    for (const struct listener *l = m->listeners; l; l = l->next)
+    for (const struct subscription *l = m->subscriptions; l; l = l->next)
         n += l->call->peer == new->call->peer;
     if (n >= PEER_LISTENERS)
         return too_many_of_one(e, PEER_LISTENERS, "at a time", "cancel one first");
-    if (m->listeners_n >= LISTENERS)
+    if (m->subscriptions_n >= LISTENERS)
         return too_many_in_all(e, LISTENERS, "at a time", 0);
     if (m->uris_n + new->uris.n > ALL_URIS)
         return too_many_in_all(e, ALL_URIS, "resources", ALL_URIS - m->uris_n);
@@ -365,7 +366,7 @@ static int check_limits(const struct fumi_mcp *m, const struct listener *new, st
 }
 
 /* From the moment it is in the list and the lock is free, the call is no longer ours. */
-static enum fumi_ret join(struct fumi_mcp *m, struct listener *l)
+static enum fumi_ret join(struct fumi_mcp *m, struct subscription *l)
 {
     struct fumi_call *call = l->call;
     enum fumi_ret ret = FUMI_PENDING;
@@ -381,11 +382,11 @@ static enum fumi_ret join(struct fumi_mcp *m, struct listener *l)
     if (ret == FUMI_OK)
         conclude(m, l);
     if (ret == FUMI_PENDING) {
-        l->next = m->listeners;
-        m->listeners = l;
-        m->listeners_n++;
+        l->next = m->subscriptions;
+        m->subscriptions = l;
+        m->subscriptions_n++;
         m->uris_n += l->uris.n;
-        mcp_watch(m);
+        mcp_update_watched(m);
     }
     pthread_mutex_unlock(&m->lock);
     return ret;
@@ -395,18 +396,18 @@ enum fumi_ret mcp_listen(struct fumi_call *call, const void *params, void *resul
 {
     struct mcp_context x;
     (void)params, (void)result;
-    if (mcp_enter(&x, call, MODERN) != FUMI_OK)
+    if (mcp_context_init(&x, call, MCP_MODERN) != FUMI_OK)
         return FUMI_FAIL;
     if (!call->id || !fumi_can_notify(call))
         return fumi_fail(call, FUMI_INVALID_REQUEST,
                          "a subscription needs an id, and a connection that takes events");
-    struct listener *l = fumi_alloc(call->arena, sizeof(*l));
+    struct subscription *l = fumi_alloc(call->arena, sizeof(*l));
     call->deadline = 0; /* it lasts as long as the client wants */
     l->call = call;
     l->id.text = fumi_raw(call->id);
     if (read_wishes(&x, fumi_get(x.params, "notifications"), l) != FUMI_OK)
         return FUMI_FAIL;
-    mcp_session_modern(x.mcp, call->peer);
+    mcp_mark_modern(x.mcp, call->peer);
     mcp_session_of(x.mcp, call); /* so that we hear of the end of its input */
     return join(x.mcp, l);
 }

@@ -56,9 +56,9 @@ static void put_schemas(struct fumi_out *o, const struct mcp_tool *t)
 static void put_tool(struct fumi_out *o, const struct mcp_tool *t)
 {
     fumi_put_open(o, '{');
-    mcp_put(o, "name", t->row->name);
-    mcp_put(o, "title", t->row->title);
-    mcp_put(o, "description", t->row->description);
+    mcp_put_text(o, "name", t->row->name);
+    mcp_put_text(o, "title", t->row->title);
+    mcp_put_text(o, "description", t->row->description);
     put_schemas(o, t);
     put_annotations(o, t);
     put_text(o, "_meta", t->row->meta);
@@ -152,7 +152,7 @@ static void put_error(struct fumi_out *o, const struct fumi_err *e, struct fumi_
     fumi_put_open(o, '{');
     fumi_put_key(o, "code");
     fumi_put_int(o, e->code);
-    mcp_put(o, "message", e->text);
+    mcp_put_text(o, "message", e->text);
     if (e->data.p) {
         fumi_put_key(o, "data");
         fumi_put_json(o, (struct fumi_json){e->data});
@@ -172,31 +172,31 @@ static struct fumi_str sentence_of(struct fumi_arena *a, const struct fumi_err *
                     remedy.n ? ". " : "", FUMI_ARG(remedy));
 }
 
-static enum fumi_ret close_result(struct mcp_draft *d)
+static enum fumi_ret close_result(struct mcp_result *r)
 {
-    if (d->failed) {
-        fumi_put_key(d->x->out, "isError");
-        fumi_put_bool(d->x->out, true);
+    if (r->failed) {
+        fumi_put_key(r->x->out, "isError");
+        fumi_put_bool(r->x->out, true);
     }
-    return mcp_close(d->x, &mcp_uncached);
+    return mcp_end_result(r->x, &mcp_uncached);
 }
 
 /* What the caller can put right is a result; what broke inside, and what was refused as a protocol
  * error, is not. */
 static enum fumi_ret fail_tool(struct fumi_mcp_call *c)
 {
-    struct mcp_draft *d = c->draft;
+    struct mcp_result *r = c->result;
     struct fumi_err *e = &c->call->err;
-    if (d->refused || e->code == FUMI_INTERNAL_ERROR || !e->code || fumi_cancelled(c->call))
+    if (r->refused || e->code == FUMI_INTERNAL_ERROR || !e->code || fumi_cancelled(c->call))
         return FUMI_FAIL;
     struct fumi_str remedy = {0};
     if (c->mcp->o.remedy)
         remedy = fumi_str(c->mcp->o.remedy(c->self, e));
     fumi_mcp_failed(c, sentence_of(c->call->arena, e, remedy));
-    draft_close(d);
-    put_error(d->x->out, e, remedy);
+    mcp_result_close_list(r);
+    put_error(r->x->out, e, remedy);
     *e = (struct fumi_err){0};
-    return close_result(d);
+    return close_result(r);
 }
 
 /* The member "warning" of a result, or of its "meta"; NULL: there is none. */
@@ -216,15 +216,15 @@ static const struct fumi_str *warning_of(const struct fumi_shape *s, const char 
 /* The result of the method is written to its place, and from there into a text block. */
 static enum fumi_ret run_method(struct fumi_mcp_call *c, const struct mcp_tool *t)
 {
-    struct fumi_out *o = c->draft->x->out;
+    struct fumi_out *o = c->result->x->out;
     const void *result;
     fumi_put_key(o, "structuredContent");
     size_t at = o->buf->n;
     if (fumi_invoke(c->call, t->method_name, c->arguments, true, o, &result) != FUMI_OK) {
-        draft_again(c->draft);
+        mcp_result_restart(c->result);
         return FUMI_FAIL;
     }
-    draft_repeat(c, at, o->buf->n - at);
+    mcp_result_add_copy(c, at, o->buf->n - at);
     const struct fumi_str *warning = warning_of(t->method->result, result);
     if (warning && warning->p) /* is told to the client's log as well */
         fumi_mcp_log(c, FUMI_MCP_WARNING, *warning);
@@ -239,27 +239,27 @@ static enum fumi_ret run_tool(struct fumi_mcp_call *c, const void *row)
 
 static enum fumi_ret call_tool(struct mcp_context *x, const struct mcp_tool *t)
 {
-    struct mcp_draft d;
+    struct mcp_result r;
     struct fumi_mcp_call c;
-    draft_begin(&d, x, &c, "content", NULL);
+    mcp_result_begin(&r, x, &c, "content", NULL);
     c.arguments = fumi_get(x->params, "arguments");
-    if (mcp_rounds(&d, &c, run_tool, t, fumi_str(t->row->name)) != FUMI_OK)
+    if (mcp_run_rounds(&r, &c, run_tool, t, fumi_str(t->row->name)) != FUMI_OK)
         return fail_tool(&c);
-    if (draft_asks(&d))
+    if (mcp_result_needs_input(&r))
         return mcp_input_required(&c);
-    draft_close(&d);
+    mcp_result_close_list(&r);
     if (c.structured.text.p) {
         fumi_put_key(x->out, "structuredContent");
         fumi_put_json(x->out, c.structured);
     }
-    return close_result(&d);
+    return close_result(&r);
 }
 
 enum fumi_ret mcp_tools_call(struct fumi_call *call, const void *params, void *result)
 {
     struct mcp_context x;
     (void)params, (void)result;
-    if (mcp_enter(&x, call, LEGACY | MODERN) != FUMI_OK)
+    if (mcp_context_init(&x, call, MCP_LEGACY | MCP_MODERN) != FUMI_OK)
         return FUMI_FAIL;
     const struct fumi_val *name = fumi_get(x.params, "name");
     const struct fumi_val *arguments = fumi_get(x.params, "arguments");
@@ -277,11 +277,7 @@ enum fumi_ret mcp_tools_call(struct fumi_call *call, const void *params, void *r
 
 enum fumi_ret mcp_tools_list(struct fumi_call *call, const void *params, void *result)
 {
-    struct mcp_context x;
+    const struct fumi_mcp *m = call->self;
     (void)params, (void)result;
-    if (mcp_enter(&x, call, LEGACY | MODERN) != FUMI_OK || mcp_one_page(&x) != FUMI_OK)
-        return FUMI_FAIL;
-    fumi_put_key(mcp_open(&x), "tools");
-    fumi_put_json(x.out, x.mcp->tool_list);
-    return mcp_close(&x, &mcp_public);
+    return mcp_answer_list(call, "tools", &m->tool_list);
 }
