@@ -1,3 +1,4 @@
+/* The options that MCP gets for a memory. */
 #include "agent/agent_parts.h"
 
 static void watched(void *self, bool any)
@@ -6,7 +7,7 @@ static void watched(void *self, bool any)
     change_watch_enable(a->watch, any);
 }
 
-/* What the scope of the memory means for a model stands first: clients cut the rest. */
+/* The scope of the memory comes first, because clients truncate long instructions. */
 static const char *instructions(struct agent *a)
 {
     const struct scope *s = memory_scope(a->memory);

@@ -1,24 +1,26 @@
-/* Tells of changes. While somebody wants to know, a thread looks at the store's change number,
- * which rises whoever writes: this process or another. When it rose, each resource that is wanted
- * is read again, and told when its text is not what it was.
+/* Notifies clients of changes in the store. While at least one client is subscribed, a thread reads
+ * the store's change number every 250 ms. The number changes with every write of any process. When
+ * it has changed, the thread reads each subscribed resource again and sends a notification if the
+ * hash of its text differs.
  *
- * Nothing is lost in between: the number is taken at the moment in which somebody begins to want to
- * know. A resource whose text is seen for the first time when the number has risen meanwhile is
- * told as well, at once or, when it rose while the text was read, at the next look: that may be
- * once too often, but never once too few. */
+ * No change is missed: the number is recorded when the first client subscribes. If the store
+ * changes before or while the text of a resource is read for the first time, the resource is
+ * reported too, at this check or at the next one. So a client may get one notification too many,
+ * but never one too few. */
 #include "agent/agent_parts.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <time.h>
 
 enum { CHECK_MS = 250 };
 
-/* What a text was when it was looked at last. */
+/* A subscribed resource, as of the last check. */
 struct watched_uri {
     struct watched_uri *next;
     uint64_t hash;
-    bool wanted;      /* still */
-    bool maybe_newer; /* the text may be newer than the number up to which all is told */
+    bool wanted;      /* a client is still subscribed */
+    bool maybe_newer; /* the text may be newer than change_watch.number */
     size_t n;
     char uri[];
 };
@@ -28,16 +30,17 @@ struct change_watch {
     struct fumi_mcp *mcp;
     pthread_t thread;
     bool started;
-    pthread_mutex_t lock; /* guards the four below; held for moments only */
+    pthread_mutex_t lock; /* guards the members up to number; never held during I/O */
     pthread_cond_t wake;
-    bool any, stop;
-    bool restart;   /* nobody wanted to know for a while: what was seen before is of no use */
-    int64_t number; /* the change number up to which all is told */
-    /* The thread's own. */
+    bool any; /* at least one client is subscribed */
+    bool stop;
+    bool restart;   /* the first client subscribed: what is known is outdated */
+    int64_t number; /* all changes up to this number are reported */
+    /* Used by the thread only. */
     struct watched_uri *all;
     uint64_t list_hash; /* hash of the names of all projects */
-    bool list_known;    /* it is known */
-    bool maybe_newer;   /* but may be newer than the number */
+    bool list_known;    /* list_hash is set */
+    bool maybe_newer;   /* the list may be newer than number */
 };
 
 static uint64_t hash_of(uint64_t sum, struct fumi_str s)
@@ -88,7 +91,7 @@ static int hash_text(struct change_watch *w, struct fumi_arena *a, struct fumi_s
     return 0;
 }
 
-/* Whether the number has risen since this look began. */
+/* Whether the store changed since this check began. */
 static bool number_moved(struct change_watch *w, int64_t now)
 {
     struct store *store = memory_store(w->memory);
@@ -97,7 +100,6 @@ static bool number_moved(struct change_watch *w, int64_t now)
     return store_change_number(store, &number, &ignored) || number != now;
 }
 
-/* One look: what it saw of the number, and whether that is more than the last one saw. */
 struct check {
     int64_t number; /* the store's change number */
     bool changed;   /* it differs from that of the last check */
@@ -142,7 +144,7 @@ static void check_list(struct change_watch *w, struct fumi_arena *a, struct chec
         fumi_mcp_changed(w->mcp, FUMI_MCP_RESOURCES);
 }
 
-/* One look. The number is read first: what changes while we read is seen at the next. */
+/* The number is read first, so a change during the check is found by the next one. */
 static void check_all(struct change_watch *w, struct fumi_arena *a)
 {
     struct store *store = memory_store(w->memory);
@@ -173,7 +175,8 @@ static struct timespec next_check_time(void)
     return t;
 }
 
-/* Waits for the next look: a while, or for somebody to want to know. False: it is to end. */
+/* Waits for the next check: CHECK_MS, or until the first client subscribes. Returns false if the
+ * thread must end. */
 static bool next(struct change_watch *w, bool *restart)
 {
     const struct timespec until = next_check_time();
@@ -222,9 +225,11 @@ struct change_watch *change_watch_new(struct memory *m)
 
 int change_watch_start(struct change_watch *w, struct fumi_mcp *mcp, struct fumi_err *e)
 {
+    assert(!w->started);
     w->mcp = mcp;
     if (pthread_create(&w->thread, NULL, work, w))
-        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "no thread could be started to see changes");
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                            "cannot start the thread that watches for changes");
     w->started = true;
     return 0;
 }
@@ -237,7 +242,8 @@ static bool is_enabled(struct change_watch *w)
     return any;
 }
 
-/* A number that cannot be read is none that comes again: then all is told at the first look. */
+/* If the number cannot be read, -1 stands for it. It differs from every number, so the first check
+ * reports everything. */
 void change_watch_enable(struct change_watch *w, bool any)
 {
     struct store *store = memory_store(w->memory);
@@ -269,6 +275,7 @@ void change_watch_stop(struct change_watch *w)
 
 void change_watch_free(struct change_watch *w)
 {
+    assert(!w->started && !w->all);
     pthread_cond_destroy(&w->wake);
     pthread_mutex_destroy(&w->lock);
     fumi_resize(w, 0);

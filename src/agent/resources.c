@@ -1,4 +1,4 @@
-/* Resources: what is remembered, under addresses.
+/* The resources:
  *
  *   memory://projects                          all projects, as JSON
  *   memory://project/{project}/recent          its newest notes, as Markdown
@@ -6,7 +6,7 @@
  *   memory://project/{project}/group/{group}   the newest notes of one, as Markdown
  *   memory://note/{id}                         one whole note, as Markdown
  *
- * Lists of names are for programs as much as for models, so they are JSON; notes are to be read. */
+ * Lists of names are JSON, because programs read them too; notes are Markdown. */
 #include "agent/agent_parts.h"
 
 enum {
@@ -20,11 +20,11 @@ enum {
 #define MARKDOWN "text/markdown"
 #define JSON     "application/json"
 
-/* What a URI asks for. */
+/* A parsed URI. */
 struct resource_request {
     struct memory *memory;
     struct fumi_arena *arena;
-    struct fumi_call *call;        /* that waits for it; NULL: none */
+    struct fumi_call *call;        /* that waits for the resource; NULL: none */
     struct fumi_str project, name; /* name: of the group, or the id of a note */
 };
 
@@ -62,8 +62,8 @@ static int read_projects(const struct resource_request *w, struct resource_text 
     return 0;
 }
 
-/* Whether the project has anything at all, or the group: 1, 0, or -1 with *e set. A project that is
- * known always has the group "global". */
+/* Whether the project, or the group if not null, exists: 1, 0, or -1 with *e set. Every existing
+ * project has the group "global". */
 static int is_known(const struct resource_request *w, struct fumi_str group, struct fumi_err *e)
 {
     struct store *store = memory_store(w->memory);
@@ -85,10 +85,10 @@ static int is_known(const struct resource_request *w, struct fumi_str group, str
 struct rendering {
     struct fumi_arena *arena;
     struct fumi_buf text;
-    size_t n, limit; /* notes so far, and notes that are shown */
+    size_t n, limit; /* notes found, and notes to show */
 };
 
-/* For struct loading: the text has what is shown of a note, so the note is not kept. */
+/* For struct loading: renders a note; the note itself is not kept. */
 static int show_note(void *rendering, void *row, size_t bytes, struct fumi_err *e)
 {
     (void)bytes;
@@ -204,7 +204,7 @@ static int read_note(const struct resource_request *w, struct resource_text *out
     return 0;
 }
 
-/* Takes the next part of a path, up to a slash or the end. */
+/* Takes the next segment of a path. */
 static struct fumi_str step(struct fumi_str *rest)
 {
     const char *slash = rest->n ? memchr(rest->p, '/', rest->n) : NULL;
@@ -214,7 +214,7 @@ static struct fumi_str step(struct fumi_str *rest)
     return part;
 }
 
-/* The rows of a path: "*" is the project, "?" the name. */
+/* The segments of each path: "*" is the project, "?" the name. */
 static const struct resource_route {
     const char *path[4];
     read_fn *read;
@@ -284,7 +284,7 @@ static void list_project(struct fumi_mcp_call *c, const struct name *n)
                              .type = FUMI_STR(JSON)});
 }
 
-/* A cursor is the project before, encoded, behind a mark of ours. */
+/* A cursor is MARK and the last project of the previous page, percent-encoded. */
 #define MARK "after-"
 
 static bool read_cursor(struct fumi_arena *a, struct fumi_str cursor, struct fumi_str *after)
