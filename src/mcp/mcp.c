@@ -1,4 +1,5 @@
-/* Which era a message speaks, and the methods that are about the connection itself. */
+/* Detects the revision of each request, registers the methods, and has those that concern the
+ * connection: handshake, discovery, ping, log level, cancellation. */
 #include "mcp/mcp_parts.h"
 
 #include "base/uuid.h"
@@ -119,8 +120,8 @@ int mcp_version_check(struct fumi_arena *a, struct fumi_str version, struct fumi
     return -1;
 }
 
-/* A legacy request: what its connection has agreed on. Without a handshake it is served all the
- * same, as the oldest clients expect. */
+/* A legacy request gets what its session negotiated. Without a handshake it is served as well,
+ * because some old clients send none. */
 static void load_session(struct mcp_context *x)
 {
     struct mcp_session *s = __atomic_load_n((struct mcp_session **)&x->call->peer->session,
@@ -151,7 +152,7 @@ static enum fumi_ret method_not_found(struct fumi_call *call)
     return fumi_fail(call, FUMI_METHOD_NOT_FOUND, "Method not found: %.*s", FUMI_ARG(call->name));
 }
 
-/* A handshake is one whatever it claims, unless the claim is all right. */
+/* initialize is a legacy request even if its _meta is malformed or names a legacy version. */
 static int read_meta(struct fumi_call *call, struct mcp_meta *meta)
 {
     bool handshake = fumi_eq(call->name, FUMI_STR("initialize"));
@@ -257,7 +258,7 @@ static void put_capabilities(const struct fumi_mcp *m, struct fumi_out *o)
         mcp_put_text(o, "instructions", m->o.instructions);
 }
 
-/* A version that we serve is agreed on; for any other, the newest that begins this way. */
+/* Agrees on the requested version if it is supported, otherwise on the newest legacy one. */
 static enum fumi_ret initialize(struct fumi_call *call, const void *params, void *result)
 {
     struct mcp_context x;
@@ -360,8 +361,8 @@ static enum fumi_ret ignore(struct fumi_call *call, const void *params, void *re
                                                                           : FUMI_FAIL;
 }
 
-/* Those that change the session of their peer are not READS: behind a writer they run on workers,
- * one after the other. */
+/* Methods that change the session of their peer are not READS: after a writer they run on workers,
+ * one at a time. */
 enum { BASE = FUMI_HIDDEN | FUMI_PLAIN_ERRORS, READS = BASE | FUMI_READ_ONLY };
 #define METHOD(name, run, flags)                                                                   \
     {                                                                                              \
@@ -398,7 +399,7 @@ static const struct fumi_method completion[] = {
     METHOD("completion/complete", mcp_complete, READS | FUMI_DYNAMIC_FLAGS),
 };
 
-/* What a tool, a prompt and so on may do is in its row. */
+/* The flags of a call depend on the tool or prompt that it names. */
 static unsigned flags_for(void *self, const struct fumi_method *method,
                           const struct fumi_val *params)
 {
@@ -411,14 +412,14 @@ static unsigned flags_for(void *self, const struct fumi_method *method,
            FUMI_BLOCKING;
 }
 
-static struct fumi_json info_of(struct fumi_mcp *m, bool whole)
+static struct fumi_json info_of(struct fumi_mcp *m, bool full)
 {
     struct fumi_buf b = {0};
     struct fumi_out o = {.buf = &b};
     fumi_put_open(&o, '{');
     mcp_put_text(&o, "name", m->o.name);
     mcp_put_text(&o, "version", m->o.version);
-    if (whole) {
+    if (full) {
         mcp_put_text(&o, "title", m->o.title);
         mcp_put_text(&o, "description", m->o.description);
         mcp_put_text(&o, "websiteUrl", m->o.website);
@@ -466,7 +467,7 @@ static struct fumi_json capabilities_of(struct fumi_mcp *m)
     return (struct fumi_json){fumi_buf_keep(&b, &m->arena)};
 }
 
-/* Only the methods of what is there: a method of a capability that is not declared is unknown. */
+/* Methods of a capability that is not declared are not registered. */
 static int add_methods(struct fumi_mcp *m, struct fumi_err *e)
 {
     const struct {
@@ -514,6 +515,7 @@ void fumi_mcp_free(struct fumi_mcp *m)
         return;
     if (m->http)
         mcp_http_free(m->http);
+    assert(!m->subscriptions);
     pthread_mutex_destroy(&m->lock);
     explicit_bzero(m->key, sizeof(m->key));
     fumi_arena_done(&m->arena);

@@ -1,11 +1,10 @@
-/* What a legacy connection has agreed on. */
+/* The session of a legacy connection: what its handshake agreed on, and its subscriptions. */
 #include "mcp/mcp_parts.h"
 
-enum {
-    CAPABILITIES = 16 << 10
-}; /* bytes that are kept of a client's; one that says more has none */
+/* Bytes of a client's capabilities; longer ones are ignored. */
+enum { CAPABILITIES_MAX = 16 << 10 };
 
-/* A client that sends nothing more ends what it waits for. */
+/* A client that closes its end of the connection ends its subscriptions. */
 static void on_eof(struct fumi_peer *peer)
 {
     const struct mcp_session *s = peer->session;
@@ -38,6 +37,7 @@ void mcp_session_init(struct mcp_session *s, struct fumi_mcp *m, struct fumi_pee
 void mcp_session_join(struct mcp_session *s)
 {
     struct fumi_mcp *m = s->mcp;
+    assert(!s->at);
     s->next = m->sessions;
     s->at = &m->sessions;
     if (s->next)
@@ -58,13 +58,15 @@ void mcp_session_leave(struct mcp_session *s)
 
 void mcp_session_done(struct mcp_session *s)
 {
+    assert(!s->at);
     for (size_t i = 0; i < s->uris.n; i++)
         fumi_resize((char *)s->uris.items[i].p, 0);
     fumi_resize(s->uris.items, 0);
     fumi_arena_done(&s->arena);
 }
 
-/* Joins the list before the peer can be told that its end is there. */
+/* The session joins the list before it is attached to the peer, because on_gone, which removes it
+ * from the list, may run as soon as it is attached. */
 struct mcp_session *mcp_session_of(struct fumi_mcp *m, struct fumi_call *call)
 {
     struct fumi_peer *peer = call->peer;
@@ -93,7 +95,7 @@ struct mcp_session *mcp_session_of(struct fumi_mcp *m, struct fumi_call *call)
 void mcp_session_negotiated(struct mcp_session *s, const struct fumi_val *capabilities, int version)
 {
     struct fumi_err ignored;
-    bool fits = fumi_is(capabilities, FUMI_OBJECT) && fumi_raw(capabilities).n <= CAPABILITIES;
+    bool fits = fumi_is(capabilities, FUMI_OBJECT) && fumi_raw(capabilities).n <= CAPABILITIES_MAX;
     struct fumi_json text = {{0}};
     if (fits)
         text = fumi_compact(&s->arena, capabilities);

@@ -1,6 +1,5 @@
+/* tools/list and tools/call. */
 #include "mcp/mcp_parts.h"
-
-/* --- The list. --- */
 
 static bool reads_only(const struct mcp_tool *t)
 {
@@ -78,7 +77,7 @@ static int find_method(struct fumi_mcp *m, struct mcp_tool *t, struct fumi_err *
                         t->row->method);
 }
 
-/* The object that a text of a row holds. -1 with *e: it holds none. */
+/* Parses a text of a row. Returns -1 and sets *e if it is not a JSON object. */
 static int read_object(struct fumi_mcp *m, const struct fumi_tool *row, const char *json,
                        const struct fumi_val **object, struct fumi_err *e)
 {
@@ -106,7 +105,7 @@ static int prepare(struct fumi_mcp *m, struct mcp_tool *t, struct fumi_err *e)
                         row->name);
 }
 
-/* The list is written once: it is the same bytes for everyone, as caches of prompts want it. */
+/* The list is written once, so that all clients get the same bytes, which prompt caches need. */
 int mcp_tools_prepare(struct fumi_mcp *m, struct fumi_err *e)
 {
     struct fumi_buf b = {0};
@@ -143,9 +142,7 @@ unsigned mcp_tool_flags(const struct fumi_mcp *m, const struct fumi_val *params)
     return (t->method ? t->method->flags : t->row->flags) & (FUMI_BLOCKING | FUMI_READ_ONLY);
 }
 
-/* --- Calls. --- */
-
-/* The same as the server would say, for whoever reads the answer as a program. */
+/* The error as a JSON-RPC error would show it, for programs that read the result. */
 static void put_error(struct fumi_out *o, const struct fumi_err *e, struct fumi_str remedy)
 {
     fumi_put_key(o, "structuredContent");
@@ -157,16 +154,16 @@ static void put_error(struct fumi_out *o, const struct fumi_err *e, struct fumi_
         fumi_put_key(o, "data");
         fumi_put_json(o, (struct fumi_json){e->data});
     }
-    if (remedy.n) { /* some agents show their model nothing else */
+    if (remedy.n) { /* some agents show their model only structuredContent */
         fumi_put_key(o, "nextStep");
         fumi_put_str(o, remedy);
     }
     fumi_put_close(o, '}');
 }
 
-/* What is in the data beyond the sentence, such as the nearest name, helps to put it right. */
-static struct fumi_str sentence_of(struct fumi_arena *a, const struct fumi_err *e,
-                                   struct fumi_str remedy)
+/* The data is included because it may help to correct the call, such as the closest name. */
+static struct fumi_str error_text(struct fumi_arena *a, const struct fumi_err *e,
+                                  struct fumi_str remedy)
 {
     return fumi_fmt(a, "Error: %s%s%.*s%s%.*s", e->text, e->data.p ? " " : "", FUMI_ARG(e->data),
                     remedy.n ? ". " : "", FUMI_ARG(remedy));
@@ -181,8 +178,8 @@ static enum fumi_ret close_result(struct mcp_result *r)
     return mcp_end_result(r->x, &mcp_uncached);
 }
 
-/* What the caller can put right is a result; what broke inside, and what was refused as a protocol
- * error, is not. */
+/* An error that the model can correct becomes a result with isError. Internal errors and refusals
+ * (fumi_mcp_refuse) stay JSON-RPC errors. */
 static enum fumi_ret fail_tool(struct fumi_mcp_call *c)
 {
     struct mcp_result *r = c->result;
@@ -192,14 +189,14 @@ static enum fumi_ret fail_tool(struct fumi_mcp_call *c)
     struct fumi_str remedy = {0};
     if (c->mcp->o.remedy)
         remedy = fumi_str(c->mcp->o.remedy(c->self, e));
-    fumi_mcp_failed(c, sentence_of(c->call->arena, e, remedy));
+    fumi_mcp_failed(c, error_text(c->call->arena, e, remedy));
     mcp_result_close_list(r);
     put_error(r->x->out, e, remedy);
     *e = (struct fumi_err){0};
     return close_result(r);
 }
 
-/* The member "warning" of a result, or of its "meta"; NULL: there is none. */
+/* The member "warning" of a result or of its "meta"; NULL if its shape has none. */
 static const struct fumi_str *warning_of(const struct fumi_shape *s, const char *result)
 {
     for (size_t i = 0; s && i < s->n; i++) {
@@ -213,7 +210,7 @@ static const struct fumi_str *warning_of(const struct fumi_shape *s, const char 
     return NULL;
 }
 
-/* The result of the method is written to its place, and from there into a text block. */
+/* Writes the result of the method as structuredContent and repeats it in a text block. */
 static enum fumi_ret run_method(struct fumi_mcp_call *c, const struct mcp_tool *t)
 {
     struct fumi_out *o = c->result->x->out;
@@ -226,7 +223,7 @@ static enum fumi_ret run_method(struct fumi_mcp_call *c, const struct mcp_tool *
     }
     mcp_result_add_copy(c, at, o->buf->n - at);
     const struct fumi_str *warning = warning_of(t->method->result, result);
-    if (warning && warning->p) /* is told to the client's log as well */
+    if (warning && warning->p) /* also sent to the client's log */
         fumi_mcp_log(c, FUMI_MCP_WARNING, *warning);
     return FUMI_OK;
 }
