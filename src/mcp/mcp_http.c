@@ -1,10 +1,10 @@
-/* MCP over HTTP: which era a request speaks, what its headers must say, and where it goes.
+/* MCP over HTTP: detects the revision of each POST, checks its headers and dispatches it.
  *
- * A modern request is served for its connection: when that closes, it is cancelled. A legacy
- * request is served for its session, which outlives connections (http_sessions.c). */
+ * A modern request belongs to its connection and is cancelled when the connection closes. A legacy
+ * request belongs to its session, which outlives connections (mcp_http_sessions.c). */
 #include "mcp/mcp_http_parts.h"
 
-/* One POST. */
+/* One POST request while it is read and dispatched. */
 struct http_post {
     struct fumi_mcp *mcp;
     const struct fumi_http_request *request;
@@ -12,9 +12,9 @@ struct http_post {
     struct fumi_reply *reply;
     struct fumi_arena arena;
     struct fumi_err err;
-    struct fumi_exchange *message; /* that was read; NULL: it is handled, or there is none */
+    struct fumi_exchange *message; /* the parsed message; NULL: dispatched, or invalid */
     const struct fumi_val *document, *method, *params, *id;
-    struct fumi_str version; /* of the header; null: none */
+    struct fumi_str version; /* MCP-Protocol-Version; null: not sent */
 };
 
 static void end_with(struct fumi_reply *reply, int status, struct fumi_buf *body)
@@ -33,7 +33,7 @@ void mcp_http_reply(struct fumi_reply *reply, int status, const struct fumi_err 
     end_with(reply, status, &b);
 }
 
-/* The id of an error that names no request, as the revision of the session wants it. */
+/* How the revision of the session wants the id of an error to a message without a usable id. */
 static enum fumi_lost_id lost_id(const struct http_post *p)
 {
     struct fumi_str name = fumi_http_field(p->request, "mcp-session-id");
@@ -47,28 +47,27 @@ static enum fumi_lost_id lost_id(const struct http_post *p)
     return lost;
 }
 
-static void refuse(struct http_post *p, int status)
+static void reply_error(struct http_post *p, int status)
 {
     struct fumi_buf b = {0};
     fumi_put_error(&b, &p->err, p->id, p->id ? FUMI_ID_NONE : lost_id(p));
     end_with(p->reply, status, &b);
 }
 
-static void refuse_with(struct http_post *p, int status, int code, const char *text)
+static void reply_text(struct http_post *p, int status, int code, const char *text)
 {
     fumi_err_set(&p->err, code, "%s", text);
-    refuse(p, status);
+    reply_error(p, status);
 }
 
-/* --- A call under way. --- */
-
+/* A dispatched message until its reply. */
 struct http_call {
     struct fumi_mcp *mcp;
     struct fumi_reply *reply;
     struct mcp_http_session *session; /* NULL: modern */
-    bool begins;                      /* the session, if this is answered well */
-    bool streams;                     /* the client takes nothing but events */
-    bool asks;                        /* it is no notification */
+    bool initializes;                 /* it is the initialize of the session */
+    bool events_only;                 /* the client does not accept JSON */
+    bool has_id;                      /* it is a request, not a notification */
 };
 
 static int status_of(const struct http_call *r, int code)
@@ -96,28 +95,28 @@ static void on_reply(void *arg, struct fumi_buf *answer, int code)
     struct http_call *r = arg;
     struct fumi_page page = {.status = answer->n ? status_of(r, code) : 202,
                              .type = "application/json"};
-    if (!answer->n && r->asks && mcp_http_ended(r->mcp->http))
+    if (!answer->n && r->has_id && mcp_http_ended(r->mcp->http))
         page = (struct fumi_page){.status = 503, .field = "Retry-After", .value = "1"};
-    if (r->begins && !code)
+    if (r->initializes && !code)
         mcp_http_session_name(r->session, &page);
-    if (r->streams && !r->begins && page.status == 200) {
+    if (r->events_only && !r->initializes && page.status == 200) {
         fumi_reply_event(r->reply, answer);
         fumi_buf_reset(answer, 0);
     }
     fumi_reply_end(r->reply, &page, answer);
-    if (r->begins && code)
+    if (r->initializes && code)
         mcp_http_session_close(r->session);
     if (r->session)
         mcp_http_session_unref(r->session);
     fumi_resize(r, 0);
 }
 
-static void dispatch(struct http_post *p, struct mcp_http_session *session, bool begins)
+static void dispatch(struct http_post *p, struct mcp_http_session *session, bool initializes)
 {
     struct http_call *r = fumi_resize(NULL, sizeof(*r));
     bool events = fumi_accepts_events(p->request);
     struct fumi_peer *peer = session ? mcp_http_session_peer(session) : p->request->peer;
-    *r = (struct http_call){p->mcp, p->reply, session, begins, !fumi_accepts_json(p->request),
+    *r = (struct http_call){p->mcp, p->reply, session, initializes, !fumi_accepts_json(p->request),
                             p->id};
     if (!session) {
         fumi_peer_set_lost_id(peer, FUMI_ID_NONE);
@@ -132,14 +131,13 @@ static void dispatch(struct http_post *p, struct mcp_http_session *session, bool
                                            .source = fumi_http_source(p->request)});
 }
 
-/* --- Modern. --- */
-
 static int mismatch(struct http_post *p, const char *header, const char *why)
 {
     return fumi_err_set(&p->err, MCP_HEADER_MISMATCH, "The header %s %s", header, why);
 }
 
-/* A header's value: as it stands, or in base64 between =?base64? and ?=. False: that is broken. */
+/* Decodes a header value that is base64 between =?base64? and ?=; others stay as they are. Returns
+ * false if the encoding is invalid. */
 static bool decode(struct fumi_arena *a, struct fumi_str *value)
 {
     const struct fumi_str begin = FUMI_STR("=?base64?"), end = FUMI_STR("?=");
@@ -151,7 +149,7 @@ static bool decode(struct fumi_arena *a, struct fumi_str *value)
     return value->p && fumi_utf8_valid(*value);
 }
 
-/* A header that mirrors a text of the body. */
+/* A header must repeat a string of the body. */
 static int check_mirror(struct http_post *p, const char *header, struct fumi_str must)
 {
     struct fumi_str value = fumi_http_field(p->request, header);
@@ -175,7 +173,7 @@ static int check_name(struct http_post *p)
     return 0;
 }
 
-/* A string as it reads, anything else as it is written; numbers compare by value. */
+/* Strings compare by content, integers by value, anything else by its JSON text. */
 static bool same_value(struct http_post *p, const struct fumi_val *v, struct fumi_str header)
 {
     struct fumi_err ignored;
@@ -207,7 +205,7 @@ static int check_param(struct http_post *p, struct fumi_str name, const struct f
     return same_value(p, value, is) ? 0 : mismatch(p, header, "differs from the argument");
 }
 
-/* The arguments that the schema of a tool wants to see in headers too. */
+/* Arguments whose schema has x-mcp-header must be repeated in that header. */
 static int check_params(struct http_post *p, const struct fumi_val *schema,
                         const struct fumi_val *arguments, int depth)
 {
@@ -240,16 +238,16 @@ static int check_tool(struct http_post *p)
 static int check_headers(struct http_post *p, struct fumi_str version)
 {
     struct fumi_str method = fumi_text(&p->arena, p->method);
-    struct fumi_str said = fumi_http_field(p->request, "mcp-method");
+    struct fumi_str header = fumi_http_field(p->request, "mcp-method");
     if (p->version.p && !fumi_eq(p->version, version))
         return mismatch(p, "mcp-protocol-version", "differs from the body");
-    if (said.p && !fumi_eq(said, method))
+    if (header.p && !fumi_eq(header, method))
         return mismatch(p, "mcp-method", "differs from the body");
     if (mcp_version_check(&p->arena, version, &p->err))
         return -1;
     if (!p->version.p)
         return mismatch(p, "mcp-protocol-version", "is missing: it must repeat the body");
-    if (!said.p)
+    if (!header.p)
         return mismatch(p, "mcp-method", "is missing: it must repeat the body");
     return check_name(p) || check_tool(p) ? -1 : 0;
 }
@@ -257,18 +255,16 @@ static int check_headers(struct http_post *p, struct fumi_str version)
 static void serve_modern(struct http_post *p, struct fumi_str version)
 {
     if (check_headers(p, version)) {
-        refuse(p, 400);
+        reply_error(p, 400);
         return;
     }
     if (fumi_text_is(p->method, FUMI_STR("subscriptions/listen")) &&
         !fumi_accepts_events(p->request)) {
-        refuse_with(p, 406, FUMI_INVALID_REQUEST, "Accept must allow text/event-stream");
+        reply_text(p, 406, FUMI_INVALID_REQUEST, "Accept must allow text/event-stream");
         return;
     }
     dispatch(p, NULL, false);
 }
-
-/* --- Legacy. --- */
 
 static void serve_handshake(struct http_post *p)
 {
@@ -276,20 +272,19 @@ static void serve_handshake(struct http_post *p)
     if (mcp_is_modern(p->version)) {
         fumi_err_set(&p->err, MCP_HEADER_MISMATCH,
                      "initialize does not exist in the version of MCP-Protocol-Version");
-        refuse(p, 400);
+        reply_error(p, 400);
     } else if (fumi_http_field(p->request, "mcp-session-id").p) {
         if (!(s = mcp_http_session_for(p->mcp, p->request, p->reply, p->id)))
             return;
         mcp_http_session_unref(s);
-        refuse_with(p, 400, FUMI_INVALID_REQUEST, "the session is initialized already");
+        reply_text(p, 400, FUMI_INVALID_REQUEST, "the session is initialized already");
     } else if (!(s = mcp_http_session_new(p->mcp->http, p->request->peer))) {
-        refuse_with(p, 503, FUMI_LIMIT, "there are too many sessions: end some, or try again");
+        reply_text(p, 503, FUMI_LIMIT, "there are too many sessions: end some, or try again");
     } else {
         dispatch(p, s, true);
     }
 }
 
-/* The session of a request; NULL: it was refused. */
 struct mcp_http_session *mcp_http_session_for(struct fumi_mcp *m, const struct fumi_http_request *r,
                                               struct fumi_reply *reply, const struct fumi_val *id)
 {
@@ -341,8 +336,8 @@ static void serve_batch(struct http_post *p)
     for (const struct fumi_val *v = fumi_first(all); v && fits; v = fumi_after(all, v))
         fits = is_message(v) && !has_version(v);
     if (!fits) {
-        refuse_with(p, 400, FUMI_INVALID_REQUEST,
-                    "a batch holds requests of MCP 2025-03-26, at least one");
+        reply_text(p, 400, FUMI_INVALID_REQUEST,
+                   "a batch holds requests of MCP 2025-03-26, at least one");
         return;
     }
     struct mcp_http_session *s = mcp_http_session_for(p->mcp, p->request, p->reply, NULL);
@@ -353,11 +348,9 @@ static void serve_batch(struct http_post *p)
         return;
     }
     mcp_http_session_unref(s);
-    refuse_with(p, 400, FUMI_INVALID_REQUEST,
-                "this version of MCP has no batches: send each request by itself");
+    reply_text(p, 400, FUMI_INVALID_REQUEST,
+               "this version of MCP has no batches: send each request by itself");
 }
-
-/* --- The ladder: which of these a message is for. --- */
 
 static void serve_request(struct http_post *p)
 {
@@ -367,13 +360,13 @@ static void serve_request(struct http_post *p)
     if (fumi_text_is(p->method, FUMI_STR("initialize")) && !modern)
         serve_handshake(p);
     else if (rc)
-        refuse(p, 400);
+        reply_error(p, 400);
     else if (meta.present)
         serve_modern(p, meta.version);
     else if (mcp_is_modern(p->version))
-        refuse_with(p, 400, FUMI_INVALID_PARAMS,
-                    "params._meta must have " MCP_META "protocolVersion and " MCP_META
-                    "clientCapabilities");
+        reply_text(p, 400, FUMI_INVALID_PARAMS,
+                   "params._meta must have " MCP_META "protocolVersion and " MCP_META
+                   "clientCapabilities");
     else
         serve_legacy(p);
 }
@@ -390,16 +383,15 @@ static void serve_message(struct http_post *p)
     p->params = fumi_get(p->document, "params");
     p->id = is_id(id) ? id : NULL;
     if (!is_message(p->document) || (id && !p->id)) {
-        refuse_with(
-            p, 400, FUMI_INVALID_REQUEST,
-            "a message has jsonrpc 2.0, a method, and an id that is a string or an integer");
+        reply_text(p, 400, FUMI_INVALID_REQUEST,
+                   "a message has jsonrpc 2.0, a method, and an id that is a string or an integer");
         return;
     }
     bool modern = has_version(p->document) || mcp_is_modern(p->version);
     if (p->method && p->id)
         serve_request(p);
     else if (p->method && modern)
-        mcp_http_reply(p->reply, 202, NULL, NULL); /* none is known there */
+        mcp_http_reply(p->reply, 202, NULL, NULL); /* accepted and ignored */
     else
         serve_legacy(p);
 }
@@ -407,19 +399,19 @@ static void serve_message(struct http_post *p)
 static void serve_post(struct http_post *p)
 {
     if (!fumi_http_field(p->request, "content-type").p) {
-        refuse_with(p, 415, FUMI_INVALID_REQUEST, "Content-Type must be application/json");
+        reply_text(p, 415, FUMI_INVALID_REQUEST, "Content-Type must be application/json");
         return;
     }
     if (!fumi_accepts_json(p->request) && !fumi_accepts_events(p->request)) {
-        refuse_with(p, 406, FUMI_INVALID_REQUEST,
-                    "Accept must allow application/json and text/event-stream");
+        reply_text(p, 406, FUMI_INVALID_REQUEST,
+                   "Accept must allow application/json and text/event-stream");
         return;
     }
     p->version = fumi_http_field(p->request, "mcp-protocol-version");
     p->message = fumi_message_read(p->mcp->server, p->request->peer->spare, p->body, &p->document,
                                    &p->err);
     if (!p->document)
-        refuse(p, 400);
+        reply_error(p, 400);
     else if (fumi_is(p->document, FUMI_ARRAY))
         serve_batch(p);
     else
@@ -430,7 +422,8 @@ static void run(void *self, const struct fumi_http_request *r, struct fumi_str b
                 struct fumi_reply *reply)
 {
     struct fumi_mcp *m = self;
-    struct fumi_page not = {.status = 405, .field = "Allow", .value = "POST, GET, DELETE, OPTIONS"};
+    struct fumi_page not_allowed = {
+        .status = 405, .field = "Allow", .value = "POST, GET, DELETE, OPTIONS"};
     struct http_post p = {.mcp = m, .request = r, .body = body, .reply = reply};
     if (fumi_eq(r->method, FUMI_STR("POST")))
         serve_post(&p);
@@ -439,7 +432,7 @@ static void run(void *self, const struct fumi_http_request *r, struct fumi_str b
     else if (fumi_eq(r->method, FUMI_STR("DELETE")))
         mcp_http_session_delete(m, r, reply);
     else
-        fumi_reply_end(reply, &not, &(struct fumi_buf){0});
+        fumi_reply_end(reply, &not_allowed, &(struct fumi_buf){0});
     if (p.message)
         fumi_message_drop(p.message, r->peer->spare);
     fumi_arena_done(&p.arena);

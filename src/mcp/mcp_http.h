@@ -1,4 +1,4 @@
-/* MCP over HTTP ("Streamable HTTP"): one route for all revisions. */
+/* MCP over HTTP ("Streamable HTTP"): one route for all protocol revisions. */
 #ifndef FUMI_MCP_MCP_HTTP_H
 #define FUMI_MCP_MCP_HTTP_H
 
@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-/* The route "/mcp", for fumi_serve_options.routes; once for each fumi_mcp. */
+/* Returns the route "/mcp" for fumi_serve_options.routes. Call it before serving; the route borrows
+ * m, which must outlive the service. */
 struct fumi_route fumi_mcp_route(struct fumi_mcp *m);
 
 #ifdef __cplusplus

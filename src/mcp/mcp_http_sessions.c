@@ -1,5 +1,8 @@
-/* Legacy sessions over HTTP. One peer stands for all connections of a session, so that a call of
- * one can be cancelled, and a question of one answered, through another. */
+/* Sessions of legacy clients over HTTP. A session has one peer for all of its connections, so a
+ * call of one connection can be cancelled, and a request of the server answered, through another.
+ *
+ * References are held by the list of sessions, by calls, by the stream, and by functions that use a
+ * session. Lock order: that of fumi_mcp before that of mcp_http or of a stream. */
 #include "mcp/mcp_http_parts.h"
 
 #include "base/clock.h"
@@ -7,19 +10,19 @@
 
 #include <stdio.h>
 
-enum { SESSIONS = 1000, IDLE_MS = 30 * 60 * 1000, NAME = 32 };
+enum { SESSIONS_MAX = 1000, IDLE_MS = 30 * 60 * 1000, NAME = 32 };
 
 struct mcp_http_session {
-    struct mcp_session as;
+    struct mcp_session base;
     struct fumi_peer peer;
     struct mcp_http *http;
-    struct mcp_http_session *next; /* of those that can be found */
+    struct mcp_http_session *next; /* in mcp_http.sessions */
     char name[NAME + 1];
-    size_t refs;               /* under the lock of http: being found, calls, the stream */
-    int64_t used;              /* when it was last looked for */
-    bool closed;               /* nobody finds it */
-    pthread_mutex_t lock;      /* of the stream */
-    struct fumi_reply *stream; /* where it is told what belongs to no call; NULL: nowhere */
+    size_t refs;               /* guarded by http->lock */
+    int64_t last_used;         /* time of the last request */
+    bool closed;               /* removed from the list; guarded by http->lock */
+    pthread_mutex_t lock;      /* guards stream */
+    struct fumi_reply *stream; /* of the GET, for messages that belong to no call; NULL: none */
     char user[16];
 };
 
@@ -42,7 +45,7 @@ struct mcp_http *mcp_http_new(struct fumi_mcp *m)
 static void session_free(struct mcp_http_session *s)
 {
     fumi_peer_done(&s->peer);
-    mcp_session_done(&s->as);
+    mcp_session_done(&s->base);
     pthread_mutex_destroy(&s->lock);
     fumi_resize(s, 0);
 }
@@ -51,13 +54,14 @@ void mcp_http_session_unref(struct mcp_http_session *s)
 {
     struct mcp_http *h = s->http;
     pthread_mutex_lock(&h->lock);
+    assert(s->refs > 0);
     bool last = --s->refs == 0;
     pthread_mutex_unlock(&h->lock);
     if (last)
         session_free(s);
 }
 
-/* Whoever takes the stream ends it. */
+/* The caller must end the stream. */
 static struct fumi_reply *take_stream(struct mcp_http_session *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -74,7 +78,7 @@ static void end_stream(struct mcp_http_session *s)
         mcp_http_reply(stream, 200, NULL, NULL);
 }
 
-/* Without a stream it is lost, as the protocol has it. */
+/* Without a stream the message is dropped, as MCP allows. */
 static void push(struct fumi_peer *peer, struct fumi_buf *message)
 {
     struct mcp_http_session *s = FUMI_OWNER(peer, struct mcp_http_session, peer);
@@ -84,7 +88,7 @@ static void push(struct fumi_peer *peer, struct fumi_buf *message)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* A call that missed its deadline still runs for the session. */
+/* A call that missed its deadline still uses the session. */
 static void keep(struct fumi_peer *peer, bool keep)
 {
     struct mcp_http_session *s = FUMI_OWNER(peer, struct mcp_http_session, peer);
@@ -120,25 +124,25 @@ void mcp_http_session_close(struct mcp_http_session *s)
     if (!first)
         return;
     pthread_mutex_lock(&h->mcp->lock);
-    mcp_session_leave(&s->as);
+    mcp_session_leave(&s->base);
     mcp_update_watched(h->mcp);
     pthread_mutex_unlock(&h->mcp->lock);
     fumi_peer_close(&s->peer);
     end_stream(s);
-    mcp_http_session_unref(s); /* it was in the list */
+    mcp_http_session_unref(s); /* the list's reference */
 }
 
-/* One that nobody uses and that was not looked for in a long time; when there are as many as
- * may be, the one that was not for the longest. With a reference. */
-static struct mcp_http_session *stale(struct mcp_http *h)
+/* An unused session that expired; if the list is full, the unused session whose last request is the
+ * oldest. Returns a reference, or NULL if there is none. */
+static struct mcp_http_session *find_stale(struct mcp_http *h)
 {
     struct mcp_http_session *oldest = NULL;
     pthread_mutex_lock(&h->lock);
-    int64_t limit = h->n >= SESSIONS ? INT64_MAX : fumi_now() - IDLE_MS;
+    int64_t limit = h->n >= SESSIONS_MAX ? INT64_MAX : fumi_now() - IDLE_MS;
     for (struct mcp_http_session *s = h->sessions; s; s = s->next) {
-        if (s->refs > 1 || s->used >= limit)
+        if (s->refs > 1 || s->last_used >= limit)
             continue;
-        limit = s->used;
+        limit = s->last_used;
         oldest = s;
     }
     if (oldest)
@@ -147,10 +151,10 @@ static struct mcp_http_session *stale(struct mcp_http *h)
     return oldest;
 }
 
-static void sweep(struct mcp_http *h)
+static void close_stale(struct mcp_http *h)
 {
     struct mcp_http_session *s;
-    while ((s = stale(h))) {
+    while ((s = find_stale(h))) {
         mcp_http_session_close(s);
         mcp_http_session_unref(s);
     }
@@ -166,22 +170,22 @@ static struct mcp_http_session *session_make(struct mcp_http *h, const struct fu
         snprintf(s->name + 2 * i, 3, "%02x", random[i]);
     snprintf(s->user, sizeof(s->user), "%.*s", FUMI_ARG(like->user));
     s->http = h;
-    s->refs = 2; /* the list's and the caller's */
-    s->used = fumi_now();
+    s->refs = 2; /* of the list and of the caller */
+    s->last_used = fumi_now();
     s->peer = (struct fumi_peer){.transport = "http",
-                                 .session = &s->as,
+                                 .session = &s->base,
                                  .push = push,
                                  .keep = keep,
                                  .lost_id = FUMI_ID_FOUND};
     s->peer.user = (struct fumi_str){like->user.p ? s->user : NULL, strlen(s->user)};
     pthread_mutex_init(&s->lock, NULL);
     fumi_peer_share(&s->peer);
-    mcp_session_init(&s->as, h->mcp, &s->peer);
+    mcp_session_init(&s->base, h->mcp, &s->peer);
     return s;
 }
 
-/* Whether it, or all of them, ended before its stream was there to be ended too. */
-static bool is_over(struct mcp_http_session *s)
+/* Whether the session or the server ended, possibly before the stream was attached. */
+static bool has_ended(struct mcp_http_session *s)
 {
     pthread_mutex_lock(&s->http->lock);
     bool over = s->closed || s->http->ended;
@@ -191,10 +195,10 @@ static bool is_over(struct mcp_http_session *s)
 
 struct mcp_http_session *mcp_http_session_new(struct mcp_http *h, const struct fumi_peer *like)
 {
-    sweep(h);
+    close_stale(h);
     struct mcp_http_session *s = session_make(h, like);
     pthread_mutex_lock(&h->lock);
-    bool full = h->n >= SESSIONS || h->ended;
+    bool full = h->n >= SESSIONS_MAX || h->ended;
     if (!full) {
         s->next = h->sessions;
         h->sessions = s;
@@ -206,8 +210,8 @@ struct mcp_http_session *mcp_http_session_new(struct mcp_http *h, const struct f
         return NULL;
     }
     pthread_mutex_lock(&h->mcp->lock);
-    if (!is_over(s)) /* else it was closed meanwhile, and has left already */
-        mcp_session_join(&s->as);
+    if (!has_ended(s)) /* otherwise it was closed by another thread */
+        mcp_session_join(&s->base);
     pthread_mutex_unlock(&h->mcp->lock);
     return s;
 }
@@ -222,7 +226,7 @@ struct mcp_http_session *mcp_http_session_find(struct mcp_http *h, struct fumi_s
             found = s;
     if (found) {
         found->refs++;
-        found->used = fumi_now();
+        found->last_used = fumi_now();
     }
     pthread_mutex_unlock(&h->lock);
     return found;
@@ -236,7 +240,7 @@ struct fumi_peer *mcp_http_session_peer(struct mcp_http_session *s)
 int mcp_http_session_version(struct mcp_http_session *s)
 {
     pthread_mutex_lock(&s->http->mcp->lock);
-    int version = s->as.version;
+    int version = s->base.version;
     pthread_mutex_unlock(&s->http->mcp->lock);
     return version;
 }
@@ -247,8 +251,8 @@ void mcp_http_session_name(const struct mcp_http_session *s, struct fumi_page *p
     memcpy(page->value, s->name, sizeof(s->name));
 }
 
-/* Its connection is gone, or it was ended. */
-static void on_over(void *arg, bool left)
+/* The connection of the stream closed (left), or the stream was ended. */
+static void on_stream_over(void *arg, bool left)
 {
     struct mcp_http_session *s = arg;
     if (left)
@@ -270,7 +274,7 @@ static bool attach(struct mcp_http_session *s, struct fumi_reply *reply)
     bool first = !s->stream;
     if (first) {
         s->stream = reply;
-        fumi_reply_event(reply, &(struct fumi_buf){0}); /* opens it */
+        fumi_reply_event(reply, &(struct fumi_buf){0}); /* sends the head of the reply */
     }
     pthread_mutex_unlock(&s->lock);
     return first;
@@ -289,8 +293,8 @@ void mcp_http_session_stream(struct fumi_mcp *m, const struct fumi_http_request 
     if (!s)
         return;
     if (attach(s, reply)) {
-        fumi_reply_watch(reply, on_over, s); /* takes the reference */
-        if (is_over(s))
+        fumi_reply_watch(reply, on_stream_over, s); /* passes on the reference */
+        if (has_ended(s))
             end_stream(s);
         return;
     }
@@ -320,8 +324,8 @@ static struct mcp_http_session *first_of(struct mcp_http *h)
     return s;
 }
 
-/* All that there are, each with a reference; their number in *n. */
-static struct mcp_http_session **all_of(struct mcp_http *h, size_t *n)
+/* All sessions, each with a reference; the caller frees the array. Marks the list as ended. */
+static struct mcp_http_session **end_list(struct mcp_http *h, size_t *n)
 {
     size_t i = 0;
     pthread_mutex_lock(&h->lock);
@@ -337,14 +341,14 @@ static struct mcp_http_session **all_of(struct mcp_http *h, size_t *n)
     return all;
 }
 
-/* Streams end at once; calls may go on for a while. */
+/* Ends all streams at once. Calls go on unless `now` is set. */
 void mcp_http_end(struct mcp_http *h, bool now)
 {
     struct mcp_http_session *s;
     size_t n;
-    struct mcp_http_session **all = all_of(h, &n);
+    struct mcp_http_session **all = end_list(h, &n);
     for (size_t i = 0; i < n; i++) {
-        fumi_peer_eof(&all[i]->peer); /* nobody can bring answers any more */
+        fumi_peer_eof(&all[i]->peer); /* no more responses can arrive */
         end_stream(all[i]);
         mcp_http_session_unref(all[i]);
     }
@@ -358,6 +362,7 @@ void mcp_http_end(struct mcp_http *h, bool now)
 void mcp_http_free(struct mcp_http *h)
 {
     mcp_http_end(h, true);
+    assert(!h->sessions && !h->n);
     pthread_mutex_destroy(&h->lock);
     fumi_resize(h, 0);
 }
