@@ -2,7 +2,7 @@
 #include "net/serve.h"
 #include "agent/agent.h"
 #include "app/session.h"
-#include "mcp/http.h"
+#include "mcp/mcp_http.h"
 
 #include <malloc.h>
 #include <signal.h>

@@ -82,8 +82,8 @@ static enum fumi_ret asks(struct fumi_mcp_call *c)
 {
     if (fumi_get(c->responses, "k"))
         return fumi_mcp_failed(c, c->state.p ? c->state : FUMI_STR("none"));
-    fumi_mcp_need(c, "k", "roots/list", (struct fumi_json){FUMI_STR("{}")});
-    fumi_mcp_keep(c, FUMI_STR("state"));
+    fumi_mcp_request_input(c, "k", "roots/list", (struct fumi_json){FUMI_STR("{}")});
+    fumi_mcp_keep_state(c, FUMI_STR("state"));
     return FUMI_OK;
 }
 
@@ -111,7 +111,7 @@ static enum fumi_ret list(struct fumi_mcp_call *c, struct fumi_str cursor)
         return FUMI_FAIL;
     fumi_mcp_resource(c, &r);
     if (!cursor.p)
-        fumi_mcp_more(c, FUMI_STR("2"));
+        fumi_mcp_next_cursor(c, FUMI_STR("2"));
     return FUMI_OK;
 }
 
@@ -125,10 +125,10 @@ static enum fumi_ret read_one(struct fumi_mcp_call *c, struct fumi_str uri)
 static const struct fumi_template templates[] = {{"x://{n}", "n", NULL, "N.", NULL}};
 static const struct fumi_resources resources = {list, read_one, templates, 1, FUMI_BLOCKING};
 
-static enum fumi_ret complete(struct fumi_mcp_call *c, const struct fumi_mcp_question *q)
+static enum fumi_ret complete(struct fumi_mcp_call *c, const struct fumi_mcp_completion_request *q)
 {
     for (size_t i = 0; i < 120; i++)
-        fumi_mcp_offer(c, q->value);
+        fumi_mcp_add_completion(c, q->value);
     return FUMI_OK;
 }
 

@@ -75,7 +75,7 @@ enum fumi_ret fixture_ask(struct fumi_mcp_call *c, const struct fixture_question
 {
     if (fumi_mcp_require(c, q->capability) != FUMI_OK)
         return FUMI_FAIL;
-    fumi_mcp_need(c, q->key, q->method, (struct fumi_json){fumi_str(q->params)});
+    fumi_mcp_request_input(c, q->key, q->method, (struct fumi_json){fumi_str(q->params)});
     return FUMI_OK;
 }
 
@@ -208,7 +208,7 @@ enum fumi_ret fixture_ask_state(struct fumi_mcp_call *c)
 {
     if (fixture_answer(c, &confirm) && fumi_eq(c->state, FUMI_STR("asked")))
         return say(c, FUMI_STR("state-ok"));
-    fumi_mcp_keep(c, FUMI_STR("asked"));
+    fumi_mcp_keep_state(c, FUMI_STR("asked"));
     return fixture_ask(c, &confirm);
 }
 
@@ -224,7 +224,7 @@ enum fumi_ret fixture_ask_several(struct fumi_mcp_call *c)
         }
     if (!missing)
         return say(c, FUMI_STR("All answers are there."));
-    fumi_mcp_keep(c, FUMI_STR("several"));
+    fumi_mcp_keep_state(c, FUMI_STR("several"));
     return FUMI_OK;
 }
 
@@ -234,10 +234,10 @@ enum fumi_ret fixture_ask_rounds(struct fumi_mcp_call *c)
     if (second && fixture_answer(c, &step2))
         return say(c, FUMI_STR("Both steps are done."));
     if (second || (c->state.p && fixture_answer(c, &step1))) {
-        fumi_mcp_keep(c, FUMI_STR("second"));
+        fumi_mcp_keep_state(c, FUMI_STR("second"));
         return fixture_ask(c, &step2);
     }
-    fumi_mcp_keep(c, FUMI_STR("first"));
+    fumi_mcp_keep_state(c, FUMI_STR("first"));
     return fixture_ask(c, &step1);
 }
 

@@ -15,7 +15,8 @@ extern const struct fumi_prompt fixture_prompts[];
 extern const size_t fixture_prompts_n;
 extern const struct fumi_resources fixture_resources;
 
-enum fumi_ret fixture_complete(struct fumi_mcp_call *c, const struct fumi_mcp_question *q);
+enum fumi_ret fixture_complete(struct fumi_mcp_call *c,
+                               const struct fumi_mcp_completion_request *q);
 
 /* A question for the client, as JSON text, and what the client must be able to do for it. */
 struct fixture_question {

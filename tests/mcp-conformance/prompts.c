@@ -80,13 +80,13 @@ const struct fumi_prompt fixture_prompts[] = {
 const size_t fixture_prompts_n = FUMI_COUNT(fixture_prompts);
 
 /* Offers for the first argument of the prompt that has two; nothing for all others. */
-enum fumi_ret fixture_complete(struct fumi_mcp_call *c, const struct fumi_mcp_question *q)
+enum fumi_ret fixture_complete(struct fumi_mcp_call *c, const struct fumi_mcp_completion_request *q)
 {
     static const char *const values[] = {"paper", "paris", "party"};
     if (!fumi_eq(q->argument, FUMI_STR("arg1")))
         return FUMI_OK;
     for (size_t i = 0; i < FUMI_COUNT(values); i++)
         if (fumi_starts(fumi_str(values[i]), q->value))
-            fumi_mcp_offer(c, fumi_str(values[i]));
+            fumi_mcp_add_completion(c, fumi_str(values[i]));
     return FUMI_OK;
 }

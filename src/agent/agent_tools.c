@@ -1,7 +1,6 @@
-/* The tools: what agents are told about the methods of the memory. A description begins with the
- * moment to use the tool, then says what comes back and what to use instead. Every byte of the core
- * list is in the context of each conversation: tests/unit/agent/test_agent.c holds it under 8,000.
- */
+/* The tools. A description says when to use the tool, then what it returns and which tool to use
+ * instead. The core list is part of the context of every conversation, so
+ * tests/unit/agent/test_agent.c keeps it under 8,000 bytes. */
 #include "agent/agent_parts.h"
 
 enum {
@@ -12,7 +11,7 @@ enum {
 
 #define ALWAYS(hint) "{\"anthropic/alwaysLoad\":true,\"anthropic/searchHint\":\"" hint "\"}"
 
-/* The notes: what agents do all day. */
+/* The tools for notes. */
 #define NOTES                                                                                      \
     {.name = "memory_add_note",                                                                    \
      .title = "Remember",                                                                          \
@@ -142,7 +141,7 @@ static const struct fumi_tool all[] = {
          "and reports until all is done.",
      .method = "memory.reembed",
      .flags = FUMI_MCP_WRITES | FUMI_MCP_IDEMPOTENT},
-    /* The last one, and only for AGENT_ADMIN. */
+    /* Must be the last one: only AGENT_ADMIN includes it. */
     {.name = "memory_set_config",
      .title = "Change the embedder",
      .description =
@@ -153,9 +152,8 @@ static const struct fumi_tool all[] = {
      .flags = CHANGES | FUMI_MCP_OPEN_WORLD},
 };
 
-/* Recall, store, correct, forget and browse are the job. Group names keep notes together, so an
- * agent must see those in use. Of the globals one tool reads them all at once, without keys to be
- * guessed; what an agent itself wants kept it writes as a note that is tagged `rule`. */
+/* The tools for notes, the list of groups, so that agents use existing ones, and the list of
+ * globals, which needs no key. An agent that wants to keep a rule stores a note tagged `rule`. */
 static const struct fumi_tool core[] = {NOTES, GROUP_LIST, LIST_GLOBALS};
 
 const struct fumi_tool *agent_tools(enum agent_set set, size_t *n)

@@ -1,28 +1,39 @@
-/* Who is told of changes: legacy sessions without being asked, modern clients through a call that
- * stays pending. A pending call is finished by whoever takes it out of the list. */
+/* Subscriptions to changes, and the notifications they cause.
+ *
+ * A legacy session gets all notifications of changed lists once it is initialized, and those of
+ * resources it subscribed to (resources/subscribe). A modern client sends subscriptions/listen,
+ * which stays pending until the client cancels it or the server ends. The thread that removes such
+ * a call from the list finishes it. */
 #include "mcp/mcp_parts.h"
 
 #include <stdlib.h>
 
-/* Calls that pend count among those under way, of which a connection and the server have only so
- * many; and each resource is read again after each change. */
-enum { LISTENERS = 256, PEER_LISTENERS = 64, URIS = 256, ALL_URIS = 1024, URI = 4096 };
+/* Pending calls count against the limits of open calls, and each subscribed resource is read again
+ * after every change, so subscriptions are limited. */
+enum {
+    SUBSCRIPTIONS_MAX = 256,     /* of all clients */
+    PEER_SUBSCRIPTIONS_MAX = 64, /* of one connection */
+    URIS_MAX = 256,              /* of one session or subscription */
+    TOTAL_URIS_MAX = 1024,       /* of all clients */
+    URI_MAX = 4096,              /* bytes */
+};
 
 static const struct {
-    const char *method, *wish;
+    const char *method; /* the notification */
+    const char *filter; /* its key in the params of subscriptions/listen */
 } lists[] = {
     [FUMI_MCP_TOOLS] = {"notifications/tools/list_changed", "toolsListChanged"},
     [FUMI_MCP_PROMPTS] = {"notifications/prompts/list_changed", "promptsListChanged"},
     [FUMI_MCP_RESOURCES] = {"notifications/resources/list_changed", "resourcesListChanged"},
 };
 
-static bool offers(const struct fumi_mcp *m, size_t list)
+static bool list_can_change(const struct fumi_mcp *m, size_t list)
 {
     const bool there[] = {m->o.tools_n, m->o.prompts_n, m->o.resources};
     return there[list] && m->o.changes >> list & 1;
 }
 
-static bool holds(const struct fumi_strs *uris, struct fumi_str uri)
+static bool contains(const struct fumi_strs *uris, struct fumi_str uri)
 {
     for (size_t i = 0; i < uris->n; i++)
         if (fumi_eq(uris->items[i], uri))
@@ -30,12 +41,12 @@ static bool holds(const struct fumi_strs *uris, struct fumi_str uri)
     return false;
 }
 
-void mcp_watch(struct fumi_mcp *m)
+void mcp_update_watched(struct fumi_mcp *m)
 {
     bool any = false;
-    for (const struct session *s = m->sessions; s && m->o.resources; s = s->next)
+    for (const struct mcp_session *s = m->sessions; s && m->o.resources; s = s->next)
         any |= s->ready;
-    for (const struct listener *l = m->listeners; l; l = l->next)
+    for (const struct subscription *l = m->subscriptions; l; l = l->next)
         any |= l->uris.n || l->lists >> FUMI_MCP_RESOURCES & 1;
     any &= !m->ended;
     if (any == m->watched)
@@ -44,8 +55,6 @@ void mcp_watch(struct fumi_mcp *m)
     if (m->o.watched)
         m->o.watched(m->o.self, any);
 }
-
-/* --- Telling. --- */
 
 static struct fumi_json params_of(struct fumi_buf *b, struct fumi_str uri, struct fumi_json id)
 {
@@ -66,7 +75,7 @@ static struct fumi_json params_of(struct fumi_buf *b, struct fumi_str uri, struc
     return (struct fumi_json){fumi_buf_str(b)};
 }
 
-static void tell_listener(struct listener *l, const char *method, struct fumi_str uri)
+static void notify_subscription(struct subscription *l, const char *method, struct fumi_str uri)
 {
     struct fumi_buf b = {0};
     fumi_notify(l->call, method, &mcp_text_shape, &(struct mcp_text){params_of(&b, uri, l->id)});
@@ -76,12 +85,12 @@ static void tell_listener(struct listener *l, const char *method, struct fumi_st
 void fumi_mcp_changed(struct fumi_mcp *m, enum fumi_mcp_list what)
 {
     pthread_mutex_lock(&m->lock);
-    for (struct session *s = m->sessions; s && !m->ended; s = s->next)
+    for (struct mcp_session *s = m->sessions; s && !m->ended; s = s->next)
         if (s->ready)
             fumi_push(s->peer, lists[what].method, NULL, NULL);
-    for (struct listener *l = m->listeners; l; l = l->next)
+    for (struct subscription *l = m->subscriptions; l; l = l->next)
         if (l->lists >> what & 1)
-            tell_listener(l, lists[what].method, (struct fumi_str){0});
+            notify_subscription(l, lists[what].method, (struct fumi_str){0});
     pthread_mutex_unlock(&m->lock);
 }
 
@@ -91,12 +100,12 @@ void fumi_mcp_updated(struct fumi_mcp *m, struct fumi_str uri)
     struct fumi_buf b = {0};
     struct mcp_text params = {params_of(&b, uri, (struct fumi_json){{0}})};
     pthread_mutex_lock(&m->lock);
-    for (struct session *s = m->sessions; s && !m->ended; s = s->next)
-        if (s->ready && holds(&s->uris, uri))
+    for (struct mcp_session *s = m->sessions; s && !m->ended; s = s->next)
+        if (s->ready && contains(&s->uris, uri))
             fumi_push(s->peer, method, &mcp_text_shape, &params);
-    for (struct listener *l = m->listeners; l; l = l->next)
-        if (holds(&l->uris, uri))
-            tell_listener(l, method, uri);
+    for (struct subscription *l = m->subscriptions; l; l = l->next)
+        if (contains(&l->uris, uri))
+            notify_subscription(l, method, uri);
     pthread_mutex_unlock(&m->lock);
     fumi_buf_done(&b);
 }
@@ -116,7 +125,7 @@ static int by_text(const void *a, const void *b)
     return order ? order : (x->n > y->n) - (x->n < y->n);
 }
 
-/* In order, each once, copied. */
+/* Sorts the URIs, removes duplicates and copies the rest. */
 static struct fumi_strs distinct(struct fumi_arena *a, struct fumi_strs all)
 {
     size_t n = 0;
@@ -130,22 +139,20 @@ static struct fumi_strs distinct(struct fumi_arena *a, struct fumi_strs all)
     return (struct fumi_strs){all.items, n};
 }
 
-struct fumi_strs fumi_mcp_wanted(struct fumi_mcp *m, struct fumi_arena *a)
+struct fumi_strs fumi_mcp_subscribed(struct fumi_mcp *m, struct fumi_arena *a)
 {
-    struct fumi_strs all = {fumi_alloc(a, ALL_URIS * sizeof(struct fumi_str)), 0};
+    struct fumi_strs all = {fumi_alloc(a, TOTAL_URIS_MAX * sizeof(struct fumi_str)), 0};
     pthread_mutex_lock(&m->lock);
-    for (const struct session *s = m->sessions; s; s = s->next)
+    for (const struct mcp_session *s = m->sessions; s; s = s->next)
         all.n += add_all(all.items + all.n, &s->uris);
-    for (const struct listener *l = m->listeners; l; l = l->next)
+    for (const struct subscription *l = m->subscriptions; l; l = l->next)
         all.n += add_all(all.items + all.n, &l->uris);
     all = distinct(a, all);
     pthread_mutex_unlock(&m->lock);
     return all;
 }
 
-/* --- Legacy subscriptions. --- */
-
-static void forget(struct fumi_mcp *m, struct fumi_strs *uris, struct fumi_str uri)
+static void remove_uri(struct fumi_mcp *m, struct fumi_strs *uris, struct fumi_str uri)
 {
     for (size_t i = 0; i < uris->n; i++) {
         if (!fumi_eq(uris->items[i], uri))
@@ -172,15 +179,15 @@ static int too_many_in_all(struct fumi_err *e, int limit, const char *what, size
                         limit, what, left);
 }
 
-static int remember(struct fumi_mcp *m, struct fumi_strs *uris, struct fumi_str uri,
-                    struct fumi_err *e)
+static int add_uri(struct fumi_mcp *m, struct fumi_strs *uris, struct fumi_str uri,
+                   struct fumi_err *e)
 {
-    if (holds(uris, uri))
+    if (contains(uris, uri))
         return 0;
-    if (uris->n == URIS)
-        return too_many_of_one(e, URIS, "resources", "unsubscribe from one first");
-    if (m->uris_n >= ALL_URIS)
-        return too_many_in_all(e, ALL_URIS, "resources", 0);
+    if (uris->n == URIS_MAX)
+        return too_many_of_one(e, URIS_MAX, "resources", "unsubscribe from one first");
+    if (m->uris_n >= TOTAL_URIS_MAX)
+        return too_many_in_all(e, TOTAL_URIS_MAX, "resources", 0);
     m->uris_n++;
     char *copy = fumi_resize(NULL, uri.n + 1);
     memcpy(copy, uri.p, uri.n);
@@ -192,23 +199,23 @@ static int remember(struct fumi_mcp *m, struct fumi_strs *uris, struct fumi_str 
 static enum fumi_ret subscribe(struct fumi_call *call, bool wants)
 {
     struct mcp_context x;
-    if (mcp_enter(&x, call, LEGACY) != FUMI_OK)
+    if (mcp_context_init(&x, call, MCP_LEGACY) != FUMI_OK)
         return FUMI_FAIL;
     struct fumi_str uri = fumi_text(call->arena, fumi_get(x.params, "uri"));
-    struct session *s = mcp_session_of(x.mcp, call);
+    struct mcp_session *s = mcp_session_of(x.mcp, call);
     int rc = 0;
-    if (!uri.p || uri.n > URI)
+    if (!uri.p || uri.n > URI_MAX)
         return fumi_fail(call, FUMI_INVALID_PARAMS, "uri is required: a string of at most %d bytes",
-                         URI);
+                         URI_MAX);
     if (!s)
         return fumi_fail(call, FUMI_INVALID_REQUEST, "there is no session to tell: initialize one");
     pthread_mutex_lock(&x.mcp->lock);
     if (wants)
-        rc = remember(x.mcp, &s->uris, uri, &call->err);
+        rc = add_uri(x.mcp, &s->uris, uri, &call->err);
     else
-        forget(x.mcp, &s->uris, uri);
+        remove_uri(x.mcp, &s->uris, uri);
     pthread_mutex_unlock(&x.mcp->lock);
-    return rc ? FUMI_FAIL : mcp_empty(&x);
+    return rc ? FUMI_FAIL : mcp_empty_result(&x);
 }
 
 enum fumi_ret mcp_subscribe(struct fumi_call *call, const void *params, void *result)
@@ -223,46 +230,44 @@ enum fumi_ret mcp_unsubscribe(struct fumi_call *call, const void *params, void *
     return subscribe(call, false);
 }
 
-/* --- Modern subscriptions. --- */
-
-/* What it wants and we have. */
-static enum fumi_ret read_wishes(struct mcp_context *x, const struct fumi_val *wishes,
-                                 struct listener *l)
+/* Reads which changes the client wants. Lists that never change are ignored. */
+static enum fumi_ret read_filter(struct mcp_context *x, const struct fumi_val *filter,
+                                 struct subscription *l)
 {
     struct fumi_call *call = x->call;
-    const struct fumi_val *uris = fumi_get(wishes, "resourceSubscriptions");
-    if (!fumi_is(wishes, FUMI_OBJECT))
+    const struct fumi_val *uris = fumi_get(filter, "resourceSubscriptions");
+    if (!fumi_is(filter, FUMI_OBJECT))
         return fumi_fail(call, FUMI_INVALID_PARAMS, "notifications is required: an object");
     for (size_t i = 0; i < FUMI_COUNT(lists); i++)
-        if (fumi_is(fumi_get(wishes, lists[i].wish), FUMI_TRUE) && offers(x->mcp, i))
+        if (fumi_is(fumi_get(filter, lists[i].filter), FUMI_TRUE) && list_can_change(x->mcp, i))
             l->lists |= 1u << i;
     if (!uris || !x->mcp->o.resources)
         return FUMI_OK;
-    if (!fumi_is(uris, FUMI_ARRAY) || fumi_size(uris) > URIS)
+    if (!fumi_is(uris, FUMI_ARRAY) || fumi_size(uris) > URIS_MAX)
         return fumi_fail(call, FUMI_INVALID_PARAMS,
                          "notifications.resourceSubscriptions must be an array of at most %d URIs",
-                         URIS);
+                         URIS_MAX);
     l->uris.items = fumi_alloc(call->arena, (fumi_size(uris) + 1) * sizeof(*l->uris.items));
     for (const struct fumi_val *v = fumi_first(uris); v; v = fumi_after(uris, v)) {
         struct fumi_str uri = fumi_text(call->arena, v);
-        if (!uri.p || uri.n > URI)
+        if (!uri.p || uri.n > URI_MAX)
             return fumi_fail(call, FUMI_INVALID_PARAMS,
                              "notifications.resourceSubscriptions must hold strings of at most %d "
                              "bytes",
-                             URI);
+                             URI_MAX);
         l->uris.items[l->uris.n++] = uri;
     }
     return FUMI_OK;
 }
 
-static void put_honoured(struct fumi_out *o, const struct listener *l)
+static void put_accepted(struct fumi_out *o, const struct subscription *l)
 {
     fumi_put_key(o, "notifications");
     fumi_put_open(o, '{');
     for (size_t i = 0; i < FUMI_COUNT(lists); i++) {
         if (!(l->lists >> i & 1))
             continue;
-        fumi_put_key(o, lists[i].wish);
+        fumi_put_key(o, lists[i].filter);
         fumi_put_bool(o, true);
     }
     if (l->uris.n) {
@@ -288,12 +293,12 @@ static void put_meta(struct fumi_out *o, struct fumi_json id, const struct fumi_
     fumi_put_close(o, '}');
 }
 
-static void acknowledge(const struct listener *l)
+static void acknowledge(const struct subscription *l)
 {
     struct fumi_buf b = {0};
     struct fumi_out o = {.buf = &b};
     fumi_put_open(&o, '{');
-    put_honoured(&o, l);
+    put_accepted(&o, l);
     put_meta(&o, l->id, NULL);
     fumi_put_close(&o, '}');
     fumi_notify(l->call, "notifications/subscriptions/acknowledged", &mcp_text_shape,
@@ -301,24 +306,25 @@ static void acknowledge(const struct listener *l)
     fumi_buf_done(&b);
 }
 
-/* The answer that ends it. */
-static void conclude(const struct fumi_mcp *m, const struct listener *l)
+/* The result that ends a subscription. */
+static void write_result(const struct fumi_mcp *m, const struct subscription *l)
 {
     struct fumi_out *o = fumi_result(l->call);
     fumi_put_open(o, '{');
-    mcp_put(o, "resultType", "complete");
-    put_meta(o, l->id, &m->badge);
+    mcp_put_text(o, "resultType", "complete");
+    put_meta(o, l->id, &m->brief_info);
     fumi_put_close(o, '}');
 }
 
-/* Takes those out of the list that were cancelled or, with `end`, belong to that peer, NULL: to
- * any; and finishes them, which must not be done under the lock. */
-static void finish_some(struct fumi_mcp *m, bool end, const struct fumi_peer *peer)
+/* Removes the subscriptions that were cancelled and, with `end`, those of the peer (NULL: of all
+ * peers), and finishes their calls. They are finished without the lock, because fumi_finish may
+ * wait for on_cancel, which takes it. */
+static void finish_matching(struct fumi_mcp *m, bool end, const struct fumi_peer *peer)
 {
-    struct listener *taken = NULL, *next;
+    struct subscription *taken = NULL, *next;
     pthread_mutex_lock(&m->lock);
-    for (struct listener **at = &m->listeners; *at;) {
-        struct listener *l = *at;
+    for (struct subscription **at = &m->subscriptions; *at;) {
+        struct subscription *l = *at;
         bool ends = fumi_cancelled(l->call) || (end && (!peer || l->call->peer == peer));
         if (!ends) {
             at = &l->next;
@@ -327,45 +333,48 @@ static void finish_some(struct fumi_mcp *m, bool end, const struct fumi_peer *pe
         *at = l->next;
         l->next = taken;
         taken = l;
-        m->listeners_n--;
+        assert(m->subscriptions_n > 0 && m->uris_n >= l->uris.n);
+        m->subscriptions_n--;
         m->uris_n -= l->uris.n;
     }
-    mcp_watch(m);
+    mcp_update_watched(m);
     pthread_mutex_unlock(&m->lock);
-    for (struct listener *l = taken; l; l = next) {
-        next = l->next; /* it lies in the memory of its call */
-        conclude(m, l);
+    for (struct subscription *l = taken; l; l = next) {
+        next = l->next; /* fumi_finish frees the arena that l lies in */
+        write_result(m, l);
         fumi_finish(l->call, FUMI_OK);
     }
 }
 
-void mcp_end_listeners(struct fumi_mcp *m, const struct fumi_peer *peer)
+void mcp_end_subscriptions(struct fumi_mcp *m, const struct fumi_peer *peer)
 {
-    finish_some(m, true, peer);
+    finish_matching(m, true, peer);
 }
 
 static void on_cancel(void *mcp)
 {
-    finish_some(mcp, false, NULL);
+    finish_matching(mcp, false, NULL);
 }
 
-/* -1: the subscription would pass a limit. */
-static int check_limits(const struct fumi_mcp *m, const struct listener *new, struct fumi_err *e)
+/* Returns -1 and sets *e if the new subscription would exceed a limit. */
+static int check_limits(const struct fumi_mcp *m, const struct subscription *new,
+                        struct fumi_err *e)
 {
     size_t n = 0;
-    for (const struct listener *l = m->listeners; l; l = l->next)
+    for (const struct subscription *l = m->subscriptions; l; l = l->next)
         n += l->call->peer == new->call->peer;
-    if (n >= PEER_LISTENERS)
-        return too_many_of_one(e, PEER_LISTENERS, "at a time", "cancel one first");
-    if (m->listeners_n >= LISTENERS)
-        return too_many_in_all(e, LISTENERS, "at a time", 0);
-    if (m->uris_n + new->uris.n > ALL_URIS)
-        return too_many_in_all(e, ALL_URIS, "resources", ALL_URIS - m->uris_n);
+    if (n >= PEER_SUBSCRIPTIONS_MAX)
+        return too_many_of_one(e, PEER_SUBSCRIPTIONS_MAX, "at a time", "cancel one first");
+    if (m->subscriptions_n >= SUBSCRIPTIONS_MAX)
+        return too_many_in_all(e, SUBSCRIPTIONS_MAX, "at a time", 0);
+    if (m->uris_n + new->uris.n > TOTAL_URIS_MAX)
+        return too_many_in_all(e, TOTAL_URIS_MAX, "resources", TOTAL_URIS_MAX - m->uris_n);
     return 0;
 }
 
-/* From the moment it is in the list and the lock is free, the call is no longer ours. */
-static enum fumi_ret join(struct fumi_mcp *m, struct listener *l)
+/* Once the subscription is in the list and the lock is released, another thread may finish the
+ * call: it must not be used any more. */
+static enum fumi_ret add_subscription(struct fumi_mcp *m, struct subscription *l)
 {
     struct fumi_call *call = l->call;
     enum fumi_ret ret = FUMI_PENDING;
@@ -379,13 +388,13 @@ static enum fumi_ret join(struct fumi_mcp *m, struct listener *l)
             ret = FUMI_OK;
     }
     if (ret == FUMI_OK)
-        conclude(m, l);
+        write_result(m, l);
     if (ret == FUMI_PENDING) {
-        l->next = m->listeners;
-        m->listeners = l;
-        m->listeners_n++;
+        l->next = m->subscriptions;
+        m->subscriptions = l;
+        m->subscriptions_n++;
         m->uris_n += l->uris.n;
-        mcp_watch(m);
+        mcp_update_watched(m);
     }
     pthread_mutex_unlock(&m->lock);
     return ret;
@@ -395,18 +404,18 @@ enum fumi_ret mcp_listen(struct fumi_call *call, const void *params, void *resul
 {
     struct mcp_context x;
     (void)params, (void)result;
-    if (mcp_enter(&x, call, MODERN) != FUMI_OK)
+    if (mcp_context_init(&x, call, MCP_MODERN) != FUMI_OK)
         return FUMI_FAIL;
     if (!call->id || !fumi_can_notify(call))
         return fumi_fail(call, FUMI_INVALID_REQUEST,
                          "a subscription needs an id, and a connection that takes events");
-    struct listener *l = fumi_alloc(call->arena, sizeof(*l));
-    call->deadline = 0; /* it lasts as long as the client wants */
+    struct subscription *l = fumi_alloc(call->arena, sizeof(*l));
+    call->deadline = 0; /* no time limit */
     l->call = call;
     l->id.text = fumi_raw(call->id);
-    if (read_wishes(&x, fumi_get(x.params, "notifications"), l) != FUMI_OK)
+    if (read_filter(&x, fumi_get(x.params, "notifications"), l) != FUMI_OK)
         return FUMI_FAIL;
-    mcp_session_modern(x.mcp, call->peer);
-    mcp_session_of(x.mcp, call); /* so that we hear of the end of its input */
-    return join(x.mcp, l);
+    mcp_mark_modern(x.mcp, call->peer);
+    mcp_session_of(x.mcp, call); /* so that on_eof ends the subscription */
+    return add_subscription(x.mcp, l);
 }

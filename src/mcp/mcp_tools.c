@@ -1,6 +1,5 @@
+/* tools/list and tools/call. */
 #include "mcp/mcp_parts.h"
-
-/* --- The list. --- */
 
 static bool reads_only(const struct mcp_tool *t)
 {
@@ -56,9 +55,9 @@ static void put_schemas(struct fumi_out *o, const struct mcp_tool *t)
 static void put_tool(struct fumi_out *o, const struct mcp_tool *t)
 {
     fumi_put_open(o, '{');
-    mcp_put(o, "name", t->row->name);
-    mcp_put(o, "title", t->row->title);
-    mcp_put(o, "description", t->row->description);
+    mcp_put_text(o, "name", t->row->name);
+    mcp_put_text(o, "title", t->row->title);
+    mcp_put_text(o, "description", t->row->description);
     put_schemas(o, t);
     put_annotations(o, t);
     put_text(o, "_meta", t->row->meta);
@@ -78,7 +77,7 @@ static int find_method(struct fumi_mcp *m, struct mcp_tool *t, struct fumi_err *
                         t->row->method);
 }
 
-/* The object that a text of a row holds. -1 with *e: it holds none. */
+/* Parses a text of a row. Returns -1 and sets *e if it is not a JSON object. */
 static int read_object(struct fumi_mcp *m, const struct fumi_tool *row, const char *json,
                        const struct fumi_val **object, struct fumi_err *e)
 {
@@ -106,7 +105,7 @@ static int prepare(struct fumi_mcp *m, struct mcp_tool *t, struct fumi_err *e)
                         row->name);
 }
 
-/* The list is written once: it is the same bytes for everyone, as caches of prompts want it. */
+/* The list is written once, so that all clients get the same bytes, which prompt caches need. */
 int mcp_tools_prepare(struct fumi_mcp *m, struct fumi_err *e)
 {
     struct fumi_buf b = {0};
@@ -143,63 +142,61 @@ unsigned mcp_tool_flags(const struct fumi_mcp *m, const struct fumi_val *params)
     return (t->method ? t->method->flags : t->row->flags) & (FUMI_BLOCKING | FUMI_READ_ONLY);
 }
 
-/* --- Calls. --- */
-
-/* The same as the server would say, for whoever reads the answer as a program. */
+/* The error as a JSON-RPC error would show it, for programs that read the result. */
 static void put_error(struct fumi_out *o, const struct fumi_err *e, struct fumi_str remedy)
 {
     fumi_put_key(o, "structuredContent");
     fumi_put_open(o, '{');
     fumi_put_key(o, "code");
     fumi_put_int(o, e->code);
-    mcp_put(o, "message", e->text);
+    mcp_put_text(o, "message", e->text);
     if (e->data.p) {
         fumi_put_key(o, "data");
         fumi_put_json(o, (struct fumi_json){e->data});
     }
-    if (remedy.n) { /* some agents show their model nothing else */
+    if (remedy.n) { /* some agents show their model only structuredContent */
         fumi_put_key(o, "nextStep");
         fumi_put_str(o, remedy);
     }
     fumi_put_close(o, '}');
 }
 
-/* What is in the data beyond the sentence, such as the nearest name, helps to put it right. */
-static struct fumi_str sentence_of(struct fumi_arena *a, const struct fumi_err *e,
-                                   struct fumi_str remedy)
+/* The data is included because it may help to correct the call, such as the closest name. */
+static struct fumi_str error_text(struct fumi_arena *a, const struct fumi_err *e,
+                                  struct fumi_str remedy)
 {
     return fumi_fmt(a, "Error: %s%s%.*s%s%.*s", e->text, e->data.p ? " " : "", FUMI_ARG(e->data),
                     remedy.n ? ". " : "", FUMI_ARG(remedy));
 }
 
-static enum fumi_ret close_result(struct mcp_draft *d)
+static enum fumi_ret close_result(struct mcp_result *r)
 {
-    if (d->failed) {
-        fumi_put_key(d->x->out, "isError");
-        fumi_put_bool(d->x->out, true);
+    if (r->failed) {
+        fumi_put_key(r->x->out, "isError");
+        fumi_put_bool(r->x->out, true);
     }
-    return mcp_close(d->x, &mcp_uncached);
+    return mcp_end_result(r->x, &mcp_uncached);
 }
 
-/* What the caller can put right is a result; what broke inside, and what was refused as a protocol
- * error, is not. */
+/* An error that the model can correct becomes a result with isError. Internal errors and refusals
+ * (fumi_mcp_refuse) stay JSON-RPC errors. */
 static enum fumi_ret fail_tool(struct fumi_mcp_call *c)
 {
-    struct mcp_draft *d = c->draft;
+    struct mcp_result *r = c->result;
     struct fumi_err *e = &c->call->err;
-    if (d->refused || e->code == FUMI_INTERNAL_ERROR || !e->code || fumi_cancelled(c->call))
+    if (r->refused || e->code == FUMI_INTERNAL_ERROR || !e->code || fumi_cancelled(c->call))
         return FUMI_FAIL;
     struct fumi_str remedy = {0};
     if (c->mcp->o.remedy)
         remedy = fumi_str(c->mcp->o.remedy(c->self, e));
-    fumi_mcp_failed(c, sentence_of(c->call->arena, e, remedy));
-    draft_close(d);
-    put_error(d->x->out, e, remedy);
+    fumi_mcp_failed(c, error_text(c->call->arena, e, remedy));
+    mcp_result_close_list(r);
+    put_error(r->x->out, e, remedy);
     *e = (struct fumi_err){0};
-    return close_result(d);
+    return close_result(r);
 }
 
-/* The member "warning" of a result, or of its "meta"; NULL: there is none. */
+/* The member "warning" of a result or of its "meta"; NULL if its shape has none. */
 static const struct fumi_str *warning_of(const struct fumi_shape *s, const char *result)
 {
     for (size_t i = 0; s && i < s->n; i++) {
@@ -213,20 +210,20 @@ static const struct fumi_str *warning_of(const struct fumi_shape *s, const char 
     return NULL;
 }
 
-/* The result of the method is written to its place, and from there into a text block. */
+/* Writes the result of the method as structuredContent and repeats it in a text block. */
 static enum fumi_ret run_method(struct fumi_mcp_call *c, const struct mcp_tool *t)
 {
-    struct fumi_out *o = c->draft->x->out;
+    struct fumi_out *o = c->result->x->out;
     const void *result;
     fumi_put_key(o, "structuredContent");
     size_t at = o->buf->n;
     if (fumi_invoke(c->call, t->method_name, c->arguments, true, o, &result) != FUMI_OK) {
-        draft_again(c->draft);
+        mcp_result_restart(c->result);
         return FUMI_FAIL;
     }
-    draft_repeat(c, at, o->buf->n - at);
+    mcp_result_add_copy(c, at, o->buf->n - at);
     const struct fumi_str *warning = warning_of(t->method->result, result);
-    if (warning && warning->p) /* is told to the client's log as well */
+    if (warning && warning->p) /* also sent to the client's log */
         fumi_mcp_log(c, FUMI_MCP_WARNING, *warning);
     return FUMI_OK;
 }
@@ -239,27 +236,27 @@ static enum fumi_ret run_tool(struct fumi_mcp_call *c, const void *row)
 
 static enum fumi_ret call_tool(struct mcp_context *x, const struct mcp_tool *t)
 {
-    struct mcp_draft d;
+    struct mcp_result r;
     struct fumi_mcp_call c;
-    draft_begin(&d, x, &c, "content", NULL);
+    mcp_result_begin(&r, x, &c, "content", NULL);
     c.arguments = fumi_get(x->params, "arguments");
-    if (mcp_rounds(&d, &c, run_tool, t, fumi_str(t->row->name)) != FUMI_OK)
+    if (mcp_run_rounds(&r, &c, run_tool, t, fumi_str(t->row->name)) != FUMI_OK)
         return fail_tool(&c);
-    if (draft_asks(&d))
+    if (mcp_result_needs_input(&r))
         return mcp_input_required(&c);
-    draft_close(&d);
+    mcp_result_close_list(&r);
     if (c.structured.text.p) {
         fumi_put_key(x->out, "structuredContent");
         fumi_put_json(x->out, c.structured);
     }
-    return close_result(&d);
+    return close_result(&r);
 }
 
 enum fumi_ret mcp_tools_call(struct fumi_call *call, const void *params, void *result)
 {
     struct mcp_context x;
     (void)params, (void)result;
-    if (mcp_enter(&x, call, LEGACY | MODERN) != FUMI_OK)
+    if (mcp_context_init(&x, call, MCP_LEGACY | MCP_MODERN) != FUMI_OK)
         return FUMI_FAIL;
     const struct fumi_val *name = fumi_get(x.params, "name");
     const struct fumi_val *arguments = fumi_get(x.params, "arguments");
@@ -277,11 +274,7 @@ enum fumi_ret mcp_tools_call(struct fumi_call *call, const void *params, void *r
 
 enum fumi_ret mcp_tools_list(struct fumi_call *call, const void *params, void *result)
 {
-    struct mcp_context x;
+    const struct fumi_mcp *m = call->self;
     (void)params, (void)result;
-    if (mcp_enter(&x, call, LEGACY | MODERN) != FUMI_OK || mcp_one_page(&x) != FUMI_OK)
-        return FUMI_FAIL;
-    fumi_put_key(mcp_open(&x), "tools");
-    fumi_put_json(x.out, x.mcp->tool_list);
-    return mcp_close(&x, &mcp_public);
+    return mcp_answer_list(call, "tools", &m->tool_list);
 }

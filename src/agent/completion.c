@@ -1,15 +1,15 @@
-/* Completion of names as they are typed. Prompts and templates call the same things by the same
- * names, so the argument alone says what is meant. */
+/* Completes names of projects, groups and tags. An argument has the same name in all prompts and
+ * templates, so its name alone decides what to complete. */
 #include "agent/agent_parts.h"
 
-enum { MOST = 101 }; /* one more than is sent, so that it is known that there are more */
+enum { LIMIT = 101 }; /* one more than is sent, to know whether there are more */
 
 static const struct {
     const char *argument;
     enum name_kind kind;
 } kinds[] = {{"project", NAME_PROJECT}, {"group", NAME_GROUP}, {"tag", NAME_TAG}};
 
-/* A path is typed as its owner writes it, and stored in full. */
+/* Paths are stored in full, but may be typed with "~" or "." in front. */
 static struct fumi_str typed(struct fumi_arena *a, struct fumi_str value)
 {
     struct fumi_str whole;
@@ -19,13 +19,13 @@ static struct fumi_str typed(struct fumi_arena *a, struct fumi_str value)
     return project_canonical(a, value, &whole, &ignored) ? value : whole;
 }
 
-enum fumi_ret agent_complete(struct fumi_mcp_call *c, const struct fumi_mcp_question *q)
+enum fumi_ret agent_complete(struct fumi_mcp_call *c, const struct fumi_mcp_completion_request *q)
 {
     const struct agent *self = c->self;
     struct store *store = memory_store(self->memory);
     struct fumi_arena *a = c->call->arena;
     struct fumi_str project = fumi_text(a, fumi_get(q->context, "project"));
-    struct naming what = {.part = q->value, .limit = MOST};
+    struct naming what = {.part = q->value, .limit = LIMIT};
     struct names found;
     size_t i = 0;
     while (i < FUMI_COUNT(kinds) && !fumi_eq(q->argument, fumi_str(kinds[i].argument)))
@@ -40,6 +40,6 @@ enum fumi_ret agent_complete(struct fumi_mcp_call *c, const struct fumi_mcp_ques
     if (store_list_names(store, a, &what, &found, &c->call->err))
         return FUMI_FAIL;
     for (i = 0; i < found.n; i++)
-        fumi_mcp_offer(c, found.items[i].text);
+        fumi_mcp_add_completion(c, found.items[i].text);
     return FUMI_OK;
 }

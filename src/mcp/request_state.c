@@ -1,5 +1,6 @@
-/* Texts that clients keep for us between two rounds: signed, bound to what was asked, and of no use
- * after a while. The signature is HMAC-SHA-256 with a key that lives as long as the process. */
+/* requestState: a text that a client keeps between two rounds. It is signed with HMAC-SHA-256,
+ * bound to the request it belongs to, and expires after one hour. The key is random and never
+ * leaves the process. */
 #include "mcp/mcp_parts.h"
 
 #include "base/base64.h"
@@ -8,9 +9,9 @@
 #include <openssl/crypto.h>
 #include <openssl/hmac.h>
 
-enum { MAC = 32, TIME = 8, LIFE_MS = 3600000 };
+enum { MAC = 32, TIME = 8, LIFETIME_MS = 3600000 };
 
-/* Over the end of its life, what it is bound to with its length, and the text. */
+/* Signs the time of expiry, the bound text with its length, and the state. */
 static void sign(const struct fumi_mcp *m, int64_t end, struct fumi_str bound,
                  struct fumi_str state, unsigned char mac[MAC])
 {
@@ -24,19 +25,19 @@ static void sign(const struct fumi_mcp *m, int64_t end, struct fumi_str bound,
     fumi_buf_done(&b);
 }
 
-struct fumi_str state_sign(const struct fumi_mcp *m, struct fumi_arena *a, struct fumi_str bound,
-                           struct fumi_str state)
+struct fumi_str mcp_state_sign(const struct fumi_mcp *m, struct fumi_arena *a,
+                               struct fumi_str bound, struct fumi_str state)
 {
     char *bytes = fumi_alloc(a, MAC + TIME + state.n);
-    int64_t end = fumi_now() + LIFE_MS;
+    int64_t end = fumi_now() + LIFETIME_MS;
     sign(m, end, bound, state, (unsigned char *)bytes);
     memcpy(bytes + MAC, &end, TIME);
     memcpy(bytes + MAC + TIME, state.p, state.n);
     return fumi_base64(a, (struct fumi_str){bytes, MAC + TIME + state.n});
 }
 
-bool state_read(const struct fumi_mcp *m, struct fumi_arena *a, struct fumi_str bound,
-                struct fumi_str token, struct fumi_str *state)
+bool mcp_state_read(const struct fumi_mcp *m, struct fumi_arena *a, struct fumi_str bound,
+                    struct fumi_str token, struct fumi_str *state)
 {
     struct fumi_str bytes = fumi_base64_read(a, token);
     unsigned char mac[MAC];

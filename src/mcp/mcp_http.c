@@ -1,20 +1,20 @@
-/* MCP over HTTP: which era a request speaks, what its headers must say, and where it goes.
+/* MCP over HTTP: detects the revision of each POST, checks its headers and dispatches it.
  *
- * A modern request is served for its connection: when that closes, it is cancelled. A legacy
- * request is served for its session, which outlives connections (http_sessions.c). */
-#include "mcp/http_parts.h"
+ * A modern request belongs to its connection and is cancelled when the connection closes. A legacy
+ * request belongs to its session, which outlives connections (mcp_http_sessions.c). */
+#include "mcp/mcp_http_parts.h"
 
-/* One POST. */
-struct post {
+/* One POST request while it is read and dispatched. */
+struct http_post {
     struct fumi_mcp *mcp;
     const struct fumi_http_request *request;
     struct fumi_str body;
     struct fumi_reply *reply;
     struct fumi_arena arena;
     struct fumi_err err;
-    struct fumi_exchange *message; /* that was read; NULL: it is handled, or there is none */
+    struct fumi_exchange *message; /* the parsed message; NULL: dispatched, or invalid */
     const struct fumi_val *document, *method, *params, *id;
-    struct fumi_str version; /* of the header; null: none */
+    struct fumi_str version; /* MCP-Protocol-Version; null: not sent */
 };
 
 static void end_with(struct fumi_reply *reply, int status, struct fumi_buf *body)
@@ -24,8 +24,8 @@ static void end_with(struct fumi_reply *reply, int status, struct fumi_buf *body
     fumi_buf_done(body);
 }
 
-void http_say(struct fumi_reply *reply, int status, const struct fumi_err *e,
-              const struct fumi_val *id)
+void mcp_http_reply(struct fumi_reply *reply, int status, const struct fumi_err *e,
+                    const struct fumi_val *id)
 {
     struct fumi_buf b = {0};
     if (e)
@@ -33,44 +33,44 @@ void http_say(struct fumi_reply *reply, int status, const struct fumi_err *e,
     end_with(reply, status, &b);
 }
 
-/* The id of an error that names no request, as the revision of the session wants it. */
-static enum fumi_lost_id lost_id(const struct post *p)
+/* How the revision of the session wants the id of an error to a message without a usable id. */
+static enum fumi_lost_id lost_id(const struct http_post *p)
 {
     struct fumi_str name = fumi_http_field(p->request, "mcp-session-id");
-    struct http_session *s = name.p ? http_session_find(p->mcp->http, name, p->request->peer)
-                                    : NULL;
+    struct mcp_http_session *s = name.p
+                                     ? mcp_http_session_find(p->mcp->http, name, p->request->peer)
+                                     : NULL;
     if (!s)
         return FUMI_ID_NONE;
-    enum fumi_lost_id lost = fumi_peer_lost_id(http_session_peer(s));
-    http_session_unref(s);
+    enum fumi_lost_id lost = fumi_peer_lost_id(mcp_http_session_peer(s));
+    mcp_http_session_unref(s);
     return lost;
 }
 
-static void refuse(struct post *p, int status)
+static void reply_error(struct http_post *p, int status)
 {
     struct fumi_buf b = {0};
     fumi_put_error(&b, &p->err, p->id, p->id ? FUMI_ID_NONE : lost_id(p));
     end_with(p->reply, status, &b);
 }
 
-static void refuse_with(struct post *p, int status, int code, const char *text)
+static void reply_text(struct http_post *p, int status, int code, const char *text)
 {
     fumi_err_set(&p->err, code, "%s", text);
-    refuse(p, status);
+    reply_error(p, status);
 }
 
-/* --- A call under way. --- */
-
-struct errand {
+/* A dispatched message until its reply. */
+struct http_call {
     struct fumi_mcp *mcp;
     struct fumi_reply *reply;
-    struct http_session *session; /* NULL: modern */
-    bool begins;                  /* the session, if this is answered well */
-    bool streams;                 /* the client takes nothing but events */
-    bool asks;                    /* it is no notification */
+    struct mcp_http_session *session; /* NULL: modern */
+    bool initializes;                 /* it is the initialize of the session */
+    bool events_only;                 /* the client does not accept JSON */
+    bool has_id;                      /* it is a request, not a notification */
 };
 
-static int status_of(const struct errand *r, int code)
+static int status_of(const struct http_call *r, int code)
 {
     if (r->session)
         return 200;
@@ -85,38 +85,39 @@ static int status_of(const struct errand *r, int code)
     return 200;
 }
 
-static void on_tell(void *arg, struct fumi_buf *message)
+static void on_notify(void *arg, struct fumi_buf *message)
 {
-    fumi_reply_event(((struct errand *)arg)->reply, message);
+    fumi_reply_event(((struct http_call *)arg)->reply, message);
 }
 
 static void on_reply(void *arg, struct fumi_buf *answer, int code)
 {
-    struct errand *r = arg;
+    struct http_call *r = arg;
     struct fumi_page page = {.status = answer->n ? status_of(r, code) : 202,
                              .type = "application/json"};
-    if (!answer->n && r->asks && mcp_http_ended(r->mcp->http))
+    if (!answer->n && r->has_id && mcp_http_ended(r->mcp->http))
         page = (struct fumi_page){.status = 503, .field = "Retry-After", .value = "1"};
-    if (r->begins && !code)
-        http_session_name(r->session, &page);
-    if (r->streams && !r->begins && page.status == 200) {
+    if (r->initializes && !code)
+        mcp_http_session_name(r->session, &page);
+    if (r->events_only && !r->initializes && page.status == 200) {
         fumi_reply_event(r->reply, answer);
         fumi_buf_reset(answer, 0);
     }
     fumi_reply_end(r->reply, &page, answer);
-    if (r->begins && code)
-        http_session_close(r->session);
+    if (r->initializes && code)
+        mcp_http_session_close(r->session);
     if (r->session)
-        http_session_unref(r->session);
+        mcp_http_session_unref(r->session);
     fumi_resize(r, 0);
 }
 
-static void dispatch(struct post *p, struct http_session *session, bool begins)
+static void dispatch(struct http_post *p, struct mcp_http_session *session, bool initializes)
 {
-    struct errand *r = fumi_resize(NULL, sizeof(*r));
+    struct http_call *r = fumi_resize(NULL, sizeof(*r));
     bool events = fumi_accepts_events(p->request);
-    struct fumi_peer *peer = session ? http_session_peer(session) : p->request->peer;
-    *r = (struct errand){p->mcp, p->reply, session, begins, !fumi_accepts_json(p->request), p->id};
+    struct fumi_peer *peer = session ? mcp_http_session_peer(session) : p->request->peer;
+    *r = (struct http_call){p->mcp, p->reply, session, initializes, !fumi_accepts_json(p->request),
+                            p->id};
     if (!session) {
         fumi_peer_set_lost_id(peer, FUMI_ID_NONE);
         fumi_reply_watch(p->reply, NULL, NULL);
@@ -124,20 +125,19 @@ static void dispatch(struct post *p, struct http_session *session, bool begins)
     struct fumi_exchange *message = p->message;
     p->message = NULL;
     fumi_message_handle(message, peer,
-                        (struct fumi_sink){.notify = events ? on_tell : NULL,
+                        (struct fumi_sink){.notify = events ? on_notify : NULL,
                                            .reply = on_reply,
                                            .arg = r,
                                            .source = fumi_http_source(p->request)});
 }
 
-/* --- Modern. --- */
-
-static int mismatch(struct post *p, const char *header, const char *why)
+static int mismatch(struct http_post *p, const char *header, const char *why)
 {
     return fumi_err_set(&p->err, MCP_HEADER_MISMATCH, "The header %s %s", header, why);
 }
 
-/* A header's value: as it stands, or in base64 between =?base64? and ?=. False: that is broken. */
+/* Decodes a header value that is base64 between =?base64? and ?=; others stay as they are. Returns
+ * false if the encoding is invalid. */
 static bool decode(struct fumi_arena *a, struct fumi_str *value)
 {
     const struct fumi_str begin = FUMI_STR("=?base64?"), end = FUMI_STR("?=");
@@ -149,8 +149,8 @@ static bool decode(struct fumi_arena *a, struct fumi_str *value)
     return value->p && fumi_utf8_valid(*value);
 }
 
-/* A header that mirrors a text of the body. */
-static int check_mirror(struct post *p, const char *header, struct fumi_str must)
+/* A header must repeat a string of the body. */
+static int check_mirror(struct http_post *p, const char *header, struct fumi_str must)
 {
     struct fumi_str value = fumi_http_field(p->request, header);
     if (!value.p)
@@ -160,7 +160,7 @@ static int check_mirror(struct post *p, const char *header, struct fumi_str must
     return fumi_eq(value, must) ? 0 : mismatch(p, header, "differs from the body");
 }
 
-static int check_name(struct post *p)
+static int check_name(struct http_post *p)
 {
     static const struct {
         const char *method, *member;
@@ -173,8 +173,8 @@ static int check_name(struct post *p)
     return 0;
 }
 
-/* A string as it reads, anything else as it is written; numbers compare by value. */
-static bool same_value(struct post *p, const struct fumi_val *v, struct fumi_str header)
+/* Strings compare by content, integers by value, anything else by its JSON text. */
+static bool same_value(struct http_post *p, const struct fumi_val *v, struct fumi_str header)
 {
     struct fumi_err ignored;
     int64_t a, b;
@@ -185,7 +185,7 @@ static bool same_value(struct post *p, const struct fumi_val *v, struct fumi_str
     return fumi_eq(fumi_raw(v), header);
 }
 
-static int check_param(struct post *p, struct fumi_str name, const struct fumi_val *value)
+static int check_param(struct http_post *p, struct fumi_str name, const struct fumi_val *value)
 {
     char header[128] = "mcp-param-";
     size_t n = strlen(header);
@@ -205,8 +205,8 @@ static int check_param(struct post *p, struct fumi_str name, const struct fumi_v
     return same_value(p, value, is) ? 0 : mismatch(p, header, "differs from the argument");
 }
 
-/* The arguments that the schema of a tool wants to see in headers too. */
-static int check_params(struct post *p, const struct fumi_val *schema,
+/* Arguments whose schema has x-mcp-header must be repeated in that header. */
+static int check_params(struct http_post *p, const struct fumi_val *schema,
                         const struct fumi_val *arguments, int depth)
 {
     const struct fumi_val *properties = fumi_get(schema, "properties");
@@ -225,7 +225,7 @@ static int check_params(struct post *p, const struct fumi_val *schema,
     return 0;
 }
 
-static int check_tool(struct post *p)
+static int check_tool(struct http_post *p)
 {
     const struct mcp_tool *t = fumi_text_is(p->method, FUMI_STR("tools/call"))
                                    ? mcp_tool_find(p->mcp, fumi_get(p->params, "name"))
@@ -235,91 +235,88 @@ static int check_tool(struct post *p)
     return check_params(p, t->mirrors, fumi_get(p->params, "arguments"), 8);
 }
 
-static int check_headers(struct post *p, struct fumi_str claimed)
+static int check_headers(struct http_post *p, struct fumi_str version)
 {
     struct fumi_str method = fumi_text(&p->arena, p->method);
-    struct fumi_str said = fumi_http_field(p->request, "mcp-method");
-    if (p->version.p && !fumi_eq(p->version, claimed))
+    struct fumi_str header = fumi_http_field(p->request, "mcp-method");
+    if (p->version.p && !fumi_eq(p->version, version))
         return mismatch(p, "mcp-protocol-version", "differs from the body");
-    if (said.p && !fumi_eq(said, method))
+    if (header.p && !fumi_eq(header, method))
         return mismatch(p, "mcp-method", "differs from the body");
-    if (mcp_version_check(&p->arena, claimed, &p->err))
+    if (mcp_version_check(&p->arena, version, &p->err))
         return -1;
     if (!p->version.p)
         return mismatch(p, "mcp-protocol-version", "is missing: it must repeat the body");
-    if (!said.p)
+    if (!header.p)
         return mismatch(p, "mcp-method", "is missing: it must repeat the body");
     return check_name(p) || check_tool(p) ? -1 : 0;
 }
 
-static void serve_modern(struct post *p, struct fumi_str claimed)
+static void serve_modern(struct http_post *p, struct fumi_str version)
 {
-    if (check_headers(p, claimed)) {
-        refuse(p, 400);
+    if (check_headers(p, version)) {
+        reply_error(p, 400);
         return;
     }
     if (fumi_text_is(p->method, FUMI_STR("subscriptions/listen")) &&
         !fumi_accepts_events(p->request)) {
-        refuse_with(p, 406, FUMI_INVALID_REQUEST, "Accept must allow text/event-stream");
+        reply_text(p, 406, FUMI_INVALID_REQUEST, "Accept must allow text/event-stream");
         return;
     }
     dispatch(p, NULL, false);
 }
 
-/* --- Legacy. --- */
-
-static void serve_handshake(struct post *p)
+static void serve_handshake(struct http_post *p)
 {
-    struct http_session *s;
+    struct mcp_http_session *s;
     if (mcp_is_modern(p->version)) {
         fumi_err_set(&p->err, MCP_HEADER_MISMATCH,
                      "initialize does not exist in the version of MCP-Protocol-Version");
-        refuse(p, 400);
+        reply_error(p, 400);
     } else if (fumi_http_field(p->request, "mcp-session-id").p) {
-        if (!(s = http_session_for(p->mcp, p->request, p->reply, p->id)))
+        if (!(s = mcp_http_session_for(p->mcp, p->request, p->reply, p->id)))
             return;
-        http_session_unref(s);
-        refuse_with(p, 400, FUMI_INVALID_REQUEST, "the session is initialized already");
-    } else if (!(s = http_session_new(p->mcp->http, p->request->peer))) {
-        refuse_with(p, 503, FUMI_LIMIT, "there are too many sessions: end some, or try again");
+        mcp_http_session_unref(s);
+        reply_text(p, 400, FUMI_INVALID_REQUEST, "the session is initialized already");
+    } else if (!(s = mcp_http_session_new(p->mcp->http, p->request->peer))) {
+        reply_text(p, 503, FUMI_LIMIT, "there are too many sessions: end some, or try again");
     } else {
         dispatch(p, s, true);
     }
 }
 
-/* The session of a request; NULL: it was refused. */
-struct http_session *http_session_for(struct fumi_mcp *m, const struct fumi_http_request *r,
-                                      struct fumi_reply *reply, const struct fumi_val *id)
+struct mcp_http_session *mcp_http_session_for(struct fumi_mcp *m, const struct fumi_http_request *r,
+                                              struct fumi_reply *reply, const struct fumi_val *id)
 {
     struct fumi_err e;
     struct fumi_str name = fumi_http_field(r, "mcp-session-id");
     struct fumi_str version = fumi_http_field(r, "mcp-protocol-version");
     if (version.p && mcp_version_of(version) < 0) {
         fumi_err_set(&e, FUMI_INVALID_REQUEST, "MCP-Protocol-Version is none that is served here");
-        http_say(reply, 400, &e, id);
+        mcp_http_reply(reply, 400, &e, id);
         return NULL;
     }
     if (!name.p) {
         fumi_err_set(&e, FUMI_INVALID_REQUEST, "Mcp-Session-Id is required: begin with initialize");
-        http_say(reply, 400, &e, id);
+        mcp_http_reply(reply, 400, &e, id);
         return NULL;
     }
-    struct http_session *s = http_session_find(m->http, name, r->peer);
+    struct mcp_http_session *s = mcp_http_session_find(m->http, name, r->peer);
     if (!s) {
         fumi_err_set(&e, MCP_NO_SESSION, "Session not found");
-        http_say(reply, 404, &e, id);
+        mcp_http_reply(reply, 404, &e, id);
     }
     return s;
 }
 
-static void serve_legacy(struct post *p)
+static void serve_legacy(struct http_post *p)
 {
-    struct http_session *s = http_session_for(p->mcp, p->request, p->reply, p->id);
+    struct mcp_http_session *s = mcp_http_session_for(p->mcp, p->request, p->reply, p->id);
     if (s)
         dispatch(p, s, false);
 }
 
-static bool has_claim(const struct fumi_val *message)
+static bool has_version(const struct fumi_val *message)
 {
     const struct fumi_val *meta = fumi_get(fumi_get(message, "params"), "_meta");
     return fumi_get(meta, MCP_META "protocolVersion");
@@ -332,46 +329,44 @@ static bool is_message(const struct fumi_val *v)
             fumi_get(v, "error"));
 }
 
-static void serve_batch(struct post *p)
+static void serve_batch(struct http_post *p)
 {
     const struct fumi_val *all = p->document;
     bool fits = fumi_first(all) && !mcp_is_modern(p->version);
     for (const struct fumi_val *v = fumi_first(all); v && fits; v = fumi_after(all, v))
-        fits = is_message(v) && !has_claim(v);
+        fits = is_message(v) && !has_version(v);
     if (!fits) {
-        refuse_with(p, 400, FUMI_INVALID_REQUEST,
-                    "a batch holds requests of MCP 2025-03-26, at least one");
+        reply_text(p, 400, FUMI_INVALID_REQUEST,
+                   "a batch holds requests of MCP 2025-03-26, at least one");
         return;
     }
-    struct http_session *s = http_session_for(p->mcp, p->request, p->reply, NULL);
+    struct mcp_http_session *s = mcp_http_session_for(p->mcp, p->request, p->reply, NULL);
     if (!s)
         return;
-    if (http_session_version(s) == BATCHES) {
+    if (mcp_http_session_version(s) == MCP_VERSION_WITH_BATCHES) {
         dispatch(p, s, false);
         return;
     }
-    http_session_unref(s);
-    refuse_with(p, 400, FUMI_INVALID_REQUEST,
-                "this version of MCP has no batches: send each request by itself");
+    mcp_http_session_unref(s);
+    reply_text(p, 400, FUMI_INVALID_REQUEST,
+               "this version of MCP has no batches: send each request by itself");
 }
 
-/* --- The ladder: which of these a message is for. --- */
-
-static void serve_request(struct post *p)
+static void serve_request(struct http_post *p)
 {
-    struct mcp_claim claim;
-    int rc = mcp_claim_read(&p->arena, p->params, &claim, &p->err);
-    bool modern = claim.made && !rc && mcp_is_modern(claim.version);
+    struct mcp_meta meta;
+    int rc = mcp_meta_read(&p->arena, p->params, &meta, &p->err);
+    bool modern = meta.present && !rc && mcp_is_modern(meta.version);
     if (fumi_text_is(p->method, FUMI_STR("initialize")) && !modern)
         serve_handshake(p);
     else if (rc)
-        refuse(p, 400);
-    else if (claim.made)
-        serve_modern(p, claim.version);
+        reply_error(p, 400);
+    else if (meta.present)
+        serve_modern(p, meta.version);
     else if (mcp_is_modern(p->version))
-        refuse_with(p, 400, FUMI_INVALID_PARAMS,
-                    "params._meta must have " MCP_META "protocolVersion and " MCP_META
-                    "clientCapabilities");
+        reply_text(p, 400, FUMI_INVALID_PARAMS,
+                   "params._meta must have " MCP_META "protocolVersion and " MCP_META
+                   "clientCapabilities");
     else
         serve_legacy(p);
 }
@@ -381,43 +376,42 @@ static bool is_id(const struct fumi_val *id)
     return fumi_is(id, FUMI_STRING) || fumi_is(id, FUMI_NUMBER);
 }
 
-static void serve_message(struct post *p)
+static void serve_message(struct http_post *p)
 {
     const struct fumi_val *id = fumi_get(p->document, "id");
     p->method = fumi_get(p->document, "method");
     p->params = fumi_get(p->document, "params");
     p->id = is_id(id) ? id : NULL;
     if (!is_message(p->document) || (id && !p->id)) {
-        refuse_with(
-            p, 400, FUMI_INVALID_REQUEST,
-            "a message has jsonrpc 2.0, a method, and an id that is a string or an integer");
+        reply_text(p, 400, FUMI_INVALID_REQUEST,
+                   "a message has jsonrpc 2.0, a method, and an id that is a string or an integer");
         return;
     }
-    bool modern = has_claim(p->document) || mcp_is_modern(p->version);
+    bool modern = has_version(p->document) || mcp_is_modern(p->version);
     if (p->method && p->id)
         serve_request(p);
     else if (p->method && modern)
-        http_say(p->reply, 202, NULL, NULL); /* none is known there */
+        mcp_http_reply(p->reply, 202, NULL, NULL); /* accepted and ignored */
     else
         serve_legacy(p);
 }
 
-static void serve_post(struct post *p)
+static void serve_post(struct http_post *p)
 {
     if (!fumi_http_field(p->request, "content-type").p) {
-        refuse_with(p, 415, FUMI_INVALID_REQUEST, "Content-Type must be application/json");
+        reply_text(p, 415, FUMI_INVALID_REQUEST, "Content-Type must be application/json");
         return;
     }
     if (!fumi_accepts_json(p->request) && !fumi_accepts_events(p->request)) {
-        refuse_with(p, 406, FUMI_INVALID_REQUEST,
-                    "Accept must allow application/json and text/event-stream");
+        reply_text(p, 406, FUMI_INVALID_REQUEST,
+                   "Accept must allow application/json and text/event-stream");
         return;
     }
     p->version = fumi_http_field(p->request, "mcp-protocol-version");
     p->message = fumi_message_read(p->mcp->server, p->request->peer->spare, p->body, &p->document,
                                    &p->err);
     if (!p->document)
-        refuse(p, 400);
+        reply_error(p, 400);
     else if (fumi_is(p->document, FUMI_ARRAY))
         serve_batch(p);
     else
@@ -428,16 +422,17 @@ static void run(void *self, const struct fumi_http_request *r, struct fumi_str b
                 struct fumi_reply *reply)
 {
     struct fumi_mcp *m = self;
-    struct fumi_page not = {.status = 405, .field = "Allow", .value = "POST, GET, DELETE, OPTIONS"};
-    struct post p = {.mcp = m, .request = r, .body = body, .reply = reply};
+    struct fumi_page not_allowed = {
+        .status = 405, .field = "Allow", .value = "POST, GET, DELETE, OPTIONS"};
+    struct http_post p = {.mcp = m, .request = r, .body = body, .reply = reply};
     if (fumi_eq(r->method, FUMI_STR("POST")))
         serve_post(&p);
     else if (fumi_eq(r->method, FUMI_STR("GET")))
-        http_session_stream(m, r, reply);
+        mcp_http_session_stream(m, r, reply);
     else if (fumi_eq(r->method, FUMI_STR("DELETE")))
-        http_session_delete(m, r, reply);
+        mcp_http_session_delete(m, r, reply);
     else
-        fumi_reply_end(reply, &not, &(struct fumi_buf){0});
+        fumi_reply_end(reply, &not_allowed, &(struct fumi_buf){0});
     if (p.message)
         fumi_message_drop(p.message, r->peer->spare);
     fumi_arena_done(&p.arena);
