@@ -3,6 +3,7 @@
 #include "app/session.h"
 #include "base/clock.h"
 #include "embed/model.h"
+#include "pack/pack.h"
 
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -113,7 +114,7 @@ static int install(struct invocation *i)
     if (destination(i, &to, &e) || files_make_dir(files_dir(i->a, to), &e))
         return command_report(&e);
     umask(022);
-    if (model_install(files_name(i->a, i->words.items[1]), to.p, &e))
+    if (pack_model(files_name(i->a, i->words.items[1]), to.p, &e))
         return command_report(&e);
     printf("%.*s\n", FUMI_ARG(to));
     return STATUS_OK;

@@ -37,12 +37,6 @@ struct model_token {
 struct model_token *model_tokens_at(const struct model *m, struct fumi_arena *a,
                                     struct fumi_str text, size_t *n);
 
-/* Makes such a file from what is published, and puts it in place whole or not at all (0644):
- * a directory or .tgz with a TensorFlow.js model (model.json, *.bin) and a tokenizer.json anywhere
- * inside, or a directory with model.safetensors, tokenizer.json and config.json. The model is
- * called as the directory of its tokenizer.json. */
-int model_install(const char *from, const char *to, struct fumi_err *e);
-
 /* The first that exists, in the arena: FUMI_MODEL in the environment; share/fumi beside the
  * program's directory; $XDG_DATA_HOME/fumi (~/.local/share/fumi); /usr/local/share/fumi;
  * /usr/share/fumi; each with fumi-minilm.bin. Terminated. Null with *e: none, with the remedy.

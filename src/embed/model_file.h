@@ -1,4 +1,4 @@
-/* Private to embed/: how the packed file looks. */
+/* The format of the packed model file, shared by embed/ (reads) and pack/ (writes). */
 #ifndef FUMI_EMBED_MODEL_FILE_H
 #define FUMI_EMBED_MODEL_FILE_H
 

@@ -2,8 +2,9 @@
  * four bytes what, each), a tar archive, a tokenizer.json, a model.json, a model.safetensors.
  * Nothing crashes, and tokens are always known ones. */
 #include "embed/model.h"
-#include "embed/pack.h"
 #include "fuzz.h"
+#include "pack/pack.h"
+#include "pack/pack_parts.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,8 +25,8 @@ static struct fumi_str packed(void)
                                 {FUMI_STR("##"), 6}, {FUMI_STR("定"), 7}, {FUMI_STR("."), 8}};
     struct pack_word specials[] = {{FUMI_STR("[SEP]"), 2}};
     struct fumi_buf cells = {0}, more = {0};
-    pack_trie(words, FUMI_COUNT(words), &cells);
-    pack_trie(specials, 1, &more);
+    pack_build_trie(words, FUMI_COUNT(words), &cells);
+    pack_build_trie(specials, 1, &more);
     struct trie t = {(const void *)cells.p, cells.n / sizeof(struct trie_cell)};
     struct model_head h = {
         .magic = MODEL_MAGIC,
@@ -105,7 +106,7 @@ static void try_archive(const uint8_t *data, size_t n)
     struct fumi_err e = {0};
     char path[64];
     int fd = in_memory(data, n, path);
-    MUST(model_install(path, "/nowhere/at/all", &e) && e.code);
+    MUST(pack_model(path, "/nowhere/at/all", &e) && e.code);
     close(fd);
 }
 
@@ -114,7 +115,7 @@ static void keep(struct pack_files *f, const char *name, const void *bytes, size
     char *copy = n ? fumi_resize(NULL, n) : NULL;
     if (n)
         memcpy(copy, bytes, n);
-    pack_keep(f, fumi_str(name), (struct fumi_str){n ? copy : "", n}, false);
+    pack_add_file(f, fumi_str(name), (struct fumi_str){n ? copy : "", n}, false);
 }
 
 /* Each as pack.c calls it. */
@@ -136,13 +137,13 @@ static void try_text(char kind, const uint8_t *data, size_t n)
          data, n);
     keep(&f, "config.json", config, sizeof(config) - 1);
     keep(&f, "a.bin", bin, sizeof(bin));
-    int rc = kind == 2   ? pack_vocabulary(&a, pack_files_at(&f, 0), &v, &e)
-             : kind == 3 ? pack_tfjs(&f, &s, &found, &e)
-                         : pack_safetensors(&f, &s, &found, &e);
+    int rc = kind == 2   ? pack_read_vocabulary(&a, pack_file_at(&f, 0), &v, &e)
+             : kind == 3 ? pack_read_tfjs(&f, &s, &found, &e)
+                         : pack_read_safetensors(&f, &s, &found, &e);
     MUST(!rc == !e.code);
     for (size_t i = 0; !rc && i < s.tensors.n; i++)
         if (s.tensors.items[i].n && s.tensors.items[i].type != PACK_OTHER)
-            (void)pack_value(&s.tensors.items[i], s.tensors.items[i].n - 1);
+            (void)pack_tensor_value(&s.tensors.items[i], s.tensors.items[i].n - 1);
     pack_vocabulary_done(&v);
     pack_files_done(&f);
     fumi_arena_done(&a);

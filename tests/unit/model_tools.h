@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "embed/model.h"
+#include "pack/pack.h"
 #include "test.h"
 
 #include <fcntl.h>
@@ -316,7 +317,7 @@ static inline struct model *tiny_open(const struct tiny *t, struct fumi_err *e)
 {
     char to[256];
     tiny_path(t, "out.fumi", to);
-    return model_install(t->dir, to, e) ? NULL : model_open(to, e);
+    return pack_model(t->dir, to, e) ? NULL : model_open(to, e);
 }
 
 static inline double cosine(const float *a, const float *b, size_t n)

@@ -12,7 +12,7 @@ static struct tiny *tiny_packed(struct fumi_buf *file)
     tiny_tfjs(t);
     tiny_tokenizer(t);
     tiny_path(t, "out.fumi", path);
-    if (model_install(t->dir, path, &e)) {
+    if (pack_model(t->dir, path, &e)) {
         TEST_FAIL("%s", e.text);
         return t;
     }

@@ -194,7 +194,7 @@ static int install(const struct tiny *t, const char *from, struct fumi_err *e)
     char path[256], to[256];
     tiny_path(t, from, path);
     tiny_path(t, "out.fumi", to);
-    return model_install(path, to, e);
+    return pack_model(path, to, e);
 }
 
 static struct tiny *tiny_archive(struct fumi_arena *a, struct fumi_buf *tar)
@@ -261,7 +261,7 @@ static void try_install(const struct tiny *t, const char *from)
     struct fumi_err e = {0};
     char path[256];
     tiny_path(t, from, path);
-    if (!model_install(path, "/nowhere/at/all", &e) || e.code != ERR_PROVIDER)
+    if (!pack_model(path, "/nowhere/at/all", &e) || e.code != ERR_PROVIDER)
         TEST_FAIL("%s: %d %s", from, e.code, e.text);
 }
 
@@ -505,16 +505,16 @@ TEST(the_file_is_put_whole_or_not_at_all)
     tiny_path(t, "none/out.fumi", nowhere);
     tiny_write(t, "out.fumi", "old", 3);
     size_t files = count_files(t->dir);
-    CHECK_INT(model_install(t->dir, nowhere, &e), -1);
+    CHECK_INT(pack_model(t->dir, nowhere, &e), -1);
     CHECK(strstr(e.text, "cannot be written"));
-    CHECK_INT(model_install(nowhere, to, &e), -1);
+    CHECK_INT(pack_model(nowhere, to, &e), -1);
     CHECK_STR(slurp(&a, t, "out.fumi"), "old");
-    CHECK_INT(model_install(t->dir, to, &e), 0);
+    CHECK_INT(pack_model(t->dir, to, &e), 0);
     CHECK_INT(stat(to, &st), 0);
     CHECK_INT(st.st_mode & 0777, 0644);
     CHECK(st.st_size > 1000);
     CHECK_INT(count_files(t->dir), files);
-    CHECK_INT(model_install(t->dir, t->dir, &e), -1); /* a directory is no place for it */
+    CHECK_INT(pack_model(t->dir, t->dir, &e), -1); /* a directory is no place for it */
     CHECK_INT(count_files(t->dir), files);
     fumi_arena_done(&a);
     tiny_free(t);

@@ -1,6 +1,6 @@
-/* Private to embed/: what the parts of model_install share. */
-#ifndef FUMI_EMBED_PACK_H
-#define FUMI_EMBED_PACK_H
+/* Private to embed/: what the parts of pack_model share. */
+#ifndef FUMI_PACK_PACK_PARTS_H
+#define FUMI_PACK_PACK_PARTS_H
 
 #include "embed/model_file.h"
 #include "json/json.h"
@@ -19,22 +19,22 @@ struct pack_files {
 };
 
 /* pack_files.c. `from` is a directory or an archive. */
-int pack_read(struct pack_files *f, const char *from, struct fumi_err *e);
+int pack_read_files(struct pack_files *f, const char *from, struct fumi_err *e);
 void pack_files_done(struct pack_files *f);
-const struct pack_file *pack_files_at(const struct pack_files *f, size_t i); /* NULL: the end */
-bool pack_wanted(struct fumi_str path);
-void pack_keep(struct pack_files *f, struct fumi_str path, struct fumi_str bytes, bool mapped);
+const struct pack_file *pack_file_at(const struct pack_files *f, size_t i); /* NULL: the end */
+bool pack_is_wanted(struct fumi_str path);
+void pack_add_file(struct pack_files *f, struct fumi_str path, struct fumi_str bytes, bool mapped);
 
 /* The file of that name in the directory `dir` ("" or with a slash at its end), else the one with
- * the shortest path; NULL: none. pack_beside takes only one in that directory. */
-const struct pack_file *pack_named(const struct pack_files *f, const char *name,
-                                   struct fumi_str dir);
-const struct pack_file *pack_beside(const struct pack_files *f, struct fumi_str name,
-                                    struct fumi_str dir);
+ * the shortest path; NULL: none. pack_file_in takes only one in that directory. */
+const struct pack_file *pack_find_file(const struct pack_files *f, const char *name,
+                                       struct fumi_str dir);
+const struct pack_file *pack_file_in(const struct pack_files *f, struct fumi_str name,
+                                     struct fumi_str dir);
 struct fumi_str pack_dir(struct fumi_str path); /* with its slash, or empty */
 
-/* pack_tar.c: a tar archive, compressed by gzip or not. */
-int pack_tar(struct pack_files *f, const char *from, struct fumi_err *e);
+/* pack_read_tar.c: a tar archive, compressed by gzip or not. */
+int pack_read_tar(struct pack_files *f, const char *from, struct fumi_err *e);
 
 /* Tensors as they are published. */
 enum pack_type { PACK_OTHER, PACK_F32, PACK_F16, PACK_BF16, PACK_U8, PACK_U16 };
@@ -54,7 +54,7 @@ struct pack_tensors {
 };
 
 /* How a format names things. */
-struct pack_style {
+struct pack_naming {
     const char *layer; /* before its number */
     const char *kernel, *bias, *gain, *shift;
     const char *old_gain, *old_shift; /* NULL: none */
@@ -64,22 +64,23 @@ struct pack_style {
 
 struct pack_source {
     struct pack_tensors tensors;
-    const struct pack_style *style;
+    const struct pack_naming *style;
     const struct pack_tensor *words, *places, *kinds;
     size_t layers, heads;
     double epsilon;
     struct fumi_str dir; /* where the model lies */
 };
 
-/* pack_tfjs.c, pack_safetensors.c: 0 and *found false when there is no such model. */
-int pack_tfjs(const struct pack_files *f, struct pack_source *s, bool *found, struct fumi_err *e);
-int pack_safetensors(const struct pack_files *f, struct pack_source *s, bool *found,
-                     struct fumi_err *e);
+/* pack_read_tfjs.c, pack_read_safetensors.c: 0 and *found false when there is no such model. */
+int pack_read_tfjs(const struct pack_files *f, struct pack_source *s, bool *found,
+                   struct fumi_err *e);
+int pack_read_safetensors(const struct pack_files *f, struct pack_source *s, bool *found,
+                          struct fumi_err *e);
 
 /* pack_tensor.c. The first whose name is `name` or ends with it behind a slash; NULL: none. */
-const struct pack_tensor *pack_find(const struct pack_source *s, const char *name);
-bool pack_shape(const struct fumi_val *sides, struct pack_tensor *t); /* dims, shape and n */
-double pack_value(const struct pack_tensor *t, size_t i);
+const struct pack_tensor *pack_find_tensor(const struct pack_source *s, const char *name);
+bool pack_read_shape(const struct fumi_val *sides, struct pack_tensor *t); /* dims, shape and n */
+double pack_tensor_value(const struct pack_tensor *t, size_t i);
 size_t pack_type_size(enum pack_type type);
 /* The parts of the file from the tensors. v was laid over memory that may be written. */
 int pack_weights(const struct pack_source *s, const struct model_head *h,
@@ -94,16 +95,16 @@ struct pack_vocabulary {
     int32_t unknown, first, last;
     int32_t most; /* the highest id */
 };
-int pack_vocabulary(struct fumi_arena *a, const struct pack_file *tokenizer,
-                    struct pack_vocabulary *v, struct fumi_err *e);
+int pack_read_vocabulary(struct fumi_arena *a, const struct pack_file *tokenizer,
+                         struct pack_vocabulary *v, struct fumi_err *e);
 void pack_vocabulary_done(struct pack_vocabulary *v);
 
-/* pack_trie.c. Puts the words in order on the way. */
+/* pack_build_trie.c. Puts the words in order on the way. */
 struct pack_word {
     struct fumi_str text;
     int32_t id;
 };
-void pack_trie(struct pack_word *words, size_t n, struct fumi_buf *cells);
+void pack_build_trie(struct pack_word *words, size_t n, struct fumi_buf *cells);
 
 /* Sentences of all parts: ERR_PROVIDER, -1. */
 int pack_fault(struct fumi_err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,6 +1,6 @@
 /* The trie as one row of cells: the children of a cell are put where the first row of free places
  * fits them. */
-#include "embed/pack.h"
+#include "pack/pack_parts.h"
 
 #include <stdlib.h>
 
@@ -108,7 +108,7 @@ static size_t drop_odd(struct pack_word *words, size_t n)
     return kept;
 }
 
-void pack_trie(struct pack_word *words, size_t n, struct fumi_buf *cells)
+void pack_build_trie(struct pack_word *words, size_t n, struct fumi_buf *cells)
 {
     struct builder b = {.words = words, .cells = cells, .free = 1};
     n = drop_odd(words, n);

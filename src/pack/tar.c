@@ -1,6 +1,6 @@
 /* Reads a tar archive (ustar, pax and GNU names) through zlib, which takes plain ones as well.
  * Nothing is written anywhere: what matters is kept in memory. */
-#include "embed/pack.h"
+#include "pack/pack_parts.h"
 
 #include <errno.h>
 #include <zlib.h>
@@ -204,7 +204,7 @@ static int take_file(struct tar *t, struct fumi_str path, uint64_t size)
         return -1;
     }
     t->files->kept += contents.n;
-    pack_keep(t->files, path, fumi_buf_str(&contents), false);
+    pack_add_file(t->files, path, fumi_buf_str(&contents), false);
     return 0;
 }
 
@@ -223,7 +223,7 @@ static int take_entry(struct tar *t, const struct head *h)
     t->extensions = 0;
     if (leads_outside(path))
         return fault(t, "names a file outside of itself");
-    if (plain && pack_wanted(path))
+    if (plain && pack_is_wanted(path))
         return take_file(t, path, size);
     return size > SKIPPED_MAX ? fault(t, "is too large") : skip(t, size + padding(size));
 }
@@ -255,7 +255,7 @@ static int read_entries(struct tar *t)
     }
 }
 
-int pack_tar(struct pack_files *f, const char *from, struct fumi_err *e)
+int pack_read_tar(struct pack_files *f, const char *from, struct fumi_err *e)
 {
     struct fumi_arena names = {0};
     struct tar t = {.files = f, .a = &names, .from = fumi_str(from), .e = e};

@@ -1,10 +1,10 @@
 /* TensorFlow.js: model.json lists the tensors in the order in which they lie in the .bin files. */
-#include "embed/pack.h"
 #include "model/dim.h"
+#include "pack/pack_parts.h"
 
 #include <math.h>
 
-static const struct pack_style style = {
+static const struct pack_naming style = {
     .layer = "encoder/layer_._",
     .kernel = "Tensordot/ReadVariableOp",
     .bias = "BiasAdd/ReadVariableOp",
@@ -64,7 +64,7 @@ static int read_entry(struct reading *r, const struct fumi_val *entry)
     if (q && type->type != PACK_F16 &&
         (!fumi_real(fumi_get(q, "scale"), &t.scale) || !fumi_real(fumi_get(q, "min"), &t.min)))
         return pack_fault(r->e, "model.json: %.*s has no scale and min", FUMI_ARG(t.name));
-    if (!pack_shape(fumi_get(entry, "shape"), &t) ||
+    if (!pack_read_shape(fumi_get(entry, "shape"), &t) ||
         __builtin_mul_overflow(t.n, type->size, &size) || size > r->bytes.n)
         return pack_fault(r->e, "model.json: %.*s does not fit into its .bin file",
                           FUMI_ARG(t.name));
@@ -82,7 +82,7 @@ static int join(struct reading *r, const struct fumi_val *paths, struct fumi_str
     struct fumi_buf all = {0};
     for (const struct fumi_val *i = fumi_first(paths); i; i = fumi_after(paths, i)) {
         struct fumi_str name = fumi_text(r->f->a, i);
-        const struct pack_file *file = name.p ? pack_beside(r->f, name, dir) : NULL;
+        const struct pack_file *file = name.p ? pack_file_in(r->f, name, dir) : NULL;
         if (!file) {
             fumi_buf_done(&all);
             return pack_fault(r->e, "the file %.*s, which model.json names, is missing",
@@ -145,9 +145,9 @@ static bool find_tables(struct pack_source *s, size_t hidden)
 static size_t count_layers(const struct pack_source *s, struct fumi_arena *a)
 {
     size_t n = 0;
-    while (
-        n <= MODEL_LAYERS_MAX &&
-        pack_find(s, fumi_fmt(a, "%s%zu/attention/self/query/%s", style.layer, n, style.kernel).p))
+    while (n <= MODEL_LAYERS_MAX &&
+           pack_find_tensor(
+               s, fumi_fmt(a, "%s%zu/attention/self/query/%s", style.layer, n, style.kernel).p))
         n++;
     return n;
 }
@@ -155,16 +155,16 @@ static size_t count_layers(const struct pack_source *s, struct fumi_arena *a)
 /* A number of the graph; 0: it is not there. */
 static double scalar(const struct pack_source *s, const char *name)
 {
-    const struct pack_tensor *t = pack_find(s, name);
-    return t && t->n == 1 && t->type != PACK_OTHER ? pack_value(t, 0) : 0;
+    const struct pack_tensor *t = pack_find_tensor(s, name);
+    return t && t->n == 1 && t->type != PACK_OTHER ? pack_tensor_value(t, 0) : 0;
 }
 
 /* How many heads there are stands only in what products are scaled by: 1 / sqrt(size of a head). */
 static int read_facts(struct pack_source *s, struct fumi_arena *a, struct fumi_err *e)
 {
     s->layers = count_layers(s, a);
-    const struct pack_tensor *gain = pack_find(s,
-                                               "embeddings/LayerNorm/batchnorm/mul/ReadVariableOp");
+    const struct pack_tensor *gain = pack_find_tensor(
+        s, "embeddings/LayerNorm/batchnorm/mul/ReadVariableOp");
     if (!s->layers || !gain || gain->dims != 1 || !find_tables(s, gain->shape[0]))
         return pack_fault(e, "the TensorFlow.js model is not a BERT encoder as Fumi knows it: "
                              "layers or the three embedding tables are missing");
@@ -182,7 +182,7 @@ static int read_facts(struct pack_source *s, struct fumi_arena *a, struct fumi_e
 static const struct fumi_val *find_model(const struct pack_files *f, const struct pack_file **file)
 {
     struct fumi_err ignored;
-    for (size_t i = 0; (*file = pack_files_at(f, i)); i++) {
+    for (size_t i = 0; (*file = pack_file_at(f, i)); i++) {
         struct fumi_str path = (*file)->path, dir = pack_dir(path);
         if (!fumi_eq((struct fumi_str){path.p + dir.n, path.n - dir.n}, FUMI_STR("model.json")))
             continue;
@@ -194,7 +194,8 @@ static const struct fumi_val *find_model(const struct pack_files *f, const struc
     return NULL;
 }
 
-int pack_tfjs(const struct pack_files *f, struct pack_source *s, bool *found, struct fumi_err *e)
+int pack_read_tfjs(const struct pack_files *f, struct pack_source *s, bool *found,
+                   struct fumi_err *e)
 {
     const struct pack_file *file;
     const struct fumi_val *manifest = find_model(f, &file);

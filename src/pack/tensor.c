@@ -1,6 +1,6 @@
 /* Published tensors into the parts of the file. What is 8 bits already keeps its bits; other
  * numbers get a scale of their own for each output of a layer and each row of a table. */
-#include "embed/pack.h"
+#include "pack/pack_parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static double float_of(uint32_t bits)
     return (double)f;
 }
 
-double pack_value(const struct pack_tensor *t, size_t i)
+double pack_tensor_value(const struct pack_tensor *t, size_t i)
 {
     uint16_t small = 0;
     uint32_t large = 0;
@@ -62,7 +62,7 @@ double pack_value(const struct pack_tensor *t, size_t i)
     return t->type == PACK_F16 ? half(small) : float_of((uint32_t)small << 16);
 }
 
-bool pack_shape(const struct fumi_val *shape, struct pack_tensor *t)
+bool pack_read_shape(const struct fumi_val *shape, struct pack_tensor *t)
 {
     t->n = 1;
     for (const struct fumi_val *i = fumi_first(shape); i; i = fumi_after(shape, i)) {
@@ -76,7 +76,7 @@ bool pack_shape(const struct fumi_val *shape, struct pack_tensor *t)
     return fumi_is(shape, FUMI_ARRAY);
 }
 
-const struct pack_tensor *pack_find(const struct pack_source *s, const char *name)
+const struct pack_tensor *pack_find_tensor(const struct pack_source *s, const char *name)
 {
     size_t n = strlen(name);
     for (size_t i = 0; i < s->tensors.n; i++) {
@@ -107,7 +107,7 @@ static const struct pack_tensor *look(const struct maker *m, const char *thing, 
     for (char *p = name; *p; p++)
         if (*p == '/')
             *p = m->s->style->slash;
-    return pack_find(m->s, name);
+    return pack_find_tensor(m->s, name);
 }
 
 /* The tensor PREFIX + THING + WHAT, of rows x columns numbers (columns 0: a row of them). */
@@ -139,7 +139,7 @@ static int copy_row(const struct maker *m, const char *thing, const char *what, 
     const struct pack_tensor *t = get(m, thing, what, n, 0);
     float *out = (float *)to;
     for (size_t i = 0; t && i < n; i++) {
-        out[i] = (float)pack_value(t, i);
+        out[i] = (float)pack_tensor_value(t, i);
         if (!isfinite(out[i]))
             return not_finite(m->e, t->name);
     }
@@ -149,7 +149,7 @@ static int copy_row(const struct maker *m, const char *thing, const char *what, 
 static int make_norm(const struct maker *m, const char *thing, size_t n,
                      const struct encoder_norm *norm)
 {
-    const struct pack_style *style = m->s->style;
+    const struct pack_naming *style = m->s->style;
     char name[NAME_SIZE];
     bool old = style->old_gain && look(m, thing, style->old_gain, name);
     if (copy_row(m, thing, old ? style->old_gain : style->gain, n, norm->gain))
@@ -178,7 +178,8 @@ static int round_column(const struct maker *m, const struct pack_tensor *t,
 {
     float most = 0;
     for (size_t k = 0; k < d->in; k++) {
-        m->column[k] = (float)pack_value(t, m->s->style->turned ? j * d->in + k : k * d->out + j);
+        m->column[k] = (float)pack_tensor_value(t, m->s->style->turned ? j * d->in + k
+                                                                       : k * d->out + j);
         if (!isfinite(m->column[k]))
             return not_finite(m->e, t->name);
         most = fmaxf(most, fabsf(m->column[k]));
@@ -202,7 +203,7 @@ static int round_kernel(const struct maker *m, const struct pack_tensor *t,
 
 static int make_dense(const struct maker *m, const char *thing, const struct encoder_dense *d)
 {
-    const struct pack_style *style = m->s->style;
+    const struct pack_naming *style = m->s->style;
     const struct pack_tensor *t = get(m, thing, style->kernel, style->turned ? d->out : d->in,
                                       style->turned ? d->in : d->out);
     if (!t)
@@ -219,7 +220,7 @@ static int round_row(struct fumi_err *e, const struct pack_tensor *from,
 {
     float low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < t->columns; i++) {
-        float x = (float)pack_value(from, row * t->columns + i);
+        float x = (float)pack_tensor_value(from, row * t->columns + i);
         if (!isfinite(x))
             return not_finite(e, from->name);
         low = fminf(low, x);
@@ -227,7 +228,7 @@ static int round_row(struct fumi_err *e, const struct pack_tensor *from,
     }
     float scale = high / 255 - low / 255;
     for (size_t i = 0; i < t->columns && scale > 0; i++) {
-        float x = (float)pack_value(from, row * t->columns + i);
+        float x = (float)pack_tensor_value(from, row * t->columns + i);
         ((uint8_t *)t->q)[row * t->columns + i] = (uint8_t)fminf(255, rintf((x - low) / scale));
     }
     ((float *)t->scale)[row] = scale;

@@ -1,8 +1,9 @@
-/* model_install: what is published is read as tensors and a tokenizer, laid out in memory as the
+/* pack_model: what is published is read as tensors and a tokenizer, laid out in memory as the
  * file will be, and written beside the target before it takes its place. */
-#include "embed/pack.h"
+#include "pack/pack.h"
 
 #include "base/file.h"
+#include "pack/pack_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,9 +27,9 @@ struct job {
 static int read_source(struct job *j, const char *from, struct fumi_err *e)
 {
     bool found;
-    if (pack_read(&j->files, from, e) || pack_tfjs(&j->files, &j->source, &found, e))
+    if (pack_read_files(&j->files, from, e) || pack_read_tfjs(&j->files, &j->source, &found, e))
         return -1;
-    if (!found && pack_safetensors(&j->files, &j->source, &found, e))
+    if (!found && pack_read_safetensors(&j->files, &j->source, &found, e))
         return -1;
     if (!found)
         return pack_fault(e,
@@ -40,7 +41,7 @@ static int read_source(struct job *j, const char *from, struct fumi_err *e)
 
 static const struct pack_file *tokenizer(const struct job *j)
 {
-    return pack_named(&j->files, "tokenizer.json", j->source.dir);
+    return pack_find_file(&j->files, "tokenizer.json", j->source.dir);
 }
 
 static int read_tokenizer(struct job *j, struct fumi_err *e)
@@ -48,7 +49,7 @@ static int read_tokenizer(struct job *j, struct fumi_err *e)
     const struct pack_file *file = tokenizer(j);
     if (!file)
         return pack_fault(e, "there is no tokenizer.json: it is published beside the model");
-    return pack_vocabulary(&j->a, file, &j->vocabulary, e);
+    return pack_read_vocabulary(&j->a, file, &j->vocabulary, e);
 }
 
 /* The directory of the tokenizer is mostly called as the model is; at the root, what is installed
@@ -93,11 +94,11 @@ static int check_tables(const struct pack_source *s, struct fumi_err *e)
 /* How wide the inner layer is stands in its bias. */
 static size_t inner_size(struct job *j)
 {
-    const struct pack_style *style = j->source.style;
+    const struct pack_naming *style = j->source.style;
     char *name = (char *)fumi_fmt(&j->a, "%s0/intermediate/dense/%s", style->layer, style->bias).p;
     for (char *p = name; *p; p++)
         *p = *p == '/' ? style->slash : *p;
-    const struct pack_tensor *t = pack_find(&j->source, name);
+    const struct pack_tensor *t = pack_find_tensor(&j->source, name);
     return t && t->dims == 1 ? t->shape[0] : 0;
 }
 
@@ -144,7 +145,7 @@ static bool is_too_large(const struct job *j)
 {
     const struct pack_file *file;
     size_t given = 1 << 26;
-    for (size_t i = 0; (file = pack_files_at(&j->files, i)); i++)
+    for (size_t i = 0; (file = pack_file_at(&j->files, i)); i++)
         given += 2 * file->bytes.n;
     return j->size > given;
 }
@@ -197,7 +198,7 @@ static int run(struct job *j, const char *from, const char *to, struct fumi_err 
     return publish(j, to, e);
 }
 
-int model_install(const char *from, const char *to, struct fumi_err *e)
+int pack_model(const char *from, const char *to, struct fumi_err *e)
 {
     struct job *j = fumi_resize(NULL, sizeof(*j));
     *j = (struct job){0};

@@ -1,4 +1,4 @@
-#include "embed/pack.h"
+#include "pack/pack_parts.h"
 
 #include "model/codes.h"
 
@@ -38,7 +38,7 @@ static struct fumi_str base_name(struct fumi_str path)
     return (struct fumi_str){path.p + n, path.n - n};
 }
 
-bool pack_wanted(struct fumi_str path)
+bool pack_is_wanted(struct fumi_str path)
 {
     static const struct fumi_str names[] = {
         FUMI_STR("model.json"),
@@ -53,13 +53,13 @@ bool pack_wanted(struct fumi_str path)
     return ends(name, FUMI_STR(".bin"));
 }
 
-const struct pack_file *pack_files_at(const struct pack_files *f, size_t i)
+const struct pack_file *pack_file_at(const struct pack_files *f, size_t i)
 {
     const struct pack_file *files = (const void *)f->list.p;
     return i < f->list.n / sizeof(*files) ? &files[i] : NULL;
 }
 
-void pack_keep(struct pack_files *f, struct fumi_str path, struct fumi_str bytes, bool mapped)
+void pack_add_file(struct pack_files *f, struct fumi_str path, struct fumi_str bytes, bool mapped)
 {
     struct pack_file file = {fumi_dup(f->a, path), bytes, mapped};
     fumi_buf_add(&f->list, &file, sizeof(file));
@@ -68,7 +68,7 @@ void pack_keep(struct pack_files *f, struct fumi_str path, struct fumi_str bytes
 void pack_files_done(struct pack_files *f)
 {
     const struct pack_file *file;
-    for (size_t i = 0; (file = pack_files_at(f, i)); i++) {
+    for (size_t i = 0; (file = pack_file_at(f, i)); i++) {
         if (file->mapped)
             munmap((void *)file->bytes.p, file->bytes.n);
         else if (file->bytes.n)
@@ -77,11 +77,11 @@ void pack_files_done(struct pack_files *f)
     fumi_buf_done(&f->list);
 }
 
-const struct pack_file *pack_beside(const struct pack_files *f, struct fumi_str name,
-                                    struct fumi_str dir)
+const struct pack_file *pack_file_in(const struct pack_files *f, struct fumi_str name,
+                                     struct fumi_str dir)
 {
     const struct pack_file *file;
-    for (size_t i = 0; (file = pack_files_at(f, i)); i++)
+    for (size_t i = 0; (file = pack_file_at(f, i)); i++)
         if (fumi_eq(pack_dir(file->path), dir) && fumi_eq(base_name(file->path), name))
             return file;
     return NULL;
@@ -92,13 +92,13 @@ static bool is_before(struct fumi_str a, struct fumi_str b)
     return a.n < b.n || (a.n == b.n && memcmp(a.p, b.p, a.n) < 0);
 }
 
-const struct pack_file *pack_named(const struct pack_files *f, const char *name,
-                                   struct fumi_str dir)
+const struct pack_file *pack_find_file(const struct pack_files *f, const char *name,
+                                       struct fumi_str dir)
 {
-    const struct pack_file *best = pack_beside(f, fumi_str(name), dir), *file;
+    const struct pack_file *best = pack_file_in(f, fumi_str(name), dir), *file;
     if (best)
         return best;
-    for (size_t i = 0; (file = pack_files_at(f, i)); i++)
+    for (size_t i = 0; (file = pack_file_at(f, i)); i++)
         if (fumi_eq(base_name(file->path), fumi_str(name)) &&
             (!best || is_before(file->path, best->path)))
             best = file;
@@ -123,7 +123,8 @@ static int keep_file(struct pack_files *f, const char *full, struct fumi_str pat
     bool mapped = p != MAP_FAILED;
     if (!mapped && st.st_size > 0)
         return pack_fault(e, "%.*s cannot be read", FUMI_ARG(path));
-    pack_keep(f, path, mapped ? (struct fumi_str){p, (size_t)st.st_size} : FUMI_STR(""), mapped);
+    pack_add_file(f, path, mapped ? (struct fumi_str){p, (size_t)st.st_size} : FUMI_STR(""),
+                  mapped);
     return 0;
 }
 
@@ -141,7 +142,7 @@ static int visit(struct pack_files *f, struct fumi_str root, struct fumi_str pat
         return 0;
     if (S_ISDIR(st.st_mode))
         return depth < DEPTH_MAX ? walk(f, root, path, depth + 1, e) : 0;
-    if (!pack_wanted(path))
+    if (!pack_is_wanted(path))
         return 0;
     if (f->list.n >= FILES_MAX * sizeof(struct pack_file))
         return pack_fault(e, "there are too many files in %.*s: name the directory of the model",
@@ -168,7 +169,7 @@ static int walk(struct pack_files *f, struct fumi_str root, struct fumi_str path
     return rc;
 }
 
-int pack_read(struct pack_files *f, const char *from, struct fumi_err *e)
+int pack_read_files(struct pack_files *f, const char *from, struct fumi_err *e)
 {
     struct stat st;
     if (stat(from, &st))
@@ -176,6 +177,6 @@ int pack_read(struct pack_files *f, const char *from, struct fumi_err *e)
     if (S_ISDIR(st.st_mode))
         return walk(f, fumi_str(from), FUMI_STR(""), 0, e);
     if (S_ISREG(st.st_mode))
-        return pack_tar(f, from, e);
+        return pack_read_tar(f, from, e);
     return pack_fault(e, "%s is neither a directory nor an archive (.tgz)", from);
 }

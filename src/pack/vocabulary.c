@@ -1,5 +1,5 @@
 /* tokenizer.json: the words, and how text is made ready for them. */
-#include "embed/pack.h"
+#include "pack/pack_parts.h"
 
 enum { WORDS_MAX = 1 << 21, CHARS_MAX = 100 };
 
@@ -152,8 +152,8 @@ static int read_limit(const struct fumi_val *model, struct pack_vocabulary *v, s
     return 0;
 }
 
-int pack_vocabulary(struct fumi_arena *a, const struct pack_file *tokenizer,
-                    struct pack_vocabulary *v, struct fumi_err *e)
+int pack_read_vocabulary(struct fumi_arena *a, const struct pack_file *tokenizer,
+                         struct pack_vocabulary *v, struct fumi_err *e)
 {
     struct fumi_err inner;
     struct words words = {0}, specials = {0};
@@ -168,8 +168,8 @@ int pack_vocabulary(struct fumi_arena *a, const struct pack_file *tokenizer,
         return -1;
     v->flags = flags_of(fumi_get(root, "normalizer"));
     v->flags |= is_english(&words) ? MODEL_ENGLISH_ONLY : 0u;
-    pack_trie(words.items, words.n, &v->cells);
-    pack_trie(specials.items, specials.n, &v->specials);
+    pack_build_trie(words.items, words.n, &v->cells);
+    pack_build_trie(specials.items, specials.n, &v->specials);
     return find_inside(a, model, v, e);
 }
 

@@ -1,8 +1,8 @@
 /* safetensors: eight bytes with the size of a JSON text, the text, then the numbers. config.json
  * beside it says what kind of model it is. */
-#include "embed/pack.h"
+#include "pack/pack_parts.h"
 
-static const struct pack_style style = {
+static const struct pack_naming style = {
     .layer = "encoder/layer/",
     .kernel = "weight",
     .bias = "bias",
@@ -58,7 +58,8 @@ static int read_tensors(struct fumi_arena *a, const struct fumi_val *all, struct
             continue;
         t->name = fumi_text(a, key);
         t->type = type_of(fumi_get(v, "dtype"));
-        if (!pack_shape(fumi_get(v, "shape"), t) || !place(fumi_get(v, "data_offsets"), data, t))
+        if (!pack_read_shape(fumi_get(v, "shape"), t) ||
+            !place(fumi_get(v, "data_offsets"), data, t))
             return pack_fault(e,
                               "model.safetensors: %.*s lies outside of the file, or its size "
                               "is not that of its shape",
@@ -123,7 +124,7 @@ static int check_pooling(const struct pack_files *f, struct fumi_str dir, struct
 {
     struct fumi_err inner;
     struct fumi_str beside = fumi_fmt(f->a, "%.*s1_Pooling/", FUMI_ARG(dir));
-    const struct pack_file *file = pack_beside(f, FUMI_STR("config.json"), beside);
+    const struct pack_file *file = pack_file_in(f, FUMI_STR("config.json"), beside);
     const struct fumi_val *v = file ? fumi_parse(f->a, file->bytes, &inner) : NULL;
     const struct fumi_val *mean = fumi_get(v, "pooling_mode_mean_tokens");
     if (fumi_is(mean, FUMI_FALSE))
@@ -134,9 +135,9 @@ static int check_pooling(const struct pack_files *f, struct fumi_str dir, struct
 
 static int find_tables(struct pack_source *s, struct fumi_err *e)
 {
-    s->words = pack_find(s, "embeddings.word_embeddings.weight");
-    s->places = pack_find(s, "embeddings.position_embeddings.weight");
-    s->kinds = pack_find(s, "embeddings.token_type_embeddings.weight");
+    s->words = pack_find_tensor(s, "embeddings.word_embeddings.weight");
+    s->places = pack_find_tensor(s, "embeddings.position_embeddings.weight");
+    s->kinds = pack_find_tensor(s, "embeddings.token_type_embeddings.weight");
     if (s->words && s->places && s->kinds)
         return 0;
     return pack_fault(e, "model.safetensors has no %s_embeddings: it is not of the BERT family",
@@ -145,17 +146,17 @@ static int find_tables(struct pack_source *s, struct fumi_err *e)
                                    : "token_type");
 }
 
-int pack_safetensors(const struct pack_files *f, struct pack_source *s, bool *found,
-                     struct fumi_err *e)
+int pack_read_safetensors(const struct pack_files *f, struct pack_source *s, bool *found,
+                          struct fumi_err *e)
 {
-    const struct pack_file *file = pack_named(f, "model.safetensors", FUMI_STR(""));
+    const struct pack_file *file = pack_find_file(f, "model.safetensors", FUMI_STR(""));
     *found = file != NULL;
     if (!file)
         return 0;
     struct fumi_err inner;
     s->style = &style;
     s->dir = pack_dir(file->path);
-    const struct pack_file *config = pack_beside(f, FUMI_STR("config.json"), s->dir);
+    const struct pack_file *config = pack_file_in(f, FUMI_STR("config.json"), s->dir);
     const struct fumi_val *v = config ? fumi_parse(f->a, config->bytes, &inner) : NULL;
     if (!fumi_is(v, FUMI_OBJECT))
         return pack_fault(e, "there is no config.json beside model.safetensors, or it is no JSON");
