@@ -11,12 +11,12 @@
 struct embedder;
 
 /* Which bytes of a text one vector stands for. */
-struct span {
+struct text_range {
     uint32_t begin, end;
 };
 
-struct spans {
-    struct span *items;
+struct text_ranges {
+    struct text_range *items;
     size_t n;
 };
 
@@ -29,7 +29,7 @@ struct embedder_ops {
                  int64_t ms, float **out, struct fumi_err *);
     /* A text as passages that this embedder can take whole: overlapping, at borders of sentences,
      * every byte of the text in one of them. One for a short text. */
-    struct spans (*split)(struct embedder *, struct fumi_arena *, struct fumi_str text);
+    struct text_ranges (*split)(struct embedder *, struct fumi_arena *, struct fumi_str text);
     void (*free)(struct embedder *);
 };
 

@@ -166,7 +166,7 @@ static int embed(struct embedder *em, struct fumi_arena *a, const struct fumi_st
     return 0;
 }
 
-static struct spans split(struct embedder *em, struct fumi_arena *a, struct fumi_str text)
+static struct text_ranges split(struct embedder *em, struct fumi_arena *a, struct fumi_str text)
 {
     struct fumi_err ignored;
     const struct model *m = get(self(em), &ignored);

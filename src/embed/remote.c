@@ -254,7 +254,7 @@ int remote_embed(struct embedder *base, struct fumi_arena *a, const struct fumi_
     return 0;
 }
 
-struct spans remote_split(struct embedder *base, struct fumi_arena *a, struct fumi_str text)
+struct text_ranges remote_split(struct embedder *base, struct fumi_arena *a, struct fumi_str text)
 {
     size_t most = ((struct remote *)base)->provider->passage;
     return passages_by_bytes(a, text, most, most / OVERLAP);

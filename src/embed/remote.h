@@ -80,7 +80,7 @@ void remote_write_texts(struct fumi_out *o, const struct remote_question *q);
 /* The members of every remote provider's ops. */
 int remote_embed(struct embedder *, struct fumi_arena *, const struct fumi_str *texts, size_t n,
                  int64_t ms, float **out, struct fumi_err *);
-struct spans remote_split(struct embedder *, struct fumi_arena *, struct fumi_str text);
+struct text_ranges remote_split(struct embedder *, struct fumi_arena *, struct fumi_str text);
 void remote_free(struct embedder *);
 
 /* For tests: no call may be under way. */

@@ -1,6 +1,6 @@
-/* Files of models. The first byte says what the rest is: changes to a packed file (two bytes where,
- * four bytes what, each), a tar archive, a tokenizer.json, a model.json, a model.safetensors.
- * Nothing crashes, and tokens are always known ones. */
+/* Model files. The first byte selects what the rest is: patches of a packed file (2 bytes of offset
+ * and 4 bytes of data each), a tar archive, a tokenizer.json, a model.json or a model.safetensors.
+ * Nothing may crash, and token ids must be those of the vocabulary. */
 #include "embed/model.h"
 #include "fuzz.h"
 #include "pack/pack.h"
@@ -17,7 +17,7 @@ static int in_memory(const void *bytes, size_t n, char path[64])
     return fd;
 }
 
-/* A packed file of one layer of 16 numbers, with a vocabulary of a few words. */
+/* A packed model with one layer of 16 numbers and a vocabulary of a few words. */
 static struct fumi_str packed(void)
 {
     static char image[1 << 16];
@@ -32,29 +32,29 @@ static struct fumi_str packed(void)
         .magic = MODEL_MAGIC,
         .version = MODEL_VERSION,
         .head_size = sizeof(h),
-        .order = model_order(),
+        .panel_layout = model_panel_layout(),
         .layers = 1,
         .hidden = 16,
         .heads = 2,
         .inner = 16,
         .positions = 32,
-        .kinds = 1,
+        .types = 1,
         .words = 9,
         .epsilon = 1e-12f,
         .flags = WORDPIECE_CLEAN | WORDPIECE_CJK | WORDPIECE_STRIP | WORDPIECE_LOWER,
         .max_chars = 100,
         .cells = (uint32_t)t.n,
         .specials = (uint32_t)(more.n / sizeof(struct trie_cell)),
-        .inside = trie_step(t, trie_step(t, 0, '#'), '#'),
-        .unknown = 0,
-        .first = 1,
-        .last = 2,
+        .continuation = trie_step(t, trie_step(t, 0, '#'), '#'),
+        .unk = 0,
+        .cls = 1,
+        .sep = 2,
         .name = "fuzz",
     };
     struct model_views v;
-    h.size = model_lay(&h, NULL, &v);
+    h.size = model_layout(&h, NULL, &v);
     MUST(h.size <= sizeof(image));
-    model_lay(&h, image, &v);
+    model_layout(&h, image, &v);
     for (size_t i = sizeof(h); i < h.size; i++)
         image[i] = (char)(i * 7 % 61);
     memcpy((void *)v.pieces.words.cells, cells.p, cells.n);
@@ -74,7 +74,7 @@ static void use(const struct model *m)
     text.tokens = model_tokens(m, &a, FUMI_STR("ab aB. 定a[SEP] \xc3\xa9 zz"), max, &text.n);
     MUST(text.n >= 2 && text.n <= max);
     for (size_t i = 0; i < text.n; i++)
-        MUST(text.tokens[i] >= 0 && (size_t)text.tokens[i] < w->words.rows);
+        MUST(text.tokens[i] >= 0 && (size_t)text.tokens[i] < w->word_table.rows);
     float *out = fumi_alloc(&a, w->hidden * sizeof(*out));
     encoder_run(w, &text, 1, out);
     MUST(model_name(m).n <= MODEL_NAME_MAX);
@@ -112,13 +112,14 @@ static void try_archive(const uint8_t *data, size_t n)
 
 static void keep(struct pack_files *f, const char *name, const void *bytes, size_t n)
 {
+    struct fumi_err e;
     char *copy = n ? fumi_resize(NULL, n) : NULL;
     if (n)
         memcpy(copy, bytes, n);
-    pack_add_file(f, fumi_str(name), (struct fumi_str){n ? copy : "", n}, false);
+    MUST(!pack_add_file(f, fumi_str(name), (struct fumi_str){n ? copy : "", n}, false, &e));
 }
 
-/* Each as pack.c calls it. */
+/* Calls the reader of the file as pack.c does. */
 static void try_text(char kind, const uint8_t *data, size_t n)
 {
     static const char config[] = "{\"model_type\":\"bert\",\"num_hidden_layers\":1,"

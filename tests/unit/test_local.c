@@ -211,7 +211,7 @@ TEST(long_texts_are_split)
     for (int i = 0; i < 300; i++)
         say(&b, "the world %s", i % 7 ? "" : ". ");
     struct fumi_str text = fumi_buf_str(&b);
-    struct spans s = em->ops->split(em, &a, text);
+    struct text_ranges s = em->ops->split(em, &a, text);
     CHECK(s.n > 600 / (TINY_PLACES - 2));
     CHECK_INT(s.items[0].begin, 0);
     CHECK_INT(s.items[s.n - 1].end, text.n);

@@ -49,7 +49,7 @@ TEST(what_is_packed_is_found_again)
     CHECK_INT(w->heads, 2);
     CHECK_INT(w->inner, TINY_INNER);
     CHECK_INT(w->positions, TINY_PLACES);
-    CHECK_INT(w->words.rows, TINY_WORDS + 3);
+    CHECK_INT(w->word_table.rows, TINY_WORDS + 3);
     CHECK(w->epsilon > 0.9e-12f && w->epsilon < 1.1e-12f);
     char hex[64];
     model_sha256(m, hex);
@@ -69,14 +69,14 @@ TEST(parts_are_aligned)
     struct model *m = open_bytes(t, file.p, file.n, &e);
     CHECK(m);
     const struct encoder_weights *w = model_weights(m);
-    const void *parts[] = {w->words.q,
-                           w->words.scale,
-                           w->places.q,
-                           w->first.gain,
+    const void *parts[] = {w->word_table.q,
+                           w->word_table.scale,
+                           w->position_table.q,
+                           w->embedding_norm.gain,
                            w->layer[1].query.panels,
-                           w->layer[1].grow.sums,
-                           w->layer[1].shrink.panels,
-                           w->layer[1].after_shrink.shift};
+                           w->layer[1].expand.sums,
+                           w->layer[1].contract.panels,
+                           w->layer[1].output_norm.shift};
     for (size_t i = 0; i < FUMI_COUNT(parts); i++)
         CHECK_INT((uintptr_t)parts[i] % 64, 0);
     model_close(m);
@@ -122,7 +122,7 @@ TEST(wrong_heads_are_refused)
         CHANGE(version, 2),
         CHANGE(head_size, 128),
         CHANGE(size, 0),
-        CHANGE(order, 1),
+        CHANGE(panel_layout, 1),
         CHANGE(layers, 0),
         CHANGE(layers, 1),
         CHANGE(layers, 3),
@@ -139,8 +139,8 @@ TEST(wrong_heads_are_refused)
         CHANGE(positions, 0),
         CHANGE(positions, 41 * 64),
         CHANGE(positions, UINT32_MAX),
-        CHANGE(kinds, 0),
-        CHANGE(kinds, 64),
+        CHANGE(types, 0),
+        CHANGE(types, 64),
         CHANGE(words, 2),
         CHANGE(words, 1 << 22),
         CHANGE(words, UINT32_MAX),
@@ -153,10 +153,10 @@ TEST(wrong_heads_are_refused)
         CHANGE(cells, UINT32_MAX),
         CHANGE(specials, 0),
         CHANGE(specials, UINT32_MAX),
-        CHANGE(inside, UINT32_MAX),
-        CHANGE(unknown, UINT32_MAX),
-        CHANGE(first, 1 << 20),
-        CHANGE(last, 1 << 20),
+        CHANGE(continuation, UINT32_MAX),
+        CHANGE(unk, UINT32_MAX),
+        CHANGE(cls, 1 << 20),
+        CHANGE(sep, 1 << 20),
         CHANGE(name[60], 0x61616161),
 #undef CHANGE
     };

@@ -740,7 +740,7 @@ TEST(long_texts_are_split_and_cut)
     for (size_t i = 0; i < n; i++)
         text[i] = i % 7 == 6 ? ' ' : 'x';
     struct fumi_str whole = {text, n};
-    struct spans spans = s.em->ops->split(s.em, &s.a, whole);
+    struct text_ranges spans = s.em->ops->split(s.em, &s.a, whole);
     CHECK(spans.n >= n / 2000);
     for (size_t i = 0; i < spans.n; i++) {
         CHECK(spans.items[i].begin <= at && spans.items[i].end > at);
