@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "base/uuid.h"
-#include "embed/address.h"
 #include "embed/passages.h"
+#include "embed/provider_url.h"
 #include "model/codes.h"
 #include "model/dim.h"
 
@@ -327,8 +327,9 @@ static int check_key(struct fumi_str key, struct fumi_err *e)
 
 static int check(const struct embed_config *c, struct fumi_str url, struct fumi_err *e)
 {
-    struct address ignored;
-    return address_read(url, c->allow_http, &ignored, e) || check_key(trim(c->api_key), e) ? -1 : 0;
+    struct provider_url ignored;
+    return provider_url_read(url, c->allow_http, &ignored, e) || check_key(trim(c->api_key), e) ? -1
+                                                                                                : 0;
 }
 
 static bool needs_key(const struct remote_provider *p, struct fumi_str url)

@@ -1,6 +1,6 @@
 #include "embed/model_file.h"
 #include "model/codes.h"
-#include "model_tools.h"
+#include "model_fixture.h"
 
 #include <sys/stat.h>
 

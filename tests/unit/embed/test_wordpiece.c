@@ -1,4 +1,4 @@
-#include "model_tools.h"
+#include "model_fixture.h"
 
 enum { IDS_MAX = 64 };
 

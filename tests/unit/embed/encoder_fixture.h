@@ -1,6 +1,6 @@
 /* Random numbers and dense layers for tests of the encoder, and the backends to test. */
-#ifndef FUMI_ENCODER_TOOLS_H
-#define FUMI_ENCODER_TOOLS_H
+#ifndef FUMI_ENCODER_FIXTURE_H
+#define FUMI_ENCODER_FIXTURE_H
 
 #include "base/arena.h"
 #include "embed/encoder_parts.h"

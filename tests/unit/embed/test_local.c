@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "model/codes.h"
-#include "model_tools.h"
+#include "model_fixture.h"
 #include "json/json.h"
 
 #include <pthread.h>

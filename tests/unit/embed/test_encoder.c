@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "encoder_tools.h"
+#include "encoder_fixture.h"
 
 #include <pthread.h>
 

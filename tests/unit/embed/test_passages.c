@@ -1,7 +1,7 @@
 #include "embed/passages.h"
 
 #include "base/utf8.h"
-#include "model_tools.h"
+#include "model_fixture.h"
 
 /* What holds for any text: in order, without gaps, each new, ends at the ends. */
 static bool covers(struct fumi_str text, struct text_ranges s)

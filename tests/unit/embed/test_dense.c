@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "encoder_tools.h"
+#include "encoder_fixture.h"
 
 /* Kinds of weights: some fit into long chains, some never do; SPIKES are columns far from 0 with
  * one weight at the other end. */

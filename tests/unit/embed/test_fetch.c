@@ -1,5 +1,5 @@
-#include "embed/address.h"
 #include "embed/fetch.h"
+#include "embed/provider_url.h"
 #include "fake_provider.h"
 #include "model/codes.h"
 #include "test.h"
@@ -84,8 +84,8 @@ static void end(struct stage *s)
 
 static int check_url(struct fumi_str url, bool allow_http, struct fumi_err *e)
 {
-    struct address ignored;
-    return address_read(url, allow_http, &ignored, e);
+    struct provider_url ignored;
+    return provider_url_read(url, allow_http, &ignored, e);
 }
 
 TEST(urls)
@@ -206,12 +206,12 @@ TEST(addresses)
         const struct sockaddr *at = old ? (void *)&v4 : (void *)&v6;
         if (!old && inet_pton(AF_INET6, rows[i].number, &v6.sin6_addr) != 1)
             TEST_FAIL("%s is no address", rows[i].number);
-        if (address_may_connect(at, false) != rows[i].anywhere ||
-            address_may_connect(at, true) != rows[i].here)
+        if (provider_url_may_connect(at, false) != rows[i].anywhere ||
+            provider_url_may_connect(at, true) != rows[i].here)
             TEST_FAIL("%s", rows[i].number);
     }
     struct sockaddr unix_socket = {.sa_family = AF_UNIX};
-    CHECK(!address_may_connect(&unix_socket, false));
+    CHECK(!provider_url_may_connect(&unix_socket, false));
 }
 
 TEST(an_answer_comes)

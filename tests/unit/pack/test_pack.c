@@ -1,5 +1,5 @@
 #include "model/codes.h"
-#include "model_tools.h"
+#include "model_fixture.h"
 
 #include <dirent.h>
 #include <malloc.h>

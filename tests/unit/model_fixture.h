@@ -1,7 +1,7 @@
 /* A sentence encoder with invented weights, as the two formats publish one: 2 layers of 32 numbers,
  * 2 heads, and a vocabulary of a few words. */
-#ifndef FUMI_MODEL_TOOLS_H
-#define FUMI_MODEL_TOOLS_H
+#ifndef FUMI_MODEL_FIXTURE_H
+#define FUMI_MODEL_FIXTURE_H
 
 #include "base/buf.h"
 #include "embed/model.h"
