@@ -101,7 +101,7 @@ int embed_check_host(const struct embed_config *c, struct fumi_err *e)
                         FUMI_ARG(host));
 }
 
-struct fumi_str embed_usual_model(struct fumi_str provider)
+struct fumi_str embed_default_model(struct fumi_str provider)
 {
     const struct provider *p = find(provider);
     return p ? fumi_str(p->model) : (struct fumi_str){0};

@@ -7,7 +7,7 @@ static struct embed_config keep(struct fumi_arena *a, const struct embed_config 
 {
     struct embed_config out = *c;
     out.provider = fumi_dup(a, c->provider);
-    out.model = fumi_dup(a, c->model.n ? c->model : embed_usual_model(c->provider));
+    out.model = fumi_dup(a, c->model.n ? c->model : embed_default_model(c->provider));
     out.base_url = fumi_dup(a, c->base_url);
     out.api_key = fumi_dup(a, c->api_key);
     out.model_file = fumi_dup(a, c->model_file);

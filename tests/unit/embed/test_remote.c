@@ -30,13 +30,21 @@ static struct embed_config config_of(struct stage *s, const char *provider)
                                  .api_key = FUMI_STR(SECRET)};
 }
 
+/* Shortens the delays. No call may be in progress. */
+static void set_times(struct embedder *em, struct remote_times times)
+{
+    struct remote *r = (struct remote *)em;
+    r->times = times;
+    r->breaker.rest = times.rest;
+}
+
 static void open_with(struct stage *s, const struct embed_config *c)
 {
     static const struct fumi_log silent = {.level = FUMI_SILENT};
     s->em = embed_open(c, &silent, &s->e);
     if (!s->em)
         abort();
-    remote_set_times(s->em, quick);
+    set_times(s->em, quick);
 }
 
 static struct stage begin_dim(const char *provider, enum fake_mode mode, int64_t dim)
@@ -391,12 +399,12 @@ TEST(plain_http_elsewhere_needs_leave)
 
 TEST(usual_models)
 {
-    CHECK_STR(embed_usual_model(FUMI_STR("openai")), "text-embedding-3-small");
-    CHECK_STR(embed_usual_model(FUMI_STR("ollama")), "nomic-embed-text");
-    CHECK_STR(embed_usual_model(FUMI_STR("local")), "all-MiniLM-L6-v2");
-    CHECK(!embed_usual_model(FUMI_STR("other")).p);
-    CHECK_STR(embed_usual_model(FUMI_STR("openai")), openai_provider.model);
-    CHECK_STR(embed_usual_model(FUMI_STR("ollama")), ollama_provider.model);
+    CHECK_STR(embed_default_model(FUMI_STR("openai")), "text-embedding-3-small");
+    CHECK_STR(embed_default_model(FUMI_STR("ollama")), "nomic-embed-text");
+    CHECK_STR(embed_default_model(FUMI_STR("local")), "all-MiniLM-L6-v2");
+    CHECK(!embed_default_model(FUMI_STR("other")).p);
+    CHECK_STR(embed_default_model(FUMI_STR("openai")), openai_provider.model);
+    CHECK_STR(embed_default_model(FUMI_STR("ollama")), ollama_provider.model);
 }
 
 TEST(known_models_have_known_dimensions)
@@ -680,18 +688,18 @@ TEST(the_breaker_opens_and_closes)
               "\"openai answered 500; the provider's words: \\\"out of order\\\"\"");
     CHECK_INT(s.fake->requests, 3 * BREAKER_FAILURES); /* it was left alone */
 
-    remote_set_times(s.em, rested);
+    set_times(s.em, rested);
     CHECK_INT(embed(&s, 1, 20000), -1);
     CHECK(strstr(s.e.text, "out of order"));
     CHECK_INT(s.fake->requests, 3 * BREAKER_FAILURES + 1); /* one try */
-    remote_set_times(s.em, quick);
+    set_times(s.em, quick);
     CHECK_INT(embed(&s, 1, 20000), -1);
     CHECK_INT(s.fake->requests, 3 * BREAKER_FAILURES + 1);
 
     s.fake->mode = FAKE_WELL;
-    remote_set_times(s.em, rested);
+    set_times(s.em, rested);
     CHECK_INT(embed(&s, 1, 20000), 0);
-    remote_set_times(s.em, quick);
+    set_times(s.em, quick);
     CHECK_INT(embed(&s, 1, 20000), 0);
     s.fake->mode = FAKE_500; /* it counts from the beginning */
     CHECK_INT(embed(&s, 1, 20000), -1);
@@ -718,15 +726,15 @@ TEST(one_call_tries)
     breaker_init(&b, 0);
     for (int i = 0; i < BREAKER_FAILURES; i++) {
         CHECK_INT(breaker_enter(&b, &wait, why), BREAKER_GO);
-        CHECK_INT(breaker_left(&b, "it broke"), i + 1 == BREAKER_FAILURES);
+        CHECK_INT(breaker_leave(&b, "it broke"), i + 1 == BREAKER_FAILURES);
     }
     CHECK_INT(breaker_enter(&b, &wait, why), BREAKER_ONCE);
     CHECK_INT(breaker_enter(&b, &wait, why), BREAKER_WAIT);
     CHECK(wait > 0);
     CHECK_STR(fumi_str(why), "it broke");
-    CHECK(!breaker_left(&b, "still broken"));
+    CHECK(!breaker_leave(&b, "still broken"));
     CHECK_INT(breaker_enter(&b, &wait, why), BREAKER_ONCE);
-    CHECK(breaker_left(&b, NULL));
+    CHECK(breaker_leave(&b, NULL));
     CHECK_INT(breaker_enter(&b, &wait, why), BREAKER_GO);
     CHECK_INT(breaker_enter(&b, &wait, why), BREAKER_GO);
     breaker_done(&b);
@@ -771,7 +779,7 @@ TEST(details_are_short_and_clean)
     CHECK(!memmem(f.detail.p, f.detail.n, "sk-", 3));
     CHECK(fumi_starts(f.detail, FUMI_STR("the provider's words: \"? ? \xC3\xA9")));
     CHECK(!strstr(s.e.text, "sk-"));
-    CHECK_INT(remote_tell(r, &s.a, &f, &s.e), -1);
+    CHECK_INT(remote_set_data(r, &s.a, &f, &s.e), -1);
     CHECK(fumi_parse(&s.a, s.e.data, &(struct fumi_err){0}));
     end(&s);
 }
@@ -913,7 +921,7 @@ TEST(answers)
         struct fumi_arena a = {0};
         struct fumi_err e;
         struct remote_vectors v;
-        const struct remote_wire *w = (rows[i].openai ? openai_provider : ollama_provider).wires;
+        const struct remote_api *w = (rows[i].openai ? openai_provider : ollama_provider).apis;
         int rc = remote_read(&a, w, fumi_str(rows[i].text), 2, &v, &e);
         if ((rc == 0) != rows[i].fine || (rc && (v.cut || e.code != ERR_PROVIDER)))
             TEST_FAIL("%s: %d %s", rows[i].text, rc, e.text);
@@ -970,7 +978,7 @@ TEST(many_threads_and_a_server_that_fails)
     CHECK(s.fake->requests <= 3 * (BREAKER_FAILURES + THREADS));
     struct remote_times rested = quick;
     rested.rest = 0;
-    remote_set_times(s.em, rested);
+    set_times(s.em, rested);
     s.fake->mode = FAKE_WELL;
     CHECK_INT(embed(&s, 1, 20000), 0);
     CHECK_INT(run_threads(&s), THREADS * CALLS);
