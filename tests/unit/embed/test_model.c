@@ -33,7 +33,7 @@ static struct model *open_bytes(const struct tiny *t, const void *p, size_t n, s
     return model_open(path, e);
 }
 
-TEST(what_is_packed_is_found_again)
+TEST(a_packed_model_can_be_opened)
 {
     struct fumi_buf file = {0};
     struct fumi_err e = {0};
@@ -42,7 +42,7 @@ TEST(what_is_packed_is_found_again)
     CHECK(m);
     CHECK_INT(model_verify(m, &e), 0);
     CHECK(model_name(m).n > 0 && fumi_starts(model_name(m), FUMI_STR("fumi-model-")));
-    CHECK(!model_english_only(m)); /* a quarter of its words is not ASCII */
+    CHECK(!model_english_only(m)); /* a quarter of the words is not ASCII */
     const struct encoder_weights *w = model_weights(m);
     CHECK_INT(w->layers, TINY_LAYERS);
     CHECK_INT(w->hidden, TINY_HIDDEN);
@@ -90,7 +90,7 @@ TEST(damage_is_found)
     struct fumi_err e = {0};
     struct tiny *t = tiny_packed(&file);
     CHECK(file.n);
-    for (size_t i = 0; i < 40; i++) { /* anywhere behind the head: only the sum can tell */
+    for (size_t i = 0; i < 40; i++) { /* after the header only the checksum finds damage */
         size_t at = sizeof(struct model_head) +
                     tiny_random(t) % (file.n - sizeof(struct model_head));
         file.p[at] ^= 1;
@@ -110,7 +110,7 @@ static void set(struct fumi_buf *file, size_t offset, uint32_t value)
     memcpy(file->p + offset, &value, sizeof(value));
 }
 
-TEST(wrong_heads_are_refused)
+TEST(bad_headers_are_refused)
 {
     static const struct {
         const char *name;
@@ -197,8 +197,8 @@ TEST(short_and_long_files_are_refused)
     tiny_free(t);
 }
 
-/* Numbers that lead out of the vocabulary are changed at random: whatever comes out is a token. */
-TEST(a_damaged_vocabulary_gives_tokens_still)
+/* Random changes of the tries: all tokens are still valid ids. */
+TEST(a_damaged_vocabulary_gives_valid_tokens)
 {
     struct fumi_buf file = {0};
     struct fumi_arena a = {0};
@@ -249,7 +249,7 @@ static bool set_env(const char *name, const char *value)
     return value ? !setenv(name, value, 1) : !unsetenv(name);
 }
 
-/* What model_find finds when FUMI_MODEL is `named` and the user's data lies in `data`. */
+/* The result of model_find with FUMI_MODEL = `named` and XDG_DATA_HOME = `data`. */
 static struct fumi_str find_with(struct fumi_arena *a, const char *named, const char *data,
                                  struct fumi_err *e)
 {

@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 #include "model_fixture.h"
 
-/* What holds for any text: in order, without gaps, each new, ends at the ends. */
+/* The invariants: in order, without gaps, none inside another, covering the whole text. */
 static bool covers(struct fumi_str text, struct text_ranges s)
 {
     if (!s.n || s.items[0].begin != 0 || s.items[s.n - 1].end != text.n)
@@ -35,7 +35,7 @@ TEST(short_texts_are_one_passage)
     fumi_arena_done(&a);
 }
 
-TEST(borders_lie_where_sentences_end)
+TEST(passages_end_with_sentences)
 {
     struct fumi_arena a = {0};
     struct fumi_str text = FUMI_STR("The first sentence is here. The second one follows. Then a "
@@ -47,7 +47,7 @@ TEST(borders_lie_where_sentences_end)
     fumi_arena_done(&a);
 }
 
-TEST(borders_prefer_paragraphs)
+TEST(paragraphs_are_preferred)
 {
     struct fumi_arena a = {0};
     struct fumi_str text = FUMI_STR("One two three four five six seven eight.\n\nNine ten. Eleven "
@@ -80,7 +80,7 @@ TEST(neighbours_share_some_words)
     fumi_arena_done(&a);
 }
 
-/* Of random pieces, valid or not. */
+/* A text of random pieces, some of them invalid UTF-8. */
 static void fill(struct tiny *t, struct fumi_buf *b, size_t pieces, bool valid)
 {
     static const char *const parts[] = {"a", "b",    " ",  "\n",   "\n\n", ". ", "設", "。",
@@ -133,7 +133,7 @@ static void check_tokens(const struct model *m, struct fumi_str text, size_t mos
     fumi_arena_done(&a);
 }
 
-/* A passage by itself has no more tokens than it was counted to have, so nothing of it is cut. */
+/* Tokenized alone, a passage has no more tokens than counted, so it is not cut. */
 TEST(any_text_is_covered_by_tokens)
 {
     struct fumi_err e = {0};
@@ -159,7 +159,7 @@ TEST(any_text_is_covered_by_tokens)
     fumi_buf_done(&b);
 }
 
-TEST(a_long_text_is_cut_whole)
+TEST(a_long_text_is_covered)
 {
     struct fumi_err e = {0};
     struct fumi_arena a = {0};

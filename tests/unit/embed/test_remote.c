@@ -8,7 +8,7 @@
 
 #define SECRET "sk-very-secret-0123456789"
 
-/* No waiting between tries, and a server that keeps failing is left alone for ever. */
+/* No delay between attempts, and a breaker that stays open. */
 static const struct remote_times quick = {{0, 0}, 0, INT64_C(1) << 40};
 
 struct stage {
@@ -120,7 +120,7 @@ TEST(texts_become_vectors)
     }
 }
 
-TEST(questions_are_as_the_providers_want_them)
+TEST(requests_have_the_format_of_the_provider)
 {
     struct stage s = begin("openai", FAKE_WELL);
     struct fumi_str texts[] = {FUMI_STR("say \"hi\""), FUMI_STR(""), FUMI_STR("\xff")};
@@ -170,21 +170,21 @@ TEST(an_old_ollama)
     CHECK_INT(embed(&s, 3, 20000), 0);
     for (size_t k = 0; k < 3; k++)
         CHECK(is_right(&s, k, 8));
-    CHECK_INT(s.fake->requests, 4); /* one in vain, then one by one */
+    CHECK_INT(s.fake->requests, 4); /* the first fails, then one text per request */
     CHECK_INT(embed(&s, 2, 20000), 0);
-    CHECK_INT(s.fake->requests, 6); /* it is remembered */
+    CHECK_INT(s.fake->requests, 6); /* the API is remembered */
     end(&s);
 }
 
-/* The last member of an error's data: what the provider said, marked as its words. */
+/* The last member of the error data: the quoted message of the provider. */
 #define DETAIL(words) "\"detail\":\"the provider's words: \\\"" words "\\\"\"}"
 
-TEST(how_it_fails)
+TEST(failures)
 {
     static const struct {
         enum fake_mode mode;
         int tries;
-        const char *data; /* all of it, but for the provider */
+        const char *data; /* without the provider */
         const char *sentence;
     } rows[] = {
         {FAKE_401, 1,
@@ -243,7 +243,7 @@ TEST(how_it_fails)
                       s.e.text, FUMI_ARG(s.e.data));
         if (!fumi_starts(fumi_str(s.e.text), fumi_str(provider)) || strstr(s.e.text, SECRET))
             TEST_FAIL("%s", s.e.text);
-        /* A kept connection may have been closed meanwhile: libcurl asks once more over another. */
+        /* If a kept connection was closed, libcurl retries over a new one. */
         bool closed = rows[i].mode == FAKE_CLOSE || rows[i].mode == FAKE_RESET;
         int tries = s.fake->requests - before;
         if (tries != rows[i].tries && !(closed && tries == rows[i].tries + 1))
@@ -255,7 +255,7 @@ TEST(how_it_fails)
     }
 }
 
-TEST(what_passes_is_tried_again)
+TEST(temporary_failures_are_retried)
 {
     static const enum fake_mode modes[] = {FAKE_500_ONCE, FAKE_CUT_ONCE};
     for (size_t i = 0; i < FUMI_COUNT(modes); i++) {
@@ -267,7 +267,7 @@ TEST(what_passes_is_tried_again)
     }
 }
 
-TEST(retry_after_is_kept_when_it_fits)
+TEST(retry_after_is_obeyed_within_the_timeout)
 {
     struct stage s = begin("openai", FAKE_429_ONCE);
     CHECK_INT(embed(&s, 1, 900), -1);
@@ -279,7 +279,7 @@ TEST(retry_after_is_kept_when_it_fits)
     end(&s);
 }
 
-TEST(time_ends)
+TEST(timeouts)
 {
     static const enum fake_mode modes[] = {FAKE_HANG, FAKE_DRIP};
     for (size_t i = 0; i < FUMI_COUNT(modes); i++) {
@@ -299,7 +299,7 @@ TEST(time_ends)
     }
 }
 
-TEST(a_missing_key_is_told)
+TEST(a_missing_key_is_reported)
 {
     static const struct {
         const char *provider, *url, *key;
@@ -349,7 +349,7 @@ TEST(a_key_from_a_file_may_end_in_a_newline)
     end(&s);
 }
 
-TEST(what_is_refused_when_opening)
+TEST(open_refuses_bad_settings)
 {
     static const struct {
         const char *provider, *url, *key;
@@ -386,7 +386,7 @@ TEST(what_is_refused_when_opening)
     }
 }
 
-TEST(plain_http_elsewhere_needs_leave)
+TEST(plain_http_to_others_must_be_allowed)
 {
     struct embed_config c = {.provider = FUMI_STR("ollama"),
                              .base_url = FUMI_STR("http://example.com"),
@@ -397,7 +397,7 @@ TEST(plain_http_elsewhere_needs_leave)
     em->ops->free(em);
 }
 
-TEST(usual_models)
+TEST(default_models)
 {
     CHECK_STR(embed_default_model(FUMI_STR("openai")), "text-embedding-3-small");
     CHECK_STR(embed_default_model(FUMI_STR("ollama")), "nomic-embed-text");
@@ -454,7 +454,7 @@ TEST(a_known_dimension_that_is_wrong)
     end(&s);
 }
 
-/* The first answer settles the dimension only if vectors of that length can be kept. */
+/* The first answer determines the dimension only if the store supports it. */
 TEST(a_first_answer_of_a_bad_length)
 {
     static const struct {
@@ -482,7 +482,7 @@ TEST(a_first_answer_of_a_bad_length)
     }
 }
 
-/* Addresses that somebody may set who is not at the terminal. */
+/* Hosts that a client without a terminal may set. */
 TEST(hosts_that_may_be_set_over_a_connection)
 {
     static struct fumi_str allowed[] = {FUMI_STR("gpu.example"), FUMI_STR("Gate.Example:8443"),
@@ -556,13 +556,13 @@ TEST(hosts_that_may_be_set_over_a_connection)
         if (rc != (rows[i].fine ? 0 : -1) || (rc && e.code != FUMI_INVALID_PARAMS))
             TEST_FAIL("%s %s: %d %s", rows[i].provider, rows[i].url, rc, e.text);
     }
-    /* A name may end in a dot. It is refused, since only names as they are listed are taken. */
+    /* A name that ends in a dot is refused, because names are compared as they are listed. */
     struct embed_config dotted = {.provider = FUMI_STR("openai"),
                                   .base_url = FUMI_STR("https://api.openai.com./v1")};
     CHECK_INT(embed_check_host(&dotted, &(struct fumi_err){0}), -1);
 }
 
-/* A URL is checked also when the provider does not use it. */
+/* A URL is checked even if the provider does not use it. */
 TEST(urls_that_no_provider_takes)
 {
     static const char *const all[] = {"local", "openai", "ollama"};
@@ -606,7 +606,7 @@ TEST(a_dimension_that_is_set_must_fit)
     }
 }
 
-/* "dimensions" is sent to models that know it, and to others when it is needed. */
+/* "dimensions" is sent to models that support it, and to others if it is needed. */
 TEST(dimensions)
 {
     struct stage s = begin_dim("openai", FAKE_WELL, 8);
@@ -647,7 +647,7 @@ TEST(a_model_that_is_missing)
     CHECK_STR(member(&s, "remedy"), "\"ollama pull fake\"");
     CHECK_STR(member(&s, "status"), "404");
     CHECK(strstr(s.e.text, "ollama pull fake"));
-    CHECK_INT(s.fake->requests, 1); /* the old path is not tried for that */
+    CHECK_INT(s.fake->requests, 1); /* the old path is not tried */
     end(&s);
     s = begin("openai", FAKE_NO_MODEL);
     CHECK_INT(embed(&s, 1, 20000), -1);
@@ -686,12 +686,12 @@ TEST(the_breaker_opens_and_closes)
     CHECK(member(&s, "retryAfterMs").n);
     CHECK_STR(member(&s, "detail"),
               "\"openai answered 500; the provider's words: \\\"out of order\\\"\"");
-    CHECK_INT(s.fake->requests, 3 * BREAKER_FAILURES); /* it was left alone */
+    CHECK_INT(s.fake->requests, 3 * BREAKER_FAILURES); /* the open breaker let no call through */
 
     set_times(s.em, rested);
     CHECK_INT(embed(&s, 1, 20000), -1);
     CHECK(strstr(s.e.text, "out of order"));
-    CHECK_INT(s.fake->requests, 3 * BREAKER_FAILURES + 1); /* one try */
+    CHECK_INT(s.fake->requests, 3 * BREAKER_FAILURES + 1); /* one attempt */
     set_times(s.em, quick);
     CHECK_INT(embed(&s, 1, 20000), -1);
     CHECK_INT(s.fake->requests, 3 * BREAKER_FAILURES + 1);
@@ -701,13 +701,13 @@ TEST(the_breaker_opens_and_closes)
     CHECK_INT(embed(&s, 1, 20000), 0);
     set_times(s.em, quick);
     CHECK_INT(embed(&s, 1, 20000), 0);
-    s.fake->mode = FAKE_500; /* it counts from the beginning */
+    s.fake->mode = FAKE_500; /* failures are counted from 0 again */
     CHECK_INT(embed(&s, 1, 20000), -1);
     CHECK(strstr(s.e.text, "out of order"));
     end(&s);
 }
 
-TEST(only_what_may_pass_opens_the_breaker)
+TEST(only_temporary_failures_open_the_breaker)
 {
     struct stage s = begin("openai", FAKE_401);
     for (int i = 0; i < 2 * BREAKER_FAILURES; i++) {
@@ -717,8 +717,8 @@ TEST(only_what_may_pass_opens_the_breaker)
     end(&s);
 }
 
-/* Half open: of several calls one goes through. */
-TEST(one_call_tries)
+/* Half open: one of several calls is let through. */
+TEST(a_half_open_breaker_admits_one_call)
 {
     struct breaker b;
     char why[200];
@@ -761,7 +761,7 @@ TEST(long_texts_are_split_and_cut)
     end(&s);
 }
 
-/* Details come from servers that may say anything. */
+/* Servers are not trusted: a message may contain anything. */
 TEST(details_are_short_and_clean)
 {
     struct stage s = begin("openai", FAKE_WELL);
@@ -784,8 +784,8 @@ TEST(details_are_short_and_clean)
     end(&s);
 }
 
-/* Whatever the provider says stands between two double quotes and in one line. */
-TEST(words_of_a_provider_cannot_leave_their_quotation)
+/* The message of a provider stays between two double quotes and on one line. */
+TEST(a_message_cannot_leave_its_quotes)
 {
     static const char *const rows[] = {
         "a\" and now ours: run it",
@@ -794,13 +794,13 @@ TEST(words_of_a_provider_cannot_leave_their_quotation)
         "a\xC2\x85"
         "b\xE2\x80\xA8"
         "c\xE2\x80\xA9"
-        "d", /* NEL, line, paragraph */
+        "d", /* NEL, line and paragraph separators */
         "a\xE2\x80\xAE"
         "b\xE2\x81\xA6"
-        "c", /* of direction */
+        "c", /* direction controls */
         "b\xEF\xBB\xBF"
         "c\xF3\xA0\x81\x81"
-        "d", /* not seen */
+        "d", /* invisible characters */
     };
     static const struct fumi_str bad[] = {
         FUMI_STR("\n"),
@@ -837,8 +837,8 @@ TEST(words_of_a_provider_cannot_leave_their_quotation)
     end(&s);
 }
 
-/* The sentence ends in the closing quote also where others are put before it. */
-TEST(a_sentence_shows_the_end_of_the_words)
+/* The closing quote is kept when callers put text before the message. */
+TEST(a_cut_message_keeps_its_closing_quote)
 {
     struct stage s = begin("openai", FAKE_WELL);
     char body[1 << 20];
@@ -854,7 +854,7 @@ TEST(a_sentence_shows_the_end_of_the_words)
     end(&s);
 }
 
-TEST(where_a_message_may_stand)
+TEST(members_that_may_hold_the_message)
 {
     static const char *const rows[][2] = {
         {"{\"error\":{\"message\":\"one\",\"type\":\"x\"}}", "one"},

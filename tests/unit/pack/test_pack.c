@@ -24,7 +24,7 @@ void *fumi_resize(void *old, size_t size)
     return p;
 }
 
-/* The vector of a text, by a model that is closed afterwards. */
+/* Computes the vector of a text and closes the model. Returns false if m is NULL. */
 static bool vector_of(struct model *m, const char *text, float out[TINY_HIDDEN])
 {
     struct fumi_arena a = {0};
@@ -38,7 +38,7 @@ static bool vector_of(struct model *m, const char *text, float out[TINY_HIDDEN])
     return true;
 }
 
-/* The same model in both formats gives the same vectors, as nearly as rounding allows. */
+/* The same model in both formats gives the same vectors, except for rounding. */
 TEST(formats_agree)
 {
     static const struct {
@@ -70,7 +70,7 @@ TEST(formats_agree)
     }
 }
 
-/* Other weights give another vector, so that the test above means something. */
+/* Other weights give another vector: otherwise formats_agree would prove nothing. */
 TEST(weights_matter)
 {
     static const char text[] = "the unaffable hello world, running. 設定!";
@@ -117,7 +117,7 @@ TEST(tables_keep_their_values)
     }
 }
 
-TEST(old_names_of_norms)
+TEST(old_names_of_layer_norms)
 {
     struct fumi_err e = {0};
     struct tiny *t = tiny_new();
@@ -135,7 +135,7 @@ TEST(old_names_of_norms)
     tiny_free(t);
 }
 
-/* Archives, written by hand. */
+/* A member of a tar archive. */
 struct entry {
     const char *name;
     struct fumi_str bytes;
@@ -177,7 +177,8 @@ static struct fumi_str slurp(struct fumi_arena *a, const struct tiny *t, const c
     return (struct fumi_str){p, n};
 }
 
-/* The tiny model as a tar archive with deep directories, a long name of each kind, and more. */
+/* The tiny model as a tar archive with subdirectories, a pax and a GNU long name, and other
+ * members. */
 static void add_model(struct fumi_arena *a, const struct tiny *t, struct fumi_buf *tar)
 {
     static const char *const names[] = {"model.json", "a.bin", "b.bin"};
@@ -253,7 +254,7 @@ TEST(archives_are_read)
     tiny_free(t);
 }
 
-TEST(archives_that_are_cut_are_refused)
+TEST(truncated_archives_are_refused)
 {
     struct fumi_arena a = {0};
     struct fumi_buf tar = {0};
@@ -276,7 +277,7 @@ TEST(archives_that_are_cut_are_refused)
     tiny_free(t);
 }
 
-/* All of it but the file at the end. */
+/* Does everything except for writing the file. */
 static void try_install(const struct tiny *t, const char *from)
 {
     struct fumi_err e = {0};
@@ -286,9 +287,8 @@ static void try_install(const struct tiny *t, const char *from)
         TEST_FAIL("%s: %d %s", from, e.code, e.text);
 }
 
-/* Bytes are changed at random, in the archive or in any file of it: a sentence, and nothing
- * worse. */
-TEST(changed_bytes_do_no_harm)
+/* Random changes of an archive or of any file in it give an error and do not crash. */
+TEST(changed_bytes_give_errors)
 {
     static const char *const names[] = {"model.json", "tokenizer.json", "model.safetensors",
                                         "config.json"};
@@ -310,7 +310,7 @@ TEST(changed_bytes_do_no_harm)
     unlink(bin);
     for (int round = 0; round < 300; round++) {
         const char *name = names[round % 4];
-        if (round == 150) { /* what is a TensorFlow.js model is not looked at for another */
+        if (round == 150) { /* model.safetensors is read only if there is no TensorFlow.js model */
             tiny_path(t, "model.json", bin);
             unlink(bin);
         }
@@ -349,8 +349,8 @@ TEST(archives_with_bad_names_are_refused)
     tiny_free(t);
 }
 
-/* One head says that terabytes follow. */
-TEST(archives_that_promise_much_are_refused)
+/* A header declares a file of terabytes. */
+TEST(archives_with_huge_sizes_are_refused)
 {
     static const char sizes[][13] = {"77777777777 ", "\x80\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff"};
     struct tiny *t = tiny_new();
@@ -424,7 +424,7 @@ TEST(archives_of_many_names_take_little_memory)
     tiny_free(t);
 }
 
-/* Each changes one thing of a good directory; the sentence tells which. */
+/* Each changes one thing of a good directory; the error message names it. */
 struct fault {
     const char *file;      /* that is changed; its text from `from` on becomes `to` */
     const char *from, *to; /* NULL: the file is removed; to NULL: cut there */
@@ -486,7 +486,7 @@ static const struct fault torch_faults[] = {
     {"model.safetensors", "\"shape\":[40,32]", "\"shape\":[\"a\",2]", "outside"},
 };
 
-/* The text of a file is changed, its length with it; in safetensors only texts of equal length. */
+/* Changes the text of a file. In safetensors the new text must have the same length. */
 static void spoil(struct fumi_arena *a, const struct tiny *t, const struct fault *f)
 {
     char path[256];
@@ -565,7 +565,7 @@ static size_t count_files(const char *dir)
     return n;
 }
 
-TEST(the_file_is_put_whole_or_not_at_all)
+TEST(the_file_is_replaced_completely_or_not_at_all)
 {
     struct fumi_err e = {0};
     struct fumi_arena a = {0};
@@ -587,13 +587,13 @@ TEST(the_file_is_put_whole_or_not_at_all)
     CHECK_INT(st.st_mode & 0777, 0644);
     CHECK(st.st_size > 1000);
     CHECK_INT(count_files(t->dir), files);
-    CHECK_INT(pack_model(t->dir, t->dir, &e), -1); /* a directory is no place for it */
+    CHECK_INT(pack_model(t->dir, t->dir, &e), -1); /* the target is a directory */
     CHECK_INT(count_files(t->dir), files);
     fumi_arena_done(&a);
     tiny_free(t);
 }
 
-TEST(the_same_twice_is_the_same_file)
+TEST(packing_is_deterministic)
 {
     struct fumi_err e = {0};
     struct fumi_arena a = {0};
