@@ -181,7 +181,7 @@ static int visit(struct tree_walk *w)
     if (lstat(w->path.p, &st))
         return 0;
     if (S_ISDIR(st.st_mode))
-        return w->depth < DEPTH_MAX ? read_dir(w) : 0;
+        return w->depth <= DEPTH_MAX ? read_dir(w) : 0;
     return pack_is_wanted(relative_path(w)) ? map_file(w) : 0;
 }
 
