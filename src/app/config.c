@@ -6,7 +6,7 @@
 #include "app/files.h"
 #include "app/flags.h"
 #include "base/closest_name.h"
-#include "embed/address.h"
+#include "embed/provider_url.h"
 #include "model/dim.h"
 
 #include <inttypes.h>
@@ -447,7 +447,7 @@ static int settle_embedder(struct loader *l)
     if (!host || !fumi_eq(c->embedder.provider, FUMI_STR("ollama")) || c->embedder.base_url.n)
         return 0;
     c->embedder.base_url = ollama_url(l->a, host);
-    const char *why = address_fault(c->embedder.base_url);
+    const char *why = provider_url_fault(c->embedder.base_url);
     return why ? fumi_err_set(l->e, FUMI_INVALID_PARAMS, "OLLAMA_HOST %s", why) : 0;
 }
 

@@ -46,7 +46,7 @@ static bool is_same(size_t i, const struct embed_config *now, const struct embed
     struct fumi_str is = member(now, i), was = member(loaded, i);
     if (members[i].offset == offsetof(struct embed_config, model) && !was.n &&
         fumi_eq(now->provider, loaded->provider))
-        was = embed_usual_model(loaded->provider);
+        was = embed_default_model(loaded->provider);
     return fumi_eq(is, was) || (!is.n && !was.n) || is_variable(is);
 }
 

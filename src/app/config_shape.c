@@ -1,6 +1,6 @@
 /* What the configuration file may hold. */
 #include "app/config.h"
-#include "embed/address.h"
+#include "embed/provider_url.h"
 #include "model/dim.h"
 #include "model/note.h"
 
@@ -15,12 +15,12 @@ static const char *check_path(struct fumi_str s)
 
 static const char *check_url(struct fumi_str s)
 {
-    return s.n ? address_fault(s) : NULL;
+    return s.n ? provider_url_fault(s) : NULL;
 }
 
 static const char *check_host(struct fumi_str s)
 {
-    bool bare = s.n && address_is_text(s) && !memchr(s.p, '/', s.n) && !memchr(s.p, '@', s.n);
+    bool bare = s.n && provider_url_is_text(s) && !memchr(s.p, '/', s.n) && !memchr(s.p, '@', s.n);
     return bare ? NULL : "must be HOST or HOST:PORT";
 }
 

@@ -85,7 +85,7 @@ static int open_now(struct memory *m, struct fumi_arena *a, const struct embed_c
 {
     struct embed_config wanted = m->o.embed, target;
     if (!wanted.model.n)
-        wanted.model = embed_usual_model(wanted.provider);
+        wanted.model = embed_default_model(wanted.provider);
     if (known_space(m, a, FACT_TARGET, &target, e))
         return -1;
     if (!wanted.dim && space_same_model(&wanted, &target))

@@ -63,9 +63,9 @@ enum { LONG_BYTES = 16 << 10 };
 /* The vectors of a long text while they are made, some passages at a time. */
 struct slices {
     struct fumi_arena arena;
-    int64_t seq, version; /* of the note; seq 0: there is none */
-    struct spans spans;   /* all of its passages */
-    struct vectors v;     /* v.n of them have their vectors */
+    int64_t seq, version;     /* of the note; seq 0: there is none */
+    struct text_ranges spans; /* all of its passages */
+    struct vectors v;         /* v.n of them have their vectors */
 };
 /* The next passages of the text, which is the same in each call. 1: those were the last. */
 int slices_next(struct slices *s, struct space *sp, struct fumi_arena *a, struct fumi_str text,

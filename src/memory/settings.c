@@ -38,7 +38,7 @@ static struct embed_config changed(struct memory *m, const struct embed_config *
     if (change->model.n)
         c.model = change->model;
     else if (!c.model.n)
-        c.model = embed_usual_model(c.provider);
+        c.model = embed_default_model(c.provider);
     if (change->base_url.p && !fumi_eq(change->base_url, c.base_url)) {
         c.base_url = change->base_url.n ? change->base_url : (struct fumi_str){0};
         c.api_key = (struct fumi_str){0};

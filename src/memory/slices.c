@@ -23,7 +23,7 @@ static void keep(struct slices *s, struct space *sp, const float *x, size_t n)
     if (n)
         memcpy(to, x, n * dim * sizeof(*to));
     for (size_t i = 0; i < n; i++, to += dim) {
-        struct span span = s->spans.items[s->v.n];
+        struct text_range span = s->spans.items[s->v.n];
         s->v.items[s->v.n++] = (struct passage){span.begin, span.end, to};
     }
 }
@@ -37,7 +37,7 @@ int slices_next(struct slices *s, struct space *sp, struct fumi_arena *a, struct
     if (!s->spans.n)
         begin(s, sp, text);
     for (size_t i = s->v.n; i < s->spans.n && n < SLICE; i++) {
-        struct span span = s->spans.items[i];
+        struct text_range span = s->spans.items[i];
         texts[n++] = (struct fumi_str){text.p + span.begin, span.end - span.begin};
     }
     if (sp->embedder->ops->embed(sp->embedder, a, texts, n, ms, &x, e))

@@ -7,7 +7,7 @@ static struct embed_config keep(struct fumi_arena *a, const struct embed_config 
 {
     struct embed_config out = *c;
     out.provider = fumi_dup(a, c->provider);
-    out.model = fumi_dup(a, c->model.n ? c->model : embed_usual_model(c->provider));
+    out.model = fumi_dup(a, c->model.n ? c->model : embed_default_model(c->provider));
     out.base_url = fumi_dup(a, c->base_url);
     out.api_key = fumi_dup(a, c->api_key);
     out.model_file = fumi_dup(a, c->model_file);
@@ -82,7 +82,7 @@ bool space_same_model(const struct embed_config *a, const struct embed_config *b
 /* All passages of all texts in one row, so that an embedder sees as many as there are at once. */
 struct pieces {
     struct fumi_str *texts;
-    struct spans *spans; /* of each text */
+    struct text_ranges *spans; /* of each text */
     size_t n;
 };
 
@@ -98,7 +98,7 @@ static struct pieces cut(struct space *sp, struct fumi_arena *a, const struct fu
     struct fumi_str *to = p.texts;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < p.spans[i].n; k++) {
-            struct span s = p.spans[i].items[k];
+            struct text_range s = p.spans[i].items[k];
             *to++ = (struct fumi_str){texts[i].p + s.begin, s.end - s.begin};
         }
     return p;
@@ -114,7 +114,7 @@ int space_embed(struct space *sp, struct fumi_arena *a, const struct fumi_str *t
     size_t dim = atomic_load(&sp->embedder->dim);
     struct fumi_str name = space_name(sp, a);
     for (size_t i = 0; i < n; i++) {
-        struct spans s = p.spans[i];
+        struct text_ranges s = p.spans[i];
         out[i] = (struct vectors){name, dim, fumi_alloc(a, s.n * sizeof(struct passage)), s.n};
         for (size_t k = 0; k < s.n; k++, x += dim)
             out[i].items[k] = (struct passage){s.items[k].begin, s.items[k].end, x};

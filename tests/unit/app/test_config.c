@@ -630,7 +630,7 @@ TEST(the_usual_model_needs_no_writing)
     struct fixture s;
     begin(&s);
     struct embed_config now = {.provider = FUMI_STR("local"),
-                               .model = embed_usual_model(FUMI_STR("local"))};
+                               .model = embed_default_model(FUMI_STR("local"))};
     CHECK_INT(save(&s, &now, NULL), 0);
     CHECK(!has(read_back(&s, ours), "model"));
     end(&s);

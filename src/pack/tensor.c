@@ -1,6 +1,7 @@
-/* Published tensors into the parts of the file. What is 8 bits already keeps its bits; other
- * numbers get a scale of their own for each output of a layer and each row of a table. */
-#include "embed/pack.h"
+/* Quantizes published tensors to the 8-bit weights of the model file. Tensors that are published
+ * with 8 bits keep their values; others get one scale per output of a layer and per row of a table.
+ */
+#include "pack/pack_parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ size_t pack_type_size(enum pack_type type)
     return 0;
 }
 
-static double half(uint16_t bits)
+static double float16(uint16_t bits)
 {
     int exponent = bits >> 10 & 31;
     double fraction = bits & 1023;
@@ -32,14 +33,14 @@ static double half(uint16_t bits)
     return bits >> 15 ? -size : size;
 }
 
-static double float_of(uint32_t bits)
+static double float32(uint32_t bits)
 {
     float f;
     memcpy(&f, &bits, sizeof(f));
     return (double)f;
 }
 
-double pack_value(const struct pack_tensor *t, size_t i)
+double pack_tensor_value(const struct pack_tensor *t, size_t i)
 {
     uint16_t small = 0;
     uint32_t large = 0;
@@ -48,7 +49,7 @@ double pack_value(const struct pack_tensor *t, size_t i)
         return (unsigned char)t->p[i] * t->scale + t->min;
     case PACK_F32:
         memcpy(&large, t->p + 4 * i, sizeof(large));
-        return float_of(large);
+        return float32(large);
     case PACK_F16:
     case PACK_BF16:
     case PACK_U16:
@@ -59,10 +60,10 @@ double pack_value(const struct pack_tensor *t, size_t i)
     }
     if (t->type == PACK_U16)
         return small * t->scale + t->min;
-    return t->type == PACK_F16 ? half(small) : float_of((uint32_t)small << 16);
+    return t->type == PACK_F16 ? float16(small) : float32((uint32_t)small << 16);
 }
 
-bool pack_shape(const struct fumi_val *shape, struct pack_tensor *t)
+bool pack_read_shape(const struct fumi_val *shape, struct pack_tensor *t)
 {
     t->n = 1;
     for (const struct fumi_val *i = fumi_first(shape); i; i = fumi_after(shape, i)) {
@@ -76,14 +77,14 @@ bool pack_shape(const struct fumi_val *shape, struct pack_tensor *t)
     return fumi_is(shape, FUMI_ARRAY);
 }
 
-const struct pack_tensor *pack_find(const struct pack_source *s, const char *name)
+const struct pack_tensor *pack_find_tensor(const struct pack_source *s, const char *name)
 {
     size_t n = strlen(name);
     for (size_t i = 0; i < s->tensors.n; i++) {
         const struct pack_tensor *t = &s->tensors.items[i];
         size_t more = t->name.n - n;
         if (t->name.n >= n && memcmp(t->name.p + more, name, n) == 0 &&
-            (!more || t->name.p[more - 1] == s->style->slash))
+            (!more || t->name.p[more - 1] == s->naming->separator))
             return t;
     }
     return NULL;
@@ -91,38 +92,40 @@ const struct pack_tensor *pack_find(const struct pack_source *s, const char *nam
 
 enum { NAME_SIZE = 200 };
 
-/* Makes the parts of one layer, or those outside of all layers. */
-struct maker {
+/* Writes the parts of one layer, or those outside of the layers. */
+struct weight_writer {
     const struct pack_source *s;
     struct fumi_err *e;
-    const char *prefix;
-    int8_t *w; /* room for the largest kernel */
-    float *column;
+    const char *prefix; /* of the names of tensors */
+    int8_t *w;          /* room for the largest kernel */
+    float *column;      /* room for one output of it */
 };
 
-static const struct pack_tensor *look(const struct maker *m, const char *thing, const char *what,
-                                      char name[NAME_SIZE])
+static const struct pack_tensor *look(const struct weight_writer *m, const char *module,
+                                      const char *part, char name[NAME_SIZE])
 {
-    snprintf(name, NAME_SIZE, "%s%s/%s", m->prefix, thing, what);
+    snprintf(name, NAME_SIZE, "%s%s/%s", m->prefix, module, part);
     for (char *p = name; *p; p++)
         if (*p == '/')
-            *p = m->s->style->slash;
-    return pack_find(m->s, name);
+            *p = m->s->naming->separator;
+    return pack_find_tensor(m->s, name);
 }
 
-/* The tensor PREFIX + THING + WHAT, of rows x columns numbers (columns 0: a row of them). */
-static const struct pack_tensor *get(const struct maker *m, const char *thing, const char *what,
-                                     size_t rows, size_t columns)
+/* Returns the tensor PREFIX + MODULE + PART if it has rows x columns numbers, or `rows` numbers for
+ * columns 0; otherwise NULL, with the error set. */
+static const struct pack_tensor *get(const struct weight_writer *m, const char *module,
+                                     const char *part, size_t rows, size_t columns)
 {
     char name[NAME_SIZE];
-    const struct pack_tensor *t = look(m, thing, what, name);
+    const struct pack_tensor *t = look(m, module, part, name);
     if (!t) {
         pack_fault(m->e, "the model has no tensor %s: it is not of the BERT family", name);
         return NULL;
     }
     if (t->type == PACK_OTHER || t->dims != 1 + (columns > 0) || t->shape[0] != rows ||
         (columns && t->shape[1] != columns)) {
-        pack_fault(m->e, "the tensor %s has another shape or type than a BERT model needs", name);
+        pack_fault(m->e, "the tensor %s does not have the shape or type that a BERT model needs",
+                   name);
         return NULL;
     }
     return t;
@@ -133,32 +136,33 @@ static int not_finite(struct fumi_err *e, struct fumi_str name)
     return pack_fault(e, "the tensor %.*s has a number that is not finite", FUMI_ARG(name));
 }
 
-static int copy_row(const struct maker *m, const char *thing, const char *what, size_t n,
+static int copy_row(const struct weight_writer *m, const char *module, const char *part, size_t n,
                     const float *to)
 {
-    const struct pack_tensor *t = get(m, thing, what, n, 0);
+    const struct pack_tensor *t = get(m, module, part, n, 0);
     float *out = (float *)to;
     for (size_t i = 0; t && i < n; i++) {
-        out[i] = (float)pack_value(t, i);
+        out[i] = (float)pack_tensor_value(t, i);
         if (!isfinite(out[i]))
             return not_finite(m->e, t->name);
     }
     return t ? 0 : -1;
 }
 
-static int make_norm(const struct maker *m, const char *thing, size_t n,
-                     const struct encoder_norm *norm)
+static int write_norm(const struct weight_writer *m, const char *module, size_t n,
+                      const struct encoder_norm *norm)
 {
-    const struct pack_style *style = m->s->style;
+    const struct pack_naming *naming = m->s->naming;
     char name[NAME_SIZE];
-    bool old = style->old_gain && look(m, thing, style->old_gain, name);
-    if (copy_row(m, thing, old ? style->old_gain : style->gain, n, norm->gain))
+    bool old = naming->old_gain && look(m, module, naming->old_gain, name);
+    if (copy_row(m, module, old ? naming->old_gain : naming->gain, n, norm->gain))
         return -1;
-    return copy_row(m, thing, old ? style->old_shift : style->shift, n, norm->shift);
+    return copy_row(m, module, old ? naming->old_shift : naming->shift, n, norm->shift);
 }
 
-static int keep_bytes(const struct maker *m, const struct pack_tensor *t,
-                      const struct encoder_dense *d)
+/* Copies a kernel that is published with 8 bits. */
+static int copy_kernel(const struct weight_writer *m, const struct pack_tensor *t,
+                       const struct encoder_dense *d)
 {
     float *scale = (float *)d->scale, *offset = (float *)d->offset;
     for (size_t j = 0; j < d->out; j++) {
@@ -172,13 +176,14 @@ static int keep_bytes(const struct maker *m, const struct pack_tensor *t,
     return 0;
 }
 
-/* The output j: its largest weight becomes 127. */
-static int round_column(const struct maker *m, const struct pack_tensor *t,
-                        const struct encoder_dense *d, size_t j)
+/* Quantizes the weights of output j, the largest of them to 127. */
+static int quantize_column(const struct weight_writer *m, const struct pack_tensor *t,
+                           const struct encoder_dense *d, size_t j)
 {
     float most = 0;
     for (size_t k = 0; k < d->in; k++) {
-        m->column[k] = (float)pack_value(t, m->s->style->turned ? j * d->in + k : k * d->out + j);
+        m->column[k] = (float)pack_tensor_value(t, m->s->naming->transposed ? j * d->in + k
+                                                                            : k * d->out + j);
         if (!isfinite(m->column[k]))
             return not_finite(m->e, t->name);
         most = fmaxf(most, fabsf(m->column[k]));
@@ -191,35 +196,37 @@ static int round_column(const struct maker *m, const struct pack_tensor *t,
     return 0;
 }
 
-static int round_kernel(const struct maker *m, const struct pack_tensor *t,
-                        const struct encoder_dense *d)
+static int quantize_kernel(const struct weight_writer *m, const struct pack_tensor *t,
+                           const struct encoder_dense *d)
 {
     for (size_t j = 0; j < d->out; j++)
-        if (round_column(m, t, d, j))
+        if (quantize_column(m, t, d, j))
             return -1;
     return 0;
 }
 
-static int make_dense(const struct maker *m, const char *thing, const struct encoder_dense *d)
+static int write_dense(const struct weight_writer *m, const char *module,
+                       const struct encoder_dense *d)
 {
-    const struct pack_style *style = m->s->style;
-    const struct pack_tensor *t = get(m, thing, style->kernel, style->turned ? d->out : d->in,
-                                      style->turned ? d->in : d->out);
+    const struct pack_naming *naming = m->s->naming;
+    const struct pack_tensor *t = get(m, module, naming->kernel,
+                                      naming->transposed ? d->out : d->in,
+                                      naming->transposed ? d->in : d->out);
     if (!t)
         return -1;
-    bool keep = t->type == PACK_U8 && !style->turned;
-    if (keep ? keep_bytes(m, t, d) : round_kernel(m, t, d))
+    bool keep = t->type == PACK_U8 && !naming->transposed;
+    if (keep ? copy_kernel(m, t, d) : quantize_kernel(m, t, d))
         return -1;
     dense_pack(m->w, d->in, d->out, (int8_t *)d->panels, (int32_t *)d->sums);
-    return copy_row(m, thing, style->bias, d->out, d->bias);
+    return copy_row(m, module, naming->bias, d->out, d->bias);
 }
 
-static int round_row(struct fumi_err *e, const struct pack_tensor *from,
-                     const struct encoder_table *t, size_t row)
+static int quantize_row(struct fumi_err *e, const struct pack_tensor *from,
+                        const struct encoder_table *t, size_t row)
 {
     float low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < t->columns; i++) {
-        float x = (float)pack_value(from, row * t->columns + i);
+        float x = (float)pack_tensor_value(from, row * t->columns + i);
         if (!isfinite(x))
             return not_finite(e, from->name);
         low = fminf(low, x);
@@ -227,7 +234,7 @@ static int round_row(struct fumi_err *e, const struct pack_tensor *from,
     }
     float scale = high / 255 - low / 255;
     for (size_t i = 0; i < t->columns && scale > 0; i++) {
-        float x = (float)pack_value(from, row * t->columns + i);
+        float x = (float)pack_tensor_value(from, row * t->columns + i);
         ((uint8_t *)t->q)[row * t->columns + i] = (uint8_t)fminf(255, rintf((x - low) / scale));
     }
     ((float *)t->scale)[row] = scale;
@@ -235,8 +242,8 @@ static int round_row(struct fumi_err *e, const struct pack_tensor *from,
     return 0;
 }
 
-static int make_table(struct fumi_err *e, const struct pack_tensor *from,
-                      const struct encoder_table *t)
+static int write_table(struct fumi_err *e, const struct pack_tensor *from,
+                       const struct encoder_table *t)
 {
     bool keep = from->type == PACK_U8;
     for (size_t row = 0; row < t->rows; row++) {
@@ -244,7 +251,7 @@ static int make_table(struct fumi_err *e, const struct pack_tensor *from,
         ((float *)t->offset)[row] = (float)from->min;
         if (keep && (!isfinite(t->scale[row]) || !isfinite(t->offset[row])))
             return not_finite(e, from->name);
-        if (!keep && round_row(e, from, t, row))
+        if (!keep && quantize_row(e, from, t, row))
             return -1;
     }
     if (keep)
@@ -252,31 +259,32 @@ static int make_table(struct fumi_err *e, const struct pack_tensor *from,
     return 0;
 }
 
-static int make_layer(const struct maker *m, const struct encoder_layer *l, size_t hidden)
+static int write_layer(const struct weight_writer *m, const struct encoder_layer *l, size_t hidden)
 {
     const struct {
         const char *name;
         const struct encoder_dense *d;
     } rows[] = {
         {"attention/self/query", &l->query}, {"attention/self/key", &l->key},
-        {"attention/self/value", &l->value}, {"attention/output/dense", &l->mix},
-        {"intermediate/dense", &l->grow},    {"output/dense", &l->shrink},
+        {"attention/self/value", &l->value}, {"attention/output/dense", &l->attention_out},
+        {"intermediate/dense", &l->expand},  {"output/dense", &l->contract},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++)
-        if (make_dense(m, rows[i].name, rows[i].d))
+        if (write_dense(m, rows[i].name, rows[i].d))
             return -1;
-    if (make_norm(m, "attention/output/LayerNorm", hidden, &l->after_mix))
+    if (write_norm(m, "attention/output/LayerNorm", hidden, &l->attention_norm))
         return -1;
-    return make_norm(m, "output/LayerNorm", hidden, &l->after_shrink);
+    return write_norm(m, "output/LayerNorm", hidden, &l->output_norm);
 }
 
-static int make_layers(struct maker *m, const struct model_head *h, const struct model_views *v)
+static int write_layers(struct weight_writer *m, const struct model_head *h,
+                        const struct model_views *v)
 {
     char prefix[80];
     m->prefix = prefix;
     for (size_t i = 0; i < h->layers; i++) {
-        snprintf(prefix, sizeof(prefix), "%s%zu/", m->s->style->layer, i);
-        if (make_layer(m, &v->layer[i], h->hidden))
+        snprintf(prefix, sizeof(prefix), "%s%zu/", m->s->naming->layer, i);
+        if (write_layer(m, &v->layer[i], h->hidden))
             return -1;
     }
     return 0;
@@ -287,14 +295,15 @@ int pack_weights(const struct pack_source *s, const struct model_head *h,
 {
     const struct encoder_weights *w = &v->weights;
     size_t side = h->inner > h->hidden ? h->inner : h->hidden;
-    struct maker m = {.s = s, .e = e, .prefix = ""};
-    if (make_table(e, s->words, &w->words) || make_table(e, s->places, &w->places) ||
-        make_table(e, s->kinds, &w->kinds) ||
-        make_norm(&m, "embeddings/LayerNorm", h->hidden, &w->first))
+    struct weight_writer m = {.s = s, .e = e, .prefix = ""};
+    if (write_table(e, s->words, &w->word_table) ||
+        write_table(e, s->positions, &w->position_table) ||
+        write_table(e, s->types, &w->type_table) ||
+        write_norm(&m, "embeddings/LayerNorm", h->hidden, &w->embedding_norm))
         return -1;
     m.w = fumi_resize(NULL, side * h->hidden);
     m.column = fumi_resize(NULL, side * sizeof(*m.column));
-    int rc = make_layers(&m, h, v);
+    int rc = write_layers(&m, h, v);
     fumi_resize(m.w, 0);
     fumi_resize(m.column, 0);
     return rc;

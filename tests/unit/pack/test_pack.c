@@ -2,8 +2,29 @@
 #include "model_fixture.h"
 
 #include <dirent.h>
+#include <malloc.h>
 
-/* The vector of a text, by a model that is closed afterwards. */
+/* Counts the bytes that the program holds: fumi_resize is weak, so this one replaces it. */
+static struct {
+    size_t now, peak;
+} held;
+
+void *fumi_resize(void *old, size_t size)
+{
+    held.now -= malloc_usable_size(old);
+    if (!size) {
+        free(old);
+        return NULL;
+    }
+    void *p = realloc(old, size);
+    if (!p)
+        abort();
+    held.now += malloc_usable_size(p);
+    held.peak = held.now > held.peak ? held.now : held.peak;
+    return p;
+}
+
+/* Computes the vector of a text and closes the model. Returns false if m is NULL. */
 static bool vector_of(struct model *m, const char *text, float out[TINY_HIDDEN])
 {
     struct fumi_arena a = {0};
@@ -17,7 +38,7 @@ static bool vector_of(struct model *m, const char *text, float out[TINY_HIDDEN])
     return true;
 }
 
-/* The same model in both formats gives the same vectors, as nearly as rounding allows. */
+/* The same model in both formats gives the same vectors, except for rounding. */
 TEST(formats_agree)
 {
     static const struct {
@@ -49,7 +70,7 @@ TEST(formats_agree)
     }
 }
 
-/* Other weights give another vector, so that the test above means something. */
+/* Other weights give another vector: otherwise formats_agree would prove nothing. */
 TEST(weights_matter)
 {
     static const char text[] = "the unaffable hello world, running. 設定!";
@@ -84,7 +105,7 @@ TEST(tables_keep_their_values)
         tiny_tokenizer(t);
         struct model *m = tiny_open(t, &e);
         CHECK(m);
-        const struct encoder_table *words = &model_weights(m)->words;
+        const struct encoder_table *words = &model_weights(m)->word_table;
         const struct tiny_tensor *x = &t->tensors[1];
         for (size_t i = 0; i < words->rows * words->columns; i++) {
             double want = (double)(x->q[i] * x->scale + x->min);
@@ -96,7 +117,7 @@ TEST(tables_keep_their_values)
     }
 }
 
-TEST(old_names_of_norms)
+TEST(old_names_of_layer_norms)
 {
     struct fumi_err e = {0};
     struct tiny *t = tiny_new();
@@ -109,12 +130,12 @@ TEST(old_names_of_norms)
     tiny_tokenizer(t);
     struct model *m = tiny_open(t, &e);
     CHECK(m);
-    CHECK(model_weights(m)->first.gain[0] >= 0.9f);
+    CHECK(model_weights(m)->embedding_norm.gain[0] >= 0.9f);
     model_close(m);
     tiny_free(t);
 }
 
-/* Archives, written by hand. */
+/* A member of a tar archive. */
 struct entry {
     const char *name;
     struct fumi_str bytes;
@@ -156,7 +177,8 @@ static struct fumi_str slurp(struct fumi_arena *a, const struct tiny *t, const c
     return (struct fumi_str){p, n};
 }
 
-/* The tiny model as a tar archive with deep directories, a long name of each kind, and more. */
+/* The tiny model as a tar archive with subdirectories, a pax and a GNU long name, and other
+ * members. */
 static void add_model(struct fumi_arena *a, const struct tiny *t, struct fumi_buf *tar)
 {
     static const char *const names[] = {"model.json", "a.bin", "b.bin"};
@@ -194,7 +216,7 @@ static int install(const struct tiny *t, const char *from, struct fumi_err *e)
     char path[256], to[256];
     tiny_path(t, from, path);
     tiny_path(t, "out.fumi", to);
-    return model_install(path, to, e);
+    return pack_model(path, to, e);
 }
 
 static struct tiny *tiny_archive(struct fumi_arena *a, struct fumi_buf *tar)
@@ -232,7 +254,7 @@ TEST(archives_are_read)
     tiny_free(t);
 }
 
-TEST(archives_that_are_cut_are_refused)
+TEST(truncated_archives_are_refused)
 {
     struct fumi_arena a = {0};
     struct fumi_buf tar = {0};
@@ -255,19 +277,18 @@ TEST(archives_that_are_cut_are_refused)
     tiny_free(t);
 }
 
-/* All of it but the file at the end. */
+/* Does everything except for writing the file. */
 static void try_install(const struct tiny *t, const char *from)
 {
     struct fumi_err e = {0};
     char path[256];
     tiny_path(t, from, path);
-    if (!model_install(path, "/nowhere/at/all", &e) || e.code != ERR_PROVIDER)
+    if (!pack_model(path, "/nowhere/at/all", &e) || e.code != ERR_PROVIDER)
         TEST_FAIL("%s: %d %s", from, e.code, e.text);
 }
 
-/* Bytes are changed at random, in the archive or in any file of it: a sentence, and nothing
- * worse. */
-TEST(changed_bytes_do_no_harm)
+/* Random changes of an archive or of any file in it give an error and do not crash. */
+TEST(changed_bytes_give_errors)
 {
     static const char *const names[] = {"model.json", "tokenizer.json", "model.safetensors",
                                         "config.json"};
@@ -289,7 +310,7 @@ TEST(changed_bytes_do_no_harm)
     unlink(bin);
     for (int round = 0; round < 300; round++) {
         const char *name = names[round % 4];
-        if (round == 150) { /* what is a TensorFlow.js model is not looked at for another */
+        if (round == 150) { /* model.safetensors is read only if there is no TensorFlow.js model */
             tiny_path(t, "model.json", bin);
             unlink(bin);
         }
@@ -328,8 +349,8 @@ TEST(archives_with_bad_names_are_refused)
     tiny_free(t);
 }
 
-/* One head says that terabytes follow. */
-TEST(archives_that_promise_much_are_refused)
+/* A header declares a file of terabytes. */
+TEST(archives_with_huge_sizes_are_refused)
 {
     static const char sizes[][13] = {"77777777777 ", "\x80\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff"};
     struct tiny *t = tiny_new();
@@ -351,7 +372,59 @@ TEST(archives_that_promise_much_are_refused)
     tiny_free(t);
 }
 
-/* Each changes one thing of a good directory; the sentence tells which. */
+/* Archives that compress well because their file names are long or many. */
+static const struct crowd {
+    size_t name, members; /* bytes of each name; number of files */
+    const char *end;      /* of each name */
+    const char *sentence;
+} crowds[] = {
+    {60000, 300, "/x.bin", "name that is too long"},
+    {60000, 300, "/x.txt", "name that is too long"},
+    {4000, 1000, "/x.bin", "too many files"},
+    {50, 5000, "/x.bin", "too many files"},
+    {4000, 1000, "/x.txt", "holds no model"},
+    {50, 100001, "/x.txt", "too many files"},
+};
+
+static void write_crowd(const struct tiny *t, const struct crowd *c)
+{
+    struct fumi_buf member = {0};
+    char path[256], *name = malloc(c->name + 1);
+    memset(name, 'n', c->name);
+    memcpy(name + c->name - strlen(c->end), c->end, strlen(c->end) + 1);
+    if (c->name > 99)
+        add_entry(&member, &(struct entry){"././@LongLink", {name, c->name + 1}, 'L'});
+    add_entry(&member, &(struct entry){c->name > 99 ? "cut" : name, FUMI_STR(""), 0});
+    tiny_path(t, "x.tgz", path);
+    gzFile f = gzopen(path, "wb1");
+    for (size_t i = 0; f && i < c->members; i++)
+        if (gzwrite(f, member.p, (unsigned)member.n) != (int)member.n)
+            abort();
+    if (!f || gzwrite(f, (char[1024]){0}, 1024) != 1024 || gzclose(f) != Z_OK)
+        abort();
+    fumi_buf_done(&member);
+    free(name);
+}
+
+TEST(archives_of_many_names_take_little_memory)
+{
+    enum { MOST = 4 << 20 };
+    struct tiny *t = tiny_new();
+    for (size_t i = 0; i < FUMI_COUNT(crowds); i++) {
+        struct fumi_err e = {0};
+        write_crowd(t, &crowds[i]);
+        size_t before = held.peak = held.now;
+        CHECK_INT(install(t, "x.tgz", &e), -1);
+        if (!strstr(e.text, crowds[i].sentence))
+            TEST_FAIL("row %zu: %s", i, e.text);
+        if (held.peak - before > MOST)
+            TEST_FAIL("row %zu takes %zu KiB", i, (held.peak - before) >> 10);
+        CHECK_INT(held.now, before);
+    }
+    tiny_free(t);
+}
+
+/* Each changes one thing of a good directory; the error message names it. */
 struct fault {
     const char *file;      /* that is changed; its text from `from` on becomes `to` */
     const char *from, *to; /* NULL: the file is removed; to NULL: cut there */
@@ -385,11 +458,11 @@ static const struct fault tfjs_faults[] = {
      "continuing"},
     {"tokenizer.json", "\"unk_token\"", "\"max_input_chars_per_word\":500,\"unk_token\"",
      "max_input"},
-    {"tokenizer.json", "\"hello\":26", "\"hello\":99", "rows"},
-    {"tokenizer.json", "\"hello\":26", "\"hello\":-1", "number of a word"},
-    {"tokenizer.json", "\"hello\":26", "\"hello\":null", "number of a word"},
+    {"tokenizer.json", "\"hello\":26", "\"hello\":99", "beyond the rows"},
+    {"tokenizer.json", "\"hello\":26", "\"hello\":-1", "id of a word"},
+    {"tokenizer.json", "\"hello\":26", "\"hello\":null", "id of a word"},
     {"tokenizer.json", "\"vocab\"", "\"vacob\"", "vocabulary"},
-    {"tokenizer.json", "\"vocab\"", NULL, "no JSON"},
+    {"tokenizer.json", "\"vocab\"", NULL, "not valid JSON"},
 };
 
 static const struct fault torch_faults[] = {
@@ -413,7 +486,7 @@ static const struct fault torch_faults[] = {
     {"model.safetensors", "\"shape\":[40,32]", "\"shape\":[\"a\",2]", "outside"},
 };
 
-/* The text of a file is changed, its length with it; in safetensors only texts of equal length. */
+/* Changes the text of a file. In safetensors the new text must have the same length. */
 static void spoil(struct fumi_arena *a, const struct tiny *t, const struct fault *f)
 {
     char path[256];
@@ -492,7 +565,7 @@ static size_t count_files(const char *dir)
     return n;
 }
 
-TEST(the_file_is_put_whole_or_not_at_all)
+TEST(the_file_is_replaced_completely_or_not_at_all)
 {
     struct fumi_err e = {0};
     struct fumi_arena a = {0};
@@ -505,22 +578,22 @@ TEST(the_file_is_put_whole_or_not_at_all)
     tiny_path(t, "none/out.fumi", nowhere);
     tiny_write(t, "out.fumi", "old", 3);
     size_t files = count_files(t->dir);
-    CHECK_INT(model_install(t->dir, nowhere, &e), -1);
+    CHECK_INT(pack_model(t->dir, nowhere, &e), -1);
     CHECK(strstr(e.text, "cannot be written"));
-    CHECK_INT(model_install(nowhere, to, &e), -1);
+    CHECK_INT(pack_model(nowhere, to, &e), -1);
     CHECK_STR(slurp(&a, t, "out.fumi"), "old");
-    CHECK_INT(model_install(t->dir, to, &e), 0);
+    CHECK_INT(pack_model(t->dir, to, &e), 0);
     CHECK_INT(stat(to, &st), 0);
     CHECK_INT(st.st_mode & 0777, 0644);
     CHECK(st.st_size > 1000);
     CHECK_INT(count_files(t->dir), files);
-    CHECK_INT(model_install(t->dir, t->dir, &e), -1); /* a directory is no place for it */
+    CHECK_INT(pack_model(t->dir, t->dir, &e), -1); /* the target is a directory */
     CHECK_INT(count_files(t->dir), files);
     fumi_arena_done(&a);
     tiny_free(t);
 }
 
-TEST(the_same_twice_is_the_same_file)
+TEST(packing_is_deterministic)
 {
     struct fumi_err e = {0};
     struct fumi_arena a = {0};

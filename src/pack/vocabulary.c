@@ -1,9 +1,9 @@
-/* tokenizer.json: the words, and how text is made ready for them. */
-#include "embed/pack.h"
+/* Reads tokenizer.json: the vocabulary, the added tokens and the options of normalization. */
+#include "pack/pack_parts.h"
 
 enum { WORDS_MAX = 1 << 21, CHARS_MAX = 100 };
 
-struct words {
+struct word_list {
     struct pack_word *items;
     size_t n;
 };
@@ -50,9 +50,9 @@ static bool is_ascii(struct fumi_str s)
     return true;
 }
 
-/* A vocabulary of several languages has more than a tenth of its words outside of ASCII; that of an
- * English model has some signs and letters, three in a hundred. */
-static bool is_english(const struct words *w)
+/* In a multilingual vocabulary more than a tenth of the words are not ASCII; in an English one
+ * about 3 percent, mostly symbols and single letters. */
+static bool is_english(const struct word_list *w)
 {
     size_t other = 0;
     for (size_t i = 0; i < w->n; i++)
@@ -60,34 +60,34 @@ static bool is_english(const struct words *w)
     return other * 10 < w->n;
 }
 
-static int add_word(struct words *w, struct fumi_str text, const struct fumi_val *number,
-                    int32_t *most)
+static int add_word(struct word_list *w, struct fumi_str text, const struct fumi_val *number,
+                    int32_t *max_id)
 {
     int64_t id;
     if (!text.p || !fumi_int(number, &id) || id < 0 || id >= WORDS_MAX)
         return -1;
     w->items[w->n++] = (struct pack_word){text, (int32_t)id};
-    *most = id > *most ? (int32_t)id : *most;
+    *max_id = id > *max_id ? (int32_t)id : *max_id;
     return 0;
 }
 
-static int read_words(struct fumi_arena *a, const struct fumi_val *vocab, struct words *w,
-                      int32_t *most, struct fumi_err *e)
+static int read_words(struct fumi_arena *a, const struct fumi_val *vocab, struct word_list *w,
+                      int32_t *max_id, struct fumi_err *e)
 {
     size_t n = fumi_size(vocab);
     if (!fumi_is(vocab, FUMI_OBJECT) || n < 3 || n > WORDS_MAX)
         return pack_fault(e, "tokenizer.json has no vocabulary, or one that is too large");
     w->items = fumi_alloc(a, n * sizeof(*w->items));
     for (const struct fumi_val *key = fumi_first(vocab); key; key = fumi_after(vocab, key))
-        if (add_word(w, fumi_text(a, key), fumi_of(key), most))
-            return pack_fault(e, "tokenizer.json: the number of a word is wrong");
+        if (add_word(w, fumi_text(a, key), fumi_of(key), max_id))
+            return pack_fault(e, "tokenizer.json: the id of a word is not valid");
     return 0;
 }
 
-/* Those that are looked for in the text as it is. Others would need rules that nobody uses with
- * such models. */
-static int read_specials(struct fumi_arena *a, const struct fumi_val *list, struct words *w,
-                         int32_t *most, struct fumi_err *e)
+/* Added tokens are matched in the text before normalization. Tokens that are matched otherwise
+ * ("normalized", "single_word") are refused; BERT models do not have any. */
+static int read_specials(struct fumi_arena *a, const struct fumi_val *list, struct word_list *w,
+                         int32_t *max_id, struct fumi_err *e)
 {
     w->items = fumi_alloc(a, (fumi_size(list) + 1) * sizeof(*w->items));
     for (const struct fumi_val *i = fumi_first(list); i; i = fumi_after(list, i)) {
@@ -97,13 +97,13 @@ static int read_specials(struct fumi_arena *a, const struct fumi_val *list, stru
                               "tokenizer.json: the added token %.*s is \"normalized\" or "
                               "\"single_word\", which is not supported",
                               FUMI_ARG(text));
-        if (add_word(w, text, fumi_get(i, "id"), most))
-            return pack_fault(e, "tokenizer.json: an added token is wrong");
+        if (add_word(w, text, fumi_get(i, "id"), max_id))
+            return pack_fault(e, "tokenizer.json: an added token is not valid");
     }
     return 0;
 }
 
-static int find_id(const struct words *w, struct fumi_str text, int32_t *id, struct fumi_err *e)
+static int find_id(const struct word_list *w, struct fumi_str text, int32_t *id, struct fumi_err *e)
 {
     for (size_t i = 0; i < w->n; i++)
         if (fumi_eq(w->items[i].text, text)) {
@@ -113,22 +113,22 @@ static int find_id(const struct words *w, struct fumi_str text, int32_t *id, str
     return pack_fault(e, "tokenizer.json: the vocabulary has no %.*s", FUMI_ARG(text));
 }
 
-static int find_ids(struct fumi_arena *a, const struct fumi_val *model, const struct words *w,
+static int find_ids(struct fumi_arena *a, const struct fumi_val *model, const struct word_list *w,
                     struct pack_vocabulary *v, struct fumi_err *e)
 {
     const struct fumi_val *name = fumi_get(model, "unk_token");
-    struct fumi_str unknown = name ? fumi_text(a, name) : FUMI_STR("[UNK]");
-    if (!unknown.p)
+    struct fumi_str unk = name ? fumi_text(a, name) : FUMI_STR("[UNK]");
+    if (!unk.p)
         return pack_fault(e, "tokenizer.json: unk_token must be a string");
-    return find_id(w, unknown, &v->unknown, e) || find_id(w, FUMI_STR("[CLS]"), &v->first, e) ||
-                   find_id(w, FUMI_STR("[SEP]"), &v->last, e)
+    return find_id(w, unk, &v->unk, e) || find_id(w, FUMI_STR("[CLS]"), &v->cls, e) ||
+                   find_id(w, FUMI_STR("[SEP]"), &v->sep, e)
                ? -1
                : 0;
 }
 
-/* Where words go on: the cell behind the prefix of pieces. */
-static int find_inside(struct fumi_arena *a, const struct fumi_val *model,
-                       struct pack_vocabulary *v, struct fumi_err *e)
+/* Finds the cell that the prefix of continuing pieces ("##") leads to. */
+static int find_continuation(struct fumi_arena *a, const struct fumi_val *model,
+                             struct pack_vocabulary *v, struct fumi_err *e)
 {
     const struct fumi_val *given = fumi_get(model, "continuing_subword_prefix");
     struct fumi_str prefix = given ? fumi_text(a, given) : FUMI_STR("##");
@@ -138,39 +138,39 @@ static int find_inside(struct fumi_arena *a, const struct fumi_val *model,
         at = trie_step(t, at, (unsigned char)prefix.p[i]);
     if (!prefix.p || at == TRIE_NONE)
         return pack_fault(e, "tokenizer.json: no word begins with continuing_subword_prefix");
-    v->inside = at;
+    v->continuation = at;
     return 0;
 }
 
 static int read_limit(const struct fumi_val *model, struct pack_vocabulary *v, struct fumi_err *e)
 {
     const struct fumi_val *given = fumi_get(model, "max_input_chars_per_word");
-    int64_t most = CHARS_MAX;
-    if (given && (!fumi_int(given, &most) || most < 1 || most > CHARS_MAX))
+    int64_t max = CHARS_MAX;
+    if (given && (!fumi_int(given, &max) || max < 1 || max > CHARS_MAX))
         return pack_fault(e, "tokenizer.json: max_input_chars_per_word must be 1 to %d", CHARS_MAX);
-    v->max_chars = (uint32_t)most;
+    v->max_chars = (uint32_t)max;
     return 0;
 }
 
-int pack_vocabulary(struct fumi_arena *a, const struct pack_file *tokenizer,
-                    struct pack_vocabulary *v, struct fumi_err *e)
+int pack_read_vocabulary(struct fumi_arena *a, const struct pack_file *tokenizer,
+                         struct pack_vocabulary *v, struct fumi_err *e)
 {
     struct fumi_err inner;
-    struct words words = {0}, specials = {0};
+    struct word_list words = {0}, specials = {0};
     const struct fumi_val *root = fumi_parse(a, tokenizer->bytes, &inner);
     const struct fumi_val *model = fumi_get(root, "model");
     if (!root)
-        return pack_fault(e, "tokenizer.json is no JSON: %s", inner.text);
+        return pack_fault(e, "tokenizer.json is not valid JSON: %s", inner.text);
     if (check_kind(root, e) || read_limit(model, v, e) ||
-        read_words(a, fumi_get(model, "vocab"), &words, &v->most, e) ||
+        read_words(a, fumi_get(model, "vocab"), &words, &v->max_id, e) ||
         find_ids(a, model, &words, v, e) ||
-        read_specials(a, fumi_get(root, "added_tokens"), &specials, &v->most, e))
+        read_specials(a, fumi_get(root, "added_tokens"), &specials, &v->max_id, e))
         return -1;
     v->flags = flags_of(fumi_get(root, "normalizer"));
     v->flags |= is_english(&words) ? MODEL_ENGLISH_ONLY : 0u;
-    pack_trie(words.items, words.n, &v->cells);
-    pack_trie(specials.items, specials.n, &v->specials);
-    return find_inside(a, model, v, e);
+    pack_build_trie(words.items, words.n, &v->cells);
+    pack_build_trie(specials.items, specials.n, &v->specials);
+    return find_continuation(a, model, v, e);
 }
 
 void pack_vocabulary_done(struct pack_vocabulary *v)

@@ -1,8 +1,8 @@
-/* safetensors: eight bytes with the size of a JSON text, the text, then the numbers. config.json
- * beside it says what kind of model it is. */
-#include "embed/pack.h"
+/* The safetensors format: 8 bytes with the size of a JSON header, the header, then the numbers.
+ * config.json in the same directory describes the model. */
+#include "pack/pack_parts.h"
 
-static const struct pack_style style = {
+static const struct pack_naming naming = {
     .layer = "encoder/layer/",
     .kernel = "weight",
     .bias = "bias",
@@ -10,8 +10,8 @@ static const struct pack_style style = {
     .shift = "bias",
     .old_gain = "gamma",
     .old_shift = "beta",
-    .slash = '.',
-    .turned = true,
+    .separator = '.',
+    .transposed = true,
 };
 
 static enum pack_type type_of(const struct fumi_val *name)
@@ -30,8 +30,8 @@ static enum pack_type type_of(const struct fumi_val *name)
     return PACK_OTHER;
 }
 
-/* Where the numbers lie; they must be as many as the shape says. */
-static bool place(const struct fumi_val *offsets, struct fumi_str data, struct pack_tensor *t)
+/* Sets t->p. Returns false if the offsets lie outside of the data or do not match the shape. */
+static bool set_data(const struct fumi_val *offsets, struct fumi_str data, struct pack_tensor *t)
 {
     int64_t begin, end;
     size_t size;
@@ -58,10 +58,11 @@ static int read_tensors(struct fumi_arena *a, const struct fumi_val *all, struct
             continue;
         t->name = fumi_text(a, key);
         t->type = type_of(fumi_get(v, "dtype"));
-        if (!pack_shape(fumi_get(v, "shape"), t) || !place(fumi_get(v, "data_offsets"), data, t))
+        if (!pack_read_shape(fumi_get(v, "shape"), t) ||
+            !set_data(fumi_get(v, "data_offsets"), data, t))
             return pack_fault(e,
                               "model.safetensors: %.*s lies outside of the file, or its size "
-                              "is not that of its shape",
+                              "does not match its shape",
                               FUMI_ARG(t->name));
         s->tensors.n++;
     }
@@ -75,7 +76,7 @@ static int read_head(struct fumi_arena *a, struct fumi_str file, struct pack_sou
     if (file.n >= sizeof(size))
         memcpy(&size, file.p, sizeof(size));
     if (file.n < sizeof(size) || size > file.n - sizeof(size))
-        return pack_fault(e, "model.safetensors is cut short, or no such file");
+        return pack_fault(e, "model.safetensors is cut short, or is not a safetensors file");
     struct fumi_err inner;
     struct fumi_str head = {file.p + sizeof(size), (size_t)size};
     struct fumi_str data = {head.p + head.n, file.n - sizeof(size) - head.n};
@@ -83,11 +84,12 @@ static int read_head(struct fumi_arena *a, struct fumi_str file, struct pack_sou
         head.n--;
     const struct fumi_val *all = fumi_parse(a, head, &inner);
     if (!fumi_is(all, FUMI_OBJECT))
-        return pack_fault(e, "model.safetensors begins with no list of tensors");
+        return pack_fault(e, "model.safetensors does not begin with a list of tensors");
     return read_tensors(a, all, data, s, e);
 }
 
-static size_t whole(const struct fumi_val *config, const char *name)
+/* A positive integer of the configuration; 0 if there is none. */
+static size_t positive(const struct fumi_val *config, const char *name)
 {
     int64_t n;
     return fumi_int(fumi_get(config, name), &n) && n > 0 ? (size_t)n : 0;
@@ -99,11 +101,11 @@ static bool is_or_absent(const struct fumi_val *config, const char *name, struct
     return !v || fumi_is(v, FUMI_NULL) || fumi_text_is(v, want);
 }
 
-/* What the encoder cannot do is refused, so that no wrong vectors come out. */
+/* Refuses what the encoder does not implement, because the vectors would be wrong. */
 static int read_config(const struct fumi_val *config, struct pack_source *s, struct fumi_err *e)
 {
-    s->layers = whole(config, "num_hidden_layers");
-    s->heads = whole(config, "num_attention_heads");
+    s->layers = positive(config, "num_hidden_layers");
+    s->heads = positive(config, "num_attention_heads");
     if (!fumi_real(fumi_get(config, "layer_norm_eps"), &s->epsilon))
         s->epsilon = 1e-12;
     if (!fumi_text_is(fumi_get(config, "model_type"), FUMI_STR("bert")))
@@ -118,47 +120,47 @@ static int read_config(const struct fumi_val *config, struct pack_source *s, str
     return 0;
 }
 
-/* Sentence encoders say in a directory of its own how token vectors become one. */
+/* Sentence encoders describe in 1_Pooling how token vectors are combined into one. */
 static int check_pooling(const struct pack_files *f, struct fumi_str dir, struct fumi_err *e)
 {
     struct fumi_err inner;
-    struct fumi_str beside = fumi_fmt(f->a, "%.*s1_Pooling/", FUMI_ARG(dir));
-    const struct pack_file *file = pack_beside(f, FUMI_STR("config.json"), beside);
+    struct fumi_str pooling = fumi_fmt(f->a, "%.*s1_Pooling/", FUMI_ARG(dir));
+    const struct pack_file *file = pack_file_in(f, FUMI_STR("config.json"), pooling);
     const struct fumi_val *v = file ? fumi_parse(f->a, file->bytes, &inner) : NULL;
     const struct fumi_val *mean = fumi_get(v, "pooling_mode_mean_tokens");
     if (fumi_is(mean, FUMI_FALSE))
-        return pack_fault(e, "1_Pooling/config.json: the model does not take the mean of its "
-                             "tokens, which is all that Fumi can");
+        return pack_fault(e, "1_Pooling/config.json: the model does not use mean pooling, the "
+                             "only kind that Fumi supports");
     return 0;
 }
 
 static int find_tables(struct pack_source *s, struct fumi_err *e)
 {
-    s->words = pack_find(s, "embeddings.word_embeddings.weight");
-    s->places = pack_find(s, "embeddings.position_embeddings.weight");
-    s->kinds = pack_find(s, "embeddings.token_type_embeddings.weight");
-    if (s->words && s->places && s->kinds)
+    s->words = pack_find_tensor(s, "embeddings.word_embeddings.weight");
+    s->positions = pack_find_tensor(s, "embeddings.position_embeddings.weight");
+    s->types = pack_find_tensor(s, "embeddings.token_type_embeddings.weight");
+    if (s->words && s->positions && s->types)
         return 0;
     return pack_fault(e, "model.safetensors has no %s_embeddings: it is not of the BERT family",
-                      !s->words    ? "word"
-                      : !s->places ? "position"
-                                   : "token_type");
+                      !s->words       ? "word"
+                      : !s->positions ? "position"
+                                      : "token_type");
 }
 
-int pack_safetensors(const struct pack_files *f, struct pack_source *s, bool *found,
-                     struct fumi_err *e)
+int pack_read_safetensors(const struct pack_files *f, struct pack_source *s, bool *found,
+                          struct fumi_err *e)
 {
-    const struct pack_file *file = pack_named(f, "model.safetensors", FUMI_STR(""));
+    const struct pack_file *file = pack_find_file(f, "model.safetensors", FUMI_STR(""));
     *found = file != NULL;
     if (!file)
         return 0;
     struct fumi_err inner;
-    s->style = &style;
+    s->naming = &naming;
     s->dir = pack_dir(file->path);
-    const struct pack_file *config = pack_beside(f, FUMI_STR("config.json"), s->dir);
+    const struct pack_file *config = pack_file_in(f, FUMI_STR("config.json"), s->dir);
     const struct fumi_val *v = config ? fumi_parse(f->a, config->bytes, &inner) : NULL;
     if (!fumi_is(v, FUMI_OBJECT))
-        return pack_fault(e, "there is no config.json beside model.safetensors, or it is no JSON");
+        return pack_fault(e, "there is no valid config.json in the directory of model.safetensors");
     if (read_config(v, s, e) || check_pooling(f, s->dir, e) || read_head(f->a, file->bytes, s, e))
         return -1;
     return find_tables(s, e);
