@@ -7,25 +7,25 @@
 
 enum { PARAMS_MAX = NOTE_JSON_MAX };
 
-struct flags {
+struct call_flags {
     struct fumi_str url, token_file, ca_file;
     bool compact;
 };
 
 static const struct fumi_field fields[] = {
-    FUMI_FIELD(struct flags, url, "url",
+    FUMI_FIELD(struct call_flags, url, "url",
                "Address of a server to ask: http://HOST:PORT, https://HOST:PORT, ws://HOST:PORT, "
                "wss://HOST:PORT or unix:PATH."),
-    FUMI_FIELD(struct flags, token_file, "tokenFile",
+    FUMI_FIELD(struct call_flags, token_file, "tokenFile",
                "File with the token for it; for servers of this machine that of the data "
                "directory is found."),
     FUMI_FIELD(
-        struct flags, ca_file, "caFile",
+        struct call_flags, ca_file, "caFile",
         "File with the certificates (PEM) of the authorities to trust with https and wss, in "
         "place of those of the system."),
-    FUMI_FIELD(struct flags, compact, "compact", "Print the result in one line."),
+    FUMI_FIELD(struct call_flags, compact, "compact", "Print the result in one line."),
 };
-static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
+static const struct fumi_shape shape = FUMI_SHAPE(struct call_flags, fields);
 
 /* With its code and its data, for those who want to know exactly. */
 static int report_fully(const struct fumi_err *e)
@@ -40,7 +40,7 @@ static int report_fully(const struct fumi_err *e)
 
 static int print(struct invocation *i, struct fumi_json result)
 {
-    const struct flags *f = i->flags;
+    const struct call_flags *f = i->flags;
     struct fumi_err e = {0};
     struct fumi_buf out = {0};
     const struct fumi_val *v = fumi_parse(i->a, result.text, &e);
@@ -89,7 +89,7 @@ static bool is_here(struct fumi_str url)
 static int find_token(struct invocation *i, struct fumi_rpc_connection_options *o,
                       struct fumi_err *e)
 {
-    const struct flags *f = i->flags;
+    const struct call_flags *f = i->flags;
     struct session s = {0};
     char *text = fumi_alloc(i->a, TOKEN_MOST + 1);
     struct fumi_str path = f->token_file;
@@ -112,7 +112,7 @@ static int find_token(struct invocation *i, struct fumi_rpc_connection_options *
 static int call_elsewhere(struct invocation *i, const char *method, struct fumi_json params,
                           struct fumi_json *result, struct fumi_err *e)
 {
-    const struct flags *f = i->flags;
+    const struct call_flags *f = i->flags;
     struct fumi_rpc_connection_options o = {.tries = -1};
     struct fumi_answer answer = {0};
     struct fumi_str url = f->url;
@@ -145,7 +145,7 @@ static int call_here(struct invocation *i, const char *method, struct fumi_json 
 
 static int call(struct invocation *i)
 {
-    const struct flags *f = i->flags;
+    const struct call_flags *f = i->flags;
     struct fumi_json params, result = {{0}};
     struct fumi_err e = {0};
     if (!i->words.n)

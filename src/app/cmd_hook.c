@@ -3,7 +3,7 @@
 #include "app/files.h"
 #include "app/session.h"
 
-struct flags {
+struct hook_flags {
     struct fumi_str project;
     int64_t max_tokens;
     int format;
@@ -11,7 +11,7 @@ struct flags {
 
 static const char *const formats[] = {"text", "json", NULL};
 
-#define FIELD(member, wire, ...) FUMI_FIELD(struct flags, member, wire, __VA_ARGS__)
+#define FIELD(member, wire, ...) FUMI_FIELD(struct hook_flags, member, wire, __VA_ARGS__)
 
 static const struct fumi_field fields[] = {
     FIELD(project, "project", "Project to tell of; without it that of the working directory."),
@@ -20,13 +20,13 @@ static const struct fumi_field fields[] = {
     FIELD(format, "format", "text, or json as hooks of agents answer.", .choices = formats,
           .def = "\"text\""),
 };
-static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
+static const struct fumi_shape shape = FUMI_SHAPE(struct hook_flags, fields);
 
 static const struct flag_alias aliases[] = {{"p", "project"}, {"f", "format"}, COMMAND_ALIASES};
 
 static int digest(struct invocation *i, struct fumi_str *text, struct fumi_err *e)
 {
-    const struct flags *f = i->flags;
+    const struct hook_flags *f = i->flags;
     struct fumi_str project = f->project;
     struct session s = {0};
     int rc = project.n ? 0 : files_project(i->a, &project, e);
@@ -52,7 +52,7 @@ static void put_answer(struct fumi_out *o, struct fumi_str text)
 
 static int hook(struct invocation *i)
 {
-    const struct flags *f = i->flags;
+    const struct hook_flags *f = i->flags;
     struct fumi_str text;
     struct fumi_buf out = {0};
     struct fumi_err e = {0};

@@ -7,7 +7,7 @@
 
 enum { POLL_MS = 200, LINE_EVERY = 10, BAR = 30, STUCK = 600, SETTLE = 25, PATIENCE = 30000 };
 
-struct progress {
+struct reembed_progress {
     bool serving; /* the space in use answers searches */
     int64_t done, total, left;
     int64_t passages; /* of long notes, so far */
@@ -15,17 +15,18 @@ struct progress {
     struct fumi_err fault; /* of the store: no vector can be stored */
 };
 
-static int ask(struct session *s, struct fumi_arena *a, struct progress *p, struct fumi_err *e)
+static int ask(struct session *s, struct fumi_arena *a, struct reembed_progress *p,
+               struct fumi_err *e)
 {
     struct embedding_progress now;
     if (memory_progress(s->memory, a, &now, e))
         return -1;
-    *p = (struct progress){.serving = fumi_eq(now.serving, memory_space(s->memory, a)),
-                           .done = now.done,
-                           .total = now.total,
-                           .left = now.seconds_left,
-                           .passages = now.passages,
-                           .rate = now.per_second};
+    *p = (struct reembed_progress){.serving = fumi_eq(now.serving, memory_space(s->memory, a)),
+                                   .done = now.done,
+                                   .total = now.total,
+                                   .left = now.seconds_left,
+                                   .passages = now.passages,
+                                   .rate = now.per_second};
     if (now.code && now.code != ERR_PROVIDER)
         fumi_err_set(&p->fault, now.code, "%.*s", FUMI_ARG(now.error));
     return 0;
@@ -46,7 +47,7 @@ static int probe(struct session *s, struct fumi_arena *a, struct fumi_err *e)
 }
 
 /* What is known of the rate and of the time that is left. */
-static void put_pace(const struct progress *p, char *out, size_t room)
+static void put_pace(const struct reembed_progress *p, char *out, size_t room)
 {
     int n = p->rate > 0 ? snprintf(out, room, ", %.0f a second", p->rate) : 0;
     out[n] = '\0';
@@ -61,7 +62,7 @@ static void put_pace(const struct progress *p, char *out, size_t room)
         snprintf(out + n, room - (size_t)n, ", %lld min left", (long long)(p->left + 59) / 60);
 }
 
-static void draw(const struct progress *p, bool terminal)
+static void draw(const struct reembed_progress *p, bool terminal)
 {
     char bar[BAR + 1], pace[96];
     size_t full = p->total ? (size_t)(p->done * BAR / p->total) : BAR;
@@ -76,19 +77,19 @@ static void draw(const struct progress *p, bool terminal)
             pace, terminal ? "\033[K" : "\n");
 }
 
-static bool is_complete(const struct progress *p)
+static bool is_complete(const struct reembed_progress *p)
 {
     return p->done == p->total && p->serving;
 }
 
 /* For how many looks nothing may move. */
-static unsigned patience(const struct progress *p)
+static unsigned patience(const struct reembed_progress *p)
 {
     return p->done == p->total || p->fault.code ? SETTLE : STUCK;
 }
 
 /* Until all is made and in use, or nothing moves any more. */
-static int watch(struct session *s, struct progress *p, struct fumi_err *e)
+static int watch(struct session *s, struct reembed_progress *p, struct fumi_err *e)
 {
     bool terminal = isatty(2);
     struct fumi_arena a = {0};
@@ -115,7 +116,8 @@ static int watch(struct session *s, struct progress *p, struct fumi_err *e)
     return -1;
 }
 
-static int make(struct invocation *i, struct session *s, struct progress *p, struct fumi_err *e)
+static int make(struct invocation *i, struct session *s, struct reembed_progress *p,
+                struct fumi_err *e)
 {
     struct fumi_json ignored, none = {{0}};
     if (ask(s, i->a, p, e))
@@ -131,7 +133,7 @@ static int make(struct invocation *i, struct session *s, struct progress *p, str
 static int reembed(struct invocation *i)
 {
     struct session s = {0};
-    struct progress p = {0};
+    struct reembed_progress p = {0};
     struct fumi_err e = {0};
     int rc = session_open(&s, &i->common, &e) || make(i, &s, &p, &e);
     session_close(&s);

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct flags {
+struct setup_flags {
     int scope, tools;
     struct fumi_str http;
     bool hook, instructions, undo, dry_run;
@@ -16,7 +16,7 @@ struct flags {
 static const char *const scopes[] = {"user", "project", NULL};
 static const char *const tools[] = {"all", "core", "admin", NULL};
 
-#define FIELD(member, wire, ...) FUMI_FIELD(struct flags, member, wire, __VA_ARGS__)
+#define FIELD(member, wire, ...) FUMI_FIELD(struct setup_flags, member, wire, __VA_ARGS__)
 
 static const struct fumi_field fields[] = {
     FIELD(scope, "scope", "For all projects of the user, or for that of the working directory.",
@@ -32,12 +32,12 @@ static const struct fumi_field fields[] = {
           "Remove what was added: all of it, or what --hook and --instructions name."),
     FIELD(dry_run, "dryRun", "Only show what would be changed."),
 };
-static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
+static const struct fumi_shape shape = FUMI_SHAPE(struct setup_flags, fields);
 
 static const struct flag_alias aliases[] = {{"n", "dry-run"}, COMMAND_ALIASES};
 
 /* One entry in one file. */
-struct part {
+struct setup_part {
     const char *what;
     struct fumi_str path, entry;
     struct setup_spot spot;
@@ -99,7 +99,7 @@ static int server_of(struct invocation *i, struct setup_server *s, struct fumi_e
 {
     /* stdio, whatever the configuration says. */
     static const char *const serve[] = {"serve", "--transport", "stdio", NULL};
-    const struct flags *f = i->flags;
+    const struct setup_flags *f = i->flags;
     *s = (struct setup_server){.url = with_route(i->a, f->http)};
     if (f->http.p)
         return 0;
@@ -133,12 +133,13 @@ static int hook_line(struct invocation *i, struct fumi_str *line, struct fumi_er
 
 /* --- The parts. --- */
 
-static int server_part(struct invocation *i, const struct setup_agent *g, struct part *p,
+static int server_part(struct invocation *i, const struct setup_agent *g, struct setup_part *p,
                        struct fumi_err *e)
 {
-    const struct flags *f = i->flags;
+    const struct setup_flags *f = i->flags;
     struct setup_server server;
-    *p = (struct part){.what = "server", .spot = g->spot, .shared = f->scope == SETUP_PROJECT};
+    *p = (struct setup_part){
+        .what = "server", .spot = g->spot, .shared = f->scope == SETUP_PROJECT};
     if (server_of(i, &server, e) ||
         setup_place_path(i->a, &g->server, (enum setup_scope)f->scope, &p->path, e))
         return -1;
@@ -146,12 +147,13 @@ static int server_part(struct invocation *i, const struct setup_agent *g, struct
     return 0;
 }
 
-static int hook_part(struct invocation *i, const struct setup_agent *g, struct part *p,
+static int hook_part(struct invocation *i, const struct setup_agent *g, struct setup_part *p,
                      struct fumi_err *e)
 {
-    const struct flags *f = i->flags;
+    const struct setup_flags *f = i->flags;
     struct fumi_str line;
-    *p = (struct part){.what = "hook", .spot = g->hook_spot, .shared = f->scope == SETUP_PROJECT};
+    *p = (struct setup_part){
+        .what = "hook", .spot = g->hook_spot, .shared = f->scope == SETUP_PROJECT};
     if (hook_line(i, &line, e) ||
         setup_place_path(i->a, &g->hook, (enum setup_scope)f->scope, &p->path, e))
         return -1;
@@ -159,21 +161,21 @@ static int hook_part(struct invocation *i, const struct setup_agent *g, struct p
     return 0;
 }
 
-static int text_part(struct invocation *i, const struct setup_agent *g, struct part *p,
+static int text_part(struct invocation *i, const struct setup_agent *g, struct setup_part *p,
                      struct fumi_err *e)
 {
     struct fumi_str none = {0};
-    *p = (struct part){.what = "instructions",
-                       .entry = setup_instructions(),
-                       .spot = {&setup_block, NULL, false},
-                       .shared = true};
+    *p = (struct setup_part){.what = "instructions",
+                             .entry = setup_instructions(),
+                             .spot = {&setup_block, NULL, false},
+                             .shared = true};
     return files_expand(i->a, fumi_str(g->instructions), none, &p->path, e);
 }
 
 /* --- Doing it. --- */
 
 /* A text that was kept is what was there before, when our entry makes of it what is there now. */
-static int restored(struct fumi_arena *a, const struct part *p, const struct setup_text *now,
+static int restored(struct fumi_arena *a, const struct setup_part *p, const struct setup_text *now,
                     struct fumi_str *out, struct fumi_err *e)
 {
     struct fumi_strs kept;
@@ -209,7 +211,7 @@ static bool is_nothing(struct fumi_str s)
 
 /* Without our entry. A file that held nothing else, and of which nothing was kept, was made by us:
  * it is removed. */
-static int undo(struct fumi_arena *a, const struct part *p, struct setup_write *w,
+static int undo(struct fumi_arena *a, const struct setup_part *p, struct setup_write *w,
                 struct fumi_err *e)
 {
     struct setup_text now = {p->path, w->old.text};
@@ -226,16 +228,16 @@ static int undo(struct fumi_arena *a, const struct part *p, struct setup_write *
     return 0;
 }
 
-static void say_unchanged(const struct part *p, const struct flags *f)
+static void say_unchanged(const struct setup_part *p, const struct setup_flags *f)
 {
     printf("%s: %s in %.*s\n", p->what, f->undo ? "nothing of ours" : "already set up",
            FUMI_ARG(p->path));
 }
 
-static int apply(struct invocation *i, const struct part *p, struct setup_write *w,
+static int apply(struct invocation *i, const struct setup_part *p, struct setup_write *w,
                  struct fumi_err *e)
 {
-    const struct flags *f = i->flags;
+    const struct setup_flags *f = i->flags;
     struct fumi_str backup, none = {0};
     if (fumi_eq(w->text, w->old.text) && !w->remove) {
         say_unchanged(p, f);
@@ -252,9 +254,10 @@ static int apply(struct invocation *i, const struct part *p, struct setup_write 
     return 0;
 }
 
-static int run_part(struct invocation *i, const struct part *p, bool only_check, struct fumi_err *e)
+static int run_part(struct invocation *i, const struct setup_part *p, bool only_check,
+                    struct fumi_err *e)
 {
-    const struct flags *f = i->flags;
+    const struct setup_flags *f = i->flags;
     struct setup_write w = {.path = p->path, .shared = p->shared};
     if (setup_read(i->a, p->path, &w.old, e))
         return -1;
@@ -275,11 +278,11 @@ static bool has_hook(const struct setup_agent *g)
 static int run_parts(struct invocation *i, const struct setup_agent *g, bool only_check,
                      struct fumi_err *e)
 {
-    const struct flags *f = i->flags;
+    const struct setup_flags *f = i->flags;
     bool all = f->undo && !f->hook && !f->instructions;
     const struct {
         bool wanted;
-        int (*make)(struct invocation *i, const struct setup_agent *g, struct part *p,
+        int (*make)(struct invocation *i, const struct setup_agent *g, struct setup_part *p,
                     struct fumi_err *e);
     } parts[] = {
         {!f->undo || all, server_part},
@@ -287,7 +290,7 @@ static int run_parts(struct invocation *i, const struct setup_agent *g, bool onl
         {f->instructions || all, text_part},
     };
     for (size_t k = 0; k < FUMI_COUNT(parts); k++) {
-        struct part p;
+        struct setup_part p;
         if (parts[k].wanted && (parts[k].make(i, g, &p, e) || run_part(i, &p, only_check, e)))
             return -1;
     }
@@ -309,7 +312,7 @@ static void advise_variables(void)
 
 static void advise(struct invocation *i, const struct setup_agent *g, bool seen)
 {
-    const struct flags *f = i->flags;
+    const struct setup_flags *f = i->flags;
     if (f->undo || f->dry_run)
         return;
     if (!seen)
@@ -329,7 +332,7 @@ static void advise(struct invocation *i, const struct setup_agent *g, bool seen)
 /* Flags that do not go together. */
 static int check(struct invocation *i, const struct setup_agent *g)
 {
-    const struct flags *f = i->flags;
+    const struct setup_flags *f = i->flags;
     const struct common *c = &i->common;
     if (f->http.p && !fumi_starts(f->http, FUMI_STR("http://")) &&
         !fumi_starts(f->http, FUMI_STR("https://")))
@@ -391,7 +394,7 @@ static int list(struct invocation *i)
 
 static int setup(struct invocation *i)
 {
-    const struct flags *f = i->flags;
+    const struct setup_flags *f = i->flags;
     struct fumi_err e = {0};
     if (!i->words.n)
         return f->undo || f->hook || f->instructions || f->http.p

@@ -15,7 +15,7 @@
 
 enum { FILE_MAX = 1 << 20, WARNINGS = 16, SHOWN = 40 };
 
-struct loader {
+struct config_loader {
     struct fumi_arena *a;
     struct config *c;
     const struct config_wish *wish;
@@ -32,7 +32,7 @@ static const char *variable(const char *name)
     return set && set[0] ? set : NULL;
 }
 
-static int put_defaults(struct loader *l)
+static int put_defaults(struct config_loader *l)
 {
     for (size_t i = 0; i < CONFIG_SECTIONS; i++) {
         struct fumi_shape whole = l->sections[i].shape;
@@ -45,7 +45,7 @@ static int put_defaults(struct loader *l)
 }
 
 /* Where the file is: flags before the environment, and in each the file before the directory. */
-static int locate(struct loader *l)
+static int locate(struct config_loader *l)
 {
     struct fumi_str file = l->wish->config, dir = l->wish->data_dir, none = {0};
     if (!file.p && !dir.p) {
@@ -76,7 +76,7 @@ static size_t line_of(const struct config *c, const char *at)
 }
 
 /* A sentence about the file, with the line where `at` stands. */
-static int blame(struct loader *l, const char *at, const char *section, const char *sentence)
+static int blame(struct config_loader *l, const char *at, const char *section, const char *sentence)
 {
     char copy[sizeof(l->e->text)]; /* the sentence may be the error's own */
     struct fumi_str file = files_shown(l->c->source);
@@ -86,7 +86,7 @@ static int blame(struct loader *l, const char *at, const char *section, const ch
 }
 
 /* "at byte 17: why" */
-static int blame_parser(struct loader *l)
+static int blame_parser(struct config_loader *l)
 {
     char *end = l->e->text;
     size_t at = 0;
@@ -97,7 +97,7 @@ static int blame_parser(struct loader *l)
 }
 
 /* The member of a section that the error's sentence begins with, else the section. */
-static const char *culprit(const struct loader *l, const struct fumi_val *section)
+static const char *culprit(const struct config_loader *l, const struct fumi_val *section)
 {
     char name[SHOWN];
     size_t n = strcspn(l->e->text, " [.");
@@ -106,7 +106,8 @@ static const char *culprit(const struct loader *l, const struct fumi_val *sectio
     return v ? v->p : section->p;
 }
 
-__attribute__((format(printf, 2, 3))) static void warn(struct loader *l, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void warn(struct config_loader *l, const char *fmt,
+                                                       ...)
 {
     char text[256];
     va_list args;
@@ -120,7 +121,7 @@ __attribute__((format(printf, 2, 3))) static void warn(struct loader *l, const c
         w->items[w->n++] = fumi_fmt(l->a, "%.*s: %s", FUMI_ARG(files_shown(l->c->source)), text);
 }
 
-static void warn_unknown(struct loader *l, const struct fumi_val *key, const char *section,
+static void warn_unknown(struct config_loader *l, const struct fumi_val *key, const char *section,
                          const char *near)
 {
     struct fumi_str name = fumi_text(l->a, key);
@@ -132,7 +133,8 @@ static void warn_unknown(struct loader *l, const struct fumi_val *key, const cha
 }
 
 /* Warns of a member that no field of the section has. */
-static void check_key(struct loader *l, const struct config_section *s, const struct fumi_val *key)
+static void check_key(struct config_loader *l, const struct config_section *s,
+                      const struct fumi_val *key)
 {
     struct closest_name near = closest_name_start(fumi_text(l->a, key));
     const char *best = NULL;
@@ -146,7 +148,7 @@ static void check_key(struct loader *l, const struct config_section *s, const st
     warn_unknown(l, key, s->name, best);
 }
 
-static const struct config_section *section_of(struct loader *l, const struct fumi_val *key)
+static const struct config_section *section_of(struct config_loader *l, const struct fumi_val *key)
 {
     struct closest_name near = closest_name_start(fumi_text(l->a, key));
     const char *best = NULL;
@@ -163,13 +165,13 @@ static const struct config_section *section_of(struct loader *l, const struct fu
 
 /* Of the reference's file only how texts are embedded and how the server is reached is taken: its
  * database has another schema, and must never be opened by us. */
-static bool is_taken(const struct loader *l, const struct config_section *s)
+static bool is_taken(const struct config_loader *l, const struct config_section *s)
 {
     return s && (s->foreign || !l->c->foreign);
 }
 
-static int bind_section(struct loader *l, const struct config_section *s, const struct fumi_val *v,
-                        struct config *layer)
+static int bind_section(struct config_loader *l, const struct config_section *s,
+                        const struct fumi_val *v, struct config *layer)
 {
     if (fumi_is(v, FUMI_NULL))
         return 0;
@@ -182,7 +184,7 @@ static int bind_section(struct loader *l, const struct config_section *s, const 
     return 0;
 }
 
-static int bind_file(struct loader *l, const struct fumi_val *root, struct config *layer)
+static int bind_file(struct config_loader *l, const struct fumi_val *root, struct config *layer)
 {
     for (const struct fumi_val *key = fumi_first(root); key; key = fumi_after(root, key)) {
         const struct config_section *s = section_of(l, key);
@@ -200,7 +202,7 @@ static bool is_blank(struct fumi_str s)
     return i == s.n;
 }
 
-static int parse_file(struct loader *l, struct config *layer)
+static int parse_file(struct config_loader *l, struct config *layer)
 {
     if (is_blank(l->c->source_text))
         l->c->source_text = FUMI_STR("{}");
@@ -212,7 +214,7 @@ static int parse_file(struct loader *l, struct config *layer)
     return bind_file(l, root, layer);
 }
 
-static int check_mode(struct loader *l, const struct config *layer)
+static int check_mode(struct config_loader *l, const struct config *layer)
 {
     bool secret = layer->embedder.api_key.n || layer->previous.api_key.n || layer->http.set.token.n;
     if (!secret || !(l->mode & 077))
@@ -223,12 +225,12 @@ static int check_mode(struct loader *l, const struct config *layer)
                         FUMI_ARG(file), l->mode);
 }
 
-static int expand(struct loader *l, struct fumi_str *path, struct fumi_str base)
+static int expand(struct config_loader *l, struct fumi_str *path, struct fumi_str base)
 {
     return path->n ? files_expand(l->a, *path, base, path, l->e) : 0;
 }
 
-static int expand_all(struct loader *l, struct config *layer, struct fumi_str base)
+static int expand_all(struct config_loader *l, struct config *layer, struct fumi_str base)
 {
     return expand(l, &layer->store.path, base) || expand(l, &layer->paths.data_dir, base) ||
                    expand(l, &layer->embedder.model_file, base) ||
@@ -239,7 +241,7 @@ static int expand_all(struct loader *l, struct config *layer, struct fumi_str ba
                : 0;
 }
 
-static int lay_over(struct loader *l, struct config *layer, struct fumi_str base)
+static int lay_over(struct config_loader *l, struct config *layer, struct fumi_str base)
 {
     if (expand_all(l, layer, base))
         return -1;
@@ -260,7 +262,7 @@ static bool is_bad_dim(int64_t dim)
 
 /* Earlier versions wrote any dimension that a provider answered. A file with such a one must not
  * keep the program from starting: the dimension counts as unknown. */
-static void ignore_bad_dim(struct loader *l, const char *section, struct config_embedder *m)
+static void ignore_bad_dim(struct config_loader *l, const char *section, struct config_embedder *m)
 {
     if (!is_bad_dim(m->dim))
         return;
@@ -271,7 +273,7 @@ static void ignore_bad_dim(struct loader *l, const char *section, struct config_
     m->dim = 0;
 }
 
-static int take_file(struct loader *l)
+static int take_file(struct config_loader *l)
 {
     struct config *layer = fumi_alloc(l->a, sizeof(*layer));
     if (parse_file(l, layer) || check_mode(l, layer))
@@ -281,7 +283,7 @@ static int take_file(struct loader *l)
     return lay_over(l, layer, files_dir(l->a, l->c->source));
 }
 
-static int open_file(struct loader *l, struct fumi_str path)
+static int open_file(struct config_loader *l, struct fumi_str path)
 {
     struct file_text file;
     if (files_read(l->a, path, FILE_MAX, &file, l->e))
@@ -294,7 +296,7 @@ static int open_file(struct loader *l, struct fumi_str path)
     return 0;
 }
 
-static int read_file(struct loader *l)
+static int read_file(struct config_loader *l)
 {
     struct fumi_str theirs, none = {0};
     if (open_file(l, l->c->paths.config_path))
@@ -311,7 +313,7 @@ static int read_file(struct loader *l)
 /* --- The environment. --- */
 
 /* A list has commas; a bool may be a digit, as is usual there. */
-static void put_variable(struct loader *l, struct fumi_out *o, const struct fumi_field *f,
+static void put_variable(struct config_loader *l, struct fumi_out *o, const struct fumi_field *f,
                          const char *text)
 {
     if (f->type == FUMI_T_BOOL && (strcmp(text, "0") == 0 || strcmp(text, "1") == 0)) {
@@ -332,7 +334,7 @@ static void put_variable(struct loader *l, struct fumi_out *o, const struct fumi
 }
 
 /* The section with its members under the names of the variables, and an object of those set. */
-static struct fumi_shape gather(struct loader *l, const struct config_section *s,
+static struct fumi_shape gather(struct config_loader *l, const struct config_section *s,
                                 struct fumi_buf *out)
 {
     struct fumi_out o = {.buf = out};
@@ -356,7 +358,8 @@ static struct fumi_shape gather(struct loader *l, const struct config_section *s
     return shape;
 }
 
-static int read_variables(struct loader *l, const struct config_section *s, struct config *layer)
+static int read_variables(struct config_loader *l, const struct config_section *s,
+                          struct config *layer)
 {
     struct fumi_buf buf = {0};
     struct fumi_shape shape = gather(l, s, &buf);
@@ -365,7 +368,7 @@ static int read_variables(struct loader *l, const struct config_section *s, stru
     return v ? fumi_bind(l->a, &shape, v, (char *)layer + s->offset, l->e) : -1;
 }
 
-static int read_environment(struct loader *l)
+static int read_environment(struct config_loader *l)
 {
     struct config *layer = fumi_alloc(l->a, sizeof(*layer));
     for (size_t i = 0; i < CONFIG_SECTIONS; i++) {
@@ -380,7 +383,7 @@ static int read_environment(struct loader *l)
 
 /* --- What comes of it. --- */
 
-static int take_wish(struct loader *l)
+static int take_wish(struct config_loader *l)
 {
     struct config layer = {.store = {.path = l->wish->db},
                            .paths = {.data_dir = l->wish->data_dir}};
@@ -399,7 +402,7 @@ static int take_wish(struct loader *l)
     return 0;
 }
 
-static int settle_store(struct loader *l)
+static int settle_store(struct config_loader *l)
 {
     struct config *c = l->c;
     if (!fumi_eq(c->store.type, FUMI_STR("sqlite")))
@@ -435,7 +438,7 @@ static bool is_openai(const struct config_embedder *m)
            (!m->base_url.n || fumi_starts(m->base_url, FUMI_STR("https://api.openai.com/")));
 }
 
-static int settle_embedder(struct loader *l)
+static int settle_embedder(struct config_loader *l)
 {
     struct config *c = l->c;
     const char *host = variable("OLLAMA_HOST");
@@ -454,7 +457,7 @@ static int settle_embedder(struct loader *l)
 int config_load(struct config *c, struct fumi_arena *a, const struct config_wish *w,
                 struct fumi_err *e)
 {
-    struct loader l = {.a = a, .c = c, .wish = w, .e = e};
+    struct config_loader l = {.a = a, .c = c, .wish = w, .e = e};
     *c = (struct config){0};
     config_sections(l.sections);
     if (put_defaults(&l) || locate(&l) || read_file(&l) || read_environment(&l) || take_wish(&l) ||

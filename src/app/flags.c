@@ -16,18 +16,18 @@ enum {
     JSON_TYPES = 1 << FUMI_T_ANY | 1 << FUMI_T_JSON | 1 << FUMI_T_OBJECT | 1 << FUMI_T_LIST,
 };
 
-struct given {
+struct given_flag {
     const struct fumi_field *flag; /* of the copy */
     struct fumi_str value;         /* none: the flag of a bool stood alone */
 };
 
-struct reader {
+struct flag_parser {
     struct fumi_arena *a;
     const struct flag_set *sets;
     struct fumi_shape *shapes; /* one for each set */
     size_t n;
     const struct flag_alias *aliases;
-    struct given *given;
+    struct given_flag *given;
     size_t given_n;
     struct fumi_strs *words;
     struct fumi_err *e;
@@ -62,12 +62,12 @@ static struct fumi_shape rename_all(struct fumi_arena *a, const struct fumi_shap
     return copy;
 }
 
-__attribute__((format(printf, 2, 3))) static int refuse(const struct reader *r, const char *fmt,
-                                                        ...)
+__attribute__((format(printf, 2, 3))) static int refuse(const struct flag_parser *p,
+                                                        const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    fumi_err_args(r->e, FUMI_INVALID_PARAMS, fmt, args);
+    fumi_err_args(p->e, FUMI_INVALID_PARAMS, fmt, args);
     va_end(args);
     return -1;
 }
@@ -86,9 +86,9 @@ static const char *shown(struct fumi_str word, char out[SHOWN + 1])
 }
 
 /* What a short name stands for, or the name itself. */
-static struct fumi_str long_name(const struct reader *r, struct fumi_str name)
+static struct fumi_str long_name(const struct flag_parser *p, struct fumi_str name)
 {
-    for (const struct flag_alias *i = r->aliases; i && i->alias; i++) {
+    for (const struct flag_alias *i = p->aliases; i && i->alias; i++) {
         if (fumi_eq(name, fumi_str(i->alias)))
             return fumi_str(i->name);
     }
@@ -96,11 +96,11 @@ static struct fumi_str long_name(const struct reader *r, struct fumi_str name)
 }
 
 /* The flag of that name, dashes left out; NULL: there is none. */
-static const struct fumi_field *find(const struct reader *r, struct fumi_str given)
+static const struct fumi_field *find(const struct flag_parser *p, struct fumi_str given)
 {
-    struct fumi_str name = long_name(r, given);
-    for (size_t i = 0; i < r->n; i++) {
-        const struct fumi_shape *s = &r->shapes[i];
+    struct fumi_str name = long_name(p, given);
+    for (size_t i = 0; i < p->n; i++) {
+        const struct fumi_shape *s = &p->shapes[i];
         for (const struct fumi_field *f = s->fields; f < s->fields + s->n; f++) {
             if (fumi_eq(name, (struct fumi_str){f->name + 2, f->name_n - 2}))
                 return f;
@@ -110,12 +110,12 @@ static const struct fumi_field *find(const struct reader *r, struct fumi_str giv
 }
 
 /* NULL: none is near. */
-static const struct fumi_field *nearest(const struct reader *r, struct fumi_str name)
+static const struct fumi_field *nearest(const struct flag_parser *p, struct fumi_str name)
 {
     const struct fumi_field *best = NULL;
     struct closest_name n = closest_name_start(name);
-    for (size_t i = 0; i < r->n; i++) {
-        const struct fumi_shape *s = &r->shapes[i];
+    for (size_t i = 0; i < p->n; i++) {
+        const struct fumi_shape *s = &p->shapes[i];
         for (const struct fumi_field *f = s->fields; f < s->fields + s->n; f++)
             if (closest_name_improves(&n, (struct fumi_str){f->name + 2, f->name_n - 2}))
                 best = f;
@@ -123,14 +123,14 @@ static const struct fumi_field *nearest(const struct reader *r, struct fumi_str 
     return best;
 }
 
-static int unknown(const struct reader *r, struct fumi_str word, struct fumi_str name)
+static int unknown(const struct flag_parser *p, struct fumi_str word, struct fumi_str name)
 {
     char text[SHOWN + 1];
-    const struct fumi_field *near = nearest(r, name);
+    const struct fumi_field *near = nearest(p, name);
     shown((struct fumi_str){word.p, (size_t)(name.p - word.p) + name.n}, text);
     if (near)
-        return refuse(r, "unknown flag %s; did you mean %s?", text, near->name);
-    return refuse(r, "unknown flag %s; --help lists those that there are", text);
+        return refuse(p, "unknown flag %s; did you mean %s?", text, near->name);
+    return refuse(p, "unknown flag %s; --help lists those that there are", text);
 }
 
 /* A word as a flag: its name without dashes, and what stands behind '='. False: it is none. A lone
@@ -150,50 +150,50 @@ static bool split(struct fumi_str word, struct fumi_str *name, struct fumi_str *
     return true;
 }
 
-static bool names_flag(const struct reader *r, struct fumi_str word)
+static bool names_flag(const struct flag_parser *p, struct fumi_str word)
 {
     struct fumi_str name, value;
-    return split(word, &name, &value) && find(r, name);
+    return split(word, &name, &value) && find(p, name);
 }
 
 /* The value in the next word. One that is the name of a flag was hardly meant as a value. */
-static int take_next(const struct reader *r, const struct fumi_field *f, char ***at,
+static int take_next(const struct flag_parser *p, const struct fumi_field *f, char ***at,
                      struct fumi_str *value)
 {
     struct fumi_str next = fumi_str((*at)[1]);
     if (!next.p)
-        return refuse(r, "%s needs a value", f->name);
-    if (names_flag(r, next))
-        return refuse(r, "%s needs a value; one that is the name of a flag stands behind '='",
+        return refuse(p, "%s needs a value", f->name);
+    if (names_flag(p, next))
+        return refuse(p, "%s needs a value; one that is the name of a flag stands behind '='",
                       f->name);
     *value = next;
     ++*at;
     return 0;
 }
 
-static int take_flag(struct reader *r, char ***at, struct fumi_str name, struct fumi_str value)
+static int take_flag(struct flag_parser *p, char ***at, struct fumi_str name, struct fumi_str value)
 {
-    const struct fumi_field *f = find(r, name);
+    const struct fumi_field *f = find(p, name);
     if (!f)
-        return unknown(r, fumi_str(**at), name);
-    if (!value.p && f->type != FUMI_T_BOOL && take_next(r, f, at, &value))
+        return unknown(p, fumi_str(**at), name);
+    if (!value.p && f->type != FUMI_T_BOOL && take_next(p, f, at, &value))
         return -1;
     if (!fumi_utf8_valid(value))
-        return refuse(r, "%s must be UTF-8 text", f->name);
-    r->given[r->given_n++] = (struct given){f, value};
+        return refuse(p, "%s must be UTF-8 text", f->name);
+    p->given[p->given_n++] = (struct given_flag){f, value};
     return 0;
 }
 
-static int take_word(struct reader *r, struct fumi_str word)
+static int take_word(struct flag_parser *p, struct fumi_str word)
 {
     char text[SHOWN + 1];
     if (!fumi_utf8_valid(word))
-        return refuse(r, "the word %s must be UTF-8 text", shown(word, text));
-    r->words->items[r->words->n++] = fumi_dup(r->a, word);
+        return refuse(p, "the word %s must be UTF-8 text", shown(word, text));
+    p->words->items[p->words->n++] = fumi_dup(p->a, word);
     return 0;
 }
 
-static int take_all(struct reader *r, char **at)
+static int take_all(struct flag_parser *p, char **at)
 {
     bool ended = false;
     for (; *at; at++) {
@@ -202,9 +202,9 @@ static int take_all(struct reader *r, char **at)
         if (!ended && fumi_eq(word, FUMI_STR("--")))
             ended = true;
         else if (!ended && split(word, &name, &value))
-            rc = take_flag(r, &at, name, value);
+            rc = take_flag(p, &at, name, value);
         else
-            rc = take_word(r, word);
+            rc = take_word(p, word);
         if (rc)
             return -1;
     }
@@ -228,31 +228,31 @@ void flags_put_value(struct fumi_arena *a, struct fumi_out *o, const struct fumi
 }
 
 /* A flag that stood alone is a bool. */
-static void put_value(const struct reader *r, struct fumi_out *o, const struct given *g)
+static void put_value(const struct flag_parser *p, struct fumi_out *o, const struct given_flag *g)
 {
     if (g->value.p)
-        flags_put_value(r->a, o, g->flag, g->value);
+        flags_put_value(p->a, o, g->flag, g->value);
     else
         fumi_put_bool(o, true);
 }
 
 /* All that was given for one flag, as the member of that name. */
-static int put_flag(const struct reader *r, struct fumi_out *o, const struct fumi_field *f,
+static int put_flag(const struct flag_parser *p, struct fumi_out *o, const struct fumi_field *f,
                     const char *name)
 {
     bool list = f->type == FUMI_T_STRS;
     size_t times = 0;
-    for (size_t i = 0; i < r->given_n; i++) {
-        const struct given *g = &r->given[i];
+    for (size_t i = 0; i < p->given_n; i++) {
+        const struct given_flag *g = &p->given[i];
         if (g->flag != f)
             continue;
         if (times && !list)
-            return refuse(r, "%s is given twice", f->name);
+            return refuse(p, "%s is given twice", f->name);
         if (!times)
             fumi_put_key(o, name);
         if (!times && list)
             fumi_put_open(o, '[');
-        put_value(r, o, g);
+        put_value(p, o, g);
         times++;
     }
     if (times && list)
@@ -261,14 +261,14 @@ static int put_flag(const struct reader *r, struct fumi_out *o, const struct fum
 }
 
 /* A set that is bound uses the names of flags, so that sentences speak of these. */
-static int put_set(const struct reader *r, struct fumi_buf *out, size_t set)
+static int put_set(const struct flag_parser *p, struct fumi_buf *out, size_t set)
 {
     struct fumi_out o = {.buf = out};
-    const struct fumi_shape *s = &r->shapes[set];
-    const struct fumi_field *names = r->sets[set].into ? s->fields : r->sets[set].shape->fields;
+    const struct fumi_shape *s = &p->shapes[set];
+    const struct fumi_field *names = p->sets[set].into ? s->fields : p->sets[set].shape->fields;
     fumi_put_open(&o, '{');
     for (size_t i = 0; i < s->n; i++) {
-        if (put_flag(r, &o, &s->fields[i], names[i].name))
+        if (put_flag(p, &o, &s->fields[i], names[i].name))
             return -1;
     }
     fumi_put_close(&o, '}');
@@ -276,53 +276,53 @@ static int put_set(const struct reader *r, struct fumi_buf *out, size_t set)
 }
 
 /* "--origins[1] must ..." -> "--origins nowhere must ...": users count words, not items. */
-static void name_item(const struct reader *r, const struct fumi_val *object)
+static void name_item(const struct flag_parser *p, const struct fumi_val *object)
 {
     char name[FLAG_NAME], text[SHOWN + 1], *end;
-    size_t n = strcspn(r->e->text, "[ ");
-    if (r->e->text[n] != '[' || n >= sizeof(name))
+    size_t n = strcspn(p->e->text, "[ ");
+    if (p->e->text[n] != '[' || n >= sizeof(name))
         return;
-    memcpy(name, r->e->text, n);
+    memcpy(name, p->e->text, n);
     name[n] = '\0';
-    size_t row = strtoul(r->e->text + n + 1, &end, 10);
+    size_t row = strtoul(p->e->text + n + 1, &end, 10);
     const struct fumi_val *list = fumi_get(object, name), *item = fumi_first(list);
     for (; item && row; row--)
         item = fumi_after(list, item);
     if (!fumi_is(item, FUMI_STRING) || *end != ']')
         return;
-    struct fumi_str rest = fumi_dup(r->a, fumi_str(end + 1));
-    refuse(r, "%s %s%.*s", name, shown(fumi_text(r->a, item), text), FUMI_ARG(rest));
+    struct fumi_str rest = fumi_dup(p->a, fumi_str(end + 1));
+    refuse(p, "%s %s%.*s", name, shown(fumi_text(p->a, item), text), FUMI_ARG(rest));
 }
 
 /* What was given for a set, as the text of an object. */
-static int set_text(const struct reader *r, size_t set, struct fumi_str *out)
+static int set_text(const struct flag_parser *p, size_t set, struct fumi_str *out)
 {
     struct fumi_buf buf = {0};
-    int rc = put_set(r, &buf, set);
-    *out = rc ? fumi_str("") : fumi_buf_keep(&buf, r->a);
+    int rc = put_set(p, &buf, set);
+    *out = rc ? fumi_str("") : fumi_buf_keep(&buf, p->a);
     fumi_buf_done(&buf);
     return rc;
 }
 
-static int bind_set(const struct reader *r, size_t set)
+static int bind_set(const struct flag_parser *p, size_t set)
 {
     struct fumi_str text;
-    if (set_text(r, set, &text))
+    if (set_text(p, set, &text))
         return -1;
-    const struct fumi_val *v = fumi_parse(r->a, text, r->e);
+    const struct fumi_val *v = fumi_parse(p->a, text, p->e);
     if (!v)
         return -1;
-    int rc = fumi_bind(r->a, &r->shapes[set], v, r->sets[set].into, r->e);
+    int rc = fumi_bind(p->a, &p->shapes[set], v, p->sets[set].into, p->e);
     if (rc)
-        name_item(r, v);
+        name_item(p, v);
     return rc;
 }
 
-static int bind_all(const struct reader *r, struct fumi_json *unbound)
+static int bind_all(const struct flag_parser *p, struct fumi_json *unbound)
 {
-    for (size_t i = 0; i < r->n; i++) {
-        assert(r->sets[i].into || unbound);
-        if (r->sets[i].into ? bind_set(r, i) : set_text(r, i, &unbound->text))
+    for (size_t i = 0; i < p->n; i++) {
+        assert(p->sets[i].into || unbound);
+        if (p->sets[i].into ? bind_set(p, i) : set_text(p, i, &unbound->text))
             return -1;
     }
     return 0;
@@ -330,10 +330,10 @@ static int bind_all(const struct reader *r, struct fumi_json *unbound)
 
 /* Every user of the machine can read the command line of a process, so what is secret is wiped
  * there. The reader has copied it. */
-static void wipe_secrets(const struct reader *r)
+static void wipe_secrets(const struct flag_parser *p)
 {
-    for (size_t i = 0; i < r->given_n; i++) {
-        const struct given *g = &r->given[i];
+    for (size_t i = 0; i < p->given_n; i++) {
+        const struct given_flag *g = &p->given[i];
         if (strcmp(g->flag->name, "--token") == 0)
             explicit_bzero((char *)(uintptr_t)g->value.p, g->value.n);
     }
@@ -342,17 +342,17 @@ static void wipe_secrets(const struct reader *r)
 int flags_parse(struct fumi_arena *a, const struct flag_table *t, char **argv,
                 struct fumi_strs *words, struct fumi_err *e)
 {
-    struct reader r = {a, t->sets, NULL, t->n, t->aliases, NULL, 0, words, e};
+    struct flag_parser p = {a, t->sets, NULL, t->n, t->aliases, NULL, 0, words, e};
     size_t count = 0;
     while (argv[count])
         count++;
     *words = (struct fumi_strs){fumi_alloc(a, (count + 1) * sizeof(*words->items)), 0};
-    r.given = fumi_alloc(a, (count + 1) * sizeof(*r.given));
-    r.shapes = fumi_alloc(a, (t->n + 1) * sizeof(*r.shapes));
+    p.given = fumi_alloc(a, (count + 1) * sizeof(*p.given));
+    p.shapes = fumi_alloc(a, (t->n + 1) * sizeof(*p.shapes));
     for (size_t i = 0; i < t->n; i++)
-        r.shapes[i] = rename_all(a, t->sets[i].shape);
-    int rc = (count && take_all(&r, argv + 1)) || bind_all(&r, t->unbound) ? -1 : 0;
-    wipe_secrets(&r);
+        p.shapes[i] = rename_all(a, t->sets[i].shape);
+    int rc = (count && take_all(&p, argv + 1)) || bind_all(&p, t->unbound) ? -1 : 0;
+    wipe_secrets(&p);
     return rc;
 }
 

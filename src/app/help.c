@@ -170,20 +170,20 @@ static void put_keys(FILE *to)
 
 /* --- The command. --- */
 
-struct flags {
+struct help_flags {
     int mdoc;
 };
 
 static const char *const parts[] = {"none", "commands", "keys", NULL};
 static const struct fumi_field fields[] = {
-    FUMI_FIELD(struct flags, mdoc, "mdoc", "Print a part of the manual pages instead.",
+    FUMI_FIELD(struct help_flags, mdoc, "mdoc", "Print a part of the manual pages instead.",
                .choices = parts, .def = "\"none\""),
 };
-static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
+static const struct fumi_shape shape = FUMI_SHAPE(struct help_flags, fields);
 
 static int help(struct invocation *i)
 {
-    const struct flags *f = i->flags;
+    const struct help_flags *f = i->flags;
     if (f->mdoc) {
         (f->mdoc == 1 ? put_commands : put_keys)(stdout);
         return STATUS_OK;

@@ -169,7 +169,7 @@ const struct fumi_val *setup_json_walk(const struct setup_json *j, const char *c
 
 /* --- The look of a text: how it is indented. --- */
 
-struct look {
+struct json_layout {
     const char *eol;
     struct fumi_str unit; /* one level */
     bool line;            /* all in one line */
@@ -191,10 +191,10 @@ static bool has_line(struct fumi_str s, size_t from, size_t to)
     return from < to && memchr(s.p + from, '\n', to - from);
 }
 
-static struct look look_of(const struct setup_json *j)
+static struct json_layout layout_of(const struct setup_json *j)
 {
     struct fumi_str s = j->t->text;
-    struct look k = {setup_eol(s), FUMI_STR("  "), false};
+    struct json_layout k = {setup_eol(s), FUMI_STR("  "), false};
     const struct fumi_val *first = fumi_first(j->root);
     if (!first)
         return k;
@@ -213,7 +213,8 @@ static void add_str(struct fumi_buf *b, struct fumi_str s)
     fumi_buf_add(b, s.p, s.n);
 }
 
-static void new_line(struct fumi_buf *b, const struct look *k, struct fumi_str indent, size_t level)
+static void new_line(struct fumi_buf *b, const struct json_layout *k, struct fumi_str indent,
+                     size_t level)
 {
     add_str(b, fumi_str(k->eol));
     add_str(b, indent);
@@ -230,7 +231,7 @@ static bool is_flat(const struct fumi_val *v)
     return fumi_is(v, FUMI_ARRAY);
 }
 
-static void put_value(struct fumi_buf *b, const struct look *k, struct fumi_str indent,
+static void put_value(struct fumi_buf *b, const struct json_layout *k, struct fumi_str indent,
                       size_t level, const struct fumi_val *v)
 {
     bool object = fumi_is(v, FUMI_OBJECT), flat = is_flat(v);
@@ -255,7 +256,7 @@ static void put_value(struct fumi_buf *b, const struct look *k, struct fumi_str 
     fumi_buf_put(b, object ? '}' : ']');
 }
 
-static void put_text(struct fumi_buf *b, const struct look *k, struct fumi_str indent,
+static void put_text(struct fumi_buf *b, const struct json_layout *k, struct fumi_str indent,
                      struct fumi_str value)
 {
     struct fumi_arena a = {0};
@@ -268,7 +269,7 @@ static void put_text(struct fumi_buf *b, const struct look *k, struct fumi_str i
     fumi_arena_done(&a);
 }
 
-static void put_item(struct fumi_buf *b, const struct look *k, struct fumi_str indent,
+static void put_item(struct fumi_buf *b, const struct json_layout *k, struct fumi_str indent,
                      const char *name, struct fumi_str value)
 {
     if (name) {
@@ -303,7 +304,7 @@ static size_t tail_of(const struct setup_json *j, const struct fumi_val *c)
 static struct fumi_str add_first(struct fumi_arena *a, const struct setup_json *j,
                                  const struct fumi_val *c, const char *name, struct fumi_str value)
 {
-    struct look k = look_of(j);
+    struct json_layout k = layout_of(j);
     struct fumi_str s = j->t->text, outer = indent_of(s, setup_json_begin(j, c));
     struct fumi_str inner = fumi_fmt(a, "%.*s%.*s", FUMI_ARG(outer), FUMI_ARG(k.unit));
     struct fumi_buf b = {0};
@@ -320,7 +321,7 @@ static struct fumi_str add_first(struct fumi_arena *a, const struct setup_json *
 static struct fumi_str add_inline(struct fumi_arena *a, const struct setup_json *j,
                                   const struct fumi_val *c, const char *name, struct fumi_str value)
 {
-    struct look k = {"\n", FUMI_STR("  "), true};
+    struct json_layout k = {"\n", FUMI_STR("  "), true};
     struct fumi_str s = j->t->text;
     size_t end = setup_json_end(j, last_of(c)), comma = skip(s, end);
     bool trails = s.p[comma] == ',', loose = is_blank(s.p[setup_json_begin(j, c) + 1]);
@@ -338,7 +339,7 @@ static struct fumi_str add_inline(struct fumi_arena *a, const struct setup_json 
 static struct fumi_str add_line(struct fumi_arena *a, const struct setup_json *j,
                                 const struct fumi_val *c, const char *name, struct fumi_str value)
 {
-    struct look k = look_of(j);
+    struct json_layout k = layout_of(j);
     struct fumi_str s = j->t->text, indent = indent_of(s, setup_json_begin(j, fumi_first(c)));
     size_t end = setup_json_end(j, last_of(c)), tail = tail_of(j, c);
     bool trails = s.p[skip(s, end)] == ',';
@@ -366,7 +367,7 @@ struct fumi_str setup_json_add(struct fumi_arena *a, const struct setup_json *j,
 struct fumi_str setup_json_replace(struct fumi_arena *a, const struct setup_json *j,
                                    const struct fumi_val *old, struct fumi_str value)
 {
-    struct look k = look_of(j);
+    struct json_layout k = layout_of(j);
     struct fumi_str s = j->t->text;
     size_t at = setup_json_begin(j, old), end = setup_json_end(j, old);
     struct fumi_buf b = {0};

@@ -188,7 +188,7 @@ const struct setup_format setup_member = {find_member, put_member, drop_member};
 /* --- A hook. --- */
 
 /* {"matcher":...,"hooks":[{"type":"command","command":"... hook session-start"}]} in an array. */
-struct hook {
+struct hook_entry {
     const struct fumi_val *list, *group, *hooks, *one; /* NULL: there is none */
 };
 
@@ -199,20 +199,20 @@ static bool is_ours(const struct fumi_val *one)
            memmem(command->p, command->n, SETUP_HOOK, sizeof(SETUP_HOOK) - 1);
 }
 
-static void find_one(const struct fumi_val *group, struct hook *h)
+static void find_one(const struct fumi_val *group, struct hook_entry *h)
 {
     const struct fumi_val *hooks = fumi_get(group, "hooks");
     for (const struct fumi_val *i = fumi_first(hooks); i && !h->one; i = fumi_after(hooks, i)) {
         if (is_ours(i))
-            *h = (struct hook){h->list, group, hooks, i};
+            *h = (struct hook_entry){h->list, group, hooks, i};
     }
 }
 
 static int locate(struct fumi_arena *a, const struct setup_spot *s, const struct setup_text *t,
-                  struct setup_json *j, struct hook *h, struct fumi_err *e)
+                  struct setup_json *j, struct hook_entry *h, struct fumi_err *e)
 {
     int n = 0;
-    *h = (struct hook){0};
+    *h = (struct hook_entry){0};
     if (setup_json_read(a, t, s->strict, j, e))
         return -1;
     const struct fumi_val *list = j->root ? setup_json_walk(j, s->path, &n, e) : NULL;
@@ -234,7 +234,7 @@ static int find_hook(struct fumi_arena *a, const struct setup_spot *s, const str
                      struct fumi_str *found, struct fumi_err *e)
 {
     struct setup_json j;
-    struct hook h;
+    struct hook_entry h;
     if (locate(a, s, t, &j, &h, e))
         return -1;
     *found = h.group ? fumi_compact(a, h.group).text : (struct fumi_str){0};
@@ -245,7 +245,7 @@ static int put_hook(struct fumi_arena *a, const struct setup_spot *s, const stru
                     struct fumi_str entry, struct fumi_str *out, struct fumi_err *e)
 {
     struct setup_json j;
-    struct hook h;
+    struct hook_entry h;
     const struct fumi_val *old, *new = fumi_parse(a, entry, e);
     if (!new || locate(a, s, t, &j, &h, e))
         return -1;
@@ -269,7 +269,7 @@ static int drop_hook(struct fumi_arena *a, const struct setup_spot *s, const str
 {
     struct setup_text now = *t;
     struct setup_json j;
-    struct hook h;
+    struct hook_entry h;
     *out = t->text;
     if (locate(a, s, t, &j, &h, e))
         return -1;

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-struct range {
+struct width_range {
     uint32_t first, last;
 };
 
 /* Characters of East Asian width W and F, and pictures, in wide strokes: what lies between is not
  * in use or wide too. */
-static const struct range wide[] = {
+static const struct width_range wide[] = {
     {0x1100, 0x115F},   {0x231A, 0x231B},   {0x2329, 0x232A},   {0x23E9, 0x23EC},
     {0x23F0, 0x23F0},   {0x23F3, 0x23F3},   {0x25FD, 0x25FE},   {0x2614, 0x2615},
     {0x2648, 0x2653},   {0x267F, 0x267F},   {0x2693, 0x2693},   {0x26A1, 0x26A1},
@@ -34,7 +34,7 @@ static const struct range wide[] = {
 };
 
 /* Marks that stand on the character before them, and what is not seen at all. */
-static const struct range none[] = {
+static const struct width_range none[] = {
     {0x00AD, 0x00AD},   {0x0300, 0x036F},   {0x0483, 0x0489}, {0x0591, 0x05BD}, {0x05BF, 0x05BF},
     {0x05C1, 0x05C2},   {0x05C4, 0x05C5},   {0x05C7, 0x05C7}, {0x0610, 0x061A}, {0x064B, 0x065F},
     {0x0670, 0x0670},   {0x06D6, 0x06DC},   {0x06DF, 0x06E4}, {0x06E7, 0x06E8}, {0x06EA, 0x06ED},
@@ -45,7 +45,7 @@ static const struct range none[] = {
     {0xE0001, 0xE007F}, {0xE0100, 0xE01EF},
 };
 
-static bool is_in(const struct range *table, size_t n, uint32_t c)
+static bool is_in(const struct width_range *table, size_t n, uint32_t c)
 {
     size_t low = 0;
     while (low < n) {

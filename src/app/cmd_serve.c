@@ -1,8 +1,8 @@
 /* fumi serve: build, wire, run, stop. */
-#include "net/serve.h"
 #include "agent/agent.h"
 #include "app/session.h"
 #include "mcp/http.h"
+#include "net/serve.h"
 
 #include <malloc.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-struct flags {
+struct serve_flags {
     struct fumi_str transport, host, project;
     int64_t port;
     bool read_only, freeze, metrics, log_calls;
@@ -21,7 +21,7 @@ struct flags {
 
 static const char *const tool_sets[] = {"all", "core", "admin", NULL}; /* as enum agent_set */
 
-#define FIELD(member, wire, ...) FUMI_FIELD(struct flags, member, wire, __VA_ARGS__)
+#define FIELD(member, wire, ...) FUMI_FIELD(struct serve_flags, member, wire, __VA_ARGS__)
 
 static const struct fumi_field fields[] = {
     FIELD(transport, "transport",
@@ -46,7 +46,7 @@ static const struct fumi_field fields[] = {
     FIELD(time_limit, "timeLimit", "Milliseconds that a call may take; 0 for any.", .min = 0,
           .max = 86400000, .def = "60000"),
 };
-static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
+static const struct fumi_shape shape = FUMI_SHAPE(struct serve_flags, fields);
 
 static const struct flag_alias aliases[] = {
     {"t", "transport"},
@@ -90,7 +90,7 @@ static void listen_on(struct fumi_settings *set, struct fumi_arena *a, struct fu
     set->listen = (struct fumi_strs){all, set->listen.n + 1};
 }
 
-static struct fumi_str tcp_address(struct fumi_arena *a, const struct flags *f)
+static struct fumi_str tcp_address(struct fumi_arena *a, const struct serve_flags *f)
 {
     bool bare = memchr(f->host.p, ':', f->host.n) && f->host.p[0] != '[';
     return fumi_fmt(a, "tcp:%s%.*s%s:%lld", bare ? "[" : "", FUMI_ARG(f->host), bare ? "]" : "",
@@ -103,7 +103,7 @@ static struct fumi_str tcp_address(struct fumi_arena *a, const struct flags *f)
 static int choose(struct invocation *i, struct session *s, struct fumi_settings *set,
                   enum config_kind *kind)
 {
-    const struct flags *f = i->flags;
+    const struct serve_flags *f = i->flags;
     bool listed = i->http.set.listen.n, named = f->transport.n;
     *kind = (enum config_kind)s->config.transport.kind;
     if (named && !fumi_eq(f->transport, FUMI_STR("stdio")) &&
@@ -146,7 +146,7 @@ struct use {
     struct fumi_metrics *metrics;
 };
 
-static int use(struct session *s, const struct flags *f, struct use *u, struct fumi_err *e)
+static int use(struct session *s, const struct serve_flags *f, struct use *u, struct fumi_err *e)
 {
     struct fumi_processor p;
     u->agent = agent_new(s->server, s->memory, (enum agent_set)f->tools, FUMI_VERSION, e);
@@ -170,7 +170,7 @@ static int use(struct session *s, const struct flags *f, struct use *u, struct f
     return fumi_server_use(s->server, &p, e);
 }
 
-static int run(struct session *s, const struct flags *f, const struct fumi_settings *set,
+static int run(struct session *s, const struct serve_flags *f, const struct fumi_settings *set,
                struct use *u, struct fumi_err *e)
 {
     if (use(s, f, u, e) || memory_start(s->memory, e))
@@ -205,7 +205,7 @@ static int finish(struct session *s, struct use *u, int rc, const struct fumi_er
 
 static int serve(struct invocation *i)
 {
-    const struct flags *f = i->flags;
+    const struct serve_flags *f = i->flags;
     struct session s = {0};
     struct use u = {0};
     struct fumi_err e = {0};
