@@ -1,6 +1,6 @@
-/* Words become JSON, and JSON is bound through the shape: limits, choices and defaults are checked
- * there and nowhere else. The shape that is bound is a copy whose members bear the names of their
- * flags, so its sentences speak of these. */
+/* Flags are converted to a JSON object, which is bound through the shape. Limits, choices and
+ * defaults are therefore checked by fumi_bind alone. The shape that is bound is a copy whose
+ * members have the names of their flags, so that error messages name the flag. */
 #include "app/flags.h"
 
 #include "base/closest_name.h"
@@ -11,20 +11,20 @@
 #include <stdlib.h>
 
 enum {
-    SHOWN = 40,  /* of a stranger's word, in a sentence */
-    COLUMN = 28, /* where the help of a flag begins */
+    SHOWN = 40,  /* bytes of an argument in an error message */
+    COLUMN = 28, /* where the description of a flag begins */
     JSON_TYPES = 1 << FUMI_T_ANY | 1 << FUMI_T_JSON | 1 << FUMI_T_OBJECT | 1 << FUMI_T_LIST,
 };
 
 struct given_flag {
-    const struct fumi_field *flag; /* of the copy */
-    struct fumi_str value;         /* none: the flag of a bool stood alone */
+    const struct fumi_field *flag; /* in the copied shape */
+    struct fumi_str value;         /* null: a bool without a value */
 };
 
 struct flag_parser {
     struct fumi_arena *a;
     const struct flag_set *sets;
-    struct fumi_shape *shapes; /* one for each set */
+    struct fumi_shape *shapes; /* the renamed copy of each set's shape */
     size_t n;
     const struct flag_alias *aliases;
     struct given_flag *given;
@@ -72,7 +72,8 @@ __attribute__((format(printf, 2, 3))) static int refuse(const struct flag_parser
     return -1;
 }
 
-/* A word for a sentence: cut, and with nothing in it that a terminal would act upon. */
+/* An argument for an error message: truncated, with control characters and invalid bytes replaced.
+ */
 static const char *shown(struct fumi_str word, char out[SHOWN + 1])
 {
     struct fumi_str cut = word.n > SHOWN ? fumi_utf8_cut(word, SHOWN) : word;
@@ -85,7 +86,7 @@ static const char *shown(struct fumi_str word, char out[SHOWN + 1])
     return out;
 }
 
-/* What a short name stands for, or the name itself. */
+/* Resolves an alias. Returns the name itself if it is no alias. */
 static struct fumi_str long_name(const struct flag_parser *p, struct fumi_str name)
 {
     for (const struct flag_alias *i = p->aliases; i && i->alias; i++) {
@@ -95,7 +96,7 @@ static struct fumi_str long_name(const struct flag_parser *p, struct fumi_str na
     return name;
 }
 
-/* The flag of that name, dashes left out; NULL: there is none. */
+/* The flag of that name, without dashes. Returns NULL if there is none. */
 static const struct fumi_field *find(const struct flag_parser *p, struct fumi_str given)
 {
     struct fumi_str name = long_name(p, given);
@@ -109,7 +110,7 @@ static const struct fumi_field *find(const struct flag_parser *p, struct fumi_st
     return NULL;
 }
 
-/* NULL: none is near. */
+/* The flag with the closest name. Returns NULL if none is close. */
 static const struct fumi_field *nearest(const struct flag_parser *p, struct fumi_str name)
 {
     const struct fumi_field *best = NULL;
@@ -130,11 +131,11 @@ static int unknown(const struct flag_parser *p, struct fumi_str word, struct fum
     shown((struct fumi_str){word.p, (size_t)(name.p - word.p) + name.n}, text);
     if (near)
         return refuse(p, "unknown flag %s; did you mean %s?", text, near->name);
-    return refuse(p, "unknown flag %s; --help lists those that there are", text);
+    return refuse(p, "unknown flag %s; --help lists all flags", text);
 }
 
-/* A word as a flag: its name without dashes, and what stands behind '='. False: it is none. A lone
- * dash is a word, by which many programs mean standard input. */
+/* Splits "--name=value"; the value is null without '='. Returns false if the argument is no flag. A
+ * single dash is no flag: it usually means standard input. */
 static bool split(struct fumi_str word, struct fumi_str *name, struct fumi_str *value)
 {
     if (word.n < 2 || word.p[0] != '-')
@@ -156,7 +157,7 @@ static bool names_flag(const struct flag_parser *p, struct fumi_str word)
     return split(word, &name, &value) && find(p, name);
 }
 
-/* The value in the next word. One that is the name of a flag was hardly meant as a value. */
+/* Takes the next argument as the value. A known flag there means that the value was forgotten. */
 static int take_next(const struct flag_parser *p, const struct fumi_field *f, char ***at,
                      struct fumi_str *value)
 {
@@ -164,8 +165,8 @@ static int take_next(const struct flag_parser *p, const struct fumi_field *f, ch
     if (!next.p)
         return refuse(p, "%s needs a value", f->name);
     if (names_flag(p, next))
-        return refuse(p, "%s needs a value; one that is the name of a flag stands behind '='",
-                      f->name);
+        return refuse(p, "%s needs a value; write %s=VALUE if the value is the name of a flag",
+                      f->name, f->name);
     *value = next;
     ++*at;
     return 0;
@@ -188,7 +189,7 @@ static int take_word(struct flag_parser *p, struct fumi_str word)
 {
     char text[SHOWN + 1];
     if (!fumi_utf8_valid(word))
-        return refuse(p, "the word %s must be UTF-8 text", shown(word, text));
+        return refuse(p, "the argument %s must be UTF-8 text", shown(word, text));
     p->words->items[p->words->n++] = fumi_dup(p->a, word);
     return 0;
 }
@@ -227,7 +228,7 @@ void flags_put_value(struct fumi_arena *a, struct fumi_out *o, const struct fumi
         fumi_put_str(o, text);
 }
 
-/* A flag that stood alone is a bool. */
+/* Only a bool may have no value. */
 static void put_value(const struct flag_parser *p, struct fumi_out *o, const struct given_flag *g)
 {
     if (g->value.p)
@@ -236,7 +237,7 @@ static void put_value(const struct flag_parser *p, struct fumi_out *o, const str
         fumi_put_bool(o, true);
 }
 
-/* All that was given for one flag, as the member of that name. */
+/* Writes the values of one flag as the member `name`. */
 static int put_flag(const struct flag_parser *p, struct fumi_out *o, const struct fumi_field *f,
                     const char *name)
 {
@@ -260,7 +261,7 @@ static int put_flag(const struct flag_parser *p, struct fumi_out *o, const struc
     return 0;
 }
 
-/* A set that is bound uses the names of flags, so that sentences speak of these. */
+/* A set that is bound uses the names of the flags, so that error messages name them. */
 static int put_set(const struct flag_parser *p, struct fumi_buf *out, size_t set)
 {
     struct fumi_out o = {.buf = out};
@@ -275,7 +276,7 @@ static int put_set(const struct flag_parser *p, struct fumi_buf *out, size_t set
     return 0;
 }
 
-/* "--origins[1] must ..." -> "--origins nowhere must ...": users count words, not items. */
+/* Shows the value instead of its index: "--origins[1] must ..." -> "--origins nowhere must ...". */
 static void name_item(const struct flag_parser *p, const struct fumi_val *object)
 {
     char name[FLAG_NAME], text[SHOWN + 1], *end;
@@ -294,7 +295,7 @@ static void name_item(const struct flag_parser *p, const struct fumi_val *object
     refuse(p, "%s %s%.*s", name, shown(fumi_text(p->a, item), text), FUMI_ARG(rest));
 }
 
-/* What was given for a set, as the text of an object. */
+/* The flags given for a set, as the text of a JSON object. */
 static int set_text(const struct flag_parser *p, size_t set, struct fumi_str *out)
 {
     struct fumi_buf buf = {0};
@@ -328,8 +329,8 @@ static int bind_all(const struct flag_parser *p, struct fumi_json *unbound)
     return 0;
 }
 
-/* Every user of the machine can read the command line of a process, so what is secret is wiped
- * there. The reader has copied it. */
+/* Every user of the machine can read the command line of a process, so the token is wiped from it.
+ * The parser has copied it. */
 static void wipe_secrets(const struct flag_parser *p)
 {
     for (size_t i = 0; i < p->given_n; i++) {
@@ -356,18 +357,12 @@ int flags_parse(struct fumi_arena *a, const struct flag_table *t, char **argv,
     return rc;
 }
 
-int flags_read(struct fumi_arena *a, const struct flag_set *sets, size_t n, char **argv,
-               struct fumi_strs *words, struct fumi_err *e)
-{
-    return flags_parse(a, &(struct flag_table){.sets = sets, .n = n}, argv, words, e);
-}
-
 static void put(struct fumi_buf *out, const char *text)
 {
     fumi_buf_add(out, text, strlen(text));
 }
 
-/* What a number counts, or a text names, is the first word of its help. */
+/* The first word of the description names the unit or the kind of the value. */
 static const char *unit_of(const struct fumi_field *f, const char *other)
 {
     static const struct {
@@ -427,7 +422,7 @@ const char *flags_alias(const struct flag_table *t, const struct fumi_field *f)
     return NULL;
 }
 
-/* The flag as it is written, with what stands behind it. */
+/* The flag with its alias and the kind of its value. */
 static void put_usage(struct fumi_buf *out, const struct flag_table *t, const struct fumi_field *f)
 {
     char name[FLAG_NAME];
@@ -467,9 +462,4 @@ void flags_explain(const struct flag_table *t, struct fumi_buf *out)
         for (size_t row = 0; row < t->sets[i].shape->n; row++)
             put_help(out, t, &t->sets[i].shape->fields[row]);
     }
-}
-
-void flags_help(const struct flag_set *sets, size_t n, struct fumi_buf *out)
-{
-    flags_explain(&(struct flag_table){.sets = sets, .n = n}, out);
 }
