@@ -19,8 +19,6 @@ struct serve_flags {
     int tools;
 };
 
-static const char *const tool_sets[] = {"all", "core", "admin", NULL}; /* as enum agent_set */
-
 #define FIELD(member, wire, ...) FUMI_FIELD(struct serve_flags, member, wire, __VA_ARGS__)
 
 static const struct fumi_field fields[] = {
@@ -32,7 +30,7 @@ static const struct fumi_field fields[] = {
     FIELD(tools, "tools",
           "What agents get over MCP: all tools, the eight that most need, or for admin also "
           "memory_set_config.",
-          .choices = tool_sets, .def = "\"all\""),
+          .choices = config_tool_sets, .def = "\"all\""),
     FIELD(read_only, "readOnly",
           "Refuse whatever stores, changes or removes anything; agents see only tools that read."),
     FIELD(project, "project",
@@ -229,7 +227,7 @@ static int serve(struct invocation *i)
     s.scope = (struct scope){.project = f->project.p ? f->project : safety->project,
                              .read_only = f->read_only || safety->read_only};
     greet(&s, set);
-    int rc = session_begin(&s, kind == CONFIG_HTTP ? "http" : "stdio", &e);
+    int rc = session_begin(&s, config_kinds[kind], &e);
     return finish(&s, &u, rc ? -1 : run(&s, f, set, &u, &e), &e);
 }
 

@@ -14,7 +14,6 @@ struct setup_flags {
 };
 
 static const char *const scopes[] = {"user", "project", NULL};
-static const char *const tools[] = {"all", "core", "admin", NULL};
 
 #define FIELD(member, wire, ...) FUMI_FIELD(struct setup_flags, member, wire, __VA_ARGS__)
 
@@ -23,7 +22,8 @@ static const struct fumi_field fields[] = {
           .choices = scopes, .def = "\"user\""),
     FIELD(http, "http", "URL of a running server to use instead of starting one.", .min = 1,
           .max = 2000),
-    FIELD(tools, "tools", "Which tools the agent is offered.", .choices = tools, .def = "\"all\""),
+    FIELD(tools, "tools", "Which tools the agent is offered.", .choices = config_tool_sets,
+          .def = "\"all\""),
     FIELD(hook, "hook", "Also let the agent read the memory when a session starts."),
     FIELD(instructions, "instructions",
           "Also tell it in AGENTS.md (or CLAUDE.md, GEMINI.md) of the working directory when to "
@@ -107,7 +107,7 @@ static int server_of(struct invocation *i, struct setup_server *s, struct fumi_e
         return -1;
     if (f->tools) {
         add_word(&s->words, FUMI_STR("--tools"));
-        add_word(&s->words, fumi_str(tools[f->tools]));
+        add_word(&s->words, fumi_str(config_tool_sets[f->tools]));
     }
     return 0;
 }

@@ -14,7 +14,7 @@ static int save(void *arg, const struct embed_config *now, const struct embed_co
                 struct fumi_err *e)
 {
     const struct session *s = arg;
-    return config_save(&s->wish, now, previous, e);
+    return config_save(&s->overrides, now, previous, e);
 }
 
 static int reload(void *arg, struct fumi_arena *a, struct embed_config *now,
@@ -22,7 +22,7 @@ static int reload(void *arg, struct fumi_arena *a, struct embed_config *now,
 {
     const struct session *s = arg;
     struct config c;
-    if (config_load(&c, a, &s->wish, e))
+    if (config_load(&c, a, &s->overrides, e))
         return -1;
     *now = config_embed(&c, &c.embedder);
     *previous = config_embed(&c, &c.previous);
@@ -43,10 +43,10 @@ static void say_warnings(const struct session *s)
 int session_config(struct session *s, const struct common *flags, bool freeze, struct fumi_err *e)
 {
     s->log = (struct fumi_log){(enum fumi_level)flags->log, flags->log_format == 1, 2};
-    s->wish = (struct config_wish){
+    s->overrides = (struct config_overrides){
         flags->config, flags->data_dir,   flags->db,
         freeze,        flags->allow_http, flags->writing.given ? 1 + flags->writing.secrets : 0};
-    if (config_load(&s->config, &s->arena, &s->wish, e))
+    if (config_load(&s->config, &s->arena, &s->overrides, e))
         return -1;
     say_warnings(s);
     return 0;
@@ -89,8 +89,9 @@ static struct fumi_str flags_of(struct session *s)
     const struct {
         const char *name;
         struct fumi_str value;
-    } all[] = {
-        {" --config ", s->wish.config}, {" --data-dir ", s->wish.data_dir}, {" --db ", s->wish.db}};
+    } all[] = {{" --config ", s->overrides.config},
+               {" --data-dir ", s->overrides.data_dir},
+               {" --db ", s->overrides.db}};
     struct fumi_buf out = {0};
     for (size_t i = 0; i < FUMI_COUNT(all); i++) {
         if (!all[i].value.p)
@@ -98,7 +99,7 @@ static struct fumi_str flags_of(struct session *s)
         fumi_buf_add(&out, all[i].name, strlen(all[i].name));
         show_word(&out, all[i].value);
     }
-    if (s->wish.allow_http)
+    if (s->overrides.allow_http)
         fumi_buf_add(&out, " --allow-http-embedder", 22);
     return fumi_buf_keep(&out, &s->arena);
 }
@@ -108,15 +109,14 @@ static struct memory_options options(struct session *s, const char *transport)
     const struct config *c = &s->config;
     return (struct memory_options){
         .store = s->store,
+        .set = c->safety.memory,
         .embed = config_embed(c, &c->embedder),
         .previous = config_embed(c, &c->previous),
         .openai_key = c->openai_key,
         .facts = {fumi_str(transport), c->store.type, c->store.path, c->store.url,
                   c->paths.config_path, c->paths.data_dir, flags_of(s)},
         .log = &s->log,
-        .frozen = c->safety.freeze,
         .scope = s->scope,
-        .secrets = (enum secrets_mode)c->safety.secrets,
         .save = save,
         .reload = reload,
         .arg = s,
@@ -141,8 +141,8 @@ int session_begin(struct session *s, const char *transport, struct fumi_err *e)
 
 int session_open(struct session *s, const struct common *flags, struct fumi_err *e)
 {
-    static const char *const kinds[] = {"stdio", "http"};
-    if (session_config(s, flags, false, e) || session_begin(s, kinds[s->config.transport.kind], e))
+    if (session_config(s, flags, false, e) ||
+        session_begin(s, config_kinds[s->config.transport.kind], e))
         return -1;
     fumi_server_limits(s->server,
                        (struct fumi_limits){.message = NOTE_JSON_MAX, .answer = ANSWER_MAX});

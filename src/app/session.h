@@ -8,7 +8,7 @@
 
 struct session {
     struct fumi_arena arena;
-    struct config_wish wish;
+    struct config_overrides overrides;
     struct config config;
     struct fumi_log log;
     bool mend;           /* a database that cannot be opened for its damage, set before */
