@@ -265,7 +265,7 @@ static void ignore_bad_dim(struct config_loader *l, const char *section, struct 
     if (!is_bad_dim(m->dim))
         return;
     warn(l,
-         "%s.dim %" PRId64 " is ignored: a vector has " VECTOR_DIM_RANGE " dimensions; remove it, "
+         "%s.dim %" PRId64 " is ignored: a vector has " VECTOR_DIM_RANGE " numbers; remove it, "
          "and choose a model that fits",
          section, m->dim);
     m->dim = 0;

@@ -4,10 +4,11 @@
 #include "app/files.h"
 #include "app/show.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <unistd.h>
 
-/* No peer has to be kept from asking for too much where the program calls itself. */
+/* Calls of the program itself may have larger answers than those of clients. */
 enum { ANSWER_MAX = 4 * NOTE_JSON_MAX };
 
 static int save(void *arg, const struct embed_config *now, const struct embed_config *previous,
@@ -29,7 +30,7 @@ static int reload(void *arg, struct fumi_arena *a, struct embed_config *now,
     return 0;
 }
 
-static void say_warnings(const struct session *s)
+static void print_warnings(const struct session *s)
 {
     const struct fumi_strs *w = &s->config.warnings;
     for (size_t i = 0; i < w->n; i++) {
@@ -48,11 +49,11 @@ int session_config(struct session *s, const struct common *flags, bool freeze, s
         freeze,        flags->allow_http, flags->writing.given ? 1 + flags->writing.secrets : 0};
     if (config_load(&s->config, &s->arena, &s->overrides, e))
         return -1;
-    say_warnings(s);
+    print_warnings(s);
     return 0;
 }
 
-/* lenient: a damaged file is opened too, for those commands that save or mend it. */
+/* lenient: also opens a damaged file, for commands that repair it or save its contents. */
 static int open_store(struct session *s, bool lenient, struct fumi_err *e)
 {
     const struct store_sqlite_options o = {
@@ -83,7 +84,7 @@ int session_old_store(struct session *s, const struct common *flags, struct fumi
     return open_store(s, true, e);
 }
 
-/* The flags with which this memory was opened, for a command that is shown to the user. */
+/* The flags with which this memory was opened, for a command line that is shown to the user. */
 static struct fumi_str flags_of(struct session *s)
 {
     const struct {
@@ -125,12 +126,13 @@ static struct memory_options options(struct session *s, const char *transport)
 
 int session_begin(struct session *s, const char *transport, struct fumi_err *e)
 {
+    assert(!s->memory && s->config.store.path.p); /* after session_config, once */
     if (open_store(s, false, e))
         return -1;
     struct memory_options o = options(s, transport);
     s->memory = memory_open(&o, e);
     if (!s->memory) {
-        s->store = NULL; /* closed with it */
+        s->store = NULL; /* memory_open has closed it */
         return -1;
     }
     s->server = fumi_server_new("fumi", FUMI_VERSION);
@@ -163,13 +165,13 @@ void session_close(struct session *s)
     *s = (struct session){0};
 }
 
-static void take(void *arg, struct fumi_buf *answer, int code)
+static void on_reply(void *arg, struct fumi_buf *answer, int code)
 {
     (void)code;
     fumi_buf_move(arg, answer);
 }
 
-/* A single answer out of what came. */
+/* Reads the response to the one request. */
 static int read_answer(struct session *s, struct fumi_arena *a, struct fumi_str text,
                        struct fumi_json *result, struct fumi_err *e)
 {
@@ -177,7 +179,7 @@ static int read_answer(struct session *s, struct fumi_arena *a, struct fumi_str 
     if (fumi_client_take(s->client, a, text, &answers, e))
         return -1;
     if (answers.n != 1)
-        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "there is no answer");
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "the method sent no response");
     *e = answers.items[0].err;
     *result = answers.items[0].result;
     return answers.items[0].ok ? 0 : -1;
@@ -187,13 +189,14 @@ int session_call(struct session *s, struct fumi_arena *a, const char *method,
                  struct fumi_json params, struct fumi_json *result, struct fumi_err *e)
 {
     struct fumi_buf request = {0}, answer = {0};
+    assert(s->server); /* session_open succeeded */
     struct fumi_peer peer = {.transport = "cli", .no_requests = true};
     if (fumi_client_request(s->client, &request, method, params, NULL) < 0) {
         fumi_buf_done(&request);
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "params must be an object or an array");
     }
     fumi_handle(s->server, &peer, fumi_buf_str(&request),
-                (struct fumi_sink){.reply = take, .arg = &answer});
+                (struct fumi_sink){.reply = on_reply, .arg = &answer});
     fumi_peer_done(&peer);
     int rc = read_answer(s, a, fumi_dup(a, fumi_buf_str(&answer)), result, e);
     fumi_buf_done(&request);

@@ -459,7 +459,7 @@ TEST(a_dimension_in_the_file_that_does_not_fit_is_ignored)
         CHECK_INT(s.c.previous.set.dim, 0);
         CHECK_INT(s.c.warnings.n, 2);
         CHECK(has(s.c.warnings.items[0], "config.json: embedder.dim ") &&
-              has(s.c.warnings.items[0], "is ignored: a vector has 2 to 8192 dimensions"));
+              has(s.c.warnings.items[0], "is ignored: a vector has 2 to 8192 numbers"));
         CHECK(has(s.c.warnings.items[1], "previousEmbedder.dim "));
         struct embed_config now = config_embed(&s.c, &s.c.embedder);
         now.model = FUMI_STR("b");
