@@ -1,5 +1,5 @@
-/* The table [mcp_servers.fumi] of a TOML file. The text is cut into headers and assignments, as
- * TOML 1.0 has them; what they mean matters only for ours. */
+/* The table [mcp_servers.fumi] of a TOML file. The text is split into table headers and assignments
+ * (TOML 1.0); only those of our table are interpreted. */
 #include "app/setup.h"
 #include "app/setup_json.h"
 
@@ -11,8 +11,8 @@ enum { KEYS = 12 };
 struct toml_item {
     struct toml_item *next;
     bool header, many; /* many: [[...]] */
-    size_t begin, end; /* of its text, without what follows in the line */
-    size_t value;      /* where the value of an assignment begins */
+    size_t begin, end; /* of its text, without the rest of the line */
+    size_t value;      /* the offset of the value of an assignment */
     struct fumi_str keys[KEYS];
     size_t n;
 };
@@ -27,7 +27,8 @@ struct toml_scanner {
 
 static int fault(struct toml_scanner *k, const char *what)
 {
-    return setup_blame(k->e, k->t, k->at, "%s; nothing was changed: correct it there first", what);
+    return setup_fail_at(k->e, k->t, k->at, "%s; nothing was changed: correct the file first",
+                         what);
 }
 
 static char peek(const struct toml_scanner *k)
@@ -41,7 +42,7 @@ static void blanks(struct toml_scanner *k)
         k->at++;
 }
 
-/* A comment up to the end of its line. */
+/* Skips a comment. */
 static void comment(struct toml_scanner *k)
 {
     if (peek(k) != '#')
@@ -56,13 +57,13 @@ static bool at_line_end(const struct toml_scanner *k)
            (peek(k) == '\r' && k->at + 1 < k->s.n && k->s.p[k->at + 1] == '\n');
 }
 
-/* Nothing but a comment may follow in the line. */
+/* Skips the rest of the line, which may contain only a comment. */
 static int end_line(struct toml_scanner *k)
 {
     blanks(k);
     comment(k);
     if (!at_line_end(k))
-        return fault(k, "there is more in the line than TOML allows");
+        return fault(k, "unexpected text at the end of the line");
     while (k->at < k->s.n && peek(k) != '\n')
         k->at++;
     k->at += k->at < k->s.n;
@@ -74,13 +75,13 @@ static bool starts(const struct toml_scanner *k, const char *mark)
     return fumi_starts((struct fumi_str){k->s.p + k->at, k->s.n - k->at}, fumi_str(mark));
 }
 
-/* A string that ends with three quotes, of which up to two more belong to it. */
+/* A multi-line string. Up to two quotes before the closing three belong to the string. */
 static int long_string(struct toml_scanner *k, char quote)
 {
     const char end[] = {quote, quote, quote, '\0'};
     for (k->at += 3; !starts(k, end); k->at++) {
         if (k->at >= k->s.n)
-            return fault(k, "a text of several lines has no end");
+            return fault(k, "a multi-line string has no end");
         k->at += quote == '"' && peek(k) == '\\';
     }
     k->at += 3;
@@ -98,22 +99,22 @@ static int string(struct toml_scanner *k)
     for (k->at++; peek(k) != quote; k->at++) {
         k->at += quote == '"' && peek(k) == '\\';
         if (at_line_end(k))
-            return fault(k, "a text has no closing quote");
+            return fault(k, "a string has no closing quote");
     }
     k->at++;
     return 0;
 }
 
-/* Truth, numbers and times. */
+/* Booleans, numbers and dates. */
 static int bare(struct toml_scanner *k)
 {
     size_t begin = k->at;
     while (isalnum((unsigned char)peek(k)) || (peek(k) && strchr("+-_.:", peek(k))))
         k->at++;
-    return k->at > begin ? 0 : fault(k, "there is no value");
+    return k->at > begin ? 0 : fault(k, "a value is missing");
 }
 
-/* A value; between brackets lines may break. What is between them is counted, not understood. */
+/* A value. Arrays and inline tables, which may span lines, are skipped by counting brackets. */
 static int value(struct toml_scanner *k)
 {
     size_t depth = 0;
@@ -151,10 +152,10 @@ static int key(struct toml_scanner *k, struct fumi_str *out)
     while (isalnum((unsigned char)peek(k)) || peek(k) == '_' || peek(k) == '-')
         k->at++;
     *out = (struct fumi_str){k->s.p + begin, k->at - begin};
-    return out->n ? 0 : fault(k, "there is no name where one must be");
+    return out->n ? 0 : fault(k, "a name is missing");
 }
 
-/* Names with dots between. Those behind the KEYS-th are not kept: ours are the first two. */
+/* A dotted key. Only the first KEYS names are kept; we need the first two. */
 static int keys(struct toml_scanner *k, struct toml_item *i)
 {
     struct fumi_str one;
@@ -189,7 +190,7 @@ static int assignment(struct toml_scanner *k, struct toml_item *i)
     if (keys(k, i))
         return -1;
     if (peek(k) != '=')
-        return fault(k, "there is no = behind a name");
+        return fault(k, "a name without =");
     k->at++;
     blanks(k);
     i->value = k->at;
@@ -224,20 +225,18 @@ static int scan(struct fumi_arena *a, const struct setup_text *t, struct toml_it
     return 0;
 }
 
-/* --- Ours among them. --- */
-
 static bool is_named(const struct toml_item *i, size_t at, const char *name)
 {
     return at < i->n && fumi_eq(i->keys[at], fumi_str(name));
 }
 
-/* A header of our table, or of a table in it. */
+/* Whether this is the header of our table or of one of its subtables. */
 static bool is_table(const struct toml_item *i)
 {
     return i->header && is_named(i, 0, "mcp_servers") && is_named(i, 1, "fumi");
 }
 
-/* An assignment that makes our table, or all of the servers, in another way than by a header. */
+/* Whether our table, or the table of all servers, is written in a form that we cannot edit. */
 static bool is_odd(const struct toml_item *under, const struct toml_item *i)
 {
     if (i->header)
@@ -255,13 +254,13 @@ static int read_items(struct fumi_arena *a, const struct setup_text *t, struct t
         return -1;
     for (const struct toml_item *i = *items; i; i = i->next) {
         if (is_odd(under, i))
-            return setup_blame(e, t, i->begin,
-                               "the server is not written as a table [mcp_servers.fumi]; nothing "
-                               "was changed: change it there by hand");
+            return setup_fail_at(e, t, i->begin,
+                                 "the server is not written as a table [mcp_servers.fumi]; nothing "
+                                 "was changed: edit the file by hand");
         if (is_table(i) && i->n == 2 && table)
-            return setup_blame(e, t, i->begin,
-                               "the table [mcp_servers.fumi] is there twice; "
-                               "nothing was changed: remove one");
+            return setup_fail_at(e, t, i->begin,
+                                 "the table [mcp_servers.fumi] occurs twice; "
+                                 "nothing was changed: remove one");
         if (is_table(i) && i->n == 2)
             table = i;
         if (i->header)
@@ -277,7 +276,7 @@ static const struct toml_item *table_of(const struct toml_item *i)
     return i;
 }
 
-/* The assignment of that name in the table. */
+/* The assignment of that name in the table. Returns NULL if there is none. */
 static const struct toml_item *member_of(const struct toml_item *table, struct fumi_str name)
 {
     for (const struct toml_item *i = table ? table->next : NULL; i && !i->header; i = i->next) {
@@ -292,7 +291,7 @@ static struct fumi_str value_of(const struct setup_text *t, const struct toml_it
     return (struct fumi_str){t->text.p + i->value, i->end - i->value};
 }
 
-/* Texts, lists and numbers look as in JSON; NULL: this one does not. */
+/* Most strings, arrays and numbers are also JSON. Returns NULL if the value is not. */
 static const struct fumi_val *as_json(struct fumi_arena *a, struct fumi_str value)
 {
     struct fumi_err ignored;
@@ -327,9 +326,7 @@ static int find_table(struct fumi_arena *a, const struct setup_spot *s, const st
     return 0;
 }
 
-/* --- Writing. --- */
-
-/* JSON's texts and lists are TOML's too. */
+/* Strings and arrays of JSON are valid TOML. */
 static struct fumi_str shown(struct fumi_arena *a, const struct fumi_val *v)
 {
     if (!fumi_is(v, FUMI_ARRAY))
@@ -363,7 +360,7 @@ static struct fumi_str append(struct fumi_arena *a, struct fumi_str text,
     return setup_splice(a, text, text.n, 0, out);
 }
 
-/* Sets one value in the table that is there. */
+/* Sets one value in the existing table. */
 static int set_value(struct fumi_arena *a, struct setup_text *t, const struct fumi_val *key,
                      struct fumi_err *e)
 {
@@ -387,7 +384,7 @@ static int set_value(struct fumi_arena *a, struct setup_text *t, const struct fu
     return 0;
 }
 
-/* The line break that ends the line of `at`, and what precedes it, is passed. */
+/* The start of the line after the one that contains `at`. */
 static size_t next_line(struct fumi_str s, size_t at)
 {
     const char *end = memchr(s.p + at, '\n', s.n - at);
@@ -401,7 +398,7 @@ static size_t line_begin(struct fumi_str s, size_t at)
     return at;
 }
 
-/* One header of ours and its assignments, with one empty line before it. */
+/* Removes a header with its assignments, and one blank line before it. */
 static struct fumi_str cut(struct fumi_arena *a, struct fumi_str s, const struct toml_item *table)
 {
     const struct toml_item *last = table;
