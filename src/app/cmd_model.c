@@ -27,7 +27,7 @@ static int locate(struct invocation *i, const char **path, struct fumi_err *e)
     struct fumi_str found = {0};
     int rc = session_config(&s, &i->common, false, e);
     if (!rc) {
-        found = s.config.embedder.model_file;
+        found = s.config.embedder.set.model_file;
         if (!found.n)
             found = model_find(i->a, e);
         rc = found.n ? 0 : -1;

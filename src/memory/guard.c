@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* The first secret in the text as an error. */
+/* Fails if the text contains a secret. */
 static int refuse(const struct guard *g, const char *field, struct fumi_str text,
                   struct fumi_str name, struct fumi_err *e)
 {
@@ -33,8 +33,8 @@ static int guard_text(struct guard *g, const char *field, struct fumi_str *text,
     return 0;
 }
 
-/* One string of a JSON text. If it holds a secret, all of the JSON from *done to the string and the
- * new string are added to `out`. */
+/* Guards one string of a JSON text. If it was masked, the JSON from *done up to the string and the
+ * masked string are appended to `out`. */
 static int guard_string(struct guard *g, const char *field, const struct fumi_val *v,
                         struct fumi_str name, struct fumi_buf *out, const char **done,
                         struct fumi_err *e)
@@ -50,8 +50,8 @@ static int guard_string(struct guard *g, const char *field, const struct fumi_va
     return 0;
 }
 
-/* All strings behind `root`, keys too: the values of a document stand in a row. A value is searched
- * under the name of its key; an item of an array has none. */
+/* Guards all strings below `root`, keys included: the values of a document are stored in one array.
+ * The name of a value is its key; an array element has none. */
 static int guard_row(struct guard *g, const char *field, const struct fumi_val *root,
                      struct fumi_buf *out, const char **done, struct fumi_err *e)
 {
@@ -61,15 +61,16 @@ static int guard_row(struct guard *g, const char *field, const struct fumi_val *
         bool string = fumi_is(v, FUMI_STRING);
         if (string && guard_string(g, field, v, name, out, done, e))
             return -1;
-        const char *behind = v->p + v->n + 1;
-        while (string && *behind && strchr(" \t\r\n", *behind))
-            behind++;
-        name = string && *behind == ':' ? fumi_text(g->a, v) : (struct fumi_str){0};
+        const char *after = v->p + v->n + 1;
+        while (string && *after && strchr(" \t\r\n", *after))
+            after++;
+        name = string && *after == ':' ? fumi_text(g->a, v) : (struct fumi_str){0};
     }
     return 0;
 }
 
-/* The strings of a JSON text, decoded: an escape does not hide a secret. `name`: of the whole. */
+/* Guards the decoded strings of a JSON text, so that an escape cannot hide a secret. `name` is the
+ * name of the whole value. */
 static int guard_json(struct guard *g, const char *field, struct fumi_str *json,
                       struct fumi_str name, struct fumi_err *e)
 {

@@ -204,7 +204,7 @@ const struct scope *memory_scope(const struct memory *m)
 
 enum secrets_mode memory_secrets(const struct memory *m)
 {
-    return m->o.secrets;
+    return (enum secrets_mode)m->o.set.secrets;
 }
 
 const struct memory_facts *memory_facts_of(const struct memory *m)

@@ -16,18 +16,23 @@ struct memory_facts {
     struct fumi_str flags; /* with which a command uses the same memory: " --data-dir X", or none */
 };
 
+/* Settings of the memory that users can set. */
+struct memory_settings {
+    bool frozen; /* set_config is refused */
+    int secrets; /* enum secrets_mode: what happens to values that look like secrets */
+};
+
 struct memory_options {
-    struct store *store; /* taken over; closed by memory_close */
+    struct store *store; /* owned by the memory from now on; closed by memory_close */
+    struct memory_settings set;
     struct embed_config embed;
     struct embed_config previous; /* provider null: none. Serves until new vectors are made */
     struct fumi_str openai_key;   /* of the environment: for OpenAI's own address only */
     struct memory_facts facts;
     const struct fumi_log *log;
-    bool frozen; /* set_config is refused */
     /* What callers see and may do; {0}: everything. The project as it was given. The background
      * works on the whole store, and on nothing if the scope is read-only. */
     struct scope scope;
-    enum secrets_mode secrets;
     /* Writes the configuration down before a change of it counts. previous->provider null: forget
      * it. NULL: nothing is written. */
     int (*save)(void *arg, const struct embed_config *now, const struct embed_config *previous,

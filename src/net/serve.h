@@ -30,8 +30,8 @@ enum fumi_auth {
 struct fumi_settings {
     struct fumi_strs listen; /* "stdio", "tcp:127.0.0.1:8765", "tcp:[::1]:0", "unix:PATH" */
     int framing;             /* enum fumi_framing: of stdio and of Unix sockets without HTTP */
-    int64_t threads;         /* that accept and serve connections: 1 */
-    int64_t workers;         /* that run blocking methods: 16 */
+    int64_t threads;         /* that accept and serve connections */
+    int64_t workers;         /* that run blocking methods */
     /* Milliseconds that open calls get at the end. 0: 5,000, with stdio 800, and 10,000 more for
      * those that have begun and are not FUMI_READ_ONLY. */
     int64_t drain;
@@ -44,15 +44,15 @@ struct fumi_settings {
     struct fumi_strs hosts;    /* names in Host beside those of the loopback; with any, HTTP
                                 * requests of the same user need a token too */
     bool allow_remote;         /* addresses that others than this machine can reach */
-    int64_t connections;       /* 1,024; beyond them 503 */
-    int64_t queue;             /* calls under way in all: 1,024; beyond them 503 */
+    int64_t connections;       /* at once; beyond them 503 */
+    int64_t queue;             /* calls under way in all; beyond them 503 */
     int64_t rate;              /* HTTP requests a second and client, twice that at once; 0: any */
-    int64_t head_time;         /* milliseconds until a request's head must be there: 10,000 */
-    int64_t body_time;         /* and its body: 30,000, and at least 1 KiB/s after 10 s */
-    int64_t idle_time;         /* that a connection is kept without a request: 75,000 */
-    int64_t write_time;        /* that a peer may take nothing of what is sent: 30,000 */
-    int64_t ping_time;         /* between pings over WebSocket, and to wait for pongs: 30,000 */
-    int64_t unsent;            /* bytes that wait for a slow reader, 16 MiB: then it is closed */
+    int64_t head_time;         /* milliseconds until a request's head must be there */
+    int64_t body_time;         /* and its body, and at least 1 KiB/s after 10 s */
+    int64_t idle_time;         /* that a connection is kept without a request */
+    int64_t write_time;        /* that a peer may take nothing of what is sent */
+    int64_t ping_time;         /* between pings over WebSocket, and to wait for pongs */
+    int64_t unsent;            /* bytes that wait for a slow reader; beyond them it is closed */
     bool access_log;           /* a line for each HTTP request */
     int64_t reserved[8];       /* zero: room for later members */
 };

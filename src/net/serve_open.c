@@ -6,35 +6,31 @@
 #include "net/process.h"
 #include "rpc/stop.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 
 enum { DRAIN = 5000, DRAIN_STDIO = 800 }; /* milliseconds for open calls at the end */
 enum { INHERITED = 16, SURPLUS = 64, OWN_DESCRIPTORS = 32 };
 
-static const struct {
-    size_t offset;
-    int64_t value;
-} defaults[] = {
-    {offsetof(struct fumi_settings, threads), 1},
-    {offsetof(struct fumi_settings, workers), 16},
-    {offsetof(struct fumi_settings, connections), 1024},
-    {offsetof(struct fumi_settings, queue), 1024},
-    {offsetof(struct fumi_settings, head_time), 10000},
-    {offsetof(struct fumi_settings, body_time), 30000},
-    {offsetof(struct fumi_settings, idle_time), 75000},
-    {offsetof(struct fumi_settings, write_time), 30000},
-    {offsetof(struct fumi_settings, ping_time), 30000},
-    {offsetof(struct fumi_settings, unsent), 16 << 20},
-};
-
+/* A number that is 0 (or less) stands for the default that fumi_settings_shape has. */
 static void fill_defaults(struct fumi_settings *s)
 {
-    for (size_t i = 0; i < FUMI_COUNT(defaults); i++) {
-        int64_t *value = (int64_t *)((char *)s + defaults[i].offset);
+    struct fumi_settings usual = {0};
+    struct fumi_arena a = {0};
+    struct fumi_err e;
+    int rc = fumi_bind(&a, &fumi_settings_shape, NULL, &usual, &e);
+    assert(rc == 0); /* the shape's own defaults are valid */
+    (void)rc;
+    for (size_t i = 0; i < fumi_settings_shape.n; i++) {
+        const struct fumi_field *f = &fumi_settings_shape.fields[i];
+        if (f->type != FUMI_T_INT)
+            continue;
+        int64_t *value = (int64_t *)((char *)s + f->offset);
         if (*value <= 0)
-            *value = defaults[i].value;
+            *value = *(int64_t *)((char *)&usual + f->offset);
     }
+    fumi_arena_done(&a);
 }
 
 /* As many descriptors as the connections need, or as many connections as there are descriptors:

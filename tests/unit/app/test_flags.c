@@ -55,7 +55,7 @@ static void run_sets(struct run *r, const char *line, const struct flag_set *set
     argv[0] = program;
     while (rest && *rest && count < WORDS - 1)
         argv[count++] = strsep(&rest, "~");
-    r->rc = flags_read(&r->a, sets, n, argv, &r->words, &r->e);
+    r->rc = flags_parse(&r->a, &(struct flag_table){.sets = sets, .n = n}, argv, &r->words, &r->e);
     free(text);
     free(program);
 }
@@ -276,23 +276,24 @@ static const struct {
     {"--name=", "--name is required"},
     {"--name=x~--threads", "--threads needs a value"},
     {"--name=x~--token~--threads~2",
-     "--token needs a value; one that is the name of a flag stands behind '='"},
-    {"--name~-threads=2", "--name needs a value; one that is the name of a flag stands behind '='"},
+     "--token needs a value; write --token=VALUE if the value is the name of a flag"},
+    {"--name~-threads=2",
+     "--name needs a value; write --name=VALUE if the value is the name of a flag"},
     {"--name=x~--threads=1~--threads=2", "--threads is given twice"},
     {"--name=x~--access-log~--access-log=false", "--access-log is given twice"},
     {"--name=x~--treads=2", "unknown flag --treads; did you mean --threads?"},
     {"--name=x~-idleTime=2", "unknown flag -idleTime; did you mean --idle-time?"},
     {"--name=x~--very-loud-nose", "unknown flag --very-loud-nose; did you mean --very-loud-noise?"},
     {"--name=x~--tokn=secret", "unknown flag --tokn; did you mean --token?"},
-    {"--name=x~--xyzzy", "unknown flag --xyzzy; --help lists those that there are"},
-    {"--name=x~--=5", "unknown flag --; --help lists those that there are"},
-    {"--name=x~-5", "unknown flag -5; --help lists those that there are"},
-    {"--name=x~--\033[2J\377", "unknown flag --?[2J?; --help lists those that there are"},
+    {"--name=x~--xyzzy", "unknown flag --xyzzy; --help lists all flags"},
+    {"--name=x~--=5", "unknown flag --; --help lists all flags"},
+    {"--name=x~-5", "unknown flag -5; --help lists all flags"},
+    {"--name=x~--\033[2J\377", "unknown flag --?[2J?; --help lists all flags"},
     {"--name=x\377", "--name must be UTF-8 text"},
     {"--name~\300\200", "--name must be UTF-8 text"},
     {"--name=x~--hosts=\355\240\200", "--hosts must be UTF-8 text"},
-    {"--name=x~w\377rd", "the word w?rd must be UTF-8 text"},
-    {"--name=x~--~\377", "the word ? must be UTF-8 text"},
+    {"--name=x~w\377rd", "the argument w?rd must be UTF-8 text"},
+    {"--name=x~--~\377", "the argument ? must be UTF-8 text"},
 };
 
 TEST(refusals_name_flag_and_remedy)
@@ -325,7 +326,8 @@ TEST(no_words_at_all)
     struct run r = {0};
     struct flag_set set = {.shape = &fumi_settings_shape, .into = &r.settings};
     char *none[] = {NULL};
-    CHECK_INT(flags_read(&r.a, &set, 1, none, &r.words, &r.e), 0);
+    CHECK_INT(flags_parse(&r.a, &(struct flag_table){.sets = &set, .n = 1}, none, &r.words, &r.e),
+              0);
     CHECK_INT(r.settings.threads, 1);
     CHECK_INT(r.words.n, 0);
     fumi_arena_done(&r.a);
@@ -335,7 +337,7 @@ TEST(help_has_a_line_for_each)
 {
     struct fumi_buf out = {0};
     struct flag_set sets[] = {{.shape = &extra_shape, .into = NULL}};
-    flags_help(sets, 1, &out);
+    flags_explain(&(struct flag_table){.sets = sets, .n = 1}, &out);
     CHECK_STR(fumi_buf_str(&out),
               "  --name TEXT               Whom to greet (required)\n"
               "  --share NUMBER            A part of it (default 0.5)\n"
@@ -351,7 +353,7 @@ TEST(help_of_the_settings_fits_a_terminal)
 {
     struct fumi_buf out = {0};
     struct flag_set sets[] = {{.shape = &fumi_settings_shape, .into = NULL}};
-    flags_help(sets, 1, &out);
+    flags_explain(&(struct flag_table){.sets = sets, .n = 1}, &out);
     size_t lines = 0, column = 0, widest = 0;
     for (size_t i = 0; i < out.n; i++) {
         column = out.p[i] == '\n' ? 0 : column + 1;

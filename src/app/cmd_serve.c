@@ -1,8 +1,8 @@
-/* fumi serve: build, wire, run, stop. */
-#include "net/serve.h"
+/* fumi serve: opens the memory, adds MCP and the processors to its server, and serves it. */
 #include "agent/agent.h"
 #include "app/session.h"
 #include "mcp/mcp_http.h"
+#include "net/serve.h"
 
 #include <malloc.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-struct flags {
+struct serve_flags {
     struct fumi_str transport, host, project;
     int64_t port;
     bool read_only, freeze, metrics, log_calls;
@@ -19,34 +19,31 @@ struct flags {
     int tools;
 };
 
-static const char *const tool_sets[] = {"all", "core", "admin", NULL}; /* as enum agent_set */
-
-#define FIELD(member, wire, ...) FUMI_FIELD(struct flags, member, wire, __VA_ARGS__)
+#define FIELD(member, wire, ...) FUMI_FIELD(struct serve_flags, member, wire, __VA_ARGS__)
 
 static const struct fumi_field fields[] = {
-    FIELD(transport, "transport",
-          "stdio or http; without it as the configuration says, or else stdio."),
+    FIELD(transport, "transport", "stdio or http; as configured if not given, stdio otherwise."),
     FIELD(host, "host", "Address for http.", .min = 1, .max = 255, .def = "\"127.0.0.1\""),
-    FIELD(port, "port", "Port for http; 0 for any that is free.", .min = 0, .max = 65535,
-          .def = "8765"),
+    FIELD(port, "port", "Port for http; 0 = any free port.", .min = 0, .max = 65535, .def = "8765"),
     FIELD(tools, "tools",
-          "What agents get over MCP: all tools, the eight that most need, or for admin also "
-          "memory_set_config.",
-          .choices = tool_sets, .def = "\"all\""),
+          "MCP tools: all, core (the eight that most agents need), or admin (all and "
+          "memory_set_config).",
+          .choices = config_tool_sets, .def = "\"all\""),
     FIELD(read_only, "readOnly",
-          "Refuse whatever stores, changes or removes anything; agents see only tools that read."),
+          "Reject every method that stores, changes or deletes data; MCP offers only tools that "
+          "read."),
     FIELD(project, "project",
-          "Serve only this project (a path or a name): nothing of another is shown or changed.",
-          .min = 1, .max = PROJECT_MAX),
+          "Project (a path or a name) to give access to; all others are hidden.", .min = 1,
+          .max = PROJECT_MAX),
     FIELD(freeze, "freezeConfig", "Refuse memory.set_config."),
-    FIELD(metrics, "metrics", "Count calls, and show it at /metrics."),
+    FIELD(metrics, "metrics", "Count calls, and serve the counters at /metrics."),
     FIELD(log_calls, "logCalls", "Log each call."),
-    FIELD(message_limit, "messageLimit", "Bytes that a message may have.", .min = 1024,
+    FIELD(message_limit, "messageLimit", "Bytes in a message, at most.", .min = 1024,
           .max = 1 << 28, .def = "1048576"),
-    FIELD(time_limit, "timeLimit", "Milliseconds that a call may take; 0 for any.", .min = 0,
+    FIELD(time_limit, "timeLimit", "Milliseconds that a call may take; 0 = unlimited.", .min = 0,
           .max = 86400000, .def = "60000"),
 };
-static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
+static const struct fumi_shape shape = FUMI_SHAPE(struct serve_flags, fields);
 
 static const struct flag_alias aliases[] = {
     {"t", "transport"},
@@ -54,7 +51,7 @@ static const struct flag_alias aliases[] = {
     COMMAND_ALIASES,
 };
 
-/* Keys and tokens are in our memory: it must not end up in a file, nor be read by a debugger. */
+/* This process holds keys and tokens: no core dumps, and no debugger may attach. */
 static void hide_memory(void)
 {
     const struct rlimit none = {0, 0};
@@ -62,24 +59,22 @@ static void hide_memory(void)
     prctl(PR_SET_DUMPABLE, 0);
 }
 
-/* The C library takes large blocks from the system and gives them back when they are freed, but
- * raises the size from which on it does so with each of them, up to 32 MiB. Then what a large
- * answer took stays with the process, for each worker. A size that is set is not raised. */
+/* glibc maps large blocks and unmaps them when they are freed, but raises the threshold for that
+ * with each such block, up to 32 MiB. Then each worker would keep the memory of its largest answer.
+ * Setting the threshold stops glibc from raising it. */
 static void give_back_memory(void)
 {
     enum { LARGE = 512 << 10 };
     mallopt(M_MMAP_THRESHOLD, LARGE);
 }
 
-/* A program that reads the log as JSON learns it from there. */
-static void say(void *arg, struct fumi_str address)
+/* With a JSON log, the address is in the log (serve.listening). */
+static void print_address(void *arg, struct fumi_str address)
 {
     const struct session *s = arg;
     if (!s->log.json)
         fprintf(stderr, "listening on %.*s\n", FUMI_ARG(address));
 }
-
-/* --- Where to listen. --- */
 
 static void listen_on(struct fumi_settings *set, struct fumi_arena *a, struct fumi_str address)
 {
@@ -90,20 +85,20 @@ static void listen_on(struct fumi_settings *set, struct fumi_arena *a, struct fu
     set->listen = (struct fumi_strs){all, set->listen.n + 1};
 }
 
-static struct fumi_str tcp_address(struct fumi_arena *a, const struct flags *f)
+static struct fumi_str tcp_address(struct fumi_arena *a, const struct serve_flags *f)
 {
     bool bare = memchr(f->host.p, ':', f->host.n) && f->host.p[0] != '[';
     return fumi_fmt(a, "tcp:%s%.*s%s:%lld", bare ? "[" : "", FUMI_ARG(f->host), bare ? "]" : "",
                     (long long)f->port);
 }
 
-/* What a flag names comes before what the configuration has. A list of addresses in the
- * configuration is for http only: a program on stdio is started by many agents at once, which would
- * take the port from each other. */
+/* Chooses the addresses. Flags override the configuration. A list of addresses in the configuration
+ * applies to http only: many agents start fumi on stdio at the same time, and only one of them
+ * could listen on a port. */
 static int choose(struct invocation *i, struct session *s, struct fumi_settings *set,
                   enum config_kind *kind)
 {
-    const struct flags *f = i->flags;
+    const struct serve_flags *f = i->flags;
     bool listed = i->http.set.listen.n, named = f->transport.n;
     *kind = (enum config_kind)s->config.transport.kind;
     if (named && !fumi_eq(f->transport, FUMI_STR("stdio")) &&
@@ -129,24 +124,25 @@ static bool only_stdio(const struct fumi_settings *set)
     return set->listen.n == 1 && fumi_eq(set->listen.items[0], FUMI_STR("stdio"));
 }
 
-/* Who starts it by hand sees that it waits, and for what. */
+/* Tells a user who started fumi in a terminal what it waits for. */
 static void greet(const struct session *s, const struct fumi_settings *set)
 {
     if (only_stdio(set) && isatty(0) && isatty(2) && !s->log.json)
-        fputs("serving JSON-RPC on standard input and output, one message a line; fumi help says "
-              "what else there is\n",
-              stderr);
+        fputs(
+            "serving JSON-RPC on standard input and output, one message per line; run 'fumi help' "
+            "for other commands\n",
+            stderr);
 }
 
-/* --- Running. --- */
-
-struct use {
+struct serve_context {
     struct agent *agent;
     struct fumi_time_limit limit;
     struct fumi_metrics *metrics;
 };
 
-static int use(struct session *s, const struct flags *f, struct use *u, struct fumi_err *e)
+/* Adds MCP and the processors to the server. */
+static int set_up(struct session *s, const struct serve_flags *f, struct serve_context *u,
+                  struct fumi_err *e)
 {
     struct fumi_processor p;
     u->agent = agent_new(s->server, s->memory, (enum agent_set)f->tools, FUMI_VERSION, e);
@@ -170,10 +166,10 @@ static int use(struct session *s, const struct flags *f, struct use *u, struct f
     return fumi_server_use(s->server, &p, e);
 }
 
-static int run(struct session *s, const struct flags *f, const struct fumi_settings *set,
-               struct use *u, struct fumi_err *e)
+static int run(struct session *s, const struct serve_flags *f, const struct fumi_settings *set,
+               struct serve_context *u, struct fumi_err *e)
 {
-    if (use(s, f, u, e) || memory_start(s->memory, e))
+    if (set_up(s, f, u, e) || memory_start(s->memory, e))
         return -1;
     fumi_server_limits(s->server, (struct fumi_limits){.message = (size_t)f->message_limit});
     const struct fumi_route route = fumi_mcp_route(agent_mcp(u->agent));
@@ -185,14 +181,14 @@ static int run(struct session *s, const struct flags *f, const struct fumi_setti
         .ending_arg = agent_mcp(u->agent),
         .log = &s->log,
         .metrics = u->metrics,
-        .listening = say,
+        .listening = print_address,
         .arg = s,
     };
     return fumi_serve(s->server, &o, e);
 }
 
-/* After calls that were abandoned nothing is freed: they may still use it. */
-static int finish(struct session *s, struct use *u, int rc, const struct fumi_err *e)
+/* If calls were abandoned, nothing is freed: they may still use it. */
+static int finish(struct session *s, struct serve_context *u, int rc, const struct fumi_err *e)
 {
     if (rc == FUMI_SERVED_ABANDONED)
         _exit(STATUS_OK);
@@ -205,15 +201,15 @@ static int finish(struct session *s, struct use *u, int rc, const struct fumi_er
 
 static int serve(struct invocation *i)
 {
-    const struct flags *f = i->flags;
+    const struct serve_flags *f = i->flags;
     struct session s = {0};
-    struct use u = {0};
+    struct serve_context u = {0};
     struct fumi_err e = {0};
     struct fumi_shape http = config_http_shape();
     enum config_kind kind;
     hide_memory();
     give_back_memory();
-    signal(SIGPIPE, SIG_IGN); /* whoever reads the log may be gone */
+    signal(SIGPIPE, SIG_IGN); /* the reader of the log may have exited */
     if (session_config(&s, &i->common, f->freeze, &e))
         return finish(&s, &u, -1, &e);
     config_overlay(&http, &s.config.http, &i->http);
@@ -229,20 +225,20 @@ static int serve(struct invocation *i)
     s.scope = (struct scope){.project = f->project.p ? f->project : safety->project,
                              .read_only = f->read_only || safety->read_only};
     greet(&s, set);
-    int rc = session_begin(&s, kind == CONFIG_HTTP ? "http" : "stdio", &e);
+    int rc = session_begin(&s, config_kinds[kind], &e);
     return finish(&s, &u, rc ? -1 : run(&s, f, set, &u, &e), &e);
 }
 
 const struct command command_serve = {
     .name = "serve",
     .usage = "",
-    .help = "Serves the memory until it is told to end, or standard input ends.",
+    .help = "Serves the memory over stdio or HTTP.",
     .more =
-        "On stdio one message a line comes in and one answer a line goes out. On http messages "
-        "are posted to /rpc, and /ws speaks WebSocket; agents find MCP on stdio, at /mcp and at "
-        "/ws. --listen names any number of addresses "
-        "instead of --host and --port. It starts without a key and without a model; calls "
-        "that need one say so.",
+        "On stdio, each request and each response is one line; fumi ends when standard input "
+        "ends. On http, requests are posted to /rpc, and /ws speaks WebSocket. MCP is served on "
+        "stdio, at /mcp and at /ws. --listen can be given several times, instead of --host and "
+        "--port. The server starts without an API key or a model; calls that need one fail with "
+        "an error that says so.",
     .shape = &shape,
     .aliases = aliases,
     .serves = true,

@@ -225,7 +225,7 @@ int memory_set_embedder(struct memory *m, struct fumi_arena *a, const struct emb
                         int64_t ms, bool anywhere, struct fumi_str *warning, struct fumi_err *e)
 {
     *warning = (struct fumi_str){0};
-    if (m->o.frozen)
+    if (m->o.set.frozen)
         return fumi_err_set(e, FUMI_INVALID_PARAMS,
                             "embedder cannot be changed: the server was started with "
                             "--freeze-config");
