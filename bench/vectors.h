@@ -9,23 +9,23 @@
 extern "C" {
 #endif
 
-enum { DIM = 384, ANSWERS = 10, PLACES = 100 };
+enum { DIM = 384, ANSWERS = 10, TAG_SETS = 100 };
 
-/* Unit vectors with numbers from 0; each has a place below PLACES. */
-struct set {
+/* Unit vectors with numbers from 0; each has a tag_set below TAG_SETS. */
+struct vector_set {
     size_t n, queries;
     const float *x, *query;
-    const uint32_t *place;
+    const uint32_t *tag_set;
 };
 
-/* Searches among the vectors whose place is below a bound (PLACES: all). `build` leaves a file
+/* Searches among the vectors whose tag_set is below a bound (TAG_SETS: all). `build` leaves a file
  * behind, which another process opens. Calls that fail end the program. Some engines trade time for
  * recall: `effort` 0 is the least, and `efforts` says how many there are. */
 struct engine {
     const char *name;
     size_t efforts;
-    void (*build)(const struct set *s, const char *file);
-    void *(*open)(const struct set *s, const char *file);
+    void (*build)(const struct vector_set *s, const char *file);
+    void *(*open)(const struct vector_set *s, const char *file);
     size_t (*search)(void *h, const float *query, uint32_t below, size_t effort, int64_t *out);
     void (*close)(void *h);
 };

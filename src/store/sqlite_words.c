@@ -114,7 +114,7 @@ static bool has_row(struct search *s, sqlite3_stmt *q)
 
 static bool is_open(const struct scan_filter *f)
 {
-    return !f->places && f->since == INT64_MIN && f->until == INT64_MAX;
+    return !f->tag_sets && f->since == INT64_MIN && f->until == INT64_MAX;
 }
 
 static bool has_bit(const uint64_t *bits, size_t n, int64_t i)
@@ -127,7 +127,7 @@ static bool passes(const struct scan_filter *f, sqlite3_stmt *found)
 {
     int64_t place = sqlite3_column_int64(found, 0), created = sqlite3_column_int64(found, 1);
     return created >= f->since && (created < f->until || f->until == INT64_MAX) &&
-           (!f->places || has_bit(f->places, f->places_n, place));
+           (!f->tag_sets || has_bit(f->tag_sets, f->tag_sets_n, place));
 }
 
 static bool seq_passes(struct search *s, int64_t seq)
@@ -179,8 +179,8 @@ static double estimate(struct search *s)
 static size_t places_in(const struct scan_filter *f)
 {
     size_t n = 0;
-    for (size_t i = 0; i < (f->places_n + 63) / 64; i++)
-        n += (size_t)__builtin_popcountll(f->places[i]);
+    for (size_t i = 0; i < (f->tag_sets_n + 63) / 64; i++)
+        n += (size_t)__builtin_popcountll(f->tag_sets[i]);
     return n;
 }
 
@@ -206,8 +206,8 @@ static double list_passing(struct search *s)
     s->passing = fumi_alloc(s->a, ((size_t)s->last / 64 + 1) * sizeof(*s->passing));
     sqlite3_bind_int64(s->place, 2, f->since);
     sqlite3_bind_int64(s->place, 3, f->until);
-    for (size_t i = 0; i < (f->places_n + 63) / 64; i++) {
-        for (uint64_t bits = f->places[i]; bits; bits &= bits - 1)
+    for (size_t i = 0; i < (f->tag_sets_n + 63) / 64; i++) {
+        for (uint64_t bits = f->tag_sets[i]; bits; bits &= bits - 1)
             n += list_place(s, (int64_t)i * 64 + __builtin_ctzll(bits));
     }
     return n;
@@ -220,7 +220,7 @@ static void look_at_filter(struct search *s)
     s->ratio = 1;
     if (is_open(s->filter))
         return;
-    bool small = s->filter->places && s->last < HIGHEST_LISTED &&
+    bool small = s->filter->tag_sets && s->last < HIGHEST_LISTED &&
                  places_in(s->filter) <= PLACES_LISTED;
     s->rank.notes = small && all <= LISTED ? 0 : estimate(s);
     if (small && s->rank.notes <= LISTED)

@@ -344,7 +344,7 @@ TEST(filter)
     f.until = 1164;
     CHECK_INT(best_of(&s, &f, "apple"), 65);
     CHECK_INT(s.hits.n, 1);
-    f.places = NULL;
+    f.tag_sets = NULL;
     f.since = 1050;
     f.until = 1053;
     CHECK_INT(best_of(&s, &f, "apple"), 53);
