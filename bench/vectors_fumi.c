@@ -1,4 +1,4 @@
-/* Our scan, with the best 40 rescored from the float vectors as the store does it. */
+/* The vector scan, with the best 40 rows rescored from the float vectors, as the store does. */
 #include "base/arena.h"
 #include "store/scan.h"
 #include "store/vector.h"
@@ -19,7 +19,7 @@ static int all(void *arg, scan_put_fn *put, void *to, int64_t *change, struct fu
     const struct vector_set *s = arg;
     for (size_t i = 0; i < s->n; i++) {
         struct scan_row row = {.note = (int64_t)i,
-                               .vector = (int64_t)i,
+                               .vector = (int64_t)i + 1,
                                .created = (int64_t)i,
                                .tag_set = s->tag_set[i],
                                .x = s->x + i * DIM};
@@ -85,11 +85,11 @@ static size_t search(void *h, const float *query, uint32_t below, size_t effort,
     size_t n = scan_nearest(o->scan, &f, query, WIDE, hits);
     n = n < RESCORED ? n : RESCORED;
     for (size_t i = 0; i < n; i++)
-        hits[i].cosine = vector_dot(query, o->set->x + (size_t)hits[i].vector * DIM, DIM);
+        hits[i].cosine = vector_dot(query, o->set->x + (size_t)(hits[i].vector - 1) * DIM, DIM);
     qsort(hits, n, sizeof(hits[0]), by_cosine);
     n = n < ANSWERS ? n : ANSWERS;
     for (size_t i = 0; i < n; i++)
-        out[i] = hits[i].vector;
+        out[i] = hits[i].vector - 1;
     return n;
 }
 

@@ -1,5 +1,5 @@
-/* hnswlib as Debian has it. That version knows no filter while it searches: more are asked for than
- * wanted, and those that do not pass are left out afterwards. */
+/* hnswlib as packaged by Debian. That version cannot filter during the search, so more results
+ * are requested and those that do not pass are dropped. */
 #include "vectors.h"
 
 #include <hnswlib/hnswlib.h>
@@ -42,7 +42,7 @@ size_t search(void *h, const float *query, uint32_t below, size_t effort, int64_
     size_t ef = std::min(wide[effort], g->s->n);
     g->index->setEf(ef);
     auto found = g->index->searchKnn(query, below < TAG_SETS ? ef : size_t{ANSWERS});
-    std::vector<int64_t> near; /* the nearest last */
+    std::vector<int64_t> near; /* nearest last */
     for (; !found.empty(); found.pop())
         if (g->s->tag_set[found.top().second] < below)
             near.push_back(static_cast<int64_t>(found.top().second));

@@ -1,4 +1,4 @@
-/* sqlite-vec: its vec0 table with the tag_set as a metadata column, as its manual has it. */
+/* sqlite-vec: a vec0 table with the tag set as a metadata column, as its manual recommends. */
 #include "vectors.h"
 
 #include <sqlite3.h>
