@@ -88,7 +88,7 @@ static int by_meaning(struct searching *q, const struct hits *words, struct hits
 static void weigh(const struct searching *q, struct fuse_input *in)
 {
     in->words_first = q->out->mode == SEARCH_HYBRID && q->sp->embedder->english_only &&
-                      words_foreign(q->s->query);
+                      words_mostly_non_latin(q->s->query);
     if (q->out->mode != SEARCH_HYBRID)
         in->weight = q->out->mode == SEARCH_MEANING;
     else
