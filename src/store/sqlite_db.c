@@ -107,8 +107,8 @@ static void within(sqlite3_context *c, int n, sqlite3_value **args)
     const struct scan_filter *f = sqlite3_value_pointer(args[0], "fumi");
     int64_t place = sqlite3_value_int64(args[1]), created = sqlite3_value_int64(args[2]);
     bool in = f && place >= 0;
-    if (in && f->places)
-        in = (uint64_t)place < f->places_n && f->places[place / 64] >> (place % 64) & 1;
+    if (in && f->tag_sets)
+        in = (uint64_t)place < f->tag_sets_n && f->tag_sets[place / 64] >> (place % 64) & 1;
     sqlite3_result_int(c,
                        in && created >= f->since && (created < f->until || f->until == INT64_MAX));
 }

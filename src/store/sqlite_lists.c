@@ -124,8 +124,8 @@ static int newest_in(struct db *d, struct list *l, int64_t place, struct fumi_er
 
 static int newest_by_place(struct db *d, struct list *l, struct fumi_err *e)
 {
-    for (size_t w = 0; w < l->places.places_n / 64; w++)
-        for (uint64_t left = l->places.places[w]; left; left &= left - 1)
+    for (size_t w = 0; w < l->places.tag_sets_n / 64; w++)
+        for (uint64_t left = l->places.tag_sets[w]; left; left &= left - 1)
             if (newest_in(d, l, (int64_t)w * 64 + __builtin_ctzll(left), e))
                 return -1;
     return 0;
@@ -146,8 +146,8 @@ static int newest_of_all(struct db *d, struct list *l, struct fumi_err *e)
 static size_t bits_in(const struct scan_filter *f)
 {
     size_t n = 0;
-    for (size_t w = 0; w < f->places_n / 64; w++)
-        n += (size_t)__builtin_popcountll(f->places[w]);
+    for (size_t w = 0; w < f->tag_sets_n / 64; w++)
+        n += (size_t)__builtin_popcountll(f->tag_sets[w]);
     return n;
 }
 
@@ -155,8 +155,8 @@ static int notes_in_places(struct db *d, const struct scan_filter *f, int64_t *o
                            struct fumi_err *e)
 {
     *out = 0;
-    for (size_t w = 0; w < f->places_n / 64; w++)
-        for (uint64_t left = f->places[w]; left; left &= left - 1) {
+    for (size_t w = 0; w < f->tag_sets_n / 64; w++)
+        for (uint64_t left = f->tag_sets[w]; left; left &= left - 1) {
             int64_t n = 0, place = (int64_t)w * 64 + __builtin_ctzll(left);
             if (store_sqlite_number(d, e, &n, "SELECT notes FROM places WHERE place=?1", "i",
                                     place) < 0)
@@ -187,7 +187,7 @@ static int notes_in(struct db *d, const struct filter *f, const struct scan_filt
 
 static bool few_places(const struct list *l)
 {
-    if (!l->places.places || l->places_n > PLACES_MAX)
+    if (!l->places.tag_sets || l->places_n > PLACES_MAX)
         return false;
     int64_t rows = (int64_t)l->want * (l->all / (l->notes > 0 ? l->notes : 1) + 1);
     return (int64_t)l->places_n * SEEK <= rows;
@@ -301,8 +301,8 @@ static int count_by_place(struct db *d, const struct scan_filter *f, int64_t *ou
                           struct fumi_err *e)
 {
     int64_t n = 0;
-    for (size_t w = 0; w < f->places_n / 64; w++)
-        for (uint64_t left = f->places[w]; left; left &= left - 1, *out += n)
+    for (size_t w = 0; w < f->tag_sets_n / 64; w++)
+        for (uint64_t left = f->tag_sets[w]; left; left &= left - 1, *out += n)
             if (count_in(d, f, (int64_t)w * 64 + __builtin_ctzll(left), &n, e))
                 return -1;
     return 0;
@@ -314,7 +314,7 @@ static int count_time(struct db *d, const struct scan_filter *f, int64_t *out, s
     if (notes_in_rooms(d, (struct fumi_str){0}, (struct fumi_str){0}, &all, e))
         return -1;
     *out = 0;
-    if (f->places && (int64_t)bits_in(f) <= all / COUNTED)
+    if (f->tag_sets && (int64_t)bits_in(f) <= all / COUNTED)
         return count_by_place(d, f, out, e);
     static const char sql[] = "SELECT count(*) FROM notes INDEXED BY notes_time WHERE created>=?1 "
                               "AND created<?2 AND within(?3, place, created)";
