@@ -71,7 +71,7 @@ static const struct answer_row http_answers[] = {
     {SAYS(HEAD " folded\r\n\r\n"), "!folded field line", HOLD},
     {SAYS(HEAD "Content-Encoding: gzip\r\n\r\n"), "!Content-Encoding", HOLD},
     {SAYS("HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"),
-     "!it changes the protocol", HOLD},
+     "!it switches the protocol", HOLD},
     /* Refusals, with their remedies. */
     {SAYS("HTTP/1.1 401 Unauthorized\r\nContent-Length: 4\r\n\r\nwho?"),
      "!refused: HTTP 401 Unauthorized (who?); give the token", HOLD},
@@ -86,8 +86,8 @@ static const struct answer_row http_answers[] = {
     /* JSON that is not the answer. */
     {SAYS(OK "Content-Type: text/html\r\n\r\n<html>"), "!is text/html, not application/json",
      BREAK},
-    {SAYS(OK JSON "\r\n{\"jsonrpc\""), "!is no message: ", BREAK},
-    {SAYS(OK JSON "\r\n[]"), "!is no message: batch is empty", BREAK},
+    {SAYS(OK JSON "\r\n{\"jsonrpc\""), "!is not a valid message: ", BREAK},
+    {SAYS(OK JSON "\r\n[]"), "!is not a valid message: batch is empty", BREAK},
     {SAYS(OK JSON "\r\n{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":5}"), "!id is not that of an open",
      BREAK},
     {SAYS(OK JSON "\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":5,\"error\":{}}"),
@@ -105,7 +105,7 @@ static const struct answer_row http_answers[] = {
                  "\"id\":1,\"result\":5}\n\n\ndata\n\n\n\r\n0\r\n\r\n"),
      "5", HOLD},
     {SAYS(EVENTS "\r\ndata: " FIVE "\n"), "!ended without an answer", BREAK},
-    {SAYS(EVENTS "\r\ndata: nonsense\n\n"), "!is no message", BREAK},
+    {SAYS(EVENTS "\r\ndata: nonsense\n\n"), "!is not a valid message", BREAK},
     {SAYS(EVENTS "\r\n: beat\n\n: beat\n\n"), "!no answer to m", HOLD},
     {SAYS(EVENTS "Content-Length: 0\r\n\r\n"), "!ended without an answer", HOLD},
 };
@@ -118,8 +118,9 @@ static const struct answer_row handshakes[] = {
     {SAYS("HTTP/1.1 101 S\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"),
      "!Sec-WebSocket-Accept is wrong", HOLD},
     {SAYS("HTTP/1.1 101 S\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"),
-     "!it upgrades to something else", HOLD},
-    {SAYS("HTTP/1.1 101 S\r\nUpgrade: websocket\r\n\r\n"), "!it upgrades to something else", HOLD},
+     "!it upgrades to another protocol", HOLD},
+    {SAYS("HTTP/1.1 101 S\r\nUpgrade: websocket\r\n\r\n"), "!it upgrades to another protocol",
+     HOLD},
     {SAYS("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), "!HTTP 200", HOLD},
     {SAYS("HTTP/1.1 401 Unauthorized\r\n\r\n"), "!HTTP 401 Unauthorized; give the token", HOLD},
     {SAYS("HTTP/1.1 403 Forbidden\r\n\r\n"), "!HTTP 403 Forbidden", HOLD},
@@ -166,7 +167,7 @@ static const struct frame_row frames[] = {
     {SAYS(""), "!has closed the connection; calls that were open may have run", "1:", BREAK},
     {SAYS("\x81\x23{\"json"), "!has closed the connection", "1:", BREAK},
     {SAYS("\x81"), "!no answer to m", "rpc.cancel", FRAME},
-    {SAYS("\x81\x04nope"), "!what came last was not taken", "rpc.cancel", FRAME},
+    {SAYS("\x81\x04nope"), "!the last message was not valid", "rpc.cancel", FRAME},
     {SAYS("GET / HTTP/1.1\r\n"), "!(1002)", "8:1002 ", FRAME},
 };
 
@@ -186,7 +187,7 @@ static const struct answer_row lines[] = {
      "!the answer to m is malformed", HOLD},
     {SAYS("{\"id\":1,\"result\":5}\n"), "!the answer to m is malformed: jsonrpc", HOLD},
     {SAYS("Listening on port 80\n"), "!no answer to m", HOLD},
-    {SAYS("Listening on port 80\n"), "!what came last was not taken: ", HOLD},
+    {SAYS("Listening on port 80\n"), "!the last message was not valid: ", HOLD},
     {SAYS(FIVE), "!has closed the connection", BREAK}, /* a line without its end is none */
     {SAYS(FIVE), "!no answer to m", HOLD},
     {SAYS(""), "!has closed the connection", BREAK},

@@ -197,7 +197,7 @@ TEST(wrong_urls_and_options_are_refused_with_a_remedy)
         {"ws://a#b", "the path must begin"},
         {"unix:", "the path is missing"},
         {"http+unix:", "the path is missing"},
-        {"http://[::g]:1/", "the host is not known"},
+        {"http://[::g]:1/", "the host is unknown"},
         {"unix:/dev/null/x", "cannot be reached: Not a directory"},
         {"unix:/tmp/0123456789012345678901234567890123456789012345678901234567890123456789"
          "012345678901234567890123456789012345",
@@ -215,14 +215,14 @@ TEST(wrong_urls_and_options_are_refused_with_a_remedy)
     for (size_t i = 0; i < FUMI_COUNT(bad); i++) {
         struct fumi_err e = {0};
         CHECK(!fumi_rpc_connection_open("http://127.0.0.1:1/", &bad[i], &e));
-        CHECK(strstr(e.text, "must not have control characters"));
+        CHECK(strstr(e.text, "must not contain control characters"));
     }
     static const char *const tokens[] = {"", "Bearer t0ken", "t0ken ", "t\xC3\xB6ken"};
     for (size_t i = 0; i < FUMI_COUNT(tokens); i++) {
         struct fumi_err e = {0};
         struct fumi_rpc_connection_options o = {.token = tokens[i]};
         CHECK(!fumi_rpc_connection_open("http://127.0.0.1:1/", &o, &e));
-        CHECK(strstr(e.text, "the token must be of visible ASCII"));
+        CHECK(strstr(e.text, "the token must consist of visible ASCII"));
     }
     fumi_rpc_connection_close(NULL);
 }
@@ -247,7 +247,7 @@ TEST(where_nobody_listens_the_sentence_says_so)
 #pragma GCC diagnostic pop
         CHECK(!fumi_rpc_connection_open(url, NULL, &e));
         CHECK_INT(e.code, FUMI_INTERNAL_ERROR);
-        CHECK(strstr(e.text, "nobody listens at") && strstr(e.text, url));
+        CHECK(strstr(e.text, "no server listens at") && strstr(e.text, url));
     }
     close(fd);
 }
@@ -357,28 +357,28 @@ TEST(headers_that_would_break_a_request_are_refused)
         struct fumi_rpc_connection_header header;
         const char *want;
     } rows[] = {
-        {{"X", "a\r\nY: b"}, "the header X must not have control characters"},
-        {{"X", "a\n"}, "the header X must not have control characters"},
-        {{"X", "\x7f"}, "the header X must not have control characters"},
-        {{"X", NULL}, "the header X must not have control characters"},
-        {{"X:", "a"}, "the name of a header must be"},
-        {{"X Y", "a"}, "the name of a header must be"},
-        {{"X\r\nY", "a"}, "the name of a header must be"},
-        {{"", "a"}, "the name of a header must be"},
-        {{NULL, "a"}, "the name of a header must be"},
-        {{"Host", "a"}, "is set by the link itself"},
-        {{"hOST", "a"}, "is set by the link itself"},
-        {{"Content-Length", "0"}, "is set by the link itself"},
-        {{"Content-Type", "text/plain"}, "is set by the link itself"},
-        {{"Transfer-Encoding", "chunked"}, "is set by the link itself"},
-        {{"Connection", "close"}, "is set by the link itself"},
-        {{"Upgrade", "h2c"}, "is set by the link itself"},
-        {{"Expect", "100-continue"}, "is set by the link itself"},
-        {{"Accept-Encoding", "gzip"}, "is set by the link itself"},
-        {{"Sec-WebSocket-Key", "x"}, "is set by the link itself"},
-        {{"sec-websocket-extensions", "x"}, "is set by the link itself"},
-        {{"Authorization", "Basic eDp5"}, "is set by the link itself"}, /* there is a token */
-        {{"Origin", "http://o"}, "is set by the link itself"},          /* and an origin */
+        {{"X", "a\r\nY: b"}, "the header X must not contain control characters"},
+        {{"X", "a\n"}, "the header X must not contain control characters"},
+        {{"X", "\x7f"}, "the header X must not contain control characters"},
+        {{"X", NULL}, "the header X must not contain control characters"},
+        {{"X:", "a"}, "a header name must consist"},
+        {{"X Y", "a"}, "a header name must consist"},
+        {{"X\r\nY", "a"}, "a header name must consist"},
+        {{"", "a"}, "a header name must consist"},
+        {{NULL, "a"}, "a header name must consist"},
+        {{"Host", "a"}, "is set by the connection itself"},
+        {{"hOST", "a"}, "is set by the connection itself"},
+        {{"Content-Length", "0"}, "is set by the connection itself"},
+        {{"Content-Type", "text/plain"}, "is set by the connection itself"},
+        {{"Transfer-Encoding", "chunked"}, "is set by the connection itself"},
+        {{"Connection", "close"}, "is set by the connection itself"},
+        {{"Upgrade", "h2c"}, "is set by the connection itself"},
+        {{"Expect", "100-continue"}, "is set by the connection itself"},
+        {{"Accept-Encoding", "gzip"}, "is set by the connection itself"},
+        {{"Sec-WebSocket-Key", "x"}, "is set by the connection itself"},
+        {{"sec-websocket-extensions", "x"}, "is set by the connection itself"},
+        {{"Authorization", "Basic eDp5"}, "is set by the connection itself"}, /* there is a token */
+        {{"Origin", "http://o"}, "is set by the connection itself"},          /* and an origin */
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct fumi_err e = {0};
@@ -852,9 +852,9 @@ TEST(over_http_each_request_that_cannot_be_sent_says_so)
     CHECK_INT(fumi_rpc_connection_send(s.l, false, &s.e), -1);
     for (int64_t id = 1; id <= 3; id++)
         CHECK_INT(fumi_rpc_connection_await(s.l, &s.a, id, 0, &s.answer, &s.e), -1);
-    CHECK(strstr(s.e.text, "nobody listens at"));
+    CHECK(strstr(s.e.text, "no server listens at"));
     CHECK_INT(fumi_rpc_connection_notify(s.l, "m", none, &s.e), -1);
-    CHECK(strstr(s.e.text, "nobody listens at"));
+    CHECK(strstr(s.e.text, "no server listens at"));
     done(&s);
 }
 
@@ -1062,7 +1062,7 @@ TEST(a_peer_that_takes_nothing_is_given_up)
         CHECK_INT(fumi_rpc_connection_call(s.l, &s.a, "m", (struct fumi_json){big}, SOON, &s.answer,
                                            &s.e),
                   -1);
-        CHECK(strstr(s.e.text, "takes nothing that is sent to it"));
+        CHECK(strstr(s.e.text, "does not read what is sent to it"));
         /* Now the script may end. */
         struct fumi_rpc_connection_options short_time = {.connect_time = SOON};
         fumi_rpc_connection_close(fumi_rpc_connection_open(s.script.url, &short_time, &e));

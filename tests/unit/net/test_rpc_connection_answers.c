@@ -71,7 +71,7 @@ static enum fumi_ret uses_link(struct fumi_call *call, const void *params, void 
              fumi_rpc_connection_text(s->l, call->arena, FUMI_STR("{}"), 0, &text, &e[5]);
     bool fine = rc == -6 && !fumi_rpc_connection_listen(s->l, 60000);
     for (int i = 0; i < 6; i++)
-        fine = fine && strstr(e[i].text, "must not use the link");
+        fine = fine && strstr(e[i].text, "must not use that connection");
     return fine ? FUMI_OK : fumi_fail(call, 1, "the link let itself be used");
 }
 

@@ -144,7 +144,7 @@ TEST(a_stranger_hears_no_token)
         CHECK(meets_stranger(&h, i % 2, &e));
         if (strstr(h.heard, TOKEN))
             TEST_FAIL("%s was told:\n%s", h.url, h.heard);
-        if (!strstr(e.text, "belongs to another user") || !strstr(e.text, h.url))
+        if (!strstr(e.text, "runs as another user") || !strstr(e.text, h.url))
             TEST_FAIL("%s: %s", h.url, e.text);
         host_done(&h);
     }

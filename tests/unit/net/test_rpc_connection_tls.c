@@ -245,7 +245,7 @@ TEST(with_tls_the_certificate_counts_and_not_the_user_of_the_socket)
         snprintf(url, sizeof(url), "https://localhost:%d", port);
         s.l = fumi_rpc_connection_open(url, &o, &s.e);
         struct fumi_str got = call(&s, "m", NULL, 0);
-        if (!has(got, local ? "it belongs to another user" : "5"))
+        if (!has(got, local ? "it runs as another user" : "5"))
             TEST_FAIL("%d: %.*s", local, FUMI_ARG(got));
         fumi_rpc_connection_close(s.l);
         kill(pid, SIGKILL);
@@ -295,7 +295,8 @@ TEST(a_server_without_tls_is_told_of)
     script_end(&script);
     script_done(&script);
     CHECK(!l);
-    CHECK(strstr(e.text, "no TLS with https://127.0.0.1:") && strstr(e.text, "is the port right"));
+    CHECK(strstr(e.text, "the TLS handshake with https://127.0.0.1:") &&
+          strstr(e.text, "is the port right"));
 }
 
 /* --- Ends. --- */
