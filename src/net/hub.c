@@ -186,7 +186,7 @@ struct hub *hub_new(struct site *site, struct fumi_err *e)
     h->block = fumi_resize(NULL, HUB_BLOCK);
     h->head = fumi_resize(NULL, sizeof(*h->head));
     h->tick.on = on_tick;
-    loop_turn(loop, on_turn, h);
+    loop_before_wait(loop, on_turn, h);
     h->ticks_at = INT64_MAX;
     h->common_at = -1;
     set_times(h, &site->set);

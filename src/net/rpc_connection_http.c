@@ -1,6 +1,6 @@
 /* HTTP transport: each message is a POST request, answered with JSON or with an event stream. One
  * kept-alive connection carries one exchange at a time; further messages wait in a queue. */
-#include "net/http1_reply.h"
+#include "net/http1_response.h"
 #include "net/rpc_connection_parts.h"
 
 #include "base/utf8.h"
@@ -37,8 +37,8 @@ struct rpc_connection_http_state {
     bool keep_alive;
     enum answer_kind kind;
     char type[64]; /* Content-Type, for error texts; truncated */
-    struct http_reply reply;
-    struct http_reply_body body;
+    struct http_response reply;
+    struct http_response_body body;
     struct fumi_buf text; /* unprocessed part of the body */
     size_t seen;          /* events: bytes of `text` known to have no line end */
     struct fumi_buf data; /* events: data of the current event */
@@ -286,7 +286,7 @@ static enum answer_kind kind_of(struct fumi_str type)
 
 static void take_type(struct rpc_connection_http_state *x)
 {
-    struct fumi_str type = http_reply_field(&x->reply, "content-type");
+    struct fumi_str type = http_response_field(&x->reply, "content-type");
     size_t n = 0;
     while (n < type.n && type.p[n] != ';' && type.p[n] != ' ' && type.p[n] != '\t')
         n++;
@@ -318,12 +318,12 @@ static int read_head(struct fumi_rpc_connection *c, struct fumi_err *e)
     struct rpc_connection_http_state *x = c->http;
     struct http_limits limits = limits_of(c, false);
     struct http_fault f;
-    ssize_t n = http_read_reply(&x->reply, fumi_buf_str(&c->in), &limits, &f);
+    ssize_t n = http_read_response(&x->reply, fumi_buf_str(&c->in), &limits, &f);
     if (n < 0)
         return fault(c, &f, e);
     if (n == 0)
         return 0;
-    struct fumi_str coding = http_reply_field(&x->reply, "content-encoding");
+    struct fumi_str coding = http_response_field(&x->reply, "content-encoding");
     if (coding.n && !http_same(coding, FUMI_STR("identity")))
         return no_answer(c, "it has a Content-Encoding, which was not offered", FUMI_INTERNAL_ERROR,
                          e);
@@ -332,7 +332,7 @@ static int read_head(struct fumi_rpc_connection *c, struct fumi_err *e)
     take_type(x);
     x->status = x->reply.status;
     x->keep_alive = x->reply.keep_alive;
-    http_reply_begin(&x->body, &x->reply);
+    http_response_begin(&x->body, &x->reply);
     x->head = true;
     rpc_connection_consume(c, (size_t)n);
     return 0;
@@ -469,7 +469,7 @@ static int parse(struct fumi_rpc_connection *c, struct fumi_err *e)
         return 0;
     struct http_limits limits = limits_of(c, x->kind == ANSWER_EVENTS);
     struct http_fault f;
-    ssize_t n = http_reply_read(&x->body, fumi_buf_str(&c->in), &x->text, &limits, &f);
+    ssize_t n = http_response_read(&x->body, fumi_buf_str(&c->in), &x->text, &limits, &f);
     if (n < 0)
         return fault(c, &f, e);
     rpc_connection_consume(c, (size_t)n);
@@ -489,7 +489,7 @@ static void eof(struct fumi_rpc_connection *c, struct fumi_err *e)
                  c->endpoint.url);
     if (!x->current || !x->head)
         return;
-    if (http_reply_end(&x->body, &f)) {
+    if (http_response_end(&x->body, &f)) {
         fault(c, &f, e);
         return;
     }

@@ -138,7 +138,7 @@ static int copy_value(struct fumi_rpc_connection *c, const char **value, const c
     struct http_field field = {FUMI_STR("x"), fumi_str(*value)};
     if (!*value)
         return 0;
-    if (!http_fits(&field))
+    if (!http_field_is_valid(&field))
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "the %s must not contain control characters",
                             what);
     *value = copy(c, field.value);
@@ -194,11 +194,11 @@ static int copy_header(struct fumi_rpc_connection *c, struct fumi_rpc_connection
                        struct fumi_err *e)
 {
     struct http_field field = {fumi_str(h->name), fumi_str(h->value)}, name = {field.name, {"", 0}};
-    if (!h->name || !http_fits(&name))
+    if (!h->name || !http_field_is_valid(&name))
         return fumi_err_set(
             e, FUMI_INVALID_PARAMS,
             "a header name must consist of letters, digits and characters such as -");
-    if (!h->value || !http_fits(&field))
+    if (!h->value || !http_field_is_valid(&field))
         return fumi_err_set(e, FUMI_INVALID_PARAMS,
                             "the header %s must not contain control characters", h->name);
     if (is_reserved(c, field.name))

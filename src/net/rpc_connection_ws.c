@@ -1,5 +1,5 @@
 /* WebSocket transport: handshake, frames and closing. */
-#include "net/http1_reply.h"
+#include "net/http1_response.h"
 #include "net/rpc_connection_parts.h"
 #include "net/ws.h"
 
@@ -10,7 +10,7 @@ enum { CLOSE_TIMEOUT = 500 }; /* ms for the peer to answer our close frame */
 
 struct rpc_connection_ws_state {
     struct ws_reader reader;
-    struct http_reply reply; /* response to the handshake */
+    struct http_response reply; /* response to the handshake */
     char key[WS_KEY];
     bool open;    /* handshake complete */
     bool closing; /* we have sent a close frame */
@@ -38,7 +38,7 @@ static void answer_text(struct fumi_rpc_connection *c, struct fumi_str answer)
 static void put_close(struct fumi_rpc_connection *c, int code, struct fumi_str reason)
 {
     char payload[WS_CONTROL];
-    put_frame(c, WS_CLOSE, ws_closing(payload, code, reason));
+    put_frame(c, WS_CLOSE, ws_close_payload(payload, code, reason));
 }
 
 /* Sends the request; parse_frames reads the response and sets `open`. */
@@ -73,16 +73,17 @@ static int handshake(struct fumi_rpc_connection *c, int64_t until, struct fumi_e
 /* Returns what is wrong with the handshake response, or NULL. */
 static const char *reply_fault(const struct fumi_rpc_connection *c)
 {
-    const struct http_reply *h = &c->ws->reply;
+    const struct http_response *h = &c->ws->reply;
     char accept[WS_ACCEPT];
-    struct fumi_str protocol = http_reply_field(h, "sec-websocket-protocol");
+    struct fumi_str protocol = http_response_field(h, "sec-websocket-protocol");
     ws_accept((struct fumi_str){c->ws->key, WS_KEY}, accept);
     if (!http_same(h->upgrade, FUMI_STR("websocket")))
         return "it upgrades to another protocol";
-    if (http_reply_count(h, "sec-websocket-accept") != 1 ||
-        !fumi_eq(http_reply_field(h, "sec-websocket-accept"), (struct fumi_str){accept, WS_ACCEPT}))
+    if (http_response_count(h, "sec-websocket-accept") != 1 ||
+        !fumi_eq(http_response_field(h, "sec-websocket-accept"),
+                 (struct fumi_str){accept, WS_ACCEPT}))
         return "Sec-WebSocket-Accept is wrong";
-    if (http_reply_field(h, "sec-websocket-extensions").n)
+    if (http_response_field(h, "sec-websocket-extensions").n)
         return "it uses an extension that was not offered";
     if (protocol.p && !(c->options.protocol && fumi_eq(protocol, fumi_str(c->options.protocol))))
         return "it chose a protocol that was not offered";
@@ -93,8 +94,8 @@ static int read_handshake(struct fumi_rpc_connection *c, struct fumi_err *e)
 {
     struct http_limits limits = HTTP_LIMITS;
     struct http_fault f;
-    struct http_reply *h = &c->ws->reply;
-    ssize_t n = http_read_reply(h, fumi_buf_str(&c->in), &limits, &f);
+    struct http_response *h = &c->ws->reply;
+    ssize_t n = http_read_response(h, fumi_buf_str(&c->in), &limits, &f);
     if (n == 0)
         return 0;
     if (n < 0)

@@ -90,7 +90,7 @@ static void feed(struct ws_reader *r, const uint8_t *bytes, size_t n, struct out
     }
     MUST(p == end);
     MUST(held <= (r->limit ? r->limit : WS_LIMIT) + PART);
-    MUST(ws_idle(r) == !held && (!r->closed || !held));
+    MUST(!r->partial == !held && (!r->closed || !held));
     exact_free(copy);
 }
 

@@ -233,7 +233,7 @@ static const struct http_field type = {{"Content-Type", 12}, {"application/json"
 
 /* clang-format off */
 static const struct {
-    struct http_answer answer;
+    struct http_response_head answer;
     const char *want;
 } answers[] = {
     /* The usual one. */
@@ -267,7 +267,7 @@ TEST(answers_are_written_as_the_table_says)
     for (size_t i = 0; i < FUMI_COUNT(answers); i++) {
         struct fumi_buf b = {0};
         fumi_buf_put(&b, '>'); /* what is there stays there */
-        http_answer_head(&b, &answers[i].answer);
+        http_put_response_head(&b, &answers[i].answer);
         if (!fumi_eq((struct fumi_str){b.p + 1, b.n - 1}, fumi_str(answers[i].want)))
             TEST_FAIL("got %.*s\nwant %s", FUMI_ARG(fumi_buf_str(&b)), answers[i].want);
         fumi_buf_done(&b);
@@ -277,21 +277,21 @@ TEST(answers_are_written_as_the_table_says)
 TEST(an_answer_that_does_not_fit_is_not_begun)
 {
     struct fumi_buf b = {.limit = 100};
-    http_answer_head(&b, &answers[0].answer);
+    http_put_response_head(&b, &answers[0].answer);
     CHECK(b.full && b.n == 0);
     fumi_buf_done(&b);
 }
 
 TEST(fields_that_break_out_do_not_fit)
 {
-    CHECK(http_fits(&type));
-    CHECK(http_fits(&(struct http_field){FUMI_STR("a"), FUMI_STR("")}));
-    CHECK(http_fits(&(struct http_field){FUMI_STR("a"), {0}}));
-    CHECK(!http_fits(&(struct http_field){FUMI_STR("a"), FUMI_STR("b\r\nc: d")}));
-    CHECK(!http_fits(&(struct http_field){FUMI_STR("a"), FUMI_STR(SIXTY "\n")}));
-    CHECK(!http_fits(&(struct http_field){FUMI_STR("a"), FUMI_STR("b\0")}));
-    CHECK(!http_fits(&(struct http_field){FUMI_STR(""), FUMI_STR("b")}));
-    CHECK(!http_fits(&(struct http_field){FUMI_STR("a:"), FUMI_STR("b")}));
+    CHECK(http_field_is_valid(&type));
+    CHECK(http_field_is_valid(&(struct http_field){FUMI_STR("a"), FUMI_STR("")}));
+    CHECK(http_field_is_valid(&(struct http_field){FUMI_STR("a"), {0}}));
+    CHECK(!http_field_is_valid(&(struct http_field){FUMI_STR("a"), FUMI_STR("b\r\nc: d")}));
+    CHECK(!http_field_is_valid(&(struct http_field){FUMI_STR("a"), FUMI_STR(SIXTY "\n")}));
+    CHECK(!http_field_is_valid(&(struct http_field){FUMI_STR("a"), FUMI_STR("b\0")}));
+    CHECK(!http_field_is_valid(&(struct http_field){FUMI_STR(""), FUMI_STR("b")}));
+    CHECK(!http_field_is_valid(&(struct http_field){FUMI_STR("a:"), FUMI_STR("b")}));
 }
 
 TEST(what_the_writer_cuts_into_chunks_the_reader_joins)

@@ -274,7 +274,7 @@ TEST(tcp_port_of_another_is_a_fault)
     struct fumi_err e = {0};
     CHECK_INT(listener_open(&first, &anywhere, false, &e), 0);
     CHECK_INT(listener_open(&second, &first.at, false, &e), -1);
-    CHECK(strstr(e.text, "somebody listens there; stop it or choose another port"));
+    CHECK(strstr(e.text, "another program listens there; stop it or choose another port"));
     CHECK(strstr(e.text, "tcp:127.0.0.1:"));
     CHECK_INT(second.fd, -1);
     listener_close(&second);
@@ -399,7 +399,7 @@ TEST(unix_socket_of_the_living_is_a_fault)
     CHECK(fixture_open(&s));
     CHECK_INT(listener_open(&first, &s.at, false, &s.e), 0);
     CHECK_INT(listener_open(&second, &s.at, false, &s.e), -1);
-    CHECK(strstr(s.e.text, "somebody listens there"));
+    CHECK(strstr(s.e.text, "another program listens there"));
     int guest = connect_unix(s.path);
     CHECK(guest >= 0);
     close(guest);
@@ -425,7 +425,7 @@ TEST(unix_socket_of_the_busy_is_a_fault)
     }
     CHECK(n < MANY);
     CHECK_INT(listener_open(&l, &s.at, false, &s.e), -1);
-    CHECK(strstr(s.e.text, "somebody listens there"));
+    CHECK(strstr(s.e.text, "another program listens there"));
     while (n > 0)
         close(guests[--n]);
     close(busy);
@@ -507,10 +507,10 @@ static void refuse_other(void *arg)
 TEST(unix_path_of_other_things_is_a_fault)
 {
     static struct other rows[] = {
-        {make_file, "no socket"},
-        {make_fifo, "no socket"},
-        {make_link, "no socket"},
-        {make_datagram, "socket of another kind"},
+        {make_file, "is not a socket"},
+        {make_fifo, "is not a socket"},
+        {make_link, "is not a socket"},
+        {make_datagram, "not a stream socket"},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++)
         if (!in_child(refuse_other, &rows[i]))
@@ -568,7 +568,7 @@ static _Noreturn void rival(struct race *r)
     close(r->stop[1]);
     await_end(r->go[0]);
     char byte = listener_open(&l, &r->fixture->at, false, &e) == 0 ? 'y' : 'n';
-    if (byte == 'n' && !strstr(e.text, "somebody listens there"))
+    if (byte == 'n' && !strstr(e.text, "another program listens there"))
         byte = '?';
     ssize_t did = write(r->said[1], &byte, 1);
     await_end(r->stop[0]);
@@ -807,7 +807,7 @@ static void inherit_wrong(void *arg)
     if (wrong < 0)
         close(4);
     CHECK_INT(listener_inherit(got, 2, &e), -1);
-    CHECK(strstr(e.text, "descriptor 4 of LISTEN_FDS is no listening stream socket"));
+    CHECK(strstr(e.text, "descriptor 4 of LISTEN_FDS is not a listening stream socket"));
     CHECK(!has_variables());
 }
 
@@ -818,7 +818,7 @@ static void inherit_too_many(void *arg)
     (void)arg;
     pass_on((int[]){listening(), listening()}, 2, getpid());
     CHECK_INT(listener_inherit(&got, 1, &e), -1);
-    CHECK(strstr(e.text, "2 sockets were passed on, at most 1"));
+    CHECK(strstr(e.text, "2 sockets were passed, at most 1"));
     CHECK(fcntl(3, F_GETFD) & fcntl(4, F_GETFD) & FD_CLOEXEC);
     CHECK(!has_variables());
 }

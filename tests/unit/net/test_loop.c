@@ -364,7 +364,7 @@ TEST(a_turn_ends_before_the_loop_waits)
     struct scene s = scene_new();
     struct job j = {.task = {note, NULL}, .scene = &s};
     s.early.on = on_early;
-    loop_turn(s.loop, on_turn, &s);
+    loop_before_wait(s.loop, on_turn, &s);
     CHECK_INT(loop_timer(s.loop, &s.early, 30, &s.e), 0);
     loop_post(s.loop, &j.task);
     loop_run(s.loop);
@@ -398,7 +398,7 @@ static void count_turns(int events, int *count)
     struct watch w[MOST];
     int fds[MOST][2];
     s.early.on = stop_it;
-    loop_turn(s.loop, count_turn, &s);
+    loop_before_wait(s.loop, count_turn, &s);
     for (int i = 0; i < events; i++) {
         CHECK_INT(pipe(fds[i]), 0);
         w[i] = (struct watch){.fd = fds[i][0], .ready = drain};

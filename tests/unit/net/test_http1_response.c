@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "net/http1_reply.h"
+#include "net/http1_response.h"
 
 /* A connection in small: takes bytes in pieces, reads answers one behind the other and writes down
  * what it found. */
@@ -9,8 +9,8 @@ struct feed {
     char *bytes; /* what was not taken yet; the block ends where they end */
     size_t n;
     bool in_body, failed;
-    struct http_reply reply;
-    struct http_reply_body body;
+    struct http_response reply;
+    struct http_response_body body;
     struct fumi_buf text, log;
 };
 
@@ -49,7 +49,7 @@ static bool inside(const struct feed *f, struct fumi_str s)
 /* "200 OK 1.1 keep upgrade=x". */
 static void note_head(struct feed *f)
 {
-    const struct http_reply *h = &f->reply;
+    const struct http_response *h = &f->reply;
     char text[120];
     snprintf(text, sizeof(text), "%d %.*s 1.%d %s", h->status, FUMI_ARG(h->reason), h->minor,
              h->keep_alive ? "keep" : "close");
@@ -66,14 +66,15 @@ static void note_head(struct feed *f)
 static bool read_head(struct feed *f)
 {
     struct http_fault fault = {0};
-    ssize_t n = http_read_reply(&f->reply, (struct fumi_str){f->bytes, f->n}, &f->limits, &fault);
+    ssize_t n = http_read_response(&f->reply, (struct fumi_str){f->bytes, f->n}, &f->limits,
+                                   &fault);
     if (n < 0)
         return fail(f, &fault);
     if (n == 0)
         return false;
     note_head(f);
     replace(f, (size_t)n, (struct fumi_str){0});
-    http_reply_begin(&f->body, &f->reply);
+    http_response_begin(&f->body, &f->reply);
     f->in_body = true;
     return true;
 }
@@ -93,8 +94,8 @@ static void end_body(struct feed *f)
 static bool read_body(struct feed *f)
 {
     struct http_fault fault = {0};
-    ssize_t n = http_reply_read(&f->body, (struct fumi_str){f->bytes, f->n}, &f->text, &f->limits,
-                                &fault);
+    ssize_t n = http_response_read(&f->body, (struct fumi_str){f->bytes, f->n}, &f->text,
+                                   &f->limits, &fault);
     if (n < 0)
         return fail(f, &fault);
     if (!f->body.done && (size_t)n != f->n)
@@ -117,7 +118,7 @@ static struct fumi_buf end(struct feed *f)
 {
     struct http_fault fault = {0};
     if (!f->failed && f->in_body) {
-        if (http_reply_end(&f->body, &fault))
+        if (http_response_end(&f->body, &fault))
             fail(f, &fault);
         else
             end_body(f);
@@ -341,25 +342,25 @@ TEST(limits_hold_to_the_byte)
 
 TEST(fields_are_found_whatever_their_case)
 {
-    struct http_reply h;
+    struct http_response h;
     struct http_fault f;
     struct http_limits limits = HTTP_LIMITS;
     struct fumi_str in = FUMI_STR(OK "ab: 1\r\nAB: 2\r\nContent-TYPE: x/y\r\n\r\n");
-    CHECK_INT(http_read_reply(&h, in, &limits, &f), in.n);
-    CHECK_STR(http_reply_field(&h, "content-type"), "x/y");
-    CHECK_STR(http_reply_field(&h, "ab"), "1");
-    CHECK(!http_reply_field(&h, "abc").p);
-    CHECK_INT(http_reply_count(&h, "ab"), 2);
-    CHECK_INT(http_reply_count(&h, "abc"), 0);
+    CHECK_INT(http_read_response(&h, in, &limits, &f), in.n);
+    CHECK_STR(http_response_field(&h, "content-type"), "x/y");
+    CHECK_STR(http_response_field(&h, "ab"), "1");
+    CHECK(!http_response_field(&h, "abc").p);
+    CHECK_INT(http_response_count(&h, "ab"), 2);
+    CHECK_INT(http_response_count(&h, "abc"), 0);
 }
 
 TEST(a_buffer_that_is_full_is_a_fault)
 {
-    struct http_reply_body b = {.framing = HTTP_LENGTH, .left = 5};
+    struct http_response_body b = {.framing = HTTP_LENGTH, .left = 5};
     struct http_fault f;
     struct http_limits limits = HTTP_LIMITS;
     struct fumi_buf to = {.limit = 3};
-    CHECK_INT(http_reply_read(&b, FUMI_STR("12345"), &to, &limits, &f), -1);
+    CHECK_INT(http_response_read(&b, FUMI_STR("12345"), &to, &limits, &f), -1);
     CHECK_INT(f.status, 413);
     fumi_buf_done(&to);
 }
