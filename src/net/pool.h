@@ -11,10 +11,9 @@ struct pool;
  * thread can be started, tasks run on the submitting thread, and the log reports it once. `log`
  * must outlive the pool. Never returns NULL. */
 struct pool *pool_new(int threads, const struct fumi_log *log);
-void pool_submit(
-    void *pool,
-    struct fumi_task *task); /* from any thread; the task is borrowed until it has run */
-void pool_free(
-    struct pool *p); /* runs all submitted tasks first; no task may be submitted any more */
+/* From any thread. The task is borrowed until it has run. */
+void pool_submit(void *pool, struct fumi_task *task);
+/* Runs all submitted tasks first. Only tasks themselves may still submit others. */
+void pool_free(struct pool *p);
 
 #endif

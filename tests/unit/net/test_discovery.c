@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A directory for each test, and in it the one that discovery makes. */
+/* A directory for each test, which contains the one that discovery creates. */
 struct fixture {
     char top[64], directory[96];
     struct fumi_err e;
@@ -39,7 +39,7 @@ static void fixture_close(struct fixture *s)
     nftw(s->top, drop, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The path of something in the directory; good until the next call but one. */
+/* A path in the directory; valid until the second next call. */
 static const char *in(const struct fixture *s, const char *name)
 {
     static char paths[2][256];
@@ -78,7 +78,7 @@ static size_t get_file(const char *path, char *text, size_t size)
     return n > 0 ? (size_t)n : 0;
 }
 
-TEST(directory_is_made_for_its_owner)
+TEST(directory_is_private)
 {
     struct fixture s;
     CHECK(fixture_open(&s));
@@ -91,7 +91,7 @@ TEST(directory_is_made_for_its_owner)
     fixture_close(&s);
 }
 
-TEST(directory_is_tightened)
+TEST(directory_mode_is_restricted)
 {
     static const mode_t modes[] = {0777, 0755, 0750, 0701};
     for (size_t i = 0; i < FUMI_COUNT(modes); i++) {
@@ -124,7 +124,7 @@ static void make_public(const struct fixture *s)
         abort();
 }
 
-TEST(directories_that_are_none_of_ours_are_refused)
+TEST(unsuitable_directories_are_refused)
 {
     static const struct {
         void (*make)(const struct fixture *s);
@@ -163,7 +163,7 @@ TEST(directory_without_parent_is_a_fault)
     fixture_close(&s);
 }
 
-/* Only root can give something away. */
+/* Only root can change the owner of a file. */
 TEST(directory_and_token_of_others_are_refused)
 {
     struct fixture s;
@@ -190,7 +190,7 @@ static bool is_token(const char *s)
     return strlen(s) == DISCOVERY_TOKEN && strspn(s, digits) == DISCOVERY_TOKEN;
 }
 
-TEST(token_is_made_once)
+TEST(token_is_created_once)
 {
     struct fixture s;
     char first[DISCOVERY_TOKEN + 1], second[DISCOVERY_TOKEN + 1], text[100];
@@ -209,12 +209,12 @@ TEST(token_is_made_once)
     CHECK_INT(discovery_token(s.directory, second, &s.e), 0);
     CHECK(is_token(second) && strcmp(first, second) != 0);
     CHECK_INT(unlink(in(&s, "token")), 0);
-    CHECK_INT(rmdir(s.directory), 0); /* nothing else was left in it */
+    CHECK_INT(rmdir(s.directory), 0); /* no other file is left */
     fixture_close(&s);
 }
 
-/* Each bit of the 256 is one in some tokens and zero in others: all places of the text vary, the
- * last by its four upper bits alone. */
+/* Each of the 256 bits varies: every position of the text takes several values, the last one only
+ * by its four upper bits. */
 TEST(token_uses_all_its_digits)
 {
     enum { TIMES = 60 };
@@ -278,7 +278,7 @@ TEST(tokens_are_read)
     }
 }
 
-TEST(token_that_is_no_file_is_refused)
+TEST(token_that_is_not_a_file_is_refused)
 {
     struct fixture s;
     char token[DISCOVERY_TOKEN + 1];
@@ -298,7 +298,7 @@ TEST(token_that_is_no_file_is_refused)
     fixture_close(&s);
 }
 
-/* A token of the user's own making, in a file that the user names. */
+/* A token chosen by the user, in a file that the user names. */
 TEST(token_files_are_read)
 {
     static const struct {
@@ -351,7 +351,7 @@ TEST(token_file_of_the_longest_token)
     fixture_close(&s);
 }
 
-TEST(token_file_that_is_no_file_or_of_somebody_else)
+TEST(token_file_that_is_not_a_file_or_of_another_user)
 {
     struct fixture s;
     char token[DISCOVERY_TOKEN_MAX + 1];
@@ -380,7 +380,7 @@ static void await_end(int fd)
 
 enum { MANY = 8, ROUNDS = 10 };
 
-/* Children that all begin when `go` ends; whether each of them ended well. */
+/* Starts children that wait until `go` is closed. Returns whether all of them succeeded. */
 static bool run_many(void (*part)(const struct fixture *s, int number, int out),
                      const struct fixture *s, int out)
 {
@@ -413,7 +413,7 @@ static void tell_token(const struct fixture *s, int number, int out)
     CHECK_INT(write(out, token, DISCOVERY_TOKEN), DISCOVERY_TOKEN);
 }
 
-TEST(all_that_begin_at_once_get_the_same_token)
+TEST(concurrent_starts_get_the_same_token)
 {
     for (int round = 0; round < ROUNDS; round++) {
         struct fixture s;
@@ -433,7 +433,7 @@ TEST(all_that_begin_at_once_get_the_same_token)
     }
 }
 
-/* What the lock file of a port says. */
+/* The content of the lock file of a port. */
 static const struct fumi_val *read_lock(struct fumi_arena *a, const char *path)
 {
     char text[8192];
@@ -516,7 +516,7 @@ TEST(relative_directory_is_found_again)
     fixture_close(&s);
 }
 
-/* A process that has ended, and whose number nobody has yet. */
+/* The pid of a process that has ended. */
 static long gone(void)
 {
     pid_t pid = fork();
@@ -526,7 +526,7 @@ static long gone(void)
     return pid;
 }
 
-TEST(stale_files_are_swept)
+TEST(stale_files_are_removed)
 {
     static const struct {
         const char *name, *text;
@@ -534,7 +534,7 @@ TEST(stale_files_are_swept)
     } rows[] = {
         {"1.lock", "{\"pid\":GONE}", false},
         {"2.lock", "{\"pid\":HERE}", true},
-        {"3.lock", "{\"pid\":1}", true}, /* lives, whether or not we may signal it */
+        {"3.lock", "{\"pid\":1}", true}, /* exists, whether or not we may signal it */
         {"4.lock", "", false},
         {"5.lock", "{\"pid\":", false},
         {"6.lock", "{}", false},
@@ -578,7 +578,8 @@ TEST(stale_files_are_swept)
     fixture_close(&s);
 }
 
-/* The file of a dead server on the same port, and what a dead process of our number left. */
+/* The lock file of a dead server on the same port, and the temporary file of a dead process with
+ * our pid. */
 TEST(file_of_a_predecessor_is_replaced)
 {
     struct fixture s;
@@ -624,7 +625,7 @@ TEST(lock_directory_must_be_one)
     fixture_close(&s);
 }
 
-/* The root of the machine is not put at risk for this: it is the directory of the test. */
+/* The test directory becomes the root, so that the real one is not at risk. */
 static void refuse_root(const struct fixture *s, int number, int out)
 {
     static const char *const names[] = {"/", "///", "/.", "/..", "/fumi/.."};
@@ -666,8 +667,9 @@ static void announce_one(const struct fixture *s, int number, int out)
     }
 }
 
-/* Each finds its own file although it was stale just before, for others to sweep. */
-TEST(announcements_do_not_sweep_each_other)
+/* Each process finds its own file, which was stale, and subject to removal by others, just before.
+ */
+TEST(announcements_do_not_remove_each_other)
 {
     struct fixture s;
     CHECK(fixture_open(&s));
@@ -677,7 +679,7 @@ TEST(announcements_do_not_sweep_each_other)
     fixture_close(&s);
 }
 
-/* Whether something comes within the time; used to see that nothing does while it must not. */
+/* Whether a byte arrives in time; also used to check that none does. */
 static bool comes(int fd, int ms)
 {
     return poll(&(struct pollfd){fd, POLLIN, 0}, 1, ms) == 1;
@@ -691,7 +693,7 @@ static _Noreturn void announce_and_tell(const struct fixture *s, int out)
     _exit(write(out, good ? "y" : "n", 1) != 1);
 }
 
-TEST(announcement_waits_for_its_turn)
+TEST(announcement_waits_for_the_lock)
 {
     struct fixture s;
     int said[2];
@@ -704,7 +706,7 @@ TEST(announcement_waits_for_its_turn)
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
-        close(turn); /* the lock is the parent's as long as that has it open */
+        close(turn); /* the parent holds the lock as long as it has the descriptor open */
         announce_and_tell(&s, said[1]);
     }
     bool early = comes(said[0], 200);

@@ -10,7 +10,7 @@ enum { ALL = 1 << 12 }; /* cut streams of this size everywhere */
         text, sizeof(text) - 1                                                                     \
     }
 
-TEST(answer_to_a_key)
+TEST(accept_value_of_a_key)
 {
     char out[WS_ACCEPT];
     CHECK_INT(ws_accept(FUMI_STR("dGhlIHNhbXBsZSBub25jZQ=="), out), 0); /* RFC 6455, 1.3 */
@@ -19,7 +19,7 @@ TEST(answer_to_a_key)
     CHECK_INT(ws_accept(FUMI_STR("AAAAAAAAAAAAAAAAAAAAA/=="), out), 0);
 }
 
-TEST(keys_that_are_none)
+TEST(invalid_keys)
 {
     static const struct fumi_str keys[] = {
         {NULL, 0},
@@ -41,7 +41,7 @@ TEST(keys_that_are_none)
             TEST_FAIL("row %zu: accepted", i);
 }
 
-TEST(keys_of_ours)
+TEST(generated_keys)
 {
     char key[WS_KEY], other[WS_KEY], out[WS_ACCEPT];
     ws_key(key);
@@ -130,8 +130,8 @@ static const struct fault_row {
     const char *name;
     int code;
     struct fumi_str frames;
-    size_t zeros;       /* so many bytes of payload follow */
-    const char *before; /* what is read before the fault */
+    size_t zeros;       /* number of payload bytes that follow */
+    const char *before; /* events before the fault */
 } fault_rows[] = {
     ROW("reserved bit 1", 1002, "\xC1\x00"),
     ROW("reserved bit 2", 1002, "\xA1\x00"),
@@ -222,7 +222,7 @@ TEST(masks_on_the_wrong_side)
     }
 }
 
-/* A header that is wrong is refused before its payload arrives. */
+/* An invalid header is refused before its payload arrives. */
 TEST(faults_need_no_payload)
 {
     static const struct {
@@ -348,7 +348,7 @@ TEST(largest_control_frames)
     }
 }
 
-/* Fragments end at every two places of a text, so inside every character too. */
+/* Fragments end at every pair of positions, so inside every character too. */
 TEST(characters_split_over_fragments)
 {
     static const struct fumi_str good = {"a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80z", 11};
@@ -370,7 +370,7 @@ TEST(characters_split_over_fragments)
     fumi_buf_done(&want);
 }
 
-/* Wherever it stands, among bytes that are taken many at once or one by one. */
+/* At every position, whether the bytes are processed in blocks or one by one. */
 TEST(one_bad_byte)
 {
     char text[80];
@@ -404,7 +404,7 @@ TEST(a_whole_message_is_not_copied)
     CHECK_INT(held, 0);
 }
 
-/* Also when a read ended just behind the header, or in it. */
+/* Also if a read ended directly after the header, or within it. */
 TEST(a_payload_in_one_piece_is_not_copied)
 {
     for (size_t cut = 1; cut <= 6; cut++) {
@@ -482,7 +482,7 @@ TEST(written_close_frames)
     fumi_buf_done(&b);
 }
 
-/* A reason is cut between characters. */
+/* A reason is truncated between characters. */
 TEST(long_reasons)
 {
     struct fumi_buf reason = {0};
@@ -546,7 +546,7 @@ static void random_frame(struct fumi_buf *stream, unsigned first, struct fumi_st
     stream->p[at] = (char)first;
 }
 
-/* One message in up to five pieces with control frames between them, and what a reader says. */
+/* One message in up to five fragments with control frames between them, and the expected events. */
 static void random_message(struct fumi_buf *stream, struct fumi_buf *want, bool server)
 {
     static const size_t sizes[] = {2, 20, 130, 400, 70000};
