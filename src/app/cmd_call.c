@@ -90,7 +90,7 @@ static int find_token(struct invocation *i, struct fumi_rpc_connection_options *
 {
     const struct call_flags *f = i->flags;
     struct session s = {0};
-    char *text = fumi_alloc(i->a, TOKEN_MOST + 1);
+    char *text = fumi_alloc(i->a, DISCOVERY_TOKEN_MAX + 1);
     struct fumi_str path = f->token_file;
     int rc = 0;
     if (!path.p && is_local_url(f->url)) {

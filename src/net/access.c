@@ -402,11 +402,11 @@ void access_client_init(struct access_client *client, int fd)
 
 static int check_token(struct fumi_str token, struct fumi_err *e)
 {
-    if (!token.p || (token.n >= TOKEN_LEAST && is_visible(token)))
+    if (!token.p || (token.n >= DISCOVERY_TOKEN_MIN && is_visible(token)))
         return 0;
     return fumi_err_set(e, FUMI_INVALID_PARAMS,
                         "token: at least %d characters are needed, all of them visible ASCII",
-                        TOKEN_LEAST);
+                        DISCOVERY_TOKEN_MIN);
 }
 
 static bool is_name(struct fumi_str s)

@@ -125,18 +125,18 @@ static void put_head(struct conn *c, int status, struct fields *f, enum http_fra
                      size_t length)
 {
     struct http *t = &c->as.http;
-    struct http_answer a = {.status = status,
-                            .minor = t->minor,
-                            .framing = framing,
-                            .length = length,
-                            .keep_alive = t->keep_alive,
-                            .fields = f->row};
+    struct http_response_head a = {.status = status,
+                                   .minor = t->minor,
+                                   .framing = framing,
+                                   .length = length,
+                                   .keep_alive = t->keep_alive,
+                                   .fields = f->row};
     add_origin(f, t);
     a.n = f->n;
     a.lines = http_common(c->io);
     if (is_compact(t, status))
         a.lines.n = c->io->brief_n;
-    http_answer_head(conn_out(c), &a);
+    http_put_response_head(conn_out(c), &a);
 }
 
 /* The last request of a connection is known as such only when no other lies behind it. */

@@ -202,7 +202,7 @@ struct io_thread *io_thread_new(struct server_shared *shared, struct fumi_err *e
     io->block = fumi_resize(NULL, READ_BLOCK);
     io->head = fumi_resize(NULL, sizeof(*io->head));
     io->tick.on = on_tick;
-    loop_turn(loop, before_sleep, io);
+    loop_before_wait(loop, before_sleep, io);
     io->ticks_at = INT64_MAX;
     io->common_at = -1;
     set_times(io, &shared->set);

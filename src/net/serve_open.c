@@ -192,7 +192,7 @@ static int find_token(struct fumi_service *s, struct fumi_err *e)
 {
     const struct fumi_settings *set = &s->shared.set;
     char path[4096];
-    s->token = fumi_resize(NULL, set->token.n + TOKEN_MOST + 1);
+    s->token = fumi_resize(NULL, set->token.n + DISCOVERY_TOKEN_MAX + 1);
     s->token[0] = '\0';
     if (given_token(s, e))
         return -1;

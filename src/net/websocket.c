@@ -157,10 +157,10 @@ int websocket_begin(struct conn *c, const struct http_head *h, struct fumi_str l
         {FUMI_STR("Sec-WebSocket-Accept"), {accept, sizeof(accept)}},
         {FUMI_STR("Sec-WebSocket-Protocol"), protocol},
     };
-    struct http_answer a = {.status = 101, .minor = 1, .keep_alive = true, .fields = fields};
+    struct http_response_head a = {.status = 101, .minor = 1, .keep_alive = true, .fields = fields};
     a.n = FUMI_COUNT(fields) - (protocol.n ? 0 : 1);
     a.lines = lines;
-    http_answer_head(conn_out(c), &a);
+    http_put_response_head(conn_out(c), &a);
     conn_set_proto(c, &websocket_proto);
     c->as.websocket.reader = (struct ws_reader){.limit = c->limit, .server = true};
     return 0;

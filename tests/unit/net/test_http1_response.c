@@ -1,16 +1,16 @@
 #include "test.h"
 
-#include "net/http1_reply.h"
+#include "net/http1_response.h"
 
-/* A connection in small: takes bytes in pieces, reads answers one behind the other and writes down
- * what it found. */
+/* A minimal connection: receives bytes in pieces, reads consecutive responses and logs what it
+ * found. */
 struct feed {
     struct http_limits limits;
-    char *bytes; /* what was not taken yet; the block ends where they end */
+    char *bytes; /* unprocessed bytes, in a block of exactly their size */
     size_t n;
     bool in_body, failed;
-    struct http_reply reply;
-    struct http_reply_body body;
+    struct http_response reply;
+    struct http_response_body body;
     struct fumi_buf text, log;
 };
 
@@ -49,7 +49,7 @@ static bool inside(const struct feed *f, struct fumi_str s)
 /* "200 OK 1.1 keep upgrade=x". */
 static void note_head(struct feed *f)
 {
-    const struct http_reply *h = &f->reply;
+    const struct http_response *h = &f->reply;
     char text[120];
     snprintf(text, sizeof(text), "%d %.*s 1.%d %s", h->status, FUMI_ARG(h->reason), h->minor,
              h->keep_alive ? "keep" : "close");
@@ -66,14 +66,15 @@ static void note_head(struct feed *f)
 static bool read_head(struct feed *f)
 {
     struct http_fault fault = {0};
-    ssize_t n = http_read_reply(&f->reply, (struct fumi_str){f->bytes, f->n}, &f->limits, &fault);
+    ssize_t n = http_read_response(&f->reply, (struct fumi_str){f->bytes, f->n}, &f->limits,
+                                   &fault);
     if (n < 0)
         return fail(f, &fault);
     if (n == 0)
         return false;
     note_head(f);
     replace(f, (size_t)n, (struct fumi_str){0});
-    http_reply_begin(&f->body, &f->reply);
+    http_response_begin(&f->body, &f->reply);
     f->in_body = true;
     return true;
 }
@@ -93,8 +94,8 @@ static void end_body(struct feed *f)
 static bool read_body(struct feed *f)
 {
     struct http_fault fault = {0};
-    ssize_t n = http_reply_read(&f->body, (struct fumi_str){f->bytes, f->n}, &f->text, &f->limits,
-                                &fault);
+    ssize_t n = http_response_read(&f->body, (struct fumi_str){f->bytes, f->n}, &f->text,
+                                   &f->limits, &fault);
     if (n < 0)
         return fail(f, &fault);
     if (!f->body.done && (size_t)n != f->n)
@@ -112,12 +113,12 @@ static void give(struct feed *f, struct fumi_str piece)
         more = f->in_body ? read_body(f) : read_head(f);
 }
 
-/* The connection ends: what was found, ending in "..." when a head was not complete. */
+/* Ends the connection and returns the log, which ends in "..." if a head is incomplete. */
 static struct fumi_buf end(struct feed *f)
 {
     struct http_fault fault = {0};
     if (!f->failed && f->in_body) {
-        if (http_reply_end(&f->body, &fault))
+        if (http_response_end(&f->body, &fault))
             fail(f, &fault);
         else
             end_body(f);
@@ -145,7 +146,7 @@ static void expect(struct fumi_str in, size_t cut, size_t step, struct http_limi
     fumi_buf_done(&log);
 }
 
-/* Whole, byte by byte, by sevens and in two pieces at each place. */
+/* In one piece, byte by byte, in pieces of seven, and cut in two at every position. */
 static void expect_all(struct fumi_str in, struct http_limits limits, const char *want)
 {
     expect(in, 1, 1, limits, want);
@@ -165,10 +166,10 @@ struct row {
 static const struct row plain[] = {
     {IN(OK "Content-Length: 2\r\n\r\nhi"), "200 OK 1.1 keep {hi}\n"},
     {IN(OK "Content-Length: 0\r\n\r\n"), "200 OK 1.1 keep {}\n"},
-    /* Two answers, one behind the other. */
+    /* Two consecutive responses. */
     {IN(OK "Content-Length: 2\r\n\r\nhi" OK "content-length:3\r\n\r\nyou"),
      "200 OK 1.1 keep {hi}\n200 OK 1.1 keep {you}\n"},
-    /* The body ends with the connection, which so cannot be kept, whatever is said. */
+    /* The body ends with the connection, which cannot be reused, whatever the fields say. */
     {IN(OK "Connection: keep-alive\r\n\r\nhi"), "200 OK 1.1 close {hi}\n"},
     {IN(OK "\r\n"), "200 OK 1.1 close {}\n"},
     {IN(OK "Connection: close\r\nContent-Length: 2\r\n\r\nhi"), "200 OK 1.1 close {hi}\n"},
@@ -184,18 +185,18 @@ static const struct row plain[] = {
     {IN("HTTP/1.1 599 x\r\nContent-Length: 0\r\n\r\n"), "599 x 1.1 keep {}\n"},
     {IN("HTTP/1.1 204 No Content\r\n\r\n"), "204 No Content 1.1 keep\n"},
     {IN("HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n"), "204 No Content 1.1 keep\n"},
-    /* The length of what was not sent. */
+    /* Content-Length of a body that is not sent. */
     {IN("HTTP/1.1 304 x\r\nContent-Length: 9\r\n\r\n" OK "Content-Length: 0\r\n\r\n"),
      "304 x 1.1 keep\n200 OK 1.1 keep {}\n"},
     {IN(OK "Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n3;x=y\r\nyou\r\n0\r\nA: b\r\n\r\n"),
      "200 OK 1.1 keep {hiyou}\n"},
     {IN(OK "Transfer-Encoding: Chunked\r\n\r\n0\r\n\r\n"), "200 OK 1.1 keep {}\n"},
-    /* Interim answers are skipped, their fields with them. */
+    /* Interim responses are skipped with their fields. */
     {IN("HTTP/1.1 100 Continue\r\n\r\n" OK "Content-Length: 1\r\n\r\nx"), "200 OK 1.1 keep {x}\n"},
     {IN("HTTP/1.1 103 Early\r\nLink: a\r\nConnection: close\r\n\r\nHTTP/1.1 102 P\r\n\r\n" OK
         "Content-Length: 1\r\n\r\nx"),
      "200 OK 1.1 keep {x}\n"},
-    /* This one is no interim answer. */
+    /* 101 is not an interim response. */
     {IN("HTTP/1.1 101 S\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"),
      "101 S 1.1 keep upgrade=websocket\n"},
     {IN("HTTP/1.1 101 S\r\nUpgrade: websocket\r\n\r\n"), "101 S 1.1 keep\n"},
@@ -204,12 +205,12 @@ static const struct row plain[] = {
 };
 
 static const struct row broken[] = {
-    /* Not HTTP at all, seen at the first byte: SSH, TLS, JSON, an empty line first. */
+    /* Not HTTP, recognized at the first byte: SSH, TLS, JSON, an empty line. */
     {IN("SSH-2.0-x\r\n"), "!400 malformed status line\n"},
     {IN("\x15\x03\x01"), "!400 malformed status line\n"},
     {IN("{}\n"), "!400 malformed status line\n"},
     {IN("\r\n" OK "\r\n"), "!400 malformed status line\n"},
-    /* A request is no answer. */
+    /* A request is not a response. */
     {IN("HEAD / HTTP/1.1\r\n\r\n"), "!400 malformed status line\n"},
     {IN("HTTP/1.1\r\n\r\n"), "!400 malformed status line\n"},
     {IN("HTTP/1.1 \r\n\r\n"), "!400 malformed status line\n"},
@@ -230,7 +231,7 @@ static const struct row broken[] = {
     {IN("HTTP/2.0 200 OK\r\n\r\n"), "!505 only HTTP/1.1 and HTTP/1.0 are spoken here\n"},
     {IN("HTTP/1.2 200 OK\r\n\r\n"), "!505 only HTTP/1.1 and HTTP/1.0 are spoken here\n"},
     {IN("HTTP/0.9 200 OK\r\n\r\n"), "!505 only HTTP/1.1 and HTTP/1.0 are spoken here\n"},
-    /* Line ends that others read otherwise. */
+    /* Line ends that other readers interpret differently. */
     {IN("HTTP/1.1 200 OK\n\r\n"), "!400 bare line feed\n"},
     {IN(OK "A: b\nContent-Length: 0\r\n\r\n"), "!400 bare line feed\n"},
     {IN(OK "A: b\rc\r\n\r\n"), "!400 bare carriage return\n"},
@@ -244,7 +245,7 @@ static const struct row broken[] = {
     {IN(OK ": b\r\n\r\n"), "!400 malformed field name\n"},
     {IN(OK "A\r\n\r\n"), "!400 malformed field name\n"},
     {IN(OK "A(: b\r\n\r\n"), "!400 malformed field name\n"},
-    /* Where the body ends must be said once, and in one way. */
+    /* The framing must be given once and unambiguously. */
     {IN(OK "Content-Length: 1\r\nContent-Length: 1\r\n\r\nx"), "!400 repeated Content-Length\n"},
     {IN(OK "Content-Length: 1, 1\r\n\r\nx"), "!400 malformed Content-Length\n"},
     {IN(OK "Content-Length: \r\n\r\n"), "!400 malformed Content-Length\n"},
@@ -298,13 +299,13 @@ static const struct row limited[] = {
     {IN("HTTP/1.1 200 78901234\r\nContent-Length: 0\r\n\r\n"),
      "!431 the status line is too long\n"},
     {IN("HTTP/1.1 200 789012345678901234567890"), "!431 the status line is too long\n"},
-    /* Behind an interim answer the line has its limit too. */
+    /* The limit of the status line also applies after an interim response. */
     {IN("HTTP/1.1 100 x\r\n\r\nHTTP/1.1 200 78901234567890"), "!431 the status line is too long\n"},
     {IN("HTTP/1.1 200 x\r\nA: 9012345678901234567890123456789012345\r\n\r\n"),
      "200 x 1.1 close {}\n"},
     {IN("HTTP/1.1 200 x\r\nA: 90123456789012345678901234567890123456\r\n\r\n"),
      "!431 the head is too large\n"},
-    /* Interim answers without end fill the allowance. */
+    /* Endless interim responses exceed the limit of the head. */
     {IN("HTTP/1.1 100 x\r\n\r\nHTTP/1.1 100 x\r\n\r\nHTTP/1.1 100 x\r\n\r\nHTTP/1.1 100 x\r\n\r\n"),
      "!431 the head is too large\n"},
     {IN("HTTP/1.1 200 x\r\nA:\r\nB:\r\nC:\r\n\r\n"), "200 x 1.1 close {}\n"},
@@ -341,25 +342,25 @@ TEST(limits_hold_to_the_byte)
 
 TEST(fields_are_found_whatever_their_case)
 {
-    struct http_reply h;
+    struct http_response h;
     struct http_fault f;
     struct http_limits limits = HTTP_LIMITS;
     struct fumi_str in = FUMI_STR(OK "ab: 1\r\nAB: 2\r\nContent-TYPE: x/y\r\n\r\n");
-    CHECK_INT(http_read_reply(&h, in, &limits, &f), in.n);
-    CHECK_STR(http_reply_field(&h, "content-type"), "x/y");
-    CHECK_STR(http_reply_field(&h, "ab"), "1");
-    CHECK(!http_reply_field(&h, "abc").p);
-    CHECK_INT(http_reply_count(&h, "ab"), 2);
-    CHECK_INT(http_reply_count(&h, "abc"), 0);
+    CHECK_INT(http_read_response(&h, in, &limits, &f), in.n);
+    CHECK_STR(http_response_field(&h, "content-type"), "x/y");
+    CHECK_STR(http_response_field(&h, "ab"), "1");
+    CHECK(!http_response_field(&h, "abc").p);
+    CHECK_INT(http_response_count(&h, "ab"), 2);
+    CHECK_INT(http_response_count(&h, "abc"), 0);
 }
 
 TEST(a_buffer_that_is_full_is_a_fault)
 {
-    struct http_reply_body b = {.framing = HTTP_LENGTH, .left = 5};
+    struct http_response_body b = {.framing = HTTP_LENGTH, .left = 5};
     struct http_fault f;
     struct http_limits limits = HTTP_LIMITS;
     struct fumi_buf to = {.limit = 3};
-    CHECK_INT(http_reply_read(&b, FUMI_STR("12345"), &to, &limits, &f), -1);
+    CHECK_INT(http_response_read(&b, FUMI_STR("12345"), &to, &limits, &f), -1);
     CHECK_INT(f.status, 413);
     fumi_buf_done(&to);
 }

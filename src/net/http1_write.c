@@ -1,4 +1,4 @@
-/* Writing answers: the room is reserved once for all of a head. */
+/* Writing responses. The space for a head is reserved once. */
 #include "net/http1_bytes.h"
 
 #include <assert.h>
@@ -49,12 +49,12 @@ static bool is_text(struct fumi_str s)
     return s.n == 0 || skip_text(s.p, s.p + s.n) == s.p + s.n;
 }
 
-bool http_fits(const struct http_field *field)
+bool http_field_is_valid(const struct http_field *field)
 {
     return is_token(field->name) && is_text(field->value);
 }
 
-/* What a head has beside its fields and the reason: all fixed lines and numbers. */
+/* Upper bound for everything but fields and reason: fixed lines and numbers. */
 enum { FIXED = 128 };
 
 static char *put(char *to, struct fumi_str text)
@@ -81,9 +81,8 @@ static bool ends_with_head(int status)
     return status < 200 || status == 204 || status == 304;
 }
 
-/* How the body ends, and whether the connection goes on; each is said only where the version does
- * not say it already. */
-static char *put_framing(char *to, const struct http_answer *a)
+/* Framing and Connection fields, where they differ from the default of the HTTP version. */
+static char *put_framing(char *to, const struct http_response_head *a)
 {
     switch (a->framing) {
     case HTTP_NO_BODY:
@@ -106,10 +105,10 @@ static char *put_framing(char *to, const struct http_answer *a)
     return a->minor == 0 ? PUT(to, "Connection: keep-alive\r\n") : to;
 }
 
-static char *put_fields(char *to, const struct http_answer *a)
+static char *put_fields(char *to, const struct http_response_head *a)
 {
     for (size_t i = 0; i < a->n; i++) {
-        assert(http_fits(&a->fields[i]));
+        assert(http_field_is_valid(&a->fields[i]));
         to = put(to, a->fields[i].name);
         to = PUT(to, ": ");
         to = put(to, a->fields[i].value);
@@ -118,7 +117,7 @@ static char *put_fields(char *to, const struct http_answer *a)
     return put(to, a->lines);
 }
 
-void http_answer_head(struct fumi_buf *to, const struct http_answer *a)
+void http_put_response_head(struct fumi_buf *to, const struct http_response_head *a)
 {
     struct fumi_str reason = fumi_str(http_reason(a->status));
     size_t most = FIXED + reason.n + a->lines.n;
@@ -135,6 +134,7 @@ void http_answer_head(struct fumi_buf *to, const struct http_answer *a)
     end = put(PUT(end, " "), reason);
     end = put_framing(put_fields(PUT(end, "\r\n"), a), a);
     end = PUT(end, "\r\n");
+    assert((size_t)(end - p) <= most);
     to->n += (size_t)(end - p);
 }
 

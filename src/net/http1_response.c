@@ -1,30 +1,31 @@
-/* A head is read line by line, each time from its beginning: answers mostly come in one piece, and
- * a head is small. A line is judged only when its line feed is there, and only within a window. */
-#include "net/http1_reply.h"
+/* A head is read line by line, each time from its beginning: most responses arrive in one piece,
+ * and heads are small. A line is validated only once its line feed is there, and only within a
+ * window. */
+#include "net/http1_response.h"
 
 #include "net/http1_bytes.h"
 
-/* What the fields said, beyond what stands in the reply. */
+/* What the fields said that is not stored in the response. */
 enum { SAID_CLOSE = 1, SAID_KEEP = 2, SAID_UPGRADE = 4, SAID_LENGTH = 8, SAID_CHUNKED = 16 };
 
-enum { LENGTH_DIGITS = 19 }; /* fit into 64 bits, whatever they are */
+enum { LENGTH_DIGITS = 19 }; /* any number with so many digits fits into 64 bits */
 
-struct reader {
-    struct http_reply *h;
+struct response_parser {
+    struct http_response *h;
     struct http_fault *f;
     const struct http_limits *limits;
-    const char *p, *end; /* the window: what may belong to heads */
-    bool full;           /* and bytes are there for all of it */
+    const char *p, *end; /* the window: bytes that may belong to heads */
+    bool full;           /* the window is filled */
     unsigned said;
 };
 
-static enum step malformed(struct reader *r, const char *reason)
+static enum step malformed(struct response_parser *r, const char *reason)
 {
     return fault(r->f, 400, reason);
 }
 
-/* The next line, without its end. */
-static enum step next_line(struct reader *r, struct fumi_str *out)
+/* Reads the next line, without its end. */
+static enum step next_line(struct response_parser *r, struct fumi_str *out)
 {
     const char *feed = memchr(r->p, '\n', (size_t)(r->end - r->p));
     if (!feed)
@@ -39,7 +40,10 @@ static enum step next_line(struct reader *r, struct fumi_str *out)
     return FINE;
 }
 
-enum { STATUS = 9, BARE = 12 }; /* where the status stands in "HTTP/1.1 200", and its bytes */
+enum {
+    STATUS = 9,
+    BARE = 12
+}; /* offset of the status in "HTTP/1.1 200", and length of that text */
 
 static bool is_status_line(struct fumi_str s)
 {
@@ -53,11 +57,10 @@ static bool is_status_line(struct fumi_str s)
     return s.n == BARE || s.p[BARE] == ' ';
 }
 
-/* The blank behind the status is left out by some servers when no reason follows; nothing depends
- * on either. */
-static enum step status_line(struct reader *r)
+/* Some servers omit the blank after the status if no reason follows. */
+static enum step status_line(struct response_parser *r)
 {
-    struct http_reply *h = r->h;
+    struct http_response *h = r->h;
     struct fumi_str s;
     const char *start = r->p;
     size_t have = (size_t)(r->end - start), most = r->limits->line + 2;
@@ -76,7 +79,7 @@ static enum step status_line(struct reader *r)
     return h->status >= 100 && h->status <= 599 ? FINE : malformed(r, "the status does not exist");
 }
 
-static enum step take_connection(struct reader *r, struct fumi_str value)
+static enum step take_connection(struct response_parser *r, struct fumi_str value)
 {
     r->said |= http_has_token(value, "close") ? SAID_CLOSE : 0;
     r->said |= http_has_token(value, "keep-alive") ? SAID_KEEP : 0;
@@ -84,14 +87,14 @@ static enum step take_connection(struct reader *r, struct fumi_str value)
     return FINE;
 }
 
-static enum step take_upgrade(struct reader *r, struct fumi_str value)
+static enum step take_upgrade(struct response_parser *r, struct fumi_str value)
 {
     if (!r->h->upgrade.p)
         r->h->upgrade = value;
     return FINE;
 }
 
-static enum step take_length(struct reader *r, struct fumi_str value)
+static enum step take_length(struct response_parser *r, struct fumi_str value)
 {
     uint64_t length = 0;
     if (r->said & SAID_LENGTH)
@@ -106,7 +109,7 @@ static enum step take_length(struct reader *r, struct fumi_str value)
     return fine ? FINE : malformed(r, "malformed Content-Length");
 }
 
-static enum step take_coding(struct reader *r, struct fumi_str value)
+static enum step take_coding(struct response_parser *r, struct fumi_str value)
 {
     if (r->h->minor == 0)
         return malformed(r, "Transfer-Encoding in HTTP/1.0");
@@ -118,10 +121,10 @@ static enum step take_coding(struct reader *r, struct fumi_str value)
     return FINE;
 }
 
-/* Fields that say something about the message itself. */
+/* Fields that affect the message itself. */
 static const struct {
     struct fumi_str name;
-    enum step (*take)(struct reader *r, struct fumi_str value);
+    enum step (*take)(struct response_parser *r, struct fumi_str value);
 } special[] = {
     {{"connection", 10}, take_connection},
     {{"content-length", 14}, take_length},
@@ -129,9 +132,9 @@ static const struct {
     {{"upgrade", 7}, take_upgrade},
 };
 
-static enum step field(struct reader *r, struct fumi_str s)
+static enum step field(struct response_parser *r, struct fumi_str s)
 {
-    struct http_reply *h = r->h;
+    struct http_response *h = r->h;
     const char *end = s.p + s.n, *colon = skip_token(s.p, end);
     if (is_blank(*s.p))
         return malformed(r, "folded field line");
@@ -152,20 +155,20 @@ static bool ends_with_head(int status)
     return status < 200 || status == 204 || status == 304;
 }
 
-/* With 204 or 1xx a body would be read as the next answer: its length may only be 0. With 304 the
- * length is that of something else. */
-static enum step no_body(struct reader *r)
+/* With 204 and 1xx a body would be read as the next response, so its length must be 0. With 304
+ * Content-Length describes another response. */
+static enum step no_body(struct response_parser *r)
 {
-    struct http_reply *h = r->h;
+    struct http_response *h = r->h;
     if (r->said & SAID_CHUNKED || (h->status != 304 && h->length))
         return malformed(r, "a body where there can be none");
     h->length = 0;
     return FINE;
 }
 
-static enum step framing(struct reader *r)
+static enum step framing(struct response_parser *r)
 {
-    struct http_reply *h = r->h;
+    struct http_response *h = r->h;
     unsigned said = r->said & (SAID_LENGTH | SAID_CHUNKED);
     if (said == (SAID_LENGTH | SAID_CHUNKED))
         return malformed(r, "both Content-Length and Transfer-Encoding");
@@ -180,9 +183,9 @@ static enum step framing(struct reader *r)
     return FINE;
 }
 
-static enum step finish(struct reader *r)
+static enum step finish(struct response_parser *r)
 {
-    struct http_reply *h = r->h;
+    struct http_response *h = r->h;
     if (framing(r) != FINE)
         return FAULT;
     h->keep_alive = !(r->said & SAID_CLOSE) && (h->minor == 1 || r->said & SAID_KEEP) && !h->to_end;
@@ -191,9 +194,9 @@ static enum step finish(struct reader *r)
     return FINE;
 }
 
-static enum step head(struct reader *r)
+static enum step head(struct response_parser *r)
 {
-    struct http_reply *h = r->h;
+    struct http_response *h = r->h;
     struct fumi_str s = {0};
     h->framing = HTTP_NO_BODY;
     h->to_end = false;
@@ -207,26 +210,26 @@ static enum step head(struct reader *r)
     return got == FINE ? finish(r) : got;
 }
 
-static bool is_interim(const struct http_reply *h)
+static bool is_interim(const struct http_response *h)
 {
     return h->status < 200 && h->status != 101;
 }
 
-ssize_t http_read_reply(struct http_reply *h, struct fumi_str bytes,
-                        const struct http_limits *limits, struct http_fault *f)
+ssize_t http_read_response(struct http_response *h, struct fumi_str bytes,
+                           const struct http_limits *limits, struct http_fault *f)
 {
     bool full = bytes.n >= limits->head;
     if (bytes.n == 0)
         return 0;
-    /* Tells at once a peer that speaks something else and would wait for us. */
+    /* Another protocol is recognized by its first byte: such a peer may wait for us. */
     if (*bytes.p != 'H')
         return fault(f, 400, "malformed status line");
-    struct reader r = {.h = h,
-                       .f = f,
-                       .limits = limits,
-                       .p = bytes.p,
-                       .end = bytes.p + (full ? limits->head : bytes.n),
-                       .full = full};
+    struct response_parser r = {.h = h,
+                                .f = f,
+                                .limits = limits,
+                                .p = bytes.p,
+                                .end = bytes.p + (full ? limits->head : bytes.n),
+                                .full = full};
     enum step got = FINE;
     do
         got = head(&r);
@@ -239,7 +242,7 @@ static bool is_named(const struct http_field *field, const char *name)
     return http_same(field->name, fumi_str(name));
 }
 
-struct fumi_str http_reply_field(const struct http_reply *h, const char *name)
+struct fumi_str http_response_field(const struct http_response *h, const char *name)
 {
     for (size_t i = 0; i < h->n; i++)
         if (is_named(&h->fields[i], name))
@@ -247,7 +250,7 @@ struct fumi_str http_reply_field(const struct http_reply *h, const char *name)
     return (struct fumi_str){0};
 }
 
-size_t http_reply_count(const struct http_reply *h, const char *name)
+size_t http_response_count(const struct http_response *h, const char *name)
 {
     size_t count = 0;
     for (size_t i = 0; i < h->n; i++)
@@ -255,13 +258,13 @@ size_t http_reply_count(const struct http_reply *h, const char *name)
     return count;
 }
 
-void http_reply_begin(struct http_reply_body *b, const struct http_reply *h)
+void http_response_begin(struct http_response_body *b, const struct http_response *h)
 {
-    *b = (struct http_reply_body){.framing = h->framing, .to_end = h->to_end, .left = h->length};
+    *b = (struct http_response_body){.framing = h->framing, .to_end = h->to_end, .left = h->length};
     b->done = !h->to_end && h->framing != HTTP_CHUNKED && h->length == 0;
 }
 
-static ssize_t read_to_end(struct http_reply_body *b, struct fumi_str bytes, struct fumi_buf *to,
+static ssize_t read_to_end(struct http_response_body *b, struct fumi_str bytes, struct fumi_buf *to,
                            const struct http_limits *limits, struct http_fault *f)
 {
     if (bytes.n > limits->body - b->left)
@@ -271,7 +274,7 @@ static ssize_t read_to_end(struct http_reply_body *b, struct fumi_str bytes, str
     return (ssize_t)bytes.n;
 }
 
-static ssize_t read_length(struct http_reply_body *b, struct fumi_str bytes, struct fumi_buf *to)
+static ssize_t read_length(struct http_response_body *b, struct fumi_str bytes, struct fumi_buf *to)
 {
     size_t n = b->left < bytes.n ? (size_t)b->left : bytes.n;
     fumi_buf_add(to, bytes.p, n);
@@ -280,8 +283,8 @@ static ssize_t read_length(struct http_reply_body *b, struct fumi_str bytes, str
     return (ssize_t)n;
 }
 
-ssize_t http_reply_read(struct http_reply_body *b, struct fumi_str bytes, struct fumi_buf *to,
-                        const struct http_limits *limits, struct http_fault *f)
+ssize_t http_response_read(struct http_response_body *b, struct fumi_str bytes, struct fumi_buf *to,
+                           const struct http_limits *limits, struct http_fault *f)
 {
     ssize_t n = 0;
     if (b->done)
@@ -295,7 +298,7 @@ ssize_t http_reply_read(struct http_reply_body *b, struct fumi_str bytes, struct
     return to->full ? fault(f, 413, "the body is too large") : n;
 }
 
-int http_reply_end(struct http_reply_body *b, struct http_fault *f)
+int http_response_end(struct http_response_body *b, struct http_fault *f)
 {
     b->done |= b->to_end;
     return b->done ? 0 : fault(f, 400, "the body is cut short");
