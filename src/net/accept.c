@@ -148,7 +148,7 @@ static void greet(struct acceptor *a, int fd, const union any_address *from)
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     if (place == PLACE_SURPLUS)
         c->state = CONN_SURPLUS;
-    if (c->client.who == ACCESS_USER_OTHER)
+    if (c->client.user == ACCESS_USER_OTHER)
         c->on_close = on_other_user_closed;
     name_peer(c, from);
     if (place == PLACE)

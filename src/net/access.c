@@ -1,7 +1,7 @@
-/* The order is that of a browser's abuses: a name that was bound to us (Host), then a page that is
- * not ours (Origin, Sec-Fetch-Site), then whoever else can reach the port (user and token). Only a
- * refused guest costs a lock; the digest of a token is compared, so that the time tells nothing,
- * and kept, so that the token itself is nowhere. */
+/* The checks run in this order: Host (DNS rebinding), Origin and Sec-Fetch-Site (pages of other
+ * sites), user and token (other programs that can reach the port). Only a refused request takes a
+ * lock. The server keeps the SHA-256 digest of the token instead of the token, and compares digests
+ * in constant time. */
 #include "net/access.h"
 
 #include "base/arena.h"
@@ -26,17 +26,17 @@ struct access {
     enum fumi_auth auth;
     bool has_token;
     struct token_digest digest;
-    struct fumi_arena arena; /* the texts of the lists */
+    struct fumi_arena arena; /* owns the texts of the lists */
     struct fumi_strs hosts, origins;
     uint16_t *ports;
     size_t ports_n;
     struct access_guesses guesses;
 };
 
-/* A name and a port, as in Host and behind the scheme of an Origin. */
+/* host[:port], as in Host and after the scheme of an Origin. */
 struct authority {
     struct fumi_str name;
-    struct fumi_str port; /* none: it was left out */
+    struct fumi_str port; /* p NULL: left out */
 };
 
 static struct authority split(struct fumi_str s)
@@ -47,7 +47,7 @@ static struct authority split(struct fumi_str s)
     return (struct authority){{s.p, (size_t)(colon - s.p)}, {colon + 1, (size_t)(end - colon - 1)}};
 }
 
-/* 1 to 65535 as browsers write it; 0: no such number. */
+/* Returns 0 unless the digits are a port from 1 to 65535 without leading zeros. */
 static unsigned port_number(struct fumi_str digits)
 {
     unsigned port = 0;
@@ -74,7 +74,7 @@ static bool port_is_ours(const struct access *a, struct fumi_str port)
     return has_port(a, port.p ? port_number(port) : HTTP_PORT);
 }
 
-/* Whether it is a name of the loopback with a port of ours. */
+/* Whether it is a name of the loopback interface with a port that the server listens on. */
 static bool is_own(const struct access *a, struct fumi_str authority)
 {
     static const struct fumi_str names[] = {
@@ -128,13 +128,13 @@ static bool is_own_origin(const struct access *a, struct fumi_str origin)
     return is_own(a, (struct fumi_str){origin.p + scheme.n, origin.n - scheme.n});
 }
 
-/* What the fields of a request say of its sender. */
+/* The header fields that matter for access. */
 struct request_fields {
     struct fumi_str origin, token, preflight;
     const char *origin_fault, *token_fault;
-    bool relayed;   /* the request came through a relay, which asks for somebody else */
-    bool foreign;   /* a browser says that a page of another site, or of another port, asks */
-    bool navigates; /* and that its user follows a link */
+    bool relayed;   /* the request came through a relay, on behalf of an unknown client */
+    bool foreign;   /* sent by a page of another site, or of another port of the same site */
+    bool navigates; /* the user follows a link */
 };
 
 static void take_origin(struct request_fields *f, struct fumi_str value)
@@ -166,7 +166,7 @@ static void take_mode(struct request_fields *f, struct fumi_str value)
     f->navigates = http_same(value, FUMI_STR("navigate"));
 }
 
-/* All characters of a token. */
+/* Whether all characters are allowed in a token. */
 static bool is_visible(struct fumi_str s)
 {
     for (size_t i = 0; i < s.n; i++)
@@ -194,20 +194,20 @@ static bool is_digit(char byte)
     return byte >= '0' && byte <= '9';
 }
 
-/* Whether the byte goes on with the name of a scheme. */
-static bool is_wordy(char byte)
+/* Whether the byte continues the name of a scheme. */
+static bool is_scheme_char(char byte)
 {
     return is_letter(byte) || is_digit(byte) || byte == '-' || byte == '_';
 }
 
-/* Another scheme is no token. Behind this one there are blanks and the token, and nothing else. */
+/* Fields with another scheme are ignored. Only blanks and the token may follow "Bearer". */
 static void take_authorization(struct request_fields *f, struct fumi_str value)
 {
     struct fumi_str scheme = FUMI_STR("bearer");
     const char *p = value.p + scheme.n, *end = value.p + value.n;
     if (value.n < scheme.n || !http_same((struct fumi_str){value.p, scheme.n}, scheme))
         return;
-    if (p < end && is_wordy(*p))
+    if (p < end && is_scheme_char(*p))
         return;
     if (p < end && *p != ' ')
         end = p;
@@ -230,7 +230,7 @@ static const struct {
     {FUMI_STR("x-claude-code-ide-authorization"), take_token},
 };
 
-/* X-Forwarded-For, -Host, -Proto and others. */
+/* X-Forwarded-For, X-Forwarded-Host, X-Forwarded-Proto and others. */
 static bool is_forwarding(struct fumi_str name)
 {
     struct fumi_str prefix = FUMI_STR("x-forwarded-");
@@ -259,8 +259,8 @@ static const char *origin_fault(const struct access *a, const struct request_fie
                : "this Origin is not allowed";
 }
 
-/* A browser sends no Origin with many a GET, but always says whether the page that asks is of the
- * same origin. A link to / is followed: what is there does nothing by being shown. */
+/* Browsers send no Origin with most GET requests, but Sec-Fetch-Site always says where the page is
+ * from. A link to / is allowed, because a GET of / has no effect. */
 static const char *site_fault(const struct access *a, const struct http_head *h,
                               const struct request_fields *f)
 {
@@ -268,7 +268,7 @@ static const char *site_fault(const struct access *a, const struct http_head *h,
         return NULL;
     if (f->navigates && fumi_eq(h->method, FUMI_STR("GET")) && fumi_eq(h->path, FUMI_STR("/")))
         return NULL;
-    return "a page of another site asks (Sec-Fetch-Site)";
+    return "request from a page of another site (Sec-Fetch-Site)";
 }
 
 static bool is_preflight(const struct http_head *h, const struct request_fields *f)
@@ -288,23 +288,22 @@ static bool is_right(const struct access *a, struct fumi_str token)
            CRYPTO_memcmp(&shown, &a->digest, sizeof(shown)) == 0;
 }
 
-/* Where there was no descriptor to ask with, it is asked again next time. */
 enum access_user access_client_identify(struct access_client *client)
 {
     uid_t uid;
-    if (client->who == ACCESS_USER_UNKNOWN &&
+    if (client->user == ACCESS_USER_UNKNOWN &&
         access_peer_uid(client->fd, client->unix_socket, &uid))
-        client->who = uid == geteuid() || uid == 0 ? ACCESS_USER_SAME : ACCESS_USER_OTHER;
-    return client->who;
+        client->user = uid == geteuid() || uid == 0 ? ACCESS_USER_SAME : ACCESS_USER_OTHER;
+    return client->user;
 }
 
-/* With auth none only guests of this machine come in, also by a socket that was opened for us and
- * is not among the addresses that access_new saw. */
+/* With auth none only clients of this machine are allowed. access_new checks the addresses of the
+ * settings, but not inherited sockets. */
 bool access_without_token(struct access *a, struct access_client *client)
 {
     switch (a->auth) {
     case FUMI_AUTH_SAME_USER:
-    case FUMI_AUTH_FILTER: /* of lines, which no filter sees */
+    case FUMI_AUTH_FILTER: /* filters see only HTTP requests */
         return access_client_identify(client) == ACCESS_USER_SAME;
     case FUMI_AUTH_TOKEN:
         return false;
@@ -314,22 +313,22 @@ bool access_without_token(struct access *a, struct access_client *client)
     return false;
 }
 
-/* A token that nobody looks for is none. */
-static bool is_shown(const struct access *a, const struct request_fields *f)
+/* With auth none and no configured token, tokens are ignored. */
+static bool sends_token(const struct access *a, const struct request_fields *f)
 {
     return f->token.p && (a->has_token || a->auth != FUMI_AUTH_NONE);
 }
 
-/* Why the user of the connection is not who asks, or NULL. A relay of the same user speaks for
- * anybody; one that adds no field is told by the names that the server has besides those of the
- * loopback. */
+/* Why the user of the connection does not identify the client, or NULL. A relay that runs as the
+ * same user forwards requests of anybody. A relay that adds no field is recognized by the hosts
+ * setting: the server has names besides those of the loopback interface only behind a relay. */
 static const char *relay_fault(const struct access *a, const struct request_fields *f)
 {
     if (a->auth != FUMI_AUTH_SAME_USER)
         return NULL;
     if (f->relayed)
         return "a token is needed: the request came through a relay";
-    return a->hosts.n ? "a token is needed: the server has names of its own (hosts)" : NULL;
+    return a->hosts.n ? "a token is needed: the server has additional hosts" : NULL;
 }
 
 static const char *token_fault(struct access *a, struct access_client *client,
@@ -339,7 +338,7 @@ static const char *token_fault(struct access *a, struct access_client *client,
         return NULL;
     if (f->token_fault)
         return f->token_fault;
-    if (!is_shown(a, f)) {
+    if (!sends_token(a, f)) {
         const char *fault = relay_fault(a, f);
         return fault || access_without_token(a, client) ? fault : "a token is needed";
     }
@@ -385,8 +384,8 @@ struct access_verdict access_check(struct access *a, struct access_client *clien
     return v;
 }
 
-/* What is neither of both is never let in without a token, so a socket without names may be that.
- */
+/* A descriptor that is neither a Unix socket nor TCP from the loopback interface always needs a
+ * token, so failures need no handling. */
 void access_client_init(struct access_client *client, int fd)
 {
     struct sockaddr_storage name = {0};
@@ -417,7 +416,7 @@ static bool is_name(struct fumi_str s)
     return s.n > 0;
 }
 
-/* Roughly: what is inside is compared and never used. */
+/* A rough check is enough: the literal is only compared. */
 static bool is_literal(struct fumi_str s)
 {
     if (s.n < 4 || s.p[0] != '[' || s.p[s.n - 1] != ']')
@@ -453,7 +452,7 @@ static int check_origins(const struct fumi_strs *list, struct fumi_err *e)
     for (size_t i = 0; i < list->n; i++)
         if (!is_origin(list->items[i]))
             return fumi_err_set(e, FUMI_INVALID_PARAMS,
-                                "origins: \"%.*s\" is none; exact origins are needed, as "
+                                "origins: \"%.*s\" is not an origin; exact origins are needed, as "
                                 "scheme://host or scheme://host:port, without path or wildcard",
                                 FUMI_ARG(fumi_utf8_cut(list->items[i], QUOTED)));
     return 0;
@@ -464,19 +463,19 @@ static int check_hosts(const struct fumi_strs *list, struct fumi_err *e)
     for (size_t i = 0; i < list->n; i++)
         if (!is_authority(list->items[i]))
             return fumi_err_set(e, FUMI_INVALID_PARAMS,
-                                "hosts: \"%.*s\" is none; exact names are needed, as name or "
+                                "hosts: \"%.*s\" is not a host; exact names are needed, as name or "
                                 "name:port, without scheme, path or wildcard",
                                 FUMI_ARG(fumi_utf8_cut(list->items[i], QUOTED)));
     return 0;
 }
 
-/* An address that others can reach. */
+/* Checks an address that other machines can reach. */
 static int check_remote(const struct fumi_settings *s, bool has_token, struct fumi_str text,
                         struct fumi_err *e)
 {
     const char *fault = NULL;
     if (!s->allow_remote)
-        fault = "other machines can reach it; set allowRemote (--allow-remote) if they shall";
+        fault = "other machines can reach it; set allowRemote (--allow-remote) to allow that";
     else if (s->auth == FUMI_AUTH_NONE)
         fault = "other machines can reach it, so auth cannot be none";
     else if (!has_token && s->auth != FUMI_AUTH_FILTER)

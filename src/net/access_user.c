@@ -1,8 +1,8 @@
-/* Over TCP nobody says who he is, but the kernel knows the owner of each of its sockets, and the
- * peer's is one of them when it is on this machine. The question names both ends; an answer counts
- * only when it speaks of that very connection, for the kernel falls back to a listening socket, and
- * when the socket still belongs to a process: one that was closed has no inode any more, and is
- * given to root by many kernels, so that a stranger need only send and hang up. */
+/* A TCP client does not name its user, but the kernel knows the owner of each socket, and a client
+ * on this machine has one. The lookup (NETLINK_SOCK_DIAG) names both ends of the connection. The
+ * reply counts only if it describes exactly that connection, since the kernel falls back to a
+ * listening socket, and only if the socket still has an inode: many kernels report a closed socket
+ * as one of root, so another user would only have to send a request and hang up. */
 #include "net/access_user.h"
 
 #include <linux/inet_diag.h>
@@ -13,9 +13,9 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { WAIT_US = 100000 }; /* for the kernel's answer, which is there at once */
+enum { WAIT_US = 100000 }; /* for the kernel's reply, which normally comes at once */
 
-union name {
+union socket_name {
     struct sockaddr any;
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
@@ -31,7 +31,7 @@ static struct in6_addr mapped(uint32_t v4)
 
 bool access_endpoint_get(struct access_endpoint *out, int fd, bool peer)
 {
-    union name n = {0};
+    union socket_name n = {0};
     socklen_t size = sizeof(n);
     if ((peer ? getpeername : getsockname)(fd, &n.any, &size) != 0)
         return false;
@@ -61,7 +61,7 @@ struct diag_request {
     struct inet_diag_req_v2 about;
 };
 
-/* The attributes behind it are cut off. */
+/* The attributes that follow are cut off by recvfrom. */
 struct diag_reply {
     struct nlmsghdr head;
     struct inet_diag_msg of;
@@ -75,8 +75,8 @@ static void put_address(uint32_t to[4], const struct in6_addr *at, int family)
         memcpy(to, at, sizeof(*at));
 }
 
-static struct diag_request question(const struct access_endpoint *peer,
-                                    const struct access_endpoint *us)
+static struct diag_request make_request(const struct access_endpoint *peer,
+                                        const struct access_endpoint *us)
 {
     int family = IN6_IS_ADDR_V4MAPPED(&peer->at) ? AF_INET : AF_INET6;
     struct diag_request q = {
@@ -93,7 +93,7 @@ static struct diag_request question(const struct access_endpoint *peer,
     return q;
 }
 
-/* A peer's IPv6 socket may speak IPv4. */
+/* An IPv6 socket of the peer may use an IPv4-mapped address. */
 static struct access_endpoint endpoint_in(const struct inet_diag_msg *m, const uint32_t at[4],
                                           in_port_t port)
 {
@@ -103,7 +103,7 @@ static struct access_endpoint endpoint_in(const struct inet_diag_msg *m, const u
     return e;
 }
 
-/* One that only begins is not the other end of a connection that stands. */
+/* Whether the socket is established, or half-closed, and belongs to a process. */
 static bool is_open(const struct inet_diag_msg *m)
 {
     return m->idiag_inode != 0 &&
@@ -120,7 +120,7 @@ static bool receive(int netlink, struct diag_reply *a)
            a->head.nlmsg_type == SOCK_DIAG_BY_FAMILY && a->head.nlmsg_len >= sizeof(*a);
 }
 
-static bool ask(int netlink, const struct diag_request *q, struct diag_reply *a)
+static bool query(int netlink, const struct diag_request *q, struct diag_reply *a)
 {
     struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
     struct timeval wait = {.tv_usec = WAIT_US};
@@ -134,11 +134,11 @@ static bool tcp_user(const struct access_endpoint *peer, const struct access_end
                      uid_t *uid)
 {
     struct diag_reply a = {0};
-    struct diag_request q = question(peer, us);
+    struct diag_request q = make_request(peer, us);
     int netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (netlink < 0)
         return false;
-    bool answered = ask(netlink, &q, &a);
+    bool answered = query(netlink, &q, &a);
     close(netlink);
     if (!answered)
         return false;
@@ -158,8 +158,8 @@ static bool unix_user(int fd, uid_t *uid)
     return *uid != (uid_t)-1;
 }
 
-/* The connection must still stand after the answer: else its two ends may by then be those of
- * another one. */
+/* The connection must still exist after the reply. Otherwise another connection may have taken both
+ * endpoints before the lookup. */
 bool access_peer_uid(int fd, bool unix_socket, uid_t *uid)
 {
     struct access_endpoint peer, us, later;

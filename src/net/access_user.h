@@ -1,6 +1,5 @@
-/* Private to door*.c and rpc_connection_owner.c: who is at the other end of a socket, and who
- * guesses tokens.
- */
+/* Private to access*.c and rpc_connection_owner.c: which user a peer belongs to, and which clients
+ * guess tokens. */
 #ifndef FUMI_NET_ACCESS_USER_H
 #define FUMI_NET_ACCESS_USER_H
 
@@ -14,16 +13,17 @@ struct access_endpoint {
     struct in6_addr at; /* an IPv4 address as ::ffff:a.b.c.d */
     in_port_t port;     /* in network order */
 };
-bool access_endpoint_get(struct access_endpoint *out, int fd,
-                         bool peer); /* false: no TCP socket, or not connected */
+/* The peer's end, or ours. Returns false if fd is not a TCP socket or is not connected. */
+bool access_endpoint_get(struct access_endpoint *out, int fd, bool peer);
 bool access_endpoint_is_loopback(const struct access_endpoint *e);
 
-/* Whose the other end is: whether that can be known. A Unix socket's peer is the one that
- * connected. The other end of TCP must be a socket of this machine that is still open, because the
- * kernel gives one that was closed to root. */
+/* Finds the user of the other end. Returns false if the user is unknown. For a Unix socket it is
+ * the user who connected. For TCP the peer must be an open socket of this machine: the kernel
+ * reports a closed socket as one of root. */
 bool access_peer_uid(int fd, bool unix_socket, uid_t *uid);
 
-/* A client as guesses are counted: a user at a Unix socket, an address at TCP, or all others. */
+/* Identifies a client in the count of wrong tokens: the user of a Unix socket, the address of a TCP
+ * connection; all others share one key. */
 struct access_guess_key {
     char kind;
     unsigned char key[16];
@@ -34,21 +34,23 @@ enum { GUESSES = 5, GUESS_TIME = 60000, GUESSERS = 64 };
 
 struct access_guesser {
     struct access_guess_key who;
-    uint64_t n;          /* guesses in all; 0: a free place */
-    int64_t at[GUESSES]; /* when the last ones were, guess i at i % GUESSES */
+    uint64_t n;          /* wrong tokens in all; 0: an unused entry */
+    int64_t at[GUESSES]; /* times of the last ones: number i is at i % GUESSES */
 };
 
-/* For all threads. `now` in milliseconds of a clock that never goes back. */
+/* Initialize it as {.lock = PTHREAD_MUTEX_INITIALIZER}. Both functions may be called from any
+ * thread; `now` is in milliseconds of a monotonic clock. */
 struct access_guesses {
     pthread_mutex_t lock;
     struct access_guesser of[GUESSERS];
 };
 
-/* Whether it guessed GUESSES times within the last GUESS_TIME. */
+/* Whether the client sent GUESSES wrong tokens within the last GUESS_TIME milliseconds. */
 bool access_guesses_exceeded(struct access_guesses *g, const struct access_guess_key *who,
                              int64_t now);
 
-/* One more. It takes the place of the client that guessed least recently when all are taken. */
+/* Counts a wrong token. If the table is full, the client whose last wrong token is oldest is
+ * replaced. */
 void access_guesses_add(struct access_guesses *g, const struct access_guess_key *who, int64_t now);
 
 #endif

@@ -84,7 +84,7 @@ static struct access_client client_of(int who, const struct line *tcp, const str
     access_client_init(&g, who == UNIX_OWN || who == UNIX_OTHER ? local->server : tcp->server);
     if (who == REMOTE)
         g.loopback = false;
-    g.who = who == OWN || who == UNIX_OWN ? ACCESS_USER_SAME : ACCESS_USER_OTHER;
+    g.user = who == OWN || who == UNIX_OWN ? ACCESS_USER_SAME : ACCESS_USER_OTHER;
     return g;
 }
 
@@ -129,7 +129,7 @@ static const struct {
 
 TEST(an_allowed_origin_is_given_back)
 {
-    struct access_client g = {.fd = -1, .loopback = true, .who = ACCESS_USER_SAME};
+    struct access_client g = {.fd = -1, .loopback = true, .user = ACCESS_USER_SAME};
     struct access *a = new_access(SAME | PAGES);
     CHECK(a);
     for (size_t i = 0; i < FUMI_COUNT(echoes); i++) {
@@ -232,8 +232,8 @@ TEST(settings_that_let_too_many_in_are_refused)
 TEST(lines_need_the_same_user_where_filters_decide)
 {
     struct access *a = new_access(FILTER);
-    struct access_client own = {.unix_socket = true, .who = ACCESS_USER_SAME};
-    struct access_client other = {.unix_socket = true, .who = ACCESS_USER_OTHER};
+    struct access_client own = {.unix_socket = true, .user = ACCESS_USER_SAME};
+    struct access_client other = {.unix_socket = true, .user = ACCESS_USER_OTHER};
     CHECK(a);
     CHECK(access_without_token(a, &own));
     CHECK(!access_without_token(a, &other));
@@ -269,9 +269,9 @@ TEST(a_client_of_the_loopback_is_of_the_same_user)
             continue;
         }
         access_client_init(&g, l.server);
-        if (g.unix_socket || !g.loopback || g.who != ACCESS_USER_UNKNOWN)
+        if (g.unix_socket || !g.loopback || g.user != ACCESS_USER_UNKNOWN)
             TEST_FAIL("way %zu: not seen as a client of the loopback", i);
-        if (!access_without_token(a, &g) || g.who != ACCESS_USER_SAME)
+        if (!access_without_token(a, &g) || g.user != ACCESS_USER_SAME)
             TEST_FAIL("way %zu: not known", i);
         line_close(&l);
     }
@@ -286,8 +286,8 @@ TEST(a_client_at_a_unix_socket_is_of_the_same_user)
     int pair[2];
     CHECK(line_open_unix(&l));
     access_client_init(&g, l.server);
-    CHECK(g.unix_socket && !g.loopback && g.who == ACCESS_USER_UNKNOWN);
-    CHECK(access_without_token(a, &g) && g.who == ACCESS_USER_SAME);
+    CHECK(g.unix_socket && !g.loopback && g.user == ACCESS_USER_UNKNOWN);
+    CHECK(access_without_token(a, &g) && g.user == ACCESS_USER_SAME);
     line_close(&l);
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
     access_client_init(&g, pair[0]);
@@ -307,7 +307,7 @@ TEST(what_is_no_connection_is_a_stranger)
         struct access_client g;
         access_client_init(&g, fds[i]);
         CHECK_INT(g.unix_socket, fds[i] == local);
-        CHECK(!g.loopback && !access_without_token(a, &g) && g.who != ACCESS_USER_SAME);
+        CHECK(!g.loopback && !access_without_token(a, &g) && g.user != ACCESS_USER_SAME);
         CHECK_INT(access_without_token(open, &g), fds[i] == local);
     }
     close(lonely);
@@ -331,7 +331,7 @@ TEST(a_client_that_hung_up_is_a_stranger)
     close(l.client);
     l.client = -1;
     CHECK(read(l.server, &byte, 1) == 1 && read(l.server, &byte, 1) == 0);
-    CHECK(!access_without_token(a, &g) && g.who != ACCESS_USER_SAME);
+    CHECK(!access_without_token(a, &g) && g.user != ACCESS_USER_SAME);
     line_close(&l);
     access_free(a);
 }
@@ -404,9 +404,9 @@ TEST(the_user_is_asked_for_once)
     CHECK(line_open_v4(&l));
     access_client_init(&g, l.server);
     CHECK_INT(check_request(a, &g, POST LOCAL "Authorization: Bearer " RIGHT "\r\n").status, 0);
-    CHECK_INT(g.who, ACCESS_USER_UNKNOWN); /* a token answers the question */
+    CHECK_INT(g.user, ACCESS_USER_UNKNOWN); /* a token answers the question */
     CHECK_INT(check_request(a, &g, POST LOCAL).status, 0);
-    CHECK_INT(g.who, ACCESS_USER_SAME);
+    CHECK_INT(g.user, ACCESS_USER_SAME);
     line_close(&l);
     CHECK_INT(check_request(a, &g, POST LOCAL).status, 0);
     access_free(a);
@@ -427,7 +427,7 @@ TEST(a_user_that_cannot_be_asked_for_is_a_stranger)
     CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
     bool known = access_without_token(a, &g);
     CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
-    CHECK(!known && g.who != ACCESS_USER_SAME);
+    CHECK(!known && g.user != ACCESS_USER_SAME);
     line_close(&l);
     access_free(a);
 }
