@@ -18,7 +18,7 @@ enum {
     PATIENCE = 20, /* milliseconds for a reader that does not read */
 };
 
-struct line {
+struct log_line {
     bool json, full;
     size_t n;
     char bytes[LINE_SIZE];
@@ -40,7 +40,7 @@ bool fumi_level_of(struct fumi_str name, enum fumi_level *out)
     return false;
 }
 
-static void add(struct line *l, const char *p, size_t n)
+static void add(struct log_line *l, const char *p, size_t n)
 {
     if (l->full || n > LINE_SIZE - TAIL_SIZE - l->n) {
         l->full = true;
@@ -50,12 +50,12 @@ static void add(struct line *l, const char *p, size_t n)
     l->n += n;
 }
 
-static void add_str(struct line *l, struct fumi_str s)
+static void add_str(struct log_line *l, struct fumi_str s)
 {
     add(l, s.p, s.n);
 }
 
-static void add_char(struct line *l, char c)
+static void add_char(struct log_line *l, char c)
 {
     add(l, &c, 1);
 }
@@ -88,7 +88,7 @@ static char short_escape(char c)
 }
 
 /* In JSON there is no escape for a byte that belongs to no character: U+FFFD stands for it. */
-static void add_number_escape(struct line *l, const char *p, size_t n)
+static void add_number_escape(struct log_line *l, const char *p, size_t n)
 {
     char text[16];
     unsigned c = n ? (unsigned char)p[n - 1] : 0xFFFD; /* of U+0080 to U+009F, also the number */
@@ -98,7 +98,7 @@ static void add_number_escape(struct line *l, const char *p, size_t n)
         add(l, text, (size_t)snprintf(text, sizeof(text), "\\x%02x", (unsigned char)p[i]));
 }
 
-static void add_escape(struct line *l, const char *p, size_t n)
+static void add_escape(struct log_line *l, const char *p, size_t n)
 {
     char c = n == 1 ? short_escape(*p) : 0;
     if (c)
@@ -107,7 +107,7 @@ static void add_escape(struct line *l, const char *p, size_t n)
         add_number_escape(l, p, n);
 }
 
-static void add_quoted(struct line *l, struct fumi_str s)
+static void add_quoted(struct log_line *l, struct fumi_str s)
 {
     add_char(l, '"');
     for (const char *p = s.p, *end = s.p + s.n; p < end;) {
@@ -132,7 +132,7 @@ static bool bare(struct fumi_str s)
     return s.n > 0;
 }
 
-static void add_text(struct line *l, struct fumi_str s)
+static void add_text(struct log_line *l, struct fumi_str s)
 {
     if (s.n > VALUE_SIZE)
         s = fumi_utf8_cut(s, VALUE_SIZE);
@@ -142,13 +142,13 @@ static void add_text(struct line *l, struct fumi_str s)
         add_quoted(l, s);
 }
 
-static void add_number(struct line *l, int64_t number)
+static void add_number(struct log_line *l, int64_t number)
 {
     char text[24];
     add(l, text, (size_t)snprintf(text, sizeof(text), "%" PRId64, number));
 }
 
-static void add_pair(struct line *l, const struct fumi_pair *pair)
+static void add_pair(struct log_line *l, const struct fumi_pair *pair)
 {
     add_char(l, l->json ? ',' : ' ');
     add_text(l, fumi_str(pair->key));
@@ -159,7 +159,7 @@ static void add_pair(struct line *l, const struct fumi_pair *pair)
         add_number(l, pair->number);
 }
 
-static void add_head(struct line *l, enum fumi_level level, const char *event)
+static void add_head(struct log_line *l, enum fumi_level level, const char *event)
 {
     char time[FUMI_TIME_SIZE];
     fumi_time_write(fumi_now(), time);
@@ -171,7 +171,7 @@ static void add_head(struct line *l, enum fumi_level level, const char *event)
     add_text(l, fumi_str(event));
 }
 
-static void add_pairs(struct line *l, const struct fumi_pair *pairs, size_t n)
+static void add_pairs(struct log_line *l, const struct fumi_pair *pairs, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         size_t before = l->n;
@@ -183,7 +183,7 @@ static void add_pairs(struct line *l, const struct fumi_pair *pairs, size_t n)
     }
 }
 
-static void end_line(struct line *l)
+static void end_line(struct log_line *l)
 {
     if (l->json)
         l->bytes[l->n++] = '}';
@@ -224,7 +224,7 @@ void fumi_log_pairs(const struct fumi_log *log, enum fumi_level level, const cha
     if (!log || level < log->level || level >= FUMI_SILENT)
         return;
     int before = errno;
-    struct line l;
+    struct log_line l;
     l.json = log->json;
     l.full = false;
     l.n = 0;

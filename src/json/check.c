@@ -159,13 +159,13 @@ static bool choice_unsaid(const struct fumi_shape *s, const struct fumi_field *f
            !(f->flags & FUMI_REQUIRED);
 }
 
-struct rule {
+struct field_rule {
     bool (*broken)(const struct fumi_shape *s, const struct fumi_field *f);
     const char *what;
 };
 
 /* In this order: those below rely on those above. */
-static const struct rule rules[] = {
+static const struct field_rule rules[] = {
     {bare_among_others, "has no name and is not the only row"},
     {name_empty, "has an empty name"},
     {name_miscounted, "has a name_n that is not the length of its name"},
@@ -185,7 +185,7 @@ static const struct rule rules[] = {
 };
 
 /* A shape that is only written need not follow these. */
-static const struct rule read_rules[] = {
+static const struct field_rule read_rules[] = {
     {default_required, "is required and has a default"},
     {lenient_unheard, "is FUMI_LENIENT in a shape without `ignored`"},
     {null_unsayable, "is nullable and needs a default, for its type has no empty value"},
@@ -204,7 +204,7 @@ struct check {
     struct fumi_err *e;
 };
 
-static int follow(const struct check *c, const struct rule *rule, size_t n,
+static int follow(const struct check *c, const struct field_rule *rule, size_t n,
                   const struct fumi_shape *s, const struct fumi_field *f)
 {
     for (size_t i = 0; i < n; i++) {

@@ -22,7 +22,7 @@ static inline bool digits_only(const char *p, size_t n, uint64_t *out)
 }
 
 /* value = ± mantissa * 10^power; `cut` when digits other than 0 did not fit into the mantissa. */
-struct decimal {
+struct parsed_decimal {
     uint64_t mantissa;
     int64_t power;
     bool negative, cut;
@@ -46,10 +46,10 @@ static int64_t read_power(const char *p, const char *end)
     return negative ? -power : power;
 }
 
-static struct decimal read_decimal(const struct fumi_val *v)
+static struct parsed_decimal read_decimal(const struct fumi_val *v)
 {
     const char *p = v->p, *end = v->p + v->n;
-    struct decimal d = {.negative = *p == '-'};
+    struct parsed_decimal d = {.negative = *p == '-'};
     int digits = 0;
     bool point = false;
     for (p += d.negative; p < end && *p != 'e' && *p != 'E'; p++) {
@@ -87,7 +87,7 @@ bool fumi_int(const struct fumi_val *v, int64_t *out)
     bool negative = *v->p == '-';
     if (digits_only(v->p + negative, v->n - negative, &whole))
         return fits(negative, whole, out);
-    struct decimal d = read_decimal(v);
+    struct parsed_decimal d = read_decimal(v);
     for (; d.power < 0 && d.mantissa % 10 == 0 && d.mantissa; d.power++)
         d.mantissa /= 10;
     for (; d.power > 0 && d.mantissa; d.power--) {
@@ -118,7 +118,7 @@ static bool read_long(const struct fumi_val *v, double *out)
                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     const int64_t exact = (int64_t)FUMI_COUNT(tens) - 1;
-    struct decimal d = read_decimal(v);
+    struct parsed_decimal d = read_decimal(v);
     if (d.cut || d.mantissa > UINT64_C(1) << 53 || d.power > exact || d.power < -exact) {
         *out = read_slowly(v->p);
         return isfinite(*out);

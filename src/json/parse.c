@@ -11,7 +11,7 @@
  * stack. */
 #include "base/utf8.h"
 #include "json/json.h"
-#include "json/scan.h"
+#include "json/text_scan.h"
 
 enum { NO_PARENT = UINT32_MAX, ONE = 1 << FUMI_SPAN_SHIFT, FIRST_ROW = 64 };
 
@@ -21,7 +21,7 @@ enum { WINDOW = 64 };
  * number in it takes no look at the text, so one token need not wait for the one before it. */
 struct window {
     const char *base;
-    struct scan_masks masks;
+    struct text_scan_masks masks;
 };
 
 struct parser {
@@ -151,7 +151,7 @@ static const char *long_string(struct parser *s, const char *p, const char *odd,
         } else if ((unsigned char)*odd < 0x20) {
             return fail(s, at, "a control character in a string must be escaped");
         } else {
-            odd = scan_plain(odd, s->end);
+            odd = text_scan_plain(odd, s->end);
         }
     }
     if (odd == s->end)
@@ -162,7 +162,7 @@ static const char *long_string(struct parser *s, const char *p, const char *odd,
 
 static inline void sort_block(struct window *w, size_t i)
 {
-    struct scan_masks m = scan_block(w->base + i);
+    struct text_scan_masks m = text_scan_block(w->base + i);
     w->masks.odd |= m.odd << i;
     w->masks.other |= m.other << i;
 }
@@ -176,14 +176,14 @@ static void look(struct parser *s, const char *p)
     if (n >= WINDOW)
         w.base = s->end - p < WINDOW ? s->end - WINDOW : p;
     if (n < WINDOW) {
-        for (size_t i = SCAN_BLOCK; i <= n; i += SCAN_BLOCK)
-            sort_block(&w, i - SCAN_BLOCK);
-        if (n > SCAN_BLOCK)
-            sort_block(&w, n - SCAN_BLOCK);
-    } else if (scan_wide_works()) {
-        w.masks = scan_wide(w.base);
+        for (size_t i = TEXT_SCAN_BLOCK; i <= n; i += TEXT_SCAN_BLOCK)
+            sort_block(&w, i - TEXT_SCAN_BLOCK);
+        if (n > TEXT_SCAN_BLOCK)
+            sort_block(&w, n - TEXT_SCAN_BLOCK);
+    } else if (text_scan_wide_works()) {
+        w.masks = text_scan_wide(w.base);
     } else {
-        for (size_t i = 0; i < WINDOW; i += SCAN_BLOCK)
+        for (size_t i = 0; i < WINDOW; i += TEXT_SCAN_BLOCK)
             sort_block(&w, i);
     }
     s->w = w;

@@ -122,9 +122,9 @@ static struct decimal rounded(double x, int n)
 static bool in_digits(double x, int n, struct decimal *out)
 {
     static const int beside[] = {0, 1, -1};
-    struct decimal near = rounded(x, n);
+    struct decimal nearest = rounded(x, n);
     for (size_t i = 0; i < FUMI_COUNT(beside); i++) {
-        *out = (struct decimal){near.digits + (uint64_t)beside[i], near.power};
+        *out = (struct decimal){nearest.digits + (uint64_t)beside[i], nearest.power};
         if (reads_as(*out, x))
             return true;
     }

@@ -1,6 +1,6 @@
 #include "base/utf8.h"
 #include "json/json.h"
-#include "json/scan.h"
+#include "json/text_scan.h"
 
 #include <assert.h>
 
@@ -64,7 +64,7 @@ static void put_quoted(struct fumi_buf *b, struct fumi_str s)
     fumi_buf_reserve(b, s.n + 2);
     fumi_buf_put(b, '"');
     while (p < end && !b->full) {
-        const char *odd = scan_plain(p, end);
+        const char *odd = text_scan_plain(p, end);
         fumi_buf_add(b, p, (size_t)(odd - p));
         p = odd < end ? put_odd(b, odd, end) : end;
     }
@@ -117,7 +117,7 @@ void fumi_put_again(struct fumi_out *o, size_t at, size_t n)
     comma(o);
     fumi_buf_put(b, '"');
     for (size_t end = at + n, plain; at < end && !b->full; at += plain) {
-        plain = (size_t)(scan_plain(b->p + at, b->p + end) - (b->p + at));
+        plain = (size_t)(text_scan_plain(b->p + at, b->p + end) - (b->p + at));
         if (!fumi_buf_reserve(b, plain + 6)) /* 6: the longest escape */
             return;
         fumi_buf_add(b, b->p + at, plain);

@@ -288,10 +288,10 @@ int rpc_connection_take(struct fumi_rpc_connection *l, struct fumi_str message, 
             keep_answer(got.items[i].user, &got.items[i]);
         matched += got.items[i].user || take_nameless(l, &got.items[i], number);
     }
-    if (rc || got.asked)
+    if (rc || got.requests)
         look_closer(l, message, !rc && !got.n, e);
     struct rpc_connection_wait *text = rpc_connection_text_of(l, number);
-    if (text && !matched && (got.n || rc || !got.asked))
+    if (text && !matched && (got.n || rc || !got.requests))
         keep_text(text, message);
     fumi_arena_reset(&l->scratch, KEEP);
     return rc;
