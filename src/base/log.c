@@ -1,10 +1,11 @@
-/* A line is built on the stack and leaves in one piece, so lines of several threads do not mix. It
- * is not longer than PIPE_BUF: what does not fit is left out, whole pairs at a time. */
+/* A line is built on the stack and written with one write(2) of at most PIPE_BUF bytes, so lines of
+ * several threads do not mix. Pairs that do not fit are left out. */
 #include "base/log.h"
 
 #include "base/clock.h"
 #include "base/utf8.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -13,9 +14,9 @@
 
 enum {
     LINE_SIZE = 4096,
-    TAIL_SIZE = 2, /* "}\n" always finds room */
+    TAIL_SIZE = 2, /* reserved for "}\n" */
     VALUE_SIZE = 256,
-    PATIENCE = 20, /* milliseconds for a reader that does not read */
+    WRITE_TIMEOUT = 20, /* milliseconds, if the reader of a pipe does not read */
 };
 
 struct log_line {
@@ -60,7 +61,7 @@ static void add_char(struct log_line *l, char c)
     add(l, &c, 1);
 }
 
-/* What is written as it is: printable, and no part of an escape. */
+/* Whether the character of n bytes needs no escape; n == 0: an invalid byte. */
 static bool plain(const char *p, size_t n)
 {
     unsigned char c = (unsigned char)p[0];
@@ -87,11 +88,12 @@ static char short_escape(char c)
     }
 }
 
-/* In JSON there is no escape for a byte that belongs to no character: U+FFFD stands for it. */
+/* JSON has no escape for an invalid byte: it is written as U+FFFD. */
 static void add_number_escape(struct log_line *l, const char *p, size_t n)
 {
     char text[16];
-    unsigned c = n ? (unsigned char)p[n - 1] : 0xFFFD; /* of U+0080 to U+009F, also the number */
+    unsigned c = n ? (unsigned char)p[n - 1] : 0xFFFD; /* the last byte of U+0080 to U+009F is also
+                                                          the code point */
     if (l->json)
         add(l, text, (size_t)snprintf(text, sizeof(text), "\\u%04x", c));
     for (size_t i = 0; !l->json && i < n + !n; i++)
@@ -185,13 +187,14 @@ static void add_pairs(struct log_line *l, const struct fumi_pair *pairs, size_t 
 
 static void end_line(struct log_line *l)
 {
+    assert(l->n + TAIL_SIZE <= LINE_SIZE);
     if (l->json)
         l->bytes[l->n++] = '}';
     l->bytes[l->n++] = '\n';
 }
 
-/* Whether the descriptor takes something now. A pipe that does takes a whole line, so that a write
- * does not wait even where the descriptor would. */
+/* Waits until the descriptor is writable, at most until the deadline. A pipe that is writable takes
+ * PIPE_BUF bytes, so write(2) does not block then, even on a blocking descriptor. */
 static bool is_writable(int fd, int64_t deadline)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
@@ -203,10 +206,10 @@ static bool is_writable(int fd, int64_t deadline)
     return ready > 0;
 }
 
-/* Nobody can be told when the log itself cannot be written: the line is lost. */
+/* If the log cannot be written, the line is dropped, because there is no place to report that. */
 static void send_line(int fd, const char *p, size_t n)
 {
-    int64_t deadline = fumi_ticks() + (int64_t)PATIENCE * 1000000;
+    int64_t deadline = fumi_ticks() + (int64_t)WRITE_TIMEOUT * 1000000;
     while (n && is_writable(fd, deadline)) {
         ssize_t sent = write(fd, p, n);
         if (sent == 0 || (sent < 0 && errno != EINTR && errno != EAGAIN))
