@@ -2,11 +2,11 @@
 
 #include <math.h>
 
-/* How much is written: all of it, what an agent needs, or params, where null is left out. */
+/* fumi_emit, fumi_emit_compact and fumi_emit_params. */
 enum emit_mode { WHOLE, COMPACT, PARAMS };
 
-/* One row for each type: how a member is written, whether FUMI_OMIT drops it (NULL: never), and
- * whether that means that it is null. */
+/* How a type is written. `empty` decides whether a member may be omitted (NULL: never); `null`: an
+ * empty member would be written as null. */
 struct type_writer {
     int (*write)(struct fumi_out *o, const struct fumi_field *f, const void *from,
                  enum emit_mode mode);
@@ -33,7 +33,7 @@ static int write_int(struct fumi_out *o, const struct fumi_field *f, const void 
     return 0;
 }
 
-/* To three decimals, where there are any; never -0. */
+/* Rounds to three decimals. The result is never -0. */
 static double rounded(double d)
 {
     return fabs(d) < 1e12 ? round(d * 1000) / 1000 + 0.0 : d;
@@ -70,7 +70,7 @@ static int write_strs(struct fumi_out *o, const struct fumi_field *f, const void
     return 0;
 }
 
-/* An index that names no choice is no more sayable than a number that is not finite. */
+/* An index that is not a choice is written as null and is an error. */
 static int write_choice(struct fumi_out *o, const struct fumi_field *f, const void *from,
                         enum emit_mode mode)
 {
@@ -170,8 +170,8 @@ static const struct type_writer type_writers[] = {
     [FUMI_T_LIST] = {write_list, empty_list, false},
 };
 
-/* Which members are dropped when they are empty. */
-static bool may_go(const struct fumi_field *f, enum emit_mode mode)
+/* Whether the member is omitted if it is empty. */
+static bool may_omit(const struct fumi_field *f, enum emit_mode mode)
 {
     bool list = f->type == FUMI_T_STRS || f->type == FUMI_T_LIST;
     if (mode == WHOLE)
@@ -182,7 +182,7 @@ static bool may_go(const struct fumi_field *f, enum emit_mode mode)
            (list && f->flags & FUMI_NULLABLE);
 }
 
-/* Of a patch exactly those members are written that are given: there, empty means "clear it". */
+/* In a patch exactly the given members are written, because an empty value clears the member. */
 static bool is_written(const struct fumi_shape *s, size_t i, const char *from, enum emit_mode mode)
 {
     const struct fumi_field *f = &s->fields[i];
@@ -190,7 +190,7 @@ static bool is_written(const struct fumi_shape *s, size_t i, const char *from, e
         return *(const uint64_t *)(const void *)(from + s->given) >> i & 1;
     if (mode == COMPACT && f->flags & FUMI_DETAIL)
         return false;
-    if (!type_writers[f->type].empty || !may_go(f, mode))
+    if (!type_writers[f->type].empty || !may_omit(f, mode))
         return true;
     return !type_writers[f->type].empty(from + f->offset);
 }

@@ -1,19 +1,19 @@
 #include "json/bind.h"
 
-/* How much a schema says. */
+/* What a schema contains. */
 struct schema_style {
-    bool help; /* sentences, defaults, formats, choices, what is required, and what is inside of
-                  members other than rows */
-    bool null; /* null where it is allowed */
-    bool all;  /* members that are FUMI_DETAIL, limits, and whether there may be other members */
+    bool help; /* descriptions, defaults, formats, choices, required members, and the members of
+                  nested objects other than list items */
+    bool null; /* null, where it is allowed */
+    bool all;  /* FUMI_DETAIL members, limits, and additionalProperties */
 };
 
 static const struct schema_style whole = {true, true, true};
 static const struct schema_style input = {true, false, false};
 static const struct schema_style compact = {false, false, false};
 
-/* One row for each type: its JSON name (NULL: any type), the keywords of its min and max (NULL: it
- * has none), and what else its schema says. */
+/* The schema of a type: its name (NULL: any type), the keywords of min and max (NULL: none), and a
+ * function that writes its other keywords (NULL: none). */
 struct type_schema {
     const char *name;
     const char *least, *most;
@@ -81,7 +81,7 @@ static void put_required(struct fumi_out *o, const struct fumi_shape *s)
         fumi_put_close(o, ']');
 }
 
-/* In a patch null is a value of its own, which a tool must know of. */
+/* In a patch null differs from absent, so the schema of a tool must allow it. */
 static void put_members(struct fumi_out *o, const struct fumi_shape *s,
                         const struct schema_style *style)
 {
@@ -154,7 +154,8 @@ static void put_bound(struct fumi_out *o, const char *key, int64_t bound)
     fumi_put_int(o, bound);
 }
 
-/* A required string that is empty counts as missing, so its least length is one. */
+/* The minimum; INT64_MIN: none. An empty string does not satisfy FUMI_REQUIRED, so the minimum
+ * length of a required string is 1. */
 static int64_t least_of(const struct fumi_field *f)
 {
     bool value = f->type == FUMI_T_INT || f->type == FUMI_T_REAL;

@@ -1,4 +1,4 @@
-/* Private to json/: looking at sixteen bytes of text at a time. */
+/* Private to json/: classifies the bytes of a text, 16 or 64 at a time. */
 #ifndef FUMI_JSON_TEXT_SCAN_H
 #define FUMI_JSON_TEXT_SCAN_H
 
@@ -6,8 +6,8 @@
 
 enum { TEXT_SCAN_BLOCK = 16 };
 
-/* Of some bytes, a bit for each that is not plain inside a string (a quote, a backslash, a control
- * character or not ASCII), and a bit for each that is no digit. */
+/* One bit per byte. odd: the byte is not plain inside a string, that is, a quote, a backslash, a
+ * control character or not ASCII. other: the byte is not a digit. */
 struct text_scan_masks {
     uint64_t odd, other;
 };
@@ -15,7 +15,7 @@ struct text_scan_masks {
 #if defined(__SSE2__) && !defined(FUMI_PORTABLE)
 #include <immintrin.h>
 
-/* As signed bytes, controls and non-ASCII are both below a blank. */
+/* As signed bytes, control characters and non-ASCII are both less than a blank. */
 static inline __m128i text_scan_odd(__m128i block)
 {
     return _mm_or_si128(_mm_cmplt_epi8(block, _mm_set1_epi8(0x20)),
@@ -45,7 +45,7 @@ __attribute__((target("avx2"))) static inline struct text_scan_masks text_scan_d
                                     ~(uint32_t)_mm256_movemask_epi8(digit)};
 }
 
-/* Sixty-four bytes by AVX2; only where text_scan_wide_works. */
+/* Classifies 64 bytes. Only if text_scan_wide_works returns true. */
 __attribute__((target("avx2"))) static inline struct text_scan_masks text_scan_wide(const char *p)
 {
     struct text_scan_masks low = text_scan_double(p), up = text_scan_double(p + 32);
@@ -67,7 +67,7 @@ static inline uint32_t text_scan_gather(uint64_t marks)
     return (uint32_t)(((marks >> 7) * UINT64_C(0x0102040810204080)) >> 56);
 }
 
-/* High bits where a byte of w, which holds ASCII, is at least `least`. */
+/* Sets the high bit of each byte of w that is at least `least`. w must be ASCII. */
 static inline uint64_t text_scan_least(uint64_t w, unsigned least)
 {
     return w + TEXT_SCAN_EACH(0x80u - least);
@@ -115,7 +115,7 @@ static inline bool text_scan_plain_byte(char byte)
     return (signed char)byte >= 0x20 && byte != '"' && byte != '\\';
 }
 
-/* The first byte from p on that is not plain, or end. */
+/* Returns the first byte from p that is not plain, or end. */
 static inline const char *text_scan_plain(const char *p, const char *end)
 {
     while ((size_t)(end - p) >= TEXT_SCAN_BLOCK) {
