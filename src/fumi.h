@@ -1,4 +1,4 @@
-/* All of libfumi for those who use it. */
+/* Includes the complete public API of libfumi. */
 #ifndef FUMI_H
 #define FUMI_H
 

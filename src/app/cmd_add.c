@@ -1,5 +1,5 @@
 /* fumi add */
-#include "app/notes.h"
+#include "app/cli_notes.h"
 #include "app/session.h"
 #include "model/note.h"
 

@@ -1,5 +1,5 @@
 /* fumi get */
-#include "app/notes.h"
+#include "app/cli_notes.h"
 #include "app/session.h"
 
 struct get_flags {

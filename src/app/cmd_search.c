@@ -1,5 +1,5 @@
 /* fumi search */
-#include "app/notes.h"
+#include "app/cli_notes.h"
 #include "app/session.h"
 #include "app/show.h"
 

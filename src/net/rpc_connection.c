@@ -292,10 +292,10 @@ int rpc_connection_receive(struct fumi_rpc_connection *c, struct fumi_str messag
             store_answer(got.items[i].user, &got.items[i]);
         matched += got.items[i].user || take_anonymous(c, &got.items[i], number);
     }
-    if (rc || got.asked)
+    if (rc || got.requests)
         handle_rest(c, message, !rc && !got.n, e);
     struct rpc_connection_operation *text = rpc_connection_find_text(c, number);
-    if (text && !matched && (got.n || rc || !got.asked))
+    if (text && !matched && (got.n || rc || !got.requests))
         store_text(text, message);
     fumi_arena_reset(&c->scratch, KEEP);
     return rc;

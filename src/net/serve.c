@@ -142,7 +142,7 @@ static enum fumi_served serve(struct fumi_service *s, struct fumi_err *e)
 
 void fumi_stop(struct fumi_server *s)
 {
-    stop_ask(server_stop(s));
+    stop_request(server_stop(s));
 }
 
 enum fumi_served fumi_serve(struct fumi_server *server, const struct fumi_serve_options *options,

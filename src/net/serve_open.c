@@ -329,8 +329,8 @@ static int watch_stop(struct fumi_service *s, struct fumi_err *e)
     s->stop = (struct watch){.fd = stop_descriptor(stop, e), .ready = on_stop};
     if (s->stop.fd < 0 || loop_watch(s->slots[0].io->loop, &s->stop, LOOP_READ, e))
         return -1;
-    if (atomic_load(&stop->asked))
-        stop_ask(stop); /* it came before there was a descriptor */
+    if (atomic_load(&stop->requested))
+        stop_request(stop); /* it came before there was a descriptor */
     return 0;
 }
 

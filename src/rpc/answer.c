@@ -62,8 +62,8 @@ static void put_message(struct fumi_out *o, const struct fumi_err *e, const char
 void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fumi_val *id,
                   unsigned how)
 {
-    bool frank = how & ANSWER_PLAIN && e->code != FUMI_INTERNAL_ERROR;
-    const char *phrase = frank ? NULL : phrase_of(e->code);
+    bool plain = how & ANSWER_PLAIN && e->code != FUMI_INTERNAL_ERROR;
+    const char *phrase = plain ? NULL : phrase_of(e->code);
     struct fumi_out o = {.buf = b};
     fumi_put_open(&o, '{');
     fumi_put_key(&o, "jsonrpc");
@@ -93,10 +93,10 @@ void answer_begin(struct fumi_buf *b)
     fumi_buf_add(b, head.p, head.n);
 }
 
-int answer_value(struct fumi_out *o, const struct fumi_call *c, bool brief, struct fumi_err *e)
+int answer_value(struct fumi_out *o, const struct fumi_call *c, bool compact, struct fumi_err *e)
 {
-    int rc = brief ? fumi_emit_compact(o, c->method->result, c->result)
-                   : fumi_emit(o, c->method->result, c->result);
+    int rc = compact ? fumi_emit_compact(o, c->method->result, c->result)
+                     : fumi_emit(o, c->method->result, c->result);
     if (rc)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "the result cannot be said in JSON");
     return o->buf->full ? fumi_too_large(c, e) : 0;

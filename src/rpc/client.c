@@ -152,7 +152,7 @@ int fumi_client_take(struct fumi_client *c, struct fumi_arena *a, struct fumi_st
         struct envelope v;
         envelope_read(at, &v);
         if (v.method)
-            out->asked++;
+            out->requests++;
         else if (take_answer(c, a, &v, &out->items[out->n], e))
             rc = -1;
         else

@@ -23,7 +23,7 @@ struct fumi_answer {
 struct fumi_answers {
     struct fumi_answer *items;
     size_t n;
-    size_t asked; /* requests and notifications of the peer in this message; see `asks` */
+    size_t requests; /* requests and notifications of the peer in this message; see `asks` */
 };
 
 /* Not for two threads at once. Free it after use; open requests are simply forgotten. */

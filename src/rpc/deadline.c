@@ -20,9 +20,9 @@ static bool claim(struct fumi_run *r)
 {
     int is = UNCLAIMED;
     atomic_store(&r->refs, 2);
-    pthread_mutex_lock(&r->telling);
+    pthread_mutex_lock(&r->notify_lock);
     bool claimed = atomic_compare_exchange_strong(&r->claim, &is, BY_DEADLINE);
-    pthread_mutex_unlock(&r->telling);
+    pthread_mutex_unlock(&r->notify_lock);
     return claimed;
 }
 

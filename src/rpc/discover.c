@@ -20,7 +20,7 @@ static void put_param(struct fumi_out *o, const struct fumi_field *f)
     fumi_put_close(o, '}');
 }
 
-static void put_method(struct fumi_out *o, const struct entry *e)
+static void put_method(struct fumi_out *o, const struct method_entry *e)
 {
     const struct fumi_shape *params = e->method->params;
     fumi_put_open(o, '{');

@@ -125,7 +125,7 @@ static struct fumi_str plain_id(const char *p, const char *end)
     return (struct fumi_str){p, (size_t)(stop - p)};
 }
 
-struct fumi_str envelope_salvage(struct fumi_str message)
+struct fumi_str envelope_find_id(struct fumi_str message)
 {
     const char *p = message.p, *end = p + message.n;
     struct fumi_str id = {0};

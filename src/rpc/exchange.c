@@ -40,7 +40,7 @@ __attribute__((cold)) void log_internal(const struct fumi_server *s, struct fumi
 
 /* --- Reading. --- */
 
-static unsigned flags_for(const struct entry *e, const struct fumi_val *params)
+static unsigned flags_for(const struct method_entry *e, const struct fumi_val *params)
 {
     const struct fumi_method *m = e->method;
     if (!(m->flags & FUMI_DYNAMIC_FLAGS))
@@ -56,7 +56,7 @@ static void read_request(struct fumi_exchange *x, const struct fumi_val *v, stru
     envelope_read(v, &e);
     q->id = e.id;
     if (e.response) {
-        peer_answered(x->peer, &e);
+        peer_response(x->peer, &e);
         atomic_init(&q->state, ENDED);
         return;
     }
@@ -140,12 +140,12 @@ static bool is_admitted(struct fumi_exchange *x)
 
 /* JSON-RPC wants null here. But a client of MCP would wait for an answer that names its request,
  * which it may have spoiled with no more than half an emoji. */
-static const struct fumi_val *salvage(struct fumi_exchange *x, struct fumi_str message)
+static const struct fumi_val *recover_id(struct fumi_exchange *x, struct fumi_str message)
 {
     struct fumi_err ignored;
     struct fumi_str id = {0};
     if (fumi_peer_lost_id(x->peer) != FUMI_ID_NULL)
-        id = envelope_salvage(message);
+        id = envelope_find_id(message);
     return id.p ? fumi_parse(&x->arena, fumi_dup(&x->arena, id), &ignored) : NULL;
 }
 
@@ -305,6 +305,6 @@ void fumi_handle(void *self, struct fumi_peer *peer, struct fumi_str message, st
     }
     x->peer = peer;
     x->sink = sink;
-    exchange_fault(x, &e, e.code == FUMI_PARSE_ERROR ? salvage(x, message) : NULL, 0);
+    exchange_fault(x, &e, e.code == FUMI_PARSE_ERROR ? recover_id(x, message) : NULL, 0);
     finish(x);
 }

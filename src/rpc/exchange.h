@@ -10,7 +10,7 @@
 
 enum { KEEP = 64 * 1024 }; /* bytes of warm memory */
 
-struct entry {
+struct method_entry {
     struct fumi_str name; /* with its name space; owned */
     const struct fumi_method *method;
     void *self;
@@ -28,7 +28,7 @@ struct deadlines {
 
 struct fumi_server {
     const char *title, *version;
-    struct entry *entries;
+    struct method_entry *entries;
     size_t n;
     uint32_t *slots; /* open addressing: index of an entry plus one, or 0 */
     size_t mask;     /* slots less one */
@@ -53,7 +53,7 @@ struct fumi_exchange *exchange_take(struct fumi_server *s, struct fumi_spare *sp
 void exchange_put(struct fumi_exchange *x, struct fumi_spare *spare);
 void exchange_unref(struct fumi_exchange *x); /* a run that outlived it has ended */
 
-const struct entry *server_find(const struct fumi_server *s, struct fumi_str name);
+const struct method_entry *server_find(const struct fumi_server *s, struct fumi_str name);
 
 /* The members that mean something. */
 enum member { VERSION, METHOD, PARAMS, ID, RESULT, ERROR, UNKNOWN };
@@ -82,7 +82,7 @@ static inline bool envelope_is_version(const struct fumi_val *v)
 
 /* The id of a request that is not JSON, as far as it can be made out: the text of a string or
  * number behind "id" in the outermost object. Null: there is none, or more than one. */
-struct fumi_str envelope_salvage(struct fumi_str message);
+struct fumi_str envelope_find_id(struct fumi_str message);
 
 /* The error object of a response. -1 with *e set: it is none. */
 int envelope_error(struct fumi_arena *a, const struct fumi_val *error, struct fumi_err *out,
@@ -91,7 +91,7 @@ int envelope_error(struct fumi_arena *a, const struct fumi_val *error, struct fu
 /* One element of a message, read once: the thread that calls fumi_handle and a worker decide from
  * it. */
 struct request {
-    const struct entry *entry;          /* NULL: an unknown method, or not a call */
+    const struct method_entry *entry;   /* NULL: an unknown method, or not a call */
     const struct fumi_val *method;      /* its name; NULL: the element is not a call */
     const struct fumi_val *params, *id; /* NULL: none */
     const char *fault;                  /* why the element is not a request; NULL: it is one */
@@ -102,11 +102,11 @@ struct request {
 enum request_state { WAITING, CANCELLED, ENDED, LAST };
 
 /* Who has the right to end a call: nobody yet, its method (or fumi_finish), its deadline. */
-enum claim { UNCLAIMED, BY_METHOD, BY_DEADLINE };
+enum run_claim { UNCLAIMED, BY_METHOD, BY_DEADLINE };
 
 /* A call waits for the executor, or its handler runs; the handler has returned and the call is
  * pending; or somebody has finished the call. */
-enum turn { QUEUED, RUNNING, PARKED, FINISHED };
+enum run_state { QUEUED, RUNNING, PENDING, FINISHED };
 
 /* A call while it runs, with memory of its own, which is emptied when its answer is written. A call
  * that misses its deadline is answered by the timer; its run then outlives its exchange's answer
@@ -124,13 +124,14 @@ struct fumi_run {
     enum fumi_ret admitted; /* by the `before` hooks */
     bool begun;             /* the method was called, in time */
     bool open;              /* the exchange is: other threads may end the call */
-    atomic_int claim;       /* enum claim */
-    atomic_int turn;        /* enum turn */
+    atomic_int claim;       /* enum run_claim */
+    atomic_int state;       /* enum run_state */
     atomic_uint refs;       /* once the deadline has claimed it: the method's, and the timer's */
     void (*keep)(struct fumi_peer *peer, bool keep); /* then: of the peer */
     struct fumi_source *source;                      /* then: of the message, with a reference */
     struct fumi_task task;
-    pthread_mutex_t telling; /* held while a notification leaves, and while the deadline claims */
+    pthread_mutex_t
+        notify_lock; /* held while a notification leaves, and while the deadline claims */
     struct fumi_run *next_lost;
     struct fumi_run *sooner, *later; /* deadline.c, under its lock */
     bool timed;
@@ -174,7 +175,7 @@ void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fum
                   unsigned how);
 int answer_result(struct fumi_buf *b, const struct fumi_call *c, struct fumi_err *e);
 void answer_begin(struct fumi_buf *b);
-int answer_value(struct fumi_out *o, const struct fumi_call *c, bool brief, struct fumi_err *e);
+int answer_value(struct fumi_out *o, const struct fumi_call *c, bool compact, struct fumi_err *e);
 int answer_end(struct fumi_buf *b, const struct fumi_call *c, struct fumi_err *e);
 
 /* A request up to its method; then its params, if any, and its id, 0: none. Or a whole notification
@@ -193,7 +194,7 @@ struct fumi_run *run_enter(struct fumi_exchange *x, struct request *q);
 enum fumi_ret run_request(struct fumi_run *r);
 struct fumi_task *run_task(struct fumi_run *r); /* the same on the executor, and what follows */
 void run_late(struct fumi_run *r); /* the deadline has claimed it: answers, and goes on */
-void run_tell(struct fumi_run *r, struct fumi_buf *message); /* unless the call has ended */
+void run_notify(struct fumi_run *r, struct fumi_buf *message); /* unless the call has ended */
 static inline bool run_cancelled(const struct fumi_run *r)
 {
     unsigned char state = atomic_load(&r->request->state);
@@ -223,13 +224,13 @@ void deadline_clear(struct fumi_run *r);
 void peer_open(struct fumi_exchange *x, bool gated);
 void peer_close(struct fumi_exchange *x);
 void peer_resume(struct fumi_exchange *x); /* hands it over once more, for its current call */
-void peer_loosen(struct fumi_run *r);      /* it is pending: its exchange holds back nothing */
+void peer_ungate(struct fumi_run *r);      /* it is pending: its exchange holds back nothing */
 bool peer_has_writers(const struct fumi_peer *peer); /* gated ones, which other calls wait for */
 bool peer_postpone(struct fumi_run *r);    /* the peer is held: the run will be submitted again */
-bool peer_forget(struct fumi_run *r);      /* it is not submitted any more; false: it has been */
+bool peer_dequeue(struct fumi_run *r);     /* it is not submitted any more; false: it has been */
 void peer_cancel_late(struct fumi_run *r); /* calls its on_cancel */
 void peer_unhook(struct fumi_run *r);      /* from now on no on_cancel of it runs: waits for one */
-void peer_answered(struct fumi_peer *peer, const struct envelope *e);
+void peer_response(struct fumi_peer *peer, const struct envelope *e);
 
 /* source.c. One more reference; s may be NULL. */
 struct fumi_source *source_ref(struct fumi_source *s);

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 struct fumi_exchange;
-struct fumi_links;
+struct fumi_peer_state;
 
 /* Warm memory for the next message, kept by a thread that calls fumi_handle. {0} is empty; what is
  * in it belongs to one server. Without one, all threads share a place in the server. */
@@ -50,7 +50,7 @@ struct fumi_peer {
      * deadline still runs; or lets it go again. From any thread. NULL: the peer outlives its calls
      * anyway. */
     void (*keep)(struct fumi_peer *peer, bool keep);
-    struct fumi_links *links; /* private: open calls and open questions */
+    struct fumi_peer_state *state; /* private: open calls and open questions */
     /* The host program's own, of this connection: see `connected` of struct fumi_serve_options.
      * Calls see it as their context, where their request has none of its own. Must outlive the
      * peer. NULL: nothing, as in a session of MCP over HTTP, which is not bound to a connection. */

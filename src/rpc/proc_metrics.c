@@ -30,13 +30,13 @@ static const struct {
 };
 
 /* Of one method, in one shard. */
-struct row {
+struct method_counters {
     atomic_uint_fast64_t counters[COUNTERS];
 };
 
 struct shard {
     atomic_uint_fast64_t buckets[FUMI_COUNT(bounds)];
-    struct row rows[];
+    struct method_counters rows[];
 };
 
 struct codes {
@@ -57,7 +57,7 @@ static void *zeroed(size_t size)
 
 static struct shard *shard_new(size_t n)
 {
-    return zeroed(sizeof(struct shard) + (n + 1) * sizeof(struct row));
+    return zeroed(sizeof(struct shard) + (n + 1) * sizeof(struct method_counters));
 }
 
 struct fumi_metrics *fumi_metrics_new(const struct fumi_server *s)
@@ -106,7 +106,7 @@ static void add(atomic_uint_fast64_t *counter, uint64_t n)
     atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
-static size_t row_of(const struct fumi_metrics *m, const struct entry *e)
+static size_t row_of(const struct fumi_metrics *m, const struct method_entry *e)
 {
     size_t i = e ? (size_t)(e - m->server->entries) : m->n;
     return i < m->n ? i : m->n;
@@ -167,7 +167,7 @@ static struct shard *total(const struct fumi_metrics *m)
     return sum;
 }
 
-static void put_calls(const struct fumi_metrics *m, size_t i, const struct row *row,
+static void put_calls(const struct fumi_metrics *m, size_t i, const struct method_counters *row,
                       struct fumi_buf *out)
 {
     const char *name = name_of(m, i);
@@ -185,7 +185,7 @@ static void put_calls(const struct fumi_metrics *m, size_t i, const struct row *
             value(&row->counters[OTHER]));
 }
 
-static void put_time(const struct fumi_metrics *m, size_t i, const struct row *row,
+static void put_time(const struct fumi_metrics *m, size_t i, const struct method_counters *row,
                      struct fumi_buf *out)
 {
     uint64_t time = value(&row->counters[TIME]), n = 0;

@@ -50,7 +50,7 @@ static bool has_breaks(struct fumi_str text)
     return text.n && (memchr(text.p, '\n', text.n) || memchr(text.p, '\r', text.n));
 }
 
-static void note(struct fumi_record *r, const char *arrow, struct fumi_str text)
+static void write_line(struct fumi_record *r, const char *arrow, struct fumi_str text)
 {
     struct fumi_buf line = {0};
     bool breaks = has_breaks(text);
@@ -67,10 +67,10 @@ static void note(struct fumi_record *r, const char *arrow, struct fumi_str text)
     fumi_buf_done(&line);
 }
 
-static void pass_tell(void *arg, struct fumi_buf *message)
+static void pass_notify(void *arg, struct fumi_buf *message)
 {
     struct passing *p = arg;
-    note(p->record, "<-- ", fumi_buf_str(message));
+    write_line(p->record, "<-- ", fumi_buf_str(message));
     p->sink.notify(p->sink.arg, message);
 }
 
@@ -78,7 +78,7 @@ static void pass_reply(void *arg, struct fumi_buf *answer, int code)
 {
     struct passing *p = arg;
     if (answer->n)
-        note(p->record, "<-- ", fumi_buf_str(answer));
+        write_line(p->record, "<-- ", fumi_buf_str(answer));
     struct fumi_sink sink = p->sink;
     fumi_resize(p, 0);
     sink.reply(sink.arg, answer, code);
@@ -96,8 +96,8 @@ void fumi_record_handle(void *self, struct fumi_peer *peer, struct fumi_str mess
     struct fumi_record *r = self;
     struct passing *p = fumi_resize(NULL, sizeof(*p));
     *p = (struct passing){r, sink};
-    note(r, "--> ", message);
-    struct fumi_sink between = {.notify = sink.notify ? pass_tell : NULL,
+    write_line(r, "--> ", message);
+    struct fumi_sink between = {.notify = sink.notify ? pass_notify : NULL,
                                 .reply = pass_reply,
                                 .arg = p,
                                 .unordered = sink.unordered ? pass_unordered : NULL,

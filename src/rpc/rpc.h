@@ -177,14 +177,14 @@ void fumi_message_drop(struct fumi_exchange *x, struct fumi_spare *spare);
 /* For handlers. fumi_fail returns FUMI_FAIL. fumi_finish ends a pending call, with the result that
  * was filled where the handler got it (so keep `result`, not a copy) or after fumi_fail.
  * fumi_invoke runs another method, one that does not defer, inside this call, without processors,
- * and writes its result to `out` (brief: with fumi_emit_compact); *result, unless NULL, is then the
- * struct that the method filled. If the method fails, its error is in call->err, and `out` is as
- * before. */
+ * and writes its result to `out` (compact: with fumi_emit_compact); *result, unless NULL, is then
+ * the struct that the method filled. If the method fails, its error is in call->err, and `out` is
+ * as before. */
 enum fumi_ret fumi_fail(struct fumi_call *c, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4), cold));
 void fumi_finish(struct fumi_call *c, enum fumi_ret ret);
 enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struct fumi_val *args,
-                          bool brief, struct fumi_out *out, const void **result);
+                          bool compact, struct fumi_out *out, const void **result);
 
 /* For a handler that writes its result as JSON instead of filling a struct: one value, which is
  * complete when the handler returns FUMI_OK or calls fumi_finish. The bytes become the answer

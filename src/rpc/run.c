@@ -17,7 +17,7 @@ struct fumi_run *run_new(struct fumi_exchange *x)
     r->server = x->server;
     r->call.run = r;
     r->call.arena = &r->arena;
-    pthread_mutex_init(&r->telling, NULL);
+    pthread_mutex_init(&r->notify_lock, NULL);
     return r;
 }
 
@@ -25,7 +25,7 @@ void run_free(struct fumi_run *r)
 {
     if (!r)
         return;
-    pthread_mutex_destroy(&r->telling);
+    pthread_mutex_destroy(&r->notify_lock);
     fumi_arena_done(&r->arena);
     fumi_buf_done(&r->out);
     fumi_resize(r, 0);
@@ -87,7 +87,7 @@ static void prepare(struct fumi_run *r, struct fumi_exchange *x, struct request 
     r->open = x->open;
     r->hooked = false;
     atomic_store_explicit(&r->claim, UNCLAIMED, memory_order_relaxed);
-    atomic_store_explicit(&r->turn, RUNNING, memory_order_relaxed);
+    atomic_store_explicit(&r->state, RUNNING, memory_order_relaxed);
     c->name = q->entry ? q->entry->name : fumi_text(&r->arena, q->method);
     c->method = q->entry ? q->entry->method : NULL;
     c->self = q->entry ? q->entry->self : NULL;
@@ -130,7 +130,7 @@ static __attribute__((cold)) enum fumi_ret fail_unknown(struct fumi_call *c, str
     return FUMI_FAIL;
 }
 
-static enum fumi_ret call_method(struct fumi_call *c, const struct entry *e)
+static enum fumi_ret call_method(struct fumi_call *c, const struct method_entry *e)
 {
     const struct fumi_method *m = e->method;
     char *frame = fumi_alloc(c->arena, e->frame);
@@ -206,7 +206,7 @@ static int answer(struct fumi_exchange *x, struct fumi_call *c)
     return rc;
 }
 
-static void tell_fault(struct fumi_run *r, const struct fumi_call *c, bool silent)
+static void report_fault(struct fumi_run *r, const struct fumi_call *c, bool silent)
 {
     if (c->err.code == FUMI_INTERNAL_ERROR)
         log_internal(r->server, c->name, &c->err);
@@ -229,7 +229,7 @@ static void conclude(struct fumi_run *r, enum fumi_ret ret)
     c->ret = ret == FUMI_OK ? FUMI_OK : FUMI_FAIL;
     leave(r->server, c);
     if (ret != FUMI_OK)
-        tell_fault(r, c, silent);
+        report_fault(r, c, silent);
 }
 
 /* --- Ending. --- */
@@ -274,10 +274,10 @@ static __attribute__((cold)) void disown(struct fumi_run *r)
 static void exempt(struct fumi_run *r)
 {
     struct fumi_sink sink = r->exchange->sink;
-    pthread_mutex_lock(&r->telling);
+    pthread_mutex_lock(&r->notify_lock);
     if (sink.unordered && atomic_load(&r->claim) != BY_DEADLINE)
         sink.unordered(sink.arg);
-    pthread_mutex_unlock(&r->telling);
+    pthread_mutex_unlock(&r->notify_lock);
 }
 
 /* The method has returned FUMI_PENDING. Returns FUMI_PENDING if the exchange is no longer this
@@ -289,10 +289,10 @@ static enum fumi_ret pend(struct fumi_run *r)
         return FUMI_OK;
     }
     if (r->open && atomic_load(&r->claim) == UNCLAIMED) {
-        peer_loosen(r);
+        peer_ungate(r);
         exempt(r);
     }
-    if (atomic_exchange(&r->turn, PARKED) != FINISHED)
+    if (atomic_exchange(&r->state, PENDING) != FINISHED)
         return FUMI_PENDING;
     if (atomic_load(&r->claim) != BY_DEADLINE)
         return FUMI_OK;
@@ -348,7 +348,7 @@ void fumi_finish(struct fumi_call *c, enum fumi_ret ret)
     }
     if (whose == UNCLAIMED)
         conclude(r, ret);
-    if (atomic_exchange(&r->turn, FINISHED) != PARKED)
+    if (atomic_exchange(&r->state, FINISHED) != PENDING)
         return;
     if (whose == BY_DEADLINE) {
         release(r);
@@ -367,7 +367,7 @@ static void on_task(struct fumi_task *task)
     int queued = QUEUED;
     if (peer_postpone(r))
         return;
-    if (!atomic_compare_exchange_strong(&r->turn, &queued, RUNNING)) {
+    if (!atomic_compare_exchange_strong(&r->state, &queued, RUNNING)) {
         release(r); /* the deadline was quicker */
         return;
     }
@@ -379,7 +379,7 @@ static void on_task(struct fumi_task *task)
 
 struct fumi_task *run_task(struct fumi_run *r)
 {
-    atomic_store(&r->turn, QUEUED);
+    atomic_store(&r->state, QUEUED);
     r->open = true;
     r->task.run = on_task;
     return &r->task;
@@ -426,16 +426,16 @@ static void answer_late(struct fumi_run *r, bool begun)
     bool cancelled = atomic_exchange(&r->request->state, ENDED) == CANCELLED;
     fail_late(&c, r->request, begun);
     leave(r->server, &c);
-    tell_fault(r, &c, cancelled || !c.id);
+    report_fault(r, &c, cancelled || !c.id);
     fumi_arena_done(&scratch);
 }
 
 void run_late(struct fumi_run *r)
 {
     struct fumi_exchange *x = r->exchange;
-    int turn = QUEUED;
-    bool begun = !atomic_compare_exchange_strong(&r->turn, &turn, FINISHED);
-    bool idle = !begun && peer_forget(r);
+    int state = QUEUED;
+    bool begun = !atomic_compare_exchange_strong(&r->state, &state, FINISHED);
+    bool idle = !begun && peer_dequeue(r);
     atomic_fetch_add(&x->refs, 1);
     atomic_fetch_add(&r->server->open, 1);
     r->keep = x->peer->keep;
@@ -483,9 +483,9 @@ struct fumi_out *fumi_result(struct fumi_call *c)
 }
 
 enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struct fumi_val *args,
-                          bool brief, struct fumi_out *out, const void **result)
+                          bool compact, struct fumi_out *out, const void **result)
 {
-    const struct entry *e = server_find(c->run->server, name);
+    const struct method_entry *e = server_find(c->run->server, name);
     if (!e)
         return fail_unknown(c, name);
     if (e->method->flags & FUMI_ASYNC)
@@ -503,7 +503,7 @@ enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struc
     if (ret == FUMI_PENDING)
         ret = fumi_fail(&inner, FUMI_INTERNAL_ERROR, "returned FUMI_PENDING without FUMI_ASYNC");
     explain(&inner, ret);
-    if (ret == FUMI_OK && !inner.wrote && answer_value(out, &inner, brief, &inner.err))
+    if (ret == FUMI_OK && !inner.wrote && answer_value(out, &inner, compact, &inner.err))
         ret = FUMI_FAIL;
     if (ret != FUMI_OK)
         rewind_to(out, inner.from, inner.comma);
@@ -555,13 +555,13 @@ bool fumi_can_notify(const struct fumi_call *c)
 }
 
 /* The sink ends with the reply, which the deadline may send from its thread. */
-void run_tell(struct fumi_run *r, struct fumi_buf *message)
+void run_notify(struct fumi_run *r, struct fumi_buf *message)
 {
     struct fumi_sink sink = r->exchange->sink;
-    pthread_mutex_lock(&r->telling);
+    pthread_mutex_lock(&r->notify_lock);
     if (sink.notify && !run_cancelled(r) && atomic_load(&r->claim) == UNCLAIMED)
         sink.notify(sink.arg, message);
-    pthread_mutex_unlock(&r->telling);
+    pthread_mutex_unlock(&r->notify_lock);
 }
 
 void fumi_notify(struct fumi_call *c, const char *method, const struct fumi_shape *s,
@@ -571,6 +571,6 @@ void fumi_notify(struct fumi_call *c, const char *method, const struct fumi_shap
     if (!fumi_can_notify(c) || run_cancelled(c->run))
         return;
     request_notify(&message, method, s, params);
-    run_tell(c->run, &message);
+    run_notify(c->run, &message);
     fumi_buf_done(&message);
 }

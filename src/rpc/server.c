@@ -46,13 +46,13 @@ static inline uint64_t hash(struct fumi_str s)
     return mix(h, eight(s.p + s.n - 8));
 }
 
-const struct entry *server_find(const struct fumi_server *s, struct fumi_str name)
+const struct method_entry *server_find(const struct fumi_server *s, struct fumi_str name)
 {
     for (size_t i = hash(name);; i++) {
         uint32_t slot = s->slots[i & s->mask];
         if (!slot)
             return NULL;
-        const struct entry *e = &s->entries[slot - 1];
+        const struct method_entry *e = &s->entries[slot - 1];
         if (e->name.n == name.n && fumi_same(e->name.p, name.p, name.n))
             return e;
     }
@@ -137,11 +137,11 @@ static int add_method(struct fumi_server *s, const char *name_space, const struc
     }
     s->entries = fumi_resize(s->entries, (s->n + 1) * sizeof(*s->entries));
     size_t params = frame_size(m->params);
-    s->entries[s->n++] = (struct entry){.name = name,
-                                        .method = m,
-                                        .self = self,
-                                        .frame = params + frame_size(m->result),
-                                        .result = params};
+    s->entries[s->n++] = (struct method_entry){.name = name,
+                                               .method = m,
+                                               .self = self,
+                                               .frame = params + frame_size(m->result),
+                                               .result = params};
     fill_slots(s);
     return 0;
 }

@@ -8,10 +8,10 @@
 
 struct fumi_server;
 
-/* Part of a server; {0} at first. `asked` decides, the descriptor only wakes. */
+/* Part of a server; {0} at first. `requested` decides, the descriptor only wakes. */
 struct stop {
-    atomic_bool asked;  /* to stop, and no service has ended since */
-    atomic_bool served; /* a service of the server exists */
+    atomic_bool requested; /* to stop, and no service has ended since */
+    atomic_bool served;    /* a service of the server exists */
     /* An eventfd, plus one; 0: not made yet. It stays open until the server is freed, because
      * fumi_stop may write to it at any time. */
     atomic_int wake;
@@ -20,12 +20,12 @@ struct stop *server_stop(struct fumi_server *s);
 
 /* A service begins; -1 with *e set: the server has one already. */
 int stop_begin(struct stop *s, struct fumi_err *e);
-/* A descriptor that is readable after stop_ask; -1 with *e set. */
+/* A descriptor that is readable after stop_request; -1 with *e set. */
 int stop_descriptor(struct stop *s, struct fumi_err *e);
-void stop_end(struct stop *s); /* it has ended: what was asked so far is used up */
-/* Whether stop_ask was called. Makes the descriptor unreadable again. */
+void stop_end(struct stop *s); /* it has ended: what was requested so far is used up */
+/* Whether stop_request was called. Makes the descriptor unreadable again. */
 bool stop_look(struct stop *s);
-void stop_ask(struct stop *s);  /* any thread, any time; async-signal-safe */
-void stop_done(struct stop *s); /* the server is freed */
+void stop_request(struct stop *s); /* any thread, any time; async-signal-safe */
+void stop_done(struct stop *s);    /* the server is freed */
 
 #endif

@@ -1,6 +1,6 @@
 /* Notes on the command line: parameters that go in, and what is printed of results. */
-#ifndef FUMI_APP_NOTES_H
-#define FUMI_APP_NOTES_H
+#ifndef FUMI_APP_CLI_NOTES_H
+#define FUMI_APP_CLI_NOTES_H
 
 #include "json/json.h"
 

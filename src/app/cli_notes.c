@@ -1,4 +1,4 @@
-#include "app/notes.h"
+#include "app/cli_notes.h"
 
 #include "app/files.h"
 #include "app/show.h"
