@@ -37,7 +37,7 @@ struct server_shared {
     size_t io_threads_n;
     atomic_size_t conns, open; /* connections; calls under way */
     atomic_size_t other_users; /* connections of other users: accept.c */
-    atomic_size_t bodies;      /* bytes of announced request bodies that were not received yet */
+    atomic_size_t bodies;      /* bytes reserved for long request bodies: http_reserve */
 };
 
 #endif
