@@ -1,5 +1,6 @@
-/* Changing the embedder while serving: tried first, written down, then exchanged. A provider that
- * cannot be reached at that moment is taken all the same; the background asks it again. */
+/* Changes of the embedder while serving. The new embedder is tested, saved in the configuration,
+ * and then used. A provider that is unreachable is accepted with a warning; the worker retries. The
+ * second half follows changes that other processes make. */
 #include "base/chars.h"
 #include "memory/memory_parts.h"
 #include "json/json.h"
@@ -13,19 +14,14 @@ static const struct fumi_str probe = FUMI_STR("Does this embedder answer?");
 struct embed_config memory_embedder(struct memory *m, struct fumi_arena *a)
 {
     struct space *sp = space_take(m, &m->now);
-    struct embed_config c = sp->config;
-    c.provider = fumi_dup(a, c.provider);
-    c.model = fumi_dup(a, c.model);
-    c.base_url = fumi_dup(a, c.base_url);
-    c.api_key = fumi_dup(a, c.api_key);
-    c.model_file = fumi_dup(a, c.model_file);
+    struct embed_config c = space_copy_config(a, &sp->config);
     c.dim = (int64_t)atomic_load(&sp->embedder->dim);
     space_put(sp);
     return c;
 }
 
-/* What comes of a change. A key is never carried to another provider or address: whoever may set an
- * address must not get the key with it. */
+/* Applies a change. The key is never kept for another provider or address: a caller who sets an
+ * address must not receive the key. */
 static struct embed_config changed(struct memory *m, const struct embed_config *old,
                                    const struct embed_config *change)
 {
@@ -52,7 +48,7 @@ static struct embed_config changed(struct memory *m, const struct embed_config *
     return c;
 }
 
-/* Writes the new one down, and the one that answers until the new vectors are there. */
+/* Saves the new embedder, and the previous one if it answers searches for now. */
 static int save(struct memory *m, struct space *sp, bool serves, struct fumi_err *e)
 {
     struct embed_config now = sp->config;
@@ -63,8 +59,7 @@ static int save(struct memory *m, struct space *sp, bool serves, struct fumi_err
     return rc;
 }
 
-/* Whether searches may use it at once: it is the space that answers already, or there is nothing to
- * embed. */
+/* Whether searches can use the space at once: it already answers them, or no note lacks vectors. */
 static int serves_at_once(struct memory *m, struct fumi_arena *a, struct space *sp, bool *out,
                           struct fumi_err *e)
 {
@@ -79,24 +74,24 @@ static int serves_at_once(struct memory *m, struct fumi_arena *a, struct space *
     return 0;
 }
 
-/* The name of a space whose dimension is not known yet tells other processes what to follow, but
- * says of no space that it is complete. */
-static int exchange(struct memory *m, struct fumi_arena *a, struct space *sp, struct fumi_err *e)
+/* Makes `sp` the current space. META_TARGET tells other processes to follow; META_SPACE is not set
+ * while the dimension is unknown. */
+static int switch_to(struct memory *m, struct fumi_arena *a, struct space *sp, struct fumi_err *e)
 {
     struct store *store = m->store;
     struct fumi_str name = space_name(sp, a);
     bool serves;
     if (serves_at_once(m, a, sp, &serves, e) || save(m, sp, serves, e) ||
-        store_set_meta(store, FACT_TARGET, name, e) ||
-        (serves && atomic_load(&sp->embedder->dim) && store_set_meta(store, FACT_SPACE, name, e)))
+        store_set_meta(store, META_TARGET, name, e) ||
+        (serves && atomic_load(&sp->embedder->dim) && store_set_meta(store, META_SPACE, name, e)))
         return -1;
     memory_use(m, sp, serves, NULL);
     return 0;
 }
 
-/* Whether no answer came from the provider, or one that says to come back later. An answer of 200
- * that cannot be read rather comes from a wrong address. */
-static bool is_out_of_reach(struct fumi_arena *a, const struct fumi_err *e)
+/* Whether the provider is unreachable or asks to retry later. An unreadable answer with status 2xx
+ * does not count: it is probably from a wrong address. */
+static bool is_unreachable(struct fumi_arena *a, const struct fumi_err *e)
 {
     struct fumi_err ignored;
     int64_t status = 0;
@@ -106,15 +101,15 @@ static bool is_out_of_reach(struct fumi_arena *a, const struct fumi_err *e)
            status / 100 != 2;
 }
 
-/* Asks the provider for the first time. That it is out of reach is a warning; then a dimension
- * that nobody configured counts as unknown, even of a model that is known to us. */
+/* Embeds a text as a test. If the provider is unreachable, *warning is set, and a dimension that is
+ * not configured is unknown, even if the model is a known one. */
 static int try_out(struct space *sp, struct fumi_arena *a, int64_t ms, struct fumi_str *warning,
                    struct fumi_err *e)
 {
     float *x;
     if (!space_query(sp, a, probe, ms, &x, e))
         return 0;
-    if (!is_out_of_reach(a, e))
+    if (!is_unreachable(a, e))
         return -1;
     if (!sp->config.dim)
         atomic_store(&sp->embedder->dim, 0);
@@ -132,8 +127,8 @@ static void put_member(struct fumi_out *o, const char *name, struct fumi_str val
     fumi_put_str(o, value);
 }
 
-/* Characters that a shell or a terminal might not take as they are become escapes of JSON: the user
- * sees what the command does. */
+/* Writes characters that a shell or a terminal might interpret as JSON escapes, so that the user
+ * sees exactly what the command does. */
 static void put_visible(struct fumi_buf *b, uint32_t c)
 {
     char text[16];
@@ -148,7 +143,7 @@ static void put_visible(struct fumi_buf *b, uint32_t c)
     fumi_buf_add(b, text, strlen(text));
 }
 
-/* The params of memory.set_config in single quotes, for a shell. The key is left out. */
+/* The params of memory.set_config in single quotes, for a shell, without the key. */
 static struct fumi_str quoted_params(struct fumi_arena *a, const struct embed_config *c)
 {
     struct fumi_buf json = {0}, text = {0};
@@ -170,7 +165,7 @@ static struct fumi_str quoted_params(struct fumi_arena *a, const struct embed_co
     return fumi_buf_keep(&text, a);
 }
 
-/* The error's data, with the command that sets the address all the same. */
+/* Sets the error's data, with the command by which the user can set the address. */
 static void put_remedy(struct memory *m, struct fumi_arena *a, const struct embed_config *c,
                        struct fumi_err *e)
 {
@@ -186,8 +181,8 @@ static void put_remedy(struct memory *m, struct fumi_arena *a, const struct embe
     e->data = fumi_buf_keep(&text, a);
 }
 
-/* Whoever is not at the terminal may not send all notes to any address: only to one that is in use,
- * stands in the configuration, or is harmless (embed_check_host). */
+/* Fails if a remote caller may not set this base URL, because all notes are sent to it. Allowed are
+ * the present URL, those of the configuration, and what embed_check_host allows. */
 static int check_host(struct memory *m, struct fumi_arena *a, const struct embed_config *old,
                       const struct embed_config *change, struct fumi_err *e)
 {
@@ -215,7 +210,7 @@ static int set(struct memory *m, struct fumi_arena *a, const struct embed_config
     if (!sp)
         return -1;
     if ((anywhere || !check_host(m, a, &old, &c, e)) && !try_out(sp, a, ms, warning, e) &&
-        !exchange(m, a, sp, e))
+        !switch_to(m, a, sp, e))
         return 0;
     space_put(sp);
     return -1;
@@ -241,10 +236,10 @@ int memory_set_embedder(struct memory *m, struct fumi_arena *a, const struct emb
     return rc;
 }
 
-/* The space whose vectors are complete, when it is another than the target and can be told from
- * what the other process wrote down. */
-static struct space *before(struct memory *m, struct fumi_arena *a, struct fumi_str complete,
-                            const struct embed_config *previous)
+/* Opens the space whose vectors are complete. Returns NULL if it is not the previous embedder of
+ * the configuration. */
+static struct space *open_complete(struct memory *m, struct fumi_arena *a, struct fumi_str complete,
+                                   const struct embed_config *previous)
 {
     struct fumi_err ignored;
     struct space *sp = previous->provider.p ? space_new(previous, m->o.log, &ignored) : NULL;
@@ -254,6 +249,7 @@ static struct space *before(struct memory *m, struct fumi_arena *a, struct fumi_
     return NULL;
 }
 
+/* Switches to the space `target` of another process. */
 static bool follow(struct memory *m, struct fumi_arena *a, struct fumi_str target,
                    struct fumi_err *e)
 {
@@ -261,23 +257,24 @@ static bool follow(struct memory *m, struct fumi_arena *a, struct fumi_str targe
     struct fumi_str complete;
     struct space *sp;
     if (m->o.reload(m->o.arg, a, &now, &previous, e) ||
-        store_get_meta(m->store, a, FACT_SPACE, &complete, e) || !space_split(target, &wanted))
+        store_get_meta(m->store, a, META_SPACE, &complete, e) || !space_split(target, &wanted))
         return false;
     if (!now.dim && space_same_model(&now, &wanted))
-        now.dim = wanted.dim; /* another process has learned it */
+        now.dim = wanted.dim; /* another process knows it */
     if (!(sp = space_new(&now, m->o.log, e)))
         return false;
     if (!fumi_eq(space_name(sp, a), target)) {
-        space_put(sp); /* its configuration is another file than ours */
+        space_put(sp); /* the other process has another configuration file */
         return false;
     }
     bool serves = complete.p && fumi_eq(complete, target);
-    memory_use(m, sp, serves, serves || !complete.p ? NULL : before(m, a, complete, &previous));
+    memory_use(m, sp, serves,
+               serves || !complete.p ? NULL : open_complete(m, a, complete, &previous));
     return true;
 }
 
-/* Whether the target is another space than ours. One of unknown dimension is ours, if the model is
- * the same: then we have learned the dimension, and the store will know it soon. */
+/* Whether the target is another space than ours. With an unknown dimension it is ours if the model
+ * is the same: then we know the dimension, and the store will have it soon. */
 static bool is_other(struct fumi_str target, struct fumi_str ours)
 {
     struct embed_config t, o;
@@ -291,7 +288,7 @@ bool memory_follow(struct memory *m, struct fumi_arena *a, struct fumi_err *e)
     struct fumi_str target;
     if (!m->o.reload || pthread_mutex_trylock(&m->change))
         return false;
-    bool changed = !store_get_meta(m->store, a, FACT_TARGET, &target, e) && target.p &&
+    bool changed = !store_get_meta(m->store, a, META_TARGET, &target, e) && target.p &&
                    is_other(target, memory_space(m, a)) && follow(m, a, target, e);
     pthread_mutex_unlock(&m->change);
     return changed;
