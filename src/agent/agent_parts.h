@@ -29,7 +29,6 @@ enum fumi_ret agent_complete(struct fumi_mcp_call *c, const struct fumi_mcp_comp
 void render_add(struct fumi_buf *b, struct fumi_str s);
 void render_note(struct fumi_buf *b, struct fumi_arena *a, const struct note *n, size_t most);
 struct fumi_str render_line(struct fumi_arena *a, const struct note *n, size_t most);
-struct fumi_str render_day(struct fumi_arena *a, int64_t ms); /* "2026-11-16" */
 /* The text in one line (note_line), as a JSON string of at most `most` bytes; if it was cut, "…"
  * follows the closing quote. most >= 5 */
 struct fumi_str render_quoted(struct fumi_arena *a, struct fumi_str s, size_t most);

@@ -242,7 +242,7 @@ static bool is_enabled(struct change_watch *w)
     return any;
 }
 
-/* If the number cannot be read, -1 stands for it. It differs from every number, so the first check
+/* If the number cannot be read, -1 is used. It differs from every number, so the first check
  * reports everything. */
 void change_watch_enable(struct change_watch *w, bool any)
 {

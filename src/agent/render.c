@@ -23,7 +23,7 @@ void render_add(struct fumi_buf *b, struct fumi_str s)
     fumi_buf_add(b, s.p, s.n);
 }
 
-struct fumi_str render_day(struct fumi_arena *a, int64_t ms)
+static struct fumi_str day_of(struct fumi_arena *a, int64_t ms)
 {
     char whole[FUMI_TIME_SIZE];
     fumi_time_write(ms, whole);
@@ -126,9 +126,9 @@ void render_note(struct fumi_buf *b, struct fumi_arena *a, const struct note *n,
     struct fumi_str id = name(a, n->id, ID_MOST);
     struct fumi_str title = n->title.n ? render_quoted(a, n->title, SIZE_MAX) : FUMI_STR("Note");
     render_add(b, fumi_fmt(a, "## %.*s\n", FUMI_ARG(title)));
-    render_add(b, fumi_fmt(a, "id %.*s · group %.*s · %.*s", FUMI_ARG(id),
-                           FUMI_ARG(render_group(a, n->group)),
-                           FUMI_ARG(render_day(a, n->created.ms))));
+    render_add(b,
+               fumi_fmt(a, "id %.*s · group %.*s · %.*s", FUMI_ARG(id),
+                        FUMI_ARG(render_group(a, n->group)), FUMI_ARG(day_of(a, n->created.ms))));
     add_tags(b, a, n->tags);
     if (n->source.n)
         render_add(b, fumi_fmt(a, " · from %.*s", FUMI_ARG(render_quoted(a, n->source, SIZE_MAX))));
@@ -145,7 +145,7 @@ static void add_facts(struct fumi_buf *b, struct fumi_arena *a, const struct not
 {
     render_add(b, fumi_fmt(a, "- id %.*s", FUMI_ARG(name(a, n->id, ID_MOST))));
     size_t id = b->n;
-    render_add(b, fumi_fmt(a, " · %.*s", FUMI_ARG(render_day(a, n->created.ms))));
+    render_add(b, fumi_fmt(a, " · %.*s", FUMI_ARG(day_of(a, n->created.ms))));
     add_tags(b, a, n->tags);
     if (b->n > most)
         b->n = id;

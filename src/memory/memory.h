@@ -73,8 +73,8 @@ struct written {
     struct fumi_str warning; /* why it is pending, and what was masked; null: no warning */
 };
 
-/* Stores a note. Makes n->project canonical, and sets n->id if it is null and n->created if it is not
- * set. Embedding may take at most `ms` milliseconds. If the provider lacks an API key, fails
+/* Stores a note. Makes n->project canonical, and sets n->id if it is null and n->created if it is
+ * not set. Embedding may take at most `ms` milliseconds. If the provider lacks an API key, fails
  * with ERR_NO_API_KEY and stores nothing. memory_update changes the members that `set` names. */
 int memory_add(struct memory *m, struct fumi_arena *a, struct note *n, int64_t ms,
                struct written *out, struct fumi_err *e);

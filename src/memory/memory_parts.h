@@ -73,9 +73,9 @@ enum { LONG_BYTES = 16 << 10 };
 /* A long text that is being embedded, a few passages at a time. */
 struct slices {
     struct fumi_arena arena;
-    int64_t seq, version; /* of the note; seq 0: no note */
+    int64_t seq, version;     /* of the note; seq 0: no note */
     struct text_ranges spans; /* all of its passages */
-    struct vectors v;     /* of the first v.n passages */
+    struct vectors v;         /* of the first v.n passages */
 };
 /* Embeds the next passages of the text, which must be the same in each call. Returns 1 if these
  * were the last ones, 0 if there are more, -1 with *e set on failure. */

@@ -1,5 +1,5 @@
-/* Tools that need something from the client. A handler runs until it finds all answers it needs: it
- * looks for each, and asks for the first that is missing or cannot be used. */
+/* Tools that request input from the client. A handler looks for each response it needs, and
+ * requests the ones that are missing or unusable. */
 #include "fixtures.h"
 
 #define SAMPLE(text, tokens)                                                                       \
@@ -13,26 +13,26 @@
 
 #define TEXT_FIELD(name) "\"" name "\":{\"type\":\"string\"}"
 
-static const struct fixture_question user_name = {
+static const struct fixture_request user_name = {
     "user_name", "elicitation", "elicitation/create",
     FORM("What is your name?", TEXT_FIELD("name"), "\"name\"")};
-static const struct fixture_question capital = {"capital_question", "sampling",
-                                                "sampling/createMessage",
-                                                SAMPLE("What is the capital of France?", "100")};
-static const struct fixture_question greeting = {"greeting", "sampling", "sampling/createMessage",
-                                                 SAMPLE("Generate a greeting", "50")};
-static const struct fixture_question roots = {"client_roots", "roots", "roots/list", "{}"};
-static const struct fixture_question confirm = {
+static const struct fixture_request capital = {"capital_question", "sampling",
+                                               "sampling/createMessage",
+                                               SAMPLE("What is the capital of France?", "100")};
+static const struct fixture_request greeting = {"greeting", "sampling", "sampling/createMessage",
+                                                SAMPLE("Generate a greeting", "50")};
+static const struct fixture_request roots = {"client_roots", "roots", "roots/list", "{}"};
+static const struct fixture_request confirm = {
     "confirm", "elicitation", "elicitation/create",
     FORM("Please confirm", "\"ok\":{\"type\":\"boolean\"}", "\"ok\"")};
-static const struct fixture_question step1 = {
+static const struct fixture_request step1 = {
     "step1", "elicitation", "elicitation/create",
     FORM("Step 1: What is your name?", TEXT_FIELD("name"), "\"name\"")};
-static const struct fixture_question step2 = {
+static const struct fixture_request step2 = {
     "step2", "elicitation", "elicitation/create",
     FORM("Step 2: What is your favorite color?", TEXT_FIELD("color"), "\"color\"")};
 
-static const struct fixture_question defaults = {
+static const struct fixture_request defaults = {
     "form", "elicitation", "elicitation/create",
     FORM("Please review the form",
          "\"name\":{\"type\":\"string\",\"default\":\"John Doe\"},"
@@ -47,7 +47,7 @@ static const struct fixture_question defaults = {
 #define TITLED(n) "{\"const\":\"value" n "\",\"title\":\"Option " n "\"}"
 #define THREE(of) of("1") "," of("2") "," of("3")
 
-static const struct fixture_question enums = {
+static const struct fixture_request enums = {
     "form", "elicitation", "elicitation/create",
     FORM("Please choose from each list",
          "\"untitledSingle\":{\"type\":\"string\",\"enum\":[" THREE(
@@ -64,14 +64,14 @@ static const struct fixture_question enums = {
                                              "\"anyOf\":[" THREE(TITLED) "]}}",
          "")};
 
-const struct fumi_val *fixture_answer(const struct fumi_mcp_call *c,
-                                      const struct fixture_question *q)
+const struct fumi_val *fixture_response(const struct fumi_mcp_call *c,
+                                        const struct fixture_request *q)
 {
     const struct fumi_val *v = fumi_get(c->responses, q->key);
     return fumi_is(v, FUMI_OBJECT) ? v : NULL;
 }
 
-enum fumi_ret fixture_ask(struct fumi_mcp_call *c, const struct fixture_question *q)
+enum fumi_ret fixture_request_input(struct fumi_mcp_call *c, const struct fixture_request *q)
 {
     if (fumi_mcp_require(c, q->capability) != FUMI_OK)
         return FUMI_FAIL;
@@ -85,7 +85,7 @@ static enum fumi_ret say(struct fumi_mcp_call *c, struct fumi_str text)
     return FUMI_OK;
 }
 
-/* What the model wrote; the whole answer when it is not one text. */
+/* The text of a sampling response; the whole response if it is not a single text. */
 static struct fumi_str sampled(const struct fumi_mcp_call *c, const struct fumi_val *answer)
 {
     const struct fumi_val *text = fumi_get(fumi_get(answer, "content"), "text");
@@ -104,13 +104,13 @@ static enum fumi_ret say_form(struct fumi_mcp_call *c, const char *lead,
         c, fumi_fmt(a, "%s: action=%.*s, content=%.*s", lead, FUMI_ARG(action), FUMI_ARG(text)));
 }
 
-static enum fumi_ret ask_form(struct fumi_mcp_call *c, const struct fixture_question *q)
+static enum fumi_ret request_form(struct fumi_mcp_call *c, const struct fixture_request *q)
 {
-    const struct fumi_val *answer = fixture_answer(c, q);
-    return answer ? say_form(c, "Elicitation completed", answer) : fixture_ask(c, q);
+    const struct fumi_val *answer = fixture_response(c, q);
+    return answer ? say_form(c, "Elicitation completed", answer) : fixture_request_input(c, q);
 }
 
-/* An argument as JSON, to become part of a question; null: it is not a string. */
+/* An argument as JSON, to be part of the params of a request; null if it is not a string. */
 static struct fumi_str words(const struct fumi_mcp_call *c, const char *argument)
 {
     const struct fumi_val *v = fumi_get(c->arguments, argument);
@@ -119,8 +119,8 @@ static struct fumi_str words(const struct fumi_mcp_call *c, const char *argument
 
 enum fumi_ret fixture_sampling(struct fumi_mcp_call *c)
 {
-    struct fixture_question q = {"answer", "sampling", "sampling/createMessage", NULL};
-    const struct fumi_val *answer = fixture_answer(c, &q);
+    struct fixture_request q = {"answer", "sampling", "sampling/createMessage", NULL};
+    const struct fumi_val *answer = fixture_response(c, &q);
     struct fumi_arena *a = c->call->arena;
     struct fumi_str prompt = words(c, "prompt");
     if (answer)
@@ -132,13 +132,13 @@ enum fumi_ret fixture_sampling(struct fumi_mcp_call *c)
                         "\"text\":%.*s}}],\"maxTokens\":100}",
                         FUMI_ARG(prompt))
                    .p;
-    return fixture_ask(c, &q);
+    return fixture_request_input(c, &q);
 }
 
 enum fumi_ret fixture_elicitation(struct fumi_mcp_call *c)
 {
-    struct fixture_question q = {"form", "elicitation", "elicitation/create", NULL};
-    const struct fumi_val *answer = fixture_answer(c, &q);
+    struct fixture_request q = {"form", "elicitation", "elicitation/create", NULL};
+    const struct fumi_val *answer = fixture_response(c, &q);
     struct fumi_str message = words(c, "message");
     if (answer)
         return say_form(c, "User response", answer);
@@ -150,17 +150,17 @@ enum fumi_ret fixture_elicitation(struct fumi_mcp_call *c)
                             "email") "},\"required\":[\"username\",\"email\"]}}",
                         FUMI_ARG(message))
                    .p;
-    return fixture_ask(c, &q);
+    return fixture_request_input(c, &q);
 }
 
 enum fumi_ret fixture_defaults(struct fumi_mcp_call *c)
 {
-    return ask_form(c, &defaults);
+    return request_form(c, &defaults);
 }
 
 enum fumi_ret fixture_enums(struct fumi_mcp_call *c)
 {
-    return ask_form(c, &enums);
+    return request_form(c, &enums);
 }
 
 enum fumi_ret fixture_missing_capability(struct fumi_mcp_call *c)
@@ -170,56 +170,56 @@ enum fumi_ret fixture_missing_capability(struct fumi_mcp_call *c)
     return say(c, FUMI_STR("The client can sample."));
 }
 
-/* A member of what was filled in; null: the form was declined, or lacks it. */
+/* A member of a filled-in form; null if the form was declined or lacks it. */
 static struct fumi_str filled(const struct fumi_mcp_call *c, const struct fumi_val *answer,
                               const char *member)
 {
     return fumi_text(c->call->arena, fumi_get(fumi_get(answer, "content"), member));
 }
 
-enum fumi_ret fixture_ask_name(struct fumi_mcp_call *c)
+enum fumi_ret fixture_need_name(struct fumi_mcp_call *c)
 {
-    const struct fumi_val *answer = fixture_answer(c, &user_name);
+    const struct fumi_val *answer = fixture_response(c, &user_name);
     if (!answer)
-        return fixture_ask(c, &user_name);
+        return fixture_request_input(c, &user_name);
     struct fumi_str name = filled(c, answer, "name");
     if (!name.p)
         name = FUMI_STR("stranger");
     return say(c, fumi_fmt(c->call->arena, "Hello, %.*s!", FUMI_ARG(name)));
 }
 
-enum fumi_ret fixture_ask_capital(struct fumi_mcp_call *c)
+enum fumi_ret fixture_need_sampling(struct fumi_mcp_call *c)
 {
-    const struct fumi_val *answer = fixture_answer(c, &capital);
-    return answer ? say(c, sampled(c, answer)) : fixture_ask(c, &capital);
+    const struct fumi_val *answer = fixture_response(c, &capital);
+    return answer ? say(c, sampled(c, answer)) : fixture_request_input(c, &capital);
 }
 
-enum fumi_ret fixture_ask_roots(struct fumi_mcp_call *c)
+enum fumi_ret fixture_need_roots(struct fumi_mcp_call *c)
 {
-    const struct fumi_val *answer = fixture_answer(c, &roots);
+    const struct fumi_val *answer = fixture_response(c, &roots);
     if (!answer)
-        return fixture_ask(c, &roots);
+        return fixture_request_input(c, &roots);
     struct fumi_str all = fumi_compact(c->call->arena, fumi_get(answer, "roots")).text;
     return say(c, fumi_fmt(c->call->arena, "Roots: %.*s", FUMI_ARG(all)));
 }
 
-/* The library itself refuses a state that was changed. */
-enum fumi_ret fixture_ask_state(struct fumi_mcp_call *c)
+/* The library rejects a modified state; the handler need not check. */
+enum fumi_ret fixture_need_state(struct fumi_mcp_call *c)
 {
-    if (fixture_answer(c, &confirm) && fumi_eq(c->state, FUMI_STR("asked")))
+    if (fixture_response(c, &confirm) && fumi_eq(c->state, FUMI_STR("asked")))
         return say(c, FUMI_STR("state-ok"));
     fumi_mcp_keep_state(c, FUMI_STR("asked"));
-    return fixture_ask(c, &confirm);
+    return fixture_request_input(c, &confirm);
 }
 
-enum fumi_ret fixture_ask_several(struct fumi_mcp_call *c)
+enum fumi_ret fixture_need_several(struct fumi_mcp_call *c)
 {
-    static const struct fixture_question *const all[] = {&user_name, &greeting, &roots};
+    static const struct fixture_request *const all[] = {&user_name, &greeting, &roots};
     size_t missing = 0;
     for (size_t i = 0; i < FUMI_COUNT(all); i++)
-        if (!fixture_answer(c, all[i])) {
+        if (!fixture_response(c, all[i])) {
             missing++;
-            if (fixture_ask(c, all[i]) != FUMI_OK)
+            if (fixture_request_input(c, all[i]) != FUMI_OK)
                 return FUMI_FAIL;
         }
     if (!missing)
@@ -228,28 +228,28 @@ enum fumi_ret fixture_ask_several(struct fumi_mcp_call *c)
     return FUMI_OK;
 }
 
-enum fumi_ret fixture_ask_rounds(struct fumi_mcp_call *c)
+enum fumi_ret fixture_need_rounds(struct fumi_mcp_call *c)
 {
     bool second = fumi_eq(c->state, FUMI_STR("second"));
-    if (second && fixture_answer(c, &step2))
+    if (second && fixture_response(c, &step2))
         return say(c, FUMI_STR("Both steps are done."));
-    if (second || (c->state.p && fixture_answer(c, &step1))) {
+    if (second || (c->state.p && fixture_response(c, &step1))) {
         fumi_mcp_keep_state(c, FUMI_STR("second"));
-        return fixture_ask(c, &step2);
+        return fixture_request_input(c, &step2);
     }
     fumi_mcp_keep_state(c, FUMI_STR("first"));
-    return fixture_ask(c, &step1);
+    return fixture_request_input(c, &step1);
 }
 
-/* Asks for all that this client can answer, and for nothing else. */
-enum fumi_ret fixture_ask_capabilities(struct fumi_mcp_call *c)
+/* Requests only input for which the client has the capability. */
+enum fumi_ret fixture_need_capabilities(struct fumi_mcp_call *c)
 {
-    static const struct fixture_question *const all[] = {&user_name, &capital, &roots};
+    static const struct fixture_request *const all[] = {&user_name, &capital, &roots};
     size_t missing = 0;
     for (size_t i = 0; i < FUMI_COUNT(all); i++)
-        if (fumi_mcp_can(c, all[i]->capability) && !fixture_answer(c, all[i])) {
+        if (fumi_mcp_can(c, all[i]->capability) && !fixture_response(c, all[i])) {
             missing++;
-            fixture_ask(c, all[i]);
+            fixture_request_input(c, all[i]);
         }
     return missing ? FUMI_OK : say(c, FUMI_STR("Nothing more to ask."));
 }
