@@ -1,6 +1,7 @@
 #include "rpc/client.h"
 
-#include "rpc/exchange.h"
+#include "rpc/answer.h"
+#include "rpc/envelope.h"
 
 struct waiting {
     int64_t id;

@@ -1,4 +1,4 @@
-#include "rpc/exchange.h"
+#include "rpc/envelope.h"
 
 static const struct {
     struct fumi_str name;
