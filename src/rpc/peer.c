@@ -1,26 +1,26 @@
-/* The other end of a connection: its open calls, the order in which they may run, cancelling, and
- * the questions put to it. All of it under one lock per peer, which calls that are answered at
- * once never take.
+/* The open calls of a peer, the order in which they run, cancellation, and requests to the peer.
+ * One lock per peer protects all of it; calls that are answered at once never take this lock.
  *
- * Order: exchanges that go to the executor start as if the peer's messages ran one after the other.
- * Those that only read may overlap; one that writes waits for all before it and holds back all
- * after it, also those whose methods do not block. */
+ * Order: exchanges on the executor run as if the messages of the peer were handled one after the
+ * other. Exchanges that only read may overlap. An exchange that writes waits for all earlier ones,
+ * and all later ones wait for it, even those whose methods do not block. */
 #include "rpc/exchange.h"
 
 #include "base/clock.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <time.h>
 
 struct outgoing_request {
     int64_t id;
-    struct fumi_call *call; /* its thread waits, so its arena may be used under the lock */
+    struct fumi_call *call; /* its thread waits, so other threads may use its arena with the lock */
     enum { OPEN, ANSWERED, REFUSED, GONE } state;
     struct fumi_json answer;
     struct outgoing_request *next;
 };
 
-/* An on_cancel that is running, on the stack of the thread that runs it. */
+/* An on_cancel callback that is running; on the stack of the thread that runs it. */
 struct running_hook {
     struct fumi_run *run;
     pthread_t thread;
@@ -29,15 +29,15 @@ struct running_hook {
 
 struct fumi_peer_state {
     pthread_mutex_t lock;
-    pthread_cond_t changed;                /* a question was answered or fails; a hook has run */
-    struct fumi_exchange *oldest, *newest; /* open ones */
-    atomic_size_t writers;                 /* gated ones among these that write */
+    pthread_cond_t changed;                /* an outgoing request has ended; a hook has run */
+    struct fumi_exchange *oldest, *newest; /* open exchanges */
+    atomic_size_t writers;                 /* open exchanges that are gated and write */
     struct fumi_run *hooks;                /* runs with on_cancel */
     struct running_hook *running_hooks;
     struct outgoing_request *outgoing;
     int64_t last_id;
-    bool ended; /* it will answer nothing any more */
-    bool gone;
+    bool ended; /* it will not answer requests any more */
+    bool gone;  /* disconnected */
     enum fumi_hold hold;
 };
 
@@ -74,13 +74,13 @@ void fumi_peer_done(struct fumi_peer *peer)
     peer->state = NULL;
 }
 
-/* Whether it does not start now; `first`: no gated one is older. */
+/* Whether backpressure prevents an exchange from starting. first: it is the oldest gated one. */
 static bool is_held(const struct fumi_peer_state *ps, bool first)
 {
     return ps->hold == FUMI_HOLD_ALL || (ps->hold == FUMI_HOLD_LATER && !first);
 }
 
-/* Those that may start now, taken from the list in order; submitted after the lock is left. */
+/* Returns the exchanges that may start now, in order. They are submitted without the lock. */
 static struct fumi_tasks startable(struct fumi_peer_state *ps)
 {
     struct fumi_tasks ready = {0};
@@ -109,6 +109,7 @@ static void submit(struct fumi_tasks ready)
 void peer_open(struct fumi_exchange *x, bool gated)
 {
     struct fumi_peer_state *ps = state_of(x->peer);
+    assert(!x->open);
     x->open = true;
     x->gated = gated;
     x->started = false;
@@ -128,7 +129,7 @@ void peer_open(struct fumi_exchange *x, bool gated)
     submit(ready);
 }
 
-/* Under the lock: it holds back nothing any more. */
+/* With the lock held: later exchanges no longer wait for x. */
 static void ungate(struct fumi_peer_state *ps, struct fumi_exchange *x)
 {
     if (x->gated && x->writes)
@@ -139,6 +140,7 @@ static void ungate(struct fumi_peer_state *ps, struct fumi_exchange *x)
 void peer_close(struct fumi_exchange *x)
 {
     struct fumi_peer_state *ps = x->peer->state;
+    assert(x->open);
     pthread_mutex_lock(&ps->lock);
     *(x->older ? &x->older->newer : &ps->oldest) = x->newer;
     *(x->newer ? &x->newer->older : &ps->newest) = x->older;
@@ -149,7 +151,8 @@ void peer_close(struct fumi_exchange *x)
     submit(ready);
 }
 
-/* A call that the deadline has claimed meanwhile has no say: the exchange is at its next one. */
+/* If the deadline has claimed the call, the exchange has moved on to its next call and must stay
+ * gated. */
 void peer_ungate(struct fumi_run *r)
 {
     struct fumi_exchange *x = r->exchange;
@@ -162,7 +165,7 @@ void peer_ungate(struct fumi_run *r)
     submit(ready);
 }
 
-/* It stands in the list where it stood, so it waits for nobody new. */
+/* The exchange keeps its position in the list, so it waits for no later ones. */
 void peer_resume(struct fumi_exchange *x)
 {
     struct fumi_peer_state *ps = x->peer->state;
@@ -238,7 +241,7 @@ bool fumi_cancelled(const struct fumi_call *c)
     return run_cancelled(c->run) || !fumi_time_left(c);
 }
 
-/* An id may be spelled in two ways when it is a string. */
+/* Strings with different escapes may be the same id. */
 static bool same_id(const struct fumi_val *a, const struct fumi_val *b)
 {
     struct fumi_arena scratch = {0};
@@ -249,7 +252,8 @@ static bool same_id(const struct fumi_val *a, const struct fumi_val *b)
     return same;
 }
 
-/* Cancels the calls of x with that id, or all of them, that have not ended; was there one? */
+/* Marks the calls of x with that id (NULL: all) that have not ended. Returns whether there was one.
+ */
 static bool mark_cancelled(struct fumi_exchange *x, const struct fumi_val *id,
                            enum request_state as)
 {
@@ -265,9 +269,7 @@ static bool mark_cancelled(struct fumi_exchange *x, const struct fumi_val *id,
     return found;
 }
 
-/* --- Those who want to know that their call was cancelled. --- */
-
-/* Takes it out of the list; false: it is not in it any more. */
+/* Removes the hook of the run from the list. Returns false if it is not in the list. */
 static bool take_hook(struct fumi_peer_state *ps, const struct fumi_run *r)
 {
     for (struct fumi_run **at = &ps->hooks; *at; at = &(*at)->next_hook) {
@@ -297,8 +299,8 @@ bool fumi_on_cancel(struct fumi_call *c, void (*on)(void *arg), void *arg)
     return waits;
 }
 
-/* Calls on_cancel without the lock, because it may finish the call and free the run. The lock is
- * held before and after. */
+/* Calls on_cancel. The lock is held before and after but not during the call, because on_cancel may
+ * finish the call and free the run. */
 static void call_hook(struct fumi_peer_state *ps, struct fumi_run *r)
 {
     struct running_hook here = {r, pthread_self(), ps->running_hooks};
@@ -325,7 +327,7 @@ static void call_hooks(struct fumi_peer_state *ps)
         }
         take_hook(ps, r);
         call_hook(ps, r);
-        r = ps->hooks; /* the list may be another by now */
+        r = ps->hooks; /* the list may have changed */
     }
     pthread_mutex_unlock(&ps->lock);
 }
@@ -356,8 +358,6 @@ void peer_unhook(struct fumi_run *r)
         pthread_cond_wait(&ps->changed, &ps->lock);
     pthread_mutex_unlock(&ps->lock);
 }
-
-/* --- Cancelling, and the end of the peer. --- */
 
 bool fumi_cancel(struct fumi_peer *peer, const struct fumi_val *id)
 {
@@ -409,7 +409,7 @@ void fumi_peer_eof(struct fumi_peer *peer)
         ops->eof(peer);
 }
 
-/* A message that may be changing something. */
+/* Whether calls of the message may be changing something. */
 static bool is_writing(const struct fumi_exchange *x)
 {
     return x->gated && x->started && x->writes;
@@ -440,7 +440,7 @@ void fumi_peer_end(struct fumi_peer *peer)
     cancel_all(peer, LAST);
 }
 
-/* The calls of x that have not ended. */
+/* Counts the calls of x that have not ended, and appends their names. */
 static size_t count_calls(const struct fumi_exchange *x, struct fumi_buf *names)
 {
     size_t n = 0;
@@ -481,16 +481,16 @@ bool fumi_peer_waits(const struct fumi_peer *peer)
     return open;
 }
 
-/* What the peer sent becomes the call's own error, or says that it is no answer. */
+/* An error response of the peer becomes the error of the call. */
 static enum fumi_ret read_response(struct fumi_call *c, const struct envelope *e)
 {
     struct fumi_err why, theirs;
     if (e->fault)
-        return fumi_fail(c, FUMI_LIMIT, "The peer's answer is none: %s", e->fault);
+        return fumi_fail(c, FUMI_LIMIT, "The peer sent an invalid response: %s", e->fault);
     if (!e->error)
         return FUMI_OK;
     if (envelope_error(c->arena, e->error, &theirs, &why))
-        return fumi_fail(c, FUMI_LIMIT, "The peer's answer is none: %s", why.text);
+        return fumi_fail(c, FUMI_LIMIT, "The peer sent an invalid response: %s", why.text);
     c->err = theirs;
     return FUMI_FAIL;
 }
@@ -536,7 +536,8 @@ static void send_request(struct fumi_run *r, int64_t id, const char *method,
     fumi_buf_done(&b);
 }
 
-/* Waits until the question is no longer open; takes it out of the list. */
+/* Waits until the request has ended, the call is cancelled, or the time is over. Removes the
+ * request from the list. */
 static void wait_for_response(struct fumi_peer_state *ps, struct outgoing_request *q)
 {
     const struct fumi_run *r = q->call->run;
@@ -555,8 +556,9 @@ static void wait_for_response(struct fumi_peer_state *ps, struct outgoing_reques
     pthread_mutex_unlock(&ps->lock);
 }
 
-/* FUMI_FAIL: the call cannot ask, or the peer will send nothing any more. The deadline may end the
- * exchange at any moment, so its place among the gated ones is looked at under the lock. */
+/* Adds the request to the list and gives it an id. Returns FUMI_FAIL if the call cannot send
+ * requests, or the peer sends nothing more. Another thread may own the exchange after the deadline,
+ * so `gated` is read with the lock. */
 static enum fumi_ret add_request(struct fumi_exchange *x, struct outgoing_request *q,
                                  const char *method)
 {
@@ -571,7 +573,7 @@ static enum fumi_ret add_request(struct fumi_exchange *x, struct outgoing_reques
     pthread_mutex_unlock(&ps->lock);
     if (!gated)
         return fumi_fail(q->call, FUMI_INTERNAL_ERROR,
-                         "only a blocking method on the executor can ask");
+                         "only a blocking method on the executor can send requests");
     return possible
                ? FUMI_OK
                : fumi_fail(q->call, FUMI_LIMIT, "The peer is gone and cannot answer %s", method);
@@ -587,9 +589,10 @@ enum fumi_ret fumi_request(struct fumi_call *c, const char *method, struct fumi_
                          method);
     if (!x->sink.notify)
         return fumi_fail(c, FUMI_LIMIT,
-                         "The peer takes nothing but the answer: it cannot be asked %s", method);
+                         "The peer can receive only the answer: it cannot be asked %s", method);
     if (!c->run->open)
-        return fumi_fail(c, FUMI_INTERNAL_ERROR, "only a blocking method on the executor can ask");
+        return fumi_fail(c, FUMI_INTERNAL_ERROR,
+                         "only a blocking method on the executor can send requests");
     if (!fumi_time_left(c))
         return fumi_fail(c, FUMI_LIMIT, "There is no time left to ask %s", method);
     if (add_request(x, &q, method) != FUMI_OK)

@@ -8,10 +8,10 @@ struct fumi_record {
     fumi_handle_fn *inner;
     void *self;
     int fd;
-    pthread_mutex_t lock; /* a line is written as a whole */
+    pthread_mutex_t lock; /* so that lines do not mix */
 };
 
-/* A message on its way through; it stands between the inner handler and the true sink. */
+/* A message while the inner handler handles it: replaces its sink. Freed by its reply. */
 struct passing {
     struct fumi_record *record;
     struct fumi_sink sink;
@@ -33,7 +33,7 @@ void fumi_record_free(struct fumi_record *r)
     fumi_resize(r, 0);
 }
 
-/* A transcript has a line for each message: one that holds line breaks is written with escapes. */
+/* A transcript has one line per message, so line breaks are escaped. */
 static void put_escaped(struct fumi_buf *line, struct fumi_str text)
 {
     for (size_t i = 0; i < text.n; i++) {
@@ -61,7 +61,7 @@ static void write_line(struct fumi_record *r, const char *arrow, struct fumi_str
         fumi_buf_add(&line, text.p, text.n);
     fumi_buf_put(&line, '\n');
     pthread_mutex_lock(&r->lock);
-    /* A transcript that cannot be written must not stop the conversation. */
+    /* Errors are ignored: a transcript that cannot be written must not stop the server. */
     file_write_all(r->fd, fumi_buf_str(&line));
     pthread_mutex_unlock(&r->lock);
     fumi_buf_done(&line);

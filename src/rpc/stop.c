@@ -24,7 +24,7 @@ int stop_descriptor(struct stop *s, struct fumi_err *e)
     return fd;
 }
 
-/* The descriptor is emptied first: a stop that is requested for in between leaves `requested`. */
+/* Reads the descriptor before `requested`: a stop between the two steps is seen in `requested`. */
 bool stop_look(struct stop *s)
 {
     uint64_t times;
@@ -39,8 +39,8 @@ void stop_end(struct stop *s)
     atomic_store(&s->served, false);
 }
 
-/* A service that begins makes the descriptor first and looks at `requested` then, so at least one
- * of both notices. */
+/* A service that starts creates the descriptor before it reads `requested`. This function sets
+ * `requested` before it reads the descriptor, so one of the two always notices the stop. */
 void stop_request(struct stop *s)
 {
     const uint64_t once = 1;

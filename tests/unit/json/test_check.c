@@ -156,7 +156,7 @@ TEST(rows_that_are_wrong)
         {{.name = "", .type = FUMI_T_INT}, "table:  has an empty name"},
         {{.name = "f", .name_n = 2}, "table: f has a name_n that is not the length of its name"},
         {{.name = "f", .name_n = 0}, "table: f has a name_n that is not the length of its name"},
-        {{.name = "f", .name_n = 1, .type = (enum fumi_type)10},
+        {{.name = "f", .name_n = 1, .type = (enum fumi_type)(FUMI_T_TIME + 1)},
          "table: f has a type that does not exist"},
         {F(at, "f", ""), "table: f needs a shape"},
         {F(rows, "f", ""), "table: f needs a shape"},
