@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A home directory of its own, and nothing of ours in the environment. */
+/* A temporary home directory, without the variables of fumi. */
 struct fixture {
     char home[64];
     struct fumi_arena a;
@@ -106,7 +106,7 @@ static int save(struct fixture *s, const struct embed_config *now,
     return config_save(&s->w, now, before ? before : &none, &s->e);
 }
 
-TEST(shapes_are_sound)
+TEST(shapes_are_valid)
 {
     struct config_section all[CONFIG_SECTIONS];
     struct fumi_err e;
@@ -187,7 +187,7 @@ TEST(xdg_directories_are_used_when_absolute)
     end(&s);
 }
 
-TEST(the_environment_beats_the_file)
+TEST(environment_overrides_the_file)
 {
     struct fixture s;
     begin(&s);
@@ -224,7 +224,7 @@ TEST(the_environment_beats_the_file)
     end(&s);
 }
 
-/* The key of OpenAI must not reach anybody else. */
+/* OPENAI_API_KEY must be sent to OpenAI only. */
 TEST(openai_key_goes_to_openai_only)
 {
     static const struct {
@@ -277,7 +277,7 @@ TEST(ollama_host_is_its_address)
     }
 }
 
-TEST(flags_beat_the_environment)
+TEST(flags_override_the_environment)
 {
     struct fixture s;
     begin(&s);
@@ -317,7 +317,7 @@ TEST(variables_for_the_directory_and_the_file)
     end(&s);
 }
 
-TEST(the_references_file_stands_in_for_ours)
+TEST(file_of_local_mcp_memory_is_used_without_our_own)
 {
     struct fixture s;
     begin(&s);
@@ -339,13 +339,13 @@ TEST(the_references_file_stands_in_for_ours)
     CHECK(!s.c.foreign);
     CHECK_STR(s.c.embedder.set.provider, "local");
     CHECK_INT(unlink(in_home(&s, ours).p), 0);
-    s.w.data_dir = in_home(&s, "d"); /* one memory by itself has nothing to do with it */
+    s.w.data_dir = in_home(&s, "d"); /* with --data-dir the file is not used */
     load(&s);
     CHECK_STR(s.c.embedder.set.provider, "local");
     end(&s);
 }
 
-TEST(what_is_wrong_is_named)
+TEST(errors_name_line_and_setting)
 {
     static const struct {
         const char *text, *parts[3];
@@ -387,7 +387,7 @@ TEST(what_is_wrong_is_named)
     }
 }
 
-TEST(a_wrong_variable_is_named)
+TEST(errors_name_the_variable)
 {
     static const char *const rows[][2] = {
         {"FUMI_EMBEDDER_DIM", "many"},
@@ -406,13 +406,13 @@ TEST(a_wrong_variable_is_named)
     }
 }
 
-TEST(an_ollama_host_that_is_no_address_is_named)
+TEST(invalid_ollama_host_is_an_error)
 {
     struct fixture s;
     begin(&s);
     setenv("OLLAMA_HOST", "me:secret@localhost", 1);
     load(&s);
-    CHECK_INT(s.rc, 0); /* another provider is in use */
+    CHECK_INT(s.rc, 0); /* the variable applies to ollama only */
     setenv("FUMI_EMBEDDER_PROVIDER", "ollama", 1);
     load(&s);
     CHECK_INT(s.rc, -1);
@@ -440,8 +440,8 @@ TEST(allowed_hosts_are_kept_when_the_embedder_changes)
     end(&s);
 }
 
-/* Earlier versions wrote down the length of any first answer. */
-TEST(a_dimension_in_the_file_that_does_not_fit_is_ignored)
+/* Earlier versions saved any dimension that a provider returned. */
+TEST(invalid_dimension_in_the_file_is_ignored)
 {
     static const char *const bad[] = {"-1", "1", "8193", "9000", "65537", "70000"};
     for (size_t i = 0; i < FUMI_COUNT(bad); i++) {
@@ -473,7 +473,7 @@ TEST(a_dimension_in_the_file_that_does_not_fit_is_ignored)
     }
 }
 
-TEST(an_empty_file_is_as_none)
+TEST(empty_file_means_defaults)
 {
     struct fixture s;
     begin(&s);
@@ -486,7 +486,7 @@ TEST(an_empty_file_is_as_none)
     end(&s);
 }
 
-/* A pipe would be waited for, and a device may never end. /dev/null stands for an empty file. */
+/* Reading a pipe would block, and a device may never end. /dev/null is read as an empty file. */
 TEST(only_a_regular_file_is_read)
 {
     struct fixture s;
@@ -496,7 +496,7 @@ TEST(only_a_regular_file_is_read)
     const char *const names[] = {pipe, "/dev/zero", s.home};
     for (size_t i = 0; i < FUMI_COUNT(names); i++) {
         s.w.config = fumi_str(names[i]);
-        alarm(10); /* ends the program if it waits for somebody to write into the pipe */
+        alarm(10); /* ends the test if opening the pipe blocks */
         load(&s);
         alarm(0);
         CHECK_INT(s.rc, -1);
@@ -522,7 +522,7 @@ TEST(unknown_keys_are_ignored_with_a_warning)
     end(&s);
 }
 
-TEST(a_key_that_others_may_read_is_refused)
+TEST(key_readable_by_others_is_refused)
 {
     static const char *const texts[] = {
         "{\"embedder\":{\"apiKey\":\"secret\"}}",
@@ -546,8 +546,6 @@ TEST(a_key_that_others_may_read_is_refused)
         end(&s);
     }
 }
-
-/* --- Saving. --- */
 
 TEST(a_change_is_saved_and_loaded_again)
 {
@@ -579,7 +577,7 @@ TEST(a_change_is_saved_and_loaded_again)
     end(&s);
 }
 
-TEST(what_we_do_not_know_is_kept)
+TEST(unknown_members_are_kept)
 {
     struct fixture s;
     begin(&s);
@@ -625,7 +623,7 @@ TEST(nothing_from_the_environment_is_written)
     end(&s);
 }
 
-TEST(the_usual_model_needs_no_writing)
+TEST(default_model_is_not_saved)
 {
     struct fixture s;
     begin(&s);
@@ -636,7 +634,7 @@ TEST(the_usual_model_needs_no_writing)
     end(&s);
 }
 
-TEST(what_came_from_the_references_file_is_carried_over)
+TEST(sections_of_local_mcp_memory_are_copied)
 {
     struct fixture s;
     begin(&s);
@@ -688,7 +686,7 @@ TEST(a_file_that_cannot_be_written_is_an_error)
     end(&s);
 }
 
-/* Each of several processes changes another thing: none loses what another wrote. */
+/* Several processes save different changes at the same time: none is lost. */
 TEST(processes_save_one_after_the_other)
 {
     enum { PROCESSES = 4, TIMES = 20 };

@@ -14,7 +14,7 @@ static const char *no_vowels(struct fumi_str s)
     return NULL;
 }
 
-/* Each kind of member, beside the settings of a server. */
+/* A member of each type, used together with the settings of a server. */
 struct extra {
     struct fumi_str name;
     double share;
@@ -37,7 +37,7 @@ static const struct fumi_field extra_fields[] = {
 };
 static const struct fumi_shape extra_shape = FUMI_SHAPE(struct extra, extra_fields);
 
-/* A command line, read. */
+/* A parsed command line. */
 struct run {
     struct fumi_arena a;
     struct fumi_settings settings;
@@ -47,7 +47,8 @@ struct run {
     int rc;
 };
 
-/* The words are separated by '~'. They are copies, gone after the call: nothing may point there. */
+/* Arguments are separated by '~'. They are freed after the call, so the result must not point to
+ * them. */
 static void run_sets(struct run *r, const char *line, const struct flag_set *sets, size_t n)
 {
     char *text = strdup(line), *rest = text, *argv[WORDS] = {text}, *program = strdup("program");
@@ -82,7 +83,7 @@ static struct fumi_str joined(struct run *r, const struct fumi_strs *list)
     return all;
 }
 
-TEST(shape_of_settings_is_sound)
+TEST(shape_of_settings_is_valid)
 {
     struct fumi_err e = {0};
     CHECK_INT(fumi_shape_check(&fumi_settings_shape, "settings", &e), 0);
@@ -175,7 +176,7 @@ TEST(bools_need_no_value)
     }
 }
 
-TEST(words_and_flags_in_any_order)
+TEST(arguments_and_flags_in_any_order)
 {
     static const struct {
         const char *line, *words;
@@ -248,7 +249,7 @@ TEST(several_sets_and_every_type)
     fumi_arena_done(&r.a);
 }
 
-/* What is refused, and all that is said then. */
+/* Invalid command lines and their error messages. */
 static const struct {
     const char *line, *text;
 } refused[] = {
@@ -296,7 +297,7 @@ static const struct {
     {"--name=x~--~\377", "the argument ? must be UTF-8 text"},
 };
 
-TEST(refusals_name_flag_and_remedy)
+TEST(errors_name_flag_and_remedy)
 {
     for (size_t i = 0; i < FUMI_COUNT(refused); i++) {
         struct run r;
@@ -321,7 +322,7 @@ TEST(a_very_long_flag_is_refused_briefly)
     fumi_arena_done(&r.a);
 }
 
-TEST(no_words_at_all)
+TEST(empty_argv)
 {
     struct run r = {0};
     struct flag_set set = {.shape = &fumi_settings_shape, .into = &r.settings};
@@ -333,7 +334,7 @@ TEST(no_words_at_all)
     fumi_arena_done(&r.a);
 }
 
-TEST(help_has_a_line_for_each)
+TEST(help_lists_every_flag)
 {
     struct fumi_buf out = {0};
     struct flag_set sets[] = {{.shape = &extra_shape, .into = NULL}};
@@ -367,7 +368,7 @@ TEST(help_of_the_settings_fits_a_terminal)
 
 static const struct flag_alias short_names[] = {{"n", "name"}, {"w", "wait-time"}, {NULL, NULL}};
 
-TEST(aliases_stand_for_flags)
+TEST(aliases_are_accepted)
 {
     char *argv[] = {(char *)"program", (char *)"-w",    (char *)"3",
                     (char *)"word",    (char *)"-n=me", NULL};
@@ -378,7 +379,8 @@ TEST(aliases_stand_for_flags)
     CHECK_INT(r.extra.wait_time, 3);
     CHECK_STR(r.extra.name, "me");
     CHECK_STR(joined(&r, &r.words), "word");
-    argv[2] = (char *)"-n"; /* the name of a flag is no value, short or not */
+    argv[2] =
+        (char *)"-n"; /* the name of a flag is not accepted as a value, not even a short one */
     CHECK_INT(flags_parse(&r.a, &t, argv, &r.words, &r.e), -1);
     CHECK(strstr(r.e.text, "--wait-time needs a value"));
     fumi_arena_done(&r.a);
@@ -396,7 +398,7 @@ TEST(aliases_are_shown)
     fumi_buf_done(&out);
 }
 
-/* Nothing is judged: not what is required, not limits, not types. */
+/* Nothing is checked: neither required flags, nor limits, nor types. */
 TEST(a_set_that_is_not_bound_becomes_json)
 {
     static const struct {
