@@ -1,6 +1,9 @@
+/* Connections of other users of this machine get at most a quarter of the connections. If all
+ * connections are taken and the server's own user connects, one of theirs is closed. */
 #include "net/accept.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -10,8 +13,8 @@
 #include <unistd.h>
 
 enum {
-    TURN = 64,   /* connections taken in one turn of the loop */
-    AGAIN = 100, /* milliseconds until it is tried again */
+    BATCH = 64,  /* connections accepted in one iteration of the event loop */
+    AGAIN = 100, /* milliseconds until the next attempt without free descriptors */
 };
 
 union any_address {
@@ -21,7 +24,7 @@ union any_address {
     struct sockaddr_un local;
 };
 
-/* Whoever is at the other end of a Unix socket, by its number. */
+/* Stores the uid of the peer of a Unix socket. */
 static void name_user(struct conn *c)
 {
     struct ucred cred;
@@ -49,17 +52,15 @@ static void name_peer(struct conn *c, const union any_address *from)
     c->peer.address = (struct fumi_str){c->address, (size_t)n};
 }
 
-/* --- Strangers: peers of this machine that belong to another user. They get a quarter of the
- * places at most, and give them up when the owner comes and all are taken. --- */
-
 static void on_other_user_closed(struct conn *c)
 {
+    assert(atomic_load(&c->io->other_users) > 0);
     atomic_fetch_sub(&c->io->other_users, 1);
     atomic_fetch_sub(&c->io->shared->other_users, 1);
 }
 
-/* The oldest connection of a stranger on this I/O thread, of those that wait for no answer if there
- * is one; NULL: none. */
+/* The oldest connection of another user on this I/O thread, preferably one without an open message;
+ * NULL: none. New connections are at the front of the list. */
 static struct conn *find_other_user(const struct io_thread *io)
 {
     struct conn *oldest = NULL, *idle = NULL;
@@ -89,7 +90,8 @@ static void on_evict(struct fumi_task *task)
     while (n-- && evict_here(io)) {}
 }
 
-/* Closes a stranger's connection, or has another I/O thread do so soon. False: there is none. */
+/* Closes a connection of another user, here or on another I/O thread soon. Returns false if there
+ * is none. */
 static bool evict(struct io_thread *io)
 {
     const struct server_shared *shared = io->shared;
@@ -106,69 +108,73 @@ static bool evict(struct io_thread *io)
     return false;
 }
 
-enum place { PLACE, PLACE_SURPLUS, PLACE_NONE };
+enum admission {
+    ADMIT,         /* within the limit */
+    ADMIT_SURPLUS, /* beyond the limit: the first request is refused */
+    ADMIT_NOT,     /* close at once */
+};
 
-/* A stranger beyond his quarter is told so, up to a quarter of those that can be. */
-static enum place place_stranger(struct io_thread *io, size_t there)
+/* Other users also get at most a quarter of the surplus connections. */
+static enum admission admit_other_user(struct io_thread *io, size_t there)
 {
     struct server_shared *shared = io->shared;
     size_t most = (size_t)shared->set.connections, quarter = most < 8 ? 1 : most / 4;
     size_t before = atomic_fetch_add(&shared->other_users, 1);
     if (there >= most + shared->surplus || before > quarter + shared->surplus / 4) {
         atomic_fetch_sub(&shared->other_users, 1);
-        return PLACE_NONE;
+        return ADMIT_NOT;
     }
     atomic_fetch_add(&io->other_users, 1);
-    return there >= most || before >= quarter ? PLACE_SURPLUS : PLACE;
+    return there >= most || before >= quarter ? ADMIT_SURPLUS : ADMIT;
 }
 
-static enum place find_place(struct io_thread *io, enum access_user who, size_t there)
+static enum admission admit(struct io_thread *io, enum access_user user, size_t there)
 {
     const struct server_shared *shared = io->shared;
     size_t most = (size_t)shared->set.connections;
-    if (who == ACCESS_USER_OTHER)
-        return place_stranger(io, there);
-    if (there < most || (who == ACCESS_USER_SAME && evict(io)))
-        return PLACE;
-    return there < most + shared->surplus ? PLACE_SURPLUS : PLACE_NONE;
+    if (user == ACCESS_USER_OTHER)
+        return admit_other_user(io, there);
+    if (there < most || (user == ACCESS_USER_SAME && evict(io)))
+        return ADMIT;
+    return there < most + shared->surplus ? ADMIT_SURPLUS : ADMIT_NOT;
 }
 
-static void greet(struct acceptor *a, int fd, const union any_address *from)
+static void begin(struct acceptor *a, int fd, const union any_address *from)
 {
     size_t there = atomic_load_explicit(&a->io->shared->conns, memory_order_relaxed);
     bool local = a->listener.at.kind == ADDRESS_UNIX;
     int on = 1;
     struct conn *c = conn_new(a->io, fd, local ? &unix_proto : &http_proto);
-    enum place place = find_place(a->io, access_client_identify(&c->client), there);
-    if (place == PLACE_NONE) {
+    enum admission admission = admit(a->io, access_client_identify(&c->client), there);
+    if (admission == ADMIT_NOT) {
         conn_close(c);
         return;
     }
     if (!local)
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    if (place == PLACE_SURPLUS)
+    if (admission == ADMIT_SURPLUS)
         c->state = CONN_SURPLUS;
     if (c->client.user == ACCESS_USER_OTHER)
         c->on_close = on_other_user_closed;
     name_peer(c, from);
-    if (place == PLACE)
+    if (admission == ADMIT)
         conn_announce(c);
     conn_schedule(c);
 }
 
-/* 0: one was taken; else why not. */
-static int take_one(struct acceptor *a)
+/* Returns 0, or the errno of accept4. */
+static int accept_one(struct acceptor *a)
 {
     union any_address from = {0};
     socklen_t n = sizeof(from);
     int fd = accept4(a->listener.fd, &from.any, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0)
         return errno;
-    greet(a, fd, &from);
+    begin(a, fd, &from);
     return 0;
 }
 
-/* Whoever waits at the door stays there while there are no descriptors. */
+/* Without free descriptors, new connections wait in the backlog. */
 static void pause_for(struct acceptor *a, int number)
 {
     struct fumi_err e;
@@ -178,11 +184,11 @@ static void pause_for(struct acceptor *a, int number)
     loop_timer(a->io->loop, &a->again, AGAIN, &e);
 }
 
-static void take_all(struct acceptor *a, int most)
+static void accept_all(struct acceptor *a, int most)
 {
     int number = 0;
     for (int i = 0; i < most; i++) {
-        number = take_one(a);
+        number = accept_one(a);
         if (number && number != EINTR && number != ECONNABORTED && number != EPROTO)
             break;
     }
@@ -193,7 +199,7 @@ static void take_all(struct acceptor *a, int most)
 static void on_ready(struct watch *w, unsigned events)
 {
     (void)events;
-    take_all(FUMI_OWNER(w, struct acceptor, watch), TURN);
+    accept_all(FUMI_OWNER(w, struct acceptor, watch), BATCH);
 }
 
 static void on_again(struct timer *t)
@@ -224,7 +230,7 @@ void acceptor_stop(struct acceptor *a)
     struct fumi_err ignored;
     if (a->listener.fd < 0)
         return;
-    take_all(a, 1 << 16);
+    accept_all(a, 1 << 16);
     loop_watch(a->io->loop, &a->watch, 0, &ignored);
     loop_timer(a->io->loop, &a->again, -1, &ignored);
     listener_close(&a->listener);

@@ -1,4 +1,4 @@
-/* Private to net/: one process after the other, by a lock on a file or directory. */
+/* Private to net/: mutual exclusion of processes by a lock on a file or directory. */
 #ifndef FUMI_NET_FILE_LOCK_H
 #define FUMI_NET_FILE_LOCK_H
 
@@ -7,8 +7,8 @@
 #include <sys/file.h>
 #include <time.h>
 
-/* Waits for the lock, but not for ever: who holds it may have been stopped. It ends with the
- * descriptor, or with the process. */
+/* Waits up to 5 seconds for an exclusive lock: its holder may be a stopped process. Returns false
+ * on timeout or error. The lock is released when the descriptor is closed or the process ends. */
 static inline bool file_lock_take(int fd)
 {
     enum { TRIES = 500 };
