@@ -27,10 +27,10 @@ ssize_t stdio_fds_write(const struct stdio_fds *stdio, const void *from, size_t 
     return write(stdio->out.fd, from, n);
 }
 
-/* The open file of a pipe or terminal is shared with other processes, which must not find it
- * non-blocking: it is opened anew. Where that is impossible (no /proc, another user's terminal, the
- * master of one), stdout is made non-blocking as it is until the end, and stdin is read when there
- * is something. */
+/* Other processes share the open file description of a pipe or terminal, and must not find it
+ * non-blocking. So the file is opened again. Where that is impossible (no /proc, a terminal of
+ * another user, the master side of a terminal), stdout itself is made non-blocking until the end,
+ * and stdin stays blocking but is only read when poll reports input. */
 static int reopen(int fd, int how)
 {
     char path[32];
@@ -38,50 +38,50 @@ static int reopen(int fd, int how)
     return open(path, how | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* To open the master of a terminal anew makes another terminal. */
+/* Opening the master side of a terminal again would create another terminal. */
 static bool is_master(int fd)
 {
     unsigned number;
     return ioctl(fd, TIOCGPTN, &number) == 0;
 }
 
-/* A FIFO that is opened while nobody writes to it never says that its writers are gone: the open
- * file that has seen them does. */
+/* A FIFO that is opened after its last writer has closed never reports the end of input. The open
+ * file description that had writers does. */
 static bool without_writers(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
     return poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
 }
 
-static void end_open(struct stdio_fd *end, int fd, int how)
+static void fd_open(struct stdio_fd *f, int fd, int how)
 {
     struct stat st = {0};
     fstat(fd, &st);
     bool waits = S_ISFIFO(st.st_mode) || isatty(fd);
-    int anew = waits && !is_master(fd) ? reopen(fd, how) : -1;
-    if (anew >= 0 && how == O_RDONLY && without_writers(fd)) {
-        close(anew);
-        anew = -1;
+    int reopened = waits && !is_master(fd) ? reopen(fd, how) : -1;
+    if (reopened >= 0 && how == O_RDONLY && without_writers(fd)) {
+        close(reopened);
+        reopened = -1;
     }
-    end->given = fd;
-    end->socket = S_ISSOCK(st.st_mode);
-    end->fd = anew >= 0 ? anew : fd;
-    if (!waits || anew >= 0 || how != O_WRONLY)
+    f->given = fd;
+    f->socket = S_ISSOCK(st.st_mode);
+    f->fd = reopened >= 0 ? reopened : fd;
+    if (!waits || reopened >= 0 || how != O_WRONLY)
         return;
-    end->flags = fcntl(fd, F_GETFL);
-    if (end->flags >= 0)
-        fcntl(fd, F_SETFL, end->flags | O_NONBLOCK);
+    f->flags = fcntl(fd, F_GETFL);
+    if (f->flags >= 0)
+        fcntl(fd, F_SETFL, f->flags | O_NONBLOCK);
 }
 
-static void end_close(struct stdio_fd *end)
+static void fd_close(struct stdio_fd *f)
 {
-    if (end->fd >= 0 && end->fd != end->given)
-        close(end->fd);
-    if (end->flags >= 0)
-        fcntl(end->given, F_SETFL, end->flags);
+    if (f->fd >= 0 && f->fd != f->given)
+        close(f->fd);
+    if (f->flags >= 0)
+        fcntl(f->given, F_SETFL, f->flags);
 }
 
-/* A socket that is both ends is waited for by two descriptors. */
+/* The event loop needs two descriptors, even if both are the same socket. */
 static int take_own(struct stdio_fds *stdio, int in, int out, struct fumi_err *e)
 {
     if (!out)
@@ -89,8 +89,8 @@ static int take_own(struct stdio_fds *stdio, int in, int out, struct fumi_err *e
     if (fcntl(in, F_GETFD) < 0 || fcntl(out, F_GETFD) < 0)
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "descriptors %d and %d: %s", in, out,
                             strerror(errno));
-    end_open(&stdio->in, in, O_RDONLY);
-    end_open(&stdio->out, out, O_WRONLY);
+    fd_open(&stdio->in, in, O_RDONLY);
+    fd_open(&stdio->out, out, O_WRONLY);
     if (stdio->out.fd != stdio->in.fd)
         return 0;
     stdio->out.fd = fcntl(out, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -109,8 +109,8 @@ static int take_standard(struct stdio_fds *stdio, unsigned filled, struct fumi_e
     if (stdio->saved_stdout < 0)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "stdout: %s", strerror(errno));
     dup2(STDERR_FILENO, STDOUT_FILENO);
-    end_open(&stdio->in, STDIN_FILENO, O_RDONLY);
-    end_open(&stdio->out, stdio->saved_stdout, O_WRONLY);
+    fd_open(&stdio->in, STDIN_FILENO, O_RDONLY);
+    fd_open(&stdio->out, stdio->saved_stdout, O_WRONLY);
     return 0;
 }
 
@@ -122,12 +122,12 @@ int stdio_fds_open(struct stdio_fds *stdio, int in, int out, struct fumi_err *e)
     return stdio->own ? take_own(stdio, in, out, e) : take_standard(stdio, filled, e);
 }
 
-/* What a stray printf left in its buffer must not follow the answers. A call that was abandoned may
- * print at any time: then descriptor 1 leads to stderr for good. */
+/* Text in the buffer of stdout must go to stderr, not after the answers. If calls were abandoned,
+ * they may print at any time, so descriptor 1 leads to stderr for the rest of the process. */
 void stdio_fds_restore(struct stdio_fds *stdio, bool quiet)
 {
-    end_close(&stdio->in);
-    end_close(&stdio->out);
+    fd_close(&stdio->in);
+    fd_close(&stdio->out);
     if (stdio->saved_stdout >= 0 && quiet) {
         fflush(stdout);
         dup2(stdio->saved_stdout, STDOUT_FILENO);
@@ -148,7 +148,7 @@ bool stdio_fds_block_sigpipe(void)
     return !sigismember(&before, SIGPIPE);
 }
 
-/* One that a write has left pending is taken, or it would arrive now. */
+/* A pending SIGPIPE is consumed first. Otherwise it would be delivered now. */
 void stdio_fds_unblock_sigpipe(bool blocked)
 {
     const struct timespec now = {0};

@@ -52,7 +52,7 @@ static size_t take(struct conn *c, char *p, size_t n, bool over)
     char *at = p;
     enum ws_kind kind = WS_MORE;
     if (n) {
-        w->asked = false;
+        w->ping_pending = false;
         conn_renew_wait(c);
     }
     while (conn_accepts_input(c) && !conn_held(c)) {
@@ -82,18 +82,18 @@ static void tell(struct conn *c, struct fumi_buf *text)
 
 static enum wait waits(struct conn *c)
 {
-    return c->as.websocket.asked ? WAIT_PONG : WAIT_PING;
+    return c->as.websocket.ping_pending ? WAIT_PONG : WAIT_PING;
 }
 
 /* A first silence is asked about, a second one is the end. */
 static void timed_out(struct conn *c, enum wait kind)
 {
     (void)kind;
-    if (c->as.websocket.asked) {
+    if (c->as.websocket.ping_pending) {
         close_with(c, WS_GOING_AWAY, FUMI_STR("no answer to a ping"));
         return;
     }
-    c->as.websocket.asked = true;
+    c->as.websocket.ping_pending = true;
     put_frame(c, WS_PING, FUMI_STR(""));
 }
 
