@@ -1,7 +1,7 @@
-/* The local encoder on one core: notes of about 160 characters a second of processor time, in calls
- * of 1, 8 and 32 notes, and the time of a short query; for each backend that this processor
- * supports, and for the same encoder as plain float loops on weights converted to floats. The
- * backends take turns; the best round of each is printed.
+/* Measures the local encoder on one core: notes (of about 160 characters) per second of processor
+ * time, in calls of 1, 8 and 32 notes, and the time of a short query. Runs each implementation that
+ * this processor supports, and for comparison the same encoder as plain float loops on weights
+ * converted to floats. The implementations run in turn; the best round of each is printed.
  *
  * Usage: bench_embed [MODEL] */
 #include "embed/encoder_parts.h"
@@ -28,24 +28,24 @@ static const char *const notes[] = {
 };
 static const char query[] = "why does the deploy fail?";
 
-/* What is measured: the columns. */
+/* The columns of the table: notes per call. */
 static const size_t batches[] = {1, 8, 32};
 enum { BATCHES = sizeof batches / sizeof *batches };
 
-/* The encoder as anyone would write it down. */
+/* The encoder as plain float loops. */
 struct plain_layer {
     float *dense[6];
 };
 
-struct bench {
+struct embed_bench {
     const struct encoder_weights *w;
     struct encoder_text notes[NOTES], query;
     struct plain_layer *plain;
-    size_t tokens; /* of a note, on average */
+    size_t tokens; /* average per note */
     float *out;
 };
 
-struct row {
+struct embed_row {
     const char *name;            /* of a backend, or of the float loops */
     int rounds;                  /* fewer if it is slow */
     double note[BATCHES], query; /* seconds of processor time, the best */
@@ -67,7 +67,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* A matrix as floats: what comes out for rows that are 1 in one place, less the bias. */
+/* Converts a matrix to floats: multiplies it by each unit vector and subtracts the bias. */
 static float *floats_of(const struct encoder_dense *d)
 {
     size_t stride = round_up(d->out, COLUMNS), size = round_up(d->in, GROUP);
@@ -140,7 +140,7 @@ static void plain_attend(const struct encoder_weights *w, const float *q, size_t
     }
 }
 
-static void plain_layer(const struct bench *b, size_t layer, float *x, size_t n, float *space)
+static void plain_layer(const struct embed_bench *b, size_t layer, float *x, size_t n, float *space)
 {
     const struct encoder_layer *l = &b->w->layer[layer];
     float *const *w = b->plain[layer].dense;
@@ -164,7 +164,7 @@ static float from_table(const struct encoder_table *t, size_t row, size_t i)
     return (float)t->q[row * t->columns + i] * t->scale[row] + t->offset[row];
 }
 
-static void plain_text(const struct bench *b, const struct encoder_text *t, float *out)
+static void plain_text(const struct embed_bench *b, const struct encoder_text *t, float *out)
 {
     const struct encoder_weights *w = b->w;
     size_t wide = w->hidden, size = t->n * wide;
@@ -187,23 +187,24 @@ static void plain_text(const struct bench *b, const struct encoder_text *t, floa
     free(x), free(space);
 }
 
-static void run_plain(const struct bench *b, const struct encoder_text *t, size_t n, float *out)
+static void run_plain(const struct embed_bench *b, const struct encoder_text *t, size_t n,
+                      float *out)
 {
     for (size_t i = 0; i < n; i++)
         plain_text(b, &t[i], out + i * b->w->hidden);
 }
 
 #define PLAIN "float loops"
-static struct row rows[] = {{"avx512vnni", ROUNDS, {0}, 0},
-                            {"avx2", ROUNDS, {0}, 0},
-                            {"neon", ROUNDS, {0}, 0},
-                            {"portable", 3, {0}, 0},
-                            {PLAIN, 2, {0}, 0}};
+static struct embed_row rows[] = {{"avx512vnni", ROUNDS, {0}, 0},
+                                  {"avx2", ROUNDS, {0}, 0},
+                                  {"neon", ROUNDS, {0}, 0},
+                                  {"portable", 3, {0}, 0},
+                                  {PLAIN, 2, {0}, 0}};
 enum { ROWS = sizeof rows / sizeof *rows };
 
 /* The backend of a row; NULL if this build does not have it or the processor does not support it.
  */
-static const struct encoder_backend *backend_of(const struct row *r)
+static const struct encoder_backend *backend_of(const struct embed_row *r)
 {
     for (size_t i = 0;; i++) {
         const struct encoder_backend *b = encoder_backends[i];
@@ -214,17 +215,18 @@ static const struct encoder_backend *backend_of(const struct row *r)
     }
 }
 
-static bool is_plain(const struct row *r)
+static bool is_plain(const struct embed_row *r)
 {
     return strcmp(r->name, PLAIN) == 0;
 }
 
-static bool is_available(const struct row *r)
+static bool is_available(const struct embed_row *r)
 {
     return is_plain(r) || backend_of(r);
 }
 
-static void run(const struct bench *b, const struct row *r, const struct encoder_text *t, size_t n)
+static void run(const struct embed_bench *b, const struct embed_row *r,
+                const struct encoder_text *t, size_t n)
 {
     if (is_plain(r))
         run_plain(b, t, n, b->out);
@@ -237,7 +239,7 @@ static double best(double so_far, double now_took)
     return so_far > 0 && so_far < now_took ? so_far : now_took;
 }
 
-static void measure(const struct bench *b, struct row *r)
+static void measure(const struct embed_bench *b, struct embed_row *r)
 {
     for (size_t i = 0; i < BATCHES; i++) {
         double begin = now();
@@ -251,8 +253,8 @@ static void measure(const struct bench *b, struct row *r)
     }
 }
 
-/* The least cosine of a note's vector to that of the float loops. */
-static double likeness(const struct bench *b, const struct row *r)
+/* The smallest cosine between the vector of a note and that of the float loops. */
+static double likeness(const struct embed_bench *b, const struct embed_row *r)
 {
     size_t n = b->w->hidden, texts = sizeof notes / sizeof *notes;
     float *want = room(texts * n * sizeof *want);
@@ -276,7 +278,7 @@ static struct encoder_text text_of(const struct model *m, struct fumi_arena *a, 
     return t;
 }
 
-static void prepare(struct bench *b, const struct model *m, struct fumi_arena *a)
+static void prepare(struct embed_bench *b, const struct model *m, struct fumi_arena *a)
 {
     b->w = model_weights(m);
     b->query = text_of(m, a, query);
@@ -295,10 +297,11 @@ static void prepare(struct bench *b, const struct model *m, struct fumi_arena *a
     }
 }
 
-static void print(const struct bench *b)
+static void print(const struct embed_bench *b)
 {
-    printf("local encoder, one core: notes of %.1f tokens a second, by notes in a call; a query of "
-           "%zu tokens in ms\n%-12s %8s %8s %8s %9s %10s\n",
+    printf("local encoder, one core: notes (%.1f tokens each) per second, by notes per call; time "
+           "of a "
+           "query of %zu tokens\n%-12s %8s %8s %8s %9s %10s\n",
            (double)b->tokens / NOTES, b->query.n, "", "1", "8", "32", "query ms", "cosine");
     for (size_t i = 0; i < ROWS; i++)
         if (is_available(&rows[i]))
@@ -311,11 +314,11 @@ int main(int argc, char **argv)
 {
     struct fumi_arena a = {0};
     struct fumi_err e = {0};
-    struct bench b = {0};
+    struct embed_bench b = {0};
     struct fumi_str path = argc > 1 ? fumi_str(argv[1]) : model_find(&a, &e);
     struct model *m = path.p ? model_open(path.p, &e) : NULL;
     if (!m) {
-        fprintf(stderr, "bench_embed: no model; usage: bench_embed MODEL\n");
+        fprintf(stderr, "bench_embed: no model found; usage: bench_embed [MODEL]\n");
         return 1;
     }
     prepare(&b, m, &a);

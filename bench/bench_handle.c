@@ -1,10 +1,11 @@
-/* fumi_handle on the mixed messages, without any transport: the time of one message, and of one
- * call in a batch. The best of many passes over all messages, in processor time of this thread.
+/* Measures fumi_handle on the mixed messages, without a transport: the time of one message, and of
+ * one call in a batch. Takes the best of many passes over all messages, in processor time of this
+ * thread.
  *
  * Usage: bench_handle [BATCH [PASSES]]
  *
- * Prints one line in the form of the load tool's. With libcount.so preloaded (see count.h) it also
- * says how often memory was asked for in the passes after the first. */
+ * Prints one line in the format of the load tool. With libcount.so preloaded (see count.h) it
+ * also prints the number of allocations in the passes after the first. */
 #include "count.h"
 #include "fumi.h"
 #include "mixed.h"
@@ -13,21 +14,21 @@
 #include <stdlib.h>
 #include <time.h>
 
-struct bench {
+struct handle_bench {
     struct fumi_server *server;
     struct fumi_peer peer;
-    size_t bytes, errors; /* of the answers */
+    size_t bytes, errors; /* of the responses */
 };
 
 static void reply(void *arg, struct fumi_buf *answer, int code)
 {
-    struct bench *b = arg;
+    struct handle_bench *b = arg;
     b->bytes += answer->n;
     b->errors += code != 0;
 }
 
 /* Not inlined, so that `valgrind --tool=callgrind --toggle-collect=run_all` finds it. */
-__attribute__((noinline)) static void run_all(struct bench *b, const struct mixed *m)
+__attribute__((noinline)) static void run_all(struct handle_bench *b, const struct mixed *m)
 {
     struct fumi_sink sink = {.reply = reply, .arg = b};
     b->bytes = b->errors = 0;
@@ -42,7 +43,7 @@ static double now(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static double best_of(struct bench *b, const struct mixed *m, int passes)
+static double best_of(struct handle_bench *b, const struct mixed *m, int passes)
 {
     double best = 0;
     for (int i = 0; i < passes; i++) {
@@ -54,7 +55,7 @@ static double best_of(struct bench *b, const struct mixed *m, int passes)
     return best;
 }
 
-static void check(const struct bench *b, size_t errors, size_t batch)
+static void check(const struct handle_bench *b, size_t errors, size_t batch)
 {
     if (batch > 1 ? b->errors == 0 : b->errors == errors)
         return;
@@ -66,7 +67,8 @@ int main(int argc, char **argv)
 {
     size_t batch = argc > 1 ? strtoul(argv[1], NULL, 10) : 1, calls = 0, bytes = 0, errors = 0;
     int passes = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 100;
-    struct bench b = {.server = fumi_server_new("bench", "1"), .peer = {.transport = "bench"}};
+    struct handle_bench b = {.server = fumi_server_new("bench", "1"),
+                             .peer = {.transport = "bench"}};
     struct mixed m;
     mixed_make(&m, mixed_seed(), batch);
     for (size_t i = 0; i < m.n; i++) {

@@ -1,12 +1,12 @@
-/* Our parser beside jansson, cJSON and simdjson, on the same documents in one
- * run. The libraries take turns within each round, so that a slow moment of the machine meets all
- * of them; what is printed is each one's best round, in processor time of this thread.
+/* Compares the JSON parser with jansson, cJSON and simdjson on the same documents, in one run. The
+ * libraries run in turn within each round, so that a disturbance of the machine affects all of
+ * them. The best round of each is printed, in processor time of this thread.
  *
  * Usage: bench_json [COUNTS]
  *
- * With libcount.so preloaded (see count.h) it only counts how often each cell asks for memory, once
- * it is warm, and prints one number a line. COUNTS is a file with these: counting slows nobody down
- * where time is taken. */
+ * With libcount.so preloaded (see count.h) it only counts the allocations of each cell in the
+ * steady state and prints one number per line. COUNTS is a file with these numbers: they come
+ * from a separate run because counting slows the program down. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 
 enum { ROUNDS = 11, WARM = 3, RUNS = 10 };
 
-static const double SLICE = 20e6; /* nanoseconds that one measurement takes */
+static const double SLICE = 20e6; /* nanoseconds per measurement */
 
 static double now(void)
 {
@@ -142,7 +142,7 @@ static void put_block(const struct grid *g, const char *title, enum column first
         put_row(&g->inputs[i], g->cells[i], first);
 }
 
-/* The Japanese note is a row of our own that no target names. */
+/* No target includes the Japanese note. */
 static bool counts(int input)
 {
     return input != INPUT_JAPANESE_NOTE;
@@ -176,19 +176,19 @@ static void put_allocs_target(const struct grid *g)
         most = fmax(most, g->cells[i][PARSE].allocs);
         most = fmax(most, g->cells[i][USE].allocs);
     }
-    put_target(most == 0, "no allocation of ours in the steady state: ");
+    put_target(most == 0, "fumi allocates nothing in the steady state: ");
     if (most < 0)
         printf("not counted\n");
     else
-        printf("at most %g in a parse or use\n", most);
+        printf("at most %g per parse or use\n", most);
 }
 
 static void put_all(const struct grid *g)
 {
     put_block(g, "parse", PARSE);
     put_block(g, "use", USE);
-    printf("\nuse: parse, check jsonrpc, take method, id and every param.\n"
-           "allocations: a run in the steady state, ");
+    printf("\nuse: parse, check jsonrpc, read method, id and every param.\n"
+           "allocations: per run in the steady state, ");
     for (int i = 0; i < LIBS; i++)
         printf("%s%s", g->cells[0][PARSE + i].lib->name, i + 1 < LIBS ? " / " : ".\n");
     printf("Best of %d rounds, processor time.\n\n", ROUNDS);
@@ -209,7 +209,7 @@ int main(int argc, char **argv)
         return 0;
     }
     if (argc > 1 && read_allocs(&g, argv[1])) {
-        fprintf(stderr, "bench: %s does not hold the counts\n", argv[1]);
+        fprintf(stderr, "bench: %s does not contain the counts\n", argv[1]);
         return 1;
     }
     each_cell(&g, calibrate);

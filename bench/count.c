@@ -7,7 +7,7 @@ void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *old, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 
-static atomic_long early; /* until the file is mapped */
+static atomic_long early; /* used until the file is mapped */
 static atomic_long *count = &early;
 
 __attribute__((constructor)) static void begin(void)

@@ -1,6 +1,6 @@
-/* How often a program asks for memory. libcount.so, preloaded into it, counts the calls of malloc,
- * calloc, realloc and their relatives in the file that the environment variable COUNT names; that
- * program or another one reads the count. */
+/* Counts memory allocations. libcount.so, preloaded into a program, counts the calls of malloc,
+ * calloc, realloc and the aligned variants in the file named by the environment variable COUNT,
+ * which any program can read. */
 #ifndef FUMI_BENCH_COUNT_H
 #define FUMI_BENCH_COUNT_H
 
@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The count, shared with the file; NULL: there is no COUNT, or no such file. */
+/* Maps the counter; NULL if COUNT is not set or the file cannot be created. */
 static inline atomic_long *count_map(void)
 {
     const char *path = getenv("COUNT");

@@ -1,10 +1,12 @@
-/* eval: how well searches find, on published sets (shared/data/README.md says what is in a file).
+/* Measures the quality of search on published data sets. DIRECTORY contains, for each set,
+ * NAME.docs.jsonl and NAME.queries.jsonl, and NAME.sts.jsonl for pairs of sentences.
  *
- *   eval DIRECTORY [QUERIES]     with at most so many queries of each set
+ * Usage: eval DIRECTORY [QUERIES]      QUERIES limits the number of queries per set
  *
- * Recall@k is the share of the relevant documents among the first k, MRR the mean of one over the
- * rank of the first relevant, both averaged over queries, times 100; STS is Spearman's rank
- * correlation of cosine and human judgement, times 100. Targets are printed as met or MISSED. */
+ * Recall@k (R@k) is the share of the relevant documents among the first k results. MRR is the
+ * mean of 1 / rank of the first relevant result. Both are averaged over all queries. STS is
+ * Spearman's rank correlation of cosine and human judgement. All figures are in percent. Targets
+ * are printed as met or MISSED. */
 #include "base/clock.h"
 #include "embed/model.h"
 #include "memory/memory.h"
@@ -21,12 +23,12 @@ enum { TOP = 10, RELEVANT_MAX = 64 };
 
 static const struct fumi_log quiet = {.level = FUMI_SILENT};
 
-/* What search.md wants of a set; 0: nothing. */
+/* Target figures of a set; 0: none. */
 struct figures {
     double r5, r10, mrr;
 };
 
-static const struct set {
+static const struct eval_set {
     const char *name;
     struct figures words, hybrid;
 } sets[] = {
@@ -43,7 +45,8 @@ static void die(const char *what, const struct fumi_err *e)
     exit(1);
 }
 
-/* Calls `each` for every line of a file, as JSON in an arena that lives for the call. */
+/* Calls `each` for every line of a file, parsed as JSON into an arena that is reset after the
+ * call. */
 static size_t each_line(const char *dir, const char *name, const char *kind, size_t most,
                         void (*each)(void *arg, struct fumi_arena *a, const struct fumi_val *row),
                         void *arg)
@@ -56,7 +59,7 @@ static size_t each_line(const char *dir, const char *name, const char *kind, siz
     snprintf(path, sizeof(path), "%s/%s.%s.jsonl", dir, name, kind);
     FILE *f = fopen(path, "r");
     if (!f) {
-        fprintf(stderr, "eval: %s is not there: nothing to measure with\n", path);
+        fprintf(stderr, "eval: cannot open %s\n", path);
         exit(1);
     }
     while (n < most && (got = getline(&line, &room, f)) > 0) {
@@ -99,7 +102,7 @@ static void add(void *arg, struct fumi_arena *a, const struct fumi_val *row)
                      .group = FUMI_STR("g"),
                      .text = fumi_text(a, fumi_get(row, "text"))};
     if (!n.text.n)
-        return; /* Cranfield has two empty abstracts */
+        return; /* Cranfield contains two empty abstracts */
     if (memory_add(arg, a, &n, 60000, &w, &e) || w.pending)
         die("add", &e);
 }
@@ -156,12 +159,12 @@ static const char *verdict(struct figures got, struct figures want)
 {
     if (want.r5 == 0)
         return "";
-    const double half = 0.05; /* the wanted ones are rounded */
+    const double half = 0.05; /* the targets are rounded */
     bool met = got.r5 >= want.r5 - half && got.r10 >= want.r10 - half && got.mrr >= want.mrr - half;
     return met ? "  met" : "  MISSED";
 }
 
-static struct figures measure(struct memory *m, const char *dir, const struct set *set,
+static struct figures measure(struct memory *m, const char *dir, const struct eval_set *set,
                               enum search_mode mode, size_t most)
 {
     struct asking q = {.m = m, .mode = mode};
@@ -178,7 +181,7 @@ static struct figures measure(struct memory *m, const char *dir, const struct se
     return f;
 }
 
-static void measure_set(const char *dir, const char *work, const struct set *set, size_t most)
+static void measure_set(const char *dir, const char *work, const struct eval_set *set, size_t most)
 {
     struct memory *m = open_memory(work, set->name);
     int64_t began = fumi_ticks();
@@ -194,19 +197,19 @@ static void measure_set(const char *dir, const char *work, const struct set *set
     memory_close(m);
 }
 
-struct pair {
+struct eval_pair {
     double cosine, human;
 };
 
-struct pairs {
+struct eval_pairs {
     struct embedder *embedder;
-    struct pair *items;
+    struct eval_pair *items;
     size_t n, room;
 };
 
 static void judge(void *arg, struct fumi_arena *a, const struct fumi_val *row)
 {
-    struct pairs *p = arg;
+    struct eval_pairs *p = arg;
     struct fumi_err e = {0};
     struct fumi_str two[] = {fumi_text(a, fumi_get(row, "a")), fumi_text(a, fumi_get(row, "b"))};
     float *x;
@@ -217,12 +220,12 @@ static void judge(void *arg, struct fumi_arena *a, const struct fumi_val *row)
     for (size_t i = 0; i < p->embedder->dim; i++)
         dot += (double)x[i] * (double)x[p->embedder->dim + i];
     if (p->n == p->room)
-        p->items = fumi_resize(p->items, (p->room = p->room * 2 + 256) * sizeof(struct pair));
-    p->items[p->n++] = (struct pair){dot, human};
+        p->items = fumi_resize(p->items, (p->room = p->room * 2 + 256) * sizeof(struct eval_pair));
+    p->items[p->n++] = (struct eval_pair){dot, human};
 }
 
-/* Ranks with ties as their mean, written over the values. */
-static const struct pair *sorting;
+/* Ranks of one member; equal values get their mean rank. */
+static const struct eval_pair *sorting;
 static size_t sorting_member;
 
 static double member(size_t i)
@@ -236,7 +239,7 @@ static int by_member(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static double *ranks(const struct pairs *p, size_t which)
+static double *ranks(const struct eval_pairs *p, size_t which)
 {
     size_t *order = malloc(p->n * sizeof(*order));
     double *rank = malloc(p->n * sizeof(*rank));
@@ -253,7 +256,7 @@ static double *ranks(const struct pairs *p, size_t which)
     return rank;
 }
 
-static double spearman(const struct pairs *p)
+static double spearman(const struct eval_pairs *p)
 {
     double *x = ranks(p, 0), *y = ranks(p, 1), mean = (double)(p->n - 1) / 2;
     double xy = 0, xx = 0, yy = 0;
@@ -270,7 +273,7 @@ static double spearman(const struct pairs *p)
 static void measure_pairs(const char *dir, const char *name)
 {
     struct fumi_err e = {0};
-    struct pairs p = {
+    struct eval_pairs p = {
         .embedder = embed_open(&(struct embed_config){.provider = FUMI_STR("local")}, &quiet, &e)};
     if (!p.embedder)
         die("embedder", &e);

@@ -1,6 +1,6 @@
-/* What a line server costs when it does nothing: the whole lines of a read go back as they are, in
- * one write, but for those that end with a space: these are the notifications of mixed.h. A line
- * that is not finished yet waits at the start of the buffer for its rest. */
+/* The baseline of the stdio benchmark: a server that does nothing. It writes the complete lines
+ * of each read back unchanged, in one write, except for lines that end with a space, which are
+ * the notifications of mixed.h. An incomplete line stays in the buffer until its rest arrives. */
 #include <string.h>
 #include <unistd.h>
 
@@ -18,8 +18,7 @@ static int write_all(const char *p, size_t n)
     return 0;
 }
 
-/* Answers the whole lines among n bytes; returns how many bytes these lines have, or SIZE + 1 if
- * nobody reads the answers. */
+/* Answers the complete lines in p. Returns their size in bytes, or SIZE + 1 if writing failed. */
 static size_t answer(char *p, size_t n)
 {
     char *begin = p, *end = p + n, *to = p, *newline;

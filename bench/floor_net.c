@@ -1,11 +1,11 @@
-/* The floor of the network benchmark: what a server on epoll costs that does nothing. One thread,
- * level-triggered, one read buffer for all; every complete request of a read is answered with 200
- * and its own body, all answers of a read leave in one write. With --ws every connection begins
- * with the handshake, and every text frame is unmasked and sent back. What ends with a space is a
- * notification of mixed.h: 204, or no answer. It reads no JSON, trusts its peers, and waits for the
- * one that does not read.
+/* The baseline of the network benchmark: an epoll server that does nothing. It has one thread and
+ * one read buffer, level-triggered. Each complete request of a read is answered with status 200 and
+ * its own body; all answers of a read are sent in one write. With --ws each connection begins with
+ * the WebSocket handshake, and each text frame is unmasked and sent back. A message that ends with
+ * a space is a notification of mixed.h: status 204, or no answer over WebSocket. The server parses
+ * no JSON, does not validate requests, and blocks while a client does not read.
  *
- * Usage: floor_net [--ws]      listens on a free port of 127.0.0.1 and says so on stderr */
+ * Usage: floor_net [--ws]      listens on a free port of 127.0.0.1 and prints it on stderr */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -21,17 +21,17 @@
 
 enum { READ_SIZE = 65536, WRITE_SIZE = 2 * READ_SIZE, EVENTS = 256 };
 
-struct conn {
+struct floor_conn {
     int fd;
     bool upgraded;
-    size_t held; /* bytes of an unfinished request */
+    size_t held; /* bytes of an incomplete request */
     char *rest;
 };
 
 struct floor {
     int epoll, listener;
     bool ws;
-    size_t used; /* of out */
+    size_t used; /* bytes of out */
     char in[READ_SIZE];
     char out[WRITE_SIZE];
 };
@@ -69,7 +69,7 @@ static void put(struct floor *f, int fd, const char *p, size_t n)
     f->used += n;
 }
 
-/* 0: not complete; otherwise the bytes of it. *head: up to the body. */
+/* Returns the size of the request at p, or 0 if it is incomplete. *head: the size of its header. */
 static size_t request_size(const char *p, size_t n, size_t *head)
 {
     static const char name[] = "Content-Length:";
@@ -82,13 +82,13 @@ static size_t request_size(const char *p, size_t n, size_t *head)
     return size <= n ? size : 0;
 }
 
-/* The zeros are overwritten from the right; leading ones may stay. */
+/* Digits overwrite the zeros from the right; leading zeros may remain. */
 static const char answer_head[] = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
                                   "Content-Length: 00000\r\n\r\n";
 
 static const char no_content[] = "HTTP/1.1 204 No Content\r\n\r\n";
 
-static size_t answer(struct floor *f, struct conn *c, const char *p, size_t n)
+static size_t answer(struct floor *f, struct floor_conn *c, const char *p, size_t n)
 {
     size_t head, size = request_size(p, n, &head);
     if (!size)
@@ -108,12 +108,12 @@ static size_t answer(struct floor *f, struct conn *c, const char *p, size_t n)
     return size;
 }
 
-/* The load tool always sends the key of RFC 6455, 1.3; this is the answer to it. */
+/* The load tool always sends the example key of RFC 6455, section 1.3; this is the answer to it. */
 static const char switching[] = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
                                 "Connection: Upgrade\r\n"
                                 "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
 
-static size_t upgrade(struct floor *f, struct conn *c, const char *p, size_t n)
+static size_t upgrade(struct floor *f, struct floor_conn *c, const char *p, size_t n)
 {
     size_t head, size = request_size(p, n, &head);
     if (!size)
@@ -139,7 +139,7 @@ static void unmask(char *out, const char *p, size_t n, const char *key)
         out[i] = (char)(p[i] ^ key[i % 4]);
 }
 
-static size_t echo(struct floor *f, struct conn *c, const char *p, size_t n)
+static size_t echo(struct floor *f, struct floor_conn *c, const char *p, size_t n)
 {
     const unsigned char *b = (const unsigned char *)p;
     if (n < 2)
@@ -161,21 +161,21 @@ static size_t echo(struct floor *f, struct conn *c, const char *p, size_t n)
     return head + 4 + size;
 }
 
-static size_t take(struct floor *f, struct conn *c, const char *p, size_t n)
+static size_t take(struct floor *f, struct floor_conn *c, const char *p, size_t n)
 {
     if (!f->ws)
         return answer(f, c, p, n);
     return c->upgraded ? echo(f, c, p, n) : upgrade(f, c, p, n);
 }
 
-static void hang_up(struct conn *c)
+static void hang_up(struct floor_conn *c)
 {
     close(c->fd);
     free(c->rest);
     free(c);
 }
 
-static void keep(struct conn *c, const char *p, size_t n)
+static void keep(struct floor_conn *c, const char *p, size_t n)
 {
     if (n && !c->rest && !(c->rest = malloc(READ_SIZE)))
         die("malloc");
@@ -184,7 +184,7 @@ static void keep(struct conn *c, const char *p, size_t n)
     c->held = n;
 }
 
-static void serve(struct floor *f, struct conn *c)
+static void serve(struct floor *f, struct floor_conn *c)
 {
     if (c->held)
         memcpy(f->in, c->rest, c->held);
@@ -206,7 +206,7 @@ static void welcome(struct floor *f)
 {
     int fd, yes = 1;
     while ((fd = accept4(f->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
-        struct conn *c = calloc(1, sizeof(*c));
+        struct floor_conn *c = calloc(1, sizeof(*c));
         if (!c)
             die("calloc");
         c->fd = fd;

@@ -27,7 +27,7 @@ static int check_lib(const struct cell *c, const char *input, struct sum *wanted
         *wanted = sum;
     if (same(&sum, wanted))
         return 0;
-    fprintf(stderr, "bench: on \"%s\" %s finds %.17g, %zu, %zu and %s %.17g, %zu, %zu\n", input,
+    fprintf(stderr, "bench: for \"%s\" %s reads %.17g, %zu, %zu and %s %.17g, %zu, %zu\n", input,
             c->lib->name, sum.numbers, sum.bytes, sum.calls, libs[0]->name, wanted->numbers,
             wanted->bytes, wanted->calls);
     return -1;

@@ -1,4 +1,5 @@
-/* The documents. They are the same in every run: words and numbers come from a fixed generator. */
+/* The documents. They are the same in every run: words and numbers come from a generator with a
+ * fixed seed. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,21 +42,21 @@ static const char *const japanese[] = {
     "北へ",   "歩いた。", "もう一度", "来ようと", "思う。",
 };
 
-/* A text that grows to the size that was asked for in the beginning. */
-struct text {
+/* A text with a fixed capacity. */
+struct input_text {
     char *p;
     size_t n, cap;
 };
 
-static struct text text_new(size_t cap)
+static struct input_text text_new(size_t cap)
 {
-    struct text t = {malloc(cap), 0, cap};
+    struct input_text t = {malloc(cap), 0, cap};
     if (!t.p)
         abort();
     return t;
 }
 
-static void add(struct text *t, const char *s)
+static void add(struct input_text *t, const char *s)
 {
     size_t n = strlen(s);
     if (n > t->cap - t->n)
@@ -70,8 +71,8 @@ static uint32_t roll(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
-/* An allocation of exactly n bytes, so that a checker sees any read past the end. */
-static struct input finished(const char *name, struct text t)
+/* Shrinks the text to exactly n bytes, so that memory checkers report a read past the end. */
+static struct input finished(const char *name, struct input_text t)
 {
     char *exact = realloc(t.p, t.n);
     if (!exact)
@@ -81,15 +82,15 @@ static struct input finished(const char *name, struct text t)
 
 static struct input request(void)
 {
-    struct text t = text_new(sizeof(input_request));
+    struct input_text t = text_new(sizeof(input_request));
     add(&t, input_request);
     return finished("95 B request", t);
 }
 
-/* Filled up with full stops, so that the whole has NOTE_SIZE bytes. */
+/* Padded with full stops to NOTE_SIZE bytes. */
 static struct input note(void)
 {
-    struct text t = text_new(NOTE_SIZE);
+    struct input_text t = text_new(NOTE_SIZE);
     add(&t, note_head);
     while (t.n + strlen(note_text) + strlen(note_foot) <= NOTE_SIZE)
         add(&t, note_text);
@@ -104,12 +105,12 @@ struct prose {
     const char *const *words;
     size_t n;
     const char *between;
-    const char *quoted; /* written now and then */
+    const char *quoted; /* inserted now and then */
 };
 
 static struct input large_note(const struct prose *prose)
 {
-    struct text t = text_new(LARGE_SIZE + 256);
+    struct input_text t = text_new(LARGE_SIZE + 256);
     uint64_t state = 11;
     size_t line = t.n;
     add(&t, note_head);
@@ -125,7 +126,7 @@ static struct input large_note(const struct prose *prose)
 
 static struct input batch(void)
 {
-    struct text t = text_new(CALLS * 100);
+    struct input_text t = text_new(CALLS * 100);
     uint64_t state = 12;
     for (int i = 0; i < CALLS; i++) {
         char call[100];
@@ -139,10 +140,10 @@ static struct input batch(void)
     return finished("batch of 10,000", t);
 }
 
-/* Six to nine digits each, around zero, as embeddings are. */
+/* Six to nine digits each, distributed around zero, like embeddings. */
 static struct input floats(void)
 {
-    struct text t = text_new(FLOATS * 24);
+    struct input_text t = text_new(FLOATS * 24);
     uint64_t state = 13;
     for (int i = 0; i < FLOATS; i++) {
         char number[24];

@@ -4,21 +4,21 @@
 
 #include "bench.h"
 
-struct doc {
+struct cjson_doc {
     const char *text;
     size_t n;
 };
 
 static void *open_doc(const char *text, size_t n)
 {
-    struct doc *d = malloc(sizeof(*d));
+    struct cjson_doc *d = malloc(sizeof(*d));
     if (!d)
         abort();
-    *d = (struct doc){text, n};
+    *d = (struct cjson_doc){text, n};
     return d;
 }
 
-static cJSON *read_doc(const struct doc *d)
+static cJSON *read_doc(const struct cjson_doc *d)
 {
     return cJSON_ParseWithLength(d->text, d->n);
 }
@@ -32,7 +32,7 @@ static int parse(void *doc)
     return 0;
 }
 
-/* cJSON keeps no length, so whoever needs one has to count. */
+/* cJSON does not store lengths. */
 static void take_text(const cJSON *v, struct sum *sum)
 {
     const char *s = cJSON_GetStringValue(v);

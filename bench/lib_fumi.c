@@ -1,10 +1,10 @@
-/* Ours. The arena is emptied before each run and keeps its memory, as in a server. */
+/* Fumi. The arena is reset before each run and keeps its memory, as in a server. */
 #include <stdlib.h>
 
 #include "bench.h"
 #include "json/json.h"
 
-struct doc {
+struct fumi_doc {
     struct fumi_arena arena;
     struct fumi_str text;
     struct fumi_err err;
@@ -14,14 +14,14 @@ enum { KEEP = 1 << 26 };
 
 static void *open_doc(const char *text, size_t n)
 {
-    struct doc *d = calloc(1, sizeof(*d));
+    struct fumi_doc *d = calloc(1, sizeof(*d));
     if (!d)
         abort();
     d->text = (struct fumi_str){text, n};
     return d;
 }
 
-static const struct fumi_val *read_doc(struct doc *d)
+static const struct fumi_val *read_doc(struct fumi_doc *d)
 {
     fumi_arena_reset(&d->arena, KEEP);
     return fumi_parse(&d->arena, d->text, &d->err);
@@ -32,13 +32,13 @@ static int parse(void *doc)
     return read_doc(doc) ? 0 : -1;
 }
 
-static void take_text(struct doc *d, const struct fumi_val *v, struct sum *sum)
+static void take_text(struct fumi_doc *d, const struct fumi_val *v, struct sum *sum)
 {
     struct fumi_str s = fumi_text(&d->arena, v);
     sum->bytes += s.n + (s.n ? (unsigned char)s.p[s.n - 1] : 0);
 }
 
-static void take(struct doc *d, const struct fumi_val *v, struct sum *sum)
+static void take(struct fumi_doc *d, const struct fumi_val *v, struct sum *sum)
 {
     double number = 0;
     if (fumi_real(v, &number))
@@ -50,7 +50,7 @@ static void take(struct doc *d, const struct fumi_val *v, struct sum *sum)
             take(d, fumi_is(v, FUMI_OBJECT) ? fumi_of(i) : i, sum);
 }
 
-static void take_call(struct doc *d, const struct fumi_val *call, struct sum *sum)
+static void take_call(struct fumi_doc *d, const struct fumi_val *call, struct sum *sum)
 {
     if (!fumi_text_is(fumi_get(call, "jsonrpc"), FUMI_STR("2.0")))
         return;
@@ -62,7 +62,7 @@ static void take_call(struct doc *d, const struct fumi_val *call, struct sum *su
 
 static int use(void *doc, struct sum *sum)
 {
-    struct doc *d = doc;
+    struct fumi_doc *d = doc;
     const struct fumi_val *root = read_doc(d);
     if (!root)
         return -1;
@@ -80,7 +80,7 @@ static int use(void *doc, struct sum *sum)
 
 static void close_doc(void *doc)
 {
-    struct doc *d = doc;
+    struct fumi_doc *d = doc;
     fumi_arena_done(&d->arena);
     free(d);
 }

@@ -4,21 +4,21 @@
 
 #include "bench.h"
 
-struct doc {
+struct jansson_doc {
     const char *text;
     size_t n;
 };
 
 static void *open_doc(const char *text, size_t n)
 {
-    struct doc *d = malloc(sizeof(*d));
+    struct jansson_doc *d = malloc(sizeof(*d));
     if (!d)
         abort();
-    *d = (struct doc){text, n};
+    *d = (struct jansson_doc){text, n};
     return d;
 }
 
-static json_t *read_doc(const struct doc *d)
+static json_t *read_doc(const struct jansson_doc *d)
 {
     json_error_t e;
     return json_loadb(d->text, d->n, 0, &e);

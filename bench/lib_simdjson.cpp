@@ -1,5 +1,5 @@
-// simdjson's DOM behind C functions: one parser that keeps its memory, the padded copy of the text
-// made outside the timing.
+// The DOM interface of simdjson. The parser keeps its memory between runs, and the padded copy of the
+// text is made outside the timing.
 #include <simdjson.h>
 
 #include "bench.h"

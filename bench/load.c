@@ -1,14 +1,14 @@
-/* A load generator on one thread: connections that each keep a number of messages of the mixed
- * traffic in flight. The answers of one read set off the next messages, which leave in one write;
- * answers come in the order of the messages, and each is checked.
+/* A load generator with one thread: each connection keeps a number of messages of the mixed traffic
+ * in flight. The answers of one read trigger the next messages, which are sent in one write.
+ * Answers must arrive in the order of the messages, and each is checked.
  *
- * Usage: load [FLAG...] http|ws PORT
- *        load [FLAG...] lines SERVER [ARGUMENT...]
- *        flags: --connections N, --in-flight N, --batch N, --seconds S, --pid SERVER, --echo
+ * Usage: load [FLAG...] http|ws PORT, or: load [FLAG...] lines SERVER [ARGUMENT...]
  *
- * Prints the calls a second, the round trip of a message (microseconds), the processor time of the
- * server for a call (microseconds); and how often the server asked for memory meanwhile, if COUNT
- * names the file where that is counted. */
+ * Flags: --connections N, --in-flight N, --batch N, --seconds S, --pid SERVER, --echo
+ *
+ * Prints calls per second, the round-trip time of a message (microseconds) and the processor
+ * time of the server per call (microseconds). If the environment variable COUNT names the file
+ * of the allocation counter (count.h), it also prints the allocations of the server. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -32,43 +32,43 @@
 enum {
     BUFFER = 1 << 18,
     EVENTS = 256,
-    PATIENCE = 10000, /* milliseconds */
+    TIMEOUT = 10000, /* milliseconds */
 };
 
-/* The last of them, when there are many. */
+/* Round-trip times; if there are more than TIMES, the last ones. */
 enum { TIMES = 1 << 18 };
 struct times {
     size_t n;
     uint32_t each[TIMES]; /* nanoseconds */
 };
 
-struct question {
-    uint64_t sent; /* when */
+struct pending_message {
+    uint64_t sent; /* time */
     struct packet *packet;
 };
 
-struct conn {
-    int in, out; /* the same descriptor, but for pipes */
+struct load_conn {
+    int in, out; /* the same descriptor, except for pipes */
     bool upgrading;
-    size_t at;              /* the next message */
-    size_t waiting;         /* messages without an answer */
-    size_t next;            /* of asked: the oldest of them */
-    struct question *asked; /* in_flight places */
-    size_t held;            /* bytes of an unfinished answer */
+    size_t at;                     /* index of the next message */
+    size_t waiting;                /* unanswered messages */
+    size_t next;                   /* index in asked of the oldest unanswered message */
+    struct pending_message *asked; /* in_flight entries */
+    size_t held;                   /* bytes of an incomplete answer */
     char *rest;
 };
 
-struct load {
+struct load_run {
     const struct plan *plan;
     struct wire wire;
     int epoll;
-    struct conn *conns;
+    struct load_conn *conns;
     size_t n;
-    size_t waiting; /* requests without an answer, all in all */
-    bool asking;    /* answers set off new requests */
+    size_t waiting; /* unanswered requests of all connections */
+    bool asking;    /* answers trigger new requests */
     uint64_t calls;
-    pid_t child;              /* LINES: the server */
-    const atomic_long *count; /* NULL: nobody counts */
+    pid_t child;              /* LINES: the server process */
+    const atomic_long *count; /* NULL: allocations are not counted */
     struct times times;
     char in[BUFFER], out[BUFFER];
 };
@@ -129,15 +129,15 @@ static void write_all(int fd, const char *p, size_t n)
     while (n) {
         ssize_t wrote = write(fd, p, n);
         struct pollfd writable = {.fd = fd, .events = POLLOUT};
-        if (wrote < 0 && (errno != EAGAIN || poll(&writable, 1, PATIENCE) != 1))
+        if (wrote < 0 && (errno != EAGAIN || poll(&writable, 1, TIMEOUT) != 1))
             die("write to the server");
         p += wrote < 0 ? 0 : wrote;
         n -= wrote < 0 ? 0 : (size_t)wrote;
     }
 }
 
-/* Sends messages until n of them wait for an answer, in one write. */
-static void ask(struct load *l, struct conn *c, size_t n, uint64_t at)
+/* Sends, in one write, until n more messages expect an answer. */
+static void ask(struct load_run *l, struct load_conn *c, size_t n, uint64_t at)
 {
     size_t used = 0;
     l->waiting += n;
@@ -151,7 +151,8 @@ static void ask(struct load *l, struct conn *c, size_t n, uint64_t at)
         memcpy(l->out + used, p->p, p->n);
         used += p->n;
         if (p->answered) {
-            c->asked[(c->next + c->waiting++) % l->plan->in_flight] = (struct question){at, p};
+            c->asked[(c->next + c->waiting++) % l->plan->in_flight] = (struct pending_message){at,
+                                                                                               p};
             n--;
         } else {
             l->calls++;
@@ -160,8 +161,8 @@ static void ask(struct load *l, struct conn *c, size_t n, uint64_t at)
     write_all(c->out, l->out, used);
 }
 
-/* One thing that arrived: 0 unless it is complete. */
-static size_t take(struct load *l, struct conn *c, const char *p, size_t n, uint64_t at)
+/* Reads one answer or handshake. Returns its size, or 0 if it is incomplete. */
+static size_t take(struct load_run *l, struct load_conn *c, const char *p, size_t n, uint64_t at)
 {
     size_t size;
     if (c->upgrading) {
@@ -171,8 +172,8 @@ static size_t take(struct load *l, struct conn *c, const char *p, size_t n, uint
     }
     errno = 0;
     if (!c->waiting)
-        die("the server sent something unasked");
-    struct question *q = &c->asked[c->next];
+        die("the server sent an unexpected message");
+    struct pending_message *q = &c->asked[c->next];
     size = wire_answer(&l->wire, q->packet, p, n);
     if (!size)
         return 0;
@@ -184,7 +185,7 @@ static size_t take(struct load *l, struct conn *c, const char *p, size_t n, uint
     return size;
 }
 
-static void keep(struct conn *c, const char *p, size_t n)
+static void keep(struct load_conn *c, const char *p, size_t n)
 {
     if (n && !c->rest && !(c->rest = malloc(BUFFER)))
         die("out of memory");
@@ -193,7 +194,7 @@ static void keep(struct conn *c, const char *p, size_t n)
     c->held = n;
 }
 
-static void listen_to(struct load *l, struct conn *c)
+static void listen_to(struct load_run *l, struct load_conn *c)
 {
     if (c->held)
         memcpy(l->in, c->rest, c->held);
@@ -213,15 +214,15 @@ static void listen_to(struct load *l, struct conn *c)
         ask(l, c, before - c->waiting, at);
 }
 
-static void step(struct load *l)
+static void step(struct load_run *l)
 {
     struct epoll_event events[EVENTS];
-    int n = epoll_wait(l->epoll, events, EVENTS, PATIENCE);
+    int n = epoll_wait(l->epoll, events, EVENTS, TIMEOUT);
     if (n < 0)
         die("epoll_wait");
     errno = 0;
     if (n == 0)
-        die("the server has been silent for ten seconds");
+        die("no answer for ten seconds");
     for (int i = 0; i < n; i++)
         listen_to(l, events[i].data.ptr);
 }
@@ -238,12 +239,12 @@ static int dial(const struct plan *p)
     return fd;
 }
 
-/* Every connection begins at another place of the messages. */
-static void open_one(struct load *l, int in, int out)
+/* Each connection begins at a different message. */
+static void open_one(struct load_run *l, int in, int out)
 {
-    struct conn *c = &l->conns[l->n];
+    struct load_conn *c = &l->conns[l->n];
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
-    *c = (struct conn){.in = in, .out = out, .at = l->n++ * 997 % l->wire.mixed.n};
+    *c = (struct load_conn){.in = in, .out = out, .at = l->n++ * 997 % l->wire.mixed.n};
     c->asked = calloc(l->plan->in_flight, sizeof(*c->asked));
     if (!c->asked || epoll_ctl(l->epoll, EPOLL_CTL_ADD, in, &e))
         die("open a connection");
@@ -255,7 +256,7 @@ static void open_one(struct load *l, int in, int out)
         step(l);
 }
 
-static void start(struct load *l)
+static void start(struct load_run *l)
 {
     char **argv = l->plan->command;
     int to[2], from[2];
@@ -272,8 +273,8 @@ static void start(struct load *l)
     open_one(l, from[0], to[1]);
 }
 
-/* Asks for so long, and returns how long it was. */
-static double run(struct load *l, double seconds)
+/* Sends requests for so many seconds; returns the actual duration in nanoseconds. */
+static double run(struct load_run *l, double seconds)
 {
     uint64_t began = now(), end = began + (uint64_t)(seconds * 1e9), at = began;
     l->calls = 0;
@@ -283,7 +284,7 @@ static double run(struct load *l, double seconds)
     return (double)(at - began);
 }
 
-static void begin(struct load *l)
+static void begin(struct load_run *l)
 {
     l->asking = true;
     for (size_t i = 0; i < l->plan->connections; i++)
@@ -291,14 +292,14 @@ static void begin(struct load *l)
     run(l, l->plan->seconds / 5);
 }
 
-static void settle(struct load *l)
+static void settle(struct load_run *l)
 {
     l->asking = false;
     while (l->waiting)
         step(l);
 }
 
-static void measure(struct load *l)
+static void measure(struct load_run *l)
 {
     const struct plan *p = l->plan;
     pid_t pid = l->child ? l->child : p->pid;
@@ -315,7 +316,7 @@ static void measure(struct load *l)
     settle(l);
 }
 
-static void finish(struct load *l)
+static void finish(struct load_run *l)
 {
     for (size_t i = 0; i < l->n; i++) {
         close(l->conns[i].out);
@@ -326,7 +327,7 @@ static void finish(struct load *l)
     }
     int status = 0;
     if (l->child && (waitpid(l->child, &status, 0) < 0 || status))
-        die("the server did not end well");
+        die("the server exited with an error");
     close(l->epoll);
     free(l->conns);
     wire_free(&l->wire);
@@ -334,12 +335,12 @@ static void finish(struct load *l)
 
 static void work(const struct plan *p)
 {
-    static struct load l;
+    static struct load_run l;
     l.plan = p;
     l.conns = calloc(p->connections, sizeof(*l.conns));
     l.epoll = epoll_create1(EPOLL_CLOEXEC);
     if (!l.conns || l.epoll < 0)
-        die("begin");
+        die("set up");
     wire_make(&l.wire, p);
     l.count = count_map();
     if (p->command)
@@ -357,7 +358,7 @@ static size_t number(const char *text, size_t least, size_t most)
     unsigned long n = strtoul(text, &end, 10);
     errno = 0;
     if (*end || end == text || n < least || n > most)
-        die("a number is out of range or none");
+        die("invalid number");
     return n;
 }
 

@@ -1,4 +1,4 @@
-/* The parts of the load generator: what goes over the wire, and what is counted. */
+/* Private to the load generator: messages as they are sent, and checks of the answers. */
 #ifndef FUMI_BENCH_LOAD_H
 #define FUMI_BENCH_LOAD_H
 
@@ -9,44 +9,45 @@
 
 #include "mixed.h"
 
-/* Ends the program with a sentence; errno is added unless it is 0. */
+/* Prints the message, with the text of errno unless that is 0, and ends the program. */
 _Noreturn void die(const char *what);
 
-enum kind { LINES, HTTP, WS }; /* LINES: over two pipes, one message a line */
+enum load_kind { LINES, HTTP, WS }; /* LINES: over two pipes, one message per line */
 
 struct plan {
-    enum kind kind;
-    bool echo;        /* the server sends back what it got, and no answer to a notification */
-    char **command;   /* LINES: the server, which is started */
-    const char *host; /* "127.0.0.1:8765", for the head */
+    enum load_kind kind;
+    bool echo;        /* the server echoes messages, and does not answer notifications */
+    char **command;   /* LINES: the command that starts the server */
+    const char *host; /* for the Host header, such as "127.0.0.1:8765" */
     uint16_t port;
     size_t connections, in_flight;
-    size_t batch; /* calls in a message, more or less; 1: no batch */
+    size_t batch; /* average calls per message; 1: no batches */
     double seconds;
-    pid_t pid; /* the server's; 0: it is not looked at */
+    pid_t pid; /* of the server; 0: its processor time is not measured */
 };
 
-/* A message as it goes over the wire. */
+/* A message as it is sent. */
 struct packet {
-    const struct message *message;
+    const struct mixed_message *message;
     char *p;
     size_t n;
-    size_t answer; /* bytes of its answer, once one was read with care; 0: not yet */
-    bool answered; /* false: nothing comes back */
+    size_t answer; /* size of its answer, known once the first one was checked; 0: unknown */
+    bool answered; /* false: no answer is sent */
 };
 
 struct wire {
     const struct plan *plan;
     struct mixed mixed;
-    struct packet *packets; /* as many as messages */
+    struct packet *packets; /* one per message */
     char handshake[512];
     size_t handshake_size;
 };
 void wire_make(struct wire *w, const struct plan *p);
 void wire_free(struct wire *w);
 
-/* The size of what arrived; 0: it has not all arrived. Both end the program unless it is the right
- * answer: the first answer to a message is read with care, of the others the length is compared. */
+/* Both return the size of what arrived, or 0 if it is incomplete. They end the program if it is
+ * not the expected answer: the first answer to a message is checked in full, later ones only by
+ * length. */
 size_t wire_welcome(const char *p, size_t n);
 size_t wire_answer(const struct wire *w, struct packet *to, const char *p, size_t n);
 

@@ -7,20 +7,20 @@
 #include "load.h"
 
 static const char mask_key[4] = {0x37, (char)0xfa, 0x21, 0x3d};
-/* The example of RFC 6455, 1.3. */
+/* The example key of RFC 6455, section 1.3, and the answer to it. */
 static const char key[] = "dGhlIHNhbXBsZSBub25jZQ==";
 static const char accepted[] = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 
 enum { HEAD_SIZE = 256, TEXT = 0x81, FRAME_MAX = 65535 };
 
-static size_t put_line(char *out, const struct message *m)
+static size_t put_line(char *out, const struct mixed_message *m)
 {
     memcpy(out, m->text, m->n);
     out[m->n] = '\n';
     return m->n + 1;
 }
 
-static size_t put_post(char *out, const struct message *m, const char *host)
+static size_t put_post(char *out, const struct mixed_message *m, const char *host)
 {
     int n = snprintf(out, HEAD_SIZE,
                      "POST /rpc HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"
@@ -30,7 +30,7 @@ static size_t put_post(char *out, const struct message *m, const char *host)
     return (size_t)n + m->n;
 }
 
-static size_t put_frame(char *out, const struct message *m)
+static size_t put_frame(char *out, const struct mixed_message *m)
 {
     size_t n = 2;
     if (m->n > FRAME_MAX)
@@ -48,7 +48,7 @@ static size_t put_frame(char *out, const struct message *m)
     return n + m->n;
 }
 
-static void pack(struct packet *to, const struct message *m, const struct plan *p)
+static void pack(struct packet *to, const struct mixed_message *m, const struct plan *p)
 {
     to->message = m;
     to->p = malloc(HEAD_SIZE + m->n);
@@ -89,7 +89,7 @@ static _Noreturn void refuse(const char *why, const char *p, size_t n)
 {
     errno = 0;
     fprintf(stderr, "load: %s:\n%.*s\n", why, (int)(n < 400 ? n : 400), p);
-    die("the server does not answer as it should");
+    die("unexpected answer from the server");
 }
 
 static size_t head_size(const char *p, size_t n)
@@ -164,8 +164,9 @@ static size_t count(const char *p, size_t n, const char *of)
     return found;
 }
 
-/* As many results and errors as there must be, and the id of a single request. */
-static bool right(const struct message *m, const char *body, size_t n)
+/* Whether the answer has the expected number of results and errors, and the id of a single
+ * request. */
+static bool right(const struct mixed_message *m, const char *body, size_t n)
 {
     if (!m->results && !m->errors)
         return n == 0;
@@ -177,7 +178,7 @@ static bool right(const struct message *m, const char *body, size_t n)
 
 size_t wire_answer(const struct wire *w, struct packet *to, const char *p, size_t n)
 {
-    const struct message *m = to->message;
+    const struct mixed_message *m = to->message;
     size_t body = 0, size;
     if (w->plan->kind == LINES)
         size = split_line(p, n);
@@ -186,9 +187,9 @@ size_t wire_answer(const struct wire *w, struct packet *to, const char *p, size_
     if (!size || size > n)
         return 0;
     if (to->answer && to->answer != size - body)
-        refuse("an answer of another length than before", p, size);
+        refuse("an answer of a different length than before", p, size);
     if (!to->answer && !w->plan->echo && !right(m, p + body, size - body))
-        refuse("not the right answer", p, size);
+        refuse("wrong answer", p, size);
     to->answer = size - body;
     return size;
 }

@@ -7,22 +7,26 @@
 
 enum { SINGLES = 4096, BATCHES = 256, SEED = 20260316 };
 
-enum spacing { COMPACT, AFTER, ANYWHERE }; /* AFTER: as Python's json.dumps writes it */
+enum spacing {
+    COMPACT,
+    AFTER,
+    ANYWHERE
+}; /* AFTER: a space after ":" and ",", as Python's json.dumps writes */
 
-struct writer {
+struct mixed_writer {
     uint64_t state;
     enum spacing spacing;
     char *p;
     size_t n, cap;
 };
 
-static uint32_t roll(struct writer *w, uint32_t below)
+static uint32_t roll(struct mixed_writer *w, uint32_t below)
 {
     w->state = w->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (uint32_t)((w->state >> 33) % below);
 }
 
-static void put(struct writer *w, const char *p, size_t n)
+static void put(struct mixed_writer *w, const char *p, size_t n)
 {
     if (n > w->cap - w->n) {
         w->cap = 2 * w->cap + n;
@@ -34,19 +38,19 @@ static void put(struct writer *w, const char *p, size_t n)
     w->n += n;
 }
 
-static void text(struct writer *w, const char *s)
+static void text(struct mixed_writer *w, const char *s)
 {
     put(w, s, strlen(s));
 }
 
-static void number(struct writer *w, int decimals, double d)
+static void number(struct mixed_writer *w, int decimals, double d)
 {
     char digits[48];
     put(w, digits, (size_t)snprintf(digits, sizeof(digits), "%.*f", decimals, d));
 }
 
-/* A character of the structure, with the white space of this message around it. */
-static void mark(struct writer *w, char c)
+/* Writes a structural character, with the white space of this message around it. */
+static void mark(struct mixed_writer *w, char c)
 {
     static const char blanks[][3] = {"", " ", "\t", "  ", ""};
     if (w->spacing == ANYWHERE)
@@ -58,7 +62,7 @@ static void mark(struct writer *w, char c)
         text(w, " ");
 }
 
-static void key(struct writer *w, const char *name)
+static void key(struct mixed_writer *w, const char *name)
 {
     text(w, "\"");
     text(w, name);
@@ -66,8 +70,8 @@ static void key(struct writer *w, const char *name)
     mark(w, ':');
 }
 
-/* Words with a quote, a newline, a letter outside ASCII now and then. */
-static void prose(struct writer *w, uint32_t words)
+/* Random words; some contain a quote, a newline or a letter outside ASCII. */
+static void prose(struct mixed_writer *w, uint32_t words)
 {
     static const char *const usual[] = {
         "river", "the",  "bird",  "a",      "of",   "morning",     "and",  "water",
@@ -83,14 +87,14 @@ static void prose(struct writer *w, uint32_t words)
     text(w, "\"");
 }
 
-static void real(struct writer *w)
+static void real(struct mixed_writer *w)
 {
     static const int decimals[] = {0, 0, 0, 0, 1, 2, 2, 3};
     double d = (double)roll(w, 1u << roll(w, 20)) / 4;
     number(w, decimals[roll(w, 8)], roll(w, 8) ? d : -d);
 }
 
-static void uuid(struct writer *w)
+static void uuid(struct mixed_writer *w)
 {
     char s[40];
     snprintf(s, sizeof(s), "\"%08x-%04x-4%03x-a%03x-%06x%06x\"", roll(w, 1u << 31), roll(w, 65536),
@@ -98,8 +102,8 @@ static void uuid(struct writer *w)
     text(w, s);
 }
 
-/* A value of one kind. Lower case letters stand for the fields of notes and searches. */
-static void value(struct writer *w, char kind);
+/* Writes a value of one kind. Lower-case letters are the fields of notes and searches. */
+static void value(struct mixed_writer *w, char kind);
 
 /* A member of params: its key, and the kind of its value. */
 struct field {
@@ -107,15 +111,15 @@ struct field {
     char value;
 };
 
-static void member(struct writer *w, struct field f)
+static void member(struct mixed_writer *w, struct field f)
 {
     key(w, f.key);
     value(w, f.value);
 }
 
-/* The members mostly in their usual order; each of those behind `required` is left out half of the
- * time. */
-static void object(struct writer *w, const struct field *fields, size_t required)
+/* Writes the members, mostly in their usual order. Those after `required` are left out half of
+ * the time. */
+static void object(struct mixed_writer *w, const struct field *fields, size_t required)
 {
     struct field left[8];
     size_t n = 0;
@@ -134,7 +138,7 @@ static void object(struct writer *w, const struct field *fields, size_t required
     mark(w, '}');
 }
 
-static void array(struct writer *w, uint32_t n, char kind)
+static void array(struct mixed_writer *w, uint32_t n, char kind)
 {
     mark(w, '[');
     for (uint32_t i = 0; i < n; i++) {
@@ -145,7 +149,7 @@ static void array(struct writer *w, uint32_t n, char kind)
     mark(w, ']');
 }
 
-/* The words that the value of some kinds is one of. */
+/* The possible words of a value. */
 static const struct {
     char kind;
     unsigned char n;
@@ -156,7 +160,7 @@ static const struct {
     {'p', 4, {"\"demo\"", "\"field-notes\"", "\"a\"", "\"https://example.org/river.git\""}},
 };
 
-static void value(struct writer *w, char kind)
+static void value(struct mixed_writer *w, char kind)
 {
     static const struct field metadata[] = {{"count", 'n'}, {"sure", 'b'}, {0}};
     switch (kind) {
@@ -194,13 +198,13 @@ static void value(struct writer *w, char kind)
     }
 }
 
-/* What can be asked. Real clients rarely ask for what is not there. Params are an object of fields,
- * an array of numbers, or none. */
-static const struct kind {
+/* The kinds of requests, with their frequency. Faulty ones are rare, as in real traffic. Params
+ * are an object of fields, an array of numbers, or absent. */
+static const struct request_kind {
     const char *method;
     uint32_t weight;
     bool notification, fails;
-    uint32_t least, most; /* numbers in the array */
+    uint32_t least, most; /* length of the array */
     size_t required;
     struct field fields[7];
 } kinds[] = {
@@ -223,27 +227,27 @@ static const struct kind {
     {"ping", .weight = 2},
     {"changed", 2, true, .required = 2,
      .fields = {{"projectId", 'p'}, {"id", 'u'}, {"withText", 'b'}}},
-    /* -32602, -32601 */
+    /* errors -32602 and -32601 */
     {"notes.search", 1, .fails = true, .required = 1,
      .fields = {{"projectId", 'p'}, {"limit", 'l'}, {"tags", 'g'}}},
     {"notes.find", 1, .fails = true, .required = 2, .fields = {{"projectId", 'p'}, {"query", 'q'}}},
 };
 enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
 
-static const struct kind *draw(struct writer *w)
+static const struct request_kind *draw(struct mixed_writer *w)
 {
     uint32_t sum = 0, at;
     for (size_t i = 0; i < KINDS; i++)
         sum += kinds[i].weight;
     at = roll(w, sum);
-    for (const struct kind *k = kinds;; k++) {
+    for (const struct request_kind *k = kinds;; k++) {
         if (at < k->weight)
             return k;
         at -= k->weight;
     }
 }
 
-static void put_id(struct writer *w, struct message *m)
+static void put_id(struct mixed_writer *w, struct mixed_message *m)
 {
     key(w, "id");
     m->id = w->n;
@@ -259,7 +263,7 @@ static void put_id(struct writer *w, struct message *m)
     m->id_n = w->n - m->id;
 }
 
-static void put_word(struct writer *w, const char *name, const char *word)
+static void put_word(struct mixed_writer *w, const char *name, const char *word)
 {
     key(w, name);
     text(w, "\"");
@@ -267,7 +271,7 @@ static void put_word(struct writer *w, const char *name, const char *word)
     text(w, "\"");
 }
 
-static void put_params(struct writer *w, const struct kind *k)
+static void put_params(struct mixed_writer *w, const struct request_kind *k)
 {
     key(w, "params");
     if (k->most)
@@ -276,10 +280,10 @@ static void put_params(struct writer *w, const struct kind *k)
         object(w, k->fields, k->required);
 }
 
-/* The orders that common clients write their keys in, by first letters. */
+/* The key orders of common clients, by first letters. */
 static const char *const orders[] = {"jmpi", "jimp", "jmip", "mpij", "ijmp", "mpji"};
 
-static void put_call(struct writer *w, struct message *m, const struct kind *k)
+static void put_call(struct mixed_writer *w, struct mixed_message *m, const struct request_kind *k)
 {
     bool params = k->most || k->fields[0].key;
     text(w, "{");
@@ -305,9 +309,9 @@ static void put_call(struct writer *w, struct message *m, const struct kind *k)
     m->errors += k->fails;
 }
 
-static void put_batch(struct writer *w, struct message *m, uint32_t calls)
+static void put_batch(struct mixed_writer *w, struct mixed_message *m, uint32_t calls)
 {
-    put_call(w, m, &kinds[0]); /* so that there is an answer */
+    put_call(w, m, &kinds[0]); /* so that the batch has an answer */
     for (uint32_t i = 1; i < calls; i++) {
         mark(w, ',');
         put_call(w, m, draw(w));
@@ -315,23 +319,24 @@ static void put_batch(struct writer *w, struct message *m, uint32_t calls)
     m->id_n = 0;
 }
 
-static struct message make_one(uint64_t *state, size_t batch)
+static struct mixed_message make_one(uint64_t *state, size_t batch)
 {
     static const enum spacing spacings[] = {COMPACT, COMPACT, COMPACT, AFTER, AFTER, ANYWHERE};
-    struct message m = {0};
-    struct writer w = {.state = *state};
+    struct mixed_message m = {0};
+    struct mixed_writer w = {.state = *state};
     w.spacing = spacings[roll(&w, 6)];
     if (batch > 1) {
         text(&w, "[");
         put_batch(&w, &m, (uint32_t)batch / 2 + roll(&w, (uint32_t)batch + 1));
         text(&w, "]");
     } else {
-        const struct kind *k = draw(&w);
+        const struct request_kind *k = draw(&w);
         put_call(&w, &m, k);
         text(&w, k->notification ? " " : "");
     }
     *state = w.state;
-    m.text = realloc(w.p, w.n); /* exactly n bytes, so that a checker sees any read past the end */
+    m.text = realloc(w.p,
+                     w.n); /* exactly n bytes, so that memory checkers report a read past the end */
     m.n = w.n;
     if (!m.text)
         abort();

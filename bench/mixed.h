@@ -1,6 +1,6 @@
-/* The mixed traffic of the benchmarks: messages drawn from a seeded generator. Method, params, id,
- * order of keys, white space and length vary; some requests are notifications, a few are faulty.
- * The same seed gives the same messages on every machine. */
+/* The mixed traffic of the benchmarks: messages from a seeded random generator. Methods, params,
+ * ids, order of keys, white space and length vary; some requests are notifications, a few are
+ * faulty. The same seed gives the same messages on every machine. */
 #ifndef FUMI_BENCH_MIXED_H
 #define FUMI_BENCH_MIXED_H
 
@@ -9,27 +9,27 @@
 
 struct fumi_server;
 
-/* No message contains a newline. A single notification ends with a space and nothing else does, so
- * that a server that reads no JSON can tell which messages get no answer. */
-struct message {
+/* No message contains a newline. Only a single notification ends with a space, so that a server
+ * that does not parse JSON knows which messages have no answer. */
+struct mixed_message {
     char *text; /* n bytes, without a terminator */
     size_t n;
-    size_t calls, results, errors; /* requests, and how the answers to them end */
-    size_t id, id_n;               /* where the id of a single request stands; id_n 0: none */
+    size_t calls, results, errors; /* number of requests, of results and of errors in the answers */
+    size_t id, id_n; /* offset and length of the id of a single request; id_n 0: none */
 };
 
 struct mixed {
     uint64_t seed;
-    struct message *all;
+    struct mixed_message *all;
     size_t n;
 };
 
-/* batch 1: single messages; else batches of batch/2 to 3*batch/2 calls. */
+/* batch 1: single messages; otherwise batches of batch/2 to 3*batch/2 calls. */
 void mixed_make(struct mixed *m, uint64_t seed, size_t batch);
 void mixed_free(struct mixed *m);
 uint64_t mixed_seed(void); /* the environment variable SEED, or the default */
 
-/* methods.c: the methods that the messages ask for. Ends the program if they cannot be added. */
+/* methods.c: adds the methods that the messages call. Ends the program on failure. */
 void mixed_methods(struct fumi_server *s);
 
 #endif

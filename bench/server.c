@@ -1,7 +1,6 @@
 /* The server of the mixed benchmark.
  *
- * Usage: server [ADDRESS]      "tcp:127.0.0.1:0"; without one it serves standard input and output
- */
+ * Usage: server [ADDRESS]      for example "tcp:127.0.0.1:0"; default: standard input and output */
 #include "fumi.h"
 #include "mixed.h"
 

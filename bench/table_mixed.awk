@@ -1,6 +1,6 @@
-# The table of bench_mixed: lines are "ROW SERVER rate=... p50=... p99=... cpu=...", one for each round of each pair.
-# Figures are medians of all rounds, and so are ratios, each of two figures of the same round: others on the machine
-# disturb whole rounds, and one that by luck is fast proves nothing.
+# Prints the table of bench_mixed. Input lines are "ROW SERVER rate=... p50=... p99=... cpu=...", one per round and pair.
+# All figures are medians over the rounds. A ratio is the median of the ratios within each round, because other load on the
+# machine affects whole rounds.
 {
     row = $1
     server = $2
@@ -44,7 +44,7 @@ function put(row, title,    i, server, names) {
 }
 function verdict(met, text, is) { printf "%-6s  %s: %s\n", met ? "met" : "MISSED", text, is }
 
-# The worst of the rows.
+# Checks the worst of the rows against a limit.
 function at_least(limit, base, list, text,    i, k, names, is, worst) {
     k = split(list, names, " ")
     for (i = 1; i <= k; i++) {
@@ -86,13 +86,13 @@ END {
     put("ws-64", "WebSocket, 64 connections")
     put("ws-16x16", "WebSocket, 16, 16 in flight each")
     put("ws-batch", "WebSocket, 16, batches")
-    printf "\nA call has %d bytes, its answer %d, on average; batches have 15 to 45 calls. Medians of %d rounds. p50, p99: of\n",
+    printf "\nA call has %d bytes, its answer %d, on average; batches have 15 to 45 calls. Medians of %d rounds. p50, p99:\n",
         get("handle-1", "fumi", "asked"), get("handle-1", "fumi", "answered"), rounds
-    print "the round trip of a message, a batch being one. Server and load tool have a core each; where only one message is in"
-    print "flight they share one. cpu: user and system time of the server. floor: a bare loop that sends back what it got."
+    print "round-trip time of a message or batch. Server and load tool run on one core each; with only one message in flight"
+    print "they share one. cpu: user and system time of the server. floor: a server that echoes without parsing."
     print ""
     handle("handle-1", "handle, a request")
     handle("handle-batch", "handle, a call in a batch")
-    at_least(0.85, "floor", "http-16 http-64", "HTTP, 16 connections and more, at least 0.85 x the bare loop's calls a second")
+    at_least(0.85, "floor", "http-16 http-64", "HTTP, 16 connections and more, at least 0.85 x the calls per second of the floor")
     allocations()
 }

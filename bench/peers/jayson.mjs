@@ -1,4 +1,5 @@
-// The methods of methods.c on jayson, over HTTP and WebSocket, or with an argument over stdio, one message a line.
+// The methods of methods.c on jayson: over HTTP and WebSocket, or over stdio (one message per line) if an argument is
+// given.
 import jayson from "jayson";
 import { createInterface } from "node:readline";
 
