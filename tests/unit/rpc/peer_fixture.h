@@ -10,10 +10,10 @@
 #define OK(result, id) "{\"jsonrpc\":\"2.0\",\"result\":" result ",\"id\":" id "}"
 #define BAD(error, id) "{\"jsonrpc\":\"2.0\",\"error\":{" error "},\"id\":" id "}"
 #define INTERNAL(id)   BAD("\"code\":-32603,\"message\":\"Internal error\"", id)
-#define ASK(m, params, id)                                                                         \
+#define CALL_WITH(m, params, id)                                                                   \
     "{\"jsonrpc\":\"2.0\",\"method\":\"" m "\",\"params\":" params ",\"id\":" id "}"
-#define CALL(m, id) "{\"jsonrpc\":\"2.0\",\"method\":\"" m "\",\"id\":" id "}"
-#define NOTE(m)     "{\"jsonrpc\":\"2.0\",\"method\":\"" m "\"}"
+#define CALL(m, id)     "{\"jsonrpc\":\"2.0\",\"method\":\"" m "\",\"id\":" id "}"
+#define NOTIFICATION(m) "{\"jsonrpc\":\"2.0\",\"method\":\"" m "\"}"
 
 enum { PENDING_MAX = 128 };
 
@@ -157,19 +157,19 @@ static const struct fumi_method fixture_methods[] = {
 };
 
 /* An executor that runs what it has when the test says so. Only for one thread. */
-struct tray {
+struct manual_executor {
     struct fumi_tasks tasks;
     size_t n;
 };
 
-static inline void tray_submit(void *arg, struct fumi_task *task)
+static inline void manual_submit(void *arg, struct fumi_task *task)
 {
-    struct tray *t = arg;
+    struct manual_executor *t = arg;
     fumi_tasks_add(&t->tasks, task);
     t->n++;
 }
 
-static inline void tray_run(struct tray *t)
+static inline void manual_run(struct manual_executor *t)
 {
     struct fumi_task *task = fumi_tasks_take(&t->tasks);
     if (!task)
@@ -179,36 +179,36 @@ static inline void tray_run(struct tray *t)
 }
 
 /* A fixture, a server on it, one who talks to it, and one of the two executors or none. */
-struct theatre {
+struct server_fixture {
     struct fixture fixture;
     struct fumi_server *server;
     struct caller c;
-    struct tray tray;
+    struct manual_executor manual_executor;
     struct pool *pool;
 };
 
-static inline void theatre_open(struct theatre *t)
+static inline void server_fixture_open(struct server_fixture *t)
 {
-    *t = (struct theatre){0};
+    *t = (struct server_fixture){0};
     fixture_open(&t->fixture);
     t->server = server_of(fixture_methods, FUMI_COUNT(fixture_methods), &t->fixture);
     caller_open(&t->c, t->server);
 }
 
-static inline void theatre_open_tray(struct theatre *t)
+static inline void server_fixture_open_manual(struct server_fixture *t)
 {
-    theatre_open(t);
-    fumi_server_executor(t->server, tray_submit, &t->tray);
+    server_fixture_open(t);
+    fumi_server_executor(t->server, manual_submit, &t->manual_executor);
 }
 
-static inline void theatre_open_pool(struct theatre *t, int threads)
+static inline void server_fixture_open_pool(struct server_fixture *t, int threads)
 {
-    theatre_open(t);
+    server_fixture_open(t);
     t->pool = pool_new(threads, NULL);
     fumi_server_executor(t->server, pool_submit, t->pool);
 }
 
-static inline void theatre_done(struct theatre *t)
+static inline void server_fixture_done(struct server_fixture *t)
 {
     if (t->pool)
         pool_free(t->pool);

@@ -22,11 +22,11 @@ struct caller {
     pthread_mutex_t lock;
     pthread_cond_t came;
     char *text; /* under the lock, from here on */
-    size_t n, room, lines, replies, told;
+    size_t n, room, lines, replies, notifications;
     int code; /* of the last reply */
 };
 
-struct letter {
+struct sent_message {
     struct caller *from;
 };
 
@@ -46,7 +46,7 @@ static inline void caller_done(struct caller *c)
 }
 
 /* With the lock. */
-static inline void caller_keep(struct caller *c, struct fumi_str line)
+static inline void caller_append(struct caller *c, struct fumi_str line)
 {
     if (c->room - c->n < line.n + 1) {
         c->room = 2 * c->room + line.n + 1;
@@ -69,29 +69,29 @@ static inline void caller_take(struct caller *c, struct fumi_buf *b)
     fumi_buf_done(&mine);
 }
 
-static inline void caller_hear(struct caller *c, struct fumi_buf *message)
+static inline void caller_receive(struct caller *c, struct fumi_buf *message)
 {
     pthread_mutex_lock(&c->lock);
-    caller_keep(c, fumi_buf_str(message));
-    c->told++;
+    caller_append(c, fumi_buf_str(message));
+    c->notifications++;
     caller_take(c, message);
     pthread_cond_broadcast(&c->came);
     pthread_mutex_unlock(&c->lock);
 }
 
-static inline void letter_tell(void *arg, struct fumi_buf *message)
+static inline void sent_notify(void *arg, struct fumi_buf *message)
 {
-    caller_hear(((struct letter *)arg)->from, message);
+    caller_receive(((struct sent_message *)arg)->from, message);
 }
 
-static inline void letter_reply(void *arg, struct fumi_buf *answer, int code)
+static inline void sent_reply(void *arg, struct fumi_buf *answer, int code)
 {
-    struct letter *l = arg;
+    struct sent_message *l = arg;
     struct caller *c = l->from;
     free(l); /* a second reply, or something told after it, meets freed memory */
     pthread_mutex_lock(&c->lock);
     if (answer->n)
-        caller_keep(c, fumi_buf_str(answer));
+        caller_append(c, fumi_buf_str(answer));
     c->replies++;
     c->code = code;
     caller_take(c, answer);
@@ -99,25 +99,25 @@ static inline void letter_reply(void *arg, struct fumi_buf *answer, int code)
     pthread_mutex_unlock(&c->lock);
 }
 
-static inline void caller_say(struct caller *c, struct fumi_str message)
+static inline void caller_send(struct caller *c, struct fumi_str message)
 {
-    struct letter *l = malloc(sizeof(*l));
+    struct sent_message *l = malloc(sizeof(*l));
     char *text = malloc(message.n ? message.n : 1);
     if (!l || !text)
         abort();
     if (message.n)
         memcpy(text, message.p, message.n);
-    *l = (struct letter){c};
+    *l = (struct sent_message){c};
     c->handle(c->self, &c->peer, (struct fumi_str){text, message.n},
               (struct fumi_sink){
-                  .notify = letter_tell, .reply = letter_reply, .arg = l, .source = c->source});
+                  .notify = sent_notify, .reply = sent_reply, .arg = l, .source = c->source});
     memset(text, '#', message.n);
     free(text);
 }
 
-static inline void say(struct caller *c, const char *message)
+static inline void send_text(struct caller *c, const char *message)
 {
-    caller_say(c, fumi_str(message));
+    caller_send(c, fumi_str(message));
 }
 
 /* Waits for an event of some other thread: a test that hangs ends here, after a minute. */
@@ -140,16 +140,16 @@ static inline void wait_replies(struct caller *c, size_t n)
     pthread_mutex_unlock(&c->lock);
 }
 
-static inline void wait_told(struct caller *c, size_t n)
+static inline void wait_notifications(struct caller *c, size_t n)
 {
     pthread_mutex_lock(&c->lock);
-    while (c->told < n)
+    while (c->notifications < n)
         await(&c->came, &c->lock);
     pthread_mutex_unlock(&c->lock);
 }
 
 /* All that came, without the last newline; good until something more comes. */
-static inline struct fumi_str heard(struct caller *c)
+static inline struct fumi_str received(struct caller *c)
 {
     pthread_mutex_lock(&c->lock);
     struct fumi_str all = {c->n ? c->text : "", c->n ? c->n - 1 : 0};
@@ -165,26 +165,26 @@ static inline size_t replies(struct caller *c)
     return n;
 }
 
-static inline void forget(struct caller *c)
+static inline void clear_received(struct caller *c)
 {
     pthread_mutex_lock(&c->lock);
-    c->n = c->lines = c->replies = c->told = 0;
+    c->n = c->lines = c->replies = c->notifications = 0;
     c->code = 0;
     pthread_mutex_unlock(&c->lock);
 }
 
 /* Says one thing and gives back all that came of it. */
-static inline struct fumi_str tell_and_hear(struct caller *c, struct fumi_str message)
+static inline struct fumi_str reply_to_str(struct caller *c, struct fumi_str message)
 {
-    forget(c);
-    caller_say(c, message);
+    clear_received(c);
+    caller_send(c, message);
     wait_replies(c, 1);
-    return heard(c);
+    return received(c);
 }
 
-static inline struct fumi_str hear(struct caller *c, const char *message)
+static inline struct fumi_str reply_to(struct caller *c, const char *message)
 {
-    return tell_and_hear(c, fumi_str(message));
+    return reply_to_str(c, fumi_str(message));
 }
 
 /* A growing text, for long messages. */

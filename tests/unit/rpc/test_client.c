@@ -480,8 +480,8 @@ TEST(a_client_and_a_server_understand_each_other)
     fumi_client_request(d.client, &d.out, "subtract", json("{\"minuend\":1}"), &users[2]);
     fumi_client_request(d.client, &d.out, "echo", json("{\"a\":[1.50,\"日\"]}"), &users[3]);
     fumi_client_batch_close(d.client, &d.out);
-    tell_and_hear(&c, fumi_buf_str(&d.out));
-    CHECK_INT(fumi_client_take(d.client, &d.arena, heard(&c), &d.got, &d.err), 0);
+    reply_to_str(&c, fumi_buf_str(&d.out));
+    CHECK_INT(fumi_client_take(d.client, &d.arena, received(&c), &d.got, &d.err), 0);
     CHECK_INT(d.got.n, 4);
     for (size_t i = 0; i < 4; i++)
         CHECK(d.got.items[i].user == &users[i]);
@@ -509,8 +509,8 @@ TEST(a_refused_batch_leaves_its_requests_open)
     fumi_client_request(d.client, &d.out, "echo", json(NULL), NULL);
     fumi_client_request(d.client, &d.out, "echo", json(NULL), NULL);
     fumi_client_batch_close(d.client, &d.out);
-    tell_and_hear(&c, fumi_buf_str(&d.out));
-    CHECK_INT(fumi_client_take(d.client, &d.arena, heard(&c), &d.got, &d.err), 0);
+    reply_to_str(&c, fumi_buf_str(&d.out));
+    CHECK_INT(fumi_client_take(d.client, &d.arena, received(&c), &d.got, &d.err), 0);
     CHECK_INT(d.got.n, 1);
     CHECK(d.got.items[0].id == 0 && d.got.items[0].err.code == FUMI_INVALID_REQUEST);
     CHECK_INT(fumi_client_open(d.client), 2);

@@ -277,10 +277,11 @@ TEST(the_document_is_asked_for_by_rpc_discover)
     putf(&want, "{\"jsonrpc\":\"2.0\",\"result\":");
     fumi_buf_add(&want, a.text.p, a.text.n);
     putf(&want, ",\"id\":1}");
-    struct fumi_str got = hear(&c, "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.discover\",\"id\":1}");
+    struct fumi_str got = reply_to(&c,
+                                   "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.discover\",\"id\":1}");
     CHECK(fumi_eq(got, fumi_buf_str(&want)));
-    CHECK_STR(hear(&c, "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.discover\"}"), "");
-    hear(&c, "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.discover\",\"params\":[1],\"id\":1}");
+    CHECK_STR(reply_to(&c, "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.discover\"}"), "");
+    reply_to(&c, "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.discover\",\"params\":[1],\"id\":1}");
     CHECK_INT(c.code, FUMI_INVALID_PARAMS);
     fumi_buf_done(&want);
     caller_done(&c);
@@ -331,7 +332,8 @@ TEST(a_large_server_has_a_document)
     struct fumi_err e;
     struct caller c;
     caller_open(&c, s);
-    struct fumi_str got = hear(&c, "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.discover\",\"id\":1}");
+    struct fumi_str got = reply_to(&c,
+                                   "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.discover\",\"id\":1}");
     const struct fumi_val *doc = fumi_get(fumi_parse(&a, got, &e), "result");
     CHECK(fumi_size(fumi_get(doc, "methods")) >= MANY);
     fumi_arena_done(&a);

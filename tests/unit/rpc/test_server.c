@@ -56,14 +56,14 @@ TEST(methods_are_found_by_name_space_and_name)
     CHECK_INT(fumi_server_add(s, "text", few, FUMI_COUNT(few), as("in text"), &e), 0);
     CHECK_INT(fumi_server_add(s, NULL, few, FUMI_COUNT(few), as("bare"), &e), 0);
     caller_open(&c, s);
-    CHECK_STR(hear(&c, CALL("math.add", "1")),
+    CHECK_STR(reply_to(&c, CALL("math.add", "1")),
               "{\"jsonrpc\":\"2.0\",\"result\":\"in math\",\"id\":1}");
-    CHECK_STR(hear(&c, CALL("text.add", "1")),
+    CHECK_STR(reply_to(&c, CALL("text.add", "1")),
               "{\"jsonrpc\":\"2.0\",\"result\":\"in text\",\"id\":1}");
-    CHECK_STR(hear(&c, CALL("add", "1")), "{\"jsonrpc\":\"2.0\",\"result\":\"bare\",\"id\":1}");
-    CHECK_STR(hear(&c, CALL("math.sub", "1")),
+    CHECK_STR(reply_to(&c, CALL("add", "1")), "{\"jsonrpc\":\"2.0\",\"result\":\"bare\",\"id\":1}");
+    CHECK_STR(reply_to(&c, CALL("math.sub", "1")),
               "{\"jsonrpc\":\"2.0\",\"result\":\"math.sub\",\"id\":1}");
-    CHECK_STR(hear(&c, CALL("sub", "1")), "{\"jsonrpc\":\"2.0\",\"result\":\"sub\",\"id\":1}");
+    CHECK_STR(reply_to(&c, CALL("sub", "1")), "{\"jsonrpc\":\"2.0\",\"result\":\"sub\",\"id\":1}");
     caller_done(&c);
     fumi_server_free(s);
 }
@@ -97,7 +97,7 @@ TEST(names_are_exact)
                  "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32601,\"message\":\"Method not found\","
                  "\"data\":\"%s\"},\"id\":1}",
                  strangers[i]);
-        CHECK_STR(hear(&c, message), answer);
+        CHECK_STR(reply_to(&c, message), answer);
         CHECK_INT(c.code, FUMI_METHOD_NOT_FOUND);
     }
     caller_done(&c);
@@ -209,10 +209,11 @@ static void refuse(size_t i)
     if (fumi_server_size(s) != n || listed(s, "before") || listed(s, "behind"))
         TEST_FAIL("%s: something was added", bad[i].what);
     caller_open(&c, s);
-    struct fumi_str lost = hear(&c, CALL("before", "1"));
+    struct fumi_str lost = reply_to(&c, CALL("before", "1"));
     if (c.code != FUMI_METHOD_NOT_FOUND)
         TEST_FAIL("%s: %.*s", bad[i].what, FUMI_ARG(lost));
-    CHECK_STR(hear(&c, CALL("taken", "1")), "{\"jsonrpc\":\"2.0\",\"result\":\"first\",\"id\":1}");
+    CHECK_STR(reply_to(&c, CALL("taken", "1")),
+              "{\"jsonrpc\":\"2.0\",\"result\":\"first\",\"id\":1}");
     caller_done(&c);
     fumi_server_free(s);
 }
@@ -232,7 +233,7 @@ TEST(a_server_goes_on_after_a_refused_table)
     CHECK_INT(fumi_server_add(s, NULL, twice, 3, as("no"), &e), -1);
     CHECK_INT(fumi_server_add(s, NULL, few, 2, as("yes"), &e), 0);
     caller_open(&c, s);
-    CHECK_STR(hear(&c, CALL("add", "1")), "{\"jsonrpc\":\"2.0\",\"result\":\"yes\",\"id\":1}");
+    CHECK_STR(reply_to(&c, CALL("add", "1")), "{\"jsonrpc\":\"2.0\",\"result\":\"yes\",\"id\":1}");
     caller_done(&c);
     fumi_server_free(s);
 }
@@ -266,7 +267,7 @@ TEST(names_that_only_look_reserved_are_taken)
     caller_open(&c, s);
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         snprintf(message, sizeof(message), CALL("%s", "1"), rows[i].name);
-        struct fumi_str got = hear(&c, message);
+        struct fumi_str got = reply_to(&c, message);
         if (c.code)
             TEST_FAIL("%s: %.*s", rows[i].name, FUMI_ARG(got));
     }
@@ -293,13 +294,13 @@ TEST(nothing_is_added_after_the_first_message)
         CHECK_INT(fumi_server_use(s, &p, &e), 0);
         size_t n = fumi_server_size(s);
         caller_open(&c, s);
-        hear(&c, first[i]);
+        reply_to(&c, first[i]);
         CHECK_INT(fumi_server_add(s, NULL, late, 1, NULL, &e), -1);
         CHECK(e.code && e.text[0]);
         CHECK_INT(fumi_server_use(s, &p, &f), -1);
         CHECK(f.code && f.text[0]);
         CHECK_INT(fumi_server_size(s), n);
-        hear(&c, CALL("late", "1"));
+        reply_to(&c, CALL("late", "1"));
         CHECK_INT(c.code, FUMI_METHOD_NOT_FOUND);
         caller_done(&c);
         fumi_server_free(s);
@@ -346,9 +347,9 @@ static void find_all(struct fumi_server *s, const struct crowd *all)
     for (size_t i = 0; i < MANY; i++) {
         snprintf(message, sizeof(message), CALL("%s", "%zu"), all->names[i], i);
         snprintf(answer, sizeof(answer), "{\"jsonrpc\":\"2.0\",\"result\":%zu,\"id\":%zu}", i, i);
-        CHECK_STR(hear(&c, message), answer);
+        CHECK_STR(reply_to(&c, message), answer);
         snprintf(message, sizeof(message), CALL("%s?", "%zu"), all->names[i], i);
-        hear(&c, message);
+        reply_to(&c, message);
         CHECK_INT(c.code, FUMI_METHOD_NOT_FOUND);
     }
     caller_done(&c);
@@ -393,7 +394,7 @@ TEST(a_server_without_methods_answers)
     struct caller c;
     CHECK_INT(fumi_server_add(s, "none", NULL, 0, NULL, &e), 0);
     caller_open(&c, s);
-    CHECK_STR(hear(&c, CALL("x", "\"i\"")),
+    CHECK_STR(reply_to(&c, CALL("x", "\"i\"")),
               "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32601,\"message\":\"Method not found\","
               "\"data\":\"x\"},\"id\":\"i\"}");
     caller_done(&c);
@@ -451,7 +452,7 @@ TEST(a_huge_depth_limit_is_no_hole)
     put_times(&deep, "[", 900000);
     put_times(&deep, "]", 900000);
     caller_open(&c, s);
-    tell_and_hear(&c, fumi_buf_str(&deep));
+    reply_to_str(&c, fumi_buf_str(&deep));
     CHECK_INT(c.code, FUMI_PARSE_ERROR);
     caller_done(&c);
     fumi_buf_done(&deep);

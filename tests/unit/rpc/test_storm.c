@@ -225,7 +225,7 @@ static void *finish_all(void *arg)
     return NULL;
 }
 
-static enum fumi_ret run_ask(struct fumi_call *call, const void *params, void *result)
+static enum fumi_ret run_request(struct fumi_call *call, const void *params, void *result)
 {
     struct fumi_json got;
     (void)params, (void)result;
@@ -244,7 +244,7 @@ static const struct fumi_method rows[] = {
     {"write", "", &whole_shape, &whole_shape, run_work, FUMI_BLOCKING},
     {"defer", "", &whole_shape, &whole_shape, run_defer, FUMI_ASYNC},
     {"write_defer", "", &whole_shape, &whole_shape, run_defer, FUMI_ASYNC | FUMI_BLOCKING},
-    {"ask", "", &whole_shape, &whole_shape, run_ask, READS},
+    {"request", "", &whole_shape, &whole_shape, run_request, READS},
 };
 
 static enum fumi_ret set_deadline(void *self, struct fumi_call *c)
