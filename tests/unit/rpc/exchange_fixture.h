@@ -1,4 +1,5 @@
-/* The server of the tests of fumi_handle: its methods, its texts, and tables of talks. */
+/* The server of the fumi_handle tests: its methods, its messages, and tables of messages with their
+ * answers. */
 #ifndef FUMI_EXCHANGE_FIXTURE_H
 #define FUMI_EXCHANGE_FIXTURE_H
 
@@ -19,7 +20,7 @@
 #define CALL(m, id)         HEAD "\"" m "\",\"id\":" id "}"
 #define NOTIFICATION(m)     HEAD "\"" m "\"}"
 
-/* Whether a text is as a pattern says, in which an asterisk stands for anything. */
+/* Whether a text matches a pattern, in which an asterisk matches anything. */
 static inline bool like(struct fumi_str s, const char *pattern)
 {
     size_t i = 0, back = 0;
@@ -52,7 +53,7 @@ static inline bool like(struct fumi_str s, const char *pattern)
         }                                                                                          \
     } while (0)
 
-/* The methods of these tests. */
+/* Methods. */
 struct failure {
     int64_t code;
     struct fumi_str text;
@@ -168,7 +169,8 @@ static inline enum fumi_ret invoke(struct fumi_call *call, const void *params, v
     return ret;
 }
 
-/* Both answers, one behind the other, after a first try that is dropped. */
+/* Writes the result of the other method twice into an array, after a first result that is
+ * discarded. */
 static inline enum fumi_ret invoke_twice(struct fumi_call *call, const void *params, void *result)
 {
     const struct other *o = params;
@@ -183,7 +185,7 @@ static inline enum fumi_ret invoke_twice(struct fumi_call *call, const void *par
     return FUMI_OK;
 }
 
-/* Answers the code of the error that it met, after which nothing is left of the other's result. */
+/* Returns the code of the error of the other method, which must have written nothing. */
 static inline enum fumi_ret invoke_and_go_on(struct fumi_call *call, const void *params,
                                              void *result)
 {
@@ -242,7 +244,7 @@ static const struct fumi_method others[] = {
     {"whose", "", NULL, &word_shape, whose, 0},
 };
 
-/* A server with all of them, and one who talks to it. */
+/* A server with all these methods, and a caller. */
 struct exchange_fixture {
     struct fumi_server *server;
     struct caller c;

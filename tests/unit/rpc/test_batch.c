@@ -1,5 +1,5 @@
-/* Calls of a batch do not disturb each other: one that misbehaves is answered once, and the others
- * find everything as if it had not been there. */
+/* Calls of a batch do not affect each other: a method that misbehaves is answered once, and the
+ * other calls are not affected by it. */
 #include "peer_fixture.h"
 
 #define FOUR(method)                                                                               \
@@ -16,8 +16,8 @@ static enum fumi_ret run_first(struct fumi_call *call, const void *params, void 
     return FUMI_OK;
 }
 
-/* One with 2 is odd. */
-static bool is_odd(const void *params)
+/* The call whose minuend is 2 misbehaves. */
+static bool misbehaves(const void *params)
 {
     return ((const struct pair *)params)->minuend == 2;
 }
@@ -25,7 +25,7 @@ static bool is_odd(const void *params)
 static enum fumi_ret run_hasty(struct fumi_call *call, const void *params, void *result)
 {
     run_first(call, params, result);
-    if (is_odd(params))
+    if (misbehaves(params))
         fumi_finish(call, FUMI_OK);
     return FUMI_OK;
 }
@@ -33,19 +33,19 @@ static enum fumi_ret run_hasty(struct fumi_call *call, const void *params, void 
 static enum fumi_ret run_pends(struct fumi_call *call, const void *params, void *result)
 {
     run_first(call, params, result);
-    return is_odd(params) ? FUMI_PENDING : FUMI_OK;
+    return misbehaves(params) ? FUMI_PENDING : FUMI_OK;
 }
 
 static enum fumi_ret run_fails(struct fumi_call *call, const void *params, void *result)
 {
     run_first(call, params, result);
-    return is_odd(params) ? fumi_fail(call, 7, "no") : FUMI_OK;
+    return misbehaves(params) ? fumi_fail(call, 7, "no") : FUMI_OK;
 }
 
 static enum fumi_ret run_infinite(struct fumi_call *call, const void *params, void *result)
 {
     run_first(call, params, result);
-    ((struct number *)result)->value /= is_odd(params) ? 0 : 1;
+    ((struct number *)result)->value /= misbehaves(params) ? 0 : 1;
     return FUMI_OK;
 }
 
@@ -54,7 +54,7 @@ static void on_progress(struct fumi_call *call, double done, double total, struc
     (void)call, (void)done, (void)total, (void)message;
 }
 
-/* Leaves all it can behind; its answer is 0 if it finds anything of that. */
+/* Leaves traces wherever it can. Returns 0 if it finds traces of an earlier call. */
 static enum fumi_ret run_untidy(struct fumi_call *call, const void *params, void *result)
 {
     struct number *n = result;
@@ -123,8 +123,8 @@ TEST(an_odd_one_is_answered_once_and_the_others_too)
     close_odd(s, &c);
 }
 
-/* The id of the first call shifts all answers, so that some end with the buffer, wherever that
- * ends. */
+/* The length of the first id shifts all answers, so that some end exactly at the end of the buffer.
+ */
 TEST(answers_may_fill_their_buffer)
 {
     enum { SHIFTS = 80, CALLS = 99 };
@@ -150,7 +150,7 @@ TEST(answers_may_fill_their_buffer)
     }
 }
 
-/* Notifications are not answered; a request whose id is null is. */
+/* Notifications are not answered; a request with the id null is. */
 TEST(those_without_an_id_are_not_answered)
 {
     struct server_fixture t;

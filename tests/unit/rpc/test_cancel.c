@@ -1,6 +1,6 @@
 #include "peer_fixture.h"
 
-/* Cancels the call with that id, which is written as JSON. */
+/* Cancels the call with that id, which is given as JSON. */
 static bool cancel(struct caller *c, const char *id)
 {
     struct fumi_arena a = {0};
@@ -145,8 +145,8 @@ TEST(a_call_cancelled_before_it_starts_is_not_run)
     send_text(&t.c, CALL("write", "1"));
     send_text(&t.c, CALL("write", "2"));
     send_text(&t.c, CALL("write", "3"));
-    CHECK(cancel(&t.c, "1")); /* handed to the executor, not begun */
-    CHECK(cancel(&t.c, "2")); /* held back */
+    CHECK(cancel(&t.c, "1")); /* submitted, not started */
+    CHECK(cancel(&t.c, "2")); /* waits for an earlier call */
     while (t.manual_executor.n)
         manual_run(&t.manual_executor);
     CHECK_INT(replies(&t.c), 3);
@@ -155,7 +155,7 @@ TEST(a_call_cancelled_before_it_starts_is_not_run)
     server_fixture_done(&t);
 }
 
-/* Each member of a batch for itself, before it runs and while it does. */
+/* Each call of a batch is cancelled separately, before or while it runs. */
 TEST(a_member_of_a_batch_is_cancelled)
 {
     static const struct {
@@ -215,7 +215,7 @@ TEST(a_batch_with_every_member_cancelled_is_answered_with_nothing)
     server_fixture_done(&t);
 }
 
-/* Whatever cancel says of a member that has ended already, the answer agrees. */
+/* The result of cancelling a call of a batch that may have ended agrees with the answer. */
 TEST(a_member_that_has_ended_is_no_longer_open)
 {
     struct server_fixture t;
@@ -252,7 +252,7 @@ TEST(a_client_cancels_by_message)
     send_text(&t.c, CALL("wait_write", "5"));
     wait_began(&t.fixture, 1);
     send_text(&t.c, CANCEL("{\"id\":6}"));
-    CHECK_INT(replies(&t.c), 1); /* at once, though the only worker is busy */
+    CHECK_INT(replies(&t.c), 1); /* at once, although the only worker is busy */
     send_text(&t.c, CANCEL("{\"id\":5}"));
     CHECK_INT(replies(&t.c), 2);
     CHECK_STR(received(&t.c), "");
@@ -293,7 +293,7 @@ TEST(a_cancel_needs_an_id)
     server_fixture_done(&t);
 }
 
-/* A call cannot find itself, nor be found after its end. */
+/* A call cannot cancel itself, nor be cancelled after its end. */
 TEST(a_cancel_of_itself_ends_well)
 {
     struct server_fixture t;
@@ -342,8 +342,8 @@ TEST(a_cancelled_call_leaves_its_hooks)
     server_fixture_done(&t);
 }
 
-/* A call ends in one thread while it is cancelled in another: there is an answer exactly when
- * nobody was told that it is cancelled. */
+/* A call ends on one thread while another cancels it: it is answered if and only if the
+ * cancellation was not reported as successful. */
 TEST(cancel_and_end_agree)
 {
     enum { ROUNDS = 1500 };
@@ -408,7 +408,7 @@ TEST(a_peer_that_is_gone_does_not_disturb_others)
     server_fixture_done(&t);
 }
 
-/* At the end of input the open calls are still answered. */
+/* After the end of input open calls are still answered. */
 TEST(a_peer_that_has_said_all_gets_its_answers)
 {
     struct server_fixture t;
@@ -445,14 +445,15 @@ TEST(a_peer_may_go_while_its_calls_end)
     }
 }
 
-/* A call that has begun and may have changed something is answered; it is told to end. */
+/* A call that has started and may have changed something is still answered; it sees that it is
+ * cancelled. */
 TEST(a_server_that_ends_answers_those_who_write)
 {
     struct server_fixture t;
     struct fumi_buf names = {0};
     server_fixture_open_pool(&t, 2);
     send_text(&t.c, CALL("wait_write", "1"));
-    send_text(&t.c, CALL("write", "2")); /* waits for it, so it has not begun */
+    send_text(&t.c, CALL("write", "2")); /* waits for the first call, so it has not started */
     wait_began(&t.fixture, 1);
     CHECK_INT(fumi_peer_calls(&t.c.peer, false, &names), 2);
     CHECK_STR(fumi_buf_str(&names), "wait_write write");
@@ -482,7 +483,7 @@ TEST(a_server_that_ends_cancels_those_who_read)
     server_fixture_done(&t);
 }
 
-/* The rest of a batch is not begun. A peer that goes away after that gets no answer. */
+/* The rest of a batch is not started. A peer that disconnects then receives no answer. */
 TEST(the_rest_of_a_batch_is_not_run_behind_a_call_that_writes)
 {
     for (int gone = 0; gone < 2; gone++) {

@@ -1,4 +1,4 @@
-/* Calls that miss their deadline are answered by a timer, whatever their method does. */
+/* Calls that miss their deadline are answered by a timer, whatever their methods do. */
 #include "peer_fixture.h"
 
 #include "rpc/processors.h"
@@ -50,7 +50,7 @@ TEST(a_blocking_call_is_answered_before_its_method_returns)
     server_fixture_done(&t);
 }
 
-/* A writer that was answered holds back nobody. */
+/* Later calls do not wait for a writer that the timer has answered. */
 TEST(the_peer_goes_on_behind_a_late_writer)
 {
     struct server_fixture t;
@@ -75,7 +75,7 @@ TEST(the_rest_of_a_batch_is_run)
     server_fixture_done(&t);
 }
 
-/* All workers are stuck: what waits for one is answered too, and never run. */
+/* All workers are busy: queued calls are answered by the timer too, and never run. */
 TEST(a_call_in_the_queue_is_answered)
 {
     struct server_fixture t;
@@ -93,7 +93,7 @@ TEST(a_call_in_the_queue_is_answered)
     server_fixture_done(&t);
 }
 
-/* The second call of a batch has a deadline too, though no worker looks at it. */
+/* The second call of a batch has a deadline too, although no worker has started it. */
 TEST(a_batch_in_the_queue_is_answered)
 {
     struct server_fixture t;
@@ -111,8 +111,8 @@ TEST(a_batch_in_the_queue_is_answered)
     server_fixture_done(&t);
 }
 
-/* The peer takes no answers: its calls wait, but not beyond their deadlines, and in their order
- * once it takes some again. */
+/* The peer is held: its calls wait, but not beyond their deadlines, and run in order once it is
+ * released. */
 TEST(calls_of_a_held_peer_are_answered)
 {
     struct server_fixture t;
@@ -148,15 +148,13 @@ TEST(a_subscription_has_no_deadline)
     server_fixture_done(&t);
 }
 
-/* --- The hook of a call that is cancelled, or late. --- */
-
 struct hook {
-    struct fixture fixture; /* first: what run_defer expects */
+    struct fixture fixture; /* first: run_defer expects it there */
     struct fumi_call *call;
-    int entered, left; /* of the callback */
-    bool open;         /* it may leave */
+    int entered, left; /* how often the callback was entered and left */
+    bool open;         /* the callback may return */
     bool finished;     /* fumi_finish has returned */
-    bool ran_after;    /* the callback ran after that */
+    bool ran_after;    /* the callback ran after fumi_finish had returned */
     bool finishes;     /* the callback itself finishes the call */
 };
 
@@ -234,8 +232,8 @@ static void *cancel_it(void *arg)
     return NULL;
 }
 
-/* fumi_finish waits for a slow callback: when it has returned, none runs, so that whoever finishes
- * the call may free what the callback uses. */
+/* fumi_finish waits for a slow callback. When it has returned, no callback runs, so the caller may
+ * free what the callback uses. */
 static void race(bool limited)
 {
     struct hook *h = malloc(sizeof(*h));
@@ -252,7 +250,7 @@ static void race(bool limited)
     let_leave(h);
     pthread_join(finisher, NULL);
     CHECK(h->finished && !h->ran_after && h->entered == 1 && h->left == 1);
-    free(h); /* a callback that still ran would meet freed memory */
+    free(h); /* a callback that still runs would use freed memory */
     if (!limited)
         pthread_join(canceller, NULL);
     wait_replies(&t.c, 1);
@@ -303,8 +301,6 @@ TEST(a_call_that_was_finished_is_not_called_back)
     server_fixture_done(&t);
 }
 
-/* --- The peer of a late call. --- */
-
 static atomic_int kept, keeps;
 
 static void keep(struct fumi_peer *peer, bool keep)
@@ -325,7 +321,7 @@ TEST(the_peer_is_kept_until_the_method_returns)
     let_in(&t.fixture, 1);
     pool_free(t.pool);
     t.pool = NULL;
-    fumi_server_free(t.server); /* ends the timer too */
+    fumi_server_free(t.server); /* also ends the timer */
     CHECK_INT(atomic_load(&kept), 0);
     CHECK_INT(atomic_load(&keeps), 1);
     caller_done(&t.c);
@@ -342,7 +338,7 @@ static enum fumi_ret run_late_words(struct fumi_call *call, const void *params, 
     return FUMI_OK;
 }
 
-/* Nothing follows the answer, and the late call finds its params and its result still there. */
+/* Nothing follows the answer, and the params and result of the late call are still valid. */
 TEST(a_late_call_tells_nothing)
 {
     static const struct fumi_method rows[] = {

@@ -1,7 +1,7 @@
 #include "rpc_fixture.h"
 #include "test.h"
 
-/* A method of every kind of shape. */
+/* Methods with all kinds of shapes. */
 struct point {
     int64_t x, y;
 };
@@ -45,7 +45,7 @@ static const struct fumi_method methods[] = {
     {"secret", "Not for all.", NULL, NULL, run_nothing, FUMI_HIDDEN},
 };
 
-/* The document, parsed. */
+/* The parsed document. */
 struct atlas {
     struct fumi_server *server;
     struct fumi_arena arena;
@@ -204,7 +204,7 @@ TEST(params_are_listed_in_the_order_of_the_table)
     atlas_done(&a);
 }
 
-/* The schemas are those of the shapes, word for word. */
+/* The schemas are exactly those of the shapes. */
 TEST(params_have_their_schemas)
 {
     struct atlas a;
@@ -266,7 +266,7 @@ TEST(the_help_is_there)
     atlas_done(&a);
 }
 
-/* The method answers the same document. */
+/* The method returns the same document. */
 TEST(the_document_is_asked_for_by_rpc_discover)
 {
     struct atlas a;
@@ -288,7 +288,7 @@ TEST(the_document_is_asked_for_by_rpc_discover)
     atlas_done(&a);
 }
 
-/* What every server has is not what this one offers. */
+/* Built-in methods are not listed. */
 TEST(reserved_names_are_not_methods_of_the_application)
 {
     struct atlas a;

@@ -160,7 +160,7 @@ TEST(a_notification_does_its_work)
     fumi_server_free(s);
 }
 
-/* A member that would make it a response counts only where there is no method. */
+/* `result` and `error` make a response only if there is no method. */
 TEST(a_method_makes_a_request_whatever_else_is_there)
 {
     PLAY({CALL("nothing", "1,\"result\":7"), OK("null", "1"), 0},
@@ -264,8 +264,8 @@ TEST(errors_of_handlers)
          {CALL("nan_deep_inside", "1"), INTERNAL("1"), -32603});
 }
 
-/* A handler that sets the code alone gets nothing of an error before it, in the same message or in
- * an older one. */
+/* A method that sets only the code does not inherit the text of an earlier error, in the same
+ * message or in an older one. */
 TEST(no_error_is_left_over_from_another_call)
 {
     PLAY({CALL("fail_with_a_code", "1"), BAD("\"code\":8,\"message\":\"\"", "1"), 8},
@@ -329,14 +329,14 @@ TEST(a_method_may_invoke_another)
           "{\"jsonrpc\":\"2.0\",\"method\":\"step\",\"params\":{\"n\":1}}\n" OK("1", "1"), 0});
 }
 
-/* It has no way to wait, so it says so and is ready for the next. */
-TEST(a_method_that_defers_cannot_be_invoked)
+/* fumi_invoke cannot wait for a pending method: it fails, and the next call is not affected. */
+TEST(an_async_method_cannot_be_invoked)
 {
     PLAY({INVOKE("invoke", "defer", "[1]"), BAD("*", "1"), -32603},
          {CALL_WITH("defer", "[1]", "1"), OK("[1]", "1"), 0});
 }
 
-TEST(what_is_told_comes_first_and_in_order)
+TEST(notifications_precede_the_answer_in_order)
 {
 #define STEP(n) "{\"jsonrpc\":\"2.0\",\"method\":\"step\",\"params\":{\"n\":" n "}}\n"
     PLAY({CALL_WITH("notifies", "[3]", "1"), STEP("1") STEP("2") STEP("3") OK("3", "1"), 0},
@@ -351,7 +351,7 @@ static void keep_code(void *arg, struct fumi_buf *answer, int code)
     *(int *)arg = answer->n ? code : -1;
 }
 
-TEST(whoever_cannot_be_told_is_answered)
+TEST(a_caller_without_notify_is_answered)
 {
     struct exchange_fixture s;
     int code = -2;
@@ -362,7 +362,7 @@ TEST(whoever_cannot_be_told_is_answered)
     exchange_fixture_done(&s);
 }
 
-TEST(whoever_answers_may_take_the_bytes)
+TEST(the_sink_may_move_the_bytes)
 {
     struct exchange_fixture s;
     exchange_fixture_open(&s);
@@ -378,7 +378,7 @@ TEST(whoever_answers_may_take_the_bytes)
     exchange_fixture_done(&s);
 }
 
-/* What a handler sees of its call. */
+/* The members of a call that a method sees. */
 struct look {
     struct fumi_peer *peer;
     int seen;
@@ -426,7 +426,7 @@ static const struct fumi_field wide_fields[] = {
 };
 static const struct fumi_shape wide_shape = FUMI_SHAPE(struct wide, wide_fields);
 
-/* Fills both every other time. */
+/* Fills the result only if the params are not empty. */
 static enum fumi_ret fill_or_not(struct fumi_call *call, const void *params, void *result)
 {
     const struct wide *in = params;
@@ -456,7 +456,7 @@ TEST(params_and_results_begin_zeroed)
     fumi_server_free(s);
 }
 
-/* A transport may hand over the next message from within the reply to the last. */
+/* A transport may pass the next message from within the reply to the last. */
 struct chain {
     struct fumi_server *server;
     struct fumi_peer peer;
@@ -487,7 +487,7 @@ TEST(a_reply_may_bring_the_next_message)
     fumi_server_free(ch.server);
 }
 
-/* A handler may itself talk to a server, even to its own, as somebody else. */
+/* A method may itself call a server, even its own, as another peer. */
 static enum fumi_ret talk_to_self(struct fumi_call *call, const void *params, void *result)
 {
     struct caller c;
@@ -513,7 +513,7 @@ TEST(a_handler_may_talk_to_its_own_server)
     fumi_server_free(s);
 }
 
-/* Messages with a few bytes changed: whatever comes back is one reply, and JSON or nothing. */
+/* Messages with a few bytes changed: there is exactly one reply, which is JSON or empty. */
 TEST(damaged_messages_are_answered_in_json)
 {
     static const char *const whole[] = {

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* What the hooks of a test wrote down, in order. */
+/* What the hooks of a test recorded, in order. */
 struct journal {
     char text[4000];
     size_t n;
@@ -25,8 +25,8 @@ struct hook {
     const char *name;
     struct journal *j;
     bool closed;         /* admit refuses */
-    const char *against; /* the method that before refuses */
-    int code;            /* with which code; 0: without saying why */
+    const char *against; /* the method that `before` refuses */
+    int code;            /* of the refusal; 0: sets no error */
 };
 
 static enum fumi_ret admit(void *self, const struct fumi_arrival *a, struct fumi_err *e)
@@ -79,7 +79,7 @@ static void hall_open(struct hall *h)
     }
 }
 
-/* Says something and gives back what the hooks wrote. */
+/* Sends a message and returns what the hooks recorded. */
 static struct fumi_str wrote(struct hall *h, const char *message)
 {
     h->j.n = 0;
@@ -122,7 +122,7 @@ TEST(hooks_see_every_call_and_its_outcome)
     exchange_fixture_done(&h.exchange_fixture);
 }
 
-/* An answer that cannot be written is an outcome too. */
+/* A result that cannot be written is an outcome too. */
 TEST(hooks_see_an_answer_that_fails)
 {
     struct hall h;
@@ -158,7 +158,7 @@ TEST(an_answer_of_the_peer_is_never_refused)
     exchange_fixture_done(&h.exchange_fixture);
 }
 
-/* What is no call is not shown to the hooks of calls. */
+/* Elements that are not calls are not passed to the hooks of calls. */
 TEST(hooks_of_calls_do_not_see_invalid_requests)
 {
     static const char *const none[] = {"1",
@@ -178,7 +178,8 @@ TEST(hooks_of_calls_do_not_see_invalid_requests)
     exchange_fixture_done(&h.exchange_fixture);
 }
 
-/* Whoever was asked is told how it ended, also the one that refused. */
+/* `after` is called for each processor whose `before` was called, including the one that refused.
+ */
 TEST(a_hook_that_refuses_ends_the_call)
 {
     struct hall h;
@@ -282,7 +283,7 @@ TEST(what_a_method_invokes_passes_no_hooks)
     exchange_fixture_done(&h.exchange_fixture);
 }
 
-/* The error of one call says nothing about the next. */
+/* The error of one call does not affect the next. */
 TEST(each_call_begins_without_an_error)
 {
     struct hall h;
@@ -317,7 +318,7 @@ TEST(a_call_with_hooks_has_a_beginning)
     exchange_fixture_done(&s);
 }
 
-/* A log that can be read. */
+/* A log that the test can read. */
 static size_t read_log(int fd, char *out, size_t room)
 {
     ssize_t n = read(fd, out, room - 1);

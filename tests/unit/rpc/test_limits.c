@@ -2,7 +2,7 @@
 
 #include <stdatomic.h>
 
-/* All memory of the library comes from here, so that tests can count it. */
+/* The allocator of the library, so that tests can count allocations. */
 static atomic_size_t allocations, live;
 
 struct head {
@@ -24,7 +24,7 @@ void *fumi_resize(void *old, size_t size)
     return h + 1;
 }
 
-/* A message is measured as it comes, white space and all. */
+/* The length of a message counts as it arrives, white space included. */
 TEST(a_message_has_a_limit)
 {
     struct exchange_fixture s;
@@ -118,7 +118,7 @@ TEST(an_answer_has_a_limit)
     exchange_fixture_done(&s);
 }
 
-/* Whatever comes of the others, each call of a batch has its answer. */
+/* Each call of a batch is answered, whatever the outcome of the others. */
 TEST(the_rest_of_a_batch_is_answered)
 {
     struct exchange_fixture s;
@@ -141,8 +141,9 @@ TEST(the_rest_of_a_batch_is_answered)
     exchange_fixture_done(&s);
 }
 
-/* A result that is both too long and none at all leaves nothing behind that hinders the others.
- * Where the buffer ends depends on its history, so each length begins with a new one. */
+/* A result that is both too long and not expressible leaves nothing behind that affects the other
+ * answers. The capacity of the buffer depends on its history, so each length starts with a new one.
+ */
 TEST(what_cannot_be_said_at_the_limit_is_an_error_alone)
 {
     for (size_t n = 50; n < 350; n++) {
@@ -163,7 +164,7 @@ TEST(what_cannot_be_said_at_the_limit_is_an_error_alone)
     }
 }
 
-/* A number is refused only if it does not fit: not if there is no room for the longest of all. */
+/* A number is refused only if it does not fit, not if there is no space for the longest number. */
 TEST(a_number_may_end_at_the_limit)
 {
     enum { CALLS = 30 };
@@ -187,7 +188,7 @@ TEST(a_number_may_end_at_the_limit)
     }
 }
 
-/* With errors alone a batch stays within a small multiple of what was sent. */
+/* The answer to a batch of errors is at most a small multiple of the batch. */
 TEST(a_batch_of_long_ids_is_bounded)
 {
     struct exchange_fixture s;
@@ -210,7 +211,7 @@ TEST(a_batch_of_long_ids_is_bounded)
     exchange_fixture_done(&s);
 }
 
-/* What an invoked method answers is bounded too. */
+/* The result of an invoked method is limited too. */
 TEST(an_invoked_answer_has_the_limit)
 {
     struct exchange_fixture s;
@@ -221,7 +222,7 @@ TEST(an_invoked_answer_has_the_limit)
     exchange_fixture_done(&s);
 }
 
-/* One who hears nothing, so that only the library asks for memory. */
+/* A caller that keeps nothing, so that only the library allocates. */
 static void deaf_tell(void *arg, struct fumi_buf *message)
 {
     (void)message;
@@ -264,7 +265,7 @@ static const char *const steady[] = {
         "missing", "1") ",1," CALL_WITH("echo", "[\"\\u0061\"]", "2") "]",
 };
 
-/* With memory that the thread keeps warm, and with what the server keeps. */
+/* With the memory that the thread keeps, and with that of the server. */
 static void stay_steady(struct fumi_spare *spare)
 {
     for (size_t i = 0; i < FUMI_COUNT(steady); i++) {
@@ -291,7 +292,7 @@ TEST(no_memory_is_asked_for_in_the_steady_state)
     stay_steady(&spare);
 }
 
-/* The answer of a call that may end on another thread leaves with its buffer. */
+/* The answer of a call that may end on another thread is moved out with its buffer. */
 TEST(a_call_that_defers_asks_for_its_answer_only)
 {
     struct fumi_server *s = server_of(methods, FUMI_COUNT(methods), NULL);
@@ -319,7 +320,7 @@ TEST(no_memory_is_asked_for_when_all_kinds_mix)
     fumi_server_free(s);
 }
 
-/* One buffer each time, allocations for and given back, and nothing is kept. */
+/* One buffer is allocated and freed each time, and none is kept. */
 TEST(notifying_and_invoking_allocate_one_buffer)
 {
     static const struct {
@@ -366,7 +367,7 @@ TEST(a_hundred_thousand_messages_leave_nothing_behind)
     CHECK_INT(live, nothing);
 }
 
-/* A large message, and a large answer, are forgotten after it. */
+/* The memory of a large message and of a large answer is freed afterwards. */
 TEST(memory_comes_back_after_a_large_one)
 {
     struct fumi_server *s = server_of(methods, FUMI_COUNT(methods), NULL);

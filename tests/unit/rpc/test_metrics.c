@@ -1,7 +1,7 @@
 #include "peer_fixture.h"
 #include "rpc/processors.h"
 
-/* A server that counts. */
+/* A server with metrics. */
 struct clerk {
     struct server_fixture t;
     struct fumi_metrics *metrics;
@@ -39,7 +39,7 @@ static void clerk_done(struct clerk *c)
     fumi_buf_done(&c->text);
 }
 
-/* All that is counted now. */
+/* The current metrics. */
 static const char *written(struct clerk *c)
 {
     fumi_buf_reset(&c->text, 1 << 20);
@@ -48,7 +48,7 @@ static const char *written(struct clerk *c)
     return c->text.p;
 }
 
-/* The number behind a name with its labels; -1: there is no such line. */
+/* The value of a metric with its labels; -1: there is no such line. */
 static int64_t number_of(const char *text, const char *name)
 {
     size_t n = strlen(name);
@@ -99,7 +99,7 @@ TEST(calls_are_counted_by_method_and_code)
     clerk_done(&c);
 }
 
-/* Codes are the method's own choice, so what is told apart is bounded. */
+/* Methods choose their codes, so the number of counted codes is limited. */
 TEST(a_method_with_many_codes_does_not_grow)
 {
     struct clerk c;
@@ -122,7 +122,7 @@ TEST(a_method_with_many_codes_does_not_grow)
     clerk_done(&c);
 }
 
-/* Gives calls a length of the test's making. */
+/* Sets the duration of calls. */
 static void make_last(void *self, struct fumi_call *call)
 {
     call->began = 1000;
@@ -192,7 +192,7 @@ static bool is_name(const char *p, size_t n)
     return n > 0;
 }
 
-/* name{label="value",...} number, as the text format 0.0.4 has it. */
+/* name{label="value",...} number, as in the text format 0.0.4. */
 static bool is_sample(const char *p, const char *end)
 {
     size_t n = strcspn(p, "{ ");
@@ -280,7 +280,7 @@ static void *send_silent(void *arg)
     return NULL;
 }
 
-/* Threads that call, workers, and one that reads: no count is lost, none goes back. */
+/* With several callers, workers and a reader no count is lost, and none decreases. */
 TEST(calls_are_counted_from_many_threads)
 {
     enum { THREADS = 4 };

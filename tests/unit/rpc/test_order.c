@@ -1,6 +1,6 @@
 #include "peer_fixture.h"
 
-/* Which thread a method ran in. */
+/* The thread that a method ran on. */
 static enum fumi_ret run_here(struct fumi_call *call, const void *params, void *result)
 {
     (void)params;
@@ -48,7 +48,8 @@ TEST(without_an_executor_they_run_where_they_are_called)
     fumi_server_free(s);
 }
 
-/* What needs no worker is answered before fumi_handle returns, though all of them are busy. */
+/* Calls that need no worker are answered before fumi_handle returns, although all workers are busy.
+ */
 TEST(short_methods_do_not_wait_for_workers)
 {
     struct server_fixture t;
@@ -70,7 +71,7 @@ TEST(short_methods_do_not_wait_for_workers)
     server_fixture_done(&t);
 }
 
-/* All three meet inside, which they only can when they run at the same time. */
+/* All three are inside at once, which is possible only if they run in parallel. */
 TEST(readers_overlap)
 {
     struct server_fixture t;
@@ -88,7 +89,7 @@ TEST(readers_overlap)
     server_fixture_done(&t);
 }
 
-/* With the tray it is plain what has been handed over, and what is held back. */
+/* With the manual executor the test sees which calls are submitted and which wait. */
 static void script(struct server_fixture *t, const char *messages)
 {
     for (; *messages; messages++)
@@ -133,14 +134,14 @@ TEST(a_reader_that_comes_while_readers_run_joins_them)
     CHECK_INT(t.manual_executor.n, 2);
     script(&t, "r");
     CHECK_INT(t.manual_executor.n,
-              2); /* behind a writer that waits, so that it waits not for ever */
+              2); /* behind a writer that waits, so that the writer does not starve */
     while (t.manual_executor.n)
         manual_run(&t.manual_executor);
     CHECK_INT(replies(&t.c), 4);
     server_fixture_done(&t);
 }
 
-/* A batch writes when one of its methods does; a notification counts as any call. */
+/* A batch writes if one of its methods does; notifications count too. */
 TEST(batches_and_notifications_keep_the_order)
 {
     struct server_fixture t;
@@ -165,8 +166,7 @@ TEST(batches_and_notifications_keep_the_order)
     server_fixture_done(&t);
 }
 
-/* Its turn ends when its handler returns. */
-/* The answers of the others wait for the oldest call: it alone goes on. */
+/* The answers of the others wait for the oldest call: only that call continues. */
 TEST(of_a_peer_that_is_held_the_oldest_call_may_go_on)
 {
     struct server_fixture t;
@@ -214,7 +214,7 @@ TEST(a_call_that_is_pending_holds_back_nothing)
     server_fixture_done(&t);
 }
 
-/* What does not block waits for the writers before it, and for nothing else. */
+/* A method that does not block waits for earlier writers, and for nothing else. */
 TEST(inline_calls_wait_for_writers_of_their_peer)
 {
     struct server_fixture t;
@@ -242,7 +242,7 @@ TEST(inline_calls_wait_for_writers_of_their_peer)
     server_fixture_done(&t);
 }
 
-TEST(cancelling_and_deferring_wait_for_nobody)
+TEST(cancel_and_async_calls_do_not_wait)
 {
     struct server_fixture t;
     server_fixture_open_manual(&t);
@@ -256,7 +256,7 @@ TEST(cancelling_and_deferring_wait_for_nobody)
     server_fixture_done(&t);
 }
 
-/* As a piped set_config, get_config: the value that the second sees is that of the first. */
+/* For example a piped set_config and get_config: the second sees the value of the first. */
 TEST(an_inline_call_sees_what_was_written_before_it)
 {
     static const struct fumi_method rows[] = {
@@ -300,8 +300,8 @@ TEST(peers_do_not_wait_for_each_other)
     server_fixture_done(&t);
 }
 
-/* Real threads: a reader answers how many writers came before it, neither more nor less. The value
- * has no lock, so that the thread sanitizer sees two that should not meet. */
+/* With threads: a reader returns exactly the number of writers before it. The value has no lock, so
+ * that ThreadSanitizer finds two calls that overlap. */
 static size_t fill(struct fumi_buf *b, unsigned dice, int64_t *value, char *want, size_t room)
 {
     fumi_buf_reset(b, 1 << 16);
@@ -348,7 +348,7 @@ TEST(messages_behave_as_if_one_ran_after_the_other)
     server_fixture_done(&t);
 }
 
-/* Many peers, each with its own order, on few threads. */
+/* Many peers on few threads; each has its own order. */
 TEST(many_peers_share_the_workers)
 {
     enum { PEERS = 50, EACH = 20 };

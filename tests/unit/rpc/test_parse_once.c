@@ -1,6 +1,6 @@
 /* A message is parsed once, each of its requests is read once and its method looked up once, and
- * its text is copied once, only if a call leaves the thread. The linker puts the counters around
- * the functions that do so (--wrap). */
+ * its text is copied once, only if a call leaves the thread. The linker wraps these functions with
+ * counters (--wrap). */
 #include "exchange_fixture.h"
 #include "net/pool.h"
 #include "rpc/exchange.h"

@@ -94,8 +94,8 @@ TEST(several_may_be_open_and_end_in_any_order)
 
 enum { BATCH = 5 };
 
-/* A batch in which the calls whose bit is set defer, and the expected answer; every third call is
- * a notification when `gaps` is set. */
+/* A batch in which the calls whose bit is set are pending, and the expected answer. gaps: every
+ * third call is a notification. */
 static size_t mixed(struct fumi_buf *in, struct fumi_buf *out, unsigned mask, const char *method,
                     bool gaps)
 {
@@ -152,7 +152,7 @@ TEST(calls_of_a_batch_may_defer_at_every_place)
     server_fixture_done(&t);
 }
 
-/* The next one begins when the one ahead of it has ended. */
+/* A call starts when the one before it has ended. */
 TEST(calls_of_a_batch_run_one_after_the_other)
 {
     struct server_fixture t;
@@ -193,8 +193,8 @@ TEST(wrong_params_are_found_before_it_defers)
     server_fixture_done(&t);
 }
 
-/* However long a batch, the stack does not grow with it: handlers find it where the first one
- * did. */
+/* The stack does not grow with the length of a batch: each method has the same stack depth as the
+ * first. */
 struct plumb {
     uintptr_t highest, lowest;
 };
@@ -272,7 +272,7 @@ TEST(hooks_are_left_when_a_deferred_call_ends)
     server_fixture_done(&t);
 }
 
-/* Calls that are ended by the threads of a pool while new ones come. */
+/* The threads of a pool finish calls while new ones arrive. */
 static enum fumi_ret run_pooled(struct fumi_call *call, const void *params, void *result);
 
 struct job {
@@ -294,7 +294,7 @@ static enum fumi_ret run_pooled(struct fumi_call *call, const void *params, void
     return FUMI_PENDING;
 }
 
-/* What a thread keeps warm is its own: calls that end elsewhere leave it alone. */
+/* The memory that a thread keeps is not used by calls that end on other threads. */
 static void end_many_in_threads(struct fumi_spare *spare)
 {
     enum { MANY = 2000 };
@@ -345,7 +345,7 @@ static enum fumi_ret finish_twice(struct fumi_call *call, const void *params, vo
     return FUMI_PENDING;
 }
 
-/* A method that breaks the rules costs its own answer at most. */
+/* A method that violates its contract affects at most its own answer. */
 TEST(methods_that_pend_or_finish_as_they_may_not)
 {
     static const struct fumi_method rows[] = {
@@ -386,7 +386,7 @@ static void say_last(void *arg, struct fumi_buf *answer, int code)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* After the last reply nothing of the peer and the server is touched. */
+/* After the last reply the peer and the server are not used any more. */
 TEST(the_server_may_be_freed_after_the_last_reply)
 {
     static const struct fumi_method rows[] = {
@@ -417,7 +417,7 @@ TEST(many_calls_end_in_threads_while_others_begin)
     end_many_in_threads(&spare);
 }
 
-/* Peers in several threads, each with warm memory of its own, or all with none. */
+/* Peers on several threads, each thread with its own spare memory, or all without. */
 struct talker {
     struct server_fixture *t;
     bool keeps;
@@ -563,8 +563,8 @@ TEST(a_peer_may_be_closed_unused)
     fumi_peer_done(&peer);
 }
 
-/* What is in the message must be there still when its call ends, though the sender has overwritten
- * and freed it by then: see caller_say. */
+/* The text of a message is still valid when its call ends, although the sender has overwritten and
+ * freed it: see caller_send. */
 #define ODD_ID     "\"\\u65e5\\n\\\"\""
 #define ODD_PARAMS "{\"a\\tb\":[\"x\\\\y\",-1.50e3,true,null,\"\"],\"\\u65e5\":{}}"
 
@@ -613,7 +613,7 @@ TEST(a_call_on_the_executor_outlives_the_text_of_its_message)
     server_fixture_done(&t);
 }
 
-/* Also the calls behind the one that is pending, faults among them, and one that is cancelled. */
+/* Also for the calls after the pending one, with invalid and cancelled ones among them. */
 TEST(a_batch_outlives_the_text_of_its_message)
 {
     struct server_fixture t;

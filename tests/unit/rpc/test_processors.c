@@ -38,7 +38,7 @@ static void ink_done(struct ink *i)
     close(i->pipes[1]);
 }
 
-/* What was written since it was read last: a line without its time; "": none. */
+/* The line written since the last call, without its time; "": none. */
 static const char *ink_read(struct ink *i)
 {
     ssize_t n = read(i->pipes[0], i->text, sizeof(i->text) - 1);
@@ -47,7 +47,7 @@ static const char *ink_read(struct ink *i)
     return space ? space + 1 : "";
 }
 
-/* Whether a line says that and then some number of microseconds. */
+/* Whether a line is that text followed by a number of microseconds. */
 static bool is_line(const char *line, const char *start)
 {
     size_t n = strlen(start);
@@ -163,7 +163,7 @@ TEST(the_line_of_a_call_names_its_trace)
     ink_done(&i);
 }
 
-/* Time limits. A short one is over soon, a long one not while a test runs. */
+/* Time limits: SHORT expires soon, LONG not while a test runs. */
 enum { SHORT = 100, LONG = 3600000 };
 
 static void wait_over(int64_t ticks)
@@ -200,7 +200,7 @@ TEST(a_call_in_time_is_answered)
     }
 }
 
-/* Whatever came of it, but not what broke inside. */
+/* Every outcome becomes a timeout, except for an internal error. */
 TEST(a_call_that_ends_too_late_is_refused)
 {
     static const struct {
@@ -212,7 +212,7 @@ TEST(a_call_that_ends_too_late_is_refused)
         {FUMI_FAIL, 0, TIMEOUT("100", "1")},
         {FUMI_FAIL, 5, TIMEOUT("100", "1")},
         {FUMI_OK, FUMI_INTERNAL_ERROR, TIMEOUT("100", "1")},
-        {FUMI_FAIL, FUMI_INTERNAL_ERROR, TIMEOUT("100", "1")}, /* the timer was quicker */
+        {FUMI_FAIL, FUMI_INTERNAL_ERROR, TIMEOUT("100", "1")}, /* the timer was first */
     };
     static const struct fumi_time_limit limit = {SHORT};
     struct server_fixture t;
@@ -265,7 +265,7 @@ TEST(a_call_that_waited_too_long_is_not_run)
     server_fixture_done(&t);
 }
 
-/* The next call of a batch begins when the one before it has ended. */
+/* A call of a batch begins when the one before it has ended. */
 TEST(calls_of_a_batch_have_their_own_time)
 {
     static const struct fumi_time_limit limit = {LONG};
@@ -285,7 +285,7 @@ TEST(calls_of_a_batch_have_their_own_time)
     server_fixture_done(&t);
 }
 
-/* The time that an exchange waited is not that of the next message that gets its memory. */
+/* The time that an exchange waited does not count for the next message that reuses its memory. */
 TEST(the_next_message_has_its_own_time)
 {
     static const struct fumi_time_limit limit = {LONG};
@@ -320,7 +320,7 @@ TEST(of_two_limits_the_shorter_holds)
     }
 }
 
-/* A processor of one's own sets a deadline as well as ours. */
+/* Any processor may set a deadline. */
 static enum fumi_ret too_late(void *self, struct fumi_call *call)
 {
     (void)self;
@@ -361,7 +361,7 @@ TEST(a_deadline_that_is_over_refuses_the_call)
     server_fixture_done(&t);
 }
 
-/* What a method invokes shares its deadline. */
+/* An invoked method shares the deadline of its call. */
 static enum fumi_ret see_left(struct fumi_call *call, const void *params, void *result)
 {
     (void)params;
@@ -405,7 +405,7 @@ TEST(without_hooks_there_is_no_deadline)
     server_fixture_done(&t);
 }
 
-/* Many calls on few threads, of which some are late. */
+/* Many calls on few threads; some miss their deadline. */
 TEST(limits_hold_on_the_executor)
 {
     static const struct fumi_time_limit limit = {SHORT};

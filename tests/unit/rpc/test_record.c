@@ -18,7 +18,7 @@ static enum fumi_ret run_steps(struct fumi_call *call, const void *params, void 
 
 static const struct fumi_method steps[] = {{"steps", "", &n_shape, &count_shape, run_steps, 0}};
 
-/* A theatre whose caller talks through a recorder that writes into memory. */
+/* A server_fixture whose messages pass through a recorder that writes to a memory file. */
 struct studio {
     struct server_fixture t;
     struct fumi_record *record;
@@ -83,7 +83,7 @@ TEST(messages_and_answers_are_written_down)
     studio_done(s);
 }
 
-TEST(what_is_told_stands_before_the_answer)
+TEST(notifications_precede_the_answer)
 {
     struct studio *s = studio_open(0);
     CHECK_STR(reply_to(&s->t.c, CALL_WITH("steps", "[2]", "1")),
@@ -99,7 +99,7 @@ TEST(what_is_told_stands_before_the_answer)
     studio_done(s);
 }
 
-/* Whoever is behind the recorder may take the bytes as before. */
+/* The receiver may still move the contents out of the buffers. */
 TEST(the_bytes_may_be_taken)
 {
     struct studio *s = studio_open(0);
@@ -113,7 +113,7 @@ TEST(the_bytes_may_be_taken)
     studio_done(s);
 }
 
-/* A message that stands on several lines is still one. */
+/* A message with line breaks is still one message. */
 TEST(a_message_is_one_line)
 {
     struct studio *s = studio_open(0);
@@ -128,7 +128,7 @@ TEST(a_message_is_one_line)
     studio_done(s);
 }
 
-/* A break inside a string makes the message wrong, and the transcript must show it. */
+/* A line break inside a string makes the message invalid, and the transcript must contain it. */
 TEST(a_break_in_a_string_stays_one)
 {
     struct studio *s = studio_open(0);
@@ -149,7 +149,7 @@ TEST(a_deferred_answer_is_written_when_it_comes)
     studio_done(s);
 }
 
-/* Each line whole, each message ahead of its answer, whatever threads there are. */
+/* With several threads each line is complete, and each message precedes its answer. */
 TEST(threads_do_not_mix_their_lines)
 {
     enum { MANY = 300 };
@@ -183,7 +183,7 @@ TEST(threads_do_not_mix_their_lines)
     studio_done(s);
 }
 
-/* What was written down is said again to another server, which answers the same. */
+/* The recorded messages, sent to another server, have the same answers. */
 TEST(a_transcript_replays)
 {
     static const char *const talk[] = {CALL_WITH("echo", "{\"a\":[1.50,\"日\"]}", "\"x\""),
@@ -223,7 +223,7 @@ TEST(the_code_of_an_answer_passes)
     studio_done(s);
 }
 
-/* A transcript that cannot be written does not stop the talk. */
+/* A transcript that cannot be written does not stop the server. */
 TEST(a_full_disk_stops_nothing)
 {
     struct fumi_server *server = server_of(fixture_methods, FUMI_COUNT(fixture_methods), NULL);
@@ -253,7 +253,7 @@ TEST(a_large_message_is_written_whole)
     studio_done(s);
 }
 
-/* A descriptor that takes little at a time is written to until all is gone. */
+/* A descriptor that accepts few bytes at a time receives all of them. */
 static void *drain(void *arg)
 {
     int fd = *(int *)arg;

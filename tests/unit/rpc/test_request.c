@@ -2,7 +2,7 @@
 #include "peer_fixture.h"
 #include "rpc/processors.h"
 
-/* How a question ended, as its handler saw it. */
+/* The outcome of a fumi_request. */
 struct outcome {
     enum fumi_ret ret;
     int code;
@@ -57,7 +57,7 @@ static enum fumi_ret invoke_request(struct fumi_call *call, const void *params, 
     return fumi_invoke(call, FUMI_STR("request"), in->value, false, fumi_result(call), NULL);
 }
 
-/* The question fails, the call does not. */
+/* The request fails, but the call does not. */
 static enum fumi_ret request_anyway(struct fumi_call *call, const void *params, void *result)
 {
     struct fumi_json unused;
@@ -66,7 +66,7 @@ static enum fumi_ret request_anyway(struct fumi_call *call, const void *params, 
     return FUMI_OK;
 }
 
-/* Asks when its time is over, as a processor would have said. */
+/* Sends the request after its deadline, as if a processor had set that deadline. */
 static enum fumi_ret request_late(struct fumi_call *call, const void *params, void *result)
 {
     call->deadline = fumi_ticks();
@@ -85,7 +85,7 @@ static const struct fumi_method methods[] = {
     {"read", "", &whole_shape, &whole_shape, run_echo, FUMI_BLOCKING | FUMI_READ_ONLY},
 };
 
-/* A question that nobody answers would hang a test; with these limits it cannot. */
+/* Limits of fumi_request: with these a request without an answer cannot hang a test. */
 enum { PATIENT = 50000, SHORT = 20 };
 
 static void request_fixture_open(struct request_fixture *b, int threads, int64_t ms)
@@ -104,7 +104,7 @@ static void request_fixture_done(struct request_fixture *b)
 {
     if (b->pool)
         pool_free(b->pool);
-    fumi_server_free(b->server); /* with its timer, which may still use the peer */
+    fumi_server_free(b->server); /* first, because its timer may still use the peer */
     caller_done(&b->c);
     pthread_mutex_destroy(&b->lock);
 }
@@ -117,7 +117,7 @@ static struct outcome outcome_of(struct request_fixture *b)
     return o;
 }
 
-/* A member of the request in the n-th line that came, as it is written; empty: there is none. */
+/* A member of the request in line n, as it is written; empty: there is none. */
 static void member_of(struct caller *c, size_t n, const char *member, char *out, size_t room)
 {
     struct fumi_arena a = {0};
@@ -142,7 +142,7 @@ static void request_id(struct caller *c, size_t n, char *out, size_t room)
     member_of(c, n, "id", out, room);
 }
 
-/* Sends a message in which the dollar stands for the id. */
+/* Sends a message in which $ is replaced by the id. */
 static void send_with_id(struct caller *c, const char *message, const char *id)
 {
     struct fumi_buf b = {0};
@@ -158,7 +158,8 @@ static void send_with_id(struct caller *c, const char *message, const char *id)
 #define RESULT(r) "{\"jsonrpc\":\"2.0\",\"result\":" r ",\"id\":$}"
 #define ERROR(e)  "{\"jsonrpc\":\"2.0\",\"error\":" e ",\"id\":$}"
 
-/* Asks, answers the question with that message, and gives back the line of the answer. */
+/* Sends a call, answers the request that the call sends with `answer`, and returns the answer to
+ * the call. */
 static struct fumi_str call_and_answer(struct request_fixture *b, const char *call,
                                        const char *answer)
 {
@@ -246,7 +247,7 @@ TEST(a_request_to_the_peer_is_refused)
     request_fixture_done(&b);
 }
 
-/* What is no answer at all is not taken for a good one. */
+/* An invalid response is not taken for a valid one. */
 TEST(a_request_to_the_peer_with_a_broken_answer_fails)
 {
     static const char *const broken[] = {
@@ -272,7 +273,7 @@ TEST(a_request_to_the_peer_with_a_broken_answer_fails)
     request_fixture_done(&b);
 }
 
-TEST(a_request_to_the_peer_that_nobody_answers_ends)
+TEST(a_request_to_the_peer_without_an_answer_ends)
 {
     struct request_fixture b;
     char id[100];
@@ -311,7 +312,7 @@ TEST(a_request_to_the_peer_outside_the_executor_fails_at_once)
     request_fixture_done(&b);
 }
 
-TEST(answers_to_nobody_change_nothing)
+TEST(unknown_answers_change_nothing)
 {
     static const char *const strange[] = {
         "{\"jsonrpc\":\"2.0\",\"result\":\"no\",\"id\":\"nobody's\"}",
@@ -359,7 +360,7 @@ TEST(two_requests_one_after_the_other)
     request_fixture_done(&b);
 }
 
-/* Four workers ask at the same time; each gets the answer to its own question. */
+/* Four workers send requests at the same time; each receives its own answer. */
 TEST(requests_to_the_peer_may_be_open_side_by_side)
 {
     enum { N = 4 };
@@ -386,7 +387,7 @@ TEST(requests_to_the_peer_may_be_open_side_by_side)
     request_fixture_done(&b);
 }
 
-/* The call goes on in its worker while the rest of the batch is answered: either may be first. */
+/* The call continues on its worker while the rest of the batch is answered: either may be first. */
 TEST(an_answer_may_come_in_a_batch)
 {
     struct request_fixture b;
@@ -401,7 +402,7 @@ TEST(an_answer_may_come_in_a_batch)
     request_fixture_done(&b);
 }
 
-/* The worker that asks holds back what comes after it, but not the answer that it waits for. */
+/* Later calls wait for the worker that waits for an answer, but the answer itself does not. */
 TEST(an_answer_beside_a_request_is_not_held_back)
 {
     struct request_fixture b;
@@ -479,7 +480,7 @@ TEST(a_request_to_the_peer_ends_when_its_call_is_cancelled)
     request_fixture_done(&b);
 }
 
-/* Answers, time and the end of the peer meet. */
+/* Answers, timeouts and disconnection at the same time. */
 TEST(requests_to_the_peer_end_once_whatever_happens)
 {
     for (int i = 0; i < 200; i++) {
@@ -513,8 +514,7 @@ TEST(a_peer_that_cannot_be_asked_is_not)
     request_fixture_done(&b);
 }
 
-/* The answer is awaited no longer than to the deadline, which is long before the limit of asking.
- */
+/* The request waits at most until the deadline of the call, which is long before its own limit. */
 TEST(a_request_to_the_peer_ends_with_the_time_of_its_call)
 {
     static const struct fumi_time_limit limit = {SHORT};

@@ -1,6 +1,6 @@
-/* How often the result of a tool is written and read on its way into the answer. The linker puts
- * the functions here in the place of the library's (--wrap), and they count those calls that get
- * the whole result. */
+/* How often the result of a tool is written and read on its way into the answer. The linker
+ * replaces library functions by the functions here (--wrap), which count the calls that process the
+ * whole result. */
 #include "exchange_fixture.h"
 #include "mcp/mcp.h"
 
@@ -63,8 +63,6 @@ const struct fumi_val *__wrap_fumi_parse_deep(struct fumi_arena *a, struct fumi_
     seen.messages++;
     return __real_fumi_parse_deep(a, text, depth, e);
 }
-
-/* --- A server with one tool. --- */
 
 struct page {
     struct fumi_str text;
@@ -162,14 +160,14 @@ static void house_done(struct house *h)
          "\"data\":\"" data "\"}}"
 #define PAGE(id) CALL_WITH("tools/call", "{\"name\":\"page\"}", id)
 
-/* What came last. */
+/* The last line received. */
 static struct fumi_str last(struct fumi_str received)
 {
     const char *line = memrchr(received.p, '\n', received.n), *p = line ? line + 1 : received.p;
     return (struct fumi_str){p, (size_t)(received.p + received.n - p)};
 }
 
-/* The text block is the structured result, as text. */
+/* The text block is the structured result as text. */
 static void check_result(struct fumi_arena *a, const struct fumi_val *answer)
 {
     const struct fumi_val *result = fumi_get(answer, "result");
@@ -214,8 +212,8 @@ TEST(a_batch_has_each_result_in_its_place)
     house_done(&h);
 }
 
-/* What fits once, but not as a text block too, is an error of the call; what does not fit once is
- * an error of the tool. */
+/* A result that fits once but not also as a text block is an error of the call; one that does not
+ * fit once is an error of the tool. */
 TEST(an_answer_longer_than_its_limit_is_an_error)
 {
     struct house h;
@@ -244,7 +242,7 @@ TEST(a_method_may_write_its_result)
     house_done(&h);
 }
 
-/* To the last byte, of a buffer that is cold and of one that has more memory. */
+/* Up to the last byte, with a new buffer and with one that has more capacity. */
 TEST(the_limit_of_an_answer_is_exact)
 {
     struct house h;

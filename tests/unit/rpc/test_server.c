@@ -3,7 +3,7 @@
 
 #define CALL(name, id) "{\"jsonrpc\":\"2.0\",\"method\":\"" name "\",\"id\":" id "}"
 
-/* What a method is registered with here: a word. */
+/* The `self` of methods here: a string. */
 static void *as(const char *word)
 {
     return (void *)word;
@@ -139,7 +139,7 @@ TEST(the_registry_gives_the_rows_of_the_tables)
     fumi_server_free(s);
 }
 
-/* Tables that are refused. A good row stands before and behind the bad one: none is added. */
+/* Tables that are refused. A valid method precedes and follows the invalid one: none is added. */
 struct holed {
     int64_t a, b;
 };
@@ -251,7 +251,7 @@ TEST(the_sentence_names_what_is_wrong)
     fumi_server_free(s);
 }
 
-/* What the word "rpc" begins is reserved only when a period follows. */
+/* A name that begins with "rpc" is reserved only if a period follows. */
 TEST(names_that_only_look_reserved_are_taken)
 {
     static const struct fumi_method rows[] = {
@@ -275,7 +275,7 @@ TEST(names_that_only_look_reserved_are_taken)
     fumi_server_free(s);
 }
 
-/* Whatever the first message is. */
+/* Any first message freezes the server. */
 TEST(nothing_is_added_after_the_first_message)
 {
     static const char *const first[] = {CALL("add", "1"),
@@ -316,7 +316,7 @@ static enum fumi_ret give_row(struct fumi_call *call, const void *params, void *
     return FUMI_OK;
 }
 
-/* Names of one length, of growing length, and such that differ in the middle. */
+/* Names of one length, of growing length, and names that differ in the middle. */
 struct pattern {
     const char *head;
     int digits;
@@ -442,7 +442,7 @@ TEST(limits_are_the_ones_that_were_set)
     fumi_server_free(s);
 }
 
-/* Nesting has a ceiling that no setting lifts. */
+/* The nesting depth has a maximum that no setting raises. */
 TEST(a_huge_depth_limit_is_no_hole)
 {
     struct fumi_server *s = server_of(few, 2, as(""));

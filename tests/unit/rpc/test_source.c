@@ -1,4 +1,4 @@
-/* The context of a message: who sees it, and when it is freed. */
+/* The context of a message: which calls and hooks see it, and when it is freed. */
 #include "peer_fixture.h"
 
 #include "rpc/processors.h"
@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-/* A context. Freed memory, and one that is freed twice, is found by the sanitizers. */
+/* A context. The sanitizers find one that is used after it was freed, or freed twice. */
 struct who {
     const char *name;
     atomic_int *freed;
@@ -39,7 +39,7 @@ static const char *name_of(const void *context)
     return context ? ((const struct who *)context)->name : "nobody";
 }
 
-/* Whom the hooks saw, in order. */
+/* The contexts that the hooks saw, in order. */
 struct book {
     pthread_mutex_t lock;
     char text[256];
@@ -78,7 +78,7 @@ static enum fumi_ret run_who(struct fumi_call *call, const void *params, void *r
     return FUMI_OK;
 }
 
-/* The same, by way of another method. */
+/* The same through fumi_invoke. */
 static enum fumi_ret run_through(struct fumi_call *call, const void *params, void *result)
 {
     (void)params, (void)result;
@@ -124,7 +124,7 @@ TEST(hooks_and_methods_see_the_context_of_their_message)
     server_fixture_done(&t);
 }
 
-/* Where the message names nobody, the connection may. */
+/* If the message has no context, that of the connection applies. */
 TEST(the_context_of_the_peer_is_the_second_choice)
 {
     struct server_fixture t;
@@ -165,7 +165,7 @@ TEST(a_recorder_passes_the_context_on)
     server_fixture_done(&t);
 }
 
-/* The transport releases its reference after the reply, as here, and the method still runs. */
+/* The transport releases its reference after the reply, while the method still runs. */
 TEST(a_late_call_keeps_its_context)
 {
     static const struct fumi_time_limit limit = {100};

@@ -1,4 +1,4 @@
-/* W3C Trace Context: what is valid, and which trace a call belongs to. */
+/* W3C Trace Context: what is valid, and the trace of a call. */
 #include "peer_fixture.h"
 
 #include "rpc/trace.h"
@@ -48,7 +48,7 @@ TEST(a_traceparent_is_read_strictly)
         /* ids of zeros */
         {"00-00000000000000000000000000000000-" SPAN "-01", false},
         {"00-" ID "-0000000000000000-01", false},
-        /* versions to come */
+        /* later versions */
         {"01-" ID "-" SPAN "-01", true},
         {"cc-" ID "-" SPAN "-01-what-the-future-holds", true},
         {"cc-" ID "-" SPAN "-01-", true},
@@ -160,8 +160,6 @@ TEST(the_next_traceparent_has_a_span_of_its_own)
     CHECK_INT(got.flags, 2);
 }
 
-/* --- Of a call. --- */
-
 static void put_trace(struct fumi_call *call, struct fumi_out *o)
 {
     struct fumi_trace t;
@@ -180,7 +178,7 @@ static enum fumi_ret run_trace(struct fumi_call *call, const void *params, void 
     return FUMI_OK;
 }
 
-/* Calls `trace` as MCP's tools/call does: with params of its own. */
+/* Calls `trace` as tools/call of MCP does: with its own params. */
 static enum fumi_ret run_through(struct fumi_call *call, const void *params, void *result)
 {
     (void)params, (void)result;
@@ -225,7 +223,8 @@ TEST(the_trace_of_a_call_is_in_its_meta_or_its_source)
     fumi_source_set_trace(&t.c.source, &source);
     CHECK_STR(reply_to(&t.c, CALL("trace", "3")), OK("\"" OTHER " " SPAN " 0 a=1\"", "3"));
     CHECK_STR(fumi_str(arrival), OTHER);
-    /* The trace of the call is nearer than that of the request, and each call may have one. */
+    /* The trace in the params takes precedence over that of the request, and each call may have its
+     * own. */
     CHECK_STR(
         reply_to(&t.c,
                  "[" CALL_WITH("trace",
@@ -234,7 +233,7 @@ TEST(the_trace_of_a_call_is_in_its_meta_or_its_source)
         "[" OK("\"" ID " " SPAN " 1 b=2\"", "4") "," OK("\"" OTHER " " SPAN " 0 a=1\"", "5") "]");
     CHECK_STR(reply_to(&t.c, CALL_WITH("through", META("\"traceparent\":\"" GOOD "\""), "6")),
               OK("\"" ID " " SPAN " 1 -\"", "6"));
-    /* What is not valid counts as missing. */
+    /* An invalid trace is treated as absent. */
     CHECK_STR(reply_to(&t.c, CALL_WITH("trace",
                                        META("\"traceparent\":\"" GOOD "-\",\"tracestate\":\"b=2\""),
                                        "7")),
