@@ -118,7 +118,7 @@ static const char *unicode_escape(struct parser *s, const char *p)
         return p + 6;
     if (c > 0xDBFF || s->end - p < 12 || p[6] != '\\' || p[7] != 'u' || !hex4(p + 8, &low) ||
         low < 0xDC00 || low > 0xDFFF)
-        return fail(s, p, "a surrogate stands alone");
+        return fail(s, p, "a surrogate is not part of a pair");
     return p + 12;
 }
 

@@ -61,7 +61,7 @@ static inline bool fixture_memory(struct fixture *t)
 
 static inline void fixture_push(struct fumi_peer *peer, struct fumi_buf *message)
 {
-    caller_hear(FUMI_OWNER(peer, struct caller, peer), message);
+    caller_receive(FUMI_OWNER(peer, struct caller, peer), message);
 }
 
 /* Sends a request. Returns the result or the error of its response; NULL if there is neither. */
@@ -71,7 +71,7 @@ static inline const struct fumi_val *fixture_ask(struct fixture *t, const char *
     struct fumi_str request = fumi_fmt(
         &t->a, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":%.*s}", ++t->id, method,
         FUMI_ARG(params));
-    struct fumi_str all = fumi_dup(&t->a, tell_and_hear(&t->caller, request));
+    struct fumi_str all = fumi_dup(&t->a, reply_to_str(&t->caller, request));
     struct fumi_str mark = fumi_fmt(&t->a, "\"id\":%d", t->id);
     while (all.n) { /* notifications may come first */
         const char *end = memchr(all.p, '\n', all.n);
@@ -158,8 +158,8 @@ static inline bool fixture_serve(struct fixture *t, enum agent_set tools)
     ASK(t, "initialize",
         "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},"
         "\"clientInfo\":{\"name\":\"test\",\"version\":\"1\"}}");
-    forget(&t->caller);
-    say(&t->caller, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    clear_received(&t->caller);
+    send_text(&t->caller, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
     wait_replies(&t->caller, 1);
     return true;
 }

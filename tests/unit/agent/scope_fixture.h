@@ -234,9 +234,9 @@ static inline bool row_holds(struct fixture *t, const struct row *r, const struc
                              struct fumi_str request, struct fumi_str answer)
 {
     const char *leak = s->project.p ? leak_in(request, answer) : NULL;
-    bool told = s->project.p || r->writes || r->want == FINE;
-    if (!leak &&
-        (!told || (code_in(t, answer) == code_for(r, s) && holds(answer, sentence_for(r, s)))))
+    bool notifications = s->project.p || r->writes || r->want == FINE;
+    if (!leak && (!notifications ||
+                  (code_in(t, answer) == code_for(r, s) && holds(answer, sentence_for(r, s)))))
         return true;
     fprintf(stderr, "%.*s\n-> %.*s\n", FUMI_ARG(request), FUMI_ARG(answer));
     if (leak)

@@ -542,14 +542,14 @@ static bool begin_to_watch(struct fixture *t)
 {
     if (!fixture_begin(t, true) || !fixture_note(t, "one", "p", "global", NULL))
         return false;
-    wait_told(&t->caller, 1); /* the list of resources: there is a project */
+    wait_notifications(&t->caller, 1); /* the list of resources: there is a project */
     ASK(t, "resources/subscribe", "{\"uri\":\"" P_RECENT "\"}");
     ASK(t, "resources/subscribe", "{\"uri\":\"" NOTE_ONE "\"}");
-    forget(&t->caller);
+    clear_received(&t->caller);
     if (!retitle(t, memory_store(t->m), "First"))
         return false;
-    wait_told(&t->caller, 2);
-    forget(&t->caller);
+    wait_notifications(&t->caller, 2);
+    clear_received(&t->caller);
     return true;
 }
 
@@ -567,14 +567,14 @@ TEST(changes_by_any_process_are_notified)
     struct fixture t;
     CHECK(begin_to_watch(&t));
     CHECK(fixture_note(&t, "two", "p", "global", NULL));
-    wait_told(&t.caller, 1);
-    CHECK_STR(heard(&t.caller), UPDATED(P_RECENT));
+    wait_notifications(&t.caller, 1);
+    CHECK_STR(received(&t.caller), UPDATED(P_RECENT));
     /* A second store with its own connections stands for another process. */
     struct store *other = fixture_store(&t);
     CHECK(other && retitle(&t, other, "Second"));
-    wait_told(&t.caller, 3);
-    CHECK_INT(count(heard(&t.caller), UPDATED(P_RECENT)), 2);
-    CHECK_INT(count(heard(&t.caller), UPDATED(NOTE_ONE)), 1);
+    wait_notifications(&t.caller, 3);
+    CHECK_INT(count(received(&t.caller), UPDATED(P_RECENT)), 2);
+    CHECK_INT(count(received(&t.caller), UPDATED(NOTE_ONE)), 1);
     store_close(other);
     fixture_end(&t);
 }
@@ -587,14 +587,14 @@ TEST(unchanged_resources_are_not_notified)
     CHECK(put_global(&t, "global.x", "1"));
     CHECK(retitle(&t, memory_store(t.m), "First"));
     CHECK(fixture_note(&t, "two", "p", "global", NULL));
-    wait_told(&t.caller, 1);
-    CHECK_STR(heard(&t.caller), UPDATED(P_RECENT));
+    wait_notifications(&t.caller, 1);
+    CHECK_STR(received(&t.caller), UPDATED(P_RECENT));
     ASK(&t, "resources/unsubscribe", "{\"uri\":\"" P_RECENT "\"}");
-    forget(&t.caller);
+    clear_received(&t.caller);
     CHECK(fixture_note(&t, "three", "p", "global", NULL));
     CHECK(retitle(&t, memory_store(t.m), "Third"));
-    wait_told(&t.caller, 1);
-    CHECK_STR(heard(&t.caller), UPDATED(NOTE_ONE));
+    wait_notifications(&t.caller, 1);
+    CHECK_STR(received(&t.caller), UPDATED(NOTE_ONE));
     fixture_end(&t);
 }
 
@@ -609,15 +609,15 @@ TEST(new_projects_and_groups_are_notified)
     struct fixture t;
     CHECK(begin_to_watch(&t));
     ASK(&t, "resources/subscribe", "{\"uri\":\"" P_GROUPS "\"}");
-    forget(&t.caller);
+    clear_received(&t.caller);
     struct store *s = memory_store(t.m);
     CHECK_INT(store_add_group(s, &g, &t.e), 0);
-    wait_told(&t.caller, 1);
-    CHECK_STR(heard(&t.caller), UPDATED(P_GROUPS));
-    forget(&t.caller);
+    wait_notifications(&t.caller, 1);
+    CHECK_STR(received(&t.caller), UPDATED(P_GROUPS));
+    clear_received(&t.caller);
     CHECK(fixture_note(&t, "two", "new", "global", NULL));
-    wait_told(&t.caller, 1);
-    CHECK_STR(heard(&t.caller), list);
+    wait_notifications(&t.caller, 1);
+    CHECK_STR(received(&t.caller), list);
     fixture_end(&t);
 }
 
@@ -630,12 +630,13 @@ TEST(a_handshake_beside_a_call_that_fails)
         struct caller c;
         caller_open(&c, t.server);
         c.peer.push = fixture_push;
-        say(&c, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"memory.get\",\"params\":[\"none\"]}");
-        say(&c, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"initialize\",\"params\":{"
-                "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},"
-                "\"clientInfo\":{\"name\":\"test\",\"version\":\"1\"}}}");
+        send_text(&c,
+                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"memory.get\",\"params\":[\"none\"]}");
+        send_text(&c, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"initialize\",\"params\":{"
+                      "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},"
+                      "\"clientInfo\":{\"name\":\"test\",\"version\":\"1\"}}}");
         wait_replies(&c, 2);
-        CHECK(holds(heard(&c), "-32003") && holds(heard(&c), "2025-11-25"));
+        CHECK(holds(received(&c), "-32003") && holds(received(&c), "2025-11-25"));
         fumi_peer_close(&c.peer);
         caller_done(&c);
     }
@@ -656,7 +657,7 @@ TEST(reembedding_reports_until_it_is_done)
     v = fumi_get(v, "structuredContent");
     CHECK(fumi_int(fumi_get(v, "done"), &done) && fumi_int(fumi_get(v, "pending"), &pending));
     CHECK(done == NOTES && pending == 0);
-    struct fumi_str all = fumi_fmt(&t.a, "%.*s", FUMI_ARG(heard(&t.caller)));
+    struct fumi_str all = fumi_fmt(&t.a, "%.*s", FUMI_ARG(received(&t.caller)));
     for (const char *p = all.p; (p = strstr(p, "\"progress\":")); before = now) {
         now = strtod(p + 11, NULL);
         CHECK(now > before);

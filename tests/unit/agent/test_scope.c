@@ -30,7 +30,7 @@ static struct fumi_str ask(struct fixture *t, enum era era, const char *method,
     *request = fumi_fmt(&t->a,
                         "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"%s\",\"params\":{%s%s%.*s}}",
                         method, meta, *meta && members.n ? "," : "", FUMI_ARG(members));
-    return fumi_dup(&t->a, tell_and_hear(&t->caller, *request));
+    return fumi_dup(&t->a, reply_to_str(&t->caller, *request));
 }
 
 static struct fumi_str ask_row(struct fixture *t, enum era era, const char *method,
@@ -234,7 +234,7 @@ static void check_rows_of(const struct fumi_method *m, struct fumi_str name)
     if (has_param(m, "id") && !has_row(bare, MISSING))
         TEST_FAIL("%s takes an id and has no row with one of another project", bare);
     if (!(m->flags & FUMI_READ_ONLY) && !writes(bare))
-        TEST_FAIL("%s writes, which its row does not say", bare);
+        TEST_FAIL("%s writes, which its row does not send_text", bare);
 }
 
 TEST(every_method_and_tool_has_its_rows)
@@ -519,8 +519,8 @@ static bool retitle(struct fixture *t, struct store *s, const char *id, const ch
 static bool retitle_ours(struct fixture *t, struct store *s, const char *title)
 {
     bool done = retitle(t, s, "a-note-1", title);
-    for (size_t n = 1; done && !holds(heard(&t->caller), UPDATED "a-note-1"); n++)
-        wait_told(&t->caller, n);
+    for (size_t n = 1; done && !holds(received(&t->caller), UPDATED "a-note-1"); n++)
+        wait_notifications(&t->caller, n);
     return done;
 }
 
@@ -539,15 +539,15 @@ TEST(changes_of_other_projects_are_not_notified)
     ask(&t, LEGACY, "resources/subscribe", FUMI_STR("\"uri\":\"memory://projects\""), &request);
     ask(&t, LEGACY, "resources/subscribe", FUMI_STR("\"uri\":\"memory://note/a-note-1\""),
         &request);
-    forget(&t.caller);
+    clear_received(&t.caller);
     CHECK(retitle_ours(&t, s, "One"));
-    forget(&t.caller);
+    clear_received(&t.caller);
     CHECK(retitle_ours(&t, s, "Two"));
-    forget(&t.caller);
+    clear_received(&t.caller);
     CHECK(retitle(&t, s, "f-note-1", "Other"));
     CHECK(!store_delete(s, FUMI_STR("f-note-2"), &t.e));
     CHECK(retitle_ours(&t, s, "Three"));
-    CHECK(!holds(heard(&t.caller), "f-note") && !holds(heard(&t.caller), "projects"));
+    CHECK(!holds(received(&t.caller), "f-note") && !holds(received(&t.caller), "projects"));
     store_close(s);
     fixture_end(&t);
 }

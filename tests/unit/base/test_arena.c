@@ -4,7 +4,7 @@
 
 #include <stdalign.h>
 
-/* In place of the library's own, which is weak: counts what is asked for and what is held. */
+/* Replaces the weak function of the library; counts allocations and the memory in use. */
 static struct {
     size_t calls, blocks, bytes, most;
 } held;
@@ -113,7 +113,7 @@ TEST(memory_is_zeroed_again_after_a_reset)
     CHECK_INT(held.blocks, 0);
 }
 
-/* One message: pieces of all kinds, several chunks' worth. */
+/* One message: allocations of all kinds, in several chunks. */
 static void use(struct fumi_arena *a, size_t scale)
 {
     size_t room;
@@ -165,7 +165,7 @@ TEST(a_reset_keeps_no_more_than_it_may)
                 fumi_alloc(&a, 100);
             fumi_arena_reset(&a, keeps[i]);
             CHECK(held.blocks <= 1);
-            CHECK(held.bytes <= keeps[i] + 64); /* what the chunk itself needs is on top */
+            CHECK(held.bytes <= keeps[i] + 64); /* plus the header of the chunk */
             char *p = fumi_alloc(&a, n);
             CHECK(all_zero(p, n));
             fumi_arena_done(&a);
@@ -210,11 +210,11 @@ TEST(a_tail_that_is_not_taken_is_shown_again)
     fumi_take(&a, 0);
     CHECK(fumi_tail(&a, 1, &again) == tail && again == room);
     char *p = fumi_alloc(&a, 200);
-    CHECK(all_zero(p, 200)); /* though the tail was written to */
+    CHECK(all_zero(p, 200)); /* although the tail was written to */
     fumi_arena_done(&a);
 }
 
-/* Grows as a writer would: asks for more than is left, copies, goes on. */
+/* Grows as a writer does: requests more than is left, copies, and continues. */
 TEST(a_tail_that_grows)
 {
     struct fumi_arena a = {0};
@@ -298,7 +298,7 @@ TEST(fmt_writes_what_printf_would)
     struct fumi_str s = fumi_fmt(&a, "%0*d", 10000, 7);
     CHECK_INT(s.n, 10000);
     CHECK(s.p[9999] == '7' && s.p[9998] == '0' && s.p[0] == '0');
-    CHECK(s.p[10000] == '\0'); /* terminated behind its length, as printf does */
+    CHECK(s.p[10000] == '\0'); /* terminated, as printf does */
     CHECK_STR(fumi_fmt(&a, "%.*s", FUMI_ARG(FUMI_STR("slice"))), "slice");
     fumi_arena_done(&a);
     CHECK_INT(held.blocks, 0);
@@ -315,7 +315,7 @@ TEST(fmt_writes_what_printf_would)
 #if UNDER_ASAN
 #include <sanitizer/asan_interface.h>
 
-/* What was not handed out cannot be touched unnoticed. */
+/* Under ASan, access to memory that is not allocated is detected. */
 TEST(unused_memory_is_hidden_from_the_program)
 {
     struct fumi_arena a = {0};

@@ -36,7 +36,7 @@ TEST(all_bytes_come_back)
     fumi_arena_done(&a);
 }
 
-/* Bits that mean nothing must be 0, padding must be there and stand at the end alone. */
+/* Unused bits must be 0; padding is required, and allowed only at the end. */
 TEST(what_is_not_exact_is_refused)
 {
     static const char *const wrong[] = {"Z",        "Zg",   "Zg=",  "Zh==",    "Zm9=",

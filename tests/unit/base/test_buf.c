@@ -59,7 +59,7 @@ TEST(pieces_of_every_size)
     fumi_buf_done(&b);
 }
 
-/* Room is asked for, written to directly, and counted by the caller. */
+/* The caller reserves space, writes to it, and adds to n. */
 TEST(room_is_where_the_bytes_end)
 {
     struct fumi_buf b = {0};
@@ -74,7 +74,7 @@ TEST(room_is_where_the_bytes_end)
     fumi_buf_done(&b);
 }
 
-/* The sum may reach the limit and not pass it, whatever the capacity has grown to. */
+/* The length may reach the limit but not exceed it, whatever the capacity is. */
 TEST(the_limit_holds_at_every_size)
 {
     for (size_t limit = 1; limit < 1100; limit++) {
@@ -121,7 +121,7 @@ TEST(after_the_limit_nothing_is_added_any_more)
     fumi_buf_add(&b, "1234567", 7);
     fumi_buf_add(&b, "too much", 8);
     bool full = b.full;
-    fumi_buf_put(&b, 'x'); /* would fit, but a hole would be left before it */
+    fumi_buf_put(&b, 'x'); /* would fit, but a gap would precede it */
     bool same = fumi_eq(fumi_buf_str(&b), FUMI_STR("1234567"));
     char *room = fumi_buf_room(&b, 1), *reserve = fumi_buf_reserve(&b, 1);
     fumi_buf_done(&b);
@@ -179,7 +179,7 @@ TEST(move_hands_the_bytes_over)
     fumi_buf_add(&from, "bytes", 5);
     const char *p = from.p;
     fumi_buf_move(&to, &from);
-    CHECK(to.p == p); /* the memory itself went over */
+    CHECK(to.p == p); /* the memory was moved, not copied */
     CHECK_STR(fumi_buf_str(&to), "bytes");
     CHECK(!from.p && !from.n && !from.cap && !from.full);
     CHECK(from.limit == 100 && to.limit == 50);
@@ -204,8 +204,7 @@ TEST(move_into_a_buffer_that_was_used_before)
     fumi_buf_done(&to);
 }
 
-/* The receiver's own limit counts from then on, also when more has come than it would have taken.
- */
+/* The limit of the destination applies from then on, even if the contents exceed it already. */
 TEST(the_limit_holds_after_a_move)
 {
     for (size_t limit = 1; limit < 20; limit++) {
@@ -231,7 +230,8 @@ TEST(the_limit_holds_after_a_move)
 #endif
 
 #if !SANITIZED
-/* The library's own fumi_resize; a sanitizer's allocator would end the process in its own way. */
+/* The fumi_resize of the library; the allocator of a sanitizer would end the process differently.
+ */
 TEST(the_process_ends_when_memory_is_finished)
 {
     int ends[2], status = 0;

@@ -20,7 +20,7 @@ TEST(characters_are_read)
     }
 }
 
-/* Each range, and the characters beside it. */
+/* Each range, and the characters next to it. */
 TEST(kinds_of_characters)
 {
     static const struct {

@@ -30,7 +30,7 @@ TEST(ticks_never_go_back)
     CHECK(before > 0);
 }
 
-/* Times and how they are written, in both directions. */
+/* Times and their texts, in both directions. */
 TEST(known_times)
 {
     static const struct {
@@ -179,7 +179,8 @@ TEST(refused_forms)
     CHECK(!fumi_time_read(FUMI_STR("2026-11-15T21:48:58Z\0"), &(int64_t){0}));
 }
 
-/* Every prefix of a time is refused, in a block of its own size so that ASan sees a read behind. */
+/* Every prefix of a time is refused. It is in a block of its own size, so that ASan finds a read
+ * past its end. */
 TEST(prefixes_are_refused)
 {
     static const char whole[] = "2026-11-15T21:48:58.123+09:00";
@@ -226,7 +227,7 @@ static bool same_day(int64_t ms, int year, int month, int day)
            fumi_time_read((struct fumi_str){got, FUMI_TIME_SIZE}, &back) && back == ms;
 }
 
-/* The calendar walked day by day from the first to the last. */
+/* All days of the calendar, from the first to the last. */
 TEST(every_day_of_ten_thousand_years)
 {
     int64_t ms = first;

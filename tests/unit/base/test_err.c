@@ -59,7 +59,7 @@ TEST(a_long_sentence_is_cut_at_a_character)
         }
 }
 
-/* Around the size of the field: the longest that fits is kept whole. */
+/* Lengths around the size of the field: the longest text that fits is not truncated. */
 TEST(sentences_about_as_long_as_the_field)
 {
     static const char *const units[] = {"x", "é", "文", "😀"};
@@ -77,7 +77,7 @@ TEST(sentences_about_as_long_as_the_field)
             }
 }
 
-/* The last bytes of a sentence that fits are its own affair. */
+/* A text that fits is not changed, even if its last bytes are not UTF-8. */
 TEST(a_sentence_that_fits_is_not_touched)
 {
     struct fumi_err e = {0};

@@ -14,7 +14,7 @@ static void on_alarm(int number)
     (void)number;
 }
 
-/* Reads to the end: how many bytes are as they were written. */
+/* Reads to the end. Returns how many bytes are as they were written. */
 static void *reader(void *arg)
 {
     const int *fd = arg;
@@ -26,7 +26,7 @@ static void *reader(void *arg)
     return (void *)right;
 }
 
-/* A pipe takes a part at a time, and each signal ends a write before it is done. */
+/* A pipe accepts a part at a time, and each signal interrupts a write. */
 TEST(a_write_that_is_interrupted_is_finished)
 {
     int ends[2];

@@ -36,7 +36,7 @@ static void wire_close(struct wire *w)
     close(w->out);
 }
 
-/* The next line that was written, or no string. */
+/* The next line; p is NULL: none was written. */
 static struct fumi_str line_of(struct wire *w)
 {
     ssize_t n = recv(w->in, w->line, sizeof(w->line), MSG_DONTWAIT);
@@ -53,7 +53,7 @@ static bool ends_with(struct fumi_str s, struct fumi_str end)
     return s.n >= end.n && fumi_eq(after(s, s.n - end.n), end);
 }
 
-/* What follows the time in a line of text, or the member "time" in one of JSON. */
+/* What follows the time in a line of text, or the member "time" in a line of JSON. */
 static struct fumi_str untimed(struct wire *w)
 {
     static const char head[] = "{\"time\":\"";
@@ -176,7 +176,8 @@ TEST(numbers_keep_all_digits)
     wire_close(&w);
 }
 
-/* Keys and event names come from programs, but a slip in one must not make two lines either. */
+/* Keys and event names come from the program, but a mistake in one must not make two lines either.
+ */
 TEST(keys_and_events_are_escaped_too)
 {
     struct wire text = wire_open(false), json = wire_open(true);
@@ -276,7 +277,7 @@ TEST(values_are_cut_at_256_bytes_and_at_a_character)
     wire_close(&w);
 }
 
-/* A flat JSON object of strings and numbers, checked to the letter of RFC 8259. */
+/* Checks a flat JSON object of strings and numbers strictly by RFC 8259. */
 static const char *string_end(const char *p, const char *end)
 {
     if (p == end || *p++ != '"')
@@ -343,7 +344,7 @@ TEST(random_values_stay_on_one_valid_line)
     wire_close(&json);
 }
 
-/* Lines of more than 4 KiB end after a whole pair, at every size around the border. */
+/* Lines of more than 4 KiB end after a whole pair, for all sizes around the limit. */
 TEST(what_does_not_fit_is_left_out)
 {
     struct fumi_pair pairs[24];
@@ -385,7 +386,7 @@ TEST(a_line_full_of_escapes)
     CHECK(s.n > 2 * 6 * 256 && s.n < 3 * 6 * 256);
 }
 
-/* Even an event name that fills the line by itself leaves a valid one. */
+/* An event name that fills the line leaves a valid line. */
 TEST(a_very_long_event_name)
 {
     char name[2000];
@@ -437,7 +438,8 @@ static struct fumi_str take_line(struct fumi_str *s)
     return line;
 }
 
-/* Through one pipe: every line is whole, and each thread's lines stand in order. */
+/* Several threads and one pipe: every line is complete, and the lines of each thread are in order.
+ */
 TEST(lines_of_several_threads_do_not_mix)
 {
     enum { SIZE = WRITERS * LINES * 200 };
@@ -449,7 +451,7 @@ TEST(lines_of_several_threads_do_not_mix)
         writers[i] = (struct writer){.log = &log, .number = i};
         CHECK(!pthread_create(&writers[i].thread, NULL, write_lines, &writers[i]));
     }
-    char *all = calloc(1, SIZE + 1); /* ends in a NUL, for sscanf */
+    char *all = calloc(1, SIZE + 1); /* terminated, for sscanf */
     size_t n = 0, lines = 0, broken = 0;
     while (lines < WRITERS * LINES && n < SIZE) {
         ssize_t got = read(ends[0], all + n, SIZE - n);
@@ -490,7 +492,7 @@ static int full_pipe(int ends[2])
     return 0;
 }
 
-/* Also where the descriptor itself would wait for ever, as an inherited stderr does. */
+/* Also if the descriptor is blocking, as an inherited stderr is. */
 static void lose_a_line(int flags)
 {
     int ends[2];
@@ -543,7 +545,8 @@ static bool arrives(struct drain *d)
     return started && ends_with((struct fumi_str){d->bytes, d->n}, FUMI_STR(" info late k=v\n"));
 }
 
-/* A busy machine may hold the reader back for longer than the log waits: that is no fault. */
+/* On a busy machine the reader may be delayed for longer than the log waits: that is not a failure.
+ */
 TEST(a_slow_reader_still_gets_the_line)
 {
     struct drain *d = calloc(1, sizeof(*d));
@@ -565,8 +568,8 @@ static void *log_one(void *arg)
     return NULL;
 }
 
-/* The writer waits at a full pipe while signals arrive; then the pipe is emptied. Whether the line
- * came, and *once: and nothing else did. */
+/* The writer waits for a full pipe while signals arrive; then the pipe is emptied. Returns whether
+ * the line arrived; *once: and nothing else did. */
 static bool interrupted(struct drain *d, bool *once)
 {
     int ends[2];
@@ -589,7 +592,7 @@ static bool interrupted(struct drain *d, bool *once)
     return ends_with((struct fumi_str){d->bytes, d->n}, FUMI_STR(" info interrupted k=v\n"));
 }
 
-/* A busy machine may take longer than the log waits, hence the many tries. */
+/* A busy machine may take longer than the log waits, so there are several attempts. */
 TEST(signals_neither_lose_nor_repeat_a_line)
 {
     struct sigaction act = {.sa_handler = nothing}, old;

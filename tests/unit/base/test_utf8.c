@@ -1,5 +1,5 @@
-/* Every function is tried twice: as dispatch chooses on this machine, and as it runs where no
- * vectors are, for which the source is taken in a second time under other names. */
+/* Every function is tested twice: as dispatched on this machine, and in its portable version, for
+ * which the source is included a second time under other names. */
 #include "base/utf8.h"
 
 #define fumi_utf8_step  plain_step
@@ -54,7 +54,8 @@ static size_t slow_step(const char *p, const char *end)
     return 0;
 }
 
-/* Runs until `stops` says so: the reference for fumi_utf8_run and, never stopping, for valid. */
+/* Scans until `stops` returns true: the reference for fumi_utf8_run and, if it never does, for
+ * fumi_utf8_valid. */
 static const char *slow_run(const char *p, const char *end, bool (*stops)(unsigned char))
 {
     while (p < end && !stops((unsigned char)*p)) {
@@ -125,7 +126,7 @@ static bool agree(const char *p, size_t n)
     return false;
 }
 
-/* At the given place of an exact allocation, so that ASan sees reads on either side. */
+/* At the given offset of an exact allocation, so that ASan finds reads on both sides. */
 static bool agree_at(const char *p, size_t n, size_t offset)
 {
     char *block = malloc(offset + n + !(offset + n));
@@ -156,7 +157,7 @@ TEST(all_single_bytes_and_pairs)
     }
 }
 
-/* The values on both sides of every border in the grammar. */
+/* The values on both sides of every boundary in the grammar. */
 static const unsigned char edges[] = {0x00, 0x22, 0x5C, 0x7F, 0x80, 0x8F, 0x90, 0x9F,
                                       0xA0, 0xBF, 0xC0, 0xC2, 0xE0, 0xED, 0xF0, 0xFF};
 
@@ -178,8 +179,9 @@ TEST(all_beginnings_of_four)
         }
 }
 
-/* Every pair after 0x7F, followed by each edge and by what a fourth byte may be, across the border
- * of two blocks and just before the end, where the vectors have more than one way to look at it. */
+/* Every pair of bytes after 0x7F, followed by each boundary value and by a possible fourth byte,
+ * across the boundary of two blocks and just before the end, where the AVX2 code has several cases.
+ */
 TEST(all_beginnings_within_a_long_text)
 {
     char text[104];
@@ -316,7 +318,7 @@ TEST(random_bytes)
     }
 }
 
-/* One fault or one stop in text long enough for every loop to turn. */
+/* One error or one stop in a text that is long enough for every loop. */
 TEST(a_single_fault_in_a_long_text)
 {
     enum { SIZE = 1200 };
@@ -418,7 +420,7 @@ TEST(cut_keeps_whole_characters)
         {"a\xE6\x97", 9, "a"},
         {"\xF0\x9F", 2, ""},
         {"a\xF0\x9F\x98", 9, "a"},
-        {"ab\x80", 3, "ab\x80"}, /* stray continuations begin nothing, so nothing is cut */
+        {"ab\x80", 3, "ab\x80"}, /* stray continuation bytes begin nothing, so nothing is removed */
         {"\x80\x80\x80\x80\x80", 5, "\x80\x80\x80\x80\x80"},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
@@ -429,7 +431,8 @@ TEST(cut_keeps_whole_characters)
     CHECK(!fumi_utf8_cut((struct fumi_str){0}, 5).p);
 }
 
-/* Of a valid text every cut is valid, no longer than asked, and less than a character shorter. */
+/* Every prefix of a valid text is valid, not too long, and less than a character shorter than
+ * allowed. */
 TEST(cut_of_any_text_at_any_place)
 {
     for (size_t i = 0; i < FUMI_COUNT(languages); i++) {

@@ -49,7 +49,7 @@ static unsigned value_of(char digit)
     return (unsigned)(strchr(digits, digit) - digits);
 }
 
-/* Every bit that is not fixed by version and variant is seen as 0 and as 1. */
+/* Every bit that version and variant do not fix is seen as 0 and as 1. */
 TEST(all_other_bits_are_random)
 {
     unsigned ones[FUMI_UUID_SIZE] = {0}, noughts[FUMI_UUID_SIZE] = {0};
@@ -103,7 +103,7 @@ TEST(what_is_a_uuid)
     CHECK(!fumi_is_uuid(FUMI_STR("6ba7b810-9dad-11d1-80b4-00c04fd430c\0")));
 }
 
-/* Any other byte at any place spoils it. */
+/* Any other byte at any position makes it invalid. */
 TEST(every_byte_of_a_uuid_counts)
 {
     static const char good[] = "6ba7b810-9dad-11d1-80b4-00c04fd430c8";
@@ -149,7 +149,8 @@ static bool some_page_is_empty(const unsigned char *p, size_t n)
     return false;
 }
 
-/* The system gives less than 32 MiB at once, and less when a signal comes: both are met here. */
+/* getrandom returns less than 32 MiB at once, and less if a signal arrives: the test covers both.
+ */
 TEST(random_goes_on_after_signals_and_short_answers)
 {
     enum { MUCH = 34 << 20 };
@@ -166,7 +167,7 @@ TEST(random_goes_on_after_signals_and_short_answers)
     CHECK(!empty);
 }
 
-/* From now on getrandom(2) fails in this process, as in a system that does not have it. */
+/* From now on getrandom(2) fails in this process, as in a system without it. */
 static int without_randomness(void)
 {
     struct sock_filter rules[] = {

@@ -1,4 +1,4 @@
-/* For the tests of shapes: a struct with a member of every type, and tables of it. */
+/* For the tests of shapes: a struct with a member of every type, and tables for it. */
 #ifndef FUMI_TEST_EVERY_H
 #define FUMI_TEST_EVERY_H
 
@@ -49,7 +49,7 @@ static const struct fumi_shape point_shape = FUMI_SHAPE(struct point, point_fiel
                             .shape = &point_shape),                                                \
     }
 
-/* The same members under each of the flags, and as patches. */
+/* The same members with each of the flags, and as patches. */
 static const struct fumi_field plain_fields[] = EVERY_FIELDS(.flags = 0);
 static const struct fumi_field required_fields[] = EVERY_FIELDS(.flags = FUMI_REQUIRED);
 static const struct fumi_field nullable_fields[] = EVERY_FIELDS(.flags = FUMI_NULLABLE);
@@ -63,7 +63,7 @@ static const struct fumi_shape strict_patch_shape = FUMI_PATCH_SHAPE(struct ever
 static const struct fumi_shape lenient_shape = FUMI_LENIENT_PATCH_SHAPE(struct every,
                                                                         lenient_fields);
 
-/* A value of each, as JSON. */
+/* A value of each type, as JSON. */
 static const char *const every_value[EVERY] = {
     [FLAG] = "true",
     [COUNT] = "7",

@@ -1,5 +1,5 @@
-/* Texts that are JSON and texts that are not, one class after the other. Each is a whole document;
- * all nest less than 64 deep. */
+/* Texts that are JSON and texts that are not, by category. Each is a whole document; all are nested
+ * less than 64 deep. */
 #ifndef FUMI_JSON_CASES_H
 #define FUMI_JSON_CASES_H
 
@@ -43,7 +43,8 @@ static const struct fumi_str valid_texts[] = {
     ROW("\"\\ud83d\\ude00\""), ROW("\"\\uD800\\uDC00\""), ROW("\"\\uDBFF\\uDFFF\""),
     ROW("\"\\ud83d\\uDE00\\ud83d\\ude00\""), ROW("\"x\\ud834\\udd1ey\""),
     ROW("\"" TEN("\\u0041") "\""), ROW("\"" TEN("plain and \\\" ") "\""),
-    /* UTF-8: the first and last of each length, and those that are often refused by mistake */
+    /* UTF-8: the first and last character of each length, and characters that are often refused by
+     * mistake */
     ROW("\"\x7f\""), ROW("\"\xc2\x80\""), ROW("\"\xc3\xa9\""), ROW("\"\xdf\xbf\""),
     ROW("\"\xe0\xa0\x80\""), ROW("\"\xe2\x82\xac\""), ROW("\"\xe2\x80\xa8\xe2\x80\xa9\""),
     ROW("\"\xed\x9f\xbf\""), ROW("\"\xee\x80\x80\""), ROW("\"\xef\xbb\xbf\""),
@@ -99,7 +100,7 @@ static const struct fumi_str invalid_texts[] = {
     ROW("1e"), ROW("1E"), ROW("1e+"), ROW("1E-"), ROW("1e1."), ROW("1e1.5"), ROW("1ee1"), ROW("1e1e1"),
     ROW("1e+-1"), ROW("1e++1"), ROW("e1"), ROW("1.e1"), ROW(".e1"), ROW("0e"), ROW("0e+"), ROW("1 e1"),
     ROW("1e 1"), ROW("1ea"), ROW("2.5e"), ROW("[1e]"), ROW("[1e+]"), ROW("{\"a\":1E}"),
-    /* numbers: what is none */
+    /* numbers: things that are not numbers */
     ROW("NaN"), ROW("nan"), ROW("-NaN"), ROW("Infinity"), ROW("-Infinity"), ROW("+Infinity"),
     ROW("inf"), ROW("Inf"), ROW("-inf"), ROW("1.#INF"), ROW("[NaN]"), ROW("[-Infinity]"),
     /* strings: without an end or a beginning */
@@ -124,7 +125,7 @@ static const struct fumi_str invalid_texts[] = {
     ROW("\"\\u{41}\""), ROW("\"\\u00\\n\""), ROW("\"\\u123:\""), ROW("\"\\u@123\""), ROW("\"\\u12`4\""),
     ROW("\"\\u"), ROW("\"\\u1"), ROW("\"\\u12"), ROW("\"\\u123"), ROW("\"\\u1234"), ROW("\\u0041"),
     ROW("\"\\\xc3\xa9\""), ROW("\"\\u00\xc3\xa9\""), ROW("\"\\u123\xff\""), ROW("\"\\\x7f\""),
-    /* strings: surrogates without their other half */
+    /* strings: unpaired surrogates */
     ROW("\"\\ud800\""), ROW("\"\\uDBFF\""), ROW("\"\\udc00\""), ROW("\"\\uDFFF\""),
     ROW("\"\\ud800a\""), ROW("\"\\ud800\\n\""), ROW("\"\\ud800\\u0041\""), ROW("\"\\ud800\\ud800\""),
     ROW("\"\\ud800\\ue000\""), ROW("\"\\ud800\\udbff\""), ROW("\"\\udc00\\ud800\""),
@@ -133,14 +134,14 @@ static const struct fumi_str invalid_texts[] = {
     ROW("\"\\ud800\\u\""), ROW("\"\\ud800\\udc0\""), ROW("\"\\ud800\\udc0g\""), ROW("\"\\ud800\\x\""),
     ROW("\"\\ud83d\\ude00\\ude00\""), ROW("\"\\ud83d\\ud83d\\ude00\""), ROW("{\"\\ud800\":1}"),
     ROW("\"\\ud800\xed\xb0\x80\""), ROW("\"\\ud800"), ROW("\"\\ud800\"\\udc00\""),
-    /* UTF-8: no beginning, no end */
+    /* UTF-8: stray and truncated sequences */
     ROW("\"\x80\""), ROW("\"\xbf\""), ROW("\"a\x80" "b\""), ROW("\"\xc3\xa9\xa9\""), ROW("\"\xc3\""),
     ROW("\"\xc3" "a\""), ROW("\"\xe2\""), ROW("\"\xe2\x82\""), ROW("\"\xe2" "a\xac\""), ROW("\"\xe2\x82" "a\""),
     ROW("\"\xf0\""), ROW("\"\xf0\x9f\""), ROW("\"\xf0\x9f\x98\""), ROW("\"\xf0\x9f\x98" "a\""),
     ROW("\"\xf0\x9f" "ab\""), ROW("\"\xc3\xc3\xa9\""), ROW("\"\xe2\x82\xc3\xa9\""),
     ROW("\"\xc3"), ROW("\"\xe2\x82"), ROW("\"\xf0\x9f\x98"), ROW("[\"\xe2\x82\"]"), ROW("{\"\xc3\":1}"),
     ROW("\"123456789012345\xc3\""), ROW("\"1234567890123456\x80\""), ROW("\"\xe9t\xe9\""),
-    /* UTF-8: longer than needed, surrogates, past the last character, bytes that never occur */
+    /* UTF-8: overlong forms, surrogates, code points above U+10FFFF, bytes that never occur */
     ROW("\"\xc0\x80\""), ROW("\"\xc0\xaf\""), ROW("\"\xc1\xbf\""), ROW("\"\xe0\x80\x80\""),
     ROW("\"\xe0\x80\xaf\""), ROW("\"\xe0\x9f\xbf\""), ROW("\"\xf0\x80\x80\xaf\""), ROW("\"\xf0\x8f\xbf\xbf\""),
     ROW("\"\xed\xa0\x80\""), ROW("\"\xed\xaf\xbf\""), ROW("\"\xed\xb0\x80\""), ROW("\"\xed\xbf\xbf\""),
@@ -165,15 +166,15 @@ static const struct fumi_str invalid_texts[] = {
     ROW("{\"a\":{}"), ROW("{\"a\":[}"), ROW("{\"a\":[]"), ROW("{\"a\":\"b"), ROW("{\"a"), ROW("{1}"),
     ROW("{\"a\":1,\"b\"}"), ROW("{\"a\":1,\"b\":}"), ROW("{\"a\":1,b:2}"), ROW("{\"a\":b}"), ROW("{\"a\":,1}"),
     ROW("{[1]}"), ROW("{\"a\":1 2}"), ROW("{\"\\u0061\""), ROW("{\"a\"\"b\":1}"), ROW("}{"), ROW("{\"a\":1,]"),
-    /* what follows the document */
+    /* text after the document */
     ROW("1 2"), ROW("1,"), ROW("1,2"), ROW(",1"), ROW("1 x"), ROW("\"a\"x"), ROW("\"a\",\"b\""), ROW("{}x"),
     ROW("[]x"), ROW("[1],"), ROW("null,"), ROW("1\x00"), ROW("[]\x00"), ROW("[] \x00"), ROW("\x00" "1"),
     ROW("{}\x00\x00\x00"), ROW("[\x00]"), ROW("{\x00}"), ROW("1\x00" "2"), ROW("[1\x00]"), ROW("[1,\x00" "2]"),
     ROW("1;"), ROW("[]\xff"), ROW("1\xc2\xa0"), ROW("{}:"), ROW("[1]\n[2]"), ROW("{}\n{}\n"),
-    /* comments and other habits */
+    /* comments and other extensions */
     ROW("//"), ROW("1//"), ROW("1 // one"), ROW("/**/1"), ROW("[1/**/]"), ROW("[1,/* two */2]"), ROW("#\n1"),
     ROW("[1,2] # both"), ROW("--\n1"), ROW("<!-- -->1"), ROW("{/**/\"a\":1}"), ROW("/1/"), ROW(")]}'\n[]"),
-    /* what looks like white space and the byte order mark */
+    /* characters that look like white space, and the byte order mark */
     ROW("\x0c" "1"), ROW("1\x0c"), ROW("\x0b" "1"), ROW("1\x0b"), ROW("\x08" "1"), ROW("\x1f" "1"), ROW("\x7f" "1"),
     ROW("\x85" "1"), ROW("\xa0" "1"), ROW("\xc2\x85" "1"), ROW("\xc2\xa0" "1"), ROW("[\xc2\xa0]"),
     ROW("[1\x0c]"), ROW("[\x0c" "1]"), ROW("{\"a\"\x0b:1}"), ROW("\xe2\x80\xa8" "1"), ROW("\xe2\x80\x83" "1"),

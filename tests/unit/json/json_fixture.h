@@ -1,5 +1,5 @@
-/* What the tests of JSON share: numbers that are random but always the same, texts in blocks
- * without a byte to spare, comparing trees, and documents that grow by chance. */
+/* Shared by the JSON tests: reproducible random numbers, texts in blocks of exact size, comparison
+ * of documents, and random documents. */
 #ifndef FUMI_JSON_FIXTURE_H
 #define FUMI_JSON_FIXTURE_H
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A fixed seed gives the same row on every machine. */
+/* A fixed seed gives the same sequence on every machine. */
 struct dice {
     uint64_t state;
 };
@@ -25,7 +25,7 @@ static inline size_t below(struct dice *d, size_t n)
     return (size_t)(roll(d) >> 11) % n;
 }
 
-/* Prints a text so that every byte of it can be seen, 300 at most. */
+/* Prints at most 300 bytes of a text with every byte visible. */
 static inline void show(struct fumi_str s)
 {
     for (size_t i = 0; i < s.n && i < 300; i++) {
@@ -39,7 +39,7 @@ static inline void show(struct fumi_str s)
 }
 
 /* A copy that begins `offset` bytes after a multiple of 32 and ends where its heap block ends, so
- * that a sanitizer sees one byte read too many. */
+ * that a sanitizer finds a read past its end. */
 struct block {
     char *base;
     struct fumi_str text;
@@ -61,7 +61,7 @@ static inline void block_done(struct block *b)
     free(b->base);
 }
 
-/* Whether two trees are the same: kinds, order, keys, numbers and strings as they are written. */
+/* Whether two documents are the same: kinds, order, keys, and the texts of numbers and strings. */
 static inline bool same_tree(const struct fumi_val *x, const struct fumi_val *y)
 {
     if (!x || !y)
@@ -81,7 +81,7 @@ static inline bool same_tree(const struct fumi_val *x, const struct fumi_val *y)
     return !i && !j;
 }
 
-/* Documents that grow by chance. White space of every kind stands between tokens when `loose`. */
+/* Random documents. loose: with white space of every kind between tokens. */
 struct grower {
     struct dice *dice;
     struct fumi_buf *out;
@@ -188,7 +188,7 @@ static inline void grow_value(struct grower *g, size_t depth)
     grow_space(g);
 }
 
-/* Copies a text with a filler on both sides of each token that is one character. */
+/* Copies a text with a filler on both sides of each token of one character. */
 static inline void spread(struct fumi_buf *b, struct fumi_str text, const char *filler)
 {
     bool string = false;

@@ -1,5 +1,5 @@
-/* The oracle of the parser's tests: RFC 8259 written down once more, a byte at a time, with nothing
- * in common with the parser. It answers yes or no and is in no hurry. */
+/* The reference for the parser tests: RFC 8259 implemented once more, one byte at a time, without
+ * any code of the parser. It only accepts or refuses a text, and speed does not matter. */
 #ifndef FUMI_JSON_ORACLE_H
 #define FUMI_JSON_ORACLE_H
 
@@ -7,7 +7,7 @@
 
 struct oracle {
     const unsigned char *p, *end;
-    size_t left; /* brackets that may still open */
+    size_t left; /* brackets that may still be opened */
 };
 
 static inline bool oracle_one(struct oracle *o, const char *set)
@@ -57,7 +57,7 @@ static inline bool oracle_unit(struct oracle *o, unsigned *unit)
     return true;
 }
 
-/* What follows a backslash. */
+/* Reads what follows a backslash. */
 static inline bool oracle_escape(struct oracle *o)
 {
     unsigned high, low;
@@ -72,7 +72,7 @@ static inline bool oracle_escape(struct oracle *o)
     return low >= 0xdc00 && low <= 0xdfff;
 }
 
-/* The character is decoded first, and then must be one that needs that many bytes. */
+/* Decodes the character first; then its length must be the shortest one. */
 static inline bool oracle_wide(struct oracle *o)
 {
     static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -135,7 +135,7 @@ static inline bool oracle_entry(struct oracle *o, bool object)
     return oracle_one(o, ":") && oracle_value(o);
 }
 
-/* Behind the opening bracket. */
+/* Reads what follows the opening bracket. */
 static inline bool oracle_inside(struct oracle *o, const char *closer)
 {
     if (!o->left)
@@ -167,7 +167,7 @@ static inline bool oracle_value(struct oracle *o)
     return ok;
 }
 
-/* Whether a text is JSON that nests at most `depth` deep. */
+/* Whether a text is JSON that is nested at most `depth` deep. */
 static inline bool oracle_accepts(struct fumi_str text, size_t depth)
 {
     const unsigned char *p = (const unsigned char *)text.p;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* All of them with a default each, which also stands for null. */
+/* All types with a default each, which also applies to null. */
 static const struct fumi_field default_fields[] = {
     FUMI_FIELD(struct every, flag, "flag", "", .flags = FUMI_NULLABLE, .def = "true"),
     FUMI_FIELD(struct every, count, "count", "", .flags = FUMI_NULLABLE, .def = "-42"),
@@ -21,7 +21,8 @@ static const struct fumi_field default_fields[] = {
 };
 static const struct fumi_shape default_shape = FUMI_SHAPE(struct every, default_fields);
 
-/* What one test needs: bind's own arena shows whether bind allocated. */
+/* The state of one test. The arena is used by fumi_bind only, so it shows whether that allocated.
+ */
 struct bench {
     struct fumi_arena text, a;
     struct fumi_err e;
@@ -42,7 +43,7 @@ static void done(struct bench *b)
     fumi_arena_done(&b->a);
 }
 
-/* "{...}" or "[...]" of the values of a table. */
+/* "{...}" or "[...]" with the values of a table. */
 static const char *compose(struct bench *b, const char *const *values, bool named)
 {
     struct fumi_str s = fumi_fmt(&b->text, named ? "{" : "[");
@@ -273,7 +274,7 @@ TEST(odd_text_defaults)
     }
 }
 
-/* fumi_shape_check refuses such tables; binding by one must still not crash. */
+/* fumi_shape_check refuses such tables; binding with one must not crash nevertheless. */
 TEST(broken_defaults_are_internal_errors)
 {
     struct bench b = {0};
@@ -303,7 +304,7 @@ TEST(every_null_without_default_is_empty)
               0);
     CHECK(!x.flag && x.count == 0 && x.ratio == 0 && !x.name.p && x.tags.n == 0 && x.mode == 0);
     CHECK(!x.any && !x.json.text.p && x.rows.n == 0 && x.at.x == 0);
-    CHECK_STR(x.at.label, "here"); /* an object that is not there has its defaults */
+    CHECK_STR(x.at.label, "here"); /* a nested struct that is absent has its defaults */
     CHECK_INT(x.given, 0);
     done(&b);
 }
@@ -333,10 +334,10 @@ static const char *even(struct fumi_str s)
     return s.n % 2 ? "must have an even number of bytes" : NULL;
 }
 
-/* One field each: what it takes and what it answers. */
+/* One field each: the values that it accepts, and the errors for others. */
 struct rule {
-    const char *json; /* of the value */
-    const char *want; /* NULL: taken */
+    const char *json; /* the value */
+    const char *want; /* NULL: accepted */
 };
 
 static void check_rules(struct fumi_field f, const struct rule *rules, size_t n)
@@ -1005,8 +1006,6 @@ TEST(sixty_four_fields)
     CHECK(strlen(b.e.text) < sizeof(b.e.text) - 1);
     done(&b);
 }
-
-/* --- Results of calls, in the client. --- */
 
 struct found {
     struct fumi_str id, title;

@@ -25,10 +25,10 @@ TEST(good_tables)
     check_shape(&lenient_shape, NULL);
 }
 
-/* One row and what is said of it. */
+/* One field and the error for it. */
 struct row {
     struct fumi_field f;
-    const char *want; /* NULL: a good row */
+    const char *want; /* NULL: valid */
 };
 
 static void check_rows(const struct row *rows, size_t n, size_t given, size_t ignored)
@@ -222,7 +222,7 @@ TEST(rows_against_each_other)
         check_shape(&rows[i].s, rows[i].want);
 }
 
-/* The rules that only reading needs: a shape of results may break them. */
+/* The rules for reading: a shape of results may violate them. */
 TEST(a_shape_that_is_only_written)
 {
     static const char *const choices[] = {"red", "green", NULL};

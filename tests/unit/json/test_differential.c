@@ -1,11 +1,11 @@
-/* The parser beside jansson, the strictest of the packaged ones. Where they differ on purpose
- * jansson's verdict does not count:
- *   - it refuses integers beyond 64 bits and reals beyond a double (json_error_numeric_overflow);
- *     here every number is kept as it was written
- *   - it refuses a NUL in a key even when \u0000 is allowed (json_error_null_byte_in_key)
- *   - it nests up to 2048 deep; here FUMI_DEPTH_MAX is the most
- *   - it drops a raw NUL behind a number; here no raw NUL is accepted anywhere
- *   - of members with the same name it keeps the last; here all are kept. */
+/* Compares the parser with jansson, the strictest of the packaged parsers. These differences are
+ * intended and not compared:
+ *   - jansson refuses integers beyond 64 bits and reals beyond a double
+ *     (json_error_numeric_overflow); here the text of every number is kept
+ *   - jansson refuses a NUL in a key even if \u0000 is allowed (json_error_null_byte_in_key)
+ *   - jansson allows 2048 levels of nesting; here FUMI_DEPTH_MAX is the maximum
+ *   - jansson ignores a raw NUL after a number; here a raw NUL is never accepted
+ *   - jansson keeps the last of several members with the same name; here all are kept. */
 #include "test.h"
 
 #include "json_cases.h"
@@ -38,7 +38,7 @@ static bool same_array(struct fumi_arena *a, const struct fumi_val *v, json_t *j
     return true;
 }
 
-/* Each of jansson's members is the last of its name; each of ours has one there. */
+/* Each member of jansson is the last of its name; each name of ours must be among them. */
 static bool same_object(struct fumi_arena *a, const struct fumi_val *v, json_t *j)
 {
     const char *name;
@@ -83,7 +83,7 @@ static bool same_value(struct fumi_arena *a, const struct fumi_val *v, json_t *j
     return false;
 }
 
-/* Whether jansson's refusal is one of those that do not count. */
+/* Whether jansson refuses the text for one of these reasons. */
 static bool excused(const json_error_t *error)
 {
     enum json_error_code code = json_error_code(error);
@@ -91,7 +91,7 @@ static bool excused(const json_error_t *error)
            code == json_error_stack_overflow;
 }
 
-/* 1: judged by both; 0: only by us. */
+/* Returns 1 if both parsers judged the text, 0 if only ours did. */
 static int compare(struct fumi_arena *a, struct fumi_str text, size_t offset)
 {
     struct fumi_err e = {0};
@@ -121,7 +121,7 @@ TEST(rows)
     fumi_arena_done(&a);
 }
 
-/* Documents as they grew, then changed. */
+/* Random documents, then changed. */
 TEST(documents_by_chance)
 {
     struct fumi_arena a = {0};
@@ -140,7 +140,7 @@ TEST(documents_by_chance)
     fumi_arena_done(&a);
 }
 
-/* Rows joined to others and changed, which reaches what the grower does not write. */
+/* Joined and changed rows of the table, which cover what the generator does not write. */
 TEST(rows_by_chance)
 {
     struct fumi_arena a = {0};
@@ -163,7 +163,7 @@ TEST(rows_by_chance)
     fumi_arena_done(&a);
 }
 
-/* The oracle of the other tests is judged here too. */
+/* The reference of the other tests is tested here too. */
 TEST(the_oracle)
 {
     struct fumi_buf b = {0};

@@ -35,7 +35,7 @@ static int emit(struct page *p, const struct fumi_shape *s, const void *from)
         CHECK_INT(rc_, rc);                                                                        \
     } while (0)
 
-/* A struct whose every member is something. `a` holds what it points to. */
+/* A struct in which no member is empty. `a` holds what it points to. */
 static struct every full(struct fumi_arena *a)
 {
     static struct fumi_str tags[] = {{"a", 1}, {"\"b\"", 3}, {NULL, 0}};
@@ -225,7 +225,7 @@ TEST(no_shape_and_no_fields)
     CHECK_EMIT(&none, "", 0, "{}");
 }
 
-/* What was written binds to the same again. */
+/* What was written binds to the same struct again. */
 TEST(round_trip)
 {
     struct fumi_arena a = {0};

@@ -1,5 +1,5 @@
-/* Numbers out of text: whole ones against digits counted by hand, real ones bit for bit against the
- * C library. */
+/* Numbers from text: integers against a simple reference, doubles bit for bit against the C
+ * library. */
 #include "test.h"
 
 #include "json_cases.h"
@@ -9,7 +9,7 @@
 #include <float.h>
 #include <math.h>
 
-/* The number inside an array of exact size; NULL when it is not JSON. */
+/* The number inside an array of exact size; NULL if it is not JSON. */
 static const struct fumi_val *number(struct fumi_arena *a, const char *text, struct block *b)
 {
     struct fumi_err e;
@@ -133,7 +133,7 @@ TEST(whole_numbers)
     fumi_arena_done(&a);
 }
 
-/* A document that is only a number stands at the very end of its text. */
+/* A document that is a single number ends with the last byte of its text. */
 TEST(numbers_that_are_documents)
 {
     struct fumi_arena a = {0};
@@ -151,8 +151,8 @@ TEST(numbers_that_are_documents)
     fumi_arena_done(&a);
 }
 
-/* The whole value of a text by way of its digits alone: those that count, and how many zeros follow
- * them. Fewer than none: not whole. */
+/* The integer value of a text from its digits alone: the significant digits, and how many zeros
+ * follow them. A negative number of zeros: not an integer. */
 static bool count_digits(const char *text, int64_t *out)
 {
     char digits[2048];
@@ -182,7 +182,7 @@ static bool count_digits(const char *text, int64_t *out)
     return true;
 }
 
-/* Both readings of one text, each against its reference. */
+/* Both functions on one text, each against its reference. */
 static void compare(struct fumi_arena *a, const char *text)
 {
     struct block b;
@@ -206,7 +206,8 @@ TEST(the_rows_once_more)
     fumi_arena_done(&a);
 }
 
-/* Where reading goes wrong first: halves, the largest and the smallest, many digits. */
+/* Difficult cases: values halfway between two doubles, the largest and the smallest, many digits.
+ */
 static const char *const real_rows[] = {
     "0.1",
     "0.2",
@@ -347,7 +348,7 @@ TEST(real_numbers)
     fumi_arena_done(&a);
 }
 
-/* A double of any size, but never one without end. */
+/* A finite double of any magnitude. */
 static double any_double(struct dice *d)
 {
     for (;;) {
@@ -359,7 +360,7 @@ static double any_double(struct dice *d)
     }
 }
 
-/* A double of a size that people use. */
+/* A double of a common magnitude. */
 static double common_double(struct dice *d)
 {
     return ldexp((double)(roll(d) >> 11), (int)below(d, 120) - 100);
@@ -375,7 +376,7 @@ static size_t add_digits(struct dice *d, char *to, size_t n)
     return n;
 }
 
-/* Digits by chance, with or without a point and an exponent. */
+/* Random digits, with or without a point and an exponent. */
 static void loose_text(struct dice *d, char *text, size_t most)
 {
     char *p = text;
@@ -397,7 +398,7 @@ static void loose_text(struct dice *d, char *text, size_t most)
         snprintf(p, 16, below(d, 2) ? "e%d" : "E%+03d", (int)below(d, range) - (int)range / 2);
 }
 
-/* Exactly between two doubles, where one digit more or less decides. */
+/* Exactly between two doubles, where a single digit decides. */
 static void half_text(struct dice *d, char *text)
 {
     double x = below(d, 2) ? any_double(d) : common_double(d), up = nextafter(x, INFINITY);
@@ -478,7 +479,7 @@ TEST(numbers_of_800_digits)
     fumi_arena_done(&a);
 }
 
-/* Every power of ten and of two, and the doubles on both sides of it. */
+/* Every power of ten and of two, and the doubles next to it. */
 TEST(powers)
 {
     struct fumi_arena a = {0};
@@ -499,7 +500,7 @@ TEST(powers)
     fumi_arena_done(&a);
 }
 
-/* How a number ends in the text does not matter, nor what stands behind it. */
+/* The result does not depend on what follows the number in the text. */
 TEST(what_follows_a_number)
 {
     static const char *const after[] = {"]", " ]", ",1]", "\n]", "\t,9]", ",\"e5\"]", "  , 5]"};

@@ -1,5 +1,5 @@
-/* Which texts are JSON. Every text is parsed from a block that ends with its last byte; what is
- * generated is judged by the oracle. What the values hold is the matter of test_read.c. */
+/* Which texts are JSON. Every text is parsed in a block that ends with its last byte; generated
+ * texts are judged by the reference. test_read.c tests the contents of the values. */
 #include "test.h"
 
 #include "json_cases.h"
@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The sentence names a byte of the text, or the one behind its end. */
+/* The sentence names a byte of the text, or the one after its end. */
 static bool names_byte(const struct fumi_err *e, size_t n)
 {
     const char *at = strstr(e->text, "byte ");
@@ -20,8 +20,8 @@ static bool names_byte(const struct fumi_err *e, size_t n)
     return strtoull(at + 5, NULL, 10) <= n;
 }
 
-/* How many values a tree has, when each stands inside its parent, before `last`, and is what its
- * first byte says; 0 when not. */
+/* The number of values in a document if each lies inside its parent, before `last`, and has the
+ * kind of its first byte; otherwise 0. */
 static size_t sound(const struct fumi_val *v, struct fumi_str inside, const struct fumi_val *last)
 {
     static const char *const begins[] = {"n", "f", "t", "-0123456789", "\"", "[", "{"};
@@ -53,8 +53,8 @@ static struct fumi_str trimmed(struct fumi_str s)
     return s;
 }
 
-/* Whether the text, where it stands, is accepted; says so when either outcome is malformed. A
- * document that is not a container may be a copy. */
+/* Whether the text is accepted in place. Reports a malformed result or error. A document that is
+ * not a container may be a copy. */
 static bool accepts_here(struct fumi_arena *a, struct fumi_str text, size_t depth)
 {
     struct fumi_err e = {0};
@@ -111,7 +111,7 @@ TEST(invalid_texts_are_refused)
     fumi_arena_done(&a);
 }
 
-/* The rows judge the oracle too, before the oracle judges anything. */
+/* The table tests the reference too, before the reference is used. */
 TEST(oracle_knows_the_rows)
 {
     for (size_t i = 0; i < FUMI_COUNT(valid_texts); i++)
@@ -129,7 +129,8 @@ static struct fumi_str row(size_t i)
 
 enum { ROWS = FUMI_COUNT(valid_texts) + FUMI_COUNT(invalid_texts) };
 
-/* Pages that cannot be read stand on both sides, so this holds without a sanitizer too. */
+/* Pages that cannot be read surround the text, so out-of-bounds reads are found without a sanitizer
+ * too. */
 TEST(no_page_beside_the_text_is_touched)
 {
     struct fumi_arena a = {0};
@@ -177,7 +178,7 @@ TEST(rows_as_elements)
     fumi_arena_done(&a);
 }
 
-/* The row moves through every distance from the beginning and from the end of the text. */
+/* The row is moved through all distances from the beginning and from the end of the text. */
 TEST(rows_behind_and_before_long_neighbours)
 {
     struct fumi_arena a = {0};
@@ -253,7 +254,7 @@ TEST(proper_prefixes_are_refused)
     fumi_arena_done(&a);
 }
 
-/* Every byte of a document becomes every other byte. */
+/* Every byte of a document is replaced by every other byte. */
 TEST(documents_with_one_byte_changed)
 {
     struct fumi_arena a = {0};
@@ -285,7 +286,7 @@ TEST(every_text_of_one_or_two_bytes)
     fumi_arena_done(&a);
 }
 
-/* All rows of up to `most` pieces, between two marks. */
+/* All sequences of up to `most` pieces, between two marks. */
 static void try_all(struct fumi_arena *a, const char *const *pieces, size_t n, size_t most,
                     const char *mark)
 {
@@ -330,7 +331,7 @@ TEST(pieces_of_strings_in_any_order)
     fumi_arena_done(&a);
 }
 
-/* What may stand in a string, or must not, for every place in strings of every length. */
+/* Bytes that are allowed or forbidden in strings, at every position in strings of every length. */
 static const struct fumi_str pieces_of_strings[] = {ROW("\""),           ROW("\\"),
                                                     ROW("\\n"),          ROW("\\\""),
                                                     ROW("\\\\"),         ROW("\\u0000"),
@@ -379,7 +380,7 @@ TEST(strings_with_a_piece_at_every_place)
     fumi_arena_done(&a);
 }
 
-/* A run of one character, with every byte at every place of it. */
+/* A run of one character, with every byte at every position. */
 static void try_runs(struct fumi_arena *a, const char *before, char fill, const char *after)
 {
     char text[128];
@@ -434,7 +435,7 @@ TEST(every_escaped_unit)
     fumi_arena_done(&a);
 }
 
-/* In a short string and in a long one, which take different ways through the parser. */
+/* In a short string and in a long one, which the parser handles differently. */
 static void try_bytes(struct fumi_arena *a, const unsigned char *bytes, size_t n)
 {
     char text[64] = "\"";
@@ -473,7 +474,8 @@ TEST(sequences_of_three_and_four_bytes)
     fumi_arena_done(&a);
 }
 
-/* `n` openers, a core, `n` closers; the kinds of bracket take turns as `kinds` says. */
+/* `n` opening brackets, a core, `n` closing brackets; the kinds of bracket alternate as `kinds`
+ * says. */
 static struct fumi_str nested(struct fumi_buf *b, size_t n, const char *kinds, const char *core)
 {
     size_t turn = strlen(kinds);
@@ -506,7 +508,7 @@ TEST(nesting_of_64_is_accepted_and_65_refused)
     fumi_arena_done(&a);
 }
 
-/* An empty container counts too, and one that was closed does not count any more. */
+/* An empty container counts too; a closed one no longer counts. */
 TEST(nesting_counts_what_is_open)
 {
     struct fumi_arena a = {0};
@@ -586,8 +588,8 @@ TEST(no_text_is_refused)
     fumi_arena_done(&a);
 }
 
-/* The first byte is wrong, so that nothing of the rest need be read; only the sentence tells
- * whether the parser looked at it or refused the length. White space counts as well. */
+/* The first byte is invalid, so the rest need not be read; the sentence shows whether the parser
+ * read the text or refused its length. White space counts too. */
 TEST(a_text_of_the_largest_size)
 {
     struct fumi_arena a = {0};
@@ -626,8 +628,8 @@ TEST(documents_that_changed_by_chance)
     fumi_arena_done(&a);
 }
 
-/* Where the fault is: the first byte with which no JSON text can go on, counted from 0, or the
- * length of the text when it ends too early. */
+/* The position of the error: the first byte that no JSON text can continue with, counted from 0, or
+ * the length of a text that ends too early. */
 TEST(sentences_name_the_byte)
 {
     static const struct {

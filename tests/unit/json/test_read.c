@@ -1,4 +1,4 @@
-/* What the values of a document hold, and how they are found. */
+/* The contents of the values of a document, and lookups. */
 #include "test.h"
 
 #include "base/utf8.h"
@@ -20,7 +20,7 @@ static bool inside(struct fumi_str part, const char *text)
     return part.p >= text && part.p + part.n <= text + strlen(text);
 }
 
-/* The item of an array, or the value of a member, by its place. */
+/* The item of an array, or the value of a member, by its index. */
 static const struct fumi_val *at(const struct fumi_val *v, size_t i)
 {
     const struct fumi_val *k = fumi_first(v);
@@ -201,7 +201,7 @@ TEST(values_of_the_wrong_kind)
     fumi_arena_done(&a);
 }
 
-/* Each decoded text, with its length where it holds a NUL. */
+/* Each decoded text, with its length if it contains a NUL. */
 static const struct {
     const char *json;
     struct fumi_str text;
@@ -277,7 +277,7 @@ TEST(comparing_without_decoding)
     fumi_arena_done(&a);
 }
 
-/* Every escaped unit, against the writer of UTF-8. */
+/* Every escaped code unit, against fumi_utf8_write. */
 TEST(every_unit_decoded)
 {
     struct fumi_arena a = {0};
@@ -313,7 +313,8 @@ TEST(texts_without_escapes_are_slices)
     fumi_arena_done(&a);
 }
 
-/* Asking twice gives equal texts, each its own, and disturbs neither the other nor the document. */
+/* Two calls return equal texts in separate memory, and change neither each other nor the document.
+ */
 TEST(decoding_twice)
 {
     struct fumi_arena a = {0};
@@ -328,8 +329,8 @@ TEST(decoding_twice)
     fumi_arena_done(&a);
 }
 
-/* An escape at every place of strings of every length, so that each step of the decoder meets it.
- */
+/* An escape at every position of strings of every length, so that each step of the decoder meets
+ * one. */
 TEST(escapes_at_every_place)
 {
     static const struct {
@@ -387,7 +388,7 @@ TEST(raw_texts_of_whole_documents)
     fumi_arena_done(&a);
 }
 
-/* A document does not depend on what the arena held before, nor on another that follows it. */
+/* A document does not depend on earlier contents of the arena, nor on a document parsed later. */
 TEST(documents_in_one_arena)
 {
     struct fumi_arena a = {0};

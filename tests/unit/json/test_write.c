@@ -1,4 +1,4 @@
-/* What is written: exact texts where the contract gives them, and always JSON that reads back. */
+/* Writing: exact texts where the contract defines them, and always JSON that reads back. */
 #include "test.h"
 
 #include "json_cases.h"
@@ -33,7 +33,7 @@ TEST(scalars)
     fumi_buf_done(&b);
 }
 
-/* Each value writer alone, as the whole document. */
+/* Each function alone, as the whole document. */
 TEST(documents_of_one_value)
 {
     struct fumi_buf b = {0};
@@ -139,7 +139,7 @@ static struct fumi_str there_and_back(struct fumi_arena *a, struct fumi_buf *b, 
     return fumi_text(a, fumi_first(fumi_parse(a, fumi_buf_str(b), &e)));
 }
 
-/* Only what must be escaped is: the rest costs one byte for each of its own. */
+/* Only what must be escaped is escaped: all other bytes are copied. */
 TEST(every_ascii_character)
 {
     struct fumi_arena a = {0};
@@ -180,7 +180,7 @@ TEST(escapes)
     fumi_arena_done(&a);
 }
 
-/* The text with U+FFFD in place of each byte that belongs to no character. */
+/* The text with U+FFFD in place of each invalid byte. */
 static struct fumi_str mended(struct fumi_arena *a, struct fumi_str s)
 {
     char *to = fumi_alloc(a, 3 * s.n);
@@ -200,7 +200,7 @@ static struct fumi_str mended(struct fumi_arena *a, struct fumi_str s)
     return (struct fumi_str){to, n};
 }
 
-/* The same text from the buffer itself, which has no room for it and moves. */
+/* The same text from the buffer itself, which has no capacity left and moves. */
 static void try_again(struct fumi_str s, struct fumi_str written)
 {
     struct fumi_buf b = {.p = fumi_resize(NULL, s.n + 1), .n = s.n, .cap = s.n + 1};
@@ -314,7 +314,7 @@ static struct fumi_str real_text(struct fumi_buf *b, double d)
     return fumi_buf_str(b);
 }
 
-/* Digits that count: neither leading nor trailing zeros. */
+/* Significant digits: without leading and trailing zeros. */
 static int digits_of(const char *text)
 {
     int n = 0, zeros = 0;
@@ -327,7 +327,7 @@ static int digits_of(const char *text)
     return n - zeros;
 }
 
-/* Whether the decimal one unit before or behind that in `text` reads as d. */
+/* Whether the decimal one unit below or above that in `text` reads as d. */
 static bool neighbour_reads(char *text, double d)
 {
     char *last = strchr(text, 'e') - 1, digit = *last;
@@ -339,8 +339,8 @@ static bool neighbour_reads(char *text, double d)
     return reads;
 }
 
-/* The fewest digits that read back. Mostly the nearest decimal of a length is the one to try; but
- * below a power of two doubles are closer than above it, so there the second nearest may fit where
+/* The fewest digits that read back. Usually only the nearest decimal of a length need be tried; but
+ * doubles are closer below a power of two than above it, so the second nearest may read back where
  * the nearest does not. */
 static int fewest_digits(double d)
 {
@@ -355,7 +355,7 @@ static int fewest_digits(double d)
     return 17;
 }
 
-/* How long printf makes it at most: with all digits, or with the fewest that read back. */
+/* The maximum length that printf produces: with all digits, or with the fewest that read back. */
 static size_t longest(double d, int digits)
 {
     char text[40];
@@ -364,8 +364,8 @@ static size_t longest(double d, int digits)
     return (size_t)(fewest < all && strtod(text, NULL) == d ? fewest : all);
 }
 
-/* Reads back bit for bit, has the fewest digits, is JSON, and no longer than printf would make it;
- * but an integer that a double holds exactly is written as one. */
+/* Reads back bit for bit, has the fewest digits, is JSON, and is no longer than the text of printf;
+ * but an integer that a double holds exactly is written as an integer. */
 static void try_real(struct fumi_buf *b, double d)
 {
     struct fumi_str text = real_text(b, d);
@@ -505,7 +505,7 @@ TEST(what_is_no_number_is_null)
     fumi_buf_done(&b);
 }
 
-/* In a place where people write 0,5. */
+/* In a locale with a decimal comma. */
 TEST(numbers_in_a_locale_with_commas)
 {
     static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8",
@@ -558,7 +558,7 @@ TEST(compact_texts)
     fumi_arena_done(&a);
 }
 
-/* Parts of a document, each written where others stand already. */
+/* Parts of a document, each written after others. */
 TEST(values_among_others)
 {
     struct fumi_arena a = {0};
@@ -594,7 +594,7 @@ TEST(json_of_several_lines_becomes_one)
     fumi_buf_done(&b);
 }
 
-/* "No text stands for null", and an empty one is no JSON text either. */
+/* An absent or empty text is written as null. */
 TEST(json_without_text)
 {
     struct fumi_buf b = {0};
@@ -620,7 +620,7 @@ TEST(rows_are_written_back)
     fumi_arena_done(&a);
 }
 
-/* Parsing, writing and parsing again gives the same tree; writing again gives the same text. */
+/* Parsing, writing and parsing again gives the same document; writing again gives the same text. */
 TEST(documents_by_chance)
 {
     struct fumi_arena a = {0};

@@ -15,7 +15,7 @@ static void on_cancel(void *arg)
     ((struct news *)arg)->cancelled++;
 }
 
-static void cancel(struct theatre *t, const char *id)
+static void cancel(struct server_fixture *t, const char *id)
 {
     struct fumi_arena a = {0};
     struct fumi_err e;
@@ -25,11 +25,11 @@ static void cancel(struct theatre *t, const char *id)
 
 TEST(a_pending_call_hears_that_it_is_cancelled)
 {
-    struct theatre t;
+    struct server_fixture t;
     struct news news = {0};
-    theatre_open(&t);
-    say(&t.c, CALL("defer", "1"));
-    say(&t.c, CALL("defer", "2"));
+    server_fixture_open(&t);
+    send_text(&t.c, CALL("defer", "1"));
+    send_text(&t.c, CALL("defer", "2"));
     for (size_t i = 0; i < 2; i++)
         CHECK(fumi_on_cancel(fixture_pending(&t.fixture, i), on_cancel, &news));
     cancel(&t, "3");
@@ -43,22 +43,22 @@ TEST(a_pending_call_hears_that_it_is_cancelled)
     CHECK_INT(news.cancelled, 2);
     fumi_finish(fixture_pending(&t.fixture, 0), FUMI_OK);
     fumi_finish(fixture_pending(&t.fixture, 1), FUMI_OK);
-    CHECK_STR(heard(&t.c), "");
-    theatre_done(&t);
+    CHECK_STR(received(&t.c), "");
+    server_fixture_done(&t);
 }
 
 TEST(a_call_that_has_ended_hears_nothing)
 {
-    struct theatre t;
+    struct server_fixture t;
     struct news news = {0};
-    theatre_open(&t);
-    say(&t.c, "[" CALL("defer", "1") "," CALL("defer", "2") "]");
+    server_fixture_open(&t);
+    send_text(&t.c, "[" CALL("defer", "1") "," CALL("defer", "2") "]");
     CHECK(fumi_on_cancel(fixture_pending(&t.fixture, 0), on_cancel, &news));
     fumi_finish(fixture_pending(&t.fixture, 0), FUMI_OK);
     fumi_peer_close(&t.c.peer);
     CHECK_INT(news.cancelled, 0);
     fumi_finish(fixture_pending(&t.fixture, 1), FUMI_OK);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 /* Finishes the call in the hook itself, as whoever waits for it does. */
@@ -69,17 +69,17 @@ static void finish_it(void *arg)
 
 TEST(it_may_be_finished_by_the_hook)
 {
-    struct theatre t;
-    theatre_open(&t);
+    struct server_fixture t;
+    server_fixture_open(&t);
     for (size_t i = 0; i < 4; i++) {
-        say(&t.c, CALL("defer", "1"));
+        send_text(&t.c, CALL("defer", "1"));
         struct fumi_call *call = fixture_pending(&t.fixture, i);
         CHECK(fumi_on_cancel(call, finish_it, call));
     }
     fumi_peer_close(&t.c.peer);
     CHECK_INT(t.c.replies, 4);
-    CHECK_STR(heard(&t.c), "");
-    theatre_done(&t);
+    CHECK_STR(received(&t.c), "");
+    server_fixture_done(&t);
 }
 
 /* --- Peers. --- */
@@ -102,46 +102,46 @@ static void on_done(struct fumi_peer *peer)
 TEST(who_keeps_a_session_hears_of_its_peer)
 {
     static const struct fumi_session_ops ops = {on_eof, on_gone, on_done};
-    struct theatre t;
+    struct server_fixture t;
     struct news news = {0};
-    theatre_open(&t);
+    server_fixture_open(&t);
     t.c.peer.session = &news;
     t.c.peer.ops = &ops;
-    CHECK_STR(hear(&t.c, CALL("echo", "1")), OK("null", "1"));
+    CHECK_STR(reply_to(&t.c, CALL("echo", "1")), OK("null", "1"));
     CHECK_INT(news.eof + news.gone + news.done, 0);
     fumi_peer_eof(&t.c.peer);
     CHECK_INT(news.eof, 1);
     fumi_peer_close(&t.c.peer);
     CHECK_INT(news.gone, 1);
     CHECK_INT(news.done, 0);
-    theatre_done(&t);
+    server_fixture_done(&t);
     CHECK_INT(news.done, 1);
 }
 
 TEST(a_session_needs_no_hooks)
 {
     static const struct fumi_session_ops ops = {NULL, NULL, NULL};
-    struct theatre t;
+    struct server_fixture t;
     struct news news = {0};
-    theatre_open(&t);
+    server_fixture_open(&t);
     CHECK(fumi_peer_attach(&t.c.peer, &news, &ops));
     fumi_peer_eof(&t.c.peer);
     fumi_peer_close(&t.c.peer);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 static void *call_often(void *arg)
 {
     for (int i = 0; i < 200; i++)
-        say(arg, CALL("read", "1"));
+        send_text(arg, CALL("read", "1"));
     return NULL;
 }
 
 TEST(a_shared_peer_is_for_several_threads)
 {
-    struct theatre t;
+    struct server_fixture t;
     pthread_t threads[3];
-    theatre_open_pool(&t, 3);
+    server_fixture_open_pool(&t, 3);
     fumi_peer_share(&t.c.peer);
     for (size_t i = 0; i < FUMI_COUNT(threads); i++)
         CHECK_INT(pthread_create(&threads[i], NULL, call_often, &t.c), 0);
@@ -149,23 +149,24 @@ TEST(a_shared_peer_is_for_several_threads)
         pthread_join(threads[i], NULL);
     wait_replies(&t.c, 600);
     CHECK_INT(fixture_runs(&t.fixture), 600);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 TEST(a_bare_peer_gets_no_id_that_says_nothing)
 {
-    struct theatre t;
-    theatre_open(&t);
+    struct server_fixture t;
+    server_fixture_open(&t);
     fumi_peer_set_lost_id(&t.c.peer, FUMI_ID_NONE);
-    CHECK_STR(hear(&t.c, "7"), "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":"
-                               "\"Invalid Request\",\"data\":\"a message must be an object or an "
-                               "array\"}}");
-    CHECK_STR(hear(&t.c, CALL("none", "null")),
+    CHECK_STR(reply_to(&t.c, "7"),
+              "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":"
+              "\"Invalid Request\",\"data\":\"a message must be an object or an "
+              "array\"}}");
+    CHECK_STR(reply_to(&t.c, CALL("none", "null")),
               "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32601,\"message\":\"Method not found\","
               "\"data\":\"none\"}}");
-    CHECK_STR(hear(&t.c, CALL("none", "0")),
+    CHECK_STR(reply_to(&t.c, CALL("none", "0")),
               BAD("\"code\":-32601,\"message\":\"Method not found\",\"data\":\"none\"", "0"));
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 TEST(a_bare_peer_gets_the_id_of_what_cannot_be_read)
@@ -185,12 +186,12 @@ TEST(a_bare_peer_gets_the_id_of_what_cannot_be_read)
         {"{\"id\"", NULL},
         {"", NULL},
     };
-    struct theatre t;
-    theatre_open(&t);
+    struct server_fixture t;
+    server_fixture_open(&t);
     fumi_peer_set_lost_id(&t.c.peer, FUMI_ID_NONE);
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct fumi_arena a = {0};
-        struct fumi_str got = hear(&t.c, rows[i].message);
+        struct fumi_str got = reply_to(&t.c, rows[i].message);
         const struct fumi_val *id = fumi_get(fumi_parse(&a, got, &(struct fumi_err){0}), "id");
         bool same = rows[i].id ? id && fumi_eq(fumi_raw(id), fumi_str(rows[i].id)) : !id;
         if (!same)
@@ -198,15 +199,15 @@ TEST(a_bare_peer_gets_the_id_of_what_cannot_be_read)
         fumi_arena_done(&a);
     }
     fumi_peer_set_lost_id(&t.c.peer, FUMI_ID_NULL);
-    CHECK(memmem(hear(&t.c, "{\"id\":1,").p, 200, "\"id\":null", 9));
-    theatre_done(&t);
+    CHECK(memmem(reply_to(&t.c, "{\"id\":1,").p, 200, "\"id\":null", 9));
+    server_fixture_done(&t);
 }
 
 /* --- Flags. --- */
 
 struct varying {
     struct fumi_dynamic_flags varying;
-    struct tray tray;
+    struct manual_executor manual_executor;
     size_t n; /* of the executor's tasks when the method ran */
 };
 
@@ -238,20 +239,20 @@ TEST(flags_may_depend_on_the_params)
     struct fumi_server *s = server_of(varying_methods, FUMI_COUNT(varying_methods), &v);
     struct caller c;
     caller_open(&c, s);
-    fumi_server_executor(s, tray_submit, &v.tray);
-    CHECK_STR(hear(&c, ASK("varies", "{}", "1")), OK("{}", "1"));
-    CHECK_INT(v.tray.n, 0);
-    forget(&c);
-    say(&c, ASK("varies", "{\"slow\":1}", "2"));
-    CHECK_INT(v.tray.n, 1);
-    CHECK_STR(heard(&c), "");
-    tray_run(&v.tray);
-    CHECK_STR(heard(&c), OK("{\"slow\":1}", "2"));
-    forget(&c);
-    say(&c, "[" CALL("varies", "3") "," ASK("varies", "{\"slow\":1}", "4") "]");
-    CHECK_INT(v.tray.n, 1);
-    tray_run(&v.tray);
-    CHECK_STR(heard(&c), "[" OK("null", "3") "," OK("{\"slow\":1}", "4") "]");
+    fumi_server_executor(s, manual_submit, &v.manual_executor);
+    CHECK_STR(reply_to(&c, CALL_WITH("varies", "{}", "1")), OK("{}", "1"));
+    CHECK_INT(v.manual_executor.n, 0);
+    clear_received(&c);
+    send_text(&c, CALL_WITH("varies", "{\"slow\":1}", "2"));
+    CHECK_INT(v.manual_executor.n, 1);
+    CHECK_STR(received(&c), "");
+    manual_run(&v.manual_executor);
+    CHECK_STR(received(&c), OK("{\"slow\":1}", "2"));
+    clear_received(&c);
+    send_text(&c, "[" CALL("varies", "3") "," CALL_WITH("varies", "{\"slow\":1}", "4") "]");
+    CHECK_INT(v.manual_executor.n, 1);
+    manual_run(&v.manual_executor);
+    CHECK_STR(received(&c), "[" OK("null", "3") "," OK("{\"slow\":1}", "4") "]");
     caller_done(&c);
     fumi_server_free(s);
 }
@@ -262,10 +263,11 @@ TEST(a_frank_method_says_why)
     struct fumi_server *s = server_of(varying_methods, FUMI_COUNT(varying_methods), &v);
     struct caller c;
     caller_open(&c, s);
-    CHECK_STR(hear(&c, CALL("frank", "1")), BAD("\"code\":-32602,\"message\":\"x is not 1\"", "1"));
-    CHECK_STR(hear(&c, CALL("plain", "1")),
+    CHECK_STR(reply_to(&c, CALL("frank", "1")),
+              BAD("\"code\":-32602,\"message\":\"x is not 1\"", "1"));
+    CHECK_STR(reply_to(&c, CALL("plain", "1")),
               BAD("\"code\":-32602,\"message\":\"Invalid params\",\"data\":\"x is not 1\"", "1"));
-    CHECK_STR(hear(&c, "[" CALL("frank", "1") "," CALL("none", "2") ",3]"),
+    CHECK_STR(reply_to(&c, "[" CALL("frank", "1") "," CALL("none", "2") ",3]"),
               "[" BAD("\"code\":-32602,\"message\":\"x is not 1\"", "1") "," BAD(
                   "\"code\":-32601,\"message\":\"Method not found\",\"data\":\"none\"",
                   "2") "," BAD("\"code\":-32600,\"message\":\"Invalid Request\",\"data\":"
@@ -309,7 +311,7 @@ TEST(progress_goes_to_who_wants_it)
     fumi_server_log(s, &quiet);
     CHECK_INT(fumi_server_use(s, &p, &e), 0);
     caller_open(&c, s);
-    CHECK_STR(hear(&c, CALL("frank", "1")), INTERNAL("1"));
+    CHECK_STR(reply_to(&c, CALL("frank", "1")), INTERNAL("1"));
     CHECK(h.done == 1 && h.total == 2);
     CHECK_STR(fumi_str(h.message), "half");
     caller_done(&c);
@@ -324,9 +326,10 @@ static void ignore_push(struct fumi_peer *peer, struct fumi_buf *message)
 }
 
 #define INITIALIZE(id)                                                                             \
-    ASK("initialize", "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"roots\":{}}}", id)
-#define SUBSCRIBE(how, id) ASK("resources/" how, "{\"uri\":\"a:b\"}", id)
-#define LEVEL(id)          ASK("logging/setLevel", "{\"level\":\"info\"}", id)
+    CALL_WITH("initialize",                                                                        \
+              "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"roots\":{}}}", id)
+#define SUBSCRIBE(how, id) CALL_WITH("resources/" how, "{\"uri\":\"a:b\"}", id)
+#define LEVEL(id)          CALL_WITH("logging/setLevel", "{\"level\":\"info\"}", id)
 
 TEST(changes_of_a_session_do_not_overlap)
 {
@@ -334,28 +337,28 @@ TEST(changes_of_a_session_do_not_overlap)
     static const char *const messages[] = {
         INITIALIZE("1"),
         INITIALIZE("2"),
-        NOTE("notifications/initialized"),
+        NOTIFICATION("notifications/initialized"),
         SUBSCRIBE("subscribe", "3"),
         SUBSCRIBE("unsubscribe", "4"),
         LEVEL("5"),
     };
     struct fumi_mcp_options o = {.name = "test", .version = "1", .resources = &none};
     struct fumi_err e;
-    struct theatre t;
-    theatre_open_tray(&t);
+    struct server_fixture t;
+    server_fixture_open_manual(&t);
     t.c.peer.push = ignore_push;
     struct fumi_mcp *mcp = fumi_mcp_new(t.server, &o, &e);
     CHECK(mcp);
-    say(&t.c, CALL("write", "0"));
+    send_text(&t.c, CALL("write", "0"));
     for (size_t i = 0; i < FUMI_COUNT(messages); i++)
-        say(&t.c, messages[i]);
+        send_text(&t.c, messages[i]);
     for (size_t i = 0; i < 1 + FUMI_COUNT(messages); i++) {
-        CHECK_INT(t.tray.n, 1);
-        tray_run(&t.tray);
+        CHECK_INT(t.manual_executor.n, 1);
+        manual_run(&t.manual_executor);
     }
     CHECK_INT(replies(&t.c), 1 + FUMI_COUNT(messages));
     CHECK(strstr(t.c.text, "initialized already"));
     fumi_peer_close(&t.c.peer);
-    theatre_done(&t);
+    server_fixture_done(&t);
     fumi_mcp_free(mcp);
 }

@@ -60,9 +60,9 @@ TEST(a_list_ends_when_the_answer_would_be_too_large)
 {
     struct scene s;
     begin(&s);
-    say(&s.c, LIST("0"));
+    send_text(&s.c, LIST("0"));
     wait_replies(&s.c, 1);
-    CHECK_STR(heard(&s.c), TOO_LARGE);
+    CHECK_STR(received(&s.c), TOO_LARGE);
     CHECK_INT(kept, ANSWER / ROW);
     end(&s);
 }
@@ -75,9 +75,9 @@ TEST(what_is_answered_already_takes_room)
     putf(&b, "[{\"jsonrpc\":\"2.0\",\"method\":\"echo\",\"params\":[\"");
     put_times(&b, "x", 500);
     putf(&b, "\"],\"id\":1},%s]", LIST("0"));
-    caller_say(&s.c, fumi_buf_str(&b));
+    caller_send(&s.c, fumi_buf_str(&b));
     wait_replies(&s.c, 1);
-    struct fumi_str all = heard(&s.c);
+    struct fumi_str all = received(&s.c);
     size_t tail = sizeof("," TOO_LARGE "]") - 1;
     CHECK(all.n > tail);
     CHECK_STR(((struct fumi_str){all.p + all.n - tail, tail}), "," TOO_LARGE "]");
@@ -90,9 +90,9 @@ TEST(a_list_ends_when_nobody_waits_for_it)
 {
     struct scene s;
     begin(&s);
-    say(&s.c, LIST("7"));
+    send_text(&s.c, LIST("7"));
     wait_replies(&s.c, 1);
-    CHECK_STR(heard(&s.c), "");
+    CHECK_STR(received(&s.c), "");
     CHECK_INT(kept, 7);
     end(&s);
 }

@@ -1,4 +1,5 @@
-/* The server of the tests of fumi_handle: its methods, its texts, and tables of talks. */
+/* The server of the fumi_handle tests: its methods, its messages, and tables of messages with their
+ * answers. */
 #ifndef FUMI_EXCHANGE_FIXTURE_H
 #define FUMI_EXCHANGE_FIXTURE_H
 
@@ -7,19 +8,19 @@
 
 #include <math.h>
 
-#define OK(result, id)  "{\"jsonrpc\":\"2.0\",\"result\":" result ",\"id\":" id "}"
-#define BAD(error, id)  "{\"jsonrpc\":\"2.0\",\"error\":{" error "},\"id\":" id "}"
-#define PARSE(id)       BAD("\"code\":-32700,\"message\":\"Parse error\",\"data\":\"*\"", id)
-#define INVALID(why, i) BAD("\"code\":-32600,\"message\":\"Invalid Request\",\"data\":" why, i)
-#define MISSING(m, id)  BAD("\"code\":-32601,\"message\":\"Method not found\",\"data\":" m, id)
-#define PARAMS(why, id) BAD("\"code\":-32602,\"message\":\"Invalid params\",\"data\":" why, id)
-#define INTERNAL(id)    BAD("\"code\":-32603,\"message\":\"Internal error\"", id)
-#define HEAD            "{\"jsonrpc\":\"2.0\",\"method\":"
-#define ASK(m, p, id)   HEAD "\"" m "\",\"params\":" p ",\"id\":" id "}"
-#define CALL(m, id)     HEAD "\"" m "\",\"id\":" id "}"
-#define NOTE(m)         HEAD "\"" m "\"}"
+#define OK(result, id)      "{\"jsonrpc\":\"2.0\",\"result\":" result ",\"id\":" id "}"
+#define BAD(error, id)      "{\"jsonrpc\":\"2.0\",\"error\":{" error "},\"id\":" id "}"
+#define PARSE(id)           BAD("\"code\":-32700,\"message\":\"Parse error\",\"data\":\"*\"", id)
+#define INVALID(why, i)     BAD("\"code\":-32600,\"message\":\"Invalid Request\",\"data\":" why, i)
+#define MISSING(m, id)      BAD("\"code\":-32601,\"message\":\"Method not found\",\"data\":" m, id)
+#define PARAMS(why, id)     BAD("\"code\":-32602,\"message\":\"Invalid params\",\"data\":" why, id)
+#define INTERNAL(id)        BAD("\"code\":-32603,\"message\":\"Internal error\"", id)
+#define HEAD                "{\"jsonrpc\":\"2.0\",\"method\":"
+#define CALL_WITH(m, p, id) HEAD "\"" m "\",\"params\":" p ",\"id\":" id "}"
+#define CALL(m, id)         HEAD "\"" m "\",\"id\":" id "}"
+#define NOTIFICATION(m)     HEAD "\"" m "\"}"
 
-/* Whether a text is as a pattern says, in which an asterisk stands for anything. */
+/* Whether a text matches a pattern, in which an asterisk matches anything. */
 static inline bool like(struct fumi_str s, const char *pattern)
 {
     size_t i = 0, back = 0;
@@ -52,7 +53,7 @@ static inline bool like(struct fumi_str s, const char *pattern)
         }                                                                                          \
     } while (0)
 
-/* The methods of these tests. */
+/* Methods. */
 struct failure {
     int64_t code;
     struct fumi_str text;
@@ -135,7 +136,7 @@ static inline enum fumi_ret big(struct fumi_call *call, const void *params, void
     return FUMI_OK;
 }
 
-static inline enum fumi_ret tells(struct fumi_call *call, const void *params, void *result)
+static inline enum fumi_ret notifies(struct fumi_call *call, const void *params, void *result)
 {
     const struct count *in = params;
     for (int64_t i = 1; i <= in->n; i++)
@@ -168,7 +169,8 @@ static inline enum fumi_ret invoke(struct fumi_call *call, const void *params, v
     return ret;
 }
 
-/* Both answers, one behind the other, after a first try that is dropped. */
+/* Writes the result of the other method twice into an array, after a first result that is
+ * discarded. */
 static inline enum fumi_ret invoke_twice(struct fumi_call *call, const void *params, void *result)
 {
     const struct other *o = params;
@@ -183,7 +185,7 @@ static inline enum fumi_ret invoke_twice(struct fumi_call *call, const void *par
     return FUMI_OK;
 }
 
-/* Answers the code of the error that it met, after which nothing is left of the other's result. */
+/* Returns the code of the error of the other method, which must have written nothing. */
 static inline enum fumi_ret invoke_and_go_on(struct fumi_call *call, const void *params,
                                              void *result)
 {
@@ -230,7 +232,7 @@ static const struct fumi_method methods[] = {
     {"infinite", "", NULL, &number_shape, infinite, 0},
     {"nan_deep_inside", "", NULL, &rows_shape, nan_deep_inside, 0},
     {"big", "", &n_shape, &word_shape, big, 0},
-    {"tells", "", &n_shape, &count_shape, tells, 0},
+    {"notifies", "", &n_shape, &count_shape, notifies, 0},
     {"invoke", "", &other_shape, NULL, invoke, 0},
     {"invoke_twice", "", &other_shape, NULL, invoke_twice, 0},
     {"invoke_and_go_on", "", &other_shape, &count_shape, invoke_and_go_on, 0},
@@ -242,13 +244,13 @@ static const struct fumi_method others[] = {
     {"whose", "", NULL, &word_shape, whose, 0},
 };
 
-/* A server with all of them, and one who talks to it. */
-struct scene {
+/* A server with all these methods, and a caller. */
+struct exchange_fixture {
     struct fumi_server *server;
     struct caller c;
 };
 
-static inline void scene_open(struct scene *s)
+static inline void exchange_fixture_open(struct exchange_fixture *s)
 {
     static char mine[] = "mine";
     struct fumi_err e;
@@ -258,7 +260,7 @@ static inline void scene_open(struct scene *s)
     caller_open(&s->c, s->server);
 }
 
-static inline void scene_done(struct scene *s)
+static inline void exchange_fixture_done(struct exchange_fixture *s)
 {
     caller_done(&s->c);
     fumi_server_free(s->server);
@@ -272,7 +274,7 @@ struct talk {
 static inline void play(struct caller *c, const struct talk *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        struct fumi_str got = hear(c, rows[i].in);
+        struct fumi_str got = reply_to(c, rows[i].in);
         if (!like(got, rows[i].out) || c->code != rows[i].code || c->replies != 1)
             TEST_FAIL("row %zu: %s\n   got %.*s, code %d, %zu replies\n  want %s, code %d", i,
                       rows[i].in, FUMI_ARG(got), c->code, c->replies, rows[i].out, rows[i].code);
@@ -282,10 +284,10 @@ static inline void play(struct caller *c, const struct talk *rows, size_t n)
 #define PLAY(...)                                                                                  \
     do {                                                                                           \
         static const struct talk rows_[] = {__VA_ARGS__};                                          \
-        struct scene s_;                                                                           \
-        scene_open(&s_);                                                                           \
+        struct exchange_fixture s_;                                                                \
+        exchange_fixture_open(&s_);                                                                \
         play(&s_.c, rows_, FUMI_COUNT(rows_));                                                     \
-        scene_done(&s_);                                                                           \
+        exchange_fixture_done(&s_);                                                                \
     } while (0)
 
 #endif

@@ -1,5 +1,5 @@
-/* The fixture of the tests with calls that end later: methods that wait, defer and are cancelled,
- * an executor that runs only when the test says so, and one with real threads. */
+/* The fixture for calls that end later: methods that wait, are pending and are cancelled, an
+ * executor that the test runs by hand, and one with threads. */
 #ifndef FUMI_PEER_FIXTURE_H
 #define FUMI_PEER_FIXTURE_H
 
@@ -10,23 +10,23 @@
 #define OK(result, id) "{\"jsonrpc\":\"2.0\",\"result\":" result ",\"id\":" id "}"
 #define BAD(error, id) "{\"jsonrpc\":\"2.0\",\"error\":{" error "},\"id\":" id "}"
 #define INTERNAL(id)   BAD("\"code\":-32603,\"message\":\"Internal error\"", id)
-#define ASK(m, params, id)                                                                         \
+#define CALL_WITH(m, params, id)                                                                   \
     "{\"jsonrpc\":\"2.0\",\"method\":\"" m "\",\"params\":" params ",\"id\":" id "}"
-#define CALL(m, id) "{\"jsonrpc\":\"2.0\",\"method\":\"" m "\",\"id\":" id "}"
-#define NOTE(m)     "{\"jsonrpc\":\"2.0\",\"method\":\"" m "\"}"
+#define CALL(m, id)     "{\"jsonrpc\":\"2.0\",\"method\":\"" m "\",\"id\":" id "}"
+#define NOTIFICATION(m) "{\"jsonrpc\":\"2.0\",\"method\":\"" m "\"}"
 
 enum { PENDING_MAX = 128 };
 
-/* What methods and tests share. */
+/* State that methods and tests share. */
 struct fixture {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct fumi_call *pending[PENDING_MAX]; /* those that deferred, in the order they came */
+    struct fumi_call *pending[PENDING_MAX]; /* pending calls, in order of arrival */
     size_t pending_n;
     int began, ended, inside, let_in; /* of the method `wait` */
-    bool saw_cancel;                  /* what the last `wait` saw when it went on */
-    int runs;                         /* of any method that counts itself */
-    int64_t value;                    /* without a lock: only order guards it */
+    bool saw_cancel;                  /* whether the last `wait` was cancelled when it continued */
+    int runs;                         /* of any method that counts its calls */
+    int64_t value;                    /* without a lock: only the order of calls protects it */
 };
 
 static inline void fixture_open(struct fixture *s)
@@ -44,7 +44,7 @@ static inline struct fumi_call *fixture_pending(struct fixture *s, size_t i)
     return call;
 }
 
-/* Waits until that many of `wait` have begun, and lets that many go on. */
+/* Waits until n calls of `wait` have started; let_in allows n more to continue. */
 static inline void wait_began(struct fixture *s, int n)
 {
     pthread_mutex_lock(&s->lock);
@@ -76,7 +76,7 @@ static inline void count_run(struct fixture *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Answers its params; somebody else ends it. */
+/* Returns its params; another thread finishes it. */
 static inline enum fumi_ret run_defer(struct fumi_call *call, const void *params, void *result)
 {
     struct fixture *s = call->self;
@@ -90,7 +90,7 @@ static inline enum fumi_ret run_defer(struct fumi_call *call, const void *params
     return FUMI_PENDING;
 }
 
-/* Answers its params; has ended before it returns. */
+/* Returns its params; finishes the call before it returns. */
 static inline enum fumi_ret run_now(struct fumi_call *call, const void *params, void *result)
 {
     *(struct whole *)result = *(const struct whole *)params;
@@ -98,7 +98,7 @@ static inline enum fumi_ret run_now(struct fumi_call *call, const void *params, 
     return FUMI_PENDING;
 }
 
-/* Answers its params once the test lets it. */
+/* Returns its params once the test lets it continue. */
 static inline enum fumi_ret run_wait(struct fumi_call *call, const void *params, void *result)
 {
     struct fixture *s = call->self;
@@ -156,20 +156,20 @@ static const struct fumi_method fixture_methods[] = {
     {"add", "", NULL, &count_shape, run_add, WRITES},
 };
 
-/* An executor that runs what it has when the test says so. Only for one thread. */
-struct tray {
+/* An executor that runs tasks when the test calls manual_run. For one thread only. */
+struct manual_executor {
     struct fumi_tasks tasks;
     size_t n;
 };
 
-static inline void tray_submit(void *arg, struct fumi_task *task)
+static inline void manual_submit(void *arg, struct fumi_task *task)
 {
-    struct tray *t = arg;
+    struct manual_executor *t = arg;
     fumi_tasks_add(&t->tasks, task);
     t->n++;
 }
 
-static inline void tray_run(struct tray *t)
+static inline void manual_run(struct manual_executor *t)
 {
     struct fumi_task *task = fumi_tasks_take(&t->tasks);
     if (!task)
@@ -178,52 +178,52 @@ static inline void tray_run(struct tray *t)
     task->run(task);
 }
 
-/* A fixture, a server on it, one who talks to it, and one of the two executors or none. */
-struct theatre {
+/* State, a server, a caller, and one of the two executors or none. */
+struct server_fixture {
     struct fixture fixture;
     struct fumi_server *server;
     struct caller c;
-    struct tray tray;
+    struct manual_executor manual_executor;
     struct pool *pool;
 };
 
-static inline void theatre_open(struct theatre *t)
+static inline void server_fixture_open(struct server_fixture *t)
 {
-    *t = (struct theatre){0};
+    *t = (struct server_fixture){0};
     fixture_open(&t->fixture);
     t->server = server_of(fixture_methods, FUMI_COUNT(fixture_methods), &t->fixture);
     caller_open(&t->c, t->server);
 }
 
-static inline void theatre_open_tray(struct theatre *t)
+static inline void server_fixture_open_manual(struct server_fixture *t)
 {
-    theatre_open(t);
-    fumi_server_executor(t->server, tray_submit, &t->tray);
+    server_fixture_open(t);
+    fumi_server_executor(t->server, manual_submit, &t->manual_executor);
 }
 
-static inline void theatre_open_pool(struct theatre *t, int threads)
+static inline void server_fixture_open_pool(struct server_fixture *t, int threads)
 {
-    theatre_open(t);
+    server_fixture_open(t);
     t->pool = pool_new(threads, NULL);
     fumi_server_executor(t->server, pool_submit, t->pool);
 }
 
-static inline void theatre_done(struct theatre *t)
+static inline void server_fixture_done(struct server_fixture *t)
 {
     if (t->pool)
         pool_free(t->pool);
-    fumi_server_free(t->server); /* with its timer, which may still use the peer */
+    fumi_server_free(t->server); /* first, because its timer may still use the peer */
     caller_done(&t->c);
     pthread_cond_destroy(&t->fixture.changed);
     pthread_mutex_destroy(&t->fixture.lock);
 }
 
-/* A thread that ends calls as they come. */
+/* A thread that finishes calls in the order in which they became pending. */
 struct finisher {
     struct fixture *fixture;
     size_t from, n;
     enum fumi_ret ret;
-    int code; /* 0: it says nothing */
+    int code; /* 0: sets no error */
     pthread_t thread;
 };
 
@@ -250,7 +250,7 @@ static inline void finisher_join(struct finisher *f)
     pthread_join(f->thread, NULL);
 }
 
-/* Ends the calls from the i-th on in another thread, and waits for it. */
+/* Finishes n calls, starting with call i, on another thread, and waits for it. */
 static inline void finish_elsewhere(struct fixture *s, size_t i, size_t n)
 {
     struct finisher f = {.fixture = s, .from = i, .n = n, .ret = FUMI_OK};

@@ -1,4 +1,4 @@
-/* What the tests of rpc share: one who talks to a server, and the shapes of small methods. */
+/* Shared by the rpc tests: a caller of a server, and the shapes of small methods. */
 #ifndef FUMI_RPC_FIXTURE_H
 #define FUMI_RPC_FIXTURE_H
 
@@ -10,23 +10,23 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* One who talks to a server. Every message goes in as a block of its own, which is overwritten and
- * freed as soon as the handler returns, so that it shows who reads it later. What comes back is
- * kept in order, a line each: all that is told, and all answers that are not empty. */
+/* A caller of a server. Each message is passed in its own heap block, which is overwritten and
+ * freed as soon as the handler returns, so that a later read is detected. Notifications and answers
+ * that are not empty are kept in order, one line each. */
 struct caller {
     fumi_handle_fn *handle;
     void *self;
     struct fumi_peer peer;
-    struct fumi_source *source; /* of its messages; of the test */
-    bool takes;                 /* whether it takes the bytes out of the buffers it is given */
+    struct fumi_source *source; /* of its messages; owned by the test */
+    bool takes;                 /* moves the contents out of the buffers that it receives */
     pthread_mutex_t lock;
     pthread_cond_t came;
-    char *text; /* under the lock, from here on */
-    size_t n, room, lines, replies, told;
+    char *text; /* this and the following members: under the lock */
+    size_t n, room, lines, replies, notifications;
     int code; /* of the last reply */
 };
 
-struct letter {
+struct sent_message {
     struct caller *from;
 };
 
@@ -45,8 +45,8 @@ static inline void caller_done(struct caller *c)
     free(c->text);
 }
 
-/* With the lock. */
-static inline void caller_keep(struct caller *c, struct fumi_str line)
+/* With the lock held. */
+static inline void caller_append(struct caller *c, struct fumi_str line)
 {
     if (c->room - c->n < line.n + 1) {
         c->room = 2 * c->room + line.n + 1;
@@ -69,29 +69,29 @@ static inline void caller_take(struct caller *c, struct fumi_buf *b)
     fumi_buf_done(&mine);
 }
 
-static inline void caller_hear(struct caller *c, struct fumi_buf *message)
+static inline void caller_receive(struct caller *c, struct fumi_buf *message)
 {
     pthread_mutex_lock(&c->lock);
-    caller_keep(c, fumi_buf_str(message));
-    c->told++;
+    caller_append(c, fumi_buf_str(message));
+    c->notifications++;
     caller_take(c, message);
     pthread_cond_broadcast(&c->came);
     pthread_mutex_unlock(&c->lock);
 }
 
-static inline void letter_tell(void *arg, struct fumi_buf *message)
+static inline void sent_notify(void *arg, struct fumi_buf *message)
 {
-    caller_hear(((struct letter *)arg)->from, message);
+    caller_receive(((struct sent_message *)arg)->from, message);
 }
 
-static inline void letter_reply(void *arg, struct fumi_buf *answer, int code)
+static inline void sent_reply(void *arg, struct fumi_buf *answer, int code)
 {
-    struct letter *l = arg;
+    struct sent_message *l = arg;
     struct caller *c = l->from;
-    free(l); /* a second reply, or something told after it, meets freed memory */
+    free(l); /* a second reply, or a notification after the reply, uses freed memory */
     pthread_mutex_lock(&c->lock);
     if (answer->n)
-        caller_keep(c, fumi_buf_str(answer));
+        caller_append(c, fumi_buf_str(answer));
     c->replies++;
     c->code = code;
     caller_take(c, answer);
@@ -99,28 +99,28 @@ static inline void letter_reply(void *arg, struct fumi_buf *answer, int code)
     pthread_mutex_unlock(&c->lock);
 }
 
-static inline void caller_say(struct caller *c, struct fumi_str message)
+static inline void caller_send(struct caller *c, struct fumi_str message)
 {
-    struct letter *l = malloc(sizeof(*l));
+    struct sent_message *l = malloc(sizeof(*l));
     char *text = malloc(message.n ? message.n : 1);
     if (!l || !text)
         abort();
     if (message.n)
         memcpy(text, message.p, message.n);
-    *l = (struct letter){c};
+    *l = (struct sent_message){c};
     c->handle(c->self, &c->peer, (struct fumi_str){text, message.n},
               (struct fumi_sink){
-                  .notify = letter_tell, .reply = letter_reply, .arg = l, .source = c->source});
+                  .notify = sent_notify, .reply = sent_reply, .arg = l, .source = c->source});
     memset(text, '#', message.n);
     free(text);
 }
 
-static inline void say(struct caller *c, const char *message)
+static inline void send_text(struct caller *c, const char *message)
 {
-    caller_say(c, fumi_str(message));
+    caller_send(c, fumi_str(message));
 }
 
-/* Waits for an event of some other thread: a test that hangs ends here, after a minute. */
+/* Waits for an event of another thread. Aborts a test that hangs after a minute. */
 static inline void await(pthread_cond_t *cond, pthread_mutex_t *lock)
 {
     struct timespec end;
@@ -140,16 +140,16 @@ static inline void wait_replies(struct caller *c, size_t n)
     pthread_mutex_unlock(&c->lock);
 }
 
-static inline void wait_told(struct caller *c, size_t n)
+static inline void wait_notifications(struct caller *c, size_t n)
 {
     pthread_mutex_lock(&c->lock);
-    while (c->told < n)
+    while (c->notifications < n)
         await(&c->came, &c->lock);
     pthread_mutex_unlock(&c->lock);
 }
 
-/* All that came, without the last newline; good until something more comes. */
-static inline struct fumi_str heard(struct caller *c)
+/* All lines received, without the last newline; valid until another line arrives. */
+static inline struct fumi_str received(struct caller *c)
 {
     pthread_mutex_lock(&c->lock);
     struct fumi_str all = {c->n ? c->text : "", c->n ? c->n - 1 : 0};
@@ -165,29 +165,29 @@ static inline size_t replies(struct caller *c)
     return n;
 }
 
-static inline void forget(struct caller *c)
+static inline void clear_received(struct caller *c)
 {
     pthread_mutex_lock(&c->lock);
-    c->n = c->lines = c->replies = c->told = 0;
+    c->n = c->lines = c->replies = c->notifications = 0;
     c->code = 0;
     pthread_mutex_unlock(&c->lock);
 }
 
-/* Says one thing and gives back all that came of it. */
-static inline struct fumi_str tell_and_hear(struct caller *c, struct fumi_str message)
+/* Sends one message, waits for its reply, and returns all lines received. */
+static inline struct fumi_str reply_to_str(struct caller *c, struct fumi_str message)
 {
-    forget(c);
-    caller_say(c, message);
+    clear_received(c);
+    caller_send(c, message);
     wait_replies(c, 1);
-    return heard(c);
+    return received(c);
 }
 
-static inline struct fumi_str hear(struct caller *c, const char *message)
+static inline struct fumi_str reply_to(struct caller *c, const char *message)
 {
-    return tell_and_hear(c, fumi_str(message));
+    return reply_to_str(c, fumi_str(message));
 }
 
-/* A growing text, for long messages. */
+/* Appends formatted text. */
 static inline void putf(struct fumi_buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 static inline void putf(struct fumi_buf *b, const char *fmt, ...)
@@ -208,7 +208,7 @@ static inline void put_times(struct fumi_buf *b, const char *piece, size_t times
         fumi_buf_add(b, piece, strlen(piece));
 }
 
-/* A server that logs nothing until it is told where. */
+/* A server without a log. */
 static inline struct fumi_server *server_of(const struct fumi_method *methods, size_t n, void *self)
 {
     static const struct fumi_log quiet = {.level = FUMI_SILENT};
@@ -221,8 +221,8 @@ static inline struct fumi_server *server_of(const struct fumi_method *methods, s
     abort();
 }
 
-/* Params and results: anything as it was parsed, anything as text, a number, a count, a string,
- * and two numbers by name. */
+/* Params and results: any value as parsed, any value as text, a number, a count, a string, and two
+ * numbers with names. */
 struct whole {
     const struct fumi_val *value;
 };
@@ -265,7 +265,7 @@ static const struct fumi_field pair_fields[] = {
 };
 static const struct fumi_shape pair_shape = FUMI_SHAPE(struct pair, pair_fields);
 
-/* Methods that most tests want. */
+/* Methods that most tests need. */
 static inline enum fumi_ret run_echo(struct fumi_call *call, const void *params, void *result)
 {
     (void)call;

@@ -1,12 +1,13 @@
-/* Calls of a batch do not disturb each other: one that misbehaves is answered once, and the others
- * find everything as if it had not been there. */
+/* Calls of a batch do not affect each other: a method that misbehaves is answered once, and the
+ * other calls are not affected by it. */
 #include "peer_fixture.h"
 
 #define FOUR(method)                                                                               \
-    "[" ASK(method, "[1,0]", "1") "," ASK(method, "[2,0]", "2") "," ASK(                           \
-        method, "[3,0]", "3") "," ASK(method, "[4,0]", "4") "]"
+    "[" CALL_WITH(method, "[1,0]", "1") "," CALL_WITH(method, "[2,0]", "2") "," CALL_WITH(         \
+        method, "[3,0]", "3") "," CALL_WITH(method, "[4,0]", "4") "]"
 #define ODD_FIRST(method)                                                                          \
-    "[" ASK(method, "[2,0]", "2") "," ASK(method, "[3,0]", "3") "," ASK(method, "[4,0]", "4") "]"
+    "[" CALL_WITH(method, "[2,0]", "2") "," CALL_WITH(method, "[3,0]",                             \
+                                                      "3") "," CALL_WITH(method, "[4,0]", "4") "]"
 
 static enum fumi_ret run_first(struct fumi_call *call, const void *params, void *result)
 {
@@ -15,8 +16,8 @@ static enum fumi_ret run_first(struct fumi_call *call, const void *params, void 
     return FUMI_OK;
 }
 
-/* One with 2 is odd. */
-static bool is_odd(const void *params)
+/* The call whose minuend is 2 misbehaves. */
+static bool misbehaves(const void *params)
 {
     return ((const struct pair *)params)->minuend == 2;
 }
@@ -24,7 +25,7 @@ static bool is_odd(const void *params)
 static enum fumi_ret run_hasty(struct fumi_call *call, const void *params, void *result)
 {
     run_first(call, params, result);
-    if (is_odd(params))
+    if (misbehaves(params))
         fumi_finish(call, FUMI_OK);
     return FUMI_OK;
 }
@@ -32,19 +33,19 @@ static enum fumi_ret run_hasty(struct fumi_call *call, const void *params, void 
 static enum fumi_ret run_pends(struct fumi_call *call, const void *params, void *result)
 {
     run_first(call, params, result);
-    return is_odd(params) ? FUMI_PENDING : FUMI_OK;
+    return misbehaves(params) ? FUMI_PENDING : FUMI_OK;
 }
 
 static enum fumi_ret run_fails(struct fumi_call *call, const void *params, void *result)
 {
     run_first(call, params, result);
-    return is_odd(params) ? fumi_fail(call, 7, "no") : FUMI_OK;
+    return misbehaves(params) ? fumi_fail(call, 7, "no") : FUMI_OK;
 }
 
 static enum fumi_ret run_infinite(struct fumi_call *call, const void *params, void *result)
 {
     run_first(call, params, result);
-    ((struct number *)result)->value /= is_odd(params) ? 0 : 1;
+    ((struct number *)result)->value /= misbehaves(params) ? 0 : 1;
     return FUMI_OK;
 }
 
@@ -53,7 +54,7 @@ static void on_progress(struct fumi_call *call, double done, double total, struc
     (void)call, (void)done, (void)total, (void)message;
 }
 
-/* Leaves all it can behind; its answer is 0 if it finds anything of that. */
+/* Leaves traces wherever it can. Returns 0 if it finds traces of an earlier call. */
 static enum fumi_ret run_untidy(struct fumi_call *call, const void *params, void *result)
 {
     struct number *n = result;
@@ -107,13 +108,13 @@ TEST(an_odd_one_is_answered_once_and_the_others_too)
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         fumi_buf_reset(&want, SIZE_MAX);
         putf(&want, "[" OK("1", "1") ",%s," OK("3", "3") "," OK("4", "4") "]", rows[i].odd);
-        struct fumi_str got = hear(&c, rows[i].batch);
+        struct fumi_str got = reply_to(&c, rows[i].batch);
         if (!fumi_eq(got, fumi_buf_str(&want)))
             TEST_FAIL("%s\n   got %.*s\n  want %.*s", rows[i].batch, FUMI_ARG(got),
                       FUMI_ARG(fumi_buf_str(&want)));
         fumi_buf_reset(&want, SIZE_MAX);
         putf(&want, "[%s," OK("3", "3") "," OK("4", "4") "]", rows[i].odd);
-        got = hear(&c, rows[i].odd_first);
+        got = reply_to(&c, rows[i].odd_first);
         if (!fumi_eq(got, fumi_buf_str(&want)))
             TEST_FAIL("%s\n   got %.*s\n  want %.*s", rows[i].odd_first, FUMI_ARG(got),
                       FUMI_ARG(fumi_buf_str(&want)));
@@ -122,8 +123,8 @@ TEST(an_odd_one_is_answered_once_and_the_others_too)
     close_odd(s, &c);
 }
 
-/* The id of the first call shifts all answers, so that some end with the buffer, wherever that
- * ends. */
+/* The length of the first id shifts all answers, so that some end exactly at the end of the buffer.
+ */
 TEST(answers_may_fill_their_buffer)
 {
     enum { SHIFTS = 80, CALLS = 99 };
@@ -132,15 +133,15 @@ TEST(answers_may_fill_their_buffer)
         struct caller c;
         struct fumi_buf message = {0}, want = {0};
         open_odd(&s, &c);
-        putf(&message, "[" ASK("first", "[0,0]", "\"%*s\""), shift, "");
+        putf(&message, "[" CALL_WITH("first", "[0,0]", "\"%*s\""), shift, "");
         putf(&want, "[" OK("0", "\"%*s\""), shift, "");
         for (int i = 0; i < CALLS; i++) {
-            putf(&message, "," ASK("first", "[-90071992547409%02d,0]", "%d"), i % 92, i % 10);
+            putf(&message, "," CALL_WITH("first", "[-90071992547409%02d,0]", "%d"), i % 92, i % 10);
             putf(&want, "," OK("-90071992547409%02d", "%d"), i % 92, i % 10);
         }
         fumi_buf_put(&message, ']');
         fumi_buf_put(&want, ']');
-        struct fumi_str got = tell_and_hear(&c, fumi_buf_str(&message));
+        struct fumi_str got = reply_to_str(&c, fumi_buf_str(&message));
         if (!fumi_eq(got, fumi_buf_str(&want)))
             TEST_FAIL("%d: %.*s", shift, FUMI_ARG(got));
         fumi_buf_done(&message);
@@ -149,16 +150,18 @@ TEST(answers_may_fill_their_buffer)
     }
 }
 
-/* Notifications are not answered; a request whose id is null is. */
+/* Notifications are not answered; a request with the id null is. */
 TEST(those_without_an_id_are_not_answered)
 {
-    struct theatre t;
-    theatre_open(&t);
-    CHECK_STR(hear(&t.c, "[" NOTE("count") "," NOTE("count") "," NOTE("count") "]"), "");
-    CHECK_STR(hear(&t.c, "[" CALL("count", "null") "," CALL("count", "null") "]"),
+    struct server_fixture t;
+    server_fixture_open(&t);
+    CHECK_STR(reply_to(&t.c, "[" NOTIFICATION("count") "," NOTIFICATION("count") "," NOTIFICATION(
+                                 "count") "]"),
+              "");
+    CHECK_STR(reply_to(&t.c, "[" CALL("count", "null") "," CALL("count", "null") "]"),
               "[" OK("null", "null") "," OK("null", "null") "]");
     CHECK_INT(fixture_runs(&t.fixture), 5);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 struct ears {
@@ -187,7 +190,7 @@ TEST(processors_hear_of_each)
     open_odd(&s, &c);
     struct fumi_processor p = {"ears", NULL, hear_before, hear_after, &ears};
     CHECK_INT(fumi_server_use(s, &p, &e), 0);
-    CHECK_STR(hear(&c, FOUR("first")),
+    CHECK_STR(reply_to(&c, FOUR("first")),
               "[" OK("1", "1") "," OK("2", "2") "," BAD("\"code\":7,\"message\":\"not three\"",
                                                         "3") "," OK("4", "4") "]");
     CHECK_INT(ears.before, 4);
@@ -197,18 +200,19 @@ TEST(processors_hear_of_each)
 
 TEST(one_that_is_cancelled_before_its_turn_is_not_run)
 {
-    struct theatre t;
+    struct server_fixture t;
     struct fumi_arena a = {0};
     struct fumi_err e;
-    theatre_open(&t);
-    say(&t.c,
-        "[{\"id\":1,\"jsonrpc\":\"2.0\",\"method\":\"defer\",\"params\":[1]}," ASK(
-            "count", "[2]", "2") "," ASK("count", "[3]", "3") "," ASK("count", "[4]", "4") "]");
+    server_fixture_open(&t);
+    send_text(&t.c,
+              "[{\"id\":1,\"jsonrpc\":\"2.0\",\"method\":\"defer\",\"params\":[1]}," CALL_WITH(
+                  "count", "[2]", "2") "," CALL_WITH("count", "[3]",
+                                                     "3") "," CALL_WITH("count", "[4]", "4") "]");
     CHECK(fumi_cancel(&t.c.peer, fumi_parse(&a, FUMI_STR("3"), &e)));
     fumi_finish(fixture_pending(&t.fixture, 0), FUMI_OK);
     wait_replies(&t.c, 1);
-    CHECK_STR(heard(&t.c), "[" OK("[1]", "1") "," OK("[2]", "2") "," OK("[4]", "4") "]");
+    CHECK_STR(received(&t.c), "[" OK("[1]", "1") "," OK("[2]", "2") "," OK("[4]", "4") "]");
     CHECK_INT(fixture_runs(&t.fixture), 2);
     fumi_arena_done(&a);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }

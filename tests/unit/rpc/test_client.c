@@ -11,7 +11,7 @@ static struct fumi_json json(const char *text)
     return (struct fumi_json){fumi_str(text)};
 }
 
-/* A client, what it wrote, and what it took. */
+/* A client, what it has written, and what it has read. */
 struct desk {
     struct fumi_client *client;
     struct fumi_buf out;
@@ -32,7 +32,7 @@ static void desk_done(struct desk *d)
     fumi_arena_done(&d->arena);
 }
 
-/* What was written since the last time. */
+/* What was written since the last call. */
 static const struct fumi_val *written(struct desk *d)
 {
     struct fumi_str copy = fumi_dup(&d->arena, fumi_buf_str(&d->out));
@@ -40,7 +40,7 @@ static const struct fumi_val *written(struct desk *d)
     return fumi_parse(&d->arena, copy, &d->err);
 }
 
-/* Takes a message out of a block that is gone afterwards: what it gave lives in the arena. */
+/* Passes a message in a block that is freed afterwards: the answers must live in the arena. */
 static int take(struct desk *d, const char *message)
 {
     size_t n = strlen(message);
@@ -162,7 +162,7 @@ TEST(an_answer_is_taken)
     desk_done(&d);
 }
 
-/* The i-th request that this client wrote has the id i when nothing else was written. */
+/* The i-th request of this client has the id i if the client has written nothing else. */
 static void expect_result(const char *result)
 {
     struct desk d;
@@ -249,7 +249,7 @@ TEST(an_error_without_a_name_is_given)
     desk_done(&d);
 }
 
-/* With one request open, whose id is 1. */
+/* With one open request, whose id is 1. */
 TEST(what_is_no_answer_is_refused)
 {
     static const char *const wrong[] = {
@@ -300,7 +300,7 @@ TEST(what_is_no_answer_is_refused)
     }
 }
 
-/* Nothing better will come for that request. */
+/* No valid answer can follow, so the request has ended. */
 TEST(an_answer_that_is_none_ends_its_request)
 {
     struct desk d;
@@ -480,8 +480,8 @@ TEST(a_client_and_a_server_understand_each_other)
     fumi_client_request(d.client, &d.out, "subtract", json("{\"minuend\":1}"), &users[2]);
     fumi_client_request(d.client, &d.out, "echo", json("{\"a\":[1.50,\"日\"]}"), &users[3]);
     fumi_client_batch_close(d.client, &d.out);
-    tell_and_hear(&c, fumi_buf_str(&d.out));
-    CHECK_INT(fumi_client_take(d.client, &d.arena, heard(&c), &d.got, &d.err), 0);
+    reply_to_str(&c, fumi_buf_str(&d.out));
+    CHECK_INT(fumi_client_take(d.client, &d.arena, received(&c), &d.got, &d.err), 0);
     CHECK_INT(d.got.n, 4);
     for (size_t i = 0; i < 4; i++)
         CHECK(d.got.items[i].user == &users[i]);
@@ -496,7 +496,7 @@ TEST(a_client_and_a_server_understand_each_other)
     desk_done(&d);
 }
 
-/* What the server refuses as a whole names no request. */
+/* The error of a message that the server refuses as a whole names no request. */
 TEST(a_refused_batch_leaves_its_requests_open)
 {
     struct fumi_server *s = server_of(methods, FUMI_COUNT(methods), NULL);
@@ -509,8 +509,8 @@ TEST(a_refused_batch_leaves_its_requests_open)
     fumi_client_request(d.client, &d.out, "echo", json(NULL), NULL);
     fumi_client_request(d.client, &d.out, "echo", json(NULL), NULL);
     fumi_client_batch_close(d.client, &d.out);
-    tell_and_hear(&c, fumi_buf_str(&d.out));
-    CHECK_INT(fumi_client_take(d.client, &d.arena, heard(&c), &d.got, &d.err), 0);
+    reply_to_str(&c, fumi_buf_str(&d.out));
+    CHECK_INT(fumi_client_take(d.client, &d.arena, received(&c), &d.got, &d.err), 0);
     CHECK_INT(d.got.n, 1);
     CHECK(d.got.items[0].id == 0 && d.got.items[0].err.code == FUMI_INVALID_REQUEST);
     CHECK_INT(fumi_client_open(d.client), 2);

@@ -1,4 +1,4 @@
-/* Calls that miss their deadline are answered by a timer, whatever their method does. */
+/* Calls that miss their deadline are answered by a timer, whatever their methods do. */
 #include "peer_fixture.h"
 
 #include "rpc/processors.h"
@@ -15,116 +15,116 @@ enum { SHORT = 200 };
 
 static const struct fumi_time_limit short_limit = {SHORT};
 
-static void use(struct theatre *t, struct fumi_processor p)
+static void use(struct server_fixture *t, struct fumi_processor p)
 {
     struct fumi_err e;
     if (fumi_server_use(t->server, &p, &e))
         abort();
 }
 
-static void open_pool(struct theatre *t, int threads)
+static void open_pool(struct server_fixture *t, int threads)
 {
-    theatre_open_pool(t, threads);
+    server_fixture_open_pool(t, threads);
     use(t, fumi_limit_time(&short_limit));
 }
 
 TEST(a_deferred_call_that_never_ends_is_answered)
 {
-    struct theatre t;
-    theatre_open(&t);
+    struct server_fixture t;
+    server_fixture_open(&t);
     use(&t, fumi_limit_time(&short_limit));
-    CHECK_STR(hear(&t.c, CALL("defer", "1")), LATE(UNKNOWN, "1"));
+    CHECK_STR(reply_to(&t.c, CALL("defer", "1")), LATE(UNKNOWN, "1"));
     fumi_finish(fixture_pending(&t.fixture, 0), FUMI_OK);
     CHECK_INT(replies(&t.c), 1);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 TEST(a_blocking_call_is_answered_before_its_method_returns)
 {
-    struct theatre t;
+    struct server_fixture t;
     open_pool(&t, 2);
-    CHECK_STR(hear(&t.c, CALL("wait", "1")), LATE(READ, "1"));
-    CHECK_STR(hear(&t.c, CALL("wait_write", "2")), LATE(UNKNOWN, "2"));
+    CHECK_STR(reply_to(&t.c, CALL("wait", "1")), LATE(READ, "1"));
+    CHECK_STR(reply_to(&t.c, CALL("wait_write", "2")), LATE(UNKNOWN, "2"));
     CHECK_INT(t.fixture.ended, 0);
     let_in(&t.fixture, 2);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* A writer that was answered holds back nobody. */
+/* Later calls do not wait for a writer that the timer has answered. */
 TEST(the_peer_goes_on_behind_a_late_writer)
 {
-    struct theatre t;
+    struct server_fixture t;
     open_pool(&t, 2);
-    CHECK_STR(hear(&t.c, CALL("wait_write", "1")), LATE(UNKNOWN, "1"));
-    CHECK_STR(hear(&t.c, CALL("write", "2")), OK("null", "2"));
-    CHECK_STR(hear(&t.c, CALL("echo", "3")), OK("null", "3"));
+    CHECK_STR(reply_to(&t.c, CALL("wait_write", "1")), LATE(UNKNOWN, "1"));
+    CHECK_STR(reply_to(&t.c, CALL("write", "2")), OK("null", "2"));
+    CHECK_STR(reply_to(&t.c, CALL("echo", "3")), OK("null", "3"));
     let_in(&t.fixture, 1);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 TEST(the_rest_of_a_batch_is_run)
 {
-    struct theatre t;
+    struct server_fixture t;
     open_pool(&t, 2);
     CHECK_STR(
-        hear(&t.c, "[" CALL("read", "1") "," CALL("wait", "2") "," CALL("read", "3") "," CALL(
-                       "wait_write", "4") "]"),
+        reply_to(&t.c, "[" CALL("read", "1") "," CALL("wait", "2") "," CALL("read", "3") "," CALL(
+                           "wait_write", "4") "]"),
         "[" OK("null", "1") "," LATE(READ, "2") "," OK("null", "3") "," LATE(UNKNOWN, "4") "]");
     CHECK_INT(fixture_runs(&t.fixture), 2);
     let_in(&t.fixture, 2);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* All workers are stuck: what waits for one is answered too, and never run. */
+/* All workers are busy: queued calls are answered by the timer too, and never run. */
 TEST(a_call_in_the_queue_is_answered)
 {
-    struct theatre t;
+    struct server_fixture t;
     open_pool(&t, 1);
-    say(&t.c, CALL("wait", "1"));
-    say(&t.c, CALL("read", "2"));
-    say(&t.c, CALL("write", "3"));
-    say(&t.c, CALL("echo", "4"));
+    send_text(&t.c, CALL("wait", "1"));
+    send_text(&t.c, CALL("read", "2"));
+    send_text(&t.c, CALL("write", "3"));
+    send_text(&t.c, CALL("echo", "4"));
     wait_replies(&t.c, 4);
-    CHECK_STR(heard(&t.c), LATE(READ, "1") "\n" LATE(NOT_RUN, "2") "\n" LATE(
-                               NOT_RUN, "3") "\n" LATE(NOT_RUN, "4"));
+    CHECK_STR(received(&t.c), LATE(READ, "1") "\n" LATE(NOT_RUN, "2") "\n" LATE(
+                                  NOT_RUN, "3") "\n" LATE(NOT_RUN, "4"));
     let_in(&t.fixture, 1);
-    CHECK_STR(hear(&t.c, CALL("read", "5")), OK("null", "5"));
+    CHECK_STR(reply_to(&t.c, CALL("read", "5")), OK("null", "5"));
     CHECK_INT(fixture_runs(&t.fixture), 1);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* The second call of a batch has a deadline too, though no worker looks at it. */
+/* The second call of a batch has a deadline too, although no worker has started it. */
 TEST(a_batch_in_the_queue_is_answered)
 {
-    struct theatre t;
+    struct server_fixture t;
     open_pool(&t, 1);
-    say(&t.c, CALL("wait", "1"));
+    send_text(&t.c, CALL("wait", "1"));
     wait_began(&t.fixture, 1);
-    say(&t.c, "[" CALL("read", "2") ",7," CALL("echo", "3") "]");
+    send_text(&t.c, "[" CALL("read", "2") ",7," CALL("echo", "3") "]");
     wait_replies(&t.c, 2);
-    CHECK_STR(heard(&t.c),
+    CHECK_STR(received(&t.c),
               LATE(READ, "1") "\n[" LATE(NOT_RUN, "2") "," BAD(
                   "\"code\":-32600,\"message\":\"Invalid Request\",\"data\":\"a request must be an "
                   "object\"",
                   "null") "," LATE(NOT_RUN, "3") "]");
     let_in(&t.fixture, 1);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* The peer takes no answers: its calls wait, but not beyond their deadlines, and in their order
- * once it takes some again. */
+/* The peer is held: its calls wait, but not beyond their deadlines, and run in order once it is
+ * released. */
 TEST(calls_of_a_held_peer_are_answered)
 {
-    struct theatre t;
+    struct server_fixture t;
     open_pool(&t, 2);
     fumi_peer_hold(&t.c.peer, FUMI_HOLD_ALL);
-    say(&t.c, "[" CALL("write", "1") "," CALL("read", "2") "]");
-    CHECK_STR(hear(&t.c, CALL("read", "3")), LATE(NOT_RUN, "3"));
+    send_text(&t.c, "[" CALL("write", "1") "," CALL("read", "2") "]");
+    CHECK_STR(reply_to(&t.c, CALL("read", "3")), LATE(NOT_RUN, "3"));
     wait_replies(&t.c, 2);
     CHECK_INT(fixture_runs(&t.fixture), 0);
     fumi_peer_hold(&t.c.peer, FUMI_HOLD_NONE);
-    CHECK_STR(hear(&t.c, CALL("read", "4")), OK("null", "4"));
-    theatre_done(&t);
+    CHECK_STR(reply_to(&t.c, CALL("read", "4")), OK("null", "4"));
+    server_fixture_done(&t);
 }
 
 static enum fumi_ret run_subscription(struct fumi_call *call, const void *params, void *result)
@@ -136,27 +136,25 @@ TEST(a_subscription_has_no_deadline)
 {
     static const struct fumi_method rows[] = {{"listen", "", &whole_shape, &whole_shape,
                                                run_subscription, FUMI_ASYNC | FUMI_SUBSCRIPTION}};
-    struct theatre t;
+    struct server_fixture t;
     struct fumi_err e;
-    theatre_open(&t);
+    server_fixture_open(&t);
     CHECK_INT(fumi_server_add(t.server, NULL, rows, 1, &t.fixture, &e), 0);
     use(&t, fumi_limit_time(&short_limit));
-    say(&t.c, CALL("listen", "1"));
+    send_text(&t.c, CALL("listen", "1"));
     CHECK_INT(fixture_pending(&t.fixture, 0)->deadline, 0);
     fumi_finish(fixture_pending(&t.fixture, 0), FUMI_OK);
-    CHECK_STR(heard(&t.c), OK("null", "1"));
-    theatre_done(&t);
+    CHECK_STR(received(&t.c), OK("null", "1"));
+    server_fixture_done(&t);
 }
 
-/* --- The hook of a call that is cancelled, or late. --- */
-
 struct hook {
-    struct fixture fixture; /* first: what run_defer expects */
+    struct fixture fixture; /* first: run_defer expects it there */
     struct fumi_call *call;
-    int entered, left; /* of the callback */
-    bool open;         /* it may leave */
+    int entered, left; /* how often the callback was entered and left */
+    bool open;         /* the callback may return */
     bool finished;     /* fumi_finish has returned */
-    bool ran_after;    /* the callback ran after that */
+    bool ran_after;    /* the callback ran after fumi_finish had returned */
     bool finishes;     /* the callback itself finishes the call */
 };
 
@@ -186,14 +184,14 @@ static enum fumi_ret run_hooked(struct fumi_call *call, const void *params, void
     return run_defer(call, params, result);
 }
 
-static void hook_open(struct hook *h, struct theatre *t, bool limited)
+static void hook_open(struct hook *h, struct server_fixture *t, bool limited)
 {
     static const struct fumi_method rows[] = {
         {"hooked", "", &whole_shape, &whole_shape, run_hooked, FUMI_ASYNC}};
     struct fumi_err e;
     *h = (struct hook){0};
     fixture_open(&h->fixture);
-    theatre_open(t);
+    server_fixture_open(t);
     if (fumi_server_add(t->server, NULL, rows, 1, h, &e))
         abort();
     if (limited)
@@ -229,22 +227,22 @@ static void let_leave(struct hook *h)
 
 static void *cancel_it(void *arg)
 {
-    struct theatre *t = arg;
+    struct server_fixture *t = arg;
     fumi_cancel(&t->c.peer, &(struct fumi_val){"1", 1, FUMI_NUMBER | 1 << FUMI_SPAN_SHIFT});
     return NULL;
 }
 
-/* fumi_finish waits for a slow callback: when it has returned, none runs, so that whoever finishes
- * the call may free what the callback uses. */
+/* fumi_finish waits for a slow callback. When it has returned, no callback runs, so the caller may
+ * free what the callback uses. */
 static void race(bool limited)
 {
     struct hook *h = malloc(sizeof(*h));
-    struct theatre t;
+    struct server_fixture t;
     pthread_t canceller, finisher;
     if (!h)
         abort();
     hook_open(h, &t, limited);
-    say(&t.c, CALL("hooked", "1"));
+    send_text(&t.c, CALL("hooked", "1"));
     if (!limited)
         pthread_create(&canceller, NULL, cancel_it, &t);
     wait_entered(h);
@@ -252,12 +250,12 @@ static void race(bool limited)
     let_leave(h);
     pthread_join(finisher, NULL);
     CHECK(h->finished && !h->ran_after && h->entered == 1 && h->left == 1);
-    free(h); /* a callback that still ran would meet freed memory */
+    free(h); /* a callback that still runs would use freed memory */
     if (!limited)
         pthread_join(canceller, NULL);
     wait_replies(&t.c, 1);
-    CHECK_STR(heard(&t.c), limited ? LATE(UNKNOWN, "1") : "");
-    theatre_done(&t);
+    CHECK_STR(received(&t.c), limited ? LATE(UNKNOWN, "1") : "");
+    server_fixture_done(&t);
 }
 
 TEST(after_finish_no_callback_of_a_cancel_runs)
@@ -276,34 +274,32 @@ TEST(a_callback_may_finish_the_call)
 {
     for (int limited = 0; limited < 2; limited++) {
         struct hook h;
-        struct theatre t;
+        struct server_fixture t;
         hook_open(&h, &t, limited);
         h.open = h.finishes = true;
-        say(&t.c, CALL("hooked", "1"));
+        send_text(&t.c, CALL("hooked", "1"));
         if (!limited)
             cancel_it(&t);
         wait_replies(&t.c, 1);
         wait_entered(&h);
-        CHECK_STR(heard(&t.c), limited ? LATE(UNKNOWN, "1") : "");
-        theatre_done(&t);
+        CHECK_STR(received(&t.c), limited ? LATE(UNKNOWN, "1") : "");
+        server_fixture_done(&t);
     }
 }
 
 TEST(a_call_that_was_finished_is_not_called_back)
 {
     struct hook h;
-    struct theatre t;
+    struct server_fixture t;
     hook_open(&h, &t, false);
     h.open = true;
-    say(&t.c, CALL("hooked", "1"));
+    send_text(&t.c, CALL("hooked", "1"));
     fumi_finish(fixture_pending(&h.fixture, 0), FUMI_OK);
     cancel_it(&t);
     fumi_peer_close(&t.c.peer);
     CHECK_INT(h.entered, 0);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
-
-/* --- The peer of a late call. --- */
 
 static atomic_int kept, keeps;
 
@@ -316,16 +312,16 @@ static void keep(struct fumi_peer *peer, bool keep)
 
 TEST(the_peer_is_kept_until_the_method_returns)
 {
-    struct theatre t;
+    struct server_fixture t;
     open_pool(&t, 1);
     t.c.peer.keep = keep;
     atomic_store(&kept, 0);
-    CHECK_STR(hear(&t.c, CALL("wait", "1")), LATE(READ, "1"));
+    CHECK_STR(reply_to(&t.c, CALL("wait", "1")), LATE(READ, "1"));
     CHECK_INT(atomic_load(&kept), 1);
     let_in(&t.fixture, 1);
     pool_free(t.pool);
     t.pool = NULL;
-    fumi_server_free(t.server); /* ends the timer too */
+    fumi_server_free(t.server); /* also ends the timer */
     CHECK_INT(atomic_load(&kept), 0);
     CHECK_INT(atomic_load(&keeps), 1);
     caller_done(&t.c);
@@ -342,19 +338,19 @@ static enum fumi_ret run_late_words(struct fumi_call *call, const void *params, 
     return FUMI_OK;
 }
 
-/* Nothing follows the answer, and the late call finds its params and its result still there. */
+/* Nothing follows the answer, and the params and result of the late call are still valid. */
 TEST(a_late_call_tells_nothing)
 {
     static const struct fumi_method rows[] = {
         {"words", "", &whole_shape, &whole_shape, run_late_words, READS}};
-    struct theatre t;
+    struct server_fixture t;
     struct fumi_err e;
     open_pool(&t, 1);
     CHECK_INT(fumi_server_add(t.server, NULL, rows, 1, &t.fixture, &e), 0);
-    CHECK_STR(hear(&t.c, ASK("words", "[\"some text\"]", "1")), LATE(READ, "1"));
+    CHECK_STR(reply_to(&t.c, CALL_WITH("words", "[\"some text\"]", "1")), LATE(READ, "1"));
     let_in(&t.fixture, 1);
     pool_free(t.pool);
     t.pool = NULL;
-    CHECK_INT(t.c.told, 0);
-    theatre_done(&t);
+    CHECK_INT(t.c.notifications, 0);
+    server_fixture_done(&t);
 }

@@ -1,7 +1,7 @@
 #include "rpc_fixture.h"
 #include "test.h"
 
-/* A method of every kind of shape. */
+/* Methods with all kinds of shapes. */
 struct point {
     int64_t x, y;
 };
@@ -45,7 +45,7 @@ static const struct fumi_method methods[] = {
     {"secret", "Not for all.", NULL, NULL, run_nothing, FUMI_HIDDEN},
 };
 
-/* The document, parsed. */
+/* The parsed document. */
 struct atlas {
     struct fumi_server *server;
     struct fumi_arena arena;
@@ -204,7 +204,7 @@ TEST(params_are_listed_in_the_order_of_the_table)
     atlas_done(&a);
 }
 
-/* The schemas are those of the shapes, word for word. */
+/* The schemas are exactly those of the shapes. */
 TEST(params_have_their_schemas)
 {
     struct atlas a;
@@ -266,7 +266,7 @@ TEST(the_help_is_there)
     atlas_done(&a);
 }
 
-/* The method answers the same document. */
+/* The method returns the same document. */
 TEST(the_document_is_asked_for_by_rpc_discover)
 {
     struct atlas a;
@@ -277,17 +277,18 @@ TEST(the_document_is_asked_for_by_rpc_discover)
     putf(&want, "{\"jsonrpc\":\"2.0\",\"result\":");
     fumi_buf_add(&want, a.text.p, a.text.n);
     putf(&want, ",\"id\":1}");
-    struct fumi_str got = hear(&c, "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.discover\",\"id\":1}");
+    struct fumi_str got = reply_to(&c,
+                                   "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.discover\",\"id\":1}");
     CHECK(fumi_eq(got, fumi_buf_str(&want)));
-    CHECK_STR(hear(&c, "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.discover\"}"), "");
-    hear(&c, "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.discover\",\"params\":[1],\"id\":1}");
+    CHECK_STR(reply_to(&c, "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.discover\"}"), "");
+    reply_to(&c, "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.discover\",\"params\":[1],\"id\":1}");
     CHECK_INT(c.code, FUMI_INVALID_PARAMS);
     fumi_buf_done(&want);
     caller_done(&c);
     atlas_done(&a);
 }
 
-/* What every server has is not what this one offers. */
+/* Built-in methods are not listed. */
 TEST(reserved_names_are_not_methods_of_the_application)
 {
     struct atlas a;
@@ -331,7 +332,8 @@ TEST(a_large_server_has_a_document)
     struct fumi_err e;
     struct caller c;
     caller_open(&c, s);
-    struct fumi_str got = hear(&c, "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.discover\",\"id\":1}");
+    struct fumi_str got = reply_to(&c,
+                                   "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.discover\",\"id\":1}");
     const struct fumi_val *doc = fumi_get(fumi_parse(&a, got, &e), "result");
     CHECK(fumi_size(fumi_get(doc, "methods")) >= MANY);
     fumi_arena_done(&a);

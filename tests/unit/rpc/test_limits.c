@@ -2,8 +2,8 @@
 
 #include <stdatomic.h>
 
-/* All memory of the library comes from here, so that tests can count it. */
-static atomic_size_t asked, live;
+/* The allocator of the library, so that tests can count allocations. */
+static atomic_size_t allocations, live;
 
 struct head {
     _Alignas(max_align_t) size_t size;
@@ -12,7 +12,7 @@ struct head {
 void *fumi_resize(void *old, size_t size)
 {
     struct head *h = old ? (struct head *)old - 1 : NULL;
-    asked++;
+    allocations++;
     live += size - (h ? h->size : 0);
     if (!size) {
         free(h);
@@ -24,42 +24,42 @@ void *fumi_resize(void *old, size_t size)
     return h + 1;
 }
 
-/* A message is measured as it comes, white space and all. */
+/* The length of a message counts as it arrives, white space included. */
 TEST(a_message_has_a_limit)
 {
-    struct scene s;
+    struct exchange_fixture s;
     struct fumi_buf b = {0};
-    scene_open(&s);
+    exchange_fixture_open(&s);
     fumi_server_limits(s.server, (struct fumi_limits){.message = 200});
     putf(&b, CALL("nothing", "1"));
     while (b.n < 200)
         fumi_buf_put(&b, ' ');
-    CHECK_STR(tell_and_hear(&s.c, fumi_buf_str(&b)), OK("null", "1"));
+    CHECK_STR(reply_to_str(&s.c, fumi_buf_str(&b)), OK("null", "1"));
     fumi_buf_put(&b, ' ');
-    CHECK_LIKE(tell_and_hear(&s.c, fumi_buf_str(&b)), INVALID("\"*200*\"", "null"));
+    CHECK_LIKE(reply_to_str(&s.c, fumi_buf_str(&b)), INVALID("\"*200*\"", "null"));
     CHECK_INT(s.c.code, FUMI_INVALID_REQUEST);
     fumi_buf_reset(&b, 1000);
     put_times(&b, "{", 201);
-    CHECK_LIKE(tell_and_hear(&s.c, fumi_buf_str(&b)), INVALID("\"*200*\"", "null"));
-    CHECK_STR(hear(&s.c, CALL("nothing", "2")), OK("null", "2"));
+    CHECK_LIKE(reply_to_str(&s.c, fumi_buf_str(&b)), INVALID("\"*200*\"", "null"));
+    CHECK_STR(reply_to(&s.c, CALL("nothing", "2")), OK("null", "2"));
     fumi_buf_done(&b);
-    scene_done(&s);
+    exchange_fixture_done(&s);
 }
 
 TEST(a_message_may_have_a_mebibyte)
 {
-    struct scene s;
+    struct exchange_fixture s;
     struct fumi_buf b = {0};
-    scene_open(&s);
+    exchange_fixture_open(&s);
     putf(&b, HEAD "\"nothing\",\"id\":1,\"more\":\"");
     while (b.n < (1 << 20) - 2)
         fumi_buf_put(&b, 'a');
     putf(&b, "\"}");
-    CHECK_STR(tell_and_hear(&s.c, fumi_buf_str(&b)), OK("null", "1"));
+    CHECK_STR(reply_to_str(&s.c, fumi_buf_str(&b)), OK("null", "1"));
     fumi_buf_put(&b, '\n');
-    CHECK_LIKE(tell_and_hear(&s.c, fumi_buf_str(&b)), INVALID("\"*\"", "null"));
+    CHECK_LIKE(reply_to_str(&s.c, fumi_buf_str(&b)), INVALID("\"*\"", "null"));
     fumi_buf_done(&b);
-    scene_done(&s);
+    exchange_fixture_done(&s);
 }
 
 /* The envelope counts, and so does the bracket of a batch. */
@@ -72,15 +72,15 @@ static void nested(struct fumi_buf *b, bool batch, size_t depth)
     putf(b, "}%s", batch ? "]" : "");
 }
 
-static void go_deep(struct scene *s, size_t limit)
+static void go_deep(struct exchange_fixture *s, size_t limit)
 {
     struct fumi_buf b = {0};
     for (int batch = 0; batch < 2; batch++) {
         nested(&b, batch, limit);
-        CHECK_LIKE(tell_and_hear(&s->c, fumi_buf_str(&b)),
+        CHECK_LIKE(reply_to_str(&s->c, fumi_buf_str(&b)),
                    batch ? "[" OK("[*]", "1") "]" : OK("[*]", "1"));
         nested(&b, batch, limit + 1);
-        CHECK_LIKE(tell_and_hear(&s->c, fumi_buf_str(&b)), PARSE("null"));
+        CHECK_LIKE(reply_to_str(&s->c, fumi_buf_str(&b)), PARSE("null"));
         CHECK_INT(s->c.code, FUMI_PARSE_ERROR);
     }
     fumi_buf_done(&b);
@@ -90,12 +90,12 @@ TEST(nesting_has_a_limit)
 {
     static const size_t depths[] = {64, 4, 200};
     for (size_t i = 0; i < FUMI_COUNT(depths); i++) {
-        struct scene s;
-        scene_open(&s);
+        struct exchange_fixture s;
+        exchange_fixture_open(&s);
         if (i)
             fumi_server_limits(s.server, (struct fumi_limits){.depth = depths[i]});
         go_deep(&s, depths[i]);
-        scene_done(&s);
+        exchange_fixture_done(&s);
     }
 }
 
@@ -103,50 +103,53 @@ TEST(nesting_has_a_limit)
 
 TEST(an_answer_has_a_limit)
 {
-    struct scene s;
-    scene_open(&s);
+    struct exchange_fixture s;
+    exchange_fixture_open(&s);
     fumi_server_limits(s.server,
                        (struct fumi_limits){.answer = sizeof(OK("\"xxxxxxxxxx\"", "1")) - 1});
-    CHECK_STR(hear(&s.c, ASK("big", "[10]", "1")), OK("\"xxxxxxxxxx\"", "1"));
-    CHECK_LIKE(hear(&s.c, ASK("big", "[11]", "1")), TOO_LARGE("1"));
+    CHECK_STR(reply_to(&s.c, CALL_WITH("big", "[10]", "1")), OK("\"xxxxxxxxxx\"", "1"));
+    CHECK_LIKE(reply_to(&s.c, CALL_WITH("big", "[11]", "1")), TOO_LARGE("1"));
     CHECK_INT(s.c.code, FUMI_LIMIT);
-    CHECK_LIKE(hear(&s.c, ASK("big", "[100000]", "\"日\"")), TOO_LARGE("\"日\""));
-    CHECK_LIKE(hear(&s.c, ASK("big", "[9]", "\"a long id counts\"")),
+    CHECK_LIKE(reply_to(&s.c, CALL_WITH("big", "[100000]", "\"日\"")), TOO_LARGE("\"日\""));
+    CHECK_LIKE(reply_to(&s.c, CALL_WITH("big", "[9]", "\"a long id counts\"")),
                TOO_LARGE("\"a long id counts\""));
-    CHECK_STR(hear(&s.c, HEAD "\"big\",\"params\":[1000]}"), "");
-    CHECK_STR(hear(&s.c, ASK("big", "[1]", "1")), OK("\"x\"", "1"));
-    scene_done(&s);
+    CHECK_STR(reply_to(&s.c, HEAD "\"big\",\"params\":[1000]}"), "");
+    CHECK_STR(reply_to(&s.c, CALL_WITH("big", "[1]", "1")), OK("\"x\"", "1"));
+    exchange_fixture_done(&s);
 }
 
-/* Whatever comes of the others, each call of a batch has its answer. */
+/* Each call of a batch is answered, whatever the outcome of the others. */
 TEST(the_rest_of_a_batch_is_answered)
 {
-    struct scene s;
-    scene_open(&s);
+    struct exchange_fixture s;
+    exchange_fixture_open(&s);
     fumi_server_limits(s.server, (struct fumi_limits){.answer = 200});
-    CHECK_LIKE(hear(&s.c, "[" ASK("big", "[1000]", "1") "," CALL("nothing", "2") "]"),
+    CHECK_LIKE(reply_to(&s.c, "[" CALL_WITH("big", "[1000]", "1") "," CALL("nothing", "2") "]"),
                "[" TOO_LARGE("1") "," OK("null", "2") "]");
     CHECK_INT(s.c.code, 0);
-    CHECK_LIKE(hear(&s.c, "[" CALL("nothing", "1") "," ASK("big", "[1000]", "2") "]"),
+    CHECK_LIKE(reply_to(&s.c, "[" CALL("nothing", "1") "," CALL_WITH("big", "[1000]", "2") "]"),
                "[" OK("null", "1") "," TOO_LARGE("2") "]");
-    CHECK_LIKE(hear(&s.c, "[" CALL("nothing", "1") "," HEAD "\"big\",\"params\":[1000]}," CALL(
-                              "nothing", "2") "]"),
+    CHECK_LIKE(reply_to(&s.c, "[" CALL("nothing", "1") "," HEAD "\"big\",\"params\":[1000]}," CALL(
+                                  "nothing", "2") "]"),
                "[" OK("null", "1") "," OK("null", "2") "]");
-    CHECK_LIKE(hear(&s.c, "[" ASK("big", "[100]", "1") "," ASK("big", "[100]", "2") "," CALL(
-                              "missing", "3") "," ASK("big", "[100]", "4") "]"),
-               "[" OK("\"x*\"", "1") "," TOO_LARGE("2") "," MISSING("\"missing\"",
-                                                                    "3") "," TOO_LARGE("4") "]");
-    scene_done(&s);
+    CHECK_LIKE(
+        reply_to(&s.c,
+                 "[" CALL_WITH("big", "[100]", "1") "," CALL_WITH("big", "[100]", "2") "," CALL(
+                     "missing", "3") "," CALL_WITH("big", "[100]", "4") "]"),
+        "[" OK("\"x*\"", "1") "," TOO_LARGE("2") "," MISSING("\"missing\"",
+                                                             "3") "," TOO_LARGE("4") "]");
+    exchange_fixture_done(&s);
 }
 
-/* A result that is both too long and none at all leaves nothing behind that hinders the others.
- * Where the buffer ends depends on its history, so each length begins with a new one. */
+/* A result that is both too long and not expressible leaves nothing behind that affects the other
+ * answers. The capacity of the buffer depends on its history, so each length starts with a new one.
+ */
 TEST(what_cannot_be_said_at_the_limit_is_an_error_alone)
 {
     for (size_t n = 50; n < 350; n++) {
-        struct scene s;
+        struct exchange_fixture s;
         struct fumi_buf b = {0};
-        scene_open(&s);
+        exchange_fixture_open(&s);
         fumi_server_limits(s.server, (struct fumi_limits){.answer = 4096});
         fumi_buf_put(&b, '[');
         for (int i = 0; i < 95; i++)
@@ -154,43 +157,43 @@ TEST(what_cannot_be_said_at_the_limit_is_an_error_alone)
         putf(&b, HEAD "\"nothing\",\"id\":\"");
         put_times(&b, "i", n);
         putf(&b, "\"}," CALL("infinite", "2") "," CALL("missing", "3") "]");
-        CHECK_LIKE(tell_and_hear(&s.c, fumi_buf_str(&b)),
+        CHECK_LIKE(reply_to_str(&s.c, fumi_buf_str(&b)),
                    "[*i\"}," INTERNAL("2") "," MISSING("\"missing\"", "3") "]");
         fumi_buf_done(&b);
-        scene_done(&s);
+        exchange_fixture_done(&s);
     }
 }
 
-/* A number is refused only if it does not fit: not if there is no room for the longest of all. */
+/* A number is refused only if it does not fit, not if there is no space for the longest number. */
 TEST(a_number_may_end_at_the_limit)
 {
     enum { CALLS = 30 };
     const size_t each = sizeof(OK("1", "1")) - 1;
     for (size_t limit = each; limit < (CALLS + 1) * (each + 1); limit++) {
-        struct scene s;
+        struct exchange_fixture s;
         struct fumi_buf b = {0};
-        scene_open(&s);
+        exchange_fixture_open(&s);
         fumi_server_limits(s.server, (struct fumi_limits){.answer = limit});
         for (int i = 0; i < CALLS; i++)
-            putf(&b, "%s%s", i ? "," : "[", ASK("subtract", "[2,1]", "1"));
+            putf(&b, "%s%s", i ? "," : "[", CALL_WITH("subtract", "[2,1]", "1"));
         fumi_buf_put(&b, ']');
-        struct fumi_str got = tell_and_hear(&s.c, fumi_buf_str(&b));
+        struct fumi_str got = reply_to_str(&s.c, fumi_buf_str(&b));
         size_t right = 0, want = limit / (each + 1); /* each has a bracket or a comma before it */
         for (const char *p = got.p, *end = p + got.n;
              (p = memmem(p, (size_t)(end - p), "result", 6)); p++)
             right++;
         CHECK_INT(right, want < CALLS ? want : CALLS);
         fumi_buf_done(&b);
-        scene_done(&s);
+        exchange_fixture_done(&s);
     }
 }
 
-/* With errors alone a batch stays within a small multiple of what was sent. */
+/* The answer to a batch of errors is at most a small multiple of the batch. */
 TEST(a_batch_of_long_ids_is_bounded)
 {
-    struct scene s;
+    struct exchange_fixture s;
     struct fumi_buf b = {0};
-    scene_open(&s);
+    exchange_fixture_open(&s);
     fumi_server_limits(s.server, (struct fumi_limits){.answer = 1000});
     fumi_buf_put(&b, '[');
     for (int i = 0; i < 100; i++) {
@@ -199,27 +202,27 @@ TEST(a_batch_of_long_ids_is_bounded)
         putf(&b, "\"}");
     }
     fumi_buf_put(&b, ']');
-    struct fumi_str got = tell_and_hear(&s.c, fumi_buf_str(&b));
+    struct fumi_str got = reply_to_str(&s.c, fumi_buf_str(&b));
     CHECK(got.n < 4 * b.n);
     struct fumi_arena a = {0};
     CHECK_INT(fumi_size(fumi_parse(&a, got, NULL)), 100);
     fumi_arena_done(&a);
     fumi_buf_done(&b);
-    scene_done(&s);
+    exchange_fixture_done(&s);
 }
 
-/* What an invoked method answers is bounded too. */
+/* The result of an invoked method is limited too. */
 TEST(an_invoked_answer_has_the_limit)
 {
-    struct scene s;
-    scene_open(&s);
+    struct exchange_fixture s;
+    exchange_fixture_open(&s);
     fumi_server_limits(s.server, (struct fumi_limits){.answer = 300});
-    CHECK_LIKE(hear(&s.c, ASK("invoke", "[\"big\",[100]]", "1")), OK("\"x*\"", "1"));
-    CHECK_LIKE(hear(&s.c, ASK("invoke", "[\"big\",[1000]]", "1")), TOO_LARGE("1"));
-    scene_done(&s);
+    CHECK_LIKE(reply_to(&s.c, CALL_WITH("invoke", "[\"big\",[100]]", "1")), OK("\"x*\"", "1"));
+    CHECK_LIKE(reply_to(&s.c, CALL_WITH("invoke", "[\"big\",[1000]]", "1")), TOO_LARGE("1"));
+    exchange_fixture_done(&s);
 }
 
-/* One who hears nothing, so that only the library asks for memory. */
+/* A caller that keeps nothing, so that only the library allocates. */
 static void deaf_tell(void *arg, struct fumi_buf *message)
 {
     (void)message;
@@ -234,47 +237,47 @@ static void deaf_reply(void *arg, struct fumi_buf *answer, int code)
 
 struct deaf {
     struct fumi_peer peer;
-    size_t heard;
+    size_t received;
 };
 
-static void shout(struct deaf *d, struct fumi_server *s, const char *message)
+static void send_silent(struct deaf *d, struct fumi_server *s, const char *message)
 {
     fumi_handle(s, &d->peer, fumi_str(message),
-                (struct fumi_sink){.notify = deaf_tell, .reply = deaf_reply, .arg = &d->heard});
+                (struct fumi_sink){.notify = deaf_tell, .reply = deaf_reply, .arg = &d->received});
 }
 
 static const char *const steady[] = {
-    ASK("subtract", "[42,23]", "1"),
-    ASK("subtract", "{\"minuend\":42,\"subtrahend\":23}", "\"a\""),
-    ASK("echo", "{\"text\":\"a \\\"quoted\\\" one\",\"list\":[1,2,3,{\"x\":null}]}", "1"),
-    NOTE("nothing"),
+    CALL_WITH("subtract", "[42,23]", "1"),
+    CALL_WITH("subtract", "{\"minuend\":42,\"subtrahend\":23}", "\"a\""),
+    CALL_WITH("echo", "{\"text\":\"a \\\"quoted\\\" one\",\"list\":[1,2,3,{\"x\":null}]}", "1"),
+    NOTIFICATION("nothing"),
     CALL("missing", "1"),
-    ASK("subtract", "[\"x\"]", "1"),
-    ASK("fail", "[-32050,\"it is so\",{\"a\":[1,2]}]", "1"),
-    ASK("fail", "[-32603,\"inside\"]", "1"),
-    ASK("big", "[10000]", "1"),
-    ASK("block", "[1]", "1"),
+    CALL_WITH("subtract", "[\"x\"]", "1"),
+    CALL_WITH("fail", "[-32050,\"it is so\",{\"a\":[1,2]}]", "1"),
+    CALL_WITH("fail", "[-32603,\"inside\"]", "1"),
+    CALL_WITH("big", "[10000]", "1"),
+    CALL_WITH("block", "[1]", "1"),
     CALL("nothing", "true"),
     "{\"jsonrpc\":\"2.0\",\"result\":1,\"id\":1}",
     "{",
     "[]",
-    "[" ASK("subtract", "[42,23]", "1") "," NOTE("nothing") "," CALL("missing", "1") ",1," ASK(
-        "echo", "[\"\\u0061\"]", "2") "]",
+    "[" CALL_WITH("subtract", "[42,23]", "1") "," NOTIFICATION("nothing") "," CALL(
+        "missing", "1") ",1," CALL_WITH("echo", "[\"\\u0061\"]", "2") "]",
 };
 
-/* With memory that the thread keeps warm, and with what the server keeps. */
+/* With the memory that the thread keeps, and with that of the server. */
 static void stay_steady(struct fumi_spare *spare)
 {
     for (size_t i = 0; i < FUMI_COUNT(steady); i++) {
         struct fumi_server *s = server_of(methods, FUMI_COUNT(methods), NULL);
         struct deaf d = {.peer = {.transport = "deaf", .spare = spare}};
         for (int n = 0; n < 100; n++)
-            shout(&d, s, steady[i]);
-        size_t before = asked;
+            send_silent(&d, s, steady[i]);
+        size_t before = allocations;
         for (int n = 0; n < 1000; n++)
-            shout(&d, s, steady[i]);
-        if (asked != before)
-            TEST_FAIL("%s: %zu times in 1000 calls", steady[i], asked - before);
+            send_silent(&d, s, steady[i]);
+        if (allocations != before)
+            TEST_FAIL("%s: %zu times in 1000 calls", steady[i], allocations - before);
         fumi_peer_done(&d.peer);
         if (spare)
             fumi_spare_done(spare);
@@ -289,16 +292,16 @@ TEST(no_memory_is_asked_for_in_the_steady_state)
     stay_steady(&spare);
 }
 
-/* The answer of a call that may end on another thread leaves with its buffer. */
+/* The answer of a call that may end on another thread is moved out with its buffer. */
 TEST(a_call_that_defers_asks_for_its_answer_only)
 {
     struct fumi_server *s = server_of(methods, FUMI_COUNT(methods), NULL);
     struct deaf d = {.peer = {.transport = "deaf"}};
-    shout(&d, s, ASK("defer", "[1]", "1"));
-    size_t before = asked;
+    send_silent(&d, s, CALL_WITH("defer", "[1]", "1"));
+    size_t before = allocations;
     for (int n = 0; n < 1000; n++)
-        shout(&d, s, ASK("defer", "[1]", "1"));
-    CHECK(asked - before <= 3000);
+        send_silent(&d, s, CALL_WITH("defer", "[1]", "1"));
+    CHECK(allocations - before <= 3000);
     fumi_peer_done(&d.peer);
     fumi_server_free(s);
 }
@@ -308,31 +311,32 @@ TEST(no_memory_is_asked_for_when_all_kinds_mix)
     struct fumi_server *s = server_of(methods, FUMI_COUNT(methods), NULL);
     struct deaf d = {.peer = {.transport = "deaf"}};
     for (size_t n = 0; n < 50 * FUMI_COUNT(steady); n++)
-        shout(&d, s, steady[n % FUMI_COUNT(steady)]);
-    size_t before = asked;
+        send_silent(&d, s, steady[n % FUMI_COUNT(steady)]);
+    size_t before = allocations;
     for (size_t n = 0; n < 50 * FUMI_COUNT(steady); n++)
-        shout(&d, s, steady[n % FUMI_COUNT(steady)]);
-    CHECK_INT(asked - before, 0);
+        send_silent(&d, s, steady[n % FUMI_COUNT(steady)]);
+    CHECK_INT(allocations - before, 0);
     fumi_peer_done(&d.peer);
     fumi_server_free(s);
 }
 
-/* One buffer each time, asked for and given back, and nothing is kept. */
-TEST(telling_and_invoking_ask_for_one_buffer)
+/* One buffer is allocated and freed each time, and none is kept. */
+TEST(notifying_and_invoking_allocate_one_buffer)
 {
     static const struct {
         const char *message;
         size_t buffers;
-    } rows[] = {{ASK("tells", "[3]", "1"), 3}, {ASK("invoke", "[\"subtract\",[5,3]]", "1"), 1}};
+    } rows[] = {{CALL_WITH("notifies", "[3]", "1"), 3},
+                {CALL_WITH("invoke", "[\"subtract\",[5,3]]", "1"), 1}};
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct fumi_server *s = server_of(methods, FUMI_COUNT(methods), NULL);
         struct deaf d = {.peer = {.transport = "deaf"}};
         for (int n = 0; n < 100; n++)
-            shout(&d, s, rows[i].message);
-        size_t before = asked, held = live;
+            send_silent(&d, s, rows[i].message);
+        size_t before = allocations, held = live;
         for (int n = 0; n < 1000; n++)
-            shout(&d, s, rows[i].message);
-        CHECK(asked - before <= 2000 * rows[i].buffers);
+            send_silent(&d, s, rows[i].message);
+        CHECK(allocations - before <= 2000 * rows[i].buffers);
         CHECK_INT(live, held);
         fumi_peer_done(&d.peer);
         fumi_server_free(s);
@@ -348,14 +352,14 @@ TEST(a_hundred_thousand_messages_leave_nothing_behind)
     enum { MANY = 100000, WARM = 1000 };
     size_t warm = 0;
     for (size_t n = 0; n < MANY; n++) {
-        shout(&d, s, steady[(n * 7919 + n / 18) % FUMI_COUNT(steady)]);
+        send_silent(&d, s, steady[(n * 7919 + n / 18) % FUMI_COUNT(steady)]);
         if (n % 10 == 0)
-            shout(&d, s, ASK("tells", "[2]", "1"));
+            send_silent(&d, s, CALL_WITH("notifies", "[2]", "1"));
         d.peer.spare = n % 3 ? &spare : NULL;
         if (n == WARM)
             warm = live;
     }
-    CHECK(d.heard >= MANY);
+    CHECK(d.received >= MANY);
     CHECK_INT(live, warm);
     fumi_peer_done(&d.peer);
     fumi_spare_done(&spare);
@@ -363,23 +367,23 @@ TEST(a_hundred_thousand_messages_leave_nothing_behind)
     CHECK_INT(live, nothing);
 }
 
-/* A large message, and a large answer, are forgotten after it. */
+/* The memory of a large message and of a large answer is freed afterwards. */
 TEST(memory_comes_back_after_a_large_one)
 {
     struct fumi_server *s = server_of(methods, FUMI_COUNT(methods), NULL);
     struct deaf d = {.peer = {.transport = "deaf"}};
     struct fumi_buf b = {0};
-    shout(&d, s, steady[0]);
+    send_silent(&d, s, steady[0]);
     size_t small = live;
     putf(&b, HEAD "\"echo\",\"id\":1,\"params\":[0");
     put_times(&b, ",[]", 300000);
     putf(&b, "]}");
     size_t message = b.cap;
     fumi_handle(s, &d.peer, fumi_buf_str(&b),
-                (struct fumi_sink){.notify = deaf_tell, .reply = deaf_reply, .arg = &d.heard});
+                (struct fumi_sink){.notify = deaf_tell, .reply = deaf_reply, .arg = &d.received});
     CHECK(live < small + message + (1 << 18));
-    shout(&d, s, ASK("big", "[8000000]", "1"));
-    shout(&d, s, ASK("big", "[50000000]", "1"));
+    send_silent(&d, s, CALL_WITH("big", "[8000000]", "1"));
+    send_silent(&d, s, CALL_WITH("big", "[50000000]", "1"));
     CHECK(live < small + message + (1 << 18));
     fumi_buf_done(&b);
     fumi_peer_done(&d.peer);

@@ -1,9 +1,9 @@
 #include "peer_fixture.h"
 #include "rpc/processors.h"
 
-/* A server that counts. */
+/* A server with metrics. */
 struct clerk {
-    struct theatre t;
+    struct server_fixture t;
     struct fumi_metrics *metrics;
     struct fumi_buf text;
 };
@@ -21,9 +21,9 @@ static void clerk_open(struct clerk *c, int threads)
     struct fumi_err e;
     *c = (struct clerk){0};
     if (threads)
-        theatre_open_pool(&c->t, threads);
+        server_fixture_open_pool(&c->t, threads);
     else
-        theatre_open(&c->t);
+        server_fixture_open(&c->t);
     if (fumi_server_add(c->t.server, "my", failing, 1, NULL, &e))
         abort();
     c->metrics = fumi_metrics_new(c->t.server);
@@ -34,12 +34,12 @@ static void clerk_open(struct clerk *c, int threads)
 
 static void clerk_done(struct clerk *c)
 {
-    theatre_done(&c->t);
+    server_fixture_done(&c->t);
     fumi_metrics_free(c->metrics);
     fumi_buf_done(&c->text);
 }
 
-/* All that is counted now. */
+/* The current metrics. */
 static const char *written(struct clerk *c)
 {
     fumi_buf_reset(&c->text, 1 << 20);
@@ -48,7 +48,7 @@ static const char *written(struct clerk *c)
     return c->text.p;
 }
 
-/* The number behind a name with its labels; -1: there is no such line. */
+/* The value of a metric with its labels; -1: there is no such line. */
 static int64_t number_of(const char *text, const char *name)
 {
     size_t n = strlen(name);
@@ -63,9 +63,12 @@ TEST(calls_are_counted_by_method_and_code)
 {
     struct clerk c;
     clerk_open(&c, 0);
-    hear(&c.t.c, "[" CALL("echo", "1") "," NOTE("echo") "," ASK("my.fail", "[7]", "1") "," ASK(
-                     "my.fail", "[7]", "1") "," CALL("my.fail", "1") "," CALL("now", "1") ",1]");
-    hear(&c.t.c, "[" CALL("none", "1") "," CALL("a\\\"b\\n", "2") "," CALL("", "3") "]");
+    reply_to(&c.t.c,
+             "[" CALL("echo", "1") "," NOTIFICATION("echo") "," CALL_WITH(
+                 "my.fail", "[7]",
+                 "1") "," CALL_WITH("my.fail", "[7]",
+                                    "1") "," CALL("my.fail", "1") "," CALL("now", "1") ",1]");
+    reply_to(&c.t.c, "[" CALL("none", "1") "," CALL("a\\\"b\\n", "2") "," CALL("", "3") "]");
     const char *text = written(&c);
     static const struct {
         const char *name;
@@ -96,7 +99,7 @@ TEST(calls_are_counted_by_method_and_code)
     clerk_done(&c);
 }
 
-/* Codes are the method's own choice, so what is told apart is bounded. */
+/* Methods choose their codes, so the number of counted codes is limited. */
 TEST(a_method_with_many_codes_does_not_grow)
 {
     struct clerk c;
@@ -104,8 +107,8 @@ TEST(a_method_with_many_codes_does_not_grow)
     int64_t sum = 0;
     clerk_open(&c, 0);
     for (int i = 0; i < 100; i++) {
-        snprintf(message, sizeof(message), ASK("my.fail", "[%d]", "1"), 1 + i % 50);
-        hear(&c.t.c, message);
+        snprintf(message, sizeof(message), CALL_WITH("my.fail", "[%d]", "1"), 1 + i % 50);
+        reply_to(&c.t.c, message);
     }
     const char *text = written(&c);
     for (int i = 1; i <= 8; i++) {
@@ -119,7 +122,7 @@ TEST(a_method_with_many_codes_does_not_grow)
     clerk_done(&c);
 }
 
-/* Gives calls a length of the test's making. */
+/* Sets the duration of calls. */
 static void make_last(void *self, struct fumi_call *call)
 {
     call->began = 1000;
@@ -150,7 +153,7 @@ TEST(times_fall_into_their_buckets)
         int64_t time = rows[i].time;
         clerk_open(&c, 0);
         clerk_make_last(&c, &time);
-        hear(&c.t.c, CALL("echo", "1"));
+        reply_to(&c.t.c, CALL("echo", "1"));
         const char *text = written(&c), *at = strstr(text, "_bucket");
         snprintf(name, sizeof(name), "fumi_call_seconds_bucket{le=\"%s\"}", rows[i].le);
         bool first = number_of(text, name) == 1 &&
@@ -168,11 +171,11 @@ TEST(times_are_added_up)
     int64_t time = 1500000000;
     clerk_open(&c, 0);
     clerk_make_last(&c, &time);
-    hear(&c.t.c, CALL("echo", "1"));
+    reply_to(&c.t.c, CALL("echo", "1"));
     time = 7;
-    hear(&c.t.c, CALL("echo", "1"));
+    reply_to(&c.t.c, CALL("echo", "1"));
     time = 20000000000;
-    hear(&c.t.c, CALL("none", "1"));
+    reply_to(&c.t.c, CALL("none", "1"));
     const char *text = written(&c);
     CHECK(strstr(text, "\nfumi_call_seconds_sum 21.500000007\n"));
     CHECK(strstr(text, "\nfumi_method_seconds_sum{method=\"echo\"} 1.500000007\n"));
@@ -189,7 +192,7 @@ static bool is_name(const char *p, size_t n)
     return n > 0;
 }
 
-/* name{label="value",...} number, as the text format 0.0.4 has it. */
+/* name{label="value",...} number, as in the text format 0.0.4. */
 static bool is_sample(const char *p, const char *end)
 {
     size_t n = strcspn(p, "{ ");
@@ -215,7 +218,8 @@ TEST(the_text_is_in_the_format)
 {
     struct clerk c;
     clerk_open(&c, 0);
-    hear(&c.t.c, "[" CALL("echo", "1") "," CALL("none", "1") "," ASK("my.fail", "[-1]", "2") "]");
+    reply_to(&c.t.c,
+             "[" CALL("echo", "1") "," CALL("none", "1") "," CALL_WITH("my.fail", "[-1]", "2") "]");
     const char *text = written(&c);
     size_t help = 0, type = 0;
     for (const char *p = text, *end; *p; p = end + 1) {
@@ -251,7 +255,7 @@ TEST(methods_that_come_later_count_as_none)
     clerk_open(&c, 0);
     CHECK_INT(fumi_server_add(c.t.server, "late", failing, 1, NULL, &e), 0);
     CHECK_INT(fumi_server_add(c.t.server, "late", fixture_methods, 1, NULL, &e), 0);
-    hear(&c.t.c, "[" ASK("late.fail", "[3]", "1") "," CALL("late.echo", "1") "]");
+    reply_to(&c.t.c, "[" CALL_WITH("late.fail", "[3]", "1") "," CALL("late.echo", "1") "]");
     CHECK_INT(number_of(written(&c), "fumi_calls_total{method=\"\",code=\"3\"}"), 1);
     CHECK_INT(number_of(written(&c), "fumi_calls_total{method=\"\",code=\"0\"}"), 1);
     clerk_done(&c);
@@ -262,21 +266,21 @@ struct crowd {
     pthread_t thread;
 };
 
-static void *shout(void *arg)
+static void *send_silent(void *arg)
 {
     struct crowd *w = arg;
     struct caller c;
     caller_open(&c, w->clerk->t.server);
     for (int i = 0; i < 500; i++) {
-        hear(&c, CALL("echo", "1"));
-        hear(&c, i % 2 ? ASK("my.fail", "[11]", "1") : ASK("my.fail", "[12]", "1"));
-        hear(&c, CALL("read", "1"));
+        reply_to(&c, CALL("echo", "1"));
+        reply_to(&c, i % 2 ? CALL_WITH("my.fail", "[11]", "1") : CALL_WITH("my.fail", "[12]", "1"));
+        reply_to(&c, CALL("read", "1"));
     }
     caller_done(&c);
     return NULL;
 }
 
-/* Threads that call, workers, and one that reads: no count is lost, none goes back. */
+/* With several callers, workers and a reader no count is lost, and none decreases. */
 TEST(calls_are_counted_from_many_threads)
 {
     enum { THREADS = 4 };
@@ -286,7 +290,7 @@ TEST(calls_are_counted_from_many_threads)
     clerk_open(&c, 2);
     for (size_t i = 0; i < THREADS; i++) {
         crowd[i].clerk = &c;
-        CHECK_INT(pthread_create(&crowd[i].thread, NULL, shout, &crowd[i]), 0);
+        CHECK_INT(pthread_create(&crowd[i].thread, NULL, send_silent, &crowd[i]), 0);
     }
     for (int i = 0; i < 100; i++) {
         int64_t now = number_of(written(&c), "fumi_call_seconds_count");

@@ -1,6 +1,6 @@
 #include "peer_fixture.h"
 
-/* Which thread a method ran in. */
+/* The thread that a method ran on. */
 static enum fumi_ret run_here(struct fumi_call *call, const void *params, void *result)
 {
     (void)params;
@@ -22,13 +22,13 @@ TEST(blocking_methods_run_on_the_executor)
     struct caller c;
     fumi_server_executor(s, pool_submit, pool);
     caller_open(&c, s);
-    CHECK_STR(hear(&c, CALL("here", "1")), OK("0", "1"));
-    CHECK_STR(hear(&c, CALL("away", "1")), OK("1", "1"));
-    CHECK_STR(hear(&c, CALL("away_write", "1")), OK("1", "1"));
-    CHECK_STR(hear(&c, NOTE("away")), "");
-    CHECK_STR(hear(&c, "[" CALL("here", "1") "," CALL("here", "2") "]"),
+    CHECK_STR(reply_to(&c, CALL("here", "1")), OK("0", "1"));
+    CHECK_STR(reply_to(&c, CALL("away", "1")), OK("1", "1"));
+    CHECK_STR(reply_to(&c, CALL("away_write", "1")), OK("1", "1"));
+    CHECK_STR(reply_to(&c, NOTIFICATION("away")), "");
+    CHECK_STR(reply_to(&c, "[" CALL("here", "1") "," CALL("here", "2") "]"),
               "[" OK("0", "1") "," OK("0", "2") "]");
-    CHECK_STR(hear(&c, "[" CALL("here", "1") "," CALL("away", "2") "," CALL("here", "3") "]"),
+    CHECK_STR(reply_to(&c, "[" CALL("here", "1") "," CALL("away", "2") "," CALL("here", "3") "]"),
               "[" OK("0", "1") "," OK("1", "2") "," OK("1", "3") "]");
     pool_free(pool);
     caller_done(&c);
@@ -41,43 +41,44 @@ TEST(without_an_executor_they_run_where_they_are_called)
     struct fumi_server *s = server_of(where, FUMI_COUNT(where), &me);
     struct caller c;
     caller_open(&c, s);
-    CHECK_STR(hear(&c, CALL("away", "1")), OK("0", "1"));
-    CHECK_STR(hear(&c, "[" CALL("away", "1") "," CALL("away_write", "2") "]"),
+    CHECK_STR(reply_to(&c, CALL("away", "1")), OK("0", "1"));
+    CHECK_STR(reply_to(&c, "[" CALL("away", "1") "," CALL("away_write", "2") "]"),
               "[" OK("0", "1") "," OK("0", "2") "]");
     caller_done(&c);
     fumi_server_free(s);
 }
 
-/* What needs no worker is answered before fumi_handle returns, though all of them are busy. */
+/* Calls that need no worker are answered before fumi_handle returns, although all workers are busy.
+ */
 TEST(short_methods_do_not_wait_for_workers)
 {
-    struct theatre t;
-    theatre_open_pool(&t, 2);
-    say(&t.c, CALL("wait", "1"));
-    say(&t.c, CALL("wait", "2"));
-    say(&t.c, CALL("wait", "3"));
+    struct server_fixture t;
+    server_fixture_open_pool(&t, 2);
+    send_text(&t.c, CALL("wait", "1"));
+    send_text(&t.c, CALL("wait", "2"));
+    send_text(&t.c, CALL("wait", "3"));
     wait_began(&t.fixture, 2);
     CHECK_INT(replies(&t.c), 0);
-    say(&t.c, CALL("echo", "4"));
+    send_text(&t.c, CALL("echo", "4"));
     CHECK_INT(replies(&t.c), 1);
-    say(&t.c, CALL("missing", "5"));
+    send_text(&t.c, CALL("missing", "5"));
     CHECK_INT(replies(&t.c), 2);
-    say(&t.c, "{\"jsonrpc\":\"2.0\",\"result\":1,\"id\":1}");
-    say(&t.c, "{");
+    send_text(&t.c, "{\"jsonrpc\":\"2.0\",\"result\":1,\"id\":1}");
+    send_text(&t.c, "{");
     CHECK_INT(replies(&t.c), 4);
     let_in(&t.fixture, 3);
     wait_replies(&t.c, 7);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* All three meet inside, which they only can when they run at the same time. */
+/* All three are inside at once, which is possible only if they run in parallel. */
 TEST(readers_overlap)
 {
-    struct theatre t;
-    theatre_open_pool(&t, 3);
-    say(&t.c, CALL("wait", "1"));
-    say(&t.c, CALL("wait", "2"));
-    say(&t.c, "[" CALL("wait", "3") "," CALL("echo", "4") "]");
+    struct server_fixture t;
+    server_fixture_open_pool(&t, 3);
+    send_text(&t.c, CALL("wait", "1"));
+    send_text(&t.c, CALL("wait", "2"));
+    send_text(&t.c, "[" CALL("wait", "3") "," CALL("echo", "4") "]");
     wait_began(&t.fixture, 3);
     pthread_mutex_lock(&t.fixture.lock);
     int inside = t.fixture.inside;
@@ -85,227 +86,228 @@ TEST(readers_overlap)
     CHECK_INT(inside, 3);
     let_in(&t.fixture, 3);
     wait_replies(&t.c, 3);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* With the tray it is plain what has been handed over, and what is held back. */
-static void script(struct theatre *t, const char *messages)
+/* With the manual executor the test sees which calls are submitted and which wait. */
+static void script(struct server_fixture *t, const char *messages)
 {
     for (; *messages; messages++)
-        say(&t->c, *messages == 'r' ? CALL("read", "1") : CALL("write", "2"));
+        send_text(&t->c, *messages == 'r' ? CALL("read", "1") : CALL("write", "2"));
 }
 
 TEST(a_writer_waits_for_all_before_it_and_holds_back_all_after_it)
 {
-    struct theatre t;
-    theatre_open_tray(&t);
+    struct server_fixture t;
+    server_fixture_open_manual(&t);
     script(&t, "rrwrrwwr");
-    CHECK_INT(t.tray.n, 2); /* the first two readers */
-    tray_run(&t.tray);
-    CHECK_INT(t.tray.n, 1);
-    tray_run(&t.tray);
-    CHECK_INT(t.tray.n, 1); /* the first writer */
-    tray_run(&t.tray);
-    CHECK_INT(t.tray.n, 2); /* two readers */
-    tray_run(&t.tray);
-    tray_run(&t.tray);
-    CHECK_INT(t.tray.n, 1); /* a writer */
-    tray_run(&t.tray);
-    CHECK_INT(t.tray.n, 1); /* the next writer */
-    tray_run(&t.tray);
-    CHECK_INT(t.tray.n, 1); /* the last reader */
-    tray_run(&t.tray);
-    CHECK_INT(t.tray.n, 0);
+    CHECK_INT(t.manual_executor.n, 2); /* the first two readers */
+    manual_run(&t.manual_executor);
+    CHECK_INT(t.manual_executor.n, 1);
+    manual_run(&t.manual_executor);
+    CHECK_INT(t.manual_executor.n, 1); /* the first writer */
+    manual_run(&t.manual_executor);
+    CHECK_INT(t.manual_executor.n, 2); /* two readers */
+    manual_run(&t.manual_executor);
+    manual_run(&t.manual_executor);
+    CHECK_INT(t.manual_executor.n, 1); /* a writer */
+    manual_run(&t.manual_executor);
+    CHECK_INT(t.manual_executor.n, 1); /* the next writer */
+    manual_run(&t.manual_executor);
+    CHECK_INT(t.manual_executor.n, 1); /* the last reader */
+    manual_run(&t.manual_executor);
+    CHECK_INT(t.manual_executor.n, 0);
     CHECK_INT(t.fixture.runs, 8);
     CHECK_INT(replies(&t.c), 8);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 TEST(a_reader_that_comes_while_readers_run_joins_them)
 {
-    struct theatre t;
-    theatre_open_tray(&t);
+    struct server_fixture t;
+    server_fixture_open_manual(&t);
     script(&t, "r");
-    CHECK_INT(t.tray.n, 1);
+    CHECK_INT(t.manual_executor.n, 1);
     script(&t, "r");
-    CHECK_INT(t.tray.n, 2);
+    CHECK_INT(t.manual_executor.n, 2);
     script(&t, "w");
-    CHECK_INT(t.tray.n, 2);
+    CHECK_INT(t.manual_executor.n, 2);
     script(&t, "r");
-    CHECK_INT(t.tray.n, 2); /* behind a writer that waits, so that it waits not for ever */
-    while (t.tray.n)
-        tray_run(&t.tray);
+    CHECK_INT(t.manual_executor.n,
+              2); /* behind a writer that waits, so that the writer does not starve */
+    while (t.manual_executor.n)
+        manual_run(&t.manual_executor);
     CHECK_INT(replies(&t.c), 4);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* A batch writes when one of its methods does; a notification counts as any call. */
+/* A batch writes if one of its methods does; notifications count too. */
 TEST(batches_and_notifications_keep_the_order)
 {
-    struct theatre t;
-    theatre_open_tray(&t);
-    say(&t.c, "[" CALL("read", "1") "," CALL("echo", "2") "]");
-    say(&t.c, "[" NOTE("read") "," NOTE("read") "]");
-    CHECK_INT(t.tray.n, 2);
-    say(&t.c, "[" CALL("read", "3") "," CALL("write", "4") "]");
-    say(&t.c, CALL("read", "5"));
-    CHECK_INT(t.tray.n, 2);
-    tray_run(&t.tray);
-    tray_run(&t.tray);
-    CHECK_INT(t.tray.n, 1);
-    tray_run(&t.tray);
-    CHECK_INT(t.tray.n, 1);
-    say(&t.c, NOTE("write"));
-    say(&t.c, NOTE("read"));
-    CHECK_INT(t.tray.n, 1);
-    while (t.tray.n)
-        tray_run(&t.tray);
+    struct server_fixture t;
+    server_fixture_open_manual(&t);
+    send_text(&t.c, "[" CALL("read", "1") "," CALL("echo", "2") "]");
+    send_text(&t.c, "[" NOTIFICATION("read") "," NOTIFICATION("read") "]");
+    CHECK_INT(t.manual_executor.n, 2);
+    send_text(&t.c, "[" CALL("read", "3") "," CALL("write", "4") "]");
+    send_text(&t.c, CALL("read", "5"));
+    CHECK_INT(t.manual_executor.n, 2);
+    manual_run(&t.manual_executor);
+    manual_run(&t.manual_executor);
+    CHECK_INT(t.manual_executor.n, 1);
+    manual_run(&t.manual_executor);
+    CHECK_INT(t.manual_executor.n, 1);
+    send_text(&t.c, NOTIFICATION("write"));
+    send_text(&t.c, NOTIFICATION("read"));
+    CHECK_INT(t.manual_executor.n, 1);
+    while (t.manual_executor.n)
+        manual_run(&t.manual_executor);
     CHECK_INT(replies(&t.c), 6);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* Its turn ends when its handler returns. */
-/* The answers of the others wait for the oldest call: it alone goes on. */
+/* The answers of the others wait for the oldest call: only that call continues. */
 TEST(of_a_peer_that_is_held_the_oldest_call_may_go_on)
 {
-    struct theatre t;
-    theatre_open_tray(&t);
+    struct server_fixture t;
+    server_fixture_open_manual(&t);
     for (int i = 0; i < 3; i++)
-        say(&t.c, CALL("read", "1"));
-    CHECK_INT(t.tray.n, 3);
-    struct fumi_task *oldest = fumi_tasks_take(&t.tray.tasks);
+        send_text(&t.c, CALL("read", "1"));
+    CHECK_INT(t.manual_executor.n, 3);
+    struct fumi_task *oldest = fumi_tasks_take(&t.manual_executor.tasks);
     fumi_peer_hold(&t.c.peer, FUMI_HOLD_LATER);
-    for (t.tray.n--; t.tray.n;)
-        tray_run(&t.tray); /* they wait again */
+    for (t.manual_executor.n--; t.manual_executor.n;)
+        manual_run(&t.manual_executor); /* they wait again */
     CHECK_INT(fixture_runs(&t.fixture), 0);
     oldest->run(oldest);
     CHECK_INT(replies(&t.c), 1);
-    CHECK_INT(t.tray.n, 1); /* the next one is the oldest now */
+    CHECK_INT(t.manual_executor.n, 1); /* the next one is the oldest now */
     fumi_peer_hold(&t.c.peer, FUMI_HOLD_ALL);
-    tray_run(&t.tray);
+    manual_run(&t.manual_executor);
     CHECK_INT(replies(&t.c), 1);
     fumi_peer_hold(&t.c.peer, FUMI_HOLD_LATER);
-    CHECK_INT(t.tray.n, 1);
+    CHECK_INT(t.manual_executor.n, 1);
     fumi_peer_hold(&t.c.peer, FUMI_HOLD_NONE);
-    CHECK_INT(t.tray.n, 2);
-    while (t.tray.n)
-        tray_run(&t.tray);
+    CHECK_INT(t.manual_executor.n, 2);
+    while (t.manual_executor.n)
+        manual_run(&t.manual_executor);
     CHECK_INT(replies(&t.c), 3);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 TEST(a_call_that_is_pending_holds_back_nothing)
 {
-    struct theatre t;
-    theatre_open_tray(&t);
-    say(&t.c, CALL("write_defer", "1"));
-    say(&t.c, CALL("read", "2"));
-    say(&t.c, CALL("echo", "3"));
-    CHECK_INT(t.tray.n, 1);
-    tray_run(&t.tray);
+    struct server_fixture t;
+    server_fixture_open_manual(&t);
+    send_text(&t.c, CALL("write_defer", "1"));
+    send_text(&t.c, CALL("read", "2"));
+    send_text(&t.c, CALL("echo", "3"));
+    CHECK_INT(t.manual_executor.n, 1);
+    manual_run(&t.manual_executor);
     CHECK_INT(replies(&t.c), 0);
-    CHECK_INT(t.tray.n, 2);
-    tray_run(&t.tray);
-    tray_run(&t.tray);
+    CHECK_INT(t.manual_executor.n, 2);
+    manual_run(&t.manual_executor);
+    manual_run(&t.manual_executor);
     CHECK_INT(replies(&t.c), 2);
     fumi_finish(fixture_pending(&t.fixture, 0), FUMI_OK);
     CHECK_INT(replies(&t.c), 3);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* What does not block waits for the writers before it, and for nothing else. */
+/* A method that does not block waits for earlier writers, and for nothing else. */
 TEST(inline_calls_wait_for_writers_of_their_peer)
 {
-    struct theatre t;
+    struct server_fixture t;
     struct caller other;
-    theatre_open_tray(&t);
+    server_fixture_open_manual(&t);
     caller_open(&other, t.server);
-    say(&t.c, CALL("read", "1"));
-    say(&t.c, CALL("echo", "2"));
-    CHECK_STR(heard(&t.c), OK("null", "2"));
-    say(&t.c, CALL("write", "3"));
-    forget(&t.c);
-    say(&t.c, CALL("echo", "4"));
-    say(&t.c, "[" CALL("echo", "5") "," CALL("missing", "6") "]");
+    send_text(&t.c, CALL("read", "1"));
+    send_text(&t.c, CALL("echo", "2"));
+    CHECK_STR(received(&t.c), OK("null", "2"));
+    send_text(&t.c, CALL("write", "3"));
+    clear_received(&t.c);
+    send_text(&t.c, CALL("echo", "4"));
+    send_text(&t.c, "[" CALL("echo", "5") "," CALL("missing", "6") "]");
     CHECK_INT(replies(&t.c), 0);
-    CHECK_STR(hear(&other, CALL("echo", "7")), OK("null", "7"));
-    while (t.tray.n)
-        tray_run(&t.tray);
-    CHECK_STR(heard(&t.c),
+    CHECK_STR(reply_to(&other, CALL("echo", "7")), OK("null", "7"));
+    while (t.manual_executor.n)
+        manual_run(&t.manual_executor);
+    CHECK_STR(received(&t.c),
               OK("null", "1") "\n" OK("null", "3") "\n" OK("null", "4") "\n[" OK(
                   "null", "5") "," BAD("\"code\":-32601,\"message\":\"Method not found\",\"data\":"
                                        "\"missing\"",
                                        "6") "]");
-    CHECK_STR(hear(&t.c, CALL("echo", "8")), OK("null", "8"));
+    CHECK_STR(reply_to(&t.c, CALL("echo", "8")), OK("null", "8"));
     caller_done(&other);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-TEST(cancelling_and_deferring_wait_for_nobody)
+TEST(cancel_and_async_calls_do_not_wait)
 {
-    struct theatre t;
-    theatre_open_tray(&t);
-    say(&t.c, CALL("write", "1"));
-    CHECK_STR(hear(&t.c, ASK("rpc.cancel", "[1]", "2")), OK("true", "2"));
-    forget(&t.c);
-    say(&t.c, CALL("now", "3"));
-    CHECK_STR(heard(&t.c), OK("null", "3"));
-    tray_run(&t.tray);
+    struct server_fixture t;
+    server_fixture_open_manual(&t);
+    send_text(&t.c, CALL("write", "1"));
+    CHECK_STR(reply_to(&t.c, CALL_WITH("rpc.cancel", "[1]", "2")), OK("true", "2"));
+    clear_received(&t.c);
+    send_text(&t.c, CALL("now", "3"));
+    CHECK_STR(received(&t.c), OK("null", "3"));
+    manual_run(&t.manual_executor);
     CHECK_INT(fixture_runs(&t.fixture), 0);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* As a piped set_config, get_config: the value that the second sees is that of the first. */
+/* For example a piped set_config and get_config: the second sees the value of the first. */
 TEST(an_inline_call_sees_what_was_written_before_it)
 {
     static const struct fumi_method rows[] = {
         {"set", "", NULL, &count_shape, run_add, WRITES},
         {"see", "", NULL, &count_shape, run_get, FUMI_READ_ONLY},
     };
-    struct theatre t;
+    struct server_fixture t;
     struct fumi_err e;
-    theatre_open_pool(&t, 3);
+    server_fixture_open_pool(&t, 3);
     CHECK_INT(fumi_server_add(t.server, NULL, rows, FUMI_COUNT(rows), &t.fixture, &e), 0);
     for (int i = 1; i <= 500; i++) {
         char want[64];
         snprintf(want, sizeof(want), "\"result\":%d,\"id\":2}", i);
-        forget(&t.c);
-        say(&t.c, CALL("set", "1"));
-        say(&t.c, CALL("see", "2"));
+        clear_received(&t.c);
+        send_text(&t.c, CALL("set", "1"));
+        send_text(&t.c, CALL("see", "2"));
         wait_replies(&t.c, 2);
-        if (!strstr(heard(&t.c).p, want))
-            TEST_FAIL("round %d: %.*s", i, FUMI_ARG(heard(&t.c)));
+        if (!strstr(received(&t.c).p, want))
+            TEST_FAIL("round %d: %.*s", i, FUMI_ARG(received(&t.c)));
     }
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 TEST(peers_do_not_wait_for_each_other)
 {
-    struct theatre t;
+    struct server_fixture t;
     struct caller other;
-    theatre_open_tray(&t);
+    server_fixture_open_manual(&t);
     caller_open(&other, t.server);
-    say(&t.c, CALL("write", "1"));
-    say(&t.c, CALL("write", "2"));
-    CHECK_INT(t.tray.n, 1);
-    say(&other, CALL("write", "1"));
-    CHECK_INT(t.tray.n, 2);
-    say(&other, CALL("read", "2"));
-    CHECK_INT(t.tray.n, 2);
-    while (t.tray.n)
-        tray_run(&t.tray);
+    send_text(&t.c, CALL("write", "1"));
+    send_text(&t.c, CALL("write", "2"));
+    CHECK_INT(t.manual_executor.n, 1);
+    send_text(&other, CALL("write", "1"));
+    CHECK_INT(t.manual_executor.n, 2);
+    send_text(&other, CALL("read", "2"));
+    CHECK_INT(t.manual_executor.n, 2);
+    while (t.manual_executor.n)
+        manual_run(&t.manual_executor);
     CHECK_INT(replies(&t.c) + replies(&other), 4);
     caller_done(&other);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* Real threads: a reader answers how many writers came before it, neither more nor less. The value
- * has no lock, so that the thread sanitizer sees two that should not meet. */
+/* With threads: a reader returns exactly the number of writers before it. The value has no lock, so
+ * that ThreadSanitizer finds two calls that overlap. */
 static size_t fill(struct fumi_buf *b, unsigned dice, int64_t *value, char *want, size_t room)
 {
     fumi_buf_reset(b, 1 << 16);
     if (dice % 7 == 0) {
-        putf(b, "[" CALL("get", "1") "," CALL("add", "2") "," NOTE("add") "," CALL("get", "3") "]");
+        putf(b, "[" CALL("get", "1") "," CALL("add", "2") "," NOTIFICATION("add") "," CALL(
+                    "get", "3") "]");
         *value += 2;
         return (size_t)snprintf(
             want, room, "[" OK("%" PRId64, "1") "," OK("%" PRId64, "2") "," OK("%" PRId64, "3") "]",
@@ -320,47 +322,47 @@ static size_t fill(struct fumi_buf *b, unsigned dice, int64_t *value, char *want
 TEST(messages_behave_as_if_one_ran_after_the_other)
 {
     enum { MANY = 500 };
-    struct theatre t;
+    struct server_fixture t;
     static struct caller callers[MANY];
     static char want[MANY][200];
     struct fumi_buf b = {0};
     int64_t value = 0;
     unsigned dice = 1;
-    theatre_open_pool(&t, 4);
+    server_fixture_open_pool(&t, 4);
     for (int i = 0; i < MANY; i++) {
         dice = dice * 1103515245 + 12345;
         fill(&b, dice >> 16, &value, want[i], sizeof(want[i]));
         caller_open(&callers[i], t.server);
-        struct letter *l = malloc(sizeof(*l));
-        *l = (struct letter){&callers[i]};
+        struct sent_message *l = malloc(sizeof(*l));
+        *l = (struct sent_message){&callers[i]};
         fumi_handle(t.server, &t.c.peer, fumi_buf_str(&b),
-                    (struct fumi_sink){.notify = letter_tell, .reply = letter_reply, .arg = l});
+                    (struct fumi_sink){.notify = sent_notify, .reply = sent_reply, .arg = l});
     }
     for (int i = 0; i < MANY; i++) {
         wait_replies(&callers[i], 1);
-        CHECK_STR(heard(&callers[i]), want[i]);
+        CHECK_STR(received(&callers[i]), want[i]);
         caller_done(&callers[i]);
     }
     CHECK_INT(t.fixture.value, value);
     fumi_buf_done(&b);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* Many peers, each with its own order, on few threads. */
+/* Many peers on few threads; each has its own order. */
 TEST(many_peers_share_the_workers)
 {
     enum { PEERS = 50, EACH = 20 };
     static struct caller callers[PEERS];
-    struct theatre t;
+    struct server_fixture t;
     struct fumi_spare spare = {0};
-    theatre_open_pool(&t, 3);
+    server_fixture_open_pool(&t, 3);
     for (size_t i = 0; i < PEERS; i++) {
         caller_open(&callers[i], t.server);
         callers[i].peer.spare = i % 2 ? &spare : NULL;
     }
     for (size_t n = 0; n < EACH; n++)
         for (size_t i = 0; i < PEERS; i++)
-            say(&callers[i], n % 4 ? CALL("read", "1") : CALL("write", "1"));
+            send_text(&callers[i], n % 4 ? CALL("read", "1") : CALL("write", "1"));
     for (size_t i = 0; i < PEERS; i++) {
         wait_replies(&callers[i], EACH);
         CHECK_INT(callers[i].lines, EACH);
@@ -368,7 +370,7 @@ TEST(many_peers_share_the_workers)
     }
     CHECK_INT(fixture_runs(&t.fixture), PEERS * EACH);
     fumi_spare_done(&spare);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 /* An executor may run a task before submit returns. */
@@ -380,15 +382,15 @@ static void run_at_once(void *arg, struct fumi_task *task)
 
 TEST(an_executor_may_be_this_very_thread)
 {
-    struct theatre t;
+    struct server_fixture t;
     int ran = 0;
-    theatre_open(&t);
+    server_fixture_open(&t);
     fumi_server_executor(t.server, run_at_once, &ran);
     for (int i = 0; i < 3; i++) {
-        CHECK_STR(hear(&t.c, CALL("write", "1")), OK("null", "1"));
-        CHECK_STR(hear(&t.c, "[" CALL("read", "1") "," CALL("write", "2") "]"),
+        CHECK_STR(reply_to(&t.c, CALL("write", "1")), OK("null", "1"));
+        CHECK_STR(reply_to(&t.c, "[" CALL("read", "1") "," CALL("write", "2") "]"),
                   "[" OK("null", "1") "," OK("null", "2") "]");
     }
     CHECK_INT(ran, 6);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }

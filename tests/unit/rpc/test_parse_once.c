@@ -1,6 +1,6 @@
 /* A message is parsed once, each of its requests is read once and its method looked up once, and
- * its text is copied once, only if a call leaves the thread. The linker puts the counters around
- * the functions that do so (--wrap). */
+ * its text is copied once, only if a call leaves the thread. The linker wraps these functions with
+ * counters (--wrap). */
 #include "exchange_fixture.h"
 #include "net/pool.h"
 #include "rpc/exchange.h"
@@ -54,47 +54,47 @@ struct expected {
 
 static void handle(struct caller *c, const struct expected *row)
 {
-    struct letter *l = malloc(sizeof(*l));
+    struct sent_message *l = malloc(sizeof(*l));
     if (!l)
         abort();
-    *l = (struct letter){c};
-    forget(c);
+    *l = (struct sent_message){c};
+    clear_received(c);
     memset(&counts, 0, sizeof(counts));
     counts.text = row->message;
     counts.end = row->message + strlen(row->message);
     c->handle(c->self, &c->peer, fumi_str(row->message),
-              (struct fumi_sink){.notify = letter_tell, .reply = letter_reply, .arg = l});
+              (struct fumi_sink){.notify = sent_notify, .reply = sent_reply, .arg = l});
     wait_replies(c, 1);
 }
 
 TEST(everything_happens_once)
 {
     static const struct expected rows[] = {
-        {ASK("subtract", "[42,23]", "1"), 1, 1, 0, OK("19", "1")},
-        {ASK("echo", "{\"deep\":[1,{\"x\":\"y\"}]}", "\"a\""), 1, 1, 0,
+        {CALL_WITH("subtract", "[42,23]", "1"), 1, 1, 0, OK("19", "1")},
+        {CALL_WITH("echo", "{\"deep\":[1,{\"x\":\"y\"}]}", "\"a\""), 1, 1, 0,
          OK("{\"deep\":[1,{\"x\":\"y\"}]}", "\"a\"")},
-        {NOTE("nothing"), 1, 1, 0, ""},
+        {NOTIFICATION("nothing"), 1, 1, 0, ""},
         {CALL("missing", "2"), 1, 1, 0, MISSING("\"missing\"", "2")},
         {"{\"jsonrpc\":\"1.0\",\"id\":3}", 1, 0, 0, INVALID("\"jsonrpc must be 2.0\"", "3")},
-        {ASK("block", "[\"a text that leaves the thread\"]", "4"), 1, 1, 1,
+        {CALL_WITH("block", "[\"a text that leaves the thread\"]", "4"), 1, 1, 1,
          OK("[\"a text that leaves the thread\"]", "4")},
-        {ASK("defer", "[5]", "5"), 1, 1, 1, OK("[5]", "5")},
-        {"[" ASK("subtract", "[3,2]", "1") "," ASK("block", "[7]", "2") "," NOTE("nothing") "," ASK(
-             "echo", "[8]", "3") "]",
+        {CALL_WITH("defer", "[5]", "5"), 1, 1, 1, OK("[5]", "5")},
+        {"[" CALL_WITH("subtract", "[3,2]", "1") "," CALL_WITH(
+             "block", "[7]", "2") "," NOTIFICATION("nothing") "," CALL_WITH("echo", "[8]", "3") "]",
          4, 4, 1, "[" OK("1", "1") "," OK("[7]", "2") "," OK("[8]", "3") "]"},
     };
-    struct scene s;
-    scene_open(&s);
+    struct exchange_fixture s;
+    exchange_fixture_open(&s);
     struct pool *pool = pool_new(2, NULL);
     fumi_server_executor(s.server, pool_submit, pool);
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         handle(&s.c, &rows[i]);
-        CHECK_STR(heard(&s.c), rows[i].answer);
+        CHECK_STR(received(&s.c), rows[i].answer);
         CHECK_INT(counts.parsed, 1);
         CHECK_INT(counts.read, rows[i].requests);
         CHECK_INT(counts.found, rows[i].found);
         CHECK_INT(counts.copied, rows[i].copied);
     }
     pool_free(pool);
-    scene_done(&s);
+    exchange_fixture_done(&s);
 }

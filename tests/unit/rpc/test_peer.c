@@ -2,47 +2,48 @@
 
 TEST(a_deferred_call_is_answered_when_it_is_finished)
 {
-    struct theatre t;
-    theatre_open(&t);
-    say(&t.c, ASK("defer", "[\"a\"]", "1"));
+    struct server_fixture t;
+    server_fixture_open(&t);
+    send_text(&t.c, CALL_WITH("defer", "[\"a\"]", "1"));
     CHECK_INT(replies(&t.c), 0);
     fumi_finish(fixture_pending(&t.fixture, 0), FUMI_OK);
     CHECK_INT(replies(&t.c), 1);
-    CHECK_STR(heard(&t.c), OK("[\"a\"]", "1"));
-    theatre_done(&t);
+    CHECK_STR(received(&t.c), OK("[\"a\"]", "1"));
+    server_fixture_done(&t);
 }
 
 TEST(a_deferred_call_may_end_before_its_handler_returns)
 {
-    struct theatre t;
-    theatre_open(&t);
+    struct server_fixture t;
+    server_fixture_open(&t);
     for (int i = 0; i < 3; i++) {
-        CHECK_STR(hear(&t.c, ASK("now", "[1]", "1")), OK("[1]", "1"));
-        CHECK_STR(hear(&t.c, NOTE("now")), "");
-        CHECK_STR(hear(&t.c, "[" ASK("now", "[1]", "1") "," ASK("now", "[2]", "2") "]"),
-                  "[" OK("[1]", "1") "," OK("[2]", "2") "]");
+        CHECK_STR(reply_to(&t.c, CALL_WITH("now", "[1]", "1")), OK("[1]", "1"));
+        CHECK_STR(reply_to(&t.c, NOTIFICATION("now")), "");
+        CHECK_STR(
+            reply_to(&t.c, "[" CALL_WITH("now", "[1]", "1") "," CALL_WITH("now", "[2]", "2") "]"),
+            "[" OK("[1]", "1") "," OK("[2]", "2") "]");
     }
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 TEST(a_method_that_may_defer_need_not)
 {
-    struct theatre t;
-    theatre_open(&t);
-    CHECK_STR(hear(&t.c, ASK("may_defer", "[1]", "1")), OK("[1]", "1"));
-    CHECK_STR(hear(&t.c, "[" ASK("may_defer", "[1]", "1") "]"), "[" OK("[1]", "1") "]");
-    theatre_done(&t);
+    struct server_fixture t;
+    server_fixture_open(&t);
+    CHECK_STR(reply_to(&t.c, CALL_WITH("may_defer", "[1]", "1")), OK("[1]", "1"));
+    CHECK_STR(reply_to(&t.c, "[" CALL_WITH("may_defer", "[1]", "1") "]"), "[" OK("[1]", "1") "]");
+    server_fixture_done(&t);
 }
 
 TEST(a_deferred_call_may_end_in_another_thread)
 {
-    struct theatre t;
-    theatre_open(&t);
-    say(&t.c, ASK("defer", "[1]", "\"日\""));
+    struct server_fixture t;
+    server_fixture_open(&t);
+    send_text(&t.c, CALL_WITH("defer", "[1]", "\"日\""));
     finish_elsewhere(&t.fixture, 0, 1);
     wait_replies(&t.c, 1);
-    CHECK_STR(heard(&t.c), OK("[1]", "\"日\""));
-    theatre_done(&t);
+    CHECK_STR(received(&t.c), OK("[1]", "\"日\""));
+    server_fixture_done(&t);
 }
 
 TEST(a_deferred_call_may_fail)
@@ -57,44 +58,44 @@ TEST(a_deferred_call_may_fail)
         {FUMI_FAIL, 0, INTERNAL("1")},
         {FUMI_OK, 0, OK("null", "1")},
     };
-    struct theatre t;
-    theatre_open(&t);
+    struct server_fixture t;
+    server_fixture_open(&t);
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct finisher f = {&t.fixture, i, 1, rows[i].ret, rows[i].code, 0};
-        forget(&t.c);
-        say(&t.c, CALL("defer", "1"));
+        clear_received(&t.c);
+        send_text(&t.c, CALL("defer", "1"));
         finisher_start(&f);
         finisher_join(&f);
         wait_replies(&t.c, 1);
-        CHECK_STR(heard(&t.c), rows[i].answer);
+        CHECK_STR(received(&t.c), rows[i].answer);
         CHECK_INT(t.c.code, rows[i].ret == FUMI_OK ? 0 : rows[i].code ? rows[i].code : -32603);
     }
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 TEST(several_may_be_open_and_end_in_any_order)
 {
-    struct theatre t;
-    theatre_open(&t);
+    struct server_fixture t;
+    server_fixture_open(&t);
     for (int i = 0; i < 5; i++) {
         char message[100];
-        snprintf(message, sizeof(message), ASK("defer", "[%d]", "%d"), i, i);
-        say(&t.c, message);
+        snprintf(message, sizeof(message), CALL_WITH("defer", "[%d]", "%d"), i, i);
+        send_text(&t.c, message);
     }
-    CHECK_STR(hear(&t.c, CALL("echo", "9")), OK("null", "9"));
-    forget(&t.c);
+    CHECK_STR(reply_to(&t.c, CALL("echo", "9")), OK("null", "9"));
+    clear_received(&t.c);
     for (int i = 4; i >= 0; i--)
         finish_elsewhere(&t.fixture, (size_t)i, 1);
     wait_replies(&t.c, 5);
-    CHECK_STR(heard(&t.c), OK("[4]", "4") "\n" OK("[3]", "3") "\n" OK("[2]", "2") "\n" OK(
-                               "[1]", "1") "\n" OK("[0]", "0"));
-    theatre_done(&t);
+    CHECK_STR(received(&t.c), OK("[4]", "4") "\n" OK("[3]", "3") "\n" OK("[2]", "2") "\n" OK(
+                                  "[1]", "1") "\n" OK("[0]", "0"));
+    server_fixture_done(&t);
 }
 
 enum { BATCH = 5 };
 
-/* A batch in which the calls whose bit is set defer, and the expected answer; every third call is
- * a notification when `gaps` is set. */
+/* A batch in which the calls whose bit is set are pending, and the expected answer. gaps: every
+ * third call is a notification. */
 static size_t mixed(struct fumi_buf *in, struct fumi_buf *out, unsigned mask, const char *method,
                     bool gaps)
 {
@@ -129,34 +130,34 @@ static struct fumi_str inside(struct fumi_str batch)
 
 TEST(calls_of_a_batch_may_defer_at_every_place)
 {
-    struct theatre t;
+    struct server_fixture t;
     struct fumi_buf in = {0}, out = {0};
-    theatre_open(&t);
+    server_fixture_open(&t);
     for (unsigned mask = 0; mask < 2u << BATCH; mask++) {
         size_t n = mixed(&in, &out, mask, "defer", mask >> BATCH & 1);
         fumi_buf_put(&out, 0);
         t.fixture.pending_n = 0;
         struct finisher f = {&t.fixture, 0, n, FUMI_OK, 0, 0};
         finisher_start(&f);
-        struct fumi_str got = tell_and_hear(&t.c, fumi_buf_str(&in));
+        struct fumi_str got = reply_to_str(&t.c, fumi_buf_str(&in));
         finisher_join(&f);
         CHECK_STR(inside(got), out.p);
         CHECK_INT(t.fixture.pending_n, n);
         mixed(&in, &out, mask, "now", mask >> BATCH & 1);
         fumi_buf_put(&out, 0);
-        CHECK_STR(inside(tell_and_hear(&t.c, fumi_buf_str(&in))), out.p);
+        CHECK_STR(inside(reply_to_str(&t.c, fumi_buf_str(&in))), out.p);
     }
     fumi_buf_done(&in);
     fumi_buf_done(&out);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* The next one begins when the one ahead of it has ended. */
+/* A call starts when the one before it has ended. */
 TEST(calls_of_a_batch_run_one_after_the_other)
 {
-    struct theatre t;
-    theatre_open(&t);
-    say(&t.c, "[" CALL("defer", "1") "," CALL("count", "2") "," CALL("defer", "3") "]");
+    struct server_fixture t;
+    server_fixture_open(&t);
+    send_text(&t.c, "[" CALL("defer", "1") "," CALL("count", "2") "," CALL("defer", "3") "]");
     CHECK_INT(t.fixture.pending_n, 1);
     CHECK_INT(fixture_runs(&t.fixture), 0);
     fumi_finish(fixture_pending(&t.fixture, 0), FUMI_OK);
@@ -164,36 +165,36 @@ TEST(calls_of_a_batch_run_one_after_the_other)
     CHECK_INT(fixture_runs(&t.fixture), 1);
     CHECK_INT(replies(&t.c), 0);
     fumi_finish(fixture_pending(&t.fixture, 1), FUMI_OK);
-    CHECK_STR(heard(&t.c), "[" OK("null", "1") "," OK("null", "2") "," OK("null", "3") "]");
-    theatre_done(&t);
+    CHECK_STR(received(&t.c), "[" OK("null", "1") "," OK("null", "2") "," OK("null", "3") "]");
+    server_fixture_done(&t);
 }
 
 TEST(a_deferred_notification_is_not_answered)
 {
-    struct theatre t;
-    theatre_open(&t);
-    say(&t.c, NOTE("defer"));
-    say(&t.c, "[" NOTE("defer") "," NOTE("defer") "]");
+    struct server_fixture t;
+    server_fixture_open(&t);
+    send_text(&t.c, NOTIFICATION("defer"));
+    send_text(&t.c, "[" NOTIFICATION("defer") "," NOTIFICATION("defer") "]");
     finish_elsewhere(&t.fixture, 0, 3);
     wait_replies(&t.c, 2);
-    CHECK_STR(heard(&t.c), "");
-    theatre_done(&t);
+    CHECK_STR(received(&t.c), "");
+    server_fixture_done(&t);
 }
 
 TEST(wrong_params_are_found_before_it_defers)
 {
-    struct theatre t;
-    theatre_open(&t);
-    CHECK_STR(hear(&t.c, ASK("defer", "7", "1")),
+    struct server_fixture t;
+    server_fixture_open(&t);
+    CHECK_STR(reply_to(&t.c, CALL_WITH("defer", "7", "1")),
               BAD("\"code\":-32602,\"message\":\"Invalid params\",\"data\":\"params must be an "
                   "array or an object\"",
                   "1"));
     CHECK_INT(t.fixture.pending_n, 0);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* However long a batch, the stack does not grow with it: handlers find it where the first one
- * did. */
+/* The stack does not grow with the length of a batch: each method has the same stack depth as the
+ * first. */
 struct plumb {
     uintptr_t highest, lowest;
 };
@@ -220,10 +221,10 @@ TEST(a_long_batch_that_defers_needs_no_stack)
     fumi_server_limits(s, (struct fumi_limits){.batch = MANY});
     putf(&b, "[" CALL("plumb", "0"));
     for (int i = 1; i < MANY; i++)
-        putf(&b, "," NOTE("plumb"));
+        putf(&b, "," NOTIFICATION("plumb"));
     putf(&b, "]");
     caller_open(&c, s);
-    CHECK_STR(tell_and_hear(&c, fumi_buf_str(&b)), "[" OK("null", "0") "]");
+    CHECK_STR(reply_to_str(&c, fumi_buf_str(&b)), "[" OK("null", "0") "]");
     fumi_buf_done(&b);
     caller_done(&c);
     fumi_server_free(s);
@@ -253,25 +254,25 @@ static void see_after(void *self, struct fumi_call *call)
 
 TEST(hooks_are_left_when_a_deferred_call_ends)
 {
-    struct theatre t;
+    struct server_fixture t;
     struct seen seen = {0};
     struct fumi_processor p = {"seen", NULL, see_before, see_after, &seen};
     struct fumi_err e;
-    theatre_open(&t);
+    server_fixture_open(&t);
     CHECK_INT(fumi_server_use(t.server, &p, &e), 0);
-    say(&t.c, CALL("defer", "1"));
+    send_text(&t.c, CALL("defer", "1"));
     CHECK(seen.before == 1 && seen.after == 0);
     fumi_finish(fixture_pending(&t.fixture, 0), FUMI_OK);
     CHECK(seen.before == 1 && seen.after == 1 && seen.ret == FUMI_OK && seen.code == 0);
-    say(&t.c, CALL("defer", "2"));
+    send_text(&t.c, CALL("defer", "2"));
     struct finisher f = {&t.fixture, 1, 1, FUMI_FAIL, 6, 0};
     finisher_start(&f);
     finisher_join(&f);
     CHECK(seen.before == 2 && seen.after == 2 && seen.ret == FUMI_FAIL && seen.code == 6);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* Calls that are ended by the threads of a pool while new ones come. */
+/* The threads of a pool finish calls while new ones arrive. */
 static enum fumi_ret run_pooled(struct fumi_call *call, const void *params, void *result);
 
 struct job {
@@ -293,7 +294,7 @@ static enum fumi_ret run_pooled(struct fumi_call *call, const void *params, void
     return FUMI_PENDING;
 }
 
-/* What a thread keeps warm is its own: calls that end elsewhere leave it alone. */
+/* The memory that a thread keeps is not used by calls that end on other threads. */
 static void end_many_in_threads(struct fumi_spare *spare)
 {
     enum { MANY = 2000 };
@@ -301,15 +302,15 @@ static void end_many_in_threads(struct fumi_spare *spare)
         {"pooled", "", &whole_shape, &whole_shape, run_pooled, FUMI_ASYNC},
         {"echo", "", &whole_shape, &whole_shape, run_echo, 0}};
     static const char *const messages[] = {
-        ASK("pooled", "[7]", "1"), CALL("echo", "2"),
-        "[" ASK("pooled", "[7]", "1") "," NOTE("pooled") "," CALL("pooled", "2") "]"};
+        CALL_WITH("pooled", "[7]", "1"), CALL("echo", "2"),
+        "[" CALL_WITH("pooled", "[7]", "1") "," NOTIFICATION("pooled") "," CALL("pooled", "2") "]"};
     struct pool *pool = pool_new(4, NULL);
     struct fumi_server *s = server_of(rows, FUMI_COUNT(rows), pool);
     struct caller c;
     caller_open(&c, s);
     c.peer.spare = spare;
     for (size_t i = 0; i < MANY; i++)
-        say(&c, messages[i % FUMI_COUNT(messages)]);
+        send_text(&c, messages[i % FUMI_COUNT(messages)]);
     wait_replies(&c, MANY);
     CHECK_INT(c.lines, MANY);
     pool_free(pool);
@@ -344,7 +345,7 @@ static enum fumi_ret finish_twice(struct fumi_call *call, const void *params, vo
     return FUMI_PENDING;
 }
 
-/* A method that breaks the rules costs its own answer at most. */
+/* A method that violates its contract affects at most its own answer. */
 TEST(methods_that_pend_or_finish_as_they_may_not)
 {
     static const struct fumi_method rows[] = {
@@ -357,10 +358,10 @@ TEST(methods_that_pend_or_finish_as_they_may_not)
     struct caller c;
     fumi_server_log(s, &silent);
     caller_open(&c, s);
-    CHECK_STR(hear(&c, CALL("secret", "1")), INTERNAL("1"));
+    CHECK_STR(reply_to(&c, CALL("secret", "1")), INTERNAL("1"));
     fumi_finish(secret, FUMI_OK);
-    CHECK_STR(hear(&c, CALL("return", "2")), OK("null", "2"));
-    CHECK_STR(hear(&c, "[" CALL("twice", "3") "," CALL("return", "4") "]"),
+    CHECK_STR(reply_to(&c, CALL("return", "2")), OK("null", "2"));
+    CHECK_STR(reply_to(&c, "[" CALL("twice", "3") "," CALL("return", "4") "]"),
               "[" OK("null", "3") "," OK("null", "4") "]");
     fumi_finish(secret, FUMI_FAIL);
     CHECK_INT(replies(&c), 1); /* to the last message */
@@ -385,7 +386,7 @@ static void say_last(void *arg, struct fumi_buf *answer, int code)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* After the last reply nothing of the peer and the server is touched. */
+/* After the last reply the peer and the server are not used any more. */
 TEST(the_server_may_be_freed_after_the_last_reply)
 {
     static const struct fumi_method rows[] = {
@@ -395,7 +396,7 @@ TEST(the_server_may_be_freed_after_the_last_reply)
         struct last_word w = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
         struct fumi_server *s = server_of(rows, FUMI_COUNT(rows), pool);
         struct fumi_peer *peer = calloc(1, sizeof(*peer));
-        fumi_handle(s, peer, FUMI_STR(ASK("pooled", "[7]", "1")),
+        fumi_handle(s, peer, FUMI_STR(CALL_WITH("pooled", "[7]", "1")),
                     (struct fumi_sink){.reply = say_last, .arg = &w});
         pthread_mutex_lock(&w.lock);
         while (!w.done)
@@ -416,9 +417,9 @@ TEST(many_calls_end_in_threads_while_others_begin)
     end_many_in_threads(&spare);
 }
 
-/* Peers in several threads, each with warm memory of its own, or all with none. */
+/* Peers on several threads, each thread with its own spare memory, or all without. */
 struct talker {
-    struct theatre *t;
+    struct server_fixture *t;
     bool keeps;
     pthread_t thread;
     int wrong;
@@ -434,9 +435,9 @@ static void *talk_much(void *arg)
     if (me->keeps)
         c.peer.spare = &spare;
     for (int i = 0; i < 2000; i++) {
-        snprintf(in, sizeof(in), ASK("%s", "[%d]", "%d"), i % 5 ? "echo" : "now", i, i);
+        snprintf(in, sizeof(in), CALL_WITH("%s", "[%d]", "%d"), i % 5 ? "echo" : "now", i, i);
         snprintf(out, sizeof(out), OK("[%d]", "%d"), i, i);
-        me->wrong += !fumi_eq(hear(&c, in), fumi_str(out));
+        me->wrong += !fumi_eq(reply_to(&c, in), fumi_str(out));
     }
     caller_done(&c);
     fumi_spare_done(&spare);
@@ -445,9 +446,9 @@ static void *talk_much(void *arg)
 
 TEST(peers_in_several_threads_do_not_meet)
 {
-    struct theatre t;
+    struct server_fixture t;
     struct talker talkers[4];
-    theatre_open(&t);
+    server_fixture_open(&t);
     for (size_t i = 0; i < FUMI_COUNT(talkers); i++) {
         talkers[i] = (struct talker){.t = &t, .keeps = i % 2};
         CHECK_INT(pthread_create(&talkers[i].thread, NULL, talk_much, &talkers[i]), 0);
@@ -456,53 +457,53 @@ TEST(peers_in_several_threads_do_not_meet)
         pthread_join(talkers[i].thread, NULL);
         CHECK_INT(talkers[i].wrong, 0);
     }
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 /* Several peers of one thread, with calls that are open at the same time. */
 TEST(peers_of_one_thread_share_what_it_keeps)
 {
-    struct theatre t;
+    struct server_fixture t;
     struct fumi_spare spare = {0};
     struct caller other;
-    theatre_open(&t);
+    server_fixture_open(&t);
     caller_open(&other, t.server);
     t.c.peer.spare = other.peer.spare = &spare;
     for (size_t i = 0; i < 5; i++) {
-        say(&t.c, ASK("defer", "[1]", "1"));
-        say(&other, ASK("defer", "[2]", "2"));
+        send_text(&t.c, CALL_WITH("defer", "[1]", "1"));
+        send_text(&other, CALL_WITH("defer", "[2]", "2"));
         CHECK_INT(replies(&t.c) + replies(&other), 0);
-        CHECK_STR(hear(&t.c, CALL("echo", "3")), OK("null", "3"));
-        CHECK_STR(hear(&other, CALL("now", "3")), OK("null", "3"));
-        forget(&t.c);
-        forget(&other);
+        CHECK_STR(reply_to(&t.c, CALL("echo", "3")), OK("null", "3"));
+        CHECK_STR(reply_to(&other, CALL("now", "3")), OK("null", "3"));
+        clear_received(&t.c);
+        clear_received(&other);
         fumi_finish(fixture_pending(&t.fixture, 2 * i + 1), FUMI_OK);
         finish_elsewhere(&t.fixture, 2 * i, 1);
-        CHECK_STR(heard(&t.c), OK("[1]", "1"));
-        CHECK_STR(heard(&other), OK("[2]", "2"));
-        forget(&t.c);
-        forget(&other);
+        CHECK_STR(received(&t.c), OK("[1]", "1"));
+        CHECK_STR(received(&other), OK("[2]", "2"));
+        clear_received(&t.c);
+        clear_received(&other);
     }
     caller_done(&other);
     fumi_spare_done(&spare);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 TEST(what_is_kept_may_be_given_back_at_any_time)
 {
-    struct theatre t;
+    struct server_fixture t;
     struct fumi_spare spare = {0};
-    theatre_open(&t);
+    server_fixture_open(&t);
     fumi_spare_done(&spare);
     t.c.peer.spare = &spare;
     for (int i = 0; i < 3; i++) {
-        CHECK_STR(hear(&t.c, CALL("echo", "1")), OK("null", "1"));
+        CHECK_STR(reply_to(&t.c, CALL("echo", "1")), OK("null", "1"));
         fumi_spare_done(&spare);
-        CHECK_STR(hear(&t.c, CALL("now", "1")), OK("null", "1"));
+        CHECK_STR(reply_to(&t.c, CALL("now", "1")), OK("null", "1"));
     }
     fumi_spare_done(&spare);
     fumi_spare_done(&spare);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 static const struct fumi_field mark_fields[] = {
@@ -511,22 +512,22 @@ static const struct fumi_shape mark = FUMI_SHAPE(struct count, mark_fields);
 
 static void keep_pushed(struct fumi_peer *peer, struct fumi_buf *message)
 {
-    caller_hear(FUMI_OWNER(peer, struct caller, peer), message);
+    caller_receive(FUMI_OWNER(peer, struct caller, peer), message);
 }
 
 TEST(a_peer_is_pushed_to_if_it_can_be)
 {
-    struct theatre t;
-    theatre_open(&t);
+    struct server_fixture t;
+    server_fixture_open(&t);
     CHECK(!fumi_push(&t.c.peer, "news", &mark, &(struct count){1}));
     t.c.peer.push = keep_pushed;
     CHECK(fumi_push(&t.c.peer, "news", &mark, &(struct count){2}));
-    CHECK_STR(heard(&t.c), "{\"jsonrpc\":\"2.0\",\"method\":\"news\",\"params\":{\"n\":2}}");
-    forget(&t.c);
+    CHECK_STR(received(&t.c), "{\"jsonrpc\":\"2.0\",\"method\":\"news\",\"params\":{\"n\":2}}");
+    clear_received(&t.c);
     t.c.takes = true;
     CHECK(fumi_push(&t.c.peer, "a\"b", NULL, NULL));
-    CHECK_STR(heard(&t.c), "{\"jsonrpc\":\"2.0\",\"method\":\"a\\\"b\"}");
-    theatre_done(&t);
+    CHECK_STR(received(&t.c), "{\"jsonrpc\":\"2.0\",\"method\":\"a\\\"b\"}");
+    server_fixture_done(&t);
 }
 
 static void *push_some(void *arg)
@@ -539,19 +540,19 @@ static void *push_some(void *arg)
 
 TEST(a_peer_is_pushed_to_from_any_thread)
 {
-    struct theatre t;
+    struct server_fixture t;
     pthread_t threads[3];
-    theatre_open(&t);
+    server_fixture_open(&t);
     t.c.peer.push = keep_pushed;
     for (size_t i = 0; i < FUMI_COUNT(threads); i++)
         CHECK_INT(pthread_create(&threads[i], NULL, push_some, &t.c), 0);
     for (int i = 0; i < 100; i++)
-        say(&t.c, CALL("echo", "1"));
+        send_text(&t.c, CALL("echo", "1"));
     for (size_t i = 0; i < FUMI_COUNT(threads); i++)
         pthread_join(threads[i], NULL);
-    CHECK_INT(t.c.told, 500 * FUMI_COUNT(threads));
+    CHECK_INT(t.c.notifications, 500 * FUMI_COUNT(threads));
     CHECK_INT(t.c.replies, 100);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 TEST(a_peer_may_be_closed_unused)
@@ -562,21 +563,21 @@ TEST(a_peer_may_be_closed_unused)
     fumi_peer_done(&peer);
 }
 
-/* What is in the message must be there still when its call ends, though the sender has overwritten
- * and freed it by then: see caller_say. */
+/* The text of a message is still valid when its call ends, although the sender has overwritten and
+ * freed it: see caller_send. */
 #define ODD_ID     "\"\\u65e5\\n\\\"\""
 #define ODD_PARAMS "{\"a\\tb\":[\"x\\\\y\",-1.50e3,true,null,\"\"],\"\\u65e5\":{}}"
 
 static const char *const outlived[][2] = {
-    {ASK("%s", ODD_PARAMS, ODD_ID), OK(ODD_PARAMS, ODD_ID)},
-    {" \n\t" ASK("%s", "[1]", "-0.0") " \n", OK("[1]", "-0.0")},
-    {"\xEF\xBB\xBF" ASK("%s", "[\"bom\"]", "\"b\""), OK("[\"bom\"]", "\"b\"")},
-    {"[" ASK("%s", ODD_PARAMS, "1") "]", "[" OK(ODD_PARAMS, "1") "]"},
+    {CALL_WITH("%s", ODD_PARAMS, ODD_ID), OK(ODD_PARAMS, ODD_ID)},
+    {" \n\t" CALL_WITH("%s", "[1]", "-0.0") " \n", OK("[1]", "-0.0")},
+    {"\xEF\xBB\xBF" CALL_WITH("%s", "[\"bom\"]", "\"b\""), OK("[\"bom\"]", "\"b\"")},
+    {"[" CALL_WITH("%s", ODD_PARAMS, "1") "]", "[" OK(ODD_PARAMS, "1") "]"},
     {"{\"id\":7,\"\\u006dethod\":\"%s\",\"jsonrpc\":\"\\u0032.0\",\"params\":[[],{}]}",
      OK("[[],{}]", "7")},
 };
 
-static void outlive(struct theatre *t, const char *method, bool tray)
+static void outlive(struct server_fixture *t, const char *method, bool manual_executor)
 {
     for (size_t i = 0; i < FUMI_COUNT(outlived); i++) {
         struct fumi_buf b = {0};
@@ -584,51 +585,52 @@ static void outlive(struct theatre *t, const char *method, bool tray)
         fumi_buf_add(&b, from, (size_t)(gap - from));
         fumi_buf_add(&b, method, strlen(method));
         fumi_buf_add(&b, gap + 2, strlen(gap + 2));
-        forget(&t->c);
-        caller_say(&t->c, fumi_buf_str(&b));
-        if (tray)
-            tray_run(&t->tray);
+        clear_received(&t->c);
+        caller_send(&t->c, fumi_buf_str(&b));
+        if (manual_executor)
+            manual_run(&t->manual_executor);
         else
             fumi_finish(fixture_pending(&t->fixture, i), FUMI_OK);
-        if (replies(&t->c) != 1 || !fumi_eq(heard(&t->c), fumi_str(outlived[i][1])))
-            TEST_FAIL("%s, row %zu: %.*s", method, i, FUMI_ARG(heard(&t->c)));
+        if (replies(&t->c) != 1 || !fumi_eq(received(&t->c), fumi_str(outlived[i][1])))
+            TEST_FAIL("%s, row %zu: %.*s", method, i, FUMI_ARG(received(&t->c)));
         fumi_buf_done(&b);
     }
 }
 
 TEST(a_pending_call_outlives_the_text_of_its_message)
 {
-    struct theatre t;
-    theatre_open(&t);
+    struct server_fixture t;
+    server_fixture_open(&t);
     outlive(&t, "defer", false);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 TEST(a_call_on_the_executor_outlives_the_text_of_its_message)
 {
-    struct theatre t;
-    theatre_open_tray(&t);
+    struct server_fixture t;
+    server_fixture_open_manual(&t);
     outlive(&t, "read", true);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* Also the calls behind the one that is pending, faults among them, and one that is cancelled. */
+/* Also for the calls after the pending one, with invalid and cancelled ones among them. */
 TEST(a_batch_outlives_the_text_of_its_message)
 {
-    struct theatre t;
-    theatre_open(&t);
-    say(&t.c,
-        "[" ASK("defer", "[\"\\n\"]", "\"\\u0061\"") "," ASK("echo", ODD_PARAMS, ODD_ID) ",7," CALL(
-            "m\\u0069ssing", "2") "," ASK("defer", "[3]", "3") "]");
-    CHECK_STR(hear(&t.c, ASK("rpc.cancel", "{\"id\":3}", "4")), OK("true", "4"));
-    forget(&t.c);
+    struct server_fixture t;
+    server_fixture_open(&t);
+    send_text(&t.c,
+              "[" CALL_WITH("defer", "[\"\\n\"]", "\"\\u0061\"") "," CALL_WITH(
+                  "echo", ODD_PARAMS,
+                  ODD_ID) ",7," CALL("m\\u0069ssing", "2") "," CALL_WITH("defer", "[3]", "3") "]");
+    CHECK_STR(reply_to(&t.c, CALL_WITH("rpc.cancel", "{\"id\":3}", "4")), OK("true", "4"));
+    clear_received(&t.c);
     fumi_finish(fixture_pending(&t.fixture, 0), FUMI_OK);
-    CHECK_STR(heard(&t.c),
+    CHECK_STR(received(&t.c),
               "[" OK("[\"\\n\"]", "\"\\u0061\"") "," OK(ODD_PARAMS, ODD_ID) "," BAD(
                   "\"code\":-32600,\"message\":\"Invalid Request\",\"data\":\"a request must be "
                   "an object\"",
                   "null") "," BAD("\"code\":-32601,\"message\":\"Method not found\",\"data\":"
                                   "\"missing\"",
                                   "2") "]");
-    theatre_done(&t);
+    server_fixture_done(&t);
 }

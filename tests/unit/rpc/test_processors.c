@@ -38,7 +38,7 @@ static void ink_done(struct ink *i)
     close(i->pipes[1]);
 }
 
-/* What was written since it was read last: a line without its time; "": none. */
+/* The line written since the last call, without its time; "": none. */
 static const char *ink_read(struct ink *i)
 {
     ssize_t n = read(i->pipes[0], i->text, sizeof(i->text) - 1);
@@ -47,7 +47,7 @@ static const char *ink_read(struct ink *i)
     return space ? space + 1 : "";
 }
 
-/* Whether a line says that and then some number of microseconds. */
+/* Whether a line is that text followed by a number of microseconds. */
 static bool is_line(const char *line, const char *start)
 {
     size_t n = strlen(start);
@@ -76,38 +76,38 @@ static const struct fumi_method failing[] = {{"fail", "", &n_shape, NULL, run_fa
 
 TEST(every_call_is_logged)
 {
-    struct theatre t;
+    struct server_fixture t;
     struct ink i;
     struct fumi_err e;
     ink_open(&i);
-    theatre_open(&t);
+    server_fixture_open(&t);
     use(t.server, fumi_log_calls(&i.log));
     CHECK_INT(fumi_server_add(t.server, NULL, failing, 1, NULL, &e), 0);
-    hear(&t.c, ASK("echo", "[\"basil\"]", "1"));
+    reply_to(&t.c, CALL_WITH("echo", "[\"basil\"]", "1"));
     CHECK_LINE(&i, "info rpc.call method=echo transport=test code=0 us=");
-    hear(&t.c, NOTE("echo"));
+    reply_to(&t.c, NOTIFICATION("echo"));
     CHECK_LINE(&i, "info rpc.call method=echo transport=test code=0 us=");
-    hear(&t.c, ASK("fail", "[7]", "1"));
+    reply_to(&t.c, CALL_WITH("fail", "[7]", "1"));
     CHECK_LINE(&i, "info rpc.call method=fail transport=test code=7 us=");
-    hear(&t.c, ASK("fail", "[-32603]", "1"));
+    reply_to(&t.c, CALL_WITH("fail", "[-32603]", "1"));
     CHECK_LINE(&i, "error rpc.call method=fail transport=test code=-32603 us=");
-    hear(&t.c, CALL("fail", "1"));
+    reply_to(&t.c, CALL("fail", "1"));
     CHECK_LINE(&i, "info rpc.call method=fail transport=test code=-32602 us=");
-    hear(&t.c, ASK("now", "[1]", "1"));
+    reply_to(&t.c, CALL_WITH("now", "[1]", "1"));
     CHECK_LINE(&i, "info rpc.call method=now transport=test code=0 us=");
-    hear(&t.c, "1");
+    reply_to(&t.c, "1");
     CHECK_STR(fumi_str(ink_read(&i)), "");
-    theatre_done(&t);
+    server_fixture_done(&t);
     ink_done(&i);
 }
 
 TEST(a_long_name_is_cut_in_the_log)
 {
-    struct theatre t;
+    struct server_fixture t;
     struct ink i;
     struct fumi_buf b = {0}, want = {0};
     ink_open(&i);
-    theatre_open(&t);
+    server_fixture_open(&t);
     use(t.server, fumi_log_calls(&i.log));
     putf(&b, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x");
     put_times(&b, "日", 30);
@@ -115,55 +115,55 @@ TEST(a_long_name_is_cut_in_the_log)
     putf(&want, "info rpc.call method=x");
     put_times(&want, "日", 21);
     putf(&want, " transport=test code=-32601 us=%c", 0);
-    tell_and_hear(&t.c, fumi_buf_str(&b));
+    reply_to_str(&t.c, fumi_buf_str(&b));
     CHECK_LINE(&i, want.p);
-    hear(&t.c, CALL("one\\ntwo\\u001b", "1"));
+    reply_to(&t.c, CALL("one\\ntwo\\u001b", "1"));
     CHECK_LINE(&i, "info rpc.call method=\"one\\ntwo\\x1b\" transport=test code=-32601 us=");
     fumi_buf_done(&b);
     fumi_buf_done(&want);
-    theatre_done(&t);
+    server_fixture_done(&t);
     ink_done(&i);
 }
 
 TEST(a_log_of_a_higher_level_holds_only_what_failed_inside)
 {
-    struct theatre t;
+    struct server_fixture t;
     struct ink i;
     struct fumi_err e;
     ink_open(&i);
     i.log.level = FUMI_WARN;
-    theatre_open(&t);
+    server_fixture_open(&t);
     CHECK_INT(fumi_server_add(t.server, NULL, failing, 1, NULL, &e), 0);
     use(t.server, fumi_log_calls(&i.log));
-    hear(&t.c, CALL("echo", "1"));
+    reply_to(&t.c, CALL("echo", "1"));
     CHECK_STR(fumi_str(ink_read(&i)), "");
-    hear(&t.c, ASK("fail", "[-32603]", "1"));
+    reply_to(&t.c, CALL_WITH("fail", "[-32603]", "1"));
     CHECK_LINE(&i, "error rpc.call method=fail transport=test code=-32603 us=");
-    theatre_done(&t);
+    server_fixture_done(&t);
     ink_done(&i);
 }
 
 TEST(the_line_of_a_call_names_its_trace)
 {
     static const char end[] = " trace=4bf92f3577b34da6a3ce929d0e0e4736\n";
-    struct theatre t;
+    struct server_fixture t;
     struct ink i;
     ink_open(&i);
-    theatre_open(&t);
+    server_fixture_open(&t);
     use(t.server, fumi_log_calls(&i.log));
-    hear(&t.c, ASK("echo",
-                   "{\"_meta\":{\"traceparent\":"
-                   "\"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\"}}",
-                   "1"));
+    reply_to(&t.c, CALL_WITH("echo",
+                             "{\"_meta\":{\"traceparent\":"
+                             "\"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\"}}",
+                             "1"));
     const char *line = ink_read(&i);
     CHECK(strstr(line, "info rpc.call method=echo transport=test code=0 us="));
     CHECK(strlen(line) > strlen(end));
     CHECK_STR(fumi_str(line + strlen(line) - strlen(end)), end);
-    theatre_done(&t);
+    server_fixture_done(&t);
     ink_done(&i);
 }
 
-/* Time limits. A short one is over soon, a long one not while a test runs. */
+/* Time limits: SHORT expires soon, LONG not while a test runs. */
 enum { SHORT = 100, LONG = 3600000 };
 
 static void wait_over(int64_t ticks)
@@ -172,7 +172,7 @@ static void wait_over(int64_t ticks)
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 }
 
-static void theatre_limit(struct theatre *t, const struct fumi_time_limit *limit)
+static void theatre_limit(struct server_fixture *t, const struct fumi_time_limit *limit)
 {
     use(t->server, fumi_limit_time(limit));
 }
@@ -181,26 +181,26 @@ TEST(a_call_in_time_is_answered)
 {
     static const int64_t rows[] = {LONG, 0, -1, INT64_MAX, INT64_MAX / 1000000};
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
-        struct theatre t;
+        struct server_fixture t;
         struct fumi_time_limit limit = {rows[i]};
-        theatre_open(&t);
+        server_fixture_open(&t);
         theatre_limit(&t, &limit);
-        CHECK_STR(hear(&t.c, ASK("echo", "[1]", "1")), OK("[1]", "1"));
-        CHECK_STR(hear(&t.c, ASK("now", "[1]", "1")), OK("[1]", "1"));
-        say(&t.c, ASK("defer", "[1]", "1"));
+        CHECK_STR(reply_to(&t.c, CALL_WITH("echo", "[1]", "1")), OK("[1]", "1"));
+        CHECK_STR(reply_to(&t.c, CALL_WITH("now", "[1]", "1")), OK("[1]", "1"));
+        send_text(&t.c, CALL_WITH("defer", "[1]", "1"));
         struct fumi_call *call = fixture_pending(&t.fixture, 0);
         bool limited = rows[i] == LONG;
         CHECK_INT(call->deadline, limited ? call->began + rows[i] * 1000000 : 0);
         CHECK_INT(fumi_time_left(call) == INT64_MAX, !limited);
         CHECK(fumi_time_left(call) > 0 && !fumi_cancelled(call));
-        forget(&t.c);
+        clear_received(&t.c);
         fumi_finish(call, FUMI_OK);
-        CHECK_STR(heard(&t.c), OK("[1]", "1"));
-        theatre_done(&t);
+        CHECK_STR(received(&t.c), OK("[1]", "1"));
+        server_fixture_done(&t);
     }
 }
 
-/* Whatever came of it, but not what broke inside. */
+/* Every outcome becomes a timeout, except for an internal error. */
 TEST(a_call_that_ends_too_late_is_refused)
 {
     static const struct {
@@ -212,15 +212,15 @@ TEST(a_call_that_ends_too_late_is_refused)
         {FUMI_FAIL, 0, TIMEOUT("100", "1")},
         {FUMI_FAIL, 5, TIMEOUT("100", "1")},
         {FUMI_OK, FUMI_INTERNAL_ERROR, TIMEOUT("100", "1")},
-        {FUMI_FAIL, FUMI_INTERNAL_ERROR, TIMEOUT("100", "1")}, /* the timer was quicker */
+        {FUMI_FAIL, FUMI_INTERNAL_ERROR, TIMEOUT("100", "1")}, /* the timer was first */
     };
     static const struct fumi_time_limit limit = {SHORT};
-    struct theatre t;
-    theatre_open(&t);
+    struct server_fixture t;
+    server_fixture_open(&t);
     theatre_limit(&t, &limit);
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
-        forget(&t.c);
-        say(&t.c, ASK("defer", "[1]", "1"));
+        clear_received(&t.c);
+        send_text(&t.c, CALL_WITH("defer", "[1]", "1"));
         struct fumi_call *call = fixture_pending(&t.fixture, i);
         wait_replies(&t.c, 1);
         CHECK_INT(fumi_time_left(call), 0);
@@ -228,99 +228,99 @@ TEST(a_call_that_ends_too_late_is_refused)
         if (rows[i].code)
             fumi_fail(call, rows[i].code, "said late");
         fumi_finish(call, rows[i].ret);
-        CHECK_STR(heard(&t.c), rows[i].answer);
+        CHECK_STR(received(&t.c), rows[i].answer);
     }
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 TEST(a_late_notification_and_a_late_cancelled_call_stay_silent)
 {
     static const struct fumi_time_limit limit = {SHORT};
-    struct theatre t;
-    theatre_open(&t);
+    struct server_fixture t;
+    server_fixture_open(&t);
     theatre_limit(&t, &limit);
-    say(&t.c, NOTE("defer"));
-    say(&t.c, CALL("defer", "1"));
-    say(&t.c, "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.cancel\",\"params\":{\"id\":1}}");
+    send_text(&t.c, NOTIFICATION("defer"));
+    send_text(&t.c, CALL("defer", "1"));
+    send_text(&t.c, "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.cancel\",\"params\":{\"id\":1}}");
     for (size_t i = 0; i < 2; i++) {
         wait_over(fixture_pending(&t.fixture, i)->deadline);
         fumi_finish(fixture_pending(&t.fixture, i), FUMI_OK);
     }
     wait_replies(&t.c, 3);
-    CHECK_STR(heard(&t.c), "");
-    theatre_done(&t);
+    CHECK_STR(received(&t.c), "");
+    server_fixture_done(&t);
 }
 
 TEST(a_call_that_waited_too_long_is_not_run)
 {
     static const struct fumi_time_limit limit = {SHORT};
-    struct theatre t;
-    theatre_open_tray(&t);
+    struct server_fixture t;
+    server_fixture_open_manual(&t);
     theatre_limit(&t, &limit);
-    say(&t.c, CALL("read", "1"));
+    send_text(&t.c, CALL("read", "1"));
     wait_replies(&t.c, 1);
-    tray_run(&t.tray);
-    CHECK_STR(heard(&t.c), NOT_RUN("100", "1"));
+    manual_run(&t.manual_executor);
+    CHECK_STR(received(&t.c), NOT_RUN("100", "1"));
     CHECK_INT(t.fixture.runs, 0);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* The next call of a batch begins when the one before it has ended. */
+/* A call of a batch begins when the one before it has ended. */
 TEST(calls_of_a_batch_have_their_own_time)
 {
     static const struct fumi_time_limit limit = {LONG};
-    struct theatre t;
-    theatre_open_tray(&t);
+    struct server_fixture t;
+    server_fixture_open_manual(&t);
     theatre_limit(&t, &limit);
-    say(&t.c, "[" CALL("read_defer", "1") "," CALL("read_defer", "2") "]");
+    send_text(&t.c, "[" CALL("read_defer", "1") "," CALL("read_defer", "2") "]");
     int64_t before = fumi_ticks();
-    tray_run(&t.tray);
+    manual_run(&t.manual_executor);
     CHECK(fixture_pending(&t.fixture, 0)->began <= before);
     wait_over(fumi_ticks() + 1);
     before = fumi_ticks();
     fumi_finish(fixture_pending(&t.fixture, 0), FUMI_OK);
     CHECK(fixture_pending(&t.fixture, 1)->began >= before);
     fumi_finish(fixture_pending(&t.fixture, 1), FUMI_OK);
-    CHECK_STR(heard(&t.c), "[" OK("null", "1") "," OK("null", "2") "]");
-    theatre_done(&t);
+    CHECK_STR(received(&t.c), "[" OK("null", "1") "," OK("null", "2") "]");
+    server_fixture_done(&t);
 }
 
-/* The time that an exchange waited is not that of the next message that gets its memory. */
+/* The time that an exchange waited does not count for the next message that reuses its memory. */
 TEST(the_next_message_has_its_own_time)
 {
     static const struct fumi_time_limit limit = {LONG};
-    struct theatre t;
-    theatre_open_tray(&t);
+    struct server_fixture t;
+    server_fixture_open_manual(&t);
     theatre_limit(&t, &limit);
-    say(&t.c, CALL("read", "1"));
+    send_text(&t.c, CALL("read", "1"));
     fumi_cancel(&t.c.peer, &(struct fumi_val){"1", 1, FUMI_NUMBER});
-    tray_run(&t.tray);
+    manual_run(&t.manual_executor);
     int64_t before = fumi_ticks();
-    say(&t.c, CALL("defer", "2"));
+    send_text(&t.c, CALL("defer", "2"));
     CHECK(fixture_pending(&t.fixture, 0)->began >= before);
     fumi_finish(fixture_pending(&t.fixture, 0), FUMI_OK);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 TEST(of_two_limits_the_shorter_holds)
 {
     static const struct fumi_time_limit limits[] = {{SHORT}, {LONG}};
     for (int turned = 0; turned < 2; turned++) {
-        struct theatre t;
-        theatre_open(&t);
+        struct server_fixture t;
+        server_fixture_open(&t);
         theatre_limit(&t, &limits[turned]);
         theatre_limit(&t, &limits[!turned]);
-        say(&t.c, CALL("defer", "1"));
+        send_text(&t.c, CALL("defer", "1"));
         struct fumi_call *call = fixture_pending(&t.fixture, 0);
         CHECK_INT(call->deadline - call->began, SHORT * 1000000);
         wait_replies(&t.c, 1);
         fumi_finish(call, FUMI_OK);
-        CHECK_STR(heard(&t.c), TIMEOUT("100", "1"));
-        theatre_done(&t);
+        CHECK_STR(received(&t.c), TIMEOUT("100", "1"));
+        server_fixture_done(&t);
     }
 }
 
-/* A processor of one's own sets a deadline as well as ours. */
+/* Any processor may set a deadline. */
 static enum fumi_ret too_late(void *self, struct fumi_call *call)
 {
     (void)self;
@@ -342,26 +342,26 @@ static void keep_outcome(void *self, struct fumi_call *call)
 
 TEST(a_deadline_that_is_over_refuses_the_call)
 {
-    struct theatre t;
+    struct server_fixture t;
     struct outcome seen = {0};
-    theatre_open(&t);
+    server_fixture_open(&t);
     use(t.server, (struct fumi_processor){.name = "see", .after = keep_outcome, .self = &seen});
-    CHECK_STR(hear(&t.c, ASK("count", "[1]", "1")), OK("[1]", "1"));
+    CHECK_STR(reply_to(&t.c, CALL_WITH("count", "[1]", "1")), OK("[1]", "1"));
     CHECK_INT(seen.ret, FUMI_OK);
-    theatre_done(&t);
-    theatre_open(&t);
+    server_fixture_done(&t);
+    server_fixture_open(&t);
     use(t.server, (struct fumi_processor){.name = "see", .after = keep_outcome, .self = &seen});
     use(t.server, (struct fumi_processor){.name = "late", .before = too_late});
-    CHECK_STR(hear(&t.c, "[" CALL("count", "1") "," CALL("missing", "2") "]"),
+    CHECK_STR(reply_to(&t.c, "[" CALL("count", "1") "," CALL("missing", "2") "]"),
               "[" NOT_RUN("0", "1") "," NOT_RUN("0", "2") "]");
     CHECK_INT(t.fixture.runs, 0);
     CHECK_INT(seen.ret, FUMI_FAIL);
     CHECK_INT(seen.code, FUMI_LIMIT);
     CHECK(seen.ordered);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* What a method invokes shares its deadline. */
+/* An invoked method shares the deadline of its call. */
 static enum fumi_ret see_left(struct fumi_call *call, const void *params, void *result)
 {
     (void)params;
@@ -386,37 +386,37 @@ TEST(an_invoked_method_has_the_deadline_of_its_caller)
     struct caller c;
     use(s, fumi_limit_time(&limit));
     caller_open(&c, s);
-    CHECK_STR(hear(&c, CALL("left", "1")), OK("1", "1"));
-    CHECK_STR(hear(&c, CALL("invoke", "1")), OK("1", "1"));
+    CHECK_STR(reply_to(&c, CALL("left", "1")), OK("1", "1"));
+    CHECK_STR(reply_to(&c, CALL("invoke", "1")), OK("1", "1"));
     caller_done(&c);
     fumi_server_free(s);
 }
 
 TEST(without_hooks_there_is_no_deadline)
 {
-    struct theatre t;
-    theatre_open(&t);
-    say(&t.c, CALL("defer", "1"));
+    struct server_fixture t;
+    server_fixture_open(&t);
+    send_text(&t.c, CALL("defer", "1"));
     struct fumi_call *call = fixture_pending(&t.fixture, 0);
     CHECK_INT(call->deadline, 0);
     CHECK(fumi_time_left(call) == INT64_MAX);
     CHECK(!fumi_cancelled(call));
     fumi_finish(call, FUMI_OK);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* Many calls on few threads, of which some are late. */
+/* Many calls on few threads; some miss their deadline. */
 TEST(limits_hold_on_the_executor)
 {
     static const struct fumi_time_limit limit = {SHORT};
-    struct theatre t;
-    theatre_open_pool(&t, 3);
+    struct server_fixture t;
+    server_fixture_open_pool(&t, 3);
     theatre_limit(&t, &limit);
     for (int i = 0; i < 300; i++)
-        say(&t.c, i % 7 ? CALL("read", "1") : CALL("write", "1"));
+        send_text(&t.c, i % 7 ? CALL("read", "1") : CALL("write", "1"));
     wait_replies(&t.c, 300);
     size_t good = 0, late = 0;
-    for (const char *p = heard(&t.c).p, *end = p + heard(&t.c).n; p < end;) {
+    for (const char *p = received(&t.c).p, *end = p + received(&t.c).n; p < end;) {
         const char *stop = memchr(p, '\n', (size_t)(end - p));
         struct fumi_str line = {p, (size_t)((stop ? stop : end) - p)};
         good += fumi_eq(line, fumi_str(OK("null", "1")));
@@ -426,5 +426,5 @@ TEST(limits_hold_on_the_executor)
         p += line.n + 1;
     }
     CHECK_INT(good + late, 300);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }

@@ -2,14 +2,14 @@
 #include "peer_fixture.h"
 #include "rpc/processors.h"
 
-/* How a question ended, as its handler saw it. */
+/* The outcome of a fumi_request. */
 struct outcome {
     enum fumi_ret ret;
     int code;
     char text[200], data[200];
 };
 
-struct booth {
+struct request_fixture {
     struct fumi_server *server;
     struct pool *pool;
     struct caller c;
@@ -17,7 +17,7 @@ struct booth {
     struct outcome last;
 };
 
-static void keep_outcome(struct booth *b, const struct fumi_call *call, enum fumi_ret ret)
+static void keep_outcome(struct request_fixture *b, const struct fumi_call *call, enum fumi_ret ret)
 {
     struct outcome o = {.ret = ret, .code = call->err.code};
     memcpy(o.text, call->err.text, sizeof(o.text));
@@ -27,7 +27,7 @@ static void keep_outcome(struct booth *b, const struct fumi_call *call, enum fum
     pthread_mutex_unlock(&b->lock);
 }
 
-static enum fumi_ret put_question(struct fumi_call *call, const void *params, void *result)
+static enum fumi_ret send_request(struct fumi_call *call, const void *params, void *result)
 {
     const struct fumi_val *given = ((const struct whole *)params)->value;
     struct fumi_json question = {{0}};
@@ -38,7 +38,7 @@ static enum fumi_ret put_question(struct fumi_call *call, const void *params, vo
     return ret;
 }
 
-static enum fumi_ret put_two(struct fumi_call *call, const void *params, void *result)
+static enum fumi_ret send_two_requests(struct fumi_call *call, const void *params, void *result)
 {
     struct fumi_json one, two;
     (void)params;
@@ -50,15 +50,15 @@ static enum fumi_ret put_two(struct fumi_call *call, const void *params, void *r
     return FUMI_OK;
 }
 
-static enum fumi_ret invoke_ask(struct fumi_call *call, const void *params, void *result)
+static enum fumi_ret invoke_request(struct fumi_call *call, const void *params, void *result)
 {
     const struct whole *in = params;
     (void)result;
-    return fumi_invoke(call, FUMI_STR("ask"), in->value, false, fumi_result(call), NULL);
+    return fumi_invoke(call, FUMI_STR("request"), in->value, false, fumi_result(call), NULL);
 }
 
-/* The question fails, the call does not. */
-static enum fumi_ret ask_anyway(struct fumi_call *call, const void *params, void *result)
+/* The request fails, but the call does not. */
+static enum fumi_ret request_anyway(struct fumi_call *call, const void *params, void *result)
 {
     struct fumi_json unused;
     (void)params;
@@ -66,31 +66,31 @@ static enum fumi_ret ask_anyway(struct fumi_call *call, const void *params, void
     return FUMI_OK;
 }
 
-/* Asks when its time is over, as a processor would have said. */
-static enum fumi_ret ask_late(struct fumi_call *call, const void *params, void *result)
+/* Sends the request after its deadline, as if a processor had set that deadline. */
+static enum fumi_ret request_late(struct fumi_call *call, const void *params, void *result)
 {
     call->deadline = fumi_ticks();
-    return put_question(call, params, result);
+    return send_request(call, params, result);
 }
 
 static const struct fumi_method methods[] = {
-    {"ask", "", &whole_shape, &text_shape, put_question, FUMI_BLOCKING},
-    {"ask_read", "", &whole_shape, &text_shape, put_question, FUMI_BLOCKING | FUMI_READ_ONLY},
-    {"ask_late", "", &whole_shape, &text_shape, ask_late, FUMI_BLOCKING},
-    {"ask_two", "", NULL, &text_shape, put_two, FUMI_BLOCKING},
-    {"ask_short", "", &whole_shape, &text_shape, put_question, 0},
-    {"ask_anyway", "", NULL, &count_shape, ask_anyway, FUMI_BLOCKING},
-    {"invoke_ask", "", &whole_shape, NULL, invoke_ask, FUMI_BLOCKING},
+    {"request", "", &whole_shape, &text_shape, send_request, FUMI_BLOCKING},
+    {"request_read", "", &whole_shape, &text_shape, send_request, FUMI_BLOCKING | FUMI_READ_ONLY},
+    {"request_late", "", &whole_shape, &text_shape, request_late, FUMI_BLOCKING},
+    {"request_two", "", NULL, &text_shape, send_two_requests, FUMI_BLOCKING},
+    {"request_short", "", &whole_shape, &text_shape, send_request, 0},
+    {"request_anyway", "", NULL, &count_shape, request_anyway, FUMI_BLOCKING},
+    {"invoke_request", "", &whole_shape, NULL, invoke_request, FUMI_BLOCKING},
     {"echo", "", &whole_shape, &whole_shape, run_echo, FUMI_READ_ONLY},
     {"read", "", &whole_shape, &whole_shape, run_echo, FUMI_BLOCKING | FUMI_READ_ONLY},
 };
 
-/* A question that nobody answers would hang a test; with these limits it cannot. */
+/* Limits of fumi_request: with these a request without an answer cannot hang a test. */
 enum { PATIENT = 50000, SHORT = 20 };
 
-static void booth_open(struct booth *b, int threads, int64_t ms)
+static void request_fixture_open(struct request_fixture *b, int threads, int64_t ms)
 {
-    *b = (struct booth){.lock = PTHREAD_MUTEX_INITIALIZER};
+    *b = (struct request_fixture){.lock = PTHREAD_MUTEX_INITIALIZER};
     b->server = server_of(methods, FUMI_COUNT(methods), b);
     fumi_server_limits(b->server, (struct fumi_limits){.request = ms});
     caller_open(&b->c, b->server);
@@ -100,16 +100,16 @@ static void booth_open(struct booth *b, int threads, int64_t ms)
         fumi_server_executor(b->server, pool_submit, b->pool);
 }
 
-static void booth_done(struct booth *b)
+static void request_fixture_done(struct request_fixture *b)
 {
     if (b->pool)
         pool_free(b->pool);
-    fumi_server_free(b->server); /* with its timer, which may still use the peer */
+    fumi_server_free(b->server); /* first, because its timer may still use the peer */
     caller_done(&b->c);
     pthread_mutex_destroy(&b->lock);
 }
 
-static struct outcome outcome_of(struct booth *b)
+static struct outcome outcome_of(struct request_fixture *b)
 {
     pthread_mutex_lock(&b->lock);
     struct outcome o = b->last;
@@ -117,7 +117,7 @@ static struct outcome outcome_of(struct booth *b)
     return o;
 }
 
-/* A member of the request in the n-th line that came, as it is written; empty: there is none. */
+/* A member of the request in line n, as it is written; empty: there is none. */
 static void member_of(struct caller *c, size_t n, const char *member, char *out, size_t room)
 {
     struct fumi_arena a = {0};
@@ -137,13 +137,13 @@ static void member_of(struct caller *c, size_t n, const char *member, char *out,
     fumi_arena_done(&a);
 }
 
-static void question_id(struct caller *c, size_t n, char *out, size_t room)
+static void request_id(struct caller *c, size_t n, char *out, size_t room)
 {
     member_of(c, n, "id", out, room);
 }
 
-/* Sends a message in which the dollar stands for the id. */
-static void say_with(struct caller *c, const char *message, const char *id)
+/* Sends a message in which $ is replaced by the id. */
+static void send_with_id(struct caller *c, const char *message, const char *id)
 {
     struct fumi_buf b = {0};
     for (; *message; message++)
@@ -151,23 +151,25 @@ static void say_with(struct caller *c, const char *message, const char *id)
             putf(&b, "%s", id);
         else
             fumi_buf_put(&b, *message);
-    caller_say(c, fumi_buf_str(&b));
+    caller_send(c, fumi_buf_str(&b));
     fumi_buf_done(&b);
 }
 
 #define RESULT(r) "{\"jsonrpc\":\"2.0\",\"result\":" r ",\"id\":$}"
 #define ERROR(e)  "{\"jsonrpc\":\"2.0\",\"error\":" e ",\"id\":$}"
 
-/* Asks, answers the question with that message, and gives back the line of the answer. */
-static struct fumi_str converse(struct booth *b, const char *call, const char *answer)
+/* Sends a call, answers the request that the call sends with `answer`, and returns the answer to
+ * the call. */
+static struct fumi_str call_and_answer(struct request_fixture *b, const char *call,
+                                       const char *answer)
 {
     char id[100];
-    forget(&b->c);
-    say(&b->c, call);
-    question_id(&b->c, 0, id, sizeof(id));
-    say_with(&b->c, answer, id);
+    clear_received(&b->c);
+    send_text(&b->c, call);
+    request_id(&b->c, 0, id, sizeof(id));
+    send_with_id(&b->c, answer, id);
     wait_replies(&b->c, 2);
-    struct fumi_str all = heard(&b->c);
+    struct fumi_str all = received(&b->c);
     const char *line = memchr(all.p, '\n', all.n);
     if (!line)
         return (struct fumi_str){"", 0};
@@ -176,37 +178,41 @@ static struct fumi_str converse(struct booth *b, const char *call, const char *a
 
 static bool came(struct caller *c, const char *line)
 {
-    struct fumi_str all = heard(c);
+    struct fumi_str all = received(c);
     return memmem(all.p, all.n, line, strlen(line)) != NULL;
 }
 
-TEST(a_question_is_answered)
+TEST(a_request_to_the_peer_is_answered)
 {
-    struct booth b;
-    booth_open(&b, 1, PATIENT);
-    CHECK_STR(converse(&b, ASK("ask", "[1]", "7"), RESULT("{\"a\":[1.50,\"\\u65e5\"]}")),
-              OK("{\"a\":[1.50,\"\\u65e5\"]}", "7"));
-    CHECK_STR(converse(&b, ASK("ask", "[1]", "8"), RESULT("null")), OK("null", "8"));
-    CHECK_STR(converse(&b, ASK("ask_read", "[1]", "9"), RESULT("\"x\"")), OK("\"x\"", "9"));
+    struct request_fixture b;
+    request_fixture_open(&b, 1, PATIENT);
+    CHECK_STR(
+        call_and_answer(&b, CALL_WITH("request", "[1]", "7"), RESULT("{\"a\":[1.50,\"\\u65e5\"]}")),
+        OK("{\"a\":[1.50,\"\\u65e5\"]}", "7"));
+    CHECK_STR(call_and_answer(&b, CALL_WITH("request", "[1]", "8"), RESULT("null")),
+              OK("null", "8"));
+    CHECK_STR(call_and_answer(&b, CALL_WITH("request_read", "[1]", "9"), RESULT("\"x\"")),
+              OK("\"x\"", "9"));
     CHECK_INT(outcome_of(&b).ret, FUMI_OK);
-    CHECK_STR(converse(&b, ASK("invoke_ask", "[1]", "9"), RESULT("5")), OK("5", "9"));
-    booth_done(&b);
+    CHECK_STR(call_and_answer(&b, CALL_WITH("invoke_request", "[1]", "9"), RESULT("5")),
+              OK("5", "9"));
+    request_fixture_done(&b);
 }
 
-TEST(a_question_is_a_request_of_ours)
+TEST(a_request_to_the_peer_is_a_request_of_ours)
 {
     static const struct {
         const char *call, *params;
-    } rows[] = {{ASK("ask", "{\"k\": [1, \"\\u0061\"]}", "1"), "{\"k\":[1,\"\\u0061\"]}"},
-                {ASK("ask", "[]", "1"), "[]"},
-                {CALL("ask", "1"), NULL}};
-    struct booth b;
+    } rows[] = {{CALL_WITH("request", "{\"k\": [1, \"\\u0061\"]}", "1"), "{\"k\":[1,\"\\u0061\"]}"},
+                {CALL_WITH("request", "[]", "1"), "[]"},
+                {CALL("request", "1"), NULL}};
+    struct request_fixture b;
     struct fumi_err e;
-    booth_open(&b, 1, PATIENT);
+    request_fixture_open(&b, 1, PATIENT);
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct fumi_arena a = {0};
-        converse(&b, rows[i].call, RESULT("1"));
-        struct fumi_str all = heard(&b.c);
+        call_and_answer(&b, rows[i].call, RESULT("1"));
+        struct fumi_str all = received(&b.c);
         struct fumi_str line = {all.p, (size_t)((char *)memchr(all.p, '\n', all.n) - all.p)};
         const struct fumi_val *v = fumi_parse(&a, line, &e);
         CHECK(fumi_text_is(fumi_get(v, "jsonrpc"), FUMI_STR("2.0")));
@@ -217,30 +223,32 @@ TEST(a_question_is_a_request_of_ours)
             CHECK_STR(fumi_compact(&a, fumi_get(v, "params")).text, rows[i].params);
         fumi_arena_done(&a);
     }
-    booth_done(&b);
+    request_fixture_done(&b);
 }
 
-TEST(a_question_is_refused)
+TEST(a_request_to_the_peer_is_refused)
 {
-    struct booth b;
-    booth_open(&b, 1, PATIENT);
-    CHECK_STR(converse(&b, CALL("ask", "1"),
-                       ERROR("{\"code\":42,\"message\":\"no \\\"way\\\"\",\"data\":{\"a\": [1]}}")),
+    struct request_fixture b;
+    request_fixture_open(&b, 1, PATIENT);
+    CHECK_STR(call_and_answer(
+                  &b, CALL("request", "1"),
+                  ERROR("{\"code\":42,\"message\":\"no \\\"way\\\"\",\"data\":{\"a\": [1]}}")),
               BAD("\"code\":42,\"message\":\"no \\\"way\\\"\",\"data\":{\"a\":[1]}", "1"));
     struct outcome o = outcome_of(&b);
     CHECK_INT(o.ret, FUMI_FAIL);
     CHECK_INT(o.code, 42);
     CHECK_STR(fumi_str(o.text), "no \"way\"");
     CHECK_STR(fumi_str(o.data), "{\"a\":[1]}");
-    CHECK_STR(converse(&b, CALL("ask", "1"), ERROR("{\"code\":-1,\"message\":\"\"}")),
+    CHECK_STR(call_and_answer(&b, CALL("request", "1"), ERROR("{\"code\":-1,\"message\":\"\"}")),
               BAD("\"code\":-1,\"message\":\"\"", "1"));
-    CHECK_STR(converse(&b, CALL("ask_anyway", "1"), ERROR("{\"code\":1,\"message\":\"x\"}")),
-              OK("1", "1"));
-    booth_done(&b);
+    CHECK_STR(
+        call_and_answer(&b, CALL("request_anyway", "1"), ERROR("{\"code\":1,\"message\":\"x\"}")),
+        OK("1", "1"));
+    request_fixture_done(&b);
 }
 
-/* What is no answer at all is not taken for a good one. */
-TEST(a_question_with_a_broken_answer_fails)
+/* An invalid response is not taken for a valid one. */
+TEST(a_request_to_the_peer_with_a_broken_answer_fails)
 {
     static const char *const broken[] = {
         ERROR("7"),
@@ -254,57 +262,57 @@ TEST(a_question_with_a_broken_answer_fails)
         "{\"jsonrpc\":\"2.0\",\"result\":1,\"result\":2,\"id\":$}",
         "{\"jsonrpc\":\"2.0\",\"result\":1,\"error\":{\"code\":1,\"message\":\"x\"},\"id\":$}",
     };
-    struct booth b;
-    booth_open(&b, 1, 200);
+    struct request_fixture b;
+    request_fixture_open(&b, 1, 200);
     for (size_t i = 0; i < FUMI_COUNT(broken); i++) {
-        struct fumi_str got = converse(&b, CALL("ask", "1"), broken[i]);
+        struct fumi_str got = call_and_answer(&b, CALL("request", "1"), broken[i]);
         struct outcome o = outcome_of(&b);
         if (o.ret != FUMI_FAIL || o.code == 0)
             TEST_FAIL("%s: %.*s", broken[i], FUMI_ARG(got));
     }
-    booth_done(&b);
+    request_fixture_done(&b);
 }
 
-TEST(a_question_that_nobody_answers_ends)
+TEST(a_request_to_the_peer_without_an_answer_ends)
 {
-    struct booth b;
+    struct request_fixture b;
     char id[100];
-    booth_open(&b, 1, SHORT);
-    say(&b.c, CALL("ask", "1"));
+    request_fixture_open(&b, 1, SHORT);
+    send_text(&b.c, CALL("request", "1"));
     wait_replies(&b.c, 1);
     struct outcome o = outcome_of(&b);
     CHECK_INT(o.ret, FUMI_FAIL);
     CHECK_INT(o.code, FUMI_LIMIT);
     CHECK(o.text[0]);
     CHECK_INT(b.c.code, FUMI_LIMIT);
-    question_id(&b.c, 0, id, sizeof(id));
-    forget(&b.c);
-    say_with(&b.c, RESULT("\"late\""), id);
+    request_id(&b.c, 0, id, sizeof(id));
+    clear_received(&b.c);
+    send_with_id(&b.c, RESULT("\"late\""), id);
     CHECK_INT(replies(&b.c), 1);
-    CHECK_STR(heard(&b.c), "");
-    CHECK_STR(hear(&b.c, CALL("read", "2")), OK("null", "2"));
-    booth_done(&b);
+    CHECK_STR(received(&b.c), "");
+    CHECK_STR(reply_to(&b.c, CALL("read", "2")), OK("null", "2"));
+    request_fixture_done(&b);
 }
 
-TEST(a_question_outside_the_executor_fails_at_once)
+TEST(a_request_to_the_peer_outside_the_executor_fails_at_once)
 {
-    struct booth b;
-    booth_open(&b, 0, PATIENT);
-    hear(&b.c, CALL("ask", "1"));
-    CHECK_INT(b.c.told, 0);
+    struct request_fixture b;
+    request_fixture_open(&b, 0, PATIENT);
+    reply_to(&b.c, CALL("request", "1"));
+    CHECK_INT(b.c.notifications, 0);
     CHECK_INT(b.c.lines, 1);
     CHECK(b.c.code != 0);
     CHECK_INT(outcome_of(&b).ret, FUMI_FAIL);
-    CHECK_STR(hear(&b.c, CALL("ask_anyway", "1")), OK("1", "1"));
-    booth_done(&b);
-    booth_open(&b, 1, PATIENT);
-    hear(&b.c, CALL("ask_short", "1"));
-    CHECK_INT(b.c.told, 0);
+    CHECK_STR(reply_to(&b.c, CALL("request_anyway", "1")), OK("1", "1"));
+    request_fixture_done(&b);
+    request_fixture_open(&b, 1, PATIENT);
+    reply_to(&b.c, CALL("request_short", "1"));
+    CHECK_INT(b.c.notifications, 0);
     CHECK(b.c.code != 0);
-    booth_done(&b);
+    request_fixture_done(&b);
 }
 
-TEST(answers_to_nobody_change_nothing)
+TEST(unknown_answers_change_nothing)
 {
     static const char *const strange[] = {
         "{\"jsonrpc\":\"2.0\",\"result\":\"no\",\"id\":\"nobody's\"}",
@@ -316,52 +324,52 @@ TEST(answers_to_nobody_change_nothing)
         "{\"jsonrpc\":\"2.0\",\"result\":\"no\",\"id\":[1]}",
         "{\"jsonrpc\":\"1.0\",\"result\":\"no\",\"id\":7}",
     };
-    struct booth b;
+    struct request_fixture b;
     struct caller other;
     char id[100];
-    booth_open(&b, 1, PATIENT);
+    request_fixture_open(&b, 1, PATIENT);
     caller_open(&other, b.server);
-    say(&b.c, CALL("ask", "1"));
-    question_id(&b.c, 0, id, sizeof(id));
+    send_text(&b.c, CALL("request", "1"));
+    request_id(&b.c, 0, id, sizeof(id));
     for (size_t i = 0; i < FUMI_COUNT(strange); i++)
-        say(&b.c, strange[i]);
-    say_with(&other, RESULT("\"somebody else\""), id);
-    say_with(&b.c, RESULT("\"yes\""), id);
-    say_with(&b.c, RESULT("\"again\""), id);
+        send_text(&b.c, strange[i]);
+    send_with_id(&other, RESULT("\"somebody else\""), id);
+    send_with_id(&b.c, RESULT("\"yes\""), id);
+    send_with_id(&b.c, RESULT("\"again\""), id);
     wait_replies(&b.c, FUMI_COUNT(strange) + 3);
     CHECK(came(&b.c, OK("\"yes\"", "1")));
     CHECK_INT(outcome_of(&b).ret, FUMI_OK);
     caller_done(&other);
-    booth_done(&b);
+    request_fixture_done(&b);
 }
 
-TEST(two_questions_one_after_the_other)
+TEST(two_requests_one_after_the_other)
 {
-    struct booth b;
+    struct request_fixture b;
     char one[100], two[100];
-    booth_open(&b, 1, PATIENT);
-    say(&b.c, CALL("ask_two", "1"));
-    question_id(&b.c, 0, one, sizeof(one));
-    say_with(&b.c, RESULT("\"a\""), one);
-    question_id(&b.c, 1, two, sizeof(two));
+    request_fixture_open(&b, 1, PATIENT);
+    send_text(&b.c, CALL("request_two", "1"));
+    request_id(&b.c, 0, one, sizeof(one));
+    send_with_id(&b.c, RESULT("\"a\""), one);
+    request_id(&b.c, 1, two, sizeof(two));
     CHECK(strcmp(one, two));
-    say_with(&b.c, RESULT("\"wrong\""), one);
-    say_with(&b.c, RESULT("\"b\""), two);
+    send_with_id(&b.c, RESULT("\"wrong\""), one);
+    send_with_id(&b.c, RESULT("\"b\""), two);
     wait_replies(&b.c, 4);
     CHECK(came(&b.c, OK("[\"a\",\"b\"]", "1")));
-    booth_done(&b);
+    request_fixture_done(&b);
 }
 
-/* Four workers ask at the same time; each gets the answer to its own question. */
-TEST(questions_may_be_open_side_by_side)
+/* Four workers send requests at the same time; each receives its own answer. */
+TEST(requests_to_the_peer_may_be_open_side_by_side)
 {
     enum { N = 4 };
-    struct booth b;
+    struct request_fixture b;
     char ids[N][100], params[N][100], message[200];
-    booth_open(&b, N, PATIENT);
+    request_fixture_open(&b, N, PATIENT);
     for (int i = 0; i < N; i++) {
-        snprintf(message, sizeof(message), ASK("ask_read", "[%d]", "%d"), i, i);
-        say(&b.c, message);
+        snprintf(message, sizeof(message), CALL_WITH("request_read", "[%d]", "%d"), i, i);
+        send_text(&b.c, message);
     }
     for (size_t i = 0; i < N; i++) {
         member_of(&b.c, i, "id", ids[i], sizeof(ids[i]));
@@ -369,166 +377,166 @@ TEST(questions_may_be_open_side_by_side)
     }
     for (size_t i = N; i-- > 0;) {
         snprintf(message, sizeof(message), RESULT("%s"), params[i]);
-        say_with(&b.c, message, ids[i]);
+        send_with_id(&b.c, message, ids[i]);
     }
     wait_replies(&b.c, 2 * N);
     for (int i = 0; i < N; i++) {
         snprintf(message, sizeof(message), OK("[%d]", "%d"), i, i);
         CHECK(came(&b.c, message));
     }
-    booth_done(&b);
+    request_fixture_done(&b);
 }
 
-/* The call goes on in its worker while the rest of the batch is answered: either may be first. */
+/* The call continues on its worker while the rest of the batch is answered: either may be first. */
 TEST(an_answer_may_come_in_a_batch)
 {
-    struct booth b;
-    booth_open(&b, 1, PATIENT);
-    CHECK_STR(converse(&b, CALL("ask", "1"), "[" RESULT("1") "]"), OK("1", "1"));
-    converse(&b, CALL("ask", "1"), "[" ERROR("{\"code\":3,\"message\":\"x\"}") ",7]");
+    struct request_fixture b;
+    request_fixture_open(&b, 1, PATIENT);
+    CHECK_STR(call_and_answer(&b, CALL("request", "1"), "[" RESULT("1") "]"), OK("1", "1"));
+    call_and_answer(&b, CALL("request", "1"), "[" ERROR("{\"code\":3,\"message\":\"x\"}") ",7]");
     CHECK_INT(b.c.lines, 3);
     CHECK(came(&b.c, "[" BAD("\"code\":-32600,\"message\":\"Invalid Request\",\"data\":"
                              "\"a request must be an object\"",
                              "null") "]"));
     CHECK(came(&b.c, BAD("\"code\":3,\"message\":\"x\"", "1")));
-    booth_done(&b);
+    request_fixture_done(&b);
 }
 
-/* The worker that asks holds back what comes after it, but not the answer that it waits for. */
+/* Later calls wait for the worker that waits for an answer, but the answer itself does not. */
 TEST(an_answer_beside_a_request_is_not_held_back)
 {
-    struct booth b;
-    booth_open(&b, 1, 20000);
-    converse(&b, CALL("ask", "1"), "[" CALL("read", "2") "," RESULT("\"yes\"") "]");
+    struct request_fixture b;
+    request_fixture_open(&b, 1, 20000);
+    call_and_answer(&b, CALL("request", "1"), "[" CALL("read", "2") "," RESULT("\"yes\"") "]");
     CHECK_INT(outcome_of(&b).ret, FUMI_OK);
-    booth_done(&b);
+    request_fixture_done(&b);
 }
 
-TEST(a_question_in_a_batch)
+TEST(a_request_to_the_peer_in_a_batch)
 {
-    struct booth b;
-    booth_open(&b, 1, PATIENT);
-    CHECK_STR(converse(&b, "[" CALL("echo", "1") "," CALL("ask", "2") "," CALL("echo", "3") "]",
-                       RESULT("\"!\"")),
+    struct request_fixture b;
+    request_fixture_open(&b, 1, PATIENT);
+    CHECK_STR(call_and_answer(
+                  &b, "[" CALL("echo", "1") "," CALL("request", "2") "," CALL("echo", "3") "]",
+                  RESULT("\"!\"")),
               "[" OK("null", "1") "," OK("\"!\"", "2") "," OK("null", "3") "]");
-    booth_done(&b);
+    request_fixture_done(&b);
 }
 
-TEST(a_question_ends_when_the_peer_has_said_all)
+TEST(a_request_to_the_peer_ends_when_the_peer_has_said_all)
 {
-    struct booth b;
-    booth_open(&b, 1, PATIENT);
-    say(&b.c, CALL("ask", "1"));
-    wait_told(&b.c, 1);
+    struct request_fixture b;
+    request_fixture_open(&b, 1, PATIENT);
+    send_text(&b.c, CALL("request", "1"));
+    wait_notifications(&b.c, 1);
     fumi_peer_eof(&b.c.peer);
     wait_replies(&b.c, 1);
     CHECK_INT(outcome_of(&b).ret, FUMI_FAIL);
     CHECK(outcome_of(&b).code != 0);
     CHECK(b.c.code != 0); /* the call itself is answered */
-    booth_done(&b);
+    request_fixture_done(&b);
 }
 
-TEST(a_question_after_the_peer_has_said_all_fails)
+TEST(a_request_to_the_peer_after_the_peer_has_said_all_fails)
 {
-    struct booth b;
-    booth_open(&b, 1, PATIENT);
-    say(&b.c, CALL("ask", "1"));
-    say(&b.c, CALL("ask", "2"));
-    wait_told(&b.c, 1);
+    struct request_fixture b;
+    request_fixture_open(&b, 1, PATIENT);
+    send_text(&b.c, CALL("request", "1"));
+    send_text(&b.c, CALL("request", "2"));
+    wait_notifications(&b.c, 1);
     fumi_peer_eof(&b.c.peer);
     wait_replies(&b.c, 2);
     CHECK_INT(outcome_of(&b).ret, FUMI_FAIL);
-    booth_done(&b);
+    request_fixture_done(&b);
 }
 
-TEST(a_question_ends_when_the_peer_goes)
+TEST(a_request_to_the_peer_ends_when_the_peer_goes)
 {
-    struct booth b;
-    booth_open(&b, 2, PATIENT);
-    say(&b.c, CALL("ask_read", "1"));
-    say(&b.c, CALL("ask_read", "2"));
-    say(&b.c, CALL("ask", "3"));
-    wait_told(&b.c, 2);
+    struct request_fixture b;
+    request_fixture_open(&b, 2, PATIENT);
+    send_text(&b.c, CALL("request_read", "1"));
+    send_text(&b.c, CALL("request_read", "2"));
+    send_text(&b.c, CALL("request", "3"));
+    wait_notifications(&b.c, 2);
     size_t lines = 2;
     fumi_peer_close(&b.c.peer);
     wait_replies(&b.c, 3);
     CHECK_INT(b.c.lines, lines);
     CHECK_INT(outcome_of(&b).ret, FUMI_FAIL);
-    booth_done(&b);
+    request_fixture_done(&b);
 }
 
-TEST(a_question_ends_when_its_call_is_cancelled)
+TEST(a_request_to_the_peer_ends_when_its_call_is_cancelled)
 {
-    struct booth b;
-    booth_open(&b, 1, PATIENT);
-    say(&b.c, CALL("ask", "1"));
-    wait_told(&b.c, 1);
-    say(&b.c, "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.cancel\",\"params\":[1]}");
+    struct request_fixture b;
+    request_fixture_open(&b, 1, PATIENT);
+    send_text(&b.c, CALL("request", "1"));
+    wait_notifications(&b.c, 1);
+    send_text(&b.c, "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.cancel\",\"params\":[1]}");
     wait_replies(&b.c, 2);
     CHECK_INT(b.c.lines, 1);
     CHECK_INT(outcome_of(&b).ret, FUMI_FAIL);
-    CHECK_STR(hear(&b.c, CALL("read", "2")), OK("null", "2"));
-    booth_done(&b);
+    CHECK_STR(reply_to(&b.c, CALL("read", "2")), OK("null", "2"));
+    request_fixture_done(&b);
 }
 
-/* Answers, time and the end of the peer meet. */
-TEST(questions_end_once_whatever_happens)
+/* Answers, timeouts and disconnection at the same time. */
+TEST(requests_to_the_peer_end_once_whatever_happens)
 {
     for (int i = 0; i < 200; i++) {
-        struct booth b;
+        struct request_fixture b;
         char id[100];
-        booth_open(&b, 2, i % 3 ? PATIENT : 1);
-        say(&b.c, CALL("ask_read", "1"));
-        say(&b.c, CALL("ask_read", "2"));
-        question_id(&b.c, 0, id, sizeof(id));
-        say_with(&b.c, RESULT("1"), id);
+        request_fixture_open(&b, 2, i % 3 ? PATIENT : 1);
+        send_text(&b.c, CALL("request_read", "1"));
+        send_text(&b.c, CALL("request_read", "2"));
+        request_id(&b.c, 0, id, sizeof(id));
+        send_with_id(&b.c, RESULT("1"), id);
         if (i % 2)
             fumi_peer_close(&b.c.peer);
         else
             fumi_peer_eof(&b.c.peer);
         wait_replies(&b.c, 3);
-        booth_done(&b);
+        request_fixture_done(&b);
     }
 }
 
 TEST(a_peer_that_cannot_be_asked_is_not)
 {
-    struct booth b;
-    booth_open(&b, 1, PATIENT);
+    struct request_fixture b;
+    request_fixture_open(&b, 1, PATIENT);
     b.c.peer.no_requests = true;
     CHECK_STR(
-        hear(&b.c, CALL("ask", "1")),
+        reply_to(&b.c, CALL("request", "1")),
         BAD("\"code\":-32000,\"message\":\"Over test the peer cannot be asked question\"", "1"));
     CHECK_INT(outcome_of(&b).ret, FUMI_FAIL);
-    CHECK_STR(hear(&b.c, CALL("ask_anyway", "1")), OK("1", "1"));
-    CHECK_INT(b.c.told, 0);
-    booth_done(&b);
+    CHECK_STR(reply_to(&b.c, CALL("request_anyway", "1")), OK("1", "1"));
+    CHECK_INT(b.c.notifications, 0);
+    request_fixture_done(&b);
 }
 
-/* The answer is awaited no longer than to the deadline, which is long before the limit of asking.
- */
-TEST(a_question_ends_with_the_time_of_its_call)
+/* The request waits at most until the deadline of the call, which is long before its own limit. */
+TEST(a_request_to_the_peer_ends_with_the_time_of_its_call)
 {
     static const struct fumi_time_limit limit = {SHORT};
-    struct booth b;
+    struct request_fixture b;
     struct fumi_err e;
     struct fumi_processor p = fumi_limit_time(&limit);
-    booth_open(&b, 1, 3600000);
+    request_fixture_open(&b, 1, 3600000);
     CHECK_INT(fumi_server_use(b.server, &p, &e), 0);
-    hear(&b.c, CALL("ask", "1"));
+    reply_to(&b.c, CALL("request", "1"));
     CHECK(
         came(&b.c, BAD("\"code\":-32000,\"message\":\"timeout\",\"data\":\"the call did not end in "
                        "20 ms; its outcome is unknown, look before you try again\"",
                        "1")));
-    booth_done(&b);
+    request_fixture_done(&b);
 }
 
-TEST(a_question_is_not_put_when_there_is_no_time_left)
+TEST(a_request_to_the_peer_is_not_put_when_there_is_no_time_left)
 {
-    struct booth b;
-    booth_open(&b, 1, PATIENT);
-    CHECK_STR(hear(&b.c, CALL("ask_late", "2")),
+    struct request_fixture b;
+    request_fixture_open(&b, 1, PATIENT);
+    CHECK_STR(reply_to(&b.c, CALL("request_late", "2")),
               BAD("\"code\":-32000,\"message\":\"There is no time left to ask question\"", "2"));
-    CHECK_INT(b.c.told, 0);
-    booth_done(&b);
+    CHECK_INT(b.c.notifications, 0);
+    request_fixture_done(&b);
 }

@@ -1,6 +1,6 @@
-/* How often the result of a tool is written and read on its way into the answer. The linker puts
- * the functions here in the place of the library's (--wrap), and they count those calls that get
- * the whole result. */
+/* How often the result of a tool is written and read on its way into the answer. The linker
+ * replaces library functions by the functions here (--wrap), which count the calls that process the
+ * whole result. */
 #include "exchange_fixture.h"
 #include "mcp/mcp.h"
 
@@ -63,8 +63,6 @@ const struct fumi_val *__wrap_fumi_parse_deep(struct fumi_arena *a, struct fumi_
     seen.messages++;
     return __real_fumi_parse_deep(a, text, depth, e);
 }
-
-/* --- A server with one tool. --- */
 
 struct page {
     struct fumi_str text;
@@ -160,16 +158,16 @@ static void house_done(struct house *h)
 #define WARNING(data)                                                                              \
     HEAD "\"notifications/message\",\"params\":{\"level\":\"warning\",\"logger\":\"test\","        \
          "\"data\":\"" data "\"}}"
-#define PAGE(id) ASK("tools/call", "{\"name\":\"page\"}", id)
+#define PAGE(id) CALL_WITH("tools/call", "{\"name\":\"page\"}", id)
 
-/* What came last. */
-static struct fumi_str last(struct fumi_str heard)
+/* The last line received. */
+static struct fumi_str last(struct fumi_str received)
 {
-    const char *line = memrchr(heard.p, '\n', heard.n), *p = line ? line + 1 : heard.p;
-    return (struct fumi_str){p, (size_t)(heard.p + heard.n - p)};
+    const char *line = memrchr(received.p, '\n', received.n), *p = line ? line + 1 : received.p;
+    return (struct fumi_str){p, (size_t)(received.p + received.n - p)};
 }
 
-/* The text block is the structured result, as text. */
+/* The text block is the structured result as text. */
 static void check_result(struct fumi_arena *a, const struct fumi_val *answer)
 {
     const struct fumi_val *result = fumi_get(answer, "result");
@@ -186,7 +184,7 @@ TEST(the_result_of_a_tool_is_written_once_and_never_read)
     struct fumi_err e;
     house_open(&h);
     memset(&seen, 0, sizeof(seen));
-    struct fumi_str got = hear(&h.c, PAGE("1"));
+    struct fumi_str got = reply_to(&h.c, PAGE("1"));
     CHECK_INT(seen.messages, 1);
     CHECK_INT(seen.parses, 0);
     CHECK_INT(seen.emits, 1);
@@ -205,7 +203,7 @@ TEST(a_batch_has_each_result_in_its_place)
     struct fumi_arena a = {0};
     struct fumi_err e;
     house_open(&h);
-    struct fumi_str got = hear(&h.c, "[" PAGE("1") "," PAGE("2") "]");
+    struct fumi_str got = reply_to(&h.c, "[" PAGE("1") "," PAGE("2") "]");
     const struct fumi_val *all = fumi_parse(&a, last(got), &e);
     CHECK_INT(fumi_size(all), 2);
     for (const struct fumi_val *v = fumi_first(all); v; v = fumi_after(all, v))
@@ -214,18 +212,18 @@ TEST(a_batch_has_each_result_in_its_place)
     house_done(&h);
 }
 
-/* What fits once, but not as a text block too, is an error of the call; what does not fit once is
- * an error of the tool. */
+/* A result that fits once but not also as a text block is an error of the call; one that does not
+ * fit once is an error of the tool. */
 TEST(an_answer_longer_than_its_limit_is_an_error)
 {
     struct house h;
     house_open(&h);
     fumi_server_limits(h.server, (struct fumi_limits){.answer = 2 * LONG});
-    CHECK_LIKE(last(hear(&h.c, PAGE("1"))),
+    CHECK_LIKE(last(reply_to(&h.c, PAGE("1"))),
                BAD("\"code\":-32000,\"message\":\"The answer is larger than 200000 bytes*\"", "1"));
     fumi_server_limits(h.server, (struct fumi_limits){.answer = LONG});
-    CHECK_LIKE(hear(&h.c, PAGE("2")), OK("{\"content\":[*],*\"isError\":true}", "2"));
-    CHECK_STR(hear(&h.c, CALL("ping", "3")), OK("{}", "3"));
+    CHECK_LIKE(reply_to(&h.c, PAGE("2")), OK("{\"content\":[*],*\"isError\":true}", "2"));
+    CHECK_STR(reply_to(&h.c, CALL("ping", "3")), OK("{}", "3"));
     house_done(&h);
 }
 
@@ -233,31 +231,33 @@ TEST(a_method_may_write_its_result)
 {
     struct house h;
     house_open(&h);
-    CHECK_STR(hear(&h.c, CALL("some", "1")), INTERNAL("1"));
-    CHECK_STR(hear(&h.c, CALL("fails", "2")), BAD("\"code\":7,\"message\":\"seven\"", "2"));
-    CHECK_STR(hear(&h.c, NOTE("long")), "");
-    CHECK_LIKE(hear(&h.c, CALL("long", "3")), OK("\"\\\"\\\\\\n*x\"", "3"));
+    CHECK_STR(reply_to(&h.c, CALL("some", "1")), INTERNAL("1"));
+    CHECK_STR(reply_to(&h.c, CALL("fails", "2")), BAD("\"code\":7,\"message\":\"seven\"", "2"));
+    CHECK_STR(reply_to(&h.c, NOTIFICATION("long")), "");
+    CHECK_LIKE(reply_to(&h.c, CALL("long", "3")), OK("\"\\\"\\\\\\n*x\"", "3"));
     fumi_server_limits(h.server, (struct fumi_limits){.answer = LONG});
-    CHECK_LIKE(hear(&h.c, "[" CALL("ping", "4") "," CALL("long", "5") "," CALL("ping", "6") "]"),
-               "[" OK("{}", "4") "," BAD("\"code\":-32000,*", "5") "," OK("{}", "6") "]");
+    CHECK_LIKE(
+        reply_to(&h.c, "[" CALL("ping", "4") "," CALL("long", "5") "," CALL("ping", "6") "]"),
+        "[" OK("{}", "4") "," BAD("\"code\":-32000,*", "5") "," OK("{}", "6") "]");
     house_done(&h);
 }
 
-/* To the last byte, of a buffer that is cold and of one that has more memory. */
+/* Up to the last byte, with a new buffer and with one that has more capacity. */
 TEST(the_limit_of_an_answer_is_exact)
 {
     struct house h;
     house_open(&h);
-    size_t n = hear(&h.c, CALL("long", "1")).n;
+    size_t n = reply_to(&h.c, CALL("long", "1")).n;
     fumi_server_limits(h.server, (struct fumi_limits){.answer = n});
-    CHECK_LIKE(hear(&h.c, CALL("long", "1")), OK("*", "1"));
+    CHECK_LIKE(reply_to(&h.c, CALL("long", "1")), OK("*", "1"));
     fumi_server_limits(h.server, (struct fumi_limits){.answer = n - 1});
-    CHECK_LIKE(hear(&h.c, CALL("long", "1")), BAD("\"code\":-32000,*", "1"));
-    n = hear(&h.c, "[" CALL("ping", "1") "," CALL("ping", "2") "]").n - 1;
+    CHECK_LIKE(reply_to(&h.c, CALL("long", "1")), BAD("\"code\":-32000,*", "1"));
+    n = reply_to(&h.c, "[" CALL("ping", "1") "," CALL("ping", "2") "]").n - 1;
     fumi_server_limits(h.server, (struct fumi_limits){.answer = n});
-    CHECK_LIKE(hear(&h.c, "[" CALL("ping", "1") "," CALL("ping", "2") "]"), "*" OK("*", "2") "]");
+    CHECK_LIKE(reply_to(&h.c, "[" CALL("ping", "1") "," CALL("ping", "2") "]"),
+               "*" OK("*", "2") "]");
     fumi_server_limits(h.server, (struct fumi_limits){.answer = n - 1});
-    CHECK_LIKE(hear(&h.c, "[" CALL("ping", "1") "," CALL("ping", "2") "]"),
+    CHECK_LIKE(reply_to(&h.c, "[" CALL("ping", "1") "," CALL("ping", "2") "]"),
                "*" BAD("\"code\":-32000,*", "2") "]");
     house_done(&h);
 }

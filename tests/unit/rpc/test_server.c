@@ -3,7 +3,7 @@
 
 #define CALL(name, id) "{\"jsonrpc\":\"2.0\",\"method\":\"" name "\",\"id\":" id "}"
 
-/* What a method is registered with here: a word. */
+/* The `self` of methods here: a string. */
 static void *as(const char *word)
 {
     return (void *)word;
@@ -56,14 +56,14 @@ TEST(methods_are_found_by_name_space_and_name)
     CHECK_INT(fumi_server_add(s, "text", few, FUMI_COUNT(few), as("in text"), &e), 0);
     CHECK_INT(fumi_server_add(s, NULL, few, FUMI_COUNT(few), as("bare"), &e), 0);
     caller_open(&c, s);
-    CHECK_STR(hear(&c, CALL("math.add", "1")),
+    CHECK_STR(reply_to(&c, CALL("math.add", "1")),
               "{\"jsonrpc\":\"2.0\",\"result\":\"in math\",\"id\":1}");
-    CHECK_STR(hear(&c, CALL("text.add", "1")),
+    CHECK_STR(reply_to(&c, CALL("text.add", "1")),
               "{\"jsonrpc\":\"2.0\",\"result\":\"in text\",\"id\":1}");
-    CHECK_STR(hear(&c, CALL("add", "1")), "{\"jsonrpc\":\"2.0\",\"result\":\"bare\",\"id\":1}");
-    CHECK_STR(hear(&c, CALL("math.sub", "1")),
+    CHECK_STR(reply_to(&c, CALL("add", "1")), "{\"jsonrpc\":\"2.0\",\"result\":\"bare\",\"id\":1}");
+    CHECK_STR(reply_to(&c, CALL("math.sub", "1")),
               "{\"jsonrpc\":\"2.0\",\"result\":\"math.sub\",\"id\":1}");
-    CHECK_STR(hear(&c, CALL("sub", "1")), "{\"jsonrpc\":\"2.0\",\"result\":\"sub\",\"id\":1}");
+    CHECK_STR(reply_to(&c, CALL("sub", "1")), "{\"jsonrpc\":\"2.0\",\"result\":\"sub\",\"id\":1}");
     caller_done(&c);
     fumi_server_free(s);
 }
@@ -97,7 +97,7 @@ TEST(names_are_exact)
                  "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32601,\"message\":\"Method not found\","
                  "\"data\":\"%s\"},\"id\":1}",
                  strangers[i]);
-        CHECK_STR(hear(&c, message), answer);
+        CHECK_STR(reply_to(&c, message), answer);
         CHECK_INT(c.code, FUMI_METHOD_NOT_FOUND);
     }
     caller_done(&c);
@@ -139,7 +139,7 @@ TEST(the_registry_gives_the_rows_of_the_tables)
     fumi_server_free(s);
 }
 
-/* Tables that are refused. A good row stands before and behind the bad one: none is added. */
+/* Tables that are refused. A valid method precedes and follows the invalid one: none is added. */
 struct holed {
     int64_t a, b;
 };
@@ -209,10 +209,11 @@ static void refuse(size_t i)
     if (fumi_server_size(s) != n || listed(s, "before") || listed(s, "behind"))
         TEST_FAIL("%s: something was added", bad[i].what);
     caller_open(&c, s);
-    struct fumi_str lost = hear(&c, CALL("before", "1"));
+    struct fumi_str lost = reply_to(&c, CALL("before", "1"));
     if (c.code != FUMI_METHOD_NOT_FOUND)
         TEST_FAIL("%s: %.*s", bad[i].what, FUMI_ARG(lost));
-    CHECK_STR(hear(&c, CALL("taken", "1")), "{\"jsonrpc\":\"2.0\",\"result\":\"first\",\"id\":1}");
+    CHECK_STR(reply_to(&c, CALL("taken", "1")),
+              "{\"jsonrpc\":\"2.0\",\"result\":\"first\",\"id\":1}");
     caller_done(&c);
     fumi_server_free(s);
 }
@@ -232,7 +233,7 @@ TEST(a_server_goes_on_after_a_refused_table)
     CHECK_INT(fumi_server_add(s, NULL, twice, 3, as("no"), &e), -1);
     CHECK_INT(fumi_server_add(s, NULL, few, 2, as("yes"), &e), 0);
     caller_open(&c, s);
-    CHECK_STR(hear(&c, CALL("add", "1")), "{\"jsonrpc\":\"2.0\",\"result\":\"yes\",\"id\":1}");
+    CHECK_STR(reply_to(&c, CALL("add", "1")), "{\"jsonrpc\":\"2.0\",\"result\":\"yes\",\"id\":1}");
     caller_done(&c);
     fumi_server_free(s);
 }
@@ -250,7 +251,7 @@ TEST(the_sentence_names_what_is_wrong)
     fumi_server_free(s);
 }
 
-/* What the word "rpc" begins is reserved only when a period follows. */
+/* A name that begins with "rpc" is reserved only if a period follows. */
 TEST(names_that_only_look_reserved_are_taken)
 {
     static const struct fumi_method rows[] = {
@@ -266,7 +267,7 @@ TEST(names_that_only_look_reserved_are_taken)
     caller_open(&c, s);
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         snprintf(message, sizeof(message), CALL("%s", "1"), rows[i].name);
-        struct fumi_str got = hear(&c, message);
+        struct fumi_str got = reply_to(&c, message);
         if (c.code)
             TEST_FAIL("%s: %.*s", rows[i].name, FUMI_ARG(got));
     }
@@ -274,7 +275,7 @@ TEST(names_that_only_look_reserved_are_taken)
     fumi_server_free(s);
 }
 
-/* Whatever the first message is. */
+/* Any first message freezes the server. */
 TEST(nothing_is_added_after_the_first_message)
 {
     static const char *const first[] = {CALL("add", "1"),
@@ -293,13 +294,13 @@ TEST(nothing_is_added_after_the_first_message)
         CHECK_INT(fumi_server_use(s, &p, &e), 0);
         size_t n = fumi_server_size(s);
         caller_open(&c, s);
-        hear(&c, first[i]);
+        reply_to(&c, first[i]);
         CHECK_INT(fumi_server_add(s, NULL, late, 1, NULL, &e), -1);
         CHECK(e.code && e.text[0]);
         CHECK_INT(fumi_server_use(s, &p, &f), -1);
         CHECK(f.code && f.text[0]);
         CHECK_INT(fumi_server_size(s), n);
-        hear(&c, CALL("late", "1"));
+        reply_to(&c, CALL("late", "1"));
         CHECK_INT(c.code, FUMI_METHOD_NOT_FOUND);
         caller_done(&c);
         fumi_server_free(s);
@@ -315,7 +316,7 @@ static enum fumi_ret give_row(struct fumi_call *call, const void *params, void *
     return FUMI_OK;
 }
 
-/* Names of one length, of growing length, and such that differ in the middle. */
+/* Names of one length, of growing length, and names that differ in the middle. */
 struct pattern {
     const char *head;
     int digits;
@@ -346,9 +347,9 @@ static void find_all(struct fumi_server *s, const struct crowd *all)
     for (size_t i = 0; i < MANY; i++) {
         snprintf(message, sizeof(message), CALL("%s", "%zu"), all->names[i], i);
         snprintf(answer, sizeof(answer), "{\"jsonrpc\":\"2.0\",\"result\":%zu,\"id\":%zu}", i, i);
-        CHECK_STR(hear(&c, message), answer);
+        CHECK_STR(reply_to(&c, message), answer);
         snprintf(message, sizeof(message), CALL("%s?", "%zu"), all->names[i], i);
-        hear(&c, message);
+        reply_to(&c, message);
         CHECK_INT(c.code, FUMI_METHOD_NOT_FOUND);
     }
     caller_done(&c);
@@ -393,7 +394,7 @@ TEST(a_server_without_methods_answers)
     struct caller c;
     CHECK_INT(fumi_server_add(s, "none", NULL, 0, NULL, &e), 0);
     caller_open(&c, s);
-    CHECK_STR(hear(&c, CALL("x", "\"i\"")),
+    CHECK_STR(reply_to(&c, CALL("x", "\"i\"")),
               "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32601,\"message\":\"Method not found\","
               "\"data\":\"x\"},\"id\":\"i\"}");
     caller_done(&c);
@@ -441,7 +442,7 @@ TEST(limits_are_the_ones_that_were_set)
     fumi_server_free(s);
 }
 
-/* Nesting has a ceiling that no setting lifts. */
+/* The nesting depth has a maximum that no setting raises. */
 TEST(a_huge_depth_limit_is_no_hole)
 {
     struct fumi_server *s = server_of(few, 2, as(""));
@@ -451,7 +452,7 @@ TEST(a_huge_depth_limit_is_no_hole)
     put_times(&deep, "[", 900000);
     put_times(&deep, "]", 900000);
     caller_open(&c, s);
-    tell_and_hear(&c, fumi_buf_str(&deep));
+    reply_to_str(&c, fumi_buf_str(&deep));
     CHECK_INT(c.code, FUMI_PARSE_ERROR);
     caller_done(&c);
     fumi_buf_done(&deep);

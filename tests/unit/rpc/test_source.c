@@ -1,4 +1,4 @@
-/* The context of a message: who sees it, and when it is freed. */
+/* The context of a message: which calls and hooks see it, and when it is freed. */
 #include "peer_fixture.h"
 
 #include "rpc/processors.h"
@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-/* A context. Freed memory, and one that is freed twice, is found by the sanitizers. */
+/* A context. The sanitizers find one that is used after it was freed, or freed twice. */
 struct who {
     const char *name;
     atomic_int *freed;
@@ -39,7 +39,7 @@ static const char *name_of(const void *context)
     return context ? ((const struct who *)context)->name : "nobody";
 }
 
-/* Whom the hooks saw, in order. */
+/* The contexts that the hooks saw, in order. */
 struct book {
     pthread_mutex_t lock;
     char text[256];
@@ -78,7 +78,7 @@ static enum fumi_ret run_who(struct fumi_call *call, const void *params, void *r
     return FUMI_OK;
 }
 
-/* The same, by way of another method. */
+/* The same through fumi_invoke. */
 static enum fumi_ret run_through(struct fumi_call *call, const void *params, void *result)
 {
     (void)params, (void)result;
@@ -90,7 +90,7 @@ static const struct fumi_method who_methods[] = {
     {"through", "", NULL, NULL, run_through, FUMI_READ_ONLY},
 };
 
-static void use(struct theatre *t, struct fumi_processor p)
+static void use(struct server_fixture *t, struct fumi_processor p)
 {
     struct fumi_err e;
     if (fumi_server_use(t->server, &p, &e) ||
@@ -100,90 +100,90 @@ static void use(struct theatre *t, struct fumi_processor p)
 
 TEST(hooks_and_methods_see_the_context_of_their_message)
 {
-    struct theatre t;
+    struct server_fixture t;
     atomic_int freed = 0;
     struct book book = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    theatre_open(&t);
+    server_fixture_open(&t);
     use(&t, (struct fumi_processor){"book", admit, before, after, &book});
     t.c.source = source_of("alice", &freed);
-    CHECK_STR(hear(&t.c, CALL("who", "1")), OK("\"alice\"", "1"));
-    CHECK_STR(hear(&t.c, CALL("through", "2")), OK("\"alice\"", "2"));
+    CHECK_STR(reply_to(&t.c, CALL("who", "1")), OK("\"alice\"", "1"));
+    CHECK_STR(reply_to(&t.c, CALL("through", "2")), OK("\"alice\"", "2"));
     fumi_source_release(t.c.source);
     CHECK_INT(freed, 1);
     t.c.source = source_of("bob", &freed);
-    CHECK_STR(hear(&t.c, "[" CALL("who", "3") "," CALL("who", "4") "]"),
+    CHECK_STR(reply_to(&t.c, "[" CALL("who", "3") "," CALL("who", "4") "]"),
               "[" OK("\"bob\"", "3") "," OK("\"bob\"", "4") "]");
     fumi_source_release(t.c.source);
     t.c.source = NULL;
-    CHECK_STR(hear(&t.c, CALL("who", "5")), OK("\"nobody\"", "5"));
+    CHECK_STR(reply_to(&t.c, CALL("who", "5")), OK("\"nobody\"", "5"));
     CHECK_INT(freed, 2);
     CHECK_STR(fumi_str(book.text),
               "admit:alice before:alice after:alice admit:alice before:alice after:alice "
               "admit:bob before:bob after:bob before:bob after:bob "
               "admit:nobody before:nobody after:nobody ");
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* Where the message names nobody, the connection may. */
+/* If the message has no context, that of the connection applies. */
 TEST(the_context_of_the_peer_is_the_second_choice)
 {
-    struct theatre t;
+    struct server_fixture t;
     atomic_int freed = 0;
     struct who carol = {"carol", NULL};
     struct fumi_trace trace = {.id = "1", .span = "2"};
-    theatre_open(&t);
+    server_fixture_open(&t);
     use(&t, (struct fumi_processor){.name = "none"});
     t.c.peer.context = &carol;
-    CHECK_STR(hear(&t.c, CALL("who", "1")), OK("\"carol\"", "1"));
+    CHECK_STR(reply_to(&t.c, CALL("who", "1")), OK("\"carol\"", "1"));
     fumi_source_set_trace(&t.c.source, &trace); /* a source without a context */
-    CHECK_STR(hear(&t.c, CALL("who", "2")), OK("\"carol\"", "2"));
+    CHECK_STR(reply_to(&t.c, CALL("who", "2")), OK("\"carol\"", "2"));
     CHECK_INT(fumi_source_attach(&t.c.source, &carol, NULL), 0);
     CHECK_INT(fumi_source_attach(&t.c.source, NULL, NULL), -1);
     fumi_source_release(t.c.source);
     t.c.source = source_of("alice", &freed);
-    CHECK_STR(hear(&t.c, CALL("who", "3")), OK("\"alice\"", "3"));
+    CHECK_STR(reply_to(&t.c, CALL("who", "3")), OK("\"alice\"", "3"));
     fumi_source_release(t.c.source);
     CHECK_INT(freed, 1);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
 TEST(a_recorder_passes_the_context_on)
 {
-    struct theatre t;
+    struct server_fixture t;
     atomic_int freed = 0;
     int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    theatre_open(&t);
+    server_fixture_open(&t);
     use(&t, (struct fumi_processor){.name = "none"});
     struct fumi_record *r = fumi_record_new(fumi_handle, t.server, fd);
     t.c.handle = fumi_record_handle;
     t.c.self = r;
     t.c.source = source_of("alice", &freed);
-    CHECK_STR(hear(&t.c, CALL("who", "1")), OK("\"alice\"", "1"));
+    CHECK_STR(reply_to(&t.c, CALL("who", "1")), OK("\"alice\"", "1"));
     fumi_source_release(t.c.source);
     fumi_record_free(r);
     close(fd);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
 
-/* The transport releases its reference after the reply, as here, and the method still runs. */
+/* The transport releases its reference after the reply, while the method still runs. */
 TEST(a_late_call_keeps_its_context)
 {
     static const struct fumi_time_limit limit = {100};
-    struct theatre t;
+    struct server_fixture t;
     atomic_int freed = 0;
-    theatre_open_pool(&t, 2);
+    server_fixture_open_pool(&t, 2);
     use(&t, fumi_limit_time(&limit));
     t.c.source = source_of("alice", &freed);
-    hear(&t.c, "[" CALL("wait", "1") "," CALL("defer", "2") "]");
+    reply_to(&t.c, "[" CALL("wait", "1") "," CALL("defer", "2") "]");
     fumi_source_release(t.c.source);
     t.c.source = NULL;
     struct fumi_call *deferred = fixture_pending(&t.fixture, 0);
     CHECK_INT(freed, 0);
     CHECK_STR(fumi_str(name_of(deferred->context)), "alice");
     let_in(&t.fixture, 1);
-    CHECK_STR(hear(&t.c, CALL("who", "3")), OK("\"nobody\"", "3"));
+    CHECK_STR(reply_to(&t.c, CALL("who", "3")), OK("\"nobody\"", "3"));
     CHECK_STR(fumi_str(name_of(deferred->context)), "alice");
     fumi_finish(deferred, FUMI_OK);
-    theatre_done(&t); /* waits for both */
+    server_fixture_done(&t); /* waits for both */
     CHECK_INT(freed, 1);
 }

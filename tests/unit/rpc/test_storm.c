@@ -1,6 +1,6 @@
-/* Calls, batches, deadlines, cancels, held peers and hang-ups from several threads at once. Every
- * message is answered once, and everything is freed exactly when nobody needs it: peers count who
- * uses them, so that a sanitizer sees the first use after the last. */
+/* Calls, batches, deadlines, cancellations, held peers and disconnections from several threads at
+ * once. Every message is answered once, and everything is freed as soon as it is not needed: peers
+ * are reference-counted, so that a sanitizer finds a use after the last reference. */
 #include "net/pool.h"
 #include "rpc/processors.h"
 #include "rpc_fixture.h"
@@ -10,8 +10,6 @@
 #include <time.h>
 
 enum { DRIVERS = 4, FINISHERS = 2, ROUNDS = 60, MESSAGES = 12 };
-
-/* --- Chance. --- */
 
 static _Thread_local unsigned seed;
 static atomic_uint seeds;
@@ -24,14 +22,12 @@ static unsigned chance(unsigned n)
     return (seed >> 10) % n;
 }
 
-/* Lets threads meet at other places each time; nothing waits for it. */
+/* Varies the timing of threads; nothing depends on it. */
 static void pass_time(unsigned most_us)
 {
     struct timespec t = {0, 1000L * (long)chance(most_us)};
     nanosleep(&t, NULL);
 }
-
-/* --- Peers. --- */
 
 struct guest {
     struct fumi_peer peer;
@@ -40,7 +36,7 @@ struct guest {
 
 static atomic_int said, answered;
 
-/* Guests and open jobs. */
+/* Users of the peer and open jobs. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -117,20 +113,18 @@ static void on_unordered(void *arg)
     ((struct note *)arg)->exempt++;
 }
 
-/* --- Methods. --- */
-
 struct job {
     struct fumi_call *call;
     struct job *next;
-    atomic_bool finished; /* whoever sets it finishes the call */
-    bool self;            /* the callback does */
+    atomic_bool finished; /* the thread that sets it finishes the call */
+    bool self;            /* the callback finishes the call */
 };
 
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t more;
     struct job *first;
-    struct job *dead; /* those whose callback finished them */
+    struct job *dead; /* jobs that their callback finished */
     bool over;
 } jobs = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER};
 
@@ -225,7 +219,7 @@ static void *finish_all(void *arg)
     return NULL;
 }
 
-static enum fumi_ret run_ask(struct fumi_call *call, const void *params, void *result)
+static enum fumi_ret run_request(struct fumi_call *call, const void *params, void *result)
 {
     struct fumi_json got;
     (void)params, (void)result;
@@ -244,7 +238,7 @@ static const struct fumi_method rows[] = {
     {"write", "", &whole_shape, &whole_shape, run_work, FUMI_BLOCKING},
     {"defer", "", &whole_shape, &whole_shape, run_defer, FUMI_ASYNC},
     {"write_defer", "", &whole_shape, &whole_shape, run_defer, FUMI_ASYNC | FUMI_BLOCKING},
-    {"ask", "", &whole_shape, &whole_shape, run_ask, READS},
+    {"request", "", &whole_shape, &whole_shape, run_request, READS},
 };
 
 static enum fumi_ret set_deadline(void *self, struct fumi_call *c)
@@ -254,8 +248,6 @@ static enum fumi_ret set_deadline(void *self, struct fumi_call *c)
         c->deadline = c->began + 1000 * (int64_t)(1 + chance(4000));
     return FUMI_OK;
 }
-
-/* --- Those who talk. --- */
 
 static struct fumi_server *server;
 

@@ -1,4 +1,4 @@
-/* W3C Trace Context: what is valid, and which trace a call belongs to. */
+/* W3C Trace Context: what is valid, and the trace of a call. */
 #include "peer_fixture.h"
 
 #include "rpc/trace.h"
@@ -48,7 +48,7 @@ TEST(a_traceparent_is_read_strictly)
         /* ids of zeros */
         {"00-00000000000000000000000000000000-" SPAN "-01", false},
         {"00-" ID "-0000000000000000-01", false},
-        /* versions to come */
+        /* later versions */
         {"01-" ID "-" SPAN "-01", true},
         {"cc-" ID "-" SPAN "-01-what-the-future-holds", true},
         {"cc-" ID "-" SPAN "-01-", true},
@@ -160,8 +160,6 @@ TEST(the_next_traceparent_has_a_span_of_its_own)
     CHECK_INT(got.flags, 2);
 }
 
-/* --- Of a call. --- */
-
 static void put_trace(struct fumi_call *call, struct fumi_out *o)
 {
     struct fumi_trace t;
@@ -180,7 +178,7 @@ static enum fumi_ret run_trace(struct fumi_call *call, const void *params, void 
     return FUMI_OK;
 }
 
-/* Calls `trace` as MCP's tools/call does: with params of its own. */
+/* Calls `trace` as tools/call of MCP does: with its own params. */
 static enum fumi_ret run_through(struct fumi_call *call, const void *params, void *result)
 {
     (void)params, (void)result;
@@ -194,7 +192,7 @@ static enum fumi_ret note_arrival(void *self, const struct fumi_arrival *a, stru
     return FUMI_OK;
 }
 
-static void open_fixture(struct theatre *t, char *arrival)
+static void open_fixture(struct server_fixture *t, char *arrival)
 {
     static const struct fumi_method rows[] = {
         {"trace", "", &whole_shape, NULL, run_trace, FUMI_READ_ONLY},
@@ -202,7 +200,7 @@ static void open_fixture(struct theatre *t, char *arrival)
     };
     struct fumi_err e;
     struct fumi_processor p = {.name = "arrival", .admit = note_arrival, .self = arrival};
-    theatre_open(t);
+    server_fixture_open(t);
     if (fumi_server_add(t->server, NULL, rows, FUMI_COUNT(rows), NULL, &e) ||
         fumi_server_use(t->server, &p, &e))
         abort();
@@ -213,34 +211,37 @@ static void open_fixture(struct theatre *t, char *arrival)
 
 TEST(the_trace_of_a_call_is_in_its_meta_or_its_source)
 {
-    struct theatre t;
+    struct server_fixture t;
     struct fumi_trace source;
     char arrival[33];
     open_fixture(&t, arrival);
-    CHECK_STR(hear(&t.c, CALL("trace", "1")), OK("\"none\"", "1"));
-    CHECK_STR(hear(&t.c, ASK("trace", META("\"traceparent\":\"" GOOD "\""), "2")),
+    CHECK_STR(reply_to(&t.c, CALL("trace", "1")), OK("\"none\"", "1"));
+    CHECK_STR(reply_to(&t.c, CALL_WITH("trace", META("\"traceparent\":\"" GOOD "\""), "2")),
               OK("\"" ID " " SPAN " 1 -\"", "2"));
     CHECK_STR(fumi_str(arrival), "none");
     CHECK(fumi_trace_read(FUMI_STR("00-" OTHER "-" SPAN "-00"), FUMI_STR("a=1"), &source));
     fumi_source_set_trace(&t.c.source, &source);
-    CHECK_STR(hear(&t.c, CALL("trace", "3")), OK("\"" OTHER " " SPAN " 0 a=1\"", "3"));
+    CHECK_STR(reply_to(&t.c, CALL("trace", "3")), OK("\"" OTHER " " SPAN " 0 a=1\"", "3"));
     CHECK_STR(fumi_str(arrival), OTHER);
-    /* The trace of the call is nearer than that of the request, and each call may have one. */
+    /* The trace in the params takes precedence over that of the request, and each call may have its
+     * own. */
     CHECK_STR(
-        hear(&t.c,
-             "[" ASK("trace", META("\"traceparent\":\"" GOOD "\",\"tracestate\":\"b=\\u0032\""),
-                     "4") "," ASK("trace", "[]", "5") "]"),
+        reply_to(&t.c,
+                 "[" CALL_WITH("trace",
+                               META("\"traceparent\":\"" GOOD "\",\"tracestate\":\"b=\\u0032\""),
+                               "4") "," CALL_WITH("trace", "[]", "5") "]"),
         "[" OK("\"" ID " " SPAN " 1 b=2\"", "4") "," OK("\"" OTHER " " SPAN " 0 a=1\"", "5") "]");
-    CHECK_STR(hear(&t.c, ASK("through", META("\"traceparent\":\"" GOOD "\""), "6")),
+    CHECK_STR(reply_to(&t.c, CALL_WITH("through", META("\"traceparent\":\"" GOOD "\""), "6")),
               OK("\"" ID " " SPAN " 1 -\"", "6"));
-    /* What is not valid counts as missing. */
-    CHECK_STR(
-        hear(&t.c, ASK("trace", META("\"traceparent\":\"" GOOD "-\",\"tracestate\":\"b=2\""), "7")),
-        OK("\"" OTHER " " SPAN " 0 a=1\"", "7"));
-    CHECK_STR(hear(&t.c, ASK("trace", META("\"traceparent\":7"), "8")),
+    /* An invalid trace is treated as absent. */
+    CHECK_STR(reply_to(&t.c, CALL_WITH("trace",
+                                       META("\"traceparent\":\"" GOOD "-\",\"tracestate\":\"b=2\""),
+                                       "7")),
+              OK("\"" OTHER " " SPAN " 0 a=1\"", "7"));
+    CHECK_STR(reply_to(&t.c, CALL_WITH("trace", META("\"traceparent\":7"), "8")),
               OK("\"" OTHER " " SPAN " 0 a=1\"", "8"));
-    CHECK_STR(hear(&t.c, ASK("trace", "{\"_meta\":[]}", "9")),
+    CHECK_STR(reply_to(&t.c, CALL_WITH("trace", "{\"_meta\":[]}", "9")),
               OK("\"" OTHER " " SPAN " 0 a=1\"", "9"));
     fumi_source_release(t.c.source);
-    theatre_done(&t);
+    server_fixture_done(&t);
 }
