@@ -52,13 +52,13 @@ int session_config(struct session *s, const struct common *flags, bool freeze, s
     return 0;
 }
 
-/* lenient: a damaged file is opened too, for those commands that save or mend it. */
+/* lenient: a damaged file is opened too, for those commands that save or repair it. */
 static int open_store(struct session *s, bool lenient, struct fumi_err *e)
 {
     const struct store_sqlite_options o = {
         .path = files_name(&s->arena, s->config.store.path),
         .lenient = lenient,
-        .mend = s->mend,
+        .salvage = s->salvage,
         .log = &s->log,
     };
     if (files_make_dir(s->config.paths.data_dir, e))

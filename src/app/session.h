@@ -11,7 +11,7 @@ struct session {
     struct config_wish wish;
     struct config config;
     struct fumi_log log;
-    bool mend;           /* a database that cannot be opened for its damage, set before */
+    bool salvage;        /* a database that cannot be opened for its damage, set before */
     struct scope scope;  /* of the memory, set before session_begin; {0}: everything */
     struct store *store; /* of the memory, when there is one */
     struct memory *memory;
