@@ -7,6 +7,8 @@
  *                                           notes of all WRITERS
  *   driver check DB                         the store against such lines from stdin
  *   driver backup DB TO                     says "D backup" when the copy is there
+ *   driver open DB [FROM]                   copies the file FROM to DB; says "S", opens the store
+ *                                           (which may migrate it), and says "D open"
  *
  * CRASH_NOSYNC=1: without waiting for the disk. CRASH_SESSION=n: closes and opens again after every
  * n steps. CRASH_COPY=1: each session ends with a backup DB.copyN and "D copy N". A line leaves in
@@ -17,6 +19,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,20 +253,51 @@ static int backup(int argc, char **argv)
     return rc ? 1 : 0;
 }
 
+/* A copy that is on disk. */
+static int put_copy(const char *from, const char *to)
+{
+    struct fumi_buf bytes = {0};
+    int fd = -1, rc = crash_read(from, &bytes) || crash_write(to, bytes.p, bytes.n);
+    if (!rc)
+        fd = open(to, O_RDONLY | O_CLOEXEC);
+    rc = rc || fd < 0 || fsync(fd);
+    if (fd >= 0)
+        close(fd);
+    char dir[512];
+    snprintf(dir, sizeof(dir), "%s", to);
+    *strrchr(dir, '/') = 0;
+    fd = rc ? -1 : open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    rc = fd < 0 || fsync(fd);
+    if (fd >= 0)
+        close(fd);
+    fumi_buf_done(&bytes);
+    return rc ? -1 : 0;
+}
+
+static int open_only(int argc, char **argv)
+{
+    if (argc > 3 && put_copy(argv[3], argv[2]))
+        return 2;
+    say("S\n", 2);
+    struct store *s = open_store(argv[2]);
+    if (!s)
+        return 1;
+    say("D open\n", 7);
+    store_close(s);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         int words;
         int (*run)(int argc, char **argv);
-    } modes[] = {{"add", 5, drive},
-                 {"mixed", 5, drive},
-                 {"many", 6, many},
-                 {"check", 3, check},
-                 {"backup", 4, backup}};
+    } modes[] = {{"add", 5, drive},   {"mixed", 5, drive},   {"many", 6, many},
+                 {"check", 3, check}, {"backup", 4, backup}, {"open", 3, open_only}};
     for (size_t i = 0; i < FUMI_COUNT(modes); i++)
         if (argc >= modes[i].words && strcmp(argv[1], modes[i].name) == 0)
             return modes[i].run(argc, argv);
-    fprintf(stderr, "usage: %s add|mixed|many|check|backup DB ...\n", argv[0]);
+    fprintf(stderr, "usage: %s add|mixed|many|check|backup|open DB ...\n", argv[0]);
     return 2;
 }

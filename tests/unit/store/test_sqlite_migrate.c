@@ -325,8 +325,8 @@ TEST(a_damaged_store_of_version_1_is_repaired)
         int rc = store_check(o.t.s, true, hear, &d, &o.t.e);
         CHECK_INT(store_stats(o.t.s, &stats, &o.t.e), 0);
         if (rc || stats.notes < hits[i].least || !fixture_sound(&o.t))
-            TEST_FAIL("page %ld: %d, %lld notes\n%s%s", hits[i].page + 1, rc, (long long)stats.notes,
-                      d.text, o.t.e.text);
+            TEST_FAIL("page %ld: %d, %lld notes\n%s%s", hits[i].page + 1, rc,
+                      (long long)stats.notes, d.text, o.t.e.text);
         fixture_end(&o.t);
     }
 }
