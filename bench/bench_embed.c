@@ -1,7 +1,7 @@
 /* The local encoder on one core: notes of about 160 characters a second of processor time, in calls
- * of 1, 8 and 32 notes, and the time of a short query; for each kind of code that this processor
- * has, beside the same encoder as plain float loops (as the compiler makes them, on weights turned
- * to floats). All take turns; what is printed is each one's best round.
+ * of 1, 8 and 32 notes, and the time of a short query; for each backend that this processor
+ * supports, and for the same encoder as plain float loops on weights converted to floats. The
+ * backends take turns; the best round of each is printed.
  *
  * Usage: bench_embed [MODEL] */
 #include "embed/encoder_parts.h"
@@ -45,12 +45,9 @@ struct bench {
     float *out;
 };
 
-typedef void run_fn(const struct bench *b, const struct encoder_text *t, size_t n, float *out);
-
 struct row {
-    const char *name;
-    run_fn *run;
-    int rounds;                  /* fewer for the slow */
+    const char *name;            /* of a backend, or of the float loops */
+    int rounds;                  /* fewer if it is slow */
     double note[BATCHES], query; /* seconds of processor time, the best */
 };
 
@@ -76,19 +73,19 @@ static float *floats_of(const struct encoder_dense *d)
     size_t stride = round_up(d->out, COLUMNS), size = round_up(d->in, GROUP);
     float *w = room(d->in * d->out * sizeof *w), *y = room(stride * sizeof *y);
     float *x = room(size * sizeof *x), *left = room(size * sizeof *left);
-    struct coded c = coded_at(room(coded_size(1, d->in)), 1, d->in);
-    struct coded rest = coded_at(room(coded_size(1, d->in)), 1, d->in);
-    const struct encoder_code *code = encoder_code();
+    struct quantized c = quantized_at(room(quantized_size(1, d->in)), 1, d->in);
+    struct quantized rest = quantized_at(room(quantized_size(1, d->in)), 1, d->in);
+    const struct encoder_backend *backend = &encoder_portable;
     for (size_t k = 0; k < d->in; k++) {
         x[k] = 1;
-        code->lanes->code(x, &c, 0, left);
-        code->lanes->code(left, &rest, 0, left);
-        dense_run(code, d, &c, &rest, 1, y, stride);
+        backend->lanes->quantize(x, &c, 0, left);
+        backend->lanes->quantize(left, &rest, 0, left);
+        dense_run(backend, d, &c, &rest, 1, y, stride);
         for (size_t j = 0; j < d->out; j++)
             w[k * d->out + j] = y[j] - d->bias[j];
         x[k] = 0;
     }
-    free(x), free(y), free(left), free(c.digits), free(rest.digits);
+    free(x), free(y), free(left), free(c.codes), free(rest.codes);
     return w;
 }
 
@@ -153,13 +150,13 @@ static void plain_layer(const struct bench *b, size_t layer, float *x, size_t n,
     plain_dense(&l->key, w[1], x, n, q + size);
     plain_dense(&l->value, w[2], x, n, q + 2 * size);
     plain_attend(b->w, q, n, mixed);
-    plain_dense(&l->mix, w[3], mixed, n, q);
-    plain_norm(x, q, &l->after_mix, n, b->w->hidden);
-    plain_dense(&l->grow, w[4], x, n, inner);
+    plain_dense(&l->attention_out, w[3], mixed, n, q);
+    plain_norm(x, q, &l->attention_norm, n, b->w->hidden);
+    plain_dense(&l->expand, w[4], x, n, inner);
     for (size_t i = 0; i < n * b->w->inner; i++)
         inner[i] *= 0.5f * (1 + erff(inner[i] * (float)M_SQRT1_2));
-    plain_dense(&l->shrink, w[5], inner, n, q);
-    plain_norm(x, q, &l->after_shrink, n, b->w->hidden);
+    plain_dense(&l->contract, w[5], inner, n, q);
+    plain_norm(x, q, &l->output_norm, n, b->w->hidden);
 }
 
 static float from_table(const struct encoder_table *t, size_t row, size_t i)
@@ -173,9 +170,10 @@ static void plain_text(const struct bench *b, const struct encoder_text *t, floa
     size_t wide = w->hidden, size = t->n * wide;
     float *x = room(size * sizeof *x), *space = room((4 * size + t->n * w->inner) * sizeof *x);
     for (size_t i = 0; i < size; i++)
-        x[i] = from_table(&w->words, (size_t)t->tokens[i / wide], i % wide) +
-               from_table(&w->places, i / wide, i % wide) + from_table(&w->kinds, 0, i % wide);
-    plain_norm(x, space, &w->first, t->n, wide);
+        x[i] = from_table(&w->word_table, (size_t)t->tokens[i / wide], i % wide) +
+               from_table(&w->position_table, i / wide, i % wide) +
+               from_table(&w->type_table, 0, i % wide);
+    plain_norm(x, space, &w->embedding_norm, t->n, wide);
     for (size_t layer = 0; layer < w->layers; layer++)
         plain_layer(b, layer, x, t->n, space);
     float squares = 0;
@@ -195,21 +193,43 @@ static void run_plain(const struct bench *b, const struct encoder_text *t, size_
         plain_text(b, &t[i], out + i * b->w->hidden);
 }
 
-static void run_encoder(const struct bench *b, const struct encoder_text *t, size_t n, float *out)
-{
-    encoder_run(b->w, t, n, out);
-}
-
-static struct row rows[] = {{"avx512vnni", run_encoder, ROUNDS, {0}, 0},
-                            {"avx2", run_encoder, ROUNDS, {0}, 0},
-                            {"neon", run_encoder, ROUNDS, {0}, 0},
-                            {"portable", run_encoder, 3, {0}, 0},
-                            {"float loops", run_plain, 2, {0}, 0}};
+#define PLAIN "float loops"
+static struct row rows[] = {{"avx512vnni", ROUNDS, {0}, 0},
+                            {"avx2", ROUNDS, {0}, 0},
+                            {"neon", ROUNDS, {0}, 0},
+                            {"portable", 3, {0}, 0},
+                            {PLAIN, 2, {0}, 0}};
 enum { ROWS = sizeof rows / sizeof *rows };
 
-static bool here(const struct row *r)
+/* The backend of a row; NULL if this build does not have it or the processor does not support it.
+ */
+static const struct encoder_backend *backend_of(const struct row *r)
 {
-    return r->run == run_plain || encoder_use(r->name);
+    for (size_t i = 0;; i++) {
+        const struct encoder_backend *b = encoder_backends[i];
+        if (strcmp(b->name, r->name) == 0)
+            return b->is_supported() ? b : NULL;
+        if (b == &encoder_portable)
+            return NULL;
+    }
+}
+
+static bool is_plain(const struct row *r)
+{
+    return strcmp(r->name, PLAIN) == 0;
+}
+
+static bool is_available(const struct row *r)
+{
+    return is_plain(r) || backend_of(r);
+}
+
+static void run(const struct bench *b, const struct row *r, const struct encoder_text *t, size_t n)
+{
+    if (is_plain(r))
+        run_plain(b, t, n, b->out);
+    else
+        encoder_run_with(backend_of(r), b->w, t, n, b->out);
 }
 
 static double best(double so_far, double now_took)
@@ -221,12 +241,12 @@ static void measure(const struct bench *b, struct row *r)
 {
     for (size_t i = 0; i < BATCHES; i++) {
         double begin = now();
-        r->run(b, b->notes, batches[i], b->out);
+        run(b, r, b->notes, batches[i]);
         r->note[i] = best(r->note[i], (now() - begin) / (double)batches[i]);
     }
     for (int i = 0; i < 5; i++) {
         double begin = now();
-        r->run(b, &b->query, 1, b->out);
+        run(b, r, &b->query, 1);
         r->query = best(r->query, now() - begin);
     }
 }
@@ -238,7 +258,7 @@ static double likeness(const struct bench *b, const struct row *r)
     float *want = room(texts * n * sizeof *want);
     double least = 1;
     run_plain(b, b->notes, texts, want);
-    r->run(b, b->notes, texts, b->out);
+    run(b, r, b->notes, texts);
     for (size_t i = 0; i < texts; i++) {
         double sum = 0;
         for (size_t d = 0; d < n; d++)
@@ -268,8 +288,8 @@ static void prepare(struct bench *b, const struct model *m, struct fumi_arena *a
     b->plain = room(b->w->layers * sizeof *b->plain);
     for (size_t i = 0; i < b->w->layers; i++) {
         const struct encoder_layer *l = &b->w->layer[i];
-        const struct encoder_dense *all[] = {&l->query, &l->key,  &l->value,
-                                             &l->mix,   &l->grow, &l->shrink};
+        const struct encoder_dense *all[] = {&l->query,         &l->key,    &l->value,
+                                             &l->attention_out, &l->expand, &l->contract};
         for (size_t k = 0; k < 6; k++)
             b->plain[i].dense[k] = floats_of(all[k]);
     }
@@ -281,7 +301,7 @@ static void print(const struct bench *b)
            "%zu tokens in ms\n%-12s %8s %8s %8s %9s %10s\n",
            (double)b->tokens / NOTES, b->query.n, "", "1", "8", "32", "query ms", "cosine");
     for (size_t i = 0; i < ROWS; i++)
-        if (here(&rows[i]))
+        if (is_available(&rows[i]))
             printf("%-12s %8.0f %8.0f %8.0f %9.2f %10.6f\n", rows[i].name, 1 / rows[i].note[0],
                    1 / rows[i].note[1], 1 / rows[i].note[2], rows[i].query * 1e3,
                    likeness(b, &rows[i]));
@@ -301,7 +321,7 @@ int main(int argc, char **argv)
     prepare(&b, m, &a);
     for (int round = 0; round < ROUNDS; round++)
         for (size_t i = 0; i < ROWS; i++)
-            if (round < rows[i].rounds && here(&rows[i]))
+            if (round < rows[i].rounds && is_available(&rows[i]))
                 measure(&b, &rows[i]);
     print(&b);
     model_close(m);

@@ -61,7 +61,7 @@ static void add(struct store *s, struct dice *d, struct fumi_arena *a)
                      .project = FUMI_STR("bench"),
                      .group = FUMI_STR("g"),
                      .text = text(d, a, WORDS),
-                     .created = fumi_now()};
+                     .created = {fumi_now(), true}};
     vector(d, x);
     struct passage p = {0, (uint32_t)n.text.n, x};
     struct vectors v = {FUMI_STR("bench:b:384"), DIM, &p, 1};

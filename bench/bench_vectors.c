@@ -1,12 +1,16 @@
-/* The nearest vectors: our scan beside sqlite-vec and hnswlib, on the same vectors of 384
- * dimensions, in one run. Each engine builds its file in one process and is asked in another, which
- * opens the file, answers a first query (start) and then all of them, without a filter and with
- * filters that 10 % and 1 % pass. Recall is against the exact answer. An engine that trades time
- * for recall gets the least effort that reaches the goal, or else its greatest.
+/* Compares the vector scan with sqlite-vec and hnswlib on the same vectors of 384 dimensions, in
+ * one run.
+ *
+ * Each engine builds its file in one process. A second process opens the file, runs a first query
+ * ("start" is the time until its result) and then all queries: without a filter, and with filters
+ * that 10 % and 1 % of the vectors pass. Recall is measured against the exact result. An engine
+ * that trades time for recall runs with the least effort that reaches the goal, or with its
+ * greatest.
  *
  * Usage: bench_vectors VEC0 [--all] [ROWS...]
- * VEC0 is the extension of sqlite-vec; - leaves it out. --all builds hnswlib's graph for a million
- * rows too, which takes many minutes. Files are made in TMPDIR. */
+ *
+ * VEC0 is the path of the sqlite-vec extension; "-" omits sqlite-vec. --all also builds the
+ * hnswlib graph of a million rows, which takes many minutes. The files are created in TMPDIR. */
 #include "store/vector.h"
 #include "vectors.h"
 
@@ -28,25 +32,25 @@ static const double goal = 0.999;
 static const struct {
     const char *name;
     uint32_t below;
-} filters[FILTERS] = {{"none", PLACES}, {"10 %", PLACES / 10}, {"1 %", PLACES / 100}};
+} filters[FILTERS] = {{"none", TAG_SETS}, {"10 %", TAG_SETS / 10}, {"1 %", TAG_SETS / 100}};
 static const struct engine *const engines[ENGINES] = {&engine_fumi, &engine_sqlite_vec,
                                                       &engine_hnsw};
 
-enum kind { CLUSTERED, NOISY, KINDS };
+enum set_kind { CLUSTERED, NOISY, KINDS };
 static const char *const kinds[KINDS] = {
-    [CLUSTERED] = "clustered: a query lies close to its ten",
-    [NOISY] = "noisy: a query lies in a cloud of its topic, as texts do",
+    [CLUSTERED] = "clustered: the ten best are close to the query",
+    [NOISY] = "noisy: a query lies among the vectors of its topic, as texts do",
 };
 
 const char *vec0_path;
 
 struct truth {
-    float last[QUERIES][FILTERS]; /* the tenth best product */
+    float last[QUERIES][FILTERS]; /* the dot product of the tenth best vector */
 };
 
 struct measure {
-    double p50[FILTERS], recall[FILTERS]; /* ms */
-    double start;                         /* ms */
+    double p50[FILTERS], recall[FILTERS]; /* milliseconds */
+    double start;                         /* milliseconds */
     double memory, file;                  /* MB */
 };
 
@@ -63,8 +67,6 @@ static double now(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* The vectors */
-
 static uint64_t next(uint64_t *seed)
 {
     uint64_t x = *seed += 0x9e3779b97f4a7c15u;
@@ -73,7 +75,7 @@ static uint64_t next(uint64_t *seed)
     return x ^ x >> 31;
 }
 
-/* Nearly normal: the sum of bits and a little. */
+/* Approximately normal: the popcount of a random word, plus a uniform fraction. */
 static float normal(uint64_t *seed)
 {
     uint64_t r = next(seed);
@@ -81,9 +83,9 @@ static float normal(uint64_t *seed)
     return sum / 4;
 }
 
-/* Adds a random vector of about the given length. In the noisy set later dimensions are weaker, as
- * in learned vectors. */
-static void add(float *x, enum kind kind, float length, uint64_t seed)
+/* Adds a random vector of about the given length. In the noisy set later dimensions are weaker,
+ * as in learned vectors. */
+static void add(float *x, enum set_kind kind, float length, uint64_t seed)
 {
     for (size_t i = 0; i < DIM; i++) {
         float weight = kind == NOISY ? 1.6f / (1 + (float)i / 128) : 1;
@@ -92,14 +94,15 @@ static void add(float *x, enum kind kind, float length, uint64_t seed)
 }
 
 static const struct {
-    float common, topic, own; /* lengths of what all share, of a topic, and of each alone */
-    size_t each;              /* vectors of a topic */
+    float common, topic,
+        own;     /* lengths of the part common to all, of the topic, of the vector itself */
+    size_t each; /* vectors per topic */
 } mixes[KINDS] = {
     [CLUSTERED] = {0, 1, 0.6f, 100},
     [NOISY] = {0.3f, 0.8f, 1, 300},
 };
 
-static void make(float *x, enum kind kind, uint64_t topic, uint64_t own)
+static void make(float *x, enum set_kind kind, uint64_t topic, uint64_t own)
 {
     memset(x, 0, DIM * sizeof(*x));
     add(x, kind, mixes[kind].common, 1);
@@ -125,21 +128,19 @@ static size_t set_size(size_t n)
     return (n + QUERIES) * DIM * sizeof(float) + n * sizeof(uint32_t);
 }
 
-static struct set set_make(const char *file, size_t n, enum kind kind)
+static struct vector_set set_make(const char *file, size_t n, enum set_kind kind)
 {
     float *x = shared(file, set_size(n)), *query = x + n * DIM;
-    uint32_t *place = (uint32_t *)(query + QUERIES * DIM);
+    uint32_t *tag_set = (uint32_t *)(query + QUERIES * DIM);
     uint64_t seed = 42, topics = n / mixes[kind].each + 1;
     for (size_t i = 0; i < n; i++) {
         make(x + i * DIM, kind, next(&seed) % topics, i);
-        place[i] = (uint32_t)(next(&seed) % PLACES);
+        tag_set[i] = (uint32_t)(next(&seed) % TAG_SETS);
     }
     for (size_t i = 0; i < QUERIES; i++)
         make(query + i * DIM, kind, next(&seed) % topics, n + i);
-    return (struct set){n, QUERIES, x, query, place};
+    return (struct vector_set){n, QUERIES, x, query, tag_set};
 }
-
-/* The exact answer */
 
 static void keep_best(float *best, float product)
 {
@@ -151,7 +152,7 @@ static void keep_best(float *best, float product)
     best[i] = product;
 }
 
-static void truth_of(const struct set *s, size_t q, struct truth *t)
+static void find_truth(const struct vector_set *s, size_t q, struct truth *t)
 {
     float best[FILTERS][ANSWERS];
     for (size_t f = 0; f < FILTERS; f++)
@@ -160,25 +161,23 @@ static void truth_of(const struct set *s, size_t q, struct truth *t)
     for (size_t i = 0; i < s->n; i++) {
         float product = vector_dot(s->query + q * DIM, s->x + i * DIM, DIM);
         for (size_t f = 0; f < FILTERS; f++)
-            if (s->place[i] < filters[f].below)
+            if (s->tag_set[i] < filters[f].below)
                 keep_best(best[f], product);
     }
     for (size_t f = 0; f < FILTERS; f++)
         t->last[q][f] = best[f][ANSWERS - 1];
 }
 
-static size_t right(const struct set *s, const struct truth *t, size_t q, size_t f,
-                    const int64_t *ids, size_t n)
+static size_t count_correct(const struct vector_set *s, const struct truth *t, size_t q, size_t f,
+                            const int64_t *ids, size_t n)
 {
     size_t sum = 0;
     for (size_t i = 0; i < n; i++) {
         float product = vector_dot(s->query + q * DIM, s->x + (size_t)ids[i] * DIM, DIM);
-        sum += s->place[ids[i]] < filters[f].below && product >= t->last[q][f] - 1e-6f;
+        sum += s->tag_set[ids[i]] < filters[f].below && product >= t->last[q][f] - 1e-6f;
     }
     return sum;
 }
-
-/* Measuring */
 
 static int by_size(const void *a, const void *b)
 {
@@ -186,15 +185,15 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-struct run {
+struct engine_run {
     const struct engine *engine;
-    const struct set *set;
+    const struct vector_set *set;
     const struct truth *truth;
     void *handle;
 };
 
-/* All queries once, or as many as there is time for. */
-static void ask(const struct run *r, size_t f, size_t effort, struct measure *m)
+/* Runs all queries once, or as many as fit into the time budget. */
+static void run_queries(const struct engine_run *r, size_t f, size_t effort, struct measure *m)
 {
     static double times[QUERIES];
     double begin = now();
@@ -205,7 +204,7 @@ static void ask(const struct run *r, size_t f, size_t effort, struct measure *m)
         size_t n = r->engine->search(r->handle, r->set->query + q * DIM, filters[f].below, effort,
                                      ids);
         times[q] = now() - then;
-        good += right(r->set, r->truth, q, f, ids, n);
+        good += count_correct(r->set, r->truth, q, f, ids, n);
     }
     qsort(times, q, sizeof(times[0]), by_size);
     m->p50[f] = times[q / 2];
@@ -222,27 +221,27 @@ static double resident(void)
     return (double)here * (double)sysconf(_SC_PAGESIZE) / 1e6;
 }
 
-static void measure(struct run *r, const char *file, struct measure *m)
+static void measure(struct engine_run *r, const char *file, struct measure *m)
 {
     int64_t ids[ANSWERS];
     double before = resident(), begin = now();
     r->handle = r->engine->open(r->set, file);
-    r->engine->search(r->handle, r->set->query, PLACES, 0, ids);
+    r->engine->search(r->handle, r->set->query, TAG_SETS, 0, ids);
     m->start = now() - begin;
     for (size_t f = 0; f < FILTERS; f++) {
         size_t effort = 0;
         do
-            ask(r, f, effort, m);
+            run_queries(r, f, effort, m);
         while (m->recall[f] < goal && ++effort < r->engine->efforts);
     }
-    /* The vectors themselves, which a store would read from its database, do not count. */
+    /* The float vectors do not count: a store would read them from its database. */
     madvise((void *)r->set->x, set_size(r->set->n), MADV_DONTNEED);
     m->memory = resident() - before;
     r->engine->close(r->handle);
 }
 
-/* In a process of its own: what one leaves in memory must not help or hurt the next. */
-static void in_child(struct run *r, const char *file, struct measure *m)
+/* Runs in a process of its own, so that caches and memory of one engine do not affect the next. */
+static void in_child(struct engine_run *r, const char *file, struct measure *m)
 {
     fflush(stdout);
     pid_t pid = fork();
@@ -279,23 +278,23 @@ static void print_row(const char *name, const struct measure *m, double build)
     printf("\n");
 }
 
-static const char *left_out(const struct engine *engine, size_t n, bool all)
+static const char *why_omitted(const struct engine *engine, size_t n, bool all)
 {
     if (engine == &engine_hnsw && n >= MANY && !all)
-        return "its graph takes too long to build; --all builds it";
+        return "its graph takes long to build; use --all";
     return engine == &engine_sqlite_vec && strcmp(vec0_path, "-") == 0 ? "not installed" : NULL;
 }
 
-static void compare(const struct set *s, const struct truth *t, const char *dir, bool all,
+static void compare(const struct vector_set *s, const struct truth *t, const char *dir, bool all,
                     struct measure *out)
 {
     for (size_t i = 0; i < ENGINES; i++) {
         char file[4200];
-        struct run r = {engines[i], s, t, NULL};
-        const char *why = left_out(engines[i], s->n, all);
+        struct engine_run r = {engines[i], s, t, NULL};
+        const char *why = why_omitted(engines[i], s->n, all);
         out[i].start = -1;
         if (why) {
-            printf("  %-11s left out: %s\n", engines[i]->name, why);
+            printf("  %-11s omitted: %s\n", engines[i]->name, why);
             continue;
         }
         snprintf(file, sizeof(file), "%s/%s", dir, engines[i]->name);
@@ -319,28 +318,28 @@ static void target(const char *what, double got, double want, bool less)
 static void targets(const struct measure *m, size_t n)
 {
     for (size_t f = 0; f < FILTERS; f++)
-        target("recall@10 of fumi", m[0].recall[f], goal, false);
+        target("fumi, recall@10", m[0].recall[f], goal, false);
     if (n != 100000)
         return;
-    target("ms of fumi", m[0].p50[0], 1, true);
-    target("ms of fumi from start to first answer", m[0].start, 10, true);
+    target("fumi, ms per query", m[0].p50[0], 1, true);
+    target("fumi, ms from start to first result", m[0].start, 10, true);
     if (m[1].start >= 0)
-        target("times as fast as sqlite-vec", m[1].p50[0] / m[0].p50[0], 10, false);
-    target("times as fast as hnswlib with the 1 % filter", m[2].p50[2] / m[0].p50[2], 5, false);
+        target("speed relative to sqlite-vec", m[1].p50[0] / m[0].p50[0], 10, false);
+    target("speed relative to hnswlib, 1 % filter", m[2].p50[2] / m[0].p50[2], 5, false);
 }
 
-static void table(const char *dir, size_t n, enum kind kind, bool all)
+static void table(const char *dir, size_t n, enum set_kind kind, bool all)
 {
     char file[4200];
     snprintf(file, sizeof(file), "%s/set", dir);
-    struct set s = set_make(file, n, kind);
+    struct vector_set s = set_make(file, n, kind);
     struct truth *t = malloc(sizeof(*t));
     struct measure *m = mmap(NULL, ENGINES * sizeof(*m), PROT_READ | PROT_WRITE,
                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (!t || m == MAP_FAILED)
         die("memory");
     for (size_t q = 0; q < QUERIES; q++)
-        truth_of(&s, q, t);
+        find_truth(&s, q, t);
     printf("\n%zu vectors, %s\n  %-11s %10s %11s %11s %11s  ", n, kinds[kind], "", "build", "file",
            "memory", "start");
     for (size_t f = 0; f < FILTERS; f++)
@@ -356,7 +355,7 @@ static void table(const char *dir, size_t n, enum kind kind, bool all)
 
 int main(int argc, char **argv)
 {
-    static const char *const usual[] = {"10000", "100000", "1000000"};
+    static const char *const default_sizes[] = {"10000", "100000", "1000000"};
     char dir[4096];
     bool all = argc > 2 && strcmp(argv[2], "--all") == 0;
     int first = all ? 3 : 2;
@@ -369,10 +368,11 @@ int main(int argc, char **argv)
     snprintf(dir, sizeof(dir), "%s/bench_vectors.XXXXXX", tmp ? tmp : "/tmp");
     if (!mkdtemp(dir))
         die(dir);
-    const char *const *sizes = argc > first ? (const char *const *)argv + first : usual;
-    size_t n = argc > first ? (size_t)(argc - first) : sizeof(usual) / sizeof(usual[0]);
+    const char *const *sizes = argc > first ? (const char *const *)argv + first : default_sizes;
+    size_t n = argc > first ? (size_t)(argc - first)
+                            : sizeof(default_sizes) / sizeof(default_sizes[0]);
     for (size_t i = 0; i < n; i++)
-        for (enum kind k = 0; k < KINDS; k++)
+        for (enum set_kind k = 0; k < KINDS; k++)
             table(dir, strtoul(sizes[i], NULL, 10), k, all);
     rmdir(dir);
     return 0;

@@ -97,8 +97,7 @@ static void add(void *arg, struct fumi_arena *a, const struct fumi_val *row)
     struct note n = {.id = fumi_text(a, fumi_get(row, "id")),
                      .project = FUMI_STR("eval"),
                      .group = FUMI_STR("g"),
-                     .text = fumi_text(a, fumi_get(row, "text")),
-                     .created = NOTE_NOW};
+                     .text = fumi_text(a, fumi_get(row, "text"))};
     if (!n.text.n)
         return; /* Cranfield has two empty abstracts */
     if (memory_add(arg, a, &n, 60000, &w, &e) || w.pending)

@@ -1,4 +1,4 @@
-/* Our scan, with the best 40 rescored from the float vectors as the store does it. */
+/* The vector scan, with the best 40 rows rescored from the float vectors, as the store does. */
 #include "base/arena.h"
 #include "store/scan.h"
 #include "store/vector.h"
@@ -10,18 +10,18 @@
 enum { WIDE = 100, RESCORED = 40, CHANGE = 1 };
 
 struct ours {
-    const struct set *set;
+    const struct vector_set *set;
     struct scan *scan;
 };
 
 static int all(void *arg, scan_put_fn *put, void *to, int64_t *change, struct fumi_err *e)
 {
-    const struct set *s = arg;
+    const struct vector_set *s = arg;
     for (size_t i = 0; i < s->n; i++) {
         struct scan_row row = {.note = (int64_t)i,
-                               .vector = (int64_t)i,
+                               .vector = (int64_t)i + 1,
                                .created = (int64_t)i,
-                               .place = s->place[i],
+                               .tag_set = s->tag_set[i],
                                .x = s->x + i * DIM};
         if (put(to, &row, e))
             return -1;
@@ -38,7 +38,7 @@ static int changed(void *arg, int64_t since, int (*note)(void *, int64_t), scan_
     return 0;
 }
 
-static void *open_scan(const struct set *s, const char *file)
+static void *open_scan(const struct vector_set *s, const char *file)
 {
     struct fumi_err e = {0};
     struct scan_source source = {all, changed, (void *)s};
@@ -59,7 +59,7 @@ static void close_scan(void *h)
     fumi_resize(o, 0);
 }
 
-static void build(const struct set *s, const char *file)
+static void build(const struct vector_set *s, const char *file)
 {
     close_scan(open_scan(s, file));
 }
@@ -75,21 +75,21 @@ static size_t search(void *h, const float *query, uint32_t below, size_t effort,
     (void)effort;
     struct ours *o = h;
     struct scan_hit hits[WIDE];
-    uint64_t places[(PLACES + 63) / 64] = {0};
+    uint64_t tag_sets[(TAG_SETS + 63) / 64] = {0};
     for (uint32_t p = 0; p < below; p++)
-        places[p / 64] |= (uint64_t)1 << p % 64;
-    struct scan_filter f = {.places = below < PLACES ? places : NULL,
-                            .places_n = PLACES,
+        tag_sets[p / 64] |= (uint64_t)1 << p % 64;
+    struct scan_filter f = {.tag_sets = below < TAG_SETS ? tag_sets : NULL,
+                            .tag_sets_n = TAG_SETS,
                             .since = INT64_MIN,
                             .until = INT64_MAX};
     size_t n = scan_nearest(o->scan, &f, query, WIDE, hits);
     n = n < RESCORED ? n : RESCORED;
     for (size_t i = 0; i < n; i++)
-        hits[i].cosine = vector_dot(query, o->set->x + (size_t)hits[i].vector * DIM, DIM);
+        hits[i].cosine = vector_dot(query, o->set->x + (size_t)(hits[i].vector - 1) * DIM, DIM);
     qsort(hits, n, sizeof(hits[0]), by_cosine);
     n = n < ANSWERS ? n : ANSWERS;
     for (size_t i = 0; i < n; i++)
-        out[i] = hits[i].vector;
+        out[i] = hits[i].vector - 1;
     return n;
 }
 

@@ -1,5 +1,5 @@
-/* hnswlib as Debian has it. That version knows no filter while it searches: more are asked for than
- * wanted, and those that do not pass are left out afterwards. */
+/* hnswlib as packaged by Debian. That version cannot filter during the search, so more results
+ * are requested and those that do not pass are dropped. */
 #include "vectors.h"
 
 #include <hnswlib/hnswlib.h>
@@ -14,12 +14,12 @@ namespace
 const size_t wide[] = {40, 80, 160, 320, 640, 1250, 2500, 5000, 10000, 20000};
 
 struct graph {
-    const set *s;
+    const vector_set *s;
     hnswlib::InnerProductSpace space{DIM};
     std::unique_ptr<hnswlib::HierarchicalNSW<float>> index;
 };
 
-void build(const set *s, const char *file)
+void build(const vector_set *s, const char *file)
 {
     hnswlib::InnerProductSpace space(DIM);
     hnswlib::HierarchicalNSW<float> index(&space, s->n, 16, 200);
@@ -28,7 +28,7 @@ void build(const set *s, const char *file)
     index.saveIndex(file);
 }
 
-void *open_graph(const set *s, const char *file)
+void *open_graph(const vector_set *s, const char *file)
 {
     auto g = new graph;
     g->s = s;
@@ -41,10 +41,10 @@ size_t search(void *h, const float *query, uint32_t below, size_t effort, int64_
     auto g = static_cast<graph *>(h);
     size_t ef = std::min(wide[effort], g->s->n);
     g->index->setEf(ef);
-    auto found = g->index->searchKnn(query, below < PLACES ? ef : size_t{ANSWERS});
-    std::vector<int64_t> near; /* the nearest last */
+    auto found = g->index->searchKnn(query, below < TAG_SETS ? ef : size_t{ANSWERS});
+    std::vector<int64_t> near; /* nearest last */
     for (; !found.empty(); found.pop())
-        if (g->s->place[found.top().second] < below)
+        if (g->s->tag_set[found.top().second] < below)
             near.push_back(static_cast<int64_t>(found.top().second));
     size_t n = std::min<size_t>(near.size(), ANSWERS);
     std::copy_n(near.rbegin(), n, out);

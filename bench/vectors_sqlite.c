@@ -1,11 +1,11 @@
-/* sqlite-vec: its vec0 table with the place as a metadata column, as its manual has it. */
+/* sqlite-vec: a vec0 table with the tag set as a metadata column, as its manual recommends. */
 #include "vectors.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-struct table {
+struct vec_table {
     sqlite3 *db;
     sqlite3_stmt *all, *some;
 };
@@ -39,17 +39,17 @@ static sqlite3_stmt *prepared(sqlite3 *db, const char *sql)
     return st;
 }
 
-static void build(const struct set *s, const char *file)
+static void build(const struct vector_set *s, const char *file)
 {
     sqlite3 *db = open_db(file);
     run(db,
         "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN;"
-        "CREATE VIRTUAL TABLE v USING vec0(x float[384] distance_metric=cosine, place integer)");
-    sqlite3_stmt *st = prepared(db, "INSERT INTO v(rowid, x, place) VALUES(?, ?, ?)");
+        "CREATE VIRTUAL TABLE v USING vec0(x float[384] distance_metric=cosine, tag_set integer)");
+    sqlite3_stmt *st = prepared(db, "INSERT INTO v(rowid, x, tag_set) VALUES(?, ?, ?)");
     for (size_t i = 0; i < s->n; i++) {
         sqlite3_bind_int64(st, 1, (sqlite3_int64)i);
         sqlite3_bind_blob(st, 2, s->x + i * DIM, DIM * sizeof(float), SQLITE_STATIC);
-        sqlite3_bind_int64(st, 3, s->place[i]);
+        sqlite3_bind_int64(st, 3, s->tag_set[i]);
         must(db, sqlite3_step(st) == SQLITE_DONE);
         sqlite3_reset(st);
     }
@@ -58,25 +58,25 @@ static void build(const struct set *s, const char *file)
     sqlite3_close(db);
 }
 
-static void *open_table(const struct set *s, const char *file)
+static void *open_table(const struct vector_set *s, const char *file)
 {
     (void)s;
-    struct table *t = malloc(sizeof(*t));
+    struct vec_table *t = malloc(sizeof(*t));
     if (!t)
         abort();
     t->db = open_db(file);
     t->all = prepared(t->db, "SELECT rowid FROM v WHERE x MATCH ? AND k = 10");
-    t->some = prepared(t->db, "SELECT rowid FROM v WHERE x MATCH ? AND k = 10 AND place < ?");
+    t->some = prepared(t->db, "SELECT rowid FROM v WHERE x MATCH ? AND k = 10 AND tag_set < ?");
     return t;
 }
 
 static size_t search(void *h, const float *query, uint32_t below, size_t effort, int64_t *out)
 {
     (void)effort;
-    struct table *t = h;
-    sqlite3_stmt *st = below < PLACES ? t->some : t->all;
+    struct vec_table *t = h;
+    sqlite3_stmt *st = below < TAG_SETS ? t->some : t->all;
     sqlite3_bind_blob(st, 1, query, DIM * sizeof(float), SQLITE_STATIC);
-    if (below < PLACES)
+    if (below < TAG_SETS)
         sqlite3_bind_int64(st, 2, below);
     size_t n = 0;
     while (n < ANSWERS && sqlite3_step(st) == SQLITE_ROW)
@@ -88,7 +88,7 @@ static size_t search(void *h, const float *query, uint32_t below, size_t effort,
 
 static void close_table(void *h)
 {
-    struct table *t = h;
+    struct vec_table *t = h;
     sqlite3_finalize(t->all);
     sqlite3_finalize(t->some);
     sqlite3_close(t->db);

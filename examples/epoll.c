@@ -1,10 +1,10 @@
-/* epoll: a server inside an event loop of the program's own, which also has a timer.
+/* epoll: a server inside the program's own event loop, which also has a timer.
  *
  *   epoll [ADDRESS]... &          such as stdio, tcp:127.0.0.1:8765, unix:/tmp/epoll.socket
  *   curl -H 'Content-Type: application/json' \
  *       -d '{"jsonrpc":"2.0","method":"ticks","id":1}' 127.0.0.1:8765/rpc
  *
- * One thread runs everything, so the method reads what the timer counts without a lock. */
+ * All of it runs on one thread, so the method reads the count of the timer without a lock. */
 #define _POSIX_C_SOURCE 200809L
 #include <fumi/fumi.h>
 
@@ -45,7 +45,7 @@ static int wait_for(int loop, int fd)
     return epoll_ctl(loop, EPOLL_CTL_ADD, fd, &event);
 }
 
-/* The loop of the program. Returns when the service has ended. */
+/* The event loop of the program. Returns when the service has ended. */
 static void run(int loop, int timer, struct count *count, struct fumi_service *service)
 {
     struct epoll_event ready[8];
@@ -61,7 +61,7 @@ static void run(int loop, int timer, struct count *count, struct fumi_service *s
     }
 }
 
-/* Returns what fumi_service_close does. */
+/* Returns the result of fumi_service_close. */
 static int serve(struct fumi_server *server, const struct fumi_serve_options *options,
                  struct count *count, struct fumi_err *e)
 {

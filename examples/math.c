@@ -1,5 +1,5 @@
-/* math: methods under a name space, behind a bearer token and a log of calls, over HTTP and
- * WebSocket at once.
+/* math: methods in a name space, with a bearer token and a log of calls, over HTTP and WebSocket on
+ * one port.
  *
  *   MATH_TOKEN=0123456789abcdef math [ADDRESS] &
  *   curl -H 'Authorization: Bearer 0123456789abcdef' -H 'Content-Type: application/json' \
@@ -24,7 +24,7 @@ struct number {
 };
 
 static const struct fumi_field number_field[] = {
-    FUMI_VALUE(struct number, value, "What comes of it."),
+    FUMI_VALUE(struct number, value, "The result."),
 };
 static const struct fumi_shape number = FUMI_SHAPE(struct number, number_field);
 
@@ -57,7 +57,8 @@ static const struct fumi_method methods[] = {
     {"add", "Adds two numbers.", &pair, &number, add, FUMI_READ_ONLY},
     {"multiply", "Multiplies two numbers.", &pair, &number, multiply, FUMI_READ_ONLY},
     {"divide", "Divides a by b.", &pair, &number, divide, FUMI_READ_ONLY},
-    /* The same methods as other JSON-RPC libraries name them; rpc.discover lists each once. */
+    /* The same methods with capitalized names, as some JSON-RPC libraries have them. They are
+     * hidden, so that rpc.discover lists each method once. */
     {"Add", NULL, &pair, &number, add, FUMI_READ_ONLY | FUMI_HIDDEN},
     {"Multiply", NULL, &pair, &number, multiply, FUMI_READ_ONLY | FUMI_HIDDEN},
     {"Divide", NULL, &pair, &number, divide, FUMI_READ_ONLY | FUMI_HIDDEN},
@@ -87,15 +88,15 @@ static int serve(struct fumi_server *server, char *address, const char *token, s
 
 int main(int argc, char **argv)
 {
-    static char usual[] = "tcp:127.0.0.1:8765";
+    static char standard[] = "tcp:127.0.0.1:8765";
     struct fumi_err e;
     const char *token = getenv("MATH_TOKEN");
     if (!token) {
-        fprintf(stderr, "math: set MATH_TOKEN, the token that callers must show\n");
+        fprintf(stderr, "math: set MATH_TOKEN, the bearer token of the clients\n");
         return 2;
     }
     struct fumi_server *server = fumi_server_new("math", "1.0");
-    int rc = serve(server, argc > 1 ? argv[1] : usual, token, &e);
+    int rc = serve(server, argc > 1 ? argv[1] : standard, token, &e);
     if (rc < 0)
         fprintf(stderr, "math: %s\n", e.text);
     fumi_server_free(server);

@@ -1,7 +1,7 @@
-/* stdio: tests a server over pipes, as a host program would: the ten cases of a transport of one
- * message a line, and how its serving ends.
+/* stdio: tests a server over pipes, as a program that hosts one could: messages of one line each,
+ * and the ways in which serving ends.
  *
- *   stdio            prints a line for each case; the exit status is 1 if one of them fails */
+ *   stdio            prints one line per case; exits with status 1 if a case fails */
 #define _POSIX_C_SOURCE 200809L
 #include <fumi/fumi.h>
 
@@ -10,29 +10,29 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { LIMIT = 1 << 20 }; /* bytes that a message may have */
+enum { LIMIT = 1 << 20 }; /* maximum size of a message in bytes */
 
-struct note {
+struct echo_text {
     struct fumi_str text;
 };
 
-static const struct fumi_field note_fields[] = {
-    FUMI_FIELD(struct note, text, "text", "A text.", .flags = FUMI_REQUIRED),
+static const struct fumi_field text_fields[] = {
+    FUMI_FIELD(struct echo_text, text, "text", "A text.", .flags = FUMI_REQUIRED),
 };
-static const struct fumi_shape note = FUMI_SHAPE(struct note, note_fields);
+static const struct fumi_shape text_shape = FUMI_SHAPE(struct echo_text, text_fields);
 
 static enum fumi_ret echo(struct fumi_call *call, const void *params, void *result)
 {
     (void)call;
-    *(struct note *)result = *(const struct note *)params;
+    *(struct echo_text *)result = *(const struct echo_text *)params;
     return FUMI_OK;
 }
 
 static const struct fumi_method methods[] = {
-    {"echo", "Answers with the text.", &note, &note, echo, FUMI_READ_ONLY},
+    {"echo", "Answers with the text.", &text_shape, &text_shape, echo, FUMI_READ_ONLY},
 };
 
-/* A server that reads from one pipe and writes to another, in a thread of its own. */
+/* A server that reads from one pipe and writes to another, on its own thread. */
 struct host {
     struct fumi_server *server;
     struct fumi_err e;
@@ -68,7 +68,7 @@ static void host_close_input(struct host *h)
     h->in[1] = -1;
 }
 
-/* Waits for the end of the serving, and returns why it ended. */
+/* Waits until serving has ended, frees everything, and returns why it ended. */
 static int host_done(struct host *h)
 {
     pthread_join(h->thread, NULL);
@@ -80,7 +80,7 @@ static int host_done(struct host *h)
     return h->rc;
 }
 
-/* Reads a line. Returns whether it is `want`. */
+/* Reads a line. Returns whether it equals `want`. */
 static bool answered(struct host *h, const char *want)
 {
     char *line = NULL;
@@ -121,7 +121,7 @@ static bool sent(struct host *h, const char *text, size_t n)
     "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":" code ",\"message\":\"" message                     \
     "\",\"data\":\"" data "\"},\"id\":" id "}"
 
-/* What is sent, and the lines that answer it; each row is followed by the end of input. */
+/* The input, which the end of input follows, and the lines of the expected output. */
 static const struct {
     const char *name, *input, *answers[3];
 } conversations[] = {
@@ -154,7 +154,7 @@ static bool stop(void)
     struct host h;
     host_open(&h);
     bool ok = sent(&h, CALL("a", "1"), strlen(CALL("a", "1"))) && answered(&h, ANSWER("a", "1"));
-    fumi_stop(h.server); /* its input is still open */
+    fumi_stop(h.server); /* while its input is still open */
     return ended(&h, FUMI_SERVED_STOP) && ok;
 }
 
@@ -166,7 +166,7 @@ static bool end_of_input(void)
     return ended(&h, FUMI_SERVED_END);
 }
 
-/* A call of so many bytes, its line break not counted, and another behind it. */
+/* Sends a call of `size` bytes, not counting the line break, and another call after it. */
 static bool large(size_t size, bool fits)
 {
     static const char head[] = "{\"jsonrpc\":\"2.0\",\"method\":\"echo\",\"params\":{\"text\":\"";
@@ -194,7 +194,7 @@ static bool large(size_t size, bool fits)
     return ended(&h, FUMI_SERVED_END) && ok;
 }
 
-/* Nobody reads the answers any more. */
+/* The reader of the answers closes its end. */
 static bool lost_output(void)
 {
     struct host h;
@@ -219,7 +219,7 @@ int main(void)
     failed += report("end of input", end_of_input());
     failed += report("just under 1 MiB", large(LIMIT - 1, true));
     failed += report("more than 1 MiB", large(LIMIT + 1, false));
-    failed += report("output that nobody reads", lost_output());
+    failed += report("closed output", lost_output());
     printf("%d failed\n", failed);
     return failed > 0;
 }

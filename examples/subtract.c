@@ -1,4 +1,4 @@
-/* subtract: the smallest useful program on libfumi. It answers over stdio, one message a line:
+/* subtract: the smallest useful program with libfumi. It serves stdio, one message per line:
  *
  *   $ echo '{"jsonrpc":"2.0","method":"subtract","params":[42,23],"id":1}' | subtract
  *   {"jsonrpc":"2.0","result":19,"id":1}
@@ -8,13 +8,13 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The numbers as the message has them: a double would not hold every integer of 64 bits. */
+/* The numbers as parsed JSON, because a double cannot hold every integer of 64 bits. */
 struct pair {
     const struct fumi_val *minuend, *subtrahend;
 };
 
-/* The order of the rows is the order of positional params; their names are the named ones. No row
- * is FUMI_REQUIRED, because subtract itself says what it expects. */
+/* The fields are in the order of positional params. None is FUMI_REQUIRED, because subtract checks
+ * its params itself. */
 static const struct fumi_field pair_fields[] = {
     FUMI_FIELD(struct pair, minuend, "minuend", "The number to subtract from.",
                .flags = FUMI_NULLABLE),
@@ -28,11 +28,11 @@ struct difference {
 };
 
 static const struct fumi_field difference_field[] = {
-    FUMI_VALUE(struct difference, value, "The minuend less the subtrahend, a number."),
+    FUMI_VALUE(struct difference, value, "The minuend minus the subtrahend, a number."),
 };
 static const struct fumi_shape difference = FUMI_SHAPE(struct difference, difference_field);
 
-/* Writes the difference of two integers. Returns false if one of the three is no integer of 64
+/* Writes the difference of two integers. Returns false if one of the three does not fit into 64
  * bits. */
 static bool subtract_integers(struct fumi_out *out, const struct pair *in)
 {

@@ -1,5 +1,5 @@
-/* users: each caller shows a bearer token of his own, and is known by it in every call: his calls
- * are logged under his name, and limited in number.
+/* users: each user has a bearer token, which identifies the user in every call: calls are logged
+ * with the name of the user, and limited per user.
  *
  *   users [ADDRESS] &
  *   curl -H 'Authorization: Bearer token-of-alice' -H 'Content-Type: application/json' \
@@ -8,25 +8,26 @@
 
 #include <stdio.h>
 
-enum { CALLS = 5 }; /* of one user in a minute */
+enum { CALLS = 5 }; /* per user and minute */
 #define MINUTE (60 * INT64_C(1000000000))
 
 struct user {
     const char *token, *name;
-    int64_t began; /* his minute; needs no lock, since one thread runs all calls here */
+    int64_t began; /* start of the current minute; no lock, because all calls run on one thread */
     int calls;
 };
 static struct user users[] = {{"token-of-alice", "alice", 0, 0}, {"token-of-bob", "bob", 0, 0}};
 
-/* The token becomes the context of the request. A context that is made for one request has a
- * destructor in the place of NULL. */
+/* Finds the user of the token and attaches it to the request as context. A context that is
+ * allocated per request needs a destructor instead of NULL. */
 static int authenticate(void *self, const struct fumi_http_request *r, struct fumi_refusal *out)
 {
     struct fumi_str shown = fumi_http_field(r, "authorization"), scheme = FUMI_STR("Bearer ");
     (void)self;
     for (size_t i = 0; fumi_starts(shown, scheme) && i < FUMI_COUNT(users); i++) {
         struct fumi_str token = {shown.p + scheme.n, shown.n - scheme.n};
-        if (fumi_eq(token, fumi_str(users[i].token))) /* a real server compares digests */
+        if (fumi_eq(token,
+                    fumi_str(users[i].token))) /* a real server compares digests in constant time */
             return fumi_http_attach(r, &users[i], NULL);
     }
     *out = (struct fumi_refusal){.status = 401,
@@ -35,7 +36,7 @@ static int authenticate(void *self, const struct fumi_http_request *r, struct fu
     return -1;
 }
 
-/* For each call, also of a batch. */
+/* Called for each call, including each call of a batch. */
 static enum fumi_ret limit(void *self, struct fumi_call *call)
 {
     struct user *user = call->context;
@@ -64,7 +65,7 @@ static enum fumi_ret whoami(struct fumi_call *call, const void *params, void *re
     return FUMI_OK;
 }
 static const struct fumi_method methods[] = {
-    {"whoami", "Says who asks.", NULL, NULL, whoami, FUMI_READ_ONLY},
+    {"whoami", "Returns the name of the caller.", NULL, NULL, whoami, FUMI_READ_ONLY},
 };
 
 static void listening(void *arg, struct fumi_str address)

@@ -1,4 +1,4 @@
-/* All of libfumi for those who use it. */
+/* Includes the complete public API of libfumi. */
 #ifndef FUMI_H
 #define FUMI_H
 
@@ -6,8 +6,8 @@
 #include "base/utf8.h"
 #include "base/uuid.h"
 #include "base/version.h"
-#include "mcp/http.h"
 #include "mcp/mcp.h"
+#include "mcp/mcp_http.h"
 #include "net/http.h"
 #include "net/rpc_connection.h"
 #include "net/serve.h"

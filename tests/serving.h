@@ -31,7 +31,7 @@ static void serving_say(void *arg, struct fumi_str address)
 static int serving_help(const struct serving *s, const struct flag_set *sets, size_t n)
 {
     struct fumi_buf text = {0};
-    flags_help(sets, n, &text);
+    flags_explain(&(struct flag_table){.sets = sets, .n = n}, &text);
     fprintf(stdout, "usage: %s [FLAG]...\n%.*s", s->name, FUMI_ARG(fumi_buf_str(&text)));
     fumi_buf_done(&text);
     return 0;
@@ -63,9 +63,12 @@ static int serving_main(const struct serving *s, char **argv)
     struct fumi_err e = {0};
     struct fumi_strs words = {0};
     struct fumi_serve_options options = {0};
-    struct flag_set sets[] = {{s->shape, s->own}, {&fumi_settings_shape, &options.set}};
+    struct flag_set sets[] = {{.shape = s->shape, .into = s->own},
+                              {.shape = &fumi_settings_shape, .into = &options.set}};
     int rc = 2;
-    if (flags_read(&arena, sets, FUMI_COUNT(sets), argv, &words, &e) == 0 && !words.n)
+    if (flags_parse(&arena, &(struct flag_table){.sets = sets, .n = FUMI_COUNT(sets)}, argv, &words,
+                    &e) == 0 &&
+        !words.n)
         rc = *s->help ? serving_help(s, sets, FUMI_COUNT(sets)) : serving_run(s, &options);
     else
         fprintf(stderr, "%s: %s\n", s->name, e.code ? e.text : "flags begin with two dashes");

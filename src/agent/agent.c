@@ -1,12 +1,13 @@
+/* The options that MCP gets for a memory. */
 #include "agent/agent_parts.h"
 
 static void watched(void *self, bool any)
 {
     const struct agent *a = self;
-    watch_wanted(a->watch, any);
+    change_watch_enable(a->watch, any);
 }
 
-/* What the scope of the memory means for a model stands first: clients cut the rest. */
+/* The scope of the memory comes first, because clients truncate long instructions. */
 static const char *instructions(struct agent *a)
 {
     const struct scope *s = memory_scope(a->memory);
@@ -48,10 +49,10 @@ struct agent *agent_new(struct fumi_server *s, struct memory *m, enum agent_set 
                         const char *version, struct fumi_err *e)
 {
     struct agent *a = fumi_resize(NULL, sizeof(*a));
-    *a = (struct agent){.memory = m, .watch = watch_new(m)};
+    *a = (struct agent){.memory = m, .watch = change_watch_new(m)};
     const struct fumi_mcp_options o = options(a, tools, version);
     a->mcp = fumi_mcp_new(s, &o, e);
-    if (a->mcp && !watch_start(a->watch, a->mcp, e))
+    if (a->mcp && !change_watch_start(a->watch, a->mcp, e))
         return a;
     agent_free(a);
     return NULL;
@@ -66,10 +67,10 @@ void agent_free(struct agent *a)
 {
     if (!a)
         return;
-    watch_stop(a->watch);
+    change_watch_stop(a->watch);
     if (a->mcp)
         fumi_mcp_free(a->mcp);
-    watch_free(a->watch);
+    change_watch_free(a->watch);
     fumi_arena_done(&a->arena);
     fumi_resize(a, 0);
 }

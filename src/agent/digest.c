@@ -1,48 +1,49 @@
-/* The digest: what an agent should know when a session begins, in as many bytes as it may cost.
- * What comes first matters most; what does not fit is counted. */
+/* The digest: what an agent should know when a session begins, within a byte limit. The most
+ * important parts come first; notes that do not fit are counted. */
 #include "agent/agent_parts.h"
 
 #include "base/utf8.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 enum {
     TOKEN = 4,        /* bytes */
     RULES = 50,       /* notes of each tag */
     NEWEST = 10,      /* notes of the group "global" */
-    IMPORTANT = 30,   /* more are too many */
+    IMPORTANT = 30,   /* more get a warning */
     LINE = 600,       /* bytes of a note or a setting */
     NAME = 120,       /* bytes of the project, or of an embedder */
-    SHORTEST = 120,   /* a line in fewer bytes says nothing */
-    LAST = 96,        /* kept for the sentence about what did not fit */
-    TAIL = 160,       /* and for the one about how many there are */
-    RULES_SHARE = 45, /* percent of what is left, so that nothing starves what follows */
+    SHORTEST = 120,   /* no line is started in fewer bytes */
+    LAST = 96,        /* reserved for the sentence on what did not fit */
+    TAIL = 160,       /* reserved for the sentence on the number of notes */
+    RULES_SHARE = 45, /* percent of the remaining space, so that later parts get some */
     IMPORTANT_SHARE = 50,
     SHOWN_MAX = 2 * RULES + NEWEST,
 };
 
-struct digest {
+struct digest_writer {
     struct memory *memory;
     struct fumi_arena *arena;
     struct fumi_str project;
     struct fumi_buf text;
-    size_t room;         /* bytes that the text may have with what is being added */
-    size_t whole;        /* and in the end */
-    const char *heading; /* of the lines that come; NULL: it stands already */
+    size_t room;         /* limit of text.n for the current part */
+    size_t whole;        /* limit of text.n for the whole digest */
+    const char *heading; /* to write before the next line; NULL: written already */
     size_t missing;      /* notes that did not fit */
     int64_t shown[SHOWN_MAX];
     size_t shown_n;
 };
 
-/* How long the next line may be, its heading included; 0: none fits. */
-static size_t space(const struct digest *d)
+/* How long the next line may be, after its heading; 0: it does not fit. */
+static size_t space(const struct digest_writer *d)
 {
     size_t head = d->heading ? strlen(d->heading) : 0;
     size_t left = d->room > d->text.n + head ? d->room - d->text.n - head : 0;
     return left < SHORTEST ? 0 : left < LINE ? left : LINE;
 }
 
-static void add(struct digest *d, struct fumi_str line)
+static void add(struct digest_writer *d, struct fumi_str line)
 {
     if (d->heading)
         render_add(&d->text, fumi_str(d->heading));
@@ -50,14 +51,14 @@ static void add(struct digest *d, struct fumi_str line)
     render_add(&d->text, line);
 }
 
-/* A sentence that is left out when there is no room for it. */
-static void say(struct digest *d, struct fumi_str line)
+/* Adds a sentence if it fits. */
+static void add_if_fits(struct digest_writer *d, struct fumi_str line)
 {
     if (line.n <= space(d))
         add(d, line);
 }
 
-/* The settings that every client may rely on. */
+/* The settings that all clients know. */
 static const char *const standard[] = {
     "global.project.conventions",
     "global.memory.groupDefaults",
@@ -73,8 +74,8 @@ static const struct global *find(const struct globals *all, const char *key)
     return NULL;
 }
 
-/* A policy that the running embedder does not follow is for the user to decide. */
-static void compare(struct digest *d, const struct globals *all, const char *key,
+/* Mentions a setting that the running embedder does not follow; the user must decide. */
+static void compare(struct digest_writer *d, const struct globals *all, const char *key,
                     struct fumi_str is)
 {
     const struct global *g = find(all, key);
@@ -82,11 +83,12 @@ static void compare(struct digest *d, const struct globals *all, const char *key
     const struct fumi_val *v = g ? fumi_parse(d->arena, g->value, &ignored) : NULL;
     if (!fumi_is(v, FUMI_STRING) || fumi_text_is(v, is))
         return;
-    say(d, fumi_fmt(d->arena, "- %s differs from the embedder in use (%.*s): ask the user.\n", key,
-                    FUMI_ARG(render_quoted(d->arena, is, NAME))));
+    add_if_fits(d,
+                fumi_fmt(d->arena, "- %s differs from the embedder in use (%.*s): ask the user.\n",
+                         key, FUMI_ARG(render_quoted(d->arena, is, NAME))));
 }
 
-/* No more of a value is shown than a line has room for. */
+/* A value is cut to what fits into a line. */
 static int cut_value(void *arg, void *row, size_t bytes, struct fumi_err *e)
 {
     (void)arg;
@@ -97,7 +99,7 @@ static int cut_value(void *arg, void *row, size_t bytes, struct fumi_err *e)
     return ROW_KEEP;
 }
 
-static int settings(struct digest *d, struct fumi_err *e)
+static int settings(struct digest_writer *d, struct fumi_err *e)
 {
     struct store *store = memory_store(d->memory);
     const struct loading to = {d->arena, cut_value, NULL};
@@ -122,11 +124,11 @@ static int settings(struct digest *d, struct fumi_err *e)
     compare(d, &all, standard[2], c.provider);
     compare(d, &all, standard[3], c.model);
     if (all.n > named)
-        say(d, fumi_fmt(d->arena, "- %zu more: memory_list_globals\n", all.n - named));
+        add_if_fits(d, fumi_fmt(d->arena, "- %zu more: memory_list_globals\n", all.n - named));
     return 0;
 }
 
-static bool is_shown(const struct digest *d, int64_t seq)
+static bool is_shown(const struct digest_writer *d, int64_t seq)
 {
     for (size_t i = 0; i < d->shown_n; i++)
         if (d->shown[i] == seq)
@@ -134,15 +136,16 @@ static bool is_shown(const struct digest *d, int64_t seq)
     return false;
 }
 
-/* For struct loading: the digest has the line of a note, so the note is not kept. */
+/* For struct loading: writes the line of a note; the note itself is not kept. */
 static int show(void *digest, void *row, size_t bytes, struct fumi_err *e)
 {
     (void)bytes;
     (void)e;
-    struct digest *d = digest;
+    struct digest_writer *d = digest;
     const struct note *n = row;
     if (is_shown(d, n->seq))
         return ROW_SKIP;
+    assert(d->shown_n < SHOWN_MAX);
     d->shown[d->shown_n++] = n->seq;
     if (space(d))
         add(d, render_line(d->arena, n, space(d)));
@@ -152,7 +155,7 @@ static int show(void *digest, void *row, size_t bytes, struct fumi_err *e)
 }
 
 /* The newest notes of a group or with a tag; both NULL: of all. */
-static int notes(struct digest *d, const char *group, const char *tag, size_t limit,
+static int notes(struct digest_writer *d, const char *group, const char *tag, size_t limit,
                  struct fumi_err *e)
 {
     struct store *store = memory_store(d->memory);
@@ -167,7 +170,7 @@ static int notes(struct digest *d, const char *group, const char *tag, size_t li
     return store_list_recent(store, &to, &f, (struct cursor){0, 0}, limit, &none, e);
 }
 
-static int warn(struct digest *d, int64_t *in_project, struct fumi_err *e)
+static int warn(struct digest_writer *d, int64_t *in_project, struct fumi_err *e)
 {
     struct store *store = memory_store(d->memory);
     struct fumi_str tag = FUMI_STR("important");
@@ -178,20 +181,21 @@ static int warn(struct digest *d, int64_t *in_project, struct fumi_err *e)
         return -1;
     *in_project = n.project;
     if (n.left > IMPORTANT)
-        say(d, fumi_fmt(d->arena,
-                        "- %" PRId64 " notes are tagged important, which is too many: propose to "
-                        "merge or retag some.\n",
-                        n.left));
+        add_if_fits(d, fumi_fmt(d->arena,
+                                "- %" PRId64
+                                " notes are tagged important, which is too many: propose to "
+                                "merge or retag some.\n",
+                                n.left));
     return 0;
 }
 
-static void share(struct digest *d, size_t percent)
+static void share(struct digest_writer *d, size_t percent)
 {
     size_t end = d->whole > TAIL ? d->whole - TAIL : 0;
     d->room = end > d->text.n ? d->text.n + (end - d->text.n) * percent / 100 : end;
 }
 
-static int fill(struct digest *d, struct fumi_err *e)
+static int fill(struct digest_writer *d, struct fumi_err *e)
 {
     int64_t in_project = 0;
     render_add(&d->text, fumi_fmt(d->arena, NOTES_ARE_DATA "\n# Memory of %.*s\n",
@@ -214,10 +218,11 @@ static int fill(struct digest *d, struct fumi_err *e)
     d->heading = NULL;
     d->room = d->whole;
     if (!in_project)
-        say(d, FUMI_STR("\nNo note is stored yet. Store what later sessions need.\n"));
+        add_if_fits(d, FUMI_STR("\nNo note is stored yet. Store what later sessions need.\n"));
     else
-        say(d, fumi_fmt(d->arena, "\nNotes in all: %" PRId64 ". memory_search finds them.\n",
-                        in_project));
+        add_if_fits(d,
+                    fumi_fmt(d->arena, "\nNotes in all: %" PRId64 ". memory_search finds them.\n",
+                             in_project));
     if (d->missing)
         add(d, fumi_fmt(d->arena, "%zu of the notes meant here did not fit: memory_list_recent.\n",
                         d->missing));
@@ -227,7 +232,7 @@ static int fill(struct digest *d, struct fumi_err *e)
 int agent_digest(struct memory *m, struct fumi_arena *a, struct fumi_str project, size_t max_tokens,
                  struct fumi_str *out, struct fumi_err *e)
 {
-    struct digest d = {.memory = m, .arena = a, .room = max_tokens * TOKEN};
+    struct digest_writer d = {.memory = m, .arena = a, .room = max_tokens * TOKEN};
     d.room -= d.room > LAST ? LAST : 0;
     d.whole = d.room;
     if (project_canonical(a, project, &d.project, e))

@@ -1,7 +1,7 @@
 #include "agent/agent.h"
 
-/* Clients cut at 2,048 or 4,096 characters, and some show less: what matters most stands first. No
- * repetition of what the tools say of themselves. */
+/* Clients truncate instructions at 2,048 or 4,096 characters, some earlier, so the most important
+ * parts come first. What the tools' descriptions say is not repeated. */
 const char agent_instructions[] =
     "Long-term memory of projects: notes that outlive this conversation and are shared by all "
     "agents and sessions.\n"

@@ -1,21 +1,21 @@
-/* Prompts: what a user asks for by name. */
+/* The prompts: remember_session, recall and session_start. */
 #include "agent/agent_parts.h"
 
 #include <stdlib.h>
 
 enum {
-    TOKENS_USUAL = 1500,
+    TOKENS_DEFAULT = 1500,
     TOKENS_MIN = 100,
     TOKENS_MAX = 100000,
-    FOUND = 8,           /* notes of a recall */
-    FOUND_TOKENS = 1500, /* and their texts together */
+    FOUND = 8,           /* notes in the prompt recall */
+    FOUND_TOKENS = 1500, /* limit of their texts together */
     QUERY_MS = 10000,
 };
 
 static struct fumi_str argument(struct fumi_mcp_call *c, const char *name)
 {
     struct fumi_str s = fumi_text(c->call->arena, fumi_get(c->arguments, name));
-    return s.n ? s : (struct fumi_str){0}; /* an empty one is none */
+    return s.n ? s : (struct fumi_str){0}; /* an empty argument counts as missing */
 }
 
 static enum fumi_ret remember_session(struct fumi_mcp_call *c)
@@ -44,7 +44,7 @@ static enum fumi_ret remember_session(struct fumi_mcp_call *c)
     return FUMI_OK;
 }
 
-/* Without a project only the model knows where to look. */
+/* Without a project, the model is asked to search, because it knows the repository. */
 static enum fumi_ret ask_to_search(struct fumi_mcp_call *c, const struct search *s)
 {
     struct fumi_arena *a = c->call->arena;
@@ -112,7 +112,7 @@ static enum fumi_ret recall(struct fumi_mcp_call *c)
     return FUMI_OK;
 }
 
-/* Prompts take strings only. False: it is no such number. */
+/* Arguments of prompts are strings. Returns false if it is not a number in the range. */
 static bool read_tokens(struct fumi_str s, size_t *out)
 {
     char text[16], *end;
@@ -131,7 +131,7 @@ static enum fumi_ret session_start(struct fumi_mcp_call *c)
 {
     const struct agent *self = c->self;
     struct fumi_str project = argument(c, "project"), text;
-    size_t tokens = TOKENS_USUAL;
+    size_t tokens = TOKENS_DEFAULT;
     if (!project.p)
         return fumi_mcp_refuse(c, FUMI_INVALID_PARAMS, "project is required");
     if (!read_tokens(argument(c, "maxTokens"), &tokens))

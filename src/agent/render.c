@@ -1,18 +1,19 @@
-/* Notes as Markdown, and names as parts of URIs.
+/* Notes as Markdown, and names as segments of URIs.
  *
- * Nothing that the author of a note wrote can be taken for another note, or for words of the
- * program: titles, tags, sources and projects are JSON strings in one line, and every line of a
- * text is indented. So a line that begins at the left edge comes from the program, and what stands
- * outside of quotes in it does too. */
+ * The content of a note cannot be mistaken for another note or for text of Fumi: titles, tags,
+ * sources and projects are JSON strings in one line, and every line of a note's text is indented.
+ * So every line that is not indented is written by Fumi, except for what is in quotes. */
 #include "agent/agent_parts.h"
 
 #include "base/chars.h"
 #include "base/clock.h"
 #include "base/utf8.h"
 
+#include <assert.h>
+
 enum {
     DAY = 10,     /* bytes of "2026-11-16" */
-    ID_MOST = 64, /* bytes of an id that are shown; a UUID has 36 */
+    ID_MOST = 64, /* bytes of an id to show; a UUID has 36 */
 };
 
 static const struct fumi_str more = FUMI_STR("…");
@@ -22,7 +23,7 @@ void render_add(struct fumi_buf *b, struct fumi_str s)
     fumi_buf_add(b, s.p, s.n);
 }
 
-struct fumi_str render_day(struct fumi_arena *a, int64_t ms)
+static struct fumi_str day_of(struct fumi_arena *a, int64_t ms)
 {
     char whole[FUMI_TIME_SIZE];
     fumi_time_write(ms, whole);
@@ -37,8 +38,8 @@ struct fumi_str render_cut(struct fumi_arena *a, struct fumi_str s, size_t most)
     return fumi_fmt(a, "%.*s%.*s", FUMI_ARG(s), FUMI_ARG(more));
 }
 
-/* In a line without control characters a JSON string escapes two characters, by a byte each, and
- * has U+FFFD for bytes that are not UTF-8. */
+/* The line has no control characters, so the JSON string escapes only " and backslash, each by one
+ * more byte, and replaces invalid UTF-8 by U+FFFD. */
 struct fumi_str render_quoted(struct fumi_arena *a, struct fumi_str s, size_t most)
 {
     struct fumi_str line = note_line(a, s), begin = {line.p, 0};
@@ -56,7 +57,7 @@ struct fumi_str render_quoted(struct fumi_arena *a, struct fumi_str s, size_t mo
     return fumi_buf_keep(&b, a);
 }
 
-/* An id or a group: as it is if it can be taken for nothing else. */
+/* An id or a group: unquoted if it has the form of a group key. */
 static struct fumi_str name(struct fumi_arena *a, struct fumi_str s, size_t most)
 {
     return s.n && s.n <= most && !note_group_fault(s) ? s : render_quoted(a, s, most);
@@ -67,8 +68,8 @@ struct fumi_str render_group(struct fumi_arena *a, struct fumi_str group)
     return name(a, group, GROUP_MAX);
 }
 
-/* The text in one line: line breaks, control characters and blanks in a row become one blank. Ends
- * soon behind `most` bytes, with a whole character. */
+/* The text in one line: a run of line breaks, control characters and blanks becomes one blank.
+ * Stops at the first character that reaches `most` bytes. */
 static struct fumi_str flat(struct fumi_arena *a, struct fumi_str s, size_t most)
 {
     size_t room = s.n < most ? s.n : most, to = 0, n;
@@ -88,8 +89,8 @@ static struct fumi_str flat(struct fumi_arena *a, struct fumi_str s, size_t most
     return (struct fumi_str){out, to};
 }
 
-/* Every line indented, whatever breaks it. Control characters but TAB are replaced by U+FFFD, which
- * also stands for bytes that are not UTF-8; hidden characters are left out. */
+/* Indents every line, whichever character ends it. Control characters except TAB, and invalid
+ * UTF-8, become U+FFFD; hidden characters are left out. */
 static void add_text(struct fumi_buf *b, struct fumi_str s)
 {
     static const struct fumi_str indent = FUMI_STR("    "), odd = FUMI_STR("\uFFFD");
@@ -127,7 +128,7 @@ void render_note(struct fumi_buf *b, struct fumi_arena *a, const struct note *n,
     render_add(b, fumi_fmt(a, "## %.*s\n", FUMI_ARG(title)));
     render_add(b,
                fumi_fmt(a, "id %.*s · group %.*s · %.*s", FUMI_ARG(id),
-                        FUMI_ARG(render_group(a, n->group)), FUMI_ARG(render_day(a, n->created))));
+                        FUMI_ARG(render_group(a, n->group)), FUMI_ARG(day_of(a, n->created.ms))));
     add_tags(b, a, n->tags);
     if (n->source.n)
         render_add(b, fumi_fmt(a, " · from %.*s", FUMI_ARG(render_quoted(a, n->source, SIZE_MAX))));
@@ -138,13 +139,13 @@ void render_note(struct fumi_buf *b, struct fumi_arena *a, const struct note *n,
     fumi_buf_put(b, '\n');
 }
 
-/* What stands before title and text of a line; without day and tags where these would take most of
- * it. */
+/* Id, day and tags, which precede title and text of a list item. Day and tags are left out if they
+ * would exceed `most` bytes. */
 static void add_facts(struct fumi_buf *b, struct fumi_arena *a, const struct note *n, size_t most)
 {
     render_add(b, fumi_fmt(a, "- id %.*s", FUMI_ARG(name(a, n->id, ID_MOST))));
     size_t id = b->n;
-    render_add(b, fumi_fmt(a, " · %.*s", FUMI_ARG(render_day(a, n->created))));
+    render_add(b, fumi_fmt(a, " · %.*s", FUMI_ARG(day_of(a, n->created.ms))));
     add_tags(b, a, n->tags);
     if (b->n > most)
         b->n = id;
@@ -152,6 +153,7 @@ static void add_facts(struct fumi_buf *b, struct fumi_arena *a, const struct not
 
 struct fumi_str render_line(struct fumi_arena *a, const struct note *n, size_t most)
 {
+    assert(most >= 120);
     struct fumi_buf b = {0};
     add_facts(&b, a, n, most / 2);
     if (n->title.n)

@@ -1,4 +1,4 @@
-/* Resources: what is remembered, under addresses.
+/* The resources:
  *
  *   memory://projects                          all projects, as JSON
  *   memory://project/{project}/recent          its newest notes, as Markdown
@@ -6,7 +6,7 @@
  *   memory://project/{project}/group/{group}   the newest notes of one, as Markdown
  *   memory://note/{id}                         one whole note, as Markdown
  *
- * Lists of names are for programs as much as for models, so they are JSON; notes are to be read. */
+ * Lists of names are JSON, because programs read them too; notes are Markdown. */
 #include "agent/agent_parts.h"
 
 enum {
@@ -20,17 +20,19 @@ enum {
 #define MARKDOWN "text/markdown"
 #define JSON     "application/json"
 
-/* What a URI asks for. */
-struct wish {
+/* A parsed URI. */
+struct resource_request {
     struct memory *memory;
     struct fumi_arena *arena;
-    struct fumi_call *call;        /* that waits for it; NULL: none */
+    struct fumi_call *call;        /* that waits for the resource; NULL: none */
     struct fumi_str project, name; /* name: of the group, or the id of a note */
 };
 
-typedef int read_fn(const struct wish *w, struct resource_text *out, struct fumi_err *e);
+typedef int read_fn(const struct resource_request *w, struct resource_text *out,
+                    struct fumi_err *e);
 
-static int read_projects(const struct wish *w, struct resource_text *out, struct fumi_err *e)
+static int read_projects(const struct resource_request *w, struct resource_text *out,
+                         struct fumi_err *e)
 {
     struct store *store = memory_store(w->memory);
     const struct naming what = {.kind = NAME_PROJECT, .limit = PROJECTS + 1};
@@ -60,9 +62,9 @@ static int read_projects(const struct wish *w, struct resource_text *out, struct
     return 0;
 }
 
-/* Whether the project has anything at all, or the group: 1, 0, or -1 with *e set. A project that is
- * known always has the group "global". */
-static int is_known(const struct wish *w, struct fumi_str group, struct fumi_err *e)
+/* Whether the project, or the group if not null, exists: 1, 0, or -1 with *e set. Every existing
+ * project has the group "global". */
+static int is_known(const struct resource_request *w, struct fumi_str group, struct fumi_err *e)
 {
     struct store *store = memory_store(w->memory);
     struct naming what = {.kind = group.p ? NAME_GROUP : NAME_PROJECT,
@@ -83,10 +85,10 @@ static int is_known(const struct wish *w, struct fumi_str group, struct fumi_err
 struct rendering {
     struct fumi_arena *arena;
     struct fumi_buf text;
-    size_t n, limit; /* notes so far, and notes that are shown */
+    size_t n, limit; /* notes found, and notes to show */
 };
 
-/* For struct loading: the text has what is shown of a note, so the note is not kept. */
+/* For struct loading: renders a note; the note itself is not kept. */
 static int show_note(void *rendering, void *row, size_t bytes, struct fumi_err *e)
 {
     (void)bytes;
@@ -97,7 +99,7 @@ static int show_note(void *rendering, void *row, size_t bytes, struct fumi_err *
     return ROW_SKIP;
 }
 
-static int read_notes(const struct wish *w, struct fumi_str group, size_t limit,
+static int read_notes(const struct resource_request *w, struct fumi_str group, size_t limit,
                       struct resource_text *out, struct fumi_err *e)
 {
     struct store *store = memory_store(w->memory);
@@ -122,12 +124,14 @@ static int read_notes(const struct wish *w, struct fumi_str group, size_t limit,
     return rc;
 }
 
-static int read_recent(const struct wish *w, struct resource_text *out, struct fumi_err *e)
+static int read_recent(const struct resource_request *w, struct resource_text *out,
+                       struct fumi_err *e)
 {
     return read_notes(w, (struct fumi_str){0}, RECENT, out, e);
 }
 
-static int read_group(const struct wish *w, struct resource_text *out, struct fumi_err *e)
+static int read_group(const struct resource_request *w, struct resource_text *out,
+                      struct fumi_err *e)
 {
     return read_notes(w, w->name, IN_GROUP, out, e);
 }
@@ -152,7 +156,8 @@ static void put_group(struct fumi_out *o, const struct group *g)
     fumi_put_close(o, '}');
 }
 
-static int read_groups(const struct wish *w, struct resource_text *out, struct fumi_err *e)
+static int read_groups(const struct resource_request *w, struct resource_text *out,
+                       struct fumi_err *e)
 {
     struct store *store = memory_store(w->memory);
     struct listing listing = {.call = w->call};
@@ -177,7 +182,8 @@ static int read_groups(const struct wish *w, struct resource_text *out, struct f
     return 0;
 }
 
-static int read_note(const struct wish *w, struct resource_text *out, struct fumi_err *e)
+static int read_note(const struct resource_request *w, struct resource_text *out,
+                     struct fumi_err *e)
 {
     struct store *store = memory_store(w->memory);
     struct note n;
@@ -191,14 +197,14 @@ static int read_note(const struct wish *w, struct resource_text *out, struct fum
     render_note(&b, w->arena, &n, SIZE_MAX);
     render_add(&b, fumi_fmt(w->arena, "Project: %.*s\n",
                             FUMI_ARG(render_quoted(w->arena, n.project, SIZE_MAX))));
-    if (n.metadata.n)
-        render_add(
-            &b, fumi_fmt(w->arena, "Metadata: %.*s\n", FUMI_ARG(note_line(w->arena, n.metadata))));
+    if (n.metadata.text.n)
+        render_add(&b, fumi_fmt(w->arena, "Metadata: %.*s\n",
+                                FUMI_ARG(note_line(w->arena, n.metadata.text))));
     *out = (struct resource_text){MARKDOWN, fumi_buf_keep(&b, w->arena)};
     return 0;
 }
 
-/* Takes the next part of a path, up to a slash or the end. */
+/* Takes the next segment of a path. */
 static struct fumi_str step(struct fumi_str *rest)
 {
     const char *slash = rest->n ? memchr(rest->p, '/', rest->n) : NULL;
@@ -208,8 +214,8 @@ static struct fumi_str step(struct fumi_str *rest)
     return part;
 }
 
-/* The rows of a path: "*" is the project, "?" the name. */
-static const struct route {
+/* The segments of each path: "*" is the project, "?" the name. */
+static const struct resource_route {
     const char *path[4];
     read_fn *read;
 } routes[] = {
@@ -220,7 +226,7 @@ static const struct route {
     {{"project", "*", "group", "?"}, read_group},
 };
 
-static bool fits(const struct route *r, struct fumi_str path, struct wish *w)
+static bool fits(const struct resource_route *r, struct fumi_str path, struct resource_request *w)
 {
     for (size_t i = 0; i < FUMI_COUNT(r->path) && r->path[i]; i++) {
         const char *want = r->path[i];
@@ -243,7 +249,7 @@ int resource_text(struct memory *m, struct fumi_arena *a, struct fumi_call *call
         return 0;
     struct fumi_str path = {uri.p + scheme.n, uri.n - scheme.n};
     for (size_t i = 0; i < FUMI_COUNT(routes); i++) {
-        struct wish w = {.memory = m, .arena = a, .call = call};
+        struct resource_request w = {.memory = m, .arena = a, .call = call};
         if (!fits(&routes[i], path, &w))
             continue;
         if (w.project.p && project_canonical(a, w.project, &w.project, &ignored))
@@ -278,7 +284,7 @@ static void list_project(struct fumi_mcp_call *c, const struct name *n)
                              .type = FUMI_STR(JSON)});
 }
 
-/* A cursor is the project before, encoded, behind a mark of ours. */
+/* A cursor is MARK and the last project of the previous page, percent-encoded. */
 #define MARK "after-"
 
 static bool read_cursor(struct fumi_arena *a, struct fumi_str cursor, struct fumi_str *after)
@@ -315,8 +321,8 @@ static enum fumi_ret list(struct fumi_mcp_call *c, struct fumi_str cursor)
     for (size_t i = 0; i < all.n && i < PAGE; i++)
         list_project(c, &all.items[i]);
     if (all.n > PAGE)
-        fumi_mcp_more(c,
-                      fumi_fmt(a, MARK "%.*s", FUMI_ARG(uri_encode(a, all.items[PAGE - 1].text))));
+        fumi_mcp_next_cursor(
+            c, fumi_fmt(a, MARK "%.*s", FUMI_ARG(uri_encode(a, all.items[PAGE - 1].text))));
     return FUMI_OK;
 }
 

@@ -1,4 +1,4 @@
-/* fumi call: any method, in this process or in a server that runs. */
+/* fumi call: calls any method, in this process or on a running server. */
 #include "app/files.h"
 #include "app/session.h"
 #include "app/show.h"
@@ -7,27 +7,26 @@
 
 enum { PARAMS_MAX = NOTE_JSON_MAX };
 
-struct flags {
+struct call_flags {
     struct fumi_str url, token_file, ca_file;
     bool compact;
 };
 
 static const struct fumi_field fields[] = {
-    FUMI_FIELD(struct flags, url, "url",
-               "Address of a server to ask: http://HOST:PORT, https://HOST:PORT, ws://HOST:PORT, "
+    FUMI_FIELD(struct call_flags, url, "url",
+               "Address of a running server: http://HOST:PORT, https://HOST:PORT, ws://HOST:PORT, "
                "wss://HOST:PORT or unix:PATH."),
-    FUMI_FIELD(struct flags, token_file, "tokenFile",
-               "File with the token for it; for servers of this machine that of the data "
-               "directory is found."),
+    FUMI_FIELD(struct call_flags, token_file, "tokenFile",
+               "File with the token for that server; for servers on this machine, the token in the "
+               "data directory is used by default."),
     FUMI_FIELD(
-        struct flags, ca_file, "caFile",
-        "File with the certificates (PEM) of the authorities to trust with https and wss, in "
-        "place of those of the system."),
-    FUMI_FIELD(struct flags, compact, "compact", "Print the result in one line."),
+        struct call_flags, ca_file, "caFile",
+        "File with the CA certificates (PEM) to trust for https and wss, instead of the system's."),
+    FUMI_FIELD(struct call_flags, compact, "compact", "Print the result in one line."),
 };
-static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
+static const struct fumi_shape shape = FUMI_SHAPE(struct call_flags, fields);
 
-/* With its code and its data, for those who want to know exactly. */
+/* Prints an error with its code and its data. */
 static int report_fully(const struct fumi_err *e)
 {
     struct fumi_arena a = {0};
@@ -40,7 +39,7 @@ static int report_fully(const struct fumi_err *e)
 
 static int print(struct invocation *i, struct fumi_json result)
 {
-    const struct flags *f = i->flags;
+    const struct call_flags *f = i->flags;
     struct fumi_err e = {0};
     struct fumi_buf out = {0};
     const struct fumi_val *v = fumi_parse(i->a, result.text, &e);
@@ -54,7 +53,7 @@ static int print(struct invocation *i, struct fumi_json result)
     return STATUS_OK;
 }
 
-/* One JSON text, from the line or from standard input; else what flags say. */
+/* The params are flags, or one JSON text in the command line or on standard input. */
 static int find_params(struct invocation *i, struct fumi_json *params)
 {
     struct fumi_err e = {0};
@@ -63,7 +62,7 @@ static int find_params(struct invocation *i, struct fumi_json *params)
     if (i->words.n < 2)
         return STATUS_OK;
     if (flags)
-        return command_misuse(i, "give params as flags or as JSON, not as both");
+        return command_misuse(i, "give the params as flags or as JSON, not both");
     params->text = i->words.items[1];
     if (fumi_eq(params->text, FUMI_STR("-")) && command_input(i->a, PARAMS_MAX, &params->text, &e))
         return command_report(&e);
@@ -72,7 +71,7 @@ static int find_params(struct invocation *i, struct fumi_json *params)
     return STATUS_OK;
 }
 
-static bool is_here(struct fumi_str url)
+static bool is_local_url(struct fumi_str url)
 {
     static const char *const local[] = {
         "unix:",           "http+unix:",        "ws+unix:",        "http://127.0.0.1:",
@@ -85,16 +84,16 @@ static bool is_here(struct fumi_str url)
     return false;
 }
 
-/* A token is sent to other machines only when its file is named. */
+/* The token of the data directory is sent to this machine only. */
 static int find_token(struct invocation *i, struct fumi_rpc_connection_options *o,
                       struct fumi_err *e)
 {
-    const struct flags *f = i->flags;
+    const struct call_flags *f = i->flags;
     struct session s = {0};
-    char *text = fumi_alloc(i->a, TOKEN_MOST + 1);
+    char *text = fumi_alloc(i->a, DISCOVERY_TOKEN_MAX + 1);
     struct fumi_str path = f->token_file;
     int rc = 0;
-    if (!path.p && is_here(f->url)) {
+    if (!path.p && is_local_url(f->url)) {
         rc = session_config(&s, &i->common, false, e);
         path = rc ? path : files_join(i->a, s.config.paths.data_dir, "token");
     }
@@ -102,31 +101,31 @@ static int find_token(struct invocation *i, struct fumi_rpc_connection_options *
         rc = discovery_token_file(files_name(i->a, path), text, e);
     session_close(&s);
     if (rc > 0 && f->token_file.p)
-        return fumi_err_set(e, FUMI_INVALID_PARAMS, "--token-file: the file is not there");
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "--token-file: no such file");
     if (rc >= 0 && text[0])
         o->token = text;
     o->token_is_local = !f->token_file.p;
     return rc < 0 ? -1 : 0;
 }
 
-static int call_elsewhere(struct invocation *i, const char *method, struct fumi_json params,
-                          struct fumi_json *result, struct fumi_err *e)
+static int call_remote(struct invocation *i, const char *method, struct fumi_json params,
+                       struct fumi_json *result, struct fumi_err *e)
 {
-    const struct flags *f = i->flags;
+    const struct call_flags *f = i->flags;
     struct fumi_rpc_connection_options o = {.tries = -1};
     struct fumi_answer answer = {0};
     struct fumi_str url = f->url;
-    if (url.n && url.p[url.n - 1] == '/') /* as browsers show it: the usual path is meant */
+    if (url.n && url.p[url.n - 1] == '/') /* as browsers show it: means the default path */
         url.n--;
     if (f->ca_file.p)
         o.ca_file = files_name(i->a, f->ca_file);
     if (find_token(i, &o, e))
         return -1;
-    struct fumi_rpc_connection *l = fumi_rpc_connection_open(files_name(i->a, url), &o, e);
-    if (!l)
+    struct fumi_rpc_connection *c = fumi_rpc_connection_open(files_name(i->a, url), &o, e);
+    if (!c)
         return -1;
-    int rc = fumi_rpc_connection_call(l, i->a, method, params, 0, &answer, e);
-    fumi_rpc_connection_close(l);
+    int rc = fumi_rpc_connection_call(c, i->a, method, params, 0, &answer, e);
+    fumi_rpc_connection_close(c);
     if (rc)
         return -1;
     *e = answer.err;
@@ -134,8 +133,8 @@ static int call_elsewhere(struct invocation *i, const char *method, struct fumi_
     return answer.ok ? 0 : -1;
 }
 
-static int call_here(struct invocation *i, const char *method, struct fumi_json params,
-                     struct fumi_json *result, struct fumi_err *e)
+static int call_local(struct invocation *i, const char *method, struct fumi_json params,
+                      struct fumi_json *result, struct fumi_err *e)
 {
     struct session s = {0};
     int rc = session_open(&s, &i->common, e) || session_call(&s, i->a, method, params, result, e);
@@ -145,7 +144,7 @@ static int call_here(struct invocation *i, const char *method, struct fumi_json 
 
 static int call(struct invocation *i)
 {
-    const struct flags *f = i->flags;
+    const struct call_flags *f = i->flags;
     struct fumi_json params, result = {{0}};
     struct fumi_err e = {0};
     if (!i->words.n)
@@ -154,7 +153,7 @@ static int call(struct invocation *i)
     if (status)
         return status;
     const char *method = files_name(i->a, i->words.items[0]);
-    if ((f->url.p ? call_elsewhere : call_here)(i, method, params, &result, &e))
+    if ((f->url.p ? call_remote : call_local)(i, method, params, &result, &e))
         return report_fully(&e);
     return print(i, result);
 }
@@ -163,9 +162,10 @@ const struct command command_call = {
     .name = "call",
     .usage = "METHOD [JSON|-]",
     .help = "Calls a method and prints its result as JSON.",
-    .more = "The params are one JSON text (a dash: on standard input), or flags: each parameter of "
-            "the method is one, topK is --top-k. Without --url the memory is opened in this "
-            "process.",
+    .more =
+        "The params are one JSON text (- reads it from standard input), or flags: each parameter "
+        "of the method is a flag, topK is --top-k. Without --url, the memory is opened in "
+        "this process.",
     .shape = &shape,
     .methods = true,
     .writes = true,

@@ -60,7 +60,7 @@ static void write_markdown(struct export *x, struct fumi_arena *a, const struct 
 {
     char time[FUMI_TIME_SIZE];
     struct fumi_str title = show_line(a, n->title);
-    fumi_time_write(n->created, time);
+    fumi_time_write(n->created.ms, time);
     if (!x->heading.p || !fumi_eq(x->heading, n->project)) {
         x->heading = fumi_dup(&x->kept, n->project);
         printf("# %.*s\n\n", FUMI_ARG(show_line(a, n->project)));
@@ -73,8 +73,8 @@ static void write_markdown(struct export *x, struct fumi_arena *a, const struct 
                i + 1 == n->tags.n ? "\n" : "");
     if (n->source.n)
         printf("- source: %.*s\n", FUMI_ARG(show_line(a, n->source)));
-    if (n->metadata.n)
-        printf("- metadata: `%.*s`\n", FUMI_ARG(note_line(a, show_escaped(a, n->metadata))));
+    if (n->metadata.text.n)
+        printf("- metadata: `%.*s`\n", FUMI_ARG(note_line(a, show_escaped(a, n->metadata.text))));
     printf("\n%.*s\n\n", FUMI_ARG(show_lines(a, n->text)));
 }
 

@@ -1,9 +1,9 @@
-/* fumi hook: what an agent is told of the memory when a session starts. */
+/* fumi hook: prints a digest of the memory for an agent that starts a session. */
 #include "agent/agent.h"
 #include "app/files.h"
 #include "app/session.h"
 
-struct flags {
+struct hook_flags {
     struct fumi_str project;
     int64_t max_tokens;
     int format;
@@ -11,22 +11,22 @@ struct flags {
 
 static const char *const formats[] = {"text", "json", NULL};
 
-#define FIELD(member, wire, ...) FUMI_FIELD(struct flags, member, wire, __VA_ARGS__)
+#define FIELD(member, wire, ...) FUMI_FIELD(struct hook_flags, member, wire, __VA_ARGS__)
 
 static const struct fumi_field fields[] = {
-    FIELD(project, "project", "Project to tell of; without it that of the working directory."),
-    FIELD(max_tokens, "maxTokens", "About how many tokens it may have.", .min = 100, .max = 100000,
-          .def = "1500"),
-    FIELD(format, "format", "text, or json as hooks of agents answer.", .choices = formats,
+    FIELD(project, "project", "Project to summarize; that of the working directory if not given."),
+    FIELD(max_tokens, "maxTokens", "Approximate maximum number of tokens.", .min = 100,
+          .max = 100000, .def = "1500"),
+    FIELD(format, "format", "text, or json in the format of agent hooks.", .choices = formats,
           .def = "\"text\""),
 };
-static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
+static const struct fumi_shape shape = FUMI_SHAPE(struct hook_flags, fields);
 
 static const struct flag_alias aliases[] = {{"p", "project"}, {"f", "format"}, COMMAND_ALIASES};
 
 static int digest(struct invocation *i, struct fumi_str *text, struct fumi_err *e)
 {
-    const struct flags *f = i->flags;
+    const struct hook_flags *f = i->flags;
     struct fumi_str project = f->project;
     struct session s = {0};
     int rc = project.n ? 0 : files_project(i->a, &project, e);
@@ -36,7 +36,7 @@ static int digest(struct invocation *i, struct fumi_str *text, struct fumi_err *
     return rc ? -1 : 0;
 }
 
-/* Claude Code, Codex and Gemini CLI all take this. */
+/* The answer of a hook as Claude Code, Codex and Gemini CLI expect it. */
 static void put_answer(struct fumi_out *o, struct fumi_str text)
 {
     fumi_put_open(o, '{');
@@ -52,15 +52,15 @@ static void put_answer(struct fumi_out *o, struct fumi_str text)
 
 static int hook(struct invocation *i)
 {
-    const struct flags *f = i->flags;
+    const struct hook_flags *f = i->flags;
     struct fumi_str text;
     struct fumi_buf out = {0};
     struct fumi_err e = {0};
     if (!i->words.n || !fumi_eq(i->words.items[0], FUMI_STR("session-start")))
-        return command_misuse(i, "which hook is required: there is session-start");
+        return command_misuse(i, "the name of a hook is required: session-start");
     if (digest(i, &text, &e)) {
         int status = command_report(&e);
-        return f->format ? STATUS_OK : status; /* a status may stop an agent from starting */
+        return f->format ? STATUS_OK : status; /* a failing hook may keep an agent from starting */
     }
     if (f->format) {
         put_answer(&(struct fumi_out){.buf = &out}, text);
@@ -75,10 +75,10 @@ static int hook(struct invocation *i)
 const struct command command_hook = {
     .name = "hook",
     .usage = "session-start",
-    .help = "Prints what an agent should know of the memory when a session starts.",
+    .help = "Prints a digest of the memory for the start of an agent session.",
     .more =
-        "These are the settings of the project, the notes with the tags rule and important, and "
-        "the newest of the group global. fumi setup AGENT --hook lets an agent run it.",
+        "The digest contains the settings of the project, the notes tagged rule or important, and "
+        "the newest notes of the group global. 'fumi setup AGENT --hook' makes an agent run it.",
     .shape = &shape,
     .aliases = aliases,
     .words = 1,

@@ -200,7 +200,8 @@ static int import_from(struct invocation *i, FILE *from)
         status = command_report(&e);
     } else {
         m.store = s.store;
-        m.guard = (struct guard){.a = &m.a, .mode = (enum secrets_mode)s.config.safety.secrets};
+        m.guard = (struct guard){.a = &m.a,
+                                 .mode = (enum secrets_mode)s.config.safety.memory.secrets};
         status = import_into(&m);
     }
     fumi_buf_done(&m.line);

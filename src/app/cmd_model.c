@@ -1,32 +1,33 @@
-/* fumi model: which local model is used, whether it is sound, and how to get one. */
+/* fumi model: shows and tests the local model; fumi model install: packs one. */
 #include "app/files.h"
 #include "app/session.h"
 #include "base/clock.h"
 #include "embed/model.h"
+#include "pack/pack.h"
 
 #include <stdatomic.h>
 #include <sys/stat.h>
 
-enum { PATIENCE = 60000 };
+enum { TIMEOUT_MS = 60000 };
 
-struct flags {
+struct model_flags {
     struct fumi_str to;
 };
 
 static const struct fumi_field fields[] = {
-    FUMI_FIELD(struct flags, to, "to",
+    FUMI_FIELD(struct model_flags, to, "to",
                "File to write; without it fumi-minilm.bin where the program looks for it."),
 };
-static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
+static const struct fumi_shape shape = FUMI_SHAPE(struct model_flags, fields);
 
-/* The model that would be used. */
+/* Sets *path to the model file that the configuration selects. */
 static int locate(struct invocation *i, const char **path, struct fumi_err *e)
 {
     struct session s = {0};
     struct fumi_str found = {0};
     int rc = session_config(&s, &i->common, false, e);
     if (!rc) {
-        found = s.config.embedder.model_file;
+        found = s.config.embedder.set.model_file;
         if (!found.n)
             found = model_find(i->a, e);
         rc = found.n ? 0 : -1;
@@ -37,7 +38,8 @@ static int locate(struct invocation *i, const char **path, struct fumi_err *e)
     return rc;
 }
 
-static int try_it(struct invocation *i, const char *path, struct fumi_err *e)
+/* Embeds a sentence twice, and prints the times with and without loading the model. */
+static int test_model(struct invocation *i, const char *path, struct fumi_err *e)
 {
     struct model *file = model_open(path, e);
     if (!file)
@@ -52,9 +54,9 @@ static int try_it(struct invocation *i, const char *path, struct fumi_err *e)
     if (!m)
         return -1;
     int64_t began = fumi_ticks();
-    int rc = m->ops->embed(m, i->a, &sentence, 1, PATIENCE, &x, e);
+    int rc = m->ops->embed(m, i->a, &sentence, 1, TIMEOUT_MS, &x, e);
     int64_t loaded = fumi_ticks();
-    rc = rc || m->ops->embed(m, i->a, &sentence, 1, PATIENCE, &x, e);
+    rc = rc || m->ops->embed(m, i->a, &sentence, 1, TIMEOUT_MS, &x, e);
     int64_t again = fumi_ticks();
     if (!rc)
         printf("test      \"%.*s\" -> %zu numbers in %.1f ms (%.1f ms with loading)\n",
@@ -86,14 +88,14 @@ static int show(struct invocation *i)
 {
     struct fumi_err e = {0};
     const char *path;
-    if (locate(i, &path, &e) || describe(path, &e) || try_it(i, path, &e))
+    if (locate(i, &path, &e) || describe(path, &e) || test_model(i, path, &e))
         return command_report(&e);
     return STATUS_OK;
 }
 
 static int destination(struct invocation *i, struct fumi_str *to, struct fumi_err *e)
 {
-    const struct flags *f = i->flags;
+    const struct model_flags *f = i->flags;
     struct fumi_str none = {0};
     if (f->to.p)
         return files_expand(i->a, f->to, none, to, e);
@@ -103,7 +105,7 @@ static int destination(struct invocation *i, struct fumi_str *to, struct fumi_er
     return 0;
 }
 
-/* A model is no secret: others may read it, as they must where it serves all users. */
+/* The model file is readable by all users, because it may serve all of them. */
 static int install(struct invocation *i)
 {
     struct fumi_err e = {0};
@@ -113,7 +115,7 @@ static int install(struct invocation *i)
     if (destination(i, &to, &e) || files_make_dir(files_dir(i->a, to), &e))
         return command_report(&e);
     umask(022);
-    if (model_install(files_name(i->a, i->words.items[1]), to.p, &e))
+    if (pack_model(files_name(i->a, i->words.items[1]), to.p, &e))
         return command_report(&e);
     printf("%.*s\n", FUMI_ARG(to));
     return STATUS_OK;

@@ -1,37 +1,45 @@
-/* fumi reembed: watches the vectors being made. */
+/* fumi reembed: starts the background embedding of a memory and shows its progress. */
 #include "app/session.h"
 #include "app/show.h"
 
 #include <poll.h>
 #include <unistd.h>
 
-enum { POLL_MS = 200, LINE_EVERY = 10, BAR = 30, STUCK = 600, SETTLE = 25, PATIENCE = 30000 };
+enum {
+    POLL_MS = 200,
+    LINE_EVERY = 10, /* polls between two lines if stderr is no terminal */
+    BAR = 30,
+    STUCK = 600, /* polls without progress until the command gives up */
+    SETTLE = 25, /* the same if all notes have vectors, or the store fails */
+    PROBE_MS = 30000,
+};
 
-struct progress {
-    bool serving; /* the space in use answers searches */
+struct reembed_progress {
+    bool serving; /* searches use the current space */
     int64_t done, total, left;
     int64_t passages; /* of long notes, so far */
     double rate;
-    struct fumi_err fault; /* of the store: no vector can be stored */
+    struct fumi_err fault; /* of the store: vectors cannot be stored */
 };
 
-static int ask(struct session *s, struct fumi_arena *a, struct progress *p, struct fumi_err *e)
+static int ask(struct session *s, struct fumi_arena *a, struct reembed_progress *p,
+               struct fumi_err *e)
 {
     struct embedding_progress now;
     if (memory_progress(s->memory, a, &now, e))
         return -1;
-    *p = (struct progress){.serving = fumi_eq(now.serving, memory_space(s->memory, a)),
-                           .done = now.done,
-                           .total = now.total,
-                           .left = now.seconds_left,
-                           .passages = now.passages,
-                           .rate = now.per_second};
+    *p = (struct reembed_progress){.serving = fumi_eq(now.serving, memory_space(s->memory, a)),
+                                   .done = now.done,
+                                   .total = now.total,
+                                   .left = now.seconds_left,
+                                   .passages = now.passages,
+                                   .rate = now.per_second};
     if (now.code && now.code != ERR_PROVIDER)
         fumi_err_set(&p->fault, now.code, "%.*s", FUMI_ARG(now.error));
     return 0;
 }
 
-/* One sentence first: whoever has no model, no key or no network learns it at once. */
+/* Embeds one sentence first, so that a missing model, key or network is reported at once. */
 static int probe(struct session *s, struct fumi_arena *a, struct fumi_err *e)
 {
     struct embed_config c = config_embed(&s->config, &s->config.embedder);
@@ -40,15 +48,15 @@ static int probe(struct session *s, struct fumi_arena *a, struct fumi_err *e)
     struct embedder *m = embed_open(&c, &s->log, e);
     if (!m)
         return -1;
-    int rc = m->ops->embed(m, a, &text, 1, PATIENCE, &x, e);
+    int rc = m->ops->embed(m, a, &text, 1, PROBE_MS, &x, e);
     m->ops->free(m);
     return rc;
 }
 
-/* What is known of the rate and of the time that is left. */
-static void put_pace(const struct progress *p, char *out, size_t room)
+/* Writes the rate and the remaining time, if they are known. */
+static void put_pace(const struct reembed_progress *p, char *out, size_t room)
 {
-    int n = p->rate > 0 ? snprintf(out, room, ", %.0f a second", p->rate) : 0;
+    int n = p->rate > 0 ? snprintf(out, room, ", %.0f per second", p->rate) : 0;
     out[n] = '\0';
     if (p->passages)
         n += snprintf(out + n, room - (size_t)n, ", %lld passages of long notes",
@@ -61,7 +69,7 @@ static void put_pace(const struct progress *p, char *out, size_t room)
         snprintf(out + n, room - (size_t)n, ", %lld min left", (long long)(p->left + 59) / 60);
 }
 
-static void draw(const struct progress *p, bool terminal)
+static void draw(const struct reembed_progress *p, bool terminal)
 {
     char bar[BAR + 1], pace[96];
     size_t full = p->total ? (size_t)(p->done * BAR / p->total) : BAR;
@@ -76,25 +84,25 @@ static void draw(const struct progress *p, bool terminal)
             pace, terminal ? "\033[K" : "\n");
 }
 
-static bool is_complete(const struct progress *p)
+static bool is_complete(const struct reembed_progress *p)
 {
     return p->done == p->total && p->serving;
 }
 
-/* For how many looks nothing may move. */
-static unsigned patience(const struct progress *p)
+/* The number of polls without progress after which the command gives up. */
+static unsigned stuck_limit(const struct reembed_progress *p)
 {
     return p->done == p->total || p->fault.code ? SETTLE : STUCK;
 }
 
-/* Until all is made and in use, or nothing moves any more. */
-static int watch(struct session *s, struct progress *p, struct fumi_err *e)
+/* Waits until all notes have vectors and searches use them, or there is no progress any more. */
+static int watch(struct session *s, struct reembed_progress *p, struct fumi_err *e)
 {
     bool terminal = isatty(2);
     struct fumi_arena a = {0};
     int64_t before = -1;
     int rc = 0;
-    for (unsigned turn = 0, stuck = 0; stuck < patience(p); turn++) {
+    for (unsigned turn = 0, stuck = 0; stuck < stuck_limit(p); turn++) {
         fumi_arena_reset(&a, 4096);
         if ((rc = ask(s, &a, p, e)))
             break;
@@ -115,7 +123,8 @@ static int watch(struct session *s, struct progress *p, struct fumi_err *e)
     return -1;
 }
 
-static int make(struct invocation *i, struct session *s, struct progress *p, struct fumi_err *e)
+static int make(struct invocation *i, struct session *s, struct reembed_progress *p,
+                struct fumi_err *e)
 {
     struct fumi_json ignored, none = {{0}};
     if (ask(s, i->a, p, e))
@@ -131,7 +140,7 @@ static int make(struct invocation *i, struct session *s, struct progress *p, str
 static int reembed(struct invocation *i)
 {
     struct session s = {0};
-    struct progress p = {0};
+    struct reembed_progress p = {0};
     struct fumi_err e = {0};
     int rc = session_open(&s, &i->common, &e) || make(i, &s, &p, &e);
     session_close(&s);
@@ -144,8 +153,9 @@ static int reembed(struct invocation *i)
 const struct command command_reembed = {
     .name = "reembed",
     .usage = "",
-    .help = "Makes the vectors that are missing, and shows how far it is.",
-    .more = "Notes lack vectors after an import, after a change of model, and when the provider "
-            "failed. A running server makes them by itself; this command does not wait for one.",
+    .help = "Makes missing vectors, and shows the progress.",
+    .more =
+        "Notes lack vectors after an import, a change of the model, or a failure of the provider. "
+        "A running server makes them in the background; this command needs no server.",
     .run = reembed,
 };

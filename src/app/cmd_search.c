@@ -1,5 +1,5 @@
-/* fumi search: what the reference's command prints, and what it leaves out. */
-#include "app/notes.h"
+/* fumi search */
+#include "app/cli_notes.h"
 #include "app/session.h"
 #include "app/show.h"
 
@@ -7,36 +7,17 @@
 
 enum { LINE_MAX_BYTES = 64 << 10 };
 
-struct flags {
-    struct fumi_str project, group, format, since, until;
-    int64_t top_k, max_tokens;
-    struct fumi_strs tags;
-    bool input, explain;
-    int mode;
-    double min_score;
+struct search_flags {
+    struct fumi_str format;
+    bool input;
 };
-
-static const char *const modes[] = {"hybrid", "meaning", "words", NULL};
-
-#define FIELD(member, wire, ...) FUMI_FIELD(struct flags, member, wire, __VA_ARGS__)
 
 static const struct fumi_field fields[] = {
-    FIELD(project, "project", "Project whose notes are searched; required."),
-    FIELD(group, "group", "Group to search; without it all of them."),
-    FIELD(top_k, "topK", "How many notes at most.", .def = "5"),
-    FIELD(tags, "tags", "Tags that a note must have, all of them; with commas between."),
-    FIELD(since, "since", "Time from which on notes were made, such as 2026-01-31T00:00:00Z."),
-    FIELD(until, "until", "Time before which they were made."),
-    FIELD(mode, "mode", "How to look: by meaning and words, or by one of them.", .choices = modes,
-          .def = "\"hybrid\""),
-    FIELD(min_score, "minScore", "Least score, 0 to 1.", .def = "0"),
-    FIELD(max_tokens, "maxTokens", "About how many tokens the texts may have; 0 for any.",
-          .def = "0"),
-    FIELD(explain, "explain", "Say how each score came about."),
-    FIELD(format, "format", "text or json.", .def = "\"text\""),
-    FIELD(input, "stdin", "Take the query from the first line of standard input."),
+    FUMI_FIELD(struct search_flags, format, "format", "text or json.", .def = "\"text\""),
+    FUMI_FIELD(struct search_flags, input, "stdin",
+               "Take the query from the first line of standard input."),
 };
-static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
+static const struct fumi_shape shape = FUMI_SHAPE(struct search_flags, fields);
 
 static const struct flag_alias aliases[] = {
     {"p", "project"}, {"g", "group"}, {"k", "top-k"}, {"f", "format"}, COMMAND_ALIASES,
@@ -61,12 +42,14 @@ static int read_line(struct fumi_arena *a, struct fumi_str *out)
     return 0;
 }
 
-/* In the order of the reference: project, query, how many, format. */
-static int check(struct invocation *i, struct fumi_str *query)
+/* Errors are reported in this order: project, query, number, format. */
+static int check(struct invocation *i, const struct fumi_val *given, struct fumi_str *query)
 {
-    const struct flags *f = i->flags;
+    const struct search_flags *f = i->flags;
     *query = command_joined(i->a, i->words);
-    if (!f->project.n)
+    int64_t top_k = 1;
+    fumi_int(fumi_get(given, "topK"), &top_k);
+    if (!fumi_text(i->a, fumi_get(given, "projectId")).n)
         return command_misuse(i, "project ID is required (-p or --project)");
     if (f->input && read_line(i->a, query))
         return command_fail(STATUS_FAILED, "failed to read query from stdin: no input received");
@@ -74,34 +57,13 @@ static int check(struct invocation *i, struct fumi_str *query)
         return command_misuse(i, "query is required (or use --stdin)");
     if (!trimmed(*query).n)
         return command_misuse(i, "query is empty");
-    if (f->top_k <= 0)
+    if (top_k <= 0)
         return command_misuse(i, "top-k must be greater than 0");
     if (f->format.n && !fumi_eq(f->format, FUMI_STR("text")) &&
         !fumi_eq(f->format, FUMI_STR("json")))
         return command_misuse(i, "invalid format: %.*s (must be text or json)",
                               FUMI_ARG(f->format));
     return STATUS_OK;
-}
-
-static void put_params(struct fumi_out *o, const struct flags *f, struct fumi_str query)
-{
-    fumi_put_open(o, '{');
-    notes_put(o, "projectId", f->project);
-    notes_put(o, "query", query);
-    notes_put(o, "groupId", f->group.n ? f->group : (struct fumi_str){0});
-    fumi_put_key(o, "topK");
-    fumi_put_int(o, f->top_k);
-    notes_put_tags(o, f->tags);
-    notes_put(o, "since", f->since);
-    notes_put(o, "until", f->until);
-    notes_put(o, "mode", fumi_str(modes[f->mode]));
-    fumi_put_key(o, "minScore");
-    fumi_put_real(o, f->min_score);
-    fumi_put_key(o, "maxTokens");
-    fumi_put_int(o, f->max_tokens);
-    fumi_put_key(o, "explain");
-    fumi_put_bool(o, f->explain);
-    fumi_put_close(o, '}');
 }
 
 static void put_member(struct fumi_out *o, const struct fumi_val *hit, const char *name)
@@ -111,11 +73,18 @@ static void put_member(struct fumi_out *o, const struct fumi_val *hit, const cha
     fumi_put_val(o, v);
 }
 
-/* The reference leaves out an empty title and empty tags. */
-static void put_hit(struct fumi_out *o, const struct fumi_val *hit)
+static bool is_one_of(struct fumi_str name, const char *const *names)
 {
-    static const char *const rest[] = {"projectId", "groupId", "source", "createdAt", "metadata"};
-    static const char *const more[] = {"passage", "explain"};
+    for (; *names; names++)
+        if (fumi_eq(name, fumi_str(*names)))
+            return true;
+    return false;
+}
+
+/* An empty title and empty tags are left out. */
+static void put_hit(struct fumi_arena *a, struct fumi_out *o, const struct fumi_val *hit)
+{
+    static const char *const first[] = {"id", "title", "text", "score", "tags", NULL};
     const struct fumi_val *title = fumi_get(hit, "title");
     fumi_put_open(o, '{');
     put_member(o, hit, "id");
@@ -125,18 +94,20 @@ static void put_hit(struct fumi_out *o, const struct fumi_val *hit)
     put_member(o, hit, "score");
     if (fumi_first(fumi_get(hit, "tags")))
         put_member(o, hit, "tags");
-    for (size_t i = 0; i < FUMI_COUNT(rest); i++)
-        put_member(o, hit, rest[i]);
-    for (size_t i = 0; i < FUMI_COUNT(more); i++) {
-        if (fumi_get(hit, more[i]))
-            put_member(o, hit, more[i]);
+    for (const struct fumi_val *key = fumi_first(hit); key; key = fumi_after(hit, key)) {
+        struct fumi_str name = fumi_text(a, key);
+        if (is_one_of(name, first))
+            continue;
+        fumi_put_key_str(o, name);
+        fumi_put_val(o, fumi_of(key));
     }
     fumi_put_close(o, '}');
 }
 
-static void print_json(struct invocation *i, const struct fumi_val *result)
+static void print_json(struct invocation *i, const struct fumi_val *given,
+                       const struct fumi_val *result)
 {
-    const struct flags *f = i->flags;
+    int64_t max_tokens = 0;
     struct fumi_buf text = {0};
     struct fumi_out o = {.buf = &text};
     const struct fumi_val *hits = fumi_get(result, "results");
@@ -144,9 +115,10 @@ static void print_json(struct invocation *i, const struct fumi_val *result)
     fumi_put_key(&o, "results");
     fumi_put_open(&o, '[');
     for (const struct fumi_val *hit = fumi_first(hits); hit; hit = fumi_after(hits, hit))
-        put_hit(&o, hit);
+        put_hit(i->a, &o, hit);
     fumi_put_close(&o, ']');
-    if (f->explain || f->max_tokens)
+    fumi_int(fumi_get(given, "maxTokens"), &max_tokens);
+    if (fumi_is(fumi_get(given, "explain"), FUMI_TRUE) || max_tokens)
         put_member(&o, result, "meta");
     fumi_put_close(&o, '}');
     notes_print_json(i->a, &text);
@@ -177,9 +149,9 @@ static void print_rest(struct fumi_arena *a, const struct fumi_val *rest)
         printf("    %.*s\n", FUMI_ARG(show_line(a, fumi_text(a, id))));
 }
 
-static void print_text(struct invocation *i, const struct fumi_val *result)
+static void print_text(struct invocation *i, const struct fumi_val *given,
+                       const struct fumi_val *result)
 {
-    const struct flags *f = i->flags;
     const struct fumi_val *hits = fumi_get(result, "results"), *meta = fumi_get(result, "meta");
     size_t number = 0;
     for (const struct fumi_val *hit = fumi_first(hits); hit; hit = fumi_after(hits, hit))
@@ -187,34 +159,42 @@ static void print_text(struct invocation *i, const struct fumi_val *result)
     if (!number)
         puts("No results found.");
     print_rest(i->a, fumi_get(meta, "rest"));
-    if (f->explain)
+    if (fumi_is(fumi_get(given, "explain"), FUMI_TRUE))
         printf("meta: %.*s\n", FUMI_ARG(show_escaped(i->a, fumi_compact(i->a, meta).text)));
 }
 
 static int search(struct invocation *i)
 {
-    const struct flags *f = i->flags;
+    const struct search_flags *f = i->flags;
     struct fumi_buf params = {0};
+    struct fumi_out o = {.buf = &params};
     struct fumi_str query = {0};
-    const struct fumi_val *result = NULL;
-    int status = check(i, &query);
+    struct fumi_err e = {0};
+    const struct fumi_val *result = NULL, *given = fumi_parse(i->a, i->params.text, &e);
+    int status = given ? check(i, given, &query) : command_report(&e);
     if (status)
         return status;
-    put_params(&(struct fumi_out){.buf = &params}, f, query);
-    if ((status = session_once(i, "memory.search", &params, &result)))
+    fumi_put_open(&o, '{');
+    notes_put_given(i->a, &o, given);
+    notes_put(&o, "query", query);
+    fumi_put_close(&o, '}');
+    if ((status = session_once(i, command_search.method, &params, &result)))
         return status;
     notes_warn(i->a, fumi_get(result, "meta"));
-    (fumi_eq(f->format, FUMI_STR("json")) ? print_json : print_text)(i, result);
+    (fumi_eq(f->format, FUMI_STR("json")) ? print_json : print_text)(i, given, result);
     return STATUS_OK;
 }
 
 const struct command command_search = {
     .name = "search",
     .usage = "WORD...",
-    .help = "Finds notes by meaning and by word.",
-    .more = "The words are the query. As text each note takes a line with its title and score, one "
-            "with the beginning of its text, and one with its tags; as JSON all of it is given.",
+    .help = "Finds notes by meaning and by keyword.",
+    .more = "The words are the query; --project is required. Tags are separated by commas. Printed "
+            "as text, a note takes a line with its title and score, one with the beginning of its "
+            "text, and one with its tags.",
     .shape = &shape,
+    .method = "memory.search",
+    .word_param = "query",
     .aliases = aliases,
     .words = ANY_WORDS,
     .run = search,

@@ -1,4 +1,7 @@
-/* fumi setup: makes the memory known to an agent, in the agent's own files. */
+/* fumi setup: adds the memory to the configuration files of an agent.
+ *
+ * There are up to three parts: the server, the hook and the instructions. Each part is one entry in
+ * one file. All parts are checked before the first file is written. */
 #include "app/command.h"
 #include "app/setup_agents.h"
 #include "app/show.h"
@@ -7,44 +10,46 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct flags {
+struct setup_flags {
     int scope, tools;
     struct fumi_str http;
     bool hook, instructions, undo, dry_run;
 };
 
 static const char *const scopes[] = {"user", "project", NULL};
-static const char *const tools[] = {"all", "core", "admin", NULL};
 
-#define FIELD(member, wire, ...) FUMI_FIELD(struct flags, member, wire, __VA_ARGS__)
+#define FIELD(member, wire, ...) FUMI_FIELD(struct setup_flags, member, wire, __VA_ARGS__)
 
 static const struct fumi_field fields[] = {
-    FIELD(scope, "scope", "For all projects of the user, or for that of the working directory.",
+    FIELD(scope, "scope",
+          "Set up for all projects of the user, or for the project in the working directory.",
           .choices = scopes, .def = "\"user\""),
-    FIELD(http, "http", "URL of a running server to use instead of starting one.", .min = 1,
-          .max = 2000),
-    FIELD(tools, "tools", "Which tools the agent is offered.", .choices = tools, .def = "\"all\""),
-    FIELD(hook, "hook", "Also let the agent read the memory when a session starts."),
-    FIELD(instructions, "instructions",
-          "Also tell it in AGENTS.md (or CLAUDE.md, GEMINI.md) of the working directory when to "
-          "use the memory."),
+    FIELD(http, "http", "URL of a running server that the agent uses instead of starting one.",
+          .min = 1, .max = 2000),
+    FIELD(tools, "tools", "Tools that the agent gets.", .choices = config_tool_sets,
+          .def = "\"all\""),
+    FIELD(hook, "hook",
+          "Also add a hook that shows the memory to the agent when a session starts."),
+    FIELD(
+        instructions, "instructions",
+        "Also add instructions for using the memory to AGENTS.md (or CLAUDE.md, GEMINI.md) in the "
+        "working directory."),
     FIELD(undo, "undo",
-          "Remove what was added: all of it, or what --hook and --instructions name."),
-    FIELD(dry_run, "dryRun", "Only show what would be changed."),
+          "Remove what fumi setup added: everything, or only the parts given by --hook and "
+          "--instructions."),
+    FIELD(dry_run, "dryRun", "Show the changes without making them."),
 };
-static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
+static const struct fumi_shape shape = FUMI_SHAPE(struct setup_flags, fields);
 
 static const struct flag_alias aliases[] = {{"n", "dry-run"}, COMMAND_ALIASES};
 
 /* One entry in one file. */
-struct part {
+struct setup_part {
     const char *what;
     struct fumi_str path, entry;
     struct setup_spot spot;
     bool shared;
 };
-
-/* --- What is written: the command line of the server. --- */
 
 static void add_word(struct fumi_strs *words, struct fumi_str word)
 {
@@ -66,7 +71,7 @@ static int add_path(struct fumi_arena *a, struct fumi_strs *words, const char *f
 
 enum { WORDS = 16 };
 
-/* The program, a command, and those of the common flags that were given. */
+/* Builds a command line: the program, a command, and the common flags that were given. */
 static int command_line(struct invocation *i, const char *const *command, struct fumi_strs *words,
                         struct fumi_err *e)
 {
@@ -84,7 +89,7 @@ static int command_line(struct invocation *i, const char *const *command, struct
     return 0;
 }
 
-/* The address of a server alone means its route for agents. */
+/* A URL without a path means the MCP route of that server. */
 static struct fumi_str with_route(struct fumi_arena *a, struct fumi_str url)
 {
     const char *host = url.p ? memmem(url.p, url.n, "://", 3) : NULL;
@@ -97,9 +102,9 @@ static struct fumi_str with_route(struct fumi_arena *a, struct fumi_str url)
 
 static int server_of(struct invocation *i, struct setup_server *s, struct fumi_err *e)
 {
-    /* stdio, whatever the configuration says. */
+    /* agents use stdio, whatever transport is configured */
     static const char *const serve[] = {"serve", "--transport", "stdio", NULL};
-    const struct flags *f = i->flags;
+    const struct setup_flags *f = i->flags;
     *s = (struct setup_server){.url = with_route(i->a, f->http)};
     if (f->http.p)
         return 0;
@@ -107,7 +112,7 @@ static int server_of(struct invocation *i, struct setup_server *s, struct fumi_e
         return -1;
     if (f->tools) {
         add_word(&s->words, FUMI_STR("--tools"));
-        add_word(&s->words, fumi_str(tools[f->tools]));
+        add_word(&s->words, fumi_str(config_tool_sets[f->tools]));
     }
     return 0;
 }
@@ -122,7 +127,7 @@ static int hook_line(struct invocation *i, struct fumi_str *line, struct fumi_er
     for (size_t k = 0; k < words.n; k++) {
         if (k)
             fumi_buf_put(&b, ' ');
-        if (k == 1) /* several words in one */
+        if (k == 1) /* SETUP_HOOK: several arguments in one string */
             fumi_buf_add(&b, words.items[k].p, words.items[k].n);
         else
             show_word(&b, words.items[k]);
@@ -131,14 +136,13 @@ static int hook_line(struct invocation *i, struct fumi_str *line, struct fumi_er
     return 0;
 }
 
-/* --- The parts. --- */
-
-static int server_part(struct invocation *i, const struct setup_agent *g, struct part *p,
+static int server_part(struct invocation *i, const struct setup_agent *g, struct setup_part *p,
                        struct fumi_err *e)
 {
-    const struct flags *f = i->flags;
+    const struct setup_flags *f = i->flags;
     struct setup_server server;
-    *p = (struct part){.what = "server", .spot = g->spot, .shared = f->scope == SETUP_PROJECT};
+    *p = (struct setup_part){
+        .what = "server", .spot = g->spot, .shared = f->scope == SETUP_PROJECT};
     if (server_of(i, &server, e) ||
         setup_place_path(i->a, &g->server, (enum setup_scope)f->scope, &p->path, e))
         return -1;
@@ -146,12 +150,13 @@ static int server_part(struct invocation *i, const struct setup_agent *g, struct
     return 0;
 }
 
-static int hook_part(struct invocation *i, const struct setup_agent *g, struct part *p,
+static int hook_part(struct invocation *i, const struct setup_agent *g, struct setup_part *p,
                      struct fumi_err *e)
 {
-    const struct flags *f = i->flags;
+    const struct setup_flags *f = i->flags;
     struct fumi_str line;
-    *p = (struct part){.what = "hook", .spot = g->hook_spot, .shared = f->scope == SETUP_PROJECT};
+    *p = (struct setup_part){
+        .what = "hook", .spot = g->hook_spot, .shared = f->scope == SETUP_PROJECT};
     if (hook_line(i, &line, e) ||
         setup_place_path(i->a, &g->hook, (enum setup_scope)f->scope, &p->path, e))
         return -1;
@@ -159,22 +164,21 @@ static int hook_part(struct invocation *i, const struct setup_agent *g, struct p
     return 0;
 }
 
-static int text_part(struct invocation *i, const struct setup_agent *g, struct part *p,
+static int text_part(struct invocation *i, const struct setup_agent *g, struct setup_part *p,
                      struct fumi_err *e)
 {
     struct fumi_str none = {0};
-    *p = (struct part){.what = "instructions",
-                       .entry = setup_instructions(),
-                       .spot = {&setup_block, NULL, false},
-                       .shared = true};
+    *p = (struct setup_part){.what = "instructions",
+                             .entry = setup_instructions(),
+                             .spot = {&setup_block, NULL, false},
+                             .shared = true};
     return files_expand(i->a, fumi_str(g->instructions), none, &p->path, e);
 }
 
-/* --- Doing it. --- */
-
-/* A text that was kept is what was there before, when our entry makes of it what is there now. */
-static int restored(struct fumi_arena *a, const struct part *p, const struct setup_text *now,
-                    struct fumi_str *out, struct fumi_err *e)
+/* Finds the backup from which our entry was made: adding the entry to it gives the present text.
+ * *out stays null if there is no such backup. */
+static int find_original(struct fumi_arena *a, const struct setup_part *p,
+                         const struct setup_text *now, struct fumi_str *out, struct fumi_err *e)
 {
     struct fumi_strs kept;
     struct fumi_str entry, other, made;
@@ -193,6 +197,7 @@ static int restored(struct fumi_arena *a, const struct part *p, const struct set
     return 0;
 }
 
+/* Whether a text is blank or an empty JSON object. */
 static bool is_nothing(struct fumi_str s)
 {
     char left[3] = {0};
@@ -207,9 +212,9 @@ static bool is_nothing(struct fumi_str s)
     return n == 0 || strcmp(left, "{}") == 0;
 }
 
-/* Without our entry. A file that held nothing else, and of which nothing was kept, was made by us:
- * it is removed. */
-static int undo(struct fumi_arena *a, const struct part *p, struct setup_write *w,
+/* Removes our entry. A file that then is empty and has no backup was created by fumi: it is
+ * deleted. */
+static int undo(struct fumi_arena *a, const struct setup_part *p, struct setup_write *w,
                 struct fumi_err *e)
 {
     struct setup_text now = {p->path, w->old.text};
@@ -218,7 +223,7 @@ static int undo(struct fumi_arena *a, const struct part *p, struct setup_write *
         return -1;
     if (fumi_eq(w->text, now.text))
         return 0;
-    if (restored(a, p, &now, &kept, e))
+    if (find_original(a, p, &now, &kept, e))
         return -1;
     w->remove = !kept.p && is_nothing(w->text);
     if (kept.p)
@@ -226,19 +231,19 @@ static int undo(struct fumi_arena *a, const struct part *p, struct setup_write *
     return 0;
 }
 
-static void say_unchanged(const struct part *p, const struct flags *f)
+static void print_unchanged(const struct setup_part *p, const struct setup_flags *f)
 {
-    printf("%s: %s in %.*s\n", p->what, f->undo ? "nothing of ours" : "already set up",
+    printf("%s: %s in %.*s\n", p->what, f->undo ? "no entry of fumi" : "already set up",
            FUMI_ARG(p->path));
 }
 
-static int apply(struct invocation *i, const struct part *p, struct setup_write *w,
+static int apply(struct invocation *i, const struct setup_part *p, struct setup_write *w,
                  struct fumi_err *e)
 {
-    const struct flags *f = i->flags;
+    const struct setup_flags *f = i->flags;
     struct fumi_str backup, none = {0};
     if (fumi_eq(w->text, w->old.text) && !w->remove) {
-        say_unchanged(p, f);
+        print_unchanged(p, f);
         return 0;
     }
     setup_diff(p->path, w->old.text, w->remove ? none : w->text, stdout);
@@ -248,13 +253,14 @@ static int apply(struct invocation *i, const struct part *p, struct setup_write 
         return -1;
     printf("%s: %s %.*s\n", p->what, w->remove ? "removed" : "wrote", FUMI_ARG(p->path));
     if (backup.p)
-        printf("%s: what was there is kept in %.*s\n", p->what, FUMI_ARG(backup));
+        printf("%s: backup in %.*s\n", p->what, FUMI_ARG(backup));
     return 0;
 }
 
-static int run_part(struct invocation *i, const struct part *p, bool only_check, struct fumi_err *e)
+static int run_part(struct invocation *i, const struct setup_part *p, bool only_check,
+                    struct fumi_err *e)
 {
-    const struct flags *f = i->flags;
+    const struct setup_flags *f = i->flags;
     struct setup_write w = {.path = p->path, .shared = p->shared};
     if (setup_read(i->a, p->path, &w.old, e))
         return -1;
@@ -265,8 +271,6 @@ static int run_part(struct invocation *i, const struct part *p, bool only_check,
     return only_check ? 0 : apply(i, p, &w, e);
 }
 
-/* --- The command. --- */
-
 static bool has_hook(const struct setup_agent *g)
 {
     return g->hook.home != NULL;
@@ -275,11 +279,11 @@ static bool has_hook(const struct setup_agent *g)
 static int run_parts(struct invocation *i, const struct setup_agent *g, bool only_check,
                      struct fumi_err *e)
 {
-    const struct flags *f = i->flags;
+    const struct setup_flags *f = i->flags;
     bool all = f->undo && !f->hook && !f->instructions;
     const struct {
         bool wanted;
-        int (*make)(struct invocation *i, const struct setup_agent *g, struct part *p,
+        int (*make)(struct invocation *i, const struct setup_agent *g, struct setup_part *p,
                     struct fumi_err *e);
     } parts[] = {
         {!f->undo || all, server_part},
@@ -287,38 +291,37 @@ static int run_parts(struct invocation *i, const struct setup_agent *g, bool onl
         {f->instructions || all, text_part},
     };
     for (size_t k = 0; k < FUMI_COUNT(parts); k++) {
-        struct part p;
+        struct setup_part p;
         if (parts[k].wanted && (parts[k].make(i, g, &p, e) || run_part(i, &p, only_check, e)))
             return -1;
     }
     return 0;
 }
 
-/* Most agents start servers with few variables, or with none of ours. */
+/* Most agents start servers without the variables of the user's shell. */
 static void advise_variables(void)
 {
     for (char **v = environ; *v; v++) {
         if (strncmp(*v, "FUMI_", 5) != 0 || strncmp(*v, "FUMI_MODEL=", 11) == 0)
             continue;
-        printf("note: %.*s is set here, but an agent may start the server without it; --data-dir "
-               "and --config are written down.\n",
+        printf("note: %.*s is set here, but an agent may start the server without it; the flags "
+               "--data-dir and --config are passed to the server.\n",
                (int)strcspn(*v, "="), *v);
         return;
     }
 }
 
-static void advise(struct invocation *i, const struct setup_agent *g, bool seen)
+static void advise(struct invocation *i, const struct setup_agent *g, bool installed)
 {
-    const struct flags *f = i->flags;
+    const struct setup_flags *f = i->flags;
     if (f->undo || f->dry_run)
         return;
-    if (!seen)
-        printf("note: %s was not found on this machine; it will find this when it is installed.\n",
-               g->title);
+    if (!installed)
+        printf("note: %s was not found on this machine; it need not be installed yet.\n", g->title);
     if (!f->http.p)
         advise_variables();
     if (f->http.p && f->hook)
-        printf("note: the hook reads the memory of this machine, not that of %.*s.\n",
+        printf("note: the hook reads the memory on this machine, not that of %.*s.\n",
                FUMI_ARG(f->http));
     if (g->notes[f->scope])
         printf("note: %s\n", g->notes[f->scope]);
@@ -326,10 +329,10 @@ static void advise(struct invocation *i, const struct setup_agent *g, bool seen)
         printf("note: %s\n", g->hook_note);
 }
 
-/* Flags that do not go together. */
+/* Rejects flags that cannot be combined. */
 static int check(struct invocation *i, const struct setup_agent *g)
 {
-    const struct flags *f = i->flags;
+    const struct setup_flags *f = i->flags;
     const struct common *c = &i->common;
     if (f->http.p && !fumi_starts(f->http, FUMI_STR("http://")) &&
         !fumi_starts(f->http, FUMI_STR("https://")))
@@ -341,8 +344,8 @@ static int check(struct invocation *i, const struct setup_agent *g)
                                  "names: give them there");
     if (f->hook && !has_hook(g))
         return command_misuse(i,
-                              "%s has no hook for the start of a session; --instructions tells "
-                              "it to read the memory",
+                              "%s has no hook for the start of a session; use --instructions "
+                              "instead",
                               g->title);
     return STATUS_OK;
 }
@@ -355,12 +358,10 @@ static int unknown(struct invocation *i, struct fumi_str name)
         if (closest_name_improves(&near, fumi_str(setup_agents[k].name)))
             best = setup_agents[k].name;
     }
-    return command_misuse(i, "there is no agent %.*s%s%s%s; fumi setup lists them",
+    return command_misuse(i, "unknown agent %.*s%s%s%s; run 'fumi setup' for a list",
                           name.n > 40 ? 40 : (int)name.n, name.p, best ? "; did you mean " : "",
                           best ? best : "", best ? "?" : "");
 }
-
-/* --- The list. --- */
 
 static const char *state_of(struct fumi_arena *a, const struct setup_agent *g,
                             enum setup_scope scope)
@@ -382,20 +383,21 @@ static int list(struct invocation *i)
     printf("%-12s %-11s %-11s %s\n", "AGENT", "USER", "PROJECT", "FOUND");
     for (size_t k = 0; k < SETUP_AGENTS; k++) {
         const struct setup_agent *g = &setup_agents[k];
-        struct fumi_str seen = setup_agent_seen(i->a, g);
+        struct fumi_str found = setup_agent_installed(i->a, g);
         printf("%-12s %-11s %-11s %.*s\n", g->name, state_of(i->a, g, SETUP_USER),
-               state_of(i->a, g, SETUP_PROJECT), FUMI_ARG(seen.p ? seen : FUMI_STR("no")));
+               state_of(i->a, g, SETUP_PROJECT), FUMI_ARG(found.p ? found : FUMI_STR("no")));
     }
     return STATUS_OK;
 }
 
 static int setup(struct invocation *i)
 {
-    const struct flags *f = i->flags;
+    const struct setup_flags *f = i->flags;
     struct fumi_err e = {0};
     if (!i->words.n)
         return f->undo || f->hook || f->instructions || f->http.p
-                   ? command_misuse(i, "which agent is required: fumi setup lists them")
+                   ? command_misuse(i,
+                                    "the name of an agent is required: run 'fumi setup' for a list")
                    : list(i);
     const struct setup_agent *g = setup_agent_find(i->words.items[0]);
     if (!g)
@@ -403,24 +405,25 @@ static int setup(struct invocation *i)
     int status = check(i, g);
     if (status)
         return status;
-    bool seen = setup_agent_seen(i->a, g).p; /* before its directory is made */
+    bool installed = setup_agent_installed(i->a, g).p; /* before we create its directory */
     umask(022);
-    /* A file that cannot be changed is found before any other is. */
+    /* The first pass only checks, so that no file is changed if another one cannot be. */
     if (run_parts(i, g, true, &e) || run_parts(i, g, false, &e))
         return command_report(&e);
-    advise(i, g, seen);
+    advise(i, g, installed);
     return STATUS_OK;
 }
 
 const struct command command_setup = {
     .name = "setup",
     .usage = "[AGENT]",
-    .help = "Makes the memory known to an agent, or lists the agents.",
+    .help = "Adds the memory to an agent, or lists the agents.",
     .more =
-        "The agents are claude-code, codex, gemini-cli, opencode, cursor and vscode. The change "
-        "is shown and written into the agent's own file; all else in it stays as it is, and "
-        "a copy of it is kept beside it. --config, --data-dir and --db are handed on to the "
-        "server. Doing it twice changes nothing; --undo removes it again.",
+        "The agents are claude-code, codex, gemini-cli, opencode, cursor and vscode. The agent "
+        "need not be installed yet. The change is shown and made in the agent's own configuration "
+        "file; the rest of the file is not changed, and a backup is kept in the same directory. "
+        "--config, --data-dir and --db are passed to the server. Running it again changes "
+        "nothing; --undo removes the entry.",
     .shape = &shape,
     .aliases = aliases,
     .words = 1,

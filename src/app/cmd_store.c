@@ -87,8 +87,8 @@ static int check_files(struct session *s, bool repair)
 static int check_model(struct session *s)
 {
     struct fumi_err e = {0};
-    struct fumi_str path = s->config.embedder.model_file;
-    if (!fumi_eq(s->config.embedder.provider, FUMI_STR("local")))
+    struct fumi_str path = s->config.embedder.set.model_file;
+    if (!fumi_eq(s->config.embedder.set.provider, FUMI_STR("local")))
         return 0;
     if (!path.n)
         path = model_find(&s->arena, &e);

@@ -2,18 +2,14 @@
 
 #include "app/show.h"
 #include "base/utf8.h"
-#include "model/codes.h"
+#include "memory/methods.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <unistd.h>
 
-const struct command *const commands[COMMANDS] = {
-    &command_serve,  &command_search,     &command_call,    &command_add,    &command_list,
-    &command_get,    &command_delete,     &command_reembed, &command_import, &command_export,
-    &command_backup, &command_doctor,     &command_model,   &command_setup,  &command_hook,
-    &command_help,   &command_completion, &command_version,
-};
+#define COMMAND_ROW(name) &command_##name,
+const struct command *const commands[COMMANDS] = {COMMAND_LIST(COMMAND_ROW)};
 
 static const char *const levels[] = {"debug", "info", "warn", "error", "silent", NULL};
 static const char *const formats[] = {"text", "json", NULL};
@@ -63,16 +59,52 @@ const struct fumi_shape *command_common(const struct command *c)
     return c->bare ? &help_shape : &common_shape;
 }
 
-struct flag_table command_flags(const struct command *c, struct flag_set sets[4])
+/* "projectId" -> "project" */
+static void shorten(struct fumi_arena *a, struct fumi_field *f)
+{
+    if (f->name_n > 2 && strcmp(f->name + f->name_n - 2, "Id") == 0) {
+        f->name_n -= 2;
+        f->name = fumi_fmt(a, "%.*s", (int)f->name_n, f->name).p;
+    }
+}
+
+struct flag_set command_inherited(struct fumi_arena *a, const struct command *c)
+{
+    const struct fumi_shape *params = memory_method(c->method)->params;
+    struct fumi_shape *flags = fumi_alloc(a, 2 * sizeof(*flags)), *wire = flags + 1;
+    struct fumi_field *named = fumi_alloc(a, 2 * params->n * sizeof(*named)), *as = named;
+    struct fumi_field *plain = named + params->n;
+    for (size_t i = 0; i < params->n; i++) {
+        const struct fumi_field *f = &params->fields[i];
+        if (c->word_param && strcmp(f->name, c->word_param) == 0)
+            continue;
+        *plain++ = *f;
+        *as = *f;
+        as->flags &= ~(unsigned)FUMI_REQUIRED;
+        as->min = as->max = 0;
+        as->check = NULL;
+        shorten(a, as++);
+    }
+    *flags = *wire = *params;
+    flags->n = wire->n = (size_t)(as - named);
+    flags->fields = named;
+    wire->fields = named + params->n;
+    return (struct flag_set){flags, fumi_alloc(a, params->size), wire};
+}
+
+struct flag_table command_flags(struct fumi_arena *a, const struct command *c,
+                                struct flag_set sets[COMMAND_SETS])
 {
     struct flag_table t = {.sets = sets, .aliases = c->aliases ? c->aliases : command_aliases};
+    if (c->method)
+        sets[t.n++] = command_inherited(a, c);
     if (c->shape)
-        sets[t.n++] = (struct flag_set){c->shape, NULL};
+        sets[t.n++] = (struct flag_set){.shape = c->shape};
     if (c->serves)
-        sets[t.n++] = (struct flag_set){&fumi_settings_shape, NULL};
+        sets[t.n++] = (struct flag_set){.shape = &fumi_settings_shape};
     if (c->writes)
-        sets[t.n++] = (struct flag_set){&command_writing, NULL};
-    sets[t.n++] = (struct flag_set){command_common(c), NULL};
+        sets[t.n++] = (struct flag_set){.shape = &command_writing};
+    sets[t.n++] = (struct flag_set){.shape = command_common(c)};
     return t;
 }
 

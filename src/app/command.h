@@ -41,16 +41,19 @@ struct invocation {
     struct common common;
     void *flags;             /* as command->shape describes them */
     struct config_http http; /* serve: what flags say */
-    struct fumi_json params; /* call: what flags say */
+    struct fumi_json params; /* call, and commands with a method: what flags say, as an object */
     struct fumi_strs words;
 };
 
 struct command {
     const char *name;
-    const char *usage; /* what stands behind the name, flags left out */
-    const char *help;  /* one sentence */
-    const char *more;  /* paragraphs; may be NULL */
-    const struct fumi_shape *shape;
+    const char *usage;              /* what stands behind the name, flags left out */
+    const char *help;               /* one sentence */
+    const char *more;               /* paragraphs; may be NULL */
+    const struct fumi_shape *shape; /* flags of its own; may be NULL */
+    /* The method that it calls; NULL: none. The params of the method are flags too, projectId as
+     * --project, but for the one that the words give (NULL: none). */
+    const char *method, *word_param;
     const struct flag_alias *aliases;
     bool bare;    /* takes no common flags but --help */
     bool writes;  /* takes those of command_writing too */
@@ -60,12 +63,33 @@ struct command {
     int (*run)(struct invocation *i);
 };
 
-enum { COMMANDS = 18, ANY_WORDS = 1 << 20 };
+/* The commands in the order of help. */
+#define COMMAND_LIST(X)                                                                            \
+    X(serve)                                                                                       \
+    X(search)                                                                                      \
+    X(call)                                                                                        \
+    X(add)                                                                                         \
+    X(list)                                                                                        \
+    X(get)                                                                                         \
+    X(delete)                                                                                      \
+    X(reembed)                                                                                     \
+    X(import)                                                                                      \
+    X(export)                                                                                      \
+    X(backup)                                                                                      \
+    X(doctor)                                                                                      \
+    X(model)                                                                                       \
+    X(setup)                                                                                       \
+    X(hook)                                                                                        \
+    X(help)                                                                                        \
+    X(completion)                                                                                  \
+    X(version)
+#define COMMAND_DECLARE(name) extern const struct command command_##name;
+COMMAND_LIST(COMMAND_DECLARE)
+#undef COMMAND_DECLARE
+#define COMMAND_ONE(name) +1
+enum { COMMANDS = COMMAND_LIST(COMMAND_ONE), ANY_WORDS = 1 << 20, COMMAND_SETS = 5 };
+#undef COMMAND_ONE
 extern const struct command *const commands[COMMANDS];
-extern const struct command command_serve, command_search, command_call, command_add, command_list,
-    command_get, command_delete, command_reembed, command_import, command_export, command_backup,
-    command_doctor, command_model, command_setup, command_hook, command_completion, command_version,
-    command_help;
 const struct command *command_find(struct fumi_str name); /* NULL: there is none */
 
 /* The common flags that it takes. */
@@ -80,8 +104,13 @@ extern const struct fumi_shape command_writing;
     }
 extern const struct flag_alias command_aliases[];
 
-/* Its flags for listing: nothing is read into them. `sets` has room for four. */
-struct flag_table command_flags(const struct command *c, struct flag_set sets[4]);
+/* The flags that a command with a method takes from the params of the method. The set lives in the
+ * arena. Limits are left to the method. */
+struct flag_set command_inherited(struct fumi_arena *a, const struct command *c);
+
+/* Its flags for listing: nothing is read into them. */
+struct flag_table command_flags(struct fumi_arena *a, const struct command *c,
+                                struct flag_set sets[COMMAND_SETS]);
 
 /* "error: ..." on stderr; the status. */
 int command_fail(enum status status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

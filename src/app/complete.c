@@ -1,10 +1,12 @@
-/* Scripts that complete commands, flags and their values, made of the tables. */
+/* Completion scripts for shells, generated from the tables of commands, flags and agents. */
 #include "app/session.h"
+#include "app/setup_agents.h"
 
 static void put_flag_names(const struct command *c)
 {
-    struct flag_set sets[4];
-    struct flag_table t = command_flags(c, sets);
+    struct fumi_arena a = {0};
+    struct flag_set sets[COMMAND_SETS];
+    struct flag_table t = command_flags(&a, c, sets);
     char name[FLAG_NAME];
     for (size_t i = 0; i < t.n; i++) {
         for (size_t row = 0; row < t.sets[i].shape->n; row++) {
@@ -12,6 +14,7 @@ static void put_flag_names(const struct command *c)
             printf(" %s", name);
         }
     }
+    fumi_arena_done(&a);
 }
 
 static void put_command_names(const char *before)
@@ -33,20 +36,34 @@ static void put_methods(const char *before)
         fumi_server_free(s);
 }
 
-/* What stands behind a command that is no flag. */
+static void put_agents(void)
+{
+    for (size_t i = 0; i < SETUP_AGENTS; i++)
+        printf("%s%s", i ? " " : "", setup_agents[i].name);
+}
+
+/* Possible arguments of commands, flags aside. */
 static const struct {
-    const char *command, *words;
+    const char *command;
+    const char *words; /* NULL: the names of the agents */
 } words[] = {{"model", "install"},
-             {"setup", "claude-code codex gemini-cli opencode cursor vscode"},
+             {"setup", NULL},
              {"hook", "session-start"},
              {"completion", "bash zsh fish"}};
 
-/* --- bash --- */
+static void put_words(size_t row)
+{
+    if (words[row].words)
+        fputs(words[row].words, stdout);
+    else
+        put_agents();
+}
 
 static void bash_choices(const struct command *c)
 {
-    struct flag_set sets[4];
-    struct flag_table t = command_flags(c, sets);
+    struct fumi_arena a = {0};
+    struct flag_set sets[COMMAND_SETS];
+    struct flag_table t = command_flags(&a, c, sets);
     char name[FLAG_NAME];
     for (size_t i = 0; i < t.n; i++) {
         for (size_t row = 0; row < t.sets[i].shape->n; row++) {
@@ -60,6 +77,7 @@ static void bash_choices(const struct command *c)
             puts("\" -- \"$cur\")); return ;;");
         }
     }
+    fumi_arena_done(&a);
 }
 
 static void bash(void)
@@ -83,16 +101,17 @@ static void bash(void)
     puts("\" ;;");
     put_command_names("    help) words=\"");
     puts("\" ;;");
-    for (size_t i = 0; i < FUMI_COUNT(words); i++)
-        printf("    %s) words=\"%s\" ;;\n", words[i].command, words[i].words);
+    for (size_t i = 0; i < FUMI_COUNT(words); i++) {
+        printf("    %s) words=\"", words[i].command);
+        put_words(i);
+        puts("\" ;;");
+    }
     puts("    esac\n    case $cur in\n    -*) COMPREPLY=($(compgen -W \"$flags\" -- \"$cur\")) ;;\n"
          "    *) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\") $(compgen -f -- \"$cur\")) ;;\n"
          "    esac\n}\ncomplete -F _fumi fumi");
 }
 
-/* --- zsh --- */
-
-/* Help inside single quotes and brackets. */
+/* Text inside single quotes; the characters in `escaped` get a backslash. */
 static void put_quoted(const char *text, const char *escaped)
 {
     for (; *text; text++) {
@@ -125,8 +144,9 @@ static void zsh_flag(const struct fumi_field *f)
 
 static void zsh_command(const struct command *c)
 {
-    struct flag_set sets[4];
-    struct flag_table t = command_flags(c, sets);
+    struct fumi_arena a = {0};
+    struct flag_set sets[COMMAND_SETS];
+    struct flag_table t = command_flags(&a, c, sets);
     printf("    %s) _arguments", c->name);
     for (size_t i = 0; i < t.n; i++) {
         for (size_t row = 0; row < t.sets[i].shape->n; row++)
@@ -140,10 +160,14 @@ static void zsh_command(const struct command *c)
         fputs(")'", stdout);
     }
     for (size_t i = 0; i < FUMI_COUNT(words); i++) {
-        if (strcmp(words[i].command, c->name) == 0)
-            printf(" \\\n      '1:word:(%s)'", words[i].words);
+        if (strcmp(words[i].command, c->name) != 0)
+            continue;
+        fputs(" \\\n      '1:word:(", stdout);
+        put_words(i);
+        fputs(")'", stdout);
     }
     puts(" \\\n      '*:word:_files' ;;");
+    fumi_arena_done(&a);
 }
 
 static void zsh(void)
@@ -160,8 +184,6 @@ static void zsh(void)
         zsh_command(commands[i]);
     puts("  esac\n}\ncompdef _fumi fumi");
 }
-
-/* --- fish --- */
 
 static void fish_flag(const struct command *c, const struct flag_table *t,
                       const struct fumi_field *f)
@@ -188,13 +210,15 @@ static void fish_flag(const struct command *c, const struct flag_table *t,
 
 static void fish_command(const struct command *c)
 {
-    struct flag_set sets[4];
-    struct flag_table t = command_flags(c, sets);
+    struct fumi_arena a = {0};
+    struct flag_set sets[COMMAND_SETS];
+    struct flag_table t = command_flags(&a, c, sets);
     printf("complete -c fumi -n __fish_use_subcommand -f -a %s -d '%s'\n", c->name, c->help);
     for (size_t i = 0; i < t.n; i++) {
         for (size_t row = 0; row < t.sets[i].shape->n; row++)
             fish_flag(c, &t, &t.sets[i].shape->fields[row]);
     }
+    fumi_arena_done(&a);
 }
 
 static void fish(void)
@@ -205,9 +229,11 @@ static void fish(void)
     put_methods("complete -c fumi -n '__fish_seen_subcommand_from call' -a '");
     put_command_names("'\ncomplete -c fumi -n '__fish_seen_subcommand_from help' -f -a '");
     puts("'");
-    for (size_t i = 0; i < FUMI_COUNT(words); i++)
-        printf("complete -c fumi -n '__fish_seen_subcommand_from %s' -a '%s'\n", words[i].command,
-               words[i].words);
+    for (size_t i = 0; i < FUMI_COUNT(words); i++) {
+        printf("complete -c fumi -n '__fish_seen_subcommand_from %s' -a '", words[i].command);
+        put_words(i);
+        puts("'");
+    }
 }
 
 static int completion(struct invocation *i)
@@ -228,9 +254,9 @@ static int completion(struct invocation *i)
 const struct command command_completion = {
     .name = "completion",
     .usage = "bash|zsh|fish",
-    .help = "Prints a script that completes commands and flags in a shell.",
-    .more = "bash: source <(fumi completion bash). zsh: fumi completion zsh into a file _fumi of "
-            "the fpath. fish: fumi completion fish into ~/.config/fish/completions/fumi.fish.",
+    .help = "Prints a completion script for a shell.",
+    .more = "bash: source <(fumi completion bash). zsh: write the script to a file _fumi in a "
+            "directory of fpath. fish: write it to ~/.config/fish/completions/fumi.fish.",
     .bare = true,
     .words = 1,
     .run = completion,

@@ -1,12 +1,13 @@
-/* A layer is a struct config in which only that is set which one source gives. Layers are laid over
- * the defaults in their order; each decides by itself where the database is, so that --data-dir
- * beats a store.path of the file. */
+/* Each source (file, environment, flags) is read into a layer: a struct config that holds only what
+ * that source sets. The layers are copied over the defaults one after the other. A layer that sets
+ * the data directory discards the store.path of earlier layers, so that --data-dir overrides a
+ * store.path in the file. */
 #include "app/config.h"
 
 #include "app/files.h"
 #include "app/flags.h"
 #include "base/closest_name.h"
-#include "embed/address.h"
+#include "embed/provider_url.h"
 #include "model/dim.h"
 
 #include <inttypes.h>
@@ -15,14 +16,14 @@
 
 enum { FILE_MAX = 1 << 20, WARNINGS = 16, SHOWN = 40 };
 
-struct loader {
+struct config_loader {
     struct fumi_arena *a;
     struct config *c;
-    const struct config_wish *wish;
+    const struct config_overrides *flags;
     struct config_section sections[CONFIG_SECTIONS];
     struct fumi_str dir; /* of the file: its relative paths begin there */
     unsigned mode;
-    bool usual; /* the file is the usual one: the reference's may stand in for it */
+    bool default_file; /* neither a flag nor a variable names the file or its directory */
     struct fumi_err *e;
 };
 
@@ -32,7 +33,7 @@ static const char *variable(const char *name)
     return set && set[0] ? set : NULL;
 }
 
-static int put_defaults(struct loader *l)
+static int put_defaults(struct config_loader *l)
 {
     for (size_t i = 0; i < CONFIG_SECTIONS; i++) {
         struct fumi_shape whole = l->sections[i].shape;
@@ -44,17 +45,18 @@ static int put_defaults(struct loader *l)
     return 0;
 }
 
-/* Where the file is: flags before the environment, and in each the file before the directory. */
-static int locate(struct loader *l)
+/* Finds the path of the file: flags come before the environment, and in both the file before the
+ * directory. */
+static int locate(struct config_loader *l)
 {
-    struct fumi_str file = l->wish->config, dir = l->wish->data_dir, none = {0};
+    struct fumi_str file = l->flags->config, dir = l->flags->data_dir, none = {0};
     if (!file.p && !dir.p) {
         file = fumi_str(variable("FUMI_CONFIG"));
         dir = fumi_str(variable("FUMI_DATA_DIR"));
     }
     if (file.p)
         return files_expand(l->a, file, none, &l->c->paths.config_path, l->e);
-    l->usual = !dir.p;
+    l->default_file = !dir.p;
     if (dir.p ? files_expand(l->a, dir, none, &dir, l->e)
               : files_xdg(l->a, "XDG_CONFIG_HOME", ".config", &dir, l->e))
         return -1;
@@ -62,42 +64,41 @@ static int locate(struct loader *l)
     return 0;
 }
 
-/* --- The file. --- */
-
 static size_t line_of(const struct config *c, const char *at)
 {
     const char *end = c->source_text.p + c->source_text.n;
     size_t line = 1;
     if (at > end)
-        return line; /* a text that is one bare value was copied */
+        return line; /* the parser copies a document that is a single scalar */
     for (const char *p = c->source_text.p; p < at; p++)
         line += *p == '\n';
     return line;
 }
 
-/* A sentence about the file, with the line where `at` stands. */
-static int blame(struct loader *l, const char *at, const char *section, const char *sentence)
+/* Sets an error for the line of the byte `at` in the file. */
+static int fail_at(struct config_loader *l, const char *at, const char *section,
+                   const char *sentence)
 {
-    char copy[sizeof(l->e->text)]; /* the sentence may be the error's own */
+    char copy[sizeof(l->e->text)]; /* the sentence may be l->e->text */
     struct fumi_str file = files_shown(l->c->source);
     snprintf(copy, sizeof(copy), "%s", sentence);
     return fumi_err_set(l->e, FUMI_INVALID_PARAMS, "%.*s: line %zu: %s%s%s", FUMI_ARG(file),
                         line_of(l->c, at), section, section[0] ? "." : "", copy);
 }
 
-/* "at byte 17: why" */
-static int blame_parser(struct loader *l)
+/* Replaces the byte offset in an error of the parser ("at byte 17: why") by the line. */
+static int fail_parse(struct config_loader *l)
 {
     char *end = l->e->text;
     size_t at = 0;
     if (fumi_starts(fumi_str(l->e->text), FUMI_STR("at byte ")))
         at = strtoul(l->e->text + 8, &end, 10);
     at = at < l->c->source_text.n ? at : l->c->source_text.n;
-    return blame(l, l->c->source_text.p + at, "", *end == ':' ? end + 2 : end);
+    return fail_at(l, l->c->source_text.p + at, "", *end == ':' ? end + 2 : end);
 }
 
-/* The member of a section that the error's sentence begins with, else the section. */
-static const char *culprit(const struct loader *l, const struct fumi_val *section)
+/* The position of the member whose name starts the error message, or of the section. */
+static const char *position_of(const struct config_loader *l, const struct fumi_val *section)
 {
     char name[SHOWN];
     size_t n = strcspn(l->e->text, " [.");
@@ -106,7 +107,8 @@ static const char *culprit(const struct loader *l, const struct fumi_val *sectio
     return v ? v->p : section->p;
 }
 
-__attribute__((format(printf, 2, 3))) static void warn(struct loader *l, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void warn(struct config_loader *l, const char *fmt,
+                                                       ...)
 {
     char text[256];
     va_list args;
@@ -120,7 +122,7 @@ __attribute__((format(printf, 2, 3))) static void warn(struct loader *l, const c
         w->items[w->n++] = fumi_fmt(l->a, "%.*s: %s", FUMI_ARG(files_shown(l->c->source)), text);
 }
 
-static void warn_unknown(struct loader *l, const struct fumi_val *key, const char *section,
+static void warn_unknown(struct config_loader *l, const struct fumi_val *key, const char *section,
                          const char *near)
 {
     struct fumi_str name = fumi_text(l->a, key);
@@ -131,8 +133,9 @@ static void warn_unknown(struct loader *l, const struct fumi_val *key, const cha
          near ? "?" : "");
 }
 
-/* Warns of a member that no field of the section has. */
-static void check_key(struct loader *l, const struct config_section *s, const struct fumi_val *key)
+/* Warns if the section has no such setting. */
+static void check_key(struct config_loader *l, const struct config_section *s,
+                      const struct fumi_val *key)
 {
     struct closest_name near = closest_name_start(fumi_text(l->a, key));
     const char *best = NULL;
@@ -146,7 +149,7 @@ static void check_key(struct loader *l, const struct config_section *s, const st
     warn_unknown(l, key, s->name, best);
 }
 
-static const struct config_section *section_of(struct loader *l, const struct fumi_val *key)
+static const struct config_section *section_of(struct config_loader *l, const struct fumi_val *key)
 {
     struct closest_name near = closest_name_start(fumi_text(l->a, key));
     const char *best = NULL;
@@ -161,28 +164,28 @@ static const struct config_section *section_of(struct loader *l, const struct fu
     return NULL;
 }
 
-/* Of the reference's file only how texts are embedded and how the server is reached is taken: its
- * database has another schema, and must never be opened by us. */
-static bool is_taken(const struct loader *l, const struct config_section *s)
+/* From the file of local-mcp-memory only the embedder and the transport are used: its database has
+ * another schema and must never be opened. */
+static bool is_taken(const struct config_loader *l, const struct config_section *s)
 {
     return s && (s->foreign || !l->c->foreign);
 }
 
-static int bind_section(struct loader *l, const struct config_section *s, const struct fumi_val *v,
-                        struct config *layer)
+static int bind_section(struct config_loader *l, const struct config_section *s,
+                        const struct fumi_val *v, struct config *layer)
 {
     if (fumi_is(v, FUMI_NULL))
         return 0;
     if (!fumi_is(v, FUMI_OBJECT))
-        return blame(l, v->p, "", fumi_fmt(l->a, "%s must be an object", s->name).p);
+        return fail_at(l, v->p, "", fumi_fmt(l->a, "%s must be an object", s->name).p);
     for (const struct fumi_val *key = fumi_first(v); key; key = fumi_after(v, key))
         check_key(l, s, key);
     if (fumi_bind(l->a, &s->shape, v, (char *)layer + s->offset, l->e))
-        return blame(l, culprit(l, v), s->name, l->e->text);
+        return fail_at(l, position_of(l, v), s->name, l->e->text);
     return 0;
 }
 
-static int bind_file(struct loader *l, const struct fumi_val *root, struct config *layer)
+static int bind_file(struct config_loader *l, const struct fumi_val *root, struct config *layer)
 {
     for (const struct fumi_val *key = fumi_first(root); key; key = fumi_after(root, key)) {
         const struct config_section *s = section_of(l, key);
@@ -200,21 +203,22 @@ static bool is_blank(struct fumi_str s)
     return i == s.n;
 }
 
-static int parse_file(struct loader *l, struct config *layer)
+static int parse_file(struct config_loader *l, struct config *layer)
 {
     if (is_blank(l->c->source_text))
         l->c->source_text = FUMI_STR("{}");
     const struct fumi_val *root = fumi_parse(l->a, l->c->source_text, l->e);
     if (!root)
-        return blame_parser(l);
+        return fail_parse(l);
     if (!fumi_is(root, FUMI_OBJECT))
-        return blame(l, root->p, "", "the file must hold an object");
+        return fail_at(l, root->p, "", "the file must hold an object");
     return bind_file(l, root, layer);
 }
 
-static int check_mode(struct loader *l, const struct config *layer)
+static int check_mode(struct config_loader *l, const struct config *layer)
 {
-    bool secret = layer->embedder.api_key.n || layer->previous.api_key.n || layer->http.set.token.n;
+    bool secret = layer->embedder.set.api_key.n || layer->previous.set.api_key.n ||
+                  layer->http.set.token.n;
     if (!secret || !(l->mode & 077))
         return 0;
     struct fumi_str file = files_shown(l->c->source);
@@ -223,23 +227,19 @@ static int check_mode(struct loader *l, const struct config *layer)
                         FUMI_ARG(file), l->mode);
 }
 
-static int expand(struct loader *l, struct fumi_str *path, struct fumi_str base)
+/* Makes the paths of a layer absolute; relative ones start at `base`. */
+static int expand_all(struct config_loader *l, struct config *layer, struct fumi_str base)
 {
-    return path->n ? files_expand(l->a, *path, base, path, l->e) : 0;
+    for (size_t i = 0; i < CONFIG_PATHS; i++) {
+        struct fumi_str *path = (struct fumi_str *)((char *)layer + config_path_offsets[i]);
+        if (path->n && files_expand(l->a, *path, base, path, l->e))
+            return -1;
+    }
+    return 0;
 }
 
-static int expand_all(struct loader *l, struct config *layer, struct fumi_str base)
-{
-    return expand(l, &layer->store.path, base) || expand(l, &layer->paths.data_dir, base) ||
-                   expand(l, &layer->embedder.model_file, base) ||
-                   expand(l, &layer->previous.model_file, base) ||
-                   expand(l, &layer->http.set.token_file, base) ||
-                   expand(l, &layer->http.set.directory, base)
-               ? -1
-               : 0;
-}
-
-static int lay_over(struct loader *l, struct config *layer, struct fumi_str base)
+/* Copies what the layer sets over the configuration. */
+static int apply_layer(struct config_loader *l, struct config *layer, struct fumi_str base)
 {
     if (expand_all(l, layer, base))
         return -1;
@@ -258,30 +258,30 @@ static bool is_bad_dim(int64_t dim)
     return dim && !vector_dim_fits(dim);
 }
 
-/* Earlier versions wrote any dimension that a provider answered. A file with such a one must not
- * keep the program from starting: the dimension counts as unknown. */
-static void ignore_bad_dim(struct loader *l, const char *section, struct config_embedder *m)
+/* Earlier versions saved any dimension that a provider returned. The program must start with such a
+ * file all the same: the dimension is treated as unknown. */
+static void ignore_bad_dim(struct config_loader *l, const char *section, struct embed_config *m)
 {
     if (!is_bad_dim(m->dim))
         return;
     warn(l,
-         "%s.dim %" PRId64 " is ignored: a vector has " VECTOR_DIM_RANGE " numbers; remove it, and "
-         "choose a model that fits",
+         "%s.dim %" PRId64 " is ignored: a vector has " VECTOR_DIM_RANGE " numbers; remove it, "
+         "and choose a model that fits",
          section, m->dim);
     m->dim = 0;
 }
 
-static int take_file(struct loader *l)
+static int take_file(struct config_loader *l)
 {
     struct config *layer = fumi_alloc(l->a, sizeof(*layer));
     if (parse_file(l, layer) || check_mode(l, layer))
         return -1;
-    ignore_bad_dim(l, "embedder", &layer->embedder);
-    ignore_bad_dim(l, "previousEmbedder", &layer->previous);
-    return lay_over(l, layer, files_dir(l->a, l->c->source));
+    ignore_bad_dim(l, "embedder", &layer->embedder.set);
+    ignore_bad_dim(l, "previousEmbedder", &layer->previous.set);
+    return apply_layer(l, layer, files_dir(l->a, l->c->source));
 }
 
-static int open_file(struct loader *l, struct fumi_str path)
+static int open_file(struct config_loader *l, struct fumi_str path)
 {
     struct file_text file;
     if (files_read(l->a, path, FILE_MAX, &file, l->e))
@@ -294,12 +294,12 @@ static int open_file(struct loader *l, struct fumi_str path)
     return 0;
 }
 
-static int read_file(struct loader *l)
+static int read_file(struct config_loader *l)
 {
     struct fumi_str theirs, none = {0};
     if (open_file(l, l->c->paths.config_path))
         return -1;
-    if (!l->c->source.p && l->usual) {
+    if (!l->c->source.p && l->default_file) {
         if (files_expand(l->a, FUMI_STR("~/.local-mcp-memory/config.json"), none, &theirs, l->e) ||
             open_file(l, theirs))
             return -1;
@@ -308,10 +308,8 @@ static int read_file(struct loader *l)
     return l->c->source.p ? take_file(l) : 0;
 }
 
-/* --- The environment. --- */
-
-/* A list has commas; a bool may be a digit, as is usual there. */
-static void put_variable(struct loader *l, struct fumi_out *o, const struct fumi_field *f,
+/* In a variable a list is separated by commas, and a bool may be 0 or 1. */
+static void put_variable(struct config_loader *l, struct fumi_out *o, const struct fumi_field *f,
                          const char *text)
 {
     if (f->type == FUMI_T_BOOL && (strcmp(text, "0") == 0 || strcmp(text, "1") == 0)) {
@@ -331,8 +329,9 @@ static void put_variable(struct loader *l, struct fumi_out *o, const struct fumi
     fumi_put_close(o, ']');
 }
 
-/* The section with its members under the names of the variables, and an object of those set. */
-static struct fumi_shape gather(struct loader *l, const struct config_section *s,
+/* Returns the shape of the section with variables as names, so that errors name the variable, and
+ * writes a JSON object of the variables that are set. */
+static struct fumi_shape gather(struct config_loader *l, const struct config_section *s,
                                 struct fumi_buf *out)
 {
     struct fumi_out o = {.buf = out};
@@ -356,7 +355,8 @@ static struct fumi_shape gather(struct loader *l, const struct config_section *s
     return shape;
 }
 
-static int read_variables(struct loader *l, const struct config_section *s, struct config *layer)
+static int read_variables(struct config_loader *l, const struct config_section *s,
+                          struct config *layer)
 {
     struct fumi_buf buf = {0};
     struct fumi_shape shape = gather(l, s, &buf);
@@ -365,25 +365,23 @@ static int read_variables(struct loader *l, const struct config_section *s, stru
     return v ? fumi_bind(l->a, &shape, v, (char *)layer + s->offset, l->e) : -1;
 }
 
-static int read_environment(struct loader *l)
+static int read_environment(struct config_loader *l)
 {
     struct config *layer = fumi_alloc(l->a, sizeof(*layer));
     for (size_t i = 0; i < CONFIG_SECTIONS; i++) {
         if (l->sections[i].prefix && read_variables(l, &l->sections[i], layer))
             return -1;
     }
-    if (is_bad_dim(layer->embedder.dim))
+    if (is_bad_dim(layer->embedder.set.dim))
         return fumi_err_set(l->e, FUMI_INVALID_PARAMS,
                             "FUMI_EMBEDDER_DIM must be 0 or " VECTOR_DIM_RANGE);
-    return lay_over(l, layer, (struct fumi_str){0});
+    return apply_layer(l, layer, (struct fumi_str){0});
 }
 
-/* --- What comes of it. --- */
-
-static int take_wish(struct loader *l)
+static int apply_flags(struct config_loader *l)
 {
-    struct config layer = {.store = {.path = l->wish->db},
-                           .paths = {.data_dir = l->wish->data_dir}};
+    struct config layer = {.store = {.path = l->flags->db},
+                           .paths = {.data_dir = l->flags->data_dir}};
     if (expand_all(l, &layer, (struct fumi_str){0}))
         return -1;
     if (layer.paths.data_dir.n) {
@@ -392,14 +390,14 @@ static int take_wish(struct loader *l)
     }
     if (layer.store.path.n)
         l->c->store.path = layer.store.path;
-    l->c->safety.freeze |= l->wish->freeze;
-    l->c->safety.allow_http |= l->wish->allow_http;
-    if (l->wish->secrets)
-        l->c->safety.secrets = l->wish->secrets - 1;
+    l->c->safety.memory.frozen |= l->flags->freeze;
+    l->c->safety.allow_http |= l->flags->allow_http;
+    if (l->flags->secrets)
+        l->c->safety.memory.secrets = l->flags->secrets - 1;
     return 0;
 }
 
-static int settle_store(struct loader *l)
+static int settle_store(struct config_loader *l)
 {
     struct config *c = l->c;
     if (!fumi_eq(c->store.type, FUMI_STR("sqlite")))
@@ -416,8 +414,8 @@ static int settle_store(struct loader *l)
     return 0;
 }
 
-/* Ollama's own variable: where its server listens, which may leave out the scheme and the port. All
- * addresses of the machine are reached by its own. */
+/* The URL of OLLAMA_HOST, Ollama's own variable for the address where its server listens, in which
+ * the scheme and the port are optional. 0.0.0.0 is reached at 127.0.0.1. */
 static struct fumi_str ollama_url(struct fumi_arena *a, const char *host)
 {
     const char *scheme = strstr(host, "://"), *rest = scheme ? scheme + 3 : host;
@@ -428,51 +426,46 @@ static struct fumi_str ollama_url(struct fumi_arena *a, const char *host)
                     any ? "127.0.0.1" : "", any ? rest + 7 : rest, port ? "" : ":11434");
 }
 
-/* Whether it speaks to OpenAI itself: the key of its variable goes nowhere else. */
-static bool is_openai(const struct config_embedder *m)
+/* Whether requests go to OpenAI itself: OPENAI_API_KEY is sent to no other host. */
+static bool is_openai(const struct embed_config *m)
 {
     return fumi_eq(m->provider, FUMI_STR("openai")) &&
            (!m->base_url.n || fumi_starts(m->base_url, FUMI_STR("https://api.openai.com/")));
 }
 
-static int settle_embedder(struct loader *l)
+static int settle_embedder(struct config_loader *l)
 {
     struct config *c = l->c;
+    struct embed_config *now = &c->embedder.set, *previous = &c->previous.set;
     const char *host = variable("OLLAMA_HOST");
     c->openai_key = fumi_str(variable("OPENAI_API_KEY"));
-    if (c->openai_key.n && is_openai(&c->embedder) && !variable("FUMI_EMBEDDER_API_KEY"))
-        c->embedder.api_key = c->openai_key;
-    if (c->openai_key.n && is_openai(&c->previous) && !c->previous.api_key.n)
-        c->previous.api_key = c->openai_key;
-    if (!host || !fumi_eq(c->embedder.provider, FUMI_STR("ollama")) || c->embedder.base_url.n)
+    if (c->openai_key.n && is_openai(now) && !variable("FUMI_EMBEDDER_API_KEY"))
+        now->api_key = c->openai_key;
+    if (c->openai_key.n && is_openai(previous) && !previous->api_key.n)
+        previous->api_key = c->openai_key;
+    if (!host || !fumi_eq(now->provider, FUMI_STR("ollama")) || now->base_url.n)
         return 0;
-    c->embedder.base_url = ollama_url(l->a, host);
-    const char *why = address_fault(c->embedder.base_url);
+    now->base_url = ollama_url(l->a, host);
+    const char *why = provider_url_fault(now->base_url);
     return why ? fumi_err_set(l->e, FUMI_INVALID_PARAMS, "OLLAMA_HOST %s", why) : 0;
 }
 
-int config_load(struct config *c, struct fumi_arena *a, const struct config_wish *w,
+int config_load(struct config *c, struct fumi_arena *a, const struct config_overrides *o,
                 struct fumi_err *e)
 {
-    struct loader l = {.a = a, .c = c, .wish = w, .e = e};
+    struct config_loader l = {.a = a, .c = c, .flags = o, .e = e};
     *c = (struct config){0};
     config_sections(l.sections);
-    if (put_defaults(&l) || locate(&l) || read_file(&l) || read_environment(&l) || take_wish(&l) ||
-        settle_store(&l) || settle_embedder(&l))
+    if (put_defaults(&l) || locate(&l) || read_file(&l) || read_environment(&l) ||
+        apply_flags(&l) || settle_store(&l) || settle_embedder(&l))
         return -1;
     return 0;
 }
 
 struct embed_config config_embed(const struct config *c, const struct config_embedder *from)
 {
-    return (struct embed_config){
-        .provider = from->provider,
-        .model = from->model,
-        .base_url = from->base_url,
-        .api_key = from->api_key,
-        .dim = from->dim,
-        .model_file = from->model_file,
-        .allow_http = c->safety.allow_http,
-        .allowed_hosts = c->embedder.allowed_hosts,
-    };
+    struct embed_config out = from->set;
+    out.allow_http = c->safety.allow_http;
+    out.allowed_hosts = c->embedder.set.allowed_hosts;
+    return out;
 }

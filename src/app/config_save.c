@@ -1,4 +1,5 @@
-/* A change of the embedder is written as an edit of what the file holds. */
+/* Saves a change of the embedder by editing the configuration file. The members of the section are
+ * those of config_embedder_shape that are strings or integers; everything else is copied. */
 #include "app/config.h"
 #include "app/files.h"
 #include "app/show.h"
@@ -12,23 +13,17 @@
 
 enum { LOCK_TRIES = 900 }; /* of 10 ms */
 
-/* The members of an embedder that are texts, here and in the file. */
-static const struct {
-    const char *name;
-    size_t offset;
-} members[] = {
-    {"provider", offsetof(struct embed_config, provider)},
-    {"model", offsetof(struct embed_config, model)},
-    {"baseUrl", offsetof(struct embed_config, base_url)},
-    {"apiKey", offsetof(struct embed_config, api_key)},
-    {"modelFile", offsetof(struct embed_config, model_file)},
-};
-
-static struct fumi_str member(const struct embed_config *c, size_t i)
+static struct fumi_str text_of(const struct embed_config *c, const struct fumi_field *f)
 {
-    return *(const struct fumi_str *)(const void *)((const char *)c + members[i].offset);
+    return *(const struct fumi_str *)(const void *)((const char *)c + f->offset);
 }
 
+static int64_t number_of(const struct embed_config *c, const struct fumi_field *f)
+{
+    return *(const int64_t *)(const void *)((const char *)c + f->offset);
+}
+
+/* Keys that come from the environment are not saved. */
 static bool is_variable(struct fumi_str key)
 {
     static const char *const names[] = {"OPENAI_API_KEY", "FUMI_EMBEDDER_API_KEY"};
@@ -40,23 +35,30 @@ static bool is_variable(struct fumi_str key)
     return false;
 }
 
-/* A model that was not named is the usual one of its provider. */
-static bool is_same(size_t i, const struct embed_config *now, const struct embed_config *loaded)
+/* Whether a string is as loaded. A model that is not set is the provider's default model. */
+static bool is_same(const struct fumi_field *f, const struct embed_config *now,
+                    const struct embed_config *loaded)
 {
-    struct fumi_str is = member(now, i), was = member(loaded, i);
-    if (members[i].offset == offsetof(struct embed_config, model) && !was.n &&
+    struct fumi_str is = text_of(now, f), was = text_of(loaded, f);
+    if (f->offset == offsetof(struct embed_config, model) && !was.n &&
         fumi_eq(now->provider, loaded->provider))
-        was = embed_usual_model(loaded->provider);
+        was = embed_default_model(loaded->provider);
     return fumi_eq(is, was) || (!is.n && !was.n) || is_variable(is);
+}
+
+static bool is_saved(const struct fumi_field *f)
+{
+    return f->type == FUMI_T_STR || f->type == FUMI_T_INT;
 }
 
 static bool is_known(const struct fumi_val *key)
 {
-    for (size_t i = 0; i < FUMI_COUNT(members); i++) {
-        if (fumi_text_is(key, fumi_str(members[i].name)))
+    for (size_t i = 0; i < config_embedder_shape.n; i++) {
+        const struct fumi_field *f = &config_embedder_shape.fields[i];
+        if (is_saved(f) && fumi_text_is(key, fumi_str(f->name)))
             return true;
     }
-    return fumi_text_is(key, FUMI_STR("dim"));
+    return false;
 }
 
 static void copy(struct fumi_out *o, const char *name, const struct fumi_val *v)
@@ -67,7 +69,7 @@ static void copy(struct fumi_out *o, const char *name, const struct fumi_val *v)
     fumi_put_val(o, v);
 }
 
-/* What we do not know stays. */
+/* Copies members that are not saved here. */
 static void put_unknown(struct fumi_out *o, const struct fumi_val *old)
 {
     struct fumi_arena a = {0};
@@ -80,25 +82,31 @@ static void put_unknown(struct fumi_out *o, const struct fumi_val *old)
     fumi_arena_done(&a);
 }
 
+/* Writes one member: a value that is as loaded stays as the file has it. */
+static void put_member(struct fumi_out *o, const struct fumi_field *f, const struct fumi_val *old,
+                       const struct embed_config *now, const struct embed_config *loaded)
+{
+    if (f->type == FUMI_T_STR && is_same(f, now, loaded)) {
+        copy(o, f->name, fumi_get(old, f->name));
+    } else if (f->type == FUMI_T_STR && text_of(now, f).n) {
+        fumi_put_key(o, f->name);
+        fumi_put_str(o, text_of(now, f));
+    } else if (f->type == FUMI_T_INT && number_of(now, f)) {
+        if (number_of(now, f) == number_of(loaded, f)) {
+            copy(o, f->name, fumi_get(old, f->name));
+            return;
+        }
+        fumi_put_key(o, f->name);
+        fumi_put_int(o, number_of(now, f));
+    }
+}
+
 static void put_embedder(struct fumi_out *o, const struct fumi_val *old,
                          const struct embed_config *now, const struct embed_config *loaded)
 {
     fumi_put_open(o, '{');
-    for (size_t i = 0; i < FUMI_COUNT(members); i++) {
-        struct fumi_str value = member(now, i);
-        if (is_same(i, now, loaded)) {
-            copy(o, members[i].name, fumi_get(old, members[i].name));
-        } else if (value.n) {
-            fumi_put_key(o, members[i].name);
-            fumi_put_str(o, value);
-        }
-    }
-    if (now->dim && now->dim == loaded->dim) {
-        copy(o, "dim", fumi_get(old, "dim"));
-    } else if (now->dim) {
-        fumi_put_key(o, "dim");
-        fumi_put_int(o, now->dim);
-    }
+    for (size_t i = 0; i < config_embedder_shape.n; i++)
+        put_member(o, &config_embedder_shape.fields[i], old, now, loaded);
     put_unknown(o, old);
     fumi_put_close(o, '}');
 }
@@ -112,8 +120,8 @@ static void put_previous(struct fumi_out *o, const struct embed_config *previous
     put_embedder(o, NULL, previous, &nothing);
 }
 
-/* Whether a member of the file stays as it is. Of the reference's file only that is carried over
- * which was taken from it. */
+/* Whether a section of the file stays as it is. From the file of local-mcp-memory only the sections
+ * that were used are copied into ours. */
 static bool is_kept(const struct config *c, const struct fumi_val *key)
 {
     struct config_section sections[CONFIG_SECTIONS];
@@ -166,23 +174,24 @@ static int write_edited(struct fumi_arena *a, const struct config *c,
     if (edited)
         show_json(&text, edited);
     int rc = edited ? files_write(c->paths.config_path, fumi_buf_str(&text), e) : -1;
-    wipe(&compact); /* they hold the key */
+    wipe(&compact); /* both contain the key */
     wipe(&text);
     fumi_buf_done(&compact);
     fumi_buf_done(&text);
     return rc;
 }
 
-static int save(struct fumi_arena *a, const struct config_wish *w, const struct embed_config *now,
-                const struct embed_config *previous, struct fumi_err *e)
+static int save(struct fumi_arena *a, const struct config_overrides *o,
+                const struct embed_config *now, const struct embed_config *previous,
+                struct fumi_err *e)
 {
     struct config c;
-    if (config_load(&c, a, w, e))
+    if (config_load(&c, a, o, e))
         return -1;
     return write_edited(a, &c, now, previous, e);
 }
 
-/* A process that was stopped may hold the lock. */
+/* Does not wait forever: a process that was stopped (SIGSTOP) may hold the lock. */
 static int lock_soon(int fd)
 {
     for (int i = 0; i < LOCK_TRIES; i++) {
@@ -195,11 +204,12 @@ static int lock_soon(int fd)
     return -1;
 }
 
-/* Two processes must not write at once what each has read before: the directory is the lock. */
-static int lock(struct fumi_arena *a, const struct config_wish *w, struct fumi_err *e)
+/* Locks the directory, so that no other process saves between our reading and our writing. Returns
+ * its descriptor. */
+static int lock(struct fumi_arena *a, const struct config_overrides *o, struct fumi_err *e)
 {
     struct config c;
-    if (config_load(&c, a, w, e))
+    if (config_load(&c, a, o, e))
         return -1;
     struct fumi_str dir = files_dir(a, c.paths.config_path);
     if (files_make_dir(dir, e))
@@ -210,18 +220,18 @@ static int lock(struct fumi_arena *a, const struct config_wish *w, struct fumi_e
             close(fd);
         return fumi_err_set(
             e, FUMI_INTERNAL_ERROR,
-            "cannot lock the directory %.*s: end the process that holds it, or try again",
+            "cannot lock the directory %.*s: end the process that holds the lock, or try again",
             FUMI_ARG(files_shown(dir)));
     }
     return fd;
 }
 
-int config_save(const struct config_wish *w, const struct embed_config *now,
+int config_save(const struct config_overrides *o, const struct embed_config *now,
                 const struct embed_config *previous, struct fumi_err *e)
 {
     struct fumi_arena a = {0};
-    int fd = lock(&a, w, e);
-    int rc = fd < 0 ? -1 : save(&a, w, now, previous, e);
+    int fd = lock(&a, o, e);
+    int rc = fd < 0 ? -1 : save(&a, o, now, previous, e);
     if (fd >= 0)
         close(fd);
     fumi_arena_done(&a);

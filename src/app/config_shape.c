@@ -1,12 +1,15 @@
-/* What the configuration file may hold. */
+/* The settings of the configuration file: names, limits, defaults and help texts. */
 #include "app/config.h"
-#include "embed/address.h"
+
+#include "embed/provider_url.h"
 #include "model/dim.h"
 #include "model/note.h"
 
-static const char *const kinds[] = {"stdio", "http", NULL}; /* as enum config_kind */
+#include <assert.h>
 
+const char *const config_kinds[] = {"stdio", "http", NULL};
 const char *const config_secrets[] = {"mask", "refuse", "allow", NULL};
+const char *const config_tool_sets[] = {"all", "core", "admin", NULL};
 
 static const char *check_path(struct fumi_str s)
 {
@@ -15,39 +18,42 @@ static const char *check_path(struct fumi_str s)
 
 static const char *check_url(struct fumi_str s)
 {
-    return s.n ? address_fault(s) : NULL;
+    return s.n ? provider_url_fault(s) : NULL;
 }
 
 static const char *check_host(struct fumi_str s)
 {
-    bool bare = s.n && address_is_text(s) && !memchr(s.p, '/', s.n) && !memchr(s.p, '@', s.n);
+    bool bare = s.n && provider_url_is_text(s) && !memchr(s.p, '/', s.n) && !memchr(s.p, '@', s.n);
     return bare ? NULL : "must be HOST or HOST:PORT";
 }
 
 static const struct fumi_field transport_fields[] = {
     FUMI_FIELD(struct config_transport, kind, "defaultTransport",
-               "What serve uses when no flag says it.", .choices = kinds, .def = "\"stdio\""),
+               "Transport of fumi serve if no flag names one.", .choices = config_kinds,
+               .def = "\"stdio\""),
 };
 
 #define EMBEDDER(member, wire, ...)                                                                \
-    FUMI_FIELD(struct config_embedder, member, wire, __VA_ARGS__, .flags = FUMI_NULLABLE)
+    FUMI_FIELD(struct config_embedder, set.member, wire, __VA_ARGS__, .flags = FUMI_NULLABLE)
 
 static const struct fumi_field embedder_fields[] = {
     EMBEDDER(provider, "provider",
-             "local (in the process), openai (and what speaks its protocol) or ollama.",
+             "local (in this process), openai (or a compatible server) or ollama.",
              .def = "\"local\""),
-    EMBEDDER(model, "model", "Model; without it the provider's usual one."),
-    EMBEDDER(dim, "dim", "Numbers in a vector, " VECTOR_DIM_RANGE "; 0: as the model has it.",
+    EMBEDDER(model, "model", "Model; the provider's default model if not set."),
+    EMBEDDER(dim, "dim", "Dimensions of a vector, " VECTOR_DIM_RANGE "; 0 = chosen by the model.",
              .def = "0"),
-    EMBEDDER(base_url, "baseUrl", "Address of the provider; without it its usual one.",
+    EMBEDDER(base_url, "baseUrl", "Address of the provider; its default address if not set.",
              .check = check_url),
-    EMBEDDER(api_key, "apiKey", "Key of the provider. A file that holds one must have mode 0600."),
-    EMBEDDER(model_file, "modelFile", "File with the local model; without it the installed one.",
+    EMBEDDER(api_key, "apiKey",
+             "API key of the provider. A file that contains one must have mode 0600."),
+    EMBEDDER(model_file, "modelFile", "File with the local model; the installed model if not set.",
              .check = check_path),
-    EMBEDDER(allowed_hosts, "allowedHosts",
-             "Hosts, HOST or HOST:PORT, that memory.set_config may use in baseUrl beside the "
-             "provider's own and this machine.",
-             .check = check_host),
+    EMBEDDER(
+        allowed_hosts, "allowedHosts",
+        "Host (HOST or HOST:PORT) that memory.set_config may use in baseUrl, in addition to the "
+        "provider's own hosts and this machine.",
+        .check = check_host),
 };
 
 #define STORE(member, wire, ...)                                                                   \
@@ -55,32 +61,34 @@ static const struct fumi_field embedder_fields[] = {
 
 static const struct fumi_field store_fields[] = {
     STORE(type, "type", "Kind of store: sqlite.", .def = "\"sqlite\""),
-    STORE(path, "path", "File of the database; without it memory.db in the data directory.",
+    STORE(path, "path", "File of the database; memory.db in the data directory if not set.",
           .check = check_path),
-    STORE(url, "url", "Address of a store that is a server; not used by sqlite."),
+    STORE(url, "url", "Address of a remote store; not used by sqlite."),
 };
 
 static const struct fumi_field paths_fields[] = {
     FUMI_FIELD(struct config_paths, config_path, "configPath",
-               "Not read: the file is found as fumi.conf(5) says.", .flags = FUMI_NULLABLE),
+               "Ignored; fumi.conf(5) describes how the file is found.", .flags = FUMI_NULLABLE),
     FUMI_FIELD(struct config_paths, data_dir, "dataDir",
                "Directory for the database, the token and the lock files.", .flags = FUMI_NULLABLE,
                .check = check_path),
 };
 
 static const struct fumi_field safety_fields[] = {
-    FUMI_FIELD(struct config_safety, freeze, "freezeConfig", "Refuse memory.set_config.",
+    FUMI_FIELD(struct config_safety, memory.frozen, "freezeConfig", "Refuse memory.set_config.",
                .def = "false"),
     FUMI_FIELD(struct config_safety, allow_http, "allowHttpEmbedder",
                "Allow plain http to embedding servers on other machines.", .def = "false"),
-    FUMI_FIELD(struct config_safety, secrets, "secrets",
-               "What is done with values that look like keys before they are stored: mask replaces "
-               "them (ghp_****) and warns, refuse fails, allow stores them.",
-               .choices = config_secrets, .def = "\"mask\""),
+    FUMI_FIELD(
+        struct config_safety, memory.secrets, "secrets",
+        "Values that look like API keys or passwords: mask stores them masked (ghp_****) and "
+        "warns, refuse rejects the write, allow stores them unchanged.",
+        .choices = config_secrets, .def = "\"mask\""),
     FUMI_FIELD(struct config_safety, read_only, "readOnly",
-               "fumi serve refuses whatever stores, changes or removes anything.", .def = "false"),
+               "fumi serve rejects every method that stores, changes or deletes data.",
+               .def = "false"),
     FUMI_FIELD(struct config_safety, project, "project",
-               "fumi serve serves only this project; without it all of them.",
+               "fumi serve gives access to this project only; to all projects if not set.",
                .flags = FUMI_NULLABLE, .min = 1, .max = PROJECT_MAX),
 };
 
@@ -97,20 +105,34 @@ struct fumi_shape config_http_shape(void)
         (table), FUMI_COUNT(table), sizeof(T), offsetof(T, given), FUMI_NONE, true                 \
     }
 
+static_assert(offsetof(struct config_embedder, set) == 0,
+              "config_embedder_shape fits embed_config");
+const struct fumi_shape config_embedder_shape = SECTION(struct config_embedder, embedder_fields);
+
+const size_t config_path_offsets[CONFIG_PATHS] = {
+    offsetof(struct config, store.path),
+    offsetof(struct config, paths.data_dir),
+    offsetof(struct config, embedder.set.model_file),
+    offsetof(struct config, previous.set.model_file),
+    offsetof(struct config, http.set.token_file),
+    offsetof(struct config, http.set.directory),
+};
+
 static const struct config_section sections[CONFIG_SECTIONS] = {
-    {"transportDefaults", "How fumi serve is reached.", "", offsetof(struct config, transport),
+    {"transportDefaults", "How clients reach fumi serve.", "", offsetof(struct config, transport),
      SECTION(struct config_transport, transport_fields), true},
-    {"embedder", "What makes vectors of texts.", "EMBEDDER_", offsetof(struct config, embedder),
-     SECTION(struct config_embedder, embedder_fields), true},
+    {"embedder", "How texts are turned into vectors.", "EMBEDDER_",
+     offsetof(struct config, embedder), SECTION(struct config_embedder, embedder_fields), true},
     {"previousEmbedder",
-     "Written by fumi while the vectors of a new model are being made: the embedder before it.",
+     "Written by fumi after a change of the model: the embedder that answers searches until all "
+     "notes have new vectors.",
      NULL, offsetof(struct config, previous), SECTION(struct config_embedder, embedder_fields),
      false},
-    {"store", "Where notes are kept.", "STORE_", offsetof(struct config, store),
+    {"store", "Where notes are stored.", "STORE_", offsetof(struct config, store),
      SECTION(struct config_store, store_fields), false},
-    {"paths", "Where files are.", "", offsetof(struct config, paths),
+    {"paths", "Files and directories.", "", offsetof(struct config, paths),
      SECTION(struct config_paths, paths_fields), false},
-    {"safety", "What is not allowed.", "", offsetof(struct config, safety),
+    {"safety", "Restrictions.", "", offsetof(struct config, safety),
      SECTION(struct config_safety, safety_fields), false},
     {"http",
      "Settings of the server; each is also a flag of fumi serve.",
@@ -166,13 +188,15 @@ static size_t size_of(enum fumi_type type)
         return sizeof(struct fumi_json);
     case FUMI_T_LIST:
         return sizeof(struct fumi_list);
+    case FUMI_T_TIME:
+        return sizeof(struct fumi_time);
     case FUMI_T_OBJECT:
-        break; /* sections are flat */
+        break; /* sections have no nested objects */
     }
     return 0;
 }
 
-/* Null and the empty text set nothing, as in the reference's files. */
+/* Null and the empty string set nothing, as in files of local-mcp-memory. */
 static bool is_null(const struct fumi_field *f, const char *from)
 {
     return f->type == FUMI_T_STR && !((const struct fumi_str *)(const void *)from)->n;

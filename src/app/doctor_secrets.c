@@ -1,12 +1,13 @@
-/* fumi doctor --secrets: masks copies of all that is stored, to count what would be masked. */
+/* fumi doctor --secrets: masks copies of everything stored, and counts what was masked. */
 #include "app/doctor.h"
 #include "app/show.h"
 #include "memory/guard.h"
 
 enum { PAGE = 16 };
 
-static int say(struct fumi_arena *a, const char *what, struct fumi_str id, struct fumi_str project,
-               const struct guard *g)
+/* Returns 1 if the guard found secrets, else 0. */
+static int report(struct fumi_arena *a, const char *what, struct fumi_str id,
+                  struct fumi_str project, const struct guard *g)
 {
     struct fumi_str list = secrets_list(a, &g->found), where = show_line(a, project);
     if (!list.n)
@@ -20,7 +21,7 @@ static struct guard counting(struct fumi_arena *a)
     return (struct guard){.a = a, .mode = SECRETS_MASK};
 }
 
-static int look_at_notes(struct store *store, struct fumi_arena *a, struct fumi_err *e)
+static int check_notes(struct store *store, struct fumi_arena *a, struct fumi_err *e)
 {
     struct notes page = {0};
     int64_t after = 0;
@@ -35,13 +36,13 @@ static int look_at_notes(struct store *store, struct fumi_arena *a, struct fumi_
             struct fumi_err ignored = {0};
             after = n.seq;
             guard_note(&g, &n, &ignored);
-            found += say(a, "note", n.id, n.project, &g);
+            found += report(a, "note", n.id, n.project, &g);
         }
     } while (page.n);
     return found;
 }
 
-static int look_at_groups(struct store *store, struct fumi_arena *a, struct fumi_err *e)
+static int check_groups(struct store *store, struct fumi_arena *a, struct fumi_err *e)
 {
     const struct loading to = {.arena = a};
     struct groups all = {0};
@@ -53,12 +54,12 @@ static int look_at_groups(struct store *store, struct fumi_arena *a, struct fumi
         struct guard g = counting(a);
         struct fumi_err ignored = {0};
         guard_group(&g, &group, &ignored);
-        found += say(a, "group", group.id, group.project, &g);
+        found += report(a, "group", group.id, group.project, &g);
     }
     return found;
 }
 
-static int look_at_globals(struct store *store, struct fumi_arena *a, struct fumi_err *e)
+static int check_globals(struct store *store, struct fumi_arena *a, struct fumi_err *e)
 {
     const struct loading to = {.arena = a};
     struct globals all = {0};
@@ -70,7 +71,7 @@ static int look_at_globals(struct store *store, struct fumi_arena *a, struct fum
         struct guard g = counting(a);
         struct fumi_err ignored = {0};
         guard_global(&g, &global, &ignored);
-        found += say(a, "global", global.id, global.project, &g);
+        found += report(a, "global", global.id, global.project, &g);
     }
     return found;
 }
@@ -78,9 +79,9 @@ static int look_at_globals(struct store *store, struct fumi_arena *a, struct fum
 int doctor_secrets(struct session *s, struct fumi_err *e)
 {
     struct fumi_arena a = {0};
-    int notes = look_at_notes(s->store, &a, e);
-    int groups = notes < 0 ? -1 : look_at_groups(s->store, &a, e);
-    int globals = groups < 0 ? -1 : look_at_globals(s->store, &a, e);
+    int notes = check_notes(s->store, &a, e);
+    int groups = notes < 0 ? -1 : check_groups(s->store, &a, e);
+    int globals = groups < 0 ? -1 : check_globals(s->store, &a, e);
     fumi_arena_done(&a);
     return globals < 0 ? -1 : notes + groups + globals;
 }

@@ -21,7 +21,7 @@ struct fumi_str files_shown(struct fumi_str path)
     return path.n > SHOWN ? (struct fumi_str){path.p + path.n - SHOWN, SHOWN} : path;
 }
 
-/* What the system says about a file. */
+/* Sets an error with the system's message for errno. */
 static int fail(struct fumi_err *e, const char *what, struct fumi_str path)
 {
     int why = errno;
@@ -59,7 +59,7 @@ static int home(struct fumi_arena *a, struct fumi_str *out, struct fumi_err *e)
         *out = fumi_dup(a, fumi_str(entry.pw_dir));
     else
         return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                            "there is no home directory: set HOME, or use --data-dir");
+                            "the home directory is unknown: set HOME, or use --data-dir");
     return 0;
 }
 
@@ -67,7 +67,7 @@ static int here(struct fumi_arena *a, struct fumi_str *out, struct fumi_err *e)
 {
     char path[PATH_MAX];
     if (!getcwd(path, sizeof(path)))
-        return fail(e, "the working directory", FUMI_STR(""));
+        return fail(e, "cannot find the working directory", FUMI_STR(""));
     *out = fumi_fmt(a, "%s", path);
     return 0;
 }
@@ -83,7 +83,7 @@ int files_expand(struct fumi_arena *a, struct fumi_str given, struct fumi_str ba
     struct fumi_str from = base.p ? base : FUMI_STR("/"), rest = given;
     *out = (struct fumi_str){0};
     if (memchr(given.p, 0, given.n))
-        return fumi_err_set(e, FUMI_INVALID_PARAMS, "a path has a NUL byte in it");
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "a path contains a NUL byte");
     if (given.n && given.p[0] == '/') {
         *out = fumi_fmt(a, "%.*s", FUMI_ARG(given));
         return 0;
@@ -114,7 +114,7 @@ int files_xdg(struct fumi_arena *a, const char *variable, const char *otherwise,
     return 0;
 }
 
-/* Reads what there is; a byte more than the limit shows that there is too much. */
+/* Reads to the end. One byte more than the limit is read to detect a file that is too large. */
 static int read_all(struct fumi_arena *a, int fd, struct fumi_str path, size_t limit,
                     struct fumi_str *out, struct fumi_err *e)
 {
@@ -144,11 +144,11 @@ static int check_regular(int fd, struct fumi_str path, struct stat *st, struct f
     bool null = S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
     if (S_ISREG(st->st_mode) || null)
         return 0;
-    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%.*s is not a regular file: name one that is",
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%.*s is not a regular file",
                         FUMI_ARG(files_shown(path)));
 }
 
-/* Without O_NONBLOCK, open(2) on a pipe waits for somebody who writes into it. */
+/* Without O_NONBLOCK, open(2) on a pipe blocks until a writer opens it. */
 int files_read(struct fumi_arena *a, struct fumi_str path, size_t limit, struct file_text *out,
                struct fumi_err *e)
 {
@@ -169,7 +169,7 @@ int files_make_dir(struct fumi_str path, struct fumi_err *e)
     char name[PATH_MAX];
     if (path.n >= sizeof(name)) {
         errno = ENAMETOOLONG;
-        return fail(e, "cannot make directory", path);
+        return fail(e, "cannot create directory", path);
     }
     memcpy(name, path.p, path.n);
     for (size_t i = 1; i <= path.n; i++) {
@@ -177,16 +177,16 @@ int files_make_dir(struct fumi_str path, struct fumi_err *e)
             continue;
         name[i] = '\0';
         if (mkdir(name, 0700) && errno != EEXIST && errno != EISDIR)
-            return fail(e, "cannot make directory", path);
+            return fail(e, "cannot create directory", path);
         name[i] = '/';
     }
     return 0;
 }
 
-/* The file under its temporary name, on the disk. */
+/* Writes and syncs the file under its temporary name. */
 static int write_new(const char *name, struct fumi_str text)
 {
-    unlink(name); /* of a process that is gone: the name holds our own number */
+    unlink(name); /* left by an earlier process with our process id */
     int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return -1;
@@ -194,7 +194,8 @@ static int write_new(const char *name, struct fumi_str text)
     return close(fd) || rc ? -1 : 0;
 }
 
-/* Removes what processes that are gone left: PATH.PID.tmp. It may hold a key. */
+/* Removes temporary files (PATH.PID.tmp) of processes that no longer exist: they may contain a key.
+ */
 static void sweep(struct fumi_arena *a, struct fumi_str dir, struct fumi_str path)
 {
     struct fumi_str name = {path.p + dir.n, path.n - dir.n};

@@ -1,6 +1,6 @@
-/* Words become JSON, and JSON is bound through the shape: limits, choices and defaults are checked
- * there and nowhere else. The shape that is bound is a copy whose members bear the names of their
- * flags, so its sentences speak of these. */
+/* Flags are converted to a JSON object, which is bound through the shape. Limits, choices and
+ * defaults are therefore checked by fumi_bind alone. The shape that is bound is a copy whose
+ * members have the names of their flags, so that error messages name the flag. */
 #include "app/flags.h"
 
 #include "base/closest_name.h"
@@ -11,23 +11,23 @@
 #include <stdlib.h>
 
 enum {
-    SHOWN = 40,  /* of a stranger's word, in a sentence */
-    COLUMN = 28, /* where the help of a flag begins */
+    SHOWN = 40,  /* bytes of an argument in an error message */
+    COLUMN = 28, /* where the description of a flag begins */
     JSON_TYPES = 1 << FUMI_T_ANY | 1 << FUMI_T_JSON | 1 << FUMI_T_OBJECT | 1 << FUMI_T_LIST,
 };
 
-struct given {
-    const struct fumi_field *flag; /* of the copy */
-    struct fumi_str value;         /* none: the flag of a bool stood alone */
+struct given_flag {
+    const struct fumi_field *flag; /* in the copied shape */
+    struct fumi_str value;         /* null: a bool without a value */
 };
 
-struct reader {
+struct flag_parser {
     struct fumi_arena *a;
     const struct flag_set *sets;
-    struct fumi_shape *shapes; /* one for each set */
+    struct fumi_shape *shapes; /* the renamed copy of each set's shape */
     size_t n;
     const struct flag_alias *aliases;
-    struct given *given;
+    struct given_flag *given;
     size_t given_n;
     struct fumi_strs *words;
     struct fumi_err *e;
@@ -62,17 +62,18 @@ static struct fumi_shape rename_all(struct fumi_arena *a, const struct fumi_shap
     return copy;
 }
 
-__attribute__((format(printf, 2, 3))) static int refuse(const struct reader *r, const char *fmt,
-                                                        ...)
+__attribute__((format(printf, 2, 3))) static int refuse(const struct flag_parser *p,
+                                                        const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    fumi_err_args(r->e, FUMI_INVALID_PARAMS, fmt, args);
+    fumi_err_args(p->e, FUMI_INVALID_PARAMS, fmt, args);
     va_end(args);
     return -1;
 }
 
-/* A word for a sentence: cut, and with nothing in it that a terminal would act upon. */
+/* An argument for an error message: truncated, with control characters and invalid bytes replaced.
+ */
 static const char *shown(struct fumi_str word, char out[SHOWN + 1])
 {
     struct fumi_str cut = word.n > SHOWN ? fumi_utf8_cut(word, SHOWN) : word;
@@ -85,22 +86,22 @@ static const char *shown(struct fumi_str word, char out[SHOWN + 1])
     return out;
 }
 
-/* What a short name stands for, or the name itself. */
-static struct fumi_str long_name(const struct reader *r, struct fumi_str name)
+/* Resolves an alias. Returns the name itself if it is no alias. */
+static struct fumi_str long_name(const struct flag_parser *p, struct fumi_str name)
 {
-    for (const struct flag_alias *i = r->aliases; i && i->alias; i++) {
+    for (const struct flag_alias *i = p->aliases; i && i->alias; i++) {
         if (fumi_eq(name, fumi_str(i->alias)))
             return fumi_str(i->name);
     }
     return name;
 }
 
-/* The flag of that name, dashes left out; NULL: there is none. */
-static const struct fumi_field *find(const struct reader *r, struct fumi_str given)
+/* The flag of that name, without dashes. Returns NULL if there is none. */
+static const struct fumi_field *find(const struct flag_parser *p, struct fumi_str given)
 {
-    struct fumi_str name = long_name(r, given);
-    for (size_t i = 0; i < r->n; i++) {
-        const struct fumi_shape *s = &r->shapes[i];
+    struct fumi_str name = long_name(p, given);
+    for (size_t i = 0; i < p->n; i++) {
+        const struct fumi_shape *s = &p->shapes[i];
         for (const struct fumi_field *f = s->fields; f < s->fields + s->n; f++) {
             if (fumi_eq(name, (struct fumi_str){f->name + 2, f->name_n - 2}))
                 return f;
@@ -109,13 +110,13 @@ static const struct fumi_field *find(const struct reader *r, struct fumi_str giv
     return NULL;
 }
 
-/* NULL: none is near. */
-static const struct fumi_field *nearest(const struct reader *r, struct fumi_str name)
+/* The flag with the closest name. Returns NULL if none is close. */
+static const struct fumi_field *nearest(const struct flag_parser *p, struct fumi_str name)
 {
     const struct fumi_field *best = NULL;
     struct closest_name n = closest_name_start(name);
-    for (size_t i = 0; i < r->n; i++) {
-        const struct fumi_shape *s = &r->shapes[i];
+    for (size_t i = 0; i < p->n; i++) {
+        const struct fumi_shape *s = &p->shapes[i];
         for (const struct fumi_field *f = s->fields; f < s->fields + s->n; f++)
             if (closest_name_improves(&n, (struct fumi_str){f->name + 2, f->name_n - 2}))
                 best = f;
@@ -123,18 +124,18 @@ static const struct fumi_field *nearest(const struct reader *r, struct fumi_str 
     return best;
 }
 
-static int unknown(const struct reader *r, struct fumi_str word, struct fumi_str name)
+static int unknown(const struct flag_parser *p, struct fumi_str word, struct fumi_str name)
 {
     char text[SHOWN + 1];
-    const struct fumi_field *near = nearest(r, name);
+    const struct fumi_field *near = nearest(p, name);
     shown((struct fumi_str){word.p, (size_t)(name.p - word.p) + name.n}, text);
     if (near)
-        return refuse(r, "unknown flag %s; did you mean %s?", text, near->name);
-    return refuse(r, "unknown flag %s; --help lists those that there are", text);
+        return refuse(p, "unknown flag %s; did you mean %s?", text, near->name);
+    return refuse(p, "unknown flag %s; --help lists all flags", text);
 }
 
-/* A word as a flag: its name without dashes, and what stands behind '='. False: it is none. A lone
- * dash is a word, by which many programs mean standard input. */
+/* Splits "--name=value"; the value is null without '='. Returns false if the argument is no flag. A
+ * single dash is no flag: it usually means standard input. */
 static bool split(struct fumi_str word, struct fumi_str *name, struct fumi_str *value)
 {
     if (word.n < 2 || word.p[0] != '-')
@@ -150,50 +151,50 @@ static bool split(struct fumi_str word, struct fumi_str *name, struct fumi_str *
     return true;
 }
 
-static bool names_flag(const struct reader *r, struct fumi_str word)
+static bool names_flag(const struct flag_parser *p, struct fumi_str word)
 {
     struct fumi_str name, value;
-    return split(word, &name, &value) && find(r, name);
+    return split(word, &name, &value) && find(p, name);
 }
 
-/* The value in the next word. One that is the name of a flag was hardly meant as a value. */
-static int take_next(const struct reader *r, const struct fumi_field *f, char ***at,
+/* Takes the next argument as the value. A known flag there means that the value was forgotten. */
+static int take_next(const struct flag_parser *p, const struct fumi_field *f, char ***at,
                      struct fumi_str *value)
 {
     struct fumi_str next = fumi_str((*at)[1]);
     if (!next.p)
-        return refuse(r, "%s needs a value", f->name);
-    if (names_flag(r, next))
-        return refuse(r, "%s needs a value; one that is the name of a flag stands behind '='",
-                      f->name);
+        return refuse(p, "%s needs a value", f->name);
+    if (names_flag(p, next))
+        return refuse(p, "%s needs a value; write %s=VALUE if the value is the name of a flag",
+                      f->name, f->name);
     *value = next;
     ++*at;
     return 0;
 }
 
-static int take_flag(struct reader *r, char ***at, struct fumi_str name, struct fumi_str value)
+static int take_flag(struct flag_parser *p, char ***at, struct fumi_str name, struct fumi_str value)
 {
-    const struct fumi_field *f = find(r, name);
+    const struct fumi_field *f = find(p, name);
     if (!f)
-        return unknown(r, fumi_str(**at), name);
-    if (!value.p && f->type != FUMI_T_BOOL && take_next(r, f, at, &value))
+        return unknown(p, fumi_str(**at), name);
+    if (!value.p && f->type != FUMI_T_BOOL && take_next(p, f, at, &value))
         return -1;
     if (!fumi_utf8_valid(value))
-        return refuse(r, "%s must be UTF-8 text", f->name);
-    r->given[r->given_n++] = (struct given){f, value};
+        return refuse(p, "%s must be UTF-8 text", f->name);
+    p->given[p->given_n++] = (struct given_flag){f, value};
     return 0;
 }
 
-static int take_word(struct reader *r, struct fumi_str word)
+static int take_word(struct flag_parser *p, struct fumi_str word)
 {
     char text[SHOWN + 1];
     if (!fumi_utf8_valid(word))
-        return refuse(r, "the word %s must be UTF-8 text", shown(word, text));
-    r->words->items[r->words->n++] = fumi_dup(r->a, word);
+        return refuse(p, "the argument %s must be UTF-8 text", shown(word, text));
+    p->words->items[p->words->n++] = fumi_dup(p->a, word);
     return 0;
 }
 
-static int take_all(struct reader *r, char **at)
+static int take_all(struct flag_parser *p, char **at)
 {
     bool ended = false;
     for (; *at; at++) {
@@ -202,9 +203,9 @@ static int take_all(struct reader *r, char **at)
         if (!ended && fumi_eq(word, FUMI_STR("--")))
             ended = true;
         else if (!ended && split(word, &name, &value))
-            rc = take_flag(r, &at, name, value);
+            rc = take_flag(p, &at, name, value);
         else
-            rc = take_word(r, word);
+            rc = take_word(p, word);
         if (rc)
             return -1;
     }
@@ -227,32 +228,32 @@ void flags_put_value(struct fumi_arena *a, struct fumi_out *o, const struct fumi
         fumi_put_str(o, text);
 }
 
-/* A flag that stood alone is a bool. */
-static void put_value(const struct reader *r, struct fumi_out *o, const struct given *g)
+/* Only a bool may have no value. */
+static void put_value(const struct flag_parser *p, struct fumi_out *o, const struct given_flag *g)
 {
     if (g->value.p)
-        flags_put_value(r->a, o, g->flag, g->value);
+        flags_put_value(p->a, o, g->flag, g->value);
     else
         fumi_put_bool(o, true);
 }
 
-/* All that was given for one flag, as the member of that name. */
-static int put_flag(const struct reader *r, struct fumi_out *o, const struct fumi_field *f,
+/* Writes the values of one flag as the member `name`. */
+static int put_flag(const struct flag_parser *p, struct fumi_out *o, const struct fumi_field *f,
                     const char *name)
 {
     bool list = f->type == FUMI_T_STRS;
     size_t times = 0;
-    for (size_t i = 0; i < r->given_n; i++) {
-        const struct given *g = &r->given[i];
+    for (size_t i = 0; i < p->given_n; i++) {
+        const struct given_flag *g = &p->given[i];
         if (g->flag != f)
             continue;
         if (times && !list)
-            return refuse(r, "%s is given twice", f->name);
+            return refuse(p, "%s is given twice", f->name);
         if (!times)
             fumi_put_key(o, name);
         if (!times && list)
             fumi_put_open(o, '[');
-        put_value(r, o, g);
+        put_value(p, o, g);
         times++;
     }
     if (times && list)
@@ -260,80 +261,83 @@ static int put_flag(const struct reader *r, struct fumi_out *o, const struct fum
     return 0;
 }
 
-/* A set that is bound uses the names of flags, so that sentences speak of these. */
-static int put_set(const struct reader *r, struct fumi_buf *out, size_t set)
+static int put_set(const struct flag_parser *p, struct fumi_buf *out, size_t set,
+                   const struct fumi_field *names)
 {
     struct fumi_out o = {.buf = out};
-    const struct fumi_shape *s = &r->shapes[set];
-    const struct fumi_field *names = r->sets[set].into ? s->fields : r->sets[set].shape->fields;
+    const struct fumi_shape *s = &p->shapes[set];
     fumi_put_open(&o, '{');
     for (size_t i = 0; i < s->n; i++) {
-        if (put_flag(r, &o, &s->fields[i], names[i].name))
+        if (put_flag(p, &o, &s->fields[i], names[i].name))
             return -1;
     }
     fumi_put_close(&o, '}');
     return 0;
 }
 
-/* "--origins[1] must ..." -> "--origins nowhere must ...": users count words, not items. */
-static void name_item(const struct reader *r, const struct fumi_val *object)
+/* Shows the value instead of its index: "--origins[1] must ..." -> "--origins nowhere must ...". */
+static void name_item(const struct flag_parser *p, const struct fumi_val *object)
 {
     char name[FLAG_NAME], text[SHOWN + 1], *end;
-    size_t n = strcspn(r->e->text, "[ ");
-    if (r->e->text[n] != '[' || n >= sizeof(name))
+    size_t n = strcspn(p->e->text, "[ ");
+    if (p->e->text[n] != '[' || n >= sizeof(name))
         return;
-    memcpy(name, r->e->text, n);
+    memcpy(name, p->e->text, n);
     name[n] = '\0';
-    size_t row = strtoul(r->e->text + n + 1, &end, 10);
+    size_t row = strtoul(p->e->text + n + 1, &end, 10);
     const struct fumi_val *list = fumi_get(object, name), *item = fumi_first(list);
     for (; item && row; row--)
         item = fumi_after(list, item);
     if (!fumi_is(item, FUMI_STRING) || *end != ']')
         return;
-    struct fumi_str rest = fumi_dup(r->a, fumi_str(end + 1));
-    refuse(r, "%s %s%.*s", name, shown(fumi_text(r->a, item), text), FUMI_ARG(rest));
+    struct fumi_str rest = fumi_dup(p->a, fumi_str(end + 1));
+    refuse(p, "%s %s%.*s", name, shown(fumi_text(p->a, item), text), FUMI_ARG(rest));
 }
 
-/* What was given for a set, as the text of an object. */
-static int set_text(const struct reader *r, size_t set, struct fumi_str *out)
+/* What was given for a set, as the text of an object with these member names. */
+static int set_text(const struct flag_parser *p, size_t set, const struct fumi_field *names,
+                    struct fumi_str *out)
 {
     struct fumi_buf buf = {0};
-    int rc = put_set(r, &buf, set);
-    *out = rc ? fumi_str("") : fumi_buf_keep(&buf, r->a);
+    int rc = put_set(p, &buf, set, names);
+    *out = rc ? fumi_str("") : fumi_buf_keep(&buf, p->a);
     fumi_buf_done(&buf);
     return rc;
 }
 
-static int bind_set(const struct reader *r, size_t set)
+/* The members bear the names of flags, so that errors name the flags. */
+static int bind_set(const struct flag_parser *p, size_t set)
 {
     struct fumi_str text;
-    if (set_text(r, set, &text))
+    if (set_text(p, set, p->shapes[set].fields, &text))
         return -1;
-    const struct fumi_val *v = fumi_parse(r->a, text, r->e);
+    const struct fumi_val *v = fumi_parse(p->a, text, p->e);
     if (!v)
         return -1;
-    int rc = fumi_bind(r->a, &r->shapes[set], v, r->sets[set].into, r->e);
+    int rc = fumi_bind(p->a, &p->shapes[set], v, p->sets[set].into, p->e);
     if (rc)
-        name_item(r, v);
+        name_item(p, v);
     return rc;
 }
 
-static int bind_all(const struct reader *r, struct fumi_json *unbound)
+static int bind_all(const struct flag_parser *p, struct fumi_json *unbound)
 {
-    for (size_t i = 0; i < r->n; i++) {
-        assert(r->sets[i].into || unbound);
-        if (r->sets[i].into ? bind_set(r, i) : set_text(r, i, &unbound->text))
+    for (size_t i = 0; i < p->n; i++) {
+        const struct flag_set *set = &p->sets[i];
+        const struct fumi_shape *wire = set->wire || set->into ? set->wire : set->shape;
+        assert(!wire || unbound);
+        if ((set->into && bind_set(p, i)) || (wire && set_text(p, i, wire->fields, &unbound->text)))
             return -1;
     }
     return 0;
 }
 
-/* Every user of the machine can read the command line of a process, so what is secret is wiped
- * there. The reader has copied it. */
-static void wipe_secrets(const struct reader *r)
+/* Every user of the machine can read the command line of a process, so the token is wiped from it.
+ * The parser has copied it. */
+static void wipe_secrets(const struct flag_parser *p)
 {
-    for (size_t i = 0; i < r->given_n; i++) {
-        const struct given *g = &r->given[i];
+    for (size_t i = 0; i < p->given_n; i++) {
+        const struct given_flag *g = &p->given[i];
         if (strcmp(g->flag->name, "--token") == 0)
             explicit_bzero((char *)(uintptr_t)g->value.p, g->value.n);
     }
@@ -342,24 +346,18 @@ static void wipe_secrets(const struct reader *r)
 int flags_parse(struct fumi_arena *a, const struct flag_table *t, char **argv,
                 struct fumi_strs *words, struct fumi_err *e)
 {
-    struct reader r = {a, t->sets, NULL, t->n, t->aliases, NULL, 0, words, e};
+    struct flag_parser p = {a, t->sets, NULL, t->n, t->aliases, NULL, 0, words, e};
     size_t count = 0;
     while (argv[count])
         count++;
     *words = (struct fumi_strs){fumi_alloc(a, (count + 1) * sizeof(*words->items)), 0};
-    r.given = fumi_alloc(a, (count + 1) * sizeof(*r.given));
-    r.shapes = fumi_alloc(a, (t->n + 1) * sizeof(*r.shapes));
+    p.given = fumi_alloc(a, (count + 1) * sizeof(*p.given));
+    p.shapes = fumi_alloc(a, (t->n + 1) * sizeof(*p.shapes));
     for (size_t i = 0; i < t->n; i++)
-        r.shapes[i] = rename_all(a, t->sets[i].shape);
-    int rc = (count && take_all(&r, argv + 1)) || bind_all(&r, t->unbound) ? -1 : 0;
-    wipe_secrets(&r);
+        p.shapes[i] = rename_all(a, t->sets[i].shape);
+    int rc = (count && take_all(&p, argv + 1)) || bind_all(&p, t->unbound) ? -1 : 0;
+    wipe_secrets(&p);
     return rc;
-}
-
-int flags_read(struct fumi_arena *a, const struct flag_set *sets, size_t n, char **argv,
-               struct fumi_strs *words, struct fumi_err *e)
-{
-    return flags_parse(a, &(struct flag_table){.sets = sets, .n = n}, argv, words, e);
 }
 
 static void put(struct fumi_buf *out, const char *text)
@@ -367,7 +365,7 @@ static void put(struct fumi_buf *out, const char *text)
     fumi_buf_add(out, text, strlen(text));
 }
 
-/* What a number counts, or a text names, is the first word of its help. */
+/* The first word of the description names the unit or the kind of the value. */
 static const char *unit_of(const struct fumi_field *f, const char *other)
 {
     static const struct {
@@ -389,7 +387,7 @@ void flags_put_kind(struct fumi_buf *out, const struct fumi_field *f)
     static const char *const kinds[] = {
         [FUMI_T_INT] = "N",       [FUMI_T_REAL] = "NUMBER", [FUMI_T_STR] = "TEXT",
         [FUMI_T_STRS] = "TEXT",   [FUMI_T_ANY] = "JSON",    [FUMI_T_JSON] = "JSON",
-        [FUMI_T_OBJECT] = "JSON", [FUMI_T_LIST] = "JSON",
+        [FUMI_T_OBJECT] = "JSON", [FUMI_T_LIST] = "JSON",   [FUMI_T_TIME] = "TIME",
     };
     if (f->type != FUMI_T_BOOL && f->type != FUMI_T_CHOICE)
         put(out, unit_of(f, kinds[f->type]));
@@ -427,7 +425,7 @@ const char *flags_alias(const struct flag_table *t, const struct fumi_field *f)
     return NULL;
 }
 
-/* The flag as it is written, with what stands behind it. */
+/* The flag with its alias and the kind of its value. */
 static void put_usage(struct fumi_buf *out, const struct flag_table *t, const struct fumi_field *f)
 {
     char name[FLAG_NAME];
@@ -467,9 +465,4 @@ void flags_explain(const struct flag_table *t, struct fumi_buf *out)
         for (size_t row = 0; row < t->sets[i].shape->n; row++)
             put_help(out, t, &t->sets[i].shape->fields[row]);
     }
-}
-
-void flags_help(const struct flag_set *sets, size_t n, struct fumi_buf *out)
-{
-    flags_explain(&(struct flag_table){.sets = sets, .n = n}, out);
 }

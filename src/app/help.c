@@ -1,3 +1,5 @@
+/* Help texts and the generated parts of the manual pages, both made from the tables of commands and
+ * settings. */
 #include "app/command.h"
 
 #include "app/show.h"
@@ -11,12 +13,12 @@ void help_general(FILE *to)
           to);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(to, "  %-*s%s\n", COLUMN, commands[i]->name, commands[i]->help);
-    fputs("\nWithout a command fumi serves standard input and output. fumi help COMMAND says more."
-          "\n",
+    fputs("\nWithout a command, fumi serves standard input and output.\n"
+          "Run 'fumi help COMMAND' for the flags of a command.\n",
           to);
 }
 
-/* A paragraph in lines of the usual width. */
+/* Prints paragraphs, wrapped at WIDTH columns. */
 static void put_folded(struct fumi_str text, FILE *to)
 {
     size_t column = 0;
@@ -42,8 +44,9 @@ static void put_folded(struct fumi_str text, FILE *to)
 
 void help_command(const struct command *c, FILE *to)
 {
-    struct flag_set sets[4];
-    struct flag_table t = command_flags(c, sets);
+    struct fumi_arena a = {0};
+    struct flag_set sets[COMMAND_SETS];
+    struct flag_table t = command_flags(&a, c, sets);
     struct fumi_buf text = {0};
     fprintf(to, "usage: fumi %s [FLAG]...%s%s\n\n", c->name, c->usage[0] ? " " : "", c->usage);
     put_folded(fumi_str(c->help), to);
@@ -54,11 +57,10 @@ void help_command(const struct command *c, FILE *to)
     flags_explain(&t, &text);
     fprintf(to, "\n%.*s", FUMI_ARG(fumi_buf_str(&text)));
     fumi_buf_done(&text);
+    fumi_arena_done(&a);
 }
 
-/* --- The manual: what is made of the tables, in mdoc. --- */
-
-/* Text that mdoc takes as text. */
+/* Prints text with the characters escaped that have a meaning in mdoc. */
 static void put_mdoc(const char *text, size_t n, FILE *to)
 {
     for (size_t i = 0; i < n; i++) {
@@ -108,8 +110,9 @@ static void put_set(const struct flag_table *t, const struct fumi_shape *s, FILE
 
 static void put_command(const struct command *c, FILE *to)
 {
-    struct flag_set sets[4];
-    struct flag_table t = command_flags(c, sets);
+    struct fumi_arena a = {0};
+    struct flag_set sets[COMMAND_SETS];
+    struct flag_table t = command_flags(&a, c, sets);
     fprintf(to, ".Ss %s%s%s\n", c->name, c->usage[0] ? " " : "", c->usage);
     put_mdoc(c->help, strlen(c->help), to);
     fputc('\n', to);
@@ -120,17 +123,20 @@ static void put_command(const struct command *c, FILE *to)
     }
     for (size_t i = 0; i + 1 < t.n; i++)
         put_set(&t, t.sets[i].shape, to);
+    fumi_arena_done(&a);
 }
 
 static void put_commands(FILE *to)
 {
-    struct flag_set sets[4];
-    const struct flag_table t = command_flags(&command_list, sets);
+    struct fumi_arena a = {0};
+    struct flag_set sets[COMMAND_SETS];
+    const struct flag_table t = command_flags(&a, &command_list, sets);
     fputs(".Sh COMMANDS\n", to);
     for (size_t i = 0; i < COMMANDS; i++)
         put_command(commands[i], to);
     fputs(".Sh FLAGS OF ALL COMMANDS\n", to);
     put_set(&t, command_common(&command_list), to);
+    fumi_arena_done(&a);
 }
 
 static void put_key(const struct config_section *s, const struct fumi_field *f, FILE *to)
@@ -168,22 +174,21 @@ static void put_keys(FILE *to)
     }
 }
 
-/* --- The command. --- */
-
-struct flags {
+struct help_flags {
     int mdoc;
 };
 
 static const char *const parts[] = {"none", "commands", "keys", NULL};
 static const struct fumi_field fields[] = {
-    FUMI_FIELD(struct flags, mdoc, "mdoc", "Print a part of the manual pages instead.",
-               .choices = parts, .def = "\"none\""),
+    FUMI_FIELD(struct help_flags, mdoc, "mdoc",
+               "Print a generated part of the manual pages in mdoc.", .choices = parts,
+               .def = "\"none\""),
 };
-static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
+static const struct fumi_shape shape = FUMI_SHAPE(struct help_flags, fields);
 
 static int help(struct invocation *i)
 {
-    const struct flags *f = i->flags;
+    const struct help_flags *f = i->flags;
     if (f->mdoc) {
         (f->mdoc == 1 ? put_commands : put_keys)(stdout);
         return STATUS_OK;
@@ -194,7 +199,7 @@ static int help(struct invocation *i)
     }
     const struct command *c = command_find(i->words.items[0]);
     if (!c)
-        return command_fail(STATUS_USAGE, "there is no command %.*s; fumi help lists them",
+        return command_fail(STATUS_USAGE, "unknown command %.*s; run 'fumi help' for a list",
                             FUMI_ARG(i->words.items[0]));
     help_command(c, stdout);
     return STATUS_OK;
@@ -203,7 +208,7 @@ static int help(struct invocation *i)
 const struct command command_help = {
     .name = "help",
     .usage = "[COMMAND]",
-    .help = "Says what the commands do, or how one of them is used.",
+    .help = "Lists the commands, or explains one of them.",
     .shape = &shape,
     .bare = true,
     .words = 1,
@@ -220,7 +225,7 @@ static int version(struct invocation *i)
 const struct command command_version = {
     .name = "version",
     .usage = "",
-    .help = "Prints the version of the program.",
+    .help = "Prints the version.",
     .bare = true,
     .run = version,
 };

@@ -1,13 +1,14 @@
-/* fumi: long-term memory for agents. The first word is a command; without one it serves standard
- * input and output. */
+/* fumi: long-term memory for agents. The first argument is a command; without one, fumi serves
+ * standard input and output. */
 #include "app/session.h"
 #include "base/closest_name.h"
 
 #include <errno.h>
 #include <sys/stat.h>
 
-/* The method of `fumi call`: the first word that is one; else the first that looks like one, for it
- * may stand behind the value of a flag; else the first that is no flag. */
+/* Finds the method of `fumi call` before the flags are known: the first argument that is a method,
+ * or else the first that looks like one, or else the first that is no flag. The order matters,
+ * because the value of a flag may come before the method. */
 static struct fumi_str find_method(const struct fumi_server *s, char **argv)
 {
     struct fumi_str first = {0}, like = {0};
@@ -33,11 +34,11 @@ static const char *nearest(const struct fumi_server *s, struct fumi_str name)
         if (closest_name_improves(&near, is))
             best = is;
     }
-    return best.p; /* names are terminated */
+    return best.p; /* names end with NUL */
 }
 
-/* Another server may have methods that we do not know. */
-static bool is_elsewhere(char **argv)
+/* Whether --url is given: another server may have methods that are unknown here. */
+static bool is_remote(char **argv)
 {
     for (char **at = argv + 1; *at; at++) {
         if (strncmp(*at + ((*at)[0] == '-' && (*at)[1] == '-'), "-url", 4) == 0)
@@ -46,7 +47,7 @@ static bool is_elsewhere(char **argv)
     return false;
 }
 
-/* Adds the parameters of the method that is called to the flags. */
+/* Adds the parameters of the called method to the flags. */
 static int add_method(const struct fumi_server *s, char **argv, struct flag_set *set,
                       struct fumi_err *e)
 {
@@ -54,30 +55,32 @@ static int add_method(const struct fumi_server *s, char **argv, struct flag_set 
     struct fumi_str name = find_method(s, argv);
     const struct fumi_method *m = session_method(s, name);
     const char *near = nearest(s, name);
-    *set = (struct flag_set){m && m->params ? m->params : &none, NULL};
-    if (m || !name.p || fumi_starts(name, FUMI_STR("rpc.")) || is_elsewhere(argv))
+    *set = (struct flag_set){.shape = m && m->params ? m->params : &none};
+    if (m || !name.p || fumi_starts(name, FUMI_STR("rpc.")) || is_remote(argv))
         return 0;
-    return fumi_err_set(e, FUMI_METHOD_NOT_FOUND, "there is no method %.*s%s%s%s",
+    return fumi_err_set(e, FUMI_METHOD_NOT_FOUND, "unknown method %.*s%s%s%s",
                         name.n > 64 ? 64 : (int)name.n, name.p, near ? "; did you mean " : "",
                         near ? near : "", near ? "?" : "");
 }
 
-/* The common flags, the command's own, and those that it takes from elsewhere. */
+/* Parses the common flags, the command's own flags, and the shared sets that it accepts. */
 static int parse(struct invocation *i, char **argv, const struct fumi_server *registry,
                  struct fumi_err *e)
 {
     const struct command *c = i->command;
-    struct flag_set sets[4] = {{command_common(c), &i->common}};
+    struct flag_set sets[COMMAND_SETS] = {{command_common(c), &i->common, NULL}};
     struct flag_table t = {sets, 1, c->aliases ? c->aliases : command_aliases, &i->params};
     struct fumi_shape http = config_http_shape();
     if (c->shape) {
         i->flags = fumi_alloc(i->a, c->shape->size);
-        sets[t.n++] = (struct flag_set){c->shape, i->flags};
+        sets[t.n++] = (struct flag_set){c->shape, i->flags, NULL};
     }
+    if (c->method)
+        sets[t.n++] = command_inherited(i->a, c);
     if (c->serves)
-        sets[t.n++] = (struct flag_set){&http, &i->http};
+        sets[t.n++] = (struct flag_set){&http, &i->http, NULL};
     if (c->writes)
-        sets[t.n++] = (struct flag_set){&command_writing, &i->common.writing};
+        sets[t.n++] = (struct flag_set){&command_writing, &i->common.writing, NULL};
     if (registry && add_method(registry, argv, &sets[t.n++], e))
         return -1;
     return flags_parse(i->a, &t, argv, &i->words, e);
@@ -94,7 +97,7 @@ static int read_flags(struct invocation *i, char **argv, struct fumi_err *e)
     return rc;
 }
 
-/* Asked for help, a command says it whatever else is on the line. */
+/* --help takes precedence over everything else on the command line. */
 static bool wants_help(char **argv)
 {
     for (char **at = argv + 1; *at && strcmp(*at, "--") != 0; at++) {
@@ -116,10 +119,10 @@ static int run(const struct command *c, char **argv, struct fumi_arena *a)
         return e.code == FUMI_INVALID_PARAMS ? command_misuse(&i, "%s", e.text)
                                              : command_report(&e);
     if (i.words.n && !c->words && command_find(i.words.items[0]))
-        return command_misuse(&i, "flags stand behind the command: fumi %.*s ...",
+        return command_misuse(&i, "flags come after the command: fumi %.*s ...",
                               FUMI_ARG(i.words.items[0]));
     if (i.words.n > c->words)
-        return command_misuse(&i, "%s takes %s%zu word%s: %.*s is too much", c->name,
+        return command_misuse(&i, "%s takes %s%zu argument%s; unexpected: %.*s", c->name,
                               c->words ? "at most " : "", c->words, c->words == 1 ? "" : "s",
                               FUMI_ARG(i.words.items[c->words]));
     return c->run(&i);
@@ -135,11 +138,11 @@ static int unknown(struct fumi_str name)
     }
     command_fail(STATUS_USAGE, "unknown command: %.*s%s%s%s", name.n > 40 ? 40 : (int)name.n,
                  name.p, best ? "; did you mean " : "", best ? best : "", best ? "?" : "");
-    fputs("fumi help lists the commands\n", stderr);
+    fputs("run 'fumi help' for a list of commands\n", stderr);
     return STATUS_USAGE;
 }
 
-/* The usual other names of commands; flags alone mean serve. */
+/* The command that the first argument selects. Without a command, fumi serves. */
 static struct fumi_str name_of(const char *word)
 {
     static const struct {
@@ -155,12 +158,12 @@ static struct fumi_str name_of(const char *word)
     return word && word[0] != '-' ? fumi_str(word) : FUMI_STR("serve");
 }
 
-/* What was printed must have arrived: a full disk is a failure. */
+/* Flushes standard output. An error, such as a full disk, makes the command fail. */
 static int finish(int status)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
-    fprintf(stderr, "error: standard output cannot be written: %s\n", strerror(errno));
+    fprintf(stderr, "error: cannot write to standard output: %s\n", strerror(errno));
     return status ? status : STATUS_FAILED;
 }
 

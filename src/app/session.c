@@ -4,17 +4,18 @@
 #include "app/files.h"
 #include "app/show.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <unistd.h>
 
-/* No peer has to be kept from asking for too much where the program calls itself. */
+/* Calls of the program itself may have larger answers than those of clients. */
 enum { ANSWER_MAX = 4 * NOTE_JSON_MAX };
 
 static int save(void *arg, const struct embed_config *now, const struct embed_config *previous,
                 struct fumi_err *e)
 {
     const struct session *s = arg;
-    return config_save(&s->wish, now, previous, e);
+    return config_save(&s->overrides, now, previous, e);
 }
 
 static int reload(void *arg, struct fumi_arena *a, struct embed_config *now,
@@ -22,14 +23,14 @@ static int reload(void *arg, struct fumi_arena *a, struct embed_config *now,
 {
     const struct session *s = arg;
     struct config c;
-    if (config_load(&c, a, &s->wish, e))
+    if (config_load(&c, a, &s->overrides, e))
         return -1;
     *now = config_embed(&c, &c.embedder);
     *previous = config_embed(&c, &c.previous);
     return 0;
 }
 
-static void say_warnings(const struct session *s)
+static void print_warnings(const struct session *s)
 {
     const struct fumi_strs *w = &s->config.warnings;
     for (size_t i = 0; i < w->n; i++) {
@@ -43,16 +44,16 @@ static void say_warnings(const struct session *s)
 int session_config(struct session *s, const struct common *flags, bool freeze, struct fumi_err *e)
 {
     s->log = (struct fumi_log){(enum fumi_level)flags->log, flags->log_format == 1, 2};
-    s->wish = (struct config_wish){
+    s->overrides = (struct config_overrides){
         flags->config, flags->data_dir,   flags->db,
         freeze,        flags->allow_http, flags->writing.given ? 1 + flags->writing.secrets : 0};
-    if (config_load(&s->config, &s->arena, &s->wish, e))
+    if (config_load(&s->config, &s->arena, &s->overrides, e))
         return -1;
-    say_warnings(s);
+    print_warnings(s);
     return 0;
 }
 
-/* lenient: a damaged file is opened too, for those commands that save or repair it. */
+/* lenient: also opens a damaged file, for commands that repair it or save its contents. */
 static int open_store(struct session *s, bool lenient, struct fumi_err *e)
 {
     const struct store_sqlite_options o = {
@@ -83,14 +84,15 @@ int session_old_store(struct session *s, const struct common *flags, struct fumi
     return open_store(s, true, e);
 }
 
-/* The flags with which this memory was opened, for a command that is shown to the user. */
+/* The flags with which this memory was opened, for a command line that is shown to the user. */
 static struct fumi_str flags_of(struct session *s)
 {
     const struct {
         const char *name;
         struct fumi_str value;
-    } all[] = {
-        {" --config ", s->wish.config}, {" --data-dir ", s->wish.data_dir}, {" --db ", s->wish.db}};
+    } all[] = {{" --config ", s->overrides.config},
+               {" --data-dir ", s->overrides.data_dir},
+               {" --db ", s->overrides.db}};
     struct fumi_buf out = {0};
     for (size_t i = 0; i < FUMI_COUNT(all); i++) {
         if (!all[i].value.p)
@@ -98,7 +100,7 @@ static struct fumi_str flags_of(struct session *s)
         fumi_buf_add(&out, all[i].name, strlen(all[i].name));
         show_word(&out, all[i].value);
     }
-    if (s->wish.allow_http)
+    if (s->overrides.allow_http)
         fumi_buf_add(&out, " --allow-http-embedder", 22);
     return fumi_buf_keep(&out, &s->arena);
 }
@@ -108,15 +110,14 @@ static struct memory_options options(struct session *s, const char *transport)
     const struct config *c = &s->config;
     return (struct memory_options){
         .store = s->store,
+        .set = c->safety.memory,
         .embed = config_embed(c, &c->embedder),
         .previous = config_embed(c, &c->previous),
         .openai_key = c->openai_key,
         .facts = {fumi_str(transport), c->store.type, c->store.path, c->store.url,
                   c->paths.config_path, c->paths.data_dir, flags_of(s)},
         .log = &s->log,
-        .frozen = c->safety.freeze,
         .scope = s->scope,
-        .secrets = (enum secrets_mode)c->safety.secrets,
         .save = save,
         .reload = reload,
         .arg = s,
@@ -125,12 +126,13 @@ static struct memory_options options(struct session *s, const char *transport)
 
 int session_begin(struct session *s, const char *transport, struct fumi_err *e)
 {
+    assert(!s->memory && s->config.store.path.p); /* after session_config, once */
     if (open_store(s, false, e))
         return -1;
     struct memory_options o = options(s, transport);
     s->memory = memory_open(&o, e);
     if (!s->memory) {
-        s->store = NULL; /* closed with it */
+        s->store = NULL; /* memory_open has closed it */
         return -1;
     }
     s->server = fumi_server_new("fumi", FUMI_VERSION);
@@ -141,8 +143,8 @@ int session_begin(struct session *s, const char *transport, struct fumi_err *e)
 
 int session_open(struct session *s, const struct common *flags, struct fumi_err *e)
 {
-    static const char *const kinds[] = {"stdio", "http"};
-    if (session_config(s, flags, false, e) || session_begin(s, kinds[s->config.transport.kind], e))
+    if (session_config(s, flags, false, e) ||
+        session_begin(s, config_kinds[s->config.transport.kind], e))
         return -1;
     fumi_server_limits(s->server,
                        (struct fumi_limits){.message = NOTE_JSON_MAX, .answer = ANSWER_MAX});
@@ -163,13 +165,13 @@ void session_close(struct session *s)
     *s = (struct session){0};
 }
 
-static void take(void *arg, struct fumi_buf *answer, int code)
+static void on_reply(void *arg, struct fumi_buf *answer, int code)
 {
     (void)code;
     fumi_buf_move(arg, answer);
 }
 
-/* A single answer out of what came. */
+/* Reads the response to the one request. */
 static int read_answer(struct session *s, struct fumi_arena *a, struct fumi_str text,
                        struct fumi_json *result, struct fumi_err *e)
 {
@@ -177,7 +179,7 @@ static int read_answer(struct session *s, struct fumi_arena *a, struct fumi_str 
     if (fumi_client_take(s->client, a, text, &answers, e))
         return -1;
     if (answers.n != 1)
-        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "there is no answer");
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "the method sent no response");
     *e = answers.items[0].err;
     *result = answers.items[0].result;
     return answers.items[0].ok ? 0 : -1;
@@ -187,13 +189,14 @@ int session_call(struct session *s, struct fumi_arena *a, const char *method,
                  struct fumi_json params, struct fumi_json *result, struct fumi_err *e)
 {
     struct fumi_buf request = {0}, answer = {0};
+    assert(s->server); /* session_open succeeded */
     struct fumi_peer peer = {.transport = "cli", .no_requests = true};
     if (fumi_client_request(s->client, &request, method, params, NULL) < 0) {
         fumi_buf_done(&request);
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "params must be an object or an array");
     }
     fumi_handle(s->server, &peer, fumi_buf_str(&request),
-                (struct fumi_sink){.reply = take, .arg = &answer});
+                (struct fumi_sink){.reply = on_reply, .arg = &answer});
     fumi_peer_done(&peer);
     int rc = read_answer(s, a, fumi_dup(a, fumi_buf_str(&answer)), result, e);
     fumi_buf_done(&request);
@@ -233,4 +236,17 @@ int session_once(struct invocation *i, const char *method, struct fumi_buf *para
         return command_report(&e);
     *result = fumi_parse(i->a, json.text, &e);
     return *result ? STATUS_OK : command_report(&e);
+}
+
+int session_by_id(struct invocation *i, const char *method, const struct fumi_val **result)
+{
+    struct fumi_buf params = {0};
+    struct fumi_out o = {.buf = &params};
+    if (!i->words.n)
+        return command_misuse(i, "id is required");
+    fumi_put_open(&o, '{');
+    fumi_put_key(&o, "id");
+    fumi_put_str(&o, i->words.items[0]);
+    fumi_put_close(&o, '}');
+    return session_once(i, method, &params, result);
 }

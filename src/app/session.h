@@ -1,4 +1,4 @@
-/* A memory that is opened for one command or for a server. */
+/* A session: a memory opened for one command or for a server. Not thread-safe. */
 #ifndef FUMI_APP_SESSION_H
 #define FUMI_APP_SESSION_H
 
@@ -7,42 +7,50 @@
 #include "rpc/client.h"
 
 struct session {
-    struct fumi_arena arena;
-    struct config_wish wish;
+    struct fumi_arena arena; /* of the configuration */
+    struct config_overrides overrides;
     struct config config;
     struct fumi_log log;
-    bool salvage;        /* a database that cannot be opened for its damage, set before */
-    struct scope scope;  /* of the memory, set before session_begin; {0}: everything */
-    struct store *store; /* of the memory, when there is one */
+    bool salvage;        /* set before opening: also open a database that must be repaired first */
+    struct scope scope;  /* set before session_begin; {0}: everything */
+    struct store *store; /* owned by `memory` if that is not NULL */
     struct memory *memory;
-    struct fumi_server *server;
+    struct fumi_server *server; /* with the methods of the memory */
     struct fumi_client *client;
 };
 
-/* Begin with {0}; close it also after a failure. session_config reads the configuration and says
- * what it ignored; session_store also opens the store; session_open also the memory, with a server
- * for its methods. The memory's settings are written back and read again where the configuration
- * is. `transport` is what get_config shows. */
+/* Start with {0}, and call session_close even if opening failed. Each function returns -1 with *e
+ * set on failure.
+ *
+ * session_config loads the configuration and prints its warnings. session_store also opens the
+ * store, even if it is damaged. session_old_store does the same but does not create a missing
+ * database. session_open loads the configuration and opens the memory and a server for its methods.
+ * session_begin is the second half of session_open, after session_config; `transport` is what
+ * get_config reports. Changes of the embedder are saved to the configuration file. */
 int session_config(struct session *s, const struct common *flags, bool freeze, struct fumi_err *e);
 int session_store(struct session *s, const struct common *flags, struct fumi_err *e);
-/* The same, but one that does not exist is not made. */
 int session_old_store(struct session *s, const struct common *flags, struct fumi_err *e);
 int session_open(struct session *s, const struct common *flags, struct fumi_err *e);
-int session_begin(struct session *s, const char *transport, struct fumi_err *e); /* after config */
+int session_begin(struct session *s, const char *transport, struct fumi_err *e);
 void session_close(struct session *s);
 
-/* One call of a method, through the server as any other. -1 with *e: it could not be made, or its
- * answer is an error. */
+/* Calls a method through the server. *result lives in the arena. Returns -1 with *e set if the call
+ * cannot be made or its response is an error. */
 int session_call(struct session *s, struct fumi_arena *a, const char *method,
                  struct fumi_json params, struct fumi_json *result, struct fumi_err *e);
 
-/* A server with the methods, that serves nothing: to look them up. */
+/* A server that only describes the methods: they must not be called. Owned by the caller. Returns
+ * NULL with *e set on failure. */
 struct fumi_server *session_registry(struct fumi_err *e);
+/* Returns NULL if there is no such method. */
 const struct fumi_method *session_method(const struct fumi_server *s, struct fumi_str name);
 
-/* For a command that is one call: opens, calls, closes; *result lives in i->a. Reports an error and
- * returns its status; STATUS_OK: there is a result. */
+/* For a command that makes one call: opens a session, calls, closes it. Frees *params; *result
+ * lives in i->a. Returns STATUS_OK, or reports the error and returns its exit status. */
 int session_once(struct invocation *i, const char *method, struct fumi_buf *params,
                  const struct fumi_val **result);
+
+/* The same for a method whose param is the id that the first word gives. */
+int session_by_id(struct invocation *i, const char *method, const struct fumi_val **result);
 
 #endif

@@ -10,8 +10,8 @@ static const char *const servers[] = {"servers", "fumi", NULL};
 static const char *const mcp[] = {"mcp", "fumi", NULL};
 static const char *const session_start[] = {"hooks", "SessionStart", NULL};
 
-/* A hook runs when a session has nothing of the memory in it: not when it is taken up again. */
-#define FRESH "startup|clear|compact"
+/* The hook runs when a session has no digest of the memory yet: not when a session is resumed. */
+#define NEW_SESSION "startup|clear|compact"
 
 const struct setup_agent setup_agents[SETUP_AGENTS] = {
     {
@@ -26,9 +26,9 @@ const struct setup_agent setup_agents[SETUP_AGENTS] = {
         .spot = {&setup_member, mcp_servers, true},
         .hook_spot = {&setup_hook, session_start, true},
         .style = {"stdio", "http", false, false},
-        .matcher = FRESH,
+        .matcher = NEW_SESSION,
         .instructions = "CLAUDE.md",
-        .notes = {NULL, "Claude Code asks once whether this project's servers may be used."},
+        .notes = {NULL, "Claude Code asks once whether to trust the servers of this project."},
     },
     {
         .name = "codex",
@@ -39,10 +39,10 @@ const struct setup_agent setup_agents[SETUP_AGENTS] = {
         .hook = {"CODEX_HOME", "hooks.json", ".codex/hooks.json", ".codex/hooks.json", NULL},
         .spot = {&setup_toml, NULL, false},
         .hook_spot = {&setup_hook, session_start, true},
-        .matcher = FRESH,
+        .matcher = NEW_SESSION,
         .instructions = "AGENTS.md",
         .notes = {NULL, "Codex reads .codex/config.toml only in projects that you trust."},
-        .hook_note = "Codex runs a new hook only after you have looked at it: type /hooks there.",
+        .hook_note = "Codex runs a new hook only after you have reviewed it: type /hooks in Codex.",
     },
     {
         .name = "gemini-cli",
@@ -80,8 +80,8 @@ const struct setup_agent setup_agents[SETUP_AGENTS] = {
         .server = {NULL, NULL, ".cursor/mcp.json", ".cursor/mcp.json", NULL},
         .spot = {&setup_member, mcp_servers, false},
         .instructions = "AGENTS.md",
-        .notes = {"Cursor shows the server in its settings, where it may have to be switched on.",
-                  "Cursor shows the server in its settings, where it may have to be switched on."},
+        .notes = {"You may have to enable the server in the settings of Cursor.",
+                  "You may have to enable the server in the settings of Cursor."},
     },
     {
         .name = "vscode",
@@ -94,8 +94,8 @@ const struct setup_agent setup_agents[SETUP_AGENTS] = {
         .spot = {&setup_member, servers, false},
         .style = {"stdio", "http", false, false},
         .instructions = "AGENTS.md",
-        .notes = {"VS Code asks whether it trusts the server when that is first started.",
-                  "VS Code asks whether it trusts the server when that is first started."},
+        .notes = {"VS Code asks whether you trust the server when it first starts it.",
+                  "VS Code asks whether you trust the server when it first starts it."},
     },
 };
 
@@ -108,8 +108,6 @@ const struct setup_agent *setup_agent_find(struct fumi_str name)
     }
     return NULL;
 }
-
-/* --- Paths. --- */
 
 static int under_home(struct fumi_arena *a, const char *name, struct fumi_str *out,
                       struct fumi_err *e)
@@ -152,7 +150,7 @@ int setup_place_path(struct fumi_arena *a, const struct setup_place *p, enum set
     return 0;
 }
 
-/* Takes the first directory off a list such as PATH. Only absolute ones count. */
+/* Takes the first absolute directory from a list such as PATH. */
 static bool take_dir(const char **path, struct fumi_str *dir)
 {
     while (**path) {
@@ -177,7 +175,7 @@ static struct fumi_str in_path(struct fumi_arena *a, const char *program)
     return (struct fumi_str){0};
 }
 
-struct fumi_str setup_agent_seen(struct fumi_arena *a, const struct setup_agent *g)
+struct fumi_str setup_agent_installed(struct fumi_arena *a, const struct setup_agent *g)
 {
     struct fumi_err ignored;
     struct fumi_str found = {0};
@@ -197,12 +195,12 @@ int setup_program(struct fumi_arena *a, struct fumi_str *out, struct fumi_err *e
     struct fumi_str dir;
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
     if (n <= 0)
-        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "cannot tell where this program is: %s",
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "cannot find the path of this program: %s",
                             strerror(errno));
     self[n] = '\0';
     if (access(self, X_OK))
         return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                            "this program was replaced while it ran: run it again");
+                            "this program was replaced while it was running: run it again");
     *out = fumi_fmt(a, "%s", self);
     while (path && take_dir(&path, &dir)) {
         struct fumi_str name = files_join(a, dir, program_invocation_short_name);
@@ -213,8 +211,6 @@ int setup_program(struct fumi_arena *a, struct fumi_str *out, struct fumi_err *e
     }
     return 0;
 }
-
-/* --- Entries. --- */
 
 static void put_words(struct fumi_out *o, const char *name, struct fumi_strs words, size_t from)
 {

@@ -1,4 +1,4 @@
-/* The agents that `fumi setup` knows: where their files are and what they want in them. */
+/* The agents that `fumi setup` supports: the paths and the formats of their configuration files. */
 #ifndef FUMI_APP_SETUP_AGENTS_H
 #define FUMI_APP_SETUP_AGENTS_H
 
@@ -6,59 +6,59 @@
 
 enum setup_scope { SETUP_USER, SETUP_PROJECT };
 
-/* A file: of the user under the directory that a variable names, or else under the home directory;
- * of a project under the working directory. */
+/* A configuration file. The user's file is in the directory that a variable names, or else in the
+ * home directory; the project's file is in the working directory. */
 struct setup_place {
-    const char *variable, *under; /* NULL: there is no such variable */
-    const char *home, *project;   /* NULL: none in that scope */
-    const char *other;            /* ending of another name that comes first when it exists; NULL */
+    const char *variable, *under; /* path below the variable's directory; NULL: no variable */
+    const char *home, *project;   /* NULL: no file in that scope */
+    const char *other; /* suffix of another name, used if only that file exists; NULL: none */
 };
 
-/* How an agent writes a server that is a program, and one that is reached by a URL. */
+/* How an agent describes a server that it starts, and one that it reaches by a URL. */
 struct setup_style {
-    const char *program, *remote; /* the value of "type"; NULL: there is none */
-    bool one_list;                /* the arguments stand in the same list as the command */
-    bool enabled;                 /* says that it is */
+    const char *program, *remote; /* the value of "type"; NULL: no such member */
+    bool one_list;                /* command and arguments are one list */
+    bool enabled;                 /* has a member "enabled" */
 };
 
 struct setup_agent {
     const char *name, *alias, *title;
     const char *programs[3];
-    const char *directory; /* in the home directory; where it is, the agent has been used */
-    struct setup_place server, hook; /* hook: project NULL and home NULL, it has none */
+    const char *directory;           /* in the home directory; exists if the agent has been used */
+    struct setup_place server, hook; /* hook.home NULL: the agent has no hooks */
     struct setup_spot spot, hook_spot;
     struct setup_style style;
-    const char *matcher;      /* of the hook; NULL: none */
-    const char *instructions; /* the file that it reads in a project */
-    const char *notes[2];     /* to know, by scope; may be NULL */
+    const char *matcher;      /* of the hook; NULL: no such member */
+    const char *instructions; /* the instruction file that it reads in a project */
+    const char *notes[2];     /* printed after setup, by scope; may be NULL */
     const char *hook_note;    /* may be NULL */
 };
 
 enum { SETUP_AGENTS = 6 };
 extern const struct setup_agent setup_agents[SETUP_AGENTS];
 
-const struct setup_agent *setup_agent_find(struct fumi_str name); /* NULL: there is none */
+const struct setup_agent *setup_agent_find(struct fumi_str name); /* NULL: unknown agent */
 
-/* The path, absolute. Null: it has none in that scope. */
+/* The absolute path of the file; null if there is none in that scope. */
 int setup_place_path(struct fumi_arena *a, const struct setup_place *p, enum setup_scope scope,
                      struct fumi_str *out, struct fumi_err *e);
 
-/* The agent's program in PATH, or else a directory that it has made; null: it is not here. */
-struct fumi_str setup_agent_seen(struct fumi_arena *a, const struct setup_agent *g);
+/* The path of the agent's program, or of the directory it created; null if neither exists. */
+struct fumi_str setup_agent_installed(struct fumi_arena *a, const struct setup_agent *g);
 
-/* The command line of the server: words[0] is the program. Or its URL, when that is not null. */
+/* The server: a command line, whose words[0] is the program, or a URL if that is not null. */
 struct setup_server {
     struct fumi_strs words;
     struct fumi_str url;
 };
-/* Entries for `put`. The hook's command is a line for a shell. */
+/* Entries for setup_format.put. The command of the hook is a command line for a shell. */
 struct fumi_str setup_server_entry(struct fumi_arena *a, const struct setup_agent *g,
                                    const struct setup_server *s);
 struct fumi_str setup_hook_entry(struct fumi_arena *a, const struct setup_agent *g,
                                  struct fumi_str command);
 struct fumi_str setup_instructions(void);
 
-/* The name under which this program is to be started: one in PATH when that leads to it. */
+/* The path of this program: one through PATH if that leads to the same file. */
 int setup_program(struct fumi_arena *a, struct fumi_str *out, struct fumi_err *e);
 
 #endif

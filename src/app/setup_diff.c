@@ -1,10 +1,15 @@
-/* The change of a file as lines: what is the same at both ends is left out but for two lines. */
+/* A unified diff with one hunk: the common lines at both ends are left out except for two lines of
+ * context. That suffices, because setup changes one place of a file. */
 #include "app/setup.h"
 #include "app/show.h"
 
-enum { CONTEXT = 2, WIDE = 160, BEFORE = 40 };
+enum {
+    CONTEXT = 2,
+    WIDE = 160, /* columns of a line that are shown */
+    BEFORE = 40 /* bytes that are shown before the first difference in a long line */
+};
 
-/* Takes the first line off, without its end. */
+/* Takes the first line from `rest`, without its line break. */
 static bool take_line(struct fumi_str *rest, struct fumi_str *line)
 {
     if (!rest->n)
@@ -33,7 +38,7 @@ static struct fumi_strs lines_of(struct fumi_arena *a, struct fumi_str s)
     return all;
 }
 
-/* A long line is shown from `from` on, as far as it fits. */
+/* Prints a line; of a long line, WIDE columns starting at byte `from`. */
 static void put_line(FILE *to, char sign, struct fumi_str line, size_t from)
 {
     struct fumi_arena a = {0};
@@ -48,7 +53,7 @@ static void put_line(FILE *to, char sign, struct fumi_str line, size_t from)
     fumi_arena_done(&a);
 }
 
-/* Where two long lines begin to differ, less a little. */
+/* Where to start showing two long lines: a little before their first difference. */
 static size_t window(struct fumi_str x, struct fumi_str y)
 {
     size_t n = 0;
@@ -73,15 +78,15 @@ static void put_hunk(FILE *to, struct fumi_strs old, struct fumi_strs new)
            tail < new.n - head &&fumi_eq(old.items[old.n - 1 - tail], new.items[new.n - 1 - tail]))
         tail++;
     size_t before = head < CONTEXT ? head : CONTEXT, after = tail < CONTEXT ? tail : CONTEXT;
-    size_t gone = old.n - head - tail, come = new.n - head - tail;
-    if (gone && come)
+    size_t removed = old.n - head - tail, added = new.n - head - tail;
+    if (removed && added)
         from = window(old.items[head], new.items[head]);
-    fprintf(to, "@@ -%zu,%zu +%zu,%zu @@\n", head - before + (old.n > 0), gone + before + after,
-            head - before + (new.n > 0), come + before + after);
+    fprintf(to, "@@ -%zu,%zu +%zu,%zu @@\n", head - before + (old.n > 0), removed + before + after,
+            head - before + (new.n > 0), added + before + after);
     put_change(to, ' ', old, head - before, head, 0);
-    put_change(to, '-', old, head, head + gone, from);
-    put_change(to, '+', new, head, head + come, from);
-    put_change(to, ' ', new, head + come, head + come + after, 0);
+    put_change(to, '-', old, head, head + removed, from);
+    put_change(to, '+', new, head, head + added, from);
+    put_change(to, ' ', new, head + added, head + added + after, 0);
 }
 
 void setup_diff(struct fumi_str name, struct fumi_str old, struct fumi_str new, FILE *to)

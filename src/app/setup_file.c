@@ -1,3 +1,4 @@
+/* Reads and replaces files of agents, with backups named FILE.fumi-backup-TIME. */
 #include "app/setup.h"
 #include "app/show.h"
 #include "base/file.h"
@@ -12,7 +13,11 @@
 #include <unistd.h>
 
 #define BACKUP ".fumi-backup-"
-enum { SLACK = 64 << 10, BACKUPS = 20, TRIES = 100 };
+enum {
+    SLACK = 64 << 10, /* bytes that a file may grow between stat and read */
+    BACKUPS = 20,     /* backups that are read, newest first */
+    TRIES = 100       /* names of backups in the same second */
+};
 
 static int fail(struct fumi_err *e, const char *what, struct fumi_str path)
 {
@@ -33,9 +38,7 @@ int setup_read(struct fumi_arena *a, struct fumi_str path, struct file_text *out
     return files_read(a, path, size + SLACK, out, e);
 }
 
-/* --- Writing. --- */
-
-/* The file itself, where `path` is a link to it. */
+/* Follows a symbolic link. */
 static int resolve(struct fumi_arena *a, struct fumi_str path, struct fumi_str *out,
                    struct fumi_err *e)
 {
@@ -49,7 +52,7 @@ static int resolve(struct fumi_arena *a, struct fumi_str path, struct fumi_str *
     if (lstat(files_name(a, path), &st) || !S_ISLNK(st.st_mode))
         return 0;
     return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                        "%.*s is a link to nothing: make the file that it names, or remove it",
+                        "%.*s is a broken symbolic link: create its target, or remove the link",
                         FUMI_ARG(files_shown(path)));
 }
 
@@ -61,17 +64,17 @@ static int make_dirs(struct fumi_arena *a, struct fumi_str dir, mode_t mode, str
         return 0;
     if (make_dirs(a, files_dir(a, dir), mode, e))
         return -1;
-    return mkdir(name, mode) && errno != EEXIST ? fail(e, "cannot make directory", dir) : 0;
+    return mkdir(name, mode) && errno != EEXIST ? fail(e, "cannot create directory", dir) : 0;
 }
 
-/* A new file with that mode, on the disk. When root edits the file of a user it stays theirs. */
+/* Writes and syncs a new file. If root edits the file of a user, the user stays its owner. */
 static int write_new(const char *name, struct fumi_str text, mode_t mode, const struct stat *owner)
 {
     int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return -1;
     if (owner && fchown(fd, owner->st_uid, owner->st_gid))
-        errno = 0; /* it is ours then */
+        errno = 0; /* not permitted: the file stays ours */
     int rc = file_write_all(fd, text) || fchmod(fd, mode) || fsync(fd) ? -1 : 0;
     if (close(fd) || rc) {
         int why = errno;
@@ -82,8 +85,8 @@ static int write_new(const char *name, struct fumi_str text, mode_t mode, const 
     return 0;
 }
 
-static int keep(struct fumi_arena *a, const struct setup_write *w, const struct stat *owner,
-                struct fumi_str *backup, struct fumi_err *e)
+static int back_up(struct fumi_arena *a, const struct setup_write *w, const struct stat *owner,
+                   struct fumi_str *backup, struct fumi_err *e)
 {
     char when[32];
     time_t now = time(NULL);
@@ -100,10 +103,10 @@ static int keep(struct fumi_arena *a, const struct setup_write *w, const struct 
         if (errno != EEXIST)
             break;
     }
-    return fail(e, "cannot keep a copy of", w->path);
+    return fail(e, "cannot back up", w->path);
 }
 
-/* Agents write their files too. */
+/* Agents write these files, too. */
 static int check_unchanged(struct fumi_arena *a, const struct setup_write *w, struct fumi_err *e)
 {
     struct file_text now;
@@ -112,8 +115,8 @@ static int check_unchanged(struct fumi_arena *a, const struct setup_write *w, st
     if (!now.text.p == !w->old.text.p && fumi_eq(now.text, w->old.text))
         return 0;
     return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                        "%.*s was changed by another program meanwhile; nothing was written: run "
-                        "this again",
+                        "%.*s was changed by another program at the same time; nothing was "
+                        "written: run this again",
                         FUMI_ARG(files_shown(w->path)));
 }
 
@@ -155,7 +158,7 @@ int setup_write(struct fumi_arena *a, const struct setup_write *w, struct fumi_s
         make_dirs(a, files_dir(a, real), w->shared ? 0755 : 0700, e))
         return -1;
     bool exists = w->old.text.p && stat(files_name(a, real), &st) == 0;
-    if (exists && keep(a, w, &st, backup, e))
+    if (exists && back_up(a, w, &st, backup, e))
         return -1;
     int rc = w->remove && fumi_eq(real, w->path) ? discard(a, w, real, e)
                                                  : replace(a, w, real, exists ? &st : NULL, e);
@@ -163,8 +166,6 @@ int setup_write(struct fumi_arena *a, const struct setup_write *w, struct fumi_s
         unlink(backup->p);
     return rc;
 }
-
-/* --- What was kept. --- */
 
 static int newest_first(const void *x, const void *y)
 {

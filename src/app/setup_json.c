@@ -1,17 +1,15 @@
-/* Comments become blanks, so that the parser reads the rest and every value stands where it stands
- * in the text. Edits are splices of the text itself. */
+/* Comments are replaced by blanks in a copy, which the parser then reads, so every value has the
+ * same offset as in the text. Edits replace bytes of the text itself. */
 #include "app/setup_json.h"
 
 #include <stdlib.h>
-
-/* --- Reading. --- */
 
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* The end of a string that begins at p. */
+/* The end of the string that starts at p. */
 static size_t string_end(struct fumi_str s, size_t p)
 {
     for (p++; p < s.n && s.p[p] != '"' && s.p[p] != '\n'; p++)
@@ -19,7 +17,7 @@ static size_t string_end(struct fumi_str s, size_t p)
     return p < s.n ? p + 1 : s.n;
 }
 
-/* The end of a comment that begins at p; p itself when there is none. */
+/* The end of the comment that starts at p; p itself if there is none. */
 static size_t comment_end(struct fumi_str s, size_t p)
 {
     if (p + 1 >= s.n || s.p[p] != '/')
@@ -35,7 +33,7 @@ static size_t comment_end(struct fumi_str s, size_t p)
     return end ? (size_t)(end - s.p) + 2 : p;
 }
 
-/* Behind blanks and comments. */
+/* The offset after blanks and comments. */
 static size_t skip(struct fumi_str s, size_t p)
 {
     for (;;) {
@@ -57,8 +55,8 @@ static void blank_out(char *plain, size_t from, size_t to)
     }
 }
 
-/* A comma at p that stands behind a value and before a closing bracket. */
-static bool is_last_comma(struct fumi_str s, size_t p, char before)
+/* Whether there is a trailing comma at p: after a value and before a closing bracket. */
+static bool is_trailing_comma(struct fumi_str s, size_t p, char before)
 {
     size_t next = s.p[p] == ',' && !strchr("{[,:", before) ? skip(s, p + 1) : s.n;
     return next < s.n && (s.p[next] == '}' || s.p[next] == ']');
@@ -66,7 +64,7 @@ static bool is_last_comma(struct fumi_str s, size_t p, char before)
 
 static void blank_comments(struct fumi_str s, char *plain)
 {
-    char before = ','; /* what stood last, blanks and comments aside */
+    char before = ','; /* the last character that was neither blank nor comment */
     for (size_t p = 0; p < s.n;) {
         size_t end = comment_end(s, p);
         if (end > p) {
@@ -74,7 +72,7 @@ static void blank_comments(struct fumi_str s, char *plain)
             p = end;
             continue;
         }
-        if (is_last_comma(s, p, before))
+        if (is_trailing_comma(s, p, before))
             plain[p] = ' ';
         if (!is_blank(s.p[p]))
             before = s.p[p];
@@ -94,16 +92,16 @@ static char *blanked(struct fumi_arena *a, struct fumi_str s, bool strict)
     return plain;
 }
 
-/* "at byte 17: why" */
-static int blame_parser(const struct setup_text *t, struct fumi_err *e)
+/* Replaces the byte offset in an error of the parser ("at byte 17: why") by the line. */
+static int fail_parse(const struct setup_text *t, struct fumi_err *e)
 {
     char copy[sizeof(e->text)], *why = copy;
     size_t at = 0;
     memcpy(copy, e->text, sizeof(copy));
     if (fumi_starts(fumi_str(copy), FUMI_STR("at byte ")))
         at = strtoul(copy + 8, &why, 10);
-    return setup_blame(e, t, at, "%.60s; nothing was changed: correct it there first",
-                       *why == ':' ? why + 2 : why);
+    return setup_fail_at(e, t, at, "%.60s; nothing was changed: correct the file first",
+                         *why == ':' ? why + 2 : why);
 }
 
 int setup_json_read(struct fumi_arena *a, const struct setup_text *t, bool strict,
@@ -117,11 +115,11 @@ int setup_json_read(struct fumi_arena *a, const struct setup_text *t, bool stric
         return 0;
     out->root = fumi_parse_deep(a, all, FUMI_DEPTH_MAX, e);
     if (!out->root)
-        return blame_parser(t, e);
+        return fail_parse(t, e);
     if (!fumi_is(out->root, FUMI_OBJECT))
-        return setup_blame(e, t, 0,
-                           "there must be an object; nothing was changed: correct it "
-                           "there first");
+        return setup_fail_at(e, t, 0,
+                             "the file must contain an object; nothing was changed: correct the "
+                             "file first");
     return 0;
 }
 
@@ -130,7 +128,7 @@ size_t setup_json_begin(const struct setup_json *j, const struct fumi_val *v)
     return (size_t)(fumi_raw(v).p - j->plain);
 }
 
-size_t setup_json_end(const struct setup_json *j, const struct fumi_val *v)
+static size_t end_of(const struct setup_json *j, const struct fumi_val *v)
 {
     return setup_json_begin(j, v) + fumi_raw(v).n;
 }
@@ -153,9 +151,9 @@ const struct fumi_val *setup_json_walk(const struct setup_json *j, const char *c
     const struct fumi_val *at = j->root;
     for (*n = 0; path[*n]; (*n)++) {
         if (at && !fumi_is(at, FUMI_OBJECT)) {
-            setup_blame(e, j->t, setup_json_begin(j, at),
-                        "\"%s\" must be an object; nothing was changed: correct it there first",
-                        path[*n - 1]);
+            setup_fail_at(e, j->t, setup_json_begin(j, at),
+                          "\"%s\" must be an object; nothing was changed: correct the file first",
+                          path[*n - 1]);
             *n = -1;
             return NULL;
         }
@@ -167,15 +165,14 @@ const struct fumi_val *setup_json_walk(const struct setup_json *j, const char *c
     return at;
 }
 
-/* --- The look of a text: how it is indented. --- */
-
-struct look {
+/* How a text is laid out. */
+struct json_layout {
     const char *eol;
-    struct fumi_str unit; /* one level */
-    bool line;            /* all in one line */
+    struct fumi_str unit; /* of indentation, per level */
+    bool line;            /* the whole text is one line */
 };
 
-/* Blanks at the beginning of the line of the byte `at`. */
+/* The indentation of the line that contains the byte `at`. */
 static struct fumi_str indent_of(struct fumi_str s, size_t at)
 {
     size_t begin = at, end;
@@ -191,29 +188,28 @@ static bool has_line(struct fumi_str s, size_t from, size_t to)
     return from < to && memchr(s.p + from, '\n', to - from);
 }
 
-static struct look look_of(const struct setup_json *j)
+static struct json_layout layout_of(const struct setup_json *j)
 {
     struct fumi_str s = j->t->text;
-    struct look k = {setup_eol(s), FUMI_STR("  "), false};
+    struct json_layout k = {setup_eol(s), FUMI_STR("  "), false};
     const struct fumi_val *first = fumi_first(j->root);
     if (!first)
         return k;
     size_t open = setup_json_begin(j, j->root), at = setup_json_begin(j, first);
-    k.line = !has_line(s, open, setup_json_end(j, j->root));
+    k.line = !has_line(s, open, end_of(j, j->root));
     struct fumi_str outer = indent_of(s, open), inner = indent_of(s, at);
     if (has_line(s, open, at) && inner.n > outer.n)
         k.unit = (struct fumi_str){inner.p + outer.n, inner.n - outer.n};
     return k;
 }
 
-/* --- Writing values. --- */
-
 static void add_str(struct fumi_buf *b, struct fumi_str s)
 {
     fumi_buf_add(b, s.p, s.n);
 }
 
-static void new_line(struct fumi_buf *b, const struct look *k, struct fumi_str indent, size_t level)
+static void new_line(struct fumi_buf *b, const struct json_layout *k, struct fumi_str indent,
+                     size_t level)
 {
     add_str(b, fumi_str(k->eol));
     add_str(b, indent);
@@ -230,7 +226,7 @@ static bool is_flat(const struct fumi_val *v)
     return fumi_is(v, FUMI_ARRAY);
 }
 
-static void put_value(struct fumi_buf *b, const struct look *k, struct fumi_str indent,
+static void put_value(struct fumi_buf *b, const struct json_layout *k, struct fumi_str indent,
                       size_t level, const struct fumi_val *v)
 {
     bool object = fumi_is(v, FUMI_OBJECT), flat = is_flat(v);
@@ -255,7 +251,7 @@ static void put_value(struct fumi_buf *b, const struct look *k, struct fumi_str 
     fumi_buf_put(b, object ? '}' : ']');
 }
 
-static void put_text(struct fumi_buf *b, const struct look *k, struct fumi_str indent,
+static void put_text(struct fumi_buf *b, const struct json_layout *k, struct fumi_str indent,
                      struct fumi_str value)
 {
     struct fumi_arena a = {0};
@@ -268,7 +264,7 @@ static void put_text(struct fumi_buf *b, const struct look *k, struct fumi_str i
     fumi_arena_done(&a);
 }
 
-static void put_item(struct fumi_buf *b, const struct look *k, struct fumi_str indent,
+static void put_item(struct fumi_buf *b, const struct json_layout *k, struct fumi_str indent,
                      const char *name, struct fumi_str value)
 {
     if (name) {
@@ -279,9 +275,7 @@ static void put_item(struct fumi_buf *b, const struct look *k, struct fumi_str i
     put_text(b, k, indent, value);
 }
 
-/* --- Adding. --- */
-
-/* The last value of a container; NULL: it is empty. */
+/* The last value of a container. Returns NULL if it is empty. */
 static const struct fumi_val *last_of(const struct fumi_val *c)
 {
     const struct fumi_val *last = NULL;
@@ -290,24 +284,24 @@ static const struct fumi_val *last_of(const struct fumi_val *c)
     return last;
 }
 
-/* Behind what stands last before the closing bracket, be it a comment. */
+/* The offset after the last value or comment before the closing bracket. */
 static size_t tail_of(const struct setup_json *j, const struct fumi_val *c)
 {
-    size_t at = setup_json_end(j, c) - 1;
+    size_t at = end_of(j, c) - 1;
     while (is_blank(j->t->text.p[at - 1]))
         at--;
     return at;
 }
 
-/* Into a container that has nothing in it but perhaps a comment. */
+/* Adds to a container that contains nothing or only comments. */
 static struct fumi_str add_first(struct fumi_arena *a, const struct setup_json *j,
                                  const struct fumi_val *c, const char *name, struct fumi_str value)
 {
-    struct look k = look_of(j);
+    struct json_layout k = layout_of(j);
     struct fumi_str s = j->t->text, outer = indent_of(s, setup_json_begin(j, c));
     struct fumi_str inner = fumi_fmt(a, "%.*s%.*s", FUMI_ARG(outer), FUMI_ARG(k.unit));
     struct fumi_buf b = {0};
-    size_t at = tail_of(j, c), end = setup_json_end(j, c) - 1;
+    size_t at = tail_of(j, c), end = end_of(j, c) - 1;
     if (!k.line)
         new_line(&b, &k, inner, 0);
     put_item(&b, &k, inner, name, value);
@@ -316,13 +310,13 @@ static struct fumi_str add_first(struct fumi_arena *a, const struct setup_json *
     return setup_splice(a, s, at, end - at, fumi_buf_keep(&b, a));
 }
 
-/* Into a container whose items stand in one line. */
+/* Adds to a container whose items are in one line. */
 static struct fumi_str add_inline(struct fumi_arena *a, const struct setup_json *j,
                                   const struct fumi_val *c, const char *name, struct fumi_str value)
 {
-    struct look k = {"\n", FUMI_STR("  "), true};
+    struct json_layout k = {"\n", FUMI_STR("  "), true};
     struct fumi_str s = j->t->text;
-    size_t end = setup_json_end(j, last_of(c)), comma = skip(s, end);
+    size_t end = end_of(j, last_of(c)), comma = skip(s, end);
     bool trails = s.p[comma] == ',', loose = is_blank(s.p[setup_json_begin(j, c) + 1]);
     struct fumi_buf b = {0};
     if (!trails)
@@ -338,9 +332,9 @@ static struct fumi_str add_inline(struct fumi_arena *a, const struct setup_json 
 static struct fumi_str add_line(struct fumi_arena *a, const struct setup_json *j,
                                 const struct fumi_val *c, const char *name, struct fumi_str value)
 {
-    struct look k = look_of(j);
+    struct json_layout k = layout_of(j);
     struct fumi_str s = j->t->text, indent = indent_of(s, setup_json_begin(j, fumi_first(c)));
-    size_t end = setup_json_end(j, last_of(c)), tail = tail_of(j, c);
+    size_t end = end_of(j, last_of(c)), tail = tail_of(j, c);
     bool trails = s.p[skip(s, end)] == ',';
     struct fumi_buf b = {0};
     new_line(&b, &k, indent, 0);
@@ -366,18 +360,16 @@ struct fumi_str setup_json_add(struct fumi_arena *a, const struct setup_json *j,
 struct fumi_str setup_json_replace(struct fumi_arena *a, const struct setup_json *j,
                                    const struct fumi_val *old, struct fumi_str value)
 {
-    struct look k = look_of(j);
+    struct json_layout k = layout_of(j);
     struct fumi_str s = j->t->text;
-    size_t at = setup_json_begin(j, old), end = setup_json_end(j, old);
+    size_t at = setup_json_begin(j, old), end = end_of(j, old);
     struct fumi_buf b = {0};
     put_text(&b, &k, indent_of(s, at), value);
     return setup_splice(a, s, at, end - at, fumi_buf_keep(&b, a));
 }
 
-/* --- Removing. --- */
-
-/* Where the blanks before `at` begin. A line break behind a comment stays when what follows `end`
- * has none, for it ends the comment. */
+/* The start of the blanks before `at`. The line break that ends a comment is not among them, unless
+ * another line break follows `end`. */
 static size_t blanks_before(const struct setup_json *j, size_t at, size_t end)
 {
     struct fumi_str s = j->t->text;
@@ -395,8 +387,8 @@ static size_t blanks_before(const struct setup_json *j, size_t at, size_t end)
     return begin + 1;
 }
 
-/* An empty container is shut. */
-static struct fumi_str shut(struct fumi_arena *a, struct fumi_str s, size_t open)
+/* Removes the blanks in an empty container. */
+static struct fumi_str close_empty(struct fumi_arena *a, struct fumi_str s, size_t open)
 {
     size_t end = open + 1;
     while (end < s.n && is_blank(s.p[end]))
@@ -414,13 +406,13 @@ struct fumi_str setup_json_remove(struct fumi_arena *a, const struct setup_json 
     for (const struct fumi_val *i = fumi_first(container); i && i != item;
          i = fumi_after(container, i))
         before = fumi_is(container, FUMI_OBJECT) ? fumi_of(i) : i;
-    size_t at = setup_json_begin(j, item), end = setup_json_end(j, value), comma = skip(s, end);
+    size_t at = setup_json_begin(j, item), end = end_of(j, value), comma = skip(s, end);
     if (s.p[comma] == ',')
         end = comma + 1;
     bool last = s.p[comma] != ',';
     size_t begin = blanks_before(j, at, end);
     struct fumi_str out = setup_splice(a, s, begin, end - begin, FUMI_STR(""));
     if (last && before)
-        out = setup_splice(a, out, skip(s, setup_json_end(j, before)), 1, FUMI_STR(""));
-    return before ? out : shut(a, out, setup_json_begin(j, container));
+        out = setup_splice(a, out, skip(s, end_of(j, before)), 1, FUMI_STR(""));
+    return before ? out : close_empty(a, out, setup_json_begin(j, container));
 }

@@ -1,39 +1,43 @@
-/* Editing JSON in place: what is not ours stays as it is, comments and all. */
+/* Edits JSON texts in place: everything else, including comments and layout, stays as it is. What
+ * is returned lives in the arena. */
 #ifndef FUMI_APP_SETUP_JSON_H
 #define FUMI_APP_SETUP_JSON_H
 
 #include "app/setup.h"
 
-/* A text and its values, which point into `plain`: the same text, byte for byte, with blanks for
- * comments and for commas behind the last of a list. */
+/* A text and its values. The values point into `plain`, a copy of the text in which comments and
+ * trailing commas are replaced by blanks, so that offsets are the same in both. */
 struct setup_json {
     const struct setup_text *t;
     const char *plain;
-    const struct fumi_val *root; /* an object; NULL: the text has none in it */
+    const struct fumi_val *root; /* an object; NULL: the text is empty */
 };
 
+/* Parses a text. `strict`: comments and trailing commas are errors. */
 int setup_json_read(struct fumi_arena *a, const struct setup_text *t, bool strict,
                     struct setup_json *out, struct fumi_err *e);
 
-/* Where a value begins and ends in the text. */
+/* The offset of a value in the text. */
 size_t setup_json_begin(const struct setup_json *j, const struct fumi_val *v);
-size_t setup_json_end(const struct setup_json *j, const struct fumi_val *v);
 
-/* The key of that name; of several the last, which is the one that counts for the agents. */
+/* The key of that name; the last one if there are several, as agents read it. Returns NULL if there
+ * is none, or if `object` is no object. */
 const struct fumi_val *setup_json_key(const struct fumi_val *object, const char *name);
 
-/* Follows the names as far as they go: *n of them were found, and the value of the last is returned
- * (the root when there was none). -1 in *n: what is on the way is no object; *e says so. */
+/* Follows a path of names. *n is the number of names that were found; returns the value of the last
+ * of them, or the root. If a value on the path is no object, *n is -1, *e is set, and NULL is
+ * returned. */
 const struct fumi_val *setup_json_walk(const struct setup_json *j, const char *const *path, int *n,
                                        struct fumi_err *e);
 
-/* A member or (name NULL) an element behind the last of a container. */
+/* Adds a member, or an element if `name` is NULL, at the end of a container. */
 struct fumi_str setup_json_add(struct fumi_arena *a, const struct setup_json *j,
                                const struct fumi_val *container, const char *name,
                                struct fumi_str value);
+/* Replaces a value. */
 struct fumi_str setup_json_replace(struct fumi_arena *a, const struct setup_json *j,
                                    const struct fumi_val *old, struct fumi_str value);
-/* Without a key and its value, or without an element. */
+/* Removes a key with its value, or an element. */
 struct fumi_str setup_json_remove(struct fumi_arena *a, const struct setup_json *j,
                                   const struct fumi_val *container, const struct fumi_val *item);
 

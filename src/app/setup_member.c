@@ -1,7 +1,7 @@
-/* Entries in JSON: a member of an object, and a hook in an array of them. */
+/* Entries in JSON files: a member of an object, and a hook in an array of hooks. */
 #include "app/setup_json.h"
 
-enum { DEEP = 8 };
+enum { DEEP = 8 }; /* names in a path, at most */
 
 /* {"b":{"c":VALUE}} for the names b and c. */
 static struct fumi_str wrapped(struct fumi_arena *a, const char *const *names,
@@ -13,7 +13,7 @@ static struct fumi_str wrapped(struct fumi_arena *a, const char *const *names,
     return fumi_fmt(a, "{\"%s\":%.*s}", names[0], FUMI_ARG(inner));
 }
 
-/* A text that holds nothing yet gets all of it. */
+/* Adds a whole document to a text that is empty or has only comments. */
 static int put_whole(struct fumi_arena *a, const struct setup_text *t, const char *const *path,
                      struct fumi_str value, struct fumi_str *out, struct fumi_err *e)
 {
@@ -29,7 +29,7 @@ static int put_whole(struct fumi_arena *a, const struct setup_text *t, const cha
     struct fumi_buf b = {0};
     fumi_buf_add(&b, kept.p, kept.n);
     if (kept.n && !fumi_eq(kept, FUMI_STR("\xEF\xBB\xBF")))
-        fumi_buf_add(&b, eol, strlen(eol)); /* behind comments */
+        fumi_buf_add(&b, eol, strlen(eol)); /* after comments */
     for (size_t i = 0; i < text.n; i++) {
         if (text.p[i] == '\n')
             fumi_buf_add(&b, eol, strlen(eol));
@@ -41,7 +41,8 @@ static int put_whole(struct fumi_arena *a, const struct setup_text *t, const cha
     return 0;
 }
 
-/* Adds what the path lacks. *old: the value, when it lacks nothing. */
+/* Adds the members that are missing on the path. If none is missing, sets *old to the value there
+ * and leaves *out alone. */
 static int put_missing(struct fumi_arena *a, const struct setup_json *j, const char *const *path,
                        struct fumi_str value, const struct fumi_val **old, struct fumi_str *out,
                        struct fumi_err *e)
@@ -60,7 +61,7 @@ static int put_missing(struct fumi_arena *a, const struct setup_json *j, const c
     return 0;
 }
 
-/* What only held the entry goes too: objects and arrays on the way that are empty now. */
+/* Removes objects and arrays on the path that are empty now. */
 static int prune(struct fumi_arena *a, const struct setup_spot *s, struct setup_text *t,
                  const char *const *path, struct fumi_err *e)
 {
@@ -84,8 +85,6 @@ static int prune(struct fumi_arena *a, const struct setup_spot *s, struct setup_
     return 0;
 }
 
-/* --- A member. --- */
-
 static int find_member(struct fumi_arena *a, const struct setup_spot *s, const struct setup_text *t,
                        struct fumi_str *found, struct fumi_err *e)
 {
@@ -102,7 +101,7 @@ static int find_member(struct fumi_arena *a, const struct setup_spot *s, const s
     return 0;
 }
 
-/* Whether both are started as a program, or both are reached by a URL. */
+/* Whether both entries start a program, or both have a URL. */
 static bool is_same_kind(const struct fumi_val *x, const struct fumi_val *y)
 {
     static const char *const kinds[] = {"command", "url"};
@@ -113,7 +112,7 @@ static bool is_same_kind(const struct fumi_val *x, const struct fumi_val *y)
     return false;
 }
 
-/* Sets one member of the entry that is there. */
+/* Sets one member of the existing entry. */
 static int set_member(struct fumi_arena *a, const struct setup_spot *s, struct setup_text *t,
                       const struct fumi_val *name, struct fumi_err *e)
 {
@@ -132,7 +131,7 @@ static int set_member(struct fumi_arena *a, const struct setup_spot *s, struct s
     return 0;
 }
 
-/* What the user added to the entry stays, such as variables of the environment. */
+/* Updates the entry, and keeps what the user added to it, such as environment variables. */
 static int merge(struct fumi_arena *a, const struct setup_spot *s, const struct setup_text *t,
                  const struct fumi_val *entry, struct fumi_str *out, struct fumi_err *e)
 {
@@ -185,11 +184,9 @@ static int drop_member(struct fumi_arena *a, const struct setup_spot *s, const s
 
 const struct setup_format setup_member = {find_member, put_member, drop_member};
 
-/* --- A hook. --- */
-
 /* {"matcher":...,"hooks":[{"type":"command","command":"... hook session-start"}]} in an array. */
-struct hook {
-    const struct fumi_val *list, *group, *hooks, *one; /* NULL: there is none */
+struct hook_entry {
+    const struct fumi_val *list, *group, *hooks, *one; /* NULL: not found */
 };
 
 static bool is_ours(const struct fumi_val *one)
@@ -199,20 +196,20 @@ static bool is_ours(const struct fumi_val *one)
            memmem(command->p, command->n, SETUP_HOOK, sizeof(SETUP_HOOK) - 1);
 }
 
-static void find_one(const struct fumi_val *group, struct hook *h)
+static void find_one(const struct fumi_val *group, struct hook_entry *h)
 {
     const struct fumi_val *hooks = fumi_get(group, "hooks");
     for (const struct fumi_val *i = fumi_first(hooks); i && !h->one; i = fumi_after(hooks, i)) {
         if (is_ours(i))
-            *h = (struct hook){h->list, group, hooks, i};
+            *h = (struct hook_entry){h->list, group, hooks, i};
     }
 }
 
 static int locate(struct fumi_arena *a, const struct setup_spot *s, const struct setup_text *t,
-                  struct setup_json *j, struct hook *h, struct fumi_err *e)
+                  struct setup_json *j, struct hook_entry *h, struct fumi_err *e)
 {
     int n = 0;
-    *h = (struct hook){0};
+    *h = (struct hook_entry){0};
     if (setup_json_read(a, t, s->strict, j, e))
         return -1;
     const struct fumi_val *list = j->root ? setup_json_walk(j, s->path, &n, e) : NULL;
@@ -221,9 +218,9 @@ static int locate(struct fumi_arena *a, const struct setup_spot *s, const struct
     if (!list || s->path[n])
         return 0;
     if (!fumi_is(list, FUMI_ARRAY))
-        return setup_blame(e, t, setup_json_begin(j, list),
-                           "\"%s\" must be an array; nothing was changed: correct it there first",
-                           s->path[n - 1]);
+        return setup_fail_at(e, t, setup_json_begin(j, list),
+                             "\"%s\" must be an array; nothing was changed: correct the file first",
+                             s->path[n - 1]);
     h->list = list;
     for (const struct fumi_val *i = fumi_first(list); i; i = fumi_after(list, i))
         find_one(i, h);
@@ -234,7 +231,7 @@ static int find_hook(struct fumi_arena *a, const struct setup_spot *s, const str
                      struct fumi_str *found, struct fumi_err *e)
 {
     struct setup_json j;
-    struct hook h;
+    struct hook_entry h;
     if (locate(a, s, t, &j, &h, e))
         return -1;
     *found = h.group ? fumi_compact(a, h.group).text : (struct fumi_str){0};
@@ -245,7 +242,7 @@ static int put_hook(struct fumi_arena *a, const struct setup_spot *s, const stru
                     struct fumi_str entry, struct fumi_str *out, struct fumi_err *e)
 {
     struct setup_json j;
-    struct hook h;
+    struct hook_entry h;
     const struct fumi_val *old, *new = fumi_parse(a, entry, e);
     if (!new || locate(a, s, t, &j, &h, e))
         return -1;
@@ -269,7 +266,7 @@ static int drop_hook(struct fumi_arena *a, const struct setup_spot *s, const str
 {
     struct setup_text now = *t;
     struct setup_json j;
-    struct hook h;
+    struct hook_entry h;
     *out = t->text;
     if (locate(a, s, t, &j, &h, e))
         return -1;

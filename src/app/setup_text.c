@@ -1,8 +1,10 @@
+/* What the formats share, and the Markdown block. */
 #include "app/setup.h"
 
+#include <assert.h>
 #include <stdarg.h>
 
-enum { SHOWN = 70 }; /* of a name, so that the remedy fits behind it */
+enum { SHOWN = 70 }; /* bytes of the file name, so that the remedy fits into the error */
 
 const char *setup_eol(struct fumi_str text)
 {
@@ -13,6 +15,7 @@ const char *setup_eol(struct fumi_str text)
 struct fumi_str setup_splice(struct fumi_arena *a, struct fumi_str text, size_t at, size_t n,
                              struct fumi_str by)
 {
+    assert(at <= text.n && n <= text.n - at);
     char *out = fumi_alloc(a, text.n - n + by.n + 1), *to = out;
     if (at)
         memcpy(to, text.p, at);
@@ -23,7 +26,7 @@ struct fumi_str setup_splice(struct fumi_arena *a, struct fumi_str text, size_t 
     return (struct fumi_str){out, text.n - n + by.n};
 }
 
-int setup_blame(struct fumi_err *e, const struct setup_text *t, size_t at, const char *fmt, ...)
+int setup_fail_at(struct fumi_err *e, const struct setup_text *t, size_t at, const char *fmt, ...)
 {
     char why[sizeof(e->text)];
     size_t line = 1, n = t->name.n > SHOWN ? SHOWN : t->name.n;
@@ -37,12 +40,10 @@ int setup_blame(struct fumi_err *e, const struct setup_text *t, size_t at, const
                         t->name.p + t->name.n - n, line, why);
 }
 
-/* --- A block of Markdown between two marks. --- */
-
 #define BEGIN_MARK "<!-- fumi:begin -->"
 #define END_MARK   "<!-- fumi:end -->"
 
-/* Where it stands, from the first mark to behind the line of the second. n 0: nowhere. */
+/* Finds the block from the first marker to the end of the second; n is 0 if there is none. */
 static int locate(const struct setup_text *t, size_t *at, size_t *n, struct fumi_err *e)
 {
     struct fumi_str s = t->text;
@@ -54,9 +55,9 @@ static int locate(const struct setup_text *t, size_t *at, size_t *n, struct fumi
     const char *end = memmem(begin, left, END_MARK, sizeof(END_MARK) - 1);
     *at = (size_t)(begin - s.p);
     if (!end)
-        return setup_blame(e, t, *at,
-                           "there is " BEGIN_MARK " but no " END_MARK
-                           "; nothing was changed: add it or remove both");
+        return setup_fail_at(e, t, *at,
+                             BEGIN_MARK " without " END_MARK
+                                        "; nothing was changed: add the end, or remove the block");
     end += sizeof(END_MARK) - 1;
     *n = (size_t)(end - begin);
     return 0;
@@ -73,7 +74,7 @@ static int find_block(struct fumi_arena *a, const struct setup_spot *spot,
     return 0;
 }
 
-/* The entry with the line ends of the text; it comes with plain ones or with these. */
+/* Converts the line breaks of the entry to those of the text. */
 static struct fumi_str with_eol(struct fumi_arena *a, struct fumi_str entry, const char *eol)
 {
     struct fumi_buf b = {0};
@@ -106,7 +107,7 @@ static int put_block(struct fumi_arena *a, const struct setup_spot *spot,
     return 0;
 }
 
-/* With the line break behind it, and with the empty line that put makes before it. */
+/* Also removes the line break after the block and the blank line that put_block adds before it. */
 static int drop_block(struct fumi_arena *a, const struct setup_spot *spot,
                       const struct setup_text *t, struct fumi_str *out, struct fumi_err *e)
 {

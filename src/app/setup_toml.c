@@ -1,5 +1,5 @@
-/* The table [mcp_servers.fumi] of a TOML file. The text is cut into headers and assignments, as
- * TOML 1.0 has them; what they mean matters only for ours. */
+/* The table [mcp_servers.fumi] of a TOML file. The text is split into table headers and assignments
+ * (TOML 1.0); only those of our table are interpreted. */
 #include "app/setup.h"
 #include "app/setup_json.h"
 
@@ -8,16 +8,16 @@
 enum { KEYS = 12 };
 
 /* A header or an assignment. */
-struct item {
-    struct item *next;
+struct toml_item {
+    struct toml_item *next;
     bool header, many; /* many: [[...]] */
-    size_t begin, end; /* of its text, without what follows in the line */
-    size_t value;      /* where the value of an assignment begins */
+    size_t begin, end; /* of its text, without the rest of the line */
+    size_t value;      /* the offset of the value of an assignment */
     struct fumi_str keys[KEYS];
     size_t n;
 };
 
-struct scan {
+struct toml_scanner {
     struct fumi_arena *a;
     const struct setup_text *t;
     struct fumi_str s;
@@ -25,24 +25,25 @@ struct scan {
     struct fumi_err *e;
 };
 
-static int fault(struct scan *k, const char *what)
+static int fault(struct toml_scanner *k, const char *what)
 {
-    return setup_blame(k->e, k->t, k->at, "%s; nothing was changed: correct it there first", what);
+    return setup_fail_at(k->e, k->t, k->at, "%s; nothing was changed: correct the file first",
+                         what);
 }
 
-static char peek(const struct scan *k)
+static char peek(const struct toml_scanner *k)
 {
     return k->at < k->s.n ? k->s.p[k->at] : '\0';
 }
 
-static void blanks(struct scan *k)
+static void blanks(struct toml_scanner *k)
 {
     while (peek(k) == ' ' || peek(k) == '\t')
         k->at++;
 }
 
-/* A comment up to the end of its line. */
-static void comment(struct scan *k)
+/* Skips a comment. */
+static void comment(struct toml_scanner *k)
 {
     if (peek(k) != '#')
         return;
@@ -50,37 +51,37 @@ static void comment(struct scan *k)
         k->at++;
 }
 
-static bool at_line_end(const struct scan *k)
+static bool at_line_end(const struct toml_scanner *k)
 {
     return k->at >= k->s.n || peek(k) == '\n' ||
            (peek(k) == '\r' && k->at + 1 < k->s.n && k->s.p[k->at + 1] == '\n');
 }
 
-/* Nothing but a comment may follow in the line. */
-static int end_line(struct scan *k)
+/* Skips the rest of the line, which may contain only a comment. */
+static int end_line(struct toml_scanner *k)
 {
     blanks(k);
     comment(k);
     if (!at_line_end(k))
-        return fault(k, "there is more in the line than TOML allows");
+        return fault(k, "unexpected text at the end of the line");
     while (k->at < k->s.n && peek(k) != '\n')
         k->at++;
     k->at += k->at < k->s.n;
     return 0;
 }
 
-static bool starts(const struct scan *k, const char *mark)
+static bool starts(const struct toml_scanner *k, const char *mark)
 {
     return fumi_starts((struct fumi_str){k->s.p + k->at, k->s.n - k->at}, fumi_str(mark));
 }
 
-/* A string that ends with three quotes, of which up to two more belong to it. */
-static int long_string(struct scan *k, char quote)
+/* A multi-line string. Up to two quotes before the closing three belong to the string. */
+static int long_string(struct toml_scanner *k, char quote)
 {
     const char end[] = {quote, quote, quote, '\0'};
     for (k->at += 3; !starts(k, end); k->at++) {
         if (k->at >= k->s.n)
-            return fault(k, "a text of several lines has no end");
+            return fault(k, "a multi-line string has no end");
         k->at += quote == '"' && peek(k) == '\\';
     }
     k->at += 3;
@@ -89,7 +90,7 @@ static int long_string(struct scan *k, char quote)
     return 0;
 }
 
-static int string(struct scan *k)
+static int string(struct toml_scanner *k)
 {
     char quote = peek(k);
     const char triple[] = {quote, quote, quote, '\0'};
@@ -98,23 +99,23 @@ static int string(struct scan *k)
     for (k->at++; peek(k) != quote; k->at++) {
         k->at += quote == '"' && peek(k) == '\\';
         if (at_line_end(k))
-            return fault(k, "a text has no closing quote");
+            return fault(k, "a string has no closing quote");
     }
     k->at++;
     return 0;
 }
 
-/* Truth, numbers and times. */
-static int bare(struct scan *k)
+/* Booleans, numbers and dates. */
+static int bare(struct toml_scanner *k)
 {
     size_t begin = k->at;
     while (isalnum((unsigned char)peek(k)) || (peek(k) && strchr("+-_.:", peek(k))))
         k->at++;
-    return k->at > begin ? 0 : fault(k, "there is no value");
+    return k->at > begin ? 0 : fault(k, "a value is missing");
 }
 
-/* A value; between brackets lines may break. What is between them is counted, not understood. */
-static int value(struct scan *k)
+/* A value. Arrays and inline tables, which may span lines, are skipped by counting brackets. */
+static int value(struct toml_scanner *k)
 {
     size_t depth = 0;
     do {
@@ -139,7 +140,7 @@ static int value(struct scan *k)
     return 0;
 }
 
-static int key(struct scan *k, struct fumi_str *out)
+static int key(struct toml_scanner *k, struct fumi_str *out)
 {
     size_t begin = k->at;
     if (peek(k) == '"' || peek(k) == '\'') {
@@ -151,11 +152,11 @@ static int key(struct scan *k, struct fumi_str *out)
     while (isalnum((unsigned char)peek(k)) || peek(k) == '_' || peek(k) == '-')
         k->at++;
     *out = (struct fumi_str){k->s.p + begin, k->at - begin};
-    return out->n ? 0 : fault(k, "there is no name where one must be");
+    return out->n ? 0 : fault(k, "a name is missing");
 }
 
-/* Names with dots between. Those behind the KEYS-th are not kept: ours are the first two. */
-static int keys(struct scan *k, struct item *i)
+/* A dotted key. Only the first KEYS names are kept; we need the first two. */
+static int keys(struct toml_scanner *k, struct toml_item *i)
 {
     struct fumi_str one;
     for (;;) {
@@ -171,7 +172,7 @@ static int keys(struct scan *k, struct item *i)
     }
 }
 
-static int header(struct scan *k, struct item *i)
+static int header(struct toml_scanner *k, struct toml_item *i)
 {
     i->header = true;
     i->many = starts(k, "[[");
@@ -184,23 +185,23 @@ static int header(struct scan *k, struct item *i)
     return 0;
 }
 
-static int assignment(struct scan *k, struct item *i)
+static int assignment(struct toml_scanner *k, struct toml_item *i)
 {
     if (keys(k, i))
         return -1;
     if (peek(k) != '=')
-        return fault(k, "there is no = behind a name");
+        return fault(k, "a name without =");
     k->at++;
     blanks(k);
     i->value = k->at;
     return value(k);
 }
 
-static int scan(struct fumi_arena *a, const struct setup_text *t, struct item **items,
+static int scan(struct fumi_arena *a, const struct setup_text *t, struct toml_item **items,
                 struct fumi_err *e)
 {
-    struct scan k = {a, t, t->text, 0, e};
-    struct item **to = items;
+    struct toml_scanner k = {a, t, t->text, 0, e};
+    struct toml_item **to = items;
     *items = NULL;
     if (starts(&k, "\xEF\xBB\xBF"))
         k.at = 3;
@@ -211,7 +212,7 @@ static int scan(struct fumi_arena *a, const struct setup_text *t, struct item **
                 return -1;
             continue;
         }
-        struct item *i = fumi_alloc(a, sizeof(*i));
+        struct toml_item *i = fumi_alloc(a, sizeof(*i));
         i->begin = k.at;
         if (peek(&k) == '[' ? header(&k, i) : assignment(&k, i))
             return -1;
@@ -224,21 +225,19 @@ static int scan(struct fumi_arena *a, const struct setup_text *t, struct item **
     return 0;
 }
 
-/* --- Ours among them. --- */
-
-static bool is_named(const struct item *i, size_t at, const char *name)
+static bool is_named(const struct toml_item *i, size_t at, const char *name)
 {
     return at < i->n && fumi_eq(i->keys[at], fumi_str(name));
 }
 
-/* A header of our table, or of a table in it. */
-static bool is_table(const struct item *i)
+/* Whether this is the header of our table or of one of its subtables. */
+static bool is_table(const struct toml_item *i)
 {
     return i->header && is_named(i, 0, "mcp_servers") && is_named(i, 1, "fumi");
 }
 
-/* An assignment that makes our table, or all of the servers, in another way than by a header. */
-static bool is_odd(const struct item *under, const struct item *i)
+/* Whether our table, or the table of all servers, is written in a form that we cannot edit. */
+static bool is_odd(const struct toml_item *under, const struct toml_item *i)
 {
     if (i->header)
         return i->many && is_named(i, 0, "mcp_servers") && i->n <= 2;
@@ -247,21 +246,21 @@ static bool is_odd(const struct item *under, const struct item *i)
     return under->n == 1 && is_named(under, 0, "mcp_servers") && is_named(i, 0, "fumi");
 }
 
-static int read_items(struct fumi_arena *a, const struct setup_text *t, struct item **items,
+static int read_items(struct fumi_arena *a, const struct setup_text *t, struct toml_item **items,
                       struct fumi_err *e)
 {
-    const struct item *under = NULL, *table = NULL;
+    const struct toml_item *under = NULL, *table = NULL;
     if (scan(a, t, items, e))
         return -1;
-    for (const struct item *i = *items; i; i = i->next) {
+    for (const struct toml_item *i = *items; i; i = i->next) {
         if (is_odd(under, i))
-            return setup_blame(e, t, i->begin,
-                               "the server is not written as a table [mcp_servers.fumi]; nothing "
-                               "was changed: change it there by hand");
+            return setup_fail_at(e, t, i->begin,
+                                 "the server is not written as a table [mcp_servers.fumi]; nothing "
+                                 "was changed: edit the file by hand");
         if (is_table(i) && i->n == 2 && table)
-            return setup_blame(e, t, i->begin,
-                               "the table [mcp_servers.fumi] is there twice; "
-                               "nothing was changed: remove one");
+            return setup_fail_at(e, t, i->begin,
+                                 "the table [mcp_servers.fumi] occurs twice; "
+                                 "nothing was changed: remove one");
         if (is_table(i) && i->n == 2)
             table = i;
         if (i->header)
@@ -270,29 +269,29 @@ static int read_items(struct fumi_arena *a, const struct setup_text *t, struct i
     return 0;
 }
 
-static const struct item *table_of(const struct item *i)
+static const struct toml_item *table_of(const struct toml_item *i)
 {
     while (i && !(is_table(i) && i->n == 2))
         i = i->next;
     return i;
 }
 
-/* The assignment of that name in the table. */
-static const struct item *member_of(const struct item *table, struct fumi_str name)
+/* The assignment of that name in the table. Returns NULL if there is none. */
+static const struct toml_item *member_of(const struct toml_item *table, struct fumi_str name)
 {
-    for (const struct item *i = table ? table->next : NULL; i && !i->header; i = i->next) {
+    for (const struct toml_item *i = table ? table->next : NULL; i && !i->header; i = i->next) {
         if (i->n == 1 && fumi_eq(i->keys[0], name))
             return i;
     }
     return NULL;
 }
 
-static struct fumi_str value_of(const struct setup_text *t, const struct item *i)
+static struct fumi_str value_of(const struct setup_text *t, const struct toml_item *i)
 {
     return (struct fumi_str){t->text.p + i->value, i->end - i->value};
 }
 
-/* Texts, lists and numbers look as in JSON; NULL: this one does not. */
+/* Most strings, arrays and numbers are also JSON. Returns NULL if the value is not. */
 static const struct fumi_val *as_json(struct fumi_arena *a, struct fumi_str value)
 {
     struct fumi_err ignored;
@@ -304,18 +303,18 @@ static const struct fumi_val *as_json(struct fumi_arena *a, struct fumi_str valu
 static int find_table(struct fumi_arena *a, const struct setup_spot *s, const struct setup_text *t,
                       struct fumi_str *found, struct fumi_err *e)
 {
-    struct item *items;
+    struct toml_item *items;
     struct fumi_buf b = {0};
     struct fumi_out o = {.buf = &b};
     (void)s;
     *found = (struct fumi_str){0};
     if (read_items(a, t, &items, e))
         return -1;
-    const struct item *table = table_of(items);
+    const struct toml_item *table = table_of(items);
     if (!table)
         return 0;
     fumi_put_open(&o, '{');
-    for (const struct item *i = table->next; i && !i->header; i = i->next) {
+    for (const struct toml_item *i = table->next; i && !i->header; i = i->next) {
         const struct fumi_val *v = as_json(a, value_of(t, i));
         if (i->n != 1 || !v)
             continue;
@@ -327,9 +326,7 @@ static int find_table(struct fumi_arena *a, const struct setup_spot *s, const st
     return 0;
 }
 
-/* --- Writing. --- */
-
-/* JSON's texts and lists are TOML's too. */
+/* Strings and arrays of JSON are valid TOML. */
 static struct fumi_str shown(struct fumi_arena *a, const struct fumi_val *v)
 {
     if (!fumi_is(v, FUMI_ARRAY))
@@ -363,15 +360,15 @@ static struct fumi_str append(struct fumi_arena *a, struct fumi_str text,
     return setup_splice(a, text, text.n, 0, out);
 }
 
-/* Sets one value in the table that is there. */
+/* Sets one value in the existing table. */
 static int set_value(struct fumi_arena *a, struct setup_text *t, const struct fumi_val *key,
                      struct fumi_err *e)
 {
-    struct item *items;
+    struct toml_item *items;
     if (read_items(a, t, &items, e))
         return -1;
-    const struct item *table = table_of(items);
-    const struct item *old = member_of(table, fumi_text(a, key));
+    const struct toml_item *table = table_of(items);
+    const struct toml_item *old = member_of(table, fumi_text(a, key));
     if (!old) {
         struct fumi_str line = fumi_fmt(a, "%s%.*s", setup_eol(t->text), FUMI_ARG(line_of(a, key)));
         const char *end = memchr(t->text.p + table->end, '\n', t->text.n - table->end);
@@ -387,7 +384,7 @@ static int set_value(struct fumi_arena *a, struct setup_text *t, const struct fu
     return 0;
 }
 
-/* The line break that ends the line of `at`, and what precedes it, is passed. */
+/* The start of the line after the one that contains `at`. */
 static size_t next_line(struct fumi_str s, size_t at)
 {
     const char *end = memchr(s.p + at, '\n', s.n - at);
@@ -401,10 +398,10 @@ static size_t line_begin(struct fumi_str s, size_t at)
     return at;
 }
 
-/* One header of ours and its assignments, with one empty line before it. */
-static struct fumi_str cut(struct fumi_arena *a, struct fumi_str s, const struct item *table)
+/* Removes a header with its assignments, and one blank line before it. */
+static struct fumi_str cut(struct fumi_arena *a, struct fumi_str s, const struct toml_item *table)
 {
-    const struct item *last = table;
+    const struct toml_item *last = table;
     while (last->next && !last->next->header)
         last = last->next;
     size_t begin = line_begin(s, table->begin), end = next_line(s, last->end);
@@ -418,7 +415,7 @@ static int drop_table(struct fumi_arena *a, const struct setup_spot *s, const st
                       struct fumi_str *out, struct fumi_err *e)
 {
     struct setup_text now = *t;
-    struct item *i;
+    struct toml_item *i;
     (void)s;
     for (;;) {
         if (read_items(a, &now, &i, e))
@@ -437,11 +434,11 @@ static int put_table(struct fumi_arena *a, const struct setup_spot *s, const str
                      struct fumi_str entry, struct fumi_str *out, struct fumi_err *e)
 {
     struct setup_text now = *t;
-    struct item *items;
+    struct toml_item *items;
     const struct fumi_val *new = fumi_parse(a, entry, e);
     if (!new || read_items(a, t, &items, e))
         return -1;
-    const struct item *table = table_of(items);
+    const struct toml_item *table = table_of(items);
     const char *kind = fumi_get(new, "command") ? "command" : "url";
     if (!table || !member_of(table, fumi_str(kind))) {
         if (drop_table(a, s, t, &now.text, e))

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-struct range {
+struct width_range {
     uint32_t first, last;
 };
 
-/* Characters of East Asian width W and F, and pictures, in wide strokes: what lies between is not
- * in use or wide too. */
-static const struct range wide[] = {
+/* Characters of East Asian width W and F, and emoji. Ranges are joined where the characters between
+ * them are unassigned or wide as well. */
+static const struct width_range wide[] = {
     {0x1100, 0x115F},   {0x231A, 0x231B},   {0x2329, 0x232A},   {0x23E9, 0x23EC},
     {0x23F0, 0x23F0},   {0x23F3, 0x23F3},   {0x25FD, 0x25FE},   {0x2614, 0x2615},
     {0x2648, 0x2653},   {0x267F, 0x267F},   {0x2693, 0x2693},   {0x26A1, 0x26A1},
@@ -33,8 +33,8 @@ static const struct range wide[] = {
     {0x1F90C, 0x1F9FF}, {0x1FA70, 0x1FAFF}, {0x20000, 0x3FFFD},
 };
 
-/* Marks that stand on the character before them, and what is not seen at all. */
-static const struct range none[] = {
+/* Combining marks and invisible characters, which take no column. */
+static const struct width_range none[] = {
     {0x00AD, 0x00AD},   {0x0300, 0x036F},   {0x0483, 0x0489}, {0x0591, 0x05BD}, {0x05BF, 0x05BF},
     {0x05C1, 0x05C2},   {0x05C4, 0x05C5},   {0x05C7, 0x05C7}, {0x0610, 0x061A}, {0x064B, 0x065F},
     {0x0670, 0x0670},   {0x06D6, 0x06DC},   {0x06DF, 0x06E4}, {0x06E7, 0x06E8}, {0x06EA, 0x06ED},
@@ -45,7 +45,7 @@ static const struct range none[] = {
     {0xE0001, 0xE007F}, {0xE0100, 0xE01EF},
 };
 
-static bool is_in(const struct range *table, size_t n, uint32_t c)
+static bool is_in(const struct width_range *table, size_t n, uint32_t c)
 {
     size_t low = 0;
     while (low < n) {
@@ -124,7 +124,7 @@ struct fumi_str show_lines(struct fumi_arena *a, struct fumi_str s)
     return (struct fumi_str){out, (size_t)(to - out)};
 }
 
-/* In JSON the characters below U+0020 stand between values, or are escaped already. */
+/* In JSON, characters below U+0020 occur only as whitespace between values, or escaped. */
 static bool must_escape(uint32_t c)
 {
     return c >= 0x20 && fumi_char_kind(c) != FUMI_CHAR_PLAIN;
@@ -172,7 +172,7 @@ static void put_raw(struct fumi_buf *out, const struct fumi_val *v)
     put_escaped(out, fumi_raw(v));
 }
 
-/* No deeper than the parser lets it be. */
+/* The recursion is bounded: the parser limits the nesting. */
 static void put_nested(struct fumi_buf *out, const struct fumi_val *v, size_t depth)
 {
     bool object = fumi_is(v, FUMI_OBJECT);

@@ -6,72 +6,52 @@
 
 static const char *const kinds[] = {"note", "group", "global", NULL};
 
-/* All members of all kinds, as they stand in a line. */
+/* The members of all kinds. Groups and globals use those of the note where they have the same name.
+ */
 struct line {
     int kind;
-    struct fumi_str id, project, created, updated;
-    struct fumi_str group, title, text, source;
-    struct fumi_strs tags;
-    struct fumi_json metadata;
-    struct fumi_str description, key;
+    struct note note;
+    struct fumi_str key, description;
     struct fumi_json value;
+    struct fumi_time updated;
 };
 
 #define LINE(member, wire, ...) FUMI_FIELD(struct line, member, wire, __VA_ARGS__)
-#define KIND                    LINE(kind, "kind", "What it is.", .choices = kinds, .def = "\"note\"")
-#define ID                      LINE(id, "id", "Its id.", .flags = FUMI_NULLABLE, .format = "uuid")
-#define PROJECT                                                                                    \
-    LINE(project, "projectId", "Its project.", .flags = FUMI_REQUIRED, .min = 1, .max = PROJECT_MAX)
-#define TIME(member, wire)                                                                         \
-    LINE(member, wire, "A time.", .flags = FUMI_NULLABLE, .format = "date-time")
+#define KIND_FIELD              LINE(kind, "kind", "What it is.", .choices = kinds, .def = "\"note\"")
+#define ID_FIELD                LINE(note.id, "id", "Its id.", .flags = FUMI_NULLABLE, .format = "uuid")
+#define PROJECT_FIELD                                                                              \
+    LINE(note.project, "projectId", "Its project.", .flags = FUMI_REQUIRED, .min = 1,              \
+         .max = PROJECT_MAX)
+#define CREATED_FIELD LINE(note.created, "createdAt", "A time.", .flags = FUMI_NULLABLE)
+#define UPDATED_FIELD LINE(updated, "updatedAt", "A time.", .flags = FUMI_NULLABLE)
 
 static const char *check_description(struct fumi_str s)
 {
     return s.n > VALUE_MAX ? "must have at most 262144 bytes" : NULL;
 }
 
-static const char *check_short(struct fumi_str s)
-{
-    return s.n > NOTE_TITLE_MAX ? "must have at most 4096 bytes" : NULL;
-}
-
-static const char *check_tag(struct fumi_str s)
-{
-    return s.n > NOTE_TAG_MAX ? "must have at most 128 bytes" : NULL;
-}
-
-static const struct fumi_field note_fields[] = {
-    PROJECT,
-    LINE(group, "groupId", "Its group.", .flags = FUMI_REQUIRED, .check = note_group_fault),
-    LINE(text, "text", "Its text.", .flags = FUMI_REQUIRED, .check = note_text_fault),
-    KIND,
-    ID,
-    LINE(title, "title", "Its title.", .flags = FUMI_NULLABLE, .check = check_short),
-    LINE(tags, "tags", "Its tags.", .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX,
-         .check = check_tag),
-    LINE(source, "source", "Its source.", .flags = FUMI_NULLABLE, .check = check_short),
-    TIME(created, "createdAt"),
-    LINE(metadata, "metadata", "Any object.", .flags = FUMI_NULLABLE | FUMI_OBJECT_ONLY),
-};
+static const struct fumi_field note_fields[] = {PROJECT_FIELD,
+                                                NOTE_REQUIRED_FIELDS(struct line, note.) KIND_FIELD,
+                                                ID_FIELD, NOTE_OPTIONAL_FIELDS(struct line, note.)};
 
 static const struct fumi_field group_fields[] = {
-    PROJECT,
+    PROJECT_FIELD,
     LINE(key, "groupKey", "Its key.", .flags = FUMI_REQUIRED, .check = note_key_fault),
-    LINE(title, "title", "Its title.", .flags = FUMI_REQUIRED, .check = check_short),
-    KIND,
-    ID,
+    LINE(note.title, "title", "Its title.", .flags = FUMI_REQUIRED, .check = note_title_fault),
+    KIND_FIELD,
+    ID_FIELD,
     LINE(description, "description", "What it is for.", .flags = FUMI_NULLABLE,
          .check = check_description),
-    TIME(created, "createdAt"),
-    TIME(updated, "updatedAt"),
+    CREATED_FIELD,
+    UPDATED_FIELD,
 };
 
 static const struct fumi_field global_fields[] = {
-    PROJECT, LINE(key, "key", "Its key.", .flags = FUMI_REQUIRED),       KIND,
-    ID,      LINE(value, "value", "Any value.", .flags = FUMI_NULLABLE), TIME(updated, "updatedAt"),
+    PROJECT_FIELD, LINE(key, "key", "Its key.", .flags = FUMI_REQUIRED),       KIND_FIELD,
+    ID_FIELD,      LINE(value, "value", "Any value.", .flags = FUMI_NULLABLE), UPDATED_FIELD,
 };
 
-static const struct fumi_field kind_fields[] = {KIND};
+static const struct fumi_field kind_fields[] = {KIND_FIELD};
 
 /* Members of other versions of the program are left alone. */
 static const struct fumi_shape shapes[] = {
@@ -81,85 +61,63 @@ static const struct fumi_shape shapes[] = {
 };
 static const struct fumi_shape kind_shape = FUMI_OPEN_SHAPE(struct line, kind_fields);
 
-static struct fumi_str time_text(int64_t ms, char out[FUMI_TIME_SIZE])
+static struct line line_of(const struct transfer *t)
 {
-    fumi_time_write(ms, out);
-    return (struct fumi_str){out, FUMI_TIME_SIZE};
-}
-
-static int64_t time_of(struct fumi_str text, int64_t none)
-{
-    int64_t ms;
-    return text.p && fumi_time_read(text, &ms) ? ms : none;
-}
-
-static void to_line(const struct transfer *t, struct line *l, char created[FUMI_TIME_SIZE],
-                    char updated[FUMI_TIME_SIZE])
-{
-    const struct note *n = &t->note;
     const struct group *g = &t->group;
     const struct global *v = &t->global;
-    *l = (struct line){.kind = (int)t->kind};
+    struct line l = {.kind = (int)t->kind};
     switch (t->kind) {
     case TRANSFER_NOTE:
-        l->id = n->id, l->project = n->project, l->group = n->group, l->title = n->title;
-        l->text = n->text, l->tags = n->tags, l->source = n->source;
-        l->metadata.text = n->metadata;
-        l->created = time_text(n->created, created);
+        l.note = t->note;
         break;
     case TRANSFER_GROUP:
-        l->id = g->id, l->project = g->project, l->key = g->key, l->title = g->title;
-        l->description = g->description;
-        l->created = time_text(g->created, created);
-        l->updated = time_text(g->updated, updated);
+        l.note = (struct note){
+            .id = g->id, .project = g->project, .title = g->title, .created = {g->created, true}};
+        l.key = g->key, l.description = g->description;
+        l.updated = (struct fumi_time){g->updated, true};
         break;
     case TRANSFER_GLOBAL:
-        l->id = v->id, l->project = v->project, l->key = v->key;
-        l->value.text = v->value;
-        l->updated = time_text(v->updated, updated);
+        l.note = (struct note){.id = v->id, .project = v->project};
+        l.key = v->key, l.value.text = v->value;
+        l.updated = (struct fumi_time){v->updated, true};
         break;
     }
+    return l;
 }
 
 void transfer_write(struct fumi_buf *out, const struct transfer *t)
 {
-    char created[FUMI_TIME_SIZE], updated[FUMI_TIME_SIZE];
-    struct line l;
-    to_line(t, &l, created, updated);
+    struct line l = line_of(t);
     fumi_emit(&(struct fumi_out){.buf = out}, &shapes[t->kind], &l);
+}
+
+static int64_t time_or_now(struct fumi_time time)
+{
+    return time.set ? time.ms : fumi_now();
 }
 
 static void from_line(const struct line *l, struct transfer *t)
 {
-    int64_t now = fumi_now();
     t->kind = (enum transfer_kind)l->kind;
     switch (t->kind) {
     case TRANSFER_NOTE:
-        t->note = (struct note){.id = l->id,
-                                .project = l->project,
-                                .group = l->group,
-                                .title = l->title,
-                                .text = l->text,
-                                .source = l->source,
-                                .tags = l->tags,
-                                .metadata = l->metadata.text,
-                                .created = time_of(l->created, NOTE_NOW)};
+        t->note = l->note;
         break;
     case TRANSFER_GROUP:
-        t->group = (struct group){.id = l->id,
-                                  .project = l->project,
+        t->group = (struct group){.id = l->note.id,
+                                  .project = l->note.project,
                                   .key = l->key,
-                                  .title = l->title,
+                                  .title = l->note.title,
                                   .description = l->description.p ? l->description : FUMI_STR(""),
-                                  .created = time_of(l->created, now),
-                                  .updated = time_of(l->updated, now)};
+                                  .created = time_or_now(l->note.created),
+                                  .updated = time_or_now(l->updated)};
         break;
     case TRANSFER_GLOBAL:
-        t->global = (struct global){.id = l->id,
-                                    .project = l->project,
+        t->global = (struct global){.id = l->note.id,
+                                    .project = l->note.project,
                                     .key = l->key,
                                     .value = l->value.text.p ? l->value.text : FUMI_STR("null"),
-                                    .updated = time_of(l->updated, now)};
+                                    .updated = time_or_now(l->updated)};
         break;
     }
 }
@@ -171,49 +129,84 @@ static bool clean(struct fumi_arena *a, struct fumi_str *s)
     return s->p != was.p;
 }
 
-static bool clean_tags(struct fumi_arena *a, struct fumi_strs tags)
+/* Whether the check refuses more than one line of visible text. Older versions stored such texts:
+ * the check is made after they were cleaned. */
+static bool is_line(const struct fumi_field *f)
 {
-    bool any = false;
-    for (size_t i = 0; i < tags.n; i++)
-        any |= clean(a, &tags.items[i]);
+    return f->check == note_title_fault || f->check == note_source_fault ||
+           f->check == note_tag_fault;
+}
+
+static int check_clean(const struct fumi_field *f, const void *member, struct fumi_err *e)
+{
+    const struct fumi_strs *list = member;
+    const char *fault = NULL;
+    if (f->type == FUMI_T_STR)
+        fault = f->check(*(const struct fumi_str *)member);
+    for (size_t i = 0; f->type == FUMI_T_STRS && i < list->n && !fault; i++)
+        fault = f->check(list->items[i]);
+    return fault ? fumi_err_set(e, FUMI_INVALID_PARAMS, "%s %s", f->name, fault) : 0;
+}
+
+static bool clean_member(struct fumi_arena *a, const struct fumi_field *f, void *member)
+{
+    struct fumi_strs *list = member;
+    bool any = f->type == FUMI_T_STR && clean(a, member);
+    for (size_t i = 0; f->type == FUMI_T_STRS && i < list->n; i++)
+        any |= clean(a, &list->items[i]);
     return any;
 }
 
-/* Makes one line of the members that must be; -1: nothing is left of a required one. */
-static int clean_line(struct fumi_arena *a, struct line *l, struct fumi_str *cleaned,
-                      struct fumi_err *e)
+/* Makes one line of the members that must be one. -1: nothing is left of a required member, or the
+ * member is too long. */
+static int clean_line(struct fumi_arena *a, const struct fumi_shape *s, struct line *l,
+                      struct fumi_str *cleaned, struct fumi_err *e)
 {
-    static const char *const names[] = {"projectId", "title", "source", "tags"};
-    bool any[FUMI_COUNT(names)];
-    any[0] = clean(a, &l->project);
-    any[1] = clean(a, &l->title);
-    any[2] = clean(a, &l->source);
-    any[3] = clean_tags(a, l->tags);
-    if (any[0] && !l->project.n)
-        return fumi_err_set(e, FUMI_INVALID_PARAMS, "projectId is required");
-    if (any[1] && !l->title.n && l->kind == TRANSFER_GROUP)
-        return fumi_err_set(e, FUMI_INVALID_PARAMS, "title is required");
     *cleaned = FUMI_STR("");
-    for (size_t i = 0; i < FUMI_COUNT(names); i++)
-        if (any[i])
-            *cleaned = fumi_fmt(a, "%.*s%s%s", FUMI_ARG(*cleaned), cleaned->n ? ", " : "",
-                                names[i]);
+    for (const struct fumi_field *f = s->fields; f < s->fields + s->n; f++) {
+        struct fumi_str *member = (struct fumi_str *)(void *)((char *)l + f->offset);
+        bool project = f->offset == offsetof(struct line, note.project);
+        if (!project && !is_line(f))
+            continue;
+        bool any = clean_member(a, f, member);
+        if (any && f->flags & FUMI_REQUIRED && !member->n)
+            return fumi_err_set(e, FUMI_INVALID_PARAMS, "%s is required", f->name);
+        if (!project && check_clean(f, member, e))
+            return -1;
+        if (any)
+            *cleaned = fumi_fmt(a, "%.*s%s%s", FUMI_ARG(*cleaned), cleaned->n ? ", " : "", f->name);
+    }
     return 0;
+}
+
+/* Binds without the checks that clean_line makes. */
+static int bind_line(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
+                     struct line *l, struct fumi_err *e)
+{
+    struct fumi_shape copy = *s;
+    struct fumi_field *fields = fumi_alloc(a, s->n * sizeof(*fields));
+    for (size_t i = 0; i < s->n; i++) {
+        fields[i] = s->fields[i];
+        if (is_line(&fields[i]))
+            fields[i].check = NULL;
+    }
+    copy.fields = fields;
+    return fumi_bind(a, &copy, v, l, e);
 }
 
 static int complete(struct fumi_arena *a, struct line *l, struct fumi_err *e)
 {
-    if (l->metadata.text.n > NOTE_METADATA_MAX)
+    if (l->note.metadata.text.n > NOTE_METADATA_MAX)
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "metadata must have at most %d bytes",
                             NOTE_METADATA_MAX);
     if (l->kind == TRANSFER_GLOBAL && global_key_check(l->key, e))
         return -1;
-    if (!l->id.p) {
+    if (!l->note.id.p) {
         char *id = fumi_alloc(a, FUMI_UUID_SIZE);
         fumi_uuid(id);
-        l->id = (struct fumi_str){id, FUMI_UUID_SIZE};
+        l->note.id = (struct fumi_str){id, FUMI_UUID_SIZE};
     }
-    return project_writable(a, l->project, &l->project, e);
+    return project_writable(a, l->note.project, &l->note.project, e);
 }
 
 int transfer_read(struct fumi_arena *a, struct fumi_str text, struct transfer *out,
@@ -226,8 +219,8 @@ int transfer_read(struct fumi_arena *a, struct fumi_str text, struct transfer *o
         return -1;
     if (!fumi_is(v, FUMI_OBJECT))
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "the line must hold an object");
-    if (fumi_bind(a, &kind_shape, v, &kind, e) || fumi_bind(a, &shapes[kind.kind], v, &l, e) ||
-        clean_line(a, &l, &cleaned, e) || complete(a, &l, e))
+    if (fumi_bind(a, &kind_shape, v, &kind, e) || bind_line(a, &shapes[kind.kind], v, &l, e) ||
+        clean_line(a, &shapes[kind.kind], &l, &cleaned, e) || complete(a, &l, e))
         return -1;
     *out = (struct transfer){.cleaned = cleaned};
     from_line(&l, out);

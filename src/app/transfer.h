@@ -22,7 +22,7 @@ void transfer_write(struct fumi_buf *out, const struct transfer *t);
 /* The same rules as for the methods: -1 with *e naming the member. Only the rule that project,
  * title, tags and source are one line is not enforced, because older versions exported others:
  * these are made one line (note_line). What has no id gets a new one, a
- * group or global without a time the present, a note without one NOTE_NOW. The project is made
+ * group or global without a time the present; the store sets that of a note. The project is made
  * canonical. */
 int transfer_read(struct fumi_arena *a, struct fumi_str line, struct transfer *out,
                   struct fumi_err *e);

@@ -12,7 +12,7 @@
 #endif
 #endif
 
-/* Under ASan the unused part of a chunk is poisoned, so that running past an allocation shows. */
+/* Under ASan the unused part of a chunk is poisoned, so that overruns are detected. */
 #ifdef FUMI_ASAN
 #include <sanitizer/asan_interface.h>
 #define HIDE(p, n) ASAN_POISON_MEMORY_REGION(p, n)
@@ -36,7 +36,7 @@ static size_t rounded(size_t size)
     return (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 }
 
-/* Each chunk is twice as large as the one before it, so their number stays small. */
+/* Chunk sizes double, so an arena has few chunks. */
 static void add_chunk(struct fumi_arena *a, size_t least)
 {
     size_t size = a->chunks ? a->chunks->size * 2 : FIRST_CHUNK - sizeof(struct fumi_chunk);
@@ -62,6 +62,7 @@ char *fumi_tail(struct fumi_arena *a, size_t least, size_t *room)
 
 void fumi_take(struct fumi_arena *a, size_t used)
 {
+    assert(used <= a->left);
     size_t n = rounded(used) < a->left ? rounded(used) : a->left;
     a->free += n;
     a->left -= n;
@@ -85,7 +86,7 @@ void *fumi_alloc(struct fumi_arena *a, size_t size)
     char *p = take_raw(a, size);
     if (size > SMALL || size % ALIGN)
         return memset(p, 0, size);
-    for (size_t i = 0; i < size; i += ALIGN) /* a few bytes need no call */
+    for (size_t i = 0; i < size; i += ALIGN) /* inlined by the compiler */
         memset(p + i, 0, ALIGN);
     return p;
 }
@@ -114,8 +115,8 @@ struct fumi_str fumi_fmt(struct fumi_arena *a, const char *fmt, ...)
     return (struct fumi_str){p, (size_t)n};
 }
 
-/* What was spread over several chunks comes back as one, so that the next message of the same kind
- * finds it in one piece and allocates nothing. */
+/* Several chunks are replaced by a single one of the same total size, so that the next message of
+ * that size needs no allocation. */
 void fumi_arena_reset(struct fumi_arena *a, size_t keep)
 {
     struct fumi_chunk *newest = a->chunks;

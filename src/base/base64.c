@@ -33,7 +33,8 @@ static int value_of(char c)
     return at ? (int)(at - fumi_base64_digits) : -1;
 }
 
-/* Four digits, of which the last `pads` are padding. */
+/* Decodes four digits, of which the last `pads` are padding. Bits that the padding drops must be 0.
+ */
 static bool read_four(const char *p, size_t pads, unsigned char out[3])
 {
     uint32_t v = 0;

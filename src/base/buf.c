@@ -2,6 +2,8 @@
 
 #include "base/arena.h"
 
+#include <assert.h>
+
 enum { FIRST_SIZE = 256 };
 
 char *fumi_buf_room(struct fumi_buf *b, size_t more)
@@ -17,7 +19,7 @@ char *fumi_buf_room(struct fumi_buf *b, size_t more)
         if (cap < need)
             cap = need;
         if (cap > limit)
-            cap = limit; /* what is within cap is not tested against the limit again */
+            cap = limit; /* fumi_buf_reserve compares with cap only */
         b->p = fumi_resize(b->p, cap);
         b->cap = cap;
     }
@@ -41,6 +43,7 @@ void fumi_buf_reset(struct fumi_buf *b, size_t keep)
 
 void fumi_buf_move(struct fumi_buf *to, struct fumi_buf *from)
 {
+    assert(to->n == 0 && to != from);
     fumi_resize(to->p, 0);
     to->p = from->p;
     to->n = from->n;

@@ -1,4 +1,4 @@
-/* A growing byte buffer with a ceiling. */
+/* A growing byte buffer with an optional size limit. */
 #ifndef FUMI_BASE_BUF_H
 #define FUMI_BASE_BUF_H
 
@@ -8,16 +8,22 @@
 extern "C" {
 #endif
 
-/* {0}: empty, no limit. Past the limit nothing is added any more and `full` is set, so that a
- * writer tests once, at its end. */
+/* {0} is an empty buffer without limit. The first write that would exceed the limit sets `full`,
+ * and from then on nothing is added: a writer needs to test `full` only once, at its end. Not
+ * thread-safe. */
 struct fumi_buf {
     char *p;
-    size_t n, cap, limit;
+    size_t n, cap;
+    size_t limit; /* maximum of n; 0: none */
     bool full;
 };
 
-/* Room for `more` bytes behind p + n, or NULL when that would pass the limit (full is set). */
+/* Grows the buffer for `more` bytes and returns where they go (p + n), or NULL with `full` set if
+ * they would exceed the limit. The caller adds what it wrote to n. fumi_buf_reserve is the same,
+ * and faster if the buffer has the capacity already. */
 char *fumi_buf_room(struct fumi_buf *b, size_t more);
+
+/* Frees the memory. The buffer is empty afterwards and keeps its limit. */
 void fumi_buf_done(struct fumi_buf *b);
 
 static inline char *fumi_buf_reserve(struct fumi_buf *b, size_t more)
@@ -41,16 +47,18 @@ static inline void fumi_buf_put(struct fumi_buf *b, char byte)
     fumi_buf_add(b, &byte, 1);
 }
 
-/* Empties it, keeping its memory when that is at most `keep` bytes. */
+/* Empties the buffer. Its memory is kept for reuse if it has at most `keep` bytes. */
 void fumi_buf_reset(struct fumi_buf *b, size_t keep);
 
 struct fumi_arena;
-/* Its bytes as a text of the arena; it is empty and holds no memory afterwards. */
+/* Copies the contents into the arena, frees the buffer, and returns the copy. */
 struct fumi_str fumi_buf_keep(struct fumi_buf *b, struct fumi_arena *a);
 
-/* Hands the bytes of `from` over to the empty buffer `to`; `from` is empty afterwards. */
+/* Moves the contents, without a copy, to `to`, which must be empty. `from` is empty afterwards.
+ * Each buffer keeps its own limit. */
 void fumi_buf_move(struct fumi_buf *to, struct fumi_buf *from);
 
+/* The contents, borrowed until the buffer changes; p is never NULL. */
 static inline struct fumi_str fumi_buf_str(const struct fumi_buf *b)
 {
     struct fumi_str s = {b->p ? b->p : "", b->n};

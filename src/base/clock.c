@@ -1,11 +1,11 @@
-/* Dates are counted in years that begin in March, so that the leap day is the last of its year, and
- * from 400 years before the year 0, so that no number on the way is negative. */
+/* The calendar calculations use years that begin in March, so that the leap day is the last day of
+ * a year, and count from the year -400, so that no intermediate value is negative. */
 #include "base/clock.h"
 
 #include <time.h>
 
 enum {
-    EARLIER = 400,                  /* years from there to the year 0 */
+    EARLIER = 400,                  /* years from the year -400 to the year 0 */
     DAYS_TO_1970 = 719468 + 146097, /* from 1 March of the year -400 to 1 January 1970 */
     DAY_SECONDS = 24 * 60 * 60,
 };
@@ -18,7 +18,7 @@ static const int before_month[12] = {0, 31, 61, 92, 122, 153, 184, 214, 245, 275
 
 struct moment {
     int year, month, day, hour, minute, second, ms;
-    int offset; /* minutes that the clock is ahead of UTC */
+    int offset; /* from UTC, in minutes; positive east of Greenwich */
 };
 
 static int64_t read_clock(clockid_t id, int64_t per_second)
@@ -52,7 +52,7 @@ static int64_t days_of(const struct moment *m)
 static void set_date(struct moment *m, int64_t days)
 {
     days += DAYS_TO_1970;
-    int64_t year = days * 400 / 146097; /* right, or one off next to a first of March */
+    int64_t year = days * 400 / 146097; /* exact, or one off near the first of March */
     year += days >= days_before_year(year + 1);
     year -= days < days_before_year(year);
     int rest = (int)(days - days_before_year(year)), month = 11;
@@ -101,7 +101,8 @@ void fumi_time_write(int64_t ms, char out[FUMI_TIME_SIZE])
     put(out + 20, 3, m.ms);
 }
 
-/* Each take_ reads its part from the front of s, or says that the part is not there. */
+/* Each take_ function consumes its part from the front of s. Returns false if the part is missing.
+ */
 static bool take_number(struct fumi_str *s, size_t digits, int *out)
 {
     if (s->n < digits)
@@ -129,7 +130,7 @@ static bool take(struct fumi_str *s, char c)
     return take_either(s, c, c);
 }
 
-/* At least one digit; those after the third do not count. */
+/* At least one digit is required; digits after the third are ignored. */
 static bool take_fraction(struct fumi_str *s, int *ms)
 {
     size_t digits = 0;
@@ -168,7 +169,7 @@ static int days_in(int year, int month)
     return days[month - 1] + (leap && month == 2);
 }
 
-static bool possible(const struct moment *m)
+static bool in_calendar(const struct moment *m)
 {
     return m->month >= 1 && m->month <= 12 && m->day >= 1 && m->day <= days_in(m->year, m->month) &&
            m->hour <= 23 && m->minute <= 59 && m->second <= 60;
@@ -177,7 +178,7 @@ static bool possible(const struct moment *m)
 bool fumi_time_read(struct fumi_str s, int64_t *ms)
 {
     struct moment m = {0};
-    if (!take_moment(&s, &m) || !possible(&m))
+    if (!take_moment(&s, &m) || !in_calendar(&m))
         return false;
     int64_t t = ms_of(&m);
     if (t < FIRST_MS || t > LAST_MS)

@@ -1,6 +1,9 @@
+/* The distance of two names is their Levenshtein distance without regard to ASCII case. A candidate
+ * must be within a third of the length of the name, or 2 if that is more, but must share at least
+ * one letter with the name. */
 #include "base/closest_name.h"
 
-enum { COMPARED = 64 };
+enum { LENGTH_MAX = 64 };
 
 static char lower(char c)
 {
@@ -9,7 +12,7 @@ static char lower(char c)
 
 static size_t distance(struct fumi_str a, struct fumi_str b)
 {
-    size_t row[COMPARED + 1];
+    size_t row[LENGTH_MAX + 1];
     for (size_t j = 0; j <= b.n; j++)
         row[j] = j;
     for (size_t i = 1; i <= a.n; i++) {
@@ -33,11 +36,11 @@ struct closest_name closest_name_start(struct fumi_str name)
 
 bool closest_name_improves(struct closest_name *n, struct fumi_str candidate)
 {
-    if (n->name.n > COMPARED || candidate.n > COMPARED)
+    if (n->name.n > LENGTH_MAX || candidate.n > LENGTH_MAX)
         return false;
     size_t d = distance(n->name, candidate);
-    if (d >= n->least)
+    if (d >= n->distance)
         return false;
-    n->least = d;
+    n->distance = d;
     return true;
 }

@@ -1,10 +1,11 @@
-/* A line is built on the stack and leaves in one piece, so lines of several threads do not mix. It
- * is not longer than PIPE_BUF: what does not fit is left out, whole pairs at a time. */
+/* A line is built on the stack and written with one write(2) of at most PIPE_BUF bytes, so lines of
+ * several threads do not mix. Pairs that do not fit are left out. */
 #include "base/log.h"
 
 #include "base/clock.h"
 #include "base/utf8.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -13,12 +14,12 @@
 
 enum {
     LINE_SIZE = 4096,
-    TAIL_SIZE = 2, /* "}\n" always finds room */
+    TAIL_SIZE = 2, /* reserved for "}\n" */
     VALUE_SIZE = 256,
-    PATIENCE = 20, /* milliseconds for a reader that does not read */
+    WRITE_TIMEOUT = 20, /* milliseconds, if the reader of a pipe does not read */
 };
 
-struct line {
+struct log_line {
     bool json, full;
     size_t n;
     char bytes[LINE_SIZE];
@@ -40,7 +41,7 @@ bool fumi_level_of(struct fumi_str name, enum fumi_level *out)
     return false;
 }
 
-static void add(struct line *l, const char *p, size_t n)
+static void add(struct log_line *l, const char *p, size_t n)
 {
     if (l->full || n > LINE_SIZE - TAIL_SIZE - l->n) {
         l->full = true;
@@ -50,17 +51,17 @@ static void add(struct line *l, const char *p, size_t n)
     l->n += n;
 }
 
-static void add_str(struct line *l, struct fumi_str s)
+static void add_str(struct log_line *l, struct fumi_str s)
 {
     add(l, s.p, s.n);
 }
 
-static void add_char(struct line *l, char c)
+static void add_char(struct log_line *l, char c)
 {
     add(l, &c, 1);
 }
 
-/* What is written as it is: printable, and no part of an escape. */
+/* Whether the character of n bytes needs no escape; n == 0: an invalid byte. */
 static bool plain(const char *p, size_t n)
 {
     unsigned char c = (unsigned char)p[0];
@@ -87,18 +88,19 @@ static char short_escape(char c)
     }
 }
 
-/* In JSON there is no escape for a byte that belongs to no character: U+FFFD stands for it. */
-static void add_number_escape(struct line *l, const char *p, size_t n)
+/* JSON has no escape for an invalid byte: it is written as U+FFFD. */
+static void add_number_escape(struct log_line *l, const char *p, size_t n)
 {
     char text[16];
-    unsigned c = n ? (unsigned char)p[n - 1] : 0xFFFD; /* of U+0080 to U+009F, also the number */
+    unsigned c = n ? (unsigned char)p[n - 1] : 0xFFFD; /* the last byte of U+0080 to U+009F is also
+                                                          the code point */
     if (l->json)
         add(l, text, (size_t)snprintf(text, sizeof(text), "\\u%04x", c));
     for (size_t i = 0; !l->json && i < n + !n; i++)
         add(l, text, (size_t)snprintf(text, sizeof(text), "\\x%02x", (unsigned char)p[i]));
 }
 
-static void add_escape(struct line *l, const char *p, size_t n)
+static void add_escape(struct log_line *l, const char *p, size_t n)
 {
     char c = n == 1 ? short_escape(*p) : 0;
     if (c)
@@ -107,7 +109,7 @@ static void add_escape(struct line *l, const char *p, size_t n)
         add_number_escape(l, p, n);
 }
 
-static void add_quoted(struct line *l, struct fumi_str s)
+static void add_quoted(struct log_line *l, struct fumi_str s)
 {
     add_char(l, '"');
     for (const char *p = s.p, *end = s.p + s.n; p < end;) {
@@ -132,7 +134,7 @@ static bool bare(struct fumi_str s)
     return s.n > 0;
 }
 
-static void add_text(struct line *l, struct fumi_str s)
+static void add_text(struct log_line *l, struct fumi_str s)
 {
     if (s.n > VALUE_SIZE)
         s = fumi_utf8_cut(s, VALUE_SIZE);
@@ -142,13 +144,13 @@ static void add_text(struct line *l, struct fumi_str s)
         add_quoted(l, s);
 }
 
-static void add_number(struct line *l, int64_t number)
+static void add_number(struct log_line *l, int64_t number)
 {
     char text[24];
     add(l, text, (size_t)snprintf(text, sizeof(text), "%" PRId64, number));
 }
 
-static void add_pair(struct line *l, const struct fumi_pair *pair)
+static void add_pair(struct log_line *l, const struct fumi_pair *pair)
 {
     add_char(l, l->json ? ',' : ' ');
     add_text(l, fumi_str(pair->key));
@@ -159,7 +161,7 @@ static void add_pair(struct line *l, const struct fumi_pair *pair)
         add_number(l, pair->number);
 }
 
-static void add_head(struct line *l, enum fumi_level level, const char *event)
+static void add_head(struct log_line *l, enum fumi_level level, const char *event)
 {
     char time[FUMI_TIME_SIZE];
     fumi_time_write(fumi_now(), time);
@@ -171,7 +173,7 @@ static void add_head(struct line *l, enum fumi_level level, const char *event)
     add_text(l, fumi_str(event));
 }
 
-static void add_pairs(struct line *l, const struct fumi_pair *pairs, size_t n)
+static void add_pairs(struct log_line *l, const struct fumi_pair *pairs, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         size_t before = l->n;
@@ -183,15 +185,16 @@ static void add_pairs(struct line *l, const struct fumi_pair *pairs, size_t n)
     }
 }
 
-static void end_line(struct line *l)
+static void end_line(struct log_line *l)
 {
+    assert(l->n + TAIL_SIZE <= LINE_SIZE);
     if (l->json)
         l->bytes[l->n++] = '}';
     l->bytes[l->n++] = '\n';
 }
 
-/* Whether the descriptor takes something now. A pipe that does takes a whole line, so that a write
- * does not wait even where the descriptor would. */
+/* Waits until the descriptor is writable, at most until the deadline. A pipe that is writable takes
+ * PIPE_BUF bytes, so write(2) does not block then, even on a blocking descriptor. */
 static bool is_writable(int fd, int64_t deadline)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
@@ -203,10 +206,10 @@ static bool is_writable(int fd, int64_t deadline)
     return ready > 0;
 }
 
-/* Nobody can be told when the log itself cannot be written: the line is lost. */
+/* If the log cannot be written, the line is dropped, because there is no place to report that. */
 static void send_line(int fd, const char *p, size_t n)
 {
-    int64_t deadline = fumi_ticks() + (int64_t)PATIENCE * 1000000;
+    int64_t deadline = fumi_ticks() + (int64_t)WRITE_TIMEOUT * 1000000;
     while (n && is_writable(fd, deadline)) {
         ssize_t sent = write(fd, p, n);
         if (sent == 0 || (sent < 0 && errno != EINTR && errno != EAGAIN))
@@ -224,7 +227,7 @@ void fumi_log_pairs(const struct fumi_log *log, enum fumi_level level, const cha
     if (!log || level < log->level || level >= FUMI_SILENT)
         return;
     int before = errno;
-    struct line l;
+    struct log_line l;
     l.json = log->json;
     l.full = false;
     l.n = 0;

@@ -1,5 +1,5 @@
-/* The allocator, in a file of its own: CMakeLists.txt compiles it so that a program can replace
- * fumi_resize in the shared library too. */
+/* The allocator. It has its own file because CMakeLists.txt compiles it with other options, so that
+ * a program can replace fumi_resize in the shared library too. */
 #include "base/arena.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 __attribute__((weak)) void *fumi_resize(void *old, size_t size)
 {
-    static const char finished[] = "fumi: out of memory\n";
+    static const char message[] = "fumi: out of memory\n";
     if (!size) {
         free(old);
         return NULL;
@@ -15,7 +15,7 @@ __attribute__((weak)) void *fumi_resize(void *old, size_t size)
     void *p = realloc(old, size);
     if (p)
         return p;
-    if (write(STDERR_FILENO, finished, sizeof(finished) - 1) < 0)
+    if (write(STDERR_FILENO, message, sizeof(message) - 1) < 0)
         _exit(71);
     _exit(70);
 }

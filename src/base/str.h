@@ -1,4 +1,5 @@
-/* Borrowed slices of text. A slice owns nothing; whoever made it says how long it lives. */
+/* Strings as borrowed slices: a pointer and a length. A slice does not own its bytes; the function
+ * that returns a slice documents how long it is valid. */
 #ifndef FUMI_BASE_STR_H
 #define FUMI_BASE_STR_H
 
@@ -11,7 +12,8 @@
 extern "C" {
 #endif
 
-/* p == NULL: no string, which is not the same as an empty one. Not terminated; may hold NULs. */
+/* Not terminated; may contain NULs. p == NULL means "no string", which differs from an empty one.
+ */
 struct fumi_str {
     const char *p;
     size_t n;
@@ -24,7 +26,7 @@ struct fumi_strs {
 
 #define FUMI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* A literal as a slice, and a slice as the two arguments of "%.*s". */
+/* FUMI_STR: a string literal as a slice. FUMI_ARG: a slice as the two arguments of "%.*s". */
 #ifdef __cplusplus
 #define FUMI_STR(literal) (fumi_str_of("" literal, sizeof(literal) - 1))
 #else
@@ -39,14 +41,15 @@ static inline constexpr struct fumi_str fumi_str_of(const char *p, size_t n)
 }
 #endif
 
+/* A C string as a slice; NULL gives no string. */
 static inline struct fumi_str fumi_str(const char *terminated)
 {
     struct fumi_str s = {terminated, terminated ? strlen(terminated) : 0};
     return s;
 }
 
-/* n bytes are the same. Names are short: up to sixteen bytes are compared as two words that may
- * overlap, without a call. */
+/* Whether n bytes are equal. Up to 16 bytes are compared inline, as two words that may overlap,
+ * because most names are short. */
 static inline bool fumi_same(const char *a, const char *b, size_t n)
 {
     uint64_t w[4];
@@ -70,6 +73,7 @@ static inline bool fumi_same(const char *a, const char *b, size_t n)
     return n == 0 || (a[0] == b[0] && a[n / 2] == b[n / 2] && a[n - 1] == b[n - 1]);
 }
 
+/* Whether two slices have the same bytes. No string equals the empty string. */
 static inline bool fumi_eq(struct fumi_str a, struct fumi_str b)
 {
     return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);

@@ -1,4 +1,5 @@
-/* Work for another thread: embedded in what it works on, so handing it over allocates nothing. */
+/* A unit of work for another thread. It is embedded in the object that it works on, so submitting
+ * it needs no allocation. */
 #ifndef FUMI_BASE_TASK_H
 #define FUMI_BASE_TASK_H
 
@@ -13,11 +14,13 @@ struct fumi_task {
     struct fumi_task *next;
 };
 
-/* First in, first out; {0} is empty. The owner locks it. */
+/* A FIFO queue; {0} is empty. Not thread-safe: its owner locks it. A task is in one queue at most.
+ */
 struct fumi_tasks {
     struct fumi_task *first, *last;
 };
 
+/* The T whose member `member` is at ptr. */
 #define FUMI_OWNER(ptr, T, member) ((T *)((char *)(ptr)-offsetof(T, member)))
 
 static inline void fumi_tasks_add(struct fumi_tasks *q, struct fumi_task *t)
@@ -30,6 +33,7 @@ static inline void fumi_tasks_add(struct fumi_tasks *q, struct fumi_task *t)
     q->last = t;
 }
 
+/* Removes and returns the oldest task; NULL: the queue is empty. */
 static inline struct fumi_task *fumi_tasks_take(struct fumi_tasks *q)
 {
     struct fumi_task *t = q->first;

@@ -1,9 +1,12 @@
-/* Two ways through the same text: one character after the other, on every machine, and 32 bytes at
- * once where AVX2 is. The latter finds faults in pairs of bytes: three tables, asked with the two
- * halves of a byte and the high half of the next one, each name the faults such a half may take
- * part in, and what all three name is one. What reaches further back than a pair, the third and
- * fourth byte of a character, is one comparison more. A block is judged by itself and the three
- * bytes before it, read again from memory, so nothing is carried from block to block. */
+/* Each function has two implementations: portable code, which reads one character after the other,
+ * and AVX2 code, which reads blocks of 32 bytes.
+ *
+ * The AVX2 code finds errors in pairs of adjacent bytes. Three tables, indexed by the two halves of
+ * a byte and by the high half of the byte after it, each give the set of errors that are possible
+ * with this half; the intersection of the three sets is the set of actual errors. The third and
+ * fourth byte of a character, which depend on more than the byte before them, take one more
+ * comparison. A block is checked together with the three bytes before it, which are read again from
+ * memory, so no state is carried from block to block. */
 #include "base/utf8.h"
 
 #if defined(__x86_64__) && !defined(FUMI_UTF8_PLAIN)
@@ -13,9 +16,9 @@
 #endif
 
 enum {
-    WORTH = 12, /* fewer bytes are done sooner one by one */
+    WORTH = 12, /* the portable code is faster for shorter texts */
     BLOCK = 32,
-    LEAST = BLOCK + 3, /* so many, and the last block has three bytes before it */
+    LEAST = BLOCK + 3, /* from this length on, the last block has three bytes before it */
 };
 
 static const uint64_t HIGH_BITS = 0x8080808080808080, LOW_BITS = 0x0101010101010101;
@@ -39,8 +42,8 @@ static inline uint32_t half_at(const char *p)
     return half;
 }
 
-/* Of a character of three or four bytes the first two decide whether its number is allowed; they
- * are taken together as the number without its low bits. */
+/* The first two bytes of a character of three or four bytes decide whether its code point is valid:
+ * `high` holds their bits, which are the upper bits of the code point. */
 static inline size_t step(const char *p, const char *end)
 {
     size_t left = (size_t)(end - p);
@@ -90,8 +93,8 @@ static inline bool special(unsigned c)
     return c < 0x20 || c == '"' || c == '\\';
 }
 
-/* Taking c from a byte below 0x80 sets its high bit when the byte is less than c. A borrow spoils
- * only bytes after one that is found anyway. */
+/* Subtracting c from a byte below 0x80 sets the high bit of the byte if it is less than c. A borrow
+ * can only affect bytes after one that is found already. */
 static inline bool plain_word(uint64_t word)
 {
     uint64_t control = word - LOW_BITS * 0x20;
@@ -113,7 +116,7 @@ static const char *run_steps(const char *p, const char *end)
     return p;
 }
 
-/* All bytes but continuations begin a character; eight are asked at once, one bit each. */
+/* Counts all bytes but continuation bytes, eight bytes at a time. */
 static size_t count_steps(const char *p, const char *end)
 {
     size_t n = (size_t)(end - p);
@@ -129,22 +132,22 @@ static size_t count_steps(const char *p, const char *end)
 #ifdef FUMI_UTF8_AVX2
 
 enum {
-    CUT = 1,        /* a first byte, and no continuation after it */
-    STRAY = 2,      /* a continuation after ASCII */
-    LONG_TWO = 4,   /* C0, C1: two bytes where one would do */
-    LONG_THREE = 8, /* E0 and 80 to 9F: three where two would do */
+    CUT = 1,        /* a first byte without a continuation byte after it */
+    STRAY = 2,      /* a continuation byte after ASCII */
+    LONG_TWO = 4,   /* C0, C1: overlong, two bytes instead of one */
+    LONG_THREE = 8, /* E0 and 80 to 9F: overlong, three bytes instead of two */
     SURROGATE = 16, /* ED and A0 to BF */
     BEYOND = 32,    /* F4 to FF and 90 to BF: above U+10FFFF */
-    LOW_FOUR = 64,  /* F0 and 80 to 8F: four where three would do; F5 to FF: above U+10FFFF */
-    PAIR = 128,     /* two continuations, right exactly where a third or fourth byte is due */
-    WHATEVER = CUT | STRAY | PAIR, /* the low half of a first byte says nothing about these */
+    LOW_FOUR = 64,  /* F0 and 80 to 8F: overlong, four bytes for three; F5 to FF: above U+10FFFF */
+    PAIR = 128,     /* two continuation bytes: valid only as a third or fourth byte */
+    WHATEVER = CUT | STRAY | PAIR, /* do not depend on the low half of a first byte */
 };
 
 struct tables {
     _Alignas(16) unsigned char high[16], low[16], next[16];
 };
 
-/* 1: a control byte, 2: the quote, 4: the backslash. */
+/* 1: control character, 2: quote, 4: backslash. */
 static const struct tables stops_of = {
     .high = {[0x0] = 1, [0x1] = 1, [0x2] = 2, [0x5] = 4},
     .low = {[0x0 ... 0x1] = 1, [0x2] = 1 | 2, [0x3 ... 0xB] = 1, [0xC] = 1 | 4, [0xD ... 0xF] = 1},
@@ -192,8 +195,8 @@ AVX2 static inline __m256i high_half(__m256i bytes)
     return _mm256_and_si256(_mm256_srli_epi16(bytes, 4), _mm256_set1_epi8(15));
 }
 
-/* back1 to back3 are the block moved by so many bytes: what stands before each of its bytes. A
- * byte of the result is not 0 where a fault shows. */
+/* back1 to back3 hold the bytes that are 1 to 3 positions before those of the block. A byte of the
+ * result is not 0 where there is an error. */
 AVX2 static inline __m256i faults(__m256i block, __m256i back1, __m256i back2, __m256i back3)
 {
     __m256i high = look_up(faults_of.high, high_half(back1));
@@ -205,7 +208,7 @@ AVX2 static inline __m256i faults(__m256i block, __m256i back1, __m256i back2, _
     return _mm256_xor_si256(_mm256_and_si256(_mm256_and_si256(high, low), next), wanted);
 }
 
-/* The first block, before which nothing may be read: as if ASCII stood there. */
+/* For the first block: the bytes before it cannot be read and are taken as ASCII. */
 AVX2 static inline __m256i first_faults(__m256i block)
 {
     __m256i back16 = _mm256_permute2x128_si256(block, block, 0x08);
@@ -218,14 +221,14 @@ AVX2 static inline __m256i next_faults(const char *p)
     return faults(load(p), load(p - 1), load(p - 2), load(p - 3));
 }
 
-/* How many bytes before p belong to a character that goes on at p. */
+/* How many bytes before p belong to a character that continues at p. */
 static inline size_t unfinished(const char *p)
 {
     return byte_at(p - 1) >= 0xC0 ? 1 : byte_at(p - 2) >= 0xE0 ? 2 : byte_at(p - 3) >= 0xF0 ? 3 : 0;
 }
 
-/* WORTH to BLOCK - 1 bytes, then zeros, without reading elsewhere: the text is taken from both ends
- * and what was taken twice is pushed out of the second half. */
+/* Loads WORTH to BLOCK - 1 bytes, followed by zeros, without reading outside the text: it loads
+ * from both ends, and shifts the bytes that were loaded twice out of the second half. */
 AVX2 static inline __m256i gather(const char *p, size_t n)
 {
     static const signed char push[32] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
@@ -254,8 +257,8 @@ AVX2 static bool valid_short(const char *p, const char *end)
     return none(first_faults(load(p))) && valid_steps(rest, end);
 }
 
-/* After ASCII nothing is unfinished, so ASCII after ASCII needs no look at the tables. The last
- * block ends at the end and looks at some bytes a second time. */
+/* ASCII after ASCII needs no tables, because no character continues there. The last block ends at
+ * the end of the text and overlaps the block before it. */
 AVX2 static bool valid_blocks(const char *p, const char *end)
 {
     if (end - p < LEAST)
@@ -272,7 +275,7 @@ AVX2 static bool valid_blocks(const char *p, const char *end)
     return none(_mm256_or_si256(bad, next_faults(end - BLOCK))) && !unfinished(end);
 }
 
-/* Not 0 where a run ends. A byte above 0x7F finds 0 in the table of low halves by itself. */
+/* Not 0 at quotes, backslashes and control characters. The shuffle gives 0 for bytes above 0x7F. */
 AVX2 static inline __m256i stops(__m256i block)
 {
     return _mm256_and_si256(look_up(stops_of.low, block), look_up(stops_of.high, high_half(block)));
@@ -283,15 +286,16 @@ AVX2 static inline unsigned zeros(__m256i bytes)
     return (unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256()));
 }
 
-/* The block at p holds a fault or an end of the run: which comes first? A fault that the end itself
- * shows, because it cuts a character, stands on the same byte. */
+/* The block at p has an error or an end of the run: returns NULL if the error is first, otherwise
+ * the end. A character that the end truncates is an error at the same byte. */
 AVX2 static const char *run_end(const char *p, __m256i bad, __m256i stop)
 {
     unsigned ends = ~zeros(stop), upto = ends ^ (ends - 1);
     return ~zeros(bad) & upto ? NULL : p + __builtin_ctz(ends);
 }
 
-/* The last block ends at the end; what stands in it before the rest has nothing to report again. */
+/* Checks the last block, which ends at the end of the text. The bytes that it shares with the block
+ * before it are known to be valid. */
 AVX2 static const char *run_rest(const char *end)
 {
     const char *p = end - BLOCK;
@@ -301,7 +305,7 @@ AVX2 static const char *run_rest(const char *end)
     return unfinished(end) ? NULL : end;
 }
 
-/* Zeros behind the text end the run there. */
+/* The zeros that follow a short text end the run. */
 AVX2 static const char *run_short(const char *p, const char *end)
 {
     size_t n = (size_t)(end - p);
@@ -372,7 +376,7 @@ static inline size_t count_blocks(const char *p, const char *end)
 
 #endif
 
-/* For less than LEAST bytes; the words at both ends overlap instead of leaving a rest. */
+/* For fewer than LEAST bytes. The last word may overlap the one before it. */
 static inline bool short_ascii(const char *p, size_t n)
 {
     if (!n)

@@ -6,8 +6,8 @@
 
 static _Noreturn void no_randomness(void)
 {
-    static const char sorry[] = "fumi: the system gives no random bytes\n";
-    if (write(STDERR_FILENO, sorry, sizeof(sorry) - 1) < 0)
+    static const char message[] = "fumi: the system provides no random bytes\n";
+    if (write(STDERR_FILENO, message, sizeof(message) - 1) < 0)
         _exit(71);
     _exit(70);
 }

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* How soon to come back while another call is trying. */
+/* Milliseconds to wait while another call is trying the server. */
 enum { SOON = 1000 };
 
 static int64_t now(void)
@@ -23,7 +23,7 @@ void breaker_done(struct breaker *b)
     pthread_mutex_destroy(&b->lock);
 }
 
-static enum breaker_leave decide(struct breaker *b, int64_t *wait)
+static enum breaker_permit decide(struct breaker *b, int64_t *wait)
 {
     if (b->failures < BREAKER_FAILURES)
         return BREAKER_GO;
@@ -35,16 +35,16 @@ static enum breaker_leave decide(struct breaker *b, int64_t *wait)
     return BREAKER_ONCE;
 }
 
-enum breaker_leave breaker_enter(struct breaker *b, int64_t *wait, char why[200])
+enum breaker_permit breaker_enter(struct breaker *b, int64_t *wait, char why[200])
 {
     pthread_mutex_lock(&b->lock);
-    enum breaker_leave leave = decide(b, wait);
+    enum breaker_permit permit = decide(b, wait);
     memcpy(why, b->why, sizeof(b->why));
     pthread_mutex_unlock(&b->lock);
-    return leave;
+    return permit;
 }
 
-bool breaker_left(struct breaker *b, const char *why)
+bool breaker_leave(struct breaker *b, const char *why)
 {
     pthread_mutex_lock(&b->lock);
     bool was_open = b->failures >= BREAKER_FAILURES;

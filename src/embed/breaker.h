@@ -1,5 +1,5 @@
-/* Lets nobody wait for a server that keeps failing: after a few failures in a row it is left alone
- * for a while; then one call may try. From any thread. */
+/* A circuit breaker: after several failures in a row a server is not asked for a while, so that
+ * callers do not wait for it. Then one call may try again. Any thread may call these functions. */
 #ifndef FUMI_EMBED_BREAKER_H
 #define FUMI_EMBED_BREAKER_H
 
@@ -7,19 +7,19 @@
 
 #include <pthread.h>
 
+enum { BREAKER_FAILURES = 5 }; /* in a row, which open the breaker */
+
 struct breaker {
     pthread_mutex_t lock;
     int failures;  /* in a row */
-    int64_t since; /* milliseconds: the last of them */
-    bool trying;   /* one call is under way to see whether the server is well again */
-    int64_t rest;  /* milliseconds that the server is left alone */
-    char why[200]; /* the last failure's sentence */
+    int64_t since; /* time of the last of them, in milliseconds */
+    bool trying;   /* the breaker is open and one call is trying the server */
+    int64_t rest;  /* milliseconds for which an open breaker lets no call through */
+    char why[200]; /* message of the last failure */
 };
 
-enum { BREAKER_FAILURES = 5 };
-
-enum breaker_leave {
-    BREAKER_GO,   /* ask, and ask again */
+enum breaker_permit {
+    BREAKER_GO,   /* ask, and retry */
     BREAKER_ONCE, /* ask once */
     BREAKER_WAIT, /* do not ask */
 };
@@ -27,11 +27,12 @@ enum breaker_leave {
 void breaker_init(struct breaker *b, int64_t rest);
 void breaker_done(struct breaker *b);
 
-/* What a call may do. BREAKER_WAIT: *wait says for how long, and `why` gets the last failure. After
- * the other two breaker_left must be called. */
-enum breaker_leave breaker_enter(struct breaker *b, int64_t *wait, char why[200]);
+/* Returns what a call may do. With BREAKER_WAIT, *wait is set to the milliseconds to wait and `why`
+ * to the last failure; otherwise breaker_leave must be called afterwards. */
+enum breaker_permit breaker_enter(struct breaker *b, int64_t *wait, char why[200]);
 
-/* why == NULL: the server is well; else how it failed. True: the state changed. */
-bool breaker_left(struct breaker *b, const char *why);
+/* Reports the outcome of a call: `why` is NULL if the server works, else the failure. Returns true
+ * if the breaker was opened or closed by it. */
+bool breaker_leave(struct breaker *b, const char *why);
 
 #endif

@@ -5,11 +5,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* What the loader knows is one for the process; so are these. */
+/* Set once, in load. Like the loaded library itself, they belong to the process. */
 static struct curl_calls calls;
 static bool loaded;
 
-/* POSIX lets a pointer to data hold one to a function; C does not let it be cast. */
+/* In POSIX the result of dlsym may be a pointer to a function, but C has no cast for it. */
 static bool find(void *library, const char *name, void *to)
 {
     void *at = dlsym(library, name);

@@ -1,5 +1,5 @@
-/* libcurl, loaded when it is first needed: with all that it loads in turn it takes longer than
- * everything else that a start does, and most never ask a remote provider. */
+/* libcurl, loaded at its first use. Loading it and its own libraries takes longer than the rest of
+ * the start, and most users never use a remote provider. */
 #ifndef FUMI_EMBED_CURL_H
 #define FUMI_EMBED_CURL_H
 
@@ -27,7 +27,7 @@ struct curl_calls {
 #undef CURL_CALL
 };
 
-/* NULL: it is not installed. From any thread. */
+/* Returns NULL if libcurl is not installed. Any thread may call it. */
 const struct curl_calls *curl_calls(void);
 
 #endif

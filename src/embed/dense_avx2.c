@@ -1,5 +1,5 @@
-/* The encoder on AVX2: products of bytes are added in 16-bit lanes (vpmaddubsw, vpaddw), and each
- * chain of them is widened and multiplied by the group's factor in one step (vpmaddwd). */
+/* The AVX2 backend. Products of bytes are added in 16-bit lanes (vpmaddubsw, vpaddw); each such
+ * chain is then widened and multiplied by the factor of its group in one step (vpmaddwd). */
 #ifdef __x86_64__
 
 #include <immintrin.h>
@@ -36,7 +36,7 @@ LANES_FN void put_group(uint8_t *to, const ivec v[GROUP / LANES])
     _mm_storeu_si128((__m128i *)to, _mm256_castsi256_si128(bytes));
 }
 
-/* Four bytes in every lane. */
+/* The four bytes at `at` in every lane. */
 LANES_FN __m256i spread4(const void *at)
 {
     int32_t v;
@@ -49,21 +49,21 @@ LANES_FN __m256i aligned(const void *at)
     return _mm256_load_si256(at);
 }
 
-/* The rows of a tile, two vectors of eight columns each. */
-struct sums {
+/* The sums of a tile: for each row two vectors of eight columns. */
+struct avx2_sums {
     __m256i v[TILE][2];
 };
 
-/* Compilers like to add up the links of a chain in an order that needs more registers than there
- * are. An assembler text that could change the value keeps them from it. */
+/* Keeps the compiler from adding up a chain in an order that needs more registers than there are:
+ * as far as the compiler knows, this assembler statement may change the value. */
 LANES_FN void hold(__m256i *v)
 {
     __asm__("" : "+x"(*v));
 }
 
-/* `quads` quads of a group as one chain. */
-LANES_FN void add_chain(const int8_t *w, const uint8_t *x, const int32_t *factor, struct sums *s,
-                        const size_t rows, const size_t quads)
+/* Adds `quads` quads of a group as one chain. */
+LANES_FN void add_chain(const int8_t *w, const uint8_t *x, const int32_t *factor,
+                        struct avx2_sums *s, const size_t rows, const size_t quads)
 {
     __m256i chain[TILE][2];
     _Pragma("GCC unroll 4") for (size_t q = 0; q < quads; q++)
@@ -87,27 +87,27 @@ LANES_FN void add_chain(const int8_t *w, const uint8_t *x, const int32_t *factor
     }
 }
 
-/* The groups that are added in chains of `quads` quads. */
-LANES_FN void add_groups(const struct panel *p, const struct coded *x, size_t row, struct sums *s,
-                         const size_t rows, const size_t quads)
+/* Adds the groups whose chains have `quads` quads. */
+LANES_FN void add_groups(const struct panel *p, const struct quantized *x, size_t row,
+                         struct avx2_sums *s, const size_t rows, const size_t quads)
 {
     size_t from = quads == 4 ? 0 : quads == 2 ? p->whole : p->half;
     size_t to = quads == 4 ? p->whole : quads == 2 ? p->half : p->groups;
     for (size_t i = from; i < to; i++) {
         const int8_t *w = p->weights + p->order[i] * (size_t)GROUP * COLUMNS;
-        size_t place = coded_place(row, x->groups, p->order[i]);
-        const uint8_t *digits = x->digits + place * GROUP;
+        size_t slot = quantized_slot(row, x->groups, p->order[i]);
+        const uint8_t *codes = x->codes + slot * GROUP;
         for (size_t q = 0; q < GROUP / QUAD; q += quads)
-            add_chain(w + q * QUAD * COLUMNS, digits + q * QUAD, x->factor + place, s, rows, quads);
+            add_chain(w + q * QUAD * COLUMNS, codes + q * QUAD, x->factor + slot, s, rows, quads);
     }
 }
 
-LANES_FN void add_lows(const struct panel *p, const struct coded *x, size_t row, struct sums *s,
-                       const size_t rows)
+LANES_FN void add_lows(const struct panel *p, const struct quantized *x, size_t row,
+                       struct avx2_sums *s, const size_t rows)
 {
-    for (size_t pair = 0; pair < coded_pairs(x); pair++) {
+    for (size_t pair = 0; pair < quantized_pairs(x); pair++) {
         const int16_t *w = p->sums + pair * COLUMNS * 2;
-        const int16_t *low = x->low + coded_place(row, coded_pairs(x), pair) * 2;
+        const int16_t *low = x->low + quantized_slot(row, quantized_pairs(x), pair) * 2;
         __m256i left = aligned(w), right = aligned(w + COLUMNS);
         _Pragma("GCC unroll 4") for (size_t r = 0; r < rows; r++)
         {
@@ -118,10 +118,10 @@ LANES_FN void add_lows(const struct panel *p, const struct coded *x, size_t row,
     }
 }
 
-LANES_FN void tile_of(const struct panel *p, const struct coded *x, const struct tile *t,
+LANES_FN void tile_of(const struct panel *p, const struct quantized *x, const struct tile *t,
                       const size_t rows)
 {
-    struct sums s = {0};
+    struct avx2_sums s = {0};
     add_lows(p, x, t->row, &s, rows);
     add_groups(p, x, t->row, &s, rows, 4);
     add_groups(p, x, t->row, &s, rows, 2);
@@ -133,7 +133,8 @@ LANES_FN void tile_of(const struct panel *p, const struct coded *x, const struct
     }
 }
 
-LANES_TARGET static void tile(const struct panel *p, const struct coded *x, const struct tile *t)
+LANES_TARGET static void tile(const struct panel *p, const struct quantized *x,
+                              const struct tile *t)
 {
     if (t->n == 4)
         tile_of(p, x, t, 4);
@@ -143,11 +144,11 @@ LANES_TARGET static void tile(const struct panel *p, const struct coded *x, cons
         tile_of(p, x, t, 1);
 }
 
-static bool here(void)
+static bool is_supported(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
-const struct encoder_code encoder_avx2 = {"avx2", here, tile, &lanes_avx2};
+const struct encoder_backend encoder_avx2 = {"avx2", is_supported, tile, &lanes_avx2};
 
 #endif

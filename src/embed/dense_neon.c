@@ -1,5 +1,5 @@
-/* Sums of products on ARM processors with the dot product instructions (most since 2018). The rest
- * is portable C, which the compiler turns into NEON. */
+/* The backend for ARM processors with dot product instructions (most since 2018). Float operations
+ * are portable C, which the compiler translates to NEON. */
 #ifdef __aarch64__
 
 #include "embed/encoder_parts.h"
@@ -12,11 +12,11 @@
 
 enum { PARTS = COLUMNS / 4 }; /* vectors of four columns */
 
-DOT static inline void add_lows(const struct panel *p, const struct coded *x, size_t row,
+DOT static inline void add_lows(const struct panel *p, const struct quantized *x, size_t row,
                                 int32x4_t sum[PARTS])
 {
-    for (size_t pair = 0; pair < coded_pairs(x); pair++) {
-        const int16_t *low = x->low + coded_place(row, coded_pairs(x), pair) * 2;
+    for (size_t pair = 0; pair < quantized_pairs(x); pair++) {
+        const int16_t *low = x->low + quantized_slot(row, quantized_pairs(x), pair) * 2;
         for (size_t i = 0; i < PARTS; i++) {
             int16x4x2_t w = vld2_s16(p->sums + (pair * COLUMNS + i * 4) * 2);
             sum[i] = vmlal_n_s16(sum[i], w.val[0], low[0]);
@@ -25,28 +25,28 @@ DOT static inline void add_lows(const struct panel *p, const struct coded *x, si
     }
 }
 
-/* A group of one row; `digits` are at most 127, so they are right as signed numbers too. */
-DOT static inline int32x4_t group(const int8_t *w, int8x16_t digits)
+/* A group of one row. Codes are at most 127, so they may be read as signed numbers. */
+DOT static inline int32x4_t group(const int8_t *w, int8x16_t codes)
 {
     int32x4_t s = vdupq_n_s32(0);
-    s = vdotq_laneq_s32(s, vld1q_s8(w), digits, 0);
-    s = vdotq_laneq_s32(s, vld1q_s8(w + QUAD * COLUMNS), digits, 1);
-    s = vdotq_laneq_s32(s, vld1q_s8(w + 2 * QUAD * COLUMNS), digits, 2);
-    return vdotq_laneq_s32(s, vld1q_s8(w + 3 * QUAD * COLUMNS), digits, 3);
+    s = vdotq_laneq_s32(s, vld1q_s8(w), codes, 0);
+    s = vdotq_laneq_s32(s, vld1q_s8(w + QUAD * COLUMNS), codes, 1);
+    s = vdotq_laneq_s32(s, vld1q_s8(w + 2 * QUAD * COLUMNS), codes, 2);
+    return vdotq_laneq_s32(s, vld1q_s8(w + 3 * QUAD * COLUMNS), codes, 3);
 }
 
-DOT static inline void add_group(const struct panel *p, const struct coded *x, size_t row, size_t g,
-                                 int32x4_t sum[PARTS])
+DOT static inline void add_group(const struct panel *p, const struct quantized *x, size_t row,
+                                 size_t g, int32x4_t sum[PARTS])
 {
     const int8_t *w = p->weights + g * GROUP * COLUMNS;
-    size_t place = coded_place(row, x->groups, g);
-    int8x16_t digits = vreinterpretq_s8_u8(vld1q_u8(x->digits + place * GROUP));
-    int32_t factor = x->factor[place] & 0xffff;
+    size_t slot = quantized_slot(row, x->groups, g);
+    int8x16_t codes = vreinterpretq_s8_u8(vld1q_u8(x->codes + slot * GROUP));
+    int32_t factor = x->factor[slot] & 0xffff;
     _Pragma("GCC unroll 4") for (size_t i = 0; i < PARTS; i++)
-        sum[i] = vmlaq_n_s32(sum[i], group(w + i * 16, digits), factor);
+        sum[i] = vmlaq_n_s32(sum[i], group(w + i * 16, codes), factor);
 }
 
-DOT static void tile(const struct panel *p, const struct coded *x, const struct tile *t)
+DOT static void tile(const struct panel *p, const struct quantized *x, const struct tile *t)
 {
     int32_t sums[TILE * COLUMNS];
     for (size_t r = 0; r < t->n; r++) {
@@ -59,11 +59,11 @@ DOT static void tile(const struct panel *p, const struct coded *x, const struct 
     lanes_portable.finish(p, x, t, sums);
 }
 
-static bool here(void)
+static bool is_supported(void)
 {
     return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
 }
 
-const struct encoder_code encoder_neon = {"neon", here, tile, &lanes_portable};
+const struct encoder_backend encoder_neon = {"neon", is_supported, tile, &lanes_portable};
 
 #endif

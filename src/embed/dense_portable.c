@@ -1,5 +1,5 @@
-/* The encoder in plain C, for processors that have no code of their own: vectors of 16 bytes, which
- * the compiler turns into whatever there is. */
+/* The portable backend: plain C with vectors of 16 bytes, which the compiler translates to what the
+ * processor has. */
 #include "embed/encoder_parts.h"
 
 #include <string.h>
@@ -42,110 +42,111 @@ LANES_FN void put_group(uint8_t *to, const ivec v[GROUP / LANES])
 
 enum { PARTS = COLUMNS / 4 }; /* vectors of four columns */
 
-/* Sums are taken without a sign, so that they may wrap (as only those of a damaged file do). */
-typedef int16_t pairs __attribute__((vector_size(16)));
-typedef uint16_t open_pairs __attribute__((vector_size(16)));
-typedef uint32_t open_ivec __attribute__((vector_size(16)));
+/* Sums are unsigned, because those of a damaged file may overflow. */
+typedef int16_t i16_vec __attribute__((vector_size(16)));
+typedef uint16_t u16_vec __attribute__((vector_size(16)));
+typedef uint32_t u32_vec __attribute__((vector_size(16)));
 
-/* Bytes as 16-bit numbers in the lanes of two vectors: one of each two, and the other. Which is
- * which is the machine's affair, as weights and digits are taken apart alike. */
-struct apart {
-    open_pairs one, other;
+/* Bytes widened to 16 bits: of each two adjacent bytes one is in `a`, the other in `b`. Which one
+ * does not matter, because weights and codes are split alike. */
+struct widened {
+    u16_vec a, b;
 };
 
-static inline struct apart apart(open_pairs bytes)
+static inline struct widened widen(u16_vec bytes)
 {
-    return (struct apart){(open_pairs)((pairs)(bytes << 8) >> 8), (open_pairs)((pairs)bytes >> 8)};
+    return (struct widened){(u16_vec)((i16_vec)(bytes << 8) >> 8), (u16_vec)((i16_vec)bytes >> 8)};
 }
 
-static inline struct apart weights_of(const int8_t *at)
+static inline struct widened weights_of(const int8_t *at)
 {
-    open_pairs bytes;
+    u16_vec bytes;
     memcpy(&bytes, at, sizeof bytes);
-    return apart(bytes);
+    return widen(bytes);
 }
 
-static inline struct apart digits_of(const uint8_t *at)
+static inline struct widened digits_of(const uint8_t *at)
 {
     uint32_t quad;
     memcpy(&quad, at, sizeof quad);
-    return apart((open_pairs)(quad + (open_ivec){0}));
+    return widen((u16_vec)(quad + (u32_vec){0}));
 }
 
-/* The upper 16 bits of each lane, and the lower, with their signs. */
-static inline open_ivec upper(open_ivec v)
+/* The upper and the lower 16 bits of each lane, sign-extended. */
+static inline u32_vec upper(u32_vec v)
 {
-    return (open_ivec)((ivec)v >> 16);
+    return (u32_vec)((ivec)v >> 16);
 }
 
-static inline open_ivec lower(open_ivec v)
+static inline u32_vec lower(u32_vec v)
 {
     return upper(v << 16);
 }
 
-/* Sums of the rows of a tile, in vectors of four columns. */
-struct sums {
-    open_ivec v[TILE][PARTS];
+/* The sums of a tile: for each row vectors of four columns. */
+struct portable_sums {
+    u32_vec v[TILE][PARTS];
 };
 
-/* `quads` quads of a group, with no sum that leaves 16 bits. The loops are so short that they are
- * better not loops. */
-LANES_FN void add_quads(const int8_t *w, const uint8_t *x, const int32_t *factor, struct sums *s,
-                        const size_t rows, const size_t quads)
+/* Adds `quads` quads of a group, whose sums fit into 16 bits. The loops are short, so they are
+ * unrolled. */
+LANES_FN void add_quads(const int8_t *w, const uint8_t *x, const int32_t *factor,
+                        struct portable_sums *s, const size_t rows, const size_t quads)
 {
-    struct apart d[GROUP / QUAD][TILE];
+    struct widened d[GROUP / QUAD][TILE];
     _Pragma("GCC unroll 16") for (size_t i = 0; i < quads * rows; i++)
         d[i / rows][i % rows] = digits_of(x + i % rows * GROUP + i / rows * QUAD);
     for (size_t i = 0; i < PARTS; i++, w += 16) {
-        open_pairs chain[TILE] = {0};
+        u16_vec chain[TILE] = {0};
         _Pragma("GCC unroll 4") for (size_t q = 0; q < quads; q++)
         {
-            struct apart v = weights_of(w + q * QUAD * COLUMNS);
+            struct widened v = weights_of(w + q * QUAD * COLUMNS);
             _Pragma("GCC unroll 4") for (size_t r = 0; r < rows; r++)
-                chain[r] += v.one * d[q][r].one + v.other * d[q][r].other;
+                chain[r] += v.a * d[q][r].a + v.b * d[q][r].b;
         }
         _Pragma("GCC unroll 4") for (size_t r = 0; r < rows; r++)
         {
-            open_ivec two = (open_ivec)chain[r];
+            u32_vec two = (u32_vec)chain[r];
             s->v[r][i] += (lower(two) + upper(two)) * ((uint32_t)factor[r] & 0xffff);
         }
     }
 }
 
-/* The groups that are added in chains of `quads` quads. */
-LANES_FN void add_groups(const struct panel *p, const struct coded *x, size_t row, struct sums *s,
-                         const size_t rows, const size_t quads)
+/* Adds the groups whose chains have `quads` quads. */
+LANES_FN void add_groups(const struct panel *p, const struct quantized *x, size_t row,
+                         struct portable_sums *s, const size_t rows, const size_t quads)
 {
     size_t from = quads == 4 ? 0 : quads == 2 ? p->whole : p->half;
     size_t to = quads == 4 ? p->whole : quads == 2 ? p->half : p->groups;
     for (size_t i = from; i < to; i++) {
         const int8_t *w = p->weights + p->order[i] * (size_t)GROUP * COLUMNS;
-        size_t place = coded_place(row, x->groups, p->order[i]);
-        const uint8_t *digits = x->digits + place * GROUP;
+        size_t slot = quantized_slot(row, x->groups, p->order[i]);
+        const uint8_t *codes = x->codes + slot * GROUP;
         for (size_t q = 0; q < GROUP / QUAD; q += quads)
-            add_quads(w + q * QUAD * COLUMNS, digits + q * QUAD, x->factor + place, s, rows, quads);
+            add_quads(w + q * QUAD * COLUMNS, codes + q * QUAD, x->factor + slot, s, rows, quads);
     }
 }
 
-/* Lows of two groups lie beside each other, as the sums of the weights in both do. */
-static void add_lows(const struct panel *p, const struct coded *x, size_t row, open_ivec sum[PARTS])
+/* The lows of two groups are adjacent, and so are the sums of their weights. */
+static void add_lows(const struct panel *p, const struct quantized *x, size_t row,
+                     u32_vec sum[PARTS])
 {
-    for (size_t pair = 0; pair < coded_pairs(x); pair++) {
+    for (size_t pair = 0; pair < quantized_pairs(x); pair++) {
         uint32_t two;
-        memcpy(&two, x->low + coded_place(row, coded_pairs(x), pair) * 2, sizeof two);
-        open_ivec low = two + (open_ivec){0};
+        memcpy(&two, x->low + quantized_slot(row, quantized_pairs(x), pair) * 2, sizeof two);
+        u32_vec low = two + (u32_vec){0};
         for (size_t i = 0; i < PARTS; i++) {
-            open_ivec s;
+            u32_vec s;
             memcpy(&s, p->sums + (pair * COLUMNS + i * 4) * 2, sizeof s);
             sum[i] += lower(s) * lower(low) + upper(s) * upper(low);
         }
     }
 }
 
-LANES_FN void tile_of(const struct panel *p, const struct coded *x, size_t row, int32_t *out,
+LANES_FN void tile_of(const struct panel *p, const struct quantized *x, size_t row, int32_t *out,
                       const size_t rows)
 {
-    struct sums s = {0};
+    struct portable_sums s = {0};
     for (size_t r = 0; r < rows; r++)
         add_lows(p, x, row + r, s.v[r]);
     add_groups(p, x, row, &s, rows, 4);
@@ -154,7 +155,7 @@ LANES_FN void tile_of(const struct panel *p, const struct coded *x, size_t row, 
     memcpy(out, s.v, rows * sizeof *s.v);
 }
 
-static void tile(const struct panel *p, const struct coded *x, const struct tile *t)
+static void tile(const struct panel *p, const struct quantized *x, const struct tile *t)
 {
     int32_t sums[TILE * COLUMNS];
     if (t->n == TILE)
@@ -164,9 +165,9 @@ static void tile(const struct panel *p, const struct coded *x, const struct tile
     finish(p, x, t, sums);
 }
 
-static bool here(void)
+static bool is_supported(void)
 {
     return true;
 }
 
-const struct encoder_code encoder_portable = {"portable", here, tile, &lanes_portable};
+const struct encoder_backend encoder_portable = {"portable", is_supported, tile, &lanes_portable};

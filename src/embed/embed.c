@@ -2,15 +2,15 @@
 
 #include "base/closest_name.h"
 #include "base/utf8.h"
-#include "embed/address.h"
 #include "embed/local.h"
+#include "embed/provider_url.h"
 #include "embed/remote.h"
 #include "model/dim.h"
 
 static const struct provider {
     const char *name;
-    const char *model;    /* the usual one */
-    const char *hosts[3]; /* its own */
+    const char *model;    /* the default */
+    const char *hosts[3]; /* of the provider itself */
     struct embedder *(*open)(const struct embed_config *, const struct fumi_log *,
                              struct fumi_err *);
 } providers[] = {
@@ -19,7 +19,7 @@ static const struct provider {
      "text-embedding-3-small",
      {"api.openai.com:443", "eu.api.openai.com:443", "us.api.openai.com:443"},
      openai_open},
-    {"ollama", "nomic-embed-text", {NULL}, ollama_open}, /* it runs on the user's own machines */
+    {"ollama", "nomic-embed-text", {NULL}, ollama_open}, /* runs on the user's own machines */
 };
 
 static const struct provider *find(struct fumi_str name)
@@ -31,6 +31,7 @@ static const struct provider *find(struct fumi_str name)
     return NULL;
 }
 
+/* Sets the error for an unknown provider, with the nearest known name. */
 static int unknown(struct fumi_str name, struct fumi_err *e)
 {
     const char *nearest = NULL;
@@ -48,7 +49,7 @@ static int check(const struct embed_config *c, struct fumi_err *e)
 {
     if (c->dim && !vector_dim_fits(c->dim))
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "embedder.dim must be 0 or " VECTOR_DIM_RANGE);
-    const char *why = c->base_url.n ? address_fault(c->base_url) : NULL;
+    const char *why = c->base_url.n ? provider_url_fault(c->base_url) : NULL;
     return why ? fumi_err_set(e, FUMI_INVALID_PARAMS, "embedder.baseUrl %s", why) : 0;
 }
 
@@ -60,11 +61,11 @@ struct embedder *embed_open(const struct embed_config *c, const struct fumi_log 
     return rc ? NULL : p->open(c, log, e);
 }
 
-static bool is_own(const struct provider *p, const struct address *at)
+static bool is_own(const struct provider *p, const struct provider_url *at)
 {
     for (size_t i = 0; i < FUMI_COUNT(p->hosts) && p->hosts[i]; i++) {
         struct fumi_str host = fumi_str(p->hosts[i]);
-        if (address_is_among(at, (struct fumi_strs){&host, 1}))
+        if (provider_url_is_among(at, (struct fumi_strs){&host, 1}))
             return true;
     }
     return false;
@@ -82,16 +83,16 @@ static bool is_ascii(struct fumi_str s)
 int embed_check_host(const struct embed_config *c, struct fumi_err *e)
 {
     const struct provider *p = find(c->provider);
-    struct address at;
+    struct provider_url at;
     if (!c->base_url.n)
         return 0;
     if (!p)
         return unknown(c->provider, e);
-    if (address_read(c->base_url, true, &at, e))
+    if (provider_url_read(c->base_url, true, &at, e))
         return -1;
     if (!is_ascii(c->base_url))
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "embedder.baseUrl must be ASCII");
-    if (at.here || is_own(p, &at) || address_is_among(&at, c->allowed_hosts))
+    if (at.local || is_own(p, &at) || provider_url_is_among(&at, c->allowed_hosts))
         return 0;
     struct fumi_str host = fumi_utf8_cut(fumi_str(at.host), 64);
     return fumi_err_set(e, FUMI_INVALID_PARAMS,
@@ -100,7 +101,7 @@ int embed_check_host(const struct embed_config *c, struct fumi_err *e)
                         FUMI_ARG(host));
 }
 
-struct fumi_str embed_usual_model(struct fumi_str provider)
+struct fumi_str embed_default_model(struct fumi_str provider)
 {
     const struct provider *p = find(provider);
     return p ? fumi_str(p->model) : (struct fumi_str){0};

@@ -1,7 +1,7 @@
-/* The encoder's way from tokens to a vector. Texts are taken in chunks: the rows (tokens) of all
- * texts of a chunk lie behind each other, without padding. Dense layers see blocks of rows,
- * whatever text they belong to; attention sees one text at a time. A row's numbers never depend on
- * its neighbours, so a text gets the same vector in every company. */
+/* Texts are encoded in chunks. The rows (tokens) of all texts of a chunk are stored one after the
+ * other, without padding. Dense layers process blocks of rows, whatever text they belong to;
+ * attention processes one text at a time. So the vector of a text does not depend on the other
+ * texts of the call. */
 #include "base/arena.h"
 #include "embed/encoder_parts.h"
 
@@ -10,70 +10,73 @@
 #include <string.h>
 
 enum {
-    CHUNK = 128,  /* rows, unless one text is longer */
-    BLOCK = 128,  /* rows of a dense layer, so that its inputs and outputs stay in the cache */
-    QUERIES = 32, /* rows of attention at once */
+    CHUNK = 128,  /* rows, unless a single text has more */
+    BLOCK = 128,  /* rows per dense layer, so that its inputs and outputs stay in the cache */
+    QUERIES = 32, /* rows of attention computed together */
     ALIGN = 64,
 };
 
-/* Everything that one call works with. Rows have a multiple of 16 numbers, the surplus being 0. */
-struct run {
+/* The working memory of one call. The length of rows is padded with zeros to a multiple of 16. */
+struct encoder_call {
     const struct encoder_weights *w;
-    const struct encoder_code *code;
-    size_t wide, deep, head, head_wide;     /* numbers in a row: hidden, inner, of a head */
-    float *x, *query, *key, *value, *mixed; /* a row for each token */
+    const struct encoder_backend *backend;
+    size_t wide, deep, head_wide;           /* padded lengths: hidden, inner, of a head */
+    size_t head;                            /* the length of a head */
+    float *x, *query, *key, *value, *mixed; /* a row per token */
     float *inner;                           /* of a block */
-    float *turned;                          /* keys of a head, a column for each token */
+    float *keys;                            /* of a head, transposed: a column per token */
     float *values, *scores, *answers;       /* of a head */
-    float *left;                            /* of a row that was coded */
-    struct coded coded, rest;               /* of a block */
-    bool fine;                              /* the chunk is one of short texts */
+    float *left;                            /* what quantizing a row left over */
+    struct quantized quantized, rest;       /* of a block */
+    bool fine;                              /* `rest` is used: the texts are short */
     void *memory;
 };
 
-/* Memory that is being divided; with none, it is only counted. */
-struct memory {
+/* Memory that is divided into parts. With `at` NULL their sizes are only added up. */
+struct scratch {
     char *at;
     size_t used;
 };
 
-static void *take(struct memory *m, size_t size)
+static void *take(struct scratch *m, size_t size)
 {
     char *p = m->at ? m->at + m->used : NULL;
     m->used += round_up(size, ALIGN);
     return p;
 }
 
-static float *take_floats(struct memory *m, size_t n)
+static float *take_floats(struct scratch *m, size_t n)
 {
     return take(m, n * sizeof(float));
 }
 
-/* How many bytes it took. */
-static size_t divide(struct run *r, char *at, size_t rows, size_t longest)
+/* Returns the number of bytes used. */
+static size_t divide(struct encoder_call *r, char *at, size_t rows, size_t longest)
 {
-    struct memory m = {.at = at};
+    struct scratch m = {.at = at};
     size_t block = rows < BLOCK ? rows : BLOCK, widest = r->wide > r->deep ? r->wide : r->deep;
     float **all[] = {&r->x, &r->query, &r->key, &r->value, &r->mixed};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         *all[i] = take_floats(&m, rows * r->wide);
     r->inner = take_floats(&m, block * r->deep);
-    r->turned = take_floats(&m, r->head * round_up(longest, 16));
+    r->keys = take_floats(&m, r->head * round_up(longest, 16));
     r->values = take_floats(&m, longest * r->head_wide);
     r->scores = take_floats(&m, QUERIES * round_up(longest, 16));
     r->answers = take_floats(&m, QUERIES * r->head_wide);
     r->left = take_floats(&m, widest);
-    char *coded = take(&m, coded_size(block, widest)), *rest = take(&m, coded_size(block, widest));
+    char *quantized = take(&m, quantized_size(block, widest));
+    char *rest = take(&m, quantized_size(block, widest));
     if (rest) {
-        r->coded = coded_at(coded, block, widest);
-        r->rest = coded_at(rest, block, widest);
+        r->quantized = quantized_at(quantized, block, widest);
+        r->rest = quantized_at(rest, block, widest);
     }
     return m.used;
 }
 
-static void start(struct run *r, const struct encoder_weights *w, size_t rows, size_t longest)
+static void start(struct encoder_call *r, const struct encoder_backend *backend,
+                  const struct encoder_weights *w, size_t rows, size_t longest)
 {
-    *r = (struct run){.w = w, .code = encoder_code(), .head = w->hidden / w->heads};
+    *r = (struct encoder_call){.w = w, .backend = backend, .head = w->hidden / w->heads};
     r->wide = round_up(w->hidden, 16);
     r->deep = round_up(w->inner, 16);
     r->head_wide = round_up(r->head, 16);
@@ -90,74 +93,75 @@ static void add_row(const struct encoder_table *t, size_t row, float *x)
         x[i] += (float)q[i] * scale + offset;
 }
 
-/* The first rows of a text, which begin at row `first`. */
-static void look_up(struct run *r, const struct encoder_text *t, size_t first)
+/* Computes the embeddings of the tokens of a text, whose rows begin at `first`. */
+static void embed(struct encoder_call *r, const struct encoder_text *t, size_t first)
 {
     const struct encoder_weights *w = r->w;
     for (size_t i = 0; i < t->n; i++) {
-        float *x = r->x + (first + i) * r->wide, *place = r->mixed + (first + i) * r->wide;
+        float *x = r->x + (first + i) * r->wide, *position = r->mixed + (first + i) * r->wide;
         memset(x, 0, r->wide * sizeof *x);
-        memset(place, 0, r->wide * sizeof *place);
-        add_row(&w->words, (size_t)t->tokens[i], x);
-        add_row(&w->places, i, place);
-        add_row(&w->kinds, 0, place);
-        r->code->lanes->norm(x, place, &w->first, w->hidden, w->epsilon);
+        memset(position, 0, r->wide * sizeof *position);
+        assert((size_t)t->tokens[i] < w->word_table.rows);
+        add_row(&w->word_table, (size_t)t->tokens[i], x);
+        add_row(&w->position_table, i, position);
+        add_row(&w->type_table, 0, position);
+        r->backend->lanes->norm(x, position, &w->embedding_norm, w->hidden, w->epsilon);
     }
 }
 
-static void code_row(struct run *r, const float *x, size_t i)
+static void quantize_row(struct encoder_call *r, const float *x, size_t i)
 {
-    const struct lanes *lanes = r->code->lanes;
-    lanes->code(x, &r->coded, i, r->left);
+    const struct lanes *lanes = r->backend->lanes;
+    lanes->quantize(x, &r->quantized, i, r->left);
     if (r->fine)
-        lanes->code(r->left, &r->rest, i, r->left);
+        lanes->quantize(r->left, &r->rest, i, r->left);
 }
 
-static void code_shape(struct run *r, size_t in)
+static void set_shape(struct encoder_call *r, size_t in)
 {
-    coded_shape(&r->coded, in);
-    coded_shape(&r->rest, in);
+    quantized_shape(&r->quantized, in);
+    quantized_shape(&r->rest, in);
 }
 
-/* x is coded row by row, with what was done to the row just before still in the cache. */
-static void code_rows(struct run *r, const float *x, size_t n)
+static void quantize_rows(struct encoder_call *r, const float *x, size_t n)
 {
-    code_shape(r, r->wide);
+    set_shape(r, r->wide);
     for (size_t i = 0; i < n; i++)
-        code_row(r, x + i * r->wide, i);
+        quantize_row(r, x + i * r->wide, i);
 }
 
-static void gelu_rows(struct run *r, size_t n)
+/* Row by row, so that a row is still in the cache when it is quantized. */
+static void gelu_rows(struct encoder_call *r, size_t n)
 {
-    code_shape(r, r->deep);
+    set_shape(r, r->deep);
     for (size_t i = 0; i < n; i++) {
-        r->code->lanes->gelu(r->inner + i * r->deep, r->deep);
-        code_row(r, r->inner + i * r->deep, i);
+        r->backend->lanes->gelu(r->inner + i * r->deep, r->deep);
+        quantize_row(r, r->inner + i * r->deep, i);
     }
 }
 
-static void run_dense(struct run *r, const struct encoder_dense *d, size_t n, float *y,
+static void run_dense(struct encoder_call *r, const struct encoder_dense *d, size_t n, float *y,
                       size_t stride)
 {
-    dense_run(r->code, d, &r->coded, r->fine ? &r->rest : NULL, n, y, stride);
+    dense_run(r->backend, d, &r->quantized, r->fine ? &r->rest : NULL, n, y, stride);
 }
 
-/* Queries, keys and values of a block of n rows. */
-static void ask(struct run *r, const struct encoder_layer *l, size_t first, size_t n)
+/* Computes the queries, keys and values of a block of n rows. */
+static void project(struct encoder_call *r, const struct encoder_layer *l, size_t first, size_t n)
 {
     size_t at = first * r->wide;
-    code_rows(r, r->x + at, n);
+    quantize_rows(r, r->x + at, n);
     run_dense(r, &l->query, n, r->query + at, r->wide);
     run_dense(r, &l->key, n, r->key + at, r->wide);
     run_dense(r, &l->value, n, r->value + at, r->wide);
 }
 
-/* Keys and values of a head as the products want them: a key in a column, and 0 in the surplus. */
-static void lay_out(struct run *r, const float *key, const float *value, size_t n)
+/* Copies the keys (transposed) and values of a head for the products, padded with zeros. */
+static void copy_head(struct encoder_call *r, const float *key, const float *value, size_t n)
 {
-    size_t columns = round_up(n, 16), surplus = r->head_wide - r->head;
+    size_t columns = round_up(n, 16), padding = r->head_wide - r->head;
     for (size_t d = 0; d < r->head; d++) {
-        float *to = r->turned + d * columns;
+        float *to = r->keys + d * columns;
         for (size_t i = 0; i < n; i++)
             to[i] = key[i * r->wide + d];
         memset(to + n, 0, (columns - n) * sizeof *to);
@@ -165,25 +169,26 @@ static void lay_out(struct run *r, const float *key, const float *value, size_t 
     for (size_t i = 0; i < n; i++) {
         float *to = r->values + i * r->head_wide;
         memcpy(to, value + i * r->wide, r->head * sizeof *to);
-        memset(to + r->head, 0, surplus * sizeof *to);
+        memset(to + r->head, 0, padding * sizeof *to);
     }
 }
 
-/* What the scores in the surplus columns are set to: e^ of it is nothing beside e^0. */
+/* The score of padding columns: the softmax makes it 0. */
 #define NO_SCORE (-1e30f)
 
-/* `rows` queries of a head against its n keys. */
-static void answer(struct run *r, const float *query, float *mixed, size_t rows, size_t n)
+/* Attention of `rows` queries of a head over its n keys. */
+static void attend_rows(struct encoder_call *r, const float *query, float *mixed, size_t rows,
+                        size_t n)
 {
-    const struct lanes *lanes = r->code->lanes;
+    const struct lanes *lanes = r->backend->lanes;
     size_t columns = round_up(n, 16);
-    lanes->product(&(struct product){query, r->turned, r->scores, r->wide, columns, columns, rows,
+    lanes->product(&(struct product){query, r->keys, r->scores, r->wide, columns, columns, rows,
                                      r->head, columns});
     for (size_t i = 0; i < rows; i++) {
         float *s = r->scores + i * columns;
         for (size_t j = n; j < columns; j++)
             s[j] = NO_SCORE;
-        lanes->soften(s, columns, 1 / sqrtf((float)r->head));
+        lanes->softmax(s, columns, 1 / sqrtf((float)r->head));
     }
     lanes->product(&(struct product){r->scores, r->values, r->answers, columns, r->head_wide,
                                      r->head_wide, rows, n, r->head_wide});
@@ -192,53 +197,57 @@ static void answer(struct run *r, const float *query, float *mixed, size_t rows,
 }
 
 /* Attention inside a text of n rows. */
-static void attend(struct run *r, size_t first, size_t n)
+static void attend(struct encoder_call *r, size_t first, size_t n)
 {
     for (size_t h = 0; h < r->w->heads; h++) {
         size_t at = first * r->wide + h * r->head;
-        lay_out(r, r->key + at, r->value + at, n);
+        copy_head(r, r->key + at, r->value + at, n);
         for (size_t i = 0; i < n; i += QUERIES) {
             size_t rows = n - i < QUERIES ? n - i : QUERIES, to = at + i * r->wide;
-            answer(r, r->query + to, r->mixed + to, rows, n);
+            attend_rows(r, r->query + to, r->mixed + to, rows, n);
         }
     }
 }
 
-/* x = LayerNorm(x + query), and coded. */
-static void norm_rows(struct run *r, const struct encoder_norm *norm, size_t first, size_t n)
+/* x = LayerNorm(x + query), quantized. */
+static void norm_rows(struct encoder_call *r, const struct encoder_norm *norm, size_t first,
+                      size_t n)
 {
-    code_shape(r, r->wide);
+    set_shape(r, r->wide);
     for (size_t i = 0; i < n; i++) {
         float *x = r->x + (first + i) * r->wide, *more = r->query + (first + i) * r->wide;
-        r->code->lanes->norm(x, more, norm, r->w->hidden, r->w->epsilon);
-        code_row(r, x, i);
+        r->backend->lanes->norm(x, more, norm, r->w->hidden, r->w->epsilon);
+        quantize_row(r, x, i);
     }
 }
 
-/* What follows attention, for a block of n rows. The queries have done their work: their place is
- * taken by what is added to x. */
-static void feed(struct run *r, const struct encoder_layer *l, size_t first, size_t n)
+/* The rest of a layer after attention, for a block of n rows. The memory of the queries, which are
+ * no longer needed, is used for what is added to x. */
+static void feed_forward(struct encoder_call *r, const struct encoder_layer *l, size_t first,
+                         size_t n)
 {
     size_t at = first * r->wide;
-    code_rows(r, r->mixed + at, n);
-    run_dense(r, &l->mix, n, r->query + at, r->wide);
-    norm_rows(r, &l->after_mix, first, n);
-    run_dense(r, &l->grow, n, r->inner, r->deep);
+    quantize_rows(r, r->mixed + at, n);
+    run_dense(r, &l->attention_out, n, r->query + at, r->wide);
+    norm_rows(r, &l->attention_norm, first, n);
+    run_dense(r, &l->expand, n, r->inner, r->deep);
     gelu_rows(r, n);
-    run_dense(r, &l->shrink, n, r->query + at, r->wide);
-    norm_rows(r, &l->after_shrink, first, n);
+    run_dense(r, &l->contract, n, r->query + at, r->wide);
+    norm_rows(r, &l->output_norm, first, n);
 }
 
-typedef void block_fn(struct run *r, const struct encoder_layer *l, size_t first, size_t n);
+typedef void block_fn(struct encoder_call *r, const struct encoder_layer *l, size_t first,
+                      size_t n);
 
-static void by_blocks(struct run *r, const struct encoder_layer *l, size_t rows, block_fn *work)
+static void by_blocks(struct encoder_call *r, const struct encoder_layer *l, size_t rows,
+                      block_fn *work)
 {
     for (size_t i = 0; i < rows; i += BLOCK)
         work(r, l, i, rows - i < BLOCK ? rows - i : BLOCK);
 }
 
-/* The mean of n rows, of unit length: their sum, made as long. */
-static void mean(const struct run *r, size_t first, size_t n, float *out)
+/* The mean of n rows, of unit length: it has the direction of their sum. */
+static void mean(const struct encoder_call *r, size_t first, size_t n, float *out)
 {
     size_t hidden = r->w->hidden;
     double squares = 0;
@@ -253,37 +262,37 @@ static void mean(const struct run *r, size_t first, size_t n, float *out)
         out[d] *= unit;
 }
 
-/* The errors of coding average out over the tokens of a text. Some short texts of common words show
- * them (a cosine of 0.9989 to the vector without any), so of short texts what coding leaves
- * over is coded too; from 24 tokens on none was seen below 0.9996. */
+/* Quantization errors average out over the tokens of a text, but not in some short texts of common
+ * words (measured: a cosine of 0.9989 to the exact vector). So for short texts the remainder of
+ * quantization is quantized as well. From 24 tokens on no cosine below 0.9996 was measured. */
 static bool is_short(const struct encoder_text *t)
 {
     return t->n < 24;
 }
 
-/* A chunk: all rows of n texts. */
-static void encode(struct run *r, const struct encoder_text *t, size_t n, float *out)
+/* Encodes the n texts of a chunk. */
+static void encode(struct encoder_call *r, const struct encoder_text *t, size_t n, float *out)
 {
     size_t rows = 0, first = 0;
     r->fine = is_short(t);
     for (size_t i = 0; i < n; rows += t[i++].n)
-        look_up(r, &t[i], rows);
+        embed(r, &t[i], rows);
     for (size_t layer = 0; layer < r->w->layers; layer++) {
         const struct encoder_layer *l = &r->w->layer[layer];
-        by_blocks(r, l, rows, ask);
+        by_blocks(r, l, rows, project);
         first = 0;
         for (size_t i = 0; i < n; first += t[i++].n)
             attend(r, first, t[i].n);
-        by_blocks(r, l, rows, feed);
+        by_blocks(r, l, rows, feed_forward);
     }
     first = 0;
     for (size_t i = 0; i < n; first += t[i++].n)
         mean(r, first, t[i].n, out + i * r->w->hidden);
 }
 
-/* How many of n texts make the next chunk: one at least, all short or all not. *rows: theirs
- * together. */
-static size_t next(const struct encoder_text *t, size_t n, size_t *rows)
+/* Returns how many of n texts form the next chunk: at least one, and either all short or none.
+ * *rows is set to the number of their rows. */
+static size_t next_chunk(const struct encoder_text *t, size_t n, size_t *rows)
 {
     size_t taken = 1;
     *rows = t->n;
@@ -292,21 +301,30 @@ static size_t next(const struct encoder_text *t, size_t n, size_t *rows)
     return taken;
 }
 
-void encoder_run(const struct encoder_weights *w, const struct encoder_text *texts, size_t n,
-                 float *out)
+void encoder_run_with(const struct encoder_backend *backend, const struct encoder_weights *w,
+                      const struct encoder_text *texts, size_t n, float *out)
 {
-    struct run r;
+    struct encoder_call r;
     size_t most = 0, longest = 0, rows;
     for (size_t i = 0; i < n; i++) {
         assert(texts[i].n && texts[i].n <= w->positions);
         longest = texts[i].n > longest ? texts[i].n : longest;
     }
     for (size_t i = 0; i<n; most = rows> most ? rows : most)
-        i += next(texts + i, n - i, &rows);
-    start(&r, w, most, longest);
+        i += next_chunk(texts + i, n - i, &rows);
+    start(&r, backend, w, most, longest);
     for (size_t i = 0, taken; i < n; i += taken) {
-        taken = next(texts + i, n - i, &rows);
+        taken = next_chunk(texts + i, n - i, &rows);
         encode(&r, texts + i, taken, out + i * w->hidden);
     }
     fumi_resize(r.memory, 0);
+}
+
+void encoder_run(const struct encoder_weights *w, const struct encoder_text *texts, size_t n,
+                 float *out)
+{
+    const struct encoder_backend *const *backend = encoder_backends;
+    while (!(*backend)->is_supported())
+        backend++;
+    encoder_run_with(*backend, w, texts, n, out);
 }

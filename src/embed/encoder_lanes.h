@@ -1,7 +1,7 @@
-/* The float part of the encoder, LANES numbers at a time. Included once for each width, after
- * LANES, LANES_TARGET (an attribute for functions) and LANES_NAME (of the table), by a file that
- * then defines the four functions that encoder_vec.h declares. Written with the vector types that
- * gcc and clang have in common. */
+/* The float operations of the encoder, LANES numbers at a time, written with the vector types that
+ * gcc and clang share. A backend defines LANES, LANES_TARGET (an attribute for functions) and
+ * LANES_NAME (of the table), includes this file, and then defines the four functions that
+ * encoder_vec.h declares. */
 #include "embed/encoder_vec.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ LANES_TARGET static void gelu(float *x, size_t n)
     }
 }
 
-LANES_TARGET static void soften(float *x, size_t n, float scale)
+LANES_TARGET static void softmax(float *x, size_t n, float scale)
 {
     vec most = get(x), sum = {0};
     for (size_t i = LANES; i < n; i += LANES)
@@ -24,7 +24,7 @@ LANES_TARGET static void soften(float *x, size_t n, float scale)
     float top;
     peaks(most, most, &top, &top);
     for (size_t i = 0; i < n; i += LANES) {
-        vec p = power((get(x + i) - top) * scale);
+        vec p = exp_of((get(x + i) - top) * scale);
         put(x + i, p);
         sum += p;
     }
@@ -33,7 +33,8 @@ LANES_TARGET static void soften(float *x, size_t n, float scale)
         put(x + i, get(x + i) * part);
 }
 
-LANES_FN float add_up(float *x, const float *more, size_t n)
+/* x += more. Returns the sum of x. */
+LANES_FN float add(float *x, const float *more, size_t n)
 {
     vec sums = {0};
     size_t i = 0;
@@ -48,7 +49,8 @@ LANES_FN float add_up(float *x, const float *more, size_t n)
     return sum;
 }
 
-LANES_FN float spread(const float *x, size_t n, float mean)
+/* The sum of squared differences from the mean. */
+LANES_FN float squares(const float *x, size_t n, float mean)
 {
     vec sums = {0};
     size_t i = 0;
@@ -63,8 +65,8 @@ LANES_FN float spread(const float *x, size_t n, float mean)
 LANES_TARGET static void norm(float *x, const float *more, const struct encoder_norm *w, size_t n,
                               float epsilon)
 {
-    float mean = add_up(x, more, n) / (float)n;
-    float unit = 1 / sqrtf(spread(x, n, mean) / (float)n + epsilon);
+    float mean = add(x, more, n) / (float)n;
+    float unit = 1 / sqrtf(squares(x, n, mean) / (float)n + epsilon);
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
         put(x + i, (get(x + i) - mean) * unit * get(w->gain + i) + get(w->shift + i));
@@ -72,9 +74,9 @@ LANES_TARGET static void norm(float *x, const float *more, const struct encoder_
         x[i] = (x[i] - mean) * unit * w->gain[i] + w->shift[i];
 }
 
-/* The least and the most of each group, with 0 always between them. What is returned: the widest
+/* Sets the minimum and maximum of each group, or 0 if that is lower or higher. Returns the widest
  * range. */
-LANES_FN float ranges(const float *x, struct coded *c)
+LANES_FN float ranges(const float *x, struct quantized *c)
 {
     float widest = 0;
     for (size_t g = 0; g < c->groups; g++, x += GROUP) {
@@ -93,21 +95,21 @@ LANES_FN float ranges(const float *x, struct coded *c)
     return widest;
 }
 
-/* From ranges to factors and lows. Of each group, least becomes the digit that stands for 0, and
- * most what makes digits of numbers. */
-LANES_FN void scales(struct coded *c, size_t row, float step)
+/* Computes factors and lows from the ranges. In each group, `least` becomes the code of 0, and
+ * `most` the factor from numbers to codes. */
+LANES_FN void scales(struct quantized *c, size_t row, float step)
 {
-    int32_t *factor = c->factor + coded_place(row, c->groups, 0);
-    int16_t *low = c->low + coded_place(row, coded_pairs(c), 0) * 2;
-    float in_digits = 1 / (step * (TOP_DIGIT - 1)), unit = 1 / step;
-    low[(coded_pairs(c) - 1) * TILE * 2 + 1] = 0; /* there may be no second of the last pair */
+    int32_t *factor = c->factor + quantized_slot(row, c->groups, 0);
+    int16_t *low = c->low + quantized_slot(row, quantized_pairs(c), 0) * 2;
+    float per_code = 1 / (step * (CODE_MAX - 1)), unit = 1 / step;
+    low[(quantized_pairs(c) - 1) * TILE * 2 + 1] = 0; /* the last pair may have only one group */
     for (size_t g = 0; g < c->groups; g += LANES) {
         vec least = get(c->least + g), range = get(c->most + g) - least;
-        vec f = larger(-floor_of(-range * in_digits), all(1.0f)), digits = unit / f;
-        vec zero = -floor_of(least * digits);
-        ivec whole = whole_number(f), lows = whole_number(-zero * f);
+        vec f = larger(-floor_of(-range * per_code), all(1.0f)), to_code = unit / f;
+        vec zero = -floor_of(least * to_code);
+        ivec whole = to_integer(f), lows = to_integer(-zero * f);
         put(c->least + g, zero);
-        put(c->most + g, digits);
+        put(c->most + g, to_code);
         whole |= whole << 16;
         for (size_t i = 0; i < LANES && g + i < c->groups; i++) {
             factor[(g + i) * TILE] = whole[i];
@@ -116,13 +118,14 @@ LANES_FN void scales(struct coded *c, size_t row, float step)
     }
 }
 
-/* Digits cannot leave 0 to 127: the range takes 126 of them, and 0 is rounded up to a digit. */
-LANES_TARGET static void code(const float *x, struct coded *c, size_t row, float *rest)
+/* Codes stay within 0 to 127: the range of a group takes 126 of them, and the code of 0 is rounded
+ * up. */
+LANES_TARGET static void quantize(const float *x, struct quantized *c, size_t row, float *rest)
 {
     float widest = ranges(x, c);
-    float step = widest > 0 ? widest / (TOP_DIGIT * c->top) : 1;
-    uint8_t *digits = c->digits + coded_place(row, c->groups, 0) * GROUP;
-    const int32_t *factor = c->factor + coded_place(row, c->groups, 0);
+    float step = widest > 0 ? widest / (CODE_MAX * c->max_factor) : 1;
+    uint8_t *codes = c->codes + quantized_slot(row, c->groups, 0) * GROUP;
+    const int32_t *factor = c->factor + quantized_slot(row, c->groups, 0);
     vec sums[GROUP / LANES] = {0};
     scales(c, row, step);
     for (size_t g = 0; g < c->groups; g++, x += GROUP, rest += GROUP) {
@@ -131,12 +134,12 @@ LANES_TARGET static void code(const float *x, struct coded *c, size_t row, float
         _Pragma("GCC unroll 4") for (size_t i = 0; i < GROUP / LANES; i++)
         {
             vec v = get(x + i * LANES), t = nearest(v * c->most[g] + zero);
-            vec coded = (t - zero) * size;
+            vec value = (t - zero) * size;
             whole[i] = __builtin_convertvector(t, ivec);
-            put(rest + i * LANES, v - coded);
-            sums[i] += coded;
+            put(rest + i * LANES, v - value);
+            sums[i] += value;
         }
-        put_group(digits + g * TILE * GROUP, whole);
+        put_group(codes + g * TILE * GROUP, whole);
     }
     c->step[row] = step;
     c->sum[row] = 0;
@@ -144,8 +147,8 @@ LANES_TARGET static void code(const float *x, struct coded *c, size_t row, float
         c->sum[row] += total(sums[i]);
 }
 
-/* Some columns of row r of a tile, from `c` on. */
-LANES_FN void finish_at(const struct panel *p, const struct coded *x, const struct tile *t,
+/* Computes LANES columns of row r of a tile, from column `c` on. */
+LANES_FN void finish_at(const struct panel *p, const struct quantized *x, const struct tile *t,
                         size_t r, size_t c, ivec sums)
 {
     float *y = t->y + r * t->stride + c;
@@ -154,15 +157,15 @@ LANES_FN void finish_at(const struct panel *p, const struct coded *x, const stru
     put(y, v + (t->more ? get(y) : get(p->bias + c)));
 }
 
-LANES_TARGET static void finish(const struct panel *p, const struct coded *x, const struct tile *t,
-                                const int32_t *sums)
+LANES_TARGET static void finish(const struct panel *p, const struct quantized *x,
+                                const struct tile *t, const int32_t *sums)
 {
     for (size_t r = 0; r < t->n; r++)
         for (size_t c = 0; c < COLUMNS; c += LANES)
             finish_at(p, x, t, r, c, *(const any_ivec *)(sums + r * COLUMNS + c));
 }
 
-/* Up to four rows of c, two vectors wide, which stay in registers. */
+/* Computes `rows` rows (up to four) and two vectors of columns of c, kept in registers. */
 LANES_FN void block(const struct product *p, size_t row, size_t column, const size_t rows)
 {
     const float *a = p->a + row * p->a_stride, *b = p->b + column;
@@ -193,4 +196,4 @@ LANES_TARGET static void product(const struct product *p)
     }
 }
 
-const struct lanes LANES_NAME = {code, finish, gelu, soften, norm, product};
+const struct lanes LANES_NAME = {quantize, finish, gelu, softmax, norm, product};

@@ -1,5 +1,4 @@
-/* Vectors of LANES floats and what is computed with them one by one: see encoder_lanes.h, which is
- * the only one to include it. */
+/* Vectors of LANES floats and functions of single vectors. Included only by encoder_lanes.h. */
 #include "embed/encoder_parts.h"
 
 #define LANES_FN static inline __attribute__((always_inline)) LANES_TARGET
@@ -11,9 +10,9 @@ typedef int32_t any_ivec __attribute__((vector_size(LANES * 4), aligned(4), may_
 
 LANES_FN vec larger(vec a, vec b);
 LANES_FN vec smaller(vec a, vec b);
-/* The largest lane of each. */
+/* The largest lane of a and of b. */
 LANES_FN void peaks(vec a, vec b, float *of_a, float *of_b);
-/* Numbers of 0 to 127 as bytes. */
+/* Stores numbers from 0 to 127 as bytes. */
 LANES_FN void put_group(uint8_t *to, const ivec v[GROUP / LANES]);
 
 LANES_FN vec get(const float *p)
@@ -39,7 +38,7 @@ LANES_FN float total(vec v)
     return sum;
 }
 
-/* Adding it to a number below 2^22 leaves the nearest whole number in the lowest bits. */
+/* Added to a number below 2^22, it leaves the nearest integer in the lowest bits. */
 #define LANES_MAGIC 12582912.0f
 
 LANES_FN vec nearest(vec x)
@@ -47,7 +46,7 @@ LANES_FN vec nearest(vec x)
     return x + LANES_MAGIC - LANES_MAGIC;
 }
 
-LANES_FN ivec whole_number(vec x)
+LANES_FN ivec to_integer(vec x)
 {
     return (ivec)(x + LANES_MAGIC) - (ivec)all(LANES_MAGIC);
 }
@@ -58,8 +57,9 @@ LANES_FN vec floor_of(vec x)
     return n + __builtin_convertvector(n > x, vec); /* true is -1 */
 }
 
-/* e^x for x <= 0: 2^n times the series of 2^f with |f| <= 1/2, right to 2e-7. */
-LANES_FN vec power(vec x)
+/* e^x for x <= 0: 2^n times a polynomial for 2^f with |f| <= 1/2. The relative error is below 2e-7.
+ */
+LANES_FN vec exp_of(vec x)
 {
     vec t = larger(x, all(-87.0f)) * 1.44269504f, n = nearest(t), f = t - n;
     vec p = 1.540352969e-04f * f + 1.333355787e-03f;
@@ -68,12 +68,13 @@ LANES_FN vec power(vec x)
     p = p * f + 2.402265072e-01f;
     p = p * f + 6.931471825e-01f;
     p = p * f + 1.0f;
-    return (vec)((ivec)p + (whole_number(n) << 23));
+    return (vec)((ivec)p + (to_integer(n) << 23));
 }
 
-/* x times the normal distribution's integral up to x, right to 4e-7 of x or of 1. The integral
- * minus 1/2 is x times a function of x^2, which a polynomial in s (-1 to 1 for x^2 of 0 to 25)
- * follows; its coefficients come from an expansion in Chebyshev polynomials. */
+/* GELU: x times the cumulative normal distribution at x. That distribution minus 1/2 is x times a
+ * function of x^2, approximated by a polynomial in s (-1 to 1 for x^2 from 0 to 25), whose
+ * coefficients come from an expansion in Chebyshev polynomials. The error is below 4e-7 times the
+ * larger of |x| and 1. */
 LANES_FN vec gelu_of(vec x)
 {
     static const float c[] = {7.353763795e-04f,  -1.676730928e-03f, 1.374596148e-03f,

@@ -1,12 +1,13 @@
-/* A handle of libcurl keeps its connections, so a few are kept between calls. Whatever name a URL
- * has, the address it resolves to is looked at before a socket is opened for it. */
+/* A handle of libcurl keeps its connections open, so a few idle handles are kept between calls. The
+ * address that a host name resolves to is checked before a socket is opened for it. */
 #include "embed/fetch.h"
 
 #include "base/buf.h"
-#include "embed/address.h"
 #include "embed/curl.h"
+#include "embed/provider_url.h"
 #include "model/codes.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <strings.h>
@@ -15,7 +16,7 @@
 enum {
     CONNECT_MS = 5000,
     WHOLE_MS = 30000,
-    ANSWER = 16 << 20, /* bytes */
+    ANSWER = 16 << 20, /* bytes of a body */
     HEAD = 64 << 10,   /* bytes of all header fields */
     KEPT = 8,          /* idle handles */
 };
@@ -55,12 +56,13 @@ static CURL *take(struct fetch_pool *p)
     return c ? c : curl_calls()->easy_init();
 }
 
-/* Resetting forgets the request, the key with it, and keeps the connections. */
+/* Resetting a handle drops the request, including the key, and keeps the connections. */
 static void give(struct fetch_pool *p, CURL *c)
 {
     curl_calls()->easy_reset(c);
     if (p) {
         pthread_mutex_lock(&p->lock);
+        assert(p->n <= KEPT);
         if (p->n < KEPT) {
             p->idle[p->n++] = c;
             c = NULL;
@@ -70,19 +72,19 @@ static void give(struct fetch_pool *p, CURL *c)
     curl_calls()->easy_cleanup(c);
 }
 
-/* One call under way. */
-struct transfer {
+/* One request in progress. */
+struct fetch_transfer {
     const struct fetch_request *request;
-    struct address target;
+    struct provider_url target;
     struct fumi_buf body;
-    size_t head;   /* bytes of header fields so far */
-    bool refused;  /* an address was */
-    bool too_long; /* the answer is */
+    size_t head;   /* bytes of header fields received */
+    bool refused;  /* the address was refused */
+    bool too_long; /* the answer exceeds a limit */
 };
 
 static size_t receive(char *bytes, size_t one, size_t n, void *arg)
 {
-    struct transfer *t = arg;
+    struct fetch_transfer *t = arg;
     fumi_buf_add(&t->body, bytes, one * n);
     t->too_long = t->body.full;
     return t->body.full ? 0 : one * n;
@@ -90,7 +92,7 @@ static size_t receive(char *bytes, size_t one, size_t n, void *arg)
 
 static size_t receive_field(char *bytes, size_t one, size_t n, void *arg)
 {
-    struct transfer *t = arg;
+    struct fetch_transfer *t = arg;
     (void)bytes;
     t->head += one * n;
     t->too_long = t->head > HEAD;
@@ -99,19 +101,19 @@ static size_t receive_field(char *bytes, size_t one, size_t n, void *arg)
 
 static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
 {
-    struct transfer *t = arg;
-    bool only_here = t->target.here || (t->target.plain && !t->request->allow_http);
+    struct fetch_transfer *t = arg;
+    bool only_local = t->target.local || (t->target.plain && !t->request->allow_http);
     (void)purpose;
-    if (!address_may_connect(&address->addr, only_here)) {
+    if (!provider_url_may_connect(&address->addr, only_local)) {
         t->refused = true;
         return CURL_SOCKET_BAD;
     }
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-/* An environment's proxy is not for this machine. A name that does not resolve would otherwise hold
- * its caller until the resolver gives up: CURLOPT_QUICK_EXIT leaves it behind. */
-static bool set_guards(CURL *c, struct transfer *t)
+/* A proxy from the environment is not used for this machine. With CURLOPT_QUICK_EXIT a timeout does
+ * not wait for a resolver that is still running. */
+static bool set_guards(CURL *c, struct fetch_transfer *t)
 {
     unsigned bad = 0;
     bad |= curl_calls()->easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
@@ -125,20 +127,21 @@ static bool set_guards(CURL *c, struct transfer *t)
     bad |= curl_calls()->easy_setopt(c, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     bad |= curl_calls()->easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     bad |= curl_calls()->easy_setopt(c, CURLOPT_OPENSOCKETDATA, t);
-    if (t->target.here)
+    if (t->target.local)
         bad |= curl_calls()->easy_setopt(c, CURLOPT_PROXY, "");
     return !bad;
 }
 
-/* Called about once a second, and whenever bytes come. */
-static int look_up(void *arg, curl_off_t all, curl_off_t now, curl_off_t all_up, curl_off_t now_up)
+/* Called about once a second and whenever data arrives. */
+static int check_stop(void *arg, curl_off_t all, curl_off_t now, curl_off_t all_up,
+                      curl_off_t now_up)
 {
-    const struct transfer *t = arg;
+    const struct fetch_transfer *t = arg;
     (void)all, (void)now, (void)all_up, (void)now_up;
     return t->request->stop && atomic_load(t->request->stop);
 }
 
-static bool set_limits(CURL *c, struct transfer *t)
+static bool set_limits(CURL *c, struct fetch_transfer *t)
 {
     long ms = t->request->ms < WHOLE_MS ? (long)t->request->ms : WHOLE_MS;
     unsigned bad = 0;
@@ -148,7 +151,7 @@ static bool set_limits(CURL *c, struct transfer *t)
                                      ms < CONNECT_MS ? ms : CONNECT_MS);
     bad |= curl_calls()->easy_setopt(c, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)t->body.limit);
     bad |= curl_calls()->easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
-    bad |= curl_calls()->easy_setopt(c, CURLOPT_XFERINFOFUNCTION, look_up);
+    bad |= curl_calls()->easy_setopt(c, CURLOPT_XFERINFOFUNCTION, check_stop);
     bad |= curl_calls()->easy_setopt(c, CURLOPT_XFERINFODATA, t);
     bad |= curl_calls()->easy_setopt(c, CURLOPT_WRITEFUNCTION, receive);
     bad |= curl_calls()->easy_setopt(c, CURLOPT_WRITEDATA, t);
@@ -169,14 +172,14 @@ static bool set_request(CURL *c, const struct fetch_request *r, struct curl_slis
     return !bad;
 }
 
-/* How each way of failing is told: what the host did. */
-struct failure {
+/* The error messages, to follow the name of the host. */
+struct fetch_failure {
     CURLcode code;
     bool retryable;
     const char *what;
 };
 
-static const struct failure failures[] = {
+static const struct fetch_failure failures[] = {
     {CURLE_COULDNT_RESOLVE_HOST, true, "has no address: check embedder.baseUrl"},
     {CURLE_COULDNT_RESOLVE_PROXY, true, "cannot be reached: the proxy has no address"},
     {CURLE_COULDNT_CONNECT, true, "takes no connections: check that it runs, and embedder.baseUrl"},
@@ -194,7 +197,7 @@ static const struct failure failures[] = {
     {CURLE_WEIRD_SERVER_REPLY, false, "does not speak HTTP: check embedder.baseUrl"},
 };
 
-/* The part of a URL that may be shown: no path, which could hold a secret. */
+/* The part of a URL that may be shown: not the path, which could contain a secret. */
 static struct fumi_str host_of(const char *url)
 {
     const char *mark = strstr(url, "://");
@@ -202,7 +205,7 @@ static struct fumi_str host_of(const char *url)
     return (struct fumi_str){host, strcspn(host, "/?#")};
 }
 
-static int fail(const struct transfer *t, CURLcode code, bool *retryable, struct fumi_err *e)
+static int fail(const struct fetch_transfer *t, CURLcode code, bool *retryable, struct fumi_err *e)
 {
     struct fumi_str host = host_of(t->request->url);
     if (t->refused && code == CURLE_COULDNT_CONNECT)
@@ -221,7 +224,7 @@ static int fail(const struct transfer *t, CURLcode code, bool *retryable, struct
                         curl_calls()->easy_strerror(code));
 }
 
-/* Scheme, host and port of a redirect: what a user may want to set instead. */
+/* Scheme, host and port of a redirect, which the user may want to set instead. */
 static struct fumi_str origin(struct fumi_arena *a, const char *url)
 {
     struct fumi_str host = host_of(url);
@@ -229,12 +232,13 @@ static struct fumi_str origin(struct fumi_arena *a, const char *url)
     if (user)
         host = (struct fumi_str){user + 1, host.n - (size_t)(user + 1 - host.p)};
     bool tls = strncasecmp(url, "https://", 8) == 0;
-    return host.n > 255 || !address_is_text(host)
+    return host.n > 255 || !provider_url_is_text(host)
                ? (struct fumi_str){0}
                : fumi_fmt(a, "%s://%.*s", tls ? "https" : "http", FUMI_ARG(host));
 }
 
-static void read_answer(CURL *c, struct fumi_arena *a, struct transfer *t, struct fetch_answer *out)
+static void read_answer(CURL *c, struct fumi_arena *a, struct fetch_transfer *t,
+                        struct fetch_answer *out)
 {
     enum { DAY = 86400 };
     long status = 0;
@@ -250,11 +254,12 @@ static void read_answer(CURL *c, struct fumi_arena *a, struct transfer *t, struc
         out->location = origin(a, location);
 }
 
-static int perform(CURL *c, struct fumi_arena *a, struct transfer *t, struct curl_slist *fields,
-                   struct fetch_answer *out, struct fumi_err *e)
+static int perform(CURL *c, struct fumi_arena *a, struct fetch_transfer *t,
+                   struct curl_slist *fields, struct fetch_answer *out, struct fumi_err *e)
 {
     if (!set_guards(c, t) || !set_limits(c, t) || !set_request(c, t->request, fields))
-        return fumi_err_set(e, ERR_PROVIDER, "libcurl lacks what a safe request needs");
+        return fumi_err_set(e, ERR_PROVIDER,
+                            "libcurl is too old: it lacks options that a safe request needs");
     CURLcode code = curl_calls()->easy_perform(c);
     if (code)
         return fail(t, code, &out->retryable, e);
@@ -262,8 +267,8 @@ static int perform(CURL *c, struct fumi_arena *a, struct transfer *t, struct cur
     return 0;
 }
 
-static int send_it(struct fumi_arena *a, struct transfer *t, struct curl_slist *fields,
-                   struct fetch_answer *out, struct fumi_err *e)
+static int send_on_handle(struct fumi_arena *a, struct fetch_transfer *t, struct curl_slist *fields,
+                          struct fetch_answer *out, struct fumi_err *e)
 {
     CURL *c = take(t->request->pool);
     if (!c)
@@ -274,9 +279,9 @@ static int send_it(struct fumi_arena *a, struct transfer *t, struct curl_slist *
     return rc;
 }
 
-/* The fields live on the stack, and the key's only as long as it is sent. No "Expect" is sent:
- * many servers do not answer it. */
-static int send_fields(struct fumi_arena *a, struct transfer *t, struct fetch_answer *out,
+/* The header fields are on the stack; the one with the key is erased after use. "Expect" is
+ * removed, because many servers do not answer it. */
+static int send_fields(struct fumi_arena *a, struct fetch_transfer *t, struct fetch_answer *out,
                        struct fumi_err *e)
 {
     struct fumi_buf key = {0};
@@ -293,7 +298,7 @@ static int send_fields(struct fumi_arena *a, struct transfer *t, struct fetch_an
         fields[3].data = key.p;
         fields[2].next = fields + 3;
     }
-    int rc = send_it(a, t, fields, out, e);
+    int rc = send_on_handle(a, t, fields, out, e);
     if (key.p)
         explicit_bzero(key.p, key.n);
     fumi_buf_done(&key);
@@ -303,15 +308,15 @@ static int send_fields(struct fumi_arena *a, struct transfer *t, struct fetch_an
 int fetch_post(struct fumi_arena *a, const struct fetch_request *r, struct fetch_answer *out,
                struct fumi_err *e)
 {
-    struct transfer t = {.request = r};
+    struct fetch_transfer t = {.request = r};
     *out = (struct fetch_answer){0};
-    if (address_read(fumi_str(r->url), r->allow_http, &t.target, e)) {
+    if (provider_url_read(fumi_str(r->url), r->allow_http, &t.target, e)) {
         e->code = ERR_PROVIDER;
         return -1;
     }
-    if (!address_is_text(r->api_key))
+    if (!provider_url_is_text(r->api_key))
         return fumi_err_set(e, ERR_PROVIDER,
-                            "the API key holds blanks or control characters: set it anew");
+                            "the API key holds blanks or control characters: set it again");
     if (r->ms <= 0) {
         out->retryable = true;
         return fumi_err_set(e, ERR_PROVIDER, "no time was left to ask the embedding server");

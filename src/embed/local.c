@@ -10,26 +10,26 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define USUAL_MODEL "all-MiniLM-L6-v2"
-#define INSTALL     "run \"fumi model install\""
+#define DEFAULT_MODEL "all-MiniLM-L6-v2"
+#define INSTALL       "run \"fumi model install\""
 
 enum {
-    USUAL_DIM = 384,
-    CHUNK_TEXTS = 32, /* run at once at most, the clock is looked at in between */
+    DEFAULT_DIM = 384,
+    CHUNK_TEXTS = 32, /* limits of a chunk; deadline and stop are checked between chunks */
     CHUNK_TOKENS = 2048,
-    BLIND_BYTES = 640, /* of a passage when there is no model to count tokens with */
-    BLIND_OVERLAP = 120,
+    PASSAGE_BYTES = 640, /* used without a model, when tokens cannot be counted */
+    PASSAGE_OVERLAP = 120,
 };
 
 struct local {
     struct embedder base;
     const struct fumi_log *log;
-    struct fumi_arena a;  /* for what follows */
-    struct fumi_str file; /* none: where model_find finds it */
-    struct fumi_str name; /* of the model that must be in it */
-    size_t dim;           /* that it must have; 0: any */
-    pthread_mutex_t lock; /* held while the file is opened */
-    _Atomic(struct model *) model;
+    struct fumi_arena a;           /* owns file and name */
+    struct fumi_str file;          /* null: see model_find */
+    struct fumi_str name;          /* of the model that the file must contain */
+    size_t dim;                    /* that the model must have; 0: any */
+    pthread_mutex_t lock;          /* held while the file is opened */
+    _Atomic(struct model *) model; /* NULL until it is open; then never changes */
 };
 
 static struct local *self(struct embedder *em)
@@ -37,7 +37,7 @@ static struct local *self(struct embedder *em)
     return (struct local *)em;
 }
 
-/* The error's data. */
+/* The data of an error. */
 static struct fumi_str describe(struct fumi_arena *a, const char *remedy, bool retryable)
 {
     struct fumi_buf text = {0};
@@ -84,7 +84,7 @@ static struct model *try_open(const struct local *l, struct fumi_err *e)
     return NULL;
 }
 
-/* NULL with *e: it is not there, or wrong. The next call tries again. */
+/* Returns NULL with *e set if the file is missing or refused. The next call tries again. */
 static struct model *get(struct local *l, struct fumi_err *e)
 {
     struct model *m = atomic_load_explicit(&l->model, memory_order_acquire);
@@ -101,7 +101,7 @@ static struct model *get(struct local *l, struct fumi_err *e)
     return m;
 }
 
-/* How many of the texts are run next. */
+/* How many texts form the next chunk. */
 static size_t chunk(const struct encoder_text *texts, size_t n)
 {
     size_t tokens = 0, i = 0;
@@ -118,7 +118,7 @@ static bool all_finite(const float *x, size_t n)
     return true;
 }
 
-/* False: time was over before the last of them. */
+/* Returns false if it stopped early, at the deadline or for a shutdown. */
 static bool run(const struct embedder *em, const struct encoder_weights *w,
                 const struct encoder_text *texts, size_t n, int64_t deadline, float *out)
 {
@@ -131,7 +131,8 @@ static bool run(const struct embedder *em, const struct encoder_weights *w,
     return true;
 }
 
-/* Anything wrong with the file or with the time that there is. */
+/* Adds the data to the error, and sets its message if `what` is not NULL. Without a remedy the
+ * error is retryable. */
 static int fault(struct fumi_arena *a, struct fumi_err *e, const char *remedy, const char *what)
 {
     if (what)
@@ -166,12 +167,12 @@ static int embed(struct embedder *em, struct fumi_arena *a, const struct fumi_st
     return 0;
 }
 
-static struct spans split(struct embedder *em, struct fumi_arena *a, struct fumi_str text)
+static struct text_ranges split(struct embedder *em, struct fumi_arena *a, struct fumi_str text)
 {
     struct fumi_err ignored;
     const struct model *m = get(self(em), &ignored);
     if (!m)
-        return passages_by_bytes(a, text, BLIND_BYTES, BLIND_OVERLAP);
+        return passages_by_bytes(a, text, PASSAGE_BYTES, PASSAGE_OVERLAP);
     size_t n;
     const struct model_token *tokens = model_tokens_at(m, a, text, &n);
     return passages_by_tokens(a, text, tokens, n, passage_tokens(m) - 2, LOCAL_OVERLAP);
@@ -201,13 +202,13 @@ struct embedder *local_open(const struct embed_config *c, const struct fumi_log 
     struct local *l = fumi_resize(NULL, sizeof(*l));
     *l = (struct local){.base = {.ops = &ops, .batch = CHUNK_TEXTS, .english_only = true}};
     l->log = log;
-    l->name = c->model.n ? fumi_dup(&l->a, c->model) : FUMI_STR(USUAL_MODEL);
+    l->name = c->model.n ? fumi_dup(&l->a, c->model) : FUMI_STR(DEFAULT_MODEL);
     l->dim = c->dim > 0 ? (size_t)c->dim : 0;
     if (c->model_file.n)
         l->file = fumi_fmt(&l->a, "%.*s", FUMI_ARG(c->model_file));
     pthread_mutex_init(&l->lock, NULL);
-    bool usual = fumi_eq(l->name, FUMI_STR(USUAL_MODEL));
-    atomic_init(&l->base.dim, usual && !l->dim ? USUAL_DIM : l->dim);
+    bool is_default = fumi_eq(l->name, FUMI_STR(DEFAULT_MODEL));
+    atomic_init(&l->base.dim, is_default && !l->dim ? DEFAULT_DIM : l->dim);
     const struct model *m = get(l, &ignored);
     l->base.english_only = !m || model_english_only(m);
     return &l->base;

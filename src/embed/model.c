@@ -1,11 +1,12 @@
-/* The file is mapped and never read whole: its head says how large each part is, and with that
- * where it lies. */
+/* The header of the mapped file gives the dimensions of the model, and these the size and offset of
+ * each part. Only model_verify reads the whole file. */
 #include "embed/model.h"
 
 #include "embed/model_file.h"
 #include "model/codes.h"
 #include "model/dim.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -24,25 +25,25 @@ struct model {
     struct model_views views;
 };
 
-/* Walks over the file while its parts are handed out. */
-struct cursor {
-    char *base;
+/* The file while its parts are assigned one after the other. */
+struct part_cursor {
+    char *base; /* NULL: sizes are only added up */
     size_t at;
 };
 
-static void *part(struct cursor *c, size_t size)
+static void *part(struct part_cursor *c, size_t size)
 {
     char *p = c->base ? c->base + c->at : NULL;
     c->at += (size + MODEL_ALIGN - 1) / MODEL_ALIGN * MODEL_ALIGN;
     return p;
 }
 
-static const float *floats(struct cursor *c, size_t n)
+static const float *floats(struct part_cursor *c, size_t n)
 {
     return part(c, n * sizeof(float));
 }
 
-static struct encoder_table lay_table(struct cursor *c, size_t rows, size_t columns)
+static struct encoder_table lay_table(struct part_cursor *c, size_t rows, size_t columns)
 {
     struct encoder_table t = {.rows = rows, .columns = columns};
     t.q = part(c, rows * columns);
@@ -51,14 +52,14 @@ static struct encoder_table lay_table(struct cursor *c, size_t rows, size_t colu
     return t;
 }
 
-static struct encoder_norm lay_norm(struct cursor *c, size_t n)
+static struct encoder_norm lay_norm(struct part_cursor *c, size_t n)
 {
     struct encoder_norm norm = {.gain = floats(c, n)};
     norm.shift = floats(c, n);
     return norm;
 }
 
-static struct encoder_dense lay_dense(struct cursor *c, size_t in, size_t out)
+static struct encoder_dense lay_dense(struct part_cursor *c, size_t in, size_t out)
 {
     struct encoder_dense d = {.in = in, .out = out};
     d.panels = part(c, dense_panels_size(in, out));
@@ -69,25 +70,25 @@ static struct encoder_dense lay_dense(struct cursor *c, size_t in, size_t out)
     return d;
 }
 
-static void lay_layer(struct cursor *c, const struct model_head *h, struct encoder_layer *l)
+static void lay_layer(struct part_cursor *c, const struct model_head *h, struct encoder_layer *l)
 {
     l->query = lay_dense(c, h->hidden, h->hidden);
     l->key = lay_dense(c, h->hidden, h->hidden);
     l->value = lay_dense(c, h->hidden, h->hidden);
-    l->mix = lay_dense(c, h->hidden, h->hidden);
-    l->after_mix = lay_norm(c, h->hidden);
-    l->grow = lay_dense(c, h->hidden, h->inner);
-    l->shrink = lay_dense(c, h->inner, h->hidden);
-    l->after_shrink = lay_norm(c, h->hidden);
+    l->attention_out = lay_dense(c, h->hidden, h->hidden);
+    l->attention_norm = lay_norm(c, h->hidden);
+    l->expand = lay_dense(c, h->hidden, h->inner);
+    l->contract = lay_dense(c, h->inner, h->hidden);
+    l->output_norm = lay_norm(c, h->hidden);
 }
 
-static struct wordpiece lay_pieces(struct cursor *c, const struct model_head *h)
+static struct wordpiece lay_pieces(struct part_cursor *c, const struct model_head *h)
 {
     struct wordpiece p = {
         .words.n = h->cells,
         .specials.n = h->specials,
-        .inside = h->inside,
-        .unknown = h->unknown,
+        .continuation = h->continuation,
+        .unk = h->unk,
         .ids = (int32_t)h->words,
         .flags = h->flags,
         .max_chars = h->max_chars,
@@ -97,9 +98,9 @@ static struct wordpiece lay_pieces(struct cursor *c, const struct model_head *h)
     return p;
 }
 
-size_t model_lay(const struct model_head *h, char *base, struct model_views *v)
+size_t model_layout(const struct model_head *h, char *base, struct model_views *v)
 {
-    struct cursor c = {base, sizeof(*h)};
+    struct part_cursor c = {base, sizeof(*h)};
     v->pieces = lay_pieces(&c, h);
     struct encoder_weights *w = &v->weights;
     *w = (struct encoder_weights){
@@ -111,33 +112,34 @@ size_t model_lay(const struct model_head *h, char *base, struct model_views *v)
         .epsilon = h->epsilon,
         .layer = v->layer,
     };
-    w->words = lay_table(&c, h->words, h->hidden);
-    w->places = lay_table(&c, h->positions, h->hidden);
-    w->kinds = lay_table(&c, h->kinds, h->hidden);
-    w->first = lay_norm(&c, h->hidden);
+    w->word_table = lay_table(&c, h->words, h->hidden);
+    w->position_table = lay_table(&c, h->positions, h->hidden);
+    w->type_table = lay_table(&c, h->types, h->hidden);
+    w->embedding_norm = lay_norm(&c, h->hidden);
     for (size_t i = 0; i < h->layers; i++)
         lay_layer(&c, h, &v->layer[i]);
+    assert(c.at % MODEL_ALIGN == 0);
     return c.at;
 }
 
-struct limit {
+struct head_limit {
     const char *name;
     size_t offset;
-    uint32_t least, most;
+    uint32_t min, max;
 };
-#define LIMIT(member, least, most)                                                                 \
+#define LIMIT(member, min, max)                                                                    \
     {                                                                                              \
-#member, offsetof(struct model_head, member), least, most                                  \
+#member, offsetof(struct model_head, member), min, max                                     \
     }
 
-/* With these no sum of sizes overflows. */
-static const struct limit limits[] = {
+/* Small enough that the sum of all sizes does not overflow. */
+static const struct head_limit limits[] = {
     LIMIT(layers, 1, MODEL_LAYERS_MAX),
     LIMIT(hidden, VECTOR_DIM_MIN, VECTOR_DIM_MAX),
     LIMIT(heads, 1, 256),
     LIMIT(inner, 1, 16384),
     LIMIT(positions, 8, 65536),
-    LIMIT(kinds, 1, 64),
+    LIMIT(types, 1, 64),
     LIMIT(words, 3, 1 << 22),
     LIMIT(max_chars, 1, 100),
     LIMIT(cells, 1, 1 << 27),
@@ -154,19 +156,19 @@ const char *model_check_head(const struct model_head *h)
     for (size_t i = 0; i < FUMI_COUNT(limits); i++) {
         uint32_t number;
         memcpy(&number, (const char *)h + limits[i].offset, sizeof(number));
-        if (number < limits[i].least || number > limits[i].most)
+        if (number < limits[i].min || number > limits[i].max)
             return limits[i].name;
     }
     if (h->hidden % h->heads)
         return "heads";
-    if (h->inside >= h->cells)
-        return "inside";
-    if (!is_token(h, h->unknown) || !is_token(h, h->first) || !is_token(h, h->last))
+    if (h->continuation >= h->cells)
+        return "continuation";
+    if (!is_token(h, h->unk) || !is_token(h, h->cls) || !is_token(h, h->sep))
         return "special tokens";
     return isfinite(h->epsilon) && h->epsilon > 0 ? NULL : "epsilon";
 }
 
-uint64_t model_order(void)
+uint64_t model_panel_layout(void)
 {
     enum { SIDE = 40 };
     int8_t w[SIDE * SIDE];
@@ -194,14 +196,14 @@ static int check(const struct model *m, const char *path, struct model_views *v,
 {
     const struct model_head *h = m->head;
     if (memcmp(h->magic, MODEL_MAGIC, sizeof(h->magic)))
-        return refuse(e, path, "is not one of Fumi's");
+        return refuse(e, path, "is not a Fumi model");
     if (h->version != MODEL_VERSION || h->head_size != sizeof(*h))
         return refuse(e, path, "was made by another version of Fumi");
     if (model_check_head(h) || memchr(h->name, 0, sizeof(h->name)) == NULL)
         return refuse(e, path, "is damaged");
-    if (h->order != model_order())
+    if (h->panel_layout != model_panel_layout())
         return refuse(e, path, "was made by another version of Fumi");
-    if (model_lay(h, (char *)h, v) != m->size || h->size != m->size)
+    if (model_layout(h, (char *)h, v) != m->size || h->size != m->size)
         return refuse(e, path, "is damaged or cut short");
     return 0;
 }
@@ -247,17 +249,17 @@ void model_close(struct model *m)
     fumi_resize(m, 0);
 }
 
-int model_sum(const void *bytes, size_t n, unsigned char out[32], struct fumi_err *e)
+int model_checksum(const void *bytes, size_t n, unsigned char out[32], struct fumi_err *e)
 {
     if (EVP_Digest(bytes, n, out, NULL, EVP_sha256(), NULL) == 1)
         return 0;
-    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "libcrypto gives no SHA-256");
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "libcrypto failed to compute a SHA-256");
 }
 
 int model_verify(const struct model *m, struct fumi_err *e)
 {
     unsigned char sum[32];
-    if (model_sum((const char *)m->head + MODEL_SUMMED, m->size - MODEL_SUMMED, sum, e))
+    if (model_checksum((const char *)m->head + MODEL_SUM_START, m->size - MODEL_SUM_START, sum, e))
         return -1;
     if (memcmp(sum, m->head->sha256, sizeof(sum)) == 0)
         return 0;
@@ -310,13 +312,13 @@ const int32_t *model_tokens(const struct model *m, struct fumi_arena *a, struct 
     wordpiece_run(&m->views.pieces, text, max - 2, &found);
     *n = found.n / sizeof(struct model_token) + 2;
     int32_t *ids = fumi_alloc(a, *n * sizeof(*ids));
-    ids[0] = m->head->first;
+    ids[0] = m->head->cls;
     for (size_t i = 1; i < *n - 1; i++) {
         struct model_token t;
         memcpy(&t, found.p + (i - 1) * sizeof(t), sizeof(t));
         ids[i] = t.id;
     }
-    ids[*n - 1] = m->head->last;
+    ids[*n - 1] = m->head->sep;
     fumi_buf_done(&found);
     return ids;
 }

@@ -1,9 +1,5 @@
-/* The packed file of a sentence encoder: weights, vocabulary and facts about it, mapped read-only.
- *
- * Layout (little endian): a header of fixed size with magic "FUMIMODL", version, the SHA-256 of all
- * that follows it, and dimensions, from which follows where each part begins; parts aligned to 64
- * bytes, the dense layers as encoder.h's panels, so that nothing is copied or changed on the way to
- * the processor (model_file.h has the details). */
+/* The packed file of a sentence encoder: weights, vocabulary and properties, mapped read-only. The
+ * encoder works on the mapped bytes; nothing is copied (model_file.h describes the format). */
 #ifndef FUMI_EMBED_MODEL_H
 #define FUMI_EMBED_MODEL_H
 
@@ -11,43 +7,41 @@
 #include "base/err.h"
 #include "embed/encoder.h"
 
-struct model; /* never changes after it was opened: threads share it */
+/* Immutable once opened: threads may share it. */
+struct model;
 
-/* Maps it. Sizes and offsets are checked, so that a damaged file is refused and never read out of
- * bounds; the checksum only by model_verify (it reads all of it). NULL with *e: ERR_PROVIDER, with
- * a sentence that names the file and the remedy ("run fumi model install"). */
+/* Maps the file. Checks all sizes and offsets, so that a damaged file is refused or at least never
+ * read out of bounds. Returns NULL with ERR_PROVIDER and a message that names the file and the
+ * remedy. */
 struct model *model_open(const char *path, struct fumi_err *e);
-void model_close(struct model *m);
+void model_close(struct model *m); /* m may be NULL */
+
+/* Reads the whole file and compares its checksum. */
 int model_verify(const struct model *m, struct fumi_err *e);
 
+/* What these return is valid until model_close. */
 const struct encoder_weights *model_weights(const struct model *m);
 struct fumi_str model_name(const struct model *m); /* "all-MiniLM-L6-v2" */
 bool model_english_only(const struct model *m);
-void model_sha256(const struct model *m, char hex[64]); /* as the header has it */
+void model_sha256(const struct model *m, char hex[64]); /* as stored in the header, not verified */
 
-/* WordPiece, exactly as the model was trained. Tokens of a text with [CLS] and [SEP], at most `max`
- * of them; *n gets how many. */
-const int32_t *model_tokens(const struct model *m, struct fumi_arena *a, struct fumi_str text,
-                            size_t max, size_t *n);
-/* The same without [CLS] and [SEP], and where in the text each begins and ends. */
+/* WordPiece tokens, exactly as in the training of the model. model_tokens returns the ids with
+ * [CLS] and [SEP], at most `max` of them (and at least these two); model_tokens_at all tokens
+ * without them, and their positions in the text. *n is set to their number. */
 struct model_token {
     int32_t id;
     uint32_t begin, end; /* bytes */
 };
+const int32_t *model_tokens(const struct model *m, struct fumi_arena *a, struct fumi_str text,
+                            size_t max, size_t *n);
 struct model_token *model_tokens_at(const struct model *m, struct fumi_arena *a,
                                     struct fumi_str text, size_t *n);
 
-/* Makes such a file from what is published, and puts it in place whole or not at all (0644):
- * a directory or .tgz with a TensorFlow.js model (model.json, *.bin) and a tokenizer.json anywhere
- * inside, or a directory with model.safetensors, tokenizer.json and config.json. The model is
- * called as the directory of its tokenizer.json. */
-int model_install(const char *from, const char *to, struct fumi_err *e);
-
-/* The first that exists, in the arena: FUMI_MODEL in the environment; share/fumi beside the
- * program's directory; $XDG_DATA_HOME/fumi (~/.local/share/fumi); /usr/local/share/fumi;
- * /usr/share/fumi; each with fumi-minilm.bin. Terminated. Null with *e: none, with the remedy.
- * FUMI_MODEL is the file or its directory; when it names neither, that is an error and the others
- * are not tried. */
+/* The path of the model file, NUL-terminated, in the arena: $FUMI_MODEL (the file or its
+ * directory); otherwise the first that exists of share/fumi next to the program's bin directory,
+ * $XDG_DATA_HOME/fumi (~/.local/share/fumi), /usr/local/share/fumi and /usr/share/fumi, each with
+ * fumi-minilm.bin. Returns a null string with *e set if there is none, or if FUMI_MODEL is set and
+ * names no file. */
 struct fumi_str model_find(struct fumi_arena *a, struct fumi_err *e);
 
 #endif

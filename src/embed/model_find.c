@@ -1,4 +1,4 @@
-/* Where the packed file may lie. */
+/* Finds the packed model file. */
 #include "embed/model.h"
 #include "model/codes.h"
 
@@ -22,7 +22,7 @@ static bool is_directory(const char *path)
     return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* What the user named: the file, or the directory that has it. */
+/* The file or directory that the user named. */
 static struct fumi_str named(struct fumi_arena *a, const char *path)
 {
     if (is_directory(path))
@@ -30,8 +30,8 @@ static struct fumi_str named(struct fumi_arena *a, const char *path)
     return fumi_fmt(a, "%s", path);
 }
 
-/* DIR/bin/fumi: DIR/share/fumi. */
-static struct fumi_str beside_program(struct fumi_arena *a)
+/* For the program DIR/bin/fumi: DIR/share/fumi. */
+static struct fumi_str near_program(struct fumi_arena *a)
 {
     char path[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
@@ -54,8 +54,8 @@ static struct fumi_str of_user(struct fumi_arena *a)
 struct fumi_str model_find(struct fumi_arena *a, struct fumi_err *e)
 {
     const char *own = getenv("FUMI_MODEL");
-    struct fumi_str places[] = {
-        beside_program(a),
+    struct fumi_str paths[] = {
+        near_program(a),
         of_user(a),
         FUMI_STR("/usr/local/share/fumi/" FILE_NAME),
         FUMI_STR("/usr/share/fumi/" FILE_NAME),
@@ -64,13 +64,13 @@ struct fumi_str model_find(struct fumi_arena *a, struct fumi_err *e)
         struct fumi_str path = named(a, own);
         if (is_file(path.p))
             return path;
-        fumi_err_set(e, ERR_PROVIDER, "FUMI_MODEL names %s, which is no file: correct or unset it",
-                     own);
+        fumi_err_set(e, ERR_PROVIDER,
+                     "FUMI_MODEL names %s, which is not a file: correct or unset it", own);
         return (struct fumi_str){0};
     }
-    for (size_t i = 0; i < FUMI_COUNT(places); i++)
-        if (places[i].p && is_file(places[i].p))
-            return places[i];
+    for (size_t i = 0; i < FUMI_COUNT(paths); i++)
+        if (paths[i].p && is_file(paths[i].p))
+            return paths[i];
     fumi_err_set(e, ERR_PROVIDER,
                  "the local model (" FILE_NAME ") is not installed: "
                  "run \"fumi model install\", or set FUMI_MODEL to the file");

@@ -1,7 +1,8 @@
-/* Ollama's POST /api/embed, and /api/embeddings of old versions, which takes one text at a time. */
+/* Ollama: POST /api/embed, and /api/embeddings of old versions, which takes one text per request.
+ */
 #include "embed/remote.h"
 
-static void write_text(struct fumi_out *o, const struct remote_question *q)
+static void write_text(struct fumi_out *o, const struct remote_request *q)
 {
     fumi_put_key(o, "model");
     fumi_put_str(o, q->model);
@@ -31,7 +32,7 @@ static bool find_vector(const struct fumi_val *answer, const struct fumi_val **v
 
 enum { TEXTS = 16 };
 
-static const struct remote_wire wires[] = {
+static const struct remote_api apis[] = {
     {"/api/embed", TEXTS, REMOTE_NO_PATH, remote_write_texts, find_vectors},
     {"/api/embeddings", 1, REMOTE_NO_PATH, write_text, find_vector},
 };
@@ -52,8 +53,8 @@ const struct remote_provider ollama_provider = {
     .passage = 2000,
     .models = models,
     .n_models = FUMI_COUNT(models),
-    .wires = wires,
-    .n_wires = FUMI_COUNT(wires),
+    .apis = apis,
+    .n_apis = FUMI_COUNT(apis),
 };
 
 struct embedder *ollama_open(const struct embed_config *c, const struct fumi_log *log,

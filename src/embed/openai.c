@@ -1,22 +1,23 @@
-/* OpenAI's POST /embeddings, which many servers speak. Not all of them know "dimensions", so it is
- * only sent to models that are known to, or after vectors of another length came without it. */
+/* OpenAI: POST /embeddings, which many servers implement. Not all of them support "dimensions", so
+ * it is sent only to models that do, or after an answer without it had vectors of another length.
+ */
 #include "embed/remote.h"
 
-static void write_plain(struct fumi_out *o, const struct remote_question *q)
+static void write_plain(struct fumi_out *o, const struct remote_request *q)
 {
     remote_write_texts(o, q);
     fumi_put_key(o, "encoding_format");
     fumi_put_str(o, FUMI_STR("float"));
 }
 
-static void write_with_dimensions(struct fumi_out *o, const struct remote_question *q)
+static void write_with_dimensions(struct fumi_out *o, const struct remote_request *q)
 {
     write_plain(o, q);
     fumi_put_key(o, "dimensions");
     fumi_put_int(o, (int64_t)q->dim);
 }
 
-/* {"data":[{"index":1,"embedding":[...]},...]} in any order; without "index" as they stand. */
+/* {"data":[{"index":1,"embedding":[...]},...]} in any order; without "index" in this order. */
 static bool find(const struct fumi_val *answer, const struct fumi_val **vectors, size_t n)
 {
     const struct fumi_val *data = fumi_get(answer, "data");
@@ -35,9 +36,9 @@ static bool find(const struct fumi_val *answer, const struct fumi_val **vectors,
 
 enum { TEXTS = 96, PLAIN = 0, WITH_DIMENSIONS = 1 };
 
-static const struct remote_wire wires[] = {
+static const struct remote_api apis[] = {
     [PLAIN] = {"/embeddings", TEXTS, REMOTE_OTHER_DIM, write_plain, find},
-    [WITH_DIMENSIONS] = {"/embeddings", TEXTS, REMOTE_HIT, write_with_dimensions, find},
+    [WITH_DIMENSIONS] = {"/embeddings", TEXTS, REMOTE_MATCH, write_with_dimensions, find},
 };
 
 static const struct remote_model models[] = {
@@ -56,8 +57,8 @@ const struct remote_provider openai_provider = {
     .passage = 6000,
     .models = models,
     .n_models = FUMI_COUNT(models),
-    .wires = wires,
-    .n_wires = FUMI_COUNT(wires),
+    .apis = apis,
+    .n_apis = FUMI_COUNT(apis),
 };
 
 struct embedder *openai_open(const struct embed_config *c, const struct fumi_log *log,
@@ -67,6 +68,6 @@ struct embedder *openai_open(const struct embed_config *c, const struct fumi_log
     if (!r)
         return NULL;
     if (r->dim && fumi_starts(r->model, FUMI_STR("text-embedding-3")))
-        r->wire = WITH_DIMENSIONS;
+        r->api = WITH_DIMENSIONS;
     return &r->base;
 }

@@ -1,83 +1,86 @@
-/* Texts go to the server in batches. A batch is asked for up to three times while that may help and
- * time is left; the breaker sees the outcome of a batch, not of each try. */
+/* Texts are sent to the server in batches. A failed batch is attempted up to three times, if
+ * another attempt may succeed and there is time. The breaker sees the outcome of a batch, not of
+ * each attempt. */
 #include "embed/remote.h"
 
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "base/uuid.h"
-#include "embed/address.h"
 #include "embed/passages.h"
+#include "embed/provider_url.h"
 #include "model/codes.h"
 #include "model/dim.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <strings.h>
 #include <time.h>
 
 enum {
-    WHOLE_MS = 30000, /* for a batch, with all tries */
-    TRIES = 3,
-    SHORTEST_MS = 10, /* of a try */
-    MOMENT_MS = 20,   /* between two looks whether the owner wants to end */
-    OVERLAP = 10,     /* of passages: one part in so many */
+    WHOLE_MS = 30000, /* timeout of a batch, with all attempts */
+    ATTEMPTS = 3,
+    SHORTEST_MS = 10, /* of an attempt */
+    POLL_MS = 20,     /* between two checks of `stop` */
+    OVERLAP = 10,     /* passages overlap by 1/OVERLAP */
 };
 
-static const struct remote_times usual_times = {{500, 1000}, 250, 30000};
+static const struct remote_times default_times = {{500, 1000}, 250, 30000};
 
 static int64_t now(void)
 {
     return fumi_ticks() / 1000000;
 }
 
-/* One batch under way. */
-struct batch {
+/* A batch in progress. */
+struct remote_batch {
     const struct fumi_str *texts;
-    size_t n; /* at first those left, then those asked for */
+    size_t n; /* of texts; reduced to what the API takes per request */
     int64_t until;
     struct fumi_arena scratch;
     struct remote_vectors got;
     struct remote_fault fault;
 };
 
-static const struct fumi_str *cut_texts(const struct remote *r, struct batch *b)
+static const struct fumi_str *cut_texts(const struct remote *r, struct remote_batch *b)
 {
     struct fumi_str *cut = fumi_alloc(&b->scratch, b->n * sizeof(*cut));
     for (size_t i = 0; i < b->n; i++) {
         cut[i] = b->texts[i];
         if (cut[i].n > r->provider->passage)
             cut[i] = fumi_utf8_cut(cut[i], r->provider->passage);
-        if (!cut[i].n) /* servers refuse an empty text */
+        if (!cut[i].n) /* servers refuse empty texts */
             cut[i] = FUMI_STR(" ");
     }
     return cut;
 }
 
-static void write_question(const struct remote *r, struct batch *b, const struct remote_wire *w,
-                           struct fumi_buf *body)
+static void write_request(const struct remote *r, struct remote_batch *b,
+                          const struct remote_api *w, struct fumi_buf *body)
 {
     struct fumi_out o = {.buf = body};
-    struct remote_question q = {r->model, cut_texts(r, b), b->n, r->dim};
+    struct remote_request q = {r->model, cut_texts(r, b), b->n, r->dim};
     fumi_put_open(&o, '{');
     w->write(&o, &q);
     fumi_put_close(&o, '}');
 }
 
-static int name_it(const struct remote *r, struct fumi_err *e)
+/* Puts the name of the provider before the message. */
+static int add_name(const struct remote *r, struct fumi_err *e)
 {
     struct fumi_err inner = *e;
     return fumi_err_set(e, inner.code, "%s: %s", r->provider->ops.name, inner.text);
 }
 
-/* The first good answer of a provider of which nothing is known settles the length of vectors,
- * unless the store could not keep vectors of that length. */
-static int agree(struct remote *r, struct batch *b, struct fumi_err *e)
+/* Compares the length of vectors with the known one. If none is known yet, the first answer
+ * determines it, unless the store does not support that length. */
+static int check_dim(struct remote *r, struct remote_batch *b, struct fumi_err *e)
 {
     struct fumi_str model = fumi_utf8_cut(r->model, 64);
     size_t known = 0, dim = b->got.dim;
     bool fits = vector_dim_fits((int64_t)dim);
     if (fits && (atomic_compare_exchange_strong(&r->base.dim, &known, dim) || known == dim))
         return 0;
-    b->fault.miss = r->dim ? REMOTE_OTHER_DIM : REMOTE_HIT;
+    b->fault.mismatch = r->dim ? REMOTE_OTHER_DIM : REMOTE_MATCH;
     b->fault.remedy = fits ? fumi_fmt(&b->scratch, "set embedder.dim to %zu", dim)
                            : FUMI_STR("choose a model whose vectors have " VECTOR_DIM_RANGE
                                       " numbers");
@@ -90,25 +93,26 @@ static int agree(struct remote *r, struct batch *b, struct fumi_err *e)
                         r->provider->ops.name, FUMI_ARG(model), dim, known, dim);
 }
 
-static int understand(struct remote *r, struct batch *b, const struct remote_wire *w,
-                      const struct fetch_answer *answer, struct fumi_err *e)
+static int read_answer(struct remote *r, struct remote_batch *b, const struct remote_api *w,
+                       const struct fetch_answer *answer, struct fumi_err *e)
 {
     if (answer->status / 100 != 2)
         return remote_refused(r, &b->scratch, answer, &b->fault, e);
     b->fault = (struct remote_fault){.status = answer->status};
     if (remote_read(&b->scratch, w, answer->body, b->n, &b->got, e)) {
         b->fault.retryable = b->got.cut;
-        return name_it(r, e);
+        return add_name(r, e);
     }
-    return agree(r, b, e);
+    return check_dim(r, b, e);
 }
 
-static int post(struct remote *r, struct batch *b, const struct remote_wire *w, struct fumi_err *e)
+static int post(struct remote *r, struct remote_batch *b, const struct remote_api *w,
+                struct fumi_err *e)
 {
     struct fumi_buf body = {0};
     struct fetch_answer answer;
     b->n = b->n < w->most ? b->n : w->most;
-    write_question(r, b, w, &body);
+    write_request(r, b, w, &body);
     struct fetch_request request = {
         .url = fumi_fmt(&b->scratch, "%.*s%s", FUMI_ARG(r->base_url), w->path).p,
         .api_key = r->key,
@@ -121,57 +125,59 @@ static int post(struct remote *r, struct batch *b, const struct remote_wire *w, 
     int rc = fetch_post(&b->scratch, &request, &answer, e);
     fumi_buf_done(&body);
     if (!rc)
-        return understand(r, b, w, &answer, e);
+        return read_answer(r, b, w, &answer, e);
     b->fault = (struct remote_fault){.retryable = answer.retryable};
-    return name_it(r, e);
+    return add_name(r, e);
 }
 
-/* One try: over the wire that worked last, and over the others when the server has it not. */
-static int try_once(struct remote *r, struct batch *b, struct fumi_err *e)
+/* One attempt: with the API that worked last, and with the others if the server lacks that. */
+static int try_once(struct remote *r, struct remote_batch *b, struct fumi_err *e)
 {
     const struct remote_provider *p = r->provider;
     fumi_arena_reset(&b->scratch, 0);
-    for (size_t i = 0; i < p->n_wires; i++) {
-        size_t at = atomic_load(&r->wire);
-        if (!post(r, b, &p->wires[at], e))
+    for (size_t i = 0; i < p->n_apis; i++) {
+        size_t at = atomic_load(&r->api);
+        if (!post(r, b, &p->apis[at], e))
             return 0;
-        if (b->fault.miss == REMOTE_HIT || b->fault.miss != p->wires[at].next_at)
+        if (b->fault.mismatch == REMOTE_MATCH || b->fault.mismatch != p->apis[at].next_at)
             return -1;
-        atomic_compare_exchange_strong(&r->wire, &at, (at + 1) % p->n_wires);
+        atomic_compare_exchange_strong(&r->api, &at, (at + 1) % p->n_apis);
     }
     return -1;
 }
 
-/* False: the owner wants to end. */
+/* Returns false if the embedder is stopped. */
 static bool pause_for(const struct remote *r, int64_t ms)
 {
-    const struct timespec moment = {0, MOMENT_MS * 1000000};
-    for (; ms > 0 && !atomic_load(&r->base.stop); ms -= MOMENT_MS)
-        nanosleep(&moment, NULL);
+    const struct timespec interval = {0, POLL_MS * 1000000};
+    for (; ms > 0 && !atomic_load(&r->base.stop); ms -= POLL_MS)
+        nanosleep(&interval, NULL);
     return !atomic_load(&r->base.stop);
 }
 
-/* False: there is no time for it. libcurl may end a try a little before its time is over, and what
- * is left then is too short for another. */
-static bool wait_for_next(const struct remote *r, const struct batch *b, int done)
+/* Returns false if there is no time for another attempt. libcurl may end an attempt slightly before
+ * its timeout; what is left then is too short. */
+static bool wait_for_next(const struct remote *r, const struct remote_batch *b, int done)
 {
-    uint16_t dice;
-    fumi_random(&dice, sizeof(dice));
+    assert(done >= 1 && done < ATTEMPTS);
+    uint16_t random;
+    fumi_random(&random, sizeof(random));
     int64_t wait = r->times.again[done - 1];
     if (wait < b->fault.retry_after)
         wait = b->fault.retry_after;
-    wait += r->times.jitter * dice / UINT16_MAX;
+    wait += r->times.jitter * random / UINT16_MAX;
     if (wait + SHORTEST_MS >= b->until - now())
         return false;
     return pause_for(r, wait);
 }
 
-static int try_often(struct remote *r, struct batch *b, int tries, struct fumi_err *e)
+static int try_repeatedly(struct remote *r, struct remote_batch *b, int attempts,
+                          struct fumi_err *e)
 {
     for (int done = 1;; done++) {
         if (!try_once(r, b, e))
             return 0;
-        if (!b->fault.retryable || done == tries || !wait_for_next(r, b, done))
+        if (!b->fault.retryable || done == attempts || !wait_for_next(r, b, done))
             return -1;
     }
 }
@@ -183,31 +189,31 @@ static void log_change(const struct remote *r, const char *why)
              {"why", fumi_str(why ? why : ""), 0});
 }
 
-static int ask(struct remote *r, struct batch *b, struct fumi_err *e)
+static int ask(struct remote *r, struct remote_batch *b, struct fumi_err *e)
 {
     char *last = fumi_alloc(&b->scratch, sizeof(r->breaker.why));
     int64_t wait = 0;
-    enum breaker_leave leave = breaker_enter(&r->breaker, &wait, last);
-    if (leave == BREAKER_WAIT) {
+    enum breaker_permit permit = breaker_enter(&r->breaker, &wait, last);
+    if (permit == BREAKER_WAIT) {
         b->fault = (struct remote_fault){
             .retryable = true, .retry_after = wait, .detail = fumi_str(last)};
         return fumi_err_set(e, ERR_PROVIDER, "%s kept failing and is asked again in %d s: %s",
                             r->provider->ops.name, (int)((wait + 999) / 1000), last);
     }
-    int rc = try_often(r, b, leave == BREAKER_ONCE ? 1 : TRIES, e);
+    int rc = try_repeatedly(r, b, permit == BREAKER_ONCE ? 1 : ATTEMPTS, e);
     const char *why = rc && b->fault.retryable ? e->text : NULL;
-    if (breaker_left(&r->breaker, why))
+    if (breaker_leave(&r->breaker, why))
         log_change(r, why);
     return rc;
 }
 
-/* Asks for the first texts of those left and puts their vectors into *out, which has room for all
- * of them once the length is known. *at: how many are done. */
-static int next_batch(struct remote *r, struct fumi_arena *a, struct batch *b, size_t all,
+/* Embeds a batch and copies its vectors to *out, which is allocated for all texts once the length
+ * is known. *at is the number of texts done. */
+static int next_batch(struct remote *r, struct fumi_arena *a, struct remote_batch *b, size_t all,
                       size_t *at, float **out, struct fumi_err *e)
 {
     if (ask(r, b, e))
-        return remote_tell(r, a, &b->fault, e);
+        return remote_set_data(r, a, &b->fault, e);
     size_t dim = b->got.dim;
     if (!*out)
         *out = fumi_alloc(a, all * dim * sizeof(**out));
@@ -228,7 +234,7 @@ static int check_ready(const struct remote *r, struct fumi_arena *a, int64_t ms,
         return 0;
     struct remote_fault late = {.retryable = true};
     fumi_err_set(e, ERR_PROVIDER, "%s: no time was left to ask it", r->provider->ops.name);
-    return remote_tell(r, a, &late, e);
+    return remote_set_data(r, a, &late, e);
 }
 
 int remote_embed(struct embedder *base, struct fumi_arena *a, const struct fumi_str *texts,
@@ -243,9 +249,9 @@ int remote_embed(struct embedder *base, struct fumi_arena *a, const struct fumi_
     for (size_t at = 0; at < n;) {
         int64_t latest = now() + WHOLE_MS;
         size_t left = n - at;
-        struct batch b = {.texts = texts + at,
-                          .n = left < base->batch ? left : base->batch,
-                          .until = end < latest ? end : latest};
+        struct remote_batch b = {.texts = texts + at,
+                                 .n = left < base->batch ? left : base->batch,
+                                 .until = end < latest ? end : latest};
         int rc = next_batch(r, a, &b, n, &at, out, e);
         fumi_arena_done(&b.scratch);
         if (rc)
@@ -254,7 +260,7 @@ int remote_embed(struct embedder *base, struct fumi_arena *a, const struct fumi_
     return 0;
 }
 
-struct spans remote_split(struct embedder *base, struct fumi_arena *a, struct fumi_str text)
+struct text_ranges remote_split(struct embedder *base, struct fumi_arena *a, struct fumi_str text)
 {
     size_t most = ((struct remote *)base)->provider->passage;
     return passages_by_bytes(a, text, most, most / OVERLAP);
@@ -286,19 +292,12 @@ void remote_free(struct embedder *base)
     fumi_resize(r, 0);
 }
 
-void remote_set_times(struct embedder *base, struct remote_times times)
-{
-    struct remote *r = (struct remote *)base;
-    r->times = times;
-    r->breaker.rest = times.rest;
-}
-
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Without what surrounds a key that was read from a file. */
+/* Removes white space around a key that was read from a file. */
 static struct fumi_str trim(struct fumi_str s)
 {
     while (s.n && is_blank(s.p[s.n - 1]))
@@ -310,9 +309,9 @@ static struct fumi_str trim(struct fumi_str s)
     return s;
 }
 
-static struct fumi_str or_usual(struct fumi_str s, const char *usual)
+static struct fumi_str or_default(struct fumi_str s, const char *other)
 {
-    return s.n ? s : fumi_str(usual);
+    return s.n ? s : fumi_str(other);
 }
 
 static int check_key(struct fumi_str key, struct fumi_err *e)
@@ -327,8 +326,9 @@ static int check_key(struct fumi_str key, struct fumi_err *e)
 
 static int check(const struct embed_config *c, struct fumi_str url, struct fumi_err *e)
 {
-    struct address ignored;
-    return address_read(url, c->allow_http, &ignored, e) || check_key(trim(c->api_key), e) ? -1 : 0;
+    struct provider_url ignored;
+    return provider_url_read(url, c->allow_http, &ignored, e) || check_key(trim(c->api_key), e) ? -1
+                                                                                                : 0;
 }
 
 static bool needs_key(const struct remote_provider *p, struct fumi_str url)
@@ -337,13 +337,13 @@ static bool needs_key(const struct remote_provider *p, struct fumi_str url)
     if (!p->key_host || !host)
         return false;
     size_t n = strlen(p->key_host);
-    host += 3; /* the URL was checked: "://" stands there */
+    host += 3; /* "://": the URL has been checked */
     size_t left = url.n - (size_t)(host - url.p);
     return left >= n && strncasecmp(host, p->key_host, n) == 0 &&
            (left == n || strchr("/:", host[n]));
 }
 
-/* What is known of a model, whatever its tag ("all-minilm:33m"). */
+/* Applies what is known of a model, whatever its tag ("all-minilm:33m"). */
 static void apply_known(struct remote *r)
 {
     const struct remote_provider *p = r->provider;
@@ -357,7 +357,7 @@ static void apply_known(struct remote *r)
     }
 }
 
-void remote_write_texts(struct fumi_out *o, const struct remote_question *q)
+void remote_write_texts(struct fumi_out *o, const struct remote_request *q)
 {
     fumi_put_key(o, "model");
     fumi_put_str(o, q->model);
@@ -371,7 +371,7 @@ void remote_write_texts(struct fumi_out *o, const struct remote_question *q)
 struct remote *remote_open(const struct remote_provider *p, const struct embed_config *c,
                            const struct fumi_log *log, struct fumi_err *e)
 {
-    struct fumi_str url = or_usual(c->base_url, p->base_url), key = trim(c->api_key);
+    struct fumi_str url = or_default(c->base_url, p->base_url), key = trim(c->api_key);
     while (url.n && url.p[url.n - 1] == '/')
         url.n--;
     if (check(c, url, e))
@@ -382,15 +382,15 @@ struct remote *remote_open(const struct remote_provider *p, const struct embed_c
         .provider = p,
         .log = log,
         .pool = fetch_pool_new(),
-        .model = own(or_usual(c->model, p->model)),
+        .model = own(or_default(c->model, p->model)),
         .base_url = own(url),
         .key = own(key),
         .dim = (size_t)c->dim,
         .allow_http = c->allow_http,
         .lacks_key = !key.n && needs_key(p, url),
-        .times = usual_times,
+        .times = default_times,
     };
     apply_known(r);
-    breaker_init(&r->breaker, usual_times.rest);
+    breaker_init(&r->breaker, default_times.rest);
     return r;
 }

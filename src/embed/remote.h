@@ -1,5 +1,6 @@
-/* Private to embed/: what the embedders have in common that ask a server over HTTP. A provider is a
- * table: its names, its limits, and one or more wires, which are forms of question and answer. */
+/* Private to embed/: the common part of embedders that use a server over HTTP. A provider is a
+ * table with its names, its limits and one or more APIs, which are formats of request and answer.
+ */
 #ifndef FUMI_EMBED_REMOTE_H
 #define FUMI_EMBED_REMOTE_H
 
@@ -8,26 +9,27 @@
 #include "embed/fetch.h"
 #include "json/json.h"
 
-struct remote_question {
+struct remote_request {
     struct fumi_str model;
     const struct fumi_str *texts;
     size_t n;
-    size_t dim; /* as the user set it; 0: as the model has it */
+    size_t dim; /* as the user set it; 0: that of the model */
 };
 
-/* What an answer may say about the wire it came over. */
-enum remote_miss {
-    REMOTE_HIT,
-    REMOTE_NO_PATH,   /* the server knows no such path */
+/* Whether an answer shows that the server needs another API. */
+enum remote_mismatch {
+    REMOTE_MATCH,
+    REMOTE_NO_PATH,   /* the server does not have the path */
     REMOTE_OTHER_DIM, /* vectors of another length than the user set */
 };
 
-struct remote_wire {
-    const char *path;         /* behind the base URL */
-    size_t most;              /* texts in one question */
-    enum remote_miss next_at; /* when the next wire is to be tried */
-    void (*write)(struct fumi_out *o, const struct remote_question *q);
-    /* Finds the array of numbers of each of n texts. False: the answer is of another form. */
+struct remote_api {
+    const char *path;             /* appended to the base URL */
+    size_t most;                  /* texts per request */
+    enum remote_mismatch next_at; /* when to try the next API */
+    void (*write)(struct fumi_out *o, const struct remote_request *q);
+    /* Sets vectors[i] to the JSON array for text i of n. Returns false if the answer has another
+     * format. `vectors` is all NULL before. */
     bool (*find)(const struct fumi_val *answer, const struct fumi_val **vectors, size_t n);
 };
 
@@ -39,23 +41,23 @@ struct remote_model {
 
 struct remote_provider {
     struct embedder_ops ops;
-    const char *base_url, *model; /* the usual ones */
-    const char *key_host;         /* this host takes no question without a key; NULL: none such */
-    const char *key_remedy;       /* what to do about a missing key */
-    const char *pull;             /* before the model's name: how to get it; NULL: no such way */
-    size_t batch;                 /* texts in one question */
-    size_t passage;               /* bytes */
+    const char *base_url, *model; /* the defaults */
+    const char *key_host;         /* a host that requires a key; NULL: none */
+    const char *key_remedy;       /* the remedy for a missing key */
+    const char *pull;             /* a command to get a model, before its name; NULL: none */
+    size_t batch;                 /* texts per request */
+    size_t passage;               /* bytes; longer texts are cut */
     const struct remote_model *models;
     size_t n_models;
-    const struct remote_wire *wires;
-    size_t n_wires;
+    const struct remote_api *apis;
+    size_t n_apis;
 };
 
-/* How patient it is, in milliseconds. */
+/* Delays, in milliseconds. */
 struct remote_times {
-    int64_t again[2]; /* before the second and the third try */
-    int64_t jitter;   /* at most this is added to each */
-    int64_t rest;     /* how long a server is left alone that keeps failing */
+    int64_t again[2]; /* before the second and the third attempt */
+    int64_t jitter;   /* a random time up to this is added to each */
+    int64_t rest;     /* how long the breaker stays open */
 };
 
 struct remote {
@@ -63,28 +65,26 @@ struct remote {
     const struct remote_provider *provider;
     const struct fumi_log *log;
     struct fetch_pool *pool;
-    struct fumi_str model, base_url, key; /* its own */
+    struct fumi_str model, base_url, key; /* owned */
     size_t dim;                           /* as the user set it */
     bool allow_http, lacks_key;
     struct remote_times times;
-    _Atomic size_t wire; /* which one the server speaks, as far as is known */
+    _Atomic size_t api; /* index of the API that worked last */
     struct breaker breaker;
 };
 
+/* Returns NULL with FUMI_INVALID_PARAMS if the URL or the key is refused. */
 struct remote *remote_open(const struct remote_provider *p, const struct embed_config *c,
                            const struct fumi_log *log, struct fumi_err *e);
 
-/* "model" and, as most servers want them, the texts as "input". */
-void remote_write_texts(struct fumi_out *o, const struct remote_question *q);
+/* Writes "model" and, as most servers expect them, the texts as "input". */
+void remote_write_texts(struct fumi_out *o, const struct remote_request *q);
 
-/* The members of every remote provider's ops. */
+/* The members of struct embedder_ops for all remote providers. */
 int remote_embed(struct embedder *, struct fumi_arena *, const struct fumi_str *texts, size_t n,
                  int64_t ms, float **out, struct fumi_err *);
-struct spans remote_split(struct embedder *, struct fumi_arena *, struct fumi_str text);
+struct text_ranges remote_split(struct embedder *, struct fumi_arena *, struct fumi_str text);
 void remote_free(struct embedder *);
-
-/* For tests: no call may be under way. */
-void remote_set_times(struct embedder *, struct remote_times times);
 
 struct embedder *openai_open(const struct embed_config *c, const struct fumi_log *log,
                              struct fumi_err *e);
@@ -92,31 +92,32 @@ struct embedder *ollama_open(const struct embed_config *c, const struct fumi_log
                              struct fumi_err *e);
 extern const struct remote_provider openai_provider, ollama_provider;
 
-/* remote_answer.c: the text of an answer into n vectors of unit length in the arena. */
+/* remote_answer.c: reads n vectors from the text of an answer and scales them to unit length, in
+ * the arena. */
 struct remote_vectors {
     float *x;
     size_t dim;
-    bool cut; /* it is no JSON, as when only a part has come */
+    bool cut; /* set on failure: the answer is not valid JSON, perhaps incomplete */
 };
-int remote_read(struct fumi_arena *a, const struct remote_wire *w, struct fumi_str text, size_t n,
+int remote_read(struct fumi_arena *a, const struct remote_api *w, struct fumi_str text, size_t n,
                 struct remote_vectors *out, struct fumi_err *e);
 
-/* remote_fault.c: what went wrong, as others are told it. */
+/* remote_fault.c: a failure as it is reported to callers. */
 struct remote_fault {
     int status; /* of the answer; 0: none */
     bool retryable;
-    int64_t retry_after; /* milliseconds; 0: not known */
-    enum remote_miss miss;
-    struct fumi_str detail; /* the server's words, cleaned, quoted and without the key */
+    int64_t retry_after; /* milliseconds; 0: unknown */
+    enum remote_mismatch mismatch;
+    struct fumi_str detail; /* the message of the server, quoted, one line, without the key */
     struct fumi_str remedy;
 };
 
-/* An answer whose status is not a good one: fills *f and sets the sentence. */
+/* Fills *f from an answer whose status is not 2xx and sets the error message. Returns -1. */
 int remote_refused(const struct remote *r, struct fumi_arena *a, const struct fetch_answer *answer,
                    struct remote_fault *f, struct fumi_err *e);
 
-/* Puts the fault into e->data, in the arena. Returns -1. */
-int remote_tell(const struct remote *r, struct fumi_arena *a, const struct remote_fault *f,
-                struct fumi_err *e);
+/* Sets e->data to the JSON of the fault, in the arena. Returns -1. */
+int remote_set_data(const struct remote *r, struct fumi_arena *a, const struct remote_fault *f,
+                    struct fumi_err *e);
 
 #endif

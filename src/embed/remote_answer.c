@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Numbers as they came; how many, or 0 with *e set. */
+/* Copies the numbers of a JSON array, which has room at `to`. */
 static int read_numbers(const struct fumi_val *array, float *to, struct fumi_err *e)
 {
     size_t at = 0;
@@ -53,7 +53,7 @@ static int read_all(struct fumi_arena *a, const struct fumi_val **vectors, size_
     return 0;
 }
 
-int remote_read(struct fumi_arena *a, const struct remote_wire *w, struct fumi_str text, size_t n,
+int remote_read(struct fumi_arena *a, const struct remote_api *w, struct fumi_str text, size_t n,
                 struct remote_vectors *out, struct fumi_err *e)
 {
     *out = (struct remote_vectors){0};

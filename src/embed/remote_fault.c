@@ -4,14 +4,14 @@
 #include "model/codes.h"
 
 enum {
-    WORDS = 200,    /* bytes of the provider's words, at most */
-    SENTENCE = 148, /* bytes, so that a sentence around it still fits into struct fumi_err */
-    FEWEST = 16,    /* bytes of words that are worth showing */
-    JSON_MOST = 64 << 10,
+    WORDS = 200,    /* bytes of the message of a provider, at most */
+    SENTENCE = 148, /* bytes of ours, so that text around it still fits into struct fumi_err */
+    FEWEST = 16,    /* fewer bytes of the message are not worth showing */
+    JSON_MOST = 64 << 10, /* bytes of an answer that is parsed for a message */
 };
 
-/* Statuses that say whether to ask again and what to do. */
-static const struct rule {
+/* HTTP statuses: whether to retry, and the remedy. */
+static const struct status_rule {
     int from, to;
     bool retryable;
     const char *remedy;
@@ -25,20 +25,20 @@ static const struct rule {
     {500, 599, true, NULL},
 };
 
-/* What stands for the character at p; *step: its bytes. */
+/* What to show for the character at p. *step is set to its bytes. */
 static struct fumi_str shown(const char *p, const char *end, size_t *step)
 {
     uint32_t c = fumi_char_at(p, end, step);
-    if (c == 0xFFFD) /* or bytes that are not UTF-8 */
+    if (c == 0xFFFD) /* or invalid UTF-8 */
         return FUMI_STR("?");
-    if (c == '"') /* it would end the quotation */
+    if (c == '"') /* would end the quotation */
         return FUMI_STR("'");
     bool plain = fumi_char_kind(c) == FUMI_CHAR_PLAIN;
     return plain ? (struct fumi_str){p, *step} : FUMI_STR(" ");
 }
 
-/* At most WORDS bytes of it in one line of valid UTF-8, without double quotes, with stars for the
- * key. */
+/* At most WORDS bytes of the text as one line of valid UTF-8, without double quotes and with
+ * asterisks instead of the key. */
 static struct fumi_str clean(struct fumi_arena *a, struct fumi_str text, struct fumi_str key)
 {
     char *out = fumi_alloc(a, WORDS);
@@ -57,8 +57,8 @@ static struct fumi_str clean(struct fumi_arena *a, struct fumi_str text, struct 
     return (struct fumi_str){out, n};
 }
 
-/* The sentence in an answer that tells of an error: {"error":{"message":..}}, {"error":..},
- * {"message":..} or {"detail":..}; else the answer itself. */
+/* The message in an error answer: {"error":{"message":..}}, {"error":..},
+ * {"message":..} or {"detail":..}; otherwise the whole answer. */
 static struct fumi_str message_of(struct fumi_arena *a, struct fumi_str body)
 {
     struct fumi_err ignored;
@@ -80,7 +80,7 @@ static bool lacks_model(const struct remote *r, int status, struct fumi_str word
 }
 
 static struct fumi_str remedy_of(const struct remote *r, struct fumi_arena *a,
-                                 const struct fetch_answer *answer, const struct rule *rule,
+                                 const struct fetch_answer *answer, const struct status_rule *rule,
                                  struct fumi_str words)
 {
     if (lacks_model(r, answer->status, words))
@@ -90,7 +90,7 @@ static struct fumi_str remedy_of(const struct remote *r, struct fumi_arena *a,
     return rule ? fumi_str(rule->remedy) : (struct fumi_str){0};
 }
 
-static const struct rule *rule_of(int status)
+static const struct status_rule *rule_of(int status)
 {
     for (size_t i = 0; i < FUMI_COUNT(rules); i++) {
         if (status >= rules[i].from && status <= rules[i].to)
@@ -99,7 +99,7 @@ static const struct rule *rule_of(int status)
     return NULL;
 }
 
-/* The provider's words for a program, marked as such: models read them too. */
+/* The message of the provider, quoted and marked as such, because language models read it too. */
 static struct fumi_str detail_of(struct fumi_arena *a, struct fumi_str words, struct fumi_str to)
 {
     if (!words.n && !to.n)
@@ -108,7 +108,7 @@ static struct fumi_str detail_of(struct fumi_arena *a, struct fumi_str words, st
                     to.n ? "; it points to \"" : "", FUMI_ARG(to), to.n ? "\"" : "");
 }
 
-/* The sentence, with as many of the provider's words as fit: their end must be seen. */
+/* Sets the error message, with as much of the provider's message as fits between the quotes. */
 static int refuse(const struct remote *r, struct fumi_arena *a, const struct remote_fault *f,
                   struct fumi_str words, struct fumi_err *e)
 {
@@ -129,7 +129,7 @@ int remote_refused(const struct remote *r, struct fumi_arena *a, const struct fe
                    struct remote_fault *f, struct fumi_err *e)
 {
     const struct fumi_str none = {0};
-    const struct rule *rule = rule_of(answer->status);
+    const struct status_rule *rule = rule_of(answer->status);
     struct fumi_str words = clean(a, message_of(a, answer->body), r->key);
     *f = (struct remote_fault){
         .status = answer->status,
@@ -139,12 +139,12 @@ int remote_refused(const struct remote *r, struct fumi_arena *a, const struct fe
         .remedy = remedy_of(r, a, answer, rule, words),
     };
     if (answer->status == 404 && !lacks_model(r, answer->status, words))
-        f->miss = REMOTE_NO_PATH;
+        f->mismatch = REMOTE_NO_PATH;
     return refuse(r, a, f, words, e);
 }
 
-int remote_tell(const struct remote *r, struct fumi_arena *a, const struct remote_fault *f,
-                struct fumi_err *e)
+int remote_set_data(const struct remote *r, struct fumi_arena *a, const struct remote_fault *f,
+                    struct fumi_err *e)
 {
     struct fumi_buf text = {0};
     struct fumi_out o = {.buf = &text};

@@ -1,48 +1,51 @@
-/* The text is read once. Each character is normalised by itself and goes to the word that is being
- * collected, or ends it; a word is then cut into the longest known pieces. The rules are those of
- * the published tokenizers that such models are trained with: strip before lower-casing, and no
- * rule that looks at neighbours. */
+/* The text is read once. Each character is normalized separately and then appended to the current
+ * word, or ends it. A complete word is divided into the longest known pieces, from left to right.
+ * The rules are those of the tokenizers that such models are trained with: accents are stripped
+ * before conversion to lower case, and no rule looks at neighbouring characters. */
 #include "embed/wordpiece.h"
 
 #include "base/utf8.h"
 
+#include <assert.h>
 #include <utf8proc.h>
 
 enum {
-    CHARS_MAX = 100, /* that a word collects; max_chars is not above */
+    CHARS_MAX = 100, /* in a word; max_chars is not greater */
     REPLACEMENT = 0xFFFD,
 };
 
-/* A word, normalised, and where in the text each of its bytes comes from. */
-struct word {
+/* The current word, normalized, and for each of its bytes the character of the text that it comes
+ * from. */
+struct piece_word {
     char bytes[CHARS_MAX * 4];
     uint32_t begin[CHARS_MAX * 4], end[CHARS_MAX * 4];
     size_t n, chars;
-    uint32_t first, last; /* bytes of the text that it stands for */
+    uint32_t first, last; /* its position in the text, in bytes */
 };
 
-struct run {
+struct tokenizer {
     const struct wordpiece *w;
     struct fumi_buf *out;
-    size_t left; /* tokens that may still come */
-    struct word word;
+    size_t left; /* tokens that may still be added */
+    struct piece_word word;
 };
 
-/* A character and where it stands. */
-struct place {
+/* The position of a character in the text, in bytes. */
+struct char_range {
     uint32_t begin, end;
 };
 
-static void add(struct run *r, int32_t id, uint32_t begin, uint32_t end)
+static void add(struct tokenizer *t, int32_t id, uint32_t begin, uint32_t end)
 {
-    if (!r->left)
+    if (!t->left)
         return;
-    struct model_token t = {id, begin, end};
-    fumi_buf_add(r->out, &t, sizeof(t));
-    r->left--;
+    struct model_token token = {id, begin, end};
+    fumi_buf_add(t->out, &token, sizeof(token));
+    t->left--;
 }
 
-/* The longest word of the trie that p begins with, from the cell `at` on; -1: none. */
+/* Returns the id of the longest word of the trie that matches at p, starting from the cell `at`,
+ * and sets *n to its bytes; -1 if there is none. */
 static int32_t longest(struct trie t, uint32_t at, const char *p, const char *end, size_t *n)
 {
     int32_t found = -1;
@@ -58,40 +61,41 @@ static int32_t longest(struct trie t, uint32_t at, const char *p, const char *en
     return found;
 }
 
-/* False: a part of the word is unknown, and what was added of it is taken back. */
-static bool add_pieces(struct run *r)
+/* Returns false, with nothing added, if a part of the word is unknown. */
+static bool add_pieces(struct tokenizer *t)
 {
-    const struct word *word = &r->word;
-    size_t before = r->out->n, left = r->left;
+    const struct piece_word *word = &t->word;
+    size_t before = t->out->n, left = t->left;
     for (size_t i = 0, n = 0; i < word->n; i += n) {
-        int32_t id = longest(r->w->words, i ? r->w->inside : 0, word->bytes + i,
+        int32_t id = longest(t->w->words, i ? t->w->continuation : 0, word->bytes + i,
                              word->bytes + word->n, &n);
-        if (id < 0 || id >= r->w->ids) {
-            r->out->n = before;
-            r->left = left;
+        if (id < 0 || id >= t->w->ids) {
+            t->out->n = before;
+            t->left = left;
             return false;
         }
-        add(r, id, word->begin[i], word->end[i + n - 1]);
+        add(t, id, word->begin[i], word->end[i + n - 1]);
     }
     return true;
 }
 
-static void end_word(struct run *r)
+static void end_word(struct tokenizer *t)
 {
-    struct word *word = &r->word;
-    if (word->chars && (word->chars > r->w->max_chars || !add_pieces(r)))
-        add(r, r->w->unknown, word->first, word->last);
+    struct piece_word *word = &t->word;
+    if (word->chars && (word->chars > t->w->max_chars || !add_pieces(t)))
+        add(t, t->w->unk, word->first, word->last);
     word->n = word->chars = 0;
 }
 
-static void append(struct run *r, uint32_t c, struct place at)
+static void append(struct tokenizer *t, uint32_t c, struct char_range at)
 {
-    struct word *word = &r->word;
+    struct piece_word *word = &t->word;
     if (!word->chars)
         word->first = at.begin;
     word->last = at.end;
-    if (++word->chars > r->w->max_chars)
+    if (++word->chars > t->w->max_chars)
         return;
+    assert(word->chars <= CHARS_MAX);
     size_t n = fumi_utf8_write(c, word->bytes + word->n);
     for (; n; n--, word->n++) {
         word->begin[word->n] = at.begin;
@@ -99,17 +103,17 @@ static void append(struct run *r, uint32_t c, struct place at)
     }
 }
 
-static void add_alone(struct run *r, uint32_t c, struct place at)
+static void add_alone(struct tokenizer *t, uint32_t c, struct char_range at)
 {
-    end_word(r);
-    append(r, c, at);
-    end_word(r);
+    end_word(t);
+    append(t, c, at);
+    end_word(t);
 }
 
-/* The tokenizer that the models were trained with knows Unicode 8: marks, punctuation and controls
- * that came later are letters to it. These ranges hold all of them, and nothing older of those
- * kinds. */
-static const uint32_t later[][2] = {
+/* The models were trained with a tokenizer for Unicode 8. It treats marks, punctuation and control
+ * characters of later versions as letters. These ranges contain all such characters, and no older
+ * mark, punctuation or control character. */
+static const uint32_t newer[][2] = {
     {0x61D, 0x61D},     {0x7FD, 0x7FD},     {0x890, 0x8E2},     {0x9FD, 0x9FE},
     {0xA76, 0xA76},     {0xAFA, 0xAFF},     {0xB55, 0xB55},     {0xC04, 0xC3C},
     {0xC77, 0xC77},     {0xC84, 0xC84},     {0xD00, 0xD00},     {0xD3B, 0xD3C},
@@ -122,31 +126,31 @@ static const uint32_t later[][2] = {
     {0x16FE2, 0x16FE4}, {0x1CF00, 0x1CF46}, {0x1E000, 0x1E4EF}, {0x1E944, 0x1E95F},
 };
 
-static bool is_later(uint32_t c)
+static bool is_newer(uint32_t c)
 {
-    size_t lo = 0, hi = FUMI_COUNT(later);
+    size_t lo = 0, hi = FUMI_COUNT(newer);
     while (lo < hi) {
         size_t middle = (lo + hi) / 2;
-        if (c > later[middle][1])
+        if (c > newer[middle][1])
             lo = middle + 1;
         else
             hi = middle;
     }
-    return lo < FUMI_COUNT(later) && c >= later[lo][0];
+    return lo < FUMI_COUNT(newer) && c >= newer[lo][0];
 }
 
-/* Three signs changed their kind since. */
-static utf8proc_category_t kind_of(uint32_t c)
+/* The category in Unicode 8. Three characters have another one today. */
+static utf8proc_category_t category_of(uint32_t c)
 {
     if (c == 0x166D || c == 0x111C9)
         return UTF8PROC_CATEGORY_PO;
     if (c == 0x1734)
         return UTF8PROC_CATEGORY_MN;
-    utf8proc_category_t kind = utf8proc_category((utf8proc_int32_t)c);
-    return is_later(c) ? UTF8PROC_CATEGORY_LO : kind;
+    utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)c);
+    return is_newer(c) ? UTF8PROC_CATEGORY_LO : category;
 }
 
-/* What Unicode calls White_Space. */
+/* The Unicode property White_Space. */
 static bool is_blank(uint32_t c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r') || c == 0x85 || c == 0xA0 || c == 0x1680 ||
@@ -154,7 +158,7 @@ static bool is_blank(uint32_t c)
            c == 0x205F || c == 0x3000;
 }
 
-/* The gap before U+2B920 is in the tokenizer that the models were trained with. */
+/* The tokenizer that the models were trained with has the gap before U+2B920, too. */
 static bool is_ideograph(uint32_t c)
 {
     static const uint32_t ranges[][2] = {
@@ -177,8 +181,8 @@ static bool is_punctuation(uint32_t c)
 {
     if (c < 0x80)
         return is_ascii_punctuation(c);
-    utf8proc_category_t kind = kind_of(c);
-    return kind >= UTF8PROC_CATEGORY_PC && kind <= UTF8PROC_CATEGORY_PO;
+    utf8proc_category_t category = category_of(c);
+    return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
 }
 
 static bool is_control(uint32_t c)
@@ -187,70 +191,71 @@ static bool is_control(uint32_t c)
         return false;
     if (c < 0x80)
         return c < 0x20 || c == 0x7F;
-    utf8proc_category_t kind = kind_of(c);
-    return c == REPLACEMENT || kind == UTF8PROC_CATEGORY_CC || kind == UTF8PROC_CATEGORY_CF ||
-           kind == UTF8PROC_CATEGORY_CO;
+    utf8proc_category_t category = category_of(c);
+    return c == REPLACEMENT || category == UTF8PROC_CATEGORY_CC ||
+           category == UTF8PROC_CATEGORY_CF || category == UTF8PROC_CATEGORY_CO;
 }
 
-bool wordpiece_parts(uint32_t c)
+bool wordpiece_separates(uint32_t c)
 {
     return is_blank(c) || is_punctuation(c) || is_ideograph(c);
 }
 
-static void split(struct run *r, uint32_t c, struct place at)
+static void split(struct tokenizer *t, uint32_t c, struct char_range at)
 {
     if (is_blank(c))
-        end_word(r);
+        end_word(t);
     else if (is_punctuation(c))
-        add_alone(r, c, at);
+        add_alone(t, c, at);
     else
-        append(r, c, at);
+        append(t, c, at);
 }
 
-static void lower(struct run *r, uint32_t c, struct place at)
+static void lower(struct tokenizer *t, uint32_t c, struct char_range at)
 {
-    if (!(r->w->flags & WORDPIECE_LOWER)) {
-        split(r, c, at);
+    if (!(t->w->flags & WORDPIECE_LOWER)) {
+        split(t, c, at);
         return;
     }
-    split(r, (uint32_t)utf8proc_tolower((utf8proc_int32_t)c), at);
-    if (c == 0x130) /* the only character whose lower case is two */
-        split(r, 0x307, at);
+    split(t, (uint32_t)utf8proc_tolower((utf8proc_int32_t)c), at);
+    if (c == 0x130) /* the only character whose lower case is two characters */
+        split(t, 0x307, at);
 }
 
-static void strip(struct run *r, uint32_t c, struct place at)
+static void strip(struct tokenizer *t, uint32_t c, struct char_range at)
 {
     utf8proc_int32_t parts[8] = {(utf8proc_int32_t)c};
     utf8proc_ssize_t n = 1;
-    if (r->w->flags & WORDPIECE_STRIP)
+    if (t->w->flags & WORDPIECE_STRIP)
         n = utf8proc_decompose_char((utf8proc_int32_t)c, parts, 8, UTF8PROC_DECOMPOSE, NULL);
     for (utf8proc_ssize_t i = 0; i < n && i < 8; i++)
-        if (!(r->w->flags & WORDPIECE_STRIP) || kind_of((uint32_t)parts[i]) != UTF8PROC_CATEGORY_MN)
-            lower(r, (uint32_t)parts[i], at);
+        if (!(t->w->flags & WORDPIECE_STRIP) ||
+            category_of((uint32_t)parts[i]) != UTF8PROC_CATEGORY_MN)
+            lower(t, (uint32_t)parts[i], at);
 }
 
-static void take(struct run *r, uint32_t c, struct place at)
+static void take(struct tokenizer *t, uint32_t c, struct char_range at)
 {
-    if ((r->w->flags & WORDPIECE_CLEAN) && is_control(c))
+    if ((t->w->flags & WORDPIECE_CLEAN) && is_control(c))
         return;
-    bool alone = (r->w->flags & WORDPIECE_CJK) && is_ideograph(c);
+    bool alone = (t->w->flags & WORDPIECE_CJK) && is_ideograph(c);
     if (alone)
-        end_word(r);
-    strip(r, c, at);
+        end_word(t);
+    strip(t, c, at);
     if (alone)
-        end_word(r);
+        end_word(t);
 }
 
-/* Most text is ASCII, and most of that letters and digits. */
-static void take_ascii(struct run *r, unsigned char c, struct place at)
+/* A fast path: most text is ASCII, and most of that letters and digits. */
+static void take_ascii(struct tokenizer *t, unsigned char c, struct char_range at)
 {
     bool upper = c >= 'A' && c <= 'Z';
     if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || upper)
-        append(r, upper && (r->w->flags & WORDPIECE_LOWER) ? c | 0x20u : c, at);
+        append(t, upper && (t->w->flags & WORDPIECE_LOWER) ? c | 0x20u : c, at);
     else if (c == ' ')
-        end_word(r);
+        end_word(t);
     else
-        take(r, c, at);
+        take(t, c, at);
 }
 
 uint32_t wordpiece_char(const char *p, const char *end, size_t *n)
@@ -265,39 +270,39 @@ uint32_t wordpiece_char(const char *p, const char *end, size_t *n)
     return (uint32_t)c;
 }
 
-/* How many bytes of a special token begin at p; it is added. */
-static size_t take_special(struct run *r, const char *p, const char *end, uint32_t at)
+/* Adds the special token at p, if there is one. Returns its bytes, or 0. */
+static size_t take_special(struct tokenizer *t, const char *p, const char *end, uint32_t at)
 {
     size_t n = 0;
-    int32_t id = longest(r->w->specials, 0, p, end, &n);
-    if (id < 0 || id >= r->w->ids)
+    int32_t id = longest(t->w->specials, 0, p, end, &n);
+    if (id < 0 || id >= t->w->ids)
         return 0;
-    end_word(r);
-    add(r, id, at, at + (uint32_t)n);
+    end_word(t);
+    add(t, id, at, at + (uint32_t)n);
     return n;
 }
 
 void wordpiece_run(const struct wordpiece *w, struct fumi_str text, size_t max,
                    struct fumi_buf *out)
 {
-    struct run r;
-    r.w = w;
-    r.out = out;
-    r.left = max;
-    r.word.n = r.word.chars = 0;
+    struct tokenizer t;
+    t.w = w;
+    t.out = out;
+    t.left = max;
+    t.word.n = t.word.chars = 0;
     const char *end = text.p + text.n;
     size_t n;
-    for (const char *p = text.p; p < end && r.left; p += n) {
+    for (const char *p = text.p; p < end && t.left; p += n) {
         uint32_t at = (uint32_t)(p - text.p);
-        n = take_special(&r, p, end, at);
+        n = take_special(&t, p, end, at);
         if (n)
             continue;
         uint32_t c = wordpiece_char(p, end, &n);
-        struct place place = {at, at + (uint32_t)n};
+        struct char_range range = {at, at + (uint32_t)n};
         if (c < 0x80)
-            take_ascii(&r, (unsigned char)c, place);
+            take_ascii(&t, (unsigned char)c, range);
         else
-            take(&r, c, place);
+            take(&t, c, range);
     }
-    end_word(&r);
+    end_word(&t);
 }

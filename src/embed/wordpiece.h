@@ -1,15 +1,16 @@
-/* Private to embed/: WordPiece as BERT has it. */
+/* Private to embed/ and pack/: the WordPiece tokenizer of BERT. */
 #ifndef FUMI_EMBED_WORDPIECE_H
 #define FUMI_EMBED_WORDPIECE_H
 
 #include "base/buf.h"
 #include "embed/model.h"
 
-/* A trie in one row: the cell behind `at` for a byte is at.next + byte, if that cell's `from` is
- * at. The row may come from a damaged file: every step is checked. Cell 0 is the root. */
+/* A trie in one array (a "double array"): the child of cell `at` for a byte is the cell at.next +
+ * byte, if the `from` of that cell is `at`. Cell 0 is the root. The array may come from a damaged
+ * file, so every step is checked. */
 struct trie_cell {
     uint32_t next, from;
-    int32_t id; /* of the word that ends here; -1: none does */
+    int32_t id; /* of the word that ends here; -1: none */
 };
 
 struct trie {
@@ -17,8 +18,9 @@ struct trie {
     size_t n;
 };
 
-enum { TRIE_NONE = UINT32_MAX, TRIE_WORD_MAX = 512 }; /* no longer words are in it */
+enum { TRIE_NONE = UINT32_MAX, TRIE_WORD_MAX = 512 }; /* bytes of a word */
 
+/* Returns the child of the cell `at`, or TRIE_NONE. */
 static inline uint32_t trie_step(struct trie t, uint32_t at, unsigned char byte)
 {
     size_t next = (size_t)t.cells[at].next + byte;
@@ -26,30 +28,32 @@ static inline uint32_t trie_step(struct trie t, uint32_t at, unsigned char byte)
 }
 
 enum {
-    WORDPIECE_CLEAN = 1, /* control characters are dropped */
-    WORDPIECE_CJK = 2,   /* each ideograph is a word */
-    WORDPIECE_STRIP = 4, /* NFD, and combining marks are dropped */
-    WORDPIECE_LOWER = 8,
+    WORDPIECE_CLEAN = 1, /* drop control characters */
+    WORDPIECE_CJK = 2,   /* make each ideograph a word */
+    WORDPIECE_STRIP = 4, /* decompose (NFD) and drop combining marks */
+    WORDPIECE_LOWER = 8, /* convert to lower case */
 };
 
 struct wordpiece {
-    struct trie words;    /* those that go on in a word with their "##" */
-    struct trie specials; /* found in the text as it is: "[MASK]" */
-    uint32_t inside;      /* the cell behind "##" */
-    int32_t unknown;
-    int32_t ids; /* all are below it */
+    struct trie words;     /* pieces that continue a word begin with "##" */
+    struct trie specials;  /* tokens found in the text before it is normalized: "[MASK]" */
+    uint32_t continuation; /* the cell that "##" leads to */
+    int32_t unk;           /* the id of words that have no pieces */
+    int32_t ids;           /* the number of ids */
     unsigned flags;
-    size_t max_chars; /* of a word; longer ones are unknown */
+    size_t max_chars; /* in a word; longer words become `unk` */
 };
 
-/* Adds at most `max` tokens (struct model_token) to `out`. */
+/* Appends at most `max` tokens (struct model_token) to `out`. Each id is less than w->ids, or is
+ * w->unk. */
 void wordpiece_run(const struct wordpiece *w, struct fumi_str text, size_t max,
                    struct fumi_buf *out);
 
-/* The character at p (p < end) and its bytes; U+FFFD for a byte that belongs to none. */
+/* Returns the character at p (p < end) and sets *n to its bytes. A byte that is not part of valid
+ * UTF-8 gives U+FFFD. */
 uint32_t wordpiece_char(const char *p, const char *end, size_t *n);
 
-/* Whether words end on both sides of it, whatever they are: blanks, punctuation, ideographs. */
-bool wordpiece_parts(uint32_t c);
+/* Whether the character always separates words: white space, punctuation and ideographs. */
+bool wordpiece_separates(uint32_t c);
 
 #endif

@@ -1,7 +1,7 @@
-/* Binding reads the members of the message once, in the order in which they came. The name that
- * the table expects next is tried first, so a peer that keeps to the table's order pays one
- * comparison per member. Where a field stands (its path) is known only by links on the stack and
- * becomes text when there is a fault to tell. */
+/* Binding reads the members of an object once, in the order of the message. The field after the one
+ * that matched last is compared first, so a peer that sends members in the order of the table costs
+ * one comparison per member. The path of a field is a list on the stack (struct bind_place), which
+ * becomes text only for an error. */
 #include "json/bind.h"
 
 #include "base/clock.h"
@@ -52,7 +52,7 @@ static const char *format_fault(const char *format, struct fumi_str s)
     return i == FUMI_COUNT(formats) || formats[i].fits(s) ? NULL : formats[i].what;
 }
 
-/* The rules for one string: a field, or an item of one. */
+/* Checks format and check function for a string field, or for an item of a list of strings. */
 static int check_text(const struct bind_reader *r, const struct fumi_field *f, size_t row,
                       struct fumi_str s)
 {
@@ -67,7 +67,8 @@ static bool count_fits(const struct fumi_field *f, size_t n)
     return f->min == f->max || ((int64_t)n >= f->min && (int64_t)n <= f->max);
 }
 
-/* Characters are only counted where the bytes leave it open: each has one to four. */
+/* A character has one to four bytes: characters are only counted if the number of bytes does not
+ * decide. */
 static bool length_fits(const struct fumi_field *f, struct fumi_str s)
 {
     if (f->min == f->max || ((int64_t)s.n <= f->max && (int64_t)((s.n + 3) / 4) >= f->min))
@@ -93,8 +94,8 @@ static int wrong_int(const struct bind_reader *r, const struct fumi_field *f,
     return bind_fault(r, f, BIND_NO_ROW, "must be an integer of at most 64 bits");
 }
 
-/* Numbers go straight to where they belong: after a fault nobody reads the struct, and a value of
- * the wrong type, which may be forgiven, is not written. */
+/* Stores the number before the limits are checked: after an error the struct is unspecified. A
+ * value of the wrong type, which a lenient field ignores, is not stored. */
 static int read_int(const struct bind_reader *r, const struct fumi_field *f,
                     const struct fumi_val *v, void *to)
 {
@@ -210,6 +211,18 @@ static int read_json(const struct bind_reader *r, const struct fumi_field *f,
     return 0;
 }
 
+static int read_time(const struct bind_reader *r, const struct fumi_field *f,
+                     const struct fumi_val *v, void *to)
+{
+    struct fumi_time time = {.set = true};
+    if (!fumi_is(v, FUMI_STRING))
+        return bind_wrong_type(r, f, v);
+    if (!fumi_time_read(fumi_text(r->a, v), &time.ms))
+        return bind_fault(r, f, BIND_NO_ROW, "%s", format_fault("date-time", FUMI_STR("")));
+    *(struct fumi_time *)to = time;
+    return 0;
+}
+
 static int read_object(const struct bind_reader *r, const struct fumi_field *f,
                        const struct fumi_val *v, void *to)
 {
@@ -228,7 +241,7 @@ static int read_row(const struct bind_reader *r, const struct fumi_field *f, siz
     return bind(&(struct bind_reader){r->a, r->e, &here, r->result}, f->shape, v, to);
 }
 
-/* The rows can take far more room than their text, so a list from strangers wants a max. */
+/* The structs can take far more memory than their text, so a list in params should have a max. */
 static int read_list(const struct bind_reader *r, const struct fumi_field *f,
                      const struct fumi_val *v, void *to)
 {
@@ -253,7 +266,7 @@ static read_fn *const readers[] = {
     [FUMI_T_BOOL] = read_bool, [FUMI_T_INT] = read_int,   [FUMI_T_REAL] = read_real,
     [FUMI_T_STR] = read_str,   [FUMI_T_STRS] = read_strs, [FUMI_T_CHOICE] = read_choice,
     [FUMI_T_ANY] = read_any,   [FUMI_T_JSON] = read_json, [FUMI_T_OBJECT] = read_object,
-    [FUMI_T_LIST] = read_list,
+    [FUMI_T_LIST] = read_list, [FUMI_T_TIME] = read_time,
 };
 
 int bind_value(const struct bind_reader *r, const struct fumi_field *f, const struct fumi_val *v,
@@ -267,20 +280,20 @@ static void set_bit(char *into, size_t offset, size_t i)
     *(uint64_t *)(void *)(into + offset) |= UINT64_C(1) << i;
 }
 
-static int forgive(const struct bind_reader *r, const struct fumi_shape *s, size_t i, char *into)
+static int ignore(const struct bind_reader *r, const struct fumi_shape *s, size_t i, char *into)
 {
     *r->e = (struct fumi_err){0};
     set_bit(into, s->ignored, i);
     return 0;
 }
 
-/* Of a patch: which members were given, and which are forgiven. */
+/* Records in a patch which members were given, and which were ignored. */
 static int note_given(const struct bind_reader *r, const struct fumi_shape *s, size_t i, int rc,
                       char *into)
 {
     bool lenient = (s->fields[i].flags & FUMI_LENIENT) && s->ignored != FUMI_NONE;
     if (rc == BIND_WRONG_TYPE && lenient)
-        return forgive(r, s, i, into);
+        return ignore(r, s, i, into);
     if (!rc)
         set_bit(into, s->given, i);
     return rc;
@@ -303,7 +316,7 @@ static uint64_t all_of(size_t n)
     return n ? UINT64_MAX >> (BIND_FIELDS_MAX - n) : 0;
 }
 
-/* What was not given: an error, a default, or in a patch nothing. */
+/* Handles the fields that were not given: an error, a default, or nothing in a patch. */
 static int bind_rest(const struct bind_reader *r, const struct fumi_shape *s, uint64_t seen,
                      char *into)
 {
@@ -324,7 +337,7 @@ static bool is_named(const struct fumi_field *f, const struct fumi_val *key)
     return f->name_n == key->n && fumi_same(f->name, key->p, key->n);
 }
 
-/* The index of the field; s->n: there is none. */
+/* Returns the index of the field, or s->n if there is none. */
 static size_t find(const struct fumi_shape *s, const struct fumi_val *key, size_t expected)
 {
     for (size_t i = expected; i < s->n; i++) {
@@ -338,7 +351,8 @@ static size_t find(const struct fumi_shape *s, const struct fumi_val *key, size_
     return s->n;
 }
 
-static int take_unknown(const struct bind_reader *r, const struct fumi_shape *s,
+/* Members that begin with an underscore, such as _meta, are always accepted. */
+static int skip_unknown(const struct bind_reader *r, const struct fumi_shape *s,
                         const struct fumi_val *key)
 {
     if (s->open)
@@ -358,7 +372,7 @@ static int bind_named(const struct bind_reader *r, const struct fumi_shape *s,
     for (const struct fumi_val *key = v + 1; key != end; key = fumi_next(fumi_of(key))) {
         size_t i = find(s, key, expected);
         if (i == s->n) {
-            if (take_unknown(r, s, key))
+            if (skip_unknown(r, s, key))
                 return BIND_FAULT;
             continue;
         }

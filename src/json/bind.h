@@ -1,36 +1,36 @@
-/* Private to json/: what those who read shapes share. */
+/* Private to json/: what bind.c, default.c, fault.c, emit.c, schema.c and check.c share. */
 #ifndef FUMI_JSON_BIND_H
 #define FUMI_JSON_BIND_H
 
 #include "json/shape.h"
 
-enum { BIND_FIELDS_MAX = 64 }; /* of a shape: a bit in a uint64_t for each */
+enum { BIND_FIELDS_MAX = 64 }; /* per shape: a uint64_t has a bit for each */
 
-/* Whether the shape is that of a bare value: one row without a name. */
+/* Whether the shape is that of a bare value: its only field has no name. */
 static inline bool bind_is_bare(const struct fumi_shape *s)
 {
     return s->n && !s->fields[0].name;
 }
 
-/* A member that is being read, as a link to those around it. */
+/* The path of the member that is being read: a list on the stack, innermost first. */
 struct bind_place {
     const struct bind_place *up;
     const struct fumi_field *field;
-    size_t row; /* which item of a list; BIND_NO_ROW: the member itself */
+    size_t row; /* index of the list item; BIND_NO_ROW: the member itself */
 };
 #define BIND_NO_ROW SIZE_MAX
 
 struct bind_reader {
     struct fumi_arena *a;
     struct fumi_err *e;
-    const struct bind_place *up; /* what the struct that is being filled belongs to */
-    bool result;                 /* of a call, by the rules of fumi_bind_result */
+    const struct bind_place *up; /* of the struct that is being filled; NULL: the root */
+    bool result;                 /* the rules of fumi_bind_result apply */
 };
 
 bool bind_knows_format(const char *format);
 
-/* fault.c: write the sentence and return one of these. WRONG_TYPE is told from other faults because
- * a lenient field forgives it. */
+/* fault.c: these functions set *r->e and return BIND_FAULT or BIND_WRONG_TYPE. A wrong type is
+ * separate because FUMI_LENIENT fields ignore it. */
 enum { BIND_FAULT = -1, BIND_WRONG_TYPE = -2 };
 int bind_fault(const struct bind_reader *r, const struct fumi_field *f, size_t row, const char *fmt,
                ...) __attribute__((format(printf, 4, 5), cold));
@@ -42,16 +42,18 @@ __attribute__((cold)) int bind_wrong_count(const struct bind_reader *r, const st
 __attribute__((cold)) int bind_unknown(const struct bind_reader *r, const struct fumi_shape *s,
                                        struct fumi_str name);
 __attribute__((cold)) int bind_takes_none(struct fumi_err *e);
-const char *bind_not_null(const struct fumi_val *v); /* ", not null" if that is what it is */
+const char *bind_not_null(const struct fumi_val *v); /* ", not null" if v is null, otherwise "" */
 
-/* Reads one value by the rules of its field. Not 0: a fault, with its sentence in *r->e. */
+/* Reads one value by the rules of its field. Returns 0, or BIND_FAULT or BIND_WRONG_TYPE with *r->e
+ * set. */
 int bind_value(const struct bind_reader *r, const struct fumi_field *f, const struct fumi_val *v,
                void *to);
 
-/* Puts the default of a member, or those of the members of an object. */
+/* Stores the default of a field, or the defaults of the members of a nested struct. */
 int bind_default(const struct bind_reader *r, const struct fumi_field *f, char *to);
 
-/* Puts what a member is that is absent, or null where that is allowed: mostly nothing. */
+/* Stores the value of a field that is absent, or null where null is allowed. The struct is zeroed,
+ * so most types need nothing. */
 static inline int bind_absent(const struct bind_reader *r, const struct fumi_field *f, char *to)
 {
     return f->def || f->type == FUMI_T_OBJECT ? bind_default(r, f, to) : 0;

@@ -1,3 +1,5 @@
+/* Checks a table when the program starts. The rules for single fields are predicates in two tables;
+ * the rest of the file checks shapes as a whole and their defaults. */
 #include "json/bind.h"
 
 #include <stdio.h>
@@ -32,6 +34,7 @@ static size_t size_of(const struct fumi_field *f)
         [FUMI_T_JSON] = sizeof(struct fumi_json),
         [FUMI_T_OBJECT] = 0,
         [FUMI_T_LIST] = sizeof(struct fumi_list),
+        [FUMI_T_TIME] = sizeof(struct fumi_time),
     };
     return f->type == FUMI_T_OBJECT && f->shape ? f->shape->size : sizes[f->type];
 }
@@ -56,7 +59,7 @@ static bool name_miscounted(const struct fumi_shape *s, const struct fumi_field 
 static bool type_unknown(const struct fumi_shape *s, const struct fumi_field *f)
 {
     (void)s;
-    return (unsigned)f->type > FUMI_T_LIST;
+    return (unsigned)f->type > FUMI_T_TIME;
 }
 
 static bool shape_missing(const struct fumi_shape *s, const struct fumi_field *f)
@@ -159,36 +162,36 @@ static bool choice_unsaid(const struct fumi_shape *s, const struct fumi_field *f
            !(f->flags & FUMI_REQUIRED);
 }
 
-struct rule {
+struct field_rule {
     bool (*broken)(const struct fumi_shape *s, const struct fumi_field *f);
     const char *what;
 };
 
-/* In this order: those below rely on those above. */
-static const struct rule rules[] = {
+/* The order matters: a rule may rely on the rules before it. */
+static const struct field_rule rules[] = {
     {bare_among_others, "has no name and is not the only row"},
     {name_empty, "has an empty name"},
     {name_miscounted, "has a name_n that is not the length of its name"},
     {type_unknown, "has a type that does not exist"},
     {shape_missing, "needs a shape"},
-    {shape_bare, "has the shape of a bare value, which wants to be a member itself"},
+    {shape_bare, "has the shape of a bare value: use the type of the value instead"},
     {outside, "lies outside its struct"},
     {limits_crossed, "has a min above its max"},
     {limits_negative, "has a length below 0"},
-    {limits_useless, "has a min or max, which its type does not know"},
+    {limits_useless, "has a min or max, which its type does not support"},
     {choices_missing, "needs choices"},
     {choices_repeated, "has a choice twice"},
     {choices_useless, "has choices and is not an int"},
     {format_unknown, "has an unknown format"},
     {text_rules_useless, "has a format or a check and is not a string"},
-    {object_only_useless, "is FUMI_OBJECT_ONLY, which its type does not know"},
+    {object_only_useless, "is FUMI_OBJECT_ONLY, which its type does not support"},
 };
 
-/* A shape that is only written need not follow these. */
-static const struct rule read_rules[] = {
+/* These do not apply to a shape that is only written. */
+static const struct field_rule read_rules[] = {
     {default_required, "is required and has a default"},
     {lenient_unheard, "is FUMI_LENIENT in a shape without `ignored`"},
-    {null_unsayable, "is nullable and needs a default, for its type has no empty value"},
+    {null_unsayable, "is nullable and needs a default, because its type has no empty value"},
     {choice_unsaid, "is an optional choice and needs a default"},
 };
 
@@ -197,15 +200,14 @@ static const char *name_of(const struct fumi_field *f)
     return f->name ? f->name : "the bare value";
 }
 
-/* What a shape is checked for, and its name in the sentence. */
 struct check {
-    const char *where;
-    bool read; /* fumi_bind reads values into it; false: it is only written */
+    const char *where; /* names the shape in the sentence */
+    bool read;         /* fumi_bind reads values into it; false: it is only written */
     struct fumi_err *e;
 };
 
-static int follow(const struct check *c, const struct rule *rule, size_t n,
-                  const struct fumi_shape *s, const struct fumi_field *f)
+static int check_rules(const struct check *c, const struct field_rule *rule, size_t n,
+                       const struct fumi_shape *s, const struct fumi_field *f)
 {
     for (size_t i = 0; i < n; i++) {
         if (rule[i].broken(s, f))
@@ -218,12 +220,12 @@ static int follow(const struct check *c, const struct rule *rule, size_t n,
 static int check_field(const struct check *c, const struct fumi_shape *s,
                        const struct fumi_field *f)
 {
-    if (follow(c, rules, FUMI_COUNT(rules), s, f))
+    if (check_rules(c, rules, FUMI_COUNT(rules), s, f))
         return -1;
-    return c->read ? follow(c, read_rules, FUMI_COUNT(read_rules), s, f) : 0;
+    return c->read ? check_rules(c, read_rules, FUMI_COUNT(read_rules), s, f) : 0;
 }
 
-/* Binds the default as the only parameter of a shape of its own. */
+/* Binds the default as the only parameter of a temporary shape. */
 static int try_default(struct fumi_arena *a, const struct fumi_field *f, struct fumi_err *e)
 {
     struct fumi_field row = *f;
@@ -261,19 +263,19 @@ static int check_default(const struct fumi_field *f, const char *where, struct f
     return rc;
 }
 
-/* The row against those before it. */
+/* Checks the field against the fields before it. */
 static int check_order(const struct check *c, const struct fumi_shape *s, size_t i)
 {
     const struct fumi_field *f = &s->fields[i];
     for (size_t k = 0; k < i; k++) {
         const struct fumi_field *other = &s->fields[k];
         if (strcmp(other->name, f->name) == 0)
-            return fumi_err_set(c->e, FUMI_INTERNAL_ERROR, "%s: %s stands there twice", c->where,
+            return fumi_err_set(c->e, FUMI_INTERNAL_ERROR, "%s: %s is declared twice", c->where,
                                 f->name);
         if (c->read && (f->flags & FUMI_REQUIRED) && !(other->flags & FUMI_REQUIRED))
             return fumi_err_set(c->e, FUMI_INTERNAL_ERROR,
-                                "%s: %s is required and stands after the optional %s", c->where,
-                                f->name, other->name);
+                                "%s: %s is required and follows the optional %s", c->where, f->name,
+                                other->name);
     }
     return 0;
 }
@@ -295,14 +297,14 @@ static int check_frame(const struct fumi_shape *s, const char *where, size_t dep
                             BIND_FIELDS_MAX);
     if ((s->given != FUMI_NONE && !has_bits(s, s->given)) ||
         (s->ignored != FUMI_NONE && (s->given == FUMI_NONE || !has_bits(s, s->ignored))))
-        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: the bits of the patch are no uint64_t",
-                            where);
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                            "%s: given and ignored must be members of type uint64_t", where);
     return 0;
 }
 
 static int check_shape(const struct check *c, const struct fumi_shape *s, size_t depth);
 
-/* The shape of a member is named by the path that leads to it: "math.add result.rows". */
+/* A nested shape is named by its path, such as "math.add result.rows". */
 static int check_nested(const struct check *c, const struct fumi_field *f, size_t depth)
 {
     char path[160];

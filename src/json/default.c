@@ -1,7 +1,6 @@
+/* Defaults. fumi_shape_check has validated them, so integers and simple strings, which are nearly
+ * all defaults, are stored without the parser and without the rules of the field. */
 #include "json/bind.h"
-
-/* A table that passed fumi_shape_check has only valid defaults, so the plain forms that nearly all
- * of them have are taken without the parser and without the rules of the field. */
 
 static bool plain_int(const char *def, int64_t *out)
 {
@@ -41,7 +40,7 @@ static int put_default(const struct bind_reader *r, const struct fumi_field *f, 
     return parse_default(r, f, to);
 }
 
-/* An object that is not there has the defaults of its members all the same. */
+/* A nested struct that is absent gets the defaults of its members. */
 static int put_members(const struct bind_reader *r, const struct fumi_shape *s, char *into)
 {
     for (size_t i = 0; i < s->n && s->given == FUMI_NONE; i++) {

@@ -2,64 +2,66 @@
 
 #include <math.h>
 
-/* How much is written: all of it, what an agent needs, or params, where null is left out. */
-enum length { WHOLE, BRIEF, PARAMS };
+/* fumi_emit, fumi_emit_compact and fumi_emit_params. */
+enum emit_mode { WHOLE, COMPACT, PARAMS };
 
-/* One row for each type: how a member is written, whether FUMI_OMIT drops it (NULL: never), and
- * whether that means that it is null. */
-struct type {
-    int (*write)(struct fumi_out *o, const struct fumi_field *f, const void *from, enum length l);
+/* How a type is written. `empty` decides whether a member may be omitted (NULL: never); `null`: an
+ * empty member would be written as null. */
+struct type_writer {
+    int (*write)(struct fumi_out *o, const struct fumi_field *f, const void *from,
+                 enum emit_mode mode);
     bool (*empty)(const void *from);
     bool null;
 };
 
-static int emit(struct fumi_out *o, const struct fumi_shape *s, const void *from, enum length l);
+static int emit(struct fumi_out *o, const struct fumi_shape *s, const void *from,
+                enum emit_mode mode);
 
 static int write_bool(struct fumi_out *o, const struct fumi_field *f, const void *from,
-                      enum length l)
+                      enum emit_mode mode)
 {
-    (void)f, (void)l;
+    (void)f, (void)mode;
     fumi_put_bool(o, *(const bool *)from);
     return 0;
 }
 
 static int write_int(struct fumi_out *o, const struct fumi_field *f, const void *from,
-                     enum length l)
+                     enum emit_mode mode)
 {
-    (void)f, (void)l;
+    (void)f, (void)mode;
     fumi_put_int(o, *(const int64_t *)from);
     return 0;
 }
 
-/* To three decimals, where there are any; never -0. */
+/* Rounds to three decimals. The result is never -0. */
 static double rounded(double d)
 {
     return fabs(d) < 1e12 ? round(d * 1000) / 1000 + 0.0 : d;
 }
 
 static int write_real(struct fumi_out *o, const struct fumi_field *f, const void *from,
-                      enum length l)
+                      enum emit_mode mode)
 {
     (void)f;
     double d = *(const double *)from;
-    if (l == BRIEF)
+    if (mode == COMPACT)
         d = rounded(d);
     fumi_put_real(o, d);
     return isfinite(d) ? 0 : -1;
 }
 
 static int write_str(struct fumi_out *o, const struct fumi_field *f, const void *from,
-                     enum length l)
+                     enum emit_mode mode)
 {
-    (void)f, (void)l;
+    (void)f, (void)mode;
     fumi_put_str(o, *(const struct fumi_str *)from);
     return 0;
 }
 
 static int write_strs(struct fumi_out *o, const struct fumi_field *f, const void *from,
-                      enum length l)
+                      enum emit_mode mode)
 {
-    (void)f, (void)l;
+    (void)f, (void)mode;
     const struct fumi_strs *strs = from;
     fumi_put_open(o, '[');
     for (size_t i = 0; i < strs->n; i++)
@@ -68,11 +70,11 @@ static int write_strs(struct fumi_out *o, const struct fumi_field *f, const void
     return 0;
 }
 
-/* An index that names no choice is no more sayable than a number that is not finite. */
+/* An index that is not a choice is written as null and is an error. */
 static int write_choice(struct fumi_out *o, const struct fumi_field *f, const void *from,
-                        enum length l)
+                        enum emit_mode mode)
 {
-    (void)l;
+    (void)mode;
     int wanted = *(const int *)from, i = 0;
     while (i != wanted && f->choices[i])
         i++;
@@ -81,36 +83,51 @@ static int write_choice(struct fumi_out *o, const struct fumi_field *f, const vo
 }
 
 static int write_any(struct fumi_out *o, const struct fumi_field *f, const void *from,
-                     enum length l)
+                     enum emit_mode mode)
 {
-    (void)f, (void)l;
+    (void)f, (void)mode;
     fumi_put_val(o, *(const struct fumi_val *const *)from);
     return 0;
 }
 
 static int write_json(struct fumi_out *o, const struct fumi_field *f, const void *from,
-                      enum length l)
+                      enum emit_mode mode)
 {
-    (void)f, (void)l;
+    (void)f, (void)mode;
     fumi_put_json(o, *(const struct fumi_json *)from);
     return 0;
 }
 
-static int write_object(struct fumi_out *o, const struct fumi_field *f, const void *from,
-                        enum length l)
+static int write_time(struct fumi_out *o, const struct fumi_field *f, const void *from,
+                      enum emit_mode l)
 {
-    return emit(o, f->shape, from, l);
+    (void)f, (void)l;
+    const struct fumi_time *time = from;
+    char text[FUMI_TIME_SIZE];
+    if (!time->set) {
+        fumi_put_null(o);
+        return 0;
+    }
+    fumi_time_write(time->ms, text);
+    fumi_put_str(o, (struct fumi_str){text, sizeof(text)});
+    return 0;
+}
+
+static int write_object(struct fumi_out *o, const struct fumi_field *f, const void *from,
+                        enum emit_mode mode)
+{
+    return emit(o, f->shape, from, mode);
 }
 
 static int write_list(struct fumi_out *o, const struct fumi_field *f, const void *from,
-                      enum length l)
+                      enum emit_mode mode)
 {
     int rc = 0;
     const struct fumi_list *list = from;
     const char *row = list->items;
     fumi_put_open(o, '[');
     for (size_t i = 0; i < list->n; i++, row += f->shape->size)
-        rc |= emit(o, f->shape, row, l);
+        rc |= emit(o, f->shape, row, mode);
     fumi_put_close(o, ']');
     return rc;
 }
@@ -150,12 +167,17 @@ static bool empty_json(const void *from)
     return !((const struct fumi_json *)from)->text.p;
 }
 
+static bool empty_time(const void *from)
+{
+    return !((const struct fumi_time *)from)->set;
+}
+
 static bool empty_list(const void *from)
 {
     return ((const struct fumi_list *)from)->n == 0;
 }
 
-static const struct type types[] = {
+static const struct type_writer type_writers[] = {
     [FUMI_T_BOOL] = {write_bool, empty_bool, false},
     [FUMI_T_INT] = {write_int, empty_int, false},
     [FUMI_T_REAL] = {write_real, empty_real, false},
@@ -166,55 +188,57 @@ static const struct type types[] = {
     [FUMI_T_JSON] = {write_json, empty_json, true},
     [FUMI_T_OBJECT] = {write_object, NULL, false},
     [FUMI_T_LIST] = {write_list, empty_list, false},
+    [FUMI_T_TIME] = {write_time, empty_time, true},
 };
 
-/* Which members are dropped when they are empty. */
-static bool may_go(const struct fumi_field *f, enum length l)
+/* Whether the member is omitted if it is empty. */
+static bool may_omit(const struct fumi_field *f, enum emit_mode mode)
 {
     bool list = f->type == FUMI_T_STRS || f->type == FUMI_T_LIST;
-    if (l == WHOLE)
+    if (mode == WHOLE)
         return f->flags & FUMI_OMIT;
-    if (l == PARAMS)
-        return types[f->type].null || f->flags & FUMI_OMIT;
-    return types[f->type].null || f->flags & (FUMI_OMIT | FUMI_SPARSE) ||
+    if (mode == PARAMS)
+        return type_writers[f->type].null || f->flags & FUMI_OMIT;
+    return type_writers[f->type].null || f->flags & (FUMI_OMIT | FUMI_SPARSE) ||
            (list && f->flags & FUMI_NULLABLE);
 }
 
-/* Of a patch exactly those members are written that are given: there, empty means "clear it". */
-static bool is_written(const struct fumi_shape *s, size_t i, const char *from, enum length l)
+/* In a patch exactly the given members are written, because an empty value clears the member. */
+static bool is_written(const struct fumi_shape *s, size_t i, const char *from, enum emit_mode mode)
 {
     const struct fumi_field *f = &s->fields[i];
     if (s->given != FUMI_NONE)
         return *(const uint64_t *)(const void *)(from + s->given) >> i & 1;
-    if (l == BRIEF && f->flags & FUMI_DETAIL)
+    if (mode == COMPACT && f->flags & FUMI_DETAIL)
         return false;
-    if (!types[f->type].empty || !may_go(f, l))
+    if (!type_writers[f->type].empty || !may_omit(f, mode))
         return true;
-    return !types[f->type].empty(from + f->offset);
+    return !type_writers[f->type].empty(from + f->offset);
 }
 
 static int emit_members(struct fumi_out *o, const struct fumi_shape *s, const char *from,
-                        enum length l)
+                        enum emit_mode mode)
 {
     int rc = 0;
     fumi_put_open(o, '{');
     for (size_t i = 0; i < s->n; i++) {
         const struct fumi_field *f = &s->fields[i];
-        if (!is_written(s, i, from, l))
+        if (!is_written(s, i, from, mode))
             continue;
         fumi_put_key_str(o, (struct fumi_str){f->name, f->name_n});
-        rc |= types[f->type].write(o, f, from + f->offset, l);
+        rc |= type_writers[f->type].write(o, f, from + f->offset, mode);
     }
     fumi_put_close(o, '}');
     return rc;
 }
 
-static int emit(struct fumi_out *o, const struct fumi_shape *s, const void *from, enum length l)
+static int emit(struct fumi_out *o, const struct fumi_shape *s, const void *from,
+                enum emit_mode mode)
 {
     if (!bind_is_bare(s))
-        return emit_members(o, s, from, l);
+        return emit_members(o, s, from, mode);
     const struct fumi_field *f = &s->fields[0];
-    return types[f->type].write(o, f, (const char *)from + f->offset, l);
+    return type_writers[f->type].write(o, f, (const char *)from + f->offset, mode);
 }
 
 int fumi_emit(struct fumi_out *o, const struct fumi_shape *s, const void *from)
@@ -233,12 +257,12 @@ int fumi_emit_params(struct fumi_out *o, const struct fumi_shape *s, const void 
 int fumi_emit_compact(struct fumi_out *o, const struct fumi_shape *s, const void *from)
 {
     if (s && !bind_is_bare(s))
-        return emit(o, s, from, BRIEF);
+        return emit(o, s, from, COMPACT);
     int rc = 0;
     fumi_put_open(o, '{');
     if (s) {
         fumi_put_key(o, "value");
-        rc = emit(o, s, from, BRIEF);
+        rc = emit(o, s, from, COMPACT);
     }
     fumi_put_close(o, '}');
     return rc;

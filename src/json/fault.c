@@ -1,5 +1,5 @@
-/* What is wrong with a value, in a sentence: where the field stands, what it must be, and which
- * name was perhaps meant. None of this is on the way of a call that is right. */
+/* The sentences of binding errors: the path of the field, what the value must be, and which name
+ * was probably meant. */
 #include "base/closest_name.h"
 #include "base/utf8.h"
 #include "json/bind.h"
@@ -10,7 +10,7 @@
 
 enum { NAME_SHOWN = 40, LIST_END = 190 };
 
-/* What a value of each type is called. */
+/* The types in sentences: "must be ..." and "an array of ...". */
 static const struct {
     const char *one, *many;
 } called[] = {
@@ -24,9 +24,11 @@ static const struct {
     [FUMI_T_JSON] = {"an object", "values"},
     [FUMI_T_OBJECT] = {"an object", "objects"},
     [FUMI_T_LIST] = {"an array", "arrays"},
+    [FUMI_T_TIME] = {"a string", "strings"},
 };
 
-/* A sentence. It has more room than struct fumi_err, which cuts it at a character. */
+/* A sentence. It may be longer than the text of struct fumi_err, which truncates it at a character
+ * boundary. */
 struct text {
     char p[512];
     size_t n;
@@ -60,7 +62,7 @@ static void add_place(struct text *t, const struct bind_reader *r, const struct 
         add(t, "[%zu]", at->row);
 }
 
-/* Another name of a list, or an ellipsis once the sentence is full. False: no more. */
+/* Adds a name to a list, or "..." if the sentence is full. Returns false if it is full. */
 static bool add_name(struct text *t, bool first, const char *name)
 {
     bool fits = t->n + strlen(name) < LIST_END;
@@ -74,7 +76,7 @@ static void add_choices(struct text *t, const struct fumi_field *f)
     for (size_t i = 0; f->choices[i] && add_name(t, i == 0, f->choices[i]); i++) {}
 }
 
-/* What a value of the field has to be. */
+/* Adds what a value of the field must be. */
 static void add_wanted(struct text *t, const struct fumi_field *f)
 {
     if (f->type == FUMI_T_CHOICE)
@@ -91,7 +93,6 @@ static int refuse(struct fumi_err *e, const struct text *t)
     return fumi_err_set(e, FUMI_INVALID_PARAMS, "%s", t->p);
 }
 
-/* The field, or the item `row` of it, and what is wrong with it. */
 int bind_fault(const struct bind_reader *r, const struct fumi_field *f, size_t row, const char *fmt,
                ...)
 {
@@ -148,18 +149,19 @@ int bind_wrong_count(const struct bind_reader *r, const struct fumi_field *f, co
     return bind_fault(r, f, BIND_NO_ROW, "must have %s %s%s", t.p, thing, single ? "" : "s");
 }
 
-/* NULL: none is near. */
-static const struct fumi_field *nearest(const struct fumi_shape *s, struct fumi_str name)
+/* The field whose name is most similar to `name`; NULL: none is similar. */
+static const struct fumi_field *closest_field(const struct fumi_shape *s, struct fumi_str name)
 {
     const struct fumi_field *best = NULL;
-    struct closest_name n = closest_name_start(name);
+    struct closest_name closest = closest_name_start(name);
     for (size_t i = 0; i < s->n; i++)
-        if (closest_name_improves(&n, (struct fumi_str){s->fields[i].name, s->fields[i].name_n}))
+        if (closest_name_improves(&closest,
+                                  (struct fumi_str){s->fields[i].name, s->fields[i].name_n}))
             best = &s->fields[i];
     return best;
 }
 
-/* A name that a stranger chose: cut, and without control bytes. */
+/* Adds a name that the peer chose: truncated, and with ? for control characters. */
 static void add_foreign(struct text *t, struct fumi_str name)
 {
     struct fumi_str shown = fumi_utf8_cut(name, NAME_SHOWN);
@@ -179,16 +181,16 @@ int bind_unknown(const struct bind_reader *r, const struct fumi_shape *s, struct
     if (!s->n && !r->up && !r->result)
         return bind_takes_none(r->e);
     struct text t = {0};
-    const struct fumi_field *near = nearest(s, name);
+    const struct fumi_field *meant = closest_field(s, name);
     add(&t, r->result ? "unknown member " : "unknown parameter ");
     if (r->up)
         add_place(&t, r, r->up);
     add(&t, "%s", r->up ? "." : "");
     add_foreign(&t, name);
-    if (near)
-        add(&t, "; did you mean %s?", near->name);
+    if (meant)
+        add(&t, "; did you mean %s?", meant->name);
     else if (s->n)
         add(&t, "; known are ");
-    for (size_t i = 0; !near && i < s->n && add_name(&t, i == 0, s->fields[i].name); i++) {}
+    for (size_t i = 0; !meant && i < s->n && add_name(&t, i == 0, s->fields[i].name); i++) {}
     return refuse(r->e, &t);
 }

@@ -1,11 +1,13 @@
-/* Numbers are kept as they were written; here they become C numbers, exactly or not at all. */
+/* Converts numbers, which the parser keeps as text, to C numbers: integers exactly or not at all,
+ * doubles correctly rounded. */
 #include "json/json.h"
 
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 
-/* Most numbers are a few digits and nothing else. False: it is not one of these. */
+/* The fast path for up to 15 digits without sign, point or exponent. Returns false for any other
+ * number. */
 static inline bool digits_only(const char *p, size_t n, uint64_t *out)
 {
     uint64_t value = (unsigned char)*p - (uint64_t)'0';
@@ -21,8 +23,8 @@ static inline bool digits_only(const char *p, size_t n, uint64_t *out)
     return true;
 }
 
-/* value = ± mantissa * 10^power; `cut` when digits other than 0 did not fit into the mantissa. */
-struct decimal {
+/* The value is ± mantissa * 10^power. cut: digits other than 0 did not fit into the mantissa. */
+struct parsed_decimal {
     uint64_t mantissa;
     int64_t power;
     bool negative, cut;
@@ -30,7 +32,8 @@ struct decimal {
 
 enum { MANTISSA_DIGITS = 19 };
 
-/* Powers beyond this are as good as endless, yet far above any text's count of digits. */
+/* Exponents are clamped to this, which is out of range for any type and larger than the number of
+ * digits of any text. */
 static const int64_t POWER_LIMIT = INT64_C(1000000000000);
 
 static int64_t read_power(const char *p, const char *end)
@@ -46,10 +49,10 @@ static int64_t read_power(const char *p, const char *end)
     return negative ? -power : power;
 }
 
-static struct decimal read_decimal(const struct fumi_val *v)
+static struct parsed_decimal read_decimal(const struct fumi_val *v)
 {
     const char *p = v->p, *end = v->p + v->n;
-    struct decimal d = {.negative = *p == '-'};
+    struct parsed_decimal d = {.negative = *p == '-'};
     int digits = 0;
     bool point = false;
     for (p += d.negative; p < end && *p != 'e' && *p != 'E'; p++) {
@@ -87,7 +90,7 @@ bool fumi_int(const struct fumi_val *v, int64_t *out)
     bool negative = *v->p == '-';
     if (digits_only(v->p + negative, v->n - negative, &whole))
         return fits(negative, whole, out);
-    struct decimal d = read_decimal(v);
+    struct parsed_decimal d = read_decimal(v);
     for (; d.power < 0 && d.mantissa % 10 == 0 && d.mantissa; d.power++)
         d.mantissa /= 10;
     for (; d.power > 0 && d.mantissa; d.power--) {
@@ -100,8 +103,8 @@ bool fumi_int(const struct fumi_val *v, int64_t *out)
     return fits(d.negative, d.mantissa, out);
 }
 
-/* Text that is neither short nor simple goes through the C library, which rounds exactly. The byte
- * behind a number in a JSON text always ends it, so nothing is copied. */
+/* The slow path: the C library rounds correctly. The byte after a number in a JSON text always ends
+ * the number, so strtod needs no terminated copy. */
 static double read_slowly(const char *p)
 {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -112,13 +115,13 @@ static double read_slowly(const char *p)
 
 static bool read_long(const struct fumi_val *v, double *out)
 {
-    /* Up to here both operands of one multiplication or division are exact doubles, so its result
-     * is the nearest double. */
+    /* These powers of ten are exact doubles. If the mantissa is exact too, one multiplication or
+     * division gives the nearest double. */
     static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     const int64_t exact = (int64_t)FUMI_COUNT(tens) - 1;
-    struct decimal d = read_decimal(v);
+    struct parsed_decimal d = read_decimal(v);
     if (d.cut || d.mantissa > UINT64_C(1) << 53 || d.power > exact || d.power < -exact) {
         *out = read_slowly(v->p);
         return isfinite(*out);

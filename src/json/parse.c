@@ -1,35 +1,37 @@
-/* The parser: one pass over the text, no recursion, no copying, no allocation but the row of
- * values.
+/* The parser: one pass over the text, without recursion and without copying. It allocates only the
+ * row of values.
  *
- * It never tests for the end of the text between tokens. Instead the last byte is known to stop
- * everything: white space at the end is cut off first, and a document that is a container must end
- * in a closing bracket, which no token runs over; only a bracket can then be the last thing read,
- * so that is where the end is looked at. Any other text, good or bad, is first copied in front of a
- * NUL, which stops it as well. Strings, which may hold brackets, look at the end themselves.
+ * It does not test for the end of the text between tokens. Instead the last byte is a sentinel:
+ * trailing white space is removed first, and then a container must end with a closing bracket,
+ * which no token can pass. So only the code that reads a closing bracket tests for the end. Any
+ * other text is copied, and a NUL after the copy serves as the sentinel. Strings may contain
+ * brackets, so they test for the end themselves.
  *
- * While a container is open, its `n` holds the index of the one around it, so the row is its own
- * stack. */
+ * While a container is open, its `n` holds the index of the enclosing container, so the row also
+ * serves as the stack. */
 #include "base/utf8.h"
 #include "json/json.h"
-#include "json/scan.h"
+#include "json/text_scan.h"
+
+#include <assert.h>
 
 enum { NO_PARENT = UINT32_MAX, ONE = 1 << FUMI_SPAN_SHIFT, FIRST_ROW = 64 };
 
 enum { WINDOW = 64 };
 
-/* A window of the text whose bytes are already sorted into bits: finding the end of a string or
- * number in it takes no look at the text, so one token need not wait for the one before it. */
+/* A window of the text whose bytes are already classified. The end of a string or number inside it
+ * is found with bit operations only, so the processor can overlap the work on several tokens. */
 struct window {
     const char *base;
-    struct scan_masks masks;
+    struct text_scan_masks masks;
 };
 
 struct parser {
     struct fumi_arena *a;
     const char *start, *end;
     struct window w;
-    struct fumi_val *row, *full; /* in the arena's tail until it is taken */
-    uint32_t open;               /* the innermost open container */
+    struct fumi_val *row, *full; /* in the tail of the arena, until complete() takes it */
+    uint32_t open;               /* index of the innermost open container, or NO_PARENT */
     uint32_t depth, deepest;
     const char *fault, *at;
 };
@@ -41,7 +43,7 @@ static inline bool is_space(char c)
 
 static inline const char *skip_space(const char *p)
 {
-    if ((unsigned char)*p > ' ') /* mostly there is none */
+    if ((unsigned char)*p > ' ') /* the common case */
         return p;
     while (is_space(*p))
         p++;
@@ -55,7 +57,7 @@ static inline const char *skip_digits(const char *p)
     return p;
 }
 
-/* The end of the number at p, or NULL. The byte behind the number stops every loop. */
+/* Returns the end of the number at p, or NULL if it is invalid. */
 static inline const char *read_number(const char *p)
 {
     const char *whole = p + (*p == '-'), *q = skip_digits(whole);
@@ -81,7 +83,7 @@ static __attribute__((cold)) const char *fail(struct parser *s, const char *at, 
     return NULL;
 }
 
-/* Room for two more values: a key and what follows it. */
+/* Makes room for two more values: a key and its value. */
 static struct fumi_val *grow(struct parser *s, struct fumi_val *next)
 {
     size_t n = (size_t)(next - s->row), room;
@@ -106,7 +108,7 @@ static bool hex4(const char *p, uint32_t *out)
     return true;
 }
 
-/* p stands at the backslash of \uXXXX. */
+/* p points to the backslash of \uXXXX. Returns the end of the escape, or of the pair. */
 static const char *unicode_escape(struct parser *s, const char *p)
 {
     uint32_t c, low;
@@ -133,8 +135,8 @@ static const char *escape(struct parser *s, const char *p)
     return p[1] == 'u' ? unicode_escape(s, p) : fail(s, p, "this escape does not exist");
 }
 
-/* The rest of a string whose content begins at `p` and is plain before `odd`; writes the value and
- * returns what follows it. */
+/* Reads the rest of a string whose content begins at `p` and is plain up to `odd`. Stores the value
+ * and returns the byte after the closing quote. */
 static const char *long_string(struct parser *s, const char *p, const char *odd,
                                struct fumi_val *to)
 {
@@ -151,7 +153,7 @@ static const char *long_string(struct parser *s, const char *p, const char *odd,
         } else if ((unsigned char)*odd < 0x20) {
             return fail(s, at, "a control character in a string must be escaped");
         } else {
-            odd = scan_plain(odd, s->end);
+            odd = text_scan_plain(odd, s->end);
         }
     }
     if (odd == s->end)
@@ -162,13 +164,13 @@ static const char *long_string(struct parser *s, const char *p, const char *odd,
 
 static inline void sort_block(struct window *w, size_t i)
 {
-    struct scan_masks m = scan_block(w->base + i);
+    struct text_scan_masks m = text_scan_block(w->base + i);
     w->masks.odd |= m.odd << i;
     w->masks.other |= m.other << i;
 }
 
-/* Moves the window so that it holds the byte at p; near the end it reaches back instead of over,
- * and in a text shorter than itself it stays at the start. */
+/* Moves the window so that it contains the byte at p. Near the end of the text the window begins
+ * before p; in a text that is shorter than the window it begins at the start. */
 static void look(struct parser *s, const char *p)
 {
     size_t n = (size_t)(s->end - s->start);
@@ -176,27 +178,27 @@ static void look(struct parser *s, const char *p)
     if (n >= WINDOW)
         w.base = s->end - p < WINDOW ? s->end - WINDOW : p;
     if (n < WINDOW) {
-        for (size_t i = SCAN_BLOCK; i <= n; i += SCAN_BLOCK)
-            sort_block(&w, i - SCAN_BLOCK);
-        if (n > SCAN_BLOCK)
-            sort_block(&w, n - SCAN_BLOCK);
-    } else if (scan_wide_works()) {
-        w.masks = scan_wide(w.base);
+        for (size_t i = TEXT_SCAN_BLOCK; i <= n; i += TEXT_SCAN_BLOCK)
+            sort_block(&w, i - TEXT_SCAN_BLOCK);
+        if (n > TEXT_SCAN_BLOCK)
+            sort_block(&w, n - TEXT_SCAN_BLOCK);
+    } else if (text_scan_wide_works()) {
+        w.masks = text_scan_wide(w.base);
     } else {
-        for (size_t i = 0; i < WINDOW; i += SCAN_BLOCK)
+        for (size_t i = 0; i < WINDOW; i += TEXT_SCAN_BLOCK)
             sort_block(&w, i);
     }
     s->w = w;
 }
 
-/* The bits of `mask` from p on; none when it does not reach so far. */
+/* The bits of `mask` from p on; 0 if p is outside the window. */
 static inline uint64_t from(const struct parser *s, uint64_t mask, const char *p)
 {
     size_t i = (size_t)(p - s->w.base);
     return i < WINDOW ? mask >> i : 0;
 }
 
-/* The string whose content begins at p; returns what follows its closing quote. */
+/* Reads the string whose content begins at p. Returns the byte after the closing quote. */
 static inline const char *string(struct parser *s, const char *p, struct fumi_val *to)
 {
     uint64_t odd = from(s, s->w.masks.odd, p);
@@ -211,7 +213,8 @@ static inline const char *string(struct parser *s, const char *p, struct fumi_va
     return close + 1;
 }
 
-/* The same for numbers that lie in the window and have no exponent. */
+/* Returns the end of the number at p, or NULL. Numbers without an exponent are found in the window;
+ * read_number handles all others. */
 static inline const char *number(struct parser *s, const char *p)
 {
     const char *whole = p + (*p == '-');
@@ -247,10 +250,10 @@ static const char *literal(struct parser *s, const char *p, struct fumi_val *to)
     return p + n;
 }
 
-/* A number or a literal; returns what follows it. */
+/* Reads a number or a literal. Returns the byte after it. */
 static inline const char *scalar(struct parser *s, const char *p, struct fumi_val *to)
 {
-    /* One test for a minus and the digits; what lies between them, number() refuses. */
+    /* One test for a minus and the digits; number() refuses the characters between them. */
     if ((unsigned char)(*p - '-') > '9' - '-')
         return literal(s, p, to);
     const char *q = number(s, p);
@@ -260,7 +263,7 @@ static inline const char *scalar(struct parser *s, const char *p, struct fumi_va
     return q;
 }
 
-/* The key at p and its colon; returns where its value begins. */
+/* Reads the key at p and its colon. Returns the start of its value. */
 static inline const char *key(struct parser *s, const char *p, struct fumi_val *to)
 {
     if (*p != '"')
@@ -271,7 +274,7 @@ static inline const char *key(struct parser *s, const char *p, struct fumi_val *
     return *p == ':' ? skip_space(p + 1) : fail(s, p, "a colon is expected behind a key");
 }
 
-/* Opens the container at p; returns what follows its bracket. */
+/* Opens the container at p. Returns the first token after its bracket. */
 static inline const char *begin(struct parser *s, const char *p, struct fumi_val **next)
 {
     enum fumi_kind kind = *p == '{' ? FUMI_OBJECT : FUMI_ARRAY;
@@ -282,8 +285,8 @@ static inline const char *begin(struct parser *s, const char *p, struct fumi_val
     return skip_space(p + 1);
 }
 
-/* p stands behind a value and is no comma: closes all containers that end here, up to a comma or
- * to the end of the document, where s->open is NO_PARENT. */
+/* p is the byte after a value and not a comma: closes all containers that end here, up to a comma
+ * or to the end of the document, where s->open is NO_PARENT. */
 static inline const char *closings(struct parser *s, const char *p, struct fumi_val *next)
 {
     while (s->open != NO_PARENT && *p != ',') {
@@ -303,20 +306,21 @@ static inline const char *closings(struct parser *s, const char *p, struct fumi_
     return p;
 }
 
-/* p stands behind the outermost value, or at the end of the text. */
+/* p is the byte after the root value, or the end of the text. */
 static const char *complete(struct parser *s, const char *p, const struct fumi_val *next)
 {
     if (s->open != NO_PARENT)
         return fail(s, p, "an array or object is not closed");
+    assert(fumi_next(s->row) == next); /* the span of the root is the whole row */
     fumi_take(s->a, (size_t)((const char *)next - (const char *)s->row));
     return p;
 }
 
-/* The row from the value at p on, until the document is complete; returns what follows it. */
+/* Reads values from p on until the root value is complete. Returns the byte after it, or NULL. */
 static const char *document(struct parser *s, const char *p, struct fumi_val *next)
 {
     for (;;) {
-        bool inside = false; /* a container was opened and is not empty */
+        bool inside = false; /* a container was opened that is not empty */
         if (next >= s->full)
             next = grow(s, next);
         if (*p == '"') {
@@ -350,8 +354,10 @@ static struct fumi_str trimmed(struct fumi_str text)
     return text;
 }
 
-/* The text itself when its last byte stops the parser, else a copy with a NUL behind it. */
-static const char *stopped(struct fumi_arena *a, struct fumi_str text)
+/* Returns the text itself if its last byte can be the sentinel, otherwise a copy that a NUL
+ * follows.
+ */
+static const char *with_sentinel(struct fumi_arena *a, struct fumi_str text)
 {
     char last = text.p[text.n - 1];
     if (last == '}' || last == ']')
@@ -377,7 +383,7 @@ const struct fumi_val *fumi_parse_deep(struct fumi_arena *a, struct fumi_str tex
                      FUMI_JSON_MAX - 1);
         return NULL;
     }
-    const char *p = s.w.base = s.start = stopped(a, cut);
+    const char *p = s.w.base = s.start = with_sentinel(a, cut);
     s.end = p + cut.n;
     look(&s, p);
     const char *last = document(&s, skip_space(p), grow(&s, NULL));

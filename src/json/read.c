@@ -1,8 +1,10 @@
 #include "base/utf8.h"
 #include "json/json.h"
 
-/* Items mostly span as many values as the one before: where that is so, the next one can be looked
- * at before this one is. */
+#include <assert.h>
+
+/* Most items have the same span as the item before them. The inner loop assumes that, so the
+ * processor need not load the span of an item before it can load the next one. */
 static size_t items_in(const struct fumi_val *v)
 {
     size_t n = 0;
@@ -56,7 +58,8 @@ static uint32_t hex4(const char *p)
     return c;
 }
 
-/* Decodes the escape at *p, which the parser has found to be right, and steps over it. */
+/* Decodes the escape at *p, which the parser has validated, and advances *p past it. Returns the
+ * length of the decoded character. */
 static size_t unescape(const char **p, char out[4])
 {
     static const char meaning[256] = {
@@ -78,7 +81,7 @@ static size_t unescape(const char **p, char out[4])
     return fumi_utf8_write(c, out);
 }
 
-/* The bytes up to the next escape. */
+/* The number of bytes before the next escape. */
 static size_t plain(const char *p, const char *end)
 {
     const char *escape = memchr(p, '\\', (size_t)(end - p));
@@ -107,6 +110,7 @@ struct fumi_str fumi_text(struct fumi_arena *a, const struct fumi_val *v)
 
 bool fumi_text_is_escaped(const struct fumi_val *v, struct fumi_str s)
 {
+    assert(v->bits & FUMI_ESCAPED);
     char piece[4];
     size_t at = 0;
     for (const char *p = v->p, *end = v->p + v->n; p < end;) {

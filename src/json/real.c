@@ -1,4 +1,4 @@
-/* Numbers as text: integers, and doubles in the shortest form that reads back as the same. */
+/* Writes numbers: integers, and doubles in the shortest form that reads back as the same value. */
 #include "json/json.h"
 
 #include <float.h>
@@ -15,7 +15,7 @@ static const char pairs[] = "0001020304050607080910111213141516171819"
                             "6061626364656667686970717273747576777879"
                             "8081828384858687888990919293949596979899";
 
-/* Writes i so that it ends at `end`; returns its first digit. */
+/* Writes i so that its last digit is before `end`. Returns its first digit. */
 static char *write_before(char *end, uint64_t i)
 {
     for (; i >= 100; i /= 100) {
@@ -64,8 +64,9 @@ void fumi_put_int(struct fumi_out *o, int64_t i)
     put_whole(o, i < 0, i < 0 ? -(uint64_t)i : (uint64_t)i);
 }
 
-/* Tries ever more digits behind the point. scaled / ten is a division of two exact doubles, so when
- * it gives x back, the decimal text does too. False: it has too many digits for this. */
+/* Tries one digit after the point, then two, and so on. scaled / ten divides two exact doubles, so
+ * if the quotient is x, the decimal text reads back as x too. Returns false if x has too many
+ * digits for this method. */
 static bool put_fraction(struct fumi_out *o, bool negative, double x)
 {
     char text[REAL_SIZE], *end = text + sizeof(text);
@@ -89,13 +90,13 @@ static bool put_fraction(struct fumi_out *o, bool negative, double x)
     return false;
 }
 
-/* digits * 10^power */
+/* The value is digits * 10^power. */
 struct decimal {
     uint64_t digits;
     int power;
 };
 
-/* Text without a point, so that no locale has a say in it. */
+/* The text has no decimal point, so the result does not depend on the locale. */
 static bool reads_as(struct decimal d, double x)
 {
     char text[REAL_SIZE];
@@ -103,7 +104,7 @@ static bool reads_as(struct decimal d, double x)
     return strtod(text, NULL) == x;
 }
 
-/* The first n digits of x, rounded. */
+/* x rounded to n digits. */
 static struct decimal rounded(double x, int n)
 {
     char text[REAL_SIZE], *p = text;
@@ -117,22 +118,23 @@ static struct decimal rounded(double x, int n)
     return d;
 }
 
-/* A number of n digits that reads back as x. The nearest may miss where its neighbour, on the wider
- * side of a power of two, does not. */
+/* Finds a decimal of n digits that reads back as x. Next to a power of two, where the gaps between
+ * doubles differ, the nearest decimal may read back as another double while its neighbour reads
+ * back as x. Returns false if there is none. */
 static bool in_digits(double x, int n, struct decimal *out)
 {
     static const int beside[] = {0, 1, -1};
-    struct decimal near = rounded(x, n);
+    struct decimal nearest = rounded(x, n);
     for (size_t i = 0; i < FUMI_COUNT(beside); i++) {
-        *out = (struct decimal){near.digits + (uint64_t)beside[i], near.power};
+        *out = (struct decimal){nearest.digits + (uint64_t)beside[i], nearest.power};
         if (reads_as(*out, x))
             return true;
     }
     return false;
 }
 
-/* The fewest digits that read back as x. Fifteen always survive, and seventeen always suffice; the
- * smallest doubles have fewer. */
+/* The decimal with the fewest digits that reads back as x. 17 digits always suffice. Fewer than 15
+ * need be tried only for subnormal numbers: otherwise trailing zeros are removed instead. */
 static struct decimal shortest(double x)
 {
     struct decimal d;
@@ -159,7 +161,8 @@ static int write_power(char text[REAL_SIZE], const char *digits, int n, int poin
     return snprintf(text, REAL_SIZE, "%c%s%se%d", *digits, n > 1 ? "." : "", digits + 1, point - 1);
 }
 
-/* Plain or with an exponent, whichever is shorter; where the point is far off it is the latter. */
+/* Writes the shorter of plain and exponential notation. If the point is far from the digits, only
+ * the latter is considered. */
 static void put_decimal(struct fumi_out *o, bool negative, struct decimal d)
 {
     char plain[REAL_SIZE + 1] = "-", power[REAL_SIZE + 1] = "-", digits[WHOLE_DIGITS + 1];

@@ -1,27 +1,29 @@
 #include "json/bind.h"
 
-/* How much a schema says. */
-struct style {
-    bool help; /* sentences, defaults, formats, choices, what is required, and what is inside of
-                  members other than rows */
-    bool null; /* null where it is allowed */
-    bool all;  /* members that are FUMI_DETAIL, limits, and whether there may be other members */
+/* What a schema contains. */
+struct schema_style {
+    bool help; /* descriptions, defaults, formats, choices, required members, and the members of
+                  nested objects other than list items */
+    bool null; /* null, where it is allowed */
+    bool all;  /* FUMI_DETAIL members, limits, and additionalProperties */
 };
 
-static const struct style whole = {true, true, true};
-static const struct style input = {true, false, false};
-static const struct style brief = {false, false, false};
+static const struct schema_style whole = {true, true, true};
+static const struct schema_style input = {true, false, false};
+static const struct schema_style compact = {false, false, false};
 
-/* One row for each type: its JSON name (NULL: any type), the keywords of its min and max (NULL: it
- * has none), and what else its schema says. */
-struct type {
+/* The schema of a type: its name (NULL: any type), the keywords of min and max (NULL: none), and a
+ * function that writes its other keywords (NULL: none). */
+struct type_schema {
     const char *name;
     const char *least, *most;
-    void (*more)(struct fumi_out *o, const struct fumi_field *f, const struct style *k);
+    void (*more)(struct fumi_out *o, const struct fumi_field *f, const struct schema_style *style);
 };
 
-static void put_field(struct fumi_out *o, const struct fumi_field *f, const struct style *k);
-static void put_shape(struct fumi_out *o, const struct fumi_shape *s, const struct style *k);
+static void put_field(struct fumi_out *o, const struct fumi_field *f,
+                      const struct schema_style *style);
+static void put_shape(struct fumi_out *o, const struct fumi_shape *s,
+                      const struct schema_style *style);
 
 static void put_text(struct fumi_out *o, const char *key, const char *text)
 {
@@ -29,32 +31,43 @@ static void put_text(struct fumi_out *o, const char *key, const char *text)
     fumi_put_str(o, fumi_str(text));
 }
 
-static void put_format(struct fumi_out *o, const struct fumi_field *f, const struct style *k)
+static void put_format(struct fumi_out *o, const struct fumi_field *f,
+                       const struct schema_style *style)
 {
-    if (f->format && k->help)
+    if (f->format && style->help)
         put_text(o, "format", f->format);
 }
 
-static void put_strings(struct fumi_out *o, const struct fumi_field *f, const struct style *k)
+static void put_date_time(struct fumi_out *o, const struct fumi_field *f,
+                          const struct schema_style *style)
 {
-    if (!k->help)
+    (void)f;
+    if (style->help)
+        put_text(o, "format", "date-time");
+}
+
+static void put_strings(struct fumi_out *o, const struct fumi_field *f,
+                        const struct schema_style *style)
+{
+    if (!style->help)
         return;
     fumi_put_key(o, "items");
     fumi_put_open(o, '{');
     put_text(o, "type", "string");
-    put_format(o, f, k);
+    put_format(o, f, style);
     fumi_put_close(o, '}');
 }
 
-static void put_choices(struct fumi_out *o, const struct fumi_field *f, const struct style *k)
+static void put_choices(struct fumi_out *o, const struct fumi_field *f,
+                        const struct schema_style *style)
 {
-    if (!k->help)
+    if (!style->help)
         return;
     fumi_put_key(o, "enum");
     fumi_put_open(o, '[');
     for (size_t i = 0; f->choices[i]; i++)
         fumi_put_str(o, fumi_str(f->choices[i]));
-    if (f->flags & FUMI_NULLABLE && k->null)
+    if (f->flags & FUMI_NULLABLE && style->null)
         fumi_put_null(o);
     fumi_put_close(o, ']');
 }
@@ -76,41 +89,44 @@ static void put_required(struct fumi_out *o, const struct fumi_shape *s)
         fumi_put_close(o, ']');
 }
 
-/* In a patch null is a value of its own, which a tool must know of. */
-static void put_members(struct fumi_out *o, const struct fumi_shape *s, const struct style *k)
+/* In a patch null differs from absent, so the schema of a tool must allow it. */
+static void put_members(struct fumi_out *o, const struct fumi_shape *s,
+                        const struct schema_style *style)
 {
-    struct style inner = *k;
-    inner.null |= k->help && s->given != FUMI_NONE;
+    struct schema_style inner = *style;
+    inner.null |= style->help && s->given != FUMI_NONE;
     fumi_put_key(o, "properties");
     fumi_put_open(o, '{');
     for (size_t i = 0; i < s->n; i++) {
-        if (s->fields[i].flags & FUMI_DETAIL && !k->all)
+        if (s->fields[i].flags & FUMI_DETAIL && !style->all)
             continue;
         fumi_put_key_str(o, (struct fumi_str){s->fields[i].name, s->fields[i].name_n});
         put_field(o, &s->fields[i], &inner);
     }
     fumi_put_close(o, '}');
-    if (k->help)
+    if (style->help)
         put_required(o, s);
-    if (!k->all)
+    if (!style->all)
         return;
     fumi_put_key(o, "additionalProperties");
     fumi_put_bool(o, s->open);
 }
 
-static void put_nested(struct fumi_out *o, const struct fumi_field *f, const struct style *k)
+static void put_nested(struct fumi_out *o, const struct fumi_field *f,
+                       const struct schema_style *style)
 {
-    if (k->help)
-        put_members(o, f->shape, k);
+    if (style->help)
+        put_members(o, f->shape, style);
 }
 
-static void put_rows(struct fumi_out *o, const struct fumi_field *f, const struct style *k)
+static void put_rows(struct fumi_out *o, const struct fumi_field *f,
+                     const struct schema_style *style)
 {
     fumi_put_key(o, "items");
-    put_shape(o, f->shape, k);
+    put_shape(o, f->shape, style);
 }
 
-static const struct type types[] = {
+static const struct type_schema type_schemas[] = {
     [FUMI_T_BOOL] = {"boolean", NULL, NULL, NULL},
     [FUMI_T_INT] = {"integer", "minimum", "maximum", NULL},
     [FUMI_T_REAL] = {"number", "minimum", "maximum", NULL},
@@ -121,14 +137,16 @@ static const struct type types[] = {
     [FUMI_T_JSON] = {NULL, NULL, NULL, NULL},
     [FUMI_T_OBJECT] = {"object", NULL, NULL, put_nested},
     [FUMI_T_LIST] = {"array", "minItems", "maxItems", put_rows},
+    [FUMI_T_TIME] = {"string", NULL, NULL, put_date_time},
 };
 
-static void put_type(struct fumi_out *o, const struct fumi_field *f, const struct style *k)
+static void put_type(struct fumi_out *o, const struct fumi_field *f,
+                     const struct schema_style *style)
 {
-    const char *name = f->flags & FUMI_OBJECT_ONLY ? "object" : types[f->type].name;
+    const char *name = f->flags & FUMI_OBJECT_ONLY ? "object" : type_schemas[f->type].name;
     if (!name)
         return;
-    if (!(f->flags & FUMI_NULLABLE) || !k->null) {
+    if (!(f->flags & FUMI_NULLABLE) || !style->null) {
         put_text(o, "type", name);
         return;
     }
@@ -145,7 +163,8 @@ static void put_bound(struct fumi_out *o, const char *key, int64_t bound)
     fumi_put_int(o, bound);
 }
 
-/* A required string that is empty counts as missing, so its least length is one. */
+/* The minimum; INT64_MIN: none. An empty string does not satisfy FUMI_REQUIRED, so the minimum
+ * length of a required string is 1. */
 static int64_t least_of(const struct fumi_field *f)
 {
     bool value = f->type == FUMI_T_INT || f->type == FUMI_T_REAL;
@@ -157,10 +176,11 @@ static int64_t least_of(const struct fumi_field *f)
     return min ? min : INT64_MIN;
 }
 
-static void put_bounds(struct fumi_out *o, const struct fumi_field *f, const struct style *k)
+static void put_bounds(struct fumi_out *o, const struct fumi_field *f,
+                       const struct schema_style *style)
 {
-    const struct type *t = &types[f->type];
-    if (!t->least || !k->all)
+    const struct type_schema *t = &type_schemas[f->type];
+    if (!t->least || !style->all)
         return;
     if (least_of(f) != INT64_MIN)
         put_bound(o, t->least, least_of(f));
@@ -168,31 +188,33 @@ static void put_bounds(struct fumi_out *o, const struct fumi_field *f, const str
         put_bound(o, t->most, f->max);
 }
 
-static void put_field(struct fumi_out *o, const struct fumi_field *f, const struct style *k)
+static void put_field(struct fumi_out *o, const struct fumi_field *f,
+                      const struct schema_style *style)
 {
     fumi_put_open(o, '{');
-    put_type(o, f, k);
-    if (f->help && k->help)
+    put_type(o, f, style);
+    if (f->help && style->help)
         put_text(o, "description", f->help);
-    put_bounds(o, f, k);
-    if (types[f->type].more)
-        types[f->type].more(o, f, k);
-    if (f->def && k->help) {
+    put_bounds(o, f, style);
+    if (type_schemas[f->type].more)
+        type_schemas[f->type].more(o, f, style);
+    if (f->def && style->help) {
         fumi_put_key(o, "default");
         fumi_put_json(o, (struct fumi_json){fumi_str(f->def)});
     }
     fumi_put_close(o, '}');
 }
 
-static void put_shape(struct fumi_out *o, const struct fumi_shape *s, const struct style *k)
+static void put_shape(struct fumi_out *o, const struct fumi_shape *s,
+                      const struct schema_style *style)
 {
     if (bind_is_bare(s)) {
-        put_field(o, &s->fields[0], k);
+        put_field(o, &s->fields[0], style);
         return;
     }
     fumi_put_open(o, '{');
     put_text(o, "type", "object");
-    put_members(o, s, k);
+    put_members(o, s, style);
     fumi_put_close(o, '}');
 }
 
@@ -230,7 +252,7 @@ void fumi_schema_input(struct fumi_out *o, const struct fumi_shape *s)
 void fumi_schema_compact(struct fumi_out *o, const struct fumi_shape *s)
 {
     if (s && !bind_is_bare(s)) {
-        put_shape(o, s, &brief);
+        put_shape(o, s, &compact);
         return;
     }
     fumi_put_open(o, '{');
@@ -239,7 +261,7 @@ void fumi_schema_compact(struct fumi_out *o, const struct fumi_shape *s)
         fumi_put_key(o, "properties");
         fumi_put_open(o, '{');
         fumi_put_key(o, "value");
-        put_field(o, &s->fields[0], &brief);
+        put_field(o, &s->fields[0], &compact);
         fumi_put_close(o, '}');
     }
     fumi_put_close(o, '}');

@@ -1,6 +1,6 @@
-/* The macros of json/shape.h for C++17: they take the type of a member from templates instead of
- * _Generic, and what follows the help text as FUMI_SET(member, value) instead of `.member = value`.
- * Included by json/shape.h only. */
+/* The macros of json/shape.h for C++17, included by that header only. The type of a member comes
+ * from templates instead of _Generic, and what follows the help text is written as
+ * FUMI_SET(member, value) instead of `.member = value`. */
 #ifndef FUMI_JSON_SHAPE_CXX_H
 #define FUMI_JSON_SHAPE_CXX_H
 
@@ -20,6 +20,7 @@ FUMI_TYPE_IS(int, FUMI_T_CHOICE)
 FUMI_TYPE_IS(const struct fumi_val *, FUMI_T_ANY)
 FUMI_TYPE_IS(struct fumi_json, FUMI_T_JSON)
 FUMI_TYPE_IS(struct fumi_list, FUMI_T_LIST)
+FUMI_TYPE_IS(struct fumi_time, FUMI_T_TIME)
 #undef FUMI_TYPE_IS
 
 template <class... Set>

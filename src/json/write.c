@@ -1,6 +1,6 @@
 #include "base/utf8.h"
 #include "json/json.h"
-#include "json/scan.h"
+#include "json/text_scan.h"
 
 #include <assert.h>
 
@@ -26,7 +26,7 @@ void fumi_put_close(struct fumi_out *o, char bracket)
     o->comma = true;
 }
 
-/* How a byte is written that cannot stand in a string as it is. */
+/* Writes a byte that must be escaped in a string. */
 static void put_escape(struct fumi_buf *b, unsigned char c)
 {
     static const char letter[256] = {['"'] = '"',  ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f',
@@ -43,7 +43,7 @@ static void put_escape(struct fumi_buf *b, unsigned char c)
     fumi_buf_add(b, text, n);
 }
 
-/* Writes the character at p, which is not plain, and returns what follows it. */
+/* Writes the character at p, which is not plain. Returns the byte after it. */
 static const char *put_odd(struct fumi_buf *b, const char *p, const char *end)
 {
     if ((unsigned char)*p < 0x80) {
@@ -64,7 +64,7 @@ static void put_quoted(struct fumi_buf *b, struct fumi_str s)
     fumi_buf_reserve(b, s.n + 2);
     fumi_buf_put(b, '"');
     while (p < end && !b->full) {
-        const char *odd = scan_plain(p, end);
+        const char *odd = text_scan_plain(p, end);
         fumi_buf_add(b, p, (size_t)(odd - p));
         p = odd < end ? put_odd(b, odd, end) : end;
     }
@@ -110,14 +110,16 @@ void fumi_put_str(struct fumi_out *o, struct fumi_str s)
     put_quoted(o->buf, s);
 }
 
-/* The buffer may move when it grows, but not while there is room. */
+/* The source is in the buffer itself, which may move when it grows: so each step reserves its space
+ * first and then uses pointers into the buffer. */
 void fumi_put_again(struct fumi_out *o, size_t at, size_t n)
 {
     struct fumi_buf *b = o->buf;
+    assert(at <= b->n && n <= b->n - at);
     comma(o);
     fumi_buf_put(b, '"');
     for (size_t end = at + n, plain; at < end && !b->full; at += plain) {
-        plain = (size_t)(scan_plain(b->p + at, b->p + end) - (b->p + at));
+        plain = (size_t)(text_scan_plain(b->p + at, b->p + end) - (b->p + at));
         if (!fumi_buf_reserve(b, plain + 6)) /* 6: the longest escape */
             return;
         fumi_buf_add(b, b->p + at, plain);
@@ -127,8 +129,8 @@ void fumi_put_again(struct fumi_out *o, size_t at, size_t n)
     fumi_buf_put(b, '"');
 }
 
-/* Line breaks can only stand between tokens, where a blank says the same and does not end a line.
- */
+/* Replaces line breaks by blanks, so that the output is one line. In valid JSON line breaks occur
+ * only between tokens. */
 void fumi_put_json(struct fumi_out *o, struct fumi_json j)
 {
     if (!j.text.n) {
@@ -149,7 +151,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Brackets, commas and colons between two values, without the white space. */
+/* Copies the brackets, commas and colons between two values without white space. */
 static const char *put_between(struct fumi_buf *b, const char *p, const char *end)
 {
     for (; p < end; p++) {
@@ -159,7 +161,7 @@ static const char *put_between(struct fumi_buf *b, const char *p, const char *en
     return p;
 }
 
-/* Scalars and keys are copied as they stand; all else of the text lies between them. */
+/* Copies scalars and keys unchanged, and the text between them without white space. */
 void fumi_put_val(struct fumi_out *o, const struct fumi_val *v)
 {
     if (!v) {
@@ -180,7 +182,7 @@ void fumi_put_val(struct fumi_out *o, const struct fumi_val *v)
     put_between(o->buf, p, whole.p + whole.n);
 }
 
-/* A value can only become shorter, so the arena's tail serves as the buffer. */
+/* Compact text is never longer than the source text, so the tail of the arena serves as buffer. */
 struct fumi_json fumi_compact(struct fumi_arena *a, const struct fumi_val *v)
 {
     size_t room, most = v ? fumi_raw(v).n : sizeof("null");

@@ -1,10 +1,11 @@
-/* Which era a message speaks, and the methods that are about the connection itself. */
+/* Detects the revision of each request, registers the methods, and has those that concern the
+ * connection: handshake, discovery, ping, log level, cancellation. */
 #include "mcp/mcp_parts.h"
 
 #include "base/uuid.h"
 
-const char *const mcp_versions[VERSIONS] = {"2024-10-07", "2024-11-05", "2025-03-26", "2025-06-18",
-                                            "2025-11-25"};
+const char *const mcp_versions[MCP_VERSIONS] = {"2024-10-07", "2024-11-05", "2025-03-26",
+                                                "2025-06-18", "2025-11-25"};
 
 static const char *const levels[] = {"debug", "info",     "notice", "warning",
                                      "error", "critical", "alert",  "emergency"};
@@ -24,7 +25,7 @@ const struct mcp_cache mcp_uncached = {-1, false}, mcp_public = {300000, false},
 
 int mcp_version_of(struct fumi_str text)
 {
-    for (int i = 0; i < VERSIONS; i++)
+    for (int i = 0; i < MCP_VERSIONS; i++)
         if (fumi_eq(text, fumi_str(mcp_versions[i])))
             return i;
     return -1;
@@ -32,7 +33,7 @@ int mcp_version_of(struct fumi_str text)
 
 bool mcp_is_modern(struct fumi_str version)
 {
-    struct fumi_str first = FUMI_STR(MCP_MODERN);
+    struct fumi_str first = FUMI_STR(MCP_MODERN_VERSION);
     size_t n = version.n < first.n ? version.n : first.n;
     int order = version.p ? memcmp(version.p, first.p, n) : -1;
     return order > 0 || (order == 0 && version.n >= first.n);
@@ -46,7 +47,7 @@ static int level_of(const struct fumi_val *v)
     return -1;
 }
 
-struct fumi_str mcp_data(struct fumi_arena *a, const char *key, struct fumi_str value)
+struct fumi_str mcp_error_data(struct fumi_arena *a, const char *key, struct fumi_str value)
 {
     struct fumi_buf b = {0};
     struct fumi_out o = {.buf = &b};
@@ -57,7 +58,7 @@ struct fumi_str mcp_data(struct fumi_arena *a, const char *key, struct fumi_str 
     return fumi_buf_keep(&b, a);
 }
 
-void mcp_put(struct fumi_out *o, const char *name, const char *text)
+void mcp_put_text(struct fumi_out *o, const char *name, const char *text)
 {
     if (!text)
         return;
@@ -65,7 +66,7 @@ void mcp_put(struct fumi_out *o, const char *name, const char *text)
     fumi_put_str(o, fumi_str(text));
 }
 
-static int claim_fault(struct fumi_err *e, const char *key, const char *must)
+static int meta_fault(struct fumi_err *e, const char *key, const char *must)
 {
     return fumi_err_set(e, FUMI_INVALID_PARAMS, "_meta[\"" MCP_META "%s\"] must be %s", key, must);
 }
@@ -76,26 +77,26 @@ static bool is_info(const struct fumi_val *v)
            fumi_is(fumi_get(v, "version"), FUMI_STRING);
 }
 
-int mcp_claim_read(struct fumi_arena *a, const struct fumi_val *params, struct mcp_claim *out,
-                   struct fumi_err *e)
+int mcp_meta_read(struct fumi_arena *a, const struct fumi_val *params, struct mcp_meta *out,
+                  struct fumi_err *e)
 {
     const struct fumi_val *meta = fumi_get(params, "_meta");
     const struct fumi_val *version = fumi_get(meta, MCP_META "protocolVersion");
     const struct fumi_val *info = fumi_get(meta, MCP_META "clientInfo");
     const struct fumi_val *level = fumi_get(meta, MCP_META "logLevel");
-    *out = (struct mcp_claim){.made = version, .level = FUMI_MCP_EMERGENCY + 1};
+    *out = (struct mcp_meta){.present = version, .level = FUMI_MCP_EMERGENCY + 1};
     if (!version)
         return 0;
     if (!fumi_is(version, FUMI_STRING))
-        return claim_fault(e, "protocolVersion", "a string");
+        return meta_fault(e, "protocolVersion", "a string");
     out->version = fumi_text(a, version);
     out->capabilities = fumi_get(meta, MCP_META "clientCapabilities");
     if (!fumi_is(out->capabilities, FUMI_OBJECT))
-        return claim_fault(e, "clientCapabilities", "an object");
+        return meta_fault(e, "clientCapabilities", "an object");
     if (info && !is_info(info))
-        return claim_fault(e, "clientInfo", "an object with name and version");
+        return meta_fault(e, "clientInfo", "an object with name and version");
     if (level && (out->level = level_of(level)) < 0)
-        return claim_fault(e, "logLevel", "one of the eight levels, such as \"info\"");
+        return meta_fault(e, "logLevel", "one of the eight levels, such as \"info\"");
     return 0;
 }
 
@@ -103,14 +104,14 @@ int mcp_version_check(struct fumi_arena *a, struct fumi_str version, struct fumi
 {
     struct fumi_buf b = {0};
     struct fumi_out o = {.buf = &b};
-    if (fumi_eq(version, FUMI_STR(MCP_MODERN)))
+    if (fumi_eq(version, FUMI_STR(MCP_MODERN_VERSION)))
         return 0;
     fumi_err_set(e, MCP_UNSUPPORTED_VERSION, "Unsupported protocol version: %.*s",
                  (int)(version.n > 64 ? 64 : version.n), version.p);
     fumi_put_open(&o, '{');
     fumi_put_key(&o, "supported");
     fumi_put_open(&o, '[');
-    fumi_put_str(&o, FUMI_STR(MCP_MODERN));
+    fumi_put_str(&o, FUMI_STR(MCP_MODERN_VERSION));
     fumi_put_close(&o, ']');
     fumi_put_key(&o, "requested");
     fumi_put_str(&o, version);
@@ -119,12 +120,12 @@ int mcp_version_check(struct fumi_arena *a, struct fumi_str version, struct fumi
     return -1;
 }
 
-/* A legacy request: what its connection has agreed on. Without a handshake it is served all the
- * same, as the oldest clients expect. */
-static void recall(struct mcp_context *x)
+/* A legacy request gets what its session negotiated. Without a handshake it is served as well,
+ * because some old clients send none. */
+static void load_session(struct mcp_context *x)
 {
-    struct session *s = __atomic_load_n((struct session **)&x->call->peer->session,
-                                        __ATOMIC_ACQUIRE);
+    struct mcp_session *s = __atomic_load_n((struct mcp_session **)&x->call->peer->session,
+                                            __ATOMIC_ACQUIRE);
     x->version = -1;
     x->level = FUMI_MCP_WARNING;
     if (!s)
@@ -138,60 +139,62 @@ static void recall(struct mcp_context *x)
 
 static enum fumi_ret refuse_batch(const struct mcp_context *x)
 {
-    if (!fumi_in_batch(x->call) || (!x->modern && (x->version < 0 || x->version == BATCHES)))
+    if (!fumi_in_batch(x->call) ||
+        (!x->modern && (x->version < 0 || x->version == MCP_VERSION_WITH_BATCHES)))
         return FUMI_OK;
     return fumi_fail(x->call, FUMI_INVALID_REQUEST,
                      "MCP %s has no batches: send each request by itself",
-                     x->modern ? MCP_MODERN : mcp_versions[x->version]);
+                     x->modern ? MCP_MODERN_VERSION : mcp_versions[x->version]);
 }
 
-static enum fumi_ret unknown(struct fumi_call *call)
+static enum fumi_ret method_not_found(struct fumi_call *call)
 {
     return fumi_fail(call, FUMI_METHOD_NOT_FOUND, "Method not found: %.*s", FUMI_ARG(call->name));
 }
 
-/* A handshake is one whatever it claims, unless the claim is all right. */
-static int read_claim(struct fumi_call *call, struct mcp_claim *claim)
+/* initialize is a legacy request even if its _meta is malformed or names a legacy version. */
+static int read_meta(struct fumi_call *call, struct mcp_meta *meta)
 {
     bool handshake = fumi_eq(call->name, FUMI_STR("initialize"));
-    int rc = mcp_claim_read(call->arena, call->params, claim, &call->err);
-    if (handshake && (rc || !mcp_is_modern(claim->version))) {
-        *claim = (struct mcp_claim){0};
+    int rc = mcp_meta_read(call->arena, call->params, meta, &call->err);
+    if (handshake && (rc || !mcp_is_modern(meta->version))) {
+        *meta = (struct mcp_meta){0};
         call->err = (struct fumi_err){0};
         return 0;
     }
-    if (!rc && claim->made)
-        rc = mcp_version_check(call->arena, claim->version, &call->err);
+    if (!rc && meta->present)
+        rc = mcp_version_check(call->arena, meta->version, &call->err);
     return rc;
 }
 
-enum fumi_ret mcp_enter(struct mcp_context *x, struct fumi_call *call, unsigned eras)
+enum fumi_ret mcp_context_init(struct mcp_context *x, struct fumi_call *call, unsigned eras)
 {
-    struct mcp_claim claim;
-    *x = (struct mcp_context){.mcp = call->self, .call = call, .params = call->params, .told = -1};
+    struct mcp_meta meta;
+    *x = (struct mcp_context){
+        .mcp = call->self, .call = call, .params = call->params, .last_progress = -1};
     if (fumi_is(call->id, FUMI_NULL))
         return fumi_fail(call, FUMI_INVALID_REQUEST, "id must be a string or an integer");
     if (call->params && !fumi_is(call->params, FUMI_OBJECT))
         return fumi_fail(call, FUMI_INVALID_PARAMS, "params must be an object");
     x->meta = fumi_get(call->params, "_meta");
-    if (read_claim(call, &claim))
+    if (read_meta(call, &meta))
         return FUMI_FAIL;
-    x->modern = claim.made;
-    x->capabilities = claim.capabilities;
-    x->level = claim.level;
-    if (!claim.made)
-        recall(x);
+    x->modern = meta.present;
+    x->capabilities = meta.capabilities;
+    x->level = meta.level;
+    if (!meta.present)
+        load_session(x);
     if (refuse_batch(x) != FUMI_OK)
         return FUMI_FAIL;
-    return eras & (x->modern ? MODERN : LEGACY) ? FUMI_OK : unknown(call);
+    return eras & (x->modern ? MCP_MODERN : MCP_LEGACY) ? FUMI_OK : method_not_found(call);
 }
 
-struct fumi_out *mcp_open(struct mcp_context *x)
+struct fumi_out *mcp_begin_result(struct mcp_context *x)
 {
     x->out = fumi_result(x->call);
     fumi_put_open(x->out, '{');
     if (x->modern)
-        mcp_put(x->out, "resultType", "complete");
+        mcp_put_text(x->out, "resultType", "complete");
     return x->out;
 }
 
@@ -201,10 +204,10 @@ static void put_cache(struct fumi_out *o, const struct mcp_cache *cache)
         return;
     fumi_put_key(o, "ttlMs");
     fumi_put_int(o, cache->ms);
-    mcp_put(o, "cacheScope", cache->personal ? "private" : "public");
+    mcp_put_text(o, "cacheScope", cache->personal ? "private" : "public");
 }
 
-enum fumi_ret mcp_close(struct mcp_context *x, const struct mcp_cache *cache)
+enum fumi_ret mcp_end_result(struct mcp_context *x, const struct mcp_cache *cache)
 {
     struct fumi_out *o = x->out;
     if (x->modern) {
@@ -212,67 +215,87 @@ enum fumi_ret mcp_close(struct mcp_context *x, const struct mcp_cache *cache)
         fumi_put_key(o, "_meta");
         fumi_put_open(o, '{');
         fumi_put_key(o, MCP_META "serverInfo");
-        fumi_put_json(o, x->badge ? *x->badge : x->mcp->badge);
+        fumi_put_json(o, x->brief_info ? *x->brief_info : x->mcp->brief_info);
         fumi_put_close(o, '}');
     }
     fumi_put_close(o, '}');
     return FUMI_OK;
 }
 
-enum fumi_ret mcp_empty(struct mcp_context *x)
+enum fumi_ret mcp_empty_result(struct mcp_context *x)
 {
-    mcp_open(x);
-    return mcp_close(x, &mcp_uncached);
+    mcp_begin_result(x);
+    return mcp_end_result(x, &mcp_uncached);
 }
 
-/* --- Methods. --- */
+/* These lists have one page, so there is no valid cursor. */
+static enum fumi_ret reject_cursor(const struct mcp_context *x)
+{
+    const struct fumi_val *cursor = fumi_get(x->params, "cursor");
+    if (!cursor || fumi_text_is(cursor, FUMI_STR("")))
+        return FUMI_OK;
+    return fumi_fail(x->call, FUMI_INVALID_PARAMS,
+                     "cursor must be a nextCursor as it was answered");
+}
 
-static void put_offer(const struct fumi_mcp *m, struct fumi_out *o)
+enum fumi_ret mcp_answer_list(struct fumi_call *call, const char *name,
+                              const struct fumi_json *list)
+{
+    struct mcp_context x;
+    if (mcp_context_init(&x, call, MCP_LEGACY | MCP_MODERN) != FUMI_OK ||
+        reject_cursor(&x) != FUMI_OK)
+        return FUMI_FAIL;
+    fumi_put_key(mcp_begin_result(&x), name);
+    fumi_put_json(x.out, *list);
+    return mcp_end_result(&x, &mcp_public);
+}
+
+static void put_capabilities(const struct fumi_mcp *m, struct fumi_out *o)
 {
     fumi_put_key(o, "capabilities");
     fumi_put_json(o, m->capabilities);
     if (m->o.instructions)
-        mcp_put(o, "instructions", m->o.instructions);
+        mcp_put_text(o, "instructions", m->o.instructions);
 }
 
-/* A version that we serve is agreed on; for any other, the newest that begins this way. */
+/* Agrees on the requested version if it is supported, otherwise on the newest legacy one. */
 static enum fumi_ret initialize(struct fumi_call *call, const void *params, void *result)
 {
     struct mcp_context x;
     (void)params, (void)result;
-    if (mcp_enter(&x, call, LEGACY) != FUMI_OK)
+    if (mcp_context_init(&x, call, MCP_LEGACY) != FUMI_OK)
         return FUMI_FAIL;
     if (fumi_in_batch(call))
         return fumi_fail(call, FUMI_INVALID_REQUEST, "initialize cannot be part of a batch");
     if (x.version >= 0)
         return fumi_fail(call, FUMI_INVALID_REQUEST, "this connection is initialized already");
     int version = mcp_version_of(fumi_text(call->arena, fumi_get(x.params, "protocolVersion")));
-    version = version < 0 ? VERSIONS - 1 : version;
-    struct session *s = mcp_session_of(x.mcp, call);
+    version = version < 0 ? MCP_VERSIONS - 1 : version;
+    struct mcp_session *s = mcp_session_of(x.mcp, call);
     if (s)
-        mcp_session_agree(s, fumi_get(x.params, "capabilities"), version);
-    struct fumi_out *o = mcp_open(&x);
-    mcp_put(o, "protocolVersion", mcp_versions[version]);
-    put_offer(x.mcp, o);
+        mcp_session_negotiated(s, fumi_get(x.params, "capabilities"), version);
+    struct fumi_out *o = mcp_begin_result(&x);
+    mcp_put_text(o, "protocolVersion", mcp_versions[version]);
+    put_capabilities(x.mcp, o);
     fumi_put_key(o, "serverInfo");
     fumi_put_json(o, x.mcp->info);
-    return mcp_close(&x, &mcp_uncached);
+    return mcp_end_result(&x, &mcp_uncached);
 }
 
 static enum fumi_ret initialized(struct fumi_call *call, const void *params, void *result)
 {
     struct mcp_context x;
     (void)params, (void)result;
-    if (mcp_enter(&x, call, LEGACY) != FUMI_OK)
+    if (mcp_context_init(&x, call, MCP_LEGACY) != FUMI_OK)
         return FUMI_FAIL;
-    struct session *s = mcp_session_of(x.mcp, call);
+    struct mcp_session *s = mcp_session_of(x.mcp, call);
     if (s) {
         pthread_mutex_lock(&x.mcp->lock);
         s->ready = s->version >= 0;
-        mcp_watch(x.mcp);
+        mcp_update_watched(x.mcp);
         pthread_mutex_unlock(&x.mcp->lock);
     }
-    return mcp_empty(&x);
+    return mcp_empty_result(&x);
 }
 
 static enum fumi_ret discover(struct fumi_call *call, const void *params, void *result)
@@ -280,102 +303,103 @@ static enum fumi_ret discover(struct fumi_call *call, const void *params, void *
     static const struct mcp_cache hour = {3600000, false};
     struct mcp_context x;
     (void)params, (void)result;
-    if (mcp_enter(&x, call, MODERN) != FUMI_OK)
+    if (mcp_context_init(&x, call, MCP_MODERN) != FUMI_OK)
         return FUMI_FAIL;
-    mcp_session_modern(x.mcp, call->peer);
-    struct fumi_out *o = mcp_open(&x);
+    mcp_mark_modern(x.mcp, call->peer);
+    struct fumi_out *o = mcp_begin_result(&x);
     fumi_put_key(o, "supportedVersions");
     fumi_put_open(o, '[');
-    fumi_put_str(o, FUMI_STR(MCP_MODERN));
+    fumi_put_str(o, FUMI_STR(MCP_MODERN_VERSION));
     fumi_put_close(o, ']');
-    put_offer(x.mcp, o);
-    x.badge = &x.mcp->info;
-    return mcp_close(&x, &hour);
+    put_capabilities(x.mcp, o);
+    x.brief_info = &x.mcp->info;
+    return mcp_end_result(&x, &hour);
 }
 
 static enum fumi_ret ping(struct fumi_call *call, const void *params, void *result)
 {
     struct mcp_context x;
     (void)params, (void)result;
-    return mcp_enter(&x, call, LEGACY) == FUMI_OK ? mcp_empty(&x) : FUMI_FAIL;
+    return mcp_context_init(&x, call, MCP_LEGACY) == FUMI_OK ? mcp_empty_result(&x) : FUMI_FAIL;
 }
 
 static enum fumi_ret set_level(struct fumi_call *call, const void *params, void *result)
 {
     struct mcp_context x;
     (void)params, (void)result;
-    if (mcp_enter(&x, call, LEGACY) != FUMI_OK)
+    if (mcp_context_init(&x, call, MCP_LEGACY) != FUMI_OK)
         return FUMI_FAIL;
     int level = level_of(fumi_get(x.params, "level"));
     if (level < 0)
         return fumi_fail(call, FUMI_INVALID_PARAMS,
                          "level must be debug, info, notice, warning, error, critical, alert or "
                          "emergency");
-    struct session *s = mcp_session_of(x.mcp, call);
+    struct mcp_session *s = mcp_session_of(x.mcp, call);
     if (s) {
         pthread_mutex_lock(&x.mcp->lock);
         s->level = level;
         pthread_mutex_unlock(&x.mcp->lock);
     }
-    return mcp_empty(&x);
+    return mcp_empty_result(&x);
 }
 
 static enum fumi_ret cancelled(struct fumi_call *call, const void *params, void *result)
 {
     struct mcp_context x;
     (void)params, (void)result;
-    if (mcp_enter(&x, call, LEGACY | MODERN) != FUMI_OK)
+    if (mcp_context_init(&x, call, MCP_LEGACY | MCP_MODERN) != FUMI_OK)
         return FUMI_FAIL;
     fumi_cancel(call->peer, fumi_get(x.params, "requestId"));
-    return mcp_empty(&x);
+    return mcp_empty_result(&x);
 }
 
 static enum fumi_ret ignore(struct fumi_call *call, const void *params, void *result)
 {
     struct mcp_context x;
     (void)params, (void)result;
-    return mcp_enter(&x, call, LEGACY | MODERN) == FUMI_OK ? mcp_empty(&x) : FUMI_FAIL;
+    return mcp_context_init(&x, call, MCP_LEGACY | MCP_MODERN) == FUMI_OK ? mcp_empty_result(&x)
+                                                                          : FUMI_FAIL;
 }
 
-/* Those that change the session of their peer are not PLAIN: behind a writer they run on workers,
- * one after the other. */
-enum { SHY = FUMI_HIDDEN | FUMI_PLAIN_ERRORS, PLAIN = SHY | FUMI_READ_ONLY };
+/* Methods that change the session of their peer are not READS: after a writer they run on workers,
+ * one at a time. */
+enum { BASE = FUMI_HIDDEN | FUMI_PLAIN_ERRORS, READS = BASE | FUMI_READ_ONLY };
 #define METHOD(name, run, flags)                                                                   \
     {                                                                                              \
         name, NULL, &mcp_any_shape, NULL, run, flags                                               \
     }
 
 static const struct fumi_method connection[] = {
-    METHOD("initialize", initialize, SHY),
-    METHOD("notifications/initialized", initialized, SHY),
-    METHOD("notifications/cancelled", cancelled, PLAIN | FUMI_UNORDERED),
-    METHOD("notifications/progress", ignore, PLAIN),
-    METHOD("notifications/roots/list_changed", ignore, PLAIN),
-    METHOD("server/discover", discover, PLAIN),
-    METHOD("subscriptions/listen", mcp_listen, PLAIN | FUMI_ASYNC | FUMI_SUBSCRIPTION),
-    METHOD("ping", ping, PLAIN | FUMI_UNORDERED),
-    METHOD("logging/setLevel", set_level, SHY),
+    METHOD("initialize", initialize, BASE),
+    METHOD("notifications/initialized", initialized, BASE),
+    METHOD("notifications/cancelled", cancelled, READS | FUMI_UNORDERED),
+    METHOD("notifications/progress", ignore, READS),
+    METHOD("notifications/roots/list_changed", ignore, READS),
+    METHOD("server/discover", discover, READS),
+    METHOD("subscriptions/listen", mcp_listen, READS | FUMI_ASYNC | FUMI_SUBSCRIPTION),
+    METHOD("ping", ping, READS | FUMI_UNORDERED),
+    METHOD("logging/setLevel", set_level, BASE),
 };
 static const struct fumi_method tools[] = {
-    METHOD("tools/list", mcp_tools_list, PLAIN),
-    METHOD("tools/call", mcp_tools_call, SHY | FUMI_DYNAMIC_FLAGS),
+    METHOD("tools/list", mcp_tools_list, READS),
+    METHOD("tools/call", mcp_tools_call, BASE | FUMI_DYNAMIC_FLAGS),
 };
 static const struct fumi_method prompts[] = {
-    METHOD("prompts/list", mcp_prompts_list, PLAIN),
-    METHOD("prompts/get", mcp_prompts_get, PLAIN | FUMI_DYNAMIC_FLAGS),
+    METHOD("prompts/list", mcp_prompts_list, READS),
+    METHOD("prompts/get", mcp_prompts_get, READS | FUMI_DYNAMIC_FLAGS),
 };
 static const struct fumi_method resources[] = {
-    METHOD("resources/list", mcp_resources_list, PLAIN | FUMI_DYNAMIC_FLAGS),
-    METHOD("resources/read", mcp_resources_read, PLAIN | FUMI_DYNAMIC_FLAGS),
-    METHOD("resources/templates/list", mcp_templates_list, PLAIN),
-    METHOD("resources/subscribe", mcp_subscribe, SHY),
-    METHOD("resources/unsubscribe", mcp_unsubscribe, SHY),
+    METHOD("resources/list", mcp_resources_list, READS | FUMI_DYNAMIC_FLAGS),
+    METHOD("resources/read", mcp_resources_read, READS | FUMI_DYNAMIC_FLAGS),
+    METHOD("resources/templates/list", mcp_templates_list, READS),
+    METHOD("resources/subscribe", mcp_subscribe, BASE),
+    METHOD("resources/unsubscribe", mcp_unsubscribe, BASE),
 };
 static const struct fumi_method completion[] = {
-    METHOD("completion/complete", mcp_complete, PLAIN | FUMI_DYNAMIC_FLAGS),
+    METHOD("completion/complete", mcp_complete, READS | FUMI_DYNAMIC_FLAGS),
 };
 
-/* What a tool, a prompt and so on may do is in its row. */
+/* The flags of a call depend on the tool or prompt that it names. */
 static unsigned flags_for(void *self, const struct fumi_method *method,
                           const struct fumi_val *params)
 {
@@ -388,19 +412,17 @@ static unsigned flags_for(void *self, const struct fumi_method *method,
            FUMI_BLOCKING;
 }
 
-/* --- Setting up. --- */
-
-static struct fumi_json info_of(struct fumi_mcp *m, bool whole)
+static struct fumi_json info_of(struct fumi_mcp *m, bool full)
 {
     struct fumi_buf b = {0};
     struct fumi_out o = {.buf = &b};
     fumi_put_open(&o, '{');
-    mcp_put(&o, "name", m->o.name);
-    mcp_put(&o, "version", m->o.version);
-    if (whole) {
-        mcp_put(&o, "title", m->o.title);
-        mcp_put(&o, "description", m->o.description);
-        mcp_put(&o, "websiteUrl", m->o.website);
+    mcp_put_text(&o, "name", m->o.name);
+    mcp_put_text(&o, "version", m->o.version);
+    if (full) {
+        mcp_put_text(&o, "title", m->o.title);
+        mcp_put_text(&o, "description", m->o.description);
+        mcp_put_text(&o, "websiteUrl", m->o.website);
     }
     fumi_put_close(&o, '}');
     return (struct fumi_json){fumi_buf_keep(&b, &m->arena)};
@@ -445,7 +467,7 @@ static struct fumi_json capabilities_of(struct fumi_mcp *m)
     return (struct fumi_json){fumi_buf_keep(&b, &m->arena)};
 }
 
-/* Only the methods of what is there: a method of a capability that is not declared is unknown. */
+/* Methods of a capability that is not declared are not registered. */
 static int add_methods(struct fumi_mcp *m, struct fumi_err *e)
 {
     const struct {
@@ -476,9 +498,10 @@ struct fumi_mcp *fumi_mcp_new(struct fumi_server *s, const struct fumi_mcp_optio
     pthread_mutex_init(&m->lock, NULL);
     fumi_random(m->key, sizeof(m->key));
     m->info = info_of(m, true);
-    m->badge = info_of(m, false);
+    m->brief_info = info_of(m, false);
     m->capabilities = capabilities_of(m);
-    mcp_offers_prepare(m);
+    mcp_prompts_prepare(m);
+    mcp_resources_prepare(m);
     if (mcp_tools_prepare(m, e) || add_methods(m, e)) {
         fumi_mcp_free(m);
         return NULL;
@@ -492,6 +515,7 @@ void fumi_mcp_free(struct fumi_mcp *m)
         return;
     if (m->http)
         mcp_http_free(m->http);
+    assert(!m->subscriptions);
     pthread_mutex_destroy(&m->lock);
     explicit_bzero(m->key, sizeof(m->key));
     fumi_arena_done(&m->arena);
@@ -503,23 +527,23 @@ void fumi_mcp_end(void *mcp, bool now)
     struct fumi_mcp *m = mcp;
     pthread_mutex_lock(&m->lock);
     m->ended = true;
-    mcp_watch(m);
+    mcp_update_watched(m);
     pthread_mutex_unlock(&m->lock);
-    mcp_end_listeners(m, NULL);
+    mcp_end_subscriptions(m, NULL);
     if (m->http)
         mcp_http_end(m->http, now);
 }
 
 void fumi_mcp_log(struct fumi_mcp_call *c, enum fumi_mcp_level level, struct fumi_str text)
 {
-    struct mcp_context *x = c->draft->x;
+    struct mcp_context *x = c->result->x;
     struct fumi_buf b = {0};
     struct fumi_out o = {.buf = &b};
     if ((int)level < x->level)
         return;
     fumi_put_open(&o, '{');
-    mcp_put(&o, "level", levels[level]);
-    mcp_put(&o, "logger", c->mcp->o.name);
+    mcp_put_text(&o, "level", levels[level]);
+    mcp_put_text(&o, "logger", c->mcp->o.name);
     fumi_put_key(&o, "data");
     fumi_put_str(&o, text);
     fumi_put_close(&o, '}');

@@ -1,11 +1,14 @@
-/* MCP on a server: tools, prompts and resources for agents, in every published revision.
+/* MCP (Model Context Protocol) for a server: tools, prompts, resources and completion, in every
+ * published protocol revision.
  *
- * One set of handlers serves both eras: those revisions that begin with a handshake (2024-11-05 to
- * 2025-11-25, "legacy") and those in which every request speaks for itself (2026-07-28, "modern").
- * Which one a message speaks is seen from the message; a handler need not know. What a handler
- * needs from the client it asks for with fumi_mcp_need: a modern client is sent the questions and
- * repeats its request with the answers, a legacy client is asked, and in both cases the handler
- * runs again and finds the answers in `responses`. */
+ * One set of handlers serves both families of revisions: "legacy" (2024-11-05 to 2025-11-25), which
+ * start with an initialize handshake, and "modern" (2026-07-28), in which every request carries its
+ * own protocol version. Fumi detects the revision from the message; a handler need not know it.
+ *
+ * A handler that needs input from the client calls fumi_mcp_request_input and returns. A modern
+ * client receives the input requests as the result and repeats its request with the responses. A
+ * legacy client is sent the requests at once. In both cases the handler runs again and finds the
+ * responses in `responses`. */
 #ifndef FUMI_MCP_MCP_H
 #define FUMI_MCP_MCP_H
 
@@ -17,55 +20,63 @@ extern "C" {
 
 struct fumi_mcp;
 
-/* What a tool, a prompt, a resource or a completion sees of its call. */
+/* One run of a handler: of a tool, a prompt, a resource or a completion. Valid until the handler
+ * returns. */
 struct fumi_mcp_call {
-    struct fumi_call *call; /* its arena, its error, fumi_cancelled, fumi_progress */
+    struct fumi_call *call; /* arena, error, fumi_cancelled, fumi_progress */
     struct fumi_mcp *mcp;
-    void *self;                          /* of the options */
-    const struct fumi_val *arguments;    /* an object; NULL: none were given */
-    const struct fumi_val *capabilities; /* what the client can do: an object; NULL: nothing */
-    const struct fumi_val *responses;    /* by key, to what was needed; NULL: none yet */
-    struct fumi_str state;               /* as given to fumi_mcp_keep; null in the first round */
-    struct fumi_json structured;         /* tools: the answer as an object; null: none */
-    struct mcp_draft *draft;             /* private to mcp/ */
+    void *self;                          /* fumi_mcp_options.self */
+    const struct fumi_val *arguments;    /* an object; NULL: no arguments were sent */
+    const struct fumi_val *capabilities; /* of the client, an object; NULL: none declared */
+    const struct fumi_val *responses;    /* to the input requests, by key; NULL in the first run */
+    struct fumi_str state;       /* as passed to fumi_mcp_keep_state; null in the first run */
+    struct fumi_json structured; /* a tool sets its structuredContent here; null: none */
+    struct mcp_result *result;   /* private to mcp/ */
 };
 
-/* The answer of a tool: any number of content blocks. Of a prompt: the same, each a message of its
- * own. Of a resource: fumi_mcp_contents. All texts are copied. */
+/* These functions add to the result and copy their arguments. A tool adds any number of content
+ * blocks; a prompt does the same, and each block becomes one message. A resource adds contents with
+ * fumi_mcp_contents and fumi_mcp_blob. `type` is a MIME type; NULL leaves it out. */
 void fumi_mcp_text(struct fumi_mcp_call *c, struct fumi_str text);
 void fumi_mcp_image(struct fumi_mcp_call *c, const char *type, struct fumi_str base64);
 void fumi_mcp_audio(struct fumi_mcp_call *c, const char *type, struct fumi_str base64);
 void fumi_mcp_embed(struct fumi_mcp_call *c, struct fumi_str uri, const char *type,
                     struct fumi_str text);
 void fumi_mcp_link(struct fumi_mcp_call *c, struct fumi_str uri, struct fumi_str name);
-void fumi_mcp_role(struct fumi_mcp_call *c,
-                   const char *role); /* of the messages that follow: "user" */
 void fumi_mcp_contents(struct fumi_mcp_call *c, struct fumi_str uri, const char *type,
                        struct fumi_str text);
 void fumi_mcp_blob(struct fumi_mcp_call *c, struct fumi_str uri, const char *type,
                    struct fumi_str base64);
 
-/* A tool's result that says that it failed: returns FUMI_OK. The same as fumi_fail in a tool, which
- * becomes such a result too, with code and data in it. */
+/* Prompts: the role of the messages that follow, "user" or "assistant"; "user" by default. Borrowed
+ * until the handler returns. */
+void fumi_mcp_role(struct fumi_mcp_call *c, const char *role);
+
+/* Adds the text and marks the tool's result as an error (isError). Returns FUMI_OK. A tool may also
+ * return fumi_fail: unless the code is FUMI_INTERNAL_ERROR, that becomes such a result too, with
+ * code and data in structuredContent. */
 enum fumi_ret fumi_mcp_failed(struct fumi_mcp_call *c, struct fumi_str text);
 
-/* Not a failed tool but a JSON-RPC error: returns FUMI_FAIL. Set call->err.data behind it. */
+/* Answers with a JSON-RPC error even if the handler is a tool. Returns FUMI_FAIL. call->err.data
+ * may be set after the call. */
 enum fumi_ret fumi_mcp_refuse(struct fumi_mcp_call *c, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Whether the client declared it: "sampling", "elicitation", "roots". require: FUMI_OK or the error
- * that says so. */
+/* Whether the client declared a capability: "sampling", "elicitation" or "roots".
+ * fumi_mcp_require returns FUMI_OK if so; otherwise it sets the error and returns FUMI_FAIL. */
 bool fumi_mcp_can(const struct fumi_mcp_call *c, const char *capability);
 enum fumi_ret fumi_mcp_require(struct fumi_mcp_call *c, const char *capability);
 
-/* A question for the client, named by a key; params: an object. After one or more of them, and a
- * text to keep if any, the handler returns FUMI_OK and runs again with the answers. The text comes
- * back to it unchanged or not at all: it is signed. */
-void fumi_mcp_need(struct fumi_mcp_call *c, const char *key, const char *method,
-                   struct fumi_json params);
-void fumi_mcp_keep(struct fumi_mcp_call *c, struct fumi_str state);
+/* Requests input from the client: `method` is sampling/createMessage, elicitation/create or
+ * roots/list, `params` a JSON object (copied), `key` the name of the response (borrowed until the
+ * handler returns). After up to 16 requests the handler returns FUMI_OK; it runs again once the
+ * responses are there. fumi_mcp_keep_state stores a text for that next run. It is signed when it
+ * passes through the client, so the handler receives exactly this text or none. */
+void fumi_mcp_request_input(struct fumi_mcp_call *c, const char *key, const char *method,
+                            struct fumi_json params);
+void fumi_mcp_keep_state(struct fumi_mcp_call *c, struct fumi_str state);
 
-/* Tells the client's log, where it wants to know. */
+/* Sends a log message to the client if the client asked for this level. */
 enum fumi_mcp_level {
     FUMI_MCP_DEBUG,
     FUMI_MCP_INFO,
@@ -78,23 +89,23 @@ enum fumi_mcp_level {
 };
 void fumi_mcp_log(struct fumi_mcp_call *c, enum fumi_mcp_level level, struct fumi_str text);
 
-/* Beside FUMI_BLOCKING and FUMI_READ_ONLY. A tool that sleeps, waits or asks must be FUMI_BLOCKING.
- */
+/* Flags of a tool, in addition to FUMI_BLOCKING and FUMI_READ_ONLY. A tool that sleeps, does
+ * blocking I/O or requests input from the client must be FUMI_BLOCKING. */
 enum {
-    FUMI_MCP_DESTRUCTIVE = 1 << 8, /* may change or remove what is there */
-    FUMI_MCP_IDEMPOTENT = 1 << 9,  /* to do it twice changes no more than to do it once */
-    FUMI_MCP_OPEN_WORLD = 1 << 10, /* deals with more than this server */
-    FUMI_MCP_WRITES = 1 << 11,     /* changes something, though its method is FUMI_READ_ONLY */
+    FUMI_MCP_DESTRUCTIVE = 1 << 8, /* may change or remove existing data */
+    FUMI_MCP_IDEMPOTENT = 1 << 9,  /* repeating a call changes nothing more */
+    FUMI_MCP_OPEN_WORLD = 1 << 10, /* uses systems outside of this server */
+    FUMI_MCP_WRITES = 1 << 11,     /* changes something although its method is FUMI_READ_ONLY */
 };
 
 struct fumi_tool {
     const char *name, *title, *description;
-    const char *input, *output; /* JSON Schemas as text; input NULL: no arguments */
-    const char *method;         /* in place of input, output and run: this method of the server. Its
-                                   result is the answer, in brief (fumi_emit_compact) */
+    const char *input, *output; /* JSON Schemas; input NULL: no arguments */
+    const char *method;         /* the server method to call, instead of input, output and run; its
+                                   result is written in compact form (fumi_emit_compact) */
     enum fumi_ret (*run)(struct fumi_mcp_call *c);
-    unsigned flags;   /* of a method, only those of FUMI_MCP_*: the rest is the method's */
-    const char *meta; /* _meta, a JSON object as text; NULL: none */
+    unsigned flags;   /* with `method` only FUMI_MCP_* count; the rest comes from the method */
+    const char *meta; /* _meta, a JSON object; NULL: none */
 };
 
 struct fumi_prompt_argument {
@@ -106,12 +117,14 @@ struct fumi_prompt {
     const char *name, *title, *description;
     const struct fumi_prompt_argument *arguments;
     size_t arguments_n;
-    enum fumi_ret (*run)(struct fumi_mcp_call *c); /* required arguments are there, all strings */
-    unsigned flags;
+    /* Before it runs, the arguments are checked: required ones are present, all are strings. */
+    enum fumi_ret (*run)(struct fumi_mcp_call *c);
+    unsigned flags; /* FUMI_BLOCKING, FUMI_READ_ONLY */
 };
 
 struct fumi_resource {
-    struct fumi_str uri, name, title, description, type; /* null: left out, but for the first two */
+    struct fumi_str uri, name;                /* required */
+    struct fumi_str title, description, type; /* null: left out */
 };
 
 struct fumi_template {
@@ -120,68 +133,75 @@ struct fumi_template {
 };
 
 struct fumi_resources {
-    /* Gives its rows to fumi_mcp_resource, from `cursor` on (null: from the first), and where the
-     * next page begins, if there is one, to fumi_mcp_more. A cursor that is none of ours:
-     * FUMI_FAIL. */
+    /* Adds one page of resources with fumi_mcp_resource, starting at `cursor` (null: at the first
+     * resource), and sets the cursor of the next page, if any, with fumi_mcp_next_cursor. Returns
+     * FUMI_FAIL if the cursor is invalid. */
     enum fumi_ret (*list)(struct fumi_mcp_call *c, struct fumi_str cursor);
-    /* FUMI_OK without contents: there is no such resource. */
+    /* Returns FUMI_OK without adding contents if the resource does not exist. */
     enum fumi_ret (*read)(struct fumi_mcp_call *c, struct fumi_str uri);
     const struct fumi_template *templates;
     size_t templates_n;
-    unsigned flags; /* FUMI_BLOCKING: both may wait */
+    unsigned flags; /* FUMI_BLOCKING: list and read may block */
 };
 void fumi_mcp_resource(struct fumi_mcp_call *c, const struct fumi_resource *r);
-void fumi_mcp_more(struct fumi_mcp_call *c, struct fumi_str cursor);
+void fumi_mcp_next_cursor(struct fumi_mcp_call *c, struct fumi_str cursor);
 
-/* What an argument may be, as far as it is typed. */
-struct fumi_mcp_question {
-    struct fumi_str prompt;          /* the name of a prompt; null: a resource is meant */
-    struct fumi_str uri;             /* a template's or resource's */
-    struct fumi_str argument, value; /* the value as typed so far */
-    const struct fumi_val *context;  /* the other arguments, an object; NULL: none */
+/* A request to complete an argument while it is being typed. */
+struct fumi_mcp_completion_request {
+    struct fumi_str prompt;         /* name of the prompt; null: `uri` is set */
+    struct fumi_str uri;            /* of the resource template */
+    struct fumi_str argument;       /* its name */
+    struct fumi_str value;          /* what was typed so far */
+    const struct fumi_val *context; /* the other arguments, an object; NULL: none */
 };
-void fumi_mcp_offer(struct fumi_mcp_call *c, struct fumi_str value); /* any number; 100 are sent */
+/* Adds a value. All are counted; the first 100 are sent. */
+void fumi_mcp_add_completion(struct fumi_mcp_call *c, struct fumi_str value);
 
 enum fumi_mcp_list { FUMI_MCP_TOOLS, FUMI_MCP_PROMPTS, FUMI_MCP_RESOURCES };
 
-/* All tables are borrowed for the life of the fumi_mcp. */
+/* All tables and texts are borrowed until fumi_mcp_free. */
 struct fumi_mcp_options {
-    const char *name, *title, *version, *description, *website; /* title and on may be NULL */
+    const char *name, *title, *version, *description, *website; /* all but name, version: or NULL */
     const char *instructions;                                   /* for the model; may be NULL */
     const struct fumi_tool *tools;
     size_t tools_n;
     const struct fumi_prompt *prompts;
     size_t prompts_n;
-    const struct fumi_resources *resources; /* NULL: there are none */
-    bool read_only;   /* lists only tools and prompts that change nothing; the others can be called
-                         all the same, and have to refuse */
-    unsigned changes; /* which lists may change while it serves: 1 << FUMI_MCP_TOOLS and so on */
-    /* The prompt, or one of the templates, exists. NULL: nothing is ever offered. */
-    enum fumi_ret (*complete)(struct fumi_mcp_call *c, const struct fumi_mcp_question *q);
+    const struct fumi_resources *resources; /* NULL: none */
+    bool read_only;   /* list only tools and prompts that change nothing; the others can still be
+                         called and must refuse on their own */
+    unsigned changes; /* the lists that may change while serving: 1 << FUMI_MCP_TOOLS and so on */
+    /* Called only for an existing prompt or resource template. NULL: nothing is completed. */
+    enum fumi_ret (*complete)(struct fumi_mcp_call *c, const struct fumi_mcp_completion_request *q);
     unsigned complete_flags; /* FUMI_BLOCKING */
-    /* What to do about a tool's error, as a sentence without its stop; static. NULL: no advice. */
+    /* Returns advice on a tool's error: a static sentence without its full stop, or NULL. The
+     * function itself may be NULL. */
     const char *(*remedy)(void *self, const struct fumi_err *e);
     void *self;
-    /* Somebody wants to know of changes, or nobody does any more; from any thread, and not for
-     * long. May be NULL. */
+    /* Called when the first client subscribes to changes of resources (any = true) and when the
+     * last one unsubscribes. Runs on any thread with a lock held: it must be quick and must not
+     * call fumi_mcp_* functions. May be NULL. */
     void (*watched)(void *self, bool any);
     void *reserved[8]; /* zero: room for later members */
 };
 
-/* Adds the methods of MCP to the server, before it serves. NULL with *e set: a table is wrong. */
+/* Adds the methods of MCP to the server; call it before the server serves. Returns NULL and sets *e
+ * if a table is invalid. */
 struct fumi_mcp *fumi_mcp_new(struct fumi_server *s, const struct fumi_mcp_options *o,
                               struct fumi_err *e);
-void fumi_mcp_free(struct fumi_mcp *m); /* after serving, before the server is freed */
+/* Call it after serving and before fumi_server_free. NULL is allowed. */
+void fumi_mcp_free(struct fumi_mcp *m);
 
-/* Something changed: those who want to know are told. Any thread. */
+/* Notifies subscribed clients of a change: of a list, or of one resource. Any thread. */
 void fumi_mcp_changed(struct fumi_mcp *m, enum fumi_mcp_list what);
 void fumi_mcp_updated(struct fumi_mcp *m, struct fumi_str uri);
 
-/* The URIs somebody wants to know about, each once. */
-struct fumi_strs fumi_mcp_wanted(struct fumi_mcp *m, struct fumi_arena *a);
+/* The URIs that clients are subscribed to, sorted and without duplicates, in the arena. Any
+ * thread. */
+struct fumi_strs fumi_mcp_subscribed(struct fumi_mcp *m, struct fumi_arena *a);
 
-/* The server ends: nobody is told anything any more, what waits for changes is answered. `now`:
- * calls of HTTP sessions are cancelled too. For fumi_serve_options.ending. */
+/* Prepares for the end of the server: sends no more notifications and finishes all subscriptions.
+ * With `now`, calls of HTTP sessions are cancelled too. For fumi_serve_options.ending. */
 void fumi_mcp_end(void *mcp, bool now);
 
 #ifdef __cplusplus

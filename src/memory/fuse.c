@@ -1,5 +1,5 @@
-/* Normalised linear fusion: what each side thinks of a candidate, brought to 0 to 1 within this
- * query, and weighed. */
+/* Weighted linear fusion: the keyword score and the cosine of each candidate are normalised to 0..1
+ * within this query, and their weighted mean is the score. */
 #include "memory/fuse.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static int by_score(const void *x, const void *y)
     return (a->note.seq < b->note.seq) - (a->note.seq > b->note.seq);
 }
 
-/* Both lists as one, each note once. */
+/* Both lists in one, sorted by note; a note that is in both lists occurs twice. */
 static struct results gather(struct fumi_arena *a, const struct fuse_input *in)
 {
     size_t n = in->words.n + in->meaning.n;
@@ -61,8 +61,8 @@ static void merge(struct results *all)
     all->n = n;
 }
 
-/* Where a cosine lies between the least and the best of this query. One candidate alone, or all
- * alike, are as good as they are. */
+/* Min-max normalisation of a cosine. If all cosines are equal (or there is only one), the cosine
+ * itself is the result. */
 static double between(double x, double least, double best)
 {
     if (best - least < 1e-9)
@@ -83,7 +83,7 @@ struct results fuse(struct fumi_arena *a, const struct fuse_input *in)
         double meaning = r->meaning_rank ? between(r->meaning, least, best) : 0;
         if (in->words_first && r->words_rank)
             meaning = 1;
-        /* A note that has no vector yet is judged by its words alone. */
+        /* A note without a vector is scored by keywords alone. */
         double weight = r->meaning_rank || !in->meaning.n || in->words_first ? in->weight : 0;
         double score = weight * meaning + (1 - weight) * words;
         r->score = score < 0 ? 0 : score > 1 ? 1 : score;

@@ -1,19 +1,20 @@
-/* One ranking out of two. */
+/* Merges the results of keyword search and of vector search into one ranking. */
 #ifndef FUMI_MEMORY_FUSE_H
 #define FUMI_MEMORY_FUSE_H
 
 #include "memory/memory.h"
 
 struct fuse_input {
-    struct hits words;   /* best first */
-    struct hits meaning; /* of all candidates that have vectors, best first */
-    double weight;       /* of meaning, 0 to 1 */
-    /* What words found keeps its order and stands first: meaning knows this script too little to
-     * judge it, and only adds what has no word in common. */
+    struct hits words;   /* keyword search, best first */
+    struct hits meaning; /* vector search: cosines of all candidates with vectors, best first */
+    double weight;       /* of the vector search, 0 to 1 */
+    /* Keyword results come first and keep their order; vector search only adds notes after them.
+     * For queries in a script that the embedding model does not know. */
     bool words_first;
 };
 
-/* All candidates of both sides, best first; notes but for note.seq are not filled. */
+/* Returns all candidates of both lists, best first, allocated in the arena. Of each note only seq
+ * is set. Scores are 0 to 1. */
 struct results fuse(struct fumi_arena *a, const struct fuse_input *in);
 
 #endif

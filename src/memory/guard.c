@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* The first secret in the text as an error. */
+/* Fails if the text contains a secret. */
 static int refuse(const struct guard *g, const char *field, struct fumi_str text,
                   struct fumi_str name, struct fumi_err *e)
 {
@@ -33,8 +33,8 @@ static int guard_text(struct guard *g, const char *field, struct fumi_str *text,
     return 0;
 }
 
-/* One string of a JSON text. If it holds a secret, all of the JSON from *done to the string and the
- * new string are added to `out`. */
+/* Guards one string of a JSON text. If it was masked, the JSON from *done up to the string and the
+ * masked string are appended to `out`. */
 static int guard_string(struct guard *g, const char *field, const struct fumi_val *v,
                         struct fumi_str name, struct fumi_buf *out, const char **done,
                         struct fumi_err *e)
@@ -50,8 +50,8 @@ static int guard_string(struct guard *g, const char *field, const struct fumi_va
     return 0;
 }
 
-/* All strings behind `root`, keys too: the values of a document stand in a row. A value is searched
- * under the name of its key; an item of an array has none. */
+/* Guards all strings below `root`, keys included: the values of a document are stored in one array.
+ * The name of a value is its key; an array element has none. */
 static int guard_row(struct guard *g, const char *field, const struct fumi_val *root,
                      struct fumi_buf *out, const char **done, struct fumi_err *e)
 {
@@ -61,15 +61,16 @@ static int guard_row(struct guard *g, const char *field, const struct fumi_val *
         bool string = fumi_is(v, FUMI_STRING);
         if (string && guard_string(g, field, v, name, out, done, e))
             return -1;
-        const char *behind = v->p + v->n + 1;
-        while (string && *behind && strchr(" \t\r\n", *behind))
-            behind++;
-        name = string && *behind == ':' ? fumi_text(g->a, v) : (struct fumi_str){0};
+        const char *after = v->p + v->n + 1;
+        while (string && *after && strchr(" \t\r\n", *after))
+            after++;
+        name = string && *after == ':' ? fumi_text(g->a, v) : (struct fumi_str){0};
     }
     return 0;
 }
 
-/* The strings of a JSON text, decoded: an escape does not hide a secret. `name`: of the whole. */
+/* Guards the decoded strings of a JSON text, so that an escape cannot hide a secret. `name` is the
+ * name of the whole value. */
 static int guard_json(struct guard *g, const char *field, struct fumi_str *json,
                       struct fumi_str name, struct fumi_err *e)
 {
@@ -99,37 +100,44 @@ static int guard_json(struct guard *g, const char *field, struct fumi_str *json,
     return rc;
 }
 
-/* Makes a copy of the list before it changes an item: the list belongs to the caller. */
-static int guard_tags(struct guard *g, struct fumi_strs *tags, struct fumi_err *e)
+/* Copies the list before it changes an item, because the list belongs to the caller. */
+static int guard_list(struct guard *g, const char *name, struct fumi_strs *list, struct fumi_err *e)
 {
     struct fumi_str *items = NULL;
-    for (size_t i = 0; i < tags->n; i++) {
+    for (size_t i = 0; i < list->n; i++) {
         char field[32];
-        struct fumi_str tag = tags->items[i];
-        snprintf(field, sizeof(field), "tags[%zu]", i);
-        if (guard_text(g, field, &tag, (struct fumi_str){0}, e))
+        struct fumi_str item = list->items[i];
+        snprintf(field, sizeof(field), "%s[%zu]", name, i);
+        if (guard_text(g, field, &item, (struct fumi_str){0}, e))
             return -1;
-        if (tag.p == tags->items[i].p)
+        if (item.p == list->items[i].p)
             continue;
         if (!items) {
-            items = fumi_alloc(g->a, tags->n * sizeof(*items));
-            memcpy(items, tags->items, tags->n * sizeof(*items));
+            items = fumi_alloc(g->a, list->n * sizeof(*items));
+            memcpy(items, list->items, list->n * sizeof(*items));
         }
-        items[i] = tag;
+        items[i] = item;
     }
     if (items)
-        tags->items = items;
+        list->items = items;
     return 0;
+}
+
+static int guard_column(struct guard *g, struct note *n, size_t column, struct fumi_err *e)
+{
+    const struct note_column *c = &note_columns[column];
+    struct fumi_str *text = note_text_at(n, column), none = {0};
+    if (c->type == FUMI_T_STRS)
+        return guard_list(g, c->name, (struct fumi_strs *)(void *)((char *)n + c->offset), e);
+    return (c->type == FUMI_T_JSON ? guard_json : guard_text)(g, c->name, text, none, e);
 }
 
 int guard_note(struct guard *g, struct note *n, struct fumi_err *e)
 {
-    const struct fumi_str none = {0};
-    return guard_text(g, "text", &n->text, none, e) || guard_text(g, "title", &n->title, none, e) ||
-                   guard_text(g, "source", &n->source, none, e) || guard_tags(g, &n->tags, e) ||
-                   guard_json(g, "metadata", &n->metadata, none, e)
-               ? -1
-               : 0;
+    for (size_t i = 0; i < NOTE_INDEX_N; i++)
+        if (note_columns[i].flags & NOTE_FREE_TEXT && guard_column(g, n, i, e))
+            return -1;
+    return 0;
 }
 
 int guard_group(struct guard *g, struct group *group, struct fumi_err *e)

@@ -1,13 +1,14 @@
-/* Opening and closing, and which space is in use. While a new one is being filled, the one before
- * it answers: its name stands in the store (FACT_SPACE), so that a restart in between goes on
+/* Opening and closing, and the choice of the spaces. While a new space is being filled, the
+ * previous one answers searches. Its name is stored in META_SPACE, so that a restart continues from
  * there. */
 #include "memory/memory_parts.h"
 #include "model/dim.h"
 
 #include <stdlib.h>
 
-/* The space whose vectors are complete, if it is not the one in use and can still be asked. */
-static struct space *before(struct memory *m, const struct embed_config *complete)
+/* Opens the space whose vectors are complete, if it is not the current one. Returns NULL if that
+ * fails. */
+static struct space *open_previous(struct memory *m, const struct embed_config *complete)
 {
     struct embed_config c = *complete;
     struct fumi_err ignored;
@@ -19,16 +20,16 @@ static struct space *before(struct memory *m, const struct embed_config *complet
     return space_new(&c, m->o.log, &ignored);
 }
 
-/* Writes only what is not so already: a start costs no transaction. */
-static int set_fact(struct memory *m, struct fumi_arena *a, const char *fact, struct fumi_str value,
+/* Writes only if the value differs, so that opening a memory needs no write transaction. */
+static int set_meta(struct memory *m, struct fumi_arena *a, const char *key, struct fumi_str value,
                     struct fumi_err *e)
 {
     struct fumi_str is;
-    if (store_get_meta(m->store, a, fact, &is, e))
+    if (store_get_meta(m->store, a, key, &is, e))
         return -1;
     if (is.p && fumi_eq(is, value))
         return 0;
-    return store_set_meta(m->store, fact, value, e);
+    return store_set_meta(m->store, key, value, e);
 }
 
 int memory_save(struct memory *m, const struct embed_config *now,
@@ -52,7 +53,7 @@ int memory_settle(struct memory *m, struct fumi_arena *a, struct space *sp, stru
     if (!needed)
         return 0;
     struct fumi_str name = space_name(sp, a);
-    if (set_fact(m, a, FACT_TARGET, name, e) || set_fact(m, a, FACT_SPACE, name, e))
+    if (set_meta(m, a, META_TARGET, name, e) || set_meta(m, a, META_SPACE, name, e))
         return -1;
     pthread_mutex_lock(&m->lock);
     m->settled = true;
@@ -60,15 +61,15 @@ int memory_settle(struct memory *m, struct fumi_arena *a, struct space *sp, stru
     return 0;
 }
 
-/* A space that the store knows by name; provider null: it knows none. Earlier versions stored any
- * dimension that a provider answered first. Such a name counts as none: the dimension is learned
- * anew from the provider's next answer, which replaces the name. */
-static int known_space(struct memory *m, struct fumi_arena *a, const char *fact,
+/* Reads the name of a space from the store; the provider is null if there is none. Earlier versions
+ * stored any dimension that a provider returned. A name with an invalid dimension is ignored: the
+ * next answer of the provider gives the dimension again. */
+static int known_space(struct memory *m, struct fumi_arena *a, const char *key,
                        struct embed_config *out, struct fumi_err *e)
 {
     struct fumi_str name;
     *out = (struct embed_config){.provider = {0}};
-    if (store_get_meta(m->store, a, fact, &name, e))
+    if (store_get_meta(m->store, a, key, &name, e))
         return -1;
     if (name.p && !space_split(name, out)) {
         *out = (struct embed_config){.provider = {0}};
@@ -79,14 +80,14 @@ static int known_space(struct memory *m, struct fumi_arena *a, const char *fact,
     return 0;
 }
 
-/* The space in use, with the dimension that was learned for it in an earlier life. */
+/* Opens the current space, with the dimension that the store has recorded for it. */
 static int open_now(struct memory *m, struct fumi_arena *a, const struct embed_config *complete,
                     struct fumi_err *e)
 {
     struct embed_config wanted = m->o.embed, target;
     if (!wanted.model.n)
-        wanted.model = embed_usual_model(wanted.provider);
-    if (known_space(m, a, FACT_TARGET, &target, e))
+        wanted.model = embed_default_model(wanted.provider);
+    if (known_space(m, a, META_TARGET, &target, e))
         return -1;
     if (!wanted.dim && space_same_model(&wanted, &target))
         wanted.dim = target.dim;
@@ -99,20 +100,20 @@ static int open_now(struct memory *m, struct fumi_arena *a, const struct embed_c
 static int open_spaces(struct memory *m, struct fumi_arena *a, struct fumi_err *e)
 {
     struct embed_config complete;
-    if (known_space(m, a, FACT_SPACE, &complete, e) || open_now(m, a, &complete, e))
+    if (known_space(m, a, META_SPACE, &complete, e) || open_now(m, a, &complete, e))
         return -1;
     bool other = complete.provider.p &&
                  (!space_same_model(&m->now->config, &complete) ||
                   (size_t)complete.dim != atomic_load(&m->now->embedder->dim));
-    m->serving = other ? before(m, &complete) : NULL;
+    m->serving = other ? open_previous(m, &complete) : NULL;
     if (!m->serving) {
         m->serving = m->now;
         atomic_fetch_add(&m->now->refs, 1);
     }
     m->settled = complete.provider.p && !other;
-    struct fumi_err ignored; /* whoever only reads does without */
+    struct fumi_err ignored; /* only other processes need the name */
     if (other && !m->o.scope.read_only)
-        set_fact(m, a, FACT_TARGET, space_name(m->now, a), &ignored);
+        set_meta(m, a, META_TARGET, space_name(m->now, a), &ignored);
     return 0;
 }
 
@@ -204,7 +205,7 @@ const struct scope *memory_scope(const struct memory *m)
 
 enum secrets_mode memory_secrets(const struct memory *m)
 {
-    return m->o.secrets;
+    return (enum secrets_mode)m->o.set.secrets;
 }
 
 const struct memory_facts *memory_facts_of(const struct memory *m)

@@ -1,6 +1,8 @@
-/* The memory: the rules of notes, groups, globals, search and the embedding space in use. No JSON
- * text but for error data, no SQL, no knowledge of who calls. Any thread may call. What is returned
- * lives in the arena given. */
+/* The memory: the rules for notes, groups, globals and search, and the choice of the embedding
+ * space. It contains no SQL, knows no transport, and uses JSON text only for error data.
+ *
+ * Any thread may call any function, except where noted. Results live in the arena that is passed.
+ * Functions that return int return 0, or -1 with *e set. */
 #ifndef FUMI_MEMORY_MEMORY_H
 #define FUMI_MEMORY_MEMORY_H
 
@@ -10,58 +12,70 @@
 
 struct memory;
 
-/* What get_config shows beside the embedder; borrowed for the life of the memory. */
+/* What get_config reports besides the embedder. The strings must outlive the memory. */
 struct memory_facts {
     struct fumi_str transport, store_type, store_path, store_url, config_path, data_dir;
-    struct fumi_str flags; /* with which a command uses the same memory: " --data-dir X", or none */
+    struct fumi_str
+        flags; /* of a command that uses the same memory: " --data-dir X"; may be empty */
+};
+
+/* Settings of the memory that users can set. */
+struct memory_settings {
+    bool frozen; /* set_config is refused */
+    int secrets; /* enum secrets_mode: what happens to values that look like secrets */
 };
 
 struct memory_options {
-    struct store *store; /* taken over; closed by memory_close */
+    struct store *store; /* owned by the memory from now on; closed by memory_close */
+    struct memory_settings set;
     struct embed_config embed;
-    struct embed_config previous; /* provider null: none. Serves until new vectors are made */
-    struct fumi_str openai_key;   /* of the environment: for OpenAI's own address only */
+    struct embed_config
+        previous; /* answers searches until all notes have new vectors; provider null: none */
+    struct fumi_str openai_key; /* OPENAI_API_KEY; sent to OpenAI's own address only */
     struct memory_facts facts;
     const struct fumi_log *log;
-    bool frozen; /* set_config is refused */
-    /* What callers see and may do; {0}: everything. The project as it was given. The background
-     * works on the whole store, and on nothing if the scope is read-only. */
+    /* What callers may see and do; {0}: everything. The project need not be canonical. The worker
+     * thread works on the whole store, or on nothing if the scope is read-only. */
     struct scope scope;
-    enum secrets_mode secrets;
-    /* Writes the configuration down before a change of it counts. previous->provider null: forget
-     * it. NULL: nothing is written. */
+    /* Saves the configuration; called before a change takes effect. previous->provider null: remove
+     * the previous embedder. NULL: the configuration is not saved. */
     int (*save)(void *arg, const struct embed_config *now, const struct embed_config *previous,
                 struct fumi_err *e);
-    /* Reads it again, because another process changed it: what memory_options.embed and .previous
-     * would be now, in the arena. NULL: never. */
+    /* Loads the configuration again after another process has changed it: sets *now and *previous
+     * to the present values of `embed` and `previous`, in the arena. NULL: other processes are not
+     * followed. */
     int (*reload)(void *arg, struct fumi_arena *a, struct embed_config *now,
                   struct embed_config *previous, struct fumi_err *e);
     void *arg;
 };
 
-/* Waits for nothing but the store. NULL with *e set; the store is closed then too. */
+/* Opens a memory. Waits only for the store, never for a provider. Returns NULL with *e set on
+ * failure; the store is then closed, too. */
 struct memory *memory_open(const struct memory_options *o, struct fumi_err *e);
-/* Begins to embed in the background what lacks vectors. */
+/* Starts the worker thread, which embeds notes that lack vectors. */
 int memory_start(struct memory *m, struct fumi_err *e);
-void memory_close(struct memory *m); /* no call may be open */
+/* Stops the worker thread, closes the store and frees the memory. No other thread may still use it.
+ * NULL is allowed. */
+void memory_close(struct memory *m);
 
-/* The namespace in use: "local:all-MiniLM-L6-v2:384". */
+/* The name of the current embedding space: "local:all-MiniLM-L6-v2:384". */
 struct fumi_str memory_space(struct memory *m, struct fumi_arena *a);
-struct store *memory_store(struct memory *m); /* as callers see it: within the scope */
+struct store *memory_store(struct memory *m); /* limited to the scope */
 const struct scope *memory_scope(const struct memory *m);
-struct fumi_arena *memory_arena(struct memory *m); /* lives as long; while nobody serves only */
+/* An arena that lives as long as the memory. Not thread-safe: for use before calls are served. */
+struct fumi_arena *memory_arena(struct memory *m);
 enum secrets_mode memory_secrets(const struct memory *m);
 
-/* What became of the vectors of a note that was written. */
+/* What happened to the vectors of a note that was stored. */
 struct written {
     struct fumi_str space;
-    bool pending;            /* stored, found by words, embedded later */
-    struct fumi_str warning; /* why; null: all is well */
+    bool pending;            /* stored without vectors: found by keyword until it is embedded */
+    struct fumi_str warning; /* why it is pending, and what was masked; null: no warning */
 };
 
-/* Notes. add: n->project is made canonical, n->id set when null, n->created when it is NOTE_NOW.
- * `ms`: how long embedding may take. A provider that has no key: ERR_NO_API_KEY, and nothing is
- * stored. */
+/* Stores a note. Makes n->project canonical, and sets n->id if it is null and n->created if it is
+ * not set. Embedding may take at most `ms` milliseconds. If the provider lacks an API key, fails
+ * with ERR_NO_API_KEY and stores nothing. memory_update changes the members that `set` names. */
 int memory_add(struct memory *m, struct fumi_arena *a, struct note *n, int64_t ms,
                struct written *out, struct fumi_err *e);
 int memory_update(struct memory *m, struct fumi_arena *a, struct fumi_str id, const struct note *to,
@@ -70,27 +84,27 @@ int memory_update(struct memory *m, struct fumi_arena *a, struct fumi_str id, co
 enum search_mode { SEARCH_HYBRID, SEARCH_MEANING, SEARCH_WORDS };
 
 struct search {
-    struct filter filter; /* the project as it was given */
+    struct filter filter; /* the project need not be canonical */
     struct fumi_str query;
     size_t top;
     enum search_mode mode;
-    double floor;      /* least score */
-    size_t max_tokens; /* 0: any */
-    int64_t ms;        /* for embedding the query */
-    /* As that of struct loading; shown are the notes that become results, their texts as they are
-     * answered. NULL: all are kept. */
+    double floor;      /* minimum score */
+    size_t max_tokens; /* 0: unlimited */
+    int64_t ms;        /* time limit for embedding the query */
+    /* As in struct loading: called for each note that becomes a result, with its text as it is
+     * returned. NULL: all are kept. */
     int (*each)(void *arg, void *row, size_t bytes, struct fumi_err *e);
     void *arg;
 };
 
-/* How a result came about; ranks count from 1, 0: not among the candidates of that side. */
+/* A result. A rank of 0 means that the note was no candidate by keyword, or by meaning. */
 struct result {
-    struct note note; /* its text is cut to the best passage when `part` is set */
-    double score;     /* 0 to 1, 1 best */
-    double words;     /* BM25; 0: no word in common */
-    double meaning;   /* cosine; 0 without vectors */
-    size_t words_rank, meaning_rank;
-    uint32_t begin, end; /* the best passage; both 0 without vectors */
+    struct note note;                /* if `part` is set, its text is only the best passage */
+    double score;                    /* 0 to 1, 1 best */
+    double words;                    /* BM25 score; 0: no keyword matches */
+    double meaning;                  /* cosine similarity; 0: no vectors */
+    size_t words_rank, meaning_rank; /* from 1 */
+    uint32_t begin, end;             /* byte range of the best passage; both 0: no vectors */
     bool part;
 };
 
@@ -102,44 +116,44 @@ struct results {
 struct found {
     struct fumi_str space;
     struct results results;
-    struct results misses;   /* the best of those below the floor, at most 3 */
-    size_t below;            /* how many those are */
-    struct fumi_strs rest;   /* ids that did not fit into max_tokens */
-    enum search_mode mode;   /* what was really used */
+    struct results misses;   /* the best results below the minimum score, at most 3 */
+    size_t below;            /* number of results below the minimum score */
+    struct fumi_strs rest;   /* ids of results that did not fit into max_tokens */
+    enum search_mode mode;   /* the mode that was used */
     struct fumi_str warning; /* null: none */
     struct filtered filtered;
-    size_t tokens; /* about how many the texts of the results have */
+    size_t tokens; /* approximate number in the texts of the results */
 };
 
 int memory_search(struct memory *m, struct fumi_arena *a, struct search *s, struct found *out,
                   struct fumi_err *e);
 
-/* Settings. Null members of `change` stay as they are; provider or model of another value begins
- * with the dimension unknown. One text is embedded before anything changes, for at most `ms`. A
- * provider that gives no answer, or says to come back later, is set all the same, with a warning;
- * null: it answered. `anywhere`: the base URL may have any host, else only one that stands in the
- * configuration or that embed_check_host allows. */
+/* Changes the embedder. Null members of `change` keep their values; after a change of the provider
+ * or the model the dimension is unknown. First one text is embedded, for at most `ms` milliseconds.
+ * If the provider is unreachable or asks to retry later, the change is made all the same, and
+ * *warning is set; else *warning is null. `anywhere`: the base URL may have any host; otherwise
+ * only hosts of the configuration and those that embed_check_host allows. */
 int memory_set_embedder(struct memory *m, struct fumi_arena *a, const struct embed_config *change,
                         int64_t ms, bool anywhere, struct fumi_str *warning, struct fumi_err *e);
-/* The embedder as it is set, in the arena; its key is there to be seen or not, never to be shown.
- */
+/* The current embedder, copied into the arena. Its key must never be shown. */
 struct embed_config memory_embedder(struct memory *m, struct fumi_arena *a);
 const struct memory_facts *memory_facts_of(const struct memory *m);
 
-/* How far the vectors of the space are made. */
+/* The progress of embedding in the current space. */
 struct embedding_progress {
-    bool running;            /* something lacks vectors, and the background works on it */
+    bool running;            /* notes lack vectors, and the worker embeds them */
     int64_t done, total;     /* notes */
-    int64_t passages;        /* of long notes, that this process has made so far */
-    double per_second;       /* of the last while; 0: not known */
+    int64_t passages;        /* of long notes, embedded by this process */
+    double per_second;       /* notes; 0: not known */
     int64_t seconds_left;    /* -1: not known */
-    struct fumi_str error;   /* why it waits; null: it does not */
+    struct fumi_str error;   /* why embedding waits; null: it does not */
     int code;                /* of that error; 0: none */
-    struct fumi_str serving; /* whose vectors answer searches: another space than the one in use
-                                until that is complete */
+    struct fumi_str serving; /* the space that answers searches: the previous one until the
+                                current one is complete */
 };
 int memory_progress(struct memory *m, struct fumi_arena *a, struct embedding_progress *out,
                     struct fumi_err *e);
-void memory_wake(struct memory *m); /* looks at once for what lacks vectors */
+/* Makes the worker look for notes that lack vectors now. */
+void memory_wake(struct memory *m);
 
 #endif

@@ -1,4 +1,8 @@
-/* What the files of memory/ share. */
+/* Shared by the files of memory/.
+ *
+ * An embedding space is an embedder and the name under which its vectors are stored. A memory has
+ * two: the current one, in which new vectors are made (`now`), and the one that answers searches
+ * (`serving`). They differ after a change of the embedder, until all notes have new vectors. */
 #ifndef FUMI_MEMORY_MEMORY_PARTS_H
 #define FUMI_MEMORY_MEMORY_PARTS_H
 
@@ -8,92 +12,102 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* An embedder with its configuration. Counted: a call takes the current one and keeps it to its
- * end, while another may already be in use. */
+/* An embedding space. Reference counted: a call keeps its reference until it ends, even if the
+ * memory switches to another space. */
 struct space {
     _Atomic int refs;
-    struct fumi_arena arena; /* of the configuration's strings */
+    struct fumi_arena arena; /* of the strings in `config` */
     struct embed_config config;
     struct embedder *embedder;
 };
 
+/* The state of the worker thread; guarded by memory.lock. */
 struct worker {
     pthread_t thread;
     bool started, stop, woken;
     bool running;
-    struct fumi_err error; /* of the last try; code 0: it went well */
-    int64_t passages;      /* of long notes, so far */
-    int64_t from, since;   /* for the rate: done so many at that moment (fumi_ticks) */
+    struct fumi_err error; /* of the last attempt; code 0: it succeeded */
+    int64_t passages;      /* of long notes, embedded so far */
+    int64_t from, since;   /* for the rate: notes embedded since that time (fumi_ticks) */
     double per_second;
-    char lease[FUMI_UUID_SIZE]; /* our name in the fact "worker" */
+    char lease[FUMI_UUID_SIZE]; /* our id in META_WORKER */
 };
 
 struct memory {
-    struct store *store; /* whole: for the background and the spaces */
-    struct store *view;  /* within the scope: for whatever a caller asks; often the same */
+    struct store *store; /* the whole store, for the worker and the spaces */
+    struct store *view;  /* limited to the scope, for callers; the same if there is no scope */
     struct fumi_arena arena;
     struct memory_options o;
-    pthread_mutex_t lock; /* guards all below; held for moments only */
+    pthread_mutex_t lock; /* guards now, serving, settled and worker; never held while waiting */
     pthread_cond_t wake;
-    pthread_mutex_t change; /* one change of settings at a time */
-    pthread_mutex_t saving; /* and one writing of them */
-    struct space *now;      /* new vectors are made here */
-    struct space *serving;  /* queries are embedded here: the same, or the one before it */
-    bool settled;           /* the store knows the name of the space that answers */
+    pthread_mutex_t change; /* serializes changes of the embedder */
+    pthread_mutex_t saving; /* serializes calls of options.save */
+    struct space *now;      /* the current space: new vectors are made in it */
+    struct space *serving;  /* answers searches: the current space, or the previous one */
+    bool settled;           /* META_SPACE has the name of the current space */
     struct worker worker;
 };
 
+/* Returns NULL with *e set on failure. The caller owns the reference. */
 struct space *space_new(const struct embed_config *c, const struct fumi_log *log,
                         struct fumi_err *e);
-struct space *space_take(struct memory *m, struct space *const *which); /* &m->now, &m->serving */
+/* Adds a reference to &m->now or &m->serving; space_put drops one, and frees the space with the
+ * last. space_put(NULL) does nothing. */
+struct space *space_take(struct memory *m, struct space *const *which);
 void space_put(struct space *sp);
+/* A copy of the configuration in the arena, without allowed_hosts. */
+struct embed_config space_copy_config(struct fumi_arena *a, const struct embed_config *c);
 /* "PROVIDER:MODEL:DIMENSION"; the dimension is 0 until the provider has answered once. */
 struct fumi_str space_name(const struct space *sp, struct fumi_arena *a);
-/* The parts of such a name, borrowed from it. Returns false if it is none, or has a dimension that
- * no vector may have. */
+/* Splits such a name; the parts are borrowed from it. Returns false if it is not a valid name or
+ * has an invalid dimension. */
 bool space_split(struct fumi_str name, struct embed_config *out);
 bool space_same_model(const struct embed_config *a, const struct embed_config *b);
 
-/* The texts of notes as vectors of the space, one struct for each text. */
+/* Embeds n texts of notes; out[i] receives the vectors of texts[i]. */
 int space_embed(struct space *sp, struct fumi_arena *a, const struct fumi_str *texts, size_t n,
                 int64_t ms, struct vectors *out, struct fumi_err *e);
-/* A text of more bytes than this is embedded in slices by the background. */
+/* Texts of more bytes are embedded in slices by the worker. */
 enum { LONG_BYTES = 16 << 10 };
 
-/* The vectors of a long text while they are made, some passages at a time. */
+/* A long text that is being embedded, a few passages at a time. */
 struct slices {
     struct fumi_arena arena;
-    int64_t seq, version; /* of the note; seq 0: there is none */
-    struct spans spans;   /* all of its passages */
-    struct vectors v;     /* v.n of them have their vectors */
+    int64_t seq, version;     /* of the note; seq 0: no note */
+    struct text_ranges spans; /* all of its passages */
+    struct vectors v;         /* of the first v.n passages */
 };
-/* The next passages of the text, which is the same in each call. 1: those were the last. */
+/* Embeds the next passages of the text, which must be the same in each call. Returns 1 if these
+ * were the last ones, 0 if there are more, -1 with *e set on failure. */
 int slices_next(struct slices *s, struct space *sp, struct fumi_arena *a, struct fumi_str text,
                 int64_t ms, struct fumi_err *e);
 void slices_done(struct slices *s);
 
-/* A query as one vector. */
+/* Embeds a query as one vector, in the arena. */
 int space_query(struct space *sp, struct fumi_arena *a, struct fumi_str text, int64_t ms,
                 float **out, struct fumi_err *e);
 
-/* Makes `sp` the one in use, and the one that answers when `serves`; else that is `before`, or as
- * it was when that is NULL. Takes over both references. */
+/* Makes `sp` the current space. If `serves`, it also answers searches; otherwise `before` does, or,
+ * if that is NULL, the same space as now. Takes ownership of both references. */
 void memory_use(struct memory *m, struct space *sp, bool serves, struct space *before);
-/* Another process may have changed the embedder: whether it did and we follow. */
+/* Switches to the embedder that another process has set. Returns false if there is no such change,
+ * or if it cannot be followed. */
 bool memory_follow(struct memory *m, struct fumi_arena *a, struct fumi_err *e);
-/* Writes the configuration down; previous NULL: there is none. */
+/* Saves the configuration; previous NULL: there is no previous embedder. */
 int memory_save(struct memory *m, const struct embed_config *now,
                 const struct embed_config *previous, struct fumi_err *e);
 
-/* After the first vectors of a space that also answers: writes down that it is the complete one. */
+/* Records in the store that the current space is complete, once, if it also answers searches and
+ * its dimension is known. Called after vectors were stored. */
 int memory_settle(struct memory *m, struct fumi_arena *a, struct space *sp, struct fumi_err *e);
 
 int worker_start(struct memory *m, struct fumi_err *e);
 void worker_stop(struct memory *m);
 
-/* "FACT_SPACE": whose vectors are complete; "FACT_TARGET": the one in use. */
-#define FACT_SPACE  "space"
-#define FACT_TARGET "target"
-#define FACT_WORKER "worker"
+/* Keys of the store's metadata: the space whose vectors are complete, the current space, and the
+ * lease of the worker. */
+#define META_SPACE  "space"
+#define META_TARGET "target"
+#define META_WORKER "worker"
 
 #endif

@@ -1,6 +1,5 @@
 #include "memory/methods.h"
 
-#include "base/clock.h"
 #include "memory/methods_parts.h"
 
 enum { EMBED_MS = 30000, METADATA_DEPTH = 16 };
@@ -15,71 +14,24 @@ static const struct fumi_field by_id_fields[] = {
 };
 const struct fumi_shape by_id_shape = FUMI_SHAPE(struct by_id, by_id_fields);
 
-#define NOTE_FIELDS(of_project)                                                                    \
-    FUMI_FIELD(struct wire_note, id, "id", "Its id."),                                             \
-        FUMI_FIELD(struct wire_note, project, "projectId", "The project, in its canonical form.",  \
-                   .flags = (of_project)),                                                         \
-        FUMI_FIELD(struct wire_note, group, "groupId", "The group within the project."),           \
-        FUMI_FIELD(struct wire_note, title, "title", "Its title.", .flags = FUMI_NULLABLE),        \
-        FUMI_FIELD(struct wire_note, text, "text", "What it says."),                               \
-        FUMI_FIELD(struct wire_note, tags, "tags", "Its tags.", .flags = FUMI_SPARSE),             \
-        FUMI_FIELD(struct wire_note, source, "source", "Where it came from.",                      \
-                   .flags = FUMI_NULLABLE),                                                        \
-        FUMI_FIELD(struct wire_note, created, "createdAt", "When it was made, UTC.",               \
-                   .format = "date-time"),                                                         \
-        FUMI_FIELD(struct wire_note, name_space, "namespace", "The embedding space in use.",       \
-                   .flags = FUMI_DETAIL),                                                          \
-        FUMI_FIELD(struct wire_note, metadata, "metadata", "Any object that was stored with it.",  \
-                   .flags = FUMI_NULLABLE | FUMI_OBJECT_ONLY)
-
-static const struct fumi_field wire_note_fields[] = {NOTE_FIELDS(0)};
-const struct fumi_shape wire_note_shape = FUMI_SHAPE(struct wire_note, wire_note_fields);
-static const struct fumi_field listed_note_fields[] = {NOTE_FIELDS(FUMI_DETAIL)};
-const struct fumi_shape listed_note_shape = FUMI_SHAPE(struct wire_note, listed_note_fields);
-
-struct wire_note wire_note(struct fumi_arena *a, const struct note *n, struct fumi_str name_space)
-{
-    return (struct wire_note){n->id,
-                              n->project,
-                              n->group,
-                              n->title,
-                              n->text,
-                              n->source,
-                              time_text(a, n->created),
-                              name_space,
-                              n->tags,
-                              {n->metadata}};
-}
-
-const char *check_title(struct fumi_str s)
-{
-    return s.n > NOTE_TITLE_MAX ? "must have at most 4096 bytes" : note_line_fault(s);
-}
-
-const char *check_source(struct fumi_str s)
-{
-    return s.n > NOTE_SOURCE_MAX ? "must have at most 4096 bytes" : note_line_fault(s);
-}
+#define NAMESPACE_FIELD                                                                            \
+    FUMI_FIELD(struct note_result, name_space, "namespace", "The embedding space in use.",         \
+               .flags = FUMI_DETAIL)
+static const struct fumi_field note_result_fields[] = {NOTE_RESULT_FIELDS(struct note_result, note.)
+                                                           NAMESPACE_FIELD};
+const struct fumi_shape note_result_shape = FUMI_SHAPE(struct note_result, note_result_fields);
+static const struct fumi_field note_list_fields[] = {NOTE_LIST_FIELDS(struct note_result, note.)
+                                                         NAMESPACE_FIELD};
+const struct fumi_shape note_list_shape = FUMI_SHAPE(struct note_result, note_list_fields);
 
 const char *check_description(struct fumi_str s)
 {
     return s.n > NOTE_SOURCE_MAX ? "must have at most 4096 bytes" : NULL;
 }
 
-const char *check_tag(struct fumi_str s)
-{
-    const char *fault = check_tag_filter(s);
-    return fault ? fault : note_line_fault(s);
-}
-
 const char *check_tag_filter(struct fumi_str s)
 {
     return s.n > NOTE_TAG_MAX ? "must have at most 128 bytes" : NULL;
-}
-
-const char *check_group(struct fumi_str s)
-{
-    return s.n == 0 ? "is required" : note_group_fault(s);
 }
 
 const char *check_query(struct fumi_str s)
@@ -115,19 +67,6 @@ int check_metadata(struct fumi_str json, const char *field, struct fumi_err *e)
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "%s must be nested at most %d deep", field,
                             METADATA_DEPTH);
     return 0;
-}
-
-struct fumi_str time_text(struct fumi_arena *a, int64_t ms)
-{
-    char *out = fumi_alloc(a, FUMI_TIME_SIZE);
-    fumi_time_write(ms, out);
-    return (struct fumi_str){out, FUMI_TIME_SIZE};
-}
-
-int64_t time_value(struct fumi_str s, int64_t none)
-{
-    int64_t ms;
-    return s.p && fumi_time_read(s, &ms) ? ms : none;
 }
 
 int64_t time_for_embedding(const struct fumi_call *call)
@@ -174,19 +113,34 @@ static const struct fumi_method *refusing(struct memory *m, const struct fumi_me
     return own;
 }
 
+static const struct {
+    const struct fumi_method *methods;
+    const size_t *n;
+} tables[] = {
+    {note_methods, &note_methods_n},       {search_methods, &search_methods_n},
+    {setting_methods, &setting_methods_n}, {global_methods, &global_methods_n},
+    {group_methods, &group_methods_n},
+};
+
+const struct fumi_method *memory_method(const char *name)
+{
+    struct fumi_str rest = fumi_str(name), prefix = FUMI_STR("memory.");
+    if (!fumi_starts(rest, prefix))
+        return NULL;
+    rest = (struct fumi_str){rest.p + prefix.n, rest.n - prefix.n};
+    for (size_t i = 0; i < FUMI_COUNT(tables); i++)
+        for (size_t k = 0; k < *tables[i].n; k++)
+            if (fumi_eq(rest, fumi_str(tables[i].methods[k].name)))
+                return &tables[i].methods[k];
+    return NULL;
+}
+
 int memory_methods(struct fumi_server *s, struct memory *m, struct fumi_err *e)
 {
-    const struct {
-        const struct fumi_method *methods;
-        size_t n;
-    } tables[] = {
-        {note_methods, note_methods_n},       {search_methods, search_methods_n},
-        {setting_methods, setting_methods_n}, {global_methods, global_methods_n},
-        {group_methods, group_methods_n},
-    };
-    for (size_t i = 0; i < FUMI_COUNT(tables); i++)
-        if (fumi_server_add(s, "memory", refusing(m, tables[i].methods, tables[i].n), tables[i].n,
-                            m, e))
+    for (size_t i = 0; i < FUMI_COUNT(tables); i++) {
+        size_t n = *tables[i].n;
+        if (fumi_server_add(s, "memory", refusing(m, tables[i].methods, n), n, m, e))
             return -1;
+    }
     return 0;
 }

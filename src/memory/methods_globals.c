@@ -83,7 +83,8 @@ static const struct fumi_field get_fields[] = {
 static const struct fumi_shape get_shape = FUMI_SHAPE(struct get_params, get_fields);
 
 struct got {
-    struct fumi_str name_space, id, updated;
+    struct fumi_str name_space, id;
+    struct fumi_time updated;
     bool found;
     struct fumi_json value;
 };
@@ -95,7 +96,7 @@ static const struct fumi_field got_fields[] = {
     FUMI_FIELD(struct got, id, "id", "The id of the global.", .flags = FUMI_NULLABLE),
     FUMI_FIELD(struct got, value, "value", "Its value.", .flags = FUMI_NULLABLE),
     FUMI_FIELD(struct got, updated, "updatedAt", "Since when it is so, UTC.",
-               .flags = FUMI_NULLABLE, .format = "date-time"),
+               .flags = FUMI_NULLABLE),
 };
 static const struct fumi_shape got_shape = FUMI_SHAPE(struct got, got_fields);
 
@@ -115,7 +116,7 @@ static enum fumi_ret get_global(struct fumi_call *call, const void *params, void
         out->found = true;
         out->id = g.id;
         out->value.text = g.value;
-        out->updated = time_text(call->arena, g.updated);
+        out->updated = (struct fumi_time){g.updated, true};
         return FUMI_OK;
     }
     if (call->err.code != ERR_NOT_FOUND)
@@ -136,7 +137,8 @@ static const struct fumi_field list_fields[] = {
 static const struct fumi_shape list_shape = FUMI_SHAPE(struct list_params, list_fields);
 
 struct row {
-    struct fumi_str id, project, key, updated;
+    struct fumi_str id, project, key;
+    struct fumi_time updated;
     struct fumi_json value;
 };
 
@@ -146,8 +148,7 @@ static const struct fumi_field row_fields[] = {
                .flags = FUMI_DETAIL),
     FUMI_FIELD(struct row, key, "key", "Its key."),
     FUMI_FIELD(struct row, value, "value", "Its value.", .flags = FUMI_NULLABLE),
-    FUMI_FIELD(struct row, updated, "updatedAt", "Since when it is so, UTC.",
-               .format = "date-time"),
+    FUMI_FIELD(struct row, updated, "updatedAt", "Since when it is so, UTC."),
 };
 static const struct fumi_shape row_shape = FUMI_SHAPE(struct row, row_fields);
 
@@ -177,8 +178,7 @@ static enum fumi_ret list_globals(struct fumi_call *call, const void *params, vo
     struct row *rows = fumi_alloc(call->arena, (all.n + 1) * sizeof(*rows));
     for (size_t i = 0; i < all.n; i++) {
         const struct global *g = &all.items[i];
-        rows[i] = (struct row){
-            g->id, g->project, g->key, time_text(call->arena, g->updated), {g->value}};
+        rows[i] = (struct row){g->id, g->project, g->key, {g->updated, true}, {g->value}};
     }
     *(struct listed *)result = (struct listed){memory_space(call->self, call->arena),
                                                {rows, all.n}};

@@ -12,7 +12,7 @@ static const struct fumi_field create_fields[] = {
                "What notes name as groupId: letters, digits, '_', '-'; not \"global\".",
                .flags = FUMI_REQUIRED),
     FUMI_FIELD(struct create_params, title, "title", "What the group is called.",
-               .flags = FUMI_REQUIRED, .check = check_title),
+               .flags = FUMI_REQUIRED, .check = note_title_fault),
     FUMI_FIELD(struct create_params, description, "description", "What belongs into it.",
                .flags = FUMI_NULLABLE, .check = check_description),
 };
@@ -57,7 +57,8 @@ static enum fumi_ret group_create(struct fumi_call *call, const void *params, vo
 }
 
 struct wire_group {
-    struct fumi_str id, project, key, title, description, created, updated, name_space;
+    struct fumi_str id, project, key, title, description, name_space;
+    struct fumi_time created, updated;
     int64_t notes;
 };
 
@@ -72,9 +73,9 @@ struct wire_group {
         FUMI_FIELD(struct wire_group, description, "description", "What belongs into it.",         \
                    .flags = FUMI_NULLABLE),                                                        \
         FUMI_FIELD(struct wire_group, created, "createdAt", "When it was made, UTC.",              \
-                   .flags = FUMI_NULLABLE | (less), .format = "date-time"),                        \
+                   .flags = FUMI_NULLABLE | (less)),                                               \
         FUMI_FIELD(struct wire_group, updated, "updatedAt", "When it was last changed, UTC.",      \
-                   .flags = FUMI_NULLABLE | (less), .format = "date-time"),                        \
+                   .flags = FUMI_NULLABLE | (less)),                                               \
         FUMI_FIELD(struct wire_group, notes, "noteCount", "How many notes are in it.")
 
 static const struct fumi_field row_fields[] = {GROUP_FIELDS(FUMI_DETAIL)};
@@ -87,7 +88,7 @@ static const struct fumi_field group_fields[] = {
 };
 static const struct fumi_shape group_shape = FUMI_SHAPE(struct wire_group, group_fields);
 
-static struct wire_group wire_group(struct fumi_arena *a, const struct group *g)
+static struct wire_group wire_group(const struct group *g)
 {
     struct wire_group w = {.id = g->id,
                            .project = g->project,
@@ -96,8 +97,8 @@ static struct wire_group wire_group(struct fumi_arena *a, const struct group *g)
                            .description = g->description,
                            .notes = g->notes};
     if (g->id.p) {
-        w.created = time_text(a, g->created);
-        w.updated = time_text(a, g->updated);
+        w.created = (struct fumi_time){g->created, true};
+        w.updated = (struct fumi_time){g->updated, true};
     }
     return w;
 }
@@ -109,7 +110,7 @@ static enum fumi_ret group_get(struct fumi_call *call, const void *params, void 
     struct group g;
     if (store_get_group(store, call->arena, ((const struct by_id *)params)->id, &g, &call->err))
         return FUMI_FAIL;
-    *out = wire_group(call->arena, &g);
+    *out = wire_group(&g);
     out->name_space = memory_space(call->self, call->arena);
     return FUMI_OK;
 }
@@ -121,7 +122,7 @@ struct group_patch {
 
 static const char *check_new_title(struct fumi_str s)
 {
-    return s.n == 0 ? "is required" : check_title(s);
+    return s.n == 0 ? "is required" : note_title_fault(s);
 }
 
 static const struct fumi_field patch_fields[] = {
@@ -221,7 +222,7 @@ static enum fumi_ret group_list(struct fumi_call *call, const void *params, void
         return FUMI_FAIL;
     struct wire_group *rows = fumi_alloc(call->arena, (all.n + 1) * sizeof(*rows));
     for (size_t i = 0; i < all.n; i++)
-        rows[i] = wire_group(call->arena, &all.items[i]);
+        rows[i] = wire_group(&all.items[i]);
     *(struct list_result *)result = (struct list_result){memory_space(call->self, call->arena),
                                                          {rows, all.n}};
     return FUMI_OK;

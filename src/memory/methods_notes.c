@@ -2,33 +2,10 @@
 
 #include <stdio.h>
 
-struct add_params {
-    struct fumi_str project, group, text, title, source, created;
-    struct fumi_strs tags;
-    struct fumi_json metadata;
-};
-
-/* All but the project. */
-#define NOTE_FIELDS                                                                                \
-    FUMI_FIELD(struct add_params, group, "groupId",                                                \
-               "\"global\" for the whole project, else like lessons, task-7.",                     \
-               .flags = FUMI_REQUIRED, .check = note_group_fault),                                 \
-        FUMI_FIELD(struct add_params, text, "text",                                                \
-                   "The fact and its reason, clear without this conversation.",                    \
-                   .flags = FUMI_REQUIRED, .check = note_text_fault),                              \
-        FUMI_FIELD(struct add_params, title, "title", "A short title.", .flags = FUMI_NULLABLE,    \
-                   .check = check_title),                                                          \
-        FUMI_FIELD(struct add_params, tags, "tags", "Like rule, decision; case counts.",           \
-                   .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag),              \
-        FUMI_FIELD(struct add_params, source, "source", "A file, a URL, a person.",                \
-                   .flags = FUMI_NULLABLE, .check = check_source),                                 \
-        FUMI_FIELD(struct add_params, created, "createdAt", "Default now.",                        \
-                   .flags = FUMI_NULLABLE, .format = "date-time"),                                 \
-        FUMI_FIELD(struct add_params, metadata, "metadata", "Any object.",                         \
-                   .flags = FUMI_NULLABLE | FUMI_OBJECT_ONLY)
-
-static const struct fumi_field add_fields[] = {PROJECT_FIELD(struct add_params), NOTE_FIELDS};
-static const struct fumi_shape add_shape = FUMI_SHAPE(struct add_params, add_fields);
+static const struct fumi_field add_fields[] = {PROJECT_FIELD(struct note),
+                                               NOTE_REQUIRED_FIELDS(struct note, )
+                                                   NOTE_OPTIONAL_FIELDS(struct note, )};
+static const struct fumi_shape add_shape = FUMI_SHAPE(struct note, add_fields);
 
 struct add_result {
     struct fumi_str id, name_space, project, embedding, warning;
@@ -52,25 +29,12 @@ static struct fumi_str state_of(const struct written *w)
     return w->pending ? FUMI_STR("pending") : (struct fumi_str){0};
 }
 
-static struct note note_of(const struct add_params *p)
-{
-    return (struct note){.project = p->project,
-                         .group = p->group,
-                         .title = p->title,
-                         .text = p->text,
-                         .source = p->source,
-                         .tags = p->tags,
-                         .metadata = p->metadata.text,
-                         .created = time_value(p->created, NOTE_NOW)};
-}
-
 static enum fumi_ret add_note(struct fumi_call *call, const void *params, void *result)
 {
-    const struct add_params *p = params;
-    struct note n = note_of(p);
+    struct note n = *(const struct note *)params;
     struct guard g = guard_of(call, NULL);
     struct written w;
-    if (check_metadata(n.metadata, "metadata", &call->err) || guard_note(&g, &n, &call->err) ||
+    if (check_metadata(n.metadata.text, "metadata", &call->err) || guard_note(&g, &n, &call->err) ||
         memory_add(call->self, call->arena, &n, time_for_embedding(call), &w, &call->err))
         return FUMI_FAIL;
     *(struct add_result *)result = (struct add_result){n.id, w.space, n.project, state_of(&w),
@@ -87,9 +51,9 @@ struct import_params {
     struct fumi_list notes;
 };
 
-static const struct fumi_field import_note_fields[] = {NOTE_FIELDS};
-static const struct fumi_shape import_note_shape = FUMI_SHAPE(struct add_params,
-                                                              import_note_fields);
+static const struct fumi_field import_note_fields[] = {NOTE_REQUIRED_FIELDS(struct note, )
+                                                           NOTE_OPTIONAL_FIELDS(struct note, )};
+static const struct fumi_shape import_note_shape = FUMI_SHAPE(struct note, import_note_fields);
 static const struct fumi_field import_fields[] = {
     PROJECT_FIELD(struct import_params),
     FUMI_FIELD(struct import_params, notes, "notes", "The notes, as memory.add_note takes them.",
@@ -118,14 +82,14 @@ static const struct fumi_shape imported_shape = FUMI_SHAPE(struct import_result,
 /* What would be refused, before the first note is stored. */
 static int check_all(struct fumi_call *call, const struct import_params *p)
 {
-    const struct add_params *notes = p->notes.items;
+    const struct note *notes = p->notes.items;
     for (size_t i = 0; i < p->notes.n; i++) {
         char where[32], field[48];
-        struct note n = note_of(&notes[i]);
+        struct note n = notes[i];
         struct guard g = guard_of(call, where);
         snprintf(where, sizeof(where), "notes[%zu].", i);
         snprintf(field, sizeof(field), "%smetadata", where);
-        if (check_metadata(n.metadata, field, &call->err) ||
+        if (check_metadata(n.metadata.text, field, &call->err) ||
             (g.mode == SECRETS_REFUSE && guard_note(&g, &n, &call->err)))
             return -1;
     }
@@ -137,14 +101,14 @@ static enum fumi_ret import(struct fumi_call *call, const void *params, void *re
 {
     const struct import_params *p = params;
     struct import_result *out = result;
-    const struct add_params *notes = p->notes.items;
+    const struct note *notes = p->notes.items;
     struct guard g = guard_of(call, "");
     if (check_all(call, p))
         return FUMI_FAIL;
     out->ids.items = fumi_alloc(call->arena, p->notes.n * sizeof(*out->ids.items));
     while (out->ids.n < p->notes.n && !fumi_cancelled(call) &&
            fumi_time_left(call) > IMPORT_LEAVE_MS) {
-        struct note n = note_of(&notes[out->ids.n]);
+        struct note n = notes[out->ids.n];
         struct written w;
         n.project = p->project;
         if (guard_note(&g, &n, &call->err) ||
@@ -170,37 +134,22 @@ static enum fumi_ret get(struct fumi_call *call, const void *params, void *resul
     struct note n;
     if (store_get_note(store, call->arena, ((const struct by_id *)params)->id, &n, &call->err))
         return FUMI_FAIL;
-    *(struct wire_note *)result = wire_note(call->arena, &n, memory_space(call->self, call->arena));
+    *(struct note_result *)result = (struct note_result){n, memory_space(call->self, call->arena)};
     return FUMI_OK;
 }
 
-struct patch {
-    struct fumi_str title, text, source, group;
-    struct fumi_strs tags;
-    struct fumi_json metadata;
-    uint64_t given, ignored;
+struct note_patch {
+    struct note to;
+    uint64_t given, ignored; /* bits in the order of patch_fields */
 };
 
-/* The order of the rows is that of `bits`. */
-static const struct fumi_field patch_fields[] = {
-    FUMI_FIELD(struct patch, title, "title", "Null clears it.",
-               .flags = FUMI_NULLABLE | FUMI_LENIENT, .check = check_title),
-    FUMI_FIELD(struct patch, text, "text", "The whole new text.", .check = note_text_fault),
-    FUMI_FIELD(struct patch, tags, "tags", "Replaced whole.", .flags = FUMI_NULL_KEEPS,
-               .max = NOTE_TAGS_MAX, .check = check_tag),
-    FUMI_FIELD(struct patch, source, "source", "Null clears it.",
-               .flags = FUMI_NULLABLE | FUMI_LENIENT, .check = check_source),
-    FUMI_FIELD(struct patch, group, "groupId", "Another group.", .check = check_group),
-    FUMI_FIELD(struct patch, metadata, "metadata", "Replaced whole.",
-               .flags = FUMI_NULLABLE | FUMI_LENIENT | FUMI_OBJECT_ONLY),
-};
-static const struct fumi_shape patch_shape = FUMI_LENIENT_PATCH_SHAPE(struct patch, patch_fields);
-static const unsigned bits[] = {NOTE_TITLE,  NOTE_TEXT,  NOTE_TAGS,
-                                NOTE_SOURCE, NOTE_GROUP, NOTE_METADATA};
+static const struct fumi_field patch_fields[] = {NOTE_PATCH_FIELDS(struct note_patch, to.)};
+static const struct fumi_shape patch_shape = FUMI_LENIENT_PATCH_SHAPE(struct note_patch,
+                                                                      patch_fields);
 
 struct update_params {
     struct fumi_str id;
-    struct patch patch;
+    struct note_patch patch;
 };
 
 static const struct fumi_field update_fields[] = {
@@ -229,18 +178,24 @@ static const struct fumi_field updated_fields[] = {
 };
 static const struct fumi_shape updated_shape = FUMI_SHAPE(struct update_result, updated_fields);
 
-static unsigned fields_of(uint64_t given)
+/* The members that the patch sets, as enum note_bit: its fields are the columns that can be
+ * updated, in their order. */
+static unsigned members_of(uint64_t given)
 {
     unsigned set = 0;
-    for (size_t i = 0; i < FUMI_COUNT(bits); i++)
-        set |= given >> i & 1 ? bits[i] : 0;
+    for (size_t i = 0; i < NOTE_INDEX_N; i++) {
+        if (!(note_columns[i].flags & NOTE_UPDATABLE))
+            continue;
+        set |= given & 1 ? 1u << i : 0;
+        given >>= 1;
+    }
     return set;
 }
 
 static struct fumi_strs names_of(struct fumi_arena *a, uint64_t ignored)
 {
-    struct fumi_strs out = {fumi_alloc(a, sizeof(bits) * sizeof(struct fumi_str)), 0};
-    for (size_t i = 0; i < FUMI_COUNT(bits); i++)
+    struct fumi_strs out = {fumi_alloc(a, sizeof(patch_fields)), 0};
+    for (size_t i = 0; i < FUMI_COUNT(patch_fields); i++)
         if (ignored >> i & 1)
             out.items[out.n++] = fumi_str(patch_fields[i].name);
     return out;
@@ -249,22 +204,17 @@ static struct fumi_strs names_of(struct fumi_arena *a, uint64_t ignored)
 static enum fumi_ret update(struct fumi_call *call, const void *params, void *result)
 {
     const struct update_params *p = params;
-    const struct patch *to = &p->patch;
-    struct note n = {.title = to->title,
-                     .text = to->text,
-                     .source = to->source,
-                     .group = to->group,
-                     .tags = to->tags,
-                     .metadata = to->metadata.text};
+    const struct note_patch *patch = &p->patch;
+    struct note n = patch->to;
     struct guard g = guard_of(call, "patch.");
     struct written w;
-    if (check_metadata(n.metadata, "patch.metadata", &call->err) ||
+    if (check_metadata(n.metadata.text, "patch.metadata", &call->err) ||
         guard_note(&g, &n, &call->err) ||
-        memory_update(call->self, call->arena, p->id, &n, fields_of(to->given),
+        memory_update(call->self, call->arena, p->id, &n, members_of(patch->given),
                       time_for_embedding(call), &w, &call->err))
         return FUMI_FAIL;
     *(struct update_result *)result = (struct update_result){
-        true, names_of(call->arena, to->ignored), state_of(&w), guard_warning(&g, w.warning)};
+        true, names_of(call->arena, patch->ignored), state_of(&w), guard_warning(&g, w.warning)};
     return FUMI_OK;
 }
 
@@ -284,7 +234,7 @@ const struct fumi_method note_methods[] = {
      "Stores many notes of a project, one after the other, and tells how far it is to those who "
      "want to know.",
      &import_shape, &imported_shape, import, WRITE},
-    {"get", "Reads one note by its id.", &by_id_shape, &wire_note_shape, get, READ},
+    {"get", "Reads one note by its id.", &by_id_shape, &note_result_shape, get, READ},
     {"update", "Changes parts of a note. What the patch does not name stays as it is.",
      &update_shape, &updated_shape, update, WRITE},
     {"delete", "Removes a note, or a global, for good.", &by_id_shape, &done_shape, delete, WRITE},

@@ -11,7 +11,8 @@ enum {
 static const char *const modes[] = {"hybrid", "meaning", "words", NULL};
 
 struct search_params {
-    struct fumi_str project, query, group, since, until;
+    struct fumi_str project, query, group;
+    struct fumi_time since, until;
     struct fumi_strs tags;
     int64_t top, max_tokens;
     int mode;
@@ -24,15 +25,14 @@ static const struct fumi_field search_fields[] = {
     FUMI_FIELD(struct search_params, query, "query", "A question, words or identifiers.",
                .flags = FUMI_REQUIRED, .check = check_query),
     FUMI_FIELD(struct search_params, group, "groupId", "Only this group.", .flags = FUMI_NULLABLE,
-               .check = check_group),
+               .check = note_given_group_fault),
     FUMI_FIELD(struct search_params, top, "topK", "At most so many.", .flags = FUMI_NULLABLE,
                .min = 1, .max = MOST, .def = "5"),
     FUMI_FIELD(struct search_params, tags, "tags", "Only with all of these.",
                .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag_filter),
     FUMI_FIELD(struct search_params, since, "since", "Created then or later.",
-               .flags = FUMI_NULLABLE, .format = "date-time"),
-    FUMI_FIELD(struct search_params, until, "until", "Created before.", .flags = FUMI_NULLABLE,
-               .format = "date-time"),
+               .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct search_params, until, "until", "Created before.", .flags = FUMI_NULLABLE),
     FUMI_FIELD(struct search_params, mode, "mode", "By meaning and words, or one of them.",
                .flags = FUMI_NULLABLE | FUMI_DETAIL, .choices = modes, .def = "\"hybrid\""),
     FUMI_FIELD(struct search_params, floor, "minScore", "Leave out lower scores.",
@@ -71,27 +71,16 @@ static const struct fumi_field explained_fields[] = {
 };
 static const struct fumi_shape explained_shape = FUMI_SHAPE(struct explained, explained_fields);
 
+/* A note and its scores. */
 struct search_hit {
-    struct fumi_str id, project, group, title, text, source, created;
-    struct fumi_strs tags;
+    struct note note;
     double score;
-    struct fumi_json metadata, passage, explain;
+    struct fumi_json passage, explain;
 };
 
 static const struct fumi_field hit_fields[] = {
-    FUMI_FIELD(struct search_hit, id, "id", "Its id."),
-    FUMI_FIELD(struct search_hit, project, "projectId", "The project, in its canonical form.",
-               .flags = FUMI_DETAIL),
-    FUMI_FIELD(struct search_hit, group, "groupId", "The group within the project."),
-    FUMI_FIELD(struct search_hit, title, "title", "Its title.", .flags = FUMI_NULLABLE),
-    FUMI_FIELD(struct search_hit, text, "text", "What it says, or its best passage."),
-    FUMI_FIELD(struct search_hit, tags, "tags", "Its tags.", .flags = FUMI_SPARSE),
-    FUMI_FIELD(struct search_hit, source, "source", "Where it came from.", .flags = FUMI_NULLABLE),
-    FUMI_FIELD(struct search_hit, created, "createdAt", "When it was made, UTC.",
-               .format = "date-time"),
-    FUMI_FIELD(struct search_hit, score, "score", "0 to 1, 1 best, comparable within one answer."),
-    FUMI_FIELD(struct search_hit, metadata, "metadata", "Any object that was stored with it.",
-               .flags = FUMI_NULLABLE | FUMI_OBJECT_ONLY),
+    NOTE_LIST_FIELDS(struct search_hit, note.) FUMI_FIELD(
+        struct search_hit, score, "score", "0 to 1, 1 best, comparable within one answer."),
     FUMI_FIELD(struct search_hit, passage, "passage",
                "Where the passage stands, when text is not the whole note: begin and end in bytes.",
                .flags = FUMI_OMIT),
@@ -183,19 +172,9 @@ static struct fumi_json text_of(struct fumi_arena *a, const struct fumi_shape *s
 
 static struct search_hit hit_of(struct fumi_arena *a, const struct result *r, bool explain)
 {
-    const struct note *n = &r->note;
     const struct explained why = {
         r->words, r->meaning, (int64_t)r->words_rank, (int64_t)r->meaning_rank, {r->begin, r->end}};
-    struct search_hit h = {.id = n->id,
-                           .project = n->project,
-                           .group = n->group,
-                           .title = n->title,
-                           .text = n->text,
-                           .source = n->source,
-                           .created = time_text(a, n->created),
-                           .tags = n->tags,
-                           .score = r->score,
-                           .metadata = {n->metadata}};
+    struct search_hit h = {.note = r->note, .score = r->score};
     if (r->part)
         h.passage = text_of(a, &passage_shape, &why.passage);
     if (explain)
@@ -240,8 +219,8 @@ static enum fumi_ret search(struct fumi_call *call, const void *params, void *re
     const struct search_params *p = params;
     struct listing listing = {.call = call};
     struct search s = {
-        .filter = {p->project, p->group, p->tags, time_value(p->since, INT64_MIN),
-                   time_value(p->until, INT64_MAX)},
+        .filter = {p->project, p->group, p->tags, p->since.set ? p->since.ms : INT64_MIN,
+                   p->until.set ? p->until.ms : INT64_MAX},
         .query = p->query,
         .top = (size_t)p->top,
         .mode = (enum search_mode)p->mode,
@@ -269,7 +248,7 @@ static const char *check_cursor(struct fumi_str s);
 static const struct fumi_field recent_fields[] = {
     PROJECT_FIELD(struct recent_params),
     FUMI_FIELD(struct recent_params, group, "groupId", "Only this group.", .flags = FUMI_NULLABLE,
-               .check = check_group),
+               .check = note_given_group_fault),
     FUMI_FIELD(struct recent_params, limit, "limit", "At most so many.", .flags = FUMI_NULLABLE,
                .min = 0, .max = MOST, .def = "10"),
     FUMI_FIELD(struct recent_params, tags, "tags", "Only with all of these.",
@@ -288,7 +267,7 @@ static const struct fumi_field recent_result_fields[] = {
     FUMI_FIELD(struct recent_result, name_space, "namespace", "The embedding space in use.",
                .flags = FUMI_DETAIL),
     FUMI_FIELD(struct recent_result, items, "items", "The notes, newest first.",
-               .shape = &listed_note_shape),
+               .shape = &note_list_shape),
     FUMI_FIELD(struct recent_result, next, "nextCursor", "Where the next page begins, if any.",
                .flags = FUMI_OMIT),
 };
@@ -352,13 +331,13 @@ static enum fumi_ret list_recent(struct fumi_call *call, const void *params, voi
         (limit && store_list_recent(store, &to, &f, after, limit + 1, &notes, &call->err)))
         return FUMI_FAIL;
     size_t n = notes.n > limit ? limit : notes.n;
-    struct wire_note *items = fumi_alloc(a, (n + 1) * sizeof(*items));
+    struct note_result *items = fumi_alloc(a, (n + 1) * sizeof(*items));
     out->name_space = memory_space(call->self, a);
     for (size_t i = 0; i < n; i++)
-        items[i] = wire_note(a, &notes.items[i], out->name_space);
+        items[i] = (struct note_result){notes.items[i], out->name_space};
     out->items = (struct fumi_list){items, n};
     if (notes.n > limit)
-        out->next = fumi_fmt(a, "%" PRId64 ".%" PRId64, notes.items[n - 1].created,
+        out->next = fumi_fmt(a, "%" PRId64 ".%" PRId64, notes.items[n - 1].created.ms,
                              notes.items[n - 1].seq);
     return FUMI_OK;
 }

@@ -84,8 +84,8 @@ int memory_add(struct memory *m, struct fumi_arena *a, struct note *n, int64_t m
         fumi_uuid(id);
         n->id = (struct fumi_str){id, FUMI_UUID_SIZE};
     }
-    if (n->created == NOTE_NOW)
-        n->created = fumi_now();
+    if (!n->created.set)
+        n->created = (struct fumi_time){fumi_now(), true};
     struct writing w = begin(m, a, ms, out);
     return end(&w, add_in(&w, n, e));
 }

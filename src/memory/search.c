@@ -1,4 +1,5 @@
-/* A search: candidates by words and by meaning, one ranking, then what the caller can take. */
+/* A search: collects candidates by keywords and by vectors, merges them into one ranking (fuse.c),
+ * loads the best notes, and fits their texts into the token budget of the caller. */
 #include "base/utf8.h"
 #include "memory/fuse.h"
 #include "memory/memory_parts.h"
@@ -9,8 +10,8 @@
 
 enum { CANDIDATES = 200, WIDEN = 4, TIES = 32, MISSES = 3 };
 
-/* How much meaning counts: half where the model knows the script of the query; where it does not,
- * this much is left for what words did not find. */
+/* The weight of the vector search: KNOWN if the model knows the script of the query; otherwise
+ * FOREIGN, for notes that the keyword search did not find. */
 static const double KNOWN = 0.5, FOREIGN = 0.2;
 
 struct searching {
@@ -18,9 +19,9 @@ struct searching {
     struct fumi_arena *a;
     const struct search *s;
     struct space *sp;
-    size_t wide; /* candidates of each side */
+    size_t wide; /* candidates per search */
     struct found *out;
-    bool blind; /* there are notes, and none of them has a vector in the space that answers */
+    bool blind; /* notes pass the filter, but none has a vector in the serving space */
 };
 
 static int by_cosine(const void *x, const void *y)
@@ -39,7 +40,8 @@ static bool has(const struct hits *h, int64_t seq)
     return false;
 }
 
-/* The cosines of those that were found by words only: both sides judge every candidate. */
+/* Adds the cosines of the notes that only the keyword search found, so that every candidate is
+ * scored by both. */
 static int judge_words(struct searching *q, const float *x, size_t dim, const struct hits *words,
                        struct hits *near, struct fumi_err *e)
 {
@@ -62,7 +64,8 @@ static int judge_words(struct searching *q, const float *x, size_t dim, const st
     return 0;
 }
 
-/* The meaning side. Returns 1 when the query could not be embedded and words must do. */
+/* Vector search. Returns 1 if the query could not be embedded: the caller then uses keywords only.
+ */
 static int by_meaning(struct searching *q, const struct hits *words, struct hits *near,
                       struct fumi_err *e)
 {
@@ -88,14 +91,14 @@ static int by_meaning(struct searching *q, const struct hits *words, struct hits
 static void weigh(const struct searching *q, struct fuse_input *in)
 {
     in->words_first = q->out->mode == SEARCH_HYBRID && q->sp->embedder->english_only &&
-                      words_foreign(q->s->query);
+                      words_mostly_non_latin(q->s->query);
     if (q->out->mode != SEARCH_HYBRID)
         in->weight = q->out->mode == SEARCH_MEANING;
     else
         in->weight = in->words_first ? FOREIGN : KNOWN;
 }
 
-/* In a search by meaning alone the score is the cosine itself, brought to 0 to 1. */
+/* In a search by vectors alone the score is the cosine, mapped to 0..1. */
 static void plain_scores(struct results *r)
 {
     for (size_t i = 0; i < r->n; i++)
@@ -129,14 +132,14 @@ static int by_score(const void *x, const void *y)
     const struct result *a = x, *b = y;
     if (a->score != b->score)
         return a->score < b->score ? 1 : -1;
-    if (a->note.created != b->note.created)
-        return a->note.created < b->note.created ? 1 : -1;
+    if (a->note.created.ms != b->note.created.ms)
+        return a->note.created.ms < b->note.created.ms ? 1 : -1;
     size_t n = a->note.id.n < b->note.id.n ? a->note.id.n : b->note.id.n;
     return memcmp(a->note.id.p, b->note.id.p, n);
 }
 
-/* The best in their order, some more than wanted, so that ties are broken by time and id. Those
- * that are gone since are left out. */
+/* Sorts the best candidates, some more than wanted so that equal scores are ordered by time and id.
+ * Notes that were deleted in the meantime are left out. */
 static int rank(struct searching *q, struct results *all, struct fumi_err *e)
 {
     struct store *store = q->m->view;
@@ -158,7 +161,7 @@ static int rank(struct searching *q, struct results *all, struct fumi_err *e)
     return 0;
 }
 
-/* About how many tokens a model counts: four letters of a script with spaces, one of others. */
+/* Estimates the number of tokens: one per four ASCII characters, one per other character. */
 static size_t tokens_of(struct fumi_str s)
 {
     size_t ascii = 0, other = 0;
@@ -169,7 +172,7 @@ static size_t tokens_of(struct fumi_str s)
     return (ascii + 3) / 4 + other;
 }
 
-/* Where a word of the query stands in the text, in any case of English letters; 0: nowhere. */
+/* The offset of a word of the query in the text, ignoring ASCII case; 0 if there is none. */
 static size_t place_of_word(struct fumi_str text, struct fumi_str query)
 {
     for (size_t i = 0, n; i < query.n; i += n + 1) {
@@ -183,8 +186,8 @@ static size_t place_of_word(struct fumi_str text, struct fumi_str query)
     return 0;
 }
 
-/* A note whose text is not embedded yet has no best passage: some text around a word of the query
- * stands for one, or the beginning. */
+/* A substitute for the best passage of a note that is not embedded yet: the text around a word of
+ * the query, or the beginning of the text. */
 static struct fumi_str window(struct fumi_str text, struct fumi_str query, size_t tokens)
 {
     enum { WINDOW = 800, BEFORE = 200, LEAST = 40 }; /* bytes */
@@ -198,7 +201,8 @@ static struct fumi_str window(struct fumi_str text, struct fumi_str query, size_
     return some;
 }
 
-/* Whether it fits into what is left: whole, or by its best passage. */
+/* Fits a note into the remaining tokens: the whole text, or its best passage. Returns false if
+ * neither fits. */
 static bool take(struct result *r, struct fumi_str query, size_t *left)
 {
     size_t whole = tokens_of(r->note.text);
@@ -218,24 +222,23 @@ static bool take(struct result *r, struct fumi_str query, size_t *left)
     return true;
 }
 
-/* Notes as they are loaded for candidates, which are in the same order. */
+/* The notes of the candidates while they are loaded, in the order of the candidates. */
 struct loaded {
     const struct searching *q;
-    const struct result *next; /* the first candidate whose note has not come yet */
+    const struct result *next; /* the first candidate whose note is not loaded yet */
     size_t left;               /* tokens */
 };
 
 static struct result next_result(struct loaded *l, const struct note *n)
 {
     while (l->next->note.seq != n->seq)
-        l->next++; /* its note is gone or damaged */
+        l->next++; /* its note was deleted or is damaged */
     struct result r = *l->next++;
     r.note = *n;
     return r;
 }
 
-/* Only what is answered of a note is copied: all of it, its best passage, or no more than its id.
- */
+/* Copies only the part of a note that is returned: all of it, its best passage, or only its id. */
 static int take_result(void *arg, void *row, size_t bytes, struct fumi_err *e)
 {
     struct loaded *l = arg;
@@ -257,7 +260,7 @@ static int take_result(void *arg, void *row, size_t bytes, struct fumi_err *e)
     return verdict;
 }
 
-/* Of those that are too bad only the title is answered. */
+/* Of results below the minimum score only the head of the note is returned, without its text. */
 static int take_miss(void *arg, void *row, size_t bytes, struct fumi_err *e)
 {
     (void)bytes;
@@ -265,12 +268,12 @@ static int take_miss(void *arg, void *row, size_t bytes, struct fumi_err *e)
     struct loaded *l = arg;
     struct note *n = row;
     struct results *misses = &l->q->out->misses;
-    n->text = n->source = n->metadata = (struct fumi_str){0};
+    n->text = n->source = n->metadata.text = (struct fumi_str){0};
     misses->items[misses->n++] = next_result(l, n);
     return ROW_KEEP;
 }
 
-/* Loads the notes of n candidates into `out`, which may stand where they do. */
+/* Loads the notes of n candidates into `out`, which may share memory with the candidates. */
 static int load(struct loaded *l, size_t n, int (*each)(void *, void *, size_t, struct fumi_err *),
                 struct results *out, struct fumi_err *e)
 {

@@ -1,6 +1,8 @@
-/* Long texts, some passages at a time: so a text that takes minutes keeps nobody waiting for a
- * thread that ends, for a lease, or for the vectors of other notes. */
+/* Long texts are embedded a few passages at a time, so that a text that takes minutes does not
+ * delay the end of the worker, the renewal of its lease, or the vectors of other notes. */
 #include "memory/memory_parts.h"
+
+#include <assert.h>
 
 enum { SLICE = 16 }; /* passages: a few seconds for the local model on a slow machine */
 
@@ -10,7 +12,7 @@ static void begin(struct slices *s, struct space *sp, struct fumi_str text)
     s->v = (struct vectors){.items = fumi_alloc(&s->arena, s->spans.n * sizeof(*s->v.items))};
 }
 
-/* The provider may have another number of dimensions by now: then all is begun again. */
+/* Appends n vectors. If the provider's dimension has changed, all passages are embedded again. */
 static void keep(struct slices *s, struct space *sp, const float *x, size_t n)
 {
     size_t dim = atomic_load(&sp->embedder->dim);
@@ -22,8 +24,9 @@ static void keep(struct slices *s, struct space *sp, const float *x, size_t n)
     float *to = fumi_alloc(&s->arena, n * dim * sizeof(*to));
     if (n)
         memcpy(to, x, n * dim * sizeof(*to));
+    assert(n <= s->spans.n - s->v.n);
     for (size_t i = 0; i < n; i++, to += dim) {
-        struct span span = s->spans.items[s->v.n];
+        struct text_range span = s->spans.items[s->v.n];
         s->v.items[s->v.n++] = (struct passage){span.begin, span.end, to};
     }
 }
@@ -37,7 +40,7 @@ int slices_next(struct slices *s, struct space *sp, struct fumi_arena *a, struct
     if (!s->spans.n)
         begin(s, sp, text);
     for (size_t i = s->v.n; i < s->spans.n && n < SLICE; i++) {
-        struct span span = s->spans.items[i];
+        struct text_range span = s->spans.items[i];
         texts[n++] = (struct fumi_str){text.p + span.begin, span.end - span.begin};
     }
     if (sp->embedder->ops->embed(sp->embedder, a, texts, n, ms, &x, e))

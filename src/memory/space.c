@@ -1,17 +1,19 @@
-/* An embedding space: an embedder and the name under which its vectors are kept. */
+/* Embedding spaces: an embedder and the name under which its vectors are stored. */
 #include "base/clock.h"
 #include "memory/memory_parts.h"
 #include "model/dim.h"
 
-static struct embed_config keep(struct fumi_arena *a, const struct embed_config *c)
+#include <assert.h>
+
+struct embed_config space_copy_config(struct fumi_arena *a, const struct embed_config *c)
 {
     struct embed_config out = *c;
     out.provider = fumi_dup(a, c->provider);
-    out.model = fumi_dup(a, c->model.n ? c->model : embed_usual_model(c->provider));
+    out.model = fumi_dup(a, c->model.n ? c->model : embed_default_model(c->provider));
     out.base_url = fumi_dup(a, c->base_url);
     out.api_key = fumi_dup(a, c->api_key);
     out.model_file = fumi_dup(a, c->model_file);
-    out.allowed_hosts = (struct fumi_strs){0}; /* the configuration's, which may change */
+    out.allowed_hosts = (struct fumi_strs){0}; /* read from the configuration, which may change */
     return out;
 }
 
@@ -20,7 +22,7 @@ struct space *space_new(const struct embed_config *c, const struct fumi_log *log
 {
     struct space *sp = fumi_resize(NULL, sizeof(*sp));
     *sp = (struct space){.refs = 1};
-    sp->config = keep(&sp->arena, c);
+    sp->config = space_copy_config(&sp->arena, c);
     sp->embedder = embed_open(&sp->config, log, e);
     if (sp->embedder)
         return sp;
@@ -39,7 +41,11 @@ struct space *space_take(struct memory *m, struct space *const *which)
 
 void space_put(struct space *sp)
 {
-    if (!sp || atomic_fetch_sub(&sp->refs, 1) != 1)
+    if (!sp)
+        return;
+    int refs = atomic_fetch_sub(&sp->refs, 1);
+    assert(refs > 0);
+    if (refs != 1)
         return;
     if (sp->embedder)
         sp->embedder->ops->free(sp->embedder);
@@ -56,7 +62,7 @@ struct fumi_str space_name(const struct space *sp, struct fumi_arena *a)
                     atomic_load(&sp->embedder->dim));
 }
 
-/* Read from both ends: the model may hold colons of its own. */
+/* Split at the first and the last colon, because the model may contain colons. */
 bool space_split(struct fumi_str name, struct embed_config *out)
 {
     const char *first = memchr(name.p, ':', name.n);
@@ -79,10 +85,10 @@ bool space_same_model(const struct embed_config *a, const struct embed_config *b
     return fumi_eq(a->provider, b->provider) && fumi_eq(a->model, b->model);
 }
 
-/* All passages of all texts in one row, so that an embedder sees as many as there are at once. */
+/* The passages of all texts in one array, so that the embedder gets them in one call. */
 struct pieces {
     struct fumi_str *texts;
-    struct spans *spans; /* of each text */
+    struct text_ranges *spans; /* of each text */
     size_t n;
 };
 
@@ -98,7 +104,7 @@ static struct pieces cut(struct space *sp, struct fumi_arena *a, const struct fu
     struct fumi_str *to = p.texts;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < p.spans[i].n; k++) {
-            struct span s = p.spans[i].items[k];
+            struct text_range s = p.spans[i].items[k];
             *to++ = (struct fumi_str){texts[i].p + s.begin, s.end - s.begin};
         }
     return p;
@@ -114,7 +120,7 @@ int space_embed(struct space *sp, struct fumi_arena *a, const struct fumi_str *t
     size_t dim = atomic_load(&sp->embedder->dim);
     struct fumi_str name = space_name(sp, a);
     for (size_t i = 0; i < n; i++) {
-        struct spans s = p.spans[i];
+        struct text_ranges s = p.spans[i];
         out[i] = (struct vectors){name, dim, fumi_alloc(a, s.n * sizeof(struct passage)), s.n};
         for (size_t k = 0; k < s.n; k++, x += dim)
             out[i].items[k] = (struct passage){s.items[k].begin, s.items[k].end, x};

@@ -1,44 +1,49 @@
-/* The background: embeds what lacks vectors in the space in use, lets that space answer once it is
- * complete, and erases what removed notes left in the files. Several processes on one store take
- * turns by a lease, a fact with an end; it only saves work, since a note that gets its vectors
- * twice has them once. */
+/* The worker thread. It embeds notes that lack vectors in the current space, lets that space answer
+ * searches once it is complete, and erases the remains of deleted notes from the files.
+ *
+ * If several processes use one store, the one that holds the lease (META_WORKER) embeds. The lease
+ * expires, and only saves work: storing the vectors of a note twice is harmless.
+ *
+ * Each step (`step`) embeds one batch of short notes and one slice of a long note. A pass goes over
+ * all notes that lack vectors, in the order of their numbers. */
 #include "base/clock.h"
 #include "memory/memory_parts.h"
 #include "json/json.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 enum {
-    IDLE_MS = 2000,    /* between two looks at what other processes did */
+    IDLE_MS = 2000,    /* between two checks for changes by other processes */
     ERASE_MS = 100,    /* between two steps of erasing */
-    LEASE_MS = 15000,  /* how long others keep away from us */
-    EMBED_MS = 120000, /* for one batch; remote providers have limits of their own */
-    RETRY_MS = 1000,   /* after a failure, doubled up to the next */
+    LEASE_MS = 15000,  /* duration of a lease */
+    EMBED_MS = 120000, /* time limit of a batch; remote providers have their own limits */
+    RETRY_MS = 1000,   /* first delay after a failure; doubled up to RETRY_MAX_MS */
     RETRY_MAX_MS = 8000,
-    REFUSED_MAX = 3, /* notes in a row */
+    REFUSED_MAX = 3, /* notes refused in a row until the worker waits */
 };
 
-/* One look: what was found and what came of it. */
+/* The outcome of a step. */
 enum outcome { NOTHING, DONE_SOME, FAILED };
 
-struct round {
+struct embed_pass {
     struct memory *m;
     struct fumi_arena *a;
-    struct space *sp; /* counted */
-    int64_t after;    /* notes up to this number were tried; 0: none */
-    int64_t seen;     /* the change number at which nothing was lacking */
-    int64_t renew;    /* when the lease must be taken again */
+    struct space *sp; /* a reference */
+    int64_t after;    /* notes up to this number were tried; 0: a pass begins */
+    int64_t seen;     /* the change number at which no note lacked vectors */
+    int64_t renew;    /* when the lease must be renewed */
     bool single;      /* one note at a time */
-    bool passed;      /* some were passed over */
-    bool unerased;    /* erasing failed the last time */
-    int refused;      /* how many in a row */
-    /* Long notes. One at a time is embedded in slices, between the batches of the others. */
+    bool passed;      /* some notes were skipped */
+    bool unerased;    /* the last attempt to erase failed */
+    int refused;      /* notes refused in a row */
+    /* Long notes are embedded one at a time, in slices between the batches of short notes. */
     struct slices slices;
     int64_t long_after;      /* long notes up to this number were refused */
-    int64_t began, searched; /* change numbers: of this pass, and of the last one that ended */
+    int64_t began, searched; /* change numbers at the start of this and of the last complete pass */
 };
 
 static bool stopping(struct memory *m)
@@ -49,7 +54,7 @@ static bool stopping(struct memory *m)
     return stop;
 }
 
-/* False: it was ended early, because there is new work or the worker has to stop. */
+/* Sleeps. Returns false if it was woken early, by new work or by worker_stop. */
 static bool pause_for(struct memory *m, int64_t ms)
 {
     bool whole = false;
@@ -67,7 +72,7 @@ static bool pause_for(struct memory *m, int64_t ms)
     return whole;
 }
 
-/* "UUID END": whose turn it is, and until when. */
+/* Whether another process holds the lease. A lease is "UUID END": its holder and its end. */
 static bool held_by_other(const struct worker *w, struct fumi_str lease)
 {
     char text[32] = "";
@@ -77,27 +82,29 @@ static bool held_by_other(const struct worker *w, struct fumi_str lease)
         return false;
     memcpy(text, lease.p + FUMI_UUID_SIZE + 1, lease.n - FUMI_UUID_SIZE - 1);
     int64_t end = strtoll(text, NULL, 10), now = fumi_now();
-    return end > now && end <= now + 2 * LEASE_MS; /* a clock that was wrong must not stop us */
+    return end > now && end <= now + 2 * LEASE_MS; /* ignore the lease of a wrong clock */
 }
 
-static bool take_lease(struct round *r, struct fumi_err *e)
+/* Takes or renews the lease. Returns false if another process holds it, or with *e set on failure.
+ */
+static bool take_lease(struct embed_pass *r, struct fumi_err *e)
 {
     struct memory *m = r->m;
     struct fumi_str lease;
     if (fumi_now() < r->renew && r->renew < fumi_now() + LEASE_MS)
         return true;
-    if (store_get_meta(m->store, r->a, FACT_WORKER, &lease, e) ||
+    if (store_get_meta(m->store, r->a, META_WORKER, &lease, e) ||
         (lease.p && held_by_other(&m->worker, lease)))
         return false;
     lease = fumi_fmt(r->a, "%.*s %" PRId64, FUMI_UUID_SIZE, m->worker.lease, fumi_now() + LEASE_MS);
-    if (store_set_meta(m->store, FACT_WORKER, lease, e))
+    if (store_set_meta(m->store, META_WORKER, lease, e))
         return false;
     r->renew = fumi_now() + LEASE_MS / 3;
     return true;
 }
 
-/* Remembers how it went, for those who ask for progress. */
-static void tell(struct memory *m, bool running, size_t done, const struct fumi_err *e)
+/* Records the outcome for memory_progress. */
+static void record_progress(struct memory *m, bool running, size_t done, const struct fumi_err *e)
 {
     struct worker *w = &m->worker;
     int64_t now = fumi_ticks();
@@ -109,39 +116,42 @@ static void tell(struct memory *m, bool running, size_t done, const struct fumi_
         w->per_second = (double)w->from * 1e9 / (double)(now - w->since);
     w->running = running;
     w->error = e ? *e : (struct fumi_err){0};
-    w->error.data = (struct fumi_str){0}; /* it lived in an arena */
+    w->error.data = (struct fumi_str){0}; /* it lives in an arena that is reset */
     if (!running)
         w->since = 0;
     pthread_mutex_unlock(&m->lock);
 }
 
-/* Whether trying again is of no use, as the provider says. */
-static bool is_lasting(struct fumi_arena *a, const struct fumi_err *e)
+/* Whether the provider says that a retry is useless. */
+static bool is_permanent(struct fumi_arena *a, const struct fumi_err *e)
 {
     struct fumi_err ignored;
     const struct fumi_val *data = e->data.n ? fumi_parse(a, e->data, &ignored) : NULL;
     return fumi_is(fumi_get(data, "retryable"), FUMI_FALSE);
 }
 
-/* One note that the provider refuses must not keep all others from their vectors: after a lasting
- * failure they are tried one by one, and passed over one by one. When several in a row are refused
- * it is the provider that is not well: the next ones wait. */
-static enum outcome refused(struct round *r, const struct unembeddeds *lack, struct fumi_err *e)
+/* Handles a failed batch. One note that the provider refuses must not block the others: after a
+ * permanent failure, notes are tried one by one, and refused ones are skipped. If several in a row
+ * are refused, the provider is probably at fault, and the worker waits before it goes on. */
+static enum outcome refused(struct embed_pass *r, const struct unembeddeds *pending,
+                            struct fumi_err *e)
 {
-    if (e->code != ERR_PROVIDER || !is_lasting(r->a, e))
+    if (e->code != ERR_PROVIDER || !is_permanent(r->a, e))
         return FAILED;
     if (!r->single) {
         r->single = true;
         return DONE_SOME;
     }
     fumi_log(r->m->o.log, FUMI_WARN, "a note could not be embedded",
-             {"note", {0}, lack->items[0].seq}, {"why", fumi_str(e->text), 0});
-    r->after = lack->items[0].seq;
+             {"note", {0}, pending->items[0].seq}, {"why", fumi_str(e->text), 0});
+    r->after = pending->items[0].seq;
     r->passed = true;
     return ++r->refused % REFUSED_MAX ? DONE_SOME : FAILED;
 }
 
-static enum outcome at_end(struct round *r)
+/* Ends a pass. A pass that embedded notes without skipping any is followed by another one, which
+ * finds notes that were added to it. */
+static enum outcome end_pass(struct embed_pass *r)
 {
     bool again = r->after != 0 && !r->passed;
     r->after = r->long_after = 0;
@@ -150,57 +160,57 @@ static enum outcome at_end(struct round *r)
     return again ? DONE_SOME : NOTHING;
 }
 
-static int lacking(struct round *r, int64_t after, size_t n, struct unembeddeds *out,
-                   struct fumi_err *e)
+static int list_pending(struct embed_pass *r, int64_t after, size_t n, struct unembeddeds *out,
+                        struct fumi_err *e)
 {
     struct store *store = r->m->store;
     return store_list_unembedded(store, r->a, space_name(r->sp, r->a), after, n, out, e);
 }
 
-/* Takes the long notes out of the list. The first becomes the one that is embedded in slices, if
- * there is none. */
-static void set_long_aside(struct round *r, struct unembeddeds *lack)
+/* Removes long notes from the list. If no long note is being embedded, the first of them is next.
+ */
+static void set_long_aside(struct embed_pass *r, struct unembeddeds *pending)
 {
     size_t n = 0;
-    for (size_t i = 0; i < lack->n; i++) {
-        struct unembedded *one = &lack->items[i];
+    for (size_t i = 0; i < pending->n; i++) {
+        struct unembedded *one = &pending->items[i];
         if (one->text.n <= LONG_BYTES)
-            lack->items[n++] = *one;
+            pending->items[n++] = *one;
         else if (!r->slices.seq && one->seq > r->long_after)
             r->slices.seq = one->seq, r->slices.version = one->version;
     }
-    lack->n = n;
+    pending->n = n;
 }
 
-/* The next notes in line that are not long, embedded and stored. */
-static enum outcome embed_short(struct round *r, struct fumi_err *e)
+/* Embeds and stores the next batch of short notes. */
+static enum outcome embed_short(struct embed_pass *r, struct fumi_err *e)
 {
     struct store *store = r->m->store;
-    struct unembeddeds lack;
-    if (lacking(r, r->after, r->single ? 1 : r->sp->embedder->batch, &lack, e))
+    struct unembeddeds pending;
+    if (list_pending(r, r->after, r->single ? 1 : r->sp->embedder->batch, &pending, e))
         return FAILED;
-    if (!lack.n)
-        return at_end(r);
-    int64_t last = lack.items[lack.n - 1].seq;
-    set_long_aside(r, &lack);
-    struct fumi_str *texts = fumi_alloc(r->a, lack.n * sizeof(*texts));
-    struct vectors *v = fumi_alloc(r->a, lack.n * sizeof(*v));
-    for (size_t i = 0; i < lack.n; i++)
-        texts[i] = lack.items[i].text;
-    if (lack.n && space_embed(r->sp, r->a, texts, lack.n, EMBED_MS, v, e))
-        return refused(r, &lack, e);
-    if (lack.n && store_add_vectors(store, lack.items, v, lack.n, e))
+    if (!pending.n)
+        return end_pass(r);
+    int64_t last = pending.items[pending.n - 1].seq;
+    set_long_aside(r, &pending);
+    struct fumi_str *texts = fumi_alloc(r->a, pending.n * sizeof(*texts));
+    struct vectors *v = fumi_alloc(r->a, pending.n * sizeof(*v));
+    for (size_t i = 0; i < pending.n; i++)
+        texts[i] = pending.items[i].text;
+    if (pending.n && space_embed(r->sp, r->a, texts, pending.n, EMBED_MS, v, e))
+        return refused(r, &pending, e);
+    if (pending.n && store_add_vectors(store, pending.items, v, pending.n, e))
         return FAILED;
-    r->refused = lack.n ? 0 : r->refused;
+    r->refused = pending.n ? 0 : r->refused;
     r->after = last;
-    tell(r->m, true, lack.n, NULL);
+    record_progress(r->m, true, pending.n, NULL);
     return DONE_SOME;
 }
 
-/* As refused() does it for the others. */
-static enum outcome slice_refused(struct round *r, struct fumi_err *e)
+/* As refused(), for a long note. */
+static enum outcome slice_refused(struct embed_pass *r, struct fumi_err *e)
 {
-    if (e->code != ERR_PROVIDER || !is_lasting(r->a, e))
+    if (e->code != ERR_PROVIDER || !is_permanent(r->a, e))
         return FAILED;
     fumi_log(r->m->o.log, FUMI_WARN, "a note could not be embedded", {"note", {0}, r->slices.seq},
              {"why", fumi_str(e->text), 0});
@@ -218,36 +228,36 @@ static void count_passages(struct memory *m, size_t n)
     pthread_mutex_unlock(&m->lock);
 }
 
-/* Some more passages of the long note. Its text is read again each time: if it was changed or
- * removed, its passages are of no use. */
-static enum outcome embed_slice(struct round *r, struct fumi_err *e)
+/* Embeds more passages of the long note. The note is read again each time: if it was changed or
+ * deleted, its passages are discarded. */
+static enum outcome embed_slice(struct embed_pass *r, struct fumi_err *e)
 {
     struct store *store = r->m->store;
     struct slices *s = &r->slices;
-    struct unembeddeds lack;
-    if (lacking(r, s->seq - 1, 1, &lack, e))
+    struct unembeddeds pending;
+    if (list_pending(r, s->seq - 1, 1, &pending, e))
         return FAILED;
-    if (!lack.n || lack.items[0].seq != s->seq || lack.items[0].version != s->version) {
+    if (!pending.n || pending.items[0].seq != s->seq || pending.items[0].version != s->version) {
         slices_done(s);
         return DONE_SOME;
     }
     size_t before = s->v.n;
-    int done = slices_next(s, r->sp, r->a, lack.items[0].text, EMBED_MS, e);
+    int done = slices_next(s, r->sp, r->a, pending.items[0].text, EMBED_MS, e);
     if (done < 0)
         return slice_refused(r, e);
     count_passages(r->m, s->v.n - before);
-    if (done && store_add_vectors(store, lack.items, &s->v, 1, e))
+    if (done && store_add_vectors(store, pending.items, &s->v, 1, e))
         return FAILED;
     if (done)
         slices_done(s);
     r->refused = 0;
-    tell(r->m, true, (size_t)done, NULL);
+    record_progress(r->m, true, (size_t)done, NULL);
     return DONE_SOME;
 }
 
-/* A batch of notes, then a slice of the long one. If nothing changed since no others were found,
- * they are not looked for. */
-static enum outcome embed_some(struct round *r, int64_t change, struct fumi_err *e)
+/* Embeds a batch of short notes, then a slice of the long one. The store is not searched for short
+ * notes if it has not changed since the last complete pass. */
+static enum outcome embed_some(struct embed_pass *r, int64_t change, struct fumi_err *e)
 {
     enum outcome o = NOTHING;
     if (r->after == 0)
@@ -257,7 +267,7 @@ static enum outcome embed_some(struct round *r, int64_t change, struct fumi_err 
     return o == FAILED || !r->slices.seq ? o : embed_slice(r, e);
 }
 
-/* A space before the one that answers is needed no more. */
+/* Removes the previous embedder from the configuration: it is no longer needed. */
 static int forget_previous(struct memory *m, const struct embed_config *now, struct fumi_err *e)
 {
     if (!m->o.previous.provider.p)
@@ -266,19 +276,19 @@ static int forget_previous(struct memory *m, const struct embed_config *now, str
     return memory_save(m, now, NULL, e);
 }
 
-/* Others need not wait for our lease to end. */
-static void end_lease(struct round *r)
+/* Gives up the lease, so that other processes need not wait until it expires. */
+static void release_lease(struct embed_pass *r)
 {
     struct fumi_err ignored;
     struct fumi_str lease;
     struct store *store = r->m->store;
-    if (r->renew && !store_get_meta(store, r->a, FACT_WORKER, &lease, &ignored) && lease.p &&
+    if (r->renew && !store_get_meta(store, r->a, META_WORKER, &lease, &ignored) && lease.p &&
         fumi_starts(lease, (struct fumi_str){r->m->worker.lease, FUMI_UUID_SIZE}))
-        store_set_meta(store, FACT_WORKER, FUMI_STR(""), &ignored);
+        store_set_meta(store, META_WORKER, FUMI_STR(""), &ignored);
 }
 
-/* From now on this space answers, if it is still the one in use. */
-static void let_answer(struct memory *m, struct space *sp)
+/* Lets the space answer searches, if it is still the current one. */
+static void start_serving(struct memory *m, struct space *sp)
 {
     struct space *old = NULL;
     pthread_mutex_lock(&m->lock);
@@ -292,22 +302,22 @@ static void let_answer(struct memory *m, struct space *sp)
     space_put(old);
 }
 
-/* All that a read-only memory does in the background: another process says that the space in use is
- * complete. */
-static enum outcome look_only(struct round *r, struct fumi_err *e)
+/* The step of a read-only memory: uses the current space once another process has completed it. */
+static enum outcome step_read_only(struct embed_pass *r, struct fumi_err *e)
 {
     struct store *store = r->m->store;
     struct fumi_str complete;
-    if (store_get_meta(store, r->a, FACT_SPACE, &complete, e))
+    if (store_get_meta(store, r->a, META_SPACE, &complete, e))
         return FAILED;
     if (complete.p && fumi_eq(complete, space_name(r->sp, r->a)))
-        let_answer(r->m, r->sp);
+        start_serving(r->m, r->sp);
     return NOTHING;
 }
 
-/* Everything has its vectors: from now on this space answers. The one before it is kept, so that a
- * way back, and processes that have not noticed yet, find it; older ones go. */
-static int complete_space(struct round *r, struct fumi_err *e)
+/* All notes have vectors: the space answers searches from now on. The vectors of the previous space
+ * are kept, for a change back and for processes that have not switched yet; older ones are deleted.
+ */
+static int complete_space(struct embed_pass *r, struct fumi_err *e)
 {
     struct memory *m = r->m;
     struct space *sp = r->sp;
@@ -320,17 +330,17 @@ static int complete_space(struct round *r, struct fumi_err *e)
     now.dim = (int64_t)atomic_load(&sp->embedder->dim);
     if (same)
         return memory_settle(m, a, sp, e) || forget_previous(m, &now, e) ? -1 : 0;
-    if (store_set_meta(m->store, FACT_TARGET, name, e) ||
-        store_set_meta(m->store, FACT_SPACE, name, e) || memory_save(m, &now, NULL, e) ||
+    if (store_set_meta(m->store, META_TARGET, name, e) ||
+        store_set_meta(m->store, META_SPACE, name, e) || memory_save(m, &now, NULL, e) ||
         store_delete_spaces(m->store, name, other, e))
         return -1;
-    let_answer(m, sp);
+    start_serving(m, sp);
     fumi_log(m->o.log, FUMI_INFO, "space complete", {"space", name, 0});
     return 0;
 }
 
-/* A change of the embedder must not be overwritten by the one before it. */
-static int complete(struct round *r, struct fumi_err *e)
+/* Holds the lock of changes, so that a newer change of the embedder is not overwritten. */
+static int complete(struct embed_pass *r, struct fumi_err *e)
 {
     struct memory *m = r->m;
     pthread_mutex_lock(&m->change);
@@ -342,7 +352,7 @@ static int complete(struct round *r, struct fumi_err *e)
     return rc;
 }
 
-static enum outcome look(struct round *r, struct fumi_err *e)
+static enum outcome step(struct embed_pass *r, struct fumi_err *e)
 {
     struct store *store = r->m->store;
     int64_t change, have, all;
@@ -361,8 +371,8 @@ static enum outcome look(struct round *r, struct fumi_err *e)
     return embed_some(r, change, e);
 }
 
-/* Another space is in use: everything has to be looked at again. */
-static void turn_to(struct round *r, struct space *sp)
+/* Takes ownership of the reference. In another space all notes have to be checked again. */
+static void use_space(struct embed_pass *r, struct space *sp)
 {
     if (sp != r->sp) {
         r->after = r->long_after = 0;
@@ -374,9 +384,9 @@ static void turn_to(struct round *r, struct space *sp)
     r->sp = sp;
 }
 
-/* One step; true: more is left. Other processes may have removed notes, and may read the log, so
- * the store is asked each time. */
-static bool erase(struct round *r)
+/* Performs one step of erasing. Returns true if more is left. The store decides each time, because
+ * other processes may have deleted notes or may still read the log. */
+static bool erase(struct embed_pass *r)
 {
     struct store *store = r->m->store;
     struct fumi_err e = {0};
@@ -391,9 +401,9 @@ static bool erase(struct round *r)
     return more && !failed;
 }
 
-/* Erasing goes on while embedding waits, and between its batches: a provider that fails, or a long
- * queue, must not delay it. */
-static void rest(struct round *r, int64_t ms)
+/* Waits, erasing during the wait. Erasing also runs between batches, so that neither a failing
+ * provider nor a long queue delays it. */
+static void wait_and_erase(struct embed_pass *r, int64_t ms)
 {
     for (; erase(r) && ms > ERASE_MS; ms -= ERASE_MS)
         if (!pause_for(r->m, ERASE_MS))
@@ -406,25 +416,25 @@ static void *work(void *arg)
 {
     struct memory *m = arg;
     struct fumi_arena a = {0};
-    struct round r = {.m = m, .a = &a, .seen = -1};
+    struct embed_pass r = {.m = m, .a = &a, .seen = -1};
     int64_t retry = RETRY_MS;
     while (!stopping(m)) {
         struct fumi_err e = {0};
         memory_follow(m, &a, &e);
         e.code = 0;
-        turn_to(&r, space_take(m, &m->now));
-        enum outcome o = m->o.scope.read_only ? look_only(&r, &e) : look(&r, &e);
-        bool again = strcmp(e.text, m->worker.error.text) == 0; /* it was told already */
+        use_space(&r, space_take(m, &m->now));
+        enum outcome o = m->o.scope.read_only ? step_read_only(&r, &e) : step(&r, &e);
+        bool again = strcmp(e.text, m->worker.error.text) == 0; /* already logged as a warning */
         if (o == FAILED && !stopping(m))
             fumi_log(m->o.log, again ? FUMI_DEBUG : FUMI_WARN, "embedding later failed",
                      {"why", fumi_str(e.text), 0}, {"again in ms", {0}, retry});
         if (o != DONE_SOME)
-            tell(m, o == FAILED, 0, o == FAILED ? &e : NULL);
+            record_progress(m, o == FAILED, 0, o == FAILED ? &e : NULL);
         fumi_arena_reset(&a, 1 << 20);
-        rest(&r, o == DONE_SOME ? 0 : o == FAILED ? retry : IDLE_MS);
+        wait_and_erase(&r, o == DONE_SOME ? 0 : o == FAILED ? retry : IDLE_MS);
         retry = o != FAILED ? RETRY_MS : retry * 2 < RETRY_MAX_MS ? retry * 2 : RETRY_MAX_MS;
     }
-    end_lease(&r);
+    release_lease(&r);
     slices_done(&r.slices);
     space_put(r.sp);
     fumi_arena_done(&a);
@@ -435,8 +445,9 @@ int worker_start(struct memory *m, struct fumi_err *e)
 {
     if (m->worker.started)
         return 0;
+    assert(m->now && m->serving); /* memory_open has set both */
     if (pthread_create(&m->worker.thread, NULL, work, m))
-        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "no thread could be started for embedding");
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "cannot start the worker thread");
     m->worker.started = true;
     return 0;
 }
@@ -447,7 +458,7 @@ void worker_stop(struct memory *m)
         return;
     pthread_mutex_lock(&m->lock);
     m->worker.stop = true;
-    atomic_store(&m->now->embedder->stop, true); /* it may wait for a provider */
+    atomic_store(&m->now->embedder->stop, true); /* the worker may be waiting for a provider */
     pthread_cond_broadcast(&m->wake);
     pthread_mutex_unlock(&m->lock);
     pthread_join(m->worker.thread, NULL);
@@ -467,7 +478,8 @@ int memory_progress(struct memory *m, struct fumi_arena *a, struct embedding_pro
     out->running = m->worker.started && !m->o.scope.read_only && out->done < out->total;
     out->passages = m->worker.passages;
     out->per_second = m->worker.running ? m->worker.per_second : 0;
-    if (m->worker.error.code && m->o.scope.project.p) /* it may quote a note of another project */
+    if (m->worker.error.code &&
+        m->o.scope.project.p) /* the text may quote a note of another project */
         out->error = FUMI_STR("embedding failed; the log of the server says why");
     else if (m->worker.error.code)
         out->error = fumi_dup(a, fumi_str(m->worker.error.text));

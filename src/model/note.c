@@ -2,6 +2,98 @@
 
 #include "base/chars.h"
 
+#define UPDATABLE_PATCHED NOTE_UPDATABLE
+#define UPDATABLE_ABSENT  0
+#define COLUMN(T, at, NAME, member, type, wire, sql, flags, p, pf, update, ...)                    \
+    {wire, offsetof(struct note, member), FUMI_TYPE_OF(struct note, member),                       \
+     (flags) | UPDATABLE_##update},
+const struct note_column note_columns[NOTE_INDEX_N] = {NOTE_COLUMNS(COLUMN, , )};
+
+static const void *at(const struct note *n, size_t column)
+{
+    return (const char *)n + note_columns[column].offset;
+}
+
+struct fumi_str *note_text_at(struct note *n, size_t column)
+{
+    void *p = (char *)n + note_columns[column].offset;
+    if (note_columns[column].type == FUMI_T_STR)
+        return p;
+    return note_columns[column].type == FUMI_T_JSON ? &((struct fumi_json *)p)->text : NULL;
+}
+
+struct fumi_str note_text_of(const struct note *n, size_t column)
+{
+    enum fumi_type type = note_columns[column].type;
+    return type == FUMI_T_STR || type == FUMI_T_JSON ? *(const struct fumi_str *)at(n, column)
+                                                     : (struct fumi_str){0};
+}
+
+static size_t size_of(enum fumi_type type)
+{
+    switch (type) {
+    case FUMI_T_STRS:
+        return sizeof(struct fumi_strs);
+    case FUMI_T_TIME:
+        return sizeof(struct fumi_time);
+    default: /* JSON is a string in a struct */
+        return sizeof(struct fumi_str);
+    }
+}
+
+void note_assign(struct note *n, const struct note *from, unsigned set)
+{
+    for (size_t i = 0; i < NOTE_INDEX_N; i++)
+        if (set >> i & 1)
+            memcpy((char *)n + note_columns[i].offset, at(from, i), size_of(note_columns[i].type));
+}
+
+static bool same_str(const struct fumi_str *a, const struct fumi_str *b)
+{
+    return a->p && b->p ? fumi_eq(*a, *b) : !a->p && !b->p;
+}
+
+static bool same_strs(const struct fumi_strs *a, const struct fumi_strs *b)
+{
+    bool same = a->n == b->n;
+    for (size_t i = 0; same && i < a->n; i++)
+        same = fumi_eq(a->items[i], b->items[i]);
+    return same;
+}
+
+static bool same_time(const struct fumi_time *given, const struct fumi_time *stored)
+{
+    return !given->set || (stored->set && given->ms == stored->ms);
+}
+
+bool note_same(const struct note *given, const struct note *stored)
+{
+    bool same = true;
+    for (size_t i = 0; same && i < NOTE_INDEX_N; i++) {
+        const void *a = at(given, i), *b = at(stored, i);
+        enum fumi_type type = note_columns[i].type;
+        same = type == FUMI_T_STRS   ? same_strs(a, b)
+               : type == FUMI_T_TIME ? same_time(a, b)
+                                     : same_str(a, b);
+    }
+    return same;
+}
+
+size_t note_bytes(const struct note *n)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < NOTE_INDEX_N; i++) {
+        if (!(note_columns[i].flags & NOTE_FREE_TEXT))
+            continue;
+        const struct fumi_strs *list = at(n, i);
+        if (note_columns[i].type != FUMI_T_STRS)
+            bytes += ((const struct fumi_str *)at(n, i))->n;
+        for (size_t k = 0; note_columns[i].type == FUMI_T_STRS && k < list->n; k++)
+            bytes += list->items[k].n;
+    }
+    return bytes;
+}
+
 static bool is_name_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -14,6 +106,26 @@ const char *note_group_fault(struct fumi_str group)
         if (!is_name_char(group.p[i]))
             return "contains invalid characters: use letters, digits, '_' and '-'";
     return group.n > GROUP_MAX ? "must have at most 128 characters" : NULL;
+}
+
+const char *note_given_group_fault(struct fumi_str group)
+{
+    return group.n == 0 ? "is required" : note_group_fault(group);
+}
+
+const char *note_title_fault(struct fumi_str title)
+{
+    return title.n > NOTE_TITLE_MAX ? "must have at most 4096 bytes" : note_line_fault(title);
+}
+
+const char *note_source_fault(struct fumi_str source)
+{
+    return source.n > NOTE_SOURCE_MAX ? "must have at most 4096 bytes" : note_line_fault(source);
+}
+
+const char *note_tag_fault(struct fumi_str tag)
+{
+    return tag.n > NOTE_TAG_MAX ? "must have at most 128 bytes" : note_line_fault(tag);
 }
 
 const char *note_key_fault(struct fumi_str key)

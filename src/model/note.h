@@ -5,33 +5,62 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "model/codes.h"
+#include "model/note_columns.h"
+#include "json/shape.h"
 
-/* Times are milliseconds since 1970, UTC. A string without text (p == NULL) is null. */
+/* A string without text (p == NULL) is null. */
 struct note {
     int64_t seq; /* the store's own number, never reused; 0: not stored yet */
-    struct fumi_str id, project, group, title, text, source;
-    struct fumi_strs tags;    /* as given: order, repeats and empty ones are kept */
-    struct fumi_str metadata; /* the text of a JSON object, or null */
-    int64_t created;
+#define NOTE_MEMBER(T, at, NAME, member, type, ...) type member;
+    NOTE_COLUMNS(NOTE_MEMBER, , )
+#undef NOTE_MEMBER
 };
-
-#define NOTE_NOW INT64_MIN /* created: the moment in which it is stored */
+/* tags: as given, with their order, duplicates and empty tags. created: not set until the note is
+ * stored, if the caller gave no time; the store then takes the present. */
 
 struct notes {
     struct note *items;
     size_t n;
 };
 
-/* Which of a note's fields a change sets. */
-enum note_field {
-    NOTE_TITLE = 1,
-    NOTE_TEXT = 2,
-    NOTE_TAGS = 4,
-    NOTE_SOURCE = 8,
-    NOTE_GROUP = 16,
-    NOTE_METADATA = 32,
+/* The columns by number, and as bits: which members of a note a change sets. */
+enum note_index {
+#define NOTE_INDEX(T, at, NAME, ...) NOTE_INDEX_##NAME,
+    NOTE_COLUMNS(NOTE_INDEX, , )
+#undef NOTE_INDEX
+        NOTE_INDEX_N
+};
+enum note_bit {
+#define NOTE_BIT(T, at, NAME, ...) NOTE_##NAME = 1 << NOTE_INDEX_##NAME,
+    NOTE_COLUMNS(NOTE_BIT, , )
+#undef NOTE_BIT
 };
 
+enum {
+    NOTE_FREE_TEXT = 1, /* written by users or agents: searched for secrets, counted as text */
+    NOTE_UPDATABLE = 2, /* part of the patch */
+};
+
+struct note_column {
+    const char *name;    /* on the wire */
+    size_t offset;       /* in struct note */
+    enum fumi_type type; /* FUMI_T_STR, FUMI_T_STRS, FUMI_T_JSON or FUMI_T_TIME */
+    unsigned flags;
+};
+extern const struct note_column note_columns[NOTE_INDEX_N];
+
+/* The text of a member of type FUMI_T_STR or FUMI_T_JSON; NULL for other types. */
+struct fumi_str *note_text_at(struct note *n, size_t column);
+/* The same text by value; null for other types. */
+struct fumi_str note_text_of(const struct note *n, size_t column);
+/* Sets the members named by `set` (enum note_bit) to those of `from`. */
+void note_assign(struct note *n, const struct note *from, unsigned set);
+/* Whether all members are equal. A `given` without a time equals a note of any time. */
+bool note_same(const struct note *given, const struct note *stored);
+/* Bytes of the free text: title, text, tags, source, metadata. */
+size_t note_bytes(const struct note *n);
+
+/* Times of groups and globals are milliseconds since 1970, UTC. */
 struct group {
     struct fumi_str id, project, key, title, description; /* id null: only notes name it */
     int64_t created, updated;
@@ -79,9 +108,13 @@ enum {
 };
 
 /* NULL, or what is wrong with it, as a shape's check says it ("must ..."). */
-const char *note_text_fault(struct fumi_str text);   /* empty, blank or too long */
-const char *note_group_fault(struct fumi_str group); /* letters, digits, '_' and '-' */
-const char *note_key_fault(struct fumi_str key);     /* the same, and not "global" */
+const char *note_text_fault(struct fumi_str text);         /* empty, blank or too long */
+const char *note_group_fault(struct fumi_str group);       /* letters, digits, '_' and '-' */
+const char *note_given_group_fault(struct fumi_str group); /* the same, and not empty */
+const char *note_key_fault(struct fumi_str key);           /* the same, and not "global" */
+const char *note_title_fault(struct fumi_str title);       /* too long, or not one visible line */
+const char *note_source_fault(struct fumi_str source);
+const char *note_tag_fault(struct fumi_str tag);
 
 /* Titles, tags, sources and names of projects are one line of visible text: every character is
  * FUMI_CHAR_PLAIN. Returns NULL, or what is wrong as above. */

@@ -1,18 +1,18 @@
-/* One pass over the text. At each byte that can begin a value the tables are asked; what a table
- * reads ahead is bounded, or lies within characters among which no other value can begin. So the
- * time is linear. */
+/* One pass over the text. At each byte that can start a value, the tables are searched. The
+ * look-ahead is bounded, or covers characters at which no other value can start, so the time is
+ * linear. */
 #include "model/secrets.h"
 
 #include "base/buf.h"
 
 enum {
-    NAME_BACK = 48,   /* how far back a name is read */
-    GAP_BACK = 24,    /* quotes and blanks between a name, its sign and its value */
-    ID_NEAR = 64,     /* an AWS secret key this close behind its id needs no name */
-    AUTHORITY = 1024, /* of a URL, at most */
-    SCHEME_LEAST = 2, /* letters */
-    LABEL = 64,       /* behind "-----BEGIN " */
-    KEY_LINE = 24,    /* least length of a line in a private key */
+    NAME_BACK = 48,   /* bytes of a name before a value that are read */
+    GAP_BACK = 24,    /* quotes and blanks between a name, its '=' or ':' and its value */
+    ID_NEAR = 64,     /* an AWS secret key within so many bytes after its id needs no name */
+    AUTHORITY = 1024, /* bytes of the authority of a URL that are read */
+    SCHEME_LEAST = 2, /* letters of a URL scheme */
+    LABEL = 64,       /* bytes after "-----BEGIN " */
+    KEY_LINE = 24,    /* minimum length of a line in a private key */
 };
 
 static bool is_digit(unsigned char c)
@@ -71,12 +71,13 @@ static bool in_set(enum secret_set set, unsigned char c)
     return false;
 }
 
-/* The byte at i; 0 outside of the text. */
+/* The byte at i; 0 outside the text. */
 static unsigned char at(struct fumi_str s, size_t i)
 {
     return i < s.n ? (unsigned char)s.p[i] : 0;
 }
 
+/* The number of characters of a set at i, at most `most`. */
 static size_t run(struct fumi_str s, size_t i, enum secret_set set, size_t most)
 {
     size_t n = 0;
@@ -102,8 +103,7 @@ static bool same_ignoring_case(struct fumi_str a, const char *lower_case)
     return true;
 }
 
-/* --- What is random, and what only stands for a value. --- */
-
+/* Whether a value contains a word that documentation uses in placeholders. */
 static bool has_placeholder(struct fumi_str s)
 {
     static const char *const words[] = {"example", "your", "placeholder", "redacted", "changeme"};
@@ -117,8 +117,8 @@ static bool has_placeholder(struct fumi_str s)
     return false;
 }
 
-/* Whether the characters are spread widely enough: their collision entropy is at least 2.5 bits (a
- * text of 16 hexadecimal digits in equal numbers has 4), and some are digits or capitals. */
+/* Whether a value looks random: the collision entropy of its characters is at least 2.5 bits (16
+ * hexadecimal digits in equal numbers have 4), and some of them are digits or capitals. */
 static bool is_random(struct fumi_str s)
 {
     size_t count[256] = {0}, squares = 0;
@@ -136,9 +136,10 @@ static int class_of(unsigned char c)
     return is_digit(c) ? 1 : is_lower(c) ? 2 : is_upper(c) ? 3 : 0;
 }
 
-/* Whether upper case, lower case and digits alternate as they do in random text (6 of 10 pairs of
- * neighbours differ), not as in identifiers and paths (3 of 10; in some more, but there two small
- * letters follow most capitals, and one of six in random text). */
+/* Whether upper case, lower case and digits alternate as in random text. There 6 of 10 pairs of
+ * neighbours differ; in identifiers and paths it is 3 of 10. Some identifiers have more, but in
+ * these two lower-case letters follow most capitals, which in random text is true for one of six.
+ */
 static bool is_mixed(struct fumi_str s)
 {
     size_t of[4] = {0}, pairs = 0, changes = 0, words = 0;
@@ -155,15 +156,14 @@ static bool is_mixed(struct fumi_str s)
            5 * changes >= 2 * pairs;
 }
 
-/* --- Values with a prefix. --- */
-
+/* Characters that continue a word. */
 static bool is_inside(unsigned char c)
 {
     return is_alnum(c) || c == '_' || c == '-';
 }
 
-/* Whether a value can begin at i: behind what is no part of a word, behind a single dash, and
- * behind an escape such as \n or %3D. */
+/* Whether a value can start at i: not inside a word, except after a single dash or after an escape
+ * such as \n or %3D. */
 static bool begins_at(struct fumi_str s, size_t i)
 {
     if (i == 0 || !is_inside(at(s, i - 1)))
@@ -175,7 +175,7 @@ static bool begins_at(struct fumi_str s, size_t i)
     return i >= 3 && at(s, i - 3) == '%' && is_alnum(at(s, i - 2)) && is_alnum(at(s, i - 1));
 }
 
-/* The end of the parts that begin at i; 0: they do not stand there. */
+/* The end of the parts that start at i. Returns 0 if the text does not match. */
 static size_t parts_end(struct fumi_str s, size_t i, const struct secret_part parts[SECRET_PARTS])
 {
     for (size_t k = 0; k < SECRET_PARTS && parts[k].set; k++) {
@@ -185,7 +185,7 @@ static size_t parts_end(struct fumi_str s, size_t i, const struct secret_part pa
         i += n;
         if (parts[k].set == SET_DOTTED)
             while (s.p[i - 1] == '.')
-                i--; /* the end of a sentence */
+                i--; /* dots that end a sentence */
         if (!parts[k].then)
             continue;
         struct fumi_str then = fumi_str(parts[k].then);
@@ -222,8 +222,7 @@ static bool has_prefix(struct fumi_str s, size_t i, struct secret *out)
     return false;
 }
 
-/* --- Values that are assigned to a name. --- */
-
+/* Skips any of these characters before i. */
 static size_t skip_back(struct fumi_str s, size_t i, const char *these)
 {
     for (size_t n = 0; n < GAP_BACK && i && s.p[i - 1] && strchr(these, s.p[i - 1]); n++)
@@ -231,7 +230,8 @@ static size_t skip_back(struct fumi_str s, size_t i, const char *these)
     return i;
 }
 
-/* The letters of the name that ends at `end`, in lower case, backwards. */
+/* Reads the letters of the name that ends at `end`, in lower case and in reverse order. Returns
+ * their number. */
 static size_t read_name(struct fumi_str s, size_t end, char out[NAME_BACK])
 {
     size_t n = 0;
@@ -245,8 +245,8 @@ static size_t read_name(struct fumi_str s, size_t end, char out[NAME_BACK])
     return n;
 }
 
-/* Whether the word that ends at `end` is a flag (--token) or has an underscore, as the names of
- * settings do. */
+/* Whether the word that ends at `end` is a flag (--token), or has an underscore like the names of
+ * settings. */
 static bool is_setting(struct fumi_str s, size_t end)
 {
     size_t i = end;
@@ -301,7 +301,7 @@ static bool follows_id(const struct secrets_scan *s, size_t i)
     return s->id_end && i - s->id_end <= ID_NEAR;
 }
 
-/* A whole run of characters of values, which is measured once. */
+/* Whether a named value starts at i. Each run of value characters is measured once (run_end). */
 static bool is_named(struct secrets_scan *s, size_t i, struct secret *out)
 {
     static const struct secret_named pair = {"", SECRET_AWS_KEY, SET_BASE64, 40, 40, true};
@@ -325,11 +325,9 @@ static bool is_named(struct secrets_scan *s, size_t i, struct secret *out)
     return true;
 }
 
-/* --- Private keys. --- */
-
 static const struct fumi_str dashes = FUMI_STR("-----");
 
-/* The end of "BEGIN RSA PRIVATE KEY-----", whose dashes before it stand at i; 0: it is none. */
+/* The end of "-----BEGIN RSA PRIVATE KEY-----" at i. Returns 0 if there is no such label. */
 static size_t label_end(struct fumi_str s, size_t i, struct fumi_str word)
 {
     if (!stands_at(s, i, dashes) || !stands_at(s, i + dashes.n, word))
@@ -346,8 +344,8 @@ static size_t label_end(struct fumi_str s, size_t i, struct fumi_str word)
     return (size_t)(end - s.p) + dashes.n;
 }
 
-/* The next line of a key at or behind *i, before `end`; false: other text stands there. A line
- * break may be a real one or an escape. */
+/* Finds the next line of a key at or after *i, before `end`; *n is its length. A line break may be
+ * written as an escape (\n). Returns false if other text follows. */
 static bool next_line(struct fumi_str s, size_t *i, size_t end, size_t *n)
 {
     while (*i < end && s.p[*i] && strchr(" \t\r\n\"',+\\>|", s.p[*i]))
@@ -356,7 +354,7 @@ static bool next_line(struct fumi_str s, size_t *i, size_t end, size_t *n)
     return *n > 0;
 }
 
-/* How far the lines of a key go that begin at i; 0: there is none. */
+/* The end of the lines of a key that start at i. Returns 0 if there is none. */
 static size_t lines_end(struct fumi_str s, size_t i, size_t end)
 {
     size_t n, last = 0;
@@ -367,7 +365,7 @@ static size_t lines_end(struct fumi_str s, size_t i, size_t end)
     return last;
 }
 
-/* Whether there is a line of a key between i and end, perhaps behind headers. */
+/* Whether there is a line of a key between i and end, possibly after headers. */
 static bool has_line(struct fumi_str s, size_t i, size_t end)
 {
     while (i < end) {
@@ -380,7 +378,7 @@ static bool has_line(struct fumi_str s, size_t i, size_t end)
     return false;
 }
 
-/* From its first line to its last; without a last one, as far as its lines go. */
+/* Whether a private key starts at i. Without an END label it extends to the end of its lines. */
 static bool is_private_key(struct fumi_str s, size_t i, struct secret *out)
 {
     size_t body = label_end(s, i, FUMI_STR("BEGIN "));
@@ -395,21 +393,20 @@ static bool is_private_key(struct fumi_str s, size_t i, struct secret *out)
     return true;
 }
 
-/* --- Passwords in URLs. --- */
-
+/* Characters of the authority of a URL (user, password, host). */
 static bool is_authority(unsigned char c)
 {
     return c > ' ' && c < 0x7f && !strchr("/?#\"'`<>\\", c);
 }
 
-/* %s, %(name)s or %NAME%: a percent sign that escapes no byte. */
+/* Whether a password is a placeholder such as %s, %(name)s or %NAME%, not an escaped byte. */
 static bool is_format(struct fumi_str s)
 {
     return at(s, 0) == '%' &&
            !(in_set(SET_HEX, lower(at(s, 1))) && in_set(SET_HEX, lower(at(s, 2))));
 }
 
-/* What documentation writes for a password, and what is no secret: the name of the user again. */
+/* Whether a password is a placeholder of documentation, or the name of the user. */
 static bool is_placeholder(struct fumi_str user, struct fumi_str password)
 {
     static const char *const words[] = {"password", "passwd", "pass",       "pwd", "pw", "secret",
@@ -418,7 +415,7 @@ static bool is_placeholder(struct fumi_str user, struct fumi_str password)
     while (same < password.n && password.p[same] == password.p[0])
         same++;
     if (password.n >= 4 && memcmp(password.p + password.n - 4, "****", 4) == 0)
-        return true; /* masked already */
+        return true; /* already masked */
     if (same == password.n || strchr("${[(*", password.p[0]) || fumi_eq(user, password) ||
         is_format(password) || has_placeholder(password))
         return true;
@@ -429,8 +426,8 @@ static bool is_placeholder(struct fumi_str user, struct fumi_str password)
     return false;
 }
 
-/* Notes where the password of the URL is whose "://" stands at i: what stands before it may be a
- * value of its own. */
+/* Records the position of the password in the URL whose "://" is at i. The scan continues after the
+ * "://", because the user name before the password may be a secret, too. */
 static void read_url(struct secrets_scan *s, size_t i)
 {
     struct fumi_str t = s->text;
@@ -461,9 +458,8 @@ static bool is_password(const struct secrets_scan *s, size_t i, struct secret *o
     return true;
 }
 
-/* --- All of them. --- */
-
-static bool stands_here(struct secrets_scan *s, size_t i, struct secret *out)
+/* Whether a secret starts at i. */
+static bool starts_here(struct secrets_scan *s, size_t i, struct secret *out)
 {
     char c = s->text.p[i];
     if (c == ':')
@@ -475,7 +471,7 @@ static bool stands_here(struct secrets_scan *s, size_t i, struct secret *out)
 bool secrets_next(struct secrets_scan *s, struct secret *out)
 {
     for (size_t i = s->at; i < s->text.n; i++) {
-        if (!stands_here(s, i, out))
+        if (!starts_here(s, i, out))
             continue;
         s->at = out->end;
         if (s->run_end < out->end)

@@ -1,6 +1,6 @@
-/* The tables of secrets: what the services document about their keys, or what their keys are seen
- * to be. Lengths are ranges where a service reserves the right to change them. Public values
- * (Stripe's pk_, account ids, public keys, certificates) are no secrets and have no row. */
+/* The tables of secrets, from the documentation of the services or from the form of their keys. A
+ * length is a range where a service reserves the right to change it. Public values (Stripe's pk_,
+ * account ids, public keys, certificates) are not secrets and have no row. */
 #include "model/secrets.h"
 
 static const char *const kinds[SECRET_KINDS] = {

@@ -1,6 +1,9 @@
+/* Connections of other users of this machine get at most a quarter of the connections. If all
+ * connections are taken and the server's own user connects, one of theirs is closed. */
 #include "net/accept.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -10,8 +13,8 @@
 #include <unistd.h>
 
 enum {
-    TURN = 64,   /* connections taken in one turn of the loop */
-    AGAIN = 100, /* milliseconds until it is tried again */
+    BATCH = 64,  /* connections accepted in one iteration of the event loop */
+    AGAIN = 100, /* milliseconds until the next attempt without free descriptors */
 };
 
 union any_address {
@@ -21,7 +24,7 @@ union any_address {
     struct sockaddr_un local;
 };
 
-/* Whoever is at the other end of a Unix socket, by its number. */
+/* Stores the uid of the peer of a Unix socket. */
 static void name_user(struct conn *c)
 {
     struct ucred cred;
@@ -49,22 +52,20 @@ static void name_peer(struct conn *c, const union any_address *from)
     c->peer.address = (struct fumi_str){c->address, (size_t)n};
 }
 
-/* --- Strangers: peers of this machine that belong to another user. They get a quarter of the
- * places at most, and give them up when the owner comes and all are taken. --- */
-
-static void on_stranger_gone(struct conn *c)
+static void on_other_user_closed(struct conn *c)
 {
-    atomic_fetch_sub(&c->hub->strangers, 1);
-    atomic_fetch_sub(&c->hub->site->strangers, 1);
+    assert(atomic_load(&c->io->other_users) > 0);
+    atomic_fetch_sub(&c->io->other_users, 1);
+    atomic_fetch_sub(&c->io->shared->other_users, 1);
 }
 
-/* The oldest connection of a stranger on this hub, of those that wait for no answer if there is
- * one; NULL: none. */
-static struct conn *find_stranger(const struct hub *h)
+/* The oldest connection of another user on this I/O thread, preferably one without an open message;
+ * NULL: none. New connections are at the front of the list. */
+static struct conn *find_other_user(const struct io_thread *io)
 {
     struct conn *oldest = NULL, *idle = NULL;
-    for (struct conn *c = h->conns; c; c = c->after) {
-        if (c->gone != on_stranger_gone)
+    for (struct conn *c = io->conns; c; c = c->next) {
+        if (c->on_close != on_other_user_closed)
             continue;
         oldest = c;
         idle = c->open ? idle : c;
@@ -72,32 +73,33 @@ static struct conn *find_stranger(const struct hub *h)
     return idle ? idle : oldest;
 }
 
-static bool evict_here(struct hub *h)
+static bool evict_here(struct io_thread *io)
 {
-    struct conn *c = find_stranger(h);
+    struct conn *c = find_other_user(io);
     if (!c)
         return false;
-    fumi_log(h->site->log, FUMI_INFO, "conn.evicted", {"peer", c->peer.address, 0});
+    fumi_log(io->shared->log, FUMI_INFO, "conn.evicted", {"peer", c->peer.address, 0});
     conn_close(c);
     return true;
 }
 
 static void on_evict(struct fumi_task *task)
 {
-    struct hub *h = FUMI_OWNER(task, struct hub, evict);
-    size_t n = atomic_exchange(&h->evict_n, 0);
-    while (n-- && evict_here(h)) {}
+    struct io_thread *io = FUMI_OWNER(task, struct io_thread, evict);
+    size_t n = atomic_exchange(&io->evict_n, 0);
+    while (n-- && evict_here(io)) {}
 }
 
-/* Closes a stranger's connection, or has another hub do so soon. False: there is none. */
-static bool evict(struct hub *h)
+/* Closes a connection of another user, here or on another I/O thread soon. Returns false if there
+ * is none. */
+static bool evict(struct io_thread *io)
 {
-    const struct site *site = h->site;
-    if (evict_here(h))
+    const struct server_shared *shared = io->shared;
+    if (evict_here(io))
         return true;
-    for (size_t i = 0; i < site->hubs_n; i++) {
-        struct hub *other = site->hubs[i];
-        if (atomic_load(&other->strangers) <= atomic_load(&other->evict_n))
+    for (size_t i = 0; i < shared->io_threads_n; i++) {
+        struct io_thread *other = shared->io_threads[i];
+        if (atomic_load(&other->other_users) <= atomic_load(&other->evict_n))
             continue;
         if (atomic_fetch_add(&other->evict_n, 1) == 0)
             loop_post(other->loop, &other->evict);
@@ -106,82 +108,87 @@ static bool evict(struct hub *h)
     return false;
 }
 
-enum place { PLACE, PLACE_SURPLUS, PLACE_NONE };
+enum admission {
+    ADMIT,         /* within the limit */
+    ADMIT_SURPLUS, /* beyond the limit: the first request is refused */
+    ADMIT_NOT,     /* close at once */
+};
 
-/* A stranger beyond his quarter is told so, up to a quarter of those that can be. */
-static enum place place_stranger(struct hub *h, size_t there)
+/* Other users also get at most a quarter of the surplus connections. */
+static enum admission admit_other_user(struct io_thread *io, size_t there)
 {
-    struct site *site = h->site;
-    size_t most = (size_t)site->set.connections, quarter = most < 8 ? 1 : most / 4;
-    size_t before = atomic_fetch_add(&site->strangers, 1);
-    if (there >= most + site->surplus || before > quarter + site->surplus / 4) {
-        atomic_fetch_sub(&site->strangers, 1);
-        return PLACE_NONE;
+    struct server_shared *shared = io->shared;
+    size_t most = (size_t)shared->set.connections, quarter = most < 8 ? 1 : most / 4;
+    size_t before = atomic_fetch_add(&shared->other_users, 1);
+    if (there >= most + shared->surplus || before > quarter + shared->surplus / 4) {
+        atomic_fetch_sub(&shared->other_users, 1);
+        return ADMIT_NOT;
     }
-    atomic_fetch_add(&h->strangers, 1);
-    return there >= most || before >= quarter ? PLACE_SURPLUS : PLACE;
+    atomic_fetch_add(&io->other_users, 1);
+    return there >= most || before >= quarter ? ADMIT_SURPLUS : ADMIT;
 }
 
-static enum place find_place(struct hub *h, enum guest_who who, size_t there)
+static enum admission admit(struct io_thread *io, enum access_user user, size_t there)
 {
-    const struct site *site = h->site;
-    size_t most = (size_t)site->set.connections;
-    if (who == GUEST_STRANGER)
-        return place_stranger(h, there);
-    if (there < most || (who == GUEST_OWN && evict(h)))
-        return PLACE;
-    return there < most + site->surplus ? PLACE_SURPLUS : PLACE_NONE;
+    const struct server_shared *shared = io->shared;
+    size_t most = (size_t)shared->set.connections;
+    if (user == ACCESS_USER_OTHER)
+        return admit_other_user(io, there);
+    if (there < most || (user == ACCESS_USER_SAME && evict(io)))
+        return ADMIT;
+    return there < most + shared->surplus ? ADMIT_SURPLUS : ADMIT_NOT;
 }
 
-static void greet(struct acceptor *a, int fd, const union any_address *from)
+static void begin(struct acceptor *a, int fd, const union any_address *from)
 {
-    size_t there = atomic_load_explicit(&a->hub->site->conns, memory_order_relaxed);
+    size_t there = atomic_load_explicit(&a->io->shared->conns, memory_order_relaxed);
     bool local = a->listener.at.kind == ADDRESS_UNIX;
     int on = 1;
-    struct conn *c = conn_new(a->hub, fd, local ? &unix_proto : &http_proto);
-    enum place place = find_place(a->hub, guest_ask(&c->guest), there);
-    if (place == PLACE_NONE) {
+    struct conn *c = conn_new(a->io, fd, local ? &unix_proto : &http_proto);
+    enum admission admission = admit(a->io, access_client_identify(&c->client), there);
+    if (admission == ADMIT_NOT) {
         conn_close(c);
         return;
     }
     if (!local)
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    if (place == PLACE_SURPLUS)
+    if (admission == ADMIT_SURPLUS)
         c->state = CONN_SURPLUS;
-    if (c->guest.who == GUEST_STRANGER)
-        c->gone = on_stranger_gone;
+    if (c->client.user == ACCESS_USER_OTHER)
+        c->on_close = on_other_user_closed;
     name_peer(c, from);
-    if (place == PLACE)
-        conn_meet(c);
-    conn_soon(c);
+    if (admission == ADMIT)
+        conn_announce(c);
+    conn_schedule(c);
 }
 
-/* 0: one was taken; else why not. */
-static int take_one(struct acceptor *a)
+/* Returns 0, or the errno of accept4. */
+static int accept_one(struct acceptor *a)
 {
     union any_address from = {0};
     socklen_t n = sizeof(from);
     int fd = accept4(a->listener.fd, &from.any, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0)
         return errno;
-    greet(a, fd, &from);
+    begin(a, fd, &from);
     return 0;
 }
 
-/* Whoever waits at the door stays there while there are no descriptors. */
+/* Without free descriptors, new connections wait in the backlog. */
 static void pause_for(struct acceptor *a, int number)
 {
     struct fumi_err e;
-    fumi_log(a->hub->site->log, FUMI_WARN, "accept.failed", {"why", fumi_str(strerror(number)), 0});
-    loop_watch(a->hub->loop, &a->watch, 0, &e);
-    loop_timer(a->hub->loop, &a->again, AGAIN, &e);
+    fumi_log(a->io->shared->log, FUMI_WARN, "accept.failed",
+             {"why", fumi_str(strerror(number)), 0});
+    loop_watch(a->io->loop, &a->watch, 0, &e);
+    loop_timer(a->io->loop, &a->again, AGAIN, &e);
 }
 
-static void take_all(struct acceptor *a, int most)
+static void accept_all(struct acceptor *a, int most)
 {
     int number = 0;
     for (int i = 0; i < most; i++) {
-        number = take_one(a);
+        number = accept_one(a);
         if (number && number != EINTR && number != ECONNABORTED && number != EPROTO)
             break;
     }
@@ -192,7 +199,7 @@ static void take_all(struct acceptor *a, int most)
 static void on_ready(struct watch *w, unsigned events)
 {
     (void)events;
-    take_all(FUMI_OWNER(w, struct acceptor, watch), TURN);
+    accept_all(FUMI_OWNER(w, struct acceptor, watch), BATCH);
 }
 
 static void on_again(struct timer *t)
@@ -200,22 +207,22 @@ static void on_again(struct timer *t)
     struct fumi_err e;
     struct acceptor *a = FUMI_OWNER(t, struct acceptor, again);
     if (acceptor_start(a, &e))
-        loop_timer(a->hub->loop, &a->again, AGAIN, &e);
+        loop_timer(a->io->loop, &a->again, AGAIN, &e);
 }
 
-struct acceptor *acceptor_new(struct hub *h, const struct listener *l)
+struct acceptor *acceptor_new(struct io_thread *io, const struct listener *l)
 {
     struct acceptor *a = fumi_resize(NULL, sizeof(*a));
-    *a = (struct acceptor){.listener = *l, .hub = h};
+    *a = (struct acceptor){.listener = *l, .io = io};
     a->watch = (struct watch){.fd = l->fd, .ready = on_ready};
     a->again.on = on_again;
-    h->evict.run = on_evict;
+    io->evict.run = on_evict;
     return a;
 }
 
 int acceptor_start(struct acceptor *a, struct fumi_err *e)
 {
-    return loop_watch(a->hub->loop, &a->watch, LOOP_READ, e);
+    return loop_watch(a->io->loop, &a->watch, LOOP_READ, e);
 }
 
 void acceptor_stop(struct acceptor *a)
@@ -223,9 +230,9 @@ void acceptor_stop(struct acceptor *a)
     struct fumi_err ignored;
     if (a->listener.fd < 0)
         return;
-    take_all(a, 1 << 16);
-    loop_watch(a->hub->loop, &a->watch, 0, &ignored);
-    loop_timer(a->hub->loop, &a->again, -1, &ignored);
+    accept_all(a, 1 << 16);
+    loop_watch(a->io->loop, &a->watch, 0, &ignored);
+    loop_timer(a->io->loop, &a->again, -1, &ignored);
     listener_close(&a->listener);
     a->listener.fd = -1;
 }

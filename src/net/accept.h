@@ -1,4 +1,5 @@
-/* Listening sockets on the hubs: each new connection belongs to the hub that accepted it. */
+/* Private to net/: listening sockets of the I/O threads. The I/O thread that accepts a connection
+ * serves it. */
 #ifndef FUMI_NET_ACCEPT_H
 #define FUMI_NET_ACCEPT_H
 
@@ -7,17 +8,19 @@
 
 struct acceptor {
     struct watch watch;
-    struct timer again; /* after the system had no descriptor left */
+    struct timer again; /* retries after the process had no free descriptor */
     struct listener listener;
-    struct hub *hub;
+    struct io_thread *io;
     struct acceptor *next;
 };
 
-struct acceptor *acceptor_new(struct hub *h, const struct listener *l);
+/* Takes ownership of the listener. */
+struct acceptor *acceptor_new(struct io_thread *io, const struct listener *l);
+void acceptor_free(struct acceptor *a); /* after its event loop has ended */
 
-/* On the hub's thread. The last call takes those who wait at the door before it closes. */
+/* On the I/O thread. acceptor_stop accepts the connections in the backlog, then closes the socket.
+ */
 int acceptor_start(struct acceptor *a, struct fumi_err *e);
 void acceptor_stop(struct acceptor *a);
-void acceptor_free(struct acceptor *a);
 
 #endif

@@ -1,13 +1,14 @@
-/* All is done relative to descriptors of directories that were looked at, so what was checked is
- * what is used. Whole files appear at once: they are written under a name of this process and moved
- * or linked. Announcing and withdrawing happen in turn, by a lock on the directory: otherwise one
- * process could remove, as stale, the file that another has just put in its place. */
+/* All operations are relative to descriptors of directories that were checked, so that the checked
+ * directory is the one used. Files appear atomically: they are written under a name unique to this
+ * process and then renamed or linked. Announcing and withdrawing are serialized by a lock on the
+ * directory: otherwise a process could remove, as stale, the file that another one has just
+ * written. */
 #include "net/discovery.h"
 
 #include "base/base64.h"
 #include "base/file.h"
 #include "base/uuid.h"
-#include "net/turn.h"
+#include "net/file_lock.h"
 #include "json/json.h"
 
 #include <dirent.h>
@@ -23,9 +24,9 @@
 enum {
     OWN = S_IRUSR | S_IWUSR,
     OTHERS = S_IRWXG | S_IRWXO,
-    RANDOM = 32,       /* bytes in a token */
-    READ_MOST = 65536, /* of a lock file */
-    NAME_SIZE = 64     /* of our own files */
+    RANDOM = 32,       /* random bytes in a token */
+    READ_MOST = 65536, /* largest lock file */
+    NAME_SIZE = 64     /* longest name of our own files */
 };
 
 _Static_assert(sizeof(((struct lock_file *)0)->path) >= PATH_MAX, "a path fits a lock file");
@@ -40,7 +41,7 @@ static int refuse(const char *directory, const char *name, const char *what, str
     return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s%s %s", directory, name, what);
 }
 
-/* To close these to others would close the machine. */
+/* Restricting a shared directory (such as /tmp or /) would break the system. */
 static bool is_public(const struct stat *st)
 {
     struct stat root;
@@ -49,23 +50,23 @@ static bool is_public(const struct stat *st)
     return stat("/", &root) || (root.st_dev == st->st_dev && root.st_ino == st->st_ino);
 }
 
-/* What is wrong with a directory, or NULL; one that others may enter is tightened. */
-static const char *tighten(int fd)
+/* Returns what is wrong with a directory, or NULL. Removes the permissions of others. */
+static const char *restrict_access(int fd)
 {
     struct stat st;
     if (fstat(fd, &st))
-        return "cannot be looked at";
+        return "cannot be examined";
     if (st.st_uid != geteuid())
-        return "belongs to somebody else; choose a directory of your own";
+        return "belongs to another user; choose a directory of your own";
     if (is_public(&st))
-        return "is for everybody; choose a directory of your own";
+        return "is shared by all users; choose a directory of your own";
     if ((st.st_mode & (S_IRWXU | OTHERS)) != S_IRWXU && fchmod(fd, S_IRWXU))
-        return "can be entered by others; make it yours alone with chmod 700";
+        return "is accessible to other users; use chmod 700";
     return NULL;
 }
 
-/* Makes `name` in the directory `at` unless it is there, and opens it; -1 with *e set. The other
- * two words are for the sentence. */
+/* Creates `name` in the directory `at` unless it exists, and opens it. Returns -1 with *e set on
+ * failure; the other two strings are for the error text. */
 static int open_own(int at, const char *name, const char *directory, const char *rest,
                     struct fumi_err *e)
 {
@@ -76,14 +77,14 @@ static int open_own(int at, const char *name, const char *directory, const char 
         return refuse(directory, rest, "is a symbolic link or a file; it must be a directory", e);
     if (fd < 0)
         return failed(directory, rest, errno, e);
-    const char *what = tighten(fd);
+    const char *what = restrict_access(fd);
     if (!what)
         return fd;
     close(fd);
     return refuse(directory, rest, what, e);
 }
 
-/* A slash at the end would follow a symbolic link. */
+/* Removes trailing slashes: with one, a symbolic link would be followed. */
 static int open_directory(const char *directory, struct fumi_err *e)
 {
     char path[PATH_MAX];
@@ -106,7 +107,7 @@ int discovery_directory(const char *directory, struct fumi_err *e)
     return 0;
 }
 
-/* A new file with these bytes; errno says why there is none. */
+/* Creates a new file. Returns -1 with errno set on failure. */
 static int write_file(int at, const char *name, struct fumi_str bytes, bool durable)
 {
     int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, OWN);
@@ -121,7 +122,7 @@ static int write_file(int at, const char *name, struct fumi_str bytes, bool dura
     return rc;
 }
 
-/* How many bytes there are, at most `most`; -1 with errno set. */
+/* Returns the number of bytes read, at most `most`; -1 with errno set on failure. */
 static ssize_t read_all(int fd, char *to, size_t most)
 {
     size_t n = 0;
@@ -136,48 +137,49 @@ static ssize_t read_all(int fd, char *to, size_t most)
     return (ssize_t)n;
 }
 
-static void make_token(char out[TOKEN])
+static void make_token(char out[DISCOVERY_TOKEN])
 {
-    char bytes[RANDOM], text[TOKEN + 1]; /* one character of padding */
+    char bytes[RANDOM], text[DISCOVERY_TOKEN + 1]; /* one character of padding */
     fumi_random(bytes, RANDOM);
     fumi_base64_put(text, (struct fumi_str){bytes, RANDOM}, fumi_base64url_digits);
-    memcpy(out, text, TOKEN);
+    memcpy(out, text, DISCOVERY_TOKEN);
     explicit_bzero(bytes, sizeof(bytes));
     explicit_bzero(text, sizeof(text));
 }
 
-/* What is wrong with an open token file, or NULL. */
-static const char *take_token(int fd, char out[TOKEN + 1])
+/* Reads an open token file. Returns what is wrong with it, or NULL. */
+static const char *take_token(int fd, char out[DISCOVERY_TOKEN + 1])
 {
     struct stat st;
-    char text[TOKEN + 2];
+    char text[DISCOVERY_TOKEN + 2];
     if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-        return "is no file; remove it, and a new one is made";
+        return "is not a regular file; remove it, and a new one is created";
     if (st.st_uid != geteuid())
-        return "belongs to somebody else; remove it, and a new one is made";
+        return "belongs to another user; remove it, and a new one is created";
     if (st.st_mode & OTHERS)
-        return "can be read by others; remove it, and a new one is made, or use chmod 600";
+        return "can be read by other users; remove it, and a new one is created, or use chmod 600";
     ssize_t n = read_all(fd, text, sizeof(text));
-    if (n == TOKEN + 1 && text[TOKEN] == '\n')
+    if (n == DISCOVERY_TOKEN + 1 && text[DISCOVERY_TOKEN] == '\n')
         n--;
-    if (n != TOKEN)
-        return "holds no token; remove it, and a new one is made";
-    memcpy(out, text, TOKEN);
-    out[TOKEN] = '\0';
-    return strspn(out, fumi_base64url_digits) == TOKEN
+    if (n != DISCOVERY_TOKEN)
+        return "contains no valid token; remove it, and a new one is created";
+    memcpy(out, text, DISCOVERY_TOKEN);
+    out[DISCOVERY_TOKEN] = '\0';
+    return strspn(out, fumi_base64url_digits) == DISCOVERY_TOKEN
                ? NULL
-               : "holds no token; remove it, and a new one is made";
+               : "contains no valid token; remove it, and a new one is created";
 }
 
-/* 1: there is none. */
-static int read_token(int at, const char *directory, char out[TOKEN + 1], struct fumi_err *e)
+/* Returns 1 if there is no token file. */
+static int read_token(int at, const char *directory, char out[DISCOVERY_TOKEN + 1],
+                      struct fumi_err *e)
 {
     int fd = openat(at, "token", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
         return 1;
     if (fd < 0 && errno == ELOOP)
-        return refuse(directory, "/token", "is a symbolic link; remove it, and a new token is made",
-                      e);
+        return refuse(directory, "/token",
+                      "is a symbolic link; remove it, and a new token is created", e);
     if (fd < 0)
         return failed(directory, "/token", errno, e);
     const char *what = take_token(fd, out);
@@ -185,16 +187,15 @@ static int read_token(int at, const char *directory, char out[TOKEN + 1], struct
     return what ? refuse(directory, "/token", what, e) : 0;
 }
 
-/* A link is made only where no file is: of several processes one succeeds, and all read its token.
- * The file is on the disk before: a power cut must not leave an empty one, which would be refused.
- */
+/* link(2) fails if the file exists: of several processes one succeeds, and all read its token. The
+ * file is synced first: a power failure must not leave an empty one, which would be refused. */
 static int publish_token(int at, const char *directory, struct fumi_err *e)
 {
-    char text[TOKEN + 1], name[NAME_SIZE], unique[FUMI_UUID_SIZE];
+    char text[DISCOVERY_TOKEN + 1], name[NAME_SIZE], unique[FUMI_UUID_SIZE];
     fumi_uuid(unique);
     snprintf(name, sizeof(name), "token.%ld.%.8s", (long)getpid(), unique);
     make_token(text);
-    text[TOKEN] = '\n';
+    text[DISCOVERY_TOKEN] = '\n';
     int rc = write_file(at, name, (struct fumi_str){text, sizeof(text)}, true);
     explicit_bzero(text, sizeof(text));
     if (rc)
@@ -205,7 +206,8 @@ static int publish_token(int at, const char *directory, struct fumi_err *e)
     return rc;
 }
 
-static int find_token(int at, const char *directory, char out[TOKEN + 1], struct fumi_err *e)
+static int find_token(int at, const char *directory, char out[DISCOVERY_TOKEN + 1],
+                      struct fumi_err *e)
 {
     int rc = read_token(at, directory, out, e);
     if (rc <= 0)
@@ -216,7 +218,7 @@ static int find_token(int at, const char *directory, char out[TOKEN + 1], struct
     return rc <= 0 ? rc : failed(directory, "/token", ENOENT, e);
 }
 
-int discovery_token(const char *directory, char out[TOKEN + 1], struct fumi_err *e)
+int discovery_token(const char *directory, char out[DISCOVERY_TOKEN + 1], struct fumi_err *e)
 {
     out[0] = '\0';
     int at = open_directory(directory, e);
@@ -232,20 +234,20 @@ static bool is_token(struct fumi_str s)
     for (size_t i = 0; i < s.n; i++)
         if (s.p[i] < '!' || s.p[i] > '~')
             return false;
-    return s.n >= TOKEN_LEAST && s.n <= TOKEN_MOST;
+    return s.n >= DISCOVERY_TOKEN_MIN && s.n <= DISCOVERY_TOKEN_MAX;
 }
 
-/* What is wrong with an open file that shall hold a user's token, or NULL. */
-static const char *take_user_token(int fd, char out[TOKEN_MOST + 1])
+/* Reads a token file named by the user. Returns what is wrong with it, or NULL. */
+static const char *take_user_token(int fd, char out[DISCOVERY_TOKEN_MAX + 1])
 {
     struct stat st;
-    char text[TOKEN_MOST + 3];
+    char text[DISCOVERY_TOKEN_MAX + 3];
     if (fstat(fd, &st) || !S_ISREG(st.st_mode))
         return "is not a regular file; name one that is";
     if (st.st_uid != geteuid() && st.st_uid != 0)
-        return "belongs to somebody else; use a file of your own";
+        return "belongs to another user; use a file of your own";
     if (st.st_mode & OTHERS)
-        return "can be read by others; use chmod 600";
+        return "can be read by other users; use chmod 600";
     ssize_t n = read_all(fd, text, sizeof(text));
     if (n > 0 && text[n - 1] == '\n')
         n--;
@@ -253,12 +255,14 @@ static const char *take_user_token(int fd, char out[TOKEN_MOST + 1])
         n--;
     bool fine = n > 0 && is_token((struct fumi_str){text, (size_t)n});
     if (fine)
-        snprintf(out, TOKEN_MOST + 1, "%.*s", (int)n, text);
+        snprintf(out, DISCOVERY_TOKEN_MAX + 1, "%.*s", (int)n, text);
     explicit_bzero(text, sizeof(text));
-    return fine ? NULL : "holds no token: one line of 16 to 512 visible ASCII characters is needed";
+    return fine ? NULL
+                : "contains no valid token: one line of 16 to 512 visible ASCII characters is "
+                  "needed";
 }
 
-int discovery_token_file(const char *path, char out[TOKEN_MOST + 1], struct fumi_err *e)
+int discovery_token_file(const char *path, char out[DISCOVERY_TOKEN_MAX + 1], struct fumi_err *e)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
@@ -270,7 +274,7 @@ int discovery_token_file(const char *path, char out[TOKEN_MOST + 1], struct fumi
     return what ? refuse(path, "", what, e) : 0;
 }
 
-/* The process that a lock file names; 0: it names none. */
+/* The pid in a lock file; 0 if there is none. */
 static int64_t pid_in(struct fumi_str text)
 {
     struct fumi_arena a = {0};
@@ -283,7 +287,7 @@ static int64_t pid_in(struct fumi_str text)
     return pid;
 }
 
-/* The same of a file; -1: it is none that could be read. */
+/* The same for a file; -1 if it cannot be read. */
 static int64_t pid_of(int at, const char *name)
 {
     struct stat st;
@@ -312,8 +316,8 @@ static bool is_stale(int at, const char *name)
     return pid == 0 || (pid > 0 && kill((pid_t)pid, 0) && errno == ESRCH);
 }
 
-/* As far as it goes: what cannot be removed does no harm. */
-static void sweep(int at)
+/* Errors are ignored: a stale lock file does no harm. */
+static void remove_stale(int at)
 {
     int fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -329,12 +333,12 @@ static void sweep(int at)
     closedir(d);
 }
 
-struct notice {
+struct announcement {
     struct fumi_str url;
     const char *token, *version;
 };
 
-static void put_notice(struct fumi_buf *out, const struct notice *n)
+static void put_announcement(struct fumi_buf *out, const struct announcement *n)
 {
     char here[PATH_MAX];
     struct fumi_out o = {.buf = out};
@@ -360,8 +364,8 @@ static void put_notice(struct fumi_buf *out, const struct notice *n)
     fumi_buf_put(out, '\n');
 }
 
-/* It is our turn, so a file with the name of this process is what a dead one of the same number
- * left. */
+/* The directory is locked, so a temporary file with our pid was left by a dead process with the
+ * same pid. */
 static int replace(int at, const char *name, struct fumi_str text)
 {
     char temporary[NAME_SIZE];
@@ -377,14 +381,14 @@ static int replace(int at, const char *name, struct fumi_str text)
     return -1;
 }
 
-static int announce(int at, const char *directory, const char *name, const struct notice *n,
+static int announce(int at, const char *directory, const char *name, const struct announcement *n,
                     struct fumi_err *e)
 {
     struct fumi_buf text = {0};
-    if (!turn_take(at))
-        return refuse(directory, "/lock", "is in use by another server that does not go on", e);
-    sweep(at);
-    put_notice(&text, n);
+    if (!file_lock_take(at))
+        return refuse(directory, "/lock", "is locked by another server that does not respond", e);
+    remove_stale(at);
+    put_announcement(&text, n);
     int rc = replace(at, name, fumi_buf_str(&text)) ? failed(directory, "/lock", errno, e) : 0;
     fumi_buf_done(&text);
     return rc;
@@ -400,7 +404,7 @@ static int open_locks(const char *directory, struct fumi_err *e)
     return fd;
 }
 
-/* The working directory may change until the file is withdrawn. */
+/* Absolute, because the working directory may change before the file is withdrawn. */
 static int fix_path(struct lock_file *l, const char *directory, const char *name,
                     struct fumi_err *e)
 {
@@ -418,7 +422,7 @@ int discovery_announce(struct lock_file *l, const char *directory, struct fumi_s
                        uint16_t port, const char *token, const char *version, struct fumi_err *e)
 {
     char name[NAME_SIZE / 2];
-    struct notice n = {url, token, version};
+    struct announcement n = {url, token, version};
     l->path[0] = '\0';
     snprintf(name, sizeof(name), "%u.lock", (unsigned)port);
     int at = open_locks(directory, e);
@@ -431,7 +435,7 @@ int discovery_announce(struct lock_file *l, const char *directory, struct fumi_s
     return rc;
 }
 
-/* The port may have a new owner already, whose file it then is. */
+/* Another process may use the port by now; then the file belongs to that process. */
 void discovery_withdraw(struct lock_file *l)
 {
     char *slash = strrchr(l->path, '/');
@@ -439,7 +443,7 @@ void discovery_withdraw(struct lock_file *l)
         return;
     *slash = '\0';
     int at = open(l->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (at >= 0 && turn_take(at) && pid_of(at, slash + 1) == getpid())
+    if (at >= 0 && file_lock_take(at) && pid_of(at, slash + 1) == getpid())
         unlinkat(at, slash + 1, 0);
     if (at >= 0)
         close(at);

@@ -1,5 +1,6 @@
 #include "net/frame.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 enum { DIGITS_MAX = 15 };
@@ -19,7 +20,7 @@ static bool same_name(struct fumi_str s, struct fumi_str lower_case)
     return true;
 }
 
-/* A character of a field's name (RFC 9110, token). */
+/* A character of a field name (token in RFC 9110). */
 static bool is_token(char c)
 {
     return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') ||
@@ -51,7 +52,7 @@ static int read_length(struct fumi_str value, size_t *length, struct fumi_err *e
                         "Content-Length must be a number of 1 to %d digits", DIGITS_MAX);
 }
 
-/* "...; charset=utf-8"; "utf8" stands in old clients. Without a charset UTF-8 is meant. */
+/* "...; charset=utf-8"; old clients write "utf8". The default is UTF-8. */
 static int check_type(struct fumi_str value, struct fumi_err *e)
 {
     static const struct fumi_str key = {"charset=", 8};
@@ -138,6 +139,7 @@ void frame_put(struct fumi_buf *out, struct fumi_str message)
     char head[64];
     int n = snprintf(head, sizeof(head), "Content-Length: %zu\r\n\r\n", message.n);
     char *to = fumi_buf_reserve(out, (size_t)n + message.n);
+    assert(to);
     memcpy(to, head, (size_t)n);
     memcpy(to + n, message.p, message.n);
     out->n += (size_t)n + message.n;

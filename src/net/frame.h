@@ -1,30 +1,31 @@
-/* Messages behind a head that tells their length, as the Language Server Protocol has them:
+/* Messages with a header that gives their length, as in the Language Server Protocol:
  *
  *   Content-Length: 52\r\n
- *   Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n     (may be left out)
+ *   Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n     (optional)
  *   \r\n
  *   {"jsonrpc":"2.0", ...
  *
- * Bytes only; touches no descriptor. */
+ * Works on byte buffers; uses no socket. */
 #ifndef FUMI_NET_FRAME_H
 #define FUMI_NET_FRAME_H
 
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { FRAME_HEAD_MAX = 4096 }; /* bytes of a head, the blank line included */
+enum { FRAME_HEAD_MAX = 4096 }; /* including the empty line */
 
-/* Reads a head at the beginning of the bytes. 1: *used bytes are the head, and a message of *length
- * bytes follows. 0: the head is not complete yet. -1 with *e set (FUMI_INVALID_REQUEST): the head
- * is longer than FRAME_HEAD_MAX, has a line that is no field, no Content-Length, two of them, one
- * that is not a number of 1 to 15 digits, or a charset other than UTF-8. Where the next message
- * begins is not known then. */
+/* Reads the header at the beginning of the bytes. Returns 1: the header has *used bytes, and a
+ * message of *length bytes follows. Returns 0: the header is incomplete. Returns -1 with *e set
+ * (FUMI_INVALID_REQUEST) if the header is longer than FRAME_HEAD_MAX, has a malformed line, no
+ * Content-Length or two of them, a Content-Length that is not a number of 1 to 15 digits, or a
+ * charset other than UTF-8. The beginning of the next message is then unknown. */
 int frame_read(struct fumi_str bytes, size_t *used, size_t *length, struct fumi_err *e);
 
-/* Whether a peer that begins with these bytes sends heads: 1 yes, -1 no, 0 not known yet. */
+/* Whether a stream that begins with these bytes uses such headers: 1 yes, -1 no, 0 not known yet.
+ */
 int frame_detect(struct fumi_str bytes);
 
-/* Appends the message with its head. */
+/* Appends the header and the message. `out` must have no limit that they exceed. */
 void frame_put(struct fumi_buf *out, struct fumi_str message);
 
 #endif

@@ -13,7 +13,7 @@ static size_t give_up(struct conn *c, const struct fumi_err *e, size_t n)
         return n;
     }
     c->state = CONN_EOF;
-    conn_soon(c);
+    conn_schedule(c);
     fumi_peer_eof(&c->peer);
     return n;
 }
@@ -107,11 +107,11 @@ static void answer(struct conn *c, struct fumi_buf *text, int code)
     put(c, text);
 }
 
-/* As lines_drain; what is cut then was cut by us. */
+/* As ndjson_drain; what is cut then was cut by us. */
 static void drain(struct conn *c)
 {
     c->as.framed.draining = true;
-    lines_drain(c);
+    ndjson_drain(c);
 }
 
 const struct proto framed_proto = {"framed",         true,          .take = take,

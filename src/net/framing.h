@@ -1,4 +1,4 @@
-/* How messages are separated on a stream of bytes. */
+/* How messages are delimited in a byte stream. */
 #ifndef FUMI_NET_FRAMING_H
 #define FUMI_NET_FRAMING_H
 
@@ -7,9 +7,9 @@ extern "C" {
 #endif
 
 enum fumi_framing {
-    FUMI_FRAMING_AUTO,    /* a server: as the first bytes of the peer say; a client: lines */
-    FUMI_FRAMING_LINES,   /* one message a line (NDJSON) */
-    FUMI_FRAMING_HEADERS, /* behind a head with Content-Length, as the Language Server Protocol */
+    FUMI_FRAMING_AUTO,    /* a server: detected by the first bytes of the peer; a client: lines */
+    FUMI_FRAMING_LINES,   /* one message per line (NDJSON) */
+    FUMI_FRAMING_HEADERS, /* after a Content-Length head, as in the Language Server Protocol */
 };
 
 #ifdef __cplusplus

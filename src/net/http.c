@@ -119,8 +119,8 @@ static void on_head(struct conn *c, const struct http_head *h, size_t there)
         return;
     }
     t->phase = h->framing == HTTP_CHUNKED ? READS_CHUNKS : READS_BODY;
-    t->began = hub_now(c->hub);
-    t->body.limit = c->hub->site->http.body;
+    t->began = io_thread_now(c->io);
+    t->body.limit = c->io->shared->http.body;
     c->want = t->length;
     if (!t->why.status)
         http_reserve(c, there);
@@ -145,8 +145,8 @@ static __attribute__((cold)) void fault(struct conn *c, const struct http_fault 
 static size_t take_head(struct conn *c, struct fumi_str bytes)
 {
     struct http_fault f;
-    struct http_head *h = c->hub->head;
-    ssize_t n = http_read_head(h, bytes, &c->as.http.seen, &c->hub->site->http, &f);
+    struct http_head *h = c->io->head;
+    ssize_t n = http_read_head(h, bytes, &c->as.http.seen, &c->io->shared->http, &f);
     if (n < 0) {
         fault(c, &f);
         return bytes.n;
@@ -172,7 +172,7 @@ static size_t take_chunks(struct conn *c, struct fumi_str bytes)
 {
     struct http *t = &c->as.http;
     struct http_fault f = {0};
-    ssize_t n = http_read_chunks(&t->chunks, bytes, &t->body, &c->hub->site->http, &f);
+    ssize_t n = http_read_chunks(&t->chunks, bytes, &t->body, &c->io->shared->http, &f);
     if (n < 0) {
         fault(c, &f);
         return bytes.n;
@@ -207,7 +207,7 @@ static size_t take_part(struct conn *c, struct fumi_str bytes)
 static size_t take(struct conn *c, char *p, size_t n, bool over)
 {
     size_t used = 0, took;
-    while (used < n && c->proto == &http_proto && conn_takes(c) && !conn_held(c)) {
+    while (used < n && c->proto == &http_proto && conn_accepts_input(c) && !conn_held(c)) {
         took = take_part(c, (struct fumi_str){p + used, n - used});
         if (!took)
             break;
@@ -240,14 +240,14 @@ static enum wait waits(struct conn *c)
     case READS_HEAD:
         if (c->rest.n)
             return WAIT_HEAD;
-        return c->hub->draining ? WAIT_LINGER : c->as.http.greeted ? WAIT_IDLE : WAIT_HEAD;
+        return c->io->draining ? WAIT_LINGER : c->as.http.greeted ? WAIT_IDLE : WAIT_HEAD;
     case READS_BODY:
     case READS_CHUNKS:
         return c->as.http.measured ? WAIT_RATE : WAIT_BODY;
     case RUNS:
         break;
     case STREAMS:
-        return WAIT_BEAT;
+        return WAIT_HEARTBEAT;
     case PAUSES:
         return WAIT_PAUSE;
     }
@@ -258,12 +258,12 @@ static enum wait waits(struct conn *c)
 static bool is_too_slow(struct conn *c)
 {
     const struct http *t = &c->as.http;
-    int64_t took = hub_now(c->hub) - t->began;
+    int64_t took = io_thread_now(c->io) - t->began;
     size_t got = t->phase == READS_CHUNKS ? t->body.n + t->chunks.extra : c->rest.n;
-    return took >= c->hub->site->set.body_time || (int64_t)got < (took - 9000) * 1024 / 1000;
+    return took >= c->io->shared->set.body_time || (int64_t)got < (took - 9000) * 1024 / 1000;
 }
 
-static void late(struct conn *c, enum wait kind)
+static void timed_out(struct conn *c, enum wait kind)
 {
     struct http *t = &c->as.http;
     static const struct http_fault slow = {408, "the request did not come in time"};
@@ -284,8 +284,8 @@ static void late(struct conn *c, enum wait kind)
     case WAIT_PAUSE:
         http_refuse(c, &t->why);
         break;
-    case WAIT_BEAT:
-        http_beat(c);
+    case WAIT_HEARTBEAT:
+        http_heartbeat(c);
         break;
     default:
         conn_end(c);
@@ -313,7 +313,7 @@ static bool busy(struct conn *c)
 
 /* A client that ends its side while its call runs has left: the call is cancelled. To wait for an
  * answer after that is rare, and looks the same. A route of the host program decides for itself. */
-static bool left(struct conn *c)
+static bool eof_is_hangup(struct conn *c)
 {
     const struct message *reply = c->as.http.reply;
     return busy(c) && (!reply || message_watched(reply));
@@ -322,19 +322,19 @@ static bool left(struct conn *c)
 static void closed(struct conn *c)
 {
     if (c->as.http.reply)
-        message_left(c->as.http.reply);
+        message_client_left(c->as.http.reply);
 }
 
 const struct proto http_proto = {"http",
                                  false,
                                  .take = take,
                                  .answer = http_answer_call,
-                                 .notify = http_tell,
+                                 .notify = http_put_event,
                                  .drain = drain,
                                  .page = http_answer_page,
                                  .busy = busy,
-                                 .left = left,
+                                 .eof_is_hangup = eof_is_hangup,
                                  .waits = waits,
-                                 .late = late,
+                                 .timed_out = timed_out,
                                  .closed = closed,
                                  .done = done};

@@ -1,37 +1,37 @@
-/* The head is read in one pass over its bytes, line by line; slices point at them.
+/* The head is read in one pass, line by line; slices point into the bytes.
  *
- * A line is judged only when its line feed is there, and only within a window: the bytes that a
- * line or a head may have. So a fault is a property of the first bytes of a request, however they
- * were cut, and the same one is found first. When a head comes in many pieces, it is read again
- * from its beginning, but only when a line was completed or a window filled, which both are few. */
+ * A line is validated only once its line feed is there, and only within a window: the bytes that a
+ * line or a head may have. So the fault found depends only on the first bytes of a request, not on
+ * the pieces in which they arrive. A head that arrives in pieces is read again from its beginning,
+ * but only when a line was completed or a window filled, which is rare. */
 #include "net/http1.h"
 
 #include "net/http1_bytes.h"
 
-/* What the fields said, beyond what stands in the head. */
+/* What the fields said that is not stored in the head. */
 enum { SAID_CLOSE = 1, SAID_KEEP = 2, SAID_UPGRADE = 4, SAID_LENGTH = 8, SAID_CHUNKED = 16 };
 
-struct reader {
+struct request_parser {
     struct http_head *h;
     struct http_fault *f;
     const struct http_limits *limits;
-    const char *start, *p; /* p: where the line begins that is being read */
-    const char *end;       /* of the window */
-    size_t given;          /* bytes from start on, also beyond the window */
+    const char *start, *p; /* p: beginning of the current line */
+    const char *end;       /* end of the window */
+    size_t given;          /* bytes available from start on, even beyond the window */
     unsigned said;
-    struct fumi_str authority; /* of an absolute target */
+    struct fumi_str authority; /* authority of an absolute target */
 };
 
-/* The line is wrong or not complete. */
-static __attribute__((cold)) enum step broken(struct reader *r, const char *reason)
+/* The line is malformed or incomplete. */
+static __attribute__((cold)) enum step broken(struct request_parser *r, const char *reason)
 {
     if (!memchr(r->p, '\n', (size_t)(r->end - r->p)))
         return MORE;
     return fault(r->f, 400, reason);
 }
 
-/* Where text ends there must be a line end. */
-static inline enum step line_end(struct reader *r, const char *at)
+/* Text must be followed by a line end. */
+static inline enum step line_end(struct request_parser *r, const char *at)
 {
     if (r->end - at >= 2 && at[0] == '\r' && at[1] == '\n')
         return FINE;
@@ -58,9 +58,10 @@ static inline uint32_t four(const char *p)
     return word;
 }
 
-/* Whether n text bytes are `lower` in any case; that is of lower-case letters, digits and '-', so
- * no text byte becomes one of its by setting a bit, but its upper case. Words may overlap. */
-static inline bool reads(const char *p, const char *lower, size_t n)
+/* Whether n text bytes equal `lower`, ignoring case. `lower` consists of lower-case letters, digits
+ * and '-', so setting bit 0x20 of a text byte yields one of its characters only for that character
+ * or its upper case. The words that are compared may overlap. */
+static inline bool equals_lower(const char *p, const char *lower, size_t n)
 {
     uint64_t differ = 0;
     if (n >= 8) {
@@ -77,12 +78,12 @@ static inline bool reads(const char *p, const char *lower, size_t n)
     return !differ;
 }
 
-static inline bool str_reads(struct fumi_str s, const char *lower)
+static inline bool str_equals_lower(struct fumi_str s, const char *lower)
 {
-    return s.n == strlen(lower) && reads(s.p, lower, s.n);
+    return s.n == strlen(lower) && equals_lower(s.p, lower, s.n);
 }
 
-/* Cuts the first element off a comma-separated list that is not empty. */
+/* Removes and returns the first element of a non-empty comma-separated list. */
 static struct fumi_str element(struct fumi_str *list)
 {
     const char *end = list->p + list->n, *comma = memchr(list->p, ',', list->n);
@@ -95,7 +96,7 @@ static struct fumi_str element(struct fumi_str *list)
 bool http_has_token(struct fumi_str list, const char *token)
 {
     while (list.n)
-        if (str_reads(element(&list), token))
+        if (str_equals_lower(element(&list), token))
             return true;
     return false;
 }
@@ -105,7 +106,7 @@ static bool is_host(struct fumi_str s)
     return s.n && skip(s.p, s.p + s.n, HOST) == s.p + s.n;
 }
 
-static enum step take_host(struct reader *r, struct fumi_str value)
+static enum step take_host(struct request_parser *r, struct fumi_str value)
 {
     if (r->h->host.p)
         return fault(r->f, 400, "repeated Host");
@@ -115,39 +116,39 @@ static enum step take_host(struct reader *r, struct fumi_str value)
     return FINE;
 }
 
-static enum step take_connection(struct reader *r, struct fumi_str value)
+static enum step take_connection(struct request_parser *r, struct fumi_str value)
 {
     while (value.n) {
         struct fumi_str one = element(&value);
-        if (str_reads(one, "close"))
+        if (str_equals_lower(one, "close"))
             r->said |= SAID_CLOSE;
-        else if (str_reads(one, "keep-alive"))
+        else if (str_equals_lower(one, "keep-alive"))
             r->said |= SAID_KEEP;
-        else if (str_reads(one, "upgrade"))
+        else if (str_equals_lower(one, "upgrade"))
             r->said |= SAID_UPGRADE;
     }
     return FINE;
 }
 
-/* RFC 9110 would have 1.0 ignore it; there it is cleared at the end. */
-static enum step take_expect(struct reader *r, struct fumi_str value)
+/* HTTP/1.0 must ignore the field (RFC 9110); finish() clears the flag then. */
+static enum step take_expect(struct request_parser *r, struct fumi_str value)
 {
-    if (!str_reads(value, "100-continue"))
+    if (!str_equals_lower(value, "100-continue"))
         return fault(r->f, 417, "unknown expectation");
     r->h->expects_continue = true;
     return FINE;
 }
 
-static enum step take_upgrade(struct reader *r, struct fumi_str value)
+static enum step take_upgrade(struct request_parser *r, struct fumi_str value)
 {
     if (!r->h->upgrade.p)
         r->h->upgrade = value;
     return FINE;
 }
 
-enum { LENGTH_DIGITS = 19 }; /* fit into 64 bits, whatever they are */
+enum { LENGTH_DIGITS = 19 }; /* any number with so many digits fits into 64 bits */
 
-static enum step take_length(struct reader *r, struct fumi_str value)
+static enum step take_length(struct request_parser *r, struct fumi_str value)
 {
     uint64_t length = 0;
     if (r->said & SAID_LENGTH)
@@ -165,21 +166,21 @@ static enum step take_length(struct reader *r, struct fumi_str value)
     return FINE;
 }
 
-/* Whether the list ends in chunked and holds only other codings before it. Without that the end of
- * the body cannot be known, which is worse than a coding that we do not have. */
+/* Whether the list ends in chunked, after other codings only. Otherwise the end of the body is
+ * unknown, which is worse than an unsupported coding. */
 static bool ends_chunked(struct fumi_str list)
 {
     while (list.n) {
         struct fumi_str coding = element(&list);
-        if (str_reads(coding, "chunked"))
+        if (str_equals_lower(coding, "chunked"))
             return list.n == 0 && list.p[-1] != ',';
-        if (!is_token(coding) || str_reads(coding, "identity"))
+        if (!is_token(coding) || str_equals_lower(coding, "identity"))
             return false;
     }
     return false;
 }
 
-static enum step take_coding(struct reader *r, struct fumi_str value)
+static enum step take_coding(struct request_parser *r, struct fumi_str value)
 {
     if (r->h->minor == 0)
         return fault(r->f, 400, "Transfer-Encoding in HTTP/1.0");
@@ -187,16 +188,16 @@ static enum step take_coding(struct reader *r, struct fumi_str value)
         return fault(r->f, 400, "repeated Transfer-Encoding");
     if (!ends_chunked(value))
         return fault(r->f, 400, "malformed Transfer-Encoding");
-    if (!str_reads(value, "chunked"))
+    if (!str_equals_lower(value, "chunked"))
         return fault(r->f, 501, "only chunked is supported as Transfer-Encoding");
     r->said |= SAID_CHUNKED;
     return FINE;
 }
 
-/* Fields that say something about the message itself: no two names have the same length. */
+/* Fields that affect the message itself. No two names have the same length. */
 static const struct {
     const char *name;
-    enum step (*take)(struct reader *r, struct fumi_str value);
+    enum step (*take)(struct request_parser *r, struct fumi_str value);
 } special[] = {
     [4] = {"host", take_host},
     [6] = {"expect", take_expect},
@@ -206,7 +207,7 @@ static const struct {
     [17] = {"transfer-encoding", take_coding},
 };
 
-static __attribute__((cold)) enum step bad_name(struct reader *r, const char *at)
+static __attribute__((cold)) enum step bad_name(struct request_parser *r, const char *at)
 {
     if (at == r->end)
         return MORE;
@@ -219,9 +220,10 @@ static __attribute__((cold)) enum step bad_name(struct reader *r, const char *at
     return broken(r, *at == ':' ? "empty field name" : "malformed field name");
 }
 
-/* The field whose line begins at r->p; *next is what follows it. The line's end is looked for from
- * its beginning, not from the colon, so that the processor need not find one before the other. */
-static inline enum step field(struct reader *r, const char **next)
+/* Reads the field at r->p and sets *next to the following line. The line end is searched from the
+ * beginning of the line, not from the colon, so that both searches can run in parallel in the
+ * processor. */
+static inline enum step field(struct request_parser *r, const char **next)
 {
     struct http_head *h = r->h;
     const char *start = r->p, *eol = skip_text(start, r->end);
@@ -237,16 +239,17 @@ static inline enum step field(struct reader *r, const char **next)
     size_t n = (size_t)(colon - start);
     struct fumi_str value = trimmed(colon + 1, eol);
     h->fields[h->n++] = (struct http_field){{start, n}, value};
-    if (n < FUMI_COUNT(special) && special[n].name && reads(start, special[n].name, n))
+    if (n < FUMI_COUNT(special) && special[n].name && equals_lower(start, special[n].name, n))
         return special[n].take(r, value);
     return FINE;
 }
 
-/* http://host/path, of which the path may be left out. */
-static enum step absolute_target(struct reader *r, struct fumi_str *target)
+/* http://host/path; the path may be missing. */
+static enum step absolute_target(struct request_parser *r, struct fumi_str *target)
 {
     const char *host = target->p + 7, *end = target->p + target->n;
-    if (target->n < 8 || !reads(target->p, "http", 4) || memcmp(target->p + 4, "://", 3) != 0)
+    if (target->n < 8 || !equals_lower(target->p, "http", 4) ||
+        memcmp(target->p + 4, "://", 3) != 0)
         return fault(r->f, 400, "malformed target");
     const char *rest = skip(host, end, HOST);
     r->authority = (struct fumi_str){host, (size_t)(rest - host)};
@@ -256,7 +259,7 @@ static enum step absolute_target(struct reader *r, struct fumi_str *target)
     return FINE;
 }
 
-static enum step take_target(struct reader *r, struct fumi_str target)
+static enum step take_target(struct request_parser *r, struct fumi_str target)
 {
     struct http_head *h = r->h;
     bool all = target.n == 1 && *target.p == '*' && fumi_eq(h->method, FUMI_STR("OPTIONS"));
@@ -275,7 +278,7 @@ static enum step take_target(struct reader *r, struct fumi_str target)
 
 enum { VERSION = 8 }; /* bytes of "HTTP/1.1" */
 
-static enum step take_version(struct reader *r, const char *p)
+static enum step take_version(struct request_parser *r, const char *p)
 {
     if (r->end - p < VERSION || memcmp(p, "HTTP/", 5) != 0 || !is_digit(p[5]) || p[6] != '.' ||
         !is_digit(p[7]))
@@ -291,7 +294,7 @@ static enum step take_version(struct reader *r, const char *p)
     return FINE;
 }
 
-static enum step request_line(struct reader *r)
+static enum step request_line(struct request_parser *r)
 {
     const char *method_end = skip_token(r->p, r->end), *target = method_end + 1;
     if (method_end == r->end)
@@ -311,7 +314,7 @@ static enum step request_line(struct reader *r)
     return take_target(r, (struct fumi_str){target, (size_t)(target_end - target)});
 }
 
-static enum step framing(struct reader *r)
+static enum step framing(struct request_parser *r)
 {
     struct http_head *h = r->h;
     switch (r->said & (SAID_LENGTH | SAID_CHUNKED)) {
@@ -328,8 +331,8 @@ static enum step framing(struct reader *r)
     return FINE;
 }
 
-/* All fields are there: what they say together. */
-static enum step finish(struct reader *r)
+/* Checks the fields in combination. */
+static enum step finish(struct request_parser *r)
 {
     struct http_head *h = r->h;
     if (h->minor == 1 && !h->host.p)
@@ -347,15 +350,15 @@ static enum step finish(struct reader *r)
     return FINE;
 }
 
-/* Sets the window to so many bytes from the start on; returns whether there are as many. */
-static bool set_window(struct reader *r, size_t size)
+/* Sets the window to `size` bytes from the start. Returns whether so many bytes are available. */
+static bool set_window(struct request_parser *r, size_t size)
 {
     bool full = r->given >= size;
     r->end = r->start + (full ? size : r->given);
     return full;
 }
 
-static enum step fields(struct reader *r)
+static enum step fields(struct request_parser *r)
 {
     bool full = set_window(r, r->limits->head);
     const char *next = r->p;
@@ -371,8 +374,8 @@ static enum step fields(struct reader *r)
     return got == MORE && full ? fault(r->f, 431, "the head is too large") : got;
 }
 
-/* An empty line before the request is left over from the one before it (RFC 9112, 2.2). */
-static enum step first_line(struct reader *r)
+/* Skips one empty line before the request (RFC 9112, 2.2). */
+static enum step first_line(struct request_parser *r)
 {
     size_t skipped = r->given >= 2 && memcmp(r->start, "\r\n", 2) == 0 ? 2 : 0;
     size_t size = skipped + r->limits->line + 2;
@@ -382,14 +385,14 @@ static enum step first_line(struct reader *r)
     return got == MORE && full ? fault(r->f, 414, "the request line is too long") : got;
 }
 
-/* Whether what came behind the bytes seen can have completed a line or filled a window. */
+/* Whether the new bytes may complete a line or fill a window. */
 static bool has_news(struct fumi_str bytes, size_t seen, const struct http_limits *limits)
 {
     return memchr(bytes.p + seen, '\n', bytes.n - seen) || bytes.n >= limits->head ||
            (seen < limits->line + 4 && bytes.n >= limits->line + 2);
 }
 
-/* Member by member: compilers make a slow loop of clearing it as a whole. */
+/* Member by member: compilers turn clearing the whole struct into a slow loop. */
 static inline void clear(struct http_head *h)
 {
     h->query = h->host = h->upgrade = (struct fumi_str){0};
@@ -406,10 +409,10 @@ ssize_t http_read_head(struct http_head *h, struct fumi_str bytes, size_t *seen,
     *seen = bytes.n;
     if (bytes.n == 0 || (before && !has_news(bytes, before, limits)))
         return 0;
-    /* Tells a client at once that speaks TLS, and would wait for our answer. */
+    /* A TLS client would wait for our answer: report the fault at its first byte. */
     if (!is(*bytes.p, TOKEN) && *bytes.p != '\r')
         return fault(f, 400, "malformed method");
-    struct reader r = {
+    struct request_parser r = {
         .h = h, .f = f, .limits = limits, .start = bytes.p, .p = bytes.p, .given = bytes.n};
     clear(h);
     enum step got = first_line(&r);
@@ -425,7 +428,7 @@ struct fumi_str http_field(const struct http_head *h, const char *name)
 {
     size_t n = strlen(name);
     for (size_t i = 0; i < h->n; i++)
-        if (h->fields[i].name.n == n && reads(h->fields[i].name.p, name, n))
+        if (h->fields[i].name.n == n && equals_lower(h->fields[i].name.p, name, n))
             return h->fields[i].value;
     return (struct fumi_str){0};
 }
@@ -434,7 +437,7 @@ size_t http_count(const struct http_head *h, const char *name)
 {
     size_t count = 0;
     for (size_t i = 0; i < h->n; i++)
-        count += str_reads(h->fields[i].name, name);
+        count += str_equals_lower(h->fields[i].name, name);
     return count;
 }
 

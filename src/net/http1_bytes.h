@@ -1,4 +1,4 @@
-/* Private to http1*.c: what a byte may be, and how a reading step ends. */
+/* Private to http1*.c: character classes, and the result of a parsing step. */
 #ifndef FUMI_NET_HTTP1_BYTES_H
 #define FUMI_NET_HTTP1_BYTES_H
 
@@ -6,7 +6,7 @@
 
 enum step { FAULT = -1, MORE = 0, FINE = 1 };
 
-/* What a byte may be part of. A text byte is one of a field's value. */
+/* Classes of bytes. TEXT is allowed in a field value. */
 enum { TEXT = 1, TOKEN = 2, TARGET = 4, HOST = 8 };
 enum { MARK = TEXT | TARGET, SIGN = MARK | TOKEN, PLAIN = SIGN | HOST };
 
@@ -26,7 +26,7 @@ static inline bool is(char byte, unsigned class)
     return classes[(unsigned char)byte] & class;
 }
 
-/* The first byte from p on that is not of the class, or end. */
+/* Returns the first byte from p on that is not of the class, or end. */
 static inline const char *skip(const char *p, const char *end, unsigned class)
 {
     while (p < end && is(*p, class))
@@ -39,7 +39,7 @@ static inline const char *skip(const char *p, const char *end, unsigned class)
 
 enum { BLOCK = 16 };
 
-/* A bit for each of sixteen bytes that is no text byte, or a tab. */
+/* Returns a bit for each of sixteen bytes that is not a text byte, or is a tab. */
 static inline unsigned odd_bytes(const char *p)
 {
     __m128i block = _mm_loadu_si128((const __m128i *)(const void *)p);
@@ -62,7 +62,7 @@ static inline const char *skip_text(const char *p, const char *end)
     return skip(p, end, TEXT);
 }
 
-/* A bit for each of sixteen bytes that is neither a letter nor '-'. */
+/* Returns a bit for each of sixteen bytes that is neither a letter nor '-'. */
 static inline unsigned unusual_bytes(const char *p)
 {
     __m128i block = _mm_loadu_si128((const __m128i *)(const void *)p);

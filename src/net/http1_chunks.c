@@ -1,21 +1,21 @@
-/* Chunked bodies: read byte by byte, but for the data. */
+/* Chunked bodies: a state machine over single bytes; chunk data is copied in blocks. */
 #include "net/http1_bytes.h"
 
 enum chunk_state {
     SIZE,
     EXTENSION,
-    SIZE_END, /* the line feed behind a size */
+    SIZE_END, /* line feed after the size */
     DATA,
     DATA_CR,
     DATA_END,
-    TRAILER, /* the first byte of a trailer or of the empty line */
+    TRAILER, /* first byte of a trailer or of the final empty line */
     NAME,
     VALUE,
     VALUE_END,
     LAST_END,
 };
 
-enum { SIZE_DIGITS = 16 }; /* fit into 64 bits, whatever they are */
+enum { SIZE_DIGITS = 16 }; /* any number with so many digits fits into 64 bits */
 
 static int hex_digit(char byte)
 {
@@ -44,7 +44,7 @@ static enum step size_byte(struct http_chunks *c, char byte, const struct http_l
     return FINE;
 }
 
-/* Goes on to the next state behind the one byte that must come. */
+/* Expects one certain byte and goes to the next state. */
 static enum step only(struct http_chunks *c, char byte, char must, enum chunk_state next,
                       struct http_fault *f)
 {
@@ -54,7 +54,7 @@ static enum step only(struct http_chunks *c, char byte, char must, enum chunk_st
     return FINE;
 }
 
-/* The extension or the value of a trailer, up to its line end. */
+/* Extension or value of a trailer, up to the line end. */
 static enum step text_byte(struct http_chunks *c, char byte, enum chunk_state next,
                            struct http_fault *f)
 {
@@ -114,7 +114,7 @@ static enum step chunk_byte(struct http_chunks *c, char byte, const struct http_
     return FAULT;
 }
 
-/* Extensions and trailers are for nobody, and have one allowance together. */
+/* Extensions and trailers are discarded and share one limit. */
 static bool is_extra(const struct http_chunks *c)
 {
     return c->state == EXTENSION || c->state >= TRAILER;

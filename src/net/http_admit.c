@@ -40,10 +40,10 @@ static __attribute__((cold)) int deny_with(struct conn *c, int status, const cha
     return -1;
 }
 
-static int pass_door(struct conn *c, const struct http_head *h, const struct route *route)
+static int check_access(struct conn *c, const struct http_head *h, const struct route *route)
 {
     struct http *t = &c->as.http;
-    struct door_verdict v = door_check(c->hub->site->door, &c->guest, h);
+    struct access_verdict v = access_check(c->io->shared->access, &c->client, h);
     if (v.origin.p)
         fumi_buf_add(&t->origin, v.origin.p, v.origin.n);
     if (v.status == 0 || (v.status == 401 && route && route->open))
@@ -64,16 +64,16 @@ static struct fumi_str client_of(const struct conn *c)
 
 static int check_rate(struct conn *c)
 {
-    struct rate *rate = c->hub->site->rate;
-    if (!rate || rate_take(rate, client_of(c), hub_now(c->hub)))
+    struct rate *rate = c->io->shared->rate;
+    if (!rate || rate_take(rate, client_of(c), io_thread_now(c->io)))
         return 0;
     return deny_with(c, 429, "too many requests; go slower", "Retry-After", "1");
 }
 
 static int check_queue(struct conn *c)
 {
-    const struct site *site = c->hub->site;
-    if (atomic_load_explicit(&site->open, memory_order_relaxed) < (size_t)site->set.queue)
+    const struct server_shared *shared = c->io->shared;
+    if (atomic_load_explicit(&shared->open, memory_order_relaxed) < (size_t)shared->set.queue)
         return 0;
     return deny_with(c, 503, "too many calls are under way; try again", "Retry-After", "1");
 }
@@ -81,11 +81,11 @@ static int check_queue(struct conn *c)
 static int pass_filters(struct conn *c, const struct http_head *h)
 {
     struct http *t = &c->as.http;
-    const struct site *site = c->hub->site;
+    const struct server_shared *shared = c->io->shared;
     struct fumi_http_request r = {h->method, h->path, h->query,  &c->peer,
                                   h->fields, h->n,    &c->source};
-    for (size_t i = 0; i < site->filters_n; i++) {
-        const struct fumi_filter *f = &site->filters[i];
+    for (size_t i = 0; i < shared->filters_n; i++) {
+        const struct fumi_filter *f = &shared->filters[i];
         struct fumi_refusal why = {0}; /* what a filter writes and does not mean is dropped */
         if (f->before && f->before(f->self, &r, &why)) {
             if (why.status < 400 || why.status > 599)
@@ -181,10 +181,10 @@ static bool is_preflight(const struct http_head *h)
 
 static int upgrade(struct conn *c, const struct http_head *h)
 {
-    struct fumi_str lines = http_common(c->hub);
+    struct fumi_str lines = http_common(c->io);
     if (!http_has_token(h->upgrade, "websocket"))
         return deny_with(c, 426, "this is for WebSocket", "Upgrade", "websocket");
-    if (c->hub->draining)
+    if (c->io->draining)
         return deny_with(c, 503, "the server ends", "Retry-After", "1");
     struct http was = c->as.http;
     c->as.http.filtered = 0; /* they hear of it here */
@@ -224,7 +224,7 @@ static int pass_route(struct conn *c, const struct http_head *h, unsigned method
     struct http *t = &c->as.http;
     bool socket = http_has_token(h->upgrade, "websocket");
     if (!t->route || (t->route->bare && !socket))
-        return deny(c, 404, c->hub->site->lost);
+        return deny(c, 404, c->io->shared->not_found);
     t->run = t->route->run;
     if (fumi_eq(h->method, FUMI_STR("OPTIONS"))) {
         t->preflight = is_preflight(h);
@@ -246,12 +246,12 @@ static int pass_route(struct conn *c, const struct http_head *h, unsigned method
 int http_admit(struct conn *c, const struct http_head *h)
 {
     struct http *t = &c->as.http;
-    const struct route *route = http_route(c->hub->site, h->path);
+    const struct route *route = http_route(c->io->shared, h->path);
     unsigned method = method_of(c, h);
     t->route = route;
     if (c->state == CONN_SURPLUS)
         return deny_with(c, 503, "there are too many connections", "Retry-After", "1");
-    if (pass_door(c, h, route))
+    if (check_access(c, h, route))
         return -1;
     if (check_rate(c))
         return -1;
@@ -267,12 +267,12 @@ enum { BODIES = 64 << 20, SMALL = 64 << 10 };
 int http_reserve(struct conn *c, size_t there)
 {
     struct http *t = &c->as.http;
-    struct site *site = c->hub->site;
-    size_t n = t->phase == READS_CHUNKS ? site->http.body : t->length;
+    struct server_shared *shared = c->io->shared;
+    size_t n = t->phase == READS_CHUNKS ? shared->http.body : t->length;
     if (n <= SMALL || (t->phase == READS_BODY && n <= there))
         return 0;
-    if (atomic_fetch_add(&site->bodies, n) + n > BODIES + site->http.body) {
-        atomic_fetch_sub(&site->bodies, n);
+    if (atomic_fetch_add(&shared->bodies, n) + n > BODIES + shared->http.body) {
+        atomic_fetch_sub(&shared->bodies, n);
         return deny_with(c, 503, "too much is being received; try again", "Retry-After", "1");
     }
     t->reserved = n;
@@ -282,6 +282,6 @@ int http_reserve(struct conn *c, size_t there)
 void http_unreserve(struct conn *c)
 {
     if (c->as.http.reserved)
-        atomic_fetch_sub(&c->hub->site->bodies, c->as.http.reserved);
+        atomic_fetch_sub(&c->io->shared->bodies, c->as.http.reserved);
     c->as.http.reserved = 0;
 }

@@ -1,4 +1,4 @@
-/* Private to http*.c and pages.c: the parts of a request's way. */
+/* Private to http*.c and routes.c: the parts of a request's way. */
 #ifndef FUMI_NET_HTTP_PARTS_H
 #define FUMI_NET_HTTP_PARTS_H
 
@@ -23,8 +23,9 @@ struct http_kept {
 };
 
 int http_check_mount(const char *mount, struct fumi_err *e);
-void http_add_routes(struct site *site); /* ours, and those of the options */
-const struct route *http_route(const struct site *site, struct fumi_str path); /* NULL: none */
+void http_add_routes(struct server_shared *shared); /* ours, and those of the options */
+const struct route *http_route(const struct server_shared *shared,
+                               struct fumi_str path); /* NULL: none */
 
 /* http_admit.c: 0; or -1 with the refusal set. After an upgrade the connection speaks something
  * else.
@@ -39,12 +40,13 @@ void http_unreserve(struct conn *c);
 void http_clear(struct http *t); /* frees what the request holds: {0} */
 
 /* http_reply.c. Those that answer end the request. */
-struct fumi_str http_common(struct hub *h); /* fields that every answer has */
+struct fumi_str http_common(struct io_thread *io); /* fields that every answer has */
 void http_report(struct conn *c, const struct http *t, int status, size_t bytes);
 void http_refuse(struct conn *c, const struct fumi_refusal *r);
 void http_options(struct conn *c, struct fumi_str body);
-void http_tell(struct conn *c, struct fumi_buf *text); /* an empty text only opens the stream */
-void http_beat(struct conn *c);
+void http_put_event(struct conn *c,
+                    struct fumi_buf *text); /* an empty text only opens the stream */
+void http_heartbeat(struct conn *c);
 void http_answer_call(struct conn *c, struct fumi_buf *text, int code);
 
 /* Answers the request with a whole page. */

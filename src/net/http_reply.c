@@ -18,52 +18,52 @@ static const char json_begin[] = "HTTP/1.1 200 OK\r\nContent-Type: application/j
 
 /* Made anew each second for the date in them: fields that every answer has, and with them the head
  * of the usual answer. */
-static void renew(struct hub *h, int64_t second)
+static void renew(struct io_thread *io, int64_t second)
 {
     struct tm t;
     time_t now = (time_t)(fumi_now() / 1000);
-    char *p = h->common;
+    char *p = io->common;
     gmtime_r(&now, &t);
-    h->common_at = second;
+    io->common_at = second;
     p += strftime(p, 64, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &t);
     p = stpcpy(p, "X-Content-Type-Options: nosniff\r\n");
-    h->brief_n = (size_t)(p - h->common);
+    io->brief_n = (size_t)(p - io->common);
     p = stpcpy(p, for_browsers);
-    h->common_n = (size_t)(p - h->common);
-    p = stpcpy(h->head_text, json_begin);
-    p = mempcpy(p, h->common, h->brief_n);
+    io->common_n = (size_t)(p - io->common);
+    p = stpcpy(io->head_text, json_begin);
+    p = mempcpy(p, io->common, io->brief_n);
     p = stpcpy(p, "Content-Length: ");
-    h->head_n = (size_t)(p - h->head_text);
+    io->head_n = (size_t)(p - io->head_text);
 }
 
-static void renew_in_time(struct hub *h)
+static void renew_in_time(struct io_thread *io)
 {
-    int64_t second = hub_now(h) / 1000;
-    if (second != h->common_at)
-        renew(h, second);
+    int64_t second = io_thread_now(io) / 1000;
+    if (second != io->common_at)
+        renew(io, second);
 }
 
-struct fumi_str http_common(struct hub *h)
+struct fumi_str http_common(struct io_thread *io)
 {
-    renew_in_time(h);
-    return (struct fumi_str){h->common, h->common_n};
+    renew_in_time(io);
+    return (struct fumi_str){io->common, io->common_n};
 }
 
 /* What became of it, for the filters that let it in and for the log. */
 void http_report(struct conn *c, const struct http *t, int status, size_t bytes)
 {
-    const struct site *site = c->hub->site;
-    count_add(&c->hub->requests, 1);
-    if (!t->filtered && !site->set.access_log)
+    const struct server_shared *shared = c->io->shared;
+    count_add(&c->io->requests, 1);
+    if (!t->filtered && !shared->set.access_log)
         return;
     struct fumi_http_request r = {.method = t->method, .peer = &c->peer, .source = &c->source};
     r.path = t->route ? fumi_str(t->route->path) : FUMI_STR("");
     for (size_t i = t->filtered; i-- > 0;)
-        if (site->filters[i].after)
-            site->filters[i].after(site->filters[i].self, &r, status, bytes);
-    if (site->set.access_log)
-        fumi_log(site->log, FUMI_INFO, "http.request", {"method", r.method, 0}, {"path", r.path, 0},
-                 {"status", {0}, status}, {"bytes", {0}, (int64_t)bytes},
+        if (shared->filters[i].after)
+            shared->filters[i].after(shared->filters[i].self, &r, status, bytes);
+    if (shared->set.access_log)
+        fumi_log(shared->log, FUMI_INFO, "http.request", {"method", r.method, 0},
+                 {"path", r.path, 0}, {"status", {0}, status}, {"bytes", {0}, (int64_t)bytes},
                  {"peer", c->peer.address, 0});
 }
 
@@ -88,7 +88,7 @@ static void finish(struct conn *c, int status, size_t bytes)
     c->want = 0;
     fumi_peer_set_lost_id(&c->peer, FUMI_ID_NULL); /* a route may have set it */
     t->greeted = true;
-    hub_renew(c);
+    conn_renew_wait(c);
     if (!keep_alive)
         conn_end(c);
 }
@@ -125,39 +125,39 @@ static void put_head(struct conn *c, int status, struct fields *f, enum http_fra
                      size_t length)
 {
     struct http *t = &c->as.http;
-    struct http_answer a = {.status = status,
-                            .minor = t->minor,
-                            .framing = framing,
-                            .length = length,
-                            .keep_alive = t->keep_alive,
-                            .fields = f->row};
+    struct http_response_head a = {.status = status,
+                                   .minor = t->minor,
+                                   .framing = framing,
+                                   .length = length,
+                                   .keep_alive = t->keep_alive,
+                                   .fields = f->row};
     add_origin(f, t);
     a.n = f->n;
-    a.lines = http_common(c->hub);
+    a.lines = http_common(c->io);
     if (is_compact(t, status))
-        a.lines.n = c->hub->brief_n;
-    http_answer_head(conn_out(c), &a);
+        a.lines.n = c->io->brief_n;
+    http_put_response_head(conn_out(c), &a);
 }
 
 /* The last request of a connection is known as such only when no other lies behind it. */
 static void last_one(struct conn *c)
 {
-    if (c->hub->draining && !c->as.http.more && !c->rest.n && conn_dry(c))
+    if (c->io->draining && !c->as.http.more && !c->rest.n && conn_input_empty(c))
         c->as.http.keep_alive = false;
 }
 
 /* The answer to a call, as it usually is: one head for all of them, but for its length. */
 static void put_usual(struct conn *c, struct fumi_str body)
 {
-    struct hub *h = c->hub;
+    struct io_thread *io = c->io;
     struct fumi_buf *out = conn_out(c);
     size_t digits = 1;
-    renew_in_time(h);
+    renew_in_time(io);
     for (size_t n = body.n; n >= 10; n /= 10)
         digits++;
-    size_t all = h->head_n + digits + 4 + body.n;
-    char *p = fumi_buf_reserve(out, all) + h->head_n + digits;
-    memcpy(p - h->head_n - digits, h->head_text, h->head_n);
+    size_t all = io->head_n + digits + 4 + body.n;
+    char *p = fumi_buf_reserve(out, all) + io->head_n + digits;
+    memcpy(p - io->head_n - digits, io->head_text, io->head_n);
     for (size_t i = 1, n = body.n; i <= digits; i++, n /= 10)
         p[-(ptrdiff_t)i] = (char)('0' + n % 10);
     memcpy(p, "\r\n\r\n", 4);
@@ -190,7 +190,7 @@ void http_refuse(struct conn *c, const struct fumi_refusal *r)
     last_one(c);
     if (r->status == 413) {
         fumi_err_set(&e, FUMI_INVALID_REQUEST, "the message is longer than the limit of %zu bytes",
-                     c->hub->site->message);
+                     c->io->shared->message);
         fumi_put_refusal(&text, &e, fumi_peer_lost_id(&c->peer));
     } else {
         fumi_buf_add(&text, r->reason, strlen(r->reason));
@@ -241,7 +241,7 @@ static void put_event(struct conn *c, struct fumi_str text)
 }
 
 /* A comment: says that the stream is there, and that we live. */
-void http_beat(struct conn *c)
+void http_heartbeat(struct conn *c)
 {
     if (c->as.http.minor)
         http_chunk(conn_out(c), FUMI_STR(":\n\n"));
@@ -249,7 +249,7 @@ void http_beat(struct conn *c)
         fumi_buf_add(conn_out(c), ":\n\n", 3);
 }
 
-void http_tell(struct conn *c, struct fumi_buf *text)
+void http_put_event(struct conn *c, struct fumi_buf *text)
 {
     struct http *t = &c->as.http;
     struct fields f = {0};
@@ -264,7 +264,7 @@ void http_tell(struct conn *c, struct fumi_buf *text)
     if (text->n)
         put_event(c, fumi_buf_str(text));
     else
-        http_beat(c);
+        http_heartbeat(c);
 }
 
 static void end_stream(struct conn *c, struct fumi_buf *text)
@@ -299,7 +299,7 @@ void http_answer_page(struct conn *c, const struct fumi_page *page, struct fumi_
 static bool is_usual(const struct conn *c)
 {
     const struct http *t = &c->as.http;
-    return t->minor && t->keep_alive && !t->browser && !c->hub->draining;
+    return t->minor && t->keep_alive && !t->browser && !c->io->draining;
 }
 
 void http_answer_call(struct conn *c, struct fumi_buf *text, int code)
@@ -311,7 +311,7 @@ void http_answer_call(struct conn *c, struct fumi_buf *text, int code)
         put_usual(c, fumi_buf_str(text));
     else if (c->as.http.phase == STREAMS)
         end_stream(c, text);
-    else if (!text->n && c->hub->parted)
+    else if (!text->n && c->io->cancelled)
         http_refuse(c, &ended);
     else
         http_page(c, text->n ? 200 : 204, "application/json", fumi_buf_str(text));

@@ -1,12 +1,12 @@
-/* A Unix socket is opened in turn: PATH.lock is held from the look at what is there until the new
- * socket listens. So of two servers that find the same stale file, the second looks only after the
- * first listens, and finds it alive. The lock file is removed by its holder alone, while the lock
- * is held, and whoever gets the lock makes sure that the file still has its name: hence nobody can
- * hold a lock of that name while another does, and none is left behind. */
+/* PATH.lock is held from checking the existing socket file until the new socket listens. So if two
+ * servers find the same stale file, the second one checks it only after the first one listens, and
+ * finds it in use. Only the holder of the lock removes the lock file, and a process that gets the
+ * lock verifies that the file still has its name. Hence no two processes hold a lock of the same
+ * name, and no lock file is left behind. */
 #include "net/listen.h"
 
 #include "base/utf8.h"
-#include "net/turn.h"
+#include "net/file_lock.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,10 +20,10 @@
 #include <unistd.h>
 
 enum {
-    BACKLOG = 4096,    /* the system takes its own limit where that is less */
-    FIRST_PASSED = 3,  /* descriptor that a service manager begins with */
-    PORT_DIGITS = 5,   /* of the largest port */
-    NOTIFY_SECONDS = 1 /* that a service manager may take to hear */
+    BACKLOG = 4096,    /* the system reduces it to its own limit */
+    FIRST_PASSED = 3,  /* first descriptor passed by a service manager */
+    PORT_DIGITS = 5,   /* digits of the largest port */
+    NOTIFY_SECONDS = 1 /* timeout for sending to the service manager */
 };
 
 union name {
@@ -54,7 +54,7 @@ static bool parse_port(struct fumi_str s, uint16_t *out)
     return s.n && s.n <= PORT_DIGITS && port <= UINT16_MAX;
 }
 
-/* The host as the system writes it, so that one address has one text. */
+/* Stores the host in canonical form, so that each address has one text. */
 static bool parse_host(struct address *a, struct fumi_str s, int family)
 {
     unsigned char bytes[sizeof(struct in6_addr)];
@@ -94,7 +94,7 @@ static int parse_unix(struct address *a, struct fumi_str text, struct fumi_str p
     if (!path.n || memchr(path.p, 0, path.n))
         return malformed(text, "needs a path, such as unix:/run/user/1000/fumi.sock", e);
     if (path.n >= sizeof(a->path))
-        return malformed(text, "has a path of more than 107 bytes, which no socket can have", e);
+        return malformed(text, "has a path of more than 107 bytes, the limit of a socket", e);
     memcpy(a->path, path.p, path.n);
     a->path[path.n] = '\0';
     a->kind = ADDRESS_UNIX;
@@ -122,7 +122,7 @@ int address_parse(struct address *a, struct fumi_str text, struct fumi_err *e)
     return malformed(text, "is not stdio, tcp:HOST:PORT, tcp:[V6]:PORT or unix:PATH", e);
 }
 
-/* Writes the address as text that is terminated. */
+/* Writes the address, terminated. */
 static struct fumi_str text_of(const struct address *a, char out[128])
 {
     int n = 0;
@@ -182,7 +182,7 @@ static int refuse(const struct address *a, const char *what, struct fumi_err *e)
     return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: %s", text, what);
 }
 
-/* What to do about the faults that users meet. */
+/* Adds a remedy to common errors. */
 static int failed(const struct address *a, int number, struct fumi_err *e)
 {
     static const struct {
@@ -190,11 +190,11 @@ static int failed(const struct address *a, int number, struct fumi_err *e)
         enum address_kind kind;
         const char *what;
     } known[] = {
-        {EADDRINUSE, ADDRESS_TCP, "somebody listens there; stop it or choose another port"},
+        {EADDRINUSE, ADDRESS_TCP, "another program listens there; stop it or choose another port"},
         {EADDRNOTAVAIL, ADDRESS_TCP, "this machine has no such address; choose another"},
         {EAFNOSUPPORT, ADDRESS_TCP, "this machine has no such kind of address; choose another"},
         {EACCES, ADDRESS_TCP, "not permitted; choose a port above 1023"},
-        {ENOENT, ADDRESS_UNIX, "its directory does not exist; make it first"},
+        {ENOENT, ADDRESS_UNIX, "its directory does not exist; create it first"},
         {EACCES, ADDRESS_UNIX, "not permitted; choose a directory of your own"},
     };
     for (size_t i = 0; i < FUMI_COUNT(known); i++) {
@@ -209,8 +209,8 @@ static int switch_on(int fd, int level, int option)
     return setsockopt(fd, level, option, &(int){1}, sizeof(int));
 }
 
-/* The address that a socket has. False: it is of a kind that is not served. */
-static bool ask_name(int fd, struct address *out)
+/* Gets the address of a socket. Returns false if its kind is not supported. */
+static bool get_address(int fd, struct address *out)
 {
     union name n = {0};
     socklen_t size = sizeof(n);
@@ -231,19 +231,19 @@ static bool ask_name(int fd, struct address *out)
     out->kind = ADDRESS_UNIX;
     memcpy(out->path, n.un.sun_path, path < sizeof(out->path) ? path : sizeof(out->path) - 1);
     if (path && !out->path[0])
-        out->path[0] = '@'; /* an abstract name: there is no file */
+        out->path[0] = '@'; /* abstract name, without a file */
     return n.any.sa_family == AF_UNIX;
 }
 
-/* Those that are opened `shared` may join later: that is allowed only once this one listens, for of
- * two sockets that allow it both could listen. */
+/* SO_REUSEPORT is set on the first socket only once it listens: two sockets that set it before
+ * could both listen. */
 static int open_port(int fd, const struct address *a, bool shared)
 {
     union name n;
     socklen_t size = tcp_name(a, &n);
     if (switch_on(fd, SOL_SOCKET, SO_REUSEADDR))
         return -1;
-    /* Else [::] would take the IPv4 port too, and could not stand beside 0.0.0.0. */
+    /* Otherwise [::] would include the IPv4 port and conflict with 0.0.0.0. */
     if (n.any.sa_family == AF_INET6 && switch_on(fd, IPPROTO_IPV6, IPV6_V6ONLY))
         return -1;
     if (shared && switch_on(fd, SOL_SOCKET, SO_REUSEPORT))
@@ -259,7 +259,7 @@ static int open_tcp(struct listener *l, const struct address *a, bool shared, st
     int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return failed(a, errno, e);
-    if (open_port(fd, a, shared) || !ask_name(fd, &l->at)) {
+    if (open_port(fd, a, shared) || !get_address(fd, &l->at)) {
         int number = errno;
         close(fd);
         return failed(a, number, e);
@@ -276,8 +276,8 @@ static socklen_t unix_name(const char *path, union name *out)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n + 1);
 }
 
-/* What connect says to the socket file: 0, or its errno. */
-static int knock(const char *path)
+/* Tries to connect to the socket file. Returns 0 or an errno. */
+static int probe(const char *path)
 {
     union name n;
     socklen_t size = unix_name(path, &n);
@@ -288,25 +288,26 @@ static int knock(const char *path)
     return number;
 }
 
-/* Removes what a dead server left. */
-static int clear(const struct address *a, struct fumi_err *e)
+/* Removes a socket file left by a dead server. */
+static int remove_stale(const struct address *a, struct fumi_err *e)
 {
     struct stat st;
     if (lstat(a->path, &st))
         return errno == ENOENT ? 0 : failed(a, errno, e);
     if (!S_ISSOCK(st.st_mode))
-        return refuse(a, "there is a file that is no socket; remove it or choose another path", e);
-    int number = knock(a->path);
-    if (number == 0 || number == EAGAIN) /* the latter: it has many guests already */
-        return refuse(a, "somebody listens there; stop it or choose another path", e);
+        return refuse(a, "the file exists and is not a socket; remove it or choose another path",
+                      e);
+    int number = probe(a->path);
+    if (number == 0 || number == EAGAIN) /* EAGAIN: its backlog is full */
+        return refuse(a, "another program listens there; stop it or choose another path", e);
     if (number == EPROTOTYPE)
-        return refuse(a, "there is a socket of another kind; choose another path", e);
+        return refuse(a, "the socket there is not a stream socket; choose another path", e);
     if (number != ECONNREFUSED && number != ENOENT)
         return failed(a, number, e);
     return unlink(a->path) && errno != ENOENT ? failed(a, errno, e) : 0;
 }
 
-/* The mode of the socket is what the file gets when it is made: nobody else can ever connect. */
+/* bind(2) creates the file with the mode of the socket, so other users can never connect. */
 static int open_file(struct listener *l, int fd, const struct address *a, struct fumi_err *e)
 {
     union name n;
@@ -323,9 +324,9 @@ static int open_file(struct listener *l, int fd, const struct address *a, struct
     return 0;
 }
 
-static int open_alone(struct listener *l, const struct address *a, struct fumi_err *e)
+static int open_locked(struct listener *l, const struct address *a, struct fumi_err *e)
 {
-    if (clear(a, e))
+    if (remove_stale(a, e))
         return -1;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
@@ -344,8 +345,8 @@ static bool is_same(const char *path, dev_t device, ino_t inode)
 
 enum { LOCK_PATH = sizeof(((struct address *)0)->path) + sizeof(".lock") };
 
-/* The descriptor of the lock, once it is ours; -1 with *e set. A lock file of somebody else would
- * let him keep us waiting. */
+/* Takes the lock and returns its descriptor; -1 with *e set. A lock file of another user is
+ * refused, because that user could block us. */
 static int lock(const struct address *a, const char *path, struct fumi_err *e)
 {
     struct stat st;
@@ -355,14 +356,14 @@ static int lock(const struct address *a, const char *path, struct fumi_err *e)
         if (fd < 0)
             return failed(a, errno, e);
         bool mine = fstat(fd, &st) == 0 && st.st_uid == geteuid();
-        bool held = mine && turn_take(fd);
+        bool held = mine && file_lock_take(fd);
         if (held && is_same(path, st.st_dev, st.st_ino))
             return fd;
         close(fd);
         if (!mine)
-            return refuse(a, "its lock file belongs to somebody else; choose another path", e);
+            return refuse(a, "its lock file belongs to another user; choose another path", e);
         if (!held)
-            return refuse(a, "another server that begins there does not come to an end", e);
+            return refuse(a, "another server has been starting there for too long", e);
     }
 }
 
@@ -373,7 +374,7 @@ static int open_unix(struct listener *l, const struct address *a, struct fumi_er
     int fd = lock(a, path, e);
     if (fd < 0)
         return -1;
-    int rc = open_alone(l, a, e);
+    int rc = open_locked(l, a, e);
     unlink(path);
     close(fd);
     return rc;
@@ -390,11 +391,11 @@ int listener_open(struct listener *l, const struct address *a, bool shared, stru
     case ADDRESS_UNIX:
         return open_unix(l, a, e);
     }
-    return refuse(a, "nobody can listen there", e);
+    return refuse(a, "this is not an address to listen on", e);
 }
 
-/* The file goes first: as long as we listen no other server takes its place, and its inode cannot
- * be that of another file. */
+/* The file is removed first: while we listen, no other server replaces it, and its inode cannot be
+ * reused. */
 void listener_close(struct listener *l)
 {
     if (l->fd < 0)
@@ -417,18 +418,19 @@ static int inherit(struct listener *l, int fd, struct fumi_err *e)
 {
     *l = (struct listener){.fd = fd, .inherited = true};
     if (!is_option(fd, SO_TYPE, SOCK_STREAM) || !is_option(fd, SO_ACCEPTCONN, 1) ||
-        !ask_name(fd, &l->at))
-        return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                            "descriptor %d of LISTEN_FDS is no listening stream socket; the socket "
-                            "unit needs ListenStream= and Accept=no",
-                            fd);
+        !get_address(fd, &l->at))
+        return fumi_err_set(
+            e, FUMI_INTERNAL_ERROR,
+            "descriptor %d of LISTEN_FDS is not a listening stream socket; the socket "
+            "unit needs ListenStream= and Accept=no",
+            fd);
     int flags = fcntl(fd, F_GETFL);
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK))
         return failed(&l->at, errno, e);
     return 0;
 }
 
-/* A variable that is a whole number of at most nine digits; 0: it is not. */
+/* The value of an environment variable, if it is a number of at most nine digits, else 0. */
 static int number_of(const char *variable)
 {
     const char *text = getenv(variable);
@@ -445,13 +447,14 @@ int listener_inherit(struct listener *out, size_t max, struct fumi_err *e)
 {
     static const char *const passed[] = {"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"};
     int n = number_of("LISTEN_PID") == getpid() ? number_of("LISTEN_FDS") : 0;
-    for (size_t i = 0; i < FUMI_COUNT(passed); i++) /* other threads may use the environment */
+    for (size_t i = 0; i < FUMI_COUNT(passed);
+         i++) /* unsets only what is set: other threads may read the environment */
         if (getenv(passed[i]))
             unsetenv(passed[i]);
     for (int i = 0; i < n && fcntl(FIRST_PASSED + i, F_SETFD, FD_CLOEXEC) == 0; i++) {}
     if (n > 0 && (size_t)n > max)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                            "LISTEN_FDS: %d sockets were passed on, at most %zu can be served", n,
+                            "LISTEN_FDS: %d sockets were passed, at most %zu are supported", n,
                             max);
     for (int i = 0; i < n; i++) {
         if (inherit(&out[i], FIRST_PASSED + i, e))
@@ -460,7 +463,8 @@ int listener_inherit(struct listener *out, size_t max, struct fumi_err *e)
     return n;
 }
 
-/* Its address, '@' standing for the zero byte of an abstract one; 0: there is no manager. */
+/* Address of the service manager, where '@' stands for the zero byte of an abstract name. Returns 0
+ * if there is no manager. */
 static socklen_t manager(union name *out)
 {
     const char *path = getenv("NOTIFY_SOCKET");

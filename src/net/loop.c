@@ -1,11 +1,12 @@
-/* Each thing that is waited for is an entry: a libuv handle on the heap, closed when it is no
- * longer wanted and freed by libuv's close callback, so that a callback in progress may close its
- * own. */
+/* Everything the loop waits for has a loop_handle: a libuv handle on the heap, closed when it is no
+ * longer needed and freed by libuv's close callback, so that a running callback may close its own
+ * handle. */
 #include "net/loop.h"
 
 #include "base/arena.h"
 #include "net/process.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -15,9 +16,9 @@
 #include <unistd.h>
 #include <uv.h>
 
-static const int ending[] = {SIGINT, SIGTERM};
+static const int stop_signals[] = {SIGINT, SIGTERM};
 
-struct entry {
+struct loop_handle {
     union {
         uv_handle_t any;
         uv_poll_t poll;
@@ -25,27 +26,27 @@ struct entry {
         uv_timer_t timer;
         uv_signal_t signal;
     } uv;
-    void *owner; /* the watch, timer or loop; NULL once it is closed */
+    void *owner; /* the watch, timer or loop; NULL once closed */
 };
 
 struct loop {
     uv_loop_t uv;
     uv_async_t wake;
-    uv_prepare_t turn;
-    void (*on_turn)(void *arg);
-    void *turn_arg;
-    pthread_mutex_t lock;     /* for the next three */
-    struct fumi_tasks posted; /* not yet taken by the loop */
-    bool woken;               /* the loop will look at `posted` without being woken once more */
+    uv_prepare_t prepare;
+    void (*before_wait)(void *arg);
+    void *before_wait_arg;
+    pthread_mutex_t lock;     /* protects the next three members */
+    struct fumi_tasks posted; /* not taken by the loop yet */
+    bool woken;               /* a wake-up is pending */
     bool stopped;
     void (*on_signal)(void *arg, int signal);
     void *signal_arg;
-    struct entry *signals[FUMI_COUNT(ending)];
-    /* Inside another loop: an epoll of libuv's descriptor and of a timer, because libuv's does not
-     * tell of timers. -1: it is not. */
+    struct loop_handle *signals[FUMI_COUNT(stop_signals)];
+    /* Embedded in another loop: an epoll of libuv's descriptor and of a timerfd, because libuv's
+     * descriptor does not report timers. -1: not embedded. */
     int outer, clock;
-    int64_t clock_at; /* loop_now() at which the timer expires; -1: it is not set */
-    bool busy;        /* something was called in this turn */
+    int64_t clock_at; /* loop_now() at which the timerfd expires; -1: not set */
+    bool busy;        /* a callback ran in this iteration */
 };
 
 static int fault(struct fumi_err *e, const char *what, int number, int rc)
@@ -53,16 +54,16 @@ static int fault(struct fumi_err *e, const char *what, int number, int rc)
     return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s %d: %s", what, number, uv_strerror(rc));
 }
 
-static void note_busy(uv_loop_t *uv)
+static void mark_busy(uv_loop_t *uv)
 {
     FUMI_OWNER(uv, struct loop, uv)->busy = true;
 }
 
-static struct entry *entry_new(void *owner)
+static struct loop_handle *handle_new(void *owner)
 {
-    struct entry *en = fumi_resize(NULL, sizeof(*en));
-    *en = (struct entry){.owner = owner};
-    return en;
+    struct loop_handle *h = fumi_resize(NULL, sizeof(*h));
+    *h = (struct loop_handle){.owner = owner};
+    return h;
 }
 
 static void release(uv_handle_t *h)
@@ -70,14 +71,15 @@ static void release(uv_handle_t *h)
     fumi_resize(h, 0);
 }
 
-static void forget(struct entry *en)
+static void close_handle(struct loop_handle *h)
 {
-    en->owner = NULL;
-    uv_close(&en->uv.any, release);
+    assert(h->owner); /* closed only once */
+    h->owner = NULL;
+    uv_close(&h->uv.any, release);
 }
 
-/* Posting holds the lock while it wakes the loop: whoever runs the task has then seen the lock free
- * again and may free the loop. */
+/* Posting holds the lock during the wake-up: a task that runs has seen the lock released, so it may
+ * free the loop. */
 static void wake(struct loop *l)
 {
     if (!l->woken)
@@ -101,7 +103,7 @@ void loop_stop(struct loop *l)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* A task may be gone once it has run. */
+/* A task may be freed by running. */
 static bool run_posted(struct loop *l)
 {
     pthread_mutex_lock(&l->lock);
@@ -117,8 +119,8 @@ static bool run_posted(struct loop *l)
     return any;
 }
 
-/* The second round is for what the first one posted: it costs no wake-up. A third is left to the
- * next turn of the loop, so that tasks which post tasks do not starve the descriptors. */
+/* The second round runs tasks posted by the first one, without a wake-up. A third round is left to
+ * the next iteration, so that tasks which post tasks do not starve the descriptors. */
 static void on_wake(uv_async_t *handle)
 {
     struct loop *l = handle->data;
@@ -134,7 +136,7 @@ static void on_wake(uv_async_t *handle)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* libuv ends the process when it runs out of descriptors in the middle of its set-up. */
+/* libuv aborts the process if it runs out of descriptors during its initialization. */
 static int check_descriptors(struct fumi_err *e)
 {
     int fds[8], n = 0;
@@ -157,7 +159,7 @@ struct loop *loop_new(struct fumi_err *e)
         uv_loop_close(&l->uv);
     l->wake.data = l;
     if (rc == 0) {
-        uv_prepare_init(&l->uv, &l->turn); /* never fails */
+        uv_prepare_init(&l->uv, &l->prepare); /* never fails */
         return l;
     }
     fumi_resize(l, 0);
@@ -168,13 +170,13 @@ struct loop *loop_new(struct fumi_err *e)
 static void close_any(uv_handle_t *h, void *arg)
 {
     struct loop *l = arg;
-    if (h == (uv_handle_t *)&l->wake || h == (uv_handle_t *)&l->turn)
+    if (h == (uv_handle_t *)&l->wake || h == (uv_handle_t *)&l->prepare)
         uv_close(h, NULL);
     else if (!uv_is_closing(h))
-        forget((struct entry *)h);
+        close_handle((struct loop_handle *)h);
 }
 
-/* What was posted is run even now, because whoever posted it counts on it. */
+/* Posted tasks are run, because their owners rely on it. */
 void loop_free(struct loop *l)
 {
     while (run_posted(l))
@@ -208,7 +210,7 @@ void loop_run(struct loop *l)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* In so many milliseconds; 0: now; negative: never. */
+/* Sets the timerfd to ms from now; 0: now; negative: never. */
 static void set_clock(struct loop *l, int ms)
 {
     int64_t at = ms < 0 ? -1 : loop_now(l) + ms;
@@ -239,12 +241,12 @@ int loop_fd(struct loop *l, struct fumi_err *e)
     return l->outer;
 }
 
-/* What descriptors were ready for is sent and watched in the turn that follows. A third turn waits
- * for the next step, so that the loop outside gets its own. */
+/* Callbacks of the first iteration may watch descriptors and post tasks, which the second one
+ * handles. A third is left to the next step, so that the outer loop can run. */
 bool loop_step(struct loop *l)
 {
     bool stopped = is_stopped(l);
-    for (int turn = 0; turn < 2 && !stopped && (!turn || l->busy); turn++) {
+    for (int i = 0; i < 2 && !stopped && (!i || l->busy); i++) {
         l->busy = false;
         uv_run(&l->uv, UV_RUN_NOWAIT);
         stopped = is_stopped(l);
@@ -255,136 +257,135 @@ bool loop_step(struct loop *l)
 
 static void on_poll(uv_poll_t *handle, int status, int events);
 
-static int poll_again(struct entry *en)
+static int poll_again(struct loop_handle *h)
 {
-    const struct watch *w = en->owner;
+    const struct watch *w = h->owner;
     int events = (w->events & LOOP_READ ? UV_READABLE : 0) |
                  (w->events & LOOP_WRITE ? UV_WRITABLE : 0);
-    return uv_poll_start(&en->uv.poll, events, on_poll);
+    return uv_poll_start(&h->uv.poll, events, on_poll);
 }
 
-/* libuv stops a handle whose descriptor is in an error state and does not say which. Reading or
- * writing it does, so it is shown as ready. */
+/* libuv stops a handle whose descriptor has an error, without reporting the error. Reading or
+ * writing reports it, so the descriptor is presented as ready. */
 static void on_poll(uv_poll_t *handle, int status, int events)
 {
-    struct entry *en = (struct entry *)handle;
-    struct watch *w = en->owner;
-    note_busy(handle->loop);
+    struct loop_handle *h = (struct loop_handle *)handle;
+    struct watch *w = h->owner;
+    mark_busy(handle->loop);
     unsigned ready = (events & UV_READABLE ? LOOP_READ : 0) |
                      (events & UV_WRITABLE ? LOOP_WRITE : 0);
     w->ready(w, status < 0 ? w->events : ready);
-    if (status < 0 && en->owner)
-        poll_again(en);
+    if (status < 0 && h->owner)
+        poll_again(h);
 }
 
 static void on_idle(uv_idle_t *handle)
 {
-    struct entry *en = (struct entry *)handle;
-    struct watch *w = en->owner;
-    note_busy(handle->loop);
+    struct loop_handle *h = (struct loop_handle *)handle;
+    struct watch *w = h->owner;
+    mark_busy(handle->loop);
     w->ready(w, w->events);
 }
 
-/* uv_poll_init makes the descriptor non-blocking, and with it those of all other processes that
- * share its open file: that is undone at once. */
-static int poll_init(struct loop *l, struct entry *en, int fd)
+/* uv_poll_init makes the descriptor non-blocking, and with it every descriptor of other processes
+ * that shares the open file. That is undone at once. */
+static int poll_init(struct loop *l, struct loop_handle *h, int fd)
 {
     int flags = fcntl(fd, F_GETFL);
-    int rc = uv_poll_init(&l->uv, &en->uv.poll, fd);
+    int rc = uv_poll_init(&l->uv, &h->uv.poll, fd);
     if (rc == 0 && flags >= 0 && !(flags & O_NONBLOCK))
         fcntl(fd, F_SETFL, flags);
     return rc;
 }
 
-/* Plain files and some devices cannot be polled (EPERM): the loop then turns without waiting. */
+/* Regular files and some devices cannot be polled (EPERM): the loop then runs without waiting. */
 static int begin(struct loop *l, struct watch *w, struct fumi_err *e)
 {
-    struct entry *en = entry_new(w);
-    int rc = poll_init(l, en, w->fd);
+    struct loop_handle *h = handle_new(w);
+    int rc = poll_init(l, h, w->fd);
     if (rc == UV_EPERM)
-        rc = uv_idle_init(&l->uv, &en->uv.idle);
+        rc = uv_idle_init(&l->uv, &h->uv.idle);
     if (rc == 0) {
-        w->handle = en;
+        w->handle = h;
         return 0;
     }
-    fumi_resize(en, 0);
+    fumi_resize(h, 0);
     return fault(e, "descriptor", w->fd, rc);
 }
 
 int loop_watch(struct loop *l, struct watch *w, unsigned events, struct fumi_err *e)
 {
-    struct entry *en = w->handle;
+    struct loop_handle *h = w->handle;
     if (!events) {
-        if (en)
-            forget(en);
+        if (h)
+            close_handle(h);
         w->handle = NULL;
         w->events = 0;
         return 0;
     }
-    if (!en && begin(l, w, e))
+    if (!h && begin(l, w, e))
         return -1;
     if (w->events == events)
         return 0;
-    en = w->handle;
+    h = w->handle;
     w->events = events;
-    int rc = en->uv.any.type == UV_IDLE ? uv_idle_start(&en->uv.idle, on_idle) : poll_again(en);
+    int rc = h->uv.any.type == UV_IDLE ? uv_idle_start(&h->uv.idle, on_idle) : poll_again(h);
     return rc ? fault(e, "descriptor", w->fd, rc) : 0;
 }
 
 static void on_signal(uv_signal_t *handle, int signum)
 {
-    struct loop *l = ((struct entry *)handle)->owner;
+    struct loop *l = ((struct loop_handle *)handle)->owner;
     l->busy = true;
     if (l->on_signal)
         l->on_signal(l->signal_arg, signum);
 }
 
-struct catching {
-    struct entry *entry;
+struct signal_start {
+    struct loop_handle *handle;
     int signal;
 };
 
 static int start_signal(void *arg)
 {
-    struct catching *c = arg;
-    return uv_signal_start(&c->entry->uv.signal, on_signal, c->signal);
+    struct signal_start *c = arg;
+    return uv_signal_start(&c->handle->uv.signal, on_signal, c->signal);
 }
 
-static void stop_signal(void *entry)
+static void stop_signal(void *handle)
 {
-    forget(entry);
+    close_handle(handle);
 }
 
 static int catch_signal(struct loop *l, size_t i, struct fumi_err *e)
 {
-    struct entry *en = entry_new(l);
-    struct catching c = {en, ending[i]};
-    uv_signal_init(&l->uv, &en->uv.signal);
-    int rc = process_catch(ending[i], start_signal, &c);
+    struct loop_handle *h = handle_new(l);
+    struct signal_start c = {h, stop_signals[i]};
+    uv_signal_init(&l->uv, &h->uv.signal);
+    int rc = process_catch(stop_signals[i], start_signal, &c);
     if (rc == 0) {
-        l->signals[i] = en;
+        l->signals[i] = h;
         return 0;
     }
-    forget(en);
-    return fault(e, "signal", ending[i], rc);
+    close_handle(h);
+    return fault(e, "signal", stop_signals[i], rc);
 }
 
-static void let_signal(struct loop *l, size_t i)
+static void release_signal(struct loop *l, size_t i)
 {
     if (!l->signals[i])
         return;
-    process_let(ending[i], stop_signal, l->signals[i]);
+    process_let(stop_signals[i], stop_signal, l->signals[i]);
     l->signals[i] = NULL;
 }
 
-/* With no function to call, the signals mean again what they meant before. */
 int loop_signals(struct loop *l, void (*on)(void *arg, int signal), void *arg, struct fumi_err *e)
 {
     l->on_signal = on;
     l->signal_arg = arg;
-    for (size_t i = 0; i < FUMI_COUNT(ending); i++) {
+    for (size_t i = 0; i < FUMI_COUNT(stop_signals); i++) {
         if (!on)
-            let_signal(l, i);
+            release_signal(l, i);
         else if (!l->signals[i] && catch_signal(l, i, e))
             return -1;
     }
@@ -393,27 +394,27 @@ int loop_signals(struct loop *l, void (*on)(void *arg, int signal), void *arg, s
 
 static void on_timer(uv_timer_t *handle)
 {
-    struct timer *t = ((struct entry *)handle)->owner;
-    note_busy(handle->loop);
+    struct timer *t = ((struct loop_handle *)handle)->owner;
+    mark_busy(handle->loop);
     t->on(t);
 }
 
-/* A timer keeps its handle until it is given up, so to set it again allocates nothing. */
+/* A timer keeps its handle until it is stopped, so setting it again does not allocate. */
 int loop_timer(struct loop *l, struct timer *t, int64_t ms, struct fumi_err *e)
 {
-    struct entry *en = t->handle;
+    struct loop_handle *h = t->handle;
     if (ms < 0) {
-        if (en)
-            forget(en);
+        if (h)
+            close_handle(h);
         t->handle = NULL;
         return 0;
     }
-    if (!en) {
-        en = t->handle = entry_new(t);
-        uv_timer_init(&l->uv, &en->uv.timer);
+    if (!h) {
+        h = t->handle = handle_new(t);
+        uv_timer_init(&l->uv, &h->uv.timer);
     }
     uv_update_time(&l->uv);
-    int rc = uv_timer_start(&en->uv.timer, on_timer, (uint64_t)ms, 0);
+    int rc = uv_timer_start(&h->uv.timer, on_timer, (uint64_t)ms, 0);
     return rc ? fumi_err_set(e, FUMI_INTERNAL_ERROR, "timer: %s", uv_strerror(rc)) : 0;
 }
 
@@ -422,15 +423,15 @@ int64_t loop_now(const struct loop *l)
     return (int64_t)uv_now(&l->uv);
 }
 
-static void on_turn(uv_prepare_t *handle)
+static void before_wait(uv_prepare_t *handle)
 {
-    struct loop *l = FUMI_OWNER(handle, struct loop, turn);
-    l->on_turn(l->turn_arg);
+    struct loop *l = FUMI_OWNER(handle, struct loop, prepare);
+    l->before_wait(l->before_wait_arg);
 }
 
-void loop_turn(struct loop *l, void (*on)(void *arg), void *arg)
+void loop_before_wait(struct loop *l, void (*on)(void *arg), void *arg)
 {
-    l->on_turn = on;
-    l->turn_arg = arg;
-    uv_prepare_start(&l->turn, on_turn); /* never fails */
+    l->before_wait = on;
+    l->before_wait_arg = arg;
+    uv_prepare_start(&l->prepare, before_wait); /* never fails */
 }

@@ -1,55 +1,55 @@
-/* Messages on their way to the server and back. Those that are not answered before fumi_handle
- * returns, and what other threads say, come home as tasks of the loop. */
+/* Messages on their way to the server, and their answers. An answer or notification that is made on
+ * the I/O thread goes to the protocol at once. One that is made on another thread is posted to the
+ * event loop as a task, and once one notification of a message was posted, everything that follows
+ * is posted too, to keep the order. On stdio, answers leave in the order of the requests. */
 #include "net/conn.h"
+
+#include <assert.h>
 
 struct message {
     struct fumi_task task;
     struct conn *conn;
     size_t weight;
-    struct fumi_buf answer; /* on its way home */
+    struct fumi_buf answer; /* posted, or waiting for an earlier one */
     int code;
-    bool routed;  /* a route of the host program answers, with this page */
-    bool watched; /* the end of input means that the client left */
+    bool routed;  /* a route of the host program answers it, with `page` */
+    bool watched; /* fumi_reply_watch: the end of input means that the client left */
     struct fumi_page page;
-    void (*over)(void *arg, bool left); /* whom to tell that it ended; NULL: nobody */
-    void *over_arg;
-    bool counted;       /* among those of the site */
-    atomic_bool told;   /* another thread has said something: what follows takes its way */
+    void (*on_end)(void *arg, bool left); /* of fumi_reply_watch; NULL: none, or already called */
+    void *on_end_arg;
+    bool counted;       /* in server_shared.open */
+    atomic_bool posted; /* a notification was posted from another thread */
     atomic_bool exempt; /* from the order of answers */
-    bool ordered;       /* in the list of those that are answered in order */
-    bool ready;         /* its answer waits there */
-    struct message *later;
+    bool ordered;       /* in the connection's list of messages that are answered in order */
+    bool ready;         /* in that list; its answer waits for earlier ones */
+    struct message *next_in_order;
 };
 
-/* Something told by another thread, on its way home. No text: there was no room for it. */
-struct word {
+/* A notification posted by another thread. An empty text: one was dropped, too much is unsent. */
+struct posted_text {
     struct fumi_task task;
     struct conn *conn;
-    size_t weight; /* of all that it takes in memory; keeps the connection */
+    size_t weight; /* memory that it takes, counted in conn.in_transit */
     struct fumi_buf text;
 };
 
-static bool is_here(const struct conn *c)
-{
-    return pthread_equal(c->hub->thread, pthread_self()) && !c->hub->outside;
-}
-
 static bool is_direct(struct message *m)
 {
-    return is_here(m->conn) && !atomic_load_explicit(&m->told, memory_order_relaxed);
+    return io_thread_is_current(m->conn->io) &&
+           !atomic_load_explicit(&m->posted, memory_order_relaxed);
 }
 
 static struct message *message_new(struct conn *c, size_t weight)
 {
-    struct fumi_task *spare = fumi_tasks_take(&c->hub->messages);
+    struct fumi_task *spare = fumi_tasks_take(&c->io->messages);
     struct message *m = spare ? FUMI_OWNER(spare, struct message, task)
                               : fumi_resize(NULL, sizeof(*m));
     m->conn = c;
     m->weight = weight;
     m->answer = (struct fumi_buf){0};
     m->routed = m->watched = m->counted = m->ordered = m->ready = false;
-    m->over = NULL;
-    atomic_store_explicit(&m->told, false, memory_order_relaxed);
+    m->on_end = NULL;
+    atomic_store_explicit(&m->posted, false, memory_order_relaxed);
     atomic_store_explicit(&m->exempt, false, memory_order_relaxed);
     c->open++;
     c->weight += weight;
@@ -60,35 +60,36 @@ static struct message *message_new(struct conn *c, size_t weight)
 static void message_done(struct message *m)
 {
     struct conn *c = m->conn;
+    assert(c->open > 0 && c->weight >= m->weight && !m->ordered);
     c->open--;
     c->weight -= m->weight;
     if (m->counted)
-        atomic_fetch_sub(&c->hub->site->open, 1);
-    m->conn = NULL; /* it has ended */
-    fumi_tasks_add(&c->hub->messages, &m->task);
+        atomic_fetch_sub(&c->io->shared->open, 1);
+    m->conn = NULL; /* count_open sees that it has ended */
+    fumi_tasks_add(&c->io->messages, &m->task);
 }
 
-/* A socket whose peer reads too slowly is closed rather than told only a part; stdin and stdout
- * have nobody who could connect again. */
+/* The peer reads too slowly, and a notification was dropped. A socket is closed, so that the peer
+ * connects again instead of missing messages. Nobody could reopen stdin and stdout. */
 static void overrun(struct conn *c)
 {
-    fumi_log(c->hub->site->log, FUMI_WARN, "conn.slow", {"peer", c->peer.address, 0},
-             {"limit", {0}, c->hub->site->set.unsent});
-    if (!c->ends)
+    fumi_log(c->io->shared->log, FUMI_WARN, "conn.slow", {"peer", c->peer.address, 0},
+             {"limit", {0}, c->io->shared->set.unsent});
+    if (!c->stdio)
         conn_close(c);
 }
 
-static void tell_over(struct message *m, bool left)
+static void end_watch(struct message *m, bool left)
 {
-    void (*over)(void *arg, bool left) = m->over;
-    m->over = NULL;
-    if (over)
-        over(m->over_arg, left);
+    void (*on_end)(void *arg, bool left) = m->on_end;
+    m->on_end = NULL;
+    if (on_end)
+        on_end(m->on_end_arg, left);
 }
 
-void message_left(struct message *m)
+void message_client_left(struct message *m)
 {
-    tell_over(m, true);
+    end_watch(m, true);
 }
 
 bool message_watched(const struct message *m)
@@ -96,13 +97,13 @@ bool message_watched(const struct message *m)
     return m->watched;
 }
 
-/* The message is no longer open when its answer is put: a protocol may go on at once. */
+/* Called before the answer is written: the protocol may then start the next message at once. */
 static void end_message(struct message *m)
 {
     struct conn *c = m->conn;
-    tell_over(m, false);
+    end_watch(m, false);
     message_done(m);
-    if (!conn_closed(c) && conn_unsent(c) > (size_t)c->hub->site->set.unsent)
+    if (!conn_closed(c) && conn_unsent(c) > (size_t)c->io->shared->set.unsent)
         overrun(c);
 }
 
@@ -126,22 +127,20 @@ static void put_answer(struct message *m, struct fumi_buf *answer, int code)
             c->proto->answer(c, answer, code);
     }
     if (!conn_closed(c))
-        conn_soon(c);
+        conn_schedule(c);
     conn_unpin(c);
 }
 
-/* --- Answers in the order of the requests. --- */
-
-/* Scripts that read stdout rely on that order. A client of MCP matches answers by their ids, which
- * its handshake tells. */
+/* Scripts that read stdout rely on the order of the answers. Clients of MCP, recognized by their
+ * handshake, match answers by id. */
 static void put_in_order(struct message *m)
 {
     struct conn *c = m->conn;
-    if (!c->ends || fumi_peer_lost_id(&c->peer) != FUMI_ID_NULL)
+    if (!c->stdio || fumi_peer_lost_id(&c->peer) != FUMI_ID_NULL)
         return;
     m->ordered = true;
-    m->later = NULL;
-    *(c->newest ? &c->newest->later : &c->oldest) = m;
+    m->next_in_order = NULL;
+    *(c->newest ? &c->newest->next_in_order : &c->oldest) = m;
     c->newest = m;
 }
 
@@ -149,15 +148,16 @@ static void leave_order(struct message *m)
 {
     struct conn *c = m->conn;
     struct message *before = NULL;
-    for (struct message *i = c->oldest; i != m; i = i->later)
+    assert(m->ordered && c->oldest);
+    for (struct message *i = c->oldest; i != m; i = i->next_in_order)
         before = i;
-    *(before ? &before->later : &c->oldest) = m->later;
+    *(before ? &before->next_in_order : &c->oldest) = m->next_in_order;
     if (c->newest == m)
         c->newest = before;
     m->ordered = false;
 }
 
-/* The first that others wait for. */
+/* The message that later ones wait for; NULL: none. */
 static struct message *first_in_order(struct conn *c)
 {
     while (c->oldest && atomic_load(&c->oldest->exempt))
@@ -165,6 +165,7 @@ static struct message *first_in_order(struct conn *c)
     return c->oldest;
 }
 
+/* Sends the answers that no longer wait for an earlier one. */
 static void put_ready(struct conn *c)
 {
     for (struct message *m; (m = first_in_order(c)) && m->ready;) {
@@ -192,7 +193,7 @@ static void deliver(struct message *m, struct fumi_buf *answer, int code)
         m->code = code;
         m->ready = true;
         if (!conn_closed(c))
-            conn_soon(c); /* many such answers hold back further calls */
+            conn_schedule(c); /* waiting answers may hold further calls: hold_calls */
         return;
     }
     c->pins++;
@@ -202,7 +203,7 @@ static void deliver(struct message *m, struct fumi_buf *answer, int code)
     conn_unpin(c);
 }
 
-static void on_answer_home(struct fumi_task *task)
+static void on_posted_answer(struct fumi_task *task)
 {
     struct message *m = FUMI_OWNER(task, struct message, task);
     struct fumi_buf answer = {0};
@@ -220,49 +221,49 @@ static void on_reply(void *arg, struct fumi_buf *answer, int code)
     }
     fumi_buf_move(&m->answer, answer);
     m->code = code;
-    m->task.run = on_answer_home;
-    loop_post(m->conn->hub->loop, &m->task);
+    m->task.run = on_posted_answer;
+    loop_post(m->conn->io->loop, &m->task);
 }
 
-/* What another thread has changed of a connection is looked at on the connection's own. */
-struct glance {
+/* A task that makes the I/O thread look at a connection that another thread has changed. */
+struct recheck {
     struct fumi_task task;
     struct conn *conn;
 };
 
-static void on_glance(struct fumi_task *task)
+static void on_recheck(struct fumi_task *task)
 {
-    struct glance *g = FUMI_OWNER(task, struct glance, task);
-    struct conn *c = g->conn;
-    fumi_resize(g, 0);
+    struct recheck *r = FUMI_OWNER(task, struct recheck, task);
+    struct conn *c = r->conn;
+    fumi_resize(r, 0);
     put_ready(c);
     if (!conn_closed(c))
-        conn_soon(c); /* more may be begun */
-    atomic_fetch_sub(&c->away, 1);
-    conn_settle(c);
+        conn_schedule(c); /* further messages may be started */
+    atomic_fetch_sub(&c->in_transit, 1);
+    conn_free_if_unused(c);
 }
 
-/* The connection has one more in `away`. */
-static void look_soon(struct conn *c)
+/* The caller has added 1 to in_transit, so that the connection stays valid. */
+static void post_recheck(struct conn *c)
 {
-    struct glance *g = fumi_resize(NULL, sizeof(*g));
-    *g = (struct glance){.task.run = on_glance, .conn = c};
-    loop_post(c->hub->loop, &g->task);
+    struct recheck *r = fumi_resize(NULL, sizeof(*r));
+    *r = (struct recheck){.task.run = on_recheck, .conn = c};
+    loop_post(c->io->loop, &r->task);
 }
 
-/* A call that was answered but still runs counts as under way, or such calls would have no limit.
- */
-void conn_keep(struct fumi_peer *peer, bool keep)
+/* A call that was answered at its deadline but still runs counts as under way. Otherwise the number
+ * of such calls would be unlimited. */
+void conn_keep_late(struct fumi_peer *peer, bool keep)
 {
     struct conn *c = FUMI_OWNER(peer, struct conn, peer);
     if (keep) {
-        atomic_fetch_add(&c->away, 1);
-        atomic_fetch_add(&c->late, 1);
-        atomic_fetch_add(&c->hub->site->open, 1);
+        atomic_fetch_add(&c->in_transit, 1);
+        atomic_fetch_add(&c->late_calls, 1);
+        atomic_fetch_add(&c->io->shared->open, 1);
     } else {
-        atomic_fetch_sub(&c->late, 1);
-        atomic_fetch_sub(&c->hub->site->open, 1);
-        look_soon(c);
+        atomic_fetch_sub(&c->late_calls, 1);
+        atomic_fetch_sub(&c->io->shared->open, 1);
+        post_recheck(c);
     }
 }
 
@@ -270,99 +271,99 @@ static void on_unordered(void *arg)
 {
     struct message *m = arg;
     struct conn *c = m->conn;
-    if (!c->ends) /* only there answers have an order */
+    if (!c->stdio) /* answers have an order on stdio only */
         return;
-    atomic_fetch_add(&c->away, 1);
+    atomic_fetch_add(&c->in_transit, 1);
     atomic_store(&m->exempt, true);
-    look_soon(c);
+    post_recheck(c);
 }
 
-static void on_word_home(struct fumi_task *task)
+static void on_posted_text(struct fumi_task *task)
 {
-    struct word *w = FUMI_OWNER(task, struct word, task);
-    struct conn *c = w->conn;
-    size_t n = w->text.n;
+    struct posted_text *t = FUMI_OWNER(task, struct posted_text, task);
+    struct conn *c = t->conn;
+    size_t n = t->text.n;
     if (!conn_closed(c) && n == 0)
         overrun(c);
     if (!conn_closed(c) && n)
-        c->proto->notify(c, &w->text);
+        c->proto->notify(c, &t->text);
     atomic_store(&c->backlog, conn_closed(c) ? 0 : conn_unsent(c));
-    atomic_fetch_sub(&c->away, w->weight);
-    fumi_buf_done(&w->text);
-    fumi_resize(w, 0);
-    conn_settle(c);
+    atomic_fetch_sub(&c->in_transit, t->weight);
+    fumi_buf_done(&t->text);
+    fumi_resize(t, 0);
+    conn_free_if_unused(c);
 }
 
-/* Whoever says something on another thread knows that the connection is there: a message of it is
- * open, or it was not told that the peer is gone. From here on the word itself keeps it. */
-static void send_home(struct conn *c, struct fumi_buf *text)
+/* The connection is valid here: a message of it is open, or options.disconnected has not returned
+ * yet. The posted text then keeps it by in_transit. `text` NULL: a notification was dropped. */
+static void post_text(struct conn *c, struct fumi_buf *text)
 {
-    struct word *w = fumi_resize(NULL, sizeof(*w));
-    *w = (struct word){.task.run = on_word_home, .conn = c};
-    w->weight = sizeof(*w) + (text ? text->cap : 0);
-    atomic_fetch_add(&c->away, w->weight);
+    struct posted_text *t = fumi_resize(NULL, sizeof(*t));
+    *t = (struct posted_text){.task.run = on_posted_text, .conn = c};
+    t->weight = sizeof(*t) + (text ? text->cap : 0);
+    atomic_fetch_add(&c->in_transit, t->weight);
     if (text)
-        fumi_buf_move(&w->text, text);
-    loop_post(c->hub->loop, &w->task);
+        fumi_buf_move(&t->text, text);
+    loop_post(c->io->loop, &t->task);
 }
 
 static bool has_room(struct conn *c, size_t n, bool here)
 {
     size_t queued = here ? conn_unsent(c) : atomic_load(&c->backlog);
-    return queued + atomic_load(&c->away) + n <= (size_t)c->hub->site->set.unsent;
+    return queued + atomic_load(&c->in_transit) + n <= (size_t)c->io->shared->set.unsent;
 }
 
-static void say(struct conn *c, struct fumi_buf *text, bool here)
+static void notify(struct conn *c, struct fumi_buf *text, bool here)
 {
     if (here && conn_closed(c))
         return;
     if (!has_room(c, text->n, here)) {
         if (!atomic_exchange(&c->overrun, true))
-            send_home(c, NULL);
+            post_text(c, NULL);
         return;
     }
     if (!here) {
-        send_home(c, text);
+        post_text(c, text);
         return;
     }
     c->proto->notify(c, text);
 }
 
-static void on_tell(void *arg, struct fumi_buf *text)
+static void on_notify(void *arg, struct fumi_buf *text)
 {
     struct message *m = arg;
     bool here = is_direct(m);
     if (!here)
-        atomic_store_explicit(&m->told, true, memory_order_relaxed);
-    say(m->conn, text, here);
+        atomic_store_explicit(&m->posted, true, memory_order_relaxed);
+    notify(m->conn, text, here);
 }
 
 void conn_push(struct fumi_peer *peer, struct fumi_buf *text)
 {
     struct conn *c = FUMI_OWNER(peer, struct conn, peer);
-    say(c, text, is_here(c));
+    notify(c, text, io_thread_is_current(c->io));
 }
 
-/* A message without its connection has ended. */
+/* A message that was answered at once is never counted, which saves atomic operations. */
 static void count_open(struct message *m)
 {
     if (!m->conn)
         return;
     m->counted = true;
-    atomic_fetch_add(&m->conn->hub->site->open, 1);
+    atomic_fetch_add(&m->conn->io->shared->open, 1);
 }
 
-void conn_handle(struct conn *c, struct fumi_str message, bool tells)
+void conn_handle(struct conn *c, struct fumi_str message, bool notifies)
 {
-    struct site *site = c->hub->site;
+    struct server_shared *shared = c->io->shared;
     struct message *m = message_new(c, message.n);
     put_in_order(m);
-    site->handle(site->handler, &c->peer, message,
-                 (struct fumi_sink){.notify = tells ? on_tell : NULL,
-                                    .reply = on_reply,
-                                    .arg = m,
-                                    .unordered = on_unordered,
-                                    .source = c->source});
+    shared->handle(shared->handler, &c->peer, message,
+                   (struct fumi_sink){.notify = notifies ? on_notify : NULL,
+                                      .reply = on_reply,
+                                      .arg = m,
+                                      .unordered = on_unordered,
+                                      .source = c->source});
     count_open(m);
 }
 
@@ -388,7 +389,7 @@ void conn_route(struct conn *c, const struct fumi_route *r, const struct fumi_ht
 
 void fumi_reply_event(struct fumi_reply *r, struct fumi_buf *text)
 {
-    on_tell((struct message *)r, text);
+    on_notify((struct message *)r, text);
 }
 
 void fumi_reply_end(struct fumi_reply *r, const struct fumi_page *page, struct fumi_buf *body)
@@ -401,8 +402,8 @@ void fumi_reply_end(struct fumi_reply *r, const struct fumi_page *page, struct f
 void fumi_reply_watch(struct fumi_reply *r, void (*over)(void *arg, bool left), void *arg)
 {
     struct message *m = (struct message *)r;
-    m->over = over;
-    m->over_arg = arg;
+    m->on_end = over;
+    m->on_end_arg = arg;
     m->watched = true;
 }
 

@@ -1,21 +1,22 @@
-/* Threads are started as they are needed. A server that never hands anything over stays a process
- * of one thread, for which the kernel and the C library do without locks: some 0.3 us of a call. */
+/* Threads are started on demand. A server that never submits a task stays single-threaded, which
+ * lets the kernel and the C library skip locking: about 0.3 us per call. */
 #include "net/pool.h"
 
 #include "base/arena.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 
 struct pool {
     pthread_mutex_t lock;
-    pthread_cond_t more; /* a task came, or it is closing */
+    pthread_cond_t more; /* a task was added, or the pool is closing */
     struct fumi_tasks tasks;
-    size_t waiting; /* tasks that nobody has taken yet */
-    size_t idle;    /* threads without one */
+    size_t waiting; /* tasks not taken by a thread yet */
+    size_t idle;    /* threads without a task */
     bool closing;
-    bool warned;    /* that there is no thread */
-    size_t n, most; /* threads that there are, and may be */
+    bool warned;    /* the log has reported that no thread could be started */
+    size_t n, most; /* threads running, and their maximum */
     const struct fumi_log *log;
     pthread_t threads[];
 };
@@ -42,7 +43,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* The thread begins with all signals blocked: those belong to the loop's thread. */
+/* The thread blocks all signals: they are handled by the thread of the event loop. */
 static void start_one(struct pool *p)
 {
     sigset_t all, before;
@@ -77,7 +78,7 @@ void pool_submit(void *pool, struct fumi_task *task)
     pthread_mutex_unlock(&p->lock);
     if (warn)
         fumi_log(p->log, FUMI_ERROR, "pool.thread",
-                 {"why", FUMI_STR("no thread could be started: calls hold up all others"), 0});
+                 {"why", FUMI_STR("no thread could be started: calls run one after the other"), 0});
     if (here)
         task->run(task);
 }
@@ -90,6 +91,7 @@ void pool_free(struct pool *p)
     pthread_mutex_unlock(&p->lock);
     for (size_t i = 0; i < p->n; i++)
         pthread_join(p->threads[i], NULL);
+    assert(!p->tasks.first);
     pthread_cond_destroy(&p->more);
     pthread_mutex_destroy(&p->lock);
     fumi_resize(p, 0);

@@ -1,4 +1,4 @@
-/* Worker threads for work that may wait. */
+/* Worker threads for tasks that may block. */
 #ifndef FUMI_NET_POOL_H
 #define FUMI_NET_POOL_H
 
@@ -7,10 +7,13 @@
 
 struct pool;
 
-/* At most so many threads, each started when it is needed. When not even one can be, what is
- * submitted runs there and then, and the log says so: better slowly than never. */
+/* Creates a pool of at most `threads` threads (at least 1), which are started on demand. If no
+ * thread can be started, tasks run on the submitting thread, and the log reports it once. `log`
+ * must outlive the pool. Never returns NULL. */
 struct pool *pool_new(int threads, const struct fumi_log *log);
-void pool_submit(void *pool, struct fumi_task *task); /* any thread */
-void pool_free(struct pool *p);                       /* finishes what was submitted first */
+/* From any thread. The task is borrowed until it has run. */
+void pool_submit(void *pool, struct fumi_task *task);
+/* Runs all submitted tasks first. Only tasks themselves may still submit others. */
+void pool_free(struct pool *p);
 
 #endif

@@ -1,5 +1,6 @@
 #include "net/process.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -7,7 +8,7 @@
 
 enum { SIGNALS = 32 };
 
-/* The only variables of the library: they say what was done to the process. */
+/* The only global variables of the library: they describe the state of the process. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     size_t users;
@@ -31,7 +32,7 @@ static unsigned fill(void)
         if (null == fd)
             filled |= 1u << fd;
         else if (null >= 0)
-            close(null); /* another thread was faster */
+            close(null); /* another thread has opened fd since */
     }
     return filled;
 }
@@ -49,6 +50,7 @@ unsigned process_fill(void)
 void process_unfill(void)
 {
     pthread_mutex_lock(&lock);
+    assert(standard.users > 0);
     if (--standard.users == 0)
         for (int fd = 0; fd <= STDERR_FILENO; fd++)
             if (standard.filled & 1u << fd)
@@ -68,6 +70,7 @@ bool process_take_stdio(void)
 void process_give_stdio(void)
 {
     pthread_mutex_lock(&lock);
+    assert(stdio_taken);
     stdio_taken = false;
     pthread_mutex_unlock(&lock);
 }
@@ -101,6 +104,7 @@ void process_descriptors_done(rlim_t need)
 {
     struct rlimit now;
     pthread_mutex_lock(&lock);
+    assert(files.needed >= need);
     files.needed -= need;
     if (!files.needed && getrlimit(RLIMIT_NOFILE, &now) == 0 &&
         now.rlim_cur == files.raised.rlim_cur && now.rlim_cur != files.before.rlim_cur)
@@ -110,6 +114,7 @@ void process_descriptors_done(rlim_t need)
 
 int process_catch(int signal, int (*start)(void *arg), void *arg)
 {
+    assert(signal > 0 && signal < SIGNALS);
     pthread_mutex_lock(&lock);
     if (!signals[signal].users)
         sigaction(signal, NULL, &signals[signal].before);
@@ -126,6 +131,7 @@ void process_let(int signal, void (*stop)(void *arg), void *arg)
     pthread_mutex_lock(&lock);
     sigaction(signal, NULL, &now);
     stop(arg);
+    assert(signals[signal].users > 0);
     if (--signals[signal].users == 0) {
         bool ours = now.sa_handler == signals[signal].ours.sa_handler;
         sigaction(signal, ours ? &signals[signal].before : &now, NULL);

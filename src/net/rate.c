@@ -1,5 +1,6 @@
-/* Places stand in shelves that each have a lock, so that threads seldom meet. A bucket counts in
- * thousandths of a message: with times in milliseconds nothing is ever rounded. */
+/* Token buckets in a hash table of fixed size. The table is divided into shards with a lock each,
+ * so threads seldom wait for each other. A bucket counts thousandths of a request: with times in
+ * milliseconds, no calculation is rounded. */
 #include "net/rate.h"
 
 #include "base/arena.h"
@@ -7,31 +8,31 @@
 #include <pthread.h>
 
 enum {
-    SHELVES = 256,
-    PLACES = 8,        /* of a shelf: "a few" */
-    NAME = 48,         /* bytes of a client; longer ones that begin alike share a bucket */
-    PART = 1000,       /* of a message */
-    FULL_AFTER = 2000, /* milliseconds, whatever was taken before */
-    MOST = 1000000000, /* messages a second, which nobody reaches */
+    SHARDS = 256,
+    BUCKETS = 8,       /* per shard */
+    NAME = 48,         /* bytes of a client name; longer names with the same start share a bucket */
+    PART = 1000,       /* of a request */
+    FULL_AFTER = 2000, /* milliseconds in which an empty bucket fills up */
+    MOST = 1000000000, /* requests per second: a limit against overflow */
 };
 
-struct place {
-    uint64_t used; /* its shelf's count of uses then: a millisecond sees many */
-    int64_t seen;  /* when `left` was counted */
-    int64_t left;  /* thousandths */
-    size_t n;      /* bytes of the name; 0: a free place */
+struct rate_bucket {
+    uint64_t used; /* rate_shard.uses at its last use: finer than milliseconds */
+    int64_t seen;  /* time of `left`, in milliseconds */
+    int64_t left;  /* thousandths of a request */
+    size_t n;      /* bytes of the name; 0: unused */
     char name[NAME];
 };
 
-struct shelf {
+struct rate_shard {
     pthread_mutex_t lock;
     uint64_t uses;
-    struct place places[PLACES];
+    struct rate_bucket buckets[BUCKETS];
 };
 
 struct rate {
     int64_t each;
-    struct shelf shelves[SHELVES];
+    struct rate_shard shards[SHARDS];
 };
 
 struct rate *rate_new(int64_t each)
@@ -39,8 +40,8 @@ struct rate *rate_new(int64_t each)
     struct rate *r = fumi_resize(NULL, sizeof(*r));
     memset(r, 0, sizeof(*r));
     r->each = each < 1 ? 1 : each > MOST ? MOST : each;
-    for (size_t i = 0; i < SHELVES; i++)
-        pthread_mutex_init(&r->shelves[i].lock, NULL);
+    for (size_t i = 0; i < SHARDS; i++)
+        pthread_mutex_init(&r->shards[i].lock, NULL);
     return r;
 }
 
@@ -48,40 +49,41 @@ void rate_free(struct rate *r)
 {
     if (!r)
         return;
-    for (size_t i = 0; i < SHELVES; i++)
-        pthread_mutex_destroy(&r->shelves[i].lock);
+    for (size_t i = 0; i < SHARDS; i++)
+        pthread_mutex_destroy(&r->shards[i].lock);
     fumi_resize(r, 0);
 }
 
-/* FNV-1a. It need not withstand malice: whoever drives a client from its place gives it a full
- * bucket. */
-static size_t shelf_of(struct fumi_str name)
+/* FNV-1a. It need not resist deliberate collisions: a client that loses its bucket starts again
+ * with a full one. */
+static size_t shard_of(struct fumi_str name)
 {
     uint32_t hash = 2166136261;
     for (size_t i = 0; i < name.n; i++)
         hash = (hash ^ (unsigned char)name.p[i]) * 16777619;
-    return (hash ^ hash >> 16) % SHELVES;
+    return (hash ^ hash >> 16) % SHARDS;
 }
 
-static bool is_in(const struct place *p, struct fumi_str name)
+static bool is_in(const struct rate_bucket *p, struct fumi_str name)
 {
     return p->n == name.n && memcmp(p->name, name.p, name.n) == 0;
 }
 
-static struct place *find(struct shelf *s, struct fumi_str name)
+static struct rate_bucket *find(struct rate_shard *s, struct fumi_str name)
 {
-    struct place *oldest = s->places;
-    for (size_t i = 0; i < PLACES; i++) {
-        if (is_in(&s->places[i], name))
-            return &s->places[i];
-        if (s->places[i].used < oldest->used)
-            oldest = &s->places[i];
+    struct rate_bucket *oldest = s->buckets;
+    for (size_t i = 0; i < BUCKETS; i++) {
+        if (is_in(&s->buckets[i], name))
+            return &s->buckets[i];
+        if (s->buckets[i].used < oldest->used)
+            oldest = &s->buckets[i];
     }
     oldest->n = 0;
     return oldest;
 }
 
-static void settle(const struct rate *r, struct place *p, struct fumi_str name, int64_t now)
+static void start_full(const struct rate *r, struct rate_bucket *p, struct fumi_str name,
+                       int64_t now)
 {
     p->n = name.n;
     memcpy(p->name, name.p, name.n);
@@ -89,8 +91,8 @@ static void settle(const struct rate *r, struct place *p, struct fumi_str name, 
     p->seen = now;
 }
 
-/* Threads may bring slightly different times: the later one counts. */
-static void refill(const struct rate *r, struct place *p, int64_t now)
+/* Threads may pass slightly different times: time never goes back. */
+static void refill(const struct rate *r, struct rate_bucket *p, int64_t now)
 {
     int64_t full = FULL_AFTER * r->each, passed = now - p->seen;
     if (passed <= 0)
@@ -101,7 +103,7 @@ static void refill(const struct rate *r, struct place *p, int64_t now)
     p->seen = now;
 }
 
-static bool take(struct place *p)
+static bool take(struct rate_bucket *p)
 {
     if (p->left < PART)
         return false;
@@ -113,14 +115,14 @@ bool rate_take(struct rate *r, struct fumi_str client, int64_t now)
 {
     struct fumi_str name = client.n ? client : FUMI_STR("?");
     name.n = name.n < NAME ? name.n : NAME;
-    struct shelf *s = &r->shelves[shelf_of(name)];
+    struct rate_shard *s = &r->shards[shard_of(name)];
     pthread_mutex_lock(&s->lock);
-    struct place *p = find(s, name);
+    struct rate_bucket *p = find(s, name);
     p->used = ++s->uses;
     if (p->n)
         refill(r, p, now);
     else
-        settle(r, p, name, now);
+        start_full(r, p, name, now);
     bool may = take(p);
     pthread_mutex_unlock(&s->lock);
     return may;

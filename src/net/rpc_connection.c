@@ -1,6 +1,6 @@
-/* What a caller sees of a link: opening and closing, calls and the matching of answers. URL and
- * options are read in rpc_connection_open.c; bytes travel in rpc_connection_stream.c,
- * rpc_connection_ws.c and rpc_connection_http.c. */
+/* The public functions: opening and closing, calls, and matching answers to calls. The URL and the
+ * options are read in rpc_connection_open.c; rpc_connection_stream.c moves the bytes; the
+ * transports are in rpc_connection_stream.c (lines), _framed.c, _ws.c and _http.c. */
 #include "net/rpc_connection_parts.h"
 
 #include "base/arena.h"
@@ -9,199 +9,202 @@
 
 #include <assert.h>
 
-enum { KEEP = 64 << 10 }; /* bytes of warm memory */
+enum { KEEP = 64 << 10 }; /* bytes of capacity that the scratch arena keeps */
 
-static struct fumi_rpc_connection *rpc_connection_new(const struct fumi_rpc_connection_options *o)
+static struct fumi_rpc_connection *new_connection(const struct fumi_rpc_connection_options *o)
 {
-    struct fumi_rpc_connection *l = fumi_resize(NULL, sizeof(*l));
-    *l = (struct fumi_rpc_connection){
-        .way = &rpc_connection_lines, .client = fumi_client_new(), .fd = -1};
+    struct fumi_rpc_connection *c = fumi_resize(NULL, sizeof(*c));
+    *c = (struct fumi_rpc_connection){
+        .transport = &rpc_connection_ndjson, .client = fumi_client_new(), .fd = -1};
     if (o)
-        l->o = *o;
-    return l;
+        c->options = *o;
+    return c;
 }
 
 struct fumi_rpc_connection *fumi_rpc_connection_open(const char *url,
                                                      const struct fumi_rpc_connection_options *o,
                                                      struct fumi_err *e)
 {
-    struct fumi_rpc_connection *l = rpc_connection_new(o);
-    if (rpc_connection_take_url(l, url, e) || rpc_connection_take_options(l, e) ||
-        (l->at.tls && rpc_connection_tls_new(l, e)) ||
-        rpc_connection_connect(l, rpc_connection_until(l->o.connect_time), e)) {
-        fumi_rpc_connection_close(l);
+    struct fumi_rpc_connection *c = new_connection(o);
+    if (rpc_connection_set_url(c, url, e) || rpc_connection_set_options(c, e) ||
+        (c->endpoint.tls && rpc_connection_tls_new(c, e)) ||
+        rpc_connection_connect(c, rpc_connection_deadline(c->options.connect_time), e)) {
+        fumi_rpc_connection_close(c);
         return NULL;
     }
-    return l;
+    return c;
 }
 
 struct fumi_rpc_connection *fumi_rpc_connection_spawn(char *const argv[],
                                                       const struct fumi_rpc_connection_options *o,
                                                       struct fumi_err *e)
 {
-    struct fumi_rpc_connection *l = rpc_connection_new(o);
-    if (rpc_connection_take_options(l, e) || rpc_connection_start(l, argv, e)) {
-        fumi_rpc_connection_close(l);
+    struct fumi_rpc_connection *c = new_connection(o);
+    if (rpc_connection_set_options(c, e) || rpc_connection_start_child(c, argv, e)) {
+        fumi_rpc_connection_close(c);
         return NULL;
     }
-    return l;
+    return c;
 }
 
-static struct rpc_connection_wait *wait_new(struct fumi_rpc_connection *l,
-                                            enum rpc_connection_deed deed, const char *method)
+static struct rpc_connection_operation *
+operation_new(struct fumi_rpc_connection *c, enum rpc_connection_kind kind, const char *method)
 {
-    struct rpc_connection_wait *w = fumi_resize(NULL, sizeof(*w)), **end = &l->waits;
-    *w = (struct rpc_connection_wait){.deed = deed};
-    struct fumi_str name = fumi_utf8_cut(fumi_str(method), sizeof(w->method) - 1);
-    memcpy(w->method, name.p, name.n);
+    struct rpc_connection_operation *op = fumi_resize(NULL, sizeof(*op)), **end = &c->operations;
+    *op = (struct rpc_connection_operation){.kind = kind};
+    struct fumi_str name = fumi_utf8_cut(fumi_str(method), sizeof(op->method) - 1);
+    memcpy(op->method, name.p, name.n);
     while (*end)
         end = &(*end)->next;
-    *end = w;
-    return w;
+    *end = op;
+    return op;
 }
 
-static void wait_free(struct fumi_rpc_connection *l, struct rpc_connection_wait *w)
+static void operation_free(struct fumi_rpc_connection *c, struct rpc_connection_operation *op)
 {
-    struct rpc_connection_wait **at = &l->waits;
-    while (*at != w)
+    struct rpc_connection_operation **at = &c->operations;
+    while (*at && *at != op)
         at = &(*at)->next;
-    *at = w->next;
-    fumi_buf_done(&w->text);
-    fumi_resize(w, 0);
+    assert(*at);
+    *at = op->next;
+    fumi_buf_done(&op->text);
+    fumi_resize(op, 0);
 }
 
-void fumi_rpc_connection_close(struct fumi_rpc_connection *l)
+void fumi_rpc_connection_close(struct fumi_rpc_connection *c)
 {
-    if (!l)
+    if (!c)
         return;
-    assert(!l->inside && !l->reconnecting);
-    if (l->fd >= 0 && l->way->part)
-        l->way->part(l);
-    rpc_connection_end_child(l);
-    rpc_connection_hang_up(l);
-    while (l->waits)
-        wait_free(l, l->waits);
-    rpc_connection_http_done(l);
-    rpc_connection_ws_done(l);
-    rpc_connection_tls_done(l);
-    fumi_client_free(l->client);
-    fumi_buf_done(&l->in);
-    fumi_buf_done(&l->out);
-    fumi_arena_done(&l->scratch);
-    fumi_arena_done(&l->memory);
-    fumi_resize(l, 0);
+    assert(!c->callback_depth && !c->reconnecting);
+    if (c->fd >= 0 && c->transport->shutdown)
+        c->transport->shutdown(c);
+    rpc_connection_end_child(c);
+    rpc_connection_close_socket(c);
+    while (c->operations)
+        operation_free(c, c->operations);
+    rpc_connection_http_done(c);
+    rpc_connection_ws_done(c);
+    rpc_connection_tls_done(c);
+    fumi_client_free(c->client);
+    fumi_buf_done(&c->in);
+    fumi_buf_done(&c->out);
+    fumi_arena_done(&c->scratch);
+    fumi_arena_done(&c->memory);
+    fumi_resize(c, 0);
 }
 
-/* No answer is expected for it any more; what says so to the peer goes into `note`. */
-static void forget(struct fumi_rpc_connection *l, const struct rpc_connection_wait *w,
+/* The client expects no answer any more. Appends the notification that cancels the call to `note`.
+ */
+static void cancel(struct fumi_rpc_connection *c, const struct rpc_connection_operation *op,
                    struct fumi_buf *note)
 {
-    if (w->id)
-        fumi_client_cancel(l->client, note, w->id);
+    if (op->id)
+        fumi_client_cancel(c->client, note, op->id);
 }
 
-static void fail(struct fumi_rpc_connection *l, struct rpc_connection_wait *w,
+static void fail(struct fumi_rpc_connection *c, struct rpc_connection_operation *op,
                  const struct fumi_err *why)
 {
     struct fumi_buf unused = {0};
-    forget(l, w, &unused);
+    cancel(c, op, &unused);
     fumi_buf_done(&unused);
-    w->state = RPC_CONNECTION_FAILED;
-    w->err = *why;
-    w->err.data = (struct fumi_str){0};
+    op->state = RPC_CONNECTION_FAILED;
+    op->err = *why;
+    op->err.data = (struct fumi_str){0};
 }
 
-static bool is_sent(const struct rpc_connection_wait *w, uint64_t number)
+static bool is_sent(const struct rpc_connection_operation *op, uint64_t number)
 {
-    return w->state == RPC_CONNECTION_SENT && (!number || w->message == number);
+    return op->state == RPC_CONNECTION_SENT && (!number || op->message == number);
 }
 
-void rpc_connection_fail(struct fumi_rpc_connection *l, uint64_t number, const struct fumi_err *why)
+void rpc_connection_fail(struct fumi_rpc_connection *c, uint64_t number, const struct fumi_err *why)
 {
-    for (struct rpc_connection_wait *w = l->waits; w; w = w->next)
-        if (is_sent(w, number))
-            fail(l, w, why);
+    for (struct rpc_connection_operation *op = c->operations; op; op = op->next)
+        if (is_sent(op, number))
+            fail(c, op, why);
 }
 
-void rpc_connection_finish(struct fumi_rpc_connection *l, uint64_t number,
+void rpc_connection_finish(struct fumi_rpc_connection *c, uint64_t number,
                            const struct fumi_err *why)
 {
-    for (struct rpc_connection_wait *w = l->waits; w; w = w->next) {
-        if (!is_sent(w, number))
+    for (struct rpc_connection_operation *op = c->operations; op; op = op->next) {
+        if (!is_sent(op, number))
             continue;
-        if (w->deed == RPC_CONNECTION_CALL)
-            fail(l, w, why);
+        if (op->kind == RPC_CONNECTION_CALL)
+            fail(c, op, why);
         else
-            w->state = RPC_CONNECTION_ANSWERED;
+            op->state = RPC_CONNECTION_ANSWERED;
     }
 }
 
-bool rpc_connection_is_open(const struct fumi_rpc_connection *l, uint64_t number)
+bool rpc_connection_is_pending(const struct fumi_rpc_connection *c, uint64_t number)
 {
-    for (const struct rpc_connection_wait *w = l->waits; w; w = w->next)
-        if (is_sent(w, number))
+    for (const struct rpc_connection_operation *op = c->operations; op; op = op->next)
+        if (is_sent(op, number))
             return true;
     return false;
 }
 
-static void keep_text(struct rpc_connection_wait *w, struct fumi_str text)
+static void store_text(struct rpc_connection_operation *op, struct fumi_str text)
 {
-    w->state = RPC_CONNECTION_ANSWERED;
-    w->text.n = 0;
-    fumi_buf_add(&w->text, text.p, text.n);
+    op->state = RPC_CONNECTION_ANSWERED;
+    op->text.n = 0;
+    fumi_buf_add(&op->text, text.p, text.n);
 }
 
-static void keep_answer(struct rpc_connection_wait *w, const struct fumi_answer *got)
+static void store_answer(struct rpc_connection_operation *op, const struct fumi_answer *got)
 {
-    keep_text(w, got->ok ? got->result.text : got->err.data);
-    w->ok = got->ok;
-    w->err = got->err;
+    store_text(op, got->ok ? got->result.text : got->err.data);
+    op->ok = got->ok;
+    op->err = got->err;
 }
 
-struct rpc_connection_wait *rpc_connection_text_of(struct fumi_rpc_connection *l, uint64_t number)
+struct rpc_connection_operation *rpc_connection_find_text(struct fumi_rpc_connection *c,
+                                                          uint64_t number)
 {
-    for (struct rpc_connection_wait *w = l->waits; w; w = w->next)
-        if (w->deed == RPC_CONNECTION_TEXT && is_sent(w, number))
-            return w;
+    for (struct rpc_connection_operation *op = c->operations; op; op = op->next)
+        if (op->kind == RPC_CONNECTION_TEXT && is_sent(op, number))
+            return op;
     return NULL;
 }
 
-/* The message that all open calls went out with; 0: there are several, or none. */
-static uint64_t only_message(const struct fumi_rpc_connection *l)
+/* The number of the only message with open calls; 0 if there are several or none. */
+static uint64_t only_message(const struct fumi_rpc_connection *c)
 {
     uint64_t only = 0;
-    for (const struct rpc_connection_wait *w = l->waits; w; w = w->next) {
-        if (w->state != RPC_CONNECTION_SENT || w->deed != RPC_CONNECTION_CALL)
+    for (const struct rpc_connection_operation *op = c->operations; op; op = op->next) {
+        if (op->state != RPC_CONNECTION_SENT || op->kind != RPC_CONNECTION_CALL)
             continue;
-        if (only && only != w->message)
+        if (only && only != op->message)
             return 0;
-        only = w->message;
+        only = op->message;
     }
     return only;
 }
 
-/* An error that names no request, such as for a message that is too long, is the answer to all
- * calls of a message when it can be no other; or they would wait in vain. */
-static bool take_nameless(struct fumi_rpc_connection *l, const struct fumi_answer *got,
-                          uint64_t number)
+/* An error without an id, such as for a message that is too long, answers all calls of a message if
+ * it can belong to no other message. Otherwise they would wait until their timeout. */
+static bool take_anonymous(struct fumi_rpc_connection *c, const struct fumi_answer *got,
+                           uint64_t number)
 {
     if (!number)
-        number = only_message(l);
-    if (rpc_connection_text_of(l, number) || !number)
+        number = only_message(c);
+    if (rpc_connection_find_text(c, number) || !number)
         return false;
     bool taken = false;
-    for (struct rpc_connection_wait *w = l->waits; w; w = w->next) {
-        if (!is_sent(w, number) || w->deed != RPC_CONNECTION_CALL)
+    for (struct rpc_connection_operation *op = c->operations; op; op = op->next) {
+        if (!is_sent(op, number) || op->kind != RPC_CONNECTION_CALL)
             continue;
         struct fumi_err err = got->err;
-        fail(l, w, &err);
-        keep_answer(w, got);
+        fail(c, op, &err);
+        store_answer(op, got);
         taken = true;
     }
     return taken;
 }
 
-static void refuse(struct fumi_rpc_connection *l, const struct fumi_val *id)
+static void refuse_request(struct fumi_rpc_connection *c, const struct fumi_val *id)
 {
     struct fumi_buf text = {0};
     struct fumi_out o = {.buf = &text};
@@ -213,146 +216,147 @@ static void refuse(struct fumi_rpc_connection *l, const struct fumi_val *id)
     fumi_put_key(&o, "code");
     fumi_put_int(&o, FUMI_METHOD_NOT_FOUND);
     fumi_put_key(&o, "message");
-    fumi_put_str(&o, FUMI_STR("this client answers no questions"));
+    fumi_put_str(&o, FUMI_STR("this client answers no requests"));
     fumi_put_close(&o, '}');
     fumi_put_key(&o, "id");
     fumi_put_val(&o, id);
     fumi_put_close(&o, '}');
-    l->way->answer(l, fumi_buf_str(&text));
+    c->transport->answer(c, fumi_buf_str(&text));
     fumi_buf_done(&text);
 }
 
-/* Something that the peer says by itself. */
-static void hear(struct fumi_rpc_connection *l, const struct fumi_val *v)
+/* A request or a notification from the peer. */
+static void deliver(struct fumi_rpc_connection *c, const struct fumi_val *v)
 {
     const struct fumi_val *id = fumi_get(v, "id");
-    if (id && !l->o.server) {
-        refuse(l, id);
+    if (id && !c->options.server) {
+        refuse_request(c, id);
         return;
     }
-    l->said++;
-    if (id || !l->o.notified)
+    c->peer_messages++;
+    if (id || !c->options.notified)
         return;
-    l->inside++;
-    l->o.notified(l->o.arg, fumi_raw(v));
-    l->inside--;
+    c->callback_depth++;
+    c->options.notified(c->options.arg, fumi_raw(v));
+    c->callback_depth--;
 }
 
-/* A call that is still open although this names it: the answer was none. */
-static void spoil(struct fumi_rpc_connection *l, const struct fumi_val *v,
-                  const struct fumi_err *why)
+/* The peer sent an invalid answer with the id of an open call: that call fails. */
+static void fail_malformed(struct fumi_rpc_connection *c, const struct fumi_val *v,
+                           const struct fumi_err *why)
 {
     int64_t id;
     struct fumi_err err;
     if (!fumi_int(fumi_get(v, "id"), &id))
         return;
-    for (struct rpc_connection_wait *w = l->waits; w; w = w->next) {
-        if (w->deed != RPC_CONNECTION_CALL || w->id != id || w->state != RPC_CONNECTION_SENT)
+    for (struct rpc_connection_operation *op = c->operations; op; op = op->next) {
+        if (op->kind != RPC_CONNECTION_CALL || op->id != id || op->state != RPC_CONNECTION_SENT)
             continue;
-        fumi_err_set(&err, FUMI_INTERNAL_ERROR, "the answer to %s is malformed: %s", w->method,
+        fumi_err_set(&err, FUMI_INTERNAL_ERROR, "the answer to %s is malformed: %s", op->method,
                      why->text);
-        fail(l, w, &err);
+        fail(c, op, &err);
     }
 }
 
-/* A message that holds more than answers that are awaited. Where it holds none at all (`asks`), the
- * server of the options gets it whole, so that a batch is answered by a batch. */
-static void look_closer(struct fumi_rpc_connection *l, struct fumi_str message, bool asks,
+/* Handles the elements of a message that are not answers to open calls. If there are no answers at
+ * all (`asks`), the server of the options gets the whole message, so that it answers a batch with a
+ * batch. */
+static void handle_rest(struct fumi_rpc_connection *c, struct fumi_str message, bool asks,
                         const struct fumi_err *why)
 {
     struct fumi_err ignored;
-    const struct fumi_val *doc = fumi_parse(&l->scratch, message, &ignored);
+    const struct fumi_val *doc = fumi_parse(&c->scratch, message, &ignored);
     bool batch = fumi_is(doc, FUMI_ARRAY);
     const struct fumi_val *at = batch ? fumi_first(doc) : doc;
     for (; at; at = batch ? fumi_after(doc, at) : NULL) {
         if (!fumi_get(at, "method")) {
-            spoil(l, at, why);
+            fail_malformed(c, at, why);
             continue;
         }
-        hear(l, at);
-        if (l->o.server && !asks)
-            rpc_connection_answer(l, fumi_raw(at));
+        deliver(c, at);
+        if (c->options.server && !asks)
+            rpc_connection_answer(c, fumi_raw(at));
     }
-    if (l->o.server && asks)
-        rpc_connection_answer(l, message);
+    if (c->options.server && asks)
+        rpc_connection_answer(c, message);
 }
 
-int rpc_connection_take(struct fumi_rpc_connection *l, struct fumi_str message, uint64_t number,
-                        struct fumi_err *e)
+int rpc_connection_receive(struct fumi_rpc_connection *c, struct fumi_str message, uint64_t number,
+                           struct fumi_err *e)
 {
     struct fumi_answers got;
     size_t matched = 0;
-    int rc = fumi_client_take(l->client, &l->scratch, message, &got, e);
+    int rc = fumi_client_take(c->client, &c->scratch, message, &got, e);
     for (size_t i = 0; i < got.n; i++) {
         if (got.items[i].user)
-            keep_answer(got.items[i].user, &got.items[i]);
-        matched += got.items[i].user || take_nameless(l, &got.items[i], number);
+            store_answer(got.items[i].user, &got.items[i]);
+        matched += got.items[i].user || take_anonymous(c, &got.items[i], number);
     }
-    if (rc || got.asked)
-        look_closer(l, message, !rc && !got.n, e);
-    struct rpc_connection_wait *text = rpc_connection_text_of(l, number);
-    if (text && !matched && (got.n || rc || !got.asked))
-        keep_text(text, message);
-    fumi_arena_reset(&l->scratch, KEEP);
+    if (rc || got.requests)
+        handle_rest(c, message, !rc && !got.n, e);
+    struct rpc_connection_operation *text = rpc_connection_find_text(c, number);
+    if (text && !matched && (got.n || rc || !got.requests))
+        store_text(text, message);
+    fumi_arena_reset(&c->scratch, KEEP);
     return rc;
 }
 
-/* Goes on waiting: something has happened, and the time is not over, which a peer that says much
- * cannot put off. */
-static bool goes_on(struct fumi_rpc_connection *l, int64_t until)
+/* Returns whether to continue waiting. The deadline holds even if the peer keeps sending. */
+static bool keep_waiting(struct fumi_rpc_connection *c, int64_t until)
 {
-    return rpc_connection_turn(l, until) && fumi_ticks() < until;
+    return rpc_connection_step(c, until) && fumi_ticks() < until;
 }
 
-static int64_t until_of(const struct fumi_rpc_connection *l, int64_t ms)
+static int64_t deadline_of(const struct fumi_rpc_connection *c, int64_t ms)
 {
-    return rpc_connection_until(ms > 0 ? ms : l->o.call_time);
+    return rpc_connection_deadline(ms > 0 ? ms : c->options.call_time);
 }
 
-/* The peer is connected and reads nothing. */
-static void drop_stuck(struct fumi_rpc_connection *l)
+/* The peer is connected, but does not read. */
+static void disconnect_stuck(struct fumi_rpc_connection *c)
 {
     struct fumi_err why;
-    fumi_err_set(&why, FUMI_LIMIT, "%s takes nothing that is sent to it: it may hang", l->at.url);
-    rpc_connection_drop(l, &why);
+    fumi_err_set(&why, FUMI_LIMIT, "%s does not read what is sent to it: it may hang",
+                 c->endpoint.url);
+    rpc_connection_disconnect(c, &why);
 }
 
-/* What waits for that message is on its way. */
-static void set_out(struct fumi_rpc_connection *l, uint64_t number)
+static void mark_sent(struct fumi_rpc_connection *c, uint64_t number)
 {
-    for (struct rpc_connection_wait *w = l->waits; w; w = w->next)
-        if (w->state == RPC_CONNECTION_POSTED && w->message == number)
-            w->state = RPC_CONNECTION_SENT;
+    for (struct rpc_connection_operation *op = c->operations; op; op = op->next)
+        if (op->state == RPC_CONNECTION_QUEUED && op->message == number)
+            op->state = RPC_CONNECTION_SENT;
 }
 
-/* Sends one message; what came of it stands in what waits for it. */
-static void post(struct fumi_rpc_connection *l, uint64_t number, struct fumi_str message,
-                 int64_t until)
+/* Sends one message. The outcome is stored in its operations. */
+static void transmit(struct fumi_rpc_connection *c, uint64_t number, struct fumi_str message,
+                     int64_t until)
 {
     struct fumi_err why = {0};
-    int rc = l->way->exchanges ? 0 : rpc_connection_ready(l, until, &why);
-    set_out(l, number);
+    int rc = c->transport->exchanges ? 0 : rpc_connection_ensure(c, until, &why);
+    mark_sent(c, number);
     if (rc) {
-        rpc_connection_fail(l, number, &why);
+        rpc_connection_fail(c, number, &why);
         return;
     }
-    l->odd.code = 0;
-    l->way->put(l, number, message);
-    if (l->way->exchanges)
-        rpc_connection_http_next(l, until);
-    while (rpc_connection_unsent(l) && goes_on(l, until)) {}
-    if (rpc_connection_unsent(l))
-        drop_stuck(l);
+    c->rejected.code = 0;
+    c->transport->queue(c, number, message);
+    if (c->transport->exchanges)
+        rpc_connection_http_next(c, until);
+    while (rpc_connection_has_unsent(c) && keep_waiting(c, until)) {}
+    if (rpc_connection_has_unsent(c))
+        disconnect_stuck(c);
 }
 
-/* As a message of its own. */
-static void post_one(struct fumi_rpc_connection *l, struct rpc_connection_wait *w, int64_t until)
+/* As a separate message. */
+static void transmit_one(struct fumi_rpc_connection *c, struct rpc_connection_operation *op,
+                         int64_t until)
 {
     struct fumi_buf text = {0};
-    fumi_buf_move(&text, &w->text);
-    w->message = ++l->messages;
-    w->state = RPC_CONNECTION_POSTED;
-    post(l, w->message, fumi_buf_str(&text), until);
+    fumi_buf_move(&text, &op->text);
+    op->message = ++c->messages;
+    op->state = RPC_CONNECTION_QUEUED;
+    transmit(c, op->message, fumi_buf_str(&text), until);
     fumi_buf_done(&text);
 }
 
@@ -362,244 +366,249 @@ static int bad_params(const char *method, struct fumi_err *e)
                         method);
 }
 
-/* Messages are being read while callbacks run: the link cannot be used. */
-static int check_usable(const struct fumi_rpc_connection *l, struct fumi_err *e)
+/* Callbacks run while messages are parsed, when the connection cannot be used. */
+static int check_usable(const struct fumi_rpc_connection *c, struct fumi_err *e)
 {
-    return l->inside ? fumi_err_set(e, FUMI_INVALID_REQUEST,
-                                    "a callback or a method of a link must not use the link")
-                     : 0;
+    return c->callback_depth
+               ? fumi_err_set(e, FUMI_INVALID_REQUEST,
+                              "a callback or a method of a connection must not use that connection")
+               : 0;
 }
 
-int64_t fumi_rpc_connection_begin(struct fumi_rpc_connection *l, const char *method,
+int64_t fumi_rpc_connection_begin(struct fumi_rpc_connection *c, const char *method,
                                   struct fumi_json params, struct fumi_err *e)
 {
-    if (check_usable(l, e))
+    if (check_usable(c, e))
         return -1;
-    struct rpc_connection_wait *w = wait_new(l, RPC_CONNECTION_CALL, method);
-    w->id = fumi_client_request(l->client, &w->text, method, params, w);
-    if (w->id > 0)
-        return w->id;
-    wait_free(l, w);
+    struct rpc_connection_operation *op = operation_new(c, RPC_CONNECTION_CALL, method);
+    op->id = fumi_client_request(c->client, &op->text, method, params, op);
+    if (op->id > 0)
+        return op->id;
+    operation_free(c, op);
     return bad_params(method, e);
 }
 
-static void post_batch(struct fumi_rpc_connection *l, int64_t until)
+static void transmit_batch(struct fumi_rpc_connection *c, int64_t until)
 {
     struct fumi_buf text = {0};
-    uint64_t number = ++l->messages;
-    for (struct rpc_connection_wait *w = l->waits; w; w = w->next) {
-        if (w->state != RPC_CONNECTION_BEGUN)
+    uint64_t number = ++c->messages;
+    for (struct rpc_connection_operation *op = c->operations; op; op = op->next) {
+        if (op->state != RPC_CONNECTION_BEGUN)
             continue;
         fumi_buf_put(&text, text.n ? ',' : '[');
-        fumi_buf_add(&text, w->text.p, w->text.n);
-        w->message = number;
-        w->state = RPC_CONNECTION_POSTED;
+        fumi_buf_add(&text, op->text.p, op->text.n);
+        op->message = number;
+        op->state = RPC_CONNECTION_QUEUED;
     }
     fumi_buf_put(&text, ']');
     if (text.n > 1)
-        post(l, number, fumi_buf_str(&text), until);
+        transmit(c, number, fumi_buf_str(&text), until);
     fumi_buf_done(&text);
 }
 
-/* One by one. When there is nobody to send to, the rest need not find that out again. */
-static void post_each(struct fumi_rpc_connection *l, int64_t until)
+/* As separate messages. If connecting fails, the remaining operations fail with the same error. */
+static void transmit_each(struct fumi_rpc_connection *c, int64_t until)
 {
     const struct fumi_err *why = NULL;
-    for (struct rpc_connection_wait *w = l->waits; w; w = w->next) {
-        if (w->state != RPC_CONNECTION_BEGUN)
+    for (struct rpc_connection_operation *op = c->operations; op; op = op->next) {
+        if (op->state != RPC_CONNECTION_BEGUN)
             continue;
         if (!why)
-            post_one(l, w, until);
+            transmit_one(c, op, until);
         else {
-            w->message = ++l->messages;
-            fail(l, w, why);
+            op->message = ++c->messages;
+            fail(c, op, why);
         }
-        if (w->state == RPC_CONNECTION_FAILED && l->fd < 0)
-            why = &w->err;
+        if (op->state == RPC_CONNECTION_FAILED && c->fd < 0)
+            why = &op->err;
     }
 }
 
-int fumi_rpc_connection_send(struct fumi_rpc_connection *l, bool batch, struct fumi_err *e)
+int fumi_rpc_connection_send(struct fumi_rpc_connection *c, bool batch, struct fumi_err *e)
 {
-    int64_t until = until_of(l, 0);
-    uint64_t before = l->messages;
-    if (check_usable(l, e))
+    int64_t until = deadline_of(c, 0);
+    uint64_t before = c->messages;
+    if (check_usable(c, e))
         return -1;
     if (batch)
-        post_batch(l, until);
+        transmit_batch(c, until);
     else
-        post_each(l, until);
-    for (struct rpc_connection_wait *w = l->waits; w; w = w->next) {
-        if (w->state != RPC_CONNECTION_FAILED || w->message <= before)
+        transmit_each(c, until);
+    for (struct rpc_connection_operation *op = c->operations; op; op = op->next) {
+        if (op->state != RPC_CONNECTION_FAILED || op->message <= before)
             continue;
-        *e = w->err;
+        *e = op->err;
         return -1;
     }
     return 0;
 }
 
-static struct rpc_connection_wait *find(struct fumi_rpc_connection *l, int64_t id,
-                                        struct fumi_err *e)
+static struct rpc_connection_operation *find_call(struct fumi_rpc_connection *c, int64_t id,
+                                                  struct fumi_err *e)
 {
-    for (struct rpc_connection_wait *w = l->waits; w; w = w->next)
-        if (w->id == id && w->deed == RPC_CONNECTION_CALL && w->state != RPC_CONNECTION_POSTED)
-            return w;
+    for (struct rpc_connection_operation *op = c->operations; op; op = op->next)
+        if (op->id == id && op->kind == RPC_CONNECTION_CALL && op->state != RPC_CONNECTION_QUEUED)
+            return op;
     fumi_err_set(e, FUMI_INVALID_PARAMS, "no call with the id %lld is open", (long long)id);
     return NULL;
 }
 
-/* Nobody waits any more: tells the peer, where something can be told, and frees it. */
-static void give_up(struct fumi_rpc_connection *l, struct rpc_connection_wait *w)
+/* Ends an operation without an answer: tells the peer, if possible, and frees the operation. */
+static void abandon(struct fumi_rpc_connection *c, struct rpc_connection_operation *op)
 {
     struct fumi_buf note = {0};
-    uint64_t number = w->state == RPC_CONNECTION_SENT ? w->message : 0;
-    forget(l, w, &note);
-    wait_free(l, w);
-    if (number && l->way->exchanges)
-        rpc_connection_http_forget(l, number);
-    else if (number && note.n && l->fd >= 0) {
-        l->way->put(l, 0, fumi_buf_str(&note));
-        rpc_connection_turn(l, 0);
+    uint64_t number = op->state == RPC_CONNECTION_SENT ? op->message : 0;
+    cancel(c, op, &note);
+    operation_free(c, op);
+    if (number && c->transport->exchanges)
+        rpc_connection_http_cancel(c, number);
+    else if (number && note.n && c->fd >= 0) {
+        c->transport->queue(c, 0, fumi_buf_str(&note));
+        rpc_connection_step(c, 0);
     }
     fumi_buf_done(&note);
 }
 
-static int late(struct fumi_rpc_connection *l, struct rpc_connection_wait *w, int64_t ms,
-                struct fumi_err *e)
+static int time_out(struct fumi_rpc_connection *c, struct rpc_connection_operation *op, int64_t ms,
+                    struct fumi_err *e)
 {
-    long long time = ms > 0 ? ms : l->o.call_time;
-    struct fumi_err odd = l->odd;
-    fumi_err_set(e, FUMI_LIMIT, "no answer to %s from %s in %lld ms%s%s", w->method, l->at.url,
-                 time, odd.code ? "; what came last was not taken: " : "",
+    long long time = ms > 0 ? ms : c->options.call_time;
+    struct fumi_err odd = c->rejected;
+    fumi_err_set(e, FUMI_LIMIT, "no answer to %s from %s in %lld ms%s%s", op->method,
+                 c->endpoint.url, time, odd.code ? "; the last message was not valid: " : "",
                  odd.code ? odd.text : "");
-    bool stuck = rpc_connection_unsent(l);
-    give_up(l, w);
-    if (stuck && rpc_connection_unsent(l))
-        drop_stuck(l);
+    bool stuck = rpc_connection_has_unsent(c);
+    abandon(c, op);
+    if (stuck && rpc_connection_has_unsent(c))
+        disconnect_stuck(c);
     return -1;
 }
 
-/* It is answered or has failed; frees it. */
-static int hand_over(struct fumi_rpc_connection *l, struct rpc_connection_wait *w,
-                     struct fumi_arena *a, struct fumi_answer *out, struct fumi_err *e)
+/* Copies the outcome of an answered or failed operation to the caller and frees the operation. */
+static int take_outcome(struct fumi_rpc_connection *c, struct rpc_connection_operation *op,
+                        struct fumi_arena *a, struct fumi_answer *out, struct fumi_err *e)
 {
-    bool failed = w->state == RPC_CONNECTION_FAILED;
-    *out = (struct fumi_answer){.id = w->id, .ok = w->ok};
+    bool failed = op->state == RPC_CONNECTION_FAILED;
+    *out = (struct fumi_answer){.id = op->id, .ok = op->ok};
     if (failed)
-        *e = w->err;
-    else if (w->ok)
-        out->result.text = fumi_dup(a, fumi_buf_str(&w->text));
+        *e = op->err;
+    else if (op->ok)
+        out->result.text = fumi_dup(a, fumi_buf_str(&op->text));
     else {
-        out->err = w->err;
-        out->err.data = w->text.n ? fumi_dup(a, fumi_buf_str(&w->text)) : (struct fumi_str){0};
+        out->err = op->err;
+        out->err.data = op->text.n ? fumi_dup(a, fumi_buf_str(&op->text)) : (struct fumi_str){0};
     }
-    wait_free(l, w);
+    operation_free(c, op);
     return failed ? -1 : 0;
 }
 
-int fumi_rpc_connection_await(struct fumi_rpc_connection *l, struct fumi_arena *a, int64_t id,
+int fumi_rpc_connection_await(struct fumi_rpc_connection *c, struct fumi_arena *a, int64_t id,
                               int64_t ms, struct fumi_answer *out, struct fumi_err *e)
 {
-    int64_t until = until_of(l, ms);
-    struct rpc_connection_wait *w = check_usable(l, e) ? NULL : find(l, id, e);
-    if (!w)
+    int64_t until = deadline_of(c, ms);
+    struct rpc_connection_operation *op = check_usable(c, e) ? NULL : find_call(c, id, e);
+    if (!op)
         return -1;
-    if (w->state == RPC_CONNECTION_BEGUN)
+    if (op->state == RPC_CONNECTION_BEGUN)
         return fumi_err_set(
             e, FUMI_INVALID_PARAMS,
             "%s was not sent: fumi_rpc_connection_send comes before fumi_rpc_connection_await",
-            w->method);
-    while (w->state == RPC_CONNECTION_SENT && goes_on(l, until)) {}
-    return w->state == RPC_CONNECTION_SENT ? late(l, w, ms, e) : hand_over(l, w, a, out, e);
+            op->method);
+    while (op->state == RPC_CONNECTION_SENT && keep_waiting(c, until)) {}
+    return op->state == RPC_CONNECTION_SENT ? time_out(c, op, ms, e)
+                                            : take_outcome(c, op, a, out, e);
 }
 
-int fumi_rpc_connection_call(struct fumi_rpc_connection *l, struct fumi_arena *a,
+int fumi_rpc_connection_call(struct fumi_rpc_connection *c, struct fumi_arena *a,
                              const char *method, struct fumi_json params, int64_t ms,
                              struct fumi_answer *out, struct fumi_err *e)
 {
-    int64_t until = until_of(l, ms), id = fumi_rpc_connection_begin(l, method, params, e);
-    struct rpc_connection_wait *w = id > 0 ? find(l, id, e) : NULL;
-    if (!w)
+    int64_t until = deadline_of(c, ms), id = fumi_rpc_connection_begin(c, method, params, e);
+    struct rpc_connection_operation *op = id > 0 ? find_call(c, id, e) : NULL;
+    if (!op)
         return -1;
-    post_one(l, w, until);
-    while (w->state == RPC_CONNECTION_SENT && goes_on(l, until)) {}
-    return w->state == RPC_CONNECTION_SENT ? late(l, w, ms, e) : hand_over(l, w, a, out, e);
+    transmit_one(c, op, until);
+    while (op->state == RPC_CONNECTION_SENT && keep_waiting(c, until)) {}
+    return op->state == RPC_CONNECTION_SENT ? time_out(c, op, ms, e)
+                                            : take_outcome(c, op, a, out, e);
 }
 
-int fumi_rpc_connection_cancel(struct fumi_rpc_connection *l, int64_t id, struct fumi_err *e)
+int fumi_rpc_connection_cancel(struct fumi_rpc_connection *c, int64_t id, struct fumi_err *e)
 {
-    struct rpc_connection_wait *w = check_usable(l, e) ? NULL : find(l, id, e);
-    if (!w)
+    struct rpc_connection_operation *op = check_usable(c, e) ? NULL : find_call(c, id, e);
+    if (!op)
         return -1;
-    give_up(l, w);
+    abandon(c, op);
     return 0;
 }
 
-/* On a stream nothing tells that a notification was taken, only that it was not. */
-int fumi_rpc_connection_notify(struct fumi_rpc_connection *l, const char *method,
+/* On a stream nothing confirms a notification; only a failed write shows that it was not sent. */
+int fumi_rpc_connection_notify(struct fumi_rpc_connection *c, const char *method,
                                struct fumi_json params, struct fumi_err *e)
 {
     struct fumi_answer unused;
-    int64_t until = until_of(l, 0);
-    if (check_usable(l, e))
+    int64_t until = deadline_of(c, 0);
+    if (check_usable(c, e))
         return -1;
-    struct rpc_connection_wait *w = wait_new(l, RPC_CONNECTION_NOTE, method);
-    if (fumi_client_notify(l->client, &w->text, method, params)) {
-        wait_free(l, w);
+    struct rpc_connection_operation *op = operation_new(c, RPC_CONNECTION_NOTIFY, method);
+    if (fumi_client_notify(c->client, &op->text, method, params)) {
+        operation_free(c, op);
         return bad_params(method, e);
     }
-    post_one(l, w, until);
-    while (w->state == RPC_CONNECTION_SENT && (l->way->exchanges || l->deaf) && goes_on(l, until)) {
-    }
-    if (w->state == RPC_CONNECTION_SENT && (l->way->exchanges || l->deaf))
-        return late(l, w, 0, e);
-    return hand_over(l, w, &l->scratch, &unused, e);
+    transmit_one(c, op, until);
+    while (op->state == RPC_CONNECTION_SENT && (c->transport->exchanges || c->write_failed) &&
+           keep_waiting(c, until)) {}
+    if (op->state == RPC_CONNECTION_SENT && (c->transport->exchanges || c->write_failed))
+        return time_out(c, op, 0, e);
+    return take_outcome(c, op, &c->scratch, &unused, e);
 }
 
-/* A lost link is connected again for those who want to know of it: else nothing would come. */
-static bool listen_again(struct fumi_rpc_connection *l, int64_t until)
+/* Only callers with a `reconnected` callback can subscribe again, so only they are reconnected. */
+static bool reconnect_for_listen(struct fumi_rpc_connection *c, int64_t until)
 {
     struct fumi_err ignored;
-    return l->o.reconnected && !l->way->exchanges && rpc_connection_ready(l, until, &ignored) == 0;
+    return c->options.reconnected && !c->transport->exchanges &&
+           rpc_connection_ensure(c, until, &ignored) == 0;
 }
 
-bool fumi_rpc_connection_listen(struct fumi_rpc_connection *l, int64_t ms)
+bool fumi_rpc_connection_listen(struct fumi_rpc_connection *c, int64_t ms)
 {
-    uint64_t before = l->said;
-    int64_t until = rpc_connection_until(ms);
-    while (!l->inside && l->said == before) {
-        if (l->fd < 0 && !listen_again(l, until))
+    uint64_t before = c->peer_messages;
+    int64_t until = rpc_connection_deadline(ms);
+    while (!c->callback_depth && c->peer_messages == before) {
+        if (c->fd < 0 && !reconnect_for_listen(c, until))
             break;
-        if (l->way->exchanges && !rpc_connection_http_next(l, until))
+        if (c->transport->exchanges && !rpc_connection_http_next(c, until))
             break;
-        if (!goes_on(l, until))
+        if (!keep_waiting(c, until))
             break;
     }
-    return l->said != before;
+    return c->peer_messages != before;
 }
 
-int fumi_rpc_connection_text(struct fumi_rpc_connection *l, struct fumi_arena *a,
+int fumi_rpc_connection_text(struct fumi_rpc_connection *c, struct fumi_arena *a,
                              struct fumi_str message, int64_t ms, struct fumi_str *answer,
                              struct fumi_err *e)
 {
-    int64_t until = until_of(l, ms);
+    int64_t until = deadline_of(c, ms);
     struct fumi_answer got;
-    if (check_usable(l, e))
+    if (check_usable(c, e))
         return -1;
-    if (l->way == &rpc_connection_lines && message.n && memchr(message.p, '\n', message.n))
+    if (c->transport == &rpc_connection_ndjson && message.n && memchr(message.p, '\n', message.n))
         return fumi_err_set(e, FUMI_INVALID_PARAMS,
-                            "a message must be one line on %s: leave the line ends out", l->at.url);
-    struct rpc_connection_wait *w = wait_new(l, RPC_CONNECTION_TEXT, "the message");
-    fumi_buf_add(&w->text, message.p, message.n);
-    post_one(l, w, until);
-    while (w->state == RPC_CONNECTION_SENT && goes_on(l, until)) {}
+                            "a message must be one line on %s: leave the line ends out",
+                            c->endpoint.url);
+    struct rpc_connection_operation *op = operation_new(c, RPC_CONNECTION_TEXT, "the message");
+    fumi_buf_add(&op->text, message.p, message.n);
+    transmit_one(c, op, until);
+    while (op->state == RPC_CONNECTION_SENT && keep_waiting(c, until)) {}
     *answer = FUMI_STR("");
-    if (w->state == RPC_CONNECTION_SENT && l->way->exchanges)
-        return late(l, w, ms, e);
-    if (w->state == RPC_CONNECTION_ANSWERED)
-        *answer = fumi_dup(a, fumi_buf_str(&w->text));
-    if (w->state == RPC_CONNECTION_SENT)
-        w->state = RPC_CONNECTION_ANSWERED;
-    w->text.n = 0;
-    return hand_over(l, w, a, &got, e);
+    if (op->state == RPC_CONNECTION_SENT && c->transport->exchanges)
+        return time_out(c, op, ms, e);
+    if (op->state == RPC_CONNECTION_ANSWERED)
+        *answer = fumi_dup(a, fumi_buf_str(&op->text));
+    if (op->state == RPC_CONNECTION_SENT)
+        op->state = RPC_CONNECTION_ANSWERED;
+    op->text.n = 0;
+    return take_outcome(c, op, a, &got, e);
 }

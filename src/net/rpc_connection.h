@@ -1,7 +1,8 @@
-/* A client that is connected: over HTTP, WebSocket (each with TLS or without), a Unix socket or the
- * pipes of a child process.
+/* A JSON-RPC client connection over HTTP or WebSocket (with or without TLS), a Unix socket, or the
+ * standard input and output of a child process.
  *
- * Straight blocking code for one thread at a time; it builds and matches with rpc/client.h. */
+ * All functions block. A connection may be used by one thread at a time; different connections are
+ * independent of each other. */
 #ifndef FUMI_NET_RPC_CONNECTION_H
 #define FUMI_NET_RPC_CONNECTION_H
 
@@ -18,110 +19,118 @@ struct fumi_rpc_connection_header {
     const char *name, *value;
 };
 
+/* Zero-initialize; a zero member selects its default. Strings and headers are copied. */
 struct fumi_rpc_connection_options {
-    int64_t connect_time; /* milliseconds for connecting and for handshakes; 0: 5,000 */
-    int64_t call_time;    /* for an answer, where a call gives no time of its own; 0: 60,000 */
-    size_t limit;         /* bytes of one answer; 0: 16 MiB */
-    const char *token;    /* sent as "Authorization: Bearer"; NULL: none. On this machine it is sent
-                             only to sockets of the same user or of root */
-    bool token_is_local;  /* it was found on this machine and not given for this URL: it is not sent
-                             to other machines */
-    const char *origin;   /* sent as Origin; NULL: none */
-    const char *protocol; /* Sec-WebSocket-Protocol; NULL: none */
-    int tries;            /* to connect again when a WebSocket or Unix link is lost, with growing
-                             pauses; 0: 5; negative: none */
-    /* What the peer says by itself: notifications of a push, and ahead of an answer. May be NULL.
-     * It must not use the link: functions of the link fail inside it. */
+    int64_t connect_time; /* timeout in ms for connecting, including handshakes; 0: 5,000 */
+    int64_t call_time;    /* default timeout of a call in ms; 0: 60,000 */
+    size_t limit;         /* largest answer in bytes; 0: 16 MiB */
+    const char *token;   /* sent as "Authorization: Bearer"; NULL: none. To a server on this machine
+                            it is sent only if the server runs as the same user or as root */
+    bool token_is_local; /* the token was found on this machine, not given for this URL: never send
+                            it to another machine */
+    const char *origin;  /* Origin header; NULL: none */
+    const char *protocol; /* Sec-WebSocket-Protocol header; NULL: none */
+    int tries;            /* attempts to reconnect a lost WebSocket or Unix socket, with growing
+                             delays; 0: 5; negative: never reconnect */
+    /* Called for each notification from the peer, also while a call waits for its answer. NULL:
+     * notifications are ignored. Must not use the connection: functions called on it fail. */
     void (*notified)(void *arg, struct fumi_str message);
-    void *arg;
-    /* https and wss: a PEM file with the certificates of the authorities that are trusted, in place
-     * of those of the system. NULL: those of the system. */
+    void *arg; /* passed to the callbacks */
+    /* https and wss: PEM file with the trusted certificate authorities. NULL: those of the system.
+     */
     const char *ca_file;
-    /* Further fields of each HTTP request and of the WebSocket's handshake, in this order; copied.
-     * Not those that the link sets itself (Host, Content-*, Accept, Connection, Upgrade,
-     * Sec-WebSocket-* and their like; Authorization beside `token`, Origin beside `origin`): the
-     * link is not opened then. Authorization and Cookie are sent to whom a token would be. Where
-     * there is no HTTP, on lines, they are not sent. */
+    /* Additional headers for HTTP requests and the WebSocket handshake, sent in this order; ignored
+     * without HTTP. Headers that the connection sets itself are refused: Host, Accept, Connection,
+     * Upgrade, Content-*, Sec-WebSocket-* and similar, Authorization together with `token`, Origin
+     * together with `origin`. Authorization and Cookie are subject to the same check of the
+     * server's user as `token`. */
     const struct fumi_rpc_connection_header *headers;
     size_t headers_n;
-    /* Its methods answer what the peer asks, while a function of the link runs:
-     * fumi_rpc_connection_listen, or one that waits for an answer. Notifications go to it too,
-     * beside `notified`. Its methods run on the thread that uses the link, unless it has an
-     * executor, and must not use the link. They may answer later from any thread (FUMI_ASYNC); when
-     * the connection is lost, or the link is closed, their calls are cancelled, and the server may
-     * be freed once it is no longer busy. NULL: what the peer asks is refused with -32601. */
+    /* Answers requests from the peer and receives its notifications (in addition to `notified`),
+     * while any function of the connection waits. Its methods run on the thread that uses the
+     * connection, unless the server has an executor, and must not use the connection. They may
+     * answer later from any thread (FUMI_ASYNC). When the connection is lost or closed, their calls
+     * are cancelled; the server may be freed once it is no longer busy. NULL: requests from the
+     * peer are refused with -32601. */
     struct fumi_server *server;
-    /* A WebSocket or Unix link that was lost is connected again: to subscribe again, for instance.
-     * Called by the function of the link that connects, ahead of its own message. It may make calls
-     * on the link, but not close it. When it loses the connection too, its calls fail, that counts
-     * as a try that failed, and it is called again for the next connection. With it,
-     * fumi_rpc_connection_listen connects a lost link again as well. */
-    void (*reconnected)(void *arg, struct fumi_rpc_connection *l);
-    /* enum fumi_framing: how messages are separated over "unix:" and with a program that is
-     * started. 0: one a line. HTTP and WebSocket have their own way. */
+    /* Called after a lost WebSocket or Unix socket was reconnected, before the pending message is
+     * sent: for example to subscribe again. It may make calls on `c`, but must not close it. If the
+     * connection is lost again during the callback, its calls fail, the attempt counts as failed,
+     * and the callback is called again after the next attempt. If set,
+     * fumi_rpc_connection_listen reconnects too. */
+    void (*reconnected)(void *arg, struct fumi_rpc_connection *c);
+    /* enum fumi_framing: message framing for "unix:" and child processes. 0: one message per line.
+     */
     int framing;
-    void *reserved[8]; /* zero: room for later members */
+    void *reserved[8]; /* must be zero */
 };
 
-/* "http://HOST:PORT/PATH", "ws://HOST:PORT/PATH", the same with TLS as "https:" and "wss:",
- * "unix:PATH" (one message a line, or as the option framing says), "http+unix:PATH",
- * "ws+unix:PATH". The PATH of a request is /rpc and /ws where none is given, the PORT 80, with TLS
- * 443. With TLS (1.2 or newer) the certificate of the server must be signed by a trusted authority,
- * be valid now and name HOST; nothing turns that off. Connects at once, one try. Returns NULL with
- * *e set if that fails. */
+/* Opens a connection, with one attempt to connect. URLs: "http://HOST:PORT/PATH",
+ * "ws://HOST:PORT/PATH", "https:" and "wss:" for TLS, "unix:PATH" (see the option framing),
+ * "http+unix:PATH", "ws+unix:PATH". The default request path is /rpc for HTTP and /ws for
+ * WebSocket, the default port 80, with TLS 443. TLS 1.2 or newer is required, and the certificate
+ * must be valid, be signed by a trusted authority and name HOST; verification cannot be disabled.
+ * The result is owned by the caller. Returns NULL with *e set on failure. `o` may be NULL. */
 struct fumi_rpc_connection *fumi_rpc_connection_open(const char *url,
                                                      const struct fumi_rpc_connection_options *o,
                                                      struct fumi_err *e);
-/* The same over the standard input and output of a program that is started. */
+/* Starts a program, found by PATH, and connects to its standard input and output. A program that
+ * exits is not restarted. */
 struct fumi_rpc_connection *fumi_rpc_connection_spawn(char *const argv[],
                                                       const struct fumi_rpc_connection_options *o,
                                                       struct fumi_err *e);
-void fumi_rpc_connection_close(struct fumi_rpc_connection *l); /* ends a child: closes its input,
-                                              then waits, then SIGTERM, then SIGKILL */
+/* Closes and frees the connection. A child process gets end of file, after a grace period SIGTERM,
+ * then SIGKILL. NULL is allowed. */
+void fumi_rpc_connection_close(struct fumi_rpc_connection *c);
 
-/* One call and its answer: 0, also when the answer is an error (out->ok is false); -1 with *e set
- * when none came: lost, late, refused by HTTP (the status stands in the sentence). A call that is
- * late is cancelled. ms 0: as the options say. Results live in the arena. */
-int fumi_rpc_connection_call(struct fumi_rpc_connection *l, struct fumi_arena *a,
+/* Calls a method and waits for the answer. Returns 0 if there is one, even if it is an error
+ * (out->ok is false); -1 with *e set if there is none: the connection was lost, the call timed out
+ * and was cancelled, or HTTP refused the request (*e names the status). ms is the timeout; 0:
+ * call_time of the options. Results live in the arena. */
+int fumi_rpc_connection_call(struct fumi_rpc_connection *c, struct fumi_arena *a,
                              const char *method, struct fumi_json params, int64_t ms,
                              struct fumi_answer *out, struct fumi_err *e);
-/* The same with structs. Of the method, which may be a row of a server's table, the name and the
- * shapes are used. params is written by fumi_emit_params, NULL: none; the answer is read into
- * *result by fumi_bind_result, and strings of it live in the arena; NULL: it is not looked at.
- * Returns 0; 1 if the answer is an error, which is in *e, its data in the arena; -1 with *e set if
- * there is no answer, or a result that does not fit its shape: the sentence names the member. */
-int fumi_rpc_connection_call_as(struct fumi_rpc_connection *l, struct fumi_arena *a,
+/* The same with C structs. Only the name and the shapes of `m` are used, so it may be a row of a
+ * server's method table. params is written by fumi_emit_params (NULL: none). The result is read
+ * into *result by fumi_bind_result (NULL: ignored); its strings live in the arena. Returns 0; 1 if
+ * the answer is an error, which is in *e with its data in the arena; -1 with *e set if there is no
+ * answer or if the result does not match its shape (*e names the member). */
+int fumi_rpc_connection_call_as(struct fumi_rpc_connection *c, struct fumi_arena *a,
                                 const struct fumi_method *m, const void *params, void *result,
                                 int64_t ms, struct fumi_err *e);
-int fumi_rpc_connection_notify(struct fumi_rpc_connection *l, const char *method,
+/* Sends a notification. Returns 0 once it is sent (over HTTP: once it is accepted), else -1. */
+int fumi_rpc_connection_notify(struct fumi_rpc_connection *c, const char *method,
                                struct fumi_json params, struct fumi_err *e);
 
-/* For several at once: begin each, send them as one batch or one by one, then wait for each answer
- * in any order. Over HTTP a request waits for the answer before it. */
-int64_t fumi_rpc_connection_begin(struct fumi_rpc_connection *l, const char *method,
-                                  struct fumi_json params, struct fumi_err *e); /* its id */
-int fumi_rpc_connection_send(struct fumi_rpc_connection *l, bool batch, struct fumi_err *e);
-int fumi_rpc_connection_await(struct fumi_rpc_connection *l, struct fumi_arena *a, int64_t id,
+/* Several calls at once: begin each call, send all of them as one batch or as separate messages,
+ * then await the answers in any order. Over HTTP each message waits for the answer to the previous
+ * one. Begin returns the id of the call, or -1 with *e set. Await is like fumi_rpc_connection_call
+ * and ends the call; a call that is not awaited must be cancelled, or is freed by close. */
+int64_t fumi_rpc_connection_begin(struct fumi_rpc_connection *c, const char *method,
+                                  struct fumi_json params, struct fumi_err *e);
+int fumi_rpc_connection_send(struct fumi_rpc_connection *c, bool batch, struct fumi_err *e);
+int fumi_rpc_connection_await(struct fumi_rpc_connection *c, struct fumi_arena *a, int64_t id,
                               int64_t ms, struct fumi_answer *out, struct fumi_err *e);
-int fumi_rpc_connection_cancel(struct fumi_rpc_connection *l, int64_t id, struct fumi_err *e);
+int fumi_rpc_connection_cancel(struct fumi_rpc_connection *c, int64_t id, struct fumi_err *e);
 
-/* Names the trace of the messages that are sent from now on: over HTTP as the fields traceparent
- * and tracestate, so give neither among the headers of the options; nowhere else, since a caller
- * can put both into params._meta there. fumi_trace_next makes a traceparent for a call inside a
- * call. parent NULL: none any more; tracestate NULL: none. Returns -1 with *e set, and changes
- * nothing, if one of both is invalid. From the thread that uses the link. */
-int fumi_rpc_connection_trace(struct fumi_rpc_connection *l, const char *parent,
+/* Sets the trace context of messages sent from now on. Over HTTP it is sent as the headers
+ * traceparent and tracestate, which must not be among the headers of the options. Other transports
+ * do not send it: put it into params._meta there. fumi_trace_next makes a traceparent for a nested
+ * call. parent NULL: clears the trace context; tracestate NULL: none. Returns -1 with *e set, and
+ * changes nothing, if either is invalid. */
+int fumi_rpc_connection_trace(struct fumi_rpc_connection *c, const char *parent,
                               const char *tracestate, struct fumi_err *e);
 
-/* Waits until the peer has said something by itself, or asked something that the server of the
- * options answers, or the time is over: whether it has. At once when nothing can come: a link that
- * is lost (but see `reconnected`), HTTP between calls. */
-bool fumi_rpc_connection_listen(struct fumi_rpc_connection *l, int64_t ms);
+/* Waits up to ms for a notification from the peer, or for a request that the server of the options
+ * answers. Returns whether one arrived. Returns false at once if none can arrive: on a lost
+ * connection (unless `reconnected` is set), and over HTTP between calls. */
+bool fumi_rpc_connection_listen(struct fumi_rpc_connection *c, int64_t ms);
 
-/* The text of one message out, and of the answer back, for those who write both themselves: the
- * talk runner. An empty answer: there was none (over HTTP 204 or 202; elsewhere it is waited for
- * `ms` at most, 0: as the options say). On lines the message must be one. */
-int fumi_rpc_connection_text(struct fumi_rpc_connection *l, struct fumi_arena *a,
+/* Sends a message as it is and returns the text of the answer, which lives in the arena: for
+ * programs that write and read JSON-RPC themselves. An empty answer means that there was none: over
+ * HTTP status 202 or 204, otherwise none within ms (0: call_time of the options). With one message
+ * per line, the message must not contain line feeds. */
+int fumi_rpc_connection_text(struct fumi_rpc_connection *c, struct fumi_arena *a,
                              struct fumi_str message, int64_t ms, struct fumi_str *answer,
                              struct fumi_err *e);
 

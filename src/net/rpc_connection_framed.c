@@ -1,64 +1,65 @@
-/* Messages behind a head with Content-Length, over Unix sockets and with child processes. */
+/* Transport with Content-Length headers, for Unix sockets and child processes. */
 #include "net/frame.h"
 #include "net/rpc_connection_parts.h"
 
-static void put(struct fumi_rpc_connection *l, uint64_t number, struct fumi_str message)
+static void queue(struct fumi_rpc_connection *c, uint64_t number, struct fumi_str message)
 {
     (void)number;
-    frame_put(&l->out, message);
+    frame_put(&c->out, message);
 }
 
-static void answer(struct fumi_rpc_connection *l, struct fumi_str text)
+static void answer(struct fumi_rpc_connection *c, struct fumi_str text)
 {
-    if (!rpc_connection_is_crowded(l))
-        frame_put(&l->out, text);
+    if (!rpc_connection_is_congested(c))
+        frame_put(&c->out, text);
 }
 
-/* Takes one message, or what is there of one that is too long. Returns how many bytes that were;
- * 0: more are needed; -1: where the next message begins is not known. */
-static ssize_t take(struct fumi_rpc_connection *l, struct fumi_str bytes, struct fumi_err *e)
+/* Consumes one message, or the available part of one that is too long. Returns the number of bytes
+ * consumed; 0 if more are needed; -1 if the header is invalid, so that the next message cannot be
+ * found. */
+static ssize_t take(struct fumi_rpc_connection *c, struct fumi_str bytes, struct fumi_err *e)
 {
-    struct fumi_err odd;
+    struct fumi_err why_rejected;
     size_t head, length;
-    if (l->skip) {
-        size_t some = l->skip < bytes.n ? l->skip : bytes.n;
-        l->skip -= some;
+    if (c->skip) {
+        size_t some = c->skip < bytes.n ? c->skip : bytes.n;
+        c->skip -= some;
         return (ssize_t)some;
     }
     int rc = frame_read(bytes, &head, &length, e);
     if (rc <= 0)
         return rc;
-    if (length > l->o.limit) {
-        rpc_connection_too_long(l);
-        l->skip = length;
+    if (length > c->options.limit) {
+        rpc_connection_fail_too_long(c);
+        c->skip = length;
         return (ssize_t)head;
     }
     if (bytes.n - head < length)
         return 0;
-    if (rpc_connection_take(l, (struct fumi_str){bytes.p + head, length}, 0, &odd))
-        l->odd = odd;
+    if (rpc_connection_receive(c, (struct fumi_str){bytes.p + head, length}, 0, &why_rejected))
+        c->rejected = why_rejected;
     return (ssize_t)(head + length);
 }
 
-static int feed(struct fumi_rpc_connection *l, struct fumi_err *e)
+static int parse(struct fumi_rpc_connection *c, struct fumi_err *e)
 {
     struct fumi_err why;
     size_t used = 0;
     ssize_t n = 0;
-    while (used < l->in.n &&
-           (n = take(l, (struct fumi_str){l->in.p + used, l->in.n - used}, &why)) > 0)
+    while (used < c->in.n &&
+           (n = take(c, (struct fumi_str){c->in.p + used, c->in.n - used}, &why)) > 0)
         used += (size_t)n;
-    rpc_connection_eat(l, used);
+    rpc_connection_consume(c, used);
     if (n >= 0)
         return 0;
-    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "what %s sends cannot be read: %s", l->at.url,
-                        why.text);
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "the data from %s cannot be read: %s",
+                        c->endpoint.url, why.text);
 }
 
-const struct rpc_connection_way rpc_connection_framed = {
-    .put = put,
+const struct rpc_connection_transport rpc_connection_framed = {
+    .queue = queue,
     .answer = answer,
-    .feed = feed,
-    .end = rpc_connection_stream_end,
-    .dropped = rpc_connection_fail_all,
+    .parse = parse,
+    .eof = rpc_connection_stream_eof,
+    .disconnected = rpc_connection_fail_all,
 };

@@ -1,9 +1,10 @@
-/* Private to link*.c: a link, what waits for an answer, and what the ways to talk have in common.
+/* Private to rpc_connection*.c: the connection, its pending operations, and the interface of a
+ * transport.
  *
- * All bytes go through two buffers. rpc_connection_turn moves them: it writes what stands in `out`,
- * appends what arrives to `in`, and has the link's way cut that into messages, which
- * rpc_connection_take matches with what waits. Everything that waits does so by calling
- * rpc_connection_turn until its own state has changed.
+ * All bytes pass through two buffers. rpc_connection_step writes what is in `out`, appends what
+ * arrives to `in`, and lets the transport split that into messages; rpc_connection_receive matches
+ * each message with the pending operations. A function that waits calls rpc_connection_step until
+ * the state of its operation has changed.
  */
 #ifndef FUMI_NET_RPC_CONNECTION_PARTS_H
 #define FUMI_NET_RPC_CONNECTION_PARTS_H
@@ -12,63 +13,62 @@
 
 #include <sys/types.h>
 
-enum rpc_connection_deed {
+enum rpc_connection_kind {
     RPC_CONNECTION_CALL,
-    RPC_CONNECTION_NOTE, /* a notification: done when it is sent, over HTTP when that was answered
-                          */
-    RPC_CONNECTION_TEXT, /* of fumi_rpc_connection_text */
+    RPC_CONNECTION_NOTIFY, /* complete when it is sent; over HTTP when the response is there */
+    RPC_CONNECTION_TEXT,   /* fumi_rpc_connection_text */
 };
 
 enum rpc_connection_state {
     RPC_CONNECTION_BEGUN,
-    RPC_CONNECTION_POSTED, /* its message is made; whether there is a connection is being looked at
-                            */
+    RPC_CONNECTION_QUEUED, /* part of a message that waits for a connection */
     RPC_CONNECTION_SENT,
     RPC_CONNECTION_ANSWERED,
     RPC_CONNECTION_FAILED
 };
 
-/* Something that is sent, and what came of it. */
-struct rpc_connection_wait {
-    struct rpc_connection_wait *next;
-    enum rpc_connection_deed deed;
+/* A call, a notification or a text, and its outcome. */
+struct rpc_connection_operation {
+    struct rpc_connection_operation *next;
+    enum rpc_connection_kind kind;
     enum rpc_connection_state state;
     int64_t id;           /* of a call, else 0 */
-    uint64_t message;     /* the number of the message that it went out with */
-    struct fumi_buf text; /* begun: its request; answered: result, data of an error, or text */
-    bool ok;              /* answered: with a result */
-    struct fumi_err err;  /* of the answer, or why there is none */
-    char method[64];      /* for sentences; cut */
+    uint64_t message;     /* number of the message that carries it */
+    struct fumi_buf text; /* BEGUN: the request; ANSWERED: result, error data, or text */
+    bool ok;              /* ANSWERED: with a result */
+    struct fumi_err err;  /* the error of the answer, or why there is no answer */
+    char method[64];      /* for error texts; truncated */
 };
 
-/* A way to talk. */
-struct rpc_connection_way {
-    const char *target; /* of requests when the URL has none; NULL: it has none ever */
-    bool exchanges;     /* each message has an answer of its own: HTTP */
-    /* After connecting, NULL: nothing is to be said. */
-    int (*greet)(struct fumi_rpc_connection *l, int64_t until, struct fumi_err *e);
-    /* Puts a message where it will be sent from. */
-    void (*put)(struct fumi_rpc_connection *l, uint64_t number, struct fumi_str message);
-    /* Sends an answer to something that the peer has asked. */
-    void (*answer)(struct fumi_rpc_connection *l, struct fumi_str answer);
-    /* Takes what it can from l->in; -1: the connection cannot be used any more. */
-    int (*feed)(struct fumi_rpc_connection *l, struct fumi_err *e);
-    /* The peer sends no more: says why that is wrong in *e, if it is. */
-    void (*end)(struct fumi_rpc_connection *l, struct fumi_err *e);
-    /* The connection is closed: what waits for it fails. */
-    void (*dropped)(struct fumi_rpc_connection *l, const struct fumi_err *why);
-    /* A connection is about to be closed by us, politely. NULL: nothing is to be said. */
-    void (*part)(struct fumi_rpc_connection *l);
+/* How messages are framed and exchanged. A message number of 0 means "any message". */
+struct rpc_connection_transport {
+    const char *target; /* default request path; NULL: the transport has none */
+    bool exchanges;     /* each message has its own response: HTTP */
+    /* Runs after connecting; NULL: no handshake. */
+    int (*handshake)(struct fumi_rpc_connection *c, int64_t until, struct fumi_err *e);
+    /* Queues a message for sending. */
+    void (*queue)(struct fumi_rpc_connection *c, uint64_t number, struct fumi_str message);
+    /* Sends an answer to a request from the peer. */
+    void (*answer)(struct fumi_rpc_connection *c, struct fumi_str answer);
+    /* Consumes complete messages from c->in. Returns -1 if the connection must be closed. */
+    int (*parse)(struct fumi_rpc_connection *c, struct fumi_err *e);
+    /* The peer has closed the connection. Sets *e to the reason that pending operations fail with.
+     */
+    void (*eof)(struct fumi_rpc_connection *c, struct fumi_err *e);
+    /* The socket is closed: fails the operations that depended on it. */
+    void (*disconnected)(struct fumi_rpc_connection *c, const struct fumi_err *why);
+    /* Runs before we close the connection; NULL: nothing to do. */
+    void (*shutdown)(struct fumi_rpc_connection *c);
 };
-extern const struct rpc_connection_way rpc_connection_lines, rpc_connection_framed,
+extern const struct rpc_connection_transport rpc_connection_ndjson, rpc_connection_framed,
     rpc_connection_ws, rpc_connection_http;
 
-struct rpc_connection_place {
-    const char *url;         /* as it was given, or the program; for sentences */
-    const char *host, *port; /* TCP; host is NULL: a Unix socket or a program */
+struct rpc_connection_endpoint {
+    const char *url;         /* as given, or the program; for error texts */
+    const char *host, *port; /* TCP; host is NULL for Unix sockets and programs */
     const char *path;        /* Unix socket */
-    const char *target;      /* of requests */
-    const char *authority;   /* Host */
+    const char *target;      /* request path */
+    const char *authority;   /* Host header */
     bool tls;
 };
 
@@ -78,149 +78,148 @@ struct rpc_connection_answers;
 struct rpc_connection_http_state;
 
 struct fumi_rpc_connection {
-    const struct rpc_connection_way *way;
-    struct fumi_arena memory; /* the strings of `at` and `o` */
-    struct rpc_connection_place at;
-    struct fumi_rpc_connection_options o; /* without zeros that stand for defaults */
-    bool secret;                          /* requests carry a token or the like */
+    const struct rpc_connection_transport *transport;
+    struct fumi_arena memory; /* owns the strings of `endpoint` and `options` */
+    struct rpc_connection_endpoint endpoint;
+    struct fumi_rpc_connection_options options; /* with defaults filled in */
+    bool secret; /* requests carry a token, Authorization or Cookie */
     struct fumi_client *client;
-    struct rpc_connection_wait *waits; /* in the order of their beginning */
-    uint64_t messages;                 /* numbers given so far */
-    uint64_t said;                     /* what the peer said by itself, counted */
+    struct rpc_connection_operation *operations; /* oldest first */
+    uint64_t messages;                           /* message numbers assigned so far */
+    uint64_t peer_messages; /* notifications and served requests received from the peer */
     struct fumi_arena scratch;
-    struct fumi_err odd; /* why what came last was no message; code 0: nothing such came */
+    struct fumi_err rejected; /* why the last received data was no valid message; code 0: none */
 
     int fd;    /* -1: not connected */
-    pid_t pid; /* of a child that was not waited for, else 0 */
+    pid_t pid; /* child process that was not waited for yet, else 0 */
     struct fumi_buf in, out;
-    size_t sent;                    /* of out */
-    bool deaf;                      /* the peer takes nothing any more */
-    bool hung_up;                   /* the peer ended the connection, not we */
-    struct fumi_err lost;           /* why there is no connection */
-    struct rpc_connection_tls *tls; /* NULL: no TLS */
-    struct rpc_connection_answers
-        *answers;      /* NULL: the peer has asked nothing yet on this connection */
-    int inside;        /* callbacks that run and must not use the link */
-    bool reconnecting; /* `reconnected` runs */
+    size_t sent;                            /* bytes of `out` */
+    bool write_failed;                      /* sending failed; the peer may still be read */
+    struct fumi_err lost_reason;            /* why there is no connection */
+    struct rpc_connection_tls *tls;         /* NULL: no TLS */
+    struct rpc_connection_answers *answers; /* NULL: no request from the peer on this connection */
+    int callback_depth;                     /* running callbacks that must not use the connection */
+    bool reconnecting;                      /* `reconnected` is running */
 
-    size_t seen;   /* lines: bytes of `in` without a line end */
-    bool skipping; /* lines: the rest of one that is too long */
-    size_t skip;   /* framed: bytes to come of a message that is too long */
+    size_t scanned; /* lines: bytes of `in` known to have no line feed */
+    bool skipping;  /* lines: discarding the rest of a line that is too long */
+    size_t skip;    /* framed: bytes left to discard of a message that is too long */
     struct rpc_connection_ws_state *ws;
     struct rpc_connection_http_state *http;
 };
 
-/* Deadlines are of fumi_ticks. */
-int64_t rpc_connection_until(int64_t ms);
-int64_t rpc_connection_sooner(int64_t until, int64_t ms); /* that, or in so many milliseconds */
-/* As revents; 0: the time is over, or `other`, a second descriptor, can be read, which *woken says;
- * negative: there is none. */
+/* Deadlines are values of fumi_ticks. */
+int64_t rpc_connection_deadline(int64_t ms);               /* ms from now */
+int64_t rpc_connection_earlier(int64_t until, int64_t ms); /* the earlier of `until` and that */
+/* Returns the revents of fd; 0 after the deadline, or when `other` is readable, which sets *woken.
+ * A negative descriptor is ignored. */
 int rpc_connection_poll(int fd, short events, int64_t until);
 int rpc_connection_poll_two(int fd, short events, int other, bool *woken, int64_t until);
 void rpc_connection_pause(int64_t ms);
 
-/* rpc_connection_open.c: check and copy the URL and the options. */
-int rpc_connection_take_url(struct fumi_rpc_connection *l, const char *url, struct fumi_err *e);
-int rpc_connection_take_options(struct fumi_rpc_connection *l, struct fumi_err *e);
+/* rpc_connection_open.c: validate and copy the URL and the options. */
+int rpc_connection_set_url(struct fumi_rpc_connection *c, const char *url, struct fumi_err *e);
+int rpc_connection_set_options(struct fumi_rpc_connection *c, struct fumi_err *e);
 
-/* rpc_connection_stream.c. rpc_connection_connect makes one try. rpc_connection_ready connects a
- * stream that was lost, with the tries and pauses of the options. */
-int rpc_connection_connect(struct fumi_rpc_connection *l, int64_t until, struct fumi_err *e);
-int rpc_connection_ready(struct fumi_rpc_connection *l, int64_t until, struct fumi_err *e);
-int rpc_connection_start(struct fumi_rpc_connection *l, char *const argv[], struct fumi_err *e);
-void rpc_connection_end_child(struct fumi_rpc_connection *l);
+/* rpc_connection_stream.c. rpc_connection_connect makes one attempt. rpc_connection_ensure
+ * reconnects a lost stream, with the attempts of the options, and returns 0 if it is connected. */
+int rpc_connection_connect(struct fumi_rpc_connection *c, int64_t until, struct fumi_err *e);
+int rpc_connection_ensure(struct fumi_rpc_connection *c, int64_t until, struct fumi_err *e);
+int rpc_connection_start_child(struct fumi_rpc_connection *c, char *const argv[],
+                               struct fumi_err *e);
+void rpc_connection_end_child(struct fumi_rpc_connection *c);
 
-/* Between two exchanges: whether the peer has ended the connection, or speaks out of turn. */
-bool rpc_connection_is_stale(struct fumi_rpc_connection *l);
+/* Between two exchanges: whether the peer has closed the connection, or sent something unasked. */
+bool rpc_connection_is_stale(struct fumi_rpc_connection *c);
 
-/* False: the time was over before anything happened. */
-bool rpc_connection_turn(struct fumi_rpc_connection *l, int64_t until);
-void rpc_connection_read(struct fumi_rpc_connection *l);  /* what has arrived */
-void rpc_connection_write(struct fumi_rpc_connection *l); /* as much of `out` as the socket takes */
-void rpc_connection_drop(struct fumi_rpc_connection *l, const struct fumi_err *why);
-void rpc_connection_hang_up(
-    struct fumi_rpc_connection *l); /* closes the connection, without telling anyone */
-void rpc_connection_eat(struct fumi_rpc_connection *l, size_t n); /* the first bytes of `in` */
+/* Waits for I/O once and handles it. Returns false if the deadline passed before. */
+bool rpc_connection_step(struct fumi_rpc_connection *c, int64_t until);
+void rpc_connection_read(struct fumi_rpc_connection *c);  /* what has arrived */
+void rpc_connection_write(struct fumi_rpc_connection *c); /* as much of `out` as possible */
+void rpc_connection_consume(struct fumi_rpc_connection *c, size_t n); /* first n bytes of `in` */
+/* Closes the socket and fails the operations that depended on it. */
+void rpc_connection_disconnect(struct fumi_rpc_connection *c, const struct fumi_err *why);
+void rpc_connection_close_socket(struct fumi_rpc_connection *c); /* fails no operation */
 
-/* Ways where messages are independent of each other: .end, .dropped, and whether the peer has left
- * so much unread that further answers are dropped instead of filling our memory. */
-void rpc_connection_stream_end(struct fumi_rpc_connection *l, struct fumi_err *e);
-void rpc_connection_fail_all(struct fumi_rpc_connection *l, const struct fumi_err *why);
-bool rpc_connection_is_crowded(const struct fumi_rpc_connection *l);
-void rpc_connection_too_long(
-    struct fumi_rpc_connection *l); /* an answer is: the calls that are open fail */
+/* For stream transports, whose messages are independent of each other: .eof and .disconnected;
+ * whether the peer has left so many bytes unread that further answers to it are discarded; and
+ * failing all open calls because an answer exceeds the limit. */
+void rpc_connection_stream_eof(struct fumi_rpc_connection *c, struct fumi_err *e);
+void rpc_connection_fail_all(struct fumi_rpc_connection *c, const struct fumi_err *why);
+bool rpc_connection_is_congested(const struct fumi_rpc_connection *c);
+void rpc_connection_fail_too_long(struct fumi_rpc_connection *c);
 
-static inline bool rpc_connection_unsent(const struct fumi_rpc_connection *l)
+static inline bool rpc_connection_has_unsent(const struct fumi_rpc_connection *c)
 {
-    return l->fd >= 0 && l->sent < l->out.n;
+    return c->fd >= 0 && c->sent < c->out.n;
 }
 
-/* rpc_connection_tls.c. rpc_connection_tls_new reads the trusted authorities, once.
- * rpc_connection_tls_open makes the handshake on the socket that stands; what it made is ended by
- * rpc_connection_tls_close ahead of the socket, and rpc_connection_tls_done frees all.
- * rpc_connection_tls_read and _write are as recv and send that do not wait; with EPROTO in errno,
- * rpc_connection_tls_fault says what is wrong. An end that the peer did not tell of by close_notify
- * is such a fault. rpc_connection_tls_is_idle: what has arrived holds nothing for us, such as
- * session tickets. */
-int rpc_connection_tls_new(struct fumi_rpc_connection *l, struct fumi_err *e);
-int rpc_connection_tls_open(struct fumi_rpc_connection *l, int64_t until, struct fumi_err *e);
-ssize_t rpc_connection_tls_read(struct fumi_rpc_connection *l, void *to, size_t n);
-ssize_t rpc_connection_tls_write(struct fumi_rpc_connection *l, const void *from, size_t n);
-bool rpc_connection_tls_is_idle(struct fumi_rpc_connection *l);
-bool rpc_connection_tls_wants_write(const struct fumi_rpc_connection *l); /* to go on reading */
-const char *rpc_connection_tls_fault(const struct fumi_rpc_connection *l);
-void rpc_connection_tls_close(struct fumi_rpc_connection *l);
-void rpc_connection_tls_done(struct fumi_rpc_connection *l);
+/* rpc_connection_tls.c. _new loads the trusted authorities, once per fumi_rpc_connection. _open
+ * performs the handshake on the connected socket; _close ends that session and must run before the
+ * socket is closed; _done frees everything. _read and _write behave like non-blocking recv and
+ * send; after errno EPROTO, _fault describes the error. End of file without close_notify is such an
+ * error. _is_idle: the bytes that have arrived hold no application data, only session tickets and
+ * the like. _wants_write: reading can continue once the socket is writable. */
+int rpc_connection_tls_new(struct fumi_rpc_connection *c, struct fumi_err *e);
+int rpc_connection_tls_open(struct fumi_rpc_connection *c, int64_t until, struct fumi_err *e);
+ssize_t rpc_connection_tls_read(struct fumi_rpc_connection *c, void *to, size_t n);
+ssize_t rpc_connection_tls_write(struct fumi_rpc_connection *c, const void *from, size_t n);
+bool rpc_connection_tls_is_idle(struct fumi_rpc_connection *c);
+bool rpc_connection_tls_wants_write(const struct fumi_rpc_connection *c);
+const char *rpc_connection_tls_fault(const struct fumi_rpc_connection *c);
+void rpc_connection_tls_close(struct fumi_rpc_connection *c);
+void rpc_connection_tls_done(struct fumi_rpc_connection *c);
 
-/* rpc_connection_answer.c: has the server of the options handle a message of the peer; sends the
- * answers that are there, which can be when rpc_connection_answer_fd (negative: none are to come)
- * can be read; lets them go with their connection. */
-void rpc_connection_answer(struct fumi_rpc_connection *l, struct fumi_str message);
-int rpc_connection_answer_fd(const struct fumi_rpc_connection *l);
-void rpc_connection_answer_send(struct fumi_rpc_connection *l);
-void rpc_connection_answer_end(struct fumi_rpc_connection *l);
+/* rpc_connection_answer.c: the server of the options handles a message from the peer. Its answers
+ * are collected; _fd is readable when there are some (-1: none can come), and _flush sends them.
+ * _close cancels the running calls when the connection ends. */
+void rpc_connection_answer(struct fumi_rpc_connection *c, struct fumi_str message);
+int rpc_connection_answer_fd(const struct fumi_rpc_connection *c);
+void rpc_connection_answer_flush(struct fumi_rpc_connection *c);
+void rpc_connection_answer_close(struct fumi_rpc_connection *c);
 
-/* rpc_connection_owner.c: 0 if the token may be sent over the connection that stands, or there is
- * none. */
-int rpc_connection_check_owner(const struct fumi_rpc_connection *l, int64_t until,
+/* rpc_connection_owner.c: returns 0 if there is no token, or if it may be sent to the connected
+ * server. */
+int rpc_connection_check_owner(const struct fumi_rpc_connection *c, int64_t until,
                                struct fumi_err *e);
 
-/* rpc_connection_http.c: begins with the next message that waits, if none is under way. False: none
- * is. */
-bool rpc_connection_http_next(struct fumi_rpc_connection *l, int64_t until);
-void rpc_connection_http_forget(struct fumi_rpc_connection *l,
-                                uint64_t number); /* nobody waits for it any more */
-void rpc_connection_http_done(struct fumi_rpc_connection *l);
-void rpc_connection_ws_done(struct fumi_rpc_connection *l);
+/* rpc_connection_http.c: starts the next queued message, unless an exchange is in progress. Returns
+ * false if there is none. */
+bool rpc_connection_http_next(struct fumi_rpc_connection *c, int64_t until);
+/* Abandons the exchange with that message, unless operations of it are still pending. */
+void rpc_connection_http_cancel(struct fumi_rpc_connection *c, uint64_t number);
+void rpc_connection_http_done(struct fumi_rpc_connection *c);
+void rpc_connection_ws_done(struct fumi_rpc_connection *c);
 
-/* The head of a request up to its own fields: Host, Origin, Authorization; and one field, which is
- * left out when its value is NULL. */
-void rpc_connection_put_request(struct fumi_rpc_connection *l, struct fumi_buf *to,
+/* Append the request line with the headers that all requests share, and one header field, which is
+ * omitted if its value is NULL. */
+void rpc_connection_put_request(struct fumi_rpc_connection *c, struct fumi_buf *to,
                                 const char *method);
 void rpc_connection_put_field(struct fumi_buf *to, const char *name, const char *prefix,
                               const char *value);
 
-/* Says that HTTP refused, and the remedy. `text`: of the answer. Returns -1. */
-int rpc_connection_refused(const struct fumi_rpc_connection *l, int status, struct fumi_str text,
+/* Sets *e from an HTTP error status and the text of its response. Returns -1. */
+int rpc_connection_http_refused(const struct fumi_rpc_connection *c, int status,
+                                struct fumi_str text, struct fumi_err *e);
+
+/* rpc_connection.c: handles a received message, which answers that message of ours (0: any).
+ * Returns -1 with *e set if it is no valid message, or contains an invalid answer. */
+int rpc_connection_receive(struct fumi_rpc_connection *c, struct fumi_str message, uint64_t number,
                            struct fumi_err *e);
 
-/* link.c: one message that arrived, as the answer to that message, 0: to any. -1 with *e set: it is
- * no message, or an answer in it is none. */
-int rpc_connection_take(struct fumi_rpc_connection *l, struct fumi_str message, uint64_t number,
-                        struct fumi_err *e);
-
-/* What is still open of that message, 0: of all that were sent, fails. */
-void rpc_connection_fail(struct fumi_rpc_connection *l, uint64_t number,
+/* Fails all operations of that message (0: of all messages) that are still pending. */
+void rpc_connection_fail(struct fumi_rpc_connection *c, uint64_t number,
                          const struct fumi_err *why);
 
-/* The answer to that message has ended: calls that it does not name fail. */
-void rpc_connection_finish(struct fumi_rpc_connection *l, uint64_t number,
+/* The response to that message is complete: its calls that were not answered fail. */
+void rpc_connection_finish(struct fumi_rpc_connection *c, uint64_t number,
                            const struct fumi_err *why);
 
-/* Whether something of that message is still open. */
-bool rpc_connection_is_open(const struct fumi_rpc_connection *l, uint64_t number);
+/* Whether an operation of that message is still pending. */
+bool rpc_connection_is_pending(const struct fumi_rpc_connection *c, uint64_t number);
 
-/* What waits for the text of the answer to that message, 0: to any. */
-struct rpc_connection_wait *rpc_connection_text_of(struct fumi_rpc_connection *l, uint64_t number);
+/* The pending fumi_rpc_connection_text of that message (0: of any); NULL if there is none. */
+struct rpc_connection_operation *rpc_connection_find_text(struct fumi_rpc_connection *c,
+                                                          uint64_t number);
 
 #endif

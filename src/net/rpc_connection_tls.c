@@ -1,9 +1,8 @@
-/* TLS below a link, through libssl: https and wss. TLS 1.2 or newer; the certificate and the name
- * of the server are always verified, and no option turns that off. Only this file knows libssl.
- *
- * libssl reads and writes the socket through a BIO of ours, because its own raises SIGPIPE. Without
- * read-ahead libssl takes one record at a time, which is smaller than what rpc_connection_read asks
- * for: so nothing is ever left inside libssl that poll(2) would not tell of. */
+/* TLS for https and wss through libssl; no other file uses libssl. TLS 1.2 or newer; the
+ * certificate and the host name are always verified. libssl reads and writes the socket through our
+ * own BIO, because its own raises SIGPIPE. Without read-ahead libssl reads one record at a time,
+ * which is smaller than the buffer of rpc_connection_read, so libssl never holds decrypted data
+ * that poll(2) does not report. */
 #include "net/rpc_connection_parts.h"
 
 #include <arpa/inet.h>
@@ -20,11 +19,11 @@ enum { TEXT = 120 };
 struct rpc_connection_tls {
     SSL_CTX *context;
     BIO_METHOD *socket;
-    SSL *ssl;         /* of the connection that stands, else NULL */
-    bool open;        /* the handshake is done, and nothing went wrong since */
-    bool ended;       /* the socket has ended */
-    bool wants_write; /* reading goes on when the socket can be written */
-    char fault[TEXT]; /* what went wrong */
+    SSL *ssl;         /* session of the current connection, else NULL */
+    bool open;        /* after the handshake, until an error */
+    bool ended;       /* end of file on the socket */
+    bool wants_write; /* reading continues when the socket is writable */
+    char fault[TEXT]; /* text of the last error */
 };
 
 static int keep_retry(BIO *b, ssize_t n, int retry)
@@ -37,27 +36,25 @@ static int keep_retry(BIO *b, ssize_t n, int retry)
 
 static int socket_write(BIO *b, const char *bytes, int n)
 {
-    const struct fumi_rpc_connection *l = BIO_get_data(b);
-    return keep_retry(b, send(l->fd, bytes, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL),
+    const struct fumi_rpc_connection *c = BIO_get_data(b);
+    return keep_retry(b, send(c->fd, bytes, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL),
                       BIO_FLAGS_WRITE);
 }
 
 static int socket_read(BIO *b, char *to, int n)
 {
-    const struct fumi_rpc_connection *l = BIO_get_data(b);
-    ssize_t got = recv(l->fd, to, (size_t)n, MSG_DONTWAIT);
-    l->tls->ended |= got == 0;
+    const struct fumi_rpc_connection *c = BIO_get_data(b);
+    ssize_t got = recv(c->fd, to, (size_t)n, MSG_DONTWAIT);
+    c->tls->ended |= got == 0;
     return keep_retry(b, got, BIO_FLAGS_READ);
 }
 
 static long socket_control(BIO *b, int what, long number, void *p)
 {
-    const struct fumi_rpc_connection *l = BIO_get_data(b);
+    const struct fumi_rpc_connection *c = BIO_get_data(b);
     (void)number, (void)p;
-    return what == BIO_CTRL_EOF ? l->tls->ended : what == BIO_CTRL_FLUSH;
+    return what == BIO_CTRL_EOF ? c->tls->ended : what == BIO_CTRL_FLUSH;
 }
-
-/* --- The context: which servers are trusted. --- */
 
 static int no_tls(struct fumi_err *e)
 {
@@ -65,12 +62,12 @@ static int no_tls(struct fumi_err *e)
                         ERR_reason_error_string(ERR_peek_last_error()));
 }
 
-static int trust(const struct fumi_rpc_connection *l, struct fumi_err *e)
+static int trust(const struct fumi_rpc_connection *c, struct fumi_err *e)
 {
-    const char *file = l->o.ca_file;
+    const char *file = c->options.ca_file;
     if (!file)
-        return SSL_CTX_set_default_verify_paths(l->tls->context) == 1 ? 0 : no_tls(e);
-    if (SSL_CTX_load_verify_file(l->tls->context, file) == 1)
+        return SSL_CTX_set_default_verify_paths(c->tls->context) == 1 ? 0 : no_tls(e);
+    if (SSL_CTX_load_verify_file(c->tls->context, file) == 1)
         return 0;
     unsigned long why = ERR_peek_error();
     return fumi_err_set(e, FUMI_INVALID_PARAMS,
@@ -79,12 +76,13 @@ static int trust(const struct fumi_rpc_connection *l, struct fumi_err *e)
                                               : "it holds no certificate");
 }
 
-int rpc_connection_tls_new(struct fumi_rpc_connection *l, struct fumi_err *e)
+int rpc_connection_tls_new(struct fumi_rpc_connection *c, struct fumi_err *e)
 {
     ERR_clear_error();
-    struct rpc_connection_tls *t = l->tls = fumi_resize(NULL, sizeof(*t));
-    *t = (struct rpc_connection_tls){.context = SSL_CTX_new(TLS_client_method()),
-                                     .socket = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "fumi link")};
+    struct rpc_connection_tls *t = c->tls = fumi_resize(NULL, sizeof(*t));
+    *t = (struct rpc_connection_tls){
+        .context = SSL_CTX_new(TLS_client_method()),
+        .socket = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "fumi rpc connection")};
     if (!t->context || !t->socket || SSL_CTX_set_min_proto_version(t->context, TLS1_2_VERSION) != 1)
         return no_tls(e);
     BIO_meth_set_write(t->socket, socket_write);
@@ -94,10 +92,8 @@ int rpc_connection_tls_new(struct fumi_rpc_connection *l, struct fumi_err *e)
     SSL_CTX_set_mode(t->context,
                      SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_verify(t->context, SSL_VERIFY_PEER, NULL);
-    return trust(l, e);
+    return trust(c, e);
 }
-
-/* --- One connection. --- */
 
 static bool is_address(const char *host)
 {
@@ -105,7 +101,7 @@ static bool is_address(const char *host)
     return inet_pton(AF_INET, host, &any) == 1 || inet_pton(AF_INET6, host, &any) == 1;
 }
 
-/* The subject of a certificate counts for nothing: names stand in subjectAltName (RFC 9525). */
+/* The subject of a certificate is ignored; names are in subjectAltName (RFC 9525). */
 static bool expect_host(SSL *ssl, const char *host)
 {
     X509_VERIFY_PARAM *want = SSL_get0_param(ssl);
@@ -117,19 +113,20 @@ static bool expect_host(SSL *ssl, const char *host)
            SSL_set_tlsext_host_name(ssl, host) == 1;
 }
 
-static int begin(struct fumi_rpc_connection *l, struct fumi_err *e)
+static int begin(struct fumi_rpc_connection *c, struct fumi_err *e)
 {
     static const unsigned char protocols[] = "\x08http/1.1";
-    struct rpc_connection_tls *t = l->tls;
+    struct rpc_connection_tls *t = c->tls;
     char host[256];
-    snprintf(host, sizeof(host), "%.*s", (int)strcspn(l->at.host, "%"), l->at.host); /* no zone */
+    snprintf(host, sizeof(host), "%.*s", (int)strcspn(c->endpoint.host, "%"),
+             c->endpoint.host); /* without an IPv6 zone */
     t->open = t->ended = t->wants_write = false;
     t->fault[0] = 0;
     t->ssl = SSL_new(t->context);
     BIO *bio = t->ssl ? BIO_new(t->socket) : NULL;
     if (!bio)
         return no_tls(e);
-    BIO_set_data(bio, l);
+    BIO_set_data(bio, c);
     BIO_set_init(bio, 1);
     SSL_set_bio(t->ssl, bio, bio);
     if (!expect_host(t->ssl, host) ||
@@ -137,8 +134,6 @@ static int begin(struct fumi_rpc_connection *l, struct fumi_err *e)
         return no_tls(e);
     return 0;
 }
-
-/* --- What can be wrong. --- */
 
 static const struct {
     long result;
@@ -156,15 +151,15 @@ static const struct {
     {X509_V_ERR_CERT_REVOKED, "was revoked"},
 };
 
-/* It would be the same at the next try: FUMI_INVALID_REQUEST is final. */
-static int distrusted(const struct fumi_rpc_connection *l, long result, struct fumi_err *e)
+/* FUMI_INVALID_REQUEST is final: another attempt would fail too. */
+static int distrusted(const struct fumi_rpc_connection *c, long result, struct fumi_err *e)
 {
     for (size_t i = 0; i < FUMI_COUNT(distrusts); i++)
         if (distrusts[i].result == result)
-            return fumi_err_set(e, FUMI_INVALID_REQUEST, "the certificate of %s %s", l->at.url,
-                                distrusts[i].what);
-    return fumi_err_set(e, FUMI_INVALID_REQUEST, "the certificate of %s is refused: %s", l->at.url,
-                        X509_verify_cert_error_string(result));
+            return fumi_err_set(e, FUMI_INVALID_REQUEST, "the certificate of %s %s",
+                                c->endpoint.url, distrusts[i].what);
+    return fumi_err_set(e, FUMI_INVALID_REQUEST, "the certificate of %s is refused: %s",
+                        c->endpoint.url, X509_verify_cert_error_string(result));
 }
 
 static const struct {
@@ -177,61 +172,63 @@ static const struct {
     {SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, "TLS 1.2 or newer is required"},
 };
 
-/* Why the call that failed last did, in a few words. */
+/* Short description of the last error. */
 static const char *reason(struct rpc_connection_tls *t, int number)
 {
     unsigned long why = ERR_peek_error();
     const char *text = why ? ERR_reason_error_string(why) : NULL;
     if (t->ended)
-        text = "the connection ended without TLS saying so: what came may be cut off";
+        text = "the connection ended without close_notify: the data may be cut off";
     else if (!text)
         text = number ? strerror(number) : "unknown error";
     snprintf(t->fault, sizeof(t->fault), "%s", text);
     return t->fault;
 }
 
-static int no_handshake(const struct fumi_rpc_connection *l, int number, struct fumi_err *e)
+static int no_handshake(const struct fumi_rpc_connection *c, int number, struct fumi_err *e)
 {
-    struct rpc_connection_tls *t = l->tls;
+    struct rpc_connection_tls *t = c->tls;
     long result = SSL_get_verify_result(t->ssl);
     int why = ERR_GET_REASON(ERR_peek_error());
     if (result != X509_V_OK)
-        return distrusted(l, result, e);
+        return distrusted(c, result, e);
     if (t->ended || !ERR_peek_error())
         return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                            "the connection to %s was lost during the TLS handshake", l->at.url);
+                            "the connection to %s was lost during the TLS handshake",
+                            c->endpoint.url);
     for (size_t i = 0; i < FUMI_COUNT(refusals); i++)
         if (refusals[i].reason == why)
-            return fumi_err_set(e, FUMI_INVALID_REQUEST, "no TLS with %s (%s): %s", l->at.url,
+            return fumi_err_set(e, FUMI_INVALID_REQUEST,
+                                "the TLS handshake with %s failed (%s): %s", c->endpoint.url,
                                 reason(t, number), refusals[i].what);
-    return fumi_err_set(e, FUMI_INVALID_REQUEST, "no TLS with %s: %s", l->at.url,
-                        reason(t, number));
+    return fumi_err_set(e, FUMI_INVALID_REQUEST, "the TLS handshake with %s failed: %s",
+                        c->endpoint.url, reason(t, number));
 }
 
-int rpc_connection_tls_open(struct fumi_rpc_connection *l, int64_t until, struct fumi_err *e)
+int rpc_connection_tls_open(struct fumi_rpc_connection *c, int64_t until, struct fumi_err *e)
 {
     ERR_clear_error();
-    if (begin(l, e))
+    if (begin(c, e))
         return -1;
     for (;;) {
         ERR_clear_error();
         errno = 0;
-        int rc = SSL_connect(l->tls->ssl), number = errno;
-        int what = SSL_get_error(l->tls->ssl, rc);
+        int rc = SSL_connect(c->tls->ssl), number = errno;
+        int what = SSL_get_error(c->tls->ssl, rc);
         if (rc == 1) {
-            l->tls->open = true;
+            c->tls->open = true;
             return 0;
         }
         if (what != SSL_ERROR_WANT_READ && what != SSL_ERROR_WANT_WRITE)
-            return no_handshake(l, number, e);
-        if (!rpc_connection_poll(l->fd, what == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, until))
+            return no_handshake(c, number, e);
+        if (!rpc_connection_poll(c->fd, what == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, until))
             return fumi_err_set(e, FUMI_LIMIT,
                                 "%s does not answer the TLS handshake: does it speak TLS?",
-                                l->at.url);
+                                c->endpoint.url);
     }
 }
 
-/* What SSL_read or SSL_write answered, as recv and send would: 0 is an end that TLS has told of. */
+/* Translates the result of SSL_read or SSL_write to that of recv or send; 0 means close_notify. */
 static ssize_t result(struct rpc_connection_tls *t, int rc)
 {
     int number = errno;
@@ -250,45 +247,45 @@ static ssize_t result(struct rpc_connection_tls *t, int rc)
     return -1;
 }
 
-ssize_t rpc_connection_tls_read(struct fumi_rpc_connection *l, void *to, size_t n)
+ssize_t rpc_connection_tls_read(struct fumi_rpc_connection *c, void *to, size_t n)
 {
     ERR_clear_error();
     errno = 0;
-    return result(l->tls, SSL_read(l->tls->ssl, to, n < INT32_MAX ? (int)n : INT32_MAX));
+    return result(c->tls, SSL_read(c->tls->ssl, to, n < INT32_MAX ? (int)n : INT32_MAX));
 }
 
-ssize_t rpc_connection_tls_write(struct fumi_rpc_connection *l, const void *from, size_t n)
+ssize_t rpc_connection_tls_write(struct fumi_rpc_connection *c, const void *from, size_t n)
 {
     ERR_clear_error();
     errno = 0;
-    bool wanted = l->tls->wants_write;
-    ssize_t rc = result(l->tls, SSL_write(l->tls->ssl, from, n < INT32_MAX ? (int)n : INT32_MAX));
-    l->tls->wants_write = wanted;
+    bool wanted = c->tls->wants_write;
+    ssize_t rc = result(c->tls, SSL_write(c->tls->ssl, from, n < INT32_MAX ? (int)n : INT32_MAX));
+    c->tls->wants_write = wanted;
     return rc == 0 ? -1 : rc;
 }
 
-bool rpc_connection_tls_is_idle(struct fumi_rpc_connection *l)
+bool rpc_connection_tls_is_idle(struct fumi_rpc_connection *c)
 {
     char byte;
     ERR_clear_error();
     errno = 0;
-    return result(l->tls, SSL_peek(l->tls->ssl, &byte, 1)) < 0 && errno == EAGAIN;
+    return result(c->tls, SSL_peek(c->tls->ssl, &byte, 1)) < 0 && errno == EAGAIN;
 }
 
-bool rpc_connection_tls_wants_write(const struct fumi_rpc_connection *l)
+bool rpc_connection_tls_wants_write(const struct fumi_rpc_connection *c)
 {
-    return l->tls && l->tls->wants_write;
+    return c->tls && c->tls->wants_write;
 }
 
-const char *rpc_connection_tls_fault(const struct fumi_rpc_connection *l)
+const char *rpc_connection_tls_fault(const struct fumi_rpc_connection *c)
 {
-    return l->tls->fault;
+    return c->tls->fault;
 }
 
-/* The server is told that this is the end, if the socket takes that at once. */
-void rpc_connection_tls_close(struct fumi_rpc_connection *l)
+/* Sends close_notify, if the socket accepts it without waiting. */
+void rpc_connection_tls_close(struct fumi_rpc_connection *c)
 {
-    struct rpc_connection_tls *t = l->tls;
+    struct rpc_connection_tls *t = c->tls;
     if (!t || !t->ssl)
         return;
     ERR_clear_error();
@@ -300,13 +297,13 @@ void rpc_connection_tls_close(struct fumi_rpc_connection *l)
     ERR_clear_error();
 }
 
-void rpc_connection_tls_done(struct fumi_rpc_connection *l)
+void rpc_connection_tls_done(struct fumi_rpc_connection *c)
 {
-    if (!l->tls)
+    if (!c->tls)
         return;
-    rpc_connection_tls_close(l);
-    SSL_CTX_free(l->tls->context);
-    BIO_meth_free(l->tls->socket);
-    fumi_resize(l->tls, 0);
-    l->tls = NULL;
+    rpc_connection_tls_close(c);
+    SSL_CTX_free(c->tls->context);
+    BIO_meth_free(c->tls->socket);
+    fumi_resize(c->tls, 0);
+    c->tls = NULL;
 }

@@ -1,7 +1,7 @@
 /* Calls with structs instead of JSON. */
 #include "net/rpc_connection_parts.h"
 
-/* A table that is wrong is told of before anything is sent. */
+/* An invalid method table is reported before anything is sent. */
 static int check(const struct fumi_method *m, struct fumi_err *e)
 {
     if (m->params && fumi_shape_check_result(m->params, m->name, e))
@@ -28,7 +28,7 @@ static int misfit(const struct fumi_method *m, struct fumi_err *e)
                         why.text);
 }
 
-int fumi_rpc_connection_call_as(struct fumi_rpc_connection *l, struct fumi_arena *a,
+int fumi_rpc_connection_call_as(struct fumi_rpc_connection *c, struct fumi_arena *a,
                                 const struct fumi_method *m, const void *params, void *result,
                                 int64_t ms, struct fumi_err *e)
 {
@@ -36,7 +36,7 @@ int fumi_rpc_connection_call_as(struct fumi_rpc_connection *l, struct fumi_arena
     struct fumi_answer answer;
     int rc = check(m, e) || put_params(&text, m, params, e);
     if (!rc)
-        rc = fumi_rpc_connection_call(l, a, m->name, (struct fumi_json){{text.p, text.n}}, ms,
+        rc = fumi_rpc_connection_call(c, a, m->name, (struct fumi_json){{text.p, text.n}}, ms,
                                       &answer, e);
     fumi_buf_done(&text);
     if (rc)

@@ -1,215 +1,217 @@
-/* Messages as frames of a WebSocket: the handshake, frames, and the closing of the connection. */
-#include "net/http1_reply.h"
+/* WebSocket transport: handshake, frames and closing. */
+#include "net/http1_response.h"
 #include "net/rpc_connection_parts.h"
 #include "net/ws.h"
 
 #include "base/clock.h"
 #include "base/uuid.h"
 
-enum { FAREWELL = 500 }; /* milliseconds for the peer to answer our close */
+enum { CLOSE_TIMEOUT = 500 }; /* ms for the peer to answer our close frame */
 
 struct rpc_connection_ws_state {
     struct ws_reader reader;
-    struct http_reply reply; /* to the handshake */
+    struct http_response reply; /* response to the handshake */
     char key[WS_KEY];
-    bool open;  /* the handshake is done */
-    bool parts; /* we have said that we close */
+    bool open;    /* handshake complete */
+    bool closing; /* we have sent a close frame */
 };
 
-static void put_frame(struct fumi_rpc_connection *l, enum ws_kind kind, struct fumi_str payload)
+static void put_frame(struct fumi_rpc_connection *c, enum ws_kind kind, struct fumi_str payload)
 {
     char mask[4];
     fumi_random(mask, sizeof(mask));
-    ws_write_masked(&l->out, kind, payload, mask);
+    ws_write_masked(&c->out, kind, payload, mask);
 }
 
-static void put_text(struct fumi_rpc_connection *l, uint64_t number, struct fumi_str message)
+static void queue_text(struct fumi_rpc_connection *c, uint64_t number, struct fumi_str message)
 {
     (void)number;
-    put_frame(l, WS_TEXT, message);
+    put_frame(c, WS_TEXT, message);
 }
 
-static void answer_text(struct fumi_rpc_connection *l, struct fumi_str answer)
+static void answer_text(struct fumi_rpc_connection *c, struct fumi_str answer)
 {
-    if (!rpc_connection_is_crowded(l))
-        put_frame(l, WS_TEXT, answer);
+    if (!rpc_connection_is_congested(c))
+        put_frame(c, WS_TEXT, answer);
 }
 
-static void put_close(struct fumi_rpc_connection *l, int code, struct fumi_str reason)
+static void put_close(struct fumi_rpc_connection *c, int code, struct fumi_str reason)
 {
     char payload[WS_CONTROL];
-    put_frame(l, WS_CLOSE, ws_closing(payload, code, reason));
+    put_frame(c, WS_CLOSE, ws_close_payload(payload, code, reason));
 }
 
-/* The handshake runs as turns do; rpc_connection_ws_state.open tells when it is done. */
-static int greet(struct fumi_rpc_connection *l, int64_t until, struct fumi_err *e)
+/* Sends the request; parse_frames reads the response and sets `open`. */
+static int handshake(struct fumi_rpc_connection *c, int64_t until, struct fumi_err *e)
 {
     char key[WS_KEY + 1] = {0};
-    if (!l->ws) {
-        l->ws = fumi_resize(NULL, sizeof(*l->ws));
-        l->ws->reader = (struct ws_reader){0};
+    if (!c->ws) {
+        c->ws = fumi_resize(NULL, sizeof(*c->ws));
+        c->ws->reader = (struct ws_reader){0};
     }
-    ws_done(&l->ws->reader);
-    l->ws->reader = (struct ws_reader){.limit = l->o.limit};
-    l->ws->open = l->ws->parts = false;
-    ws_key(l->ws->key);
-    memcpy(key, l->ws->key, WS_KEY);
-    rpc_connection_put_request(l, &l->out, "GET");
-    rpc_connection_put_field(&l->out, "Upgrade", "", "websocket");
-    rpc_connection_put_field(&l->out, "Connection", "", "Upgrade");
-    rpc_connection_put_field(&l->out, "Sec-WebSocket-Version", "", "13");
-    rpc_connection_put_field(&l->out, "Sec-WebSocket-Key", "", key);
-    rpc_connection_put_field(&l->out, "Sec-WebSocket-Protocol", "", l->o.protocol);
-    fumi_buf_add(&l->out, "\r\n", 2);
-    while (l->fd >= 0 && !l->ws->open && rpc_connection_turn(l, until)) {}
-    if (l->fd < 0)
-        *e = l->lost;
-    else if (!l->ws->open)
+    ws_done(&c->ws->reader);
+    c->ws->reader = (struct ws_reader){.limit = c->options.limit};
+    c->ws->open = c->ws->closing = false;
+    ws_key(c->ws->key);
+    memcpy(key, c->ws->key, WS_KEY);
+    rpc_connection_put_request(c, &c->out, "GET");
+    rpc_connection_put_field(&c->out, "Upgrade", "", "websocket");
+    rpc_connection_put_field(&c->out, "Connection", "", "Upgrade");
+    rpc_connection_put_field(&c->out, "Sec-WebSocket-Version", "", "13");
+    rpc_connection_put_field(&c->out, "Sec-WebSocket-Key", "", key);
+    rpc_connection_put_field(&c->out, "Sec-WebSocket-Protocol", "", c->options.protocol);
+    fumi_buf_add(&c->out, "\r\n", 2);
+    while (c->fd >= 0 && !c->ws->open && rpc_connection_step(c, until)) {}
+    if (c->fd < 0)
+        *e = c->lost_reason;
+    else if (!c->ws->open)
         fumi_err_set(e, FUMI_LIMIT, "%s does not answer the handshake: is it a WebSocket server?",
-                     l->at.url);
-    return l->ws->open && l->fd >= 0 ? 0 : -1;
+                     c->endpoint.url);
+    return c->ws->open && c->fd >= 0 ? 0 : -1;
 }
 
-/* What is wrong with the answer to the handshake; NULL: nothing. */
-static const char *reply_fault(const struct fumi_rpc_connection *l)
+/* Returns what is wrong with the handshake response, or NULL. */
+static const char *reply_fault(const struct fumi_rpc_connection *c)
 {
-    const struct http_reply *h = &l->ws->reply;
+    const struct http_response *h = &c->ws->reply;
     char accept[WS_ACCEPT];
-    struct fumi_str protocol = http_reply_field(h, "sec-websocket-protocol");
-    ws_accept((struct fumi_str){l->ws->key, WS_KEY}, accept);
+    struct fumi_str protocol = http_response_field(h, "sec-websocket-protocol");
+    ws_accept((struct fumi_str){c->ws->key, WS_KEY}, accept);
     if (!http_same(h->upgrade, FUMI_STR("websocket")))
-        return "it upgrades to something else";
-    if (http_reply_count(h, "sec-websocket-accept") != 1 ||
-        !fumi_eq(http_reply_field(h, "sec-websocket-accept"), (struct fumi_str){accept, WS_ACCEPT}))
+        return "it upgrades to another protocol";
+    if (http_response_count(h, "sec-websocket-accept") != 1 ||
+        !fumi_eq(http_response_field(h, "sec-websocket-accept"),
+                 (struct fumi_str){accept, WS_ACCEPT}))
         return "Sec-WebSocket-Accept is wrong";
-    if (http_reply_field(h, "sec-websocket-extensions").n)
+    if (http_response_field(h, "sec-websocket-extensions").n)
         return "it uses an extension that was not offered";
-    if (protocol.p && !(l->o.protocol && fumi_eq(protocol, fumi_str(l->o.protocol))))
+    if (protocol.p && !(c->options.protocol && fumi_eq(protocol, fumi_str(c->options.protocol))))
         return "it chose a protocol that was not offered";
     return NULL;
 }
 
-static int shake(struct fumi_rpc_connection *l, struct fumi_err *e)
+static int read_handshake(struct fumi_rpc_connection *c, struct fumi_err *e)
 {
     struct http_limits limits = HTTP_LIMITS;
     struct http_fault f;
-    struct http_reply *h = &l->ws->reply;
-    ssize_t n = http_read_reply(h, fumi_buf_str(&l->in), &limits, &f);
+    struct http_response *h = &c->ws->reply;
+    ssize_t n = http_read_response(h, fumi_buf_str(&c->in), &limits, &f);
     if (n == 0)
         return 0;
     if (n < 0)
-        return fumi_err_set(e, FUMI_INVALID_REQUEST, "%s does not answer with HTTP: %s", l->at.url,
-                            f.reason);
+        return fumi_err_set(e, FUMI_INVALID_REQUEST, "%s does not answer with HTTP: %s",
+                            c->endpoint.url, f.reason);
     if (h->status != 101)
-        return rpc_connection_refused(l, h->status, (struct fumi_str){0}, e);
-    const char *fault = reply_fault(l);
+        return rpc_connection_http_refused(c, h->status, (struct fumi_str){0}, e);
+    const char *fault = reply_fault(c);
     if (fault)
-        return fumi_err_set(e, FUMI_INVALID_REQUEST, "the handshake of %s is wrong: %s", l->at.url,
-                            fault);
-    rpc_connection_eat(l, (size_t)n);
-    l->ws->open = true;
+        return fumi_err_set(e, FUMI_INVALID_REQUEST, "the handshake of %s is wrong: %s",
+                            c->endpoint.url, fault);
+    rpc_connection_consume(c, (size_t)n);
+    c->ws->open = true;
     return 0;
 }
 
-/* The peer is told why, if it still takes it at once. */
-static int leave(struct fumi_rpc_connection *l, int code, struct fumi_str reason,
-                 struct fumi_err *e)
+/* Sends a close frame with the reason, if the socket accepts it without waiting. */
+static int protocol_error(struct fumi_rpc_connection *c, int code, struct fumi_str reason,
+                          struct fumi_err *e)
 {
-    put_close(l, code, reason);
-    rpc_connection_write(l);
+    put_close(c, code, reason);
+    rpc_connection_write(c);
     return fumi_err_set(e, code == WS_TOO_LONG ? FUMI_LIMIT : FUMI_INTERNAL_ERROR,
-                        "what %s sent broke the protocol (%d): %.*s", l->at.url, code,
+                        "%s violated the protocol (%d): %.*s", c->endpoint.url, code,
                         FUMI_ARG(reason));
 }
 
-static int closed(struct fumi_rpc_connection *l, const struct ws_event *event, struct fumi_err *e)
+static int peer_closed(struct fumi_rpc_connection *c, const struct ws_event *event,
+                       struct fumi_err *e)
 {
-    if (!l->ws->parts)
-        put_close(l, event->code, (struct fumi_str){0});
-    rpc_connection_write(l);
+    if (!c->ws->closing)
+        put_close(c, event->code, (struct fumi_str){0});
+    rpc_connection_write(c);
     return fumi_err_set(
         e, FUMI_INTERNAL_ERROR,
-        "%s has closed the connection (%d%s%.*s); calls that were open may have run", l->at.url,
-        event->code, event->payload.n ? ": " : "", FUMI_ARG(event->payload));
+        "%s has closed the connection (%d%s%.*s); calls that were open may have run",
+        c->endpoint.url, event->code, event->payload.n ? ": " : "", FUMI_ARG(event->payload));
 }
 
-static int take_event(struct fumi_rpc_connection *l, enum ws_kind kind,
+static int take_event(struct fumi_rpc_connection *c, enum ws_kind kind,
                       const struct ws_event *event, struct fumi_err *e)
 {
-    struct fumi_err odd;
+    struct fumi_err why;
     switch (kind) {
     case WS_TEXT:
-        if (rpc_connection_take(l, event->payload, 0, &odd))
-            l->odd = odd;
+        if (rpc_connection_receive(c, event->payload, 0, &why))
+            c->rejected = why;
         return 0;
     case WS_BINARY:
-        return leave(l, WS_UNSUPPORTED, FUMI_STR("messages must be text"), e);
+        return protocol_error(c, WS_UNSUPPORTED, FUMI_STR("messages must be text"), e);
     case WS_CLOSE:
-        return closed(l, event, e);
+        return peer_closed(c, event, e);
     case WS_PING:
-        if (!rpc_connection_is_crowded(l))
-            put_frame(l, WS_PONG, event->payload);
+        if (!rpc_connection_is_congested(c))
+            put_frame(c, WS_PONG, event->payload);
         return 0;
     case WS_PONG:
     case WS_MORE:
         return 0;
     case WS_FAULT:
-        return leave(l, event->code, event->payload, e);
+        return protocol_error(c, event->code, event->payload, e);
     }
     return 0;
 }
 
-static int feed_frames(struct fumi_rpc_connection *l, struct fumi_err *e)
+static int parse_frames(struct fumi_rpc_connection *c, struct fumi_err *e)
 {
     struct ws_event event;
     enum ws_kind kind;
-    if (!l->ws->open && shake(l, e))
+    if (!c->ws->open && read_handshake(c, e))
         return -1;
-    if (!l->ws->open || !l->in.n)
+    if (!c->ws->open || !c->in.n)
         return 0;
-    char *p = l->in.p, *end = l->in.p + l->in.n;
-    while ((kind = ws_read(&l->ws->reader, &p, end, &event)) != WS_MORE)
-        if (take_event(l, kind, &event, e))
+    char *p = c->in.p, *end = c->in.p + c->in.n;
+    while ((kind = ws_read(&c->ws->reader, &p, end, &event)) != WS_MORE)
+        if (take_event(c, kind, &event, e))
             return -1;
-    rpc_connection_eat(l, l->in.n);
+    rpc_connection_consume(c, c->in.n);
     return 0;
 }
 
-static void ws_end(struct fumi_rpc_connection *l, struct fumi_err *e)
+static void ws_eof(struct fumi_rpc_connection *c, struct fumi_err *e)
 {
-    if (l->ws->open)
-        rpc_connection_stream_end(l, e);
+    if (c->ws->open)
+        rpc_connection_stream_eof(c, e);
     else
         fumi_err_set(e, FUMI_INTERNAL_ERROR,
                      "%s closed the connection during the handshake: is it a WebSocket server?",
-                     l->at.url);
+                     c->endpoint.url);
 }
 
-static void part(struct fumi_rpc_connection *l)
+static void shutdown_ws(struct fumi_rpc_connection *c)
 {
-    int64_t until = rpc_connection_until(FAREWELL);
-    if (!l->ws || !l->ws->open)
+    int64_t until = rpc_connection_deadline(CLOSE_TIMEOUT);
+    if (!c->ws || !c->ws->open)
         return;
-    l->ws->parts = true;
-    put_close(l, WS_NORMAL, (struct fumi_str){0});
-    while (l->fd >= 0 && rpc_connection_turn(l, until) && fumi_ticks() < until) {}
+    c->ws->closing = true;
+    put_close(c, WS_NORMAL, (struct fumi_str){0});
+    while (c->fd >= 0 && rpc_connection_step(c, until) && fumi_ticks() < until) {}
 }
 
-void rpc_connection_ws_done(struct fumi_rpc_connection *l)
+void rpc_connection_ws_done(struct fumi_rpc_connection *c)
 {
-    if (!l->ws)
+    if (!c->ws)
         return;
-    ws_done(&l->ws->reader);
-    fumi_resize(l->ws, 0);
+    ws_done(&c->ws->reader);
+    fumi_resize(c->ws, 0);
 }
 
-const struct rpc_connection_way rpc_connection_ws = {
+const struct rpc_connection_transport rpc_connection_ws = {
     .target = "/ws",
-    .greet = greet,
-    .put = put_text,
+    .handshake = handshake,
+    .queue = queue_text,
     .answer = answer_text,
-    .feed = feed_frames,
-    .end = ws_end,
-    .dropped = rpc_connection_fail_all,
-    .part = part,
+    .parse = parse_frames,
+    .eof = ws_eof,
+    .disconnected = rpc_connection_fail_all,
+    .shutdown = shutdown_ws,
 };

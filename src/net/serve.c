@@ -1,5 +1,5 @@
-/* The life of a service: open the addresses (serve_open.c), run a hub on each thread, drain and end
- * (serve_end.c). */
+/* The life of a service: open the addresses (serve_open.c), run a I/O thread on each thread, drain
+ * and end (serve_end.c). */
 #include "net/serve.h"
 
 #include "net/serve_parts.h"
@@ -10,23 +10,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static void on_stdio_gone(struct conn *c)
+static void on_stdio_closed(struct conn *c)
 {
-    service_end(c->gone_arg, FUMI_SERVED_END);
+    service_end(c->on_close_arg, FUMI_SERVED_END);
 }
 
 static void join_stdio(struct fumi_service *s)
 {
     /* Heads that are demanded are also for what is pushed before the peer says anything. */
-    struct conn *c = conn_over(s->posts[0].hub, &s->ends,
-                               s->site.set.framing == FUMI_FRAMING_HEADERS ? &framed_proto
-                                                                           : &stdio_proto);
+    struct conn *c = conn_new_stdio(s->slots[0].io, &s->stdio,
+                                    s->shared.set.framing == FUMI_FRAMING_HEADERS ? &framed_proto
+                                                                                  : &stdio_proto);
     c->peer.transport = "stdio";
     c->err = &s->err;
-    c->gone = on_stdio_gone;
-    c->gone_arg = s;
-    conn_meet(c);
-    conn_soon(c);
+    c->on_close = on_stdio_closed;
+    c->on_close_arg = s;
+    conn_announce(c);
+    conn_schedule(c);
 }
 
 static void on_parent(struct watch *w, unsigned events)
@@ -34,8 +34,8 @@ static void on_parent(struct watch *w, unsigned events)
     struct fumi_service *s = FUMI_OWNER(w, struct fumi_service, parent);
     struct fumi_err ignored;
     (void)events;
-    loop_watch(s->posts[0].hub->loop, w, 0, &ignored);
-    fumi_log(s->site.log, FUMI_INFO, "serve.orphaned", {"parent", fumi_str("ended"), 0});
+    loop_watch(s->slots[0].io->loop, w, 0, &ignored);
+    fumi_log(s->shared.log, FUMI_INFO, "serve.orphaned", {"parent", fumi_str("ended"), 0});
     service_end(s, FUMI_SERVED_END);
 }
 
@@ -50,7 +50,7 @@ static void watch_parent(struct fumi_service *s)
     s->parent.fd = (int)syscall(SYS_pidfd_open, parent, 0);
     s->parent.ready = on_parent;
     if (s->parent.fd >= 0 && getppid() == parent)
-        loop_watch(s->posts[0].hub->loop, &s->parent, LOOP_READ, &ignored);
+        loop_watch(s->slots[0].io->loop, &s->parent, LOOP_READ, &ignored);
 }
 
 static void forget_parent(struct fumi_service *s)
@@ -58,32 +58,32 @@ static void forget_parent(struct fumi_service *s)
     struct fumi_err ignored;
     if (!s->parent.ready || s->parent.fd < 0)
         return;
-    loop_watch(s->posts[0].hub->loop, &s->parent, 0, &ignored);
+    loop_watch(s->slots[0].io->loop, &s->parent, 0, &ignored);
     close(s->parent.fd);
 }
 
-static void *run_post(void *arg)
+static void *run_slot(void *arg)
 {
-    struct post *p = arg;
-    p->hub->thread = pthread_self();
-    pthread_setname_np(pthread_self(), "fumi-hub");
-    loop_run(p->hub->loop);
+    struct thread_slot *slot = arg;
+    slot->io->thread = pthread_self();
+    pthread_setname_np(pthread_self(), "fumi-io");
+    loop_run(slot->io->loop);
     return NULL;
 }
 
-/* Signals belong to the first hub. */
+/* Signals belong to the first I/O thread. */
 static int start_threads(struct fumi_service *s, struct fumi_err *e)
 {
     sigset_t all, before;
     int rc = 0;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    for (size_t i = 1; i < s->posts_n && !rc; i++) {
-        struct post *p = &s->posts[i];
-        rc = pthread_create(&p->thread, NULL, run_post, p);
-        p->running = rc == 0;
-        if (p->running)
-            loop_post(p->hub->loop, &p->start);
+    for (size_t i = 1; i < s->slots_n && !rc; i++) {
+        struct thread_slot *slot = &s->slots[i];
+        rc = pthread_create(&slot->thread, NULL, run_slot, slot);
+        slot->running = rc == 0;
+        if (slot->running)
+            loop_post(slot->io->loop, &slot->start);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc ? fumi_err_set(e, FUMI_INTERNAL_ERROR, "thread: %s", strerror(rc)) : 0;
@@ -92,11 +92,11 @@ static int start_threads(struct fumi_service *s, struct fumi_err *e)
 /* All that happens before the first turn of the first loop. */
 static void begin(struct fumi_service *s)
 {
-    s->began = s->posts[0].running = true;
-    loop_post(s->posts[0].hub->loop, &s->posts[0].start);
+    s->began = s->slots[0].running = true;
+    loop_post(s->slots[0].io->loop, &s->slots[0].start);
     if (start_threads(s, &s->err))
         service_end(s, FUMI_SERVED_ERROR);
-    if (s->has_stdio && !s->ends.own)
+    if (s->has_stdio && !s->stdio.own)
         watch_parent(s);
     if (s->has_stdio)
         join_stdio(s);
@@ -108,9 +108,9 @@ static void begin(struct fumi_service *s)
 static enum fumi_served finish(struct fumi_service *s, struct fumi_err *e)
 {
     forget_parent(s);
-    for (size_t i = 1; i < s->posts_n; i++)
-        if (s->posts[i].running)
-            pthread_join(s->posts[i].thread, NULL);
+    for (size_t i = 1; i < s->slots_n; i++)
+        if (s->slots[i].running)
+            pthread_join(s->slots[i].thread, NULL);
     service_withdraw(s);
     if (s->err.code)
         *e = s->err;
@@ -118,7 +118,7 @@ static enum fumi_served finish(struct fumi_service *s, struct fumi_err *e)
         return service_abandon(s);
     enum fumi_served why = s->err.code ? FUMI_SERVED_ERROR : s->why;
     if (s->has_stdio)
-        ends_give_back(&s->ends, true);
+        stdio_fds_restore(&s->stdio, true);
     service_free(s);
     return why;
 }
@@ -127,22 +127,22 @@ static enum fumi_served finish(struct fumi_service *s, struct fumi_err *e)
  * other threads block all signals. */
 static enum fumi_served serve(struct fumi_service *s, struct fumi_err *e)
 {
-    bool blocked = ends_block_pipe();
+    bool blocked = stdio_fds_block_sigpipe();
     int rc = service_claim(s, &s->err);
     if (rc > 0)
         s->why = FUMI_SERVED_STOP;
     if (rc == 0 && service_prepare(s, &s->err) == 0) {
         begin(s);
-        loop_run(s->posts[0].hub->loop);
+        loop_run(s->slots[0].io->loop);
     }
     enum fumi_served why = finish(s, e);
-    ends_unblock_pipe(blocked);
+    stdio_fds_unblock_sigpipe(blocked);
     return why;
 }
 
 void fumi_stop(struct fumi_server *s)
 {
-    stop_ask(server_stop(s));
+    stop_request(server_stop(s));
 }
 
 enum fumi_served fumi_serve(struct fumi_server *server, const struct fumi_serve_options *options,
@@ -169,13 +169,13 @@ enum fumi_served fumi_serve_stdio(struct fumi_server *server,
                                      .no_signals = o->no_signals};
     struct fumi_service *s = service_new(server, &all);
     if (o->line)
-        s->site.message = o->line;
+        s->shared.message = o->line;
     return serve(s, e);
 }
 
 static int check_threads(const struct fumi_service *s, struct fumi_err *e)
 {
-    if (s->site.set.threads == 1)
+    if (s->shared.set.threads == 1)
         return 0;
     return fumi_err_set(e, FUMI_INVALID_PARAMS,
                         "threads: a service inside another event loop has one");
@@ -185,7 +185,7 @@ static int open_inside(struct fumi_service *s, struct fumi_err *e)
 {
     if (check_threads(s, e) || service_claim(s, e) < 0 || service_prepare(s, e))
         return -1;
-    s->fd = loop_fd(s->posts[0].hub->loop, e);
+    s->fd = loop_fd(s->slots[0].io->loop, e);
     return s->fd < 0 ? -1 : 0;
 }
 
@@ -198,7 +198,7 @@ struct fumi_service *fumi_service_open(struct fumi_server *server,
         return NULL;
     }
     begin(s);
-    s->posts[0].hub->outside = true;
+    s->slots[0].io->outside_loop = true;
     return s;
 }
 
@@ -209,28 +209,28 @@ int fumi_service_fd(const struct fumi_service *s)
 
 bool fumi_service_step(struct fumi_service *s)
 {
-    struct hub *hub = s->posts[0].hub;
+    struct io_thread *io = s->slots[0].io;
     if (s->ended)
         return false;
-    bool blocked = s->has_stdio && ends_block_pipe();
-    hub->outside = false;
-    s->ended = !loop_step(hub->loop);
-    hub->outside = true;
-    ends_unblock_pipe(blocked);
+    bool blocked = s->has_stdio && stdio_fds_block_sigpipe();
+    io->outside_loop = false;
+    s->ended = !loop_step(io->loop);
+    io->outside_loop = true;
+    stdio_fds_unblock_sigpipe(blocked);
     return !s->ended;
 }
 
 enum fumi_served fumi_service_close(struct fumi_service *s, struct fumi_err *e)
 {
     struct fumi_err ignored;
-    struct hub *hub = s->posts[0].hub;
-    bool blocked = ends_block_pipe();
-    hub->outside = false;
+    struct io_thread *io = s->slots[0].io;
+    bool blocked = stdio_fds_block_sigpipe();
+    io->outside_loop = false;
     if (!s->ended) {
         service_end(s, FUMI_SERVED_STOP);
-        loop_run(hub->loop);
+        loop_run(io->loop);
     }
     enum fumi_served why = finish(s, e ? e : &ignored);
-    ends_unblock_pipe(blocked);
+    stdio_fds_unblock_sigpipe(blocked);
     return why;
 }

@@ -1,5 +1,6 @@
-/* Serves a server on several addresses at once: standard input and output, TCP, Unix sockets. On
- * TCP HTTP/1.1 and WebSocket are spoken, on Unix sockets these and one message a line (NDJSON). */
+/* Serves a server on several addresses at once: standard input and output, TCP, Unix sockets. TCP
+ * connections use HTTP/1.1 or WebSocket. Unix sockets also accept one message per line (NDJSON), or
+ * messages after Content-Length heads. */
 #ifndef FUMI_NET_SERVE_H
 #define FUMI_NET_SERVE_H
 
@@ -13,48 +14,48 @@
 extern "C" {
 #endif
 
-/* Who may come in. A peer of the same user, or of root, is known by its socket. */
+/* Which clients are allowed. The user of a local client is known from its socket. */
 enum fumi_auth {
-    FUMI_AUTH_SAME_USER, /* those need no token, unless a relay asks for them; all others do */
-    FUMI_AUTH_TOKEN,     /* everyone needs one */
-    FUMI_AUTH_NONE,      /* nobody does; refused unless all addresses are local */
-    /* The filters of the program decide, with tokens or whatever else they ask for; over HTTP no
-     * token is asked for or looked at. At least one filter must have `before`. Lines on a Unix
-     * socket pass no filter: they are for the same user and root. A program sets this, not its
-     * user: fumi_settings_shape does not offer it. */
+    FUMI_AUTH_SAME_USER, /* the server's user and root need no token, except through a relay */
+    FUMI_AUTH_TOKEN,     /* every client needs a token */
+    FUMI_AUTH_NONE,      /* no token; only if all addresses are local */
+    /* The filters of the program decide about HTTP requests; the built-in check ignores tokens. At
+     * least one filter must have `before`. Filters do not see messages without HTTP on a Unix
+     * socket: those are accepted from the server's user and root only. Can only be set by a
+     * program: fumi_settings_shape does not offer it. */
     FUMI_AUTH_FILTER,
 };
 
-/* What can be set from outside, by flags or a file: fumi_settings_shape says the names, the limits
- * and the defaults. 0, none and false stand for the default in every member. */
+/* Settings that a program may read from flags or a file: fumi_settings_shape has their names,
+ * limits and defaults. In every member, 0, an empty value and false stand for the default. */
 struct fumi_settings {
     struct fumi_strs listen; /* "stdio", "tcp:127.0.0.1:8765", "tcp:[::1]:0", "unix:PATH" */
-    int framing;             /* enum fumi_framing: of stdio and of Unix sockets without HTTP */
-    int64_t threads;         /* that accept and serve connections: 1 */
-    int64_t workers;         /* that run blocking methods: 16 */
-    /* Milliseconds that open calls get at the end. 0: 5,000, with stdio 800, and 10,000 more for
-     * those that have begun and are not FUMI_READ_ONLY. */
+    int framing;             /* enum fumi_framing: of stdio, and of Unix sockets without HTTP */
+    int64_t threads;         /* number of I/O threads */
+    int64_t workers;         /* maximum number of threads for blocking methods */
+    /* Milliseconds for open calls at shutdown. 0: 5,000, with stdio 800, and 10,000 more for calls
+     * that have begun and are not FUMI_READ_ONLY. */
     int64_t drain;
     int auth;              /* enum fumi_auth */
-    struct fumi_str token; /* none: that of the directory, which is made when there is none */
-    /* File that holds it instead, and which nobody else may read. */
+    struct fumi_str token; /* none: that of `directory`, created if missing */
+    /* A file with the token, instead of `token`; other users must not be able to read it. */
     struct fumi_str token_file;
-    struct fumi_str directory; /* for the token and the lock files, mode 0700; none: neither */
-    struct fumi_strs origins;  /* of web pages that may call, such as "https://example.org" */
-    struct fumi_strs hosts;    /* names in Host beside those of the loopback; with any, HTTP
-                                * requests of the same user need a token too */
-    bool allow_remote;         /* addresses that others than this machine can reach */
-    int64_t connections;       /* 1,024; beyond them 503 */
-    int64_t queue;             /* calls under way in all: 1,024; beyond them 503 */
-    int64_t rate;              /* HTTP requests a second and client, twice that at once; 0: any */
-    int64_t head_time;         /* milliseconds until a request's head must be there: 10,000 */
-    int64_t body_time;         /* and its body: 30,000, and at least 1 KiB/s after 10 s */
-    int64_t idle_time;         /* that a connection is kept without a request: 75,000 */
-    int64_t write_time;        /* that a peer may take nothing of what is sent: 30,000 */
-    int64_t ping_time;         /* between pings over WebSocket, and to wait for pongs: 30,000 */
-    int64_t unsent;            /* bytes that wait for a slow reader, 16 MiB: then it is closed */
-    bool access_log;           /* a line for each HTTP request */
-    int64_t reserved[8];       /* zero: room for later members */
+    struct fumi_str directory; /* of the token and the lock files, mode 0700; none: neither */
+    struct fumi_strs origins;  /* allowed Origins of web pages, such as "https://example.org" */
+    struct fumi_strs hosts;    /* allowed values of Host besides loopback names; if there are
+                                * any, HTTP requests of the same user need a token too */
+    bool allow_remote;         /* allows addresses that other machines can reach */
+    int64_t connections;       /* maximum number of them; HTTP 503 beyond it */
+    int64_t queue;             /* limit of open calls in all; HTTP 503 beyond it */
+    int64_t rate;        /* HTTP requests per second per client; burst twice that; 0: unlimited */
+    int64_t head_time;   /* milliseconds to receive the head of a request */
+    int64_t body_time;   /* to receive its body, and at least 1 KiB/s after 10 s */
+    int64_t idle_time;   /* idle timeout of an HTTP connection */
+    int64_t write_time;  /* until a peer that accepts no bytes is closed */
+    int64_t ping_time;   /* between WebSocket pings, and to wait for a pong */
+    int64_t unsent;      /* limit of unsent bytes of a peer; closed beyond it */
+    bool access_log;     /* logs each HTTP request */
+    int64_t reserved[8]; /* zero: room for later members */
 };
 extern const struct fumi_shape fumi_settings_shape;
 
@@ -63,96 +64,95 @@ struct fumi_serve_options {
     const struct fumi_log *log;
     fumi_handle_fn *handle; /* NULL: fumi_handle with the server */
     void *handler;
-    const struct fumi_filter *filters; /* of HTTP requests, after the built-in ones */
+    const struct fumi_filter *filters; /* of HTTP requests, after the built-in access checks */
     size_t filters_n;
-    const struct fumi_route *routes; /* beside, or instead of, /rpc, /ws, /healthz and /metrics */
+    const struct fumi_route *routes; /* besides, or instead of, /rpc, /ws, /healthz and /metrics */
     size_t routes_n;
-    /* It ends: what waits for something that may never come is to be answered. `now`: the time is
-     * over. Perhaps more than once. */
+    /* The shutdown begins: answer calls that wait for an event which may not happen. `now`: their
+     * time is over, they are being cancelled. May be called more than once; may be NULL. */
     void (*ending)(void *arg, bool now);
     void *ending_arg;
-    struct fumi_metrics *metrics; /* served at /metrics; NULL: there is no such page */
-    void (*listening)(void *arg, struct fumi_str address); /* one address is open, port and all */
-    void *arg; /* of `listening`, `connected` and `disconnected` */
-    /* What is read and written as "stdio" instead of stdin and stdout. They stay the caller's, and
-     * are as they were when serving ends; both may be the same socket. Both 0: stdin and stdout,
-     * and while it serves, descriptor 1 of the process leads to stderr, so that a stray printf
-     * cannot spoil an answer. To leave descriptor 1 alone, set .in = 0 and .out = 1. */
+    struct fumi_metrics *metrics; /* served at /metrics; NULL: 404 there */
+    void (*listening)(void *arg,
+                      struct fumi_str address); /* an address is open, with its port; or NULL */
+    void *arg;                                  /* of `listening`, `connected` and `disconnected` */
+    /* Descriptors for the address "stdio". They stay the caller's, and are restored when serving
+     * ends; both may be the same socket. Both 0: stdin and stdout; descriptor 1 of the process then
+     * leads to stderr while the service runs, so that a stray printf cannot corrupt the output. To
+     * leave descriptor 1 alone, set .in = 0 and .out = 1. */
     int in, out;
-    bool no_signals; /* SIGINT and SIGTERM stay the host program's */
-    /* The service manager is the host program's: no socket of LISTEN_FDS is taken, and nothing is
-     * sent to NOTIFY_SOCKET. At most one of several servers should do without this. */
+    bool no_signals; /* installs no handlers for SIGINT and SIGTERM */
+    /* Ignores the service manager: takes no sockets of LISTEN_FDS, sends nothing to NOTIFY_SOCKET.
+     * Set this for all but one of several servers in a process. */
     bool no_manager;
-    /* A connection begins: before its first message, on the thread that serves it. stdio is one
-     * connection; HTTP requests on one connection are of one peer, also after an upgrade. May set
-     * peer->context. Not called for connections beyond set.connections, which are only told so;
-     * called for those whose requests are then refused. NULL: nobody wants to know. */
+    /* A connection was accepted: called on its I/O thread, before its first message. stdio is one
+     * connection; all HTTP requests on one connection have one peer, also after an upgrade. May set
+     * peer->context. Called even if the requests are refused later, but not for connections beyond
+     * set.connections. May be NULL. */
     void (*connected)(void *arg, struct fumi_peer *peer);
-    /* Once for each `connected`, on the same thread: the connection is closed, by either side, and
-     * its last call has ended, so that nothing uses peer->context any more. From the peer's first
-     * call until this returns, other threads may push to it. Not called if calls of it were
-     * abandoned.
-     */
+    /* Called once for each `connected`, on the same thread, when the connection is closed and its
+     * last call has ended: nothing uses peer->context any more. From the first call of the peer
+     * until this returns, other threads may push to the peer. Not called if calls of the connection
+     * were abandoned. May be NULL. */
     void (*disconnected)(void *arg, struct fumi_peer *peer);
-    /* What all paths begin with, such as "/api": calls then go to /api/rpc, and /api, /api/ and
-     * /api/ws speak WebSocket. The paths of `routes` are mounted there too. It begins with a slash
-     * and does not end with one; NULL: nothing. */
+    /* Prefix of all paths, also of `routes`, such as "/api": calls then go to /api/rpc; /api, /api/
+     * and /api/ws accept WebSocket upgrades. Begins with a slash and does not end with one. NULL:
+     * no prefix. */
     const char *mount;
     void *reserved[8]; /* zero: room for later members */
 };
 
 /* Why serving ended. */
 enum fumi_served {
-    FUMI_SERVED_ERROR = -1, /* it could not begin, or not go on; *e says why */
-    FUMI_SERVED_END = 0,    /* the end of input on stdio, or of the parent process */
-    /* Whatever ended it, calls did not end in time. They still run: free nothing that they may use,
-     * such as the server, and end the process. */
+    FUMI_SERVED_ERROR = -1, /* it could not start or not continue; *e is set */
+    FUMI_SERVED_END = 0,    /* end of input on stdio, or the parent process has ended */
+    /* Whatever the reason was, calls did not end in time and still run: do not free anything that
+     * they may use, such as the server, and end the process. */
     FUMI_SERVED_ABANDONED = 1,
     FUMI_SERVED_STOP = 2,   /* fumi_stop */
     FUMI_SERVED_SIGNAL = 3, /* SIGINT or SIGTERM */
 };
 
-/* Serves in the calling thread until fumi_stop, SIGINT or SIGTERM, or, with "stdio" among the
- * addresses, the end of input. Then nothing new is accepted, and what is open is finished and
- * answered before this returns. The handlers of both signals, which it installs unless
- * options->no_signals, are then again those of before. Blocking methods run on threads of its own,
- * instead of any executor set before. A server can be served by one fumi_serve at a time, and again
- * after that has returned (but a fumi_mcp only once). Several servers can be served at once, each
- * in a thread of its own.
- */
+/* Serves in the calling thread until fumi_stop, SIGINT, SIGTERM or, with "stdio" among the
+ * addresses, the end of input. Then it accepts no new messages, and returns once all open calls are
+ * answered or their time is over. It installs handlers for both signals, unless
+ * options->no_signals, and restores the previous ones. Blocking methods run on threads of the
+ * service, whatever executor was set before. A server can be served by one fumi_serve at a time,
+ * and again after that has returned (a fumi_mcp only once). Several servers can be served at the
+ * same time, each in its own thread. */
 enum fumi_served fumi_serve(struct fumi_server *s, const struct fumi_serve_options *options,
                             struct fumi_err *e);
 
-/* Serving inside another event loop, instead of fumi_serve: with one thread, on all transports.
- * All calls for a service come from one thread, but none of them from a method or a hook.
- * Blocking methods run on threads of the service. */
+/* Serving inside another event loop, instead of fumi_serve: with one I/O thread, on all transports.
+ * All functions of one service must be called from the same thread, and never from a method or a
+ * hook. Blocking methods run on threads of the service. */
 struct fumi_service;
 
-/* Opens the addresses. Returns NULL with *e set if that fails, if options->set.threads is more than
- * 1, or if the server is being served already. What `options` points to is used until the service
- * is closed. */
+/* Opens the addresses. Returns NULL with *e set on failure, if options->set.threads is more than 1,
+ * or if the server is already being served. Everything that `options` points to must stay valid
+ * until the service is closed. */
 struct fumi_service *fumi_service_open(struct fumi_server *s,
                                        const struct fumi_serve_options *options,
                                        struct fumi_err *e);
 
-/* A descriptor that is readable when fumi_service_step has something to do, timers included: wait
- * for EPOLLIN (level-triggered), or with poll or select. It stays the service's. */
+/* A descriptor that is readable when fumi_service_step has work to do, timers included: wait for
+ * EPOLLIN (level-triggered), or use poll or select. The service owns it. */
 int fumi_service_fd(const struct fumi_service *service);
 
-/* Does what can be done without waiting: accepts, reads, runs methods that do not block, answers.
+/* Does all work that does not block: accepts, reads, runs methods that do not block, answers.
  * Returns false when the service has ended, for one of the reasons for which fumi_serve returns:
- * then close it. */
+ * then call fumi_service_close. */
 bool fumi_service_step(struct fumi_service *service);
 
-/* Frees the service and returns why it ended, as fumi_serve does. If it has not ended, it is
- * stopped, and this waits until its open calls have ended, as long as set.drain allows. e may be
- * NULL. After FUMI_SERVED_ABANDONED the service is not freed. */
+/* Frees the service and returns why it ended, as fumi_serve does. A service that has not ended is
+ * stopped first: this waits for its open calls as long as set.drain allows. e may be NULL. After
+ * FUMI_SERVED_ABANDONED the service is not freed. */
 enum fumi_served fumi_service_close(struct fumi_service *service, struct fumi_err *e);
 
-/* Ends the serving of this server as a signal does: fumi_serve returns FUMI_SERVED_STOP. If the
- * server is not being served, the next fumi_serve opens nothing and returns so at once. When
- * fumi_serve or fumi_service_close returns, for whatever reason, all earlier stops are used up.
- * From any thread that knows that the server is not freed meanwhile; async-signal-safe. */
+/* Stops serving as a signal does: fumi_serve returns FUMI_SERVED_STOP. If the server is not being
+ * served, the next fumi_serve opens nothing and returns FUMI_SERVED_STOP at once. When fumi_serve
+ * or fumi_service_close returns, for whatever reason, all earlier stops are used up. May be called
+ * from any thread while the server exists, and from signal handlers. */
 void fumi_stop(struct fumi_server *s);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
-/* The end of a service: it begins on the first hub, by a signal or the end of stdin, and reaches
- * the others as a task. Each hub then closes its listeners, lets its connections end, cancels what
- * is still open when the time is over, and stops its loop. */
+/* The end of a service: it begins on the first I/O thread, by a signal or the end of stdin, and
+ * reaches the others as a task. Each I/O thread then closes its listeners, lets its connections
+ * end, cancels what is still open when the time is over, and stops its loop. */
 #include "net/serve_parts.h"
 
 enum {
@@ -9,73 +9,74 @@ enum {
 };
 enum { METHODS_SHOWN = 512 }; /* bytes of their names in the log */
 
-static void tell_ending(struct fumi_service *s, bool now)
+static void notify_ending(struct fumi_service *s, bool now)
 {
     if (s->options.ending)
         s->options.ending(s->options.ending_arg, now);
 }
 
-static void stop_listening(struct post *p)
+static void stop_listening(struct thread_slot *slot)
 {
-    for (struct acceptor *a = p->acceptors; a; a = a->next)
+    for (struct acceptor *a = slot->acceptors; a; a = a->next)
         acceptor_stop(a);
 }
 
-static size_t open_calls(const struct post *p, bool writing, struct fumi_buf *names)
+static size_t open_calls(const struct thread_slot *slot, bool writing, struct fumi_buf *names)
 {
     size_t n = 0;
-    for (struct conn *c = p->hub->conns; c; c = c->after)
+    for (struct conn *c = slot->io->conns; c; c = c->next)
         n += fumi_peer_calls(&c->peer, writing, names);
     return n;
 }
 
 /* The time of open calls is over. They are cancelled; those that may have changed something are
  * still answered. */
-static void part(struct post *p)
+static void cancel_calls(struct thread_slot *slot)
 {
     struct fumi_buf names = {.limit = METHODS_SHOWN};
-    size_t n = open_calls(p, false, &names);
+    size_t n = open_calls(slot, false, &names);
     if (n)
-        fumi_log(p->hub->site->log, FUMI_WARN, "serve.cancelled", {"calls", {0}, (int64_t)n},
+        fumi_log(slot->io->shared->log, FUMI_WARN, "serve.cancelled", {"calls", {0}, (int64_t)n},
                  {"methods", fumi_buf_str(&names), 0});
     fumi_buf_done(&names);
-    p->parted = true;
-    p->until = hub_now(p->hub) + (p->service->site.set.drain > 0 ? 0 : WRITERS);
-    tell_ending(p->service, true);
-    hub_part(p->hub);
+    slot->cancelled = true;
+    slot->until = io_thread_now(slot->io) + (slot->service->shared.set.drain > 0 ? 0 : WRITERS);
+    notify_ending(slot->service, true);
+    io_thread_cancel(slot->io);
 }
 
 static void on_deadline(struct timer *t)
 {
-    struct post *p = FUMI_OWNER(t, struct post, deadline);
+    struct thread_slot *slot = FUMI_OWNER(t, struct thread_slot, deadline);
     struct fumi_err ignored;
-    if (!p->parted || (hub_now(p->hub) < p->until && open_calls(p, true, NULL))) {
-        if (!p->parted)
-            part(p);
-        loop_timer(p->hub->loop, &p->deadline, GRACE, &ignored);
+    if (!slot->cancelled ||
+        (io_thread_now(slot->io) < slot->until && open_calls(slot, true, NULL))) {
+        if (!slot->cancelled)
+            cancel_calls(slot);
+        loop_timer(slot->io->loop, &slot->deadline, GRACE, &ignored);
         return;
     }
-    p->methods.limit = METHODS_SHOWN;
-    open_calls(p, false, &p->methods);
-    hub_close(p->hub);
-    loop_stop(p->hub->loop);
+    slot->methods.limit = METHODS_SHOWN;
+    open_calls(slot, false, &slot->methods);
+    io_thread_close_all(slot->io);
+    loop_stop(slot->io->loop);
 }
 
-static void on_empty(struct hub *h)
+static void on_empty(struct io_thread *io)
 {
-    if (h->draining)
-        loop_stop(h->loop);
+    if (io->draining)
+        loop_stop(io->loop);
 }
 
 static void on_drain(struct fumi_task *task)
 {
-    struct post *p = FUMI_OWNER(task, struct post, drain);
+    struct thread_slot *slot = FUMI_OWNER(task, struct thread_slot, drain);
     struct fumi_err ignored;
-    stop_listening(p);
-    loop_timer(p->hub->loop, &p->deadline, p->service->drain, &ignored);
-    hub_drain(p->hub);
-    if (atomic_load(&p->hub->conns_n) == 0)
-        loop_stop(p->hub->loop);
+    stop_listening(slot);
+    loop_timer(slot->io->loop, &slot->deadline, slot->service->drain, &ignored);
+    io_thread_drain(slot->io);
+    if (atomic_load(&slot->io->conns_n) == 0)
+        loop_stop(slot->io->loop);
 }
 
 void service_end(struct fumi_service *s, enum fumi_served why)
@@ -86,37 +87,38 @@ void service_end(struct fumi_service *s, enum fumi_served why)
     s->why = why;
     if (!s->options.no_manager)
         notify_manager("STOPPING=1");
-    tell_ending(s, false);
-    for (size_t i = 0; i < s->posts_n; i++)
-        if (s->posts[i].running)
-            loop_post(s->posts[i].hub->loop, &s->posts[i].drain);
+    notify_ending(s, false);
+    for (size_t i = 0; i < s->slots_n; i++)
+        if (s->slots[i].running)
+            loop_post(s->slots[i].io->loop, &s->slots[i].drain);
 }
 
 static void on_start(struct fumi_task *task)
 {
-    struct post *p = FUMI_OWNER(task, struct post, start);
-    for (struct acceptor *a = p->acceptors; a; a = a->next) {
+    struct thread_slot *slot = FUMI_OWNER(task, struct thread_slot, start);
+    for (struct acceptor *a = slot->acceptors; a; a = a->next) {
         struct fumi_err e;
         if (acceptor_start(a, &e))
-            fumi_log(p->hub->site->log, FUMI_ERROR, "serve.listen", {"why", fumi_str(e.text), 0});
+            fumi_log(slot->io->shared->log, FUMI_ERROR, "serve.listen",
+                     {"why", fumi_str(e.text), 0});
     }
 }
 
-int service_posts(struct fumi_service *s, struct fumi_err *e)
+int service_make_slots(struct fumi_service *s, struct fumi_err *e)
 {
-    size_t n = (size_t)s->site.set.threads;
-    s->posts = fumi_resize(NULL, n * sizeof(*s->posts));
-    s->site.hubs = fumi_resize(NULL, n * sizeof(*s->site.hubs));
-    for (; s->posts_n < n; s->posts_n++, s->site.hubs_n++) {
-        struct post *p = &s->posts[s->posts_n];
-        *p = (struct post){.service = s};
-        if (!(p->hub = hub_new(&s->site, e)))
+    size_t n = (size_t)s->shared.set.threads;
+    s->slots = fumi_resize(NULL, n * sizeof(*s->slots));
+    s->shared.io_threads = fumi_resize(NULL, n * sizeof(*s->shared.io_threads));
+    for (; s->slots_n < n; s->slots_n++, s->shared.io_threads_n++) {
+        struct thread_slot *slot = &s->slots[s->slots_n];
+        *slot = (struct thread_slot){.service = s};
+        if (!(slot->io = io_thread_new(&s->shared, e)))
             return -1;
-        s->site.hubs[s->site.hubs_n] = p->hub;
-        p->hub->empty = on_empty;
-        p->start.run = on_start;
-        p->drain.run = on_drain;
-        p->deadline.on = on_deadline;
+        s->shared.io_threads[s->shared.io_threads_n] = slot->io;
+        slot->io->on_empty = on_empty;
+        slot->start.run = on_start;
+        slot->drain.run = on_drain;
+        slot->deadline.on = on_deadline;
     }
     return 0;
 }
@@ -125,31 +127,31 @@ int service_posts(struct fumi_service *s, struct fumi_err *e)
  * its worker cannot be waited for all the same. */
 bool service_abandons(const struct fumi_service *s)
 {
-    if (s->site.server && fumi_server_busy(s->site.server))
+    if (s->shared.server && fumi_server_busy(s->shared.server))
         return true;
-    for (size_t i = 0; i < s->posts_n; i++)
-        if (atomic_load(&s->posts[i].hub->conns_n))
+    for (size_t i = 0; i < s->slots_n; i++)
+        if (atomic_load(&s->slots[i].io->conns_n))
             return true;
     return false;
 }
 
 /* To wait for a call that does not end would keep the process alive after its time. All that the
- * call may still touch stays: the workers, the hubs and their connections are left to the end of
- * the process. */
+ * call may still touch stays: the workers, the I/O threads and their connections are left to the
+ * end of the process. */
 enum fumi_served service_abandon(struct fumi_service *s)
 {
     struct fumi_buf names = {0};
-    for (size_t i = 0; i < s->posts_n; i++) {
-        if (names.n && s->posts[i].methods.n)
+    for (size_t i = 0; i < s->slots_n; i++) {
+        if (names.n && s->slots[i].methods.n)
             fumi_buf_put(&names, ' ');
-        fumi_buf_add(&names, s->posts[i].methods.p, s->posts[i].methods.n);
+        fumi_buf_add(&names, s->slots[i].methods.p, s->slots[i].methods.n);
     }
-    fumi_log(s->site.log, FUMI_WARN, "serve.abandoned",
-             {"calls", {0}, (int64_t)atomic_load(&s->site.open)},
+    fumi_log(s->shared.log, FUMI_WARN, "serve.abandoned",
+             {"calls", {0}, (int64_t)atomic_load(&s->shared.open)},
              {"methods", fumi_buf_str(&names), 0});
     fumi_buf_done(&names);
-    loop_signals(s->posts[0].hub->loop, NULL, NULL, NULL);
+    loop_signals(s->slots[0].io->loop, NULL, NULL, NULL);
     if (s->has_stdio)
-        ends_give_back(&s->ends, false);
+        stdio_fds_restore(&s->stdio, false);
     return s->err.code ? FUMI_SERVED_ERROR : FUMI_SERVED_ABANDONED;
 }

@@ -1,69 +1,67 @@
-/* The beginning of a service: its settings, its token, its addresses, its hubs and its workers. */
+/* The beginning of a service: its settings, its token, its addresses, its I/O threads and its
+ * workers. */
 #include "net/serve_parts.h"
 
 #include "net/http_parts.h"
 #include "net/process.h"
 #include "rpc/stop.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 
 enum { DRAIN = 5000, DRAIN_STDIO = 800 }; /* milliseconds for open calls at the end */
 enum { INHERITED = 16, SURPLUS = 64, OWN_DESCRIPTORS = 32 };
 
-static const struct {
-    size_t offset;
-    int64_t value;
-} defaults[] = {
-    {offsetof(struct fumi_settings, threads), 1},
-    {offsetof(struct fumi_settings, workers), 16},
-    {offsetof(struct fumi_settings, connections), 1024},
-    {offsetof(struct fumi_settings, queue), 1024},
-    {offsetof(struct fumi_settings, head_time), 10000},
-    {offsetof(struct fumi_settings, body_time), 30000},
-    {offsetof(struct fumi_settings, idle_time), 75000},
-    {offsetof(struct fumi_settings, write_time), 30000},
-    {offsetof(struct fumi_settings, ping_time), 30000},
-    {offsetof(struct fumi_settings, unsent), 16 << 20},
-};
-
+/* A number that is 0 (or less) stands for the default that fumi_settings_shape has. */
 static void fill_defaults(struct fumi_settings *s)
 {
-    for (size_t i = 0; i < FUMI_COUNT(defaults); i++) {
-        int64_t *value = (int64_t *)((char *)s + defaults[i].offset);
+    struct fumi_settings usual = {0};
+    struct fumi_arena a = {0};
+    struct fumi_err e;
+    int rc = fumi_bind(&a, &fumi_settings_shape, NULL, &usual, &e);
+    assert(rc == 0); /* the shape's own defaults are valid */
+    (void)rc;
+    for (size_t i = 0; i < fumi_settings_shape.n; i++) {
+        const struct fumi_field *f = &fumi_settings_shape.fields[i];
+        if (f->type != FUMI_T_INT)
+            continue;
+        int64_t *value = (int64_t *)((char *)s + f->offset);
         if (*value <= 0)
-            *value = defaults[i].value;
+            *value = *(int64_t *)((char *)&usual + f->offset);
     }
+    fumi_arena_done(&a);
 }
 
 /* As many descriptors as the connections need, or as many connections as there are descriptors:
  * with some beyond them that are told so, and what we need ourselves. */
 static void fit_descriptors(struct fumi_service *s)
 {
-    struct site *site = &s->site;
-    rlim_t own = OWN_DESCRIPTORS + 8 * (rlim_t)site->set.threads;
-    rlim_t need = (rlim_t)site->set.connections + SURPLUS + own, have = process_descriptors(need);
+    struct server_shared *shared = &s->shared;
+    rlim_t own = OWN_DESCRIPTORS + 8 * (rlim_t)shared->set.threads;
+    rlim_t need = (rlim_t)shared->set.connections + SURPLUS + own, have = process_descriptors(need);
     s->descriptors = need;
-    site->surplus = SURPLUS;
+    shared->surplus = SURPLUS;
     if (have >= need)
         return;
     rlim_t left = have > own + 8 ? have - own : 8;
-    site->surplus = left / 8;
-    site->set.connections = (int64_t)(left - left / 8);
-    fumi_log(site->log, FUMI_WARN, "serve.descriptors", {"connections", {0}, site->set.connections},
+    shared->surplus = left / 8;
+    shared->set.connections = (int64_t)(left - left / 8);
+    fumi_log(shared->log, FUMI_WARN, "serve.descriptors",
+             {"connections", {0}, shared->set.connections},
              {"remedy", fumi_str("raise the limit of open files: ulimit -n"), 0});
 }
 
-static void add_acceptor(struct post *p, const struct listener *l)
+static void add_acceptor(struct thread_slot *slot, const struct listener *l)
 {
-    struct acceptor *a = acceptor_new(p->hub, l);
-    a->next = p->acceptors;
-    p->acceptors = a;
+    struct acceptor *a = acceptor_new(slot->io, l);
+    a->next = slot->acceptors;
+    slot->acceptors = a;
 }
 
 static int announce(struct fumi_service *s, const struct listener *l, struct fumi_err *e)
 {
-    struct fumi_str dir = s->site.set.directory;
+    struct fumi_str dir = s->shared.set.directory;
     char url[192], path[4096];
     if (l->at.kind != ADDRESS_TCP || !dir.p)
         return 0;
@@ -74,7 +72,7 @@ static int announce(struct fumi_service *s, const struct listener *l, struct fum
     s->locks = fumi_resize(s->locks, (s->locks_n + 1) * sizeof(*s->locks));
     if (discovery_announce(&s->locks[s->locks_n], path, (struct fumi_str){url, (size_t)n},
                            l->at.port, s->token,
-                           s->site.server ? fumi_server_version(s->site.server) : "", e))
+                           s->shared.server ? fumi_server_version(s->shared.server) : "", e))
         return -1;
     s->locks_n++;
     return 0;
@@ -84,9 +82,9 @@ static int on_open(struct fumi_service *s, const struct listener *l, struct fumi
 {
     struct fumi_buf text = {0};
     if (l->at.kind == ADDRESS_TCP)
-        door_port(s->site.door, l->at.port);
+        access_add_port(s->shared.access, l->at.port);
     address_put(&l->at, &text);
-    fumi_log(s->site.log, FUMI_INFO, "serve.listening", {"address", fumi_buf_str(&text), 0});
+    fumi_log(s->shared.log, FUMI_INFO, "serve.listening", {"address", fumi_buf_str(&text), 0});
     if (s->options.listening)
         s->options.listening(s->options.arg, fumi_buf_str(&text));
     fumi_buf_done(&text);
@@ -96,13 +94,13 @@ static int on_open(struct fumi_service *s, const struct listener *l, struct fumi
 /* One socket for each thread on TCP, which share the port; a Unix socket is the first thread's. */
 static int open_address(struct fumi_service *s, struct address a, struct fumi_err *e)
 {
-    size_t n = a.kind == ADDRESS_TCP ? s->posts_n : 1;
+    size_t n = a.kind == ADDRESS_TCP ? s->slots_n : 1;
     struct listener first = {0};
     for (size_t i = 0; i < n; i++) {
         struct listener l;
         if (listener_open(&l, &a, i > 0, e))
             return -1;
-        add_acceptor(&s->posts[i], &l);
+        add_acceptor(&s->slots[i], &l);
         a.port = l.at.port;
         first = l;
     }
@@ -113,7 +111,7 @@ static int open_address(struct fumi_service *s, struct address a, struct fumi_er
 static int check_inherited(const struct fumi_service *s, const struct address *a,
                            struct fumi_err *e)
 {
-    const struct fumi_settings *set = &s->site.set;
+    const struct fumi_settings *set = &s->shared.set;
     bool guarded = set->auth == FUMI_AUTH_FILTER || (set->auth != FUMI_AUTH_NONE && s->token[0]);
     if (address_is_local(a) || (set->allow_remote && guarded))
         return 0;
@@ -127,7 +125,7 @@ static int open_inherited(struct fumi_service *s, struct fumi_err *e)
     struct listener l[INHERITED];
     int n = listener_inherit(l, INHERITED, e);
     for (int i = 0; i < n; i++)
-        add_acceptor(&s->posts[0], &l[i]);
+        add_acceptor(&s->slots[0], &l[i]);
     for (int i = 0; i < n; i++)
         if (check_inherited(s, &l[i].at, e) || on_open(s, &l[i], e))
             return -1;
@@ -136,7 +134,7 @@ static int open_inherited(struct fumi_service *s, struct fumi_err *e)
 
 static int open_all(struct fumi_service *s, struct fumi_err *e)
 {
-    const struct fumi_strs *listen = &s->site.set.listen;
+    const struct fumi_strs *listen = &s->shared.set.listen;
     int inherited = s->options.no_manager ? 0 : open_inherited(s, e);
     if (inherited < 0)
         return -1;
@@ -157,16 +155,16 @@ static int open_all(struct fumi_service *s, struct fumi_err *e)
  * them. */
 static int take_stdio(struct fumi_service *s, struct fumi_err *e)
 {
-    const struct fumi_strs *listen = &s->site.set.listen;
+    const struct fumi_strs *listen = &s->shared.set.listen;
     size_t times = 0;
     for (size_t i = 0; i < listen->n; i++)
         times += fumi_eq(listen->items[i], FUMI_STR("stdio"));
-    s->drain = s->site.set.drain > 0 ? s->site.set.drain : times ? DRAIN_STDIO : DRAIN;
+    s->drain = s->shared.set.drain > 0 ? s->shared.set.drain : times ? DRAIN_STDIO : DRAIN;
     if (times > 1)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "listen: stdio is given twice");
     s->has_stdio = times > 0;
     if (times)
-        return ends_take(&s->ends, s->options.in, s->options.out, e);
+        return stdio_fds_open(&s->stdio, s->options.in, s->options.out, e);
     process_fill();
     s->filled = true;
     return 0;
@@ -175,7 +173,7 @@ static int take_stdio(struct fumi_service *s, struct fumi_err *e)
 /* The token that the settings give or name the file of. */
 static int given_token(struct fumi_service *s, struct fumi_err *e)
 {
-    const struct fumi_settings *set = &s->site.set;
+    const struct fumi_settings *set = &s->shared.set;
     char path[4096];
     if (set->token.p && set->token_file.p)
         return fumi_err_set(e, FUMI_INVALID_PARAMS,
@@ -192,9 +190,9 @@ static int given_token(struct fumi_service *s, struct fumi_err *e)
 /* That token, or else the one of the directory. */
 static int find_token(struct fumi_service *s, struct fumi_err *e)
 {
-    const struct fumi_settings *set = &s->site.set;
+    const struct fumi_settings *set = &s->shared.set;
     char path[4096];
-    s->token = fumi_resize(NULL, set->token.n + TOKEN_MOST + 1);
+    s->token = fumi_resize(NULL, set->token.n + DISCOVERY_TOKEN_MAX + 1);
     s->token[0] = '\0';
     if (given_token(s, e))
         return -1;
@@ -219,20 +217,20 @@ static bool may_block(const struct fumi_server *s)
 
 static void make_pool(struct fumi_service *s)
 {
-    if (!may_block(s->site.server))
+    if (!may_block(s->shared.server))
         return;
-    s->pool = pool_new((int)s->site.set.workers, s->site.log);
-    fumi_server_executor(s->site.server, pool_submit, s->pool);
+    s->pool = pool_new((int)s->shared.set.workers, s->shared.log);
+    fumi_server_executor(s->shared.server, pool_submit, s->pool);
 }
 
-static void free_post(struct post *p)
+static void free_slot(struct thread_slot *slot)
 {
-    fumi_buf_done(&p->methods);
-    for (struct acceptor *a = p->acceptors, *next; a; a = next) {
+    fumi_buf_done(&slot->methods);
+    for (struct acceptor *a = slot->acceptors, *next; a; a = next) {
         next = a->next;
         acceptor_free(a);
     }
-    hub_free(p->hub);
+    io_thread_free(slot->io);
 }
 
 void service_withdraw(struct fumi_service *s)
@@ -246,28 +244,28 @@ void service_free(struct fumi_service *s)
 {
     if (s->pool) {
         pool_free(s->pool);
-        fumi_server_executor(s->site.server, NULL, NULL);
+        fumi_server_executor(s->shared.server, NULL, NULL);
     }
-    for (size_t i = 0; i < s->posts_n; i++)
-        free_post(&s->posts[i]);
-    fumi_resize(s->posts, 0);
-    fumi_resize(s->site.hubs, 0);
-    fumi_resize(s->site.routes, 0);
-    fumi_arena_done(&s->site.paths);
+    for (size_t i = 0; i < s->slots_n; i++)
+        free_slot(&s->slots[i]);
+    fumi_resize(s->slots, 0);
+    fumi_resize(s->shared.io_threads, 0);
+    fumi_resize(s->shared.routes, 0);
+    fumi_arena_done(&s->shared.paths);
     fumi_resize(s->locks, 0);
     if (s->token)
         explicit_bzero(s->token, strlen(s->token));
     fumi_resize(s->token, 0);
-    if (s->site.door)
-        door_free(s->site.door);
-    if (s->site.rate)
-        rate_free(s->site.rate);
+    if (s->shared.access)
+        access_free(s->shared.access);
+    if (s->shared.rate)
+        rate_free(s->shared.rate);
     if (s->descriptors)
         process_descriptors_done(s->descriptors);
     if (s->filled)
         process_unfill();
     if (s->claimed)
-        stop_end(server_stop(s->site.server));
+        stop_end(server_stop(s->shared.server));
     fumi_resize(s, 0);
 }
 
@@ -276,22 +274,22 @@ struct fumi_service *service_new(struct fumi_server *server, const struct fumi_s
     struct fumi_service *s = fumi_resize(NULL, sizeof(*s));
     memset(s, 0, sizeof(*s));
     s->options = *o;
-    s->site.options = &s->options;
-    s->site.server = server;
-    s->site.handle = o->handle ? o->handle : fumi_handle;
-    s->site.handler = o->handle ? o->handler : server;
-    s->site.set = o->set;
-    s->site.log = o->log;
-    s->site.filters = o->filters;
-    s->site.filters_n = o->filters_n;
-    s->site.metrics = o->metrics;
-    http_add_routes(&s->site);
-    s->site.message = server ? fumi_server_get_limits(server).message : 1 << 20;
-    fill_defaults(&s->site.set);
-    s->site.http = HTTP_LIMITS;
-    s->site.http.body = s->site.message;
-    if (s->site.set.rate > 0)
-        s->site.rate = rate_new(s->site.set.rate);
+    s->shared.options = &s->options;
+    s->shared.server = server;
+    s->shared.handle = o->handle ? o->handle : fumi_handle;
+    s->shared.handler = o->handle ? o->handler : server;
+    s->shared.set = o->set;
+    s->shared.log = o->log;
+    s->shared.filters = o->filters;
+    s->shared.filters_n = o->filters_n;
+    s->shared.metrics = o->metrics;
+    http_add_routes(&s->shared);
+    s->shared.message = server ? fumi_server_get_limits(server).message : 1 << 20;
+    fill_defaults(&s->shared.set);
+    s->shared.http = HTTP_LIMITS;
+    s->shared.http.body = s->shared.message;
+    if (s->shared.set.rate > 0)
+        s->shared.rate = rate_new(s->shared.set.rate);
     return s;
 }
 
@@ -299,8 +297,8 @@ static void on_signal(void *arg, int number)
 {
     struct fumi_service *s = arg;
     if (!s->draining)
-        fumi_log(s->site.log, FUMI_INFO, "serve.signal", {"signal", {0}, number},
-                 {"open", {0}, (int64_t)atomic_load(&s->site.open)});
+        fumi_log(s->shared.log, FUMI_INFO, "serve.signal", {"signal", {0}, number},
+                 {"open", {0}, (int64_t)atomic_load(&s->shared.open)});
     service_end(s, FUMI_SERVED_SIGNAL);
 }
 
@@ -308,11 +306,11 @@ static void on_stop(struct watch *w, unsigned events)
 {
     struct fumi_service *s = FUMI_OWNER(w, struct fumi_service, stop);
     (void)events;
-    if (!stop_look(server_stop(s->site.server)))
+    if (!stop_look(server_stop(s->shared.server)))
         return;
     if (!s->draining)
-        fumi_log(s->site.log, FUMI_INFO, "serve.stop",
-                 {"open", {0}, (int64_t)atomic_load(&s->site.open)});
+        fumi_log(s->shared.log, FUMI_INFO, "serve.stop",
+                 {"open", {0}, (int64_t)atomic_load(&s->shared.open)});
     service_end(s, FUMI_SERVED_STOP);
 }
 
@@ -320,38 +318,38 @@ static int watch_signals(struct fumi_service *s, struct fumi_err *e)
 {
     if (s->options.no_signals)
         return 0;
-    return loop_signals(s->posts[0].hub->loop, on_signal, s, e);
+    return loop_signals(s->slots[0].io->loop, on_signal, s, e);
 }
 
 static int watch_stop(struct fumi_service *s, struct fumi_err *e)
 {
-    if (!s->site.server)
+    if (!s->shared.server)
         return 0;
-    struct stop *stop = server_stop(s->site.server);
+    struct stop *stop = server_stop(s->shared.server);
     s->stop = (struct watch){.fd = stop_descriptor(stop, e), .ready = on_stop};
-    if (s->stop.fd < 0 || loop_watch(s->posts[0].hub->loop, &s->stop, LOOP_READ, e))
+    if (s->stop.fd < 0 || loop_watch(s->slots[0].io->loop, &s->stop, LOOP_READ, e))
         return -1;
-    if (atomic_load(&stop->asked))
-        stop_ask(stop); /* it came before there was a descriptor */
+    if (atomic_load(&stop->requested))
+        stop_request(stop); /* it came before there was a descriptor */
     return 0;
 }
 
 int service_claim(struct fumi_service *s, struct fumi_err *e)
 {
-    if (!s->site.server)
+    if (!s->shared.server)
         return 0;
-    if (stop_begin(server_stop(s->site.server), e))
+    if (stop_begin(server_stop(s->shared.server), e))
         return -1;
     s->claimed = true;
-    return stop_look(server_stop(s->site.server)) ? 1 : 0;
+    return stop_look(server_stop(s->shared.server)) ? 1 : 0;
 }
 
-static int check_filters(const struct site *site, struct fumi_err *e)
+static int check_filters(const struct server_shared *shared, struct fumi_err *e)
 {
-    if (site->set.auth != FUMI_AUTH_FILTER)
+    if (shared->set.auth != FUMI_AUTH_FILTER)
         return 0;
-    for (size_t i = 0; i < site->filters_n; i++)
-        if (site->filters[i].before)
+    for (size_t i = 0; i < shared->filters_n; i++)
+        if (shared->filters[i].before)
             return 0;
     return fumi_err_set(e, FUMI_INVALID_PARAMS,
                         "auth: FUMI_AUTH_FILTER needs a filter with `before`");
@@ -359,17 +357,17 @@ static int check_filters(const struct site *site, struct fumi_err *e)
 
 int service_prepare(struct fumi_service *s, struct fumi_err *e)
 {
-    if (check_filters(&s->site, e) || http_check_mount(s->options.mount, e) || take_stdio(s, e))
+    if (check_filters(&s->shared, e) || http_check_mount(s->options.mount, e) || take_stdio(s, e))
         return -1;
-    if (!s->has_stdio || s->site.set.listen.n > 1)
+    if (!s->has_stdio || s->shared.set.listen.n > 1)
         fit_descriptors(s);
     if (find_token(s, e))
         return -1;
     struct fumi_str token = {s->token[0] ? s->token : NULL, strlen(s->token)};
-    if (!(s->site.door = door_new(&s->site.set, token, e)))
+    if (!(s->shared.access = access_new(&s->shared.set, token, e)))
         return -1;
     /* Whoever hears that an address is open may send a signal at once. */
-    if (service_posts(s, e) || watch_stop(s, e) || watch_signals(s, e))
+    if (service_make_slots(s, e) || watch_stop(s, e) || watch_signals(s, e))
         return -1;
     make_pool(s);
     return open_all(s, e);

@@ -1,64 +1,70 @@
-/* Private to serve*.c: a service, and the parts of its life. */
+/* Private to serve*.c: a service and the stages of its life. */
 #ifndef FUMI_NET_SERVE_PARTS_H
 #define FUMI_NET_SERVE_PARTS_H
 
 #include "net/accept.h"
 #include "net/discovery.h"
-#include "net/ends.h"
 #include "net/pool.h"
+#include "net/stdio_fds.h"
 
-/* A hub and what belongs to it. */
-struct post {
-    struct hub *hub;
+/* One I/O thread of a service with its listeners. Slot 0 runs on the thread that serves; it also
+ * has the signals, stdio and the Unix sockets. */
+struct thread_slot {
+    struct io_thread *io; /* owned */
     struct fumi_service *service;
-    struct acceptor *acceptors;
+    struct acceptor *acceptors; /* owned */
     struct fumi_task start, drain;
-    struct timer deadline;
-    bool parted;
-    int64_t until;           /* hub_now() up to which calls that change something are waited for */
-    struct fumi_buf methods; /* of calls that are abandoned */
+    struct timer deadline; /* of the shutdown */
+    bool cancelled;        /* the open calls were, at the deadline */
+    int64_t until;         /* as io_thread_now: calls that may have changed something get as long */
+    struct fumi_buf methods; /* names of the calls that are abandoned */
     pthread_t thread;
-    bool running; /* its thread does */
+    bool running; /* the thread was started; slot 0: serving has begun */
 };
 
 struct fumi_service {
-    struct site site;
+    struct server_shared shared;
     struct fumi_serve_options options;
-    struct post *posts;
-    size_t posts_n;
-    struct pool *pool;
-    struct ends ends;
-    struct watch parent; /* of one that serves stdio */
-    struct watch stop;   /* readable after fumi_stop */
-    bool claimed;        /* the server is ours to serve */
-    size_t descriptors;  /* that it needs of the process's limit; 0: unknown */
-    bool filled;         /* process_fill was called */
-    bool has_stdio;      /* it has taken stdin and stdout */
-    int fd;              /* of fumi_service_fd */
-    bool ended;          /* its first loop was stopped */
-    bool began;          /* calls may have come in */
-    bool draining;
-    enum fumi_served why; /* it ends */
-    int64_t drain;
-    struct fumi_err err; /* why it could not go on */
+    struct thread_slot *slots;
+    size_t slots_n;
+    struct pool *pool; /* NULL: no method may block */
+    struct stdio_fds stdio;
+    struct watch parent;  /* pidfd of the parent process, if stdin and stdout are served */
+    struct watch stop;    /* readable after fumi_stop */
+    bool claimed;         /* no other service may serve the server */
+    size_t descriptors;   /* counted by process_descriptors; 0: none */
+    bool filled;          /* process_fill was called */
+    bool has_stdio;       /* stdio_fds_open was called */
+    int fd;               /* of fumi_service_fd */
+    bool ended;           /* the event loop of slot 0 has stopped */
+    bool began;           /* calls may have arrived */
+    bool draining;        /* service_end was called */
+    enum fumi_served why; /* the reason for the shutdown */
+    int64_t drain;        /* milliseconds for open calls at shutdown */
+    struct fumi_err err;  /* the error that ended it; code 0: none */
     struct lock_file *locks;
     size_t locks_n;
-    char *token; /* terminated; empty: there is none */
+    char *token; /* terminated; empty: none */
 };
 
-/* serve_open.c */
+/* serve_open.c. The service copies *o, but not what it points to. */
 struct fumi_service *service_new(struct fumi_server *server, const struct fumi_serve_options *o);
-/* The server is ours to serve: 0. 1: it is to stop at once. -1 with *e set: another serves it. */
+/* Reserves the server for this service. Returns 0; 1 if fumi_stop was already called; -1 with *e
+ * set if another service serves it. */
 int service_claim(struct fumi_service *s, struct fumi_err *e);
-int service_prepare(struct fumi_service *s, struct fumi_err *e); /* all but the first turn */
+/* Everything up to the first iteration of the event loop. */
+int service_prepare(struct fumi_service *s, struct fumi_err *e);
 void service_free(struct fumi_service *s);
 void service_withdraw(struct fumi_service *s); /* removes its lock files */
 
-/* serve_end.c. service_posts makes the hubs; service_end begins the end, on the first hub's thread.
- */
-int service_posts(struct fumi_service *s, struct fumi_err *e);
+/* serve_end.c */
+int service_make_slots(struct fumi_service *s, struct fumi_err *e);
+/* Starts the shutdown, on the thread of slot 0. Only the first call has an effect. */
 void service_end(struct fumi_service *s, enum fumi_served why);
+/* After the event loops have stopped: whether calls still run. */
 bool service_abandons(const struct fumi_service *s);
+/* Releases what calls that still run cannot use, and leaks the rest. Returns the result of
+ * fumi_serve. */
 enum fumi_served service_abandon(struct fumi_service *s);
 
 #endif

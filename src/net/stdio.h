@@ -1,5 +1,5 @@
-/* JSON-RPC over two descriptors: one message or batch a line in, one answer a line out (NDJSON); or
- * each behind a head with Content-Length, as in the Language Server Protocol. */
+/* JSON-RPC over stdin and stdout: one message or batch per line, one answer per line (NDJSON); or
+ * each after a Content-Length head, as in the Language Server Protocol. */
 #ifndef FUMI_NET_STDIO_H
 #define FUMI_NET_STDIO_H
 
@@ -10,23 +10,23 @@ extern "C" {
 #endif
 
 struct fumi_stdio_options {
-    size_t line;   /* bytes a line may have; 0: as many as the server takes, 1 MiB */
-    int threads;   /* workers for blocking methods; 0: 16, none are started without such methods */
-    int64_t drain; /* milliseconds that open calls get after a signal; 0: 800, and 10,000 more for
-                      those that have begun and are not FUMI_READ_ONLY */
+    size_t line;   /* maximum bytes of a message; 0: the limit of the server, 1 MiB by default */
+    int threads;   /* maximum number of threads for blocking methods; 0: 16 */
+    int64_t drain; /* milliseconds for open calls at shutdown; 0: 800, and 10,000 more for those
+                      that have begun and are not FUMI_READ_ONLY */
     const struct fumi_log *log;
     fumi_handle_fn *handle; /* NULL: fumi_handle with the server */
     void *handler;
-    int framing;       /* enum fumi_framing; 0: as the first bytes say */
+    int framing;       /* enum fumi_framing; 0: detected by the first bytes */
     int in, out;       /* see struct fumi_serve_options */
-    bool no_signals;   /* so too */
+    bool no_signals;   /* see struct fumi_serve_options */
     void *reserved[8]; /* zero: room for later members */
 };
 
-/* fumi_serve with the one address "stdio". Serves until the end of input (every open call is
- * finished and answered first), fumi_stop, SIGINT or SIGTERM. FUMI_SERVED_ERROR with *e set when
- * the output cannot be written any more or the input not be read; a line that is not JSON is
- * answered, and serving goes on. options may be NULL. */
+/* fumi_serve with the single address "stdio". Serves until the end of input (all open calls are
+ * answered first), fumi_stop, SIGINT or SIGTERM. Returns FUMI_SERVED_ERROR with *e set if the input
+ * cannot be read or the output cannot be written. A line that is not JSON is answered with an
+ * error, and serving continues. options may be NULL. */
 enum fumi_served fumi_serve_stdio(struct fumi_server *s, const struct fumi_stdio_options *options,
                                   struct fumi_err *e);
 

@@ -52,10 +52,10 @@ static size_t take(struct conn *c, char *p, size_t n, bool over)
     char *at = p;
     enum ws_kind kind = WS_MORE;
     if (n) {
-        w->asked = false;
-        hub_renew(c);
+        w->ping_pending = false;
+        conn_renew_wait(c);
     }
-    while (conn_takes(c) && !conn_held(c)) {
+    while (conn_accepts_input(c) && !conn_held(c)) {
         kind = ws_read(&w->reader, &at, p + n, &event);
         if (kind == WS_MORE)
             break;
@@ -82,18 +82,18 @@ static void tell(struct conn *c, struct fumi_buf *text)
 
 static enum wait waits(struct conn *c)
 {
-    return c->as.websocket.asked ? WAIT_PONG : WAIT_PING;
+    return c->as.websocket.ping_pending ? WAIT_PONG : WAIT_PING;
 }
 
 /* A first silence is asked about, a second one is the end. */
-static void late(struct conn *c, enum wait kind)
+static void timed_out(struct conn *c, enum wait kind)
 {
     (void)kind;
-    if (c->as.websocket.asked) {
+    if (c->as.websocket.ping_pending) {
         close_with(c, WS_GOING_AWAY, FUMI_STR("no answer to a ping"));
         return;
     }
-    c->as.websocket.asked = true;
+    c->as.websocket.ping_pending = true;
     put_frame(c, WS_PING, FUMI_STR(""));
 }
 
@@ -108,9 +108,9 @@ static void done(struct conn *c)
     ws_done(&c->as.websocket.reader);
 }
 
-const struct proto websocket_proto = {"websocket",      true,           .take = take,
-                                      .answer = answer, .notify = tell, .drain = drain,
-                                      .waits = waits,   .late = late,   .done = done};
+const struct proto websocket_proto = {
+    "websocket",    true,           .take = take,           .answer = answer, .notify = tell,
+    .drain = drain, .waits = waits, .timed_out = timed_out, .done = done};
 
 static int refuse(struct fumi_refusal *out, int status, const char *reason)
 {
@@ -157,11 +157,11 @@ int websocket_begin(struct conn *c, const struct http_head *h, struct fumi_str l
         {FUMI_STR("Sec-WebSocket-Accept"), {accept, sizeof(accept)}},
         {FUMI_STR("Sec-WebSocket-Protocol"), protocol},
     };
-    struct http_answer a = {.status = 101, .minor = 1, .keep_alive = true, .fields = fields};
+    struct http_response_head a = {.status = 101, .minor = 1, .keep_alive = true, .fields = fields};
     a.n = FUMI_COUNT(fields) - (protocol.n ? 0 : 1);
     a.lines = lines;
-    http_answer_head(conn_out(c), &a);
-    conn_become(c, &websocket_proto);
+    http_put_response_head(conn_out(c), &a);
+    conn_set_proto(c, &websocket_proto);
     c->as.websocket.reader = (struct ws_reader){.limit = c->limit, .server = true};
     return 0;
 }

@@ -1,10 +1,10 @@
-/* The reader decides by what lies before it. A frame that lies whole in the caller's bytes is
- * judged and handed out there; only what a read cuts short, and the pieces of a fragmented message,
- * are copied into a ws_part, which is given back as soon as nothing is under way. Control frames
- * may come between the pieces, so they have a place of their own in it.
+/* A frame that is there completely is validated and returned in place. Only frames that a read cuts
+ * short and the pieces of fragmented messages are copied into a ws_partial, which is freed as soon
+ * as nothing is incomplete. Control frames may arrive between the pieces of a message, so they have
+ * their own buffer in it.
  *
- * What comes of a stream never depends on how it was cut: a header is judged by its first two bytes
- * once both are there, and by the rest once it is complete. */
+ * The result never depends on how the stream is cut: the first two bytes of a header are validated
+ * once both are there, the rest once the header is complete. */
 #include "net/ws.h"
 
 #include "base/arena.h"
@@ -16,32 +16,32 @@
 #include <openssl/sha.h>
 
 enum {
-    FINAL = 0x80, /* first byte of a frame */
+    FINAL = 0x80, /* first byte of a header */
     RESERVED = 0x70,
     OPCODE = 0x0F,
     CONTROL = 0x08,
     MASKED = 0x80, /* second byte */
     LENGTH = 0x7F,
-    SHORT = 125, /* lengths up to here stand in the second byte itself */
-    TWO_BYTES,   /* else it says how many bytes behind it hold them */
+    SHORT = 125, /* up to here the second byte holds the length itself */
+    TWO_BYTES,   /* otherwise the size of the length that follows */
     EIGHT_BYTES,
     KEY_BYTES = 16,
 };
 
-/* A frame whose header is read. */
+/* A frame whose header is complete. */
 struct frame {
-    size_t left;   /* bytes of its payload still to come */
-    char mask[4];  /* turned so that it begins with the next byte */
-    uint8_t first; /* of the header: the opcode and whether it is final */
+    size_t left;   /* payload bytes still to come */
+    char mask[4];  /* rotated: its first byte belongs to the next payload byte */
+    uint8_t first; /* first byte of the header */
 };
 
-struct ws_part {
-    struct fumi_buf message; /* gathered so far */
+struct ws_partial {
+    struct fumi_buf message; /* received so far */
     struct frame frame;
-    bool open;    /* `frame` is not complete */
-    uint8_t kind; /* WS_TEXT or WS_BINARY: such a message is not complete */
+    bool open;    /* `frame` is incomplete */
+    uint8_t kind; /* WS_TEXT or WS_BINARY: type of an incomplete message; 0: none */
     uint8_t head_n, control_n;
-    char head[WS_HEAD]; /* of a frame, cut short */
+    char head[WS_HEADER_MAX]; /* incomplete header */
     char control[WS_CONTROL];
 };
 
@@ -85,7 +85,7 @@ static const struct {
     [REASON_NOT_UTF8] = {WS_BAD_TEXT, "the reason of a close must be UTF-8"},
 };
 
-/* The four spare bits of the last digit are not looked at: what counts later is the text. */
+/* The four unused bits of the last digit are ignored: only the text enters the hash. */
 static bool is_key(struct fumi_str s)
 {
     size_t used = (KEY_BYTES * 8 + 5) / 6;
@@ -120,7 +120,7 @@ void ws_key(char out[WS_KEY])
 
 typedef uint64_t words __attribute__((vector_size(16)));
 
-static inline words turn_words(char *p, words mask)
+static inline words xor_words(char *p, words mask)
 {
     words w;
     memcpy(&w, p, sizeof(w));
@@ -129,7 +129,7 @@ static inline words turn_words(char *p, words mask)
     return w;
 }
 
-static inline uint64_t turn_word(char *p, uint64_t mask)
+static inline uint64_t xor_word(char *p, uint64_t mask)
 {
     uint64_t word;
     memcpy(&word, p, sizeof(word));
@@ -138,7 +138,7 @@ static inline uint64_t turn_word(char *p, uint64_t mask)
     return word;
 }
 
-static inline uint32_t turn_half(char *p, uint32_t mask)
+static inline uint32_t xor_half(char *p, uint32_t mask)
 {
     uint32_t half;
     memcpy(&half, p, sizeof(half));
@@ -147,24 +147,24 @@ static inline uint32_t turn_half(char *p, uint32_t mask)
     return half;
 }
 
-/* Masks and unmasks n bytes; the mask begins with the first of them. Returns whether they are all
- * ASCII now: to look at bytes just written once more costs more than to turn them. */
-static bool turn(char *p, size_t n, const char mask[4])
+/* Masks or unmasks n bytes; the first byte is combined with mask[0]. Returns whether the result is
+ * all ASCII, which saves a second pass over the bytes. */
+static bool apply_mask(char *p, size_t n, const char mask[4])
 {
     uint32_t half;
     memcpy(&half, mask, sizeof(half));
     uint64_t wide = (uint64_t)half << 32 | half;
     words many = {0};
     for (; n >= sizeof(many); n -= sizeof(many), p += sizeof(many))
-        many |= turn_words(p, (words){wide, wide});
+        many |= xor_words(p, (words){wide, wide});
     uint64_t any = many[0] | many[1];
     if (n >= sizeof(any)) {
-        any |= turn_word(p, wide);
+        any |= xor_word(p, wide);
         n -= sizeof(any);
         p += sizeof(any);
     }
     if (n >= sizeof(half)) {
-        any |= turn_half(p, half);
+        any |= xor_half(p, half);
         n -= sizeof(half);
         p += sizeof(half);
     }
@@ -173,7 +173,7 @@ static bool turn(char *p, size_t n, const char mask[4])
     return !(any & 0x8080808080808080);
 }
 
-/* The mask as it goes on after n bytes. */
+/* Rotates the mask past n bytes. */
 static void rotate(char mask[4], size_t n)
 {
     char old[4];
@@ -182,30 +182,22 @@ static void rotate(char mask[4], size_t n)
         mask[i] = old[(i + n) & 3];
 }
 
-static struct ws_part *part_of(struct ws_reader *r)
+static struct ws_partial *partial_of(struct ws_reader *r)
 {
-    if (!r->part) {
-        r->part = fumi_resize(NULL, sizeof(*r->part));
-        *r->part = (struct ws_part){.message.limit = r->limit ? r->limit : WS_LIMIT};
+    if (!r->partial) {
+        r->partial = fumi_resize(NULL, sizeof(*r->partial));
+        *r->partial = (struct ws_partial){.message.limit = r->limit ? r->limit : WS_LIMIT};
     }
-    return r->part;
+    return r->partial;
 }
 
 void ws_done(struct ws_reader *r)
 {
-    if (!r->part)
+    if (!r->partial)
         return;
-    fumi_buf_done(&r->part->message);
-    fumi_resize(r->part, 0);
-    r->part = NULL;
-}
-
-bool ws_take(struct ws_reader *r, struct fumi_buf *to)
-{
-    if (!r->part || !r->part->message.n)
-        return false;
-    fumi_buf_move(to, &r->part->message);
-    return true;
+    fumi_buf_done(&r->partial->message);
+    fumi_resize(r->partial, 0);
+    r->partial = NULL;
 }
 
 static __attribute__((cold)) enum ws_kind fail(struct ws_reader *r, enum fault fault,
@@ -235,7 +227,7 @@ static enum fault control_fault(unsigned first, unsigned second)
     return (second & LENGTH) > SHORT ? CONTROL_TOO_LONG : NO_FAULT;
 }
 
-/* What the first two bytes of a frame tell. */
+/* Validates the first two bytes of a frame. */
 static inline enum fault start_fault(const struct ws_reader *r, unsigned first, unsigned second)
 {
     static const uint16_t known = 1 | 1 << WS_TEXT | 1 << WS_BINARY | 1 << WS_CLOSE | 1 << WS_PING |
@@ -249,13 +241,13 @@ static inline enum fault start_fault(const struct ws_reader *r, unsigned first, 
         return r->server ? NOT_MASKED : NOT_BARE;
     if (opcode & CONTROL)
         return control_fault(first, second);
-    bool inside = r->part && r->part->kind;
+    bool inside = r->partial && r->partial->kind;
     if (inside == !opcode)
         return NO_FAULT;
     return inside ? NOT_CONTINUED : NOTHING_TO_CONTINUE;
 }
 
-/* `form`: the seven bits of the second byte. */
+/* `form` is the length field of the second byte. */
 static inline enum fault length_fault(const struct ws_reader *r, unsigned form, uint64_t n)
 {
     uint64_t least = form <= SHORT ? 0 : form == TWO_BYTES ? SHORT + 1 : UINT16_MAX + 1;
@@ -264,7 +256,7 @@ static inline enum fault length_fault(const struct ws_reader *r, unsigned form, 
         return LENGTH_NEGATIVE;
     if (n < least)
         return LENGTH_PADDED;
-    return n > limit - (r->part ? r->part->message.n : 0) ? MESSAGE_TOO_LONG : NO_FAULT;
+    return n > limit - (r->partial ? r->partial->message.n : 0) ? MESSAGE_TOO_LONG : NO_FAULT;
 }
 
 static uint64_t big_endian(const char *p, size_t n)
@@ -275,9 +267,9 @@ static uint64_t big_endian(const char *p, size_t n)
     return number;
 }
 
-/* The header in `have` bytes at p; *size stays 0 when it is not complete. */
-static inline enum fault read_head(const struct ws_reader *r, const char *p, size_t have,
-                                   struct frame *f, size_t *size)
+/* Reads a header from `have` bytes at p. *size stays 0 if it is incomplete. */
+static inline enum fault read_header(const struct ws_reader *r, const char *p, size_t have,
+                                     struct frame *f, size_t *size)
 {
     if (have < 2)
         return NO_FAULT;
@@ -296,34 +288,34 @@ static inline enum fault read_head(const struct ws_reader *r, const char *p, siz
     return NO_FAULT;
 }
 
-/* The header whose beginning came before; as read_head. */
-static enum fault rest_of_head(struct ws_reader *r, const char *p, size_t have, struct frame *f,
-                               size_t *size)
+/* Like read_header, for a header whose first bytes arrived earlier. */
+static enum fault continue_header(struct ws_reader *r, const char *p, size_t have, struct frame *f,
+                                  size_t *size)
 {
-    struct ws_part *part = part_of(r);
-    size_t was = part->head_n, more = have < WS_HEAD - was ? have : WS_HEAD - was;
+    struct ws_partial *part = partial_of(r);
+    size_t was = part->head_n, more = have < WS_HEADER_MAX - was ? have : WS_HEADER_MAX - was;
     memcpy(part->head + was, p, more);
-    enum fault fault = read_head(r, part->head, was + more, f, size);
+    enum fault fault = read_header(r, part->head, was + more, f, size);
     part->head_n = *size ? 0 : (uint8_t)(was + more);
     *size -= *size ? was : 0;
     return fault;
 }
 
-/* True: the header is complete, and *p stands behind it. */
-static inline bool head(struct ws_reader *r, char **p, char *end, struct frame *f,
-                        enum fault *fault)
+/* Returns true if the header is complete; *p then points past it. */
+static inline bool header(struct ws_reader *r, char **p, char *end, struct frame *f,
+                          enum fault *fault)
 {
     size_t have = (size_t)(end - *p), size = 0;
-    bool begun = r->part && r->part->head_n;
+    bool begun = r->partial && r->partial->head_n;
     if (!begun)
-        *fault = read_head(r, *p, have, f, &size);
+        *fault = read_header(r, *p, have, f, &size);
     if (begun || (have && !size && !*fault))
-        *fault = rest_of_head(r, *p, have, f, &size);
+        *fault = continue_header(r, *p, have, f, &size);
     *p = size ? *p + size : end;
     return size;
 }
 
-static bool may_close(int code)
+static bool is_valid_close_code(int code)
 {
     static const struct {
         int first, last;
@@ -345,12 +337,12 @@ static enum ws_kind close_event(struct ws_reader *r, struct ws_event *out)
         return fail(r, CLOSE_CUT, out);
     out->code = (int)big_endian(s.p, 2);
     out->payload = (struct fumi_str){s.p + 2, s.n - 2};
-    if (!may_close(out->code))
+    if (!is_valid_close_code(out->code))
         return fail(r, CLOSE_CODE, out);
     return fumi_utf8_valid(out->payload) ? WS_CLOSE : fail(r, REASON_NOT_UTF8, out);
 }
 
-/* `ascii`: known to be so. */
+/* `ascii`: the payload is known to be ASCII. */
 static inline enum ws_kind event(struct ws_reader *r, enum ws_kind kind, struct fumi_str payload,
                                  bool ascii, struct ws_event *out)
 {
@@ -363,7 +355,8 @@ static inline enum ws_kind event(struct ws_reader *r, enum ws_kind kind, struct 
 static enum ws_kind gather_control(struct ws_reader *r, const struct frame *f, struct fumi_str s,
                                    struct ws_event *out)
 {
-    struct ws_part *part = part_of(r);
+    struct ws_partial *part = partial_of(r);
+    assert(part->control_n + s.n <= sizeof(part->control));
     memcpy(part->control + part->control_n, s.p, s.n);
     part->control_n += (uint8_t)s.n;
     if (part->open)
@@ -376,7 +369,7 @@ static enum ws_kind gather_control(struct ws_reader *r, const struct frame *f, s
 static enum ws_kind gather_message(struct ws_reader *r, const struct frame *f, struct fumi_str s,
                                    struct ws_event *out)
 {
-    struct ws_part *part = part_of(r);
+    struct ws_partial *part = partial_of(r);
     if (f->first & OPCODE)
         part->kind = f->first & OPCODE;
     fumi_buf_add(&part->message, s.p, s.n);
@@ -387,46 +380,46 @@ static enum ws_kind gather_message(struct ws_reader *r, const struct frame *f, s
     return event(r, kind, fumi_buf_str(&part->message), false, out);
 }
 
-/* The frame is complete with these bytes and all of it lies in them. */
-static inline bool is_all(const struct ws_reader *r, const struct frame *f)
+/* Whether the frame, which is complete, needs no earlier bytes: it can be returned in place. */
+static inline bool is_unfragmented(const struct ws_reader *r, const struct frame *f)
 {
     if (is_control(f))
-        return !r->part || !r->part->control_n;
-    return is_final(f) && f->first & OPCODE && (!r->part || !r->part->message.n);
+        return !r->partial || !r->partial->control_n;
+    return is_final(f) && f->first & OPCODE && (!r->partial || !r->partial->message.n);
 }
 
-/* The frame needed no gathering after all: a read had ended just behind its header. */
-static void leave(struct ws_part *part, const struct frame *f)
+/* Discards the state of a frame whose payload arrived in one piece after its header. */
+static void end_frame(struct ws_partial *part, const struct frame *f)
 {
     part->open = false;
     if (!is_control(f))
         part->kind = 0;
 }
 
-/* As much of the payload as there is. */
-static inline enum ws_kind body(struct ws_reader *r, struct frame *f, char **p, char *end,
-                                struct ws_event *out)
+/* Consumes the available part of the payload. */
+static inline enum ws_kind payload_part(struct ws_reader *r, struct frame *f, char **p, char *end,
+                                        struct ws_event *out)
 {
     size_t have = (size_t)(end - *p), n = f->left < have ? f->left : have;
     struct fumi_str s = {*p, n};
-    bool ascii = r->server && turn(*p, n, f->mask);
+    bool ascii = r->server && apply_mask(*p, n, f->mask);
     *p += n;
     f->left -= n;
-    if (!f->left && is_all(r, f)) {
-        if (r->part)
-            leave(r->part, f);
+    if (!f->left && is_unfragmented(r, f)) {
+        if (r->partial)
+            end_frame(r->partial, f);
         return event(r, f->first & OPCODE, s, ascii, out);
     }
     rotate(f->mask, n);
-    part_of(r)->frame = *f;
-    r->part->open = f->left;
+    partial_of(r)->frame = *f;
+    r->partial->open = f->left;
     return is_control(f) ? gather_control(r, f, s, out) : gather_message(r, f, s, out);
 }
 
-/* Whether the last event was the end of all that was under way. */
-static bool is_spent(const struct ws_reader *r)
+/* Whether nothing is incomplete, so that the memory can be freed. */
+static bool is_complete(const struct ws_reader *r)
 {
-    const struct ws_part *part = r->part;
+    const struct ws_partial *part = r->partial;
     return r->closed || !(part->open || part->kind || part->head_n);
 }
 
@@ -435,22 +428,23 @@ enum ws_kind ws_read(struct ws_reader *r, char **p, char *end, struct ws_event *
     enum ws_kind kind = WS_MORE;
     enum fault fault = NO_FAULT;
     *out = (struct ws_event){0};
-    if (r->part && is_spent(r))
+    if (r->partial && is_complete(r))
         ws_done(r);
     if (r->closed)
         *p = end;
     while (*p < end && kind == WS_MORE) {
         struct frame f;
-        if (r->part && r->part->open)
-            f = r->part->frame;
-        else if (!head(r, p, end, &f, &fault))
+        if (r->partial && r->partial->open)
+            f = r->partial->frame;
+        else if (!header(r, p, end, &f, &fault))
             return fault ? fail(r, fault, out) : WS_MORE;
-        kind = body(r, &f, p, end, out);
+        kind = payload_part(r, &f, p, end, out);
     }
     return kind;
 }
 
-size_t ws_head(char out[WS_HEAD], enum ws_kind kind, size_t n)
+/* Writes the header of an unmasked frame. Returns its size, 2 to 10. */
+static size_t put_header(char out[WS_HEADER_MAX], enum ws_kind kind, size_t n)
 {
     size_t more = n <= SHORT ? 0 : n <= UINT16_MAX ? 2 : 8;
     assert(!(kind & CONTROL) || !more);
@@ -461,7 +455,7 @@ size_t ws_head(char out[WS_HEAD], enum ws_kind kind, size_t n)
     return 2 + more;
 }
 
-/* Adds header and payload, or nothing; returns where the payload stands. */
+/* Appends header and payload, or nothing. Returns the address of the payload, or NULL. */
 static char *add(struct fumi_buf *b, const char *header, size_t size, struct fumi_str payload)
 {
     char *to = fumi_buf_reserve(b, size + payload.n);
@@ -476,27 +470,27 @@ static char *add(struct fumi_buf *b, const char *header, size_t size, struct fum
 
 void ws_write(struct fumi_buf *b, enum ws_kind kind, struct fumi_str payload)
 {
-    char header[WS_HEAD];
-    add(b, header, ws_head(header, kind, payload.n), payload);
+    char header[WS_HEADER_MAX];
+    add(b, header, put_header(header, kind, payload.n), payload);
 }
 
 void ws_write_masked(struct fumi_buf *b, enum ws_kind kind, struct fumi_str payload,
                      const char mask[4])
 {
-    char header[WS_HEAD];
-    size_t size = ws_head(header, kind, payload.n);
+    char header[WS_HEADER_MAX];
+    size_t size = put_header(header, kind, payload.n);
     header[1] = (char)(header[1] | MASKED);
     memcpy(header + size, mask, 4);
     char *bytes = add(b, header, size + 4, payload);
     if (bytes)
-        turn(bytes, payload.n, mask);
+        apply_mask(bytes, payload.n, mask);
 }
 
-struct fumi_str ws_closing(char out[WS_CONTROL], int code, struct fumi_str reason)
+struct fumi_str ws_close_payload(char out[WS_CONTROL], int code, struct fumi_str reason)
 {
     if (code == WS_NO_CODE)
         return (struct fumi_str){out, 0};
-    assert(may_close(code));
+    assert(is_valid_close_code(code));
     struct fumi_str cut = fumi_utf8_cut(reason, WS_CONTROL - 2);
     out[0] = (char)(code >> 8);
     out[1] = (char)code;
@@ -508,5 +502,5 @@ struct fumi_str ws_closing(char out[WS_CONTROL], int code, struct fumi_str reaso
 void ws_write_close(struct fumi_buf *b, int code, struct fumi_str reason)
 {
     char payload[WS_CONTROL];
-    ws_write(b, WS_CLOSE, ws_closing(payload, code, reason));
+    ws_write(b, WS_CLOSE, ws_close_payload(payload, code, reason));
 }

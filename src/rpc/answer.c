@@ -2,7 +2,8 @@
 
 #include <stdio.h>
 
-/* For the reserved codes the message is the standard's own phrase, and the sentence is the data. */
+/* The message of a reserved code is the phrase of the JSON-RPC specification; the sentence of the
+ * error becomes its data. */
 static const char *phrase_of(int code)
 {
     static const struct {
@@ -20,7 +21,7 @@ static const char *phrase_of(int code)
     return NULL;
 }
 
-/* What broke inside is not for the peer: -32603 says so and nothing else. */
+/* The cause of an internal error is logged and not sent to the peer. */
 static void put_data(struct fumi_out *o, const struct fumi_err *e, bool sentence)
 {
     if (e->code == FUMI_INTERNAL_ERROR)
@@ -62,8 +63,8 @@ static void put_message(struct fumi_out *o, const struct fumi_err *e, const char
 void answer_error(struct fumi_buf *b, const struct fumi_err *e, const struct fumi_val *id,
                   unsigned how)
 {
-    bool frank = how & ANSWER_PLAIN && e->code != FUMI_INTERNAL_ERROR;
-    const char *phrase = frank ? NULL : phrase_of(e->code);
+    bool plain = how & ANSWER_PLAIN && e->code != FUMI_INTERNAL_ERROR;
+    const char *phrase = plain ? NULL : phrase_of(e->code);
     struct fumi_out o = {.buf = b};
     fumi_put_open(&o, '{');
     fumi_put_key(&o, "jsonrpc");
@@ -93,16 +94,17 @@ void answer_begin(struct fumi_buf *b)
     fumi_buf_add(b, head.p, head.n);
 }
 
-int answer_value(struct fumi_out *o, const struct fumi_call *c, bool brief, struct fumi_err *e)
+int answer_value(struct fumi_out *o, const struct fumi_call *c, bool compact, struct fumi_err *e)
 {
-    int rc = brief ? fumi_emit_compact(o, c->method->result, c->result)
-                   : fumi_emit(o, c->method->result, c->result);
+    int rc = compact ? fumi_emit_compact(o, c->method->result, c->result)
+                     : fumi_emit(o, c->method->result, c->result);
     if (rc)
-        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "the result cannot be said in JSON");
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "the result cannot be expressed in JSON");
     return o->buf->full ? fumi_too_large(c, e) : 0;
 }
 
-/* What is within the memory of a buffer is not tested against its limit. */
+/* A reused buffer may have more capacity than its limit, and fumi_buf_reserve compares with the
+ * capacity only: so the limit is tested here. */
 int answer_end(struct fumi_buf *b, const struct fumi_call *c, struct fumi_err *e)
 {
     put_end(b, c->id);
@@ -115,7 +117,7 @@ int answer_result(struct fumi_buf *b, const struct fumi_call *c, struct fumi_err
     answer_begin(b);
     int rc = answer_value(&(struct fumi_out){.buf = b}, c, false, e) ? -1 : answer_end(b, c, e);
     b->limit = 0;
-    b->full = false; /* whatever becomes of this one, others follow */
+    b->full = false; /* other answers may follow, even if this one failed */
     return rc;
 }
 

@@ -1,6 +1,9 @@
 #include "rpc/client.h"
 
-#include "rpc/exchange.h"
+#include "rpc/answer.h"
+#include "rpc/envelope.h"
+
+#include <assert.h>
 
 struct waiting {
     int64_t id;
@@ -8,10 +11,10 @@ struct waiting {
 };
 
 struct fumi_client {
-    struct waiting *open; /* by id, ascending */
+    struct waiting *open; /* sorted by id */
     size_t n, cap;
-    int64_t last;
-    bool batch, begun; /* inside a batch; it has a member */
+    int64_t last;      /* id */
+    bool batch, begun; /* inside a batch; the batch has a member */
 };
 
 struct fumi_client *fumi_client_new(void)
@@ -31,6 +34,7 @@ void fumi_client_free(struct fumi_client *c)
 
 static void remember(struct fumi_client *c, int64_t id, void *user)
 {
+    assert(!c->n || c->open[c->n - 1].id < id);
     if (c->n == c->cap) {
         c->cap = c->cap ? c->cap * 2 : 16;
         c->open = fumi_resize(c->open, c->cap * sizeof(*c->open));
@@ -38,7 +42,7 @@ static void remember(struct fumi_client *c, int64_t id, void *user)
     c->open[c->n++] = (struct waiting){id, user};
 }
 
-/* Answers mostly come in the order of the requests, so the search ends soon. */
+/* Linear search: answers mostly arrive in the order of the requests. */
 static bool forget(struct fumi_client *c, int64_t id, void **user)
 {
     for (size_t i = 0; i < c->n && c->open[i].id <= id; i++) {
@@ -89,6 +93,7 @@ int fumi_client_notify(struct fumi_client *c, struct fumi_buf *out, const char *
 
 void fumi_client_batch_open(struct fumi_client *c, struct fumi_buf *out)
 {
+    assert(!c->batch);
     fumi_buf_put(out, '[');
     c->batch = true;
     c->begun = false;
@@ -96,6 +101,7 @@ void fumi_client_batch_open(struct fumi_client *c, struct fumi_buf *out)
 
 void fumi_client_batch_close(struct fumi_client *c, struct fumi_buf *out)
 {
+    assert(c->batch);
     fumi_buf_put(out, ']');
     c->batch = false;
 }
@@ -116,19 +122,19 @@ size_t fumi_client_open(const struct fumi_client *c)
     return c->n;
 }
 
-/* One answer into *out. An error with a null id belongs to no request that could be named. */
+/* Reads one answer into *out. An error with the id null names no request. */
 static int take_answer(struct fumi_client *c, struct fumi_arena *a, const struct envelope *v,
                        struct fumi_answer *out, struct fumi_err *e)
 {
     *out = (struct fumi_answer){.ok = !v->error};
-    bool nameless = v->error && fumi_is(v->id, FUMI_NULL);
+    bool null_id = v->error && fumi_is(v->id, FUMI_NULL);
     bool known = fumi_int(v->id, &out->id) && forget(c, out->id, &out->user);
     if (v->fault)
         return fumi_err_set(e, FUMI_INVALID_REQUEST, "%s",
                             v->fault[0] ? v->fault : "jsonrpc must be 2.0");
     if (v->error && envelope_error(a, v->error, &out->err, e))
         return -1;
-    if (!known && !nameless)
+    if (!known && !null_id)
         return fumi_err_set(e, FUMI_INVALID_REQUEST, "id is not that of an open request");
     if (v->result)
         out->result = fumi_compact(a, v->result);
@@ -152,7 +158,7 @@ int fumi_client_take(struct fumi_client *c, struct fumi_arena *a, struct fumi_st
         struct envelope v;
         envelope_read(at, &v);
         if (v.method)
-            out->asked++;
+            out->requests++;
         else if (take_answer(c, a, &v, &out->items[out->n], e))
             rc = -1;
         else

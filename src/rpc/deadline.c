@@ -1,28 +1,30 @@
-/* Deadlines of calls that may outlive fumi_handle: one list in the order of time and one thread,
- * which is started with the first of them. */
+/* The deadlines of calls that may outlive fumi_handle: a list sorted by time, and one thread, which
+ * is started with the first deadline. */
 #include "rpc/exchange.h"
 
 #include "base/clock.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <time.h>
 
 static void unlink_run(struct deadlines *d, struct fumi_run *r)
 {
+    assert(r->timed);
     *(r->sooner ? &r->sooner->later : &d->first) = r->later;
     *(r->later ? &r->later->sooner : &d->last) = r->sooner;
     r->timed = false;
 }
 
-/* Claims the call unless its method has ended it. A notification that is being sent leaves first,
- * since nothing may follow the answer. */
+/* Claims the call unless its method has. Waits for a notification that is being sent, because
+ * nothing may follow the answer. */
 static bool claim(struct fumi_run *r)
 {
     int is = UNCLAIMED;
     atomic_store(&r->refs, 2);
-    pthread_mutex_lock(&r->telling);
+    pthread_mutex_lock(&r->notify_lock);
     bool claimed = atomic_compare_exchange_strong(&r->claim, &is, BY_DEADLINE);
-    pthread_mutex_unlock(&r->telling);
+    pthread_mutex_unlock(&r->notify_lock);
     return claimed;
 }
 
@@ -55,7 +57,8 @@ static void *watch(void *arg)
     return NULL;
 }
 
-/* Under the lock. Without a thread, deadlines are only looked at when a call ends. */
+/* Called with the lock held. If the thread cannot be started, deadlines are only checked when a
+ * call ends. */
 static void start(struct fumi_server *s)
 {
     struct deadlines *d = &s->deadlines;
@@ -71,7 +74,7 @@ static void start(struct fumi_server *s)
         fumi_log(s->log, FUMI_ERROR, "rpc.deadlines", {"thread", fumi_str(strerror(rc)), 0});
 }
 
-/* Limits are mostly the same for all calls: the place is at the end, or near it. */
+/* The search starts at the end of the list, because most calls have the same time limit. */
 void deadline_set(struct fumi_run *r)
 {
     struct deadlines *d = &r->server->deadlines;

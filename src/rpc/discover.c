@@ -1,5 +1,5 @@
-/* The methods every server has: rpc.discover describes the others as an OpenRPC document, and
- * rpc.cancel ends a call that is under way. */
+/* The built-in methods of every server: rpc.discover describes the server as an OpenRPC document,
+ * and rpc.cancel cancels an open call. */
 #include "rpc/exchange.h"
 
 static void put_param(struct fumi_out *o, const struct fumi_field *f)
@@ -20,7 +20,7 @@ static void put_param(struct fumi_out *o, const struct fumi_field *f)
     fumi_put_close(o, '}');
 }
 
-static void put_method(struct fumi_out *o, const struct entry *e)
+static void put_method(struct fumi_out *o, const struct method_entry *e)
 {
     const struct fumi_shape *params = e->method->params;
     fumi_put_open(o, '{');

@@ -1,4 +1,4 @@
-#include "rpc/exchange.h"
+#include "rpc/envelope.h"
 
 static const struct {
     struct fumi_str name;
@@ -20,7 +20,8 @@ static enum member find_escaped(const struct fumi_val *key)
     return m;
 }
 
-/* Comparing with a fixed length costs one instruction or two, so the length decides first. */
+/* Comparing a fixed number of bytes takes one or two instructions, so the length is tested first.
+ */
 static inline enum member find(const struct fumi_val *key)
 {
     const char *p = key->p;
@@ -38,7 +39,8 @@ static inline enum member find(const struct fumi_val *key)
     return key->n == 5 && fumi_same(p, "error", 5) ? ERROR : UNKNOWN;
 }
 
-/* What is given twice is a fault; above all the id, which then cannot be sent back. */
+/* A repeated member is a fault. A repeated id takes precedence, because the answer cannot name it.
+ */
 static void repeat(struct envelope *out, enum member m)
 {
     if (out->fault != members[ID].twice)
@@ -58,8 +60,8 @@ static void collect(const struct fumi_val *v, struct envelope *out)
     }
 }
 
-/* An object without a single member of an envelope has no member to complain about: its fault is
- * the empty string, and its error has no data, as the JSON-RPC specification prints it. */
+/* The fault of an object without any member of JSON-RPC is the empty string, so that its error has
+ * no data, as in the examples of the JSON-RPC specification. */
 static const char *fault_of(const struct envelope *e)
 {
     if (!e->version && !e->method && !e->params && !e->id && !e->response)
@@ -92,7 +94,7 @@ void envelope_read(const struct fumi_val *v, struct envelope *out)
         out->fault = fault_of(out);
 }
 
-/* Behind the string that begins at p; NULL: it has no end. */
+/* Returns the byte after the string that begins at p; NULL: the string is not closed. */
 static const char *skip_string(const char *p, const char *end)
 {
     for (p++; p < end; p++) {
@@ -111,7 +113,9 @@ static const char *skip_blank(const char *p, const char *end)
     return p;
 }
 
-/* A string without escapes, or an integer. */
+/* Returns the text of a string without escapes, or of an integer, at p. p is NULL for anything
+ * else.
+ */
 static struct fumi_str plain_id(const char *p, const char *end)
 {
     const char *stop = p;
@@ -125,22 +129,22 @@ static struct fumi_str plain_id(const char *p, const char *end)
     return (struct fumi_str){p, (size_t)(stop - p)};
 }
 
-struct fumi_str envelope_salvage(struct fumi_str message)
+struct fumi_str envelope_find_id(struct fumi_str message)
 {
     const char *p = message.p, *end = p + message.n;
     struct fumi_str id = {0};
     size_t found = 0;
     int depth = 0;
     while (p && p < end) {
-        const char *behind = *p == '"' ? skip_string(p, end) : p + 1;
-        const char *colon = behind && *p == '"' ? skip_blank(behind, end) : NULL;
+        const char *after = *p == '"' ? skip_string(p, end) : p + 1;
+        const char *colon = after && *p == '"' ? skip_blank(after, end) : NULL;
         depth += (*p == '{' || *p == '[') - (*p == '}' || *p == ']');
         if (depth == 1 && colon && colon < end && *colon == ':' &&
-            fumi_eq((struct fumi_str){p, (size_t)(behind - p)}, FUMI_STR("\"id\""))) {
+            fumi_eq((struct fumi_str){p, (size_t)(after - p)}, FUMI_STR("\"id\""))) {
             id = plain_id(skip_blank(colon + 1, end), end);
             found++;
         }
-        p = behind;
+        p = after;
     }
     return found == 1 ? id : (struct fumi_str){0};
 }

@@ -1,10 +1,13 @@
-/* One message: parse it, read its requests once, run them in order, answer.
+/* One message: parses it, reads its requests once, runs them in order, and replies.
  *
- * They run here and now, up to one whose method may block: from there on the message is handed to
- * the executor. A pending call stops it; whoever finishes that call goes on with the rest. */
+ * Requests run in the thread of fumi_handle up to the first one whose method may block; the rest of
+ * the message is submitted to the executor. If a call is pending, the thread that finishes it
+ * continues with the rest. */
 #include "rpc/exchange.h"
 
 #include "base/clock.h"
+
+#include <assert.h>
 
 void exchange_separate(struct fumi_exchange *x)
 {
@@ -38,9 +41,7 @@ __attribute__((cold)) void log_internal(const struct fumi_server *s, struct fumi
              {"why", fumi_str(e->text), 0});
 }
 
-/* --- Reading. --- */
-
-static unsigned flags_for(const struct entry *e, const struct fumi_val *params)
+static unsigned flags_for(const struct method_entry *e, const struct fumi_val *params)
 {
     const struct fumi_method *m = e->method;
     if (!(m->flags & FUMI_DYNAMIC_FLAGS))
@@ -48,15 +49,15 @@ static unsigned flags_for(const struct entry *e, const struct fumi_val *params)
     return m->flags | ((struct fumi_dynamic_flags *)e->self)->flags_for(e->self, m, params);
 }
 
-/* An answer to a question of ours is taken at once, whatever stands beside it in a batch: the call
- * that waits for it may be what the requests beside it wait for. */
+/* A response to a request of the server is passed on at once, even inside a batch: the requests of
+ * the batch may have to wait for the call that waits for this response. */
 static void read_request(struct fumi_exchange *x, const struct fumi_val *v, struct request *q)
 {
     struct envelope e;
     envelope_read(v, &e);
     q->id = e.id;
     if (e.response) {
-        peer_answered(x->peer, &e);
+        peer_response(x->peer, &e);
         atomic_init(&q->state, ENDED);
         return;
     }
@@ -78,7 +79,7 @@ static void read_requests(struct fumi_exchange *x)
         read_request(x, v, q);
 }
 
-/* Whether the document can hold requests; if not, the refusal is written. */
+/* Whether the document can contain requests. If not, the error answer is written. */
 static bool is_message(struct fumi_exchange *x)
 {
     size_t most = x->server->limits.batch;
@@ -103,7 +104,7 @@ static bool is_message(struct fumi_exchange *x)
     return false;
 }
 
-/* The first processor that refuses the message, with its reason; NULL: none does. */
+/* Returns the first processor that refuses the message, with its error in *e; NULL: none does. */
 static const struct fumi_processor *refusing(const struct fumi_exchange *x, struct fumi_err *e)
 {
     const struct fumi_server *s = x->server;
@@ -116,13 +117,14 @@ static const struct fumi_processor *refusing(const struct fumi_exchange *x, stru
     return NULL;
 }
 
-/* A refusal answers a batch as a whole. Answers to questions of ours are always let in. */
+/* Whether the processors admit the message. If not, the error answer is written: one for a whole
+ * batch. A response to a request of the server is always admitted. */
 static bool is_admitted(struct fumi_exchange *x)
 {
     const struct request *q = x->batch ? NULL : x->requests;
-    bool answer = q && !q->method && !q->fault;
+    bool response = q && !q->method && !q->fault;
     struct fumi_err e = {0};
-    if (!x->server->admits || answer)
+    if (!x->server->admits || response)
         return true;
     const struct fumi_processor *p = refusing(x, &e);
     if (!p)
@@ -138,21 +140,20 @@ static bool is_admitted(struct fumi_exchange *x)
     return false;
 }
 
-/* JSON-RPC wants null here. But a client of MCP would wait for an answer that names its request,
- * which it may have spoiled with no more than half an emoji. */
-static const struct fumi_val *salvage(struct fumi_exchange *x, struct fumi_str message)
+/* The id of a message that is not JSON. JSON-RPC requires null, but an MCP client would wait
+ * forever for an answer with the id of its request, which may be invalid only because of a lone
+ * surrogate. */
+static const struct fumi_val *recover_id(struct fumi_exchange *x, struct fumi_str message)
 {
     struct fumi_err ignored;
     struct fumi_str id = {0};
     if (fumi_peer_lost_id(x->peer) != FUMI_ID_NULL)
-        id = envelope_salvage(message);
+        id = envelope_find_id(message);
     return id.p ? fumi_parse(&x->arena, fumi_dup(&x->arena, id), &ignored) : NULL;
 }
 
-/* --- Ending. --- */
-
-/* An exchange that was open may end on any thread, and whoever hears the reply may free the peer
- * and the server: so the reply is the last thing that happens, on nothing that belongs to them. */
+/* An open exchange may end on any thread, and the receiver of the reply may free the peer and the
+ * server. So the reply comes last and uses nothing that belongs to them. */
 static void finish_open(struct fumi_exchange *x)
 {
     struct fumi_server *s = x->server;
@@ -180,16 +181,16 @@ static void finish(struct fumi_exchange *x)
     exchange_put(x, spare);
 }
 
-/* --- Running. --- */
-
-/* The message is its sender's once fumi_handle returns: a copy of its text takes its place. The
- * row of values is ours and is made to point into the copy. */
+/* The text of the message is borrowed until fumi_handle returns: copies it, and makes the values
+ * point into the copy. */
 static void keep_text(struct fumi_exchange *x)
 {
     struct fumi_val *row = (struct fumi_val *)x->document, *end = row + fumi_span(row);
     const char *text = row->p, *copy = fumi_dup(&x->arena, fumi_raw(row)).p;
-    for (struct fumi_val *v = row; v != end; v++)
+    for (struct fumi_val *v = row; v != end; v++) {
+        assert(v->p >= text && v->p + v->n <= text + row->n);
         v->p = copy + (v->p - text);
+    }
 }
 
 static bool must_open(const struct fumi_exchange *x, const struct request *q)
@@ -199,11 +200,12 @@ static bool must_open(const struct fumi_exchange *x, const struct request *q)
     return !(q->flags & FUMI_UNORDERED) && x->server->submit && peer_has_writers(x->peer);
 }
 
-/* A request blocks, defers, or has to wait for writers: the rest of the message may outlive
- * fumi_handle. Returns whether the rest goes to the executor. */
+/* A request blocks, may be pending, or must wait for writers, so the rest of the message may
+ * outlive fumi_handle. Returns true if the rest was submitted to the executor. */
 static bool open_rest(struct fumi_exchange *x, struct request *first)
 {
     unsigned flags = 0;
+    assert(!x->open && x->index < x->n);
     x->writes = false;
     for (size_t i = 0; i < x->index; i++)
         atomic_store(&x->requests[i].state, ENDED);
@@ -235,20 +237,18 @@ void exchange_proceed(struct fumi_exchange *x)
 {
     for (struct request *q; (q = exchange_next(x)); x->index++) {
         if (!x->open && must_open(x, q) && open_rest(x, q))
-            return; /* the exchange is no longer ours */
+            return; /* the exchange belongs to the executor now */
         if (run_request(run_enter(x, q)) == FUMI_PENDING)
             return;
     }
     finish(x);
 }
 
-/* --- The way in. --- */
-
-static struct fumi_str without_mark(struct fumi_str message)
+static struct fumi_str without_bom(struct fumi_str message)
 {
-    const struct fumi_str mark = FUMI_STR("\xEF\xBB\xBF");
-    if (fumi_starts(message, mark))
-        message = (struct fumi_str){message.p + mark.n, message.n - mark.n};
+    const struct fumi_str bom = FUMI_STR("\xEF\xBB\xBF");
+    if (fumi_starts(message, bom))
+        message = (struct fumi_str){message.p + bom.n, message.n - bom.n};
     return message;
 }
 
@@ -267,13 +267,14 @@ struct fumi_exchange *fumi_message_read(struct fumi_server *s, struct fumi_spare
         fumi_err_set(e, FUMI_INVALID_REQUEST, "the message is longer than the limit of %zu bytes",
                      s->limits.message);
     else
-        x->document = fumi_parse_deep(&x->arena, without_mark(message), s->limits.depth, e);
+        x->document = fumi_parse_deep(&x->arena, without_bom(message), s->limits.depth, e);
     *document = x->document;
     return x;
 }
 
 void fumi_message_handle(struct fumi_exchange *x, struct fumi_peer *peer, struct fumi_sink sink)
 {
+    assert(x->document && !x->open);
     x->peer = peer;
     x->sink = sink;
     if (!is_message(x)) {
@@ -305,6 +306,6 @@ void fumi_handle(void *self, struct fumi_peer *peer, struct fumi_str message, st
     }
     x->peer = peer;
     x->sink = sink;
-    exchange_fault(x, &e, e.code == FUMI_PARSE_ERROR ? salvage(x, message) : NULL, 0);
+    exchange_fault(x, &e, e.code == FUMI_PARSE_ERROR ? recover_id(x, message) : NULL, 0);
     finish(x);
 }

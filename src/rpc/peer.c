@@ -1,91 +1,91 @@
-/* The other end of a connection: its open calls, the order in which they may run, cancelling, and
- * the questions put to it. All of it under one lock per peer, which calls that are answered at
- * once never take.
+/* The open calls of a peer, the order in which they run, cancellation, and requests to the peer.
+ * One lock per peer protects all of it; calls that are answered at once never take this lock.
  *
- * Order: exchanges that go to the executor start as if the peer's messages ran one after the other.
- * Those that only read may overlap; one that writes waits for all before it and holds back all
- * after it, also those whose methods do not block. */
+ * Order: exchanges on the executor run as if the messages of the peer were handled one after the
+ * other. Exchanges that only read may overlap. An exchange that writes waits for all earlier ones,
+ * and all later ones wait for it, even those whose methods do not block. */
 #include "rpc/exchange.h"
 
 #include "base/clock.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <time.h>
 
-struct question {
+struct outgoing_request {
     int64_t id;
-    struct fumi_call *call; /* its thread waits, so its arena may be used under the lock */
+    struct fumi_call *call; /* its thread waits, so other threads may use its arena with the lock */
     enum { OPEN, ANSWERED, REFUSED, GONE } state;
     struct fumi_json answer;
-    struct question *next;
+    struct outgoing_request *next;
 };
 
-/* An on_cancel that is running, on the stack of the thread that runs it. */
-struct firing {
+/* An on_cancel callback that is running; on the stack of the thread that runs it. */
+struct running_hook {
     struct fumi_run *run;
     pthread_t thread;
-    struct firing *next;
+    struct running_hook *next;
 };
 
-struct fumi_links {
+struct fumi_peer_state {
     pthread_mutex_t lock;
-    pthread_cond_t changed;                /* a question was answered or fails; a hook has run */
-    struct fumi_exchange *oldest, *newest; /* open ones */
-    atomic_size_t writers;                 /* gated ones among these that write */
+    pthread_cond_t changed;                /* an outgoing request has ended; a hook has run */
+    struct fumi_exchange *oldest, *newest; /* open exchanges */
+    atomic_size_t writers;                 /* open exchanges that are gated and write */
     struct fumi_run *hooks;                /* runs with on_cancel */
-    struct firing *firing;
-    struct question *questions;
-    int64_t asked;
-    bool ended; /* it will answer nothing any more */
-    bool gone;
+    struct running_hook *running_hooks;
+    struct outgoing_request *outgoing;
+    int64_t last_id;
+    bool ended; /* it will not answer requests any more */
+    bool gone;  /* disconnected */
     enum fumi_hold hold;
 };
 
-static struct fumi_links *links_of(struct fumi_peer *peer)
+static struct fumi_peer_state *state_of(struct fumi_peer *peer)
 {
-    if (peer->links)
-        return peer->links;
-    struct fumi_links *l = fumi_resize(NULL, sizeof(*l));
-    memset(l, 0, sizeof(*l));
+    if (peer->state)
+        return peer->state;
+    struct fumi_peer_state *ps = fumi_resize(NULL, sizeof(*ps));
+    memset(ps, 0, sizeof(*ps));
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&l->changed, &attr);
+    pthread_cond_init(&ps->changed, &attr);
     pthread_condattr_destroy(&attr);
-    pthread_mutex_init(&l->lock, NULL);
-    peer->links = l;
-    return l;
+    pthread_mutex_init(&ps->lock, NULL);
+    peer->state = ps;
+    return ps;
 }
 
 void fumi_peer_share(struct fumi_peer *peer)
 {
-    links_of(peer);
+    state_of(peer);
 }
 
 void fumi_peer_done(struct fumi_peer *peer)
 {
     if (peer->ops && peer->ops->done)
         peer->ops->done(peer);
-    if (!peer->links)
+    if (!peer->state)
         return;
-    pthread_cond_destroy(&peer->links->changed);
-    pthread_mutex_destroy(&peer->links->lock);
-    fumi_resize(peer->links, 0);
-    peer->links = NULL;
+    pthread_cond_destroy(&peer->state->changed);
+    pthread_mutex_destroy(&peer->state->lock);
+    fumi_resize(peer->state, 0);
+    peer->state = NULL;
 }
 
-/* Whether it does not start now; `first`: no gated one is older. */
-static bool is_held(const struct fumi_links *l, bool first)
+/* Whether backpressure prevents an exchange from starting. first: it is the oldest gated one. */
+static bool is_held(const struct fumi_peer_state *ps, bool first)
 {
-    return l->hold == FUMI_HOLD_ALL || (l->hold == FUMI_HOLD_LATER && !first);
+    return ps->hold == FUMI_HOLD_ALL || (ps->hold == FUMI_HOLD_LATER && !first);
 }
 
-/* Those that may start now, taken from the list in order; submitted after the lock is left. */
-static struct fumi_tasks startable(struct fumi_links *l)
+/* Returns the exchanges that may start now, in order. They are submitted without the lock. */
+static struct fumi_tasks startable(struct fumi_peer_state *ps)
 {
     struct fumi_tasks ready = {0};
     bool any = false, writer = false;
-    for (struct fumi_exchange *x = l->oldest; x && !is_held(l, !any); x = x->newer) {
+    for (struct fumi_exchange *x = ps->oldest; x && !is_held(ps, !any); x = x->newer) {
         if (!x->gated)
             continue;
         if (!x->started && (x->writes ? !any : !writer)) {
@@ -108,79 +108,82 @@ static void submit(struct fumi_tasks ready)
 
 void peer_open(struct fumi_exchange *x, bool gated)
 {
-    struct fumi_links *l = links_of(x->peer);
+    struct fumi_peer_state *ps = state_of(x->peer);
+    assert(!x->open);
     x->open = true;
     x->gated = gated;
     x->started = false;
     x->newer = NULL;
     if (gated)
         run_task(x->run);
-    pthread_mutex_lock(&l->lock);
-    x->older = l->newest;
-    *(l->newest ? &l->newest->newer : &l->oldest) = x;
-    l->newest = x;
+    pthread_mutex_lock(&ps->lock);
+    x->older = ps->newest;
+    *(ps->newest ? &ps->newest->newer : &ps->oldest) = x;
+    ps->newest = x;
     atomic_fetch_add(&x->server->open, 1);
-    atomic_fetch_add(&l->writers, gated && x->writes);
+    atomic_fetch_add(&ps->writers, gated && x->writes);
     if (gated && x->run->call.deadline)
         deadline_set(x->run);
-    struct fumi_tasks ready = startable(l);
-    pthread_mutex_unlock(&l->lock);
+    struct fumi_tasks ready = startable(ps);
+    pthread_mutex_unlock(&ps->lock);
     submit(ready);
 }
 
-/* Under the lock: it holds back nothing any more. */
-static void ungate(struct fumi_links *l, struct fumi_exchange *x)
+/* With the lock held: later exchanges no longer wait for x. */
+static void ungate(struct fumi_peer_state *ps, struct fumi_exchange *x)
 {
     if (x->gated && x->writes)
-        atomic_fetch_sub(&l->writers, 1);
+        atomic_fetch_sub(&ps->writers, 1);
     x->gated = false;
 }
 
 void peer_close(struct fumi_exchange *x)
 {
-    struct fumi_links *l = x->peer->links;
-    pthread_mutex_lock(&l->lock);
-    *(x->older ? &x->older->newer : &l->oldest) = x->newer;
-    *(x->newer ? &x->newer->older : &l->newest) = x->older;
-    ungate(l, x);
-    struct fumi_tasks ready = startable(l);
-    pthread_mutex_unlock(&l->lock);
+    struct fumi_peer_state *ps = x->peer->state;
+    assert(x->open);
+    pthread_mutex_lock(&ps->lock);
+    *(x->older ? &x->older->newer : &ps->oldest) = x->newer;
+    *(x->newer ? &x->newer->older : &ps->newest) = x->older;
+    ungate(ps, x);
+    struct fumi_tasks ready = startable(ps);
+    pthread_mutex_unlock(&ps->lock);
     x->open = false;
     submit(ready);
 }
 
-/* A call that the deadline has claimed meanwhile has no say: the exchange is at its next one. */
-void peer_loosen(struct fumi_run *r)
+/* If the deadline has claimed the call, the exchange has moved on to its next call and must stay
+ * gated. */
+void peer_ungate(struct fumi_run *r)
 {
     struct fumi_exchange *x = r->exchange;
-    struct fumi_links *l = x->peer->links;
-    pthread_mutex_lock(&l->lock);
+    struct fumi_peer_state *ps = x->peer->state;
+    pthread_mutex_lock(&ps->lock);
     if (atomic_load(&r->claim) != BY_DEADLINE)
-        ungate(l, x);
-    struct fumi_tasks ready = startable(l);
-    pthread_mutex_unlock(&l->lock);
+        ungate(ps, x);
+    struct fumi_tasks ready = startable(ps);
+    pthread_mutex_unlock(&ps->lock);
     submit(ready);
 }
 
-/* It stands in the list where it stood, so it waits for nobody new. */
+/* The exchange keeps its position in the list, so it waits for no later ones. */
 void peer_resume(struct fumi_exchange *x)
 {
-    struct fumi_links *l = x->peer->links;
+    struct fumi_peer_state *ps = x->peer->state;
     struct fumi_tasks ready = {0};
     struct fumi_task *task = run_task(x->run);
-    pthread_mutex_lock(&l->lock);
+    pthread_mutex_lock(&ps->lock);
     x->started = !x->gated;
     if (x->gated)
-        ready = startable(l);
+        ready = startable(ps);
     else
         fumi_tasks_add(&ready, task);
-    pthread_mutex_unlock(&l->lock);
+    pthread_mutex_unlock(&ps->lock);
     submit(ready);
 }
 
 bool peer_has_writers(const struct fumi_peer *peer)
 {
-    return peer->links && atomic_load(&peer->links->writers);
+    return peer->state && atomic_load(&peer->state->writers);
 }
 
 static bool is_first_gated(const struct fumi_exchange *x)
@@ -194,34 +197,34 @@ static bool is_first_gated(const struct fumi_exchange *x)
 bool peer_postpone(struct fumi_run *r)
 {
     struct fumi_exchange *x = r->exchange;
-    struct fumi_links *l = x->peer->links;
-    pthread_mutex_lock(&l->lock);
-    bool held = l->hold && x->gated && is_held(l, is_first_gated(x)) &&
+    struct fumi_peer_state *ps = x->peer->state;
+    pthread_mutex_lock(&ps->lock);
+    bool held = ps->hold && x->gated && is_held(ps, is_first_gated(x)) &&
                 atomic_load(&r->claim) == UNCLAIMED;
     if (held)
         x->started = false;
-    pthread_mutex_unlock(&l->lock);
+    pthread_mutex_unlock(&ps->lock);
     return held;
 }
 
-bool peer_forget(struct fumi_run *r)
+bool peer_dequeue(struct fumi_run *r)
 {
     struct fumi_exchange *x = r->exchange;
-    struct fumi_links *l = x->peer->links;
-    pthread_mutex_lock(&l->lock);
+    struct fumi_peer_state *ps = x->peer->state;
+    pthread_mutex_lock(&ps->lock);
     bool idle = !x->started;
     x->started = true;
-    pthread_mutex_unlock(&l->lock);
+    pthread_mutex_unlock(&ps->lock);
     return idle;
 }
 
 void fumi_peer_hold(struct fumi_peer *peer, enum fumi_hold hold)
 {
-    struct fumi_links *l = links_of(peer);
-    pthread_mutex_lock(&l->lock);
-    l->hold = hold;
-    struct fumi_tasks ready = startable(l);
-    pthread_mutex_unlock(&l->lock);
+    struct fumi_peer_state *ps = state_of(peer);
+    pthread_mutex_lock(&ps->lock);
+    ps->hold = hold;
+    struct fumi_tasks ready = startable(ps);
+    pthread_mutex_unlock(&ps->lock);
     submit(ready);
 }
 
@@ -238,7 +241,7 @@ bool fumi_cancelled(const struct fumi_call *c)
     return run_cancelled(c->run) || !fumi_time_left(c);
 }
 
-/* An id may be spelled in two ways when it is a string. */
+/* Strings with different escapes may be the same id. */
 static bool same_id(const struct fumi_val *a, const struct fumi_val *b)
 {
     struct fumi_arena scratch = {0};
@@ -249,8 +252,10 @@ static bool same_id(const struct fumi_val *a, const struct fumi_val *b)
     return same;
 }
 
-/* Cancels the calls of x with that id, or all of them, that have not ended; was there one? */
-static bool mark(struct fumi_exchange *x, const struct fumi_val *id, enum request_state as)
+/* Marks the calls of x with that id (NULL: all) that have not ended. Returns whether there was one.
+ */
+static bool mark_cancelled(struct fumi_exchange *x, const struct fumi_val *id,
+                           enum request_state as)
 {
     bool found = false;
     for (size_t i = 0; i < x->n; i++) {
@@ -264,12 +269,10 @@ static bool mark(struct fumi_exchange *x, const struct fumi_val *id, enum reques
     return found;
 }
 
-/* --- Those who want to know that their call was cancelled. --- */
-
-/* Takes it out of the list; false: it is not in it any more. */
-static bool take_hook(struct fumi_links *l, const struct fumi_run *r)
+/* Removes the hook of the run from the list. Returns false if it is not in the list. */
+static bool take_hook(struct fumi_peer_state *ps, const struct fumi_run *r)
 {
-    for (struct fumi_run **at = &l->hooks; *at; at = &(*at)->next_hook) {
+    for (struct fumi_run **at = &ps->hooks; *at; at = &(*at)->next_hook) {
         if (*at == r) {
             *at = r->next_hook;
             return true;
@@ -281,66 +284,66 @@ static bool take_hook(struct fumi_links *l, const struct fumi_run *r)
 bool fumi_on_cancel(struct fumi_call *c, void (*on)(void *arg), void *arg)
 {
     struct fumi_run *r = c->run;
-    struct fumi_links *l = r->exchange->peer->links;
-    pthread_mutex_lock(&l->lock);
+    struct fumi_peer_state *ps = r->exchange->peer->state;
+    pthread_mutex_lock(&ps->lock);
     bool waits = atomic_load(&r->request->state) == WAITING;
     if (waits) {
-        take_hook(l, r);
+        take_hook(ps, r);
         r->on_cancel = on;
         r->on_cancel_arg = arg;
-        r->next_hook = l->hooks;
+        r->next_hook = ps->hooks;
         r->hooked = true;
-        l->hooks = r;
+        ps->hooks = r;
     }
-    pthread_mutex_unlock(&l->lock);
+    pthread_mutex_unlock(&ps->lock);
     return waits;
 }
 
-/* Calls on_cancel without the lock, because it may finish the call and free the run. The lock is
- * held before and after. */
-static void fire(struct fumi_links *l, struct fumi_run *r)
+/* Calls on_cancel. The lock is held before and after but not during the call, because on_cancel may
+ * finish the call and free the run. */
+static void call_hook(struct fumi_peer_state *ps, struct fumi_run *r)
 {
-    struct firing here = {r, pthread_self(), l->firing};
+    struct running_hook here = {r, pthread_self(), ps->running_hooks};
     void (*on)(void *arg) = r->on_cancel;
     void *arg = r->on_cancel_arg;
-    l->firing = &here;
-    pthread_mutex_unlock(&l->lock);
+    ps->running_hooks = &here;
+    pthread_mutex_unlock(&ps->lock);
     on(arg);
-    pthread_mutex_lock(&l->lock);
-    struct firing **at = &l->firing;
+    pthread_mutex_lock(&ps->lock);
+    struct running_hook **at = &ps->running_hooks;
     while (*at != &here)
         at = &(*at)->next;
     *at = here.next;
-    pthread_cond_broadcast(&l->changed);
+    pthread_cond_broadcast(&ps->changed);
 }
 
-static void fire_cancelled(struct fumi_links *l)
+static void call_hooks(struct fumi_peer_state *ps)
 {
-    pthread_mutex_lock(&l->lock);
-    for (struct fumi_run *r = l->hooks; r;) {
+    pthread_mutex_lock(&ps->lock);
+    for (struct fumi_run *r = ps->hooks; r;) {
         if (!run_cancelled(r)) {
             r = r->next_hook;
             continue;
         }
-        take_hook(l, r);
-        fire(l, r);
-        r = l->hooks; /* the list may be another by now */
+        take_hook(ps, r);
+        call_hook(ps, r);
+        r = ps->hooks; /* the list may have changed */
     }
-    pthread_mutex_unlock(&l->lock);
+    pthread_mutex_unlock(&ps->lock);
 }
 
 void peer_cancel_late(struct fumi_run *r)
 {
-    struct fumi_links *l = r->exchange->peer->links;
-    pthread_mutex_lock(&l->lock);
-    if (take_hook(l, r))
-        fire(l, r);
-    pthread_mutex_unlock(&l->lock);
+    struct fumi_peer_state *ps = r->exchange->peer->state;
+    pthread_mutex_lock(&ps->lock);
+    if (take_hook(ps, r))
+        call_hook(ps, r);
+    pthread_mutex_unlock(&ps->lock);
 }
 
-static bool is_fired_elsewhere(const struct fumi_links *l, const struct fumi_run *r)
+static bool is_running_elsewhere(const struct fumi_peer_state *ps, const struct fumi_run *r)
 {
-    for (const struct firing *f = l->firing; f; f = f->next)
+    for (const struct running_hook *f = ps->running_hooks; f; f = f->next)
         if (f->run == r && !pthread_equal(f->thread, pthread_self()))
             return true;
     return false;
@@ -348,67 +351,65 @@ static bool is_fired_elsewhere(const struct fumi_links *l, const struct fumi_run
 
 void peer_unhook(struct fumi_run *r)
 {
-    struct fumi_links *l = r->exchange->peer->links;
-    pthread_mutex_lock(&l->lock);
-    take_hook(l, r);
-    while (is_fired_elsewhere(l, r))
-        pthread_cond_wait(&l->changed, &l->lock);
-    pthread_mutex_unlock(&l->lock);
+    struct fumi_peer_state *ps = r->exchange->peer->state;
+    pthread_mutex_lock(&ps->lock);
+    take_hook(ps, r);
+    while (is_running_elsewhere(ps, r))
+        pthread_cond_wait(&ps->changed, &ps->lock);
+    pthread_mutex_unlock(&ps->lock);
 }
-
-/* --- Cancelling, and the end of the peer. --- */
 
 bool fumi_cancel(struct fumi_peer *peer, const struct fumi_val *id)
 {
-    struct fumi_links *l = peer->links;
+    struct fumi_peer_state *ps = peer->state;
     bool found = false;
-    if (!l || !id)
+    if (!ps || !id)
         return false;
-    pthread_mutex_lock(&l->lock);
-    for (struct fumi_exchange *x = l->oldest; x; x = x->newer)
-        found |= mark(x, id, CANCELLED);
-    pthread_cond_broadcast(&l->changed);
-    pthread_mutex_unlock(&l->lock);
+    pthread_mutex_lock(&ps->lock);
+    for (struct fumi_exchange *x = ps->oldest; x; x = x->newer)
+        found |= mark_cancelled(x, id, CANCELLED);
+    pthread_cond_broadcast(&ps->changed);
+    pthread_mutex_unlock(&ps->lock);
     if (found)
-        fire_cancelled(l);
+        call_hooks(ps);
     return found;
 }
 
-static void end_questions(struct fumi_links *l)
+static void end_requests(struct fumi_peer_state *ps)
 {
-    l->ended = true;
-    for (struct question *q = l->questions; q; q = q->next) {
+    ps->ended = true;
+    for (struct outgoing_request *q = ps->outgoing; q; q = q->next) {
         if (q->state == OPEN)
             q->state = GONE;
     }
-    pthread_cond_broadcast(&l->changed);
+    pthread_cond_broadcast(&ps->changed);
 }
 
 bool fumi_peer_attach(struct fumi_peer *peer, void *session, const struct fumi_session_ops *ops)
 {
-    struct fumi_links *l = links_of(peer);
-    pthread_mutex_lock(&l->lock);
-    bool fits = !l->gone && !peer->ops;
+    struct fumi_peer_state *ps = state_of(peer);
+    pthread_mutex_lock(&ps->lock);
+    bool fits = !ps->gone && !peer->ops;
     if (fits) {
         peer->ops = ops;
         __atomic_store_n(&peer->session, session, __ATOMIC_RELEASE);
     }
-    pthread_mutex_unlock(&l->lock);
+    pthread_mutex_unlock(&ps->lock);
     return fits;
 }
 
 void fumi_peer_eof(struct fumi_peer *peer)
 {
-    struct fumi_links *l = links_of(peer);
-    pthread_mutex_lock(&l->lock);
-    end_questions(l);
+    struct fumi_peer_state *ps = state_of(peer);
+    pthread_mutex_lock(&ps->lock);
+    end_requests(ps);
     const struct fumi_session_ops *ops = peer->ops;
-    pthread_mutex_unlock(&l->lock);
+    pthread_mutex_unlock(&ps->lock);
     if (ops && ops->eof)
         ops->eof(peer);
 }
 
-/* A message that may be changing something. */
+/* Whether calls of the message may be changing something. */
 static bool is_writing(const struct fumi_exchange *x)
 {
     return x->gated && x->started && x->writes;
@@ -416,15 +417,15 @@ static bool is_writing(const struct fumi_exchange *x)
 
 static void cancel_all(struct fumi_peer *peer, enum request_state writers)
 {
-    struct fumi_links *l = links_of(peer);
-    pthread_mutex_lock(&l->lock);
-    end_questions(l);
-    l->gone = true;
-    for (struct fumi_exchange *x = l->oldest; x; x = x->newer)
-        mark(x, NULL, is_writing(x) ? writers : CANCELLED);
+    struct fumi_peer_state *ps = state_of(peer);
+    pthread_mutex_lock(&ps->lock);
+    end_requests(ps);
+    ps->gone = true;
+    for (struct fumi_exchange *x = ps->oldest; x; x = x->newer)
+        mark_cancelled(x, NULL, is_writing(x) ? writers : CANCELLED);
     const struct fumi_session_ops *ops = peer->ops;
-    pthread_mutex_unlock(&l->lock);
-    fire_cancelled(l);
+    pthread_mutex_unlock(&ps->lock);
+    call_hooks(ps);
     if (ops && ops->gone)
         ops->gone(peer);
 }
@@ -439,7 +440,7 @@ void fumi_peer_end(struct fumi_peer *peer)
     cancel_all(peer, LAST);
 }
 
-/* The calls of x that have not ended. */
+/* Counts the calls of x that have not ended, and appends their names. */
 static size_t count_calls(const struct fumi_exchange *x, struct fumi_buf *names)
 {
     size_t n = 0;
@@ -458,61 +459,61 @@ static size_t count_calls(const struct fumi_exchange *x, struct fumi_buf *names)
 
 size_t fumi_peer_calls(struct fumi_peer *peer, bool writing, struct fumi_buf *names)
 {
-    struct fumi_links *l = peer->links;
+    struct fumi_peer_state *ps = peer->state;
     size_t n = 0;
-    if (!l)
+    if (!ps)
         return 0;
-    pthread_mutex_lock(&l->lock);
-    for (struct fumi_exchange *x = l->oldest; x; x = x->newer)
+    pthread_mutex_lock(&ps->lock);
+    for (struct fumi_exchange *x = ps->oldest; x; x = x->newer)
         n += writing && !is_writing(x) ? 0 : count_calls(x, names);
-    pthread_mutex_unlock(&l->lock);
+    pthread_mutex_unlock(&ps->lock);
     return n;
 }
 
 bool fumi_peer_waits(const struct fumi_peer *peer)
 {
-    struct fumi_links *l = peer->links;
-    if (!l)
+    struct fumi_peer_state *ps = peer->state;
+    if (!ps)
         return false;
-    pthread_mutex_lock(&l->lock);
-    bool open = l->questions && !l->ended;
-    pthread_mutex_unlock(&l->lock);
+    pthread_mutex_lock(&ps->lock);
+    bool open = ps->outgoing && !ps->ended;
+    pthread_mutex_unlock(&ps->lock);
     return open;
 }
 
-/* What the peer sent becomes the call's own error, or says that it is no answer. */
-static enum fumi_ret judge(struct fumi_call *c, const struct envelope *e)
+/* An error response of the peer becomes the error of the call. */
+static enum fumi_ret read_response(struct fumi_call *c, const struct envelope *e)
 {
     struct fumi_err why, theirs;
     if (e->fault)
-        return fumi_fail(c, FUMI_LIMIT, "The peer's answer is none: %s", e->fault);
+        return fumi_fail(c, FUMI_LIMIT, "The peer sent an invalid response: %s", e->fault);
     if (!e->error)
         return FUMI_OK;
     if (envelope_error(c->arena, e->error, &theirs, &why))
-        return fumi_fail(c, FUMI_LIMIT, "The peer's answer is none: %s", why.text);
+        return fumi_fail(c, FUMI_LIMIT, "The peer sent an invalid response: %s", why.text);
     c->err = theirs;
     return FUMI_FAIL;
 }
 
-void peer_answered(struct fumi_peer *peer, const struct envelope *e)
+void peer_response(struct fumi_peer *peer, const struct envelope *e)
 {
-    struct fumi_links *l = peer->links;
+    struct fumi_peer_state *ps = peer->state;
     int64_t id;
-    if (!l || !fumi_int(e->id, &id))
+    if (!ps || !fumi_int(e->id, &id))
         return;
-    pthread_mutex_lock(&l->lock);
-    for (struct question *q = l->questions; q; q = q->next) {
+    pthread_mutex_lock(&ps->lock);
+    for (struct outgoing_request *q = ps->outgoing; q; q = q->next) {
         if (q->id != id || q->state != OPEN)
             continue;
-        q->state = judge(q->call, e) == FUMI_OK ? ANSWERED : REFUSED;
+        q->state = read_response(q->call, e) == FUMI_OK ? ANSWERED : REFUSED;
         if (q->state == ANSWERED)
             q->answer = fumi_compact(q->call->arena, e->result);
     }
-    pthread_cond_broadcast(&l->changed);
-    pthread_mutex_unlock(&l->lock);
+    pthread_cond_broadcast(&ps->changed);
+    pthread_mutex_unlock(&ps->lock);
 }
 
-static struct timespec moment(int64_t ms)
+static struct timespec time_after(int64_t ms)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -525,51 +526,54 @@ static struct timespec moment(int64_t ms)
     return t;
 }
 
-static void send_question(struct fumi_run *r, int64_t id, const char *method,
-                          struct fumi_json params)
+static void send_request(struct fumi_run *r, int64_t id, const char *method,
+                         struct fumi_json params)
 {
     struct fumi_buf b = {0};
     struct fumi_out o = request_open(&b, method);
     request_close(&o, params, id);
-    run_tell(r, &b);
+    run_notify(r, &b);
     fumi_buf_done(&b);
 }
 
-/* Waits until the question is no longer open; takes it out of the list. */
-static void await(struct fumi_links *l, struct question *q)
+/* Waits until the request has ended, the call is cancelled, or the time is over. Removes the
+ * request from the list. */
+static void wait_for_response(struct fumi_peer_state *ps, struct outgoing_request *q)
 {
     const struct fumi_run *r = q->call->run;
     int64_t most = r->server->limits.request, left = fumi_time_left(q->call);
-    struct timespec end = moment(left < most ? left : most);
+    struct timespec end = time_after(left < most ? left : most);
     int rc = 0;
-    pthread_mutex_lock(&l->lock);
+    pthread_mutex_lock(&ps->lock);
     while (q->state == OPEN && !run_cancelled(r) && rc == 0)
-        rc = pthread_cond_timedwait(&l->changed, &l->lock, &end);
-    for (struct question **at = &l->questions; *at; at = &(*at)->next) {
+        rc = pthread_cond_timedwait(&ps->changed, &ps->lock, &end);
+    for (struct outgoing_request **at = &ps->outgoing; *at; at = &(*at)->next) {
         if (*at == q) {
             *at = q->next;
             break;
         }
     }
-    pthread_mutex_unlock(&l->lock);
+    pthread_mutex_unlock(&ps->lock);
 }
 
-/* FUMI_FAIL: the call cannot ask, or the peer will send nothing any more. The deadline may end the
- * exchange at any moment, so its place among the gated ones is looked at under the lock. */
-static enum fumi_ret enlist(struct fumi_exchange *x, struct question *q, const char *method)
+/* Adds the request to the list and gives it an id. Returns FUMI_FAIL if the call cannot send
+ * requests, or the peer sends nothing more. Another thread may own the exchange after the deadline,
+ * so `gated` is read with the lock. */
+static enum fumi_ret add_request(struct fumi_exchange *x, struct outgoing_request *q,
+                                 const char *method)
 {
-    struct fumi_links *l = x->peer->links;
-    pthread_mutex_lock(&l->lock);
-    bool gated = x->gated, possible = gated && !l->ended;
+    struct fumi_peer_state *ps = x->peer->state;
+    pthread_mutex_lock(&ps->lock);
+    bool gated = x->gated, possible = gated && !ps->ended;
     if (possible) {
-        q->id = ++l->asked;
-        q->next = l->questions;
-        l->questions = q;
+        q->id = ++ps->last_id;
+        q->next = ps->outgoing;
+        ps->outgoing = q;
     }
-    pthread_mutex_unlock(&l->lock);
+    pthread_mutex_unlock(&ps->lock);
     if (!gated)
         return fumi_fail(q->call, FUMI_INTERNAL_ERROR,
-                         "only a blocking method on the executor can ask");
+                         "only a blocking method on the executor can send requests");
     return possible
                ? FUMI_OK
                : fumi_fail(q->call, FUMI_LIMIT, "The peer is gone and cannot answer %s", method);
@@ -579,21 +583,22 @@ enum fumi_ret fumi_request(struct fumi_call *c, const char *method, struct fumi_
                            struct fumi_json *answer)
 {
     struct fumi_exchange *x = c->run->exchange;
-    struct question q = {.call = c};
+    struct outgoing_request q = {.call = c};
     if (x->peer->no_requests)
         return fumi_fail(c, FUMI_LIMIT, "Over %s the peer cannot be asked %s", x->peer->transport,
                          method);
     if (!x->sink.notify)
         return fumi_fail(c, FUMI_LIMIT,
-                         "The peer takes nothing but the answer: it cannot be asked %s", method);
+                         "The peer can receive only the answer: it cannot be asked %s", method);
     if (!c->run->open)
-        return fumi_fail(c, FUMI_INTERNAL_ERROR, "only a blocking method on the executor can ask");
+        return fumi_fail(c, FUMI_INTERNAL_ERROR,
+                         "only a blocking method on the executor can send requests");
     if (!fumi_time_left(c))
         return fumi_fail(c, FUMI_LIMIT, "There is no time left to ask %s", method);
-    if (enlist(x, &q, method) != FUMI_OK)
+    if (add_request(x, &q, method) != FUMI_OK)
         return FUMI_FAIL;
-    send_question(c->run, q.id, method, params);
-    await(x->peer->links, &q);
+    send_request(c->run, q.id, method, params);
+    wait_for_response(x->peer->state, &q);
     switch (q.state) {
     case ANSWERED:
         *answer = q.answer;

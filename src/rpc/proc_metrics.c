@@ -1,6 +1,5 @@
-/* Counters stand in shards, one for each processor of the machine as far as there are as many, so
- * that threads seldom write to the same cache line; they are added up when somebody asks. Which
- * codes a method has answered is noted once for all shards. */
+/* The counters are sharded by CPU, so that threads rarely write to the same cache line, and are
+ * added up when they are read. The error codes of a method are recorded once for all shards. */
 #include "rpc/exchange.h"
 #include "rpc/processors.h"
 
@@ -10,10 +9,10 @@
 
 enum {
     SHARDS = 8,
-    CODES = 8,  /* error codes of a method that are told apart */
-    OK = CODES, /* behind their counters: calls without error */
+    CODES = 8,  /* error codes per method that have their own counter */
+    OK = CODES, /* after the counters of the codes: calls without error */
     OTHER,      /* calls with further codes */
-    TIME,       /* nanoseconds of all together */
+    TIME,       /* total duration in nanoseconds */
     COUNTERS,
     SECOND = 1000000000 /* in nanoseconds */
 };
@@ -29,14 +28,14 @@ static const struct {
     {INT64_MAX, "+Inf"},
 };
 
-/* Of one method, in one shard. */
-struct row {
+/* The counters of one method in one shard. */
+struct method_counters {
     atomic_uint_fast64_t counters[COUNTERS];
 };
 
 struct shard {
     atomic_uint_fast64_t buckets[FUMI_COUNT(bounds)];
-    struct row rows[];
+    struct method_counters rows[];
 };
 
 struct codes {
@@ -45,7 +44,7 @@ struct codes {
 
 struct fumi_metrics {
     const struct fumi_server *server;
-    size_t n; /* methods; behind them stands the row of all that do not exist */
+    size_t n; /* methods; the row after the last one counts unknown methods */
     struct codes *codes;
     struct shard *shards[SHARDS];
 };
@@ -57,7 +56,7 @@ static void *zeroed(size_t size)
 
 static struct shard *shard_new(size_t n)
 {
-    return zeroed(sizeof(struct shard) + (n + 1) * sizeof(struct row));
+    return zeroed(sizeof(struct shard) + (n + 1) * sizeof(struct method_counters));
 }
 
 struct fumi_metrics *fumi_metrics_new(const struct fumi_server *s)
@@ -81,7 +80,7 @@ void fumi_metrics_free(struct fumi_metrics *m)
     fumi_resize(m, 0);
 }
 
-/* The counter of an error code: the first that has it, or that nobody has yet. */
+/* The counter of an error code: the one that has this code, or the first unused one. */
 static size_t counter_of(struct codes *codes, int code)
 {
     for (size_t i = 0; i < CODES; i++) {
@@ -106,7 +105,7 @@ static void add(atomic_uint_fast64_t *counter, uint64_t n)
     atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
-static size_t row_of(const struct fumi_metrics *m, const struct entry *e)
+static size_t row_of(const struct fumi_metrics *m, const struct method_entry *e)
 {
     size_t i = e ? (size_t)(e - m->server->entries) : m->n;
     return i < m->n ? i : m->n;
@@ -140,7 +139,7 @@ static void put(struct fumi_buf *out, const char *fmt, ...)
     fumi_buf_add(out, line, (size_t)n);
 }
 
-/* A name needs no escapes: the registry takes none with a quote or backslash. */
+/* Names need no escapes: the registry refuses quotes and backslashes. */
 static const char *name_of(const struct fumi_metrics *m, size_t i)
 {
     return i < m->n ? m->server->entries[i].name.p : "";
@@ -151,7 +150,7 @@ static uint64_t value(const atomic_uint_fast64_t *counter)
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-/* All shards in one, the caller's own. */
+/* Returns the sum of all shards; the caller frees it. */
 static struct shard *total(const struct fumi_metrics *m)
 {
     struct shard *sum = shard_new(m->n);
@@ -167,7 +166,7 @@ static struct shard *total(const struct fumi_metrics *m)
     return sum;
 }
 
-static void put_calls(const struct fumi_metrics *m, size_t i, const struct row *row,
+static void put_calls(const struct fumi_metrics *m, size_t i, const struct method_counters *row,
                       struct fumi_buf *out)
 {
     const char *name = name_of(m, i);
@@ -185,7 +184,7 @@ static void put_calls(const struct fumi_metrics *m, size_t i, const struct row *
             value(&row->counters[OTHER]));
 }
 
-static void put_time(const struct fumi_metrics *m, size_t i, const struct row *row,
+static void put_time(const struct fumi_metrics *m, size_t i, const struct method_counters *row,
                      struct fumi_buf *out)
 {
     uint64_t time = value(&row->counters[TIME]), n = 0;

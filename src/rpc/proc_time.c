@@ -1,7 +1,7 @@
 /* Gives each call a deadline; run.c and deadline.c enforce it. */
 #include "rpc/processors.h"
 
-/* Of several deadlines the first holds. */
+/* If several processors set a deadline, the earliest applies. */
 static enum fumi_ret set_deadline(void *self, struct fumi_call *c)
 {
     const struct fumi_time_limit *limit = self;

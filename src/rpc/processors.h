@@ -1,4 +1,5 @@
-/* Processors that come with the library. Each is given to fumi_server_use. */
+/* The processors of the library, for fumi_server_use. Their arguments are borrowed and must outlive
+ * the server. */
 #ifndef FUMI_RPC_PROCESSORS_H
 #define FUMI_RPC_PROCESSORS_H
 
@@ -8,25 +9,27 @@
 extern "C" {
 #endif
 
-/* A line for each call: method (cut at 64 bytes), transport, code, microseconds and, where it has
- * one, the id of its trace. Calls that fail internally as errors, others at FUMI_INFO. Never
- * params. `log` is borrowed. */
+/* Logs one line per call: method (truncated to 64 bytes), transport, code, duration in microseconds
+ * and, if it has a trace, the trace id. Internal errors are logged at FUMI_ERROR, all other calls
+ * at FUMI_INFO. Params are never logged. */
 struct fumi_processor fumi_log_calls(const struct fumi_log *log);
 
-/* Each call must end in that many milliseconds: see fumi_call.deadline. The time in which it waits
- * for the executor counts. A subscription (FUMI_SUBSCRIPTION) has no limit. 0: nothing has. */
+/* Sets the deadline of each call: see fumi_call.deadline. The time that a call waits for the
+ * executor counts. Methods with FUMI_SUBSCRIPTION have no limit. */
 struct fumi_time_limit {
-    int64_t ms;
+    int64_t ms; /* 0: no limit */
 };
-struct fumi_processor fumi_limit_time(const struct fumi_time_limit *limit); /* borrowed */
+struct fumi_processor fumi_limit_time(const struct fumi_time_limit *limit);
 
-/* Counts calls by method and code, and how long they took, as Prometheus text (0.0.4). Made after
- * the methods were added: those of later ones count under method="", as do those of none. Any
- * thread may write it out while calls run, and while the server is there. */
+/* Counts calls by method and code, and measures their duration. Create the metrics after all
+ * methods were added: methods added later, and unknown ones, are counted as method="". Free them
+ * after the server has handled its last message. */
 struct fumi_metrics;
 struct fumi_metrics *fumi_metrics_new(const struct fumi_server *s);
 void fumi_metrics_free(struct fumi_metrics *m);
 struct fumi_processor fumi_count_calls(struct fumi_metrics *m);
+/* Appends the metrics in the Prometheus text format 0.0.4. From any thread, until the server is
+ * freed. */
 void fumi_metrics_put(struct fumi_metrics *m, struct fumi_buf *out);
 
 #ifdef __cplusplus

@@ -8,10 +8,10 @@ struct fumi_record {
     fumi_handle_fn *inner;
     void *self;
     int fd;
-    pthread_mutex_t lock; /* a line is written as a whole */
+    pthread_mutex_t lock; /* so that lines do not mix */
 };
 
-/* A message on its way through; it stands between the inner handler and the true sink. */
+/* A message while the inner handler handles it: replaces its sink. Freed by its reply. */
 struct passing {
     struct fumi_record *record;
     struct fumi_sink sink;
@@ -33,7 +33,7 @@ void fumi_record_free(struct fumi_record *r)
     fumi_resize(r, 0);
 }
 
-/* A transcript has a line for each message: one that holds line breaks is written with escapes. */
+/* A transcript has one line per message, so line breaks are escaped. */
 static void put_escaped(struct fumi_buf *line, struct fumi_str text)
 {
     for (size_t i = 0; i < text.n; i++) {
@@ -50,7 +50,7 @@ static bool has_breaks(struct fumi_str text)
     return text.n && (memchr(text.p, '\n', text.n) || memchr(text.p, '\r', text.n));
 }
 
-static void note(struct fumi_record *r, const char *arrow, struct fumi_str text)
+static void write_line(struct fumi_record *r, const char *arrow, struct fumi_str text)
 {
     struct fumi_buf line = {0};
     bool breaks = has_breaks(text);
@@ -61,16 +61,16 @@ static void note(struct fumi_record *r, const char *arrow, struct fumi_str text)
         fumi_buf_add(&line, text.p, text.n);
     fumi_buf_put(&line, '\n');
     pthread_mutex_lock(&r->lock);
-    /* A transcript that cannot be written must not stop the conversation. */
+    /* Errors are ignored: a transcript that cannot be written must not stop the server. */
     file_write_all(r->fd, fumi_buf_str(&line));
     pthread_mutex_unlock(&r->lock);
     fumi_buf_done(&line);
 }
 
-static void pass_tell(void *arg, struct fumi_buf *message)
+static void pass_notify(void *arg, struct fumi_buf *message)
 {
     struct passing *p = arg;
-    note(p->record, "<-- ", fumi_buf_str(message));
+    write_line(p->record, "<-- ", fumi_buf_str(message));
     p->sink.notify(p->sink.arg, message);
 }
 
@@ -78,7 +78,7 @@ static void pass_reply(void *arg, struct fumi_buf *answer, int code)
 {
     struct passing *p = arg;
     if (answer->n)
-        note(p->record, "<-- ", fumi_buf_str(answer));
+        write_line(p->record, "<-- ", fumi_buf_str(answer));
     struct fumi_sink sink = p->sink;
     fumi_resize(p, 0);
     sink.reply(sink.arg, answer, code);
@@ -96,8 +96,8 @@ void fumi_record_handle(void *self, struct fumi_peer *peer, struct fumi_str mess
     struct fumi_record *r = self;
     struct passing *p = fumi_resize(NULL, sizeof(*p));
     *p = (struct passing){r, sink};
-    note(r, "--> ", message);
-    struct fumi_sink between = {.notify = sink.notify ? pass_tell : NULL,
+    write_line(r, "--> ", message);
+    struct fumi_sink between = {.notify = sink.notify ? pass_notify : NULL,
                                 .reply = pass_reply,
                                 .arg = p,
                                 .unordered = sink.unordered ? pass_unordered : NULL,

@@ -1,12 +1,13 @@
 /* One call: hooks, params, method, answer.
  *
- * A call may be ended by its method, by fumi_finish, or by its deadline: whoever claims it first
- * writes the answer. While a method runs, its thread uses the run alone, because the deadline may
- * give the exchange to another thread at any moment. */
+ * A call may be ended by its method, by fumi_finish, or by its deadline. The first of them that
+ * claims the call (enum run_claim) writes the answer. While a method runs, its thread must use only
+ * the run, because after the deadline another thread owns the exchange. */
 #include "rpc/exchange.h"
 
 #include "base/clock.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 struct fumi_run *run_new(struct fumi_exchange *x)
@@ -17,7 +18,7 @@ struct fumi_run *run_new(struct fumi_exchange *x)
     r->server = x->server;
     r->call.run = r;
     r->call.arena = &r->arena;
-    pthread_mutex_init(&r->telling, NULL);
+    pthread_mutex_init(&r->notify_lock, NULL);
     return r;
 }
 
@@ -25,19 +26,20 @@ void run_free(struct fumi_run *r)
 {
     if (!r)
         return;
-    pthread_mutex_destroy(&r->telling);
+    pthread_mutex_destroy(&r->notify_lock);
     fumi_arena_done(&r->arena);
     fumi_buf_done(&r->out);
     fumi_resize(r, 0);
 }
 
-/* The deadline has claimed the call: its run is freed when neither the method nor the timer needs
- * it any more, and with it what it kept. */
+/* Releases a reference of a run that the deadline has claimed. The last reference frees the run and
+ * what it keeps alive. */
 static void release(struct fumi_run *r)
 {
     struct fumi_exchange *x = r->exchange;
     struct fumi_server *s = r->server;
     struct fumi_peer *peer = x->peer;
+    assert(atomic_load(&r->claim) == BY_DEADLINE && atomic_load(&r->refs) > 0);
     if (atomic_fetch_sub(&r->refs, 1) > 1)
         return;
     __typeof__(r->keep) keep = r->keep;
@@ -50,10 +52,8 @@ static void release(struct fumi_run *r)
         keep(peer, false);
 }
 
-/* --- Hooks. --- */
-
-/* The processors in order, until one fails; `entered` counts those to be left again. A call that
- * has waited past its deadline is not run: see in_time. */
+/* Calls the `before` hooks in order until one fails. `entered` counts the processors whose `after`
+ * is due. */
 static enum fumi_ret enter(struct fumi_run *r)
 {
     const struct fumi_server *s = r->server;
@@ -87,7 +87,7 @@ static void prepare(struct fumi_run *r, struct fumi_exchange *x, struct request 
     r->open = x->open;
     r->hooked = false;
     atomic_store_explicit(&r->claim, UNCLAIMED, memory_order_relaxed);
-    atomic_store_explicit(&r->turn, RUNNING, memory_order_relaxed);
+    atomic_store_explicit(&r->state, RUNNING, memory_order_relaxed);
     c->name = q->entry ? q->entry->name : fumi_text(&r->arena, q->method);
     c->method = q->entry ? q->entry->method : NULL;
     c->self = q->entry ? q->entry->self : NULL;
@@ -109,6 +109,7 @@ static void prepare(struct fumi_run *r, struct fumi_exchange *x, struct request 
 struct fumi_run *run_enter(struct fumi_exchange *x, struct request *q)
 {
     struct fumi_run *r = x->run;
+    assert(r->exchange == x && q == &x->requests[x->index]);
     prepare(r, x, q);
     r->admitted = r->server->hooks ? enter(r) : FUMI_OK;
     if (x->open && r->call.deadline)
@@ -116,12 +117,10 @@ struct fumi_run *run_enter(struct fumi_exchange *x, struct request *q)
     return r;
 }
 
-/* --- Running. --- */
-
-/* The data of this error is the name itself, whatever it holds and however long it is. */
+/* The data of this error is the complete name, of any length and with any characters. */
 static __attribute__((cold)) enum fumi_ret fail_unknown(struct fumi_call *c, struct fumi_str name)
 {
-    size_t room, most = name.n * 6 + 2; /* every byte as \u00XX, and quotes */
+    size_t room, most = name.n * 6 + 2; /* each byte as \u00XX, and the quotes */
     struct fumi_buf b = {.p = fumi_tail(c->arena, most, &room), .cap = most, .limit = most};
     fumi_put_str(&(struct fumi_out){.buf = &b}, name);
     fumi_take(c->arena, b.n);
@@ -130,7 +129,7 @@ static __attribute__((cold)) enum fumi_ret fail_unknown(struct fumi_call *c, str
     return FUMI_FAIL;
 }
 
-static enum fumi_ret call_method(struct fumi_call *c, const struct entry *e)
+static enum fumi_ret call_method(struct fumi_call *c, const struct method_entry *e)
 {
     const struct fumi_method *m = e->method;
     char *frame = fumi_alloc(c->arena, e->frame);
@@ -143,9 +142,7 @@ static enum fumi_ret call_method(struct fumi_call *c, const struct entry *e)
     return m->run(c, params, c->result);
 }
 
-/* --- Answering. --- */
-
-static void explain(struct fumi_call *c, enum fumi_ret ret)
+static void ensure_error(struct fumi_call *c, enum fumi_ret ret)
 {
     if (ret != FUMI_OK && !c->err.code)
         fumi_fail(c, FUMI_INTERNAL_ERROR, "the method failed without saying why");
@@ -165,9 +162,9 @@ static __attribute__((cold)) enum fumi_ret fail_late(struct fumi_call *c, const 
     return FUMI_FAIL;
 }
 
-/* A call that ends after its deadline is answered with a timeout; but an internal error stays one.
- */
-static enum fumi_ret in_time(struct fumi_run *r, enum fumi_ret ret)
+/* Turns the outcome of a call that ends after its deadline into a timeout, except for an internal
+ * error. */
+static enum fumi_ret check_deadline(struct fumi_run *r, enum fumi_ret ret)
 {
     struct fumi_call *c = &r->call;
     bool broken = ret != FUMI_OK && c->err.code == FUMI_INTERNAL_ERROR;
@@ -177,8 +174,8 @@ static enum fumi_ret in_time(struct fumi_run *r, enum fumi_ret ret)
     return fail_late(c, r->request, r->begun);
 }
 
-/* The method has written its result. Outside a batch the answer trades places with the buffer of
- * the exchange, and both stay warm. */
+/* The method has written its result into the buffer of the run. A single answer is swapped with the
+ * buffer of the exchange, so that both keep their memory for reuse. */
 static int answer_written(struct fumi_exchange *x, struct fumi_call *c)
 {
     struct fumi_buf *from = &c->run->out, was = x->out;
@@ -206,7 +203,7 @@ static int answer(struct fumi_exchange *x, struct fumi_call *c)
     return rc;
 }
 
-static void tell_fault(struct fumi_run *r, const struct fumi_call *c, bool silent)
+static void report_fault(struct fumi_run *r, const struct fumi_call *c, bool silent)
 {
     if (c->err.code == FUMI_INTERNAL_ERROR)
         log_internal(r->server, c->name, &c->err);
@@ -214,31 +211,30 @@ static void tell_fault(struct fumi_run *r, const struct fumi_call *c, bool silen
         exchange_fault(r->exchange, &c->err, c->id, r->request->flags);
 }
 
-/* The call has an outcome: the processors are told, and the peer. A result that cannot be written
- * is an error too, so it is written before the processors are called. */
+/* The call has an outcome: calls the `after` hooks and writes the answer. The result is written
+ * first, because a result that cannot be written is an error that the hooks must see. */
 static void conclude(struct fumi_run *r, enum fumi_ret ret)
 {
     struct fumi_call *c = &r->call;
     bool cancelled = r->open && atomic_exchange(&r->request->state, ENDED) == CANCELLED;
     bool silent = cancelled || !c->id;
     if (r->server->hooks)
-        ret = in_time(r, ret);
-    explain(c, ret);
+        ret = check_deadline(r, ret);
+    ensure_error(c, ret);
     if (ret == FUMI_OK && !silent && answer(r->exchange, c))
         ret = FUMI_FAIL;
     c->ret = ret == FUMI_OK ? FUMI_OK : FUMI_FAIL;
     leave(r->server, c);
     if (ret != FUMI_OK)
-        tell_fault(r, c, silent);
+        report_fault(r, c, silent);
 }
 
-/* --- Ending. --- */
-
-/* Claims the call for its method: UNCLAIMED if that succeeds, else whose it is. */
+/* Claims the call for its method. Returns UNCLAIMED if that succeeds, otherwise the claim that the
+ * call has. */
 static int claim(struct fumi_run *r)
 {
     int is = atomic_load_explicit(&r->claim, memory_order_relaxed);
-    if (!r->open) { /* nobody else can claim it */
+    if (!r->open) { /* no other thread can claim it */
         atomic_store_explicit(&r->claim, BY_METHOD, memory_order_relaxed);
         return is;
     }
@@ -248,40 +244,41 @@ static int claim(struct fumi_run *r)
     return is;
 }
 
-/* Of a call that has ended only the method's own name is sure to be there still. */
+/* Of a call that has ended, only the name in the method table is certain to exist. */
 static __attribute__((cold)) void log_twice(const struct fumi_run *r)
 {
-    static const struct fumi_err twice = {.text = "the call has been finished before"};
+    static const struct fumi_err twice = {.text = "the call was finished twice"};
     const struct fumi_method *m = r->call.method;
     log_internal(r->server, fumi_str(m ? m->name : ""), &twice);
 }
 
-/* A call of a method that may not pend is pending: it is answered here. Who finishes it later finds
- * a run that nobody uses any more, and that lives as long as the server. */
+/* A method without FUMI_ASYNC has returned FUMI_PENDING: answers the call with an internal error. A
+ * later fumi_finish must find a valid run, so the run is abandoned until the server is freed. */
 static __attribute__((cold)) void disown(struct fumi_run *r)
 {
     struct fumi_exchange *x = r->exchange;
     conclude(r,
              fumi_fail(&r->call, FUMI_INTERNAL_ERROR, "returned FUMI_PENDING without FUMI_ASYNC"));
-    r->call.context = NULL; /* it may go with the answer */
+    r->call.context = NULL; /* may be freed with the answer */
     atomic_fetch_add(&x->refs, 1);
     x->run = run_new(x);
     r->next_lost = atomic_load(&r->server->lost);
     while (!atomic_compare_exchange_weak(&r->server->lost, &r->next_lost, r)) {}
 }
 
-/* Nobody waits for the answer of a pending call. The deadline may have ended the sink. */
-static void exempt(struct fumi_run *r)
+/* The transport need not wait for the answer of a pending call. The sink is gone if the deadline
+ * has sent the answer. */
+static void mark_unordered(struct fumi_run *r)
 {
     struct fumi_sink sink = r->exchange->sink;
-    pthread_mutex_lock(&r->telling);
+    pthread_mutex_lock(&r->notify_lock);
     if (sink.unordered && atomic_load(&r->claim) != BY_DEADLINE)
         sink.unordered(sink.arg);
-    pthread_mutex_unlock(&r->telling);
+    pthread_mutex_unlock(&r->notify_lock);
 }
 
-/* The method has returned FUMI_PENDING. Returns FUMI_PENDING if the exchange is no longer this
- * thread's. */
+/* The method has returned FUMI_PENDING. Returns FUMI_PENDING if this thread no longer owns the
+ * exchange. */
 static enum fumi_ret pend(struct fumi_run *r)
 {
     if (!(r->request->flags & FUMI_ASYNC) && claim(r) == UNCLAIMED) {
@@ -289,10 +286,10 @@ static enum fumi_ret pend(struct fumi_run *r)
         return FUMI_OK;
     }
     if (r->open && atomic_load(&r->claim) == UNCLAIMED) {
-        peer_loosen(r);
-        exempt(r);
+        peer_ungate(r);
+        mark_unordered(r);
     }
-    if (atomic_exchange(&r->turn, PARKED) != FINISHED)
+    if (atomic_exchange(&r->state, PENDING) != FINISHED)
         return FUMI_PENDING;
     if (atomic_load(&r->claim) != BY_DEADLINE)
         return FUMI_OK;
@@ -300,7 +297,7 @@ static enum fumi_ret pend(struct fumi_run *r)
     return FUMI_PENDING;
 }
 
-/* The method has returned; as pend. */
+/* The method has returned. Returns FUMI_PENDING as pend does. */
 static enum fumi_ret settle(struct fumi_run *r, enum fumi_ret ret)
 {
     if (ret == FUMI_PENDING)
@@ -333,8 +330,8 @@ enum fumi_ret run_request(struct fumi_run *r)
     return settle(r, ret);
 }
 
-/* When the handler has not yet returned, the thread that runs it goes on: so a batch of calls that
- * are finished at once does not pile up on the stack, and nobody waits for anybody. */
+/* If the method has not returned yet, its thread continues with the exchange instead of this one.
+ * So no thread waits for another, and a batch whose calls are finished at once does not recurse. */
 void fumi_finish(struct fumi_call *c, enum fumi_ret ret)
 {
     struct fumi_run *r = c->run;
@@ -348,7 +345,7 @@ void fumi_finish(struct fumi_call *c, enum fumi_ret ret)
     }
     if (whose == UNCLAIMED)
         conclude(r, ret);
-    if (atomic_exchange(&r->turn, FINISHED) != PARKED)
+    if (atomic_exchange(&r->state, FINISHED) != PENDING)
         return;
     if (whose == BY_DEADLINE) {
         release(r);
@@ -358,8 +355,6 @@ void fumi_finish(struct fumi_call *c, enum fumi_ret ret)
     exchange_proceed(x);
 }
 
-/* --- On the executor. --- */
-
 static void on_task(struct fumi_task *task)
 {
     struct fumi_run *r = FUMI_OWNER(task, struct fumi_run, task);
@@ -367,8 +362,8 @@ static void on_task(struct fumi_task *task)
     int queued = QUEUED;
     if (peer_postpone(r))
         return;
-    if (!atomic_compare_exchange_strong(&r->turn, &queued, RUNNING)) {
-        release(r); /* the deadline was quicker */
+    if (!atomic_compare_exchange_strong(&r->state, &queued, RUNNING)) {
+        release(r); /* the deadline was first */
         return;
     }
     if (run_request(r) == FUMI_PENDING)
@@ -379,16 +374,14 @@ static void on_task(struct fumi_task *task)
 
 struct fumi_task *run_task(struct fumi_run *r)
 {
-    atomic_store(&r->turn, QUEUED);
+    atomic_store(&r->state, QUEUED);
     r->open = true;
     r->task.run = on_task;
     return &r->task;
 }
 
-/* --- Deadlines. --- */
-
-/* The rest of the message goes on without the late call. The deadline of its next call begins now,
- * although that call may wait for a worker. */
+/* Continues with the rest of the message without the late call. The deadline of the next call
+ * counts from now, although the call may wait for a worker. */
 static void go_on(struct fumi_exchange *x)
 {
     struct request *q = NULL;
@@ -404,7 +397,7 @@ static void go_on(struct fumi_exchange *x)
     peer_resume(x);
 }
 
-/* What the method may still write to is left alone: the hooks get a call of their own. */
+/* Answers a call whose method may still run and write to the call: so the hooks get a copy. */
 static void answer_late(struct fumi_run *r, bool begun)
 {
     struct fumi_arena scratch = {0};
@@ -426,16 +419,17 @@ static void answer_late(struct fumi_run *r, bool begun)
     bool cancelled = atomic_exchange(&r->request->state, ENDED) == CANCELLED;
     fail_late(&c, r->request, begun);
     leave(r->server, &c);
-    tell_fault(r, &c, cancelled || !c.id);
+    report_fault(r, &c, cancelled || !c.id);
     fumi_arena_done(&scratch);
 }
 
 void run_late(struct fumi_run *r)
 {
     struct fumi_exchange *x = r->exchange;
-    int turn = QUEUED;
-    bool begun = !atomic_compare_exchange_strong(&r->turn, &turn, FINISHED);
-    bool idle = !begun && peer_forget(r);
+    int state = QUEUED;
+    assert(atomic_load(&r->claim) == BY_DEADLINE);
+    bool begun = !atomic_compare_exchange_strong(&r->state, &state, FINISHED);
+    bool idle = !begun && peer_dequeue(r);
     atomic_fetch_add(&x->refs, 1);
     atomic_fetch_add(&r->server->open, 1);
     r->keep = x->peer->keep;
@@ -446,11 +440,9 @@ void run_late(struct fumi_run *r)
     go_on(x);
     peer_cancel_late(r);
     if (idle)
-        release(r); /* there is no method that could */
+        release(r); /* the reference of the method, which will not run */
     release(r);
 }
-
-/* --- For handlers. --- */
 
 enum fumi_ret fumi_fail(struct fumi_call *c, int code, const char *fmt, ...)
 {
@@ -475,7 +467,7 @@ struct fumi_out *fumi_result(struct fumi_call *c)
     c->wrote = true;
     if (c->out)
         return rewind_to(c->out, c->from, c->comma);
-    fumi_buf_reset(&r->out, r->room < KEEP ? r->room : KEEP); /* its memory is within the limit */
+    fumi_buf_reset(&r->out, r->room < KEEP ? r->room : KEEP); /* its capacity is within the limit */
     r->out.limit = r->room ? r->room : 1;
     r->writer = (struct fumi_out){.buf = &r->out};
     answer_begin(&r->out);
@@ -483,13 +475,14 @@ struct fumi_out *fumi_result(struct fumi_call *c)
 }
 
 enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struct fumi_val *args,
-                          bool brief, struct fumi_out *out, const void **result)
+                          bool compact, struct fumi_out *out, const void **result)
 {
-    const struct entry *e = server_find(c->run->server, name);
+    const struct method_entry *e = server_find(c->run->server, name);
     if (!e)
         return fail_unknown(c, name);
     if (e->method->flags & FUMI_ASYNC)
-        return fumi_fail(c, FUMI_INTERNAL_ERROR, "%s defers and cannot be invoked", e->name.p);
+        return fumi_fail(c, FUMI_INTERNAL_ERROR, "%s is FUMI_ASYNC and cannot be invoked",
+                         e->name.p);
     struct fumi_call inner = *c;
     inner.name = name;
     inner.method = e->method;
@@ -502,8 +495,8 @@ enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struc
     enum fumi_ret ret = call_method(&inner, e);
     if (ret == FUMI_PENDING)
         ret = fumi_fail(&inner, FUMI_INTERNAL_ERROR, "returned FUMI_PENDING without FUMI_ASYNC");
-    explain(&inner, ret);
-    if (ret == FUMI_OK && !inner.wrote && answer_value(out, &inner, brief, &inner.err))
+    ensure_error(&inner, ret);
+    if (ret == FUMI_OK && !inner.wrote && answer_value(out, &inner, compact, &inner.err))
         ret = FUMI_FAIL;
     if (ret != FUMI_OK)
         rewind_to(out, inner.from, inner.comma);
@@ -518,7 +511,7 @@ size_t fumi_room(const struct fumi_call *c)
     return c->run->room;
 }
 
-/* The params are those of the request, also in a method that fumi_invoke runs. */
+/* Uses the params of the request, even in a method that fumi_invoke runs. */
 bool fumi_call_trace(const struct fumi_call *c, struct fumi_trace *out)
 {
     const struct fumi_exchange *x = c->run->exchange;
@@ -554,14 +547,14 @@ bool fumi_can_notify(const struct fumi_call *c)
     return c->run->exchange->sink.notify;
 }
 
-/* The sink ends with the reply, which the deadline may send from its thread. */
-void run_tell(struct fumi_run *r, struct fumi_buf *message)
+/* The sink must not be used after the reply, which the timer thread may send. */
+void run_notify(struct fumi_run *r, struct fumi_buf *message)
 {
     struct fumi_sink sink = r->exchange->sink;
-    pthread_mutex_lock(&r->telling);
+    pthread_mutex_lock(&r->notify_lock);
     if (sink.notify && !run_cancelled(r) && atomic_load(&r->claim) == UNCLAIMED)
         sink.notify(sink.arg, message);
-    pthread_mutex_unlock(&r->telling);
+    pthread_mutex_unlock(&r->notify_lock);
 }
 
 void fumi_notify(struct fumi_call *c, const char *method, const struct fumi_shape *s,
@@ -571,6 +564,6 @@ void fumi_notify(struct fumi_call *c, const char *method, const struct fumi_shap
     if (!fumi_can_notify(c) || run_cancelled(c->run))
         return;
     request_notify(&message, method, s, params);
-    run_tell(c->run, &message);
+    run_notify(c->run, &message);
     fumi_buf_done(&message);
 }

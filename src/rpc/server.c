@@ -1,5 +1,6 @@
 #include "rpc/exchange.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 enum { NAME_MAX_BYTES = 128 };
@@ -16,7 +17,7 @@ static inline uint64_t eight(const char *p)
     return w;
 }
 
-/* Up to seven bytes as a number, which is their own among those of their length. */
+/* Up to seven bytes as an integer. Different texts of the same length give different integers. */
 static inline uint64_t few(struct fumi_str s)
 {
     uint32_t first, last;
@@ -35,7 +36,7 @@ static inline uint64_t mix(uint64_t h, uint64_t w)
     return h ^ h >> 32;
 }
 
-/* Eight bytes at a time; the last eight may overlap with those before them. */
+/* Hashes eight bytes at a time; the last eight may overlap those before them. */
 static inline uint64_t hash(struct fumi_str s)
 {
     if (s.n < 8)
@@ -46,13 +47,13 @@ static inline uint64_t hash(struct fumi_str s)
     return mix(h, eight(s.p + s.n - 8));
 }
 
-const struct entry *server_find(const struct fumi_server *s, struct fumi_str name)
+const struct method_entry *server_find(const struct fumi_server *s, struct fumi_str name)
 {
     for (size_t i = hash(name);; i++) {
         uint32_t slot = s->slots[i & s->mask];
         if (!slot)
             return NULL;
-        const struct entry *e = &s->entries[slot - 1];
+        const struct method_entry *e = &s->entries[slot - 1];
         if (e->name.n == name.n && fumi_same(e->name.p, name.p, name.n))
             return e;
     }
@@ -74,7 +75,8 @@ static void fill_slots(struct fumi_server *s)
     }
 }
 
-/* Whether a name, or a part of one, is made of visible ASCII without quotes. */
+/* Whether a name or name space has 1 to NAME_MAX_BYTES visible ASCII characters without quote and
+ * backslash. */
 static bool well_formed(const char *name)
 {
     size_t n = name ? strlen(name) : 0;
@@ -103,9 +105,10 @@ static int check_method(const struct fumi_server *s, const struct fumi_method *m
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%.60s...: the name has more than %d bytes",
                             name.p, NAME_MAX_BYTES);
     if (server_find(s, name))
-        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: there is a method of that name", name.p);
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: a method of that name exists already",
+                            name.p);
     if (!m->run)
-        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: has no function", name.p);
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: the method has no function", name.p);
     char where[NAME_MAX_BYTES + sizeof(" params")];
     snprintf(where, sizeof(where), "%s params", name.p);
     if (fumi_shape_check(m->params, where, e))
@@ -114,7 +117,7 @@ static int check_method(const struct fumi_server *s, const struct fumi_method *m
     return fumi_shape_check_result(m->result, where, e);
 }
 
-/* The bytes of a struct in a frame. */
+/* The size of a struct in a frame (params and result in one allocation), with padding. */
 static size_t frame_size(const struct fumi_shape *s)
 {
     const size_t step = _Alignof(max_align_t);
@@ -127,9 +130,11 @@ static int add_method(struct fumi_server *s, const char *name_space, const struc
     bool in_order = !name_space || well_formed(name_space);
     const char *wrong = in_order ? m->name : name_space;
     if (!in_order || !well_formed(wrong))
-        return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                            "\"%s\" is no name: 1 to %d visible ASCII characters without \" and \\",
-                            wrong ? wrong : "", NAME_MAX_BYTES);
+        return fumi_err_set(
+            e, FUMI_INTERNAL_ERROR,
+            "\"%s\" is not a valid name: use 1 to %d visible ASCII characters other "
+            "than \" and \\",
+            wrong ? wrong : "", NAME_MAX_BYTES);
     struct fumi_str name = full_name(name_space, m->name);
     if (check_method(s, m, name, e)) {
         fumi_resize((char *)name.p, 0);
@@ -137,11 +142,11 @@ static int add_method(struct fumi_server *s, const char *name_space, const struc
     }
     s->entries = fumi_resize(s->entries, (s->n + 1) * sizeof(*s->entries));
     size_t params = frame_size(m->params);
-    s->entries[s->n++] = (struct entry){.name = name,
-                                        .method = m,
-                                        .self = self,
-                                        .frame = params + frame_size(m->result),
-                                        .result = params};
+    s->entries[s->n++] = (struct method_entry){.name = name,
+                                               .method = m,
+                                               .self = self,
+                                               .frame = params + frame_size(m->result),
+                                               .result = params};
     fill_slots(s);
     return 0;
 }
@@ -157,7 +162,7 @@ static int refuse_late(const struct fumi_server *s, struct fumi_err *e)
 {
     if (!atomic_load(&s->frozen))
         return 0;
-    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "the server has begun to serve");
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "the server has already handled a message");
 }
 
 int fumi_server_add(struct fumi_server *s, const char *name_space,
@@ -205,6 +210,7 @@ static void exchange_free(struct fumi_exchange *x)
 {
     if (!x)
         return;
+    assert(!x->open);
     run_free(x->run);
     fumi_arena_done(&x->arena);
     fumi_buf_done(&x->out);
@@ -213,7 +219,9 @@ static void exchange_free(struct fumi_exchange *x)
 
 void exchange_unref(struct fumi_exchange *x)
 {
-    if (atomic_fetch_sub(&x->refs, 1) == 1)
+    unsigned refs = atomic_fetch_sub(&x->refs, 1);
+    assert(refs > 0);
+    if (refs == 1)
         exchange_free(x);
 }
 
@@ -269,6 +277,7 @@ struct fumi_exchange *exchange_take(struct fumi_server *s, struct fumi_spare *sp
 void exchange_put(struct fumi_exchange *x, struct fumi_spare *spare)
 {
     struct fumi_exchange *none = NULL;
+    assert(!x->open && atomic_load(&x->refs) > 0);
     if (atomic_load(&x->refs) > 1) {
         exchange_unref(x);
         return;
@@ -330,6 +339,7 @@ size_t fumi_server_size(const struct fumi_server *s)
 const struct fumi_method *fumi_server_at(const struct fumi_server *s, size_t i,
                                          struct fumi_str *name)
 {
+    assert(i < s->n);
     *name = s->entries[i].name;
     return s->entries[i].method;
 }

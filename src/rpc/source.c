@@ -3,6 +3,8 @@
 #include "base/arena.h"
 #include "rpc/exchange.h"
 
+#include <assert.h>
+
 struct fumi_source {
     atomic_uint refs;
     bool attached;
@@ -13,8 +15,11 @@ struct fumi_source {
     char state[]; /* of the trace */
 };
 
+/* Creates a source, or makes room for the state of its trace. May move it, so only before another
+ * reference exists. */
 static struct fumi_source *grow(struct fumi_source *s, size_t state)
 {
+    assert(!s || atomic_load(&s->refs) == 1);
     bool is_new = !s;
     s = fumi_resize(s, sizeof(*s) + state);
     if (is_new) {
@@ -58,6 +63,7 @@ const struct fumi_trace *fumi_source_trace(const struct fumi_source *s)
 
 struct fumi_source *source_ref(struct fumi_source *s)
 {
+    assert(!s || atomic_load(&s->refs) > 0);
     if (s)
         atomic_fetch_add(&s->refs, 1);
     return s;

@@ -1,7 +1,7 @@
-/* Where a message comes from, beside its peer: who asks, and which trace the request belongs to.
+/* The source of a message: its context, which identifies the caller, and its trace.
  *
- * A peer is a connection, and one connection may carry the requests of several users. So a message
- * has a source of its own, which a transport names in its sink (fumi_sink.source). */
+ * A peer is a connection, and one connection may carry the requests of several users. So each
+ * message has its own source, which the transport passes in fumi_sink.source. */
 #ifndef FUMI_RPC_SOURCE_H
 #define FUMI_RPC_SOURCE_H
 
@@ -11,27 +11,26 @@
 extern "C" {
 #endif
 
-/* Counted: the transport holds a reference, and so does a call that missed its deadline and still
- * runs. NULL: nothing is known. */
+/* Reference-counted: the transport holds a reference, and so does every call that missed its
+ * deadline and still runs. */
 struct fumi_source;
 
-/* Attaches a context, which calls see as call->context. `done`, unless NULL, is called with it
- * once, by the thread that releases the last reference. Makes a source if *s is NULL. Returns -1,
- * and takes nothing, if *s has a context already. Only before a message of that source is handled.
- */
+/* Attaches a context, which becomes call->context. `done`, unless NULL, is called with it once, by
+ * the thread that releases the last reference. Creates a source if *s is NULL. Returns -1, and does
+ * not take the context, if *s has one already. Only before a message of the source is handled. */
 int fumi_source_attach(struct fumi_source **s, void *context, void (*done)(void *context));
 
-/* Notes the trace of the request, and copies its state. Makes a source if *s is NULL. Only before a
- * message of that source is handled. */
+/* Sets the trace of the request, and copies its state. Creates a source if *s is NULL. Only before
+ * a message of the source is handled. */
 void fumi_source_set_trace(struct fumi_source **s, const struct fumi_trace *trace);
 
-/* What was attached and noted. NULL: nothing. s may be NULL. From any thread, as long as the caller
- * knows that the source is there. */
+/* Return the context and the trace; NULL: none. s may be NULL. From any thread that holds a
+ * reference. */
 void *fumi_source_context(const struct fumi_source *s);
 const struct fumi_trace *fumi_source_trace(const struct fumi_source *s);
 
-/* Releases the reference of the transport: after the reply to its last message. s may be NULL. From
- * any thread. */
+/* Releases the reference of the transport, after the reply to the last message of the source. s may
+ * be NULL. From any thread. */
 void fumi_source_release(struct fumi_source *s);
 
 #ifdef __cplusplus

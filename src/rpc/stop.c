@@ -24,28 +24,28 @@ int stop_descriptor(struct stop *s, struct fumi_err *e)
     return fd;
 }
 
-/* The descriptor is emptied first: a stop that is asked for in between leaves `asked`. */
+/* Reads the descriptor before `requested`: a stop between the two steps is seen in `requested`. */
 bool stop_look(struct stop *s)
 {
     uint64_t times;
     int wake = atomic_load(&s->wake);
     if (wake && read(wake - 1, &times, sizeof(times)) < 0) {} /* EAGAIN: it was empty */
-    return atomic_load(&s->asked);
+    return atomic_load(&s->requested);
 }
 
 void stop_end(struct stop *s)
 {
-    atomic_store(&s->asked, false);
+    atomic_store(&s->requested, false);
     atomic_store(&s->served, false);
 }
 
-/* A service that begins makes the descriptor first and looks at `asked` then, so at least one of
- * both notices. */
-void stop_ask(struct stop *s)
+/* A service that starts creates the descriptor before it reads `requested`. This function sets
+ * `requested` before it reads the descriptor, so one of the two always notices the stop. */
+void stop_request(struct stop *s)
 {
     const uint64_t once = 1;
     int number = errno;
-    atomic_store(&s->asked, true);
+    atomic_store(&s->requested, true);
     int wake = atomic_load(&s->wake);
     if (wake && write(wake - 1, &once, sizeof(once)) < 0) {} /* EAGAIN: it is readable anyway */
     errno = number;

@@ -1,5 +1,5 @@
-/* traceparent and tracestate as W3C Trace Context defines them (level 1, and of level 2 the flag
- * for random trace ids). */
+/* traceparent and tracestate of W3C Trace Context, level 1, with the random trace id flag of level
+ * 2. */
 #include "rpc/trace.h"
 
 #include "base/uuid.h"
@@ -39,7 +39,7 @@ static bool is_id(const char *p, size_t n)
     return zeros < n && is_hex(p, n);
 }
 
-/* version "-" trace-id "-" parent-id "-" flags, and in later versions perhaps "-" and more. */
+/* version "-" trace-id "-" parent-id "-" flags; later versions may append "-" and more. */
 static bool read_parent(struct fumi_str s, struct fumi_trace *out)
 {
     const char *p = s.p;
@@ -78,7 +78,7 @@ static bool is_key_part(struct fumi_str s, size_t most, bool digit_first)
     return true;
 }
 
-/* A name, or the name of a tenant of a system: tenant@system. */
+/* A simple key, or a key of the form tenant@system. */
 static bool is_key(struct fumi_str s)
 {
     const char *at = memchr(s.p, '@', s.n);
@@ -116,7 +116,7 @@ static bool is_member(struct fumi_str s)
            is_value((struct fumi_str){equals + 1, s.n - key - 1});
 }
 
-/* Members may be empty. The longest part that ends with a member and is not too long is kept. */
+/* Members may be empty. Keeps the whole members that fit into FUMI_STATE_MOST bytes. */
 static struct fumi_str read_state(struct fumi_str s)
 {
     size_t members = 0, kept = 0;

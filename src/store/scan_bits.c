@@ -1,8 +1,10 @@
-/* A bit says little about a vector whose length lies in few of its dimensions, as some models make
- * them: the signs of all the weak ones are noise. So a vector is turned first, always the same way:
- * signs are flipped at random and everything is mixed with everything (Walsh-Hadamard), a few times
- * over. That changes no angle, and afterwards every bit tells as much as a random one would,
- * whatever the model; the bound of scan_rank.c rests on it. */
+/* Sign bits of a rotated vector.
+ *
+ * The vectors of some models have most of their length in few dimensions; the signs of all other
+ * dimensions are then noise. Therefore each vector is first multiplied by a fixed pseudo-random
+ * rotation: a few rounds of random sign flips and Walsh-Hadamard transforms. Angles stay the
+ * same, and afterwards every bit carries the same information, whatever the model. The bound in
+ * scan_rank.c relies on this. */
 #include "store/scan_parts.h"
 
 #include <math.h>
@@ -17,8 +19,8 @@ static uint64_t random_word(uint64_t seed)
     return x ^ x >> 31;
 }
 
-/* By their sign bits: a choice between two numbers would be guessed wrong half of the time. */
-static void flip(float *x, size_t dim, uint64_t round)
+/* Flips the sign bits by XOR: a branch would be mispredicted half of the time. */
+static void flip_signs(float *x, size_t dim, uint64_t round)
 {
     for (size_t i = 0; i < dim; i += 64) {
         uint64_t signs = random_word(round * VECTOR_DIM_MAX + i);
@@ -34,7 +36,7 @@ static void flip(float *x, size_t dim, uint64_t round)
 
 typedef float four __attribute__((vector_size(16)));
 
-static inline void add_and_take(float *x, float *y)
+static inline void butterfly(float *x, float *y)
 {
     four a, b, sum, difference;
     memcpy(&a, x, sizeof(a));
@@ -45,7 +47,7 @@ static inline void add_and_take(float *x, float *y)
     memcpy(y, &difference, sizeof(difference));
 }
 
-static void mix_near(float *x, size_t n, size_t half)
+static void hadamard_step(float *x, size_t n, size_t half)
 {
     for (size_t i = 0; i < n; i += 2 * half)
         for (size_t k = i; k < i + half; k++) {
@@ -55,19 +57,19 @@ static void mix_near(float *x, size_t n, size_t half)
         }
 }
 
-/* n is a power of two; lengths grow by its root. */
-static void mix(float *x, size_t n)
+/* The Walsh-Hadamard transform; n is a power of two. Multiplies the length by sqrt(n). */
+static void hadamard(float *x, size_t n)
 {
     for (size_t half = 1; half < n && half < 4; half *= 2)
-        mix_near(x, n, half);
+        hadamard_step(x, n, half);
     for (size_t half = 4; half < n; half *= 2)
         for (size_t i = 0; i < n; i += 2 * half)
             for (size_t k = i; k < i + half; k += 4)
-                add_and_take(x + k, x + k + half);
+                butterfly(x + k, x + k + half);
 }
 
-/* A length that is no power of two is mixed at its beginning and at its end in turn. */
-static void turn(float *x, size_t dim)
+/* If dim is not a power of two, the rounds transform the beginning and the end in turn. */
+static void rotate(float *x, size_t dim)
 {
     size_t part = 1;
     while (part * 2 <= dim)
@@ -75,8 +77,8 @@ static void turn(float *x, size_t dim)
     const float back = 1 / sqrtf((float)part);
     for (size_t round = 0; round < ROUNDS; round++) {
         size_t begin = round % 2 ? dim - part : 0;
-        flip(x, dim, round);
-        mix(x + begin, part);
+        flip_signs(x, dim, round);
+        hadamard(x + begin, part);
         for (size_t i = 0; i < part; i++)
             x[begin + i] *= back;
     }
@@ -84,8 +86,8 @@ static void turn(float *x, size_t dim)
 
 void scan_bits(const float *x, size_t dim, uint64_t *bits)
 {
-    float turned[VECTOR_DIM_MAX] __attribute__((uninitialized));
-    memcpy(turned, x, dim * sizeof(*x));
-    turn(turned, dim);
-    vector_bits(turned, dim, bits);
+    float rotated[VECTOR_DIM_MAX] __attribute__((uninitialized));
+    memcpy(rotated, x, dim * sizeof(*x));
+    rotate(rotated, dim);
+    vector_sign_bits(rotated, dim, bits);
 }

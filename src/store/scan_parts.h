@@ -1,15 +1,18 @@
-/* Private to scan*.c and their test. scan_file.c knows the file, scan_rank.c searches in it, scan.c
- * keeps it up to date; scan_bits.c makes the bits.
+/* Private to scan*.c and their tests. scan_file.c reads and writes the side file, scan_rank.c
+ * searches in it, scan.c keeps it up to date, scan_bits.c computes the sign bits.
  *
- * The file is a page of header and then blocks of SCAN_BLOCK rows; a block holds its rows by
- * columns. Rows are only ever added. A row that no longer holds gets the number of the generation
- * from which on it is gone, so a search that began before still sees what was there then, in this
- * process and in others, without a lock. Rows of a note that was removed are
- * overwritten with zeros once no search of this process uses an older generation; a search of
- * another process may find a row of zeros then, which leads to no vector. A generation (number of
- * rows, change number, rows gone) is published by writing one of two slots in the header, in turn:
- * whoever is killed half way leaves the older slot valid, and what he had prepared does not count.
- */
+ * The file is a header of one page, followed by blocks of SCAN_BLOCK rows. A block stores its rows
+ * by column. Rows are only appended. To delete a row, its `deleted` column is set to the number of
+ * the next generation; a search that uses an older generation still sees the row, in this process
+ * and in others, without a lock.
+ *
+ * A generation (row count, change number, deleted rows) is published by writing one of two slots
+ * in the header, in turn. If a writer is killed half-way, the older slot is still valid and the
+ * unpublished rows and marks do not count.
+ *
+ * For privacy, the rows of a deleted note are overwritten with zeros as soon as no search of this
+ * process uses an older generation. A search in another process may then return a row of zeros,
+ * whose vector id 0 does not exist. */
 #ifndef FUMI_STORE_SCAN_PARTS_H
 #define FUMI_STORE_SCAN_PARTS_H
 
@@ -17,81 +20,85 @@
 #include "store/scan.h"
 #include "store/vector_parts.h"
 
+#include <assert.h>
+
 enum {
-    SCAN_BLOCK = 1024, /* rows */
-    SCAN_HEAD = 4096,  /* bytes of the header */
-    SCAN_SLOTS = 2048, /* where the two slots stand in it */
+    SCAN_BLOCK = 1024,  /* rows */
+    SCAN_HEADER = 4096, /* bytes of the header */
+    SCAN_SLOTS = 2048,  /* offset of the two slots in the header */
     SCAN_VERSION = 1,
 };
-#define SCAN_HERE UINT32_MAX /* the generation from which on a row is gone that is not */
+#define SCAN_LIVE UINT32_MAX /* the `deleted` column of a row that is not deleted */
 
-struct scan_head {
+struct scan_header {
     char magic[8];
     uint32_t version, block, dim, space_n;
     char space[SCAN_SPACE];
-    uint64_t space_sum;
-    uint64_t sum; /* of all before it */
+    uint64_t space_checksum; /* of the whole name, also if it is longer than SCAN_SPACE */
+    uint64_t checksum;       /* of all members before it */
 };
 
 struct scan_state {
     uint64_t rows;
     int64_t change;
-    int64_t newest;      /* the largest note number of any row: a larger one has no rows yet */
-    uint64_t gone_sum;   /* over the rows that are gone: finds a mark that was damaged */
-    uint32_t generation; /* from 1 */
-    uint32_t gone;       /* rows */
-    uint64_t sum;        /* of all before it */
+    int64_t newest;            /* the largest note seq of any row */
+    uint64_t deleted_checksum; /* of the numbers of the deleted rows: finds damaged marks */
+    uint32_t generation;       /* from 1 */
+    uint32_t deleted;          /* rows */
+    uint64_t checksum;         /* of all members before it */
 };
 
-/* How a block is laid out: bytes of it and where each column begins in it. */
-struct scan_shape {
+/* The layout of a block: its size in bytes, and the offset of each column. */
+struct scan_layout {
     size_t dim, words;
-    size_t stride; /* bytes of an 8-bit row: dim rounded up, the rest 0 */
-    size_t note, vector, created, place, gone, sum, about, small;
+    size_t stride; /* bytes of an 8-bit code: dim rounded up, padded with 0 */
+    size_t note, vector, created, tag_set, deleted, checksum, code_info, code;
     size_t block;
 };
 
-/* A mapping. It may reach beyond the end of the file, so that the file can grow under it. */
+/* A mapping of the file. It may extend past the end of the file, so that the file can grow without
+ * a new mapping. */
 struct scan_map {
-    struct scan_shape shape;
-    const struct vector_code *code;
+    struct scan_layout layout;
+    const struct vector_impl *impl;
     unsigned char *base;
     size_t size;  /* bytes mapped */
     size_t refs;  /* guarded by the lock of its scan */
-    int8_t key[]; /* `stride` of them, none 0: a row's product with it is its sum */
+    int8_t key[]; /* `stride` random odd numbers: the dot product with a code is its checksum */
 };
 
-/* What belongs to an 8-bit row; together, because a search fetches both with it. */
-struct scan_about {
+/* Belongs to an 8-bit code. One struct, because a search reads both members with the code. */
+struct scan_code_info {
     float scale;
-    uint32_t sum; /* checked when the row is used */
+    uint32_t checksum; /* of the code; checked when a search uses the code */
 };
 
 /* The columns of one block. */
 struct scan_block {
     uint64_t *bits;
     int64_t *note, *vector, *created;
-    uint32_t *place;
-    uint32_t *gone; /* changes while others read: atomic */
-    uint32_t *sum;  /* of all the rest, checked when the file is opened */
-    struct scan_about *about;
-    int8_t *small;
+    uint32_t *tag_set;
+    uint32_t *deleted;  /* generation, or SCAN_LIVE; written while others read, so atomic */
+    uint32_t *checksum; /* of all columns but `deleted` and `code`; checked on opening */
+    struct scan_code_info *code_info;
+    int8_t *code;
 };
 
 static inline struct scan_block scan_block(const struct scan_map *m, size_t index)
 {
-    const struct scan_shape *s = &m->shape;
-    unsigned char *p = m->base + SCAN_HEAD + index * s->block;
+    const struct scan_layout *s = &m->layout;
+    assert(SCAN_HEADER + (index + 1) * s->block <= m->size);
+    unsigned char *p = m->base + SCAN_HEADER + index * s->block;
     return (struct scan_block){
         .bits = (uint64_t *)p,
         .note = (int64_t *)(p + s->note),
         .vector = (int64_t *)(p + s->vector),
         .created = (int64_t *)(p + s->created),
-        .place = (uint32_t *)(p + s->place),
-        .gone = (uint32_t *)(p + s->gone),
-        .sum = (uint32_t *)(p + s->sum),
-        .about = (struct scan_about *)(p + s->about),
-        .small = (int8_t *)(p + s->small),
+        .tag_set = (uint32_t *)(p + s->tag_set),
+        .deleted = (uint32_t *)(p + s->deleted),
+        .checksum = (uint32_t *)(p + s->checksum),
+        .code_info = (struct scan_code_info *)(p + s->code_info),
+        .code = (int8_t *)(p + s->code),
     };
 }
 
@@ -100,94 +107,102 @@ static inline size_t scan_blocks(uint64_t rows)
     return (size_t)((rows + SCAN_BLOCK - 1) / SCAN_BLOCK);
 }
 
-static inline bool scan_is_gone(const struct scan_block *b, size_t i, uint32_t generation)
+static inline bool scan_is_deleted(const struct scan_block *b, size_t i, uint32_t generation)
 {
-    return __atomic_load_n(&b->gone[i], __ATOMIC_RELAXED) <= generation;
+    return __atomic_load_n(&b->deleted[i], __ATOMIC_RELAXED) <= generation;
 }
 
 /* scan_file.c */
 
-/* The file at a path, for reading and writing, made when it is missing; -1 with errno. */
-int scan_file_open(const char *path);
-/* A new, empty one in place of what stands there; and one that is only memory. -1 with errno. */
-int scan_file_new(const char *path);
-int scan_file_memory(void);
-/* Waits until nobody else holds it, but not for ever. Closing it lets go. */
+/* The first three return a descriptor, or -1 with errno set. */
+int scan_file_open(const char *path); /* for reading and writing; created if missing */
+int scan_file_new(const char *path);  /* a new, empty, locked file in place of the old one */
+int scan_file_memory(void);           /* an anonymous file in memory */
+/* Takes the exclusive lock. Returns false after two seconds, or if the file cannot be locked.
+ * Closing the descriptor releases the lock. */
 bool scan_file_lock(int fd);
 void scan_file_unlock(int fd);
-bool scan_file_is(int fd, const char *path); /* it is what stands there */
+bool scan_file_is_at(int fd, const char *path); /* the path still names this file */
 
-struct scan_shape scan_shape_of(size_t dim);
+struct scan_layout scan_layout_of(size_t dim);
 
-/* Maps the file and reads its newest generation. NULL: all is well; else what is odd about it, and
- * nothing is mapped. */
+/* Maps the file, checks it and reads its newest generation. Returns NULL on success, otherwise a
+ * word for what is wrong with the file (for the log), with nothing mapped. */
 const char *scan_map_open(int fd, struct fumi_str space, size_t dim, struct scan_map **out,
                           struct scan_state *state);
-void scan_map_free(struct scan_map *m);
-/* The newest generation of a mapped file that others may have changed; the first `known` rows are
- * not looked at again. *out: the same mapping, or a larger one. NULL, or what is odd. */
-const char *scan_map_news(int fd, struct scan_map *m, uint64_t known, struct scan_map **out,
-                          struct scan_state *state);
+void scan_map_free(struct scan_map *m); /* m may be NULL */
+/* Reads the newest generation of a mapped file that other processes may have changed. The first
+ * `known` rows are not checked again. *out is the same mapping, or a new, larger one that the
+ * caller owns. Returns as scan_map_open does. Needs the lock of the file. */
+const char *scan_map_update(int fd, struct scan_map *m, uint64_t known, struct scan_map **out,
+                            struct scan_state *state);
 
-/* Writes rows behind those of `state`; nobody sees them before scan_write_end. The map may be
- * replaced by a larger one of the same file on the way: `fresh` says so. */
+/* Appends rows after those of `state`. Nothing is visible to others before scan_write_publish. All
+ * scan_write_* functions need the lock of the file. The writer may replace the mapping by a larger
+ * one. */
 struct scan_writer {
     int fd;
     struct scan_map *map;
-    bool fresh;    /* map was made by the writer; whoever takes it owns it */
-    bool full;     /* there was no room for a row */
-    uint64_t room; /* rows that file and map can hold now */
+    bool owns_map; /* map was made by the writer; the caller takes it over or frees it */
+    bool full;     /* there was no space for a row */
+    uint64_t room; /* rows that file and mapping can hold now */
     struct scan_state before, state;
 };
 
-/* An empty file with its header. -1: errno says why. */
+/* Starts an empty file with its header. Returns -1 with errno set. */
 int scan_write_new(struct scan_writer *w, int fd, struct fumi_str space, size_t dim);
-void scan_write_more(struct scan_writer *w, int fd, struct scan_map *map,
-                     const struct scan_state *state);
+/* Continues a file whose newest generation is `state`. */
+void scan_write_append(struct scan_writer *w, int fd, struct scan_map *map,
+                       const struct scan_state *state);
+/* Both return -1, with *e set, if there is no space (`full` is then set, and errno);
+ * scan_write_copy also if the row to copy is damaged. */
 int scan_write_row(struct scan_writer *w, const struct scan_row *row, struct fumi_err *e);
-/* -1 also when the row is damaged; `full` tells. */
 int scan_write_copy(struct scan_writer *w, const struct scan_map *from, size_t row,
                     struct fumi_err *e);
 void scan_sort(int64_t *notes, size_t n);
-/* Marks the rows that these notes, sorted, had before as gone with the coming generation. */
-void scan_write_gone(struct scan_writer *w, const int64_t *notes, size_t n);
-void scan_write_end(struct scan_writer *w, int64_t change);
-/* Overwrites the rows of notes that have none in this generation with zeros, but for the number of
- * the note. */
+/* Marks the rows that these notes had before this writer began as deleted from the next generation
+ * on. `notes` must be sorted. */
+void scan_write_deleted(struct scan_writer *w, const int64_t *notes, size_t n);
+/* Publishes the rows and marks as the next generation. */
+void scan_write_publish(struct scan_writer *w, int64_t change);
+/* Overwrites the rows of notes that have no live row in this generation with zeros, except for the
+ * seq of the note. */
 void scan_wipe(const struct scan_map *m, const struct scan_state *state);
-/* The same for rows that a writer wrote and did not publish. Only with the lock of the file. */
+/* Overwrites rows that a killed writer left unpublished. Needs the lock of the file. */
 void scan_wipe_unpublished(const struct scan_map *m, int fd, const struct scan_state *state);
 
-/* Costs no more than the product that a search needs anyway, and any single byte counts. */
-static inline uint32_t scan_small_sum(const struct scan_map *m, const int8_t *small)
+/* Costs as much as the dot product that the search computes anyway. All keys are odd, so a change
+ * of a single byte always changes the checksum. */
+static inline uint32_t scan_code_checksum(const struct scan_map *m, const int8_t *code)
 {
-    return (uint32_t)m->code->small_dot(small, m->key, m->shape.stride);
+    return (uint32_t)m->impl->dot_int8(code, m->key, m->layout.stride);
 }
 
-/* scan_bits.c: one bit for each dimension, of the vector after it was turned. */
+/* scan_bits.c: the sign bits of the vector after a fixed random rotation. */
 void scan_bits(const float *x, size_t dim, uint64_t *bits);
 
 /* scan_rank.c */
 
-/* What a search needs beside the rows; kept from one to the next. {0} is ready. */
+/* Buffers of a search, reused by later searches. Starts as {0}. */
 struct scan_scratch {
     struct scan_scratch *next;
-    uint16_t *far;
+    uint16_t *distances;
     uint32_t *list;
     struct scan_best *best;
-    size_t far_cap, list_cap, best_cap;
+    size_t distances_cap, list_cap, best_cap;
     uint64_t bits[VECTOR_DIM_MAX / 64];
-    _Alignas(64) int8_t small[VECTOR_DIM_MAX];
+    _Alignas(64) int8_t code[VECTOR_DIM_MAX];
 };
 void scan_scratch_done(struct scan_scratch *x);
 
-/* One search. `odd` is set when a row is found to be damaged; its cosine is then from its bits. */
+/* One search. `damaged` is set if a row turns out to be damaged; its cosine is then estimated from
+ * its sign bits. */
 struct scan_job {
     const struct scan_map *map;
     const struct scan_state *state;
-    const struct scan_filter *filter;
+    const struct scan_filter *filter; /* NULL: all rows pass */
     struct scan_scratch *scratch;
-    bool odd;
+    bool damaged;
 };
 size_t scan_rank(struct scan_job *j, const float *query, size_t limit, struct scan_hit *out);
 

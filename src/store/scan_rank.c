@@ -1,48 +1,52 @@
-/* One search. First the filter, then:
+/* One search.
  *
- * Few rows pass: the 8-bit product of each. Otherwise the bits decide which rows get one. Between
- * two vectors at the angle a, each of `dim` random bits differs with the chance a / pi; so what is
- * as near as the best found can lie behind by some standard deviations of that count, and all rows
- * up to there are looked at. Where the vectors lie well apart these are few; where they do not, the
- * search gets slower instead of wrong. */
+ * The filter selects rows. If few rows pass, the 8-bit cosine of each is computed. Otherwise a
+ * rough pass over the sign bits decides which rows get one.
+ *
+ * The bits are those of randomly rotated vectors (scan_bits.c): between two vectors at the angle
+ * a, each bit differs with probability a / pi. The Hamming distance of a row is therefore
+ * binomial with a known mean and standard deviation. After scoring the rows with the smallest
+ * distances, the angle of the worst result that must be exact gives a bound: the mean distance
+ * at that angle plus bound_sigmas standard deviations. All rows up to the bound are scored. If
+ * the vectors are well separated, these are few; if not, the search becomes slower instead of
+ * wrong. */
 #include "store/scan_parts.h"
 
 #include <math.h>
 
 enum {
-    FEW = 4000,    /* rows of which each gets a product */
-    SAMPLE = 4096, /* rows from which the first bound is guessed, at least */
-    BATCH = 32,    /* rows that are fetched ahead */
-    SURE = 10,     /* of the best that must be right, at least; of more, one in SHARE */
+    FEW = 4000,    /* up to this many rows, all are scored */
+    SAMPLE = 4096, /* rows sampled for the first bound, at least */
+    BATCH = 32,    /* rows prefetched at a time */
+    EXACT = 10,    /* of the results: this many must be exact, or one in SHARE if that is more */
     SHARE = 10,
-    DENSE = 4, /* one row in so many passes: count all of the block */
+    DENSE = 4, /* if one row in DENSE of a block passes, compare all its rows */
 };
-static const double spread = 2.75; /* standard deviations */
+static const double bound_sigmas = 2.75;
 
 struct scan_best {
     float cosine;
     uint32_t row;
 };
 
-/* The best rows so far; the worst of them is the first of a heap. */
+/* The best rows so far, as a heap with the worst of them at the root. */
 struct top {
     struct scan_best *heap;
     size_t n, limit;
 };
 
-struct rank {
+struct ranking {
     struct scan_job *job;
     const struct scan_map *map;
     const uint32_t *list; /* the rows that pass, ascending; NULL: all */
-    size_t n;             /* how many they are */
+    size_t n;             /* number of rows that pass */
     float scale;          /* of the query */
     struct top top;
     uint32_t batch[BATCH];
-    uint16_t batch_far[BATCH];
     size_t batch_n;
 };
 
-static void *at_least(void *old, size_t *cap, size_t n, size_t each)
+static void *reserve(void *old, size_t *cap, size_t n, size_t each)
 {
     if (*cap >= n)
         return old;
@@ -53,14 +57,12 @@ static void *at_least(void *old, size_t *cap, size_t n, size_t each)
 
 void scan_scratch_done(struct scan_scratch *x)
 {
-    fumi_resize(x->far, 0);
+    fumi_resize(x->distances, 0);
     fumi_resize(x->list, 0);
     fumi_resize(x->best, 0);
 }
 
-/* The best */
-
-/* Of two equal ones the older row is better, so that answers do not depend on the way. */
+/* The older of two equal rows is better, so that results do not depend on the order of scoring. */
 static inline bool worse(struct scan_best a, struct scan_best b)
 {
     return a.cosine < b.cosine || (a.cosine == b.cosine && a.row > b.row);
@@ -101,8 +103,8 @@ static inline void offer(struct top *t, struct scan_best x)
     }
 }
 
-/* Best first. */
-static void sort(struct top *t)
+/* Turns the heap into an array, best first. */
+static void sort_top(struct top *t)
 {
     for (size_t n = t->n; n > 1; n--) {
         struct scan_best x = t->heap[n - 1];
@@ -112,8 +114,8 @@ static void sort(struct top *t)
     }
 }
 
-/* Worst first is a heap again. */
-static void turn(struct top *t)
+/* Turns a sorted array back into a heap. */
+static void reverse(struct top *t)
 {
     for (size_t i = 0; i < t->n / 2; i++) {
         struct scan_best x = t->heap[i];
@@ -122,26 +124,26 @@ static void turn(struct top *t)
     }
 }
 
-/* The filter */
-
-static void mark_places(const struct scan_filter *f, const uint32_t *place, size_t n, uint8_t *pass)
+static void match_tag_sets(const struct scan_filter *f, const uint32_t *tag_set, size_t n,
+                           uint8_t *pass)
 {
     for (size_t i = 0; i < n; i++) {
-        uint32_t p = place[i];
-        pass[i] &= p < f->places_n ? f->places[p / 64] >> p % 64 & 1 : 0;
+        uint32_t p = tag_set[i];
+        pass[i] &= p < f->tag_sets_n ? f->tag_sets[p / 64] >> p % 64 & 1 : 0;
     }
 }
 
-static void mark_times(const struct scan_filter *f, const int64_t *created, size_t n, uint8_t *pass)
+static void match_times(const struct scan_filter *f, const int64_t *created, size_t n,
+                        uint8_t *pass)
 {
     for (size_t i = 0; i < n; i++)
         pass[i] &= (created[i] >= f->since) & (created[i] <= f->until);
 }
 
-static void mark_gone(const struct scan_block *b, uint32_t generation, size_t n, uint8_t *pass)
+static void match_live(const struct scan_block *b, uint32_t generation, size_t n, uint8_t *pass)
 {
     for (size_t i = 0; i < n; i++)
-        pass[i] &= !scan_is_gone(b, i, generation);
+        pass[i] &= !scan_is_deleted(b, i, generation);
 }
 
 static bool any_time(const struct scan_filter *f)
@@ -151,10 +153,10 @@ static bool any_time(const struct scan_filter *f)
 
 static bool all_pass(const struct scan_job *j)
 {
-    return !j->state->gone && any_time(j->filter) && (!j->filter || !j->filter->places);
+    return !j->state->deleted && any_time(j->filter) && (!j->filter || !j->filter->tag_sets);
 }
 
-/* The rows of a block that pass, into the list. Most groups of eight have none. */
+/* Appends the rows of a block that pass to the list. Most groups of eight rows have none. */
 static size_t gather(const uint8_t *pass, size_t n, uint32_t first, uint32_t *list)
 {
     size_t k = 0;
@@ -180,59 +182,58 @@ static size_t pass_block(const struct scan_job *j, size_t first, uint32_t *list)
     uint8_t pass[SCAN_BLOCK] = {0};
     size_t n = rows_at(j, first);
     memset(pass, 1, n);
-    if (f && f->places)
-        mark_places(f, b.place, n, pass);
+    if (f && f->tag_sets)
+        match_tag_sets(f, b.tag_set, n, pass);
     if (!any_time(f))
-        mark_times(f, b.created, n, pass);
-    if (j->state->gone)
-        mark_gone(&b, j->state->generation, n, pass);
+        match_times(f, b.created, n, pass);
+    if (j->state->deleted)
+        match_live(&b, j->state->generation, n, pass);
     return gather(pass, n, (uint32_t)first, list);
 }
 
-static void choose(struct rank *r)
+static void apply_filter(struct ranking *r)
 {
     const struct scan_job *j = r->job;
     struct scan_scratch *x = j->scratch;
     r->n = (size_t)j->state->rows;
     if (all_pass(j))
         return;
-    x->list = at_least(x->list, &x->list_cap, r->n, sizeof(*x->list));
+    x->list = reserve(x->list, &x->list_cap, r->n, sizeof(*x->list));
     r->list = x->list;
     r->n = 0;
     for (size_t first = 0; first < j->state->rows; first += SCAN_BLOCK)
         r->n += pass_block(j, first, x->list + r->n);
 }
 
-static inline uint32_t row_of(const struct rank *r, size_t k)
+static inline uint32_t row_of(const struct ranking *r, size_t k)
 {
     return r->list ? r->list[k] : (uint32_t)k;
 }
 
-/* The bits */
-
 static const uint64_t *bits_of(const struct scan_map *m, uint32_t row)
 {
-    return scan_block(m, row / SCAN_BLOCK).bits + row % SCAN_BLOCK * m->shape.words;
+    return scan_block(m, row / SCAN_BLOCK).bits + row % SCAN_BLOCK * m->layout.words;
 }
 
-/* The listed rows of one block, k up to end. */
-static void far_listed(const struct rank *r, size_t k, size_t end, size_t rows, uint16_t *far)
+/* The distances of the listed rows k to end, which are all in one block. */
+static void measure_listed(const struct ranking *r, size_t k, size_t end, size_t rows,
+                           uint16_t *distances)
 {
     const uint64_t *query = r->job->scratch->bits;
-    const size_t words = r->map->shape.words;
+    const size_t words = r->map->layout.words;
     uint16_t all[SCAN_BLOCK];
     if ((end - k) * DENSE < rows) {
         for (; k < end; k++)
-            r->map->code->far(bits_of(r->map, r->list[k]), 1, words, query, far + k);
+            r->map->impl->hamming(bits_of(r->map, r->list[k]), 1, words, query, distances + k);
         return;
     }
-    r->map->code->far(bits_of(r->map, r->list[k] - r->list[k] % SCAN_BLOCK), rows, words, query,
-                      all);
+    r->map->impl->hamming(bits_of(r->map, r->list[k] - r->list[k] % SCAN_BLOCK), rows, words, query,
+                          all);
     for (; k < end; k++)
-        far[k] = all[r->list[k] % SCAN_BLOCK];
+        distances[k] = all[r->list[k] % SCAN_BLOCK];
 }
 
-static size_t block_end(const struct rank *r, size_t k)
+static size_t block_end(const struct ranking *r, size_t k)
 {
     size_t block = r->list[k] / SCAN_BLOCK;
     while (k < r->n && r->list[k] / SCAN_BLOCK == block)
@@ -240,128 +241,128 @@ static size_t block_end(const struct rank *r, size_t k)
     return k;
 }
 
-static void count(const struct rank *r, uint16_t *far)
+static void measure(const struct ranking *r, uint16_t *distances)
 {
     if (!r->list) {
         for (size_t at = 0; at < r->n; at += SCAN_BLOCK)
-            r->map->code->far(bits_of(r->map, (uint32_t)at), rows_at(r->job, at),
-                              r->map->shape.words, r->job->scratch->bits, far + at);
+            r->map->impl->hamming(bits_of(r->map, (uint32_t)at), rows_at(r->job, at),
+                                  r->map->layout.words, r->job->scratch->bits, distances + at);
         return;
     }
     for (size_t k = 0, end; k < r->n; k = end) {
         end = block_end(r, k);
         size_t first = r->list[k] - r->list[k] % SCAN_BLOCK;
-        far_listed(r, k, end, rows_at(r->job, first), far);
+        measure_listed(r, k, end, rows_at(r->job, first), distances);
     }
 }
 
-/* The 8-bit product */
-
-static float cosine_of(struct rank *r, uint32_t row)
+static float cosine_of(struct ranking *r, uint32_t row)
 {
-    const size_t stride = r->map->shape.stride;
+    const size_t stride = r->map->layout.stride;
     struct scan_block b = scan_block(r->map, row / SCAN_BLOCK);
     size_t i = row % SCAN_BLOCK;
-    const int8_t *small = b.small + i * stride;
-    if (scan_small_sum(r->map, small) == b.about[i].sum)
-        return (float)r->map->code->small_dot(small, r->job->scratch->small, stride) *
-               b.about[i].scale * r->scale;
-    uint16_t far;
-    r->job->odd |= __atomic_load_n(&b.gone[i], __ATOMIC_RELAXED) == SCAN_HERE; /* else wiped */
-    r->map->code->far(bits_of(r->map, row), 1, r->map->shape.words, r->job->scratch->bits, &far);
-    return (float)cos(M_PI * far / (double)r->map->shape.dim);
+    const int8_t *code = b.code + i * stride;
+    if (scan_code_checksum(r->map, code) == b.code_info[i].checksum)
+        return (float)r->map->impl->dot_int8(code, r->job->scratch->code, stride) *
+               b.code_info[i].scale * r->scale;
+    uint16_t distance;
+    r->job->damaged |= __atomic_load_n(&b.deleted[i], __ATOMIC_RELAXED) ==
+                       SCAN_LIVE; /* otherwise it was wiped */
+    r->map->impl->hamming(bits_of(r->map, row), 1, r->map->layout.words, r->job->scratch->bits,
+                          &distance);
+    return (float)cos(M_PI * distance / (double)r->map->layout.dim);
 }
 
-static void flush(struct rank *r)
+static void score_batch(struct ranking *r)
 {
     for (size_t i = 0; i < r->batch_n; i++)
         offer(&r->top, (struct scan_best){cosine_of(r, r->batch[i]), r->batch[i]});
     r->batch_n = 0;
 }
 
-/* Fetched while others are worked on: rows lie apart, and memory is far. */
-static inline void weigh(struct rank *r, uint32_t row)
+/* Prefetches the row; it is scored with its batch. The rows are scattered in memory. */
+static inline void score_row(struct ranking *r, uint32_t row)
 {
-    const size_t stride = r->map->shape.stride;
+    const size_t stride = r->map->layout.stride;
     struct scan_block b = scan_block(r->map, row / SCAN_BLOCK);
-    const int8_t *small = b.small + row % SCAN_BLOCK * stride;
-    __builtin_prefetch(&b.about[row % SCAN_BLOCK]);
+    const int8_t *code = b.code + row % SCAN_BLOCK * stride;
+    __builtin_prefetch(&b.code_info[row % SCAN_BLOCK]);
     for (size_t i = 0; i < stride && i < 512; i += 64)
-        __builtin_prefetch(small + i);
+        __builtin_prefetch(code + i);
     r->batch[r->batch_n++] = row;
     if (r->batch_n == BATCH)
-        flush(r);
+        score_batch(r);
 }
 
-/* Rows with `above` < far <= `most`. Four counts at a time: they are below 0x8000, so a subtraction
- * tells of each whether it is small enough. */
-static void weigh_near(struct rank *r, const uint16_t *far, int above, int most)
+/* Scores the rows with above < distance <= most. Compares four distances at a time: all are
+ * below 0x8000, so the high bit of the difference tells whether a distance is small enough. */
+static void score_within(struct ranking *r, const uint16_t *distances, int above, int most)
 {
     const uint64_t high = 0x8000800080008000u, ones = 0x0001000100010001u;
     const uint64_t bound = high + ones * (uint64_t)most;
     for (size_t k = 0; k < r->n; k += 4) {
         uint64_t four;
-        memcpy(&four, far + k, sizeof(four));
+        memcpy(&four, distances + k, sizeof(four));
         if (!((bound - four) & high))
             continue;
         for (size_t i = k; i < k + 4 && i < r->n; i++)
-            if (far[i] > above && far[i] <= most)
-                weigh(r, row_of(r, i));
+            if (distances[i] > above && distances[i] <= most)
+                score_row(r, row_of(r, i));
     }
-    flush(r);
+    score_batch(r);
 }
 
-/* A bound below which about `want` rows lie, from some of them. */
-static int guess(const struct rank *r, const uint16_t *far, size_t want)
+/* Estimates, from a sample, the distance below which about `want` rows are. */
+static int guess_bound(const struct ranking *r, const uint16_t *distances, size_t want)
 {
     uint32_t seen[VECTOR_DIM_MAX + 1] = {0};
     size_t step = r->n / SAMPLE + 1, sum = 0;
     for (size_t k = 0; k < r->n; k += step)
-        seen[far[k]]++;
-    for (size_t d = 0; d <= r->map->shape.dim; d++) {
+        seen[distances[k]]++;
+    for (size_t d = 0; d <= r->map->layout.dim; d++) {
         sum += seen[d];
         if (sum * step >= want)
             return (int)d;
     }
-    return (int)r->map->shape.dim;
+    return (int)r->map->layout.dim;
 }
 
-/* How far in bits a row may lie that is as near as the last of the best that must be right. */
-static int bound_of(struct rank *r)
+/* The largest Hamming distance that a row as near as the last exact result may have. */
+static int bound_of(struct ranking *r)
 {
-    const double dim = (double)r->map->shape.dim;
-    size_t sure = r->top.limit / SHARE > SURE ? r->top.limit / SHARE : SURE;
-    if (r->top.n < sure)
-        sure = r->top.n;
-    sort(&r->top);
-    double cosine = fmax(-1, fmin(1, r->top.heap[sure - 1].cosine));
-    turn(&r->top);
+    const double dim = (double)r->map->layout.dim;
+    size_t exact = r->top.limit / SHARE > EXACT ? r->top.limit / SHARE : EXACT;
+    if (r->top.n < exact)
+        exact = r->top.n;
+    sort_top(&r->top);
+    double cosine = fmax(-1, fmin(1, r->top.heap[exact - 1].cosine));
+    reverse(&r->top);
     double chance = acos(cosine) / M_PI;
-    double bound = dim * chance + spread * sqrt(dim * chance * (1 - chance)) + 1;
+    double bound = dim * chance + bound_sigmas * sqrt(dim * chance * (1 - chance)) + 1;
     return (int)fmin(bound, dim);
 }
 
-static void by_bits(struct rank *r)
+static void by_bits(struct ranking *r)
 {
     struct scan_scratch *x = r->job->scratch;
-    const int dim = (int)r->map->shape.dim;
-    x->far = at_least(x->far, &x->far_cap, r->n + 4, sizeof(*x->far));
-    count(r, x->far);
-    memset(x->far + r->n, 0x7f, 4 * sizeof(*x->far));
-    int first = guess(r, x->far, r->top.limit * 2);
-    weigh_near(r, x->far, -1, first);
-    if (r->top.n < r->top.limit) { /* the guess was wrong */
-        weigh_near(r, x->far, first, dim);
+    const int dim = (int)r->map->layout.dim;
+    x->distances = reserve(x->distances, &x->distances_cap, r->n + 4, sizeof(*x->distances));
+    measure(r, x->distances);
+    memset(x->distances + r->n, 0x7f, 4 * sizeof(*x->distances));
+    int first = guess_bound(r, x->distances, r->top.limit * 2);
+    score_within(r, x->distances, -1, first);
+    if (r->top.n < r->top.limit) { /* the estimate was too low */
+        score_within(r, x->distances, first, dim);
         return;
     }
     int bound = bound_of(r);
     if (bound > first)
-        weigh_near(r, x->far, first, bound);
+        score_within(r, x->distances, first, bound);
 }
 
-static size_t report(struct rank *r, struct scan_hit *out)
+static size_t report(struct ranking *r, struct scan_hit *out)
 {
-    sort(&r->top);
+    sort_top(&r->top);
     for (size_t k = 0; k < r->top.n; k++) {
         uint32_t row = r->top.heap[k].row;
         struct scan_block b = scan_block(r->map, row / SCAN_BLOCK);
@@ -373,24 +374,25 @@ static size_t report(struct rank *r, struct scan_hit *out)
 
 size_t scan_rank(struct scan_job *j, const float *query, size_t limit, struct scan_hit *out)
 {
-    const struct scan_shape *s = &j->map->shape;
+    const struct scan_layout *s = &j->map->layout;
     struct scan_scratch *x = j->scratch;
-    struct rank r = {.job = j, .map = j->map};
-    choose(&r);
+    struct ranking r = {.job = j, .map = j->map};
+    apply_filter(&r);
     r.top.limit = limit < r.n ? limit : r.n;
     if (!r.top.limit)
         return 0;
-    x->best = at_least(x->best, &x->best_cap, r.top.limit, sizeof(*x->best));
+    x->best = reserve(x->best, &x->best_cap, r.top.limit, sizeof(*x->best));
     r.top.heap = x->best;
-    vector_small(query, s->dim, x->small, &r.scale);
-    memset(x->small + s->dim, 0, s->stride - s->dim);
+    assert(s->stride <= sizeof(x->code) && s->words <= FUMI_COUNT(x->bits));
+    vector_quantize(query, s->dim, x->code, &r.scale);
+    memset(x->code + s->dim, 0, s->stride - s->dim);
     scan_bits(query, s->dim, x->bits);
     if (r.n > FEW && r.top.limit < r.n / 2) {
         by_bits(&r);
     } else {
         for (size_t k = 0; k < r.n; k++)
-            weigh(&r, row_of(&r, k));
-        flush(&r);
+            score_row(&r, row_of(&r, k));
+        score_batch(&r);
     }
     return report(&r, out);
 }

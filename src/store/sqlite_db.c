@@ -107,8 +107,8 @@ static void within(sqlite3_context *c, int n, sqlite3_value **args)
     const struct scan_filter *f = sqlite3_value_pointer(args[0], "fumi");
     int64_t tag_set = sqlite3_value_int64(args[1]), created = sqlite3_value_int64(args[2]);
     bool in = f && tag_set >= 0;
-    if (in && f->places)
-        in = (uint64_t)tag_set < f->places_n && f->places[tag_set / 64] >> (tag_set % 64) & 1;
+    if (in && f->tag_sets)
+        in = (uint64_t)tag_set < f->tag_sets_n && f->tag_sets[tag_set / 64] >> (tag_set % 64) & 1;
     sqlite3_result_int(c,
                        in && created >= f->since && (created < f->until || f->until == INT64_MAX));
 }
@@ -224,6 +224,23 @@ static int bind_str(sqlite3_stmt *q, int i, struct fumi_str s, bool blob)
     return sqlite3_bind_text64(q, i, s.p, s.n, SQLITE_STATIC, SQLITE_UTF8);
 }
 
+/* The columns of a note that have all of the `flags`, from parameter i on. */
+static int bind_note(sqlite3_stmt *q, int i, const struct note *n, struct fumi_str tags_json,
+                     unsigned flags)
+{
+    int rc = SQLITE_OK;
+    for (size_t column = 0; !rc && column < NOTE_INDEX_N; column++) {
+        if ((note_columns[column].flags & flags) != flags)
+            continue;
+        if (column == NOTE_INDEX_CREATED)
+            rc = sqlite3_bind_int64(q, i++, n->created.ms);
+        else
+            rc = bind_str(q, i++, column == NOTE_INDEX_TAGS ? tags_json : note_text_of(n, column),
+                          false);
+    }
+    return rc;
+}
+
 static int bind_one(sqlite3_stmt *q, int i, char type, va_list *args)
 {
     switch (type) {
@@ -234,6 +251,11 @@ static int bind_one(sqlite3_stmt *q, int i, char type, va_list *args)
         return bind_str(q, i, va_arg(*args, struct fumi_str), type == 'b');
     case 'f':
         return sqlite3_bind_pointer(q, i, va_arg(*args, void *), "fumi", NULL);
+    case 'n':
+    case 'u': {
+        const struct note *n = va_arg(*args, const struct note *);
+        return bind_note(q, i, n, va_arg(*args, struct fumi_str), type == 'u' ? NOTE_UPDATABLE : 0);
+    }
     default:
         return SQLITE_MISUSE;
     }

@@ -29,7 +29,7 @@ static int put_rows(struct db *d, sqlite3_stmt *q, struct rows *r, struct fumi_e
         struct scan_row row = {.vector = sqlite3_column_int64(q, 0),
                                .note = sqlite3_column_int64(q, 1),
                                .created = sqlite3_column_int64(q, 2),
-                               .place = (uint32_t)sqlite3_column_int64(q, 3),
+                               .tag_set = (uint32_t)sqlite3_column_int64(q, 3),
                                .x = r->x};
         if (store_sqlite_vector_read(store_sqlite_text(q, 4), r->store->scan_dim, r->x)) {
             more = r->put(r->to, &row, e) ? -1 : 1;

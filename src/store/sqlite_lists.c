@@ -52,7 +52,7 @@ static int heads(struct db *d, void *arg, struct fumi_err *e)
             continue;
         l->out->items[l->out->n++] = (struct note){.seq = l->seqs[i],
                                                    .id = store_sqlite_keep(q, 0, a),
-                                                   .created = sqlite3_column_int64(q, 1)};
+                                                   .created = {sqlite3_column_int64(q, 1), true}};
         store_sqlite_end(q);
     }
     return 0;
@@ -124,8 +124,8 @@ static int newest_in(struct db *d, struct list_notes_args *l, int64_t tag_set, s
 
 static int newest_by_tag_set(struct db *d, struct list_notes_args *l, struct fumi_err *e)
 {
-    for (size_t w = 0; w < l->passing.places_n / 64; w++)
-        for (uint64_t left = l->passing.places[w]; left; left &= left - 1)
+    for (size_t w = 0; w < l->passing.tag_sets_n / 64; w++)
+        for (uint64_t left = l->passing.tag_sets[w]; left; left &= left - 1)
             if (newest_in(d, l, (int64_t)w * 64 + __builtin_ctzll(left), e))
                 return -1;
     return 0;
@@ -146,8 +146,8 @@ static int newest_of_all(struct db *d, struct list_notes_args *l, struct fumi_er
 static size_t bits_in(const struct scan_filter *f)
 {
     size_t n = 0;
-    for (size_t w = 0; w < f->places_n / 64; w++)
-        n += (size_t)__builtin_popcountll(f->places[w]);
+    for (size_t w = 0; w < f->tag_sets_n / 64; w++)
+        n += (size_t)__builtin_popcountll(f->tag_sets[w]);
     return n;
 }
 
@@ -155,8 +155,8 @@ static int notes_in_tag_sets(struct db *d, const struct scan_filter *f, int64_t 
                              struct fumi_err *e)
 {
     *out = 0;
-    for (size_t w = 0; w < f->places_n / 64; w++)
-        for (uint64_t left = f->places[w]; left; left &= left - 1) {
+    for (size_t w = 0; w < f->tag_sets_n / 64; w++)
+        for (uint64_t left = f->tag_sets[w]; left; left &= left - 1) {
             int64_t n = 0, tag_set = (int64_t)w * 64 + __builtin_ctzll(left);
             if (store_sqlite_number(d, e, &n, "SELECT notes FROM tag_sets WHERE tag_set=?1", "i",
                                     tag_set) < 0)
@@ -187,7 +187,7 @@ static int notes_in(struct db *d, const struct filter *f, const struct scan_filt
 
 static bool few_tag_sets(const struct list_notes_args *l)
 {
-    if (!l->passing.places || l->tag_sets_n > TAG_SETS_MAX)
+    if (!l->passing.tag_sets || l->tag_sets_n > TAG_SETS_MAX)
         return false;
     int64_t rows = (int64_t)l->want * (l->all / (l->notes > 0 ? l->notes : 1) + 1);
     return (int64_t)l->tag_sets_n * SEEK <= rows;
@@ -304,8 +304,8 @@ static int count_by_tag_set(struct db *d, const struct scan_filter *f, int64_t *
                             struct fumi_err *e)
 {
     int64_t n = 0;
-    for (size_t w = 0; w < f->places_n / 64; w++)
-        for (uint64_t left = f->places[w]; left; left &= left - 1, *out += n)
+    for (size_t w = 0; w < f->tag_sets_n / 64; w++)
+        for (uint64_t left = f->tag_sets[w]; left; left &= left - 1, *out += n)
             if (count_in(d, f, (int64_t)w * 64 + __builtin_ctzll(left), &n, e))
                 return -1;
     return 0;
@@ -317,7 +317,7 @@ static int count_time(struct db *d, const struct scan_filter *f, int64_t *out, s
     if (notes_in_groups(d, (struct fumi_str){0}, (struct fumi_str){0}, &all, e))
         return -1;
     *out = 0;
-    if (f->places && (int64_t)bits_in(f) <= all / COUNTED)
+    if (f->tag_sets && (int64_t)bits_in(f) <= all / COUNTED)
         return count_by_tag_set(d, f, out, e);
     static const char sql[] = "SELECT count(*) FROM notes INDEXED BY notes_time WHERE created>=?1 "
                               "AND created<?2 AND within(?3, tag_set, created)";

@@ -42,13 +42,24 @@ uint64_t store_sqlite_sum_str(uint64_t sum, struct fumi_str s)
     return sum;
 }
 
+/* FIRST_COLUMNS but for `created`, in the order in which they are summed. */
+static const enum note_index summed[] = {NOTE_INDEX_ID,       NOTE_INDEX_PROJECT, NOTE_INDEX_GROUP,
+                                         NOTE_INDEX_TAGS,     NOTE_INDEX_TITLE,   NOTE_INDEX_SOURCE,
+                                         NOTE_INDEX_METADATA, NOTE_INDEX_TEXT};
+
+/* A column that is newer than FIRST_COLUMNS counts only if it has a value, so the checksums of
+ * older rows stay valid. */
 static int64_t sum_of(const struct note *n, struct fumi_str tags_json)
 {
-    const struct fumi_str all[] = {n->id,    n->project, n->group,    tags_json,
-                                   n->title, n->source,  n->metadata, n->text};
-    uint64_t sum = store_sqlite_sum_number(0, n->created);
-    for (size_t i = 0; i < FUMI_COUNT(all); i++)
-        sum = store_sqlite_sum_str(sum, all[i]);
+    uint64_t sum = store_sqlite_sum_number(0, n->created.ms);
+    for (size_t i = 0; i < FUMI_COUNT(summed); i++)
+        sum = store_sqlite_sum_str(sum, summed[i] == NOTE_INDEX_TAGS ? tags_json
+                                                                     : note_text_of(n, summed[i]));
+    for (size_t i = 0; i < NOTE_INDEX_N; i++) {
+        struct fumi_str newer = FIRST_COLUMNS >> i & 1 ? (struct fumi_str){0} : note_text_of(n, i);
+        if (newer.p)
+            sum = store_sqlite_sum_str(store_sqlite_sum_number(sum, (int64_t)i), newer);
+    }
     return (int64_t)sum;
 }
 
@@ -73,10 +84,15 @@ static int damaged(struct fumi_str id, struct fumi_err *e)
                         FUMI_ARG(short_id(id)));
 }
 
-#define COLUMNS                                                                                    \
-    "SELECT seq, id, tag_set, created, version, checksum, title, source, metadata, text, "         \
-    "project, "                                                                                    \
-    "group_key, tags FROM notes "
+#define SQL_NAME(T, at, NAME, member, type, wire, sql, ...)          ", " sql
+#define SQL_VALUE(T, at, NAME, ...)                                  ", ?"
+#define SQL_SET_PATCHED(sql)                                         ", " sql "=?"
+#define SQL_SET_ABSENT(sql)                                          ""
+#define SQL_SET(T, at, N, m, type, wire, sql, f, p, pf, update, ...) SQL_SET_##update(sql)
+
+/* The columns of struct note follow those of the store itself. */
+#define COLUMNS "SELECT seq, tag_set, version, checksum" NOTE_COLUMNS(SQL_NAME, , ) " FROM notes "
+enum { OWN_COLUMNS = 4 };
 
 void store_sqlite_note_judge(struct stored *s, struct fumi_arena *a, struct fumi_str tags,
                              int64_t sum)
@@ -86,32 +102,34 @@ void store_sqlite_note_judge(struct stored *s, struct fumi_arena *a, struct fumi
                  store_sqlite_tags_read(a, tags, &s->note.tags, &ignored) != 0;
 }
 
-/* The strings are SQLite's, until the statement goes on. The tags alone are copied: parsing them
- * refers to their text. */
+/* The strings belong to SQLite and are valid until the statement is stepped or reset. Only the tags
+ * are copied, because their parsed form refers to their text. */
 static void view_row(sqlite3_stmt *q, struct fumi_arena *a, struct stored *out)
 {
-    struct note *n = &out->note;
-    n->seq = sqlite3_column_int64(q, 0);
-    n->id = store_sqlite_text(q, 1);
-    out->tag_set = sqlite3_column_int64(q, 2);
-    n->created = sqlite3_column_int64(q, 3);
-    out->version = sqlite3_column_int64(q, 4);
-    n->title = store_sqlite_text(q, 6);
-    n->source = store_sqlite_text(q, 7);
-    n->metadata = store_sqlite_text(q, 8);
-    n->text = store_sqlite_text(q, 9);
-    n->project = store_sqlite_text(q, 10);
-    n->group = store_sqlite_text(q, 11);
-    store_sqlite_note_judge(out, a, store_sqlite_keep(q, 12, a), sqlite3_column_int64(q, 5));
+    struct fumi_str tags = {0};
+    *out = (struct stored){.note.seq = sqlite3_column_int64(q, 0),
+                           .tag_set = sqlite3_column_int64(q, 1),
+                           .version = sqlite3_column_int64(q, 2)};
+    for (int i = 0; i < NOTE_INDEX_N; i++) {
+        struct fumi_str *text = note_text_at(&out->note, (size_t)i);
+        if (text)
+            *text = store_sqlite_text(q, OWN_COLUMNS + i);
+        else if (i == NOTE_INDEX_TAGS)
+            tags = store_sqlite_keep(q, OWN_COLUMNS + i, a);
+        else if (i == NOTE_INDEX_CREATED)
+            out->note.created = (struct fumi_time){sqlite3_column_int64(q, OWN_COLUMNS + i), true};
+    }
+    store_sqlite_note_judge(out, a, tags, sqlite3_column_int64(q, 3));
 }
 
 /* Copies what view_row has not copied. */
 static void keep_strings(struct note *n, struct fumi_arena *a)
 {
-    struct fumi_str *all[] = {&n->id,   &n->title,   &n->source, &n->metadata,
-                              &n->text, &n->project, &n->group};
-    for (size_t i = 0; i < FUMI_COUNT(all); i++)
-        *all[i] = fumi_dup(a, *all[i]);
+    for (size_t i = 0; i < NOTE_INDEX_N; i++) {
+        struct fumi_str *text = note_text_at(n, i);
+        if (text)
+            *text = fumi_dup(a, *text);
+    }
 }
 
 int store_sqlite_find(struct db *d, struct fumi_arena *a, struct fumi_str id, int64_t seq,
@@ -130,8 +148,7 @@ int store_sqlite_find(struct db *d, struct fumi_arena *a, struct fumi_str id, in
 
 static int show(const struct loading *to, struct note *n, struct notes *out, struct fumi_err *e)
 {
-    size_t bytes = n->title.n + n->text.n + n->source.n + n->metadata.n;
-    int verdict = loading_ask(to, n, bytes, e);
+    int verdict = loading_ask(to, n, note_bytes(n), e);
     if (verdict == ROW_KEEP) {
         keep_strings(n, to->arena);
         out->items[out->n++] = *n;
@@ -215,18 +232,16 @@ static struct tag_set_key tag_set_of(struct fumi_arena *a, const struct note *n)
     return (struct tag_set_key){n->project, n->group, store_sqlite_tags_json(a, n->tags), n->tags};
 }
 
-/* Number 0: the next. */
+/* A sequence number of 0 takes the next one. */
 static int insert(struct db *d, const struct stored *s, struct fumi_str tags_json,
                   struct fumi_err *e)
 {
     const struct note *n = &s->note;
     return store_sqlite_run(
         d, e,
-        "INSERT INTO notes(seq, id, tag_set, created, version, checksum, project, group_key, "
-        "tags, title, source, metadata, text) VALUES(nullif(?1, 0), ?2, ?3, ?4, ?5, "
-        "?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-        "isiiiisssssss", n->seq, n->id, s->tag_set, n->created, s->version, sum_of(n, tags_json),
-        n->project, n->group, tags_json, n->title, n->source, n->metadata, n->text);
+        "INSERT INTO notes(seq, tag_set, version, checksum" NOTE_COLUMNS(
+            SQL_NAME, , ) ") VALUES(nullif(?1, 0), ?2, ?3, ?4" NOTE_COLUMNS(SQL_VALUE, , ) ")",
+        "iiiin", n->seq, s->tag_set, s->version, sum_of(n, tags_json), n, tags_json);
 }
 
 /* Nothing has its id. */
@@ -268,27 +283,6 @@ int store_sqlite_add_note(struct store *s, struct note *n, const struct vectors 
     return rc;
 }
 
-static bool same_str(struct fumi_str a, struct fumi_str b)
-{
-    return a.p && b.p ? fumi_eq(a, b) : !a.p && !b.p;
-}
-
-static bool same_tags(struct fumi_strs a, struct fumi_strs b)
-{
-    bool same = a.n == b.n;
-    for (size_t i = 0; same && i < a.n; i++)
-        same = fumi_eq(a.items[i], b.items[i]);
-    return same;
-}
-
-static bool same_note(const struct note *n, const struct note *is)
-{
-    return same_str(n->group, is->group) && same_str(n->title, is->title) &&
-           same_str(n->text, is->text) && same_str(n->source, is->source) &&
-           same_str(n->metadata, is->metadata) && same_tags(n->tags, is->tags) &&
-           (n->created == is->created || n->created == NOTE_NOW);
-}
-
 struct merge_note_args {
     struct add_note_args put;
     struct note now; /* what put.note points to */
@@ -308,7 +302,7 @@ static int look(struct db *d, struct merge_note_args *m, struct fumi_err *e)
         return taken < 0 ? -1 : ID_FREE;
     if (!found || !fumi_eq(is.note.project, m->now.project))
         return ID_ELSE;
-    if (!is.damaged && same_note(&m->now, &is.note))
+    if (!is.damaged && note_same(&m->now, &is.note))
         return ID_SAME;
     return fumi_err_set(e, ERR_CONFLICT, "a note with the id %.*s is there and %s",
                         FUMI_ARG(short_id(m->now.id)), is.damaged ? "is damaged" : "differs");
@@ -330,7 +324,8 @@ static int merge(struct db *d, void *arg, struct fumi_err *e)
         m->outcome = MERGED_SAME;
     if (found != ID_FREE)
         return found < 0 ? -1 : 0;
-    m->now.created = m->now.created == NOTE_NOW ? fumi_now() : m->now.created;
+    if (!m->now.created.set)
+        m->now.created = (struct fumi_time){fumi_now(), true};
     return put_new(d, &m->put, e);
 }
 
@@ -393,19 +388,8 @@ struct update_note_args {
     struct fumi_arena arena;
 };
 
-static struct note patched(const struct note *old, const struct note *to, unsigned set)
-{
-    struct note n = *old;
-    n.title = set & NOTE_TITLE ? to->title : n.title;
-    n.text = set & NOTE_TEXT ? to->text : n.text;
-    n.tags = set & NOTE_TAGS ? to->tags : n.tags;
-    n.source = set & NOTE_SOURCE ? to->source : n.source;
-    n.group = set & NOTE_GROUP ? to->group : n.group;
-    n.metadata = set & NOTE_METADATA ? to->metadata : n.metadata;
-    return n;
-}
-
-/* Adds before it removes: a tag set that the note keeps is not deleted and created again. */
+/* Adds the new tag set before removing the old one, so that a tag set that the note keeps is not
+ * deleted and created again. */
 static int change_tag_set(struct db *d, const struct tag_set_key *p, int64_t *tag_set, unsigned set,
                           struct fumi_err *e)
 {
@@ -419,12 +403,11 @@ static int change_tag_set(struct db *d, const struct tag_set_key *p, int64_t *ta
 static int update(struct db *d, const struct note *n, const struct stored *to,
                   struct fumi_str tags_json, struct fumi_err *e)
 {
-    return store_sqlite_run(
-        d, e,
-        "UPDATE notes SET tag_set=?2, version=?3, checksum=?4, group_key=?5, tags=?6, "
-        "title=?7, source=?8, metadata=?9, text=?10 WHERE seq=?1",
-        "iiiissssss", n->seq, to->tag_set, to->version, sum_of(n, tags_json), n->group, tags_json,
-        n->title, n->source, n->metadata, n->text);
+    return store_sqlite_run(d, e,
+                            "UPDATE notes SET tag_set=?2, version=?3, checksum=?4" NOTE_COLUMNS(
+                                SQL_SET, , ) " WHERE seq=?1",
+                            "iiiiu", n->seq, to->tag_set, to->version, sum_of(n, tags_json), n,
+                            tags_json);
 }
 
 static int replace_words(struct db *d, struct update_note_args *p, const struct note *old,
@@ -449,7 +432,8 @@ static int replace_vectors(struct db *d, struct update_note_args *p, int64_t seq
 static int write_patch(struct db *d, struct update_note_args *p, struct stored *old,
                        struct fumi_err *e)
 {
-    struct note now = patched(&old->note, p->to, p->set);
+    struct note now = old->note;
+    note_assign(&now, p->to, p->set);
     struct tag_set_key tag_set_key = tag_set_of(&p->arena, &now);
     old->version += !!(p->set & NOTE_TEXT);
     if (change_tag_set(d, &tag_set_key, &old->tag_set, p->set, e) ||

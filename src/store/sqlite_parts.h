@@ -19,6 +19,9 @@ enum {
     STORE_STATEMENTS = 128,         /* slots of a connection's cache; a power of two */
     STORE_FILTERS = 32,             /* filters whose places are remembered */
     CHANGED_ELSE = -1,
+    /* The columns of notes in the first version; later ones stand behind them in the table. */
+    FIRST_COLUMNS = NOTE_ID | NOTE_PROJECT | NOTE_GROUP | NOTE_TAGS | NOTE_TITLE | NOTE_SOURCE |
+                    NOTE_METADATA | NOTE_TEXT | NOTE_CREATED,
 };
 
 struct db {
@@ -95,8 +98,9 @@ int store_sqlite_fault(struct db *d, int code, struct fumi_err *e);
 
 /* Statements. `sql` is a literal: its address is its key in the connection's cache. `types` has a
  * letter for each further argument: 's' struct fumi_str (null: NULL), 'b' the same as a blob, 'i'
- * int64_t, 'f' const struct scan_filter *. What is bound must live until the statement has ended.
- * NULL: *e is set. */
+ * int64_t, 'f' const struct scan_filter *; as the last letter 'n' (all columns) or 'u' (those that
+ * an update sets) const struct note * and struct fumi_str, its tags as JSON. What is bound must
+ * live until the statement has ended. NULL: *e is set. */
 sqlite3_stmt *store_sqlite_query(struct db *d, struct fumi_err *e, const char *sql,
                                  const char *types, ...);
 /* 1: a row; 0: no more; -1: *e is set. It has ended unless there was a row. */

@@ -12,7 +12,8 @@
 enum {
     TORN_MAX = 1 << 17, /* ranges of one table that cannot be read */
     LEAF = 13,          /* the first byte of a page with rows of a table */
-    FIELDS = 13,        /* of a note */
+    FIRST_FIELDS = 13,  /* of a note in the first version: FIRST_COLUMNS and four of the store */
+    FIELDS = FIRST_FIELDS + NOTE_INDEX_N - (FIRST_FIELDS - 4),
     ROW_MAX = 16 << 20,
     LOCK_WAIT = 2000,   /* milliseconds for the whole database */
     SEQUENCE_BITS = 40, /* of a number that is believed */
@@ -358,7 +359,7 @@ static uint32_t local_bytes(const struct raw_pages *f, uint32_t n)
 /* The whole row, in the arena. False: it is not one. */
 static bool row_bytes(struct raw_pages *f, struct fumi_arena *a, struct raw_cell *c, int64_t n)
 {
-    if (n < FIELDS || n > ROW_MAX)
+    if (n < FIRST_FIELDS || n > ROW_MAX)
         return false;
     uint32_t local = local_bytes(f, (uint32_t)n), have = local;
     if (c->end - c->p < (ptrdiff_t)local + (local < n ? 4 : 0))
@@ -408,11 +409,12 @@ static bool read_fields(struct raw_cell row, struct raw_field *out)
 {
     struct raw_cell head = row;
     int64_t size = varint(&head);
-    if (size < FIELDS || size > row.end - row.p)
+    if (size < FIRST_FIELDS || size > row.end - row.p)
         return false;
     struct raw_cell body = {row.p + size, row.end};
     head.end = body.p;
-    for (int i = 0; i < FIELDS; i++)
+    memset(out, 0, FIELDS * sizeof(*out)); /* a row may be older than the last columns */
+    for (int i = 0; i < FIELDS && (head.p < head.end || i < FIRST_FIELDS); i++)
         if (head.p >= head.end || !read_field(&body, varint(&head), &out[i]))
             return false;
     return head.p == head.end && body.p == body.end;
@@ -425,13 +427,16 @@ static void note_of(const struct raw_field *v, int64_t seq, struct fumi_arena *a
     *out = (struct stored){.tag_set = v[2].number, .version = v[4].number};
     out->note = (struct note){.seq = seq,
                               .id = v[1].text,
-                              .created = v[3].number,
+                              .created = {v[3].number, true},
                               .project = v[6].text,
                               .group = v[7].text,
                               .title = v[9].text,
                               .source = v[10].text,
-                              .metadata = v[11].text,
+                              .metadata = {v[11].text},
                               .text = v[12].text};
+    for (size_t i = 0, k = FIRST_FIELDS; i < NOTE_INDEX_N; i++)
+        if (!(FIRST_COLUMNS >> i & 1))
+            *note_text_at(&out->note, i) = v[k++].text;
     store_sqlite_note_judge(out, a, v[8].text, v[5].number);
 }
 

@@ -335,7 +335,7 @@ int store_sqlite_filter(struct db *d, struct fumi_arena *a, const struct filter 
     struct tag_set_bits set = {0};
     if (tag_sets_of(d, a, f, &set, e))
         return -1;
-    out->places = set.bits;
-    out->places_n = set.words * 64;
+    out->tag_sets = set.bits;
+    out->tag_sets_n = set.words * 64;
     return 0;
 }

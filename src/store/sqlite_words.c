@@ -95,7 +95,7 @@ struct keyword_search {
     size_t limit;
     struct fumi_arena *a;
     struct query query;
-    struct rank rank;
+    struct words_rank rank;
     size_t used;       /* postings that were read and count */
     double found;      /* those of them that pass, about */
     uint16_t term;     /* the one that is read */
@@ -114,7 +114,7 @@ static bool has_row(struct keyword_search *s, sqlite3_stmt *q)
 
 static bool is_open(const struct scan_filter *f)
 {
-    return !f->places && f->since == INT64_MIN && f->until == INT64_MAX;
+    return !f->tag_sets && f->since == INT64_MIN && f->until == INT64_MAX;
 }
 
 static bool has_bit(const uint64_t *bits, size_t n, int64_t i)
@@ -127,7 +127,7 @@ static bool passes(const struct scan_filter *f, sqlite3_stmt *found)
 {
     int64_t place = sqlite3_column_int64(found, 0), created = sqlite3_column_int64(found, 1);
     return created >= f->since && (created < f->until || f->until == INT64_MAX) &&
-           (!f->places || has_bit(f->places, f->places_n, place));
+           (!f->tag_sets || has_bit(f->tag_sets, f->tag_sets_n, place));
 }
 
 static bool seq_passes(struct keyword_search *s, int64_t seq)
@@ -179,8 +179,8 @@ static double estimate(struct keyword_search *s)
 static size_t tag_sets_in(const struct scan_filter *f)
 {
     size_t n = 0;
-    for (size_t i = 0; i < (f->places_n + 63) / 64; i++)
-        n += (size_t)__builtin_popcountll(f->places[i]);
+    for (size_t i = 0; i < (f->tag_sets_n + 63) / 64; i++)
+        n += (size_t)__builtin_popcountll(f->tag_sets[i]);
     return n;
 }
 
@@ -206,8 +206,8 @@ static double list_passing(struct keyword_search *s)
     s->passing = fumi_alloc(s->a, ((size_t)s->last / 64 + 1) * sizeof(*s->passing));
     sqlite3_bind_int64(s->place, 2, f->since);
     sqlite3_bind_int64(s->place, 3, f->until);
-    for (size_t i = 0; i < (f->places_n + 63) / 64; i++) {
-        for (uint64_t bits = f->places[i]; bits; bits &= bits - 1)
+    for (size_t i = 0; i < (f->tag_sets_n + 63) / 64; i++) {
+        for (uint64_t bits = f->tag_sets[i]; bits; bits &= bits - 1)
             n += list_tag_set(s, (int64_t)i * 64 + __builtin_ctzll(bits));
     }
     return n;
@@ -220,7 +220,7 @@ static void look_at_filter(struct keyword_search *s)
     s->ratio = 1;
     if (is_open(s->filter))
         return;
-    bool small = s->filter->places && s->last < HIGHEST_LISTED &&
+    bool small = s->filter->tag_sets && s->last < HIGHEST_LISTED &&
                  tag_sets_in(s->filter) <= TAG_SETS_LISTED;
     s->rank.notes = small && all <= LISTED ? 0 : estimate(s);
     if (small && s->rank.notes <= LISTED)
@@ -235,7 +235,7 @@ static int read_posting(const Fts5ExtensionApi *api, Fts5Context *fts, void *arg
 {
     struct keyword_search *s = arg;
     struct query_term *t = &s->query.terms[s->term];
-    uint32_t places[RANK_PLACES];
+    uint32_t places[RANK_POSITIONS];
     Fts5PhraseIter i;
     int column, place;
     size_t n = 0;
@@ -249,10 +249,10 @@ static int read_posting(const Fts5ExtensionApi *api, Fts5Context *fts, void *arg
     int rc = api->xPhraseFirst(fts, 0, &i, &column, &place);
     for (; rc == SQLITE_OK && column >= 0; api->xPhraseNext(fts, &i, &column, &place)) {
         tf += column_weights[column % COLUMNS];
-        if (n < RANK_PLACES)
+        if (n < RANK_POSITIONS)
             places[n++] = (uint32_t)column << 24 | ((uint32_t)place & 0xFFFFFF);
     }
-    rank_add(&s->rank, s->term, seq, tf, places, n);
+    words_rank_add(&s->rank, s->term, seq, tf, places, n);
     t->n++;
     return rc;
 }
@@ -313,7 +313,7 @@ static bool worth_reading(const struct keyword_search *s, const struct query_ter
     bool common = t->minor && t->notes > s->rank.notes / COMMON && s->last > SMALL;
     if (s->found < 1)
         return true;
-    if (s->query.grammar || s->found < SCORED + 2 * (double)s->limit)
+    if (s->query.only_minor || s->found < SCORED + 2 * (double)s->limit)
         return after <= BUDGET_ALONE;
     return after <= BUDGET && !common;
 }
@@ -408,7 +408,7 @@ static int better(const void *x, const void *y)
 /* Takes candidates by rough score until enough passed, and scores those. */
 static void choose(struct keyword_search *s, struct hits *out)
 {
-    struct rank *r = &s->rank;
+    struct words_rank *r = &s->rank;
     size_t most = SCORED + 2 * s->limit;
     most = most < r->n ? most : r->n;
     out->items = fumi_alloc(s->a, (most + 1) * sizeof(*out->items));
@@ -421,7 +421,7 @@ static void choose(struct keyword_search *s, struct hits *out)
         double length;
         if (!length_of(s, best.seq, &length))
             continue;
-        double score = rank_score(r, &best, length);
+        double score = words_rank_score(r, &best, length);
         if (score > 0)
             out->items[out->n++] = (struct hit){.seq = best.seq, .score = score};
     }
@@ -496,8 +496,8 @@ static int search(struct keyword_search *s, struct hits *out, struct fumi_err *e
     int found = read_lists(s);
     if (found <= 0)
         return found < 0 ? fault(s, e) : 0;
-    rank_collect(&s->rank);
-    rank_rough(&s->rank);
+    words_rank_collect(&s->rank);
+    words_rank_rough(&s->rank);
     choose(s, out);
     return s->broken ? fault(s, e) : 0;
 }
@@ -513,13 +513,13 @@ int store_sqlite_words_match(sqlite3 *db, struct fumi_arena *a, const struct sca
     s->limit = limit;
     s->rank.q = &s->query;
     *out = (struct hits){0};
-    query_read(&s->query, a, query);
+    words_query_read(&s->query, a, query);
     int rc = s->query.n_terms && limit ? search(s, out, e) : 0;
     sqlite3_finalize(s->gather);
     sqlite3_finalize(s->note);
     sqlite3_finalize(s->place);
     sqlite3_finalize(s->sized);
     sqlite3_finalize(s->highest);
-    rank_done(&s->rank);
+    words_rank_done(&s->rank);
     return rc;
 }

@@ -1,8 +1,9 @@
-/* M. F. Porter's algorithm for suffix stripping (Program 14, 1980), step by step, with the two
- * changes (bli, logi) that he made to it later.
+/* The Porter stemmer (M. F. Porter, "An algorithm for suffix stripping", Program 14, 1980), with
+ * his two later changes (the suffixes bli and logi). The functions are the steps of the paper, in
+ * order.
  *
- * A word is seen as [C](VC){m}[V]: runs of consonants and vowels. Most rules strip a suffix only
- * when what is left of it measures enough: m > 0 or m > 1. */
+ * A word is viewed as [C](VC){m}[V], where C and V are runs of consonants and vowels. Most rules
+ * remove a suffix only if the measure m of the rest is large enough: m > 0 or m > 1. */
 #include "store/words.h"
 
 struct stem {
@@ -15,7 +16,7 @@ struct rule {
     const char *to;
 };
 
-/* FUMI_STR is no constant expression. */
+/* FUMI_STR is not a constant expression. */
 #define S(literal)                                                                                 \
     {                                                                                              \
         literal, sizeof(literal) - 1                                                               \
@@ -36,7 +37,7 @@ static bool consonant(const char *w, size_t i)
     return true;
 }
 
-/* m of the first n letters: how often a vowel is followed by a consonant. */
+/* The measure m of the first n letters: how often a consonant follows a vowel. */
 static int measure(const char *w, size_t n)
 {
     int m = 0;
@@ -63,14 +64,15 @@ static bool doubled(const char *w, size_t n)
     return n > 1 && w[n - 1] == w[n - 2] && consonant(w, n - 1);
 }
 
-/* Ends consonant, vowel, consonant, the last of them not w, x or y: hop, but not snow. */
+/* Whether the word ends in consonant, vowel, consonant, and the last is not w, x or y: hop, but not
+ * snow. */
 static bool short_end(const char *w, size_t n)
 {
     return n > 2 && consonant(w, n - 1) && !consonant(w, n - 2) && consonant(w, n - 3) &&
            w[n - 1] != 'w' && w[n - 1] != 'x' && w[n - 1] != 'y';
 }
 
-/* Whether it ends so, with something before; *rest: how much. */
+/* Whether the word is longer than the suffix and ends with it; *rest: the length before it. */
 static bool ends(const struct stem *s, struct fumi_str suffix, size_t *rest)
 {
     size_t n = suffix.n;
@@ -87,7 +89,8 @@ static void set_end(struct stem *s, size_t rest, const char *to)
     s->n = rest + n;
 }
 
-/* The first rule whose suffix fits decides, whether or not what is left measures more than m. */
+/* Applies the first rule whose suffix matches, if the measure of the rest is more than m; later
+ * rules are not tried. */
 static void apply(struct stem *s, const struct rule *rules, size_t n, int m)
 {
     size_t rest;
@@ -107,8 +110,8 @@ static void plurals(struct stem *s)
     apply(s, rules, FUMI_COUNT(rules), -1);
 }
 
-/* What -ed and -ing leave behind: conflat(ed), hopp(ing), fil(ing). */
-static void mend(struct stem *s)
+/* Repairs the stem after -ed or -ing was removed: conflat(ed), hopp(ing), fil(ing). */
+static void repair(struct stem *s)
 {
     static const struct fumi_str with_e[] = {S("at"), S("bl"), S("iz")};
     size_t rest;
@@ -136,7 +139,7 @@ static void past_and_progress(struct stem *s)
     if ((ends(s, FUMI_STR("ed"), &rest) || ends(s, FUMI_STR("ing"), &rest)) &&
         has_vowel(s->w, rest)) {
         s->n = rest;
-        mend(s);
+        repair(s);
     }
 }
 
@@ -183,7 +186,7 @@ static void last_suffix(struct stem *s)
         s->n = rest;
 }
 
-static void tidy(struct stem *s)
+static void final_e_and_ll(struct stem *s)
 {
     size_t rest;
     if (ends(s, FUMI_STR("e"), &rest)) {
@@ -206,6 +209,6 @@ size_t words_stem(char *word, size_t n)
     double_suffixes(&s);
     single_suffixes(&s);
     last_suffix(&s);
-    tidy(&s);
+    final_e_and_ll(&s);
     return s.n;
 }

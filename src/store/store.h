@@ -90,7 +90,7 @@ int store_list_globals(struct store *s, const struct loading *to, struct fumi_st
 /* Import: compares the row with the stored one in the transaction that writes. A note is identified
  * by id and project, a group and a global by project and key. If the id belongs to something else,
  * the row gets a new id, the same at every import; n->id or g->id is set to it. ERR_CONFLICT: a
- * stored note or group differs. A time of NOTE_NOW equals any time. */
+ * stored note or group differs. A note without a time equals one of any time. */
 int store_merge_note(struct store *s, struct fumi_arena *a, struct note *n, enum merged *out,
                      struct fumi_err *e);
 int store_merge_group(struct store *s, struct fumi_arena *a, struct group *g, enum merged *out,

@@ -1,11 +1,12 @@
-/* The portable code, and the choice. The choice is made again at each call: it reads a few words
- * that the compiler's library filled at start, so nothing of ours has to be set up. */
+/* The portable implementation, and the choice between implementations. Each call chooses again,
+ * which only reads flags that the compiler's runtime set when the program started; so there is no
+ * state to initialise. */
 #include "store/vector_parts.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Four sums at once, so that an addition need not wait for the one before it. */
+/* Four independent sums, so that additions do not wait for each other. */
 static float dot(const float *a, const float *b, size_t dim)
 {
     float sum[4] = {0};
@@ -18,7 +19,7 @@ static float dot(const float *a, const float *b, size_t dim)
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-static int32_t small_dot(const int8_t *a, const int8_t *b, size_t dim)
+static int32_t dot_int8(const int8_t *a, const int8_t *b, size_t dim)
 {
     int32_t sum = 0;
     for (size_t i = 0; i < dim; i++)
@@ -26,7 +27,8 @@ static int32_t small_dot(const int8_t *a, const int8_t *b, size_t dim)
     return sum;
 }
 
-static void far(const uint64_t *rows, size_t n, size_t words, const uint64_t *query, uint16_t *out)
+static void hamming(const uint64_t *rows, size_t n, size_t words, const uint64_t *query,
+                    uint16_t *out)
 {
     for (size_t i = 0; i < n; i++, rows += words) {
         unsigned count = 0;
@@ -41,9 +43,9 @@ static bool always(void)
     return true;
 }
 
-const struct vector_code vector_plain = {"portable", always, dot, small_dot, far};
+const struct vector_impl vector_portable = {"portable", always, dot, dot_int8, hamming};
 
-const struct vector_code *const vector_codes[] = {
+const struct vector_impl *const vector_impls[] = {
 #if defined(__x86_64__)
     &vector_avx512,
     &vector_avx2,
@@ -51,13 +53,13 @@ const struct vector_code *const vector_codes[] = {
 #if defined(__aarch64__)
     &vector_neon,
 #endif
-    &vector_plain,
+    &vector_portable,
 };
 
-const struct vector_code *vector_best(void)
+const struct vector_impl *vector_best(void)
 {
-    const struct vector_code *const *c = vector_codes;
-    while (!(*c)->runs())
+    const struct vector_impl *const *c = vector_impls;
+    while (!(*c)->is_supported())
         c++;
     return *c;
 }
@@ -67,17 +69,7 @@ float vector_dot(const float *a, const float *b, size_t dim)
     return vector_best()->dot(a, b, dim);
 }
 
-int32_t vector_small_dot(const int8_t *a, const int8_t *b, size_t dim)
-{
-    return vector_best()->small_dot(a, b, dim);
-}
-
-void vector_far(const uint64_t *rows, size_t n, size_t words, const uint64_t *query, uint16_t *out)
-{
-    vector_best()->far(rows, n, words, query, out);
-}
-
-/* In double: the square of a large float is no float any more. */
+/* In double, because the square of a large float overflows a float. */
 bool vector_normalise(float *x, size_t dim)
 {
     double sum = 0;
@@ -91,7 +83,7 @@ bool vector_normalise(float *x, size_t dim)
     return true;
 }
 
-void vector_bits(const float *x, size_t dim, uint64_t *bits)
+void vector_sign_bits(const float *x, size_t dim, uint64_t *bits)
 {
     memset(bits, 0, vector_words(dim) * sizeof(*bits));
     for (size_t i = 0; i < dim; i++)
@@ -108,19 +100,19 @@ static float largest(const float *x, size_t dim)
     return most;
 }
 
-/* Rounds to even as the processor does, by adding what pushes the fraction out of a float. */
+/* Rounds half to even: adding a number this large shifts the fraction out of the mantissa. */
 static int8_t rounded(float x)
 {
-    const float push = 12582912; /* 1.5 * 2^23 */
-    return (int8_t)(x + push - push);
+    const float shift = 12582912; /* 1.5 * 2^23 */
+    return (int8_t)(x + shift - shift);
 }
 
-void vector_small(const float *x, size_t dim, int8_t *small, float *scale)
+void vector_quantize(const float *x, size_t dim, int8_t *code, float *scale)
 {
     float most = largest(x, dim);
     bool usable = most > 0 && isfinite(most) && isfinite(127 / most);
     *scale = usable ? most / 127 : 0;
     float by = usable ? 127 / most : 0;
     for (size_t i = 0; i < dim; i++)
-        small[i] = isfinite(x[i]) ? rounded(x[i] * by) : 0;
+        code[i] = isfinite(x[i]) ? rounded(x[i] * by) : 0;
 }

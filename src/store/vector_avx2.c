@@ -1,4 +1,4 @@
-/* For x86 processors with AVX2 and FMA, which is nearly all since 2013. */
+/* For x86 processors with AVX2 and FMA: nearly all since 2013. */
 #include "store/vector_parts.h"
 
 #if defined(__x86_64__)
@@ -6,7 +6,7 @@
 
 #define AVX2 __attribute__((target("avx2,fma,popcnt")))
 
-static bool runs(void)
+static bool is_supported(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
            __builtin_cpu_supports("popcnt");
@@ -49,7 +49,7 @@ AVX2 static inline __m256i widened(const int8_t *p)
     return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)p));
 }
 
-AVX2 static int32_t small_dot(const int8_t *a, const int8_t *b, size_t dim)
+AVX2 static int32_t dot_int8(const int8_t *a, const int8_t *b, size_t dim)
 {
     __m256i s0 = _mm256_setzero_si256(), s1 = s0;
     size_t i = 0;
@@ -63,7 +63,8 @@ AVX2 static int32_t small_dot(const int8_t *a, const int8_t *b, size_t dim)
     return sum;
 }
 
-/* Scalar counting keeps up with the loads: as fast as shuffles for rows as short as ours. */
+/* Scalar popcount is limited by the loads; for rows this short it is as fast as counting with
+ * vector shuffles. */
 AVX2 static inline void count(const uint64_t *rows, size_t n, size_t words, const uint64_t *query,
                               uint16_t *out)
 {
@@ -75,7 +76,7 @@ AVX2 static inline void count(const uint64_t *rows, size_t n, size_t words, cons
     }
 }
 
-/* 384 dimensions, those of the local model, without a loop. */
+/* Unrolled for 384 dimensions, the dimension of the local model. */
 AVX2 static void count_six(const uint64_t *row, size_t n, const uint64_t *query, uint16_t *out)
 {
     const uint64_t a = query[0], b = query[1], c = query[2], d = query[3], e = query[4],
@@ -86,8 +87,8 @@ AVX2 static void count_six(const uint64_t *row, size_t n, const uint64_t *query,
                             __builtin_popcountll(row[4] ^ e) + __builtin_popcountll(row[5] ^ f));
 }
 
-AVX2 static void far(const uint64_t *rows, size_t n, size_t words, const uint64_t *query,
-                     uint16_t *out)
+AVX2 static void hamming(const uint64_t *rows, size_t n, size_t words, const uint64_t *query,
+                         uint16_t *out)
 {
     if (words == 6)
         count_six(rows, n, query, out);
@@ -95,5 +96,5 @@ AVX2 static void far(const uint64_t *rows, size_t n, size_t words, const uint64_
         count(rows, n, words, query, out);
 }
 
-const struct vector_code vector_avx2 = {"AVX2", runs, dot, small_dot, far};
+const struct vector_impl vector_avx2 = {"AVX2", is_supported, dot, dot_int8, hamming};
 #endif

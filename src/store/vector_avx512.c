@@ -1,5 +1,5 @@
-/* For x86 processors that count bits in registers of 64 bytes (Ice Lake, Zen 4 and later). Tails
- * are loaded under a mask, which reads nothing beyond them. */
+/* For x86 processors with AVX-512 VPOPCNTDQ (Ice Lake, Zen 4 and later). The rest of a row is
+ * loaded under a mask, which reads nothing past its end. */
 #include "store/vector_parts.h"
 
 #if defined(__x86_64__)
@@ -7,7 +7,7 @@
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vpopcntdq")))
 
-static bool runs(void)
+static bool is_supported(void)
 {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vpopcntdq");
@@ -34,7 +34,7 @@ AVX512 static inline __m512i widened(__mmask32 in, const int8_t *p)
     return _mm512_cvtepi8_epi16(_mm256_maskz_loadu_epi8(in, p));
 }
 
-AVX512 static int32_t small_dot(const int8_t *a, const int8_t *b, size_t dim)
+AVX512 static int32_t dot_int8(const int8_t *a, const int8_t *b, size_t dim)
 {
     __m512i sum = _mm512_setzero_si512();
     for (size_t i = 0; i < dim; i += 32) {
@@ -56,12 +56,12 @@ AVX512 static inline uint16_t differ(const uint64_t *row, size_t words, const ui
     return (uint16_t)_mm512_reduce_add_epi64(sum);
 }
 
-AVX512 static void far(const uint64_t *rows, size_t n, size_t words, const uint64_t *query,
-                       uint16_t *out)
+AVX512 static void hamming(const uint64_t *rows, size_t n, size_t words, const uint64_t *query,
+                           uint16_t *out)
 {
     for (size_t i = 0; i < n; i++)
         out[i] = differ(rows + i * words, words, query);
 }
 
-const struct vector_code vector_avx512 = {"AVX-512", runs, dot, small_dot, far};
+const struct vector_impl vector_avx512 = {"AVX-512", is_supported, dot, dot_int8, hamming};
 #endif

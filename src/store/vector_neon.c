@@ -1,10 +1,10 @@
-/* For 64-bit ARM, where NEON is always there. */
+/* For 64-bit ARM, which always has NEON. */
 #include "store/vector_parts.h"
 
 #if defined(__aarch64__)
 #include <arm_neon.h>
 
-static bool runs(void)
+static bool is_supported(void)
 {
     return true;
 }
@@ -23,7 +23,7 @@ static float dot(const float *a, const float *b, size_t dim)
     return sum;
 }
 
-static int32_t small_dot(const int8_t *a, const int8_t *b, size_t dim)
+static int32_t dot_int8(const int8_t *a, const int8_t *b, size_t dim)
 {
     int32x4_t s = vdupq_n_s32(0);
     size_t i = 0;
@@ -38,7 +38,7 @@ static int32_t small_dot(const int8_t *a, const int8_t *b, size_t dim)
     return sum;
 }
 
-/* A byte's count is at most 8, so the sum over 16 bytes fits into a byte. */
+/* The count of a byte is at most 8, so the sum over 16 bytes fits into a byte. */
 static uint16_t differ(const uint64_t *row, size_t words, const uint64_t *query)
 {
     uint16_t sum = 0;
@@ -52,11 +52,12 @@ static uint16_t differ(const uint64_t *row, size_t words, const uint64_t *query)
     return sum;
 }
 
-static void far(const uint64_t *rows, size_t n, size_t words, const uint64_t *query, uint16_t *out)
+static void hamming(const uint64_t *rows, size_t n, size_t words, const uint64_t *query,
+                    uint16_t *out)
 {
     for (size_t i = 0; i < n; i++)
         out[i] = differ(rows + i * words, words, query);
 }
 
-const struct vector_code vector_neon = {"NEON", runs, dot, small_dot, far};
+const struct vector_impl vector_neon = {"NEON", is_supported, dot, dot_int8, hamming};
 #endif

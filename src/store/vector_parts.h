@@ -1,30 +1,34 @@
-/* The codes behind vector.h: one table for each kind of processor. For vector*.c and their test,
- * and for loops in which the choice at each call would cost. */
+/* The implementations behind vector.h, one table of functions per instruction set. For vector*.c,
+ * their test, and loops that choose an implementation once instead of on each call. */
 #ifndef FUMI_STORE_VECTOR_PARTS_H
 #define FUMI_STORE_VECTOR_PARTS_H
 
 #include "store/vector.h"
 
-struct vector_code {
+struct vector_impl {
     const char *name;
-    bool (*runs)(void); /* on this processor */
+    bool (*is_supported)(void); /* by this processor */
     float (*dot)(const float *a, const float *b, size_t dim);
-    int32_t (*small_dot)(const int8_t *a, const int8_t *b, size_t dim);
-    void (*far)(const uint64_t *rows, size_t n, size_t words, const uint64_t *query, uint16_t *out);
+    int32_t (*dot_int8)(const int8_t *a, const int8_t *b, size_t dim);
+    /* out[i] = Hamming distance (number of differing bits) between row i and the query. Each of the
+     * n rows, and the query, has `words` words. */
+    void (*hamming)(const uint64_t *rows, size_t n, size_t words, const uint64_t *query,
+                    uint16_t *out);
 };
 
-/* All that were compiled in, best first; the last one runs everywhere and ends the list. */
-extern const struct vector_code *const vector_codes[];
+/* All implementations in the program, fastest first. The last one, vector_portable, runs
+ * everywhere. */
+extern const struct vector_impl *const vector_impls[];
 
-/* The first of them that runs here. */
-const struct vector_code *vector_best(void);
+/* The first implementation that this processor supports. */
+const struct vector_impl *vector_best(void);
 
-extern const struct vector_code vector_plain;
+extern const struct vector_impl vector_portable;
 #if defined(__x86_64__)
-extern const struct vector_code vector_avx2, vector_avx512;
+extern const struct vector_impl vector_avx2, vector_avx512;
 #endif
 #if defined(__aarch64__)
-extern const struct vector_code vector_neon;
+extern const struct vector_impl vector_neon;
 #endif
 
 #endif

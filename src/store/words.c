@@ -1,44 +1,49 @@
-/* How words are cut.
+/* The tokenizer.
  *
- * Units come folded from words_fold.c. Characters of spaceless scripts and symbols are given as
- * they come. All else between two blanks is a chunk, in which spans are found: runs of letters and
- * digits, and what joints such as "-" or "::" hold together. A span is a word or an identifier.
- * A chunk is at most CHUNK units: a longer one is cut, so cost and memory stay linear. */
+ * The text arrives as folded characters ("units") from words_fold.c. Characters of spaceless
+ * scripts and symbols become words directly. All other characters between two blanks form a
+ * chunk. In a chunk, runs of letters and digits, together with the separators between them ("-",
+ * "::", "."), form spans. A span is a plain word, a contraction or an identifier; an identifier
+ * also yields its pieces. A chunk has at most CHUNK units: a longer one is split, so that time
+ * and memory stay linear. */
 #include "store/words_parts.h"
 
 #include "base/utf8.h"
+
+#include <assert.h>
 
 enum {
     CHUNK = 256,
     BATCH = 512,
     SEEN = 64,
-    RUN_MAX = 8, /* characters of punctuation that are given as one, such as "->" */
+    RUN_MAX = 8, /* longest run of punctuation that is also emitted as one word, such as "->" */
     STEM_MIN = 3,
 };
 
-/* How tightly a joint holds: pieces up to WEAK make a name, up to DOT a file name. */
-enum joint { JOINT_NONE, JOINT_CASE, JOINT_WEAK, JOINT_DOT, JOINT_STRONG };
+/* How closely a separator binds the pieces on both sides: pieces joined by WEAK separators or a
+ * change of case form a name, those joined by dots a file name. */
+enum separator { SEPARATOR_NONE, SEPARATOR_CASE, SEPARATOR_WEAK, SEPARATOR_DOT, SEPARATOR_STRONG };
 
-/* A piece of a span, and how it hangs on the one before it. */
+/* A piece of a span, and the separator before it. */
 struct piece {
     size_t first, end;
-    enum joint joint;
+    enum separator separator;
 };
 
 struct span {
     size_t first, end;  /* from the first letter or digit to the last */
-    size_t whole, over; /* with what belongs in front of it and behind */
+    size_t whole, over; /* including prefix and suffix such as "#", "--" or "++" */
     size_t n;
     struct piece pieces[CHUNK];
 };
 
-struct cutter {
+struct tokenizer {
     words_fn *each;
     void *arg;
-    int stop;        /* what `each` wants to end with */
+    int stop;        /* the value that `each` returned to end the scan, or 0 */
     size_t position; /* of the next word */
     struct unit prev;
-    bool in_run; /* prev is a character of a spaceless script, whose pair may follow */
+    bool in_run; /* prev is a character of a spaceless script; a bigram may follow */
     uint32_t seen[SEEN];
     size_t n;
     struct unit chunk[CHUNK];
@@ -47,14 +52,15 @@ struct cutter {
     size_t text_n;
 };
 
-static void add(struct cutter *c, uint32_t character)
+static void add(struct tokenizer *c, uint32_t character)
 {
     if (c->text_n < WORD_MAX)
         c->text_n += fumi_utf8_write(character, c->text + c->text_n);
 }
 
-/* Gives the word in c->text. */
-static void give(struct cutter *c, enum word_kind kind, size_t position, size_t begin, size_t end)
+/* Emits the word in c->text and clears it. */
+static void emit(struct tokenizer *c, enum word_kind kind, size_t position, size_t begin,
+                 size_t end)
 {
     struct fumi_str text = fumi_utf8_cut((struct fumi_str){c->text, c->text_n}, WORD_MAX);
     c->text_n = 0;
@@ -62,31 +68,29 @@ static void give(struct cutter *c, enum word_kind kind, size_t position, size_t 
         c->stop = c->each(c->arg, &(struct word){text, begin, end, position, kind});
 }
 
-static void give_units(struct cutter *c, enum word_kind kind, size_t first, size_t end)
+static void emit_units(struct tokenizer *c, enum word_kind kind, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++)
         add(c, c->chunk[i].c);
-    give(c, kind, c->position, c->chunk[first].begin, c->chunk[end - 1].end);
+    emit(c, kind, c->position, c->chunk[first].begin, c->chunk[end - 1].end);
 }
 
-static bool is(const struct cutter *c, size_t i, char want)
+static bool is(const struct tokenizer *c, size_t i, char want)
 {
     return i < c->n && c->chunk[i].c == (unsigned char)want;
 }
 
-static bool is_word(const struct cutter *c, size_t i)
+static bool is_word(const struct tokenizer *c, size_t i)
 {
     return i < c->n && c->chunk[i].kind == UNIT_WORD;
 }
 
-static bool is_case(const struct cutter *c, size_t i, enum unit_case letter)
+static bool is_case(const struct tokenizer *c, size_t i, enum unit_case letter)
 {
     return is_word(c, i) && c->chunk[i].letter == letter;
 }
 
-/* Words. */
-
-static bool english(const struct cutter *c, size_t first, size_t end)
+static bool is_english(const struct tokenizer *c, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++) {
         if (c->chunk[i].c < 'a' || c->chunk[i].c > 'z')
@@ -95,7 +99,7 @@ static bool english(const struct cutter *c, size_t first, size_t end)
     return end - first >= STEM_MIN && end - first <= WORD_MAX;
 }
 
-static void give_stem(struct cutter *c, size_t first, size_t end)
+static void emit_stem(struct tokenizer *c, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++)
         add(c, c->chunk[i].c);
@@ -104,19 +108,17 @@ static void give_stem(struct cutter *c, size_t first, size_t end)
     for (size_t i = 0; i < n && same; i++)
         same = (unsigned char)c->text[i] == c->chunk[first + i].c;
     c->text_n = same ? 0 : n;
-    give(c, WORD_STEM, c->position, c->chunk[first].begin, c->chunk[end - 1].end);
+    emit(c, WORD_STEM, c->position, c->chunk[first].begin, c->chunk[end - 1].end);
 }
 
-static void give_word(struct cutter *c, size_t first, size_t end)
+static void emit_word(struct tokenizer *c, size_t first, size_t end)
 {
-    give_units(c, WORD_PLAIN, first, end);
-    if (english(c, first, end))
-        give_stem(c, first, end);
+    emit_units(c, WORD_PLAIN, first, end);
+    if (is_english(c, first, end))
+        emit_stem(c, first, end);
 }
 
-/* Pieces of a span. */
-
-static bool text_is(const struct cutter *c, size_t i, const char *want)
+static bool text_is(const struct tokenizer *c, size_t i, const char *want)
 {
     size_t n = strlen(want);
     for (size_t k = 0; k < n; k++) {
@@ -126,42 +128,45 @@ static bool text_is(const struct cutter *c, size_t i, const char *want)
     return true;
 }
 
-/* The joint at i that a letter or digit follows: its length in units, or 0. */
-static size_t joint_at(const struct cutter *c, size_t i, enum joint *how)
+/* Returns the length, in units, of the separator at i if a letter or digit follows it; otherwise
+ * 0. */
+static size_t separator_at(const struct tokenizer *c, size_t i, enum separator *how)
 {
     static const struct {
         const char *text;
-        enum joint how;
-    } joints[] = {
-        {"://", JOINT_STRONG}, {"::", JOINT_STRONG},   {"//", JOINT_STRONG}, {"->", JOINT_STRONG},
-        {":\\", JOINT_STRONG}, {"\\\\", JOINT_STRONG}, {"__", JOINT_WEAK},   {"-", JOINT_WEAK},
-        {"_", JOINT_WEAK},     {"'", JOINT_WEAK},      {".", JOINT_DOT},     {"/", JOINT_STRONG},
-        {"\\", JOINT_STRONG},  {":", JOINT_STRONG},    {"@", JOINT_STRONG},  {"#", JOINT_STRONG},
-        {"+", JOINT_STRONG},   {"=", JOINT_STRONG},    {"&", JOINT_STRONG},  {"%", JOINT_STRONG},
-        {"~", JOINT_STRONG},   {"$", JOINT_STRONG},
+        enum separator how;
+    } separators[] = {
+        {"://", SEPARATOR_STRONG}, {"::", SEPARATOR_STRONG},  {"//", SEPARATOR_STRONG},
+        {"->", SEPARATOR_STRONG},  {":\\", SEPARATOR_STRONG}, {"\\\\", SEPARATOR_STRONG},
+        {"__", SEPARATOR_WEAK},    {"-", SEPARATOR_WEAK},     {"_", SEPARATOR_WEAK},
+        {"'", SEPARATOR_WEAK},     {".", SEPARATOR_DOT},      {"/", SEPARATOR_STRONG},
+        {"\\", SEPARATOR_STRONG},  {":", SEPARATOR_STRONG},   {"@", SEPARATOR_STRONG},
+        {"#", SEPARATOR_STRONG},   {"+", SEPARATOR_STRONG},   {"=", SEPARATOR_STRONG},
+        {"&", SEPARATOR_STRONG},   {"%", SEPARATOR_STRONG},   {"~", SEPARATOR_STRONG},
+        {"$", SEPARATOR_STRONG},
     };
     if (i >= c->n || c->chunk[i].kind != UNIT_PUNCT)
         return 0;
-    for (size_t k = 0; k < FUMI_COUNT(joints); k++) {
-        size_t n = strlen(joints[k].text);
-        if (text_is(c, i, joints[k].text) && is_word(c, i + n)) {
-            *how = joints[k].how;
+    for (size_t k = 0; k < FUMI_COUNT(separators); k++) {
+        size_t n = strlen(separators[k].text);
+        if (text_is(c, i, separators[k].text) && is_word(c, i + n)) {
+            *how = separators[k].how;
             return n;
         }
     }
-    *how = JOINT_WEAK; /* 1,000 */
+    *how = SEPARATOR_WEAK; /* 1,000 */
     return is(c, i, ',') && is_case(c, i - 1, CASE_DIGIT) && is_case(c, i + 1, CASE_DIGIT);
 }
 
-/* Whether the last letters of a run are capitals with a plural's s: URLs. */
-static bool plural_end(const struct cutter *c, size_t i)
+/* Whether i is the plural "s" after capitals, as in "URLs". */
+static bool plural_end(const struct tokenizer *c, size_t i)
 {
     return is(c, i, 's') && !is_word(c, i + 1);
 }
 
-/* Whether a part begins at i, inside a run of letters and digits that begins at `first`: getUser,
- * HTTPServer, SHA256Sum, and the number of utf8. */
-static bool breaks(const struct cutter *c, size_t first, size_t i)
+/* Whether a new piece begins at i, inside a run of letters and digits that began at `first`:
+ * getUser, HTTPServer, SHA256Sum, the number in utf8. */
+static bool is_boundary(const struct tokenizer *c, size_t first, size_t i)
 {
     enum unit_case before = c->chunk[i - 1].letter, here = c->chunk[i].letter;
     bool low_next = is_case(c, i + 1, CASE_LOWER);
@@ -176,18 +181,19 @@ static bool breaks(const struct cutter *c, size_t first, size_t i)
     return !is_word(c, i) || is_case(c, i, CASE_UPPER);
 }
 
-/* Cuts a run of letters and digits into pieces; one that falls into crumbs, as a hash or base64
- * does, is left whole. */
-static void cut_run(struct cutter *c, size_t first, size_t end, enum joint joint)
+/* Splits a run of letters and digits into pieces. A run that would fall into many tiny pieces,
+ * such as a hash or base64, stays whole. */
+static void split_run(struct tokenizer *c, size_t first, size_t end, enum separator separator)
 {
     struct span *s = &c->span;
     size_t from = s->n, begin = first;
-    s->pieces[s->n++] = (struct piece){first, end, joint};
+    assert(first < end && end <= c->n);
+    s->pieces[s->n++] = (struct piece){first, end, separator};
     for (size_t i = first + 1; i < end; i++) {
-        if (!breaks(c, begin, i))
+        if (!is_boundary(c, begin, i))
             continue;
         s->pieces[s->n - 1].end = i;
-        s->pieces[s->n++] = (struct piece){i, end, JOINT_CASE};
+        s->pieces[s->n++] = (struct piece){i, end, SEPARATOR_CASE};
         begin = i;
     }
     size_t pieces = s->n - from;
@@ -197,7 +203,7 @@ static void cut_run(struct cutter *c, size_t first, size_t end, enum joint joint
     }
 }
 
-static size_t run_end(const struct cutter *c, size_t i)
+static size_t run_end(const struct tokenizer *c, size_t i)
 {
     while (is_word(c, i))
         i++;
@@ -205,23 +211,23 @@ static size_t run_end(const struct cutter *c, size_t i)
 }
 
 /* Finds the span that begins at `first`, and its pieces. */
-static void find_span(struct cutter *c, size_t first)
+static void find_span(struct tokenizer *c, size_t first)
 {
     struct span *s = &c->span;
-    enum joint how = JOINT_NONE;
+    enum separator how = SEPARATOR_NONE;
     size_t end = run_end(c, first);
     s->n = 0;
     s->first = s->whole = first;
-    cut_run(c, first, end, JOINT_NONE);
-    for (size_t n; (n = joint_at(c, end, &how));) {
+    split_run(c, first, end, SEPARATOR_NONE);
+    for (size_t n; (n = separator_at(c, end, &how));) {
         size_t begin = end + n;
         end = run_end(c, begin);
-        cut_run(c, begin, end, how);
+        split_run(c, begin, end, how);
     }
     s->end = s->over = end;
 }
 
-static bool all_letters(const struct cutter *c, size_t first, size_t end)
+static bool all_letters(const struct tokenizer *c, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++) {
         if (!is_word(c, i) || c->chunk[i].letter == CASE_DIGIT)
@@ -230,8 +236,9 @@ static bool all_letters(const struct cutter *c, size_t first, size_t end)
     return true;
 }
 
-/* #123, @name, $HOME, .gitignore, _private, --flag, __init__, c++, c#: what belongs to the name. */
-static void take_ends(struct cutter *c)
+/* Adds the prefix and suffix that belong to a name: #123, @name, $HOME, .gitignore, _private,
+ * --flag, __init__, c++, c#. */
+static void take_ends(struct tokenizer *c)
 {
     struct span *s = &c->span;
     size_t i = s->first;
@@ -254,59 +261,57 @@ static void take_ends(struct cutter *c)
         s->over++;
 }
 
-/* Identifiers. */
-
-static void give_joined(struct cutter *c, const struct piece *p, size_t n)
+static void emit_joined(struct tokenizer *c, const struct piece *p, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         for (size_t k = p[i].first; k < p[i].end; k++)
             add(c, c->chunk[k].c);
     }
-    give(c, WORD_JOINED, c->position, c->chunk[p[0].first].begin, c->chunk[p[n - 1].end - 1].end);
+    emit(c, WORD_JOINED, c->position, c->chunk[p[0].first].begin, c->chunk[p[n - 1].end - 1].end);
 }
 
-/* node.js is also written nodejs. */
-static bool worth_joining(const struct piece *p, size_t n, enum joint most)
+/* Whether the name is also commonly written without separators: node.js and nodejs. */
+static bool worth_joining(const struct piece *p, size_t n, enum separator most)
 {
-    if (most == JOINT_DOT)
+    if (most == SEPARATOR_DOT)
         return n == 2 && p[1].end - p[1].first > 1;
-    return most == JOINT_WEAK && n < 9;
+    return most == SEPARATOR_WEAK && n < 9;
 }
 
-/* Gives each group of pieces that joints up to `most` hold together, if one of them is `most`: as a
- * whole where it is not all of the span, and joined. */
-static void give_groups(struct cutter *c, enum joint most)
+/* Emits each longest group of pieces whose separators bind at most as loosely as `most`, if the
+ * group contains a separator of kind `most`: as a whole unless it is the whole span, and joined. */
+static void emit_groups(struct tokenizer *c, enum separator most)
 {
     const struct span *s = &c->span;
     for (size_t i = 0, end; i < s->n; i = end) {
         bool tight = false;
-        for (end = i + 1; end < s->n && s->pieces[end].joint <= most; end++)
-            tight = tight || s->pieces[end].joint == most;
+        for (end = i + 1; end < s->n && s->pieces[end].separator <= most; end++)
+            tight = tight || s->pieces[end].separator == most;
         if (!tight)
             continue;
         if (end - i < s->n)
-            give_units(c, WORD_WHOLE, s->pieces[i].first, s->pieces[end - 1].end);
+            emit_units(c, WORD_WHOLE, s->pieces[i].first, s->pieces[end - 1].end);
         if (worth_joining(s->pieces + i, end - i, most))
-            give_joined(c, s->pieces + i, end - i);
+            emit_joined(c, s->pieces + i, end - i);
     }
 }
 
-static void give_identifier(struct cutter *c)
+static void emit_identifier(struct tokenizer *c)
 {
     const struct span *s = &c->span;
-    give_units(c, WORD_WHOLE, s->whole, s->over);
+    emit_units(c, WORD_WHOLE, s->whole, s->over);
     if (s->n > 1 && (s->whole < s->first || s->over > s->end))
-        give_units(c, WORD_WHOLE, s->first, s->end);
-    give_groups(c, JOINT_CASE);
-    give_groups(c, JOINT_WEAK);
-    give_groups(c, JOINT_DOT);
+        emit_units(c, WORD_WHOLE, s->first, s->end);
+    emit_groups(c, SEPARATOR_CASE);
+    emit_groups(c, SEPARATOR_WEAK);
+    emit_groups(c, SEPARATOR_DOT);
     for (size_t i = 0; i < s->n; i++)
-        give_word(c, s->pieces[i].first, s->pieces[i].end);
+        emit_word(c, s->pieces[i].first, s->pieces[i].end);
 }
 
-/* English contractions: of "user's" and "we'll" the first part is the word, "don't" is "dont".
- * Whether it was one. */
-static bool give_contraction(struct cutter *c)
+/* Handles English contractions: "user's" and "we'll" yield the word before the apostrophe,
+ * "don't" yields "dont". Returns false if the span is not a contraction. */
+static bool emit_contraction(struct tokenizer *c)
 {
     static const char *const tails[] = {"s", "m", "re", "ve", "ll", "d"};
     const struct span *s = &c->span;
@@ -318,34 +323,32 @@ static bool give_contraction(struct cutter *c)
             if (i != at - 1)
                 add(c, c->chunk[i].c);
         }
-        give(c, WORD_PLAIN, c->position, c->chunk[s->first].begin, c->chunk[s->end - 1].end);
+        emit(c, WORD_PLAIN, c->position, c->chunk[s->first].begin, c->chunk[s->end - 1].end);
         return true;
     }
     for (size_t i = 0; i < FUMI_COUNT(tails); i++) {
         if (n == strlen(tails[i]) && text_is(c, at, tails[i])) {
-            give_word(c, s->first, s->pieces[0].end);
+            emit_word(c, s->first, s->pieces[0].end);
             return true;
         }
     }
     return false;
 }
 
-static void give_span(struct cutter *c)
+static void emit_span(struct tokenizer *c)
 {
     const struct span *s = &c->span;
     take_ends(c);
     if (s->n == 1 && s->whole == s->first && s->over == s->end)
-        give_word(c, s->first, s->end);
-    else if (!give_contraction(c))
-        give_identifier(c);
+        emit_word(c, s->first, s->end);
+    else if (!emit_contraction(c))
+        emit_identifier(c);
     c->position++;
 }
 
-/* Punctuation. */
-
-/* Whether the text in hand was given lately; remembers it. Sometimes it says no where it was, which
- * costs a repeated word. */
-static bool seen(struct cutter *c)
+/* Whether this punctuation was emitted already; remembers it. The memory is small: after
+ * much other punctuation a word may be emitted again, which is harmless. */
+static bool seen(struct tokenizer *c)
 {
     uint32_t hash = 2166136261;
     for (size_t i = 0; i < c->text_n; i++)
@@ -356,7 +359,7 @@ static bool seen(struct cutter *c)
     return same;
 }
 
-static void give_punct(struct cutter *c, size_t first, size_t end)
+static void emit_punct(struct tokenizer *c, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++)
         add(c, c->chunk[i].c);
@@ -365,23 +368,21 @@ static void give_punct(struct cutter *c, size_t first, size_t end)
         return;
     }
     size_t position = c->position ? c->position - 1 : 0;
-    give(c, WORD_PUNCT, position, c->chunk[first].begin, c->chunk[end - 1].end);
+    emit(c, WORD_PUNCT, position, c->chunk[first].begin, c->chunk[end - 1].end);
 }
 
-static void give_puncts(struct cutter *c)
+static void emit_puncts(struct tokenizer *c)
 {
     for (size_t i = 0, end; i < c->n; i = end) {
         for (end = i; end < c->n && c->chunk[end].kind == UNIT_PUNCT; end++)
-            give_punct(c, end, end + 1);
+            emit_punct(c, end, end + 1);
         if (end - i > 1 && end - i <= RUN_MAX)
-            give_punct(c, i, end);
+            emit_punct(c, i, end);
         end += end == i;
     }
 }
 
-/* The text, unit by unit. */
-
-static void end_chunk(struct cutter *c)
+static void end_chunk(struct tokenizer *c)
 {
     for (size_t i = 0; i < c->n && !c->stop;) {
         if (!is_word(c, i)) {
@@ -390,44 +391,44 @@ static void end_chunk(struct cutter *c)
         }
         find_span(c, i);
         i = c->span.end;
-        give_span(c);
+        emit_span(c);
     }
-    give_puncts(c);
+    emit_puncts(c);
     c->n = 0;
 }
 
-static void give_one(struct cutter *c)
+static void emit_unigram(struct tokenizer *c)
 {
     add(c, c->prev.c);
-    give(c, WORD_ONE, c->position++, c->prev.begin, c->prev.end);
+    emit(c, WORD_UNIGRAM, c->position++, c->prev.begin, c->prev.end);
 }
 
-static void end_run(struct cutter *c)
+static void end_run(struct tokenizer *c)
 {
     if (c->in_run)
-        give_one(c);
+        emit_unigram(c);
     c->in_run = false;
 }
 
-static void give_pair(struct cutter *c, const struct unit *u)
+static void emit_bigram(struct tokenizer *c, const struct unit *u)
 {
     if (c->in_run) {
         add(c, c->prev.c);
         add(c, u->c);
-        give(c, WORD_PAIR, c->position, c->prev.begin, u->end);
-        give_one(c);
+        emit(c, WORD_BIGRAM, c->position, c->prev.begin, u->end);
+        emit_unigram(c);
     }
     c->prev = *u;
     c->in_run = true;
 }
 
-static void give_sign(struct cutter *c, const struct unit *u)
+static void emit_symbol(struct tokenizer *c, const struct unit *u)
 {
     add(c, u->c);
-    give(c, WORD_SIGN, c->position++, u->begin, u->end);
+    emit(c, WORD_SYMBOL, c->position++, u->begin, u->end);
 }
 
-static void put_unit(struct cutter *c, const struct unit *u)
+static void feed(struct tokenizer *c, const struct unit *u)
 {
     bool chunk = u->kind == UNIT_WORD || u->kind == UNIT_PUNCT;
     if (u->kind != UNIT_CHAR)
@@ -437,23 +438,23 @@ static void put_unit(struct cutter *c, const struct unit *u)
     if (chunk)
         c->chunk[c->n++] = *u;
     else if (u->kind == UNIT_CHAR)
-        give_pair(c, u);
-    else if (u->kind == UNIT_SIGN)
-        give_sign(c, u);
+        emit_bigram(c, u);
+    else if (u->kind == UNIT_SYMBOL)
+        emit_symbol(c, u);
 }
 
 int words_each(struct fumi_str text, words_fn *each, void *arg)
 {
     struct unit units[BATCH];
     struct fold f = {.text = {text.p, text.n < UINT32_MAX ? text.n : UINT32_MAX}};
-    struct cutter c;
-    memset(&c, 0, offsetof(struct cutter, chunk));
+    struct tokenizer c;
+    memset(&c, 0, offsetof(struct tokenizer, chunk));
     c.each = each;
     c.arg = arg;
     c.text_n = 0;
-    for (size_t n; !c.stop && (n = fold_some(&f, units, BATCH));) {
+    for (size_t n; !c.stop && (n = words_fold(&f, units, BATCH));) {
         for (size_t i = 0; i < n && !c.stop; i++)
-            put_unit(&c, &units[i]);
+            feed(&c, &units[i]);
     }
     end_run(&c);
     end_chunk(&c);

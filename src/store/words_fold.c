@@ -1,28 +1,31 @@
-/* Folding: NFKC, case and diacritics, so that what looks or is meant the same is the same.
+/* Folding: Unicode compatibility normalization (NFKC), case folding and removal of diacritics, so
+ * that different spellings of a word give the same word.
  *
- * Characters are decomposed and lose their marks, which makes é an e; but kana and Hangul, where
- * the mark is half of the letter (か and が), are composed instead, also from half-width forms and
- * from the decomposed file names of some systems. Marks of other scripts are kept: there they are
- * vowels. */
+ * Characters are decomposed and lose their combining marks: é becomes e. Kana and Hangul are
+ * composed instead, because there the mark distinguishes letters (か and が); this also covers
+ * half-width forms and decomposed file names. Marks of other scripts are kept, because many of
+ * them are vowels. */
 #include "store/words_parts.h"
 
 #include "base/utf8.h"
 
+#include <assert.h>
 #include <utf8proc.h>
 
-struct range {
+struct code_range {
     uint32_t first, last;
 };
 
-/* Blocks of scripts that put no spaces between words (Hangul does, but glues particles to them). */
-static const struct range spaceless[] = {
+/* Blocks of scripts that do not separate words by spaces. Hangul does, but attaches particles to
+ * words. */
+static const struct code_range spaceless[] = {
     {0x0E00, 0x0EFF},   /* Thai, Lao */
     {0x1000, 0x109F},   /* Myanmar */
     {0x1100, 0x11FF},   /* Hangul, decomposed */
     {0x1780, 0x17FF},   /* Khmer */
     {0x2E80, 0x2FDF},   /* radicals */
-    {0x3005, 0x3007},   /* the iteration mark and its like */
-    {0x3021, 0x303C},   /* numerals of Suzhou, and marks of repetition */
+    {0x3005, 0x3007},   /* iteration mark, closing mark, ideographic zero */
+    {0x3021, 0x303C},   /* Suzhou numerals, kana repeat marks */
     {0x3040, 0x31FF},   /* kana, Bopomofo, Hangul letters */
     {0x3400, 0x4DBF},   /* Han */
     {0x4E00, 0x9FFF},   /* Han */
@@ -35,28 +38,27 @@ static const struct range spaceless[] = {
     {0x20000, 0x3FFFF}, /* Han */
 };
 
-/* Those of them that are letters throughout and that no fold changes: most of Japanese, Chinese and
- * Korean text, which need not be looked up. */
-static const struct range settled[] = {{0x3041, 0x3096}, {0x30A1, 0x30FA}, {0x30FC, 0x30FE},
-                                       {0x4E00, 0x9FFF}, {0xAC00, 0xD7A3}, {0x3400, 0x4DBF}};
+/* Ranges of these blocks that contain only letters and that folding does not change: most
+ * Japanese, Chinese and Korean text, which therefore needs no lookup. */
+static const struct code_range unchanged[] = {{0x3041, 0x3096}, {0x30A1, 0x30FA}, {0x30FC, 0x30FE},
+                                              {0x4E00, 0x9FFF}, {0xAC00, 0xD7A3}, {0x3400, 0x4DBF}};
 
-/* Marks on letters that are not part of the spelling: diacritics, and the points of Hebrew and
- * Arabic. */
-static const struct range diacritics[] = {
+/* Combining marks that are not part of the spelling: diacritics, Hebrew and Arabic points. */
+static const struct code_range diacritics[] = {
     {0x0300, 0x036F}, {0x0483, 0x0487}, {0x0591, 0x05BD}, {0x05BF, 0x05BF}, {0x05C1, 0x05C2},
     {0x05C4, 0x05C5}, {0x05C7, 0x05C7}, {0x0610, 0x061A}, {0x064B, 0x065F}, {0x0670, 0x0670},
     {0x06D6, 0x06DC}, {0x06DF, 0x06E4}, {0x06E7, 0x06E8}, {0x06EA, 0x06ED}, {0x1AB0, 0x1AFF},
     {0x1DC0, 0x1DFF}, {0x20D0, 0x20FF}, {0xFE20, 0xFE2F},
 };
 
-static const struct range latin[] = {{'A', 'Z'},       {'a', 'z'},       {0x00AA, 0x024F},
-                                     {0x0250, 0x02AF}, {0x1D00, 0x1DBF}, {0x1E00, 0x1EFF},
-                                     {0x2C60, 0x2C7F}, {0xA720, 0xA7FF}, {0xAB30, 0xAB6F},
-                                     {0xFB00, 0xFB06}, {0xFF21, 0xFF5A}};
+static const struct code_range latin[] = {{'A', 'Z'},       {'a', 'z'},       {0x00AA, 0x024F},
+                                          {0x0250, 0x02AF}, {0x1D00, 0x1DBF}, {0x1E00, 0x1EFF},
+                                          {0x2C60, 0x2C7F}, {0xA720, 0xA7FF}, {0xAB30, 0xAB6F},
+                                          {0xFB00, 0xFB06}, {0xFF21, 0xFF5A}};
 
 #define IN(table, c) within(table, FUMI_COUNT(table), c)
 
-static bool within(const struct range *ranges, size_t n, uint32_t c)
+static bool within(const struct code_range *ranges, size_t n, uint32_t c)
 {
     for (size_t i = 0; i < n; i++) {
         if (c >= ranges[i].first && c <= ranges[i].last)
@@ -76,8 +78,8 @@ static struct unit ascii(unsigned char c)
     return (struct unit){.c = c, .kind = c > ' ' && c < 0x7F ? UNIT_PUNCT : UNIT_BLANK};
 }
 
-/* Typographers' quotes, hyphens and the minus sign count as what a keyboard has. */
-static uint32_t typed(uint32_t c)
+/* Maps typographic quotes, hyphens and the minus sign to their ASCII forms. */
+static uint32_t to_ascii_form(uint32_t c)
 {
     switch (c) {
     case 0x2018:
@@ -97,7 +99,7 @@ static uint32_t typed(uint32_t c)
     return c;
 }
 
-/* Unassigned ones may be symbols that are newer than the tables. */
+/* Unassigned code points count as symbols: they may be newer than the tables of utf8proc. */
 static enum unit_kind kind_of(uint32_t c)
 {
     switch (utf8proc_category((utf8proc_int32_t)c)) {
@@ -127,7 +129,7 @@ static enum unit_kind kind_of(uint32_t c)
     case UTF8PROC_CATEGORY_SO:
     case UTF8PROC_CATEGORY_CN:
     case UTF8PROC_CATEGORY_CO:
-        return UNIT_SIGN;
+        return UNIT_SYMBOL;
     case UTF8PROC_CATEGORY_ZS:
     case UTF8PROC_CATEGORY_ZL:
     case UTF8PROC_CATEGORY_ZP:
@@ -153,8 +155,8 @@ static enum unit_case case_of(uint32_t c)
     return CASE_NONE;
 }
 
-/* Puts a folded character behind the others, or into the last of them: a voicing mark into its
- * kana, a letter of Hangul into its syllable. Returns how many there are then. */
+/* Appends a folded character, or composes it with the last one: a voicing mark with its kana, a
+ * Hangul letter with its syllable. Returns the new number of units. */
 static size_t put(struct unit *out, size_t n, struct unit u)
 {
     bool joins = u.c == 0x3099 || u.c == 0x309A || (u.c >= 0x1160 && u.c <= 0x11FF);
@@ -170,23 +172,24 @@ static size_t put(struct unit *out, size_t n, struct unit u)
     return n + 1;
 }
 
-/* What a character becomes that is neither ASCII nor settled: nothing, or a few units. Symbols that
- * stand for letters, such as the trade mark's, do not join the word before them. */
+/* Appends the folded form of a character that is neither ASCII nor in `unchanged`: no unit, or a
+ * few. A symbol that stands for letters, such as the trade mark sign, is separated from the word
+ * before it. */
 static size_t put_folded(struct unit *out, size_t n, uint32_t c, struct unit u)
 {
-    enum { MOST = FOLD_LEAST - 6 };
+    enum { MOST = FOLD_MIN - 6 };
     utf8proc_int32_t to[MOST];
     int last = 0;
     utf8proc_ssize_t got = utf8proc_decompose_char(
-        (utf8proc_int32_t)typed(c), to, MOST,
+        (utf8proc_int32_t)to_ascii_form(c), to, MOST,
         UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_CASEFOLD | UTF8PROC_IGNORE, &last);
     enum unit_case letter = case_of(c);
     struct unit blank = {.begin = u.begin, .end = u.end, .kind = UNIT_BLANK};
-    bool apart = kind_of(c) == UNIT_SIGN && got > 0 && (uint32_t)to[0] != c;
+    bool apart = kind_of(c) == UNIT_SYMBOL && got > 0 && (uint32_t)to[0] != c;
     if (apart)
         out[n++] = blank;
     for (utf8proc_ssize_t i = 0; i < got && i < MOST; i++) {
-        u.c = typed((uint32_t)to[i]);
+        u.c = to_ascii_form((uint32_t)to[i]);
         if (IN(diacritics, u.c))
             continue;
         struct unit plain = ascii(u.c < 0x80 ? (unsigned char)u.c : 0);
@@ -208,8 +211,7 @@ static uint32_t decode(const char *p, size_t n)
     return c;
 }
 
-/* Reads ASCII while there is some, and room for less than `max` units; returns how many there are
- * then. */
+/* Reads ASCII characters up to `max` units. Returns the new number of units. */
 static size_t take_ascii(struct fold *f, struct unit *out, size_t n, size_t max)
 {
     for (; f->at < f->text.n && n < max; n++, f->at++) {
@@ -223,7 +225,7 @@ static size_t take_ascii(struct fold *f, struct unit *out, size_t n, size_t max)
     return n;
 }
 
-/* Reads one other character. */
+/* Reads one character that is not ASCII. */
 static size_t take(struct fold *f, struct unit *out, size_t n)
 {
     const char *p = f->text.p + f->at, *end = f->text.p + f->text.n;
@@ -231,7 +233,7 @@ static size_t take(struct fold *f, struct unit *out, size_t n)
     struct unit u = {.begin = f->at, .end = f->at + (uint32_t)(step ? step : 1)};
     f->at = u.end;
     uint32_t c = step ? decode(p, step) : 0;
-    if (step && !IN(settled, c))
+    if (step && !IN(unchanged, c))
         return put_folded(out, n, c, u);
     u.kind = step ? UNIT_CHAR : UNIT_BLANK;
     u.c = c;
@@ -239,14 +241,15 @@ static size_t take(struct fold *f, struct unit *out, size_t n)
     return n + 1;
 }
 
-size_t fold_some(struct fold *f, struct unit *out, size_t max)
+size_t words_fold(struct fold *f, struct unit *out, size_t max)
 {
     size_t n = 0;
+    assert(max >= FOLD_MIN);
     if (f->holds)
         out[n++] = f->held;
     f->holds = false;
-    while (f->at < f->text.n && n + FOLD_LEAST <= max + 1) {
-        n = take_ascii(f, out, n, max + 2 - FOLD_LEAST);
+    while (f->at < f->text.n && n + FOLD_MIN <= max + 1) {
+        n = take_ascii(f, out, n, max + 2 - FOLD_MIN);
         if (f->at < f->text.n && (unsigned char)f->text.p[f->at] >= 0x80)
             n = take(f, out, n);
     }
@@ -257,8 +260,8 @@ size_t fold_some(struct fold *f, struct unit *out, size_t max)
     return n;
 }
 
-/* A character of a spaceless script says as much as two letters. */
-bool words_foreign(struct fumi_str text)
+/* A character of a spaceless script counts as two letters. */
+bool words_mostly_non_latin(struct fumi_str text)
 {
     size_t known = 0, foreign = 0;
     const char *end = text.n ? text.p + text.n : text.p;

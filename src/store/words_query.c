@@ -1,13 +1,12 @@
-/* A query as atoms, groups and terms. */
+/* Turns the text of a query into atoms, groups and terms (words_query.h). */
 #include "store/words_query.h"
 
-enum { JOINED_MARK = 1 }; /* in the index, before a word that was written with joints */
+enum { JOINED_MARK = 1 }; /* prefix in the index of a word without its separators (WORD_JOINED) */
 
-static const double part_weight = 0.8, kana_weight = 0.5, punct_weight = 0.2;
+static const double part_weight = 0.8, hiragana_weight = 0.5, punct_weight = 0.2;
 static const double function_weight = 0.2;
 
-/* English words that carry the grammar of a question more than its matter. Some are rare in notes,
- * so that their rarity would mislead. */
+/* English function words. Some are rare in notes, so that their idf would overrate them. */
 static const char function_words[] =
     " a about all also am an and any are as at be been being but by can could did do does doing "
     "done"
@@ -26,7 +25,7 @@ struct fumi_str words_token(const struct word *w, char *room)
     return (struct fumi_str){room, n + 1};
 }
 
-static uint16_t term(struct query *q, enum word_kind kind, struct fumi_str text)
+static uint16_t add_term(struct query *q, enum word_kind kind, struct fumi_str text)
 {
     char room[TOKEN_MAX];
     struct fumi_str token = words_token(&(struct word){.text = text, .kind = kind}, room);
@@ -45,10 +44,10 @@ static int add_atom(struct query *q, const struct word *w, double weight)
     if (q->n_atoms == QUERY_ATOMS)
         return 1;
     q->atoms[q->n_atoms++] = (struct query_atom){
-        .exact = term(q, WORD_PLAIN, w->text),
+        .exact = add_term(q, WORD_PLAIN, w->text),
         .stem = QUERY_NONE,
-        .joined = w->kind == WORD_PLAIN ? term(q, WORD_JOINED, w->text) : QUERY_NONE,
-        .chains = w->kind != WORD_PUNCT,
+        .joined = w->kind == WORD_PLAIN ? add_term(q, WORD_JOINED, w->text) : QUERY_NONE,
+        .positioned = w->kind != WORD_PUNCT,
         .position = w->position,
         .begin = w->begin,
         .end = w->end,
@@ -56,7 +55,7 @@ static int add_atom(struct query *q, const struct word *w, double weight)
     return 0;
 }
 
-static bool joints(struct fumi_str text)
+static bool has_separator(struct fumi_str text)
 {
     for (size_t i = 0; i < text.n; i++) {
         unsigned char c = (unsigned char)text.p[i];
@@ -66,13 +65,13 @@ static bool joints(struct fumi_str text)
     return false;
 }
 
-static bool compound(struct fumi_str text)
+static bool is_compound(struct fumi_str text)
 {
     for (size_t i = 0; i < text.n; i++) {
         if ((text.p[i] < 'a' || text.p[i] > 'z') && text.p[i] != '-')
             return false;
     }
-    return joints(text) && text.p[0] != '-';
+    return has_separator(text) && text.p[0] != '-';
 }
 
 static void add_variant(struct query_group *g, uint16_t to)
@@ -93,19 +92,19 @@ static int add_group(struct query *q, const struct word *w)
         *g = (struct query_group){.position = w->position,
                                   .begin = w->begin,
                                   .end = w->end,
-                                  .compound = compound(w->text)};
+                                  .compound = is_compound(w->text)};
     }
     if (w->kind == WORD_WHOLE)
-        add_variant(g, term(q, WORD_PLAIN, w->text));
-    if (!joints(w->text)) {
-        add_variant(g, term(q, WORD_JOINED, w->text));
+        add_variant(g, add_term(q, WORD_PLAIN, w->text));
+    if (!has_separator(w->text)) {
+        add_variant(g, add_term(q, WORD_JOINED, w->text));
         if (w->kind == WORD_JOINED)
-            add_variant(g, term(q, WORD_PLAIN, w->text));
+            add_variant(g, add_term(q, WORD_PLAIN, w->text));
     }
     return 0;
 }
 
-static bool function_word(struct fumi_str word)
+static bool is_function_word(struct fumi_str word)
 {
     char wanted[16] = " ";
     if (word.n > sizeof(wanted) - 3)
@@ -116,7 +115,7 @@ static bool function_word(struct fumi_str word)
 }
 
 /* Hiragana alone is mostly grammar. */
-static bool grammar(struct fumi_str pair)
+static bool is_hiragana(struct fumi_str pair)
 {
     for (size_t i = 0; i + 2 < pair.n; i += 3) {
         unsigned c = ((unsigned char)pair.p[i] & 15u) << 12 |
@@ -133,19 +132,19 @@ static int collect(void *arg, const struct word *w)
     struct query *q = arg;
     switch (w->kind) {
     case WORD_PLAIN:
-        return add_atom(q, w, function_word(w->text) ? function_weight : 1);
-    case WORD_SIGN:
+        return add_atom(q, w, is_function_word(w->text) ? function_weight : 1);
+    case WORD_SYMBOL:
         return add_atom(q, w, 1);
     case WORD_STEM:
-        q->atoms[q->n_atoms - 1].stem = term(q, WORD_STEM, w->text);
+        q->atoms[q->n_atoms - 1].stem = add_term(q, WORD_STEM, w->text);
         return 0;
     case WORD_WHOLE:
     case WORD_JOINED:
         return add_group(q, w);
-    case WORD_PAIR:
+    case WORD_BIGRAM:
         q->pair_end = w->end;
-        return add_atom(q, w, grammar(w->text) ? kana_weight : 1);
-    case WORD_ONE: /* only where there is no pair */
+        return add_atom(q, w, is_hiragana(w->text) ? hiragana_weight : 1);
+    case WORD_UNIGRAM: /* only if it is not part of a bigram */
         return w->begin < q->pair_end ? 0 : add_atom(q, w, 1);
     case WORD_PUNCT:
         return 0;
@@ -153,8 +152,8 @@ static int collect(void *arg, const struct word *w)
     return 0;
 }
 
-/* What ends or encloses sentences says nothing beside words. */
-static bool telling(struct fumi_str punct)
+/* Punctuation that ends or encloses sentences is not searched for if there are words. */
+static bool is_searchable_punct(struct fumi_str punct)
 {
     return punct.n == 1 && !strchr(".,;:!?'\"()-", punct.p[0]);
 }
@@ -162,14 +161,14 @@ static bool telling(struct fumi_str punct)
 static int collect_puncts(void *arg, const struct word *w)
 {
     struct query *q = arg;
-    bool words = q->n_atoms && q->atoms[0].chains;
-    if (w->kind != WORD_PUNCT || (words && !telling(w->text)))
+    bool words = q->n_atoms && q->atoms[0].positioned;
+    if (w->kind != WORD_PUNCT || (words && !is_searchable_punct(w->text)))
         return 0;
     return add_atom(q, w, words ? punct_weight : 1);
 }
 
-/* The atoms that a group stands for. Those of a name weigh less than words do. */
-static void settle(struct query *q, struct query_group *g)
+/* Sets the atoms that a group stands for. Parts of an identifier weigh less than words. */
+static void link_atoms(struct query *q, struct query_group *g)
 {
     for (size_t i = 0; i < q->n_atoms; i++) {
         struct query_atom *atom = &q->atoms[i];
@@ -194,7 +193,7 @@ static void mark_minor(struct query *q)
     bool any = q->n_groups > 0;
     for (size_t i = 0; i < q->n_atoms; i++)
         any = any || q->atoms[i].weight > function_weight;
-    q->grammar = !any;
+    q->only_minor = !any;
     for (size_t i = 0; i < q->n_terms; i++)
         q->terms[i].minor = any;
     for (size_t i = 0; i < q->n_atoms; i++) {
@@ -211,13 +210,13 @@ static void mark_minor(struct query *q)
     }
 }
 
-void query_read(struct query *q, struct fumi_arena *a, struct fumi_str text)
+void words_query_read(struct query *q, struct fumi_arena *a, struct fumi_str text)
 {
     q->a = a;
     q->n_atoms = q->n_groups = q->n_terms = q->pair_end = 0;
     words_each(text, collect, q);
     for (size_t i = 0; i < q->n_groups; i++)
-        settle(q, &q->groups[i]);
+        link_atoms(q, &q->groups[i]);
     words_each(text, collect_puncts, q);
     mark_minor(q);
 }

@@ -1,12 +1,19 @@
-/* Private to the search by words: what a query asks for, and how well a note answers it. Knows no
- * SQL. */
+/* Private to keyword search: the parsed query, and the scoring of notes. Independent of SQL.
+ *
+ * A query is a list of atoms: its words, and the parts of its identifiers. An atom is matched by
+ * one or more terms, which are tokens of the index: the word as it is, its stem, and the word as an
+ * identifier without separators. A group is an identifier (or a part of one that has parts itself):
+ * its terms match several atoms at once.
+ *
+ * The caller (sqlite_words.c) reads the postings of the terms from the index, adds them with
+ * words_rank_add, and scores the notes: words_rank_collect, words_rank_rough, words_rank_score. */
 #ifndef FUMI_STORE_WORDS_QUERY_H
 #define FUMI_STORE_WORDS_QUERY_H
 
 #include "store/words.h"
 
 enum {
-    QUERY_ATOMS = 64, /* what is behind them is not looked for */
+    QUERY_ATOMS = 64, /* further words of a query are ignored */
     QUERY_GROUPS = 64,
     QUERY_TERMS = 256,
     QUERY_NONE = QUERY_TERMS, /* no term */
@@ -14,27 +21,27 @@ enum {
     TOKEN_MAX = WORD_MAX + 1,
 };
 
-/* A token of the index that is looked for. */
+/* A token of the index. */
 struct query_term {
     struct fumi_str token;
-    double notes;  /* how many that pass the filter hold it, counted or estimated */
-    double length; /* the same of all notes */
-    int64_t last;  /* the highest seq that was read */
+    double notes;  /* number of matching notes that pass the filter, counted or estimated */
+    double length; /* number of matching notes, filter ignored */
+    int64_t last;  /* the highest seq read from its postings */
     double idf;
-    bool used;       /* its postings count */
-    bool minor;      /* it stands for grammar or punctuation, not for what is meant */
-    size_t first, n; /* its postings */
+    bool used;       /* its postings were read and are scored */
+    bool minor;      /* function word, punctuation or the like */
+    size_t first, n; /* its postings in words_rank.postings */
 };
 
-/* A word of the query in its variants, or one part of an identifier. */
+/* A word of the query, or one part of an identifier. */
 struct query_atom {
-    uint16_t exact, stem, joined; /* terms */
-    bool chains;                  /* its position in the query means something */
+    uint16_t exact, stem, joined; /* terms, or QUERY_NONE */
+    bool positioned;              /* its position counts for phrases; false for punctuation */
     size_t position, begin, end;
     double weight;
 };
 
-/* An identifier, or a piece of one: these tokens stand for atoms [first, last). */
+/* An identifier, or a piece of one: each of its terms matches atoms [first, last) at once. */
 struct query_group {
     uint16_t terms[QUERY_VARIANTS];
     size_t n, first, last, position, begin, end;
@@ -47,53 +54,60 @@ struct query {
     struct query_group groups[QUERY_GROUPS];
     struct query_term terms[QUERY_TERMS];
     size_t n_atoms, n_groups, n_terms;
-    size_t pair_end; /* byte of the text where the last pair ends */
-    bool grammar;    /* there is nothing but minor terms; then none is marked so */
+    size_t pair_end; /* end of the last bigram in the text */
+    bool only_minor; /* all terms are minor; none is then marked so */
 };
 
-/* What the index holds for a word; `room` is TOKEN_MAX bytes that it may use. Null: nothing. */
+/* The token that the index stores for a word. `room` is a buffer of TOKEN_MAX bytes in which the
+ * result may be written. */
 struct fumi_str words_token(const struct word *w, char *room);
 
-/* Reads the text; all of it is text. No terms: there is no word in it. */
-void query_read(struct query *q, struct fumi_arena *a, struct fumi_str text);
+/* Parses a query. There is no query syntax: all of the text is searched for. Tokens are allocated
+ * in the arena. n_terms is 0 if the text contains no word. */
+void words_query_read(struct query *q, struct fumi_arena *a, struct fumi_str text);
 
-/* One note that holds a term. */
+/* One note that contains a term. */
 struct posting {
     int64_t seq;
-    float tf;    /* how often, columns weighted */
-    uint32_t at; /* its places: where in rank.places */
-    uint16_t n;  /* how many */
+    float tf;    /* term frequency, weighted by column */
+    uint32_t at; /* its positions begin here in words_rank.positions */
+    uint16_t n;  /* number of positions */
     uint16_t term;
-    uint32_t next; /* of the same note; 0: none */
+    uint32_t next; /* posting of the same note; 0: none */
 };
 
-/* A note that holds some. */
+/* A note that contains at least one term. */
 struct candidate {
     int64_t seq;
-    uint32_t first; /* posting */
-    float rough;    /* its score before its length is known */
+    uint32_t first; /* its first posting */
+    float rough;    /* score of the rough pass */
 };
 
-struct rank {
+/* Begins as {0} with q, notes and length set; words_rank_done frees it. */
+struct words_rank {
     struct query *q;
-    struct posting *postings; /* the first is not used */
+    struct posting *postings; /* [0] is unused, so that 0 means none */
     size_t n_postings, cap_postings;
-    uint32_t *places; /* column << 24 | position */
-    size_t n_places, cap_places;
+    uint32_t *positions; /* column << 24 | position in the column */
+    size_t n_positions, cap_positions;
     struct candidate *candidates;
     size_t n;
-    double notes, length; /* how many may be found, and their average length in words */
+    double notes, length; /* notes that pass the filter; average length of a note in words */
 };
 
-enum { RANK_PLACES = 32 }; /* of a posting that are kept */
-void rank_add(struct rank *r, uint16_t term, int64_t seq, double tf, const uint32_t *places,
-              size_t n);
-/* From the postings of the terms used: the candidates, in no order, without scores. */
-void rank_collect(struct rank *r);
-/* Sets idf, and the rough scores: without lengths, and with what words are worth together only
- * where all of them are. */
-void rank_rough(struct rank *r);
-double rank_score(const struct rank *r, const struct candidate *c, double length);
-void rank_done(struct rank *r);
+enum { RANK_POSITIONS = 32 }; /* positions kept per posting */
+/* Adds a posting. The positions (at most RANK_POSITIONS, ascending) are copied. The caller adds all
+ * postings of a term in one go and sets query_term.first and n. */
+void words_rank_add(struct words_rank *r, uint16_t term, int64_t seq, double tf,
+                    const uint32_t *positions, size_t n);
+/* Builds the candidates, unordered and without scores, from the postings of the terms with `used`.
+ */
+void words_rank_collect(struct words_rank *r);
+/* The rough pass: sets the idf of all terms and the rough score of all candidates. Phrases are only
+ * checked in notes that contain all words of the query. r->notes and r->length must be set. */
+void words_rank_rough(struct words_rank *r);
+/* The exact score of a candidate whose length in words is `length`; needs words_rank_rough. */
+double words_rank_score(const struct words_rank *r, const struct candidate *c, double length);
+void words_rank_done(struct words_rank *r);
 
 #endif

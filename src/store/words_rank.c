@@ -1,17 +1,28 @@
-/* BM25 over atoms, with what BM25 does not know: exact forms before stems, identifiers whole before
- * their parts, words that stand together before words that are scattered. */
+/* Scoring: BM25 over the atoms of the query, extended in three ways. An exact form scores more than
+ * the same stem; an identifier found as a whole scores more than its parts; words that are adjacent
+ * in the query score more if they are adjacent in the note, most if the whole query occurs as a
+ * phrase.
+ *
+ * Scoring has two passes. The rough pass scores every candidate from its postings alone, without
+ * its length. The caller then takes candidates in that order, applies the filter, looks up the
+ * length of each note and computes the exact score. */
 #include "store/words_query.h"
 
+#include <assert.h>
 #include <math.h>
 
 static const double k1 = 1.4, b = 0.7;
-static const double compound_share = 0.3; /* for a word with hyphens, beside its parts */
-static const double stem_share = 0.75;    /* the rest is for the form as it stands */
-static const double near_share = 0.6;     /* for two neighbours that are neighbours in the note */
-static const double variant_share = 0.5;  /* for a word or name that is joined otherwise */
-static const double loose_share = 0.25;   /* of a phrase's worth, when an identifier holds it */
+static const double compound_share =
+    0.3; /* for a hyphenated word found as a whole, in addition to its parts */
+static const double stem_share = 0.75; /* of the score of a word; the rest is for the exact form */
+static const double adjacent_share =
+    0.6; /* for two adjacent words of the query that are adjacent in the note */
+static const double variant_share =
+    0.5; /* for a word or name that is written with other separators */
+static const double loose_share =
+    0.25; /* of the phrase score, if the words are adjacent only loosely (see adjacency) */
 
-enum { WALKS = 10000 };
+enum { PHRASE_CHECKS = 10000 };
 
 static void *grown(void *items, size_t *cap, size_t n, size_t size)
 {
@@ -23,26 +34,29 @@ static void *grown(void *items, size_t *cap, size_t n, size_t size)
     return fumi_resize(items, *cap * size);
 }
 
-void rank_add(struct rank *r, uint16_t term, int64_t seq, double tf, const uint32_t *places,
-              size_t n)
+void words_rank_add(struct words_rank *r, uint16_t term, int64_t seq, double tf,
+                    const uint32_t *positions, size_t n)
 {
+    assert(term < r->q->n_terms && n <= RANK_POSITIONS);
     r->n_postings += r->n_postings == 0;
     r->postings = grown(r->postings, &r->cap_postings, r->n_postings, sizeof(*r->postings));
-    r->places = grown(r->places, &r->cap_places, r->n_places + n, sizeof(*r->places));
-    r->postings[r->n_postings++] = (struct posting){
-        .seq = seq, .tf = (float)tf, .at = (uint32_t)r->n_places, .n = (uint16_t)n, .term = term};
-    memcpy(r->places + r->n_places, places, n * sizeof(*places));
-    r->n_places += n;
+    r->positions = grown(r->positions, &r->cap_positions, r->n_positions + n,
+                         sizeof(*r->positions));
+    r->postings[r->n_postings++] = (struct posting){.seq = seq,
+                                                    .tf = (float)tf,
+                                                    .at = (uint32_t)r->n_positions,
+                                                    .n = (uint16_t)n,
+                                                    .term = term};
+    memcpy(r->positions + r->n_positions, positions, n * sizeof(*positions));
+    r->n_positions += n;
 }
 
-/* Candidates. */
-
-struct table {
-    uint32_t *slots; /* 1 + number of a candidate; 0: free */
+struct candidate_table {
+    uint32_t *slots; /* 1 + index of a candidate; 0: free */
     size_t mask;
 };
 
-static struct candidate *find(struct rank *r, struct table *t, int64_t seq)
+static struct candidate *find(struct words_rank *r, struct candidate_table *t, int64_t seq)
 {
     size_t i = (size_t)(((uint64_t)seq * UINT64_C(0x9E3779B97F4A7C15)) >> 20) & t->mask;
     for (; t->slots[i]; i = (i + 1) & t->mask) {
@@ -54,7 +68,8 @@ static struct candidate *find(struct rank *r, struct table *t, int64_t seq)
     return &r->candidates[r->n - 1];
 }
 
-static void collect_term(struct rank *r, struct table *t, const struct query_term *term)
+static void collect_term(struct words_rank *r, struct candidate_table *t,
+                         const struct query_term *term)
 {
     for (size_t i = term->first; i < term->first + term->n; i++) {
         struct candidate *c = find(r, t, r->postings[i].seq);
@@ -63,9 +78,9 @@ static void collect_term(struct rank *r, struct table *t, const struct query_ter
     }
 }
 
-void rank_collect(struct rank *r)
+void words_rank_collect(struct words_rank *r)
 {
-    struct table t = {.mask = 1023};
+    struct candidate_table t = {.mask = 1023};
     size_t total = 1;
     for (size_t i = 0; i < r->q->n_terms; i++)
         total += r->q->terms[i].used ? r->q->terms[i].n : 0;
@@ -81,16 +96,14 @@ void rank_collect(struct rank *r)
     fumi_resize(t.slots, 0);
 }
 
-/* Scores. */
-
-static double idf(const struct rank *r, double notes)
+static double idf(const struct words_rank *r, double notes)
 {
     double all = r->notes > notes ? r->notes : notes;
     return log(1 + (all - notes + 0.5) / (notes + 0.5));
 }
 
-/* How much of a term's worth a note gets: 0 to k1 + 1. */
-static double share(double tf, double length)
+/* The term frequency part of BM25: 0 to k1 + 1. `length` is relative to the average. */
+static double saturate(double tf, double length)
 {
     return tf > 0 ? tf * (k1 + 1) / (tf + k1 * (1 - b + b * length)) : 0;
 }
@@ -100,14 +113,14 @@ static double term_idf(const struct query *q, uint16_t term)
     return term == QUERY_NONE || !q->terms[term].used ? 0 : q->terms[term].idf;
 }
 
-/* What an atom is worth: the idf of its commonest form, which is what most notes match by. */
-static double worth(const struct query *q, const struct query_atom *atom)
+/* The idf of an atom: that of its stem if it has one, since most notes match by it. */
+static double atom_value(const struct query *q, const struct query_atom *atom)
 {
     double exact = term_idf(q, atom->exact), stem = term_idf(q, atom->stem);
     return atom->weight * (atom->stem == QUERY_NONE ? exact : stem);
 }
 
-/* What each term adds to the rough score. */
+/* The idf weight of each term in the rough score. */
 static void term_values(const struct query *q, double *values)
 {
     memset(values, 0, (QUERY_TERMS + 1) * sizeof(*values));
@@ -124,14 +137,15 @@ static void term_values(const struct query *q, double *values)
     }
 }
 
-/* A candidate's postings by term. */
-struct sheet {
-    const struct rank *r;
+/* The postings of a candidate, by term. */
+struct note_terms {
+    const struct words_rank *r;
     const struct posting *of[QUERY_TERMS + 1];
-    double length; /* over the average */
+    double length; /* relative to the average */
 };
 
-static void fill_sheet(struct sheet *s, const struct rank *r, const struct candidate *c)
+static void fill_note_terms(struct note_terms *s, const struct words_rank *r,
+                            const struct candidate *c)
 {
     memset(s, 0, sizeof(*s));
     s->r = r;
@@ -139,62 +153,64 @@ static void fill_sheet(struct sheet *s, const struct rank *r, const struct candi
         s->of[r->postings[p].term] = &r->postings[p];
 }
 
-static double tf(const struct sheet *s, uint16_t term)
+static double tf(const struct note_terms *s, uint16_t term)
 {
     return s->of[term] ? s->of[term]->tf : 0;
 }
 
-/* What a term adds that stands for another as a variant: its own rarity is none of merit. */
-static double variant(const struct sheet *s, uint16_t term, uint16_t of)
+/* The score of a term that is a variant of another: capped by the idf of that other term,
+ * because a rare spelling deserves no bonus. */
+static double variant(const struct note_terms *s, uint16_t term, uint16_t of)
 {
     const struct query *q = s->r->q;
-    return variant_share * share(tf(s, term), s->length) * fmin(term_idf(q, term), term_idf(q, of));
+    return variant_share * saturate(tf(s, term), s->length) *
+           fmin(term_idf(q, term), term_idf(q, of));
 }
 
-static double atom_score(const struct sheet *s, const struct query_atom *atom)
+static double atom_score(const struct note_terms *s, const struct query_atom *atom)
 {
     const struct query *q = s->r->q;
     double joined = variant(s, atom->joined, atom->exact);
-    double exact = fmax(joined, share(tf(s, atom->exact), s->length) * term_idf(q, atom->exact));
-    if (atom->stem == QUERY_NONE || tf(s, atom->stem) <= 0) /* identifiers have no stems */
+    double exact = fmax(joined, saturate(tf(s, atom->exact), s->length) * term_idf(q, atom->exact));
+    if (atom->stem == QUERY_NONE || tf(s, atom->stem) <= 0) /* parts of identifiers have no stems */
         return atom->weight * exact;
-    double stem = fmax(joined, share(tf(s, atom->stem), s->length) * term_idf(q, atom->stem));
+    double stem = fmax(joined, saturate(tf(s, atom->stem), s->length) * term_idf(q, atom->stem));
     return atom->weight * (stem_share * stem + (1 - stem_share) * exact);
 }
 
-/* Places where an atom stands, in order. */
-struct places {
+/* The positions of an atom in the note, ascending. */
+struct positions {
     const uint32_t *at;
     size_t n;
 };
 
-enum { PLACES_MOST = 2 * RANK_PLACES };
+enum { POSITIONS_MAX = 2 * RANK_POSITIONS };
 
-static struct places places_of(const struct sheet *s, uint16_t term)
+static struct positions positions_of(const struct note_terms *s, uint16_t term)
 {
     const struct posting *p = s->of[term];
-    return p ? (struct places){s->r->places + p->at, p->n} : (struct places){NULL, 0};
+    return p ? (struct positions){s->r->positions + p->at, p->n} : (struct positions){NULL, 0};
 }
 
-static struct places merged(struct places x, struct places y, uint32_t *room)
+static struct positions merged(struct positions x, struct positions y, uint32_t *room)
 {
     size_t i = 0, k = 0, n = 0;
     while (i < x.n || k < y.n) {
         bool second = k < y.n && (i == x.n || y.at[k] < x.at[i]);
         room[n++] = second ? y.at[k++] : x.at[i++];
     }
-    return (struct places){room, n};
+    return (struct positions){room, n};
 }
 
-static struct places find_places(const struct sheet *s, const struct query_atom *atom,
-                                 uint32_t *room)
+static struct positions atom_positions(const struct note_terms *s, const struct query_atom *atom,
+                                       uint32_t *room)
 {
-    struct places word = places_of(s, s->of[atom->stem] ? atom->stem : atom->exact);
-    struct places joined = places_of(s, atom->joined);
+    struct positions word = positions_of(s, s->of[atom->stem] ? atom->stem : atom->exact);
+    struct positions joined = positions_of(s, atom->joined);
     return !joined.n ? word : !word.n ? joined : merged(word, joined, room);
 }
 
-static bool holds(struct places p, uint32_t want)
+static bool holds(struct positions p, uint32_t want)
 {
     size_t low = 0, high = p.n;
     while (low < high) {
@@ -207,49 +223,50 @@ static bool holds(struct places p, uint32_t want)
     return low < p.n && p.at[low] == want;
 }
 
-/* How a place stands behind one of `from`: as in the query, `step` words further, which is 0 within
- * an identifier; or loosely, with words of the query inside one identifier, or the other way
- * round. */
-enum link { RPC_CONNECTION_NONE, RPC_CONNECTION_LOOSE, RPC_CONNECTION_EXACT };
+/* Whether a position `at` follows one of `from` as in the query: exactly, `step` words later (0
+ * within an identifier); or loosely, if the words of the query are parts of one identifier in
+ * the note, or the other way round. */
+enum adjacency { ADJACENT_NOT, ADJACENT_LOOSELY, ADJACENT_EXACTLY };
 
-static enum link linked(struct places from, uint32_t at, size_t step)
+static enum adjacency adjacency(struct positions from, uint32_t at, size_t step)
 {
     uint32_t in = at & 0xFFFFFF;
     if (in >= step && holds(from, at - (uint32_t)step))
-        return RPC_CONNECTION_EXACT;
+        return ADJACENT_EXACTLY;
     if (step)
-        return holds(from, at) ? RPC_CONNECTION_LOOSE : RPC_CONNECTION_NONE;
-    return in && holds(from, at - 1) ? RPC_CONNECTION_LOOSE : RPC_CONNECTION_NONE;
+        return holds(from, at) ? ADJACENT_LOOSELY : ADJACENT_NOT;
+    return in && holds(from, at - 1) ? ADJACENT_LOOSELY : ADJACENT_NOT;
 }
 
-static bool counts(const struct query *q, const struct query_atom *atom)
+static bool is_scored(const struct query *q, const struct query_atom *atom)
 {
-    return atom->chains && (term_idf(q, atom->exact) > 0 || term_idf(q, atom->stem) > 0);
+    return atom->positioned && (term_idf(q, atom->exact) > 0 || term_idf(q, atom->stem) > 0);
 }
 
-/* A query that is followed through a note. */
-struct walk {
+/* Follows the atoms of the query through a note. */
+struct phrase {
     const struct query_atom *last; /* NULL: none yet */
-    struct places before;          /* where it stands */
-    struct places exact, loose;    /* where all atoms so far stand in a row up to it */
+    struct positions before;       /* positions of that atom */
+    struct positions exact, loose; /* positions where a phrase of all atoms so far ends */
     size_t atoms;
     double near, all;
-    uint32_t rooms[2][3][PLACES_MOST]; /* for these, in turns */
+    uint32_t rooms[2][3][POSITIONS_MAX]; /* buffers of these three, used in turn */
 };
 
-/* Goes on to an atom that stands `here`; returns how it is linked to the one before at best. */
-static enum link advance(struct walk *w, struct places here, size_t step)
+/* Continues with an atom that occurs at `here`. Returns the closest adjacency to the atom before
+ * it. */
+static enum adjacency advance(struct phrase *w, struct positions here, size_t step)
 {
-    uint32_t(*room)[PLACES_MOST] = w->rooms[w->atoms % 2];
-    struct places exact = {room[1], 0}, loose = {room[2], 0};
-    enum link best = RPC_CONNECTION_NONE;
+    uint32_t(*room)[POSITIONS_MAX] = w->rooms[w->atoms % 2];
+    struct positions exact = {room[1], 0}, loose = {room[2], 0};
+    enum adjacency best = ADJACENT_NOT;
     for (size_t i = 0; i < here.n && w->before.n; i++) {
         uint32_t at = here.at[i];
-        enum link one = linked(w->before, at, step);
+        enum adjacency one = adjacency(w->before, at, step);
         best = one > best ? one : best;
-        if (w->exact.n && linked(w->exact, at, step) == RPC_CONNECTION_EXACT)
+        if (w->exact.n && adjacency(w->exact, at, step) == ADJACENT_EXACTLY)
             room[1][exact.n++] = at;
-        if (w->loose.n && linked(w->loose, at, step))
+        if (w->loose.n && adjacency(w->loose, at, step))
             room[2][loose.n++] = at;
     }
     w->exact = w->last ? exact : here;
@@ -258,64 +275,62 @@ static enum link advance(struct walk *w, struct places here, size_t step)
     return best;
 }
 
-static void walk_to(struct walk *w, const struct sheet *s, const struct query_atom *atom)
+static void phrase_add(struct phrase *w, const struct note_terms *s, const struct query_atom *atom)
 {
-    double value = worth(s->r->q, atom);
+    double value = atom_value(s->r->q, atom);
     size_t step = w->last ? atom->position - w->last->position : 0;
-    enum link how = advance(w, find_places(s, atom, w->rooms[w->atoms % 2][0]), step);
+    enum adjacency how = advance(w, atom_positions(s, atom, w->rooms[w->atoms % 2][0]), step);
     if (how)
-        w->near += near_share * fmin(worth(s->r->q, w->last), value);
+        w->near += adjacent_share * fmin(atom_value(s->r->q, w->last), value);
     w->all += value * (k1 + 1);
     w->last = atom;
     w->atoms++;
 }
 
-/* What neighbours are worth, and the whole query as one phrase, which outweighs all else. */
-static double together(const struct sheet *s)
+/* The score of adjacent words, and of the whole query as a phrase, which outweighs everything
+ * else. */
+static double proximity_score(const struct note_terms *s)
 {
     const struct query *q = s->r->q;
-    struct walk w;
-    memset(&w, 0, offsetof(struct walk, rooms));
+    struct phrase w;
+    memset(&w, 0, offsetof(struct phrase, rooms));
     for (const struct query_atom *atom = q->atoms; atom < q->atoms + q->n_atoms; atom++) {
-        if (counts(q, atom))
-            walk_to(&w, s, atom);
+        if (is_scored(q, atom))
+            phrase_add(&w, s, atom);
     }
     if (w.atoms < 2 || !w.loose.n)
         return w.near;
     return w.near + (w.exact.n ? 1 : loose_share) * w.all;
 }
 
-/* An identifier that is there as a whole counts its own rarity, and its parts as if they could not
- * be there more. */
-static double group_score(const struct sheet *s, const struct query_group *g, double *scores)
+/* An identifier found as a whole scores its own idf, and its parts score the maximum. */
+static double group_score(const struct note_terms *s, const struct query_group *g, double *scores)
 {
     const struct query *q = s->r->q;
-    double best = g->n ? share(tf(s, g->terms[0]), s->length) * term_idf(q, g->terms[0]) : 0;
+    double best = g->n ? saturate(tf(s, g->terms[0]), s->length) * term_idf(q, g->terms[0]) : 0;
     for (size_t i = 1; i < g->n; i++)
         best = fmax(best, variant(s, g->terms[i], g->terms[0]));
     if (best <= 0)
         return 0;
     for (size_t i = g->first; i < g->last && !g->compound; i++)
-        scores[i] = fmax(scores[i], worth(q, &q->atoms[i]) * (k1 + 1));
+        scores[i] = fmax(scores[i], atom_value(q, &q->atoms[i]) * (k1 + 1));
     return g->compound ? compound_share * best : best;
 }
 
-/* The rough score. */
-
 struct rough {
-    double values[QUERY_TERMS + 1];  /* what a term adds */
-    uint64_t atoms[QUERY_TERMS + 1]; /* a bit for each atom that it is a form of */
+    double values[QUERY_TERMS + 1];  /* weight of a term */
+    uint64_t atoms[QUERY_TERMS + 1]; /* bit i: the term is a form of atom i */
     uint64_t all;
-    size_t walks; /* notes that may still be looked at for phrases */
+    size_t checks; /* notes that may still be checked for phrases */
 };
 
 static void prepare(struct rough *x, const struct query *q)
 {
-    *x = (struct rough){.walks = WALKS};
+    *x = (struct rough){.checks = PHRASE_CHECKS};
     term_values(q, x->values);
     for (size_t i = 0; i < q->n_atoms; i++) {
         const struct query_atom *atom = &q->atoms[i];
-        uint64_t bit = counts(q, atom) ? UINT64_C(1) << i : 0;
+        uint64_t bit = is_scored(q, atom) ? UINT64_C(1) << i : 0;
         x->all |= bit;
         x->atoms[atom->exact] |= bit;
         x->atoms[atom->stem] |= bit;
@@ -323,28 +338,29 @@ static void prepare(struct rough *x, const struct query *q)
     }
 }
 
-/* A note is at least as long as its first place says. */
-static double rough_score(struct rough *x, const struct rank *r, const struct candidate *c)
+/* The length of the note is not known yet; the first position of a term is a lower bound. */
+static double rough_score(struct rough *x, const struct words_rank *r, const struct candidate *c)
 {
     double sum = 0;
     uint64_t atoms = 0;
     for (uint32_t p = c->first; p; p = r->postings[p].next) {
         const struct posting *at = &r->postings[p];
-        double least = at->n ? (r->places[at->at] & 0xFFFFFF) / r->length : 0;
-        sum += x->values[at->term] * share(at->tf, 0.5 + least);
+        double least = at->n ? (r->positions[at->at] & 0xFFFFFF) / r->length : 0;
+        sum += x->values[at->term] * saturate(at->tf, 0.5 + least);
         atoms |= x->atoms[at->term];
     }
-    if ((atoms & x->all) != x->all || !(x->all & (x->all - 1)) || !x->walks)
+    if ((atoms & x->all) != x->all || !(x->all & (x->all - 1)) || !x->checks)
         return sum;
-    struct sheet s;
-    x->walks--;
-    fill_sheet(&s, r, c);
-    return sum + together(&s);
+    struct note_terms s;
+    x->checks--;
+    fill_note_terms(&s, r, c);
+    return sum + proximity_score(&s);
 }
 
-void rank_rough(struct rank *r)
+void words_rank_rough(struct words_rank *r)
 {
     struct rough x;
+    assert(r->length > 0);
     for (size_t i = 0; i < r->q->n_terms; i++)
         r->q->terms[i].idf = idf(r, r->q->terms[i].notes);
     prepare(&x, r->q);
@@ -352,11 +368,11 @@ void rank_rough(struct rank *r)
         r->candidates[i].rough = (float)rough_score(&x, r, &r->candidates[i]);
 }
 
-double rank_score(const struct rank *r, const struct candidate *c, double length)
+double words_rank_score(const struct words_rank *r, const struct candidate *c, double length)
 {
-    struct sheet s;
+    struct note_terms s;
     double scores[QUERY_ATOMS], sum = 0;
-    fill_sheet(&s, r, c);
+    fill_note_terms(&s, r, c);
     s.length = length / r->length;
     for (size_t i = 0; i < r->q->n_atoms; i++)
         scores[i] = atom_score(&s, &r->q->atoms[i]);
@@ -364,12 +380,12 @@ double rank_score(const struct rank *r, const struct candidate *c, double length
         sum += group_score(&s, &r->q->groups[i], scores);
     for (size_t i = 0; i < r->q->n_atoms; i++)
         sum += scores[i];
-    return sum + together(&s);
+    return sum + proximity_score(&s);
 }
 
-void rank_done(struct rank *r)
+void words_rank_done(struct words_rank *r)
 {
     fumi_resize(r->postings, 0);
-    fumi_resize(r->places, 0);
+    fumi_resize(r->positions, 0);
     fumi_resize(r->candidates, 0);
 }

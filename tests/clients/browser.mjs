@@ -1,5 +1,5 @@
-// Debian's Chromium without a window, spoken to over two pipes (Chrome DevTools Protocol); it ends
-// when they are closed.
+// Debian's headless Chromium, controlled over two pipes (Chrome DevTools Protocol). It exits when
+// they are closed.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
@@ -24,8 +24,7 @@ export class Browser {
     return browser;
   }
 
-  // It only ever sees the pages of the tests, so it needs no sandbox, which root and containers have
-  // not.
+  // It loads only test pages, so it needs no sandbox, which does not work as root or in containers.
   constructor(directory) {
     this.#directory = directory;
     const flags = [
@@ -54,7 +53,7 @@ export class Browser {
     process.once("exit", this.#clean);
   }
 
-  // Opens an address; answers the page once it is loaded.
+  // Opens a URL; resolves to the page once it is loaded.
   async open(url) {
     const { targetId } = await this.#send("Target.createTarget", { url: "about:blank" });
     const { sessionId } = await this.#send("Target.attachToTarget", { targetId, flatten: true });
@@ -83,7 +82,7 @@ export class Browser {
     try {
       process.kill(-this.#child.pid, "SIGKILL");
     } catch {
-      // All of them are gone.
+      // All processes have exited.
     }
   };
 
@@ -126,7 +125,7 @@ class Page {
     this.#send = send;
   }
 
-  // Calls a function of the page with values that JSON can hold; answers what its promise gives.
+  // Calls a function of the page with JSON values; resolves to the value of its promise.
   async run(name, ...values) {
     const { result, exceptionDetails } = await this.#send("Runtime.evaluate", {
       expression: `${name}(...${JSON.stringify(values)})`,

@@ -1,5 +1,4 @@
-// A page in Chromium calls spec-server: from an origin that is allowed, and from one that is not. Run
-// it by ./run.
+// A page in Chromium calls spec-server, from an allowed origin and from another one. Run by ./run.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { once } from "node:events";
@@ -59,7 +58,7 @@ describe("WebSocket", () => {
     assert.deepEqual((await page.run("talk", open.ws, [batch], 1)).seen, [batchAnswer]);
   });
 
-  test("what the server tells ahead of an answer", async () => {
+  test("notifications before an answer", async () => {
     const { seen } = await page.run("talk", open.ws, [request(1, "progress", [3])], 4);
     const told = [1, 2, 3].map((step) => notification("progress", { step }));
     assert.deepEqual(seen, [...told, result(1, 3)]);

@@ -1,5 +1,5 @@
 // curl and the published clients jayson and json-rpc-2.0 talk to spec-server over HTTP, on TCP and on
-// a Unix socket. Run it by ./run.
+// a Unix socket. Run by ./run.
 import assert from "node:assert/strict";
 import http from "node:http";
 import { spawn } from "node:child_process";
@@ -32,8 +32,8 @@ after(async () => {
   }
 });
 
-// Runs curl for some transfers, each a list of words; answers all that it wrote, and for each
-// transfer what it knows of it.
+// Runs curl for several transfers, each a list of arguments; resolves to its output and to its report
+// on each transfer.
 async function curl(transfers, input = "") {
   const report = '%{stderr}\x1e{"info":%{json},"fields":%{header_json}}';
   const common = ["-sS", "--noproxy", "*", "--max-time", "20", "-w", report];
@@ -50,7 +50,7 @@ async function curl(transfers, input = "") {
   return { text: Buffer.concat(out).toString(), reports: reports.map((text) => JSON.parse(text)) };
 }
 
-// One transfer: its status, its fields by their names in small letters, its body.
+// One transfer: status, header fields by lower-case name, body.
 async function one(words, input) {
   const { text, reports } = await curl([words], input);
   const [{ info, fields }] = reports;
@@ -63,7 +63,7 @@ function post(url, value, ...words) {
   return one([...json, "--data-binary", "@-", ...words, url], body);
 }
 
-// For several transfers in a row.
+// Several transfers in sequence.
 function posted(value, ...words) {
   return [...json, "-d", JSON.stringify(value), ...words, open.http];
 }
@@ -129,7 +129,7 @@ describe("curl", () => {
     assert.deepEqual(reports.map(({ info }) => info.num_connects), [1, 0, 0, 0]);
   });
 
-  test("what speaks to browsers only is said to them", async () => {
+  test("browser-only headers are sent only to browsers", async () => {
     const call = request(1, "subtract", [42, 23]);
     const hello = notification("notify_hello", [7]);
     const browser = ["-H", `Origin: ${new URL(open.http).origin}`];
@@ -308,7 +308,7 @@ function asker(client) {
     });
 }
 
-// The whole of what jayson does, whatever lies between.
+// Everything that jayson does, over any transport.
 async function jaysonTalks(client) {
   const ask = asker(client);
   assert.equal((await ask("subtract", [42, 23])).result, 19);

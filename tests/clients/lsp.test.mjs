@@ -1,4 +1,4 @@
-// vscode-jsonrpc, the library of LSP clients, talks to spec-server: messages behind Content-Length headers, both ways.
+// vscode-jsonrpc, the library of LSP clients, talks to spec-server with Content-Length headers.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

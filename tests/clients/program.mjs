@@ -1,4 +1,4 @@
-// A program that is spoken to over stdio, one message a line.
+// A program that is controlled over stdio, one message per line.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -35,7 +35,7 @@ export class Program {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  // Ends the input; answers the exit status and the lines that nobody waited for.
+  // Closes the input; resolves to the exit status and the unread lines.
   async close() {
     this.#child.stdin.end();
     const [status] = await once(this.#child, "close");

@@ -8,10 +8,10 @@ import { test as plainTest } from "node:test";
 const path = process.env.SERVER;
 const patience = 10_000;
 
-// Whatever a failed test left behind must not keep the process for ever.
+// Leftovers of a failed test must not keep the process running.
 setTimeout(() => process.exit(1), 12 * patience).unref();
 
-// A test that ends.
+// A test with a timeout.
 export function test(name, run) {
   return plainTest(name, { timeout: 2 * patience }, run);
 }
@@ -24,14 +24,14 @@ export class Server {
   #words = []; // what it said beside its addresses
   addresses = []; // as the server says them, in the order of --listen
 
-  // For one test, at whose end it is stopped, if not before.
+  // For one test; stopped at its end at the latest.
   static async startFor(context, ...flags) {
     const server = await Server.start(...flags);
     context.after(() => server.stop());
     return server;
   }
 
-  // Listens on a free port of 127.0.0.1 and asks nobody for a token, unless the flags say otherwise.
+  // Listens on a free port of 127.0.0.1 and requires no token, unless the flags say otherwise.
   static async start(...flags) {
     const auth = flags.includes("--auth") ? [] : ["--auth", "none"];
     const listen = flags.includes("--listen") ? [] : ["--listen", "tcp:127.0.0.1:0"];
@@ -69,7 +69,7 @@ export class Server {
     return `http://${this.host}${name}`;
   }
 
-  // How often a method was called, with whatever result; for servers with --metrics.
+  // Number of calls of a method, with any result; for servers with --metrics.
   async count(method) {
     const headers = this.token ? { Authorization: `Bearer ${this.token}` } : {};
     const text = await (await fetch(this.page("/metrics"), { headers })).text();
@@ -79,14 +79,14 @@ export class Server {
     return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
   }
 
-  // Sees that a method is called so often in the end; for notifications, which nobody answers.
+  // Waits until a method was called that often; for notifications, which have no answer.
   async counts(method, n) {
     let count;
     while ((count = await this.count(method)) < n);
     assert.equal(count, n);
   }
 
-  // Asks it to end, and sees that it ends well and said nothing.
+  // Stops the server; it must exit with status 0 and without output.
   stop() {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -119,7 +119,7 @@ export class Server {
   }
 }
 
-// A call, or without an id a notification.
+// A request; without an id a notification.
 export function request(id, method, params) {
   return { jsonrpc: "2.0", id, method, params };
 }
@@ -134,7 +134,7 @@ export function result(id, value) {
 
 export const notFound = { code: -32601, message: "Method not found", data: "missing" };
 
-// A batch that has something of everything, and its answer.
+// A batch with every kind of element, and its answer.
 export const batch = [
   request("a", "subtract", [20, 5]),
   notification("update", [1]),

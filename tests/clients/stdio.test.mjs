@@ -1,4 +1,4 @@
-// The published clients json-rpc-2.0 and jayson talk to `subtract` over stdio. Run it by ./run.
+// The published clients json-rpc-2.0 and jayson talk to `subtract` over stdio. Run by ./run.
 import assert from "node:assert/strict";
 import net from "node:net";
 import { once } from "node:events";
@@ -32,7 +32,7 @@ describe("json-rpc-2.0", limit, () => {
     await endsWell(program);
   });
 
-  test("many calls under way at once", async () => {
+  test("many concurrent calls", async () => {
     const { program, client } = connect();
     const numbers = Array.from({ length: 500 }, (_, i) => i);
     const answers = await Promise.all(numbers.map((i) => client.request("subtract", [i, 1])));
@@ -85,7 +85,7 @@ describe("json-rpc-2.0", limit, () => {
 });
 
 // jayson's client for any transport: a function that sends a text and calls back with the answer,
-// or with nothing for what is not answered.
+// or with nothing if there is none.
 describe("jayson, any transport", limit, () => {
   function connect() {
     const program = new Program(path);
@@ -158,8 +158,8 @@ describe("jayson, any transport", limit, () => {
   });
 });
 
-// jayson's own TCP client, which frames by newline as we do: each of its connections on the
-// loopback is joined to the stdio of a program of its own.
+// jayson's own TCP client, which also frames by newline: each of its loopback connections is bridged
+// to the stdio of a new program.
 describe("jayson, its TCP framing", limit, () => {
   async function connect() {
     const programs = [];

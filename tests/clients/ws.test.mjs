@@ -1,5 +1,5 @@
 // The published WebSocket clients ws, rpc-websockets, jayson and json-rpc-2.0 talk to spec-server. Run
-// it by ./run.
+// by ./run.
 import assert from "node:assert/strict";
 import net from "node:net";
 import { once } from "node:events";
@@ -22,7 +22,7 @@ const guarded = await Server.start("--metrics", "--auth", "token", "--token", to
 
 after(() => Promise.all([open.stop(), guarded.stop()]));
 
-// A client that keeps what it gets until it is asked for.
+// A client that queues what it receives.
 class Peer {
   #messages = [];
   #waiting = [];
@@ -65,7 +65,7 @@ class Peer {
     return this.receive();
   }
 
-  // The connection works; all that was sent before is answered.
+  // The connection works, and everything sent before is answered.
   async lives() {
     assert.deepEqual(await this.ask(request("alive", "echo", [1])), result("alive", [1]));
   }
@@ -77,7 +77,7 @@ class Peer {
   }
 }
 
-// The status and fields that an upgrade is refused with.
+// Status and header fields of a refused upgrade.
 async function refused(url, options) {
   const ws = new WebSocket(url, options);
   ws.on("error", () => {}); // that it was given up
@@ -141,7 +141,7 @@ describe("ws: messages", () => {
     await peer.close();
   });
 
-  test("what the server tells ahead of an answer", async () => {
+  test("notifications before an answer", async () => {
     const peer = await Peer.open();
     const seen = [await peer.ask(request(9, "progress", [100]))];
     while (seen.at(-1).id === undefined) seen.push(await peer.receive());
@@ -171,7 +171,7 @@ describe("ws: control frames", () => {
     await peer.close();
   });
 
-  test("the server pings, and gives up one that is silent", async (t) => {
+  test("the server pings, and closes a silent connection", async (t) => {
     const server = await Server.startFor(t, "--ping-time", "200");
     const lively = await Peer.open(server.ws);
     const silent = await Peer.open(server.ws, [], { autoPong: false });
@@ -192,7 +192,7 @@ describe("ws: control frames", () => {
     assert.equal((await peer.closed).code, 1005);
   });
 
-  test("the server's end closes with 1001, after what is open", async (t) => {
+  test("stopping the server closes with 1001, after open calls", async (t) => {
     const server = await Server.startFor(t);
     const [idle, busy] = await Promise.all([Peer.open(server.ws), Peer.open(server.ws)]);
     busy.send(request(1, "wait_cancel"));
@@ -206,7 +206,7 @@ describe("ws: control frames", () => {
   });
 });
 
-// A frame as it lies on the wire: the first byte as given, the payload masked with zeros.
+// A frame as sent on the wire: the first byte as given, the payload masked with zeros.
 function frame(first, payload, masked = true) {
   const bytes = Buffer.from(payload, "latin1");
   const long = bytes.length > 125;
@@ -216,7 +216,7 @@ function frame(first, payload, masked = true) {
   return Buffer.concat([Buffer.from(head), bytes]);
 }
 
-// The head alone of a text, with a length of 64 bits.
+// Only the header of a text frame, with a 64-bit length.
 function head(...length) {
   return Buffer.from([0x81, 0xff, ...length, 0, 0, 0, 0]);
 }
@@ -251,7 +251,7 @@ describe("ws: what is refused", () => {
       await other.close();
     });
 
-  test("by the client's own means: 1003, 1007, 1009", async () => {
+  test("sent by the client library: 1003, 1007, 1009", async () => {
     const text = JSON.stringify(request(1, "echo", ["x".repeat(99_000)]));
     function sendPart(bytes, i, { length }) {
       this.send(Buffer.from(bytes), { binary: false, fin: i === length - 1 });
@@ -275,7 +275,7 @@ describe("ws: what is refused", () => {
     await peer.close();
   });
 
-  test("what is no upgrade", async () => {
+  test("invalid upgrade requests", async () => {
     assert.equal((await refused(open.ws.replace("/ws", "/healthz"))).status, 200);
     assert.equal((await refused(open.ws.replace("/ws", "/nowhere"))).status, 404);
     const { status, fields } = await refused(open.ws, { protocolVersion: 8 });
@@ -293,7 +293,7 @@ describe("ws: the upgrade", () => {
     }
   });
 
-  test("permessage-deflate is not taken", async () => {
+  test("permessage-deflate is not accepted", async () => {
     const peer = await Peer.open(open.ws, [], { perMessageDeflate: true });
     assert.equal(peer.ws.extensions, "");
     assert.deepEqual(await peer.ask(request(1, "echo", ["x".repeat(5000)])), result(1, ["x".repeat(5000)]));
@@ -312,7 +312,7 @@ describe("ws: the upgrade", () => {
     }
   });
 
-  test("a wrong token is refused with 401, and nobody else notices", async () => {
+  test("a wrong token is refused with 401, without effect on others", async () => {
     const headers = { Authorization: `Bearer ${token}` };
     const [peer, before] = [await Peer.open(guarded.ws, [], { headers }), await guarded.count("echo")];
     const wrong = [
@@ -402,7 +402,7 @@ describe("rpc-websockets", () => {
     await close(client);
   });
 
-  test("it comes back when the server does", async (t) => {
+  test("it reconnects when the server is back", async (t) => {
     const first = await Server.startFor(t);
     const options = { reconnect: true, reconnect_interval: 20, max_reconnects: 500 };
     const client = await connect(first.ws, options);
@@ -435,7 +435,7 @@ describe("jayson over WebSocket", () => {
 });
 
 describe("json-rpc-2.0 over WebSocket", () => {
-  test("both sides ask", async () => {
+  test("requests in both directions", async () => {
     const ws = new WebSocket(open.ws);
     await once(ws, "open");
     const both = new JSONRPCServerAndClient(

@@ -49,7 +49,7 @@ bool crash_note_is(const struct note *n, struct crash_thing t)
     bool is = same(n->id, want.id) && same(n->project, want.project) &&
               same(n->group, want.group) && same(n->title, want.title) &&
               same(n->text, want.text) && same(n->source, want.source) &&
-              same(n->metadata, want.metadata) && n->created == want.created &&
+              same(n->metadata.text, want.metadata.text) && n->created.ms == want.created.ms &&
               n->tags.n == want.tags.n;
     for (size_t i = 0; is && i < want.tags.n; i++)
         is = same(n->tags.items[i], want.tags.items[i]);

@@ -128,14 +128,14 @@ void crash_note(struct fumi_arena *a, struct crash_thing t, struct note *n, stru
     *n = (struct note){.id = crash_id(a, t), .project = CRASH_PROJECT};
     n->group = fumi_fmt(a, "g%u", t.number % 3);
     n->text = crash_text(a, t);
-    n->created = 1700000000000 + t.number;
+    n->created = (struct fumi_time){1700000000000 + t.number, true};
     n->tags = (struct fumi_strs){fumi_alloc(a, (tags + 1) * sizeof(struct fumi_str)), tags};
     for (size_t i = 0; i < tags; i++)
         n->tags.items[i] = fumi_fmt(a, "tag%zu", i);
     if (t.number % 3)
         n->title = fumi_fmt(a, "Title %u", t.number);
     if (t.number % 2)
-        n->metadata = fumi_fmt(a, "{\"n\":%u}", t.number);
+        n->metadata.text = fumi_fmt(a, "{\"n\":%u}", t.number);
     *v = vectors_of(a, t, n->text.n);
 }
 

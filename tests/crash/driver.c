@@ -253,25 +253,32 @@ static int backup(int argc, char **argv)
     return rc ? 1 : 0;
 }
 
-/* A copy that is on disk. */
+static int sync_directory_of(const char *path)
+{
+    char dir[512];
+    snprintf(dir, sizeof(dir), "%s", path);
+    *strrchr(dir, '/') = 0;
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = fd < 0 ? -1 : fsync(fd);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+/* Creates a copy that survives a power cut. The file `to` must not exist: the recorder does not
+ * support files that are truncated by open(). */
 static int put_copy(const char *from, const char *to)
 {
     struct fumi_buf bytes = {0};
-    int fd = -1, rc = crash_read(from, &bytes) || crash_write(to, bytes.p, bytes.n);
+    int fd = -1, rc = crash_read(from, &bytes);
     if (!rc)
-        fd = open(to, O_RDONLY | O_CLOEXEC);
-    rc = rc || fd < 0 || fsync(fd);
-    if (fd >= 0)
-        close(fd);
-    char dir[512];
-    snprintf(dir, sizeof(dir), "%s", to);
-    *strrchr(dir, '/') = 0;
-    fd = rc ? -1 : open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    rc = fd < 0 || fsync(fd);
+        fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, bytes.p, bytes.n) != (ssize_t)bytes.n || fsync(fd))
+        rc = -1;
     if (fd >= 0)
         close(fd);
     fumi_buf_done(&bytes);
-    return rc ? -1 : 0;
+    return rc ? -1 : sync_directory_of(to);
 }
 
 static int open_only(int argc, char **argv)

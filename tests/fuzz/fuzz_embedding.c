@@ -1,5 +1,5 @@
-/* The answer of an embedding server. First byte: which wire and how many texts. Whatever comes,
- * vectors of unit length are found, or a sentence tells why not. */
+/* The answer of an embedding server. The first byte selects the API and the number of texts. Any
+ * answer gives vectors of unit length or an error message. */
 #include "fuzz.h"
 
 #include "embed/remote.h"
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-static void check(const struct remote_wire *w, size_t n, struct fumi_str text)
+static void check(const struct remote_api *w, size_t n, struct fumi_str text)
 {
     struct fumi_arena a = {0};
     struct fumi_err e = {0};
@@ -24,7 +24,7 @@ static void check(const struct remote_wire *w, size_t n, struct fumi_str text)
     fumi_arena_done(&a);
 }
 
-/* The same bytes as what a server says of its trouble. */
+/* The same bytes as the error answer of a server. */
 static void check_fault(struct embedder *em, int status, struct fumi_str text)
 {
     struct remote *r = (struct remote *)em;
@@ -35,7 +35,7 @@ static void check_fault(struct embedder *em, int status, struct fumi_str text)
     MUST(remote_refused(r, &a, &answer, &f, &e) == -1);
     MUST(f.detail.n <= 224 && !memmem(f.detail.p, f.detail.n, r->key.p, r->key.n));
     MUST(!memmem(e.text, strlen(e.text), r->key.p, r->key.n));
-    MUST(remote_tell(r, &a, &f, &e) == -1 && fumi_parse(&a, e.data, &ignored));
+    MUST(remote_set_data(r, &a, &f, &e) == -1 && fumi_parse(&a, e.data, &ignored));
     fumi_arena_done(&a);
 }
 
@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (!n)
         return 0;
     const struct remote_provider *p = providers[data[0] & 1];
-    const struct remote_wire *w = &p->wires[data[0] >> 1 & 1];
+    const struct remote_api *w = &p->apis[data[0] >> 1 & 1];
     size_t texts = 1 + (data[0] >> 2) % w->most;
     struct fumi_str text = exact_copy(data + 1, n - 1);
     check(w, texts, text);

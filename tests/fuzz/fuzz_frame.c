@@ -1,5 +1,5 @@
-/* The input is a stream of Content-Length heads and messages. A head reads the same whether its
- * bytes come one by one or all at once, and a message that is put reads back. */
+/* The input is a stream of Content-Length headers and messages. A header is read the same byte by
+ * byte or at once, and a written message is read back. */
 #include "base/arena.h"
 #include "fuzz.h"
 #include "net/frame.h"

@@ -1,6 +1,6 @@
-/* Requests one behind the other, as they come over a connection: whatever the pieces, the same is
- * found; slices lie in the input; and a head that is accepted leaves no room for another reading of
- * it: its lines all end in CR LF, and written anew from what was found it is read as the same. */
+/* Consecutive requests, as they arrive on a connection. The result is independent of the pieces;
+ * slices point into the input; and an accepted head is unambiguous: all lines end in CR LF, and
+ * writing it again from the result gives an equal head. */
 #include "fuzz.h"
 
 #include "../unit/net/http1_feed.h"
@@ -25,7 +25,7 @@ static struct fumi_buf feed(struct fumi_str in, uint64_t cuts, struct http_limit
     return feed_end(&f);
 }
 
-/* The slow and simple idea of a head: lines of text that end in CR LF, only the last is empty. */
+/* A simple reference for heads: lines of text that end in CR LF; only the last is empty. */
 static bool is_plain(struct fumi_str head)
 {
     size_t i = fumi_starts(head, FUMI_STR("\r\n")) ? 2 : 0, begin = i;
@@ -83,7 +83,7 @@ static void compare(const struct http_head *x, const struct http_head *y)
              fumi_eq(x->fields[i].value, y->fields[i].value));
 }
 
-/* What must hold of the framing, by looking at the fields as a whole. */
+/* Invariants of the framing, checked against all fields. */
 static void check_framing(const struct http_head *h)
 {
     size_t lengths = http_count(h, "content-length"), codings = http_count(h, "transfer-encoding");
@@ -105,7 +105,7 @@ static void check_head(struct fumi_str in, struct http_limits limits)
     check_framing(&h);
     struct fumi_buf b = rewritten(&h);
     struct fumi_str text = exact_copy(b.p, b.n);
-    limits.line++; /* a path that was left out is written */
+    limits.line++; /* a missing path is written as / */
     limits.head++;
     seen = 0;
     MUST(http_read_head(&again, text, &seen, &limits, &f) == (ssize_t)text.n);
@@ -114,7 +114,7 @@ static void check_head(struct fumi_str in, struct http_limits limits)
     fumi_buf_done(&b);
 }
 
-/* Any bytes, cut into chunks, come out again. */
+/* Any bytes survive writing and reading as chunks. */
 static void check_chunks(struct fumi_str in, uint64_t cuts)
 {
     struct fumi_buf wire = {0}, body = {0};

@@ -1,5 +1,5 @@
-/* The parser, the readers and the writer: what is accepted can be read to its last value, written
- * compactly, and read again as the same. */
+/* The parser, the readers and the writer: every value of an accepted text can be read, and the
+ * compact text of a document parses to the same document. */
 #include "fuzz.h"
 
 #include "base/utf8.h"
@@ -43,7 +43,7 @@ static void use_number(struct fumi_arena *a, const struct fumi_val *v)
 
 static size_t use(struct fumi_arena *a, const struct fumi_val *v, struct fumi_str inside);
 
-/* Values inside a container; each within its brackets. */
+/* Reads the values inside a container; each must lie between its brackets. Returns their number. */
 static size_t use_inside(struct fumi_arena *a, const struct fumi_val *v)
 {
     struct fumi_str raw = fumi_raw(v), inside = {raw.p + 1, raw.n - 2};
@@ -85,7 +85,7 @@ static size_t use(struct fumi_arena *a, const struct fumi_val *v, struct fumi_st
     return values;
 }
 
-/* The row of values is compared, for two documents that differ in white space only. */
+/* Compares the values of two documents that differ in white space only. */
 static void compare(const struct fumi_val *x, const struct fumi_val *y)
 {
     const struct fumi_val *end = fumi_next(x);

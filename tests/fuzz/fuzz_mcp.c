@@ -1,7 +1,9 @@
-/* MCP on a connection: whatever messages come, each request is answered once or was cancelled, what
- * goes out is JSON-RPC 2.0 without members of its own, and nothing is left when the peer is gone.
+/* MCP on one connection. For any input, each message gets exactly one reply (possibly empty), all
+ * output is valid JSON-RPC 2.0 without additional members, and nothing is leaked when the peer
+ * closes.
  *
- * An input is several messages that a byte 0x1e separates. Changes happen between them. */
+ * The input consists of messages separated by the byte 0x1e. Between them, lists and resources
+ * change. */
 #include "fuzz.h"
 #include "mcp/mcp.h"
 
@@ -12,7 +14,7 @@ struct fixture {
     struct fumi_mcp *mcp;
     struct fumi_peer peer;
     struct fumi_tasks tasks;
-    size_t asked, answered;
+    size_t sent, answered;
 };
 
 static void check_message(struct fumi_str text)
@@ -35,7 +37,7 @@ static void check_message(struct fumi_str text)
     fumi_arena_done(&a);
 }
 
-static void take_tell(void *arg, struct fumi_buf *message)
+static void take_notification(void *arg, struct fumi_buf *message)
 {
     (void)arg;
     check_message(fumi_buf_str(message));
@@ -67,8 +69,6 @@ static void drain(struct fixture *s)
         t->run(t);
 }
 
-/* --- What is served. --- */
-
 static enum fumi_ret echo(struct fumi_mcp_call *c)
 {
     fumi_progress(c->call, 1, 2, FUMI_STR("half"));
@@ -78,25 +78,25 @@ static enum fumi_ret echo(struct fumi_mcp_call *c)
     return c->arguments ? FUMI_OK : fumi_fail(c->call, -32003, "nothing to say");
 }
 
-static enum fumi_ret asks(struct fumi_mcp_call *c)
+static enum fumi_ret needs_input(struct fumi_mcp_call *c)
 {
     if (fumi_get(c->responses, "k"))
         return fumi_mcp_failed(c, c->state.p ? c->state : FUMI_STR("none"));
-    fumi_mcp_need(c, "k", "roots/list", (struct fumi_json){FUMI_STR("{}")});
-    fumi_mcp_keep(c, FUMI_STR("state"));
+    fumi_mcp_request_input(c, "k", "roots/list", (struct fumi_json){FUMI_STR("{}")});
+    fumi_mcp_keep_state(c, FUMI_STR("state"));
     return FUMI_OK;
 }
 
 static const struct fumi_tool tools[] = {
     {.name = "echo", .description = "E.", .input = "{\"type\":\"object\"}", .run = echo},
     {.name = "slow", .description = "S.", .run = echo, .flags = FUMI_BLOCKING},
-    {.name = "asks", .description = "A.", .run = asks, .flags = FUMI_BLOCKING},
+    {.name = "asks", .description = "A.", .run = needs_input, .flags = FUMI_BLOCKING},
 };
 
 static enum fumi_ret say(struct fumi_mcp_call *c)
 {
     fumi_mcp_image(c, "image/png", FUMI_STR("AA=="));
-    return asks(c);
+    return needs_input(c);
 }
 
 static const struct fumi_prompt_argument arguments[] = {{"a", "A.", true}, {"b", "B.", false}};
@@ -111,7 +111,7 @@ static enum fumi_ret list(struct fumi_mcp_call *c, struct fumi_str cursor)
         return FUMI_FAIL;
     fumi_mcp_resource(c, &r);
     if (!cursor.p)
-        fumi_mcp_more(c, FUMI_STR("2"));
+        fumi_mcp_next_cursor(c, FUMI_STR("2"));
     return FUMI_OK;
 }
 
@@ -125,10 +125,10 @@ static enum fumi_ret read_one(struct fumi_mcp_call *c, struct fumi_str uri)
 static const struct fumi_template templates[] = {{"x://{n}", "n", NULL, "N.", NULL}};
 static const struct fumi_resources resources = {list, read_one, templates, 1, FUMI_BLOCKING};
 
-static enum fumi_ret complete(struct fumi_mcp_call *c, const struct fumi_mcp_question *q)
+static enum fumi_ret complete(struct fumi_mcp_call *c, const struct fumi_mcp_completion_request *q)
 {
     for (size_t i = 0; i < 120; i++)
-        fumi_mcp_offer(c, q->value);
+        fumi_mcp_add_completion(c, q->value);
     return FUMI_OK;
 }
 
@@ -162,9 +162,9 @@ static void tear_down(void)
 
 static void handle(struct fixture *s, struct fumi_str message)
 {
-    s->asked++;
+    s->sent++;
     fumi_handle(s->server, &s->peer, message,
-                (struct fumi_sink){.notify = take_tell, .reply = take_reply, .arg = s});
+                (struct fumi_sink){.notify = take_notification, .reply = take_reply, .arg = s});
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -174,7 +174,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         set_up(s);
         atexit(tear_down);
     }
-    s->asked = s->answered = 0;
+    s->sent = s->answered = 0;
     s->peer = (struct fumi_peer){.transport = "fuzz", .push = n % 5 ? take_push : NULL};
     const uint8_t *end = data + n;
     for (size_t i = 0; i < PARTS && data <= end; i++) {
@@ -194,7 +194,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     drain(s);
     fumi_peer_close(&s->peer);
     drain(s);
-    MUST(s->asked == s->answered);
+    MUST(s->sent == s->answered);
     fumi_peer_done(&s->peer);
     return 0;
 }

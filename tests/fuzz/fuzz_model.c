@@ -1,9 +1,10 @@
-/* Files of models. The first byte says what the rest is: changes to a packed file (two bytes where,
- * four bytes what, each), a tar archive, a tokenizer.json, a model.json, a model.safetensors.
- * Nothing crashes, and tokens are always known ones. */
+/* Model files. The first byte selects what the rest is: patches of a packed file (2 bytes of offset
+ * and 4 bytes of data each), a tar archive, a tokenizer.json, a model.json or a model.safetensors.
+ * Nothing may crash, and token ids must be those of the vocabulary. */
 #include "embed/model.h"
-#include "embed/pack.h"
 #include "fuzz.h"
+#include "pack/pack.h"
+#include "pack/pack_parts.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@ static int in_memory(const void *bytes, size_t n, char path[64])
     return fd;
 }
 
-/* A packed file of one layer of 16 numbers, with a vocabulary of a few words. */
+/* A packed model with one layer of 16 numbers and a vocabulary of a few words. */
 static struct fumi_str packed(void)
 {
     static char image[1 << 16];
@@ -24,36 +25,36 @@ static struct fumi_str packed(void)
                                 {FUMI_STR("##"), 6}, {FUMI_STR("定"), 7}, {FUMI_STR("."), 8}};
     struct pack_word specials[] = {{FUMI_STR("[SEP]"), 2}};
     struct fumi_buf cells = {0}, more = {0};
-    pack_trie(words, FUMI_COUNT(words), &cells);
-    pack_trie(specials, 1, &more);
+    pack_build_trie(words, FUMI_COUNT(words), &cells);
+    pack_build_trie(specials, 1, &more);
     struct trie t = {(const void *)cells.p, cells.n / sizeof(struct trie_cell)};
     struct model_head h = {
         .magic = MODEL_MAGIC,
         .version = MODEL_VERSION,
         .head_size = sizeof(h),
-        .order = model_order(),
+        .panel_layout = model_panel_layout(),
         .layers = 1,
         .hidden = 16,
         .heads = 2,
         .inner = 16,
         .positions = 32,
-        .kinds = 1,
+        .types = 1,
         .words = 9,
         .epsilon = 1e-12f,
         .flags = WORDPIECE_CLEAN | WORDPIECE_CJK | WORDPIECE_STRIP | WORDPIECE_LOWER,
         .max_chars = 100,
         .cells = (uint32_t)t.n,
         .specials = (uint32_t)(more.n / sizeof(struct trie_cell)),
-        .inside = trie_step(t, trie_step(t, 0, '#'), '#'),
-        .unknown = 0,
-        .first = 1,
-        .last = 2,
+        .continuation = trie_step(t, trie_step(t, 0, '#'), '#'),
+        .unk = 0,
+        .cls = 1,
+        .sep = 2,
         .name = "fuzz",
     };
     struct model_views v;
-    h.size = model_lay(&h, NULL, &v);
+    h.size = model_layout(&h, NULL, &v);
     MUST(h.size <= sizeof(image));
-    model_lay(&h, image, &v);
+    model_layout(&h, image, &v);
     for (size_t i = sizeof(h); i < h.size; i++)
         image[i] = (char)(i * 7 % 61);
     memcpy((void *)v.pieces.words.cells, cells.p, cells.n);
@@ -73,7 +74,7 @@ static void use(const struct model *m)
     text.tokens = model_tokens(m, &a, FUMI_STR("ab aB. 定a[SEP] \xc3\xa9 zz"), max, &text.n);
     MUST(text.n >= 2 && text.n <= max);
     for (size_t i = 0; i < text.n; i++)
-        MUST(text.tokens[i] >= 0 && (size_t)text.tokens[i] < w->words.rows);
+        MUST(text.tokens[i] >= 0 && (size_t)text.tokens[i] < w->word_table.rows);
     float *out = fumi_alloc(&a, w->hidden * sizeof(*out));
     encoder_run(w, &text, 1, out);
     MUST(model_name(m).n <= MODEL_NAME_MAX);
@@ -105,19 +106,20 @@ static void try_archive(const uint8_t *data, size_t n)
     struct fumi_err e = {0};
     char path[64];
     int fd = in_memory(data, n, path);
-    MUST(model_install(path, "/nowhere/at/all", &e) && e.code);
+    MUST(pack_model(path, "/nowhere/at/all", &e) && e.code);
     close(fd);
 }
 
 static void keep(struct pack_files *f, const char *name, const void *bytes, size_t n)
 {
+    struct fumi_err e;
     char *copy = n ? fumi_resize(NULL, n) : NULL;
     if (n)
         memcpy(copy, bytes, n);
-    pack_keep(f, fumi_str(name), (struct fumi_str){n ? copy : "", n}, false);
+    MUST(!pack_add_file(f, fumi_str(name), (struct fumi_str){n ? copy : "", n}, false, &e));
 }
 
-/* Each as pack.c calls it. */
+/* Calls the reader of the file as pack.c does. */
 static void try_text(char kind, const uint8_t *data, size_t n)
 {
     static const char config[] = "{\"model_type\":\"bert\",\"num_hidden_layers\":1,"
@@ -136,13 +138,13 @@ static void try_text(char kind, const uint8_t *data, size_t n)
          data, n);
     keep(&f, "config.json", config, sizeof(config) - 1);
     keep(&f, "a.bin", bin, sizeof(bin));
-    int rc = kind == 2   ? pack_vocabulary(&a, pack_files_at(&f, 0), &v, &e)
-             : kind == 3 ? pack_tfjs(&f, &s, &found, &e)
-                         : pack_safetensors(&f, &s, &found, &e);
+    int rc = kind == 2   ? pack_read_vocabulary(&a, pack_file_at(&f, 0), &v, &e)
+             : kind == 3 ? pack_read_tfjs(&f, &s, &found, &e)
+                         : pack_read_safetensors(&f, &s, &found, &e);
     MUST(!rc == !e.code);
     for (size_t i = 0; !rc && i < s.tensors.n; i++)
         if (s.tensors.items[i].n && s.tensors.items[i].type != PACK_OTHER)
-            (void)pack_value(&s.tensors.items[i], s.tensors.items[i].n - 1);
+            (void)pack_tensor_value(&s.tensors.items[i], s.tensors.items[i].n - 1);
     pack_vocabulary_done(&v);
     pack_files_done(&f);
     fumi_arena_done(&a);

@@ -1,6 +1,6 @@
-/* Notes of any text as Markdown: a strict reader finds in the document exactly the notes that were
- * rendered. The byte 1 ends a field (title, source, two tags, text), and bytes from 128 on stand
- * for dangerous pieces; a second note behind the first must be found too. */
+/* Renders notes with arbitrary content as Markdown. A strict reader must find exactly these notes
+ * in the document. In the input, byte 1 ends a field (title, source, two tags, text), and bytes
+ * from 128 on select a dangerous piece of text. A second note that follows must be found too. */
 #include "fuzz.h"
 
 #include "../unit/agent/notes_documents.h"

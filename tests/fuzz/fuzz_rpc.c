@@ -1,19 +1,19 @@
-/* fumi_handle: whatever comes in, what goes out is nothing or JSON-RPC 2.0, as many answers as
- * there are requests, with their ids, in their order; twice the same; and nothing is leaked.
+/* fumi_handle: for any input the output is empty or valid JSON-RPC 2.0, with one answer per
+ * request, in order and with their ids; the same input gives the same output; nothing is leaked.
  *
- * An input is one message, or several that a byte 0x1e separates. They are handled one after the
- * other, and once more all together, so that they wait for each other and cancel each other. */
+ * An input is one message, or several messages separated by the byte 0x1e. They are handled one
+ * after the other, and then all at once, so that they wait for each other and cancel each other. */
 #include "fuzz.h"
 #include "rpc_methods.h"
 
 enum { PARTS = 8, LONGEST = 1 << 15, DEEPEST = 20, ANSWER = 3000, BATCH = 10 };
 
-/* What came of one message. */
+/* The outcome of one message. */
 struct outcome {
     struct fumi_str message;
     struct fumi_buf answer;
     int code;
-    size_t replies, tells;
+    size_t replies, notifications;
 };
 
 struct fixture {
@@ -36,7 +36,7 @@ static size_t count_key(const struct fumi_val *v, const char *name)
     return n;
 }
 
-/* Whether a request, with or without id, is right as the specification has it. */
+/* Whether v is a valid request or notification. */
 static bool is_request(const struct fumi_val *v)
 {
     static const char *const names[] = {"jsonrpc", "method", "params", "id", "result", "error"};
@@ -65,7 +65,7 @@ static void check_error(const struct fumi_val *error, int64_t *code)
     MUST(*code != FUMI_INTERNAL_ERROR || !fumi_get(error, "data"));
 }
 
-/* One answer; returns its error code, or 0. */
+/* Checks one answer. Returns its error code, or 0. */
 static int64_t check_one(const struct fumi_val *v)
 {
     const struct fumi_val *error = fumi_get(v, "error");
@@ -79,9 +79,10 @@ static int64_t check_one(const struct fumi_val *v)
     return code;
 }
 
-/* The element, from `from` on, that this answer is for. */
-static const struct fumi_val *find_asked(const struct fumi_val *batch, const struct fumi_val *from,
-                                         const struct fumi_val *answer)
+/* Returns the element, from `from` on, that the answer belongs to. */
+static const struct fumi_val *find_request(const struct fumi_val *batch,
+                                           const struct fumi_val *from,
+                                           const struct fumi_val *answer)
 {
     const struct fumi_val *id = fumi_get(answer, "id");
     for (; from; from = fumi_after(batch, from)) {
@@ -94,35 +95,36 @@ static const struct fumi_val *find_asked(const struct fumi_val *batch, const str
     return NULL;
 }
 
-/* The answers are some of the elements that want one, in their order; all when none is cancelled.
+/* The answers are in the order of their requests, and none is missing unless calls were cancelled.
  */
-static void check_batch(const struct fumi_val *asked, const struct fumi_val *answers, bool all)
+static void check_batch(const struct fumi_val *request, const struct fumi_val *answers, bool all)
 {
-    const struct fumi_val *at = fumi_first(asked);
+    const struct fumi_val *at = fumi_first(request);
     size_t wanted = 0;
-    for (const struct fumi_val *i = fumi_first(asked); i; i = fumi_after(asked, i))
+    for (const struct fumi_val *i = fumi_first(request); i; i = fumi_after(request, i))
         wanted += wants_answer(i);
     MUST(fumi_size(answers) && fumi_size(answers) <= wanted);
     MUST(!all || fumi_size(answers) == wanted);
     for (const struct fumi_val *i = fumi_first(answers); i; i = fumi_after(answers, i)) {
         check_one(i);
-        const struct fumi_val *own = find_asked(asked, at, i);
+        const struct fumi_val *own = find_request(request, at, i);
         MUST(own);
-        at = fumi_after(asked, own);
+        at = fumi_after(request, own);
     }
 }
 
-/* A batch that is refused as a whole gets one answer, which names no request. */
-static void check_single(const struct fumi_val *asked, const struct fumi_val *answer)
+/* A batch that is refused as a whole has one answer with the id null. */
+static void check_single(const struct fumi_val *request, const struct fumi_val *answer)
 {
     const struct fumi_val *id = fumi_get(answer, "id");
-    if (fumi_is(asked, FUMI_OBJECT) && is_request(asked))
-        MUST(fumi_get(asked, "id") && fumi_eq(fumi_raw(fumi_get(asked, "id")), fumi_raw(id)));
+    if (fumi_is(request, FUMI_OBJECT) && is_request(request))
+        MUST(fumi_get(request, "id") && fumi_eq(fumi_raw(fumi_get(request, "id")), fumi_raw(id)));
     else
-        MUST(fumi_get(answer, "error") &&
-             (fumi_is(id, FUMI_NULL) || (fumi_is(asked, FUMI_OBJECT) &&
-                                         fumi_eq(fumi_raw(fumi_get(asked, "id")), fumi_raw(id)))));
-    MUST(!fumi_is(asked, FUMI_ARRAY) || !fumi_size(asked) || fumi_size(asked) > BATCH);
+        MUST(
+            fumi_get(answer, "error") &&
+            (fumi_is(id, FUMI_NULL) || (fumi_is(request, FUMI_OBJECT) &&
+                                        fumi_eq(fumi_raw(fumi_get(request, "id")), fumi_raw(id)))));
+    MUST(!fumi_is(request, FUMI_ARRAY) || !fumi_size(request) || fumi_size(request) > BATCH);
 }
 
 static const struct fumi_val *read_message(struct fumi_arena *a, struct fumi_str s)
@@ -139,36 +141,36 @@ static void check_answer(struct fumi_arena *a, const struct outcome *o, bool all
 {
     struct fumi_err e;
     struct fumi_str text = fumi_buf_str(&o->answer);
-    const struct fumi_val *asked = read_message(a, o->message);
+    const struct fumi_val *request = read_message(a, o->message);
     const struct fumi_val *answer = fumi_parse_deep(a, text, FUMI_DEPTH_MAX, &e);
     MUST(answer && !memchr(text.p, '\n', text.n) && !memchr(text.p, '\r', text.n));
     if (fumi_is(answer, FUMI_ARRAY)) {
-        MUST(fumi_is(asked, FUMI_ARRAY) && o->code == 0);
-        check_batch(asked, answer, all);
+        MUST(fumi_is(request, FUMI_ARRAY) && o->code == 0);
+        check_batch(request, answer, all);
         return;
     }
     MUST(check_one(answer) == o->code);
-    if (asked) {
-        check_single(asked, answer);
+    if (request) {
+        check_single(request, answer);
         return;
     }
     MUST(o->code == (o->message.n > LONGEST ? FUMI_INVALID_REQUEST : FUMI_PARSE_ERROR));
     MUST(fumi_is(fumi_get(answer, "id"), FUMI_NULL));
 }
 
-/* Nothing was answered: then nothing wanted an answer, or it was cancelled. */
+/* There is no answer: then none was due, or the calls were cancelled. */
 static void check_silence(struct fumi_arena *a, const struct outcome *o, bool all)
 {
-    const struct fumi_val *asked = read_message(a, o->message);
-    MUST(asked && !o->code);
-    if (fumi_is(asked, FUMI_OBJECT))
-        MUST(!all || !wants_answer(asked));
-    for (const struct fumi_val *i = fumi_is(asked, FUMI_ARRAY) ? fumi_first(asked) : NULL; i;
-         i = fumi_after(asked, i))
+    const struct fumi_val *request = read_message(a, o->message);
+    MUST(request && !o->code);
+    if (fumi_is(request, FUMI_OBJECT))
+        MUST(!all || !wants_answer(request));
+    for (const struct fumi_val *i = fumi_is(request, FUMI_ARRAY) ? fumi_first(request) : NULL; i;
+         i = fumi_after(request, i))
         MUST(!all || !wants_answer(i));
 }
 
-/* `all`: nothing can have been cancelled. */
+/* all: no call can have been cancelled, so all answers must be there. */
 static void check_outcome(const struct outcome *o, bool all)
 {
     struct fumi_arena a = {0};
@@ -188,14 +190,14 @@ static void take_reply(void *arg, struct fumi_buf *answer, int code)
     fumi_buf_move(&o->answer, answer);
 }
 
-static void take_tell(void *arg, struct fumi_buf *message)
+static void take_notify(void *arg, struct fumi_buf *message)
 {
     struct outcome *o = arg;
     struct fumi_arena a = {0};
     struct fumi_err e;
     const struct fumi_val *v = fumi_parse_deep(&a, fumi_buf_str(message), FUMI_DEPTH_MAX, &e);
     MUST(v && is_request(v) && !fumi_get(v, "id") && !o->replies);
-    o->tells++;
+    o->notifications++;
     fumi_arena_done(&a);
 }
 
@@ -223,7 +225,7 @@ static enum fumi_ret before(void *self, struct fumi_call *c)
                : FUMI_OK;
 }
 
-/* Whoever was entered is left, and knows how it ended. */
+/* An `after` hook sees the outcome. */
 static void after(void *self, struct fumi_call *c)
 {
     (void)self;
@@ -246,7 +248,7 @@ static void set_up(struct fixture *s)
     MUST(!e.code);
 }
 
-/* One server for all inputs, as in life: setting it up takes longer than any message. */
+/* One server for all inputs, because its setup takes longer than any message. */
 static struct fixture fixture;
 
 static void tear_down(void)
@@ -254,7 +256,7 @@ static void tear_down(void)
     fumi_server_free(fixture.server);
 }
 
-/* Goes on with whatever waits, calls first, until nothing does. */
+/* Finishes pending calls and runs queued tasks until there are none. */
 static void drain(struct waiting *w)
 {
     for (;;) {
@@ -272,16 +274,16 @@ static void handle(struct fixture *s, struct fumi_str message, struct outcome *o
 {
     *o = (struct outcome){.message = message};
     fumi_handle(s->server, &s->peer, message,
-                (struct fumi_sink){.notify = take_tell, .reply = take_reply, .arg = o});
+                (struct fumi_sink){.notify = take_notify, .reply = take_reply, .arg = o});
 }
 
-/* Whether a message may cancel calls: those of others, or of itself. */
+/* Whether a message may cancel calls of other messages or its own. */
 static bool cancels(struct fumi_str s)
 {
     return memmem(s.p, s.n, "cancel", 6) || memmem(s.p, s.n, "\\u", 2);
 }
 
-/* A message alone, once and once more; then when the door is shut. */
+/* Handles a message twice by itself, and once while a processor refuses all messages. */
 static void alone(struct fixture *s, struct fumi_str message)
 {
     struct outcome first, second, refused;
@@ -291,7 +293,7 @@ static void alone(struct fixture *s, struct fumi_str message)
     handle(s, message, &second);
     drain(&s->waiting);
     MUST(fumi_eq(fumi_buf_str(&first.answer), fumi_buf_str(&second.answer)));
-    MUST(first.code == second.code && first.tells == second.tells);
+    MUST(first.code == second.code && first.notifications == second.notifications);
     s->refuse = true;
     handle(s, message, &refused);
     s->refuse = false;

@@ -1,6 +1,6 @@
-/* Secrets in any bytes: each lies within the text, behind the one before, and is masked; and what
- * is masked in a JSON text stays JSON. The bytes 1 to 8 and 14 to 31 stand for pieces of keys, so
- * that the corpus holds no text that looks like a key. */
+/* Secrets in arbitrary bytes: each is inside the text, after the previous one, and is masked; a
+ * masked JSON text is still JSON. The bytes 1 to 8 and 14 to 31 are replaced by pieces of keys, so
+ * that the corpus contains no text that looks like a key. */
 #include "fuzz.h"
 
 #include "base/utf8.h"

@@ -1,5 +1,6 @@
-/* Words of any bytes: each within the text and within its limits, in order, and not many more than
- * there are bytes; and the same bytes as a query, which finds the note that is them. */
+/* Tokenizes arbitrary bytes and checks the invariants of every word: within the text, within the
+ * length limit, in order, and at most eight words per byte. Then stores the bytes as a note and
+ * uses them as the query, which must find that note. */
 #include "fuzz.h"
 
 #include "base/utf8.h"
@@ -42,10 +43,11 @@ static sqlite3 *database(void)
         return db;
     MUST(sqlite3_open(":memory:", &db) == SQLITE_OK && store_sqlite_words_register(db, &e) == 0);
     MUST(sqlite3_exec(db, store_sqlite_words_schema, NULL, NULL, NULL) == SQLITE_OK);
-    MUST(sqlite3_exec(db,
-                      "CREATE TABLE notes(seq INTEGER PRIMARY KEY, place INTEGER, created INTEGER);"
-                      "INSERT INTO notes VALUES(1, 0, 0)",
-                      NULL, NULL, NULL) == SQLITE_OK);
+    MUST(sqlite3_exec(
+             db,
+             "CREATE TABLE notes(seq INTEGER PRIMARY KEY, tag_set INTEGER, created INTEGER);"
+             "INSERT INTO notes VALUES(1, 0, 0)",
+             NULL, NULL, NULL) == SQLITE_OK);
     return db;
 }
 
@@ -58,7 +60,7 @@ static void put(sqlite3 *db, const char *sql, struct fumi_str text)
     sqlite3_finalize(q);
 }
 
-/* A text finds itself if there is any word in it. */
+/* A text with at least one word must find itself. */
 static void use_query(struct fumi_str text, bool any)
 {
     static const struct scan_filter all = {NULL, 0, INT64_MIN, INT64_MAX};
@@ -80,9 +82,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct watch w = {.n = n};
     MUST(words_each(text, watch, &w) == 0);
     MUST(w.words <= 8 * n);
-    words_foreign(text);
+    words_mostly_non_latin(text);
     use_stem(text);
-    if (n && n <= 256) /* the database makes it slow */
+    if (n && n <= 256) /* slow, because of the database */
         use_query(text, w.any);
     exact_free(text);
     return 0;

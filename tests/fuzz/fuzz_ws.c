@@ -1,14 +1,13 @@
-/* The input is a stream of frames behind three bytes: who reads and with which limit, and the seed
- * of the places where the stream is cut. However it is cut, the events are those of the whole, and
- * what is gathered stays under the limit. */
+/* Three bytes, which select the side, the limit and the seed of the cuts, followed by a stream of
+ * frames. The events do not depend on the cuts, and memory stays below the limit. */
 #include "base/arena.h"
 #include "base/utf8.h"
 #include "fuzz.h"
 #include "net/ws.h"
 
-enum { PART = 512 }; /* more than what a reader holds beside the bytes of a message */
+enum { PART = 512 }; /* upper bound of what a reader allocates besides the message */
 
-/* What a stream gave: how many events, the last one, and a number made of all their bytes. */
+/* Result of a stream: number of events, the last one, and a hash of all payloads. */
 struct outcome {
     size_t n;
     enum ws_kind last;
@@ -61,7 +60,7 @@ static void check_event(const struct ws_reader *r, enum ws_kind kind, const stru
         MUST(e->payload.n <= WS_CONTROL - 2);
         break;
     case WS_FAULT:
-        MUST(r->closed && !r->part && e->payload.n && e->payload.n <= WS_CONTROL - 2);
+        MUST(r->closed && !r->partial && e->payload.n && e->payload.n <= WS_CONTROL - 2);
         MUST(e->code == WS_PROTOCOL_ERROR || e->code == WS_BAD_TEXT || e->code == WS_TOO_LONG);
         break;
     }
@@ -90,7 +89,7 @@ static void feed(struct ws_reader *r, const uint8_t *bytes, size_t n, struct out
     }
     MUST(p == end);
     MUST(held <= (r->limit ? r->limit : WS_LIMIT) + PART);
-    MUST(ws_idle(r) == !held && (!r->closed || !held));
+    MUST(!r->partial == !held && (!r->closed || !held));
     exact_free(copy);
 }
 

@@ -1,5 +1,5 @@
-/* Runs a fuzz target over files, or over all files of directories: the corpus as an ordinary test,
- * under any compiler. */
+/* Runs a fuzz target over files and directories, so that the corpus is an ordinary test with any
+ * compiler. */
 #include "fuzz.h"
 
 #include <dirent.h>
@@ -18,7 +18,7 @@ static bool replay_file(const char *path)
     return whole;
 }
 
-/* How many files were run; -1 when one could not be read. */
+/* Returns the number of files, or -1 if one cannot be read. */
 static int replay_dir(const char *path, DIR *dir)
 {
     int files = 0;

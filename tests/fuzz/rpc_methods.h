@@ -1,4 +1,5 @@
-/* The methods that fuzz_rpc.c serves: a shape of every kind, and every way for a call to end. */
+/* The methods of fuzz_rpc.c: shapes with all types and flags, and all ways in which a call can end.
+ */
 #ifndef FUMI_FUZZ_RPC_METHODS_H
 #define FUMI_FUZZ_RPC_METHODS_H
 
@@ -7,7 +8,7 @@
 
 #include <math.h>
 
-/* Calls and tasks that wait for the target to go on with them. */
+/* Pending calls and queued tasks, which the fuzz target continues. */
 struct waiting {
     struct fumi_call *calls[16];
     size_t calls_n;
@@ -109,7 +110,7 @@ static const struct fumi_field difference_fields[] = {
 };
 static const struct fumi_shape difference_shape = FUMI_SHAPE(struct difference, difference_fields);
 
-/* Large numbers make a result that is not finite. */
+/* The result of large numbers may not be finite. */
 static inline enum fumi_ret run_subtract(struct fumi_call *c, const void *params, void *result)
 {
     const struct pair *p = params;
@@ -130,7 +131,7 @@ static const struct fumi_field failure_fields[] = {
 };
 static const struct fumi_shape failure_shape = FUMI_SHAPE(struct failure, failure_fields);
 
-/* A code of 0 is a handler that fails and does not say why. */
+/* With the code 0 the method fails without setting an error. */
 static inline enum fumi_ret run_fail(struct fumi_call *c, const void *params, void *result)
 {
     const struct failure *f = params;
@@ -142,7 +143,7 @@ static inline enum fumi_ret run_fail(struct fumi_call *c, const void *params, vo
     return FUMI_FAIL;
 }
 
-/* Finished before it returns, as a fast thread would do it. */
+/* Finishes the call before it returns, as a fast thread would. */
 static inline enum fumi_ret run_at_once(struct fumi_call *c, const void *params, void *result)
 {
     run_echo(c, params, result);
@@ -159,7 +160,7 @@ static inline enum fumi_ret run_later(struct fumi_call *c, const void *params, v
     return FUMI_PENDING;
 }
 
-static inline enum fumi_ret run_tell(struct fumi_call *c, const void *params, void *result)
+static inline enum fumi_ret run_notify(struct fumi_call *c, const void *params, void *result)
 {
     fumi_notify(c, "told", &value_shape, params);
     fumi_notify(c, "told.nothing", NULL, NULL);
@@ -176,7 +177,7 @@ static const struct fumi_field inner_fields[] = {
 };
 static const struct fumi_shape inner_shape = FUMI_SHAPE(struct inner, inner_fields);
 
-/* Does not go round for ever: what it invokes is never itself. */
+/* Does not invoke itself, which would never end. */
 static inline enum fumi_ret run_invoke(struct fumi_call *c, const void *params, void *result)
 {
     const struct inner *p = params;
@@ -210,7 +211,7 @@ static const struct fumi_method methods[] = {
     {"block", "On the executor.", &value_shape, &value_shape, run_echo, FUMI_BLOCKING},
     {"look", "The same.", &value_shape, &value_shape, run_echo, FUMI_BLOCKING | FUMI_READ_ONLY},
     {"wait", "Both.", &value_shape, &value_shape, run_later, FUMI_BLOCKING | FUMI_ASYNC},
-    {"tell", "Two notifications.", &value_shape, &value_shape, run_tell, 0},
+    {"tell", "Two notifications.", &value_shape, &value_shape, run_notify, 0},
     {"invoke", "Another method.", &inner_shape, NULL, run_invoke, 0},
     {"nothing", "Takes and gives nothing.", NULL, NULL, run_nothing, FUMI_HIDDEN},
 };

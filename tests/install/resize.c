@@ -1,4 +1,4 @@
-/* A program with an allocator of its own: all memory of the library comes from it. */
+/* A program with its own allocator, which serves all allocations of the library. */
 #include <fumi/fumi.h>
 
 #include <stdio.h>

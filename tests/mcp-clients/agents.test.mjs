@@ -1,5 +1,5 @@
-// Whole agents, without a network: they connect, store a note in one run and find it in the next, and
-// their model reads our instructions. The model is a program of ours.
+// Real agents, without a network: they connect, store a note in one run and find it in the next, and their
+// model receives our instructions. fake-model.mjs plays the model.
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ const programs = {
 const path = (name) => fileURLToPath(new URL(`node_modules/${programs[name]}`, import.meta.url));
 const text = "The harbour master is called Ingrid Solheim";
 
-// Runs an agent in a home of its own, with nothing of our environment.
+// Runs an agent with its own home directory and an empty environment.
 async function agent(home, name, args, env = {}) {
   const work = join(home, "work");
   mkdirSync(work, { recursive: true });
@@ -36,7 +36,7 @@ async function instructionsOf(dir) {
   return instructions;
 }
 
-// `speak` runs the agent once with a model. What the model is told must hold our instructions.
+// `speak` runs the agent once with a model. What the model receives must contain our instructions.
 async function storesAndFinds(context, speak) {
   const dir = scratch(context);
   const instructions = await instructionsOf(dir);

@@ -1,4 +1,4 @@
-// The clients as talk.mjs wants them. `where` says which server: { stdio: { command, args, env } },
+// The clients, with the interface that talk.mjs describes. `where` says which server: { stdio: { command, args, env } },
 // { http: URL } or { ws: URL }.
 import { run, serverEnv } from "./server.mjs";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ const installed = (path) => fileURLToPath(new URL(`node_modules/${path}`, import
 const answer = ({ structuredContent, content, isError }) =>
   ({ value: structuredContent, text: content?.find((one) => one.type === "text")?.text, isError });
 
-// What all SDKs have in common; `call` is what they do not.
+// The common part of all SDKs; `call` differs.
 async function sdkClient(sdk, transport, call) {
   await sdk.connect(transport);
   return {
@@ -83,7 +83,7 @@ export async function langChain(where) {
   };
 }
 
-// It throws whatever fails, and makes sentences of it.
+// It turns every failure into an exception with a message.
 async function langChainCall(tool, args, signal) {
   try {
     const { text, structuredContent } = await tool.invoke(args, { signal });
@@ -94,7 +94,7 @@ async function langChainCall(tool, args, signal) {
   }
 }
 
-// Programs, which connect anew for every word and take long for each.
+// Command-line programs, which connect for every command and are slow.
 async function program(file, args) {
   return run(process.execPath, [installed(file), ...args], { env: { ...serverEnv, CI: "1", TERM: "dumb" } });
 }
@@ -144,7 +144,7 @@ export function mcporter(where) {
   };
 }
 
-// It prints what a tool answered; of one that failed the whole result.
+// It prints the content of a result; if the tool failed, the whole result.
 function porterAnswer({ status, ...value }) {
   if (typeof value.error === "string") throw new Error(value.error);
   return status === 0 ? { value } : { isError: true, text: JSON.stringify(value) };

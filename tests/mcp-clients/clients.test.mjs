@@ -1,4 +1,5 @@
-// Published MCP clients, each over what it has: list, call, fail, browse, be told, cancel, ping, close.
+// Published MCP clients over every transport they support: list, call, errors, resources, notifications, cancel,
+// ping, close.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { aiSdk, inspector, langChain, mcporter, sdk1, sdk2 } from "./clients.mjs";
@@ -87,7 +88,7 @@ describe("clients", { concurrency: 4 }, () => {
     ["SDK 2.4 auto, HTTP", async (dir) => sdk2({ http: (await Server.start(dir)).http }, "auto")],
   ];
   for (const [name, connect] of watchers)
-    test(`${name}: progress of what takes long, and its end half way`, async (context) => {
+    test(`${name}: progress of a long call, and its cancellation`, async (context) => {
       if (!(await hasModel())) return context.skip("there is no model");
       const dir = scratch(context);
       await fill(dir, 100);
@@ -100,13 +101,13 @@ describe("clients", { concurrency: 4 }, () => {
     });
 
   for (const [name, connect] of [["SDK 1.32", sdk1], ["SDK 2.4", (where) => sdk2(where, "auto")]])
-    test(`${name}: the answer of every tool fits its output schema`, async (context) => {
+    test(`${name}: the result of every tool matches its output schema`, async (context) => {
       const client = await connect({ stdio: command(scratch(context)) });
       assert.deepEqual(await tour(client), [], "tools that the tour leaves out");
       await client.close();
     });
 
-  test("two clients of different eras share one HTTP server", async (context) => {
+  test("a legacy and a modern client share one HTTP server", async (context) => {
     const server = await Server.start(scratch(context));
     const { http, ws } = server;
     const clients = await Promise.all([sdk1({ http }), sdk2({ http }, "auto"), sdk1({ ws })]);

@@ -1,4 +1,4 @@
-// What the server costs a model: bytes of the lists and of a typical answer, and about how many tokens.
+// The context size for a model: bytes and approximate tokens of the lists and of a typical result.
 import assert from "node:assert/strict";
 import { Lines, modern } from "./lines.mjs";
 import { scratch, test } from "./server.mjs";
@@ -25,7 +25,7 @@ for (const [tools, limit] of [["core", coreLimit], ["all", Infinity]])
     await sameEverywhere(context, tools, first, lines);
   });
 
-// The same bytes again, on this connection and in another process on another store that is not empty.
+// The list has the same bytes on this connection and in another process with another, non-empty store.
 async function sameEverywhere(context, tools, first, lines) {
   assert.equal((await lines.ask("tools/list", {}, "list")).line, first.line);
   const other = Lines.start(scratch(context), "--tools", tools);

@@ -1,7 +1,7 @@
-// Plays the model for agents: /v1/messages for Claude Code and /v1/responses for Codex, on a free port
-// of the loopback. It has one idea, a tool that it calls once; when it sees the answer, it is content.
+// Plays the model for agents: /v1/messages for Claude Code and /v1/responses for Codex, on a free
+// loopback port. It calls one tool once and stops when it sees the result.
 //
-//   node fake-model.mjs TOOL ARGUMENTS       prints its address; what it is sent goes to standard output
+//   node fake-model.mjs TOOL ARGUMENTS       prints its address, then every request it receives
 import { once } from "node:events";
 import { createServer } from "node:http";
 
@@ -25,12 +25,12 @@ export class FakeModel {
     return `http://127.0.0.1:${this.#server.address().port}`;
   }
 
-  // Every string that it was sent, however deep.
+  // Every string in the requests, at any depth.
   get strings() {
     return this.requests.flatMap(({ body }) => stringsOf(body));
   }
 
-  // What the tool answered, as the model reads it; undefined: it was never called.
+  // The result of the tool as the model reads it; undefined if it was not called.
   get answer() {
     return this.requests.flatMap(({ body }) => [answerIn(body) ?? []].flat()).at(-1);
   }
@@ -79,7 +79,7 @@ function sendEvents(response, events) {
   response.end();
 }
 
-// Whether it is time to call the tool: it is offered under some prefix, and was not called yet.
+// Whether to call the tool now: it is available under some prefix and was not called yet.
 const offered = (model, body) => (body.tools ?? []).find((tool) => tool.name?.endsWith(`__${model.tool}`))?.name;
 
 function playMessages(model, body, response) {

@@ -1,4 +1,4 @@
-// How the server lives beside others and how it ends: told to, left alone, or orphaned.
+// Several servers on one store, and how a server ends: by signal, by end of input, or when its parent dies.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -32,7 +32,7 @@ for (const signal of ["SIGINT", "SIGTERM", undefined])
     await isThere(dir, id, text);
   });
 
-test("the death of its parent ends it, and nothing is lost", async (context) => {
+test("it ends when its parent dies, and nothing is lost", async (context) => {
   const dir = scratch(context);
   const text = "kept in spite of kill -9";
   const { command: program, args, env } = command(dir);
@@ -53,8 +53,8 @@ test("the death of its parent ends it, and nothing is lost", async (context) => 
   await isThere(dir, structuredContent.id, text);
 });
 
-// Another process holds the other end of its input, so only the death itself can end it.
-test("the death of its parent ends it, though its input stays open", async (context) => {
+// Another process keeps the input open, so only the death of the parent can end the server.
+test("it ends when its parent dies although its input stays open", async (context) => {
   const dir = scratch(context);
   const { command: program, args, env } = command(dir);
   execFileSync("mkfifo", [join(dir, "input")]);
@@ -68,7 +68,7 @@ test("the death of its parent ends it, though its input stays open", async (cont
   await gone(dir);
 });
 
-test("a call under way when the input is closed is answered", async (context) => {
+test("a call that is open when the input is closed is answered", async (context) => {
   const lines = Lines.start(scratch(context));
   await lines.initialize();
   const call = lines.call("memory_add_note", note("the last words"));
@@ -111,7 +111,7 @@ test("20 copies started at once on a missing store do no harm", async (context) 
   for (const status of await Promise.all(copies.map((copy) => copy.end()))) assert.equal(status, 0);
 });
 
-test("20 probes that ask nothing but who is there do no harm to one that works", async (context) => {
+test("20 servers that only answer a discovery request do not disturb another one", async (context) => {
   const dir = scratch(context);
   const worker = Lines.start(dir);
   await worker.initialize();
@@ -126,14 +126,14 @@ test("20 probes that ask nothing but who is there do no harm to one that works",
   assert.equal((await worker.call("memory_list_recent", { projectId })).items.length, 4);
 });
 
-// Somebody else, in a process of its own, who writes to the store.
+// Another process that writes to the store.
 async function another(dir) {
   const lines = Lines.start(dir);
   await lines.initialize();
   return { add: (text) => lines.call("memory_add_note", note(text)) };
 }
 
-// The resource that tells of the newest notes of our project, which must have one.
+// The resource with the newest notes of our project, which must exist.
 function recentOf(resources) {
   const found = resources.find(({ uri }) => uri.includes(projectId) && uri.endsWith("/recent"));
   assert.ok(found, `no recent notes in ${JSON.stringify(resources)}`);
@@ -145,7 +145,7 @@ async function findsNext(client, text) {
   assert.ok(results.some((one) => one.text === text), JSON.stringify(results));
 }
 
-test("two processes, legacy, stdio: a note of the other is told and found", async (context) => {
+test("two processes, legacy, stdio: a note of the other is notified and found", async (context) => {
   const dir = scratch(context);
   const other = await another(dir);
   await other.add("the first");
@@ -159,7 +159,7 @@ test("two processes, legacy, stdio: a note of the other is told and found", asyn
   assert.deepEqual(await lines.result("resources/unsubscribe", { uri }), {});
 });
 
-test("two processes, modern, stdio: a note of the other is told and found", async (context) => {
+test("two processes, modern, stdio: a note of the other is notified and found", async (context) => {
   const dir = scratch(context);
   const other = await another(dir);
   await other.add("the first");
@@ -175,7 +175,7 @@ test("two processes, modern, stdio: a note of the other is told and found", asyn
   assert.equal((await listen).result.resultType, "complete");
 });
 
-// How an SDK's client is told of a resource's changes.
+// How the client of an SDK receives notifications of a resource.
 const legacyEars = async ({ sdk }, uri, tell) => {
   const { ResourceUpdatedNotificationSchema } = await import("@modelcontextprotocol/sdk/types.js");
   sdk.setNotificationHandler(ResourceUpdatedNotificationSchema, tell);
@@ -193,7 +193,7 @@ const kinds = [
   ["modern", "http", (where) => sdk2(where, "auto"), modernEars],
 ];
 for (const [era, kind, connect, listen] of kinds)
-  test(`two processes, ${era}, ${kind}: a note of the other is told and found`, async (context) => {
+  test(`two processes, ${era}, ${kind}: a note of the other is notified and found`, async (context) => {
     const dir = scratch(context);
     const other = await another(dir);
     await other.add("the first");
@@ -211,7 +211,7 @@ for (const [era, kind, connect, listen] of kinds)
 
 const valueOf = (client) => ({ call: async (name, args) => (await client.call(name, args)).value });
 
-test("every byte on standard output is protocol, with all logging on", async (context) => {
+test("standard output has only protocol messages, with all logging on", async (context) => {
   const lines = Lines.start(scratch(context), "--log", "debug", "--log-calls", "--access-log");
   await lines.initialize();
   lines.write("this is no JSON");

@@ -1,4 +1,4 @@
-// An MCP client of our own that hides nothing: a server as a child process, one message a line.
+// A minimal MCP client: starts a server as a child process and shows every message, one per line.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ const meta = {
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
-// The parameters of a request that speaks for itself (2026-07-28).
+// The params of a modern request (2026-07-28).
 export function modern(params = {}) {
   return { ...params, _meta: { ...meta, ...params._meta } };
 }
@@ -23,7 +23,7 @@ export class Lines {
   lines = []; // all that it wrote, as it wrote it
   told = []; // its notifications
 
-  // Until its directory is left, if not before.
+  // Ends at the latest when its directory is removed.
   static start(dir, ...flags) {
     const lines = new Lines(dir, flags);
     endWith(dir, () => lines.end());
@@ -40,7 +40,7 @@ export class Lines {
     this.ended.then(() => this.#lost());
   }
 
-  // Nothing but a line feed ends a line.
+  // Only a line feed ends a line.
   #read(text) {
     const lines = (this.#rest + text).split("\n");
     this.#rest = lines.pop();
@@ -71,7 +71,7 @@ export class Lines {
     this.write({ jsonrpc: "2.0", method, params });
   }
 
-  // Resolves to the whole answer, an error or a result, and the line it stood on.
+  // Resolves to the whole response, with an error or a result, and its line.
   ask(method, params, id = ++this.#id) {
     const answer = bounded(method, (resolve, reject) => this.#waiting.set(id, { resolve, reject }));
     this.write({ jsonrpc: "2.0", id, method, params });
@@ -84,7 +84,7 @@ export class Lines {
     return result;
   }
 
-  // A notification, one of those that came or the next that comes.
+  // A notification that was received already, or the next one.
   heard(method, fits = () => true) {
     const right = (message) => message.method === method && fits(message.params ?? {});
     const old = this.told.find(right);
@@ -98,14 +98,14 @@ export class Lines {
     return result;
   }
 
-  // What a tool answers that does not fail.
+  // The result of a tool, which must not fail.
   async call(name, args, wrap = (params) => params) {
     const result = await this.result("tools/call", wrap({ name, arguments: args }));
     assert.ok(!result.isError, `${name}: ${JSON.stringify(result.content)}`);
     return result.structuredContent;
   }
 
-  // Ends its input, or sends it a signal; resolves to how it ended.
+  // Closes its input or sends a signal; resolves to its exit status.
   async end(signal) {
     const timer = setTimeout(() => this.child.kill("SIGKILL"), patience);
     if (signal) this.child.kill(signal);
@@ -117,7 +117,7 @@ export class Lines {
   }
 }
 
-// A promise that fails in the end. Who waits for it may come later, or never.
+// A promise that rejects on timeout; it need not be awaited.
 export function bounded(what, start) {
   const promise = new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`waited in vain: ${what}`)), patience);

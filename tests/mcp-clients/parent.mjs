@@ -1,4 +1,4 @@
-// Starts the program it is told and passes messages to and from it; to be killed.
+// Starts a program and forwards its standard input and output; a test kills it.
 import { spawn } from "node:child_process";
 
 const [program, ...args] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-// `fumi serve` on a store of its own: as a command for clients that start it, or listening on a free port.
+// `fumi serve` with its own store: as a command for clients that start it, or listening on a free port.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,25 +14,25 @@ export const fumi = resolve(process.env.FUMI ?? "build/bin/fumi");
 export const patience = 20_000; // for one step
 const long = 100_000; // for a test, and for a program that is slow to start on a busy machine
 
-// What a program is given of our environment, and a home where nobody lives.
+// The environment of a program, with an empty home directory.
 const { PATH, FUMI_MODEL } = process.env;
 const HOME = mkdtempSync(join(tmpdir(), "fumi-mcp-home-"));
 process.once("exit", () => rmSync(HOME, { recursive: true, force: true }));
 export const serverEnv = { PATH, HOME, ...(FUMI_MODEL ? { FUMI_MODEL } : {}) };
 
-// Whatever a failed test left behind must not keep the process for ever.
+// What a failed test left behind must not keep the process running.
 setTimeout(() => process.exit(1), 3 * long).unref();
 
-// A test that ends.
+// A test with a timeout.
 export function test(name, run) {
   return plainTest(name, { timeout: long }, run);
 }
 
-// What is to be ended before a directory is removed.
+// What must be stopped before a directory is removed.
 const tenants = new Map();
 
-// A directory for one test. When the test ends, what was started in it is ended, and no process that
-// was given it may be there any more.
+// A directory for one test. When the test ends, everything started in it is stopped, and no process that
+// uses it may remain.
 export function scratch(context) {
   const dir = mkdtempSync(join(tmpdir(), "fumi-mcp-"));
   tenants.set(dir, []);
@@ -53,7 +53,7 @@ async function leave(dir) {
   for (const { reason } of ends) if (reason) throw reason;
 }
 
-// The processes that were started with this word, or with one that begins with it.
+// The processes with an argument that begins with this text.
 export function processesOf(word) {
   const mine = (pid) => {
     try {
@@ -72,7 +72,7 @@ async function leftAfter(dir) {
   return left;
 }
 
-// No process of this directory is there any more, soon.
+// Waits until no process uses this directory.
 export async function gone(dir) {
   assert.deepEqual(await leftAfter(dir), []);
 }
@@ -82,7 +82,7 @@ export function command(dir, ...flags) {
   return { command: fumi, args: ["serve", "--data-dir", join(dir, "store"), ...flags], env: serverEnv };
 }
 
-// The same, but its exit status is written down. A client that ends the server with a signal ends
+// The same, but its exit status is written to a file. A client that ends the server with a signal ends
 // the shell and leaves no status behind, so this shows that closing its input was enough.
 export function watchedCommand(dir, ...flags) {
   const { command: program, args, env } = command(dir, ...flags);
@@ -97,7 +97,7 @@ export function endedByItself(dir) {
 
 const statusFile = (dir) => join(dir, "status");
 
-// Listens on a free port of 127.0.0.1 until its directory is left.
+// Listens on a free port of 127.0.0.1 until its directory is removed.
 export class Server {
   #child;
   #ended;
@@ -125,7 +125,7 @@ export class Server {
     return `ws://127.0.0.1:${this.port}/ws`;
   }
 
-  // Asks it to end, and sees that it ends well and said nothing.
+  // Stops it, and checks that it exits with status 0 and printed nothing.
   async stop() {
     const timer = setTimeout(this.#kill, patience);
     this.#child.kill("SIGTERM");
@@ -152,7 +152,7 @@ export class Server {
   }
 }
 
-// Runs a program to its end, bounded; resolves to { status, out, err }.
+// Runs a program until it exits, with a timeout; resolves to { status, out, err }.
 export async function run(program, args, { env, cwd, input = "" } = {}) {
   const child = spawn(program, args, { env, cwd, timeout: 0.8 * long, killSignal: "SIGKILL" });
   let out = "";
@@ -165,7 +165,7 @@ export async function run(program, args, { env, cwd, input = "" } = {}) {
   return { status: signal ?? status, out, err };
 }
 
-// A store with notes that lack vectors, because there was no model when they came.
+// A store with notes that lack vectors, because there was no model when they were stored.
 export async function fill(dir, n) {
   const texts = Array.from({ length: n }, (_, i) => `Note ${i} tells of the ${i}th voyage`);
   const input = texts.map((text) => JSON.stringify({ kind: "note", projectId, groupId, text })).join("\n");
@@ -174,5 +174,5 @@ export async function fill(dir, n) {
   assert.equal(status, 0, err);
 }
 
-// Whether there is a model that can make vectors.
+// Whether a local embedding model is available.
 export const hasModel = async () => (await run(fumi, ["model"], { env: serverEnv })).status === 0;

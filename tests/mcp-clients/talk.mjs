@@ -1,7 +1,7 @@
-// What every client goes through, whatever it calls it. A client is
+// The steps that every client runs. A client is
 //   { tools(): names, call(name, arguments, options): { value, text, isError }, close() }
 // and, where it applies, also legacy (a handshake was made), sdk (the SDK's own Client), cancel (its
-// calls take a signal), refuses: false (it cannot call an unknown tool), brief (a call takes it long).
+// calls take a signal), refuses: false (it cannot call an unknown tool), brief (its calls are slow).
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 
@@ -36,7 +36,7 @@ export async function finds(client, text, id) {
   if (id) assert.equal(found.id, id);
 }
 
-// The answer of a tool that does not fail. The text says all that the structured answer says.
+// The result of a tool, which must not fail. The text has the same content as the structured result.
 export async function value(client, name, args, options) {
   const answer = await client.call(name, args, options);
   assert.ok(!answer.isError, `${name}: ${JSON.stringify(answer)}`);
@@ -57,7 +57,7 @@ async function fails(client) {
     await assert.rejects(client.call("memory_no_such_tool", {}), /memory_no_such_tool/);
 }
 
-// The client rejects, and both go on.
+// The call of the client is rejected, and both sides continue.
 async function cancels(client) {
   const controller = new AbortController();
   const call = client.call("memory_search", { projectId, query: "anything" }, { signal: controller.signal });
@@ -66,8 +66,8 @@ async function cancels(client) {
   await remembers(client);
 }
 
-// Vectors are made, which takes a while; resolves to how many there are. What is told last may be
-// lost on clients, which forget whom to tell when the answer comes.
+// Creates vectors, which takes a while; resolves to their number. Clients may drop the last progress
+// notification, because they remove the handler when the response arrives.
 export async function progresses(client) {
   const seen = [];
   const onprogress = ({ progress, total }) => seen.push({ progress, total });
@@ -109,7 +109,7 @@ async function readsResources(sdk) {
   await assert.rejects(sdk.readResource({ uri: "memory://no/such/thing" }), /memory:\/\/no\/such\/thing|not found/i);
 }
 
-// Every tool once, so that a client that checks answers against output schemas sees all of them.
+// Calls every tool once, so that a client that validates output schemas sees all results.
 export async function tour(client) {
   const names = new Set(await client.tools());
   const known = {};

@@ -38,7 +38,7 @@ static struct fumi_mcp *fixtures(struct fumi_server *server, struct fumi_err *e)
     return fumi_mcp_new(server, &o, e);
 }
 
-/* 1: a call was abandoned and may still use everything. */
+/* Returns 1 if a call was abandoned: it may still use the server, so nothing can be freed. */
 static int serve(struct fumi_server *server, void *flags, struct fumi_serve_options *o,
                  struct fumi_err *e)
 {

@@ -36,14 +36,14 @@ static enum fumi_ret with_image(struct fumi_mcp_call *c)
 
 static enum fumi_ret with_context(struct fumi_mcp_call *c)
 {
-    static const struct fixture_question context = {
+    static const struct fixture_request context = {
         "user_context", "elicitation", "elicitation/create",
         "{\"message\":\"What context should the prompt use?\",\"requestedSchema\":{"
         "\"type\":\"object\",\"properties\":{\"context\":{\"type\":\"string\"}},"
         "\"required\":[\"context\"]}}"};
-    const struct fumi_val *answer = fixture_answer(c, &context);
+    const struct fumi_val *answer = fixture_response(c, &context);
     if (!answer)
-        return fixture_ask(c, &context);
+        return fixture_request_input(c, &context);
     struct fumi_str text = fumi_compact(c->call->arena, fumi_get(answer, "content")).text;
     fumi_mcp_text(c, fumi_fmt(c->call->arena, "Use this context: %.*s", FUMI_ARG(text)));
     return FUMI_OK;
@@ -79,14 +79,14 @@ const struct fumi_prompt fixture_prompts[] = {
 };
 const size_t fixture_prompts_n = FUMI_COUNT(fixture_prompts);
 
-/* Offers for the first argument of the prompt that has two; nothing for all others. */
-enum fumi_ret fixture_complete(struct fumi_mcp_call *c, const struct fumi_mcp_question *q)
+/* Completes the first argument of the prompt that has two; no others. */
+enum fumi_ret fixture_complete(struct fumi_mcp_call *c, const struct fumi_mcp_completion_request *q)
 {
     static const char *const values[] = {"paper", "paris", "party"};
     if (!fumi_eq(q->argument, FUMI_STR("arg1")))
         return FUMI_OK;
     for (size_t i = 0; i < FUMI_COUNT(values); i++)
         if (fumi_starts(fumi_str(values[i]), q->value))
-            fumi_mcp_offer(c, fumi_str(values[i]));
+            fumi_mcp_add_completion(c, fumi_str(values[i]));
     return FUMI_OK;
 }

@@ -25,7 +25,7 @@ static enum fumi_ret list(struct fumi_mcp_call *c, struct fumi_str cursor)
     return FUMI_OK;
 }
 
-/* The ID in test://template/ID/data; null: it is no such URI. */
+/* The ID in test://template/ID/data; null if the URI has another form. */
 static struct fumi_str template_id(struct fumi_str uri)
 {
     struct fumi_str begin = FUMI_STR("test://template/"), end = FUMI_STR("/data");

@@ -16,7 +16,7 @@ process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
 const now = { suite: "conformance", name: "0.2.0-alpha.12" };
 const old = { suite: "conformance-old", name: "0.1.16" };
 
-// The scenarios that need no fixtures, by revision. Of server-stateless a few checks do: no-fixtures.yml has them.
+// The scenarios that need no fixtures, by revision. A few checks of server-stateless do: no-fixtures.yml lists them.
 const plain = {
   "2025-11-25": [
     "server-initialize", "server-session-lifecycle", "ping", "logging-set-level", "tools-list", "resources-list",
@@ -50,7 +50,7 @@ const kinds = {
   },
 };
 
-// Runs one process to its end: its status and what it said.
+// Runs a process until it exits; returns its status and output.
 async function finish(args) {
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
   const timer = setTimeout(() => child.kill("SIGKILL"), patience);
@@ -61,7 +61,7 @@ async function finish(args) {
   return { status, said };
 }
 
-// The checks of every scenario, from the files that the suite leaves behind.
+// The checks of every scenario, from the files that the suite writes.
 function results(directory) {
   return readdirSync(directory, { recursive: true })
     .filter((path) => path.endsWith("checks.json"))
@@ -96,7 +96,7 @@ async function play(run, url) {
   return status === 0;
 }
 
-// Each worker takes the next run until none is left.
+// Workers that run in parallel until all runs are done.
 async function work(runs, url) {
   let failed = 0;
   for (let run; (run = runs.shift()); ) if (!(await play(run, url))) failed++;

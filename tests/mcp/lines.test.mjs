@@ -1,5 +1,5 @@
-// The same ladder over standard input and output and over WebSocket, where no header helps and all that is said
-// shares one line.
+// Detection of the revision over stdio and WebSocket, where there are no headers and all messages share one
+// connection.
 //
 //   SERVER=build/bin/mcp-conformance node --test tests/mcp/lines.test.mjs          node 22 or newer, for WebSocket
 import assert from "node:assert/strict";
@@ -9,7 +9,7 @@ import { call, initialize, initialized, key, legacy, modern, modernCall, newestL
 
 let server;
 
-// A suite for both, each test with a server of its own.
+// Runs a suite over both transports, each test with its own server.
 function both(name, suite) {
   for (const Carrier of [Stdio, Socket])
     describe(`${Carrier.name}: ${name}`, () => {
@@ -37,7 +37,7 @@ function refused(answer, code, id) {
   assert.equal("id" in answer, id !== undefined);
 }
 
-// Sees that nothing waits to be read and all is well.
+// Checks that no message is left to read and that the server still answers.
 async function quiet() {
   const answer = await ask(call("quiet", "ping"));
   assert.deepEqual(answer, { jsonrpc: "2.0", id: "quiet", result: {} });
@@ -45,10 +45,10 @@ async function quiet() {
 
 const tag = (message) => message.params._meta[key("subscriptionId")];
 
-// Calls of a batch run on other threads when one of them may wait; a connection that closes meanwhile must find
-// no session half made.
+// The calls of a batch run on worker threads if one of them may block. A connection that closes at the same time must
+// not see a partly created session.
 both("batches before any handshake", (Carrier) => {
-  test("its calls and the end of its connection do not meet", async () => {
+  test("closing the connection does not race with its calls", async () => {
     for (let i = 0; i < 30; i++) {
       const one = await Carrier.start(process.env.SERVER);
       one.send([call(1, "tools/call", { name: "test_tool_with_logging" }), call(2, "logging/setLevel", { level: "debug" }),
@@ -74,14 +74,14 @@ both("eras", (Carrier) => {
     }
   });
 
-  test("before the handshake there is always an answer", async () => {
+  test("requests before the handshake are answered", async () => {
     await quiet();
     const { id, result, error } = await ask(call(1, "tools/list"));
     assert.equal(id, 1);
     assert.ok(result?.tools ?? error.code === -32600);
   });
 
-  test("both at once", async () => {
+  test("legacy and modern requests on one connection", async () => {
     const found = await ask(modernCall("d", "server/discover"));
     assert.deepEqual(found.result.supportedVersions, [modern]);
     await shake();
@@ -92,7 +92,7 @@ both("eras", (Carrier) => {
     await quiet();
   });
 
-  test("modern faults", async () => {
+  test("errors of modern requests", async () => {
     refused(await ask(modernCall(1, "ping")), -32601, 1);
     refused(await ask(modernCall(1, "initialize")), -32601, 1);
     refused(await ask(modernCall(1, "tools/list", {}, { [key("protocolVersion")]: newestLegacy })), -32022, 1);
@@ -102,7 +102,7 @@ both("eras", (Carrier) => {
     refused(await ask(toolCall(1, "test_missing_capability")), -32021, 1);
   });
 
-  test("legacy faults", async () => {
+  test("errors of legacy requests", async () => {
     await shake();
     refused(await ask(call(1, "server/discover")), -32601, 1);
     refused(await ask(call(1, "resources/read", { uri: "test://none" })), -32002, 1);
@@ -118,7 +118,7 @@ both("eras", (Carrier) => {
 });
 
 both("lines", () => {
-  // The schemas before 2025-11-25 demand an id, and later ones do not know null.
+  // The schemas before 2025-11-25 require an id; later ones do not allow null.
   const without = async (id) => {
     server.raw("{oops\n");
     refused(await server.inbox.next(), -32700, id);
@@ -129,12 +129,12 @@ both("lines", () => {
     await quiet();
   };
   for (const version of legacy)
-    test(`what is no message is answered as ${version} wants it, and the next is read`, async () => {
+    test(`an invalid message gets an error in the form of ${version}, and the next one is read`, async () => {
       await shake(version);
       await without(version === newestLegacy ? undefined : null);
     });
 
-  test("what is no message is answered without an id to modern clients", async () => {
+  test("the error for an invalid message has no id for modern clients", async () => {
     await ask(modernCall("d", "server/discover"));
     await without(undefined);
   });
@@ -180,7 +180,7 @@ both("calls", () => {
     }
   });
 
-  test("a cancelled call is not answered, and tells nothing more", async () => {
+  test("a cancelled call sends neither a response nor further notifications", async () => {
     await shake();
     server.send(call("c", "tools/call", { name: "test_tool_with_progress", _meta: { progressToken: 1 } }));
     assert.equal((await server.inbox.next()).params.progress, 0);
@@ -193,7 +193,7 @@ both("calls", () => {
     await quiet();
   });
 
-  test("an answer of the client that is an error is a failed tool", async () => {
+  test("an error response of the client makes the tool fail", async () => {
     await shake(newestLegacy, { elicitation: {} });
     const question = await ask(call("s", "tools/call", { name: "test_elicitation", arguments: { message: "?" } }));
     const answer = await ask({ jsonrpc: "2.0", id: question.id, error: { code: -1, message: "the user said no" } });
@@ -202,14 +202,14 @@ both("calls", () => {
     await quiet();
   });
 
-  test("a legacy client that cannot answer is not asked: the tool fails", async () => {
+  test("a legacy client without the capability gets no request: the tool fails", async () => {
     await shake();
     const answer = await ask(call("s", "tools/call", { name: "test_sampling", arguments: { prompt: "hi" } }));
     assert.deepEqual([answer.id, answer.result?.isError], ["s", true], JSON.stringify(answer));
     assert.match(answer.result.content[0].text, /sampling/);
   });
 
-  test("a legacy client is asked", async () => {
+  test("a legacy client gets a request", async () => {
     await shake(newestLegacy, { sampling: {} });
     const question = await ask(call("s", "tools/call", { name: "test_sampling", arguments: { prompt: 'say "hi"' } }));
     assert.equal(question.method, "sampling/createMessage");
@@ -219,7 +219,7 @@ both("calls", () => {
     assert.deepEqual([answer.id, answer.result.content[0].text], ["s", "LLM response: hi"]);
   });
 
-  test("a modern client is not asked, but told what is needed", async () => {
+  test("a modern client gets input requests in the result", async () => {
     const capabilities = { [key("clientCapabilities")]: { sampling: {} } };
     const answer = await ask(toolCall("s", "test_sampling", { prompt: "hi" }, capabilities));
     assert.equal(answer.result.resultType, "input_required");
@@ -229,7 +229,7 @@ both("calls", () => {
 });
 
 both("changes", () => {
-  test("a legacy client is told without asking", async () => {
+  test("a legacy client is notified without a subscription", async () => {
     await shake();
     server.send(call(1, "tools/call", { name: "test_trigger_tool_change" }));
     const both = [await server.inbox.next(), await server.inbox.next()];
@@ -237,12 +237,12 @@ both("changes", () => {
     await quiet();
   });
 
-  test("a modern one is not", async () => {
+  test("a modern client is not", async () => {
     assert.equal((await ask(toolCall(1, "test_trigger_tool_change"))).id, 1);
     await quiet();
   });
 
-  test("listen: acknowledged first, tagged, ended by cancelling", async () => {
+  test("listen: acknowledged first, tagged, ended by cancellation", async () => {
     const listen = (id, notifications) => modernCall(id, "subscriptions/listen", { notifications });
     for (const id of [7, "seven"]) {
       const first = await ask(listen(id, { toolsListChanged: true }));
@@ -262,7 +262,7 @@ both("changes", () => {
     await quiet();
   });
 
-  test("too many subscriptions are refused with a code of their own, and the remedy", async () => {
+  test("too many subscriptions: -31000, with advice", async () => {
     const listen = (id) => modernCall(id, "subscriptions/listen", { notifications: { toolsListChanged: true } });
     for (let id = 1; id <= 64; id++)
       assert.equal((await ask(listen(id))).method, "notifications/subscriptions/acknowledged");
@@ -273,7 +273,7 @@ both("changes", () => {
     assert.equal((await ask(listen(66))).method, "notifications/subscriptions/acknowledged");
   });
 
-  test("so are too many resources of a session", async () => {
+  test("too many resources of a session: -31000", async () => {
     await shake();
     const uri = (i) => ({ uri: `test://resource/${i}` });
     for (let i = 1; i <= 256; i++) assert.deepEqual((await ask(call(i, "resources/subscribe", uri(i)))).result, {});
@@ -285,7 +285,7 @@ both("changes", () => {
     assert.deepEqual((await ask(call(259, "resources/subscribe", uri(257)))).result, {});
   });
 
-  test("and those of all clients together", async () => {
+  test("too many resources of all clients: -31000", async () => {
     const listen = (id, n) => modernCall(id, "subscriptions/listen", {
       notifications: { resourceSubscriptions: Array.from({ length: n }, (_, i) => `test://resource/${i}`) },
     });
@@ -305,19 +305,19 @@ both("changes", () => {
   });
 });
 
-describe("Stdio: lines and the end", () => {
+describe("Stdio: lines and shutdown", () => {
   beforeEach(() => {
     server = new Stdio(process.env.SERVER);
   });
   afterEach(() => server.kill());
 
-  test("blank lines are skipped, and a line may end as on Windows", async () => {
+  test("blank lines are skipped, and lines may end in CR LF", async () => {
     server.raw("\n\r\n   \n");
     server.raw(`${JSON.stringify(call(1, "ping"))}\r\n`);
     assert.deepEqual(await server.inbox.next(), { jsonrpc: "2.0", id: 1, result: {} });
   });
 
-  test("of the input", async () => {
+  test("end of input", async () => {
     await shake();
     await server.close();
   });

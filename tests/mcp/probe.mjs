@@ -1,4 +1,4 @@
-// A server for the tests of one file, and what they see of its HTTP answers.
+// A server for the tests of one file, and helpers that check its HTTP replies.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 import { exchange, Listener, request } from "./program.mjs";
@@ -15,7 +15,7 @@ export const post = (body, headers = {}) => exchange(server, { body, headers });
 // A modern message with the headers it needs; `more` replaces some of them.
 export const tell = (message, more = {}) => post(message, { ...mirror(message), ...more });
 
-// Sees an error answer: the status, the code, the id, and nothing else at the top.
+// Checks an error reply: status, code and id, and no other top-level members.
 export function refused(answer, status, code, id) {
   assert.deepEqual(
     { status: answer.status, code: answer.json?.error?.code, id: answer.json?.id },

@@ -1,5 +1,5 @@
-// Single modern HTTP messages to mcp-conformance, and those of no era, right and wrong ones, and what must come
-// back: the ladder that tells the eras apart, the statuses, headers, streams.
+// Single modern HTTP messages to mcp-conformance, valid and invalid, and messages of no revision: how the revision
+// is detected, statuses, headers and streams.
 //
 //   SERVER=build/bin/mcp-conformance node --test tests/mcp/probes.test.mjs
 import assert from "node:assert/strict";
@@ -8,7 +8,7 @@ import { accepted, post, refused, server, taken, tell } from "./probe.mjs";
 import { exchange, Listener, request } from "./program.mjs";
 import { call, coded, envelope, key, mirror, modern, modernCall, newestLegacy, note, toolCall } from "./words.mjs";
 
-describe("modern: what a request says of itself", () => {
+describe("modern: _meta of a request", () => {
   test("discover", async () => {
     const answer = await tell(modernCall(1, "server/discover"));
     const result = accepted(answer, 1);
@@ -112,11 +112,11 @@ describe("modern: headers", () => {
     ["region null, no header", toolCall(3, "test_x_mcp_header", { region: null }), {}],
   ];
   for (const [name, message, more] of right)
-    test(`${name} is taken`, async () => {
+    test(`${name} is accepted`, async () => {
       accepted(await tell(message, more), 3);
     });
 
-  test("names of headers may be in any case", async () => {
+  test("header names are case-insensitive", async () => {
     const { "MCP-Protocol-Version": version, ...more } = mirror(list);
     const upper = Object.fromEntries(Object.entries(more).map(([name, value]) => [name.toUpperCase(), value]));
     accepted(await post(list, { "mcp-protocol-version": version, ...upper }), 3);
@@ -163,7 +163,7 @@ describe("modern: statuses", () => {
     await taken(await post(note("notifications/cancelled", { requestId: 77, _meta: envelope() })));
   });
 
-  test("all results say their type, lists and reads how long they hold", async () => {
+  test("results have a type, lists and reads have cache hints", async () => {
     const cached = [
       modernCall(1, "tools/list"), modernCall(1, "prompts/list"), modernCall(1, "resources/list"),
       modernCall(1, "resources/templates/list"), modernCall(1, "resources/read", { uri: "test://static-text" }),
@@ -184,7 +184,7 @@ describe("modern: statuses", () => {
     }
   });
 
-  test("completion offers what begins so", async () => {
+  test("completion returns values with the prefix", async () => {
     const result = accepted(await tell(modernCall(1, "completion/complete", {
       ref: { type: "ref/prompt", name: "test_prompt_with_arguments" }, argument: { name: "arg1", value: "par" },
     })), 1);
@@ -197,11 +197,11 @@ describe("modern: statuses", () => {
   });
 });
 
-describe("modern: what a tool needs from the client", () => {
+describe("modern: input requests of tools", () => {
   const form = { [key("clientCapabilities")]: { elicitation: {} } };
   const again = (name, more) => modernCall(2, "tools/call", { name, ...more }, form);
 
-  test("a question, then the answer", async () => {
+  test("an input request, then the response", async () => {
     const name = "test_input_required_result_elicitation";
     const first = accepted(await tell(toolCall(1, name, undefined, form)), 1);
     assert.equal(first.resultType, "input_required");
@@ -215,13 +215,13 @@ describe("modern: what a tool needs from the client", () => {
       assert.equal(accepted(await tell(again(name, { inputResponses: odd })), 2).resultType, "input_required");
   });
 
-  test("a client that cannot answer is not asked: 400, -32021", async () => {
+  test("no input request to a client without the capability: 400, -32021", async () => {
     const name = "test_input_required_result_elicitation";
     const error = refused(await tell(toolCall(1, name)), 400, -32021, 1);
     assert.deepEqual(error.data.requiredCapabilities, { elicitation: {} });
   });
 
-  test("a state comes back unchanged or not at all", async () => {
+  test("a modified state is rejected", async () => {
     const name = "test_input_required_result_tampered_state";
     const { requestState } = accepted(await tell(toolCall(1, name, undefined, form)), 1);
     const inputResponses = { confirm: { action: "accept", content: { ok: true } } };
@@ -244,7 +244,7 @@ describe("modern: what a tool needs from the client", () => {
     accepted(await tell(again(name, { arguments: { a: 1 }, inputResponses, requestState })), 2);
   });
 
-  test("the state of one tool is none of another", async () => {
+  test("the state of one tool is rejected by another", async () => {
     const { requestState } = accepted(
       await tell(toolCall(1, "test_input_required_result_tampered_state", undefined, form)), 1,
     );
@@ -254,7 +254,7 @@ describe("modern: what a tool needs from the client", () => {
   });
 });
 
-describe("bodies that are no message", () => {
+describe("bodies that are not messages", () => {
   const bodies = [
     ["not JSON", "{", -32700],
     ["an empty body", "", -32700],
@@ -275,7 +275,7 @@ describe("bodies that are no message", () => {
     });
 });
 
-describe("the way in", () => {
+describe("access checks", () => {
   const list = modernCall(1, "tools/list");
   const status = async (more, message = list) => (await tell(message, more)).status;
 
@@ -310,18 +310,18 @@ describe("the way in", () => {
     assert.equal(await status({ Accept: "image/png, text/plain" }), 406);
   });
 
-  test("who takes only JSON gets JSON, without what is told meanwhile", async () => {
+  test("a client that accepts only JSON gets JSON, without notifications", async () => {
     const message = toolCall(1, "test_tool_with_progress", {}, { progressToken: 1 });
     accepted(await tell(message, { Accept: "application/json" }), 1);
   });
 
-  test("who takes only an event stream gets one", async () => {
+  test("a client that accepts only event streams gets one", async () => {
     const answer = await tell(list, { Accept: "text/event-stream" });
     assert.deepEqual([answer.status, answer.type, answer.events.length], [200, "text/event-stream", 1]);
     assert.equal(answer.events[0].id, 1);
   });
 
-  test("other methods of HTTP: 405", async () => {
+  test("other HTTP methods: 405", async () => {
     for (const method of ["PUT", "PATCH", "HEAD"]) {
       const answer = await exchange(server, { method });
       assert.equal(answer.status, 405, method);
@@ -374,11 +374,11 @@ describe("modern: streams", () => {
       assert.equal(answer.events.at(-1).result.resultType, "complete");
     });
 
-  test("without a token nothing is told, and the answer is JSON", async () => {
+  test("without a token there is no progress, and the reply is JSON", async () => {
     accepted(await tell(toolCall("p", "test_tool_with_progress")), "p");
   });
 
-  test("the log reaches those who want it, from their level on", async () => {
+  test("log messages are sent from the requested level on", async () => {
     const logged = async (level) =>
       tell(toolCall("l", "test_tool_with_logging", {}, level && { [key("logLevel")]: level }));
     for (const level of ["debug", "info"]) {
@@ -399,7 +399,7 @@ describe("modern: streams", () => {
   };
   const tag = (message) => message.params._meta[key("subscriptionId")];
 
-  test("listen: acknowledged first, then what was asked for, tagged", async () => {
+  test("listen: acknowledged first, then the requested notifications, tagged", async () => {
     const tools = await listen(7, { toolsListChanged: true });
     const both = await listen("both", { toolsListChanged: true, promptsListChanged: true });
     assert.deepEqual([tools.status, tools.type], [200, "text/event-stream"]);
@@ -441,7 +441,7 @@ describe("modern: streams", () => {
     assert.equal(all.at(-1).result.resultType, "complete");
   });
 
-  test("those who leave are forgotten: more may come than are listened to at once", async () => {
+  test("closed subscriptions do not count against the limit", async () => {
     for (let i = 0; i < 1100; i++) {
       const stream = await listen(i, { toolsListChanged: true });
       assert.equal((await stream.inbox.next()).method, "notifications/subscriptions/acknowledged", `the one after ${i}`);
@@ -453,7 +453,7 @@ describe("modern: streams", () => {
     refused(await tell(modernCall(1, "subscriptions/listen")), 200, -32602, 1);
   });
 
-  test("at the end of the server those who listen get a result", async (t) => {
+  test("when the server ends, subscriptions get a result", async (t) => {
     const other = await Listener.start(process.env.SERVER, "--auth", "none");
     t.after(other.kill);
     const message = modernCall("last", "subscriptions/listen", { notifications: { toolsListChanged: true } });

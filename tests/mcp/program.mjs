@@ -1,5 +1,4 @@
-// mcp-conformance, or another server, on a free port of the loopback, or over its standard input and output; and
-// what carries messages to it and back.
+// mcp-conformance or another server, on a free loopback port or over stdio, and the transports that connect to it.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,7 +7,7 @@ import { createInterface } from "node:readline";
 
 export const patience = 10_000;
 
-// What `promise` gives, or a fault that names what was waited for.
+// The value of `promise`; on timeout, an error that names what was awaited.
 export async function within(what, promise) {
   let timer;
   const late = new Promise((_, reject) => {
@@ -31,7 +30,7 @@ class Program {
 
   kill = () => this.child.kill("SIGKILL");
 
-  // Sees that it ends well.
+  // Checks that it exits with status 0 and printed nothing.
   async ends() {
     const [status, signal] = await within("the end of the server", this.ended).catch((fault) => {
       this.kill();
@@ -76,7 +75,7 @@ export class Listener extends Program {
   }
 }
 
-// Messages in the order they come, whatever carries them.
+// A queue of received messages, for all transports.
 export class Inbox {
   #messages = [];
   #waiting = [];
@@ -88,7 +87,7 @@ export class Inbox {
     else this.#messages.push(message);
   }
 
-  // undefined: nothing comes any more.
+  // undefined: the connection has ended.
   end() {
     this.#over = true;
     for (const next of this.#waiting.splice(0)) next(undefined);
@@ -100,7 +99,7 @@ export class Inbox {
     return within("a message", new Promise((resolve) => this.#waiting.push(resolve)));
   }
 
-  // All up to the end.
+  // All remaining messages.
   async rest() {
     const all = [];
     for (let message; (message = await this.next()) !== undefined; ) all.push(message);
@@ -137,7 +136,7 @@ export class Stdio extends Program {
   }
 }
 
-// A server of its own behind a WebSocket.
+// A WebSocket connection with its own server.
 export class Socket {
   inbox = new Inbox();
 
@@ -162,13 +161,13 @@ export class Socket {
     this.raw(JSON.stringify(message));
   }
 
-  // Unlike over stdio it is the server that ends.
+  // Unlike on stdio, the server must be stopped.
   close() {
     return this.server.stop();
   }
 }
 
-// An HTTP answer: its head at once, its messages as they come.
+// An HTTP reply: its head at once, its messages as they arrive.
 class Answer {
   inbox = new Inbox();
 
@@ -216,7 +215,7 @@ class Answer {
 
 const usual = { "Content-Type": "application/json", Accept: "application/json, text/event-stream" };
 
-// One request; a header that is undefined is not sent. Resolves when the head is there.
+// One request; a header that is undefined is not sent. Resolves when the head has arrived.
 export function request(server, { method = "POST", path = "/mcp", headers = {}, body } = {}) {
   const all = Object.entries({ ...(method === "POST" ? usual : {}), ...headers });
   const options = {
@@ -235,7 +234,7 @@ export function request(server, { method = "POST", path = "/mcp", headers = {}, 
   return within("the head of an answer", head);
 }
 
-// The same with the whole answer: {status, headers, type, json or events, text}.
+// The same with the whole reply: {status, headers, type, json or events, text}.
 export async function exchange(server, options) {
   const answer = await request(server, options);
   const { status, headers, type } = answer;

@@ -1,4 +1,4 @@
-// Legacy HTTP messages to mcp-conformance: the handshake, sessions with their streams, answers, batches.
+// Legacy HTTP messages to mcp-conformance: the handshake, sessions and their streams, responses, batches.
 //
 //   SERVER=build/bin/mcp-conformance node --test tests/mcp/sessions.test.mjs
 import assert from "node:assert/strict";
@@ -9,7 +9,7 @@ import { call, initialize, initialized, legacy, modern, modernCall, newestLegacy
 
 describe("legacy: the handshake", () => {
   for (const version of legacy)
-    test(`${version} is spoken`, async () => {
+    test(`${version} is supported`, async () => {
       const { result, headers } = await Session.open(version);
       assert.equal(result.protocolVersion, version);
       assert.match(headers["Mcp-Session-Id"], /^[\x21-\x7e]{22,}$/);
@@ -17,7 +17,7 @@ describe("legacy: the handshake", () => {
     });
 
   for (const version of ["2099-01-01", modern, "1.0"])
-    test(`asked for ${version} it says ${newestLegacy}`, async () => {
+    test(`a request for ${version} gets ${newestLegacy}`, async () => {
       assert.equal((await Session.open(version)).result.protocolVersion, newestLegacy);
     });
 
@@ -37,7 +37,7 @@ describe("legacy: the handshake", () => {
     refused(await post(initialize(1), { "MCP-Protocol-Version": modern }), 400, -32020, 1);
   });
 
-  test("with a legacy header it is fine", async () => {
+  test("with a legacy header: accepted", async () => {
     accepted(await post(initialize(1), { "MCP-Protocol-Version": newestLegacy }), 1);
   });
 
@@ -46,7 +46,7 @@ describe("legacy: the handshake", () => {
   });
 
   for (const version of legacy)
-    test(`a body that is no message is answered as ${version} wants it`, async () => {
+    test(`an invalid body gets an error in the form of ${version}`, async () => {
       const session = await Session.open(version);
       const id = version === newestLegacy ? undefined : null; // later schemas do not know null, earlier ones demand an id
       refused(await session.post("{oops"), 400, -32700, id);
@@ -54,7 +54,7 @@ describe("legacy: the handshake", () => {
       refused(await session.post({ jsonrpc: "2.0", id: 3 }), 400, -32600, 3);
     });
 
-  test("requests may come before the client says that it is ready", async () => {
+  test("requests are served before notifications/initialized", async () => {
     const session = await Session.open(newestLegacy, {}, { ready: false });
     assert.ok((await session.call("tools/list")).tools.length > 0);
   });
@@ -107,7 +107,7 @@ describe("legacy: sessions", () => {
     })).status, 406);
   });
 
-  test("the version header: one of ours, or none", async () => {
+  test("the version header: a supported version, or none", async () => {
     const session = await Session.open("2025-06-18");
     for (const version of [undefined, "2025-06-18", newestLegacy, "2025-03-26"])
       accepted(await session.post(call(1, "ping"), { "MCP-Protocol-Version": version }), 1);
@@ -115,7 +115,7 @@ describe("legacy: sessions", () => {
       assert.equal((await session.post(call(1, "ping"), { "MCP-Protocol-Version": version })).status, 400, version);
   });
 
-  test("the log level and subscriptions are of the session", async () => {
+  test("log level and subscriptions belong to the session", async () => {
     const [loud, quiet] = [await Session.open(), await Session.open()];
     await loud.call("logging/setLevel", { level: "debug" });
     await quiet.call("logging/setLevel", { level: "error" });
@@ -125,7 +125,7 @@ describe("legacy: sessions", () => {
   });
 });
 
-describe("legacy: answers", () => {
+describe("legacy: responses", () => {
   let session;
   before(async () => {
     session = await Session.open();
@@ -140,7 +140,7 @@ describe("legacy: answers", () => {
       assert.deepEqual(await session.call(method, params), {}, method);
   });
 
-  test("no result says what only modern ones say", async () => {
+  test("results have no modern members", async () => {
     for (const [method, params] of [
       ["tools/list"], ["prompts/list"], ["resources/list"], ["resources/templates/list"],
       ["resources/read", { uri: "test://static-text" }], ["tools/call", { name: "test_simple_text" }],
@@ -151,7 +151,7 @@ describe("legacy: answers", () => {
     }
   });
 
-  test("faults are answers: 200", async () => {
+  test("errors have status 200", async () => {
     const faults = [
       ["unknown/x", {}, -32601],
       ["server/discover", {}, -32601],
@@ -173,7 +173,7 @@ describe("legacy: answers", () => {
     assert.equal(error.data.uri, "test://none");
   });
 
-  test("notifications and answers to nothing: 202", async () => {
+  test("notifications and unexpected responses: 202", async () => {
     await taken(await session.post(note("notifications/roots/list_changed")));
     await taken(await session.post(note("notifications/whatever")));
     await taken(await session.post({ jsonrpc: "2.0", id: 99, result: {} }));
@@ -187,7 +187,7 @@ describe("legacy: answers", () => {
     assert.deepEqual(answer.events.map((event) => event.params?.progress ?? event.id), [0, 50, 100, 9]);
   });
 
-  test("a tool that needs the client asks it on its stream", async () => {
+  test("a tool sends its requests to the client on the stream of its call", async () => {
     const able = await Session.open(newestLegacy, { elicitation: {}, sampling: {}, roots: {} });
     const body = call(9, "tools/call", { name: "test_input_required_result_multi_round" });
     const stream = (await able.open({ body })).listen();
@@ -203,7 +203,7 @@ describe("legacy: answers", () => {
     assert.equal(await stream.inbox.next(), undefined);
   });
 
-  test("a call is cancelled by a notification, not by leaving its stream", async () => {
+  test("a call is cancelled by a notification, not by closing its stream", async () => {
     const body = call("gone", "tools/call", { name: "test_tool_with_progress", _meta: { progressToken: 1 } });
     const stream = (await session.open({ body })).listen();
     assert.equal((await stream.inbox.next()).params.progress, 0);

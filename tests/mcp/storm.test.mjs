@@ -1,5 +1,5 @@
-// Many clients at once that come, listen, call, ask, cancel and leave at any moment: no answer goes astray, and the
-// server ends well.
+// Many concurrent clients that connect, subscribe, call, cancel and disconnect at random times: every response goes to
+// the right client, and the server shuts down cleanly.
 //
 //   SERVER=build/bin/mcp-conformance node --test tests/mcp/storm.test.mjs
 import assert from "node:assert/strict";
@@ -9,7 +9,7 @@ import { call, initialize, initialized, key, mirror, modernCall, newestLegacy, n
 
 const rounds = 12, clients = 8;
 
-// The same row of numbers in each run.
+// A random number generator with a fixed seed.
 function dice(seed) {
   let state = seed;
   return (n) => {
@@ -20,7 +20,7 @@ function dice(seed) {
 
 const send = (server, message, headers = {}) => request(server, { body: message, headers: { ...mirror(message), ...headers } });
 
-// Reads to the end whatever it is; how often the id was answered.
+// Reads the whole reply; returns how many responses have the id.
 async function answers(answer, id) {
   if (answer.type !== "text/event-stream") {
     const text = await answer.text();
@@ -56,7 +56,7 @@ async function modernClient(server, roll, name) {
   for (let i = 0; i < rounds; i++) await modernDeeds[roll(modernDeeds.length)](server, `${name}-${i}`);
 }
 
-// A session with a stream of its own, which ends while a call may be under way.
+// A session with a stream of its own, which ends while a call may be open.
 async function legacyClient(server, roll, name) {
   for (let i = 0; i < rounds / 3; i++) {
     const begun = await exchange(server, { body: initialize(name, newestLegacy, { elicitation: {} }) });
@@ -92,7 +92,7 @@ for (const threads of ["1", "4"])
     await server.stop();
   });
 
-test("it ends in the midst of it", async () => {
+test("the server stops under load", async () => {
   const server = await Listener.start(process.env.SERVER, "--auth", "none", "--threads", "2");
   const listen = modernCall("l", "subscriptions/listen", { notifications: { toolsListChanged: true } });
   const streams = [];

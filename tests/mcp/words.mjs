@@ -1,4 +1,4 @@
-// Messages of MCP in both eras.
+// MCP messages, legacy and modern.
 export const modern = "2026-07-28";
 export const legacy = ["2024-10-07", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 export const newestLegacy = legacy.at(-1);
@@ -7,7 +7,7 @@ export const key = (name) => `io.modelcontextprotocol/${name}`;
 export const call = (id, method, params) => ({ jsonrpc: "2.0", id, method, ...(params && { params }) });
 export const note = (method, params) => ({ jsonrpc: "2.0", method, ...(params && { params }) });
 
-// What speaks for a modern request; `more` replaces or adds members, undefined removes one.
+// The _meta of a modern request; `more` replaces or adds members, undefined removes one.
 export const envelope = (more = {}) => ({
   [key("protocolVersion")]: modern,
   [key("clientInfo")]: { name: "probe", version: "1" },

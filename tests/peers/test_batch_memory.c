@@ -68,7 +68,7 @@ static int put_notes(struct store *s, struct fumi_arena *a, struct fumi_err *e)
                          .project = FUMI_STR("p"),
                          .group = FUMI_STR("g"),
                          .text = {text, TEXT},
-                         .created = 1000 + i};
+                         .created = {1000 + i, true}};
         if (store_add_note(s, &n, &v, e))
             return -1;
     }

@@ -430,7 +430,7 @@ TEST(the_client_passes_a_trace_on)
     CHECK_STR(second.result.text, "\"" OTHER " -\"");
     /* What is invalid changes nothing. */
     CHECK_INT(fumi_rpc_connection_trace(l, PARENT "-", NULL, &e), -1);
-    CHECK_STR(fumi_str(e.text), "\"" PARENT "-\" is no traceparent");
+    CHECK_STR(fumi_str(e.text), "\"" PARENT "-\" is not a valid traceparent");
     CHECK_INT(fumi_rpc_connection_trace(l, "cc-" ID "-00f067aa0ba902b7-01-\r\nX: y", NULL, &e), -1);
     CHECK_INT(fumi_rpc_connection_trace(l, PARENT, "a=1\r\nX: y", &e), -1);
     CHECK_STR(traced(l, &a), "\"" OTHER " -\"");

@@ -1,5 +1,5 @@
-// memory.set_config over every wire: an address that is not the provider's own, of this machine, allowed or configured
-// is refused, and nothing changes. The command that the refusal names works.
+// memory.set_config over every transport: a base URL is refused, and nothing changes, unless its host is the
+// provider's own, this machine, allowed or already configured. The command named in the refusal works.
 //
 //   node tests/providers/hosts.mjs FUMI FAKE-PROVIDER
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
-// A note of 900 KiB over stdio, HTTP and MCP: it is stored at once, found by the words of its last sentence at once,
-// and by the meaning of its last passage when the background has embedded it. The same after an update, and for
-// memory.import and fumi import.
+// A note of 900 KiB over stdio, HTTP and MCP is stored at once and found by keywords of its last sentence at once; it is
+// found by the meaning of its last passage once the background worker has embedded it. The same holds after an update,
+// and for memory.import and fumi import.
 //
 //   node tests/providers/long.mjs FUMI FAKE-PROVIDER
 import { spawn, spawnSync } from 'node:child_process';

@@ -1,6 +1,6 @@
-// fumi beside a provider whose first answer holds vectors that cannot be kept: the note is stored and stays pending,
-// nothing of the answer is, and every command starts afterwards. So it is with a configuration file in which an earlier
-// version wrote such a dimension down.
+// A provider whose first answer has vectors of an unsupported length: the note is stored and stays pending, the answer is
+// not stored, and every command still starts. The same holds for a configuration file in which an earlier version saved
+// such a dimension.
 //
 //   node tests/providers/misfits.mjs FUMI FAKE-PROVIDER
 import { rmSync, writeFileSync } from 'node:fs';

@@ -1,12 +1,12 @@
-// fumi beside a provider that is well, fails in many ways, and is well again: no note is lost, other
-// calls go on meanwhile, and what was stored without a vector gets one by itself.
+// A provider that works, fails in many ways and works again: no note is lost, other calls go on during
+// the failure, and notes stored without a vector are embedded afterwards.
 //
 //   node tests/providers/run.mjs FUMI FAKE-PROVIDER
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Server, baseOf, check, control, finish, newDir, startFake, until } from './tools.mjs';
 
-// No answer, or one that says to come back later. Whatever else goes wrong does not pass by itself.
+// Temporary failures: no answer, or one that asks to retry later. All other failures are permanent.
 const passing = ['429', '500', 'hang', 'reset'];
 
 async function play(provider, mode) {

@@ -1,4 +1,4 @@
-// What the tests beside fake-provider share: PROGRAM.mjs FUMI FAKE-PROVIDER
+// Shared by the tests with fake-provider. Usage of each: PROGRAM.mjs FUMI FAKE-PROVIDER
 import { spawn } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';

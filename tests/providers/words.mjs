@@ -1,5 +1,5 @@
-// A provider whose error messages hold headings, instructions, escapes and line breaks of all kinds, or a megabyte:
-// whatever reaches an agent is short, in one line, and stands between double quotes as the provider's words.
+// A provider whose error messages contain headings, instructions, escapes and line breaks of all kinds, or a megabyte of
+// text: what reaches an agent is short, on one line, and quoted as the provider's words.
 //
 //   node tests/providers/words.mjs FUMI FAKE-PROVIDER
 import { rmSync } from 'node:fs';

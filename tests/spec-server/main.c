@@ -1,4 +1,4 @@
-/* spec-server: the methods of the talks on all transports of the library.
+/* spec-server: serves the methods of the talks on all transports of the library.
  *
  *   spec-server --listen tcp:127.0.0.1:8765 --listen unix:/tmp/spec.socket
  *

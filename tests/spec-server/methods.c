@@ -40,7 +40,7 @@ static const struct fumi_field number_field[] = {
 };
 static const struct fumi_shape number = FUMI_SHAPE(struct number, number_field);
 
-/* Numbers as they are written, so that integers stay exact. Faults are told by the method. */
+/* Numbers as text, so that integers stay exact. The method itself checks them. */
 struct pair {
     const struct fumi_val *minuend, *subtrahend;
 };
@@ -88,7 +88,7 @@ struct filler {
 };
 
 static const struct fumi_field filler_field[] = {
-    FUMI_VALUE(struct filler, value, "As many bytes as were asked for."),
+    FUMI_VALUE(struct filler, value, "A string of n bytes."),
 };
 static const struct fumi_shape filler = FUMI_SHAPE(struct filler, filler_field);
 
@@ -100,7 +100,8 @@ static enum fumi_ret give(struct fumi_call *call, struct number *out, double val
     return fumi_fail(call, FUMI_INVALID_PARAMS, "the result is too large; use smaller numbers");
 }
 
-/* Writes the difference of two integers, if it is one of 64 bits. */
+/* Writes the difference of two integers. Returns false if one of the three does not fit into 64
+ * bits. */
 static bool subtract_integers(struct fumi_out *o, const struct pair *in)
 {
     int64_t a, b, difference;
@@ -204,7 +205,7 @@ static void *finish(void *arg)
     return NULL;
 }
 
-/* The result is filled before the thread begins: from then on the call is no longer ours. */
+/* Fills the result before the thread starts, because the thread owns the call from then on. */
 static enum fumi_ret later(struct fumi_call *call, const void *params, void *result)
 {
     struct spec *spec = call->self;
@@ -234,25 +235,25 @@ static enum fumi_ret progress(struct fumi_call *call, const void *params, void *
 static enum fumi_ret ask_back(struct fumi_call *call, const void *params, void *result)
 {
     const struct fumi_val *given = ((const struct whole *)params)->value;
-    struct fumi_json question = {{0}};
+    struct fumi_json request = {{0}};
     if (given)
-        question = fumi_compact(call->arena, given);
-    return fumi_request(call, "question", question, &((struct text *)result)->value);
+        request = fumi_compact(call->arena, given);
+    return fumi_request(call, "question", request, &((struct text *)result)->value);
 }
 
 static enum fumi_ret wait_cancel(struct fumi_call *call, const void *params, void *result)
 {
-    const struct timespec moment = {0, 1000000};
+    const struct timespec millisecond = {0, 1000000};
     (void)params, (void)result;
     for (int i = 0; i < 10000; i++) {
         if (fumi_cancelled(call))
             return FUMI_OK;
-        nanosleep(&moment, NULL);
+        nanosleep(&millisecond, NULL);
     }
-    return fumi_fail(call, FUMI_LIMIT, "nobody cancelled this call in 10 s");
+    return fumi_fail(call, FUMI_LIMIT, "the call was not cancelled within 10 s");
 }
 
-/* Sleeps, whether it is cancelled or not. */
+/* Sleeps even if it is cancelled. */
 static enum fumi_ret sleep_on(struct fumi_call *call, const void *params, void *result)
 {
     struct spec *s = call->self;
@@ -272,7 +273,7 @@ static enum fumi_ret count_asleep(struct fumi_call *call, const void *params, vo
     return FUMI_OK;
 }
 
-/* Nobody ever finishes it. */
+/* The call is never finished. */
 static enum fumi_ret forget(struct fumi_call *call, const void *params, void *result)
 {
     (void)call, (void)params, (void)result;

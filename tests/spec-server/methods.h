@@ -1,5 +1,6 @@
-/* The methods that the talks use: those of the JSON-RPC 2.0 specification's examples, and some
- * that fail, wait, tell and ask, so that every way through the library can be seen from outside. */
+/* The methods that the talks use: those of the examples in the JSON-RPC 2.0 specification, and
+ * methods that fail, wait, send notifications and send requests, so that a client can reach every
+ * path through the library. */
 #ifndef SPEC_METHODS_H
 #define SPEC_METHODS_H
 
@@ -7,10 +8,11 @@
 
 struct spec;
 
-/* Adds them to the server; NULL with *e set when that fails. */
+/* Adds the methods to the server. Returns NULL with *e set on failure. */
 struct spec *spec_open(struct fumi_server *s, struct fumi_err *e);
 
-/* Waits for threads that still finish a call. After the last answer, before fumi_server_free. */
+/* Waits for threads that are finishing calls, and frees spec. After the last reply and before
+ * fumi_server_free. */
 void spec_close(struct spec *spec);
 
 #endif

@@ -61,7 +61,7 @@ bool talk_answers(struct talk *t, const struct want *want, struct fumi_str got)
     return w && g && matches(t, w, g);
 }
 
-/* Long texts are cut, and bytes that a terminal would act on are shown as \xHH. */
+/* Long texts are truncated, and control bytes are shown as \xHH. */
 void talk_show(const char *label, struct fumi_str s)
 {
     enum { SHOWN = 300 };

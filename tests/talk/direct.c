@@ -1,4 +1,4 @@
-/* Plays a talk in this process, straight through fumi_handle. */
+/* Plays a talk in this process, through fumi_handle. */
 #include "talk.h"
 
 #include <pthread.h>
@@ -70,8 +70,8 @@ static bool said_right(struct talk *t, const struct step *step, const struct sai
     return false;
 }
 
-/* The message is given as a block of exactly its size, so that a sanitizer sees whoever reads
- * past it. */
+/* The message is passed in a block of exactly its size, so that a sanitizer detects reads past it.
+ */
 static bool play_step(struct talk *t, const struct step *step, struct fumi_server *server,
                       struct fumi_peer *peer)
 {
@@ -86,7 +86,7 @@ static bool play_step(struct talk *t, const struct step *step, struct fumi_serve
     if (!heard_all(&h)) {
         talk_report(t, step, step->wants, (struct fumi_str){0});
         fprintf(stderr, "no end of it in %d s\n", PATIENCE);
-        exit(1); /* whoever holds the call still uses what stands on this stack */
+        exit(1); /* an unfinished call still uses this stack frame */
     }
     bool right = said_right(t, step, h.first);
     free(block);

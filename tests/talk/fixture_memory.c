@@ -1,4 +1,4 @@
-/* The methods of the memory and MCP, on a store of its own in FUMI_DATA_DIR. */
+/* The methods of the memory and MCP, with a new store in FUMI_DATA_DIR. */
 #include "agent/agent.h"
 #include "base/version.h"
 #include "memory/methods.h"

@@ -2,32 +2,33 @@
  *
  *   talk direct FILE...           through fumi_handle, in this process
  *   talk stdio PROGRAM FILE...    message by message to a program, which is started for each file
- *   talk burst PROGRAM FILE...    the same, all messages in one go
+ *   talk burst PROGRAM FILE...    the same, all messages at once
  *   talk MODE PROGRAM FILE...     message by message to a server, which is started for each file:
  *     unix                        lines over its Unix socket
  *     http, httpunix              a POST for each message, over TCP and over the Unix socket
  *     websocket                   a text message for each
  *
- * A line begins with what it is:
+ * The beginning of a line tells its kind:
  *
- *   #        says what the messages after it show
- *   #! MODE  as first line: the modes, one or more, in which alone the file is played
+ *   #        comment: what the following messages show
+ *   #! MODE  first line only: the modes in which the file is played; default: all
  *   -->      a message, sent byte for byte
  *   ~~>      a message in which \xHH stands for a byte and \(N*TEXT) for N times TEXT
- *   <--      an answer: members in any order, "*" for any value, numbers as they are written
+ *   <--      an answer: members in any order, "*" for any value, numbers as written
  *   <==      an answer, byte for byte
  *
- * The answers to a message stand behind it, in order; a message without any gets none. A string
- * such as "$id" in an answer stands for any value, which replaces "$id" in the messages after it,
- * and "=$id" for that same value again. A member "..." stands for any others.
+ * A message is followed by its expected answers, in order; without any, it must get none. A string
+ * such as "$id" in an answer matches any value and captures it; later messages get the captured
+ * value in place of "$id", and "=$id" in an answer matches only that value. A member "..." matches
+ * any other members.
  *
  * Each file is played in a new directory, named in FUMI_DATA_DIR.
  *
  * Each message counts as one check, and so does the end of a file: no further answer, status 0.
  *
- * Over HTTP an answer has status 200, none 204, and the answer to a message of more than 1 MiB 413.
- * Over WebSocket such a message, and one that is not UTF-8, gets no answer but the end of the
- * connection with code 1009 or 1007; then there is a new one. */
+ * Over HTTP the status must be 200 with an answer, 204 without, and 413 for a message of more than
+ * 1 MiB. Over WebSocket a message of more than 1 MiB, or one that is not UTF-8, must close the
+ * connection with code 1009 or 1007; the talk continues on a new connection. */
 #include "talk.h"
 
 #include <ftw.h>
@@ -35,14 +36,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static int drop(const char *path, const struct stat *st, int kind, struct FTW *at)
+static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *at)
 {
     (void)st, (void)kind, (void)at;
     return remove(path);
 }
 
 static const struct {
-    bool program; /* needs one */
+    bool program; /* needs a program */
     talk_play_fn *play;
 } modes[MODES] = {
     [DIRECT] = {false, play_direct},      [STDIO] = {true, play_stdio},
@@ -61,7 +62,7 @@ static void play(size_t mode, const char *program, const char *path, struct tall
         tally->skipped += (int)talk.n;
     else
         modes[mode].play(&talk, program, tally);
-    nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS);
+    nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
     talk_done(&talk);
 }
 

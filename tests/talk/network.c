@@ -1,10 +1,10 @@
-/* Plays a talk with a server over a socket, in each of the ways in which the library serves. A
- * server is started for each file. */
+/* Plays a talk with a server over each of its socket transports. A server is started for each file.
+ */
 #include "base/utf8.h"
 #include "peers/frames.h"
 #include "talk.h"
 
-enum { MESSAGE = 1 << 20 }; /* bytes that the server's messages may have */
+enum { MESSAGE = 1 << 20 }; /* message limit of the server in bytes */
 
 struct scene {
     struct talk *talk;
@@ -17,7 +17,7 @@ struct way {
     bool local; /* over the Unix socket */
     bool (*greet)(struct scene *s);
     bool (*play)(struct scene *s, const struct step *step);
-    bool (*part)(struct scene *s); /* nothing more is said, on either side */
+    bool (*part)(struct scene *s); /* the talk has ended */
 };
 
 static bool join(struct scene *s)
@@ -38,7 +38,7 @@ static bool complain(const struct scene *s, const struct step *step, const char 
     return false;
 }
 
-/* Whether that is what was wanted next; no string: nothing came. */
+/* Whether that is the next expected answer; a NULL string: there was none. */
 static bool is_next(struct scene *s, const struct step *step, const struct want *want,
                     struct fumi_str got)
 {
@@ -83,7 +83,7 @@ static bool greet_websocket(struct scene *s)
     return wire_upgrade(&s->wire, &s->live, "").status == 101;
 }
 
-/* What WebSocket itself forbids ends the connection with this code; 0: nothing. */
+/* The close code for messages that WebSocket forbids; 0: the message is allowed. */
 static int forbidden(struct fumi_str message)
 {
     if (message.n > MESSAGE)
@@ -125,7 +125,7 @@ static bool part_websocket(struct scene *s)
     return false;
 }
 
-/* Cuts the next event off a stream; no string: there is none. */
+/* Removes and returns the next event of a stream; a NULL string: there is none. */
 static struct fumi_str next_event(struct fumi_str *stream)
 {
     struct fumi_str start = FUMI_STR("data: "), event = {0};
@@ -188,7 +188,7 @@ static void play(struct talk *t, const char *program, struct tally *tally, const
     struct scene s = {.talk = t, .way = way};
     bool up = live_start(&s.live, program, NULL) == 0, on = up && join(&s);
     for (struct step *step = t->steps; step; step = step->next) {
-        on = on && s.wire.state == WIRE_OPEN; /* what follows goes without saying */
+        on = on && s.wire.state == WIRE_OPEN; /* further mismatches are not reported */
         tally_add(tally, on && way->play(&s, step));
     }
     bool parted = on && way->part(&s);

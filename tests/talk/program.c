@@ -1,4 +1,4 @@
-/* Plays a talk with a program, over its standard input and output. */
+/* Plays a talk with a program over its standard input and output. */
 #include "talk.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ struct program {
     struct fumi_buf to;   /* not yet sent, from `sent` on */
     struct fumi_buf from; /* received, read up to `seen` */
     size_t sent, seen;
-    bool silent; /* an answer is missing, as was reported; that the next are too goes without */
+    bool silent; /* a missing answer was reported; further ones are not */
 };
 
 static void on_alarm(int signal)
@@ -24,7 +24,7 @@ static void on_alarm(int signal)
     (void)signal;
 }
 
-/* Writing to a program that is gone is an error, not a signal; an alarm interrupts a wait. */
+/* Ignores SIGPIPE, so that writing to an ended program is an error; an alarm interrupts a wait. */
 static void set_signals(void)
 {
     const struct sigaction wake = {.sa_handler = on_alarm};
@@ -84,7 +84,7 @@ static void push_bytes(struct program *p)
     if (n > 0)
         p->sent += (size_t)n;
     else if (errno != EAGAIN && errno != EINTR)
-        p->sent = p->to.n; /* it reads no more; what is missing shows in its answers */
+        p->sent = p->to.n; /* the program reads no more; missing answers will show it */
 }
 
 static void pull_bytes(struct program *p)
@@ -96,7 +96,7 @@ static void pull_bytes(struct program *p)
         shut(&p->out);
 }
 
-/* Sends and receives what is ready; false when nothing is for too long, which ends the program. */
+/* Sends and receives what is possible. On a timeout ends the program and returns false. */
 static bool pump(struct program *p)
 {
     bool sending = p->sent < p->to.n;
@@ -120,7 +120,7 @@ static void send_line(struct program *p, struct fumi_str message)
     fumi_buf_put(&p->to, '\n');
 }
 
-/* Sees to it that all was sent. */
+/* Sends everything that is queued. */
 static void flush(struct program *p)
 {
     while (p->sent < p->to.n && p->out >= 0 && pump(p))
@@ -133,8 +133,8 @@ static struct fumi_str unseen(const struct program *p)
     return (struct fumi_str){all.p + p->seen, all.n - p->seen};
 }
 
-/* A line that was received but not looked at; no string: there is none. A last line without its
- * end is none either: it would show as unexpected at the end. */
+/* The next unread line; a NULL string: there is none. A last line without line feed is not
+ * returned; it is reported as unexpected at the end. */
 static struct fumi_str next_line(struct program *p)
 {
     struct fumi_str line = unseen(p);
@@ -154,7 +154,7 @@ static struct fumi_str receive(struct program *p)
     return line;
 }
 
-/* The status of the program, which is ended when it does not end by itself. */
+/* Returns the exit status of the program, which is killed if it does not exit. */
 static int reap(struct program *p)
 {
     int status = -1;
@@ -165,7 +165,7 @@ static int reap(struct program *p)
     return status;
 }
 
-/* No more messages: the program must end with status 0 and say nothing further. */
+/* After the last message the program must exit with status 0, without further output. */
 static bool finish(struct talk *t, struct program *p)
 {
     flush(p);

@@ -11,7 +11,7 @@ const char *const mode_names[MODES] = {
 struct reader {
     struct talk *talk;
     struct fumi_str title;
-    struct step **steps; /* where the next one goes */
+    struct step **steps; /* where the next message is appended */
     struct want **wants;
     int line;
 };
@@ -28,7 +28,8 @@ static int hex(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/* Writes what the escape at the start of `s` stands for; its length, or 0 when it is none. */
+/* Writes the value of the escape at the start of `s`. Returns its length, or 0 if it is no escape.
+ */
 static size_t unfold(struct fumi_buf *out, struct fumi_str s)
 {
     if (s.n >= 4 && s.p[1] == 'x' && hex(s.p[2]) >= 0 && hex(s.p[3]) >= 0) {
@@ -129,7 +130,7 @@ static int on_exact(struct reader *r, struct fumi_str rest)
     return add_want(r, rest, true);
 }
 
-/* The longer of two marks with the same beginning stands first. */
+/* If one mark is a prefix of another, the longer one comes first. */
 static const struct {
     struct fumi_str mark;
     int (*on)(struct reader *r, struct fumi_str rest);
@@ -197,7 +198,7 @@ void talk_remember(struct talk *t, struct fumi_str name, struct fumi_str value)
 {
     struct named *n = fumi_alloc(&t->arena, sizeof(*n));
     *n = (struct named){fumi_dup(&t->arena, name), fumi_dup(&t->arena, value), t->named};
-    t->named = n; /* before an older one of that name */
+    t->named = n; /* before an older value of the same name */
 }
 
 struct fumi_str talk_recall(const struct talk *t, struct fumi_str name)

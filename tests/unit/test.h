@@ -1,6 +1,6 @@
-/* The test harness: one header. A test file holds TEST(name) { ... } blocks and CHECKs; main comes
- * from here. The last line printed is "N passed, N failed". A failed CHECK ends its test. An
- * argument runs only the tests whose name contains it. */
+/* The test harness. A test file has TEST(name) { ... } blocks with CHECKs; this header defines
+ * main. A failed CHECK ends its test. The last line of output is "N passed, N failed". With an
+ * argument only the tests whose name contains it run. */
 #ifndef FUMI_TEST_H
 #define FUMI_TEST_H
 
@@ -34,7 +34,7 @@ static inline void test_add(struct test_case *t)
     }                                                                                              \
     static void test_##title(void)
 
-/* Marks the test failed and goes on: for rows of a table, after printing the row. */
+/* Marks the test as failed and continues, for tests that check many rows of a table. */
 #define TEST_FAIL(...)                                                                             \
     do {                                                                                           \
         test_failed = 1;                                                                           \
@@ -60,7 +60,7 @@ static inline void test_add(struct test_case *t)
         }                                                                                          \
     } while (0)
 
-/* A slice against a terminated string. */
+/* Compares a slice with a C string; NULL equals only "no string". */
 #define CHECK_STR(got, want)                                                                       \
     do {                                                                                           \
         struct fumi_str got_ = (got), want_ = fumi_str(want);                                      \
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
     }
     fflush(stderr);
     printf("%d passed, %d failed\n", passed, failed);
-    fflush(stdout); /* a leak found at exit must not swallow the line */
+    fflush(stdout); /* LeakSanitizer may end the process before stdio is flushed */
     return failed || !passed;
 }
 

@@ -1,4 +1,4 @@
-/* A memory on a real store and a provider of its own, and somebody who speaks MCP with it. */
+/* A memory with a SQLite store and a fake provider, and an MCP client connected to it. */
 #ifndef FUMI_AGENT_FIXTURE_H
 #define FUMI_AGENT_FIXTURE_H
 
@@ -42,7 +42,7 @@ static inline struct store *fixture_store(struct fixture *t)
         &t->e);
 }
 
-/* Nothing is embedded in the background unless a test begins that. */
+/* Does not start the background worker. */
 static inline bool fixture_memory(struct fixture *t)
 {
     struct memory_options o = {
@@ -64,7 +64,7 @@ static inline void fixture_push(struct fumi_peer *peer, struct fumi_buf *message
     caller_hear(FUMI_OWNER(peer, struct caller, peer), message);
 }
 
-/* The text of an answer's result or error, parsed; NULL: neither. */
+/* Sends a request. Returns the result or the error of its response; NULL if there is neither. */
 static inline const struct fumi_val *fixture_ask(struct fixture *t, const char *method,
                                                  struct fumi_str params)
 {
@@ -73,7 +73,7 @@ static inline const struct fumi_val *fixture_ask(struct fixture *t, const char *
         FUMI_ARG(params));
     struct fumi_str all = fumi_dup(&t->a, tell_and_hear(&t->caller, request));
     struct fumi_str mark = fumi_fmt(&t->a, "\"id\":%d", t->id);
-    while (all.n) { /* what was told stands between */
+    while (all.n) { /* notifications may come first */
         const char *end = memchr(all.p, '\n', all.n);
         struct fumi_str line = {all.p, end ? (size_t)(end - all.p) : all.n};
         const struct fumi_val *v = fumi_parse(&t->a, line, &t->e), *result = fumi_get(v, "result");
@@ -87,7 +87,7 @@ static inline const struct fumi_val *fixture_ask(struct fixture *t, const char *
 
 #define ASK(t, method, ...) fixture_ask(t, method, fumi_fmt(&(t)->a, __VA_ARGS__))
 
-/* A tool's answer; *failed: whether it says that it is none. */
+/* Calls a tool. Returns its structuredContent; *failed is its isError. */
 static inline const struct fumi_val *fixture_tool(struct fixture *t, const char *name,
                                                   struct fumi_str arguments, bool *failed)
 {
@@ -108,7 +108,7 @@ static inline bool holds(struct fumi_str s, const char *part)
     return s.n && memmem(s.p, s.n, part, strlen(part));
 }
 
-/* Adds a note without asking anybody. */
+/* Adds a note directly to the store. */
 static inline bool fixture_note_in(struct fixture *t, struct store *s, const char *id,
                                    const char *project, const char *group, const char *tag)
 {
@@ -118,7 +118,7 @@ static inline bool fixture_note_in(struct fixture *t, struct store *s, const cha
                      .group = fumi_str(group),
                      .text = fumi_fmt(&t->a, "What %s says.", id),
                      .tags = {tags, tag != NULL},
-                     .created = 1000 * ++t->id};
+                     .created = {1000 * ++t->id, true}};
     const struct vectors none = {.n = 0};
     return store_add_note(s, &n, &none, &t->e) == 0;
 }
@@ -129,7 +129,7 @@ static inline bool fixture_note(struct fixture *t, const char *id, const char *p
     return fixture_note_in(t, memory_store(t->m), id, project, group, tag);
 }
 
-/* A directory and a provider. */
+/* Creates the directory and the provider. */
 static inline bool fixture_make(struct fixture *t)
 {
     *t = (struct fixture){.dir = "/tmp/test-agent-XXXXXX"};
@@ -137,7 +137,7 @@ static inline bool fixture_make(struct fixture *t)
     return t->fake && mkdtemp(t->dir);
 }
 
-/* The memory, and somebody who speaks MCP with it. */
+/* Opens the memory and connects the client. */
 static inline bool fixture_serve(struct fixture *t, enum agent_set tools)
 {
     if (!fixture_memory(t))

@@ -106,8 +106,8 @@ static inline bool world_note(struct fixture *t, const char *id, bool foreign)
                                      : FUMI_STR("The kettle is blue."),
                      .source = foreign ? FUMI_STR("zqsource") : (struct fumi_str){0},
                      .tags = {tags, 1},
-                     .metadata = foreign ? FUMI_STR("{\"k\":\"zqmeta\"}") : FUMI_STR("{\"k\":1}"),
-                     .created = 1000 * ++t->id};
+                     .metadata = {foreign ? FUMI_STR("{\"k\":\"zqmeta\"}") : FUMI_STR("{\"k\":1}")},
+                     .created = {1000 * ++t->id, true}};
     return memory_add(t->m, &t->a, &n, 10000, &w, &t->e) == 0 && !w.pending;
 }
 

@@ -1,7 +1,5 @@
-/* What agents see of a memory, through MCP, as a client of 2025-11-25 sees it. */
+/* The memory as an MCP client of revision 2025-11-25 sees it. */
 #include "agent_fixture.h"
-
-/* --- Tools. --- */
 
 static const char *const seed[] = {
     "memory_add_note",     "memory_search",       "memory_get",        "memory_update",
@@ -84,7 +82,7 @@ TEST(all_tools_are_there_in_order)
     fixture_end(&t);
 }
 
-/* Who may set the embedder decides to whom all notes are sent. */
+/* memory_set_config decides which provider receives all notes. */
 TEST(set_config_is_a_tool_for_admin_alone)
 {
     static const enum agent_set sets[] = {AGENT_ALL, AGENT_CORE, AGENT_ADMIN};
@@ -103,7 +101,7 @@ TEST(set_config_is_a_tool_for_admin_alone)
     }
 }
 
-/* Whatever is offered to agents is a tool, and nothing else is. */
+/* Exactly the methods for agents are tools. */
 TEST(every_method_for_agents_is_a_tool)
 {
     struct fixture t;
@@ -117,7 +115,7 @@ TEST(every_method_for_agents_is_a_tool)
     fixture_end(&t);
 }
 
-TEST(the_two_that_matter_are_always_loaded)
+TEST(search_and_add_note_are_always_loaded)
 {
     size_t n;
     const struct fumi_tool *core = agent_tools(AGENT_CORE, &n);
@@ -128,7 +126,7 @@ TEST(the_two_that_matter_are_always_loaded)
     }
 }
 
-TEST(instructions_say_the_essence_first)
+TEST(instructions_begin_with_recall_and_store)
 {
     struct fumi_str all = fumi_str(agent_instructions), first = {all.p, ESSENCE};
     CHECK(all.n < INSTRUCTIONS);
@@ -136,7 +134,7 @@ TEST(instructions_say_the_essence_first)
     print_cost("instructions", all);
 }
 
-/* Whether a value is as a schema of names and types has it. */
+/* Whether a value matches a schema of names and types. */
 static bool agrees(const struct fumi_val *schema, const struct fumi_val *v)
 {
     static const struct {
@@ -202,7 +200,7 @@ static const struct {
     {"memory_delete", "{\"id\":\"%s\"}"},
 };
 
-TEST(answers_agree_with_their_schemas_and_hold_no_nulls)
+TEST(results_match_their_schemas_without_nulls)
 {
     struct fixture t;
     bool failed;
@@ -226,7 +224,7 @@ TEST(answers_agree_with_their_schemas_and_hold_no_nulls)
     fixture_end(&t);
 }
 
-TEST(a_search_answers_in_brief)
+TEST(a_search_result_is_compact)
 {
     struct fixture t;
     bool failed;
@@ -252,7 +250,7 @@ TEST(a_search_answers_in_brief)
     fixture_end(&t);
 }
 
-TEST(errors_of_tools_teach)
+TEST(errors_of_tools_say_what_to_do)
 {
     static const struct {
         const char *tool, *arguments, *says;
@@ -275,8 +273,6 @@ TEST(errors_of_tools_teach)
     }
     fixture_end(&t);
 }
-
-/* --- Prompts. --- */
 
 static bool put_global(struct fixture *t, const char *key, const char *value)
 {
@@ -301,7 +297,7 @@ static bool put_much(struct fixture *t)
     return all && fixture_note(t, "foreign", "q", "global", "rule");
 }
 
-TEST(a_digest_keeps_to_its_budget)
+TEST(a_digest_respects_max_tokens)
 {
     struct fixture t;
     struct fumi_str text;
@@ -324,7 +320,7 @@ TEST(a_digest_keeps_to_its_budget)
     fixture_end(&t);
 }
 
-/* Blanks do not count for the length of a line, however many there are. */
+/* Runs of blanks do not count towards the length of a line. */
 TEST(a_digest_cuts_long_texts_and_values)
 {
     struct fixture t;
@@ -334,8 +330,7 @@ TEST(a_digest_cuts_long_texts_and_values)
     memset(value, 'v', sizeof(value));
     CHECK(fixture_begin(&t, AGENT_CORE));
     struct fumi_str spaced = fumi_fmt(&t.a, "first%.*slast", (int)sizeof(blanks), blanks);
-    struct note n = {
-        .project = FUMI_STR("p"), .group = FUMI_STR("global"), .text = spaced, .created = NOTE_NOW};
+    struct note n = {.project = FUMI_STR("p"), .group = FUMI_STR("global"), .text = spaced};
     struct written w;
     CHECK_INT(memory_add(t.m, &t.a, &n, 10000, &w, &t.e), 0);
     n.id = (struct fumi_str){0}, n.text = (struct fumi_str){value, sizeof(value)};
@@ -404,8 +399,6 @@ TEST(wrong_arguments_of_prompts_are_refused)
     CHECK_INT(code, FUMI_INVALID_PARAMS);
     fixture_end(&t);
 }
-
-/* --- Resources. --- */
 
 TEST(resources_are_read)
 {
@@ -530,8 +523,6 @@ TEST(names_are_completed)
     fixture_end(&t);
 }
 
-/* --- Changes. --- */
-
 #define UPDATED(uri)                                                                               \
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/"                                   \
     "updated\",\"params\":{\"uri\":\"" uri "\"}}"
@@ -545,8 +536,8 @@ static bool retitle(struct fixture *t, struct store *s, const char *title)
     return !store_update_note(s, FUMI_STR("one"), &to, NOTE_TITLE, NULL, &t->e);
 }
 
-/* Note one of project p, and a subscriber to both of whom the watch has a view by now: one change
- * of both was told. */
+/* Creates the note "one" of project p and subscribes to the note and the project. When it returns,
+ * the watch thread knows both: one change of each was notified. */
 static bool begin_to_watch(struct fixture *t)
 {
     if (!fixture_begin(t, true) || !fixture_note(t, "one", "p", "global", NULL))
@@ -571,14 +562,14 @@ static size_t count(struct fumi_str text, const char *part)
     return n;
 }
 
-TEST(changes_are_told_whoever_makes_them)
+TEST(changes_by_any_process_are_notified)
 {
     struct fixture t;
     CHECK(begin_to_watch(&t));
     CHECK(fixture_note(&t, "two", "p", "global", NULL));
     wait_told(&t.caller, 1);
     CHECK_STR(heard(&t.caller), UPDATED(P_RECENT));
-    /* Another process is as good as a store with connections of its own. */
+    /* A second store with its own connections stands for another process. */
     struct store *other = fixture_store(&t);
     CHECK(other && retitle(&t, other, "Second"));
     wait_told(&t.caller, 3);
@@ -588,8 +579,8 @@ TEST(changes_are_told_whoever_makes_them)
     fixture_end(&t);
 }
 
-/* What is told in the end shows that nothing was told before. */
-TEST(what_did_not_change_is_not_told)
+/* The final notification proves that there was none before it. */
+TEST(unchanged_resources_are_not_notified)
 {
     struct fixture t;
     CHECK(begin_to_watch(&t));
@@ -607,7 +598,7 @@ TEST(what_did_not_change_is_not_told)
     fixture_end(&t);
 }
 
-TEST(new_projects_and_groups_are_told)
+TEST(new_projects_and_groups_are_notified)
 {
     static const char list[] =
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\"}";
@@ -630,7 +621,7 @@ TEST(new_projects_and_groups_are_told)
     fixture_end(&t);
 }
 
-/* The handshake sets how errors of the peer are written, while a worker writes one: TSan looks. */
+/* The handshake sets the form of errors to the peer while a worker writes one; for TSan. */
 TEST(a_handshake_beside_a_call_that_fails)
 {
     struct fixture t;
@@ -650,8 +641,6 @@ TEST(a_handshake_beside_a_call_that_fails)
     }
     fixture_end(&t);
 }
-
-/* --- Progress. --- */
 
 TEST(reembedding_reports_until_it_is_done)
 {

@@ -1,6 +1,6 @@
-/* A server for one project, and one that is read-only: every method, tool, resource, prompt and
- * completion, as the server itself lists them, over plain JSON-RPC and over both eras of MCP. One
- * that is new and has no row here fails. */
+/* A server for one project, and a read-only one: tests every method, tool, resource, prompt and
+ * completion that the server lists, over plain JSON-RPC and over legacy and modern MCP. A new one
+ * without a row here makes the test fail. */
 #include "scope_fixture.h"
 
 #define META                                                                                       \
@@ -21,8 +21,8 @@ static bool begin(struct fixture *t, struct scope s)
     return fixture_serve(t, AGENT_ADMIN);
 }
 
-/* All that comes of a request of the era; `members` are those of its params. Every request has the
- * same id, so that answers can be compared. */
+/* Sends a request and returns all output it causes; `members` are those of its params. Every
+ * request has the same id, so that responses can be compared. */
 static struct fumi_str ask(struct fixture *t, enum era era, const char *method,
                            struct fumi_str members, struct fumi_str *request)
 {
@@ -61,8 +61,6 @@ static struct fumi_str replaced(struct fixture *t, struct fumi_str s, const char
                     FUMI_ARG(replaced(t, rest, old, by)));
 }
 
-/* --- Methods and tools. --- */
-
 /* The tools of a server without a scope. */
 static const struct fumi_val *offered(struct fixture *t)
 {
@@ -80,7 +78,7 @@ static bool has_tool(struct fixture *t, const struct fumi_val *list, const char 
     return false;
 }
 
-/* An id of another project and an id of nobody have the same answer. */
+/* An id of another project and an unknown id get the same answer. */
 static bool as_unknown(struct fixture *t, enum era era, const struct row *r, struct fumi_str answer)
 {
     struct fumi_str request, params = replaced(t, fumi_str(r->params), "\"f-", "\"u-");
@@ -298,9 +296,7 @@ TEST(counts_are_of_the_project)
     fixture_end(&t);
 }
 
-/* --- Resources, prompts and completion. --- */
-
-/* What variables of templates and arguments of prompts may be: ours, foreign, and of nobody. */
+/* Values of template variables and prompt arguments: of our project, of another one, unknown. */
 static const struct {
     const char *name, *own, *foreign, *unknown;
 } values[] = {
@@ -326,7 +322,7 @@ static const char *value_of(const char *name, enum kind kind)
     return "";
 }
 
-/* An argument is no part of a URI. */
+/* Arguments are not percent-encoded. */
 static const char *argument_of(const char *name, enum kind kind)
 {
     static const char *const projects[] = {OWN, FOREIGN, "/srv/unknown"};
@@ -507,11 +503,9 @@ TEST(completion_is_of_the_project)
                                FUMI_STR("\"ref\":{\"type\":\"ref/prompt\",\"name\":\"recall\"},"
                                         "\"argument\":{\"name\":\"tag\",\"value\":\"\"}"),
                                &request);
-    CHECK(holds(ours, "\"atag\"")); /* it offers anything at all */
+    CHECK(holds(ours, "\"atag\"")); /* completion works at all */
     fixture_end(&t);
 }
-
-/* --- Changes. --- */
 
 static bool retitle(struct fixture *t, struct store *s, const char *id, const char *title)
 {
@@ -521,7 +515,7 @@ static bool retitle(struct fixture *t, struct store *s, const char *id, const ch
 
 #define UPDATED "notifications/resources/updated\",\"params\":{\"uri\":\"memory://note/"
 
-/* Changes our note, and waits until its subscriber is told of that. */
+/* Changes our note and waits for the notification. */
 static bool retitle_ours(struct fixture *t, struct store *s, const char *title)
 {
     bool done = retitle(t, s, "a-note-1", title);
@@ -530,10 +524,10 @@ static bool retitle_ours(struct fixture *t, struct store *s, const char *title)
     return done;
 }
 
-/* The foreign note is subscribed to first, so that ours is told last: what is told in the end shows
- * that nothing was told before. A change at the moment of a subscription may be told without need,
- * so two changes of ours come before the foreign ones. */
-TEST(changes_of_other_projects_are_not_told)
+/* The foreign note is subscribed to first, so the notification of ours comes last and proves that
+ * there was none of the foreign note. A change at the moment of a subscription may cause an
+ * unnecessary notification, so two changes of ours precede the foreign ones. */
+TEST(changes_of_other_projects_are_not_notified)
 {
     struct fixture t;
     struct fumi_str request;
@@ -558,9 +552,7 @@ TEST(changes_of_other_projects_are_not_told)
     fixture_end(&t);
 }
 
-/* --- The background. --- */
-
-/* What memory_progress says, once `is` holds of it; false: it never did. */
+/* Waits until memory_progress satisfies `is`. Returns false if it never does. */
 static bool wait_for(struct fixture *t, struct memory *m, bool (*is)(struct embedding_progress *p),
                      struct embedding_progress *p)
 {
@@ -580,7 +572,7 @@ static bool has_failed(struct embedding_progress *p)
     return p->error.p != NULL;
 }
 
-/* What a provider answers may quote the text that it was sent. */
+/* The error of a provider may quote the text that it was sent. */
 TEST(errors_of_the_background_quote_no_other_project)
 {
     struct fixture t;
@@ -599,7 +591,7 @@ static bool is_of_n(struct embedding_progress *p)
     return fumi_starts(p->serving, FUMI_STR("openai:n:")) && p->done == p->total;
 }
 
-/* The configuration as the other process wrote it. */
+/* Reads the configuration again, as the other process wrote it. */
 static int reload(void *arg, struct fumi_arena *a, struct embed_config *now,
                   struct embed_config *previous, struct fumi_err *e)
 {
@@ -657,7 +649,7 @@ TEST(a_read_only_memory_writes_no_fact)
     world_end(&t);
 }
 
-/* The name stands in the instructions for the model and in errors. */
+/* The name is part of the instructions for the model and of errors. */
 TEST(a_project_is_one_line)
 {
     struct fixture t;

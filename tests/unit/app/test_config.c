@@ -10,12 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A home directory of its own, and nothing of ours in the environment. */
+/* A temporary home directory, without the variables of fumi. */
 struct fixture {
     char home[64];
     struct fumi_arena a;
     struct config c;
-    struct config_wish w;
+    struct config_overrides w;
     struct fumi_err e;
     int rc;
 };
@@ -106,7 +106,7 @@ static int save(struct fixture *s, const struct embed_config *now,
     return config_save(&s->w, now, before ? before : &none, &s->e);
 }
 
-TEST(shapes_are_sound)
+TEST(shapes_are_valid)
 {
     struct config_section all[CONFIG_SECTIONS];
     struct fumi_err e;
@@ -122,17 +122,17 @@ TEST(no_file_means_defaults)
     begin(&s);
     load(&s);
     CHECK_INT(s.rc, 0);
-    CHECK_STR(s.c.embedder.provider, "local");
-    CHECK(!s.c.embedder.model.p && !s.c.embedder.api_key.p && !s.c.previous.provider.p);
-    CHECK_INT(s.c.embedder.dim, 0);
+    CHECK_STR(s.c.embedder.set.provider, "local");
+    CHECK(!s.c.embedder.set.model.p && !s.c.embedder.set.api_key.p && !s.c.previous.set.provider.p);
+    CHECK_INT(s.c.embedder.set.dim, 0);
     CHECK_STR(s.c.store.type, "sqlite");
     CHECK_STR(s.c.store.path, in_home(&s, ".local/share/fumi/memory.db").p);
     CHECK_STR(s.c.paths.data_dir, in_home(&s, ".local/share/fumi").p);
     CHECK_STR(s.c.paths.config_path, in_home(&s, ours).p);
     CHECK_INT(s.c.transport.kind, CONFIG_STDIO);
     CHECK_INT(s.c.http.set.workers, 16);
-    CHECK(!s.c.source.p && !s.c.warnings.n && !s.c.safety.freeze);
-    CHECK_INT(s.c.safety.secrets, SECRETS_MASK);
+    CHECK(!s.c.source.p && !s.c.warnings.n && !s.c.safety.memory.frozen);
+    CHECK_INT(s.c.safety.memory.secrets, SECRETS_MASK);
     CHECK(access(in_home(&s, ".config").p, F_OK) != 0);
     end(&s);
 }
@@ -147,10 +147,10 @@ TEST(a_file_is_merged_over_defaults)
         "\"transportDefaults\":{\"defaultTransport\":\"http\"}}");
     load(&s);
     CHECK_INT(s.rc, 0);
-    CHECK_STR(s.c.embedder.provider, "ollama");
-    CHECK_STR(s.c.embedder.model, "nomic:v1.5");
-    CHECK_INT(s.c.embedder.dim, 768);
-    CHECK(!s.c.embedder.base_url.p);
+    CHECK_STR(s.c.embedder.set.provider, "ollama");
+    CHECK_STR(s.c.embedder.set.model, "nomic:v1.5");
+    CHECK_INT(s.c.embedder.set.dim, 768);
+    CHECK(!s.c.embedder.set.base_url.p);
     CHECK_STR(s.c.store.type, "sqlite");
     CHECK_STR(s.c.store.path, in_home(&s, ".local/share/fumi/memory.db").p);
     CHECK_INT(s.c.http.set.idle_time, 500);
@@ -171,7 +171,7 @@ TEST(home_is_expanded_and_relative_paths_begin_at_the_file)
     CHECK_INT(s.rc, 0);
     CHECK_STR(s.c.store.path, in_home(&s, "x/y.db").p);
     CHECK_STR(s.c.paths.data_dir, in_home(&s, ".config/fumi/data").p);
-    CHECK_STR(s.c.embedder.model_file, in_home(&s, ".config/fumi/../m.bin").p);
+    CHECK_STR(s.c.embedder.set.model_file, in_home(&s, ".config/fumi/../m.bin").p);
     end(&s);
 }
 
@@ -187,7 +187,7 @@ TEST(xdg_directories_are_used_when_absolute)
     end(&s);
 }
 
-TEST(the_environment_beats_the_file)
+TEST(environment_overrides_the_file)
 {
     struct fixture s;
     begin(&s);
@@ -206,25 +206,25 @@ TEST(the_environment_beats_the_file)
     setenv("OPENAI_API_KEY", "environment", 1);
     load(&s);
     CHECK_INT(s.rc, 0);
-    CHECK_STR(s.c.embedder.provider, "openai");
-    CHECK_STR(s.c.embedder.model, "b");
-    CHECK_INT(s.c.embedder.dim, 7);
-    CHECK_STR(s.c.embedder.api_key, "environment");
+    CHECK_STR(s.c.embedder.set.provider, "openai");
+    CHECK_STR(s.c.embedder.set.model, "b");
+    CHECK_INT(s.c.embedder.set.dim, 7);
+    CHECK_STR(s.c.embedder.set.api_key, "environment");
     CHECK_STR(s.c.openai_key, "environment");
     CHECK_STR(s.c.store.path, in_home(&s, "e.db").p);
     CHECK_INT(s.c.http.set.idle_time, 77);
     CHECK_INT(s.c.http.set.listen.n, 2);
     CHECK_STR(s.c.http.set.listen.items[1], "unix:/x");
-    CHECK(s.c.http.set.access_log && s.c.safety.freeze);
-    CHECK_INT(s.c.safety.secrets, SECRETS_REFUSE);
+    CHECK(s.c.http.set.access_log && s.c.safety.memory.frozen);
+    CHECK_INT(s.c.safety.memory.secrets, SECRETS_REFUSE);
     CHECK_INT(s.c.transport.kind, CONFIG_HTTP);
     setenv("FUMI_EMBEDDER_API_KEY", "ours", 1);
     load(&s);
-    CHECK_STR(s.c.embedder.api_key, "ours");
+    CHECK_STR(s.c.embedder.set.api_key, "ours");
     end(&s);
 }
 
-/* The key of OpenAI must not reach anybody else. */
+/* OPENAI_API_KEY must be sent to OpenAI only. */
 TEST(openai_key_goes_to_openai_only)
 {
     static const struct {
@@ -245,7 +245,7 @@ TEST(openai_key_goes_to_openai_only)
         if (rows[i].url)
             setenv("FUMI_EMBEDDER_BASE_URL", rows[i].url, 1);
         load(&s);
-        if (s.rc || !s.c.embedder.api_key.p != !rows[i].key)
+        if (s.rc || !s.c.embedder.set.api_key.p != !rows[i].key)
             TEST_FAIL("row %zu", i);
         end(&s);
     }
@@ -271,13 +271,13 @@ TEST(ollama_host_is_its_address)
         setenv("OLLAMA_HOST", rows[i].host, 1);
         setenv("FUMI_EMBEDDER_PROVIDER", "ollama", 1);
         load(&s);
-        if (s.rc || !fumi_eq(s.c.embedder.base_url, fumi_str(rows[i].url)))
-            TEST_FAIL("%s: %.*s", rows[i].host, FUMI_ARG(s.c.embedder.base_url));
+        if (s.rc || !fumi_eq(s.c.embedder.set.base_url, fumi_str(rows[i].url)))
+            TEST_FAIL("%s: %.*s", rows[i].host, FUMI_ARG(s.c.embedder.set.base_url));
         end(&s);
     }
 }
 
-TEST(flags_beat_the_environment)
+TEST(flags_override_the_environment)
 {
     struct fixture s;
     begin(&s);
@@ -297,8 +297,8 @@ TEST(flags_beat_the_environment)
     load(&s);
     CHECK_STR(s.c.store.path, in_home(&s, "b.db").p);
     CHECK_STR(s.c.paths.config_path, in_home(&s, "other.json").p);
-    CHECK(s.c.safety.freeze && !s.c.source.p);
-    CHECK_INT(s.c.safety.secrets, SECRETS_ALLOW);
+    CHECK(s.c.safety.memory.frozen && !s.c.source.p);
+    CHECK_INT(s.c.safety.memory.secrets, SECRETS_ALLOW);
     end(&s);
 }
 
@@ -317,7 +317,7 @@ TEST(variables_for_the_directory_and_the_file)
     end(&s);
 }
 
-TEST(the_references_file_stands_in_for_ours)
+TEST(file_of_local_mcp_memory_is_used_without_our_own)
 {
     struct fixture s;
     begin(&s);
@@ -329,7 +329,7 @@ TEST(the_references_file_stands_in_for_ours)
     load(&s);
     CHECK_INT(s.rc, 0);
     CHECK(s.c.foreign);
-    CHECK_STR(s.c.embedder.provider, "openai");
+    CHECK_STR(s.c.embedder.set.provider, "openai");
     CHECK_INT(s.c.transport.kind, CONFIG_HTTP);
     CHECK_STR(s.c.store.type, "sqlite");
     CHECK_STR(s.c.store.path, in_home(&s, ".local/share/fumi/memory.db").p);
@@ -337,15 +337,15 @@ TEST(the_references_file_stands_in_for_ours)
     put(&s, ours, "{}");
     load(&s);
     CHECK(!s.c.foreign);
-    CHECK_STR(s.c.embedder.provider, "local");
+    CHECK_STR(s.c.embedder.set.provider, "local");
     CHECK_INT(unlink(in_home(&s, ours).p), 0);
-    s.w.data_dir = in_home(&s, "d"); /* one memory by itself has nothing to do with it */
+    s.w.data_dir = in_home(&s, "d"); /* with --data-dir the file is not used */
     load(&s);
-    CHECK_STR(s.c.embedder.provider, "local");
+    CHECK_STR(s.c.embedder.set.provider, "local");
     end(&s);
 }
 
-TEST(what_is_wrong_is_named)
+TEST(errors_name_line_and_setting)
 {
     static const struct {
         const char *text, *parts[3];
@@ -387,7 +387,7 @@ TEST(what_is_wrong_is_named)
     }
 }
 
-TEST(a_wrong_variable_is_named)
+TEST(errors_name_the_variable)
 {
     static const char *const rows[][2] = {
         {"FUMI_EMBEDDER_DIM", "many"},
@@ -406,13 +406,13 @@ TEST(a_wrong_variable_is_named)
     }
 }
 
-TEST(an_ollama_host_that_is_no_address_is_named)
+TEST(invalid_ollama_host_is_an_error)
 {
     struct fixture s;
     begin(&s);
     setenv("OLLAMA_HOST", "me:secret@localhost", 1);
     load(&s);
-    CHECK_INT(s.rc, 0); /* another provider is in use */
+    CHECK_INT(s.rc, 0); /* the variable applies to ollama only */
     setenv("FUMI_EMBEDDER_PROVIDER", "ollama", 1);
     load(&s);
     CHECK_INT(s.rc, -1);
@@ -432,16 +432,16 @@ TEST(allowed_hosts_are_kept_when_the_embedder_changes)
     now.provider = FUMI_STR("ollama");
     CHECK_INT(save(&s, &now, NULL), 0);
     load(&s);
-    CHECK_INT(s.c.embedder.allowed_hosts.n, 2);
+    CHECK_INT(s.c.embedder.set.allowed_hosts.n, 2);
     setenv("FUMI_EMBEDDER_ALLOWED_HOSTS", "one.example,two.example:1,three.example", 1);
     load(&s);
-    CHECK_INT(s.c.embedder.allowed_hosts.n, 3);
-    CHECK_STR(s.c.embedder.allowed_hosts.items[2], "three.example");
+    CHECK_INT(s.c.embedder.set.allowed_hosts.n, 3);
+    CHECK_STR(s.c.embedder.set.allowed_hosts.items[2], "three.example");
     end(&s);
 }
 
-/* Earlier versions wrote down the length of any first answer. */
-TEST(a_dimension_in_the_file_that_does_not_fit_is_ignored)
+/* Earlier versions saved any dimension that a provider returned. */
+TEST(invalid_dimension_in_the_file_is_ignored)
 {
     static const char *const bad[] = {"-1", "1", "8193", "9000", "65537", "70000"};
     for (size_t i = 0; i < FUMI_COUNT(bad); i++) {
@@ -455,8 +455,8 @@ TEST(a_dimension_in_the_file_that_does_not_fit_is_ignored)
                 .p);
         load(&s);
         CHECK_INT(s.rc, 0);
-        CHECK_INT(s.c.embedder.dim, 0);
-        CHECK_INT(s.c.previous.dim, 0);
+        CHECK_INT(s.c.embedder.set.dim, 0);
+        CHECK_INT(s.c.previous.set.dim, 0);
         CHECK_INT(s.c.warnings.n, 2);
         CHECK(has(s.c.warnings.items[0], "config.json: embedder.dim ") &&
               has(s.c.warnings.items[0], "is ignored: a vector has 2 to 8192 numbers"));
@@ -473,7 +473,7 @@ TEST(a_dimension_in_the_file_that_does_not_fit_is_ignored)
     }
 }
 
-TEST(an_empty_file_is_as_none)
+TEST(empty_file_means_defaults)
 {
     struct fixture s;
     begin(&s);
@@ -486,7 +486,7 @@ TEST(an_empty_file_is_as_none)
     end(&s);
 }
 
-/* A pipe would be waited for, and a device may never end. /dev/null stands for an empty file. */
+/* Reading a pipe would block, and a device may never end. /dev/null is read as an empty file. */
 TEST(only_a_regular_file_is_read)
 {
     struct fixture s;
@@ -496,7 +496,7 @@ TEST(only_a_regular_file_is_read)
     const char *const names[] = {pipe, "/dev/zero", s.home};
     for (size_t i = 0; i < FUMI_COUNT(names); i++) {
         s.w.config = fumi_str(names[i]);
-        alarm(10); /* ends the program if it waits for somebody to write into the pipe */
+        alarm(10); /* ends the test if opening the pipe blocks */
         load(&s);
         alarm(0);
         CHECK_INT(s.rc, -1);
@@ -522,7 +522,7 @@ TEST(unknown_keys_are_ignored_with_a_warning)
     end(&s);
 }
 
-TEST(a_key_that_others_may_read_is_refused)
+TEST(key_readable_by_others_is_refused)
 {
     static const char *const texts[] = {
         "{\"embedder\":{\"apiKey\":\"secret\"}}",
@@ -547,8 +547,6 @@ TEST(a_key_that_others_may_read_is_refused)
     }
 }
 
-/* --- Saving. --- */
-
 TEST(a_change_is_saved_and_loaded_again)
 {
     struct fixture s;
@@ -567,19 +565,19 @@ TEST(a_change_is_saved_and_loaded_again)
     CHECK_INT(st.st_mode & 0777, 0700);
     load(&s);
     CHECK_INT(s.rc, 0);
-    CHECK_STR(s.c.embedder.provider, "openai");
-    CHECK_STR(s.c.embedder.api_key, "sk-1");
-    CHECK_INT(s.c.embedder.dim, 12);
-    CHECK_STR(s.c.previous.provider, "local");
-    CHECK_INT(s.c.previous.dim, 384);
+    CHECK_STR(s.c.embedder.set.provider, "openai");
+    CHECK_STR(s.c.embedder.set.api_key, "sk-1");
+    CHECK_INT(s.c.embedder.set.dim, 12);
+    CHECK_STR(s.c.previous.set.provider, "local");
+    CHECK_INT(s.c.previous.set.dim, 384);
     CHECK(!has(read_back(&s, ours), "store") && !has(read_back(&s, ours), "baseUrl"));
     CHECK_INT(save(&s, &now, NULL), 0);
     load(&s);
-    CHECK(!s.c.previous.provider.p);
+    CHECK(!s.c.previous.set.provider.p);
     end(&s);
 }
 
-TEST(what_we_do_not_know_is_kept)
+TEST(unknown_members_are_kept)
 {
     struct fixture s;
     begin(&s);
@@ -600,7 +598,7 @@ TEST(what_we_do_not_know_is_kept)
     CHECK(fumi_text_is(fumi_get(fumi_get(v, "embedder"), "model"), FUMI_STR("b")));
     load(&s);
     CHECK_INT(s.c.http.set.idle_time, 9);
-    CHECK_STR(s.c.embedder.provider, "ollama");
+    CHECK_STR(s.c.embedder.set.provider, "ollama");
     end(&s);
 }
 
@@ -621,22 +619,22 @@ TEST(nothing_from_the_environment_is_written)
     CHECK(!has(text, "env-key") && !has(text, "env.db"));
     CHECK_INT(has(text, "previousEmbedder"), 1);
     load(&s);
-    CHECK_STR(s.c.previous.api_key, "env-key");
+    CHECK_STR(s.c.previous.set.api_key, "env-key");
     end(&s);
 }
 
-TEST(the_usual_model_needs_no_writing)
+TEST(default_model_is_not_saved)
 {
     struct fixture s;
     begin(&s);
     struct embed_config now = {.provider = FUMI_STR("local"),
-                               .model = embed_usual_model(FUMI_STR("local"))};
+                               .model = embed_default_model(FUMI_STR("local"))};
     CHECK_INT(save(&s, &now, NULL), 0);
     CHECK(!has(read_back(&s, ours), "model"));
     end(&s);
 }
 
-TEST(what_came_from_the_references_file_is_carried_over)
+TEST(sections_of_local_mcp_memory_are_copied)
 {
     struct fixture s;
     begin(&s);
@@ -651,9 +649,9 @@ TEST(what_came_from_the_references_file_is_carried_over)
     CHECK(fumi_eq(before, read_back(&s, theirs)));
     load(&s);
     CHECK(!s.c.foreign);
-    CHECK_STR(s.c.embedder.provider, "openai");
-    CHECK_STR(s.c.embedder.api_key, "their-key");
-    CHECK_STR(s.c.embedder.model, "text-embedding-3-large");
+    CHECK_STR(s.c.embedder.set.provider, "openai");
+    CHECK_STR(s.c.embedder.set.api_key, "their-key");
+    CHECK_STR(s.c.embedder.set.model, "text-embedding-3-large");
     CHECK_INT(s.c.transport.kind, CONFIG_HTTP);
     CHECK(!has(read_back(&s, ours), "theirs.db"));
     end(&s);
@@ -688,7 +686,7 @@ TEST(a_file_that_cannot_be_written_is_an_error)
     end(&s);
 }
 
-/* Each of several processes changes another thing: none loses what another wrote. */
+/* Several processes save different changes at the same time: none is lost. */
 TEST(processes_save_one_after_the_other)
 {
     enum { PROCESSES = 4, TIMES = 20 };

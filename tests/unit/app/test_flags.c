@@ -14,7 +14,7 @@ static const char *no_vowels(struct fumi_str s)
     return NULL;
 }
 
-/* Each kind of member, beside the settings of a server. */
+/* A member of each type, used together with the settings of a server. */
 struct extra {
     struct fumi_str name;
     double share;
@@ -37,7 +37,7 @@ static const struct fumi_field extra_fields[] = {
 };
 static const struct fumi_shape extra_shape = FUMI_SHAPE(struct extra, extra_fields);
 
-/* A command line, read. */
+/* A parsed command line. */
 struct run {
     struct fumi_arena a;
     struct fumi_settings settings;
@@ -47,7 +47,8 @@ struct run {
     int rc;
 };
 
-/* The words are separated by '~'. They are copies, gone after the call: nothing may point there. */
+/* Arguments are separated by '~'. They are freed after the call, so the result must not point to
+ * them. */
 static void run_sets(struct run *r, const char *line, const struct flag_set *sets, size_t n)
 {
     char *text = strdup(line), *rest = text, *argv[WORDS] = {text}, *program = strdup("program");
@@ -55,7 +56,7 @@ static void run_sets(struct run *r, const char *line, const struct flag_set *set
     argv[0] = program;
     while (rest && *rest && count < WORDS - 1)
         argv[count++] = strsep(&rest, "~");
-    r->rc = flags_read(&r->a, sets, n, argv, &r->words, &r->e);
+    r->rc = flags_parse(&r->a, &(struct flag_table){.sets = sets, .n = n}, argv, &r->words, &r->e);
     free(text);
     free(program);
 }
@@ -63,13 +64,14 @@ static void run_sets(struct run *r, const char *line, const struct flag_set *set
 static void run(struct run *r, const char *line)
 {
     *r = (struct run){0};
-    run_sets(r, line, &(struct flag_set){&fumi_settings_shape, &r->settings}, 1);
+    run_sets(r, line, &(struct flag_set){.shape = &fumi_settings_shape, .into = &r->settings}, 1);
 }
 
 static void run_both(struct run *r, const char *line)
 {
     *r = (struct run){0};
-    struct flag_set sets[] = {{&fumi_settings_shape, &r->settings}, {&extra_shape, &r->extra}};
+    struct flag_set sets[] = {{.shape = &fumi_settings_shape, .into = &r->settings},
+                              {.shape = &extra_shape, .into = &r->extra}};
     run_sets(r, line, sets, 2);
 }
 
@@ -81,7 +83,7 @@ static struct fumi_str joined(struct run *r, const struct fumi_strs *list)
     return all;
 }
 
-TEST(shape_of_settings_is_sound)
+TEST(shape_of_settings_is_valid)
 {
     struct fumi_err e = {0};
     CHECK_INT(fumi_shape_check(&fumi_settings_shape, "settings", &e), 0);
@@ -174,7 +176,7 @@ TEST(bools_need_no_value)
     }
 }
 
-TEST(words_and_flags_in_any_order)
+TEST(arguments_and_flags_in_any_order)
 {
     static const struct {
         const char *line, *words;
@@ -247,7 +249,7 @@ TEST(several_sets_and_every_type)
     fumi_arena_done(&r.a);
 }
 
-/* What is refused, and all that is said then. */
+/* Invalid command lines and their error messages. */
 static const struct {
     const char *line, *text;
 } refused[] = {
@@ -275,26 +277,27 @@ static const struct {
     {"--name=", "--name is required"},
     {"--name=x~--threads", "--threads needs a value"},
     {"--name=x~--token~--threads~2",
-     "--token needs a value; one that is the name of a flag stands behind '='"},
-    {"--name~-threads=2", "--name needs a value; one that is the name of a flag stands behind '='"},
+     "--token needs a value; write --token=VALUE if the value is the name of a flag"},
+    {"--name~-threads=2",
+     "--name needs a value; write --name=VALUE if the value is the name of a flag"},
     {"--name=x~--threads=1~--threads=2", "--threads is given twice"},
     {"--name=x~--access-log~--access-log=false", "--access-log is given twice"},
     {"--name=x~--treads=2", "unknown flag --treads; did you mean --threads?"},
     {"--name=x~-idleTime=2", "unknown flag -idleTime; did you mean --idle-time?"},
     {"--name=x~--very-loud-nose", "unknown flag --very-loud-nose; did you mean --very-loud-noise?"},
     {"--name=x~--tokn=secret", "unknown flag --tokn; did you mean --token?"},
-    {"--name=x~--xyzzy", "unknown flag --xyzzy; --help lists those that there are"},
-    {"--name=x~--=5", "unknown flag --; --help lists those that there are"},
-    {"--name=x~-5", "unknown flag -5; --help lists those that there are"},
-    {"--name=x~--\033[2J\377", "unknown flag --?[2J?; --help lists those that there are"},
+    {"--name=x~--xyzzy", "unknown flag --xyzzy; --help lists all flags"},
+    {"--name=x~--=5", "unknown flag --; --help lists all flags"},
+    {"--name=x~-5", "unknown flag -5; --help lists all flags"},
+    {"--name=x~--\033[2J\377", "unknown flag --?[2J?; --help lists all flags"},
     {"--name=x\377", "--name must be UTF-8 text"},
     {"--name~\300\200", "--name must be UTF-8 text"},
     {"--name=x~--hosts=\355\240\200", "--hosts must be UTF-8 text"},
-    {"--name=x~w\377rd", "the word w?rd must be UTF-8 text"},
-    {"--name=x~--~\377", "the word ? must be UTF-8 text"},
+    {"--name=x~w\377rd", "the argument w?rd must be UTF-8 text"},
+    {"--name=x~--~\377", "the argument ? must be UTF-8 text"},
 };
 
-TEST(refusals_name_flag_and_remedy)
+TEST(errors_name_flag_and_remedy)
 {
     for (size_t i = 0; i < FUMI_COUNT(refused); i++) {
         struct run r;
@@ -319,22 +322,23 @@ TEST(a_very_long_flag_is_refused_briefly)
     fumi_arena_done(&r.a);
 }
 
-TEST(no_words_at_all)
+TEST(empty_argv)
 {
     struct run r = {0};
-    struct flag_set set = {&fumi_settings_shape, &r.settings};
+    struct flag_set set = {.shape = &fumi_settings_shape, .into = &r.settings};
     char *none[] = {NULL};
-    CHECK_INT(flags_read(&r.a, &set, 1, none, &r.words, &r.e), 0);
+    CHECK_INT(flags_parse(&r.a, &(struct flag_table){.sets = &set, .n = 1}, none, &r.words, &r.e),
+              0);
     CHECK_INT(r.settings.threads, 1);
     CHECK_INT(r.words.n, 0);
     fumi_arena_done(&r.a);
 }
 
-TEST(help_has_a_line_for_each)
+TEST(help_lists_every_flag)
 {
     struct fumi_buf out = {0};
-    struct flag_set sets[] = {{&extra_shape, NULL}};
-    flags_help(sets, 1, &out);
+    struct flag_set sets[] = {{.shape = &extra_shape, .into = NULL}};
+    flags_explain(&(struct flag_table){.sets = sets, .n = 1}, &out);
     CHECK_STR(fumi_buf_str(&out),
               "  --name TEXT               Whom to greet (required)\n"
               "  --share NUMBER            A part of it (default 0.5)\n"
@@ -349,8 +353,8 @@ TEST(help_has_a_line_for_each)
 TEST(help_of_the_settings_fits_a_terminal)
 {
     struct fumi_buf out = {0};
-    struct flag_set sets[] = {{&fumi_settings_shape, NULL}};
-    flags_help(sets, 1, &out);
+    struct flag_set sets[] = {{.shape = &fumi_settings_shape, .into = NULL}};
+    flags_explain(&(struct flag_table){.sets = sets, .n = 1}, &out);
     size_t lines = 0, column = 0, widest = 0;
     for (size_t i = 0; i < out.n; i++) {
         column = out.p[i] == '\n' ? 0 : column + 1;
@@ -364,18 +368,19 @@ TEST(help_of_the_settings_fits_a_terminal)
 
 static const struct flag_alias short_names[] = {{"n", "name"}, {"w", "wait-time"}, {NULL, NULL}};
 
-TEST(aliases_stand_for_flags)
+TEST(aliases_are_accepted)
 {
     char *argv[] = {(char *)"program", (char *)"-w",    (char *)"3",
                     (char *)"word",    (char *)"-n=me", NULL};
     struct run r = {0};
-    struct flag_set set = {&extra_shape, &r.extra};
+    struct flag_set set = {.shape = &extra_shape, .into = &r.extra};
     struct flag_table t = {.sets = &set, .n = 1, .aliases = short_names};
     CHECK_INT(flags_parse(&r.a, &t, argv, &r.words, &r.e), 0);
     CHECK_INT(r.extra.wait_time, 3);
     CHECK_STR(r.extra.name, "me");
     CHECK_STR(joined(&r, &r.words), "word");
-    argv[2] = (char *)"-n"; /* the name of a flag is no value, short or not */
+    argv[2] =
+        (char *)"-n"; /* the name of a flag is not accepted as a value, not even a short one */
     CHECK_INT(flags_parse(&r.a, &t, argv, &r.words, &r.e), -1);
     CHECK(strstr(r.e.text, "--wait-time needs a value"));
     fumi_arena_done(&r.a);
@@ -383,7 +388,7 @@ TEST(aliases_stand_for_flags)
 
 TEST(aliases_are_shown)
 {
-    struct flag_set set = {&extra_shape, NULL};
+    struct flag_set set = {.shape = &extra_shape, .into = NULL};
     struct flag_table t = {.sets = &set, .n = 1, .aliases = short_names};
     struct fumi_buf out = {0};
     flags_explain(&t, &out);
@@ -393,7 +398,7 @@ TEST(aliases_are_shown)
     fumi_buf_done(&out);
 }
 
-/* Nothing is judged: not what is required, not limits, not types. */
+/* Nothing is checked: neither required flags, nor limits, nor types. */
 TEST(a_set_that_is_not_bound_becomes_json)
 {
     static const struct {
@@ -410,7 +415,7 @@ TEST(a_set_that_is_not_bound_becomes_json)
         char *argv[8] = {(char *)"program"};
         struct run r = {0};
         struct fumi_json json = {{0}};
-        struct flag_set set = {&extra_shape, NULL};
+        struct flag_set set = {.shape = &extra_shape, .into = NULL};
         struct flag_table t = {.sets = &set, .n = 1, .unbound = &json};
         for (size_t k = 0; k < 6 && rows[i].words[k]; k++)
             argv[k + 1] = (char *)rows[i].words[k];

@@ -1,8 +1,8 @@
-/* What is printed to a terminal: nothing that was stored can control it. */
+/* Output for terminals: stored text must not be able to control them. */
 #include "app/show.h"
 #include "test.h"
 
-TEST(a_line_is_visible_text)
+TEST(line_contains_visible_text_only)
 {
     static const struct {
         const char *text, *line;
@@ -39,7 +39,7 @@ TEST(lines_keep_their_breaks_and_tabs)
     fumi_arena_done(&a);
 }
 
-/* The values are the same, and a terminal shows escapes. */
+/* The value stays the same, and control characters are escaped. */
 TEST(json_has_escapes_for_what_controls_a_terminal)
 {
     static const char json[] =

@@ -1,4 +1,4 @@
-/* Random numbers and dense layers for the encoder's tests, and the kinds of code to try. */
+/* Random numbers and dense layers for tests of the encoder, and the backends to test. */
 #ifndef FUMI_ENCODER_FIXTURE_H
 #define FUMI_ENCODER_FIXTURE_H
 
@@ -8,9 +8,17 @@
 #include <math.h>
 #include <string.h>
 
-/* Those that this processor does not have are skipped. */
-static const char *const kinds[] = {"portable", "avx2", "avx512vnni", "neon"};
-enum { KINDS = sizeof kinds / sizeof *kinds };
+/* The i-th backend that this processor supports, encoder_portable first; NULL past the last. */
+static inline const struct encoder_backend *backend_at(size_t i)
+{
+    size_t n = 0;
+    while (encoder_backends[n] != &encoder_portable)
+        n++;
+    for (n++; n--;)
+        if (encoder_backends[n]->is_supported() && !i--)
+            return encoder_backends[n];
+    return NULL;
+}
 
 struct dice {
     uint64_t state;

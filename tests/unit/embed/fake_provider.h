@@ -1,7 +1,7 @@
-/* A server that speaks as OpenAI (POST .../embeddings) and as Ollama (POST /api/embed and
- * /api/embeddings), well or badly, on a real socket of 127.0.0.1 with a thread for each connection.
- * How it behaves is switched at any time, from C or by a request to /control/MODE; /control/dim/N
- * sets how many numbers a vector has, and /control tells {"mode","dim","requests"}. */
+/* A test server with the APIs of OpenAI (POST .../embeddings) and Ollama (POST /api/embed and
+ * /api/embeddings), on a socket of 127.0.0.1 with a thread per connection. Its mode, correct or one
+ * of many faults, can be changed at any time, from C or by a request to /control/MODE;
+ * /control/dim/N sets the length of vectors, and /control returns {"mode","dim","requests"}. */
 #ifndef FUMI_FAKE_PROVIDER_H
 #define FUMI_FAKE_PROVIDER_H
 
@@ -24,7 +24,7 @@ enum fake_mode {
     FAKE_401,
     FAKE_ECHO_KEY, /* 401 with the key in the message */
     FAKE_429,      /* Retry-After: 1 */
-    FAKE_429_ONCE, /* then well; so all that say "once" */
+    FAKE_429_ONCE, /* only the first time, as all modes with "once" */
     FAKE_429_LATER,
     FAKE_500,
     FAKE_500_ONCE,
@@ -34,7 +34,7 @@ enum fake_mode {
     FAKE_RESET,
     FAKE_CUT, /* closes in the middle of the body */
     FAKE_CUT_ONCE,
-    FAKE_CUT_JSON, /* the answer ends in the middle, and HTTP does not tell */
+    FAKE_CUT_JSON, /* incomplete JSON in a complete HTTP answer */
     FAKE_HTML,
     FAKE_OTHER_DIM,
     FAKE_MIXED_DIMS,
@@ -45,17 +45,17 @@ enum fake_mode {
     FAKE_FEWER,
     FAKE_BACKWARDS, /* data[] in another order, with the right index */
     FAKE_ENDLESS,
-    FAKE_GIGABYTE, /* says so in Content-Length */
+    FAKE_GIGABYTE, /* declared in Content-Length */
     FAKE_ENDLESS_HEAD,
     FAKE_REDIRECT,
     FAKE_NO_MODEL,
     FAKE_OLD,           /* an Ollama without /api/embed */
     FAKE_NO_DIMENSIONS, /* an OpenAI that ignores "dimensions" */
-    FAKE_NULL,          /* a vector holds null */
-    FAKE_NESTED,        /* a vector holds a vector */
+    FAKE_NULL,          /* a vector contains null */
+    FAKE_NESTED,        /* a vector contains a vector */
     FAKE_EMPTY,         /* vectors of no numbers */
-    FAKE_HOSTILE,       /* 400 with a message that pretends to be more than that */
-    FAKE_HOSTILE_LONG,  /* 500 with a megabyte of it, no JSON */
+    FAKE_HOSTILE,       /* 400 with a message that imitates instructions */
+    FAKE_HOSTILE_LONG,  /* 500 with a megabyte of such text, not JSON */
     FAKE_MODES,
 };
 
@@ -72,9 +72,9 @@ enum { FAKE_CONNECTIONS = 64 };
 
 struct fake_conn {
     struct fake *fake;
-    int fd; /* -1: closed; the fake's lock guards it */
+    int fd; /* -1: closed; guarded by the lock of the server */
     pthread_t thread;
-    bool used; /* there is a thread, which has not been joined */
+    bool used; /* it has a thread that is not joined yet */
     _Atomic bool over;
     struct fumi_buf in;
 };
@@ -84,9 +84,9 @@ struct fake {
     _Atomic int mode, requests, connections;
     _Atomic size_t dim;
     pthread_t thread;
-    pthread_mutex_t lock; /* for what follows, but who accepts manages the connections */
-    char key[256];        /* what stood behind "Authorization: " last */
-    struct fumi_buf last; /* path, a blank, and the body of the last question */
+    pthread_mutex_t lock; /* guards what follows; connections are managed by the accepting thread */
+    char key[256];        /* the last value of Authorization */
+    struct fumi_buf last; /* path, a space and the body of the last request */
     struct fake_conn conns[FAKE_CONNECTIONS];
 };
 
@@ -107,7 +107,7 @@ static inline bool fake_say(int fd, const char *text)
     return fake_send(fd, text, strlen(text));
 }
 
-/* A whole answer; `told`: what Content-Length says. */
+/* Sends an answer; `told` is the value of Content-Length. */
 static inline bool fake_answer(int fd, const char *status, const char *fields, struct fumi_str body,
                                size_t told)
 {
@@ -124,7 +124,7 @@ static inline bool fake_fail(int fd, const char *status, const char *fields, con
     return fake_answer(fd, status, fields, fumi_str(body), strlen(body));
 }
 
-/* Words of a text as places of a vector, so that texts that share words are near. */
+/* Words set elements of the vector, so that texts with common words are near each other. */
 static inline void fake_vector(struct fumi_str text, float *x, size_t dim)
 {
     uint32_t hash = 0;
@@ -151,8 +151,7 @@ struct fake_question {
     size_t n;
 };
 
-/* What stands in place of the first number of the second vector, or of the first if there is no
- * other. */
+/* What replaces the first number of the second vector, or of the first if there is only one. */
 static inline const char *fake_spoilt(int mode)
 {
     return mode == FAKE_NAN         ? "NaN"
@@ -232,7 +231,7 @@ static inline struct fumi_buf fake_vectors(struct fake *f, int mode, struct fake
     return out;
 }
 
-/* What comes without end, until the other side has enough. */
+/* Sends an endless answer until the client closes the connection. */
 static inline bool fake_stream(int fd, const char *head, const char *piece)
 {
     struct fumi_buf many = {0};
@@ -245,7 +244,7 @@ static inline bool fake_stream(int fd, const char *head, const char *piece)
     return false;
 }
 
-/* A byte now and then. */
+/* Sends one byte at a time, slowly. */
 static inline bool fake_drip(int fd)
 {
     struct pollfd p = {fd, POLLIN | POLLRDHUP, 0};
@@ -311,7 +310,7 @@ static inline int fake_take_mode(struct fake *f)
     return mode;
 }
 
-/* False: the connection ends. */
+/* Returns false if the connection ends. */
 static inline bool fake_behave(struct fake *f, int fd, struct fake_question *q)
 {
     static const char endless[] = "0.25,0.25,0.25,0.25,0.25,0.25,0.25,0.25,0.25,0.25,0.25,0.25,";
@@ -465,7 +464,7 @@ static inline bool fake_turn(struct fake_conn *c)
     while (!c->in.n || !(end = memmem(c->in.p, c->in.n, "\r\n\r\n", 4))) {
         if (!fake_more(c))
             return false;
-        if (!isupper((unsigned char)*c->in.p)) /* no HTTP: TLS, perhaps */
+        if (!isupper((unsigned char)*c->in.p)) /* not HTTP, perhaps TLS */
             return fake_fail(c->fd, "400 Bad Request", "", "") && false;
     }
     *end = '\0';
@@ -509,7 +508,7 @@ static inline void fake_end(struct fake_conn *c)
     c->used = false;
 }
 
-/* A place for one more connection, after ending those that are over. */
+/* Returns a free slot for a connection, after joining finished threads. */
 static inline struct fake_conn *fake_place(struct fake *f)
 {
     struct fake_conn *place = NULL;
@@ -523,7 +522,7 @@ static inline struct fake_conn *fake_place(struct fake *f)
     return place;
 }
 
-/* Ends when the listener is shut down. */
+/* Accepts connections until the listener is shut down. */
 static inline void *fake_accept(void *arg)
 {
     struct fake *f = arg;
@@ -547,7 +546,7 @@ static inline void *fake_accept(void *arg)
     return NULL;
 }
 
-/* port 0: any. NULL: it cannot listen. */
+/* Port 0 means any. Returns NULL if it cannot listen. */
 static inline struct fake *fake_start(int port)
 {
     struct fake *f = calloc(1, sizeof(*f));

@@ -1,10 +1,11 @@
-/* A sentence encoder with invented weights, as the two formats publish one: 2 layers of 32 numbers,
- * 2 heads, and a vocabulary of a few words. */
+/* A sentence encoder with random weights in both published formats: 2 layers of 32 numbers, 2 heads
+ * and a vocabulary of a few words. */
 #ifndef FUMI_MODEL_FIXTURE_H
 #define FUMI_MODEL_FIXTURE_H
 
 #include "base/buf.h"
 #include "embed/model.h"
+#include "pack/pack.h"
 #include "test.h"
 
 #include <fcntl.h>
@@ -34,7 +35,7 @@ static inline int32_t tiny_id(const char *word)
     return -1;
 }
 
-/* Text into a buffer. */
+/* Appends formatted text to a buffer. */
 __attribute__((format(printf, 2, 3))) static inline void say(struct fumi_buf *b, const char *fmt,
                                                              ...)
 {
@@ -52,7 +53,7 @@ __attribute__((format(printf, 2, 3))) static inline void say(struct fumi_buf *b,
 struct tiny_tensor {
     char tfjs[160], torch[160];
     size_t rows, columns; /* columns 0: one row */
-    bool kernel;          /* turned in safetensors */
+    bool kernel;          /* transposed in safetensors */
     float scale, min;
     uint8_t *q;
 };
@@ -62,7 +63,7 @@ struct tiny {
     struct tiny_tensor tensors[TINY_LAYERS * 16 + 5];
     size_t n;
     uint32_t seed;
-    const char *normalizer; /* NULL: the usual one */
+    const char *normalizer; /* NULL: the default */
     const char *added;      /* more members of added_tokens */
 };
 
@@ -311,12 +312,12 @@ static inline void tiny_free(struct tiny *t)
     free(t);
 }
 
-/* Packs t's directory and opens the outcome; NULL with *e. */
+/* Packs the directory of t and opens the result. Returns NULL with *e set on failure. */
 static inline struct model *tiny_open(const struct tiny *t, struct fumi_err *e)
 {
     char to[256];
     tiny_path(t, "out.fumi", to);
-    return model_install(t->dir, to, e) ? NULL : model_open(to, e);
+    return pack_model(t->dir, to, e) ? NULL : model_open(to, e);
 }
 
 static inline double cosine(const float *a, const float *b, size_t n)

@@ -2,8 +2,8 @@
 
 #include "encoder_fixture.h"
 
-/* Weights of very different sorts: what fits into long chains, what never does, and columns far
- * from 0 with one weight at the other end. */
+/* Kinds of weights: some fit into long chains, some never do; SPIKES are columns far from 0 with
+ * one weight at the other end. */
 enum sort { SMALL, EVEN, EXTREME, POSITIVE, SPIKES, SORTS };
 
 static int8_t weight_of(struct dice *d, enum sort sort, size_t k)
@@ -34,20 +34,20 @@ static const int8_t *weights(struct fumi_arena *a, struct dice *d, enum sort sor
     return w;
 }
 
-static struct coded coded_room(struct fumi_arena *a, size_t rows, size_t in)
+static struct quantized quantized_room(struct fumi_arena *a, size_t rows, size_t in)
 {
-    return coded_at(aligned_room(a, coded_size(rows, in)), rows, in);
+    return quantized_at(aligned_room(a, quantized_size(rows, in)), rows, in);
 }
 
-/* The whole number that stands for a row's number k. */
-static int64_t whole_at(const struct coded *c, size_t row, size_t k)
+/* The integer that number k of a row was quantized to. */
+static int64_t integer_at(const struct quantized *c, size_t row, size_t k)
 {
-    size_t g = k / GROUP, place = coded_place(row, c->groups, g);
-    int64_t low = c->low[coded_place(row, (c->groups + 1) / 2, g / 2) * 2 + g % 2];
-    return low + (int64_t)(c->factor[place] & 0xffff) * c->digits[place * GROUP + k % GROUP];
+    size_t g = k / GROUP, slot = quantized_slot(row, c->groups, g);
+    int64_t low = c->low[quantized_slot(row, (c->groups + 1) / 2, g / 2) * 2 + g % 2];
+    return low + (int64_t)(c->factor[slot] & 0xffff) * c->codes[slot * GROUP + k % GROUP];
 }
 
-/* Rows of x, each with a stride of a multiple of 16; some numbers stand out. */
+/* Random rows with a stride of a multiple of 16; some numbers are outliers. */
 static float *rows_of(struct fumi_arena *a, struct dice *d, size_t n, size_t in)
 {
     size_t stride = round_up(in, 16);
@@ -58,39 +58,38 @@ static float *rows_of(struct fumi_arena *a, struct dice *d, size_t n, size_t in)
     return x;
 }
 
-TEST(coding_is_as_fine_as_the_group_allows)
+TEST(quantization_is_as_fine_as_the_group_allows)
 {
     struct fumi_arena a = {0};
     struct dice d = {1};
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (size_t which = 0; backend_at(which); which++) {
+        const struct encoder_backend *backend = backend_at(which);
         size_t in = 16 * 21, n = 5;
         float *x = rows_of(&a, &d, n, in), left[16 * 21];
-        struct coded c = coded_room(&a, n, in);
-        if (!encoder_use(kinds[kind]))
-            continue;
+        struct quantized c = quantized_room(&a, n, in);
         memset(x + 2 * in, 0, in * sizeof *x);
         for (size_t i = 0; i < n; i++) {
             double sum = 0;
-            encoder_code()->lanes->code(x + i * in, &c, i, left);
+            backend->lanes->quantize(x + i * in, &c, i, left);
             for (size_t k = 0; k < in; k++) {
-                int factor = c.factor[coded_place(i, c.groups, k / GROUP)] & 0xffff;
-                double got = c.step[i] * (double)whole_at(&c, i, k), off = got - x[i * in + k];
+                int factor = c.factor[quantized_slot(i, c.groups, k / GROUP)] & 0xffff;
+                double got = c.step[i] * (double)integer_at(&c, i, k), off = got - x[i * in + k];
                 sum += got;
                 if (fabs(off) > 0.501 * c.step[i] * factor ||
                     fabs(off + left[k]) > 1e-6 * fabs(x[i * in + k]) + 1e-9)
-                    TEST_FAIL("%s row %zu: %g is %g", kinds[kind], i, x[i * in + k], got);
-                if (c.digits[coded_place(i, c.groups, k / GROUP) * GROUP + k % GROUP] > TOP_DIGIT)
-                    TEST_FAIL("%s row %zu: a digit above 127", kinds[kind], i);
+                    TEST_FAIL("%s row %zu: %g is %g", backend->name, i, x[i * in + k], got);
+                if (c.codes[quantized_slot(i, c.groups, k / GROUP) * GROUP + k % GROUP] > CODE_MAX)
+                    TEST_FAIL("%s row %zu: a code above 127", backend->name, i);
             }
-            if (fabs(sum - c.sum[i]) > 1e-3 * c.step[i] * TOP_DIGIT * c.top)
-                TEST_FAIL("%s row %zu: sum %g, not %g", kinds[kind], i, c.sum[i], sum);
+            if (fabs(sum - c.sum[i]) > 1e-3 * c.step[i] * CODE_MAX * c.max_factor)
+                TEST_FAIL("%s row %zu: sum %g, not %g", backend->name, i, c.sum[i], sum);
         }
     }
     fumi_arena_done(&a);
 }
 
-/* Sums of products are exact, however the columns were centred and the groups chained. */
-static void check_sums(const struct test_dense *t, const struct coded *c, size_t rows,
+/* Sums of products are exact, whatever the centres of columns and the chains of groups. */
+static void check_sums(const struct test_dense *t, const struct quantized *c, size_t rows,
                        const float *y)
 {
     const struct encoder_dense *d = &t->dense;
@@ -98,7 +97,7 @@ static void check_sums(const struct test_dense *t, const struct coded *c, size_t
         for (size_t j = 0; j < d->out; j++) {
             double want = d->bias[j], size = fabs(want);
             for (size_t k = 0; k < d->in; k++) {
-                double part = c->step[i] * (double)whole_at(c, i, k) * weight_at(t, k, j);
+                double part = c->step[i] * (double)integer_at(c, i, k) * weight_at(t, k, j);
                 want += part;
                 size += fabs(part);
             }
@@ -118,50 +117,49 @@ static const struct {
 } shapes[] = {{1, 1, 1},    {3, 5, 2},    {16, 16, 3},   {17, 33, 5},  {40, 16, 7},
               {100, 20, 9}, {384, 48, 4}, {1536, 32, 6}, {2048, 17, 2}};
 
-static void try_shape(struct fumi_arena *a, struct dice *d, enum sort sort, size_t shape)
+static void try_shape(struct fumi_arena *a, struct dice *d, const struct encoder_backend *backend,
+                      enum sort sort, size_t shape)
 {
     size_t in = shapes[shape].in, out = shapes[shape].out, rows = shapes[shape].rows;
     struct test_dense t = dense_of(a, d, weights(a, d, sort, in, out), in, out);
     float *x = rows_of(a, d, rows, in), left[2048];
-    struct coded c = coded_room(a, rows, in);
+    struct quantized c = quantized_room(a, rows, in);
     float *y = aligned_room(a, rows * round_up(out, 16) * sizeof *y);
     for (size_t i = 0; i < rows; i++)
-        encoder_code()->lanes->code(x + i * round_up(in, 16), &c, i, left);
-    dense_run(encoder_code(), &t.dense, &c, NULL, rows, y, round_up(out, 16));
+        backend->lanes->quantize(x + i * round_up(in, 16), &c, i, left);
+    dense_run(backend, &t.dense, &c, NULL, rows, y, round_up(out, 16));
     check_sums(&t, &c, rows, y);
 }
 
-TEST(every_kind_adds_up_exactly)
+TEST(every_backend_adds_exactly)
 {
     struct dice d = {2};
-    for (int kind = 0; kind < KINDS; kind++) {
-        if (!encoder_use(kinds[kind]))
-            continue;
+    for (size_t which = 0; backend_at(which); which++) {
+        const struct encoder_backend *backend = backend_at(which);
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
             struct fumi_arena a = {0};
             for (int sort = 0; sort < SORTS; sort++)
-                try_shape(&a, &d, (enum sort)sort, i);
+                try_shape(&a, &d, backend, (enum sort)sort, i);
             fumi_arena_done(&a);
         }
     }
 }
 
-/* With the rest the result is that of numbers that were never coded. */
-TEST(the_rest_makes_it_exact)
+/* With the rest, the result is that of numbers that are not quantized. */
+TEST(with_the_rest_results_are_exact)
 {
     struct fumi_arena a = {0};
     struct dice d = {4};
     enum { IN = 384, OUT = 20, ROWS = 3 };
     struct test_dense t = dense_of(&a, &d, weights(&a, &d, EVEN, IN, OUT), IN, OUT);
-    struct coded c = coded_room(&a, ROWS, IN), rest = coded_room(&a, ROWS, IN);
+    struct quantized c = quantized_room(&a, ROWS, IN), rest = quantized_room(&a, ROWS, IN);
     float *x = rows_of(&a, &d, ROWS, IN), y[ROWS * 32];
-    CHECK(encoder_use("portable"));
     for (size_t i = 0; i < ROWS; i++) {
         float left[IN];
-        lanes_portable.code(x + i * IN, &c, i, left);
-        lanes_portable.code(left, &rest, i, left);
+        lanes_portable.quantize(x + i * IN, &c, i, left);
+        lanes_portable.quantize(left, &rest, i, left);
     }
-    dense_run(encoder_code(), &t.dense, &c, &rest, ROWS, y, 32);
+    dense_run(&encoder_portable, &t.dense, &c, &rest, ROWS, y, 32);
     for (size_t i = 0; i < ROWS * OUT; i++) {
         double want = t.dense.bias[i % OUT], size = 0;
         for (size_t k = 0; k < IN; k++) {
@@ -174,7 +172,7 @@ TEST(the_rest_makes_it_exact)
     fumi_arena_done(&a);
 }
 
-TEST(sums_of_columns_are_those_of_the_matrix)
+TEST(pack_sums_the_columns)
 {
     int8_t w[] = {1, -2, 3, 4, 5, -128, 127, 0, 9}, *panels;
     int32_t sums[3];
@@ -188,27 +186,26 @@ TEST(sums_of_columns_are_those_of_the_matrix)
     fumi_arena_done(&a);
 }
 
-/* Panels come from a file: whatever is in them, nothing outside of them is read (the sanitizer
- * watches). */
-TEST(damaged_panels_are_only_wrong)
+/* Damaged panels give wrong results, but nothing outside of them is read (checked by the address
+ * sanitizer). */
+TEST(damaged_panels_are_not_read_out_of_bounds)
 {
     struct dice d = {5};
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (size_t which = 0; backend_at(which); which++) {
+        const struct encoder_backend *backend = backend_at(which);
         struct fumi_arena a = {0};
         struct test_dense t = dense_of(&a, &d, weights(&a, &d, EVEN, 100, 40), 100, 40);
         size_t size = dense_panels_size(100, 40);
         uint8_t *panels = fumi_resize(NULL, size + 64),
                 *at = panels + (64 - (uintptr_t)panels % 64);
-        struct coded c = coded_room(&a, 3, 100);
+        struct quantized c = quantized_room(&a, 3, 100);
         float *x = rows_of(&a, &d, 3, 100), left[112], y[3 * 48];
         for (size_t i = 0; i < size; i++)
-            at[i] = (uint8_t)(kind % 2 ? 0xff : roll(&d));
+            at[i] = (uint8_t)(which % 2 ? 0xff : roll(&d));
         t.dense.panels = (int8_t *)at;
-        if (encoder_use(kinds[kind])) {
-            for (size_t i = 0; i < 3; i++)
-                encoder_code()->lanes->code(x + i * 112, &c, i, left);
-            dense_run(encoder_code(), &t.dense, &c, NULL, 3, y, 48);
-        }
+        for (size_t i = 0; i < 3; i++)
+            backend->lanes->quantize(x + i * 112, &c, i, left);
+        dense_run(backend, &t.dense, &c, NULL, 3, y, 48);
         fumi_resize(panels, 0);
         fumi_arena_done(&a);
     }
@@ -216,52 +213,49 @@ TEST(damaged_panels_are_only_wrong)
 
 TEST(gelu_is_right)
 {
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (size_t which = 0; backend_at(which); which++) {
+        const struct encoder_backend *backend = backend_at(which);
         float x[32], y[32];
-        if (!encoder_use(kinds[kind]))
-            continue;
         for (int i = -300; i < 300; i++) {
             for (int k = 0; k < 32; k++)
                 y[k] = x[k] = (float)(i * 32 + k) / 800;
-            encoder_code()->lanes->gelu(y, 32);
+            backend->lanes->gelu(y, 32);
             for (int k = 0; k < 32; k++) {
                 double want = 0.5 * x[k] * (1 + erf(x[k] * M_SQRT1_2)), size = fmax(1, fabs(x[k]));
                 if (fabs(y[k] - want) > 1e-6 * size)
-                    TEST_FAIL("%s: gelu(%g) = %g, want %g", kinds[kind], x[k], y[k], want);
+                    TEST_FAIL("%s: gelu(%g) = %g, want %g", backend->name, x[k], y[k], want);
             }
         }
         memset(y, 0, sizeof y);
-        encoder_code()->lanes->gelu(y, 16);
+        backend->lanes->gelu(y, 16);
         CHECK(y[0] == 0 && y[15] == 0);
     }
 }
 
-TEST(soften_is_right)
+TEST(softmax_is_right)
 {
     struct dice d = {6};
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (size_t which = 0; backend_at(which); which++) {
+        const struct encoder_backend *backend = backend_at(which);
         float x[48], y[48];
         double sum = 0;
-        if (!encoder_use(kinds[kind]))
-            continue;
         for (int i = 0; i < 48; i++) {
             y[i] = x[i] = i < 40 ? 5 * normal(&d) + 30 : -1e30f;
             sum += exp(0.7 * (x[i] - 30));
         }
-        encoder_code()->lanes->soften(y, 48, 0.7f);
+        backend->lanes->softmax(y, 48, 0.7f);
         for (int i = 0; i < 48; i++)
             if (fabs(y[i] - exp(0.7 * (x[i] - 30)) / sum) > 1e-6)
-                TEST_FAIL("%s: %d: %g", kinds[kind], i, y[i]);
+                TEST_FAIL("%s: %d: %g", backend->name, i, y[i]);
     }
 }
 
 TEST(norm_is_right_for_every_length)
 {
     struct dice d = {7};
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (size_t which = 0; backend_at(which); which++) {
+        const struct encoder_backend *backend = backend_at(which);
         struct fumi_arena a = {0};
-        if (!encoder_use(kinds[kind]))
-            continue;
         for (size_t n = 2; n < 40; n++) {
             float *x = normals(&a, &d, n, 5, 2), *more = normals(&a, &d, n, 0, 1), y[40];
             struct encoder_norm w = {normals(&a, &d, n, 1, 0.1f), normals(&a, &d, n, 0, 1)};
@@ -271,11 +265,11 @@ TEST(norm_is_right_for_every_length)
             for (size_t i = 0; i < n; i++)
                 squares += pow(x[i] + more[i] - mean, 2) / (double)n;
             memcpy(y, x, n * sizeof *x);
-            encoder_code()->lanes->norm(y, more, &w, n, 1e-12f);
+            backend->lanes->norm(y, more, &w, n, 1e-12f);
             for (size_t i = 0; i < n; i++) {
                 double want = (x[i] + more[i] - mean) / sqrt(squares) * w.gain[i] + w.shift[i];
                 if (fabs(y[i] - want) > 1e-5)
-                    TEST_FAIL("%s: of %zu, %zu: %g, want %g", kinds[kind], n, i, y[i], want);
+                    TEST_FAIL("%s: of %zu, %zu: %g, want %g", backend->name, n, i, y[i], want);
             }
         }
         fumi_arena_done(&a);
@@ -285,10 +279,9 @@ TEST(norm_is_right_for_every_length)
 TEST(product_is_right)
 {
     struct dice d = {8};
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (size_t which = 0; backend_at(which); which++) {
+        const struct encoder_backend *backend = backend_at(which);
         struct fumi_arena a = {0};
-        if (!encoder_use(kinds[kind]))
-            continue;
         for (size_t rows = 1; rows < 10; rows++) {
             size_t inner = rows * 3, columns = 16 * (1 + rows % 3);
             struct product p = {normals(&a, &d, rows * 40, 0, 1),
@@ -300,13 +293,13 @@ TEST(product_is_right)
                                 rows,
                                 inner,
                                 columns};
-            encoder_code()->lanes->product(&p);
+            backend->lanes->product(&p);
             for (size_t i = 0; i < rows * columns; i++) {
                 double want = 0;
                 for (size_t k = 0; k < inner; k++)
                     want += p.a[i / columns * 40 + k] * p.b[k * 50 + i % columns];
                 if (fabs(p.c[i / columns * 60 + i % columns] - want) > 1e-5)
-                    TEST_FAIL("%s: %zu rows, %zu", kinds[kind], rows, i);
+                    TEST_FAIL("%s: %zu rows, %zu", backend->name, rows, i);
             }
         }
         fumi_arena_done(&a);

@@ -1,5 +1,5 @@
-#include "embed/address.h"
 #include "embed/fetch.h"
+#include "embed/provider_url.h"
 #include "fake_provider.h"
 #include "model/codes.h"
 #include "test.h"
@@ -11,8 +11,7 @@
 #define SECRET   "sk-very-secret-0123456789"
 #define QUESTION "{\"model\":\"fake\",\"input\":[\"one\",\"two\"]}"
 
-/* Names of our own, so that what resolves to a bad address is tried for real: libcurl asks this
- * function. */
+/* Replaces the resolver of libcurl, so that names can resolve to addresses that must be refused. */
 static sem_t slow_asked, slow_goes;
 
 static int answer_with(const char *number, const char *service, const struct addrinfo *hints,
@@ -84,8 +83,8 @@ static void end(struct fixture *s)
 
 static int check_url(struct fumi_str url, bool allow_http, struct fumi_err *e)
 {
-    struct address ignored;
-    return address_read(url, allow_http, &ignored, e);
+    struct provider_url ignored;
+    return provider_url_read(url, allow_http, &ignored, e);
 }
 
 TEST(urls)
@@ -195,7 +194,7 @@ TEST(addresses)
         {"fec0::1", true, false},
         {"2001:db8::1", true, false},
         {"64:ff9b::169.254.169.254", false, false},
-        {"64:ff9b::127.0.0.1", false, false}, /* that of the gateway */
+        {"64:ff9b::127.0.0.1", false, false}, /* loopback behind a NAT64 gateway */
         {"64:ff9b::192.0.2.1", true, false},
         {"::", true, false},
     };
@@ -206,15 +205,15 @@ TEST(addresses)
         const struct sockaddr *at = old ? (void *)&v4 : (void *)&v6;
         if (!old && inet_pton(AF_INET6, rows[i].number, &v6.sin6_addr) != 1)
             TEST_FAIL("%s is no address", rows[i].number);
-        if (address_may_connect(at, false) != rows[i].anywhere ||
-            address_may_connect(at, true) != rows[i].here)
+        if (provider_url_may_connect(at, false) != rows[i].anywhere ||
+            provider_url_may_connect(at, true) != rows[i].here)
             TEST_FAIL("%s", rows[i].number);
     }
     struct sockaddr unix_socket = {.sa_family = AF_UNIX};
-    CHECK(!address_may_connect(&unix_socket, false));
+    CHECK(!provider_url_may_connect(&unix_socket, false));
 }
 
-TEST(an_answer_comes)
+TEST(post_returns_the_answer)
 {
     struct fixture s = begin(FAKE_WELL);
     CHECK_INT(post(&s), 0);
@@ -227,7 +226,7 @@ TEST(an_answer_comes)
     end(&s);
 }
 
-TEST(without_a_key_none_is_sent)
+TEST(no_key_no_authorization)
 {
     struct fixture s = begin(FAKE_WELL);
     s.request.api_key = (struct fumi_str){0};
@@ -259,7 +258,7 @@ TEST(a_pool_keeps_the_connection_and_forgets_the_key)
     end(&s);
 }
 
-TEST(a_large_question_arrives_whole)
+TEST(a_large_request_arrives_whole)
 {
     struct fixture s = begin(FAKE_WELL);
     struct fumi_str text = {fumi_alloc(&s.a, 3 << 20), 3 << 20};
@@ -292,7 +291,7 @@ TEST(statuses_are_answers)
     end(&s);
 }
 
-TEST(a_redirect_is_not_followed_and_tells_only_where_to)
+TEST(a_redirect_is_not_followed)
 {
     struct fixture s = begin(FAKE_REDIRECT);
     CHECK_INT(post(&s), 0);
@@ -328,7 +327,7 @@ TEST(failures)
     end(&s);
 }
 
-TEST(a_limit_of_the_caller_counts)
+TEST(the_limit_of_the_request_applies)
 {
     struct fixture s = begin(FAKE_WELL);
     CHECK_INT(post(&s), 0);
@@ -340,7 +339,7 @@ TEST(a_limit_of_the_caller_counts)
     end(&s);
 }
 
-TEST(time_ends)
+TEST(timeouts)
 {
     static const enum fake_mode modes[] = {FAKE_HANG, FAKE_DRIP};
     struct fixture s = begin(FAKE_WELL);
@@ -365,7 +364,7 @@ TEST(time_ends)
     end(&s);
 }
 
-TEST(nobody_listens)
+TEST(connection_refused)
 {
     struct fixture s = begin(FAKE_WELL), gone = begin(FAKE_WELL);
     int port = gone.fake->port;
@@ -388,7 +387,7 @@ TEST(a_server_without_tls)
     end(&s);
 }
 
-TEST(what_a_name_resolves_to_is_looked_at)
+TEST(resolved_addresses_are_checked)
 {
     static const char *const names[] = {"metadata.test", "mapped.test", "fe80.test"};
     struct fixture s = begin(FAKE_WELL);
@@ -426,7 +425,7 @@ TEST(a_slow_resolver_does_not_hold_the_caller)
     end(&s);
 }
 
-TEST(a_proxy_of_the_environment_is_not_for_this_machine)
+TEST(local_hosts_bypass_the_proxy)
 {
     struct fixture s = begin(FAKE_WELL);
     setenv("http_proxy", "http://127.0.0.1:1", 1);
@@ -439,7 +438,7 @@ TEST(a_proxy_of_the_environment_is_not_for_this_machine)
     end(&s);
 }
 
-TEST(a_key_cannot_add_fields)
+TEST(a_key_cannot_add_header_fields)
 {
     struct fixture s = begin(FAKE_WELL);
     s.request.api_key = FUMI_STR("key\r\nX-Other: 1");

@@ -1,4 +1,4 @@
-/* Servers that speak TLS, but not as they should: nothing may be told to them. */
+/* Servers with a bad certificate or an old TLS version: no byte of a request may reach them. */
 #include "embed/fetch.h"
 #include "model/codes.h"
 #include "test.h"
@@ -21,7 +21,7 @@ struct server {
     int got; /* bytes of a request */
 };
 
-/* A certificate for "localhost" that nobody has signed but itself. */
+/* A self-signed certificate for "localhost". */
 static X509 *make_certificate(EVP_PKEY *key)
 {
     X509 *x = X509_new();
@@ -53,7 +53,7 @@ static SSL_CTX *make_context(int newest)
     return c;
 }
 
-/* Takes one connection and counts what it is told. */
+/* Accepts one connection and counts the bytes of its request. */
 static void *serve(void *arg)
 {
     struct server *s = arg;
@@ -86,7 +86,7 @@ static struct server *start(int newest)
     return s;
 }
 
-/* How many bytes of a request it was told. */
+/* Returns the number of request bytes that the server received. */
 static int stop(struct server *s)
 {
     pthread_join(s->thread, NULL);
@@ -120,7 +120,7 @@ static struct outcome ask(int newest)
     return o;
 }
 
-TEST(a_certificate_that_nobody_vouches_for)
+TEST(a_self_signed_certificate_is_refused)
 {
     struct outcome o = ask(TLS1_3_VERSION);
     CHECK_INT(o.rc, -1);
@@ -131,7 +131,7 @@ TEST(a_certificate_that_nobody_vouches_for)
     CHECK_INT(o.got, 0);
 }
 
-TEST(tls_that_is_too_old)
+TEST(old_tls_is_refused)
 {
     struct outcome o = ask(TLS1_1_VERSION);
     CHECK_INT(o.rc, -1);

@@ -69,8 +69,8 @@ TEST(vectors_have_unit_length)
     tiny_free(t);
 }
 
-/* In whatever company a text is embedded, it gets the same vector. */
-TEST(many_texts_are_as_one_by_one)
+/* The vector of a text does not depend on the other texts of the call. */
+TEST(batches_give_the_same_vectors)
 {
     enum { N = 90 };
     struct fumi_arena a = {0};
@@ -118,7 +118,7 @@ static bool data_says(struct fumi_arena *a, const struct fumi_err *e, bool retry
            (retryable || fumi_is(fumi_get(v, "remedy"), FUMI_STRING));
 }
 
-TEST(a_file_that_comes_later_is_used)
+TEST(a_file_installed_later_is_used)
 {
     struct fumi_arena a = {0};
     struct fumi_err e = {0};
@@ -179,8 +179,8 @@ TEST(another_dimension_is_refused)
     tiny_free(t);
 }
 
-/* The first chunk is run whatever the time; there is none for a second. */
-TEST(time_is_kept)
+/* The first chunk is always run; the deadline is checked before the second. */
+TEST(the_deadline_is_kept)
 {
     enum { N = 400 };
     struct fumi_arena a = {0};
@@ -200,7 +200,7 @@ TEST(time_is_kept)
     tiny_free(t);
 }
 
-/* Places are fewer than the tokens of a usual passage: passages are as short as the model needs. */
+/* The model has fewer positions than LOCAL_TOKENS, so its passages are shorter. */
 TEST(long_texts_are_split)
 {
     struct fumi_arena a = {0};
@@ -211,7 +211,7 @@ TEST(long_texts_are_split)
     for (int i = 0; i < 300; i++)
         say(&b, "the world %s", i % 7 ? "" : ". ");
     struct fumi_str text = fumi_buf_str(&b);
-    struct spans s = em->ops->split(em, &a, text);
+    struct text_ranges s = em->ops->split(em, &a, text);
     CHECK(s.n > 600 / (TINY_PLACES - 2));
     CHECK_INT(s.items[0].begin, 0);
     CHECK_INT(s.items[s.n - 1].end, text.n);
@@ -244,13 +244,13 @@ static void *embed_often(void *arg)
     return (void *)failed;
 }
 
-TEST(threads_share_it)
+TEST(threads_share_an_embedder)
 {
     struct fumi_err e = {0};
     struct tiny *t = tiny_new();
     tiny_tfjs(t);
     tiny_tokenizer(t);
-    struct embedder *em = open_tiny(t, name_of(t)); /* there is no file yet: they race to map it */
+    struct embedder *em = open_tiny(t, name_of(t)); /* no file yet: the threads race to map it */
     model_close(tiny_open(t, &e));
     pthread_t threads[4];
     for (size_t i = 0; i < 4; i++)
@@ -264,7 +264,7 @@ TEST(threads_share_it)
     tiny_free(t);
 }
 
-/* With the real model: what means the same is nearer. */
+/* With the real model, texts of similar meaning are nearer. */
 TEST(meaning)
 {
     static const struct {

@@ -12,7 +12,7 @@ static struct tiny *tiny_packed(struct fumi_buf *file)
     tiny_tfjs(t);
     tiny_tokenizer(t);
     tiny_path(t, "out.fumi", path);
-    if (model_install(t->dir, path, &e)) {
+    if (pack_model(t->dir, path, &e)) {
         TEST_FAIL("%s", e.text);
         return t;
     }
@@ -33,7 +33,7 @@ static struct model *open_bytes(const struct tiny *t, const void *p, size_t n, s
     return model_open(path, e);
 }
 
-TEST(what_is_packed_is_found_again)
+TEST(a_packed_model_can_be_opened)
 {
     struct fumi_buf file = {0};
     struct fumi_err e = {0};
@@ -42,14 +42,14 @@ TEST(what_is_packed_is_found_again)
     CHECK(m);
     CHECK_INT(model_verify(m, &e), 0);
     CHECK(model_name(m).n > 0 && fumi_starts(model_name(m), FUMI_STR("fumi-model-")));
-    CHECK(!model_english_only(m)); /* a quarter of its words is not ASCII */
+    CHECK(!model_english_only(m)); /* a quarter of the words is not ASCII */
     const struct encoder_weights *w = model_weights(m);
     CHECK_INT(w->layers, TINY_LAYERS);
     CHECK_INT(w->hidden, TINY_HIDDEN);
     CHECK_INT(w->heads, 2);
     CHECK_INT(w->inner, TINY_INNER);
     CHECK_INT(w->positions, TINY_PLACES);
-    CHECK_INT(w->words.rows, TINY_WORDS + 3);
+    CHECK_INT(w->word_table.rows, TINY_WORDS + 3);
     CHECK(w->epsilon > 0.9e-12f && w->epsilon < 1.1e-12f);
     char hex[64];
     model_sha256(m, hex);
@@ -69,14 +69,14 @@ TEST(parts_are_aligned)
     struct model *m = open_bytes(t, file.p, file.n, &e);
     CHECK(m);
     const struct encoder_weights *w = model_weights(m);
-    const void *parts[] = {w->words.q,
-                           w->words.scale,
-                           w->places.q,
-                           w->first.gain,
+    const void *parts[] = {w->word_table.q,
+                           w->word_table.scale,
+                           w->position_table.q,
+                           w->embedding_norm.gain,
                            w->layer[1].query.panels,
-                           w->layer[1].grow.sums,
-                           w->layer[1].shrink.panels,
-                           w->layer[1].after_shrink.shift};
+                           w->layer[1].expand.sums,
+                           w->layer[1].contract.panels,
+                           w->layer[1].output_norm.shift};
     for (size_t i = 0; i < FUMI_COUNT(parts); i++)
         CHECK_INT((uintptr_t)parts[i] % 64, 0);
     model_close(m);
@@ -90,7 +90,7 @@ TEST(damage_is_found)
     struct fumi_err e = {0};
     struct tiny *t = tiny_packed(&file);
     CHECK(file.n);
-    for (size_t i = 0; i < 40; i++) { /* anywhere behind the head: only the sum can tell */
+    for (size_t i = 0; i < 40; i++) { /* after the header only the checksum finds damage */
         size_t at = sizeof(struct model_head) +
                     tiny_random(t) % (file.n - sizeof(struct model_head));
         file.p[at] ^= 1;
@@ -110,7 +110,7 @@ static void set(struct fumi_buf *file, size_t offset, uint32_t value)
     memcpy(file->p + offset, &value, sizeof(value));
 }
 
-TEST(wrong_heads_are_refused)
+TEST(bad_headers_are_refused)
 {
     static const struct {
         const char *name;
@@ -122,7 +122,7 @@ TEST(wrong_heads_are_refused)
         CHANGE(version, 2),
         CHANGE(head_size, 128),
         CHANGE(size, 0),
-        CHANGE(order, 1),
+        CHANGE(panel_layout, 1),
         CHANGE(layers, 0),
         CHANGE(layers, 1),
         CHANGE(layers, 3),
@@ -139,8 +139,8 @@ TEST(wrong_heads_are_refused)
         CHANGE(positions, 0),
         CHANGE(positions, 41 * 64),
         CHANGE(positions, UINT32_MAX),
-        CHANGE(kinds, 0),
-        CHANGE(kinds, 64),
+        CHANGE(types, 0),
+        CHANGE(types, 64),
         CHANGE(words, 2),
         CHANGE(words, 1 << 22),
         CHANGE(words, UINT32_MAX),
@@ -153,10 +153,10 @@ TEST(wrong_heads_are_refused)
         CHANGE(cells, UINT32_MAX),
         CHANGE(specials, 0),
         CHANGE(specials, UINT32_MAX),
-        CHANGE(inside, UINT32_MAX),
-        CHANGE(unknown, UINT32_MAX),
-        CHANGE(first, 1 << 20),
-        CHANGE(last, 1 << 20),
+        CHANGE(continuation, UINT32_MAX),
+        CHANGE(unk, UINT32_MAX),
+        CHANGE(cls, 1 << 20),
+        CHANGE(sep, 1 << 20),
         CHANGE(name[60], 0x61616161),
 #undef CHANGE
     };
@@ -197,8 +197,8 @@ TEST(short_and_long_files_are_refused)
     tiny_free(t);
 }
 
-/* Numbers that lead out of the vocabulary are changed at random: whatever comes out is a token. */
-TEST(a_damaged_vocabulary_gives_tokens_still)
+/* Random changes of the tries: all tokens are still valid ids. */
+TEST(a_damaged_vocabulary_gives_valid_tokens)
 {
     struct fumi_buf file = {0};
     struct fumi_arena a = {0};
@@ -249,7 +249,7 @@ static bool set_env(const char *name, const char *value)
     return value ? !setenv(name, value, 1) : !unsetenv(name);
 }
 
-/* What model_find finds when FUMI_MODEL is `named` and the user's data lies in `data`. */
+/* The result of model_find with FUMI_MODEL = `named` and XDG_DATA_HOME = `data`. */
 static struct fumi_str find_with(struct fumi_arena *a, const char *named, const char *data,
                                  struct fumi_err *e)
 {

@@ -3,8 +3,8 @@
 #include "base/utf8.h"
 #include "model_fixture.h"
 
-/* What holds for any text: in order, without gaps, each new, ends at the ends. */
-static bool covers(struct fumi_str text, struct spans s)
+/* The invariants: in order, without gaps, none inside another, covering the whole text. */
+static bool covers(struct fumi_str text, struct text_ranges s)
 {
     if (!s.n || s.items[0].begin != 0 || s.items[s.n - 1].end != text.n)
         return false;
@@ -15,7 +15,7 @@ static bool covers(struct fumi_str text, struct spans s)
     return true;
 }
 
-static struct fumi_str passage(struct fumi_str text, struct span s)
+static struct fumi_str passage(struct fumi_str text, struct text_range s)
 {
     return (struct fumi_str){text.p + s.begin, s.end - s.begin};
 }
@@ -25,7 +25,7 @@ TEST(short_texts_are_one_passage)
     struct fumi_arena a = {0};
     static const char *const texts[] = {"", " ", "a", "One sentence.", "1234567890"};
     for (size_t i = 0; i < FUMI_COUNT(texts); i++) {
-        struct spans s = passages_by_bytes(&a, fumi_str(texts[i]), 20, 5);
+        struct text_ranges s = passages_by_bytes(&a, fumi_str(texts[i]), 20, 5);
         CHECK_INT(s.n, 1);
         CHECK(covers(fumi_str(texts[i]), s));
         s = passages_by_tokens(&a, fumi_str(texts[i]), NULL, 0, 20, 5);
@@ -35,24 +35,24 @@ TEST(short_texts_are_one_passage)
     fumi_arena_done(&a);
 }
 
-TEST(borders_lie_where_sentences_end)
+TEST(passages_end_with_sentences)
 {
     struct fumi_arena a = {0};
     struct fumi_str text = FUMI_STR("The first sentence is here. The second one follows. Then a "
                                     "third comes along. And the last of them is this one.");
-    struct spans s = passages_by_bytes(&a, text, 60, 10);
+    struct text_ranges s = passages_by_bytes(&a, text, 60, 10);
     CHECK(covers(text, s));
     CHECK_STR(passage(text, s.items[0]), "The first sentence is here. The second one follows. ");
     CHECK(fumi_starts(passage(text, s.items[1]), FUMI_STR("follows. Then a third")));
     fumi_arena_done(&a);
 }
 
-TEST(borders_prefer_paragraphs)
+TEST(paragraphs_are_preferred)
 {
     struct fumi_arena a = {0};
     struct fumi_str text = FUMI_STR("One two three four five six seven eight.\n\nNine ten. Eleven "
                                     "twelve thirteen fourteen fifteen.");
-    struct spans s = passages_by_bytes(&a, text, 54, 0);
+    struct text_ranges s = passages_by_bytes(&a, text, 54, 0);
     CHECK_STR(passage(text, s.items[0]), "One two three four five six seven eight.\n\n");
     text = FUMI_STR("設定を変更しました。次の文です。最後の文はここにあります。");
     s = passages_by_bytes(&a, text, 54, 0);
@@ -67,7 +67,7 @@ TEST(neighbours_share_some_words)
     for (int i = 0; i < 500; i++)
         say(&b, "word%d ", i);
     struct fumi_str text = fumi_buf_str(&b);
-    struct spans s = passages_by_bytes(&a, text, 400, 60);
+    struct text_ranges s = passages_by_bytes(&a, text, 400, 60);
     CHECK(covers(text, s));
     for (size_t i = 0; i < s.n; i++)
         CHECK(s.items[i].end - s.items[i].begin <= 400);
@@ -80,7 +80,7 @@ TEST(neighbours_share_some_words)
     fumi_arena_done(&a);
 }
 
-/* Of random pieces, valid or not. */
+/* A text of random pieces, some of them invalid UTF-8. */
 static void fill(struct tiny *t, struct fumi_buf *b, size_t pieces, bool valid)
 {
     static const char *const parts[] = {"a", "b",    " ",  "\n",   "\n\n", ". ", "設", "。",
@@ -104,7 +104,7 @@ TEST(any_text_is_covered_by_bytes)
         size_t most = tiny_random(t) % 100, overlap = tiny_random(t) % 120;
         fill(t, &b, tiny_random(t) % 300, valid);
         struct fumi_str text = fumi_buf_str(&b);
-        struct spans s = passages_by_bytes(&a, text, most, overlap);
+        struct text_ranges s = passages_by_bytes(&a, text, most, overlap);
         CHECK(covers(text, s));
         for (size_t i = 0; i < s.n; i++) {
             CHECK(s.items[i].end - s.items[i].begin <= (most < 8 ? 8 : most));
@@ -122,7 +122,7 @@ static void check_tokens(const struct model *m, struct fumi_str text, size_t mos
     struct fumi_arena a = {0};
     size_t n, in_part;
     struct model_token *tokens = model_tokens_at(m, &a, text, &n);
-    struct spans s = passages_by_tokens(&a, text, tokens, n, most, overlap);
+    struct text_ranges s = passages_by_tokens(&a, text, tokens, n, most, overlap);
     CHECK(covers(text, s));
     CHECK(n > most || s.n == 1);
     for (size_t i = 0; i < s.n; i++) {
@@ -133,7 +133,7 @@ static void check_tokens(const struct model *m, struct fumi_str text, size_t mos
     fumi_arena_done(&a);
 }
 
-/* A passage by itself has no more tokens than it was counted to have, so nothing of it is cut. */
+/* Tokenized alone, a passage has no more tokens than counted, so it is not cut. */
 TEST(any_text_is_covered_by_tokens)
 {
     struct fumi_err e = {0};
@@ -159,7 +159,7 @@ TEST(any_text_is_covered_by_tokens)
     fumi_buf_done(&b);
 }
 
-TEST(a_long_text_is_cut_whole)
+TEST(a_long_text_is_covered)
 {
     struct fumi_err e = {0};
     struct fumi_arena a = {0};
@@ -174,7 +174,7 @@ TEST(a_long_text_is_cut_whole)
     struct fumi_str text = fumi_buf_str(&b);
     size_t n;
     struct model_token *tokens = model_tokens_at(m, &a, text, &n);
-    struct spans s = passages_by_tokens(&a, text, tokens, n, 254, 40);
+    struct text_ranges s = passages_by_tokens(&a, text, tokens, n, 254, 40);
     CHECK(covers(text, s));
     CHECK(s.n > n / 254 && s.n < n / 180);
     for (size_t i = 1; i < s.n; i++)

@@ -8,7 +8,7 @@
 
 #define SECRET "sk-very-secret-0123456789"
 
-/* No waiting between tries, and a server that keeps failing is left alone for ever. */
+/* No delay between attempts, and a breaker that stays open. */
 static const struct remote_times quick = {{0, 0}, 0, INT64_C(1) << 40};
 
 struct fixture {
@@ -30,13 +30,21 @@ static struct embed_config config_of(struct fixture *s, const char *provider)
                                  .api_key = FUMI_STR(SECRET)};
 }
 
+/* Shortens the delays. No call may be in progress. */
+static void set_times(struct embedder *em, struct remote_times times)
+{
+    struct remote *r = (struct remote *)em;
+    r->times = times;
+    r->breaker.rest = times.rest;
+}
+
 static void open_with(struct fixture *s, const struct embed_config *c)
 {
     static const struct fumi_log silent = {.level = FUMI_SILENT};
     s->em = embed_open(c, &silent, &s->e);
     if (!s->em)
         abort();
-    remote_set_times(s->em, quick);
+    set_times(s->em, quick);
 }
 
 static struct fixture begin_dim(const char *provider, enum fake_mode mode, int64_t dim)
@@ -112,7 +120,7 @@ TEST(texts_become_vectors)
     }
 }
 
-TEST(questions_are_as_the_providers_want_them)
+TEST(requests_have_the_format_of_the_provider)
 {
     struct fixture s = begin("openai", FAKE_WELL);
     struct fumi_str texts[] = {FUMI_STR("say \"hi\""), FUMI_STR(""), FUMI_STR("\xff")};
@@ -162,21 +170,21 @@ TEST(an_old_ollama)
     CHECK_INT(embed(&s, 3, 20000), 0);
     for (size_t k = 0; k < 3; k++)
         CHECK(is_right(&s, k, 8));
-    CHECK_INT(s.fake->requests, 4); /* one in vain, then one by one */
+    CHECK_INT(s.fake->requests, 4); /* the first fails, then one text per request */
     CHECK_INT(embed(&s, 2, 20000), 0);
-    CHECK_INT(s.fake->requests, 6); /* it is remembered */
+    CHECK_INT(s.fake->requests, 6); /* the API is remembered */
     end(&s);
 }
 
-/* The last member of an error's data: what the provider said, marked as its words. */
+/* The last member of the error data: the quoted message of the provider. */
 #define DETAIL(words) "\"detail\":\"the provider's words: \\\"" words "\\\"\"}"
 
-TEST(how_it_fails)
+TEST(failures)
 {
     static const struct {
         enum fake_mode mode;
         int tries;
-        const char *data; /* all of it, but for the provider */
+        const char *data; /* without the provider */
         const char *sentence;
     } rows[] = {
         {FAKE_401, 1,
@@ -235,7 +243,7 @@ TEST(how_it_fails)
                       s.e.text, FUMI_ARG(s.e.data));
         if (!fumi_starts(fumi_str(s.e.text), fumi_str(provider)) || strstr(s.e.text, SECRET))
             TEST_FAIL("%s", s.e.text);
-        /* A kept connection may have been closed meanwhile: libcurl asks once more over another. */
+        /* If a kept connection was closed, libcurl retries over a new one. */
         bool closed = rows[i].mode == FAKE_CLOSE || rows[i].mode == FAKE_RESET;
         int tries = s.fake->requests - before;
         if (tries != rows[i].tries && !(closed && tries == rows[i].tries + 1))
@@ -247,7 +255,7 @@ TEST(how_it_fails)
     }
 }
 
-TEST(what_passes_is_tried_again)
+TEST(temporary_failures_are_retried)
 {
     static const enum fake_mode modes[] = {FAKE_500_ONCE, FAKE_CUT_ONCE};
     for (size_t i = 0; i < FUMI_COUNT(modes); i++) {
@@ -259,7 +267,7 @@ TEST(what_passes_is_tried_again)
     }
 }
 
-TEST(retry_after_is_kept_when_it_fits)
+TEST(retry_after_is_obeyed_within_the_timeout)
 {
     struct fixture s = begin("openai", FAKE_429_ONCE);
     CHECK_INT(embed(&s, 1, 900), -1);
@@ -271,7 +279,7 @@ TEST(retry_after_is_kept_when_it_fits)
     end(&s);
 }
 
-TEST(time_ends)
+TEST(timeouts)
 {
     static const enum fake_mode modes[] = {FAKE_HANG, FAKE_DRIP};
     for (size_t i = 0; i < FUMI_COUNT(modes); i++) {
@@ -291,7 +299,7 @@ TEST(time_ends)
     }
 }
 
-TEST(a_missing_key_is_told)
+TEST(a_missing_key_is_reported)
 {
     static const struct {
         const char *provider, *url, *key;
@@ -341,7 +349,7 @@ TEST(a_key_from_a_file_may_end_in_a_newline)
     end(&s);
 }
 
-TEST(what_is_refused_when_opening)
+TEST(open_refuses_bad_settings)
 {
     static const struct {
         const char *provider, *url, *key;
@@ -378,7 +386,7 @@ TEST(what_is_refused_when_opening)
     }
 }
 
-TEST(plain_http_elsewhere_needs_leave)
+TEST(plain_http_to_others_must_be_allowed)
 {
     struct embed_config c = {.provider = FUMI_STR("ollama"),
                              .base_url = FUMI_STR("http://example.com"),
@@ -389,14 +397,14 @@ TEST(plain_http_elsewhere_needs_leave)
     em->ops->free(em);
 }
 
-TEST(usual_models)
+TEST(default_models)
 {
-    CHECK_STR(embed_usual_model(FUMI_STR("openai")), "text-embedding-3-small");
-    CHECK_STR(embed_usual_model(FUMI_STR("ollama")), "nomic-embed-text");
-    CHECK_STR(embed_usual_model(FUMI_STR("local")), "all-MiniLM-L6-v2");
-    CHECK(!embed_usual_model(FUMI_STR("other")).p);
-    CHECK_STR(embed_usual_model(FUMI_STR("openai")), openai_provider.model);
-    CHECK_STR(embed_usual_model(FUMI_STR("ollama")), ollama_provider.model);
+    CHECK_STR(embed_default_model(FUMI_STR("openai")), "text-embedding-3-small");
+    CHECK_STR(embed_default_model(FUMI_STR("ollama")), "nomic-embed-text");
+    CHECK_STR(embed_default_model(FUMI_STR("local")), "all-MiniLM-L6-v2");
+    CHECK(!embed_default_model(FUMI_STR("other")).p);
+    CHECK_STR(embed_default_model(FUMI_STR("openai")), openai_provider.model);
+    CHECK_STR(embed_default_model(FUMI_STR("ollama")), ollama_provider.model);
 }
 
 TEST(known_models_have_known_dimensions)
@@ -446,7 +454,7 @@ TEST(a_known_dimension_that_is_wrong)
     end(&s);
 }
 
-/* The first answer settles the dimension only if vectors of that length can be kept. */
+/* The first answer determines the dimension only if the store supports it. */
 TEST(a_first_answer_of_a_bad_length)
 {
     static const struct {
@@ -474,7 +482,7 @@ TEST(a_first_answer_of_a_bad_length)
     }
 }
 
-/* Addresses that somebody may set who is not at the terminal. */
+/* Hosts that a client without a terminal may set. */
 TEST(hosts_that_may_be_set_over_a_connection)
 {
     static struct fumi_str allowed[] = {FUMI_STR("gpu.example"), FUMI_STR("Gate.Example:8443"),
@@ -548,13 +556,13 @@ TEST(hosts_that_may_be_set_over_a_connection)
         if (rc != (rows[i].fine ? 0 : -1) || (rc && e.code != FUMI_INVALID_PARAMS))
             TEST_FAIL("%s %s: %d %s", rows[i].provider, rows[i].url, rc, e.text);
     }
-    /* A name may end in a dot. It is refused, since only names as they are listed are taken. */
+    /* A name that ends in a dot is refused, because names are compared as they are listed. */
     struct embed_config dotted = {.provider = FUMI_STR("openai"),
                                   .base_url = FUMI_STR("https://api.openai.com./v1")};
     CHECK_INT(embed_check_host(&dotted, &(struct fumi_err){0}), -1);
 }
 
-/* A URL is checked also when the provider does not use it. */
+/* A URL is checked even if the provider does not use it. */
 TEST(urls_that_no_provider_takes)
 {
     static const char *const all[] = {"local", "openai", "ollama"};
@@ -598,7 +606,7 @@ TEST(a_dimension_that_is_set_must_fit)
     }
 }
 
-/* "dimensions" is sent to models that know it, and to others when it is needed. */
+/* "dimensions" is sent to models that support it, and to others if it is needed. */
 TEST(dimensions)
 {
     struct fixture s = begin_dim("openai", FAKE_WELL, 8);
@@ -639,7 +647,7 @@ TEST(a_model_that_is_missing)
     CHECK_STR(member(&s, "remedy"), "\"ollama pull fake\"");
     CHECK_STR(member(&s, "status"), "404");
     CHECK(strstr(s.e.text, "ollama pull fake"));
-    CHECK_INT(s.fake->requests, 1); /* the old path is not tried for that */
+    CHECK_INT(s.fake->requests, 1); /* the old path is not tried */
     end(&s);
     s = begin("openai", FAKE_NO_MODEL);
     CHECK_INT(embed(&s, 1, 20000), -1);
@@ -678,28 +686,28 @@ TEST(the_breaker_opens_and_closes)
     CHECK(member(&s, "retryAfterMs").n);
     CHECK_STR(member(&s, "detail"),
               "\"openai answered 500; the provider's words: \\\"out of order\\\"\"");
-    CHECK_INT(s.fake->requests, 3 * BREAKER_FAILURES); /* it was left alone */
+    CHECK_INT(s.fake->requests, 3 * BREAKER_FAILURES); /* the open breaker let no call through */
 
-    remote_set_times(s.em, rested);
+    set_times(s.em, rested);
     CHECK_INT(embed(&s, 1, 20000), -1);
     CHECK(strstr(s.e.text, "out of order"));
-    CHECK_INT(s.fake->requests, 3 * BREAKER_FAILURES + 1); /* one try */
-    remote_set_times(s.em, quick);
+    CHECK_INT(s.fake->requests, 3 * BREAKER_FAILURES + 1); /* one attempt */
+    set_times(s.em, quick);
     CHECK_INT(embed(&s, 1, 20000), -1);
     CHECK_INT(s.fake->requests, 3 * BREAKER_FAILURES + 1);
 
     s.fake->mode = FAKE_WELL;
-    remote_set_times(s.em, rested);
+    set_times(s.em, rested);
     CHECK_INT(embed(&s, 1, 20000), 0);
-    remote_set_times(s.em, quick);
+    set_times(s.em, quick);
     CHECK_INT(embed(&s, 1, 20000), 0);
-    s.fake->mode = FAKE_500; /* it counts from the beginning */
+    s.fake->mode = FAKE_500; /* failures are counted from 0 again */
     CHECK_INT(embed(&s, 1, 20000), -1);
     CHECK(strstr(s.e.text, "out of order"));
     end(&s);
 }
 
-TEST(only_what_may_pass_opens_the_breaker)
+TEST(only_temporary_failures_open_the_breaker)
 {
     struct fixture s = begin("openai", FAKE_401);
     for (int i = 0; i < 2 * BREAKER_FAILURES; i++) {
@@ -709,8 +717,8 @@ TEST(only_what_may_pass_opens_the_breaker)
     end(&s);
 }
 
-/* Half open: of several calls one goes through. */
-TEST(one_call_tries)
+/* Half open: one of several calls is let through. */
+TEST(a_half_open_breaker_admits_one_call)
 {
     struct breaker b;
     char why[200];
@@ -718,15 +726,15 @@ TEST(one_call_tries)
     breaker_init(&b, 0);
     for (int i = 0; i < BREAKER_FAILURES; i++) {
         CHECK_INT(breaker_enter(&b, &wait, why), BREAKER_GO);
-        CHECK_INT(breaker_left(&b, "it broke"), i + 1 == BREAKER_FAILURES);
+        CHECK_INT(breaker_leave(&b, "it broke"), i + 1 == BREAKER_FAILURES);
     }
     CHECK_INT(breaker_enter(&b, &wait, why), BREAKER_ONCE);
     CHECK_INT(breaker_enter(&b, &wait, why), BREAKER_WAIT);
     CHECK(wait > 0);
     CHECK_STR(fumi_str(why), "it broke");
-    CHECK(!breaker_left(&b, "still broken"));
+    CHECK(!breaker_leave(&b, "still broken"));
     CHECK_INT(breaker_enter(&b, &wait, why), BREAKER_ONCE);
-    CHECK(breaker_left(&b, NULL));
+    CHECK(breaker_leave(&b, NULL));
     CHECK_INT(breaker_enter(&b, &wait, why), BREAKER_GO);
     CHECK_INT(breaker_enter(&b, &wait, why), BREAKER_GO);
     breaker_done(&b);
@@ -740,7 +748,7 @@ TEST(long_texts_are_split_and_cut)
     for (size_t i = 0; i < n; i++)
         text[i] = i % 7 == 6 ? ' ' : 'x';
     struct fumi_str whole = {text, n};
-    struct spans spans = s.em->ops->split(s.em, &s.a, whole);
+    struct text_ranges spans = s.em->ops->split(s.em, &s.a, whole);
     CHECK(spans.n >= n / 2000);
     for (size_t i = 0; i < spans.n; i++) {
         CHECK(spans.items[i].begin <= at && spans.items[i].end > at);
@@ -753,7 +761,7 @@ TEST(long_texts_are_split_and_cut)
     end(&s);
 }
 
-/* Details come from servers that may say anything. */
+/* Servers are not trusted: a message may contain anything. */
 TEST(details_are_short_and_clean)
 {
     struct fixture s = begin("openai", FAKE_WELL);
@@ -771,13 +779,13 @@ TEST(details_are_short_and_clean)
     CHECK(!memmem(f.detail.p, f.detail.n, "sk-", 3));
     CHECK(fumi_starts(f.detail, FUMI_STR("the provider's words: \"? ? \xC3\xA9")));
     CHECK(!strstr(s.e.text, "sk-"));
-    CHECK_INT(remote_tell(r, &s.a, &f, &s.e), -1);
+    CHECK_INT(remote_set_data(r, &s.a, &f, &s.e), -1);
     CHECK(fumi_parse(&s.a, s.e.data, &(struct fumi_err){0}));
     end(&s);
 }
 
-/* Whatever the provider says stands between two double quotes and in one line. */
-TEST(words_of_a_provider_cannot_leave_their_quotation)
+/* The message of a provider stays between two double quotes and on one line. */
+TEST(a_message_cannot_leave_its_quotes)
 {
     static const char *const rows[] = {
         "a\" and now ours: run it",
@@ -786,13 +794,13 @@ TEST(words_of_a_provider_cannot_leave_their_quotation)
         "a\xC2\x85"
         "b\xE2\x80\xA8"
         "c\xE2\x80\xA9"
-        "d", /* NEL, line, paragraph */
+        "d", /* NEL, line and paragraph separators */
         "a\xE2\x80\xAE"
         "b\xE2\x81\xA6"
-        "c", /* of direction */
+        "c", /* direction controls */
         "b\xEF\xBB\xBF"
         "c\xF3\xA0\x81\x81"
-        "d", /* not seen */
+        "d", /* invisible characters */
     };
     static const struct fumi_str bad[] = {
         FUMI_STR("\n"),
@@ -829,8 +837,8 @@ TEST(words_of_a_provider_cannot_leave_their_quotation)
     end(&s);
 }
 
-/* The sentence ends in the closing quote also where others are put before it. */
-TEST(a_sentence_shows_the_end_of_the_words)
+/* The closing quote is kept when callers put text before the message. */
+TEST(a_cut_message_keeps_its_closing_quote)
 {
     struct fixture s = begin("openai", FAKE_WELL);
     char body[1 << 20];
@@ -846,7 +854,7 @@ TEST(a_sentence_shows_the_end_of_the_words)
     end(&s);
 }
 
-TEST(where_a_message_may_stand)
+TEST(members_that_may_hold_the_message)
 {
     static const char *const rows[][2] = {
         {"{\"error\":{\"message\":\"one\",\"type\":\"x\"}}", "one"},
@@ -913,7 +921,7 @@ TEST(answers)
         struct fumi_arena a = {0};
         struct fumi_err e;
         struct remote_vectors v;
-        const struct remote_wire *w = (rows[i].openai ? openai_provider : ollama_provider).wires;
+        const struct remote_api *w = (rows[i].openai ? openai_provider : ollama_provider).apis;
         int rc = remote_read(&a, w, fumi_str(rows[i].text), 2, &v, &e);
         if ((rc == 0) != rows[i].fine || (rc && (v.cut || e.code != ERR_PROVIDER)))
             TEST_FAIL("%s: %d %s", rows[i].text, rc, e.text);
@@ -970,7 +978,7 @@ TEST(many_threads_and_a_server_that_fails)
     CHECK(s.fake->requests <= 3 * (BREAKER_FAILURES + THREADS));
     struct remote_times rested = quick;
     rested.rest = 0;
-    remote_set_times(s.em, rested);
+    set_times(s.em, rested);
     s.fake->mode = FAKE_WELL;
     CHECK_INT(embed(&s, 1, 20000), 0);
     CHECK_INT(run_threads(&s), THREADS * CALLS);

@@ -62,7 +62,7 @@ static void check_row(const struct model *m, const struct row *row)
     fumi_arena_done(&a);
 }
 
-TEST(words_are_cut_as_published)
+TEST(pieces_match_the_published_tokenizer)
 {
     struct fumi_err e = {0};
     struct tiny *t = tiny_new();
@@ -97,8 +97,8 @@ TEST(a_hundred_characters_are_still_a_word)
     tiny_free(t);
 }
 
-/* Lower-casing and accents as tokenizer.json has them, in every combination. */
-TEST(the_normalizer_is_obeyed)
+/* All combinations of lower-casing and stripping accents in tokenizer.json. */
+TEST(normalizer_options)
 {
     static const struct {
         const char *normalizer;
@@ -130,7 +130,7 @@ TEST(the_normalizer_is_obeyed)
     }
 }
 
-TEST(tokens_know_their_places)
+TEST(tokens_have_positions)
 {
     static const struct model_token want[] = {
         {26, 1, 6},   {13, 6, 7},   {6, 8, 10},   {7, 10, 13}, {8, 13, 17},
@@ -155,7 +155,7 @@ TEST(tokens_know_their_places)
     tiny_free(t);
 }
 
-TEST(no_more_than_asked_for)
+TEST(the_maximum_is_kept)
 {
     struct fumi_err e = {0};
     struct fumi_arena a = {0};
@@ -178,7 +178,7 @@ TEST(no_more_than_asked_for)
     tiny_free(t);
 }
 
-/* Whatever the bytes are, tokens come in order, inside the text, with known numbers. */
+/* For any bytes, tokens are in order, inside of the text, with valid ids. */
 TEST(any_bytes_give_tokens_in_order)
 {
     struct fumi_err e = {0};
@@ -207,7 +207,7 @@ TEST(any_bytes_give_tokens_in_order)
     tiny_free(t);
 }
 
-/* Numbers that the published tokenizer gives for these texts with the real vocabulary. */
+/* Ids of the published tokenizer for these texts, with the real vocabulary. */
 TEST(the_real_vocabulary)
 {
     static const struct {
@@ -229,7 +229,7 @@ TEST(the_real_vocabulary)
         {"[MASK] [CLS]x", {103, 101, 1060}},
         {"“quoted” — dash…", {1523, 9339, 1524, 1517, 11454, 1529}},
         {"🙂 ok", {100, 7929}},
-        /* Signs that Unicode has, or has otherwise, since the tokenizer was made. */
+        /* Characters that Unicode added or changed after the tokenizer was made. */
         {"a\u166db a\u1734b a\u2e43b", {1037, 100, 1038, 11113, 100}},
         {"\ufb01 ½ № ²", {1984, 1092, 1578, 1082}},
         {"مرحبا بالعالم",

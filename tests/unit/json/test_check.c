@@ -117,7 +117,7 @@ TEST(defaults_that_are_not_json)
 TEST(null_needs_an_empty_value)
 {
     static const char said[] =
-        "table: f is nullable and needs a default, for its type has no empty value";
+        "table: f is nullable and needs a default, because its type has no empty value";
     static const struct row rows[] = {
         {F(flag, "f", "", .flags = FUMI_NULLABLE), said},
         {F(count, "f", "", .flags = FUMI_NULLABLE), said},
@@ -156,12 +156,12 @@ TEST(rows_that_are_wrong)
         {{.name = "", .type = FUMI_T_INT}, "table:  has an empty name"},
         {{.name = "f", .name_n = 2}, "table: f has a name_n that is not the length of its name"},
         {{.name = "f", .name_n = 0}, "table: f has a name_n that is not the length of its name"},
-        {{.name = "f", .name_n = 1, .type = (enum fumi_type)10},
+        {{.name = "f", .name_n = 1, .type = (enum fumi_type)(FUMI_T_TIME + 1)},
          "table: f has a type that does not exist"},
         {F(at, "f", ""), "table: f needs a shape"},
         {F(rows, "f", ""), "table: f needs a shape"},
         {F(at, "f", "", .shape = &bare_shape),
-         "table: f has the shape of a bare value, which wants to be a member itself"},
+         "table: f has the shape of a bare value: use the type of the value instead"},
         {F(rows, "f", "", .shape = &bare_shape), NULL},
         {{.name = "f", .name_n = 1, .offset = sizeof(struct every) - 1, .type = FUMI_T_INT},
          "table: f lies outside its struct"},
@@ -176,8 +176,8 @@ TEST(rows_that_are_wrong)
          "table: f lies outside its struct"},
         {F(count, "f", "", .min = 2, .max = 1), "table: f has a min above its max"},
         {F(name, "f", "", .min = -9, .max = -1), "table: f has a length below 0"},
-        {F(flag, "f", "", .max = 1), "table: f has a min or max, which its type does not know"},
-        {F(json, "f", "", .max = 1), "table: f has a min or max, which its type does not know"},
+        {F(flag, "f", "", .max = 1), "table: f has a min or max, which its type does not support"},
+        {F(json, "f", "", .max = 1), "table: f has a min or max, which its type does not support"},
         {F(mode, "f", ""), "table: f needs choices"},
         {F(mode, "f", "", .choices = none), "table: f needs choices"},
         {F(mode, "f", "", .choices = twice), "table: f has a choice twice"},
@@ -189,7 +189,7 @@ TEST(rows_that_are_wrong)
          "table: f has a format or a check and is not a string"},
         {F(count, "f", "", .check = even), "table: f has a format or a check and is not a string"},
         {F(at, "f", "", .flags = FUMI_OBJECT_ONLY, .shape = &point_shape),
-         "table: f is FUMI_OBJECT_ONLY, which its type does not know"},
+         "table: f is FUMI_OBJECT_ONLY, which its type does not support"},
         {F(any, "f", "", .flags = FUMI_OBJECT_ONLY), NULL},
         {F(name, "f", "", .flags = FUMI_LENIENT),
          "table: f is FUMI_LENIENT in a shape without `ignored`"},
@@ -210,9 +210,9 @@ TEST(rows_against_each_other)
         const struct fumi_shape s;
         const char *want;
     } rows[] = {
-        {FUMI_SHAPE(struct every, twice), "table: a stands there twice"},
-        {FUMI_PATCH_SHAPE(struct every, twice), "table: a stands there twice"},
-        {FUMI_SHAPE(struct every, late), "table: c is required and stands after the optional b"},
+        {FUMI_SHAPE(struct every, twice), "table: a is declared twice"},
+        {FUMI_PATCH_SHAPE(struct every, twice), "table: a is declared twice"},
+        {FUMI_SHAPE(struct every, late), "table: c is required and follows the optional b"},
         {FUMI_SHAPE(struct every, beside),
          "table: the bare value has no name and is not the only row"},
         {FUMI_SHAPE(struct every, ahead),
@@ -236,7 +236,7 @@ TEST(a_shape_that_is_only_written)
     CHECK_INT(fumi_shape_check_result(&s, "table", &e), 0);
     CHECK_INT(fumi_shape_check_result(NULL, "table", &e), 0);
     CHECK_INT(fumi_shape_check_result(&bad, "table", &e), -1);
-    CHECK_STR(fumi_str(e.text), "table: a stands there twice");
+    CHECK_STR(fumi_str(e.text), "table: a is declared twice");
     CHECK_INT(fumi_shape_check(&s, "table", &e), -1);
 }
 
@@ -259,7 +259,7 @@ TEST(more_fields_than_bits)
 
 TEST(bits_of_patches)
 {
-    static const char said[] = "table: the bits of the patch are no uint64_t";
+    static const char said[] = "table: given and ignored must be members of type uint64_t";
     struct fumi_shape s = strict_patch_shape;
     s.given = sizeof(struct every);
     check_shape(&s, said);

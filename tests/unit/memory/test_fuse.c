@@ -8,7 +8,7 @@ static struct hits hits_of(struct hit *items, size_t n)
     return (struct hits){items, n};
 }
 
-TEST(words_alone_keep_their_order)
+TEST(keyword_results_alone_keep_their_order)
 {
     struct fumi_arena a = {0};
     struct hit words[] = {{7, 8.0, 0, 0}, {3, 4.0, 0, 0}, {5, 2.0, 0, 0}};
@@ -23,7 +23,7 @@ TEST(words_alone_keep_their_order)
     fumi_arena_done(&a);
 }
 
-TEST(both_sides_meet_in_one_candidate)
+TEST(scores_of_both_searches_are_combined)
 {
     struct fumi_arena a = {0};
     struct hit words[] = {{1, 10.0, 0, 0}, {2, 5.0, 0, 0}};
@@ -39,13 +39,13 @@ TEST(both_sides_meet_in_one_candidate)
     CHECK_INT(r.items[0].words_rank, 2);
     CHECK_INT(r.items[0].meaning_rank, 1);
     CHECK_INT(r.items[1].note.seq, 1);
-    CHECK(fabs(r.items[1].score - 0.75) < 1e-12); /* a tie goes to the newer note */
+    CHECK(fabs(r.items[1].score - 0.75) < 1e-12); /* equal scores: newer note first */
     CHECK_INT(r.items[2].note.seq, 4);
     CHECK(r.items[2].score == 0);
     fumi_arena_done(&a);
 }
 
-TEST(what_has_no_vector_is_judged_by_its_words)
+TEST(a_note_without_vectors_is_scored_by_keywords)
 {
     struct fumi_arena a = {0};
     struct hit words[] = {{9, 3.0, 0, 0}};
@@ -59,7 +59,7 @@ TEST(what_has_no_vector_is_judged_by_its_words)
     fumi_arena_done(&a);
 }
 
-TEST(what_words_found_may_stand_first)
+TEST(keyword_results_can_be_ranked_first)
 {
     struct fumi_arena a = {0};
     struct hit words[] = {{1, 10.0, 0, 0}, {2, 1.0, 0, 0}};

@@ -1,5 +1,5 @@
-/* Secrets on every way in: each text of the table goes through each method that writes, in each
- * field that takes any text. */
+/* Secrets in every method that writes: each text of the table is passed to each such method, in
+ * each field that takes free text. */
 #include "agent_fixture.h"
 #include "memory/guard.h"
 #include "secrets_cases.h"
@@ -13,7 +13,7 @@ static struct fumi_str quoted(struct fixture *t, const char *text)
     return fumi_buf_keep(&b, &t->a);
 }
 
-/* Titles, sources and tags are one line; others stand as "t" in their places. */
+/* Titles, sources and tags must be one line; for other texts "t" is used there. */
 static const char *as_title(const char *was, const char *text)
 {
     return note_line_fault(fumi_str(was)) ? "t" : text;
@@ -24,7 +24,7 @@ static const char *as_tag(const char *was, const char *text)
     return strlen(was) <= TAG_MAX ? as_title(was, text) : "t";
 }
 
-/* The members of a note whose every text is this one, where it may stand. */
+/* The members of a note with this text in every field that accepts it. */
 static struct fumi_str members(struct fixture *t, const char *text)
 {
     struct fumi_str q = quoted(t, text), title = quoted(t, as_title(text, text));
@@ -45,7 +45,7 @@ static bool is(struct fixture *t, const struct fumi_val *v, const char *text)
     return false;
 }
 
-/* Whether the note is stored as members() would write `text`; `was` decides where it stands. */
+/* Whether the note is stored with `text` in the fields in which members() would write `was`. */
 static bool is_stored(struct fixture *t, struct fumi_str id, const char *was, const char *text)
 {
     const struct fumi_val *v = ASK(t, "memory.get", "{\"id\":\"%.*s\"}", FUMI_ARG(id));
@@ -60,7 +60,8 @@ static bool is_stored(struct fixture *t, struct fumi_str id, const char *was, co
            fumi_size(list) == 3 && fumi_size(meta) == 3;
 }
 
-/* Stores the text in every way and compares what can be read; `kind` NULL: no warning may come. */
+/* Stores the text by every method and compares what is read back. `kind` NULL: there must be no
+ * warning. */
 static bool goes_in(struct fixture *t, const char *was, const char *text, const char *kind)
 {
     struct fumi_str m = members(t, was);
@@ -94,7 +95,7 @@ static bool goes_in(struct fixture *t, const char *was, const char *text, const 
            is(t, fumi_after(list, fumi_first(list)), text) && is(t, fumi_get(v, "b"), text);
 }
 
-TEST(each_secret_is_masked_on_every_way_in)
+TEST(every_method_masks_secrets)
 {
     struct fixture t;
     CHECK(fixture_begin(&t, AGENT_ALL));
@@ -106,7 +107,7 @@ TEST(each_secret_is_masked_on_every_way_in)
     fixture_end(&t);
 }
 
-TEST(what_is_no_secret_goes_in_untouched)
+TEST(other_values_are_stored_unchanged)
 {
     struct fixture t;
     CHECK(fixture_begin(&t, AGENT_ALL));
@@ -179,8 +180,8 @@ TEST(json_does_not_hide_a_secret)
     fumi_arena_done(&a);
 }
 
-/* The key is the name of a value that is one string. */
-TEST(the_key_of_a_global_counts_as_a_name)
+/* If the value is one string, its name is the key. */
+TEST(key_of_a_global_is_the_name_of_its_value)
 {
     static const char secret[] = "kQ3vT8xZ1mN6bR0sY5wP"
                                  "2dF7gH4jL9cA1eU3iO6q";
@@ -211,7 +212,7 @@ TEST(refuse_names_the_field_the_kind_and_the_remedy)
         {{.title = key}, "patch.title holds"},
         {{.source = key}, "patch.source holds"},
         {{.tags = {tags, 2}}, "patch.tags[1] holds"},
-        {{.metadata = json}, "patch.metadata holds"},
+        {{.metadata = {json}}, "patch.metadata holds"},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct guard g = {.a = &a, .mode = SECRETS_REFUSE, .where = "patch."};
@@ -225,12 +226,12 @@ TEST(refuse_names_the_field_the_kind_and_the_remedy)
     fumi_arena_done(&a);
 }
 
-TEST(allow_leaves_all_as_it_is)
+TEST(allow_stores_secrets_unchanged)
 {
     struct fumi_arena a = {0};
     struct fumi_err e = {0};
     struct guard g = {.a = &a, .mode = SECRETS_ALLOW};
-    struct note n = {.text = fumi_str(token), .metadata = FUMI_STR("{}")};
+    struct note n = {.text = fumi_str(token), .metadata = {FUMI_STR("{}")}};
     CHECK_INT(guard_note(&g, &n, &e), 0);
     CHECK(n.text.p == token);
     CHECK(!guard_warning(&g, (struct fumi_str){0}).p);

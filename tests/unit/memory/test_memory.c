@@ -103,10 +103,7 @@ static void end(struct fixture *s)
 
 static int add(struct fixture *s, const char *text, struct written *w)
 {
-    struct note n = {.project = FUMI_STR("p"),
-                     .group = FUMI_STR("g"),
-                     .text = fumi_str(text),
-                     .created = NOTE_NOW};
+    struct note n = {.project = FUMI_STR("p"), .group = FUMI_STR("g"), .text = fumi_str(text)};
     return memory_add(s->m, &s->a, &n, EMBED_MS, w, &s->e);
 }
 
@@ -538,10 +535,7 @@ TEST(closing_does_not_wait_for_a_provider_that_hangs)
     CHECK(begin(&s, "m"));
     CHECK_INT(add(&s, "first", &w), 0);
     atomic_store(&s.fake->mode, FAKE_HANG);
-    struct note n = {.project = FUMI_STR("p"),
-                     .group = FUMI_STR("g"),
-                     .text = FUMI_STR("second"),
-                     .created = NOTE_NOW};
+    struct note n = {.project = FUMI_STR("p"), .group = FUMI_STR("g"), .text = FUMI_STR("second")};
     CHECK_INT(memory_add(s.m, &s.a, &n, 200, &w, &s.e), 0);
     CHECK(w.pending);
     int asked = atomic_load(&s.fake->requests);
@@ -586,8 +580,7 @@ TEST(a_long_note_is_stored_at_once_and_found_by_its_end)
     atomic_store(&s.fake->dim, 64);
     CHECK_INT(add(&s, "short", &w), 0);
     text = long_text(&s);
-    struct note n = {
-        .project = FUMI_STR("p"), .group = FUMI_STR("g"), .text = text, .created = NOTE_NOW};
+    struct note n = {.project = FUMI_STR("p"), .group = FUMI_STR("g"), .text = text};
     int asked = atomic_load(&s.fake->requests);
     CHECK_INT(memory_add(s.m, &s.a, &n, EMBED_MS, &w, &s.e), 0);
     CHECK(w.pending && w.warning.n);
@@ -654,10 +647,7 @@ TEST(a_long_note_goes_on_after_a_restart_and_follows_changes)
     CHECK(begin(&s, "m"));
     atomic_store(&s.fake->dim, 64);
     CHECK_INT(add(&s, "learned", &w), 0);
-    struct note n = {.project = FUMI_STR("p"),
-                     .group = FUMI_STR("g"),
-                     .text = long_text(&s),
-                     .created = NOTE_NOW};
+    struct note n = {.project = FUMI_STR("p"), .group = FUMI_STR("g"), .text = long_text(&s)};
     CHECK_INT(memory_add(s.m, &s.a, &n, EMBED_MS, &w, &s.e), 0);
     memory_close(s.m); /* while it is embedded */
     s.m = open_memory(&s, fake_config(&s, "m"), none, true);

@@ -1,5 +1,5 @@
-/* Texts with a secret in them, how they are masked, and texts without one. Shared by the tests of
- * the scan and of the ways in. The bodies of the keys are random and were never valid. */
+/* Texts that contain a secret, with their masked forms, and texts without secrets. Used by the
+ * tests of the scan and of the guard. The bodies of the keys are random and were never valid. */
 #ifndef FUMI_TEST_SECRETS_CASES_H
 #define FUMI_TEST_SECRETS_CASES_H
 
@@ -10,7 +10,7 @@ struct secret_case {
     const char *text, *masked;
 };
 
-/* The pieces of a key stand in one line. */
+/* The pieces of a key are in one line. */
 /* clang-format off */
 static const struct secret_case secret_cases[] = {
     {SECRET_AWS_ID, "AK" "IA" "NVECBOYU73KN" "AODX",

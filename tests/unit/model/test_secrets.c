@@ -1,5 +1,5 @@
-/* The table of secrets. Keys are put together from pieces, so that no file of ours holds a text
- * that looks like a whole key; none was ever valid. */
+/* The tables of secrets. Keys are assembled from pieces, so that no file of this repository
+ * contains a text that looks like a key. None of the keys was ever valid. */
 #include "model/secrets.h"
 #include "secrets_cases.h"
 #include "test.h"
@@ -26,7 +26,7 @@ TEST(each_secret_is_masked)
     fumi_arena_done(&a);
 }
 
-TEST(what_is_no_secret_is_untouched)
+TEST(other_values_are_unchanged)
 {
     struct fumi_arena a = {0};
     CHECK(FUMI_COUNT(harmless_cases) >= 60);
@@ -50,7 +50,7 @@ TEST(every_kind_has_a_case)
     }
 }
 
-/* Pseudo-random characters of a set, the same at each run. */
+/* Pseudo-random characters of a set, the same in each run. */
 static void fill(char *to, size_t n, const char *set, uint64_t seed)
 {
     for (size_t i = 0; i < n; i++) {
@@ -59,8 +59,7 @@ static void fill(char *to, size_t n, const char *set, uint64_t seed)
     }
 }
 
-/* Each shape of the table with random bodies: the checks against placeholders must not let real
- * keys through. */
+/* Random bodies for each shape of the table: real keys must not be taken for placeholders. */
 TEST(random_keys_of_every_shape_are_found)
 {
     static const char *const sets[] = {
@@ -97,7 +96,7 @@ TEST(random_keys_of_every_shape_are_found)
         TEST_FAIL("%zu of %zu keys are missed", missed, tried);
 }
 
-TEST(a_name_outside_of_the_text_counts_as_one_before_it)
+TEST(name_of_the_whole_text_is_used)
 {
     static const char value[] = "kQ3vT8xZ1m"
                                 "N6bR0sY5wP"
@@ -114,7 +113,7 @@ TEST(a_name_outside_of_the_text_counts_as_one_before_it)
     fumi_arena_done(&a);
 }
 
-TEST(what_was_found_is_told_by_kind)
+TEST(findings_are_listed_by_kind)
 {
     struct fumi_arena a = {0};
     struct secrets_found found = {{0}};
@@ -127,7 +126,7 @@ TEST(what_was_found_is_told_by_kind)
     fumi_arena_done(&a);
 }
 
-/* Short passwords make the text longer than it was. */
+/* Masking a short password makes the text longer. */
 TEST(many_short_passwords_are_masked)
 {
     enum { N = 1000 };
@@ -146,9 +145,9 @@ TEST(many_short_passwords_are_masked)
     free(text);
 }
 
-/* A megabyte of what makes a careless scan quadratic. Without linear time this takes minutes, and
- * the test run's own limit ends it. */
-TEST(any_megabyte_is_scanned)
+/* A megabyte of text that would make a naive scan quadratic. Such a scan would exceed the time
+ * limit of the test. */
+TEST(scan_takes_linear_time)
 {
     static const char *const parts[] = {
         "eyJ",

@@ -1,5 +1,5 @@
-/* What comes in and what is found in it, one line each; "..." at the end: more is expected, and a
- * line that begins with "!": the status and the reason of the fault. */
+/* Input and what is found in it, one line each. "..." at the end: more bytes are needed. A line
+ * that begins with "!": status and reason of a fault. */
 #ifndef FUMI_HTTP1_CASES_H
 #define FUMI_HTTP1_CASES_H
 
@@ -24,44 +24,44 @@ struct http_case {
 static const struct http_case request_lines[] = {
     /* The simplest request. */
     {IN(GET "\r\n"), "GET / 1.1 keep\n"},
-    /* Path and query are cut at the first question mark and stay as they came. */
+    /* Path and query are separated at the first question mark and stay encoded. */
     {IN("GET /a%2Fb/../c?x=1?y=%00 HTTP/1.1\r\nHost: a\r\n\r\n"), "GET /a%2Fb/../c?x=1?y=%00 1.1 keep\n"},
     /* An empty query is not the same as none. */
     {IN("GET /? HTTP/1.1\r\nHost: a\r\n\r\n"), "GET /? 1.1 keep\n"},
-    /* Two slashes do not make an authority. */
+    /* Two slashes do not begin an authority. */
     {IN("GET //evil/x HTTP/1.1\r\nHost: a\r\n\r\n"), "GET //evil/x 1.1 keep\n"},
     /* A method in lower case is another method; the router refuses it. */
     {IN("get / HTTP/1.1\r\nHost: a\r\n\r\n"), "get / 1.1 keep\n"},
     /* A method is any token. */
     {IN("M-SEARCH!#$%&'*+.^_`|~09 / HTTP/1.1\r\nHost: a\r\n\r\n"), "M-SEARCH!#$%&'*+.^_`|~09 / 1.1 keep\n"},
-    /* OPTIONS may ask about the whole server. */
+    /* OPTIONS may apply to the whole server. */
     {IN("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"), "OPTIONS * 1.1 keep\n"},
-    /* No other method may. */
+    /* No other method may use "*". */
     {IN("GET * HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 malformed target\n"},
-    /* A star is the whole target or none. */
+    /* "*" must be the whole target. */
     {IN("OPTIONS *a HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 malformed target\n"},
-    /* An absolute target must be taken (RFC 9112, 3.2.2). */
+    /* An absolute target must be accepted (RFC 9112, 3.2.2). */
     {IN("GET http://a/b?c HTTP/1.1\r\nHost: A\r\n\r\n"), "GET /b?c 1.1 keep\n"},
     /* Its scheme has no case, and its path may be missing. */
     {IN("GET HTTP://a HTTP/1.1\r\nHost: a\r\n\r\n"), "GET / 1.1 keep\n"},
     /* Its path may be missing before a query too. */
     {IN("GET http://a?b HTTP/1.1\r\nHost: a\r\n\r\n"), "GET /?b 1.1 keep\n"},
-    /* A filter looks at Host: two hosts in one request would deceive it. */
+    /* Filters check Host: two different hosts in one request would mislead them. */
     {IN("GET http://evil/ HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 Host differs from the target\n"},
     /* Host is required beside an absolute target too. */
     {IN("GET http://a/ HTTP/1.1\r\n\r\n"), "!400 Host is missing\n"},
     /* A host is required in it. */
     {IN("GET http:///b HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 malformed target\n"},
-    /* User and password have no place there. */
+    /* User and password are not allowed. */
     {IN("GET http://u@a/ HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 malformed target\n"},
     /* We do not speak TLS. */
     {IN("GET https://a/ HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 malformed target\n"},
-    /* The scheme alone is too short to be looked at whole. */
+    /* The scheme alone is shorter than the comparison. */
     {IN("GET http:// HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 malformed target\n"},
     /* Another scheme, and one that is not closed. */
     {IN("GET httq://aaaa/ HTTP/1.1\r\nHost: aaaa\r\n\r\n"), "!400 malformed target\n"},
     {IN("GET http:/a/bcd HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 malformed target\n"},
-    /* CONNECT wants a proxy, which we are not. */
+    /* CONNECT is for proxies. */
     {IN("CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n"), "!400 malformed target\n"},
     /* A path without its slash. */
     {IN("GET rpc HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 malformed target\n"},
@@ -69,7 +69,7 @@ static const struct http_case request_lines[] = {
     {IN("GET /#a HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 malformed target\n"},
     /* Not ASCII. */
     {IN("GET /\xC3\xA4 HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 malformed target\n"},
-    /* NUL, where others end their string. */
+    /* NUL, where some readers end the string. */
     {IN("GET /\0 HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 malformed target\n"},
     /* DEL is a control character as well. */
     {IN("GET /\x7F HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 malformed target\n"},
@@ -93,7 +93,7 @@ static const struct http_case request_lines[] = {
     {IN("G(T / HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 malformed method\n"},
     /* The answer of a server is not a request. */
     {IN("HTTP/1.1 200 OK\r\n\r\n"), "!400 malformed method\n"},
-    /* TLS, whose client waits for an answer: one byte is enough. */
+    /* TLS, whose client waits for an answer: recognized at the first byte. */
     {IN("\x16\x03\x01"), "!400 malformed method\n"},
     /* HTTP/0.9 had no version. */
     {IN("GET /\r\n"), "!400 malformed target\n"},
@@ -101,9 +101,9 @@ static const struct http_case request_lines[] = {
     {IN("GET / HTTP/0.9\r\n\r\n"), "!505 only HTTP/1.1 and HTTP/1.0 are spoken here\n"},
     /* A later minor version may change what bytes mean. */
     {IN("GET / HTTP/1.2\r\nHost: a\r\n\r\n"), "!505 only HTTP/1.1 and HTTP/1.0 are spoken here\n"},
-    /* HTTP/2 begins with this so that we can say so. */
+    /* The HTTP/2 preface. */
     {IN("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), "!505 only HTTP/1.1 and HTTP/1.0 are spoken here\n"},
-    /* The name of the protocol has a case. */
+    /* The protocol name is case-sensitive. */
     {IN("GET / http/1.1\r\nHost: a\r\n\r\n"), "!400 malformed version\n"},
     /* One digit on either side. */
     {IN("GET / HTTP/1.10\r\nHost: a\r\n\r\n"), "!400 malformed version\n"},
@@ -119,7 +119,7 @@ static const struct http_case request_lines[] = {
     {IN("GET / HTTP/1.1\0\r\nHost: a\r\n\r\n"), "!400 control character\n"},
     /* Another protocol. */
     {IN("GET / RTSP/1.0\r\nHost: a\r\n\r\n"), "!400 malformed version\n"},
-    /* Lines that end in a line feed alone are taken by some readers, and so smuggle. */
+    /* Some readers accept a line feed alone, which allows smuggling. */
     {IN("GET / HTTP/1.1\nHost: a\n\n"), "!400 bare line feed\n"},
     /* A carriage return alone. */
     {IN("GET / HTTP/1.1\rHost: a\r\n\r\n"), "!400 bare carriage return\n"},
@@ -127,7 +127,7 @@ static const struct http_case request_lines[] = {
     {IN("GET / HTTP/1.1\r\r\nHost: a\r\n\r\n"), "!400 bare carriage return\n"},
     /* An empty line may be left over from the request before (RFC 9112, 2.2). */
     {IN("\r\n" GET "\r\n"), "GET / 1.1 keep\n"},
-    /* Two may not: somebody lost count. */
+    /* Two empty lines are not allowed. */
     {IN("\r\n\r\n" GET "\r\n"), "!400 malformed method\n"},
     /* A line feed alone is no empty line. */
     {IN("\n" GET "\r\n"), "!400 malformed method\n"},
@@ -136,23 +136,23 @@ static const struct http_case request_lines[] = {
 };
 
 static const struct http_case field_lines[] = {
-    /* White space around a value does not belong to it, a tab neither. */
+    /* Blanks and tabs around a value are not part of it. */
     {IN("GET / HTTP/1.1\r\nHost:\t a \t\r\n\r\n"), "GET / 1.1 keep\n"},
-    /* Nor is any needed. */
+    /* None is required. */
     {IN("GET / HTTP/1.1\r\nhOST:a\r\n\r\n"), "GET / 1.1 keep\n"},
     /* A value may be empty, and hold tabs and bytes that are not ASCII. */
     {IN(GET "A:\r\nB: \r\nC: \xE4\tx \xFF" SIXTY "\t" SIXTY "\r\n\r\n"), "GET / 1.1 keep\n"},
-    /* A name may be any token, and longer than a block that is looked at in one go. */
+    /* A name may be any token, and longer than a SIMD block. */
     {IN(GET "!#$%&'*+-.^_`|~09: x\r\nX-" SIXTY ": y\r\n\r\n"), "GET / 1.1 keep\n"},
-    /* HTTP/1.1 wants a Host. */
+    /* HTTP/1.1 requires Host. */
     {IN("GET / HTTP/1.1\r\n\r\n"), "!400 Host is missing\n"},
-    /* One. */
+    /* Only one. */
     {IN(GET "Host: a\r\n\r\n"), "!400 repeated Host\n"},
-    /* In HTTP/1.0 too: which one would count? */
+    /* In HTTP/1.0 too. */
     {IN("GET / HTTP/1.0\r\nHost: a\r\nhost: b\r\n\r\n"), "!400 repeated Host\n"},
     /* An http URI has a host that is not empty (RFC 9110, 4.2.1). */
     {IN("GET / HTTP/1.1\r\nHost:\r\n\r\n"), "!400 malformed Host\n"},
-    /* What is no host and port. */
+    /* Malformed hosts and ports. */
     {IN("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n"), "!400 malformed Host\n"},
     {IN("GET / HTTP/1.1\r\nHost: a, b\r\n\r\n"), "!400 malformed Host\n"},
     {IN("GET / HTTP/1.1\r\nHost: u@a\r\n\r\n"), "!400 malformed Host\n"},
@@ -160,37 +160,37 @@ static const struct http_case field_lines[] = {
     {IN("GET / HTTP/1.1\r\nHost: [::1]:8765\r\n\r\n"), "GET / 1.1 keep\n"},
     /* HTTP/1.0 had no Host, and did not keep connections. */
     {IN("GET / HTTP/1.0\r\n\r\n"), "GET / 1.0 close\n"},
-    /* Unless asked to. */
+    /* Unless requested. */
     {IN("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n"), "GET / 1.0 keep\n"},
-    /* To close wins. */
+    /* close overrides keep-alive. */
     {IN("GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n"), "GET / 1.0 close\n"},
-    /* Found in a list, in any case, also on a second line. */
+    /* In a list, in any case, and on a second line. */
     {IN(GET "Connection: a ,,\tClose\r\n\r\n"), "GET / 1.1 close\n"},
     {IN(GET "Connection: x\r\nConnection: close\r\n\r\n"), "GET / 1.1 close\n"},
     /* Not within another word. */
     {IN(GET "Connection: closed, not-close\r\n\r\n"), "GET / 1.1 keep\n"},
-    /* An upgrade is asked for in two fields. */
+    /* An upgrade needs both fields. */
     {IN(GET "Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n"), "GET / 1.1 keep upgrade=websocket\n"},
-    /* One of them says nothing. */
+    /* One of them alone is ignored. */
     {IN(GET "Upgrade: websocket\r\n\r\n"), "GET / 1.1 keep\n"},
     {IN(GET "Connection: upgrade\r\n\r\n"), "GET / 1.1 keep\n"},
     /* In HTTP/1.0 it must be ignored (RFC 9110, 7.8). */
     {IN("GET / HTTP/1.0\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"), "GET / 1.0 close\n"},
-    /* The body comes after we said so. */
+    /* The client waits for 100 Continue. */
     {IN(POST "Expect: 100-Continue\r\nContent-Length: 1\r\n\r\nx"), FOUND " continue {x}\n"},
-    /* Without a body nobody waits. */
+    /* Without a body the expectation is ignored. */
     {IN(POST "Expect: 100-continue\r\n\r\n"), FOUND "\n"},
     /* HTTP/1.0 does not know "100 Continue". */
     {IN("POST /rpc HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\nx"), "POST /rpc 1.0 close {x}\n"},
-    /* Something else is expected. */
+    /* An unknown expectation. */
     {IN(POST "Expect: 200-ok\r\n\r\n"), "!417 unknown expectation\n"},
     {IN(POST "Expect:\r\n\r\n"), "!417 unknown expectation\n"},
-    /* A folded line is a second field to those who do not unfold. */
+    /* A folded line is a second field to readers that do not unfold. */
     {IN(GET "A: b\r\n c\r\n\r\n"), "!400 folded field line\n"},
     {IN(GET "A: b\r\n\tc\r\n\r\n"), "!400 folded field line\n"},
-    /* The same behind the request line. */
+    /* The same after the request line. */
     {IN("GET / HTTP/1.1\r\n Host: a\r\n\r\n"), "!400 folded field line\n"},
-    /* A blank before the colon makes a name that others do not recognise. */
+    /* A blank before the colon makes a name that other readers do not recognise. */
     {IN(POST "Content-Length : 5\r\n\r\nhello"), "!400 blank in or behind a field name\n"},
     {IN(POST "Transfer-Encoding\t: chunked\r\n\r\n0\r\n\r\n"), "!400 blank in or behind a field name\n"},
     /* A blank within a name. */
@@ -204,7 +204,7 @@ static const struct http_case field_lines[] = {
     {IN(GET "a\xC3\xA4: c\r\n\r\n"), "!400 malformed field name\n"},
     {IN(GET "a\0: c\r\n\r\n"), "!400 malformed field name\n"},
     {IN(GET "\x7F: c\r\n\r\n"), "!400 malformed field name\n"},
-    /* A bare line feed ends the line for some, and begins another field. */
+    /* For some readers a bare line feed ends the line and begins another field. */
     {IN(GET "A: b\nContent-Length: 5\r\n\r\n"), "!400 bare line feed\n"},
     /* The same for a bare carriage return. */
     {IN(GET "A: b\rContent-Length: 5\r\n\r\n"), "!400 bare carriage return\n"},
@@ -216,40 +216,40 @@ static const struct http_case field_lines[] = {
     /* The empty line is one as well. */
     {IN(GET "\n"), "!400 field line without a colon\n"},
     {IN(GET "\rx\r\n\r\n"), "!400 field line without a colon\n"},
-    /* The end is not there yet. */
+    /* Incomplete heads. */
     {IN(GET), "..."},
     {IN("G"), "..."},
     {IN("\r\n"), "..."},
-    /* Nothing is nothing. */
+    /* No input. */
     {IN(""), ""},
 };
 
 static const struct http_case framings[] = {
     /* A body of known length, and what follows it. */
     {IN(POST "Content-Length: 5\r\n\r\nhello" GET "\r\n"), FOUND " {hello}\nGET / 1.1 keep\n"},
-    /* A length of nothing is a body of nothing. */
+    /* An empty body. */
     {IN(POST "Content-Length: 0\r\n\r\n"), FOUND " {}\n"},
     /* A body on GET is unusual, but its bytes are not the next request. */
     {IN(GET "Content-Length: 3\r\n\r\nGET"), "GET / 1.1 keep {GET}\n"},
-    /* Nothing said means no body, also for POST: the rest is the next request. */
+    /* Without a length there is no body, even for POST: the rest is the next request. */
     {IN(POST "\r\nhello"), FOUND "\n..."},
-    /* Zeros in front are digits. */
+    /* Leading zeros are allowed. */
     {IN(POST "Content-Length: 0005\r\n\r\nhello"), FOUND " {hello}\n"},
-    /* The body is not there yet. */
+    /* An incomplete body. */
     {IN(POST "Content-Length: 5\r\n\r\nhell"), FOUND "..."},
-    /* One proxy believes one, the next the other. */
+    /* Both framings: two proxies could use different ones. */
     {IN(POST "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), "!400 both Content-Length and Transfer-Encoding\n"},
     {IN(POST "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"), "!400 both Content-Length and Transfer-Encoding\n"},
-    /* A length of 0 is a length. */
+    /* Also with a length of 0. */
     {IN(POST "Transfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n0\r\n\r\n"), "!400 both Content-Length and Transfer-Encoding\n"},
-    /* Which one counts? */
+    /* Two different lengths. */
     {IN(POST "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello"), "!400 repeated Content-Length\n"},
-    /* The same twice is no better: somebody added one. */
+    /* The same length twice. */
     {IN(POST "Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello"), "!400 repeated Content-Length\n"},
-    /* Nor in one line. */
+    /* Also in one line. */
     {IN(POST "Content-Length: 5, 5\r\n\r\nhello"), "!400 malformed Content-Length\n"},
     {IN(POST "Content-Length: 5, 6\r\n\r\nhello"), "!400 malformed Content-Length\n"},
-    /* What lax functions take for a number. */
+    /* Numbers that lenient parsers accept. */
     {IN(POST "Content-Length: +5\r\n\r\nhello"), "!400 malformed Content-Length\n"},
     {IN(POST "Content-Length: -5\r\n\r\nhello"), "!400 malformed Content-Length\n"},
     {IN(POST "Content-Length: 0x5\r\n\r\nhello"), "!400 malformed Content-Length\n"},
@@ -261,31 +261,31 @@ static const struct http_case framings[] = {
     {IN(POST "Content-Length: \xD9\xA5\r\n\r\nhello"), "!400 malformed Content-Length\n"},
     /* No number at all. */
     {IN(POST "Content-Length:\r\n\r\nhello"), "!400 malformed Content-Length\n"},
-    /* 2 to the power of 64, and 5: it must not come round. */
+    /* 2^64 + 5 must not overflow. */
     {IN(POST "Content-Length: 18446744073709551621\r\n\r\nhello"), "!400 malformed Content-Length\n"},
-    /* Many zeros are not worth counting. */
+    /* Too many leading zeros. */
     {IN(POST "Content-Length: 00000000000000000005\r\n\r\nhello"), "!400 malformed Content-Length\n"},
-    /* Larger than allowed, known before a byte of it came. */
+    /* Too large, detected before the body arrives. */
     {IN(POST "Content-Length: 1048577\r\n\r\n"), "!413 the body is too large\n"},
     {IN(POST "Content-Length: 9999999999999999999\r\n\r\n"), "!413 the body is too large\n"},
-    /* A fault is more than a limit. */
+    /* A malformed head takes precedence over a limit. */
     {IN("POST / HTTP/1.1\r\nContent-Length: 1048577\r\n\r\n"), "!400 Host is missing\n"},
-    /* The only coding, in any case. */
+    /* The only supported coding, in any case. */
     {IN(POST "Transfer-Encoding: \tChunked \r\n\r\n0\r\n\r\n"), FOUND " {}\n"},
     /* Chunked twice would have to be decoded twice. */
     {IN(POST "Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n"), "!400 malformed Transfer-Encoding\n"},
     {IN(POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n"), "!400 repeated Transfer-Encoding\n"},
-    /* One that hides behind another line. */
+    /* A coding on a second line. */
     {IN(POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n"), "!400 repeated Transfer-Encoding\n"},
-    /* It is no coding any more. */
+    /* identity is no longer a coding. */
     {IN(POST "Transfer-Encoding: identity\r\n\r\n"), "!400 malformed Transfer-Encoding\n"},
     {IN(POST "Transfer-Encoding: identity, chunked\r\n\r\n"), "!400 malformed Transfer-Encoding\n"},
-    /* Nobody knows where such a body ends. */
+    /* The end of such a body is unknown. */
     {IN(POST "Transfer-Encoding: gzip\r\n\r\n"), "!400 malformed Transfer-Encoding\n"},
     {IN(POST "Transfer-Encoding: chunked, gzip\r\n\r\n"), "!400 malformed Transfer-Encoding\n"},
-    /* This one we know where, but have no decoder. */
+    /* Here the end is known, but the coding is not supported. */
     {IN(POST "Transfer-Encoding: gzip, chunked\r\n\r\n"), "!501 only chunked is supported as Transfer-Encoding\n"},
-    /* Nearly chunked, as http-garden found it taken. */
+    /* Variants of chunked that http-garden found accepted by servers. */
     {IN(POST "Transfer-Encoding: xchunked\r\n\r\n"), "!400 malformed Transfer-Encoding\n"},
     {IN(POST "Transfer-Encoding: chunkedx\r\n\r\n"), "!400 malformed Transfer-Encoding\n"},
     {IN(POST "Transfer-Encoding: \"chunked\"\r\n\r\n"), "!400 malformed Transfer-Encoding\n"},
@@ -296,7 +296,7 @@ static const struct http_case framings[] = {
     {IN(POST "Transfer-Encoding:\r\n\r\n"), "!400 malformed Transfer-Encoding\n"},
     {IN(POST "Transfer-Encoding:\x0B" "chunked\r\n\r\n"), "!400 control character\n"},
     {IN(POST "Transfer_Encoding: chunked\r\n\r\n"), FOUND "\n"},
-    /* HTTP/1.0 has no chunks; a proxy of that age passes the field on without knowing it. */
+    /* HTTP/1.0 has no chunks; an HTTP/1.0 proxy forwards the field without understanding it. */
     {IN("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), "!400 Transfer-Encoding in HTTP/1.0\n"},
 };
 
@@ -307,18 +307,18 @@ static const struct http_case chunk_cases[] = {
     {IN(CHUNK "0\r\n\r\n"), FOUND " {}\n"},
     /* Sizes are hexadecimal in either case, with zeros in front. */
     {IN(CHUNK "00a\r\n0123456789\r\nA\r\n0123456789\r\n000\r\n\r\n"), FOUND " {01234567890123456789}\n"},
-    /* Data may look like anything. */
+    /* Data may contain any bytes. */
     {IN(CHUNK "7\r\n\r\n0\r\n\r\n\r\n0\r\n\r\n"), FOUND " {\r\n0\r\n\r\n}\n"},
-    /* Extensions are dropped, quoted ones too. */
+    /* Extensions are discarded, also quoted ones. */
     {IN(CHUNK "1;a=b;c=\"d e\t\xE4\"\r\nx\r\n0;z\r\n\r\n"), FOUND " {x}\n"},
-    /* Trailers are dropped and never become fields: this length means nothing. */
+    /* Trailers are discarded and never become fields: this length is ignored. */
     {IN(CHUNK "0\r\nContent-Length: 9\r\nB:\r\n\r\n" GET "\r\n"), FOUND " {}\nGET / 1.1 keep\n"},
-    /* More to come at each place. */
+    /* Incomplete at each position. */
     {IN(CHUNK), FOUND "..."},
     {IN(CHUNK "5\r\nhel"), FOUND "..."},
     {IN(CHUNK "5\r\nhello\r\n0\r\n"), FOUND "..."},
     {IN(CHUNK "0\r\nA: b\r\n"), FOUND "..."},
-    /* What lax functions take for a number, and http-garden found taken. */
+    /* Sizes that lenient parsers accept, as found by http-garden. */
     {IN(CHUNK "0x1\r\nx\r\n0\r\n\r\n"), FOUND "!400 malformed chunk size\n"},
     {IN(CHUNK "+1\r\nx\r\n0\r\n\r\n"), FOUND "!400 malformed chunk size\n"},
     {IN(CHUNK "-1\r\nx\r\n0\r\n\r\n"), FOUND "!400 malformed chunk size\n"},
@@ -331,18 +331,18 @@ static const struct http_case chunk_cases[] = {
     /* No size at all. */
     {IN(CHUNK "\r\nx\r\n0\r\n\r\n"), FOUND "!400 malformed chunk size\n"},
     {IN(CHUNK ";a\r\nx\r\n0\r\n\r\n"), FOUND "!400 malformed chunk size\n"},
-    /* 2 to the power of 64, and 1: it must not come round. */
+    /* 2^64 + 1 must not overflow. */
     {IN(CHUNK "10000000000000001\r\nx\r\n0\r\n\r\n"), FOUND "!400 malformed chunk size\n"},
-    /* Larger than allowed, known from the size. */
+    /* Too large, detected from the size. */
     {IN(CHUNK "100001\r\nx"), FOUND "!413 the body is too large\n"},
     {IN(CHUNK "ffffffffffffffff\r\nx"), FOUND "!413 the body is too large\n"},
-    /* Together with what came before. */
+    /* Too large together with earlier chunks. */
     {IN(CHUNK "1\r\nx\r\n100000\r\nx"), FOUND "!413 the body is too large\n"},
     {IN(CHUNK "1\r\nx\r\nffffffffffffffff\r\nx"), FOUND "!413 the body is too large\n"},
-    /* The size line ends in both characters. */
+    /* The size line ends in CR LF. */
     {IN(CHUNK "1\nx\r\n0\r\n\r\n"), FOUND "!400 malformed chunk size\n"},
     {IN(CHUNK "1\rx\r\n0\r\n\r\n"), FOUND "!400 malformed line end in a chunked body\n"},
-    /* An extension that hides a line end from others. */
+    /* Line ends in an extension. */
     {IN(CHUNK "1;a\nx\r\n0\r\n\r\n"), FOUND "!400 malformed line end in a chunked body\n"},
     {IN(CHUNK "1;a\rb\r\nx\r\n0\r\n\r\n"), FOUND "!400 malformed line end in a chunked body\n"},
     {IN(CHUNK "1;\0\r\nx\r\n0\r\n\r\n"), FOUND "!400 malformed line end in a chunked body\n"},
@@ -352,11 +352,11 @@ static const struct http_case chunk_cases[] = {
     {IN(CHUNK "1\r\nx0\r\n\r\n"), FOUND "!400 malformed line end in a chunked body\n"},
     {IN(CHUNK "1\r\nx\n0\r\n\r\n"), FOUND "!400 malformed line end in a chunked body\n"},
     {IN(CHUNK "1\r\nx\r0\r\n\r\n"), FOUND "!400 malformed line end in a chunked body\n"},
-    /* The last line ends in both characters too. */
+    /* The last line ends in CR LF too. */
     {IN(CHUNK "0\r\n\n"), FOUND "!400 malformed trailer\n"},
     {IN(CHUNK "0\r\n\rG"), FOUND "!400 malformed line end in a chunked body\n"},
     {IN(CHUNK "0\n\n"), FOUND "!400 malformed chunk size\n"},
-    /* Trailers are lines like others: folded, without name, without colon, blank before it. */
+    /* Malformed trailers: folded, without name, without colon, blank before the colon. */
     {IN(CHUNK "0\r\n a: b\r\n\r\n"), FOUND "!400 malformed trailer\n"},
     {IN(CHUNK "0\r\n: b\r\n\r\n"), FOUND "!400 malformed trailer\n"},
     {IN(CHUNK "0\r\nGET / HTTP/1.1\r\n\r\n"), FOUND "!400 malformed trailer\n"},
@@ -372,25 +372,25 @@ static const struct http_case limit_cases[] = {
     {IN("GET /345678 HTTP/1.1\r\nHost: a\r\n\r\n"), "GET /345678 1.1 keep\n"},
     /* One of 21. */
     {IN("GET /3456789 HTTP/1.1\r\nHost: a\r\n\r\n"), "!414 the request line is too long\n"},
-    /* The line in front does not count. */
+    /* A preceding empty line does not count. */
     {IN("\r\nGET /345678 HTTP/1.1\r\nHost: a\r\n\r\n"), "GET /345678 1.1 keep\n"},
     {IN("\r\nGET /3456789 HTTP/1.1\r\nHost: a\r\n\r\n"), "!414 the request line is too long\n"},
-    /* It need not end to be too long, nor be right. */
+    /* A line can be too long before it ends, even if malformed. */
     {IN("GET /3456789 HTTP/1.1"), "..."},
     {IN("GET /3456789 HTTP/1.1\r"), "!414 the request line is too long\n"},
     {IN("GET  /" SIXTY), "!414 the request line is too long\n"},
     {IN("\r" SIXTY), "!414 the request line is too long\n"},
-    /* A line that is wrong and ends in time is wrong. */
+    /* A malformed line within the limit is malformed. */
     {IN("GET  /\r\n" SIXTY SIXTY), "!400 malformed target\n"},
     /* A head of 60 bytes, and of 61. */
     {IN("GET / HTTP/1.1\r\nHost: a\r\nA: 123456789.123456789.12345678\r\n\r\n"), "GET / 1.1 keep\n"},
     {IN("GET / HTTP/1.1\r\nHost: a\r\nA: 123456789.123456789.123456789\r\n\r\n"), "!431 the head is too large\n"},
-    /* At 60 without an end it cannot become right any more. */
+    /* At 60 bytes without an end it is too large. */
     {IN("GET / HTTP/1.1\r\nHost: a\r\nA: 123456789.123456789.123456789.1"), "..."},
     {IN("GET / HTTP/1.1\r\nHost: a\r\nA: 123456789.123456789.123456789.12"), "!431 the head is too large\n"},
-    /* What follows it does not count. */
+    /* Bytes after the head do not count. */
     {IN("GET / HTTP/1.1\r\nHost: a\r\nA: 123456789.123456789.12345678\r\n\r\nGET"), "GET / 1.1 keep\n..."},
-    /* Wrong beyond the limit is too large, wrong within it is wrong. */
+    /* Malformed beyond the limit is too large; within the limit it is malformed. */
     {IN("GET / HTTP/1.1\r\nHost: a\r\nA: " SIXTY "\n\r\n"), "!431 the head is too large\n"},
     {IN("GET / HTTP/1.1\r\nHost: a\r\nA\r\n" SIXTY SIXTY), "!400 field line without a colon\n"},
     /* Three fields, and one more. */
@@ -407,7 +407,7 @@ static const struct http_case chunk_limit_cases[] = {
     /* Ten bytes in two chunks, and eleven. */
     {IN(TINY "9\r\n123456789\r\n1\r\na\r\n0\r\n\r\n"), "P / 1.1 keep {123456789a}\n"},
     {IN(TINY "9\r\n123456789\r\n2\r\nab\r\n0\r\n\r\n"), "P / 1.1 keep!413 the body is too large\n"},
-    /* Extensions may have 60 bytes over all chunks, with what ends them and the body. */
+    /* All extensions together may have 60 bytes, including the line ends and the final lines. */
     {IN(TINY "1;123456789.123456789.123456789.123456789.123456789.1234567\r\na\r\n0\r\n\r\n"), "P / 1.1 keep {a}\n"},
     {IN(TINY "1;123456789.123456789.123456789.123456789.123456789.12345678\r\na\r\n0\r\n\r\n"),
         "P / 1.1 keep!431 extensions or trailers are too large\n"},

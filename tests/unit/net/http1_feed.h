@@ -1,5 +1,5 @@
-/* A connection in small: takes bytes in pieces, reads requests one behind the other and writes down
- * what it found. Shared by the test and the fuzz target of http1. */
+/* A minimal connection: receives bytes in pieces, reads consecutive requests and logs what it
+ * found. Shared by the test and the fuzz target of http1. */
 #ifndef FUMI_HTTP1_FEED_H
 #define FUMI_HTTP1_FEED_H
 
@@ -10,14 +10,14 @@
 
 struct feed {
     struct http_limits limits;
-    char *bytes; /* what was not taken yet; the block ends where they end */
+    char *bytes; /* unprocessed bytes, in a block of exactly their size */
     size_t n, seen;
     bool in_body;
-    struct http_head head; /* its slices are gone as soon as more bytes came */
+    struct http_head head; /* its slices are valid only until more bytes arrive */
     struct http_chunks chunks;
     struct fumi_buf body, log;
     struct http_fault fault;
-    bool wrong; /* the reader broke a promise */
+    bool wrong; /* the reader violated its contract */
 };
 
 static inline void feed_log(struct feed *f, struct fumi_str text)
@@ -140,7 +140,7 @@ static inline bool feed_body(struct feed *f)
     return feed_message(f);
 }
 
-/* The next bytes of the connection. After a fault nothing is read any more. */
+/* Feeds the next bytes. After a fault nothing is read any more. */
 static inline void feed_give(struct feed *f, struct fumi_str piece)
 {
     char *block = malloc(f->n + piece.n ? f->n + piece.n : 1);
@@ -155,7 +155,7 @@ static inline void feed_give(struct feed *f, struct fumi_str piece)
         more = f->in_body ? feed_body(f) : feed_head(f);
 }
 
-/* What was found, ending in "..." when a message is not complete; the caller frees it. */
+/* Returns the log, which ends in "..." if a message is incomplete; the caller frees it. */
 static inline struct fumi_buf feed_end(struct feed *f)
 {
     struct fumi_buf log = f->log;

@@ -1,6 +1,6 @@
-/* What peers answer to one call with the id 1, and what comes of it. A want that begins with '!' is
- * part of the sentence why there is no answer; else it is the result, or the code and the sentence
- * of an error. */
+/* Responses to one call with the id 1, and the outcome. An expected text that begins with '!' is
+ * part of the error that the call fails with; otherwise it is the result, or code and message of an
+ * error. */
 #ifndef FUMI_RPC_CONNECTION_CASES_H
 #define FUMI_RPC_CONNECTION_CASES_H
 
@@ -23,7 +23,7 @@ struct answer_row {
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":7,\"message\":\"no\",\"data\":[1]}}"
 
 static const struct answer_row http_answers[] = {
-    /* Good, in every way that a body can end. */
+    /* Valid responses, with every kind of framing. */
     {SAYS(HEAD "\r\n" FIVE), "5", HOLD},
     {SAYS(HEAD "Connection: close\r\n\r\n" FIVE), "5", HOLD},
     {SAYS(OK JSON "\r\n" FIVE), "5", BREAK},
@@ -36,11 +36,11 @@ static const struct answer_row http_answers[] = {
     {SAYS(OK "Content-Length: 35\r\n\r\n" FIVE), "5", HOLD},
     {SAYS(HEAD "Content-Encoding: identity\r\n\r\n" FIVE), "5", HOLD},
     {SAYS("HTTP/1.1 202 Accepted\r\nContent-Length: 35\r\n\r\n" FIVE), "5", HOLD},
-    /* More than was announced: the answer counts, the connection does not. */
+    /* More bytes than announced: the answer is valid, the connection is not reused. */
     {SAYS(HEAD "\r\n" FIVE "HTTP/1.1 200 OK"), "5", HOLD},
     {SAYS(OK JSON "\r\n" SAYS_NOT), "7 no [1]", BREAK},
     {SAYS(OK JSON "\r\n[" FIVE "]"), "5", BREAK},
-    /* An error that names no call, as the answer to this message. */
+    /* An error without an id, as the answer to this message. */
     {SAYS(OK JSON "\r\n" REFUSED), "-32600 no", BREAK},
     {SAYS("HTTP/1.1 400 Bad Request\r\n" JSON "\r\n" SAYS_NOT), "7 no [1]", BREAK},
     {SAYS("HTTP/1.1 400 Bad Request\r\n" JSON "\r\n" REFUSED), "-32600 no", BREAK},
@@ -56,7 +56,7 @@ static const struct answer_row http_answers[] = {
     {SAYS(CHUNKS "23\r\n" FIVE "\r\n"), "!cannot be read: the body is cut short", BREAK},
     {SAYS("HTTP/1.1 204 No Content\r\n\r\n"), "!answered HTTP 204 without a message", HOLD},
     {SAYS(OK JSON "Content-Length: 0\r\n\r\n"), "!answered HTTP 200 without a message", HOLD},
-    /* Not HTTP, or not as it should be. */
+    /* Not HTTP, or malformed. */
     {SAYS("SSH-2.0-OpenSSH_9.2\r\n"), "!cannot be read: malformed status line", HOLD},
     {SAYS(FIVE "\n"), "!cannot be read: malformed status line", HOLD},
     {SAYS("\x15\x03\x01\x00\x02\x02\x16"), "!cannot be read: malformed status line", HOLD},
@@ -71,8 +71,8 @@ static const struct answer_row http_answers[] = {
     {SAYS(HEAD " folded\r\n\r\n"), "!folded field line", HOLD},
     {SAYS(HEAD "Content-Encoding: gzip\r\n\r\n"), "!Content-Encoding", HOLD},
     {SAYS("HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"),
-     "!it changes the protocol", HOLD},
-    /* Refusals, with their remedies. */
+     "!it switches the protocol", HOLD},
+    /* Error statuses, with their remedies. */
     {SAYS("HTTP/1.1 401 Unauthorized\r\nContent-Length: 4\r\n\r\nwho?"),
      "!refused: HTTP 401 Unauthorized (who?); give the token", HOLD},
     {SAYS("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"), "!refused: HTTP 403 Forbidden",
@@ -83,11 +83,11 @@ static const struct answer_row http_answers[] = {
      "!HTTP 307 ; redirects are not followed", HOLD},
     {SAYS("HTTP/1.1 500 x\r\nContent-Length: 2\r\n\r\n\xFF\xFE"), "!HTTP 500 Internal", HOLD},
     {SAYS("HTTP/1.1 503 x\r\nContent-Length: 0\r\n\r\n"), "!try again later", HOLD},
-    /* JSON that is not the answer. */
+    /* JSON that is not an answer to the call. */
     {SAYS(OK "Content-Type: text/html\r\n\r\n<html>"), "!is text/html, not application/json",
      BREAK},
-    {SAYS(OK JSON "\r\n{\"jsonrpc\""), "!is no message: ", BREAK},
-    {SAYS(OK JSON "\r\n[]"), "!is no message: batch is empty", BREAK},
+    {SAYS(OK JSON "\r\n{\"jsonrpc\""), "!is not a valid message: ", BREAK},
+    {SAYS(OK JSON "\r\n[]"), "!is not a valid message: batch is empty", BREAK},
     {SAYS(OK JSON "\r\n{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":5}"), "!id is not that of an open",
      BREAK},
     {SAYS(OK JSON "\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":5,\"error\":{}}"),
@@ -105,12 +105,12 @@ static const struct answer_row http_answers[] = {
                  "\"id\":1,\"result\":5}\n\n\ndata\n\n\n\r\n0\r\n\r\n"),
      "5", HOLD},
     {SAYS(EVENTS "\r\ndata: " FIVE "\n"), "!ended without an answer", BREAK},
-    {SAYS(EVENTS "\r\ndata: nonsense\n\n"), "!is no message", BREAK},
+    {SAYS(EVENTS "\r\ndata: nonsense\n\n"), "!is not a valid message", BREAK},
     {SAYS(EVENTS "\r\n: beat\n\n: beat\n\n"), "!no answer to m", HOLD},
     {SAYS(EVENTS "Content-Length: 0\r\n\r\n"), "!ended without an answer", HOLD},
 };
 
-/* What a server answers to the handshake in place of what it should. */
+/* Invalid responses to the handshake. */
 static const struct answer_row handshakes[] = {
     {SAYS("HTTP/1.1 101 S\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
           "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n"),
@@ -118,8 +118,9 @@ static const struct answer_row handshakes[] = {
     {SAYS("HTTP/1.1 101 S\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"),
      "!Sec-WebSocket-Accept is wrong", HOLD},
     {SAYS("HTTP/1.1 101 S\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"),
-     "!it upgrades to something else", HOLD},
-    {SAYS("HTTP/1.1 101 S\r\nUpgrade: websocket\r\n\r\n"), "!it upgrades to something else", HOLD},
+     "!it upgrades to another protocol", HOLD},
+    {SAYS("HTTP/1.1 101 S\r\nUpgrade: websocket\r\n\r\n"), "!it upgrades to another protocol",
+     HOLD},
     {SAYS("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), "!HTTP 200", HOLD},
     {SAYS("HTTP/1.1 401 Unauthorized\r\n\r\n"), "!HTTP 401 Unauthorized; give the token", HOLD},
     {SAYS("HTTP/1.1 403 Forbidden\r\n\r\n"), "!HTTP 403 Forbidden", HOLD},
@@ -131,7 +132,7 @@ static const struct answer_row handshakes[] = {
     {SAYS("HTTP/1.1 101 S\r\nUpg"), "!does not answer the handshake", HOLD},
 };
 
-/* Frames of a server after the handshake. The texts that must come back stand in `kept`. */
+/* Frames from a server after the handshake. `kept` are the frames expected back. */
 struct frame_row {
     struct fumi_str in;
     const char *want, *kept;
@@ -142,11 +143,11 @@ struct frame_row {
 
 static const struct frame_row frames[] = {
     {SAYS("\x81\x23" FIVE), "5", "1:" M, FRAME},
-    /* In two pieces, with a ping between; it is answered. */
+    /* In two fragments, with a ping between them, which is answered. */
     {SAYS("\x01\x02{\"\x89\x02hi\x80\x21jsonrpc\":\"2.0\",\"id\":1,\"result\":5}"), "5",
      "1:" M "10:hi\n", FRAME},
     {SAYS("\x8A\x00\x81\x23" FIVE), "5", "1:" M, FRAME},
-    /* What is no answer to anything is ignored. */
+    /* Answers to unknown calls are ignored. */
     {SAYS("\x81\x02{}\x81\x02[]\x81\x04nope\x81\x23" FIVE), "5", "1:" M, FRAME},
     /* A server must not mask. */
     {SAYS("\x81\xA3\0\0\0\0" FIVE), "!(1002): a server must not mask", "8:1002 ", FRAME},
@@ -157,20 +158,20 @@ static const struct frame_row frames[] = {
     {SAYS("\x80\x01x"), "!(1002): there is no message to continue", "8:1002 ", FRAME},
     {SAYS("\x09\x01x"), "!(1002): a control frame must not be fragmented", "8:1002 ", FRAME},
     {SAYS("\x81\x7F\0\0\0\1\0\0\0\0"), "!(1009): the message is longer", "8:1009 ", FRAME},
-    /* Goodbyes, which are given back. */
+    /* Close frames, which are answered. */
     {SAYS("\x88\x06\x03\xE9"
           "away"),
      "!has closed the connection (1001: away)", "8:1001 ", FRAME},
     {SAYS("\x88\x00"), "!has closed the connection (1005)", "8:1005 ", FRAME},
-    /* Cut short. */
+    /* Truncated frames. */
     {SAYS(""), "!has closed the connection; calls that were open may have run", "1:", BREAK},
     {SAYS("\x81\x23{\"json"), "!has closed the connection", "1:", BREAK},
     {SAYS("\x81"), "!no answer to m", "rpc.cancel", FRAME},
-    {SAYS("\x81\x04nope"), "!what came last was not taken", "rpc.cancel", FRAME},
+    {SAYS("\x81\x04nope"), "!the last message was not valid", "rpc.cancel", FRAME},
     {SAYS("GET / HTTP/1.1\r\n"), "!(1002)", "8:1002 ", FRAME},
 };
 
-/* Lines. The call's own line is read first. */
+/* One message per line. The peer reads the call first. */
 static const struct answer_row lines[] = {
     {SAYS(FIVE "\n"), "5", HOLD},
     {SAYS(FIVE "\r\n"), "5", HOLD},
@@ -186,8 +187,8 @@ static const struct answer_row lines[] = {
      "!the answer to m is malformed", HOLD},
     {SAYS("{\"id\":1,\"result\":5}\n"), "!the answer to m is malformed: jsonrpc", HOLD},
     {SAYS("Listening on port 80\n"), "!no answer to m", HOLD},
-    {SAYS("Listening on port 80\n"), "!what came last was not taken: ", HOLD},
-    {SAYS(FIVE), "!has closed the connection", BREAK}, /* a line without its end is none */
+    {SAYS("Listening on port 80\n"), "!the last message was not valid: ", HOLD},
+    {SAYS(FIVE), "!has closed the connection", BREAK}, /* a line without line feed is incomplete */
     {SAYS(FIVE), "!no answer to m", HOLD},
     {SAYS(""), "!has closed the connection", BREAK},
 };

@@ -1,5 +1,5 @@
-/* The programs that test_link starts: this very program, with RPC_CONNECTION_CHILD set in its
- * environment. */
+/* Server programs for the tests of rpc_connection: the test program itself, started with
+ * RPC_CONNECTION_CHILD in its environment. */
 #ifndef FUMI_RPC_CONNECTION_FIXTURE_H
 #define FUMI_RPC_CONNECTION_FIXTURE_H
 
@@ -43,7 +43,7 @@ static const struct fumi_field fixture_text_fields[] = {
 };
 static const struct fumi_shape fixture_text = FUMI_SHAPE(struct fixture_text, fixture_text_fields);
 
-/* Where the child listens, a blank behind each. */
+/* The addresses of the child, each followed by a blank. */
 struct fixture_places {
     char text[400];
     size_t n;

@@ -1,5 +1,5 @@
-/* A peer that plays a script on a real socket, in a thread of its own: what it says is prepared,
- * whatever it is told. */
+/* A peer that plays a script on a real socket, in its own thread: it sends prepared data, whatever
+ * it receives. */
 #ifndef FUMI_RPC_CONNECTION_PEER_H
 #define FUMI_RPC_CONNECTION_PEER_H
 
@@ -17,19 +17,19 @@
 #include <unistd.h>
 
 enum action {
-    MEET = 1, /* accepts a connection, after closing the one before */
-    LINE,     /* reads a line, which is kept in `got` */
+    MEET = 1, /* closes the current connection and accepts the next */
+    LINE,     /* reads a line and keeps it in `got` */
     REQUEST,  /* reads an HTTP request with its body, and keeps it */
     FRAME,    /* reads a frame and keeps its kind and payload */
-    SHAKE,    /* answers the handshake that was read last; text: further fields */
-    SAY,      /* these bytes */
-    DRIP,     /* these bytes, one by one */
-    TEXT,     /* these, as a text frame */
-    PIECES,   /* these, as three frames with a ping between them */
+    SHAKE,    /* answers the last handshake; text: additional headers */
+    SAY,      /* sends the text */
+    DRIP,     /* sends the text byte by byte */
+    TEXT,     /* sends the text as a text frame */
+    PIECES,   /* sends the text as three frames with a ping between them */
     BREAK,    /* closes */
-    RESET,    /* closes so that the other side gets an error */
-    HOLD,     /* until the other side closes; what comes is kept */
-    ASIDE,    /* accepts a further connection; with a text, reads a request there and says it */
+    RESET,    /* closes with a reset */
+    HOLD,     /* waits until the other side closes; keeps what it sends */
+    ASIDE, /* accepts another connection; with a text, reads a request there and sends the text */
 };
 
 struct step {
@@ -41,8 +41,8 @@ struct step {
 struct script {
     const struct step *steps; /* the last has action 0 */
     int listener, fd;
-    struct fumi_buf in;  /* came and was not read */
-    struct fumi_buf got; /* what was kept; to be looked at after script_end */
+    struct fumi_buf in;  /* received, not processed yet */
+    struct fumi_buf got; /* kept data; valid after script_end */
     struct ws_reader frames;
     bool failed;
     pthread_t thread;
@@ -159,7 +159,7 @@ static inline bool script_text(struct script *s, struct fumi_str text)
     return fine;
 }
 
-/* The text is short: its pieces fit frames with lengths of one byte. */
+/* The text is short, so its pieces need only one length byte. */
 static inline bool script_pieces(struct script *s, struct fumi_str text)
 {
     size_t third = text.n / 3, sizes[] = {third, third, text.n - 2 * third};
@@ -251,7 +251,7 @@ static inline bool script_step(struct script *s, const struct step *step)
     return false;
 }
 
-/* One that the other side does not let finish is failed, which a test may expect. */
+/* A script that the other side does not let finish fails, which a test may expect. */
 static inline void *script_play(void *arg)
 {
     struct script *s = arg;
@@ -262,7 +262,7 @@ static inline void *script_play(void *arg)
     return NULL;
 }
 
-/* Signals are for those who are tested. */
+/* Signals go to the thread under test. */
 static inline void script_run(struct script *s)
 {
     sigset_t all, before;
@@ -275,7 +275,7 @@ static inline void script_run(struct script *s)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* At a port of the loopback; s->url begins with `scheme`. */
+/* Listens on a loopback port; s->url begins with `scheme`. */
 static inline void script_tcp(struct script *s, const char *scheme)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -288,7 +288,7 @@ static inline void script_tcp(struct script *s, const char *scheme)
     script_run(s);
 }
 
-/* At a socket in a directory that is made for it. */
+/* Listens on a Unix socket in a new directory. */
 static inline void script_unix(struct script *s, const char *scheme)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -303,7 +303,7 @@ static inline void script_unix(struct script *s, const char *scheme)
     script_run(s);
 }
 
-/* Waits for the end of the script; what it kept stays until script_done. */
+/* Waits for the end of the script. Kept data is valid until script_done. */
 static inline void script_end(struct script *s)
 {
     pthread_join(s->thread, NULL);

@@ -220,7 +220,7 @@ TEST(a_connection_ends_after_its_last_call)
     CHECK(write(fd, wait, sizeof(wait) - 1) > 0);
     host_hear(&k->host);
     close(fd);
-    int other = raw(k); /* once this one is there, the hub has seen that the first has left */
+    int other = raw(k); /* once this one is there, the server has seen that the first has left */
     until(&k->n, 2);
     close(other);
     until(&k->ended, 1);

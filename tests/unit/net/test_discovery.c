@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A directory for each test, and in it the one that discovery makes. */
+/* A directory for each test, which contains the one that discovery creates. */
 struct fixture {
     char top[64], directory[96];
     struct fumi_err e;
@@ -39,7 +39,7 @@ static void fixture_close(struct fixture *s)
     nftw(s->top, drop, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The path of something in the directory; good until the next call but one. */
+/* A path in the directory; valid until the second next call. */
 static const char *in(const struct fixture *s, const char *name)
 {
     static char paths[2][256];
@@ -78,7 +78,7 @@ static size_t get_file(const char *path, char *text, size_t size)
     return n > 0 ? (size_t)n : 0;
 }
 
-TEST(directory_is_made_for_its_owner)
+TEST(directory_is_private)
 {
     struct fixture s;
     CHECK(fixture_open(&s));
@@ -91,7 +91,7 @@ TEST(directory_is_made_for_its_owner)
     fixture_close(&s);
 }
 
-TEST(directory_is_tightened)
+TEST(directory_mode_is_restricted)
 {
     static const mode_t modes[] = {0777, 0755, 0750, 0701};
     for (size_t i = 0; i < FUMI_COUNT(modes); i++) {
@@ -124,15 +124,15 @@ static void make_public(const struct fixture *s)
         abort();
 }
 
-TEST(directories_that_are_none_of_ours_are_refused)
+TEST(unsuitable_directories_are_refused)
 {
     static const struct {
         void (*make)(const struct fixture *s);
         const char *end, *part;
     } rows[] = {
-        {make_file, "", "must be a directory"},  {make_link, "", "must be a directory"},
-        {make_link, "/", "must be a directory"}, {make_link, "//", "must be a directory"},
-        {make_public, "", "is for everybody"},
+        {make_file, "", "must be a directory"},      {make_link, "", "must be a directory"},
+        {make_link, "/", "must be a directory"},     {make_link, "//", "must be a directory"},
+        {make_public, "", "is shared by all users"},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct fixture s;
@@ -154,7 +154,7 @@ TEST(directories_that_are_none_of_ours_are_refused)
 TEST(directory_without_parent_is_a_fault)
 {
     struct fixture s;
-    char token[TOKEN + 1];
+    char token[DISCOVERY_TOKEN + 1];
     CHECK(fixture_open(&s));
     CHECK_INT(discovery_directory(in(&s, "deeper"), &s.e), -1);
     CHECK(strstr(s.e.text, "No such file"));
@@ -163,11 +163,11 @@ TEST(directory_without_parent_is_a_fault)
     fixture_close(&s);
 }
 
-/* Only root can give something away. */
+/* Only root can change the owner of a file. */
 TEST(directory_and_token_of_others_are_refused)
 {
     struct fixture s;
-    char token[TOKEN + 1];
+    char token[DISCOVERY_TOKEN + 1];
     if (geteuid() != 0) {
         printf("skipped: what belongs to others: needs root\n");
         return;
@@ -176,24 +176,24 @@ TEST(directory_and_token_of_others_are_refused)
     CHECK_INT(discovery_token(s.directory, token, &s.e), 0);
     CHECK_INT(chown(in(&s, "token"), 12345, (gid_t)-1), 0);
     CHECK_INT(discovery_token(s.directory, token, &s.e), -1);
-    CHECK(strstr(s.e.text, "/token belongs to somebody else; remove it"));
+    CHECK(strstr(s.e.text, "/token belongs to another user; remove it"));
     CHECK_STR(fumi_str(token), "");
     CHECK_INT(chown(s.directory, 12345, (gid_t)-1), 0);
     CHECK_INT(discovery_directory(s.directory, &s.e), -1);
-    CHECK(strstr(s.e.text, "/fumi belongs to somebody else; choose"));
+    CHECK(strstr(s.e.text, "/fumi belongs to another user; choose"));
     fixture_close(&s);
 }
 
 static bool is_token(const char *s)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    return strlen(s) == TOKEN && strspn(s, digits) == TOKEN;
+    return strlen(s) == DISCOVERY_TOKEN && strspn(s, digits) == DISCOVERY_TOKEN;
 }
 
-TEST(token_is_made_once)
+TEST(token_is_created_once)
 {
     struct fixture s;
-    char first[TOKEN + 1], second[TOKEN + 1], text[100];
+    char first[DISCOVERY_TOKEN + 1], second[DISCOVERY_TOKEN + 1], text[100];
     CHECK(fixture_open(&s));
     mode_t before = umask(0);
     int rc = discovery_token(s.directory, first, &s.e);
@@ -201,40 +201,40 @@ TEST(token_is_made_once)
     CHECK_INT(rc, 0);
     CHECK(is_token(first));
     CHECK_INT(mode_of(in(&s, "token")), 0600);
-    CHECK_INT(get_file(in(&s, "token"), text, sizeof(text)), TOKEN + 1);
-    CHECK(memcmp(text, first, TOKEN) == 0 && text[TOKEN] == '\n');
+    CHECK_INT(get_file(in(&s, "token"), text, sizeof(text)), DISCOVERY_TOKEN + 1);
+    CHECK(memcmp(text, first, DISCOVERY_TOKEN) == 0 && text[DISCOVERY_TOKEN] == '\n');
     CHECK_INT(discovery_token(s.directory, second, &s.e), 0);
     CHECK_STR(fumi_str(second), first);
     CHECK_INT(unlink(in(&s, "token")), 0);
     CHECK_INT(discovery_token(s.directory, second, &s.e), 0);
     CHECK(is_token(second) && strcmp(first, second) != 0);
     CHECK_INT(unlink(in(&s, "token")), 0);
-    CHECK_INT(rmdir(s.directory), 0); /* nothing else was left in it */
+    CHECK_INT(rmdir(s.directory), 0); /* no other file is left */
     fixture_close(&s);
 }
 
-/* Each bit of the 256 is one in some tokens and zero in others: all places of the text vary, the
- * last by its four upper bits alone. */
+/* Each of the 256 bits varies: every position of the text takes several values, the last one only
+ * by its four upper bits. */
 TEST(token_uses_all_its_digits)
 {
     enum { TIMES = 60 };
-    char seen[TOKEN][128] = {0};
+    char seen[DISCOVERY_TOKEN][128] = {0};
     struct fixture s;
     for (int i = 0; i < TIMES; i++) {
-        char token[TOKEN + 1];
+        char token[DISCOVERY_TOKEN + 1];
         CHECK(fixture_open(&s));
         CHECK_INT(discovery_token(s.directory, token, &s.e), 0);
-        for (size_t k = 0; k < TOKEN; k++)
+        for (size_t k = 0; k < DISCOVERY_TOKEN; k++)
             seen[k][(unsigned char)token[k]] = 1;
         fixture_close(&s);
     }
-    for (size_t k = 0; k < TOKEN; k++) {
+    for (size_t k = 0; k < DISCOVERY_TOKEN; k++) {
         int different = 0;
         for (size_t c = 0; c < 128; c++)
             different += seen[k][c];
-        if (different < (k == TOKEN - 1 ? 8 : 20))
+        if (different < (k == DISCOVERY_TOKEN - 1 ? 8 : 20))
             TEST_FAIL("place %zu: only %d digits in %d tokens", k, different, TIMES);
-        if (k == TOKEN - 1 && different > 16)
+        if (k == DISCOVERY_TOKEN - 1 && different > 16)
             TEST_FAIL("the last digit has more than four bits");
     }
 }
@@ -251,21 +251,21 @@ TEST(tokens_are_read)
         {GOOD, 0600, NULL},
         {GOOD "\n", 0600, NULL},
         {GOOD "\n", 0400, NULL},
-        {GOOD "\n", 0640, "can be read by others; remove it"},
-        {GOOD "\n", 0604, "can be read by others; remove it"},
-        {GOOD "\n", 0602, "can be read by others; remove it"},
-        {"", 0600, "holds no token; remove it"},
-        {"\n", 0600, "holds no token"},
-        {"short\n", 0600, "holds no token"},
-        {GOOD "x\n", 0600, "holds no token"},
-        {GOOD "\n\n", 0600, "holds no token"},
-        {GOOD "\r\n", 0600, "holds no token"},
-        {"+bcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN-_9", 0600, "holds no token"},
-        {"abcdefghijklmnopqrstuv xyzABCDEFGHIJKLMN-_9", 0600, "holds no token"},
+        {GOOD "\n", 0640, "can be read by other users; remove it"},
+        {GOOD "\n", 0604, "can be read by other users; remove it"},
+        {GOOD "\n", 0602, "can be read by other users; remove it"},
+        {"", 0600, "contains no valid token; remove it"},
+        {"\n", 0600, "contains no valid token"},
+        {"short\n", 0600, "contains no valid token"},
+        {GOOD "x\n", 0600, "contains no valid token"},
+        {GOOD "\n\n", 0600, "contains no valid token"},
+        {GOOD "\r\n", 0600, "contains no valid token"},
+        {"+bcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN-_9", 0600, "contains no valid token"},
+        {"abcdefghijklmnopqrstuv xyzABCDEFGHIJKLMN-_9", 0600, "contains no valid token"},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct fixture s;
-        char token[TOKEN + 1];
+        char token[DISCOVERY_TOKEN + 1];
         CHECK(fixture_open(&s));
         CHECK_INT(discovery_directory(s.directory, &s.e), 0);
         put_file(in(&s, "token"), rows[i].text, rows[i].mode);
@@ -278,10 +278,10 @@ TEST(tokens_are_read)
     }
 }
 
-TEST(token_that_is_no_file_is_refused)
+TEST(token_that_is_not_a_file_is_refused)
 {
     struct fixture s;
-    char token[TOKEN + 1];
+    char token[DISCOVERY_TOKEN + 1];
     CHECK(fixture_open(&s));
     CHECK_INT(discovery_directory(s.directory, &s.e), 0);
     put_file(in(&s, "real"), GOOD, 0600);
@@ -291,14 +291,14 @@ TEST(token_that_is_no_file_is_refused)
     CHECK_INT(unlink(in(&s, "token")), 0);
     CHECK_INT(mkfifo(in(&s, "token"), 0600), 0);
     CHECK_INT(discovery_token(s.directory, token, &s.e), -1);
-    CHECK(strstr(s.e.text, "is no file"));
+    CHECK(strstr(s.e.text, "is not a regular file"));
     CHECK_INT(unlink(in(&s, "token")), 0);
     CHECK_INT(mkdir(in(&s, "token"), 0700), 0);
     CHECK_INT(discovery_token(s.directory, token, &s.e), -1);
     fixture_close(&s);
 }
 
-/* A token of the user's own making, in a file that the user names. */
+/* A token chosen by the user, in a file that the user names. */
 TEST(token_files_are_read)
 {
     static const struct {
@@ -309,17 +309,17 @@ TEST(token_files_are_read)
         {"0123456789abcde+", 0600, NULL},
         {"0123456789abcde+\n", 0400, NULL},
         {"0123456789abcde+\r\n", 0600, NULL},
-        {"0123456789abcde+\n", 0640, "can be read by others; use chmod 600"},
-        {"0123456789abcde+\n", 0604, "can be read by others; use chmod 600"},
-        {"", 0600, "holds no token"},
+        {"0123456789abcde+\n", 0640, "can be read by other users; use chmod 600"},
+        {"0123456789abcde+\n", 0604, "can be read by other users; use chmod 600"},
+        {"", 0600, "contains no valid token"},
         {"0123456789abcde\n", 0600, "16 to 512 visible ASCII characters"},
-        {"0123456789abcde+ 1\n", 0600, "holds no token"},
-        {"0123456789abcde+\n\n", 0600, "holds no token"},
-        {"0123456789abcde\303\251\n", 0600, "holds no token"},
+        {"0123456789abcde+ 1\n", 0600, "contains no valid token"},
+        {"0123456789abcde+\n\n", 0600, "contains no valid token"},
+        {"0123456789abcde\303\251\n", 0600, "contains no valid token"},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct fixture s;
-        char token[TOKEN_MOST + 1];
+        char token[DISCOVERY_TOKEN_MAX + 1];
         CHECK(fixture_open(&s));
         CHECK_INT(discovery_directory(s.directory, &s.e), 0);
         put_file(in(&s, "mine"), rows[i].text, rows[i].mode);
@@ -336,25 +336,25 @@ TEST(token_files_are_read)
 TEST(token_file_of_the_longest_token)
 {
     struct fixture s;
-    char token[TOKEN_MOST + 1], text[TOKEN_MOST + 3];
+    char token[DISCOVERY_TOKEN_MAX + 1], text[DISCOVERY_TOKEN_MAX + 3];
     memset(text, 'x', sizeof(text));
     CHECK(fixture_open(&s));
     CHECK_INT(discovery_directory(s.directory, &s.e), 0);
-    text[TOKEN_MOST] = '\n';
-    text[TOKEN_MOST + 1] = '\0';
+    text[DISCOVERY_TOKEN_MAX] = '\n';
+    text[DISCOVERY_TOKEN_MAX + 1] = '\0';
     put_file(in(&s, "mine"), text, 0600);
     CHECK_INT(discovery_token_file(in(&s, "mine"), token, &s.e), 0);
-    CHECK_INT(strlen(token), TOKEN_MOST);
-    text[TOKEN_MOST] = 'x';
+    CHECK_INT(strlen(token), DISCOVERY_TOKEN_MAX);
+    text[DISCOVERY_TOKEN_MAX] = 'x';
     put_file(in(&s, "mine"), text, 0600);
     CHECK_INT(discovery_token_file(in(&s, "mine"), token, &s.e), -1);
     fixture_close(&s);
 }
 
-TEST(token_file_that_is_no_file_or_of_somebody_else)
+TEST(token_file_that_is_not_a_file_or_of_another_user)
 {
     struct fixture s;
-    char token[TOKEN_MOST + 1];
+    char token[DISCOVERY_TOKEN_MAX + 1];
     CHECK(fixture_open(&s));
     CHECK_INT(discovery_directory(s.directory, &s.e), 0);
     CHECK_INT(discovery_token_file(in(&s, "mine"), token, &s.e), 1);
@@ -367,7 +367,7 @@ TEST(token_file_that_is_no_file_or_of_somebody_else)
     if (geteuid() == 0) {
         CHECK_INT(chown(in(&s, "real"), 65534, 65534), 0);
         CHECK_INT(discovery_token_file(in(&s, "real"), token, &s.e), -1);
-        CHECK(strstr(s.e.text, "belongs to somebody else"));
+        CHECK(strstr(s.e.text, "belongs to another user"));
     }
     fixture_close(&s);
 }
@@ -380,7 +380,7 @@ static void await_end(int fd)
 
 enum { MANY = 8, ROUNDS = 10 };
 
-/* Children that all begin when `go` ends; whether each of them ended well. */
+/* Starts children that wait until `go` is closed. Returns whether all of them succeeded. */
 static bool run_many(void (*part)(const struct fixture *s, int number, int out),
                      const struct fixture *s, int out)
 {
@@ -406,25 +406,25 @@ static bool run_many(void (*part)(const struct fixture *s, int number, int out),
 
 static void tell_token(const struct fixture *s, int number, int out)
 {
-    char token[TOKEN + 1];
+    char token[DISCOVERY_TOKEN + 1];
     struct fumi_err e;
     (void)number;
     CHECK_INT(discovery_token(s->directory, token, &e), 0);
-    CHECK_INT(write(out, token, TOKEN), TOKEN);
+    CHECK_INT(write(out, token, DISCOVERY_TOKEN), DISCOVERY_TOKEN);
 }
 
-TEST(all_that_begin_at_once_get_the_same_token)
+TEST(concurrent_starts_get_the_same_token)
 {
     for (int round = 0; round < ROUNDS; round++) {
         struct fixture s;
         int pipes[2];
-        char tokens[MANY * TOKEN];
+        char tokens[MANY * DISCOVERY_TOKEN];
         CHECK(fixture_open(&s));
         CHECK_INT(pipe2(pipes, O_CLOEXEC), 0);
         CHECK(run_many(tell_token, &s, pipes[1]));
         CHECK_INT(read(pipes[0], tokens, sizeof(tokens)), (int)sizeof(tokens));
         for (size_t i = 1; i < MANY; i++)
-            CHECK(memcmp(tokens, tokens + i * TOKEN, TOKEN) == 0);
+            CHECK(memcmp(tokens, tokens + i * DISCOVERY_TOKEN, DISCOVERY_TOKEN) == 0);
         close(pipes[0]);
         close(pipes[1]);
         CHECK_INT(unlink(in(&s, "token")), 0);
@@ -433,7 +433,7 @@ TEST(all_that_begin_at_once_get_the_same_token)
     }
 }
 
-/* What the lock file of a port says. */
+/* The content of the lock file of a port. */
 static const struct fumi_val *read_lock(struct fumi_arena *a, const char *path)
 {
     char text[8192];
@@ -516,7 +516,7 @@ TEST(relative_directory_is_found_again)
     fixture_close(&s);
 }
 
-/* A process that has ended, and whose number nobody has yet. */
+/* The pid of a process that has ended. */
 static long gone(void)
 {
     pid_t pid = fork();
@@ -526,7 +526,7 @@ static long gone(void)
     return pid;
 }
 
-TEST(stale_files_are_swept)
+TEST(stale_files_are_removed)
 {
     static const struct {
         const char *name, *text;
@@ -534,7 +534,7 @@ TEST(stale_files_are_swept)
     } rows[] = {
         {"1.lock", "{\"pid\":GONE}", false},
         {"2.lock", "{\"pid\":HERE}", true},
-        {"3.lock", "{\"pid\":1}", true}, /* lives, whether or not we may signal it */
+        {"3.lock", "{\"pid\":1}", true}, /* exists, whether or not we may signal it */
         {"4.lock", "", false},
         {"5.lock", "{\"pid\":", false},
         {"6.lock", "{}", false},
@@ -578,7 +578,8 @@ TEST(stale_files_are_swept)
     fixture_close(&s);
 }
 
-/* The file of a dead server on the same port, and what a dead process of our number left. */
+/* The lock file of a dead server on the same port, and the temporary file of a dead process with
+ * our pid. */
 TEST(file_of_a_predecessor_is_replaced)
 {
     struct fixture s;
@@ -624,7 +625,7 @@ TEST(lock_directory_must_be_one)
     fixture_close(&s);
 }
 
-/* The root of the machine is not put at risk for this: it is the directory of the test. */
+/* The test directory becomes the root, so that the real one is not at risk. */
 static void refuse_root(const struct fixture *s, int number, int out)
 {
     static const char *const names[] = {"/", "///", "/.", "/..", "/fumi/.."};
@@ -632,7 +633,7 @@ static void refuse_root(const struct fixture *s, int number, int out)
     (void)number, (void)out;
     CHECK(chroot(s->top) == 0 && chdir("/") == 0);
     for (size_t i = 0; i < FUMI_COUNT(names); i++)
-        if (discovery_directory(names[i], &e) != -1 || !strstr(e.text, "is for everybody"))
+        if (discovery_directory(names[i], &e) != -1 || !strstr(e.text, "is shared by all users"))
             TEST_FAIL("%s: %s", names[i], e.text);
     CHECK_INT(mode_of("/"), 0755);
 }
@@ -666,8 +667,9 @@ static void announce_one(const struct fixture *s, int number, int out)
     }
 }
 
-/* Each finds its own file although it was stale just before, for others to sweep. */
-TEST(announcements_do_not_sweep_each_other)
+/* Each process finds its own file, which was stale, and subject to removal by others, just before.
+ */
+TEST(announcements_do_not_remove_each_other)
 {
     struct fixture s;
     CHECK(fixture_open(&s));
@@ -677,7 +679,7 @@ TEST(announcements_do_not_sweep_each_other)
     fixture_close(&s);
 }
 
-/* Whether something comes within the time; used to see that nothing does while it must not. */
+/* Whether a byte arrives in time; also used to check that none does. */
 static bool comes(int fd, int ms)
 {
     return poll(&(struct pollfd){fd, POLLIN, 0}, 1, ms) == 1;
@@ -691,7 +693,7 @@ static _Noreturn void announce_and_tell(const struct fixture *s, int out)
     _exit(write(out, good ? "y" : "n", 1) != 1);
 }
 
-TEST(announcement_waits_for_its_turn)
+TEST(announcement_waits_for_the_lock)
 {
     struct fixture s;
     int said[2];
@@ -704,7 +706,7 @@ TEST(announcement_waits_for_its_turn)
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
-        close(turn); /* the lock is the parent's as long as that has it open */
+        close(turn); /* the parent holds the lock as long as it has the descriptor open */
         announce_and_tell(&s, said[1]);
     }
     bool early = comes(said[0], 200);

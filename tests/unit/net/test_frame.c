@@ -1,4 +1,4 @@
-/* Content-Length heads as bytes. */
+/* Content-Length headers on byte buffers. */
 #include "net/frame.h"
 #include "test.h"
 
@@ -6,7 +6,7 @@ struct row {
     struct fumi_str head;
     int rc; /* 1: read, 0: more is needed, -1: refused */
     size_t length;
-    const char *text; /* of the error */
+    const char *text; /* part of the error text */
 };
 
 #define HEAD(head)                                                                                 \
@@ -54,7 +54,7 @@ static const struct row rows[] = {
     {HEAD("Content-Length: 5\r\n folded\r\n\r\n"), -1, 0,
      "a line of the head must be a field: \"Name: value\" and CR LF"},
     {HEAD("{}\r\n"), -1, 0, "a line of the head must be a field: \"Name: value\" and CR LF"},
-    /* A peer that ends lines with LF alone would wait for an answer in vain. */
+    /* A peer that ends lines with LF alone would otherwise wait forever. */
     {HEAD("Content-Length: 5\n\n"), -1, 0,
      "a line of the head must be a field: \"Name: value\" and CR LF"},
     {HEAD("{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":1}\n"), -1, 0,
@@ -74,7 +74,7 @@ TEST(heads)
     }
 }
 
-/* However many bytes of a head are there: more are needed, and nothing behind it is looked at. */
+/* At every length of an incomplete header more bytes are needed; bytes after it are not read. */
 TEST(a_head_in_pieces)
 {
     static const char text[] = "Content-Type: x\r\nContent-Length: 3\r\n\r\nabc";

@@ -5,7 +5,7 @@
 
 static const struct http_limits small = {20, 60, 3, 10};
 
-/* Gives `in` in pieces that end at `cut` and then at each multiple of `step`. */
+/* Feeds `in` in pieces that end at `cut` and then at each multiple of `step`. */
 static struct fumi_buf feed(struct fumi_str in, size_t cut, size_t step, struct http_limits limits)
 {
     struct feed f = {.limits = limits};
@@ -28,7 +28,7 @@ static void expect(struct fumi_str in, size_t cut, size_t step, struct http_limi
     fumi_buf_done(&log);
 }
 
-/* Whole, byte by byte, by sevens and in two pieces at each place. */
+/* In one piece, byte by byte, in pieces of seven, and cut in two at every position. */
 static void expect_all(struct fumi_str in, struct http_limits limits, const char *want)
 {
     expect(in, 1, 1, limits, want);
@@ -37,7 +37,7 @@ static void expect_all(struct fumi_str in, struct http_limits limits, const char
         expect(in, cut, in.n, limits, want);
 }
 
-/* What ends well is also read with another request behind it. */
+/* A complete request is also read with another request after it. */
 static void expect_next(const struct http_case *c, struct http_limits limits)
 {
     size_t n = strlen(c->want);
@@ -88,7 +88,7 @@ TEST(limits_hold_to_the_byte)
     expect_table(chunk_limit_cases, FUMI_COUNT(chunk_limit_cases), small);
 }
 
-/* A request whose parts have these sizes: the path, one value, and fields beside Host and that. */
+/* A request with these sizes: the path, one value, and the number of additional fields. */
 static struct fumi_buf request(size_t path, size_t value, size_t fields)
 {
     struct fumi_buf b = {0};
@@ -118,7 +118,7 @@ static int status_of(struct fumi_buf b, size_t step)
 
 TEST(the_usual_limits_are_those_promised)
 {
-    enum { LINE = 8192 - 13, HEAD = 16384 - 32 }; /* without what stands around them */
+    enum { LINE = 8192 - 13, HEAD = 16384 - 32 }; /* without the surrounding text */
     static const size_t steps[] = {1, 1000, 1 << 20};
     for (size_t i = 0; i < FUMI_COUNT(steps); i++) {
         CHECK_INT(status_of(request(LINE, 0, 0), steps[i]), 0);
@@ -138,7 +138,7 @@ TEST(no_limit_lets_more_fields_in_than_there_is_room_for)
     fumi_buf_done(&b);
 }
 
-/* Reads a head that must be good from an exactly sized block; the caller frees what is returned. */
+/* Reads a valid head from a block of exactly its size; the caller frees the result. */
 static char *head_of(struct http_head *h, const char *text)
 {
     size_t n = strlen(text), seen = 0;
@@ -215,8 +215,7 @@ TEST(a_text_is_the_same_in_any_case)
     CHECK(!http_same(FUMI_STR("[a"), FUMI_STR("{a")));
 }
 
-/* A buffer of the caller's that is smaller than the limit: a fault too, and nothing lost quietly.
- */
+/* A buffer that is smaller than the limit: also a fault, no data is lost silently. */
 TEST(a_full_buffer_is_a_body_too_large)
 {
     struct http_chunks c = {0};
@@ -233,13 +232,13 @@ static const struct http_field type = {{"Content-Type", 12}, {"application/json"
 
 /* clang-format off */
 static const struct {
-    struct http_answer answer;
+    struct http_response_head answer;
     const char *want;
 } answers[] = {
     /* The usual one. */
     {{.status = 200, .minor = 1, .framing = HTTP_LENGTH, .length = 39, .keep_alive = true, .fields = &type, .n = 1},
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 39\r\n\r\n"},
-    /* Nothing to say: no length either (RFC 9110, 8.6). */
+    /* No body: no length either (RFC 9110, 8.6). */
     {{.status = 204, .minor = 1, .keep_alive = true}, "HTTP/1.1 204 No Content\r\n\r\n"},
     /* An empty body has a length. */
     {{.status = 404, .minor = 1, .framing = HTTP_LENGTH, .keep_alive = true},
@@ -247,15 +246,15 @@ static const struct {
     /* After a fault. */
     {{.status = 431, .minor = 1, .framing = HTTP_LENGTH, .length = 7},
         "HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 7\r\nConnection: close\r\n\r\n"},
-    /* An old client must be told that the connection stays. */
+    /* An HTTP/1.0 client must be told that the connection stays open. */
     {{.status = 200, .minor = 0, .framing = HTTP_LENGTH, .length = UINT64_MAX, .keep_alive = true},
         "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\nConnection: keep-alive\r\n\r\n"},
     /* A stream of events. */
     {{.status = 200, .minor = 1, .framing = HTTP_CHUNKED, .keep_alive = true, .fields = &type, .n = 1},
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"},
-    /* The same for an old client ends with the connection. */
+    /* The same for an HTTP/1.0 client ends with the connection. */
     {{.status = 200, .minor = 0}, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"},
-    /* From here on it is another protocol. */
+    /* Switches to another protocol. */
     {{.status = 101, .minor = 1, .keep_alive = true}, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n\r\n"},
     /* A status without a phrase keeps its blank (RFC 9112, 4). */
     {{.status = 299, .minor = 1, .framing = HTTP_LENGTH, .keep_alive = true}, "HTTP/1.1 299 \r\nContent-Length: 0\r\n\r\n"},
@@ -266,8 +265,8 @@ TEST(answers_are_written_as_the_table_says)
 {
     for (size_t i = 0; i < FUMI_COUNT(answers); i++) {
         struct fumi_buf b = {0};
-        fumi_buf_put(&b, '>'); /* what is there stays there */
-        http_answer_head(&b, &answers[i].answer);
+        fumi_buf_put(&b, '>'); /* existing content is preserved */
+        http_put_response_head(&b, &answers[i].answer);
         if (!fumi_eq((struct fumi_str){b.p + 1, b.n - 1}, fumi_str(answers[i].want)))
             TEST_FAIL("got %.*s\nwant %s", FUMI_ARG(fumi_buf_str(&b)), answers[i].want);
         fumi_buf_done(&b);
@@ -277,21 +276,21 @@ TEST(answers_are_written_as_the_table_says)
 TEST(an_answer_that_does_not_fit_is_not_begun)
 {
     struct fumi_buf b = {.limit = 100};
-    http_answer_head(&b, &answers[0].answer);
+    http_put_response_head(&b, &answers[0].answer);
     CHECK(b.full && b.n == 0);
     fumi_buf_done(&b);
 }
 
 TEST(fields_that_break_out_do_not_fit)
 {
-    CHECK(http_fits(&type));
-    CHECK(http_fits(&(struct http_field){FUMI_STR("a"), FUMI_STR("")}));
-    CHECK(http_fits(&(struct http_field){FUMI_STR("a"), {0}}));
-    CHECK(!http_fits(&(struct http_field){FUMI_STR("a"), FUMI_STR("b\r\nc: d")}));
-    CHECK(!http_fits(&(struct http_field){FUMI_STR("a"), FUMI_STR(SIXTY "\n")}));
-    CHECK(!http_fits(&(struct http_field){FUMI_STR("a"), FUMI_STR("b\0")}));
-    CHECK(!http_fits(&(struct http_field){FUMI_STR(""), FUMI_STR("b")}));
-    CHECK(!http_fits(&(struct http_field){FUMI_STR("a:"), FUMI_STR("b")}));
+    CHECK(http_field_is_valid(&type));
+    CHECK(http_field_is_valid(&(struct http_field){FUMI_STR("a"), FUMI_STR("")}));
+    CHECK(http_field_is_valid(&(struct http_field){FUMI_STR("a"), {0}}));
+    CHECK(!http_field_is_valid(&(struct http_field){FUMI_STR("a"), FUMI_STR("b\r\nc: d")}));
+    CHECK(!http_field_is_valid(&(struct http_field){FUMI_STR("a"), FUMI_STR(SIXTY "\n")}));
+    CHECK(!http_field_is_valid(&(struct http_field){FUMI_STR("a"), FUMI_STR("b\0")}));
+    CHECK(!http_field_is_valid(&(struct http_field){FUMI_STR(""), FUMI_STR("b")}));
+    CHECK(!http_field_is_valid(&(struct http_field){FUMI_STR("a:"), FUMI_STR("b")}));
 }
 
 TEST(what_the_writer_cuts_into_chunks_the_reader_joins)

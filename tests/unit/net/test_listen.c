@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A directory of its own for each test that needs one. */
+/* A directory for each test that needs one. */
 struct fixture {
     char directory[64], path[96], address[128];
     struct address at;
@@ -57,7 +57,7 @@ static struct fumi_str put(const struct address *a, struct fumi_buf *out)
     return fumi_buf_str(out);
 }
 
-/* Runs it in a child of its own, which may rearrange its descriptors and variables. */
+/* Runs a function in a child process, which may change its descriptors and environment. */
 static bool in_child(void (*part)(void *arg), void *arg)
 {
     int status = 1;
@@ -252,7 +252,7 @@ TEST(tcp_port_is_chosen_and_reported)
     listener_close(&l);
 }
 
-/* A connection that we ended stands in TIME-WAIT and must not keep us from the port. */
+/* A connection in TIME-WAIT must not block the port. */
 TEST(tcp_port_is_free_again_at_once)
 {
     struct listener l;
@@ -268,13 +268,13 @@ TEST(tcp_port_is_free_again_at_once)
     listener_close(&l);
 }
 
-TEST(tcp_port_of_another_is_a_fault)
+TEST(tcp_port_in_use_is_an_error)
 {
     struct listener first, second;
     struct fumi_err e = {0};
     CHECK_INT(listener_open(&first, &anywhere, false, &e), 0);
     CHECK_INT(listener_open(&second, &first.at, false, &e), -1);
-    CHECK(strstr(e.text, "somebody listens there; stop it or choose another port"));
+    CHECK(strstr(e.text, "another program listens there; stop it or choose another port"));
     CHECK(strstr(e.text, "tcp:127.0.0.1:"));
     CHECK_INT(second.fd, -1);
     listener_close(&second);
@@ -291,8 +291,9 @@ static int accept_all(int fd)
     return n;
 }
 
-/* Guests are spread over those that share a port; a server of its own still finds it taken. */
-TEST(tcp_port_is_shared_by_ours_alone)
+/* Connections are spread over the sockets that share a port; for another server the port is in use.
+ */
+TEST(tcp_port_is_shared_only_on_request)
 {
     enum { GUESTS = 100 };
     struct listener first, second, third, other;
@@ -325,7 +326,7 @@ TEST(tcp_address_of_another_machine_is_a_fault)
               "tcp:192.0.2.1:0: this machine has no such address; choose another");
 }
 
-TEST(stdio_is_not_listened_on)
+TEST(stdio_is_not_a_listen_address)
 {
     struct listener l;
     struct fumi_err e = {0};
@@ -354,7 +355,7 @@ TEST(ipv6)
     close(guest);
     listener_close(&six);
 
-    /* Every address of both kinds, side by side: neither takes the port of the other. */
+    /* Both wildcard addresses: neither takes the port of the other. */
     a = (struct address){.kind = ADDRESS_TCP, .host = "::"};
     CHECK_INT(listener_open(&six, &a, false, &e), 0);
     int only = 0;
@@ -392,14 +393,14 @@ TEST(unix_socket_is_for_its_owner_alone)
     CHECK_INT(fixture_close(&s), 0); /* neither the socket nor a lock file is left */
 }
 
-TEST(unix_socket_of_the_living_is_a_fault)
+TEST(unix_socket_in_use_is_an_error)
 {
     struct fixture s;
     struct listener first, second;
     CHECK(fixture_open(&s));
     CHECK_INT(listener_open(&first, &s.at, false, &s.e), 0);
     CHECK_INT(listener_open(&second, &s.at, false, &s.e), -1);
-    CHECK(strstr(s.e.text, "somebody listens there"));
+    CHECK(strstr(s.e.text, "another program listens there"));
     int guest = connect_unix(s.path);
     CHECK(guest >= 0);
     close(guest);
@@ -407,8 +408,8 @@ TEST(unix_socket_of_the_living_is_a_fault)
     CHECK_INT(fixture_close(&s), 0);
 }
 
-/* One whose queue is full answers no more, and lives all the same. */
-TEST(unix_socket_of_the_busy_is_a_fault)
+/* A server whose backlog is full refuses connections, but is alive. */
+TEST(unix_socket_with_full_backlog_is_an_error)
 {
     enum { MANY = 16 };
     struct fixture s;
@@ -425,14 +426,14 @@ TEST(unix_socket_of_the_busy_is_a_fault)
     }
     CHECK(n < MANY);
     CHECK_INT(listener_open(&l, &s.at, false, &s.e), -1);
-    CHECK(strstr(s.e.text, "somebody listens there"));
+    CHECK(strstr(s.e.text, "another program listens there"));
     while (n > 0)
         close(guests[--n]);
     close(busy);
     CHECK_INT(fixture_close(&s), 1);
 }
 
-TEST(unix_socket_of_the_dead_is_replaced)
+TEST(stale_unix_socket_is_replaced)
 {
     struct fixture s;
     struct listener l;
@@ -447,7 +448,7 @@ TEST(unix_socket_of_the_dead_is_replaced)
     CHECK_INT(fixture_close(&s), 0);
 }
 
-TEST(unix_lock_of_the_dead_does_not_matter)
+TEST(stale_lock_file_is_reused)
 {
     struct fixture s;
     struct listener l;
@@ -479,10 +480,11 @@ static void make_link(const char *path)
 
 static void make_datagram(const char *path)
 {
-    fcntl(bound_unix(path, SOCK_DGRAM), F_DUPFD_CLOEXEC, 200); /* the child ends with it open */
+    fcntl(bound_unix(path, SOCK_DGRAM), F_DUPFD_CLOEXEC,
+          200); /* the child exits without closing it */
 }
 
-/* What is no socket of ours stays as it is. */
+/* Other files and sockets are left unchanged. */
 struct other {
     void (*make)(const char *path);
     const char *part;
@@ -504,13 +506,13 @@ static void refuse_other(void *arg)
     CHECK_INT(fixture_close(&s), 1);
 }
 
-TEST(unix_path_of_other_things_is_a_fault)
+TEST(unix_path_of_other_files_is_an_error)
 {
     static struct other rows[] = {
-        {make_file, "no socket"},
-        {make_fifo, "no socket"},
-        {make_link, "no socket"},
-        {make_datagram, "socket of another kind"},
+        {make_file, "is not a socket"},
+        {make_fifo, "is not a socket"},
+        {make_link, "is not a socket"},
+        {make_datagram, "not a stream socket"},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++)
         if (!in_child(refuse_other, &rows[i]))
@@ -547,8 +549,8 @@ TEST(unix_file_of_a_successor_stays)
 
 enum { RIVALS = 6, ROUNDS = 15 };
 
-/* Servers that begin at the same moment: each waits for the end of `go`, tells in a byte whether it
- * listens, and stays until the end of `stop`. */
+/* Servers that start at the same time: each waits until `go` is closed, reports in a byte whether
+ * it listens, and stays until `stop` is closed. */
 struct race {
     int go[2], said[2], stop[2];
     struct fixture *fixture;
@@ -568,7 +570,7 @@ static _Noreturn void rival(struct race *r)
     close(r->stop[1]);
     await_end(r->go[0]);
     char byte = listener_open(&l, &r->fixture->at, false, &e) == 0 ? 'y' : 'n';
-    if (byte == 'n' && !strstr(e.text, "somebody listens there"))
+    if (byte == 'n' && !strstr(e.text, "another program listens there"))
         byte = '?';
     ssize_t did = write(r->said[1], &byte, 1);
     await_end(r->stop[0]);
@@ -582,7 +584,7 @@ static bool race_open(struct race *r, struct fixture *s)
     return !pipe2(r->go, O_CLOEXEC) && !pipe2(r->said, O_CLOEXEC) && !pipe2(r->stop, O_CLOEXEC);
 }
 
-/* What they said, in the order in which they did. */
+/* Their reports, in the order of arrival. */
 static void run_race(struct race *r, char said[RIVALS + 1])
 {
     pid_t pids[RIVALS];
@@ -604,14 +606,14 @@ static void run_race(struct race *r, char said[RIVALS + 1])
     close(r->stop[0]);
 }
 
-TEST(of_many_that_begin_at_once_one_wins)
+TEST(of_concurrent_starts_one_succeeds)
 {
     for (int round = 0; round < ROUNDS; round++) {
         struct fixture s;
         struct race r;
         char said[RIVALS + 1];
         CHECK(fixture_open(&s));
-        if (round % 3) /* else there is nothing yet */
+        if (round % 3) /* otherwise there is nothing yet */
             close(bound_unix(s.path, SOCK_STREAM));
         CHECK(race_open(&r, &s));
         run_race(&r, said);
@@ -626,7 +628,7 @@ TEST(of_many_that_begin_at_once_one_wins)
     }
 }
 
-/* Whether something comes within the time; used to see that nothing does while it must not. */
+/* Whether a byte arrives in time; also used to check that none does. */
 static bool comes(int fd, int ms)
 {
     return poll(&(struct pollfd){fd, POLLIN, 0}, 1, ms) == 1;
@@ -640,8 +642,8 @@ static int hold(const char *lock)
     return fd;
 }
 
-/* The lock that a newcomer waits for is removed by its holder, and another takes a new one of that
- * name before the newcomer has its turn: then it must wait for that too. */
+/* The holder removes the lock file that a server waits for, and another process locks a new file of
+ * that name before the server gets the lock: the server must wait for that lock too. */
 static void take_turns(const struct fixture *s, pid_t pid, int said)
 {
     char lock[128], byte = 0;
@@ -658,7 +660,7 @@ static void take_turns(const struct fixture *s, pid_t pid, int said)
     CHECK_INT(byte, 'y');
 }
 
-TEST(unix_turn_is_waited_for)
+TEST(unix_lock_is_waited_for)
 {
     struct fixture s;
     struct race r;
@@ -683,7 +685,7 @@ TEST(unix_turn_is_waited_for)
     CHECK_INT(fixture_close(&s), 0);
 }
 
-/* Puts descriptors where a service manager does, with its variables. */
+/* Passes descriptors and variables as a service manager does. */
 static void pass_on(const int *fds, int n, long pid)
 {
     int kept[4];
@@ -728,7 +730,7 @@ static void inherit_three(void *arg)
     fumi_buf_done(&out);
     for (int i = 0; i < 3; i++)
         listener_close(&got[i]);
-    CHECK(access(s->path, F_OK) == 0); /* the file is the manager's */
+    CHECK(access(s->path, F_OK) == 0); /* the file belongs to the service manager */
     CHECK_INT(listener_inherit(got, 4, &e), 0);
 }
 
@@ -807,7 +809,7 @@ static void inherit_wrong(void *arg)
     if (wrong < 0)
         close(4);
     CHECK_INT(listener_inherit(got, 2, &e), -1);
-    CHECK(strstr(e.text, "descriptor 4 of LISTEN_FDS is no listening stream socket"));
+    CHECK(strstr(e.text, "descriptor 4 of LISTEN_FDS is not a listening stream socket"));
     CHECK(!has_variables());
 }
 
@@ -818,12 +820,12 @@ static void inherit_too_many(void *arg)
     (void)arg;
     pass_on((int[]){listening(), listening()}, 2, getpid());
     CHECK_INT(listener_inherit(&got, 1, &e), -1);
-    CHECK(strstr(e.text, "2 sockets were passed on, at most 1"));
+    CHECK(strstr(e.text, "2 sockets were passed, at most 1"));
     CHECK(fcntl(3, F_GETFD) & fcntl(4, F_GETFD) & FD_CLOEXEC);
     CHECK(!has_variables());
 }
 
-TEST(wrong_inheritance_is_a_fault)
+TEST(invalid_inherited_sockets_are_refused)
 {
     static int (*kinds[])(void) = {file, not_listening, datagram, closed};
     for (size_t i = 0; i < FUMI_COUNT(kinds); i++)
@@ -847,7 +849,7 @@ static void check_notified(const char *path)
     unsetenv("NOTIFY_SOCKET");
 }
 
-TEST(manager_is_told)
+TEST(service_manager_is_notified)
 {
     struct fixture s;
     char abstract[40];
@@ -858,7 +860,7 @@ TEST(manager_is_told)
     CHECK_INT(fixture_close(&s), 1);
 }
 
-TEST(no_manager_no_harm)
+TEST(missing_service_manager_is_ignored)
 {
     char longer[200];
     memset(longer, '/', sizeof(longer));

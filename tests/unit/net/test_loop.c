@@ -11,7 +11,7 @@
 
 enum { MANY = 2000, THREADS = 4 };
 
-/* One test's loop and what happened in it. Only the loop's thread touches it, which TSan checks. */
+/* The loop of a test and its events. Only the loop's thread uses it, which TSan checks. */
 struct scene {
     struct loop *loop;
     struct fumi_err e;
@@ -44,7 +44,7 @@ struct job {
     struct fumi_task task;
     struct scene *scene;
     int thread, number;
-    int *last; /* number of the one before, of the same thread */
+    int *last; /* number of the previous task of the same thread */
 };
 
 static void count(struct fumi_task *task)
@@ -88,7 +88,7 @@ TEST(tasks_from_several_threads_run_each_once_and_in_order)
     CHECK(!s.wrong);
 }
 
-/* Each number of descriptors fails at another step. libuv forgets to close some of them. */
+/* Each descriptor limit fails at another step. libuv leaks some descriptors then. */
 TEST(a_loop_that_cannot_be_made_is_an_error)
 {
     struct fumi_err e = {0};
@@ -124,7 +124,7 @@ static void *stop(void *arg)
     return NULL;
 }
 
-TEST(stop_counts_before_the_run_too_and_for_one_run)
+TEST(stop_before_run_ends_one_run)
 {
     struct scene s = scene_new();
     pthread_t thread;
@@ -152,7 +152,7 @@ static void take(struct watch *w, unsigned events)
     loop_stop(s->loop);
 }
 
-/* The bytes are there and the other end is closed: one turn reads, the next sees the end. */
+/* The data is there and the other end is closed: one iteration reads, the next sees end of file. */
 static void read_all(struct scene *s)
 {
     s->watch = (struct watch){.fd = s->fds[0], .ready = take};
@@ -161,7 +161,7 @@ static void read_all(struct scene *s)
         loop_run(s->loop);
 }
 
-TEST(a_pipe_is_read_and_forgotten_within_ready)
+TEST(a_pipe_can_be_unwatched_within_ready)
 {
     struct scene s = scene_new();
     CHECK(pipe(s.fds) == 0 && write(s.fds[1], "abc", 3) == 3);
@@ -205,7 +205,7 @@ static void stop_at_three(struct watch *w, unsigned events)
         loop_stop(s->loop);
 }
 
-/* libuv calls this an error and stops; the owner must see it until it acts on it. */
+/* libuv reports an error and stops; the owner must be notified until it reacts. */
 TEST(a_pipe_without_reader_counts_as_ready_to_write)
 {
     struct scene s = scene_new();
@@ -289,7 +289,7 @@ static void post_again(struct fumi_task *task)
         loop_post(j->scene->loop, task);
 }
 
-/* It ends only if the pipe gets its turn although there is always a task. */
+/* Ends only if the pipe is served although there is always a task. */
 TEST(tasks_that_post_tasks_do_not_starve_descriptors)
 {
     struct scene s = scene_new();
@@ -324,7 +324,7 @@ static void on_never(struct timer *t)
     FUMI_OWNER(t, struct scene, never)->wrong = true;
 }
 
-TEST(timers_come_in_order_and_may_be_set_again_or_given_up)
+TEST(timers_fire_in_order_and_can_be_reset_or_stopped)
 {
     struct scene s = scene_new();
     s.early.on = on_early;
@@ -358,13 +358,13 @@ static void note(struct fumi_task *task)
     s->seen[s->n++] = 'p';
 }
 
-/* Whatever happened, the turn is told of its end before the loop waits again. */
-TEST(a_turn_ends_before_the_loop_waits)
+/* The callback runs after every event, before the loop waits again. */
+TEST(before_wait_runs_before_the_loop_waits)
 {
     struct scene s = scene_new();
     struct job j = {.task = {note, NULL}, .scene = &s};
     s.early.on = on_early;
-    loop_turn(s.loop, on_turn, &s);
+    loop_before_wait(s.loop, on_turn, &s);
     CHECK_INT(loop_timer(s.loop, &s.early, 30, &s.e), 0);
     loop_post(s.loop, &j.task);
     loop_run(s.loop);
@@ -390,7 +390,7 @@ static void stop_it(struct timer *t)
     loop_stop(FUMI_OWNER(t, struct scene, early)->loop);
 }
 
-/* Counts the turns that the loop makes in 100 ms, which begin with `events` ready descriptors. */
+/* Counts the iterations in 100 ms with `events` ready descriptors. */
 static void count_turns(int events, int *count)
 {
     enum { MOST = 8 };
@@ -398,7 +398,7 @@ static void count_turns(int events, int *count)
     struct watch w[MOST];
     int fds[MOST][2];
     s.early.on = stop_it;
-    loop_turn(s.loop, count_turn, &s);
+    loop_before_wait(s.loop, count_turn, &s);
     for (int i = 0; i < events; i++) {
         CHECK_INT(pipe(fds[i]), 0);
         w[i] = (struct watch){.fd = fds[i][0], .ready = drain};
@@ -416,7 +416,7 @@ static void count_turns(int events, int *count)
     *count = s.count;
 }
 
-/* A loop that does not sleep would make some ten thousand turns until the timer fires. */
+/* A busy loop would make some ten thousand iterations before the timer fires. */
 TEST(a_loop_without_events_sleeps)
 {
     int few = 0, many = 0;
@@ -438,7 +438,7 @@ static void own_handler(int number)
     (void)number;
 }
 
-TEST(signals_arrive_in_the_loop_and_are_given_back)
+TEST(signals_arrive_and_handling_is_restored)
 {
     static const int numbers[] = {SIGINT, SIGTERM};
     struct sigaction own = {.sa_handler = own_handler}, after;
@@ -456,7 +456,7 @@ TEST(signals_arrive_in_the_loop_and_are_given_back)
     }
 }
 
-TEST(signals_can_be_given_back_early)
+TEST(signal_handling_can_be_restored_early)
 {
     struct scene s = scene_new();
     struct sigaction after;
@@ -467,8 +467,8 @@ TEST(signals_can_be_given_back_early)
     CHECK(after.sa_handler == SIG_DFL);
 }
 
-/* The leak checker sees what free forgets. */
-TEST(free_closes_all_that_is_still_waited_for)
+/* The leak checker reports what loop_free forgets. */
+TEST(free_closes_all_handles)
 {
     struct scene s = scene_new();
     CHECK(pipe(s.fds) == 0);

@@ -16,7 +16,7 @@ struct job {
     struct board *board;
 };
 
-/* What the jobs of a test leave behind. */
+/* What the tasks of a test record. */
 struct board {
     pthread_mutex_t lock;
     int order[MANY];
@@ -80,7 +80,7 @@ static void meet(struct fumi_task *task)
     note(task);
 }
 
-/* Each of these waits for all the others, so they only end when they run at the same time. */
+/* Each task waits for all others, so they end only if they run concurrently. */
 TEST(threads_work_side_by_side)
 {
     struct board b = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -146,7 +146,7 @@ static size_t threads_of_this_process(void)
     return n;
 }
 
-TEST(threads_start_only_when_they_are_needed)
+TEST(threads_start_on_demand)
 {
     struct board b = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct job j = {{note, NULL}, 0, &b};
@@ -159,7 +159,7 @@ TEST(threads_start_only_when_they_are_needed)
     CHECK_INT(b.done, 1);
 }
 
-TEST(without_any_thread_a_task_runs_where_it_is_submitted)
+TEST(without_threads_a_task_runs_on_the_submitter)
 {
     struct board b = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct job j = {{note, NULL}, 0, &b};

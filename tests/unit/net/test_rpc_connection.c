@@ -10,11 +10,11 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-enum { SOON = 150 }; /* milliseconds until a peer that says nothing is given up */
+enum { SOON = 150 }; /* ms until a silent peer times out */
 
 static const struct fumi_json none;
 
-/* One side of a conversation in a test: a script, or a child, and a link to it. */
+/* A scripted peer or a child, and a connection to it. */
 struct side {
     struct script script;
     struct fumi_rpc_connection *l;
@@ -74,7 +74,7 @@ static int call(struct side *s, const char *method, const char *params, int64_t 
                                     &s->answer, &s->e);
 }
 
-/* What came of a call, as the tables write it. */
+/* The outcome of a call, in the syntax of the tables. */
 static struct fumi_str outcome(struct side *s, int rc)
 {
     if (rc)
@@ -92,7 +92,7 @@ static bool is_like(struct fumi_str got, const char *want)
     return got.n && *got.p == '!' && memmem(got.p, got.n, want + 1, strlen(want + 1));
 }
 
-/* One call over a connection of its own. */
+/* One call over a new connection. */
 static void expect_row(const char *scheme, enum action hear_how, const struct answer_row *row,
                        enum action say)
 {
@@ -197,7 +197,7 @@ TEST(wrong_urls_and_options_are_refused_with_a_remedy)
         {"ws://a#b", "the path must begin"},
         {"unix:", "the path is missing"},
         {"http+unix:", "the path is missing"},
-        {"http://[::g]:1/", "the host is not known"},
+        {"http://[::g]:1/", "the host is unknown"},
         {"unix:/dev/null/x", "cannot be reached: Not a directory"},
         {"unix:/tmp/0123456789012345678901234567890123456789012345678901234567890123456789"
          "012345678901234567890123456789012345",
@@ -215,20 +215,20 @@ TEST(wrong_urls_and_options_are_refused_with_a_remedy)
     for (size_t i = 0; i < FUMI_COUNT(bad); i++) {
         struct fumi_err e = {0};
         CHECK(!fumi_rpc_connection_open("http://127.0.0.1:1/", &bad[i], &e));
-        CHECK(strstr(e.text, "must not have control characters"));
+        CHECK(strstr(e.text, "must not contain control characters"));
     }
     static const char *const tokens[] = {"", "Bearer t0ken", "t0ken ", "t\xC3\xB6ken"};
     for (size_t i = 0; i < FUMI_COUNT(tokens); i++) {
         struct fumi_err e = {0};
         struct fumi_rpc_connection_options o = {.token = tokens[i]};
         CHECK(!fumi_rpc_connection_open("http://127.0.0.1:1/", &o, &e));
-        CHECK(strstr(e.text, "the token must be of visible ASCII"));
+        CHECK(strstr(e.text, "the token must consist of visible ASCII"));
     }
     fumi_rpc_connection_close(NULL);
 }
 
-/* A port that is bound and not listened at refuses. */
-TEST(where_nobody_listens_the_sentence_says_so)
+/* A port that is bound but not listening refuses connections. */
+TEST(connecting_where_no_server_listens_says_so)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t n = sizeof(at);
@@ -247,12 +247,12 @@ TEST(where_nobody_listens_the_sentence_says_so)
 #pragma GCC diagnostic pop
         CHECK(!fumi_rpc_connection_open(url, NULL, &e));
         CHECK_INT(e.code, FUMI_INTERNAL_ERROR);
-        CHECK(strstr(e.text, "nobody listens at") && strstr(e.text, url));
+        CHECK(strstr(e.text, "no server listens at") && strstr(e.text, url));
     }
     close(fd);
 }
 
-/* Sockets that wait to be accepted, until the queue is full. */
+/* Sockets in the backlog, until it is full. */
 static void fill(const struct sockaddr *at, socklen_t n, int fds[16])
 {
     for (int i = 0; i < 16; i++) {
@@ -280,7 +280,7 @@ static void expect_silence(int listener, const struct sockaddr *at, socklen_t n,
     close(listener);
 }
 
-TEST(a_server_that_accepts_nobody_is_given_up)
+TEST(a_server_that_does_not_accept_times_out)
 {
     struct sockaddr_in tcp = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct sockaddr_un local = {.sun_family = AF_UNIX};
@@ -327,7 +327,7 @@ TEST(a_request_has_the_fields_that_it_should)
 static const struct fumi_rpc_connection_header own[] = {{"X-Api-Version", "2; beta"},
                                                         {"X-Empty", ""}};
 
-TEST(own_headers_go_with_requests_and_handshakes)
+TEST(additional_headers_go_with_requests_and_handshakes)
 {
     static const struct step asked[] = {
         {MEET, {0}}, {REQUEST, {0}}, {SAY, SAYS(HEAD "\r\n" FIVE)}, {HOLD, {0}}, {0}};
@@ -341,7 +341,7 @@ TEST(own_headers_go_with_requests_and_handshakes)
         struct side s;
         open_side(&s, i ? shaken : asked, schemes[i],
                   (struct fumi_rpc_connection_options){.headers = headers, .headers_n = 3});
-        memset(headers, 0, sizeof(headers)); /* they were copied */
+        memset(headers, 0, sizeof(headers)); /* the strings were copied */
         CHECK(s.l);
         CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "5");
         end_side(&s);
@@ -357,28 +357,28 @@ TEST(headers_that_would_break_a_request_are_refused)
         struct fumi_rpc_connection_header header;
         const char *want;
     } rows[] = {
-        {{"X", "a\r\nY: b"}, "the header X must not have control characters"},
-        {{"X", "a\n"}, "the header X must not have control characters"},
-        {{"X", "\x7f"}, "the header X must not have control characters"},
-        {{"X", NULL}, "the header X must not have control characters"},
-        {{"X:", "a"}, "the name of a header must be"},
-        {{"X Y", "a"}, "the name of a header must be"},
-        {{"X\r\nY", "a"}, "the name of a header must be"},
-        {{"", "a"}, "the name of a header must be"},
-        {{NULL, "a"}, "the name of a header must be"},
-        {{"Host", "a"}, "is set by the link itself"},
-        {{"hOST", "a"}, "is set by the link itself"},
-        {{"Content-Length", "0"}, "is set by the link itself"},
-        {{"Content-Type", "text/plain"}, "is set by the link itself"},
-        {{"Transfer-Encoding", "chunked"}, "is set by the link itself"},
-        {{"Connection", "close"}, "is set by the link itself"},
-        {{"Upgrade", "h2c"}, "is set by the link itself"},
-        {{"Expect", "100-continue"}, "is set by the link itself"},
-        {{"Accept-Encoding", "gzip"}, "is set by the link itself"},
-        {{"Sec-WebSocket-Key", "x"}, "is set by the link itself"},
-        {{"sec-websocket-extensions", "x"}, "is set by the link itself"},
-        {{"Authorization", "Basic eDp5"}, "is set by the link itself"}, /* there is a token */
-        {{"Origin", "http://o"}, "is set by the link itself"},          /* and an origin */
+        {{"X", "a\r\nY: b"}, "the header X must not contain control characters"},
+        {{"X", "a\n"}, "the header X must not contain control characters"},
+        {{"X", "\x7f"}, "the header X must not contain control characters"},
+        {{"X", NULL}, "the header X must not contain control characters"},
+        {{"X:", "a"}, "a header name must consist"},
+        {{"X Y", "a"}, "a header name must consist"},
+        {{"X\r\nY", "a"}, "a header name must consist"},
+        {{"", "a"}, "a header name must consist"},
+        {{NULL, "a"}, "a header name must consist"},
+        {{"Host", "a"}, "is set by the connection itself"},
+        {{"hOST", "a"}, "is set by the connection itself"},
+        {{"Content-Length", "0"}, "is set by the connection itself"},
+        {{"Content-Type", "text/plain"}, "is set by the connection itself"},
+        {{"Transfer-Encoding", "chunked"}, "is set by the connection itself"},
+        {{"Connection", "close"}, "is set by the connection itself"},
+        {{"Upgrade", "h2c"}, "is set by the connection itself"},
+        {{"Expect", "100-continue"}, "is set by the connection itself"},
+        {{"Accept-Encoding", "gzip"}, "is set by the connection itself"},
+        {{"Sec-WebSocket-Key", "x"}, "is set by the connection itself"},
+        {{"sec-websocket-extensions", "x"}, "is set by the connection itself"},
+        {{"Authorization", "Basic eDp5"}, "is set by the connection itself"}, /* there is a token */
+        {{"Origin", "http://o"}, "is set by the connection itself"},          /* and an origin */
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct fumi_err e = {0};
@@ -465,7 +465,7 @@ TEST(a_connection_is_kept_for_the_next_call)
     done(&s);
 }
 
-/* The server ends a kept connection, which is seen before it is used. */
+/* The server closes a kept-alive connection, which is noticed before it is reused. */
 TEST(a_kept_connection_that_has_ended_is_replaced)
 {
     static const struct step seen[] = {
@@ -484,7 +484,7 @@ TEST(a_kept_connection_that_has_ended_is_replaced)
     done(&s);
 }
 
-/* The answer had begun, or the request was sent: the call may have run. */
+/* The response had begun, or the request was sent: the call may have run. */
 TEST(a_request_is_not_sent_again_once_it_may_have_run)
 {
     static const struct step begun[] = {{MEET, {0}},
@@ -514,7 +514,7 @@ TEST(a_request_is_not_sent_again_once_it_may_have_run)
     done(&s);
 }
 
-/* Refusals leave the connection as it is, and a late call ends it. */
+/* A refused call keeps the connection; a call that times out closes it. */
 TEST(a_late_call_ends_its_connection_and_the_next_has_another)
 {
     static const struct step steps[] = {{MEET, {0}},    {REQUEST, {0}},
@@ -532,7 +532,7 @@ TEST(a_late_call_ends_its_connection_and_the_next_has_another)
     done(&s);
 }
 
-TEST(events_ahead_of_the_answer_are_told)
+TEST(events_before_the_answer_are_delivered)
 {
     static const struct step steps[] = {
         {MEET, {0}},
@@ -553,8 +553,8 @@ TEST(events_ahead_of_the_answer_are_told)
     done(&s);
 }
 
-/* The stream is answered and does not end: the next call does not wait for it. */
-TEST(events_that_do_not_end_are_left)
+/* The event stream has its answer but does not end: the next call does not wait for it. */
+TEST(an_endless_event_stream_is_abandoned)
 {
     static const struct step steps[] = {{MEET, {0}},
                                         {REQUEST, {0}},
@@ -592,8 +592,8 @@ TEST(an_event_has_its_limit)
     done(&s);
 }
 
-/* Nothing would go on if it had to wait for the end of the stream. */
-TEST(a_question_in_an_event_stream_is_refused_on_another_connection)
+/* Waiting for the end of the stream would be a deadlock. */
+TEST(a_request_in_an_event_stream_is_refused_on_another_connection)
 {
     static const struct step steps[] = {
         {MEET, {0}},
@@ -614,7 +614,7 @@ TEST(a_question_in_an_event_stream_is_refused_on_another_connection)
     done(&s);
 }
 
-TEST(a_question_on_a_stream_is_refused_and_a_notification_told)
+TEST(a_request_is_refused_and_a_notification_delivered)
 {
     static const struct step steps[] = {
         {MEET, {0}},
@@ -640,7 +640,7 @@ TEST(a_question_on_a_stream_is_refused_and_a_notification_told)
     done(&s);
 }
 
-TEST(a_link_listens_without_a_call)
+TEST(a_connection_listens_without_a_call)
 {
     static const struct step steps[] = {{MEET, {0}},
                                         {REQUEST, {0}},
@@ -664,8 +664,8 @@ TEST(a_link_listens_without_a_call)
     done(&s);
 }
 
-/* Over HTTP nothing can come between calls. */
-TEST(nothing_is_waited_for_where_nothing_can_come)
+/* Over HTTP no message can arrive between calls. */
+TEST(listening_returns_at_once_when_nothing_can_arrive)
 {
     static const struct step http[] = {{MEET, {0}}, {HOLD, {0}}, {0}};
     static const struct step gone[] = {{MEET, {0}}, {0}};
@@ -737,8 +737,8 @@ TEST(a_batch_that_is_refused_as_a_whole_is_answered_for_each)
     done(&s);
 }
 
-/* With two messages open it could be either's. */
-TEST(a_nameless_error_for_several_messages_is_nobodys)
+/* With two messages open it could belong to either. */
+TEST(an_error_without_id_is_ignored_when_ambiguous)
 {
     static const struct step steps[] = {
         {MEET, {0}}, {LINE, {0}}, {LINE, {0}}, {SAY, SAYS(REFUSED "\n" SECOND "\n" FIVE "\n")},
@@ -790,7 +790,7 @@ TEST(over_http_a_request_waits_for_the_answer_before_it)
     done(&s);
 }
 
-TEST(a_call_that_is_cancelled_is_told_to_the_peer)
+TEST(a_cancelled_call_is_reported_to_the_peer)
 {
     static const struct step steps[] = {
         {MEET, {0}},
@@ -808,9 +808,10 @@ TEST(a_call_that_is_cancelled_is_told_to_the_peer)
     CHECK_INT(fumi_rpc_connection_cancel(s.l, 1, &s.e), 0);
     CHECK_INT(fumi_rpc_connection_cancel(s.l, 1, &s.e), -1);
     CHECK_INT(fumi_rpc_connection_begin(s.l, "m", none, &s.e),
-              2); /* was never sent, so neither is this */
+              2); /* never sent, so not cancelled either */
     CHECK_INT(fumi_rpc_connection_cancel(s.l, 2, &s.e), 0);
-    CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "7"); /* the answer to the first is nobody's */
+    CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)),
+              "7"); /* the answer to the cancelled call is ignored */
     end_side(&s);
     CHECK(!s.script.failed);
     CHECK(script_got(&s.script,
@@ -819,7 +820,7 @@ TEST(a_call_that_is_cancelled_is_told_to_the_peer)
     done(&s);
 }
 
-/* The one that goes on needs the connection. */
+/* The remaining call needs the connection. */
 TEST(over_http_cancelling_one_of_a_batch_spares_the_others)
 {
     static const struct step steps[] = {
@@ -838,7 +839,7 @@ TEST(over_http_cancelling_one_of_a_batch_spares_the_others)
     done(&s);
 }
 
-/* A server that is gone, and messages that were never sent when the link is closed. */
+/* The server is gone, and queued messages were never sent when the connection is closed. */
 TEST(over_http_each_request_that_cannot_be_sent_says_so)
 {
     static const struct step steps[] = {{MEET, {0}}, {0}};
@@ -852,13 +853,13 @@ TEST(over_http_each_request_that_cannot_be_sent_says_so)
     CHECK_INT(fumi_rpc_connection_send(s.l, false, &s.e), -1);
     for (int64_t id = 1; id <= 3; id++)
         CHECK_INT(fumi_rpc_connection_await(s.l, &s.a, id, 0, &s.answer, &s.e), -1);
-    CHECK(strstr(s.e.text, "nobody listens at"));
+    CHECK(strstr(s.e.text, "no server listens at"));
     CHECK_INT(fumi_rpc_connection_notify(s.l, "m", none, &s.e), -1);
-    CHECK(strstr(s.e.text, "nobody listens at"));
+    CHECK(strstr(s.e.text, "no server listens at"));
     done(&s);
 }
 
-TEST(over_http_what_waits_can_be_cancelled_or_left)
+TEST(over_http_queued_calls_can_be_cancelled_or_left)
 {
     static const struct step steps[] = {{MEET, {0}},    {REQUEST, {0}}, {HOLD, {0}}, {MEET, {0}},
                                         {REQUEST, {0}}, {HOLD, {0}},    {0}};
@@ -879,7 +880,7 @@ TEST(over_http_what_waits_can_be_cancelled_or_left)
     done(&s);
 }
 
-TEST(over_http_notifications_and_texts_can_be_late_too)
+TEST(over_http_notifications_and_texts_time_out_too)
 {
     static const struct step steps[] = {{MEET, {0}},    {REQUEST, {0}}, {HOLD, {0}}, {MEET, {0}},
                                         {REQUEST, {0}}, {HOLD, {0}},    {0}};
@@ -911,8 +912,8 @@ TEST(params_must_be_an_array_or_an_object)
     done(&s);
 }
 
-/* Lines: a peer that goes away while calls are open, and comes back. */
-TEST(a_unix_link_that_is_lost_fails_its_calls_and_connects_again)
+/* A peer that closes the connection while calls are open, and comes back. */
+TEST(a_lost_unix_connection_fails_its_calls_and_reconnects)
 {
     static const struct step steps[] = {
         {MEET, {0}},
@@ -937,15 +938,15 @@ TEST(a_unix_link_that_is_lost_fails_its_calls_and_connects_again)
         CHECK(is_like(outcome(&s, fumi_rpc_connection_await(s.l, &s.a, id, 0, &s.answer, &s.e)),
                       "!has closed the connection; calls that were open may have run"));
     CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "7");
-    CHECK(!fumi_rpc_connection_listen(s.l, 10000)); /* returns when it is lost */
+    CHECK(!fumi_rpc_connection_listen(s.l, 10000)); /* returns when the connection is lost */
     CHECK_INT(fumi_rpc_connection_notify(s.l, "n", none, &s.e), 0);
     end_side(&s);
     CHECK(!s.script.failed);
     done(&s);
 }
 
-/* The first attempts find nobody to talk to; the one after the pauses does. */
-TEST(a_websocket_that_is_lost_connects_again_with_pauses)
+/* The first attempts fail; a later one succeeds. */
+TEST(a_lost_websocket_reconnects_with_delays)
 {
     static const struct step steps[] = {{MEET, {0}},    {REQUEST, {0}},
                                         {SHAKE, {0}},   {BREAK, {0}},
@@ -959,7 +960,7 @@ TEST(a_websocket_that_is_lost_connects_again_with_pauses)
     struct side s;
     open_side(&s, steps, "ws://", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
-    CHECK(!fumi_rpc_connection_listen(s.l, 10000)); /* returns when it is lost */
+    CHECK(!fumi_rpc_connection_listen(s.l, 10000)); /* returns when the connection is lost */
     CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "5");
     end_side(&s);
     CHECK(!s.script.failed);
@@ -1003,7 +1004,7 @@ TEST(a_refusal_is_final_and_tries_come_to_an_end)
     done(&s);
 }
 
-TEST(without_tries_a_lost_link_stays_lost)
+TEST(without_tries_a_lost_connection_stays_lost)
 {
     static const struct step steps[] = {{MEET, {0}}, {BREAK, {0}}, {0}};
     struct side s;
@@ -1016,7 +1017,7 @@ TEST(without_tries_a_lost_link_stays_lost)
     done(&s);
 }
 
-/* ["xxx"], of so many bytes. */
+/* ["xxx"] of n bytes. */
 static struct fumi_str filler(struct fumi_arena *a, size_t n)
 {
     char *text = fumi_alloc(a, n);
@@ -1026,7 +1027,7 @@ static struct fumi_str filler(struct fumi_arena *a, size_t n)
     return (struct fumi_str){text, n};
 }
 
-/* SIGPIPE would end this program. */
+/* SIGPIPE would kill this program. */
 TEST(a_peer_that_resets_is_an_error_and_no_signal)
 {
     static const struct step steps[] = {{MEET, {0}},  {REQUEST, {0}}, {SHAKE, {0}},
@@ -1047,7 +1048,7 @@ TEST(a_peer_that_resets_is_an_error_and_no_signal)
 }
 
 /* More than the socket's buffers hold, to a peer that does not read. */
-TEST(a_peer_that_takes_nothing_is_given_up)
+TEST(a_peer_that_does_not_read_times_out)
 {
     static const struct step steps[] = {{MEET, {0}}, {ASIDE, {0}}, {0}};
     static const char *const schemes[] = {"unix:", "http://", "ws://"};
@@ -1062,8 +1063,8 @@ TEST(a_peer_that_takes_nothing_is_given_up)
         CHECK_INT(fumi_rpc_connection_call(s.l, &s.a, "m", (struct fumi_json){big}, SOON, &s.answer,
                                            &s.e),
                   -1);
-        CHECK(strstr(s.e.text, "takes nothing that is sent to it"));
-        /* Now the script may end. */
+        CHECK(strstr(s.e.text, "does not read what is sent to it"));
+        /* Lets the script end. */
         struct fumi_rpc_connection_options short_time = {.connect_time = SOON};
         fumi_rpc_connection_close(fumi_rpc_connection_open(s.script.url, &short_time, &e));
         done(&s);
@@ -1094,8 +1095,6 @@ TEST(a_line_that_is_too_long_fails_what_is_open_and_no_more)
         CHECK(is_like(outcome(&s, call(&s, "m", NULL, 0)), wants[i]));
     done(&s);
 }
-
-/* --- Calls with structs. --- */
 
 struct note {
     struct fumi_str title, body;
@@ -1154,7 +1153,7 @@ TEST(structs_go_out_and_come_back)
     CHECK_INT(s.e.code, FUMI_INTERNAL_ERROR);
     CHECK_INT(call_as(&s, &note_method, &in, &out), -1);
     CHECK(strstr(s.e.text, "result must be an object, not null"));
-    CHECK_INT(call_as(&s, &bare, NULL, NULL), 0); /* whatever it answers */
+    CHECK_INT(call_as(&s, &bare, NULL, NULL), 0); /* the result is ignored */
     CHECK_INT(call_as(&s, &bare, NULL, NULL), -1);
     CHECK(strstr(s.e.text, "closed the connection"));
     end_side(&s);
@@ -1166,8 +1165,8 @@ TEST(structs_go_out_and_come_back)
 #undef NOTE
 }
 
-/* Nothing is sent for them. */
-TEST(structs_that_json_cannot_say_and_wrong_tables_are_refused)
+/* Nothing is sent for these calls. */
+TEST(structs_json_cannot_express_and_wrong_tables_are_refused)
 {
     static const struct fumi_field wrong[] = {FUMI_FIELD(struct side, a, "a", "")};
     static const struct fumi_shape wrong_shape = FUMI_SHAPE(struct side, wrong);
@@ -1250,7 +1249,7 @@ static void on_tick(int signal)
     (void)signal;
 }
 
-/* A timer interrupts every wait of the call. */
+/* A timer interrupts every system call. */
 TEST(signals_interrupt_nothing)
 {
     static const struct step steps[] = {
@@ -1279,7 +1278,7 @@ static void open_child(struct side *s, const char *what)
     unsetenv("RPC_CONNECTION_CHILD");
 }
 
-/* What every transport of the server does with every kind of message. */
+/* Exchanges every kind of message over one transport of the server. */
 static void converse(struct side *s, bool asks)
 {
     CHECK_STR(outcome(s, call(s, "subtract", "[42,23]", 0)), "19");
@@ -1315,7 +1314,7 @@ static void converse(struct side *s, bool asks)
     CHECK_STR(outcome(s, call(s, "subtract", "[1,1]", 0)), "0");
 }
 
-TEST(a_child_is_talked_to_and_ends)
+TEST(a_child_answers_and_exits)
 {
     struct side s;
     open_child(&s, "serve:");
@@ -1355,7 +1354,7 @@ TEST(a_program_that_is_not_there_or_ends_is_reported)
     }
 }
 
-/* Neither the end of its input nor SIGTERM ends it. */
+/* Neither end of file nor SIGTERM ends it. */
 TEST(a_stubborn_child_is_killed)
 {
     struct side s;
@@ -1367,8 +1366,8 @@ TEST(a_stubborn_child_is_killed)
     CHECK_INT(errno, ECHILD);
 }
 
-/* Both directions are full at times: cat reads on only when its output is taken. */
-TEST(much_is_sent_while_much_comes)
+/* Both directions fill up: cat continues only when its output is read. */
+TEST(large_messages_flow_in_both_directions)
 {
     char *const argv[] = {(char *)"cat", NULL};
     struct fumi_err e = {0};
@@ -1381,7 +1380,7 @@ TEST(much_is_sent_while_much_comes)
     done(&s);
 }
 
-/* The URLs of the addresses that a child listens at. */
+/* URLs of the addresses that a child listens on. */
 static void open_server(struct side *s, char *dir, char url[5][120])
 {
     char what[100];
@@ -1401,7 +1400,7 @@ static void open_server(struct side *s, char *dir, char url[5][120])
     snprintf(url[4], 120, "ws+unix:%s/s", dir);
 }
 
-TEST(the_server_is_talked_to_over_all_its_transports)
+TEST(the_server_answers_over_all_transports)
 {
     struct side server, s;
     char dir[] = "/tmp/fumi-link-XXXXXX", url[5][120] = {{0}};

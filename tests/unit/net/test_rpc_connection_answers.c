@@ -1,4 +1,4 @@
-/* A link whose peer asks: a server of the client answers; and the hook after connecting again. */
+/* A client that answers requests from its peer with a server, and the callback `reconnected`. */
 #include "test.h"
 
 #include "net/rpc_connection.h"
@@ -11,7 +11,7 @@
 #define ASKS(id, method) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\"}"
 #define TELLS(method)    "{\"jsonrpc\":\"2.0\",\"method\":\"" method "\"}"
 
-/* What a test needs, and what its callbacks and methods write down. */
+/* Test state, and what callbacks and methods recorded. */
 struct side {
     struct script script;
     struct fumi_server *server;
@@ -37,8 +37,6 @@ static void hear(void *arg, struct fumi_str message)
     sem_post(&s->may_finish);
 }
 
-/* --- The methods of the client. --- */
-
 static enum fumi_ret five(struct fumi_call *call, const void *params, void *result)
 {
     (void)call, (void)params;
@@ -54,7 +52,7 @@ static enum fumi_ret noted(struct fumi_call *call, const void *params, void *res
     return FUMI_OK;
 }
 
-/* Uses the link, which it must not. */
+/* Uses the connection, which is not allowed in a method. */
 static enum fumi_ret uses_link(struct fumi_call *call, const void *params, void *result)
 {
     struct side *s = call->self;
@@ -71,8 +69,8 @@ static enum fumi_ret uses_link(struct fumi_call *call, const void *params, void 
              fumi_rpc_connection_text(s->l, call->arena, FUMI_STR("{}"), 0, &text, &e[5]);
     bool fine = rc == -6 && !fumi_rpc_connection_listen(s->l, 60000);
     for (int i = 0; i < 6; i++)
-        fine = fine && strstr(e[i].text, "must not use the link");
-    return fine ? FUMI_OK : fumi_fail(call, 1, "the link let itself be used");
+        fine = fine && strstr(e[i].text, "must not use that connection");
+    return fine ? FUMI_OK : fumi_fail(call, 1, "the connection could be used");
 }
 
 static enum fumi_ret asks_back(struct fumi_call *call, const void *params, void *result)
@@ -98,7 +96,7 @@ static void on_cancel(void *arg)
     sem_post(&s->may_finish);
 }
 
-/* Answers from another thread, when the semaphore lets it. */
+/* Answers from another thread, once the semaphore is posted. */
 static enum fumi_ret later(struct fumi_call *call, const void *params, void *result)
 {
     struct side *s = call->self;
@@ -118,8 +116,6 @@ static const struct fumi_method methods[] = {
     {"asks_back", "", NULL, NULL, asks_back, FUMI_BLOCKING},
     {"later", "", NULL, &fixture_number, later, FUMI_ASYNC},
 };
-
-/* --- The fixture. --- */
 
 static struct fumi_rpc_connection_options begin(struct side *s)
 {
@@ -168,10 +164,8 @@ static struct fumi_str call(struct side *s, const char *method)
     return s->answer.ok ? s->answer.result.text : fumi_fmt(&s->a, "%d", s->answer.err.code);
 }
 
-/* --- Questions. --- */
-
-/* What the peer says in place of an answer, what it is answered, and what the client notes. */
-TEST(what_the_peer_asks_is_answered_while_a_call_waits)
+/* What the peer sends before the answer, what it gets back, and what the client records. */
+TEST(requests_from_the_peer_are_answered_during_a_call)
 {
 #define ANSWERED(id, what) "{\"jsonrpc\":\"2.0\"," what ",\"id\":" id "}"
     static const struct {
@@ -179,7 +173,8 @@ TEST(what_the_peer_asks_is_answered_while_a_call_waits)
         const char *want, *told;
     } rows[] = {
         {SAYS(ASKS("\"q\"", "five") "\n"), ANSWERED("\"q\"", "\"result\":5"), ""},
-        {SAYS(ASKS("1", "five") "\n"), ANSWERED("1", "\"result\":5"), ""}, /* as our call has */
+        {SAYS(ASKS("1", "five") "\n"), ANSWERED("1", "\"result\":5"),
+         ""}, /* the same id as our call */
         {SAYS(ASKS("2", "absent") "\n"), "\"code\":-32601", ""},
         {SAYS(ASKS("2", "uses_link") "\n"), ANSWERED("2", "\"result\":null"), ""},
         {SAYS(ASKS("2", "asks_back") "\n"), "\"code\":-32000", ""},
@@ -207,8 +202,8 @@ TEST(what_the_peer_asks_is_answered_while_a_call_waits)
     }
 }
 
-/* An answer of ours and a question in one batch. */
-TEST(a_batch_may_hold_an_answer_and_a_question)
+/* An answer to our call and a request in one batch. */
+TEST(a_batch_may_hold_an_answer_and_a_request)
 {
     static const struct step steps[] = {
         {MEET, {0}}, {LINE, {0}}, {SAY, SAYS("[" FIVE "," ASKS("9", "five") "]\n")},
@@ -222,8 +217,8 @@ TEST(a_batch_may_hold_an_answer_and_a_question)
     done(&s);
 }
 
-/* The script goes on only when its question is answered, without a further call. */
-TEST(what_the_peer_asks_is_answered_while_listening)
+/* The script continues only once its request is answered, without another call. */
+TEST(requests_from_the_peer_are_answered_while_listening)
 {
     static const struct step steps[] = {{MEET, {0}},  {REQUEST, {0}},
                                         {SHAKE, {0}}, {TEXT, SAYS(ASKS("1", "five"))},
@@ -242,7 +237,7 @@ TEST(what_the_peer_asks_is_answered_while_listening)
     done(&s);
 }
 
-TEST(an_event_stream_asks_and_is_answered_on_another_connection)
+TEST(requests_in_an_event_stream_are_answered_on_another_connection)
 {
     static const struct step steps[] = {
         {MEET, {0}},
@@ -261,7 +256,7 @@ TEST(an_event_stream_asks_and_is_answered_on_another_connection)
     done(&s);
 }
 
-/* The method ends on another thread, after `notified` has let it. */
+/* The method ends on another thread, after `notified` has released it. */
 TEST(an_answer_may_come_later_from_another_thread)
 {
     static const struct step steps[] = {
@@ -282,7 +277,7 @@ TEST(an_answer_may_come_later_from_another_thread)
     done(&s);
 }
 
-/* The connection is lost, or the link closed, while a method is pending. */
+/* The connection is lost or closed while a method is pending. */
 TEST(pending_answers_are_cancelled_with_the_connection)
 {
     static const struct step lost[] = {
@@ -305,8 +300,8 @@ TEST(pending_answers_are_cancelled_with_the_connection)
     }
 }
 
-/* The method "ask" of the fixture fails with -32050 when its question is answered. */
-TEST(a_real_server_asks_and_is_answered)
+/* The method "ask" of the fixture fails with -32050 once its request is answered. */
+TEST(requests_from_a_real_server_are_answered)
 {
     char *const argv[] = {(char *)"/proc/self/exe", NULL};
     char dir[] = "/tmp/fumi-link-XXXXXX", what[100], url[120];
@@ -331,8 +326,6 @@ TEST(a_real_server_asks_and_is_answered)
     rmdir(dir);
 }
 
-/* --- After connecting again. --- */
-
 static void reconnected(void *arg, struct fumi_rpc_connection *l)
 {
     struct side *s = arg;
@@ -345,14 +338,14 @@ static void reconnected(void *arg, struct fumi_rpc_connection *l)
 
 #define RESULT(id) "{\"jsonrpc\":\"2.0\",\"id\":" #id ",\"result\":" #id "}"
 
-/* Until the peer has closed the connection; the link has not looked yet. */
+/* Waits until the peer has closed the connection, which the client has not noticed yet. */
 static bool is_lost(const struct side *s)
 {
     struct pollfd end = {.fd = s->l ? s->l->fd : -1, .events = POLLIN};
     return poll(&end, 1, 20000) == 1;
 }
 
-TEST(the_hook_makes_calls_ahead_of_the_call_that_connects)
+TEST(reconnected_makes_calls_before_the_call_that_connects)
 {
     static const struct step steps[] = {{MEET, {0}},
                                         {BREAK, {0}},
@@ -378,8 +371,9 @@ TEST(the_hook_makes_calls_ahead_of_the_call_that_connects)
     done(&s);
 }
 
-/* Its connection ends in the hook, which is called again for the next; without tries it is not. */
-TEST(a_connection_that_the_hook_loses_is_a_try_that_failed)
+/* The connection is lost during the callback, which is called again after the next attempt; without
+ * attempts it is not. */
+TEST(a_connection_lost_in_reconnected_is_a_failed_attempt)
 {
     static const struct step twice[] = {{MEET, {0}},  {BREAK, {0}},
                                         {MEET, {0}},  {LINE, {0}},
@@ -412,7 +406,7 @@ TEST(a_connection_that_the_hook_loses_is_a_try_that_failed)
     done(&s);
 }
 
-TEST(with_the_hook_listening_connects_again)
+TEST(with_reconnected_listening_reconnects)
 {
     static const struct step steps[] = {{MEET, {0}},
                                         {REQUEST, {0}},
@@ -438,7 +432,7 @@ TEST(with_the_hook_listening_connects_again)
     done(&s);
 }
 
-/* Several at once inside the hook, while the caller's batch waits for its connection. */
+/* A batch inside the callback, while the caller's batch waits for its connection. */
 static void subscribe_twice(void *arg, struct fumi_rpc_connection *l)
 {
     struct side *s = arg;
@@ -450,13 +444,13 @@ static void subscribe_twice(void *arg, struct fumi_rpc_connection *l)
     int rc = fumi_rpc_connection_send(l, true, &e);
     for (int i = 0; i < 2; i++)
         rc |= fumi_rpc_connection_await(l, &s->a, ids[i], 0, &answer, &e);
-    /* What the caller has begun cannot be touched here. */
+    /* The caller's calls cannot be used here. */
     rc |= !fumi_rpc_connection_await(l, &s->a, 1, 0, &answer, &e) ||
           !fumi_rpc_connection_cancel(l, 1, &e);
     fumi_buf_add(&s->told, rc ? "no" : "yes", rc ? 2 : 3);
 }
 
-TEST(a_batch_of_the_hook_does_not_take_that_of_the_caller)
+TEST(a_batch_in_reconnected_does_not_send_that_of_the_caller)
 {
     static const struct step steps[] = {{MEET, {0}},
                                         {BREAK, {0}},

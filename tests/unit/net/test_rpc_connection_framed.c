@@ -14,7 +14,7 @@ enum { LIMIT = 60 };
 
 static const struct {
     struct fumi_str in;
-    const char *want; /* the result, or a part of the sentence that says why there is none */
+    const char *want; /* the result, or a part of the error text */
 } answers[] = {
     {FUMI_STR(FRAMED), "7"},
     {FUMI_STR(ADDITION FRAMED), "7"},
@@ -56,7 +56,7 @@ static void expect_answer(size_t row, enum action how)
     fumi_arena_done(&a);
 }
 
-TEST(answers_with_heads_come_out_as_the_table_says)
+TEST(framed_answers_come_out_as_the_table_says)
 {
     for (size_t i = 0; i < FUMI_COUNT(answers); i++) {
         expect_answer(i, SAY);
@@ -64,7 +64,7 @@ TEST(answers_with_heads_come_out_as_the_table_says)
     }
 }
 
-/* A message that is too long is skipped, and the link goes on behind it. */
+/* A message that is too long is skipped, and the connection continues after it. */
 TEST(a_long_message_is_skipped)
 {
     static const char tens[] = "0123456789012345678901234567890123456789012345678901234567890";
@@ -101,7 +101,7 @@ TEST(a_long_message_is_skipped)
     fumi_arena_done(&a);
 }
 
-/* --- This program as the server, with FRAMED_CHILD in its environment. --- */
+/* The test program as the server, started with FRAMED_CHILD in its environment. */
 
 static enum fumi_ret ask(struct fumi_call *call, const void *params, void *result)
 {
@@ -142,7 +142,7 @@ static void count(void *arg, struct fumi_str message)
     ++*(int *)arg;
 }
 
-TEST(a_server_that_is_started_asks_back)
+TEST(a_spawned_server_sends_requests_back)
 {
     char self[] = "/proc/self/exe", *argv[] = {self, NULL};
     struct fumi_arena a = {0};

@@ -1,5 +1,5 @@
-/* To whom a client sends its token: not to sockets of other users, nor, when it was found on this
- * machine, to other machines. */
+/* A client sends its token neither to servers of other users, nor, if it was found on this machine,
+ * to other machines. */
 #include "net/rpc_connection.h"
 #include "test.h"
 
@@ -21,7 +21,7 @@ enum { NOBODY = 65534, PATIENCE = 10000 };
     "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 36\r\n\r\n"              \
     "{\"jsonrpc\":\"2.0\",\"result\":1,\"id\":1}\n"
 
-/* A listening socket, and what was read from the first who came. */
+/* A listening socket, and what was received on its first connection. */
 struct host {
     int fd;
     char dir[32], url[160];
@@ -63,7 +63,7 @@ static void host_done(struct host *h)
     rmdir(h->dir);
 }
 
-/* Takes one connection and its request, and answers it. */
+/* Accepts one connection, reads its request and answers it. */
 static void *serve(void *arg)
 {
     struct host *h = arg;
@@ -84,7 +84,7 @@ static void *serve(void *arg)
     return NULL;
 }
 
-/* A child of another user that listens, and says through the pipe what it heard. */
+/* A server that runs as another user; it reports through the pipe what it received. */
 static pid_t strange_child(struct host *h, int out)
 {
     pid_t pid = fork();
@@ -97,8 +97,8 @@ static pid_t strange_child(struct host *h, int out)
     _exit(n > 0 ? 0 : 1);
 }
 
-/* What the host of another user hears of a client with a token, as an option or in a header of its
- * own; what the client is told. */
+/* What a server of another user receives from a client with a token, given as an option or as a
+ * header; and the error that the client gets. */
 static bool meets_stranger(struct host *h, bool header, struct fumi_err *e)
 {
     static const struct fumi_rpc_connection_header own = {"authorization", "Token " TOKEN};
@@ -116,7 +116,7 @@ static bool meets_stranger(struct host *h, bool header, struct fumi_err *e)
     pid_t pid = strange_child(h, ends[1]);
     close(ends[1]);
     bool begun = read(ends[0], &ready, 1) == 1;
-    close(h->fd); /* the child's now: it is the only one who listens */
+    close(h->fd); /* only the child listens now */
     h->fd = -1;
     struct fumi_rpc_connection *l = begun ? fumi_rpc_connection_open(h->url, &o, e) : NULL;
     if (l)
@@ -129,11 +129,11 @@ static bool meets_stranger(struct host *h, bool header, struct fumi_err *e)
     return waitpid(pid, &status, 0) == pid && begun && status == 0;
 }
 
-TEST(a_stranger_hears_no_token)
+TEST(servers_of_other_users_get_no_token)
 {
     static const char *const schemes[] = {"http+unix:", "ws+unix:", "http://", "ws://"};
     if (geteuid() != 0)
-        return; /* only root can be two users */
+        return; /* only root can switch users */
     for (size_t i = 0; i < 2 * FUMI_COUNT(schemes); i++) {
         const char *scheme = schemes[i / 2];
         struct host h;
@@ -144,13 +144,13 @@ TEST(a_stranger_hears_no_token)
         CHECK(meets_stranger(&h, i % 2, &e));
         if (strstr(h.heard, TOKEN))
             TEST_FAIL("%s was told:\n%s", h.url, h.heard);
-        if (!strstr(e.text, "belongs to another user") || !strstr(e.text, h.url))
+        if (!strstr(e.text, "runs as another user") || !strstr(e.text, h.url))
             TEST_FAIL("%s: %s", h.url, e.text);
         host_done(&h);
     }
 }
 
-/* A call with a token that was found or given: what the host heard. */
+/* Calls with a token that was found here or given, and returns what the server received. */
 static void call(struct host *h, bool found, struct fumi_err *e)
 {
     struct fumi_rpc_connection_options o = {.token = TOKEN, .token_is_local = found, .tries = -1};
@@ -167,7 +167,7 @@ static void call(struct host *h, bool found, struct fumi_err *e)
     pthread_join(thread, NULL);
 }
 
-TEST(ones_own_server_hears_it)
+TEST(servers_of_the_same_user_get_the_token)
 {
     struct host h;
     struct fumi_err e = {0};
@@ -183,7 +183,7 @@ TEST(ones_own_server_hears_it)
     host_done(&h);
 }
 
-/* An address of this machine that others could have as well. */
+/* A non-loopback address of this machine. */
 static bool outer_address(struct in_addr *out)
 {
     struct ifaddrs *all = NULL;
@@ -200,13 +200,13 @@ static bool outer_address(struct in_addr *out)
     return found;
 }
 
-TEST(a_token_that_was_found_here_stays_here)
+TEST(a_token_found_on_this_machine_is_not_sent_to_others)
 {
     struct host h;
     struct in_addr outer;
     struct fumi_err e = {0};
     if (!outer_address(&outer))
-        return; /* this machine has the loopback alone */
+        return; /* this machine has only the loopback */
     CHECK(host_tcp(&h, "http://", outer));
     call(&h, true, &e);
     CHECK(strstr(e.text, "is not on this machine"));
@@ -216,6 +216,6 @@ TEST(a_token_that_was_found_here_stays_here)
     CHECK(host_tcp(&h, "http://", outer));
     call(&h, false, &e);
     CHECK_STR(fumi_str(e.text), "");
-    CHECK(strstr(h.heard, TOKEN)); /* it was given for that host */
+    CHECK(strstr(h.heard, TOKEN)); /* the token was given for that host */
     host_done(&h);
 }

@@ -1,4 +1,5 @@
-/* A link over TLS: which servers it trusts, and what it makes of ends, cuts and odd handshakes. */
+/* Connections over TLS: which servers are trusted; truncation, end of file and unusual handshakes.
+ */
 #include "test.h"
 
 #include "net/rpc_connection.h"
@@ -12,7 +13,7 @@ enum { HOUR = 3600, SOON = 150 };
 
 #define SIX "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":6}"
 
-/* What all tests share: an authority, its file, and a certificate that is as it should be. */
+/* Shared by all tests: an authority, its file, and a valid certificate. */
 static struct {
     struct tls_cert ca, fine;
     char ca_file[64];
@@ -34,7 +35,7 @@ static void share_end(void)
     tls_cert_free(&shared.fine);
 }
 
-/* A script behind TLS, and a link to it. */
+/* A scripted peer behind TLS, and a connection to it. */
 struct side {
     struct script script;
     struct tls_front *front;
@@ -67,7 +68,7 @@ static void done(struct side *s)
     free(s->front);
 }
 
-/* What came of a call: the result, or '!' and the sentence. */
+/* The outcome of a call: the result, or '!' and the error text. */
 static struct fumi_str call(struct side *s, const char *method, const char *params, int64_t ms)
 {
     struct fumi_json p = {fumi_str(params)};
@@ -80,8 +81,6 @@ static bool has(struct fumi_str got, const char *part)
 {
     return got.n && memmem(got.p, got.n, part, strlen(part));
 }
-
-/* --- Whom it trusts. --- */
 
 static struct tls_cert cert_expired(void)
 {
@@ -127,7 +126,7 @@ static const struct trust_row {
     const char *host;
     const char *ca; /* "": the shared one, "self": its own, NULL: those of the system */
     int newest;
-    const char *want; /* NULL: it is trusted */
+    const char *want; /* NULL: trusted */
 } trusts[] = {
     {cert_fine, "127.0.0.1", "", 0, NULL},
     {cert_fine, "localhost", "", 0, NULL},
@@ -184,7 +183,7 @@ static void expect_trust(const struct trust_row *row)
     tls_cert_free(&c);
 }
 
-TEST(only_a_server_that_proves_who_it_is_is_told_anything)
+TEST(data_is_sent_only_to_servers_with_a_valid_certificate)
 {
     share_begin();
     for (size_t i = 0; i < FUMI_COUNT(trusts); i++)
@@ -209,7 +208,7 @@ TEST(a_ca_file_that_cannot_be_used_is_refused)
     unlink(empty);
 }
 
-/* A front that runs as another user, in a process of its own; its port comes through `out`. */
+/* A TLS proxy that runs as another user, in its own process; its port comes through `out`. */
 static void strange_front(const char *behind, int out)
 {
     alarm(60);
@@ -221,14 +220,14 @@ static void strange_front(const char *behind, int out)
     _exit(1);
 }
 
-/* Without TLS the token would be for servers of the same user alone: see test_link_owner. */
+/* Without TLS the token is sent only to servers of the same user: see test_rpc_connection_owner. */
 TEST(with_tls_the_certificate_counts_and_not_the_user_of_the_socket)
 {
     static const struct step steps[] = {
         {MEET, {0}}, {REQUEST, {0}}, {SAY, SAYS(HEAD "\r\n" FIVE)}, {HOLD, {0}}, {0}};
     static const struct step none[] = {{0}};
     if (geteuid() != 0)
-        return; /* only root can be two users */
+        return; /* only root can switch users */
     share_begin();
     for (int local = 0; local < 2; local++) {
         struct side s = {.script.steps = local ? none : steps};
@@ -245,7 +244,7 @@ TEST(with_tls_the_certificate_counts_and_not_the_user_of_the_socket)
         snprintf(url, sizeof(url), "https://localhost:%d", port);
         s.l = fumi_rpc_connection_open(url, &o, &s.e);
         struct fumi_str got = call(&s, "m", NULL, 0);
-        if (!has(got, local ? "it belongs to another user" : "5"))
+        if (!has(got, local ? "it runs as another user" : "5"))
             TEST_FAIL("%d: %.*s", local, FUMI_ARG(got));
         fumi_rpc_connection_close(s.l);
         kill(pid, SIGKILL);
@@ -258,11 +257,9 @@ TEST(with_tls_the_certificate_counts_and_not_the_user_of_the_socket)
     share_end();
 }
 
-/* --- Handshakes that come to nothing. --- */
-
 static const struct step nothing[] = {{0}};
 
-TEST(a_silent_server_is_given_up_in_time)
+TEST(a_silent_server_times_out)
 {
     struct side s;
     share_begin();
@@ -273,7 +270,7 @@ TEST(a_silent_server_is_given_up_in_time)
     CHECK(late);
 }
 
-TEST(a_server_that_hangs_up_is_told_of)
+TEST(a_server_that_closes_is_reported)
 {
     struct side s;
     share_begin();
@@ -284,7 +281,7 @@ TEST(a_server_that_hangs_up_is_told_of)
     CHECK(lost);
 }
 
-TEST(a_server_without_tls_is_told_of)
+TEST(a_server_without_tls_is_reported)
 {
     static const struct step steps[] = {
         {MEET, {0}}, {SAY, SAYS("HTTP/1.1 400 Bad Request\r\n\r\n")}, {HOLD, {0}}, {0}};
@@ -295,13 +292,12 @@ TEST(a_server_without_tls_is_told_of)
     script_end(&script);
     script_done(&script);
     CHECK(!l);
-    CHECK(strstr(e.text, "no TLS with https://127.0.0.1:") && strstr(e.text, "is the port right"));
+    CHECK(strstr(e.text, "the TLS handshake with https://127.0.0.1:") &&
+          strstr(e.text, "is the port right"));
 }
 
-/* --- Ends. --- */
-
-/* Bodies that end with the connection: TLS must say that it is the end. */
-TEST(an_answer_that_is_cut_off_is_no_answer)
+/* Bodies that end with the connection: close_notify must confirm the end. */
+TEST(a_truncated_answer_is_refused)
 {
     static const struct {
         struct fumi_str says;
@@ -310,7 +306,7 @@ TEST(an_answer_that_is_cut_off_is_no_answer)
     } rows[] = {
         {SAYS(OK JSON "\r\n" FIVE), TLS_FINE, "5"},
         {SAYS(OK JSON "\r\n" FIVE), TLS_CUT, "may be cut off"},
-        {SAYS(HEAD "\r\n" FIVE), TLS_CUT, "5"}, /* its length was announced and came */
+        {SAYS(HEAD "\r\n" FIVE), TLS_CUT, "5"}, /* complete by its Content-Length */
         {SAYS(HEAD "\r\n{\"json"), TLS_CUT, "may be cut off"},
         {SAYS(HEAD "\r\n{\"json"), TLS_FINE, "the body is cut short"},
         {SAYS(CHUNKS "23\r\n" FIVE "\r\n"), TLS_CUT, "may be cut off"},
@@ -330,7 +326,7 @@ TEST(an_answer_that_is_cut_off_is_no_answer)
     share_end();
 }
 
-TEST(a_websocket_that_is_cut_off_fails_what_is_open)
+TEST(a_truncated_websocket_fails_open_calls)
 {
     static const struct step steps[] = {{MEET, {0}},  {REQUEST, {0}}, {SHAKE, {0}},
                                         {FRAME, {0}}, {BREAK, {0}},   {0}};
@@ -350,8 +346,6 @@ TEST(a_websocket_that_is_cut_off_fails_what_is_open)
     share_end();
 }
 
-/* --- What libssl does between messages. --- */
-
 static const struct step two_calls[] = {{MEET, {0}},
                                         {REQUEST, {0}},
                                         {SAY, SAYS(HEAD "\r\n" FIVE)},
@@ -360,7 +354,8 @@ static const struct step two_calls[] = {{MEET, {0}},
                                         {HOLD, {0}},
                                         {0}};
 
-/* Session tickets of TLS 1.3 come between two exchanges, and new keys: the connection is kept. */
+/* TLS 1.3 session tickets and key updates arrive between two exchanges: the connection is reused.
+ */
 TEST(tickets_and_new_keys_do_not_end_a_kept_connection)
 {
     static const enum tls_mood moods[] = {TLS_FINE, TLS_NEW_KEYS};
@@ -404,8 +399,6 @@ TEST(renegotiation_is_refused)
     CHECK_INT(hellos, 1);
 }
 
-/* --- The real server behind TLS. --- */
-
 static void count_told(void *arg, struct fumi_str message)
 {
     (void)message;
@@ -422,12 +415,12 @@ static void converse(struct side *s, int *told)
     CHECK_STR(call(s, "subtract", "[42,23]", 0), "19");
     CHECK_STR(call(s, "count", "[20000]", 0), "20000");
     CHECK_INT(*told, 20000);
-    CHECK_STR(call(s, "subtract", big, 0), "-32602"); /* more than a socket takes at once */
+    CHECK_STR(call(s, "subtract", big, 0), "-32602"); /* more than a socket buffers */
     CHECK(has(call(s, "wait", NULL, SOON), "!no answer to wait"));
     CHECK_STR(call(s, "subtract", "[1,1]", 0), "0");
 }
 
-TEST(a_server_behind_tls_is_talked_to)
+TEST(a_server_behind_tls_answers)
 {
     static const char *const schemes[] = {"https", "wss"};
     char *const argv[] = {(char *)"/proc/self/exe", NULL};

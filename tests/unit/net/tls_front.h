@@ -1,5 +1,5 @@
-/* A server that speaks TLS in front of another that does not: certificates of every kind, and ways
- * to speak TLS that a client must not put up with. Loopback only. */
+/* A TLS proxy in front of a plain server, with certificates of every kind and with TLS behaviour
+ * that a client must refuse. Loopback only. */
 #ifndef FUMI_TLS_FRONT_H
 #define FUMI_TLS_FRONT_H
 
@@ -25,9 +25,9 @@ struct tls_cert {
     X509 *x;
 };
 
-/* names: subjectAltName, such as "DNS:localhost,IP:127.0.0.1"; NULL: none. The common name is
- * "localhost". Without names and signer: an authority. It is valid from `from` to `to`, in seconds
- * from now. signer NULL: by itself. */
+/* Creates a certificate with the common name "localhost". names: subjectAltName, such as
+ * "DNS:localhost,IP:127.0.0.1"; NULL: none. Without names and signer it is an authority. Valid from
+ * `from` to `to`, in seconds from now. signer NULL: self-signed. */
 static inline struct tls_cert tls_cert_new(const char *names, long from, long to,
                                            const struct tls_cert *signer)
 {
@@ -71,7 +71,7 @@ static inline void tls_cert_free(struct tls_cert *c)
     X509_free(c->x);
 }
 
-/* Into a new file, whose name ends with XXXXXX before. */
+/* Writes the certificate to a new file; `path` ends with XXXXXX. */
 static inline void tls_cert_write(const struct tls_cert *c, char *path)
 {
     int fd = mkstemp(path);
@@ -82,23 +82,23 @@ static inline void tls_cert_write(const struct tls_cert *c, char *path)
 
 enum tls_mood {
     TLS_FINE,
-    TLS_CUT,         /* ends the socket without close_notify */
+    TLS_CUT,         /* closes the socket without close_notify */
     TLS_SILENT,      /* never answers the handshake */
-    TLS_HANG_UP,     /* ends the socket in place of a handshake */
-    TLS_RENEGOTIATE, /* asks for another handshake ahead of what it says (TLS 1.2) */
-    TLS_NEW_KEYS,    /* asks for new keys ahead of what it says (TLS 1.3) */
+    TLS_HANG_UP,     /* closes the socket instead of a handshake */
+    TLS_RENEGOTIATE, /* requests renegotiation before it sends data (TLS 1.2) */
+    TLS_NEW_KEYS,    /* requests a key update before it sends data (TLS 1.3) */
 };
 
 struct tls_front {
     SSL_CTX *context;
     enum tls_mood mood;
-    const char *behind; /* the server in plain text: "127.0.0.1:PORT" or the path of its socket */
+    const char *behind; /* the plain server: "127.0.0.1:PORT" or the path of its socket */
     int listener, port;
     pthread_t thread;
-    /* to be looked at after tls_front_stop */
-    size_t told;   /* bytes that it was told over TLS */
-    int hellos;    /* handshakes that were begun */
-    char name[64]; /* that the client asked for last; "": none */
+    /* valid after tls_front_stop */
+    size_t told;   /* bytes received over TLS */
+    int hellos;    /* handshakes started */
+    char name[64]; /* server name of the last handshake; "": none */
 };
 
 static inline int tls_socket(struct sockaddr_in *at)
@@ -107,7 +107,7 @@ static inline int tls_socket(struct sockaddr_in *at)
     return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 }
 
-/* From the server behind to the client; false: that is all. */
+/* Forwards data from the plain server to the client. Returns false at its end. */
 static inline bool tls_say(const struct tls_front *f, SSL *ssl, int behind)
 {
     char bytes[60000];
@@ -123,7 +123,7 @@ static inline bool tls_say(const struct tls_front *f, SSL *ssl, int behind)
 
 static inline bool tls_hear(struct tls_front *f, SSL *ssl, int behind)
 {
-    char bytes[20000]; /* a record is smaller */
+    char bytes[20000]; /* larger than a record */
     int n = SSL_read(ssl, bytes, sizeof(bytes));
     if (n <= 0)
         return SSL_get_error(ssl, n) == SSL_ERROR_WANT_READ;
@@ -200,7 +200,8 @@ static inline int tls_on_name(SSL *ssl, int *alert, void *arg)
     return SSL_TLSEXT_ERR_OK;
 }
 
-/* newest: of TLS, 0: any. The caller must ignore SIGPIPE: libssl's own sockets raise it. */
+/* newest: highest TLS version; 0: any. The caller must ignore SIGPIPE, which libssl's own sockets
+ * raise. */
 static inline struct tls_front *tls_front_open(const struct tls_cert *c, int newest,
                                                enum tls_mood mood, const char *behind)
 {
@@ -227,7 +228,7 @@ static inline struct tls_front *tls_front_open(const struct tls_cert *c, int new
     return f;
 }
 
-/* The same, served by a thread of its own. */
+/* The same, in a new thread. */
 static inline struct tls_front *tls_front_start(const struct tls_cert *c, int newest,
                                                 enum tls_mood mood, const char *behind)
 {
@@ -237,7 +238,7 @@ static inline struct tls_front *tls_front_start(const struct tls_cert *c, int ne
     return f;
 }
 
-/* After the client has closed its connections. */
+/* Call it after the client has closed its connections. */
 static inline void tls_front_stop(struct tls_front *f)
 {
     shutdown(f->listener, SHUT_RDWR);

@@ -1,5 +1,5 @@
-/* What the tests of the WebSocket codec share: streams of frames, fed in pieces, and the events of
- * a reader as lines of text. Memory is counted. */
+/* Shared by the tests of the WebSocket codec: streams of frames, fed in pieces, and the events of a
+ * reader as lines of text. Allocated memory is counted. */
 #ifndef FUMI_WS_FIXTURE_H
 #define FUMI_WS_FIXTURE_H
 
@@ -9,7 +9,7 @@
 
 static const char mask[4] = {0x37, (char)0xFA, 0x21, 0x3D};
 
-/* All memory of the program that is not the harness's own, in bytes asked for. */
+/* Bytes allocated by the program, without the test harness. */
 static size_t held;
 
 void *fumi_resize(void *old, size_t size)
@@ -38,7 +38,7 @@ static inline void put_frame(struct fumi_buf *b, unsigned first, struct fumi_str
     b->p[at] = (char)first;
 }
 
-/* The same frames as a client sends them. Only sizes are looked at, so faults stay what they are.
+/* The same frames, masked as a client does. Only their sizes are parsed, so faults are preserved.
  */
 static inline void put_masked(struct fumi_buf *b, struct fumi_str frames)
 {
@@ -79,7 +79,7 @@ static inline void put_line(struct fumi_buf *log, enum ws_kind kind, int code,
     fumi_buf_put(log, '\n');
 }
 
-/* Feeds a copy that ends where its block ends. The sentence of a fault is not part of the log. */
+/* Feeds a copy in a block of exactly its size. The reason of a fault is not logged. */
 static inline void feed(struct ws_reader *r, struct fumi_str piece, struct fumi_buf *log)
 {
     char *copy = malloc(piece.n ? piece.n : 1), *p = copy, *end = copy + piece.n;

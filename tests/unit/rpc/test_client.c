@@ -154,7 +154,7 @@ TEST(an_answer_is_taken)
     snprintf(message, sizeof(message), RESULT("{\"a\": [1.50, \"\\u65e5\"]}", "%" PRId64), id);
     CHECK_INT(take(&d, message), 0);
     CHECK_INT(d.got.n, 1);
-    CHECK_INT(d.got.asked, 0);
+    CHECK_INT(d.got.requests, 0);
     CHECK_INT(d.got.items[0].id, id);
     CHECK(d.got.items[0].ok && d.got.items[0].user == &mine);
     CHECK_STR(d.got.items[0].result.text, "{\"a\":[1.50,\"\\u65e5\"]}");
@@ -294,8 +294,8 @@ TEST(what_is_no_answer_is_refused)
             TEST_FAIL("%s: taken", wrong[i]);
         if (!d.err.code || !d.err.text[0])
             TEST_FAIL("%s: no sentence", wrong[i]);
-        if (d.got.n || d.got.asked)
-            TEST_FAIL("%s: gave %zu, asked %zu", wrong[i], d.got.n, d.got.asked);
+        if (d.got.n || d.got.requests)
+            TEST_FAIL("%s: gave %zu, requests %zu", wrong[i], d.got.n, d.got.requests);
         desk_done(&d);
     }
 }
@@ -377,12 +377,12 @@ TEST(what_the_peer_asks_is_counted)
     desk_open(&d);
     request(&d, NULL);
     CHECK_INT(take(&d, PEER_ASKS), 0);
-    CHECK(d.got.asked == 1 && d.got.n == 0);
+    CHECK(d.got.requests == 1 && d.got.n == 0);
     CHECK_INT(take(&d, PEER_TELLS), 0);
-    CHECK(d.got.asked == 1 && d.got.n == 0);
+    CHECK(d.got.requests == 1 && d.got.n == 0);
     CHECK_INT(fumi_client_open(d.client), 1);
     CHECK_INT(take(&d, "[" PEER_TELLS "," RESULT("1", "1") "," PEER_ASKS "]"), 0);
-    CHECK(d.got.asked == 2 && d.got.n == 1);
+    CHECK(d.got.requests == 2 && d.got.n == 1);
     desk_done(&d);
 }
 

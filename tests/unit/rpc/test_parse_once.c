@@ -29,9 +29,9 @@ void __wrap_envelope_read(const struct fumi_val *v, struct envelope *out)
     __real_envelope_read(v, out);
 }
 
-const struct entry *__real_server_find(const struct fumi_server *s, struct fumi_str name);
-const struct entry *__wrap_server_find(const struct fumi_server *s, struct fumi_str name);
-const struct entry *__wrap_server_find(const struct fumi_server *s, struct fumi_str name)
+const struct method_entry *__real_server_find(const struct fumi_server *s, struct fumi_str name);
+const struct method_entry *__wrap_server_find(const struct fumi_server *s, struct fumi_str name);
+const struct method_entry *__wrap_server_find(const struct fumi_server *s, struct fumi_str name)
 {
     counts.found++;
     return __real_server_find(s, name);

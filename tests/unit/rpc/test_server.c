@@ -246,7 +246,7 @@ TEST(the_sentence_names_what_is_wrong)
     CHECK_INT(fumi_server_add(s, "math", few, 1, NULL, &e), -1);
     CHECK(strstr(e.text, "math.add"));
     CHECK_INT(fumi_server_add(s, "math", wrong, 1, NULL, &e), -1);
-    CHECK_STR(fumi_str(e.text), "math.bad params: b is required and stands after the optional a");
+    CHECK_STR(fumi_str(e.text), "math.bad params: b is required and follows the optional a");
     fumi_server_free(s);
 }
 

@@ -1,7 +1,7 @@
-/* The caller's side of store/scan.h: a table of vectors in memory that remembers what changed when,
- * and the slow, sure way to search in it. A row is there from the change `born` to the change
- * `died`. How far the changes have happened can be a number that processes share: then they all
- * have the same database. */
+/* A database for the tests of store/scan.h: a table of vectors in memory with the history of its
+ * changes, and a search that compares all vectors. A row is live from change `born` up to, but
+ * not including, change `died`. The current change number can be shared between processes, which
+ * then use the same database. */
 #ifndef FUMI_SCAN_TABLE_H
 #define FUMI_SCAN_TABLE_H
 
@@ -15,25 +15,25 @@
 
 struct item {
     int64_t note, vector, created, born, died;
-    uint32_t place;
+    uint32_t tag_set;
     float *x;
 };
 
-struct table {
+struct scan_table {
     pthread_mutex_t lock;
     size_t dim;
     struct item *items;
     size_t n, cap;
-    int64_t change, oldest; /* changes up to `oldest` are forgotten */
+    int64_t change, oldest; /* changes up to `oldest` are not known any more */
     _Atomic int64_t own, *now;
     int64_t vectors;
-    int all, changed; /* calls */
+    int all, changed; /* number of calls */
     bool broken;
-    bool steep; /* the first dimensions tell all; the rest is weak noise */
+    bool steep; /* the first dimensions carry the length; the others are weak noise */
     uint64_t seed;
 };
 
-static inline uint64_t table_random(struct table *t)
+static inline uint64_t table_random(struct scan_table *t)
 {
     uint64_t x = t->seed += 0x9e3779b97f4a7c15u;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -41,14 +41,15 @@ static inline uint64_t table_random(struct table *t)
     return x ^ x >> 31;
 }
 
-static inline void table_init(struct table *t, size_t dim)
+static inline void table_init(struct scan_table *t, size_t dim)
 {
-    *t = (struct table){.lock = PTHREAD_MUTEX_INITIALIZER, .dim = dim, .change = 1, .seed = dim};
+    *t = (struct scan_table){
+        .lock = PTHREAD_MUTEX_INITIALIZER, .dim = dim, .change = 1, .seed = dim};
     t->own = 1;
     t->now = &t->own;
 }
 
-static inline void table_done(struct table *t)
+static inline void table_done(struct scan_table *t)
 {
     for (size_t i = 0; i < t->n; i++)
         fumi_resize(t->items[i].x, 0);
@@ -56,15 +57,15 @@ static inline void table_done(struct table *t)
     pthread_mutex_destroy(&t->lock);
 }
 
-static inline float table_real(struct table *t)
+static inline float table_real(struct scan_table *t)
 {
     return (float)((double)table_random(t) / 1.8e19 - 0.5);
 }
 
-/* Around one of a few centres, as texts lie around topics. */
-static inline void table_vector(struct table *t, float *x)
+/* A random vector near one of 50 centres, as texts cluster around topics. */
+static inline void table_vector(struct scan_table *t, float *x)
 {
-    struct table centre = {.seed = table_random(t) % 50 * 1000};
+    struct scan_table centre = {.seed = table_random(t) % 50 * 1000};
     do
         for (size_t i = 0; i < t->dim; i++) {
             bool weak = t->steep && i >= t->dim / 8;
@@ -73,8 +74,8 @@ static inline void table_vector(struct table *t, float *x)
     while (!vector_normalise(x, t->dim));
 }
 
-/* A passage of the note, with the coming change. */
-static inline struct item *table_add(struct table *t, int64_t note, uint32_t place)
+/* Adds a passage of the note. Takes effect with the next table_commit. */
+static inline struct item *table_add(struct scan_table *t, int64_t note, uint32_t tag_set)
 {
     if (t->n == t->cap) {
         t->cap = t->cap ? t->cap * 2 : 64;
@@ -86,25 +87,25 @@ static inline struct item *table_add(struct table *t, int64_t note, uint32_t pla
                        note * 10,
                        t->change + 1,
                        INT64_MAX,
-                       place,
+                       tag_set,
                        fumi_resize(NULL, t->dim * sizeof(float))};
     table_vector(t, i->x);
     return i;
 }
 
-static inline void table_drop(struct table *t, int64_t note)
+static inline void table_drop(struct scan_table *t, int64_t note)
 {
     for (size_t i = 0; i < t->n; i++)
         if (t->items[i].note == note && t->items[i].died == INT64_MAX)
             t->items[i].died = t->change + 1;
 }
 
-static inline void table_commit(struct table *t)
+static inline void table_commit(struct scan_table *t)
 {
     t->own = ++t->change;
 }
 
-static inline int64_t table_now(const struct table *t)
+static inline int64_t table_now(const struct scan_table *t)
 {
     return *t->now;
 }
@@ -114,7 +115,7 @@ static inline bool table_here(const struct item *i, int64_t now)
     return i->born <= now && now < i->died;
 }
 
-static inline void table_grow(struct table *t, size_t notes)
+static inline void table_grow(struct scan_table *t, size_t notes)
 {
     int64_t first = t->n ? t->items[t->n - 1].note + 1 : 1;
     for (size_t i = 0; i < notes; i++)
@@ -124,14 +125,14 @@ static inline void table_grow(struct table *t, size_t notes)
 
 static inline int table_put(const struct item *i, scan_put_fn *put, void *to, struct fumi_err *e)
 {
-    struct scan_row row = {i->note, i->vector, i->created, i->place, i->x};
+    struct scan_row row = {i->note, i->vector, i->created, i->tag_set, i->x};
     return put(to, &row, e);
 }
 
 static inline int table_all(void *arg, scan_put_fn *put, void *to, int64_t *change,
                             struct fumi_err *e)
 {
-    struct table *t = arg;
+    struct scan_table *t = arg;
     int r = 0;
     pthread_mutex_lock(&t->lock);
     t->all++;
@@ -153,11 +154,11 @@ static inline bool table_between(int64_t since, int64_t change, int64_t until)
 static inline int table_changed(void *arg, int64_t since, int (*note)(void *, int64_t),
                                 scan_put_fn *put, void *to, int64_t *change, struct fumi_err *e)
 {
-    struct table *t = arg;
+    struct scan_table *t = arg;
     int r = 0;
     pthread_mutex_lock(&t->lock);
     t->changed++;
-    bool *touched = memset(fumi_resize(NULL, t->n + 2), 0, t->n + 2); /* by note: 1, 2, ... */
+    bool *touched = memset(fumi_resize(NULL, t->n + 2), 0, t->n + 2); /* by note seq: 1, 2, ... */
     *change = table_now(t);
     for (size_t i = 0; i < t->n; i++)
         if (table_between(since, t->items[i].born, *change) ||
@@ -177,7 +178,8 @@ static inline int table_changed(void *arg, int64_t since, int (*note)(void *, in
     return r;
 }
 
-static inline struct scan *table_scan(struct table *t, const char *path, const struct fumi_log *log)
+static inline struct scan *table_scan(struct scan_table *t, const char *path,
+                                      const struct fumi_log *log)
 {
     struct fumi_err e = {0};
     struct scan_source source = {table_all, table_changed, t};
@@ -189,23 +191,23 @@ static inline struct scan *table_scan(struct table *t, const char *path, const s
     return NULL;
 }
 
-static inline bool table_passes(const struct table *t, const struct item *i,
+static inline bool table_passes(const struct scan_table *t, const struct item *i,
                                 const struct scan_filter *f)
 {
     if (!f || !table_here(i, table_now(t)))
         return table_here(i, table_now(t));
     return i->created >= f->since && i->created <= f->until &&
-           (!f->places ||
-            (i->place < f->places_n && f->places[i->place / 64] >> i->place % 64 & 1));
+           (!f->tag_sets ||
+            (i->tag_set < f->tag_sets_n && f->tag_sets[i->tag_set / 64] >> i->tag_set % 64 & 1));
 }
 
-/* The 8-bit cosine that a row must have. */
-static inline float table_cosine(const struct table *t, const float *query, const float *x)
+/* The 8-bit cosine that the scan must return for a row. */
+static inline float table_cosine(const struct scan_table *t, const float *query, const float *x)
 {
     int8_t *a = fumi_resize(NULL, t->dim), *b = fumi_resize(NULL, t->dim);
     float scale, other;
-    vector_small(query, t->dim, a, &scale);
-    vector_small(x, t->dim, b, &other);
+    vector_quantize(query, t->dim, a, &scale);
+    vector_quantize(x, t->dim, b, &other);
     int32_t sum = 0;
     for (size_t i = 0; i < t->dim; i++)
         sum += a[i] * b[i];
@@ -220,8 +222,8 @@ static inline int table_down(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The cosines of all that pass, best first; the caller frees. */
-static inline float *table_cosines(const struct table *t, const struct scan_filter *f,
+/* The cosines of all rows that pass, best first. The caller frees the result. */
+static inline float *table_cosines(const struct scan_table *t, const struct scan_filter *f,
                                    const float *query, size_t *n)
 {
     float *all = fumi_resize(NULL, (t->n + 1) * sizeof(*all));
@@ -233,47 +235,49 @@ static inline float *table_cosines(const struct table *t, const struct scan_filt
     return all;
 }
 
-static inline const struct item *table_item(const struct table *t, int64_t vector)
+static inline const struct item *table_item(const struct scan_table *t, int64_t vector)
 {
     return vector >= 1 && (size_t)vector <= t->n ? &t->items[vector - 1] : NULL;
 }
 
-/* Each hit is a row that passes, under its own numbers, with the cosine it must have; none twice,
- * best first. */
-static inline const char *table_wrong_hit(const struct table *t, const struct scan_filter *f,
+/* Checks that each hit is a row that passes, with its own numbers and the expected cosine,
+ * without duplicates, best first. */
+static inline const char *table_wrong_hit(const struct scan_table *t, const struct scan_filter *f,
                                           const float *query, const struct scan_hit *hits, size_t n)
 {
     for (size_t k = 0; k < n; k++) {
         const struct item *i = table_item(t, hits[k].vector);
         if (!i || i->note != hits[k].note || !table_passes(t, i, f))
-            return "a row that is not there";
+            return "a row that does not exist or does not pass";
         if (hits[k].cosine != table_cosine(t, query, i->x))
-            return "a wrong cosine";
+            return "wrong cosine";
         if (k && hits[k].cosine > hits[k - 1].cosine)
-            return "a wrong order";
+            return "wrong order";
         for (size_t other = 0; other < k; other++)
             if (hits[other].vector == hits[k].vector)
-                return "a row twice";
+                return "a duplicate row";
     }
     return NULL;
 }
 
-/* NULL, or what is wrong with the answer. The first `sure` must be exactly the best there are. */
-static inline const char *table_wrong(const struct table *t, struct scan *s,
-                                      const struct scan_filter *f, size_t limit, size_t sure)
+/* Runs one search and compares it with the table. Returns NULL, or what is wrong. The first
+ * `exact` hits must be exactly the best rows. */
+static inline const char *table_wrong(const struct scan_table *t, struct scan *s,
+                                      const struct scan_filter *f, size_t limit, size_t exact)
 {
-    struct table other = {.seed = (uint64_t)table_now(t) * 77, .dim = t->dim, .steep = t->steep};
+    struct scan_table other = {
+        .seed = (uint64_t)table_now(t) * 77, .dim = t->dim, .steep = t->steep};
     float *query = fumi_resize(NULL, t->dim * sizeof(*query));
     table_vector(&other, query);
     struct scan_hit *hits = fumi_resize(NULL, (limit + 1) * sizeof(*hits));
     size_t n = scan_nearest(s, f, query, limit, hits), want;
     float *all = table_cosines(t, f, query, &want);
-    const char *why = n == (want < limit ? want : limit) ? NULL : "a wrong number of rows";
+    const char *why = n == (want < limit ? want : limit) ? NULL : "wrong number of rows";
     if (!why)
         why = table_wrong_hit(t, f, query, hits, n);
-    for (size_t k = 0; !why && k < n && k < sure; k++)
+    for (size_t k = 0; !why && k < n && k < exact; k++)
         if (hits[k].cosine != all[k])
-            why = "not the best";
+            why = "a better row is missing";
     fumi_resize(query, 0);
     fumi_resize(hits, 0);
     fumi_resize(all, 0);

@@ -80,7 +80,7 @@ static inline struct note fixture_note(const char *id, const char *text)
                          .project = FUMI_STR("p"),
                          .group = FUMI_STR("global"),
                          .text = fumi_str(text),
-                         .created = 1000};
+                         .created = {1000, true}};
 }
 
 static inline struct filter fixture_filter(const char *project)

@@ -35,7 +35,7 @@ static bool begin(struct fixture *t)
                            .project = FUMI_STR("p"),
                            .key = fumi_fmt(&t->a, "global.%d", i),
                            .value = FUMI_STR("[1]")};
-        n.title = FUMI_STR("tt"), n.created = i;
+        n.title = FUMI_STR("tt"), n.created = (struct fumi_time){i, true};
         well = !fixture_put(t, &n, NAN) && !store_add_group(t->s, &g, &t->e) &&
                !store_set_global(t->s, &t->a, &v, &t->e);
     }
@@ -142,7 +142,7 @@ TEST(what_is_cut_is_not_copied)
     CHECK_INT(store_load_heads(t.s, &t.a, (int64_t[]){3, 99, 1}, 3, &out, &t.e), 0);
     CHECK_INT(out.n, 2);
     CHECK_STR(out.items[0].id, "2");
-    CHECK_INT(out.items[0].created, 2);
+    CHECK_INT(out.items[0].created.ms, 2);
     CHECK_INT(out.items[1].seq, 1);
     CHECK(!out.items[0].text.p);
     fixture_end(&t);

@@ -8,23 +8,23 @@
 
 static const struct scan_filter open_filter = {.since = INT64_MIN, .until = INT64_MAX};
 
-TEST(exact_where_few_rows_pass)
+TEST(results_are_exact_if_few_rows_pass)
 {
     static const size_t dims[] = {1, 2, 7, 31, 64, 65, 384, 1536, 3072};
     for (size_t i = 0; i < FUMI_COUNT(dims); i++) {
         struct fixture s;
         CHECK(set_up(&s, dims[i], 300));
-        CHECK_INT(scan_size(s.scan), 300);
-        see("limit 20", table_wrong(&s.table, s.scan, &open_filter, 20, 20));
-        see("no filter", table_wrong(&s.table, s.scan, NULL, 1, 1));
-        see("all", table_wrong(&s.table, s.scan, NULL, 300, 300));
-        see("more than there are", table_wrong(&s.table, s.scan, NULL, 1000, 1000));
-        see("none", table_wrong(&s.table, s.scan, NULL, 0, 0));
+        CHECK_INT(count_rows(s.scan, 300), 300);
+        check_same("limit 20", table_wrong(&s.table, s.scan, &open_filter, 20, 20));
+        check_same("no filter", table_wrong(&s.table, s.scan, NULL, 1, 1));
+        check_same("all", table_wrong(&s.table, s.scan, NULL, 300, 300));
+        check_same("more than there are", table_wrong(&s.table, s.scan, NULL, 1000, 1000));
+        check_same("none", table_wrong(&s.table, s.scan, NULL, 0, 0));
         tear_down(&s);
     }
 }
 
-TEST(the_best_are_found_by_bits_too)
+TEST(the_best_rows_are_found_after_the_rough_pass)
 {
     static const size_t dims[] = {7, 100, 384};
     for (size_t i = 0; i < FUMI_COUNT(dims); i++) {
@@ -32,18 +32,18 @@ TEST(the_best_are_found_by_bits_too)
         CHECK(set_up(&s, dims[i], 6000));
         for (int k = 0; k < 5; k++) {
             table_commit(&s.table); /* another query */
-            see("wide", table_wrong(&s.table, s.scan, NULL, 100, 10));
-            see("narrow", table_wrong(&s.table, s.scan, NULL, 10, 10));
+            check_same("wide", table_wrong(&s.table, s.scan, NULL, 100, 10));
+            check_same("narrow", table_wrong(&s.table, s.scan, NULL, 10, 10));
         }
-        see("nearly all", table_wrong(&s.table, s.scan, NULL, 5500, 5500));
+        check_same("nearly all", table_wrong(&s.table, s.scan, NULL, 5500, 5500));
         tear_down(&s);
     }
 }
 
-/* Some models make such vectors. Most signs are then noise. */
-TEST(vectors_that_lie_in_few_dimensions)
+/* Some models produce such vectors; the sign bits of most dimensions are then noise. */
+TEST(vectors_with_most_length_in_few_dimensions)
 {
-    struct table t;
+    struct scan_table t;
     table_init(&t, 384);
     t.steep = true;
     table_grow(&t, 6000);
@@ -51,7 +51,7 @@ TEST(vectors_that_lie_in_few_dimensions)
     CHECK(s);
     for (int i = 0; i < 5; i++) {
         table_commit(&t);
-        see("steep", table_wrong(&t, s, NULL, 20, 10));
+        check_same("steep", table_wrong(&t, s, NULL, 20, 10));
     }
     scan_close(s);
     table_done(&t);
@@ -66,11 +66,11 @@ TEST(filters)
         const char *name;
         struct scan_filter f;
     } rows[] = {
-        {"some places", {some, 100, INT64_MIN, INT64_MAX}},
-        {"most places", {most, 90, INT64_MIN, INT64_MAX}},
-        {"one word of places", {most, 64, INT64_MIN, INT64_MAX}},
-        {"no place", {none, 100, INT64_MIN, INT64_MAX}},
-        {"no place known", {most, 0, INT64_MIN, INT64_MAX}},
+        {"some tag sets", {some, 100, INT64_MIN, INT64_MAX}},
+        {"most tag sets", {most, 90, INT64_MIN, INT64_MAX}},
+        {"one word of tag sets", {most, 64, INT64_MIN, INT64_MAX}},
+        {"no tag set", {none, 100, INT64_MIN, INT64_MAX}},
+        {"no known tag set", {most, 0, INT64_MIN, INT64_MAX}},
         {"since", {NULL, 0, 50000, INT64_MAX}},
         {"until", {NULL, 0, INT64_MIN, 60000}},
         {"a span", {NULL, 0, 1000, 2000}},
@@ -79,13 +79,13 @@ TEST(filters)
         {"both", {some, 100, 20000, 70000}},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++)
-        see(rows[i].name, table_wrong(&s.table, s.scan, &rows[i].f, 50, 10));
+        check_same(rows[i].name, table_wrong(&s.table, s.scan, &rows[i].f, 50, 10));
     for (int64_t note = 1; note < 4000; note += 3)
         table_drop(&s.table, note);
     table_commit(&s.table);
     CHECK_INT(refresh(&s), 0);
     for (size_t i = 0; i < FUMI_COUNT(rows); i++)
-        see(rows[i].name, table_wrong(&s.table, s.scan, &rows[i].f, 50, 10));
+        check_same(rows[i].name, table_wrong(&s.table, s.scan, &rows[i].f, 50, 10));
     tear_down(&s);
 }
 
@@ -95,7 +95,7 @@ TEST(an_empty_table)
     struct scan_hit hit;
     float query[8] = {1};
     CHECK(set_up(&s, 8, 0));
-    CHECK_INT(scan_size(s.scan), 0);
+    CHECK_INT(count_rows(s.scan, 0), 0);
     CHECK_INT(scan_nearest(s.scan, NULL, query, 1, &hit), 0);
     CHECK(reopen(&s));
     CHECK_INT(s.table.all, 1);
@@ -105,7 +105,7 @@ TEST(an_empty_table)
     tear_down(&s);
 }
 
-TEST(changes_are_followed)
+TEST(refresh_applies_changes)
 {
     struct fixture s;
     CHECK(set_up(&s, 24, 500));
@@ -113,7 +113,7 @@ TEST(changes_are_followed)
         for (int k = i % 7; k >= 0; k--)
             step(&s.table);
         CHECK_INT(refresh(&s), 0);
-        see("a step", table_wrong(&s.table, s.scan, NULL, 30, 30));
+        check_same("a step", table_wrong(&s.table, s.scan, NULL, 30, 30));
         if (i % 50 == 0)
             CHECK(reopen(&s));
     }
@@ -121,7 +121,7 @@ TEST(changes_are_followed)
     tear_down(&s);
 }
 
-TEST(the_file_is_used_again)
+TEST(an_existing_file_is_reused)
 {
     struct fixture s;
     struct stat st;
@@ -135,12 +135,12 @@ TEST(the_file_is_used_again)
     CHECK_INT(refresh(&s), 0);
     CHECK_INT(s.table.all, 1);
     CHECK_INT(s.table.changed, 0);
-    see("again", table_wrong(&s.table, s.scan, NULL, 50, 50));
-    CHECK(access(s.beside, F_OK) && errno == ENOENT);
+    check_same("again", table_wrong(&s.table, s.scan, NULL, 50, 50));
+    CHECK(access(s.temp_path, F_OK) && errno == ENOENT);
     tear_down(&s);
 }
 
-TEST(another_space_or_length_is_made_anew)
+TEST(a_file_for_another_space_or_dimension_is_rebuilt)
 {
     struct fixture s;
     struct fumi_err e = {0};
@@ -151,26 +151,26 @@ TEST(another_space_or_length_is_made_anew)
         struct scan *other = scan_open(s.path, fumi_str(spaces[i]), 40, &source, &silent, &e);
         CHECK(other);
         CHECK_INT(s.table.all, 2 + (int)i);
-        see(spaces[i], table_wrong(&s.table, other, NULL, 10, 10));
+        check_same(spaces[i], table_wrong(&s.table, other, NULL, 10, 10));
         scan_close(other);
     }
-    /* The one that had it open before still answers, and follows. */
-    see("before", table_wrong(&s.table, s.scan, NULL, 10, 10));
+    /* A scan that had the file open before still returns results, and can be refreshed. */
+    check_same("before", table_wrong(&s.table, s.scan, NULL, 10, 10));
     table_grow(&s.table, 10);
     CHECK_INT(refresh(&s), 0);
-    see("after", table_wrong(&s.table, s.scan, NULL, 10, 10));
-    struct table wide;
+    check_same("after", table_wrong(&s.table, s.scan, NULL, 10, 10));
+    struct scan_table wide;
     table_init(&wide, 41);
     table_grow(&wide, 10);
     struct scan *other = table_scan(&wide, s.path, &silent);
     CHECK(other);
-    see("41 dimensions", table_wrong(&wide, other, NULL, 10, 10));
+    check_same("41 dimensions", table_wrong(&wide, other, NULL, 10, 10));
     scan_close(other);
     table_done(&wide);
     tear_down(&s);
 }
 
-TEST(a_long_name_of_a_space)
+TEST(long_space_names_are_distinguished)
 {
     struct fixture s;
     struct fumi_err e = {0};
@@ -189,9 +189,9 @@ TEST(a_long_name_of_a_space)
     tear_down(&s);
 }
 
-TEST(bad_lengths_are_refused)
+TEST(invalid_dimensions_are_refused)
 {
-    struct table t;
+    struct scan_table t;
     struct fumi_err e = {0};
     table_init(&t, 1);
     struct scan_source source = {table_all, table_changed, &t};
@@ -200,7 +200,7 @@ TEST(bad_lengths_are_refused)
     table_done(&t);
 }
 
-TEST(two_on_one_file)
+TEST(two_scans_share_one_file)
 {
     struct fixture s;
     CHECK(set_up(&s, 16, 100));
@@ -210,23 +210,23 @@ TEST(two_on_one_file)
     for (int i = 0; i < 40; i++) {
         struct scan *first = i % 2 ? s.scan : other, *second = i % 2 ? other : s.scan;
         if (i % 10 == 5)
-            table_grow(&s.table, 4000); /* beyond what is mapped */
+            table_grow(&s.table, 4000); /* more than is mapped */
         step(&s.table);
         int before = s.table.changed;
         CHECK_INT(scan_refresh(first, s.table.change, &e), 0);
         CHECK_INT(s.table.changed, before + 1);
         CHECK_INT(scan_refresh(second, s.table.change, &e), 0);
-        CHECK_INT(s.table.changed, before + 1); /* what the first wrote is enough */
-        see("first", table_wrong(&s.table, first, NULL, 5, 5));
-        see("second", table_wrong(&s.table, second, NULL, 5, 5));
+        CHECK_INT(s.table.changed, before + 1); /* the second reads the rows that the first wrote */
+        check_same("first", table_wrong(&s.table, first, NULL, 5, 5));
+        check_same("second", table_wrong(&s.table, second, NULL, 5, 5));
     }
     CHECK_INT(s.table.all, 1);
     scan_close(other);
     tear_down(&s);
 }
 
-/* What was there at the beginning of a search stays until its end: a note whose text is replaced
- * again and again is found every time, once, in its old or its new form. */
+/* A search sees the rows that were live when it began: a note whose text is replaced again and
+ * again is found exactly once by every search, with its old or its new row. */
 enum { REWRITES = 300, SEEKERS = 2, WATCHED = 40 };
 struct race {
     struct fixture fixture;
@@ -254,7 +254,7 @@ static void *seek(void *arg)
     return NULL;
 }
 
-static void rewrite(struct table *t, int64_t note)
+static void rewrite(struct scan_table *t, int64_t note)
 {
     pthread_mutex_lock(&t->lock);
     table_drop(t, note);
@@ -270,7 +270,7 @@ static int both(struct race *r, int i)
     return scan_refresh(i % 2 ? r->fixture.scan : r->other, r->fixture.table.change, &e);
 }
 
-TEST(a_search_is_not_disturbed)
+TEST(a_search_sees_one_generation)
 {
     struct race r = {.query = {1, 1, 1}};
     pthread_t threads[SEEKERS];
@@ -294,7 +294,7 @@ TEST(a_search_is_not_disturbed)
     tear_down(&r.fixture);
 }
 
-TEST(refreshes_from_many_threads_and_growing)
+TEST(the_file_grows_during_searches)
 {
     struct race r = {.query = {1}};
     pthread_t threads[SEEKERS];
@@ -312,12 +312,12 @@ TEST(refreshes_from_many_threads_and_growing)
     for (size_t i = 0; i < SEEKERS; i++)
         pthread_join(threads[i], NULL);
     CHECK_INT(failed, 0);
-    see("grown", table_wrong(&r.fixture.table, r.fixture.scan, NULL, 10, 10));
-    CHECK_INT(scan_size(r.fixture.scan), 36300);
+    check_same("grown", table_wrong(&r.fixture.table, r.fixture.scan, NULL, 10, 10));
+    CHECK_INT(count_rows(r.fixture.scan, 36300), 36300);
     tear_down(&r.fixture);
 }
 
-TEST(rows_that_are_gone_do_not_pile_up)
+TEST(deleted_rows_are_compacted)
 {
     struct fixture s;
     CHECK(set_up(&s, 16, 100));
@@ -331,21 +331,22 @@ TEST(rows_that_are_gone_do_not_pile_up)
         }
         table_commit(&s.table);
         CHECK_INT(refresh(&s), 0);
-        CHECK_INT(scan_size(s.scan), 100);
+        CHECK_INT(count_rows(s.scan, 100), 100);
         most = file_size(s.path) > most ? file_size(s.path) : most;
     }
     struct fumi_err e = {0};
-    CHECK(most < (off_t)(SCAN_HEAD + 4 * scan_shape_of(16).block));
+    CHECK(most < (off_t)(SCAN_HEADER + 4 * scan_layout_of(16).block));
     CHECK_INT(s.table.all, 1);
-    see("tidied", table_wrong(&s.table, s.scan, NULL, 30, 30));
+    check_same("compacted", table_wrong(&s.table, s.scan, NULL, 30, 30));
     CHECK_INT(scan_refresh(other, s.table.change, &e), 0);
-    see("the other", table_wrong(&s.table, other, NULL, 30, 30));
+    check_same("the other", table_wrong(&s.table, other, NULL, 30, 30));
     CHECK_INT(s.table.all, 1);
     scan_close(other);
     tear_down(&s);
 }
 
-/* Processes. What will happen is written down first; then each process lets some of it happen. */
+/* Several processes share one database: all changes are made in advance, and the processes
+ * advance the shared change number. */
 
 struct shared {
     struct fixture fixture;
@@ -366,13 +367,14 @@ static bool share(struct shared *s, size_t notes, int steps)
     return true;
 }
 
-static void part(struct shared *s)
+static void unshare_fixture(struct shared *s)
 {
     tear_down(&s->fixture);
     munmap(s->now, sizeof(*s->now));
 }
 
-/* Lets up to `steps` changes happen, with a byte to `to` after each. */
+/* Advances the change number up to `steps` times and refreshes; writes a byte to `to` after
+ * each. */
 static int follow(struct shared *s, int steps, int to)
 {
     struct fumi_err e = {0};
@@ -388,7 +390,7 @@ static int follow(struct shared *s, int steps, int to)
     return 0;
 }
 
-static pid_t follower(struct shared *s, int steps, int to)
+static pid_t start_follower(struct shared *s, int steps, int to)
 {
     fflush(NULL);
     pid_t pid = fork();
@@ -397,42 +399,42 @@ static pid_t follower(struct shared *s, int steps, int to)
     return pid;
 }
 
-static int ended(pid_t pid)
+static int exit_status(pid_t pid)
 {
     int status;
     return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status)
                                                                            : -1;
 }
 
-TEST(what_another_process_wrote_is_seen)
+TEST(refresh_reads_rows_of_other_processes)
 {
     struct shared s;
     CHECK(share(&s, 200, 500));
     for (int round = 0; round < 5; round++) {
-        CHECK_INT(ended(follower(&s, 100, -1)), 0);
+        CHECK_INT(exit_status(start_follower(&s, 100, -1)), 0);
         CHECK_INT(refresh(&s.fixture), 0);
         CHECK_INT(s.fixture.table.changed, 0);
-        see("the parent", table_wrong(&s.fixture.table, s.fixture.scan, NULL, 50, 50));
+        check_same("the parent", table_wrong(&s.fixture.table, s.fixture.scan, NULL, 50, 50));
     }
     CHECK_INT(s.fixture.table.all, 1);
-    part(&s);
+    unshare_fixture(&s);
 }
 
-TEST(many_processes_at_once_on_a_missing_file)
+TEST(many_processes_create_a_missing_file)
 {
     struct shared s;
     pid_t pids[6];
     CHECK(share(&s, 2000, 600));
     CHECK(unlink(s.fixture.path) == 0);
     for (size_t i = 0; i < FUMI_COUNT(pids); i++)
-        pids[i] = follower(&s, 100, -1);
+        pids[i] = start_follower(&s, 100, -1);
     for (size_t i = 0; i < FUMI_COUNT(pids); i++)
-        CHECK_INT(ended(pids[i]), 0);
+        CHECK_INT(exit_status(pids[i]), 0);
     CHECK_INT(*s.now, s.last);
     CHECK_INT(refresh(&s.fixture), 0);
-    see("the parent", table_wrong(&s.fixture.table, s.fixture.scan, NULL, 50, 50));
+    check_same("the parent", table_wrong(&s.fixture.table, s.fixture.scan, NULL, 50, 50));
     CHECK_INT(s.fixture.table.all, 1);
-    part(&s);
+    unshare_fixture(&s);
 }
 
 static bool killed(struct shared *s, int after)
@@ -441,7 +443,7 @@ static bool killed(struct shared *s, int after)
     char byte;
     if (pipe2(ends, O_CLOEXEC))
         return false;
-    pid_t pid = follower(s, 100000, ends[1]);
+    pid_t pid = start_follower(s, 100000, ends[1]);
     close(ends[1]);
     for (int i = 0; i < after && read(ends[0], &byte, 1) == 1; i++)
         continue;
@@ -456,12 +458,12 @@ TEST(killed_at_any_moment)
     CHECK(share(&s, 300, 12000));
     for (int round = 0; round < 60 && *s.now + 10 < s.last; round++) {
         if (round % 10 == 3)
-            CHECK(unlink(s.fixture.path) == 0); /* killed while it makes a new one */
+            CHECK(unlink(s.fixture.path) == 0); /* killed while it writes a new file */
         CHECK(killed(&s, round % 10 == 3 ? 0 : round % 7));
         CHECK_INT(refresh(&s.fixture), 0);
-        see("the one before", table_wrong(&s.fixture.table, s.fixture.scan, NULL, 50, 50));
+        check_same("still open", table_wrong(&s.fixture.table, s.fixture.scan, NULL, 50, 50));
         CHECK(reopen(&s.fixture));
-        see("reopened", table_wrong(&s.fixture.table, s.fixture.scan, NULL, 50, 50));
+        check_same("reopened", table_wrong(&s.fixture.table, s.fixture.scan, NULL, 50, 50));
     }
-    part(&s);
+    unshare_fixture(&s);
 }

@@ -5,8 +5,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-/* Damage */
-
 static void flip(const char *path, off_t at, unsigned char bits)
 {
     unsigned char byte;
@@ -19,7 +17,7 @@ static void flip(const char *path, off_t at, unsigned char bits)
     close(fd);
 }
 
-/* The log lines that an opening writes. */
+/* Returns the number of log lines that opening the file writes. */
 static int lines_of_opening(struct fixture *s)
 {
     char text[4096];
@@ -45,31 +43,33 @@ TEST(damage_is_found_and_repaired)
         table_drop(&s.table, note);
     table_commit(&s.table);
     CHECK_INT(refresh(&s), 0);
-    struct scan_shape shape = scan_shape_of(48);
-    const size_t block = SCAN_HEAD, row = 777;
+    struct scan_layout layout = scan_layout_of(48);
+    const size_t block = SCAN_HEADER, row = 777;
     const struct {
         const char *what;
         size_t at;
     } rows[] = {
-        {"mark of a row that is gone", block + shape.gone + 150 * 4}, /* none is, once repaired */
+        {"mark of a deleted row",
+         block + layout.deleted +
+             150 * 4}, /* first, because no row is deleted once the file was rebuilt */
         {"magic", 3},
-        {"version", offsetof(struct scan_head, version)},
-        {"block", offsetof(struct scan_head, block)},
-        {"dim", offsetof(struct scan_head, dim)},
-        {"length of the space", offsetof(struct scan_head, space_n)},
-        {"space", offsetof(struct scan_head, space) + 2},
-        {"rest of the space", offsetof(struct scan_head, space) + 500},
-        {"sum of the space", offsetof(struct scan_head, space_sum)},
-        {"sum of the header", offsetof(struct scan_head, sum) + 7},
+        {"version", offsetof(struct scan_header, version)},
+        {"block", offsetof(struct scan_header, block)},
+        {"dim", offsetof(struct scan_header, dim)},
+        {"length of the space", offsetof(struct scan_header, space_n)},
+        {"space", offsetof(struct scan_header, space) + 2},
+        {"rest of the space", offsetof(struct scan_header, space) + 500},
+        {"checksum of the space", offsetof(struct scan_header, space_checksum)},
+        {"checksum of the header", offsetof(struct scan_header, checksum) + 7},
         {"bits", block + row * 8},
-        {"note", block + shape.note + row * 8 + 7},
-        {"vector", block + shape.vector + row * 8},
-        {"created", block + shape.created + row * 8 + 3},
-        {"place", block + shape.place + row * 4},
-        {"scale", block + shape.about + row * 8 + 1},
-        {"sum", block + shape.sum + row * 4},
-        {"sum of the small row", block + shape.about + row * 8 + 4},
-        {"a row of the second block", block + shape.block + shape.note},
+        {"note", block + layout.note + row * 8 + 7},
+        {"vector", block + layout.vector + row * 8},
+        {"created", block + layout.created + row * 8 + 3},
+        {"tag set", block + layout.tag_set + row * 4},
+        {"scale", block + layout.code_info + row * 8 + 1},
+        {"checksum", block + layout.checksum + row * 4},
+        {"checksum of the code", block + layout.code_info + row * 8 + 4},
+        {"a row of the second block", block + layout.block + layout.note},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         int before = s.table.all;
@@ -78,17 +78,17 @@ TEST(damage_is_found_and_repaired)
         CHECK(s.scan);
         if (lines != 1 || s.table.all != before + 1)
             TEST_FAIL("%s: %d lines", rows[i].what, lines);
-        see(rows[i].what, table_wrong(&s.table, s.scan, NULL, 1000, 1000));
+        check_same(rows[i].what, table_wrong(&s.table, s.scan, NULL, 1000, 1000));
         CHECK_INT(lines_of_opening(&s), 0);
     }
-    for (size_t i = 0; i < 4; i++) /* a row that is here gets the mark of the first generation */
-        flip(s.path, (off_t)(block + shape.gone + row * 4 + i), i ? 0xff : 0xfe);
+    for (size_t i = 0; i < 4; i++) /* a live row becomes deleted since generation 1 */
+        flip(s.path, (off_t)(block + layout.deleted + row * 4 + i), i ? 0xff : 0xfe);
     CHECK_INT(lines_of_opening(&s), 1);
-    see("marked", table_wrong(&s.table, s.scan, NULL, 2000, 2000));
+    check_same("marked", table_wrong(&s.table, s.scan, NULL, 2000, 2000));
     tear_down(&s);
 }
 
-TEST(one_bad_slot_is_no_harm_and_two_are_repaired)
+TEST(one_damaged_slot_is_ignored_and_two_cause_a_rebuild)
 {
     struct fixture s;
     CHECK(set_up(&s, 8, 50));
@@ -100,9 +100,9 @@ TEST(one_bad_slot_is_no_harm_and_two_are_repaired)
     for (size_t field = 0; field < sizeof(struct scan_state); field++) {
         flip(s.path, slots[field % 2] + (off_t)field, 0x10);
         CHECK(reopen(&s));
-        see("one", table_wrong(&s.table, s.scan, NULL, 100, 100));
+        check_same("one", table_wrong(&s.table, s.scan, NULL, 100, 100));
         CHECK_INT(s.table.all, 1);
-        step(&s.table); /* writes the slot again, and then the other */
+        step(&s.table); /* this and the next step write both slots again */
         CHECK_INT(refresh(&s), 0);
         step(&s.table);
         CHECK_INT(refresh(&s), 0);
@@ -111,7 +111,7 @@ TEST(one_bad_slot_is_no_harm_and_two_are_repaired)
     flip(s.path, slots[1], 1);
     CHECK(reopen(&s));
     CHECK_INT(s.table.all, 2);
-    see("two", table_wrong(&s.table, s.scan, NULL, 100, 100));
+    check_same("two", table_wrong(&s.table, s.scan, NULL, 100, 100));
     tear_down(&s);
 }
 
@@ -124,7 +124,7 @@ static bool is_zero(const void *p, size_t n)
     return true;
 }
 
-/* The rows of a note that hold something of a vector. */
+/* The number of rows of the note that still hold part of a vector. */
 static int rows_of(const struct fixture *s, int64_t note)
 {
     struct scan_map *m;
@@ -135,9 +135,9 @@ static int rows_of(const struct fixture *s, int64_t note)
         struct scan_block b = scan_block(m, (size_t)(row / SCAN_BLOCK));
         size_t i = row % SCAN_BLOCK;
         rows += b.note[i] == note &&
-                !(is_zero(b.bits + i * m->shape.words, m->shape.words * 8) &&
-                  is_zero(b.small + i * m->shape.stride, m->shape.stride) && !b.vector[i] &&
-                  !b.created[i] && is_zero(&b.about[i], sizeof(b.about[i])));
+                !(is_zero(b.bits + i * m->layout.words, m->layout.words * 8) &&
+                  is_zero(b.code + i * m->layout.stride, m->layout.stride) && !b.vector[i] &&
+                  !b.created[i] && is_zero(&b.code_info[i], sizeof(b.code_info[i])));
     }
     if (!why)
         scan_map_free(m);
@@ -153,9 +153,9 @@ static void change(struct fixture *s, int64_t note, bool stays)
     table_commit(&s->table);
 }
 
-/* A note that was removed leaves only zeros; one that got another text has the old row too, for
- * searches that began before, until it is removed. */
-TEST(removed_rows_are_zeros)
+/* The rows of a deleted note are zeros. If only the text of a note changed, its old row stays
+ * until the note is deleted, for searches that use an older generation. */
+TEST(rows_of_deleted_notes_are_wiped)
 {
     struct fixture s;
     CHECK(set_up(&s, 64, 3000));
@@ -167,37 +167,37 @@ TEST(removed_rows_are_zeros)
         change(&s, note, false);
         CHECK_INT(rows_of(&s, note), 2);
         if (note % 1000 == 1)
-            CHECK(reopen(&s)); /* it finds rows of before */
+            CHECK(reopen(&s)); /* it wipes the rows that are deleted in the meantime */
         else
             CHECK_INT(refresh(&s), 0);
         CHECK_INT(rows_of(&s, note), 0);
         CHECK_INT(rows_of(&s, note + 1), 1);
     }
-    see("wiped", table_wrong(&s.table, s.scan, NULL, 1000, 1000));
+    check_same("wiped", table_wrong(&s.table, s.scan, NULL, 1000, 1000));
     CHECK(reopen(&s));
-    see("wiped and opened", table_wrong(&s.table, s.scan, NULL, 1000, 1000));
+    check_same("wiped and opened", table_wrong(&s.table, s.scan, NULL, 1000, 1000));
     CHECK_INT(s.table.all, 1);
     tear_down(&s);
 }
 
-TEST(damage_of_a_small_row_is_found_in_use)
+TEST(a_damaged_code_is_found_by_a_search)
 {
     struct fixture s;
     CHECK(set_up(&s, 64, 500));
-    struct scan_shape shape = scan_shape_of(64);
+    struct scan_layout layout = scan_layout_of(64);
     for (size_t i = 0; i < 64; i++) {
         int before = s.table.all;
         size_t row = i * 7;
-        flip(s.path, (off_t)(SCAN_HEAD + shape.small + row * shape.stride + i), 0x01);
+        flip(s.path, (off_t)(SCAN_HEADER + layout.code + row * layout.stride + i), 0x01);
         if (i % 2)
             CHECK(reopen(&s));
         CHECK_INT(s.table.all, before);
         struct scan_hit hit;
         CHECK_INT(scan_nearest(s.scan, NULL, s.table.items[row].x, 1, &hit), 1);
-        CHECK_INT(hit.vector, (int64_t)row + 1); /* from its bits, nearly */
+        CHECK_INT(hit.vector, (int64_t)row + 1); /* estimated from its sign bits */
         CHECK_INT(refresh(&s), 0);
         CHECK_INT(s.table.all, before + 1);
-        see("repaired", table_wrong(&s.table, s.scan, NULL, 500, 500));
+        check_same("repaired", table_wrong(&s.table, s.scan, NULL, 500, 500));
     }
     tear_down(&s);
 }
@@ -210,7 +210,7 @@ TEST(random_damage)
     for (int i = 0; i < 100; i++) {
         for (int k = 0; k < 1 + i % 20; k++) {
             uint64_t r = table_random(&s.table);
-            off_t at = (off_t)(r >> 8) % (off_t)(i % 3 ? size : SCAN_HEAD);
+            off_t at = (off_t)(r >> 8) % (off_t)(i % 3 ? size : SCAN_HEADER);
             flip(s.path, at, (unsigned char)(r | 1));
         }
         CHECK(reopen(&s));
@@ -219,35 +219,36 @@ TEST(random_damage)
         if (i % 4 == 0)
             step(&s.table);
         CHECK_INT(refresh(&s), 0);
-        see("repaired", table_wrong(&s.table, s.scan, NULL, 1200, 1200));
+        check_same("repaired", table_wrong(&s.table, s.scan, NULL, 1200, 1200));
     }
     tear_down(&s);
 }
 
-TEST(cut_and_lengthened_files)
+TEST(truncated_and_extended_files)
 {
     struct fixture s;
     CHECK(set_up(&s, 16, 2000));
     off_t size = file_size(s.path);
-    const off_t sizes[] = {0,        1,        100,      SCAN_HEAD - 1, SCAN_HEAD, SCAN_HEAD + 1,
-                           size / 2, size - 1, size + 1, size * 3};
+    const off_t sizes[] = {
+        0,        1,        100,      SCAN_HEADER - 1, SCAN_HEADER, SCAN_HEADER + 1,
+        size / 2, size - 1, size + 1, size * 3};
     for (size_t i = 0; i < FUMI_COUNT(sizes); i++) {
         CHECK(truncate(s.path, sizes[i]) == 0);
         CHECK(reopen(&s));
-        see("reopened", table_wrong(&s.table, s.scan, NULL, 100, 100));
+        check_same("reopened", table_wrong(&s.table, s.scan, NULL, 100, 100));
     }
     CHECK_INT(s.table.all, 9);
-    /* Under an open one: found before a row is touched. */
+    /* A file that is cut while it is open: found before a row is read. */
     for (size_t i = 0; i < 8; i++) {
         CHECK(truncate(s.path, sizes[i]) == 0);
         step(&s.table);
         CHECK_INT(refresh(&s), 0);
-        see("refreshed", table_wrong(&s.table, s.scan, NULL, 100, 100));
+        check_same("refreshed", table_wrong(&s.table, s.scan, NULL, 100, 100));
     }
     tear_down(&s);
 }
 
-TEST(a_file_that_vanishes_or_is_replaced)
+TEST(a_file_that_is_deleted_or_replaced)
 {
     struct fixture s;
     CHECK(set_up(&s, 16, 200));
@@ -260,7 +261,7 @@ TEST(a_file_that_vanishes_or_is_replaced)
         }
         step(&s.table);
         CHECK_INT(refresh(&s), 0);
-        see("refreshed", table_wrong(&s.table, s.scan, NULL, 100, 100));
+        check_same("refreshed", table_wrong(&s.table, s.scan, NULL, 100, 100));
         CHECK_INT(s.table.all, 2 + i);
         CHECK(reopen(&s));
         CHECK_INT(s.table.all, 2 + i);
@@ -268,9 +269,7 @@ TEST(a_file_that_vanishes_or_is_replaced)
     tear_down(&s);
 }
 
-/* No file */
-
-TEST(memory_where_no_file_can_be)
+TEST(rows_are_kept_in_memory_if_the_path_is_unusable)
 {
     struct fixture s;
     CHECK(set_up(&s, 16, 200));
@@ -283,11 +282,11 @@ TEST(memory_where_no_file_can_be)
         struct fumi_err e = {0};
         struct scan *other = table_scan(&s.table, paths[i], &silent);
         CHECK(other);
-        see("opened", table_wrong(&s.table, other, NULL, 50, 50));
+        check_same("opened", table_wrong(&s.table, other, NULL, 50, 50));
         for (int k = 0; k < 5; k++)
             step(&s.table);
         CHECK_INT(scan_refresh(other, s.table.change, &e), 0);
-        see("refreshed", table_wrong(&s.table, other, NULL, 50, 50));
+        check_same("refreshed", table_wrong(&s.table, other, NULL, 50, 50));
         scan_close(other);
     }
     CHECK(unlink(link) == 0);
@@ -305,7 +304,7 @@ static int in_child(int (*run)(struct fixture *), struct fixture *s)
                                                                            : -1;
 }
 
-/* As nobody, to whom the directory's mode means something. */
+/* Runs as "nobody", because file modes do not restrict root. */
 static int read_only(struct fixture *s)
 {
     if (getuid() == 0 && setuid(65534))
@@ -316,7 +315,7 @@ static int read_only(struct fixture *s)
     return bad ? 2 : 0;
 }
 
-TEST(memory_in_a_read_only_directory)
+TEST(rows_are_kept_in_memory_if_the_directory_is_read_only)
 {
     struct fixture s;
     CHECK(set_up(&s, 16, 200));
@@ -328,7 +327,7 @@ TEST(memory_in_a_read_only_directory)
     tear_down(&s);
 }
 
-/* A limit for files stands for a full disk. */
+/* A limit on the file size simulates a full disk. */
 static int full(struct fixture *s)
 {
     struct rlimit limit = {(rlim_t)file_size(s->path), RLIM_INFINITY};
@@ -339,8 +338,8 @@ static int full(struct fixture *s)
         return 1;
     table_grow(&s->table, 3000);
     if (scan_refresh(other, s->table.change, &e) == 0 || !e.code)
-        return 2; /* the limit counts for memory too */
-    if (scan_size(other) != 200)
+        return 2; /* the limit also applies to files in memory */
+    if (count_rows(other, 200) != 200)
         return 3;
     limit.rlim_cur = RLIM_INFINITY;
     if (setrlimit(RLIMIT_FSIZE, &limit) || scan_refresh(other, s->table.change, &e))
@@ -357,11 +356,9 @@ TEST(a_full_disk)
     CHECK_INT(in_child(full, &s), 0);
     table_grow(&s.table, 10);
     CHECK_INT(refresh(&s), 0);
-    see("after", table_wrong(&s.table, s.scan, NULL, 50, 50));
+    check_same("after", table_wrong(&s.table, s.scan, NULL, 50, 50));
     tear_down(&s);
 }
-
-/* The source */
 
 TEST(a_source_that_fails)
 {
@@ -372,7 +369,7 @@ TEST(a_source_that_fails)
     step(&s.table);
     s.table.broken = true;
     CHECK_INT(refresh(&s), -1);
-    CHECK_INT(scan_size(s.scan), 200);
+    CHECK_INT(count_rows(s.scan, 200), 200);
     CHECK(unlink(s.path) == 0);
     CHECK_INT(refresh(&s), -1);
     CHECK(!scan_open(s.path, FUMI_STR("x"), 16, &source, &silent, &e));
@@ -380,11 +377,11 @@ TEST(a_source_that_fails)
     CHECK(!scan_open(NULL, FUMI_STR("x"), 16, &source, &silent, &e));
     s.table.broken = false;
     CHECK_INT(refresh(&s), 0);
-    see("well again", table_wrong(&s.table, s.scan, NULL, 50, 50));
+    check_same("repaired", table_wrong(&s.table, s.scan, NULL, 50, 50));
     tear_down(&s);
 }
 
-TEST(a_history_that_is_forgotten)
+TEST(all_rows_are_read_if_the_history_is_unknown)
 {
     struct fixture s;
     CHECK(set_up(&s, 16, 200));
@@ -392,7 +389,7 @@ TEST(a_history_that_is_forgotten)
     s.table.oldest = s.table.change;
     CHECK_INT(refresh(&s), 0);
     CHECK_INT(s.table.all, 2);
-    see("all", table_wrong(&s.table, s.scan, NULL, 50, 50));
+    check_same("all", table_wrong(&s.table, s.scan, NULL, 50, 50));
     struct scan *memory = table_scan(&s.table, NULL, &silent);
     CHECK(memory);
     step(&s.table);
@@ -400,13 +397,13 @@ TEST(a_history_that_is_forgotten)
     struct fumi_err e = {0};
     CHECK_INT(scan_refresh(memory, s.table.change, &e), 0);
     CHECK_INT(s.table.all, 4);
-    see("in memory", table_wrong(&s.table, memory, NULL, 50, 50));
+    check_same("in memory", table_wrong(&s.table, memory, NULL, 50, 50));
     scan_close(memory);
-    /* A table that went back, as from a copy. */
+    /* The database went back to an older change number, as after restoring a backup. */
     s.table.change = s.table.oldest = 2;
     s.table.own = 2;
     CHECK_INT(refresh(&s), 0);
     CHECK_INT(s.table.all, 5);
-    see("back", table_wrong(&s.table, s.scan, NULL, 50, 50));
+    check_same("back", table_wrong(&s.table, s.scan, NULL, 50, 50));
     tear_down(&s);
 }

@@ -15,7 +15,8 @@ static bool same_note(const struct note *a, const struct note *b)
 {
     bool all = same(a->id, b->id) && same(a->project, b->project) && same(a->group, b->group) &&
                same(a->title, b->title) && same(a->text, b->text) && same(a->source, b->source) &&
-               same(a->metadata, b->metadata) && a->created == b->created && a->tags.n == b->tags.n;
+               same(a->metadata.text, b->metadata.text) && a->created.ms == b->created.ms &&
+               a->tags.n == b->tags.n;
     for (size_t i = 0; all && i < a->tags.n; i++)
         all = same(a->tags.items[i], b->tags.items[i]);
     return all;
@@ -36,20 +37,20 @@ TEST(a_note_reads_back_as_it_was)
          .text = FUMI_STR("text"),
          .source = FUMI_STR("s"),
          .tags = {tags, FUMI_COUNT(tags)},
-         .metadata = FUMI_STR("{\"a\":1.50}"),
-         .created = 123},
+         .metadata = {FUMI_STR("{\"a\":1.50}")},
+         .created = {123, true}},
         {.id = FUMI_STR("2"),
          .project = FUMI_STR("p"),
          .group = FUMI_STR("global"),
          .text = FUMI_STR(" "),
-         .created = -62167219200000},
+         .created = {-62167219200000, true}},
         {.id = FUMI_STR("3"),
          .project = FUMI_STR("p"),
          .group = FUMI_STR("global"),
          .title = FUMI_STR(""),
          .source = FUMI_STR(""),
          .text = FUMI_STR("a\0b"),
-         .created = 253402300799999},
+         .created = {253402300799999, true}},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct note got;
@@ -123,17 +124,26 @@ TEST(a_patch_sets_what_it_names)
     static const struct {
         unsigned set;
         bool null;
-    } rows[] = {{NOTE_TITLE, false},   {NOTE_TITLE, true},  {NOTE_TEXT, false},
-                {NOTE_TAGS, false},    {NOTE_TAGS, true},   {NOTE_SOURCE, false},
-                {NOTE_SOURCE, true},   {NOTE_GROUP, false}, {NOTE_METADATA, false},
-                {NOTE_METADATA, true}, {0, false},          {63, false}};
+    } rows[] = {
+        {NOTE_TITLE, false},
+        {NOTE_TITLE, true},
+        {NOTE_TEXT, false},
+        {NOTE_TAGS, false},
+        {NOTE_TAGS, true},
+        {NOTE_SOURCE, false},
+        {NOTE_SOURCE, true},
+        {NOTE_GROUP, false},
+        {NOTE_METADATA, false},
+        {NOTE_METADATA, true},
+        {0, false},
+        {NOTE_TITLE | NOTE_TEXT | NOTE_TAGS | NOTE_SOURCE | NOTE_GROUP | NOTE_METADATA, false}};
     struct fumi_str tag = FUMI_STR("new");
     struct note to = {.title = FUMI_STR("new"),
                       .text = FUMI_STR("new"),
                       .tags = {&tag, 1},
                       .source = FUMI_STR("new"),
                       .group = FUMI_STR("new"),
-                      .metadata = FUMI_STR("{\"new\":1}")};
+                      .metadata = {FUMI_STR("{\"new\":1}")}};
     struct note nothing = {0};
     struct fixture t = {0};
     CHECK(fixture_open(&t));
@@ -525,7 +535,7 @@ static int put_at(struct fixture *t, const char *id, const char *group, const ch
     struct note n = fixture_note(id, "x");
     n.group = fumi_str(group);
     n.tags = (struct fumi_strs){&one, tag != NULL};
-    n.created = created;
+    n.created = (struct fumi_time){created, true};
     return fixture_put(t, &n, NAN);
 }
 
@@ -590,7 +600,7 @@ TEST(recent_goes_on_behind_a_cursor)
         CHECK_INT(store_list_recent(t.s, ALL_IN(&t.a), &f, at, 1, &out, &t.e), 0);
         if (!out.n)
             break;
-        at = (struct cursor){out.items[0].created, out.items[0].seq};
+        at = (struct cursor){out.items[0].created.ms, out.items[0].seq};
         all = fumi_fmt(&t.a, "%.*s%.*s", FUMI_ARG(all), FUMI_ARG(out.items[0].id));
     }
     CHECK_STR(all, "dbcae");
@@ -614,7 +624,7 @@ TEST(recent_finds_the_same_in_many_places)
         struct note n = fixture_note(fumi_fmt(&t.a, "%d", i).p, "x");
         n.project = fumi_fmt(&t.a, "p%d", i % PROJECTS);
         n.tags = (struct fumi_strs){&tag, i % 2};
-        n.created = i * 7919 % 1000;
+        n.created = (struct fumi_time){i * 7919 % 1000, true};
         CHECK_INT(fixture_put(&t, &n, NAN), 0);
     }
     for (size_t limit = 1; limit < NOTES; limit *= 3) {
@@ -625,7 +635,8 @@ TEST(recent_finds_the_same_in_many_places)
         CHECK_INT(out.n, limit < NOTES / PROJECTS ? limit : NOTES / PROJECTS);
         for (size_t i = 0; i + 1 < out.n; i++) {
             const struct note *a = &out.items[i], *b = a + 1;
-            CHECK(a->created > b->created || (a->created == b->created && a->seq > b->seq));
+            CHECK(a->created.ms > b->created.ms ||
+                  (a->created.ms == b->created.ms && a->seq > b->seq));
             CHECK_STR(a->project, "p1");
         }
     }

@@ -88,9 +88,9 @@ TEST(damaged_texts_are_errors_not_answers)
                              .title = FUMI_STR("marktitle"),
                              .text = FUMI_STR("marktext"),
                              .source = FUMI_STR("marksource"),
-                             .metadata = FUMI_STR("{\"markmeta\":1}"),
+                             .metadata = {FUMI_STR("{\"markmeta\":1}")},
                              .tags = {&tag, 1},
-                             .created = 1};
+                             .created = {1, true}};
             CHECK(fixture_open(&t));
             CHECK_INT(fixture_put(&t, &n, NAN), 0);
             CHECK_INT(fixture_add(&t, "other", "sound", NAN), 0);

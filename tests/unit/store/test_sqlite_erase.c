@@ -597,7 +597,7 @@ static int rows_in_cache(struct fixture *t, int64_t seq)
     for (uint64_t row = 0; !why && row < state.rows; row++) {
         struct scan_block b = scan_block(m, (size_t)(row / SCAN_BLOCK));
         size_t i = row % SCAN_BLOCK;
-        rows += b.note[i] == seq && (b.vector[i] || b.bits[i * m->shape.words]);
+        rows += b.note[i] == seq && (b.vector[i] || b.bits[i * m->layout.words]);
     }
     scan_map_free(m);
     close(fd);

@@ -203,10 +203,11 @@ TEST(a_note_that_differs_is_refused)
 {
     struct fumi_str tag = FUMI_STR("tag");
     struct note is = fixture_note(ID, "text");
-    is.metadata = FUMI_STR("{}"), is.tags = (struct fumi_strs){&tag, 1};
+    is.metadata.text = FUMI_STR("{}"), is.tags = (struct fumi_strs){&tag, 1};
     struct note rows[] = {is, is, is, is, is, is, is};
     rows[0].text = FUMI_STR("other"), rows[1].title = FUMI_STR(""), rows[2].source = FUMI_STR("s");
-    rows[3].metadata = NONE, rows[4].tags.n = 0, rows[5].created++, rows[6].group = FUMI_STR("g");
+    rows[3].metadata.text = NONE, rows[4].tags.n = 0, rows[5].created.ms++,
+    rows[6].group = FUMI_STR("g");
     struct fixture t = {0};
     CHECK(fixture_open(&t));
     struct note n = is;
@@ -217,7 +218,7 @@ TEST(a_note_that_differs_is_refused)
         CHECK_INT(merge_note(&t, &rows[i]), -1);
         CHECK_INT(t.e.code, ERR_CONFLICT);
     }
-    n = is, n.created = NOTE_NOW;
+    n = is, n.created.set = false;
     CHECK_INT(merge_note(&t, &n), MERGED_SAME);
     CHECK_INT(notes_of(&t), 1);
     fixture_end(&t);
@@ -229,10 +230,10 @@ TEST(a_note_without_a_time_gets_the_present)
     CHECK(fixture_open(&t));
     struct note n = fixture_note(ID, "text"), got;
     int64_t before = fumi_now();
-    n.created = NOTE_NOW;
+    n.created.set = false;
     CHECK_INT(merge_note(&t, &n), MERGED_ADDED);
     CHECK_INT(store_get_note(t.s, &t.a, n.id, &got, &t.e), 0);
-    CHECK(got.created >= before && got.created <= fumi_now());
+    CHECK(got.created.ms >= before && got.created.ms <= fumi_now());
     fixture_end(&t);
 }
 

@@ -50,7 +50,7 @@ static int add_notes(struct fixture *t)
         n.group = fumi_fmt(&t->a, "g%d", i % 4);
         n.project = i % 5 ? FUMI_STR("p") : FUMI_STR("q");
         n.tags = (struct fumi_strs){tags, (size_t)i % 4};
-        n.created = 1000 + i;
+        n.created = (struct fumi_time){1000 + i, true};
         if (fixture_put(t, &n, i % 7 ? i * 0.05 : NAN))
             return -1;
     }

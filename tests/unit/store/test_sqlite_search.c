@@ -73,7 +73,7 @@ TEST(near_keeps_to_the_filter)
         n.group = i == 2 || i == 4 ? FUMI_STR("g") : n.group;
         n.tags = i == 4 ? (struct fumi_strs){a_b, 3}
                         : (struct fumi_strs){a_b + 1, i == 3 || i == 5};
-        n.created = i;
+        n.created = (struct fumi_time){i, true};
         CHECK_INT(fixture_put(&t, &n, i * 0.1), 0);
     }
     for (size_t turn = 0; turn < 2 * FUMI_COUNT(rows); turn++) {
@@ -355,6 +355,8 @@ TEST(a_space_that_comes_back_begins_empty)
     struct hits h;
     struct filter f = fixture_filter("p");
     struct fumi_str none = {0};
+    struct scan_hit rows[2];
+    const float x[DIM] = {1};
     CHECK(fixture_open(&t));
     CHECK_INT(fixture_add(&t, "1", "x", 0), 0);
     CHECK_INT(fixture_near(&t, &f, 0, 10, &h), 0);
@@ -362,7 +364,7 @@ TEST(a_space_that_comes_back_begins_empty)
     CHECK_INT(fixture_add(&t, "2", "x", 1), 0);
     CHECK_INT(fixture_near(&t, &f, 0, 10, &h), 0);
     CHECK_STR(fixture_ids(&t, &h), "2");
-    CHECK_INT(scan_size(((struct store_sqlite *)t.s)->scan), 1);
+    CHECK_INT(scan_nearest(((struct store_sqlite *)t.s)->scan, NULL, x, 2, rows), 1);
     fixture_end(&t);
 }
 

@@ -1,5 +1,5 @@
-/* The search by words against a real SQLite: what must be found first, that nothing is syntax, and
- * that the filter and the size of the store change nothing but the time. */
+/* Keyword search in a real SQLite database: which note must rank first, that no query is parsed
+ * as FTS5 syntax, and that filters hold. */
 #include "test.h"
 
 #include "store/sqlite_words.h"
@@ -71,7 +71,7 @@ static int64_t put_text(struct fixture *s, const char *text)
     return put(s, (struct given){.text = text});
 }
 
-/* The seq of the best note; 0: none; -1: a fault. */
+/* The seq of the best note; 0 if none was found, -1 on an error. */
 static int64_t best_of(struct fixture *s, const struct scan_filter *f, const char *query)
 {
     s->e = (struct fumi_err){0};
@@ -89,7 +89,7 @@ static int64_t best(struct fixture *s, const char *query)
     return best_of(s, &everything, query);
 }
 
-/* Texts that hold some of what others hold, shorter and more often. */
+/* Texts that contain only part of the words of other texts, but are shorter or repeat them. */
 static const char *const crowd[] = {
     "Notes of the meeting: we decided to keep the old layout for now.",
     "016",
@@ -118,7 +118,7 @@ static const char *const crowd[] = {
     "naive cafe",
 };
 
-TEST(holder_is_first)
+TEST(the_note_that_contains_the_query_ranks_first)
 {
     static const struct {
         const char *text, *query;
@@ -164,7 +164,7 @@ TEST(holder_is_first)
     fixture_close(&s);
 }
 
-TEST(all_at_once)
+TEST(spellings_of_a_name_in_one_store)
 {
     struct fixture s;
     fixture_open(&s);
@@ -185,7 +185,7 @@ TEST(all_at_once)
     fixture_close(&s);
 }
 
-/* A row: the first text must come before the second, which is shorter or repeats itself. */
+/* In each row the first text must rank before the second, which is shorter or repeats the words. */
 TEST(better_kinds_of_match)
 {
     static const struct {
@@ -231,7 +231,7 @@ TEST(columns)
     fixture_close(&s);
 }
 
-TEST(nothing_is_syntax)
+TEST(queries_have_no_syntax)
 {
     static const char *const rows[] = {
         "\"",
@@ -303,7 +303,7 @@ TEST(limit_and_order)
         put_text(&s, i == 17 ? "apple apple apple" : "apple pie with cream");
     CHECK_INT(best(&s, "apple"), 18);
     CHECK_INT(s.hits.n, 10);
-    CHECK_INT(s.hits.items[1].seq, 30); /* of equals the newest */
+    CHECK_INT(s.hits.items[1].seq, 30); /* equal scores: newest first */
     CHECK(s.hits.items[0].score > s.hits.items[1].score && s.hits.items[9].score > 0);
     CHECK_INT(
         store_sqlite_words_match(s.db, &s.a, &everything, FUMI_STR("apple"), 0, &s.hits, &s.e), 0);
@@ -337,26 +337,26 @@ TEST(filter)
     uint64_t places[2] = {0};
     struct scan_filter f = {places, 100, INT64_MIN, INT64_MAX};
     CHECK_INT(best_of(&s, &f, "apple"), 0);
-    places[1] = 1; /* place 64: 65 and 165 */
+    places[1] = 1; /* tag set 64: notes 65 and 165 */
     CHECK_INT(best_of(&s, &f, "apple"), 165);
     CHECK_INT(s.hits.n, 2);
     CHECK_INT(best_of(&s, &f, "red"), 0);
     f.until = 1164;
     CHECK_INT(best_of(&s, &f, "apple"), 65);
     CHECK_INT(s.hits.n, 1);
-    f.places = NULL;
+    f.tag_sets = NULL;
     f.since = 1050;
     f.until = 1053;
     CHECK_INT(best_of(&s, &f, "apple"), 53);
     CHECK_INT(s.hits.n, 3);
-    f = (struct scan_filter){places, 64, INT64_MIN, INT64_MAX}; /* the bit is behind the end */
+    f = (struct scan_filter){places, 64, INT64_MIN, INT64_MAX}; /* tag_sets_n excludes the bit */
     CHECK_INT(best_of(&s, &f, "apple"), 0);
     fixture_close(&s);
 }
 
 enum { MANY = 20000, PLACES = 4000 };
 
-/* A store in which most words are common, and each place has few notes. */
+/* A store in which most words are common, and each tag set has few notes. */
 static void fill(struct fixture *s)
 {
     static const char *const colours[] = {"red", "green", "blue", "grey", "pink"};
@@ -375,7 +375,7 @@ static void set_places(uint64_t *bits, size_t n)
         bits[i / 64] |= UINT64_C(1) << (i % 64);
 }
 
-/* Whatever way the filter is applied, what passes is found, and only that. */
+/* However the filter is applied, exactly the notes that pass are found. */
 TEST(large_store)
 {
     static const size_t counts[] = {1, 2, 50, 1000, 3500, PLACES};
@@ -400,8 +400,9 @@ TEST(large_store)
     fixture_close(&s);
 }
 
-/* The one phrase among thousands of notes that hold its words apart, and more of them. */
-TEST(phrase_in_a_crowd)
+/* One note contains the phrase; thousands of others contain its words more often, but not
+ * adjacent. */
+TEST(a_phrase_ranks_before_scattered_words)
 {
     struct fixture s;
     fixture_open(&s);
@@ -422,8 +423,9 @@ TEST(phrase_in_a_crowd)
     fixture_close(&s);
 }
 
-/* A word that is rare elsewhere does not hide the common ones, which alone are in this place. */
-TEST(rare_elsewhere)
+/* The query has a word that is rare, but only in other tag sets. It must not displace the common
+ * words, the only ones in this tag set. */
+TEST(idf_counts_only_notes_that_pass)
 {
     uint64_t bits[PLACES / 64 + 1];
     struct scan_filter f = {bits, PLACES, INT64_MIN, INT64_MAX};
@@ -450,7 +452,7 @@ TEST(no_index)
     run(&s, store_sqlite_words_schema);
     run(&s, "CREATE TABLE notes(seq INTEGER PRIMARY KEY, tag_set INTEGER, created INTEGER)");
     run(&s, "INSERT INTO words(rowid, text) VALUES(1, 'a')");
-    CHECK_INT(best(&s, "a"), 0); /* it is in the index only */
+    CHECK_INT(best(&s, "a"), 0); /* the note is in the index, but not in the table */
     CHECK(sqlite3_exec(s.db, "SELECT fumi_words(words, 1) FROM words('a')", NULL, NULL, NULL) !=
           SQLITE_OK);
     fixture_close(&s);

@@ -1,5 +1,5 @@
-/* Porter's stemmer: the examples of his paper, and a host of made-up words against the one that
- * FTS5 has. */
+/* The Porter stemmer: the examples of the paper, and generated words compared with the stemmer of
+ * FTS5. */
 #include "test.h"
 
 #include "store/words.h"
@@ -13,7 +13,7 @@ static struct fumi_str stem_of(const char *word, char *room)
     return (struct fumi_str){room, words_stem(room, n)};
 }
 
-TEST(paper)
+TEST(examples_of_the_paper)
 {
     static const char *const rows[][2] = {
         {"caresses", "caress"},
@@ -100,7 +100,7 @@ TEST(paper)
     }
 }
 
-/* Words made of these, in all combinations. */
+/* The generated words are all combinations of these. */
 static const char *const heads[] = {"",    "s",    "be",   "cry",   "hop",   "trou",  "syz",
                                     "oy",  "play", "snow", "relat", "contr", "ratio", "yon",
                                     "app", "buzz", "fall", "tool",  "xax",   "crim"};
@@ -111,7 +111,7 @@ static const char *const tails[] = {"",     "s",    "es",  "ies",  "ed",    "eed
                                     "ance", "ence", "ity", "iti",  "ism",   "ate",   "ator",
                                     "ible", "able", "ize", "ical", "ative", "ation", "e"};
 
-TEST(beside_fts5)
+TEST(same_stems_as_fts5)
 {
     sqlite3 *db = NULL;
     sqlite3_stmt *put = NULL, *get = NULL;

@@ -1,18 +1,18 @@
-/* What words a text has. A row's words are written kind, position, colon, text: p plain, s stem,
- * w whole, j joined, 2 a pair, 1 a single character, * a sign, and . punctuation. */
+/* The words of a text. The expected words are written as kind, position, colon, text: p plain, s
+ * stem, w whole, j joined, 2 bigram, 1 unigram, * symbol, . punctuation. */
 #include "test.h"
 
 #include "base/utf8.h"
 #include "store/words.h"
 
 static const char kinds[] = {
-    [WORD_PLAIN] = 'p', [WORD_STEM] = 's', [WORD_WHOLE] = 'w',  [WORD_PAIR] = '2',
-    [WORD_ONE] = '1',   [WORD_SIGN] = '*', [WORD_JOINED] = 'j', [WORD_PUNCT] = '.'};
+    [WORD_PLAIN] = 'p',   [WORD_STEM] = 's',   [WORD_WHOLE] = 'w',  [WORD_BIGRAM] = '2',
+    [WORD_UNIGRAM] = '1', [WORD_SYMBOL] = '*', [WORD_JOINED] = 'j', [WORD_PUNCT] = '.'};
 
 struct listing {
     char text[4096];
     size_t n;
-    bool puncts; /* are listed too */
+    bool puncts; /* list punctuation too */
 };
 
 static int list(void *arg, const struct word *w)
@@ -114,13 +114,13 @@ TEST(identifiers)
         {"foo_bar.c", "w0:foo_bar.c w0:foo_bar j0:foobar p0:foo p0:bar p0:c"},
         {"https://a.bc/d", "w0:https://a.bc/d w0:a.bc j0:abc p0:https s0:http p0:a p0:bc p0:d"},
         {"C:\\dir\\x", "w0:c:\\dir\\x p0:c p0:dir p0:x"},
-        {"aB1cD2eF3gH4", "p0:ab1cd2ef3gh4"}, /* crumbs: left whole */
+        {"aB1cD2eF3gH4", "p0:ab1cd2ef3gh4"}, /* too many tiny pieces: stays whole */
         {"ÜberMut", "w0:ubermut p0:uber p0:mut"},
     };
     CHECK_ROWS(rows, false);
 }
 
-TEST(spaceless)
+TEST(scripts_without_spaces)
 {
     static const struct row rows[] = {
         {"設定", "20:設定 10:設 11:定"},
@@ -134,7 +134,7 @@ TEST(spaceless)
     CHECK_ROWS(rows, false);
 }
 
-TEST(signs)
+TEST(symbols_and_punctuation)
 {
     static const struct row rows[] = {
         {"🎉", "*0:🎉"},
@@ -151,7 +151,7 @@ TEST(signs)
     CHECK_ROWS(rows, true);
 }
 
-TEST(not_utf8)
+TEST(invalid_utf8)
 {
     static const struct row rows[] = {
         {"a\xff"
@@ -164,7 +164,7 @@ TEST(not_utf8)
     CHECK_ROWS(rows, true);
 }
 
-TEST(nul)
+TEST(nul_bytes_and_null_texts)
 {
     struct listing l = {0};
     words_each((struct fumi_str){"a\0b", 3}, list, &l);
@@ -179,7 +179,7 @@ static int stop_at_second(void *arg, const struct word *w)
     return ++*(int *)arg == 2 ? 42 : 0;
 }
 
-TEST(ends_early)
+TEST(a_callback_can_stop_the_scan)
 {
     static const char *const rows[] = {"a b c d", "設定設定", "getUserName x", "🎉🎉🎉", "?!?!"};
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
@@ -189,7 +189,7 @@ TEST(ends_early)
     }
 }
 
-/* What holds for every word of every text. */
+/* Invariants of every word of every text. */
 struct watch {
     struct fumi_str text;
     size_t position, words, plain_end;
@@ -236,7 +236,7 @@ static int longest(void *arg, const struct word *w)
     return 0;
 }
 
-TEST(cut)
+TEST(long_words_are_cut)
 {
     char text[1000];
     size_t n = 0;
@@ -247,14 +247,14 @@ TEST(cut)
         memcpy(text + i, "ა", 3);
     n = 0;
     words_each((struct fumi_str){text, 999}, longest, &n);
-    CHECK_INT(n, WORD_MAX / 3 * 3); /* not inside a character */
+    CHECK_INT(n, WORD_MAX / 3 * 3); /* not within a character */
 }
 
-TEST(foreign)
+TEST(mostly_non_latin)
 {
     static const struct {
         const char *text;
-        bool foreign;
+        bool non_latin;
     } rows[] = {
         {"", false},
         {"hello world", false},
@@ -272,8 +272,8 @@ TEST(foreign)
         {"שלום", true},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
-        if (words_foreign(fumi_str(rows[i].text)) != rows[i].foreign)
+        if (words_mostly_non_latin(fumi_str(rows[i].text)) != rows[i].non_latin)
             TEST_FAIL("%s", rows[i].text);
     }
-    CHECK(!words_foreign((struct fumi_str){NULL, 0}));
+    CHECK(!words_mostly_non_latin((struct fumi_str){NULL, 0}));
 }

@@ -1,0 +1,200 @@
+/* The tools. A description says when to use the tool, then what it returns and which tool to use
+ * instead. The core list is part of the context of every conversation, so
+ * tests/unit/agent/test_agent.c keeps it under 8,000 bytes. */
+#include "agent/agent_parts.h"
+
+enum {
+    READS = FUMI_MCP_IDEMPOTENT,
+    ADDS = 0,
+    CHANGES = FUMI_MCP_DESTRUCTIVE | FUMI_MCP_IDEMPOTENT,
+};
+
+#define ALWAYS(hint) "{\"anthropic/alwaysLoad\":true,\"anthropic/searchHint\":\"" hint "\"}"
+
+/* The tools for notes. */
+#define NOTES                                                                                      \
+    {.name = "memory_add_note",                                                                    \
+     .title = "Remember",                                                                          \
+     .description = "Use when something was learned that later sessions need: a preference or "    \
+                    "rule, a decision and why, a correction, a failure with its cure, a finding. " \
+                    "Search first, and update a similar note instead of adding another. One fact " \
+                    "per note; no secrets. Returns its id.",                                       \
+     .method = "memory.add_note",                                                                  \
+     .flags = ADDS,                                                                                \
+     .meta = ALWAYS("remember store preference decision lesson")},                                 \
+        {.name = "memory_search",                                                                  \
+         .title = "Recall",                                                                        \
+         .description =                                                                            \
+             "Use when a task begins, before a decision, before asking the user what they may "    \
+             "have told already, and when a command fails. Finds notes by meaning and by word; "   \
+             "returns them whole, best first; scores compare within one answer only. Nothing "     \
+             "fits? Rephrase, or drop filters: meta.filtered counts what they took away. To "      \
+             "browse use memory_list_recent.",                                                     \
+         .method = "memory.search",                                                                \
+         .flags = READS,                                                                           \
+         .meta = ALWAYS("recall past decisions preferences history")},                             \
+        {.name = "memory_get",                                                                     \
+         .title = "Read a note",                                                                   \
+         .description = "Use when you have an id and need the whole note.",                        \
+         .method = "memory.get",                                                                   \
+         .flags = READS},                                                                          \
+        {.name = "memory_update",                                                                  \
+         .title = "Correct a note",                                                                \
+         .description = "Use when a note is outdated or wrong, or its status changed (retag it), " \
+                        "instead of adding a second one.",                                         \
+         .method = "memory.update",                                                                \
+         .flags = CHANGES},                                                                        \
+        {.name = "memory_delete",                                                                  \
+         .title = "Forget",                                                                        \
+         .description = "Use when a note or a global must go for good. Ask first when notes "      \
+                        "contradict; to correct one use memory_update.",                           \
+         .method = "memory.delete",                                                                \
+         .flags = CHANGES},                                                                        \
+    {                                                                                              \
+        .name = "memory_list_recent", .title = "Newest notes",                                     \
+        .description = "Use when a session begins, or to browse a group or tag: the newest "       \
+                       "notes, page by page. To find something use memory_search.",                \
+        .method = "memory.list_recent", .flags = READS                                             \
+    }
+
+#define GROUP_LIST                                                                                 \
+    {                                                                                              \
+        .name = "memory_group_list", .title = "Groups",                                            \
+        .description = "Use before choosing a groupId: the groups in use, with counts of notes. "  \
+                       "\"global\" is always there and not listed.",                               \
+        .method = "memory.group_list", .flags = READS                                              \
+    }
+
+#define LIST_GLOBALS                                                                               \
+    {                                                                                              \
+        .name = "memory_list_globals", .title = "Project settings",                                \
+        .description = "Use when work begins: all settings of the project, such as "               \
+                       "global.project.conventions.",                                              \
+        .method = "memory.list_globals", .flags = READS                                            \
+    }
+
+static const struct fumi_tool all[] = {
+    NOTES,
+    {.name = "memory_get_config",
+     .title = "Configuration",
+     .description = "Use when the user asks how the memory is set up: embedder, store and paths. "
+                    "Keys are never shown.",
+     .method = "memory.get_config",
+     .flags = READS},
+    {.name = "memory_upsert_global",
+     .title = "Set a project setting",
+     .description =
+         "Use when the user sets a convention or policy for the whole project that has one current "
+         "value, like global.project.conventions or global.memory.groupDefaults. Replaces the "
+         "value; any JSON is one. For single facts use memory_add_note.",
+     .method = "memory.upsert_global",
+     .flags = CHANGES},
+    {.name = "memory_get_global",
+     .title = "Read a project setting",
+     .description = "Use when you need one setting and know its key; found is false when it is not "
+                    "set. To see all use memory_list_globals.",
+     .method = "memory.get_global",
+     .flags = READS},
+    {.name = "memory_group_create",
+     .title = "Make a group",
+     .description = "Use when a feature or task gets many notes: gives a groupId a title and a "
+                    "description. Not needed before notes name a group.",
+     .method = "memory.group_create",
+     .flags = 0},
+    {.name = "memory_group_get",
+     .title = "Read a group",
+     .description = "Use when you have the id of a group. To find it use memory_group_list.",
+     .method = "memory.group_get",
+     .flags = READS},
+    {.name = "memory_group_update",
+     .title = "Change a group",
+     .description = "Use when title or description of a group are out of date. Its key stays.",
+     .method = "memory.group_update",
+     .flags = CHANGES},
+    {.name = "memory_group_delete",
+     .title = "Remove a group",
+     .description = "Use when a group is no longer wanted. Its notes stay, under the same groupId.",
+     .method = "memory.group_delete",
+     .flags = CHANGES},
+    GROUP_LIST,
+    LIST_GLOBALS,
+    {.name = "memory_import",
+     .title = "Remember many",
+     .description = "Use when many notes are to be stored at once, up to 1,000: notes of another "
+                    "memory, a list of rules. With a progress token it reports how far it is. "
+                    "Returns their ids; `left` says how many were not stored any more. For single "
+                    "facts use memory_add_note.",
+     .method = "memory.import",
+     .flags = 0},
+    {.name = "memory_stats",
+     .title = "Counts",
+     .description =
+         "Use when the user asks how much is remembered, or whether all notes have their "
+         "vectors.",
+     .method = "memory.stats",
+     .flags = READS},
+    {.name = "memory_reembed",
+     .title = "Make missing vectors",
+     .description =
+         "Use when memory_stats shows pending notes and the provider is well again. They are "
+         "embedded in the background anyway; this begins at once, and with a progress token waits "
+         "and reports until all is done.",
+     .method = "memory.reembed",
+     .flags = FUMI_MCP_WRITES | FUMI_MCP_IDEMPOTENT},
+    /* Must be the last one: only AGENT_ADMIN includes it. */
+    {.name = "memory_set_config",
+     .title = "Change the embedder",
+     .description =
+         "Use only when the user wants another embedding provider or model. It is tried first; "
+         "then all notes are embedded anew in the background while searches go on. Not for "
+         "settings of a project: memory_upsert_global.",
+     .method = "memory.set_config",
+     .flags = CHANGES | FUMI_MCP_OPEN_WORLD},
+};
+
+/* The tools for notes, the list of groups, so that agents use existing ones, and the list of
+ * globals, which needs no key. An agent that wants to keep a rule stores a note tagged `rule`. */
+static const struct fumi_tool core[] = {NOTES, GROUP_LIST, LIST_GLOBALS};
+
+const struct fumi_tool *agent_tools(enum agent_set set, size_t *n)
+{
+    switch (set) {
+    case AGENT_ALL:
+        *n = FUMI_COUNT(all) - 1;
+        return all;
+    case AGENT_CORE:
+        *n = FUMI_COUNT(core);
+        return core;
+    case AGENT_ADMIN:
+        break;
+    }
+    *n = FUMI_COUNT(all);
+    return all;
+}
+
+const char *agent_remedy(void *self, const struct fumi_err *e)
+{
+    (void)self;
+    switch (e->code) {
+    case FUMI_INVALID_PARAMS:
+        if (fumi_starts(fumi_str(e->text), FUMI_STR("embedder.baseUrl")))
+            return "Try no other address: tell the user, who alone can allow one";
+        return "Correct that argument as the tool's inputSchema says, and call it again";
+    case FUMI_LIMIT:
+        return "Tell the user if that does not help";
+    case ERR_NOT_FOUND:
+        return fumi_starts(fumi_str(e->text), FUMI_STR("Group"))
+                   ? "memory_group_list shows the ids of groups"
+                   : "memory_search and memory_list_recent show the ids of notes";
+    case ERR_CONFLICT:
+        return "Notes can name that group already; memory_group_list shows it";
+    case ERR_KEY_PREFIX:
+        return "A key looks like global.project.conventions";
+    case ERR_NO_API_KEY:
+        return "Ask the user to set the key, or to choose the local embedder";
+    case ERR_PROVIDER:
+        return "Try again later, or ask the user to look at the embedder";
+    default:
+        return NULL;
+    }
+}

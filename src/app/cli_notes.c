@@ -1,0 +1,154 @@
+#include "app/cli_notes.h"
+
+#include "app/files.h"
+#include "app/show.h"
+
+#include <unistd.h>
+
+enum { COLUMNS = 60 };
+
+void notes_put(struct fumi_out *o, const char *name, struct fumi_str value)
+{
+    if (!value.p)
+        return;
+    fumi_put_key(o, name);
+    fumi_put_str(o, value);
+}
+
+static void put_list(struct fumi_out *o, struct fumi_str list)
+{
+    while (list.n) {
+        const char *comma = memchr(list.p, ',', list.n);
+        size_t n = comma ? (size_t)(comma - list.p) : list.n;
+        struct fumi_str tag = {list.p, n};
+        while (tag.n && (tag.p[0] == ' ' || tag.p[0] == '\t'))
+            tag.p++, tag.n--;
+        while (tag.n && (tag.p[tag.n - 1] == ' ' || tag.p[tag.n - 1] == '\t'))
+            tag.n--;
+        if (tag.n)
+            fumi_put_str(o, tag);
+        n += comma != NULL;
+        list = (struct fumi_str){list.p + n, list.n - n};
+    }
+}
+
+static void put_lists(struct fumi_arena *a, struct fumi_out *o, const struct fumi_val *lists)
+{
+    fumi_put_open(o, '[');
+    for (const struct fumi_val *v = fumi_first(lists); v; v = fumi_after(lists, v))
+        put_list(o, fumi_text(a, v));
+    fumi_put_close(o, ']');
+}
+
+void notes_put_given(struct fumi_arena *a, struct fumi_out *o, const struct fumi_val *given)
+{
+    for (const struct fumi_val *key = fumi_first(given); key; key = fumi_after(given, key)) {
+        const struct fumi_val *v = fumi_of(key);
+        if (fumi_is(v, FUMI_STRING) && !v->n)
+            continue;
+        fumi_put_key_str(o, fumi_text(a, key));
+        if (fumi_is(v, FUMI_ARRAY))
+            put_lists(a, o, v);
+        else
+            fumi_put_val(o, v);
+    }
+}
+
+int notes_put_params(struct fumi_arena *a, struct fumi_out *o, const struct fumi_val *given,
+                     struct fumi_err *e)
+{
+    struct fumi_str project = fumi_text(a, fumi_get(given, "projectId"));
+    notes_put_given(a, o, given);
+    if (project.n)
+        return 0;
+    if (files_project(a, &project, e))
+        return -1;
+    notes_put(o, "projectId", project);
+    return 0;
+}
+
+static void print_tags(struct fumi_arena *a, const struct fumi_val *tags)
+{
+    const struct fumi_val *first = fumi_first(tags);
+    for (const struct fumi_val *tag = first; tag; tag = fumi_after(tags, tag))
+        printf("%s%.*s", tag == first ? "" : ", ", FUMI_ARG(show_line(a, fumi_text(a, tag))));
+}
+
+void notes_print_compact(struct fumi_arena *a, const struct fumi_val *note)
+{
+    struct fumi_str text = show_line(a, fumi_text(a, fumi_get(note, "text")));
+    struct fumi_str shown = show_cut(text, COLUMNS);
+    const struct fumi_val *tags = fumi_get(note, "tags");
+    printf("    %.*s%s\n", FUMI_ARG(shown), shown.n < text.n ? " ..." : "");
+    if (!fumi_first(tags))
+        return;
+    printf("    %stags: ", show_style(stdout, SHOW_DIM));
+    print_tags(a, tags);
+    printf("%s\n", show_style(stdout, SHOW_PLAIN));
+}
+
+/* "projectId" -> "project", "createdAt" -> "created" */
+static struct fumi_str label_of(struct fumi_str member)
+{
+    const struct fumi_str end = {member.p + member.n - 2, 2};
+    if (member.n > 2 && (fumi_eq(end, FUMI_STR("Id")) || fumi_eq(end, FUMI_STR("At"))))
+        member.n -= 2;
+    return member;
+}
+
+/* The members that are strings, each in a line. */
+static void print_members(struct fumi_arena *a, const struct fumi_val *note)
+{
+    for (const struct fumi_val *key = fumi_first(note); key; key = fumi_after(note, key)) {
+        struct fumi_str name = fumi_text(a, key);
+        struct fumi_str value = show_line(a, fumi_text(a, fumi_of(key)));
+        if (value.n && !fumi_eq(name, FUMI_STR("text")) && !fumi_eq(name, FUMI_STR("namespace")))
+            printf("%-9.*s %.*s\n", FUMI_ARG(label_of(name)), FUMI_ARG(value));
+    }
+}
+
+void notes_print(struct fumi_arena *a, const struct fumi_val *note)
+{
+    print_members(a, note);
+    if (fumi_first(fumi_get(note, "tags"))) {
+        printf("%-9s ", "tags");
+        print_tags(a, fumi_get(note, "tags"));
+        putchar('\n');
+    }
+    if (fumi_is(fumi_get(note, "metadata"), FUMI_OBJECT))
+        printf("%-9s %.*s\n", "metadata",
+               FUMI_ARG(show_escaped(a, fumi_compact(a, fumi_get(note, "metadata")).text)));
+    struct fumi_str text = fumi_text(a, fumi_get(note, "text"));
+    if (isatty(1))
+        text = show_lines(a, text);
+    putchar('\n');
+    fwrite(text.p, 1, text.n, stdout);
+    putchar('\n');
+}
+
+void notes_print_result(const struct fumi_val *result)
+{
+    struct fumi_buf out = {0};
+    show_json(&out, result);
+    fwrite(fumi_buf_str(&out).p, 1, out.n, stdout);
+    fumi_buf_done(&out);
+}
+
+void notes_print_json(struct fumi_arena *a, struct fumi_buf *text)
+{
+    struct fumi_err e;
+    struct fumi_buf out = {0};
+    const struct fumi_val *v = fumi_parse(a, fumi_buf_str(text), &e);
+    if (v)
+        show_json(&out, v);
+    fwrite(fumi_buf_str(&out).p, 1, out.n, stdout);
+    fumi_buf_done(&out);
+    fumi_buf_done(text);
+}
+
+void notes_warn(struct fumi_arena *a, const struct fumi_val *result)
+{
+    struct fumi_str warning = show_line(a, fumi_text(a, fumi_get(result, "warning")));
+    if (warning.n)
+        fprintf(stderr, "warning: %.*s\n", FUMI_ARG(warning));
+}

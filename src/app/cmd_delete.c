@@ -1,0 +1,18 @@
+/* fumi delete */
+#include "app/session.h"
+
+static int delete_note(struct invocation *i)
+{
+    const struct fumi_val *ignored;
+    return session_by_id(i, command_delete.method, &ignored);
+}
+
+const struct command command_delete = {
+    .name = "delete",
+    .usage = "ID",
+    .help = "Removes a note, or a global, permanently.",
+    .method = "memory.delete",
+    .word_param = "id",
+    .words = 1,
+    .run = delete_note,
+};

@@ -1,0 +1,86 @@
+/* fumi list */
+#include "app/cli_notes.h"
+#include "app/session.h"
+#include "app/show.h"
+
+struct list_flags {
+    int format;
+};
+
+static const char *const formats[] = {"text", "json", NULL};
+static const struct fumi_field fields[] = {
+    FUMI_FIELD(struct list_flags, format, "format", "How the notes are printed.",
+               .choices = formats, .def = "\"text\""),
+};
+static const struct fumi_shape shape = FUMI_SHAPE(struct list_flags, fields);
+
+static const struct flag_alias aliases[] = {
+    {"p", "project"}, {"g", "group"}, {"n", "limit"}, {"f", "format"}, COMMAND_ALIASES,
+};
+
+/* "2026-11-15T21:48:58.123Z" -> "2026-11-15 21:48" */
+static struct fumi_str minute_of(struct fumi_arena *a, const struct fumi_val *time)
+{
+    struct fumi_str s = show_line(a, fumi_text(a, time));
+    return s.n < 16 ? s : fumi_fmt(a, "%.10s %.5s", s.p, s.p + 11);
+}
+
+static void print_item(struct fumi_arena *a, const struct fumi_val *note)
+{
+    struct fumi_str title = show_line(a, fumi_text(a, fumi_get(note, "title")));
+    if (!title.n)
+        title = FUMI_STR("(no title)");
+    printf("%s%.*s%s  %.*s  [%.*s]  %s%.*s%s\n", show_style(stdout, SHOW_DIM),
+           FUMI_ARG(show_line(a, fumi_text(a, fumi_get(note, "id")))),
+           show_style(stdout, SHOW_PLAIN), FUMI_ARG(minute_of(a, fumi_get(note, "createdAt"))),
+           FUMI_ARG(show_line(a, fumi_text(a, fumi_get(note, "groupId")))),
+           show_style(stdout, SHOW_BOLD), FUMI_ARG(title), show_style(stdout, SHOW_PLAIN));
+    notes_print_compact(a, note);
+}
+
+static void print_list(struct fumi_arena *a, const struct fumi_val *result)
+{
+    const struct fumi_val *items = fumi_get(result, "items");
+    struct fumi_str next = fumi_text(a, fumi_get(result, "nextCursor"));
+    if (!fumi_first(items))
+        puts("No notes.");
+    for (const struct fumi_val *note = fumi_first(items); note; note = fumi_after(items, note))
+        print_item(a, note);
+    if (next.n)
+        fprintf(stderr, "there are more: --cursor %.*s\n", FUMI_ARG(next));
+}
+
+static int list(struct invocation *i)
+{
+    const struct list_flags *f = i->flags;
+    struct fumi_buf params = {0};
+    struct fumi_out o = {.buf = &params};
+    struct fumi_err e = {0};
+    const struct fumi_val *result = NULL, *given = fumi_parse(i->a, i->params.text, &e);
+    fumi_put_open(&o, '{');
+    if (!given || notes_put_params(i->a, &o, given, &e)) {
+        fumi_buf_done(&params);
+        return command_report(&e);
+    }
+    fumi_put_close(&o, '}');
+    int status = session_once(i, command_list.method, &params, &result);
+    if (status)
+        return status;
+    if (f->format)
+        notes_print_result(result);
+    else
+        print_list(i->a, result);
+    return STATUS_OK;
+}
+
+const struct command command_list = {
+    .name = "list",
+    .usage = "",
+    .help = "Lists the newest notes of a project.",
+    .more = "Without --project the notes of the project of the working directory are listed. Tags "
+            "are separated by commas.",
+    .shape = &shape,
+    .method = "memory.list_recent",
+    .aliases = aliases,
+    .run = list,
+};

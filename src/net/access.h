@@ -1,0 +1,57 @@
+/* Private to net/: access control for HTTP and WebSocket by Host, Origin, user and token, and for
+ * the other protocols by user. docs/security.md says what it defends against. */
+#ifndef FUMI_NET_ACCESS_H
+#define FUMI_NET_ACCESS_H
+
+#include "net/http1.h"
+#include "net/serve.h"
+
+/* Which user the other end of a connection belongs to. */
+enum access_user {
+    ACCESS_USER_UNKNOWN,
+    ACCESS_USER_SAME, /* ours, or root */
+    ACCESS_USER_OTHER,
+};
+
+/* What access control knows of one connection. Used by one thread at a time. */
+struct access_client {
+    int fd; /* borrowed */
+    bool unix_socket;
+    bool loopback;         /* TCP from this machine */
+    enum access_user user; /* ACCESS_USER_UNKNOWN until access_client_identify has found it */
+};
+
+/* Fills it from the socket, without looking up the user. */
+void access_client_init(struct access_client *client, int fd);
+
+/* Looks up the user, unless that is known. Returns ACCESS_USER_UNKNOWN if the peer is on another
+ * machine, or if the lookup failed; a later call tries again. */
+enum access_user access_client_identify(struct access_client *client);
+
+struct access; /* functions that take it may be called from any thread, unless they say otherwise */
+
+/* Copies what it needs. `token` with p NULL: there is none, so every token is wrong. Returns NULL
+ * with *e set if the settings are invalid or would allow too much. */
+struct access *access_new(const struct fumi_settings *s, struct fumi_str token, struct fumi_err *e);
+void access_free(struct access *a); /* NULL: does nothing */
+
+/* Adds a port that the server listens on; only before the first request is checked. */
+void access_add_port(struct access *a, uint16_t port);
+
+struct access_verdict {
+    int status;         /* 0: allowed; otherwise 401 or 403 */
+    const char *reason; /* static; NULL if allowed */
+    bool pause;         /* 401: the client guesses tokens; send the reply after 250 ms */
+    struct fumi_str
+        origin; /* an allowed Origin to be echoed, borrowed from the head; p NULL: none */
+};
+
+/* Checks a request or an upgrade. A preflight (OPTIONS with Origin and
+ * Access-Control-Request-Method) needs no token. */
+struct access_verdict access_check(struct access *a, struct access_client *client,
+                                   const struct http_head *h);
+
+/* Whether the client needs no token. Protocols other than HTTP carry none. */
+bool access_without_token(struct access *a, struct access_client *client);
+
+#endif

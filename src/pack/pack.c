@@ -1,0 +1,222 @@
+/* Reads the published tensors and tokenizer, builds the image of the model file in memory, writes
+ * it to a temporary file next to the target and renames that. */
+#include "pack/pack.h"
+
+#include "base/file.h"
+#include "pack/pack_parts.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct pack_job {
+    struct fumi_arena a;
+    struct pack_files files;
+    struct pack_source source;
+    struct pack_vocabulary vocabulary;
+    struct model_head head;
+    struct model_views views;
+    char *memory; /* allocated */
+    char *image;  /* the file, aligned to MODEL_ALIGN inside of `memory` */
+    size_t size;
+};
+
+static int read_source(struct pack_job *j, const char *from, struct fumi_err *e)
+{
+    bool found;
+    if (pack_read_files(&j->files, from, e) || pack_read_tfjs(&j->files, &j->source, &found, e))
+        return -1;
+    if (!found && pack_read_safetensors(&j->files, &j->source, &found, e))
+        return -1;
+    if (!found)
+        return pack_fault(e,
+                          "%s holds no model: neither a TensorFlow.js model.json nor a "
+                          "model.safetensors",
+                          from);
+    return 0;
+}
+
+static const struct pack_file *tokenizer(const struct pack_job *j)
+{
+    return pack_find_file(&j->files, "tokenizer.json", j->source.dir);
+}
+
+static int read_tokenizer(struct pack_job *j, struct fumi_err *e)
+{
+    const struct pack_file *file = tokenizer(j);
+    if (!file)
+        return pack_fault(e, "there is no tokenizer.json: it is published together with the model");
+    return pack_read_vocabulary(&j->a, file, &j->vocabulary, e);
+}
+
+/* Names the model after the directory of its tokenizer; if that is the root, after the directory or
+ * archive itself. The name becomes part of keys, so other characters than letters, digits, '.' and
+ * '_' become '-'. */
+static void name_model(struct pack_job *j, const char *from)
+{
+    char real[PATH_MAX];
+    struct fumi_str s = pack_dir(tokenizer(j)->path);
+    if (!s.n || fumi_eq(s, FUMI_STR("./")))
+        s = fumi_str(realpath(from, real) ? real : from);
+    while (s.n && s.p[s.n - 1] == '/')
+        s.n--;
+    struct fumi_str dir = pack_dir(s);
+    s = (struct fumi_str){s.p + dir.n, s.n - dir.n};
+    if (s.n > 4 && memcmp(s.p + s.n - 4, ".tgz", 4) == 0)
+        s.n -= 4;
+    s.n = s.n > MODEL_NAME_MAX ? MODEL_NAME_MAX : s.n;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool alphanumeric = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                            (c >= '0' && c <= '9');
+        j->head.name[i] = alphanumeric || c == '.' || c == '_' ? c : '-';
+    }
+}
+
+/* Too large a number becomes one that model_check_head refuses. */
+static uint32_t clamp(size_t n)
+{
+    return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
+static int check_tables(const struct pack_source *s, struct fumi_err *e)
+{
+    const struct pack_tensor *tables[] = {s->words, s->positions, s->types};
+    for (size_t i = 0; i < FUMI_COUNT(tables); i++)
+        if (tables[i]->dims != 2 || tables[i]->type == PACK_OTHER ||
+            tables[i]->shape[1] != s->words->shape[1])
+            return pack_fault(e,
+                              "the tensor %.*s does not have the shape or type that a BERT model "
+                              "needs",
+                              FUMI_ARG(tables[i]->name));
+    return 0;
+}
+
+/* The size of the feed-forward layer, which is that of its bias; 0 if there is none. */
+static size_t inner_size(struct pack_job *j)
+{
+    const struct pack_naming *naming = j->source.naming;
+    char *name =
+        (char *)fumi_fmt(&j->a, "%s0/intermediate/dense/%s", naming->layer, naming->bias).p;
+    for (char *p = name; *p; p++)
+        *p = *p == '/' ? naming->separator : *p;
+    const struct pack_tensor *t = pack_find_tensor(&j->source, name);
+    return t && t->dims == 1 ? t->shape[0] : 0;
+}
+
+static int fill_head(struct pack_job *j, const char *from, struct fumi_err *e)
+{
+    const struct pack_source *s = &j->source;
+    const struct pack_vocabulary *v = &j->vocabulary;
+    if (check_tables(s, e))
+        return -1;
+    j->head = (struct model_head){
+        .magic = MODEL_MAGIC,
+        .version = MODEL_VERSION,
+        .head_size = sizeof(j->head),
+        .panel_layout = model_panel_layout(),
+        .layers = clamp(s->layers),
+        .hidden = clamp(s->words->shape[1]),
+        .heads = clamp(s->heads),
+        .inner = clamp(inner_size(j)),
+        .positions = clamp(s->positions->shape[0]),
+        .types = clamp(s->types->shape[0]),
+        .words = clamp(s->words->shape[0]),
+        .epsilon = (float)s->epsilon,
+        .flags = v->flags,
+        .max_chars = v->max_chars,
+        .cells = clamp(v->cells.n / sizeof(struct trie_cell)),
+        .specials = clamp(v->specials.n / sizeof(struct trie_cell)),
+        .continuation = v->continuation,
+        .unk = v->unk,
+        .cls = v->cls,
+        .sep = v->sep,
+    };
+    name_model(j, from);
+    const char *wrong = model_check_head(&j->head);
+    if (wrong)
+        return pack_fault(e, "the model is not supported: its %s is out of range", wrong);
+    if ((uint32_t)v->max_id >= j->head.words)
+        return pack_fault(e,
+                          "tokenizer.json has token ids beyond the rows of the model's word table");
+    return 0;
+}
+
+/* Each weight takes at least one byte in the source. This finds a model whose sizes promise far
+ * more weights than it has, before memory is allocated for them. */
+static bool is_too_large(const struct pack_job *j)
+{
+    const struct pack_file *file;
+    size_t given = 1 << 26;
+    for (size_t i = 0; (file = pack_file_at(&j->files, i)); i++)
+        given += 2 * file->bytes.n;
+    return j->size > given;
+}
+
+static int build(struct pack_job *j, struct fumi_err *e)
+{
+    j->size = model_layout(&j->head, NULL, &j->views);
+    j->head.size = j->size;
+    if (is_too_large(j))
+        return pack_fault(e, "the model has fewer weights than its sizes need");
+    j->memory = fumi_resize(NULL, j->size + MODEL_ALIGN);
+    j->image = j->memory + (MODEL_ALIGN - (uintptr_t)j->memory % MODEL_ALIGN);
+    assert((uintptr_t)j->image % MODEL_ALIGN == 0);
+    memset(j->image, 0, j->size);
+    model_layout(&j->head, j->image, &j->views);
+    const struct wordpiece *p = &j->views.pieces;
+    memcpy((void *)p->words.cells, j->vocabulary.cells.p, j->vocabulary.cells.n);
+    memcpy((void *)p->specials.cells, j->vocabulary.specials.p, j->vocabulary.specials.n);
+    if (pack_weights(&j->source, &j->head, &j->views, e))
+        return -1;
+    memcpy(j->image, &j->head, sizeof(j->head));
+    if (model_checksum(j->image + MODEL_SUM_START, j->size - MODEL_SUM_START, j->head.sha256, e))
+        return -1;
+    memcpy(j->image, &j->head, sizeof(j->head));
+    return 0;
+}
+
+static int write_file(struct pack_job *j, const char *to, struct fumi_err *e)
+{
+    char *temporary = (char *)fumi_fmt(&j->a, "%s.XXXXXX", to).p;
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0)
+        return pack_fault(e, "%s cannot be written: %s", to, strerror(errno));
+    bool ok = !file_write_all(fd, (struct fumi_str){j->image, j->size}) && !fchmod(fd, 0644) &&
+              !fsync(fd);
+    int why = errno;
+    if (close(fd) || !ok || rename(temporary, to)) {
+        why = ok ? errno : why;
+        unlink(temporary);
+        return pack_fault(e, "%s cannot be written: %s", to, strerror(why));
+    }
+    struct fumi_str dir = pack_dir(fumi_str(to));
+    file_sync_dir(dir.n ? fumi_fmt(&j->a, "%.*s", FUMI_ARG(dir)).p : ".");
+    return 0;
+}
+
+static int run(struct pack_job *j, const char *from, const char *to, struct fumi_err *e)
+{
+    if (read_source(j, from, e) || read_tokenizer(j, e) || fill_head(j, from, e) || build(j, e))
+        return -1;
+    return write_file(j, to, e);
+}
+
+int pack_model(const char *from, const char *to, struct fumi_err *e)
+{
+    struct pack_job *j = fumi_resize(NULL, sizeof(*j));
+    *j = (struct pack_job){0};
+    j->files.a = &j->a;
+    int rc = run(j, from, to, e);
+    pack_vocabulary_done(&j->vocabulary);
+    pack_files_done(&j->files);
+    fumi_arena_done(&j->a);
+    fumi_resize(j->memory, 0);
+    fumi_resize(j, 0);
+    return rc;
+}
