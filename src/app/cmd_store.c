@@ -36,16 +36,16 @@ const struct command command_backup = {
 
 /* --- doctor --- */
 
-struct flags {
+struct doctor_flags {
     bool dry_run, secrets;
 };
 
 static const struct fumi_field fields[] = {
-    FUMI_FIELD(struct flags, dry_run, "dryRun", "Only look, repair nothing."),
-    FUMI_FIELD(struct flags, secrets, "secrets",
+    FUMI_FIELD(struct doctor_flags, dry_run, "dryRun", "Only look, repair nothing."),
+    FUMI_FIELD(struct doctor_flags, secrets, "secrets",
                "Only name the notes, groups and globals that hold values which look like keys."),
 };
-static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
+static const struct fumi_shape shape = FUMI_SHAPE(struct doctor_flags, fields);
 
 static void say(void *arg, const char *sentence)
 {
@@ -128,10 +128,10 @@ static int find_secrets(struct invocation *i)
 
 static int doctor(struct invocation *i)
 {
-    const struct flags *f = i->flags;
+    const struct doctor_flags *f = i->flags;
     if (f->secrets)
         return find_secrets(i);
-    struct session s = {.mend = !f->dry_run};
+    struct session s = {.salvage = !f->dry_run};
     struct fumi_err e = {0};
     int bad = session_old_store(&s, &i->common, &e);
     if (bad)

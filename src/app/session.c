@@ -59,7 +59,7 @@ static int open_store(struct session *s, bool lenient, struct fumi_err *e)
     const struct store_sqlite_options o = {
         .path = files_name(&s->arena, s->config.store.path),
         .lenient = lenient,
-        .mend = s->mend,
+        .salvage = s->salvage,
         .log = &s->log,
     };
     if (files_make_dir(s->config.paths.data_dir, e))

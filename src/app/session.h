@@ -11,7 +11,7 @@ struct session {
     struct config_overrides overrides;
     struct config config;
     struct fumi_log log;
-    bool mend;           /* set before opening: also open a database that must be repaired first */
+    bool salvage;        /* set before opening: also open a database that must be repaired first */
     struct scope scope;  /* set before session_begin; {0}: everything */
     struct store *store; /* owned by `memory` if that is not NULL */
     struct memory *memory;

@@ -172,19 +172,19 @@ static int open_file(struct store_sqlite *s, struct fumi_err *e)
 }
 
 /* Closed first: nobody may have the file open while it is mended. */
-static int open_mended(struct store_sqlite *s, struct fumi_err *e)
+static int open_salvaged(struct store_sqlite *s, struct fumi_err *e)
 {
     if (!s->corrupt)
         return -1;
     store_sqlite_idle(s);
     s->corrupt = false;
-    return store_sqlite_mend(s, e) ? -1 : open_file(s, e);
+    return store_sqlite_salvage_schema(s, e) ? -1 : open_file(s, e);
 }
 
 struct store *store_sqlite_open(const struct store_sqlite_options *o, struct fumi_err *e)
 {
     struct store_sqlite *s = make(o);
-    if (open_file(s, e) == 0 || (o->mend && open_mended(s, e) == 0))
+    if (open_file(s, e) == 0 || (o->salvage && open_salvaged(s, e) == 0))
         return &s->base;
     close_store(&s->base);
     return NULL;

@@ -9,7 +9,7 @@ struct store_sqlite_options {
     const char *path; /* its directory is made when it is missing, mode 0700 */
     bool nosync;      /* tests and benchmarks only: the last notes may be lost by a power cut */
     bool lenient;     /* for doctor: a small file that is damaged is opened too */
-    bool mend; /* for doctor: one whose table of tables is damaged gets a new one, and is kept */
+    bool salvage; /* for doctor: one whose table of tables is damaged gets a new one, and is kept */
     const struct fumi_log *log; /* borrowed; may be NULL */
 };
 

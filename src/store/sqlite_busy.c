@@ -27,12 +27,12 @@ enum {
 
 /* Where SQLite locks: the writer's byte of the shared memory, and the database in other modes than
  * WAL. */
-static const struct place {
+static const struct lock_range {
     const char *ending;
     uint64_t first, last;
-} places[] = {{"-shm", 120, 120}, {"", 0x40000000, 0x40000001}};
+} lock_ranges[] = {{"-shm", 120, 120}, {"", 0x40000000, 0x40000001}};
 
-struct lock {
+struct held_lock {
     char access[8];
     long pid;
     unsigned major, minor;
@@ -40,7 +40,7 @@ struct lock {
 };
 
 /* "1: POSIX  ADVISORY  WRITE 42 08:01:1234 120 120"; the end may be "EOF". */
-static bool read_lock(const char *line, struct lock *l)
+static bool read_lock(const char *line, struct held_lock *l)
 {
     char last[24];
     if (sscanf(line, "%*s POSIX %*s %7s %ld %x:%x:%" SCNu64 " %" SCNu64 " %23s", l->access, &l->pid,
@@ -51,10 +51,10 @@ static bool read_lock(const char *line, struct lock *l)
     return strcmp(l->access, "WRITE") == 0;
 }
 
-static long holder_at(FILE *locks, const char *path, const struct place *at)
+static long holder_at(FILE *locks, const char *path, const struct lock_range *at)
 {
     struct stat st;
-    struct lock l;
+    struct held_lock l;
     char line[256];
     char *name = store_sqlite_path(path, at->ending);
     long pid = stat(name, &st) ? -1 : 0;
@@ -71,8 +71,8 @@ static long look_for_holder(const struct store_sqlite *s)
 {
     FILE *locks = fopen("/proc/locks", "re");
     long pid = 0;
-    for (size_t i = 0; locks && i < FUMI_COUNT(places) && pid <= 0; i++)
-        pid = holder_at(locks, s->path, &places[i]);
+    for (size_t i = 0; locks && i < FUMI_COUNT(lock_ranges) && pid <= 0; i++)
+        pid = holder_at(locks, s->path, &lock_ranges[i]);
     if (locks)
         fclose(locks);
     return pid > 0 ? pid : 0;

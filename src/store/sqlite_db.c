@@ -100,15 +100,15 @@ int store_sqlite_fault(struct db *d, int code, struct fumi_err *e)
                         d->h ? sqlite3_errmsg(d->h) : sqlite3_errstr(code), code, d->store->path);
 }
 
-/* within(filter, place, created): whether a note passes. */
+/* within(filter, tag_set, created): whether a note passes. */
 static void within(sqlite3_context *c, int n, sqlite3_value **args)
 {
     (void)n;
     const struct scan_filter *f = sqlite3_value_pointer(args[0], "fumi");
-    int64_t place = sqlite3_value_int64(args[1]), created = sqlite3_value_int64(args[2]);
-    bool in = f && place >= 0;
+    int64_t tag_set = sqlite3_value_int64(args[1]), created = sqlite3_value_int64(args[2]);
+    bool in = f && tag_set >= 0;
     if (in && f->tag_sets)
-        in = (uint64_t)place < f->tag_sets_n && f->tag_sets[place / 64] >> (place % 64) & 1;
+        in = (uint64_t)tag_set < f->tag_sets_n && f->tag_sets[tag_set / 64] >> (tag_set % 64) & 1;
     sqlite3_result_int(c,
                        in && created >= f->since && (created < f->until || f->until == INT64_MAX));
 }

@@ -92,9 +92,9 @@ void store_sqlite_erase_unused(sqlite3 *h)
 int store_sqlite_erase_mark(struct db *d, bool words, struct fumi_err *e)
 {
     __atomic_store_n(&d->store->unerased, true, __ATOMIC_RELAXED);
-    return words ? store_sqlite_run(d, e, "REPLACE INTO facts VALUES('erase', 'words')", "")
+    return words ? store_sqlite_run(d, e, "REPLACE INTO meta VALUES('erase', 'words')", "")
                  : store_sqlite_run(d, e,
-                                    "INSERT INTO facts VALUES('erase', 'log') ON CONFLICT(name) DO "
+                                    "INSERT INTO meta VALUES('erase', 'log') ON CONFLICT(name) DO "
                                     "UPDATE SET value='log' WHERE value<>'words'",
                                     "");
 }
@@ -103,7 +103,7 @@ static int read_mark(struct db *d, void *arg, struct fumi_err *e)
 {
     bool *marked = arg;
     int64_t is;
-    int found = store_sqlite_number(d, e, &is, "SELECT 1 FROM facts WHERE name='erase'", "");
+    int found = store_sqlite_number(d, e, &is, "SELECT 1 FROM meta WHERE name='erase'", "");
     *marked = found > 0;
     return found < 0 ? -1 : 0;
 }
@@ -130,12 +130,12 @@ static int merge(struct db *d, void *arg, struct fumi_err *e)
     struct merging *m = arg;
     int64_t is;
     int found = store_sqlite_number(d, e, &is,
-                                    "SELECT 1 FROM facts WHERE name='erase' AND value='words'", "");
+                                    "SELECT 1 FROM meta WHERE name='erase' AND value='words'", "");
     m->ended = !found && !m->always;
     if (found < 0 || (!m->ended && merge_pages(d, STEP, &m->ended, e)) ||
         (!m->ended && merge_pages(d, 1, &m->ended, e)))
         return -1;
-    return m->ended ? store_sqlite_run(d, e, "REPLACE INTO facts VALUES('erase', CAST(?1 AS TEXT))",
+    return m->ended ? store_sqlite_run(d, e, "REPLACE INTO meta VALUES('erase', CAST(?1 AS TEXT))",
                                        "i", m->ticket)
                     : 0;
 }
@@ -161,7 +161,7 @@ static int truncate_log(struct db *d, void *arg, struct fumi_err *e)
 static int remove_mark(struct db *d, void *arg, struct fumi_err *e)
 {
     const int64_t *ticket = arg;
-    return store_sqlite_run(d, e, "DELETE FROM facts WHERE name='erase' AND value=CAST(?1 AS TEXT)",
+    return store_sqlite_run(d, e, "DELETE FROM meta WHERE name='erase' AND value=CAST(?1 AS TEXT)",
                             "i", *ticket);
 }
 
@@ -241,10 +241,32 @@ int store_sqlite_erase_all(struct store_sqlite *s, bool *done, struct fumi_err *
     return erase(s, &complete, done, e);
 }
 
-static int is_marked(sqlite3 *copy, bool *marked)
+/* A copy made before a migration has the tables of its old version. */
+static const struct {
+    const char *select, *clean;
+} copies[] = {
+    {"SELECT 1 FROM meta WHERE name='erase'",
+     "PRAGMA secure_delete=ON; INSERT INTO words(words) VALUES('optimize'); "
+     "DELETE FROM meta WHERE name='erase'"},
+    {"SELECT 1 FROM facts WHERE name='erase'",
+     "PRAGMA secure_delete=ON; INSERT INTO words(words) VALUES('optimize'); "
+     "DELETE FROM facts WHERE name='erase'"},
+};
+
+/* Whether it is a copy of version 1. */
+static int is_old(sqlite3 *copy, bool *old)
 {
     sqlite3_stmt *q = NULL;
-    int rc = sqlite3_prepare_v2(copy, "SELECT 1 FROM facts WHERE name='erase'", -1, &q, NULL);
+    int rc = sqlite3_prepare_v2(copy, "PRAGMA user_version", -1, &q, NULL);
+    *old = !rc && sqlite3_step(q) == SQLITE_ROW && sqlite3_column_int(q, 0) == 1;
+    int end = sqlite3_finalize(q);
+    return rc ? rc : end;
+}
+
+static int is_marked(sqlite3 *copy, const char *select, bool *marked)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = sqlite3_prepare_v2(copy, select, -1, &q, NULL);
     *marked = !rc && sqlite3_step(q) == SQLITE_ROW;
     int end = sqlite3_finalize(q);
     return rc ? rc : end;
@@ -253,14 +275,13 @@ static int is_marked(sqlite3 *copy, bool *marked)
 int store_sqlite_erase_copy(sqlite3 *copy)
 {
     struct fumi_err ignored;
-    bool marked;
-    int rc = is_marked(copy, &marked);
+    bool old = false, marked = false;
+    int rc = is_old(copy, &old);
+    if (!rc)
+        rc = is_marked(copy, copies[old].select, &marked);
     if (rc || !marked)
         return rc;
     if (store_sqlite_words_register(copy, &ignored))
         return SQLITE_ERROR;
-    return sqlite3_exec(copy,
-                        "PRAGMA secure_delete=ON; INSERT INTO words(words) VALUES('optimize'); "
-                        "DELETE FROM facts WHERE name='erase'",
-                        NULL, NULL, NULL);
+    return sqlite3_exec(copy, copies[old].clean, NULL, NULL, NULL);
 }

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { KEPT_MAX = 100 }; /* damaged files of one second */
+
 static int fail(const char *what, const char *path, struct fumi_err *e)
 {
     if (errno == EMFILE || errno == ENFILE)
@@ -185,11 +187,18 @@ char *store_sqlite_path_new(const char *path, const char *kind)
     return store_sqlite_path(path, ending);
 }
 
+/* One run of doctor may keep two files within a second. */
 char *store_sqlite_path_kept(const char *path)
 {
     char ending[48];
     struct tm t;
     time_t now = time(NULL);
-    strftime(ending, sizeof(ending), ".damaged-%Y%m%d-%H%M%S", gmtime_r(&now, &t));
-    return store_sqlite_path(path, ending);
+    size_t n = strftime(ending, sizeof(ending), ".damaged-%Y%m%d-%H%M%S", gmtime_r(&now, &t));
+    char *out = store_sqlite_path(path, ending);
+    for (int i = 2; i < KEPT_MAX && store_sqlite_file_exists(out); i++) {
+        snprintf(ending + n, sizeof(ending) - n, "-%d", i);
+        fumi_resize(out, 0);
+        out = store_sqlite_path(path, ending);
+    }
+    return out;
 }

@@ -1,4 +1,5 @@
-/* Globals: JSON values by project and key. And the facts that all processes share. */
+/* Globals: JSON values by project and key. Also the meta table, whose values all
+ * processes share. */
 #include "store/sqlite_erase.h"
 #include "store/sqlite_merge.h"
 #include "store/sqlite_ops.h"
@@ -49,14 +50,14 @@ static int find(struct db *d, struct fumi_arena *a, const struct global *like, s
     return 1;
 }
 
-struct put {
+struct set_global_args {
     struct fumi_arena *arena;
     struct global *given, now;
     bool replaced;
 };
 
 /* Which id the key has already. 1: it has one; 0: the key is new; -1: *e is set. */
-static int find_id(struct db *d, struct put *p, struct fumi_err *e)
+static int find_id(struct db *d, struct set_global_args *p, struct fumi_err *e)
 {
     sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT id FROM globals WHERE project=?1 AND key=?2",
                                          "ss", p->now.project, p->now.key);
@@ -82,7 +83,7 @@ static int write_row(struct db *d, const struct global *g, struct fumi_err *e)
 
 static int put(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct put *p = arg;
+    struct set_global_args *p = arg;
     int64_t other;
     p->now = *p->given;
     int found = find_id(d, p, e);
@@ -101,7 +102,7 @@ static int put(struct db *d, void *arg, struct fumi_err *e)
 int store_sqlite_set_global(struct store *s, struct fumi_arena *a, struct global *g,
                             struct fumi_err *e)
 {
-    struct put p = {.arena = a, .given = g};
+    struct set_global_args p = {.arena = a, .given = g};
     int rc = store_sqlite_write(s, put, &p, e);
     if (!rc)
         g->id = p.now.id;
@@ -110,8 +111,8 @@ int store_sqlite_set_global(struct store *s, struct fumi_arena *a, struct global
     return rc;
 }
 
-struct merge {
-    struct put put;
+struct merge_global_args {
+    struct set_global_args put;
     enum merged outcome;
 };
 
@@ -119,7 +120,7 @@ struct merge {
  * newer time, or a value from between the two times would replace it later. */
 static int merge(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct merge *m = arg;
+    struct merge_global_args *m = arg;
     struct global *now = &m->put.now, is;
     bool sound;
     *now = *m->put.given;
@@ -143,7 +144,7 @@ static int merge(struct db *d, void *arg, struct fumi_err *e)
 int store_sqlite_merge_global(struct store *s, struct fumi_arena *a, struct global *g,
                               enum merged *out, struct fumi_err *e)
 {
-    struct merge m = {.put = {.arena = a, .given = g}};
+    struct merge_global_args m = {.put = {.arena = a, .given = g}};
     if (store_sqlite_write(s, merge, &m, e))
         return -1;
     g->id = m.put.now.id;
@@ -153,14 +154,14 @@ int store_sqlite_merge_global(struct store *s, struct fumi_arena *a, struct glob
     return 0;
 }
 
-struct get {
+struct get_global_args {
     struct fumi_arena *arena;
     struct global like, *out;
 };
 
 static int get(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct get *g = arg;
+    struct get_global_args *g = arg;
     bool sound;
     int found = find(d, g->arena, &g->like, g->out, &sound, e);
     if (found <= 0)
@@ -176,18 +177,18 @@ static int get(struct db *d, void *arg, struct fumi_err *e)
 int store_sqlite_get_global(struct store *s, struct fumi_arena *a, struct fumi_str project,
                             struct fumi_str key, struct global *out, struct fumi_err *e)
 {
-    struct get g = {a, {.project = project, .key = key}, out};
+    struct get_global_args g = {a, {.project = project, .key = key}, out};
     return store_sqlite_read(s, get, &g, e);
 }
 
-struct list {
+struct list_globals_args {
     const struct loading *to;
     struct fumi_str project, prefix;
     struct globals *out;
     size_t room;
 };
 
-static void add(struct list *l, struct global *g)
+static void add(struct list_globals_args *l, struct global *g)
 {
     struct globals *out = l->out;
     if (out->n == l->room) {
@@ -202,7 +203,7 @@ static void add(struct list *l, struct global *g)
 }
 
 /* 1: the list goes on; 0: it ends; -1: *e is set. */
-static int show(struct db *d, struct list *l, sqlite3_stmt *q, struct fumi_err *e)
+static int show(struct db *d, struct list_globals_args *l, sqlite3_stmt *q, struct fumi_err *e)
 {
     struct global g;
     bool sound = view_row(q, &g);
@@ -221,7 +222,7 @@ static int show(struct db *d, struct list *l, sqlite3_stmt *q, struct fumi_err *
 /* Keys that begin with the prefix stand together. */
 static int list(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct list *l = arg;
+    struct list_globals_args *l = arg;
     sqlite3_stmt *q = store_sqlite_query(
         d, e, COLUMNS "WHERE (?1 IS NULL OR project=?1) AND key>=?2 ORDER BY key, project", "ss",
         l->project, l->prefix);
@@ -252,21 +253,21 @@ int store_sqlite_globals_check(struct db *d, store_sqlite_bad_fn *bad, void *arg
 int store_sqlite_list_globals(struct store *s, const struct loading *to, struct fumi_str project,
                               struct fumi_str prefix, struct globals *out, struct fumi_err *e)
 {
-    struct list l = {
+    struct list_globals_args l = {
         .to = to, .project = project, .prefix = prefix.p ? prefix : FUMI_STR(""), .out = out};
     *out = (struct globals){0};
     return store_sqlite_read(s, list, &l, e);
 }
 
-struct fact {
+struct meta_args {
     struct fumi_arena *arena;
     struct fumi_str name, *out, value;
 };
 
-static int get_fact(struct db *d, void *arg, struct fumi_err *e)
+static int get_value(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct fact *f = arg;
-    sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT value FROM facts WHERE name=?1", "s",
+    struct meta_args *f = arg;
+    sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT value FROM meta WHERE name=?1", "s",
                                          f->name);
     int found = q ? store_sqlite_row(d, q, e) : -1;
     if (found > 0) {
@@ -279,25 +280,25 @@ static int get_fact(struct db *d, void *arg, struct fumi_err *e)
 int store_sqlite_get_meta(struct store *s, struct fumi_arena *a, const char *name,
                           struct fumi_str *out, struct fumi_err *e)
 {
-    struct fact f = {.arena = a, .name = fumi_str(name), .out = out};
+    struct meta_args f = {.arena = a, .name = fumi_str(name), .out = out};
     *out = (struct fumi_str){0};
-    return store_sqlite_read(s, get_fact, &f, e);
+    return store_sqlite_read(s, get_value, &f, e);
 }
 
-/* A fact that becomes null is forgotten. */
-static int put_fact(struct db *d, void *arg, struct fumi_err *e)
+/* A null value deletes the row. */
+static int set_value(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct fact *f = arg;
+    struct meta_args *f = arg;
     if (!f->value.p)
-        return store_sqlite_run(d, e, "DELETE FROM facts WHERE name=?1", "s", f->name);
-    return store_sqlite_run(d, e, "REPLACE INTO facts VALUES(?1, ?2)", "ss", f->name, f->value);
+        return store_sqlite_run(d, e, "DELETE FROM meta WHERE name=?1", "s", f->name);
+    return store_sqlite_run(d, e, "REPLACE INTO meta VALUES(?1, ?2)", "ss", f->name, f->value);
 }
 
 int store_sqlite_set_meta(struct store *s, const char *name, struct fumi_str value,
                           struct fumi_err *e)
 {
-    struct fact f = {.name = fumi_str(name), .value = value};
-    return store_sqlite_write(s, put_fact, &f, e);
+    struct meta_args f = {.name = fumi_str(name), .value = value};
+    return store_sqlite_write(s, set_value, &f, e);
 }
 
 static int changed(struct db *d, void *arg, struct fumi_err *e)
@@ -314,22 +315,20 @@ int store_sqlite_change_number(struct store *s, int64_t *out, struct fumi_err *e
 static int stats(struct db *d, void *arg, struct fumi_err *e)
 {
     struct store_stats *out = arg;
-    int64_t schema = 0;
-    int rc =
-        store_sqlite_number(d, e, &out->notes, "SELECT coalesce(sum(notes), 0) FROM rooms", "") <
-            0 ||
-        store_sqlite_number(d, e, &out->projects,
-                            "SELECT count(*) FROM (SELECT project FROM rooms UNION SELECT project "
-                            "FROM groups UNION SELECT project FROM globals)",
-                            "") < 0 ||
-        store_sqlite_number(d, e, &out->groups, "SELECT count(*) FROM groups", "") < 0 ||
-        store_sqlite_number(d, e, &out->globals, "SELECT count(*) FROM globals", "") < 0 ||
-        store_sqlite_number(d, e, &out->vectors, "SELECT count(*) FROM vectors", "") < 0 ||
-        store_sqlite_number(
-            d, e, &out->bytes,
-            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", "") < 0 ||
-        store_sqlite_number(d, e, &schema, "PRAGMA user_version", "") < 0;
-    out->schema = (int)schema;
+    int rc = store_sqlite_number(d, e, &out->notes,
+                                 "SELECT coalesce(sum(notes), 0) FROM project_groups", "") < 0 ||
+             store_sqlite_number(
+                 d, e, &out->projects,
+                 "SELECT count(*) FROM (SELECT project FROM project_groups UNION SELECT project "
+                 "FROM groups UNION SELECT project FROM globals)",
+                 "") < 0 ||
+             store_sqlite_number(d, e, &out->groups, "SELECT count(*) FROM groups", "") < 0 ||
+             store_sqlite_number(d, e, &out->globals, "SELECT count(*) FROM globals", "") < 0 ||
+             store_sqlite_number(d, e, &out->vectors, "SELECT count(*) FROM vectors", "") < 0 ||
+             store_sqlite_number(
+                 d, e, &out->bytes,
+                 "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", "") < 0;
+    out->schema = STORE_FORMAT;
     return rc ? -1 : 0;
 }
 

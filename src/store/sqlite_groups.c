@@ -16,7 +16,8 @@ static int64_t sum_of(const struct group *g)
 
 #define COLUMNS                                                                                    \
     "SELECT g.id, g.project, g.key, g.title, g.description, g.created, g.updated, g.checksum, "    \
-    "coalesce(r.notes, 0) FROM groups g LEFT JOIN rooms r ON r.project=g.project AND r.grp=g.key "
+    "coalesce(r.notes, 0) FROM groups g LEFT JOIN project_groups r ON r.project=g.project AND "    \
+    "r.group_key=g.key "
 
 /* The strings are SQLite's, until the statement goes on. False: it is damaged. */
 static bool view_row(sqlite3_stmt *q, struct group *out)
@@ -68,14 +69,14 @@ int store_sqlite_add_group(struct store *s, const struct group *g, struct fumi_e
     return store_sqlite_write(s, put, &copy, e);
 }
 
-struct merge {
+struct merge_group_args {
     struct fumi_arena *arena;
     struct group *given, now;
     enum merged outcome;
 };
 
 /* 1: the project has the key, with the same words; 0: not; -1: *e is set. */
-static int find_same(struct db *d, struct merge *m, struct fumi_err *e)
+static int find_same(struct db *d, struct merge_group_args *m, struct fumi_err *e)
 {
     struct group is;
     sqlite3_stmt *q = store_sqlite_query(d, e, COLUMNS "WHERE g.project=?1 AND g.key=?2", "ss",
@@ -94,7 +95,7 @@ static int find_same(struct db *d, struct merge *m, struct fumi_err *e)
 
 static int merge(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct merge *m = arg;
+    struct merge_group_args *m = arg;
     m->now = *m->given;
     int found = find_same(d, m, e);
     m->outcome = MERGED_SAME;
@@ -108,7 +109,7 @@ static int merge(struct db *d, void *arg, struct fumi_err *e)
 int store_sqlite_merge_group(struct store *s, struct fumi_arena *a, struct group *g,
                              enum merged *out, struct fumi_err *e)
 {
-    struct merge m = {.arena = a, .given = g};
+    struct merge_group_args m = {.arena = a, .given = g};
     if (store_sqlite_write(s, merge, &m, e))
         return -1;
     g->id = m.now.id;
@@ -116,7 +117,7 @@ int store_sqlite_merge_group(struct store *s, struct fumi_arena *a, struct group
     return 0;
 }
 
-struct get {
+struct get_group_args {
     struct fumi_arena *arena;
     struct fumi_str id;
     struct group *out;
@@ -124,7 +125,7 @@ struct get {
 
 static int get(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct get *g = arg;
+    struct get_group_args *g = arg;
     sqlite3_stmt *q = store_sqlite_query(d, e, COLUMNS "WHERE g.id=?1", "s", g->id);
     int found = q ? store_sqlite_row(d, q, e) : -1;
     if (found <= 0)
@@ -142,11 +143,11 @@ static int get(struct db *d, void *arg, struct fumi_err *e)
 int store_sqlite_get_group(struct store *s, struct fumi_arena *a, struct fumi_str id,
                            struct group *out, struct fumi_err *e)
 {
-    struct get g = {a, id.p ? id : FUMI_STR(""), out};
+    struct get_group_args g = {a, id.p ? id : FUMI_STR(""), out};
     return store_sqlite_read(s, get, &g, e);
 }
 
-struct patch {
+struct update_group_args {
     struct fumi_str id, title, description;
     int64_t now;
     struct fumi_arena arena;
@@ -154,9 +155,9 @@ struct patch {
 
 static int patch(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct patch *p = arg;
+    struct update_group_args *p = arg;
     struct group g;
-    struct get old = {&p->arena, p->id, &g};
+    struct get_group_args old = {&p->arena, p->id, &g};
     if (get(d, &old, e))
         return -1;
     g.title = p->title.p ? p->title : g.title;
@@ -170,7 +171,7 @@ static int patch(struct db *d, void *arg, struct fumi_err *e)
 int store_sqlite_update_group(struct store *s, struct fumi_str id, struct fumi_str title,
                               struct fumi_str description, int64_t now, struct fumi_err *e)
 {
-    struct patch p = {
+    struct update_group_args p = {
         .id = id.p ? id : FUMI_STR(""), .title = title, .description = description, .now = now};
     int rc = store_sqlite_write(s, patch, &p, e);
     fumi_arena_done(&p.arena);
@@ -199,14 +200,14 @@ int store_sqlite_delete_group(struct store *s, struct fumi_str id, struct fumi_e
     return 0;
 }
 
-struct list {
+struct list_groups_args {
     const struct loading *to;
     struct fumi_str project;
     struct groups *out;
     size_t room;
 };
 
-static void add(struct list *l, struct group *g)
+static void add(struct list_groups_args *l, struct group *g)
 {
     struct groups *out = l->out;
     if (out->n == l->room) {
@@ -221,7 +222,7 @@ static void add(struct list *l, struct group *g)
 }
 
 /* 1: the list goes on; 0: it ends; -1: *e is set. */
-static int show(struct list *l, struct group *g, struct fumi_err *e)
+static int show(struct list_groups_args *l, struct group *g, struct fumi_err *e)
 {
     int verdict = loading_ask(l->to, g, g->key.n + g->title.n + g->description.n, e);
     if (verdict == ROW_KEEP)
@@ -229,7 +230,7 @@ static int show(struct list *l, struct group *g, struct fumi_err *e)
     return verdict < 0 ? -1 : verdict != ROW_END;
 }
 
-static int show_made(struct db *d, struct list *l, sqlite3_stmt *q, struct fumi_err *e)
+static int show_made(struct db *d, struct list_groups_args *l, sqlite3_stmt *q, struct fumi_err *e)
 {
     struct group g;
     if (view_row(q, &g))
@@ -238,7 +239,7 @@ static int show_made(struct db *d, struct list *l, sqlite3_stmt *q, struct fumi_
     return 1;
 }
 
-static int show_named(struct db *d, struct list *l, sqlite3_stmt *q, struct fumi_err *e)
+static int show_named(struct db *d, struct list_groups_args *l, sqlite3_stmt *q, struct fumi_err *e)
 {
     (void)d;
     struct group g = {
@@ -247,8 +248,9 @@ static int show_named(struct db *d, struct list *l, sqlite3_stmt *q, struct fumi
 }
 
 /* The rows of a statement. 1: the list goes on behind them; 0: it ends; -1: *e is set. */
-static int show_all(struct db *d, struct list *l, sqlite3_stmt *q,
-                    int (*one)(struct db *, struct list *, sqlite3_stmt *, struct fumi_err *),
+static int show_all(struct db *d, struct list_groups_args *l, sqlite3_stmt *q,
+                    int (*one)(struct db *, struct list_groups_args *, sqlite3_stmt *,
+                               struct fumi_err *),
                     struct fumi_err *e)
 {
     int more = q ? 1 : -1;
@@ -264,7 +266,7 @@ static int show_all(struct db *d, struct list *l, sqlite3_stmt *q,
 
 static int list(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct list *l = arg;
+    struct list_groups_args *l = arg;
     sqlite3_stmt *made = store_sqlite_query(
         d, e, COLUMNS "WHERE ?1 IS NULL OR g.project=?1 ORDER BY g.created, g.key", "s",
         l->project);
@@ -273,8 +275,9 @@ static int list(struct db *d, void *arg, struct fumi_err *e)
         return more;
     sqlite3_stmt *named = store_sqlite_query(
         d, e,
-        "SELECT grp, notes FROM rooms WHERE project=?1 AND notes>0 AND NOT EXISTS (SELECT 1 FROM "
-        "groups g WHERE g.project=?1 AND g.key=grp) ORDER BY grp",
+        "SELECT group_key, notes FROM project_groups WHERE project=?1 AND notes>0 AND NOT EXISTS "
+        "(SELECT 1 FROM "
+        "groups g WHERE g.project=?1 AND g.key=group_key) ORDER BY group_key",
         "s", l->project);
     return show_all(d, l, named, show_named, e) < 0 ? -1 : 0;
 }
@@ -294,7 +297,7 @@ int store_sqlite_groups_check(struct db *d, store_sqlite_bad_fn *bad, void *arg,
 int store_sqlite_list_groups(struct store *s, const struct loading *to, struct fumi_str project,
                              struct groups *out, struct fumi_err *e)
 {
-    struct list l = {.to = to, .project = project, .out = out};
+    struct list_groups_args l = {.to = to, .project = project, .out = out};
     *out = (struct groups){0};
     return store_sqlite_read(s, list, &l, e);
 }

@@ -54,7 +54,7 @@ static int read_all(struct db *d, void *arg, struct fumi_err *e)
     if (change_now(d, r->change, e))
         return -1;
     sqlite3_stmt *q = store_sqlite_query(d, e,
-                                         "SELECT vector, note, created, place, x FROM vectors "
+                                         "SELECT vector, note, created, tag_set, x FROM vectors "
                                          "NOT INDEXED CROSS JOIN notes ON seq=note WHERE space=?1",
                                          "i", r->store->scan_space);
     return put_rows(d, q, r, e);
@@ -99,7 +99,7 @@ static int read_changed(struct db *d, void *arg, struct fumi_err *e)
         return -1;
     sqlite3_stmt *q = store_sqlite_query(
         d, e,
-        "SELECT vector, v.note, created, place, x FROM (SELECT DISTINCT "
+        "SELECT vector, v.note, created, tag_set, x FROM (SELECT DISTINCT "
         "note FROM changes WHERE n>?1) c CROSS JOIN vectors v "
         "ON v.note=c.note AND space=?2 CROSS JOIN notes ON seq=v.note",
         "ii", r->since, r->store->scan_space);

@@ -1,18 +1,18 @@
 /* Lists and counts.
  *
- * The newest notes come from one of two indexes: place by place when few places pass the filter, or
- * through all notes from the newest on when many do; whichever looks at fewer rows. */
+ * The newest notes come from one of two indexes: tag_set by tag_set when few places pass the
+ * filter, or through all notes from the newest on when many do; whichever looks at fewer rows. */
 #include "store/sqlite_ops.h"
 
 #include "base/arena.h"
 
 enum {
-    PLACES_MAX = 4096, /* more than this are not asked one by one */
-    SEEK = 3,          /* the cost of a place beside that of a row */
-    COUNTED = 12,      /* rows that are counted in the time that a place takes */
+    TAG_SETS_MAX = 4096, /* more than this are not asked one by one */
+    SEEK = 3,            /* the cost of a tag_set beside that of a row */
+    COUNTED = 12,        /* rows that are counted in the time that a tag_set takes */
 };
 
-struct load {
+struct load_notes_args {
     const struct loading *to;
     const int64_t *seqs;
     size_t n;
@@ -21,7 +21,7 @@ struct load {
 
 static int load(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct load *l = arg;
+    struct load_notes_args *l = arg;
     size_t shown = 0;
     int more = 1;
     *l->out = (struct notes){.items = fumi_alloc(l->to->arena, l->n * sizeof(*l->out->items))};
@@ -33,13 +33,13 @@ static int load(struct db *d, void *arg, struct fumi_err *e)
 int store_sqlite_load_notes(struct store *s, const struct loading *to, const int64_t *seqs,
                             size_t n, struct notes *out, struct fumi_err *e)
 {
-    struct load l = {to, seqs, n, out};
+    struct load_notes_args l = {to, seqs, n, out};
     return store_sqlite_read(s, load, &l, e);
 }
 
 static int heads(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct load *l = arg;
+    struct load_notes_args *l = arg;
     struct fumi_arena *a = l->to->arena;
     *l->out = (struct notes){.items = fumi_alloc(a, l->n * sizeof(*l->out->items))};
     for (size_t i = 0; i < l->n; i++) {
@@ -61,11 +61,11 @@ static int heads(struct db *d, void *arg, struct fumi_err *e)
 int store_sqlite_load_heads(struct store *s, struct fumi_arena *a, const int64_t *seqs, size_t n,
                             struct notes *out, struct fumi_err *e)
 {
-    struct load l = {&(struct loading){.arena = a}, seqs, n, out};
+    struct load_notes_args l = {&(struct loading){.arena = a}, seqs, n, out};
     return store_sqlite_read(s, heads, &l, e);
 }
 
-struct list {
+struct list_notes_args {
     const struct loading *to;
     const struct filter *filter;
     struct cursor after; /* where the next part begins */
@@ -73,8 +73,8 @@ struct list {
     struct notes *out;
     size_t shown; /* rows that were shown to `to`: see struct loading */
 
-    struct scan_filter places;
-    size_t places_n;     /* how many places pass */
+    struct scan_filter passing;
+    size_t tag_sets_n;   /* how many tag sets pass */
     int64_t notes, all;  /* notes in them, and in all; nearly */
     struct cursor *best; /* the part: newest first */
     size_t n, want;
@@ -86,7 +86,7 @@ static bool is_newer(struct cursor a, struct cursor b)
 }
 
 /* Keeps the newest `want`, in order. */
-static bool keep_newest(struct list *l, struct cursor c)
+static bool keep_newest(struct list_notes_args *l, struct cursor c)
 {
     if (l->n == l->want && !is_newer(c, l->best[l->n - 1]))
         return false;
@@ -98,7 +98,7 @@ static bool keep_newest(struct list *l, struct cursor c)
 }
 
 /* Columns: created, seq; newest first, so that the first that is too old ends it. */
-static int keep_rows(struct db *d, sqlite3_stmt *q, struct list *l, struct fumi_err *e)
+static int keep_rows(struct db *d, sqlite3_stmt *q, struct list_notes_args *l, struct fumi_err *e)
 {
     int more = q ? 1 : -1;
     bool kept = true;
@@ -111,35 +111,35 @@ static int keep_rows(struct db *d, sqlite3_stmt *q, struct list *l, struct fumi_
     return more < 0 ? -1 : 0;
 }
 
-static int newest_in(struct db *d, struct list *l, int64_t place, struct fumi_err *e)
+static int newest_in(struct db *d, struct list_notes_args *l, int64_t tag_set, struct fumi_err *e)
 {
     sqlite3_stmt *q = store_sqlite_query(
         d, e,
-        "SELECT created, seq FROM notes INDEXED BY notes_place "
-        "WHERE place=?1 AND created>=?2 AND (created, seq)<(?3, ?4) "
+        "SELECT created, seq FROM notes INDEXED BY notes_tag_set "
+        "WHERE tag_set=?1 AND created>=?2 AND (created, seq)<(?3, ?4) "
         "ORDER BY created DESC, seq DESC LIMIT ?5",
-        "iiiii", place, l->places.since, l->after.created, l->after.seq, (int64_t)l->want);
+        "iiiii", tag_set, l->passing.since, l->after.created, l->after.seq, (int64_t)l->want);
     return keep_rows(d, q, l, e);
 }
 
-static int newest_by_place(struct db *d, struct list *l, struct fumi_err *e)
+static int newest_by_tag_set(struct db *d, struct list_notes_args *l, struct fumi_err *e)
 {
-    for (size_t w = 0; w < l->places.tag_sets_n / 64; w++)
-        for (uint64_t left = l->places.tag_sets[w]; left; left &= left - 1)
+    for (size_t w = 0; w < l->passing.tag_sets_n / 64; w++)
+        for (uint64_t left = l->passing.tag_sets[w]; left; left &= left - 1)
             if (newest_in(d, l, (int64_t)w * 64 + __builtin_ctzll(left), e))
                 return -1;
     return 0;
 }
 
-static int newest_of_all(struct db *d, struct list *l, struct fumi_err *e)
+static int newest_of_all(struct db *d, struct list_notes_args *l, struct fumi_err *e)
 {
     sqlite3_stmt *q = store_sqlite_query(d, e,
                                          "SELECT created, seq FROM notes INDEXED BY notes_time "
                                          "WHERE created>=?1 AND (created, seq)<(?2, ?3) "
-                                         "AND within(?4, place, created) "
+                                         "AND within(?4, tag_set, created) "
                                          "ORDER BY created DESC, seq DESC LIMIT ?5",
-                                         "iiifi", l->places.since, l->after.created, l->after.seq,
-                                         &l->places, (int64_t)l->want);
+                                         "iiifi", l->passing.since, l->after.created, l->after.seq,
+                                         &l->passing, (int64_t)l->want);
     return keep_rows(d, q, l, e);
 }
 
@@ -151,56 +151,56 @@ static size_t bits_in(const struct scan_filter *f)
     return n;
 }
 
-static int notes_in_places(struct db *d, const struct scan_filter *f, int64_t *out,
-                           struct fumi_err *e)
+static int notes_in_tag_sets(struct db *d, const struct scan_filter *f, int64_t *out,
+                             struct fumi_err *e)
 {
     *out = 0;
     for (size_t w = 0; w < f->tag_sets_n / 64; w++)
         for (uint64_t left = f->tag_sets[w]; left; left &= left - 1) {
-            int64_t n = 0, place = (int64_t)w * 64 + __builtin_ctzll(left);
-            if (store_sqlite_number(d, e, &n, "SELECT notes FROM places WHERE place=?1", "i",
-                                    place) < 0)
+            int64_t n = 0, tag_set = (int64_t)w * 64 + __builtin_ctzll(left);
+            if (store_sqlite_number(d, e, &n, "SELECT notes FROM tag_sets WHERE tag_set=?1", "i",
+                                    tag_set) < 0)
                 return -1;
             *out += n;
         }
     return 0;
 }
 
-static int notes_in_rooms(struct db *d, struct fumi_str project, struct fumi_str group,
-                          int64_t *out, struct fumi_err *e)
+static int notes_in_groups(struct db *d, struct fumi_str project, struct fumi_str group,
+                           int64_t *out, struct fumi_err *e)
 {
-    static const char sql[] = "SELECT coalesce(sum(notes), 0) FROM rooms WHERE "
-                              "(?1 IS NULL OR project=?1) AND (?2 IS NULL OR grp=?2)";
+    static const char sql[] = "SELECT coalesce(sum(notes), 0) FROM project_groups WHERE "
+                              "(?1 IS NULL OR project=?1) AND (?2 IS NULL OR group_key=?2)";
     *out = 0;
     return store_sqlite_number(d, e, out, sql, "ss", project, group) < 0 ? -1 : 0;
 }
 
 /* What the places hold, however they are given. */
-static int notes_in(struct db *d, const struct filter *f, const struct scan_filter *places,
+static int notes_in(struct db *d, const struct filter *f, const struct scan_filter *passing,
                     int64_t *out, struct fumi_err *e)
 {
     static const struct fumi_str none = {0};
     if (f && f->tags.n)
-        return notes_in_places(d, places, out, e);
-    return notes_in_rooms(d, f ? f->project : none, f ? f->group : none, out, e);
+        return notes_in_tag_sets(d, passing, out, e);
+    return notes_in_groups(d, f ? f->project : none, f ? f->group : none, out, e);
 }
 
-static bool few_places(const struct list *l)
+static bool few_tag_sets(const struct list_notes_args *l)
 {
-    if (!l->places.tag_sets || l->places_n > PLACES_MAX)
+    if (!l->passing.tag_sets || l->tag_sets_n > TAG_SETS_MAX)
         return false;
     int64_t rows = (int64_t)l->want * (l->all / (l->notes > 0 ? l->notes : 1) + 1);
-    return (int64_t)l->places_n * SEEK <= rows;
+    return (int64_t)l->tag_sets_n * SEEK <= rows;
 }
 
-static int prepare(struct db *d, struct list *l, struct fumi_err *e)
+static int prepare(struct db *d, struct list_notes_args *l, struct fumi_err *e)
 {
-    if (store_sqlite_filter(d, l->to->arena, l->filter, &l->places, e) ||
-        notes_in_rooms(d, (struct fumi_str){0}, (struct fumi_str){0}, &l->all, e))
+    if (store_sqlite_filter(d, l->to->arena, l->filter, &l->passing, e) ||
+        notes_in_groups(d, (struct fumi_str){0}, (struct fumi_str){0}, &l->all, e))
         return -1;
-    l->places_n = bits_in(&l->places);
+    l->tag_sets_n = bits_in(&l->passing);
     l->notes = l->all;
-    if (l->places_n <= PLACES_MAX && notes_in(d, l->filter, &l->places, &l->notes, e))
+    if (l->tag_sets_n <= TAG_SETS_MAX && notes_in(d, l->filter, &l->passing, &l->notes, e))
         return -1;
     l->limit = l->limit < (size_t)l->all ? l->limit : (size_t)l->all;
     l->out->items = fumi_alloc(l->to->arena, l->limit * sizeof(*l->out->items));
@@ -210,12 +210,12 @@ static int prepare(struct db *d, struct list *l, struct fumi_err *e)
 
 /* The next part of the list: more than one is needed only if some rows are damaged. As
  * store_sqlite_note_load. */
-static int recent_part(struct db *d, struct list *l, struct fumi_err *e)
+static int recent_part(struct db *d, struct list_notes_args *l, struct fumi_err *e)
 {
     int more = 1;
     l->n = 0;
     l->want = l->limit - l->shown;
-    if (few_places(l) ? newest_by_place(d, l, e) : newest_of_all(d, l, e))
+    if (few_tag_sets(l) ? newest_by_tag_set(d, l, e) : newest_of_all(d, l, e))
         return -1;
     for (size_t i = 0; i < l->n && more > 0; i++)
         more = store_sqlite_note_load(d, l->to, l->best[i].seq, l->out, &l->shown, e);
@@ -224,7 +224,7 @@ static int recent_part(struct db *d, struct list *l, struct fumi_err *e)
     return more;
 }
 
-/* The end of the span of time is a place to begin behind, too. */
+/* The end of the span of time is a tag_set to begin behind, too. */
 static struct cursor begin(const struct filter *f, struct cursor after)
 {
     struct cursor end = {f ? f->until : INT64_MAX, 0};
@@ -234,7 +234,7 @@ static struct cursor begin(const struct filter *f, struct cursor after)
 
 static int recent(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct list *l = arg;
+    struct list_notes_args *l = arg;
     int more;
     if (prepare(d, l, e))
         return -1;
@@ -248,20 +248,21 @@ int store_sqlite_list_recent(struct store *s, const struct loading *to, const st
                              struct cursor after, size_t limit, struct notes *out,
                              struct fumi_err *e)
 {
-    struct list l = {.to = to, .filter = f, .after = begin(f, after), .limit = limit, .out = out};
+    struct list_notes_args l = {
+        .to = to, .filter = f, .after = begin(f, after), .limit = limit, .out = out};
     *out = (struct notes){0};
     return limit ? store_sqlite_read(s, recent, &l, e) : 0;
 }
 
 static int page(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct list *l = arg;
+    struct list_notes_args *l = arg;
     if (prepare(d, l, e))
         return -1;
     sqlite3_stmt *q = store_sqlite_query(d, e,
                                          "SELECT seq FROM notes WHERE seq>?1 AND "
-                                         "within(?2, place, created) ORDER BY seq",
-                                         "if", l->after.seq, &l->places);
+                                         "within(?2, tag_set, created) ORDER BY seq",
+                                         "if", l->after.seq, &l->passing);
     int more = q ? 1 : -1;
     while (more > 0 && l->shown < l->limit && (more = store_sqlite_row(d, q, e)) > 0)
         if (store_sqlite_note_load(d, l->to, sqlite3_column_int64(q, 0), l->out, &l->shown, e) <
@@ -278,27 +279,29 @@ int store_sqlite_list_by_seq(struct store *s, struct fumi_arena *a, const struct
                              int64_t after, size_t limit, struct notes *out, struct fumi_err *e)
 {
     const struct loading to = {.arena = a};
-    struct list l = {.to = &to, .filter = f, .after = {0, after}, .limit = limit, .out = out};
+    struct list_notes_args l = {
+        .to = &to, .filter = f, .after = {0, after}, .limit = limit, .out = out};
     *out = (struct notes){0};
     return limit ? store_sqlite_read(s, page, &l, e) : 0;
 }
 
-struct count {
+struct count_notes_args {
     const struct filter *filter;
     struct filtered *out;
     struct fumi_arena arena;
 };
 
-static int count_in(struct db *d, const struct scan_filter *f, int64_t place, int64_t *n,
+static int count_in(struct db *d, const struct scan_filter *f, int64_t tag_set, int64_t *n,
                     struct fumi_err *e)
 {
-    static const char sql[] = "SELECT count(*) FROM notes INDEXED BY notes_place WHERE place=?1 "
-                              "AND created>=?2 AND created<?3";
-    return store_sqlite_number(d, e, n, sql, "iii", place, f->since, f->until) < 0 ? -1 : 0;
+    static const char sql[] =
+        "SELECT count(*) FROM notes INDEXED BY notes_tag_set WHERE tag_set=?1 "
+        "AND created>=?2 AND created<?3";
+    return store_sqlite_number(d, e, n, sql, "iii", tag_set, f->since, f->until) < 0 ? -1 : 0;
 }
 
-static int count_by_place(struct db *d, const struct scan_filter *f, int64_t *out,
-                          struct fumi_err *e)
+static int count_by_tag_set(struct db *d, const struct scan_filter *f, int64_t *out,
+                            struct fumi_err *e)
 {
     int64_t n = 0;
     for (size_t w = 0; w < f->tag_sets_n / 64; w++)
@@ -311,30 +314,30 @@ static int count_by_place(struct db *d, const struct scan_filter *f, int64_t *ou
 static int count_time(struct db *d, const struct scan_filter *f, int64_t *out, struct fumi_err *e)
 {
     int64_t all = 0;
-    if (notes_in_rooms(d, (struct fumi_str){0}, (struct fumi_str){0}, &all, e))
+    if (notes_in_groups(d, (struct fumi_str){0}, (struct fumi_str){0}, &all, e))
         return -1;
     *out = 0;
     if (f->tag_sets && (int64_t)bits_in(f) <= all / COUNTED)
-        return count_by_place(d, f, out, e);
+        return count_by_tag_set(d, f, out, e);
     static const char sql[] = "SELECT count(*) FROM notes INDEXED BY notes_time WHERE created>=?1 "
-                              "AND created<?2 AND within(?3, place, created)";
+                              "AND created<?2 AND within(?3, tag_set, created)";
     return store_sqlite_number(d, e, out, sql, "iif", f->since, f->until, f) < 0 ? -1 : 0;
 }
 
 static int count(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct count *c = arg;
+    struct count_notes_args *c = arg;
     const struct filter *f = c->filter;
-    struct scan_filter places;
+    struct scan_filter passing;
     int64_t in_project, in_group, tagged, left;
-    if (store_sqlite_filter(d, &c->arena, f, &places, e) ||
-        notes_in_rooms(d, f->project, (struct fumi_str){0}, &in_project, e) ||
-        notes_in_rooms(d, f->project, f->group, &in_group, e) ||
-        notes_in(d, f, &places, &tagged, e))
+    if (store_sqlite_filter(d, &c->arena, f, &passing, e) ||
+        notes_in_groups(d, f->project, (struct fumi_str){0}, &in_project, e) ||
+        notes_in_groups(d, f->project, f->group, &in_group, e) ||
+        notes_in(d, f, &passing, &tagged, e))
         return -1;
     left = tagged;
     bool any = f->since == INT64_MIN && f->until == INT64_MAX;
-    if (!any && count_time(d, &places, &left, e))
+    if (!any && count_time(d, &passing, &left, e))
         return -1;
     *c->out = (struct filtered){.project = in_project,
                                 .group = in_project - in_group,
@@ -347,7 +350,7 @@ static int count(struct db *d, void *arg, struct fumi_err *e)
 int store_sqlite_count_notes(struct store *s, const struct filter *f, struct filtered *out,
                              struct fumi_err *e)
 {
-    struct count c = {.filter = f, .out = out};
+    struct count_notes_args c = {.filter = f, .out = out};
     int rc = store_sqlite_read(s, count, &c, e);
     fumi_arena_done(&c.arena);
     return rc;

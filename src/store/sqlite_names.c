@@ -10,31 +10,33 @@
 #define PICK   FILTER " GROUP BY name" ORDER
 
 static const char *const kinds[] = {
-    [NAME_PROJECT] = "SELECT name, sum(notes) FROM (SELECT project AS name, notes FROM rooms "
-                     "UNION ALL SELECT project, 0 FROM groups "
-                     "UNION ALL SELECT project, 0 FROM globals) WHERE true" PICK,
-    [NAME_GROUP] = "SELECT name, sum(notes) FROM (SELECT grp AS name, notes, project FROM rooms "
+    [NAME_PROJECT] =
+        "SELECT name, sum(notes) FROM (SELECT project AS name, notes FROM project_groups "
+        "UNION ALL SELECT project, 0 FROM groups "
+        "UNION ALL SELECT project, 0 FROM globals) WHERE true" PICK,
+    [NAME_GROUP] = "SELECT name, sum(notes) FROM (SELECT group_key AS name, notes, project FROM "
+                   "project_groups "
                    "UNION ALL SELECT key, 0, project FROM groups) "
                    "WHERE (?1 IS NULL OR project=?1)" PICK,
-    [NAME_TAG] = "SELECT name, sum(notes) FROM (SELECT places.notes AS notes, value AS name "
-                 "FROM rooms CROSS JOIN places USING(room) CROSS JOIN "
+    [NAME_TAG] = "SELECT name, sum(notes) FROM (SELECT tag_sets.notes AS notes, value AS name "
+                 "FROM project_groups CROSS JOIN tag_sets USING(project_group) CROSS JOIN "
                  "json_each(CASE WHEN json_valid(tags) THEN tags ELSE '[]' END) "
                  "WHERE project=?1) WHERE name<>''" PICK,
 };
 
 /* Tags of all projects: by the index of tags. Only those that are shown are counted. */
 static const char tags_of_all[] =
-    "SELECT name, (SELECT sum(notes) FROM place_tags CROSS JOIN places USING(place) WHERE "
-    "tag=name) FROM (SELECT DISTINCT tag AS name FROM place_tags WHERE tag<>''" FILTER ORDER ")";
+    "SELECT name, (SELECT sum(notes) FROM tag_set_tags CROSS JOIN tag_sets USING(tag_set) WHERE "
+    "tag=name) FROM (SELECT DISTINCT tag AS name FROM tag_set_tags WHERE tag<>''" FILTER ORDER ")";
 
-struct list {
+struct list_names_args {
     struct fumi_arena *arena;
     const struct naming *what;
     struct names *out;
     size_t room;
 };
 
-static struct name *next(struct list *l)
+static struct name *next(struct list_names_args *l)
 {
     struct names *out = l->out;
     if (out->n == l->room) {
@@ -50,7 +52,7 @@ static struct name *next(struct list *l)
 
 static int list(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct list *l = arg;
+    struct list_names_args *l = arg;
     const struct naming *w = l->what;
     const char *sql = w->kind == NAME_TAG && !w->project.p ? tags_of_all : kinds[w->kind];
     sqlite3_stmt *q = store_sqlite_query(d, e, sql, "sssi", w->project,
@@ -65,7 +67,7 @@ static int list(struct db *d, void *arg, struct fumi_err *e)
 int store_sqlite_list_names(struct store *s, struct fumi_arena *a, const struct naming *what,
                             struct names *out, struct fumi_err *e)
 {
-    struct list l = {.arena = a, .what = what, .out = out};
+    struct list_names_args l = {.arena = a, .what = what, .out = out};
     *out = (struct names){0};
     return what->limit ? store_sqlite_read(s, list, &l, e) : 0;
 }

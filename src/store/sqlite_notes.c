@@ -1,4 +1,4 @@
-/* Notes one by one. A note, its words, its vectors, the counts of its place and the change number
+/* Notes one by one. A note, its words, its vectors, the counts of its tag set and the change number
  * are written in one transaction. Each note carries a checksum of all it says: what does not agree
  * with it is damage, never an answer. */
 #include "store/sqlite_erase.h"
@@ -91,7 +91,7 @@ static int damaged(struct fumi_str id, struct fumi_err *e)
 #define SQL_SET(T, at, N, m, type, wire, sql, f, p, pf, update, ...) SQL_SET_##update(sql)
 
 /* The columns of struct note follow those of the store itself. */
-#define COLUMNS "SELECT seq, place, version, checksum" NOTE_COLUMNS(SQL_NAME, , ) " FROM notes "
+#define COLUMNS "SELECT seq, tag_set, version, checksum" NOTE_COLUMNS(SQL_NAME, , ) " FROM notes "
 enum { OWN_COLUMNS = 4 };
 
 void store_sqlite_note_judge(struct stored *s, struct fumi_arena *a, struct fumi_str tags,
@@ -108,7 +108,7 @@ static void view_row(sqlite3_stmt *q, struct fumi_arena *a, struct stored *out)
 {
     struct fumi_str tags = {0};
     *out = (struct stored){.note.seq = sqlite3_column_int64(q, 0),
-                           .place = sqlite3_column_int64(q, 1),
+                           .tag_set = sqlite3_column_int64(q, 1),
                            .version = sqlite3_column_int64(q, 2)};
     for (int i = 0; i < NOTE_INDEX_N; i++) {
         struct fumi_str *text = note_text_at(&out->note, (size_t)i);
@@ -220,16 +220,16 @@ static int drop_words(struct db *d, struct fumi_arena *a, const struct note *n, 
                             "issss", n->seq, n->title, n->text, tag_words(a, n->tags), n->source);
 }
 
-struct put {
+struct add_note_args {
     struct note *note;
     const struct vectors *vectors;
     struct fumi_arena arena;
-    struct placing placing;
+    struct tag_set_key tag_set_key;
 };
 
-static struct placing placing_of(struct fumi_arena *a, const struct note *n)
+static struct tag_set_key tag_set_of(struct fumi_arena *a, const struct note *n)
 {
-    return (struct placing){n->project, n->group, store_sqlite_tags_json(a, n->tags), n->tags};
+    return (struct tag_set_key){n->project, n->group, store_sqlite_tags_json(a, n->tags), n->tags};
 }
 
 /* A sequence number of 0 takes the next one. */
@@ -239,19 +239,19 @@ static int insert(struct db *d, const struct stored *s, struct fumi_str tags_jso
     const struct note *n = &s->note;
     return store_sqlite_run(
         d, e,
-        "INSERT INTO notes(seq, place, version, checksum" NOTE_COLUMNS(
+        "INSERT INTO notes(seq, tag_set, version, checksum" NOTE_COLUMNS(
             SQL_NAME, , ) ") VALUES(nullif(?1, 0), ?2, ?3, ?4" NOTE_COLUMNS(SQL_VALUE, , ) ")",
-        "iiiin", n->seq, s->place, s->version, sum_of(n, tags_json), n, tags_json);
+        "iiiin", n->seq, s->tag_set, s->version, sum_of(n, tags_json), n, tags_json);
 }
 
 /* Nothing has its id. */
-static int put_new(struct db *d, struct put *p, struct fumi_err *e)
+static int put_new(struct db *d, struct add_note_args *p, struct fumi_err *e)
 {
     struct note *n = p->note;
     struct stored now = {.note = *n, .version = 1};
     now.note.seq = 0;
-    if (store_sqlite_enter(d, &p->placing, &now.place, e) ||
-        insert(d, &now, p->placing.tags_json, e))
+    if (store_sqlite_tag_set_add(d, &p->tag_set_key, &now.tag_set, e) ||
+        insert(d, &now, p->tag_set_key.tags_json, e))
         return -1;
     n->seq = sqlite3_last_insert_rowid(d->h);
     return store_sqlite_note_words(d, &p->arena, n, e) ||
@@ -263,7 +263,7 @@ static int put_new(struct db *d, struct put *p, struct fumi_err *e)
 
 static int put(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct put *p = arg;
+    struct add_note_args *p = arg;
     int64_t there;
     int found = store_sqlite_number(d, e, &there, "SELECT 1 FROM notes WHERE id=?1", "s",
                                     p->note->id);
@@ -275,16 +275,16 @@ static int put(struct db *d, void *arg, struct fumi_err *e)
 int store_sqlite_add_note(struct store *s, struct note *n, const struct vectors *v,
                           struct fumi_err *e)
 {
-    struct put p = {.note = n, .vectors = v};
-    p.placing = placing_of(&p.arena, n);
+    struct add_note_args p = {.note = n, .vectors = v};
+    p.tag_set_key = tag_set_of(&p.arena, n);
     int rc = store_sqlite_write(s, put, &p, e);
     fumi_arena_done(&p.arena);
     n->seq = rc ? 0 : n->seq;
     return rc;
 }
 
-struct merge {
-    struct put put;
+struct merge_note_args {
+    struct add_note_args put;
     struct note now; /* what put.note points to */
     const struct note *given;
     enum merged outcome;
@@ -293,7 +293,7 @@ struct merge {
 enum { ID_FREE, ID_SAME, ID_ELSE }; /* nothing has it; an equal note; something else */
 
 /* Who has the id. -1: *e is set. */
-static int look(struct db *d, struct merge *m, struct fumi_err *e)
+static int look(struct db *d, struct merge_note_args *m, struct fumi_err *e)
 {
     struct stored is;
     int found = store_sqlite_find(d, &m->put.arena, m->now.id, 0, &is, e);
@@ -310,7 +310,7 @@ static int look(struct db *d, struct merge *m, struct fumi_err *e)
 
 static int merge(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct merge *m = arg;
+    struct merge_note_args *m = arg;
     int found = ID_ELSE;
     m->now = *m->given;
     m->outcome = MERGED_ADDED;
@@ -333,9 +333,9 @@ int store_sqlite_merge_note(struct store *s, struct fumi_arena *a, struct note *
                             struct fumi_err *e)
 {
     static const struct vectors none = {.n = 0};
-    struct merge m = {.put = {.vectors = &none}, .given = n};
+    struct merge_note_args m = {.put = {.vectors = &none}, .given = n};
     m.put.note = &m.now;
-    m.put.placing = placing_of(&m.put.arena, n);
+    m.put.tag_set_key = tag_set_of(&m.put.arena, n);
     int rc = store_sqlite_write(s, merge, &m, e);
     if (!rc) {
         *n = m.now;
@@ -350,13 +350,13 @@ int store_sqlite_note_save(struct db *d, struct fumi_arena *a, const struct stor
                            struct fumi_err *e)
 {
     struct stored now = *s;
-    struct placing p = placing_of(a, &s->note);
-    if (store_sqlite_enter(d, &p, &now.place, e) || insert(d, &now, p.tags_json, e))
+    struct tag_set_key p = tag_set_of(a, &s->note);
+    if (store_sqlite_tag_set_add(d, &p, &now.tag_set, e) || insert(d, &now, p.tags_json, e))
         return -1;
     return store_sqlite_note_words(d, a, &s->note, e);
 }
 
-struct get {
+struct get_note_args {
     struct fumi_arena *arena;
     struct fumi_str id;
     struct note *out;
@@ -364,7 +364,7 @@ struct get {
 
 static int get(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct get *g = arg;
+    struct get_note_args *g = arg;
     struct stored found;
     int is = store_sqlite_find(d, g->arena, g->id, 0, &found, e);
     if (is <= 0)
@@ -376,11 +376,11 @@ static int get(struct db *d, void *arg, struct fumi_err *e)
 int store_sqlite_get_note(struct store *s, struct fumi_arena *a, struct fumi_str id,
                           struct note *out, struct fumi_err *e)
 {
-    struct get g = {a, id.p ? id : FUMI_STR(""), out};
+    struct get_note_args g = {a, id.p ? id : FUMI_STR(""), out};
     return store_sqlite_read(s, get, &g, e);
 }
 
-struct patch {
+struct update_note_args {
     struct fumi_str id;
     const struct note *to;
     unsigned set;
@@ -388,27 +388,29 @@ struct patch {
     struct fumi_arena arena;
 };
 
-/* It enters before it leaves, so that a place it stays in is not made anew. */
-static int move(struct db *d, const struct placing *p, int64_t *place, unsigned set,
-                struct fumi_err *e)
+/* Adds the new tag set before removing the old one, so that a tag set that the note keeps is not
+ * deleted and created again. */
+static int change_tag_set(struct db *d, const struct tag_set_key *p, int64_t *tag_set, unsigned set,
+                          struct fumi_err *e)
 {
-    int64_t old = *place;
+    int64_t old = *tag_set;
     if (!(set & (NOTE_GROUP | NOTE_TAGS)))
         return 0;
-    return store_sqlite_enter(d, p, place, e) || store_sqlite_leave(d, old, e) ? -1 : 0;
+    return store_sqlite_tag_set_add(d, p, tag_set, e) || store_sqlite_tag_set_remove(d, old, e) ? -1
+                                                                                                : 0;
 }
 
 static int update(struct db *d, const struct note *n, const struct stored *to,
                   struct fumi_str tags_json, struct fumi_err *e)
 {
     return store_sqlite_run(d, e,
-                            "UPDATE notes SET place=?2, version=?3, checksum=?4" NOTE_COLUMNS(
+                            "UPDATE notes SET tag_set=?2, version=?3, checksum=?4" NOTE_COLUMNS(
                                 SQL_SET, , ) " WHERE seq=?1",
-                            "iiiiu", n->seq, to->place, to->version, sum_of(n, tags_json), n,
+                            "iiiiu", n->seq, to->tag_set, to->version, sum_of(n, tags_json), n,
                             tags_json);
 }
 
-static int replace_words(struct db *d, struct patch *p, const struct note *old,
+static int replace_words(struct db *d, struct update_note_args *p, const struct note *old,
                          const struct note *now, struct fumi_err *e)
 {
     if (!(p->set & (NOTE_TITLE | NOTE_TEXT | NOTE_TAGS | NOTE_SOURCE)))
@@ -417,7 +419,8 @@ static int replace_words(struct db *d, struct patch *p, const struct note *old,
                                                                                              : 0;
 }
 
-static int replace_vectors(struct db *d, struct patch *p, int64_t seq, struct fumi_err *e)
+static int replace_vectors(struct db *d, struct update_note_args *p, int64_t seq,
+                           struct fumi_err *e)
 {
     if (!(p->set & NOTE_TEXT))
         return 0;
@@ -426,13 +429,15 @@ static int replace_vectors(struct db *d, struct patch *p, int64_t seq, struct fu
                : 0;
 }
 
-static int write_patch(struct db *d, struct patch *p, struct stored *old, struct fumi_err *e)
+static int write_patch(struct db *d, struct update_note_args *p, struct stored *old,
+                       struct fumi_err *e)
 {
     struct note now = old->note;
     note_assign(&now, p->to, p->set);
-    struct placing placing = placing_of(&p->arena, &now);
+    struct tag_set_key tag_set_key = tag_set_of(&p->arena, &now);
     old->version += !!(p->set & NOTE_TEXT);
-    if (move(d, &placing, &old->place, p->set, e) || update(d, &now, old, placing.tags_json, e))
+    if (change_tag_set(d, &tag_set_key, &old->tag_set, p->set, e) ||
+        update(d, &now, old, tag_set_key.tags_json, e))
         return -1;
     return replace_words(d, p, &old->note, &now, e) || replace_vectors(d, p, now.seq, e) ||
                    store_sqlite_note_changed(d, now.seq, e)
@@ -442,7 +447,7 @@ static int write_patch(struct db *d, struct patch *p, struct stored *old, struct
 
 static int patch(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct patch *p = arg;
+    struct update_note_args *p = arg;
     struct stored old;
     int is = store_sqlite_find(d, &p->arena, p->id, 0, &old, e);
     if (is <= 0)
@@ -457,7 +462,8 @@ static int patch(struct db *d, void *arg, struct fumi_err *e)
 int store_sqlite_update_note(struct store *s, struct fumi_str id, const struct note *to,
                              unsigned set, const struct vectors *v, struct fumi_err *e)
 {
-    struct patch p = {.id = id.p ? id : FUMI_STR(""), .to = to, .set = set, .vectors = v};
+    struct update_note_args p = {
+        .id = id.p ? id : FUMI_STR(""), .to = to, .set = set, .vectors = v};
     int rc = store_sqlite_write(s, patch, &p, e);
     fumi_arena_done(&p.arena);
     if (!rc && set)
@@ -469,7 +475,8 @@ int store_sqlite_update_note(struct store *s, struct fumi_str id, const struct n
 static int drop_note(struct db *d, struct fumi_arena *a, const struct stored *n, struct fumi_err *e)
 {
     if (store_sqlite_run(d, e, "DELETE FROM notes WHERE seq=?1", "i", n->note.seq) ||
-        store_sqlite_leave(d, n->place, e) || store_sqlite_vectors_drop(d, n->note.seq, e) ||
+        store_sqlite_tag_set_remove(d, n->tag_set, e) ||
+        store_sqlite_vectors_drop(d, n->note.seq, e) ||
         (!n->damaged && drop_words(d, a, &n->note, e)))
         return -1;
     if (n->damaged)
@@ -486,14 +493,14 @@ static int drop_global(struct db *d, struct fumi_str id, struct fumi_err *e)
     return store_sqlite_note_changed(d, CHANGED_ELSE, e);
 }
 
-struct drop {
+struct delete_args {
     struct fumi_str id;
     struct fumi_arena arena;
 };
 
 static int drop(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct drop *p = arg;
+    struct delete_args *p = arg;
     struct stored found;
     int is = store_sqlite_find(d, &p->arena, p->id, 0, &found, e);
     if (is < 0)
@@ -505,7 +512,7 @@ static int drop(struct db *d, void *arg, struct fumi_err *e)
 
 int store_sqlite_delete(struct store *s, struct fumi_str id, struct fumi_err *e)
 {
-    struct drop p = {.id = id.p ? id : FUMI_STR("")};
+    struct delete_args p = {.id = id.p ? id : FUMI_STR("")};
     int rc = store_sqlite_write(s, drop, &p, e);
     fumi_arena_done(&p.arena);
     if (!rc)

@@ -13,7 +13,8 @@
 #include <sqlite3.h>
 
 enum {
-    STORE_SCHEMA = 1,               /* of the schema */
+    STORE_SCHEMA = 2,               /* version of the tables: PRAGMA user_version */
+    STORE_FORMAT = 1,               /* version of what they hold: schemaVersion of memory.stats */
     STORE_APPLICATION = 0x46756D69, /* "Fumi" */
     STORE_STATEMENTS = 128,         /* slots of a connection's cache; a power of two */
     STORE_FILTERS = 32,             /* filters whose places are remembered */
@@ -37,7 +38,7 @@ struct db {
 };
 
 /* The places that pass a filter without its span of time, up to a place number. */
-struct remembered {
+struct cached_filter {
     char *key;
     size_t key_n;
     uint64_t *bits;
@@ -66,7 +67,7 @@ struct store_sqlite {
     struct db *writer;
 
     pthread_mutex_t filters_lock;
-    struct remembered filters[STORE_FILTERS];
+    struct cached_filter filters[STORE_FILTERS];
     uint64_t filters_used;
 
     pthread_rwlock_t scan_lock; /* written to open, refresh or close it, read to search in it */
@@ -128,8 +129,8 @@ int store_sqlite_file_like(const char *path, const char *model, struct fumi_err 
 int store_sqlite_file_swap(const char *path, const char *with, const char *keep,
                            struct fumi_err *e);
 void store_sqlite_file_remove(const char *path); /* a database with what stands beside it */
-int store_sqlite_mend(struct store_sqlite *s,
-                      struct fumi_err *e); /* sqlite_mend.c; s has nothing open */
+int store_sqlite_salvage_schema(struct store_sqlite *s,
+                                struct fumi_err *e); /* sqlite_mend.c; s has nothing open */
 /* Names, to be freed: with an ending, with a kind and a random number, with the time. */
 char *store_sqlite_path(const char *path, const char *ending);
 char *store_sqlite_path_new(const char *path, const char *kind);
@@ -147,32 +148,37 @@ int store_sqlite_schema_open(struct db *d, struct fumi_err *e); /* checks, creat
 int store_sqlite_schema_check(struct db *d, struct fumi_err *e);
 int store_sqlite_schema_migrate(struct db *d, const struct store_sqlite_steps *steps, int64_t to,
                                 struct fumi_err *e);
-/* A copy of the database as it is now, under a name that is free or is replaced. */
-int store_sqlite_copy(struct store_sqlite *s, const char *to, bool replace, struct fumi_err *e);
+/* Writes a copy of the database to `to`. COPY_BACKUP: fails if the file exists or the database is
+ * damaged. COPY_BEFORE_MIGRATION: replaces the file; damage is copied too if the store is lenient.
+ */
+enum store_sqlite_copy_kind { COPY_BACKUP, COPY_BEFORE_MIGRATION };
+int store_sqlite_copy(struct store_sqlite *s, const char *to, enum store_sqlite_copy_kind kind,
+                      struct fumi_err *e);
 
 /* Writes what can be read of a damaged file into a new one, which takes its place after `finish`;
  * the damaged one is kept. Nobody else may use the database meanwhile. */
-struct store_sqlite_saved {
+struct store_sqlite_salvaged {
     int64_t vectors, notes, lost; /* lost: notes, as far as the indexes know */
     int64_t others, spoilt;       /* groups, globals and facts: saved, and there but damaged */
     char *kept;                   /* the name of the damaged file, to be freed */
 };
-int store_sqlite_save(struct store_sqlite *s, store_sqlite_fn *finish, void *arg,
-                      struct store_sqlite_saved *out, struct fumi_err *e);
+int store_sqlite_salvage(struct store_sqlite *s, store_sqlite_fn *finish, void *arg,
+                         struct store_sqlite_salvaged *out, struct fumi_err *e);
 /* Checksums: begin with 0, put all in. */
 uint64_t store_sqlite_sum_number(uint64_t sum, int64_t n);
 uint64_t store_sqlite_sum_str(uint64_t sum, struct fumi_str s);
 
 /* Places (sqlite_places.c). enter: that of a new note, made if need be. leave: a note goes. */
-struct placing {
+struct tag_set_key {
     struct fumi_str project, group, tags_json;
     struct fumi_strs tags;
 };
 struct fumi_str store_sqlite_tags_json(struct fumi_arena *a, struct fumi_strs tags);
 int store_sqlite_tags_read(struct fumi_arena *a, struct fumi_str json, struct fumi_strs *out,
                            struct fumi_err *e);
-int store_sqlite_enter(struct db *d, const struct placing *p, int64_t *place, struct fumi_err *e);
-int store_sqlite_leave(struct db *d, int64_t place, struct fumi_err *e);
+int store_sqlite_tag_set_add(struct db *d, const struct tag_set_key *p, int64_t *tag_set,
+                             struct fumi_err *e);
+int store_sqlite_tag_set_remove(struct db *d, int64_t tag_set, struct fumi_err *e);
 /* The places that pass, in the arena. f NULL: all. */
 int store_sqlite_filter(struct db *d, struct fumi_arena *a, const struct filter *f,
                         struct scan_filter *out, struct fumi_err *e);
@@ -181,7 +187,7 @@ void store_sqlite_filters_done(struct store_sqlite *s);
 /* Notes (sqlite_notes.c): what a stored one is beside a struct note. */
 struct stored {
     struct note note;
-    int64_t place, version;
+    int64_t tag_set, version;
     bool damaged;
 };
 /* 1: there; 0: not; -1: *e is set. by_id when id.p, else by seq. */

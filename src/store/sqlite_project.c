@@ -1,6 +1,8 @@
 #include "store/sqlite_ops.h"
 
-#define NOTES_OF_PROJECT "FROM rooms CROSS JOIN places USING(room) CROSS JOIN notes USING(place) "
+#define NOTES_OF_PROJECT                                                                           \
+    "FROM project_groups CROSS JOIN tag_sets USING(project_group) CROSS JOIN notes "               \
+    "USING(tag_set) "
 
 struct counting {
     struct fumi_str project, space;
@@ -18,7 +20,8 @@ static int count(struct db *d, const struct counting *c, int64_t *out, const cha
 static int count_embedded(struct db *d, const struct counting *c, struct fumi_err *e)
 {
     static const char sql[] =
-        "SELECT count(*) " NOTES_OF_PROJECT "WHERE rooms.project=?1 AND EXISTS (SELECT 1 FROM "
+        "SELECT count(*) " NOTES_OF_PROJECT
+        "WHERE project_groups.project=?1 AND EXISTS (SELECT 1 FROM "
         "vectors WHERE note=seq AND space=(SELECT space FROM spaces WHERE name=?2))";
     return store_sqlite_number(d, e, c->have, sql, "ss", c->project, c->space) < 0 ? -1 : 0;
 }
@@ -27,19 +30,18 @@ static int project_stats(struct db *d, void *arg, struct fumi_err *e)
 {
     const struct counting *c = arg;
     struct store_stats *out = c->out;
-    int64_t schema = 0;
-    if (count(d, c, &out->notes, "SELECT coalesce(sum(notes), 0) FROM rooms WHERE project=?1", e) ||
+    if (count(d, c, &out->notes,
+              "SELECT coalesce(sum(notes), 0) FROM project_groups WHERE project=?1", e) ||
         count(d, c, &out->groups, "SELECT count(*) FROM groups WHERE project=?1", e) ||
         count(d, c, &out->globals, "SELECT count(*) FROM globals WHERE project=?1", e) ||
         count(d, c, &out->vectors,
               "SELECT count(*) " NOTES_OF_PROJECT
-              "CROSS JOIN vectors ON note=seq WHERE rooms.project=?1",
+              "CROSS JOIN vectors ON note=seq WHERE project_groups.project=?1",
               e) ||
-        count_embedded(d, c, e) ||
-        store_sqlite_number(d, e, &schema, "PRAGMA user_version", "") < 0)
+        count_embedded(d, c, e))
         return -1;
     out->projects = out->notes || out->groups || out->globals;
-    out->schema = (int)schema;
+    out->schema = STORE_FORMAT;
     return 0;
 }
 

@@ -18,36 +18,43 @@ enum {
     HEADER = 100,
     VERSION_AT = 60, /* bytes of the header: user_version and application_id */
     APPLICATION_AT = 68,
+    OBJECTS = 27,    /* rows of the schema table, with those of indexes and internal tables */
     SMALL = 1 << 20, /* bytes: up to this a file is checked when it is opened */
     WAL_SECONDS = 8, /* while others use the file */
 };
 
-/* One object each, with the text that SQLite keeps of it. The largest column of a table stands
- * last, so that the others are read without it. */
+/* One object each, with the exact SQL that SQLite stores of it. Names of tables are quoted where
+ * ALTER TABLE RENAME has quoted them in migrated files. The largest column of a table is the last
+ * one, so that the others are read without it.
+ *
+ * The whole list must fit into the first page of the file, and the order of the objects must not
+ * change: the schema table of any store can then be replaced by that of a new store, because the
+ * root pages are the same (sqlite_salvage_schema.c). */
 static const char *const tables[] = {
-    /* Where notes are: a room is a project's group, a place is a room and a list of tags. Places
-     * and rooms are never changed but for their count of notes, and places' numbers never used
-     * again. A note says all of it too: these three tables can be made from the notes. */
-    "CREATE TABLE rooms(room INTEGER PRIMARY KEY, project TEXT NOT NULL, grp TEXT NOT NULL, "
-    "notes INTEGER NOT NULL, UNIQUE(project, grp)) STRICT",
-    "CREATE TABLE places(place INTEGER PRIMARY KEY AUTOINCREMENT, room INTEGER NOT NULL, "
-    "tags TEXT NOT NULL, notes INTEGER NOT NULL, UNIQUE(room, tags)) STRICT",
-    "CREATE TABLE place_tags(tag TEXT NOT NULL, place INTEGER NOT NULL, PRIMARY KEY(tag, place)) "
-    "STRICT, WITHOUT ROWID",
+    /* The combinations of project, group and tags that occur. tag_sets has a number for each of
+     * them, which is never used again; notes counts the notes. All three tables can be derived from
+     * the notes. */
+    "CREATE TABLE \"project_groups\"(project_group INTEGER PRIMARY KEY, project TEXT NOT NULL, "
+    "group_key TEXT NOT NULL, notes INTEGER NOT NULL, UNIQUE(project, group_key)) STRICT",
+    "CREATE TABLE \"tag_sets\"(tag_set INTEGER PRIMARY KEY AUTOINCREMENT, "
+    "project_group INTEGER NOT NULL, tags TEXT NOT NULL, notes INTEGER NOT NULL, "
+    "UNIQUE(project_group, tags)) STRICT",
+    "CREATE TABLE \"tag_set_tags\"(tag TEXT NOT NULL, tag_set INTEGER NOT NULL, "
+    "PRIMARY KEY(tag, tag_set)) STRICT, WITHOUT ROWID",
     "CREATE TABLE notes(seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "
-    "place INTEGER NOT NULL, created INTEGER NOT NULL, version INTEGER NOT NULL, "
-    "checksum INTEGER NOT NULL, project TEXT NOT NULL, grp TEXT NOT NULL, tags TEXT NOT NULL, "
-    "title TEXT, source TEXT, metadata TEXT, text TEXT NOT NULL) STRICT",
-    "CREATE INDEX notes_place ON notes(place, created)",
-    "CREATE INDEX notes_time ON notes(created, seq, place)",
-    /* Vectors, one for each passage. A space's notes: how many have vectors in it. */
+    "tag_set INTEGER NOT NULL, created INTEGER NOT NULL, version INTEGER NOT NULL, "
+    "checksum INTEGER NOT NULL, project TEXT NOT NULL, group_key TEXT NOT NULL, "
+    "tags TEXT NOT NULL, title TEXT, source TEXT, metadata TEXT, text TEXT NOT NULL) STRICT",
+    "CREATE INDEX notes_tag_set ON notes(tag_set, created)",
+    "CREATE INDEX notes_time ON notes(created, seq, tag_set)",
+    /* Vectors, one for each passage. spaces.notes: how many notes have vectors in the space. */
     "CREATE TABLE spaces(space INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, "
     "dim INTEGER NOT NULL, notes INTEGER NOT NULL) STRICT",
     "CREATE TABLE vectors(vector INTEGER PRIMARY KEY AUTOINCREMENT, space INTEGER NOT NULL, "
     "note INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, x BLOB NOT NULL) STRICT",
     "CREATE INDEX vectors_note ON vectors(note, space)",
-    /* Which notes changed, at rising numbers with random gaps: two files that were one once do not
-     * have a number in common by chance. Note 0: all. */
+    /* Which notes changed, by ascending numbers with random gaps: two files that were copied from
+     * one file do not have later numbers in common by chance. Note 0: all notes. */
     "CREATE TABLE changes(n INTEGER PRIMARY KEY, note INTEGER NOT NULL) STRICT",
     "CREATE TABLE groups(id TEXT NOT NULL PRIMARY KEY, project TEXT NOT NULL, key TEXT NOT NULL, "
     "title TEXT NOT NULL, description TEXT, created INTEGER NOT NULL, updated INTEGER NOT NULL, "
@@ -55,17 +62,37 @@ static const char *const tables[] = {
     "CREATE TABLE globals(id TEXT NOT NULL PRIMARY KEY, project TEXT NOT NULL, key TEXT NOT NULL, "
     "value TEXT NOT NULL, updated INTEGER NOT NULL, checksum INTEGER NOT NULL, "
     "UNIQUE(project, key)) STRICT",
-    "CREATE TABLE facts(name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    "CREATE TABLE \"meta\"(name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT "
+    "ROWID",
     store_sqlite_words_schema,
 };
 
-/* What SQLite and its word index make by themselves. */
-static const char *const made[] = {"sqlite_sequence", "sqlite_stat1", "sqlite_stat4",
-                                   "words_data",      "words_idx",    "words_content",
-                                   "words_docsize",   "words_config"};
+/* Tables that SQLite and FTS5 create themselves. */
+static const char *const internal[] = {"sqlite_sequence", "sqlite_stat1", "sqlite_stat4",
+                                       "words_data",      "words_idx",    "words_content",
+                                       "words_docsize",   "words_config"};
 
-/* From each version to the next. There is one version. */
-static const struct store_sqlite_steps steps = {NULL, 0};
+/* Version 1 had other names. SQLite cannot rename an index: its row in sqlite_schema is edited,
+ * which neither reads the notes nor moves the root page. */
+static const char names_of_version_2[] =
+    "PRAGMA writable_schema=ON;"
+    "UPDATE sqlite_schema SET name='notes_tag_set', sql='CREATE INDEX notes_tag_set ON "
+    "notes(place, created)' WHERE type='index' AND name='notes_place';"
+    "PRAGMA writable_schema=RESET;"
+    "ALTER TABLE rooms RENAME TO project_groups;"
+    "ALTER TABLE project_groups RENAME COLUMN room TO project_group;"
+    "ALTER TABLE project_groups RENAME COLUMN grp TO group_key;"
+    "ALTER TABLE places RENAME TO tag_sets;"
+    "ALTER TABLE tag_sets RENAME COLUMN place TO tag_set;"
+    "ALTER TABLE tag_sets RENAME COLUMN room TO project_group;"
+    "ALTER TABLE place_tags RENAME TO tag_set_tags;"
+    "ALTER TABLE tag_set_tags RENAME COLUMN place TO tag_set;"
+    "ALTER TABLE notes RENAME COLUMN place TO tag_set;"
+    "ALTER TABLE notes RENAME COLUMN grp TO group_key;"
+    "ALTER TABLE facts RENAME TO meta;";
+
+static const struct store_sqlite_step step_items[] = {{1, names_of_version_2}};
+static const struct store_sqlite_steps steps = {step_items, FUMI_COUNT(step_items)};
 
 static int refuse(struct db *d, struct fumi_err *e)
 {
@@ -81,6 +108,14 @@ static int refuse_newer(struct db *d, int64_t version, struct fumi_err *e)
                         "This database was written by a newer fumi (schema %d, this one knows %d), "
                         "and was left as it is: install the newer fumi (%s)",
                         (int)version, STORE_SCHEMA, d->store->path);
+}
+
+static int refuse_tables(struct db *d, struct fumi_err *e)
+{
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                        "The tables of this database are not as fumi made them: restore a "
+                        "backup, or choose another name for the database (%s)",
+                        d->store->path);
 }
 
 static bool is_zero(const unsigned char *p, size_t n)
@@ -130,22 +165,22 @@ static int exec_number(struct db *d, const char *pragma, int64_t n, struct fumi_
     return exec(d, sql, e);
 }
 
-static bool is_made(struct fumi_str name)
+static bool is_internal(struct fumi_str name)
 {
-    for (size_t i = 0; i < FUMI_COUNT(made); i++)
-        if (fumi_eq(name, fumi_str(made[i])))
+    for (size_t i = 0; i < FUMI_COUNT(internal); i++)
+        if (fumi_eq(name, fumi_str(internal[i])))
             return true;
     return false;
 }
 
-/* Whether an object of the file may be there; counts those of ours. */
-static bool expected(sqlite3_stmt *q, size_t *ours)
+/* Whether an object belongs to a store; counts those of `tables`. */
+static bool is_expected(sqlite3_stmt *q, size_t *ours)
 {
     struct fumi_str type = store_sqlite_text(q, 0), name = store_sqlite_text(q, 1),
                     sql = store_sqlite_text(q, 2);
     if (!sql.p)
         return fumi_eq(type, FUMI_STR("index")); /* of a UNIQUE or a PRIMARY KEY */
-    if (is_made(name))
+    if (is_internal(name))
         return fumi_eq(type, FUMI_STR("table"));
     for (size_t i = 0; i < FUMI_COUNT(tables); i++)
         if (fumi_eq(sql, fumi_str(tables[i]))) {
@@ -155,25 +190,22 @@ static bool expected(sqlite3_stmt *q, size_t *ours)
     return false;
 }
 
+/* If one object of the right number differs, some bytes of the schema table are damaged. Anything
+ * else was done by another program. */
 int store_sqlite_schema_check(struct db *d, struct fumi_err *e)
 {
     sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT type, name, sql FROM sqlite_schema", "");
-    size_t ours = 0;
+    size_t ours = 0, all = 0, strange = 0;
     int more = q ? 1 : -1;
-    while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0)
-        if (!expected(q, &ours)) {
-            ours = 0;
-            store_sqlite_end(q);
-            break;
-        }
+    for (; more > 0 && (more = store_sqlite_row(d, q, e)) > 0; all++)
+        strange += !is_expected(q, &ours);
     if (more < 0)
         return -1;
-    if (ours != FUMI_COUNT(tables))
-        return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                            "The tables of this database are not as fumi made them: restore a "
-                            "backup, or choose another name for the database (%s)",
-                            d->store->path);
-    return 0;
+    if (ours == FUMI_COUNT(tables) && !strange)
+        return 0;
+    if (all == OBJECTS && strange <= 1)
+        __atomic_store_n(&d->store->corrupt, true, __ATOMIC_RELAXED);
+    return refuse_tables(d, e);
 }
 
 /* The version of the file; 0: there is nothing in it yet; -1: *e is set. */
@@ -234,17 +266,37 @@ static const char *step_from(const struct store_sqlite_steps *s, int64_t version
     return NULL;
 }
 
-static int copy_first(struct db *d, int64_t version, struct fumi_err *e)
+static int copy_old(struct db *d, int64_t version, struct fumi_err *e)
 {
     char ending[32];
     snprintf(ending, sizeof(ending), ".v%d.bak", (int)version);
     char *copy = store_sqlite_path(d->store->path, ending);
-    int rc = store_sqlite_copy(d->store, copy, true, e);
+    int rc = store_sqlite_copy(d->store, copy, COPY_BEFORE_MIGRATION, e);
     fumi_resize(copy, 0);
     return rc;
 }
 
-/* Another process may have been first: then there is nothing left to do. */
+static int run_step(struct db *d, const char *sql, struct fumi_err *e)
+{
+    int rc = sqlite3_exec(d->h, sql, NULL, NULL, NULL);
+    if (rc == SQLITE_ERROR) /* a table or column is missing, or is there already */
+        return refuse_tables(d, e);
+    return rc ? store_sqlite_fault(d, rc, e) : 0;
+}
+
+static int run_steps(struct db *d, const struct store_sqlite_steps *list, int64_t from, int64_t to,
+                     struct fumi_err *e)
+{
+    for (; from < to; from++) {
+        const char *sql = step_from(list, from);
+        if (sql ? run_step(d, sql, e) : refuse(d, e))
+            return -1;
+    }
+    return to == STORE_SCHEMA ? store_sqlite_schema_check(d, e) : 0;
+}
+
+/* Does nothing if another process has migrated the file first. The copy is made last: it is read
+ * through another connection, which sees the old tables until this transaction is committed. */
 static int upgrade(struct db *d, const struct store_sqlite_steps *list, int64_t to,
                    struct fumi_err *e)
 {
@@ -253,25 +305,28 @@ static int upgrade(struct db *d, const struct store_sqlite_steps *list, int64_t 
         return -1;
     if (from >= to)
         return 0;
-    if (copy_first(d, from, e))
+    if (run_steps(d, list, from, to, e) || exec_number(d, "user_version", to, e))
         return -1;
-    for (; from < to; from++) {
-        const char *sql = step_from(list, from);
-        if (!sql)
-            return refuse(d, e);
-        if (exec(d, sql, e))
-            return -1;
-    }
-    return exec_number(d, "user_version", to, e);
+    return copy_old(d, from, e);
+}
+
+/* Steps may edit sqlite_schema, which defensive mode forbids. */
+static int upgrade_locked(struct db *d, const struct store_sqlite_steps *list, int64_t to,
+                          struct fumi_err *e)
+{
+    sqlite3_db_config(d->h, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+    int rc = upgrade(d, list, to, e) || exec(d, "COMMIT", e) ? roll_back(d) : 0;
+    sqlite3_exec(d->h, "PRAGMA writable_schema=RESET", NULL, NULL, NULL);
+    sqlite3_db_config(d->h, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    return rc;
 }
 
 int store_sqlite_schema_migrate(struct db *d, const struct store_sqlite_steps *list, int64_t to,
                                 struct fumi_err *e)
 {
-    if (store_sqlite_sync_mode(d, "EXTRA", e) || exec(d, "BEGIN IMMEDIATE", e))
+    if (store_sqlite_sync_mode(d, "EXTRA", e) || exec(d, "BEGIN IMMEDIATE", e) ||
+        upgrade_locked(d, list, to, e))
         return -1;
-    if (upgrade(d, list, to, e) || exec(d, "COMMIT", e))
-        return roll_back(d);
     return sync_dir(d, e) ? -1 : store_sqlite_sync_mode(d, "FULL", e);
 }
 

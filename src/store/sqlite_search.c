@@ -199,13 +199,14 @@ int store_sqlite_nearest(struct store *s, struct fumi_arena *a, const struct fil
     return rc;
 }
 
-struct score {
+struct score_vectors_args {
     struct nearest_search near;
     const int64_t *seqs;
     size_t n;
 };
 
-static int score_note(struct db *d, struct score *s, int64_t seq, float *x, struct fumi_err *e)
+static int score_note(struct db *d, struct score_vectors_args *s, int64_t seq, float *x,
+                      struct fumi_err *e)
 {
     sqlite3_stmt *q = store_sqlite_query(
         d, e,
@@ -225,7 +226,7 @@ static int score_note(struct db *d, struct score *s, int64_t seq, float *x, stru
 
 static int score(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct score *s = arg;
+    struct score_vectors_args *s = arg;
     struct nearest_search *n = &s->near;
     if (store_sqlite_space(d, n->name, n->dim, false, &n->space, e))
         return -1;
@@ -243,9 +244,10 @@ int store_sqlite_score_vectors(struct store *s, struct fumi_arena *a, struct fum
                                const float *query, size_t dim, const int64_t *seqs, size_t n,
                                struct hits *out, struct fumi_err *e)
 {
-    struct score all = {.near = {.arena = a, .name = space, .query = query, .dim = dim, .out = out},
-                        .seqs = seqs,
-                        .n = n};
+    struct score_vectors_args all = {
+        .near = {.arena = a, .name = space, .query = query, .dim = dim, .out = out},
+        .seqs = seqs,
+        .n = n};
     *out = (struct hits){0};
     int rc = store_sqlite_read(s, score, &all, e);
     for (size_t i = 0; i < all.near.damaged_n; i++)
@@ -253,7 +255,7 @@ int store_sqlite_score_vectors(struct store *s, struct fumi_arena *a, struct fum
     return rc;
 }
 
-struct match {
+struct match_keywords_args {
     struct fumi_arena *arena;
     const struct filter *filter;
     struct fumi_str query;
@@ -263,7 +265,7 @@ struct match {
 
 static int match(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct match *m = arg;
+    struct match_keywords_args *m = arg;
     struct scan_filter f;
     if (store_sqlite_filter(d, m->arena, m->filter, &f, e))
         return -1;
@@ -274,7 +276,7 @@ int store_sqlite_match_keywords(struct store *s, struct fumi_arena *a, const str
                                 struct fumi_str query, size_t limit, struct hits *out,
                                 struct fumi_err *e)
 {
-    struct match m = {a, f, query, limit, out};
+    struct match_keywords_args m = {a, f, query, limit, out};
     *out = (struct hits){0};
     return limit ? store_sqlite_read(s, match, &m, e) : 0;
 }

@@ -14,14 +14,15 @@ static int count(struct db *d, struct fumi_str space, int64_t *have, int64_t *al
                  struct fumi_err *e)
 {
     *have = *all = 0;
-    if (store_sqlite_number(d, e, all, "SELECT coalesce(sum(notes), 0) FROM rooms", "") < 0)
+    if (store_sqlite_number(d, e, all, "SELECT coalesce(sum(notes), 0) FROM project_groups", "") <
+        0)
         return -1;
     int found = store_sqlite_number(d, e, have, "SELECT notes FROM spaces WHERE name=?1", "s",
                                     space);
     return found < 0 ? -1 : 0;
 }
 
-struct lack {
+struct list_unembedded_args {
     struct fumi_arena *arena;
     struct fumi_str space;
     int64_t after;
@@ -30,7 +31,7 @@ struct lack {
 };
 
 /* Damaged notes are left out: they have no text to embed. */
-static int take_note(struct db *d, struct lack *l, int64_t seq, struct fumi_err *e)
+static int take_note(struct db *d, struct list_unembedded_args *l, int64_t seq, struct fumi_err *e)
 {
     struct stored n;
     int found = store_sqlite_find(d, l->arena, (struct fumi_str){0}, seq, &n, e);
@@ -45,7 +46,8 @@ static int take_note(struct db *d, struct lack *l, int64_t seq, struct fumi_err 
     return 0;
 }
 
-static int lack_some(struct db *d, struct lack *l, int64_t space, struct fumi_err *e)
+static int lack_some(struct db *d, struct list_unembedded_args *l, int64_t space,
+                     struct fumi_err *e)
 {
     sqlite3_stmt *q = store_sqlite_query(
         d, e,
@@ -67,7 +69,7 @@ static int lack_some(struct db *d, struct lack *l, int64_t space, struct fumi_er
 
 static int lacking(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct lack *l = arg;
+    struct list_unembedded_args *l = arg;
     int64_t have, all, space = 0;
     *l->out = (struct unembeddeds){0};
     if (count(d, l->space, &have, &all, e))
@@ -87,11 +89,11 @@ int store_sqlite_list_unembedded(struct store *s, struct fumi_arena *a, struct f
                                  int64_t after, size_t limit, struct unembeddeds *out,
                                  struct fumi_err *e)
 {
-    struct lack l = {a, space, after, limit, 0, out};
+    struct list_unembedded_args l = {a, space, after, limit, 0, out};
     return store_sqlite_read(s, lacking, &l, e);
 }
 
-struct fill {
+struct add_vectors_args {
     const struct unembedded *notes;
     const struct vectors *vectors;
     size_t n;
@@ -116,7 +118,7 @@ static int fill_one(struct db *d, const struct unembedded *n, const struct vecto
 
 static int fill(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct fill *f = arg;
+    struct add_vectors_args *f = arg;
     for (size_t i = 0; i < f->n; i++)
         if (fill_one(d, &f->notes[i], &f->vectors[i], e))
             return -1;
@@ -126,29 +128,29 @@ static int fill(struct db *d, void *arg, struct fumi_err *e)
 int store_sqlite_add_vectors(struct store *s, const struct unembedded *notes,
                              const struct vectors *v, size_t n, struct fumi_err *e)
 {
-    struct fill f = {notes, v, n};
+    struct add_vectors_args f = {notes, v, n};
     return store_sqlite_write(s, fill, &f, e);
 }
 
-struct progress {
+struct embedding_progress_args {
     struct fumi_str space;
     int64_t *have, *all;
 };
 
 static int progress(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct progress *p = arg;
+    struct embedding_progress_args *p = arg;
     return count(d, p->space, p->have, p->all, e);
 }
 
 int store_sqlite_embedding_progress(struct store *s, struct fumi_str space, int64_t *have,
                                     int64_t *all, struct fumi_err *e)
 {
-    struct progress p = {space, have, all};
+    struct embedding_progress_args p = {space, have, all};
     return store_sqlite_read(s, progress, &p, e);
 }
 
-struct keep {
+struct delete_spaces_args {
     struct fumi_str keep, also;
     int64_t next, last; /* vectors still to be looked at */
 };
@@ -156,7 +158,7 @@ struct keep {
 /* From here on the vectors belong to no space: nobody sees them. */
 static int drop_names(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct keep *k = arg;
+    struct delete_spaces_args *k = arg;
     if (store_sqlite_run(d, e, "DELETE FROM spaces WHERE name IS NOT ?1 AND name IS NOT ?2", "ss",
                          k->keep, k->also))
         return -1;
@@ -170,7 +172,7 @@ static int drop_names(struct db *d, void *arg, struct fumi_err *e)
 
 static int drop_some(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct keep *k = arg;
+    struct delete_spaces_args *k = arg;
     return store_sqlite_run(d, e,
                             "DELETE FROM vectors WHERE vector>=?1 AND vector<?2 "
                             "AND space NOT IN (SELECT space FROM spaces)",
@@ -181,7 +183,7 @@ static int drop_some(struct db *d, void *arg, struct fumi_err *e)
 int store_sqlite_delete_spaces(struct store *s, struct fumi_str keep, struct fumi_str also,
                                struct fumi_err *e)
 {
-    struct keep k = {.keep = keep, .also = also};
+    struct delete_spaces_args k = {.keep = keep, .also = also};
     if (store_sqlite_write(s, drop_names, &k, e))
         return -1;
     for (; k.next <= k.last; k.next += AT_ONCE)

@@ -19,7 +19,7 @@
 
 enum { HEAD = 100, APPLICATION_AT = 68, DIGITS = 8, TRIES = 8 };
 
-static const char *const kinds[] = {".part-", ".mend-"};
+static const char *const kinds[] = {".part-", ".salvage-", ".mend-"};
 static const char cache[] = ".vec.new";
 
 /* A name that is still in the directory: nobody took the file for one that was left behind. */

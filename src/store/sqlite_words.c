@@ -25,7 +25,7 @@ enum {
     SMALL = 8192,             /* notes, of a store where this does not matter */
     SCORED = 100,             /* notes that are scored exactly, at least */
     LISTED = 12000,           /* notes: if no more pass, they are listed */
-    PLACES_LISTED = 3000,     /* that these are in */
+    TAG_SETS_LISTED = 3000,   /* that these are in */
     HIGHEST_LISTED = 1 << 28, /* seq */
     SAMPLES = 128,            /* notes that are held against the filter to estimate how many pass */
 };
@@ -86,7 +86,7 @@ static void unmake(Fts5Tokenizer *self)
 
 /* The filter and the lengths. */
 
-struct search {
+struct keyword_search {
     sqlite3 *db;
     sqlite3_stmt *gather, *note, *place, *sized, *highest;
     const struct scan_filter *filter;
@@ -104,7 +104,7 @@ struct search {
     int broken;        /* a code of SQLite's when something could not be read, or 0 */
 };
 
-static bool has_row(struct search *s, sqlite3_stmt *q)
+static bool has_row(struct keyword_search *s, sqlite3_stmt *q)
 {
     int rc = sqlite3_step(q);
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
@@ -130,7 +130,7 @@ static bool passes(const struct scan_filter *f, sqlite3_stmt *found)
            (!f->tag_sets || has_bit(f->tag_sets, f->tag_sets_n, place));
 }
 
-static bool seq_passes(struct search *s, int64_t seq)
+static bool seq_passes(struct keyword_search *s, int64_t seq)
 {
     if (s->passing)
         return has_bit(s->passing, (size_t)s->last + 1, seq);
@@ -154,7 +154,7 @@ static double text_size(const unsigned char *p, const unsigned char *end)
 }
 
 /* Whether it passes, and then its length in words. */
-static bool length_of(struct search *s, int64_t seq, double *length)
+static bool length_of(struct keyword_search *s, int64_t seq, double *length)
 {
     if (s->passing && !seq_passes(s, seq))
         return false;
@@ -167,7 +167,7 @@ static bool length_of(struct search *s, int64_t seq, double *length)
 }
 
 /* How many of the notes pass, from some that stand evenly. */
-static double estimate(struct search *s)
+static double estimate(struct keyword_search *s)
 {
     int64_t highest = s->last, step = highest / SAMPLES + 1;
     double seen = 0, passed = 0;
@@ -176,7 +176,7 @@ static double estimate(struct search *s)
     return s->rank.notes * passed / fmax(1, seen);
 }
 
-static size_t places_in(const struct scan_filter *f)
+static size_t tag_sets_in(const struct scan_filter *f)
 {
     size_t n = 0;
     for (size_t i = 0; i < (f->tag_sets_n + 63) / 64; i++)
@@ -185,7 +185,7 @@ static size_t places_in(const struct scan_filter *f)
 }
 
 /* Sets the bits of the notes of one place; returns how many. */
-static double list_place(struct search *s, int64_t place)
+static double list_tag_set(struct keyword_search *s, int64_t place)
 {
     double n = 0;
     sqlite3_bind_int64(s->place, 1, place);
@@ -199,7 +199,7 @@ static double list_place(struct search *s, int64_t place)
 }
 
 /* Lists the notes that pass; returns how many. */
-static double list_passing(struct search *s)
+static double list_passing(struct keyword_search *s)
 {
     const struct scan_filter *f = s->filter;
     double n = 0;
@@ -208,20 +208,20 @@ static double list_passing(struct search *s)
     sqlite3_bind_int64(s->place, 3, f->until);
     for (size_t i = 0; i < (f->tag_sets_n + 63) / 64; i++) {
         for (uint64_t bits = f->tag_sets[i]; bits; bits &= bits - 1)
-            n += list_place(s, (int64_t)i * 64 + __builtin_ctzll(bits));
+            n += list_tag_set(s, (int64_t)i * 64 + __builtin_ctzll(bits));
     }
     return n;
 }
 
 /* Looks at the filter. Few notes that pass are listed, which a large part of all is not worth. */
-static void look_at_filter(struct search *s)
+static void look_at_filter(struct keyword_search *s)
 {
     double all = s->rank.notes;
     s->ratio = 1;
     if (is_open(s->filter))
         return;
     bool small = s->filter->tag_sets && s->last < HIGHEST_LISTED &&
-                 places_in(s->filter) <= PLACES_LISTED;
+                 tag_sets_in(s->filter) <= TAG_SETS_LISTED;
     s->rank.notes = small && all <= LISTED ? 0 : estimate(s);
     if (small && s->rank.notes <= LISTED)
         s->rank.notes = list_passing(s);
@@ -233,7 +233,7 @@ static void look_at_filter(struct search *s)
 
 static int read_posting(const Fts5ExtensionApi *api, Fts5Context *fts, void *arg)
 {
-    struct search *s = arg;
+    struct keyword_search *s = arg;
     struct query_term *t = &s->query.terms[s->term];
     uint32_t places[RANK_POSITIONS];
     Fts5PhraseIter i;
@@ -259,7 +259,7 @@ static int read_posting(const Fts5ExtensionApi *api, Fts5Context *fts, void *arg
 
 /* How many of its postings pass: what does not pass was left out, or some are looked up, unless
  * most notes pass anyway. The notes of other projects do not make a word common. */
-static double count_passing(struct search *s, const struct query_term *t)
+static double count_passing(struct keyword_search *s, const struct query_term *t)
 {
     size_t samples = SAMPLES / s->query.n_terms + 1, step = t->n / samples + 1;
     double seen = 0, passed = 0;
@@ -272,7 +272,8 @@ static double count_passing(struct search *s, const struct query_term *t)
     return (double)t->n * (passed + 0.5) / (seen + 1);
 }
 
-static int read_list(struct search *s, const Fts5ExtensionApi *api, Fts5Context *fts, size_t most)
+static int read_list(struct keyword_search *s, const Fts5ExtensionApi *api, Fts5Context *fts,
+                     size_t most)
 {
     struct query_term *t = &s->query.terms[s->term];
     t->first = s->rank.n_postings ? s->rank.n_postings : 1;
@@ -306,7 +307,7 @@ static uint16_t shortest(const struct query *q, const bool *done)
 /* Whether a long list is worth its time. Common words that mean something are read as far as the
  * budget goes, since a phrase may need them; those that do not are left out where others are found
  * by what means more. */
-static bool worth_reading(const struct search *s, const struct query_term *t)
+static bool worth_reading(const struct keyword_search *s, const struct query_term *t)
 {
     double after = (double)s->used + t->length;
     bool common = t->minor && t->notes > s->rank.notes / COMMON && s->last > SMALL;
@@ -318,7 +319,7 @@ static bool worth_reading(const struct search *s, const struct query_term *t)
 }
 
 /* Reads long lists, shorter ones first. */
-static int read_rest(struct search *s, const Fts5ExtensionApi *api, Fts5Context *fts)
+static int read_rest(struct keyword_search *s, const Fts5ExtensionApi *api, Fts5Context *fts)
 {
     struct query *q = &s->query;
     bool done[QUERY_TERMS] = {0};
@@ -336,7 +337,7 @@ static int read_rest(struct search *s, const Fts5ExtensionApi *api, Fts5Context 
 static void gather(const Fts5ExtensionApi *api, Fts5Context *fts, sqlite3_context *out, int n,
                    sqlite3_value **values)
 {
-    struct search *s = n == 1 ? sqlite3_value_pointer(values[0], pointer_type) : NULL;
+    struct keyword_search *s = n == 1 ? sqlite3_value_pointer(values[0], pointer_type) : NULL;
     sqlite3_int64 all = 0, words = 0;
     if (!s) {
         sqlite3_result_error(out, "fumi_words is not for use in SQL.", -1);
@@ -405,7 +406,7 @@ static int better(const void *x, const void *y)
 }
 
 /* Takes candidates by rough score until enough passed, and scores those. */
-static void choose(struct search *s, struct hits *out)
+static void choose(struct keyword_search *s, struct hits *out)
 {
     struct words_rank *r = &s->rank;
     size_t most = SCORED + 2 * s->limit;
@@ -430,7 +431,7 @@ static void choose(struct search *s, struct hits *out)
 
 /* The search. */
 
-static struct fumi_str match_text(struct search *s, struct fumi_buf *b)
+static struct fumi_str match_text(struct keyword_search *s, struct fumi_buf *b)
 {
     for (size_t i = 0; i < s->query.n_terms; i++) {
         struct fumi_str t = s->query.terms[i].token;
@@ -445,23 +446,23 @@ static struct fumi_str match_text(struct search *s, struct fumi_buf *b)
     return fumi_buf_str(b);
 }
 
-static int fault(struct search *s, struct fumi_err *e)
+static int fault(struct keyword_search *s, struct fumi_err *e)
 {
     return fumi_err_set(e, FUMI_INTERNAL_ERROR,
                         "The index of words cannot be read (%s); \"fumi doctor\" makes it again.",
                         s->broken ? sqlite3_errstr(s->broken) : sqlite3_errmsg(s->db));
 }
 
-static int prepare(struct search *s)
+static int prepare(struct keyword_search *s)
 {
     const struct {
         const char *sql;
         sqlite3_stmt **to;
     } all[] = {
         {"SELECT fumi_words(words, ?2) FROM words WHERE words MATCH ?1 LIMIT 1", &s->gather},
-        {"SELECT place, created FROM notes WHERE seq = ?1", &s->note},
-        {"SELECT seq FROM notes WHERE place = ?1 AND created >= ?2 AND created < ?3", &s->place},
-        {"SELECT n.place, n.created, d.sz FROM notes n LEFT JOIN words_docsize d ON d.id = n.seq "
+        {"SELECT tag_set, created FROM notes WHERE seq = ?1", &s->note},
+        {"SELECT seq FROM notes WHERE tag_set = ?1 AND created >= ?2 AND created < ?3", &s->place},
+        {"SELECT n.tag_set, n.created, d.sz FROM notes n LEFT JOIN words_docsize d ON d.id = n.seq "
          "WHERE n.seq = ?1",
          &s->sized},
         {"SELECT max(seq) FROM notes", &s->highest},
@@ -475,7 +476,7 @@ static int prepare(struct search *s)
 
 /* Runs the statement as far as its row, and leaves it there, which keeps the snapshot: 1. 0: no
  * note holds any of the tokens. */
-static int read_lists(struct search *s)
+static int read_lists(struct keyword_search *s)
 {
     struct fumi_buf b = {0};
     if (has_row(s, s->highest))
@@ -488,7 +489,7 @@ static int read_lists(struct search *s)
     return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : -1;
 }
 
-static int search(struct search *s, struct hits *out, struct fumi_err *e)
+static int search(struct keyword_search *s, struct hits *out, struct fumi_err *e)
 {
     if (prepare(s) != 0)
         return fault(s, e);
@@ -505,7 +506,7 @@ int store_sqlite_words_match(sqlite3 *db, struct fumi_arena *a, const struct sca
                              struct fumi_str query, size_t limit, struct hits *out,
                              struct fumi_err *e)
 {
-    struct search *s = fumi_alloc(a, sizeof(*s));
+    struct keyword_search *s = fumi_alloc(a, sizeof(*s));
     s->db = db;
     s->a = a;
     s->filter = f;

@@ -7,6 +7,8 @@
  *                                           notes of all WRITERS
  *   driver check DB                         the store against such lines from stdin
  *   driver backup DB TO                     says "D backup" when the copy is there
+ *   driver open DB [FROM]                   copies the file FROM to DB; says "S", opens the store
+ *                                           (which may migrate it), and says "D open"
  *
  * CRASH_NOSYNC=1: without waiting for the disk. CRASH_SESSION=n: closes and opens again after every
  * n steps. CRASH_COPY=1: each session ends with a backup DB.copyN and "D copy N". A line leaves in
@@ -17,6 +19,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,20 +253,58 @@ static int backup(int argc, char **argv)
     return rc ? 1 : 0;
 }
 
+static int sync_directory_of(const char *path)
+{
+    char dir[512];
+    snprintf(dir, sizeof(dir), "%s", path);
+    *strrchr(dir, '/') = 0;
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = fd < 0 ? -1 : fsync(fd);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+/* Creates a copy that survives a power cut. The file `to` must not exist: the recorder does not
+ * support files that are truncated by open(). */
+static int put_copy(const char *from, const char *to)
+{
+    struct fumi_buf bytes = {0};
+    int fd = -1, rc = crash_read(from, &bytes);
+    if (!rc)
+        fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, bytes.p, bytes.n) != (ssize_t)bytes.n || fsync(fd))
+        rc = -1;
+    if (fd >= 0)
+        close(fd);
+    fumi_buf_done(&bytes);
+    return rc ? -1 : sync_directory_of(to);
+}
+
+static int open_only(int argc, char **argv)
+{
+    if (argc > 3 && put_copy(argv[3], argv[2]))
+        return 2;
+    say("S\n", 2);
+    struct store *s = open_store(argv[2]);
+    if (!s)
+        return 1;
+    say("D open\n", 7);
+    store_close(s);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         int words;
         int (*run)(int argc, char **argv);
-    } modes[] = {{"add", 5, drive},
-                 {"mixed", 5, drive},
-                 {"many", 6, many},
-                 {"check", 3, check},
-                 {"backup", 4, backup}};
+    } modes[] = {{"add", 5, drive},   {"mixed", 5, drive},   {"many", 6, many},
+                 {"check", 3, check}, {"backup", 4, backup}, {"open", 3, open_only}};
     for (size_t i = 0; i < FUMI_COUNT(modes); i++)
         if (argc >= modes[i].words && strcmp(argv[1], modes[i].name) == 0)
             return modes[i].run(argc, argv);
-    fprintf(stderr, "usage: %s add|mixed|many|check|backup DB ...\n", argv[0]);
+    fprintf(stderr, "usage: %s add|mixed|many|check|backup|open DB ...\n", argv[0]);
     return 2;
 }

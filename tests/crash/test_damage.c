@@ -179,7 +179,7 @@ static struct store *open_file(const char *path, bool lenient, struct seen *seen
     static const struct fumi_log silent = {.level = FUMI_SILENT};
     struct fumi_err e = {0};
     struct store_sqlite_options o = {
-        .path = path, .nosync = true, .lenient = lenient, .mend = lenient, .log = &silent};
+        .path = path, .nosync = true, .lenient = lenient, .salvage = lenient, .log = &silent};
     struct store *s = store_sqlite_open(&o, &e);
     if (!s)
         memcpy(seen->said, e.text, sizeof(seen->said));
@@ -294,9 +294,9 @@ static const char *owner(const struct bytes *b, const struct fumi_buf *hurt)
 /* What doctor can make again from the notes, their places and their rooms. */
 static bool is_derived(const char *owner)
 {
-    static const char *const names[] = {"sqlite_autoindex_", "notes_place", "notes_time",
-                                        "vectors",           "words_",      "changes",
-                                        "place_tags",        "spaces"};
+    static const char *const names[] = {"sqlite_autoindex_", "notes_tag_set", "notes_time",
+                                        "vectors",           "words_",        "changes",
+                                        "tag_set_tags",      "spaces"};
     for (size_t i = 0; i < FUMI_COUNT(names); i++)
         if (strncmp(owner, names[i], strlen(names[i])) == 0)
             return true;

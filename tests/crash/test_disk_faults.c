@@ -491,8 +491,8 @@ static void changed_database(struct place *p)
         {"a negative version", "PRAGMA user_version=-1"},
         {"another application", "PRAGMA application_id=5"},
         {"a table more", "CREATE TABLE extra(x)"},
-        {"a table less", "DROP TABLE facts"},
-        {"a trigger", "CREATE TRIGGER t AFTER INSERT ON facts BEGIN DELETE FROM notes; END"},
+        {"a table less", "DROP TABLE meta"},
+        {"a trigger", "CREATE TRIGGER t AFTER INSERT ON meta BEGIN DELETE FROM notes; END"},
         {"a view", "CREATE VIEW v AS SELECT 1"},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {

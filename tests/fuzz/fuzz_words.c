@@ -43,10 +43,11 @@ static sqlite3 *database(void)
         return db;
     MUST(sqlite3_open(":memory:", &db) == SQLITE_OK && store_sqlite_words_register(db, &e) == 0);
     MUST(sqlite3_exec(db, store_sqlite_words_schema, NULL, NULL, NULL) == SQLITE_OK);
-    MUST(sqlite3_exec(db,
-                      "CREATE TABLE notes(seq INTEGER PRIMARY KEY, place INTEGER, created INTEGER);"
-                      "INSERT INTO notes VALUES(1, 0, 0)",
-                      NULL, NULL, NULL) == SQLITE_OK);
+    MUST(sqlite3_exec(
+             db,
+             "CREATE TABLE notes(seq INTEGER PRIMARY KEY, tag_set INTEGER, created INTEGER);"
+             "INSERT INTO notes VALUES(1, 0, 0)",
+             NULL, NULL, NULL) == SQLITE_OK);
     return db;
 }
 

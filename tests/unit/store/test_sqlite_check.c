@@ -193,21 +193,24 @@ TEST(doctor_repairs)
     static const struct {
         const char *damage, *says;
     } rows[] = {
-        {"UPDATE places SET notes=7", "wrong counts of the notes in a place"},
-        {"UPDATE rooms SET notes=7", "wrong counts of the notes in a group"},
+        {"UPDATE tag_sets SET notes=7", "wrong counts of the notes with a tag set"},
+        {"UPDATE project_groups SET notes=7", "wrong counts of the notes in a group"},
         {"UPDATE spaces SET notes=7", "wrong counts of the notes in a space"},
-        {"DELETE FROM place_tags", "tags that are not listed"},
-        {"UPDATE rooms SET project='q'", "not where they say"},
-        {"UPDATE places SET tags=tags||'x'", "not where they say"},
-        {"DELETE FROM places; DELETE FROM rooms; DELETE FROM place_tags", "not where they say"},
-        {"INSERT INTO place_tags VALUES('t', 99), ('u', 1)", "tags that no place has"},
+        {"DELETE FROM tag_set_tags", "tags missing from the index of tags"},
+        {"UPDATE project_groups SET project='q'", "wrong tag set"},
+        {"UPDATE tag_sets SET tags=tags||'x'", "wrong tag set"},
+        {"DELETE FROM tag_sets; DELETE FROM project_groups; DELETE FROM tag_set_tags",
+         "wrong tag set"},
+        {"INSERT INTO tag_set_tags VALUES('t', 99), ('u', 1)", "tags that belong to no tag set"},
         {"INSERT INTO vectors(space, note, first, last, x) VALUES(1, 99, 0, 1, zeroblob(16))",
          "vectors without a note or a space"},
         {"INSERT INTO vectors(space, note, first, last, x) VALUES(9, 1, 0, 1, zeroblob(16))",
          "vectors without a note or a space"},
         {"UPDATE vectors SET x=x'0102' WHERE note=1", "vectors of the wrong size"},
-        {"INSERT INTO places(room, tags, notes) VALUES(1, '[\"z\"]', 0)", "places without notes"},
-        {"INSERT INTO rooms(project, grp, notes) VALUES('z', 'z', 0)", "rooms without places"},
+        {"INSERT INTO tag_sets(project_group, tags, notes) VALUES(1, '[\"z\"]', 0)",
+         "tag sets without notes"},
+        {"INSERT INTO project_groups(project, group_key, notes) VALUES('z', 'z', 0)",
+         "groups without tag sets"},
         {"DELETE FROM words_docsize WHERE id=1", "words do not agree"},
         {"INSERT INTO words_docsize SELECT 99, sz FROM words_docsize LIMIT 1",
          "words do not agree"},
@@ -353,7 +356,7 @@ TEST(doctor_leaves_a_file_that_others_use)
     FILE *f = fopen(t.path, "r+");
     CHECK(f && !fseek(f, 4096, SEEK_SET) && fwrite(zeros, 4096, 1, f) == 1 && !fclose(f));
     CHECK_INT(sqlite3_open(t.path, &other), 0);
-    CHECK_INT(sqlite3_exec(other, "SELECT count(*) FROM facts", NULL, NULL, NULL), 0);
+    CHECK_INT(sqlite3_exec(other, "SELECT count(*) FROM meta", NULL, NULL, NULL), 0);
     t.s = store_sqlite_open(
         &(struct store_sqlite_options){.path = t.path, .lenient = true, .nosync = true}, &t.e);
     CHECK(t.s != NULL);
@@ -534,9 +537,9 @@ TEST(a_killed_backup_leaves_nothing_under_its_name)
     fixture_end(&t);
 }
 
-/* A table of tables that SQLite cannot read: that of a new store takes its place, whichever byte of
- * its first page was hit, and the notes are all there. */
-TEST(a_damaged_table_of_tables_is_replaced)
+/* A corrupt schema table is replaced by that of a new store, whichever byte of the first page was
+ * hit, and all notes are there. */
+TEST(a_corrupt_schema_table_is_replaced)
 {
     static const long hits[] = {100, 103, 105, 108, 120, 2000, 3000, 4000};
     for (size_t i = 0; i < FUMI_COUNT(hits); i++) {
@@ -549,8 +552,11 @@ TEST(a_damaged_table_of_tables_is_replaced)
         FILE *f = fopen(t.path, "r+");
         CHECK(f && fseek(f, hits[i], SEEK_SET) == 0 && fwrite("\xff\xff\xff\xff", 4, 1, f) == 1);
         fclose(f);
-        struct store_sqlite_options o = {
-            .path = t.path, .lenient = true, .mend = true, .nosync = true, .log = &fixture_silent};
+        struct store_sqlite_options o = {.path = t.path,
+                                         .lenient = true,
+                                         .salvage = true,
+                                         .nosync = true,
+                                         .log = &fixture_silent};
         t.s = store_sqlite_open(&o, &t.e);
         if (!t.s || store_get_note(t.s, &t.a, FUMI_STR("40"), &got, &t.e))
             TEST_FAIL("byte %ld: %s", hits[i], t.e.text);

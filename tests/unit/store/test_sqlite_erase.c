@@ -418,7 +418,7 @@ static int mark_again(unsigned kind, void *arg, void *statement, void *text)
     struct intruder *x = arg;
     (void)kind, (void)statement;
     if (strcmp(text, "BEGIN IMMEDIATE") == 0 && ++x->begun == 3)
-        sqlite3_exec(x->h, "REPLACE INTO facts VALUES('erase', 'log')", NULL, NULL, NULL);
+        sqlite3_exec(x->h, "REPLACE INTO meta VALUES('erase', 'log')", NULL, NULL, NULL);
     return 0;
 }
 

@@ -511,13 +511,14 @@ TEST(the_best_are_exact)
             CHECK_INT(fixture_add(&t, fumi_fmt(&t.a, "%zu", i).p, "x", NAN), 0);
     }
     fixture_shut(&t);
-    CHECK_INT(sql(&t,
-                  "WITH RECURSIVE k(i) AS (SELECT 31 UNION ALL SELECT i+1 FROM k WHERE i<3000) "
-                  "INSERT INTO notes(id, place, created, version, checksum, project, grp, tags, "
-                  "text) SELECT i, 1, 0, 1, 0, 'p', '', '[]', 'x' FROM k; UPDATE rooms SET "
-                  "notes=3000; UPDATE places SET "
-                  "notes=3000"),
-              0);
+    CHECK_INT(
+        sql(&t,
+            "WITH RECURSIVE k(i) AS (SELECT 31 UNION ALL SELECT i+1 FROM k WHERE i<3000) "
+            "INSERT INTO notes(id, tag_set, created, version, checksum, project, group_key, tags, "
+            "text) SELECT i, 1, 0, 1, 0, 'p', '', '[]', 'x' FROM k; UPDATE project_groups SET "
+            "notes=3000; UPDATE tag_sets SET "
+            "notes=3000"),
+        0);
     CHECK(fixture_open(&t));
     CHECK_INT(store_add_vectors(t.s, u, v, ROWS, &t.e), 0);
     struct filter f = fixture_filter("p");

@@ -26,8 +26,8 @@ static void fixture_open(struct fixture *s)
     *s = (struct fixture){0};
     if (sqlite3_open(":memory:", &s->db) != SQLITE_OK || store_sqlite_words_register(s->db, &s->e))
         TEST_FAIL("no database: %s", s->e.text);
-    run(s, "CREATE TABLE notes(seq INTEGER PRIMARY KEY, place INTEGER, created INTEGER)");
-    run(s, "CREATE INDEX notes_place ON notes(place, created)");
+    run(s, "CREATE TABLE notes(seq INTEGER PRIMARY KEY, tag_set INTEGER, created INTEGER)");
+    run(s, "CREATE INDEX notes_tag_set ON notes(tag_set, created)");
     run(s, store_sqlite_words_schema);
     run(s, "BEGIN");
     sqlite3_prepare_v2(s->db, "INSERT INTO notes VALUES(?1, ?2, ?3)", -1, &s->note, NULL);
@@ -450,7 +450,7 @@ TEST(no_index)
     CHECK_INT(s.e.code, FUMI_INTERNAL_ERROR);
     CHECK(strstr(s.e.text, "doctor"));
     run(&s, store_sqlite_words_schema);
-    run(&s, "CREATE TABLE notes(seq INTEGER PRIMARY KEY, place INTEGER, created INTEGER)");
+    run(&s, "CREATE TABLE notes(seq INTEGER PRIMARY KEY, tag_set INTEGER, created INTEGER)");
     run(&s, "INSERT INTO words(rowid, text) VALUES(1, 'a')");
     CHECK_INT(best(&s, "a"), 0); /* the note is in the index, but not in the table */
     CHECK(sqlite3_exec(s.db, "SELECT fumi_words(words, 1) FROM words('a')", NULL, NULL, NULL) !=

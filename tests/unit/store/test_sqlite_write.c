@@ -151,9 +151,9 @@ TEST(a_newer_schema_is_refused_and_left_alone)
     CHECK(fixture_open(&t));
     CHECK_INT(fixture_add(&t, "1", "x", NAN), 0);
     fixture_shut(&t);
-    CHECK_INT(sql(t.path, "PRAGMA user_version=2"), 0);
+    CHECK_INT(sql(t.path, "PRAGMA user_version=3"), 0);
     CHECK(is_refused(&t, "written by a newer fumi"));
-    CHECK_INT(sql(t.path, "PRAGMA user_version=1"), 0);
+    CHECK_INT(sql(t.path, "PRAGMA user_version=2"), 0);
     CHECK(fixture_open(&t));
     CHECK_INT(count(&t), 1);
     fixture_end(&t);
@@ -196,23 +196,24 @@ TEST(an_empty_file_becomes_a_database)
 TEST(a_migration_keeps_a_copy)
 {
     static const struct store_sqlite_step steps[] = {
-        {0, "not for us"}, {1, "CREATE TABLE two(x)"}, {2, "CREATE TABLE three(x)"}};
+        {0, "not for us"}, {2, "CREATE TABLE three(x)"}, {3, "CREATE TABLE four(x)"}};
     static const struct store_sqlite_steps list = {steps, FUMI_COUNT(steps)};
     struct fixture t = {0};
     CHECK(fixture_open(&t));
     CHECK_INT(fixture_add(&t, "1", "kept", NAN), 0);
     struct store_sqlite *s = (struct store_sqlite *)t.s;
-    CHECK_INT(store_sqlite_schema_migrate(s->writer, &list, 3, &t.e), 0);
-    CHECK_INT(store_sqlite_schema_migrate(s->writer, &list, 3, &t.e), 0); /* somebody else did it */
+    CHECK_INT(store_sqlite_schema_migrate(s->writer, &list, 4, &t.e), 0);
+    CHECK_INT(store_sqlite_schema_migrate(s->writer, &list, 4, &t.e),
+              0); /* another process was first */
     struct note got;
     CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("1"), &got, &t.e), 0);
     fixture_shut(&t);
-    CHECK_INT(sql(t.path, "INSERT INTO two VALUES(1); INSERT INTO three VALUES(1)"), 0);
+    CHECK_INT(sql(t.path, "INSERT INTO three VALUES(1); INSERT INTO four VALUES(1)"), 0);
     CHECK(is_refused(&t, "written by a newer fumi"));
     char copy[160];
-    snprintf(copy, sizeof(copy), "%s.v1.bak", t.path);
+    snprintf(copy, sizeof(copy), "%s.v2.bak", t.path);
     CHECK_INT(mode_of(copy), 0600);
-    snprintf(t.path, sizeof(t.path), "%s/data/memory.db.v1.bak", t.top);
+    snprintf(t.path, sizeof(t.path), "%s/data/memory.db.v2.bak", t.top);
     CHECK(fixture_open(&t));
     CHECK_INT(count(&t), 1);
     CHECK(fixture_sound(&t));
@@ -221,14 +222,14 @@ TEST(a_migration_keeps_a_copy)
 
 TEST(a_migration_that_fails_changes_nothing)
 {
-    static const struct store_sqlite_step steps[] = {{1, "CREATE TABLE two(x)"},
-                                                     {2, "no SQL at all"}};
+    static const struct store_sqlite_step steps[] = {{2, "CREATE TABLE three(x)"},
+                                                     {3, "no SQL at all"}};
     static const struct store_sqlite_steps list = {steps, FUMI_COUNT(steps)};
     struct fixture t = {0};
     CHECK(fixture_open(&t));
     CHECK_INT(fixture_add(&t, "1", "kept", NAN), 0);
     struct store_sqlite *s = (struct store_sqlite *)t.s;
-    CHECK_INT(store_sqlite_schema_migrate(s->writer, &list, 3, &t.e), -1);
+    CHECK_INT(store_sqlite_schema_migrate(s->writer, &list, 4, &t.e), -1);
     fixture_shut(&t);
     CHECK(fixture_open(&t));
     CHECK_INT(count(&t), 1);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-struct exam {
+struct check {
     struct store *store;
     bool repair, quiet;
     void (*say)(void *arg, const char *sentence);
@@ -20,7 +20,7 @@ struct exam {
     int64_t lost;   /* what cannot be made again */
 };
 
-__attribute__((format(printf, 2, 3))) static void tell(struct exam *x, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void tell(struct check *x, const char *fmt, ...)
 {
     char text[400];
     va_list args;
@@ -34,7 +34,7 @@ __attribute__((format(printf, 2, 3))) static void tell(struct exam *x, const cha
 /* The pages and the indexes. */
 static int look_at_pages(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct exam *x = arg;
+    struct check *x = arg;
     sqlite3_stmt *q = store_sqlite_query(d, e, "PRAGMA integrity_check(20)", "");
     int more = q ? 1 : -1;
     while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0) {
@@ -56,13 +56,13 @@ static int mend_indexes(struct db *d, void *arg, struct fumi_err *e)
 /* Texts against their checksums. */
 static void lose(void *arg, const char *what, struct fumi_str id)
 {
-    struct exam *x = arg;
+    struct check *x = arg;
     x->lost++;
     tell(x, "The %s %.*s is damaged: restore it from a backup, or delete it.", what,
          (int)(id.n < 64 ? id.n : 64), id.p);
 }
 
-static int look_at_note(struct db *d, struct exam *x, int64_t seq, struct fumi_err *e)
+static int look_at_note(struct db *d, struct check *x, int64_t seq, struct fumi_err *e)
 {
     struct stored n;
     int found = store_sqlite_find(d, &x->arena, (struct fumi_str){0}, seq, &n, e);
@@ -74,7 +74,7 @@ static int look_at_note(struct db *d, struct exam *x, int64_t seq, struct fumi_e
 
 static int look_at_texts(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct exam *x = arg;
+    struct check *x = arg;
     sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT seq FROM notes", "");
     int64_t notes = 0;
     int more = q ? 1 : -1;
@@ -94,7 +94,7 @@ static int look_at_texts(struct db *d, void *arg, struct fumi_err *e)
 /* The words against the notes. A damaged note has none. */
 static int look_at_words(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct exam *x = arg;
+    struct check *x = arg;
     int64_t missing = 0, extra = 0;
     int rc = sqlite3_exec(d->h, "INSERT INTO words(words) VALUES('integrity-check')", NULL, NULL,
                           NULL);
@@ -115,7 +115,7 @@ static int look_at_words(struct db *d, void *arg, struct fumi_err *e)
     return 0;
 }
 
-static int put_words(struct db *d, struct exam *x, int64_t seq, struct fumi_err *e)
+static int put_words(struct db *d, struct check *x, int64_t seq, struct fumi_err *e)
 {
     struct stored n;
     int found = store_sqlite_find(d, &x->arena, (struct fumi_str){0}, seq, &n, e);
@@ -127,7 +127,7 @@ static int put_words(struct db *d, struct exam *x, int64_t seq, struct fumi_err 
 
 static int mend_words(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct exam *x = arg;
+    struct check *x = arg;
     if (store_sqlite_run(d, e, "INSERT INTO words(words) VALUES('delete-all')", ""))
         return -1;
     sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT seq FROM notes ORDER BY seq", "");
@@ -141,37 +141,41 @@ static int mend_words(struct db *d, void *arg, struct fumi_err *e)
 }
 
 /* Where notes are, by what they say themselves. */
-static int look_at_places(struct db *d, void *arg, struct fumi_err *e)
+static int look_at_tag_sets(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct exam *x = arg;
+    struct check *x = arg;
     int64_t wrong = 0;
-    static const char sql[] = "SELECT count(*) FROM notes n LEFT JOIN places p USING(place) LEFT "
-                              "JOIN rooms r USING(room) WHERE r.project IS NOT n.project OR r.grp "
-                              "IS NOT n.grp OR p.tags IS NOT n.tags";
+    static const char sql[] =
+        "SELECT count(*) FROM notes n LEFT JOIN tag_sets p USING(tag_set) LEFT "
+        "JOIN project_groups r USING(project_group) WHERE r.project IS NOT n.project OR "
+        "r.group_key "
+        "IS NOT n.group_key OR p.tags IS NOT n.tags";
     if (store_sqlite_number(d, e, &wrong, sql, "") < 0)
         return -1;
     if (wrong)
-        tell(x, "There are notes that are not where they say: %lld.", (long long)wrong);
+        tell(x, "There are notes with the wrong tag set: %lld.", (long long)wrong);
     x->faults += wrong;
     return 0;
 }
 
-static int put_tags(struct db *d, struct exam *x, int64_t place, struct fumi_str json,
+static int put_tags(struct db *d, struct check *x, int64_t tag_set, struct fumi_str json,
                     struct fumi_err *e)
 {
     struct fumi_strs tags;
     struct fumi_err ignored;
     store_sqlite_tags_read(&x->arena, json, &tags, &ignored);
     for (size_t i = 0; i < tags.n; i++)
-        if (store_sqlite_run(d, e, "INSERT OR IGNORE INTO place_tags(tag, place) VALUES(?1, ?2)",
-                             "si", tags.items[i], place))
+        if (store_sqlite_run(d, e,
+                             "INSERT OR IGNORE INTO tag_set_tags(tag, tag_set) VALUES(?1, ?2)",
+                             "si", tags.items[i], tag_set))
             return -1;
     return 0;
 }
 
-static int mend_tags(struct db *d, struct exam *x, struct fumi_err *e)
+static int mend_tags(struct db *d, struct check *x, struct fumi_err *e)
 {
-    sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT place, tags FROM places NOT INDEXED", "");
+    sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT tag_set, tags FROM tag_sets NOT INDEXED",
+                                         "");
     int more = q ? 1 : -1;
     while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0) {
         int rc = put_tags(d, x, sqlite3_column_int64(q, 0), store_sqlite_text(q, 1), e);
@@ -184,18 +188,22 @@ static int mend_tags(struct db *d, struct exam *x, struct fumi_err *e)
     return more;
 }
 
-static int mend_places(struct db *d, void *arg, struct fumi_err *e)
+static int mend_tag_sets(struct db *d, void *arg, struct fumi_err *e)
 {
     static const char *const all[] = {
-        "DELETE FROM place_tags",
-        "DELETE FROM places",
-        "DELETE FROM rooms",
-        "INSERT INTO rooms(project, grp, notes) SELECT project, grp, count(*) FROM notes GROUP BY "
-        "project, grp",
-        "INSERT INTO places(room, tags, notes) SELECT room, n.tags, count(*) FROM notes n JOIN "
-        "rooms r ON r.project=n.project AND r.grp=n.grp GROUP BY room, n.tags",
-        "UPDATE notes SET place=(SELECT p.place FROM rooms r JOIN places p USING(room) WHERE "
-        "r.project=notes.project AND r.grp=notes.grp AND p.tags=notes.tags)",
+        "DELETE FROM tag_set_tags",
+        "DELETE FROM tag_sets",
+        "DELETE FROM project_groups",
+        "INSERT INTO project_groups(project, group_key, notes) SELECT project, group_key, count(*) "
+        "FROM notes GROUP BY "
+        "project, group_key",
+        "INSERT INTO tag_sets(project_group, tags, notes) SELECT project_group, n.tags, count(*) "
+        "FROM notes n JOIN "
+        "project_groups r ON r.project=n.project AND r.group_key=n.group_key GROUP BY "
+        "project_group, n.tags",
+        "UPDATE notes SET tag_set=(SELECT p.tag_set FROM project_groups r JOIN tag_sets p "
+        "USING(project_group) WHERE "
+        "r.project=notes.project AND r.group_key=notes.group_key AND p.tags=notes.tags)",
     };
     for (size_t i = 0; i < FUMI_COUNT(all); i++)
         if (store_sqlite_run(d, e, all[i], ""))
@@ -205,7 +213,7 @@ static int mend_places(struct db *d, void *arg, struct fumi_err *e)
 
 /* What is counted or listed twice, in the order in which it can be mended. JSON in SQL ends at a
  * NUL: tags with one are believed. */
-static const struct rule {
+static const struct check_rule {
     const char *what;
     const char *look; /* how many are wrong */
     const char *mend;
@@ -225,40 +233,48 @@ static const struct rule {
      "v.space=s.space)",
      "UPDATE spaces SET notes=(SELECT count(DISTINCT note) FROM vectors v WHERE "
      "v.space=spaces.space)"},
-    {"places without notes",
-     "SELECT count(*) FROM places p WHERE NOT EXISTS (SELECT 1 FROM notes n WHERE n.place=p.place)",
-     "DELETE FROM places WHERE NOT EXISTS (SELECT 1 FROM notes n WHERE n.place=places.place)"},
-    {"wrong counts of the notes in a place",
-     "SELECT count(*) FROM places p WHERE notes<>(SELECT count(*) FROM notes n WHERE "
-     "n.place=p.place)",
-     "UPDATE places SET notes=(SELECT count(*) FROM notes n WHERE n.place=places.place)"},
-    {"rooms without places",
-     "SELECT count(*) FROM rooms WHERE room NOT IN (SELECT room FROM places)",
-     "DELETE FROM rooms WHERE room NOT IN (SELECT room FROM places)"},
+    {"tag sets without notes",
+     "SELECT count(*) FROM tag_sets p WHERE NOT EXISTS (SELECT 1 FROM notes n WHERE "
+     "n.tag_set=p.tag_set)",
+     "DELETE FROM tag_sets WHERE NOT EXISTS (SELECT 1 FROM notes n WHERE "
+     "n.tag_set=tag_sets.tag_set)"},
+    {"wrong counts of the notes with a tag set",
+     "SELECT count(*) FROM tag_sets p WHERE notes<>(SELECT count(*) FROM notes n WHERE "
+     "n.tag_set=p.tag_set)",
+     "UPDATE tag_sets SET notes=(SELECT count(*) FROM notes n WHERE n.tag_set=tag_sets.tag_set)"},
+    {"groups without tag sets",
+     "SELECT count(*) FROM project_groups WHERE project_group NOT IN (SELECT project_group FROM "
+     "tag_sets)",
+     "DELETE FROM project_groups WHERE project_group NOT IN (SELECT project_group FROM tag_sets)"},
     {"wrong counts of the notes in a group",
-     "SELECT count(*) FROM rooms r WHERE notes<>(SELECT coalesce(sum(p.notes), 0) FROM places p "
-     "WHERE p.room=r.room)",
-     "UPDATE rooms SET notes=(SELECT coalesce(sum(p.notes), 0) FROM places p WHERE "
-     "p.room=rooms.room)"},
-    {"tags that no place has",
-     "SELECT count(*) FROM place_tags t LEFT JOIN places p USING(place) WHERE p.place IS NULL OR "
+     "SELECT count(*) FROM project_groups r WHERE notes<>(SELECT coalesce(sum(p.notes), 0) FROM "
+     "tag_sets p "
+     "WHERE p.project_group=r.project_group)",
+     "UPDATE project_groups SET notes=(SELECT coalesce(sum(p.notes), 0) FROM tag_sets p WHERE "
+     "p.project_group=project_groups.project_group)"},
+    {"tags that belong to no tag set",
+     "SELECT count(*) FROM tag_set_tags t LEFT JOIN tag_sets p USING(tag_set) WHERE p.tag_set IS "
+     "NULL OR "
      "(json_valid(p.tags) AND instr(p.tags, '\\u0000')=0 AND tag NOT IN (SELECT value FROM "
      "json_each(p.tags)))",
-     "DELETE FROM place_tags WHERE place NOT IN (SELECT place FROM places) OR EXISTS (SELECT 1 "
+     "DELETE FROM tag_set_tags WHERE tag_set NOT IN (SELECT tag_set FROM tag_sets) OR EXISTS "
+     "(SELECT 1 "
      "FROM "
-     "places p WHERE p.place=place_tags.place AND json_valid(p.tags) AND instr(p.tags, "
+     "tag_sets p WHERE p.tag_set=tag_set_tags.tag_set AND json_valid(p.tags) AND instr(p.tags, "
      "'\\u0000')=0 AND tag NOT IN (SELECT value FROM json_each(p.tags)))"},
-    {"tags that are not listed",
-     "SELECT count(*) FROM places p, json_each(CASE WHEN json_valid(p.tags) THEN p.tags ELSE '[]' "
-     "END) j WHERE instr(p.tags, '\\u0000')=0 AND NOT EXISTS (SELECT 1 FROM place_tags t WHERE "
-     "t.tag=j.value AND t.place=p.place)",
-     "INSERT OR IGNORE INTO place_tags SELECT j.value, p.place FROM places p, json_each(CASE WHEN "
+    {"tags missing from the index of tags",
+     "SELECT count(*) FROM tag_sets p, json_each(CASE WHEN json_valid(p.tags) THEN p.tags ELSE "
+     "'[]' "
+     "END) j WHERE instr(p.tags, '\\u0000')=0 AND NOT EXISTS (SELECT 1 FROM tag_set_tags t WHERE "
+     "t.tag=j.value AND t.tag_set=p.tag_set)",
+     "INSERT OR IGNORE INTO tag_set_tags SELECT j.value, p.tag_set FROM tag_sets p, json_each(CASE "
+     "WHEN "
      "json_valid(p.tags) THEN p.tags ELSE '[]' END) j WHERE instr(p.tags, '\\u0000')=0"},
 };
 
 static int look_at_rules(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct exam *x = arg;
+    struct check *x = arg;
     for (size_t i = 0; i < FUMI_COUNT(rules); i++) {
         int64_t wrong = 0;
         if (store_sqlite_number(d, e, &wrong, rules[i].look, "") < 0)
@@ -280,19 +296,20 @@ static int mend_rules(struct db *d, void *arg, struct fumi_err *e)
 }
 
 /* The order matters: what is damaged below is not mended above. */
-static const struct part {
+static const struct check_part {
     const char *name;
     store_sqlite_fn *look, *mend;
 } parts[] = {
     {"The pages of the file", look_at_pages, mend_indexes},
     {"The list of words", look_at_words, mend_words},
-    {"The places of the notes", look_at_places, mend_places},
+    {"The tag sets of the notes", look_at_tag_sets, mend_tag_sets},
     {"The counts, tags and vectors", look_at_rules, mend_rules},
 };
 
 /* One part: looked at, mended when that is wanted, looked at again. *unsound rises by what is left.
  * The words can only be checked by one who may write. */
-static int examine(struct exam *x, const struct part *p, int64_t *unsound, struct fumi_err *e)
+static int examine(struct check *x, const struct check_part *p, int64_t *unsound,
+                   struct fumi_err *e)
 {
     x->faults = 0;
     if (store_sqlite_write(x->store, p->look, x, e))
@@ -315,7 +332,7 @@ static int examine(struct exam *x, const struct part *p, int64_t *unsound, struc
 }
 
 /* The cache of vectors is made again at the next search. */
-static void drop_caches(struct exam *x)
+static void drop_caches(struct check *x)
 {
     struct store_sqlite *s = (struct store_sqlite *)x->store;
     pthread_mutex_lock(&s->filters_lock);
@@ -328,7 +345,7 @@ static void drop_caches(struct exam *x)
 
 /* Also what an earlier version left in the word index. That others read the log, or that the disk
  * is full, is no fault of the database. */
-static int erase(struct exam *x, struct fumi_err *e)
+static int erase(struct check *x, struct fumi_err *e)
 {
     struct store_sqlite *s = (struct store_sqlite *)x->store;
     bool done = false;
@@ -344,7 +361,7 @@ static int erase(struct exam *x, struct fumi_err *e)
     return 0;
 }
 
-static int look_through(struct exam *x, int64_t *unsound, struct fumi_err *e)
+static int look_through(struct check *x, int64_t *unsound, struct fumi_err *e)
 {
     if (examine(x, &parts[0], unsound, e))
         return -1;
@@ -361,7 +378,7 @@ static int look_through(struct exam *x, int64_t *unsound, struct fumi_err *e)
 }
 
 /* The same; damage that stops the look is a fault like others. */
-static int look_once(struct exam *x, int64_t *unsound, struct fumi_err *e)
+static int look_once(struct check *x, int64_t *unsound, struct fumi_err *e)
 {
     struct store_sqlite *s = (struct store_sqlite *)x->store;
     *unsound = x->lost = 0;
@@ -375,14 +392,14 @@ static int look_once(struct exam *x, int64_t *unsound, struct fumi_err *e)
     return 0;
 }
 
-static int write_anew(struct exam *x, struct fumi_err *e)
+static int write_anew(struct check *x, struct fumi_err *e)
 {
-    struct store_sqlite_saved saved;
-    tell(x, "This cannot be mended in place: what can be read is written into a new file.");
-    if (store_sqlite_save((struct store_sqlite *)x->store, mend_rules, x, &saved, e))
+    struct store_sqlite_salvaged saved;
+    tell(x, "The file cannot be repaired in place: all readable rows are written into a new file.");
+    if (store_sqlite_salvage((struct store_sqlite *)x->store, mend_rules, x, &saved, e))
         return -1;
     tell(x, "Notes saved: %lld; lost: %lld.", (long long)saved.notes, (long long)saved.lost);
-    tell(x, "Groups, globals and facts saved: %lld; damaged: %lld.", (long long)saved.others,
+    tell(x, "Groups, globals and settings saved: %lld; damaged: %lld.", (long long)saved.others,
          (long long)saved.spoilt);
     tell(x, "Vectors saved: %lld; notes without any are embedded again.", (long long)saved.vectors);
     tell(x, "The new file has taken its place; the damaged one is kept: %s.", saved.kept);
@@ -391,7 +408,7 @@ static int write_anew(struct exam *x, struct fumi_err *e)
     return 0;
 }
 
-static int examine_all(struct exam *x, int64_t *unsound, struct fumi_err *e)
+static int examine_all(struct check *x, int64_t *unsound, struct fumi_err *e)
 {
     if (look_once(x, unsound, e))
         return -1;
@@ -403,7 +420,7 @@ static int examine_all(struct exam *x, int64_t *unsound, struct fumi_err *e)
 int store_sqlite_check(struct store *s, bool repair, void (*say)(void *arg, const char *sentence),
                        void *arg, struct fumi_err *e)
 {
-    struct exam x = {.store = s, .repair = repair, .say = say, .arg = arg};
+    struct check x = {.store = s, .repair = repair, .say = say, .arg = arg};
     int64_t unsound = 0;
     int rc = examine_all(&x, &unsound, e);
     fumi_arena_done(&x.arena);

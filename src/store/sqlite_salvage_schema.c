@@ -98,14 +98,14 @@ static int make_new(const struct store_sqlite *s, struct fumi_buf *out, struct f
     return rc;
 }
 
-struct patch {
+struct schema_patch {
     struct fumi_buf *to;
     const struct fumi_buf *from;
     size_t page; /* bytes */
 };
 
 /* Copies a page of the table, and those below it. False: they do not lie in both files. */
-static bool copy_tree(const struct patch *p, uint32_t number, int depth)
+static bool copy_tree(const struct schema_patch *p, uint32_t number, int depth)
 {
     size_t at = (number - 1) * p->page, skip = number == 1 ? HEAD : 0;
     if (number == 0 || depth == 0 || at + p->page > p->from->n || at + p->page > p->to->n)
@@ -137,7 +137,7 @@ static void keep_header(struct fumi_buf *to, const char old[HEAD], size_t page)
 static bool patch(struct fumi_buf *to, const struct fumi_buf *from)
 {
     char old[HEAD];
-    struct patch p = {to, from, from->n > HEAD ? be(from->p + 16, 2) : 0};
+    struct schema_patch p = {to, from, from->n > HEAD ? be(from->p + 16, 2) : 0};
     if (!p.page || to->n < p.page)
         return false;
     memcpy(old, to->p, HEAD);
@@ -164,7 +164,7 @@ static int swap(const struct store_sqlite *s, const struct fumi_buf *mended, str
     return rc;
 }
 
-int store_sqlite_mend(struct store_sqlite *s, struct fumi_err *e)
+int store_sqlite_salvage_schema(struct store_sqlite *s, struct fumi_err *e)
 {
     struct fumi_buf is = {0}, new = {0};
     int rc = read_file(s->path, &is, e) || make_new(s, &new, e) ? -1 : 0;

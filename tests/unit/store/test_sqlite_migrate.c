@@ -1,0 +1,332 @@
+/* Opening a store of schema version 1. tests/crash/test_migrate.c kills the migration and cuts the
+ * power. */
+#include "test.h"
+
+#include "sqlite_fixture.h"
+#include "store/sqlite_parts.h"
+#include "version1_fixture.h"
+
+#include <pthread.h>
+
+enum { NOTES = 60 };
+
+struct old {
+    struct fixture t;
+    char today[160], bak[160]; /* a store of today with the same rows; the copy that is kept */
+};
+
+static int run(const char *path, const char *sql)
+{
+    sqlite3 *h = NULL;
+    struct fumi_err ignored;
+    int rc = sqlite3_open(path, &h) || store_sqlite_words_register(h, &ignored) ||
+             version1_exec(h, sql);
+    sqlite3_close(h);
+    return rc ? -1 : 0;
+}
+
+/* The number that a query of the file and of another ("other") gives, or -1. */
+static int64_t number(const char *path, const char *other, const char *sql)
+{
+    sqlite3 *h = NULL;
+    sqlite3_stmt *q = NULL;
+    char attach[256];
+    int64_t n = -1;
+    snprintf(attach, sizeof(attach), "ATTACH '%s' AS other", other);
+    if (sqlite3_open(path, &h) == 0 && version1_exec(h, attach) == 0 &&
+        sqlite3_prepare_v2(h, sql, -1, &q, NULL) == 0 && sqlite3_step(q) == SQLITE_ROW)
+        n = sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    sqlite3_close(h);
+    return n;
+}
+
+static int add_notes(struct fixture *t)
+{
+    struct fumi_str tags[] = {FUMI_STR("red"), FUMI_STR("green"), FUMI_STR("blue")};
+    for (int i = 0; i < NOTES; i++) {
+        struct note n = fixture_note(fumi_fmt(&t->a, "%d", i).p,
+                                     fumi_fmt(&t->a, "word%d common", i).p);
+        n.group = fumi_fmt(&t->a, "g%d", i % 4);
+        n.project = i % 5 ? FUMI_STR("p") : FUMI_STR("q");
+        n.tags = (struct fumi_strs){tags, (size_t)i % 4};
+        n.created = (struct fumi_time){1000 + i, true};
+        if (fixture_put(t, &n, i % 7 ? i * 0.05 : NAN))
+            return -1;
+    }
+    for (int i = 0; i < NOTES; i += 11)
+        if (store_delete(t->s, fumi_fmt(&t->a, "%d", i), &t->e))
+            return -1;
+    return 0;
+}
+
+static int add_others(struct fixture *t)
+{
+    struct group g = {.id = FUMI_STR("group"),
+                      .project = FUMI_STR("p"),
+                      .key = FUMI_STR("g1"),
+                      .title = FUMI_STR("G"),
+                      .description = FUMI_STR("a group")};
+    struct global v = {.id = FUMI_STR("global"),
+                       .project = FUMI_STR("p"),
+                       .key = FUMI_STR("k"),
+                       .value = FUMI_STR("17")};
+    return store_add_group(t->s, &g, &t->e) || store_set_global(t->s, &t->a, &v, &t->e) ||
+                   store_set_meta(t->s, "space", FUMI_STR("local"), &t->e)
+               ? -1
+               : 0;
+}
+
+/* A file of version 1 at t.path, and the store with the same rows at `today`. */
+static bool old_begin(struct old *o)
+{
+    struct fixture *t = &o->t;
+    if (!fixture_open(t))
+        return false;
+    int rc = add_notes(t) || add_others(t);
+    fixture_shut(t);
+    snprintf(o->today, sizeof(o->today), "%s/today.db", t->top);
+    snprintf(o->bak, sizeof(o->bak), "%s.v1.bak", t->path);
+    return !rc && rename(t->path, o->today) == 0 && version1_make(o->today, t->path) == 0;
+}
+
+/* Every row of every table, and the schema itself, are those of the store of today. */
+static bool same_as_today(struct old *o)
+{
+    static const char *const tables[] = {
+        "project_groups", "tag_sets",   "tag_set_tags",    "notes",
+        "spaces",         "vectors",    "changes",         "groups",
+        "globals",        "words_data", "words_idx",       "words_docsize",
+        "words_config",   "meta",       "sqlite_sequence", "sqlite_schema"};
+    for (size_t i = 0; i < FUMI_COUNT(tables); i++) {
+        const char *sql = fumi_fmt(&o->t.a,
+                                   "SELECT (SELECT count(*) FROM (SELECT * FROM main.%s EXCEPT "
+                                   "SELECT * FROM other.%s)) + (SELECT count(*) FROM (SELECT * "
+                                   "FROM other.%s EXCEPT SELECT * FROM main.%s))",
+                                   tables[i], tables[i], tables[i], tables[i])
+                              .p;
+        int64_t n = number(o->t.path, o->today, sql);
+        if (n) {
+            TEST_FAIL("%s: %lld rows differ", tables[i], (long long)n);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Answers of both, which must be equal. */
+static struct fumi_str answers(struct fixture *t)
+{
+    struct fumi_str tag = FUMI_STR("red"), out = FUMI_STR("");
+    struct filter filters[] = {fixture_filter("p"), fixture_filter("p"), fixture_filter("q")};
+    filters[0].tags = (struct fumi_strs){&tag, 1};
+    filters[1].group = FUMI_STR("g2");
+    for (size_t i = 0; i < FUMI_COUNT(filters); i++) {
+        struct hits near, match;
+        struct notes recent;
+        if (fixture_near(t, &filters[i], 0.5, 10, &near) ||
+            store_match_keywords(t->s, &t->a, &filters[i], FUMI_STR("common word7"), 10, &match,
+                                 &t->e) ||
+            store_list_recent(t->s, ALL_IN(&t->a), &filters[i], (struct cursor){0}, 10, &recent,
+                              &t->e))
+            return FUMI_STR("failed");
+        out = fumi_fmt(&t->a, "%.*s[%.*s|%.*s|%.*s]", FUMI_ARG(out),
+                       FUMI_ARG(fixture_ids(t, &near)), FUMI_ARG(fixture_ids(t, &match)),
+                       FUMI_ARG(fixture_note_ids(t, &recent)));
+    }
+    return out;
+}
+
+static struct fumi_str bytes_of(struct fumi_arena *a, const char *path)
+{
+    FILE *f = fopen(path, "r");
+    char *p = fumi_alloc(a, 1 << 20);
+    size_t n = f ? fread(p, 1, 1 << 20, f) : 0;
+    if (f)
+        fclose(f);
+    return (struct fumi_str){p, n};
+}
+
+TEST(version_1_becomes_what_a_new_store_is)
+{
+    struct old o = {0};
+    CHECK(old_begin(&o));
+    CHECK(fixture_open(&o.t));
+    CHECK(fixture_sound(&o.t));
+    fixture_shut(&o.t);
+    CHECK_INT(number(o.t.path, o.today, "PRAGMA main.user_version"), STORE_SCHEMA);
+    CHECK(same_as_today(&o));
+    struct fixture bak = {0}, today = {0};
+    CHECK_INT(number(o.bak, o.today, "PRAGMA main.user_version"), 1);
+    CHECK_INT(number(o.bak, o.today, "SELECT count(*) FROM rooms"),
+              number(o.bak, o.today, "SELECT count(*) FROM other.project_groups"));
+    today.s = fixture_store(&today, o.today);
+    bak.s = fixture_store(&bak, o.bak);
+    CHECK(fixture_open(&o.t) && today.s && bak.s);
+    CHECK_STR(answers(&o.t), fumi_fmt(&o.t.a, "%.*s", FUMI_ARG(answers(&today))).p);
+    CHECK_STR(answers(&bak), fumi_fmt(&o.t.a, "%.*s", FUMI_ARG(answers(&today))).p);
+    CHECK_INT(fixture_add(&o.t, "more", "x", 0.3), 0);
+    store_close(today.s);
+    store_close(bak.s);
+    fumi_arena_done(&today.a);
+    fumi_arena_done(&bak.a);
+    fixture_end(&o.t);
+}
+
+/* The whole schema is in the first page, and root pages are those of version 1: the schema table of
+ * any store can be replaced by that of a new one. */
+TEST(the_schema_is_in_the_first_page)
+{
+    struct old o = {0};
+    CHECK(old_begin(&o));
+    static const char roots[] =
+        "SELECT count(*) FROM main.sqlite_schema a JOIN other.sqlite_schema "
+        "b ON a.rowid=b.rowid WHERE a.type=b.type AND a.rootpage=b.rootpage";
+    CHECK_INT(number(o.t.path, o.today, roots), 27);
+    struct fumi_str bytes = bytes_of(&o.t.a, o.today);
+    CHECK(bytes.n > 4096 && bytes.p[100] == 0x0D); /* a leaf: there is no other page */
+    fixture_end(&o.t);
+}
+
+TEST(the_cache_of_vectors_stays_valid)
+{
+    struct old o = {0};
+    struct hits hits;
+    char vec[160];
+    CHECK(old_begin(&o));
+    snprintf(vec, sizeof(vec), "%s.vec", o.t.path);
+    struct fixture today = {0};
+    today.s = fixture_store(&today, o.today);
+    struct filter f = fixture_filter("p");
+    CHECK(today.s && fixture_near(&today, &f, 0.5, 5, &hits) == 0);
+    store_close(today.s);
+    fumi_arena_done(&today.a);
+    CHECK_INT(rename(fumi_fmt(&o.t.a, "%s.vec", o.today).p, vec), 0);
+    struct fumi_str before = bytes_of(&o.t.a, vec);
+    CHECK(fixture_open(&o.t));
+    CHECK_INT(fixture_near(&o.t, &f, 0.5, 5, &hits), 0);
+    CHECK_INT(hits.n, 5);
+    fixture_shut(&o.t);
+    struct fumi_str after = bytes_of(&o.t.a, vec);
+    CHECK(before.n && fumi_eq(before, after));
+    fixture_end(&o.t);
+}
+
+static void *open_it(void *arg)
+{
+    struct fixture *t = arg;
+    t->s = fixture_store(t, t->path);
+    return NULL;
+}
+
+TEST(several_open_it_at_once)
+{
+    struct old o = {0};
+    struct fixture all[4] = {0};
+    pthread_t threads[4];
+    CHECK(old_begin(&o));
+    for (int i = 0; i < 4; i++) {
+        memcpy(all[i].path, o.t.path, sizeof(o.t.path));
+        CHECK_INT(pthread_create(&threads[i], NULL, open_it, &all[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        if (!all[i].s)
+            TEST_FAIL("%s", all[i].e.text);
+    }
+    for (int i = 0; i < 4; i++)
+        if (all[i].s)
+            store_close(all[i].s);
+    CHECK(same_as_today(&o));
+    fixture_end(&o.t);
+}
+
+/* A file of version 1 that another program has changed is left alone, without a copy. */
+TEST(changed_tables_of_version_1_are_refused)
+{
+    static const char *const changes[] = {
+        "CREATE TABLE more(x)",
+        "CREATE TRIGGER t AFTER INSERT ON notes BEGIN SELECT 1; END",
+        "CREATE VIEW v AS SELECT * FROM rooms",
+        "DROP INDEX notes_place",
+        "DROP TABLE facts",
+        "ALTER TABLE places ADD COLUMN more TEXT",
+        "ALTER TABLE rooms RENAME TO project_groups",
+    };
+    for (size_t i = 0; i < FUMI_COUNT(changes); i++) {
+        struct old o = {0};
+        CHECK(old_begin(&o));
+        CHECK_INT(run(o.t.path, changes[i]), 0);
+        struct fumi_str before = bytes_of(&o.t.a, o.t.path);
+        o.t.s = fixture_store(&o.t, o.t.path);
+        if (o.t.s || !strstr(o.t.e.text, "not as fumi made them"))
+            TEST_FAIL("%s: %s", changes[i], o.t.s ? "opened" : o.t.e.text);
+        CHECK(fumi_eq(before, bytes_of(&o.t.a, o.t.path)));
+        CHECK(!store_sqlite_file_exists(o.bak));
+        fixture_end(&o.t);
+    }
+}
+
+/* Texts that were removed and not yet erased are not in the copy either. */
+TEST(the_copy_is_erased)
+{
+    struct old o = {0};
+    CHECK(old_begin(&o));
+    CHECK_INT(run(o.t.path, "REPLACE INTO facts VALUES('erase', 'words')"), 0);
+    CHECK(fixture_open(&o.t));
+    fixture_shut(&o.t);
+    CHECK_INT(number(o.bak, o.today, "SELECT count(*) FROM facts WHERE name='erase'"), 0);
+    CHECK_INT(number(o.t.path, o.today, "SELECT count(*) FROM meta WHERE name='erase'"), 1);
+    fixture_end(&o.t);
+}
+
+struct doctor {
+    char text[4000];
+};
+
+static void hear(void *arg, const char *sentence)
+{
+    struct doctor *d = arg;
+    size_t n = strlen(d->text);
+    snprintf(d->text + n, sizeof(d->text) - n, "%s\n", sentence);
+}
+
+/* Damage in any page: the file is refused as damaged and left alone, and doctor saves the notes. */
+TEST(a_damaged_store_of_version_1_is_repaired)
+{
+    static const struct {
+        long page, byte;
+        int least; /* notes that are there in the end */
+    } hits[] = {{0, 103, 54}, {0, 2000, 54}, {1, 3, 54},  {3, 5, 54}, {5, 5, 54},
+                {7, 5, 1},    {9, 5, 54},    {16, 5, 54}, {22, 5, 54}};
+    for (size_t i = 0; i < FUMI_COUNT(hits); i++) {
+        struct old o = {0};
+        struct doctor d = {0};
+        struct store_stats stats = {0};
+        CHECK(old_begin(&o));
+        FILE *f = fopen(o.t.path, "r+");
+        CHECK(f && fseek(f, hits[i].page * 4096 + hits[i].byte, SEEK_SET) == 0 &&
+              fwrite("\xff\xff\xff\xff", 4, 1, f) == 1);
+        fclose(f);
+        struct fumi_str before = bytes_of(&o.t.a, o.t.path);
+        o.t.s = fixture_store(&o.t, o.t.path);
+        CHECK(!o.t.s && fumi_eq(before, bytes_of(&o.t.a, o.t.path)));
+        struct store_sqlite_options lenient = {.path = o.t.path,
+                                               .nosync = true,
+                                               .lenient = true,
+                                               .salvage = true,
+                                               .log = &fixture_silent};
+        o.t.s = store_sqlite_open(&lenient, &o.t.e);
+        if (!o.t.s) {
+            TEST_FAIL("page %ld: %s", hits[i].page + 1, o.t.e.text);
+            fixture_end(&o.t);
+            continue;
+        }
+        int rc = store_check(o.t.s, true, hear, &d, &o.t.e);
+        CHECK_INT(store_stats(o.t.s, &stats, &o.t.e), 0);
+        if (rc || stats.notes < hits[i].least || !fixture_sound(&o.t))
+            TEST_FAIL("page %ld: %d, %lld notes\n%s%s", hits[i].page + 1, rc,
+                      (long long)stats.notes, d.text, o.t.e.text);
+        fixture_end(&o.t);
+    }
+}
