@@ -10,13 +10,24 @@
 extern "C" {
 #endif
 
+/* X(name, code, message, meaning): the message is the one that JSON-RPC prescribes for the code.
+ * NULL: the text of the error is the message. */
+#define FUMI_CODES(X)                                                                              \
+    X(FUMI_PARSE_ERROR, -32700, "Parse error", "The message is not valid JSON.")                   \
+    X(FUMI_INVALID_REQUEST, -32600, "Invalid Request",                                             \
+      "The message is not a JSON-RPC request, or exceeds a limit.")                                \
+    X(FUMI_METHOD_NOT_FOUND, -32601, "Method not found", "The server has no such method.")         \
+    X(FUMI_INVALID_PARAMS, -32602, "Invalid params",                                               \
+      "A parameter is missing, unknown, of the wrong type or out of range.")                       \
+    X(FUMI_INTERNAL_ERROR, -32603, "Internal error",                                               \
+      "A fault of the server; its log has details.")                                               \
+    X(FUMI_LIMIT, -32000, NULL,                                                                    \
+      "The server is overloaded, the call timed out, or its answer is too large.")
+
 enum fumi_code {
-    FUMI_PARSE_ERROR = -32700,
-    FUMI_INVALID_REQUEST = -32600,
-    FUMI_METHOD_NOT_FOUND = -32601,
-    FUMI_INVALID_PARAMS = -32602,
-    FUMI_INTERNAL_ERROR = -32603,
-    FUMI_LIMIT = -32000, /* overloaded, timeout, or an answer that exceeds its size limit */
+#define FUMI_CODE(name, code, ...) name = code,
+    FUMI_CODES(FUMI_CODE)
+#undef FUMI_CODE
 };
 
 struct fumi_err {

@@ -10,15 +10,20 @@
 #include <assert.h>
 #include <pthread.h>
 
-/* Error codes of MCP, in addition to those of JSON-RPC. */
+/* Error codes of MCP, in addition to those of JSON-RPC: X(name, code, meaning). The last one is
+ * Fumi's own, outside of -32768 to -32000, which MCP reserves. */
+#define MCP_CODES(X)                                                                               \
+    X(MCP_NO_RESOURCE, -32002, "The resource does not exist (revisions up to 2025-11-25).")        \
+    X(MCP_NO_SESSION, -32001, "The HTTP session does not exist (revisions up to 2025-11-25).")     \
+    X(MCP_HEADER_MISMATCH, -32020, "An HTTP header contradicts the message.")                      \
+    X(MCP_MISSING_CAPABILITY, -32021, "The client lacks a capability that the request needs.")     \
+    X(MCP_UNSUPPORTED_VERSION, -32022, "The server does not support this protocol revision.")      \
+    X(MCP_TOO_MANY_SUBSCRIPTIONS, -31000, "A limit on subscriptions is reached.")
+
 enum {
-    MCP_NO_RESOURCE = -32002, /* legacy only */
-    MCP_NO_SESSION = -32001,  /* HTTP, legacy */
-    MCP_HEADER_MISMATCH = -32020,
-    MCP_MISSING_CAPABILITY = -32021,
-    MCP_UNSUPPORTED_VERSION = -32022,
-    /* Fumi's own code, outside of -32768 to -32000, which MCP reserves. */
-    MCP_TOO_MANY_SUBSCRIPTIONS = -31000,
+#define MCP_CODE(name, code, ...) name = code,
+    MCP_CODES(MCP_CODE)
+#undef MCP_CODE
 };
 
 #define MCP_MODERN_VERSION "2026-07-28"

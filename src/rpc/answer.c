@@ -9,14 +9,14 @@ static const char *phrase_of(int code)
     static const struct {
         int code;
         const char *phrase;
-    } reserved[] = {
-        {FUMI_PARSE_ERROR, "Parse error"},           {FUMI_INVALID_REQUEST, "Invalid Request"},
-        {FUMI_METHOD_NOT_FOUND, "Method not found"}, {FUMI_INVALID_PARAMS, "Invalid params"},
-        {FUMI_INTERNAL_ERROR, "Internal error"},
+    } codes[] = {
+#define PHRASE(name, number, phrase, ...) {number, phrase},
+        FUMI_CODES(PHRASE)
+#undef PHRASE
     };
-    for (size_t i = 0; i < FUMI_COUNT(reserved); i++) {
-        if (reserved[i].code == code)
-            return reserved[i].phrase;
+    for (size_t i = 0; i < FUMI_COUNT(codes); i++) {
+        if (codes[i].code == code)
+            return codes[i].phrase;
     }
     return NULL;
 }
