@@ -2,7 +2,7 @@
 
 #include "memory/methods_parts.h"
 
-enum { EMBED_MS = 30000, METADATA_DEPTH = 16 };
+enum { EMBED_MS = 30000 };
 
 static const struct fumi_field done_fields[] = {
     FUMI_FIELD(struct done, ok, "ok", "Always true: failures are errors."),
@@ -63,9 +63,9 @@ int check_metadata(struct fumi_str json, const char *field, struct fumi_err *e)
     if (json.n > NOTE_METADATA_MAX)
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "%s must have at most %d bytes", field,
                             NOTE_METADATA_MAX);
-    if (depth_of(json) > METADATA_DEPTH)
+    if (depth_of(json) > NOTE_METADATA_DEPTH)
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "%s must be nested at most %d deep", field,
-                            METADATA_DEPTH);
+                            NOTE_METADATA_DEPTH);
     return 0;
 }
 

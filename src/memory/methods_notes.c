@@ -44,7 +44,7 @@ static enum fumi_ret add_note(struct fumi_call *call, const void *params, void *
 
 /* --- Many at once. --- */
 
-enum { IMPORT_MAX = 1000, IMPORT_LEAVE_MS = 2000 };
+enum { IMPORT_LEAVE_MS = 2000 };
 
 struct import_params {
     struct fumi_str project;

@@ -3,10 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum {
-    MOST = 1000,
-    QUERY_MS = 10000, /* for embedding a query; then words must do */
-};
+enum { QUERY_MS = 10000 }; /* for embedding a query; then words must do */
 
 static const char *const modes[] = {"hybrid", "meaning", "words", NULL};
 
@@ -27,7 +24,7 @@ static const struct fumi_field search_fields[] = {
     FUMI_FIELD(struct search_params, group, "groupId", "Only this group.", .flags = FUMI_NULLABLE,
                .check = note_given_group_fault),
     FUMI_FIELD(struct search_params, top, "topK", "At most so many.", .flags = FUMI_NULLABLE,
-               .min = 1, .max = MOST, .def = "5"),
+               .min = 1, .max = RESULTS_MAX, .def = "5"),
     FUMI_FIELD(struct search_params, tags, "tags", "Only with all of these.",
                .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag_filter),
     FUMI_FIELD(struct search_params, since, "since", "Created then or later.",
@@ -250,7 +247,7 @@ static const struct fumi_field recent_fields[] = {
     FUMI_FIELD(struct recent_params, group, "groupId", "Only this group.", .flags = FUMI_NULLABLE,
                .check = note_given_group_fault),
     FUMI_FIELD(struct recent_params, limit, "limit", "At most so many.", .flags = FUMI_NULLABLE,
-               .min = 0, .max = MOST, .def = "10"),
+               .min = 0, .max = RESULTS_MAX, .def = "10"),
     FUMI_FIELD(struct recent_params, tags, "tags", "Only with all of these.",
                .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag_filter),
     FUMI_FIELD(struct recent_params, cursor, "cursor", "A nextCursor.", .flags = FUMI_NULLABLE,

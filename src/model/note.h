@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "model/codes.h"
+#include "model/limits.h"
 #include "model/note_columns.h"
 #include "json/shape.h"
 
@@ -89,22 +90,6 @@ struct filter {
     struct fumi_str group; /* null: any */
     struct fumi_strs tags; /* each must be there, exactly */
     int64_t since, until;  /* since <= created < until; INT64_MIN and INT64_MAX: any */
-};
-
-/* Limits of what is kept, in bytes. Over a wire the limit of a message, which is 1 MiB unless it is
- * set higher, ends a note's text earlier. */
-enum {
-    NOTE_TEXT_MAX = 8 << 20,
-    NOTE_JSON_MAX = 6 * NOTE_TEXT_MAX + (1 << 20), /* a note as JSON, every byte escaped */
-    VALUE_MAX = 256 << 10,                         /* of a global; and a group's description */
-    NOTE_TITLE_MAX = 4 << 10,
-    NOTE_SOURCE_MAX = 4 << 10,
-    NOTE_TAGS_MAX = 64,
-    NOTE_TAG_MAX = 128,
-    NOTE_METADATA_MAX = 64 << 10,
-    PROJECT_MAX = 4 << 10,
-    GROUP_MAX = 128,
-    QUERY_MAX = 8 << 10,
 };
 
 /* NULL, or what is wrong with it, as a shape's check says it ("must ..."). */
