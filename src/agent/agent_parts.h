@@ -17,6 +17,7 @@ struct agent {
 extern const struct fumi_prompt agent_prompts[];
 extern const size_t agent_prompts_n;
 extern const struct fumi_resources agent_resources;
+extern const struct fumi_resource agent_projects; /* the first one in the list */
 const char *agent_remedy(void *self, const struct fumi_err *e);
 enum fumi_ret agent_complete(struct fumi_mcp_call *c, const struct fumi_mcp_completion_request *q);
 

@@ -299,6 +299,13 @@ static bool read_cursor(struct fumi_arena *a, struct fumi_str cursor, struct fum
     return uri_decode(a, rest, after) && fumi_eq(uri_encode(a, *after), rest);
 }
 
+const struct fumi_resource agent_projects = {
+    .uri = FUMI_STR("memory://projects"),
+    .name = FUMI_STR("projects"),
+    .title = FUMI_STR("Projects"),
+    .description = FUMI_STR("All projects, with counts of notes."),
+    .type = FUMI_STR(JSON)};
+
 static enum fumi_ret list(struct fumi_mcp_call *c, struct fumi_str cursor)
 {
     const struct agent *self = c->self;
@@ -312,12 +319,7 @@ static enum fumi_ret list(struct fumi_mcp_call *c, struct fumi_str cursor)
     if (store_list_names(store, a, &what, &all, &c->call->err))
         return FUMI_FAIL;
     if (!what.after.p)
-        fumi_mcp_resource(c, &(struct fumi_resource){
-                                 .uri = FUMI_STR("memory://projects"),
-                                 .name = FUMI_STR("projects"),
-                                 .title = FUMI_STR("Projects"),
-                                 .description = FUMI_STR("All projects, with counts of notes."),
-                                 .type = FUMI_STR(JSON)});
+        fumi_mcp_resource(c, &agent_projects);
     for (size_t i = 0; i < all.n && i < PAGE; i++)
         list_project(c, &all.items[i]);
     if (all.n > PAGE)

@@ -88,7 +88,7 @@ struct cancel_result {
     bool found;
 };
 static const struct fumi_field cancelled_fields[] = {
-    FUMI_VALUE(struct cancel_result, found, "Whether such a call was under way."),
+    FUMI_VALUE(struct cancel_result, found, "Whether there was such a call."),
 };
 static const struct fumi_shape cancelled_shape = FUMI_SHAPE(struct cancel_result, cancelled_fields);
 
@@ -101,9 +101,9 @@ static enum fumi_ret cancel(struct fumi_call *c, const void *params, void *resul
 }
 
 const struct fumi_method built_in[] = {
-    {"rpc.discover", "Describes the methods of this server.", NULL, NULL, discover,
-     FUMI_HIDDEN | FUMI_READ_ONLY},
-    {"rpc.cancel", "Ends a call that is under way.", &cancel_shape, &cancelled_shape, cancel,
-     FUMI_HIDDEN | FUMI_READ_ONLY | FUMI_UNORDERED},
+    {"rpc.discover", "Describes the methods of this server as an OpenRPC document.", NULL, NULL,
+     discover, FUMI_HIDDEN | FUMI_READ_ONLY},
+    {"rpc.cancel", "Cancels an open call of the same connection.", &cancel_shape, &cancelled_shape,
+     cancel, FUMI_HIDDEN | FUMI_READ_ONLY | FUMI_UNORDERED},
 };
 const size_t built_in_n = FUMI_COUNT(built_in);
