@@ -1,5 +1,5 @@
 # The front door. CMake and its presets (CMakePresets.json) do the work.
-.PHONY: all test bench eval crash install setup coverage fuzz valgrind format tidy clean
+.PHONY: all test reference bench eval crash install setup coverage fuzz valgrind format tidy clean
 PREFIX ?= /usr/local
 
 all:
@@ -15,6 +15,11 @@ format:     ; tools/format
 tidy:       ; tools/tidy
 install:    all ; cmake --install build/release --prefix $(PREFIX)
 clean:      ; rm -rf build
+
+# docs/REFERENCE.md, from the tables of the program.
+reference:
+	@cmake --preset release >/dev/null && cmake --build --preset release --target reference
+	docs/update build/bin/reference
 
 bench:
 	@cmake --preset bench >/dev/null && cmake --build --preset bench
