@@ -10,13 +10,13 @@ static const struct fumi_field done_fields[] = {
 const struct fumi_shape done_shape = FUMI_SHAPE(struct done, done_fields);
 
 static const struct fumi_field by_id_fields[] = {
-    FUMI_FIELD(struct by_id, id, "id", "Its id.", .flags = FUMI_REQUIRED),
+    FUMI_FIELD(struct by_id, id, "id", "Id.", .flags = FUMI_REQUIRED),
 };
 const struct fumi_shape by_id_shape = FUMI_SHAPE(struct by_id, by_id_fields);
 
 #define NAMESPACE_FIELD                                                                            \
-    FUMI_FIELD(struct note_result, name_space, "namespace", "The embedding space in use.",         \
-               .flags = FUMI_DETAIL)
+    FUMI_FIELD(struct note_result, name_space, "namespace",                                        \
+               "Embedding space in use: provider, model and dimensions.", .flags = FUMI_DETAIL)
 static const struct fumi_field note_result_fields[] = {NOTE_RESULT_FIELDS(struct note_result, note.)
                                                            NAMESPACE_FIELD};
 const struct fumi_shape note_result_shape = FUMI_SHAPE(struct note_result, note_result_fields);

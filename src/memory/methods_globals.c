@@ -12,11 +12,11 @@ static const struct fumi_field upsert_fields[] = {
     FUMI_FIELD(struct upsert_params, key, "key",
                "Like global.project.conventions: letters, digits, '.', '_', '-'.",
                .flags = FUMI_REQUIRED | FUMI_EMPTY),
-    FUMI_FIELD(struct upsert_params, value, "value", "Any JSON value; null is one.",
+    FUMI_FIELD(struct upsert_params, value, "value", "Any JSON value, also null.",
                .flags = FUMI_REQUIRED),
     /* Without a format: the rules of the key come first, and they are not the table's. */
-    FUMI_FIELD(struct upsert_params, updated, "updatedAt", "Since when, RFC 3339; default now.",
-               .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct upsert_params, updated, "updatedAt",
+               "Time since which the value holds, RFC 3339; default now.", .flags = FUMI_NULLABLE),
 };
 static const struct fumi_shape upsert_shape = FUMI_SHAPE(struct upsert_params, upsert_fields);
 
@@ -27,10 +27,11 @@ struct upserted {
 
 static const struct fumi_field upserted_fields[] = {
     FUMI_FIELD(struct upserted, ok, "ok", "Always true: failures are errors."),
-    FUMI_FIELD(struct upserted, id, "id", "The id of the global; a key keeps its id."),
-    FUMI_FIELD(struct upserted, name_space, "namespace", "The embedding space in use.",
-               .flags = FUMI_DETAIL),
-    FUMI_FIELD(struct upserted, warning, "warning", "What went wrong meanwhile.",
+    FUMI_FIELD(struct upserted, id, "id",
+               "Id of the global; it stays the same when the value changes."),
+    FUMI_FIELD(struct upserted, name_space, "namespace",
+               "Embedding space in use: provider, model and dimensions.", .flags = FUMI_DETAIL),
+    FUMI_FIELD(struct upserted, warning, "warning", "A problem that did not prevent the write.",
                .flags = FUMI_OMIT),
 };
 static const struct fumi_shape upserted_shape = FUMI_SHAPE(struct upserted, upserted_fields);
@@ -90,12 +91,12 @@ struct got {
 };
 
 static const struct fumi_field got_fields[] = {
-    FUMI_FIELD(struct got, name_space, "namespace", "The embedding space in use.",
-               .flags = FUMI_DETAIL),
-    FUMI_FIELD(struct got, found, "found", "Whether there is such a key."),
+    FUMI_FIELD(struct got, name_space, "namespace",
+               "Embedding space in use: provider, model and dimensions.", .flags = FUMI_DETAIL),
+    FUMI_FIELD(struct got, found, "found", "Whether the key is set."),
     FUMI_FIELD(struct got, id, "id", "The id of the global.", .flags = FUMI_NULLABLE),
-    FUMI_FIELD(struct got, value, "value", "Its value.", .flags = FUMI_NULLABLE),
-    FUMI_FIELD(struct got, updated, "updatedAt", "Since when it is so, UTC.",
+    FUMI_FIELD(struct got, value, "value", "Value of the global.", .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct got, updated, "updatedAt", "Time since which the value holds, UTC.",
                .flags = FUMI_NULLABLE),
 };
 static const struct fumi_shape got_shape = FUMI_SHAPE(struct got, got_fields);
@@ -131,7 +132,7 @@ struct list_params {
 
 static const struct fumi_field list_fields[] = {
     PROJECT_FIELD(struct list_params),
-    FUMI_FIELD(struct list_params, prefix, "prefix", "Only keys that begin so.",
+    FUMI_FIELD(struct list_params, prefix, "prefix", "Only keys with this prefix.",
                .flags = FUMI_NULLABLE),
 };
 static const struct fumi_shape list_shape = FUMI_SHAPE(struct list_params, list_fields);
@@ -143,12 +144,12 @@ struct row {
 };
 
 static const struct fumi_field row_fields[] = {
-    FUMI_FIELD(struct row, id, "id", "Its id."),
+    FUMI_FIELD(struct row, id, "id", "Id of the global."),
     FUMI_FIELD(struct row, project, "projectId", "The project, in its canonical form.",
                .flags = FUMI_DETAIL),
-    FUMI_FIELD(struct row, key, "key", "Its key."),
-    FUMI_FIELD(struct row, value, "value", "Its value.", .flags = FUMI_NULLABLE),
-    FUMI_FIELD(struct row, updated, "updatedAt", "Since when it is so, UTC."),
+    FUMI_FIELD(struct row, key, "key", "Key of the global."),
+    FUMI_FIELD(struct row, value, "value", "Value of the global.", .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct row, updated, "updatedAt", "Time since which the value holds, UTC."),
 };
 static const struct fumi_shape row_shape = FUMI_SHAPE(struct row, row_fields);
 
@@ -158,9 +159,10 @@ struct listed {
 };
 
 static const struct fumi_field listed_fields[] = {
-    FUMI_FIELD(struct listed, name_space, "namespace", "The embedding space in use.",
-               .flags = FUMI_DETAIL),
-    FUMI_FIELD(struct listed, globals, "globals", "The globals, by key.", .shape = &row_shape),
+    FUMI_FIELD(struct listed, name_space, "namespace",
+               "Embedding space in use: provider, model and dimensions.", .flags = FUMI_DETAIL),
+    FUMI_FIELD(struct listed, globals, "globals", "The globals, sorted by key.",
+               .shape = &row_shape),
 };
 static const struct fumi_shape listed_shape = FUMI_SHAPE(struct listed, listed_fields);
 

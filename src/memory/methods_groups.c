@@ -9,11 +9,11 @@ struct create_params {
 static const struct fumi_field create_fields[] = {
     PROJECT_FIELD(struct create_params),
     FUMI_FIELD(struct create_params, key, "groupKey",
-               "What notes name as groupId: letters, digits, '_', '-'; not \"global\".",
+               "Key that notes use as groupId: letters, digits, '_', '-'; not \"global\".",
                .flags = FUMI_REQUIRED),
-    FUMI_FIELD(struct create_params, title, "title", "What the group is called.",
-               .flags = FUMI_REQUIRED, .check = note_title_fault),
-    FUMI_FIELD(struct create_params, description, "description", "What belongs into it.",
+    FUMI_FIELD(struct create_params, title, "title", "Title of the group.", .flags = FUMI_REQUIRED,
+               .check = note_title_fault),
+    FUMI_FIELD(struct create_params, description, "description", "What the group is for.",
                .flags = FUMI_NULLABLE, .check = check_description),
 };
 static const struct fumi_shape create_shape = FUMI_SHAPE(struct create_params, create_fields);
@@ -24,9 +24,9 @@ struct created {
 
 static const struct fumi_field created_fields[] = {
     FUMI_FIELD(struct created, id, "id", "The id of the group."),
-    FUMI_FIELD(struct created, name_space, "namespace", "The embedding space in use.",
-               .flags = FUMI_DETAIL),
-    FUMI_FIELD(struct created, warning, "warning", "What went wrong meanwhile.",
+    FUMI_FIELD(struct created, name_space, "namespace",
+               "Embedding space in use: provider, model and dimensions.", .flags = FUMI_DETAIL),
+    FUMI_FIELD(struct created, warning, "warning", "A problem that did not prevent the write.",
                .flags = FUMI_OMIT),
 };
 static const struct fumi_shape created_shape = FUMI_SHAPE(struct created, created_fields);
@@ -63,28 +63,29 @@ struct wire_group {
 };
 
 #define GROUP_FIELDS(less)                                                                         \
-    FUMI_FIELD(struct wire_group, id, "id", "Its id; null: only notes name it.",                   \
+    FUMI_FIELD(struct wire_group, id, "id",                                                        \
+               "Id of the group; null if it was never created and only notes name it.",            \
                .flags = FUMI_NULLABLE),                                                            \
         FUMI_FIELD(struct wire_group, project, "projectId", "The project, in its canonical form.", \
                    .flags = (less)),                                                               \
-        FUMI_FIELD(struct wire_group, key, "groupKey", "What notes name as groupId."),             \
-        FUMI_FIELD(struct wire_group, title, "title", "What it is called.",                        \
+        FUMI_FIELD(struct wire_group, key, "groupKey", "Key that notes use as groupId."),          \
+        FUMI_FIELD(struct wire_group, title, "title", "Title of the group.",                       \
                    .flags = FUMI_NULLABLE),                                                        \
-        FUMI_FIELD(struct wire_group, description, "description", "What belongs into it.",         \
+        FUMI_FIELD(struct wire_group, description, "description", "What the group is for.",        \
                    .flags = FUMI_NULLABLE),                                                        \
-        FUMI_FIELD(struct wire_group, created, "createdAt", "When it was made, UTC.",              \
+        FUMI_FIELD(struct wire_group, created, "createdAt", "Time of creation, UTC.",              \
                    .flags = FUMI_NULLABLE | (less)),                                               \
-        FUMI_FIELD(struct wire_group, updated, "updatedAt", "When it was last changed, UTC.",      \
+        FUMI_FIELD(struct wire_group, updated, "updatedAt", "Time of the last change, UTC.",       \
                    .flags = FUMI_NULLABLE | (less)),                                               \
-        FUMI_FIELD(struct wire_group, notes, "noteCount", "How many notes are in it.")
+        FUMI_FIELD(struct wire_group, notes, "noteCount", "Number of notes in the group.")
 
 static const struct fumi_field row_fields[] = {GROUP_FIELDS(FUMI_DETAIL)};
 static const struct fumi_shape row_shape = FUMI_SHAPE(struct wire_group, row_fields);
 
 static const struct fumi_field group_fields[] = {
     GROUP_FIELDS(0),
-    FUMI_FIELD(struct wire_group, name_space, "namespace", "The embedding space in use.",
-               .flags = FUMI_DETAIL),
+    FUMI_FIELD(struct wire_group, name_space, "namespace",
+               "Embedding space in use: provider, model and dimensions.", .flags = FUMI_DETAIL),
 };
 static const struct fumi_shape group_shape = FUMI_SHAPE(struct wire_group, group_fields);
 
@@ -141,8 +142,8 @@ struct update_params {
 static const struct fumi_field update_fields[] = {
     FUMI_FIELD(struct update_params, id, "id", "The id of the group.", .flags = FUMI_REQUIRED),
     FUMI_FIELD(struct update_params, patch, "patch",
-               "What changes; the groupKey cannot: notes name it.", .flags = FUMI_NULLABLE,
-               .shape = &patch_shape),
+               "Members to change. The groupKey cannot change, because notes refer to it.",
+               .flags = FUMI_NULLABLE, .shape = &patch_shape),
 };
 static const struct fumi_shape update_shape = FUMI_SHAPE(struct update_params, update_fields);
 
@@ -153,7 +154,7 @@ struct updated {
 
 static const struct fumi_field updated_fields[] = {
     FUMI_FIELD(struct updated, ok, "ok", "Always true: failures are errors."),
-    FUMI_FIELD(struct updated, warning, "warning", "What went wrong meanwhile.",
+    FUMI_FIELD(struct updated, warning, "warning", "A problem that did not prevent the write.",
                .flags = FUMI_OMIT),
 };
 static const struct fumi_shape updated_shape = FUMI_SHAPE(struct updated, updated_fields);
@@ -193,8 +194,8 @@ struct list_result {
 };
 
 static const struct fumi_field list_result_fields[] = {
-    FUMI_FIELD(struct list_result, name_space, "namespace", "The embedding space in use.",
-               .flags = FUMI_DETAIL),
+    FUMI_FIELD(struct list_result, name_space, "namespace",
+               "Embedding space in use: provider, model and dimensions.", .flags = FUMI_DETAIL),
     FUMI_FIELD(struct list_result, groups, "groups",
                "The groups by age, then those that only notes name. \"global\" is not listed.",
                .shape = &row_shape),
@@ -229,12 +230,12 @@ static enum fumi_ret group_list(struct fumi_call *call, const void *params, void
 }
 
 const struct fumi_method group_methods[] = {
-    {"group_create", "Makes a group: a title and a description for a groupId of notes.",
+    {"group_create", "Creates a group: a title and a description for a groupId of notes.",
      &create_shape, &created_shape, group_create, WRITE},
     {"group_get", "Reads one group by its id.", &by_id_shape, &group_shape, group_get, READ},
-    {"group_update", "Changes title or description of a group.", &update_shape, &updated_shape,
+    {"group_update", "Changes the title or description of a group.", &update_shape, &updated_shape,
      group_update, WRITE},
-    {"group_delete", "Removes a group; its notes stay.", &by_id_shape, &done_shape, group_delete,
+    {"group_delete", "Deletes a group; its notes stay.", &by_id_shape, &done_shape, group_delete,
      WRITE},
     {"group_list", "Lists the groups of a project.", &list_shape, &list_result_shape, group_list,
      READ},

@@ -13,13 +13,14 @@ struct add_result {
 
 static const struct fumi_field added_fields[] = {
     FUMI_FIELD(struct add_result, id, "id", "The id of the note."),
-    FUMI_FIELD(struct add_result, name_space, "namespace", "The embedding space in use.",
-               .flags = FUMI_DETAIL),
+    FUMI_FIELD(struct add_result, name_space, "namespace",
+               "Embedding space in use: provider, model and dimensions.", .flags = FUMI_DETAIL),
     FUMI_FIELD(struct add_result, project, "canonicalProjectId", "The project's canonical form."),
-    FUMI_FIELD(struct add_result, embedding, "embedding",
-               "\"pending\": stored and found by words; its meaning follows by itself.",
-               .flags = FUMI_OMIT | FUMI_DETAIL),
-    FUMI_FIELD(struct add_result, warning, "warning", "What went wrong meanwhile.",
+    FUMI_FIELD(
+        struct add_result, embedding, "embedding",
+        "\"pending\": the note is stored and found by keyword; its vector is computed later.",
+        .flags = FUMI_OMIT | FUMI_DETAIL),
+    FUMI_FIELD(struct add_result, warning, "warning", "A problem that did not prevent the write.",
                .flags = FUMI_OMIT),
 };
 static const struct fumi_shape added_shape = FUMI_SHAPE(struct add_result, added_fields);
@@ -70,12 +71,12 @@ struct import_result {
 static const struct fumi_field imported_fields[] = {
     FUMI_FIELD(struct import_result, project, "canonicalProjectId",
                "The project's canonical form."),
-    FUMI_FIELD(struct import_result, ids, "ids", "The ids of the notes, in their order."),
+    FUMI_FIELD(struct import_result, ids, "ids", "Ids of the stored notes, in the order given."),
     FUMI_FIELD(struct import_result, left, "left",
-               "How many were not stored any more: give the last ones again.",
+               "Number of notes that were not stored: the last ones of the list. Send these again.",
                .flags = FUMI_SPARSE),
-    FUMI_FIELD(struct import_result, warning, "warning", "What went wrong meanwhile.",
-               .flags = FUMI_OMIT),
+    FUMI_FIELD(struct import_result, warning, "warning",
+               "A problem that did not prevent the write.", .flags = FUMI_OMIT),
 };
 static const struct fumi_shape imported_shape = FUMI_SHAPE(struct import_result, imported_fields);
 
@@ -154,7 +155,7 @@ struct update_params {
 
 static const struct fumi_field update_fields[] = {
     FUMI_FIELD(struct update_params, id, "id", "The id of the note.", .flags = FUMI_REQUIRED),
-    FUMI_FIELD(struct update_params, patch, "patch", "What changes; the rest stays.",
+    FUMI_FIELD(struct update_params, patch, "patch", "Members to change; others stay.",
                .flags = FUMI_NULLABLE, .shape = &patch_shape),
 };
 static const struct fumi_shape update_shape = FUMI_SHAPE(struct update_params, update_fields);
@@ -170,11 +171,12 @@ static const struct fumi_field updated_fields[] = {
     FUMI_FIELD(struct update_result, ignored, "ignored",
                "Members of the patch that have the wrong type and changed nothing.",
                .flags = FUMI_OMIT),
-    FUMI_FIELD(struct update_result, embedding, "embedding",
-               "\"pending\": stored and found by words; its meaning follows by itself.",
-               .flags = FUMI_OMIT | FUMI_DETAIL),
-    FUMI_FIELD(struct update_result, warning, "warning", "What went wrong meanwhile.",
-               .flags = FUMI_OMIT),
+    FUMI_FIELD(
+        struct update_result, embedding, "embedding",
+        "\"pending\": the note is stored and found by keyword; its vector is computed later.",
+        .flags = FUMI_OMIT | FUMI_DETAIL),
+    FUMI_FIELD(struct update_result, warning, "warning",
+               "A problem that did not prevent the write.", .flags = FUMI_OMIT),
 };
 static const struct fumi_shape updated_shape = FUMI_SHAPE(struct update_result, updated_fields);
 
@@ -231,12 +233,12 @@ const struct fumi_method note_methods[] = {
      "went wrong.",
      &add_shape, &added_shape, add_note, WRITE},
     {"import",
-     "Stores many notes of a project, one after the other, and tells how far it is to those who "
-     "want to know.",
+     "Stores many notes of a project, one after the other. Reports progress if the client asks "
+     "for it.",
      &import_shape, &imported_shape, import, WRITE},
     {"get", "Reads one note by its id.", &by_id_shape, &note_result_shape, get, READ},
-    {"update", "Changes parts of a note. What the patch does not name stays as it is.",
-     &update_shape, &updated_shape, update, WRITE},
-    {"delete", "Removes a note, or a global, for good.", &by_id_shape, &done_shape, delete, WRITE},
+    {"update", "Changes the members of a note that the patch names.", &update_shape, &updated_shape,
+     update, WRITE},
+    {"delete", "Permanently deletes a note or a global.", &by_id_shape, &done_shape, delete, WRITE},
 };
 const size_t note_methods_n = FUMI_COUNT(note_methods);

@@ -23,21 +23,22 @@ static const struct fumi_field search_fields[] = {
                .flags = FUMI_REQUIRED, .check = check_query),
     FUMI_FIELD(struct search_params, group, "groupId", "Only this group.", .flags = FUMI_NULLABLE,
                .check = note_given_group_fault),
-    FUMI_FIELD(struct search_params, top, "topK", "At most so many.", .flags = FUMI_NULLABLE,
-               .min = 1, .max = RESULTS_MAX, .def = "5"),
-    FUMI_FIELD(struct search_params, tags, "tags", "Only with all of these.",
+    FUMI_FIELD(struct search_params, top, "topK", "Maximum number of notes.",
+               .flags = FUMI_NULLABLE, .min = 1, .max = RESULTS_MAX, .def = "5"),
+    FUMI_FIELD(struct search_params, tags, "tags", "Only notes with all of these.",
                .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag_filter),
-    FUMI_FIELD(struct search_params, since, "since", "Created then or later.",
+    FUMI_FIELD(struct search_params, since, "since", "Created at or after.",
                .flags = FUMI_NULLABLE),
     FUMI_FIELD(struct search_params, until, "until", "Created before.", .flags = FUMI_NULLABLE),
-    FUMI_FIELD(struct search_params, mode, "mode", "By meaning and words, or one of them.",
+    FUMI_FIELD(struct search_params, mode, "mode",
+               "Search by meaning, by keyword (words), or both (hybrid).",
                .flags = FUMI_NULLABLE | FUMI_DETAIL, .choices = modes, .def = "\"hybrid\""),
-    FUMI_FIELD(struct search_params, floor, "minScore", "Leave out lower scores.",
+    FUMI_FIELD(struct search_params, floor, "minScore", "Omit notes with a lower score.",
                .flags = FUMI_NULLABLE | FUMI_DETAIL, .min = 0, .max = 1, .def = "0"),
     FUMI_FIELD(struct search_params, max_tokens, "maxTokens",
-               "Of all texts: long notes are cut to their best passage. 0: any.",
+               "Limit of all texts; long notes are cut to the best passage. 0: none.",
                .flags = FUMI_NULLABLE, .min = 0, .max = 1000000, .def = "0"),
-    FUMI_FIELD(struct search_params, explain, "explain", "Say how each score came about.",
+    FUMI_FIELD(struct search_params, explain, "explain", "Explain each score.",
                .flags = FUMI_NULLABLE | FUMI_DETAIL, .def = "false"),
 };
 static const struct fumi_shape search_shape = FUMI_SHAPE(struct search_params, search_fields);
@@ -47,8 +48,9 @@ struct passage_at {
 };
 
 static const struct fumi_field passage_fields[] = {
-    FUMI_FIELD(struct passage_at, begin, "begin", "Its first byte in the text of the note."),
-    FUMI_FIELD(struct passage_at, end, "end", "The byte behind its last."),
+    FUMI_FIELD(struct passage_at, begin, "begin",
+               "Offset of the first byte in the text of the note."),
+    FUMI_FIELD(struct passage_at, end, "end", "Offset after the last byte."),
 };
 static const struct fumi_shape passage_shape = FUMI_SHAPE(struct passage_at, passage_fields);
 
@@ -59,12 +61,11 @@ struct explained {
 };
 
 static const struct fumi_field explained_fields[] = {
-    FUMI_FIELD(struct explained, words, "words", "BM25 of the words; 0: none in common."),
-    FUMI_FIELD(struct explained, words_rank, "wordsRank", "Place by words; 0: none."),
-    FUMI_FIELD(struct explained, meaning, "meaning", "Cosine of the best passage."),
-    FUMI_FIELD(struct explained, meaning_rank, "meaningRank", "Place by meaning; 0: none."),
-    FUMI_FIELD(struct explained, passage, "passage", "The passage that is nearest.",
-               .shape = &passage_shape),
+    FUMI_FIELD(struct explained, words, "words", "BM25 score by keyword; 0: no keyword matches."),
+    FUMI_FIELD(struct explained, words_rank, "wordsRank", "Rank by keyword; 0: not ranked."),
+    FUMI_FIELD(struct explained, meaning, "meaning", "Cosine similarity of the best passage."),
+    FUMI_FIELD(struct explained, meaning_rank, "meaningRank", "Rank by meaning; 0: not ranked."),
+    FUMI_FIELD(struct explained, passage, "passage", "The best passage.", .shape = &passage_shape),
 };
 static const struct fumi_shape explained_shape = FUMI_SHAPE(struct explained, explained_fields);
 
@@ -76,10 +77,11 @@ struct search_hit {
 };
 
 static const struct fumi_field hit_fields[] = {
-    NOTE_LIST_FIELDS(struct search_hit, note.) FUMI_FIELD(
-        struct search_hit, score, "score", "0 to 1, 1 best, comparable within one answer."),
+    NOTE_LIST_FIELDS(struct search_hit, note.)
+        FUMI_FIELD(struct search_hit, score, "score",
+                   "Score from 0 to 1 (best); comparable within one result only."),
     FUMI_FIELD(struct search_hit, passage, "passage",
-               "Where the passage stands, when text is not the whole note: begin and end in bytes.",
+               "If text is only a passage: its begin and end in the note, in bytes.",
                .flags = FUMI_OMIT),
     FUMI_FIELD(struct search_hit, explain, "explain",
                "With explain: words, wordsRank, meaning, meaningRank, passage.",
@@ -93,13 +95,14 @@ struct filtered_out {
 
 static const struct fumi_field filtered_fields[] = {
     FUMI_FIELD(struct filtered_out, project, "inProject", "Notes of the project."),
-    FUMI_FIELD(struct filtered_out, group, "byGroup", "How many of them groupId took away.",
+    FUMI_FIELD(struct filtered_out, group, "byGroup", "Notes that groupId excluded.",
                .flags = FUMI_SPARSE),
-    FUMI_FIELD(struct filtered_out, tags, "byTags", "How many more tags took away.",
+    FUMI_FIELD(struct filtered_out, tags, "byTags", "Further notes that tags excluded.",
                .flags = FUMI_SPARSE),
-    FUMI_FIELD(struct filtered_out, time, "byTime", "How many more since and until took away.",
+    FUMI_FIELD(struct filtered_out, time, "byTime", "Further notes that since and until excluded.",
                .flags = FUMI_SPARSE),
-    FUMI_FIELD(struct filtered_out, left, "left", "How many were searched.", .flags = FUMI_DETAIL),
+    FUMI_FIELD(struct filtered_out, left, "left", "Notes that were searched.",
+               .flags = FUMI_DETAIL),
 };
 static const struct fumi_shape filtered_shape = FUMI_SHAPE(struct filtered_out, filtered_fields);
 
@@ -109,9 +112,9 @@ struct miss {
 };
 
 static const struct fumi_field miss_fields[] = {
-    FUMI_FIELD(struct miss, id, "id", "Its id."),
-    FUMI_FIELD(struct miss, title, "title", "Its title.", .flags = FUMI_NULLABLE),
-    FUMI_FIELD(struct miss, score, "score", "Its score."),
+    FUMI_FIELD(struct miss, id, "id", "Id of the note."),
+    FUMI_FIELD(struct miss, title, "title", "Title of the note.", .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct miss, score, "score", "Score of the note."),
 };
 static const struct fumi_shape miss_shape = FUMI_SHAPE(struct miss, miss_fields);
 
@@ -125,19 +128,20 @@ struct search_meta {
 };
 
 static const struct fumi_field meta_fields[] = {
-    FUMI_FIELD(struct search_meta, mode, "mode", "What was really used.", .flags = FUMI_DETAIL,
+    FUMI_FIELD(struct search_meta, mode, "mode", "The mode that was used.", .flags = FUMI_DETAIL,
                .choices = modes, .def = "\"hybrid\""),
-    FUMI_FIELD(struct search_meta, filtered, "filtered", "What each filter took away.",
-               .shape = &filtered_shape),
+    FUMI_FIELD(struct search_meta, filtered, "filtered",
+               "Number of notes that each filter excluded.", .shape = &filtered_shape),
     FUMI_FIELD(struct search_meta, below, "belowMinScore", "Candidates below minScore.",
                .flags = FUMI_DETAIL),
-    FUMI_FIELD(struct search_meta, misses, "nearMisses", "The best of those.", .flags = FUMI_OMIT,
-               .shape = &miss_shape),
-    FUMI_FIELD(struct search_meta, tokens, "tokens", "About how many tokens the texts have.",
+    FUMI_FIELD(struct search_meta, misses, "nearMisses", "The best candidates below minScore.",
+               .flags = FUMI_OMIT, .shape = &miss_shape),
+    FUMI_FIELD(struct search_meta, tokens, "tokens", "Estimated number of tokens of all texts.",
                .flags = FUMI_DETAIL),
     FUMI_FIELD(struct search_meta, rest, "rest", "Ids of notes that did not fit into maxTokens.",
                .flags = FUMI_OMIT),
-    FUMI_FIELD(struct search_meta, warning, "warning", "What could not be done as asked.",
+    FUMI_FIELD(struct search_meta, warning, "warning",
+               "A problem that affects the result, such as a search by keyword only.",
                .flags = FUMI_OMIT),
 };
 static const struct fumi_shape meta_shape = FUMI_SHAPE(struct search_meta, meta_fields);
@@ -149,11 +153,11 @@ struct search_result {
 };
 
 static const struct fumi_field result_fields[] = {
-    FUMI_FIELD(struct search_result, name_space, "namespace", "The embedding space in use.",
-               .flags = FUMI_DETAIL),
+    FUMI_FIELD(struct search_result, name_space, "namespace",
+               "Embedding space in use: provider, model and dimensions.", .flags = FUMI_DETAIL),
     FUMI_FIELD(struct search_result, results, "results", "The notes, best first.",
                .shape = &hit_shape),
-    FUMI_FIELD(struct search_result, meta, "meta", "How the answer came about.",
+    FUMI_FIELD(struct search_result, meta, "meta", "How the result was found.",
                .shape = &meta_shape),
 };
 static const struct fumi_shape result_shape = FUMI_SHAPE(struct search_result, result_fields);
@@ -246,12 +250,12 @@ static const struct fumi_field recent_fields[] = {
     PROJECT_FIELD(struct recent_params),
     FUMI_FIELD(struct recent_params, group, "groupId", "Only this group.", .flags = FUMI_NULLABLE,
                .check = note_given_group_fault),
-    FUMI_FIELD(struct recent_params, limit, "limit", "At most so many.", .flags = FUMI_NULLABLE,
-               .min = 0, .max = RESULTS_MAX, .def = "10"),
-    FUMI_FIELD(struct recent_params, tags, "tags", "Only with all of these.",
+    FUMI_FIELD(struct recent_params, limit, "limit", "Maximum number of notes.",
+               .flags = FUMI_NULLABLE, .min = 0, .max = RESULTS_MAX, .def = "10"),
+    FUMI_FIELD(struct recent_params, tags, "tags", "Only notes with all of these.",
                .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag_filter),
-    FUMI_FIELD(struct recent_params, cursor, "cursor", "A nextCursor.", .flags = FUMI_NULLABLE,
-               .check = check_cursor),
+    FUMI_FIELD(struct recent_params, cursor, "cursor", "nextCursor of the previous page.",
+               .flags = FUMI_NULLABLE, .check = check_cursor),
 };
 static const struct fumi_shape recent_shape = FUMI_SHAPE(struct recent_params, recent_fields);
 
@@ -261,12 +265,12 @@ struct recent_result {
 };
 
 static const struct fumi_field recent_result_fields[] = {
-    FUMI_FIELD(struct recent_result, name_space, "namespace", "The embedding space in use.",
-               .flags = FUMI_DETAIL),
+    FUMI_FIELD(struct recent_result, name_space, "namespace",
+               "Embedding space in use: provider, model and dimensions.", .flags = FUMI_DETAIL),
     FUMI_FIELD(struct recent_result, items, "items", "The notes, newest first.",
                .shape = &note_list_shape),
-    FUMI_FIELD(struct recent_result, next, "nextCursor", "Where the next page begins, if any.",
-               .flags = FUMI_OMIT),
+    FUMI_FIELD(struct recent_result, next, "nextCursor",
+               "Cursor of the next page, if there is one.", .flags = FUMI_OMIT),
 };
 static const struct fumi_shape recent_result_shape = FUMI_SHAPE(struct recent_result,
                                                                 recent_result_fields);

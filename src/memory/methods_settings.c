@@ -29,10 +29,11 @@ struct embedder_view {
 static const struct fumi_field embedder_fields[] = {
     FUMI_FIELD(struct embedder_view, provider, "provider", "local, openai or ollama."),
     FUMI_FIELD(struct embedder_view, model, "model", "The model."),
-    FUMI_FIELD(struct embedder_view, dim, "dim", "Numbers in a vector; 0: not known yet."),
-    FUMI_FIELD(struct embedder_view, base_url, "baseUrl", "Where the provider is asked.",
+    FUMI_FIELD(struct embedder_view, dim, "dim", "Dimensions of a vector; 0: not known yet."),
+    FUMI_FIELD(struct embedder_view, base_url, "baseUrl", "Address of the provider.",
                .flags = FUMI_NULLABLE),
-    FUMI_FIELD(struct embedder_view, key_set, "apiKeySet", "Whether there is a key; never which."),
+    FUMI_FIELD(struct embedder_view, key_set, "apiKeySet",
+               "Whether an API key is set. The key itself is never shown."),
 };
 static const struct fumi_shape embedder_shape = FUMI_SHAPE(struct embedder_view, embedder_fields);
 
@@ -42,8 +43,8 @@ struct store_view {
 
 static const struct fumi_field store_fields[] = {
     FUMI_FIELD(struct store_view, type, "type", "The kind of store."),
-    FUMI_FIELD(struct store_view, path, "path", "Its file.", .flags = FUMI_NULLABLE),
-    FUMI_FIELD(struct store_view, url, "url", "Its address.", .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct store_view, path, "path", "File of the database.", .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct store_view, url, "url", "Address of a remote store.", .flags = FUMI_NULLABLE),
 };
 static const struct fumi_shape store_shape = FUMI_SHAPE(struct store_view, store_fields);
 
@@ -54,7 +55,7 @@ struct paths_view {
 static const struct fumi_field paths_fields[] = {
     FUMI_FIELD(struct paths_view, config, "configPath", "The configuration file.",
                .flags = FUMI_NULLABLE),
-    FUMI_FIELD(struct paths_view, data, "dataDir", "The directory of the data.",
+    FUMI_FIELD(struct paths_view, data, "dataDir", "Directory of the data.",
                .flags = FUMI_NULLABLE),
 };
 static const struct fumi_shape paths_shape = FUMI_SHAPE(struct paths_view, paths_fields);
@@ -67,11 +68,12 @@ struct config_view {
 };
 
 static const struct fumi_field config_fields[] = {
-    FUMI_FIELD(struct config_view, transport, "transportDefaults", "How it is served.",
+    FUMI_FIELD(struct config_view, transport, "transportDefaults", "How clients reach the server.",
                .shape = &transport_shape),
-    FUMI_FIELD(struct config_view, embedder, "embedder", "What makes vectors of texts.",
+    FUMI_FIELD(struct config_view, embedder, "embedder", "How texts are turned into vectors.",
                .shape = &embedder_shape),
-    FUMI_FIELD(struct config_view, store, "store", "Where notes are kept.", .shape = &store_shape),
+    FUMI_FIELD(struct config_view, store, "store", "Where notes are stored.",
+               .shape = &store_shape),
     FUMI_FIELD(struct config_view, paths, "paths", "Files and directories.", .shape = &paths_shape),
 };
 static const struct fumi_shape config_shape = FUMI_SHAPE(struct config_view, config_fields);
@@ -99,17 +101,19 @@ static const struct fumi_field change_fields[] = {
     FUMI_FIELD(struct embedder_change, provider, "provider", "local, openai or ollama.",
                .flags = FUMI_NULLABLE),
     FUMI_FIELD(struct embedder_change, model, "model",
-               "The model; the provider's usual one if not.", .flags = FUMI_NULLABLE),
-    FUMI_FIELD(struct embedder_change, base_url, "baseUrl",
-               "Where the provider is asked. The key does not go along to a new address. Over a "
-               "connection only the provider's own hosts, this machine, embedder.allowedHosts and "
-               "what the configuration file has are allowed.",
-               .flags = FUMI_NULLABLE),
-    FUMI_FIELD(struct embedder_change, api_key, "apiKey", "The key. It is stored, never shown.",
+               "Model; the provider's default model if not set.", .flags = FUMI_NULLABLE),
+    FUMI_FIELD(
+        struct embedder_change, base_url, "baseUrl",
+        "Address of the provider. The API key is not sent to a new address. Clients may only "
+        "name the provider's own hosts, this machine, hosts in embedder.allowedHosts and "
+        "the address in the configuration file.",
+        .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct embedder_change, api_key, "apiKey",
+               "API key. It is stored in the configuration file and never shown.",
                .flags = FUMI_NULLABLE),
     FUMI_FIELD(struct embedder_change, dim, "dim",
-               "Numbers in a vector, " VECTOR_DIM_RANGE
-               ", where the model lets one choose; 0: as the model has it.",
+               "Dimensions of a vector, " VECTOR_DIM_RANGE
+               ", if the model supports several; 0 = chosen by the model.",
                .flags = FUMI_NULLABLE, .min = 0, .max = VECTOR_DIM_MAX, .def = "0"),
 };
 static const struct fumi_shape change_shape = FUMI_SHAPE(struct embedder_change, change_fields);
@@ -120,8 +124,8 @@ struct set_params {
 
 static const struct fumi_field set_fields[] = {
     FUMI_FIELD(struct set_params, embedder, "embedder",
-               "What changes. It is tried first; then all notes are embedded anew in the "
-               "background, while searches go on.",
+               "Settings to change. The new embedder is tried first; then all notes are embedded "
+               "again in the background, while searches continue.",
                .flags = FUMI_NULLABLE, .shape = &change_shape),
 };
 static const struct fumi_shape set_shape = FUMI_SHAPE(struct set_params, set_fields);
@@ -134,8 +138,9 @@ struct set_result {
 static const struct fumi_field set_result_fields[] = {
     FUMI_FIELD(struct set_result, ok, "ok", "Always true: failures are errors."),
     FUMI_FIELD(struct set_result, name_space, "effectiveNamespace",
-               "The embedding space in use; it ends in :0 until the provider has answered once."),
-    FUMI_FIELD(struct set_result, warning, "warning", "Why the provider could not be asked.",
+               "Embedding space in use: provider, model and dimensions. The dimensions are 0 until "
+               "the provider has answered once."),
+    FUMI_FIELD(struct set_result, warning, "warning", "Why the provider could not be tried.",
                .flags = FUMI_OMIT),
 };
 static const struct fumi_shape set_result_shape = FUMI_SHAPE(struct set_result, set_result_fields);
@@ -168,16 +173,17 @@ struct progress_view {
 };
 
 static const struct fumi_field progress_fields[] = {
-    FUMI_FIELD(struct progress_view, running, "running", "Whether vectors are being made."),
+    FUMI_FIELD(struct progress_view, running, "running", "Whether vectors are being computed."),
     FUMI_FIELD(struct progress_view, done, "done", "Notes that have vectors in the space in use."),
-    FUMI_FIELD(struct progress_view, total, "total", "Notes in all."),
-    FUMI_FIELD(struct progress_view, pending, "pending", "Notes that wait for their vectors."),
-    FUMI_FIELD(struct progress_view, per_second, "perSecond", "Notes a second; 0: not known."),
-    FUMI_FIELD(struct progress_view, seconds_left, "secondsLeft", "To the end; -1: not known."),
+    FUMI_FIELD(struct progress_view, total, "total", "Number of notes."),
+    FUMI_FIELD(struct progress_view, pending, "pending", "Notes without vectors."),
+    FUMI_FIELD(struct progress_view, per_second, "perSecond", "Notes per second; 0: not known."),
+    FUMI_FIELD(struct progress_view, seconds_left, "secondsLeft",
+               "Estimated seconds until all notes have vectors; -1: not known."),
     FUMI_FIELD(
         struct progress_view, serving, "serving",
-        "Whose vectors answer searches: the space before, until the one in use is complete."),
-    FUMI_FIELD(struct progress_view, error, "error", "Why it waits, if it does.",
+        "Embedding space that answers searches: the previous one until the new one is complete."),
+    FUMI_FIELD(struct progress_view, error, "error", "Why embedding is paused, if it is.",
                .flags = FUMI_NULLABLE),
 };
 static const struct fumi_shape progress_shape = FUMI_SHAPE(struct progress_view, progress_fields);
@@ -244,16 +250,16 @@ struct stats_view {
 };
 
 static const struct fumi_field stats_fields[] = {
-    FUMI_FIELD(struct stats_view, name_space, "namespace", "The embedding space in use.",
-               .flags = FUMI_DETAIL),
-    FUMI_FIELD(struct stats_view, notes, "notes", "Notes in all."),
+    FUMI_FIELD(struct stats_view, name_space, "namespace",
+               "Embedding space in use: provider, model and dimensions.", .flags = FUMI_DETAIL),
+    FUMI_FIELD(struct stats_view, notes, "notes", "Number of notes."),
     FUMI_FIELD(struct stats_view, projects, "projects", "Projects that have notes."),
     FUMI_FIELD(struct stats_view, groups, "groups", "Groups that were created."),
-    FUMI_FIELD(struct stats_view, globals, "globals", "Globals in all."),
-    FUMI_FIELD(struct stats_view, vectors, "vectors", "Vectors of all spaces: one a passage."),
+    FUMI_FIELD(struct stats_view, globals, "globals", "Number of globals."),
+    FUMI_FIELD(struct stats_view, vectors, "vectors", "Vectors of all spaces; one per passage."),
     FUMI_FIELD(struct stats_view, bytes, "bytes", "Size of the store."),
     FUMI_FIELD(struct stats_view, schema, "schemaVersion", "Version of the store's format."),
-    FUMI_FIELD(struct stats_view, embedding, "embedding", "How far the vectors are made.",
+    FUMI_FIELD(struct stats_view, embedding, "embedding", "Progress of embedding.",
                .shape = &progress_shape),
 };
 static const struct fumi_shape stats_shape = FUMI_SHAPE(struct stats_view, stats_fields);
@@ -274,12 +280,13 @@ static enum fumi_ret stats(struct fumi_call *call, const void *params, void *res
 }
 
 const struct fumi_method setting_methods[] = {
-    {"get_config", "Shows the configuration; never keys.", NULL, &config_shape, get_config, QUICK},
-    {"set_config", "Changes the embedder while serving.", &set_shape, &set_result_shape, set_config,
-     WRITE},
-    {"stats", "Counts what is stored, and how far its vectors are made.", NULL, &stats_shape, stats,
-     READ},
-    {"reembed", "Looks at once for notes that lack vectors, and says how far it is.", NULL,
+    {"get_config", "Shows the configuration, without API keys.", NULL, &config_shape, get_config,
+     QUICK},
+    {"set_config", "Changes the embedder of a running server.", &set_shape, &set_result_shape,
+     set_config, WRITE},
+    {"stats", "Counts what is stored, and reports the progress of embedding.", NULL, &stats_shape,
+     stats, READ},
+    {"reembed", "Starts embedding notes that lack vectors, and reports the progress.", NULL,
      &progress_shape, reembed, READ},
 };
 const size_t setting_methods_n = FUMI_COUNT(setting_methods);

@@ -19,12 +19,12 @@
     X(T, at, ID, id, struct fumi_str, "id", "id", 0,                                               \
       ABSENT, (""),                                                                                \
       ABSENT, (""),                                                                                \
-      0, 0, "Its id.")                                                                             \
+      0, 0, "Id of the note.")                                                                     \
     X(T, at, PROJECT, project, struct fumi_str, "projectId", "project", 0,                         \
       PROJECT, (""),                                                                               \
       ABSENT, (""),                                                                                \
       0, FUMI_DETAIL, "The project, in its canonical form.")                                       \
-    X(T, at, GROUP, group, struct fumi_str, "groupId", "group_key", 0,                                   \
+    X(T, at, GROUP, group, struct fumi_str, "groupId", "group_key", 0,                             \
       REQUIRED, ("\"global\" for the whole project, else like lessons, task-7.",                   \
                  .flags = FUMI_REQUIRED, .check = note_group_fault),                               \
       PATCHED, ("Another group.", .check = note_given_group_fault),                                \
@@ -33,32 +33,32 @@
       OPTIONAL, ("A short title.", .flags = FUMI_NULLABLE, .check = note_title_fault),             \
       PATCHED, ("Null clears it.", .flags = FUMI_NULLABLE | FUMI_LENIENT,                          \
                 .check = note_title_fault),                                                        \
-      FUMI_NULLABLE, 0, "Its title.")                                                              \
+      FUMI_NULLABLE, 0, "Title of the note.")                                                      \
     X(T, at, TEXT, text, struct fumi_str, "text", "text", NOTE_FREE_TEXT,                          \
       REQUIRED, ("The fact and its reason, clear without this conversation.",                      \
                  .flags = FUMI_REQUIRED, .check = note_text_fault),                                \
       PATCHED, ("The whole new text.", .check = note_text_fault),                                  \
-      0, 0, "Its text; in search results, if maxTokens is small, only the best passage.")          \
+      0, 0, "Text of the note; with maxTokens, search may return only the best passage.")          \
     X(T, at, TAGS, tags, struct fumi_strs, "tags", "tags", NOTE_FREE_TEXT,                         \
       OPTIONAL, ("Like rule, decision; case counts.", .flags = FUMI_NULLABLE,                      \
                  .max = NOTE_TAGS_MAX, .check = note_tag_fault),                                   \
-      PATCHED, ("Replaced whole.", .flags = FUMI_NULL_KEEPS, .max = NOTE_TAGS_MAX,                 \
+      PATCHED, ("Replaces the old value.", .flags = FUMI_NULL_KEEPS, .max = NOTE_TAGS_MAX,         \
                 .check = note_tag_fault),                                                          \
-      FUMI_SPARSE, 0, "Its tags.")                                                                 \
+      FUMI_SPARSE, 0, "Tags of the note.")                                                         \
     X(T, at, SOURCE, source, struct fumi_str, "source", "source", NOTE_FREE_TEXT,                  \
       OPTIONAL, ("A file, a URL, a person.", .flags = FUMI_NULLABLE, .check = note_source_fault),  \
       PATCHED, ("Null clears it.", .flags = FUMI_NULLABLE | FUMI_LENIENT,                          \
                 .check = note_source_fault),                                                       \
-      FUMI_NULLABLE, 0, "Where it came from.")                                                     \
+      FUMI_NULLABLE, 0, "Where the note came from.")                                               \
     X(T, at, CREATED, created, struct fumi_time, "createdAt", "created", 0,                        \
       OPTIONAL, ("Default now.", .flags = FUMI_NULLABLE),                                          \
       ABSENT, (""),                                                                                \
-      0, 0, "When it was made, UTC.")                                                              \
+      0, 0, "Time of creation, UTC.")                                                              \
     X(T, at, METADATA, metadata, struct fumi_json, "metadata", "metadata", NOTE_FREE_TEXT,         \
       OPTIONAL, ("Any object.", .flags = FUMI_NULLABLE | FUMI_OBJECT_ONLY),                        \
-      PATCHED, ("Replaced whole.",                                                                 \
+      PATCHED, ("Replaces the old value.",                                                         \
                 .flags = FUMI_NULLABLE | FUMI_LENIENT | FUMI_OBJECT_ONLY),                         \
-      FUMI_NULLABLE | FUMI_OBJECT_ONLY, 0, "Any object that was stored with it.")
+      FUMI_NULLABLE | FUMI_OBJECT_ONLY, 0, "The object stored with the note.")
 /* clang-format on */
 
 /* Fields of a shape over T: params (all required members, then all optional ones; the project and
