@@ -1,4 +1,4 @@
-/* A store of which callers see one project only, or which they cannot change. */
+/* A view of a store that is restricted to one project, or to reading, or both. */
 #ifndef FUMI_STORE_SCOPED_H
 #define FUMI_STORE_SCOPED_H
 
@@ -9,21 +9,21 @@ struct scope {
     bool read_only;
 };
 
-/* 0, or -1 with *e set: the scope is read-only; the project is another than the scope's. The
- * sentences name the flags of fumi serve. */
+/* Return 0, or -1 with *e set: scope_writes if the scope is read-only, scope_admits if the project
+ * is not that of the scope. The error texts name the flags of fumi serve. */
 int scope_writes(const struct scope *s, struct fumi_err *e);
 int scope_admits(const struct scope *s, struct fumi_str project, struct fumi_err *e);
 
-/* `in`, seen through the scope. Uses nothing but the operations of `in`.
+/* Returns a view of `in`. The caller closes it with store_close; `in` is borrowed and stays open.
+ * The project is copied.
  *
  * Read-only: every operation that writes fails as scope_writes does.
- * One project: an operation that names another project fails as scope_admits does, but `names`,
- * which finds none there. An id of another project is answered exactly as one that does not exist.
- * Lists and counts without a project are of the scope's. Operations on the whole store (embedding,
- * facts, backup, doctor) are refused: they are the program's own, which has `in` for them. heads
- * and score take numbers of notes that near and match found.
- *
- * The project is copied. `in` is borrowed: close frees no more than what was made here. */
+ * One project: an operation that names another project fails as scope_admits does, except
+ * list_names, which returns an empty list. An id of another project gives the same error as an id
+ * that does not exist. Lists and counts without a project are restricted to that of the scope.
+ * Operations on the whole store (list_unembedded, add_vectors, delete_spaces, meta, backup, check,
+ * erase_step) fail; the program uses `in` for them. load_heads and score_vectors do not check the
+ * project: pass only notes that a search of the same view has found. */
 struct store *scoped_new(struct store *in, const struct scope *s);
 
 #endif

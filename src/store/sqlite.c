@@ -1,10 +1,13 @@
-/* The store as a whole: opening, closing, and the connections that read. */
+/* Opens and closes the store, and keeps a free list of connections for reading. */
 #include "store/sqlite_erase.h"
+#include "store/sqlite_file.h"
 #include "store/sqlite_merge.h"
 #include "store/sqlite_ops.h"
 #include "store/sqlite_readonly.h"
 
 #include "base/arena.h"
+
+#include <assert.h>
 
 enum { READERS_KEPT = 8 };
 
@@ -36,6 +39,7 @@ static void give_reader(struct store_sqlite *s, struct db *d)
 
 static int read_once(struct db *d, store_sqlite_fn *run, void *arg, struct fumi_err *e)
 {
+    assert(!d->bad && sqlite3_get_autocommit(d->h));
     if (store_sqlite_run(d, e, "BEGIN", ""))
         return -1;
     int rc = run(d, arg, e);
@@ -80,7 +84,7 @@ void store_sqlite_idle(struct store_sqlite *s)
     pthread_mutex_unlock(&s->write_lock);
 }
 
-static void close_store(struct store *base)
+void store_sqlite_close(struct store *base)
 {
     struct store_sqlite *s = (struct store_sqlite *)base;
     store_sqlite_erase_last(s);
@@ -98,46 +102,9 @@ static void close_store(struct store *base)
     fumi_resize(s, 0);
 }
 
-static const struct store_ops ops = {
-    .name = "sqlite",
-    .add_note = store_sqlite_add_note,
-    .get_note = store_sqlite_get_note,
-    .update_note = store_sqlite_update_note,
-    .delete = store_sqlite_delete,
-    .list_recent = store_sqlite_list_recent,
-    .list_by_seq = store_sqlite_list_by_seq,
-    .load_notes = store_sqlite_load_notes,
-    .load_heads = store_sqlite_load_heads,
-    .list_names = store_sqlite_list_names,
-    .nearest = store_sqlite_nearest,
-    .score_vectors = store_sqlite_score_vectors,
-    .match_keywords = store_sqlite_match_keywords,
-    .count_notes = store_sqlite_count_notes,
-    .add_group = store_sqlite_add_group,
-    .get_group = store_sqlite_get_group,
-    .update_group = store_sqlite_update_group,
-    .delete_group = store_sqlite_delete_group,
-    .list_groups = store_sqlite_list_groups,
-    .set_global = store_sqlite_set_global,
-    .get_global = store_sqlite_get_global,
-    .list_globals = store_sqlite_list_globals,
-    .merge_note = store_sqlite_merge_note,
-    .merge_group = store_sqlite_merge_group,
-    .merge_global = store_sqlite_merge_global,
-    .list_unembedded = store_sqlite_list_unembedded,
-    .add_vectors = store_sqlite_add_vectors,
-    .embedding_progress = store_sqlite_embedding_progress,
-    .delete_spaces = store_sqlite_delete_spaces,
-    .get_meta = store_sqlite_get_meta,
-    .set_meta = store_sqlite_set_meta,
-    .change_number = store_sqlite_change_number,
-    .stats = store_sqlite_stats,
-    .project_stats = store_sqlite_project_stats,
-    .backup = store_sqlite_backup,
-    .check = store_sqlite_check,
-    .erase_step = store_sqlite_erase_step,
-    .close = close_store,
-};
+#define OP(op) .op = store_sqlite_##op,
+static const struct store_ops ops = {.name = "sqlite", STORE_OPS(OP)};
+#undef OP
 
 static struct store_sqlite *make(const struct store_sqlite_options *o)
 {
@@ -171,7 +138,7 @@ static int open_file(struct store_sqlite *s, struct fumi_err *e)
     return 0;
 }
 
-/* Closed first: nobody may have the file open while it is mended. */
+/* The file must not be open while its schema table is replaced, so it is closed first. */
 static int open_salvaged(struct store_sqlite *s, struct fumi_err *e)
 {
     if (!s->corrupt)
@@ -186,6 +153,6 @@ struct store *store_sqlite_open(const struct store_sqlite_options *o, struct fum
     struct store_sqlite *s = make(o);
     if (open_file(s, e) == 0 || (o->salvage && open_salvaged(s, e) == 0))
         return &s->base;
-    close_store(&s->base);
+    store_sqlite_close(&s->base);
     return NULL;
 }

@@ -6,15 +6,16 @@
 #include "store/store.h"
 
 struct store_sqlite_options {
-    const char *path; /* its directory is made when it is missing, mode 0700 */
-    bool nosync;      /* tests and benchmarks only: the last notes may be lost by a power cut */
-    bool lenient;     /* for doctor: a small file that is damaged is opened too */
-    bool salvage; /* for doctor: one whose table of tables is damaged gets a new one, and is kept */
-    const struct fumi_log *log; /* borrowed; may be NULL */
+    const char *path; /* copied; a missing directory is created with mode 0700 */
+    bool nosync;      /* tests and benchmarks only: a power cut may lose the last writes */
+    bool lenient;     /* for doctor: open a small file even if it is damaged */
+    bool salvage;     /* for doctor: if the schema table is damaged, replace it; keep a copy */
+    const struct fumi_log *log; /* borrowed until store_close; may be NULL */
 };
 
-/* Opens, creates or migrates. NULL with *e set, and nothing touched, when the file is no database
- * of ours, damaged, of a newer version, or cannot be written. */
+/* Opens, creates or migrates a store. A database that cannot be written is opened for reading.
+ * Returns NULL with *e set, and leaves the file unchanged, if the file is not a store, is damaged
+ * or was written by a newer version. The caller closes the result with store_close. */
 struct store *store_sqlite_open(const struct store_sqlite_options *o, struct fumi_err *e);
 
 #endif

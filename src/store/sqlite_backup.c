@@ -1,6 +1,7 @@
 /* Copies of the database, made while other processes write. A copy is read in one snapshot into a
  * file under a temporary name, checked, and then renamed. It needs no write-ahead log. */
 #include "store/sqlite_erase.h"
+#include "store/sqlite_file.h"
 #include "store/sqlite_ops.h"
 
 #include "base/arena.h"
@@ -106,7 +107,7 @@ int store_sqlite_copy(struct store_sqlite *s, const char *to, enum store_sqlite_
                  : 0;
         if (rc)
             store_sqlite_file_remove(part);
-        close(fd); /* last: others take a file without its lock for one left behind */
+        close(fd); /* last: another process deletes a temporary file without a lock */
     }
     fumi_resize(part, 0);
     return rc;

@@ -1,12 +1,14 @@
-/* Waiting for the lock of another process. A process that works gives it back soon, on a disk under
- * load after many seconds. One that was stopped (SIGSTOP, a debugger) does not: then others wait
- * for less than ten seconds once, and hardly at all until it goes on.
+/* Waiting for the lock of another process. A running process releases the lock soon, or after many
+ * seconds if the disk is under load. A stopped process (SIGSTOP, a debugger) does not release it:
+ * the first call then waits for less than ten seconds, and later calls for a fraction of a second
+ * until the process continues.
  *
- * Who holds the lock stands in /proc/locks. To ask by fcntl would need a descriptor of the file,
- * and closing it would drop the locks that SQLite holds on it in this process. */
+ * The holder of the lock is read from /proc/locks. F_GETLK would need a descriptor of the file, and
+ * closing that descriptor would drop the locks that SQLite holds on the file in this process. */
 #include "store/sqlite_busy.h"
 
 #include "base/clock.h"
+#include "store/sqlite_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,16 +19,16 @@
 #define SECONDS(n) ((int64_t)(n)*1000000000)
 
 enum {
-    STOPPED = 9,          /* seconds for a process that is stopped, or not known */
-    WORKING = 30,         /* for one that works: a disk under load stalls for more than ten */
-    AGAIN_MS = 100,       /* when it was stopped the last time */
-    LOOK_EVERY = 64,      /* sleeps */
+    STOPPED = 9,          /* seconds to wait for a process that is stopped or not known */
+    WORKING = 30,         /* seconds for a running one: a disk may stall for more than ten */
+    AGAIN_MS = 100,       /* if the process was already stopped at the last wait */
+    LOOK_EVERY = 64,      /* sleeps between two looks at the holder */
     SLEEP_LEAST = 500000, /* nanoseconds */
     SLEEP_SPAN = 1500000,
 };
 
-/* Where SQLite locks: the writer's byte of the shared memory, and the database in other modes than
- * WAL. */
+/* The bytes that SQLite locks: the write lock in the shared memory file, and in the database if it
+ * is not in WAL mode. */
 static const struct lock_range {
     const char *ending;
     uint64_t first, last;
@@ -78,8 +80,8 @@ static long look_for_holder(const struct store_sqlite *s)
     return pid > 0 ? pid : 0;
 }
 
-/* The process that holds the lock for writing; 0: not known. The kernel lists locks in pieces, and
- * leaves out some if others are given back between two pieces: so it is asked again. */
+/* The process that holds the write lock; 0: not known. The kernel lists locks in pieces and omits
+ * some if others are released between two pieces, so the list is read several times. */
 static long holder(const struct store_sqlite *s)
 {
     enum { LOOKS = 10, PAUSE = 1000000 }; /* nanoseconds */
@@ -102,11 +104,11 @@ static bool is_stopped(long pid)
     size_t n = fread(text, 1, sizeof(text) - 1, f);
     fclose(f);
     text[n] = 0;
-    const char *state = strrchr(text, ')'); /* behind the name, which may hold anything */
+    const char *state = strrchr(text, ')'); /* after the name, which may contain anything */
     return state && state[1] == ' ' && (state[2] == 'T' || state[2] == 't');
 }
 
-/* Whether to go on waiting after the shorter time. */
+/* Whether to continue waiting after the shorter time. */
 static bool is_worth_it(struct store_sqlite *s)
 {
     long pid = holder(s);
@@ -126,7 +128,8 @@ static bool is_over(struct db *d, int64_t waited, int count)
     return waited > most && count % LOOK_EVERY == 0 && !is_worth_it(d->store);
 }
 
-/* Random pauses let every process have its turn; SQLite's own rising ones starve the late. */
+/* Random pauses give every process the same chance. SQLite's own pauses grow, which starves a
+ * process that has waited for long. */
 int store_sqlite_busy_wait(void *db, int count)
 {
     struct db *d = db;
@@ -146,16 +149,16 @@ int store_sqlite_busy_fault(struct db *d, int code, struct fumi_err *e)
     long pid = holder(d->store);
     if (!pid)
         return fumi_err_set(e, FUMI_LIMIT,
-                            "Another process holds the database and does not go on: end it, or try "
-                            "again (code %d, %s)",
+                            "Another process has locked the database and does not release it: end "
+                            "it, or try again (code %d, %s)",
                             code, d->store->path);
     if (!is_stopped(pid))
         return fumi_err_set(e, FUMI_LIMIT,
-                            "Process %ld holds the database and does not give it back: end it, or "
-                            "try again (code %d, %s)",
+                            "Process %ld has locked the database and does not release it: end it, "
+                            "or try again (code %d, %s)",
                             pid, code, d->store->path);
     return fumi_err_set(e, FUMI_LIMIT,
-                        "Process %ld holds the database, and is stopped: continue it (kill -CONT "
-                        "%ld) or end it (code %d, %s)",
+                        "Process %ld has locked the database and is stopped: continue it (kill "
+                        "-CONT %ld) or end it (code %d, %s)",
                         pid, pid, code, d->store->path);
 }

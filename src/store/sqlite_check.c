@@ -1,7 +1,7 @@
-/* Looks at everything. What can be made again from the notes is made again: indexes, words, places,
- * counts, the vectors' cache. Vectors that are of no use go, and their notes are embedded again. A
- * damaged text cannot be made again by anybody but a backup. When that does not help, all that can
- * be read is written into a new file. */
+/* Checks the whole database and repairs it. Data that can be derived from the notes is rebuilt:
+ * indexes, keywords, tag sets, counts, the vector cache. Invalid vectors are deleted, and their
+ * notes are embedded again. A damaged text can only be restored from a backup. If damage remains,
+ * all readable rows are written into a new file (sqlite_salvage.c). */
 #include "store/sqlite_erase.h"
 #include "store/sqlite_ops.h"
 
@@ -16,8 +16,8 @@ struct check {
     void (*say)(void *arg, const char *sentence);
     void *arg;
     struct fumi_arena arena;
-    int64_t faults; /* found by the look that is under way */
-    int64_t lost;   /* what cannot be made again */
+    int64_t faults; /* found by the current check */
+    int64_t lost;   /* damaged notes, groups and globals, which cannot be rebuilt */
 };
 
 __attribute__((format(printf, 2, 3))) static void tell(struct check *x, const char *fmt, ...)
@@ -31,7 +31,6 @@ __attribute__((format(printf, 2, 3))) static void tell(struct check *x, const ch
         x->say(x->arg, text);
 }
 
-/* The pages and the indexes. */
 static int look_at_pages(struct db *d, void *arg, struct fumi_err *e)
 {
     struct check *x = arg;
@@ -47,14 +46,13 @@ static int look_at_pages(struct db *d, void *arg, struct fumi_err *e)
     return more < 0 ? -1 : store_sqlite_schema_check(d, e);
 }
 
-static int mend_indexes(struct db *d, void *arg, struct fumi_err *e)
+static int repair_indexes(struct db *d, void *arg, struct fumi_err *e)
 {
     (void)arg;
     return store_sqlite_run(d, e, "REINDEX", "");
 }
 
-/* Texts against their checksums. */
-static void lose(void *arg, const char *what, struct fumi_str id)
+static void report_lost(void *arg, const char *what, struct fumi_str id)
 {
     struct check *x = arg;
     x->lost++;
@@ -67,7 +65,7 @@ static int look_at_note(struct db *d, struct check *x, int64_t seq, struct fumi_
     struct stored n;
     int found = store_sqlite_find(d, &x->arena, (struct fumi_str){0}, seq, &n, e);
     if (found > 0 && n.damaged)
-        lose(x, "note", n.note.id);
+        report_lost(x, "note", n.note.id);
     fumi_arena_reset(&x->arena, 1 << 20);
     return found < 0 ? -1 : 0;
 }
@@ -83,15 +81,14 @@ static int look_at_texts(struct db *d, void *arg, struct fumi_err *e)
             store_sqlite_end(q);
             return -1;
         }
-    if (more < 0 || store_sqlite_groups_check(d, lose, x, e) ||
-        store_sqlite_globals_check(d, lose, x, e))
+    if (more < 0 || store_sqlite_groups_check(d, report_lost, x, e) ||
+        store_sqlite_globals_check(d, report_lost, x, e))
         return -1;
-    tell(x, "Notes looked at: %lld; texts that are damaged: %lld.", (long long)notes,
-         (long long)x->lost);
+    tell(x, "Notes checked: %lld; damaged texts: %lld.", (long long)notes, (long long)x->lost);
     return 0;
 }
 
-/* The words against the notes. A damaged note has none. */
+/* Compares the keyword index with the notes. A damaged note may be missing from the index. */
 static int look_at_words(struct db *d, void *arg, struct fumi_err *e)
 {
     struct check *x = arg;
@@ -109,7 +106,7 @@ static int look_at_words(struct db *d, void *arg, struct fumi_err *e)
         return -1;
     missing = missing > x->lost ? missing - x->lost : 0;
     if (rc || missing || extra)
-        tell(x, "The words do not agree with the notes: %s, %lld missing, %lld too many.",
+        tell(x, "The keyword index does not match the notes: %s, %lld missing, %lld too many.",
              rc ? "damaged" : "readable", (long long)missing, (long long)extra);
     x->faults += rc || missing || extra;
     return 0;
@@ -125,7 +122,7 @@ static int put_words(struct db *d, struct check *x, int64_t seq, struct fumi_err
     return found < 0 ? -1 : 0;
 }
 
-static int mend_words(struct db *d, void *arg, struct fumi_err *e)
+static int repair_words(struct db *d, void *arg, struct fumi_err *e)
 {
     struct check *x = arg;
     if (store_sqlite_run(d, e, "INSERT INTO words(words) VALUES('delete-all')", ""))
@@ -140,7 +137,7 @@ static int mend_words(struct db *d, void *arg, struct fumi_err *e)
     return more;
 }
 
-/* Where notes are, by what they say themselves. */
+/* Compares the tag set of each note with the project, group and tags of the note. */
 static int look_at_tag_sets(struct db *d, void *arg, struct fumi_err *e)
 {
     struct check *x = arg;
@@ -172,7 +169,7 @@ static int put_tags(struct db *d, struct check *x, int64_t tag_set, struct fumi_
     return 0;
 }
 
-static int mend_tags(struct db *d, struct check *x, struct fumi_err *e)
+static int repair_tags(struct db *d, struct check *x, struct fumi_err *e)
 {
     sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT tag_set, tags FROM tag_sets NOT INDEXED",
                                          "");
@@ -188,7 +185,7 @@ static int mend_tags(struct db *d, struct check *x, struct fumi_err *e)
     return more;
 }
 
-static int mend_tag_sets(struct db *d, void *arg, struct fumi_err *e)
+static int repair_tag_sets(struct db *d, void *arg, struct fumi_err *e)
 {
     static const char *const all[] = {
         "DELETE FROM tag_set_tags",
@@ -208,15 +205,15 @@ static int mend_tag_sets(struct db *d, void *arg, struct fumi_err *e)
     for (size_t i = 0; i < FUMI_COUNT(all); i++)
         if (store_sqlite_run(d, e, all[i], ""))
             return -1;
-    return mend_tags(d, arg, e) ? -1 : store_sqlite_note_changed(d, 0, e);
+    return repair_tags(d, arg, e) ? -1 : store_sqlite_note_changed(d, 0, e);
 }
 
-/* What is counted or listed twice, in the order in which it can be mended. JSON in SQL ends at a
- * NUL: tags with one are believed. */
+/* Redundant data, in the order in which it must be repaired. The JSON functions of SQLite end a
+ * string at a NUL character, so tags that contain one are not checked. */
 static const struct check_rule {
     const char *what;
-    const char *look; /* how many are wrong */
-    const char *mend;
+    const char *look; /* counts the wrong rows */
+    const char *repair;
 } rules[] = {
     {"vectors without a note or a space",
      "SELECT count(*) FROM vectors WHERE note NOT IN (SELECT seq FROM notes) OR space NOT IN "
@@ -286,28 +283,28 @@ static int look_at_rules(struct db *d, void *arg, struct fumi_err *e)
     return 0;
 }
 
-static int mend_rules(struct db *d, void *arg, struct fumi_err *e)
+static int repair_rules(struct db *d, void *arg, struct fumi_err *e)
 {
     (void)arg;
     for (size_t i = 0; i < FUMI_COUNT(rules); i++)
-        if (store_sqlite_run(d, e, rules[i].mend, ""))
+        if (store_sqlite_run(d, e, rules[i].repair, ""))
             return -1;
     return store_sqlite_note_changed(d, 0, e);
 }
 
-/* The order matters: what is damaged below is not mended above. */
+/* In this order, because the later parts rely on the earlier ones. */
 static const struct check_part {
     const char *name;
-    store_sqlite_fn *look, *mend;
+    store_sqlite_fn *look, *repair;
 } parts[] = {
-    {"The pages of the file", look_at_pages, mend_indexes},
-    {"The list of words", look_at_words, mend_words},
-    {"The tag sets of the notes", look_at_tag_sets, mend_tag_sets},
-    {"The counts, tags and vectors", look_at_rules, mend_rules},
+    {"The pages of the file", look_at_pages, repair_indexes},
+    {"The keyword index", look_at_words, repair_words},
+    {"The tag sets of the notes", look_at_tag_sets, repair_tag_sets},
+    {"The counts, tags and vectors", look_at_rules, repair_rules},
 };
 
-/* One part: looked at, mended when that is wanted, looked at again. *unsound rises by what is left.
- * The words can only be checked by one who may write. */
+/* Checks one part; with `repair`, repairs it and checks it again. Adds the faults that remain to
+ * *unsound. The check of the keyword index is an INSERT, so it needs a write transaction. */
 static int examine(struct check *x, const struct check_part *p, int64_t *unsound,
                    struct fumi_err *e)
 {
@@ -315,9 +312,9 @@ static int examine(struct check *x, const struct check_part *p, int64_t *unsound
     if (store_sqlite_write(x->store, p->look, x, e))
         return -1;
     if (!x->faults)
-        tell(x, "%s: sound.", p->name);
+        tell(x, "%s: no damage.", p->name);
     if (x->faults && x->repair) {
-        if (store_sqlite_write(x->store, p->mend, x, e))
+        if (store_sqlite_write(x->store, p->repair, x, e))
             return -1;
         x->faults = 0;
         x->quiet = true;
@@ -325,13 +322,13 @@ static int examine(struct check *x, const struct check_part *p, int64_t *unsound
         x->quiet = false;
         if (rc)
             return -1;
-        tell(x, x->faults ? "%s: cannot be mended." : "%s: made again.", p->name);
+        tell(x, x->faults ? "%s: cannot be repaired." : "%s: rebuilt.", p->name);
     }
     *unsound += x->faults;
     return 0;
 }
 
-/* The cache of vectors is made again at the next search. */
+/* The next search creates the vector cache again. */
 static void drop_caches(struct check *x)
 {
     struct store_sqlite *s = (struct store_sqlite *)x->store;
@@ -340,11 +337,11 @@ static void drop_caches(struct check *x)
     pthread_mutex_unlock(&s->filters_lock);
     store_sqlite_index_close(s);
     if (unlink(s->side) == 0)
-        tell(x, "The cache of vectors was removed: the next search makes it again.");
+        tell(x, "The vector cache was deleted: the next search rebuilds it.");
 }
 
-/* Also what an earlier version left in the word index. That others read the log, or that the disk
- * is full, is no fault of the database. */
+/* Erases the traces of deleted texts, marked or not. If another process reads the log, or the disk
+ * is full, this is not counted as damage. */
 static int erase(struct check *x, struct fumi_err *e)
 {
     struct store_sqlite *s = (struct store_sqlite *)x->store;
@@ -352,11 +349,11 @@ static int erase(struct check *x, struct fumi_err *e)
     if (store_sqlite_erase_all(s, &done, e)) {
         if (__atomic_load_n(&s->corrupt, __ATOMIC_RELAXED))
             return -1;
-        tell(x, "Removed texts: not erased. %s.", e->text);
+        tell(x, "Deleted texts: not erased. %s.", e->text);
         return 0;
     }
-    tell(x, done ? "Removed texts: erased."
-                 : "Removed texts: not erased from the log yet, because another process reads it; "
+    tell(x, done ? "Deleted texts: erased."
+                 : "Deleted texts: not erased from the log yet, because another process reads it; "
                    "run doctor again later.");
     return 0;
 }
@@ -377,7 +374,7 @@ static int look_through(struct check *x, int64_t *unsound, struct fumi_err *e)
     return *unsound ? 0 : erase(x, e);
 }
 
-/* The same; damage that stops the look is a fault like others. */
+/* The same, but damage that makes the check fail counts as a fault. */
 static int look_once(struct check *x, int64_t *unsound, struct fumi_err *e)
 {
     struct store_sqlite *s = (struct store_sqlite *)x->store;
@@ -392,17 +389,17 @@ static int look_once(struct check *x, int64_t *unsound, struct fumi_err *e)
     return 0;
 }
 
-static int write_anew(struct check *x, struct fumi_err *e)
+static int rewrite(struct check *x, struct fumi_err *e)
 {
     struct store_sqlite_salvaged saved;
     tell(x, "The file cannot be repaired in place: all readable rows are written into a new file.");
-    if (store_sqlite_salvage((struct store_sqlite *)x->store, mend_rules, x, &saved, e))
+    if (store_sqlite_salvage((struct store_sqlite *)x->store, repair_rules, x, &saved, e))
         return -1;
     tell(x, "Notes saved: %lld; lost: %lld.", (long long)saved.notes, (long long)saved.lost);
     tell(x, "Groups, globals and settings saved: %lld; damaged: %lld.", (long long)saved.others,
-         (long long)saved.spoilt);
+         (long long)saved.damaged);
     tell(x, "Vectors saved: %lld; notes without any are embedded again.", (long long)saved.vectors);
-    tell(x, "The new file has taken its place; the damaged one is kept: %s.", saved.kept);
+    tell(x, "The new file has replaced the damaged one, which is kept: %s.", saved.kept);
     fumi_resize(saved.kept, 0);
     drop_caches(x);
     return 0;
@@ -414,7 +411,7 @@ static int examine_all(struct check *x, int64_t *unsound, struct fumi_err *e)
         return -1;
     if (!*unsound || !x->repair)
         return 0;
-    return write_anew(x, e) ? -1 : look_once(x, unsound, e);
+    return rewrite(x, e) ? -1 : look_once(x, unsound, e);
 }
 
 int store_sqlite_check(struct store *s, bool repair, void (*say)(void *arg, const char *sentence),
@@ -427,7 +424,7 @@ int store_sqlite_check(struct store *s, bool repair, void (*say)(void *arg, cons
     if (rc || (!unsound && !x.lost))
         return rc;
     return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                        "The database is not sound: %lld faults, %lld texts lost; %s",
+                        "The database is damaged: %lld faults, %lld texts lost; %s",
                         (long long)unsound, (long long)x.lost,
                         unsound && !repair ? "let doctor repair it"
                                            : "restore a backup, or delete what is damaged");

@@ -1,4 +1,5 @@
-/* One connection: how it is set up, its statements, and what its faults mean. */
+/* A connection: its settings, its cache of prepared statements, and the error texts for SQLite's
+ * result codes. */
 #include "store/sqlite_parts.h"
 
 #include "base/arena.h"
@@ -7,6 +8,7 @@
 #include "store/sqlite_erase.h"
 #include "store/sqlite_words.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -15,23 +17,23 @@ enum {
     SQL_MAX = 100000,
 };
 
-/* Sentences for SQLite's primary codes; the path follows. */
+/* Error texts for SQLite's primary result codes; the path is appended. */
 static const struct {
     int code;
     const char *text;
 } faults[] = {
     {SQLITE_FULL, "The disk is full: free some space and try again; nothing was stored"},
-    {SQLITE_IOERR, "The disk failed: look at the system's log, then try again"},
+    {SQLITE_IOERR, "The disk failed: check the system log, then try again"},
     {SQLITE_READONLY, "The database cannot be written: make the file and its directory writable"},
     {SQLITE_PERM, "The database may not be used: make the file and its directory writable"},
     {SQLITE_AUTH, "The database may not be used: make the file and its directory writable"},
     {SQLITE_CANTOPEN, "The database cannot be opened: check that the file is there and that it and "
                       "its directory are writable"},
     {SQLITE_CORRUPT, "The database is damaged: run fumi doctor, or restore a backup"},
-    {SQLITE_NOTADB, "This file is no database: restore a backup, or choose another file"},
+    {SQLITE_NOTADB, "This file is not a database: restore a backup, or choose another file"},
     {SQLITE_LOCKED, "Another call has held the database for too long: try again"},
     {SQLITE_TOOBIG, "A value is larger than 16 MiB: store it in parts"},
-    {SQLITE_NOMEM, "Memory is finished: end other programs and try again"},
+    {SQLITE_NOMEM, "Out of memory: end other programs and try again"},
     {SQLITE_NOLFS, "The file system cannot hold so large a file: move the database"},
 };
 
@@ -44,7 +46,7 @@ static int last_errno(struct db *d, int which)
     return system;
 }
 
-/* A quota or a limit on the size of files is a full disk by another name. */
+/* An exceeded quota or file size limit is reported as a full disk. */
 static bool is_full(struct db *d)
 {
     const int all[] = {sqlite3_system_errno(d->h), last_errno(d, SQLITE_FCNTL_FILE_POINTER),
@@ -74,8 +76,8 @@ bool store_sqlite_moved(struct db *d)
     return moved;
 }
 
-/* Something that the user can put right: it is told to the caller too. */
-static int tell(struct db *d, int code, const char *text, struct fumi_err *e)
+/* FUMI_LIMIT, because the user can fix the cause: the client sees the text. */
+static int set_limit(struct db *d, int code, const char *text, struct fumi_err *e)
 {
     return fumi_err_set(e, FUMI_LIMIT, "%s (code %d, %s)", text, code, d->store->path);
 }
@@ -95,12 +97,12 @@ int store_sqlite_fault(struct db *d, int code, struct fumi_err *e)
         return store_sqlite_busy_fault(d, code, e);
     for (size_t i = 0; i < FUMI_COUNT(faults); i++)
         if (faults[i].code == plain)
-            return tell(d, code, faults[i].text, e);
+            return set_limit(d, code, faults[i].text, e);
     return fumi_err_set(e, FUMI_INTERNAL_ERROR, "The database failed: %s (code %d, %s)",
                         d->h ? sqlite3_errmsg(d->h) : sqlite3_errstr(code), code, d->store->path);
 }
 
-/* within(filter, tag_set, created): whether a note passes. */
+/* The SQL function within(filter, tag_set, created): whether a note passes the filter. */
 static void within(sqlite3_context *c, int n, sqlite3_value **args)
 {
     (void)n;
@@ -160,7 +162,7 @@ static int set_up(struct db *d, bool writes, struct fumi_err *e)
         return store_sqlite_fault(d, rc, e);
     if (!d->store->uri && sqlite3_db_readonly(d->h, "main") == 1)
         return store_sqlite_fault(d, SQLITE_READONLY,
-                                  e); /* before files beside it get its rights */
+                                  e); /* before SQLite creates files with the same permissions */
     if (!d->store->ours && store_sqlite_schema_look(d, e))
         return -1;
     if (run_text(d, pragmas, e) || store_sqlite_sync_mode(d, "FULL", e) ||
@@ -198,14 +200,19 @@ void store_sqlite_disconnect(struct db *d)
     fumi_resize(d, 0);
 }
 
-/* The cache is larger than the number of literals, so a free slot is near. */
+/* Open addressing. The cache has more slots than the code has SQL literals, so it never fills up.
+ */
 static sqlite3_stmt *prepared(struct db *d, const char *sql, struct fumi_err *e)
 {
     size_t i = (size_t)(((uintptr_t)sql * 0x9E3779B97F4A7C15u) >> 40) % STORE_STATEMENTS;
-    while (d->cache[i].sql && d->cache[i].sql != sql)
+    for (size_t n = 0; d->cache[i].sql && d->cache[i].sql != sql; n++) {
+        assert(n < STORE_STATEMENTS);
         i = (i + 1) % STORE_STATEMENTS;
-    if (d->cache[i].q)
+    }
+    if (d->cache[i].q) {
+        assert(!sqlite3_stmt_busy(d->cache[i].q)); /* its last user has ended it */
         return d->cache[i].q;
+    }
     int rc = sqlite3_prepare_v3(d->h, sql, -1, SQLITE_PREPARE_PERSISTENT, &d->cache[i].q, NULL);
     if (rc) {
         store_sqlite_fault(d, rc, e);
@@ -224,7 +231,7 @@ static int bind_str(sqlite3_stmt *q, int i, struct fumi_str s, bool blob)
     return sqlite3_bind_text64(q, i, s.p, s.n, SQLITE_STATIC, SQLITE_UTF8);
 }
 
-/* The columns of a note that have all of the `flags`, from parameter i on. */
+/* Binds the columns of a note that have all of the `flags`, beginning with parameter i. */
 static int bind_note(sqlite3_stmt *q, int i, const struct note *n, struct fumi_str tags_json,
                      unsigned flags)
 {
@@ -295,6 +302,7 @@ void store_sqlite_end(sqlite3_stmt *q)
 
 int store_sqlite_row(struct db *d, sqlite3_stmt *q, struct fumi_err *e)
 {
+    assert(sqlite3_db_handle(q) == d->h);
     int rc = sqlite3_step(q);
     if (rc == SQLITE_ROW)
         return 1;
@@ -329,8 +337,8 @@ int store_sqlite_number(struct db *d, struct fumi_err *e, int64_t *out, const ch
     return found;
 }
 
-/* As bytes: SQLite then neither converts nor copies, so it cannot fail. An empty text is not null,
- * whatever pointer SQLite gives for it. */
+/* Read as a blob, because SQLite then neither converts nor copies and cannot fail. For an empty
+ * text SQLite may return NULL, but an empty text is not null. */
 struct fumi_str store_sqlite_text(sqlite3_stmt *q, int i)
 {
     if (sqlite3_column_type(q, i) == SQLITE_NULL)

@@ -1,5 +1,6 @@
-/* Erasing: the unused space of pages on their way to the file, the word index by merging it, the
- * log by truncating it. Each attempt in the way of a caller has bounded work. */
+/* Erases traces: fills the unused space of pages with zeros when they are written, merges the
+ * segments of the keyword index, and truncates the write-ahead log. While a caller waits, the work
+ * is bounded. */
 #include "store/sqlite_erase.h"
 #include "store/sqlite_ops.h"
 
@@ -7,26 +8,27 @@
 #include "store/sqlite_bytes.h"
 #include "store/sqlite_words.h"
 
+#include <assert.h>
+
 enum {
     PAGE = 4096,     /* bytes; SQLite's usual size, which every store has */
-    STEP = 250,      /* pages of the word index that one transaction merges */
-    INTERVAL = 1000, /* milliseconds between two attempts in the way of callers */
+    STEP = 250,      /* pages of the keyword index that one transaction merges */
+    INTERVAL = 1000, /* milliseconds between two attempts while callers wait */
 };
 
 struct effort {
-    bool always;      /* merge, whether or not words were removed */
+    bool always;      /* merge even if the mark does not say "words" */
     int steps;        /* transactions, at most */
-    int64_t patience; /* milliseconds for those who read the log */
+    int64_t patience; /* milliseconds to wait for readers of the log */
 };
-/* When a caller waits; when the store is closed; for doctor, while others go on to write. */
+/* While a caller waits; when the store is closed; for doctor. */
 static const struct effort in_passing = {false, 1, 10}, at_close = {false, 100, 10},
                            complete = {true, 1000, 2000};
 #define MILLISECOND    INT64_C(1000000)
 #define FILE_MAX_BYTES (INT64_C(64) << 30)
 
-/* Unused space of pages */
-
-/* The page has a header at `head`. A page whose numbers are odd is left as it is. */
+/* Fills the space between the cell pointers and the cells, and the free blocks, with zeros. The
+ * page header is at `head`. A page whose header makes no sense is left unchanged. */
 static void clear_unused(unsigned char *page, uint32_t head)
 {
     bool leaf = page[head] > 5;
@@ -44,13 +46,15 @@ static void clear_unused(unsigned char *page, uint32_t head)
     }
 }
 
-/* Other pages begin with a page number, or 0: these bytes would mean more than 2^25 pages. */
+/* Whether it is a B-tree page. Other pages begin with a page number or 0; to be mistaken for a
+ * B-tree page, the number would have to be above 2^25, which FILE_MAX_BYTES excludes. */
 static bool has_rows(const unsigned char *page, uint32_t head)
 {
     return page[head] == 2 || page[head] == 5 || page[head] == 10 || page[head] == 13;
 }
 
-/* The methods of database files, and the same with our xWrite. */
+/* The I/O methods of database files, and a copy with our own xWrite. Set once, guarded by the lock.
+ */
 static const sqlite3_io_methods *plain;
 static sqlite3_io_methods clearing;
 static pthread_mutex_t methods_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -68,8 +72,8 @@ static int write_cleared(sqlite3_file *f, const void *bytes, int n, sqlite3_int6
     return plain->xWrite(f, page, n, at);
 }
 
-/* SQLite itself leaves old rows in the unused space of a page when it moves rows to another page,
- * secure_delete or not. Nothing ever reads that space, so it is cleared on the way to the file. */
+/* When SQLite moves rows to another page, their old bytes stay in the unused space of the first
+ * page, even with secure_delete. SQLite never reads that space, so it can be cleared on writing. */
 void store_sqlite_erase_unused(sqlite3 *h)
 {
     sqlite3_file *f = NULL;
@@ -86,9 +90,8 @@ void store_sqlite_erase_unused(sqlite3 *h)
         f->pMethods = &clearing;
 }
 
-/* The word index and the log */
-
-/* The mark's value: "words", "log", or the ticket of the last one who tried to truncate the log. */
+/* The value of the mark is "words" (the keyword index and the log have to be erased), "log" (only
+ * the log), or the random ticket of the last attempt to truncate the log. */
 int store_sqlite_erase_mark(struct db *d, bool words, struct fumi_err *e)
 {
     __atomic_store_n(&d->store->unerased, true, __ATOMIC_RELAXED);
@@ -108,8 +111,8 @@ static int read_mark(struct db *d, void *arg, struct fumi_err *e)
     return found < 0 ? -1 : 0;
 }
 
-/* A negative number of pages merges all segments into one, step by step; only then the entries of
- * removed notes go. FTS5 tells the end by changing less than two rows. */
+/* A negative number of pages makes FTS5 merge all segments into one, step by step; this removes the
+ * entries of deleted notes. When the merge is complete, FTS5 changes less than two rows. */
 static int merge_pages(struct db *d, int64_t pages, bool *ended, struct fumi_err *e)
 {
     sqlite3_int64 before = sqlite3_total_changes64(d->h);
@@ -122,7 +125,7 @@ static int merge_pages(struct db *d, int64_t pages, bool *ended, struct fumi_err
 struct merging {
     bool always;
     bool ended;
-    int64_t ticket; /* what the mark becomes then */
+    int64_t ticket; /* new value of the mark when the merge has ended */
 };
 
 static int merge(struct db *d, void *arg, struct fumi_err *e)
@@ -141,13 +144,14 @@ static int merge(struct db *d, void *arg, struct fumi_err *e)
 }
 
 struct truncation {
-    int64_t patience; /* milliseconds for those who read */
+    int64_t patience; /* milliseconds to wait for readers */
     bool done;
 };
 
 static int truncate_log(struct db *d, void *arg, struct fumi_err *e)
 {
     struct truncation *t = arg;
+    assert(sqlite3_get_autocommit(d->h)); /* a checkpoint fails inside a transaction */
     d->patience = t->patience * MILLISECOND;
     int rc = sqlite3_wal_checkpoint_v2(d->h, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     d->patience = 0;
@@ -157,7 +161,8 @@ static int truncate_log(struct db *d, void *arg, struct fumi_err *e)
                : 0;
 }
 
-/* Not if another process has removed something since, or tries to truncate the log itself. */
+/* The value differs if another process has since deleted a text or begun an attempt of its own; the
+ * mark then stays. */
 static int remove_mark(struct db *d, void *arg, struct fumi_err *e)
 {
     const int64_t *ticket = arg;
@@ -165,7 +170,8 @@ static int remove_mark(struct db *d, void *arg, struct fumi_err *e)
                             "i", *ticket);
 }
 
-/* The mark stays until the log is empty: a process that is killed before leaves it to others. */
+/* The mark is removed only after the log is empty, so that another process continues if this one is
+ * killed. */
 static int finish(struct store_sqlite *s, int64_t patience, int64_t ticket, bool *done,
                   struct fumi_err *e)
 {
@@ -177,7 +183,7 @@ static int finish(struct store_sqlite *s, int64_t patience, int64_t ticket, bool
     return t.done ? store_sqlite_write(&s->base, remove_mark, &ticket, e) : 0;
 }
 
-/* *done: there is nothing left to erase. */
+/* *done: nothing remains to be erased. */
 static int erase(struct store_sqlite *s, const struct effort *f, bool *done, struct fumi_err *e)
 {
     struct merging m = {.always = f->always};
@@ -200,7 +206,7 @@ static int erase_marked(struct store_sqlite *s, const struct effort *f, bool *mo
     bool marked = false, done = true;
     *more = false;
     if (s->uri)
-        return 0; /* opened for reading only */
+        return 0; /* read-only */
     if (store_sqlite_read(&s->base, read_mark, &marked, e) || (marked && erase(s, f, &done, e)))
         return -1;
     *more = !done;
@@ -241,7 +247,7 @@ int store_sqlite_erase_all(struct store_sqlite *s, bool *done, struct fumi_err *
     return erase(s, &complete, done, e);
 }
 
-/* A copy made before a migration has the tables of its old version. */
+/* By schema version: a copy made before a migration has the tables of version 1. */
 static const struct {
     const char *select, *clean;
 } copies[] = {
@@ -253,7 +259,7 @@ static const struct {
      "DELETE FROM facts WHERE name='erase'"},
 };
 
-/* Whether it is a copy of version 1. */
+/* *old: whether the copy has schema version 1. */
 static int is_old(sqlite3 *copy, bool *old)
 {
     sqlite3_stmt *q = NULL;

@@ -1,34 +1,35 @@
-/* Erasing what removed and replaced texts leave in the files of the store.
+/* Private to sqlite*.c: erases the traces of deleted and replaced texts from the store's files.
  *
- * SQLite's secure_delete overwrites deleted rows with zeros. Traces remain in four places: old
- * entries of the word index, until its segments are merged; the unused space of pages whose rows
+ * SQLite's secure_delete overwrites deleted rows with zeros. Traces remain in four locations: old
+ * entries of the keyword index, until its segments are merged; the unused space of pages whose rows
  * were moved; old page images in the write-ahead log, until the log is truncated; rows of the
- * vector cache. A transaction that removes a text stores a fact ("erase") until all of that is
- * done, so that any process can go on with it after a crash. */
+ * vector cache. A transaction that deletes a text sets a mark, the row "erase" of the meta table.
+ * The mark stays until all traces are erased, so that any process can continue after a crash. */
 #ifndef FUMI_STORE_SQLITE_ERASE_H
 #define FUMI_STORE_SQLITE_ERASE_H
 
 #include "store/sqlite_parts.h"
 
-/* In the transaction that removes or replaces a text: it has to be erased. words: also from the
- * word index. */
+/* Sets the mark in the transaction that deletes or replaces a text. words: the text also has to be
+ * erased from the keyword index. */
 int store_sqlite_erase_mark(struct db *d, bool words, struct fumi_err *e);
-/* After that transaction: erases, with bounded work, at most once a second. A failure is no fault:
- * the fact stays. */
+/* Called after that transaction: erases with bounded work, at most once a second. A failure is
+ * logged, and the mark stays. */
 void store_sqlite_erase_soon(struct store_sqlite *s);
-/* Before the store is closed: the same with more work, if this process has marked anything since.
- */
+/* Called before the store is closed: the same with more work, if this process set the mark since it
+ * last erased everything. */
 void store_sqlite_erase_last(struct store_sqlite *s);
-/* All of it. *done: not while another process reads the log. */
+/* Erases everything, marked or not. *done is false if another process still reads the log. */
 int store_sqlite_erase_all(struct store_sqlite *s, bool *done, struct fumi_err *e);
-/* In a copy that nobody else has open. A code of SQLite's. */
+/* Erases the traces in a copy of the database that no other process has open. Returns a result code
+ * of SQLite. */
 int store_sqlite_erase_copy(sqlite3 *copy);
-/* From now on the connection writes pages to its file with zeros in their unused space. */
+/* From now on the connection fills the unused space of pages with zeros when it writes them. */
 void store_sqlite_erase_unused(sqlite3 *h);
 
-/* What it needs of others. sqlite_write.c: runs it in its turn on the writer's connection, alone
- * and outside of a transaction. sqlite_index.c: brings the cache's file up to date, if there is
- * one, open or not. */
+/* write_alone (sqlite_write.c): as store_sqlite_write, but calls `run` outside of a transaction and
+ * without other writes. index_catch_up (sqlite_index.c): brings the file of the vector cache up to
+ * date, if it exists, whether or not this process has it open. */
 int store_sqlite_write_alone(struct store *s, store_sqlite_fn *run, void *arg, struct fumi_err *e);
 int store_sqlite_index_catch_up(struct store_sqlite *s, struct fumi_err *e);
 

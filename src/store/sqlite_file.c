@@ -1,10 +1,11 @@
-/* The files of the store as the system sees them. The database itself is never opened here: to
- * close any descriptor of it would drop the locks that SQLite holds on it in this process. */
-#include "store/sqlite_parts.h"
+/* The database itself is never opened here: closing a descriptor of it would drop the locks that
+ * SQLite holds on it in this process. */
+#include "store/sqlite_file.h"
 
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/uuid.h"
+#include "model/codes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KEPT_MAX = 100 }; /* damaged files of one second */
+enum { KEPT_MAX = 100 }; /* damaged files that are kept per second */
 
 static int fail(const char *what, const char *path, struct fumi_err *e)
 {
@@ -36,7 +37,7 @@ char *store_sqlite_path(const char *path, const char *ending)
     return out;
 }
 
-/* The directory that holds the file, to be freed. */
+/* The directory of the file; the caller frees it. */
 static char *directory(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -46,8 +47,8 @@ static char *directory(const char *path)
     return out;
 }
 
-/* A new directory, which survives a power cut when its parent is on disk. Of a parent that cannot
- * be opened nobody can wait for the disk. */
+/* Creates a directory and syncs its parent, so that it survives a power cut. A parent that cannot
+ * be opened cannot be synced; that is not an error. */
 static int make_directory(const char *path)
 {
     if (mkdir(path, 0700))
@@ -58,7 +59,7 @@ static int make_directory(const char *path)
     return rc;
 }
 
-/* Other processes may make them at the same moment. */
+/* Other processes may create the same directories at the same time. */
 static int make_directories(char *path)
 {
     for (char *p = path + 1; *p; p++) {
@@ -122,7 +123,8 @@ int store_sqlite_file_sync_dir(const char *path, struct fumi_err *e)
     return rc;
 }
 
-/* A link where the file system does not know how to rename without replacing. */
+/* Renames without replacing an existing file. File systems without RENAME_NOREPLACE: link, unlink.
+ */
 static int name_new(const char *from, const char *to)
 {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
@@ -152,8 +154,8 @@ int store_sqlite_file_like(const char *path, const char *model, struct fumi_err 
     return 0;
 }
 
-/* Two names for the old file for a moment, where the file system can: then there always is one of
- * the name. */
+/* If the file system has hard links, the old file gets its second name first, so that a file exists
+ * at `path` at any time. */
 int store_sqlite_file_swap(const char *path, const char *with, const char *keep, struct fumi_err *e)
 {
     bool linked = link(path, keep) == 0;
@@ -187,7 +189,7 @@ char *store_sqlite_path_new(const char *path, const char *kind)
     return store_sqlite_path(path, ending);
 }
 
-/* One run of doctor may keep two files within a second. */
+/* Doctor may keep two files within a second, so a number is appended if the name exists. */
 char *store_sqlite_path_kept(const char *path)
 {
     char ending[48];

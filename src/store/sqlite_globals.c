@@ -1,5 +1,5 @@
-/* Globals: JSON values by project and key. Also the meta table, whose values all
- * processes share. */
+/* Globals: JSON values by project and key. Also the meta table, the change number and statistics.
+ */
 #include "store/sqlite_erase.h"
 #include "store/sqlite_merge.h"
 #include "store/sqlite_ops.h"
@@ -17,7 +17,8 @@ static int64_t sum_of(const struct global *g)
 
 #define COLUMNS "SELECT id, project, key, value, updated, checksum FROM globals "
 
-/* The strings are SQLite's, until the statement goes on. False: it is damaged. */
+/* The strings belong to SQLite and are valid until the statement is stepped or ended. Returns false
+ * if the row is damaged. */
 static bool view_row(sqlite3_stmt *q, struct global *out)
 {
     *out = (struct global){.id = store_sqlite_text(q, 0),
@@ -35,7 +36,8 @@ static void keep_strings(struct global *g, struct fumi_arena *a)
         *all[i] = fumi_dup(a, *all[i]);
 }
 
-/* 1: there, and whether it is sound; 0: not there; -1: *e is set. */
+/* Returns 1 if the global exists, with *sound set to whether it matches its checksum; 0 if not; -1
+ * with *e set. */
 static int find(struct db *d, struct fumi_arena *a, const struct global *like, struct global *out,
                 bool *sound, struct fumi_err *e)
 {
@@ -56,7 +58,7 @@ struct set_global_args {
     bool replaced;
 };
 
-/* Which id the key has already. 1: it has one; 0: the key is new; -1: *e is set. */
+/* Sets now.id to the id of an existing key. Returns 1; 0 if the key is new; -1 with *e set. */
 static int find_id(struct db *d, struct set_global_args *p, struct fumi_err *e)
 {
     sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT id FROM globals WHERE project=?1 AND key=?2",
@@ -69,7 +71,7 @@ static int find_id(struct db *d, struct set_global_args *p, struct fumi_err *e)
     return found;
 }
 
-/* A new id, or the one that the key has. */
+/* g->id must be unused, or the id of the existing key. */
 static int write_row(struct db *d, const struct global *g, struct fumi_err *e)
 {
     if (store_sqlite_run(
@@ -116,8 +118,8 @@ struct merge_global_args {
     enum merged outcome;
 };
 
-/* A value that is damaged is not known: the one that comes replaces it. An equal value takes the
- * newer time, or a value from between the two times would replace it later. */
+/* A damaged value is always replaced. An equal value gets the newer time; otherwise a later import
+ * of a value from between the two times would replace it. */
 static int merge(struct db *d, void *arg, struct fumi_err *e)
 {
     struct merge_global_args *m = arg;
@@ -185,15 +187,15 @@ struct list_globals_args {
     const struct loading *to;
     struct fumi_str project, prefix;
     struct globals *out;
-    size_t room;
+    size_t cap;
 };
 
 static void add(struct list_globals_args *l, struct global *g)
 {
     struct globals *out = l->out;
-    if (out->n == l->room) {
-        l->room = l->room ? l->room * 2 : 16;
-        struct global *items = fumi_alloc(l->to->arena, l->room * sizeof(*items));
+    if (out->n == l->cap) {
+        l->cap = l->cap ? l->cap * 2 : 16;
+        struct global *items = fumi_alloc(l->to->arena, l->cap * sizeof(*items));
         if (out->n)
             memcpy(items, out->items, out->n * sizeof(*items));
         out->items = items;
@@ -202,7 +204,7 @@ static void add(struct list_globals_args *l, struct global *g)
     out->items[out->n++] = *g;
 }
 
-/* 1: the list goes on; 0: it ends; -1: *e is set. */
+/* Returns 1 to continue the list; 0 to end it; -1 with *e set. */
 static int show(struct db *d, struct list_globals_args *l, sqlite3_stmt *q, struct fumi_err *e)
 {
     struct global g;
@@ -219,7 +221,7 @@ static int show(struct db *d, struct list_globals_args *l, sqlite3_stmt *q, stru
     return verdict < 0 ? -1 : verdict != ROW_END;
 }
 
-/* Keys that begin with the prefix stand together. */
+/* Keys with the prefix are adjacent, because the list is sorted by key. */
 static int list(struct db *d, void *arg, struct fumi_err *e)
 {
     struct list_globals_args *l = arg;

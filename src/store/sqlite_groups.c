@@ -1,4 +1,4 @@
-/* Groups: those that were made, and those that only notes name. */
+/* Groups: rows of the table, and groups that exist only as names in notes. */
 #include "store/sqlite_erase.h"
 #include "store/sqlite_merge.h"
 #include "store/sqlite_ops.h"
@@ -19,7 +19,8 @@ static int64_t sum_of(const struct group *g)
     "coalesce(r.notes, 0) FROM groups g LEFT JOIN project_groups r ON r.project=g.project AND "    \
     "r.group_key=g.key "
 
-/* The strings are SQLite's, until the statement goes on. False: it is damaged. */
+/* The strings belong to SQLite and are valid until the statement is stepped or ended. Returns false
+ * if the row is damaged. */
 static bool view_row(sqlite3_stmt *q, struct group *out)
 {
     *out = (struct group){.id = store_sqlite_text(q, 0),
@@ -75,7 +76,8 @@ struct merge_group_args {
     enum merged outcome;
 };
 
-/* 1: the project has the key, with the same words; 0: not; -1: *e is set. */
+/* Returns 1 if the project has the key with the same title and description; 0 if it does not have
+ * the key; -1 with *e set, also if they differ. */
 static int find_same(struct db *d, struct merge_group_args *m, struct fumi_err *e)
 {
     struct group is;
@@ -89,7 +91,7 @@ static int find_same(struct db *d, struct merge_group_args *m, struct fumi_err *
     m->now.id = fumi_dup(m->arena, is.id);
     store_sqlite_end(q);
     return same ? 1
-                : fumi_err_set(e, ERR_CONFLICT, "the group %.*s is there and differs",
+                : fumi_err_set(e, ERR_CONFLICT, "the group %.*s exists and differs",
                                FUMI_ARG(m->now.key));
 }
 
@@ -204,15 +206,15 @@ struct list_groups_args {
     const struct loading *to;
     struct fumi_str project;
     struct groups *out;
-    size_t room;
+    size_t cap;
 };
 
 static void add(struct list_groups_args *l, struct group *g)
 {
     struct groups *out = l->out;
-    if (out->n == l->room) {
-        l->room = l->room ? l->room * 2 : 16;
-        struct group *items = fumi_alloc(l->to->arena, l->room * sizeof(*items));
+    if (out->n == l->cap) {
+        l->cap = l->cap ? l->cap * 2 : 16;
+        struct group *items = fumi_alloc(l->to->arena, l->cap * sizeof(*items));
         if (out->n)
             memcpy(items, out->items, out->n * sizeof(*items));
         out->items = items;
@@ -221,7 +223,7 @@ static void add(struct list_groups_args *l, struct group *g)
     out->items[out->n++] = *g;
 }
 
-/* 1: the list goes on; 0: it ends; -1: *e is set. */
+/* Returns 1 to continue the list; 0 to end it; -1 with *e set. */
 static int show(struct list_groups_args *l, struct group *g, struct fumi_err *e)
 {
     int verdict = loading_ask(l->to, g, g->key.n + g->title.n + g->description.n, e);
@@ -247,7 +249,7 @@ static int show_named(struct db *d, struct list_groups_args *l, sqlite3_stmt *q,
     return show(l, &g, e);
 }
 
-/* The rows of a statement. 1: the list goes on behind them; 0: it ends; -1: *e is set. */
+/* All rows of a statement. Returns 1 to continue the list; 0 to end it; -1 with *e set. */
 static int show_all(struct db *d, struct list_groups_args *l, sqlite3_stmt *q,
                     int (*one)(struct db *, struct list_groups_args *, sqlite3_stmt *,
                                struct fumi_err *),

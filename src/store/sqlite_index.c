@@ -1,13 +1,14 @@
-/* The vectors' cache: the scan of the space in use, and where its rows come from. The scan guards
- * itself; the lock here only keeps it from being closed while it is used. */
+/* The vector cache: opens the scan of the space in use and reads its rows from the database. The
+ * scan has locks of its own; scan_lock only prevents that it is closed during use. */
 #include "store/sqlite_erase.h"
 #include "store/sqlite_parts.h"
 
 #include "base/arena.h"
 
+#include <assert.h>
 #include <unistd.h>
 
-enum { DAMAGED_MAX = 64 }; /* vectors that one reading lets be made again */
+enum { DAMAGED_MAX = 64 }; /* damaged vectors that one pass reports */
 
 struct rows {
     struct store_sqlite *store;
@@ -21,7 +22,7 @@ struct rows {
     bool too_old;
 };
 
-/* Columns: vector, note, created, place, x. */
+/* Columns: vector, note, created, tag_set, x. */
 static int put_rows(struct db *d, sqlite3_stmt *q, struct rows *r, struct fumi_err *e)
 {
     int more = q ? 1 : -1;
@@ -60,7 +61,7 @@ static int read_all(struct db *d, void *arg, struct fumi_err *e)
     return put_rows(d, q, r, e);
 }
 
-/* Whether the history reaches back to `since`, and holds no change of everything. */
+/* *known: the history contains the change `since`, and no later change of all notes. */
 static int is_known(struct db *d, int64_t since, bool *known, struct fumi_err *e)
 {
     int64_t is = 0;
@@ -73,7 +74,7 @@ static int is_known(struct db *d, int64_t since, bool *known, struct fumi_err *e
     return there < 0 || all < 0 ? -1 : 0;
 }
 
-static int tell_notes(struct db *d, struct rows *r, struct fumi_err *e)
+static int report_notes(struct db *d, struct rows *r, struct fumi_err *e)
 {
     sqlite3_stmt *q = store_sqlite_query(
         d, e, "SELECT DISTINCT note FROM changes WHERE n>?1 AND note>0", "i", r->since);
@@ -81,7 +82,7 @@ static int tell_notes(struct db *d, struct rows *r, struct fumi_err *e)
     while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0)
         if (r->note(r->to, sqlite3_column_int64(q, 0))) {
             store_sqlite_end(q);
-            return fumi_err_set(e, FUMI_INTERNAL_ERROR, "The vectors' cache cannot be refreshed");
+            return fumi_err_set(e, FUMI_INTERNAL_ERROR, "The vector cache cannot be refreshed");
         }
     return more;
 }
@@ -95,7 +96,7 @@ static int read_changed(struct db *d, void *arg, struct fumi_err *e)
     r->too_old = !known;
     if (r->too_old)
         return 0;
-    if (tell_notes(d, r, e))
+    if (report_notes(d, r, e))
         return -1;
     sqlite3_stmt *q = store_sqlite_query(
         d, e,
@@ -176,6 +177,7 @@ int store_sqlite_index_use(struct store_sqlite *s, struct fumi_str name, size_t 
 
 void store_sqlite_index_done(struct store_sqlite *s)
 {
+    assert(s->scan);
     pthread_rwlock_unlock(&s->scan_lock);
 }
 
@@ -196,8 +198,8 @@ static int read_current(struct db *d, void *arg, struct fumi_err *e)
                : 0;
 }
 
-/* What the file holds, and not what is open: another process may use another space by now. A file
- * of a space that is gone is removed. */
+/* The space is read from the file, because another process may have created the file for another
+ * space than the one that is open here. If that space was deleted, the file is deleted too. */
 int store_sqlite_index_catch_up(struct store_sqlite *s, struct fumi_err *e)
 {
     char name[SCAN_SPACE];

@@ -1,15 +1,18 @@
 /* Lists and counts.
  *
- * The newest notes come from one of two indexes: tag_set by tag_set when few places pass the
- * filter, or through all notes from the newest on when many do; whichever looks at fewer rows. */
+ * The newest notes are read from one of two indexes: if few tag sets pass the filter, from the
+ * index on (tag_set, created), one tag set after the other; if many pass, from the index on all
+ * notes by time. few_tag_sets estimates which of the two reads fewer rows. */
 #include "store/sqlite_ops.h"
 
 #include "base/arena.h"
 
+#include <assert.h>
+
 enum {
-    TAG_SETS_MAX = 4096, /* more than this are not asked one by one */
-    SEEK = 3,            /* the cost of a tag_set beside that of a row */
-    COUNTED = 12,        /* rows that are counted in the time that a tag_set takes */
+    TAG_SETS_MAX = 4096, /* tag sets to read one after the other */
+    SEEK = 3,            /* cost of reading a tag set, in rows of the index by time */
+    COUNTED = 12,        /* cost of counting a tag set, in rows of the index by time */
 };
 
 struct load_notes_args {
@@ -68,15 +71,15 @@ int store_sqlite_load_heads(struct store *s, struct fumi_arena *a, const int64_t
 struct list_notes_args {
     const struct loading *to;
     const struct filter *filter;
-    struct cursor after; /* where the next part begins */
+    struct cursor after; /* the next part begins after this note */
     size_t limit;
     struct notes *out;
-    size_t shown; /* rows that were shown to `to`: see struct loading */
+    size_t shown; /* rows that were passed to `to` */
 
     struct scan_filter passing;
     size_t tag_sets_n;   /* how many tag sets pass */
-    int64_t notes, all;  /* notes in them, and in all; nearly */
-    struct cursor *best; /* the part: newest first */
+    int64_t notes, all;  /* notes in these tag sets, and in the store; estimates */
+    struct cursor *best; /* the newest notes found so far, in order */
     size_t n, want;
 };
 
@@ -85,11 +88,12 @@ static bool is_newer(struct cursor a, struct cursor b)
     return a.created != b.created ? a.created > b.created : a.seq > b.seq;
 }
 
-/* Keeps the newest `want`, in order. */
+/* Inserts c if it is among the newest `want`. Returns false if not. */
 static bool keep_newest(struct list_notes_args *l, struct cursor c)
 {
     if (l->n == l->want && !is_newer(c, l->best[l->n - 1]))
         return false;
+    assert(l->want && l->want <= l->limit);
     size_t i = l->n < l->want ? l->n++ : l->n - 1;
     for (; i && is_newer(c, l->best[i - 1]); i--)
         l->best[i] = l->best[i - 1];
@@ -97,7 +101,7 @@ static bool keep_newest(struct list_notes_args *l, struct cursor c)
     return true;
 }
 
-/* Columns: created, seq; newest first, so that the first that is too old ends it. */
+/* Columns: created, seq; newest first, so the first row that is too old ends the loop. */
 static int keep_rows(struct db *d, sqlite3_stmt *q, struct list_notes_args *l, struct fumi_err *e)
 {
     int more = q ? 1 : -1;
@@ -146,6 +150,7 @@ static int newest_of_all(struct db *d, struct list_notes_args *l, struct fumi_er
 static size_t bits_in(const struct scan_filter *f)
 {
     size_t n = 0;
+    assert(f->tag_sets_n % 64 == 0); /* store_sqlite_filter gives whole words */
     for (size_t w = 0; w < f->tag_sets_n / 64; w++)
         n += (size_t)__builtin_popcountll(f->tag_sets[w]);
     return n;
@@ -175,7 +180,7 @@ static int notes_in_groups(struct db *d, struct fumi_str project, struct fumi_st
     return store_sqlite_number(d, e, out, sql, "ss", project, group) < 0 ? -1 : 0;
 }
 
-/* What the places hold, however they are given. */
+/* The number of notes that pass the filter, ignoring time. */
 static int notes_in(struct db *d, const struct filter *f, const struct scan_filter *passing,
                     int64_t *out, struct fumi_err *e)
 {
@@ -208,8 +213,8 @@ static int prepare(struct db *d, struct list_notes_args *l, struct fumi_err *e)
     return 0;
 }
 
-/* The next part of the list: more than one is needed only if some rows are damaged. As
- * store_sqlite_note_load. */
+/* Lists the next part. A second part is needed only if some notes are damaged. Returns as
+ * store_sqlite_note_load does. */
 static int recent_part(struct db *d, struct list_notes_args *l, struct fumi_err *e)
 {
     int more = 1;
@@ -224,7 +229,7 @@ static int recent_part(struct db *d, struct list_notes_args *l, struct fumi_err 
     return more;
 }
 
-/* The end of the span of time is a tag_set to begin behind, too. */
+/* Begins after the cursor or at the end of the time range, whichever is older. */
 static struct cursor begin(const struct filter *f, struct cursor after)
 {
     struct cursor end = {f ? f->until : INT64_MAX, 0};

@@ -1,4 +1,3 @@
-/* The ids of what an import brings. */
 #include "store/sqlite_merge.h"
 
 #include "base/arena.h"
@@ -15,7 +14,7 @@ int store_sqlite_id_taken(struct db *d, struct fumi_str id, struct fumi_err *e)
         "s", id);
 }
 
-/* A UUID of version 8 (RFC 9562): its bits are our own. */
+/* A UUID of version 8 (RFC 9562), whose bits the application defines. */
 struct fumi_str store_sqlite_id_next(struct fumi_arena *a, struct fumi_str id,
                                      struct fumi_str project)
 {

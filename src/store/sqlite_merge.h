@@ -1,20 +1,22 @@
-/* Between the files of the SQLite store that merge what an import brings. */
+/* Private to sqlite*.c: the ids of imported notes, groups and globals. */
 #ifndef FUMI_STORE_SQLITE_MERGE_H
 #define FUMI_STORE_SQLITE_MERGE_H
 
 #include "store/sqlite_parts.h"
 
-enum { MERGE_IDS = 8 }; /* ids that are tried at most */
+enum { MERGE_IDS = 8 }; /* ids to try */
 
-/* Whether a note, group or global has the id. 1: yes; 0: no; -1: *e is set. */
+/* Returns 1 if a note, group or global has the id; 0 if not; -1 with *e set. */
 int store_sqlite_id_taken(struct db *d, struct fumi_str id, struct fumi_err *e);
-/* The id to try after one that is taken: a function of the id and the project alone. */
+/* The id to try after `id`, which is in use. Depends only on the arguments, so that every import of
+ * a row gives the same id. */
 struct fumi_str store_sqlite_id_next(struct fumi_arena *a, struct fumi_str id,
                                      struct fumi_str project);
-/* Sets *id to the first one that nothing has, beginning with *id itself, and *out to ADDED or
- * RENAMED accordingly. */
+/* Sets *id to the first unused id, beginning with *id itself, and *out to MERGED_ADDED if that is
+ * *id, otherwise to MERGED_RENAMED. */
 int store_sqlite_id_free(struct db *d, struct fumi_arena *a, struct fumi_str project,
                          struct fumi_str *id, enum merged *out, struct fumi_err *e);
-int store_sqlite_id_none(struct fumi_str id, struct fumi_err *e); /* sets *e: all were taken */
+/* Sets *e: all ids that were tried are in use. Returns -1. */
+int store_sqlite_id_none(struct fumi_str id, struct fumi_err *e);
 
 #endif

@@ -1,10 +1,10 @@
-/* The names that occur: projects, groups and tags. All of them come from the few rows that say
- * where notes are, never from the notes. */
+/* The names of projects, groups and tags. They are read from project_groups, tag_sets and the
+ * tables of groups and globals, which are small, and never from the notes. */
 #include "store/sqlite_ops.h"
 
 #include "base/arena.h"
 
-/* ?1 project, ?2 part of the name, ?3 the name before, ?4 how many. */
+/* ?1 project, ?2 part of the name, ?3 the preceding name, ?4 limit. */
 #define FILTER " AND (?2 IS NULL OR instr(lower(name), lower(?2))) AND (?3 IS NULL OR name>?3)"
 #define ORDER  " ORDER BY ?2 IS NOT NULL AND instr(lower(name), lower(?2))>1, name LIMIT ?4"
 #define PICK   FILTER " GROUP BY name" ORDER
@@ -24,7 +24,7 @@ static const char *const kinds[] = {
                  "WHERE project=?1) WHERE name<>''" PICK,
 };
 
-/* Tags of all projects: by the index of tags. Only those that are shown are counted. */
+/* Tags of all projects, read from tag_set_tags. Notes are counted only for the tags returned. */
 static const char tags_of_all[] =
     "SELECT name, (SELECT sum(notes) FROM tag_set_tags CROSS JOIN tag_sets USING(tag_set) WHERE "
     "tag=name) FROM (SELECT DISTINCT tag AS name FROM tag_set_tags WHERE tag<>''" FILTER ORDER ")";
@@ -33,19 +33,19 @@ struct list_names_args {
     struct fumi_arena *arena;
     const struct naming *what;
     struct names *out;
-    size_t room;
+    size_t cap;
 };
 
 static struct name *next(struct list_names_args *l)
 {
     struct names *out = l->out;
-    if (out->n == l->room) {
-        size_t more = l->room ? l->room * 2 : 16;
+    if (out->n == l->cap) {
+        size_t more = l->cap ? l->cap * 2 : 16;
         struct name *items = fumi_alloc(l->arena, more * sizeof(*items));
         if (out->n)
             memcpy(items, out->items, out->n * sizeof(*items));
         out->items = items;
-        l->room = more;
+        l->cap = more;
     }
     return &out->items[out->n++];
 }

@@ -1,6 +1,6 @@
-/* Notes one by one. A note, its words, its vectors, the counts of its tag set and the change number
- * are written in one transaction. Each note carries a checksum of all it says: what does not agree
- * with it is damage, never an answer. */
+/* Reading and writing single notes. A note, its keywords, its vectors, the counts of its tag set
+ * and the change number are written in one transaction. Each row has a checksum of all its columns;
+ * a row that does not match it is reported as damaged and never returned. */
 #include "store/sqlite_erase.h"
 #include "store/sqlite_merge.h"
 #include "store/sqlite_ops.h"
@@ -9,15 +9,16 @@
 #include "base/buf.h"
 #include "base/clock.h"
 
+#include <assert.h>
 #include <endian.h>
 
 enum {
-    CHANGES_KEPT = 65536, /* nearly */
-    CHANGE_GAP = 1 << 20, /* at most, between the numbers of two changes */
-    PRUNE_EVERY = 256,    /* changes, nearly */
+    CHANGES_KEPT = 65536, /* on average */
+    CHANGE_GAP = 1 << 20, /* maximum, between the numbers of two changes */
+    PRUNE_EVERY = 256,    /* changes, on average */
 };
 
-/* Each step is one to one for a given sum, so that a change within eight bytes is always seen. */
+/* A bijection of `word` for a given sum, so a change within one word always changes the result. */
 static uint64_t mix(uint64_t sum, uint64_t word)
 {
     sum = (sum ^ word) * 0x9E3779B97F4A7C15u;
@@ -42,7 +43,7 @@ uint64_t store_sqlite_sum_str(uint64_t sum, struct fumi_str s)
     return sum;
 }
 
-/* FIRST_COLUMNS but for `created`, in the order in which they are summed. */
+/* FIRST_COLUMNS except `created`, in the order of the checksum. */
 static const enum note_index summed[] = {NOTE_INDEX_ID,       NOTE_INDEX_PROJECT, NOTE_INDEX_GROUP,
                                          NOTE_INDEX_TAGS,     NOTE_INDEX_TITLE,   NOTE_INDEX_SOURCE,
                                          NOTE_INDEX_METADATA, NOTE_INDEX_TEXT};
@@ -70,7 +71,7 @@ void store_sqlite_log_damage(struct store_sqlite *s, const char *what, struct fu
              {.key = "remedy", .text = FUMI_STR("run fumi doctor, or restore a backup")});
 }
 
-/* An id is given by a caller: it may be long. */
+/* For error texts: an id that a caller passes may be of any length. */
 static struct fumi_str short_id(struct fumi_str id)
 {
     return (struct fumi_str){id.p, id.n < 64 ? id.n : 64};
@@ -174,7 +175,7 @@ int store_sqlite_note_load(struct db *d, const struct loading *to, int64_t seq, 
     return rc;
 }
 
-/* Now and then the oldest changes are forgotten; a cache that is older is made again. */
+/* Deletes the oldest changes now and then. A vector cache that is older is rebuilt. */
 static int prune(struct db *d, int64_t now, struct fumi_err *e)
 {
     if (now % PRUNE_EVERY)
@@ -185,6 +186,7 @@ static int prune(struct db *d, int64_t now, struct fumi_err *e)
 
 int store_sqlite_note_changed(struct db *d, int64_t seq, struct fumi_err *e)
 {
+    assert(seq >= CHANGED_ELSE && !sqlite3_get_autocommit(d->h));
     static const char sql[] = "INSERT INTO changes(n, note) VALUES((SELECT coalesce(max(n), 0) "
                               "FROM changes) + 1 + (random() & ?1), ?2)";
     if (store_sqlite_run(d, e, sql, "ii", (int64_t)CHANGE_GAP - 1, seq))
@@ -211,7 +213,7 @@ int store_sqlite_note_words(struct db *d, struct fumi_arena *a, const struct not
                             "issss", n->seq, n->title, n->text, tag_words(a, n->tags), n->source);
 }
 
-/* The index has no copy of what was put in: it must be told, exactly. */
+/* The index is contentless: to delete an entry, FTS5 needs exactly the text that was inserted. */
 static int drop_words(struct db *d, struct fumi_arena *a, const struct note *n, struct fumi_err *e)
 {
     return store_sqlite_run(d, e,
@@ -232,7 +234,7 @@ static struct tag_set_key tag_set_of(struct fumi_arena *a, const struct note *n)
     return (struct tag_set_key){n->project, n->group, store_sqlite_tags_json(a, n->tags), n->tags};
 }
 
-/* A sequence number of 0 takes the next one. */
+/* A seq of 0 takes the next number. */
 static int insert(struct db *d, const struct stored *s, struct fumi_str tags_json,
                   struct fumi_err *e)
 {
@@ -244,7 +246,7 @@ static int insert(struct db *d, const struct stored *s, struct fumi_str tags_jso
         "iiiin", n->seq, s->tag_set, s->version, sum_of(n, tags_json), n, tags_json);
 }
 
-/* Nothing has its id. */
+/* The id must be unused. */
 static int put_new(struct db *d, struct add_note_args *p, struct fumi_err *e)
 {
     struct note *n = p->note;
@@ -290,9 +292,9 @@ struct merge_note_args {
     enum merged outcome;
 };
 
-enum { ID_FREE, ID_SAME, ID_ELSE }; /* nothing has it; an equal note; something else */
+enum { ID_FREE, ID_SAME, ID_ELSE }; /* unused; of an equal note; of another row */
 
-/* Who has the id. -1: *e is set. */
+/* Finds out what has the id. Returns -1 with *e set, also if a note of the project differs. */
 static int look(struct db *d, struct merge_note_args *m, struct fumi_err *e)
 {
     struct stored is;
@@ -304,7 +306,7 @@ static int look(struct db *d, struct merge_note_args *m, struct fumi_err *e)
         return ID_ELSE;
     if (!is.damaged && note_same(&m->now, &is.note))
         return ID_SAME;
-    return fumi_err_set(e, ERR_CONFLICT, "a note with the id %.*s is there and %s",
+    return fumi_err_set(e, ERR_CONFLICT, "a note with the id %.*s exists and %s",
                         FUMI_ARG(short_id(m->now.id)), is.damaged ? "is damaged" : "differs");
 }
 
@@ -349,6 +351,7 @@ int store_sqlite_merge_note(struct store *s, struct fumi_arena *a, struct note *
 int store_sqlite_note_save(struct db *d, struct fumi_arena *a, const struct stored *s,
                            struct fumi_err *e)
 {
+    assert(s->note.seq > 0 && !s->damaged);
     struct stored now = *s;
     struct tag_set_key p = tag_set_of(a, &s->note);
     if (store_sqlite_tag_set_add(d, &p, &now.tag_set, e) || insert(d, &now, p.tags_json, e))
@@ -471,7 +474,8 @@ int store_sqlite_update_note(struct store *s, struct fumi_str id, const struct n
     return rc;
 }
 
-/* The words of a damaged note are not known any more: they stay, and find nothing. */
+/* The keywords of a damaged note cannot be deleted, because its text is not known. They stay in the
+ * index, but a search ignores entries without a note. */
 static int drop_note(struct db *d, struct fumi_arena *a, const struct stored *n, struct fumi_err *e)
 {
     if (store_sqlite_run(d, e, "DELETE FROM notes WHERE seq=?1", "i", n->note.seq) ||

@@ -1,3 +1,4 @@
+/* Statistics of one project. */
 #include "store/sqlite_ops.h"
 
 #define NOTES_OF_PROJECT                                                                           \
@@ -16,7 +17,7 @@ static int count(struct db *d, const struct counting *c, int64_t *out, const cha
     return store_sqlite_number(d, e, out, sql, "s", c->project) < 0 ? -1 : 0;
 }
 
-/* Its notes that have vectors in the space; a space that is not there has none. */
+/* The notes of the project that have vectors in the space; 0 if the space does not exist. */
 static int count_embedded(struct db *d, const struct counting *c, struct fumi_err *e)
 {
     static const char sql[] =

@@ -1,11 +1,11 @@
-/* How a database is opened that cannot be written.
- *
- * In WAL mode even a reader needs shared memory (-shm), which it creates. Where it cannot, SQLite
- * reads the file alone (immutable=1), which is right only as long as the log beside it is empty. A
- * log with content can be read if the shared memory is there too. */
+/* In WAL mode even a reader needs the shared memory file (-shm) and creates it. If it cannot, the
+ * file is opened with immutable=1: SQLite then reads the database file alone, without locks, which
+ * is correct only while the log (-wal) is empty. A log with content can be read if the shared
+ * memory file exists. */
 #include "store/sqlite_readonly.h"
 
 #include "base/buf.h"
+#include "store/sqlite_file.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -33,7 +33,7 @@ static bool is_beside(const char *path, const char *ending)
     return writable;
 }
 
-/* A file that can be written needs its directory only for files that are not there yet. */
+/* The directory must be writable only if -wal or -shm have to be created. */
 static bool is_readonly(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -47,7 +47,7 @@ static bool is_readonly(const char *path)
     return denied && !(is_beside(path, "-wal") && is_beside(path, "-shm"));
 }
 
-/* "file:PATH?mode=ro", with what means something in a URI escaped. To be freed. */
+/* "file:PATH?mode=ro", with special characters escaped. The caller frees it. */
 static char *uri_of(const char *path, bool alone)
 {
     static const char digits[] = "0123456789ABCDEF";
@@ -68,7 +68,7 @@ static char *uri_of(const char *path, bool alone)
     return out;
 }
 
-/* Differs when another process wrote to the database. */
+/* Changes when another process writes to the database. Never 0. */
 static uint64_t stamp_of(const char *path)
 {
     struct stat st;
@@ -85,9 +85,10 @@ int store_sqlite_readonly_check(const struct store_sqlite *s, struct fumi_err *e
 {
     if (!s->stamp || s->stamp == stamp_of(s->path))
         return 0;
-    return fumi_err_set(e, FUMI_LIMIT,
-                        "Another user wrote to the database while it was read: start again (%s)",
-                        s->path);
+    return fumi_err_set(
+        e, FUMI_LIMIT,
+        "Another user has changed the database since it was opened: start fumi again (%s)",
+        s->path);
 }
 
 int store_sqlite_readonly_look(struct store_sqlite *s, struct fumi_err *e)

@@ -1,16 +1,17 @@
-/* A database that cannot be written: on a read-only file system, or of another user. It is read as
- * it is: nothing is created beside it, nothing migrated, and the vectors' cache is kept in memory.
- */
+/* Private to sqlite*.c: a database that cannot be written, because it is on a read-only file system
+ * or belongs to another user. No file is created beside it, it is not migrated, and the vector
+ * cache is kept in memory. */
 #ifndef FUMI_STORE_SQLITE_READONLY_H
 #define FUMI_STORE_SQLITE_READONLY_H
 
 #include "store/sqlite_parts.h"
 
-/* Finds out how the file can be opened: sets s->uri if only for reading. -1: not even that. */
+/* Finds out how to open the file: sets s->uri if it can only be read. Fails if it cannot be read
+ * either. Called before the first connection is opened. */
 int store_sqlite_readonly_look(struct store_sqlite *s, struct fumi_err *e);
-/* -1: the file was changed since, and it is read without looking at locks or the log. */
+/* Fails if the file is read without locks and another process has changed it. Any thread. */
 int store_sqlite_readonly_check(const struct store_sqlite *s, struct fumi_err *e);
-/* Sets the sentence for whoever wants to write. Returns -1. */
+/* Sets *e for a call that writes. Returns -1. */
 int store_sqlite_readonly_fault(const struct store_sqlite *s, struct fumi_err *e);
 
 #endif

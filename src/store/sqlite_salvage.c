@@ -3,20 +3,22 @@
  * the rows of other tables are copied. Where a page cannot be read, the range of row numbers is
  * halved until everything around the page has been read. */
 #include "store/sqlite_bytes.h"
+#include "store/sqlite_file.h"
 #include "store/sqlite_ops.h"
 
 #include "base/arena.h"
 
+#include <assert.h>
 #include <unistd.h>
 
 enum {
-    TORN_MAX = 1 << 17, /* ranges of one table that cannot be read */
-    LEAF = 13,          /* the first byte of a page with rows of a table */
-    FIRST_FIELDS = 13,  /* of a note in the first version: FIRST_COLUMNS and four of the store */
+    TORN_MAX = 1 << 17, /* unreadable ranges of one table */
+    LEAF = 13,          /* first byte of a page with rows of a table */
+    FIRST_FIELDS = 13,  /* of a note in version 1: FIRST_COLUMNS and four columns of the store */
     FIELDS = FIRST_FIELDS + NOTE_INDEX_N - (FIRST_FIELDS - 4),
     ROW_MAX = 16 << 20,
-    LOCK_WAIT = 2000,   /* milliseconds for the whole database */
-    SEQUENCE_BITS = 40, /* of a number that is believed */
+    LOCK_WAIT = 2000,   /* milliseconds to wait for the exclusive lock */
+    SEQUENCE_BITS = 40, /* a larger row number is taken for damage */
 };
 
 struct salvage {
@@ -25,20 +27,22 @@ struct salvage {
     store_sqlite_fn *finish;
     void *arg;
     struct fumi_arena arena;
-    int64_t unread; /* notes that are there and cannot be used */
-    int torn;       /* ranges of the table that cannot be read */
+    int64_t unread; /* notes that exist but are damaged */
+    int torn;       /* unreadable ranges of the current table */
 };
 
-/* The rows of one table between two numbers; the number is the first column. */
+/* A table to salvage. `read` selects the rows between two row numbers, with the number as the first
+ * column, in ascending order; `row` is called for each. */
 struct salvage_table {
     const char *last, *read;
     int (*row)(struct salvage *x, const struct salvage_table *t, sqlite3_stmt *q,
                struct fumi_err *e);
-    const char *write; /* takes the columns behind the first */
+    const char *write; /* inserts the columns after the first */
     int columns;
 };
 
-/* -1: the new file failed. What the old one does is told by x->torn. */
+/* Returns -1 if writing the new file failed. Failures to read the old file are counted in x->torn.
+ */
 static int walk(struct salvage *x, const struct salvage_table *t, int64_t low, int64_t high,
                 struct fumi_err *e)
 {
@@ -75,7 +79,7 @@ static int walk_all(struct salvage *x, const struct salvage_table *t, struct fum
     return walk(x, t, 1, last, e);
 }
 
-/* Unless there is one of its id or number. */
+/* Skips the note if its id or seq is in use. */
 static int save_once(struct salvage *x, const struct stored *n, struct fumi_err *e)
 {
     int64_t there;
@@ -103,7 +107,7 @@ static int save_note(struct salvage *x, const struct salvage_table *t, sqlite3_s
     return save_once(x, &n, e);
 }
 
-/* A row that does not fit its table was damaged. */
+/* A row that violates a constraint is damaged and skipped. */
 static int copy_row(struct salvage *x, const struct salvage_table *t, sqlite3_stmt *q,
                     struct fumi_err *e)
 {
@@ -142,7 +146,7 @@ static const struct salvage_table copied[] = {
      copy_row, "INSERT OR IGNORE INTO spaces VALUES(?1, ?2, ?3, ?4)", 4},
 };
 
-/* From both ends: these have no numbers. */
+/* The table has no row numbers. It is read forwards and, if that fails, backwards. */
 static int copy_meta(struct salvage *x, struct fumi_err *e)
 {
     static const struct salvage_table meta = {.write = "INSERT OR IGNORE INTO meta VALUES(?1, ?2)",
@@ -163,28 +167,28 @@ static int copy_meta(struct salvage *x, struct fumi_err *e)
     return 0;
 }
 
-struct spoilt {
+struct damaged_rows {
     struct salvage *x;
     const char *drop;
     struct fumi_err *e;
     int rc;
 };
 
-static void drop_spoilt(void *arg, const char *what, struct fumi_str id)
+static void drop_damaged(void *arg, const char *what, struct fumi_str id)
 {
-    struct spoilt *s = arg;
+    struct damaged_rows *s = arg;
     (void)what;
-    s->x->out->spoilt++;
+    s->x->out->damaged++;
     s->rc |= store_sqlite_run(s->x->to, s->e, s->drop, "s", id);
 }
 
-/* What was copied must agree with its checksum. */
+/* Deletes copied groups and globals that do not match their checksums. */
 static int check_copied(struct salvage *x, struct fumi_err *e)
 {
-    struct spoilt groups = {x, "DELETE FROM groups WHERE id=?1", e, 0},
-                  globals = {x, "DELETE FROM globals WHERE id=?1", e, 0};
-    if (store_sqlite_groups_check(x->to, drop_spoilt, &groups, e) || groups.rc ||
-        store_sqlite_globals_check(x->to, drop_spoilt, &globals, e) || globals.rc)
+    struct damaged_rows groups = {x, "DELETE FROM groups WHERE id=?1", e, 0},
+                        globals = {x, "DELETE FROM globals WHERE id=?1", e, 0};
+    if (store_sqlite_groups_check(x->to, drop_damaged, &groups, e) || groups.rc ||
+        store_sqlite_globals_check(x->to, drop_damaged, &globals, e) || globals.rc)
         return -1;
     static const char count[] = "SELECT (SELECT count(*) FROM groups) + (SELECT count(*) FROM "
                                 "globals) + (SELECT count(*) FROM meta)";
@@ -202,7 +206,8 @@ static int drop_if_torn(struct salvage *x, sqlite3_stmt *q, struct fumi_err *e)
                             space);
 }
 
-/* A note has all of its passages or none: the index knows which it had, and else nobody. */
+/* A note must have the vectors of all its passages or none. Only the index still knows how many it
+ * had; without the index all vectors are deleted. */
 static int drop_torn_vectors(struct salvage *x, struct fumi_err *e)
 {
     struct fumi_err ignored;
@@ -226,7 +231,7 @@ static int save_vectors(struct salvage *x, struct fumi_err *e)
     return 0;
 }
 
-/* How many notes there were; what cannot be read does not count. */
+/* The number of notes in the damaged file: the largest count that can be read. */
 static int64_t known_notes(struct salvage *x)
 {
     static const char *const counts[] = {
@@ -244,7 +249,7 @@ static int64_t known_notes(struct salvage *x)
     return most;
 }
 
-/* Numbers are never used again: not in the new file either. */
+/* Row numbers are never reused, also not in the new file. */
 static int keep_sequence(struct salvage *x, const char *table, struct fumi_err *e)
 {
     struct fumi_err ignored;
@@ -265,7 +270,7 @@ static int keep_sequence(struct salvage *x, const char *table, struct fumi_err *
                : 0;
 }
 
-/* No number of a change is one of the old file's. */
+/* The change numbers of the new file must differ from those of the old file. */
 static int keep_changes(struct salvage *x, struct fumi_err *e)
 {
     struct fumi_err ignored;
@@ -277,14 +282,14 @@ static int keep_changes(struct salvage *x, struct fumi_err *e)
                             "ii", last, ((int64_t)1 << SEQUENCE_BITS) - 1);
 }
 
-/* The file page by page, for notes that no page above them leads to, or not any more. The format is
- * SQLite's own: numbers are big-endian, a leaf of a table begins with 13, a long row goes on in a
- * chain. */
+/* Reads the file page by page, for notes that are not reachable from the root page. In SQLite's
+ * file format numbers are big-endian, the leaf page of a table begins with 13, and a long row
+ * continues in a chain of overflow pages. */
 struct raw_pages {
     sqlite3_file *file;
-    uint32_t size, used, n; /* bytes of a page, those for rows, and pages */
+    uint32_t size, used, n; /* bytes per page, usable bytes per page, number of pages */
     unsigned char *page;
-    bool *unused; /* by number: they hold what was deleted */
+    bool *unused; /* by page number: free pages, whose content was deleted */
 };
 
 struct raw_cell {
@@ -346,7 +351,7 @@ static bool pages_open(struct raw_pages *f, struct db *d, struct fumi_arena *a)
     return true;
 }
 
-/* How many bytes of a row stand in its leaf. */
+/* The number of bytes of a row that are stored in its leaf page. */
 static uint32_t local_bytes(const struct raw_pages *f, uint32_t n)
 {
     uint32_t most = f->used - 35, least = (f->used - 12) * 32 / 255 - 23;
@@ -356,7 +361,7 @@ static uint32_t local_bytes(const struct raw_pages *f, uint32_t n)
     return k <= most ? k : least;
 }
 
-/* The whole row, in the arena. False: it is not one. */
+/* Sets *c to the whole row, in the arena. Returns false if the bytes are not a row. */
 static bool row_bytes(struct raw_pages *f, struct fumi_arena *a, struct raw_cell *c, int64_t n)
 {
     if (n < FIRST_FIELDS || n > ROW_MAX)
@@ -375,6 +380,7 @@ static bool row_bytes(struct raw_pages *f, struct fumi_arena *a, struct raw_cell
         have += part;
         next = be(page, 4);
     }
+    assert(have == n);
     *c = (struct raw_cell){row, row + n};
     return true;
 }
@@ -384,7 +390,7 @@ struct raw_field {
     int64_t number;
 };
 
-/* One value of a row, by its type: NULL, integers of some sizes, 0, 1, texts. */
+/* Reads one value by its serial type: NULL, integers of several sizes, 0, 1, text. */
 static bool read_field(struct raw_cell *c, int64_t type, struct raw_field *out)
 {
     static const int sizes[] = {0, 1, 2, 3, 4, 6, 8, -1, 0, 0};
@@ -413,14 +419,14 @@ static bool read_fields(struct raw_cell row, struct raw_field *out)
         return false;
     struct raw_cell body = {row.p + size, row.end};
     head.end = body.p;
-    memset(out, 0, FIELDS * sizeof(*out)); /* a row may be older than the last columns */
+    memset(out, 0, FIELDS * sizeof(*out)); /* an older row lacks the last columns */
     for (int i = 0; i < FIELDS && (head.p < head.end || i < FIRST_FIELDS); i++)
         if (head.p >= head.end || !read_field(&body, varint(&head), &out[i]))
             return false;
     return head.p == head.end && body.p == body.end;
 }
 
-/* In the order of the table's columns. */
+/* The fields are in the order of the columns in CREATE TABLE. */
 static void note_of(const struct raw_field *v, int64_t seq, struct fumi_arena *a,
                     struct stored *out)
 {
@@ -440,8 +446,8 @@ static void note_of(const struct raw_field *v, int64_t seq, struct fumi_arena *a
     store_sqlite_note_judge(out, a, v[8].text, v[5].number);
 }
 
-/* An index that can be read knows which notes there are. */
-static bool was_there(struct salvage *x, const struct note *n)
+/* Whether the index on ids has the note. True if the index cannot be read. */
+static bool was_indexed(struct salvage *x, const struct note *n)
 {
     struct fumi_err ignored;
     int64_t seq = n->seq;
@@ -460,7 +466,7 @@ static int save_cell(struct salvage *x, struct raw_pages *f, uint32_t at, struct
     if (seq < 1 || !row_bytes(f, &x->arena, &c, bytes) || !read_fields(c, fields))
         return 0;
     note_of(fields, seq, &x->arena, &n);
-    return n.damaged || !n.note.id.p || !was_there(x, &n.note) ? 0 : save_once(x, &n, e);
+    return n.damaged || !n.note.id.p || !was_indexed(x, &n.note) ? 0 : save_once(x, &n, e);
 }
 
 static int save_leaf(struct salvage *x, struct raw_pages *f, struct fumi_err *e)
@@ -516,7 +522,7 @@ static int count_lost(struct salvage *x, struct fumi_err *e)
     return 0;
 }
 
-/* A new store that is whole in its file when it is closed. */
+/* Creates a store at `path`. After it is closed, all data must be in its file, not in the log. */
 static int save_to(struct salvage *x, const char *path, struct fumi_err *e)
 {
     struct store_sqlite_options o = {.path = path, .nosync = true, .log = x->from->store->log};
@@ -539,7 +545,7 @@ static int save_to(struct salvage *x, const char *path, struct fumi_err *e)
                : 0;
 }
 
-/* The whole database for this connection, all of it in the one file. */
+/* Locks the database exclusively and moves the content of the log into the file. */
 static int lock_all(struct db *d, struct fumi_err *e)
 {
     sqlite3_busy_timeout(d->h, LOCK_WAIT);
@@ -549,8 +555,8 @@ static int lock_all(struct db *d, struct fumi_err *e)
         rc = sqlite3_exec(d->h, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
     if ((rc & 0xFF) == SQLITE_BUSY || (rc & 0xFF) == SQLITE_LOCKED)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                            "The file must be written anew, but another process has it open: end "
-                            "it, then run doctor again (%s)",
+                            "The file must be rewritten, but another process has it open: end it, "
+                            "then run doctor again (%s)",
                             d->store->path);
     if (rc)
         return store_sqlite_fault(d, rc, e);

@@ -1,7 +1,8 @@
-/* A damaged table of tables (sqlite_schema), without which SQLite reads nothing at all. It is
- * written once, when a store is made, and stands at the same pages in every store of this version:
- * so that of a new store takes its place, and doctor judges the rest. */
+/* Replaces a damaged schema table (sqlite_schema), without which SQLite cannot read any table. The
+ * schema table is written once, when a store is created, and is identical in all stores of one
+ * version. So it is copied from a new store; the rest of the file is left to store_check. */
 #include "store/sqlite_bytes.h"
+#include "store/sqlite_file.h"
 #include "store/sqlite_parts.h"
 
 #include "base/arena.h"
@@ -13,10 +14,10 @@
 #include <unistd.h>
 
 enum {
-    HEAD = 100, /* bytes of the file's header */
+    HEAD = 100, /* bytes of the file header */
     INTERIOR = 5,
     TABLE = 0x0D,
-    LOCKS = 0x40000000, /* where SQLite locks the file, and how much */
+    LOCKS = 0x40000000, /* first byte that SQLite locks, and their number */
     LOCKS_N = 512,
 };
 
@@ -31,7 +32,7 @@ static int fail(const char *what, const char *path, struct fumi_err *e)
     return fumi_err_set(e, FUMI_LIMIT, "%s: %s (%s)", what, strerror(errno), path);
 }
 
-/* Whether another process has it open. Nobody in this one does: to close it ends all our locks. */
+/* Whether another process has the file open. This process must not: closing fd drops its locks. */
 static bool is_used(int fd)
 {
     struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCKS, .l_len = LOCKS_N};
@@ -59,11 +60,12 @@ static int read_file(const char *path, struct fumi_buf *out, struct fumi_err *e)
     if (rc)
         fail("Cannot read the database", path, e);
     close(fd);
-    return used ? fumi_err_set(e, FUMI_LIMIT,
-                               "The file must be mended, but another process has it open: end it, "
-                               "then run doctor again (%s)",
-                               path)
-                : rc;
+    return used
+               ? fumi_err_set(e, FUMI_LIMIT,
+                              "The file must be repaired, but another process has it open: end it, "
+                              "then run doctor again (%s)",
+                              path)
+               : rc;
 }
 
 static int write_file(const char *path, const struct fumi_buf *b, struct fumi_err *e)
@@ -76,13 +78,13 @@ static int write_file(const char *path, const struct fumi_buf *b, struct fumi_er
             break;
         done += did > 0 ? (size_t)did : 0;
     }
-    int rc = fd < 0 || done < b->n ? fail("Cannot write the mended database", path, e) : 0;
+    int rc = fd < 0 || done < b->n ? fail("Cannot write the repaired database", path, e) : 0;
     if (fd >= 0 && (fsync(fd) || close(fd)) && !rc)
-        rc = fail("Cannot write the mended database", path, e);
+        rc = fail("Cannot write the repaired database", path, e);
     return rc;
 }
 
-/* A new store, whole in its file. */
+/* Reads the file of a new store into `out`. */
 static int make_new(const struct store_sqlite *s, struct fumi_buf *out, struct fumi_err *e)
 {
     char *path = store_sqlite_path_new(s->path, ".new");
@@ -104,7 +106,8 @@ struct schema_patch {
     size_t page; /* bytes */
 };
 
-/* Copies a page of the table, and those below it. False: they do not lie in both files. */
+/* Copies a page of the schema table and its child pages. Returns false if one of the files does not
+ * have such a page. */
 static bool copy_tree(const struct schema_patch *p, uint32_t number, int depth)
 {
     size_t at = (number - 1) * p->page, skip = number == 1 ? HEAD : 0;
@@ -120,8 +123,8 @@ static bool copy_tree(const struct schema_patch *p, uint32_t number, int depth)
     return head[0] == INTERIOR && copy_tree(p, be(head + 8, 4), depth - 1);
 }
 
-/* The header is the new one's, but for what it says of this file: how large it is, how often it
- * changed, and which pages are free, if that can be believed. */
+/* The header of the new store, except for the size of this file, its change counter and, if the old
+ * header is plausible, its list of free pages. */
 static void keep_header(struct fumi_buf *to, const char old[HEAD], size_t page)
 {
     uint32_t pages = (uint32_t)(to->n / page), changes = be(old + 24, 4);
@@ -147,19 +150,19 @@ static bool patch(struct fumi_buf *to, const struct fumi_buf *from)
     return true;
 }
 
-static int swap(const struct store_sqlite *s, const struct fumi_buf *mended, struct fumi_err *e)
+static int swap(const struct store_sqlite *s, const struct fumi_buf *repaired, struct fumi_err *e)
 {
-    char *mend = store_sqlite_path_new(s->path, ".new"), *kept = store_sqlite_path_kept(s->path);
-    int rc = write_file(mend, mended, e) || store_sqlite_file_like(mend, s->path, e) ||
-                     store_sqlite_file_swap(s->path, mend, kept, e)
+    char *new = store_sqlite_path_new(s->path, ".new"), *kept = store_sqlite_path_kept(s->path);
+    int rc = write_file(new, repaired, e) || store_sqlite_file_like(new, s->path, e) ||
+                     store_sqlite_file_swap(s->path, new, kept, e)
                  ? -1
                  : 0;
     if (rc)
-        unlink(mend);
+        unlink(new);
     else
-        fumi_log(s->log, FUMI_WARN, "store.mended", {"what", fumi_str("the table of tables"), 0},
+        fumi_log(s->log, FUMI_WARN, "store.mended", {"what", fumi_str("the schema table"), 0},
                  {"kept", fumi_str(kept), 0});
-    fumi_resize(mend, 0);
+    fumi_resize(new, 0);
     fumi_resize(kept, 0);
     return rc;
 }
@@ -170,8 +173,7 @@ int store_sqlite_salvage_schema(struct store_sqlite *s, struct fumi_err *e)
     int rc = read_file(s->path, &is, e) || make_new(s, &new, e) ? -1 : 0;
     if (!rc && !patch(&is, &new))
         rc = fumi_err_set(e, FUMI_LIMIT,
-                          "The database is damaged beyond what can be mended: restore a backup "
-                          "(%s)",
+                          "The database is too damaged to be repaired: restore a backup (%s)",
                           s->path);
     if (!rc)
         rc = swap(s, &is, e);

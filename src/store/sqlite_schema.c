@@ -1,9 +1,10 @@
-/* The tables, and how a file gets to have them.
+/* The tables, and how they are created, checked and migrated.
  *
- * A file is looked at before anything is done to it: first its header as it stands, then, inside
- * one transaction, its numbers and the text of its schema. Several processes may come to a missing
- * file at once: the first makes the tables, the others find them. */
+ * A file is checked before it is changed: first the bytes of its header, then, in one transaction,
+ * its version and the SQL text of its schema. If several processes open a new file at the same
+ * time, the first one creates the tables. */
 #include "store/sqlite_bytes.h"
+#include "store/sqlite_file.h"
 #include "store/sqlite_parts.h"
 
 #include "base/arena.h"
@@ -16,11 +17,11 @@
 
 enum {
     HEADER = 100,
-    VERSION_AT = 60, /* bytes of the header: user_version and application_id */
-    APPLICATION_AT = 68,
-    OBJECTS = 27,    /* rows of the schema table, with those of indexes and internal tables */
-    SMALL = 1 << 20, /* bytes: up to this a file is checked when it is opened */
-    WAL_SECONDS = 8, /* while others use the file */
+    VERSION_AT = 60,     /* offset of user_version in the header */
+    APPLICATION_AT = 68, /* offset of application_id */
+    OBJECTS = 27,        /* rows of the schema table, with indexes and internal tables */
+    SMALL = 1 << 20,     /* bytes: smaller files are checked when they are opened */
+    WAL_SECONDS = 8,     /* to wait for others when switching to WAL mode */
 };
 
 /* One object each, with the exact SQL that SQLite stores of it. Names of tables are quoted where
@@ -126,8 +127,8 @@ static bool is_zero(const unsigned char *p, size_t n)
     return true;
 }
 
-/* As it stands in the file, before SQLite does anything to it: a journal or a log may make it
- * something else, so that nothing is accepted here, only refused. */
+/* Reads the header from the file before SQLite reads a journal or log, which may contain a newer
+ * header. Therefore this function only refuses files; version_of accepts them. */
 int store_sqlite_schema_look(struct db *d, struct fumi_err *e)
 {
     sqlite3_file *f = NULL;
@@ -179,7 +180,7 @@ static bool is_expected(sqlite3_stmt *q, size_t *ours)
     struct fumi_str type = store_sqlite_text(q, 0), name = store_sqlite_text(q, 1),
                     sql = store_sqlite_text(q, 2);
     if (!sql.p)
-        return fumi_eq(type, FUMI_STR("index")); /* of a UNIQUE or a PRIMARY KEY */
+        return fumi_eq(type, FUMI_STR("index")); /* of UNIQUE or PRIMARY KEY */
     if (is_internal(name))
         return fumi_eq(type, FUMI_STR("table"));
     for (size_t i = 0; i < FUMI_COUNT(tables); i++)
@@ -208,7 +209,7 @@ int store_sqlite_schema_check(struct db *d, struct fumi_err *e)
     return refuse_tables(d, e);
 }
 
-/* The version of the file; 0: there is nothing in it yet; -1: *e is set. */
+/* Returns the version of the file; 0 if it is empty; -1 with *e set. */
 static int64_t version_of(struct db *d, struct fumi_err *e)
 {
     int64_t application = 0, version = 0, objects = 0;
@@ -330,7 +331,7 @@ int store_sqlite_schema_migrate(struct db *d, const struct store_sqlite_steps *l
     return sync_dir(d, e) ? -1 : store_sqlite_sync_mode(d, "FULL", e);
 }
 
-/* The switch may say that it is busy without having waited. */
+/* SQLite may return SQLITE_BUSY without calling the busy handler, so this function waits itself. */
 static int switch_to_wal(struct db *d, struct fumi_err *e)
 {
     const int64_t end = fumi_ticks() + WAL_SECONDS * INT64_C(1000000000);
@@ -358,8 +359,8 @@ static int switch_to_wal(struct db *d, struct fumi_err *e)
                              d->store->path);
 }
 
-/* In a strict reading of what a disk promises, the first journal may come back after a power cut
- * and undo the switch: so its removal is waited for. */
+/* After a power cut the file system may restore the deleted journal of the first transaction, which
+ * would undo the switch to WAL. So the directory is synced after the journal is deleted. */
 static int create_synced(struct db *d, struct fumi_err *e)
 {
     if (store_sqlite_sync_mode(d, "EXTRA", e) || create_once(d, e) || switch_to_wal(d, e) ||
@@ -398,8 +399,8 @@ static int check_once(struct db *d, struct fumi_err *e)
     return check(d, e) || exec(d, "COMMIT", e) ? roll_back(d) : 0;
 }
 
-/* Doctor puts a new file in the place of a damaged one: who opened the old one waits for a lock
- * until then. */
+/* Doctor replaces a damaged file while it holds the lock. A process that opened the old file and
+ * waited for the lock finds out here. */
 static int still_there(struct db *d, struct fumi_err *e)
 {
     return store_sqlite_moved(d)
@@ -409,7 +410,7 @@ static int still_there(struct db *d, struct fumi_err *e)
                : 0;
 }
 
-/* In one transaction: another process may create the tables between two of its questions. */
+/* In one transaction, because another process may create the tables between the queries. */
 static int64_t version_once(struct db *d, struct fumi_err *e)
 {
     if (exec(d, "BEGIN", e))

@@ -1,5 +1,6 @@
-/* Search. By meaning: the scan gives the best by 8 bits, the vectors in the database then decide
- * exactly. By words: the word index. Both see only notes that pass the filter. */
+/* Search. By meaning: the scan returns the best rows by 8-bit cosine, which are then scored exactly
+ * from the float vectors in the database. By keyword: sqlite_words.c. Both consider only notes that
+ * pass the filter. */
 #include "store/sqlite_ops.h"
 
 #include "base/arena.h"
@@ -9,11 +10,11 @@
 #include <stdlib.h>
 
 enum {
-    TRIES = 6,        /* when notes change while they are searched */
-    DAMAGED_MAX = 16, /* vectors that one search lets be made again */
+    TRIES = 6,        /* if notes change during the search */
+    DAMAGED_MAX = 16, /* damaged vectors that one search reports */
 };
 
-static const double COSINE_MAX = 1.1;
+static const double COSINE_MAX = 1.1; /* a larger one is damage */
 
 struct nearest_search {
     struct store_sqlite *store;
@@ -25,8 +26,8 @@ struct nearest_search {
     struct hits *out;
 
     int64_t space, change;
-    size_t wide; /* rows asked of the scan */
-    bool again;  /* the rows were too few, or too old */
+    size_t wide; /* rows to request from the scan */
+    bool again;  /* repeat: the rows were too few or out of date */
     int64_t damaged[DAMAGED_MAX];
     size_t damaged_n;
 };
@@ -47,7 +48,7 @@ static int by_score(const void *x, const void *y)
     return (a->seq < b->seq) - (a->seq > b->seq);
 }
 
-/* The best passage of each note, best first, at most `limit`. */
+/* Reduces the hits to the best passage of each note, best first, at most `limit`. */
 static void settle(struct hits *h, size_t limit)
 {
     size_t n = 0;
@@ -67,8 +68,8 @@ static void note_damage(struct nearest_search *n, int64_t vector)
         n->damaged[n->damaged_n++] = vector;
 }
 
-/* Columns: vector, first, last, x. False: the vector is damaged, which shows in its length at
- * least. */
+/* Columns: vector, first, last, x. Returns false if the vector is damaged: it cannot be decoded, or
+ * is far from unit length. */
 static bool score_row(struct nearest_search *n, sqlite3_stmt *q, float *x, struct hit *out)
 {
     bool sound = store_sqlite_vector_read(store_sqlite_text(q, 3), n->dim, x);
@@ -82,7 +83,8 @@ static bool score_row(struct nearest_search *n, sqlite3_stmt *q, float *x, struc
     return true;
 }
 
-/* The end of the span of time is held against the note itself. */
+/* `until` is exclusive here but inclusive in the scan, so it is compared again. Returns 1 or 0, or
+ * -1 with *e set. */
 static int in_time(struct db *d, const struct nearest_search *n, int64_t seq, struct fumi_err *e)
 {
     int64_t created = 0;
@@ -93,7 +95,7 @@ static int in_time(struct db *d, const struct nearest_search *n, int64_t seq, st
     return found > 0 ? created < n->filter->until : found;
 }
 
-/* A vector that is gone was replaced after the rows were read. */
+/* If the vector does not exist, its note changed after the scan was refreshed. */
 static int rescore_one(struct db *d, struct nearest_search *n, const struct scan_hit *from,
                        float *x, struct fumi_err *e)
 {
@@ -139,7 +141,7 @@ static int search(struct db *d, void *arg, struct fumi_err *e)
         return -1;
     settle(n->out, n->limit);
     if (n->out->n < n->limit && count == n->wide) {
-        n->again = true; /* long notes took the rows */
+        n->again = true; /* several rows belong to the same notes */
         n->wide *= 4;
     }
     return 0;
@@ -167,7 +169,7 @@ static int search_scan(struct nearest_search *n, struct fumi_err *e)
     return rc;
 }
 
-static int try_near(struct nearest_search *n, struct fumi_err *e)
+static int try_nearest(struct nearest_search *n, struct fumi_err *e)
 {
     n->again = false;
     *n->out = (struct hits){0};
@@ -193,7 +195,7 @@ int store_sqlite_nearest(struct store *s, struct fumi_arena *a, const struct fil
     int rc = 0;
     *out = (struct hits){0};
     for (int i = 0; limit && i < TRIES && n.again && !rc; i++)
-        rc = try_near(&n, e);
+        rc = try_nearest(&n, e);
     for (size_t i = 0; i < n.damaged_n; i++)
         store_sqlite_vector_damaged(n.store, n.damaged[i]);
     return rc;

@@ -1,15 +1,15 @@
-/* Embedding later: which notes lack vectors in a space, their vectors when they are made, and the
- * end of spaces that are not used any more. */
+/* Embedding in the background: lists the notes without vectors in a space, adds their vectors, and
+ * deletes spaces that are no longer used. */
 #include "store/sqlite_ops.h"
 
 #include "base/arena.h"
 
 enum {
-    AT_ONCE = 4096,        /* vectors looked at in one transaction when spaces are dropped */
-    LACK_BYTES = 16 << 10, /* of texts: a list ends with the note that reaches them */
+    AT_ONCE = 4096,        /* vectors per transaction when spaces are deleted */
+    LIST_BYTES = 16 << 10, /* of texts: a list ends with the note that reaches this size */
 };
 
-/* How many notes there are, and how many have vectors in the space. */
+/* Sets *all to the number of notes, *have to the number of notes with vectors in the space. */
 static int count(struct db *d, struct fumi_str space, int64_t *have, int64_t *all,
                  struct fumi_err *e)
 {
@@ -30,7 +30,7 @@ struct list_unembedded_args {
     struct unembeddeds *out;
 };
 
-/* Damaged notes are left out: they have no text to embed. */
+/* Damaged notes are omitted, because their text is not known. */
 static int take_note(struct db *d, struct list_unembedded_args *l, int64_t seq, struct fumi_err *e)
 {
     struct stored n;
@@ -46,7 +46,7 @@ static int take_note(struct db *d, struct list_unembedded_args *l, int64_t seq, 
     return 0;
 }
 
-static int lack_some(struct db *d, struct list_unembedded_args *l, int64_t space,
+static int list_some(struct db *d, struct list_unembedded_args *l, int64_t space,
                      struct fumi_err *e)
 {
     sqlite3_stmt *q = store_sqlite_query(
@@ -56,7 +56,7 @@ static int lack_some(struct db *d, struct list_unembedded_args *l, int64_t space
         "ii", l->after, space);
     int more = q ? 1 : -1;
     l->bytes = 0;
-    while (more > 0 && l->out->n < l->limit && l->bytes < LACK_BYTES &&
+    while (more > 0 && l->out->n < l->limit && l->bytes < LIST_BYTES &&
            (more = store_sqlite_row(d, q, e)) > 0)
         if (take_note(d, l, sqlite3_column_int64(q, 0), e)) {
             store_sqlite_end(q);
@@ -67,7 +67,7 @@ static int lack_some(struct db *d, struct list_unembedded_args *l, int64_t space
     return more < 0 ? -1 : 0;
 }
 
-static int lacking(struct db *d, void *arg, struct fumi_err *e)
+static int list_unembedded(struct db *d, void *arg, struct fumi_err *e)
 {
     struct list_unembedded_args *l = arg;
     int64_t have, all, space = 0;
@@ -82,7 +82,7 @@ static int lacking(struct db *d, void *arg, struct fumi_err *e)
     size_t most = l->limit < (size_t)all ? l->limit : (size_t)all;
     l->limit = most;
     l->out->items = fumi_alloc(l->arena, most * sizeof(*l->out->items));
-    return lack_some(d, l, space, e);
+    return list_some(d, l, space, e);
 }
 
 int store_sqlite_list_unembedded(struct store *s, struct fumi_arena *a, struct fumi_str space,
@@ -90,7 +90,7 @@ int store_sqlite_list_unembedded(struct store *s, struct fumi_arena *a, struct f
                                  struct fumi_err *e)
 {
     struct list_unembedded_args l = {a, space, after, limit, 0, out};
-    return store_sqlite_read(s, lacking, &l, e);
+    return store_sqlite_read(s, list_unembedded, &l, e);
 }
 
 struct add_vectors_args {
@@ -152,10 +152,10 @@ int store_sqlite_embedding_progress(struct store *s, struct fumi_str space, int6
 
 struct delete_spaces_args {
     struct fumi_str keep, also;
-    int64_t next, last; /* vectors still to be looked at */
+    int64_t next, last; /* range of vector numbers that remains */
 };
 
-/* From here on the vectors belong to no space: nobody sees them. */
+/* Deletes the spaces. Their vectors then belong to no space and are not found any more. */
 static int drop_names(struct db *d, void *arg, struct fumi_err *e)
 {
     struct delete_spaces_args *k = arg;
@@ -179,7 +179,7 @@ static int drop_some(struct db *d, void *arg, struct fumi_err *e)
                             "ii", k->next, k->next + AT_ONCE);
 }
 
-/* In many small transactions, so that others can write meanwhile. */
+/* In many small transactions, so that other writers do not wait for long. */
 int store_sqlite_delete_spaces(struct store *s, struct fumi_str keep, struct fumi_str also,
                                struct fumi_err *e)
 {

@@ -1,12 +1,14 @@
-/* Files that are written under another name until they are whole: copies of the database, and the
- * vectors' cache. A process that is killed leaves its file behind; whoever makes such a file next,
- * or opens a database in that directory, removes it.
+/* Temporary files: copies of the database and the vector cache are written under a temporary name
+ * and renamed when they are complete. The file of a killed process is deleted by the next process
+ * that creates such a file, or opens a database, in the same directory.
  *
- * Whoever writes such a file holds a lock (flock) on it, which ends with the process. So a file
- * that can be locked is used by nobody. Its content must be ours too: others name files so. */
+ * A process holds a lock (flock) on its temporary file, which ends with the process. So a file that
+ * can be locked is not in use. Its content is checked too, because other programs may use the same
+ * names. */
 #include "store/sqlite_parts.h"
 
 #include "store/sqlite_bytes.h"
+#include "store/sqlite_file.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -22,14 +24,14 @@ enum { HEAD = 100, APPLICATION_AT = 68, DIGITS = 8, TRIES = 8 };
 static const char *const kinds[] = {".part-", ".salvage-", ".mend-"};
 static const char cache[] = ".vec.new";
 
-/* A name that is still in the directory: nobody took the file for one that was left behind. */
+/* Whether the file still has a name: no other process has deleted it as unused. */
 static bool is_linked(int fd)
 {
     struct stat st;
     return fstat(fd, &st) == 0 && st.st_nlink > 0;
 }
 
-/* Before it is locked, another process may remove it: then it is made again. */
+/* Another process may delete the file before it is locked; it is then created again. */
 int store_sqlite_file_fresh(const char *path)
 {
     for (int i = 0; i < TRIES; i++) {
@@ -56,7 +58,7 @@ static bool has_number(const char *name, const char *kind)
     return true;
 }
 
-static bool is_named_so(const char *name)
+static bool is_temporary(const char *name)
 {
     size_t n = strlen(name), k = sizeof(cache) - 1;
     for (size_t i = 0; i < FUMI_COUNT(kinds); i++)
@@ -65,7 +67,7 @@ static bool is_named_so(const char *name)
     return n > k && strcmp(name + n - k, cache) == 0;
 }
 
-/* The first page of a copy is written last: until then there are zeros. */
+/* The first page of a copy is written last, so an incomplete copy begins with zeros. */
 static bool is_ours(int fd)
 {
     unsigned char head[HEAD] = {0};
@@ -98,7 +100,7 @@ void store_sqlite_file_sweep(const char *beside)
     DIR *d = opendir(dir);
     struct dirent *one;
     while (d && (one = readdir(d))) {
-        if (!is_named_so(one->d_name))
+        if (!is_temporary(one->d_name))
             continue;
         char *path = store_sqlite_path(dir, one->d_name);
         remove_if_unused(path);

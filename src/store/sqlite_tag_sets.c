@@ -1,12 +1,14 @@
-/* Where notes are, and which places pass a filter.
+/* Tag sets, and which of them pass a filter.
  *
- * Places are made and removed but never change, and their numbers rise: so the set of places that
- * pass a filter is remembered, and only the new ones are looked at. A tag_set that is gone may stay
- * in the set: no note is there. */
+ * A tag set is never changed, and its number is never reused; new numbers are larger than all
+ * others. So the tag sets that pass a filter are cached as a bit set, and only tag sets with larger
+ * numbers are added later. A deleted tag set may stay in the bit set, because it has no notes. */
 #include "store/sqlite_parts.h"
 
 #include "base/arena.h"
 #include "json/json.h"
+
+#include <assert.h>
 
 struct fumi_str store_sqlite_tags_json(struct fumi_arena *a, struct fumi_strs tags)
 {
@@ -60,8 +62,10 @@ static int make_tag_set(struct db *d, const struct tag_set_key *p, int64_t group
         return -1;
     *tag_set = sqlite3_last_insert_rowid(d->h);
     if (*tag_set > UINT32_MAX)
-        return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                            "The database has used up its places: export it and import it again");
+        return fumi_err_set(
+            e, FUMI_INTERNAL_ERROR,
+            "The database has no tag set numbers left: export it and import it into a "
+            "new one");
     for (size_t i = 0; i < p->tags.n; i++)
         if (store_sqlite_run(d, e,
                              "INSERT OR IGNORE INTO tag_set_tags(tag, tag_set) VALUES(?1, ?2)",
@@ -96,7 +100,7 @@ static int drop_tags(struct db *d, int64_t tag_set, struct fumi_strs tags, struc
     return 0;
 }
 
-/* Tags that cannot be read remove_note rows behind that name no tag_set: doctor takes them. */
+/* If the tags cannot be read, their rows stay in tag_set_tags; doctor deletes them. */
 static int drop_tag_set(struct db *d, int64_t tag_set, struct fumi_str json, struct fumi_err *e)
 {
     struct fumi_arena a = {0};
@@ -143,7 +147,7 @@ int store_sqlite_tag_set_remove(struct db *d, int64_t tag_set, struct fumi_err *
     return rc;
 }
 
-/* A set of places that grows: bits below `upto` + 1 are known. */
+/* A bit set of tag set numbers, complete for numbers up to `upto`. */
 struct tag_set_bits {
     uint64_t *bits;
     size_t words;
@@ -171,7 +175,7 @@ static void key_of(struct fumi_buf *b, const struct filter *f)
         key_str(b, f->tags.items[i]);
 }
 
-/* The filter's entry, or the one that was not used for longest. */
+/* The entry of the filter, or the least recently used entry. Needs filters_lock. */
 static struct cached_filter *entry(struct store_sqlite *s, struct fumi_str key)
 {
     struct cached_filter *oldest = s->filters;
@@ -198,12 +202,14 @@ void store_sqlite_filters_done(struct store_sqlite *s)
         forget(&s->filters[i]);
 }
 
-/* Copies what is known of the filter into the set, which has group for all places. */
+/* Copies the cached bits of the filter, if any, into the set, which is large enough for all tag
+ * sets of this snapshot. */
 static void recall(struct store_sqlite *s, struct fumi_str key, struct tag_set_bits *set)
 {
     pthread_mutex_lock(&s->filters_lock);
     struct cached_filter *r = entry(s, key);
     if (r->key && fumi_eq((struct fumi_str){r->key, r->key_n}, key)) {
+        assert(r->words == (size_t)r->upto / 64 + 1);
         size_t n = r->words < set->words ? r->words : set->words;
         memcpy(set->bits, r->bits, n * sizeof(*set->bits));
         set->upto = r->upto;
@@ -216,6 +222,7 @@ static void remember(struct store_sqlite *s, struct fumi_str key, const struct t
 {
     pthread_mutex_lock(&s->filters_lock);
     struct cached_filter *r = entry(s, key);
+    assert(set->words == (size_t)set->upto / 64 + 1);
     bool same = r->key && fumi_eq((struct fumi_str){r->key, r->key_n}, key);
     if (!same || r->upto < set->upto) {
         forget(r);
@@ -236,7 +243,7 @@ static int put_all(struct db *d, sqlite3_stmt *q, struct tag_set_bits *set, stru
     return more;
 }
 
-/* From the rooms when all is new, from the new places else. */
+/* Begins with the groups if nothing is cached, otherwise with the new tag sets. */
 static int by_group(struct db *d, const struct filter *f, struct tag_set_bits *set,
                     struct fumi_err *e)
 {
@@ -258,7 +265,7 @@ static int by_tag(struct db *d, struct fumi_str tag, struct tag_set_bits *set, s
     return put_all(d, store_sqlite_query(d, e, sql, "si", tag, set->upto), set, e);
 }
 
-/* Takes those out that are elsewhere: their tags are right. */
+/* Removes the new tag sets of other projects and groups, whose tags match. */
 static int only_in_group(struct db *d, const struct filter *f, struct tag_set_bits *set,
                          struct fumi_err *e)
 {
@@ -279,7 +286,7 @@ static int only_in_group(struct db *d, const struct filter *f, struct tag_set_bi
     return 0;
 }
 
-/* Adds the new places that have all tags. */
+/* Adds the new tag sets that have all tags. */
 static int by_tags(struct db *d, struct fumi_arena *a, const struct filter *f,
                    struct tag_set_bits *set, struct fumi_err *e)
 {

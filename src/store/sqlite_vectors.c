@@ -1,4 +1,4 @@
-/* Vectors as rows: little-endian floats, one row for each passage. */
+/* Vectors in the database: one row per passage, as little-endian floats. */
 #include "store/sqlite_parts.h"
 
 #include "base/arena.h"
@@ -20,10 +20,11 @@ int store_sqlite_space(struct db *d, struct fumi_str name, size_t dim, bool make
     if (found < 0)
         return -1;
     if (dim < 1 || dim > VECTOR_DIM_MAX || known != (int64_t)dim)
-        return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                            "Vectors of %zu numbers do not fit their space, which has %d: give the "
-                            "other model a namespace of its own (%.*s)",
-                            dim, (int)known, (int)(name.n < 80 ? name.n : 80), name.p);
+        return fumi_err_set(
+            e, FUMI_INTERNAL_ERROR,
+            "Vectors of %zu dimensions do not fit this embedding space, which has %d: "
+            "give the other model a namespace of its own (%.*s)",
+            dim, (int)known, (int)(name.n < 80 ? name.n : 80), name.p);
     if (found || !make)
         return 0;
     if (store_sqlite_run(d, e, "INSERT INTO spaces(name, dim, notes) VALUES(?1, ?2, 0)", "si", name,
@@ -35,13 +36,13 @@ int store_sqlite_space(struct db *d, struct fumi_str name, size_t dim, bool make
 
 static bool is_finite(const float *x, size_t dim)
 {
-    float zero = 0; /* what is not finite is not 0 when it is multiplied by 0 */
+    float zero = 0; /* infinity * 0 and NaN * 0 are NaN */
     for (size_t i = 0; i < dim; i++)
         zero += x[i] * 0;
     return zero == 0;
 }
 
-/* Searching relies on unit length. */
+/* The search needs vectors of unit length. */
 static bool to_unit(float *x, size_t dim)
 {
     float length = vector_dot(x, x, dim);
@@ -62,11 +63,10 @@ static int put_one(struct db *d, int64_t seq, int64_t space, const struct vector
     float *x = (float *)(bytes + v->dim);
     memcpy(x, p->x, v->dim * sizeof(*x));
     if (!to_unit(x, v->dim))
-        return fumi_err_set(
-            e, FUMI_INTERNAL_ERROR,
-            "The embedding of a text has no length, or numbers that are not finite: "
-            "use another model (%.*s)",
-            (int)(v->space.n < 80 ? v->space.n : 80), v->space.p);
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                            "The embedding of a text has length 0 or numbers that are not finite: "
+                            "use another model (%.*s)",
+                            (int)(v->space.n < 80 ? v->space.n : 80), v->space.p);
     to_bytes(x, v->dim, bytes);
     return store_sqlite_run(
         d, e, "INSERT INTO vectors(space, note, first, last, x) VALUES(?1, ?2, ?3, ?4, ?5)",
@@ -81,7 +81,7 @@ int store_sqlite_vectors_put(struct db *d, int64_t seq, const struct vectors *v,
         return 0;
     if (store_sqlite_space(d, v->space, v->dim, true, &space, e))
         return -1;
-    uint32_t *bytes = fumi_resize(NULL, 2 * v->dim * sizeof(*bytes)); /* and the floats */
+    uint32_t *bytes = fumi_resize(NULL, 2 * v->dim * sizeof(*bytes)); /* bytes, then floats */
     int rc = 0;
     for (size_t i = 0; i < v->n && !rc; i++)
         rc = put_one(d, seq, space, v, i, bytes, e);
@@ -124,7 +124,7 @@ bool store_sqlite_vector_read(struct fumi_str blob, size_t dim, float *to)
     return is_finite(to, dim);
 }
 
-/* All of the note's vectors in that space go with it: a note has all of its passages or none. */
+/* Deletes all vectors of the note in that space, because a note has all of its passages or none. */
 static int forget(struct db *d, void *arg, struct fumi_err *e)
 {
     int64_t vector = *(int64_t *)arg, note = 0, space = 0;

@@ -1,12 +1,13 @@
-/* Words in SQLite. FTS5 keeps the index and is asked for one list of notes after another; what they
- * are worth is counted here (words_rank.c), since FTS5's own ranking reads a row of sizes for each
- * note that holds any word.
+/* Keyword search in SQLite. FTS5 stores the index and returns the postings of each token. The
+ * scores are computed here (words_rank.c), because the ranking of FTS5 reads a row of sizes for
+ * every note that contains any of the words.
  *
- * The query becomes an OR of quoted tokens, for which the tokenizer gives back what is quoted: so
- * nothing in a query is syntax, and nothing is tokenised twice. The statement's first row calls our
- * function, which reads the lists of all tokens through FTS5's extension interface, first the
- * beginning of each, then the rest of the rarer ones. Then the best, by a rough score, are held
- * against the filter, and those that pass are scored. */
+ * The query becomes an OR of quoted tokens. In queries the tokenizer returns the quoted text as it
+ * is, so no text is FTS5 syntax and nothing is tokenised twice. The first row of the statement
+ * calls our function (gather), which reads the postings of all tokens through the extension
+ * interface of FTS5: first the beginning of each list, then the rest of the shorter lists. Then the
+ * candidates with the best rough scores are checked against the filter, and those that pass are
+ * scored. */
 #include "store/sqlite_words.h"
 
 #include "base/buf.h"
@@ -17,17 +18,17 @@
 
 enum {
     COLUMNS = 4,
-    TEXT = 1,                 /* its column */
-    BEGINNING = 1024,         /* postings of a list that are read in any case */
+    TEXT = 1,                 /* the column `text` */
+    BEGINNING = 1024,         /* postings that are read of every list */
     BUDGET = 40000,           /* postings that are read of all lists together */
-    BUDGET_ALONE = 120000,    /* when they find too little otherwise */
-    COMMON = 50,              /* a minor token in more than a fiftieth of the notes is common */
-    SMALL = 8192,             /* notes, of a store where this does not matter */
+    BUDGET_ALONE = 120000,    /* the same, if few notes are found otherwise */
+    COMMON = 50,              /* a minor token in more than 1/50 of the notes is common */
+    SMALL = 8192,             /* notes: in a smaller store no token is common */
     SCORED = 100,             /* notes that are scored exactly, at least */
-    LISTED = 12000,           /* notes: if no more pass, they are listed */
-    TAG_SETS_LISTED = 3000,   /* that these are in */
-    HIGHEST_LISTED = 1 << 28, /* seq */
-    SAMPLES = 128,            /* notes that are held against the filter to estimate how many pass */
+    LISTED = 12000,           /* if at most so many notes pass the filter, they are listed first */
+    TAG_SETS_LISTED = 3000,   /* maximum of tag sets for such a list */
+    HIGHEST_LISTED = 1 << 28, /* maximum seq for such a list */
+    SAMPLES = 128,            /* notes to test for an estimate of how many pass the filter */
 };
 
 /* title, text, tags, source */
@@ -38,8 +39,6 @@ const char store_sqlite_words_schema[] =
     "fts5(title, text, tags, source, content='', tokenize='fumi')";
 
 static const char pointer_type[] = "fumi_words";
-
-/* The tokenizer. */
 
 struct emit {
     void *to;
@@ -75,7 +74,7 @@ static int make(void *arg, const char **args, int n, Fts5Tokenizer **out)
 {
     static const char self;
     (void)arg, (void)args, (void)n;
-    *out = (Fts5Tokenizer *)(void *)&self; /* it has no state, but must not be NULL */
+    *out = (Fts5Tokenizer *)(void *)&self; /* no state, but it must not be NULL */
     return SQLITE_OK;
 }
 
@@ -84,24 +83,23 @@ static void unmake(Fts5Tokenizer *self)
     (void)self;
 }
 
-/* The filter and the lengths. */
-
+/* The state of one search, which owns the statements. */
 struct keyword_search {
     sqlite3 *db;
-    sqlite3_stmt *gather, *note, *place, *sized, *highest;
+    sqlite3_stmt *gather, *note, *tagged, *sized, *highest;
     const struct scan_filter *filter;
-    uint64_t *passing; /* a bit for each seq; NULL: not known, they are looked up one by one */
+    uint64_t *passing; /* a bit for each seq; NULL: notes are looked up one by one */
     int64_t last;      /* the highest seq */
     size_t limit;
     struct fumi_arena *a;
     struct query query;
     struct words_rank rank;
-    size_t used;       /* postings that were read and count */
-    double found;      /* those of them that pass, about */
-    uint16_t term;     /* the one that is read */
-    size_t read, most; /* of its postings */
-    double ratio;      /* of all notes, those that pass */
-    int broken;        /* a code of SQLite's when something could not be read, or 0 */
+    size_t used;       /* postings that were read and are scored */
+    double found;      /* estimate: how many of these pass the filter */
+    uint16_t term;     /* the term whose list is being read */
+    size_t read, most; /* postings of this list: read so far, and maximum */
+    double ratio;      /* fraction of all notes that pass the filter */
+    int broken;        /* result code of SQLite of a failed read, or 0 */
 };
 
 static bool has_row(struct keyword_search *s, sqlite3_stmt *q)
@@ -122,12 +120,12 @@ static bool has_bit(const uint64_t *bits, size_t n, int64_t i)
     return i >= 0 && (uint64_t)i < n && (bits[i / 64] >> (i % 64) & 1);
 }
 
-/* Whether the note that a statement found passes. */
+/* Whether the note in the current row passes. Columns: tag_set, created. */
 static bool passes(const struct scan_filter *f, sqlite3_stmt *found)
 {
-    int64_t place = sqlite3_column_int64(found, 0), created = sqlite3_column_int64(found, 1);
+    int64_t tag_set = sqlite3_column_int64(found, 0), created = sqlite3_column_int64(found, 1);
     return created >= f->since && (created < f->until || f->until == INT64_MAX) &&
-           (!f->tag_sets || has_bit(f->tag_sets, f->tag_sets_n, place));
+           (!f->tag_sets || has_bit(f->tag_sets, f->tag_sets_n, tag_set));
 }
 
 static bool seq_passes(struct keyword_search *s, int64_t seq)
@@ -140,7 +138,8 @@ static bool seq_passes(struct keyword_search *s, int64_t seq)
     return ok;
 }
 
-/* FTS5 keeps the sizes of the columns as numbers of seven bits a byte, the highest first. */
+/* The size of the text in words. FTS5 stores the sizes of the columns as big-endian varints with
+ * seven bits per byte. */
 static double text_size(const unsigned char *p, const unsigned char *end)
 {
     uint64_t size = 0;
@@ -153,7 +152,7 @@ static double text_size(const unsigned char *p, const unsigned char *end)
     return (double)size;
 }
 
-/* Whether it passes, and then its length in words. */
+/* Returns whether the note passes, and sets *length to its length in words. */
 static bool length_of(struct keyword_search *s, int64_t seq, double *length)
 {
     if (s->passing && !seq_passes(s, seq))
@@ -166,7 +165,7 @@ static bool length_of(struct keyword_search *s, int64_t seq, double *length)
     return ok;
 }
 
-/* How many of the notes pass, from some that stand evenly. */
+/* Estimates how many notes pass, from evenly spaced samples. */
 static double estimate(struct keyword_search *s)
 {
     int64_t highest = s->last, step = highest / SAMPLES + 1;
@@ -184,28 +183,28 @@ static size_t tag_sets_in(const struct scan_filter *f)
     return n;
 }
 
-/* Sets the bits of the notes of one place; returns how many. */
-static double list_tag_set(struct keyword_search *s, int64_t place)
+/* Sets the bits of the notes with one tag set; returns their number. */
+static double list_tag_set(struct keyword_search *s, int64_t tag_set)
 {
     double n = 0;
-    sqlite3_bind_int64(s->place, 1, place);
-    for (; has_row(s, s->place); n++) {
-        int64_t seq = sqlite3_column_int64(s->place, 0);
+    sqlite3_bind_int64(s->tagged, 1, tag_set);
+    for (; has_row(s, s->tagged); n++) {
+        int64_t seq = sqlite3_column_int64(s->tagged, 0);
         if (seq >= 0 && seq <= s->last)
             s->passing[seq / 64] |= UINT64_C(1) << (seq % 64);
     }
-    sqlite3_reset(s->place);
+    sqlite3_reset(s->tagged);
     return n;
 }
 
-/* Lists the notes that pass; returns how many. */
+/* Lists the notes that pass; returns their number. */
 static double list_passing(struct keyword_search *s)
 {
     const struct scan_filter *f = s->filter;
     double n = 0;
     s->passing = fumi_alloc(s->a, ((size_t)s->last / 64 + 1) * sizeof(*s->passing));
-    sqlite3_bind_int64(s->place, 2, f->since);
-    sqlite3_bind_int64(s->place, 3, f->until);
+    sqlite3_bind_int64(s->tagged, 2, f->since);
+    sqlite3_bind_int64(s->tagged, 3, f->until);
     for (size_t i = 0; i < (f->tag_sets_n + 63) / 64; i++) {
         for (uint64_t bits = f->tag_sets[i]; bits; bits &= bits - 1)
             n += list_tag_set(s, (int64_t)i * 64 + __builtin_ctzll(bits));
@@ -213,7 +212,8 @@ static double list_passing(struct keyword_search *s)
     return n;
 }
 
-/* Looks at the filter. Few notes that pass are listed, which a large part of all is not worth. */
+/* Sets the number of notes that pass. Notes that pass are listed only if they are few; otherwise a
+ * list would cost more than it saves. */
 static void look_at_filter(struct keyword_search *s)
 {
     double all = s->rank.notes;
@@ -229,15 +229,14 @@ static void look_at_filter(struct keyword_search *s)
     s->ratio = fmin(1, s->rank.notes / fmax(1, all));
 }
 
-/* Reading lists. */
-
+/* Called by FTS5 for each note in the list of the current term. */
 static int read_posting(const Fts5ExtensionApi *api, Fts5Context *fts, void *arg)
 {
     struct keyword_search *s = arg;
     struct query_term *t = &s->query.terms[s->term];
-    uint32_t places[RANK_POSITIONS];
+    uint32_t positions[RANK_POSITIONS];
     Fts5PhraseIter i;
-    int column, place;
+    int column, position;
     size_t n = 0;
     double tf = 0;
     int64_t seq = api->xRowid(fts);
@@ -246,19 +245,20 @@ static int read_posting(const Fts5ExtensionApi *api, Fts5Context *fts, void *arg
     t->last = seq;
     if (s->passing && !seq_passes(s, seq))
         return SQLITE_OK;
-    int rc = api->xPhraseFirst(fts, 0, &i, &column, &place);
-    for (; rc == SQLITE_OK && column >= 0; api->xPhraseNext(fts, &i, &column, &place)) {
+    int rc = api->xPhraseFirst(fts, 0, &i, &column, &position);
+    for (; rc == SQLITE_OK && column >= 0; api->xPhraseNext(fts, &i, &column, &position)) {
         tf += column_weights[column % COLUMNS];
         if (n < RANK_POSITIONS)
-            places[n++] = (uint32_t)column << 24 | ((uint32_t)place & 0xFFFFFF);
+            positions[n++] = (uint32_t)column << 24 | ((uint32_t)position & 0xFFFFFF);
     }
-    words_rank_add(&s->rank, s->term, seq, tf, places, n);
+    words_rank_add(&s->rank, s->term, seq, tf, positions, n);
     t->n++;
     return rc;
 }
 
-/* How many of its postings pass: what does not pass was left out, or some are looked up, unless
- * most notes pass anyway. The notes of other projects do not make a word common. */
+/* Estimates how many postings of the term pass, so that notes of other projects do not make a word
+ * common. If `passing` is known, only postings that pass were added; otherwise samples are looked
+ * up, unless most notes pass anyway. */
 static double count_passing(struct keyword_search *s, const struct query_term *t)
 {
     size_t samples = SAMPLES / s->query.n_terms + 1, step = t->n / samples + 1;
@@ -283,7 +283,7 @@ static int read_list(struct keyword_search *s, const Fts5ExtensionApi *api, Fts5
     int rc = api->xQueryPhrase(fts, s->term, s, read_posting);
     double passed = count_passing(s, t), spread = 1;
     t->used = s->read <= most;
-    if (!t->used) /* as if they were spread evenly */
+    if (!t->used) /* extrapolates, as if the notes were evenly spaced */
         spread = fmax(1, (double)s->last / fmax(1, (double)t->last));
     t->length = spread * (double)(t->used ? s->read : most);
     t->notes = spread * passed;
@@ -292,7 +292,7 @@ static int read_list(struct keyword_search *s, const Fts5ExtensionApi *api, Fts5
     return rc;
 }
 
-/* The term with the shortest list among those that were not read to the end; QUERY_NONE: none. */
+/* The term with the shortest list among those that were not read to the end, or QUERY_NONE. */
 static uint16_t shortest(const struct query *q, const bool *done)
 {
     uint16_t best = QUERY_NONE;
@@ -304,9 +304,9 @@ static uint16_t shortest(const struct query *q, const bool *done)
     return best;
 }
 
-/* Whether a long list is worth its time. Common words that mean something are read as far as the
- * budget goes, since a phrase may need them; those that do not are left out where others are found
- * by what means more. */
+/* Whether to read a long list. Lists of common words are read within the budget, because a phrase
+ * may contain them. Lists of common minor words are skipped if enough notes are found by other
+ * words. */
 static bool worth_reading(const struct keyword_search *s, const struct query_term *t)
 {
     double after = (double)s->used + t->length;
@@ -377,9 +377,7 @@ int store_sqlite_words_register(sqlite3 *db, struct fumi_err *e)
     return 0;
 }
 
-/* The best. */
-
-/* Of equals the newest. */
+/* Among equal scores the newest note comes first. */
 static bool above(const struct candidate *x, const struct candidate *y)
 {
     return x->rough > y->rough || (x->rough == y->rough && x->seq > y->seq);
@@ -405,7 +403,7 @@ static int better(const void *x, const void *y)
     return one->seq > two->seq ? -1 : one->seq < two->seq;
 }
 
-/* Takes candidates by rough score until enough passed, and scores those. */
+/* Takes candidates by rough score until enough of them pass, and scores these. */
 static void choose(struct keyword_search *s, struct hits *out)
 {
     struct words_rank *r = &s->rank;
@@ -429,8 +427,7 @@ static void choose(struct keyword_search *s, struct hits *out)
     out->n = out->n < s->limit ? out->n : s->limit;
 }
 
-/* The search. */
-
+/* The query as an FTS5 expression. */
 static struct fumi_str match_text(struct keyword_search *s, struct fumi_buf *b)
 {
     for (size_t i = 0; i < s->query.n_terms; i++) {
@@ -449,7 +446,7 @@ static struct fumi_str match_text(struct keyword_search *s, struct fumi_buf *b)
 static int fault(struct keyword_search *s, struct fumi_err *e)
 {
     return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                        "The index of words cannot be read (%s); \"fumi doctor\" makes it again.",
+                        "The keyword index cannot be read (%s); \"fumi doctor\" rebuilds it.",
                         s->broken ? sqlite3_errstr(s->broken) : sqlite3_errmsg(s->db));
 }
 
@@ -461,7 +458,7 @@ static int prepare(struct keyword_search *s)
     } all[] = {
         {"SELECT fumi_words(words, ?2) FROM words WHERE words MATCH ?1 LIMIT 1", &s->gather},
         {"SELECT tag_set, created FROM notes WHERE seq = ?1", &s->note},
-        {"SELECT seq FROM notes WHERE tag_set = ?1 AND created >= ?2 AND created < ?3", &s->place},
+        {"SELECT seq FROM notes WHERE tag_set = ?1 AND created >= ?2 AND created < ?3", &s->tagged},
         {"SELECT n.tag_set, n.created, d.sz FROM notes n LEFT JOIN words_docsize d ON d.id = n.seq "
          "WHERE n.seq = ?1",
          &s->sized},
@@ -474,8 +471,8 @@ static int prepare(struct keyword_search *s)
     return 0;
 }
 
-/* Runs the statement as far as its row, and leaves it there, which keeps the snapshot: 1. 0: no
- * note holds any of the tokens. */
+/* Steps the statement to its only row and does not reset it, which keeps the snapshot. Returns 1; 0
+ * if no note contains any of the tokens; -1 on failure. */
 static int read_lists(struct keyword_search *s)
 {
     struct fumi_buf b = {0};
@@ -517,7 +514,7 @@ int store_sqlite_words_match(sqlite3 *db, struct fumi_arena *a, const struct sca
     int rc = s->query.n_terms && limit ? search(s, out, e) : 0;
     sqlite3_finalize(s->gather);
     sqlite3_finalize(s->note);
-    sqlite3_finalize(s->place);
+    sqlite3_finalize(s->tagged);
     sqlite3_finalize(s->sized);
     sqlite3_finalize(s->highest);
     words_rank_done(&s->rank);

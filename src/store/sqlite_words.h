@@ -1,6 +1,6 @@
-/* Words in SQLite: our tokenizer for FTS5, and the search with it.
+/* Keyword search in SQLite: the tokenizer for FTS5, and the search in its index.
  *
- * The index is contentless, its rowid the note's seq:
+ * The index is contentless; its rowid is the seq of the note:
  *   CREATE VIRTUAL TABLE words USING fts5(title, text, tags, source, content='', tokenize='fumi')
  */
 #ifndef FUMI_STORE_SQLITE_WORDS_H
@@ -11,14 +11,15 @@
 
 #include <sqlite3.h>
 
-/* The SQL that makes the index, and what each connection needs before it touches it. */
+/* The SQL that creates the index. register: makes the tokenizer known to a connection, before it
+ * uses the index. */
 extern const char store_sqlite_words_schema[];
 int store_sqlite_words_register(sqlite3 *db, struct fumi_err *e);
 
-/* The best by words among the notes that pass the filter (columns notes.place, notes.created; a
- * place number is a bit in it), which wants an index on notes(place, created). Takes any text; what
- * has no word in it finds nothing; of a very long one only the first 64 words are looked for. Of
- * notes that are equally good the newest come first. Inside the caller's transaction, if any. */
+/* Finds the best notes by BM25 among those that pass the filter (columns notes.tag_set and
+ * notes.created, with an index on both). The query is any text: only its first 64 words count, and
+ * a text without words finds nothing. Among equal scores the newest note comes first. Runs in the
+ * transaction of the caller, if there is one. Returns 0, or -1 with *e set. */
 int store_sqlite_words_match(sqlite3 *db, struct fumi_arena *a, const struct scan_filter *f,
                              struct fumi_str query, size_t limit, struct hits *out,
                              struct fumi_err *e);

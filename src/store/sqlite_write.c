@@ -1,22 +1,26 @@
-/* Writing. Threads that want to write line up; the first becomes the leader, runs what all of them
- * want in one transaction, and wakes them when it is on disk: a wait for the disk serves many.
+/* Group commit. Threads that write enter a queue. The first one becomes the leader: it runs the
+ * writes of all queued threads in one transaction and wakes them when the transaction is on disk,
+ * so that one sync serves many writes.
  *
- * One that fails before it wrote anything does no harm to the others. When one fails later, all is
- * undone and each is run in a transaction of its own. */
+ * A write that fails before it has changed anything does not affect the others. If a write fails
+ * later, the transaction is rolled back and each write runs in a transaction of its own. */
 #include "store/sqlite_erase.h"
 #include "store/sqlite_parts.h"
 #include "store/sqlite_readonly.h"
 
-enum { TOGETHER = 256 }; /* at most in one transaction */
+#include <assert.h>
 
+enum { TOGETHER = 256 }; /* writes in one transaction, at most */
+
+/* One queued write, on the stack of its thread. */
 struct store_sqlite_write {
     store_sqlite_fn *run;
     void *arg;
     struct fumi_err *e;
     int result;
-    bool alone; /* not in a transaction, and with no other */
+    bool alone; /* outside of a transaction, without other writes */
     bool done;
-    pthread_cond_t turn; /* it is done, or its thread leads */
+    pthread_cond_t turn; /* signalled when it is done, or first in the queue */
     struct store_sqlite_write *next;
 };
 
@@ -33,8 +37,9 @@ static void drop_writer(struct store_sqlite *s)
     s->writer = NULL;
 }
 
-/* A connection that is not inside a transaction that could not be ended. ROLLBACK is prepared while
- * there is memory for it. */
+/* Returns the writer outside of any transaction; reconnects if a transaction could not be ended.
+ * NULL: *e is set. ROLLBACK is prepared in advance, in case there is no memory later. Only the
+ * leader calls this function. */
 static struct db *ready(struct store_sqlite *s, struct fumi_err *e)
 {
     if (s->writer && !sqlite3_get_autocommit(s->writer->h))
@@ -56,7 +61,7 @@ static void fail_all(struct store_sqlite_write *first, const struct fumi_err *e)
     }
 }
 
-/* Whether it can stay in the transaction: it did what it should, or nothing. */
+/* Returns whether the transaction can continue: the write succeeded, or failed without a change. */
 static bool run_one(struct db *d, struct store_sqlite_write *w)
 {
     sqlite3_int64 before = sqlite3_total_changes64(d->h);
@@ -73,8 +78,8 @@ static bool run_each(struct db *d, struct store_sqlite_write *first)
     return true;
 }
 
-/* A file that was removed or replaced under us takes notes that nobody would ever see again. The
- * next attempt opens what is there by then. */
+/* Writes to a file that was deleted or replaced would be lost. Closes all connections, so that the
+ * next write opens the file that exists then. */
 static int still_there(struct store_sqlite *s, struct db *d, struct fumi_err *e)
 {
     if (!store_sqlite_moved(d))
@@ -88,7 +93,8 @@ static int still_there(struct store_sqlite *s, struct db *d, struct fumi_err *e)
                         s->path);
 }
 
-/* Those who lined up meanwhile would wait for the same process again, one after the other. */
+/* The database is locked: fails all queued writes, which would otherwise wait for the same lock one
+ * after the other. */
 static void fail_queue(struct store_sqlite *s, const struct fumi_err *e)
 {
     pthread_mutex_lock(&s->write_lock);
@@ -101,7 +107,8 @@ static void fail_queue(struct store_sqlite *s, const struct fumi_err *e)
     pthread_mutex_unlock(&s->write_lock);
 }
 
-/* True: each has its result. False: all was undone, because one of several failed. */
+/* Returns true if each write has its result; false if the transaction was rolled back because one
+ * of several writes failed. */
 static bool transact(struct store_sqlite *s, struct store_sqlite_write *first)
 {
     struct fumi_err e = {0};
@@ -113,6 +120,7 @@ static bool transact(struct store_sqlite *s, struct store_sqlite_write *first)
         fail_all(first, &e);
         return true;
     }
+    assert(!sqlite3_get_autocommit(d->h));
     __atomic_store_n(&s->blocked, false, __ATOMIC_RELAXED);
     if (!run_each(d, first)) {
         roll_back(d);
@@ -149,6 +157,7 @@ static void work(struct store_sqlite *s, struct store_sqlite_write *first)
 
 static struct store_sqlite_write *take(struct store_sqlite *s)
 {
+    assert(s->first && s->last && !s->last->next);
     struct store_sqlite_write *first = s->first, *last = first;
     for (int i = 1; i < TOGETHER && last->next && !first->alone && !last->next->alone; i++)
         last = last->next;
@@ -159,7 +168,7 @@ static struct store_sqlite_write *take(struct store_sqlite *s)
     return first;
 }
 
-/* The thread of a write that is done may go on at once, and with it the write. */
+/* Reads `next` before setting `done`: the thread may then return at once, which frees the write. */
 static void wake(struct store_sqlite *s, struct store_sqlite_write *first)
 {
     for (struct store_sqlite_write *w = first, *next; w; w = next) {
@@ -167,12 +176,13 @@ static void wake(struct store_sqlite *s, struct store_sqlite_write *first)
         w->done = true;
         pthread_cond_signal(&w->turn);
     }
+    assert(s->leading);
     s->leading = false;
     if (s->first)
         pthread_cond_signal(&s->first->turn);
 }
 
-static void line_up(struct store_sqlite *s, struct store_sqlite_write *w)
+static void append(struct store_sqlite *s, struct store_sqlite_write *w)
 {
     if (s->last)
         s->last->next = w;
@@ -181,16 +191,17 @@ static void line_up(struct store_sqlite *s, struct store_sqlite_write *w)
     s->last = w;
 }
 
-/* Whoever stands first leads for the others, then leaves the lead to the next. */
+/* Waits until another leader has done the write, or leads if it is first in the queue. */
 static int enqueue(struct store_sqlite *s, struct store_sqlite_write *w)
 {
     if (s->uri)
         return store_sqlite_readonly_fault(s, w->e);
     pthread_mutex_lock(&s->write_lock);
-    line_up(s, w);
+    append(s, w);
     while (!w->done && (s->leading || s->first != w))
         pthread_cond_wait(&w->turn, &s->write_lock);
     if (!w->done) {
+        assert(!s->leading && s->first == w);
         s->leading = true;
         struct store_sqlite_write *first = take(s);
         pthread_mutex_unlock(&s->write_lock);

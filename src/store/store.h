@@ -1,13 +1,14 @@
-/* The interface of every store: where notes, groups, globals and vectors are kept.
+/* The interface of a store, which keeps notes, groups, globals and vectors.
  *
- * Any thread may call any function at any time. Results live in the arena that the caller passes.
+ * Any thread may call any function at any time, except store_close. Results live in the arena that
+ * the caller passes; arguments are borrowed for the call.
  * A function that can fail returns 0, or -1 with *e set:
  *   ERR_NOT_FOUND         there is no such note, group or global
- *   ERR_CONFLICT          a unique key is taken
- *   FUMI_LIMIT            the user can fix the cause (disk, permissions, damage): the text says how
+ *   ERR_CONFLICT          a unique key is in use
+ *   FUMI_LIMIT            the user can fix the cause (disk, permissions, damage); the text says how
  *   ERR_NEWER             a newer version of Fumi wrote the file
  *   FUMI_INTERNAL_ERROR   anything else; the text is for the log
- * When a function that writes returns 0, the data survives a power cut.
+ * When a function that writes returns 0, the data is safely on disk.
  *
  * The functions call the engine through its table (store_ops.h). store/sqlite.h opens a store in a
  * file; store/scoped.h restricts one to a project or to reading. */
@@ -20,11 +21,11 @@ struct store;
 
 /* Notes.
  * add_note stores the note with its keywords and vectors, all or nothing, and sets n->seq.
- * get_note: if the note is damaged, at least out->project is set.
+ * get_note: fails if the note is damaged, but sets out->project.
  * update_note sets the fields named by `set` (enum note_field) in the transaction that reads the
- * note. With NOTE_TEXT, `v` replaces the vectors of all spaces; an empty `v` leaves the note to be
+ * note. With NOTE_TEXT, `v` replaces the vectors of all spaces; if `v` is empty, the note is
  * embedded later. Without NOTE_TEXT the vectors stay.
- * delete removes the note with that id, or else the global. */
+ * delete removes the note with that id or, if there is none, the global with that id. */
 int store_add_note(struct store *s, struct note *n, const struct vectors *v, struct fumi_err *e);
 int store_get_note(struct store *s, struct fumi_arena *a, struct fumi_str id, struct note *out,
                    struct fumi_err *e);
@@ -32,10 +33,10 @@ int store_update_note(struct store *s, struct fumi_str id, const struct note *to
                       const struct vectors *v, struct fumi_err *e);
 int store_delete(struct store *s, struct fumi_str id, struct fumi_err *e);
 
-/* Lists of notes. Damaged notes are logged and left out.
- * list_recent: newest first, then highest seq; visits at most `limit` rows, kept or not.
+/* Lists of notes. Damaged notes are logged and omitted.
+ * list_recent: newest first, then highest seq; passes at most `limit` rows to `to`.
  * list_by_seq: seq > after, ascending; f NULL: all projects.
- * load_notes: the notes with these numbers, in this order; deleted ones are left out.
+ * load_notes: the notes with these seqs, in this order; deleted ones are omitted.
  * load_heads: the same, but only seq, id and created, of damaged notes too. */
 int store_list_recent(struct store *s, const struct loading *to, const struct filter *f,
                       struct cursor after, size_t limit, struct notes *out, struct fumi_err *e);
@@ -53,7 +54,7 @@ int store_list_names(struct store *s, struct fumi_arena *a, const struct naming 
 
 /* Search, best first.
  * nearest: by cosine, among the notes that pass the filter.
- * score_vectors: the cosines of given notes, in their order; notes without vectors are left out.
+ * score_vectors: the cosines of given notes, in their order; notes without vectors are omitted.
  * match_keywords: by BM25; the query is plain text, without operators. */
 int store_nearest(struct store *s, struct fumi_arena *a, const struct filter *f,
                   struct fumi_str space, const float *query, size_t dim, size_t limit,
@@ -132,8 +133,9 @@ int store_backup(struct store *s, struct fumi_str path, struct fumi_err *e);
 
 /* Checks everything and, with `repair`, rebuilds what can be derived from the notes (keyword index,
  * vector cache, counts). Calls `say` with one sentence for each finding and repair. If pages are
- * corrupt, salvages all readable rows into a new file and keeps the damaged one beside it. No other
- * process may use the store meanwhile. Returns 0 if the store is sound in the end. */
+ * corrupt, salvages all readable rows into a new file and keeps the damaged one beside it; this
+ * fails if another process uses the store. Returns 0 if the store has no damage in the end. `say`
+ * may be NULL and is called on the calling thread; the sentence is valid during the call. */
 int store_check(struct store *s, bool repair, void (*say)(void *arg, const char *sentence),
                 void *arg, struct fumi_err *e);
 
@@ -142,6 +144,7 @@ int store_check(struct store *s, bool repair, void (*say)(void *arg, const char 
  * at most once a second; backup erases in the copy, check in the whole store. */
 int store_erase_step(struct store *s, bool *more, struct fumi_err *e);
 
+/* No other call may be running. Frees s. */
 void store_close(struct store *s);
 
 #endif

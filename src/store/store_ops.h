@@ -1,55 +1,59 @@
-/* For those who write a storage engine: the table behind the functions of store.h.
+/* For authors of a storage engine: the table of operations behind the functions of store.h.
  *
- * Each member has the type and the contract of the function of the same name. */
+ * STORE_OPS(OP) expands OP(name) for each operation; the operation has the type and the contract of
+ * the function store_NAME. */
 #ifndef FUMI_STORE_STORE_OPS_H
 #define FUMI_STORE_STORE_OPS_H
 
 #include "store/store.h"
 
-#define STORE_OP(name) __typeof__(store_##name) *name
+#define STORE_OPS(OP)                                                                              \
+    OP(add_note)                                                                                   \
+    OP(get_note)                                                                                   \
+    OP(update_note)                                                                                \
+    OP(delete)                                                                                     \
+    OP(list_recent)                                                                                \
+    OP(list_by_seq)                                                                                \
+    OP(load_notes)                                                                                 \
+    OP(load_heads)                                                                                 \
+    OP(list_names)                                                                                 \
+    OP(nearest)                                                                                    \
+    OP(score_vectors)                                                                              \
+    OP(match_keywords)                                                                             \
+    OP(count_notes)                                                                                \
+    OP(add_group)                                                                                  \
+    OP(get_group)                                                                                  \
+    OP(update_group)                                                                               \
+    OP(delete_group)                                                                               \
+    OP(list_groups)                                                                                \
+    OP(set_global)                                                                                 \
+    OP(get_global)                                                                                 \
+    OP(list_globals)                                                                               \
+    OP(merge_note)                                                                                 \
+    OP(merge_group)                                                                                \
+    OP(merge_global)                                                                               \
+    OP(list_unembedded)                                                                            \
+    OP(add_vectors)                                                                                \
+    OP(embedding_progress)                                                                         \
+    OP(delete_spaces)                                                                              \
+    OP(get_meta)                                                                                   \
+    OP(set_meta)                                                                                   \
+    OP(change_number)                                                                              \
+    OP(stats)                                                                                      \
+    OP(project_stats)                                                                              \
+    OP(backup)                                                                                     \
+    OP(check)                                                                                      \
+    OP(erase_step)                                                                                 \
+    OP(close)
+
+#define STORE_OP_MEMBER(name) __typeof__(store_##name) *name;
 struct store_ops {
     const char *name;
-    STORE_OP(add_note);
-    STORE_OP(get_note);
-    STORE_OP(update_note);
-    STORE_OP(delete);
-    STORE_OP(list_recent);
-    STORE_OP(list_by_seq);
-    STORE_OP(load_notes);
-    STORE_OP(load_heads);
-    STORE_OP(list_names);
-    STORE_OP(nearest);
-    STORE_OP(score_vectors);
-    STORE_OP(match_keywords);
-    STORE_OP(count_notes);
-    STORE_OP(add_group);
-    STORE_OP(get_group);
-    STORE_OP(update_group);
-    STORE_OP(delete_group);
-    STORE_OP(list_groups);
-    STORE_OP(set_global);
-    STORE_OP(get_global);
-    STORE_OP(list_globals);
-    STORE_OP(merge_note);
-    STORE_OP(merge_group);
-    STORE_OP(merge_global);
-    STORE_OP(list_unembedded);
-    STORE_OP(add_vectors);
-    STORE_OP(embedding_progress);
-    STORE_OP(delete_spaces);
-    STORE_OP(get_meta);
-    STORE_OP(set_meta);
-    STORE_OP(change_number);
-    STORE_OP(stats);
-    STORE_OP(project_stats);
-    STORE_OP(backup);
-    STORE_OP(check);
-    STORE_OP(erase_step);
-    STORE_OP(close);
+    STORE_OPS(STORE_OP_MEMBER)
 };
-#undef STORE_OP
+#undef STORE_OP_MEMBER
 
-/* The first member of every engine's own struct. */
+/* The first member of the struct of every engine. */
 struct store {
     const struct store_ops *ops;
 };

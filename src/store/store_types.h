@@ -1,4 +1,5 @@
-/* What the functions of a store take and return. */
+/* The types of the functions in store.h. Structs that a function returns, and the arrays in them,
+ * live in the arena of the call. */
 #ifndef FUMI_STORE_STORE_TYPES_H
 #define FUMI_STORE_STORE_TYPES_H
 
@@ -7,21 +8,21 @@
 /* The vectors of one text: one for each passage, in the order of the text. Each has unit length. */
 struct passage {
     uint32_t begin, end; /* bytes of the text */
-    const float *x;      /* `dim` of them */
+    const float *x;      /* `dim` numbers */
 };
 
 struct vectors {
-    struct fumi_str space; /* the namespace, such as "local:all-MiniLM-L6-v2:384" */
+    struct fumi_str space; /* name of the embedding space, such as "local:all-MiniLM-L6-v2:384" */
     size_t dim;
     struct passage *items;
-    size_t n; /* 0: none yet; the note is pending in this space */
+    size_t n; /* 0: none; the note is embedded later */
 };
 
-/* A note that was found, by its best passage or by its words. Best first. */
+/* A search result: a note, found by its best passage or by its keywords. */
 struct hit {
     int64_t seq;
-    double score;        /* near and score: cosine; match: BM25, larger is better */
-    uint32_t begin, end; /* near and score: the best passage */
+    double score;        /* larger is better; match_keywords: BM25, otherwise the cosine */
+    uint32_t begin, end; /* nearest, score_vectors: the best passage */
 };
 
 struct hits {
@@ -29,27 +30,27 @@ struct hits {
     size_t n;
 };
 
-/* How many notes each part of a filter takes away, in this order. */
+/* How many notes each part of a filter excludes, applied in this order. */
 struct filtered {
     int64_t project; /* notes of the project */
     int64_t group, tags, time;
-    int64_t left;
+    int64_t left; /* notes that pass */
 };
 
-/* Where a page of a list begins: behind this note. {0, 0}: at the beginning. */
+/* A page of a list begins after this note. {0, 0}: at the beginning. */
 struct cursor {
     int64_t created, seq;
 };
 
-/* Where the rows of a list go. Each row (a struct note, group or global) is shown to `each` before
- * it is copied: its strings belong to the store and are valid until `each` returns, and `bytes` is
- * the length of its texts (of a note: title, text, source and metadata). `each` may shorten the
- * strings or set them to null. It returns -1 with *e set to end the list as a failure; otherwise
- * one of these. */
+/* Receives the rows of a list. `each` is called with each row (a struct note, group or global)
+ * before the row is copied: its strings belong to the store and are valid until `each` returns, and
+ * `bytes` is the length of its texts (of a note: title, text, source and metadata). `each` may
+ * shorten the strings or set them to null. It returns -1 with *e set to let the list fail, or one
+ * of these. */
 enum {
-    ROW_SKIP, /* the row is left out */
-    ROW_KEEP, /* it is copied into the arena and becomes part of the list */
-    ROW_END,  /* it is left out, and so are all rows behind it */
+    ROW_SKIP, /* omit the row */
+    ROW_KEEP, /* copy the row into the arena and add it to the list */
+    ROW_END,  /* omit the row and all rows after it */
 };
 
 struct loading {
@@ -67,7 +68,7 @@ static inline int loading_ask(const struct loading *to, void *row, size_t bytes,
 struct unembedded {
     int64_t seq;
     struct fumi_str text;
-    int64_t version; /* of the text: says whether it changed meanwhile */
+    int64_t version; /* of the text; rises when the text changes */
 };
 
 struct unembeddeds {
@@ -75,14 +76,14 @@ struct unembeddeds {
     size_t n;
 };
 
-/* Names that occur, and how many notes each has. (One that has a tag twice may count twice.) */
+/* Names in use, with the number of their notes. A note with the same tag twice may count twice. */
 enum name_kind { NAME_PROJECT, NAME_GROUP, NAME_TAG };
 
 struct naming {
     enum name_kind kind;
-    struct fumi_str project; /* groups and tags: of this one; null: of all */
-    struct fumi_str part;    /* only names that hold it, whatever the case of English letters */
-    struct fumi_str after;   /* only names behind this one; null: from the first */
+    struct fumi_str project; /* groups and tags: of this project; null: of all */
+    struct fumi_str part;    /* only names that contain it, ignoring the case of ASCII letters */
+    struct fumi_str after;   /* only names after this one; null: from the first */
     size_t limit;
 };
 
@@ -96,12 +97,12 @@ struct names {
     size_t n;
 };
 
-/* What became of a note, group or global that an import brought. */
+/* The outcome of importing a note, group or global. */
 enum merged {
-    MERGED_ADDED,   /* or, of a global, replaced an older value */
-    MERGED_RENAMED, /* added under a new id: the one it had belongs to something else */
-    MERGED_SAME,    /* an equal one is there */
-    MERGED_OLDER,   /* the value that is there is as new or newer, and stays */
+    MERGED_ADDED,   /* added; a global may have replaced an older value */
+    MERGED_RENAMED, /* added under a new id, because its id belongs to another row */
+    MERGED_SAME,    /* an equal row exists */
+    MERGED_OLDER,   /* the existing value is as new or newer, and stays */
 };
 
 struct store_stats {

@@ -66,7 +66,7 @@ TEST(a_sound_store_is_sound)
     CHECK_INT(fixture_add(&t, "1", "one", 0.1), 0);
     CHECK_INT(fixture_add(&t, "2", "two", NAN), 0);
     CHECK_INT(doctor(&t, false, &h), 0);
-    CHECK(strstr(h.text, "Notes looked at: 2") != NULL);
+    CHECK(strstr(h.text, "Notes checked: 2") != NULL);
     CHECK_INT(doctor(&t, true, &h), 0);
     fixture_end(&t);
 }
@@ -211,10 +211,10 @@ TEST(doctor_repairs)
          "tag sets without notes"},
         {"INSERT INTO project_groups(project, group_key, notes) VALUES('z', 'z', 0)",
          "groups without tag sets"},
-        {"DELETE FROM words_docsize WHERE id=1", "words do not agree"},
+        {"DELETE FROM words_docsize WHERE id=1", "keyword index does not match"},
         {"INSERT INTO words_docsize SELECT 99, sz FROM words_docsize LIMIT 1",
-         "words do not agree"},
-        {"DELETE FROM words_data WHERE id>10", "words do not agree"},
+         "keyword index does not match"},
+        {"DELETE FROM words_data WHERE id>10", "keyword index does not match"},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct fixture t = {0};
@@ -234,9 +234,9 @@ TEST(doctor_repairs)
         CHECK(fixture_open(&t));
         int before = doctor(&t, false, &h);
         bool said = strstr(h.text, rows[i].says);
-        int mended = doctor(&t, true, &h), after = doctor(&t, false, &h);
-        if (before != -1 || !said || mended || after)
-            TEST_FAIL("%s: %d %d %d %d\n%s", rows[i].damage, before, said, mended, after, h.text);
+        int repaired = doctor(&t, true, &h), after = doctor(&t, false, &h);
+        if (before != -1 || !said || repaired || after)
+            TEST_FAIL("%s: %d %d %d %d\n%s", rows[i].damage, before, said, repaired, after, h.text);
         CHECK_INT(store_match_keywords(t.s, &t.a, &f, FUMI_STR("giraffe"), 5, &hits, &t.e), 0);
         CHECK_STR(fixture_ids(&t, &hits), "1");
         fixture_end(&t);

@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include "sqlite_fixture.h"
+#include "store/sqlite_file.h"
 #include "store/sqlite_parts.h"
 #include "version1_fixture.h"
 
