@@ -100,13 +100,13 @@ static bool number_moved(struct change_watch *w, int64_t now)
     return store_change_number(store, &number, &ignored) || number != now;
 }
 
-struct check {
+struct watch_check {
     int64_t number; /* the store's change number */
     bool changed;   /* it differs from that of the last check */
 };
 
 static void check_uri(struct change_watch *w, struct fumi_arena *a, struct fumi_str uri,
-                      struct check c)
+                      struct watch_check c)
 {
     struct watched_uri *s = find_uri(w, uri);
     uint64_t hash = 0;
@@ -125,7 +125,7 @@ static void check_uri(struct change_watch *w, struct fumi_arena *a, struct fumi_
         fumi_mcp_updated(w->mcp, uri);
 }
 
-static void check_list(struct change_watch *w, struct fumi_arena *a, struct check c)
+static void check_list(struct change_watch *w, struct fumi_arena *a, struct watch_check c)
 {
     struct store *store = memory_store(w->memory);
     const struct naming what = {.kind = NAME_PROJECT, .limit = SIZE_MAX >> 1};
@@ -149,7 +149,7 @@ static void check_all(struct change_watch *w, struct fumi_arena *a)
 {
     struct store *store = memory_store(w->memory);
     struct fumi_err ignored;
-    struct check c;
+    struct watch_check c;
     if (store_change_number(store, &c.number, &ignored))
         return;
     pthread_mutex_lock(&w->lock);

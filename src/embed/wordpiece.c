@@ -23,7 +23,7 @@ struct piece_word {
     uint32_t first, last; /* its position in the text, in bytes */
 };
 
-struct tokenizer {
+struct wordpiece_run {
     const struct wordpiece *w;
     struct fumi_buf *out;
     size_t left; /* tokens that may still be added */
@@ -35,7 +35,7 @@ struct char_range {
     uint32_t begin, end;
 };
 
-static void add(struct tokenizer *t, int32_t id, uint32_t begin, uint32_t end)
+static void add(struct wordpiece_run *t, int32_t id, uint32_t begin, uint32_t end)
 {
     if (!t->left)
         return;
@@ -62,7 +62,7 @@ static int32_t longest(struct trie t, uint32_t at, const char *p, const char *en
 }
 
 /* Returns false, with nothing added, if a part of the word is unknown. */
-static bool add_pieces(struct tokenizer *t)
+static bool add_pieces(struct wordpiece_run *t)
 {
     const struct piece_word *word = &t->word;
     size_t before = t->out->n, left = t->left;
@@ -79,7 +79,7 @@ static bool add_pieces(struct tokenizer *t)
     return true;
 }
 
-static void end_word(struct tokenizer *t)
+static void end_word(struct wordpiece_run *t)
 {
     struct piece_word *word = &t->word;
     if (word->chars && (word->chars > t->w->max_chars || !add_pieces(t)))
@@ -87,7 +87,7 @@ static void end_word(struct tokenizer *t)
     word->n = word->chars = 0;
 }
 
-static void append(struct tokenizer *t, uint32_t c, struct char_range at)
+static void append(struct wordpiece_run *t, uint32_t c, struct char_range at)
 {
     struct piece_word *word = &t->word;
     if (!word->chars)
@@ -103,7 +103,7 @@ static void append(struct tokenizer *t, uint32_t c, struct char_range at)
     }
 }
 
-static void add_alone(struct tokenizer *t, uint32_t c, struct char_range at)
+static void add_alone(struct wordpiece_run *t, uint32_t c, struct char_range at)
 {
     end_word(t);
     append(t, c, at);
@@ -201,7 +201,7 @@ bool wordpiece_separates(uint32_t c)
     return is_blank(c) || is_punctuation(c) || is_ideograph(c);
 }
 
-static void split(struct tokenizer *t, uint32_t c, struct char_range at)
+static void split(struct wordpiece_run *t, uint32_t c, struct char_range at)
 {
     if (is_blank(c))
         end_word(t);
@@ -211,7 +211,7 @@ static void split(struct tokenizer *t, uint32_t c, struct char_range at)
         append(t, c, at);
 }
 
-static void lower(struct tokenizer *t, uint32_t c, struct char_range at)
+static void lower(struct wordpiece_run *t, uint32_t c, struct char_range at)
 {
     if (!(t->w->flags & WORDPIECE_LOWER)) {
         split(t, c, at);
@@ -222,7 +222,7 @@ static void lower(struct tokenizer *t, uint32_t c, struct char_range at)
         split(t, 0x307, at);
 }
 
-static void strip(struct tokenizer *t, uint32_t c, struct char_range at)
+static void strip(struct wordpiece_run *t, uint32_t c, struct char_range at)
 {
     utf8proc_int32_t parts[8] = {(utf8proc_int32_t)c};
     utf8proc_ssize_t n = 1;
@@ -234,7 +234,7 @@ static void strip(struct tokenizer *t, uint32_t c, struct char_range at)
             lower(t, (uint32_t)parts[i], at);
 }
 
-static void take(struct tokenizer *t, uint32_t c, struct char_range at)
+static void take(struct wordpiece_run *t, uint32_t c, struct char_range at)
 {
     if ((t->w->flags & WORDPIECE_CLEAN) && is_control(c))
         return;
@@ -247,7 +247,7 @@ static void take(struct tokenizer *t, uint32_t c, struct char_range at)
 }
 
 /* A fast path: most text is ASCII, and most of that letters and digits. */
-static void take_ascii(struct tokenizer *t, unsigned char c, struct char_range at)
+static void take_ascii(struct wordpiece_run *t, unsigned char c, struct char_range at)
 {
     bool upper = c >= 'A' && c <= 'Z';
     if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || upper)
@@ -271,7 +271,7 @@ uint32_t wordpiece_char(const char *p, const char *end, size_t *n)
 }
 
 /* Adds the special token at p, if there is one. Returns its bytes, or 0. */
-static size_t take_special(struct tokenizer *t, const char *p, const char *end, uint32_t at)
+static size_t take_special(struct wordpiece_run *t, const char *p, const char *end, uint32_t at)
 {
     size_t n = 0;
     int32_t id = longest(t->w->specials, 0, p, end, &n);
@@ -285,7 +285,7 @@ static size_t take_special(struct tokenizer *t, const char *p, const char *end, 
 void wordpiece_run(const struct wordpiece *w, struct fumi_str text, size_t max,
                    struct fumi_buf *out)
 {
-    struct tokenizer t;
+    struct wordpiece_run t;
     t.w = w;
     t.out = out;
     t.left = max;

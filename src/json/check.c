@@ -200,13 +200,13 @@ static const char *name_of(const struct fumi_field *f)
     return f->name ? f->name : "the bare value";
 }
 
-struct check {
+struct shape_check {
     const char *where; /* names the shape in the sentence */
     bool read;         /* fumi_bind reads values into it; false: it is only written */
     struct fumi_err *e;
 };
 
-static int check_rules(const struct check *c, const struct field_rule *rule, size_t n,
+static int check_rules(const struct shape_check *c, const struct field_rule *rule, size_t n,
                        const struct fumi_shape *s, const struct fumi_field *f)
 {
     for (size_t i = 0; i < n; i++) {
@@ -217,7 +217,7 @@ static int check_rules(const struct check *c, const struct field_rule *rule, siz
     return 0;
 }
 
-static int check_field(const struct check *c, const struct fumi_shape *s,
+static int check_field(const struct shape_check *c, const struct fumi_shape *s,
                        const struct fumi_field *f)
 {
     if (check_rules(c, rules, FUMI_COUNT(rules), s, f))
@@ -264,7 +264,7 @@ static int check_default(const struct fumi_field *f, const char *where, struct f
 }
 
 /* Checks the field against the fields before it. */
-static int check_order(const struct check *c, const struct fumi_shape *s, size_t i)
+static int check_order(const struct shape_check *c, const struct fumi_shape *s, size_t i)
 {
     const struct fumi_field *f = &s->fields[i];
     for (size_t k = 0; k < i; k++) {
@@ -302,18 +302,18 @@ static int check_frame(const struct fumi_shape *s, const char *where, size_t dep
     return 0;
 }
 
-static int check_shape(const struct check *c, const struct fumi_shape *s, size_t depth);
+static int check_shape(const struct shape_check *c, const struct fumi_shape *s, size_t depth);
 
 /* A nested shape is named by its path, such as "math.add result.rows". */
-static int check_nested(const struct check *c, const struct fumi_field *f, size_t depth)
+static int check_nested(const struct shape_check *c, const struct fumi_field *f, size_t depth)
 {
     char path[160];
     snprintf(path, sizeof(path), "%s.%s", c->where, f->name ? f->name : "value");
-    const struct check inner = {path, c->read, c->e};
+    const struct shape_check inner = {path, c->read, c->e};
     return check_shape(&inner, f->shape, depth + 1);
 }
 
-static int check_shape(const struct check *c, const struct fumi_shape *s, size_t depth)
+static int check_shape(const struct shape_check *c, const struct fumi_shape *s, size_t depth)
 {
     if (check_frame(s, c->where, depth, c->e))
         return -1;
@@ -331,12 +331,12 @@ static int check_shape(const struct check *c, const struct fumi_shape *s, size_t
 
 int fumi_shape_check(const struct fumi_shape *s, const char *where, struct fumi_err *e)
 {
-    const struct check c = {where, true, e};
+    const struct shape_check c = {where, true, e};
     return s ? check_shape(&c, s, 1) : 0;
 }
 
 int fumi_shape_check_result(const struct fumi_shape *s, const char *where, struct fumi_err *e)
 {
-    const struct check c = {where, false, e};
+    const struct shape_check c = {where, false, e};
     return s ? check_shape(&c, s, 1) : 0;
 }

@@ -83,7 +83,8 @@ struct results fuse(struct fumi_arena *a, const struct fuse_input *in)
         double meaning = r->meaning_rank ? between(r->meaning, least, best) : 0;
         if (in->words_first && r->words_rank)
             meaning = 1;
-        /* A note without a vector is scored by keywords alone. */
+        /* If other candidates have vectors, a note without one is scored by keywords alone. If
+         * none has, the weight stays, and the best score is 1 - weight. */
         double weight = r->meaning_rank || !in->meaning.n || in->words_first ? in->weight : 0;
         double score = weight * meaning + (1 - weight) * words;
         r->score = score < 0 ? 0 : score > 1 ? 1 : score;

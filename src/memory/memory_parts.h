@@ -97,8 +97,9 @@ bool memory_follow(struct memory *m, struct fumi_arena *a, struct fumi_err *e);
 int memory_save(struct memory *m, const struct embed_config *now,
                 const struct embed_config *previous, struct fumi_err *e);
 
-/* Records in the store that the current space is complete, once, if it also answers searches and
- * its dimension is known. Called after vectors were stored. */
+/* Writes META_TARGET and META_SPACE once, if the current space also answers searches and its
+ * dimension is known. Called when a text was embedded, before its note is stored, and when no note
+ * lacks vectors. */
 int memory_settle(struct memory *m, struct fumi_arena *a, struct space *sp, struct fumi_err *e);
 
 int worker_start(struct memory *m, struct fumi_err *e);

@@ -126,16 +126,16 @@ static enum fumi_ret get_global(struct fumi_call *call, const void *params, void
     return FUMI_OK;
 }
 
-struct list_params {
+struct list_globals_params {
     struct fumi_str project, prefix;
 };
 
 static const struct fumi_field list_fields[] = {
-    PROJECT_FIELD(struct list_params),
-    FUMI_FIELD(struct list_params, prefix, "prefix", "Only keys with this prefix.",
+    PROJECT_FIELD(struct list_globals_params),
+    FUMI_FIELD(struct list_globals_params, prefix, "prefix", "Only keys with this prefix.",
                .flags = FUMI_NULLABLE),
 };
-static const struct fumi_shape list_shape = FUMI_SHAPE(struct list_params, list_fields);
+static const struct fumi_shape list_shape = FUMI_SHAPE(struct list_globals_params, list_fields);
 
 struct row {
     struct fumi_str id, project, key;
@@ -168,7 +168,7 @@ static const struct fumi_shape listed_shape = FUMI_SHAPE(struct listed, listed_f
 
 static enum fumi_ret list_globals(struct fumi_call *call, const void *params, void *result)
 {
-    const struct list_params *p = params;
+    const struct list_globals_params *p = params;
     struct store *store = memory_store(call->self);
     struct fumi_str project, prefix = p->prefix.p ? p->prefix : FUMI_STR("");
     struct listing listing = {.call = call};

@@ -134,18 +134,19 @@ static const struct fumi_field patch_fields[] = {
 };
 static const struct fumi_shape patch_shape = FUMI_PATCH_SHAPE(struct group_patch, patch_fields);
 
-struct update_params {
+struct update_group_params {
     struct fumi_str id;
     struct group_patch patch;
 };
 
 static const struct fumi_field update_fields[] = {
-    FUMI_FIELD(struct update_params, id, "id", "The id of the group.", .flags = FUMI_REQUIRED),
-    FUMI_FIELD(struct update_params, patch, "patch",
+    FUMI_FIELD(struct update_group_params, id, "id", "The id of the group.",
+               .flags = FUMI_REQUIRED),
+    FUMI_FIELD(struct update_group_params, patch, "patch",
                "Members to change. The groupKey cannot change, because notes refer to it.",
                .flags = FUMI_NULLABLE, .shape = &patch_shape),
 };
-static const struct fumi_shape update_shape = FUMI_SHAPE(struct update_params, update_fields);
+static const struct fumi_shape update_shape = FUMI_SHAPE(struct update_group_params, update_fields);
 
 struct updated {
     bool ok;
@@ -161,7 +162,7 @@ static const struct fumi_shape updated_shape = FUMI_SHAPE(struct updated, update
 
 static enum fumi_ret group_update(struct fumi_call *call, const void *params, void *result)
 {
-    const struct update_params *p = params;
+    const struct update_group_params *p = params;
     struct store *store = memory_store(call->self);
     struct group to = {.title = p->patch.title, .description = p->patch.description};
     struct guard guard = guard_of(call, "patch.");
@@ -181,12 +182,12 @@ static enum fumi_ret group_delete(struct fumi_call *call, const void *params, vo
     return FUMI_OK;
 }
 
-struct list_params {
+struct list_groups_params {
     struct fumi_str project;
 };
 
-static const struct fumi_field list_fields[] = {PROJECT_FIELD(struct list_params)};
-static const struct fumi_shape list_shape = FUMI_SHAPE(struct list_params, list_fields);
+static const struct fumi_field list_fields[] = {PROJECT_FIELD(struct list_groups_params)};
+static const struct fumi_shape list_shape = FUMI_SHAPE(struct list_groups_params, list_fields);
 
 struct list_result {
     struct fumi_str name_space;
@@ -217,8 +218,8 @@ static enum fumi_ret group_list(struct fumi_call *call, const void *params, void
     struct listing listing = {.call = call};
     const struct loading to = {call->arena, group_row, &listing};
     struct groups all;
-    if (project_canonical(call->arena, ((const struct list_params *)params)->project, &project,
-                          &call->err) ||
+    if (project_canonical(call->arena, ((const struct list_groups_params *)params)->project,
+                          &project, &call->err) ||
         store_list_groups(store, &to, project, &all, &call->err))
         return FUMI_FAIL;
     struct wire_group *rows = fumi_alloc(call->arena, (all.n + 1) * sizeof(*rows));

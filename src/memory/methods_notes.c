@@ -148,17 +148,17 @@ static const struct fumi_field patch_fields[] = {NOTE_PATCH_FIELDS(struct note_p
 static const struct fumi_shape patch_shape = FUMI_LENIENT_PATCH_SHAPE(struct note_patch,
                                                                       patch_fields);
 
-struct update_params {
+struct update_note_params {
     struct fumi_str id;
     struct note_patch patch;
 };
 
 static const struct fumi_field update_fields[] = {
-    FUMI_FIELD(struct update_params, id, "id", "The id of the note.", .flags = FUMI_REQUIRED),
-    FUMI_FIELD(struct update_params, patch, "patch", "Members to change; others stay.",
+    FUMI_FIELD(struct update_note_params, id, "id", "The id of the note.", .flags = FUMI_REQUIRED),
+    FUMI_FIELD(struct update_note_params, patch, "patch", "Members to change; others stay.",
                .flags = FUMI_NULLABLE, .shape = &patch_shape),
 };
-static const struct fumi_shape update_shape = FUMI_SHAPE(struct update_params, update_fields);
+static const struct fumi_shape update_shape = FUMI_SHAPE(struct update_note_params, update_fields);
 
 struct update_result {
     bool ok;
@@ -205,7 +205,7 @@ static struct fumi_strs names_of(struct fumi_arena *a, uint64_t ignored)
 
 static enum fumi_ret update(struct fumi_call *call, const void *params, void *result)
 {
-    const struct update_params *p = params;
+    const struct update_note_params *p = params;
     const struct note_patch *patch = &p->patch;
     struct note n = patch->to;
     struct guard g = guard_of(call, "patch.");

@@ -8,7 +8,7 @@
 enum { LONG_PASSAGES = 48, VERY_LONG_BYTES = 128 << 10 };
 
 /* What writing one note needs from beginning to end. */
-struct writing {
+struct note_write {
     struct memory *m;
     struct space *sp;
     struct fumi_arena *a;
@@ -16,7 +16,7 @@ struct writing {
     struct written *out;
 };
 
-static bool is_long(struct writing *w, struct fumi_str text)
+static bool is_long(struct note_write *w, struct fumi_str text)
 {
     struct embedder *em = w->sp->embedder;
     return text.n > VERY_LONG_BYTES ||
@@ -25,15 +25,17 @@ static bool is_long(struct writing *w, struct fumi_str text)
 
 /* A text of many passages is left to the background: nobody should wait that long for an answer,
  * and other calls need the thread. */
-static int embed_now(struct writing *w, struct fumi_str text, struct vectors *v, struct fumi_err *e)
+static int embed_now(struct note_write *w, struct fumi_str text, struct vectors *v,
+                     struct fumi_err *e)
 {
     if (is_long(w, text))
         return fumi_err_set(e, ERR_PROVIDER, "it is very long");
     return space_embed(w->sp, w->a, &text, 1, w->ms, v, e);
 }
 
-/* The vectors of a text, or none and why when the provider is not well. -1: it lacks its key. */
-static int embed_text(struct writing *w, struct fumi_str text, struct vectors *v,
+/* Sets *v to the vectors of the text. If the provider fails, *v is empty and the note is pending.
+ * Returns -1 if the provider lacks its key or the store fails. */
+static int embed_text(struct note_write *w, struct fumi_str text, struct vectors *v,
                       struct fumi_err *e)
 {
     struct fumi_err why = {0};
@@ -51,13 +53,14 @@ static int embed_text(struct writing *w, struct fumi_str text, struct vectors *v
     return 0;
 }
 
-static struct writing begin(struct memory *m, struct fumi_arena *a, int64_t ms, struct written *out)
+static struct note_write begin(struct memory *m, struct fumi_arena *a, int64_t ms,
+                               struct written *out)
 {
     *out = (struct written){.pending = false};
-    return (struct writing){m, space_take(m, &m->now), a, ms, out};
+    return (struct note_write){m, space_take(m, &m->now), a, ms, out};
 }
 
-static int end(struct writing *w, int rc)
+static int end(struct note_write *w, int rc)
 {
     space_put(w->sp);
     if (!rc && w->out->pending)
@@ -65,7 +68,7 @@ static int end(struct writing *w, int rc)
     return rc;
 }
 
-static int add_in(struct writing *w, struct note *n, struct fumi_err *e)
+static int add_in(struct note_write *w, struct note *n, struct fumi_err *e)
 {
     struct store *store = w->m->view;
     struct vectors v;
@@ -86,11 +89,11 @@ int memory_add(struct memory *m, struct fumi_arena *a, struct note *n, int64_t m
     }
     if (!n->created.set)
         n->created = (struct fumi_time){fumi_now(), true};
-    struct writing w = begin(m, a, ms, out);
+    struct note_write w = begin(m, a, ms, out);
     return end(&w, add_in(&w, n, e));
 }
 
-static int update_in(struct writing *w, struct fumi_str id, const struct note *to, unsigned set,
+static int update_in(struct note_write *w, struct fumi_str id, const struct note *to, unsigned set,
                      struct fumi_err *e)
 {
     struct store *store = w->m->view;
@@ -110,6 +113,6 @@ int memory_update(struct memory *m, struct fumi_arena *a, struct fumi_str id, co
 {
     if (scope_writes(&m->o.scope, e))
         return -1;
-    struct writing w = begin(m, a, ms, out);
+    struct note_write w = begin(m, a, ms, out);
     return end(&w, update_in(&w, id, to, set, e));
 }

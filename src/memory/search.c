@@ -10,8 +10,9 @@
 
 enum { CANDIDATES = 200, WIDEN = 4, TIES = 32, MISSES = 3 };
 
-/* The weight of the vector search: KNOWN if the model knows the script of the query; otherwise
- * FOREIGN, for notes that the keyword search did not find. */
+/* The weight of meaning. KNOWN: the model knows the script of the query. FOREIGN: it does not;
+ * fuse() then counts the meaning of keyword results as 1, so that they score at least FOREIGN and
+ * all other notes at most FOREIGN. */
 static const double KNOWN = 0.5, FOREIGN = 0.2;
 
 struct searching {

@@ -83,15 +83,16 @@ struct fumi_route {
     void *self;
 };
 
-/* From any thread, but an empty event, which only opens the stream, within `run`. An event makes
- * the answer a stream of events, whose last is the body of the answer if that is not empty. Both
- * may take the bytes. */
+/* Both may be called from any thread; an empty event only opens the stream and must be sent within
+ * `run`. After an event the answer is an event stream; a body that is not empty becomes its last
+ * event. Both functions may take over the bytes of the buffer. */
 void fumi_reply_event(struct fumi_reply *r, struct fumi_buf *text);
 void fumi_reply_end(struct fumi_reply *r, const struct fumi_page *page, struct fumi_buf *body);
 
-/* Only within `run`: a client that sends nothing more has left, and is not waited for. `over`,
- * which may be NULL, is called once on the thread of the connection: the answer was delivered, or
- * the client left before; fumi_reply_end is then still to be called, unless it was. */
+/* Call it only within `run`. The end of the client's input then counts as a hang-up: the connection
+ * is closed and its calls are cancelled. `over` (may be NULL) is called once on the thread of the
+ * connection, with left = true if the client left before the answer was delivered; fumi_reply_end
+ * must be called in both cases. */
 void fumi_reply_watch(struct fumi_reply *r, void (*over)(void *arg, bool left), void *arg);
 
 /* Whether Accept names event streams, and whether it allows JSON; without it, both. */

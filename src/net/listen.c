@@ -26,7 +26,7 @@ enum {
     NOTIFY_SECONDS = 1 /* timeout for sending to the service manager */
 };
 
-union name {
+union socket_address {
     struct sockaddr any;
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
@@ -148,9 +148,9 @@ void address_put(const struct address *a, struct fumi_buf *out)
     fumi_buf_add(out, s.p, s.n);
 }
 
-static socklen_t tcp_name(const struct address *a, union name *out)
+static socklen_t tcp_name(const struct address *a, union socket_address *out)
 {
-    *out = (union name){0};
+    *out = (union socket_address){0};
     if (inet_pton(AF_INET, a->host, &out->v4.sin_addr) == 1) {
         out->v4.sin_family = AF_INET;
         out->v4.sin_port = htons(a->port);
@@ -164,7 +164,7 @@ static socklen_t tcp_name(const struct address *a, union name *out)
 
 bool address_is_local(const struct address *a)
 {
-    union name n;
+    union socket_address n;
     if (a->kind != ADDRESS_TCP)
         return true;
     tcp_name(a, &n);
@@ -212,7 +212,7 @@ static int switch_on(int fd, int level, int option)
 /* Gets the address of a socket. Returns false if its kind is not supported. */
 static bool get_address(int fd, struct address *out)
 {
-    union name n = {0};
+    union socket_address n = {0};
     socklen_t size = sizeof(n);
     *out = (struct address){.kind = ADDRESS_TCP};
     if (getsockname(fd, &n.any, &size))
@@ -239,7 +239,7 @@ static bool get_address(int fd, struct address *out)
  * could both listen. */
 static int open_port(int fd, const struct address *a, bool shared)
 {
-    union name n;
+    union socket_address n;
     socklen_t size = tcp_name(a, &n);
     if (switch_on(fd, SOL_SOCKET, SO_REUSEADDR))
         return -1;
@@ -268,10 +268,10 @@ static int open_tcp(struct listener *l, const struct address *a, bool shared, st
     return 0;
 }
 
-static socklen_t unix_name(const char *path, union name *out)
+static socklen_t unix_name(const char *path, union socket_address *out)
 {
     size_t n = strlen(path);
-    *out = (union name){.un.sun_family = AF_UNIX};
+    *out = (union socket_address){.un.sun_family = AF_UNIX};
     memcpy(out->un.sun_path, path, n);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n + 1);
 }
@@ -279,7 +279,7 @@ static socklen_t unix_name(const char *path, union name *out)
 /* Tries to connect to the socket file. Returns 0 or an errno. */
 static int probe(const char *path)
 {
-    union name n;
+    union socket_address n;
     socklen_t size = unix_name(path, &n);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int number = fd >= 0 && connect(fd, &n.any, size) == 0 ? 0 : errno;
@@ -310,7 +310,7 @@ static int remove_stale(const struct address *a, struct fumi_err *e)
 /* bind(2) creates the file with the mode of the socket, so other users can never connect. */
 static int open_file(struct listener *l, int fd, const struct address *a, struct fumi_err *e)
 {
-    union name n;
+    union socket_address n;
     struct stat st;
     socklen_t size = unix_name(a->path, &n);
     if (fchmod(fd, S_IRUSR | S_IWUSR) || bind(fd, &n.any, size))
@@ -465,11 +465,11 @@ int listener_inherit(struct listener *out, size_t max, struct fumi_err *e)
 
 /* Address of the service manager, where '@' stands for the zero byte of an abstract name. Returns 0
  * if there is no manager. */
-static socklen_t manager(union name *out)
+static socklen_t manager(union socket_address *out)
 {
     const char *path = getenv("NOTIFY_SOCKET");
     size_t n = path ? strlen(path) : 0;
-    *out = (union name){.un.sun_family = AF_UNIX};
+    *out = (union socket_address){.un.sun_family = AF_UNIX};
     if (n < 2 || n >= sizeof(out->un.sun_path) || (path[0] != '/' && path[0] != '@'))
         return 0;
     memcpy(out->un.sun_path, path, n);
@@ -480,7 +480,7 @@ static socklen_t manager(union name *out)
 
 void notify_manager(const char *state)
 {
-    union name n;
+    union socket_address n;
     struct timeval most = {NOTIFY_SECONDS, 0};
     socklen_t size = manager(&n);
     int fd = size ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;

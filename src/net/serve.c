@@ -39,8 +39,8 @@ static void on_parent(struct watch *w, unsigned events)
     service_end(s, FUMI_SERVED_END);
 }
 
-/* Who started us to serve its stdin is gone: then nobody is served, even if some other process
- * still holds the other end open. A parent that cannot be seen is not watched. */
+/* When the parent process ends, the service ends, even if another process holds the other end of
+ * stdin open. The parent is not watched if its pid is 1 or less, or if pidfd_open fails. */
 static void watch_parent(struct fumi_service *s)
 {
     struct fumi_err ignored;

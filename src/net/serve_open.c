@@ -107,7 +107,7 @@ static int open_address(struct fumi_service *s, struct address a, struct fumi_er
     return on_open(s, &first, e);
 }
 
-/* The door saw only the addresses of the settings. */
+/* The access check covered only the addresses in the settings: checks inherited sockets. */
 static int check_inherited(const struct fumi_service *s, const struct address *a,
                            struct fumi_err *e)
 {

@@ -1,5 +1,5 @@
-/* The other documents of notes_reader.h, and what a document must show of a given string: worked
- * out from the bytes of UTF-8, not by the code that is tested. */
+/* The other documents of notes_reader.h, and how a document must show a given string. The
+ * expectation is computed from the UTF-8 bytes, not by the code under test. */
 #ifndef FUMI_NOTES_DOCUMENTS_H
 #define FUMI_NOTES_DOCUMENTS_H
 
@@ -36,7 +36,7 @@ static inline bool eat_items(struct reader *r, struct seen *s)
     return true;
 }
 
-/* The digest: of the prompt "session_start" and of fumi hook session-start. */
+/* The digest of the prompt "session_start" and of fumi hook session-start. */
 static inline bool read_digest(struct fumi_arena *a, struct fumi_str text, struct seen *s)
 {
     struct reader r;
@@ -59,7 +59,7 @@ static inline bool read_digest(struct fumi_arena *a, struct fumi_str text, struc
     return r.p == r.end;
 }
 
-/* Sequences of bytes, as numbers, that must not be shown as they are: the first row that fits. */
+/* Byte sequences that must not be shown unchanged. The first matching row applies. */
 static const struct special {
     size_t n;
     uint32_t first, last;
@@ -81,7 +81,7 @@ static const struct special {
     {4, 0xF3A08180, 0xF3A081BF, HIDDEN},
 };
 
-/* What stands at p, n bytes of it. */
+/* The n bytes at p. */
 static inline int special_at(const char *p, const char *end, size_t *n)
 {
     for (size_t i = 0; i < FUMI_COUNT(specials); i++) {
@@ -109,7 +109,8 @@ static inline struct fumi_str seen_text(struct fumi_arena *a, struct fumi_str s)
     return fumi_buf_keep(&b, a);
 }
 
-/* A title, tag, source or project; `flat`: a text in one line, in which blanks are gaps too. */
+/* A title, tag, source or project. `flat`: a text on one line, in which spaces are collapsed too.
+ */
 static inline struct fumi_str seen_line(struct fumi_arena *a, struct fumi_str s, bool flat)
 {
     struct fumi_buf b = {0};
@@ -129,8 +130,8 @@ static inline struct fumi_str seen_line(struct fumi_arena *a, struct fumi_str s,
     return fumi_buf_keep(&b, a);
 }
 
-/* Whether what is shown is `want`, or a beginning of it if it says that it is cut. All of it, if
- * only hidden characters or the second half of CR LF were cut. */
+/* Whether the shown text is `want`, or a prefix of it if it is marked as cut. All of it, if only
+ * hidden characters or the LF of a CR LF were cut. */
 static inline bool same(struct fumi_str got, struct fumi_str want, bool cut)
 {
     return cut ? fumi_starts(want, got) : fumi_eq(got, want);
@@ -159,7 +160,7 @@ static inline bool same_note(struct fumi_arena *a, const struct seen_note *got,
            same_tags(a, got, want) && same(got->text, seen_text(a, want->text), got->text_cut);
 }
 
-/* A note that is shown as a line. Tags that are too long are left out, with the day. */
+/* A note that is shown as a line. Tags that are too long are omitted, with the day. */
 static inline bool same_item(struct fumi_arena *a, const struct seen_note *got,
                              const struct note *want)
 {
@@ -174,7 +175,7 @@ static inline bool same_item(struct fumi_arena *a, const struct seen_note *got,
         literal, sizeof(literal) - 1                                                               \
     }
 
-/* What random notes are made of. */
+/* The parts that random notes are made of. */
 static const struct fumi_str pieces[] = {
     S("\n"),
     S("\r"),

@@ -1,4 +1,4 @@
-/* A store with two projects, one of which must not be seen, and the matrix of calls: at least one
+/* A store with two projects, one of which must stay hidden, and a table of calls with at least one
  * row for every method of the memory. */
 #ifndef FUMI_SCOPE_FIXTURE_H
 #define FUMI_SCOPE_FIXTURE_H
@@ -8,7 +8,7 @@
 #define OWN     "/srv/alpha"
 #define FOREIGN "/srv/zqproject"
 
-/* What stands in the fields of the foreign project, and nowhere else. */
+/* The text in the fields of the foreign project, and nowhere else. */
 static const char *const markers[] = {"zqproject", "zqgroup", "zqmade",  "zqheading", "zqabout",
                                       "zqtitle",   "zqtext",  "zqtag",   "zqsource",  "zqmeta",
                                       "zqkey",     "zqvalue", "f-group", "f-global",  "f-note-1",
@@ -16,9 +16,9 @@ static const char *const markers[] = {"zqproject", "zqgroup", "zqmade",  "zqhead
 
 enum want {
     FINE,    /* a result */
-    OTHER,   /* names the foreign project: refused */
-    MISSING, /* has an id of it: answered as an unknown id */
-    POLICY,  /* concerns all projects: refused */
+    OTHER,   /* names the foreign project: an error */
+    MISSING, /* contains an id of the foreign project: answered like an unknown id */
+    POLICY,  /* concerns all projects: an error */
 };
 
 struct row {
@@ -30,7 +30,7 @@ struct row {
 #define P "\"projectId\":\"/srv/./beta/../alpha/\"" /* as its owner may write it */
 #define F "\"projectId\":\"" FOREIGN "\""
 
-/* What changes or removes something of ours stands last. */
+/* Calls that change or delete our own data come last. */
 static const struct row rows[] = {
     {"search", "{" P ",\"query\":\"zqtext kettle\",\"topK\":100,\"explain\":true}", FINE, false},
     {"search", "{" P ",\"query\":\"zqtext zqkey\",\"mode\":\"words\"}", FINE, false},
@@ -62,7 +62,7 @@ static const struct row rows[] = {
     {"group_get", "{\"id\":\"a-group\"}", FINE, false},
     {"group_get", "{\"id\":\"f-group\"}", MISSING, false},
     {"group_get", "{\"id\":\"f-note-1\"}", MISSING, false},
-    /* It changes nothing of its own, but lets the background write. */
+    /* Changes nothing itself, but causes the background worker to write. */
     {"reembed", "{}", FINE, true},
     {"set_config", "{\"embedder\":{\"model\":\"another\"}}", POLICY, true},
     {"add_note", "{" P ",\"groupId\":\"global\",\"text\":\"New.\"}", FINE, true},
@@ -129,8 +129,8 @@ static inline bool world_rest(struct fixture *t, struct store *s, bool foreign)
     return !store_add_group(s, &g, &t->e) && !store_set_global(s, &t->a, &x, &t->e);
 }
 
-/* Makes the store, through a memory that sees all of it. The third note of each project has no
- * vectors yet, so that the background of a server has work. */
+/* Creates the store through a memory without a scope. The third note of each project has no vectors
+ * yet, so that the background worker of a server has work. */
 static inline bool world_make(struct fixture *t)
 {
     if (!fixture_make(t) || !fixture_memory(t))
@@ -155,7 +155,7 @@ static inline void world_end(struct fixture *t)
     fumi_arena_done(&t->a);
 }
 
-/* The whole store as text, or what is in it of the foreign project. */
+/* The whole store as text, or only the foreign project. */
 static inline struct fumi_str world_dump(struct fixture *t, bool foreign)
 {
     struct store *s = fixture_store(t);
@@ -186,7 +186,7 @@ static inline struct fumi_str world_dump(struct fixture *t, bool foreign)
     return fumi_fmt(&t->a, "%.*s%" PRId64, FUMI_ARG(out), number);
 }
 
-/* What an answer tells of the foreign project that its request does not; NULL: nothing. */
+/* What an answer reveals of the foreign project that its request did not contain; NULL: nothing. */
 static inline const char *leak_in(struct fumi_str request, struct fumi_str answer)
 {
     for (size_t i = 0; i < FUMI_COUNT(markers); i++)
@@ -228,8 +228,8 @@ static inline int64_t code_for(const struct row *r, const struct scope *s)
     return s->project.p ? codes[r->want] : 0;
 }
 
-/* Whether an answer is as the row says. A read-only server of all projects is held to what the row
- * says of our own project alone. */
+/* Whether an answer matches the row. A read-only server of all projects must match what the row
+ * expects for our own project. */
 static inline bool row_holds(struct fixture *t, const struct row *r, const struct scope *s,
                              struct fumi_str request, struct fumi_str answer)
 {

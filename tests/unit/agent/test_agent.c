@@ -622,7 +622,7 @@ TEST(new_projects_and_groups_are_notified)
 }
 
 /* The handshake sets the form of errors to the peer while a worker writes one; for TSan. */
-TEST(a_handshake_beside_a_call_that_fails)
+TEST(a_handshake_during_a_call_that_fails)
 {
     struct fixture t;
     CHECK(fixture_begin(&t, AGENT_CORE));

@@ -94,9 +94,9 @@ static void run_row(struct fixture *t, enum era era, const struct row *r)
 {
     struct fumi_str request, answer = ask_row(t, era, r->method, fumi_str(r->params), &request);
     if (!row_holds(t, r, &t->scope, request, answer))
-        TEST_FAIL("%s is not as its row says", r->method);
+        TEST_FAIL("%s does not match its row", r->method);
     if (t->scope.project.p && r->want == MISSING && !as_unknown(t, era, r, answer))
-        TEST_FAIL("%s tells that an id of another project exists", r->method);
+        TEST_FAIL("%s reveals that an id of another project exists", r->method);
 }
 
 static void run_rows(struct scope s, enum era era)
@@ -184,7 +184,8 @@ static bool writes(const char *method)
     return false;
 }
 
-/* Methods that are no memory's: MCP's, which other tests here walk through, and the protocol's. */
+/* Methods that do not belong to the memory: those of MCP, which other tests here cover, and those
+ * of the protocol. */
 static const char *const others[] = {
     "rpc.discover",
     "rpc.cancel",
@@ -443,7 +444,7 @@ TEST(prompts_are_of_the_project)
     fixture_end(&t);
 }
 
-/* What is offered for an argument, beginning with what `typed` says, in each context. */
+/* The values offered for an argument that begins with `typed`, in each context. */
 static void check_argument(struct fixture *t, enum era era, struct fumi_str ref, const char *name)
 {
     static const char *const typed[] = {"", "zq", "/srv/", "a", "ZQ"};
@@ -458,7 +459,7 @@ static void check_argument(struct fixture *t, enum era era, struct fumi_str ref,
                     FUMI_ARG(ref), name, typed[i], contexts[k]);
             struct fumi_str answer = ask(t, era, "completion/complete", members, &request);
             CHECK_INT(code_in(t, answer), 0);
-            CHECK(!leak_in((struct fumi_str){0}, answer)); /* not even what was named */
+            CHECK(!leak_in((struct fumi_str){0}, answer)); /* not even the given value */
         }
 }
 

@@ -37,7 +37,7 @@ TEST(all_bytes_come_back)
 }
 
 /* Unused bits must be 0; padding is required, and allowed only at the end. */
-TEST(what_is_not_exact_is_refused)
+TEST(invalid_base64_is_refused)
 {
     static const char *const wrong[] = {"Z",        "Zg",   "Zg=",  "Zh==",    "Zm9=",
                                         "Zg==Zg==", "=g==", "====", "Zm9 ",    "Zm-_",

@@ -345,7 +345,7 @@ TEST(random_values_stay_on_one_valid_line)
 }
 
 /* Lines of more than 4 KiB end after a whole pair, for all sizes around the limit. */
-TEST(what_does_not_fit_is_left_out)
+TEST(fields_that_do_not_fit_are_left_out)
 {
     struct fumi_pair pairs[24];
     char value[256];

@@ -69,7 +69,7 @@ TEST(all_other_bits_are_random)
     }
 }
 
-TEST(what_is_a_uuid)
+TEST(valid_uuids)
 {
     static const struct {
         const char *text;

@@ -30,7 +30,7 @@ static inline uint32_t roll(struct dice *d)
     return (uint32_t)(d->state >> 33);
 }
 
-/* About normal, with a deviation of 1. */
+/* Approximately normal, with a standard deviation of 1. */
 static inline float normal(struct dice *d)
 {
     double sum = 0;
@@ -54,7 +54,7 @@ static inline float *normals(struct fumi_arena *a, struct dice *d, size_t n, flo
     return p;
 }
 
-/* A dense layer, and the whole numbers that it was made of. */
+/* A dense layer, and the integers that it was made of. */
 struct test_dense {
     struct encoder_dense dense;
     const int8_t *w;
@@ -71,7 +71,7 @@ static inline struct test_dense dense_of(struct fumi_arena *a, struct dice *d, c
                                w};
 }
 
-/* What W[k][j] is. */
+/* The value of W[k][j]. */
 static inline double weight_at(const struct test_dense *t, size_t k, size_t j)
 {
     const struct encoder_dense *d = &t->dense;

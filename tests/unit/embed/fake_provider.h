@@ -53,7 +53,7 @@ enum fake_mode {
     FAKE_NO_DIMENSIONS, /* an OpenAI that ignores "dimensions" */
     FAKE_NULL,          /* a vector contains null */
     FAKE_NESTED,        /* a vector contains a vector */
-    FAKE_EMPTY,         /* vectors of no numbers */
+    FAKE_EMPTY,         /* vectors that do not contain numbers */
     FAKE_HOSTILE,       /* 400 with a message that imitates instructions */
     FAKE_HOSTILE_LONG,  /* 500 with a megabyte of such text, not JSON */
     FAKE_MODES,
@@ -107,15 +107,15 @@ static inline bool fake_say(int fd, const char *text)
     return fake_send(fd, text, strlen(text));
 }
 
-/* Sends an answer; `told` is the value of Content-Length. */
+/* Sends an answer; `declared` is the value of Content-Length. */
 static inline bool fake_answer(int fd, const char *status, const char *fields, struct fumi_str body,
-                               size_t told)
+                               size_t declared)
 {
     char head[1024];
     int n = snprintf(head, sizeof(head),
                      "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
                      "%s\r\n",
-                     status, told, fields);
+                     status, declared, fields);
     return fake_send(fd, head, (size_t)n) && fake_send(fd, body.p, body.n);
 }
 
@@ -388,7 +388,7 @@ static inline bool fake_behave(struct fake *f, int fd, struct fake_question *q)
     return false;
 }
 
-static inline bool fake_tell(struct fake *f, int fd)
+static inline bool fake_put_state(struct fake *f, int fd)
 {
     char text[160];
     snprintf(text, sizeof(text), "{\"mode\":\"%s\",\"dim\":%zu,\"requests\":%d}\n",
@@ -400,15 +400,15 @@ static inline bool fake_control(struct fake *f, int fd, const char *what)
 {
     size_t dim = strncmp(what, "/dim/", 5) == 0 ? strtoul(what + 5, NULL, 10) : 0;
     if (!*what)
-        return fake_tell(f, fd);
+        return fake_put_state(f, fd);
     if (dim) {
         f->dim = dim;
-        return fake_tell(f, fd);
+        return fake_put_state(f, fd);
     }
     for (int i = 0; i < FAKE_MODES; i++) {
         if (strcmp(what + 1, fake_modes[i]) == 0) {
             f->mode = i;
-            return fake_tell(f, fd);
+            return fake_put_state(f, fd);
         }
     }
     return fake_fail(fd, "404 Not Found", "", "{\"error\":\"no such mode\"}");

@@ -563,7 +563,7 @@ TEST(hosts_that_may_be_set_over_a_connection)
 }
 
 /* A URL is checked even if the provider does not use it. */
-TEST(urls_that_no_provider_takes)
+TEST(invalid_urls_are_refused_for_every_provider)
 {
     static const char *const all[] = {"local", "openai", "ollama"};
     static const char *const bad[] = {
@@ -656,7 +656,7 @@ TEST(a_model_that_is_missing)
     end(&s);
 }
 
-TEST(a_server_that_is_no_ollama)
+TEST(a_server_that_is_not_ollama)
 {
     struct fixture s = begin("ollama", FAKE_WELL);
     struct embed_config c = config_of(&s, "ollama");

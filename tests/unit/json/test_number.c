@@ -501,7 +501,7 @@ TEST(powers)
 }
 
 /* The result does not depend on what follows the number in the text. */
-TEST(what_follows_a_number)
+TEST(bytes_after_a_number)
 {
     static const char *const after[] = {"]", " ]", ",1]", "\n]", "\t,9]", ",\"e5\"]", "  , 5]"};
     static const char *const numbers[] = {"1", "0.1", "12345678901234567890.5", "5e-324", "1e23"};

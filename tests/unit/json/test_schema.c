@@ -248,7 +248,7 @@ static const struct fumi_shape tool_shape = FUMI_SHAPE(struct every, tool_fields
     "\"y\":{\"type\":\"integer\",\"description\":\"Up.\"},\"label\":{\"type\":\"string\","         \
     "\"description\":\"Its name.\",\"default\":\"here\"}},\"required\":[\"x\"]"
 
-TEST(what_a_tool_takes)
+TEST(input_schema_of_a_tool)
 {
     static const struct fumi_field fields[] = {
         F(name, "title", "T.", .flags = FUMI_NULLABLE, .max = 9),
@@ -271,7 +271,7 @@ TEST(what_a_tool_takes)
     check_as(fumi_schema_input, NULL, "{\"type\":\"object\",\"additionalProperties\":false}");
 }
 
-TEST(what_a_tool_answers)
+TEST(output_schema_of_a_tool)
 {
     static const struct fumi_field number[] = {FUMI_VALUE(struct every, ratio, "It.", .max = 1)};
     static const struct fumi_shape number_shape = FUMI_SHAPE(struct every, number);

@@ -55,7 +55,7 @@ TEST(a_time_is_read_in_any_zone)
     fumi_arena_done(&a);
 }
 
-TEST(what_is_no_time_is_refused)
+TEST(invalid_times_are_refused)
 {
     static const struct {
         const char *json, *text;

@@ -495,7 +495,7 @@ TEST(real_numbers_by_chance)
     fumi_buf_done(&b);
 }
 
-TEST(what_is_no_number_is_null)
+TEST(nan_and_infinity_are_written_as_null)
 {
     struct fumi_buf b = {0};
     CHECK_STR(real_text(&b, NAN), "null");

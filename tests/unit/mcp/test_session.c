@@ -1,18 +1,17 @@
-/* What a protocol above the core needs of it: to hear that a peer or a call is gone, flags that
- * depend on the params, frank errors, progress, and a peer for several threads. */
+/* The functions of the core that a protocol on top of it needs: notice of closed peers and
+ * cancelled calls, flags that depend on the params, detailed errors, progress, and a peer for
+ * several threads. */
 #include "peer_fixture.h"
 
 #include "mcp/mcp.h"
 
-/* --- Calls that are cancelled while they are pending. --- */
-
-struct news {
+struct event_counts {
     int cancelled, eof, gone, done;
 };
 
 static void on_cancel(void *arg)
 {
-    ((struct news *)arg)->cancelled++;
+    ((struct event_counts *)arg)->cancelled++;
 }
 
 static void cancel(struct server_fixture *t, const char *id)
@@ -23,10 +22,10 @@ static void cancel(struct server_fixture *t, const char *id)
     fumi_arena_done(&a);
 }
 
-TEST(a_pending_call_hears_that_it_is_cancelled)
+TEST(on_cancel_runs_when_a_pending_call_is_cancelled)
 {
     struct server_fixture t;
-    struct news news = {0};
+    struct event_counts news = {0};
     server_fixture_open(&t);
     send_text(&t.c, CALL("defer", "1"));
     send_text(&t.c, CALL("defer", "2"));
@@ -47,10 +46,10 @@ TEST(a_pending_call_hears_that_it_is_cancelled)
     server_fixture_done(&t);
 }
 
-TEST(a_call_that_has_ended_hears_nothing)
+TEST(on_cancel_does_not_run_for_a_finished_call)
 {
     struct server_fixture t;
-    struct news news = {0};
+    struct event_counts news = {0};
     server_fixture_open(&t);
     send_text(&t.c, "[" CALL("defer", "1") "," CALL("defer", "2") "]");
     CHECK(fumi_on_cancel(fixture_pending(&t.fixture, 0), on_cancel, &news));
@@ -61,13 +60,13 @@ TEST(a_call_that_has_ended_hears_nothing)
     server_fixture_done(&t);
 }
 
-/* Finishes the call in the hook itself, as whoever waits for it does. */
+/* Finishes the call in the callback itself. */
 static void finish_it(void *arg)
 {
     fumi_finish(arg, FUMI_OK);
 }
 
-TEST(it_may_be_finished_by_the_hook)
+TEST(on_cancel_may_finish_the_call)
 {
     struct server_fixture t;
     server_fixture_open(&t);
@@ -82,28 +81,26 @@ TEST(it_may_be_finished_by_the_hook)
     server_fixture_done(&t);
 }
 
-/* --- Peers. --- */
-
 static void on_eof(struct fumi_peer *peer)
 {
-    ((struct news *)peer->session)->eof++;
+    ((struct event_counts *)peer->session)->eof++;
 }
 
 static void on_gone(struct fumi_peer *peer)
 {
-    ((struct news *)peer->session)->gone++;
+    ((struct event_counts *)peer->session)->gone++;
 }
 
 static void on_done(struct fumi_peer *peer)
 {
-    ((struct news *)peer->session)->done++;
+    ((struct event_counts *)peer->session)->done++;
 }
 
-TEST(who_keeps_a_session_hears_of_its_peer)
+TEST(session_ops_run_when_the_peer_closes)
 {
     static const struct fumi_session_ops ops = {on_eof, on_gone, on_done};
     struct server_fixture t;
-    struct news news = {0};
+    struct event_counts news = {0};
     server_fixture_open(&t);
     t.c.peer.session = &news;
     t.c.peer.ops = &ops;
@@ -118,11 +115,11 @@ TEST(who_keeps_a_session_hears_of_its_peer)
     CHECK_INT(news.done, 1);
 }
 
-TEST(a_session_needs_no_hooks)
+TEST(session_ops_may_be_null)
 {
     static const struct fumi_session_ops ops = {NULL, NULL, NULL};
     struct server_fixture t;
-    struct news news = {0};
+    struct event_counts news = {0};
     server_fixture_open(&t);
     CHECK(fumi_peer_attach(&t.c.peer, &news, &ops));
     fumi_peer_eof(&t.c.peer);
@@ -137,7 +134,7 @@ static void *call_often(void *arg)
     return NULL;
 }
 
-TEST(a_shared_peer_is_for_several_threads)
+TEST(a_shared_peer_can_be_used_by_several_threads)
 {
     struct server_fixture t;
     pthread_t threads[3];
@@ -152,7 +149,7 @@ TEST(a_shared_peer_is_for_several_threads)
     server_fixture_done(&t);
 }
 
-TEST(a_bare_peer_gets_no_id_that_says_nothing)
+TEST(id_none_omits_an_id_of_null)
 {
     struct server_fixture t;
     server_fixture_open(&t);
@@ -169,7 +166,7 @@ TEST(a_bare_peer_gets_no_id_that_says_nothing)
     server_fixture_done(&t);
 }
 
-TEST(a_bare_peer_gets_the_id_of_what_cannot_be_read)
+TEST(id_none_recovers_the_id_of_invalid_json)
 {
     static const struct {
         const char *message, *id;
@@ -202,8 +199,6 @@ TEST(a_bare_peer_gets_the_id_of_what_cannot_be_read)
     CHECK(memmem(reply_to(&t.c, "{\"id\":1,").p, 200, "\"id\":null", 9));
     server_fixture_done(&t);
 }
-
-/* --- Flags. --- */
 
 struct varying {
     struct fumi_dynamic_flags varying;
@@ -257,7 +252,7 @@ TEST(flags_may_depend_on_the_params)
     fumi_server_free(s);
 }
 
-TEST(a_frank_method_says_why)
+TEST(plain_errors_have_the_sentence_as_message)
 {
     struct varying v = {.varying = {flags_for}};
     struct fumi_server *s = server_of(varying_methods, FUMI_COUNT(varying_methods), &v);
@@ -277,16 +272,14 @@ TEST(a_frank_method_says_why)
     fumi_server_free(s);
 }
 
-/* --- Progress. --- */
-
-struct heard_progress {
+struct seen_progress {
     double done, total;
     char message[16];
 };
 
 static void on_progress(struct fumi_call *call, double done, double total, struct fumi_str message)
 {
-    struct heard_progress *h = call->progress_arg;
+    struct seen_progress *h = call->progress_arg;
     h->done = done;
     h->total = total;
     snprintf(h->message, sizeof(h->message), "%.*s", FUMI_ARG(message));
@@ -299,10 +292,10 @@ static enum fumi_ret want_progress(void *self, struct fumi_call *call)
     return FUMI_OK;
 }
 
-TEST(progress_goes_to_who_wants_it)
+TEST(progress_is_passed_to_the_callback)
 {
     struct varying v = {.varying = {flags_for}};
-    struct heard_progress h = {0};
+    struct seen_progress h = {0};
     struct fumi_server *s = server_of(varying_methods, FUMI_COUNT(varying_methods), &v);
     struct fumi_processor p = {.name = "wants", .before = want_progress, .self = &h};
     static const struct fumi_log quiet = {.level = FUMI_SILENT};
@@ -317,8 +310,6 @@ TEST(progress_goes_to_who_wants_it)
     caller_done(&c);
     fumi_server_free(s);
 }
-
-/* --- MCP: what changes the session of a peer keeps its order behind a writer. --- */
 
 static void ignore_push(struct fumi_peer *peer, struct fumi_buf *message)
 {

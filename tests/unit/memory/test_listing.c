@@ -1,4 +1,4 @@
-/* Lists that become part of an answer: where they end. */
+/* Where lists that are part of an answer end. */
 #include "memory/methods.h"
 #include "net/pool.h"
 #include "rpc_fixture.h"
@@ -8,7 +8,8 @@ enum { ANSWER = 1000, ROW = 10, ROWS = 200 };
 
 static size_t kept; /* rows of the last list */
 
-/* Lists up to ROWS rows of ROW bytes. With params it is cancelled behind so many. */
+/* Lists up to ROWS rows of ROW bytes. The params give the number of rows after which it is
+ * cancelled. */
 static enum fumi_ret run_list(struct fumi_call *call, const void *params, void *result)
 {
     const struct count *p = params;
@@ -67,7 +68,7 @@ TEST(a_list_ends_when_the_answer_would_be_too_large)
     end(&s);
 }
 
-TEST(what_is_answered_already_takes_room)
+TEST(earlier_answers_of_a_batch_count_towards_the_limit)
 {
     struct scene s;
     struct fumi_buf b = {0};
@@ -86,7 +87,7 @@ TEST(what_is_answered_already_takes_room)
     end(&s);
 }
 
-TEST(a_list_ends_when_nobody_waits_for_it)
+TEST(a_list_ends_when_its_call_is_cancelled)
 {
     struct scene s;
     begin(&s);

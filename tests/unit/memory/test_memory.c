@@ -1,4 +1,4 @@
-/* The memory on a real store, with a provider that is well or not. */
+/* The memory on a real store, with a provider that works or fails. */
 #include "base/clock.h"
 #include "fake_provider.h"
 #include "memory/memory.h"
@@ -15,7 +15,7 @@ static const struct fumi_log quiet = {.level = FUMI_SILENT};
 
 struct fixture {
     struct fumi_arena a;
-    struct fumi_arena saving; /* of the background, too */
+    struct fumi_arena saving; /* including those of the background worker */
     char dir[64];
     struct fake *fake;
     struct memory *m;
@@ -117,7 +117,8 @@ static int look(struct fixture *s, const char *query, enum search_mode mode, str
     return memory_search(s->m, &s->a, &q, f, &s->e);
 }
 
-/* Until everything has vectors in the space in use and that space answers; false: it never did. */
+/* Waits until all notes have vectors in the current space and that space is searched. Returns false
+ * if that does not happen. */
 static bool complete(struct fixture *s)
 {
     int64_t until = fumi_ticks() + (int64_t)PATIENCE_MS * 1000000;
@@ -174,7 +175,7 @@ TEST(a_note_outlives_a_provider_that_fails)
     end(&s);
 }
 
-/* What another process left to erase is erased, although the provider fails all the time. */
+/* Notes that another process left for erasure are erased even while the provider fails. */
 TEST(a_provider_that_fails_does_not_delay_erasing)
 {
     struct fixture s;
@@ -218,8 +219,8 @@ TEST(without_its_key_nothing_is_stored)
     end(&s);
 }
 
-/* Vectors that cannot be kept: the note is stored, nothing of the answer is, and the next start
- * knows no dimension. */
+/* Vectors of an unsupported length: the note is stored without them, and after a restart the
+ * dimension is still unknown. */
 TEST(a_first_answer_that_does_not_fit)
 {
     static const struct {
@@ -295,8 +296,9 @@ TEST(searches_go_on_while_the_model_changes)
         CHECK_INT(add(&s, fumi_fmt(&s.a, "note number %d of many", i).p, &w), 0);
     struct embed_config change = {.model = FUMI_STR("second")};
     atomic_store(&s.fake->dim, 512);
-    /* The old vectors must answer while the provider has only the new dimension: so it is asked for
-     * words alone until then, never for nothing. */
+    /* While the provider returns vectors of the new dimension only, the old vectors cannot be
+     * compared with them, so searches use keywords until the change is complete. No search returns
+     * nothing. */
     CHECK_INT(memory_set_embedder(s.m, &s.a, &change, EMBED_MS, false, &s.warning, &s.e), 0);
     CHECK_STR(memory_space(s.m, &s.a), "openai:second:512");
     CHECK_INT(s.saves >= 1, 1);
@@ -328,7 +330,7 @@ TEST(a_change_goes_on_after_a_restart)
         CHECK_INT(add(&s, fumi_fmt(&s.a, "note %d", i).p, &w), 0);
     memory_close(s.m);
     struct embed_config c = fake_config(&s, "second"), old = fake_config(&s, "first");
-    s.m = open_memory(&s, c, old, false); /* nobody works in the background */
+    s.m = open_memory(&s, c, old, false); /* the background worker is not running */
     CHECK(s.m);
     CHECK_INT(memory_progress(s.m, &s.a, &p, &s.e), 0);
     CHECK_STR(p.serving, "openai:first:8");
@@ -366,7 +368,7 @@ TEST(a_change_that_fails_changes_nothing)
     end(&s);
 }
 
-/* A provider that does not answer now is set all the same: notes wait for it, words find them. */
+/* A provider that does not answer can be set: notes wait for it and are found by keyword. */
 TEST(a_provider_out_of_reach_is_set_with_a_warning)
 {
     static const int modes[] = {FAKE_RESET, FAKE_500, FAKE_429};
@@ -403,8 +405,8 @@ TEST(a_provider_out_of_reach_is_set_with_a_warning)
     }
 }
 
-/* What has vectors of the old space is found by them until the new provider answers, also after a
- * restart. */
+/* Notes with vectors of the old space are found by them until the new provider answers, also after
+ * a restart. */
 TEST(old_vectors_answer_while_the_new_provider_is_out_of_reach)
 {
     struct fixture s;
@@ -441,7 +443,7 @@ TEST(old_vectors_answer_while_the_new_provider_is_out_of_reach)
     fake_stop(other);
 }
 
-TEST(a_key_does_not_go_along_to_another_address)
+TEST(a_key_is_not_sent_to_another_address)
 {
     struct fixture s;
     struct fake *other = fake_start(0);
@@ -456,8 +458,8 @@ TEST(a_key_does_not_go_along_to_another_address)
     fake_stop(other);
 }
 
-/* Over a connection an address must be harmless, or stand in the configuration already. */
-TEST(an_address_over_a_connection)
+/* A client may set only a URL that is harmless or already configured. */
+TEST(addresses_that_a_client_may_set)
 {
     struct fixture s;
     struct embed_config none = {.dim = 0};
@@ -475,7 +477,7 @@ TEST(an_address_over_a_connection)
     CHECK_INT(s.e.code, FUMI_INVALID_PARAMS);
     memory_close(s.m);
 
-    struct embed_config c = fake_config(&s, "m"); /* one that is in use stays, whatever it is */
+    struct embed_config c = fake_config(&s, "m"); /* the URL in use may be set again */
     c.base_url = fumi_fmt(&s.a, "http://0.0.0.0:%d/v1", s.fake->port);
     c.allow_http = true;
     s.m = open_memory(&s, c, none, false);
@@ -494,7 +496,7 @@ TEST(an_address_over_a_connection)
     end(&s);
 }
 
-/* Another provider at the same address: the address is used, the key is not. */
+/* Another provider with the same URL: the URL is kept, the key is not. */
 TEST(another_provider_at_the_same_address)
 {
     struct fixture s;
@@ -507,7 +509,7 @@ TEST(another_provider_at_the_same_address)
     end(&s);
 }
 
-TEST(what_is_not_changed_keeps_its_vectors)
+TEST(unchanged_texts_keep_their_vectors)
 {
     struct fixture s;
     struct written w;
@@ -541,10 +543,10 @@ TEST(closing_does_not_wait_for_a_provider_that_hangs)
     int asked = atomic_load(&s.fake->requests);
     for (int i = 0; i < 1000 && atomic_load(&s.fake->requests) == asked; i++)
         nanosleep(&(struct timespec){0, 10000000}, NULL);
-    end(&s); /* the background waits for an answer right now */
+    end(&s); /* the background worker is waiting for an answer */
 }
 
-/* About 900 KiB; the last passage has words of its own. */
+/* About 900 KiB; the last passage has unique words. */
 static struct fumi_str long_text(struct fixture *s)
 {
     struct fumi_buf b = {0};

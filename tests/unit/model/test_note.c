@@ -14,7 +14,7 @@ TEST(groups_are_letters_digits_and_two_signs)
     CHECK(note_key_fault(FUMI_STR("a b")));
 }
 
-TEST(a_text_must_say_something)
+TEST(a_blank_text_is_refused)
 {
     static const char *const blank[] = {" ",
                                         "\t\r\n\v\f",
@@ -69,7 +69,7 @@ TEST(keys_of_globals_begin_with_global)
     }
 }
 
-/* Titles, tags, sources and projects: what is one line stays as it is, the very same bytes. */
+/* Titles, tags, sources and projects that are one line are kept byte for byte. */
 TEST(lines_are_visible_text)
 {
     static const char *const good[] = {

@@ -16,7 +16,7 @@ static struct fumi_str canonical(struct fumi_arena *a, const char *given)
     return out;
 }
 
-TEST(what_is_no_path_is_kept)
+TEST(names_that_are_not_paths_are_kept)
 {
     static const char *const rows[] = {"my-project", "a b",   "プロジェクト",
                                        "C:\\x",      "~user", "a.b"};
@@ -52,7 +52,7 @@ TEST(paths_are_made_absolute_and_clean)
     fumi_arena_done(&a);
 }
 
-TEST(relative_paths_begin_where_the_server_runs)
+TEST(relative_paths_are_relative_to_the_working_directory)
 {
     struct fumi_arena a = {0};
     char here[PATH_MAX], want[PATH_MAX + 16];
@@ -83,7 +83,7 @@ TEST(links_are_resolved_where_they_exist)
     fumi_arena_done(&a);
 }
 
-TEST(what_cannot_be_a_project_is_refused)
+TEST(invalid_project_names_are_refused)
 {
     struct fumi_arena a = {0};
     struct fumi_str out, nul = {"a\0b", 3};

@@ -1,5 +1,5 @@
-/* Requests at the door: what each gets, and why. Our ports are 8765 and, where it says so, 80. The
- * right token is RIGHT. */
+/* Requests and the access decision for each, with the reason. The server listens on port 8765 and,
+ * where a row says so, on port 80. The valid token is RIGHT. */
 #ifndef FUMI_ACCESS_CASES_H
 #define FUMI_ACCESS_CASES_H
 
@@ -24,7 +24,7 @@ enum {
     AUTH = FILTER,
 };
 
-/* Who comes. */
+/* The client. */
 enum { OWN, OTHER, UNIX_OWN, UNIX_OTHER, REMOTE };
 
 #define ORIGINS                                                                                    \
@@ -50,67 +50,71 @@ static const struct access_case {
     const char *reason;
 } access_cases[] = {
     /* Host */
-    {SAME, OWN, POST LOCAL, COMES_IN},                      /* comes in */
-    {SAME, OWN, POST "Host: localhost:8765\r\n", COMES_IN}, /* comes in */
-    {SAME, OWN, POST "Host: LocalHost:8765\r\n", COMES_IN}, /* names have no case */
-    {SAME, OWN, POST "Host: [::1]:8765\r\n", COMES_IN},     /* comes in */
+    {SAME, OWN, POST LOCAL, COMES_IN},                      /* allowed */
+    {SAME, OWN, POST "Host: localhost:8765\r\n", COMES_IN}, /* allowed */
+    {SAME, OWN, POST "Host: LocalHost:8765\r\n", COMES_IN}, /* host names are case-insensitive */
+    {SAME, OWN, POST "Host: [::1]:8765\r\n", COMES_IN},     /* allowed */
     {SAME, OWN, "POST http://localhost:8765/rpc HTTP/1.1\r\nHost: localhost:8765\r\n", COMES_IN},
-    /* comes in: an absolute target */
+    /* allowed: an absolute target */
     {SAME, OWN, "POST http://evil.example/rpc HTTP/1.0\r\n",
-     BAD_HOST},                                                     /* Host: that of the target */
-    {SAME, OWN, "POST /rpc HTTP/1.0\r\n", NO_HOST},                 /* Host is missing */
-    {SAME, OWN, POST "Host: 127.0.0.1\r\n", BAD_HOST},              /* Host: 80 is not ours */
-    {SAME | PORT_80, OWN, POST "Host: 127.0.0.1\r\n", COMES_IN},    /* 80 may be left out */
-    {SAME | PORT_80, OWN, POST "Host: 127.0.0.1:80\r\n", COMES_IN}, /* or not */
+     BAD_HOST},                                                  /* Host: taken from the target */
+    {SAME, OWN, "POST /rpc HTTP/1.0\r\n", NO_HOST},              /* Host is missing */
+    {SAME, OWN, POST "Host: 127.0.0.1\r\n", BAD_HOST},           /* Host: port 80 is not ours */
+    {SAME | PORT_80, OWN, POST "Host: 127.0.0.1\r\n", COMES_IN}, /* port 80 may be omitted */
+    {SAME | PORT_80, OWN, POST "Host: 127.0.0.1:80\r\n", COMES_IN}, /* or given */
     {SAME | PORT_80, OWN, POST LOCAL, COMES_IN},                    /* any of our ports */
     {SAME, OWN, POST "Host: localhost:8766\r\n", BAD_HOST},         /* Host: not our port */
-    {SAME, OWN, POST "Host: localhost:08765\r\n", BAD_HOST},        /* Host: no port has zeros */
-    {SAME, OWN, POST "Host: localhost:74301\r\n", BAD_HOST},        /* Host: 8765 + 65536 */
-    {SAME, OWN, POST "Host: localhost:\r\n", BAD_HOST},             /* Host: an empty port */
-    {SAME | PORT_80, OWN, POST "Host: localhost:\r\n", BAD_HOST},   /* Host: so too */
-    {SAME, OWN, POST "Host: localhost.:8765\r\n", BAD_HOST},        /* Host: another name */
-    {SAME, OWN, POST "Host: localhost:8765:8765\r\n", BAD_HOST},    /* Host: two ports */
-    {SAME, OWN, POST "Host: 0.0.0.0:8765\r\n", BAD_HOST},           /* Host: leads here, but no */
-    {SAME, OWN, POST "Host: 127.0.0.2:8765\r\n", BAD_HOST},         /* Host: not one of the three */
-    {SAME, OWN, POST "Host: 127.1:8765\r\n", BAD_HOST},             /* Host: short for it */
-    {SAME, OWN, POST "Host: ::1:8765\r\n", BAD_HOST},               /* Host: without brackets */
-    {SAME, OWN, POST "Host: evil.example:8765\r\n", BAD_HOST},      /* Host: rebinding */
-    {SAME, OWN, POST "Host: localhost.evil.example:8765\r\n", BAD_HOST}, /* Host: begins well */
-    {SAME, OWN, POST "Host: evil.localhost:8765\r\n", BAD_HOST},         /* Host: ends well */
-    {SAME | NO_PORTS, OWN, POST LOCAL, BAD_HOST},                        /* Host: no port is ours */
-    {SAME, OWN, POST "Host: memo.example:8765\r\n", BAD_HOST},           /* Host: not listed */
+    {SAME, OWN, POST "Host: localhost:08765\r\n", BAD_HOST}, /* Host: a port has no leading zeros */
+    {SAME, OWN, POST "Host: localhost:74301\r\n", BAD_HOST}, /* Host: 8765 + 65536 */
+    {SAME, OWN, POST "Host: localhost:\r\n", BAD_HOST},      /* Host: an empty port */
+    {SAME | PORT_80, OWN, POST "Host: localhost:\r\n", BAD_HOST}, /* Host: likewise */
+    {SAME, OWN, POST "Host: localhost.:8765\r\n", BAD_HOST},      /* Host: another name */
+    {SAME, OWN, POST "Host: localhost:8765:8765\r\n", BAD_HOST},  /* Host: two ports */
+    {SAME, OWN, POST "Host: 0.0.0.0:8765\r\n",
+     BAD_HOST}, /* Host: resolves to this machine, but is not allowed */
+    {SAME, OWN, POST "Host: 127.0.0.2:8765\r\n", BAD_HOST},    /* Host: not an allowed name */
+    {SAME, OWN, POST "Host: 127.1:8765\r\n", BAD_HOST},        /* Host: an abbreviated address */
+    {SAME, OWN, POST "Host: ::1:8765\r\n", BAD_HOST},          /* Host: without brackets */
+    {SAME, OWN, POST "Host: evil.example:8765\r\n", BAD_HOST}, /* Host: DNS rebinding */
+    {SAME, OWN, POST "Host: localhost.evil.example:8765\r\n",
+     BAD_HOST},                                                  /* Host: only the prefix matches */
+    {SAME, OWN, POST "Host: evil.localhost:8765\r\n", BAD_HOST}, /* Host: only the suffix matches */
+    {SAME | NO_PORTS, OWN, POST LOCAL, BAD_HOST},                /* Host: there is no TCP port */
+    {SAME, OWN, POST "Host: memo.example:8765\r\n", BAD_HOST},   /* Host: not listed */
     {NONE | LISTS, OWN, POST "Host: memo.example:8765\r\n",
      COMES_IN},                                                     /* listed for all our ports */
-    {NONE | LISTS, OWN, POST "Host: MEMO.example\r\n", COMES_IN},   /* listed, as it stands there */
+    {NONE | LISTS, OWN, POST "Host: MEMO.example\r\n", COMES_IN},   /* listed with that spelling */
     {NONE | LISTS, OWN, POST "Host: memo.example:9\r\n", BAD_HOST}, /* Host: not our port */
     {NONE | LISTS, OWN, POST "Host: box.LAN:8765\r\n", COMES_IN},   /* listed with its port */
     {NONE | LISTS, OWN, POST "Host: box.lan\r\n", BAD_HOST},        /* Host: only with its port */
-    {NONE | LISTS | PORT_80, OWN, POST "Host: box.lan:80\r\n", BAD_HOST},  /* Host: so too */
+    {NONE | LISTS | PORT_80, OWN, POST "Host: box.lan:80\r\n", BAD_HOST},  /* Host: likewise */
     {NONE | LISTS, OWN, POST "Host: [fd00::1]:8765\r\n", COMES_IN},        /* listed, a literal */
     {NONE | LISTS, OWN, POST "Host: sub.memo.example:8765\r\n", BAD_HOST}, /* Host: exact names */
-    {NONE, OWN, POST "Host: evil.example:8765\r\n", BAD_HOST}, /* Host: whatever auth is */
+    {NONE, OWN, POST "Host: evil.example:8765\r\n",
+     BAD_HOST}, /* Host: checked with every auth setting */
     {SAME, OWN, POST "Host: evil.example:8765\r\nAuthorization: Bearer " RIGHT "\r\n", BAD_HOST},
-    /* Host: before the token */
-    {SAME, UNIX_OWN, POST "Host: evil.example\r\n", COMES_IN}, /* not looked at */
-    {SAME, UNIX_OWN, "POST /rpc HTTP/1.0\r\n", COMES_IN},      /* nor needed */
+    /* Host: checked before the token */
+    {SAME, UNIX_OWN, POST "Host: evil.example\r\n", COMES_IN}, /* not checked */
+    {SAME, UNIX_OWN, "POST /rpc HTTP/1.0\r\n", COMES_IN},      /* not required */
     {SAME, REMOTE, POST "Host: a.example\r\nAuthorization: Bearer " RIGHT "\r\n", COMES_IN},
-    /* comes in: no hosts are listed */
+    /* allowed: no hosts are listed */
     {SAME | LISTS, REMOTE, POST "Host: a.example\r\nAuthorization: Bearer " RIGHT "\r\n", BAD_HOST},
     /* Host: hosts are listed */
     {SAME | LISTS, REMOTE, POST "Host: memo.example\r\nAuthorization: Bearer " RIGHT "\r\n",
      COMES_IN},
-    /* comes in */
+    /* allowed */
 
     /* Origin */
     {SAME, OWN, POST LOCAL "Origin: http://127.0.0.1:8765\r\n", COMES_IN}, /* our own page */
     {SAME, OWN, POST LOCAL "Origin: http://localhost:8765\r\n",
-     COMES_IN},                                                        /* under its other name */
+     COMES_IN},                                                        /* under its second name */
     {SAME, OWN, POST LOCAL "Origin: HTTP://[::1]:8765\r\n", COMES_IN}, /* and its third */
     {SAME, OWN, POST LOCAL "Origin: http://localhost\r\n",
-     BAD_ORIGIN}, /* Origin: port 80 is another */
-    {SAME | PORT_80, OWN, POST LOCAL "Origin: http://localhost\r\n", COMES_IN}, /* it is ours */
+     BAD_ORIGIN}, /* Origin: port 80 is another origin */
+    {SAME | PORT_80, OWN, POST LOCAL "Origin: http://localhost\r\n",
+     COMES_IN}, /* port 80 is ours */
     {SAME, OWN, POST LOCAL "Origin: https://localhost:8765\r\n",
-     BAD_ORIGIN}, /* Origin: we have no TLS */
+     BAD_ORIGIN}, /* Origin: there is no TLS */
     {SAME, OWN, POST LOCAL "Origin: http://localhost:3000\r\n",
      BAD_ORIGIN}, /* Origin: another server */
     {SAME, OWN, POST LOCAL "Origin: http://localhost:8765/\r\n", BAD_ORIGIN}, /* Origin: a path */
@@ -119,7 +123,8 @@ static const struct access_case {
     {SAME, OWN, POST LOCAL "Origin:\r\n", BAD_ORIGIN},      /* Origin: empty */
     {SAME, OWN, POST LOCAL "Origin: https://evil.example\r\n", BAD_ORIGIN}, /* Origin: not listed */
     {SAME | PAGES, OWN, POST LOCAL "Origin: https://example.org\r\n", COMES_IN}, /* listed */
-    {SAME | PAGES, OWN, POST LOCAL "origin: HTTPS://EXAMPLE.ORG\r\n", COMES_IN}, /* no case */
+    {SAME | PAGES, OWN, POST LOCAL "origin: HTTPS://EXAMPLE.ORG\r\n",
+     COMES_IN}, /* case-insensitive */
     {SAME | PAGES, OWN, POST LOCAL "Origin: http://example.org\r\n",
      BAD_ORIGIN}, /* Origin: scheme */
     {SAME | PAGES, OWN, POST LOCAL "Origin: https://example.org:444\r\n",
@@ -127,30 +132,30 @@ static const struct access_case {
     {SAME | PAGES, OWN, POST LOCAL "Origin: https://a.example.org\r\n",
      BAD_ORIGIN}, /* Origin: exact */
     {SAME | PAGES, OWN, POST LOCAL "Origin: https://example.org.evil\r\n",
-     BAD_ORIGIN}, /* Origin: so too */
+     BAD_ORIGIN}, /* Origin: likewise */
     {SAME | PAGES, OWN, POST LOCAL "Origin: http://pages.lan:3000\r\n",
      COMES_IN}, /* listed, its port */
     {SAME | PAGES, OWN, POST LOCAL "Origin: http://pages.lan\r\n",
-     BAD_ORIGIN}, /* Origin: without it */
+     BAD_ORIGIN}, /* Origin: without its port */
     {SAME | PAGES, OWN, POST LOCAL "Origin: vscode-webview://a1b2\r\n",
      COMES_IN}, /* listed, any scheme */
     {SAME | LISTS, OWN, POST LOCAL "Origin: http://memo.example:8765\r\n", BAD_ORIGIN},
-    /* Origin: hosts are no origins */
+    /* Origin: a host is not an origin */
     {SAME | PAGES, OWN, POST LOCAL "Origin: https://example.org https://evil.example\r\n",
      BAD_ORIGIN},
     /* Origin: a list */
     {SAME | PAGES, OWN, POST LOCAL "Origin: https://example.org\r\nOrigin: https://example.org\r\n",
      ORIGINS_2}, /* more than one Origin */
     {SAME, UNIX_OWN, POST "Host: x\r\nOrigin: https://evil.example\r\n",
-     BAD_ORIGIN}, /* Origin: so too */
+     BAD_ORIGIN}, /* Origin: likewise */
     {SAME, UNIX_OWN, POST "Host: x\r\nOrigin: http://localhost:8765\r\n",
      COMES_IN}, /* our own page */
     {NONE, OWN, POST LOCAL "Origin: https://evil.example\r\n",
-     BAD_ORIGIN}, /* Origin: whatever auth is */
+     BAD_ORIGIN}, /* Origin: checked with every auth setting */
     {SAME, OWN, POST LOCAL "Origin: null\r\nAuthorization: Bearer " RIGHT "\r\n", BAD_ORIGIN},
-    /* Origin: before the token */
+    /* Origin: checked before the token */
 
-    /* Pages of other sites, which a browser names even where it sends no Origin */
+    /* Pages of other sites. Browsers send Sec-Fetch-Site even where they send no Origin. */
     {SAME, OWN, POST LOCAL "Sec-Fetch-Site: cross-site\r\n", FOREIGN},
     {SAME, OWN, POST LOCAL "sec-fetch-site: Same-Site\r\n", FOREIGN}, /* another port */
     {SAME, OWN, "GET /metrics HTTP/1.1\r\n" LOCAL "Sec-Fetch-Site: cross-site\r\n", FOREIGN},
@@ -159,18 +164,19 @@ static const struct access_case {
     {SAME, OWN, POST LOCAL "Sec-Fetch-Site: none\r\nSec-Fetch-Site: cross-site\r\n", FOREIGN},
     {SAME, OWN, POST LOCAL "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Site: none\r\n", FOREIGN},
     {SAME | PAGES, OWN, POST LOCAL "Origin: https://example.org\r\nSec-Fetch-Site: cross-site\r\n",
-     COMES_IN},                                                                /* listed */
-    {SAME | PAGES, OWN, POST LOCAL "Sec-Fetch-Site: cross-site\r\n", FOREIGN}, /* which page? */
+     COMES_IN}, /* listed */
+    {SAME | PAGES, OWN, POST LOCAL "Sec-Fetch-Site: cross-site\r\n",
+     FOREIGN}, /* from an unknown page */
     {SAME, OWN, POST LOCAL "Origin: http://localhost:8765\r\nSec-Fetch-Site: cross-site\r\n",
-     FOREIGN}, /* our own origin is on no list, and says same-origin */
+     FOREIGN}, /* our own origin is not listed and sends same-origin */
     {SAME, OWN, POST LOCAL "Origin: https://evil.example\r\nSec-Fetch-Site: cross-site\r\n",
      BAD_ORIGIN},
     {NONE, UNIX_OWN, POST "Host: x\r\nSec-Fetch-Site: cross-site\r\n", FOREIGN},
     {SAME, OWN, POST LOCAL "Sec-Fetch-Site: cross-site\r\nAuthorization: Bearer " RIGHT "\r\n",
-     FOREIGN}, /* before the token */
+     FOREIGN}, /* checked before the token */
     {SAME, OWN,
      "GET / HTTP/1.1\r\n" LOCAL "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n",
-     COMES_IN}, /* a link to us */
+     COMES_IN}, /* a link to this server */
     {SAME, OWN,
      "GET /?x HTTP/1.1\r\n" LOCAL "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Site: cross-site\r\n",
      COMES_IN},
@@ -179,7 +185,7 @@ static const struct access_case {
      FOREIGN},
     {SAME, OWN,
      "GET /rpc HTTP/1.1\r\n" LOCAL "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n",
-     FOREIGN}, /* only / */
+     FOREIGN}, /* only for / */
     {SAME, OWN,
      "POST / HTTP/1.1\r\n" LOCAL "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n",
      FOREIGN}, /* a form */
@@ -192,47 +198,51 @@ static const struct access_case {
     {TOKEN, OTHER, ALLOW LOCAL "Origin: https://evil.example\r\n" WANTS, BAD_ORIGIN}, /* Origin */
     {TOKEN, OTHER, ALLOW "Host: evil.example\r\nOrigin: http://localhost:8765\r\n" WANTS, BAD_HOST},
     /* Host */
-    {TOKEN, OTHER, ALLOW LOCAL WANTS, NEEDED}, /* a token is needed: without Origin it is none */
+    {TOKEN, OTHER, ALLOW LOCAL WANTS,
+     NEEDED}, /* a token is required: without Origin this is no preflight */
     {TOKEN, OTHER, ALLOW LOCAL "Origin: http://localhost:8765\r\n",
-     NEEDED}, /* nor without method */
-    {TOKEN, OTHER, POST LOCAL "Origin: http://localhost:8765\r\n" WANTS, NEEDED}, /* nor a POST */
+     NEEDED}, /* nor without a method */
+    {TOKEN, OTHER, POST LOCAL "Origin: http://localhost:8765\r\n" WANTS,
+     NEEDED}, /* nor with POST */
     {TOKEN, OTHER, "options /rpc HTTP/1.1\r\n" LOCAL "Origin: http://localhost:8765\r\n" WANTS,
-     NEEDED}, /* a token is needed: methods have a case */
+     NEEDED}, /* a token is required: methods are case-sensitive */
 
     /* User and token */
-    {SAME, OTHER, POST LOCAL, NEEDED}, /* a token is needed */
-    {SAME, OTHER, POST LOCAL "Authorization: Bearer " RIGHT "\r\n", COMES_IN},     /* comes in */
-    {SAME, OTHER, POST LOCAL "authorization: bEARER   " RIGHT "  \r\n", COMES_IN}, /* comes in */
+    {SAME, OTHER, POST LOCAL, NEEDED}, /* a token is required */
+    {SAME, OTHER, POST LOCAL "Authorization: Bearer " RIGHT "\r\n", COMES_IN},     /* allowed */
+    {SAME, OTHER, POST LOCAL "authorization: bEARER   " RIGHT "  \r\n", COMES_IN}, /* allowed */
     {SAME, OTHER, POST LOCAL "X-Claude-Code-IDE-Authorization: " RIGHT "\r\n",
-     COMES_IN}, /* comes in */
+     COMES_IN}, /* allowed */
     {SAME, OTHER, POST LOCAL "Authorization: Bearer " WRONG "\r\n",
-     NOT_IT},                                                              /* the token is wrong */
-    {SAME, OWN, POST LOCAL "Authorization: Bearer " WRONG "\r\n", NOT_IT}, /* wrong, also for him */
+     NOT_IT}, /* the token is wrong */
+    {SAME, OWN, POST LOCAL "Authorization: Bearer " WRONG "\r\n",
+     NOT_IT}, /* the token is wrong, for the same user too */
     {SAME, OWN, POST LOCAL "x-claude-code-ide-authorization: " WRONG "\r\n", NOT_IT}, /* wrong */
     {SAME, OTHER, POST LOCAL "Authorization: Bearer " RIGHT "x\r\n", NOT_IT}, /* wrong: longer */
     {SAME, OTHER, POST LOCAL "Authorization: Bearer 0123456789abcdef\r\n", NOT_IT}, /* shorter */
     {SAME, OTHER, POST LOCAL "Authorization: Bearer 0123456789ABCDEFGHIJKLMNOPQRSTUV-_~+/=42\r\n",
-     NOT_IT},                                                       /* wrong: it has a case */
-    {SAME, OWN, POST LOCAL "Authorization: Bearer\r\n", MALFORMED}, /* malformed token: none */
+     NOT_IT}, /* wrong: tokens are case-sensitive */
+    {SAME, OWN, POST LOCAL "Authorization: Bearer\r\n", MALFORMED}, /* malformed: no token */
     {SAME, OTHER, POST LOCAL "Authorization: Bearer " RIGHT " x\r\n",
-     MALFORMED}, /* malformed: a blank */
+     MALFORMED}, /* malformed: a space */
     {SAME, OTHER, POST LOCAL "Authorization: Bearer," RIGHT "\r\n",
      MALFORMED}, /* malformed: a comma */
     {SAME, OTHER, POST LOCAL "Authorization: Bearer\t" RIGHT "\r\n",
      MALFORMED}, /* malformed: a tab */
     {SAME, OTHER, POST LOCAL "Authorization: Bearer " RIGHT "\xE9\r\n", MALFORMED}, /* malformed */
     {SAME, OWN, POST LOCAL "x-claude-code-ide-authorization:\r\n",
-     MALFORMED},                                                       /* malformed: empty */
-    {SAME, OTHER, POST LOCAL "Authorization: " RIGHT "\r\n", NEEDED},  /* needed: another scheme */
-    {SAME, OWN, POST LOCAL "Authorization: Basic dTpw\r\n", COMES_IN}, /* another scheme is none */
-    {SAME, OWN, POST LOCAL "Authorization: BearerX y\r\n", COMES_IN},  /* another scheme */
-    {SAME, OWN, POST LOCAL "Authorization:\r\n", COMES_IN},            /* none */
+     MALFORMED},                                                      /* malformed: empty */
+    {SAME, OTHER, POST LOCAL "Authorization: " RIGHT "\r\n", NEEDED}, /* required: another scheme */
+    {SAME, OWN, POST LOCAL "Authorization: Basic dTpw\r\n",
+     COMES_IN}, /* another scheme counts as no token */
+    {SAME, OWN, POST LOCAL "Authorization: BearerX y\r\n", COMES_IN}, /* another scheme */
+    {SAME, OWN, POST LOCAL "Authorization:\r\n", COMES_IN},           /* no token */
     {SAME, OTHER, POST LOCAL "Authorization: Basic dTpw\r\nAuthorization: Bearer " RIGHT "\r\n",
      COMES_IN},
-    /* comes in: the other scheme is none */
+    /* allowed: the other scheme is ignored */
     {SAME, OTHER,
      POST LOCAL "Authorization: Bearer " RIGHT "\r\nx-claude-code-ide-authorization: " RIGHT "\r\n",
-     COMES_IN}, /* comes in: twice the same */
+     COMES_IN}, /* allowed: the same token twice */
     {SAME, OWN,
      POST LOCAL "Authorization: Bearer " RIGHT "\r\nx-claude-code-ide-authorization: " WRONG "\r\n",
      DIFFERENT}, /* two different tokens */
@@ -240,45 +250,45 @@ static const struct access_case {
      DIFFERENT},
     /* two different tokens */
     {SAME, OTHER, "POST /rpc?token=" RIGHT "&access_token=" RIGHT " HTTP/1.1\r\n" LOCAL, NEEDED},
-    /* a token is needed: the URL is no place for it */
-    {SAME, OTHER, POST LOCAL "Cookie: token=" RIGHT "\r\n", NEEDED}, /* a token is needed */
-    {SAME, UNIX_OTHER, POST "Host: x\r\n", NEEDED},                  /* a token is needed */
+    /* a token is required: not accepted in the URL */
+    {SAME, OTHER, POST LOCAL "Cookie: token=" RIGHT "\r\n", NEEDED}, /* a token is required */
+    {SAME, UNIX_OTHER, POST "Host: x\r\n", NEEDED},                  /* a token is required */
     {SAME, UNIX_OTHER, POST "Host: x\r\nAuthorization: Bearer " RIGHT "\r\n",
-     COMES_IN},                                 /* comes in */
-    {SAME, REMOTE, POST "Host: x\r\n", NEEDED}, /* a token is needed */
-    {SAME | BARE, OWN, POST LOCAL, COMES_IN},   /* needs none */
-    {SAME | BARE, OTHER, POST LOCAL, NEEDED},   /* nobody can show one */
+     COMES_IN},                                 /* allowed */
+    {SAME, REMOTE, POST "Host: x\r\n", NEEDED}, /* a token is required */
+    {SAME | BARE, OWN, POST LOCAL, COMES_IN},   /* no token is required */
+    {SAME | BARE, OTHER, POST LOCAL, NEEDED},   /* no token is configured, so none can match */
     {SAME | BARE, OWN, POST LOCAL "Authorization: Bearer " RIGHT "\r\n", NOT_IT}, /* wrong */
-    {TOKEN, OWN, POST LOCAL, NEEDED},              /* everybody needs one */
-    {TOKEN, UNIX_OWN, POST "Host: x\r\n", NEEDED}, /* everybody */
-    {TOKEN, OWN, POST LOCAL "Authorization: Bearer " RIGHT "\r\n", COMES_IN},      /* comes in */
+    {TOKEN, OWN, POST LOCAL, NEEDED},              /* required for every user */
+    {TOKEN, UNIX_OWN, POST "Host: x\r\n", NEEDED}, /* required for every user */
+    {TOKEN, OWN, POST LOCAL "Authorization: Bearer " RIGHT "\r\n", COMES_IN},      /* allowed */
     {TOKEN | BARE, OWN, POST LOCAL "Authorization: Bearer " RIGHT "\r\n", NOT_IT}, /* wrong */
-    {NONE, OTHER, POST LOCAL, COMES_IN},              /* nobody needs one */
-    {NONE, UNIX_OTHER, POST "Host: x\r\n", COMES_IN}, /* nobody */
-    {NONE, OTHER, POST LOCAL "Authorization: Bearer " RIGHT "\r\n", COMES_IN}, /* comes in */
+    {NONE, OTHER, POST LOCAL, COMES_IN},              /* required for no user */
+    {NONE, UNIX_OTHER, POST "Host: x\r\n", COMES_IN}, /* required for no user */
+    {NONE, OTHER, POST LOCAL "Authorization: Bearer " RIGHT "\r\n", COMES_IN}, /* allowed */
     {NONE, OTHER, POST LOCAL "Authorization: Bearer " WRONG "\r\n",
      NOT_IT}, /* the token is wrong */
     {NONE | BARE, OTHER, POST LOCAL "Authorization: Bearer " WRONG "\r\n",
-     COMES_IN}, /* not looked at */
+     COMES_IN}, /* not checked */
     {NONE, REMOTE, POST "Host: x\r\n", NEEDED},
-    /* never from outside */
-    /* Relays: the connection is theirs, whoever asked */
+    /* never from other machines */
+    /* Proxies: the connection belongs to the proxy, not to the client behind it */
     {SAME, OWN, POST LOCAL "Forwarded: for=192.0.2.1\r\n", RELAYED},
     {SAME, OWN, POST LOCAL "X-Forwarded-For: 192.0.2.1\r\n", RELAYED},
     {SAME, OWN, POST LOCAL "x-forwarded-proto: https\r\n", RELAYED},
-    {SAME, OWN, POST LOCAL "X-Forwarded-Host:\r\n", RELAYED}, /* whatever is in it */
+    {SAME, OWN, POST LOCAL "X-Forwarded-Host:\r\n", RELAYED}, /* whatever its value */
     {SAME, OWN, POST LOCAL "Via: 1.1 relay\r\n", RELAYED},
     {SAME, UNIX_OWN, POST "Host: x\r\nVia: 1.1 relay\r\n", RELAYED},
     {SAME, OWN, POST LOCAL "Via: 1.1 relay\r\nAuthorization: Bearer " RIGHT "\r\n", COMES_IN},
     {SAME, OWN, POST LOCAL "Via: 1.1 relay\r\nAuthorization: Bearer " WRONG "\r\n", NOT_IT},
     {SAME | BARE, OWN, POST LOCAL "Via: 1.1 relay\r\n", RELAYED},
     {SAME, OWN, POST LOCAL "X-Forward: x\r\nForward: x\r\nX-Via: x\r\n",
-     COMES_IN}, /* other names */
+     COMES_IN}, /* names of other fields */
     {SAME, OTHER, POST LOCAL "Via: 1.1 relay\r\n", RELAYED},
-    {NONE, OWN, POST LOCAL "Via: 1.1 relay\r\n", COMES_IN}, /* as it was chosen */
+    {NONE, OWN, POST LOCAL "Via: 1.1 relay\r\n", COMES_IN}, /* as configured */
     {TOKEN, OWN, POST LOCAL "Via: 1.1 relay\r\n", NEEDED},
 
-    /* A server that is known by other names has a relay in front of it, which may add no header */
+    /* A server with other host names is behind a proxy, which may add no header field */
     {SAME | LISTS, OWN, POST "Host: memo.example:8765\r\n", NAMED},
     {SAME | LISTS, OWN, POST LOCAL, NAMED},
     {SAME | LISTS, UNIX_OWN, POST LOCAL, NAMED},
@@ -286,7 +296,7 @@ static const struct access_case {
     {SAME | LISTS, OWN, POST LOCAL "Via: 1.1 relay\r\n", RELAYED},
     {NONE | LISTS, OWN, POST LOCAL, COMES_IN},
 
-    /* The filters of the program look at tokens, and at nothing else */
+    /* The filters of the program check tokens and nothing else */
     {FILTER, OWN, POST LOCAL, COMES_IN},
     {FILTER, OTHER, POST LOCAL, COMES_IN},
     {FILTER, UNIX_OTHER, POST LOCAL, COMES_IN},

@@ -1,4 +1,4 @@
-/* Real connections to this machine, and other users, for the tests of the door. */
+/* Real connections on this machine, and other users, for the tests of access. */
 #ifndef FUMI_ACCESS_FIXTURE_H
 #define FUMI_ACCESS_FIXTURE_H
 
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Both ends of one connection; -1: closed, or never there. */
+/* Both ends of one connection; -1: closed or never opened. */
 struct line {
     int client, server;
 };
@@ -48,7 +48,7 @@ static inline int line_bound(const char *host)
     return -1;
 }
 
-/* Listens at one address; -1: this machine has none such. */
+/* Listens on an address. Returns -1 if this machine does not have the address. */
 static inline int line_listen(const char *host)
 {
     int fd = line_bound(host);
@@ -88,7 +88,7 @@ static inline void line_close(struct line *l)
     *l = (struct line){-1, -1};
 }
 
-/* Connects from an address to another, where a socket listens at a third. */
+/* Connects from an address to another one, while a socket listens on a third. */
 static inline bool line_open(struct line *l, const char *at, const char *from, const char *to)
 {
     int listener = line_listen(at);
@@ -110,7 +110,7 @@ static inline bool line_open_v4(struct line *l)
     return line_open(l, "127.0.0.1", "127.0.0.1", "127.0.0.1");
 }
 
-/* Through a socket file, as a server has it. */
+/* Over a Unix socket, as a server has it. */
 static inline bool line_open_unix(struct line *l)
 {
     char dir[] = "/tmp/fumi-access-XXXXXX";
@@ -130,7 +130,7 @@ static inline bool line_open_unix(struct line *l)
     return l->server >= 0;
 }
 
-/* Whether the system tells the owner of a TCP socket at all. */
+/* Whether the system reports the owner of a TCP socket. */
 static inline bool line_has_owners(void)
 {
     enum { SOCK_DIAG = 4 };
@@ -142,8 +142,8 @@ static inline bool line_has_owners(void)
     return fd >= 0;
 }
 
-/* Runs it in a child of another user, for which we must be root: what it returned (0 to 99), or
- * -1. */
+/* Runs the function in a child process of another user, which requires root. Returns its result (0
+ * to 99), or -1. */
 static inline int line_as_user(uid_t uid, int (*run)(void *arg), void *arg)
 {
     int status = 0;

@@ -33,7 +33,7 @@ static inline int child_serve(const char *address, const struct fumi_method *met
     return rc < 0;
 }
 
-/* Returns once the server listens. It ends by itself after two minutes. */
+/* Returns once the server listens. The server exits after two minutes at the latest. */
 static inline pid_t child_start(const char *path, const struct fumi_method *methods, size_t n)
 {
     char address[160], dot;

@@ -1,4 +1,4 @@
-/* A server that is served in a thread of the test, and clients of it. */
+/* A server that runs in a thread of the test, and clients of it. */
 #ifndef FUMI_HOST_FIXTURE_H
 #define FUMI_HOST_FIXTURE_H
 
@@ -48,7 +48,7 @@ static inline void host_on_cancel(void *arg)
     fumi_finish(h->held, FUMI_OK);
 }
 
-/* Pends until host_release, or until it is cancelled. */
+/* Stays pending until host_release, or until it is cancelled. */
 static inline enum fumi_ret host_hold(struct fumi_call *call, const void *params, void *result)
 {
     struct host *h = call->self;
@@ -97,7 +97,7 @@ static inline void host_listen(struct host *h, struct fumi_str address)
     h->listen[h->options.set.listen.n++] = address;
 }
 
-/* Serves a Unix socket in a directory of its own, unless told otherwise. */
+/* Serves a Unix socket in a new directory, unless the options say otherwise. */
 static inline void host_open(struct host *h)
 {
     char dir[sizeof(h->dir)] = "/tmp/fumi-host-XXXXXX";
@@ -159,7 +159,7 @@ static inline struct fumi_rpc_connection *host_link(const struct host *h, const 
     return l;
 }
 
-/* Whether a call of this method doubles 21. */
+/* Whether a call of this method returns 42 for 21. */
 static inline bool host_doubles(struct fumi_rpc_connection *l, const char *method)
 {
     struct fumi_arena a = {0};

@@ -1,5 +1,5 @@
-/* The child process of test_stdio: the transport with the handler of stdio_deeds.h or with a real
- * server, and a look at whether it gives back all that it took. */
+/* The child process of test_stdio: the transport with the handler of stdio_handler.h or with a real
+ * server. It checks that all resources are released. */
 #ifndef FUMI_STDIO_FIXTURE_H
 #define FUMI_STDIO_FIXTURE_H
 
@@ -51,8 +51,8 @@ static bool is_same(struct aftermath a, struct aftermath b)
            a.inode == b.inode && a.pipe == b.pipe && a.term == b.term;
 }
 
-/* A real server, where `work` waits on a worker until it is cancelled, `ask` asks the client, and
- * `where` says which thread it runs in. */
+/* A real server: `work` waits on a worker until it is cancelled, `ask` sends a request to the
+ * client, and `where` returns the thread it runs in. */
 struct word_of {
     struct fumi_str text;
 };
@@ -96,15 +96,15 @@ static const struct fumi_method methods[] = {
 };
 
 struct setup {
-    int in, out, err; /* -1: closed; 0: a pipe whose other end the test holds */
+    int in, out, err; /* -1: closed; 0: a pipe; the test holds the other end */
     size_t line;      /* limits; 0: default */
     int framing;      /* enum fumi_framing */
-    size_t memory;    /* libfumi must not use more */
-    bool abandons;    /* ends with calls open: things stay behind then */
+    size_t memory;    /* upper bound of libfumi's allocations */
+    bool abandons;    /* calls are open at the end, so resources remain */
     bool real;        /* fumi_handle and the methods above instead of the actions */
-    bool hurried;     /* little time after a signal */
-    bool nobody;      /* serves as a user who may not open the pipes anew */
-    rlim_t files;     /* descriptors that it may have; 0: enough */
+    bool hurried;     /* short drain after a signal */
+    bool nobody;      /* runs as a user who may not reopen the pipes */
+    rlim_t files;     /* limit of descriptors; 0: enough */
 };
 
 static void be_nobody(bool yes)
@@ -115,7 +115,7 @@ static void be_nobody(bool yes)
         prctl(PR_SET_DUMPABLE, 1);
 }
 
-/* 0: as many as can be. */
+/* 0: the maximum. */
 static void allow_files(rlim_t n)
 {
     struct rlimit limit;
@@ -143,8 +143,8 @@ static int serve(const struct setup *s, struct fixture *fixture)
     return rc;
 }
 
-/* libuv opens two descriptors for signals once and for good, which must be none of the first three.
- */
+/* libuv opens two descriptors for signals once per process; they must not be any of the first
+ * three. */
 static void warm_up(void)
 {
     struct fumi_err e;
@@ -169,13 +169,13 @@ static void child(const struct setup *s, int gate)
     if (s->abandons) {
         const char *program = rc == FUMI_SERVED_ABANDONED
                                   ? "true"
-                                  : "false"; /* they end without a look for leaks */
+                                  : "false"; /* these exit without a check for leaks */
         execlp(program, program, (char *)NULL);
     }
     pool_free(fixture.pool);
     struct aftermath after = look();
     if (s->files)
-        after.fds = before.fds; /* libuv forgets some when it cannot get them all */
+        after.fds = before.fds; /* libuv leaks some descriptors if it cannot get all of them */
     if (!is_same(before, after))
         exit(BAD_AFTERMATH);
     if (s->memory && atomic_load(&memory_peak) > base + s->memory)

@@ -1,4 +1,4 @@
-/* The handler of test_stdio: the first byte of a line says what becomes of it (table `actions`). */
+/* The handler of test_stdio: the first byte of a line selects the action (table `actions`). */
 #ifndef FUMI_STDIO_HANDLER_H
 #define FUMI_STDIO_HANDLER_H
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Counts what libfumi allocates; it takes the place of the library's own. */
+/* Counts the allocations of libfumi; replaces the library's own function. */
 static atomic_size_t allocations, memory, memory_peak;
 
 void *fumi_resize(void *old, size_t size)
@@ -95,7 +95,7 @@ static void *tell_there(void *arg)
     return NULL;
 }
 
-/* Another thread tells, then this one does and answers. */
+/* Another thread sends a notification, then this one sends another and answers. */
 static void tell_by_turns(struct post *p)
 {
     pthread_t thread;
@@ -131,7 +131,7 @@ static void keep(struct post *p)
     p->fixture->kept = p;
 }
 
-/* Answers what was kept, in this thread, from within another message. */
+/* Answers the stored messages on this thread, while it handles another message. */
 static void release(struct post *p)
 {
     while (p->fixture->kept) {
@@ -142,7 +142,7 @@ static void release(struct post *p)
     echo(p);
 }
 
-/* "b100" is answered with 100 bytes. */
+/* The answer to "b100" has 100 bytes. */
 static void answer_big(struct post *p)
 {
     size_t n = 0;
@@ -178,7 +178,7 @@ static void answer_allocations(struct post *p)
     answer_number(p, atomic_load(&allocations));
 }
 
-/* Tells 64 MiB without waiting for anybody. */
+/* Sends notifications of 64 MiB without waiting. */
 static void flood(struct post *p)
 {
     for (int i = 0; i < 1024; i++) {
@@ -234,7 +234,7 @@ static void act(void *self, struct fumi_peer *peer, struct fumi_str line, struct
 {
     struct fixture *fixture = self;
     struct post *p = malloc(sizeof(*p) + line.n);
-    memcpy(p + 1, line.p, line.n); /* the line is only lent */
+    memcpy(p + 1, line.p, line.n); /* the line is borrowed */
     line.p = (const char *)(p + 1);
     *p = (struct post){{run_post, NULL}, find_action(line), fixture, peer, line, sink, NULL};
     int open = atomic_fetch_add(&fixture->open, 1) + 1;

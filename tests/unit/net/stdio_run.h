@@ -1,5 +1,5 @@
-/* The test's side of test_stdio: starts the child with the descriptors that a test is about and
- * talks to it at the pace that the test wants. */
+/* The parent process of test_stdio: starts the child with the descriptors of the test, and writes
+ * and reads at the given pace. */
 #ifndef FUMI_STDIO_RUN_H
 #define FUMI_STDIO_RUN_H
 
@@ -11,7 +11,7 @@
 
 struct run {
     pid_t pid;
-    int in, out, err; /* the other ends, where they are pipes */
+    int in, out, err; /* the other ends, if they are pipes */
     int gate;
     struct fumi_buf got, grumble; /* from stdout, from stderr */
     int status;
@@ -78,11 +78,12 @@ static bool receive(int *fd, struct fumi_buf *into, size_t piece)
     return n > 0;
 }
 
-/* How a conversation goes: at most so many bytes at once; hanging up when all is written. */
+/* The pace of a conversation: maximum bytes per write, and whether to close the input at its end.
+ */
 struct pace {
     size_t write, read;
     bool keep_open;
-    size_t until; /* return once so many bytes came; 0: at the end of output */
+    size_t until; /* return after this many bytes; 0: at the end of output */
 };
 
 static void send_some(struct run *r, struct fumi_str *text, struct pace pace)
@@ -124,7 +125,7 @@ static void send_all(struct run *r, const char *text, size_t want)
     converse(r, fumi_str(text), (struct pace){.keep_open = true, .until = want});
 }
 
-/* Waits for the child; the output that is still there is read afterwards. */
+/* Waits for the child. Remaining output is read afterwards. */
 static int end(struct run *r)
 {
     waitpid(r->pid, &r->status, 0);
@@ -148,7 +149,7 @@ static void run_done(struct run *r)
     fumi_buf_done(&r->grumble);
 }
 
-/* A run that is over at the end of its scope, even when a CHECK leaves it. */
+/* A run that ends with its scope, even if a CHECK fails. */
 #define RUN __attribute__((cleanup(run_done))) struct run
 
 static struct fumi_str head(struct fumi_str s)
@@ -156,7 +157,7 @@ static struct fumi_str head(struct fumi_str s)
     return (struct fumi_str){s.p, s.n < 300 ? s.n : 300};
 }
 
-/* All in one: the text goes in at that pace, this must come out, and the exit status be 0. */
+/* Sends the text at that pace, and checks the output and exit status 0. */
 static void expect(struct setup s, struct pace pace, struct fumi_str text, struct fumi_str want)
 {
     RUN r = start(s);

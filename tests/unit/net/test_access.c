@@ -18,7 +18,7 @@ static struct fumi_strs strs(struct fumi_str *items, size_t n)
     return (struct fumi_strs){items, n};
 }
 
-/* A door with the settings of a row; they are gone when it is used. */
+/* Access rules with the settings of a row. The settings are freed before the rules are used. */
 static struct access *new_access(int set)
 {
     static const char *const names[] = {"memo.example", "Box.lan:8765", "[fd00::1]", ORIGINS};
@@ -47,7 +47,7 @@ static struct access *new_access(int set)
     return a;
 }
 
-/* The bytes of a request and what was read from them. */
+/* A request as bytes, and the parsed request. */
 struct request {
     char bytes[2048];
     struct http_head head;
@@ -77,7 +77,7 @@ static struct access_verdict check_request(struct access *a, struct access_clien
     return v;
 }
 
-/* The connections are real; that they are another user's or another machine's is not. */
+/* The connections are real; other users and other machines are simulated. */
 static struct access_client client_of(int who, const struct line *tcp, const struct line *local)
 {
     struct access_client g;
@@ -112,7 +112,8 @@ TEST(every_case_of_the_table_gets_its_verdict)
     line_close(&local);
 }
 
-/* Origins as they are given back: as they came, also with a 401, which a page wants to read. */
+/* An allowed origin is sent back unchanged, also with a 401, so that the page can read the reply.
+ */
 static const struct {
     const char *head, *origin;
     int status;
@@ -142,7 +143,7 @@ TEST(an_allowed_origin_is_given_back)
     access_free(a);
 }
 
-/* What access_new says to settings; NULL: nothing. */
+/* The error of access_new for these settings, or NULL. */
 static const struct refusal {
     const char *listen, *token, *origin, *host;
     int auth;
@@ -228,7 +229,7 @@ TEST(settings_that_let_too_many_in_are_refused)
         check_refusal(&refusals[i]);
 }
 
-/* No filter sees lines on a socket: they are for the same user alone. */
+/* Filters do not see NDJSON on a socket: it is allowed for the same user only. */
 TEST(lines_need_the_same_user_where_filters_decide)
 {
     struct access *a = new_access(FILTER);
@@ -240,7 +241,7 @@ TEST(lines_need_the_same_user_where_filters_decide)
     access_free(a);
 }
 
-/* Each way to come over TCP from this machine. */
+/* All address combinations of a TCP connection from this machine. */
 static const struct {
     const char *at, *from, *to;
 } ways[] = {
@@ -249,10 +250,10 @@ static const struct {
     {"0.0.0.0", "127.0.0.1", "127.0.0.1"},
     {"::1", "::1", "::1"},
     {"::", "::1", "::1"},
-    {"::", "127.0.0.1", "127.0.0.1"},                             /* a mapped server */
-    {"::ffff:127.0.0.1", "127.0.0.1", "127.0.0.1"},               /* so too */
-    {"127.0.0.1", "::ffff:127.0.0.1", "::ffff:127.0.0.1"},        /* a mapped client */
-    {"::ffff:127.0.0.1", "::ffff:127.0.0.1", "::ffff:127.0.0.1"}, /* both */
+    {"::", "127.0.0.1", "127.0.0.1"},                             /* a mapped server address */
+    {"::ffff:127.0.0.1", "127.0.0.1", "127.0.0.1"},               /* likewise */
+    {"127.0.0.1", "::ffff:127.0.0.1", "::ffff:127.0.0.1"},        /* a mapped client address */
+    {"::ffff:127.0.0.1", "::ffff:127.0.0.1", "::ffff:127.0.0.1"}, /* both mapped */
 };
 
 TEST(a_client_of_the_loopback_is_of_the_same_user)
@@ -297,7 +298,7 @@ TEST(a_client_at_a_unix_socket_is_of_the_same_user)
     access_free(a);
 }
 
-TEST(what_is_no_connection_is_a_stranger)
+TEST(a_descriptor_without_a_connection_is_a_stranger)
 {
     struct access *a = new_access(SAME), *open = new_access(NONE);
     int lonely = socket(AF_INET, SOCK_STREAM, 0), local = socket(AF_UNIX, SOCK_STREAM, 0), ends[2];
@@ -318,7 +319,7 @@ TEST(what_is_no_connection_is_a_stranger)
     access_free(open);
 }
 
-/* Else a stranger would send, hang up, and be taken for root. */
+/* Otherwise a client of another user could send a request, close, and be taken for root. */
 TEST(a_client_that_hung_up_is_a_stranger)
 {
     struct access *a = new_access(SAME);
@@ -354,7 +355,7 @@ TEST(a_client_that_was_reset_is_a_stranger)
     access_free(a);
 }
 
-/* The kernel then answers with whoever listens at its port now, which is us. */
+/* The kernel then reports the socket that now listens on the port, which is ours. */
 TEST(a_listener_in_the_place_of_a_client_is_not_the_client)
 {
     struct line l;
@@ -404,7 +405,7 @@ TEST(the_user_is_asked_for_once)
     CHECK(line_open_v4(&l));
     access_client_init(&g, l.server);
     CHECK_INT(check_request(a, &g, POST LOCAL "Authorization: Bearer " RIGHT "\r\n").status, 0);
-    CHECK_INT(g.user, ACCESS_USER_UNKNOWN); /* a token answers the question */
+    CHECK_INT(g.user, ACCESS_USER_UNKNOWN); /* a valid token makes the check unnecessary */
     CHECK_INT(check_request(a, &g, POST LOCAL).status, 0);
     CHECK_INT(g.user, ACCESS_USER_SAME);
     line_close(&l);
@@ -412,7 +413,7 @@ TEST(the_user_is_asked_for_once)
     access_free(a);
 }
 
-/* Without a descriptor there is nobody to ask. */
+/* Without a descriptor the user cannot be determined. */
 TEST(a_user_that_cannot_be_asked_for_is_a_stranger)
 {
     struct access *a = new_access(SAME);
@@ -435,10 +436,10 @@ TEST(a_user_that_cannot_be_asked_for_is_a_stranger)
 struct visit {
     int listener;
     uint16_t port;
-    int gate[2]; /* held open by the child until the parent closed its end */
+    int gate[2]; /* kept open by the child until the parent has closed its end */
 };
 
-/* Comes as a child and stays until we have looked at it. */
+/* Connects in a child process and stays until it has been checked. */
 static int visit(void *arg)
 {
     struct visit *v = arg;
@@ -465,7 +466,7 @@ static bool are_root(void)
     return geteuid() == 0;
 }
 
-/* The visitor is a child of its own process, as line_as_user waits for its end. */
+/* The client is a grandchild, because line_as_user waits for its own child. */
 static pid_t send_visitor(struct visit *v, uid_t uid)
 {
     fflush(stdout);
@@ -519,7 +520,7 @@ static int pair_as_nobody(void *arg)
     return socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0 && is_known_here(&pair[0]) ? 1 : 0;
 }
 
-/* One end of a pair that another user made, passed to us over a socket. */
+/* One end of a socket pair that another user created, passed over a socket. */
 static int pass_pair(void *arg)
 {
     int pair[2];
@@ -597,7 +598,7 @@ TEST(the_sixth_wrong_token_waits)
     for (int i = 0; i < GUESSES; i++)
         CHECK(!pauses(a, &g, GUESS));
     CHECK(pauses(a, &g, GUESS));
-    CHECK(pauses(a, &g, "")); /* every 401 of that client */
+    CHECK(pauses(a, &g, "")); /* all further tokens of that client get 401 */
     CHECK(!pauses(a, &g, "Authorization: Bearer " RIGHT "\r\n"));
     CHECK(!pauses(a, &g, "Origin: null\r\n"));
     CHECK(!pauses(a, &g2, GUESS) && !pauses(a, &u, GUESS));
@@ -629,7 +630,7 @@ TEST(old_guesses_are_forgotten)
         access_guesses_add(&g, &c, i * 1000);
     CHECK(access_guesses_exceeded(&g, &c, 5000));
     CHECK(access_guesses_exceeded(&g, &c, GUESS_TIME - 1));
-    CHECK(!access_guesses_exceeded(&g, &c, GUESS_TIME)); /* the first was a minute ago */
+    CHECK(!access_guesses_exceeded(&g, &c, GUESS_TIME)); /* the first failure was a minute ago */
     access_guesses_add(&g, &c, GUESS_TIME);
     CHECK(access_guesses_exceeded(&g, &c, GUESS_TIME + 999));
     CHECK(!access_guesses_exceeded(&g, &c, GUESS_TIME + 1000));
@@ -658,7 +659,7 @@ struct crowd {
     int wrong; /* verdicts */
 };
 
-/* A connection belongs to one thread, the door to all. */
+/* A connection belongs to one thread; all threads share the access rules. */
 static void *come_often(void *arg)
 {
     struct crowd *c = arg;

@@ -1,4 +1,4 @@
-/* The hooks of connections. */
+/* The hooks that are called when connections open and close. */
 #include "host_fixture.h"
 #include "test.h"
 
@@ -16,11 +16,11 @@ struct seen {
     bool began, ended;
     bool wrong; /* ended twice, or on another thread, or while a call ran */
     atomic_int running;
-    struct fumi_peer *peer; /* that can be pushed to; under the lock */
+    struct fumi_peer *peer; /* connections that can be pushed to; guarded by the lock */
 };
 
 struct hooks {
-    struct host host; /* first: `arg` of the hooks of host_stage.h */
+    struct host host; /* first, because it is the `arg` of the hooks of host_fixture.h */
     struct seen seen[MANY];
     atomic_size_t n;
     atomic_size_t ended;
@@ -94,7 +94,7 @@ static struct hooks *hooks_open(void)
     return k;
 }
 
-/* Whether each connection has ended as it must, and there were as many. */
+/* Whether every connection was closed correctly, and their number is right. */
 static bool hooks_close(struct hooks *k, size_t n)
 {
     bool right = atomic_load(&k->n) == n && atomic_load(&k->ended) == n;
@@ -163,7 +163,7 @@ static int raw(const struct hooks *k)
     return fd;
 }
 
-TEST(a_peer_that_says_nothing_begins_and_ends_too)
+TEST(a_silent_peer_is_opened_and_closed)
 {
     struct hooks *k = hooks_open();
     host_start(&k->host);
@@ -210,7 +210,7 @@ TEST(refused_requests_are_connections_and_surplus_ones_are_not)
     CHECK(right);
 }
 
-/* `disconnected` would find that the call runs. */
+/* `disconnected` would notice that the call still runs. */
 TEST(a_connection_ends_after_its_last_call)
 {
     static const char wait[] = "{\"jsonrpc\":\"2.0\",\"method\":\"wait\",\"id\":1}\n";
@@ -220,7 +220,8 @@ TEST(a_connection_ends_after_its_last_call)
     CHECK(write(fd, wait, sizeof(wait) - 1) > 0);
     host_hear(&k->host);
     close(fd);
-    int other = raw(k); /* once this one is there, the server has seen that the first has left */
+    int other = raw(
+        k); /* once this one is connected, the server has noticed that the first one was closed */
     until(&k->n, 2);
     close(other);
     until(&k->ended, 1);
@@ -283,7 +284,7 @@ static void *push_to_all(void *arg)
     return NULL;
 }
 
-/* A sanitizer sees a connection that is freed too early. */
+/* A sanitizer reports a connection that is freed too early. */
 TEST(other_threads_may_push_until_a_connection_has_ended)
 {
     struct hooks *k = hooks_open();

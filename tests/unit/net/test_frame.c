@@ -116,7 +116,7 @@ TEST(the_first_bytes)
     CHECK_INT(frame_detect(FUMI_STR("\n")), -1);
 }
 
-TEST(what_is_put_is_read)
+TEST(a_written_frame_is_read_back)
 {
     struct fumi_buf out = {0};
     size_t used, length;

@@ -1,4 +1,4 @@
-/* A service leaves the process that it runs in as it found it: signals, descriptors, limits. */
+/* A service restores the state of its process: signals, descriptors, limits. */
 #include "host_fixture.h"
 #include "net/loop.h"
 #include "test.h"
@@ -14,8 +14,6 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* --- Signals. --- */
-
 static atomic_int caught;
 
 static void on_term(int number)
@@ -29,8 +27,9 @@ static void on_other(int number)
     (void)number;
 }
 
-/* libuv makes the pipe that its signal handler reads with the first loop. It does so in this
- * thread, since TSan cannot see that another has made it before the handler runs here. */
+/* libuv creates the pipe of its signal handler with the first loop. Creating it on this thread
+ * avoids a false report of TSan, which cannot see that another thread created it before the handler
+ * runs. */
 static void warm_up(void)
 {
     struct fumi_err e;
@@ -75,7 +74,7 @@ TEST(a_signal_ends_all_servers_and_the_handler_is_restored)
     CHECK(restored);
 }
 
-/* The first one to begin is the first one to end. */
+/* The service that was started first ends first. */
 TEST(a_server_that_ends_leaves_the_signals_of_others)
 {
     struct sigaction before = use(on_term);
@@ -97,7 +96,7 @@ TEST(a_server_that_ends_leaves_the_signals_of_others)
     CHECK(restored);
 }
 
-TEST(a_handler_that_is_set_meanwhile_stays)
+TEST(a_handler_set_while_serving_stays)
 {
     struct sigaction before = use(on_term);
     struct host h;
@@ -130,8 +129,6 @@ TEST(without_signals_they_are_the_host_programs)
     CHECK_INT(atomic_load(&caught), 1);
     CHECK_INT(result, FUMI_SERVED_STOP);
 }
-
-/* --- Descriptors of one's own. --- */
 
 /* Serves `in` and `out` in a thread. */
 struct pair {
@@ -229,7 +226,7 @@ TEST(two_servers_on_pipes_of_their_own_leave_stdout_alone)
     }
 }
 
-/* The master of a terminal cannot be opened anew: that would make another terminal. */
+/* The master of a terminal cannot be reopened: that would create another terminal. */
 TEST(both_sides_of_a_terminal_can_be_served)
 {
     int master = posix_openpt(O_RDWR | O_NOCTTY);
@@ -271,7 +268,7 @@ TEST(one_socket_is_both_ends)
     CHECK_INT(result, FUMI_SERVED_STOP);
 }
 
-/* A FIFO with a name, whose writers have left before it is served. */
+/* A named FIFO whose writers closed it before it is served. */
 TEST(a_fifo_without_writers_is_read_to_its_end)
 {
     static const char call[] =
@@ -300,7 +297,7 @@ TEST(a_fifo_without_writers_is_read_to_its_end)
     rmdir(dir);
 }
 
-/* With the default action of SIGPIPE, which would end this program. */
+/* With the default action of SIGPIPE, which would kill this program. */
 TEST(a_reader_that_is_gone_is_an_error)
 {
     static const char call[] =
@@ -339,15 +336,15 @@ TEST(descriptors_that_cannot_be_used_are_refused)
     }
 }
 
-/* In a child process: the standard ones are pipes. Exits with a bit for each thing that was right.
- */
+/* In a child process whose standard descriptors are pipes. The exit status has a bit for each
+ * successful check. */
 static int serve_twice(int in, int out)
 {
     struct pair first = {0}, second = {0};
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
     pair_start(&first, 0, 0);
-    while (inode_of(STDOUT_FILENO) != inode_of(STDERR_FILENO)) /* it is taken */
+    while (inode_of(STDOUT_FILENO) != inode_of(STDERR_FILENO)) /* it is in use */
         poll(NULL, 0, 1);
     pair_start(&second, 0, 0);
     int right = pair_end(&second) == FUMI_SERVED_ERROR;
@@ -374,7 +371,7 @@ TEST(stdin_and_stdout_are_for_one_server)
     CHECK_INT(WEXITSTATUS(status), 15);
 }
 
-/* Exits with 0 if stdout is still what it was. */
+/* Exits with 0 if stdout is unchanged. */
 static int listen_twice(int out)
 {
     struct fumi_str listen[] = {FUMI_STR("stdio"), FUMI_STR("stdio")};
@@ -399,8 +396,6 @@ TEST(stdio_given_twice_leaves_stdout_alone)
     close(out[1]);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
-
-/* --- Limits and the service manager. --- */
 
 static rlim_t files(rlim_t set)
 {
@@ -436,7 +431,7 @@ TEST(the_limit_of_descriptors_is_raised_by_all_and_restored_by_the_last)
     CHECK_INT(after, LOW);
 }
 
-TEST(without_a_manager_nothing_is_taken_from_it_and_nothing_said)
+TEST(no_manager_ignores_systemd)
 {
     struct host h;
     char path[64], pid[16], got[64];

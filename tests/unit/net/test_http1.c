@@ -293,7 +293,7 @@ TEST(fields_that_break_out_do_not_fit)
     CHECK(!http_field_is_valid(&(struct http_field){FUMI_STR("a:"), FUMI_STR("b")}));
 }
 
-TEST(what_the_writer_cuts_into_chunks_the_reader_joins)
+TEST(written_chunks_are_read_back)
 {
     struct fumi_buf wire = {0}, body = {0};
     struct http_chunks c = {0};

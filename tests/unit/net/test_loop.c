@@ -109,7 +109,7 @@ TEST(a_loop_that_cannot_be_made_is_an_error)
     CHECK_STR(fumi_str(e.text), "event loop: Too many open files");
 }
 
-TEST(what_was_posted_and_not_run_is_run_by_free)
+TEST(free_runs_posted_tasks)
 {
     struct scene s = scene_new();
     struct job j = {{count, NULL}, &s, 0, 0, NULL};

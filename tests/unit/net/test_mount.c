@@ -1,4 +1,4 @@
-/* Paths of one's own: a mount for all of them, and routes that take calls. */
+/* Routes of the host program: a mount for all paths, and routes that accept calls. */
 #include "host_fixture.h"
 #include "test.h"
 

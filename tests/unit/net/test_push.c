@@ -1,5 +1,5 @@
-/* What is pushed to connections while their answers wait for the end of the turn. The server is a
- * child process, which is stopped until all have written. */
+/* Messages that are pushed to connections while their answers wait for the end of the loop
+ * iteration. The server is a child process, which is stopped until all clients have written. */
 #include "child_server.h"
 #include "test.h"
 
@@ -8,7 +8,7 @@
 
 enum { PEERS = 40, SHOUTS = 3 };
 
-static struct fumi_peer *joined[PEERS]; /* in the child, which has one thread */
+static struct fumi_peer *joined[PEERS]; /* used in the child, which has one thread */
 static int joined_n;
 
 static enum fumi_ret join(struct fumi_call *call, const void *params, void *result)
@@ -36,7 +36,7 @@ static void call(int fd, const char *method, int id)
     dprintf(fd, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"id\":%d}\n", method, id);
 }
 
-/* Answers come in order, and every line is one or the other. */
+/* Answers arrive in order, and every line is either an answer or a pushed message. */
 static bool hears(int fd, int answers, int pushes)
 {
     FILE *f = fdopen(dup(fd), "r");
@@ -54,7 +54,7 @@ static bool hears(int fd, int answers, int pushes)
     return answers == 0 && pushes == 0;
 }
 
-TEST(all_hear_all_and_their_own_answers_in_order)
+TEST(all_clients_get_all_notifications_and_their_answers_in_order)
 {
     char dir[] = "/tmp/fumi-push-XXXXXX", path[64];
     int fds[PEERS], status;

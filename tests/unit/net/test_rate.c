@@ -62,11 +62,11 @@ TEST(each_client_has_its_own)
         CHECK_INT(take_all(r, clients[i], 0), 2);
     for (size_t i = 0; i < FUMI_COUNT(clients); i++)
         CHECK_INT(take_all(r, clients[i], 0), 0);
-    CHECK(!rate_take(r, (struct fumi_str){0}, 0)); /* none is one client, with "" */
+    CHECK(!rate_take(r, (struct fumi_str){0}, 0)); /* an empty name is one client */
     rate_free(r);
 }
 
-/* Names may end anywhere and hold anything; very long ones share by how they begin. */
+/* Names may contain any bytes; long names with the same beginning share a bucket. */
 TEST(names_may_be_long)
 {
     struct rate *r = rate_new(1);
@@ -101,8 +101,8 @@ TEST(a_rate_has_bounds)
     rate_free(NULL);
 }
 
-/* A stream of strangers drives out those that were seen long ago, never one that comes often. */
-TEST(strangers_do_not_drive_out_who_comes_often)
+/* Many new clients evict clients that have been idle for long, never one that is active. */
+TEST(new_clients_do_not_displace_frequent_ones)
 {
     struct rate *r = rate_new(1);
     char name[32];
@@ -110,7 +110,7 @@ TEST(strangers_do_not_drive_out_who_comes_often)
     CHECK_INT(take_all(r, "often", 0), 2);
     for (int i = 0; i < 100000; i++) {
         snprintf(name, sizeof(name), "stranger %d", i);
-        int64_t now = 1 + i / 1000; /* far less than a message's time */
+        int64_t now = 1 + i / 1000; /* much less than the time of one message */
         CHECK_INT(take_all(r, name, now), 2);
         CHECK(!rate_take(r, FUMI_STR("often"), now));
     }

@@ -228,7 +228,7 @@ TEST(wrong_urls_and_options_are_refused_with_a_remedy)
 }
 
 /* A port that is bound but not listening refuses connections. */
-TEST(connecting_where_no_server_listens_says_so)
+TEST(connecting_where_no_server_listens_fails)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t n = sizeof(at);
@@ -840,7 +840,7 @@ TEST(over_http_cancelling_one_of_a_batch_spares_the_others)
 }
 
 /* The server is gone, and queued messages were never sent when the connection is closed. */
-TEST(over_http_each_request_that_cannot_be_sent_says_so)
+TEST(over_http_each_request_that_cannot_be_sent_fails)
 {
     static const struct step steps[] = {{MEET, {0}}, {0}};
     struct side s;

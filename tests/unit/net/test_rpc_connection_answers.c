@@ -300,7 +300,7 @@ TEST(pending_answers_are_cancelled_with_the_connection)
     }
 }
 
-/* The method "ask" of the fixture fails with -32050 once its request is answered. */
+/* The method "ask" of the fixture fails with -32050 once its request has been answered. */
 TEST(requests_from_a_real_server_are_answered)
 {
     char *const argv[] = {(char *)"/proc/self/exe", NULL};

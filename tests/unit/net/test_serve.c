@@ -1,5 +1,5 @@
-/* A whole server in a child process, its own library's client in this one. What hooks count is in
- * memory that both share. */
+/* A server in a child process and the library's client in this process. Hooks count in shared
+ * memory. */
 #include "fumi.h"
 #include "net/listen.h"
 #include "test.h"
@@ -19,12 +19,12 @@
 
 struct counts {
     atomic_int filtered, refused, answered, admitted, entered, left, run;
-    atomic_int heard; /* of requests, by the filter */
+    atomic_int heard; /* of requests; counted by the filter */
 };
 
 struct child {
     pid_t pid;
-    int said; /* addresses, one a line, as they are opened */
+    int said; /* addresses, one per line, as they are opened */
     struct counts *counts;
     char address[256]; /* the last one */
 };
@@ -45,10 +45,10 @@ static enum fumi_ret twice(struct fumi_call *call, const void *params, void *res
     return FUMI_OK;
 }
 
-static bool closed_stdin;      /* the child begins so */
-static struct fumi_call *held; /* in the child, which has one thread */
+static bool closed_stdin;      /* the initial state of the child */
+static struct fumi_call *held; /* used in the child, which has one thread */
 
-/* Ends when it is cancelled, which it says in memory. */
+/* Returns when it is cancelled, which it records in shared memory. */
 static enum fumi_ret wait_long(struct fumi_call *call, const void *params, void *result)
 {
     struct counts *counts = call->self;
@@ -60,7 +60,7 @@ static enum fumi_ret wait_long(struct fumi_call *call, const void *params, void 
     return FUMI_OK;
 }
 
-/* Says more than a peer may leave unread. */
+/* Sends more notifications than may be unsent. */
 static enum fumi_ret flood(struct fumi_call *call, const void *params, void *result)
 {
     struct fumi_json text = {fumi_fmt(call->arena, "\"%0*d\"", 1 << 20, 7)};
@@ -148,7 +148,7 @@ static void say(void *arg, struct fumi_str address)
     dprintf(*(int *)arg, "%.*s\n", FUMI_ARG(address));
 }
 
-/* In the child: exit status 0, 9 for 1, 1 after the error was written. */
+/* In the child. Exit status: 0; 9 if fumi_serve returned 1; 1 after an error was written. */
 static int serve(struct fumi_settings set, struct counts *counts, int said)
 {
     struct fumi_err e;
@@ -184,7 +184,7 @@ static bool read_address(struct child *c)
     return false;
 }
 
-/* Waits until as many addresses are open. */
+/* Waits until this many addresses are open. */
 static struct child start(struct fumi_settings set, size_t addresses)
 {
     struct child c = {0};
@@ -234,7 +234,7 @@ static struct fumi_rpc_connection *reach(const char *scheme, const struct child 
     return l;
 }
 
-/* The double of 21, as this link knows it; or the sentence of what went wrong. */
+/* The result of doubling 21 over this connection, or the error text. */
 static struct fumi_str double_of(struct fumi_rpc_connection *l, struct fumi_arena *a)
 {
     struct fumi_answer answer;
@@ -317,7 +317,7 @@ TEST(several_threads_share_a_port)
     forget(&c);
 }
 
-/* Filters see the request once, processors see each call of its batch. */
+/* A filter is called once per request, a processor once per call of its batch. */
 TEST(a_batch_is_one_request_and_many_calls)
 {
     struct fumi_settings set = {.listen = LISTEN(FUMI_STR("tcp:127.0.0.1:0"))};
@@ -408,8 +408,8 @@ static void wait_for(atomic_int *what, int least)
         poll(NULL, 0, 5);
 }
 
-/* The call hears that it is cancelled, the caller that the server ended. */
-TEST(the_end_cancels_what_does_not_end)
+/* The call is cancelled; the caller gets an error that the server ended. */
+TEST(shutdown_cancels_calls_that_do_not_end)
 {
     struct fumi_settings set = {.listen = LISTEN(FUMI_STR("tcp:127.0.0.1:0")), .drain = 200};
     struct child c = start(set, 1);
@@ -466,7 +466,7 @@ static void check_error(struct fumi_settings set, const char *part)
     forget(&c);
 }
 
-TEST(what_cannot_begin_says_why)
+TEST(a_failed_start_is_explained)
 {
     check_error((struct fumi_settings){0}, "no address");
     check_error((struct fumi_settings){.listen = LISTEN(FUMI_STR("udp:1"))}, "udp:1");
@@ -482,7 +482,8 @@ TEST(what_cannot_begin_says_why)
     forget(&c);
 }
 
-/* As systemd does it: the socket is descriptor 3, a datagram says when all is ready. */
+/* Socket activation as by systemd: the socket is descriptor 3, and readiness is reported by a
+ * datagram. */
 static pid_t activate(int listening, const char *notify, struct counts *counts)
 {
     pid_t pid = fork();
@@ -498,7 +499,7 @@ static pid_t activate(int listening, const char *notify, struct counts *counts)
     exit(serve((struct fumi_settings){0}, counts, 2));
 }
 
-TEST(systemd_gives_the_socket_and_hears_that_it_is_ready)
+TEST(systemd_passes_the_socket_and_is_notified_when_ready)
 {
     char *dir = folder(), got[64] = "";
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -556,7 +557,7 @@ static struct child start_unix(const char *dir)
     return start(set, 1);
 }
 
-/* The word that there was too much comes home after the connection has gone. */
+/* The overflow is reported to the loop after the connection was closed. */
 TEST(a_peer_that_leaves_in_a_flood)
 {
     static const char call[] = "{\"jsonrpc\":\"2.0\",\"method\":\"flood\",\"id\":1}\n";
@@ -573,7 +574,7 @@ TEST(a_peer_that_leaves_in_a_flood)
     remove_folder(dir);
 }
 
-/* What is under way in all comes back to nothing, so nobody is sent away. */
+/* The number of open calls returns to 0, so no call is refused. */
 TEST(a_call_may_finish_another_of_its_connection)
 {
     char *dir = folder();
@@ -598,7 +599,7 @@ TEST(a_call_may_finish_another_of_its_connection)
     remove_folder(dir);
 }
 
-/* Reads until that text was seen `n` times. */
+/* Reads until the text has been seen `n` times. */
 static bool hears(int fd, const char *text, int n)
 {
     static char got[1 << 16];
@@ -618,8 +619,8 @@ static bool hears(int fd, const char *text, int n)
     return false;
 }
 
-/* A filter hears of every request, also of one whose peer left. */
-TEST(filters_hear_of_those_who_left)
+/* The hook of a filter is called for every request, even if its client has disconnected. */
+TEST(filter_hooks_run_for_disconnected_clients)
 {
     static const char half[] = "POST /rpc HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{";
     char *dir = folder();
@@ -642,7 +643,7 @@ static int refuse_nobody(void *self, const struct fumi_http_request *r, struct f
     return 0;
 }
 
-/* A program that says that its filters decide who comes in must have one that can. */
+/* With "auth: filter" the program must have a filter. */
 TEST(filters_that_decide_must_be_there)
 {
     struct fumi_filter f = {"idle", NULL, NULL, NULL};
@@ -662,8 +663,8 @@ TEST(filters_that_decide_must_be_there)
     fumi_server_free(s);
 }
 
-/* Every second one resets the connection. The calls end, which only cancelling them does, and so do
- * those that wait behind them: there are twice as many as workers. */
+/* Every second client resets its connection. The calls end only by cancellation, including the
+ * queued ones: there are twice as many calls as workers. */
 TEST(clients_that_leave_cancel_their_posts)
 {
     static const char post[] = "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Length: 40\r\n\r\n"
@@ -678,7 +679,7 @@ TEST(clients_that_leave_cancel_their_posts)
         fds[i] = raw_tcp(&c);
         CHECK(write(fds[i], post, sizeof(post) - 1) > 0);
     }
-    wait_for(&c.counts->filtered, MANY); /* what a reset overtakes is never read */
+    wait_for(&c.counts->filtered, MANY); /* data that is overtaken by a reset is never read */
     wait_for(&c.counts->run, MANY / 2);
     for (int i = 0; i < MANY; i++) {
         struct linger none = {.l_onoff = i % 2};
@@ -695,7 +696,7 @@ TEST(clients_that_leave_cancel_their_posts)
     forget(&c);
 }
 
-/* Whether events are wanted is asked of each request of a connection anew. */
+/* Whether a response may be an event stream depends on each request, not on the connection. */
 TEST(each_request_says_whether_it_wants_events)
 {
     static const char plain[] = "POST /rpc HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\n\r\n"
@@ -720,7 +721,7 @@ TEST(each_request_says_whether_it_wants_events)
     remove_folder(dir);
 }
 
-/* No descriptor of the loop takes the place of a standard one. */
+/* No descriptor of the loop takes the number of a standard one. */
 TEST(a_closed_stdin_does_no_harm)
 {
     struct fumi_settings set = {.listen = LISTEN(FUMI_STR("tcp:127.0.0.1:0"))};
@@ -732,7 +733,7 @@ TEST(a_closed_stdin_does_no_harm)
     forget(&c);
 }
 
-/* 64 MiB, and one more body. */
+/* 64 MiB of bodies, and one more. */
 TEST(bodies_on_their_way_are_bounded_in_all)
 {
     static const char head[] = "POST /rpc HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n";

@@ -1,4 +1,4 @@
-/* Services inside an event loop of the test's own. Clients are in another thread. */
+/* Services inside an event loop of the test. Clients run in another thread. */
 #include "host_fixture.h"
 #include "test.h"
 
@@ -11,7 +11,7 @@
 
 enum { SERVICES = 2 };
 
-/* The loop of a host program: services, a timer of its own, and a thread that uses the services. */
+/* The event loop of a host program: services, a timer, and a thread that uses the services. */
 struct outer {
     int epoll, timer, done;
     struct host h[SERVICES];
@@ -41,7 +41,7 @@ static void outer_open(struct outer *o, size_t n)
         host_open(&o->h[i]);
 }
 
-/* Opens the services; false, after an error was printed. */
+/* Opens the services. Returns false after printing an error. */
 static bool outer_serve(struct outer *o)
 {
     for (size_t i = 0; i < o->n; i++) {
@@ -75,7 +75,7 @@ static void on_step(struct outer *o, size_t i)
     o->service[i] = NULL;
 }
 
-/* Turns until the client has ended and, if `all`, the services too. */
+/* Runs the loop until the client has ended and, if `all`, the services too. */
 static void outer_run(struct outer *o, bool all)
 {
     bool done = false;
@@ -119,8 +119,6 @@ static void outer_close(struct outer *o)
     close(o->timer);
     close(o->done);
 }
-
-/* --- Every transport. --- */
 
 static void *use_all(void *outer)
 {
@@ -219,9 +217,7 @@ TEST(stdio_inside_another_loop_ends_with_its_input)
     CHECK_INT(result, FUMI_SERVED_END);
 }
 
-/* --- What happens between the steps. --- */
-
-/* Nobody wakes the loop but its own timer of idle connections. */
+/* Only the idle timeout of connections wakes the loop. */
 static void *idle(void *outer)
 {
     struct outer *o = outer;
@@ -254,7 +250,7 @@ TEST(timers_of_the_service_make_its_descriptor_readable)
     CHECK_INT(o.h[0].result, FUMI_SERVED_STOP);
 }
 
-/* On the thread of the service, but not within a step. */
+/* On the thread of the service, but outside of a step. */
 static void finish_held(struct outer *o)
 {
     struct fumi_call *held = o->h[0].held;
@@ -291,8 +287,6 @@ TEST(a_call_that_the_host_finishes_between_steps_is_answered)
     outer_close(&o);
     CHECK(opened && o.ok);
 }
-
-/* --- The beginning and the end. --- */
 
 TEST(a_stop_before_the_service_is_opened_ends_it_in_its_first_steps)
 {
@@ -337,7 +331,7 @@ TEST(a_service_that_cannot_open_leaves_nothing)
     CHECK_INT(after, fds);
 }
 
-/* Some are closed before their first step, some after a few. */
+/* Some are closed before their first step, some after several. */
 TEST(many_services_leave_nothing_behind)
 {
     enum { CYCLES = 200 };

@@ -1,5 +1,4 @@
-/* Each test runs the transport in a child process, whose standard descriptors are whatever the test
- * is about. */
+/* Each test runs the transport in a child process with the standard descriptors under test. */
 #include "net/stdio.h"
 
 #include "stdio_run.h"
@@ -70,8 +69,8 @@ static void add(struct fumi_buf *b, const char *text)
     fumi_buf_add(b, text, strlen(text));
 }
 
-/* What cannot be read behind a head is answered; where the next head begins is known only after a
- * message that is too long. */
+/* An invalid body after a header gets an error. After an invalid header the start of the next one
+ * is unknown, unless the message was only too long. */
 static void expect_refused(const char *in, int code, const char *text, const char *behind)
 {
     struct fumi_buf want = {0}, out = {0};
@@ -137,7 +136,7 @@ static void add_refusal(struct fumi_buf *b, size_t limit)
     fumi_buf_put(b, '\n');
 }
 
-/* Out of what is expected, '#' stands for a refusal. */
+/* In the expected output, '#' stands for an error. */
 static const struct {
     const char *in, *out;
 } limits[] = {
@@ -189,7 +188,7 @@ TEST(the_refusal_names_the_limit)
     CHECK(right);
 }
 
-/* A block for the line, half of it still unused, and the answer: that is all it may take. */
+/* Memory for the line (a block that may be half unused) and the answer, and no more. */
 TEST(lines_round_the_default_limit)
 {
     static const struct {
@@ -235,7 +234,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Answers come in the order of completion: only sorted they can be compared. */
+/* Answers arrive in the order of completion, so they are sorted before they are compared. */
 static bool same_lines(struct fumi_buf *a, struct fumi_buf *b, size_t n)
 {
     struct fumi_buf *both[] = {a, b};
@@ -277,7 +276,8 @@ TEST(answers_from_other_threads)
     }
 }
 
-/* Messages that were under way at once, while n lines of at least `size` bytes wait for workers. */
+/* The maximum number of concurrent messages while n lines of at least `size` bytes wait for
+ * workers. */
 static int peak_of(size_t n, size_t size, int *status)
 {
     struct fumi_buf text = {0};
@@ -298,7 +298,7 @@ static int peak_of(size_t n, size_t size, int *status)
     return (int)strtol(r.got.p + before, NULL, 10);
 }
 
-TEST(what_is_under_way_has_a_limit)
+TEST(open_calls_are_limited)
 {
     static const struct {
         size_t n, size;
@@ -311,8 +311,8 @@ TEST(what_is_under_way_has_a_limit)
     }
 }
 
-/* 80 MB of answers for a reader that is slower than us. */
-TEST(answers_that_nobody_reads_stop_the_reading)
+/* 80 MB of answers for a slow reader. */
+TEST(unread_answers_stop_the_reading)
 {
     struct fumi_buf text = {0};
     for (int i = 0; i < 800; i++)
@@ -349,8 +349,8 @@ TEST(a_call_in_the_steady_state_allocates_nothing)
     CHECK(before > 0 && after - before < 10);
 }
 
-/* The peer does not read while a method tells it 64 MiB: most of it is dropped. 16 MiB may wait, in
- * a buffer that may be twice as large. */
+/* The peer does not read while a method sends 64 MiB of notifications: most are dropped. 16 MiB may
+ * be unsent, in a buffer of up to twice that size. */
 static void check_flood(const char *line)
 {
     RUN r = start((struct setup){.memory = 50 << 20});
@@ -369,7 +369,7 @@ static void check_flood(const char *line)
     CHECK(n > 1 << 20 && n < 50 << 20);
 }
 
-TEST(what_is_told_to_a_peer_that_does_not_read_is_bounded)
+TEST(unread_notifications_are_limited)
 {
     check_flood("f\n");
     check_flood("F\n");
@@ -408,7 +408,7 @@ TEST(a_signal_lets_open_calls_finish)
     CHECK_STR(fumi_buf_str(&r.got), "waiting g1\ng1\n");
 }
 
-/* One worker that waits for ever, and one message that nobody answers. */
+/* One worker that never returns, and one message that is never answered. */
 TEST(a_signal_does_not_wait_for_a_call_that_never_ends)
 {
     static const char *const lines[] = {"g1\n", "t2\nk1\n"};
@@ -465,7 +465,7 @@ TEST(an_input_that_fails_ends_it)
     close(directory);
 }
 
-/* Whichever descriptor is the first that cannot be had, it says so or does without. */
+/* At every possible descriptor limit the server either reports an error or works. */
 TEST(too_few_descriptors_are_an_error)
 {
     int failed = 0;
@@ -481,8 +481,8 @@ TEST(too_few_descriptors_are_an_error)
     CHECK(failed > 2 && failed < 16);
 }
 
-/* The reader goes while there is more to write than the pipe holds, and a worker is busy. */
-TEST(a_reader_that_goes_away_in_the_middle_ends_it)
+/* The reader closes while more is unsent than the pipe holds, and a worker is busy. */
+TEST(a_closed_reader_ends_serving)
 {
     RUN r = start((struct setup){0});
     send_all(&r, "b300000\ng1\n", 100);
@@ -540,7 +540,7 @@ TEST(a_stray_print_goes_to_stderr)
     expect((struct setup){.err = -1}, (struct pace){0}, FUMI_STR("s1\ne2\n"), FUMI_STR("s1\ne2\n"));
 }
 
-/* The test keeps the very open file that the child got, as a shell does. */
+/* The test shares the open file description with the child, as a shell does. */
 static bool is_blocking(int fd)
 {
     return !(fcntl(fd, F_GETFL) & O_NONBLOCK);
@@ -566,8 +566,8 @@ TEST(one_socket_for_both)
     close(pair[0]);
 }
 
-/* Lines come whole and without echo; Ctrl-D ends the input. -1: there are no terminals here, as in
- * a chroot without /dev/pts. */
+/* Lines arrive complete and without echo; Ctrl-D ends the input. Returns -1 if there are no
+ * terminals, as in a chroot without /dev/pts. */
 static int open_terminal(int *slave)
 {
     struct termios mode;
@@ -621,7 +621,7 @@ TEST(inherited_pipes_stay_blocking)
     close(in[0]), close(out[0]), close(out[1]);
 }
 
-/* Whoever is not root cannot become nobody; then this is the usual case once more. */
+/* Without root the user cannot be changed; then this is an ordinary run. */
 TEST(pipes_that_cannot_be_opened_anew_serve_all_the_same)
 {
     struct fumi_buf text = {0}, want = {0};
@@ -658,7 +658,7 @@ TEST(a_question_goes_out_and_its_answer_comes_in)
               QUESTION "{\"jsonrpc\":\"2.0\",\"result\":\"[1,2]\",\"id\":7}\n");
 }
 
-/* The questions fail at once, but the calls that asked them are answered. */
+/* The requests to the client fail at once, and the calls that sent them are answered. */
 TEST(the_end_of_input_ends_open_questions)
 {
     RUN r = start((struct setup){.real = true});
@@ -670,8 +670,8 @@ TEST(the_end_of_input_ends_open_questions)
               "and cannot answer what\"},\"id\":7}\n");
 }
 
-/* A call that looks whether it is cancelled ends in time, and nothing is left behind; unless the
- * machine is too busy to let it look, which the log tells. */
+/* A call that checks fumi_cancelled ends in time, and no resources remain. On a busy machine it may
+ * be abandoned instead, which the log shows. */
 TEST(a_signal_cancels_open_calls_after_the_drain)
 {
     RUN r = start((struct setup){.real = true, .hurried = true});
@@ -692,7 +692,7 @@ TEST(a_reader_that_goes_away_cancels_open_calls)
     shut(&r.out);
     send_some(
         &r, &FUMI_STR("{\"jsonrpc\":\"2.0\",\"method\":\"rpc.cancel\",\"params\":[0],\"id\":0}\n"),
-        (struct pace){.write = 1 << 16}); /* is answered before the call that is open */
+        (struct pace){.write = 1 << 16}); /* answered before the open call */
     CHECK_INT(end(&r), BAD_EXIT);
     CHECK_STR(fumi_buf_str(&r.grumble), "error: stdout: Broken pipe\n");
 }

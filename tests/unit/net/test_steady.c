@@ -1,5 +1,5 @@
 /* Heap allocations of a server in the steady state. The server is a child process that counts them
- * in memory which it shares with the test. */
+ * in shared memory. */
 #include "child_server.h"
 #include "test.h"
 
@@ -15,7 +15,7 @@ struct heap {
 };
 static struct heap *heap; /* shared; NULL: nothing is counted */
 
-/* Takes the place of the library's own. */
+/* Replaces the library's own function. */
 void *fumi_resize(void *old, size_t size)
 {
     size_t before = malloc_usable_size(old);
@@ -103,7 +103,7 @@ static bool hears_answer(int fd)
     return true;
 }
 
-/* All peers ask before the first of them reads its answer. */
+/* All clients send before the first one reads its answer. */
 static bool ask_all(const int *fds, int peers, int rounds, put_fn *put)
 {
     bool good = true;
@@ -162,7 +162,7 @@ static void check_steady(put_fn *put)
         close(fds[i]);
     CHECK_INT(fixture_close(&s), 0);
     CHECK(good && before > 0);
-    if (more > PEERS) /* more connections than ever before may have been ready in one turn */
+    if (more > PEERS) /* more connections than before may be ready in one loop iteration */
         TEST_FAIL("%zu allocations in %d calls", more, PEERS * ROUNDS);
 }
 

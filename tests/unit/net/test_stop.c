@@ -1,4 +1,4 @@
-/* fumi_stop, and what fumi_serve returns. */
+/* fumi_stop, and the return value of fumi_serve. */
 #include "host_fixture.h"
 #include "test.h"
 
@@ -61,7 +61,7 @@ static void on_signal(int number)
     fumi_stop(interrupted->server);
 }
 
-/* Once in the thread that serves, once in another. */
+/* Once on the serving thread, once on another. */
 TEST(a_stop_in_a_signal_handler)
 {
     struct sigaction before, stops = {.sa_handler = on_signal};
@@ -79,7 +79,7 @@ TEST(a_stop_in_a_signal_handler)
     sigaction(SIGUSR1, &before, NULL);
 }
 
-/* Sends a call of `hold` and waits until it runs. */
+/* Sends a call of `hold` and waits until it is running. */
 static struct fumi_rpc_connection *held(struct host *h, int64_t *id)
 {
     struct fumi_err e;
@@ -169,7 +169,7 @@ static int serve_stuck(void)
     return result;
 }
 
-/* In a child process, since what abandoned calls use is never freed. */
+/* In a child process, because memory of abandoned calls is never freed. */
 TEST(a_stop_abandons_calls_that_do_not_end)
 {
     int status;
@@ -232,7 +232,7 @@ TEST(a_server_that_cannot_begin_can_be_served_later)
     CHECK_INT(second, FUMI_SERVED_STOP);
 }
 
-/* In a child process, whose stdout is taken. */
+/* In a child process, whose stdout is captured. */
 static int serve_stdio(int in)
 {
     struct fumi_err e;
@@ -304,8 +304,8 @@ static void stop_here(void *host, struct fumi_str address)
     fumi_stop(((struct host *)host)->server);
 }
 
-/* The stop comes before or while the server is opened, from another thread or from a hook, or after
- * a call. */
+/* The stop comes before or during the start of the server, from another thread or from a hook, or
+ * after a call. */
 static bool cycle(struct host *h, int i)
 {
     pthread_t thread;
@@ -329,7 +329,10 @@ static bool cycle(struct host *h, int i)
 
 TEST(many_starts_and_stops_leave_nothing_behind)
 {
-    enum { CYCLES = 200, WARM = 6 }; /* what is opened once for the process is there after some */
+    enum {
+        CYCLES = 200,
+        WARM = 6
+    }; /* after a few runs, everything that is opened once per process is open */
     struct host h;
     int fds = 0, threads = 0, wrong = 0;
     host_open(&h);

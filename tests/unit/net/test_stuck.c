@@ -1,5 +1,5 @@
-/* A server ends although calls that missed their deadlines never return. The server is a child
- * process, and its method `stuck` waits for good. */
+/* A server shuts down although calls that missed their deadlines never return. The server is a
+ * child process; its method `stuck` never returns. */
 #include "fumi.h"
 #include "test.h"
 
@@ -92,7 +92,7 @@ static int fixture_close(struct fixture *s)
     return status;
 }
 
-/* Posts a message on a connection of its own and reads what the server sends until it closes. */
+/* Posts a message on a new connection and reads until the server closes. */
 static void post(const struct fixture *s, const char *session, const char *body, char *to,
                  size_t room)
 {

@@ -181,7 +181,7 @@ static void hear_after(void *self, struct fumi_call *call)
     ((struct ears *)self)->after++;
 }
 
-TEST(processors_hear_of_each)
+TEST(processors_are_called_for_each)
 {
     struct fumi_server *s;
     struct caller c;

@@ -26,7 +26,7 @@ TEST(a_running_call_is_cancelled)
     server_fixture_done(&t);
 }
 
-TEST(a_call_that_is_not_cancelled_is_told_so)
+TEST(is_cancelled_is_false_for_other_calls)
 {
     struct server_fixture t;
     server_fixture_open_pool(&t, 1);
@@ -124,7 +124,7 @@ TEST(a_cancelled_call_is_silent_however_it_ends)
     server_fixture_done(&t);
 }
 
-TEST(a_cancelled_call_tells_nothing)
+TEST(a_cancelled_call_sends_no_notifications)
 {
     struct server_fixture t;
     server_fixture_open(&t);
@@ -263,7 +263,7 @@ TEST(a_client_cancels_by_message)
     server_fixture_done(&t);
 }
 
-TEST(a_client_hears_whether_there_was_something_to_cancel)
+TEST(rpc_cancel_returns_whether_a_call_was_cancelled)
 {
     struct server_fixture t;
     server_fixture_open(&t);
@@ -447,7 +447,7 @@ TEST(a_peer_may_go_while_its_calls_end)
 
 /* A call that has started and may have changed something is still answered; it sees that it is
  * cancelled. */
-TEST(a_server_that_ends_answers_those_who_write)
+TEST(shutdown_answers_calls_that_write)
 {
     struct server_fixture t;
     struct fumi_buf names = {0};
@@ -469,7 +469,7 @@ TEST(a_server_that_ends_answers_those_who_write)
     server_fixture_done(&t);
 }
 
-TEST(a_server_that_ends_cancels_those_who_read)
+TEST(shutdown_cancels_calls_that_read)
 {
     struct server_fixture t;
     server_fixture_open_pool(&t, 2);

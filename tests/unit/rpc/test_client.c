@@ -250,7 +250,7 @@ TEST(an_error_without_a_name_is_given)
 }
 
 /* With one open request, whose id is 1. */
-TEST(what_is_no_answer_is_refused)
+TEST(invalid_answers_are_refused)
 {
     static const char *const wrong[] = {
         "",
@@ -371,7 +371,7 @@ TEST(a_batch_that_is_partly_wrong_gives_the_rest)
 #define PEER_ASKS  "{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":[1],\"id\":1}"
 #define PEER_TELLS "{\"jsonrpc\":\"2.0\",\"method\":\"x\"}"
 
-TEST(what_the_peer_asks_is_counted)
+TEST(requests_of_the_peer_are_counted)
 {
     struct desk d;
     desk_open(&d);
@@ -402,7 +402,7 @@ TEST(a_cancelled_request_is_answered_no_more)
     desk_done(&d);
 }
 
-TEST(what_is_not_open_needs_no_cancel)
+TEST(cancelling_a_finished_request_does_nothing)
 {
     struct desk d;
     desk_open(&d);

@@ -339,7 +339,7 @@ static enum fumi_ret run_late_words(struct fumi_call *call, const void *params, 
 }
 
 /* Nothing follows the answer, and the params and result of the late call are still valid. */
-TEST(a_late_call_tells_nothing)
+TEST(a_late_call_sends_no_notifications)
 {
     static const struct fumi_method rows[] = {
         {"words", "", &whole_shape, &whole_shape, run_late_words, READS}};

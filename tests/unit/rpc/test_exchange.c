@@ -26,7 +26,7 @@ TEST(requests_are_answered)
         {"{\"jsonrpc\":\"2.0\",\"method\":\"\\u006eothing\",\"id\":1}", OK("null", "1"), 0});
 }
 
-TEST(what_is_no_json_is_a_parse_error)
+TEST(invalid_json_is_a_parse_error)
 {
     PLAY({"", PARSE("null"), -32700}, {" \n", PARSE("null"), -32700}, {"{", PARSE("null"), -32700},
          {"}", PARSE("null"), -32700}, {"nul", PARSE("null"), -32700},
@@ -40,7 +40,7 @@ TEST(what_is_no_json_is_a_parse_error)
          {"[" CALL("nothing", "1"), PARSE("null"), -32700});
 }
 
-TEST(what_is_no_request_is_invalid)
+TEST(a_message_that_is_not_a_request_is_invalid)
 {
     PLAY({"1", NO_MESSAGE, -32600}, {"null", NO_MESSAGE, -32600}, {"\"x\"", NO_MESSAGE, -32600},
          {"true", NO_MESSAGE, -32600}, {"{}", NO_REQUEST, -32600},
@@ -401,7 +401,7 @@ static enum fumi_ret look_round(struct fumi_call *call, const void *params, void
     return FUMI_OK;
 }
 
-TEST(a_handler_sees_who_asks_for_what)
+TEST(a_handler_sees_the_peer_and_the_request)
 {
     static const struct fumi_method look[] = {{"look", "", &whole_shape, NULL, look_round, 0}};
     struct look l = {0};

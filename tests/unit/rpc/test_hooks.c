@@ -272,7 +272,7 @@ TEST(hooks_may_be_left_out)
     exchange_fixture_done(&h.exchange_fixture);
 }
 
-TEST(what_a_method_invokes_passes_no_hooks)
+TEST(invoked_methods_bypass_the_hooks)
 {
     struct hall h;
     hall_open(&h);
@@ -332,7 +332,7 @@ static const char *const logged[] = {
     "[" CALL_WITH("fail", "[-32603,\"basil\"]", "1") "]",
 };
 
-TEST(an_internal_error_is_logged_and_not_told)
+TEST(an_internal_error_is_logged_and_not_sent)
 {
     struct exchange_fixture s;
     int pipes[2];

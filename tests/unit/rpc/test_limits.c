@@ -144,7 +144,7 @@ TEST(the_rest_of_a_batch_is_answered)
 /* A result that is both too long and not expressible leaves nothing behind that affects the other
  * answers. The capacity of the buffer depends on its history, so each length starts with a new one.
  */
-TEST(what_cannot_be_said_at_the_limit_is_an_error_alone)
+TEST(an_unwritable_result_near_the_limit_is_only_an_error)
 {
     for (size_t n = 50; n < 350; n++) {
         struct exchange_fixture s;

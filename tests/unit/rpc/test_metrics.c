@@ -238,7 +238,7 @@ TEST(the_text_is_in_the_format)
     clerk_done(&c);
 }
 
-TEST(what_was_in_the_buffer_stays)
+TEST(the_buffer_keeps_its_previous_contents)
 {
     struct clerk c;
     clerk_open(&c, 0);

@@ -489,7 +489,7 @@ TEST(peers_of_one_thread_share_what_it_keeps)
     server_fixture_done(&t);
 }
 
-TEST(what_is_kept_may_be_given_back_at_any_time)
+TEST(kept_memory_can_be_freed_at_any_time)
 {
     struct server_fixture t;
     struct fumi_spare spare = {0};

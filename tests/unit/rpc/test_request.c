@@ -500,7 +500,7 @@ TEST(requests_to_the_peer_end_once_whatever_happens)
     }
 }
 
-TEST(a_peer_that_cannot_be_asked_is_not)
+TEST(a_peer_that_takes_no_requests_gets_none)
 {
     struct request_fixture b;
     request_fixture_open(&b, 1, PATIENT);
