@@ -12,7 +12,7 @@ struct add_flags {
 static const char *const formats[] = {"text", "json", NULL};
 static const struct fumi_field fields[] = {
     FUMI_FIELD(struct add_flags, format, "format",
-               "Print the id alone (text) or the whole answer (json).", .choices = formats,
+               "Print only the id (text) or the whole result (json).", .choices = formats,
                .def = "\"text\""),
 };
 static const struct fumi_shape shape = FUMI_SHAPE(struct add_flags, fields);
@@ -82,10 +82,10 @@ const struct command command_add = {
     .name = "add",
     .usage = "[WORD...]",
     .help = "Stores a note and prints its id.",
-    .more = "The words are the text. Without words, or with a dash, the text is read from standard "
-            "input. Without --project the note belongs to the project of the working directory: "
-            "the nearest directory above it that holds .git, or else the working directory itself. "
-            "Without --group it belongs to the group global. Tags are separated by commas.",
+    .more = "The words are the text of the note. Without words, or with a dash, the text "
+            "is read from standard input. The default project is the nearest directory "
+            "that contains .git, from the working directory upwards, or else the working "
+            "directory. The default group is global. Separate tags by commas.",
     .shape = &shape,
     .method = "memory.add_note",
     .word_param = "text",

@@ -162,10 +162,9 @@ const struct command command_call = {
     .name = "call",
     .usage = "METHOD [JSON|-]",
     .help = "Calls a method and prints its result as JSON.",
-    .more =
-        "The params are one JSON text (- reads it from standard input), or flags: each parameter "
-        "of the method is a flag, topK is --top-k. Without --url, the memory is opened in "
-        "this process.",
+    .more = "Give the params as one JSON text (- reads it from standard input) or as "
+            "flags: each parameter of the method is a flag, for example --top-k for topK. "
+            "Without --url, the command opens the memory itself and needs no server.",
     .shape = &shape,
     .methods = true,
     .writes = true,

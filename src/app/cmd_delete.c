@@ -10,7 +10,7 @@ static int delete_note(struct invocation *i)
 const struct command command_delete = {
     .name = "delete",
     .usage = "ID",
-    .help = "Removes a note, or a global, permanently.",
+    .help = "Permanently deletes a note or a global.",
     .method = "memory.delete",
     .word_param = "id",
     .words = 1,

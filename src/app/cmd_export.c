@@ -16,9 +16,9 @@ struct flags {
 static const char *const formats[] = {"jsonl", "markdown", NULL};
 
 static const struct fumi_field fields[] = {
-    FUMI_FIELD(struct flags, project, "project", "Project to write; without it all of them."),
-    FUMI_FIELD(struct flags, group, "group", "Group of the project to write; only its notes."),
-    FUMI_FIELD(struct flags, format, "format", "How it is written.", .choices = formats,
+    FUMI_FIELD(struct flags, project, "project", "Project to export; all projects if not given."),
+    FUMI_FIELD(struct flags, group, "group", "Export only the notes of this group of the project."),
+    FUMI_FIELD(struct flags, format, "format", "Output format.", .choices = formats,
                .def = "\"jsonl\""),
 };
 static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
@@ -208,10 +208,10 @@ static int export(struct invocation *i)
 const struct command command_export = {
     .name = "export",
     .usage = "",
-    .help = "Writes notes, groups and globals to standard output, for import or to be read.",
-    .more = "As jsonl each line is an object whose kind is note, group or global; vectors are not "
-            "part of it. Markdown has the notes alone. The status is 1 when something had to be "
-            "left out.",
+    .help = "Writes notes, groups and globals to standard output.",
+    .more = "jsonl is the format that import reads: one JSON object per line, whose kind "
+            "is note, group or global. Vectors are not exported. markdown contains only "
+            "the notes. The exit status is 1 if something could not be exported.",
     .shape = &shape,
     .aliases = aliases,
     .run = export,

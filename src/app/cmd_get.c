@@ -8,7 +8,7 @@ struct get_flags {
 
 static const char *const formats[] = {"text", "json", NULL};
 static const struct fumi_field fields[] = {
-    FUMI_FIELD(struct get_flags, format, "format", "How the note is printed.", .choices = formats,
+    FUMI_FIELD(struct get_flags, format, "format", "Output format.", .choices = formats,
                .def = "\"text\""),
 };
 static const struct fumi_shape shape = FUMI_SHAPE(struct get_flags, fields);

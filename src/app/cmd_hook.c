@@ -14,7 +14,8 @@ static const char *const formats[] = {"text", "json", NULL};
 #define FIELD(member, wire, ...) FUMI_FIELD(struct hook_flags, member, wire, __VA_ARGS__)
 
 static const struct fumi_field fields[] = {
-    FIELD(project, "project", "Project to summarize; that of the working directory if not given."),
+    FIELD(project, "project",
+          "Project to summarize; the project of the working directory if not given."),
     FIELD(max_tokens, "maxTokens", "Approximate maximum number of tokens.", .min = 100,
           .max = 100000, .def = "1500"),
     FIELD(format, "format", "text, or json in the format of agent hooks.", .choices = formats,

@@ -226,17 +226,18 @@ static int import(struct invocation *i)
 const struct command command_import = {
     .name = "import",
     .usage = "[FILE]",
-    .help = "Reads notes, groups and globals, one JSON object a line, as export writes them.",
-    .more = "Ids and times are kept. A line that is there already with the same content is "
-            "skipped, and of a global the newer value stays. Where an id belongs to something "
-            "else, such as a note of another project, the line is added under a new id, which is "
-            "printed; a second import of the file finds it. Line breaks and control characters in "
-            "titles, "
-            "tags, sources and names of projects, which older versions stored, are taken out and "
-            "reported. A line that is wrong, or whose note or "
-            "group is there and differs, is named by its number and left out; the status is 1 "
-            "then. A full disk, or any other failure of the database, stops the import; the same "
-            "file can be imported again. Without a file, standard input is read.",
+    .help = "Imports notes, groups and globals from the output of export.",
+    .more = "The input has one JSON object per line; without FILE, standard input is "
+            "read. Ids and times are kept. Lines that exist already with the same content "
+            "are skipped; of a global, the newer value is kept. If an id already belongs "
+            "to something else, such as a note of another project, the line is added "
+            "under a new id, which is printed; importing the file again does not add it "
+            "twice. Line breaks and control characters in titles, tags, sources and "
+            "project names, which older versions accepted, are removed and reported. "
+            "Lines that are invalid, or whose note or group exists with different "
+            "content, are reported by number and not imported; the exit status is then 1. "
+            "A full disk or another database error stops the import; the same file can be "
+            "imported again.",
     .words = 1,
     .writes = true,
     .run = import,

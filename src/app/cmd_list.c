@@ -9,8 +9,8 @@ struct list_flags {
 
 static const char *const formats[] = {"text", "json", NULL};
 static const struct fumi_field fields[] = {
-    FUMI_FIELD(struct list_flags, format, "format", "How the notes are printed.",
-               .choices = formats, .def = "\"text\""),
+    FUMI_FIELD(struct list_flags, format, "format", "Output format.", .choices = formats,
+               .def = "\"text\""),
 };
 static const struct fumi_shape shape = FUMI_SHAPE(struct list_flags, fields);
 
@@ -77,8 +77,8 @@ const struct command command_list = {
     .name = "list",
     .usage = "",
     .help = "Lists the newest notes of a project.",
-    .more = "Without --project the notes of the project of the working directory are listed. Tags "
-            "are separated by commas.",
+    .more = "The default project is that of the working directory. Separate tags by "
+            "commas.",
     .shape = &shape,
     .method = "memory.list_recent",
     .aliases = aliases,

@@ -16,7 +16,8 @@ struct model_flags {
 
 static const struct fumi_field fields[] = {
     FUMI_FIELD(struct model_flags, to, "to",
-               "File to write; without it fumi-minilm.bin where the program looks for it."),
+               "File to install; fumi-minilm.bin in the data directory of the user if not "
+               "given."),
 };
 static const struct fumi_shape shape = FUMI_SHAPE(struct model_flags, fields);
 
@@ -134,10 +135,10 @@ static int model(struct invocation *i)
 const struct command command_model = {
     .name = "model",
     .usage = "[install DIR|FILE.tgz]",
-    .help = "Shows the local model, verifies its checksum and tries it; or installs one.",
-    .more = "A model is installed from a directory or a .tgz that holds a TensorFlow.js model and "
-            "its tokenizer.json, or from a directory with model.safetensors, tokenizer.json and "
-            "config.json.",
+    .help = "Shows, verifies and tests the local model, or installs one.",
+    .more = "A model is installed from a directory or .tgz file with a TensorFlow.js "
+            "model and its tokenizer.json, or from a directory with model.safetensors, "
+            "tokenizer.json and config.json.",
     .shape = &shape,
     .words = 2,
     .run = model,

@@ -153,9 +153,9 @@ static int reembed(struct invocation *i)
 const struct command command_reembed = {
     .name = "reembed",
     .usage = "",
-    .help = "Makes missing vectors, and shows the progress.",
-    .more =
-        "Notes lack vectors after an import, a change of the model, or a failure of the provider. "
-        "A running server makes them in the background; this command needs no server.",
+    .help = "Computes missing vectors and shows the progress.",
+    .more = "Vectors are missing after an import, a change of the model, or a failure of "
+            "the embedding provider. A running server computes them in the background; "
+            "this command does not need a server.",
     .run = reembed,
 };

@@ -13,9 +13,10 @@ struct search_flags {
 };
 
 static const struct fumi_field fields[] = {
-    FUMI_FIELD(struct search_flags, format, "format", "text or json.", .def = "\"text\""),
+    FUMI_FIELD(struct search_flags, format, "format", "Output format: text or json.",
+               .def = "\"text\""),
     FUMI_FIELD(struct search_flags, input, "stdin",
-               "Take the query from the first line of standard input."),
+               "Read the query from the first line of standard input."),
 };
 static const struct fumi_shape shape = FUMI_SHAPE(struct search_flags, fields);
 
@@ -189,9 +190,9 @@ const struct command command_search = {
     .name = "search",
     .usage = "WORD...",
     .help = "Finds notes by meaning and by keyword.",
-    .more = "The words are the query; --project is required. Tags are separated by commas. Printed "
-            "as text, a note takes a line with its title and score, one with the beginning of its "
-            "text, and one with its tags.",
+    .more = "The words are the query; --project is required. Separate tags by commas. As "
+            "text, each note is printed as a line with its title and score, a line with "
+            "the beginning of its text, and a line with its tags.",
     .shape = &shape,
     .method = "memory.search",
     .word_param = "query",

@@ -22,7 +22,8 @@ struct serve_flags {
 #define FIELD(member, wire, ...) FUMI_FIELD(struct serve_flags, member, wire, __VA_ARGS__)
 
 static const struct fumi_field fields[] = {
-    FIELD(transport, "transport", "stdio or http; as configured if not given, stdio otherwise."),
+    FIELD(transport, "transport",
+          "stdio or http; defaultTransport of the configuration if not given."),
     FIELD(host, "host", "Address for http.", .min = 1, .max = 255, .def = "\"127.0.0.1\""),
     FIELD(port, "port", "Port for http; 0 = any free port.", .min = 0, .max = 65535, .def = "8765"),
     FIELD(tools, "tools",
@@ -38,10 +39,10 @@ static const struct fumi_field fields[] = {
     FIELD(freeze, "freezeConfig", "Refuse memory.set_config."),
     FIELD(metrics, "metrics", "Count calls, and serve the counters at /metrics."),
     FIELD(log_calls, "logCalls", "Log each call."),
-    FIELD(message_limit, "messageLimit", "Bytes in a message, at most.", .min = 1024,
+    FIELD(message_limit, "messageLimit", "Maximum size of a message in bytes.", .min = 1024,
           .max = 1 << 28, .def = "1048576"),
-    FIELD(time_limit, "timeLimit", "Milliseconds that a call may take; 0 = unlimited.", .min = 0,
-          .max = 86400000, .def = "60000"),
+    FIELD(time_limit, "timeLimit", "Maximum duration of a call in milliseconds; 0 = unlimited.",
+          .min = 0, .max = 86400000, .def = "60000"),
 };
 static const struct fumi_shape shape = FUMI_SHAPE(struct serve_flags, fields);
 
@@ -233,12 +234,11 @@ const struct command command_serve = {
     .name = "serve",
     .usage = "",
     .help = "Serves the memory over stdio or HTTP.",
-    .more =
-        "On stdio, each request and each response is one line; fumi ends when standard input "
-        "ends. On http, requests are posted to /rpc, and /ws speaks WebSocket. MCP is served on "
-        "stdio, at /mcp and at /ws. --listen can be given several times, instead of --host and "
-        "--port. The server starts without an API key or a model; calls that need one fail with "
-        "an error that says so.",
+    .more = "On stdio, each request and each response is one line; fumi exits at the end "
+            "of standard input. On http, clients post requests to /rpc or connect with "
+            "WebSocket to /ws. MCP is available on stdio, at /mcp and at /ws. --listen "
+            "replaces --host and --port. The server starts without an API key or a model; "
+            "calls that need one fail with an error.",
     .shape = &shape,
     .aliases = aliases,
     .serves = true,

@@ -26,10 +26,11 @@ static int backup(struct invocation *i)
 const struct command command_backup = {
     .name = "backup",
     .usage = "FILE",
-    .help = "Writes a sound copy of the database, while others may go on writing.",
-    .more = "The copy has that name once it is whole; a file that exists is not overwritten. To "
-            "restore it, stop all that use the memory and put it in the place of memory.db (and "
-            "remove memory.db-wal, memory.db-shm and memory.db.vec).",
+    .help = "Writes a consistent copy of the database, also while it is in use.",
+    .more = "FILE appears only once the copy is complete; an existing file is not "
+            "overwritten. To restore a backup, stop all programs that use the memory, "
+            "replace memory.db by the backup, and remove memory.db-wal, memory.db-shm and "
+            "memory.db.vec.",
     .words = 1,
     .run = backup,
 };
@@ -41,9 +42,10 @@ struct doctor_flags {
 };
 
 static const struct fumi_field fields[] = {
-    FUMI_FIELD(struct doctor_flags, dry_run, "dryRun", "Only look, repair nothing."),
+    FUMI_FIELD(struct doctor_flags, dry_run, "dryRun", "Report problems without repairing them."),
     FUMI_FIELD(struct doctor_flags, secrets, "secrets",
-               "Only name the notes, groups and globals that hold values which look like keys."),
+               "Only list notes, groups and globals that contain values which look like "
+               "keys."),
 };
 static const struct fumi_shape shape = FUMI_SHAPE(struct doctor_flags, fields);
 
@@ -53,7 +55,7 @@ static void say(void *arg, const char *sentence)
     printf("%s\n", sentence);
 }
 
-/* Whether others may read what is there; that is repaired by taking the right away. */
+/* Checks that other users have no access to a file; the repair removes their permissions. */
 static int check_mode(struct fumi_arena *a, struct fumi_str path, bool repair)
 {
     struct stat st;
@@ -62,11 +64,11 @@ static int check_mode(struct fumi_arena *a, struct fumi_str path, bool repair)
         return 0;
     mode_t mode = st.st_mode & 0700;
     if (!repair || chmod(name, mode)) {
-        printf("%s: others may use it (mode %03o): chmod %03o it\n", name,
+        printf("%s: other users have access (mode %03o): run chmod %03o\n", name,
                (unsigned)st.st_mode & 0777, (unsigned)mode);
         return -1;
     }
-    printf("%s: others could use it (mode %03o); it has mode %03o now\n", name,
+    printf("%s: other users had access (mode %03o); it has mode %03o now\n", name,
            (unsigned)st.st_mode & 0777, (unsigned)mode);
     return 0;
 }
@@ -79,11 +81,11 @@ static int check_files(struct session *s, bool repair)
     if (c->source.p && !c->foreign)
         bad |= check_mode(&s->arena, c->source, repair);
     printf("configuration: %s\n",
-           c->source.p ? files_name(&s->arena, c->source) : "none, so the defaults hold");
+           c->source.p ? files_name(&s->arena, c->source) : "none (defaults are used)");
     return bad;
 }
 
-/* A model that is missing is no fault of another provider. */
+/* Only the local provider needs the model. */
 static int check_model(struct session *s)
 {
     struct fumi_err e = {0};
@@ -150,12 +152,14 @@ static int doctor(struct invocation *i)
 const struct command command_doctor = {
     .name = "doctor",
     .usage = "",
-    .help = "Looks at everything, repairs what can be repaired, and says what it did.",
-    .more = "Words and the cache of vectors are made again from the notes where they are damaged; "
-            "permissions that are too wide are narrowed. The status is 1 when something is not "
-            "well in the end. With --secrets nothing is repaired or changed: ids and kinds of "
-            "what looks like a key are printed, never the key, and the status is 1 when there is "
-            "one.",
+    .help = "Checks the memory, repairs what it can, and reports the result.",
+    .more = "doctor checks the configuration, the model, the database and the permissions "
+            "of files. It rebuilds a damaged keyword index or vector cache from the "
+            "notes, copies the readable rows of a damaged database into a new one, and "
+            "removes permissions of other users. The exit status is 1 if problems remain. "
+            "With --secrets nothing is changed: the ids of notes, groups and globals that "
+            "contain values which look like keys are printed with the kind of key, never "
+            "the key itself; the exit status is 1 if there are any.",
     .shape = &shape,
     .run = doctor,
 };

@@ -17,27 +17,28 @@ static const char *const formats[] = {"text", "json", NULL};
 #define COMMON(member, wire, ...) FUMI_FIELD(struct common, member, wire, __VA_ARGS__)
 
 static const struct fumi_field common_fields[] = {
-    COMMON(help, "help", "Show this."),
-    COMMON(config, "config", "File with the configuration.", .min = 1, .max = 3500),
+    COMMON(help, "help", "Show this help."),
+    COMMON(config, "config", "Configuration file.", .min = 1, .max = 3500),
     COMMON(data_dir, "dataDir",
-           "Directory for everything of one memory: configuration, database, token and locks.",
-           .min = 1, .max = 3500),
-    COMMON(db, "db", "File of the SQLite database alone.", .min = 1, .max = 3500),
+           "Directory for the configuration, the database, the token and the lock files.", .min = 1,
+           .max = 3500),
+    COMMON(db, "db", "SQLite database file.", .min = 1, .max = 3500),
     COMMON(allow_http, "allowHttpEmbedder",
            "Allow plain http to embedding servers on other machines."),
-    COMMON(log, "log", "From which level on events are logged to standard error.",
+    COMMON(log, "log", "Lowest level of events that are logged to standard error.",
            .choices = levels, .def = "\"warn\""),
-    COMMON(log_format, "logFormat", "How they are written.", .choices = formats, .def = "\"text\""),
+    COMMON(log_format, "logFormat", "Format of the log.", .choices = formats, .def = "\"text\""),
 };
 static const struct fumi_shape common_shape = FUMI_SHAPE(struct common, common_fields);
 
 static const struct fumi_field writing_fields[] = {
-    FUMI_FIELD(struct writing, secrets, "secrets",
-               "What is done with values that look like keys: replace them, refuse to store them, "
-               "or store them; without it as safety.secrets says.",
+    FUMI_FIELD(struct write_flags, secrets, "secrets",
+               "Values that look like API keys or passwords: mask stores them masked "
+               "(ghp_****), refuse rejects the write, allow stores them unchanged. If not "
+               "given, safety.secrets of the configuration applies.",
                .choices = config_secrets),
 };
-const struct fumi_shape command_writing = FUMI_PATCH_SHAPE(struct writing, writing_fields);
+const struct fumi_shape command_writing = FUMI_PATCH_SHAPE(struct write_flags, writing_fields);
 
 const struct command *command_find(struct fumi_str name)
 {

@@ -21,7 +21,7 @@ enum status {
 };
 
 /* Flags of commands that write. */
-struct writing {
+struct write_flags {
     uint64_t given;
     int secrets; /* enum secrets_mode */
 };
@@ -32,7 +32,7 @@ struct common {
     struct fumi_str config, data_dir, db;
     bool allow_http;
     int log, log_format;
-    struct writing writing; /* as command_writing describes it */
+    struct write_flags writing; /* as command_writing describes it */
 };
 
 struct invocation {
@@ -94,7 +94,7 @@ const struct command *command_find(struct fumi_str name); /* NULL: there is none
 
 /* The common flags that it takes. */
 const struct fumi_shape *command_common(const struct command *c);
-/* For a struct writing. */
+/* For a struct write_flags. */
 extern const struct fumi_shape command_writing;
 /* Short names that all have, and a row of those alone. */
 #define COMMAND_ALIASES                                                                            \

@@ -13,6 +13,7 @@
 enum {
     SHOWN = 40,  /* bytes of an argument in an error message */
     COLUMN = 28, /* where the description of a flag begins */
+    WIDTH = 78,  /* of a help text */
     JSON_TYPES = 1 << FUMI_T_ANY | 1 << FUMI_T_JSON | 1 << FUMI_T_OBJECT | 1 << FUMI_T_LIST,
 };
 
@@ -425,6 +426,12 @@ const char *flags_alias(const struct flag_table *t, const struct fumi_field *f)
     return NULL;
 }
 
+static void put_spaces(struct fumi_buf *out, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        fumi_buf_put(out, ' ');
+}
+
 /* The flag with its alias and the kind of its value. */
 static void put_usage(struct fumi_buf *out, const struct flag_table *t, const struct fumi_field *f)
 {
@@ -443,20 +450,43 @@ static void put_usage(struct fumi_buf *out, const struct flag_table *t, const st
     flags_put_kind(out, f);
 }
 
+/* Appends text from column COLUMN on, wrapped at WIDTH columns with a hanging indent. */
+static void put_wrapped(struct fumi_buf *out, struct fumi_str text)
+{
+    size_t column = COLUMN;
+    for (size_t i = 0, n; i < text.n; i += n + 1) {
+        const char *space = memchr(text.p + i, ' ', text.n - i);
+        n = space ? (size_t)(space - text.p) - i : text.n - i;
+        if (column > COLUMN && column + 1 + n > WIDTH) {
+            fumi_buf_put(out, '\n');
+            put_spaces(out, COLUMN);
+            column = COLUMN;
+        } else if (column > COLUMN) {
+            fumi_buf_put(out, ' ');
+            column++;
+        }
+        fumi_buf_add(out, text.p + i, n);
+        column += n;
+    }
+}
+
 static void put_help(struct fumi_buf *out, const struct flag_table *t, const struct fumi_field *f)
 {
     size_t start = out->n;
     struct fumi_str help = fumi_str(f->help ? f->help : "");
+    struct fumi_buf text = {0};
     put_usage(out, t, f);
-    if (out->n - start > COLUMN - 2) {
+    size_t used = out->n - start;
+    if (used > COLUMN - 2) {
         fumi_buf_put(out, '\n');
-        start = out->n;
+        used = 0;
     }
-    while (out->n - start < COLUMN && !out->full)
-        fumi_buf_put(out, ' ');
-    fumi_buf_add(out, help.p, help.n && help.p[help.n - 1] == '.' ? help.n - 1 : help.n);
-    flags_put_note(out, f);
+    put_spaces(out, COLUMN - used);
+    fumi_buf_add(&text, help.p, help.n && help.p[help.n - 1] == '.' ? help.n - 1 : help.n);
+    flags_put_note(&text, f);
+    put_wrapped(out, fumi_buf_str(&text));
     fumi_buf_put(out, '\n');
+    fumi_buf_done(&text);
 }
 
 void flags_explain(const struct flag_table *t, struct fumi_buf *out)

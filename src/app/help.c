@@ -8,12 +8,13 @@ enum { COLUMN = 12, WIDTH = 78 };
 
 void help_general(FILE *to)
 {
-    fputs("Long-term memory for agents, over JSON-RPC.\n\nusage: fumi COMMAND [FLAG]... "
+    fputs("Long-term memory for AI agents.\n\nusage: fumi COMMAND [FLAG]... "
           "[WORD]...\n\n",
           to);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(to, "  %-*s%s\n", COLUMN, commands[i]->name, commands[i]->help);
-    fputs("\nWithout a command, fumi serves standard input and output.\n"
+    fputs("\nWithout a command, fumi serves JSON-RPC and MCP on standard input and "
+          "output.\n"
           "Run 'fumi help COMMAND' for the flags of a command.\n",
           to);
 }
@@ -208,7 +209,7 @@ static int help(struct invocation *i)
 const struct command command_help = {
     .name = "help",
     .usage = "[COMMAND]",
-    .help = "Lists the commands, or explains one of them.",
+    .help = "Lists the commands, or describes one.",
     .shape = &shape,
     .bare = true,
     .words = 1,
