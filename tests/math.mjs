@@ -1,5 +1,5 @@
-// examples/math over HTTP, with what seed 004 asks of such a program: methods under a name space, single calls and
-// batches, every reserved code with HTTP 200, a bearer token, and a log of each call.
+// examples/math over HTTP: methods in a name space, single calls and batches, every reserved error code with HTTP 200, a
+// bearer token, and a log line for each call.
 //
 //   node tests/math.mjs PROGRAM
 import assert from "node:assert/strict";
@@ -46,7 +46,7 @@ assert.deepEqual(zero.error, { code: -32602, message: "Invalid params", data: "b
 assert.equal((await (await post("math.ADD", [2, 3], token)).json()).error.code, -32601);
 assert.equal((await post("math.Add", [2, 3], "wrong")).status, 401);
 
-// An error of JSON-RPC is no error of HTTP.
+// JSON-RPC errors have HTTP status 200.
 const faults = [
   ['{"jsonrpc":"2.0","method"', -32700],
   ["not JSON", -32700],
@@ -67,7 +67,7 @@ for (const [body, code] of faults) {
   assert.equal((await answer.json()).error.code, code, body);
 }
 
-// Calls of a batch are answered one by one, notifications not at all.
+// Each call of a batch has an answer; notifications have none.
 const batch = JSON.stringify([
   { jsonrpc: "2.0", method: "math.add", params: [2, 3], id: 1 },
   { jsonrpc: "2.0", method: "math.add", params: [2, 3] },
@@ -92,7 +92,7 @@ assert.equal((await send(batch, "wrong")).status, 401);
 program.kill();
 assert.deepEqual(await once(program, "close"), [0, null]);
 
-// The log has a line for each call, also of a batch, and none for what was refused.
+// The log has a line for each call, including calls of a batch, and none for requests refused with 401.
 const logged = log.slice(before).flatMap((line) => line.match(/method=(\S+).* code=(\S+)/)?.slice(1).join(" ") ?? []);
 assert.deepEqual(logged, ["math.add 0", "math.add 0", "math.divide -32602", "math.add 0"]);
 console.log("1 passed, 0 failed");

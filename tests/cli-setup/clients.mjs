@@ -24,7 +24,7 @@ const programs = {
 const patience = 60_000;
 const colours = /\x1b\[[0-9;]*m/g;
 
-// Runs a program to its end, with nothing of our environment but what it needs.
+// Runs a program until it exits, with a minimal environment.
 async function run(where, program, args, env = {}, input = "") {
   const own = { HOME: where.home, PATH: process.env.PATH, TERM: "dumb", NO_COLOR: "1", GEMINI_CLI_TRUST_WORKSPACE: "true",
     DISABLE_AUTOUPDATER: "1", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", ...env };
@@ -62,7 +62,7 @@ function put(where, name, text) {
 
 const list = async (where, program) => (await run(where, programs[program], ["mcp", "list"])).out;
 
-// Whether this fumi speaks MCP.
+// Whether this fumi supports MCP.
 let speaks;
 async function speaksMcp(where) {
   const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } };
@@ -71,7 +71,7 @@ async function speaksMcp(where) {
   return speaks;
 }
 
-// `before`: what the agent's own file holds. A project must be trusted for its file to count.
+// `before`: the previous content of the agent's file. Agents read the file of a project only if the project is trusted.
 const agents = [
   { name: "claude-code", program: "claude", file: ".claude.json", before: '{\n  "numStartups": 3\n}\n', connects: /fumi: .*Connected/ },
   { name: "codex", program: "codex", file: ".codex/config.toml", before: "# mine\nmodel = \"gpt-5\" # best\n\n[mcp_servers.other]\ncommand = \"true\"\n",
@@ -109,7 +109,7 @@ for (const agent of agents) {
   });
 }
 
-test("files that the agents made themselves are left as they were", { timeout: 4 * patience }, async (context) => {
+test("files written by the agents themselves are restored", { timeout: 4 * patience }, async (context) => {
   const where = place(context);
   await run(where, programs.claude, ["mcp", "add", "--scope", "user", "other", "/bin/true"]);
   await run(where, programs.codex, ["mcp", "add", "other", "--", "/bin/true"]);
@@ -126,7 +126,7 @@ test("files that the agents made themselves are left as they were", { timeout: 4
   }
 });
 
-// A model that refuses everything; what it was asked is what the agent would tell a model.
+// A model server that refuses every request and records what the agent sent.
 async function model(context) {
   const asked = [];
   const server = createServer((request, response) => {
@@ -154,7 +154,7 @@ const hooked = [
 ];
 
 for (const agent of hooked) {
-  test(`${agent.name} tells its model what the hook says`, { timeout: 4 * patience }, async (context) => {
+  test(`${agent.name} sends the output of the hook to its model`, { timeout: 4 * patience }, async (context) => {
     const where = place(context);
     const { asked, url } = await model(context);
     if (agent.file) put(where, agent.file, agent.text(url));

@@ -21,8 +21,8 @@ export class Server {
   #ended;
   #wanted;
   #stopped;
-  #words = []; // what it said beside its addresses
-  addresses = []; // as the server says them, in the order of --listen
+  #words = []; // output other than the addresses
+  addresses = []; // as printed by the server, in the order of --listen
 
   // For one test; stopped at its end at the latest.
   static async startFor(context, ...flags) {
@@ -75,7 +75,7 @@ export class Server {
     const text = await (await fetch(this.page("/metrics"), { headers })).text();
     const begin = `fumi_calls_total{method="${method}"`;
     const lines = text.split("\n").filter((line) => line.startsWith(begin));
-    assert.ok(lines.length > 0, `/metrics says nothing of ${method}`);
+    assert.ok(lines.length > 0, `/metrics does not contain ${method}`);
     return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
   }
 

@@ -80,7 +80,7 @@ class Peer {
 // Status and header fields of a refused upgrade.
 async function refused(url, options) {
   const ws = new WebSocket(url, options);
-  ws.on("error", () => {}); // that it was given up
+  ws.on("error", () => {}); // terminate() reports an error
   const [, response] = await once(ws, "unexpected-response");
   ws.terminate();
   return { status: response.statusCode, fields: response.headers };
@@ -196,7 +196,7 @@ describe("ws: control frames", () => {
     const server = await Server.startFor(t);
     const [idle, busy] = await Promise.all([Peer.open(server.ws), Peer.open(server.ws)]);
     busy.send(request(1, "wait_cancel"));
-    // Other calls would wait for it.
+    // Other methods would wait for the open call.
     assert.deepEqual(await busy.ask(request(3, "rpc.cancel", { id: 99 })), result(3, false));
     const stopped = server.stop();
     assert.equal((await idle.closed).code, 1001);
@@ -221,7 +221,7 @@ function head(...length) {
   return Buffer.from([0x81, 0xff, ...length, 0, 0, 0, 0]);
 }
 
-describe("ws: what is refused", () => {
+describe("ws: protocol violations", () => {
   const [TEXT, CLOSE, PING] = [0x81, 0x88, 0x89];
   const table = [
     [1002, "a frame that is not masked", frame(TEXT, "{}", false)],
@@ -256,18 +256,18 @@ describe("ws: what is refused", () => {
     function sendPart(bytes, i, { length }) {
       this.send(Buffer.from(bytes), { binary: false, fin: i === length - 1 });
     }
-    const deeds = [
+    const violations = [
       [1003, (ws) => ws.send(Buffer.from("{}"))],
       [1007, (ws) => ws.send(Buffer.from([0x22, 0xff, 0x22]), { binary: false })],
       [1007, (ws) => [[0x22, 0xc3], [0x22]].forEach(sendPart, ws)],
       [1009, (ws) => ws.send(`${text}${" ".repeat(2000)}`)],
       [1009, (ws) => [1, 2].forEach(() => ws.send(text, { fin: false }))],
     ];
-    for (const [code, deed] of deeds) {
+    for (const [code, violate] of violations) {
       const peer = await Peer.open();
       peer.ws.on("error", () => {}); // the server may close while the client still writes
-      deed(peer.ws);
-      assert.equal((await peer.closed).code, code, String(deed));
+      violate(peer.ws);
+      assert.equal((await peer.closed).code, code, String(violate));
     }
     const peer = await Peer.open();
     peer.ws.send(text);
@@ -402,11 +402,11 @@ describe("rpc-websockets", () => {
     await close(client);
   });
 
-  test("it reconnects when the server is back", async (t) => {
+  test("it reconnects after a restart of the server", async (t) => {
     const first = await Server.startFor(t);
     const options = { reconnect: true, reconnect_interval: 20, max_reconnects: 500 };
     const client = await connect(first.ws, options);
-    client.on("error", () => {}); // attempts while nobody listens
+    client.on("error", () => {}); // attempts while the server is down
     const again = new Promise((resolve) => client.once("open", resolve));
     await first.stop();
     await Server.startFor(t, "--listen", `tcp:${first.host}`);

@@ -1,4 +1,4 @@
-/* What the fuzz targets share. */
+/* Shared by the fuzz targets. */
 #ifndef FUMI_FUZZ_H
 #define FUMI_FUZZ_H
 
@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-/* What holds for every input. */
+/* Aborts if an invariant is violated. */
 #define MUST(cond)                                                                                 \
     do {                                                                                           \
         if (!(cond)) {                                                                             \

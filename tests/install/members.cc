@@ -1,5 +1,5 @@
 /* A service in C++17: the macros of shapes, a nested shape, a list, a choice and a bare value. Also
- * includes jsoncpp, whose headers must not meet ours. */
+ * includes jsoncpp, whose headers must not conflict with ours. */
 #include <fumi/fumi.h>
 
 #include <json/json.h>

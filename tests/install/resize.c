@@ -27,6 +27,6 @@ int main(void)
     struct fumi_server *s = fumi_server_new("own", "1");
     fumi_server_free(s);
     if (calls < 4)
-        fprintf(stderr, "only %zu calls came to the program's own fumi_resize\n", calls);
+        fprintf(stderr, "only %zu calls reached the fumi_resize of the program\n", calls);
     return calls < 4;
 }

@@ -60,10 +60,10 @@ test("it ends when its parent dies although its input stays open", async (contex
   execFileSync("mkfifo", [join(dir, "input")]);
   const script = 'sleep 60 >"$0" & "$@" <"$0" & echo up; wait';
   const parent = spawn("bash", ["-c", script, join(dir, "input"), program, ...args], { env, stdio: ["ignore", "pipe", "ignore"], detached: true });
-  context.after(() => process.kill(-parent.pid, "SIGKILL")); // sleep is left of its group
+  context.after(() => process.kill(-parent.pid, "SIGKILL")); // ends the sleep, which is still running
   await createInterface({ input: parent.stdout })[Symbol.asyncIterator]().next();
   for (let i = 0; i < 250 && !existsSync(join(dir, "store", "memory.db")); i++) await new Promise((go) => setTimeout(go, 20));
-  await new Promise((go) => setTimeout(go, 300)); // it serves by now: nothing would say so
+  await new Promise((go) => setTimeout(go, 300)); // until the server has started, which it does not report
   parent.kill("SIGKILL");
   await gone(dir);
 });

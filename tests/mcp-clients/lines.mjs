@@ -18,9 +18,9 @@ export function modern(params = {}) {
 export class Lines {
   #id = 0;
   #rest = ""; // of a line that is not complete yet
-  #waiting = new Map(); // id to what takes its answer
+  #waiting = new Map(); // callbacks by request id
   #watching = []; // { fits, resolve }
-  lines = []; // all that it wrote, as it wrote it
+  lines = []; // the whole output
   told = []; // its notifications
 
   // Ends at the latest when its directory is removed.

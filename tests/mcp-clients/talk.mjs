@@ -73,7 +73,7 @@ export async function progresses(client) {
   const onprogress = ({ progress, total }) => seen.push({ progress, total });
   const { done, running } = await value(client, "memory_reembed", {}, { onprogress });
   assert.equal(running, false);
-  assert.ok(seen.length > 0, "no progress was told");
+  assert.ok(seen.length > 0, "no progress was reported");
   for (let i = 1; i < seen.length; i++)
     assert.ok(seen[i].progress > seen[i - 1].progress, `${JSON.stringify(seen)} does not grow`);
   assert.ok(seen.at(-1).progress <= done && seen.at(-1).total === done, JSON.stringify(seen));

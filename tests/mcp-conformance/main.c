@@ -13,9 +13,9 @@ struct own {
 };
 
 static const struct fumi_field own_fields[] = {
-    FUMI_FIELD(struct own, help, "help", "Show this."),
+    FUMI_FIELD(struct own, help, "help", "Show this help."),
     FUMI_FIELD(struct own, stdio, "stdio", "Serve standard input and output."),
-    FUMI_FIELD(struct own, log, "log", "From which level on events are logged.",
+    FUMI_FIELD(struct own, log, "log", "Lowest level of events that are logged.",
                .choices = serving_levels, .def = "\"silent\""),
 };
 static const struct fumi_shape own_shape = FUMI_SHAPE(struct own, own_fields);

@@ -1,10 +1,10 @@
-/* The other end of a connection over WebSocket. */
+/* A WebSocket client on a raw connection. */
 #ifndef PEERS_FRAMES_H
 #define PEERS_FRAMES_H
 
 #include "wire.h"
 
-/* The key and its answer are those of RFC 6455, 1.3. */
+/* The key and its accept value are those of RFC 6455, 1.3. */
 #define WIRE_KEY "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 
 static inline struct reply wire_upgrade(struct wire *w, const struct live *s, const char *more)
@@ -48,9 +48,9 @@ static inline bool wire_frame(struct wire *w, int first, struct fumi_str payload
 }
 
 struct frame {
-    int first; /* -1: there was none; a server fragments nothing, so FIN is set in all */
+    int first; /* -1: no frame; a server does not fragment, so FIN is always set */
     struct fumi_str payload;
-    int code; /* of a close; 1005: it has none */
+    int code; /* of a close frame; 1005: it has none */
 };
 
 /* Reads one frame of the server, which must not be masked. */

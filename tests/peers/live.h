@@ -1,5 +1,5 @@
-/* A spec-server that really runs, for whoever speaks to one: on a port of its own choice and on a
- * Unix socket in a directory of its own. Whatever becomes of the test, it ends with it. */
+/* A running spec-server for tests: on a free port and on a Unix socket in a new directory. It ends
+ * with the test, however the test ends. */
 #ifndef PEERS_LIVE_H
 #define PEERS_LIVE_H
 
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LIVE_PATIENCE = 30, LIVE_WORDS = 32 }; /* seconds until it counts as stuck */
+enum { LIVE_PATIENCE = 30, LIVE_WORDS = 32 }; /* seconds until it is considered stuck */
 
 struct live {
     pid_t pid;
@@ -25,7 +25,7 @@ struct live {
     char dir[32], path[40];
 };
 
-/* A sanitizer that keeps freed memory would spoil every look at how much is used. */
+/* The quarantine of a sanitizer would falsify measurements of memory. */
 static inline void live_env(void)
 {
     const char *old = getenv("ASAN_OPTIONS");
@@ -47,7 +47,7 @@ static inline void live_exec(int err, char *const *words)
     _exit(127);
 }
 
-/* Waits for what it says next; false: nothing, or not any more. */
+/* Waits for the next output. Returns false on timeout or at the end. */
 static inline bool live_hear(struct live *s)
 {
     struct pollfd fd = {s->err, POLLIN, 0};
@@ -63,7 +63,7 @@ static inline const char *live_find(const struct live *s, const char *what)
     return s->said.n ? memmem(s->said.p, s->said.n, what, strlen(what)) : NULL;
 }
 
-/* Ready when the second address is open. What it said is not needed then. */
+/* Ready when the second address is open. Earlier output is dropped. */
 static inline int live_ready(struct live *s)
 {
     static const char tcp[] = "listening on tcp:127.0.0.1:";
@@ -96,8 +96,8 @@ static inline int live_status(struct live *s)
     return status;
 }
 
-/* Waits until it ends by itself, and shows what it said: its wait status, 0 when all was well. It
- * must have taken its socket with it. */
+/* Waits until the server exits, and prints its output. Returns its wait status, or 0 if all is
+ * well. The server must have removed its socket. */
 static inline int live_end(struct live *s)
 {
     int status = live_status(s);
@@ -119,8 +119,8 @@ static inline int live_stop(struct live *s)
     return live_end(s);
 }
 
-/* `command`: the word behind the program, or NULL. `flags` is a text with blanks between its words,
- * or NULL. */
+/* `command`: the first argument, or NULL. `flags`: further arguments separated by spaces, or NULL.
+ */
 static inline int live_start_as(struct live *s, const char *program, const char *command,
                                 const char *flags)
 {
@@ -170,7 +170,7 @@ static inline int live_descriptors(const struct live *s)
     return n;
 }
 
-/* Waits until it has no more descriptors than that. */
+/* Waits until the server has at most this many descriptors. */
 static inline bool live_settles(const struct live *s, int descriptors)
 {
     for (int i = 0; i < LIVE_PATIENCE * 100; i++) {
@@ -181,7 +181,7 @@ static inline bool live_settles(const struct live *s, int descriptors)
     return false;
 }
 
-/* A number of /proc/PID/status, such as "VmHWM:", the most memory that it used, in kilobytes. */
+/* A number in /proc/PID/status, such as "VmHWM:", the peak memory in kilobytes. */
 static inline long live_status_of(const struct live *s, const char *name)
 {
     char path[64], line[256];
@@ -196,7 +196,7 @@ static inline long live_status_of(const struct live *s, const char *name)
     return n;
 }
 
-/* Kilobytes of memory that it uses. */
+/* Kilobytes of resident memory. */
 static inline long live_memory(const struct live *s)
 {
     return live_status_of(s, "VmRSS:");

@@ -1,15 +1,15 @@
-/* Requests that are wrong, ambiguous or at a limit, and what must come of each. A row says in its
- * comment why that answer is the right one; where it names a section, it is one of RFC 9112 (the
- * syntax of HTTP/1.1) or, with a leading S, of RFC 9110 (its meaning). */
+/* Requests that are malformed, ambiguous or at a limit, and the expected responses. The comment of
+ * each row gives the reason. Section numbers are those of RFC 9112 (syntax of HTTP/1.1) or, with a
+ * leading S, of RFC 9110 (semantics). */
 #ifndef PEERS_MALFORMED_ROWS_H
 #define PEERS_MALFORMED_ROWS_H
 
 #include "base/str.h"
 
 struct row {
-    struct fumi_str bytes; /* "$" stands for `times` times `unit` */
-    const char *want;      /* the statuses, and what becomes of the connection */
-    const char *holds;     /* something that the last answer has */
+    struct fumi_str bytes; /* "$" stands for `unit`, repeated `times` times */
+    const char *want;      /* the statuses, and what happens to the connection */
+    const char *holds;     /* text that the last response contains */
     int times;
     const char *unit;
 };
@@ -38,9 +38,9 @@ struct row {
 #define SIX     "x: 1\r\n"
 
 static const struct row length_rows[] = {
-    /* Nothing is wrong: the measure of all others. */
+    /* A valid request, which the others vary. */
     ROW_WITH(GOOD, "200 kept", DONE),
-    /* Both framings: whoever believes the other one sees another request (6.1). */
+    /* Both framings: a reader that uses the other one sees another request (6.1). */
     ROW(POST LENGTH "Transfer-Encoding: chunked\r\n\r\n28\r\n" CALL "\r\n0\r\n\r\n", "400 close"),
     /* The same in the other order: the last one must not win either. */
     ROW(POST "Transfer-Encoding: chunked\r\n" LENGTH BODY, "400 close"),
@@ -58,15 +58,15 @@ static const struct row length_rows[] = {
     ROW(POST "Content-Length: 0x28\r\n" BODY, "400 close"),
     /* A blank inside: some read 4 of it, others 40. */
     ROW(POST "Content-Length: 4 0\r\n" BODY, "400 close"),
-    /* No digits: it says nothing, and to say nothing is not the same as 0. */
+    /* No digits: an empty value is not the same as 0. */
     ROW(POST "Content-Length:\r\n" BODY, "400 close"),
-    /* Digits and something behind them. */
+    /* Digits and other characters after them. */
     ROW(POST "Content-Length: 40;\r\n" BODY, "400 close"),
     /* A fraction. */
     ROW(POST "Content-Length: 40.0\r\n" BODY, "400 close"),
     /* In quotes. */
     ROW(POST "Content-Length: \"40\"\r\n" BODY, "400 close"),
-    /* A vertical tab is no white space here. */
+    /* A vertical tab is not white space here. */
     ROW(POST "Content-Length: \v40\r\n" BODY, "400 close"),
     /* 2^32 + 40, which 32 bits take for 40: it is too large (S15.5.14). */
     ROW(POST "Content-Length: 4294967336\r\n" BODY, "413 close"),
@@ -76,47 +76,47 @@ static const struct row length_rows[] = {
     ROW_WITH(POST "Content-Length: 1048577\r\n\r\n", "413 close", "-32600"),
     /* Leading zeros are digits (S8.6). */
     ROW_WITH(POST "Content-Length: 0040\r\n" BODY, "200 kept", DONE),
-    /* White space around a value is no part of it (5). */
+    /* White space around a value is not part of it (5). */
     ROW_WITH(POST "Content-Length:\t 40 \t\r\n" BODY, "200 kept", DONE),
-    /* Names of fields have no case (S5.1). */
+    /* Field names are case-insensitive (S5.1). */
     ROW_WITH(POST "cOnTeNt-LeNgTh: 40\r\n" BODY, "200 kept", DONE),
-    /* An empty body is a message without anything in it: JSON-RPC's matter, so 200. */
+    /* An empty body is an invalid JSON-RPC message, which is answered with HTTP 200. */
     ROW_WITH(POST "Content-Length: 0\r\n\r\n", "200 kept", "-32700"),
     /* A name with an underscore is another name. */
     ROW_WITH(POST "Content_Length: 4\r\n" LENGTH BODY, "200 kept", DONE),
-    /* A POST must say how long its body is (S15.5.12). Said nothing, it has none (6.3). */
+    /* A POST must declare the length of its body (S15.5.12). Without it there is no body (6.3). */
     ROW(POST "\r\n", "411 kept"),
-    /* So what was meant as its body is the next request, and a malformed one. */
+    /* So the intended body is read as the next request, a malformed one. */
     ROW(POST BODY, "411 400 close"),
-    /* The body of a GET is framed like any other and means nothing (S9.3.1): no second answer. */
+    /* The body of a GET is framed like any other and ignored (S9.3.1): no second response. */
     ROW(GET "Content-Length: 44\r\n\r\nGET /missing HTTP/1.1\r\nHost: h\r\nx: abcdefg\r\n\r\n",
         "200 kept"),
-    /* The body of a request that is refused is no request either. */
+    /* The body of a refused request is not a request either. */
     ROW("PUT /rpc HTTP/1.1\r\nHost: h\r\nContent-Length: 34\r\n\r\n"
         "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n",
         "405 kept"),
 };
 
 static const struct row coding_rows[] = {
-    /* Chunked, as it should be. */
+    /* Valid chunked encoding. */
     ROW_WITH(CHUNKED "28\r\n" CALL "\r\n0\r\n\r\n", "200 kept", DONE),
     /* In pieces, with leading zeros and capital digits. */
     ROW_WITH(CHUNKED "000A\r\n{\"jsonrpc\"\r\n1E\r\n:\"2.0\",\"method\":\"echo\",\"id\":1}\r\n"
                      "0\r\n\r\n",
              "200 kept", DONE),
-    /* Names of codings have no case (7). */
+    /* Names of codings are case-insensitive (7). */
     ROW_WITH(POST "Transfer-Encoding:\tChunked \r\n\r\n28\r\n" CALL "\r\n0\r\n\r\n", "200 kept",
              DONE),
     /* An extension is ignored (7.1.1). */
     ROW_WITH(CHUNKED "28;name=\"value\"\r\n" CALL "\r\n0;x\r\n\r\n", "200 kept", DONE),
-    /* Trailers are dropped (7.1.2), also those that would be framing in a head. */
+    /* Trailers are dropped (7.1.2), including fields that would frame a body in a head. */
     ROW_WITH(CHUNKED "28\r\n" CALL "\r\n0\r\nContent-Length: 4\r\nHost: x\r\n\r\n", "200 kept",
              DONE),
     /* The last coding must be chunked, or the end is unknown (6.3). */
     ROW(POST "Transfer-Encoding: identity\r\n" BODY, "400 close"),
     ROW(POST "Transfer-Encoding: chunked, gzip\r\n" BODY, "400 close"),
     ROW(POST "Transfer-Encoding:\r\n" BODY, "400 close"),
-    /* A name that only looks like it. */
+    /* A name that is only similar. */
     ROW(POST "Transfer-Encoding: xchunked\r\n" BODY, "400 close"),
     ROW(POST "Transfer-Encoding: chunked-not\r\n" BODY, "400 close"),
     /* Chunked must not be applied twice (6.1). */
@@ -124,13 +124,13 @@ static const struct row coding_rows[] = {
     ROW(POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n" BODY, "400 close"),
     /* Two fields, of which some servers see only one. */
     ROW(POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n" BODY, "400 close"),
-    /* Its end is known, but it is a coding that we do not have (6.1). */
+    /* Its end is known, but the coding is not supported (6.1). */
     ROW(POST "Transfer-Encoding: gzip, chunked\r\n" BODY, "501 close"),
-    /* Parameters of chunked are not defined: refused, not guessed. */
+    /* Parameters of chunked are not defined, so they are refused. */
     ROW(POST "Transfer-Encoding: chunked;q=1\r\n" BODY, "400 close"),
-    /* In quotes it is no token. */
+    /* In quotes it is not a token. */
     ROW(POST "Transfer-Encoding: \"chunked\"\r\n" BODY, "400 close"),
-    /* HTTP/1.0 has no codings: whoever passed this on did not understand it (6.1). */
+    /* HTTP/1.0 has no transfer codings: a proxy that forwarded this did not understand it (6.1). */
     ROW("POST /rpc HTTP/1.0\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n28\r\n" CALL
         "\r\n0\r\n\r\n",
         "400 close"),
@@ -152,49 +152,50 @@ static const struct row coding_rows[] = {
     ROW(CHUNKED ";x\r\n" CALL "\r\n0\r\n\r\n", "400 close"),
     /* 2^64 + 40 in 17 digits: 64 bits would take it for 40. */
     ROW(CHUNKED "10000000000000028\r\n" CALL "\r\n0\r\n\r\n", "400 close"),
-    /* The largest number of 64 bits: too much, whatever else was sent. */
+    /* The largest 64-bit number: too large, whatever follows. */
     ROW(CHUNKED "ffffffffffffffff\r\n" CALL "\r\n0\r\n\r\n", "413 close"),
     /* One byte more than a message may have, in one chunk, and in the second. */
     ROW_WITH(CHUNKED "100001\r\n", "413 close", "-32600"),
     ROW_WITH(CHUNKED "1\r\n{\r\n100000\r\n", "413 close", "-32600"),
-    /* A bare line feed behind a size (2.2 allows it for lines; in chunks it splits readers). */
+    /* A bare line feed after a size (2.2 allows it for lines; in chunks readers disagree). */
     ROW(CHUNKED "28\n" CALL "\r\n0\r\n\r\n", "400 close"),
     /* A bare carriage return. */
     ROW(CHUNKED "28\r" CALL "\r\n0\r\n\r\n", "400 close"),
-    /* A bare line feed behind the data, and in the last line. */
+    /* A bare line feed after the data, and in the last line. */
     ROW(CHUNKED "28\r\n" CALL "\n0\r\n\r\n", "400 close"),
     ROW(CHUNKED "28\r\n" CALL "\r\n0\r\n\n", "400 close"),
-    /* No line end behind the data. */
+    /* No line end after the data. */
     ROW(CHUNKED "28\r\n" CALL "0\r\n\r\n", "400 close"),
-    /* More data than was said. */
+    /* More data than declared. */
     ROW(CHUNKED "27\r\n" CALL "\r\n0\r\n\r\n", "400 close"),
-    /* A NUL and a line feed in an extension: where others end the line (7.1.1). */
+    /* A NUL and a line feed in an extension, where other readers end the line (7.1.1). */
     ROW(CHUNKED "28;a\0b\r\n" CALL "\r\n0\r\n\r\n", "400 close"),
     ROW(CHUNKED "28;a\nb\r\n" CALL "\r\n0\r\n\r\n", "400 close"),
     /* A trailer is a field line like any other. */
     ROW(CHUNKED "28\r\n" CALL "\r\n0\r\nnothing\r\n\r\n", "400 close"),
     ROW(CHUNKED "28\r\n" CALL "\r\n0\r\nx : 1\r\n\r\n", "400 close"),
     ROW(CHUNKED "28\r\n" CALL "\r\n0\r\n x: 1\r\n\r\n", "400 close"),
-    /* Extensions and trailers have limits as heads have (7.1.1). */
+    /* Extensions and trailers have limits as heads do (7.1.1). */
     ROW_OF(CHUNKED "28;$\r\n", "431 close", 17000, "x"),
     ROW_OF(CHUNKED "28\r\n" CALL "\r\n0\r\n$\r\n", "431 close", 101, SIX),
 };
 
 static const struct row line_rows[] = {
-    /* A folded line: some take it for a part of the field above, others for a field (5.2). */
+    /* A folded line: some readers append it to the field above, others read a new field (5.2). */
     ROW(POST "x: 1\r\n " LENGTH BODY, "400 close"),
     ROW(POST "x: 1\r\n\tmore\r\n" LENGTH BODY, "400 close"),
     /* The same before the first field (2.2). */
     ROW("POST /rpc HTTP/1.1\r\n Host: h\r\n" LENGTH BODY, "400 close"),
-    /* A bare carriage return ends a line for some (2.2). */
+    /* Some readers end a line at a bare carriage return (2.2). */
     ROW(POST "x: 1\rTransfer-Encoding: chunked\r\n" LENGTH BODY, "400 close"),
     ROW(POST "x: 1\r\r\n" LENGTH BODY, "400 close"),
     ROW("POST /rpc HTTP/1.1\rHost: h\r\n" LENGTH BODY, "400 close"),
-    /* A bare line feed too; we need not know it (2.2), and whoever forwards may not. */
+    /* The same for a bare line feed. A server need not accept it (2.2), and a proxy must not
+     * forward it. */
     ROW(POST "x: 1\n" LENGTH BODY, "400 close"),
     ROW("POST /rpc HTTP/1.1\nHost: h\r\n" LENGTH BODY, "400 close"),
     ROW(POST LENGTH "\n" CALL, "400 close"),
-    /* A NUL ends texts of C, and so a field or a line for some (S5.5). */
+    /* A NUL ends C strings, and so a field or a line for some readers (S5.5). */
     ROW(POST "x: 1\0 2\r\n" LENGTH BODY, "400 close"),
     ROW(POST "x\0y: 1\r\n" LENGTH BODY, "400 close"),
     ROW("POST /rpc\0 HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "400 close"),
@@ -202,20 +203,20 @@ static const struct row line_rows[] = {
     /* Other control characters are not allowed in values either (S5.5). */
     ROW(POST "x: a\bb\r\n" LENGTH BODY, "400 close"),
     ROW(POST "x: a\x7f\r\n" LENGTH BODY, "400 close"),
-    /* Bytes above ASCII are allowed in values, whatever they mean (S5.5). */
+    /* Bytes above ASCII are allowed in values (S5.5). */
     ROW_WITH(POST "x: \xc3\xa9\xff\r\n" LENGTH BODY, "200 kept", DONE),
-    /* But not in names (S5.1). */
+    /* They are not allowed in names (S5.1). */
     ROW(POST "x\xc3\xa9: 1\r\n" LENGTH BODY, "400 close"),
-    /* A blank before the colon: some drop it, and others the field (5.1). */
+    /* A space before the colon: some readers drop the space, others the field (5.1). */
     ROW(POST "Content-Length : 40\r\n" BODY, "400 close"),
     ROW(POST LENGTH "Transfer-Encoding\t: chunked\r\n" BODY, "400 close"),
     ROW("POST /rpc HTTP/1.1\r\nHost : h\r\n" LENGTH BODY, "400 close"),
     /* A blank in a name. */
     ROW(POST "Content Length: 40\r\n" BODY, "400 close"),
-    /* A line without a colon, and one with nothing before it. */
+    /* A line without a colon, and one with an empty name. */
     ROW(POST "nothing\r\n" LENGTH BODY, "400 close"),
     ROW(POST ": nothing\r\n" LENGTH BODY, "400 close"),
-    /* A byte that no name may have. */
+    /* A byte that is not allowed in names. */
     ROW(POST "x(y): 1\r\n" LENGTH BODY, "400 close"),
     /* An empty value is a value. */
     ROW_WITH(POST "x:\r\n" LENGTH BODY, "200 kept", DONE),
@@ -224,76 +225,78 @@ static const struct row line_rows[] = {
     /* once, */
     ROW(POST "Host: h\r\n" LENGTH BODY, "400 close"),
     ROW(POST "Host: other\r\n" LENGTH BODY, "400 close"),
-    /* and as a name: neither nothing, nor two, nor a path, nor a user, nor blanks. */
+    /* and as a host: not empty, not two, no path, no user, no spaces. */
     ROW("POST /rpc HTTP/1.1\r\nHost:\r\n" LENGTH BODY, "400 close"),
     ROW("POST /rpc HTTP/1.1\r\nHost: h, other\r\n" LENGTH BODY, "400 close"),
     ROW("POST /rpc HTTP/1.1\r\nHost: h/rpc\r\n" LENGTH BODY, "400 close"),
     ROW("POST /rpc HTTP/1.1\r\nHost: me@h\r\n" LENGTH BODY, "400 close"),
     ROW("POST /rpc HTTP/1.1\r\nHost: h x\r\n" LENGTH BODY, "400 close"),
-    /* Any other name is a page that bound its own to our address. The request itself is sound. */
+    /* Any other name may be that of a page that uses DNS rebinding. The request itself is
+     * well-formed. */
     ROW("POST /rpc HTTP/1.1\r\nHost: other\r\n" LENGTH BODY, "403 kept"),
     ROW("POST /rpc HTTP/1.1\r\nHost: 127.0.0.1:1\r\n" LENGTH BODY, "403 kept"),
-    /* So is an origin that was not allowed, and the origin of nobody. */
+    /* The same for an origin that is not allowed, and the origin "null". */
     ROW(POST "Origin: http://other\r\n" LENGTH BODY, "403 kept"),
     ROW(POST "Origin: null\r\n" LENGTH BODY, "403 kept"),
     /* A request line of just 8 KiB, and one byte more (3). */
     ROW_OF("GET /$ HTTP/1.1\r\nHost: h\r\n\r\n", "404 kept", 8178, "a"),
     ROW_OF("GET /$ HTTP/1.1\r\nHost: h\r\n\r\n", "414 close", 8179, "a"),
-    /* A line that never ends is one too long. */
+    /* A line that never ends is too long. */
     ROW_OF("GET /$", "414 close", 20000, "a"),
-    /* 100 fields are taken (Host is one), the next is too many (S15.5.22 is for both limits). */
+    /* 100 fields are accepted (including Host), 101 are too many (S15.5.22 is used for both
+     * limits). */
     ROW_OF(GET "$\r\n", "200 kept", 99, SIX),
     ROW_OF(GET "$\r\n", "431 close", 100, SIX),
-    /* A field that makes the head larger than 16 KiB, complete and without an end. */
+    /* A field that makes the head larger than 16 KiB, with and without the end of the head. */
     ROW_OF(GET "x: $\r\n\r\n", "431 close", 16400, "a"),
     ROW_OF(GET "x: $", "431 close", 40000, "a"),
     ROW_OF(GET "x$: 1\r\n\r\n", "431 close", 16400, "a"),
 };
 
 static const struct row start_rows[] = {
-    /* An empty line ahead is left over from the request before (2.2). */
+    /* An empty line before a request may be left from the previous one (2.2). */
     ROW_WITH("\r\n" GOOD, "200 kept", DONE),
-    /* Only one: a robust reader takes "at least one", and more are nobody's. */
+    /* Only one is accepted; RFC 9112 requires at least one. */
     ROW("\r\n\r\n" GOOD, "400 close"),
     /* Not a line end. */
     ROW("\n" GOOD, "400 close"),
     ROW(" " GOOD, "400 close"),
-    /* Another version of the same syntax, which we do not speak (S15.6.6). */
+    /* Another version with the same syntax, which is not supported (S15.6.6). */
     ROW("POST /rpc HTTP/1.2\r\nHost: h\r\n" LENGTH BODY, "505 close"),
     ROW("POST /rpc HTTP/2.0\r\nHost: h\r\n" LENGTH BODY, "505 close"),
     ROW("POST /rpc HTTP/0.9\r\nHost: h\r\n" LENGTH BODY, "505 close"),
-    /* The preface of HTTP/2, from a client that did not ask. */
+    /* The preface of HTTP/2 without prior negotiation. */
     ROW("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "505 close"),
-    /* No versions at all (2.3): its name has a case, and each number one digit. */
+    /* Invalid versions (2.3): the name is case-sensitive, and each number has one digit. */
     ROW("POST /rpc http/1.1\r\nHost: h\r\n" LENGTH BODY, "400 close"),
     ROW("POST /rpc HTTP/1.10\r\nHost: h\r\n" LENGTH BODY, "400 close"),
     ROW("POST /rpc HTTP/01.1\r\nHost: h\r\n" LENGTH BODY, "400 close"),
     ROW("POST /rpc HTTP/1,1\r\nHost: h\r\n" LENGTH BODY, "400 close"),
     ROW("POST /rpc HTTP/1.1 \r\nHost: h\r\n" LENGTH BODY, "400 close"),
     ROW("POST /rpc JSON/1.1\r\nHost: h\r\n" LENGTH BODY, "400 close"),
-    /* HTTP/0.9 had none; that request would have no answer with a status. */
+    /* HTTP/0.9 has no version; its responses have no status. */
     ROW("GET /rpc\r\n\r\n", "400 close"),
-    /* One blank between the parts (3). */
+    /* Exactly one space between the parts (3). */
     ROW("POST  /rpc HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "400 close"),
     ROW("POST /rpc  HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "400 close"),
     ROW("POST\t/rpc\tHTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "400 close"),
     /* A method is a token (S9.1). */
     ROW("PO(ST /rpc HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "400 close"),
     ROW("P\xc3\x96ST /rpc HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "400 close"),
-    /* A client that speaks TLS to a port that does not is told at once, not after a time. */
+    /* A TLS client on a plain port gets a response at once instead of a timeout. */
     ROW("\x16\x03\x01\x02", "400 close"),
-    /* A target must not have blanks, fragments or bytes above ASCII (3.2, RFC 3986). */
+    /* A target must not contain spaces, fragments or bytes above ASCII (3.2, RFC 3986). */
     ROW("POST /rpc /x HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "400 close"),
     ROW("POST /rpc#x HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "400 close"),
     ROW("POST /rpc\xc3\xa9 HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "400 close"),
-    /* It begins with a slash or is a whole address; "*" is for OPTIONS, a bare host for proxies. */
+    /* It begins with a slash or is an absolute URL; "*" is for OPTIONS, a bare host for proxies. */
     ROW("POST rpc HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "400 close"),
     ROW("POST * HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "400 close"),
     ROW("CONNECT h:80 HTTP/1.1\r\nHost: h\r\n\r\n", "400 close"),
-    /* A whole address is taken (3.2.2) */
+    /* An absolute URL is accepted (3.2.2) */
     ROW_WITH("POST http://h/rpc HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "200 kept", DONE),
     ROW("GET http://h HTTP/1.1\r\nHost: h\r\n\r\n", "404 kept"),
-    /* when it is ours, of our scheme, and Host says the same. */
+    /* if it has our host and scheme, and Host is the same. */
     ROW("POST http://other/rpc HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "400 close"),
     ROW("POST http://other/rpc HTTP/1.1\r\nHost: other\r\n" LENGTH BODY, "403 kept"),
     ROW("POST https://h/rpc HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "400 close"),
@@ -301,95 +304,97 @@ static const struct row start_rows[] = {
     ROW("POST http:///rpc HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "400 close"),
 };
 
-static const struct row meaning_rows[] = {
-    /* There is nothing (S15.5.5); a path is compared as it is, so no two spellings are the same. */
+static const struct row routing_rows[] = {
+    /* An unknown path (S15.5.5); paths are compared byte by byte, so no other spelling matches. */
     ROW("GET / HTTP/1.1\r\nHost: h\r\n\r\n", "404 kept"),
     ROW("POST /rpc/ HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "404 kept"),
     ROW("POST /RPC HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "404 kept"),
     ROW("POST //rpc HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "404 kept"),
     ROW("POST /x/../rpc HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "404 kept"),
     ROW("POST /%72pc HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "404 kept"),
-    /* A query is no part of the path. */
+    /* A query is not part of the path. */
     ROW_WITH("POST /rpc?x=/y HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "200 kept", DONE),
-    /* Another method (S15.5.6): what there is stands in Allow. Methods have a case (S9.1). */
+    /* Another method (S15.5.6): Allow lists the methods of the path. Methods are case-sensitive
+     * (S9.1). */
     ROW_WITH("GET /rpc HTTP/1.1\r\nHost: h\r\n\r\n", "405 kept", "Allow: POST, OPTIONS"),
     ROW_WITH("post /rpc HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "405 kept", "Allow: POST, OPTIONS"),
     ROW_WITH("TRACE /rpc HTTP/1.1\r\nHost: h\r\n\r\n", "405 kept", "Allow: POST, OPTIONS"),
     ROW_WITH("ANYTHING /rpc HTTP/1.1\r\nHost: h\r\n\r\n", "405 kept", "Allow: POST, OPTIONS"),
     ROW_WITH("DELETE /healthz HTTP/1.1\r\nHost: h\r\n\r\n", "405 kept", "Allow: GET, HEAD"),
     ROW_WITH("POST /healthz HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "405 kept", "Allow: GET, HEAD"),
-    /* HEAD is GET without the body, whatever the length says (S9.3.2); also when it is refused. */
+    /* HEAD is GET without the body, whatever the length (S9.3.2); also for errors. */
     ROW_WITH("HEAD /healthz HTTP/1.1\r\nHost: h\r\n\r\n", "200 kept", "Content-Length: 16"),
     ROW_WITH("HEAD /rpc HTTP/1.1\r\nHost: h\r\n\r\n", "405 kept", "Allow: POST, OPTIONS"),
     ROW("HEAD /missing HTTP/1.1\r\nHost: h\r\n\r\n", "404 kept"),
-    /* OPTIONS says what there is (S9.3.7). */
+    /* OPTIONS lists the methods (S9.3.7). */
     ROW_WITH("OPTIONS /rpc HTTP/1.1\r\nHost: h\r\n\r\n", "200 kept", "Allow: POST, OPTIONS"),
     ROW_WITH("OPTIONS /rpc HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "200 kept", "Allow: POST"),
     ROW("OPTIONS /missing HTTP/1.1\r\nHost: h\r\n\r\n", "404 kept"),
-    /* A preflight of an origin that is allowed learns so; any other is refused (Fetch, 3.2.2). */
+    /* The preflight of an allowed origin succeeds; any other is refused (Fetch, 3.2.2). */
     ROW_WITH("OPTIONS /rpc HTTP/1.1\r\nHost: h\r\nOrigin: http://page\r\n"
              "Access-Control-Request-Method: POST\r\n\r\n",
              "204 kept", "Access-Control-Allow-Origin: http://page\r\nVary: Origin\r\n"),
     ROW("OPTIONS /rpc HTTP/1.1\r\nHost: h\r\nOrigin: http://page.other\r\n"
         "Access-Control-Request-Method: POST\r\n\r\n",
         "403 kept"),
-    /* JSON under its three names, in any case, with parameters; or without a name. */
+    /* JSON under its three media types, in any case, with parameters; or without a type. */
     ROW_WITH(POST "Content-Type: application/json-rpc\r\n" LENGTH BODY, "200 kept", DONE),
     ROW_WITH(POST "Content-Type: application/jsonrequest\r\n" LENGTH BODY, "200 kept", DONE),
     ROW_WITH(POST "Content-Type: Application/JSON ; charset=utf-8\r\n" LENGTH BODY, "200 kept",
              DONE),
-    /* Other types (S15.5.16): a page may send these without asking first. */
+    /* Other types (S15.5.16): a page may send these without a preflight. */
     ROW(POST "Content-Type: text/plain\r\n" LENGTH BODY, "415 kept"),
     ROW(POST "Content-Type: application/x-www-form-urlencoded\r\n" LENGTH BODY, "415 kept"),
     ROW(POST "Content-Type: application/jsonp\r\n" LENGTH BODY, "415 kept"),
     ROW(POST "Content-Type:\r\n" LENGTH BODY, "415 kept"),
     ROW(POST "Content-Type: application/json\r\nContent-Type: text/plain\r\n" LENGTH BODY,
         "415 kept"),
-    /* A body that is refused and not short is not read to its end. */
+    /* A refused body that is not short is not read to its end. */
     ROW(POST "Content-Type: text/plain\r\nContent-Length: 70000\r\n\r\n", "415 close"),
     ROW(POST "Content-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n", "415 close"),
-    /* /ws is for WebSocket (S15.5.22): whoever does not ask for it is told what to ask for. */
+    /* /ws is for WebSocket (S15.5.22): other requests are told which upgrade is required. */
     ROW_WITH("GET /ws HTTP/1.1\r\nHost: h\r\n\r\n", "426 kept", "Upgrade: websocket\r\n"),
     ROW_WITH("POST /ws HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "426 kept", "Upgrade: websocket"),
     ROW_WITH("GET /ws HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
              "426 kept", "Upgrade: websocket\r\n"),
-    /* Elsewhere a wish for another protocol may be ignored (S7.8), and some clients always have it.
-     */
+    /* On other paths an Upgrade field may be ignored (S7.8); some clients always send one. */
     ROW_WITH(POST "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk"
                   "\r\n" LENGTH BODY,
              "200 kept", DONE),
     ROW(GET "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n", "200 kept"),
-    /* The body is sent when it is asked for, or all the same (S10.1.1). */
+    /* The client sends its body after 100 Continue, or without waiting (S10.1.1). */
     ROW_WITH(POST "Expect: 100-Continue\r\n" LENGTH BODY, "200 kept", DONE),
-    /* There is no other expectation (S10.1.1). */
+    /* No other expectation is defined (S10.1.1). */
     ROW(POST "Expect: 200-ok\r\n" LENGTH BODY, "417 close"),
     ROW(POST "Expect: 100-continue, more\r\n" LENGTH BODY, "417 close"),
-    /* Refused, the body is not asked for; whether it comes is unknown, so nothing can follow. */
+    /* A refused request gets no 100 Continue. Whether its body follows is unknown, so the
+     * connection is closed. */
     ROW(POST "Expect: 100-continue\r\nContent-Type: text/plain\r\n" LENGTH "\r\n", "415 close"),
     ROW(POST "Expect: 100-continue\r\nContent-Length: 1048577\r\n\r\n", "413 close"),
-    /* HTTP/1.0: the connection ends, unless it is asked to stay (9.3); Expect is unknown there. */
+    /* HTTP/1.0: the connection is closed unless the client asks to keep it (9.3); Expect is
+     * ignored. */
     ROW_WITH("POST /rpc HTTP/1.0\r\nHost: h\r\n" LENGTH BODY, "200 close", DONE),
     ROW_WITH("POST /rpc HTTP/1.0\r\nHost: h\r\nConnection: keep-alive\r\n" LENGTH BODY, "200 kept",
              "Connection: keep-alive\r\n"),
     ROW_WITH("POST /rpc HTTP/1.0\r\nHost: h\r\nExpect: 100-continue\r\n" LENGTH BODY, "200 close",
              DONE),
-    /* It may leave Host out, and is then nobody that we know: a page cannot, but a name must be. */
+    /* HTTP/1.0 may omit Host; the request is then refused, because an allowed host is required. */
     ROW("POST /rpc HTTP/1.0\r\n" LENGTH BODY, "403 close"),
-    /* The connection ends when either says so (9.6), whatever else is in the list. */
+    /* The connection is closed if either side says so (9.6), whatever else is in the list. */
     ROW_WITH(POST "Connection: close\r\n" LENGTH BODY, "200 close", DONE),
     ROW_WITH(POST "Connection: keep-alive, Close\r\n" LENGTH BODY, "200 close", DONE),
     ROW_WITH(POST "Connection: x\r\nConnection: close\r\n" LENGTH BODY, "200 close", DONE),
-    /* A part of another word is not that word. */
+    /* A part of a token does not match. */
     ROW_WITH(POST "Connection: close-not\r\n" LENGTH BODY, "200 kept", DONE),
-    /* Answers come in the order of the requests, one for each (9.3.2). */
+    /* Responses are in the order of the requests, one for each (9.3.2). */
     ROW_WITH(GOOD GOOD GOOD, "200 200 200 kept", DONE),
     ROW_WITH(GET "\r\n" GOOD "GET / HTTP/1.1\r\nHost: h\r\n\r\n" GOOD, "200 200 404 200 kept",
              DONE),
-    /* After one that is malformed nobody knows where the next begins: it is not answered. */
+    /* After a malformed request the start of the next one is unknown: it is not answered. */
     ROW(GOOD POST LENGTH LENGTH BODY GOOD, "200 400 close"),
-    /* After the last one nothing is answered (9.6). */
+    /* After the last request nothing is answered (9.6). */
     ROW_WITH(POST "Connection: close\r\n" LENGTH BODY GOOD, "200 close", DONE),
-    /* What is wrong with the JSON is JSON-RPC's matter, and so is what has no answer. */
+    /* Invalid JSON gets a JSON-RPC error, and notifications get no body. */
     ROW_WITH(POST "Content-Length: 5\r\n\r\n{\"a\":", "200 kept", "-32700"),
     ROW(POST "Content-Length: 35\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"update\"}", "204 kept"),
 };

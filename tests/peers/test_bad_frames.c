@@ -1,5 +1,5 @@
-/* WebSocket peers that break the rules of RFC 6455 or use all of them, and a live server. A mask of
- * zeros is a mask, and leaves the bytes of the tables readable. */
+/* WebSocket clients that violate RFC 6455 or use all of it, against a running server. The mask is
+ * zero, so that the bytes of the tables stay readable. */
 #include "frames.h"
 #include "test.h"
 
@@ -9,12 +9,12 @@
 
 static const struct {
     struct fumi_str bytes;
-    int code; /* with which the server closes; 1005: without one */
+    int code; /* the close code of the server; 1005: none */
 } rows[] = {
     /* A client must mask (5.1). */
     {FUMI_STR("\x81\x02{}"), 1002},
     {FUMI_STR("\x89\x00"), 1002},
-    /* No extension was agreed on, so no reserved bit may be set (5.2). */
+    /* No extension was negotiated, so no reserved bit may be set (5.2). */
     {FUMI_STR("\xC1\x82" NO_MASK "{}"), 1002},
     {FUMI_STR("\xA1\x82" NO_MASK "{}"), 1002},
     {FUMI_STR("\x91\x82" NO_MASK "{}"), 1002},
@@ -29,31 +29,32 @@ static const struct {
     {FUMI_STR("\x0A\x80" NO_MASK), 1002},
     {FUMI_STR("\x89\xFE\x00\x7E" NO_MASK), 1002},
     {FUMI_STR("\x88\xFE\x00\x7E" NO_MASK), 1002},
-    /* There is nothing to continue; and what must be continued is not (5.4). */
+    /* A continuation without a first frame, and a new message inside a fragmented one (5.4). */
     {FUMI_STR("\x80\x80" NO_MASK), 1002},
     {FUMI_STR("\x00\x81" NO_MASK "["), 1002},
     {FUMI_STR("\x01\x81" NO_MASK "[\x81\x81" NO_MASK "]"), 1002},
     {FUMI_STR("\x01\x81" NO_MASK "[\x82\x81" NO_MASK "]"), 1002},
-    /* A length has as few bytes as it needs, and is no negative number (5.2). */
+    /* A length uses as few bytes as possible, and is not negative (5.2). */
     {FUMI_STR("\x81\xFE\x00\x02" NO_MASK "{}"), 1002},
     {FUMI_STR("\x81\xFF\0\0\0\0\0\0\xFF\xFF" NO_MASK), 1002},
     {FUMI_STR("\x81\xFF\x80\0\0\0\0\0\0\0" NO_MASK), 1002},
-    /* A byte more than a message may have, from the header alone; and all that there is (7.4.1). */
+    /* One byte more than a message may have, in the header alone; and the largest possible length
+     * (7.4.1). */
     {FUMI_STR("\x81\xFF\0\0\0\0\0\x10\0\x01" NO_MASK), 1009},
     {FUMI_STR("\x81\xFF\x7F\xFF\xFF\xFF\xFF\xFF\xFF\xFF" NO_MASK), 1009},
     {FUMI_STR("\x01\x81" NO_MASK "[\x80\xFF\0\0\0\0\0\x10\0\0" NO_MASK), 1009},
     /* JSON is text (7.4.1). */
     {FUMI_STR("\x82\x82" NO_MASK "{}"), 1003},
     {FUMI_STR("\x82\x80" NO_MASK), 1003},
-    /* Text is UTF-8 (8.1): no stray bytes, overlong forms, surrogates or numbers beyond its end,
-     * and no half characters. */
+    /* Text is UTF-8 (8.1): no stray bytes, overlong forms, surrogates, code points that are too
+     * large or truncated characters. */
     {FUMI_STR("\x81\x81" NO_MASK "\xFF"), 1007},
     {FUMI_STR("\x81\x82" NO_MASK "\xC0\x80"), 1007},
     {FUMI_STR("\x81\x83" NO_MASK "\xED\xA0\x80"), 1007},
     {FUMI_STR("\x81\x84" NO_MASK "\xF4\x90\x80\x80"), 1007},
     {FUMI_STR("\x81\x81" NO_MASK "\xC3"), 1007},
     {FUMI_STR("\x01\x81" NO_MASK "\xC3\x80\x81" NO_MASK " "), 1007},
-    /* A close is answered with its own code (5.5.1), or with none. */
+    /* A close frame is answered with its own code (5.5.1), or without one. */
     {FUMI_STR("\x88\x80" NO_MASK), 1005},
     {FUMI_STR("\x88\x82" NO_MASK "\x03\xE8"), 1000},
     {FUMI_STR("\x88\x85" NO_MASK "\x03\xE9"
@@ -61,7 +62,7 @@ static const struct {
      1001},
     {FUMI_STR("\x88\x82" NO_MASK "\x0B\xB8"), 3000},
     {FUMI_STR("\x88\x82" NO_MASK "\x13\x87"), 4999},
-    /* Codes that must not be sent (7.4), half of one, and a reason that is no text. */
+    /* Codes that must not be sent (7.4), half a code, and a reason that is not UTF-8. */
     {FUMI_STR("\x88\x81" NO_MASK "\x03"), 1002},
     {FUMI_STR("\x88\x82" NO_MASK "\x00\x00"), 1002},
     {FUMI_STR("\x88\x82" NO_MASK "\x03\xE7"), 1002},
@@ -72,7 +73,7 @@ static const struct {
     {FUMI_STR("\x88\x82" NO_MASK "\x0B\xB7"), 1002},
     {FUMI_STR("\x88\x82" NO_MASK "\x13\x88"), 1002},
     {FUMI_STR("\x88\x83" NO_MASK "\x03\xE8\xFF"), 1007},
-    /* What follows a fault or a close is not looked at. */
+    /* Data after a fault or a close frame is ignored. */
     {FUMI_STR("\x88\x82" NO_MASK "\x03\xE8\x81\xA8" NO_MASK ECHO), 1000},
     {FUMI_STR("\x83\x80" NO_MASK "\x81\xA8" NO_MASK ECHO "\x88\x80" NO_MASK), 1002},
 };
@@ -112,7 +113,7 @@ TEST(faults_and_closes)
     CHECK_INT(live_stop(&s), 0);
 }
 
-/* All that is allowed, in one conversation. */
+/* Everything that is allowed, in one conversation. */
 TEST(fine_frames)
 {
     struct live s;
@@ -128,7 +129,7 @@ TEST(fine_frames)
     wire_frame(&w, FIN | PING, fumi_str(long_ping));
     CHECK(is_heard(&w, PONG, long_ping));
     wire_frame(&w, FIN | PONG, FUMI_STR("that nobody asked for"));
-    /* In pieces, some of them empty, with a ping between them. */
+    /* In fragments, some of them empty, with a ping between them. */
     wire_frame(&w, TEXT, FUMI_STR("{\"jsonrpc\":\"2.0\",\"method\":\"ec"));
     wire_frame(&w, CONTINUED, FUMI_STR(""));
     wire_frame(&w, FIN | PING, FUMI_STR("!"));
@@ -136,12 +137,12 @@ TEST(fine_frames)
     wire_frame(&w, FIN | CONTINUED, FUMI_STR("1}"));
     CHECK(is_heard(&w, PONG, "!"));
     CHECK(is_heard(&w, TEXT, DONE));
-    /* A character that is cut by the end of a frame. */
+    /* A character that is split between two frames. */
     wire_frame(&w, TEXT,
                FUMI_STR("{\"jsonrpc\":\"2.0\",\"method\":\"echo\",\"params\":[\"\xE6\x97"));
     wire_frame(&w, FIN | CONTINUED, FUMI_STR("\xA5\"],\"id\":2}"));
     CHECK(is_heard(&w, TEXT, "{\"jsonrpc\":\"2.0\",\"result\":[\"日\"],\"id\":2}"));
-    /* Many frames in one go, of which one has no answer. */
+    /* Many frames in one write, one of which has no answer. */
     wire_put_slowly(&w, FUMI_STR("\x81\xA8" NO_MASK ECHO "\x89\x80" NO_MASK));
     wire_put(&w, FUMI_STR("\x81\xA8" NO_MASK ECHO "\x81\x82" NO_MASK "[]\x81\xA8" NO_MASK ECHO));
     CHECK(is_heard(&w, TEXT, DONE));
@@ -153,7 +154,7 @@ TEST(fine_frames)
     CHECK_INT(live_stop(&s), 0);
 }
 
-/* Who answers pings stays; who does not is asked once and closed. */
+/* A client that answers pings stays connected; one that does not is pinged once and closed. */
 TEST(pings)
 {
     struct live s;

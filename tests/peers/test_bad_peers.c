@@ -1,5 +1,5 @@
-/* Peers that are slow, gone, broken or too many, and a live server that must get rid of them, while
- * others are served. Its times are short, so that it must act; how long it took is not looked at.
+/* Clients that are slow, disconnected, broken or too many, against a running server that must close
+ * them while it serves others. Timeouts are short, so that they expire; durations are not checked.
  */
 #include "frames.h"
 #include "test.h"
@@ -13,8 +13,8 @@
 #define CHUNKED      HEAD "Transfer-Encoding: chunked\r\n\r\n"
 #define BIG          "{\"jsonrpc\":\"2.0\",\"method\":\"too_big\",\"params\":[8000000],\"id\":1}"
 
-/* The end of every test: nothing is left of its peers, others are served, and the server ends well.
- */
+/* The end of every test: no resources of the clients remain, others are served, and the server
+ * exits cleanly. */
 static bool is_well(struct live *s, int descriptors)
 {
     bool settled = live_settles(s, descriptors), serves = live_serves(s);
@@ -24,7 +24,7 @@ static bool is_well(struct live *s, int descriptors)
     return settled && serves && status == 0;
 }
 
-/* Sends the start, and then one byte after the other for as long as nothing is said to that. */
+/* Sends the start, then one byte after the other until the server responds. */
 static struct reply drip(struct wire *w, const struct live *s, const char *start, const char *more)
 {
     struct pollfd fd = {w->fd, POLLIN, 0};
@@ -41,7 +41,7 @@ TEST(slow_requests)
 {
     static const struct {
         const char *start, *drip;
-        int status; /* 0: it is closed without a word */
+        int status; /* 0: closed without a response */
     } rows[] = {
         {"", "", 0},
         {"P", "P", 408},
@@ -70,7 +70,7 @@ TEST(slow_requests)
     CHECK(is_well(&s, before));
 }
 
-/* Whoever says nothing more is sent away: at first, after a request, on the Unix socket too. */
+/* Idle connections are closed: new ones, after a request, and on the Unix socket. */
 TEST(silent_peers)
 {
     struct live s;
@@ -90,8 +90,9 @@ TEST(silent_peers)
     CHECK(is_well(&s, before));
 }
 
-/* A client that closes its side gets the answers of calls that take no time. One that does so while
- * a call runs has left, unless the call ended before the server saw it. Half a request is none. */
+/* A client that shuts down its sending side gets the answers of calls that return at once. During a
+ * call this means that the client has left, unless the call ends first. An incomplete request gets
+ * no answer. */
 TEST(half_closed_http)
 {
     static const struct {
@@ -166,7 +167,7 @@ static void set_narrow(struct wire *w)
     setsockopt(w->fd, SOL_SOCKET, SO_RCVBUF, &least, sizeof(least));
 }
 
-/* Sends the same again and again, until nothing more is taken; false: it was all taken. */
+/* Sends the same data until no more is accepted. Returns false if all of it was accepted. */
 static bool stuff(struct wire *w, struct fumi_str bytes, size_t most)
 {
     size_t sent = 0;
@@ -184,7 +185,8 @@ static bool stuff(struct wire *w, struct fumi_str bytes, size_t most)
     return false;
 }
 
-/* Who does not take his answer is sent away, on each transport, and holds up nobody else. */
+/* A client that does not read its answer is closed, on each transport, and does not delay others.
+ */
 TEST(never_reads)
 {
     struct live s;
@@ -210,9 +212,9 @@ TEST(never_reads)
     CHECK(is_well(&s, before));
 }
 
-/* A peer that does not take its answer is sent away, though it sends something all the time. The
- * answer is larger than what the system takes, and short enough that the peer is still read. */
-TEST(speaks_and_never_reads)
+/* A client that does not read its answer is closed even if it keeps sending. The answer is larger
+ * than the socket buffers and short enough that the client is still read. */
+TEST(keeps_sending_and_never_reads_a_large_answer)
 {
     static const char call[] =
         "{\"jsonrpc\":\"2.0\",\"method\":\"too_big\",\"params\":[600000],\"id\":1}";
@@ -233,7 +235,8 @@ TEST(speaks_and_never_reads)
     CHECK(is_well(&s, before));
 }
 
-/* Who sends on and on without reading is not read from any more: what he sends is not kept. */
+/* The server stops reading from a client that sends without reading, so unread data is not kept in
+ * memory. */
 TEST(sends_and_never_reads)
 {
     struct live s;
@@ -256,8 +259,8 @@ TEST(sends_and_never_reads)
     CHECK(is_well(&s, before));
 }
 
-/* What is told to a slow reader has a limit; past it he is sent away rather than told a part. */
-TEST(told_and_never_reads)
+/* Unsent notifications are limited; a client that exceeds the limit is closed. */
+TEST(never_reads_notifications)
 {
     static const char call[] =
         "{\"jsonrpc\":\"2.0\",\"method\":\"progress\",\"params\":[1000],\"id\":1}";
@@ -275,7 +278,7 @@ TEST(told_and_never_reads)
     CHECK(is_well(&s, before));
 }
 
-/* The peer is gone in the middle: of a request, of calls that are under way, of the answer. */
+/* The client disconnects during a request, during open calls, or during the answer. */
 TEST(resets_http)
 {
     static const char *const rows[] = {
@@ -308,7 +311,7 @@ TEST(resets_http)
     CHECK(is_well(&s, before));
 }
 
-/* The calls were begun: what came after them was answered. */
+/* The calls had started: the message after them was answered. */
 TEST(resets_of_calls)
 {
     static const char *const calls[] = {CALL("later"), CALL("slow_echo"), CALL("wait_cancel"),
@@ -328,7 +331,7 @@ TEST(resets_of_calls)
             f = wire_hear(&w);
         while (f.first == (FIN | TEXT));
         CHECK_INT(f.first, FIN | PONG);
-        wire_put(&w, FUMI_STR("\x81\xFE\x10")); /* and a frame is begun */
+        wire_put(&w, FUMI_STR("\x81\xFE\x10")); /* and a frame was started */
         wire_reset(&w);
     }
     CHECK(is_well(&s, before));
@@ -351,7 +354,7 @@ TEST(resets_of_lines)
     CHECK(is_well(&s, before));
 }
 
-/* Always the same numbers. */
+/* A fixed sequence of pseudo-random numbers. */
 static unsigned next(uint64_t *seed)
 {
     *seed ^= *seed << 13;
@@ -377,7 +380,7 @@ static struct fumi_str damaged(char *bytes, const char *good, uint64_t *seed)
     return (struct fumi_str){bytes, n};
 }
 
-/* One connection that makes no sense, each in its way. */
+/* One connection that sends one kind of garbage. */
 static void rave(struct wire *w, const struct live *s, unsigned way, uint64_t *seed)
 {
     char bytes[1024];
@@ -401,7 +404,7 @@ static void rave(struct wire *w, const struct live *s, unsigned way, uint64_t *s
 
 enum { AT_ONCE = 50 };
 
-/* Each must end, in whatever way. */
+/* Each must end, in any way. */
 static bool rave_all(const struct live *s, unsigned n, uint64_t seed)
 {
     struct wire all[AT_ONCE];
@@ -419,8 +422,8 @@ static bool rave_all(const struct live *s, unsigned n, uint64_t seed)
     return ended;
 }
 
-/* 1,000 connections that send garbage leave nothing behind: no descriptors, and no memory beyond
- * what the first 200 of them made it take. */
+/* 1,000 connections that send garbage leak nothing: no descriptors, and no memory beyond that of
+ * the first 200. */
 TEST(garbage)
 {
     struct live s;
@@ -443,7 +446,7 @@ TEST(garbage)
     CHECK(is_well(&s, before));
 }
 
-/* A line that is too long is answered and skipped, over and over; so is a body and a message. */
+/* A line that is too long is answered and skipped, repeatedly; so are a body and a message. */
 TEST(oversize)
 {
     struct live s;

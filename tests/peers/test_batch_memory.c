@@ -1,6 +1,6 @@
-/* The memory that a live `fumi serve` takes for answers that are too large: a store of 1,000 notes
- * of 250 KB each, and batches that ask for all of them ten times. Every server is a process of its
- * own, so that its peak (VmHWM) belongs to one test. */
+/* The memory of a running `fumi serve` for answers that are too large: a store of 1,000 notes of
+ * 250 KB each, and batches that request all of them ten times. Every test starts its own server,
+ * because VmHWM is the peak of a process. */
 #include "base/arena.h"
 #include "store/sqlite.h"
 #include "test.h"
@@ -22,7 +22,7 @@ enum {
     FIT = 32, /* notes in an answer of 8 MiB; one more is too many */
     DIM = 384,
     CLIENTS = 16,
-    /* KiB; a sanitizer takes several times as much. */
+    /* KiB; a sanitizer needs several times as much. */
     BOUND = SANITIZED ? 1 << 20 : 100 << 10,
 };
 
@@ -52,7 +52,7 @@ static void drop_dir(void)
     nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Each note has its vector, so that the server has nothing to embed. */
+/* Each note has a vector, so that the server has nothing to embed. */
 static int put_notes(struct store *s, struct fumi_arena *a, struct fumi_err *e)
 {
     char *text = fumi_alloc(a, TEXT);
@@ -75,7 +75,7 @@ static int put_notes(struct store *s, struct fumi_arena *a, struct fumi_err *e)
     return 0;
 }
 
-/* Makes the store at the first time; it is there until the program ends. */
+/* Creates the store on first use; it exists until the program ends. */
 static int make_store(void)
 {
     static bool made;
@@ -108,7 +108,7 @@ static int start(struct live *s)
     return live_start_as(s, FUMI, "serve", flags);
 }
 
-/* One line out, one line in; it lives until the next is read. */
+/* Sends a line and reads a line, which is valid until the next one is read. */
 static struct fumi_str ask(struct wire *w, const char *message)
 {
     if (!wire_put(w, fumi_str(message)) || !wire_put(w, FUMI_STR("\n")))
@@ -141,9 +141,9 @@ TEST(a_batch_of_lists_that_are_too_large)
     CHECK_INT(live_stop(&s), 0);
 }
 
-/* What is loaded to learn more than is answered does not count: the note behind the last of a list,
- * and texts that maxTokens leaves out. */
-TEST(what_fits_is_answered)
+/* Texts that are read but not part of the answer do not count: the note after the last one of a
+ * list, and texts that maxTokens excludes. */
+TEST(texts_outside_the_answer_do_not_count)
 {
     struct live s;
     struct wire w;
@@ -161,7 +161,7 @@ TEST(what_fits_is_answered)
     CHECK_INT(live_stop(&s), 0);
 }
 
-/* A last client is answered after the others have come and gone. */
+/* A last client is answered after the others have disconnected. */
 static void leave_at_once(struct live *s, bool http)
 {
     struct wire all[CLIENTS];
@@ -183,8 +183,8 @@ static void leave_at_once(struct live *s, bool http)
     wire_close(&last);
 }
 
-/* Looks until the memory stays below the bound: calls that have not ended yet may need more again.
- */
+/* Repeats the check until memory stays below the limit: calls that are still running may need more
+ * again. */
 static bool comes_back(const struct live *s)
 {
     enum { STAYS = 30 };
@@ -196,7 +196,7 @@ static bool comes_back(const struct live *s)
     return below == STAYS;
 }
 
-TEST(memory_comes_back_from_clients_that_leave)
+TEST(memory_of_disconnected_clients_is_freed)
 {
     struct live s;
     CHECK_INT(start(&s), 0);

@@ -1,12 +1,12 @@
-/* SIGTERM while a note is being stored: what is stored is answered, so that nobody stores it twice.
- * The commit is made slow by a lock on the database that another process, this one, holds. */
+/* SIGTERM while a note is being stored: a stored note is acknowledged, so that no client stores it
+ * twice. This process holds a lock on the database, which delays the commit. */
 #include "live.h"
 #include "test.h"
 
 #include <sqlite3.h>
 #include <sys/ioctl.h>
 
-/* fumi on standard input and output, with a directory of its own. */
+/* fumi on standard input and output, with its own directory. */
 struct child {
     pid_t pid;
     int in, out, err; /* ours, of its descriptors 0, 1 and 2 */
@@ -42,7 +42,7 @@ static bool begin(struct child *c, const char *drain)
     return c->pid > 0;
 }
 
-/* Reads until the text is there, or nothing more comes: whether it is. */
+/* Reads until the text is found. Returns false at the end of the output. */
 static bool hear(int fd, struct fumi_buf *to, const char *what)
 {
     while (!to->n || !memmem(to->p, to->n, what, strlen(what))) {
@@ -57,7 +57,7 @@ static bool hear(int fd, struct fumi_buf *to, const char *what)
     return true;
 }
 
-/* Returns when it has read the line; what it does with it, it does before it looks for signals. */
+/* Returns when the server has read the line; it processes the line before it checks for signals. */
 static bool say(const struct child *c, const char *line)
 {
     int left = 1;
@@ -126,7 +126,7 @@ static int end(struct child *c)
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"memory.add_note\",\"params\":{"               \
     "\"projectId\":\"p\",\"groupId\":\"g\",\"text\":\"" text "\"}}\n"
 
-TEST(what_is_stored_is_answered)
+TEST(a_stored_note_is_answered_despite_sigterm)
 {
     struct child c;
     CHECK(begin(&c, "0"));
@@ -135,7 +135,7 @@ TEST(what_is_stored_is_answered)
     CHECK(db && !sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL));
     CHECK(say(&c, ADD("2", "the second")));
     kill(c.pid, SIGTERM);
-    bool late = hear(c.err, &c.warned, "serve.cancelled"); /* or it has ended */
+    bool late = hear(c.err, &c.warned, "serve.cancelled"); /* or the server has ended */
     CHECK_INT(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), 0);
     bool answered = hear(c.out, &c.said, "\"id\":2}\n");
     hear(c.err, &c.warned, "until it ends");
@@ -150,8 +150,8 @@ TEST(what_is_stored_is_answered)
     CHECK_INT(stored, 2);
 }
 
-/* One that does not end is given up in the end, and named. */
-TEST(what_is_given_up_is_named)
+/* A commit that does not end is abandoned, and the log names the method. */
+TEST(abandoned_calls_are_named_in_the_log)
 {
     struct child c;
     CHECK(begin(&c, "300"));

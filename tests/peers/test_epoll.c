@@ -110,7 +110,7 @@ TEST(the_timer_and_all_transports_run_in_one_loop)
     CHECK_INT(status, 0);
 }
 
-TEST(a_signal_ends_it)
+TEST(a_signal_stops_the_program)
 {
     struct program p;
     begin(&p);

@@ -10,7 +10,8 @@ enum {
     UPDATES = 10000,
     WRITERS = 2,
     IMPORTERS = 2,
-    FIRST = 1000, /* times, in ms: what was there, what the file has, what is written meanwhile */
+    FIRST = 1000, /* times in ms: of the existing values, of those in the file, of those written
+                     during the import */
     OLD = 2000,
     NEW = 3000,
 };

@@ -1,7 +1,7 @@
-/* A live server and the tables of malformed_rows.h: each row whole and byte by byte, on a
- * connection of its own. What comes is written down as the statuses and what becomes of the
- * connection, which is "kept" when a further request is answered on it and the answer before did
- * not say otherwise, and "close" when it said so and did. */
+/* Sends each row of malformed_rows.h to a running server, whole and byte by byte, on a new
+ * connection. The result is the statuses and what happens to the connection: "kept" if a further
+ * request is answered and the last response did not announce a close, "close" if the response
+ * announced it and the server closed. */
 #include "malformed_rows.h"
 #include "test.h"
 #include "wire.h"
@@ -27,7 +27,7 @@ static struct reply next_reply(struct wire *w, bool only_head)
 
 struct outcome {
     char text[128];
-    bool closes; /* the last answer said so */
+    bool closes; /* the last response announced a close */
     bool holds;
 };
 
@@ -39,8 +39,8 @@ static void note(struct outcome *o, const struct reply *r, const char *holds)
     o->holds = !holds || has(r->head, holds) || has(r->body, holds);
 }
 
-/* As many answers as are wanted are waited for; then a further request shows what is behind them,
- * and whether the connection lives. */
+/* Waits for the expected responses; then a further request shows what follows and whether the
+ * connection is open. */
 static void listen_to(struct wire *w, const struct live *s, const struct row *row,
                       struct outcome *o)
 {
@@ -118,12 +118,12 @@ TEST(request_lines)
     try_rows(start_rows, FUMI_COUNT(start_rows));
 }
 
-TEST(meanings)
+TEST(paths_methods_and_fields)
 {
-    try_rows(meaning_rows, FUMI_COUNT(meaning_rows));
+    try_rows(routing_rows, FUMI_COUNT(routing_rows));
 }
 
-/* The body is asked for when it is not there yet, and once. */
+/* 100 Continue is sent if the body has not arrived yet, and only once. */
 TEST(continues)
 {
     struct live s;
@@ -147,7 +147,7 @@ TEST(continues)
     CHECK_INT(live_stop(&s), 0);
 }
 
-/* A slow call does not let those behind it pass. */
+/* Requests after a slow call are answered after it. */
 TEST(order)
 {
     struct live s;
@@ -175,10 +175,10 @@ TEST(order)
     CHECK_INT(live_stop(&s), 0);
 }
 
-/* Requests of many kinds, each with what it is answered alone. The first three have heads that are
- * remembered. */
+/* Requests of several kinds, with the response that each gets alone. The heads of the first three
+ * are cached. */
 static const struct {
-    const char *target, *rest; /* what stands before and behind Host */
+    const char *target, *rest; /* the fields before and after Host */
     int status;
     const char *holds;
 } kinds[] = {
@@ -210,8 +210,8 @@ static void ask_kind(struct wire *w, const struct live *s, size_t kind, bool slo
         TEST_FAIL("kind %zu: %d %.*s", kind, r.status, FUMI_ARG(r.body));
 }
 
-/* What is known of one request says nothing of the next, whoever sends it; connections come and
- * go in any order. */
+/* The cached head of one request does not affect the next, on any connection; connections open and
+ * close in any order. */
 TEST(one_kind_after_the_other)
 {
     struct live s;

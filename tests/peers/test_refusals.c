@@ -1,5 +1,5 @@
-/* A live server that turns peers away: too many of them, too fast, or not to be let in. Those that
- * are there already notice nothing. */
+/* A running server that refuses clients: too many, too fast, or not allowed. Clients that are
+ * already connected are not affected. */
 #include "frames.h"
 #include "test.h"
 
@@ -7,7 +7,7 @@
 #define WAITS "{\"jsonrpc\":\"2.0\",\"method\":\"wait_cancel\",\"id\":1}"
 #define TOKEN "0123456789abcdefghij"
 
-enum { LIMIT = 4, SURPLUS = 64 }; /* as many more are told why */
+enum { LIMIT = 4, SURPLUS = 64 }; /* this many more are refused with a reason */
 
 static bool is_refused(struct wire *w, int status, bool closed)
 {
@@ -19,7 +19,7 @@ static bool is_refused(struct wire *w, int status, bool closed)
     return false;
 }
 
-/* Those who come when it is full are told so, on every transport. */
+/* Clients that connect when the server is full get an error, on every transport. */
 static void come_too_late(const struct live *s)
 {
     struct wire http, socket, lines;
@@ -52,7 +52,7 @@ TEST(connections)
     CHECK(live_settles(&s, before + LIMIT));
     for (int i = 0; i < SURPLUS; i++)
         wire_tcp(&over[i], &s);
-    wire_tcp(&last, &s); /* for this one there is not even a word */
+    wire_tcp(&last, &s); /* this one is closed without a response */
     CHECK(wire_ends(&last));
     for (int i = 0; i < LIMIT; i++)
         CHECK(wire_lives(&in[i], &s));
@@ -68,7 +68,7 @@ TEST(connections)
     CHECK_INT(live_stop(&s), 0);
 }
 
-/* Tries until it comes: when the server knows of it is its matter. */
+/* Retries until it succeeds, because the server may notice a closed connection later. */
 static bool turns(struct wire *w, const struct live *s, int status)
 {
     for (int i = 0; i < 3000; i++) {
@@ -83,7 +83,7 @@ static bool turns(struct wire *w, const struct live *s, int status)
     return false;
 }
 
-/* When as many calls as may be are under way, the next is refused, and its connection kept. */
+/* When the maximum number of calls is open, the next is refused and its connection kept. */
 TEST(calls_under_way)
 {
     struct live s;
@@ -105,7 +105,7 @@ TEST(calls_under_way)
     CHECK_INT(live_stop(&s), 0);
 }
 
-/* One a second and two at once: of forty that come in one go, the first is served, and not all. */
+/* One per second with a burst of two: of forty at once, the first is served, and not all are. */
 TEST(rate)
 {
     struct live s;
@@ -144,11 +144,11 @@ static int status_with(const struct live *s, const char *head, struct reply *r, 
 #define NUMBER "Sec-WebSocket-Version: 13\r\n"
 #define BEARER "Authorization: Bearer " TOKEN "\r\n"
 
-/* Who may come in, over HTTP and at the upgrade. */
+/* Which clients are allowed, over HTTP and for WebSocket upgrades. */
 static const struct {
     const char *head;
     int status;
-} doors[] = {
+} access_rows[] = {
     {POST "Host: h\r\n" BODY, 401},
     {POST "Host: h\r\nAuthorization: Bearer 0123456789abcdefghik\r\n" BODY, 401},
     {POST "Host: h\r\nAuthorization: Basic " TOKEN "\r\n" BODY, 401},
@@ -172,14 +172,14 @@ static const struct {
     {WS "Host: h\r\nOrigin: https://page\r\n" BEARER ASKS NUMBER WIRE_KEY "\r\n", 101},
 };
 
-/* A client that asks for WebSocket may send frames without waiting for the answer, so a connection
- * on which that is refused is closed. Whether that holds here. */
+/* A WebSocket client may send frames before the response, so a connection whose upgrade is refused
+ * is closed. Checks that. */
 static bool is_final(struct wire *w, const struct reply *r, const char *head)
 {
     return r->status == 101 || !strstr(head, ASKS) || (reply_closes(r) && wire_ends(w));
 }
 
-/* Only calls of those who were let in reached the server. */
+/* Only calls of allowed clients reached the server. */
 static void check_calls(const struct live *s, int calls)
 {
     struct wire w;
@@ -192,7 +192,7 @@ static void check_calls(const struct live *s, int calls)
     wire_close(&w);
 }
 
-TEST(doors)
+TEST(access_checks)
 {
     struct live s;
     struct wire in, w, lines;
@@ -204,12 +204,12 @@ TEST(doors)
     int before = live_descriptors(&s);
     wire_tcp(&in, &s);
     CHECK_INT(wire_upgrade(&in, &s, BEARER).status, 101);
-    for (size_t i = 0; i < FUMI_COUNT(doors); i++) {
-        int status = status_with(&s, doors[i].head, &r, &w);
+    for (size_t i = 0; i < FUMI_COUNT(access_rows); i++) {
+        int status = status_with(&s, access_rows[i].head, &r, &w);
         bool asked = reply_field(&r, "WWW-Authenticate").p;
-        if (status != doors[i].status || asked != (status == 401))
-            TEST_FAIL("row %zu: status %d, want %d", i, status, doors[i].status);
-        if (!is_final(&w, &r, doors[i].head))
+        if (status != access_rows[i].status || asked != (status == 401))
+            TEST_FAIL("row %zu: status %d, want %d", i, status, access_rows[i].status);
+        if (!is_final(&w, &r, access_rows[i].head))
             TEST_FAIL("row %zu: the connection lives", i);
         wire_close(&w);
     }
@@ -226,7 +226,7 @@ TEST(doors)
     CHECK_INT(live_stop(&s), 0);
 }
 
-/* A request that asks for no WebSocket leaves the connection one of HTTP. */
+/* A request without an upgrade leaves the connection in HTTP. */
 TEST(upgrades)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* `fumi serve --project` and `--read-only` as processes: the same matrix of calls as
- * unit/agent/test_scope.c, over stdio and HTTP, plain and as tools of MCP. */
+/* `fumi serve --project` and `--read-only` as processes: the table of calls of
+ * unit/agent/test_scope.c over stdio and HTTP, plain and as MCP tools. */
 #include "scope_fixture.h"
 #include "wire.h"
 
@@ -43,7 +43,7 @@ static struct fumi_str request_of(struct fixture *t, size_t i, bool tool, bool m
 
 static void check_row(struct fixture *t, size_t i, struct fumi_str request, struct fumi_str answer)
 {
-    if (holds(answer, "Unknown tool: memory_")) /* a method that is no tool */
+    if (holds(answer, "Unknown tool: memory_")) /* a method that is not a tool */
         return;
     if (!row_holds(t, &rows[i], &t->scope, request, answer))
         TEST_FAIL("%s is not as its row says", rows[i].method);
@@ -54,8 +54,6 @@ static void check_store(struct fixture *t, struct fumi_str all, struct fumi_str 
     CHECK(holds(foreign, "zqvalue") && fumi_eq(world_dump(t, true), foreign));
     CHECK_INT(fumi_eq(world_dump(t, false), all), t->scope.read_only);
 }
-
-/* --- stdio. --- */
 
 static bool write_lines(struct fixture *t, const char *path, bool tools)
 {
@@ -73,7 +71,7 @@ static bool write_lines(struct fixture *t, const char *path, bool tools)
     return fclose(f) == 0;
 }
 
-/* by_flag: the scope is given as a flag, else in the environment. */
+/* by_flag: the scope is given as a flag, otherwise in the environment. */
 static int serve_lines(struct fixture *t, const char *in, const char *out, bool by_flag)
 {
     int status = -1;
@@ -91,7 +89,7 @@ static int serve_lines(struct fixture *t, const char *in, const char *out, bool 
     return pid > 0 && waitpid(pid, &status, 0) == pid ? status : -1;
 }
 
-/* The answer of a row, among all lines. */
+/* The answer to a row, among all lines. */
 static struct fumi_str line_of(struct fixture *t, struct fumi_str all, size_t i)
 {
     int64_t id;
@@ -147,8 +145,6 @@ TEST(read_only_over_stdio)
     over_stdio(of_reader, true, true);
     over_stdio(of_reader, false, false);
 }
-
-/* --- HTTP. --- */
 
 static struct fumi_str post(struct wire *w, const struct live *s, struct fumi_str message,
                             const char *tool)

@@ -1,11 +1,11 @@
-/* The end of a live server: what was sent to it before the signal is answered, whoever is connected
- * is told, and it ends with status 0. */
+/* Shutdown of a running server: what was sent before the signal is answered, connected clients are
+ * notified, and the exit status is 0. */
 #include "frames.h"
 #include "test.h"
 
 #define CALL(method) "{\"jsonrpc\":\"2.0\",\"method\":\"" method "\",\"id\":1}"
 
-/* Nobody asks for anything: each is told in the way of its transport. */
+/* Idle clients: each is closed in the way of its transport. */
 TEST(idle_peers)
 {
     struct live s;
@@ -37,7 +37,7 @@ TEST(idle_peers)
     CHECK_INT(live_end(&s), 0);
 }
 
-/* Calls that do not end by themselves are cancelled when the time is over. */
+/* Calls that do not return are cancelled after the drain timeout. */
 TEST(calls_that_wait)
 {
     struct live s;
@@ -59,7 +59,7 @@ TEST(calls_that_wait)
     wire_close(&socket);
 }
 
-/* A peer that half sent a request, and one that does not read, do not keep it from ending. */
+/* A client with an incomplete request and one that does not read do not delay the exit. */
 TEST(stuck_peers)
 {
     static const char big[] =
@@ -130,14 +130,14 @@ static void join(struct wire *w, const struct live *s, enum kind kind)
         wire_upgrade(w, s, "");
 }
 
-/* A request is larger than a line; of many calls, as many are sent as make about 75 KB: more than
- * the server takes in one read, and less than what waits in a socket. */
+/* A request is larger than a line. Of many calls, about 75 KB are sent: more than the server reads
+ * at once, and less than a socket buffers. */
 static int calls_of(int i, int n)
 {
     return n > 400 && i % KINDS == HTTP ? n / 4 : n;
 }
 
-/* In one go: sent one by one, small pieces would fill a socket by what each costs. */
+/* In one write: many small writes would exceed the socket buffer by their overhead. */
 static void put_calls(struct wire *w, const struct live *s, enum kind kind, int n, int kinds)
 {
     struct fumi_buf all = {0};
@@ -147,7 +147,7 @@ static void put_calls(struct wire *w, const struct live *s, enum kind kind, int 
     fumi_buf_done(&all);
 }
 
-/* Peers of all kinds send so many calls each, one after the other of so many kinds of calls. */
+/* Clients of all transports each send this many calls, of this many kinds in turn. */
 static void put_all(struct wire *all, const struct live *s, int n, int kinds)
 {
     for (int i = 0; i < PEERS; i++)
@@ -166,7 +166,7 @@ static void check_all(struct wire *all, int n)
     }
 }
 
-/* The server works on what it gets when the signal comes, and some go on sending after it. */
+/* The server is processing calls when the signal arrives, and some clients continue to send. */
 static void end_at_work(const char *flags, int n, int kinds)
 {
     struct live s;
@@ -182,8 +182,8 @@ static void end_at_work(const char *flags, int n, int kinds)
     CHECK_INT(live_end(&s), 0);
 }
 
-/* The server stands still until everything is sent and the signal is there; some connections it has
- * not even accepted yet. Nothing is left to chance then. */
+/* The server is stopped until everything is sent and the signal is pending, so the result is
+ * deterministic; some connections are not accepted yet. */
 static void end_asleep(const char *flags, int n, int kinds)
 {
     struct live s;
@@ -205,7 +205,7 @@ static void end_asleep(const char *flags, int n, int kinds)
     CHECK_INT(live_end(&s), 0);
 }
 
-/* Calls of all kinds, and as many quick ones as fill more than one read. */
+/* Calls of all kinds, and enough quick ones to fill more than one read. */
 TEST(under_load)
 {
     for (int i = 0; i < 3; i++)
@@ -240,7 +240,7 @@ TEST(many_calls_that_wait_in_the_socket)
     end_asleep("--drain 20000 --threads 3", 1700, 1);
 }
 
-/* A second signal changes nothing, and SIGINT is as good. */
+/* A second signal has no effect, and SIGINT works like SIGTERM. */
 TEST(signals)
 {
     struct live s;

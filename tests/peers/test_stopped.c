@@ -1,6 +1,6 @@
-/* A process that is stopped (SIGSTOP) while it holds the lock for writing: whoever only reads goes
- * on as ever, and whoever writes has one error that names the process, after less than ten seconds.
- * Limits are generous, since machines are slow: before, a single write waited for 30 s. */
+/* A process is stopped (SIGSTOP) while it holds the write lock: readers are not affected, and
+ * writers fail after less than ten seconds with one error that names the process. The time limits
+ * are generous, because test machines may be slow. */
 #include "sqlite_fixture.h"
 #include "test.h"
 
@@ -12,7 +12,7 @@
 
 enum { PATIENCE = 25, WRITES = 12 }; /* seconds for one command, and for all writes of a server */
 
-/* Holds the lock until it is killed; says so on the pipe. */
+/* Holds the lock until it is killed; reports on the pipe that it has the lock. */
 static void hold(const char *path, int to)
 {
     sqlite3 *h = NULL;
@@ -48,7 +48,7 @@ static void end_holder(pid_t pid)
     waitpid(pid, NULL, 0);
 }
 
-/* A command of fumi; its output goes to the file. */
+/* A command of fumi, with its output in the file. */
 static pid_t run(struct fixture *t, const char *out, const char *const *words, const char *in)
 {
     const char *argv[12] = {FUMI};
@@ -127,7 +127,7 @@ TEST(commands_that_write_have_one_error_and_readers_none)
                    "{\"projectId\":\"p\",\"groupId\":\"g\",\"text\":\"three\"}\n");
     pid_t holder = stopped_holder(t.path);
     CHECK(holder > 0);
-    snprintf(name, sizeof(name), "Process %d holds", (int)holder);
+    snprintf(name, sizeof(name), "Process %d has locked", (int)holder);
     for (size_t i = 0; i < FUMI_COUNT(all); i++) {
         snprintf(out, sizeof(out), "%s/out%zu", t.top, i);
         pids[i] = run(&t, out, all[i].words, in);
@@ -165,7 +165,8 @@ static void *write_some(void *arg)
     return NULL;
 }
 
-/* Of all writes of a process only the first waits; and when the other goes on, all is well. */
+/* Only the first of several writes of a process waits; when the other process continues, all writes
+ * succeed. */
 TEST(a_server_waits_once)
 {
     struct fixture t = {0};

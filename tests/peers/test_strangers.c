@@ -1,5 +1,5 @@
-/* Peers of another user of the machine, who take what they can get: the owner still comes in. Only
- * root can be two users, so without it there is nothing to see. */
+/* Clients of another user of the machine that open as many connections as they can: the owner is
+ * still served. Skipped without root, which is needed to change users. */
 #include "frames.h"
 #include "test.h"
 
@@ -9,7 +9,7 @@ enum { NOBODY = 65534, PLACES = 8, THEIRS = PLACES / 4, STRANGERS = 40 };
 
 typedef void (*connect_fn)(struct wire *w, const struct live *s);
 
-/* What a stranger tells of his connections. */
+/* What the other user reports of its connections. */
 struct tale {
     int in, told, ended;
 };
@@ -23,8 +23,7 @@ static int status_of(struct wire *w, const struct live *s)
     return wire_reply(w, false).status;
 }
 
-/* All connections are there before the first asks for anything. Those that are served are kept
- * until they end. */
+/* Opens all connections before the first one sends. Those that are served stay open. */
 static void be_strange(const struct live *s, connect_fn join, int out)
 {
     static struct wire w[STRANGERS];
@@ -73,7 +72,7 @@ static void owner_comes(const struct live *s, connect_fn join)
     for (int i = 0; i < PLACES; i++)
         CHECK(wire_lives(&w[i], s));
     join(&late, s);
-    CHECK_INT(status_of(&late, s), 503); /* all places are the owner's */
+    CHECK_INT(status_of(&late, s), 503); /* all connections belong to the owner */
     wire_close(&late);
     for (int i = 0; i < PLACES; i++)
         wire_close(&w[i]);
@@ -102,20 +101,20 @@ static void meet(const char *flags, connect_fn join)
     CHECK_INT(live_stop(&s), 0);
 }
 
-TEST(the_owner_comes_in_over_tcp)
+TEST(the_owner_can_connect_over_tcp)
 {
     if (geteuid() == 0)
         meet("--connections 8", wire_tcp);
 }
 
-TEST(the_owner_comes_in_over_unix_sockets)
+TEST(the_owner_can_connect_over_unix_sockets)
 {
     if (geteuid() == 0)
         meet("--connections 8", wire_unix);
 }
 
-/* The connection that is given up may live on another thread. */
-TEST(the_owner_comes_in_on_every_thread)
+/* The connection that is closed for the owner may belong to another thread. */
+TEST(the_owner_can_connect_on_every_thread)
 {
     if (geteuid() == 0)
         meet("--connections 8 --threads 3", wire_tcp);

@@ -44,13 +44,13 @@ TEST(late_calls_are_answered_before_their_methods_end)
         CHECK_STR(ask(&w, &s, http, CALL("echo", "[4]", "4")),
                   "{\"jsonrpc\":\"2.0\",\"result\":[4],\"id\":4}");
         wire_close(&w);
-        kill(s.pid, SIGKILL); /* it would wait for what is asleep */
+        kill(s.pid, SIGKILL); /* it would wait for the sleeping call */
         live_end(&s);
     }
 }
 
-/* The client leaves while its call, which was answered, still runs; the connection is kept for it.
- */
+/* The client disconnects while its call, already answered, still runs; the connection is kept for
+ * the call. */
 TEST(a_late_call_outlives_its_connection)
 {
     struct live s;
@@ -64,7 +64,7 @@ TEST(a_late_call_outlives_its_connection)
     CHECK_INT(live_stop(&s), 0);
 }
 
-/* Otherwise each of them would take memory, and their number would have no limit. */
+/* Otherwise each would take memory, and their number would be unlimited. */
 TEST(late_calls_that_still_run_count_as_under_way)
 {
     struct live s;

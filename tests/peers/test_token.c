@@ -1,4 +1,4 @@
-/* Where the token of a live server can be read, and where not. */
+/* Where the token of a running server can be read, and where it cannot. */
 #include "frames.h"
 #include "test.h"
 
@@ -28,7 +28,7 @@ static bool command_line_has(const struct live *s, const char *what)
     return n > 0 && memmem(text, (size_t)n, what, strlen(what));
 }
 
-TEST(the_command_line_does_not_show_it)
+TEST(the_token_is_not_in_the_command_line)
 {
     static const char *const flags[] = {"--auth token --token " TOKEN " --rate 1000",
                                         "--auth token -token=" TOKEN " --rate 1000"};
@@ -42,7 +42,7 @@ TEST(the_command_line_does_not_show_it)
     }
 }
 
-TEST(a_file_holds_it)
+TEST(the_token_can_be_read_from_a_file)
 {
     struct live s;
     char path[] = "/tmp/fumi-token-XXXXXX", flags[128];
@@ -56,6 +56,6 @@ TEST(a_file_holds_it)
     CHECK_INT(fchmod(fd, 0644), 0);
     CHECK_INT(live_start(&s, SPEC_SERVER, flags), -1); /* others can read it */
     unlink(path);
-    CHECK_INT(live_start(&s, SPEC_SERVER, flags), -1); /* it is gone */
+    CHECK_INT(live_start(&s, SPEC_SERVER, flags), -1); /* removed */
     close(fd);
 }

@@ -1,5 +1,5 @@
-/* Who asks: contexts that filters attach to requests, seen by calls and freed after the last answer
- * whatever becomes of request, call and connection. */
+/* Contexts that filters attach to requests: calls see them, and they are freed after the last
+ * answer, whatever happens to request, call and connection. */
 #include "test.h"
 #include "who_fixture.h"
 
@@ -53,7 +53,7 @@ TEST(a_pending_call_keeps_its_context)
     CHECK_INT(who_stop(&s), 0);
 }
 
-/* The client leaves: the call is cancelled and finished, and has no answer. */
+/* The client disconnects: the call is cancelled and finished without an answer. */
 TEST(a_client_that_leaves_ends_its_context)
 {
     struct who s;
@@ -67,7 +67,7 @@ TEST(a_client_that_leaves_ends_its_context)
     CHECK_INT(who_stop(&s), 0);
 }
 
-/* alice has her answer, and bob has his on the same connection, while her method still runs. */
+/* The answers of alice and bob arrive on the same connection while her method still runs. */
 TEST(a_late_call_keeps_its_context)
 {
     struct who s;
@@ -175,10 +175,10 @@ TEST(the_context_of_an_upgrade_belongs_to_its_connection)
     say(&w, CALL("later", "5"));
     CHECK(reaches(&s.counts->parked, 2));
     CHECK_INT(s.counts->freed, 0);
-    wire_reset(&w); /* `later` is cancelled, `slow` is not asked */
+    wire_reset(&w); /* `later` is cancelled; `slow` does not check */
     CHECK_INT(s.counts->freed, 0);
     sem_post(&s.counts->go);
-    sem_post(&s.counts->go); /* should `later` have taken the first before it was cancelled */
+    sem_post(&s.counts->go); /* in case `later` took the first one before it was cancelled */
     CHECK(reaches(&s.counts->freed, 1));
     CHECK_INT(s.counts->late, 1);
     CHECK_INT(who_stop(&s), 0);
@@ -278,7 +278,7 @@ TEST(tools_see_the_context_of_their_request)
 }
 
 /* The server ends while calls are pending, over HTTP and WebSocket. */
-TEST(a_server_that_ends_ends_all_contexts)
+TEST(shutdown_frees_all_contexts)
 {
     struct who s;
     struct wire w, ws, idle;
@@ -317,14 +317,14 @@ static void *storm(void *arg)
         }
         wire_put(&w, fumi_buf_str(&all));
         if (i % 2)
-            wire_more(&w); /* something has come */
+            wire_more(&w); /* data has arrived */
         fumi_buf_done(&all);
         wire_reset(&w);
     }
     return NULL;
 }
 
-TEST(contexts_outlive_no_storm)
+TEST(contexts_are_freed_under_load)
 {
     struct who s;
     pthread_t threads[3];
@@ -337,8 +337,6 @@ TEST(contexts_outlive_no_storm)
     CHECK(s.counts->made > 0);
     CHECK_INT(who_stop(&s), 0);
 }
-
-/* --- The trace of a request. --- */
 
 #define TRACE(more) "traceparent: 00-" ID "-00f067aa0ba902b7-01\r\n" more
 
@@ -378,8 +376,6 @@ TEST(the_trace_of_a_request_is_in_its_head)
     CHECK_INT(who_stop(&s), 0);
 }
 
-/* --- Of the client. --- */
-
 static struct fumi_rpc_connection *reach(const struct who *s, const char *scheme)
 {
     char url[64];
@@ -417,7 +413,7 @@ TEST(the_client_passes_a_trace_on)
     CHECK_INT(fumi_rpc_connection_trace(l, PARENT, "a=1,b=2", &e), 0);
     CHECK_STR(traced(l, &a), "\"" ID " a=1,b=2\"");
     CHECK_STR(traced(l, &a), "\"" ID " a=1,b=2\"");
-    /* A message keeps the trace that it was sent with, though it waits for the one before it. */
+    /* A message keeps the trace that it was sent with while it waits for the message before it. */
     struct fumi_json none = {{0}};
     int64_t one = fumi_rpc_connection_begin(l, "trace", none, &e);
     CHECK_INT(fumi_rpc_connection_send(l, false, &e), 0);
@@ -428,7 +424,7 @@ TEST(the_client_passes_a_trace_on)
     CHECK_INT(fumi_rpc_connection_await(l, &a, one, 0, &first, &e), 0);
     CHECK_STR(first.result.text, "\"" ID " a=1,b=2\"");
     CHECK_STR(second.result.text, "\"" OTHER " -\"");
-    /* What is invalid changes nothing. */
+    /* Invalid values are ignored. */
     CHECK_INT(fumi_rpc_connection_trace(l, PARENT "-", NULL, &e), -1);
     CHECK_STR(fumi_str(e.text), "\"" PARENT "-\" is not a valid traceparent");
     CHECK_INT(fumi_rpc_connection_trace(l, "cc-" ID "-00f067aa0ba902b7-01-\r\nX: y", NULL, &e), -1);
@@ -437,7 +433,9 @@ TEST(the_client_passes_a_trace_on)
     CHECK_INT(fumi_rpc_connection_trace(l, NULL, NULL, &e), 0);
     CHECK_STR(traced(l, &a), "\"none\"");
     fumi_rpc_connection_close(l);
-    l = reach(&s, "ws"); /* one upgrade carries all messages, so none can have a field of its own */
+    l = reach(
+        &s,
+        "ws"); /* all messages share one upgrade request, so none can have its own header field */
     CHECK_INT(fumi_rpc_connection_trace(l, PARENT, NULL, &e), 0);
     CHECK_STR(traced(l, &a), "\"none\"");
     fumi_rpc_connection_close(l);

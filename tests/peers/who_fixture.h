@@ -1,5 +1,5 @@
-/* A server in a child process whose filter attaches a context to each request that has X-User. What
- * becomes of the contexts is counted in memory that parent and child share. */
+/* A server in a child process whose filter attaches a context to each request that has X-User.
+ * Parent and child count contexts in shared memory. */
 #ifndef PEERS_WHO_STAGE_H
 #define PEERS_WHO_STAGE_H
 
@@ -45,8 +45,6 @@ static inline struct fumi_str user_name(const void *context, struct counts *c)
     return fumi_str(u ? u->name : "nobody");
 }
 
-/* --- Filters: the first attaches, the second may refuse. --- */
-
 static inline int who_before(void *self, const struct fumi_http_request *r,
                              struct fumi_refusal *out)
 {
@@ -87,8 +85,6 @@ static inline void who_after(void *self, const struct fumi_http_request *r, int 
     user_name(fumi_http_context(r), self); /* it is still there */
 }
 
-/* --- Processors: the three hooks of a call see the same context. --- */
-
 static inline enum fumi_ret who_admit(void *self, const struct fumi_arrival *a, struct fumi_err *e)
 {
     (void)e;
@@ -108,8 +104,6 @@ static inline void who_leave(void *self, struct fumi_call *call)
 {
     user_name(call->context, self);
 }
-
-/* --- Methods. --- */
 
 struct fixture {
     struct counts *counts;
@@ -163,7 +157,7 @@ static inline void park(struct counts *c)
     while (sem_wait(&c->go)) {}
 }
 
-/* The same, but no longer than until the call is cancelled. */
+/* The same, but returns when the call is cancelled. */
 static inline void park_call(struct counts *c, const struct fumi_call *call)
 {
     atomic_fetch_add(&c->parked, 1);
@@ -190,7 +184,7 @@ static inline enum fumi_ret run_later(struct fumi_call *call, const void *params
     return FUMI_PENDING;
 }
 
-/* Is finished by another thread, as soon as that comes to it. */
+/* Finished later by another thread. */
 static inline void soon_task(struct fumi_task *task)
 {
     struct job *j = FUMI_OWNER(task, struct job, task);
@@ -209,7 +203,7 @@ static inline enum fumi_ret run_soon(struct fumi_call *call, const void *params,
     return FUMI_PENDING;
 }
 
-/* Misses its deadline, and uses its context behind it. */
+/* Misses its deadline, and uses its context afterwards. */
 static inline enum fumi_ret run_slow(struct fumi_call *call, const void *params, void *result)
 {
     struct counts *c = ((struct fixture *)call->self)->counts;
@@ -227,8 +221,6 @@ static const struct fumi_method who_methods[] = {
     {"soon", "The same, on another thread.", NULL, NULL, run_soon, FUMI_ASYNC},
     {"slow", "The same, too late.", NULL, NULL, run_slow, FUMI_BLOCKING | FUMI_READ_ONLY},
 };
-
-/* --- A route of the program, which answers later from another thread. --- */
 
 static inline void route_task(struct fumi_task *task)
 {
@@ -261,8 +253,6 @@ static inline enum fumi_ret tool_whoami(struct fumi_mcp_call *c)
         fumi_mcp_text(c, fumi_str(t.id));
     return FUMI_OK;
 }
-
-/* --- The child. --- */
 
 static inline void who_listening(void *arg, struct fumi_str address)
 {
@@ -305,7 +295,7 @@ struct who {
     struct counts *counts;
 };
 
-/* Waits until it listens. It ends by itself after two minutes. */
+/* Waits until it listens. It exits after two minutes at the latest. */
 static inline void who_start_as(struct who *w, struct fumi_settings set)
 {
     char line[128];
@@ -338,7 +328,8 @@ static inline void who_start(struct who *w)
     who_start_as(w, (struct fumi_settings){.threads = 2, .workers = 2});
 }
 
-/* Ends it: its status. Each context was freed once, and none was seen behind its end. */
+/* Stops the child and returns its status. Each context must have been freed once, and none used
+ * after that. */
 static inline int who_stop(struct who *w)
 {
     int status = -1;

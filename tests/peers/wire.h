@@ -1,5 +1,5 @@
-/* The other end of a connection to a live server: bytes out, lines and answers of HTTP in. It is
- * plain, waits for what must come, and shares no code with what it tests. */
+/* A raw client of a running server: sends bytes, reads lines and HTTP responses. It blocks for what
+ * must arrive, and shares no code with the code under test. */
 #ifndef PEERS_WIRE_H
 #define PEERS_WIRE_H
 
@@ -14,10 +14,10 @@
 
 struct wire {
     int fd;
-    struct fumi_buf in; /* received, looked at up to `at` */
+    struct fumi_buf in; /* received; processed up to `at` */
     size_t at;
     enum { WIRE_OPEN, WIRE_ENDED, WIRE_RESET, WIRE_SILENT } state;
-    struct fumi_buf body; /* of the last answer */
+    struct fumi_buf body; /* of the last response */
 };
 
 static inline void wire_begin(struct wire *w, int fd)
@@ -28,7 +28,7 @@ static inline void wire_begin(struct wire *w, int fd)
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 }
 
-/* Both end the test program when the server cannot be reached: nothing would be worth anything. */
+/* Both end the test program if the server cannot be reached. */
 static inline void wire_tcp(struct wire *w, const struct live *s)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)s->port)};
@@ -63,7 +63,7 @@ static inline void wire_close(struct wire *w)
     fumi_buf_done(&w->body);
 }
 
-/* The peer is gone without a word: what was not read or sent is lost. */
+/* Closes with a reset: unread and unsent data is lost. */
 static inline void wire_reset(struct wire *w)
 {
     struct linger none = {.l_onoff = 1};
@@ -71,7 +71,7 @@ static inline void wire_reset(struct wire *w)
     wire_close(w);
 }
 
-/* Whether all of it was taken. */
+/* Returns whether all of it was accepted. */
 static inline bool wire_put(struct wire *w, struct fumi_str bytes)
 {
     while (bytes.n) {
@@ -84,7 +84,7 @@ static inline bool wire_put(struct wire *w, struct fumi_str bytes)
     return true;
 }
 
-/* Byte by byte; what is very long in larger pieces, so that it is not too slow for the server. */
+/* Byte by byte; long data in larger pieces, so that the server does not time out. */
 static inline bool wire_put_slowly(struct wire *w, struct fumi_str bytes)
 {
     size_t n;
@@ -109,7 +109,7 @@ static inline struct fumi_str wire_unread(const struct wire *w)
     return (struct fumi_str){all.p + w->at, all.n - w->at};
 }
 
-/* Receives more; false: nothing more comes, and w->state says why. */
+/* Receives more data. Returns false at the end; w->state has the reason. */
 static inline bool wire_more(struct wire *w)
 {
     ssize_t n = -1;
@@ -133,8 +133,8 @@ static inline bool wire_need(struct wire *w, size_t n)
     return true;
 }
 
-/* The bytes up to and with a mark; no string: the connection ended before it. They live until more
- * is received. */
+/* The bytes up to and including a mark; a NULL string if the connection ended before it. Valid
+ * until more is received. */
 static inline struct fumi_str wire_until(struct wire *w, const char *mark)
 {
     const char *at;
@@ -151,7 +151,7 @@ static inline struct fumi_str wire_until(struct wire *w, const char *mark)
     }
 }
 
-/* Reads to the end; whether there was one, and nothing before it. */
+/* Reads to the end. Returns whether the connection ended without further data. */
 static inline bool wire_ends(struct wire *w)
 {
     while (wire_more(w))
@@ -160,12 +160,14 @@ static inline bool wire_ends(struct wire *w)
 }
 
 struct reply {
-    int status;           /* 0: there was none */
-    struct fumi_str head; /* with its empty line; both live until the next one is read */
+    int status; /* 0: no response */
+    struct fumi_str
+        head; /* including its empty line; both are valid until the next response is read */
     struct fumi_str body;
 };
 
-/* The value of a field, whose name is given as the server writes it; no string: it is missing. */
+/* The value of a header field, whose name is spelled as the server writes it; a NULL string if it
+ * is missing. */
 static inline struct fumi_str reply_field(const struct reply *r, const char *name)
 {
     char start[64];
@@ -227,7 +229,7 @@ static inline bool wire_body(struct wire *w, const struct reply *r, bool only_he
     return wire_rest(w);
 }
 
-/* Reads one answer, an interim one too; status 0: none came whole. */
+/* Reads one response, also an interim one; status 0: none was complete. */
 static inline struct reply wire_reply(struct wire *w, bool only_head)
 {
     struct reply r = {0};
@@ -240,12 +242,12 @@ static inline struct reply wire_reply(struct wire *w, bool only_head)
     r.head = head;
     if (!wire_body(w, &r, only_head))
         r.status = 0;
-    r.head.p = w->in.p + from; /* it may have moved */
+    r.head.p = w->in.p + from; /* the buffer may have moved */
     r.body = fumi_buf_str(&w->body);
     return r;
 }
 
-/* A POST of one message, as anyone would send it. `more` are further fields. */
+/* An ordinary POST of one message. `more` are further header fields. */
 static inline void post_put(struct fumi_buf *to, const struct live *s, struct fumi_str message,
                             const char *more)
 {
@@ -284,7 +286,7 @@ static inline bool wire_lives(struct wire *w, const struct live *s)
     return r.status == 200 && has(r.body, "probe");
 }
 
-/* Whether anyone who comes is served. */
+/* Whether a new connection is served. */
 static inline bool live_serves(const struct live *s)
 {
     struct wire w;

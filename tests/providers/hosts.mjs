@@ -12,7 +12,7 @@ const evil = { embedder: { provider: 'openai', model: 'm', baseUrl: 'https://evi
 const refused = (answer) => answer?.code === -32602 && /embedder\.baseUrl: the host evil\.example is not in embedder\.allowedHosts; to use it, the user runs "fumi call memory\.set_config" in a terminal/.test(answer.message) &&
     answer.data?.field === 'embedder.baseUrl' && answer.data.remedy.includes('evil.example/v1');
 
-// A server with all its wires at once, and where they are.
+// Starts a server with all transports; returns their addresses.
 async function serveAll(dir) {
     const path = join(dir, 's'), child = start(fumi, ['serve', '--data-dir', dir, '--log', 'silent', '--tools', 'admin',
         '--listen', 'tcp:127.0.0.1:0', '--listen', `unix:${path}`], {}, 'pipe');
@@ -66,7 +66,7 @@ async function stdio() {
     try {
         let a = await server.call('set_config', evil);
         check('stdio: refused', refused(a.error), a);
-        // Whoever copies the command sees what it does.
+        // The command of the remedy contains only visible ASCII, so that a user who copies it sees all of it.
         const odd = { provider: 'ollama', model: "it's \u202e\u2028\u{e0041}\x7f", baseUrl: 'https://evil.example/\u202ex' };
         a = await server.call('set_config', { embedder: odd });
         const command = a.error?.data?.remedy ?? '', json = command.match(/'(\{[^']*\})'$/)?.[1] ?? '{}';
@@ -91,7 +91,7 @@ async function stdio() {
         a = await server.call('set_config', { embedder: { provider: 'ollama', model: 'm', baseUrl: baseOf('ollama', port) } });
         check('loopback is set', a.result?.effectiveNamespace === 'ollama:m:8', a);
         a = await few.call('set_config', { embedder: { provider: 'openai', model: 'm', baseUrl: 'https://api.openai.com/v1' } });
-        check('the provider\'s own host is asked, and wants a key', a.error?.code === -32001, a);
+        check('the provider\'s own host may be set, but needs a key', a.error?.code === -32001, a);
     } catch (e) {
         check('stdio', false, String(e.stack));
     } finally {
@@ -102,7 +102,7 @@ async function stdio() {
     }
 }
 
-// 0.0.0.0 stands for another machine: it is none of the harmless names, and yet answers here.
+// 0.0.0.0 plays a remote host: it is not one of the allowed local names, but reaches this machine.
 async function allow() {
     const dir = join(newDir(), "it's here"), { child, port } = await startFake();
     const baseUrl = `http://0.0.0.0:${port}/v1`, config = join(dir, 'config.json'), more = ['--allow-http-embedder'];

@@ -24,7 +24,7 @@ function check(name, right, got) {
 
 const firstLine = (stream) => new Promise((done) => createInterface({ input: stream }).once('line', done));
 
-// The same sentence again and again; the last passage has words of its own.
+// Repeats one sentence; the last passage has unique words.
 const textOf = (word) => 'The same words again. '.repeat((900 << 10) / 22) + `The ${word} gallops. `.repeat(300);
 
 const provider = spawn(fake, [], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -35,7 +35,7 @@ const env = {
     FUMI_EMBEDDER_BASE_URL: `http://127.0.0.1:${port}`,
 };
 
-// Each way to call gives a function that sends one message and resolves to its answer.
+// For each transport: a function that sends one message and resolves to its answer.
 function overStdio(dir) {
     const child = spawn(fumi, ['serve', '--data-dir', dir], { stdio: ['pipe', 'pipe', 'inherit'], env });
     const waiting = new Map();

@@ -95,7 +95,7 @@ async function change() {
                 const e = (await server.call('stats')).result?.embedding;
                 return e?.pending === 0 && e.serving === last;
             }), await server.call('stats'));
-            const meaning = await find(server, 'meaning', 100); // the fake's vectors tell notes apart only roughly
+            const meaning = await find(server, 'meaning', 100); // the fake vectors separate notes only roughly
             check(`change: all are found by the last vectors in ${name}`, meaning.result?.results.length === 60 &&
                 meaning.result.meta.mode === 'meaning', meaning);
         }
@@ -114,8 +114,8 @@ async function change() {
     }
 }
 
-// A provider that is out of reach is set by one process, and the other follows; both learn the dimension when it is
-// there.
+// One process sets a provider that cannot be reached, and the other process follows; both learn the dimension once the
+// provider answers.
 async function reach() {
     const dir = newDir(), config = join(dir, 'config.json');
     const { child, port } = await startFake();

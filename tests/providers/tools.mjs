@@ -51,7 +51,7 @@ export class Server {
     }
 }
 
-// fumi on stdio, one message a line.
+// fumi on stdio, one message per line.
 export class Lines {
     constructor(dir, env, more = []) {
         this.child = spawn(fumi, ['serve', '--data-dir', dir, '--time-limit', '8000', '--log', 'silent', ...more],
@@ -85,7 +85,7 @@ export class Lines {
     }
 }
 
-// What a command prints, and its status.
+// Runs a command; resolves to its output and exit status.
 export async function run(args, env) {
     const child = start(fumi, args, env, 'pipe');
     let out = '', err = '';

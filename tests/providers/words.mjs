@@ -5,7 +5,7 @@
 import { rmSync } from 'node:fs';
 import { Lines, baseOf, check, control, finish, newDir, startFake, until } from './tools.mjs';
 
-// Every string in an answer, and each text that is JSON opened too.
+// Every string in an answer, including those in strings that are JSON.
 function strings(value, out = []) {
     if (typeof value === 'string') {
         out.push(value);
@@ -24,7 +24,7 @@ function strings(value, out = []) {
 
 const unseen = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u206f\ufeff]/; // see src/base/chars.h
 
-// In JSON that stands in a text a quote is escaped.
+// In JSON that is part of a string, quotes are escaped.
 const quoted = /the provider's words: (\\?")HOSTILE'?[^"]*\1/g;
 
 function marked(name, answer) {
@@ -60,7 +60,7 @@ async function play(provider, mode) {
             return stats.result.structuredContent.embedding.error;
         }), stats);
         marked(`${name}: stats`, stats);
-        for (let i = 0; i < 6; i++) // until the provider is left alone for a while
+        for (let i = 0; i < 6; i++) // until the circuit breaker opens
             marked(`${name}: again`, await server.tool('memory_search', { projectId: 'p', query: 'second', mode: 'meaning' }));
         check(`${name}: ends well`, await server.stop() === 0);
     } catch (e) {

@@ -13,7 +13,7 @@ struct own {
 };
 
 static const struct fumi_field own_fields[] = {
-    FUMI_FIELD(struct own, help, "help", "Show this."),
+    FUMI_FIELD(struct own, help, "help", "Show this help."),
     FUMI_FIELD(struct own, stdio, "stdio", "Serve standard input and output."),
     FUMI_FIELD(struct own, metrics, "metrics", "Count calls, and show it at /metrics."),
     FUMI_FIELD(struct own, log_calls, "logCalls", "Log each call."),
@@ -21,7 +21,7 @@ static const struct fumi_field own_fields[] = {
                .max = 1 << 28, .def = "1048576"),
     FUMI_FIELD(struct own, time_limit, "timeLimit", "Milliseconds that a call may take; 0: any.",
                .min = 0, .max = 86400000, .def = "0"),
-    FUMI_FIELD(struct own, log, "log", "From which level on events are logged.",
+    FUMI_FIELD(struct own, log, "log", "Lowest level of events that are logged.",
                .choices = serving_levels, .def = "\"silent\""),
 };
 static const struct fumi_shape own_shape = FUMI_SHAPE(struct own, own_fields);

@@ -6,45 +6,45 @@
 #include <stdlib.h>
 #include <time.h>
 
-struct said {
+struct output_message {
     struct fumi_str text;
-    struct said *next;
+    struct output_message *next;
 };
 
-struct hearing {
+struct output {
     pthread_mutex_t lock;
-    pthread_cond_t heard;
+    pthread_cond_t arrived;
     struct fumi_arena arena;
-    struct said *first, **last;
+    struct output_message *first, **last;
     bool done;
 };
 
-static void hear(struct hearing *h, const struct fumi_buf *text, bool done)
+static void receive(struct output *h, const struct fumi_buf *text, bool done)
 {
     pthread_mutex_lock(&h->lock);
     if (text->n > 0) {
-        struct said *s = fumi_alloc(&h->arena, sizeof(*s));
+        struct output_message *s = fumi_alloc(&h->arena, sizeof(*s));
         s->text = fumi_dup(&h->arena, fumi_buf_str(text));
         *h->last = s;
         h->last = &s->next;
     }
     h->done = done;
-    pthread_cond_signal(&h->heard);
+    pthread_cond_signal(&h->arrived);
     pthread_mutex_unlock(&h->lock);
 }
 
-static void on_tell(void *arg, struct fumi_buf *message)
+static void on_notification(void *arg, struct fumi_buf *message)
 {
-    hear(arg, message, false);
+    receive(arg, message, false);
 }
 
 static void on_reply(void *arg, struct fumi_buf *answer, int code)
 {
     (void)code;
-    hear(arg, answer, true);
+    receive(arg, answer, true);
 }
 
-static bool heard_all(struct hearing *h)
+static bool wait_all(struct output *h)
 {
     struct timespec end;
     int rc = 0;
@@ -52,12 +52,12 @@ static bool heard_all(struct hearing *h)
     end.tv_sec += PATIENCE;
     pthread_mutex_lock(&h->lock);
     while (!h->done && rc == 0)
-        rc = pthread_cond_timedwait(&h->heard, &h->lock, &end);
+        rc = pthread_cond_timedwait(&h->arrived, &h->lock, &end);
     pthread_mutex_unlock(&h->lock);
     return rc == 0;
 }
 
-static bool said_right(struct talk *t, const struct step *step, const struct said *said)
+static bool matches_step(struct talk *t, const struct step *step, const struct output_message *said)
 {
     const struct want *want = step->wants;
     while (want && said && talk_answers(t, want, said->text)) {
@@ -75,20 +75,20 @@ static bool said_right(struct talk *t, const struct step *step, const struct sai
 static bool play_step(struct talk *t, const struct step *step, struct fumi_server *server,
                       struct fumi_peer *peer)
 {
-    struct hearing h = {.lock = PTHREAD_MUTEX_INITIALIZER, .heard = PTHREAD_COND_INITIALIZER};
+    struct output h = {.lock = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER};
     struct fumi_str message = talk_message(t, step);
     char *block = malloc(message.n);
     h.last = &h.first;
     if (message.n > 0)
         memcpy(block, message.p, message.n);
     fumi_handle(server, peer, (struct fumi_str){message.n > 0 ? block : "", message.n},
-                (struct fumi_sink){.notify = on_tell, .reply = on_reply, .arg = &h});
-    if (!heard_all(&h)) {
+                (struct fumi_sink){.notify = on_notification, .reply = on_reply, .arg = &h});
+    if (!wait_all(&h)) {
         talk_report(t, step, step->wants, (struct fumi_str){0});
-        fprintf(stderr, "no end of it in %d s\n", PATIENCE);
+        fprintf(stderr, "not finished within %d s\n", PATIENCE);
         exit(1); /* an unfinished call still uses this stack frame */
     }
-    bool right = said_right(t, step, h.first);
+    bool right = matches_step(t, step, h.first);
     free(block);
     fumi_arena_done(&h.arena);
     return right;

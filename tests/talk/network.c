@@ -146,7 +146,7 @@ static struct fumi_str next_message(struct fumi_str *body, bool events)
     return whole;
 }
 
-static bool said_right(struct scene *s, const struct step *step, const struct reply *r)
+static bool matches_step(struct scene *s, const struct step *step, const struct reply *r)
 {
     struct fumi_str type = reply_field(r, "Content-Type"), body = r->body;
     bool events = fumi_eq(type, FUMI_STR("text/event-stream"));
@@ -172,7 +172,7 @@ static bool play_post(struct scene *s, const struct step *step)
     struct reply r = wire_reply(&s->wire, false);
     if (r.status != status_for(step, message))
         return complain(s, step, "wrong status:", r.status);
-    bool right = r.status == 204 || said_right(s, step, &r);
+    bool right = r.status == 204 || matches_step(s, step, &r);
     if (!reply_closes(&r))
         return right;
     return join_again(s) && right && r.status == 413;

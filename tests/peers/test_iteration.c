@@ -1,11 +1,11 @@
-/* Answers of one turn of the loop leave at its end, in one go. Here a server is stopped until many
- * peers have written, so that all of them come in one turn. */
+/* Answers of one loop iteration are sent at its end. The server is stopped until many clients have
+ * written, so that it reads all of them in one iteration. */
 #include "frames.h"
 #include "test.h"
 
 #include <sys/resource.h>
 
-enum { PEERS = 300, LARGE = 300000 }; /* more than the server sends in one go */
+enum { PEERS = 300, LARGE = 300000 }; /* more than the server sends in one write */
 
 static char state_of(const struct live *s)
 {
@@ -31,7 +31,7 @@ static void go_on(const struct live *s)
     kill(s->pid, SIGCONT);
 }
 
-/* Every second one speaks HTTP. */
+/* Every second client uses HTTP. */
 static void say(struct wire *w, const struct live *s, int i, const char *message)
 {
     struct fumi_buf b = {0};
@@ -71,7 +71,7 @@ static bool is_answered(struct wire *w, int i)
     return fumi_eq(got, fumi_str(text));
 }
 
-/* A server with all peers, none of whom is a newcomer any more. */
+/* A server to which all clients are connected. */
 static int begin(struct live *s, struct wire *w)
 {
     if (live_start(s, SPEC_SERVER, NULL))
@@ -87,7 +87,7 @@ static int begin(struct live *s, struct wire *w)
     return 0;
 }
 
-/* Whether it still serves, and ends well. */
+/* Whether the server still answers and exits cleanly. */
 static bool ends(struct live *s, struct wire *w)
 {
     for (int i = 0; i < PEERS; i++)
@@ -96,7 +96,7 @@ static bool ends(struct live *s, struct wire *w)
     return live_stop(s) == 0 && serves;
 }
 
-TEST(everybody_gets_his_own)
+TEST(each_client_gets_its_own_answers)
 {
     struct live s;
     static struct wire w[PEERS];
@@ -114,8 +114,8 @@ TEST(everybody_gets_his_own)
     CHECK(ends(&s, w));
 }
 
-/* Of three, one is gone when he is answered, and one will say no more. */
-TEST(who_leaves_disturbs_nobody)
+/* Of every three clients, one has disconnected before its answer, and one sends no more. */
+TEST(disconnected_clients_do_not_affect_others)
 {
     struct live s;
     static struct wire w[PEERS];
@@ -134,8 +134,9 @@ TEST(who_leaves_disturbs_nobody)
     CHECK(ends(&s, w));
 }
 
-/* More than the system takes for peers that do not read yet; what follows it stays behind it. */
-TEST(what_is_too_much_follows_in_order)
+/* More than the socket buffers hold for clients that do not read yet; later answers stay in order.
+ */
+TEST(answers_beyond_the_socket_buffer_stay_in_order)
 {
     struct live s;
     static struct wire w[PEERS];
@@ -161,9 +162,9 @@ TEST(what_is_too_much_follows_in_order)
     CHECK(ends(&s, w));
 }
 
-/* A message longer than a read: its rest comes in the turn in which the server learns that it is to
- * end. */
-TEST(who_left_is_not_met_again_at_the_end)
+/* A message longer than one read: its rest arrives in the iteration in which the server is told to
+ * stop. */
+TEST(closed_connections_are_not_used_during_shutdown)
 {
     enum { FEW = 6, LONG = 72000 };
     static char text[LONG + 128];
@@ -193,8 +194,8 @@ TEST(who_left_is_not_met_again_at_the_end)
     }
 }
 
-/* So many that the loop asks for more events before the turn is over. */
-TEST(who_left_is_not_met_again_in_the_same_turn)
+/* So many that the loop polls again before the iteration ends. */
+TEST(closed_connections_are_not_used_in_the_same_iteration)
 {
     enum { CROWD = 1024 };
     static struct wire w[CROWD];
