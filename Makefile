@@ -1,10 +1,10 @@
-# The front door. CMake and its presets (CMakePresets.json) do the work.
+# Shortcuts for CMake with the presets of CMakePresets.json.
 .PHONY: all test reference bench eval crash install setup coverage fuzz valgrind format tidy clean
 PREFIX ?= /usr/local
 
 all:
 	@cmake --preset release >/dev/null && cmake --build --preset release
-	@tools/model || echo "make: without the model fumi finds by words only" >&2
+	@tools/model || echo "make: without the model, fumi searches by keyword only" >&2
 
 setup:      ; tools/setup
 test:       ; tests/run
@@ -16,7 +16,7 @@ tidy:       ; tools/tidy
 install:    all ; cmake --install build/release --prefix $(PREFIX)
 clean:      ; rm -rf build
 
-# docs/REFERENCE.md, from the tables of the program.
+# Regenerates docs/REFERENCE.md from the tables of the program.
 reference:
 	@cmake --preset release >/dev/null && cmake --build --preset release --target reference
 	docs/update build/bin/reference
@@ -29,7 +29,7 @@ bench:
 crash:
 	@cmake --preset release >/dev/null && cmake --build --preset release --target crash
 
-# How well searches find. DATA: where the published sets are.
+# Measures the quality of search. DATA is the directory of the published data sets.
 DATA ?= ../shared/data
 eval: all
 	@cmake --preset bench >/dev/null && cmake --build --preset bench --target eval
