@@ -243,7 +243,7 @@ static const char *take_user_token(int fd, char out[DISCOVERY_TOKEN_MAX + 1])
     struct stat st;
     char text[DISCOVERY_TOKEN_MAX + 3];
     if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-        return "is not a regular file; name one that is";
+        return "is not a regular file; use a regular file";
     if (st.st_uid != geteuid() && st.st_uid != 0)
         return "belongs to another user; use a file of your own";
     if (st.st_mode & OTHERS)

@@ -74,7 +74,7 @@ static int check_type(struct fumi_str value, struct fumi_err *e)
 static int no_field(struct fumi_err *e)
 {
     return fumi_err_set(e, FUMI_INVALID_REQUEST,
-                        "a line of the head must be a field: \"Name: value\" and CR LF");
+                        "a header line must be \"Name: value\" followed by CR LF");
 }
 
 static int read_field(struct fumi_str line, size_t *length, bool *found, struct fumi_err *e)
@@ -91,7 +91,7 @@ static int read_field(struct fumi_str line, size_t *length, bool *found, struct 
     if (!same_name(name, FUMI_STR("content-length")))
         return 0;
     if (*found)
-        return fumi_err_set(e, FUMI_INVALID_REQUEST, "Content-Length stands in the head twice");
+        return fumi_err_set(e, FUMI_INVALID_REQUEST, "the header has two Content-Length fields");
     *found = true;
     return read_length(value, length, e);
 }
@@ -112,13 +112,14 @@ int frame_read(struct fumi_str bytes, size_t *used, size_t *length, struct fumi_
             continue;
         }
         *used = at;
-        return found ? 1 : fumi_err_set(e, FUMI_INVALID_REQUEST, "the head has no Content-Length");
+        return found ? 1
+                     : fumi_err_set(e, FUMI_INVALID_REQUEST, "the header has no Content-Length");
     }
     if (memchr(bytes.p + at, '\n', most - at)) /* without CR */
         return no_field(e);
     if (bytes.n < FRAME_HEAD_MAX)
         return 0;
-    return fumi_err_set(e, FUMI_INVALID_REQUEST, "the head is longer than %d bytes",
+    return fumi_err_set(e, FUMI_INVALID_REQUEST, "the header is longer than %d bytes",
                         FRAME_HEAD_MAX);
 }
 

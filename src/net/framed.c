@@ -38,7 +38,7 @@ static size_t cut(struct conn *c, size_t n)
         fumi_err_set(&e, FUMI_PARSE_ERROR, "the input ended after %zu of %zu bytes of a message", n,
                      f->length);
     else
-        fumi_err_set(&e, FUMI_INVALID_REQUEST, "the input ended inside of a head");
+        fumi_err_set(&e, FUMI_INVALID_REQUEST, "the input ended inside a header");
     conn_refuse(c, &e);
     f->in_body = false;
     return n;

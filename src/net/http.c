@@ -266,7 +266,7 @@ static bool is_too_slow(struct conn *c)
 static void timed_out(struct conn *c, enum wait kind)
 {
     struct http *t = &c->as.http;
-    static const struct http_fault slow = {408, "the request did not come in time"};
+    static const struct http_fault slow = {408, "the request was not received in time"};
     switch (kind) {
     case WAIT_HEAD:
         if (c->rest.n)

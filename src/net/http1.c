@@ -214,7 +214,7 @@ static __attribute__((cold)) enum step bad_name(struct request_parser *r, const 
     if (at == r->p && is_blank(*at))
         return broken(r, "folded field line");
     if (is_blank(*at))
-        return broken(r, "blank in or behind a field name");
+        return broken(r, "blank in or after a field name");
     if (*at == '\r' || *at == '\n')
         return broken(r, "field line without a colon");
     return broken(r, *at == ':' ? "empty field name" : "malformed field name");
@@ -289,7 +289,7 @@ static enum step take_version(struct request_parser *r, const char *p)
     if (got != FINE)
         return got;
     if (p[5] != '1' || p[7] > '1')
-        return fault(r->f, 505, "only HTTP/1.1 and HTTP/1.0 are spoken here");
+        return fault(r->f, 505, "only HTTP/1.1 and HTTP/1.0 are supported");
     r->h->minor = p[7] - '0';
     return FINE;
 }

@@ -72,11 +72,13 @@ static enum step status_line(struct response_parser *r)
     if (!is_status_line(s))
         return malformed(r, "malformed status line");
     if (s.p[5] != '1' || s.p[7] > '1')
-        return fault(r->f, 505, "only HTTP/1.1 and HTTP/1.0 are spoken here");
+        return fault(r->f, 505, "only HTTP/1.1 and HTTP/1.0 are supported");
     h->minor = s.p[7] - '0';
     h->status = (s.p[STATUS] - '0') * 100 + (s.p[STATUS + 1] - '0') * 10 + s.p[STATUS + 2] - '0';
     h->reason = s.n > BARE ? trimmed(s.p + BARE, s.p + s.n) : (struct fumi_str){s.p + BARE, 0};
-    return h->status >= 100 && h->status <= 599 ? FINE : malformed(r, "the status does not exist");
+    return h->status >= 100 && h->status <= 599
+               ? FINE
+               : malformed(r, "the status is not between 100 and 599");
 }
 
 static enum step take_connection(struct response_parser *r, struct fumi_str value)
@@ -161,7 +163,7 @@ static enum step no_body(struct response_parser *r)
 {
     struct http_response *h = r->h;
     if (r->said & SAID_CHUNKED || (h->status != 304 && h->length))
-        return malformed(r, "a body where there can be none");
+        return malformed(r, "a response with this status must not have a body");
     h->length = 0;
     return FINE;
 }

@@ -67,7 +67,7 @@ static int check_rate(struct conn *c)
     struct rate *rate = c->io->shared->rate;
     if (!rate || rate_take(rate, client_of(c), io_thread_now(c->io)))
         return 0;
-    return deny_with(c, 429, "too many requests; go slower", "Retry-After", "1");
+    return deny_with(c, 429, "too many requests; reduce the rate", "Retry-After", "1");
 }
 
 static int check_queue(struct conn *c)
@@ -75,7 +75,7 @@ static int check_queue(struct conn *c)
     const struct server_shared *shared = c->io->shared;
     if (atomic_load_explicit(&shared->open, memory_order_relaxed) < (size_t)shared->set.queue)
         return 0;
-    return deny_with(c, 503, "too many calls are under way; try again", "Retry-After", "1");
+    return deny_with(c, 503, "too many open calls; try again later", "Retry-After", "1");
 }
 
 static int pass_filters(struct conn *c, const struct http_head *h)
@@ -89,7 +89,8 @@ static int pass_filters(struct conn *c, const struct http_head *h)
         struct fumi_refusal why = {0}; /* what a filter writes and does not mean is dropped */
         if (f->before && f->before(f->self, &r, &why)) {
             if (why.status < 400 || why.status > 599)
-                why = (struct fumi_refusal){.status = 500, .reason = "refused without a reason"};
+                why = (struct fumi_refusal){
+                    .status = 500, .reason = "a filter refused the request without a valid status"};
             t->why = why;
             return -1;
         }
@@ -147,7 +148,7 @@ static bool is_json(struct fumi_str type)
 static int check_post(struct conn *c, const struct http_head *h)
 {
     if (h->framing == HTTP_NO_BODY)
-        return deny(c, 411, "say how long the body is: Content-Length");
+        return deny(c, 411, "Content-Length is required");
     if (http_count(h, "content-type") > 1 || !is_json(http_field(h, "content-type")))
         return deny(c, 415, "Content-Type must be application/json");
     return check_queue(c);
@@ -183,9 +184,10 @@ static int upgrade(struct conn *c, const struct http_head *h)
 {
     struct fumi_str lines = http_common(c->io);
     if (!http_has_token(h->upgrade, "websocket"))
-        return deny_with(c, 426, "this is for WebSocket", "Upgrade", "websocket");
+        return deny_with(c, 426, "this path accepts WebSocket upgrades only", "Upgrade",
+                         "websocket");
     if (c->io->draining)
-        return deny_with(c, 503, "the server ends", "Retry-After", "1");
+        return deny_with(c, 503, "the server is shutting down", "Retry-After", "1");
     struct http was = c->as.http;
     c->as.http.filtered = 0; /* they hear of it here */
     if (websocket_begin(c, h, lines, &c->as.http.why)) {
@@ -250,7 +252,7 @@ int http_admit(struct conn *c, const struct http_head *h)
     unsigned method = method_of(c, h);
     t->route = route;
     if (c->state == CONN_SURPLUS)
-        return deny_with(c, 503, "there are too many connections", "Retry-After", "1");
+        return deny_with(c, 503, "too many connections; try again later", "Retry-After", "1");
     if (check_access(c, h, route))
         return -1;
     if (check_rate(c))
@@ -273,7 +275,8 @@ int http_reserve(struct conn *c, size_t there)
         return 0;
     if (atomic_fetch_add(&shared->bodies, n) + n > BODIES + shared->http.body) {
         atomic_fetch_sub(&shared->bodies, n);
-        return deny_with(c, 503, "too much is being received; try again", "Retry-After", "1");
+        return deny_with(c, 503, "too many large requests at once; try again later", "Retry-After",
+                         "1");
     }
     t->reserved = n;
     return 0;

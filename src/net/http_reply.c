@@ -305,7 +305,9 @@ static bool is_usual(const struct conn *c)
 void http_answer_call(struct conn *c, struct fumi_buf *text, int code)
 {
     static const struct fumi_refusal ended = {
-        .status = 503, .reason = "the server ended first", .field = {"Retry-After", "1"}};
+        .status = 503,
+        .reason = "the server shut down before the call was answered",
+        .field = {"Retry-After", "1"}};
     (void)code;
     if (c->as.http.phase != STREAMS && text->n && is_usual(c))
         put_usual(c, fumi_buf_str(text));

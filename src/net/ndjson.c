@@ -119,8 +119,8 @@ static size_t begin(struct conn *c, const struct proto *proto, size_t n)
         return 0;
     fumi_err_set(&e, FUMI_INVALID_REQUEST,
                  c->state == CONN_SURPLUS
-                     ? "there are too many connections; try again later"
-                     : "a token is required here: use HTTP with Authorization: Bearer");
+                     ? "too many connections; try again later"
+                     : "a token is required: use HTTP with Authorization: Bearer");
     conn_refuse(c, &e);
     conn_end(c);
     return n;

@@ -18,16 +18,14 @@ static const struct {
     const char *name, *kind, *help;
     size_t offset; /* in struct io_thread */
 } counters[] = {
-    {"fumi_connections", "gauge", "Connections that are open.",
-     offsetof(struct io_thread, conns_n)},
-    {"fumi_connections_total", "counter", "Connections that were accepted.",
+    {"fumi_connections", "gauge", "Open connections.", offsetof(struct io_thread, conns_n)},
+    {"fumi_connections_total", "counter", "Connections accepted.",
      offsetof(struct io_thread, accepted)},
-    {"fumi_http_requests_total", "counter", "HTTP requests that were answered.",
+    {"fumi_http_requests_total", "counter", "HTTP requests answered.",
      offsetof(struct io_thread, requests)},
-    {"fumi_received_bytes_total", "counter", "Bytes that came in.",
+    {"fumi_received_bytes_total", "counter", "Bytes received.",
      offsetof(struct io_thread, bytes_in)},
-    {"fumi_sent_bytes_total", "counter", "Bytes that went out.",
-     offsetof(struct io_thread, bytes_out)},
+    {"fumi_sent_bytes_total", "counter", "Bytes sent.", offsetof(struct io_thread, bytes_out)},
 };
 
 static size_t sum(const struct server_shared *shared, size_t offset)
@@ -111,8 +109,7 @@ static void mount_routes(struct server_shared *shared, const char *mount)
         if (shared->routes[i].path[0] != '*')
             shared->routes[i].path =
                 fumi_fmt(&shared->paths, "%s%s", mount, shared->routes[i].path).p;
-    shared->not_found =
-        fumi_fmt(&shared->paths, "there is nothing here; calls go to %s/rpc", mount).p;
+    shared->not_found = fumi_fmt(&shared->paths, "not found; calls go to %s/rpc", mount).p;
 }
 
 /* Those of the host program come first, so that it may replace ours. */
@@ -124,7 +121,7 @@ void http_add_routes(struct server_shared *shared)
     for (size_t i = 0; i < o->routes_n; i++)
         shared->routes[i] = of_host(&o->routes[i]);
     memcpy(shared->routes + o->routes_n, own, sizeof(own));
-    shared->not_found = "there is nothing here; calls go to /rpc";
+    shared->not_found = "not found; calls go to /rpc";
     if (o->mount)
         mount_routes(shared, o->mount);
 }

@@ -316,7 +316,7 @@ static int64_t deadline_of(const struct fumi_rpc_connection *c, int64_t ms)
 static void disconnect_stuck(struct fumi_rpc_connection *c)
 {
     struct fumi_err why;
-    fumi_err_set(&why, FUMI_LIMIT, "%s does not read what is sent to it: it may hang",
+    fumi_err_set(&why, FUMI_LIMIT, "%s does not read the data that is sent to it: it may hang",
                  c->endpoint.url);
     rpc_connection_disconnect(c, &why);
 }
@@ -595,8 +595,7 @@ int fumi_rpc_connection_text(struct fumi_rpc_connection *c, struct fumi_arena *a
     if (check_usable(c, e))
         return -1;
     if (c->transport == &rpc_connection_ndjson && message.n && memchr(message.p, '\n', message.n))
-        return fumi_err_set(e, FUMI_INVALID_PARAMS,
-                            "a message must be one line on %s: leave the line ends out",
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "a message to %s must not contain line feeds",
                             c->endpoint.url);
     struct rpc_connection_operation *op = operation_new(c, RPC_CONNECTION_TEXT, "the message");
     fumi_buf_add(&op->text, message.p, message.n);

@@ -484,9 +484,10 @@ static void eof(struct fumi_rpc_connection *c, struct fumi_err *e)
 {
     struct rpc_connection_http_state *x = state(c);
     struct http_fault f = {0};
-    fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                 "%s has closed the connection before it answered; what was sent may have run",
-                 c->endpoint.url);
+    fumi_err_set(
+        e, FUMI_INTERNAL_ERROR,
+        "%s has closed the connection before it answered; the message may have been processed",
+        c->endpoint.url);
     if (!x->current || !x->head)
         return;
     if (http_response_end(&x->body, &f)) {

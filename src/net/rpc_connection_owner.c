@@ -26,7 +26,7 @@ static int check_user(const struct fumi_rpc_connection *c, int64_t until, struct
     if (!find_owner(c, until, &uid))
         return fumi_err_set(
             e, FUMI_INVALID_REQUEST,
-            "the token is not sent to %s: the system does not tell which user runs it",
+            "the token is not sent to %s: the system does not report which user runs it",
             c->endpoint.url);
     if (uid == geteuid() || uid == 0)
         return 0;

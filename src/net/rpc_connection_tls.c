@@ -223,7 +223,7 @@ int rpc_connection_tls_open(struct fumi_rpc_connection *c, int64_t until, struct
             return no_handshake(c, number, e);
         if (!rpc_connection_poll(c->fd, what == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, until))
             return fumi_err_set(e, FUMI_LIMIT,
-                                "%s does not answer the TLS handshake: does it speak TLS?",
+                                "%s does not answer the TLS handshake: does it support TLS?",
                                 c->endpoint.url);
     }
 }

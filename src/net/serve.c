@@ -178,7 +178,7 @@ static int check_threads(const struct fumi_service *s, struct fumi_err *e)
     if (s->shared.set.threads == 1)
         return 0;
     return fumi_err_set(e, FUMI_INVALID_PARAMS,
-                        "threads: a service inside another event loop has one");
+                        "threads: a service inside another event loop must have 1 thread");
 }
 
 static int open_inside(struct fumi_service *s, struct fumi_err *e)

@@ -184,7 +184,8 @@ static int given_token(struct fumi_service *s, struct fumi_err *e)
         return 0;
     snprintf(path, sizeof(path), "%.*s", FUMI_ARG(set->token_file));
     int rc = discovery_token_file(path, s->token, e);
-    return rc <= 0 ? rc : fumi_err_set(e, FUMI_INVALID_PARAMS, "tokenFile: %s is not there", path);
+    return rc <= 0 ? rc
+                   : fumi_err_set(e, FUMI_INVALID_PARAMS, "tokenFile: %s does not exist", path);
 }
 
 /* That token, or else the one of the directory. */

@@ -100,7 +100,7 @@ static void timed_out(struct conn *c, enum wait kind)
 static void drain(struct conn *c)
 {
     if (!c->open)
-        close_with(c, WS_GOING_AWAY, FUMI_STR("the server ends"));
+        close_with(c, WS_GOING_AWAY, FUMI_STR("the server is shutting down"));
 }
 
 static void done(struct conn *c)
@@ -132,7 +132,7 @@ static int check(const struct http_head *h, char accept[WS_ACCEPT], struct fumi_
 {
     struct fumi_str version = http_field(h, "sec-websocket-version");
     if (!fumi_eq(h->method, FUMI_STR("GET")) || h->minor < 1 || http_has_body(h))
-        return refuse(out, 400, "an upgrade is a GET of HTTP/1.1 without a body");
+        return refuse(out, 400, "an upgrade must be an HTTP/1.1 GET request without a body");
     if (http_count(h, "sec-websocket-version") != 1 || !fumi_eq(version, FUMI_STR("13"))) {
         refuse(out, 426, "Sec-WebSocket-Version must be 13");
         out->field[0] = "Sec-WebSocket-Version";

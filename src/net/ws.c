@@ -69,20 +69,20 @@ static const struct {
     const char *why;
 } faults[] = {
     [RESERVED_BIT] = {WS_PROTOCOL_ERROR, "a reserved bit is set"},
-    [UNKNOWN_OPCODE] = {WS_PROTOCOL_ERROR, "the opcode does not exist"},
+    [UNKNOWN_OPCODE] = {WS_PROTOCOL_ERROR, "the opcode is unknown"},
     [NOT_MASKED] = {WS_PROTOCOL_ERROR, "a client must mask its frames"},
     [NOT_BARE] = {WS_PROTOCOL_ERROR, "a server must not mask its frames"},
     [CONTROL_IN_PIECES] = {WS_PROTOCOL_ERROR, "a control frame must not be fragmented"},
     [CONTROL_TOO_LONG] = {WS_PROTOCOL_ERROR, "a control frame carries at most 125 bytes"},
     [NOTHING_TO_CONTINUE] = {WS_PROTOCOL_ERROR, "there is no message to continue"},
-    [NOT_CONTINUED] = {WS_PROTOCOL_ERROR, "the message before is not complete"},
-    [LENGTH_PADDED] = {WS_PROTOCOL_ERROR, "a length must be written in as few bytes as it needs"},
+    [NOT_CONTINUED] = {WS_PROTOCOL_ERROR, "the previous message is not complete"},
+    [LENGTH_PADDED] = {WS_PROTOCOL_ERROR, "a length must use the shortest encoding"},
     [LENGTH_NEGATIVE] = {WS_PROTOCOL_ERROR, "the highest bit of a length must be 0"},
     [MESSAGE_TOO_LONG] = {WS_TOO_LONG, "the message is longer than the limit"},
     [TEXT_NOT_UTF8] = {WS_BAD_TEXT, "a text message must be UTF-8"},
-    [CLOSE_CUT] = {WS_PROTOCOL_ERROR, "a close code has two bytes"},
-    [CLOSE_CODE] = {WS_PROTOCOL_ERROR, "the close code must not be sent"},
-    [REASON_NOT_UTF8] = {WS_BAD_TEXT, "the reason of a close must be UTF-8"},
+    [CLOSE_CUT] = {WS_PROTOCOL_ERROR, "a close code must have two bytes"},
+    [CLOSE_CODE] = {WS_PROTOCOL_ERROR, "the close code is not allowed in a frame"},
+    [REASON_NOT_UTF8] = {WS_BAD_TEXT, "the reason of a close frame must be UTF-8"},
 };
 
 /* The four unused bits of the last digit are ignored: only the text enters the hash. */

@@ -190,7 +190,7 @@ static const struct {
      "28\r\n" CALL "\r\n0\r\n\r\n",
      200, "null"},
     {"POST /rpc", "Content-Type: text/plain\r\n" LENGTH "\r\n" CALL, 415, "Content-Type"},
-    {"POST /none", LENGTH "\r\n" CALL, 404, "nothing here"},
+    {"POST /none", LENGTH "\r\n" CALL, 404, "not found"},
     {"PUT /rpc", LENGTH "\r\n" CALL, 405, "not allowed"},
     {"GET /healthz", "\r\n", 200, ""},
     {"OPTIONS /rpc", "\r\n", 200, ""},

@@ -98,11 +98,11 @@ static const struct http_case request_lines[] = {
     /* HTTP/0.9 had no version. */
     {IN("GET /\r\n"), "!400 malformed target\n"},
     /* A version that is written out and is not ours. */
-    {IN("GET / HTTP/0.9\r\n\r\n"), "!505 only HTTP/1.1 and HTTP/1.0 are spoken here\n"},
+    {IN("GET / HTTP/0.9\r\n\r\n"), "!505 only HTTP/1.1 and HTTP/1.0 are supported\n"},
     /* A later minor version may change what bytes mean. */
-    {IN("GET / HTTP/1.2\r\nHost: a\r\n\r\n"), "!505 only HTTP/1.1 and HTTP/1.0 are spoken here\n"},
+    {IN("GET / HTTP/1.2\r\nHost: a\r\n\r\n"), "!505 only HTTP/1.1 and HTTP/1.0 are supported\n"},
     /* The HTTP/2 preface. */
-    {IN("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), "!505 only HTTP/1.1 and HTTP/1.0 are spoken here\n"},
+    {IN("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), "!505 only HTTP/1.1 and HTTP/1.0 are supported\n"},
     /* The protocol name is case-sensitive. */
     {IN("GET / http/1.1\r\nHost: a\r\n\r\n"), "!400 malformed version\n"},
     /* One digit on either side. */
@@ -191,10 +191,10 @@ static const struct http_case field_lines[] = {
     /* The same after the request line. */
     {IN("GET / HTTP/1.1\r\n Host: a\r\n\r\n"), "!400 folded field line\n"},
     /* A blank before the colon makes a name that other readers do not recognise. */
-    {IN(POST "Content-Length : 5\r\n\r\nhello"), "!400 blank in or behind a field name\n"},
-    {IN(POST "Transfer-Encoding\t: chunked\r\n\r\n0\r\n\r\n"), "!400 blank in or behind a field name\n"},
+    {IN(POST "Content-Length : 5\r\n\r\nhello"), "!400 blank in or after a field name\n"},
+    {IN(POST "Transfer-Encoding\t: chunked\r\n\r\n0\r\n\r\n"), "!400 blank in or after a field name\n"},
     /* A blank within a name. */
-    {IN(GET "A b: c\r\n\r\n"), "!400 blank in or behind a field name\n"},
+    {IN(GET "A b: c\r\n\r\n"), "!400 blank in or after a field name\n"},
     /* No name. */
     {IN(GET ": c\r\n\r\n"), "!400 empty field name\n"},
     /* No colon. */

@@ -154,7 +154,7 @@ static const struct frame_row frames[] = {
     {SAYS("\x82\x23" FIVE), "!(1003): messages must be text", "8:1003 ", FRAME},
     {SAYS("\x81\x01\xFF"), "!(1007): a text message must be UTF-8", "8:1007 ", FRAME},
     {SAYS("\xC1\x23" FIVE), "!(1002): a reserved bit is set", "8:1002 ", FRAME},
-    {SAYS("\x83\x01x"), "!(1002): the opcode does not exist", "8:1002 ", FRAME},
+    {SAYS("\x83\x01x"), "!(1002): the opcode is unknown", "8:1002 ", FRAME},
     {SAYS("\x80\x01x"), "!(1002): there is no message to continue", "8:1002 ", FRAME},
     {SAYS("\x09\x01x"), "!(1002): a control frame must not be fragmented", "8:1002 ", FRAME},
     {SAYS("\x81\x7F\0\0\0\1\0\0\0\0"), "!(1009): the message is longer", "8:1009 ", FRAME},

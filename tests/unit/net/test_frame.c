@@ -26,10 +26,10 @@ static const struct row rows[] = {
     {HEAD("Content-Type: x\r\nX-Other: 1\r\nContent-Length: 1\r\n\r\n"), 1, 1, NULL},
     {HEAD("Content-Length: 9\r\nContent-Type: x; charset=utf-16\r\n\r\n"), -1, 0,
      "Content-Type must have the charset utf-8"},
-    {HEAD("Content-Type: x\r\n\r\n"), -1, 0, "the head has no Content-Length"},
-    {HEAD("\r\n"), -1, 0, "the head has no Content-Length"},
+    {HEAD("Content-Type: x\r\n\r\n"), -1, 0, "the header has no Content-Length"},
+    {HEAD("\r\n"), -1, 0, "the header has no Content-Length"},
     {HEAD("Content-Length: 5\r\nContent-Length: 5\r\n\r\n"), -1, 0,
-     "Content-Length stands in the head twice"},
+     "the header has two Content-Length fields"},
     {HEAD("Content-Length: +5\r\n\r\n"), -1, 0,
      "Content-Length must be a number of 1 to 15 digits"},
     {HEAD("Content-Length: -5\r\n\r\n"), -1, 0,
@@ -46,19 +46,19 @@ static const struct row rows[] = {
     {HEAD("Content-Length: 18446744073709551621\r\n\r\n"), -1, 0,
      "Content-Length must be a number of 1 to 15 digits"},
     {HEAD("Content-Length : 5\r\n\r\n"), -1, 0,
-     "a line of the head must be a field: \"Name: value\" and CR LF"},
+     "a header line must be \"Name: value\" followed by CR LF"},
     {HEAD("Content-Length: 5\n\r\n\r\n"), -1, 0,
-     "a line of the head must be a field: \"Name: value\" and CR LF"},
+     "a header line must be \"Name: value\" followed by CR LF"},
     {HEAD("Content-Length: 5\0\r\n\r\n"), -1, 0,
-     "a line of the head must be a field: \"Name: value\" and CR LF"},
+     "a header line must be \"Name: value\" followed by CR LF"},
     {HEAD("Content-Length: 5\r\n folded\r\n\r\n"), -1, 0,
-     "a line of the head must be a field: \"Name: value\" and CR LF"},
-    {HEAD("{}\r\n"), -1, 0, "a line of the head must be a field: \"Name: value\" and CR LF"},
+     "a header line must be \"Name: value\" followed by CR LF"},
+    {HEAD("{}\r\n"), -1, 0, "a header line must be \"Name: value\" followed by CR LF"},
     /* A peer that ends lines with LF alone would otherwise wait forever. */
     {HEAD("Content-Length: 5\n\n"), -1, 0,
-     "a line of the head must be a field: \"Name: value\" and CR LF"},
+     "a header line must be \"Name: value\" followed by CR LF"},
     {HEAD("{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":1}\n"), -1, 0,
-     "a line of the head must be a field: \"Name: value\" and CR LF"},
+     "a header line must be \"Name: value\" followed by CR LF"},
     {HEAD("Content-Length: 5\r"), 0, 0, NULL},
 };
 
@@ -98,7 +98,7 @@ TEST(a_head_that_is_too_long)
     memcpy(text, "X: ", 3);
     CHECK_INT(frame_read((struct fumi_str){text, FRAME_HEAD_MAX - 1}, &used, &length, &e), 0);
     CHECK_INT(frame_read((struct fumi_str){text, FRAME_HEAD_MAX}, &used, &length, &e), -1);
-    CHECK_STR(fumi_str(e.text), "the head is longer than 4096 bytes");
+    CHECK_STR(fumi_str(e.text), "the header is longer than 4096 bytes");
     memcpy(text + FRAME_HEAD_MAX - 23, "\r\nContent-Length: 1\r\n\r\n", 23);
     CHECK_INT(frame_read((struct fumi_str){text, sizeof(text)}, &used, &length, &e), 1);
     CHECK_INT(used, FRAME_HEAD_MAX);

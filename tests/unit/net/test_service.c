@@ -312,7 +312,8 @@ TEST(a_service_has_one_thread)
     struct fumi_service *s = fumi_service_open(h.server, &h.options, &h.err);
     host_close(&h);
     CHECK(!s);
-    CHECK_STR(fumi_str(h.err.text), "threads: a service inside another event loop has one");
+    CHECK_STR(fumi_str(h.err.text),
+              "threads: a service inside another event loop must have 1 thread");
 }
 
 TEST(a_service_that_cannot_open_leaves_nothing)

@@ -94,9 +94,9 @@ TEST(heads_that_are_refused)
 {
     static const char digits[] = "Content-Length must be a number of 1 to 15 digits";
     expect_refused("Content-Type: x\r\n\r\ne1", FUMI_INVALID_REQUEST,
-                   "the head has no Content-Length", "");
+                   "the header has no Content-Length", "");
     expect_refused("Content-Length: 2\r\nContent-Length: 2\r\n\r\ne1", FUMI_INVALID_REQUEST,
-                   "Content-Length stands in the head twice", "");
+                   "the header has two Content-Length fields", "");
     expect_refused("Content-Length: +2\r\n\r\ne1" HEAD(2) "e2", FUMI_INVALID_REQUEST, digits, "");
     expect_refused("Content-Length: -2\r\n\r\ne1", FUMI_INVALID_REQUEST, digits, "");
     expect_refused(
@@ -106,8 +106,8 @@ TEST(heads_that_are_refused)
                    "the input ended after 2 of 5 bytes of a message", "");
     expect_refused(HEAD(5), FUMI_PARSE_ERROR, "the input ended after 0 of 5 bytes of a message",
                    "");
-    expect_refused("Content-Length: 5\r\n", FUMI_INVALID_REQUEST,
-                   "the input ended inside of a head", "");
+    expect_refused("Content-Length: 5\r\n", FUMI_INVALID_REQUEST, "the input ended inside a header",
+                   "");
 }
 
 TEST(calls_before_a_refused_head_are_answered)
