@@ -115,37 +115,37 @@ enum admission {
 };
 
 /* Other users also get at most a quarter of the surplus connections. */
-static enum admission admit_other_user(struct io_thread *io, size_t there)
+static enum admission admit_other_user(struct io_thread *io, size_t conns)
 {
     struct server_shared *shared = io->shared;
     size_t most = (size_t)shared->set.connections, quarter = most < 8 ? 1 : most / 4;
     size_t before = atomic_fetch_add(&shared->other_users, 1);
-    if (there >= most + shared->surplus || before > quarter + shared->surplus / 4) {
+    if (conns >= most + shared->surplus || before > quarter + shared->surplus / 4) {
         atomic_fetch_sub(&shared->other_users, 1);
         return ADMIT_NOT;
     }
     atomic_fetch_add(&io->other_users, 1);
-    return there >= most || before >= quarter ? ADMIT_SURPLUS : ADMIT;
+    return conns >= most || before >= quarter ? ADMIT_SURPLUS : ADMIT;
 }
 
-static enum admission admit(struct io_thread *io, enum access_user user, size_t there)
+static enum admission admit(struct io_thread *io, enum access_user user, size_t conns)
 {
     const struct server_shared *shared = io->shared;
     size_t most = (size_t)shared->set.connections;
     if (user == ACCESS_USER_OTHER)
-        return admit_other_user(io, there);
-    if (there < most || (user == ACCESS_USER_SAME && evict(io)))
+        return admit_other_user(io, conns);
+    if (conns < most || (user == ACCESS_USER_SAME && evict(io)))
         return ADMIT;
-    return there < most + shared->surplus ? ADMIT_SURPLUS : ADMIT_NOT;
+    return conns < most + shared->surplus ? ADMIT_SURPLUS : ADMIT_NOT;
 }
 
 static void begin(struct acceptor *a, int fd, const union any_address *from)
 {
-    size_t there = atomic_load_explicit(&a->io->shared->conns, memory_order_relaxed);
+    size_t conns = atomic_load_explicit(&a->io->shared->conns, memory_order_relaxed);
     bool local = a->listener.at.kind == ADDRESS_UNIX;
     int on = 1;
     struct conn *c = conn_new(a->io, fd, local ? &unix_proto : &http_proto);
-    enum admission admission = admit(a->io, access_client_identify(&c->client), there);
+    enum admission admission = admit(a->io, access_client_identify(&c->client), conns);
     if (admission == ADMIT_NOT) {
         conn_close(c);
         return;

@@ -19,7 +19,7 @@ union socket_name {
     struct sockaddr any;
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
-    struct sockaddr_storage room;
+    struct sockaddr_storage storage;
 };
 
 static struct in6_addr mapped(uint32_t v4)

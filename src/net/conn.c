@@ -16,7 +16,7 @@ enum {
     WEIGHT = 4,       /* limit of their bytes: times the message limit, or times 1 MiB */
     REQUESTING = 4,   /* times both limits while the peer owes us an answer, which must be read */
     QUEUED = 1 << 20, /* limit of unsent bytes */
-    ROOM = 16 << 10,  /* minimum space for a read after unconsumed input */
+    READ_MIN = 16 << 10, /* minimum space for a read after unconsumed input */
 };
 
 struct fumi_buf *conn_out(struct conn *c)
@@ -303,16 +303,17 @@ static void end_input(struct conn *c, int number)
 
 /* Reads once per iteration of the event loop, so that other connections get their turn. Without
  * unconsumed input, the bytes are read into the I/O thread's block and consumed there. Otherwise
- * they are appended to that input, with room for the whole message that the protocol waits for. */
+ * they are appended to that input, with space for the whole message that the protocol waits for. */
 static void read_in(struct conn *c)
 {
     char *to = c->io->block;
-    size_t room = READ_BLOCK;
+    size_t space = READ_BLOCK;
     if (c->rest.n) {
-        to = fumi_buf_reserve(&c->rest, c->want > c->rest.n + ROOM ? c->want - c->rest.n : ROOM);
-        room = c->rest.cap - c->rest.n;
+        to = fumi_buf_reserve(&c->rest,
+                              c->want > c->rest.n + READ_MIN ? c->want - c->rest.n : READ_MIN);
+        space = c->rest.cap - c->rest.n;
     }
-    ssize_t got = receive(c, to, room);
+    ssize_t got = receive(c, to, space);
     if (got <= 0) {
         end_input(c, got < 0 ? errno : 0);
         return;

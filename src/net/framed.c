@@ -28,7 +28,7 @@ static void refuse_long(struct conn *c)
 }
 
 /* The input ends inside of a head or a message. */
-static size_t cut(struct conn *c, size_t n)
+static size_t end_input(struct conn *c, size_t n)
 {
     struct framed *f = &c->as.framed;
     struct fumi_err e;
@@ -91,7 +91,7 @@ static size_t take(struct conn *c, char *p, size_t n, bool over)
             take_body(c, p + used, 0);
     }
     if (over && !conn_held(c))
-        used += cut(c, n - used);
+        used += end_input(c, n - used);
     return used;
 }
 

@@ -6,7 +6,7 @@
 enum { SKIPPED = 64 << 10 }; /* bytes of a body that are read for a request that was refused */
 
 /* Parameters with a weight of nothing: "q=0", "q=0.00". */
-static bool is_refused(struct fumi_str rest)
+static bool has_zero_weight(struct fumi_str rest)
 {
     const char *at = memmem(rest.p, rest.n, "q=0", 3), *end = rest.p + rest.n;
     if (!at)
@@ -21,7 +21,7 @@ static bool names(struct fumi_str item, struct fumi_str type)
     if (item.n < type.n || !http_same((struct fumi_str){item.p, type.n}, type))
         return false;
     struct fumi_str rest = {item.p + type.n, item.n - type.n};
-    return (!rest.n || memchr("; \t", rest.p[0], 3)) && !is_refused(rest);
+    return (!rest.n || memchr("; \t", rest.p[0], 3)) && !has_zero_weight(rest);
 }
 
 static bool list_names(struct fumi_str list, struct fumi_str type)
@@ -104,8 +104,8 @@ static void give_up(struct conn *c, bool worth)
     run(c, (struct fumi_str){0});
 }
 
-/* `there`: bytes that lie behind the head. */
-static void on_head(struct conn *c, const struct http_head *h, size_t there)
+/* `available`: bytes that lie behind the head. */
+static void on_head(struct conn *c, const struct http_head *h, size_t available)
 {
     struct http *t = &c->as.http;
     begin(c, h);
@@ -123,7 +123,7 @@ static void on_head(struct conn *c, const struct http_head *h, size_t there)
     t->body.limit = c->io->shared->http.body;
     c->want = t->length;
     if (!t->why.status)
-        http_reserve(c, there);
+        http_reserve(c, available);
     if (t->why.status)
         give_up(c, h->framing != HTTP_CHUNKED && t->length <= SKIPPED && !h->expects_continue);
     else if (h->expects_continue && !t->more)
@@ -240,7 +240,7 @@ static enum wait waits(struct conn *c)
     case READS_HEAD:
         if (c->rest.n)
             return WAIT_HEAD;
-        return c->io->draining ? WAIT_LINGER : c->as.http.greeted ? WAIT_IDLE : WAIT_HEAD;
+        return c->io->draining ? WAIT_LINGER : c->as.http.reused ? WAIT_IDLE : WAIT_HEAD;
     case READS_BODY:
     case READS_CHUNKS:
         return c->as.http.measured ? WAIT_RATE : WAIT_BODY;

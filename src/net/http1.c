@@ -8,8 +8,8 @@
 
 #include "net/http1_bytes.h"
 
-/* What the fields said that is not stored in the head. */
-enum { SAID_CLOSE = 1, SAID_KEEP = 2, SAID_UPGRADE = 4, SAID_LENGTH = 8, SAID_CHUNKED = 16 };
+/* Properties of header fields that are not stored in the head. */
+enum { HAS_CLOSE = 1, HAS_KEEP = 2, HAS_UPGRADE = 4, HAS_LENGTH = 8, HAS_CHUNKED = 16 };
 
 struct request_parser {
     struct http_head *h;
@@ -18,7 +18,7 @@ struct request_parser {
     const char *start, *p; /* p: beginning of the current line */
     const char *end;       /* end of the window */
     size_t given;          /* bytes available from start on, even beyond the window */
-    unsigned said;
+    unsigned flags;
     struct fumi_str authority; /* authority of an absolute target */
 };
 
@@ -121,11 +121,11 @@ static enum step take_connection(struct request_parser *r, struct fumi_str value
     while (value.n) {
         struct fumi_str one = element(&value);
         if (str_equals_lower(one, "close"))
-            r->said |= SAID_CLOSE;
+            r->flags |= HAS_CLOSE;
         else if (str_equals_lower(one, "keep-alive"))
-            r->said |= SAID_KEEP;
+            r->flags |= HAS_KEEP;
         else if (str_equals_lower(one, "upgrade"))
-            r->said |= SAID_UPGRADE;
+            r->flags |= HAS_UPGRADE;
     }
     return FINE;
 }
@@ -151,7 +151,7 @@ enum { LENGTH_DIGITS = 19 }; /* any number with so many digits fits into 64 bits
 static enum step take_length(struct request_parser *r, struct fumi_str value)
 {
     uint64_t length = 0;
-    if (r->said & SAID_LENGTH)
+    if (r->flags & HAS_LENGTH)
         return fault(r->f, 400, "repeated Content-Length");
     if (value.n == 0 || value.n > LENGTH_DIGITS)
         return fault(r->f, 400, "malformed Content-Length");
@@ -161,7 +161,7 @@ static enum step take_length(struct request_parser *r, struct fumi_str value)
             return fault(r->f, 400, "malformed Content-Length");
         length = length * 10 + digit;
     }
-    r->said |= SAID_LENGTH;
+    r->flags |= HAS_LENGTH;
     r->h->length = length;
     return FINE;
 }
@@ -184,13 +184,13 @@ static enum step take_coding(struct request_parser *r, struct fumi_str value)
 {
     if (r->h->minor == 0)
         return fault(r->f, 400, "Transfer-Encoding in HTTP/1.0");
-    if (r->said & SAID_CHUNKED)
+    if (r->flags & HAS_CHUNKED)
         return fault(r->f, 400, "repeated Transfer-Encoding");
     if (!ends_chunked(value))
         return fault(r->f, 400, "malformed Transfer-Encoding");
     if (!str_equals_lower(value, "chunked"))
         return fault(r->f, 501, "only chunked is supported as Transfer-Encoding");
-    r->said |= SAID_CHUNKED;
+    r->flags |= HAS_CHUNKED;
     return FINE;
 }
 
@@ -317,13 +317,13 @@ static enum step request_line(struct request_parser *r)
 static enum step framing(struct request_parser *r)
 {
     struct http_head *h = r->h;
-    switch (r->said & (SAID_LENGTH | SAID_CHUNKED)) {
-    case SAID_LENGTH | SAID_CHUNKED:
+    switch (r->flags & (HAS_LENGTH | HAS_CHUNKED)) {
+    case HAS_LENGTH | HAS_CHUNKED:
         return fault(r->f, 400, "both Content-Length and Transfer-Encoding");
-    case SAID_CHUNKED:
+    case HAS_CHUNKED:
         h->framing = HTTP_CHUNKED;
         return FINE;
-    case SAID_LENGTH:
+    case HAS_LENGTH:
         h->framing = HTTP_LENGTH;
         if (h->length > r->limits->body)
             return fault(r->f, 413, "the body is too large");
@@ -343,8 +343,8 @@ static enum step finish(struct request_parser *r)
         h->host = r->authority;
     if (framing(r) != FINE)
         return FAULT;
-    h->keep_alive = !(r->said & SAID_CLOSE) && (h->minor == 1 || r->said & SAID_KEEP);
-    if (h->minor == 0 || !(r->said & SAID_UPGRADE))
+    h->keep_alive = !(r->flags & HAS_CLOSE) && (h->minor == 1 || r->flags & HAS_KEEP);
+    if (h->minor == 0 || !(r->flags & HAS_UPGRADE))
         h->upgrade = (struct fumi_str){0};
     h->expects_continue = h->expects_continue && h->minor == 1 && http_has_body(h);
     return FINE;
@@ -386,7 +386,7 @@ static enum step first_line(struct request_parser *r)
 }
 
 /* Whether the new bytes may complete a line or fill a window. */
-static bool has_news(struct fumi_str bytes, size_t seen, const struct http_limits *limits)
+static bool may_advance(struct fumi_str bytes, size_t seen, const struct http_limits *limits)
 {
     return memchr(bytes.p + seen, '\n', bytes.n - seen) || bytes.n >= limits->head ||
            (seen < limits->line + 4 && bytes.n >= limits->line + 2);
@@ -407,7 +407,7 @@ ssize_t http_read_head(struct http_head *h, struct fumi_str bytes, size_t *seen,
 {
     size_t before = *seen;
     *seen = bytes.n;
-    if (bytes.n == 0 || (before && !has_news(bytes, before, limits)))
+    if (bytes.n == 0 || (before && !may_advance(bytes, before, limits)))
         return 0;
     /* A TLS client would wait for our answer: report the fault at its first byte. */
     if (!is(*bytes.p, TOKEN) && *bytes.p != '\r')

@@ -67,8 +67,8 @@ static inline unsigned unusual_bytes(const char *p)
 {
     __m128i block = _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i small = _mm_or_si128(block, _mm_set1_epi8(0x20));
-    __m128i place = _mm_sub_epi8(small, _mm_set1_epi8('a'));
-    __m128i letter = _mm_cmpeq_epi8(_mm_min_epu8(place, _mm_set1_epi8('z' - 'a')), place);
+    __m128i offset = _mm_sub_epi8(small, _mm_set1_epi8('a'));
+    __m128i letter = _mm_cmpeq_epi8(_mm_min_epu8(offset, _mm_set1_epi8('z' - 'a')), offset);
     __m128i dash = _mm_cmpeq_epi8(block, _mm_set1_epi8('-'));
     return (unsigned)_mm_movemask_epi8(_mm_or_si128(letter, dash)) ^ 0xFFFF;
 }

@@ -5,8 +5,8 @@
 
 #include "net/http1_bytes.h"
 
-/* What the fields said that is not stored in the response. */
-enum { SAID_CLOSE = 1, SAID_KEEP = 2, SAID_UPGRADE = 4, SAID_LENGTH = 8, SAID_CHUNKED = 16 };
+/* Properties of header fields that are not stored in the response. */
+enum { HAS_CLOSE = 1, HAS_KEEP = 2, HAS_UPGRADE = 4, HAS_LENGTH = 8, HAS_CHUNKED = 16 };
 
 enum { LENGTH_DIGITS = 19 }; /* any number with so many digits fits into 64 bits */
 
@@ -16,7 +16,7 @@ struct response_parser {
     const struct http_limits *limits;
     const char *p, *end; /* the window: bytes that may belong to heads */
     bool full;           /* the window is filled */
-    unsigned said;
+    unsigned flags;
 };
 
 static enum step malformed(struct response_parser *r, const char *reason)
@@ -83,9 +83,9 @@ static enum step status_line(struct response_parser *r)
 
 static enum step take_connection(struct response_parser *r, struct fumi_str value)
 {
-    r->said |= http_has_token(value, "close") ? SAID_CLOSE : 0;
-    r->said |= http_has_token(value, "keep-alive") ? SAID_KEEP : 0;
-    r->said |= http_has_token(value, "upgrade") ? SAID_UPGRADE : 0;
+    r->flags |= http_has_token(value, "close") ? HAS_CLOSE : 0;
+    r->flags |= http_has_token(value, "keep-alive") ? HAS_KEEP : 0;
+    r->flags |= http_has_token(value, "upgrade") ? HAS_UPGRADE : 0;
     return FINE;
 }
 
@@ -99,14 +99,14 @@ static enum step take_upgrade(struct response_parser *r, struct fumi_str value)
 static enum step take_length(struct response_parser *r, struct fumi_str value)
 {
     uint64_t length = 0;
-    if (r->said & SAID_LENGTH)
+    if (r->flags & HAS_LENGTH)
         return malformed(r, "repeated Content-Length");
     bool fine = value.n && value.n <= LENGTH_DIGITS;
     for (size_t i = 0; fine && i < value.n; i++) {
         fine = is_digit(value.p[i]);
         length = length * 10 + (unsigned)(value.p[i] - '0');
     }
-    r->said |= SAID_LENGTH;
+    r->flags |= HAS_LENGTH;
     r->h->length = length;
     return fine ? FINE : malformed(r, "malformed Content-Length");
 }
@@ -115,11 +115,11 @@ static enum step take_coding(struct response_parser *r, struct fumi_str value)
 {
     if (r->h->minor == 0)
         return malformed(r, "Transfer-Encoding in HTTP/1.0");
-    if (r->said & SAID_CHUNKED)
+    if (r->flags & HAS_CHUNKED)
         return malformed(r, "repeated Transfer-Encoding");
     if (!http_same(value, FUMI_STR("chunked")))
         return fault(r->f, 501, "only chunked is supported as Transfer-Encoding");
-    r->said |= SAID_CHUNKED;
+    r->flags |= HAS_CHUNKED;
     return FINE;
 }
 
@@ -162,7 +162,7 @@ static bool ends_with_head(int status)
 static enum step no_body(struct response_parser *r)
 {
     struct http_response *h = r->h;
-    if (r->said & SAID_CHUNKED || (h->status != 304 && h->length))
+    if (r->flags & HAS_CHUNKED || (h->status != 304 && h->length))
         return malformed(r, "a response with this status must not have a body");
     h->length = 0;
     return FINE;
@@ -171,15 +171,15 @@ static enum step no_body(struct response_parser *r)
 static enum step framing(struct response_parser *r)
 {
     struct http_response *h = r->h;
-    unsigned said = r->said & (SAID_LENGTH | SAID_CHUNKED);
-    if (said == (SAID_LENGTH | SAID_CHUNKED))
+    unsigned found = r->flags & (HAS_LENGTH | HAS_CHUNKED);
+    if (found == (HAS_LENGTH | HAS_CHUNKED))
         return malformed(r, "both Content-Length and Transfer-Encoding");
     if (ends_with_head(h->status))
         return no_body(r);
-    h->framing = said == SAID_CHUNKED  ? HTTP_CHUNKED
-                 : said == SAID_LENGTH ? HTTP_LENGTH
+    h->framing = found == HAS_CHUNKED  ? HTTP_CHUNKED
+                 : found == HAS_LENGTH ? HTTP_LENGTH
                                        : HTTP_NO_BODY;
-    h->to_end = !said;
+    h->to_end = !found;
     if (h->length > r->limits->body)
         return fault(r->f, 413, "the body is too large");
     return FINE;
@@ -190,8 +190,8 @@ static enum step finish(struct response_parser *r)
     struct http_response *h = r->h;
     if (framing(r) != FINE)
         return FAULT;
-    h->keep_alive = !(r->said & SAID_CLOSE) && (h->minor == 1 || r->said & SAID_KEEP) && !h->to_end;
-    if (h->minor == 0 || !(r->said & SAID_UPGRADE))
+    h->keep_alive = !(r->flags & HAS_CLOSE) && (h->minor == 1 || r->flags & HAS_KEEP) && !h->to_end;
+    if (h->minor == 0 || !(r->flags & HAS_UPGRADE))
         h->upgrade = (struct fumi_str){0};
     return FINE;
 }
@@ -205,7 +205,7 @@ static enum step head(struct response_parser *r)
     h->length = 0;
     h->upgrade = (struct fumi_str){0};
     h->n = 0;
-    r->said = 0;
+    r->flags = 0;
     enum step got = status_line(r);
     while (got == FINE && (got = next_line(r, &s)) == FINE && s.n)
         got = field(r, s);

@@ -4,8 +4,8 @@
  *
  * The result does not depend on the pieces in which the bytes arrive. The status of a fault
  * distinguishes malformed (400), too large (413, 431) and unsupported (501, 505) responses. */
-#ifndef FUMI_NET_HTTP1_REPLY_H
-#define FUMI_NET_HTTP1_REPLY_H
+#ifndef FUMI_NET_HTTP1_RESPONSE_H
+#define FUMI_NET_HTTP1_RESPONSE_H
 
 #include "net/http1.h"
 

@@ -117,7 +117,7 @@ static struct fumi_str trace_state(const struct http_head *h, struct fumi_buf *j
 }
 
 /* Two traceparents contradict each other: there is none. */
-static void note_trace(struct conn *c, const struct http_head *h)
+static void set_trace(struct conn *c, const struct http_head *h)
 {
     struct fumi_str parent = http_field(h, "traceparent");
     struct fumi_buf joined = {0};
@@ -225,7 +225,7 @@ static int pass_route(struct conn *c, const struct http_head *h, unsigned method
 {
     struct http *t = &c->as.http;
     bool socket = http_has_token(h->upgrade, "websocket");
-    if (!t->route || (t->route->bare && !socket))
+    if (!t->route || (t->route->upgrade_only && !socket))
         return deny(c, 404, c->io->shared->not_found);
     t->run = t->route->run;
     if (fumi_eq(h->method, FUMI_STR("OPTIONS"))) {
@@ -259,19 +259,19 @@ int http_admit(struct conn *c, const struct http_head *h)
         return -1;
     if (pass_filters(c, h))
         return -1;
-    note_trace(c, h);
+    set_trace(c, h);
     return pass_route(c, h, method);
 }
 
 enum { BODIES = 64 << 20, SMALL = 64 << 10 };
 
 /* Bodies that are short, or there already, take no memory worth counting. */
-int http_reserve(struct conn *c, size_t there)
+int http_reserve(struct conn *c, size_t available)
 {
     struct http *t = &c->as.http;
     struct server_shared *shared = c->io->shared;
     size_t n = t->phase == READS_CHUNKS ? shared->http.body : t->length;
-    if (n <= SMALL || (t->phase == READS_BODY && n <= there))
+    if (n <= SMALL || (t->phase == READS_BODY && n <= available))
         return 0;
     if (atomic_fetch_add(&shared->bodies, n) + n > BODIES + shared->http.body) {
         atomic_fetch_sub(&shared->bodies, n);

@@ -10,7 +10,7 @@ struct route {
     const char *allow; /* the same as text, with OPTIONS */
     bool upgrades;     /* speaks WebSocket to those who ask for it */
     bool open;         /* needs no token */
-    bool bare;         /* the path alone, for an upgrade: others find nothing there */
+    bool upgrade_only; /* the path alone, for an upgrade: others find nothing there */
     void (*run)(struct conn *c, struct fumi_str body);
     const struct fumi_route *host; /* that of the host program; NULL: one of ours */
 };
@@ -34,7 +34,7 @@ int http_admit(struct conn *c, const struct http_head *h);
 
 /* Counts a long body among those that are on their way, of which only so much may be; `there`:
  * bytes of it that have come. */
-int http_reserve(struct conn *c, size_t there);
+int http_reserve(struct conn *c, size_t available);
 void http_unreserve(struct conn *c);
 
 void http_clear(struct http *t); /* frees what the request holds: {0} */

@@ -36,7 +36,7 @@ static void renew(struct io_thread *io, int64_t second)
     io->head_n = (size_t)(p - io->head_text);
 }
 
-static void renew_in_time(struct io_thread *io)
+static void renew_if_due(struct io_thread *io)
 {
     int64_t second = io_thread_now(io) / 1000;
     if (second != io->common_at)
@@ -45,7 +45,7 @@ static void renew_in_time(struct io_thread *io)
 
 struct fumi_str http_common(struct io_thread *io)
 {
-    renew_in_time(io);
+    renew_if_due(io);
     return (struct fumi_str){io->common, io->common_n};
 }
 
@@ -87,7 +87,7 @@ static void finish(struct conn *c, int status, size_t bytes)
     c->source = NULL;
     c->want = 0;
     fumi_peer_set_lost_id(&c->peer, FUMI_ID_NULL); /* a route may have set it */
-    t->greeted = true;
+    t->reused = true;
     conn_renew_wait(c);
     if (!keep_alive)
         conn_end(c);
@@ -140,7 +140,7 @@ static void put_head(struct conn *c, int status, struct fields *f, enum http_fra
 }
 
 /* The last request of a connection is known as such only when no other lies behind it. */
-static void last_one(struct conn *c)
+static void end_after_last(struct conn *c)
 {
     if (c->io->draining && !c->as.http.more && !c->rest.n && conn_input_empty(c))
         c->as.http.keep_alive = false;
@@ -152,7 +152,7 @@ static void put_usual(struct conn *c, struct fumi_str body)
     struct io_thread *io = c->io;
     struct fumi_buf *out = conn_out(c);
     size_t digits = 1;
-    renew_in_time(io);
+    renew_if_due(io);
     for (size_t n = body.n; n >= 10; n /= 10)
         digits++;
     size_t all = io->head_n + digits + 4 + body.n;
@@ -170,7 +170,7 @@ void http_page(struct conn *c, int status, const char *type, struct fumi_str bod
 {
     struct http *t = &c->as.http;
     struct fields f = {0};
-    last_one(c);
+    end_after_last(c);
     if (body.n)
         add(&f, "Content-Type", fumi_str(type));
     put_head(c, status, &f, status == 204 ? HTTP_NO_BODY : HTTP_LENGTH, body.n);
@@ -187,7 +187,7 @@ void http_refuse(struct conn *c, const struct fumi_refusal *r)
     struct fumi_err e;
     if (r->field[0])
         add(&f, r->field[0], fumi_str(r->field[1]));
-    last_one(c);
+    end_after_last(c);
     if (r->status == 413) {
         fumi_err_set(&e, FUMI_INVALID_REQUEST, "the message is longer than the limit of %zu bytes",
                      c->io->shared->message);
@@ -211,7 +211,7 @@ void http_options(struct conn *c, struct fumi_str body)
     struct http *t = &c->as.http;
     struct fields f = {0};
     (void)body;
-    last_one(c);
+    end_after_last(c);
     add(&f, "Allow", fumi_str(t->route->allow));
     if (t->preflight) {
         add(&f, "Access-Control-Allow-Methods", fumi_str(t->route->allow));
@@ -285,7 +285,7 @@ void http_answer_page(struct conn *c, const struct fumi_page *page, struct fumi_
         end_stream(c, body);
         return;
     }
-    last_one(c);
+    end_after_last(c);
     if (body->n)
         add(&f, "Content-Type", fumi_str(page->type));
     if (page->field)

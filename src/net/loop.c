@@ -375,7 +375,7 @@ static void release_signal(struct loop *l, size_t i)
 {
     if (!l->signals[i])
         return;
-    process_let(stop_signals[i], stop_signal, l->signals[i]);
+    process_uncatch(stop_signals[i], stop_signal, l->signals[i]);
     l->signals[i] = NULL;
 }
 

@@ -307,7 +307,7 @@ static void post_text(struct conn *c, struct fumi_buf *text)
     loop_post(c->io->loop, &t->task);
 }
 
-static bool has_room(struct conn *c, size_t n, bool here)
+static bool has_space(struct conn *c, size_t n, bool here)
 {
     size_t queued = here ? conn_unsent(c) : atomic_load(&c->backlog);
     return queued + atomic_load(&c->in_transit) + n <= (size_t)c->io->shared->set.unsent;
@@ -317,7 +317,7 @@ static void notify(struct conn *c, struct fumi_buf *text, bool here)
 {
     if (here && conn_closed(c))
         return;
-    if (!has_room(c, text->n, here)) {
+    if (!has_space(c, text->n, here)) {
         if (!atomic_exchange(&c->overrun, true))
             post_text(c, NULL);
         return;

@@ -91,13 +91,13 @@ void ndjson_drain(struct conn *c)
     fumi_peer_eof(&c->peer);
 }
 
-static void tell(struct conn *c, struct fumi_buf *text)
+static void notify(struct conn *c, struct fumi_buf *text)
 {
     put_line(c, text);
 }
 
-const struct proto ndjson_proto = {"lines",          true,           .take = take,
-                                   .answer = answer, .notify = tell, .drain = ndjson_drain};
+const struct proto ndjson_proto = {
+    "lines", true, .take = take, .answer = answer, .notify = notify, .drain = ndjson_drain};
 
 /* The protocol of a peer that does not speak HTTP and begins with these bytes; NULL: not known
  * yet. */
@@ -151,8 +151,8 @@ static size_t sniff_stdio(struct conn *c, char *p, size_t n, bool over)
     return 0;
 }
 
-const struct proto stdio_proto = {"stdio",          true,           .take = sniff_stdio,
-                                  .answer = answer, .notify = tell, .drain = ndjson_drain};
+const struct proto stdio_proto = {
+    "stdio", true, .take = sniff_stdio, .answer = answer, .notify = notify, .drain = ndjson_drain};
 
 /* Nothing was said yet; a first request may still come. */
 static void drain_new(struct conn *c)
@@ -176,7 +176,7 @@ const struct proto unix_proto = {"unix",
                                  true,
                                  .take = sniff,
                                  .answer = answer,
-                                 .notify = tell,
+                                 .notify = notify,
                                  .waits = waits_new,
                                  .timed_out = timed_out_new,
                                  .drain = drain_new};

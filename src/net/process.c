@@ -125,7 +125,7 @@ int process_catch(int signal, int (*start)(void *arg), void *arg)
     return rc;
 }
 
-void process_let(int signal, void (*stop)(void *arg), void *arg)
+void process_uncatch(int signal, void (*stop)(void *arg), void *arg)
 {
     struct sigaction now;
     pthread_mutex_lock(&lock);

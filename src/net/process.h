@@ -21,10 +21,10 @@ void process_give_stdio(void);
 rlim_t process_descriptors(rlim_t need);
 void process_descriptors_done(rlim_t need);
 
-/* Calls `start`, which installs a handler of the signal; process_let calls `stop`, which removes
- * it. The last process_let restores the action that the signal had before, unless the host program
- * has changed the action since. Returns what `start` returns: 0, or an error. */
+/* Calls `start`, which installs a handler of the signal; process_uncatch calls `stop`, which
+ * removes it. The last process_uncatch restores the action that the signal had before, unless the
+ * host program has changed the action since. Returns what `start` returns: 0, or an error. */
 int process_catch(int signal, int (*start)(void *arg), void *arg);
-void process_let(int signal, void (*stop)(void *arg), void *arg);
+void process_uncatch(int signal, void (*stop)(void *arg), void *arg);
 
 #endif

@@ -27,7 +27,7 @@ struct framed {
     bool draining; /* the server shuts down: an incomplete message is no error */
 };
 
-/* An HTTP request that is being read or answered; all members but `greeted` are 0 between two
+/* An HTTP request that is being read or answered; all members but `reused` are 0 between two
  * requests. */
 struct http {
     enum { READS_HEAD, READS_BODY, READS_CHUNKS, RUNS, STREAMS, PAUSES } phase;
@@ -37,7 +37,7 @@ struct http {
     bool pause;                /* delay the refusal */
     bool measured;             /* the rate of the body was checked and was sufficient */
     bool more;                 /* bytes of a further request follow */
-    bool greeted;              /* an earlier request of the connection was answered */
+    bool reused;               /* an earlier request of the connection was answered */
     size_t seen;               /* see http_read_head */
     size_t length;             /* of the body; of an event stream: bytes sent */
     const struct route *route; /* NULL: the path has none */

@@ -74,7 +74,7 @@ static void answer(struct conn *c, struct fumi_buf *text, int code)
         put_frame(c, WS_TEXT, fumi_buf_str(text));
 }
 
-static void tell(struct conn *c, struct fumi_buf *text)
+static void notify(struct conn *c, struct fumi_buf *text)
 {
     if (!c->as.websocket.closing)
         put_frame(c, WS_TEXT, fumi_buf_str(text));
@@ -109,7 +109,7 @@ static void done(struct conn *c)
 }
 
 const struct proto websocket_proto = {
-    "websocket",    true,           .take = take,           .answer = answer, .notify = tell,
+    "websocket",    true,           .take = take,           .answer = answer, .notify = notify,
     .drain = drain, .waits = waits, .timed_out = timed_out, .done = done};
 
 static int refuse(struct fumi_refusal *out, int status, const char *reason)

@@ -50,7 +50,7 @@ enum fault {
     RESERVED_BIT,
     UNKNOWN_OPCODE,
     NOT_MASKED,
-    NOT_BARE,
+    MASKED_BY_SERVER,
     CONTROL_IN_PIECES,
     CONTROL_TOO_LONG,
     NOTHING_TO_CONTINUE,
@@ -71,7 +71,7 @@ static const struct {
     [RESERVED_BIT] = {WS_PROTOCOL_ERROR, "a reserved bit is set"},
     [UNKNOWN_OPCODE] = {WS_PROTOCOL_ERROR, "the opcode is unknown"},
     [NOT_MASKED] = {WS_PROTOCOL_ERROR, "a client must mask its frames"},
-    [NOT_BARE] = {WS_PROTOCOL_ERROR, "a server must not mask its frames"},
+    [MASKED_BY_SERVER] = {WS_PROTOCOL_ERROR, "a server must not mask its frames"},
     [CONTROL_IN_PIECES] = {WS_PROTOCOL_ERROR, "a control frame must not be fragmented"},
     [CONTROL_TOO_LONG] = {WS_PROTOCOL_ERROR, "a control frame carries at most 125 bytes"},
     [NOTHING_TO_CONTINUE] = {WS_PROTOCOL_ERROR, "there is no message to continue"},
@@ -238,7 +238,7 @@ static inline enum fault start_fault(const struct ws_reader *r, unsigned first, 
     if (!(known >> opcode & 1))
         return UNKNOWN_OPCODE;
     if (!(second & MASKED) == r->server)
-        return r->server ? NOT_MASKED : NOT_BARE;
+        return r->server ? NOT_MASKED : MASKED_BY_SERVER;
     if (opcode & CONTROL)
         return control_fault(first, second);
     bool inside = r->partial && r->partial->kind;
