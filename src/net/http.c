@@ -1,11 +1,11 @@
-/* HTTP/1.1 on a connection: one request after the other is read, let in or refused, and answered.
- * The body of a request that was refused is still read when it is short, so that the connection can
- * be used again. */
+/* HTTP/1.1 on a connection: requests are read, admitted or refused, and answered one after the
+ * other. The body of a refused request is still read if it is short, so that the connection can be
+ * reused. */
 #include "net/http_parts.h"
 
-enum { SKIPPED = 64 << 10 }; /* bytes of a body that are read for a request that was refused */
+enum { SKIPPED = 64 << 10 }; /* longest body in bytes that is read after a refusal */
 
-/* Parameters with a weight of nothing: "q=0", "q=0.00". */
+/* Whether the parameters of a type in Accept exclude it: "q=0", "q=0.00". */
 static bool has_zero_weight(struct fumi_str rest)
 {
     const char *at = memmem(rest.p, rest.n, "q=0", 3), *end = rest.p + rest.n;
@@ -15,7 +15,7 @@ static bool has_zero_weight(struct fumi_str rest)
     return at == end || memchr("; \t", *at, 3);
 }
 
-/* Whether one item of Accept names that type, and does not say that it means the contrary. */
+/* Whether an item of Accept names the type, with a weight other than 0. */
 static bool names(struct fumi_str item, struct fumi_str type)
 {
     if (item.n < type.n || !http_same((struct fumi_str){item.p, type.n}, type))
@@ -47,7 +47,7 @@ static bool accepts(const struct http_field *fields, size_t n, struct fumi_str t
     return false;
 }
 
-/* Everything ("*" and "/") is no wish for event streams. */
+/* Wildcards do not request an event stream. */
 static bool wants_events(const struct http_head *h)
 {
     return accepts(h->fields, h->n, FUMI_STR("text/event-stream"));
@@ -94,17 +94,18 @@ static void begin(struct conn *c, const struct http_head *h)
     t->length = h->framing == HTTP_LENGTH ? h->length : 0;
 }
 
-/* A refused request whose body is not worth reading ends the connection. */
-static void give_up(struct conn *c, bool worth)
+/* A refusal is sent after the body was read. If the body is not read, the refusal is sent at once
+ * and the connection ends. */
+static void refuse_early(struct conn *c, bool reads_body)
 {
     struct http *t = &c->as.http;
-    if (worth)
+    if (reads_body)
         return;
     t->keep_alive = false;
     run(c, (struct fumi_str){0});
 }
 
-/* `available`: bytes that lie behind the head. */
+/* `available`: bytes that were received after the head. */
 static void on_head(struct conn *c, const struct http_head *h, size_t available)
 {
     struct http *t = &c->as.http;
@@ -125,7 +126,7 @@ static void on_head(struct conn *c, const struct http_head *h, size_t available)
     if (!t->why.status)
         http_reserve(c, available);
     if (t->why.status)
-        give_up(c, h->framing != HTTP_CHUNKED && t->length <= SKIPPED && !h->expects_continue);
+        refuse_early(c, h->framing != HTTP_CHUNKED && t->length <= SKIPPED && !h->expects_continue);
     else if (h->expects_continue && !t->more)
         http_continue(conn_out(c));
 }
@@ -141,7 +142,8 @@ static __attribute__((cold)) void fault(struct conn *c, const struct http_fault 
     http_refuse(c, &t->why);
 }
 
-/* Each of these takes one part of a request: how many bytes; 0: more are needed. */
+/* The take_ functions consume one part of a request. They return the number of bytes consumed; 0 if
+ * more bytes are needed. */
 static size_t take_head(struct conn *c, struct fumi_str bytes)
 {
     struct http_fault f;
@@ -213,7 +215,7 @@ static size_t take(struct conn *c, char *p, size_t n, bool over)
             break;
         used += took;
     }
-    return over && !c->held ? n : used; /* half a request is none */
+    return over && !c->held ? n : used; /* an incomplete request is discarded */
 }
 
 void http_run_rpc(struct conn *c, struct fumi_str body)
@@ -254,7 +256,8 @@ static enum wait waits(struct conn *c)
     return WAIT_NONE;
 }
 
-/* At least 1 KiB a second after the first ten seconds. */
+/* The body must be complete within set.body_time. From the tenth second on, 1 KiB must have arrived
+ * for each second after the ninth. */
 static bool is_too_slow(struct conn *c)
 {
     const struct http *t = &c->as.http;
@@ -294,14 +297,14 @@ static void timed_out(struct conn *c, enum wait kind)
 
 static void drain(struct conn *c)
 {
-    (void)c; /* idle ones wait for a last request, for a short time */
+    (void)c; /* an idle connection ends when WAIT_LINGER times out */
 }
 
 static void done(struct conn *c)
 {
     struct http *t = &c->as.http;
     http_unreserve(c);
-    if (t->filtered) /* the peer left before its answer */
+    if (t->filtered) /* the peer disconnected before the response */
         http_report(c, t, 0, 0);
     http_clear(t);
 }
@@ -311,8 +314,9 @@ static bool busy(struct conn *c)
     return c->as.http.phase >= RUNS;
 }
 
-/* A client that ends its side while its call runs has left: the call is cancelled. To wait for an
- * answer after that is rare, and looks the same. A route of the host program decides for itself. */
+/* End of input while a call runs counts as a hang-up: the call is cancelled. A client that shuts
+ * down its side and still waits for the response is rare and cannot be distinguished. For a route
+ * of the host program, end of input is a hang-up only after fumi_reply_watch. */
 static bool eof_is_hangup(struct conn *c)
 {
     const struct message *reply = c->as.http.reply;

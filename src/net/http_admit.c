@@ -1,5 +1,6 @@
-/* Whether a request comes in is decided on its head: by the door, the rate, the host program's
- * filters, its path, method and type, in this order. */
+/* Decides from the head of a request whether the request is admitted. The checks run in this order:
+ * limit of connections, access control, rate limit, filters of the host program, path, method,
+ * Content-Type, limit of open calls. */
 #include "net/http_parts.h"
 
 struct fumi_str fumi_http_field(const struct fumi_http_request *r, const char *name)
@@ -86,7 +87,7 @@ static int pass_filters(struct conn *c, const struct http_head *h)
                                   h->fields, h->n,    &c->source};
     for (size_t i = 0; i < shared->filters_n; i++) {
         const struct fumi_filter *f = &shared->filters[i];
-        struct fumi_refusal why = {0}; /* what a filter writes and does not mean is dropped */
+        struct fumi_refusal why = {0}; /* ignored if the filter accepts */
         if (f->before && f->before(f->self, &r, &why)) {
             if (why.status < 400 || why.status > 599)
                 why = (struct fumi_refusal){
@@ -99,8 +100,8 @@ static int pass_filters(struct conn *c, const struct http_head *h)
     return 0;
 }
 
-/* tracestate may be spread over several fields (RFC 9110, 5.3); its members must not be more bytes
- * than a head. */
+/* tracestate may be split into several fields, which are joined with commas (RFC 9110, 5.3). The
+ * limit of the head also limits the joined text. */
 static struct fumi_str trace_state(const struct http_head *h, struct fumi_buf *joined)
 {
     size_t n = http_count(h, "tracestate");
@@ -116,7 +117,7 @@ static struct fumi_str trace_state(const struct http_head *h, struct fumi_buf *j
     return fumi_buf_str(joined);
 }
 
-/* Two traceparents contradict each other: there is none. */
+/* A request with several traceparent fields has no valid trace, so it counts as having none. */
 static void set_trace(struct conn *c, const struct http_head *h)
 {
     struct fumi_str parent = http_field(h, "traceparent");
@@ -129,7 +130,7 @@ static void set_trace(struct conn *c, const struct http_head *h)
     fumi_buf_done(&joined);
 }
 
-/* Anything that says it is JSON, or says nothing. */
+/* Whether the Content-Type is JSON. A missing one counts as JSON. */
 static bool is_json(struct fumi_str type)
 {
     static const char *const known[] = {"application/json", "application/json-rpc",
@@ -189,7 +190,7 @@ static int upgrade(struct conn *c, const struct http_head *h)
     if (c->io->draining)
         return deny_with(c, 503, "the server is shutting down", "Retry-After", "1");
     struct http was = c->as.http;
-    c->as.http.filtered = 0; /* they hear of it here */
+    c->as.http.filtered = 0; /* otherwise http_proto.done would report status 0 */
     if (websocket_begin(c, h, lines, &c->as.http.why)) {
         c->as.http.filtered = was.filtered;
         return -1;
@@ -233,8 +234,8 @@ static int pass_route(struct conn *c, const struct http_head *h, unsigned method
         t->run = http_options;
         return 0;
     }
-    /* A wish for another protocol is ignored where there is something else to do (RFC 9110, 7.8):
-     * some clients ask for HTTP/2 with every first request. */
+    /* An upgrade to another protocol is ignored if the route also accepts plain requests (RFC 9110,
+     * 7.8): some clients offer HTTP/2 with every first request. */
     if (t->route->upgrades && (socket || !t->route->methods))
         return upgrade(c, h);
     if (!(method & t->route->methods))
@@ -244,7 +245,6 @@ static int pass_route(struct conn *c, const struct http_head *h, unsigned method
     return method == FUMI_POST ? check_post(c, h) : 0;
 }
 
-/* Whether the request may go on. After an upgrade the connection speaks something else. */
 int http_admit(struct conn *c, const struct http_head *h)
 {
     struct http *t = &c->as.http;
@@ -263,9 +263,12 @@ int http_admit(struct conn *c, const struct http_head *h)
     return pass_route(c, h, method);
 }
 
-enum { BODIES = 64 << 20, SMALL = 64 << 10 };
+enum {
+    BODIES = 64 << 20, /* limit of the bytes of all counted bodies, plus one body */
+    SMALL = 64 << 10,  /* shorter bodies are not counted */
+};
 
-/* Bodies that are short, or there already, take no memory worth counting. */
+/* A body that has already arrived needs no further memory, so it is not counted either. */
 int http_reserve(struct conn *c, size_t available)
 {
     struct http *t = &c->as.http;

@@ -1,4 +1,5 @@
-/* Private to http*.c and routes.c: the parts of a request's way. */
+/* Private to http*.c, routes.c, websocket.c and serve_open.c: routes, and the steps of handling a
+ * request. All functions that take a connection run on its I/O thread. */
 #ifndef FUMI_NET_HTTP_PARTS_H
 #define FUMI_NET_HTTP_PARTS_H
 
@@ -7,15 +8,15 @@
 struct route {
     const char *path;
     unsigned methods;  /* FUMI_GET ... */
-    const char *allow; /* the same as text, with OPTIONS */
-    bool upgrades;     /* speaks WebSocket to those who ask for it */
+    const char *allow; /* value of the Allow header */
+    bool upgrades;     /* accepts WebSocket upgrades */
     bool open;         /* needs no token */
-    bool upgrade_only; /* the path alone, for an upgrade: others find nothing there */
+    bool upgrade_only; /* other requests get 404 */
     void (*run)(struct conn *c, struct fumi_str body);
-    const struct fumi_route *host; /* that of the host program; NULL: one of ours */
+    const struct fumi_route *host; /* set if the host program has a `run` for it; borrowed */
 };
 
-/* The fields of a head, which outlive the bytes that were read. */
+/* A copy of the query and the fields of a head, for use after the body was read. */
 struct http_kept {
     struct fumi_str query;
     size_t n;
@@ -23,24 +24,27 @@ struct http_kept {
 };
 
 int http_check_mount(const char *mount, struct fumi_err *e);
-void http_add_routes(struct server_shared *shared); /* ours, and those of the options */
+void http_add_routes(struct server_shared *shared); /* built in, and of the options */
 const struct route *http_route(const struct server_shared *shared,
                                struct fumi_str path); /* NULL: none */
 
-/* http_admit.c: 0; or -1 with the refusal set. After an upgrade the connection speaks something
- * else.
- */
+/* http_admit.c. Returns 0 if the request is admitted; -1 with c->as.http.why set. An accepted
+ * upgrade has changed the protocol of the connection. */
 int http_admit(struct conn *c, const struct http_head *h);
 
-/* Counts a long body among those that are on their way, of which only so much may be; `there`:
- * bytes of it that have come. */
+/* Counts the bytes of a long body before it is received. Returns -1 with c->as.http.why set if the
+ * bodies that are being received together exceed a limit. `available`: bytes that were received
+ * after the head. http_unreserve ends the count. */
 int http_reserve(struct conn *c, size_t available);
 void http_unreserve(struct conn *c);
 
-void http_clear(struct http *t); /* frees what the request holds: {0} */
+void http_clear(struct http *t); /* frees the state of the request and sets it to {0} */
 
-/* http_reply.c. Those that answer end the request. */
-struct fumi_str http_common(struct io_thread *io); /* fields that every answer has */
+/* http_reply.c. http_refuse, http_options, http_page and the two http_answer functions send the
+ * response and end the request. */
+struct fumi_str http_common(struct io_thread *io); /* header lines of every response */
+/* Reports a finished request to the filters that accepted it, and to the access log. Status 0: the
+ * peer disconnected before the response. */
 void http_report(struct conn *c, const struct http *t, int status, size_t bytes);
 void http_refuse(struct conn *c, const struct fumi_refusal *r);
 void http_options(struct conn *c, struct fumi_str body);
@@ -49,16 +53,18 @@ void http_put_event(struct conn *c,
 void http_heartbeat(struct conn *c);
 void http_answer_call(struct conn *c, struct fumi_buf *text, int code);
 
-/* Answers the request with a whole page. */
+/* Sends a complete response. */
 void http_page(struct conn *c, int status, const char *type, struct fumi_str body);
 
-/* Gives the body to the server, whose answer becomes the page. */
+/* Pass the body to the server, or to a route of the host program. The answer goes to
+ * http_answer_call or http_answer_page. */
 void http_run_rpc(struct conn *c, struct fumi_str body);
-void http_run_host(struct conn *c, struct fumi_str body); /* or to a route of the host program */
+void http_run_host(struct conn *c, struct fumi_str body);
 void http_answer_page(struct conn *c, const struct fumi_page *page, struct fumi_buf *body);
 
-/* Answers the upgrade and makes the connection speak WebSocket: 0, or -1 with *out set. `lines` are
- * further fields of the answer. */
+/* Answers the upgrade and changes the protocol of the connection to WebSocket. Returns -1 with *out
+ * set if the request is not a valid upgrade. `lines` are additional header lines of the response.
+ */
 int websocket_begin(struct conn *c, const struct http_head *h, struct fumi_str lines,
                     struct fumi_refusal *out);
 

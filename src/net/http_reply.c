@@ -1,12 +1,12 @@
-/* What is answered: pages, refusals, event streams. */
+/* Writes responses: pages, refusals and event streams. */
 #include "net/http_parts.h"
 
 #include "base/clock.h"
 
 #include <time.h>
 
-/* These speak to browsers, and a browser names its Origin in every POST: in the answer to a call of
- * any other client they would be most of it, which that client has to read. */
+/* Header fields that only browsers evaluate. Browsers send Origin with every POST. The response to
+ * a call without Origin omits these fields, because they would be most of its bytes. */
 static const char for_browsers[] =
     "X-Frame-Options: DENY\r\n"
     "Referrer-Policy: no-referrer\r\n"
@@ -16,8 +16,8 @@ static const char for_browsers[] =
 
 static const char json_begin[] = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
 
-/* Made anew each second for the date in them: fields that every answer has, and with them the head
- * of the usual answer. */
+/* Builds the header lines of every response and the head of the usual response, once per second
+ * because they contain Date. */
 static void renew(struct io_thread *io, int64_t second)
 {
     struct tm t;
@@ -49,7 +49,6 @@ struct fumi_str http_common(struct io_thread *io)
     return (struct fumi_str){io->common, io->common_n};
 }
 
-/* What became of it, for the filters that let it in and for the log. */
 void http_report(struct conn *c, const struct http *t, int status, size_t bytes)
 {
     const struct server_shared *shared = c->io->shared;
@@ -75,7 +74,7 @@ void http_clear(struct http *t)
     *t = (struct http){0};
 }
 
-/* The request is answered: what came after it is next. */
+/* Ends a request whose response was written. The next request may follow on the connection. */
 static void finish(struct conn *c, int status, size_t bytes)
 {
     struct http *t = &c->as.http;
@@ -114,7 +113,7 @@ static void add_origin(struct fields *f, const struct http *t)
     add(f, "Access-Control-Expose-Headers", FUMI_STR("Mcp-Session-Id"));
 }
 
-/* The answer to a call of what is no browser. */
+/* Whether the response omits the fields for browsers: a successful call without Origin. */
 static bool is_compact(const struct http *t, int status)
 {
     return t->run == http_run_rpc && !t->browser && (status == 200 || status == 204) &&
@@ -139,14 +138,15 @@ static void put_head(struct conn *c, int status, struct fields *f, enum http_fra
     http_put_response_head(conn_out(c), &a);
 }
 
-/* The last request of a connection is known as such only when no other lies behind it. */
+/* While the server shuts down, the connection ends after the last request: the one after which no
+ * further bytes were received. */
 static void end_after_last(struct conn *c)
 {
     if (c->io->draining && !c->as.http.more && !c->rest.n && conn_input_empty(c))
         c->as.http.keep_alive = false;
 }
 
-/* The answer to a call, as it usually is: one head for all of them, but for its length. */
+/* The usual response to a call: its head was built in advance, except for Content-Length. */
 static void put_usual(struct conn *c, struct fumi_str body)
 {
     struct io_thread *io = c->io;
@@ -179,7 +179,7 @@ void http_page(struct conn *c, int status, const char *type, struct fumi_str bod
     finish(c, status, body.n);
 }
 
-/* Says no in HTTP's own terms, but a body that is too long in JSON-RPC's too. */
+/* The body is plain text, except with status 413: then it is a JSON-RPC error. */
 void http_refuse(struct conn *c, const struct fumi_refusal *r)
 {
     struct fields f = {0};
@@ -205,7 +205,8 @@ void http_refuse(struct conn *c, const struct fumi_refusal *r)
     fumi_buf_done(&text);
 }
 
-/* A preflight of an allowed origin learns what it may send, any other OPTIONS what there is. */
+/* The response to a preflight lists the allowed methods and headers, to any other OPTIONS request
+ * the methods only. */
 void http_options(struct conn *c, struct fumi_str body)
 {
     struct http *t = &c->as.http;
@@ -225,7 +226,6 @@ void http_options(struct conn *c, struct fumi_str body)
     finish(c, t->preflight ? 204 : 200, 0);
 }
 
-/* One event of a stream. */
 static void put_event(struct conn *c, struct fumi_str text)
 {
     struct fumi_buf event = {0};
@@ -240,7 +240,7 @@ static void put_event(struct conn *c, struct fumi_str text)
     fumi_buf_done(&event);
 }
 
-/* A comment: says that the stream is there, and that we live. */
+/* Sends a comment, which clients ignore, so that the stream is not idle. */
 void http_heartbeat(struct conn *c)
 {
     if (c->as.http.minor)
@@ -277,7 +277,6 @@ static void end_stream(struct conn *c, struct fumi_buf *text)
     finish(c, 200, t->length);
 }
 
-/* The answer of a route of the host program. */
 void http_answer_page(struct conn *c, const struct fumi_page *page, struct fumi_buf *body)
 {
     struct fields f = {0};

@@ -40,7 +40,7 @@ struct http {
     bool reused;               /* an earlier request of the connection was answered */
     size_t seen;               /* see http_read_head */
     size_t length;             /* of the body; of an event stream: bytes sent */
-    const struct route *route; /* NULL: the path has none */
+    const struct route *route; /* NULL: no route has the path */
     void (*run)(struct conn *c, struct fumi_str body);
     int64_t began;          /* when the body began, as io_thread_now */
     struct fumi_str method; /* static */

@@ -1,4 +1,4 @@
-/* The routes, and the pages that are not calls. */
+/* The table of routes, and the built-in pages /healthz and /metrics. */
 #include "net/http_parts.h"
 
 #include <inttypes.h>
@@ -63,7 +63,7 @@ static void run_metrics(struct conn *c, struct fumi_str body)
     fumi_buf_done(&text);
 }
 
-/* Editors' agents ask for an upgrade at "/". An empty path is that of the mount alone. */
+/* Agents in editors send their upgrade to "/". The empty path is the mount prefix itself. */
 static const struct route own[] = {
     {"*", 0, "GET, HEAD, POST, OPTIONS", false, true, false, NULL, NULL},
     {"/rpc", FUMI_POST, "POST, OPTIONS", true, false, false, http_run_rpc, NULL},
@@ -102,7 +102,7 @@ static struct route of_host(const struct fumi_route *r)
                           r->run ? r : NULL};
 }
 
-/* "*" is the server as a whole. */
+/* The target "*" of OPTIONS means the whole server, so it gets no prefix. */
 static void mount_routes(struct server_shared *shared, const char *mount)
 {
     for (size_t i = 0; i < shared->routes_n; i++)
@@ -112,7 +112,7 @@ static void mount_routes(struct server_shared *shared, const char *mount)
     shared->not_found = fumi_fmt(&shared->paths, "not found; calls go to %s/rpc", mount).p;
 }
 
-/* Those of the host program come first, so that it may replace ours. */
+/* Routes of the host program come first, so they override the built-in ones. */
 void http_add_routes(struct server_shared *shared)
 {
     const struct fumi_serve_options *o = shared->options;
