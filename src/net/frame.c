@@ -115,7 +115,7 @@ int frame_read(struct fumi_str bytes, size_t *used, size_t *length, struct fumi_
         return found ? 1
                      : fumi_err_set(e, FUMI_INVALID_REQUEST, "the header has no Content-Length");
     }
-    if (memchr(bytes.p + at, '\n', most - at)) /* without CR */
+    if (memchr(bytes.p + at, '\n', most - at)) /* a line feed without CR */
         return no_field(e);
     if (bytes.n < FRAME_HEAD_MAX)
         return 0;

@@ -21,8 +21,8 @@ enum { FRAME_HEAD_MAX = 4096 }; /* including the empty line */
  * charset other than UTF-8. The beginning of the next message is then unknown. */
 int frame_read(struct fumi_str bytes, size_t *used, size_t *length, struct fumi_err *e);
 
-/* Whether a stream that begins with these bytes uses such headers: 1 yes, -1 no, 0 not known yet.
- */
+/* Whether a stream that begins with these bytes uses such headers. Returns 1: yes; -1: no; 0: more
+ * bytes are needed. */
 int frame_detect(struct fumi_str bytes);
 
 /* Appends the header and the message. `out` must have no limit that they exceed. */

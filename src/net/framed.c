@@ -1,10 +1,9 @@
-/* Messages with a head that tells their length (frame.h): over stdin and stdout and over Unix
- * sockets. */
+/* Messages with Content-Length headers (frame.h), over stdin and stdout and over Unix sockets. */
 #include "net/conn.h"
 #include "net/frame.h"
 
-/* After a head that cannot be read nobody knows where the next message begins: nothing more is
- * read, and the connection closes once the calls before that head are answered. */
+/* After an invalid header the beginning of the next message is unknown. So no more input is read,
+ * and the connection closes after the calls before that header are answered. */
 static size_t give_up(struct conn *c, const struct fumi_err *e, size_t n)
 {
     conn_refuse(c, e);
@@ -27,7 +26,7 @@ static void refuse_long(struct conn *c)
     conn_refuse(c, &e);
 }
 
-/* The input ends inside of a head or a message. */
+/* At the end of input, an incomplete header or message is an error, unless it is discarded. */
 static size_t end_input(struct conn *c, size_t n)
 {
     struct framed *f = &c->as.framed;
@@ -44,7 +43,8 @@ static size_t end_input(struct conn *c, size_t n)
     return n;
 }
 
-/* How many bytes of a message were taken: all or, while it is skipped, those that are there. */
+/* Consumes a complete message, or the available part of a message that is skipped. Returns the
+ * number of bytes consumed; 0 if more are needed. */
 static size_t take_body(struct conn *c, const char *p, size_t n)
 {
     struct framed *f = &c->as.framed;
@@ -107,7 +107,7 @@ static void answer(struct conn *c, struct fumi_buf *text, int code)
     put(c, text);
 }
 
-/* As ndjson_drain; what is cut then was cut by us. */
+/* The rest of an incomplete message is not read, so end_input must not report it as an error. */
 static void drain(struct conn *c)
 {
     c->as.framed.draining = true;

@@ -7,9 +7,9 @@ extern "C" {
 #endif
 
 enum fumi_framing {
-    FUMI_FRAMING_AUTO,    /* a server: detected by the first bytes of the peer; a client: lines */
+    FUMI_FRAMING_AUTO,    /* server: detected from the first bytes received; client: lines */
     FUMI_FRAMING_LINES,   /* one message per line (NDJSON) */
-    FUMI_FRAMING_HEADERS, /* after a Content-Length head, as in the Language Server Protocol */
+    FUMI_FRAMING_HEADERS, /* Content-Length headers, as in the Language Server Protocol */
 };
 
 #ifdef __cplusplus

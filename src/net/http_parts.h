@@ -63,8 +63,7 @@ void http_run_host(struct conn *c, struct fumi_str body);
 void http_answer_page(struct conn *c, const struct fumi_page *page, struct fumi_buf *body);
 
 /* Answers the upgrade and changes the protocol of the connection to WebSocket. Returns -1 with *out
- * set if the request is not a valid upgrade. `lines` are additional header lines of the response.
- */
+ * set if the request is not a valid upgrade. `lines`: additional header lines of the response. */
 int websocket_begin(struct conn *c, const struct http_head *h, struct fumi_str lines,
                     struct fumi_refusal *out);
 

@@ -1,5 +1,5 @@
-/* One message or batch a line in, one answer a line out (NDJSON): over stdin and stdout and over
- * Unix sockets. And what is spoken there at all, which the first bytes say. */
+/* One message or batch per line, one answer per line (NDJSON), over stdin and stdout and over Unix
+ * sockets. Also detects the protocol of such a connection from its first bytes. */
 #include "net/conn.h"
 #include "net/frame.h"
 
@@ -40,8 +40,9 @@ static void on_line(struct conn *c, struct fumi_str line)
         conn_handle(c, line, true);
 }
 
-/* There is no newline in the rest. At the end of input it is a line all the same; otherwise it is
- * kept, unless it is too long already: one byte more may be the CR of a line that just fits. */
+/* Handles input without a newline. At the end of input it counts as a line. Otherwise it is kept,
+ * unless it is too long. One byte above the limit is allowed, because it may be the CR of a line
+ * that just fits. */
 static size_t take_rest(struct conn *c, struct fumi_str rest, bool over)
 {
     struct ndjson *l = &c->as.ndjson;
@@ -80,7 +81,8 @@ static void answer(struct conn *c, struct fumi_buf *text, int code)
     put_line(c, text);
 }
 
-/* What was read is begun and answered; nothing more is read. Half a line is none. */
+/* Reads no more input. Messages that were held back are still handled and answered. Without them,
+ * the unconsumed input is an incomplete line, which is discarded. */
 void ndjson_drain(struct conn *c)
 {
     if (c->state != CONN_OPEN)
@@ -99,8 +101,8 @@ static void notify(struct conn *c, struct fumi_buf *text)
 const struct proto ndjson_proto = {
     "lines", true, .take = take, .answer = answer, .notify = notify, .drain = ndjson_drain};
 
-/* The protocol of a peer that does not speak HTTP and begins with these bytes; NULL: not known
- * yet. */
+/* Chooses between lines and headers, by the setting or by the first bytes of the peer. Returns NULL
+ * if more bytes are needed. */
 static const struct proto *choose(const struct conn *c, struct fumi_str bytes, bool over)
 {
     int framing = c->io->shared->set.framing;
@@ -110,11 +112,11 @@ static const struct proto *choose(const struct conn *c, struct fumi_str bytes, b
     return framing == FUMI_FRAMING_LINES || heads < 0 || over ? &ndjson_proto : NULL;
 }
 
-/* These protocols carry no token, so they are only for those who need none. */
+/* These protocols carry no token, so only clients that need no token may use them. */
 static size_t begin(struct conn *c, const struct proto *proto, size_t n)
 {
     struct fumi_err e;
-    conn_set_proto(c, proto); /* a refusal, too, has the framing that the peer expects */
+    conn_set_proto(c, proto); /* before the refusal, which must have the framing of the peer */
     if (access_without_token(c->io->shared->access, &c->client) && c->state != CONN_SURPLUS)
         return 0;
     fumi_err_set(&e, FUMI_INVALID_REQUEST,
@@ -126,7 +128,7 @@ static size_t begin(struct conn *c, const struct proto *proto, size_t n)
     return n;
 }
 
-/* A request of HTTP begins with a letter, a message with a bracket or with Content-Length. */
+/* An HTTP request begins with a capital letter, a message with a bracket or with Content-Length. */
 static size_t sniff(struct conn *c, char *p, size_t n, bool over)
 {
     if (n == 0)
@@ -154,7 +156,7 @@ static size_t sniff_stdio(struct conn *c, char *p, size_t n, bool over)
 const struct proto stdio_proto = {
     "stdio", true, .take = sniff_stdio, .answer = answer, .notify = notify, .drain = ndjson_drain};
 
-/* Nothing was said yet; a first request may still come. */
+/* The protocol is not known yet, so there is no message to answer. */
 static void drain_new(struct conn *c)
 {
     conn_end(c);

@@ -1,4 +1,4 @@
-/* Private to net/: the state of each protocol on a connection. {0} when the protocol begins. */
+/* Private to net/: the state of each protocol on a connection; {0} when the protocol starts. */
 #ifndef FUMI_NET_PROTO_STATE_H
 #define FUMI_NET_PROTO_STATE_H
 
@@ -11,7 +11,7 @@ struct http_kept;
 struct message;
 struct route;
 
-/* A line that is incomplete. */
+/* An incomplete line. */
 struct ndjson {
     size_t seen;   /* bytes of conn.rest that were searched for a newline */
     bool skipping; /* discards the rest of a line that is too long */
@@ -19,10 +19,10 @@ struct ndjson {
 
 void ndjson_drain(struct conn *c); /* proto->drain of ndjson_proto, used by framed.c too */
 
-/* A message after a Content-Length head that is incomplete. */
+/* An incomplete message with a Content-Length header. */
 struct framed {
     size_t length; /* bytes of the message; while it is skipped, bytes left */
-    bool in_body;  /* the head was read */
+    bool in_body;  /* the header was read */
     bool skipping; /* the message is too long and is discarded */
     bool draining; /* the server shuts down: an incomplete message is no error */
 };

@@ -1,5 +1,5 @@
 /* JSON-RPC over stdin and stdout: one message or batch per line, one answer per line (NDJSON); or
- * each after a Content-Length head, as in the Language Server Protocol. */
+ * each with a Content-Length header, as in the Language Server Protocol. */
 #ifndef FUMI_NET_STDIO_H
 #define FUMI_NET_STDIO_H
 
@@ -17,10 +17,10 @@ struct fumi_stdio_options {
     const struct fumi_log *log;
     fumi_handle_fn *handle; /* NULL: fumi_handle with the server */
     void *handler;
-    int framing;       /* enum fumi_framing; 0: detected by the first bytes */
+    int framing;       /* enum fumi_framing; 0: detected from the first bytes */
     int in, out;       /* see struct fumi_serve_options */
     bool no_signals;   /* see struct fumi_serve_options */
-    void *reserved[8]; /* zero: room for later members */
+    void *reserved[8]; /* must be zero; for later members */
 };
 
 /* fumi_serve with the single address "stdio". Serves until the end of input (all open calls are

@@ -1,5 +1,5 @@
-/* WebSocket (RFC 6455) on a connection: one message or batch in a text message, and so the answer.
- */
+/* WebSocket (RFC 6455) on a connection: each text message contains one message or batch, or its
+ * answer. */
 #include "net/http_parts.h"
 
 static void put_frame(struct conn *c, enum ws_kind kind, struct fumi_str payload)
@@ -8,8 +8,7 @@ static void put_frame(struct conn *c, enum ws_kind kind, struct fumi_str payload
     ws_write(out, kind, payload);
 }
 
-/* Our last frame. The peer closes first, as the protocol wants it, or is not waited for any more.
- */
+/* Sends a close frame, which is our last frame, and ends the connection. */
 static void close_with(struct conn *c, int code, struct fumi_str reason)
 {
     struct websocket *w = &c->as.websocket;
@@ -85,7 +84,7 @@ static enum wait waits(struct conn *c)
     return c->as.websocket.ping_pending ? WAIT_PONG : WAIT_PING;
 }
 
-/* A first silence is asked about, a second one is the end. */
+/* The first timeout sends a ping. If nothing arrives before the second, the connection ends. */
 static void timed_out(struct conn *c, enum wait kind)
 {
     (void)kind;
@@ -118,8 +117,7 @@ static int refuse(struct fumi_refusal *out, int status, const char *reason)
     return -1;
 }
 
-/* The first of the protocols that the client names is as good as any: what is spoken is the same.
- */
+/* Selects the first subprotocol that the client offers: the messages do not depend on it. */
 static struct fumi_str first_of(struct fumi_str list)
 {
     size_t n = 0;

@@ -1,10 +1,10 @@
-/* A frame that is there completely is validated and returned in place. Only frames that a read cuts
- * short and the pieces of fragmented messages are copied into a ws_partial, which is freed as soon
- * as nothing is incomplete. Control frames may arrive between the pieces of a message, so they have
- * their own buffer in it.
+/* A frame that is available completely is validated and returned in place. Only frames that a read
+ * cuts short and the pieces of fragmented messages are copied into a ws_partial, which is freed as
+ * soon as nothing is incomplete. Control frames may arrive between the pieces of a message, so they
+ * have their own buffer in it.
  *
  * The result never depends on how the stream is cut: the first two bytes of a header are validated
- * once both are there, the rest once the header is complete. */
+ * once both are available, the rest once the header is complete. */
 #include "net/ws.h"
 
 #include "base/arena.h"

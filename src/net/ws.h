@@ -26,7 +26,7 @@ enum ws_code {
     WS_INTERNAL_ERROR = 1011,
 };
 
-/* What was read or is to be written; those that can be written have the number of their opcode. */
+/* Kinds of events and of frames. The value of a frame is its opcode. */
 enum ws_kind {
     WS_MORE = 0, /* all bytes are consumed; nothing is complete */
     WS_TEXT = 1,
@@ -63,8 +63,8 @@ struct ws_event {
 
 /* Reads from *p up to `end` until an event is complete, and advances *p past the bytes consumed.
  * Call it until it returns WS_MORE, even when no bytes are left: that frees the memory of the last
- * event. The bytes may be modified: payloads are unmasked in place. A message that is there
- * completely, in one frame, is not copied. */
+ * event. The bytes may be modified: payloads are unmasked in place. A message that is
+ * complete in one frame and in the bytes passed is not copied. */
 enum ws_kind ws_read(struct ws_reader *r, char **p, char *end, struct ws_event *out);
 
 void ws_done(struct ws_reader *r);
