@@ -1,5 +1,5 @@
-/* The life of a service: open the addresses (serve_open.c), run a I/O thread on each thread, drain
- * and end (serve_end.c). */
+/* Runs a service: opens the addresses (serve_open.c), runs the I/O threads, and shuts down
+ * (serve_end.c). */
 #include "net/serve.h"
 
 #include "net/serve_parts.h"
@@ -17,7 +17,7 @@ static void on_stdio_closed(struct conn *c)
 
 static void join_stdio(struct fumi_service *s)
 {
-    /* Heads that are demanded are also for what is pushed before the peer says anything. */
+    /* With framing "headers", messages that are pushed before the first input have headers too. */
     struct conn *c = conn_new_stdio(s->slots[0].io, &s->stdio,
                                     s->shared.set.framing == FUMI_FRAMING_HEADERS ? &framed_proto
                                                                                   : &stdio_proto);
@@ -71,7 +71,7 @@ static void *run_slot(void *arg)
     return NULL;
 }
 
-/* Signals belong to the first I/O thread. */
+/* The new threads block all signals: the first I/O thread handles them. */
 static int start_threads(struct fumi_service *s, struct fumi_err *e)
 {
     sigset_t all, before;
@@ -89,7 +89,7 @@ static int start_threads(struct fumi_service *s, struct fumi_err *e)
     return rc ? fumi_err_set(e, FUMI_INTERNAL_ERROR, "thread: %s", strerror(rc)) : 0;
 }
 
-/* All that happens before the first turn of the first loop. */
+/* Starts the I/O threads and the connection over stdio, and reports that the service is ready. */
 static void begin(struct fumi_service *s)
 {
     s->began = s->slots[0].running = true;
@@ -104,7 +104,7 @@ static void begin(struct fumi_service *s)
         notify_manager("READY=1");
 }
 
-/* Undoes all but what calls that were abandoned may still touch. */
+/* Frees the service, except for what abandoned calls may still use. */
 static enum fumi_served finish(struct fumi_service *s, struct fumi_err *e)
 {
     forget_parent(s);
@@ -123,8 +123,8 @@ static enum fumi_served finish(struct fumi_service *s, struct fumi_err *e)
     return why;
 }
 
-/* A reader of stdout, or of the log on stderr, that is gone must not end the process. The service's
- * other threads block all signals. */
+/* SIGPIPE is blocked, so that the process survives when the reader of stdout or stderr exits. The
+ * other threads of the service block all signals. */
 static enum fumi_served serve(struct fumi_service *s, struct fumi_err *e)
 {
     bool blocked = stdio_fds_block_sigpipe();

@@ -1,6 +1,6 @@
 /* Serves a server on several addresses at once: standard input and output, TCP, Unix sockets. TCP
  * connections use HTTP/1.1 or WebSocket. Unix sockets also accept one message per line (NDJSON), or
- * messages after Content-Length heads. */
+ * messages with Content-Length headers. */
 #ifndef FUMI_NET_SERVE_H
 #define FUMI_NET_SERVE_H
 
@@ -37,15 +37,15 @@ struct fumi_settings {
      * that have begun and are not FUMI_READ_ONLY. */
     int64_t drain;
     int auth;              /* enum fumi_auth */
-    struct fumi_str token; /* none: that of `directory`, created if missing */
+    struct fumi_str token; /* empty: the token of `directory`, created if missing */
     /* A file with the token, instead of `token`; other users must not be able to read it. */
     struct fumi_str token_file;
-    struct fumi_str directory; /* of the token and the lock files, mode 0700; none: neither */
+    struct fumi_str directory; /* for the token and the lock files, mode 0700; empty: none */
     struct fumi_strs origins;  /* allowed Origins of web pages, such as "https://example.org" */
     struct fumi_strs hosts;    /* allowed values of Host besides loopback names; if there are
                                 * any, HTTP requests of the same user need a token too */
     bool allow_remote;         /* allows addresses that other machines can reach */
-    int64_t connections;       /* maximum number of them; HTTP 503 beyond it */
+    int64_t connections;       /* maximum number of connections; HTTP 503 beyond it */
     int64_t queue;             /* limit of open calls in all; HTTP 503 beyond it */
     int64_t rate;        /* HTTP requests per second per client; burst twice that; 0: unlimited */
     int64_t head_time;   /* milliseconds to receive the head of a request */
@@ -55,7 +55,7 @@ struct fumi_settings {
     int64_t ping_time;   /* between WebSocket pings, and to wait for a pong */
     int64_t unsent;      /* limit of unsent bytes of a peer; closed beyond it */
     bool access_log;     /* logs each HTTP request */
-    int64_t reserved[8]; /* zero: room for later members */
+    int64_t reserved[8]; /* must be zero; for later members */
 };
 extern const struct fumi_shape fumi_settings_shape;
 
@@ -68,20 +68,21 @@ struct fumi_serve_options {
     size_t filters_n;
     const struct fumi_route *routes; /* besides, or instead of, /rpc, /ws, /healthz and /metrics */
     size_t routes_n;
-    /* The shutdown begins: answer calls that wait for an event which may not happen. `now`: their
-     * time is over, they are being cancelled. May be called more than once; may be NULL. */
+    /* Called when the shutdown begins: answer calls that wait for an event which may not happen.
+     * `now`: the deadline of open calls has passed, and they are being cancelled. May be called
+     * more than once, on any I/O thread; may be NULL. */
     void (*ending)(void *arg, bool now);
     void *ending_arg;
     struct fumi_metrics *metrics; /* served at /metrics; NULL: 404 there */
-    void (*listening)(void *arg,
-                      struct fumi_str address); /* an address is open, with its port; or NULL */
-    void *arg;                                  /* of `listening`, `connected` and `disconnected` */
+    /* Called for each address once it is open, with the port in use; may be NULL. */
+    void (*listening)(void *arg, struct fumi_str address);
+    void *arg; /* of `listening`, `connected` and `disconnected` */
     /* Descriptors for the address "stdio". They stay the caller's, and are restored when serving
      * ends; both may be the same socket. Both 0: stdin and stdout; descriptor 1 of the process then
      * leads to stderr while the service runs, so that a stray printf cannot corrupt the output. To
      * leave descriptor 1 alone, set .in = 0 and .out = 1. */
     int in, out;
-    bool no_signals; /* installs no handlers for SIGINT and SIGTERM */
+    bool no_signals; /* install no handlers for SIGINT and SIGTERM */
     /* Ignores the service manager: takes no sockets of LISTEN_FDS, sends nothing to NOTIFY_SOCKET.
      * Set this for all but one of several servers in a process. */
     bool no_manager;
@@ -99,7 +100,7 @@ struct fumi_serve_options {
      * and /api/ws accept WebSocket upgrades. Begins with a slash and does not end with one. NULL:
      * no prefix. */
     const char *mount;
-    void *reserved[8]; /* zero: room for later members */
+    void *reserved[8]; /* must be zero; for later members */
 };
 
 /* Why serving ended. */
@@ -151,8 +152,8 @@ enum fumi_served fumi_service_close(struct fumi_service *service, struct fumi_er
 
 /* Stops serving as a signal does: fumi_serve returns FUMI_SERVED_STOP. If the server is not being
  * served, the next fumi_serve opens nothing and returns FUMI_SERVED_STOP at once. When fumi_serve
- * or fumi_service_close returns, for whatever reason, all earlier stops are used up. May be called
- * from any thread while the server exists, and from signal handlers. */
+ * or fumi_service_close returns, for whatever reason, earlier calls have no further effect. May be
+ * called from any thread while the server exists, and from signal handlers. */
 void fumi_stop(struct fumi_server *s);
 
 #ifdef __cplusplus

@@ -1,13 +1,14 @@
-/* The end of a service: it begins on the first I/O thread, by a signal or the end of stdin, and
- * reaches the others as a task. Each I/O thread then closes its listeners, lets its connections
- * end, cancels what is still open when the time is over, and stops its loop. */
+/* Shutdown of a service. It begins on the first I/O thread, after a signal, fumi_stop or the end of
+ * stdin, and is posted to the other I/O threads as a task. Each I/O thread then closes its
+ * listening sockets, lets its connections end, cancels the calls that are still open at the
+ * deadline, and stops its event loop. */
 #include "net/serve_parts.h"
 
 enum {
-    GRACE = 100,    /* milliseconds for open calls to notice that they are cancelled */
-    WRITERS = 10000 /* more for those that may have changed something */
+    GRACE = 100,    /* milliseconds for cancelled calls to end */
+    WRITERS = 10000 /* milliseconds more for calls that may have changed data */
 };
-enum { METHODS_SHOWN = 512 }; /* bytes of their names in the log */
+enum { METHODS_SHOWN = 512 }; /* bytes of method names in the log */
 
 static void notify_ending(struct fumi_service *s, bool now)
 {
@@ -29,8 +30,8 @@ static size_t open_calls(const struct thread_slot *slot, bool writing, struct fu
     return n;
 }
 
-/* The time of open calls is over. They are cancelled; those that may have changed something are
- * still answered. */
+/* Cancels the open calls at the deadline. Calls that may have changed data are still answered; the
+ * service waits for them for WRITERS milliseconds more, unless set.drain was given. */
 static void cancel_calls(struct thread_slot *slot)
 {
     struct fumi_buf names = {.limit = METHODS_SHOWN};
@@ -123,8 +124,8 @@ int service_make_slots(struct fumi_service *s, struct fumi_err *e)
     return 0;
 }
 
-/* Most calls keep their connection. One of a session over HTTP that missed its deadline does not:
- * its worker cannot be waited for all the same. */
+/* A running call keeps its connection, except for a call of an HTTP session that missed its
+ * deadline. So the server is checked too. */
 bool service_abandons(const struct fumi_service *s)
 {
     if (s->shared.server && fumi_server_busy(s->shared.server))
@@ -135,9 +136,8 @@ bool service_abandons(const struct fumi_service *s)
     return false;
 }
 
-/* To wait for a call that does not end would keep the process alive after its time. All that the
- * call may still touch stays: the workers, the I/O threads and their connections are left to the
- * end of the process. */
+/* Waiting for a call that does not end would delay the exit of the process. Everything that such a
+ * call may use is leaked: the worker threads, the I/O threads and their connections. */
 enum fumi_served service_abandon(struct fumi_service *s)
 {
     struct fumi_buf names = {0};

@@ -1,5 +1,4 @@
-/* The beginning of a service: its settings, its token, its addresses, its I/O threads and its
- * workers. */
+/* Opens a service: settings, token, addresses, I/O threads and worker threads. */
 #include "net/serve_parts.h"
 
 #include "net/http_parts.h"
@@ -10,10 +9,10 @@
 #include <signal.h>
 #include <stdio.h>
 
-enum { DRAIN = 5000, DRAIN_STDIO = 800 }; /* milliseconds for open calls at the end */
+enum { DRAIN = 5000, DRAIN_STDIO = 800 }; /* milliseconds for open calls at shutdown */
 enum { INHERITED = 16, SURPLUS = 64, OWN_DESCRIPTORS = 32 };
 
-/* A number that is 0 (or less) stands for the default that fumi_settings_shape has. */
+/* Replaces numbers that are 0 or negative with the defaults of fumi_settings_shape. */
 static void fill_defaults(struct fumi_settings *s)
 {
     struct fumi_settings usual = {0};
@@ -33,8 +32,9 @@ static void fill_defaults(struct fumi_settings *s)
     fumi_arena_done(&a);
 }
 
-/* As many descriptors as the connections need, or as many connections as there are descriptors:
- * with some beyond them that are told so, and what we need ourselves. */
+/* Raises the limit of descriptors to the number that the service needs: for the connections, for
+ * surplus connections, whose first request is refused, and for the service itself. If the limit
+ * cannot be raised so far, reduces the number of connections. */
 static void fit_descriptors(struct fumi_service *s)
 {
     struct server_shared *shared = &s->shared;
@@ -91,7 +91,7 @@ static int on_open(struct fumi_service *s, const struct listener *l, struct fumi
     return announce(s, l, e);
 }
 
-/* One socket for each thread on TCP, which share the port; a Unix socket is the first thread's. */
+/* Opens one TCP socket per I/O thread, all on the same port; a Unix socket only on the first. */
 static int open_address(struct fumi_service *s, struct address a, struct fumi_err *e)
 {
     size_t n = a.kind == ADDRESS_TCP ? s->slots_n : 1;
@@ -107,7 +107,7 @@ static int open_address(struct fumi_service *s, struct address a, struct fumi_er
     return on_open(s, &first, e);
 }
 
-/* The access check covered only the addresses in the settings: checks inherited sockets. */
+/* Checks an inherited socket: access_new has checked only the addresses in the settings. */
 static int check_inherited(const struct fumi_service *s, const struct address *a,
                            struct fumi_err *e)
 {
@@ -151,8 +151,8 @@ static int open_all(struct fumi_service *s, struct fumi_err *e)
     return 0;
 }
 
-/* First of all: as long as descriptors 0 to 2 may be closed, whatever is opened could become one of
- * them. */
+/* Must run before any file is opened: if one of the descriptors 0 to 2 is closed, the next file
+ * would become that descriptor. */
 static int take_stdio(struct fumi_service *s, struct fumi_err *e)
 {
     const struct fumi_strs *listen = &s->shared.set.listen;
@@ -170,7 +170,7 @@ static int take_stdio(struct fumi_service *s, struct fumi_err *e)
     return 0;
 }
 
-/* The token that the settings give or name the file of. */
+/* Stores the token of the settings, given as `token` or in `tokenFile`, if there is one. */
 static int given_token(struct fumi_service *s, struct fumi_err *e)
 {
     const struct fumi_settings *set = &s->shared.set;
@@ -188,7 +188,7 @@ static int given_token(struct fumi_service *s, struct fumi_err *e)
                    : fumi_err_set(e, FUMI_INVALID_PARAMS, "tokenFile: %s does not exist", path);
 }
 
-/* That token, or else the one of the directory. */
+/* Stores the token of the settings, or else that of the directory. */
 static int find_token(struct fumi_service *s, struct fumi_err *e)
 {
     const struct fumi_settings *set = &s->shared.set;
@@ -331,7 +331,7 @@ static int watch_stop(struct fumi_service *s, struct fumi_err *e)
     if (s->stop.fd < 0 || loop_watch(s->slots[0].io->loop, &s->stop, LOOP_READ, e))
         return -1;
     if (atomic_load(&stop->requested))
-        stop_request(stop); /* it came before there was a descriptor */
+        stop_request(stop); /* fumi_stop was called before the descriptor existed */
     return 0;
 }
 
@@ -367,7 +367,7 @@ int service_prepare(struct fumi_service *s, struct fumi_err *e)
     struct fumi_str token = {s->token[0] ? s->token : NULL, strlen(s->token)};
     if (!(s->shared.access = access_new(&s->shared.set, token, e)))
         return -1;
-    /* Whoever hears that an address is open may send a signal at once. */
+    /* Before open_all: a program that is notified of an open address may send a signal at once. */
     if (service_make_slots(s, e) || watch_stop(s, e) || watch_signals(s, e))
         return -1;
     make_pool(s);

@@ -1,4 +1,4 @@
-/* Private to serve*.c: a service and the stages of its life. */
+/* Private to serve*.c: a service, from opening to shutdown. */
 #ifndef FUMI_NET_SERVE_PARTS_H
 #define FUMI_NET_SERVE_PARTS_H
 
@@ -14,9 +14,9 @@ struct thread_slot {
     struct fumi_service *service;
     struct acceptor *acceptors; /* owned */
     struct fumi_task start, drain;
-    struct timer deadline; /* of the shutdown */
-    bool cancelled;        /* the open calls were, at the deadline */
-    int64_t until;         /* as io_thread_now: calls that may have changed something get as long */
+    struct timer deadline;   /* of the shutdown */
+    bool cancelled;          /* the deadline has passed, and the open calls were cancelled */
+    int64_t until;           /* deadline of calls that may have changed data, as io_thread_now */
     struct fumi_buf methods; /* names of the calls that are abandoned */
     pthread_t thread;
     bool running; /* the thread was started; slot 0: serving has begun */
@@ -41,13 +41,13 @@ struct fumi_service {
     bool draining;        /* service_end was called */
     enum fumi_served why; /* the reason for the shutdown */
     int64_t drain;        /* milliseconds for open calls at shutdown */
-    struct fumi_err err;  /* the error that ended it; code 0: none */
+    struct fumi_err err;  /* the error that ended the service; code 0: none */
     struct lock_file *locks;
     size_t locks_n;
     char *token; /* terminated; empty: none */
 };
 
-/* serve_open.c. The service copies *o, but not what it points to. */
+/* serve_open.c. The service copies *o, but not the data that *o points to. */
 struct fumi_service *service_new(struct fumi_server *server, const struct fumi_serve_options *o);
 /* Reserves the server for this service. Returns 0; 1 if fumi_stop was already called; -1 with *e
  * set if another service serves it. */

@@ -1,9 +1,9 @@
-/* Here stands only what is wrong with a value by itself; what an address, a token, an origin or a
- * host must look like is said by those that use them. */
+/* The settings with their limits, defaults and help texts. Only properties of a single value are
+ * checked here. Addresses, tokens, origins and hosts are validated by the code that uses them. */
 #include "net/serve.h"
 
 enum {
-    DAY = 24 * 60 * 60 * 1000, /* milliseconds: the most of any time */
+    DAY = 24 * 60 * 60 * 1000, /* milliseconds; maximum of every time */
     MANY = 1 << 16,
 };
 

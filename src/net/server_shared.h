@@ -1,5 +1,5 @@
-/* Private to net/: what all I/O threads of a service share. Members are constant while the service
- * runs, except those that are atomic or locked. */
+/* Private to net/: the state that all I/O threads of a service share. Members are constant while
+ * the service runs, except those that are atomic or have a lock of their own. */
 #ifndef FUMI_NET_SERVER_SHARED_H
 #define FUMI_NET_SERVER_SHARED_H
 
