@@ -1,5 +1,5 @@
-/* Connections of other users of this machine get at most a quarter of the connections. If all
- * connections are taken and the server's own user connects, one of theirs is closed. */
+/* Other users of this machine get at most a quarter of the connections. If the limit of connections
+ * is reached and the server's own user connects, a connection of another user is closed. */
 #include "net/accept.h"
 
 #include <arpa/inet.h>
@@ -90,8 +90,8 @@ static void on_evict(struct fumi_task *task)
     while (n-- && evict_here(io)) {}
 }
 
-/* Closes a connection of another user, here or on another I/O thread soon. Returns false if there
- * is none. */
+/* Closes a connection of another user: at once on this I/O thread, or soon on another one. Returns
+ * false if there is none. */
 static bool evict(struct io_thread *io)
 {
     const struct server_shared *shared = io->shared;

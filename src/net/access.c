@@ -74,7 +74,7 @@ static bool port_is_ours(const struct access *a, struct fumi_str port)
     return has_port(a, port.p ? port_number(port) : HTTP_PORT);
 }
 
-/* Whether it is a name of the loopback interface with a port that the server listens on. */
+/* Whether the host is a loopback name and the port one that the server listens on. */
 static bool is_own(const struct access *a, struct fumi_str authority)
 {
     static const struct fumi_str names[] = {
@@ -259,8 +259,8 @@ static const char *origin_fault(const struct access *a, const struct request_fie
                : "this Origin is not allowed";
 }
 
-/* Browsers send no Origin with most GET requests, but Sec-Fetch-Site always says where the page is
- * from. A link to / is allowed, because a GET of / has no effect. */
+/* Browsers send no Origin with most GET requests, but always Sec-Fetch-Site, which describes the
+ * origin of the page. A link to / is allowed, because a GET of / has no effect. */
 static const char *site_fault(const struct access *a, const struct http_head *h,
                               const struct request_fields *f)
 {
@@ -319,9 +319,10 @@ static bool sends_token(const struct access *a, const struct request_fields *f)
     return f->token.p && (a->has_token || a->auth != FUMI_AUTH_NONE);
 }
 
-/* Why the user of the connection does not identify the client, or NULL. A relay that runs as the
- * same user forwards requests of anybody. A relay that adds no field is recognized by the hosts
- * setting: the server has names besides those of the loopback interface only behind a relay. */
+/* Returns why the user of the connection does not identify the client, or NULL. A relay that runs
+ * as the same user may forward requests of any client. A relay that adds no header field is
+ * recognized by the hosts setting: only behind a relay does the server have other names than
+ * loopback names. */
 static const char *relay_fault(const struct access *a, const struct request_fields *f)
 {
     if (a->auth != FUMI_AUTH_SAME_USER)

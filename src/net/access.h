@@ -1,5 +1,5 @@
 /* Private to net/: access control for HTTP and WebSocket by Host, Origin, user and token, and for
- * the other protocols by user. docs/security.md says what it defends against. */
+ * the other protocols by user. docs/security.md describes the threats. */
 #ifndef FUMI_NET_ACCESS_H
 #define FUMI_NET_ACCESS_H
 
@@ -9,11 +9,11 @@
 /* Which user the other end of a connection belongs to. */
 enum access_user {
     ACCESS_USER_UNKNOWN,
-    ACCESS_USER_SAME, /* ours, or root */
+    ACCESS_USER_SAME, /* the user of this process, or root */
     ACCESS_USER_OTHER,
 };
 
-/* What access control knows of one connection. Used by one thread at a time. */
+/* The state of access control for one connection. May be used by one thread at a time. */
 struct access_client {
     int fd; /* borrowed */
     bool unix_socket;
@@ -21,17 +21,17 @@ struct access_client {
     enum access_user user; /* ACCESS_USER_UNKNOWN until access_client_identify has found it */
 };
 
-/* Fills it from the socket, without looking up the user. */
+/* Fills *client from the socket, without looking up the user. */
 void access_client_init(struct access_client *client, int fd);
 
-/* Looks up the user, unless that is known. Returns ACCESS_USER_UNKNOWN if the peer is on another
- * machine, or if the lookup failed; a later call tries again. */
+/* Looks up the user, unless it is already known. Returns ACCESS_USER_UNKNOWN if the peer is on
+ * another machine, or if the lookup failed; a later call tries again. */
 enum access_user access_client_identify(struct access_client *client);
 
-struct access; /* functions that take it may be called from any thread, unless they say otherwise */
+struct access; /* its functions may be called from any thread, except as noted */
 
-/* Copies what it needs. `token` with p NULL: there is none, so every token is wrong. Returns NULL
- * with *e set if the settings are invalid or would allow too much. */
+/* Copies the settings that it needs. token.p NULL: no token is configured, so no token of a client
+ * is accepted. Returns NULL with *e set if the settings are invalid or insecure. */
 struct access *access_new(const struct fumi_settings *s, struct fumi_str token, struct fumi_err *e);
 void access_free(struct access *a); /* NULL: does nothing */
 

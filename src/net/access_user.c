@@ -1,8 +1,8 @@
-/* A TCP client does not name its user, but the kernel knows the owner of each socket, and a client
- * on this machine has one. The lookup (NETLINK_SOCK_DIAG) names both ends of the connection. The
- * reply counts only if it describes exactly that connection, since the kernel falls back to a
- * listening socket, and only if the socket still has an inode: many kernels report a closed socket
- * as one of root, so another user would only have to send a request and hang up. */
+/* TCP does not transmit the user of a client, but the kernel knows the owner of each socket of this
+ * machine. The lookup (NETLINK_SOCK_DIAG) specifies both ends of the connection. The reply is used
+ * only if it describes exactly that connection, because the kernel falls back to a listening
+ * socket, and only if the socket still has an inode: many kernels report a closed socket as one of
+ * root, so that another user would only have to send a request and hang up. */
 #include "net/access_user.h"
 
 #include <linux/inet_diag.h>
@@ -13,7 +13,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { WAIT_US = 100000 }; /* for the kernel's reply, which normally comes at once */
+enum { WAIT_US = 100000 }; /* timeout for the reply of the kernel, which is normally immediate */
 
 union socket_name {
     struct sockaddr any;

@@ -13,7 +13,8 @@ struct access_endpoint {
     struct in6_addr at; /* an IPv4 address as ::ffff:a.b.c.d */
     in_port_t port;     /* in network order */
 };
-/* The peer's end, or ours. Returns false if fd is not a TCP socket or is not connected. */
+/* Gets the endpoint of the peer, or of this side. Returns false if fd is not a TCP socket or is not
+ * connected. */
 bool access_endpoint_get(struct access_endpoint *out, int fd, bool peer);
 bool access_endpoint_is_loopback(const struct access_endpoint *e);
 

@@ -36,7 +36,7 @@ enum wait {
     WAIT_RATE,      /* the body: the next check of its rate */
     WAIT_IDLE,      /* the next request */
     WAIT_WRITE,     /* the peer to accept bytes */
-    WAIT_PING,      /* any frame of a WebSocket peer, before it is pinged */
+    WAIT_PING,      /* any frame from a WebSocket peer; a ping is sent on timeout */
     WAIT_PONG,      /* the reply to a ping */
     WAIT_CLOSE,     /* the peer to close after we have shut down our side */
     WAIT_HEARTBEAT, /* the next comment in an event stream */
@@ -83,7 +83,7 @@ struct conn {
     enum conn_state state;
     bool announced;            /* options.connected was called, options.disconnected not yet */
     bool held;                 /* no further message is started for now: conn_held */
-    enum fumi_hold calls_held; /* because of unsent answers: which blocking calls wait */
+    enum fumi_hold calls_held; /* which blocking calls are held because of unsent answers */
     atomic_bool overrun;       /* any thread: a notification was dropped, too much is unsent */
     struct watch in, out;      /* a socket uses only `in` */
     struct io_thread *io;
@@ -92,15 +92,15 @@ struct conn {
     struct fumi_buf rest;            /* input that the protocol has not consumed yet */
     struct fumi_buf queue;           /* output; the first `sent` bytes are sent */
     size_t sent;                     /* bytes of the queue */
-    size_t want;                     /* length of the message that comes in, once it is known */
+    size_t want;                     /* length of the message being received; 0: unknown */
     size_t open, weight;             /* messages under way, and their bytes */
     struct message *oldest, *newest; /* messages that must be answered in order */
     size_t waiting;                  /* bytes of answers that wait for an earlier one */
     size_t limit;                    /* bytes of a message */
     atomic_size_t backlog;           /* any thread: bytes of unsent output */
     atomic_size_t late_calls;        /* any thread: calls that were answered and still run */
-    atomic_size_t in_transit;        /* any thread: bytes of posted tasks that refer to it */
-    unsigned pins;                   /* references on its thread; it is freed when there are none */
+    atomic_size_t in_transit; /* any thread: bytes of posted texts, + 1 per recheck or late call */
+    unsigned pins;            /* references on its thread; 0: may be freed */
     enum wait wait;
     int64_t due;                        /* when the wait times out, as io_thread_now */
     struct conn *wait_prev, *wait_next; /* connections with the same wait */
@@ -116,7 +116,7 @@ struct conn {
     } as;
     struct access_client client;
     struct fumi_err *err;             /* receives the first I/O error; may be NULL */
-    void (*on_close)(struct conn *c); /* it was closed; may be NULL */
+    void (*on_close)(struct conn *c); /* called after closing; may be NULL */
     void *on_close_arg;
     char address[64]; /* the peer's, as text */
     char user[12];    /* Unix sockets: the peer's uid as text */
@@ -132,21 +132,21 @@ struct io_thread {
     struct loop *loop;
     pthread_t thread;
     struct fumi_spare memory;
-    char *block; /* READ_BLOCK bytes to read into */
+    char *block; /* input buffer of READ_BLOCK bytes */
     struct http_head *head;
-    struct fumi_tasks messages; /* unused ones, to be reused */
+    struct fumi_tasks messages; /* unused messages, for reuse */
     struct conn *conns;
     struct conn *cursor; /* next connection of an iteration over all */
     struct conn *first_scheduled, *last_scheduled;
     struct spare *spares; /* unused buffers */
-    size_t spare_bytes;   /* memory that they take */
+    size_t spare_bytes;   /* total size of the unused buffers */
     struct fumi_task evict;
     struct wait_list waits[WAIT_KINDS];
     struct timer tick;
     int64_t ticks_at;  /* INT64_MAX: not set */
     bool outside_loop; /* its thread runs code of the host program: see fumi_service_step */
     bool draining;
-    bool cancelled;                         /* its open calls were */
+    bool cancelled;                         /* io_thread_cancel was called */
     void (*on_empty)(struct io_thread *io); /* the last connection was freed */
     int64_t common_at;                      /* second in which `common` was made */
     size_t common_n, head_n;
@@ -166,14 +166,14 @@ static inline void count_add(atomic_size_t *counter, size_t n)
 
 /* Returns NULL with *e set if there is no event loop. */
 struct io_thread *io_thread_new(struct server_shared *shared, struct fumi_err *e);
-void io_thread_free(struct io_thread *io);             /* it must have no connections */
-void io_thread_drain(struct io_thread *io);            /* each connection ends once its calls are */
+void io_thread_free(struct io_thread *io);             /* must have no connections */
+void io_thread_drain(struct io_thread *io);            /* ends each connection after its calls */
 void io_thread_cancel(struct io_thread *io);           /* cancels all open calls */
 void io_thread_close_all(struct io_thread *io);        /* closes all connections at once */
-bool io_thread_is_current(const struct io_thread *io); /* any thread: called on it, in its loop */
+bool io_thread_is_current(const struct io_thread *io); /* any thread: called in its event loop */
 int64_t io_thread_now(const struct io_thread *io);     /* milliseconds, at this loop iteration */
 
-/* Gives a buffer without memory the memory of an unused one, if there is one. */
+/* If the buffer has no memory, gives it the memory of an unused buffer, if there is one. */
 void io_thread_get_buf(struct io_thread *io, struct fumi_buf *b);
 /* Keeps the memory of a buffer for reuse, or frees it; the buffer is empty afterwards. */
 void io_thread_put_buf(struct io_thread *io, struct fumi_buf *b);

@@ -1,9 +1,9 @@
 /* The head is read in one pass, line by line; slices point into the bytes.
  *
- * A line is validated only once its line feed is there, and only within a window: the bytes that a
- * line or a head may have. So the fault found depends only on the first bytes of a request, not on
- * the pieces in which they arrive. A head that arrives in pieces is read again from its beginning,
- * but only when a line was completed or a window filled, which is rare. */
+ * A line is validated only once its line feed has arrived, and only within a window: the bytes that
+ * a line or a head may have. So the fault found depends only on the first bytes of a request, not
+ * on the pieces in which they arrive. A head that arrives in pieces is read again from its
+ * beginning, but only when a line was completed or a window filled, which is rare. */
 #include "net/http1.h"
 
 #include "net/http1_bytes.h"
@@ -409,7 +409,7 @@ ssize_t http_read_head(struct http_head *h, struct fumi_str bytes, size_t *seen,
     *seen = bytes.n;
     if (bytes.n == 0 || (before && !may_advance(bytes, before, limits)))
         return 0;
-    /* A TLS client would wait for our answer: report the fault at its first byte. */
+    /* Report the fault at the first byte: a TLS client sends no line feed and waits for us. */
     if (!is(*bytes.p, TOKEN) && *bytes.p != '\r')
         return fault(f, 400, "malformed method");
     struct request_parser r = {

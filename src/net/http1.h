@@ -42,7 +42,7 @@ struct http_field {
  * hardened build clears local variables on every call. All slices point into the bytes that were
  * read, except for the path "/" of an absolute target without a path. */
 struct http_head {
-    struct fumi_str method;  /* a token, in the case it was sent */
+    struct fumi_str method;  /* a token, as sent */
     struct fumi_str path;    /* still percent-encoded; begins with '/', or is "*" for OPTIONS */
     struct fumi_str query;   /* after the '?'; p is NULL if there is none */
     struct fumi_str host;    /* Host; equals that of an absolute target */

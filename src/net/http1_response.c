@@ -1,6 +1,6 @@
 /* A head is read line by line, each time from its beginning: most responses arrive in one piece,
- * and heads are small. A line is validated only once its line feed is there, and only within a
- * window. */
+ * and heads are small. A line is validated only once its line feed has arrived, and only within
+ * a window. */
 #include "net/http1_response.h"
 
 #include "net/http1_bytes.h"
@@ -223,7 +223,7 @@ ssize_t http_read_response(struct http_response *h, struct fumi_str bytes,
     bool full = bytes.n >= limits->head;
     if (bytes.n == 0)
         return 0;
-    /* Another protocol is recognized by its first byte: such a peer may wait for us. */
+    /* Report another protocol at its first byte: its peer may send no more until we answer. */
     if (*bytes.p != 'H')
         return fault(f, 400, "malformed status line");
     struct response_parser r = {.h = h,

@@ -49,7 +49,7 @@ void conn_set_wait(struct conn *c, enum wait kind)
 }
 
 /* Within the grace period a connection keeps its position in the list, so that a busy connection is
- * seldom moved. Input says nothing about whether the peer accepts output: WAIT_WRITE goes on. */
+ * seldom moved. Input does not show that the peer accepts output, so WAIT_WRITE continues. */
 void conn_renew_wait(struct conn *c)
 {
     if (c->wait != WAIT_WRITE && c->due < io_thread_now(c->io) + list_of(c)->time)
@@ -107,7 +107,7 @@ static void advance_scheduled(struct io_thread *io)
         if (!io->first_scheduled)
             io->last_scheduled = NULL;
         c->next_scheduled = NULL;
-        assert(c->pins > 0); /* that of the list */
+        assert(c->pins > 0); /* the pin of the list */
         if (!conn_closed(c))
             conn_advance(c);
         conn_unpin(c);

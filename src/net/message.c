@@ -1,7 +1,7 @@
-/* Messages on their way to the server, and their answers. An answer or notification that is made on
- * the I/O thread goes to the protocol at once. One that is made on another thread is posted to the
- * event loop as a task, and once one notification of a message was posted, everything that follows
- * is posted too, to keep the order. On stdio, answers leave in the order of the requests. */
+/* Passes messages to the server, and answers and notifications to the protocol: at once if they are
+ * made on the I/O thread, otherwise as a task that is posted to the event loop. After a
+ * notification of a message was posted, its later notifications and its answer are posted too, to
+ * keep the order. On stdio, answers are sent in the order of the requests. */
 #include "net/conn.h"
 
 #include <assert.h>
@@ -10,7 +10,7 @@ struct message {
     struct fumi_task task;
     struct conn *conn;
     size_t weight;
-    struct fumi_buf answer; /* posted, or waiting for an earlier one */
+    struct fumi_buf answer; /* posted, or waiting for an earlier answer */
     int code;
     bool routed;  /* a route of the host program answers it, with `page` */
     bool watched; /* fumi_reply_watch: the end of input means that the client left */
@@ -25,11 +25,12 @@ struct message {
     struct message *next_in_order;
 };
 
-/* A notification posted by another thread. An empty text: one was dropped, too much is unsent. */
+/* A notification posted by another thread. Empty text: a notification was dropped, because too much
+ * output is unsent. */
 struct posted_text {
     struct fumi_task task;
     struct conn *conn;
-    size_t weight; /* memory that it takes, counted in conn.in_transit */
+    size_t weight; /* size of its memory, counted in conn.in_transit */
     struct fumi_buf text;
 };
 
@@ -65,12 +66,13 @@ static void message_done(struct message *m)
     c->weight -= m->weight;
     if (m->counted)
         atomic_fetch_sub(&c->io->shared->open, 1);
-    m->conn = NULL; /* count_open sees that it has ended */
+    m->conn = NULL; /* for count_open: the message has ended */
     fumi_tasks_add(&c->io->messages, &m->task);
 }
 
 /* The peer reads too slowly, and a notification was dropped. A socket is closed, so that the peer
- * connects again instead of missing messages. Nobody could reopen stdin and stdout. */
+ * connects again instead of missing messages. stdin and stdout stay open, because they
+ * cannot be reopened. */
 static void overrun(struct conn *c)
 {
     fumi_log(c->io->shared->log, FUMI_WARN, "conn.slow", {"peer", c->peer.address, 0},
@@ -225,7 +227,7 @@ static void on_reply(void *arg, struct fumi_buf *answer, int code)
     loop_post(m->conn->io->loop, &m->task);
 }
 
-/* A task that makes the I/O thread look at a connection that another thread has changed. */
+/* A task that makes the I/O thread check a connection that another thread has changed. */
 struct recheck {
     struct fumi_task task;
     struct conn *conn;

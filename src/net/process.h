@@ -16,8 +16,8 @@ void process_unfill(void);
 bool process_take_stdio(void);
 void process_give_stdio(void);
 
-/* Raises the limit of open descriptors, if necessary, by what one more service needs. Returns how
- * many the service may use. */
+/* Raises the limit of open descriptors, if necessary, by `need`, the number for one more service.
+ * Returns the number that the service may use. */
 rlim_t process_descriptors(rlim_t need);
 void process_descriptors_done(rlim_t need);
 

@@ -259,9 +259,9 @@ static void fail_malformed(struct fumi_rpc_connection *c, const struct fumi_val 
 }
 
 /* Handles the elements of a message that are not answers to open calls. If there are no answers at
- * all (`asks`), the server of the options gets the whole message, so that it answers a batch with a
- * batch. */
-static void handle_rest(struct fumi_rpc_connection *c, struct fumi_str message, bool asks,
+ * all (`requests_only`), the server of the options gets the whole message, so that it answers a
+ * batch with a batch. */
+static void handle_rest(struct fumi_rpc_connection *c, struct fumi_str message, bool requests_only,
                         const struct fumi_err *why)
 {
     struct fumi_err ignored;
@@ -274,10 +274,10 @@ static void handle_rest(struct fumi_rpc_connection *c, struct fumi_str message, 
             continue;
         }
         deliver(c, at);
-        if (c->options.server && !asks)
+        if (c->options.server && !requests_only)
             rpc_connection_answer(c, fumi_raw(at));
     }
-    if (c->options.server && asks)
+    if (c->options.server && requests_only)
         rpc_connection_answer(c, message);
 }
 
@@ -453,7 +453,7 @@ static struct rpc_connection_operation *find_call(struct fumi_rpc_connection *c,
     return NULL;
 }
 
-/* Ends an operation without an answer: tells the peer, if possible, and frees the operation. */
+/* Ends an operation without an answer: cancels the call, if possible, and frees the operation. */
 static void abandon(struct fumi_rpc_connection *c, struct rpc_connection_operation *op)
 {
     struct fumi_buf note = {0};

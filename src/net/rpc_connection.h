@@ -115,9 +115,9 @@ int fumi_rpc_connection_cancel(struct fumi_rpc_connection *c, int64_t id, struct
 
 /* Sets the trace context of messages sent from now on. Over HTTP it is sent as the headers
  * traceparent and tracestate, which must not be among the headers of the options. Other transports
- * do not send it: put it into params._meta there. fumi_trace_next makes a traceparent for a nested
- * call. parent NULL: clears the trace context; tracestate NULL: none. Returns -1 with *e set, and
- * changes nothing, if either is invalid. */
+ * do not send it: put it into params._meta instead. fumi_trace_next makes a traceparent for a
+ * nested call. parent NULL: clears the trace context; tracestate NULL: none. Returns -1 with *e
+ * set, and changes nothing, if either is invalid. */
 int fumi_rpc_connection_trace(struct fumi_rpc_connection *c, const char *parent,
                               const char *tracestate, struct fumi_err *e);
 

@@ -14,7 +14,7 @@ static bool find_owner(const struct fumi_rpc_connection *c, int64_t until, uid_t
 {
     while (!access_peer_uid(c->fd, !c->endpoint.host, uid)) {
         if (fumi_ticks() >= until || rpc_connection_poll(c->fd, POLLIN, 0))
-            return false; /* closed, or sent data unasked */
+            return false; /* closed, or sent unrequested data */
         rpc_connection_pause(1);
     }
     return true;

@@ -1,10 +1,10 @@
 /* Private to rpc_connection*.c: the connection, its pending operations, and the interface of a
  * transport.
  *
- * All bytes pass through two buffers. rpc_connection_step writes what is in `out`, appends what
- * arrives to `in`, and lets the transport split that into messages; rpc_connection_receive matches
- * each message with the pending operations. A function that waits calls rpc_connection_step until
- * the state of its operation has changed.
+ * All bytes pass through two buffers. rpc_connection_step sends the bytes of `out`, appends
+ * received bytes to `in`, and lets the transport split them into messages; rpc_connection_receive
+ * matches each message with the pending operations. A function that waits calls rpc_connection_step
+ * until the state of its operation has changed.
  */
 #ifndef FUMI_NET_RPC_CONNECTION_PARTS_H
 #define FUMI_NET_RPC_CONNECTION_PARTS_H
@@ -15,7 +15,7 @@
 
 enum rpc_connection_kind {
     RPC_CONNECTION_CALL,
-    RPC_CONNECTION_NOTIFY, /* complete when it is sent; over HTTP when the response is there */
+    RPC_CONNECTION_NOTIFY, /* complete when it is sent; over HTTP when the response has arrived */
     RPC_CONNECTION_TEXT,   /* fumi_rpc_connection_text */
 };
 
@@ -110,7 +110,7 @@ struct fumi_rpc_connection {
 
 /* Deadlines are values of fumi_ticks. */
 int64_t rpc_connection_deadline(int64_t ms);               /* ms from now */
-int64_t rpc_connection_earlier(int64_t until, int64_t ms); /* the earlier of `until` and that */
+int64_t rpc_connection_earlier(int64_t until, int64_t ms); /* `until`, or ms from now if earlier */
 /* Returns the revents of fd; 0 after the deadline, or when `other` is readable, which sets *woken.
  * A negative descriptor is ignored. */
 int rpc_connection_poll(int fd, short events, int64_t until);
@@ -129,12 +129,12 @@ int rpc_connection_start_child(struct fumi_rpc_connection *c, char *const argv[]
                                struct fumi_err *e);
 void rpc_connection_end_child(struct fumi_rpc_connection *c);
 
-/* Between two exchanges: whether the peer has closed the connection, or sent something unasked. */
+/* Between two exchanges: whether the peer has closed the connection or sent unrequested data. */
 bool rpc_connection_is_stale(struct fumi_rpc_connection *c);
 
 /* Waits for I/O once and handles it. Returns false if the deadline passed before. */
 bool rpc_connection_step(struct fumi_rpc_connection *c, int64_t until);
-void rpc_connection_read(struct fumi_rpc_connection *c);  /* what has arrived */
+void rpc_connection_read(struct fumi_rpc_connection *c);  /* the available input */
 void rpc_connection_write(struct fumi_rpc_connection *c); /* as much of `out` as possible */
 void rpc_connection_consume(struct fumi_rpc_connection *c, size_t n); /* first n bytes of `in` */
 /* Closes the socket and fails the operations that depended on it. */
@@ -171,8 +171,8 @@ void rpc_connection_tls_close(struct fumi_rpc_connection *c);
 void rpc_connection_tls_done(struct fumi_rpc_connection *c);
 
 /* rpc_connection_answer.c: the server of the options handles a message from the peer. Its answers
- * are collected; _fd is readable when there are some (-1: none can come), and _flush sends them.
- * _close cancels the running calls when the connection ends. */
+ * are collected; _fd is readable when there are some (-1: none are possible), and _flush sends
+ * them. _close cancels the running calls when the connection ends. */
 void rpc_connection_answer(struct fumi_rpc_connection *c, struct fumi_str message);
 int rpc_connection_answer_fd(const struct fumi_rpc_connection *c);
 void rpc_connection_answer_flush(struct fumi_rpc_connection *c);
@@ -202,8 +202,8 @@ void rpc_connection_put_field(struct fumi_buf *to, const char *name, const char 
 int rpc_connection_http_refused(const struct fumi_rpc_connection *c, int status,
                                 struct fumi_str text, struct fumi_err *e);
 
-/* rpc_connection.c: handles a received message, which answers that message of ours (0: any).
- * Returns -1 with *e set if it is no valid message, or contains an invalid answer. */
+/* rpc_connection.c: handles a message received as the answer to our message `number` (0: to any).
+ * Returns -1 with *e set if it is not a valid message, or contains an invalid answer. */
 int rpc_connection_receive(struct fumi_rpc_connection *c, struct fumi_str message, uint64_t number,
                            struct fumi_err *e);
 

@@ -89,7 +89,7 @@ static bool is_self_connected(int fd)
     return here.ss_family != AF_UNIX && n == m && memcmp(&here, &there, n) == 0;
 }
 
-/* Returns 0 or an errno. poll(2) cannot wait for room in the backlog of a Unix socket. */
+/* Returns 0 or an errno. poll(2) cannot wait for space in the backlog of a Unix socket. */
 static int try_address(int fd, const struct sockaddr *to, socklen_t n, int64_t until)
 {
     int number = connect(fd, to, n) ? errno : 0;
@@ -196,7 +196,8 @@ static bool is_transient(const struct fumi_err *e)
     return e->code == FUMI_INTERNAL_ERROR || e->code == FUMI_LIMIT;
 }
 
-/* Lets the caller make calls on the new connection first. They may lose it again. */
+/* Lets the caller make calls on the new connection first. Returns -1 with *e set if the connection
+ * is lost during the callback. */
 static int call_reconnected(struct fumi_rpc_connection *c, struct fumi_err *e)
 {
     if (!c->options.reconnected)

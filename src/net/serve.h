@@ -73,7 +73,7 @@ struct fumi_serve_options {
      * more than once, on any I/O thread; may be NULL. */
     void (*ending)(void *arg, bool now);
     void *ending_arg;
-    struct fumi_metrics *metrics; /* served at /metrics; NULL: 404 there */
+    struct fumi_metrics *metrics; /* served at /metrics; NULL: /metrics is 404 */
     /* Called for each address once it is open, with the port in use; may be NULL. */
     void (*listening)(void *arg, struct fumi_str address);
     void *arg; /* of `listening`, `connected` and `disconnected` */

@@ -1,5 +1,5 @@
 /* Private to net/: standard input and output, or two other descriptors, as a non-blocking
- * connection; afterwards they are restored to what they were. */
+ * connection; stdio_fds_restore restores their original state. */
 #ifndef FUMI_NET_STDIO_FDS_H
 #define FUMI_NET_STDIO_FDS_H
 
