@@ -51,7 +51,7 @@ struct embed_row {
     double note[BATCHES], query; /* seconds of processor time, the best */
 };
 
-static void *room(size_t size)
+static void *zeroed(size_t size)
 {
     void *p = aligned_alloc(64, round_up(size, 64));
     if (!p)
@@ -71,10 +71,10 @@ static double now(void)
 static float *floats_of(const struct encoder_dense *d)
 {
     size_t stride = round_up(d->out, COLUMNS), size = round_up(d->in, GROUP);
-    float *w = room(d->in * d->out * sizeof *w), *y = room(stride * sizeof *y);
-    float *x = room(size * sizeof *x), *left = room(size * sizeof *left);
-    struct quantized c = quantized_at(room(quantized_size(1, d->in)), 1, d->in);
-    struct quantized rest = quantized_at(room(quantized_size(1, d->in)), 1, d->in);
+    float *w = zeroed(d->in * d->out * sizeof *w), *y = zeroed(stride * sizeof *y);
+    float *x = zeroed(size * sizeof *x), *left = zeroed(size * sizeof *left);
+    struct quantized c = quantized_at(zeroed(quantized_size(1, d->in)), 1, d->in);
+    struct quantized rest = quantized_at(zeroed(quantized_size(1, d->in)), 1, d->in);
     const struct encoder_backend *backend = &encoder_portable;
     for (size_t k = 0; k < d->in; k++) {
         x[k] = 1;
@@ -168,7 +168,7 @@ static void plain_text(const struct embed_bench *b, const struct encoder_text *t
 {
     const struct encoder_weights *w = b->w;
     size_t wide = w->hidden, size = t->n * wide;
-    float *x = room(size * sizeof *x), *space = room((4 * size + t->n * w->inner) * sizeof *x);
+    float *x = zeroed(size * sizeof *x), *space = zeroed((4 * size + t->n * w->inner) * sizeof *x);
     for (size_t i = 0; i < size; i++)
         x[i] = from_table(&w->word_table, (size_t)t->tokens[i / wide], i % wide) +
                from_table(&w->position_table, i / wide, i % wide) +
@@ -257,7 +257,7 @@ static void measure(const struct embed_bench *b, struct embed_row *r)
 static double likeness(const struct embed_bench *b, const struct embed_row *r)
 {
     size_t n = b->w->hidden, texts = sizeof notes / sizeof *notes;
-    float *want = room(texts * n * sizeof *want);
+    float *want = zeroed(texts * n * sizeof *want);
     double least = 1;
     run_plain(b, b->notes, texts, want);
     run(b, r, b->notes, texts);
@@ -286,8 +286,8 @@ static void prepare(struct embed_bench *b, const struct model *m, struct fumi_ar
         b->notes[i] = text_of(m, a, notes[i % (sizeof notes / sizeof *notes)]);
         b->tokens += b->notes[i].n;
     }
-    b->out = room(NOTES * b->w->hidden * sizeof *b->out);
-    b->plain = room(b->w->layers * sizeof *b->plain);
+    b->out = zeroed(NOTES * b->w->hidden * sizeof *b->out);
+    b->plain = zeroed(b->w->layers * sizeof *b->plain);
     for (size_t i = 0; i < b->w->layers; i++) {
         const struct encoder_layer *l = &b->w->layer[i];
         const struct encoder_dense *all[] = {&l->query,         &l->key,    &l->value,

@@ -1,8 +1,8 @@
-/* bench_store: durable adds alone and by 16 at once, and searches in a store of many notes.
+/* Measures durable adds by one thread and by 16 threads, and searches in a store of many notes.
  *
- *   bench_store [NOTES]      100,000 of them without it
+ * Usage: bench_store [NOTES]      NOTES is the number of notes; default: 100,000
  *
- * Baseline of an add: writing 4 KiB and fdatasync, which no durable store can do without. */
+ * The baseline of an add is a write of 4 KiB and an fdatasync, which every durable store needs. */
 #include "base/clock.h"
 #include "base/uuid.h"
 #include "store/sqlite.h"
@@ -31,7 +31,7 @@ static uint32_t roll(struct dice *d)
     return (uint32_t)(d->state >> 33);
 }
 
-/* Around one of some centres, as texts about the same thing are. */
+/* A unit vector near one of CENTRES random centres, like the vectors of texts on the same topic. */
 static void vector(struct dice *d, float *x)
 {
     struct dice centre = {1000 + roll(d) % CENTRES};
@@ -40,7 +40,7 @@ static void vector(struct dice *d, float *x)
     vector_normalise(x, DIM);
 }
 
-/* Rare words and common ones, as in any language. */
+/* Random words, of which some are common and most are rare, as in natural language. */
 static struct fumi_str text(struct dice *d, struct fumi_arena *a, size_t words)
 {
     struct fumi_str s = FUMI_STR("");
@@ -134,7 +134,7 @@ static int by_value(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static double once(struct store *s, struct dice *d, struct fumi_arena *a, bool meaning)
+static double once(struct store *s, struct dice *d, struct fumi_arena *a, bool by_vector)
 {
     struct fumi_err e = {0};
     struct hits h;
@@ -142,27 +142,27 @@ static double once(struct store *s, struct dice *d, struct fumi_arena *a, bool m
     vector(d, x);
     struct fumi_str q = text(d, a, 5);
     int64_t began = fumi_ticks();
-    if (meaning ? store_nearest(s, a, &all, FUMI_STR("bench:b:384"), x, DIM, 10, &h, &e)
-                : store_match_keywords(s, a, &all, q, 100, &h, &e))
+    if (by_vector ? store_nearest(s, a, &all, FUMI_STR("bench:b:384"), x, DIM, 10, &h, &e)
+                  : store_match_keywords(s, a, &all, q, 100, &h, &e))
         exit(1);
     double ms = (double)(fumi_ticks() - began) / 1e6;
     fumi_arena_reset(a, 1 << 20);
     return ms;
 }
 
-static double median(struct store *s, bool meaning)
+static double median(struct store *s, bool by_vector)
 {
     struct fumi_arena a = {0};
     struct dice d = {77};
     double ms[QUERIES];
     for (size_t i = 0; i < QUERIES; i++)
-        ms[i] = once(s, &d, &a, meaning);
+        ms[i] = once(s, &d, &a, by_vector);
     qsort(ms, QUERIES, sizeof(*ms), by_value);
     fumi_arena_done(&a);
     return ms[QUERIES / 2];
 }
 
-static double first_answer(const char *dir)
+static double first_result(const char *dir)
 {
     struct fumi_arena a = {0};
     struct dice d = {5};
@@ -189,23 +189,23 @@ int main(int argc, char **argv)
     if (!mkdtemp(dir))
         return 1;
     struct store *s = open_store(dir, false);
-    printf("store: durable adds a second, with words and a vector of %d numbers\n", DIM);
-    printf("%-44s %8.0f\n", "4 KiB and fdatasync, alone (the floor)", syncs_per_second(dir));
-    printf("%-44s %8.0f\n", "add, alone", adds_per_second(s, 1, ADDS));
-    printf("%-44s %8.0f\n", "add, 16 at once", adds_per_second(s, 16, 4 * ADDS));
+    printf("store: durable adds per second, with keywords and a vector of %d numbers\n", DIM);
+    printf("%-44s %8.0f\n", "4 KiB and fdatasync (baseline)", syncs_per_second(dir));
+    printf("%-44s %8.0f\n", "add, one thread", adds_per_second(s, 1, ADDS));
+    printf("%-44s %8.0f\n", "add, 16 threads", adds_per_second(s, 16, 4 * ADDS));
     store_close(s);
     s = open_store(dir, true);
     adds_per_second(s, 1, n > 5 * ADDS ? n - 5 * ADDS : 1);
-    once(s, &(struct dice){1}, &(struct fumi_arena){0}, true); /* makes the side file */
+    once(s, &(struct dice){1}, &(struct fumi_arena){0}, true); /* creates the vector cache */
     store_close(s);
     printf("store of %zu notes: milliseconds\n", n);
-    double first = first_answer(dir);
-    printf("%-44s %8.1f  %s\n", "open to first answer by meaning and word", first,
+    double first = first_result(dir);
+    printf("%-44s %8.1f  %s\n", "open to first result by vector and keyword", first,
            n > 100000 || first < 30 ? "met" : "MISSED (30)");
     s = open_store(dir, false);
     once(s, &(struct dice){1}, &(struct fumi_arena){0}, true);
-    printf("%-44s %8.2f\n", "10 nearest by meaning, exact at the end", median(s, true));
-    printf("%-44s %8.2f\n", "100 best by 5 words", median(s, false));
+    printf("%-44s %8.2f\n", "10 nearest vectors, rescored exactly", median(s, true));
+    printf("%-44s %8.2f\n", "100 best by 5 keywords", median(s, false));
     store_close(s);
     nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS);
     return 0;

@@ -54,7 +54,7 @@ static size_t each_line(const char *dir, const char *name, const char *kind, siz
     struct fumi_arena a = {0};
     struct fumi_err e = {0};
     char path[4096], *line = NULL;
-    size_t room = 0, n = 0;
+    size_t capacity = 0, n = 0;
     ssize_t got;
     snprintf(path, sizeof(path), "%s/%s.%s.jsonl", dir, name, kind);
     FILE *f = fopen(path, "r");
@@ -62,7 +62,7 @@ static size_t each_line(const char *dir, const char *name, const char *kind, siz
         fprintf(stderr, "eval: cannot open %s\n", path);
         exit(1);
     }
-    while (n < most && (got = getline(&line, &room, f)) > 0) {
+    while (n < most && (got = getline(&line, &capacity, f)) > 0) {
         const struct fumi_val *row = fumi_parse(&a, (struct fumi_str){line, (size_t)got}, &e);
         if (!row)
             die(path, &e);
@@ -107,7 +107,7 @@ static void add(void *arg, struct fumi_arena *a, const struct fumi_val *row)
         die("add", &e);
 }
 
-struct asking {
+struct query_run {
     struct memory *m;
     enum search_mode mode;
     size_t n;
@@ -123,9 +123,9 @@ static bool is_relevant(const struct fumi_val *rel, struct fumi_str id)
     return false;
 }
 
-static void ask(void *arg, struct fumi_arena *a, const struct fumi_val *row)
+static void run_query(void *arg, struct fumi_arena *a, const struct fumi_val *row)
 {
-    struct asking *q = arg;
+    struct query_run *q = arg;
     struct fumi_err e = {0};
     const struct fumi_val *rel = fumi_get(row, "rel");
     struct search s = {
@@ -167,8 +167,8 @@ static const char *verdict(struct figures got, struct figures want)
 static struct figures measure(struct memory *m, const char *dir, const struct eval_set *set,
                               enum search_mode mode, size_t most)
 {
-    struct asking q = {.m = m, .mode = mode};
-    each_line(dir, set->name, "queries", most, ask, &q);
+    struct query_run q = {.m = m, .mode = mode};
+    each_line(dir, set->name, "queries", most, run_query, &q);
     double n = (double)q.n / 100;
     struct figures f = {q.sum.r5 / n, q.sum.r10 / n, q.sum.mrr / n};
     struct figures none = {0, 0, 0};
@@ -204,7 +204,7 @@ struct eval_pair {
 struct eval_pairs {
     struct embedder *embedder;
     struct eval_pair *items;
-    size_t n, room;
+    size_t n, capacity;
 };
 
 static void judge(void *arg, struct fumi_arena *a, const struct fumi_val *row)
@@ -219,8 +219,9 @@ static void judge(void *arg, struct fumi_arena *a, const struct fumi_val *row)
     fumi_real(fumi_get(row, "score"), &human);
     for (size_t i = 0; i < p->embedder->dim; i++)
         dot += (double)x[i] * (double)x[p->embedder->dim + i];
-    if (p->n == p->room)
-        p->items = fumi_resize(p->items, (p->room = p->room * 2 + 256) * sizeof(struct eval_pair));
+    if (p->n == p->capacity)
+        p->items = fumi_resize(p->items,
+                               (p->capacity = p->capacity * 2 + 256) * sizeof(struct eval_pair));
     p->items[p->n++] = (struct eval_pair){dot, human};
 }
 

@@ -56,7 +56,7 @@ static void flush(struct floor *f, int fd)
     f->used = 0;
 }
 
-static char *room(struct floor *f, int fd, size_t n)
+static char *reserve(struct floor *f, int fd, size_t n)
 {
     if (WRITE_SIZE - f->used < n)
         flush(f, fd);
@@ -65,7 +65,7 @@ static char *room(struct floor *f, int fd, size_t n)
 
 static void put(struct floor *f, int fd, const char *p, size_t n)
 {
-    memcpy(room(f, fd, n), p, n);
+    memcpy(reserve(f, fd, n), p, n);
     f->used += n;
 }
 
@@ -98,7 +98,7 @@ static size_t answer(struct floor *f, struct floor_conn *c, const char *p, size_
         return size;
     }
     size_t body = size - head, fixed = sizeof(answer_head) - 1;
-    char *out = room(f, c->fd, fixed + body);
+    char *out = reserve(f, c->fd, fixed + body);
     memcpy(out, answer_head, fixed);
     char *digit = out + fixed - 4;
     for (size_t left = body; left; left /= 10)
@@ -153,7 +153,7 @@ static size_t echo(struct floor *f, struct floor_conn *c, const char *p, size_t 
     }
     if (n < head + 4 + size)
         return 0;
-    char *out = room(f, c->fd, head + size);
+    char *out = reserve(f, c->fd, head + size);
     memcpy(out, p, head);
     out[1] &= 127;
     unmask(out + head, p + head + 4, size, p + head);
@@ -202,7 +202,7 @@ static void serve(struct floor *f, struct floor_conn *c)
     flush(f, c->fd);
 }
 
-static void welcome(struct floor *f)
+static void accept_all(struct floor *f)
 {
     int fd, yes = 1;
     while ((fd = accept4(f->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
@@ -217,7 +217,7 @@ static void welcome(struct floor *f)
     }
 }
 
-static void listen_somewhere(struct floor *f)
+static void listen_on_free_port(struct floor *f)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof(at);
@@ -241,14 +241,14 @@ int main(int argc, char **argv)
         return 2;
     }
     f.ws = argc == 2;
-    listen_somewhere(&f);
+    listen_on_free_port(&f);
     for (;;) {
         int n = epoll_wait(f.epoll, events, EVENTS, -1);
         for (int i = 0; i < n; i++) {
             if (events[i].data.ptr)
                 serve(&f, events[i].data.ptr);
             else
-                welcome(&f);
+                accept_all(&f);
         }
     }
 }

@@ -105,7 +105,7 @@ struct prose {
     const char *const *words;
     size_t n;
     const char *between;
-    const char *quoted; /* inserted now and then */
+    const char *quoted; /* inserted occasionally */
 };
 
 static struct input large_note(const struct prose *prose)

@@ -50,11 +50,11 @@ struct pending_message {
 struct load_conn {
     int in, out; /* the same descriptor, except for pipes */
     bool upgrading;
-    size_t at;                     /* index of the next message */
-    size_t waiting;                /* unanswered messages */
-    size_t next;                   /* index in asked of the oldest unanswered message */
-    struct pending_message *asked; /* in_flight entries */
-    size_t held;                   /* bytes of an incomplete answer */
+    size_t at;                       /* index of the next message */
+    size_t waiting;                  /* unanswered messages */
+    size_t next;                     /* index in `pending` of the oldest unanswered message */
+    struct pending_message *pending; /* in_flight entries */
+    size_t held;                     /* bytes of an incomplete answer */
     char *rest;
 };
 
@@ -65,7 +65,7 @@ struct load_run {
     struct load_conn *conns;
     size_t n;
     size_t waiting; /* unanswered requests of all connections */
-    bool asking;    /* answers trigger new requests */
+    bool sending;   /* answers trigger new requests */
     uint64_t calls;
     pid_t child;              /* LINES: the server process */
     const atomic_long *count; /* NULL: allocations are not counted */
@@ -137,7 +137,7 @@ static void write_all(int fd, const char *p, size_t n)
 }
 
 /* Sends, in one write, until n more messages expect an answer. */
-static void ask(struct load_run *l, struct load_conn *c, size_t n, uint64_t at)
+static void send_messages(struct load_run *l, struct load_conn *c, size_t n, uint64_t at)
 {
     size_t used = 0;
     l->waiting += n;
@@ -151,8 +151,8 @@ static void ask(struct load_run *l, struct load_conn *c, size_t n, uint64_t at)
         memcpy(l->out + used, p->p, p->n);
         used += p->n;
         if (p->answered) {
-            c->asked[(c->next + c->waiting++) % l->plan->in_flight] = (struct pending_message){at,
-                                                                                               p};
+            c->pending[(c->next + c->waiting++) % l->plan->in_flight] = (struct pending_message){at,
+                                                                                                 p};
             n--;
         } else {
             l->calls++;
@@ -166,14 +166,14 @@ static size_t take(struct load_run *l, struct load_conn *c, const char *p, size_
 {
     size_t size;
     if (c->upgrading) {
-        size = wire_welcome(p, n);
+        size = wire_handshake(p, n);
         c->upgrading = size == 0;
         return size;
     }
     errno = 0;
     if (!c->waiting)
         die("the server sent an unexpected message");
-    struct pending_message *q = &c->asked[c->next];
+    struct pending_message *q = &c->pending[c->next];
     size = wire_answer(&l->wire, q->packet, p, n);
     if (!size)
         return 0;
@@ -194,7 +194,7 @@ static void keep(struct load_conn *c, const char *p, size_t n)
     c->held = n;
 }
 
-static void listen_to(struct load_run *l, struct load_conn *c)
+static void read_answers(struct load_run *l, struct load_conn *c)
 {
     if (c->held)
         memcpy(l->in, c->rest, c->held);
@@ -210,8 +210,8 @@ static void listen_to(struct load_run *l, struct load_conn *c)
     for (size_t n = 1; p < end && n; p += n)
         n = take(l, c, p, (size_t)(end - p), at);
     keep(c, p, (size_t)(end - p));
-    if (l->asking && before > c->waiting)
-        ask(l, c, before - c->waiting, at);
+    if (l->sending && before > c->waiting)
+        send_messages(l, c, before - c->waiting, at);
 }
 
 static void step(struct load_run *l)
@@ -224,7 +224,7 @@ static void step(struct load_run *l)
     if (n == 0)
         die("no answer for ten seconds");
     for (int i = 0; i < n; i++)
-        listen_to(l, events[i].data.ptr);
+        read_answers(l, events[i].data.ptr);
 }
 
 static int dial(const struct plan *p)
@@ -245,8 +245,8 @@ static void open_one(struct load_run *l, int in, int out)
     struct load_conn *c = &l->conns[l->n];
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
     *c = (struct load_conn){.in = in, .out = out, .at = l->n++ * 997 % l->wire.mixed.n};
-    c->asked = calloc(l->plan->in_flight, sizeof(*c->asked));
-    if (!c->asked || epoll_ctl(l->epoll, EPOLL_CTL_ADD, in, &e))
+    c->pending = calloc(l->plan->in_flight, sizeof(*c->pending));
+    if (!c->pending || epoll_ctl(l->epoll, EPOLL_CTL_ADD, in, &e))
         die("open a connection");
     if (l->plan->kind != WS)
         return;
@@ -273,7 +273,7 @@ static void start(struct load_run *l)
     open_one(l, from[0], to[1]);
 }
 
-/* Sends requests for so many seconds; returns the actual duration in nanoseconds. */
+/* Sends requests for the given time. Returns the actual duration in nanoseconds. */
 static double run(struct load_run *l, double seconds)
 {
     uint64_t began = now(), end = began + (uint64_t)(seconds * 1e9), at = began;
@@ -286,15 +286,15 @@ static double run(struct load_run *l, double seconds)
 
 static void begin(struct load_run *l)
 {
-    l->asking = true;
+    l->sending = true;
     for (size_t i = 0; i < l->plan->connections; i++)
-        ask(l, &l->conns[i], l->plan->in_flight, now());
+        send_messages(l, &l->conns[i], l->plan->in_flight, now());
     run(l, l->plan->seconds / 5);
 }
 
-static void settle(struct load_run *l)
+static void drain(struct load_run *l)
 {
-    l->asking = false;
+    l->sending = false;
     while (l->waiting)
         step(l);
 }
@@ -313,7 +313,7 @@ static void measure(struct load_run *l)
            (double)(cpu_of(pid) - cpu) / 1e3 / calls, calls);
     if (l->count)
         printf(" allocs=%ld", allocs);
-    settle(l);
+    drain(l);
 }
 
 static void finish(struct load_run *l)
@@ -323,7 +323,7 @@ static void finish(struct load_run *l)
         if (l->conns[i].in != l->conns[i].out)
             close(l->conns[i].in);
         free(l->conns[i].rest);
-        free(l->conns[i].asked);
+        free(l->conns[i].pending);
     }
     int status = 0;
     if (l->child && (waitpid(l->child, &status, 0) < 0 || status))

@@ -48,7 +48,7 @@ void wire_free(struct wire *w);
 /* Both return the size of what arrived, or 0 if it is incomplete. They end the program if it is
  * not the expected answer: the first answer to a message is checked in full, later ones only by
  * length. */
-size_t wire_welcome(const char *p, size_t n);
+size_t wire_handshake(const char *p, size_t n);
 size_t wire_answer(const struct wire *w, struct packet *to, const char *p, size_t n);
 
 #endif

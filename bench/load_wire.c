@@ -104,7 +104,7 @@ static bool begins(const char *p, size_t n, const char *with)
     return n >= size && memcmp(p, with, size) == 0;
 }
 
-size_t wire_welcome(const char *p, size_t n)
+size_t wire_handshake(const char *p, size_t n)
 {
     size_t head = head_size(p, n);
     if (!head)

@@ -22,9 +22,9 @@ struct subtract_params {
     double minuend, subtrahend;
 };
 static const struct fumi_field pair_fields[] = {
-    FUMI_FIELD(struct subtract_params, minuend, "minuend", "What is reduced.",
+    FUMI_FIELD(struct subtract_params, minuend, "minuend", "The number to subtract from.",
                .flags = FUMI_REQUIRED),
-    FUMI_FIELD(struct subtract_params, subtrahend, "subtrahend", "By how much.",
+    FUMI_FIELD(struct subtract_params, subtrahend, "subtrahend", "The number to subtract.",
                .flags = FUMI_REQUIRED),
 };
 static const struct fumi_shape pair = FUMI_OPEN_SHAPE(struct subtract_params, pair_fields);
@@ -35,14 +35,14 @@ struct note_params {
     const struct fumi_val *metadata;
 };
 static const struct fumi_field note_fields[] = {
-    FUMI_FIELD(struct note_params, project, "projectId", "Whose note.", .flags = FUMI_REQUIRED,
-               .max = 200),
-    FUMI_FIELD(struct note_params, title, "title", "In a line.", .flags = FUMI_REQUIRED,
+    FUMI_FIELD(struct note_params, project, "projectId", "Project of the note.",
+               .flags = FUMI_REQUIRED, .max = 200),
+    FUMI_FIELD(struct note_params, title, "title", "Title of the note.", .flags = FUMI_REQUIRED,
                .max = 500),
-    FUMI_FIELD(struct note_params, text, "text", "The note.", .flags = FUMI_REQUIRED,
+    FUMI_FIELD(struct note_params, text, "text", "Text of the note.", .flags = FUMI_REQUIRED,
                .max = 100000),
-    FUMI_FIELD(struct note_params, tags, "tags", "Labels.", .max = 50),
-    FUMI_FIELD(struct note_params, metadata, "metadata", "Anything.", .flags = FUMI_OBJECT_ONLY),
+    FUMI_FIELD(struct note_params, tags, "tags", "Tags.", .max = 50),
+    FUMI_FIELD(struct note_params, metadata, "metadata", "Any object.", .flags = FUMI_OBJECT_ONLY),
 };
 static const struct fumi_shape note = FUMI_SHAPE(struct note_params, note_fields);
 
@@ -51,10 +51,12 @@ struct note_key {
     bool with_text;
 };
 static const struct fumi_field key_fields[] = {
-    FUMI_FIELD(struct note_key, project, "projectId", "Whose note.", .flags = FUMI_REQUIRED,
-               .max = 200),
-    FUMI_FIELD(struct note_key, id, "id", "Which note.", .flags = FUMI_REQUIRED, .format = "uuid"),
-    FUMI_FIELD(struct note_key, with_text, "withText", "With its text.", .def = "true"),
+    FUMI_FIELD(struct note_key, project, "projectId", "Project of the note.",
+               .flags = FUMI_REQUIRED, .max = 200),
+    FUMI_FIELD(struct note_key, id, "id", "Id of the note.", .flags = FUMI_REQUIRED,
+               .format = "uuid"),
+    FUMI_FIELD(struct note_key, with_text, "withText", "Whether the result includes the text.",
+               .def = "true"),
 };
 static const struct fumi_shape key = FUMI_SHAPE(struct note_key, key_fields);
 
@@ -68,14 +70,15 @@ struct search_params {
     int mode;
 };
 static const struct fumi_field question_fields[] = {
-    FUMI_FIELD(struct search_params, project, "projectId", "Where.", .flags = FUMI_REQUIRED,
-               .max = 200),
-    FUMI_FIELD(struct search_params, query, "query", "What for.", .flags = FUMI_REQUIRED,
-               .max = 4000),
-    FUMI_FIELD(struct search_params, limit, "limit", "How many.", .min = 1, .max = 100, .def = "2"),
-    FUMI_FIELD(struct search_params, min_score, "minScore", "How near.", .def = "0"),
-    FUMI_FIELD(struct search_params, tags, "tags", "Labels.", .max = 50),
-    FUMI_FIELD(struct search_params, mode, "mode", "How.", .choices = modes, .def = "\"both\""),
+    FUMI_FIELD(struct search_params, project, "projectId", "Project to search.",
+               .flags = FUMI_REQUIRED, .max = 200),
+    FUMI_FIELD(struct search_params, query, "query", "Query.", .flags = FUMI_REQUIRED, .max = 4000),
+    FUMI_FIELD(struct search_params, limit, "limit", "Maximum number of results.", .min = 1,
+               .max = 100, .def = "2"),
+    FUMI_FIELD(struct search_params, min_score, "minScore", "Minimum score.", .def = "0"),
+    FUMI_FIELD(struct search_params, tags, "tags", "Tags.", .max = 50),
+    FUMI_FIELD(struct search_params, mode, "mode", "Search mode.", .choices = modes,
+               .def = "\"both\""),
 };
 static const struct fumi_shape question = FUMI_SHAPE(struct search_params, question_fields);
 
@@ -86,13 +89,13 @@ struct note_result {
     int64_t revision;
 };
 static const struct fumi_field stored_fields[] = {
-    FUMI_FIELD(struct note_result, id, "id", "Which note."),
-    FUMI_FIELD(struct note_result, title, "title", "In a line."),
-    FUMI_FIELD(struct note_result, text, "text", "The note.", .flags = FUMI_OMIT),
-    FUMI_FIELD(struct note_result, created, "createdAt", "When."),
-    FUMI_FIELD(struct note_result, tags, "tags", "Labels."),
-    FUMI_FIELD(struct note_result, score, "score", "How near."),
-    FUMI_FIELD(struct note_result, revision, "revision", "How often it was changed."),
+    FUMI_FIELD(struct note_result, id, "id", "Id of the note."),
+    FUMI_FIELD(struct note_result, title, "title", "Title of the note."),
+    FUMI_FIELD(struct note_result, text, "text", "Text of the note.", .flags = FUMI_OMIT),
+    FUMI_FIELD(struct note_result, created, "createdAt", "Time of creation."),
+    FUMI_FIELD(struct note_result, tags, "tags", "Tags."),
+    FUMI_FIELD(struct note_result, score, "score", "Similarity to the query."),
+    FUMI_FIELD(struct note_result, revision, "revision", "Number of changes."),
 };
 static const struct fumi_shape stored = FUMI_SHAPE(struct note_result, stored_fields);
 
@@ -101,8 +104,8 @@ struct search_result {
     int64_t total;
 };
 static const struct fumi_field hits_fields[] = {
-    FUMI_FIELD(struct search_result, notes, "notes", "The nearest.", .shape = &stored),
-    FUMI_FIELD(struct search_result, total, "total", "How many there are."),
+    FUMI_FIELD(struct search_result, notes, "notes", "The nearest notes.", .shape = &stored),
+    FUMI_FIELD(struct search_result, total, "total", "Number of notes."),
 };
 static const struct fumi_shape hits = FUMI_SHAPE(struct search_result, hits_fields);
 
@@ -190,14 +193,14 @@ static enum fumi_ret search(struct fumi_call *call, const void *params, void *re
 }
 
 static const struct fumi_method methods[] = {
-    {"subtract", "Subtracts.", &pair, &real, subtract, FUMI_READ_ONLY},
+    {"subtract", "Subtracts two numbers.", &pair, &real, subtract, FUMI_READ_ONLY},
     {"sum", "Adds numbers.", &whole, &real, sum, FUMI_READ_ONLY},
-    {"echo", "Answers its params.", &whole, &whole, echo, FUMI_READ_ONLY},
-    {"notes.add", "Takes a note.", &note, &stored, add, 0},
-    {"notes.get", "Answers a note.", &key, &stored, get, FUMI_READ_ONLY},
-    {"notes.search", "Answers some notes.", &question, &hits, search, FUMI_READ_ONLY},
-    {"ping", "Answers null.", NULL, NULL, nothing, FUMI_READ_ONLY},
-    {"changed", "Takes a key and does nothing.", &key, NULL, nothing, 0},
+    {"echo", "Returns its params.", &whole, &whole, echo, FUMI_READ_ONLY},
+    {"notes.add", "Accepts a note and returns it.", &note, &stored, add, 0},
+    {"notes.get", "Returns a note.", &key, &stored, get, FUMI_READ_ONLY},
+    {"notes.search", "Returns notes.", &question, &hits, search, FUMI_READ_ONLY},
+    {"ping", "Returns null.", NULL, NULL, nothing, FUMI_READ_ONLY},
+    {"changed", "Accepts a key and does nothing.", &key, NULL, nothing, 0},
 };
 
 void mixed_methods(struct fumi_server *s)

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-static void say(void *arg, struct fumi_str address)
+static void print_address(void *arg, struct fumi_str address)
 {
     (void)arg;
     fprintf(stderr, "listening on %.*s\n", FUMI_ARG(address));
@@ -16,7 +16,7 @@ int main(int argc, char **argv)
 {
     struct fumi_server *server = fumi_server_new("bench", "1");
     struct fumi_str address = fumi_str(argc > 1 ? argv[1] : "stdio");
-    struct fumi_serve_options o = {.set = {.listen = {&address, 1}}, .listening = say};
+    struct fumi_serve_options o = {.set = {.listen = {&address, 1}}, .listening = print_address};
     struct fumi_err e = {0};
     mixed_methods(server);
     int rc = fumi_serve(server, &o, &e);

@@ -9,7 +9,7 @@
 
 enum { WIDE = 100, RESCORED = 40, CHANGE = 1 };
 
-struct ours {
+struct scan_engine {
     const struct vector_set *set;
     struct scan *scan;
 };
@@ -43,8 +43,8 @@ static void *open_scan(const struct vector_set *s, const char *file)
     struct fumi_err e = {0};
     struct scan_source source = {all, changed, (void *)s};
     struct fumi_log log = {.level = FUMI_WARN};
-    struct ours *o = fumi_resize(NULL, sizeof(*o));
-    *o = (struct ours){s, scan_open(file, FUMI_STR("bench"), DIM, &source, &log, &e)};
+    struct scan_engine *o = fumi_resize(NULL, sizeof(*o));
+    *o = (struct scan_engine){s, scan_open(file, FUMI_STR("bench"), DIM, &source, &log, &e)};
     if (!o->scan || scan_refresh(o->scan, CHANGE, &e)) {
         fprintf(stderr, "bench_vectors: %s\n", e.text);
         exit(1);
@@ -54,7 +54,7 @@ static void *open_scan(const struct vector_set *s, const char *file)
 
 static void close_scan(void *h)
 {
-    struct ours *o = h;
+    struct scan_engine *o = h;
     scan_close(o->scan);
     fumi_resize(o, 0);
 }
@@ -73,7 +73,7 @@ static int by_cosine(const void *a, const void *b)
 static size_t search(void *h, const float *query, uint32_t below, size_t effort, int64_t *out)
 {
     (void)effort;
-    struct ours *o = h;
+    struct scan_engine *o = h;
     struct scan_hit hits[WIDE];
     uint64_t tag_sets[(TAG_SETS + 63) / 64] = {0};
     for (uint32_t p = 0; p < below; p++)

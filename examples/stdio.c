@@ -84,8 +84,8 @@ static int host_done(struct host *h)
 static bool answered(struct host *h, const char *want)
 {
     char *line = NULL;
-    size_t room = 0;
-    ssize_t n = getline(&line, &room, h->answers);
+    size_t size = 0;
+    ssize_t n = getline(&line, &size, h->answers);
     bool same = n > 0 && line[n - 1] == '\n' && (size_t)n - 1 == strlen(want) &&
                 memcmp(line, want, (size_t)n - 1) == 0;
     if (!same)

@@ -31,7 +31,7 @@ static int authenticate(void *self, const struct fumi_http_request *r, struct fu
             return fumi_http_attach(r, &users[i], NULL);
     }
     *out = (struct fumi_refusal){.status = 401,
-                                 .reason = "show a token",
+                                 .reason = "a token is required",
                                  .field = {"WWW-Authenticate", "Bearer realm=\"users\""}};
     return -1;
 }
@@ -42,7 +42,7 @@ static enum fumi_ret limit(void *self, struct fumi_call *call)
     struct user *user = call->context;
     (void)self;
     if (!user)
-        return fumi_fail(call, -32001, "lines on a socket name no user: use HTTP");
+        return fumi_fail(call, -32001, "a connection without HTTP has no user: use HTTP");
     if (!user->began || call->began - user->began >= MINUTE)
         user->began = call->began, user->calls = 0;
     if (user->calls++ < CALLS)

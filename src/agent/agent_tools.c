@@ -28,7 +28,7 @@ enum {
              "Use when a task begins, before a decision, before asking the user what they may "    \
              "have told already, and when a command fails. Finds notes by meaning and by word; "   \
              "returns them whole, best first; scores compare within one answer only. Nothing "     \
-             "fits? Rephrase, or drop filters: meta.filtered counts what they took away. To "      \
+             "fits? Rephrase, or drop filters: meta.filtered counts the notes they exclude. To "   \
              "browse use memory_list_recent.",                                                     \
          .method = "memory.search",                                                                \
          .flags = READS,                                                                           \
@@ -46,7 +46,7 @@ enum {
          .flags = CHANGES},                                                                        \
         {.name = "memory_delete",                                                                  \
          .title = "Forget",                                                                        \
-         .description = "Use when a note or a global must go for good. Ask first when notes "      \
+         .description = "Use to delete a note or a global permanently. Ask first when notes "      \
                         "contradict; to correct one use memory_update.",                           \
          .method = "memory.delete",                                                                \
          .flags = CHANGES},                                                                        \
@@ -61,7 +61,7 @@ enum {
     {                                                                                              \
         .name = "memory_group_list", .title = "Groups",                                            \
         .description = "Use before choosing a groupId: the groups in use, with counts of notes. "  \
-                       "\"global\" is always there and not listed.",                               \
+                       "\"global\" always exists and is not listed.",                              \
         .method = "memory.group_list", .flags = READS                                              \
     }
 
@@ -86,7 +86,7 @@ static const struct fumi_tool all[] = {
      .description =
          "Use when the user sets a convention or policy for the whole project that has one current "
          "value, like global.project.conventions or global.memory.groupDefaults. Replaces the "
-         "value; any JSON is one. For single facts use memory_add_note.",
+         "value, which may be any JSON. For single facts use memory_add_note.",
      .method = "memory.upsert_global",
      .flags = CHANGES},
     {.name = "memory_get_global",
@@ -98,7 +98,7 @@ static const struct fumi_tool all[] = {
     {.name = "memory_group_create",
      .title = "Make a group",
      .description = "Use when a feature or task gets many notes: gives a groupId a title and a "
-                    "description. Not needed before notes name a group.",
+                    "description. Notes can name a group without this.",
      .method = "memory.group_create",
      .flags = 0},
     {.name = "memory_group_get",
@@ -120,10 +120,11 @@ static const struct fumi_tool all[] = {
     LIST_GLOBALS,
     {.name = "memory_import",
      .title = "Remember many",
-     .description = "Use when many notes are to be stored at once, up to 1,000: notes of another "
-                    "memory, a list of rules. With a progress token it reports how far it is. "
-                    "Returns their ids; `left` says how many were not stored any more. For single "
-                    "facts use memory_add_note.",
+     .description =
+         "Use when many notes are to be stored at once, up to 1,000: notes of another "
+         "memory, a list of rules. With a progress token it reports progress. "
+         "Returns their ids; `left` is the number of notes that were not stored. For single "
+         "facts use memory_add_note.",
      .method = "memory.import",
      .flags = 0},
     {.name = "memory_stats",
@@ -136,18 +137,18 @@ static const struct fumi_tool all[] = {
     {.name = "memory_reembed",
      .title = "Make missing vectors",
      .description =
-         "Use when memory_stats shows pending notes and the provider is well again. They are "
-         "embedded in the background anyway; this begins at once, and with a progress token waits "
-         "and reports until all is done.",
+         "Use when memory_stats shows pending notes and the embedding provider works again. They "
+         "are embedded in the background anyway; this call starts at once. With a progress token "
+         "it reports progress and returns when all notes are embedded.",
      .method = "memory.reembed",
      .flags = FUMI_MCP_WRITES | FUMI_MCP_IDEMPOTENT},
     /* Must be the last one: only AGENT_ADMIN includes it. */
     {.name = "memory_set_config",
      .title = "Change the embedder",
      .description =
-         "Use only when the user wants another embedding provider or model. It is tried first; "
-         "then all notes are embedded anew in the background while searches go on. Not for "
-         "settings of a project: memory_upsert_global.",
+         "Use only when the user wants another embedding provider or model. The new "
+         "embedder is tested first; then all notes are embedded again in the background while "
+         "searches continue. For settings of a project use memory_upsert_global.",
      .method = "memory.set_config",
      .flags = CHANGES | FUMI_MCP_OPEN_WORLD},
 };
@@ -178,22 +179,22 @@ const char *agent_remedy(void *self, const struct fumi_err *e)
     switch (e->code) {
     case FUMI_INVALID_PARAMS:
         if (fumi_starts(fumi_str(e->text), FUMI_STR("embedder.baseUrl")))
-            return "Try no other address: tell the user, who alone can allow one";
-        return "Correct that argument as the tool's inputSchema says, and call it again";
+            return "Do not try another address: only the user can allow one";
+        return "Correct the argument according to the tool's inputSchema, and call the tool again";
     case FUMI_LIMIT:
-        return "Tell the user if that does not help";
+        return "If the error persists, tell the user";
     case ERR_NOT_FOUND:
         return fumi_starts(fumi_str(e->text), FUMI_STR("Group"))
                    ? "memory_group_list shows the ids of groups"
                    : "memory_search and memory_list_recent show the ids of notes";
     case ERR_CONFLICT:
-        return "Notes can name that group already; memory_group_list shows it";
+        return "The group exists, and notes can name it; memory_group_list shows it";
     case ERR_KEY_PREFIX:
         return "A key looks like global.project.conventions";
     case ERR_NO_API_KEY:
         return "Ask the user to set the key, or to choose the local embedder";
     case ERR_PROVIDER:
-        return "Try again later, or ask the user to look at the embedder";
+        return "Try again later, or ask the user to check the embedder";
     default:
         return NULL;
     }

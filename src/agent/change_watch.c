@@ -5,8 +5,8 @@
  *
  * No change is missed: the number is recorded when the first client subscribes. If the store
  * changes before or while the text of a resource is read for the first time, the resource is
- * reported too, at this check or at the next one. So a client may get one notification too many,
- * but never one too few. */
+ * reported too, at this check or at the next one. So a client may receive a notification
+ * without a change, but never misses a change. */
 #include "agent/agent_parts.h"
 
 #include <assert.h>
@@ -34,7 +34,7 @@ struct change_watch {
     pthread_cond_t wake;
     bool any; /* at least one client is subscribed */
     bool stop;
-    bool restart;   /* the first client subscribed: what is known is outdated */
+    bool restart;   /* the first client subscribed: discard all hashes */
     int64_t number; /* all changes up to this number are reported */
     /* Used by the thread only. */
     struct watched_uri *all;
@@ -50,7 +50,7 @@ static uint64_t hash_of(uint64_t sum, struct fumi_str s)
     return (sum ^ s.n) * 0x9E3779B97F4A7C15u;
 }
 
-static void forget_uris(struct change_watch *w, bool unwanted_only)
+static void drop_uris(struct change_watch *w, bool unwanted_only)
 {
     for (struct watched_uri **at = &w->all; *at;) {
         struct watched_uri *s = *at;
@@ -161,7 +161,7 @@ static void check_all(struct change_watch *w, struct fumi_arena *a)
         s->wanted = false;
     for (size_t i = 0; i < wanted.n; i++)
         check_uri(w, a, wanted.items[i], c);
-    forget_uris(w, true);
+    drop_uris(w, true);
     check_list(w, a, c);
 }
 
@@ -201,11 +201,11 @@ static void *work(void *arg)
     bool restart;
     while (next(w, &restart)) {
         if (restart)
-            forget_uris(w, false);
+            drop_uris(w, false);
         check_all(w, &a);
         fumi_arena_reset(&a, 1 << 16);
     }
-    forget_uris(w, false);
+    drop_uris(w, false);
     fumi_arena_done(&a);
     return NULL;
 }

@@ -2,7 +2,7 @@
  * templates, so its name alone decides what to complete. */
 #include "agent/agent_parts.h"
 
-enum { LIMIT = 101 }; /* one more than is sent, to know whether there are more */
+enum { LIMIT = 101 }; /* one more than is sent, to detect that there are more */
 
 static const struct {
     const char *argument;

@@ -11,11 +11,11 @@ enum {
     TOKEN = 4,        /* bytes */
     RULES = 50,       /* notes of each tag */
     NEWEST = 10,      /* notes of the group "global" */
-    IMPORTANT = 30,   /* more get a warning */
+    IMPORTANT = 30,   /* more than these cause a warning */
     LINE = 600,       /* bytes of a note or a setting */
     NAME = 120,       /* bytes of the project, or of an embedder */
     SHORTEST = 120,   /* no line is started in fewer bytes */
-    LAST = 96,        /* reserved for the sentence on what did not fit */
+    LAST = 96,        /* reserved for the number of notes that did not fit */
     TAIL = 160,       /* reserved for the sentence on the number of notes */
     RULES_SHARE = 45, /* percent of the remaining space, so that later parts get some */
     IMPORTANT_SHARE = 50,
@@ -27,19 +27,19 @@ struct digest_writer {
     struct fumi_arena *arena;
     struct fumi_str project;
     struct fumi_buf text;
-    size_t room;         /* limit of text.n for the current part */
-    size_t whole;        /* limit of text.n for the whole digest */
+    size_t part_limit;   /* of text.n, for the current part */
+    size_t limit;        /* of text.n, for the whole digest */
     const char *heading; /* to write before the next line; NULL: written already */
     size_t missing;      /* notes that did not fit */
     int64_t shown[SHOWN_MAX];
     size_t shown_n;
 };
 
-/* How long the next line may be, after its heading; 0: it does not fit. */
+/* The maximum length of the next line, after its heading; 0: no line fits. */
 static size_t space(const struct digest_writer *d)
 {
     size_t head = d->heading ? strlen(d->heading) : 0;
-    size_t left = d->room > d->text.n + head ? d->room - d->text.n - head : 0;
+    size_t left = d->part_limit > d->text.n + head ? d->part_limit - d->text.n - head : 0;
     return left < SHORTEST ? 0 : left < LINE ? left : LINE;
 }
 
@@ -58,7 +58,7 @@ static void add_if_fits(struct digest_writer *d, struct fumi_str line)
         add(d, line);
 }
 
-/* The settings that all clients know. */
+/* The standard settings, in the order of the digest. */
 static const char *const standard[] = {
     "global.project.conventions",
     "global.memory.groupDefaults",
@@ -74,7 +74,7 @@ static const struct global *find(const struct globals *all, const char *key)
     return NULL;
 }
 
-/* Mentions a setting that the running embedder does not follow; the user must decide. */
+/* Reports a setting that differs from the embedder in use. */
 static void compare(struct digest_writer *d, const struct globals *all, const char *key,
                     struct fumi_str is)
 {
@@ -191,8 +191,8 @@ static int warn(struct digest_writer *d, int64_t *in_project, struct fumi_err *e
 
 static void share(struct digest_writer *d, size_t percent)
 {
-    size_t end = d->whole > TAIL ? d->whole - TAIL : 0;
-    d->room = end > d->text.n ? d->text.n + (end - d->text.n) * percent / 100 : end;
+    size_t end = d->limit > TAIL ? d->limit - TAIL : 0;
+    d->part_limit = end > d->text.n ? d->text.n + (end - d->text.n) * percent / 100 : end;
 }
 
 static int fill(struct digest_writer *d, struct fumi_err *e)
@@ -216,15 +216,15 @@ static int fill(struct digest_writer *d, struct fumi_err *e)
     if (notes(d, "global", NULL, NEWEST, e))
         return -1;
     d->heading = NULL;
-    d->room = d->whole;
+    d->part_limit = d->limit;
     if (!in_project)
         add_if_fits(d, FUMI_STR("\nNo note is stored yet. Store what later sessions need.\n"));
     else
-        add_if_fits(d,
-                    fumi_fmt(d->arena, "\nNotes in all: %" PRId64 ". memory_search finds them.\n",
-                             in_project));
+        add_if_fits(d, fumi_fmt(d->arena,
+                                "\nNotes in total: %" PRId64 ". Use memory_search to find them.\n",
+                                in_project));
     if (d->missing)
-        add(d, fumi_fmt(d->arena, "%zu of the notes meant here did not fit: memory_list_recent.\n",
+        add(d, fumi_fmt(d->arena, "%zu more notes did not fit: use memory_list_recent.\n",
                         d->missing));
     return 0;
 }
@@ -232,9 +232,9 @@ static int fill(struct digest_writer *d, struct fumi_err *e)
 int agent_digest(struct memory *m, struct fumi_arena *a, struct fumi_str project, size_t max_tokens,
                  struct fumi_str *out, struct fumi_err *e)
 {
-    struct digest_writer d = {.memory = m, .arena = a, .room = max_tokens * TOKEN};
-    d.room -= d.room > LAST ? LAST : 0;
-    d.whole = d.room;
+    struct digest_writer d = {.memory = m, .arena = a, .part_limit = max_tokens * TOKEN};
+    d.part_limit -= d.part_limit > LAST ? LAST : 0;
+    d.limit = d.part_limit;
     if (project_canonical(a, project, &d.project, e))
         return -1;
     int rc = fill(&d, e);

@@ -15,7 +15,7 @@ enum {
 static struct fumi_str argument(struct fumi_mcp_call *c, const char *name)
 {
     struct fumi_str s = fumi_text(c->call->arena, fumi_get(c->arguments, name));
-    return s.n ? s : (struct fumi_str){0}; /* an empty argument counts as missing */
+    return s.n ? s : (struct fumi_str){0}; /* an empty argument is treated as missing */
 }
 
 static enum fumi_ret remember_session(struct fumi_mcp_call *c)
@@ -25,7 +25,7 @@ static enum fumi_ret remember_session(struct fumi_mcp_call *c)
     struct fumi_str where = project.p ? fumi_fmt(a, "projectId %.*s",
                                                  FUMI_ARG(render_quoted(a, project, SIZE_MAX)))
                                       : FUMI_STR("the repository as projectId");
-    struct fumi_str what = focus.p ? fumi_fmt(a, " Keep to this: %.*s.", FUMI_ARG(focus))
+    struct fumi_str what = focus.p ? fumi_fmt(a, " Consider only: %.*s.", FUMI_ARG(focus))
                                    : FUMI_STR("");
     fumi_mcp_text(
         c,
@@ -33,10 +33,10 @@ static enum fumi_ret remember_session(struct fumi_mcp_call *c)
                  "Look back at this session and remember what later sessions need, with %.*s.%.*s"
                  "\n\n"
                  "1. Pick out: decisions with their reasons, rules and preferences of mine, "
-                 "corrections, failures with cause and cure, results of research, what is open.\n"
-                 "2. For each call memory_search first. Is it there already? Then memory_update, "
-                 "where something changed, and nothing otherwise.\n"
-                 "3. Store the rest with memory_add_note: one fact a note, short, clear without "
+                 "corrections, failures with cause and cure, results of research, open questions.\n"
+                 "2. For each call memory_search first. If a note exists, call memory_update if "
+                 "something changed, otherwise do nothing.\n"
+                 "3. Store the rest with memory_add_note: one fact per note, short, clear without "
                  "this conversation, with tags (decision, rule, wip, done, issue ...). No "
                  "secrets.\n"
                  "4. Tell me in a few lines what you stored, changed and left out.",
@@ -77,7 +77,7 @@ static struct fumi_str render_found(struct fumi_arena *a, struct fumi_str query,
     for (size_t i = 0; i < f->results.n; i++)
         render_note(&b, a, &f->results.items[i].note, SIZE_MAX);
     if (f->rest.n)
-        render_add(&b, fumi_fmt(a, "%zu more were found: memory_search.\n", f->rest.n));
+        render_add(&b, fumi_fmt(a, "%zu more were found: use memory_search.\n", f->rest.n));
     return fumi_buf_keep(&b, a);
 }
 
@@ -158,7 +158,7 @@ static const struct fumi_prompt_argument recall_arguments[] = {
 };
 static const struct fumi_prompt_argument start_arguments[] = {
     {"project", PROJECT, true},
-    {"maxTokens", "How long the digest may be, in tokens; 1500 if not given.", false},
+    {"maxTokens", "Maximum length of the digest in tokens; 1500 if not given.", false},
 };
 
 const struct fumi_prompt agent_prompts[] = {
@@ -168,7 +168,7 @@ const struct fumi_prompt agent_prompts[] = {
     {"recall", "Recall", "Answers a question from what is remembered.", recall_arguments,
      FUMI_COUNT(recall_arguments), recall, FUMI_BLOCKING | FUMI_READ_ONLY},
     {"session_start", "Start a session",
-     "A digest of what is remembered of a project: settings, rules, what is important and new.",
+     "A digest of the notes of a project: settings, rules, important and newest notes.",
      start_arguments, FUMI_COUNT(start_arguments), session_start, FUMI_BLOCKING | FUMI_READ_ONLY},
 };
 const size_t agent_prompts_n = FUMI_COUNT(agent_prompts);

@@ -72,9 +72,9 @@ struct fumi_str render_group(struct fumi_arena *a, struct fumi_str group)
  * Stops at the first character that reaches `most` bytes. */
 static struct fumi_str flat(struct fumi_arena *a, struct fumi_str s, size_t most)
 {
-    size_t room = s.n < most ? s.n : most, to = 0, n;
-    char *out = fumi_alloc(a, room + 4);
-    for (const char *p = s.p, *end = fumi_end(s); p < end && to < room; p += n) {
+    size_t limit = s.n < most ? s.n : most, to = 0, n;
+    char *out = fumi_alloc(a, limit + 4);
+    for (const char *p = s.p, *end = fumi_end(s); p < end && to < limit; p += n) {
         uint32_t c = fumi_char_at(p, end, &n);
         enum fumi_char kind = fumi_char_kind(c);
         bool blank = c == ' ' || kind == FUMI_CHAR_BREAK || kind == FUMI_CHAR_CONTROL;

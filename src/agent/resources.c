@@ -13,7 +13,7 @@ enum {
     RECENT = 20,     /* notes of a project */
     IN_GROUP = 50,   /* notes of a group */
     CUT = 2000,      /* bytes of each of them */
-    PROJECTS = 1000, /* in the list of all */
+    PROJECTS = 1000, /* in memory://projects */
     PAGE = 49,       /* projects in a page: two rows each, and one at the beginning */
 };
 
@@ -24,7 +24,7 @@ enum {
 struct resource_request {
     struct memory *memory;
     struct fumi_arena *arena;
-    struct fumi_call *call;        /* that waits for the resource; NULL: none */
+    struct fumi_call *call;        /* that reads the resource; NULL: none */
     struct fumi_str project, name; /* name: of the group, or the id of a note */
 };
 

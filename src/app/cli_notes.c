@@ -96,7 +96,7 @@ static struct fumi_str label_of(struct fumi_str member)
     return member;
 }
 
-/* The members that are strings, each in a line. */
+/* Prints each string member other than text and namespace in a line. */
 static void print_members(struct fumi_arena *a, const struct fumi_val *note)
 {
     for (const struct fumi_val *key = fumi_first(note); key; key = fumi_after(note, key)) {

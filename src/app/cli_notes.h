@@ -1,27 +1,29 @@
-/* Notes on the command line: parameters that go in, and what is printed of results. */
+/* Notes on the command line: builds the params of methods and prints their results. */
 #ifndef FUMI_APP_CLI_NOTES_H
 #define FUMI_APP_CLI_NOTES_H
 
 #include "json/json.h"
 
-/* A member, unless it is null. */
+/* Writes a string member; writes nothing if the value is null. */
 void notes_put(struct fumi_out *o, const char *name, struct fumi_str value);
-/* The members of `given`, which flags have given, into the open object. Each text of a list is a
- * list with commas: its items are trimmed, and empty ones dropped. Empty texts are left out. */
+/* Writes the members of `given`, which come from flags, into the open object. Each string of an
+ * array is split at its commas; the parts are trimmed. Empty parts and empty strings are omitted.
+ */
 void notes_put_given(struct fumi_arena *a, struct fumi_out *o, const struct fumi_val *given);
-/* The same, and the project of the working directory if none is given. -1: *e is set. */
+/* The same. If `given` has no projectId, also writes that of the working directory (files_project).
+ * Returns -1 and sets *e on failure. */
 int notes_put_params(struct fumi_arena *a, struct fumi_out *o, const struct fumi_val *given,
                      struct fumi_err *e);
 
-/* The second and third line of a note in a list: its text, cut, and its tags. */
+/* Prints the beginning of the text of a note and its tags, as below its title in a list. */
 void notes_print_compact(struct fumi_arena *a, const struct fumi_val *note);
-/* A whole note. */
+/* Prints a whole note. */
 void notes_print(struct fumi_arena *a, const struct fumi_val *note);
-/* A result as JSON. */
+/* Prints a result as indented JSON. */
 void notes_print_result(const struct fumi_val *result);
-/* Compact JSON in lines; frees it. */
+/* Prints JSON text with indentation, and frees the buffer. */
 void notes_print_json(struct fumi_arena *a, struct fumi_buf *text);
-/* "warning" of a result, if there is one, on stderr. */
+/* Prints the member "warning" of a result, if it has one, to stderr. */
 void notes_warn(struct fumi_arena *a, const struct fumi_val *result);
 
 #endif

@@ -21,7 +21,9 @@ static const struct flag_alias aliases[] = {
     {"p", "project"}, {"g", "group"}, {"t", "title"}, {"f", "format"}, COMMAND_ALIASES,
 };
 
-/* The words, or standard input when there are none or a dash. */
+/* The text consists of the words. If there are none, or only a dash, it is read from standard
+ * input.
+ */
 static int find_text(struct invocation *i, struct fumi_str *text)
 {
     struct fumi_err e = {0};

@@ -115,7 +115,7 @@ static int call_remote(struct invocation *i, const char *method, struct fumi_jso
     struct fumi_rpc_connection_options o = {.tries = -1};
     struct fumi_answer answer = {0};
     struct fumi_str url = f->url;
-    if (url.n && url.p[url.n - 1] == '/') /* as browsers show it: means the default path */
+    if (url.n && url.p[url.n - 1] == '/') /* browsers append it to a URL without a path */
         url.n--;
     if (f->ca_file.p)
         o.ca_file = files_name(i->a, f->ca_file);

@@ -1,4 +1,4 @@
-/* fumi export: everything, or one project, in lines of JSON or as Markdown to be read. */
+/* fumi export: writes all projects or one, as JSON lines or as Markdown. */
 #include "app/session.h"
 #include "app/show.h"
 #include "app/transfer.h"
@@ -33,16 +33,16 @@ static const struct flag_alias aliases[] = {
 struct export
 {
     struct store *store;
-    struct filter filter; /* project null: all */
+    struct filter filter; /* project is null: all projects */
     bool markdown;
     struct fumi_arena kept; /* project names */
     struct fumi_strs projects;
-    struct fumi_str heading; /* the project of the note before */
+    struct fumi_str heading; /* project of the previous note */
     int64_t notes, groups, globals;
-    bool partly; /* something is missing */
+    bool incomplete; /* something could not be exported */
 };
 
-/* A terminal must not get control characters; a file gets the text as it is. */
+/* Control characters are escaped if standard output is a terminal. */
 static void write_line(const struct transfer *t)
 {
     struct fumi_arena a = {0};
@@ -78,7 +78,7 @@ static void write_markdown(struct export *x, struct fumi_arena *a, const struct 
     printf("\n%.*s\n\n", FUMI_ARG(show_lines(a, n->text)));
 }
 
-static void remember(struct export *x, struct fumi_str project)
+static void add_project(struct export *x, struct fumi_str project)
 {
     struct fumi_strs *p = &x->projects;
     for (size_t i = p->n; i > 0; i--) {
@@ -100,7 +100,7 @@ static int write_notes(struct export *x, struct fumi_err *e)
         page = (struct notes){0};
         rc = store_list_by_seq(x->store, &a, f, after, PAGE, &page, e);
         for (size_t i = 0; !rc && i < page.n; i++) {
-            remember(x, page.items[i].project);
+            add_project(x, page.items[i].project);
             if (x->markdown)
                 write_markdown(x, &a, &page.items[i]);
             else
@@ -114,8 +114,9 @@ static int write_notes(struct export *x, struct fumi_err *e)
     return rc;
 }
 
-/* Groups that only notes name come back with their notes. */
-static int write_places(struct export *x, struct fumi_arena *a, struct fumi_str project,
+/* Writes the groups and globals of a project; null: of all projects. A group without an id exists
+ * only in notes; importing the notes restores it, so it is omitted. */
+static int write_groups(struct export *x, struct fumi_arena *a, struct fumi_str project,
                         struct fumi_err *e)
 {
     struct groups groups = {0};
@@ -136,9 +137,8 @@ static int write_places(struct export *x, struct fumi_arena *a, struct fumi_str 
     return 0;
 }
 
-/* What was left out, because it is damaged or because its project has no notes, shows by its
- * number.
- */
+/* Compares the counts of the store with the number of exported rows, and reports rows that were not
+ * exported: damaged notes, and groups and globals of projects without notes. */
 static int check(struct export *x, struct fumi_err *e)
 {
     struct store_stats stats;
@@ -146,29 +146,29 @@ static int check(struct export *x, struct fumi_err *e)
         return 0;
     if (store_stats(x->store, &stats, e))
         return -1;
-    int64_t missing = stats.notes - x->notes, places = stats.groups - x->groups;
-    places += stats.globals - x->globals;
-    x->partly = missing > 0 || places > 0;
-    if (missing > 0)
-        fprintf(stderr, "error: %lld notes are damaged and were left out: run fumi doctor\n",
-                (long long)missing);
-    if (places > 0)
-        fprintf(stderr,
-                "error: %lld groups and globals of projects without notes were left out: export "
-                "these with --project\n",
-                (long long)places);
+    int64_t notes = stats.notes - x->notes;
+    int64_t others = stats.groups - x->groups + stats.globals - x->globals;
+    x->incomplete = notes > 0 || others > 0;
+    if (notes > 0)
+        fprintf(stderr, "error: %lld notes are damaged and were not exported: run fumi doctor\n",
+                (long long)notes);
+    if (others > 0)
+        fprintf(
+            stderr,
+            "error: %lld groups and globals of projects without notes were not exported: export "
+            "them with --project\n",
+            (long long)others);
     return 0;
 }
 
-/* A store that lists the groups of all projects at once is asked so; else one project after the
- * other, as far as notes name them. */
-static int write_all_places(struct export *x, struct fumi_err *e)
+/* Lists all projects at once. If the store returns nothing, lists each project that has notes. */
+static int write_all_groups(struct export *x, struct fumi_err *e)
 {
     struct fumi_arena a = {0};
-    int rc = write_places(x, &a, x->filter.project, e);
+    int rc = write_groups(x, &a, x->filter.project, e);
     bool done = x->filter.project.p || x->groups || x->globals;
     for (size_t i = 0; !rc && !done && i < x->projects.n; i++)
-        rc = write_places(x, &a, x->projects.items[i], e);
+        rc = write_groups(x, &a, x->projects.items[i], e);
     fumi_arena_done(&a);
     return rc;
 }
@@ -177,7 +177,7 @@ static int write_everything(struct export *x, struct fumi_err *e)
 {
     if (write_notes(x, e))
         return -1;
-    if (!x->markdown && !x->filter.group.p && write_all_places(x, e))
+    if (!x->markdown && !x->filter.group.p && write_all_groups(x, e))
         return -1;
     return check(x, e);
 }
@@ -202,7 +202,7 @@ static int export(struct invocation *i)
     fumi_arena_done(&x.kept);
     if (rc)
         return command_report(&e);
-    return x.partly ? STATUS_FAILED : STATUS_OK;
+    return x.incomplete ? STATUS_FAILED : STATUS_OK;
 }
 
 const struct command command_export = {

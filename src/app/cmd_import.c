@@ -1,5 +1,6 @@
-/* fumi import: each line is stored by itself, so that a bad line does not keep the others out. A
- * store that fails, such as one on a full disk, ends the import: the next line would fail too. */
+/* fumi import: stores each line separately, so that an invalid line does not prevent the import of
+ * the others. If the store fails, for example because the disk is full, the import stops, because
+ * all further lines would fail, too. */
 #include "app/session.h"
 #include "app/show.h"
 #include "app/transfer.h"
@@ -14,17 +15,17 @@ struct import {
     struct store *store;
     FILE *from;
     struct fumi_buf line;
-    bool over;                       /* nothing more comes */
-    bool too_long;                   /* the line is, and was left out */
-    size_t number;                   /* of the line */
-    size_t merged[MERGED_OLDER + 1]; /* lines, by what became of them */
-    size_t notes;                    /* of those added */
+    bool over;                       /* end of the input */
+    bool too_long;                   /* the line is too long and is not imported */
+    size_t number;                   /* of the current line */
+    size_t merged[MERGED_OLDER + 1]; /* number of lines, by result */
+    size_t notes;                    /* number of notes added */
     size_t bad;
     struct fumi_arena a;
     struct guard guard;
 };
 
-/* The next line; false at the end. */
+/* Reads the next line. Returns false at the end of the input. */
 static bool next(struct import *m)
 {
     int c;
@@ -95,19 +96,19 @@ static int read_line(struct import *m, struct transfer *out, struct fumi_err *e)
 {
     struct fumi_str line = fumi_buf_str(&m->line);
     if (m->too_long)
-        return fumi_err_set(e, FUMI_INVALID_PARAMS, "it is longer than %d bytes", LINE_LIMIT);
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "the line is longer than %d bytes", LINE_LIMIT);
     if (!fumi_utf8_valid(line))
-        return fumi_err_set(e, FUMI_INVALID_PARAMS, "it is not UTF-8 text");
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "the line is not UTF-8 text");
     return transfer_read(&m->a, line, out, e) || guard(m, out, e) ? -1 : 0;
 }
 
 static void report_id(const struct import *m, struct fumi_str given, struct fumi_str id)
 {
-    fprintf(stderr, "line %zu: the id %.*s belongs to something else; added under the id %.*s\n",
+    fprintf(stderr, "line %zu: the id %.*s is already in use; added under the new id %.*s\n",
             m->number, FUMI_ARG(given), FUMI_ARG(id));
 }
 
-/* The line is added or there: what is not as the file has it. */
+/* Reports how the stored object differs from the line: a new id, or members that were cleaned. */
 static void report(const struct import *m, struct transfer *t, enum merged what,
                    struct fumi_str given)
 {
@@ -120,7 +121,8 @@ static void report(const struct import *m, struct transfer *t, enum merged what,
                 m->number, FUMI_ARG(t->cleaned));
 }
 
-/* -1 with *e: the store failed, and the line is not there. */
+/* Imports the current line; reports and counts it if it is invalid. Returns -1 and sets *e if the
+ * store fails. */
 static int take_line(struct import *m, struct fumi_err *e)
 {
     struct transfer t;
@@ -162,9 +164,9 @@ static void print_counts(const struct import *m)
     printf("%zu added", added(m));
     if (m->merged[MERGED_RENAMED])
         printf(" (%zu under new ids)", m->merged[MERGED_RENAMED]);
-    printf(", %zu there already", m->merged[MERGED_SAME]);
+    printf(", %zu already present", m->merged[MERGED_SAME]);
     if (m->merged[MERGED_OLDER])
-        printf(", %zu not newer than what is there", m->merged[MERGED_OLDER]);
+        printf(", %zu not newer than the stored value", m->merged[MERGED_OLDER]);
     printf(", %zu bad\n", m->bad);
     struct fumi_str warning = guard_warning(&m->guard, (struct fumi_str){0});
     if (warning.n)
@@ -179,14 +181,15 @@ static int import_into(struct import *m)
     if (rc)
         return command_fail(STATUS_FAILED,
                             "line %zu was not imported: %s. The import stopped; %zu lines were "
-                            "imported before. Import the same file again: they are skipped then",
+                            "imported before. Import the same file again: these lines are skipped",
                             m->number, e.text, added(m));
     if (ferror(m->from))
         return command_fail(STATUS_FAILED, "the input cannot be read to its end");
     if (m->notes)
-        fputs("notes are found by words now; fumi reembed, or a running server, adds their "
-              "meaning\n",
-              stderr);
+        fputs(
+            "search finds the imported notes by keyword; to find them by meaning, run fumi reembed "
+            "or a server, which computes their vectors\n",
+            stderr);
     return m->bad ? STATUS_FAILED : STATUS_OK;
 }
 

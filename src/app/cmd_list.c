@@ -47,7 +47,7 @@ static void print_list(struct fumi_arena *a, const struct fumi_val *result)
     for (const struct fumi_val *note = fumi_first(items); note; note = fumi_after(items, note))
         print_item(a, note);
     if (next.n)
-        fprintf(stderr, "there are more: --cursor %.*s\n", FUMI_ARG(next));
+        fprintf(stderr, "there are more notes; to continue, use --cursor %.*s\n", FUMI_ARG(next));
 }
 
 static int list(struct invocation *i)

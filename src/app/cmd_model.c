@@ -112,7 +112,7 @@ static int install(struct invocation *i)
     struct fumi_err e = {0};
     struct fumi_str to;
     if (i->words.n < 2)
-        return command_misuse(i, "what to install is required: a directory or a .tgz file");
+        return command_misuse(i, "a directory or a .tgz file to install is required");
     if (destination(i, &to, &e) || files_make_dir(files_dir(i->a, to), &e))
         return command_report(&e);
     umask(022);
@@ -128,7 +128,7 @@ static int model(struct invocation *i)
         return show(i);
     if (fumi_eq(i->words.items[0], FUMI_STR("install")))
         return install(i);
-    return command_misuse(i, "model %.*s is not known: only model install DIR|FILE.tgz is",
+    return command_misuse(i, "unknown argument %.*s; use fumi model install DIR|FILE.tgz",
                           FUMI_ARG(i->words.items[0]));
 }
 

@@ -22,8 +22,8 @@ struct reembed_progress {
     struct fumi_err fault; /* of the store: vectors cannot be stored */
 };
 
-static int ask(struct session *s, struct fumi_arena *a, struct reembed_progress *p,
-               struct fumi_err *e)
+static int read_progress(struct session *s, struct fumi_arena *a, struct reembed_progress *p,
+                         struct fumi_err *e)
 {
     struct embedding_progress now;
     if (memory_progress(s->memory, a, &now, e))
@@ -53,20 +53,20 @@ static int probe(struct session *s, struct fumi_arena *a, struct fumi_err *e)
     return rc;
 }
 
-/* Writes the rate and the remaining time, if they are known. */
-static void put_pace(const struct reembed_progress *p, char *out, size_t room)
+/* Writes the rate, the number of passages and the remaining time, as far as they are known. */
+static void put_pace(const struct reembed_progress *p, char *out, size_t size)
 {
-    int n = p->rate > 0 ? snprintf(out, room, ", %.0f per second", p->rate) : 0;
+    int n = p->rate > 0 ? snprintf(out, size, ", %.0f per second", p->rate) : 0;
     out[n] = '\0';
     if (p->passages)
-        n += snprintf(out + n, room - (size_t)n, ", %lld passages of long notes",
+        n += snprintf(out + n, size - (size_t)n, ", %lld passages of long notes",
                       (long long)p->passages);
     if (p->done == p->total || p->left < 0)
         return;
     if (p->left < 120)
-        snprintf(out + n, room - (size_t)n, ", %lld s left", (long long)p->left);
+        snprintf(out + n, size - (size_t)n, ", %lld s left", (long long)p->left);
     else
-        snprintf(out + n, room - (size_t)n, ", %lld min left", (long long)(p->left + 59) / 60);
+        snprintf(out + n, size - (size_t)n, ", %lld min left", (long long)(p->left + 59) / 60);
 }
 
 static void draw(const struct reembed_progress *p, bool terminal)
@@ -104,7 +104,7 @@ static int watch(struct session *s, struct reembed_progress *p, struct fumi_err 
     int rc = 0;
     for (unsigned turn = 0, stuck = 0; stuck < stuck_limit(p); turn++) {
         fumi_arena_reset(&a, 4096);
-        if ((rc = ask(s, &a, p, e)))
+        if ((rc = read_progress(s, &a, p, e)))
             break;
         if (terminal || turn % LINE_EVERY == 0 || is_complete(p))
             draw(p, terminal);
@@ -127,7 +127,7 @@ static int make(struct invocation *i, struct session *s, struct reembed_progress
                 struct fumi_err *e)
 {
     struct fumi_json ignored, none = {{0}};
-    if (ask(s, i->a, p, e))
+    if (read_progress(s, i->a, p, e))
         return -1;
     if (is_complete(p))
         return 0;

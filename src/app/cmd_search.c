@@ -33,7 +33,7 @@ static struct fumi_str trimmed(struct fumi_str s)
     return s;
 }
 
-/* The first line of standard input, and not a byte more is waited for. */
+/* Reads the first line of standard input. Does not wait for the end of the input. */
 static int read_line(struct fumi_arena *a, struct fumi_str *out)
 {
     char *line = fumi_alloc(a, LINE_MAX_BYTES);

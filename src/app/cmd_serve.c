@@ -125,7 +125,7 @@ static bool only_stdio(const struct fumi_settings *set)
     return set->listen.n == 1 && fumi_eq(set->listen.items[0], FUMI_STR("stdio"));
 }
 
-/* Tells a user who started fumi in a terminal what it waits for. */
+/* Tells a user who started fumi in a terminal that it reads requests from there. */
 static void greet(const struct session *s, const struct fumi_settings *set)
 {
     if (only_stdio(set) && isatty(0) && isatty(2) && !s->log.json)

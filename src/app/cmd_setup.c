@@ -144,7 +144,7 @@ static int server_part(struct invocation *i, const struct setup_agent *g, struct
     *p = (struct setup_part){
         .what = "server", .spot = g->spot, .shared = f->scope == SETUP_PROJECT};
     if (server_of(i, &server, e) ||
-        setup_place_path(i->a, &g->server, (enum setup_scope)f->scope, &p->path, e))
+        setup_location_path(i->a, &g->server, (enum setup_scope)f->scope, &p->path, e))
         return -1;
     p->entry = setup_server_entry(i->a, g, &server);
     return 0;
@@ -158,7 +158,7 @@ static int hook_part(struct invocation *i, const struct setup_agent *g, struct s
     *p = (struct setup_part){
         .what = "hook", .spot = g->hook_spot, .shared = f->scope == SETUP_PROJECT};
     if (hook_line(i, &line, e) ||
-        setup_place_path(i->a, &g->hook, (enum setup_scope)f->scope, &p->path, e))
+        setup_location_path(i->a, &g->hook, (enum setup_scope)f->scope, &p->path, e))
         return -1;
     p->entry = setup_hook_entry(i->a, g, line);
     return 0;
@@ -369,7 +369,7 @@ static const char *state_of(struct fumi_arena *a, const struct setup_agent *g,
     struct fumi_err ignored;
     struct file_text file;
     struct fumi_str path, found;
-    if (setup_place_path(a, &g->server, scope, &path, &ignored) ||
+    if (setup_location_path(a, &g->server, scope, &path, &ignored) ||
         setup_read(a, path, &file, &ignored))
         return "unreadable";
     struct setup_text t = {path, file.text};

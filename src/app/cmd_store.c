@@ -13,7 +13,7 @@ static int backup(struct invocation *i)
     struct fumi_err e = {0};
     struct fumi_str to, none = {0};
     if (!i->words.n)
-        return command_misuse(i, "a name for the copy is required");
+        return command_misuse(i, "the name of the backup file is required");
     int rc = files_expand(i->a, i->words.items[0], none, &to, &e) ||
              session_old_store(&s, &i->common, &e) || store_backup(s.store, to, &e);
     session_close(&s);
@@ -49,7 +49,7 @@ static const struct fumi_field fields[] = {
 };
 static const struct fumi_shape shape = FUMI_SHAPE(struct doctor_flags, fields);
 
-static void say(void *arg, const char *sentence)
+static void print_line(void *arg, const char *sentence)
 {
     (void)arg;
     printf("%s\n", sentence);
@@ -101,15 +101,15 @@ static int check_model(struct session *s)
     if (rc)
         printf("model: %s\n", e.text);
     else
-        printf("model: %.*s is sound\n", FUMI_ARG(path));
+        printf("model: %.*s is intact\n", FUMI_ARG(path));
     return rc;
 }
 
 static int check_store(struct session *s, bool repair, struct fumi_err *e)
 {
-    if (store_check(s->store, repair, say, NULL, e))
+    if (store_check(s->store, repair, print_line, NULL, e))
         return -1;
-    printf("database: %.*s is sound\n", FUMI_ARG(s->config.store.path));
+    printf("database: %.*s is intact\n", FUMI_ARG(s->config.store.path));
     return 0;
 }
 
@@ -122,9 +122,9 @@ static int find_secrets(struct invocation *i)
     if (found < 0)
         return command_report(&e);
     if (found)
-        puts("change or delete them: fumi call memory.update, fumi delete");
+        puts("change them with fumi call memory.update, or delete them with fumi delete");
     else
-        puts("nothing looks like a key");
+        puts("no values that look like keys were found");
     return found ? STATUS_FAILED : STATUS_OK;
 }
 
@@ -139,13 +139,13 @@ static int doctor(struct invocation *i)
     if (bad)
         command_report(&e);
     if (s.config.store.path.p) {
-        bad |= check_files(&s, s.store && !f->dry_run); /* a file that is not ours stays as it is */
+        bad |= check_files(&s, s.store && !f->dry_run); /* changes no modes without a store */
         bad |= check_model(&s);
     }
     if (s.store && check_store(&s, !f->dry_run, &e))
         bad = command_report(&e);
     session_close(&s);
-    puts(bad ? "not all is well" : "all is well");
+    puts(bad ? "some problems remain" : "no problems remain");
     return !bad ? STATUS_OK : e.code == ERR_NEWER ? STATUS_NEWER : STATUS_FAILED;
 }
 

@@ -49,7 +49,7 @@ const struct command *command_find(struct fumi_str name)
     return NULL;
 }
 
-/* --help, for commands that take no other of the common flags. */
+/* Only --help, for commands that take no other common flags. */
 static const struct fumi_shape help_shape = {common_fields, 1,         sizeof(struct common),
                                              FUMI_NONE,     FUMI_NONE, false};
 
@@ -126,7 +126,7 @@ int command_misuse(const struct invocation *i, const char *fmt, ...)
     va_start(args, fmt);
     fputs("error: ", stderr);
     vfprintf(stderr, fmt, args);
-    fprintf(stderr, "\nfumi help %s shows how it is used\n", i->command->name);
+    fprintf(stderr, "\nrun 'fumi help %s' for usage\n", i->command->name);
     va_end(args);
     return STATUS_USAGE;
 }
@@ -155,7 +155,7 @@ enum status command_status(int code)
     return STATUS_FAILED;
 }
 
-/* A remedy that the error's data names. */
+/* Prints the remedy in the data of an error, if it has one. */
 static void report_remedy(struct fumi_arena *a, const struct fumi_val *data)
 {
     struct fumi_str remedy = show_line(a, fumi_text(a, fumi_get(data, "remedy")));

@@ -1,5 +1,4 @@
-/* The commands of the program: a table that dispatch, help, completion and the manual are made of.
- */
+/* The table of commands. Dispatch, help, shell completion and the manual pages are based on it. */
 #ifndef FUMI_APP_COMMAND_H
 #define FUMI_APP_COMMAND_H
 
@@ -9,13 +8,13 @@
 
 #include <stdio.h>
 
-/* How the program ends. Errors of methods are mapped by command_status. */
+/* The exit status. command_status maps the error codes of methods. */
 enum status {
     STATUS_OK = 0,
     STATUS_FAILED = 1,
     STATUS_USAGE = 2,    /* the command line or a parameter is wrong */
     STATUS_MISSING = 3,  /* no such note, group or method */
-    STATUS_TAKEN = 4,    /* it is there already */
+    STATUS_TAKEN = 4,    /* the note, the group or the backup file exists already */
     STATUS_PROVIDER = 5, /* the embedding provider failed, or has no key */
     STATUS_NEWER = 6,    /* the database was written by a newer version */
 };
@@ -32,38 +31,38 @@ struct common {
     struct fumi_str config, data_dir, db;
     bool allow_http;
     int log, log_format;
-    struct write_flags writing; /* as command_writing describes it */
+    struct write_flags writing; /* of commands with `writes` */
 };
 
 struct invocation {
     const struct command *command;
     struct fumi_arena *a;
     struct common common;
-    void *flags;             /* as command->shape describes them */
-    struct config_http http; /* serve: what flags say */
-    struct fumi_json params; /* call, and commands with a method: what flags say, as an object */
+    void *flags;             /* the struct that command->shape describes */
+    struct config_http http; /* serve: the settings given by flags */
+    struct fumi_json params; /* call, and commands with a method: the params given by flags */
     struct fumi_strs words;
 };
 
 struct command {
     const char *name;
-    const char *usage;              /* what stands behind the name, flags left out */
+    const char *usage;              /* the arguments after the name, without flags */
     const char *help;               /* one sentence */
     const char *more;               /* paragraphs; may be NULL */
-    const struct fumi_shape *shape; /* flags of its own; may be NULL */
-    /* The method that it calls; NULL: none. The params of the method are flags too, projectId as
-     * --project, but for the one that the words give (NULL: none). */
+    const struct fumi_shape *shape; /* its own flags; may be NULL */
+    /* The method that the command calls; NULL: none. Its params are also flags (projectId is
+     * --project), except for word_param, whose value is the words; NULL: no such param. */
     const char *method, *word_param;
     const struct flag_alias *aliases;
-    bool bare;    /* takes no common flags but --help */
-    bool writes;  /* takes those of command_writing too */
-    bool serves;  /* takes those of fumi_settings_shape too */
+    bool bare;    /* takes no common flags except --help */
+    bool writes;  /* also takes the flags of command_writing */
+    bool serves;  /* also takes the flags of fumi_settings_shape */
     bool methods; /* its first word is a method, whose parameters are flags */
-    size_t words; /* how many at most */
+    size_t words; /* maximum number */
     int (*run)(struct invocation *i);
 };
 
-/* The commands in the order of help. */
+/* The commands, in the order in which help lists them. */
 #define COMMAND_LIST(X)                                                                            \
     X(serve)                                                                                       \
     X(search)                                                                                      \
@@ -90,13 +89,13 @@ COMMAND_LIST(COMMAND_DECLARE)
 enum { COMMANDS = COMMAND_LIST(COMMAND_ONE), ANY_WORDS = 1 << 20, COMMAND_SETS = 5 };
 #undef COMMAND_ONE
 extern const struct command *const commands[COMMANDS];
-const struct command *command_find(struct fumi_str name); /* NULL: there is none */
+const struct command *command_find(struct fumi_str name); /* NULL: unknown */
 
-/* The common flags that it takes. */
+/* The common flags that the command takes. */
 const struct fumi_shape *command_common(const struct command *c);
-/* For a struct write_flags. */
+/* The shape of struct write_flags. */
 extern const struct fumi_shape command_writing;
-/* Short names that all have, and a row of those alone. */
+/* The short names that all commands have. command_aliases contains only these. */
 #define COMMAND_ALIASES                                                                            \
     {"c", "config"}, {"h", "help"},                                                                \
     {                                                                                              \
@@ -104,30 +103,31 @@ extern const struct fumi_shape command_writing;
     }
 extern const struct flag_alias command_aliases[];
 
-/* The flags that a command with a method takes from the params of the method. The set lives in the
- * arena. Limits are left to the method. */
+/* The flags that a command takes from the params of its method, in the arena. They have no limits:
+ * the method checks these. */
 struct flag_set command_inherited(struct fumi_arena *a, const struct command *c);
 
-/* Its flags for listing: nothing is read into them. */
+/* All flags of a command, for help and completion. Not for flags_parse. */
 struct flag_table command_flags(struct fumi_arena *a, const struct command *c,
                                 struct flag_set sets[COMMAND_SETS]);
 
-/* "error: ..." on stderr; the status. */
+/* Prints "error: ..." to stderr and returns the status. */
 int command_fail(enum status status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The same with a hint at the command's help. */
+/* The same with a reference to the command's help. Returns STATUS_USAGE. */
 int command_misuse(const struct invocation *i, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* An error of a method or of our own, with its code where that says more, and its data. */
+/* Prints an error with its data, if that is a string, and its remedy. Returns its exit status. */
 int command_report(const struct fumi_err *e);
 enum status command_status(int code);
 
-/* The words as one text with blanks between. */
+/* The words joined by blanks, in the arena. */
 struct fumi_str command_joined(struct fumi_arena *a, struct fumi_strs words);
 
-/* All of standard input; at most `limit` bytes. */
+/* Reads all of standard input into the arena. Returns -1 and sets *e if reading fails, or if the
+ * input has more than `limit` bytes or is not UTF-8. */
 int command_input(struct fumi_arena *a, size_t limit, struct fumi_str *out, struct fumi_err *e);
 
-void command_print(struct fumi_buf *b); /* to stdout, and frees it */
+void command_print(struct fumi_buf *b); /* writes the text to stdout and frees the buffer */
 
 /* help.c */
 void help_general(FILE *to);

@@ -42,7 +42,7 @@ static void put_agents(void)
         printf("%s%s", i ? " " : "", setup_agents[i].name);
 }
 
-/* Possible arguments of commands, flags aside. */
+/* Possible arguments of commands other than flags. */
 static const struct {
     const char *command;
     const char *words; /* NULL: the names of the agents */

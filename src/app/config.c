@@ -166,7 +166,7 @@ static const struct config_section *section_of(struct config_loader *l, const st
 
 /* From the file of local-mcp-memory only the embedder and the transport are used: its database has
  * another schema and must never be opened. */
-static bool is_taken(const struct config_loader *l, const struct config_section *s)
+static bool is_used(const struct config_loader *l, const struct config_section *s)
 {
     return s && (s->foreign || !l->c->foreign);
 }
@@ -189,7 +189,7 @@ static int bind_file(struct config_loader *l, const struct fumi_val *root, struc
 {
     for (const struct fumi_val *key = fumi_first(root); key; key = fumi_after(root, key)) {
         const struct config_section *s = section_of(l, key);
-        if (is_taken(l, s) && bind_section(l, s, fumi_of(key), layer))
+        if (is_used(l, s) && bind_section(l, s, fumi_of(key), layer))
             return -1;
     }
     return 0;
@@ -211,7 +211,7 @@ static int parse_file(struct config_loader *l, struct config *layer)
     if (!root)
         return fail_parse(l);
     if (!fumi_is(root, FUMI_OBJECT))
-        return fail_at(l, root->p, "", "the file must hold an object");
+        return fail_at(l, root->p, "", "the file must contain an object");
     return bind_file(l, root, layer);
 }
 
@@ -222,9 +222,10 @@ static int check_mode(struct config_loader *l, const struct config *layer)
     if (!secret || !(l->mode & 077))
         return 0;
     struct fumi_str file = files_shown(l->c->source);
-    return fumi_err_set(l->e, FUMI_INVALID_PARAMS,
-                        "%.*s holds a key and others may read it (mode %03o): chmod 600 it",
-                        FUMI_ARG(file), l->mode);
+    return fumi_err_set(
+        l->e, FUMI_INVALID_PARAMS,
+        "%.*s contains a key, and other users can read it (mode %03o): run chmod 600",
+        FUMI_ARG(file), l->mode);
 }
 
 /* Makes the paths of a layer absolute; relative ones start at `base`. */
@@ -414,8 +415,8 @@ static int settle_store(struct config_loader *l)
     return 0;
 }
 
-/* The URL of OLLAMA_HOST, Ollama's own variable for the address where its server listens, in which
- * the scheme and the port are optional. 0.0.0.0 is reached at 127.0.0.1. */
+/* The URL for the value of OLLAMA_HOST, the address on which a server of Ollama listens. Its scheme
+ * and port are optional. 0.0.0.0 is replaced by 127.0.0.1. */
 static struct fumi_str ollama_url(struct fumi_arena *a, const char *host)
 {
     const char *scheme = strstr(host, "://"), *rest = scheme ? scheme + 3 : host;

@@ -46,7 +46,7 @@ struct config_http {
     uint64_t given;
 };
 
-/* What flags override. Null, false and 0 override nothing. */
+/* The values of flags that override settings. Null, false and 0 override nothing. */
 struct config_overrides {
     struct fumi_str config, data_dir, db;
     bool freeze, allow_http;
@@ -111,7 +111,8 @@ const char *config_variable(struct fumi_arena *a, const struct config_section *s
 /* Names of enum config_kind, enum secrets_mode and enum agent_set; NULL at the end. */
 extern const char *const config_kinds[], *const config_secrets[], *const config_tool_sets[];
 
-/* fumi_settings_shape for a struct config_http: a patch, whose `given` says which are set. */
+/* fumi_settings_shape for a struct config_http, as a patch: `given` records which settings are set.
+ */
 struct fumi_shape config_http_shape(void);
 /* Copies the settings that `from` gives over those of `to`; both are structs of that shape. */
 void config_overlay(const struct fumi_shape *s, void *to, const void *from);

@@ -35,7 +35,8 @@ static bool is_variable(struct fumi_str key)
     return false;
 }
 
-/* Whether a string is as loaded. A model that is not set is the provider's default model. */
+/* Whether a string equals the loaded one. A model that is not set is the provider's default model.
+ */
 static bool is_same(const struct fumi_field *f, const struct embed_config *now,
                     const struct embed_config *loaded)
 {
@@ -82,7 +83,7 @@ static void put_unknown(struct fumi_out *o, const struct fumi_val *old)
     fumi_arena_done(&a);
 }
 
-/* Writes one member: a value that is as loaded stays as the file has it. */
+/* Writes one member. If its value equals the loaded one, the value in the file is kept. */
 static void put_member(struct fumi_out *o, const struct fumi_field *f, const struct fumi_val *old,
                        const struct embed_config *now, const struct embed_config *loaded)
 {

@@ -295,7 +295,7 @@ static void name_item(const struct flag_parser *p, const struct fumi_val *object
     refuse(p, "%s %s%.*s", name, shown(fumi_text(p->a, item), text), FUMI_ARG(rest));
 }
 
-/* What was given for a set, as the text of an object with these member names. */
+/* The flags given for a set, as the text of a JSON object with these member names. */
 static int set_text(const struct flag_parser *p, size_t set, const struct fumi_field *names,
                     struct fumi_str *out)
 {
@@ -306,7 +306,7 @@ static int set_text(const struct flag_parser *p, size_t set, const struct fumi_f
     return rc;
 }
 
-/* The members bear the names of flags, so that errors name the flags. */
+/* The members have the names of flags, so that errors name the flags. */
 static int bind_set(const struct flag_parser *p, size_t set)
 {
     struct fumi_str text;

@@ -9,8 +9,8 @@
 struct flag_set {
     const struct fumi_shape *shape;
     void *into; /* zeroed by the caller; filled with defaults and with the flags that were given */
-    /* The flags given are also written as a JSON object, under the names of these members, which
-     * stand in the order of `shape`. NULL: not written, unless `into` is NULL. */
+    /* The flags given are also written as a JSON object with the names of these members, which have
+     * the same order as those of `shape`. NULL: not written, unless `into` is NULL. */
     const struct fumi_shape *wire;
 };
 
@@ -28,7 +28,7 @@ struct flag_table {
     struct fumi_json *unbound;        /* receives that object; NULL if every set is bound */
 };
 
-/* Parses argv, starting at argv[1]. One dash is as good as two. A value is the next argument or
+/* Parses argv, starting at argv[1]. One dash is equivalent to two. A value is the next argument or
  * follows '='. A bool needs no value ("--access-log", "--access-log=false"). A list is a flag that
  * is given several times. Flags and other arguments may be mixed; "--" ends the flags. Other
  * arguments are collected in *words. Strings live in the arena. The value of --token is wiped from

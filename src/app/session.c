@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Calls of the program itself may have larger answers than those of clients. */
+/* The responses to calls of the program itself may be larger than those to clients. */
 enum { ANSWER_MAX = 4 * NOTE_JSON_MAX };
 
 static int save(void *arg, const struct embed_config *now, const struct embed_config *previous,

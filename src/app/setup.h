@@ -1,5 +1,5 @@
 /* Edits the configuration files of agents for `fumi setup`. The formats work on texts in memory;
- * only setup_file.c reads and writes files. What is returned lives in the arena. */
+ * only setup_file.c reads and writes files. Returned texts live in the arena. */
 #ifndef FUMI_APP_SETUP_H
 #define FUMI_APP_SETUP_H
 
@@ -43,7 +43,7 @@ extern const struct setup_format setup_block; /* Markdown between two marker com
 /* A hook whose command contains this text is ours. */
 #define SETUP_HOOK "hook session-start --format json"
 
-/* Sets the error "FILE: line 3: what is wrong" for the byte `at` of the text. Returns -1. */
+/* Sets the error "FILE: line 3: MESSAGE" for the byte `at` of the text. Returns -1. */
 int setup_fail_at(struct fumi_err *e, const struct setup_text *t, size_t at, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 

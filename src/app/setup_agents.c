@@ -119,7 +119,7 @@ static int under_home(struct fumi_arena *a, const char *name, struct fumi_str *o
     return 0;
 }
 
-static int plain_path(struct fumi_arena *a, const struct setup_place *p, enum setup_scope scope,
+static int plain_path(struct fumi_arena *a, const struct setup_location *p, enum setup_scope scope,
                       struct fumi_str *out, struct fumi_err *e)
 {
     struct fumi_str none = {0};
@@ -136,8 +136,8 @@ static int plain_path(struct fumi_arena *a, const struct setup_place *p, enum se
     return 0;
 }
 
-int setup_place_path(struct fumi_arena *a, const struct setup_place *p, enum setup_scope scope,
-                     struct fumi_str *out, struct fumi_err *e)
+int setup_location_path(struct fumi_arena *a, const struct setup_location *p,
+                        enum setup_scope scope, struct fumi_str *out, struct fumi_err *e)
 {
     *out = (struct fumi_str){0};
     if (plain_path(a, p, scope, out, e))

@@ -6,9 +6,9 @@
 
 enum setup_scope { SETUP_USER, SETUP_PROJECT };
 
-/* A configuration file. The user's file is in the directory that a variable names, or else in the
- * home directory; the project's file is in the working directory. */
-struct setup_place {
+/* Where a configuration file is. The user's file is in the directory that a variable names, or else
+ * in the home directory; the project's file is in the working directory. */
+struct setup_location {
     const char *variable, *under; /* path below the variable's directory; NULL: no variable */
     const char *home, *project;   /* NULL: no file in that scope */
     const char *other; /* suffix of another name, used if only that file exists; NULL: none */
@@ -24,8 +24,8 @@ struct setup_style {
 struct setup_agent {
     const char *name, *alias, *title;
     const char *programs[3];
-    const char *directory;           /* in the home directory; exists if the agent has been used */
-    struct setup_place server, hook; /* hook.home NULL: the agent has no hooks */
+    const char *directory; /* in the home directory; exists if the agent has been used */
+    struct setup_location server, hook; /* hook.home NULL: the agent has no hooks */
     struct setup_spot spot, hook_spot;
     struct setup_style style;
     const char *matcher;      /* of the hook; NULL: no such member */
@@ -40,8 +40,8 @@ extern const struct setup_agent setup_agents[SETUP_AGENTS];
 const struct setup_agent *setup_agent_find(struct fumi_str name); /* NULL: unknown agent */
 
 /* The absolute path of the file; null if there is none in that scope. */
-int setup_place_path(struct fumi_arena *a, const struct setup_place *p, enum setup_scope scope,
-                     struct fumi_str *out, struct fumi_err *e);
+int setup_location_path(struct fumi_arena *a, const struct setup_location *p,
+                        enum setup_scope scope, struct fumi_str *out, struct fumi_err *e);
 
 /* The path of the agent's program, or of the directory it created; null if neither exists. */
 struct fumi_str setup_agent_installed(struct fumi_arena *a, const struct setup_agent *g);

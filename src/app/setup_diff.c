@@ -1,5 +1,5 @@
 /* A unified diff with one hunk: the common lines at both ends are left out except for two lines of
- * context. That suffices, because setup changes one place of a file. */
+ * context. That suffices, because setup changes one part of a file. */
 #include "app/setup.h"
 #include "app/show.h"
 

@@ -177,14 +177,15 @@ static size_t list_backups(struct fumi_arena *a, struct fumi_str path, const cha
     struct fumi_str dir = files_dir(a, path);
     const char *base = files_name(a, path) + (memrchr(path.p, '/', path.n) ? dir.n : 0);
     DIR *d = opendir(dir.p);
-    size_t n = 0, room = 0;
+    size_t n = 0, capacity = 0;
     base += *base == '/';
     struct fumi_str prefix = fumi_fmt(a, "%s" BACKUP, base);
     for (struct dirent *i; d && (i = readdir(d));) {
         if (!fumi_starts(fumi_str(i->d_name), prefix))
             continue;
-        if (n == room)
-            *names = fumi_resize(*names, (room = room ? 2 * room : 16) * sizeof(**names));
+        if (n == capacity)
+            *names = fumi_resize(*names,
+                                 (capacity = capacity ? 2 * capacity : 16) * sizeof(**names));
         (*names)[n++] = files_join(a, dir, i->d_name).p;
     }
     if (d)

@@ -1,5 +1,5 @@
-/* Edits JSON texts in place: everything else, including comments and layout, stays as it is. What
- * is returned lives in the arena. */
+/* Edits JSON texts in place: everything else, including comments and layout, stays as it is.
+ * Returned texts live in the arena. */
 #ifndef FUMI_APP_SETUP_JSON_H
 #define FUMI_APP_SETUP_JSON_H
 

@@ -1,7 +1,7 @@
 /* Entries in JSON files: a member of an object, and a hook in an array of hooks. */
 #include "app/setup_json.h"
 
-enum { DEEP = 8 }; /* names in a path, at most */
+enum { DEEP = 8 }; /* maximum number of names in a path */
 
 /* {"b":{"c":VALUE}} for the names b and c. */
 static struct fumi_str wrapped(struct fumi_arena *a, const char *const *names,

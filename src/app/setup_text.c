@@ -1,4 +1,4 @@
-/* What the formats share, and the Markdown block. */
+/* Functions shared by the formats, and the format of Markdown blocks. */
 #include "app/setup.h"
 
 #include <assert.h>

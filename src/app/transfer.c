@@ -17,13 +17,13 @@ struct line {
 };
 
 #define LINE(member, wire, ...) FUMI_FIELD(struct line, member, wire, __VA_ARGS__)
-#define KIND_FIELD              LINE(kind, "kind", "What it is.", .choices = kinds, .def = "\"note\"")
-#define ID_FIELD                LINE(note.id, "id", "Its id.", .flags = FUMI_NULLABLE, .format = "uuid")
+#define KIND_FIELD              LINE(kind, "kind", "Kind of the object.", .choices = kinds, .def = "\"note\"")
+#define ID_FIELD                LINE(note.id, "id", "Id of the object.", .flags = FUMI_NULLABLE, .format = "uuid")
 #define PROJECT_FIELD                                                                              \
-    LINE(note.project, "projectId", "Its project.", .flags = FUMI_REQUIRED, .min = 1,              \
+    LINE(note.project, "projectId", "Project of the object.", .flags = FUMI_REQUIRED, .min = 1,    \
          .max = PROJECT_MAX)
-#define CREATED_FIELD LINE(note.created, "createdAt", "A time.", .flags = FUMI_NULLABLE)
-#define UPDATED_FIELD LINE(updated, "updatedAt", "A time.", .flags = FUMI_NULLABLE)
+#define CREATED_FIELD LINE(note.created, "createdAt", "Time of creation.", .flags = FUMI_NULLABLE)
+#define UPDATED_FIELD LINE(updated, "updatedAt", "Time of the last change.", .flags = FUMI_NULLABLE)
 
 static const char *check_description(struct fumi_str s)
 {
@@ -36,24 +36,25 @@ static const struct fumi_field note_fields[] = {PROJECT_FIELD,
 
 static const struct fumi_field group_fields[] = {
     PROJECT_FIELD,
-    LINE(key, "groupKey", "Its key.", .flags = FUMI_REQUIRED, .check = note_key_fault),
-    LINE(note.title, "title", "Its title.", .flags = FUMI_REQUIRED, .check = note_title_fault),
+    LINE(key, "groupKey", "Key of the group.", .flags = FUMI_REQUIRED, .check = note_key_fault),
+    LINE(note.title, "title", "Title of the group.", .flags = FUMI_REQUIRED,
+         .check = note_title_fault),
     KIND_FIELD,
     ID_FIELD,
-    LINE(description, "description", "What it is for.", .flags = FUMI_NULLABLE,
+    LINE(description, "description", "Purpose of the group.", .flags = FUMI_NULLABLE,
          .check = check_description),
     CREATED_FIELD,
     UPDATED_FIELD,
 };
 
 static const struct fumi_field global_fields[] = {
-    PROJECT_FIELD, LINE(key, "key", "Its key.", .flags = FUMI_REQUIRED),       KIND_FIELD,
-    ID_FIELD,      LINE(value, "value", "Any value.", .flags = FUMI_NULLABLE), UPDATED_FIELD,
+    PROJECT_FIELD, LINE(key, "key", "Key of the global.", .flags = FUMI_REQUIRED), KIND_FIELD,
+    ID_FIELD,      LINE(value, "value", "Any value.", .flags = FUMI_NULLABLE),     UPDATED_FIELD,
 };
 
 static const struct fumi_field kind_fields[] = {KIND_FIELD};
 
-/* Members of other versions of the program are left alone. */
+/* Unknown members, which another version may have written, are ignored. */
 static const struct fumi_shape shapes[] = {
     [TRANSFER_NOTE] = FUMI_OPEN_SHAPE(struct line, note_fields),
     [TRANSFER_GROUP] = FUMI_OPEN_SHAPE(struct line, group_fields),
@@ -129,8 +130,8 @@ static bool clean(struct fumi_arena *a, struct fumi_str *s)
     return s->p != was.p;
 }
 
-/* Whether the check refuses more than one line of visible text. Older versions stored such texts:
- * the check is made after they were cleaned. */
+/* Whether the member must be one line of visible text. Older versions stored other texts, so it is
+ * checked only after clean_line has cleaned it. */
 static bool is_line(const struct fumi_field *f)
 {
     return f->check == note_title_fault || f->check == note_source_fault ||
@@ -157,8 +158,8 @@ static bool clean_member(struct fumi_arena *a, const struct fumi_field *f, void 
     return any;
 }
 
-/* Makes one line of the members that must be one. -1: nothing is left of a required member, or the
- * member is too long. */
+/* Cleans the members that must be one line (note_line); *cleaned lists those that were changed.
+ * Returns -1 and sets *e if a required member becomes empty or a member is too long. */
 static int clean_line(struct fumi_arena *a, const struct fumi_shape *s, struct line *l,
                       struct fumi_str *cleaned, struct fumi_err *e)
 {
@@ -179,7 +180,7 @@ static int clean_line(struct fumi_arena *a, const struct fumi_shape *s, struct l
     return 0;
 }
 
-/* Binds without the checks that clean_line makes. */
+/* Binds the members without the checks that clean_line does later. */
 static int bind_line(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
                      struct line *l, struct fumi_err *e)
 {
@@ -218,7 +219,7 @@ int transfer_read(struct fumi_arena *a, struct fumi_str text, struct transfer *o
     if (!v)
         return -1;
     if (!fumi_is(v, FUMI_OBJECT))
-        return fumi_err_set(e, FUMI_INVALID_PARAMS, "the line must hold an object");
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "the line must contain an object");
     if (fumi_bind(a, &kind_shape, v, &kind, e) || bind_line(a, &shapes[kind.kind], v, &l, e) ||
         clean_line(a, &shapes[kind.kind], &l, &cleaned, e) || complete(a, &l, e))
         return -1;

@@ -7,23 +7,23 @@
 
 enum transfer_kind { TRANSFER_NOTE, TRANSFER_GROUP, TRANSFER_GLOBAL };
 
-/* What one line holds. */
+/* The object of one line. */
 struct transfer {
     enum transfer_kind kind;
     struct note note;
     struct group group;
     struct global global;
-    struct fumi_str cleaned; /* names of the members that were made one line; empty: none */
+    struct fumi_str cleaned; /* names of the members that transfer_read cleaned; empty: none */
 };
 
-/* One line, without a line break. */
+/* Appends one line, without a line break. */
 void transfer_write(struct fumi_buf *out, const struct transfer *t);
 
-/* The same rules as for the methods: -1 with *e naming the member. Only the rule that project,
- * title, tags and source are one line is not enforced, because older versions exported others:
- * these are made one line (note_line). What has no id gets a new one, a
- * group or global without a time the present; the store sets that of a note. The project is made
- * canonical. */
+/* Parses one line and checks it by the rules of the methods. Older versions exported projects,
+ * titles, tags and sources that are not one line of visible text: these are cleaned (note_line)
+ * instead of rejected. A missing id is generated; a missing time of a group or global is set to the
+ * present, and that of a note is left to the store. The project is made canonical. Returns -1 and
+ * sets *e, which names the member, if the line is invalid. */
 int transfer_read(struct fumi_arena *a, struct fumi_str line, struct transfer *out,
                   struct fumi_err *e);
 

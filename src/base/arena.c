@@ -51,11 +51,11 @@ static void add_chunk(struct fumi_arena *a, size_t least)
     HIDE(c->bytes, size);
 }
 
-char *fumi_tail(struct fumi_arena *a, size_t least, size_t *room)
+char *fumi_tail(struct fumi_arena *a, size_t least, size_t *size)
 {
     if (a->left < least || !a->chunks)
         add_chunk(a, least);
-    *room = a->left;
+    *size = a->left;
     SHOW(a->free, a->left);
     return a->free;
 }

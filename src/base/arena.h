@@ -36,9 +36,9 @@ struct fumi_str fumi_fmt(struct fumi_arena *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* For data whose size is not known in advance. fumi_tail returns unused memory, not zeroed: at
- * least `least` bytes, and their actual number in *room. fumi_take then allocates the first `used`
+ * least `least` bytes, and their actual number in *size. fumi_take then allocates the first `used`
  * of these bytes. The arena must not be used between the two calls. */
-char *fumi_tail(struct fumi_arena *a, size_t least, size_t *room);
+char *fumi_tail(struct fumi_arena *a, size_t least, size_t *size);
 void fumi_take(struct fumi_arena *a, size_t used);
 
 /* Frees all allocations. fumi_arena_reset keeps up to `keep` bytes of memory for reuse;

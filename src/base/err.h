@@ -32,7 +32,7 @@ enum fumi_code {
 
 struct fumi_err {
     int code;             /* 0: no error */
-    char text[200];       /* a sentence for people: names the field and the remedy */
+    char text[200];       /* a sentence for users, with the field and the remedy */
     struct fumi_str data; /* JSON for programs, borrowed; p is NULL: none */
 };
 

@@ -206,7 +206,7 @@ static bool is_writable(int fd, int64_t deadline)
     return ready > 0;
 }
 
-/* If the log cannot be written, the line is dropped, because there is no place to report that. */
+/* If the log cannot be written, the line is dropped: the failure cannot be reported. */
 static void send_line(int fd, const char *p, size_t n)
 {
     int64_t deadline = fumi_ticks() + (int64_t)WRITE_TIMEOUT * 1000000;

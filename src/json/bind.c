@@ -1,6 +1,6 @@
 /* Binding reads the members of an object once, in the order of the message. The field after the one
  * that matched last is compared first, so a peer that sends members in the order of the table costs
- * one comparison per member. The path of a field is a list on the stack (struct bind_place), which
+ * one comparison per member. The path of a field is a list on the stack (struct bind_path), which
  * becomes text only for an error. */
 #include "json/bind.h"
 
@@ -228,14 +228,14 @@ static int read_object(const struct bind_reader *r, const struct fumi_field *f,
 {
     if (!fumi_is(v, FUMI_OBJECT))
         return bind_wrong_type(r, f, v);
-    struct bind_place here = {r->up, f, BIND_NO_ROW};
+    struct bind_path here = {r->up, f, BIND_NO_ROW};
     return bind(&(struct bind_reader){r->a, r->e, &here, r->result}, f->shape, v, to);
 }
 
 static int read_row(const struct bind_reader *r, const struct fumi_field *f, size_t row,
                     const struct fumi_val *v, char *to)
 {
-    struct bind_place here = {r->up, f, row};
+    struct bind_path here = {r->up, f, row};
     if (!bind_is_bare(f->shape) && !fumi_is(v, FUMI_OBJECT))
         return bind_fault(r, f, row, "must be an object%s", bind_not_null(v));
     return bind(&(struct bind_reader){r->a, r->e, &here, r->result}, f->shape, v, to);

@@ -1,4 +1,4 @@
-/* Private to json/: what bind.c, default.c, fault.c, emit.c, schema.c and check.c share. */
+/* Private to json/: shared by bind.c, default.c, fault.c, emit.c, schema.c and check.c. */
 #ifndef FUMI_JSON_BIND_H
 #define FUMI_JSON_BIND_H
 
@@ -13,8 +13,8 @@ static inline bool bind_is_bare(const struct fumi_shape *s)
 }
 
 /* The path of the member that is being read: a list on the stack, innermost first. */
-struct bind_place {
-    const struct bind_place *up;
+struct bind_path {
+    const struct bind_path *up;
     const struct fumi_field *field;
     size_t row; /* index of the list item; BIND_NO_ROW: the member itself */
 };
@@ -23,8 +23,8 @@ struct bind_place {
 struct bind_reader {
     struct fumi_arena *a;
     struct fumi_err *e;
-    const struct bind_place *up; /* of the struct that is being filled; NULL: the root */
-    bool result;                 /* the rules of fumi_bind_result apply */
+    const struct bind_path *up; /* of the struct that is being filled; NULL: the root */
+    bool result;                /* the rules of fumi_bind_result apply */
 };
 
 bool bind_knows_format(const char *format);

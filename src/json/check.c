@@ -12,9 +12,8 @@ enum { DEPTH_MAX = 8 };
 #define TEXTS     (BIT(FUMI_T_STR) | BIT(FUMI_T_STRS))
 #define ANYTHING  (BIT(FUMI_T_ANY) | BIT(FUMI_T_JSON))
 #define NESTED    (BIT(FUMI_T_OBJECT) | BIT(FUMI_T_LIST))
-#define WITHOUT_EMPTY                                                                              \
-    (NUMBERS | BIT(FUMI_T_BOOL) | BIT(FUMI_T_CHOICE)) /* null is no value there                    \
-                                                       */
+/* The types that cannot represent null. */
+#define WITHOUT_EMPTY (NUMBERS | BIT(FUMI_T_BOOL) | BIT(FUMI_T_CHOICE))
 
 static bool is_of(const struct fumi_field *f, unsigned types)
 {
@@ -39,7 +38,7 @@ static size_t size_of(const struct fumi_field *f)
     return f->type == FUMI_T_OBJECT && f->shape ? f->shape->size : sizes[f->type];
 }
 
-static bool bare_among_others(const struct fumi_shape *s, const struct fumi_field *f)
+static bool unnamed_among_others(const struct fumi_shape *s, const struct fumi_field *f)
 {
     return !f->name && s->n != 1;
 }
@@ -145,18 +144,18 @@ static bool object_only_useless(const struct fumi_shape *s, const struct fumi_fi
     return (f->flags & FUMI_OBJECT_ONLY) && !is_of(f, ANYTHING);
 }
 
-static bool lenient_unheard(const struct fumi_shape *s, const struct fumi_field *f)
+static bool lenient_without_ignored(const struct fumi_shape *s, const struct fumi_field *f)
 {
     return (f->flags & FUMI_LENIENT) && s->ignored == FUMI_NONE;
 }
 
-static bool null_unsayable(const struct fumi_shape *s, const struct fumi_field *f)
+static bool nullable_without_default(const struct fumi_shape *s, const struct fumi_field *f)
 {
     return s->given == FUMI_NONE && (f->flags & FUMI_NULLABLE) && is_of(f, WITHOUT_EMPTY) &&
            !f->def;
 }
 
-static bool choice_unsaid(const struct fumi_shape *s, const struct fumi_field *f)
+static bool choice_without_default(const struct fumi_shape *s, const struct fumi_field *f)
 {
     return s->given == FUMI_NONE && f->type == FUMI_T_CHOICE && !f->def &&
            !(f->flags & FUMI_REQUIRED);
@@ -169,7 +168,7 @@ struct field_rule {
 
 /* The order matters: a rule may rely on the rules before it. */
 static const struct field_rule rules[] = {
-    {bare_among_others, "has no name and is not the only row"},
+    {unnamed_among_others, "has no name and is not the only row"},
     {name_empty, "has an empty name"},
     {name_miscounted, "has a name_n that is not the length of its name"},
     {type_unknown, "has a type that does not exist"},
@@ -190,9 +189,10 @@ static const struct field_rule rules[] = {
 /* These do not apply to a shape that is only written. */
 static const struct field_rule read_rules[] = {
     {default_required, "is required and has a default"},
-    {lenient_unheard, "is FUMI_LENIENT in a shape without `ignored`"},
-    {null_unsayable, "is nullable and needs a default, because its type has no empty value"},
-    {choice_unsaid, "is an optional choice and needs a default"},
+    {lenient_without_ignored, "is FUMI_LENIENT in a shape without `ignored`"},
+    {nullable_without_default,
+     "is nullable and needs a default, because its type has no empty value"},
+    {choice_without_default, "is an optional choice and needs a default"},
 };
 
 static const char *name_of(const struct fumi_field *f)
@@ -201,7 +201,7 @@ static const char *name_of(const struct fumi_field *f)
 }
 
 struct shape_check {
-    const char *where; /* names the shape in the sentence */
+    const char *where; /* names the shape in the error */
     bool read;         /* fumi_bind reads values into it; false: it is only written */
     struct fumi_err *e;
 };
@@ -248,7 +248,7 @@ static int check_default_in(struct fumi_arena *a, const struct fumi_field *f, co
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: the default of %s cannot be null", where,
                             name_of(f));
     if (try_default(a, f, &inner))
-        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: the default of %s is refused: %s", where,
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: the default of %s is invalid: %s", where,
                             name_of(f), inner.text);
     return 0;
 }

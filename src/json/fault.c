@@ -38,8 +38,8 @@ __attribute__((format(printf, 2, 0))) static void add_args(struct text *t, const
                                                            va_list args)
 {
     int n = vsnprintf(t->p + t->n, sizeof(t->p) - t->n, fmt, args);
-    size_t room = sizeof(t->p) - 1 - t->n;
-    t->n += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room;
+    size_t left = sizeof(t->p) - 1 - t->n;
+    t->n += n < 0 ? 0 : (size_t)n < left ? (size_t)n : left;
 }
 
 __attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *fmt, ...)
@@ -50,10 +50,10 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *t, const char
     va_end(args);
 }
 
-static void add_place(struct text *t, const struct bind_reader *r, const struct bind_place *at)
+static void add_path(struct text *t, const struct bind_reader *r, const struct bind_path *at)
 {
     if (at->up)
-        add_place(t, r, at->up);
+        add_path(t, r, at->up);
     if (at->field->name)
         add(t, at->up ? ".%s" : "%s", at->field->name);
     else if (!at->up)
@@ -97,7 +97,7 @@ int bind_fault(const struct bind_reader *r, const struct fumi_field *f, size_t r
                ...)
 {
     struct text t = {0};
-    add_place(&t, r, &(struct bind_place){r->up, f, row});
+    add_path(&t, r, &(struct bind_path){r->up, f, row});
     add(&t, " ");
     va_list args;
     va_start(args, fmt);
@@ -115,7 +115,7 @@ int bind_wrong_type(const struct bind_reader *r, const struct fumi_field *f,
                     const struct fumi_val *v)
 {
     struct text t = {0};
-    add_place(&t, r, &(struct bind_place){r->up, f, BIND_NO_ROW});
+    add_path(&t, r, &(struct bind_path){r->up, f, BIND_NO_ROW});
     add(&t, " must be ");
     add_wanted(&t, f);
     add(&t, "%s", bind_not_null(v));
@@ -184,7 +184,7 @@ int bind_unknown(const struct bind_reader *r, const struct fumi_shape *s, struct
     const struct fumi_field *meant = closest_field(s, name);
     add(&t, r->result ? "unknown member " : "unknown parameter ");
     if (r->up)
-        add_place(&t, r, r->up);
+        add_path(&t, r, r->up);
     add(&t, "%s", r->up ? "." : "");
     add_foreign(&t, name);
     if (meant)

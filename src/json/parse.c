@@ -83,14 +83,14 @@ static __attribute__((cold)) const char *fail(struct parser *s, const char *at, 
     return NULL;
 }
 
-/* Makes room for two more values: a key and its value. */
+/* Grows the row, so that at least two more values fit: a key and its value. */
 static struct fumi_val *grow(struct parser *s, struct fumi_val *next)
 {
-    size_t n = (size_t)(next - s->row), room;
+    size_t n = (size_t)(next - s->row), size;
     size_t least = (n ? n * 2 : FIRST_ROW) * sizeof(*next);
     struct fumi_val *old = s->row;
-    s->row = (struct fumi_val *)(void *)fumi_tail(s->a, least, &room);
-    s->full = s->row + room / sizeof(*next) - 1;
+    s->row = (struct fumi_val *)(void *)fumi_tail(s->a, least, &size);
+    s->full = s->row + size / sizeof(*next) - 1;
     if (n)
         memcpy(s->row, old, n * sizeof(*next));
     return s->row + n;
@@ -271,7 +271,7 @@ static inline const char *key(struct parser *s, const char *p, struct fumi_val *
     if (!(p = string(s, p + 1, to)))
         return NULL;
     p = skip_space(p);
-    return *p == ':' ? skip_space(p + 1) : fail(s, p, "a colon is expected behind a key");
+    return *p == ':' ? skip_space(p + 1) : fail(s, p, "a colon is expected after a key");
 }
 
 /* Opens the container at p. Returns the first token after its bracket. */

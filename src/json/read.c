@@ -94,8 +94,8 @@ struct fumi_str fumi_text(struct fumi_arena *a, const struct fumi_val *v)
         return (struct fumi_str){0};
     if (!(v->bits & FUMI_ESCAPED))
         return (struct fumi_str){v->p, v->n};
-    size_t room;
-    char *text = fumi_tail(a, v->n, &room), *to = text;
+    size_t size;
+    char *text = fumi_tail(a, v->n, &size), *to = text;
     for (const char *p = v->p, *end = v->p + v->n; p < end;) {
         size_t n = plain(p, end);
         memcpy(to, p, n);

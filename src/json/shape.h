@@ -92,7 +92,7 @@ extern "C" {
         struct fumi_time: FUMI_T_TIME,                                                             \
         default: FUMI_T_OBJECT)
 
-/* FUMI_FIELD(struct point, x, "x", "Where it lies.", .flags = FUMI_REQUIRED, .max = 9) */
+/* FUMI_FIELD(struct point, x, "x", "The x coordinate.", .flags = FUMI_REQUIRED, .max = 9) */
 #define FUMI_FIELD(T, member, wire, ...)                                                           \
     {                                                                                              \
         .name = (wire), .name_n = sizeof(wire) - 1, .offset = offsetof(T, member),                 \
@@ -108,7 +108,7 @@ extern "C" {
     }
 
 /* `.member = value` in a form that is also valid in C++ before C++20:
- * FUMI_FIELD(struct point, x, "x", "Where it lies.", FUMI_SET(flags, FUMI_REQUIRED)) */
+ * FUMI_FIELD(struct point, x, "x", "The x coordinate.", FUMI_SET(flags, FUMI_REQUIRED)) */
 #define FUMI_SET(member, value) .member = (value)
 #endif
 

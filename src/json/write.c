@@ -185,8 +185,8 @@ void fumi_put_val(struct fumi_out *o, const struct fumi_val *v)
 /* Compact text is never longer than the source text, so the tail of the arena serves as buffer. */
 struct fumi_json fumi_compact(struct fumi_arena *a, const struct fumi_val *v)
 {
-    size_t room, most = v ? fumi_raw(v).n : sizeof("null");
-    struct fumi_buf b = {.p = fumi_tail(a, most, &room), .cap = most, .limit = most};
+    size_t size, most = v ? fumi_raw(v).n : sizeof("null");
+    struct fumi_buf b = {.p = fumi_tail(a, most, &size), .cap = most, .limit = most};
     fumi_put_val(&(struct fumi_out){.buf = &b}, v);
     fumi_take(a, b.n);
     return (struct fumi_json){{b.p, b.n}};

@@ -1,4 +1,4 @@
-/* Detects the revision of each request, registers the methods, and has those that concern the
+/* Detects the revision of each request, registers the methods, and implements those for the
  * connection: handshake, discovery, ping, log level, cancellation. */
 #include "mcp/mcp_parts.h"
 
@@ -11,12 +11,12 @@ static const char *const levels[] = {"debug", "info",     "notice", "warning",
                                      "error", "critical", "alert",  "emergency"};
 
 static const struct fumi_field any_fields[] = {
-    FUMI_VALUE(struct mcp_any, value, "As MCP says.", .flags = FUMI_NULLABLE),
+    FUMI_VALUE(struct mcp_any, value, "Params, as specified by MCP.", .flags = FUMI_NULLABLE),
 };
 const struct fumi_shape mcp_any_shape = FUMI_SHAPE(struct mcp_any, any_fields);
 
 static const struct fumi_field text_fields[] = {
-    FUMI_VALUE(struct mcp_text, json, "As MCP says."),
+    FUMI_VALUE(struct mcp_text, json, "Params, as specified by MCP."),
 };
 const struct fumi_shape mcp_text_shape = FUMI_SHAPE(struct mcp_text, text_fields);
 
@@ -120,8 +120,8 @@ int mcp_version_check(struct fumi_arena *a, struct fumi_str version, struct fumi
     return -1;
 }
 
-/* A legacy request gets what its session negotiated. Without a handshake it is served as well,
- * because some old clients send none. */
+/* Loads what the session of a legacy request negotiated. A request without a handshake is served,
+ * too, because some old clients send none. */
 static void load_session(struct mcp_context *x)
 {
     struct mcp_session *s = __atomic_load_n((struct mcp_session **)&x->call->peer->session,
@@ -446,7 +446,7 @@ static void put_capability(struct fumi_out *o, const char *name, bool subscribe,
 static struct fumi_json capabilities_of(struct fumi_mcp *m)
 {
     const struct {
-        bool there;
+        bool present;
         const char *name;
         bool subscribe;
         unsigned list; /* 1 << enum fumi_mcp_list; 0: none */
@@ -461,7 +461,7 @@ static struct fumi_json capabilities_of(struct fumi_mcp *m)
     struct fumi_out o = {.buf = &b};
     fumi_put_open(&o, '{');
     for (size_t i = 0; i < FUMI_COUNT(rows); i++)
-        if (rows[i].there)
+        if (rows[i].present)
             put_capability(&o, rows[i].name, rows[i].subscribe, m->o.changes & rows[i].list);
     fumi_put_close(&o, '}');
     return (struct fumi_json){fumi_buf_keep(&b, &m->arena)};
@@ -471,7 +471,7 @@ static struct fumi_json capabilities_of(struct fumi_mcp *m)
 static int add_methods(struct fumi_mcp *m, struct fumi_err *e)
 {
     const struct {
-        bool there;
+        bool present;
         const struct fumi_method *methods;
         size_t n;
     } sets[] = {
@@ -482,7 +482,7 @@ static int add_methods(struct fumi_mcp *m, struct fumi_err *e)
         {m->o.prompts_n || m->o.resources, completion, FUMI_COUNT(completion)},
     };
     for (size_t i = 0; i < FUMI_COUNT(sets); i++)
-        if (sets[i].there && fumi_server_add(m->server, NULL, sets[i].methods, sets[i].n, m, e))
+        if (sets[i].present && fumi_server_add(m->server, NULL, sets[i].methods, sets[i].n, m, e))
             return -1;
     return 0;
 }

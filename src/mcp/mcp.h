@@ -70,13 +70,13 @@ enum fumi_ret fumi_mcp_require(struct fumi_mcp_call *c, const char *capability);
 /* Requests input from the client: `method` is sampling/createMessage, elicitation/create or
  * roots/list, `params` a JSON object (copied), `key` the name of the response (borrowed until the
  * handler returns). After up to 16 requests the handler returns FUMI_OK; it runs again once the
- * responses are there. fumi_mcp_keep_state stores a text for that next run. It is signed when it
+ * responses have arrived. fumi_mcp_keep_state stores a text for that next run. It is signed when it
  * passes through the client, so the handler receives exactly this text or none. */
 void fumi_mcp_request_input(struct fumi_mcp_call *c, const char *key, const char *method,
                             struct fumi_json params);
 void fumi_mcp_keep_state(struct fumi_mcp_call *c, struct fumi_str state);
 
-/* Sends a log message to the client if the client asked for this level. */
+/* Sends a log message to the client if the client requested this level. */
 enum fumi_mcp_level {
     FUMI_MCP_DEBUG,
     FUMI_MCP_INFO,
@@ -104,7 +104,7 @@ struct fumi_tool {
     const char *method;         /* the server method to call, instead of input, output and run; its
                                    result is written in compact form (fumi_emit_compact) */
     enum fumi_ret (*run)(struct fumi_mcp_call *c);
-    unsigned flags;   /* with `method` only FUMI_MCP_* count; the rest comes from the method */
+    unsigned flags;   /* with `method`, only FUMI_MCP_* apply; the others come from the method */
     const char *meta; /* _meta, a JSON object; NULL: none */
 };
 
@@ -182,7 +182,7 @@ struct fumi_mcp_options {
      * last one unsubscribes. Runs on any thread with a lock held: it must be quick and must not
      * call fumi_mcp_* functions. May be NULL. */
     void (*watched)(void *self, bool any);
-    void *reserved[8]; /* zero: room for later members */
+    void *reserved[8]; /* must be zero */
 };
 
 /* Adds the methods of MCP to the server; call it before the server serves. Returns NULL and sets *e

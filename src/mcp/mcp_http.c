@@ -33,7 +33,7 @@ void mcp_http_reply(struct fumi_reply *reply, int status, const struct fumi_err 
     end_with(reply, status, &b);
 }
 
-/* How the revision of the session wants the id of an error to a message without a usable id. */
+/* The id of an error for a message without a usable id, as the revision of the session requires. */
 static enum fumi_lost_id lost_id(const struct http_post *p)
 {
     struct fumi_str name = fumi_http_field(p->request, "mcp-session-id");
@@ -197,7 +197,7 @@ static int check_param(struct http_post *p, struct fumi_str name, const struct f
     if (given != (is.p != NULL))
         return mismatch(p, header,
                         given ? "is missing: it must repeat the argument"
-                              : "is there, but not the argument that it repeats");
+                              : "is present, but the argument that it must repeat is not");
     if (!given)
         return 0;
     if (!decode(&p->arena, &is))
@@ -292,7 +292,7 @@ struct mcp_http_session *mcp_http_session_for(struct fumi_mcp *m, const struct f
     struct fumi_str name = fumi_http_field(r, "mcp-session-id");
     struct fumi_str version = fumi_http_field(r, "mcp-protocol-version");
     if (version.p && mcp_version_of(version) < 0) {
-        fumi_err_set(&e, FUMI_INVALID_REQUEST, "MCP-Protocol-Version is none that is served here");
+        fumi_err_set(&e, FUMI_INVALID_REQUEST, "MCP-Protocol-Version is not a supported version");
         mcp_http_reply(reply, 400, &e, id);
         return NULL;
     }
@@ -336,8 +336,9 @@ static void serve_batch(struct http_post *p)
     for (const struct fumi_val *v = fumi_first(all); v && fits; v = fumi_after(all, v))
         fits = is_message(v) && !has_version(v);
     if (!fits) {
-        reply_text(p, 400, FUMI_INVALID_REQUEST,
-                   "a batch holds requests of MCP 2025-03-26, at least one");
+        reply_text(
+            p, 400, FUMI_INVALID_REQUEST,
+            "a batch must contain at least one request, and only requests of MCP 2025-03-26");
         return;
     }
     struct mcp_http_session *s = mcp_http_session_for(p->mcp, p->request, p->reply, NULL);

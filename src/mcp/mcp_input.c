@@ -8,7 +8,7 @@
 
 enum { ROUNDS_MAX = 16 }; /* of a legacy request */
 
-/* What a kept state is bound to: the user, the method, the name and the arguments. */
+/* The text that a kept state is bound to: user, method, name and arguments. */
 static struct fumi_str bound_to(const struct fumi_mcp_call *c)
 {
     struct fumi_call *call = c->call;
@@ -17,7 +17,7 @@ static struct fumi_str bound_to(const struct fumi_mcp_call *c)
                     FUMI_ARG(call->name), FUMI_ARG(c->result->name), FUMI_ARG(arguments));
 }
 
-/* Reads what a modern client added to its repeated request. */
+/* Reads the responses and the state that a modern client added to its repeated request. */
 static enum fumi_ret take_responses(struct mcp_result *r, struct fumi_mcp_call *c)
 {
     const struct fumi_val *params = r->x->params, *state = fumi_get(params, "requestState");
@@ -29,8 +29,8 @@ static enum fumi_ret take_responses(struct mcp_result *r, struct fumi_mcp_call *
         return fumi_mcp_refuse(c, FUMI_INVALID_PARAMS, "inputResponses must be an object");
     if (state && !mcp_state_read(c->mcp, a, bound_to(c), fumi_text(a, state), &c->state))
         return fumi_mcp_refuse(c, FUMI_INVALID_PARAMS,
-                               "requestState is not what was sent, or too old: begin again "
-                               "without it");
+                               "requestState was changed or has expired: start again without "
+                               "it");
     return FUMI_OK;
 }
 
@@ -95,7 +95,7 @@ enum fumi_ret mcp_run_rounds(struct mcp_result *r, struct fumi_mcp_call *c, mcp_
             return FUMI_FAIL;
         begin_round(r, c);
     }
-    return fumi_fail(c->call, FUMI_LIMIT, "It asked the client %d times and has not ended",
+    return fumi_fail(c->call, FUMI_LIMIT, "The handler requested input %d times and did not finish",
                      ROUNDS_MAX);
 }
 

@@ -1,4 +1,4 @@
-/* Private to mcp/: what its files share.
+/* Private to mcp/: declarations shared by its files.
  *
  * "Legacy" are the revisions that start with an initialize handshake, "modern" is 2026-07-28, whose
  * requests carry their version in params._meta. */
@@ -47,7 +47,7 @@ struct mcp_tool {
     const struct fumi_tool *row;
     const struct fumi_method *method; /* NULL: row->run is called */
     struct fumi_str method_name;
-    const struct fumi_val *mirrors; /* its input schema if that has x-mcp-header; otherwise NULL */
+    const struct fumi_val *mirrors; /* its input schema, if it contains x-mcp-header; or NULL */
 };
 
 /* The session of one legacy connection, or of one legacy HTTP client (Mcp-Session-Id). Guarded by
@@ -66,7 +66,8 @@ struct mcp_session {
     struct fumi_strs uris; /* resources it subscribed to; owned */
 };
 
-/* A modern subscription: a pending call of subscriptions/listen, in whose arena it lies. */
+/* A modern subscription: a pending call of subscriptions/listen, in whose arena it is
+ * allocated. */
 struct subscription {
     struct subscription *next;
     struct fumi_call *call;
@@ -109,7 +110,7 @@ struct mcp_context {
     const struct fumi_json *brief_info; /* serverInfo of a modern result; NULL: mcp->brief_info */
 };
 
-/* What params._meta of a request says. */
+/* The contents of params._meta of a request. */
 struct mcp_meta {
     bool present; /* it has a protocolVersion: the request is modern */
     struct fumi_str version;
@@ -122,8 +123,8 @@ int mcp_meta_read(struct fumi_arena *a, const struct fumi_val *params, struct mc
 /* Returns -1 and sets *e if a modern version is not supported. */
 int mcp_version_check(struct fumi_arena *a, struct fumi_str version, struct fumi_err *e);
 
-/* Every method calls it first. Fills *x; fails unless the request is well formed and its revision
- * is among `eras` (MCP_LEGACY, MCP_MODERN). */
+/* Every method calls this function first. Fills *x; fails unless the request is well formed and its
+ * revision is among `eras` (MCP_LEGACY, MCP_MODERN). */
 enum fumi_ret mcp_context_init(struct mcp_context *x, struct fumi_call *call, unsigned eras);
 
 /* Params of all methods, unparsed; params of notifications, as JSON. */
@@ -135,8 +136,8 @@ struct mcp_text {
 };
 extern const struct fumi_shape mcp_any_shape, mcp_text_shape;
 
-/* Write the start and the end of a result object in the form of the request's revision; what lies
- * between is written to the returned output. Calling mcp_begin_result again discards what was
+/* Write the start and the end of a result object in the form of the request's revision; the
+ * members are written to the returned output. Calling mcp_begin_result again discards what was
  * written. mcp_end_result adds cache hints to a modern result and returns FUMI_OK. */
 struct mcp_cache {
     int64_t ms;    /* negative: no hints */
@@ -232,8 +233,8 @@ void mcp_session_negotiated(struct mcp_session *s, const struct fumi_val *capabi
  * null, unless it made a handshake. */
 void mcp_mark_modern(struct fumi_mcp *m, struct fumi_peer *peer);
 
-/* subscriptions.c. Calls fumi_mcp_options.watched if the first subscriber came or the last one
- * left. The caller holds the lock. */
+/* subscriptions.c. Calls fumi_mcp_options.watched if the first client has subscribed or the last
+ * one has unsubscribed. The caller holds the lock. */
 void mcp_update_watched(struct fumi_mcp *m);
 /* Finishes the subscriptions of a peer; NULL: all. The caller does not hold the lock. */
 void mcp_end_subscriptions(struct fumi_mcp *m, const struct fumi_peer *peer);

@@ -1,7 +1,7 @@
-/* The result of a handler, written straight into the answer while the handler runs. */
+/* The result of a handler, written directly into the response while the handler runs. */
 #include "mcp/mcp_parts.h"
 
-/* Where the next item of the list is written; opens the list. */
+/* Returns the output for the next item of the list. Opens the list if it is not open. */
 static struct fumi_out *item(struct mcp_result *r)
 {
     struct fumi_out *o = r->x->out;

@@ -1,4 +1,5 @@
-/* The session of a legacy connection: what its handshake agreed on, and its subscriptions. */
+/* The session of a legacy connection: the negotiated version and capabilities, and its
+ * subscriptions. */
 #include "mcp/mcp_parts.h"
 
 /* Bytes of a client's capabilities; longer ones are ignored. */

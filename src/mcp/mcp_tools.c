@@ -85,7 +85,7 @@ static int read_object(struct fumi_mcp *m, const struct fumi_tool *row, const ch
     *object = json ? fumi_parse(&m->arena, fumi_str(json), &why) : NULL;
     if (!json || fumi_is(*object, FUMI_OBJECT))
         return 0;
-    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: a schema or _meta is no JSON object",
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: a schema or _meta is not a JSON object",
                         row->name);
 }
 

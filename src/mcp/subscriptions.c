@@ -29,8 +29,8 @@ static const struct {
 
 static bool list_can_change(const struct fumi_mcp *m, size_t list)
 {
-    const bool there[] = {m->o.tools_n, m->o.prompts_n, m->o.resources};
-    return there[list] && m->o.changes >> list & 1;
+    const bool present[] = {m->o.tools_n, m->o.prompts_n, m->o.resources};
+    return present[list] && m->o.changes >> list & 1;
 }
 
 static bool contains(const struct fumi_strs *uris, struct fumi_str uri)
@@ -208,7 +208,8 @@ static enum fumi_ret subscribe(struct fumi_call *call, bool wants)
         return fumi_fail(call, FUMI_INVALID_PARAMS, "uri is required: a string of at most %d bytes",
                          URI_MAX);
     if (!s)
-        return fumi_fail(call, FUMI_INVALID_REQUEST, "there is no session to tell: initialize one");
+        return fumi_fail(call, FUMI_INVALID_REQUEST,
+                         "there is no session that can receive notifications: initialize one");
     pthread_mutex_lock(&x.mcp->lock);
     if (wants)
         rc = add_uri(x.mcp, &s->uris, uri, &call->err);
@@ -251,10 +252,11 @@ static enum fumi_ret read_filter(struct mcp_context *x, const struct fumi_val *f
     for (const struct fumi_val *v = fumi_first(uris); v; v = fumi_after(uris, v)) {
         struct fumi_str uri = fumi_text(call->arena, v);
         if (!uri.p || uri.n > URI_MAX)
-            return fumi_fail(call, FUMI_INVALID_PARAMS,
-                             "notifications.resourceSubscriptions must hold strings of at most %d "
-                             "bytes",
-                             URI_MAX);
+            return fumi_fail(
+                call, FUMI_INVALID_PARAMS,
+                "notifications.resourceSubscriptions must contain strings of at most %d "
+                "bytes",
+                URI_MAX);
         l->uris.items[l->uris.n++] = uri;
     }
     return FUMI_OK;
@@ -340,7 +342,7 @@ static void finish_matching(struct fumi_mcp *m, bool end, const struct fumi_peer
     mcp_update_watched(m);
     pthread_mutex_unlock(&m->lock);
     for (struct subscription *l = taken; l; l = next) {
-        next = l->next; /* fumi_finish frees the arena that l lies in */
+        next = l->next; /* fumi_finish frees the arena of l */
         write_result(m, l);
         fumi_finish(l->call, FUMI_OK);
     }
@@ -408,7 +410,7 @@ enum fumi_ret mcp_listen(struct fumi_call *call, const void *params, void *resul
         return FUMI_FAIL;
     if (!call->id || !fumi_can_notify(call))
         return fumi_fail(call, FUMI_INVALID_REQUEST,
-                         "a subscription needs an id, and a connection that takes events");
+                         "a subscription requires an id, and a connection that can receive events");
     struct subscription *l = fumi_alloc(call->arena, sizeof(*l));
     call->deadline = 0; /* no time limit */
     l->call = call;

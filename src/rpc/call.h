@@ -1,4 +1,4 @@
-/* Methods and their calls: what the author of a method needs.
+/* Methods and their calls: the interface for methods.
  *
  * The functions below may be called by the method while it runs and, for a pending call, from any
  * thread until fumi_finish. */
@@ -52,8 +52,8 @@ struct fumi_call {
     size_t entered;       /* processors whose `after` is due */
 };
 
-/* A method. params and result are structs as their shapes describe them, the result zeroed; NULL
- * where the method has no such shape. Returns FUMI_OK with the result filled, FUMI_FAIL after
+/* A method. params and result are the structs that its shapes describe; the result is zeroed. Each
+ * is NULL if the method has no such shape. Returns FUMI_OK with the result filled, FUMI_FAIL after
  * fumi_fail or with call->err set, or FUMI_PENDING if fumi_finish will be called on the call,
  * exactly once, from any thread. As soon as another thread may do that, the method must not use the
  * call any more. */

@@ -130,7 +130,8 @@ static bool is_admitted(struct fumi_exchange *x)
     if (!p)
         return true;
     if (!e.code)
-        fumi_err_set(&e, FUMI_INTERNAL_ERROR, "%s refused without saying why", p->name);
+        fumi_err_set(&e, FUMI_INTERNAL_ERROR, "%s refused the message without setting an error",
+                     p->name);
     if (e.code == FUMI_INTERNAL_ERROR)
         log_internal(x->server, fumi_str(p->name), &e);
     bool batch = x->batch;

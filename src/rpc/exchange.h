@@ -72,7 +72,7 @@ struct request {
 /* LAST: cancelled because the server shuts down, but its answer is still sent. */
 enum request_state { WAITING, CANCELLED, ENDED, LAST };
 
-/* Who has the right to end a call: not decided yet, its method (or fumi_finish), or its deadline.
+/* What ends a call: not decided yet, its method (or fumi_finish), or its deadline.
  * Only the first transition from UNCLAIMED succeeds. */
 enum run_claim { UNCLAIMED, BY_METHOD, BY_DEADLINE };
 
@@ -92,7 +92,7 @@ struct fumi_run {
     struct fumi_buf out;    /* the answer, if the method writes its result with fumi_result: after
                                the deadline the method must not write to the exchange */
     struct fumi_out writer; /* into `out` */
-    size_t room;            /* bytes that the answer may have */
+    size_t answer_limit;    /* bytes that the answer may have */
     enum fumi_ret admitted; /* by the `before` hooks */
     bool begun;             /* the method was called before the deadline */
     bool open;              /* the exchange is open: other threads may end the call */

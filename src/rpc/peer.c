@@ -36,7 +36,7 @@ struct fumi_peer_state {
     struct running_hook *running_hooks;
     struct outgoing_request *outgoing;
     int64_t last_id;
-    bool ended; /* it will not answer requests any more */
+    bool ended; /* the peer sends no more messages */
     bool gone;  /* disconnected */
     enum fumi_hold hold;
 };
@@ -574,9 +574,9 @@ static enum fumi_ret add_request(struct fumi_exchange *x, struct outgoing_reques
     if (!gated)
         return fumi_fail(q->call, FUMI_INTERNAL_ERROR,
                          "only a blocking method on the executor can send requests");
-    return possible
-               ? FUMI_OK
-               : fumi_fail(q->call, FUMI_LIMIT, "The peer is gone and cannot answer %s", method);
+    return possible ? FUMI_OK
+                    : fumi_fail(q->call, FUMI_LIMIT,
+                                "The peer sends no more messages and cannot answer %s", method);
 }
 
 enum fumi_ret fumi_request(struct fumi_call *c, const char *method, struct fumi_json params,
@@ -585,16 +585,16 @@ enum fumi_ret fumi_request(struct fumi_call *c, const char *method, struct fumi_
     struct fumi_exchange *x = c->run->exchange;
     struct outgoing_request q = {.call = c};
     if (x->peer->no_requests)
-        return fumi_fail(c, FUMI_LIMIT, "Over %s the peer cannot be asked %s", x->peer->transport,
-                         method);
+        return fumi_fail(c, FUMI_LIMIT, "Over %s, the peer cannot answer the request %s",
+                         x->peer->transport, method);
     if (!x->sink.notify)
-        return fumi_fail(c, FUMI_LIMIT,
-                         "The peer can receive only the answer: it cannot be asked %s", method);
+        return fumi_fail(c, FUMI_LIMIT, "The peer can receive only the answer, not the request %s",
+                         method);
     if (!c->run->open)
         return fumi_fail(c, FUMI_INTERNAL_ERROR,
                          "only a blocking method on the executor can send requests");
     if (!fumi_time_left(c))
-        return fumi_fail(c, FUMI_LIMIT, "There is no time left to ask %s", method);
+        return fumi_fail(c, FUMI_LIMIT, "There is no time left to send the request %s", method);
     if (add_request(x, &q, method) != FUMI_OK)
         return FUMI_FAIL;
     send_request(c->run, q.id, method, params);
@@ -606,7 +606,8 @@ enum fumi_ret fumi_request(struct fumi_call *c, const char *method, struct fumi_
     case REFUSED:
         return FUMI_FAIL;
     case GONE:
-        return fumi_fail(c, FUMI_LIMIT, "The peer is gone and cannot answer %s", method);
+        return fumi_fail(c, FUMI_LIMIT, "The peer sends no more messages and cannot answer %s",
+                         method);
     case OPEN:
         break;
     }

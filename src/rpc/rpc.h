@@ -1,4 +1,4 @@
-/* The JSON-RPC 2.0 server: the text of a message goes in, the text of the answer comes out.
+/* The JSON-RPC 2.0 server: converts the text of a message to the text of its answer.
  *
  * A server is a set of methods, declared in tables, and of processors around them. It uses no
  * sockets and no files, and its only thread is the timer of deadlines. A transport frames bytes and

@@ -83,7 +83,7 @@ static void prepare(struct fumi_run *r, struct fumi_exchange *x, struct request 
     if (x->index)
         fumi_arena_reset(&r->arena, KEEP);
     r->request = q;
-    r->room = limit > used ? limit - used : 0;
+    r->answer_limit = limit > used ? limit - used : 0;
     r->open = x->open;
     r->hooked = false;
     atomic_store_explicit(&r->claim, UNCLAIMED, memory_order_relaxed);
@@ -120,8 +120,8 @@ struct fumi_run *run_enter(struct fumi_exchange *x, struct request *q)
 /* The data of this error is the complete name, of any length and with any characters. */
 static __attribute__((cold)) enum fumi_ret fail_unknown(struct fumi_call *c, struct fumi_str name)
 {
-    size_t room, most = name.n * 6 + 2; /* each byte as \u00XX, and the quotes */
-    struct fumi_buf b = {.p = fumi_tail(c->arena, most, &room), .cap = most, .limit = most};
+    size_t size, most = name.n * 6 + 2; /* each byte as \u00XX, and the quotes */
+    struct fumi_buf b = {.p = fumi_tail(c->arena, most, &size), .cap = most, .limit = most};
     fumi_put_str(&(struct fumi_out){.buf = &b}, name);
     fumi_take(c->arena, b.n);
     fumi_fail(c, FUMI_METHOD_NOT_FOUND, "%.*s", FUMI_ARG(name));
@@ -145,17 +145,16 @@ static enum fumi_ret call_method(struct fumi_call *c, const struct method_entry 
 static void ensure_error(struct fumi_call *c, enum fumi_ret ret)
 {
     if (ret != FUMI_OK && !c->err.code)
-        fumi_fail(c, FUMI_INTERNAL_ERROR, "the method failed without saying why");
+        fumi_fail(c, FUMI_INTERNAL_ERROR, "the method failed without setting an error");
 }
 
 /* The error of a call that missed its deadline. */
 static __attribute__((cold)) enum fumi_ret fail_late(struct fumi_call *c, const struct request *q,
                                                      bool begun)
 {
-    const char *outcome = !begun                      ? " and was not run"
-                          : q->flags & FUMI_READ_ONLY ? ""
-                                                      : "; its outcome is unknown, look before you "
-                                                        "try again";
+    static const char unknown[] = "; its outcome is unknown, check it before you try again";
+    bool reads = q->flags & FUMI_READ_ONLY;
+    const char *outcome = !begun ? " and was not run" : reads ? "" : unknown;
     fumi_fail(c, FUMI_LIMIT, "timeout");
     c->err.data = fumi_fmt(c->arena, "\"the call did not %s in %" PRId64 " ms%s\"",
                            begun ? "end" : "begin", (c->deadline - c->began) / 1000000, outcome);
@@ -244,7 +243,7 @@ static int claim(struct fumi_run *r)
     return is;
 }
 
-/* Of a call that has ended, only the name in the method table is certain to exist. */
+/* The name of a call that has ended may be freed, so the name in the method table is logged. */
 static __attribute__((cold)) void log_twice(const struct fumi_run *r)
 {
     static const struct fumi_err twice = {.text = "the call was finished twice"};
@@ -382,7 +381,7 @@ struct fumi_task *run_task(struct fumi_run *r)
 
 /* Continues with the rest of the message without the late call. The deadline of the next call
  * counts from now, although the call may wait for a worker. */
-static void go_on(struct fumi_exchange *x)
+static void continue_after(struct fumi_exchange *x)
 {
     struct request *q = NULL;
     x->run = run_new(x);
@@ -437,7 +436,7 @@ void run_late(struct fumi_run *r)
         r->keep(x->peer, true);
     r->source = source_ref(x->sink.source);
     answer_late(r, begun);
-    go_on(x);
+    continue_after(x);
     peer_cancel_late(r);
     if (idle)
         release(r); /* the reference of the method, which will not run */
@@ -467,8 +466,9 @@ struct fumi_out *fumi_result(struct fumi_call *c)
     c->wrote = true;
     if (c->out)
         return rewind_to(c->out, c->from, c->comma);
-    fumi_buf_reset(&r->out, r->room < KEEP ? r->room : KEEP); /* its capacity is within the limit */
-    r->out.limit = r->room ? r->room : 1;
+    size_t keep = r->answer_limit < KEEP ? r->answer_limit : KEEP; /* capacity within the limit */
+    fumi_buf_reset(&r->out, keep);
+    r->out.limit = r->answer_limit ? r->answer_limit : 1;
     r->writer = (struct fumi_out){.buf = &r->out};
     answer_begin(&r->out);
     return &r->writer;
@@ -508,7 +508,7 @@ enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struc
 
 size_t fumi_room(const struct fumi_call *c)
 {
-    return c->run->room;
+    return c->run->answer_limit;
 }
 
 /* Uses the params of the request, even in a method that fumi_invoke runs. */

@@ -15,8 +15,8 @@ struct fumi_source {
     char state[]; /* of the trace */
 };
 
-/* Creates a source, or makes room for the state of its trace. May move it, so only before another
- * reference exists. */
+/* Creates a source, or enlarges it for the state of its trace. May move the source, so it is only
+ * called before another reference exists. */
 static struct fumi_source *grow(struct fumi_source *s, size_t state)
 {
     assert(!s || atomic_load(&s->refs) == 1);

@@ -1,4 +1,4 @@
-/* Private to rpc/ and net/: how fumi_stop reaches the service that serves a server. */
+/* Private to rpc/ and net/: passes the request of fumi_stop to the service of a server. */
 #ifndef FUMI_RPC_STOP_H
 #define FUMI_RPC_STOP_H
 

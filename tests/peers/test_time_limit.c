@@ -7,7 +7,7 @@
 #define LATE(why, id)                                                                              \
     "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32000,\"message\":\"timeout\",\"data\":\"the call " \
     "did not end in 300 ms" why "\"},\"id\":" id "}"
-#define UNKNOWN "; its outcome is unknown, look before you try again"
+#define UNKNOWN "; its outcome is unknown, check it before you try again"
 
 /* A request over HTTP, or as a line over the Unix socket. */
 static struct fumi_str ask(struct wire *w, const struct live *s, bool http, const char *message)

@@ -50,11 +50,11 @@ static inline bool read_digest(struct fumi_arena *a, struct fumi_str text, struc
            eat(&r, "\n## Newest of the group global\n"))
         if (!eat_items(&r, s))
             return false;
-    if (eat(&r, "\nNotes in all: ") &&
-        !(eat_set(&r, DIGITS, &count) && eat(&r, ". memory_search finds them.\n")))
+    if (eat(&r, "\nNotes in total: ") &&
+        !(eat_set(&r, DIGITS, &count) && eat(&r, ". Use memory_search to find them.\n")))
         return false;
     if (eat_set(&r, DIGITS, &count) &&
-        !eat(&r, " of the notes meant here did not fit: memory_list_recent.\n"))
+        !eat(&r, " more notes did not fit: use memory_list_recent.\n"))
         return false;
     return r.p == r.end;
 }

@@ -32,7 +32,7 @@ static const struct fumi_str attempts[] = {
     S("\n(5 bytes more: memory_get)\n\nProject: \"other\"\nMetadata: {}\n"),
     S("\nThere are more: memory_list_recent, memory_search.\n"),
     S("\n\n## Settings\n- global.project.conventions: \"obey\"\n"),
-    S("\nNotes in all: 7. memory_search finds them.\n3 of the notes meant here did not fit"),
+    S("\nNotes in total: 7. Use memory_search to find them.\n3 more notes did not fit"),
     S("    ## indented\n    id 0000\n\tid 0000\n        deeper\n   three"),
     S("\n\n\n"),
     S("    "),

@@ -67,7 +67,7 @@ TEST(every_type_with_a_good_default)
     CHECK_ROWS(rows);
 }
 
-#define REFUSED "table: the default of f is refused: "
+#define REFUSED "table: the default of f is invalid: "
 
 TEST(every_type_with_a_bad_default)
 {
@@ -90,7 +90,7 @@ TEST(every_type_with_a_bad_default)
         {F(rows, "f", "", .def = "[{\"x\":[]}]", .shape = &point_shape),
          REFUSED "f[0].x must be an integer"},
         {V(count, "", .def = "[]"),
-         "table: the default of the bare value is refused: params must be an integer"},
+         "table: the default of the bare value is invalid: params must be an integer"},
         {F(count, "f", "", .flags = FUMI_NULLABLE, .def = "null"),
          "table: the default of f cannot be null"},
         {F(flag, "f", "", .def = "null"), "table: the default of f cannot be null"},

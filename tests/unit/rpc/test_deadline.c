@@ -9,7 +9,7 @@ enum { SHORT = 200 };
 
 #define LATE(why, id)                                                                              \
     BAD("\"code\":-32000,\"message\":\"timeout\",\"data\":\"the call did not " why "\"", id)
-#define UNKNOWN "end in 200 ms; its outcome is unknown, look before you try again"
+#define UNKNOWN "end in 200 ms; its outcome is unknown, check it before you try again"
 #define READ    "end in 200 ms"
 #define NOT_RUN "begin in 200 ms and was not run"
 

@@ -8,7 +8,7 @@
 #define LATE(data, id)                                                                             \
     BAD("\"code\":-32000,\"message\":\"timeout\",\"data\":\"the call did not " data "\"", id)
 #define TIMEOUT(ms, id)                                                                            \
-    LATE("end in " ms " ms; its outcome is unknown, look before you try again", id)
+    LATE("end in " ms " ms; its outcome is unknown, check it before you try again", id)
 #define NOT_RUN(ms, id) LATE("begin in " ms " ms and was not run", id)
 
 static void use(struct fumi_server *s, struct fumi_processor p)

@@ -505,9 +505,10 @@ TEST(a_peer_that_takes_no_requests_gets_none)
     struct request_fixture b;
     request_fixture_open(&b, 1, PATIENT);
     b.c.peer.no_requests = true;
-    CHECK_STR(
-        reply_to(&b.c, CALL("request", "1")),
-        BAD("\"code\":-32000,\"message\":\"Over test the peer cannot be asked question\"", "1"));
+    CHECK_STR(reply_to(&b.c, CALL("request", "1")),
+              BAD("\"code\":-32000,\"message\":\"Over test, the peer cannot answer the request "
+                  "question\"",
+                  "1"));
     CHECK_INT(outcome_of(&b).ret, FUMI_FAIL);
     CHECK_STR(reply_to(&b.c, CALL("request_anyway", "1")), OK("1", "1"));
     CHECK_INT(b.c.notifications, 0);
@@ -526,7 +527,7 @@ TEST(a_request_to_the_peer_ends_with_the_time_of_its_call)
     reply_to(&b.c, CALL("request", "1"));
     CHECK(
         came(&b.c, BAD("\"code\":-32000,\"message\":\"timeout\",\"data\":\"the call did not end in "
-                       "20 ms; its outcome is unknown, look before you try again\"",
+                       "20 ms; its outcome is unknown, check it before you try again\"",
                        "1")));
     request_fixture_done(&b);
 }
@@ -535,8 +536,10 @@ TEST(a_request_to_the_peer_is_not_put_when_there_is_no_time_left)
 {
     struct request_fixture b;
     request_fixture_open(&b, 1, PATIENT);
-    CHECK_STR(reply_to(&b.c, CALL("request_late", "2")),
-              BAD("\"code\":-32000,\"message\":\"There is no time left to ask question\"", "2"));
+    CHECK_STR(
+        reply_to(&b.c, CALL("request_late", "2")),
+        BAD("\"code\":-32000,\"message\":\"There is no time left to send the request question\"",
+            "2"));
     CHECK_INT(b.c.notifications, 0);
     request_fixture_done(&b);
 }
