@@ -1,5 +1,6 @@
-/* A circuit breaker: after several failures in a row a server is not asked for a while, so that
- * callers do not wait for it. Then one call may try again. Any thread may call these functions. */
+/* A circuit breaker: after several failures in a row no requests are sent to a server for a while,
+ * so that callers do not wait for it. Then one call may try again. Any thread may call these
+ * functions. */
 #ifndef FUMI_EMBED_BREAKER_H
 #define FUMI_EMBED_BREAKER_H
 
@@ -19,9 +20,9 @@ struct breaker {
 };
 
 enum breaker_permit {
-    BREAKER_GO,   /* ask, and retry */
-    BREAKER_ONCE, /* ask once */
-    BREAKER_WAIT, /* do not ask */
+    BREAKER_GO,   /* send the request, with retries */
+    BREAKER_ONCE, /* send the request once */
+    BREAKER_WAIT, /* do not send the request */
 };
 
 void breaker_init(struct breaker *b, int64_t rest);
@@ -31,8 +32,8 @@ void breaker_done(struct breaker *b);
  * to the last failure; otherwise breaker_leave must be called afterwards. */
 enum breaker_permit breaker_enter(struct breaker *b, int64_t *wait, char why[200]);
 
-/* Reports the outcome of a call: `why` is NULL if the server works, else the failure. Returns true
- * if the breaker was opened or closed by it. */
+/* Reports the outcome of a call: `why` is NULL if the server works, otherwise the failure. Returns
+ * true if this opened or closed the breaker. */
 bool breaker_leave(struct breaker *b, const char *why);
 
 #endif

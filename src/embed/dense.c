@@ -160,7 +160,7 @@ static void set_columns(const struct encoder_dense *d, size_t first, const int8_
     }
 }
 
-/* Copies the order, limited to existing groups. Both arrays have room for whole vectors. */
+/* Copies the order, limited to existing groups. Both arrays are padded to whole vectors. */
 static void set_order(const uint16_t *order, size_t groups, uint16_t *out)
 {
     enum { STEP = ALIGN / sizeof *order };
@@ -236,22 +236,22 @@ void dense_run(const struct encoder_backend *backend, const struct encoder_dense
     }
 }
 
-/* The groups that a row has room for: an even number that fills whole vectors. */
-static size_t room(size_t in)
+/* The number of groups that a row is padded to: an even number that fills whole vectors. */
+static size_t padded_groups(size_t in)
 {
     return round_up(in, (size_t)GROUP * COLUMNS) / GROUP;
 }
 
 size_t quantized_size(size_t rows, size_t in)
 {
-    size_t n = room(in);
+    size_t n = padded_groups(in);
     size_t row = n * GROUP + n * sizeof(int32_t) + n * sizeof(int16_t) + 2 * sizeof(float);
     return round_up(rows, COLUMNS) * row + 2 * n * sizeof(float);
 }
 
 struct quantized quantized_at(char *at, size_t rows, size_t in)
 {
-    size_t n = room(in), all = round_up(rows, COLUMNS);
+    size_t n = padded_groups(in), all = round_up(rows, COLUMNS);
     struct quantized c = {.codes = (uint8_t *)at};
     c.factor = (int32_t *)(at += all * n * GROUP);
     c.low = (int16_t *)(at += all * n * sizeof *c.factor);

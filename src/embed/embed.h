@@ -36,8 +36,8 @@ struct embedder_ops {
 struct embedder {
     const struct embedder_ops *ops;
     size_t batch;      /* the best number of texts per call */
-    bool english_only; /* the model hardly knows other languages */
-    /* The length of vectors; 0 until the first answer if it is not known before. */
+    bool english_only; /* the model supports hardly any other language */
+    /* The length of vectors; 0 until the first response if it is not known before. */
     _Atomic size_t dim;
     /* Set by the owner to shut down: current and later calls fail soon. */
     _Atomic bool stop;

@@ -182,19 +182,20 @@ struct fetch_failure {
 static const struct fetch_failure failures[] = {
     {CURLE_COULDNT_RESOLVE_HOST, true, "has no address: check embedder.baseUrl"},
     {CURLE_COULDNT_RESOLVE_PROXY, true, "cannot be reached: the proxy has no address"},
-    {CURLE_COULDNT_CONNECT, true, "takes no connections: check that it runs, and embedder.baseUrl"},
-    {CURLE_OPERATION_TIMEDOUT, true, "did not answer in time"},
-    {CURLE_ABORTED_BY_CALLBACK, true, "was not waited for: the program ends"},
-    {CURLE_GOT_NOTHING, true, "closed the connection without an answer"},
-    {CURLE_PARTIAL_FILE, true, "broke off its answer"},
-    {CURLE_RECV_ERROR, true, "broke off the connection"},
-    {CURLE_SEND_ERROR, true, "broke off the connection"},
-    {CURLE_FILESIZE_EXCEEDED, false, "sent an answer that is too long"},
+    {CURLE_COULDNT_CONNECT, true,
+     "does not accept connections: check that the server runs, and embedder.baseUrl"},
+    {CURLE_OPERATION_TIMEDOUT, true, "did not respond in time"},
+    {CURLE_ABORTED_BY_CALLBACK, true, "did not respond before the program was stopped"},
+    {CURLE_GOT_NOTHING, true, "closed the connection without a response"},
+    {CURLE_PARTIAL_FILE, true, "closed the connection before the end of the response"},
+    {CURLE_RECV_ERROR, true, "closed the connection unexpectedly"},
+    {CURLE_SEND_ERROR, true, "closed the connection unexpectedly"},
+    {CURLE_FILESIZE_EXCEEDED, false, "sent a response that is too long"},
     {CURLE_PEER_FAILED_VERIFICATION, false,
      "has a certificate that cannot be verified: check embedder.baseUrl"},
-    {CURLE_SSL_CONNECT_ERROR, false, "does not speak TLS 1.2 or newer: check embedder.baseUrl"},
-    {CURLE_UNSUPPORTED_PROTOCOL, false, "does not speak HTTP: check embedder.baseUrl"},
-    {CURLE_WEIRD_SERVER_REPLY, false, "does not speak HTTP: check embedder.baseUrl"},
+    {CURLE_SSL_CONNECT_ERROR, false, "does not support TLS 1.2 or newer: check embedder.baseUrl"},
+    {CURLE_UNSUPPORTED_PROTOCOL, false, "does not support HTTP: check embedder.baseUrl"},
+    {CURLE_WEIRD_SERVER_REPLY, false, "does not support HTTP: check embedder.baseUrl"},
 };
 
 /* The part of a URL that may be shown: not the path, which could contain a secret. */
@@ -220,7 +221,7 @@ static int fail(const struct fetch_transfer *t, CURLcode code, bool *retryable, 
         *retryable = failures[i].retryable;
         return fumi_err_set(e, ERR_PROVIDER, "%.*s %s", FUMI_ARG(host), failures[i].what);
     }
-    return fumi_err_set(e, ERR_PROVIDER, "%.*s cannot be asked: %s", FUMI_ARG(host),
+    return fumi_err_set(e, ERR_PROVIDER, "%.*s cannot be reached: %s", FUMI_ARG(host),
                         curl_calls()->easy_strerror(code));
 }
 
@@ -316,10 +317,11 @@ int fetch_post(struct fumi_arena *a, const struct fetch_request *r, struct fetch
     }
     if (!provider_url_is_text(r->api_key))
         return fumi_err_set(e, ERR_PROVIDER,
-                            "the API key holds blanks or control characters: set it again");
+                            "the API key contains blanks or control characters: set it again");
     if (r->ms <= 0) {
         out->retryable = true;
-        return fumi_err_set(e, ERR_PROVIDER, "no time was left to ask the embedding server");
+        return fumi_err_set(e, ERR_PROVIDER,
+                            "no time was left for a request to the embedding server");
     }
     return send_fields(a, &t, out, e);
 }

@@ -61,8 +61,8 @@ static int check(const struct local *l, const struct model *m, struct fumi_err *
     size_t dim = model_weights(m)->hidden;
     if (!fumi_eq(name, l->name))
         return fumi_err_set(e, ERR_PROVIDER,
-                            "the model file holds %.*s, not %.*s: set embedder.model to it, or "
-                            "install the other",
+                            "the model file contains %.*s, not %.*s: set embedder.model to the "
+                            "former, or install the latter",
                             FUMI_ARG(name), FUMI_ARG(l->name));
     if (l->dim && l->dim != dim)
         return fumi_err_set(e, ERR_PROVIDER,
@@ -161,7 +161,8 @@ static int embed(struct embedder *em, struct fumi_arena *a, const struct fumi_st
         tokens[i].tokens = model_tokens(m, a, texts[i], passage_tokens(m), &tokens[i].n);
     *out = fumi_alloc(a, n * w->hidden * sizeof(**out));
     if (!run(em, w, tokens, n, deadline, *out))
-        return fault(a, e, NULL, "the local model had no time for all texts, send fewer at once");
+        return fault(a, e, NULL,
+                     "the local model did not finish in time: send fewer texts at once");
     if (!all_finite(*out, n * w->hidden))
         return fault(a, e, INSTALL, "the model file is damaged");
     return 0;

@@ -204,7 +204,7 @@ static int check(const struct model *m, const char *path, struct model_views *v,
     if (h->panel_layout != model_panel_layout())
         return refuse(e, path, "was made by another version of Fumi");
     if (model_layout(h, (char *)h, v) != m->size || h->size != m->size)
-        return refuse(e, path, "is damaged or cut short");
+        return refuse(e, path, "is damaged or truncated");
     return 0;
 }
 
@@ -214,7 +214,7 @@ static int map(struct model *m, int fd, const char *path, struct fumi_err *e)
     if (fstat(fd, &st) || !S_ISREG(st.st_mode))
         return refuse(e, path, "is not a file");
     if (st.st_size < (off_t)sizeof(struct model_head))
-        return refuse(e, path, "is cut short");
+        return refuse(e, path, "is truncated");
     void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (p == MAP_FAILED)
         return fumi_err_set(e, ERR_PROVIDER, "the model file %s cannot be mapped: %s", path,

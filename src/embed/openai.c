@@ -24,12 +24,12 @@ static bool find(const struct fumi_val *answer, const struct fumi_val **vectors,
     size_t at = 0;
     for (const struct fumi_val *v = fumi_first(data); v; v = fumi_after(data, v), at++) {
         const struct fumi_val *index = fumi_get(v, "index"), *vector = fumi_get(v, "embedding");
-        int64_t place = (int64_t)at;
-        if (index && !fumi_int(index, &place))
+        int64_t i = (int64_t)at;
+        if (index && !fumi_int(index, &i))
             return false;
-        if (place < 0 || place >= (int64_t)n || vectors[place] || !fumi_is(vector, FUMI_ARRAY))
+        if (i < 0 || i >= (int64_t)n || vectors[i] || !fumi_is(vector, FUMI_ARRAY))
             return false;
-        vectors[place] = vector;
+        vectors[i] = vector;
     }
     return fumi_is(data, FUMI_ARRAY) && at == n;
 }

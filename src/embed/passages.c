@@ -152,11 +152,11 @@ static size_t end_of(const struct passage_cutter *c, size_t from, size_t last)
  * half, so that the next one ends later. There is no overlap if it would divide a word. */
 static size_t next_of(const struct passage_cutter *c, size_t from, size_t end)
 {
-    size_t room = (end - from) / 2, spare = c->overlap / 5;
-    if (room <= c->overlap - spare || !c->overlap)
+    size_t half = (end - from) / 2, spare = c->overlap / 5;
+    if (half <= c->overlap - spare || !c->overlap)
         return end;
     size_t near = c->overlap + spare, hi = end - (c->overlap - spare);
-    size_t next = find_border(c, end - (near < room ? near : room), end - room, hi);
+    size_t next = find_border(c, end - (near < half ? near : half), end - half, hi);
     int value = rate(c, next);
     return value > IN_WORD || (value == IN_WORD && rate(c, end) <= IN_WORD) ? next : end;
 }

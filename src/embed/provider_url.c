@@ -89,7 +89,7 @@ static bool get(CURLU *u, CURLUPart part, unsigned flags, char *to, size_t size)
     return fits;
 }
 
-/* Fills *out from a parsed URL. Returns what is wrong with it, or NULL. */
+/* Fills *out from a parsed URL. Returns NULL if the URL is valid, otherwise an error text. */
 static const char *inspect(CURLU *u, struct provider_url *out)
 {
     char scheme[8], host[sizeof(out->host)];
@@ -98,7 +98,7 @@ static const char *inspect(CURLU *u, struct provider_url *out)
         !get(u, CURLUPART_PORT, CURLU_DEFAULT_PORT, out->port, sizeof(out->port)))
         return "is not a URL";
     if (has(u, CURLUPART_USER) || has(u, CURLUPART_PASSWORD))
-        return "must not hold a user or a password: set embedder.apiKey";
+        return "must not contain a user or a password: set embedder.apiKey";
     memcpy(host, out->host, sizeof(host));
     enum host_scope scope = scope_of_name(host);
     out->plain = strcmp(scheme, "https") != 0;
@@ -119,7 +119,7 @@ static const char *parse(struct fumi_str url, struct provider_url *out)
     return why;
 }
 
-static bool holds(struct fumi_str s, const char *any)
+static bool contains(struct fumi_str s, const char *any)
 {
     for (size_t i = 0; i < s.n; i++) {
         if (s.p[i] && strchr(any, s.p[i]))
@@ -150,21 +150,22 @@ static struct fumi_str authority(struct fumi_str url)
     return (struct fumi_str){from, (size_t)((path ? path : end) - from)};
 }
 
-/* What is wrong with a URL, as far as can be said without libcurl; NULL: nothing. */
+/* Returns NULL if the URL is valid, as far as it can be checked without libcurl; otherwise an error
+ * text. */
 static const char *text_fault(struct fumi_str url)
 {
     if (url.n > URL_MAX)
         return "must have at most 2048 bytes";
     if (!provider_url_is_text(url))
-        return "must not hold blanks or control characters";
+        return "must not contain blanks or control characters";
     if (!begins(url, FUMI_STR("http://")) && !begins(url, FUMI_STR("https://")))
         return "must begin with http:// or https://";
-    if (holds(url, "?#"))
-        return "must not hold '?' or '#'";
-    if (holds(url, "\\\"'`<>{}|^"))
-        return "must not hold quotes, backslashes, braces or any of <>|^";
-    if (holds(authority(url), "@"))
-        return "must not hold a user or a password: set embedder.apiKey";
+    if (contains(url, "?#"))
+        return "must not contain '?' or '#'";
+    if (contains(url, "\\\"'`<>{}|^"))
+        return "must not contain quotes, backslashes, braces or any of <>|^";
+    if (contains(authority(url), "@"))
+        return "must not contain a user or a password: set embedder.apiKey";
     return NULL;
 }
 

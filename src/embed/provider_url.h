@@ -20,10 +20,9 @@ struct provider_url {
 int provider_url_read(struct fumi_str url, bool allow_http, struct provider_url *out,
                       struct fumi_err *e);
 
-/* Returns what is wrong with a URL for any provider, or NULL: not http or https, a user part, '?'
- * or
- * '#', characters that are not allowed in a URL, a link-local address. Without libcurl only the
- * characters are checked. */
+/* Returns NULL if the URL is valid for any provider, otherwise an error text: not http or https, a
+ * user part, '?' or '#', characters that are not allowed in a URL, a link-local address. Without
+ * libcurl only the characters are checked. */
 const char *provider_url_fault(struct fumi_str url);
 
 /* Whether s has no blanks and no control characters. */

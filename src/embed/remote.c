@@ -1,6 +1,6 @@
 /* Texts are sent to the server in batches. A failed batch is attempted up to three times, if
- * another attempt may succeed and there is time. The breaker sees the outcome of a batch, not of
- * each attempt. */
+ * another attempt may succeed and there is time. The breaker counts failed batches, not attempts.
+ */
 #include "embed/remote.h"
 
 #include "base/clock.h"
@@ -184,12 +184,12 @@ static int try_repeatedly(struct remote *r, struct remote_batch *b, int attempts
 
 static void log_change(const struct remote *r, const char *why)
 {
-    fumi_log(r->log, why ? FUMI_WARN : FUMI_INFO, why ? "embed.resting" : "embed.well",
-             {"provider", fumi_str(r->provider->ops.name), 0},
-             {"why", fumi_str(why ? why : ""), 0});
+    fumi_log(
+        r->log, why ? FUMI_WARN : FUMI_INFO, why ? "embed.breaker_open" : "embed.breaker_closed",
+        {"provider", fumi_str(r->provider->ops.name), 0}, {"why", fumi_str(why ? why : ""), 0});
 }
 
-static int ask(struct remote *r, struct remote_batch *b, struct fumi_err *e)
+static int send_batch(struct remote *r, struct remote_batch *b, struct fumi_err *e)
 {
     char *last = fumi_alloc(&b->scratch, sizeof(r->breaker.why));
     int64_t wait = 0;
@@ -197,7 +197,8 @@ static int ask(struct remote *r, struct remote_batch *b, struct fumi_err *e)
     if (permit == BREAKER_WAIT) {
         b->fault = (struct remote_fault){
             .retryable = true, .retry_after = wait, .detail = fumi_str(last)};
-        return fumi_err_set(e, ERR_PROVIDER, "%s kept failing and is asked again in %d s: %s",
+        return fumi_err_set(e, ERR_PROVIDER,
+                            "%s failed repeatedly; the next request is sent in %d s: %s",
                             r->provider->ops.name, (int)((wait + 999) / 1000), last);
     }
     int rc = try_repeatedly(r, b, permit == BREAKER_ONCE ? 1 : ATTEMPTS, e);
@@ -212,7 +213,7 @@ static int ask(struct remote *r, struct remote_batch *b, struct fumi_err *e)
 static int next_batch(struct remote *r, struct fumi_arena *a, struct remote_batch *b, size_t all,
                       size_t *at, float **out, struct fumi_err *e)
 {
-    if (ask(r, b, e))
+    if (send_batch(r, b, e))
         return remote_set_data(r, a, &b->fault, e);
     size_t dim = b->got.dim;
     if (!*out)
@@ -233,7 +234,7 @@ static int check_ready(const struct remote *r, struct fumi_arena *a, int64_t ms,
     if (ms > 0)
         return 0;
     struct remote_fault late = {.retryable = true};
-    fumi_err_set(e, ERR_PROVIDER, "%s: no time was left to ask it", r->provider->ops.name);
+    fumi_err_set(e, ERR_PROVIDER, "%s: no time was left for the request", r->provider->ops.name);
     return remote_set_data(r, a, &late, e);
 }
 
@@ -319,7 +320,7 @@ static int check_key(struct fumi_str key, struct fumi_err *e)
     for (size_t i = 0; i < key.n; i++) {
         if (key.p[i] <= ' ' || key.p[i] > '~')
             return fumi_err_set(e, FUMI_INVALID_PARAMS,
-                                "embedder.apiKey must hold only visible ASCII characters");
+                                "embedder.apiKey must contain only visible ASCII characters");
     }
     return 0;
 }
@@ -343,7 +344,7 @@ static bool needs_key(const struct remote_provider *p, struct fumi_str url)
            (left == n || strchr("/:", host[n]));
 }
 
-/* Applies what is known of a model, whatever its tag ("all-minilm:33m"). */
+/* Applies the known properties of a model; its tag ("all-minilm:33m") is ignored. */
 static void apply_known(struct remote *r)
 {
     const struct remote_provider *p = r->provider;

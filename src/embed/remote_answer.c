@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Copies the numbers of a JSON array, which has room at `to`. */
+/* Copies the numbers of a JSON array to `to`, which has space for all of them. */
 static int read_numbers(const struct fumi_val *array, float *to, struct fumi_err *e)
 {
     size_t at = 0;
@@ -11,8 +11,8 @@ static int read_numbers(const struct fumi_val *array, float *to, struct fumi_err
         double number;
         if (!fumi_real(v, &number) || !isfinite((float)number))
             return fumi_err_set(e, ERR_PROVIDER,
-                                "the answer holds a vector with something that is no finite "
-                                "number (at place %zu)",
+                                "the response contains a vector with a value that is not a finite "
+                                "number (index %zu)",
                                 at);
         to[at++] = (float)number;
     }
@@ -25,7 +25,7 @@ static int normalise(float *x, size_t dim, struct fumi_err *e)
     for (size_t i = 0; i < dim; i++)
         sum += (double)x[i] * (double)x[i];
     if (sum == 0)
-        return fumi_err_set(e, ERR_PROVIDER, "the answer holds a vector of zeros");
+        return fumi_err_set(e, ERR_PROVIDER, "the response contains a vector of zeros");
     double scale = 1 / sqrt(sum);
     for (size_t i = 0; i < dim; i++)
         x[i] = (float)((double)x[i] * scale);
@@ -40,8 +40,8 @@ static int read_all(struct fumi_arena *a, const struct fumi_val **vectors, size_
         size_t other = fumi_size(vectors[i]);
         if (!other || other != dim)
             return fumi_err_set(e, ERR_PROVIDER,
-                                other ? "the answer holds vectors of %zu and of %zu numbers"
-                                      : "the answer holds an empty vector",
+                                other ? "the response contains vectors of %zu and of %zu numbers"
+                                      : "the response contains an empty vector",
                                 dim, other);
     }
     out->dim = dim;
@@ -60,11 +60,11 @@ int remote_read(struct fumi_arena *a, const struct remote_api *w, struct fumi_st
     const struct fumi_val *answer = fumi_parse(a, text, e);
     if (!answer) {
         out->cut = true;
-        return fumi_err_set(e, ERR_PROVIDER, "the answer is not whole, or not JSON");
+        return fumi_err_set(e, ERR_PROVIDER, "the response is incomplete, or not JSON");
     }
     const struct fumi_val **vectors = fumi_alloc(a, n * sizeof(const struct fumi_val *));
     if (!w->find(answer, vectors, n))
         return fumi_err_set(e, ERR_PROVIDER,
-                            "the answer does not hold a vector for each of %zu texts", n);
+                            "the response does not contain a vector for each of %zu texts", n);
     return read_all(a, vectors, n, out, e);
 }

@@ -4,9 +4,10 @@
 #include "model/codes.h"
 
 enum {
-    WORDS = 200,    /* bytes of the message of a provider, at most */
-    SENTENCE = 148, /* bytes of ours, so that text around it still fits into struct fumi_err */
-    FEWEST = 16,    /* fewer bytes of the message are not worth showing */
+    MESSAGE_MAX = 200, /* bytes of the message of a provider */
+    ERROR_MAX =
+        148,     /* bytes of our message, so that the text around it fits into struct fumi_err */
+    FEWEST = 16, /* fewer bytes of the provider's message are not shown */
     JSON_MOST = 64 << 10, /* bytes of an answer that is parsed for a message */
 };
 
@@ -37,18 +38,18 @@ static struct fumi_str shown(const char *p, const char *end, size_t *step)
     return plain ? (struct fumi_str){p, *step} : FUMI_STR(" ");
 }
 
-/* At most WORDS bytes of the text as one line of valid UTF-8, without double quotes and with
+/* At most MESSAGE_MAX bytes of the text as one line of valid UTF-8, without double quotes and with
  * asterisks instead of the key. */
 static struct fumi_str clean(struct fumi_arena *a, struct fumi_str text, struct fumi_str key)
 {
-    char *out = fumi_alloc(a, WORDS);
+    char *out = fumi_alloc(a, MESSAGE_MAX);
     size_t n = 0;
     for (const char *p = text.p, *end = fumi_end(text); p < end;) {
         struct fumi_str rest = {p, (size_t)(end - p)};
         bool secret = key.n && fumi_starts(rest, key);
         size_t step = key.n;
         struct fumi_str put = secret ? FUMI_STR("***") : shown(p, end, &step);
-        if (n + put.n > WORDS)
+        if (n + put.n > MESSAGE_MAX)
             break;
         memcpy(out + n, put.p, put.n);
         n += put.n;
@@ -64,11 +65,11 @@ static struct fumi_str message_of(struct fumi_arena *a, struct fumi_str body)
     struct fumi_err ignored;
     const struct fumi_val *v = body.n <= JSON_MOST ? fumi_parse(a, body, &ignored) : NULL;
     const struct fumi_val *error = fumi_get(v, "error");
-    const struct fumi_val *places[] = {fumi_get(error, "message"), error, fumi_get(v, "message"),
-                                       fumi_get(v, "detail")};
-    for (size_t i = 0; i < FUMI_COUNT(places); i++) {
-        if (fumi_is(places[i], FUMI_STRING))
-            return fumi_text(a, places[i]);
+    const struct fumi_val *texts[] = {fumi_get(error, "message"), error, fumi_get(v, "message"),
+                                      fumi_get(v, "detail")};
+    for (size_t i = 0; i < FUMI_COUNT(texts); i++) {
+        if (fumi_is(texts[i], FUMI_STRING))
+            return fumi_text(a, texts[i]);
     }
     return body;
 }
@@ -105,7 +106,7 @@ static struct fumi_str detail_of(struct fumi_arena *a, struct fumi_str words, st
     if (!words.n && !to.n)
         return (struct fumi_str){0};
     return fumi_fmt(a, "the provider's words: \"%.*s\"%s%.*s%s", FUMI_ARG(words),
-                    to.n ? "; it points to \"" : "", FUMI_ARG(to), to.n ? "\"" : "");
+                    to.n ? "; redirect to \"" : "", FUMI_ARG(to), to.n ? "\"" : "");
 }
 
 /* Sets the error message, with as much of the provider's message as fits between the quotes. */
@@ -115,10 +116,10 @@ static int refuse(const struct remote *r, struct fumi_arena *a, const struct rem
     struct fumi_str start = fumi_fmt(a, "%s answered %d%s%.*s", r->provider->ops.name, f->status,
                                      f->remedy.n ? ", " : "", FUMI_ARG(f->remedy));
     static const char mark[] = "; the provider's words: \"\"";
-    size_t used = start.n + sizeof(mark) - 1, room = used < SENTENCE ? SENTENCE - used : 0;
-    bool cut = words.n > room;
+    size_t used = start.n + sizeof(mark) - 1, left = used < ERROR_MAX ? ERROR_MAX - used : 0;
+    bool cut = words.n > left;
     if (cut)
-        words = fumi_utf8_cut(words, room > FEWEST ? room - 3 : 0);
+        words = fumi_utf8_cut(words, left > FEWEST ? left - 3 : 0);
     if (!words.n)
         return fumi_err_set(e, ERR_PROVIDER, "%.*s", FUMI_ARG(start));
     return fumi_err_set(e, ERR_PROVIDER, "%.*s; the provider's words: \"%.*s%s\"", FUMI_ARG(start),

@@ -13,8 +13,8 @@ static int refuse(const struct guard *g, const char *field, struct fumi_str text
     if (!secrets_next(&scan, &is))
         return 0;
     return fumi_err_set(e, FUMI_INVALID_PARAMS,
-                        "%s%s holds a value that looks like %s: leave it out, or have it masked or "
-                        "stored with the setting safety.secrets (mask, allow)",
+                        "%s%s contains a value that looks like %s: remove it, or set "
+                        "safety.secrets to mask or allow",
                         g->where ? g->where : "", field, secret_name(is.kind));
 }
 

@@ -1,5 +1,5 @@
 /* The memory: the rules for notes, groups, globals and search, and the choice of the embedding
- * space. It contains no SQL, knows no transport, and uses JSON text only for error data.
+ * space. It contains no SQL, does not depend on a transport, and uses JSON only for error data.
  *
  * Any thread may call any function, except where noted. Results live in the arena that is passed.
  * Functions that return int return 0, or -1 with *e set. */
@@ -130,9 +130,9 @@ int memory_search(struct memory *m, struct fumi_arena *a, struct search *s, stru
 
 /* Changes the embedder. Null members of `change` keep their values; after a change of the provider
  * or the model the dimension is unknown. First one text is embedded, for at most `ms` milliseconds.
- * If the provider is unreachable or asks to retry later, the change is made all the same, and
- * *warning is set; else *warning is null. `anywhere`: the base URL may have any host; otherwise
- * only hosts of the configuration and those that embed_check_host allows. */
+ * If the provider is unreachable or responds that it is unavailable for now, the change is made
+ * anyway, and *warning is set; otherwise *warning is null. `anywhere`: the base URL may have any
+ * host; otherwise only hosts of the configuration and those that embed_check_host allows. */
 int memory_set_embedder(struct memory *m, struct fumi_arena *a, const struct embed_config *change,
                         int64_t ms, bool anywhere, struct fumi_str *warning, struct fumi_err *e);
 /* The current embedder, copied into the arena. Its key must never be shown. */
@@ -153,7 +153,7 @@ struct embedding_progress {
 };
 int memory_progress(struct memory *m, struct fumi_arena *a, struct embedding_progress *out,
                     struct fumi_err *e);
-/* Makes the worker look for notes that lack vectors now. */
+/* Wakes the worker, which then searches for notes that lack vectors. */
 void memory_wake(struct memory *m);
 
 #endif

@@ -114,8 +114,8 @@ static int try_out(struct space *sp, struct fumi_arena *a, int64_t ms, struct fu
     if (!sp->config.dim)
         atomic_store(&sp->embedder->dim, 0);
     *warning = fumi_fmt(a,
-                        "stored, but the provider cannot be asked now; until it answers, notes "
-                        "stay pending and are found by words: %s",
+                        "saved, but the provider is unreachable; until it responds, notes stay "
+                        "pending and are found by keyword only: %s",
                         e->text);
     *e = (struct fumi_err){0};
     return 0;
@@ -228,8 +228,8 @@ int memory_set_embedder(struct memory *m, struct fumi_arena *a, const struct emb
         return -1;
     if (m->o.scope.project.p)
         return fumi_err_set(e, FUMI_INVALID_PARAMS,
-                            "embedder cannot be changed: it is that of all projects, and the "
-                            "server was started with --project");
+                            "embedder cannot be changed: all projects share it, and the server "
+                            "was started with --project");
     pthread_mutex_lock(&m->change);
     int rc = set(m, a, change, ms, anywhere, warning, e);
     pthread_mutex_unlock(&m->change);
@@ -260,7 +260,7 @@ static bool follow(struct memory *m, struct fumi_arena *a, struct fumi_str targe
         store_get_meta(m->store, a, META_SPACE, &complete, e) || !space_split(target, &wanted))
         return false;
     if (!now.dim && space_same_model(&now, &wanted))
-        now.dim = wanted.dim; /* another process knows it */
+        now.dim = wanted.dim; /* another process has determined it */
     if (!(sp = space_new(&now, m->o.log, e)))
         return false;
     if (!fumi_eq(space_name(sp, a), target)) {
@@ -273,8 +273,8 @@ static bool follow(struct memory *m, struct fumi_arena *a, struct fumi_str targe
     return true;
 }
 
-/* Whether the target is another space than ours. With an unknown dimension it is ours if the model
- * is the same: then we know the dimension, and the store will have it soon. */
+/* Whether the target is another space than ours. A target with an unknown dimension is ours if the
+ * model is the same: this process knows the dimension and will write it to the store. */
 static bool is_other(struct fumi_str target, struct fumi_str ours)
 {
     struct embed_config t, o;

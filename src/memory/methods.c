@@ -39,7 +39,7 @@ const char *check_query(struct fumi_str s)
     return s.n > QUERY_MAX ? "must have at most 8192 bytes" : NULL;
 }
 
-/* The text is valid JSON: brackets outside strings say how deep it goes. */
+/* Returns the nesting depth of a text that is valid JSON: counts the brackets outside strings. */
 static size_t depth_of(struct fumi_str json)
 {
     size_t depth = 0, most = 0;
@@ -71,7 +71,7 @@ int check_metadata(struct fumi_str json, const char *field, struct fumi_err *e)
 
 int64_t time_for_embedding(const struct fumi_call *call)
 {
-    int64_t left = fumi_time_left(call) / 4 * 3; /* the rest is for storing what comes of it */
+    int64_t left = fumi_time_left(call) / 4 * 3; /* the rest is for storing the result */
     return left < EMBED_MS ? left : EMBED_MS;
 }
 
@@ -90,7 +90,7 @@ int listing_row(void *listing, void *row, size_t bytes, struct fumi_err *e)
     return l->bytes > fumi_room(l->call) ? fumi_too_large(l->call, e) : ROW_KEEP;
 }
 
-/* What a method that writes does in a read-only memory. */
+/* The handler of all methods that write, in a read-only memory. Always fails. */
 static enum fumi_ret refuse_write(struct fumi_call *call, const void *params, void *result)
 {
     (void)params, (void)result;
@@ -98,10 +98,10 @@ static enum fumi_ret refuse_write(struct fumi_call *call, const void *params, vo
     return FUMI_FAIL;
 }
 
-/* The table as a read-only memory has it: every method without FUMI_READ_ONLY is refused, before
- * anything is embedded and whether it would come to the store or not. */
-static const struct fumi_method *refusing(struct memory *m, const struct fumi_method *methods,
-                                          size_t n)
+/* Returns `methods`; for a read-only memory, a copy in which every method without FUMI_READ_ONLY
+ * fails at once: before a text is embedded, and even if the method would not change the store. */
+static const struct fumi_method *permitted(struct memory *m, const struct fumi_method *methods,
+                                           size_t n)
 {
     if (!m || !memory_scope(m)->read_only)
         return methods;
@@ -139,7 +139,7 @@ int memory_methods(struct fumi_server *s, struct memory *m, struct fumi_err *e)
 {
     for (size_t i = 0; i < FUMI_COUNT(tables); i++) {
         size_t n = *tables[i].n;
-        if (fumi_server_add(s, "memory", refusing(m, tables[i].methods, n), n, m, e))
+        if (fumi_server_add(s, "memory", permitted(m, tables[i].methods, n), n, m, e))
             return -1;
     }
     return 0;

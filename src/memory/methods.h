@@ -5,15 +5,16 @@
 #include "memory/memory.h"
 #include "rpc/rpc.h"
 
-/* Adds them all to the server; the memory is borrowed until the server is freed. */
+/* Adds all methods to the server; the memory is borrowed until the server is freed. */
 int memory_methods(struct fumi_server *s, struct memory *m, struct fumi_err *e);
 
-/* The method of that name ("memory.search"), to look at its shapes. NULL: there is none. */
+/* Returns the method with this name ("memory.search"), for access to its shapes, or NULL. */
 const struct fumi_method *memory_method(const char *name);
 
-/* For lists whose rows become part of the answer to a call. listing_row is an `each` of struct
- * loading with a struct listing: it keeps every row until the texts are longer than the answer may
- * be, and then fails as the answer would; or until nobody waits for the answer any more. */
+/* For lists whose rows become part of the response to a call. listing_row is the `each` of a struct
+ * loading, with a struct listing as its argument. It keeps every row. It fails if the call was
+ * cancelled, and, with the same error as the response would, if the texts exceed the size limit of
+ * the response. */
 struct listing {
     struct fumi_call *call;
     size_t bytes; /* of the texts so far */

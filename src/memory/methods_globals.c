@@ -14,7 +14,8 @@ static const struct fumi_field upsert_fields[] = {
                .flags = FUMI_REQUIRED | FUMI_EMPTY),
     FUMI_FIELD(struct upsert_params, value, "value", "Any JSON value, also null.",
                .flags = FUMI_REQUIRED),
-    /* Without a format: the rules of the key come first, and they are not the table's. */
+    /* A string, not a time: upsert_global checks the key first, whose rules a shape cannot express.
+     */
     FUMI_FIELD(struct upsert_params, updated, "updatedAt",
                "Time since which the value holds, RFC 3339; default now.", .flags = FUMI_NULLABLE),
 };

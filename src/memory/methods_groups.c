@@ -36,7 +36,7 @@ static enum fumi_ret group_create(struct fumi_call *call, const void *params, vo
     const struct create_params *p = params;
     struct store *store = memory_store(call->self);
     char *id = fumi_alloc(call->arena, FUMI_UUID_SIZE);
-    const char *fault = note_key_fault(p->key); /* here: a missing title is told first */
+    const char *fault = note_key_fault(p->key); /* after the shape, which requires a title */
     if (fault)
         return fumi_fail(call, FUMI_INVALID_PARAMS, "groupKey %s", fault);
     fumi_uuid(id);
@@ -198,13 +198,14 @@ static const struct fumi_field list_result_fields[] = {
     FUMI_FIELD(struct list_result, name_space, "namespace",
                "Embedding space in use: provider, model and dimensions.", .flags = FUMI_DETAIL),
     FUMI_FIELD(struct list_result, groups, "groups",
-               "The groups by age, then those that only notes name. \"global\" is not listed.",
+               "Created groups, oldest first, then those that only notes name. \"global\" is not "
+               "listed.",
                .shape = &row_shape),
 };
 static const struct fumi_shape list_result_shape = FUMI_SHAPE(struct list_result,
                                                               list_result_fields);
 
-/* "global" is no group of its own. */
+/* Skips "global", which exists in every project. */
 static int group_row(void *listing, void *row, size_t bytes, struct fumi_err *e)
 {
     const struct group *g = row;

@@ -45,7 +45,7 @@ static enum fumi_ret add_note(struct fumi_call *call, const void *params, void *
 
 /* --- Many at once. --- */
 
-enum { IMPORT_LEAVE_MS = 2000 };
+enum { IMPORT_LEAVE_MS = 2000 }; /* no further note is stored if less time is left */
 
 struct import_params {
     struct fumi_str project;
@@ -80,7 +80,7 @@ static const struct fumi_field imported_fields[] = {
 };
 static const struct fumi_shape imported_shape = FUMI_SHAPE(struct import_result, imported_fields);
 
-/* What would be refused, before the first note is stored. */
+/* Checks all notes before the first one is stored. */
 static int check_all(struct fumi_call *call, const struct import_params *p)
 {
     const struct note *notes = p->notes.items;
@@ -97,7 +97,8 @@ static int check_all(struct fumi_call *call, const struct import_params *p)
     return 0;
 }
 
-/* One after the other: what is stored stays, and an error after the first note is a warning. */
+/* Stores the notes one after the other. Stored notes are kept; an error after the first stored note
+ * is returned as a warning. */
 static enum fumi_ret import(struct fumi_call *call, const void *params, void *result)
 {
     const struct import_params *p = params;
@@ -229,12 +230,12 @@ static enum fumi_ret delete (struct fumi_call *call, const void *params, void *r
 
 const struct fumi_method note_methods[] = {
     {"add_note",
-     "Stores a note for later sessions. Short, self-contained, with cause and cure where something "
-     "went wrong.",
+     "Stores a note for later sessions. Write it short and self-contained; for a failure, include "
+     "the cause and the fix.",
      &add_shape, &added_shape, add_note, WRITE},
     {"import",
-     "Stores many notes of a project, one after the other. Reports progress if the client asks "
-     "for it.",
+     "Stores many notes of a project, one after the other. Reports progress if the client requests "
+     "it.",
      &import_shape, &imported_shape, import, WRITE},
     {"get", "Reads one note by its id.", &by_id_shape, &note_result_shape, get, READ},
     {"update", "Changes the members of a note that the patch names.", &update_shape, &updated_shape,

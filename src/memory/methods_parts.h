@@ -1,4 +1,4 @@
-/* What the methods share: fields of params, and notes as they travel. */
+/* Shared by methods*.c: fields of params, checks, and the shapes of notes in results. */
 #ifndef FUMI_MEMORY_METHODS_PARTS_H
 #define FUMI_MEMORY_METHODS_PARTS_H
 
@@ -10,14 +10,15 @@ extern const struct fumi_method note_methods[], group_methods[], global_methods[
 extern const size_t note_methods_n, group_methods_n, global_methods_n, setting_methods_n,
     search_methods_n;
 
-/* The flags of all methods: those that read from memory alone, that read the store, that write. */
+/* The flags of methods. QUICK: does not use the store. READ: reads the store. WRITE: changes data.
+ */
 enum {
     QUICK = FUMI_TOOL | FUMI_DETAILED_ERRORS | FUMI_READ_ONLY,
     READ = QUICK | FUMI_BLOCKING,
     WRITE = FUMI_TOOL | FUMI_DETAILED_ERRORS | FUMI_BLOCKING,
 };
 
-/* Methods that answer no more than that it is done. */
+/* The result of methods that return only their success. */
 struct done {
     bool ok;
 };
@@ -29,15 +30,16 @@ struct by_id {
 extern const struct fumi_shape by_id_shape;
 
 /* Checks of fields. */
-const char *check_description(struct fumi_str s); /* of a group; it may have several lines */
-const char *check_tag_filter(struct fumi_str s);  /* also finds tags that older versions stored */
+const char *check_description(struct fumi_str s); /* of a group; may have several lines */
+const char *check_tag_filter(struct fumi_str s);  /* permits tags that older versions stored */
 const char *check_query(struct fumi_str s);
 int check_metadata(struct fumi_str json, const char *field, struct fumi_err *e);
 
-/* Guards what this call writes, as the memory is set to; `where` as in struct guard. */
+/* Returns a guard for the data of this call, in the mode of the memory; `where` as in struct guard.
+ */
 struct guard guard_of(const struct fumi_call *call, const char *where);
 
-/* How long an embedding may take within this call. */
+/* Returns how long embedding may take within this call, in milliseconds. */
 int64_t time_for_embedding(const struct fumi_call *call);
 
 /* A note as memory.get and memory.list_recent return it. In lists, tools leave out the project,

@@ -3,7 +3,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { QUERY_MS = 10000 }; /* for embedding a query; then words must do */
+/* Time limit for embedding a query; after it, a hybrid search uses keywords only. */
+enum { QUERY_MS = 10000 };
 
 static const char *const modes[] = {"hybrid", "meaning", "words", NULL};
 
@@ -162,7 +163,7 @@ static const struct fumi_field result_fields[] = {
 };
 static const struct fumi_shape result_shape = FUMI_SHAPE(struct search_result, result_fields);
 
-/* A struct as JSON text, for members that are not always there. */
+/* Returns a struct as JSON text, for members that may be omitted. */
 static struct fumi_json text_of(struct fumi_arena *a, const struct fumi_shape *s, const void *from)
 {
     struct fumi_buf buf = {0};
@@ -275,7 +276,7 @@ static const struct fumi_field recent_result_fields[] = {
 static const struct fumi_shape recent_result_shape = FUMI_SHAPE(struct recent_result,
                                                                 recent_result_fields);
 
-/* "CREATED.SEQ", as text_of_cursor writes it. */
+/* Parses a cursor "CREATED.SEQ" as list_recent writes it. Returns false if `s` is not a cursor. */
 static bool read_cursor(struct fumi_str s, struct cursor *out)
 {
     char text[48], *end;
@@ -299,7 +300,7 @@ static const char *check_cursor(struct fumi_str s)
 
 struct recent_rows {
     struct listing listing;
-    size_t left; /* rows that are answered; one behind them says that there are more */
+    size_t left; /* rows still to return; one further row shows that there is a next page */
 };
 
 static int recent_row(void *rows, void *row, size_t bytes, struct fumi_err *e)
@@ -345,8 +346,8 @@ static enum fumi_ret list_recent(struct fumi_call *call, const void *params, voi
 
 const struct fumi_method search_methods[] = {
     {"search",
-     "Finds notes by meaning and by word. Say in the query what you want to know; filter by group, "
-     "tags and time.",
+     "Finds notes by meaning and by keyword. Say in the query what you want to know; filter by "
+     "group, tags and time.",
      &search_shape, &result_shape, search, READ},
     {"list_recent", "Lists the newest notes of a project.", &recent_shape, &recent_result_shape,
      list_recent, READ},

@@ -5,10 +5,10 @@
 #include <poll.h>
 
 enum {
-    LOOK_MS = 250, /* between two looks at the background */
-    STUCK = 40,    /* looks in which nothing moves and nobody works; a failure counts as several */
-    FAILED = 8,
-    LEAVE_MS = 500, /* to answer before the time is over */
+    POLL_MS = 250,  /* between two polls of the progress */
+    STUCK = 40,     /* polls without progress and without a running worker until reembed returns */
+    FAILED = 8,     /* a poll that finds an error counts as so many */
+    LEAVE_MS = 500, /* reserved for the response */
 };
 
 struct transport {
@@ -124,7 +124,7 @@ struct set_params {
 
 static const struct fumi_field set_fields[] = {
     FUMI_FIELD(struct set_params, embedder, "embedder",
-               "Settings to change. The new embedder is tried first; then all notes are embedded "
+               "Settings to change. The new embedder is tested first; then all notes are embedded "
                "again in the background, while searches continue.",
                .flags = FUMI_NULLABLE, .shape = &change_shape),
 };
@@ -140,7 +140,7 @@ static const struct fumi_field set_result_fields[] = {
     FUMI_FIELD(struct set_result, name_space, "effectiveNamespace",
                "Embedding space in use: provider, model and dimensions. The dimensions are 0 until "
                "the provider has answered once."),
-    FUMI_FIELD(struct set_result, warning, "warning", "Why the provider could not be tried.",
+    FUMI_FIELD(struct set_result, warning, "warning", "Why the provider could not be tested.",
                .flags = FUMI_OMIT),
 };
 static const struct fumi_shape set_result_shape = FUMI_SHAPE(struct set_result, set_result_fields);
@@ -204,25 +204,26 @@ static void report(struct fumi_call *call, struct fumi_arena *a, const struct pr
                   fumi_fmt(a, "%" PRId64 " of %" PRId64 " notes have vectors", p->done, p->total));
 }
 
-/* Whether all have vectors, and these answer. */
+/* Whether all notes have vectors, and searches use these vectors. */
 static bool is_complete(struct fumi_call *call, struct fumi_arena *a, const struct progress_view *p)
 {
     return !p->running && fumi_eq(p->serving, memory_space(call->self, a));
 }
 
-/* Until it is complete, the caller has gone, his time is nearly over, or nothing moves. */
+/* Waits until all notes have vectors, the call is cancelled, its time is nearly over, or there is
+ * no progress. */
 static int wait_for_all(struct fumi_call *call, struct fumi_arena *a)
 {
     struct progress_view p;
     int64_t before = -1;
-    for (int stuck = 0; stuck < STUCK; poll(NULL, 0, LOOK_MS)) {
+    for (int stuck = 0; stuck < STUCK; poll(NULL, 0, POLL_MS)) {
         fumi_arena_reset(a, 4096);
         if (progress_of(call, a, &p))
             return -1;
         if (p.done > before)
             report(call, a, &p);
         if (is_complete(call, a, &p) || fumi_cancelled(call) ||
-            fumi_time_left(call) < LOOK_MS + LEAVE_MS)
+            fumi_time_left(call) < POLL_MS + LEAVE_MS)
             return 0;
         stuck = p.done > before ? 0 : stuck + (p.error.p ? FAILED : !p.running);
         before = p.done;
@@ -230,7 +231,7 @@ static int wait_for_all(struct fumi_call *call, struct fumi_arena *a)
     return 0;
 }
 
-/* Who wants to see progress waits for the end of it. */
+/* Returns at once, or, if the client requested progress, after wait_for_all. */
 static enum fumi_ret reembed(struct fumi_call *call, const void *params, void *result)
 {
     struct fumi_arena a = {0};
@@ -284,8 +285,8 @@ const struct fumi_method setting_methods[] = {
      QUICK},
     {"set_config", "Changes the embedder of a running server.", &set_shape, &set_result_shape,
      set_config, WRITE},
-    {"stats", "Counts what is stored, and reports the progress of embedding.", NULL, &stats_shape,
-     stats, READ},
+    {"stats", "Returns the numbers of notes, groups and globals, and the progress of embedding.",
+     NULL, &stats_shape, stats, READ},
     {"reembed", "Starts embedding notes that lack vectors, and reports the progress.", NULL,
      &progress_shape, reembed, READ},
 };

@@ -1,13 +1,14 @@
-/* Writing notes: embedded first, then stored with their vectors at once. A provider that fails does
- * not keep a note from being stored. */
+/* Writing notes. A note is embedded first and then stored together with its vectors. If the
+ * provider fails, the note is stored without vectors. */
 #include "base/clock.h"
 #include "base/uuid.h"
 #include "memory/memory_parts.h"
 
-/* About a second of work for the local model; a text of VERY_LONG_BYTES is not even split. */
+/* The local model embeds LONG_PASSAGES in about a second. A text of more than VERY_LONG_BYTES is
+ * not split to count its passages. */
 enum { LONG_PASSAGES = 48, VERY_LONG_BYTES = 128 << 10 };
 
-/* What writing one note needs from beginning to end. */
+/* The state of writing one note. */
 struct note_write {
     struct memory *m;
     struct space *sp;
@@ -23,13 +24,13 @@ static bool is_long(struct note_write *w, struct fumi_str text)
            (text.n > LONG_BYTES && em->ops->split(em, w->a, text).n > LONG_PASSAGES);
 }
 
-/* A text of many passages is left to the background: nobody should wait that long for an answer,
- * and other calls need the thread. */
+/* Embeds the text within the call. A text of many passages is left to the worker, because it would
+ * delay the response and block the thread for other calls. */
 static int embed_now(struct note_write *w, struct fumi_str text, struct vectors *v,
                      struct fumi_err *e)
 {
     if (is_long(w, text))
-        return fumi_err_set(e, ERR_PROVIDER, "it is very long");
+        return fumi_err_set(e, ERR_PROVIDER, "the text is very long");
     return space_embed(w->sp, w->a, &text, 1, w->ms, v, e);
 }
 
@@ -49,7 +50,8 @@ static int embed_text(struct note_write *w, struct fumi_str text, struct vectors
     }
     *v = (struct vectors){.space = w->out->space};
     w->out->pending = true;
-    w->out->warning = fumi_fmt(w->a, "stored, found by words; it is embedded later: %s", why.text);
+    w->out->warning = fumi_fmt(
+        w->a, "stored, but not embedded yet; until then found by keyword only: %s", why.text);
     return 0;
 }
 
@@ -102,7 +104,7 @@ static int update_in(struct note_write *w, struct fumi_str id, const struct note
     if (store_get_note(store, w->a, id, &old, e))
         return -1;
     if ((set & NOTE_TEXT) && fumi_eq(old.text, to->text))
-        set &= ~(unsigned)NOTE_TEXT; /* its vectors are as good as they were */
+        set &= ~(unsigned)NOTE_TEXT; /* the text is unchanged, so its vectors stay valid */
     if ((set & NOTE_TEXT) && embed_text(w, to->text, &v, e))
         return -1;
     return store_update_note(store, id, to, set, &v, e);

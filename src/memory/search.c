@@ -10,9 +10,9 @@
 
 enum { CANDIDATES = 200, WIDEN = 4, TIES = 32, MISSES = 3 };
 
-/* The weight of meaning. KNOWN: the model knows the script of the query. FOREIGN: it does not;
- * fuse() then counts the meaning of keyword results as 1, so that they score at least FOREIGN and
- * all other notes at most FOREIGN. */
+/* The weight of the vector search in hybrid mode. KNOWN: the embedding model supports the script of
+ * the query. FOREIGN: it does not; fuse() then counts the cosine of each keyword result as 1, so
+ * that keyword results score at least FOREIGN and all other notes at most FOREIGN. */
 static const double KNOWN = 0.5, FOREIGN = 0.2;
 
 struct searching {
@@ -22,7 +22,7 @@ struct searching {
     struct space *sp;
     size_t wide; /* candidates per search */
     struct found *out;
-    bool blind; /* notes pass the filter, but none has a vector in the serving space */
+    bool no_vectors; /* notes pass the filter, but none has a vector in the serving space */
 };
 
 static int by_cosine(const void *x, const void *y)
@@ -41,9 +41,9 @@ static bool has(const struct hits *h, int64_t seq)
     return false;
 }
 
-/* Adds the cosines of the notes that only the keyword search found, so that every candidate is
- * scored by both. */
-static int judge_words(struct searching *q, const float *x, size_t dim, const struct hits *words,
+/* Adds the cosines of the notes that only the keyword search found, so that every candidate that
+ * has vectors is scored by both searches. */
+static int add_cosines(struct searching *q, const float *x, size_t dim, const struct hits *words,
                        struct hits *near, struct fumi_err *e)
 {
     struct store *store = q->m->view;
@@ -75,7 +75,7 @@ static int by_meaning(struct searching *q, const struct hits *words, struct hits
     float *x;
     if (space_query(q->sp, q->a, q->s->query, q->s->ms, &x, &why)) {
         if (q->s->mode == SEARCH_HYBRID && why.code == ERR_PROVIDER) {
-            q->out->warning = fumi_fmt(q->a, "answered by words only: %s", why.text);
+            q->out->warning = fumi_fmt(q->a, "searched by keyword only: %s", why.text);
             return 1;
         }
         *e = why;
@@ -85,8 +85,8 @@ static int by_meaning(struct searching *q, const struct hits *words, struct hits
     if (store_nearest(store, q->a, &q->s->filter, space_name(q->sp, q->a), x, dim, q->wide, near,
                       e))
         return -1;
-    q->blind = !near->n && q->out->filtered.left > 0;
-    return words->n ? judge_words(q, x, dim, words, near, e) : 0;
+    q->no_vectors = !near->n && q->out->filtered.left > 0;
+    return words->n ? add_cosines(q, x, dim, words, near, e) : 0;
 }
 
 static void weigh(const struct searching *q, struct fuse_input *in)
@@ -139,8 +139,8 @@ static int by_score(const void *x, const void *y)
     return memcmp(a->note.id.p, b->note.id.p, n);
 }
 
-/* Sorts the best candidates, some more than wanted so that equal scores are ordered by time and id.
- * Notes that were deleted in the meantime are left out. */
+/* Sorts the best candidates: TIES more than requested, so that equal scores are ordered by time and
+ * id. Notes that were deleted in the meantime are left out. */
 static int rank(struct searching *q, struct results *all, struct fumi_err *e)
 {
     struct store *store = q->m->view;
@@ -173,8 +173,9 @@ static size_t tokens_of(struct fumi_str s)
     return (ascii + 3) / 4 + other;
 }
 
-/* The offset of a word of the query in the text, ignoring ASCII case; 0 if there is none. */
-static size_t place_of_word(struct fumi_str text, struct fumi_str query)
+/* Returns the offset of the first word of the query that the text contains, ignoring ASCII case and
+ * words of less than three bytes; 0 if it contains none. */
+static size_t offset_of_word(struct fumi_str text, struct fumi_str query)
 {
     for (size_t i = 0, n; i < query.n; i += n + 1) {
         n = 0;
@@ -192,13 +193,13 @@ static size_t place_of_word(struct fumi_str text, struct fumi_str query)
 static struct fumi_str window(struct fumi_str text, struct fumi_str query, size_t tokens)
 {
     enum { WINDOW = 800, BEFORE = 200, LEAST = 40 }; /* bytes */
-    size_t at = place_of_word(text, query), room = WINDOW;
+    size_t at = offset_of_word(text, query), bytes = WINDOW;
     at = at > BEFORE ? at - BEFORE : 0;
     while (at && ((unsigned char)text.p[at] & 0xC0) == 0x80)
         at--;
-    struct fumi_str from = {text.p + at, text.n - at}, some = fumi_utf8_cut(from, room);
-    while (tokens_of(some) > tokens && room > LEAST)
-        some = fumi_utf8_cut(from, room /= 2);
+    struct fumi_str from = {text.p + at, text.n - at}, some = fumi_utf8_cut(from, bytes);
+    while (tokens_of(some) > tokens && bytes > LEAST)
+        some = fumi_utf8_cut(from, bytes /= 2);
     return some;
 }
 
@@ -261,7 +262,7 @@ static int take_result(void *arg, void *row, size_t bytes, struct fumi_err *e)
     return verdict;
 }
 
-/* Of results below the minimum score only the head of the note is returned, without its text. */
+/* Keeps only the head of a note below the minimum score, without text, source and metadata. */
 static int take_miss(void *arg, void *row, size_t bytes, struct fumi_err *e)
 {
     (void)bytes;
@@ -334,15 +335,15 @@ int memory_search(struct memory *m, struct fumi_arena *a, struct search *s, stru
     struct searching q = {m, a, s, space_take(m, &m->serving), wide, out, false};
     int rc = run(&q, e);
     space_put(q.sp);
-    if (!rc && q.blind && memory_follow(m, a, e)) {
+    if (!rc && q.no_vectors && memory_follow(m, a, e)) {
         q.sp = space_take(m, &m->serving);
         rc = run(&q, e);
         space_put(q.sp);
     }
-    if (!rc && q.blind && !out->warning.p)
-        out->warning = FUMI_STR("answered by words only: no note has its vectors yet");
+    if (!rc && q.no_vectors && !out->warning.p)
+        out->warning = FUMI_STR("searched by keyword only: no note is embedded yet");
     if (!rc && !out->results.n && out->rest.n && !out->warning.p)
-        out->warning = FUMI_STR("maxTokens is too small for one passage: allow more, or get the "
-                                "notes of meta.rest one by one");
+        out->warning = FUMI_STR("maxTokens is too small for one passage: increase maxTokens, "
+                                "or get the notes in meta.rest one by one");
     return rc;
 }

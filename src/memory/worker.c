@@ -122,7 +122,7 @@ static void record_progress(struct memory *m, bool running, size_t done, const s
     pthread_mutex_unlock(&m->lock);
 }
 
-/* Whether the provider says that a retry is useless. */
+/* Whether the error is marked as not retryable. */
 static bool is_permanent(struct fumi_arena *a, const struct fumi_err *e)
 {
     struct fumi_err ignored;
@@ -150,7 +150,7 @@ static enum outcome refused(struct embed_pass *r, const struct unembeddeds *pend
 }
 
 /* Ends a pass. A pass that embedded notes without skipping any is followed by another one, which
- * finds notes that were added to it. */
+ * finds notes that were added in the meantime. */
 static enum outcome end_pass(struct embed_pass *r)
 {
     bool again = r->after != 0 && !r->passed;
@@ -395,8 +395,8 @@ static bool erase(struct embed_pass *r)
         return false;
     bool failed = store_erase_step(store, &more, &e) != 0;
     if (failed && !r->unerased)
-        fumi_log(r->m->o.log, FUMI_WARN, "erasing removed notes failed",
-                 {"why", fumi_str(e.text), 0}, {"again in ms", {0}, IDLE_MS});
+        fumi_log(r->m->o.log, FUMI_WARN, "erasing deleted notes failed",
+                 {"why", fumi_str(e.text), 0}, {"retry in ms", {0}, IDLE_MS});
     r->unerased = failed;
     return more && !failed;
 }
@@ -426,8 +426,8 @@ static void *work(void *arg)
         enum outcome o = m->o.scope.read_only ? step_read_only(&r, &e) : step(&r, &e);
         bool again = strcmp(e.text, m->worker.error.text) == 0; /* already logged as a warning */
         if (o == FAILED && !stopping(m))
-            fumi_log(m->o.log, again ? FUMI_DEBUG : FUMI_WARN, "embedding later failed",
-                     {"why", fumi_str(e.text), 0}, {"again in ms", {0}, retry});
+            fumi_log(m->o.log, again ? FUMI_DEBUG : FUMI_WARN, "embedding in the background failed",
+                     {"why", fumi_str(e.text), 0}, {"retry in ms", {0}, retry});
         if (o != DONE_SOME)
             record_progress(m, o == FAILED, 0, o == FAILED ? &e : NULL);
         fumi_arena_reset(&a, 1 << 20);
@@ -480,7 +480,7 @@ int memory_progress(struct memory *m, struct fumi_arena *a, struct embedding_pro
     out->per_second = m->worker.running ? m->worker.per_second : 0;
     if (m->worker.error.code &&
         m->o.scope.project.p) /* the text may quote a note of another project */
-        out->error = FUMI_STR("embedding failed; the log of the server says why");
+        out->error = FUMI_STR("embedding failed; see the log of the server");
     else if (m->worker.error.code)
         out->error = fumi_dup(a, fumi_str(m->worker.error.text));
     pthread_mutex_unlock(&m->lock);

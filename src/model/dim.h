@@ -1,12 +1,13 @@
-/* How many numbers a vector may have. Embedders refuse others before anything is stored; the store
- * refuses more than VECTOR_DIM_MAX. */
+/* The number of dimensions that a vector may have. Embedders refuse other vectors before anything
+ * is stored; the store refuses more than VECTOR_DIM_MAX dimensions. */
 #ifndef FUMI_MODEL_DIM_H
 #define FUMI_MODEL_DIM_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Vectors have unit length, so one of a single number would be 1 or -1 and tell no texts apart. */
+/* Vectors have unit length, so a vector of one dimension would be 1 or -1 and could not distinguish
+ * texts. */
 enum { VECTOR_DIM_MIN = 2, VECTOR_DIM_MAX = 8192 };
 #define VECTOR_DIM_RANGE "2 to 8192"
 

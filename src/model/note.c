@@ -131,9 +131,8 @@ const char *note_tag_fault(struct fumi_str tag)
 const char *note_key_fault(struct fumi_str key)
 {
     if (fumi_eq(key, FUMI_STR("global")))
-        return "contains invalid characters or is reserved: \"global\" is always there and needs "
-               "no "
-               "creating";
+        return "contains invalid characters or is reserved: \"global\" always exists and cannot "
+               "be created";
     if (key.n > GROUP_MAX)
         return "must have at most 128 characters";
     return note_group_fault(key)
@@ -189,7 +188,7 @@ int global_key_check(struct fumi_str key, struct fumi_err *e)
     for (size_t i = prefix.n; i < key.n; i++)
         if (!is_name_char(key.p[i]) && key.p[i] != '.')
             return fumi_err_set(e, ERR_KEY_PREFIX,
-                                "key must start with 'global.': after it only letters, digits, "
-                                "'.', '_' and '-' may stand");
+                                "key must start with 'global.': only letters, digits, '.', '_' "
+                                "and '-' may follow the prefix");
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Notes, groups and globals: what the memory holds, and the rules that a table cannot say. */
+/* Notes, groups and globals: the data of the memory, and the rules that a shape cannot express. */
 #ifndef FUMI_MODEL_NOTE_H
 #define FUMI_MODEL_NOTE_H
 
@@ -9,15 +9,14 @@
 #include "model/note_columns.h"
 #include "json/shape.h"
 
-/* A string without text (p == NULL) is null. */
+/* A string with p == NULL is null. `tags` has the order, duplicates and empty tags of the caller.
+ * `created` is not set if the caller gave no time; memory_add then sets the current time. */
 struct note {
-    int64_t seq; /* the store's own number, never reused; 0: not stored yet */
+    int64_t seq; /* number of the note in the store, never reused; 0: not stored yet */
 #define NOTE_MEMBER(T, at, NAME, member, type, ...) type member;
     NOTE_COLUMNS(NOTE_MEMBER, , )
 #undef NOTE_MEMBER
 };
-/* tags: as given, with their order, duplicates and empty tags. created: not set until the note is
- * stored, if the caller gave no time; the store then takes the present. */
 
 struct notes {
     struct note *items;
@@ -63,9 +62,9 @@ size_t note_bytes(const struct note *n);
 
 /* Times of groups and globals are milliseconds since 1970, UTC. */
 struct group {
-    struct fumi_str id, project, key, title, description; /* id null: only notes name it */
+    struct fumi_str id, project, key, title, description; /* id null: only notes name the group */
     int64_t created, updated;
-    int64_t notes; /* how many are in it */
+    int64_t notes; /* number of notes in the group */
 };
 
 struct groups {
@@ -84,15 +83,16 @@ struct globals {
     size_t n;
 };
 
-/* Which notes are meant: all of these must hold. */
+/* A condition for notes: a note passes if it passes every member. */
 struct filter {
     struct fumi_str project;
     struct fumi_str group; /* null: any */
-    struct fumi_strs tags; /* each must be there, exactly */
+    struct fumi_strs tags; /* the note must have each of these tags, with the same case */
     int64_t since, until;  /* since <= created < until; INT64_MIN and INT64_MAX: any */
 };
 
-/* NULL, or what is wrong with it, as a shape's check says it ("must ..."). */
+/* Checks, as struct fumi_field uses them. Return NULL if the value is valid, otherwise an error
+ * text that follows the name of the field ("must ..."). */
 const char *note_text_fault(struct fumi_str text);         /* empty, blank or too long */
 const char *note_group_fault(struct fumi_str group);       /* letters, digits, '_' and '-' */
 const char *note_given_group_fault(struct fumi_str group); /* the same, and not empty */
@@ -102,26 +102,29 @@ const char *note_source_fault(struct fumi_str source);
 const char *note_tag_fault(struct fumi_str tag);
 
 /* Titles, tags, sources and names of projects are one line of visible text: every character is
- * FUMI_CHAR_PLAIN. Returns NULL, or what is wrong as above. */
+ * FUMI_CHAR_PLAIN. Returns NULL or an error text, as above. */
 const char *note_line_fault(struct fumi_str s);
 
-/* The text as such a line, for what older versions stored: line breaks and control characters in a
- * row become one blank, or nothing at the beginning and the end; hidden characters are left out.
- * Returns s itself if it has no fault. */
+/* Converts a text that an older version stored to such a line: a run of line breaks and control
+ * characters becomes one blank, or nothing at the beginning and the end; hidden characters are
+ * removed. Returns s itself if it is already such a line. */
 struct fumi_str note_line(struct fumi_arena *a, struct fumi_str s);
 
-/* A global's key: "global." and one or more letters, digits, '.', '_', '-'. -1: ERR_KEY_PREFIX. */
+/* Checks the key of a global: "global." and one or more letters, digits, '.', '_', '-'. Returns 0,
+ * or -1 with ERR_KEY_PREFIX. */
 int global_key_check(struct fumi_str key, struct fumi_err *e);
 
-/* One identity for one project, however it is named. A path (it begins with '/', '~' or '.', or
- * has a '/') gets the home directory for '~', becomes absolute and clean, and has its symbolic
- * links resolved where it exists; anything else is kept as it is. Never opens a file. -1: too long,
- * a NUL byte in it, or no home directory. */
+/* Sets *out to the canonical name of a project, so that different names of one project are equal.
+ * For a path (it begins with '/', '~' or '.', or contains a '/'), "~" is replaced by the home
+ * directory, the path is made absolute, "." and ".." are removed, and, if the path exists, symbolic
+ * links are resolved. Any other name is returned unchanged. Opens no file. Returns 0, or -1 with *e
+ * set if the name is too long or contains a NUL byte, or if there is no home directory or no
+ * working directory for it. */
 int project_canonical(struct fumi_arena *a, struct fumi_str given, struct fumi_str *out,
                       struct fumi_err *e);
 
-/* The same for a project that something is stored in: -1 also if note_line_fault finds a fault in
- * its name. Projects of older versions that have one can still be read. */
+/* The same for a project that is written to: returns -1 also if note_line_fault finds a fault in
+ * the name. Projects of older versions with such names can still be read. */
 int project_writable(struct fumi_arena *a, struct fumi_str given, struct fumi_str *out,
                      struct fumi_err *e);
 

@@ -1,5 +1,5 @@
-/* A path is cleaned as text first, so that one that does not exist has an identity too; then the
- * links of what does exist are resolved. */
+/* A path is normalized as text first, so that a path that does not exist has a canonical form, too.
+ * If the path exists, its symbolic links are then resolved. */
 #include "model/note.h"
 
 #include <limits.h>
@@ -12,7 +12,7 @@ static bool is_path(struct fumi_str s)
     return s.n && (s.p[0] == '/' || s.p[0] == '~' || s.p[0] == '.' || memchr(s.p, '/', s.n));
 }
 
-/* Exactly "~", or with a slash behind it; "~user" is a name like any other. */
+/* Whether the path is "~" or begins with "~/"; "~user" is not expanded. */
 static bool is_home(struct fumi_str s)
 {
     return s.n && s.p[0] == '~' && (s.n == 1 || s.p[1] == '/');
@@ -22,10 +22,10 @@ static struct fumi_str home(struct fumi_arena *a)
 {
     const char *set = getenv("HOME");
     struct passwd entry, *found = NULL;
-    size_t room = 16 << 10;
+    size_t size = 16 << 10;
     if (set && set[0] == '/')
         return fumi_dup(a, fumi_str(set));
-    if (getpwuid_r(getuid(), &entry, fumi_alloc(a, room), room, &found) == 0 && found)
+    if (getpwuid_r(getuid(), &entry, fumi_alloc(a, size), size, &found) == 0 && found)
         return fumi_dup(a, fumi_str(entry.pw_dir));
     return (struct fumi_str){0};
 }
@@ -38,8 +38,8 @@ static int absolute(struct fumi_arena *a, struct fumi_str s, struct fumi_str *ou
         struct fumi_str h = home(a);
         if (!h.p)
             return fumi_err_set(e, FUMI_INVALID_PARAMS,
-                                "projectId begins with ~, and there is no home directory: give the "
-                                "whole path");
+                                "projectId begins with ~, but there is no home directory: use an "
+                                "absolute path");
         *out = fumi_fmt(a, "%.*s/%.*s", FUMI_ARG(h), (int)s.n - 1, s.p + 1);
     } else if (s.p[0] == '/') {
         *out = s;
@@ -48,13 +48,14 @@ static int absolute(struct fumi_arena *a, struct fumi_str s, struct fumi_str *ou
     } else {
         return fumi_err_set(
             e, FUMI_INVALID_PARAMS,
-            "projectId is a relative path, and the server has no working directory: "
-            "give the whole path");
+            "projectId is a relative path, but the server has no working directory: "
+            "use an absolute path");
     }
     return 0;
 }
 
-/* Takes one part of a path onto `out`, which holds n bytes and no slash at its end. */
+/* Appends one part of a path to `out`, which has n bytes and does not end with a slash; ".."
+ * removes the last part. Returns the new length. */
 static size_t step(char *out, size_t n, struct fumi_str part)
 {
     if (part.n == 0 || fumi_eq(part, FUMI_STR(".")))
@@ -81,7 +82,7 @@ static struct fumi_str clean(struct fumi_arena *a, struct fumi_str path)
     }
     if (n == 0)
         out[n++] = '/';
-    out[n] = 0; /* what ".." took away still stands behind it */
+    out[n] = 0; /* the bytes after it may be parts that ".." removed */
     return (struct fumi_str){out, n};
 }
 
@@ -94,7 +95,7 @@ int project_canonical(struct fumi_arena *a, struct fumi_str given, struct fumi_s
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "projectId must have at most %d bytes",
                             PROJECT_MAX);
     if (given.n && memchr(given.p, 0, given.n))
-        return fumi_err_set(e, FUMI_INVALID_PARAMS, "projectId must not hold a NUL character");
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "projectId must not contain a NUL character");
     *out = given;
     if (!is_path(given) || (given.p[0] == '~' && !is_home(given) && !memchr(given.p, '/', given.n)))
         return 0;

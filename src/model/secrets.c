@@ -86,7 +86,7 @@ static size_t run(struct fumi_str s, size_t i, enum secret_set set, size_t most)
     return n;
 }
 
-static bool stands_at(struct fumi_str s, size_t i, struct fumi_str what)
+static bool matches_at(struct fumi_str s, size_t i, struct fumi_str what)
 {
     return i <= s.n && s.n - i >= what.n && memcmp(s.p + i, what.p, what.n) == 0;
 }
@@ -189,7 +189,7 @@ static size_t parts_end(struct fumi_str s, size_t i, const struct secret_part pa
         if (!parts[k].then)
             continue;
         struct fumi_str then = fumi_str(parts[k].then);
-        if (!stands_at(s, i, then))
+        if (!matches_at(s, i, then))
             return 0;
         i += then.n;
     }
@@ -199,7 +199,7 @@ static size_t parts_end(struct fumi_str s, size_t i, const struct secret_part pa
 static bool fits(struct fumi_str s, size_t i, const struct secret_shape *shape, struct secret *out)
 {
     struct fumi_str prefix = fumi_str(shape->prefix);
-    if (!stands_at(s, i, prefix))
+    if (!matches_at(s, i, prefix))
         return false;
     size_t body = i + prefix.n, end = parts_end(s, body, shape->parts);
     struct fumi_str value = {s.p + body, end - body};
@@ -272,7 +272,7 @@ static size_t name_of(const struct secrets_scan *s, size_t i, char out[NAME_BACK
     return scheme || is_setting(s->text, sign) ? n : 0;
 }
 
-static bool ends_so(const char *backwards, size_t n, const char *suffix)
+static bool ends_with(const char *backwards, size_t n, const char *suffix)
 {
     size_t m = strlen(suffix);
     if (m > n)
@@ -288,7 +288,7 @@ static const struct secret_named *find_name(const char *backwards, size_t n, siz
 {
     for (size_t k = 0; k < secret_names_n; k++) {
         const struct secret_named *row = &secret_names[k];
-        if (!ends_so(backwards, n, row->suffix))
+        if (!ends_with(backwards, n, row->suffix))
             continue;
         if (!row->max || (length >= row->min && length <= row->max))
             return row->max ? row : NULL;
@@ -330,7 +330,7 @@ static const struct fumi_str dashes = FUMI_STR("-----");
 /* The end of "-----BEGIN RSA PRIVATE KEY-----" at i. Returns 0 if there is no such label. */
 static size_t label_end(struct fumi_str s, size_t i, struct fumi_str word)
 {
-    if (!stands_at(s, i, dashes) || !stands_at(s, i + dashes.n, word))
+    if (!matches_at(s, i, dashes) || !matches_at(s, i + dashes.n, word))
         return 0;
     size_t from = i + dashes.n + word.n, left = s.n - from;
     struct fumi_str label = {s.p + from, left < LABEL ? left : LABEL};
@@ -432,7 +432,7 @@ static void read_url(struct secrets_scan *s, size_t i)
 {
     struct fumi_str t = s->text;
     size_t from = i + 3, colon = 0, sign = 0, end = from;
-    if (!stands_at(t, i, FUMI_STR("://")) || i < SCHEME_LEAST || !is_alnum(at(t, i - 1)))
+    if (!matches_at(t, i, FUMI_STR("://")) || i < SCHEME_LEAST || !is_alnum(at(t, i - 1)))
         return;
     for (; end < t.n && end - from < AUTHORITY && is_authority((unsigned char)t.p[end]); end++) {
         if (t.p[end] == ':' && !colon)

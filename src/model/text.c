@@ -1,10 +1,10 @@
-/* Whether a text says anything. */
+/* Checks the text of a note. */
 #include "base/chars.h"
 #include "model/note.h"
 
 #include <stdlib.h>
 
-/* White space, line breaks, control characters and what has no width, as Unicode has them. */
+/* White space, line breaks, control characters and characters without width in Unicode. */
 static const struct range {
     uint32_t first, last;
 } blanks[] = {

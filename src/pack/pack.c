@@ -35,7 +35,7 @@ static int read_source(struct pack_job *j, const char *from, struct fumi_err *e)
         return -1;
     if (!found)
         return pack_fault(e,
-                          "%s holds no model: neither a TensorFlow.js model.json nor a "
+                          "%s contains no model: neither a TensorFlow.js model.json nor a "
                           "model.safetensors",
                           from);
     return 0;
@@ -147,8 +147,8 @@ static int fill_head(struct pack_job *j, const char *from, struct fumi_err *e)
     return 0;
 }
 
-/* Each weight takes at least one byte in the source. This finds a model whose sizes promise far
- * more weights than it has, before memory is allocated for them. */
+/* Whether the model has dimensions that need far more weights than the source contains; each weight
+ * takes at least one byte there. Checked before memory is allocated for the weights. */
 static bool is_too_large(const struct pack_job *j)
 {
     const struct pack_file *file;

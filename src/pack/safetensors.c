@@ -76,7 +76,7 @@ static int read_head(struct fumi_arena *a, struct fumi_str file, struct pack_sou
     if (file.n >= sizeof(size))
         memcpy(&size, file.p, sizeof(size));
     if (file.n < sizeof(size) || size > file.n - sizeof(size))
-        return pack_fault(e, "model.safetensors is cut short, or is not a safetensors file");
+        return pack_fault(e, "model.safetensors is truncated, or is not a safetensors file");
     struct fumi_err inner;
     struct fumi_str head = {file.p + sizeof(size), (size_t)size};
     struct fumi_str data = {head.p + head.n, file.n - sizeof(size) - head.n};

@@ -86,7 +86,7 @@ int pack_add_file(struct pack_files *f, struct fumi_str path, struct fumi_str by
     f->path_bytes += path.n;
     if (f->list.n >= FILES_MAX * sizeof(file) || f->path_bytes > PATHS_MAX) {
         release(&file);
-        return pack_fault(e, "there are too many files in %s: name the directory of the model",
+        return pack_fault(e, "there are too many files in %s: specify the directory of the model",
                           f->from);
     }
     file.path = fumi_dup(f->a, path);
@@ -131,8 +131,8 @@ const struct pack_file *pack_find_file(const struct pack_files *f, const char *n
     return best;
 }
 
-/* A directory tree being read. `path` is the current path, from the root on, with a NUL behind its
- * end; the part from `relative` on is relative to the root. */
+/* A directory tree being read. `path` is the current path, beginning with the root and terminated
+ * by a NUL that path.n does not count; the part from `relative` on is relative to the root. */
 struct tree_walk {
     struct pack_files *files;
     struct fumi_buf path;

@@ -16,7 +16,7 @@ enum {
     MEMBERS_MAX = 100000,     /* headers of any kind */
     EXTENSION_SIZE = 1 << 16, /* bytes of an extended header */
     EXTENSIONS_MAX = 16,      /* extended headers before one member */
-    PIECE = 1 << 18, /* bytes per read: memory grows as data arrives, not as a header says */
+    PIECE = 1 << 18, /* bytes per read: memory grows with the data, not with the size in a header */
 };
 #define SKIPPED_MAX ((uint64_t)1 << 34) /* bytes of all members that are not kept */
 
@@ -26,7 +26,7 @@ struct tar {
     uint64_t skipped;
     size_t members;
     struct fumi_err *e;
-    /* What extended headers said about the next member. */
+    /* From the extended headers of the next member. */
     int extensions;
     bool has_path, has_size;
     uint64_t size;
@@ -51,7 +51,7 @@ static int read_bytes(struct tar *t, void *to, size_t n)
     for (char *p = to; n;) {
         int got = gzread(t->file, p, n < PIECE ? (unsigned)n : PIECE);
         if (got <= 0)
-            return fault(t, "is damaged or cut short: get it again");
+            return fault(t, "is damaged or truncated: download it again");
         p += got;
         n -= (size_t)got;
     }
@@ -78,7 +78,8 @@ static uint64_t padding(uint64_t size)
 static int read_contents(struct tar *t, uint64_t size, size_t max, struct fumi_buf *out)
 {
     if (size > max)
-        return fault(t, "has a file that is too large: unpack it and name the directory");
+        return fault(t, "contains a file that is too large: unpack the archive and specify the "
+                        "directory");
     for (uint64_t left = size; left;) {
         size_t n = left < PIECE ? (size_t)left : PIECE;
         if (read_bytes(t, fumi_buf_reserve(out, n), n))
@@ -145,7 +146,7 @@ static int set_path(struct tar *t, struct fumi_str s)
 {
     size_t n = strnlen(s.p, s.n);
     if (n > sizeof(t->path))
-        return fault(t, "has a file with a name that is too long");
+        return fault(t, "contains a file with a name that is too long");
     t->path_n = 0;
     append(t, s.p, n);
     t->has_path = true;
@@ -227,8 +228,8 @@ static int keep(struct tar *t, struct fumi_str path, uint64_t size)
 {
     struct fumi_buf contents = {0};
     assert(t->files->kept <= PACK_KEPT_MAX);
-    size_t room = PACK_KEPT_MAX - t->files->kept, max = pack_size_max(path);
-    if (read_contents(t, size, max < room ? max : room, &contents)) {
+    size_t left = PACK_KEPT_MAX - t->files->kept, max = pack_size_max(path);
+    if (read_contents(t, size, max < left ? max : left, &contents)) {
         fumi_buf_done(&contents);
         return -1;
     }
@@ -240,9 +241,9 @@ static int take_member(struct tar *t, const struct tar_header *h)
 {
     uint64_t size;
     if (!sum_is_right(h) || !read_number(h->size, sizeof(h->size), &size))
-        return fault(t, "is damaged, or is not a tar archive: get it again");
+        return fault(t, "is damaged, or is not a tar archive: download it again");
     if (++t->members > MEMBERS_MAX)
-        return fault(t, "has too many files: unpack it and name the directory");
+        return fault(t, "contains too many files: unpack the archive and specify the directory");
     if (h->type == 'x' || h->type == 'L')
         return take_extension(t, h->type, size);
     if (!t->has_path)
@@ -252,7 +253,7 @@ static int take_member(struct tar *t, const struct tar_header *h)
     t->extensions = 0;
     struct fumi_str path = {t->path, t->path_n};
     if (leads_outside(path))
-        return fault(t, "names a file outside of itself");
+        return fault(t, "contains a path that leads outside of the archive");
     bool is_file = h->type == '0' || h->type == 0 || h->type == '7';
     if (is_file && pack_is_wanted(path))
         return keep(t, path, size);
@@ -268,7 +269,7 @@ static int drain(struct tar *t)
         t->skipped += (uint64_t)got;
     int status;
     gzerror(t->file, &status);
-    return got < 0 || status < 0 ? fault(t, "is damaged or cut short: get it again") : 0;
+    return got < 0 || status < 0 ? fault(t, "is damaged or truncated: download it again") : 0;
 }
 
 static int read_members(struct tar *t)

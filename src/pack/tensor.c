@@ -97,8 +97,8 @@ struct weight_writer {
     const struct pack_source *s;
     struct fumi_err *e;
     const char *prefix; /* of the names of tensors */
-    int8_t *w;          /* room for the largest kernel */
-    float *column;      /* room for one output of it */
+    int8_t *w;          /* buffer for the largest kernel */
+    float *column;      /* buffer for one output of a kernel */
 };
 
 static const struct pack_tensor *look(const struct weight_writer *m, const char *module,

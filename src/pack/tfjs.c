@@ -80,7 +80,7 @@ static int read_entry(struct tfjs_reader *r, const struct fumi_val *entry)
 static int add(struct tfjs_reader *r, struct fumi_buf *all, struct fumi_str bytes)
 {
     if (bytes.n > PACK_KEPT_MAX - r->joined)
-        return pack_fault(r->e, "model.json names more than 1 GiB of files in groups of several");
+        return pack_fault(r->e, "model.json: the groups with several files have more than 1 GiB");
     r->joined += bytes.n;
     fumi_buf_add(all, bytes.p, bytes.n);
     return 0;
@@ -131,8 +131,8 @@ static bool contains(struct fumi_str s, struct fumi_str part)
     return memmem(s.p, s.n, part.p, part.n) != NULL;
 }
 
-/* The three tables have no telling names after conversion; their shapes tell them: the most rows
- * has that of the words, the fewest that of the kinds. */
+/* The conversion does not keep the names of the three embedding tables, so the number of rows
+ * identifies them: the word table has the most, the table of token types the fewest. */
 static bool find_tables(struct pack_source *s, size_t hidden)
 {
     const struct pack_tensor *found[3];
@@ -188,7 +188,7 @@ static int read_dimensions(struct pack_source *s, struct fumi_arena *a, struct f
     s->heads = fits ? gain->shape[0] / (size_t)size : 0;
     s->epsilon = scalar(s, "embeddings/LayerNorm/batchnorm/add/y");
     if (!s->heads)
-        return pack_fault(e, "the TensorFlow.js model does not say how many heads it has "
+        return pack_fault(e, "the number of attention heads of the TensorFlow.js model is unknown "
                              "(attention/self/truediv_recip is missing or wrong)");
     return 0;
 }

@@ -54,7 +54,7 @@ static bool fits(struct trie_builder *b, size_t base, const struct trie_children
 }
 
 /* Finds the base for a cell's children. After a long search the next one begins later, so that the
- * nearly full part is not searched each time; a few free cells are given up for it. */
+ * nearly full part is not searched each time; this leaves a few free cells unused. */
 static size_t fit(struct trie_builder *b, const struct trie_children *c)
 {
     enum { LONG = 512 };

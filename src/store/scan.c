@@ -130,7 +130,7 @@ static int copy_rows(const struct scan *s, struct scan_writer *w, struct fumi_er
 }
 
 enum from { FROM_SOURCE, FROM_ROWS };
-enum { NO_ROOM = 1 }; /* the file cannot be written; errno is set */
+enum { NO_SPACE = 1 }; /* the file cannot be written; errno is set */
 
 static int fill(struct scan *s, struct changes *changes, enum from from, struct fumi_err *e)
 {
@@ -139,7 +139,7 @@ static int fill(struct scan *s, struct changes *changes, enum from from, struct 
     int failed = from == FROM_ROWS ? copy_rows(s, w, e)
                                    : s->source.all(s->source.arg, put, changes, &change, e);
     if (w->full)
-        return NO_ROOM;
+        return NO_SPACE;
     if (failed)
         return -1;
     scan_write_publish(w, change);
@@ -158,10 +158,10 @@ static int write_new_file(struct scan *s, int fd, enum from from, struct fumi_er
 {
     struct changes changes = {0};
     if (scan_write_new(&changes.writer, fd, s->space, s->dim))
-        return NO_ROOM;
+        return NO_SPACE;
     int r = fill(s, &changes, from, e);
     if (!r && s->path && rename(s->temp_path, s->path) && !scan_file_is_at(fd, s->path))
-        r = NO_ROOM;
+        r = NO_SPACE;
     if (r) {
         int why = errno;
         discard(&changes);
@@ -178,7 +178,7 @@ static int make_file(struct scan *s, enum from from, struct fumi_err *e)
 {
     int fd = s->path ? scan_file_new(s->temp_path) : scan_file_memory();
     if (fd < 0)
-        return NO_ROOM;
+        return NO_SPACE;
     int r = write_new_file(s, fd, from, e);
     if (!r)
         return 0;
@@ -199,7 +199,7 @@ static int use_memory(struct scan *s, struct fumi_err *e)
     s->path = fumi_resize(s->path, 0);
     close_file(s);
     int r = make_file(s, FROM_SOURCE, e);
-    if (r == NO_ROOM)
+    if (r == NO_SPACE)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "no memory for the vector cache: %s",
                             strerror(errno));
     return r;
@@ -208,7 +208,7 @@ static int use_memory(struct scan *s, struct fumi_err *e)
 static int rebuild(struct scan *s, const char *why, struct fumi_err *e)
 {
     int r = make_file(s, FROM_SOURCE, e);
-    if (r == NO_ROOM)
+    if (r == NO_SPACE)
         return use_memory(s, e);
     if (!r && s->path)
         fumi_log(s->log, strcmp(why, "missing") == 0 ? FUMI_INFO : FUMI_WARN, "scan_made",
@@ -279,7 +279,8 @@ static bool lock_file(struct scan *s, bool *reopened)
     return false;
 }
 
-/* Takes over what other processes wrote. Returns NULL, or a word for what is wrong. */
+/* Takes over what other processes wrote. Returns NULL on success, otherwise a word for the fault
+ * (for the log). */
 static const char *catch_up(struct scan *s, bool reopened)
 {
     struct scan_map *m;

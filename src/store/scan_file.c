@@ -213,7 +213,7 @@ void scan_map_free(struct scan_map *m)
     fumi_resize(m, 0);
 }
 
-static uint64_t room_of(const struct scan_layout *s, int fd)
+static uint64_t capacity_of(const struct scan_layout *s, int fd)
 {
     struct stat st;
     if (fstat(fd, &st) || st.st_size < SCAN_HEADER)
@@ -286,14 +286,14 @@ static bool deletions_are_valid(const struct scan_map *m, const struct scan_stat
 static const char *state_fault(const struct scan_map *m, int fd, uint64_t known,
                                struct scan_state *state)
 {
-    uint64_t room = room_of(&m->layout, fd);
-    if (room < known)
+    uint64_t capacity = capacity_of(&m->layout, fd);
+    if (capacity < known)
         return "size";
     if (!newest_state(m, state))
         return "state";
     if (state->rows < known || state->deleted > state->rows || state->rows >= SCAN_LIVE)
         return "count";
-    return room < state->rows ? "size" : NULL;
+    return capacity < state->rows ? "size" : NULL;
 }
 
 static size_t size_for(const struct scan_layout *s, uint64_t rows)
@@ -338,7 +338,7 @@ const char *scan_map_open(int fd, struct fumi_str space, size_t dim, struct scan
     struct scan_layout layout = scan_layout_of(dim);
     if (fstat(fd, &st) || st.st_size < SCAN_HEADER)
         return st.st_size == 0 ? "missing" : "size";
-    struct scan_map *m = map_new(fd, dim, room_of(&layout, fd));
+    struct scan_map *m = map_new(fd, dim, capacity_of(&layout, fd));
     if (!m)
         return "memory";
     const char *why = file_fault(m, fd, space, state);
@@ -369,7 +369,7 @@ static int grow(struct scan_writer *w, uint64_t rows)
         w->map = larger;
         w->owns_map = true;
     }
-    w->room = scan_blocks(rows) * SCAN_BLOCK;
+    w->capacity = scan_blocks(rows) * SCAN_BLOCK;
     return 0;
 }
 
@@ -392,14 +392,15 @@ void scan_write_append(struct scan_writer *w, int fd, struct scan_map *map,
                        const struct scan_state *state)
 {
     *w = (struct scan_writer){.fd = fd, .map = map, .state = *state, .before = *state};
-    uint64_t file = room_of(&map->layout, fd);
+    uint64_t file = capacity_of(&map->layout, fd);
     uint64_t mapped = (map->size - SCAN_HEADER) / map->layout.block * SCAN_BLOCK;
-    w->room = file < mapped ? file : mapped;
+    w->capacity = file < mapped ? file : mapped;
 }
 
-static int row_room(struct scan_writer *w, struct fumi_err *e)
+static int reserve_row(struct scan_writer *w, struct fumi_err *e)
 {
-    if (w->state.rows < SCAN_LIVE - 1 && (w->state.rows < w->room || !grow(w, w->state.rows + 1)))
+    if (w->state.rows < SCAN_LIVE - 1 &&
+        (w->state.rows < w->capacity || !grow(w, w->state.rows + 1)))
         return 0;
     w->full = true;
     return fumi_err_set(e, FUMI_INTERNAL_ERROR,
@@ -410,7 +411,7 @@ static int row_room(struct scan_writer *w, struct fumi_err *e)
 /* Completes a row whose columns are filled in, and counts it. */
 static void seal(struct scan_writer *w, const struct scan_block *b, size_t i)
 {
-    assert(w->state.rows < w->room);
+    assert(w->state.rows < w->capacity);
     b->code_info[i].checksum = scan_code_checksum(w->map, b->code + i * w->map->layout.stride);
     b->checksum[i] = row_checksum(&w->map->layout, b, i, w->state.rows);
     __atomic_store_n(&b->deleted[i], SCAN_LIVE, __ATOMIC_RELAXED);
@@ -421,7 +422,7 @@ static void seal(struct scan_writer *w, const struct scan_block *b, size_t i)
 
 int scan_write_row(struct scan_writer *w, const struct scan_row *row, struct fumi_err *e)
 {
-    if (row_room(w, e))
+    if (reserve_row(w, e))
         return -1;
     const struct scan_layout *s = &w->map->layout;
     struct scan_block b = scan_block(w->map, (size_t)(w->state.rows / SCAN_BLOCK));
@@ -441,7 +442,7 @@ int scan_write_row(struct scan_writer *w, const struct scan_row *row, struct fum
 int scan_write_copy(struct scan_writer *w, const struct scan_map *from, size_t row,
                     struct fumi_err *e)
 {
-    if (row_room(w, e))
+    if (reserve_row(w, e))
         return -1;
     const struct scan_layout *s = &w->map->layout;
     struct scan_block b = scan_block(w->map, (size_t)(w->state.rows / SCAN_BLOCK));
@@ -473,7 +474,7 @@ static size_t last_upto(const int64_t *sorted, size_t n, int64_t note)
     return low;
 }
 
-static bool holds(const int64_t *sorted, size_t n, int64_t note)
+static bool contains(const int64_t *sorted, size_t n, int64_t note)
 {
     return n && sorted[last_upto(sorted, n, note)] == note;
 }
@@ -511,7 +512,7 @@ void scan_write_deleted(struct scan_writer *w, const int64_t *notes, size_t n)
         struct scan_block b = scan_block(w->map, (size_t)(at / SCAN_BLOCK));
         size_t end = rows_at(at, w->before.rows);
         for (size_t i = 0; i < end; i++)
-            if (b.note[i] >= first && b.note[i] <= last && holds(notes, n, b.note[i]))
+            if (b.note[i] >= first && b.note[i] <= last && contains(notes, n, b.note[i]))
                 mark(w, &b, i, at + i);
     }
 }
@@ -582,15 +583,15 @@ void scan_wipe(const struct scan_map *m, const struct scan_state *state)
     int64_t *notes = state->deleted ? fumi_resize(NULL, state->deleted * sizeof(*notes)) : NULL;
     size_t n = notes ? wiped_notes(m, state, notes) : 0;
     for (uint64_t row = 0; n && row < state->rows; row++)
-        if (is_unwiped(m, state, row, &b) && holds(notes, n, b.note[row % SCAN_BLOCK]))
+        if (is_unwiped(m, state, row, &b) && contains(notes, n, b.note[row % SCAN_BLOCK]))
             wipe(m, &b, row % SCAN_BLOCK, row);
     fumi_resize(notes, 0);
 }
 
 void scan_wipe_unpublished(const struct scan_map *m, int fd, const struct scan_state *state)
 {
-    uint64_t room = room_of(&m->layout, fd);
-    for (uint64_t row = state->rows; row < room; row++) {
+    uint64_t capacity = capacity_of(&m->layout, fd);
+    for (uint64_t row = state->rows; row < capacity; row++) {
         struct scan_block b = scan_block(m, (size_t)(row / SCAN_BLOCK));
         if (b.vector[row % SCAN_BLOCK])
             wipe(m, &b, row % SCAN_BLOCK, row);
@@ -601,12 +602,12 @@ size_t scan_peek(const char *path, char space[SCAN_SPACE], size_t *n)
 {
     struct scan_header h = {0};
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    bool sound = fd >= 0 && read(fd, &h, sizeof(h)) == (ssize_t)sizeof(h) &&
+    bool valid = fd >= 0 && read(fd, &h, sizeof(h)) == (ssize_t)sizeof(h) &&
                  memcmp(h.magic, magic, sizeof(magic)) == 0 && h.version == SCAN_VERSION &&
                  h.checksum == header_checksum(&h) && h.space_n <= SCAN_SPACE;
     if (fd >= 0)
         close(fd);
-    if (!sound)
+    if (!valid)
         return 0;
     memcpy(space, h.space, h.space_n);
     *n = h.space_n;

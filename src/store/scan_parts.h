@@ -127,7 +127,7 @@ bool scan_file_is_at(int fd, const char *path); /* the path still names this fil
 struct scan_layout scan_layout_of(size_t dim);
 
 /* Maps the file, checks it and reads its newest generation. Returns NULL on success, otherwise a
- * word for what is wrong with the file (for the log), with nothing mapped. */
+ * word for the fault (for the log), with nothing mapped. */
 const char *scan_map_open(int fd, struct fumi_str space, size_t dim, struct scan_map **out,
                           struct scan_state *state);
 void scan_map_free(struct scan_map *m); /* m may be NULL */
@@ -143,9 +143,9 @@ const char *scan_map_update(int fd, struct scan_map *m, uint64_t known, struct s
 struct scan_writer {
     int fd;
     struct scan_map *map;
-    bool owns_map; /* map was made by the writer; the caller takes it over or frees it */
-    bool full;     /* there was no space for a row */
-    uint64_t room; /* rows that file and mapping can hold now */
+    bool owns_map;     /* map was made by the writer; the caller takes it over or frees it */
+    bool full;         /* there was no space for a row */
+    uint64_t capacity; /* rows that fit into the file and the mapping now */
     struct scan_state before, state;
 };
 

@@ -195,7 +195,7 @@ static int each_own(void *arg, void *row, size_t bytes, struct fumi_err *e)
 {
     const struct own_notes *v = arg;
     const struct note *n = row;
-    return is_ours(&v->s->scope, n->project) ? loading_ask(v->to, row, bytes, e) : ROW_SKIP;
+    return is_ours(&v->s->scope, n->project) ? loading_each(v->to, row, bytes, e) : ROW_SKIP;
 }
 
 static int scoped_load_notes(struct store *base, const struct loading *to, const int64_t *seqs,
@@ -472,10 +472,11 @@ static int scoped_backup(struct store *base, struct fumi_str path, struct fumi_e
 }
 
 static int scoped_check(struct store *base, bool repair,
-                        void (*say)(void *arg, const char *sentence), void *arg, struct fumi_err *e)
+                        void (*print)(void *arg, const char *sentence), void *arg,
+                        struct fumi_err *e)
 {
     const struct scoped *s = of(base);
-    return may_all(s, repair, e) ? -1 : store_check(s->in, repair, say, arg, e);
+    return may_all(s, repair, e) ? -1 : store_check(s->in, repair, print, arg, e);
 }
 
 static int scoped_erase_step(struct store *base, bool *more, struct fumi_err *e)

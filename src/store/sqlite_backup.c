@@ -17,7 +17,7 @@ static int fail(struct db *from, int rc, const char *to, struct fumi_err *e)
     if ((rc & 0xFF) == SQLITE_CORRUPT || (rc & 0xFF) == SQLITE_BUSY)
         return store_sqlite_fault(from, rc, e);
     return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                        "The copy cannot be written: %s; check the space on its disk (%s)",
+                        "The copy cannot be written: %s; check the free disk space (%s)",
                         sqlite3_errstr(rc), to);
 }
 
@@ -36,7 +36,8 @@ static int copy_pages(sqlite3 *to, struct db *from)
     return rc == SQLITE_DONE ? end : rc;
 }
 
-static int is_sound(sqlite3 *h)
+/* Returns 0 if the database has no damage, otherwise a result code of SQLite. */
+static int check_pages(sqlite3 *h)
 {
     sqlite3_stmt *q = NULL;
     int rc = sqlite3_prepare_v2(h, "PRAGMA quick_check(1)", -1, &q, NULL);
@@ -61,7 +62,7 @@ static int fill(struct db *from, sqlite3 *to, bool accept_damage)
     if (!rc)
         rc = store_sqlite_erase_copy(to);
     if (!rc)
-        rc = is_sound(to);
+        rc = check_pages(to);
     return accept_damage && (rc & 0xFF) == SQLITE_CORRUPT ? 0 : rc;
 }
 
@@ -95,11 +96,12 @@ int store_sqlite_copy(struct store_sqlite *s, const char *to, enum store_sqlite_
     store_sqlite_file_sweep(to);
     char *part = store_sqlite_path_new(to, ".part");
     int fd = store_sqlite_file_fresh(part);
-    int rc = fd < 0 ? fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                                   "Cannot create the copy: %s; check the path, its rights and the "
-                                   "space on its disk (%s)",
-                                   strerror(errno), to)
-                    : 0;
+    int rc = fd < 0
+                 ? fumi_err_set(e, FUMI_INTERNAL_ERROR,
+                                "Cannot create the copy: %s; check the path, its permissions and "
+                                "the free disk space (%s)",
+                                strerror(errno), to)
+                 : 0;
     if (!rc) {
         rc = copy_from(s, part, migrates && s->lenient, e) ||
                      store_sqlite_file_name(part, to, migrates, e)

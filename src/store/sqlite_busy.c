@@ -22,7 +22,7 @@ enum {
     STOPPED = 9,          /* seconds to wait for a process that is stopped or not known */
     WORKING = 30,         /* seconds for a running one: a disk may stall for more than ten */
     AGAIN_MS = 100,       /* if the process was already stopped at the last wait */
-    LOOK_EVERY = 64,      /* sleeps between two looks at the holder */
+    CHECK_EVERY = 64,     /* sleeps between two checks of the process that holds the lock */
     SLEEP_LEAST = 500000, /* nanoseconds */
     SLEEP_SPAN = 1500000,
 };
@@ -69,7 +69,7 @@ static long holder_at(FILE *locks, const char *path, const struct lock_range *at
     return pid;
 }
 
-static long look_for_holder(const struct store_sqlite *s)
+static long find_holder(const struct store_sqlite *s)
 {
     FILE *locks = fopen("/proc/locks", "re");
     long pid = 0;
@@ -84,12 +84,12 @@ static long look_for_holder(const struct store_sqlite *s)
  * some if others are released between two pieces, so the list is read several times. */
 static long holder(const struct store_sqlite *s)
 {
-    enum { LOOKS = 10, PAUSE = 1000000 }; /* nanoseconds */
+    enum { READS = 10, PAUSE = 1000000 }; /* nanoseconds */
     long pid = 0;
-    for (int i = 0; i < LOOKS && !pid; i++) {
+    for (int i = 0; i < READS && !pid; i++) {
         if (i)
             nanosleep(&(struct timespec){0, PAUSE}, NULL);
-        pid = look_for_holder(s);
+        pid = find_holder(s);
     }
     return pid;
 }
@@ -109,7 +109,7 @@ static bool is_stopped(long pid)
 }
 
 /* Whether to continue waiting after the shorter time. */
-static bool is_worth_it(struct store_sqlite *s)
+static bool should_wait(struct store_sqlite *s)
 {
     long pid = holder(s);
     bool stopped = pid && is_stopped(pid);
@@ -125,7 +125,7 @@ static bool is_over(struct db *d, int64_t waited, int count)
         return true;
     bool blocked = __atomic_load_n(&d->store->blocked, __ATOMIC_RELAXED);
     int64_t most = blocked ? AGAIN_MS * INT64_C(1000000) : SECONDS(STOPPED);
-    return waited > most && count % LOOK_EVERY == 0 && !is_worth_it(d->store);
+    return waited > most && count % CHECK_EVERY == 0 && !should_wait(d->store);
 }
 
 /* Random pauses give every process the same chance. SQLite's own pauses grow, which starves a

@@ -13,22 +13,22 @@
 struct check {
     struct store *store;
     bool repair, quiet;
-    void (*say)(void *arg, const char *sentence);
+    void (*print)(void *arg, const char *sentence);
     void *arg;
     struct fumi_arena arena;
     int64_t faults; /* found by the current check */
     int64_t lost;   /* damaged notes, groups and globals, which cannot be rebuilt */
 };
 
-__attribute__((format(printf, 2, 3))) static void tell(struct check *x, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void report(struct check *x, const char *fmt, ...)
 {
     char text[400];
     va_list args;
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    if (x->say && !x->quiet)
-        x->say(x->arg, text);
+    if (x->print && !x->quiet)
+        x->print(x->arg, text);
 }
 
 static int look_at_pages(struct db *d, void *arg, struct fumi_err *e)
@@ -41,7 +41,7 @@ static int look_at_pages(struct db *d, void *arg, struct fumi_err *e)
         if (fumi_eq(text, FUMI_STR("ok")))
             continue;
         x->faults++;
-        tell(x, "Damage in the file: %.*s.", FUMI_ARG(text));
+        report(x, "Damage in the file: %.*s.", FUMI_ARG(text));
     }
     return more < 0 ? -1 : store_sqlite_schema_check(d, e);
 }
@@ -56,8 +56,8 @@ static void report_lost(void *arg, const char *what, struct fumi_str id)
 {
     struct check *x = arg;
     x->lost++;
-    tell(x, "The %s %.*s is damaged: restore it from a backup, or delete it.", what,
-         (int)(id.n < 64 ? id.n : 64), id.p);
+    report(x, "The %s %.*s is damaged: restore it from a backup, or delete it.", what,
+           (int)(id.n < 64 ? id.n : 64), id.p);
 }
 
 static int look_at_note(struct db *d, struct check *x, int64_t seq, struct fumi_err *e)
@@ -84,7 +84,7 @@ static int look_at_texts(struct db *d, void *arg, struct fumi_err *e)
     if (more < 0 || store_sqlite_groups_check(d, report_lost, x, e) ||
         store_sqlite_globals_check(d, report_lost, x, e))
         return -1;
-    tell(x, "Notes checked: %lld; damaged texts: %lld.", (long long)notes, (long long)x->lost);
+    report(x, "Notes checked: %lld; damaged texts: %lld.", (long long)notes, (long long)x->lost);
     return 0;
 }
 
@@ -106,8 +106,8 @@ static int look_at_words(struct db *d, void *arg, struct fumi_err *e)
         return -1;
     missing = missing > x->lost ? missing - x->lost : 0;
     if (rc || missing || extra)
-        tell(x, "The keyword index does not match the notes: %s, %lld missing, %lld too many.",
-             rc ? "damaged" : "readable", (long long)missing, (long long)extra);
+        report(x, "The keyword index does not match the notes: %s, %lld missing, %lld too many.",
+               rc ? "damaged" : "readable", (long long)missing, (long long)extra);
     x->faults += rc || missing || extra;
     return 0;
 }
@@ -150,7 +150,7 @@ static int look_at_tag_sets(struct db *d, void *arg, struct fumi_err *e)
     if (store_sqlite_number(d, e, &wrong, sql, "") < 0)
         return -1;
     if (wrong)
-        tell(x, "There are notes with the wrong tag set: %lld.", (long long)wrong);
+        report(x, "There are notes with the wrong tag set: %lld.", (long long)wrong);
     x->faults += wrong;
     return 0;
 }
@@ -277,7 +277,7 @@ static int look_at_rules(struct db *d, void *arg, struct fumi_err *e)
         if (store_sqlite_number(d, e, &wrong, rules[i].look, "") < 0)
             return -1;
         if (wrong)
-            tell(x, "There are %s: %lld.", rules[i].what, (long long)wrong);
+            report(x, "There are %s: %lld.", rules[i].what, (long long)wrong);
         x->faults += wrong;
     }
     return 0;
@@ -304,15 +304,14 @@ static const struct check_part {
 };
 
 /* Checks one part; with `repair`, repairs it and checks it again. Adds the faults that remain to
- * *unsound. The check of the keyword index is an INSERT, so it needs a write transaction. */
-static int examine(struct check *x, const struct check_part *p, int64_t *unsound,
-                   struct fumi_err *e)
+ * *faults. The check of the keyword index is an INSERT, so it needs a write transaction. */
+static int examine(struct check *x, const struct check_part *p, int64_t *faults, struct fumi_err *e)
 {
     x->faults = 0;
     if (store_sqlite_write(x->store, p->look, x, e))
         return -1;
     if (!x->faults)
-        tell(x, "%s: no damage.", p->name);
+        report(x, "%s: no damage.", p->name);
     if (x->faults && x->repair) {
         if (store_sqlite_write(x->store, p->repair, x, e))
             return -1;
@@ -322,9 +321,9 @@ static int examine(struct check *x, const struct check_part *p, int64_t *unsound
         x->quiet = false;
         if (rc)
             return -1;
-        tell(x, x->faults ? "%s: cannot be repaired." : "%s: rebuilt.", p->name);
+        report(x, x->faults ? "%s: cannot be repaired." : "%s: rebuilt.", p->name);
     }
-    *unsound += x->faults;
+    *faults += x->faults;
     return 0;
 }
 
@@ -337,7 +336,7 @@ static void drop_caches(struct check *x)
     pthread_mutex_unlock(&s->filters_lock);
     store_sqlite_index_close(s);
     if (unlink(s->side) == 0)
-        tell(x, "The vector cache was deleted: the next search rebuilds it.");
+        report(x, "The vector cache was deleted: the next search rebuilds it.");
 }
 
 /* Erases the traces of deleted texts, marked or not. If another process reads the log, or the disk
@@ -349,83 +348,86 @@ static int erase(struct check *x, struct fumi_err *e)
     if (store_sqlite_erase_all(s, &done, e)) {
         if (__atomic_load_n(&s->corrupt, __ATOMIC_RELAXED))
             return -1;
-        tell(x, "Deleted texts: not erased. %s.", e->text);
+        report(x, "Deleted texts: not erased. %s.", e->text);
         return 0;
     }
-    tell(x, done ? "Deleted texts: erased."
-                 : "Deleted texts: not erased from the log yet, because another process reads it; "
-                   "run doctor again later.");
+    report(x, done
+                  ? "Deleted texts: erased."
+                  : "Deleted texts: not erased from the log yet, because another process reads it; "
+                    "run doctor again later.");
     return 0;
 }
 
-static int look_through(struct check *x, int64_t *unsound, struct fumi_err *e)
+static int look_through(struct check *x, int64_t *faults, struct fumi_err *e)
 {
-    if (examine(x, &parts[0], unsound, e))
+    if (examine(x, &parts[0], faults, e))
         return -1;
-    if (*unsound)
+    if (*faults)
         return 0;
     if (store_sqlite_read(x->store, look_at_texts, x, e))
         return -1;
     for (size_t i = 1; i < FUMI_COUNT(parts); i++)
-        if (examine(x, &parts[i], unsound, e))
+        if (examine(x, &parts[i], faults, e))
             return -1;
     if (x->repair)
         drop_caches(x);
-    return *unsound ? 0 : erase(x, e);
+    return *faults ? 0 : erase(x, e);
 }
 
 /* The same, but damage that makes the check fail counts as a fault. */
-static int look_once(struct check *x, int64_t *unsound, struct fumi_err *e)
+static int look_once(struct check *x, int64_t *faults, struct fumi_err *e)
 {
     struct store_sqlite *s = (struct store_sqlite *)x->store;
-    *unsound = x->lost = 0;
+    *faults = x->lost = 0;
     __atomic_store_n(&s->corrupt, false, __ATOMIC_RELAXED);
-    if (look_through(x, unsound, e) == 0)
+    if (look_through(x, faults, e) == 0)
         return 0;
     if (!__atomic_load_n(&s->corrupt, __ATOMIC_RELAXED))
         return -1;
-    ++*unsound;
-    tell(x, "%s.", e->text);
+    ++*faults;
+    report(x, "%s.", e->text);
     return 0;
 }
 
 static int rewrite(struct check *x, struct fumi_err *e)
 {
     struct store_sqlite_salvaged saved;
-    tell(x, "The file cannot be repaired in place: all readable rows are written into a new file.");
+    report(x,
+           "The file cannot be repaired in place: all readable rows are written into a new file.");
     if (store_sqlite_salvage((struct store_sqlite *)x->store, repair_rules, x, &saved, e))
         return -1;
-    tell(x, "Notes saved: %lld; lost: %lld.", (long long)saved.notes, (long long)saved.lost);
-    tell(x, "Groups, globals and settings saved: %lld; damaged: %lld.", (long long)saved.others,
-         (long long)saved.damaged);
-    tell(x, "Vectors saved: %lld; notes without any are embedded again.", (long long)saved.vectors);
-    tell(x, "The new file has replaced the damaged one, which is kept: %s.", saved.kept);
+    report(x, "Notes saved: %lld; lost: %lld.", (long long)saved.notes, (long long)saved.lost);
+    report(x, "Groups, globals and settings saved: %lld; damaged: %lld.", (long long)saved.others,
+           (long long)saved.damaged);
+    report(x, "Vectors saved: %lld; notes without any are embedded again.",
+           (long long)saved.vectors);
+    report(x, "The new file has replaced the damaged one, which is kept: %s.", saved.kept);
     fumi_resize(saved.kept, 0);
     drop_caches(x);
     return 0;
 }
 
-static int examine_all(struct check *x, int64_t *unsound, struct fumi_err *e)
+static int examine_all(struct check *x, int64_t *faults, struct fumi_err *e)
 {
-    if (look_once(x, unsound, e))
+    if (look_once(x, faults, e))
         return -1;
-    if (!*unsound || !x->repair)
+    if (!*faults || !x->repair)
         return 0;
-    return rewrite(x, e) ? -1 : look_once(x, unsound, e);
+    return rewrite(x, e) ? -1 : look_once(x, faults, e);
 }
 
-int store_sqlite_check(struct store *s, bool repair, void (*say)(void *arg, const char *sentence),
+int store_sqlite_check(struct store *s, bool repair, void (*print)(void *arg, const char *sentence),
                        void *arg, struct fumi_err *e)
 {
-    struct check x = {.store = s, .repair = repair, .say = say, .arg = arg};
-    int64_t unsound = 0;
-    int rc = examine_all(&x, &unsound, e);
+    struct check x = {.store = s, .repair = repair, .print = print, .arg = arg};
+    int64_t faults = 0;
+    int rc = examine_all(&x, &faults, e);
     fumi_arena_done(&x.arena);
-    if (rc || (!unsound && !x.lost))
+    if (rc || (!faults && !x.lost))
         return rc;
     return fumi_err_set(e, FUMI_INTERNAL_ERROR,
                         "The database is damaged: %lld faults, %lld texts lost; %s",
-                        (long long)unsound, (long long)x.lost,
-                        unsound && !repair ? "let doctor repair it"
-                                           : "restore a backup, or delete what is damaged");
+                        (long long)faults, (long long)x.lost,
+                        faults && !repair ? "run fumi doctor to repair it"
+                                          : "restore a backup, or delete the damaged data");
 }

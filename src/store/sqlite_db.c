@@ -27,14 +27,14 @@ static const struct {
     {SQLITE_READONLY, "The database cannot be written: make the file and its directory writable"},
     {SQLITE_PERM, "The database may not be used: make the file and its directory writable"},
     {SQLITE_AUTH, "The database may not be used: make the file and its directory writable"},
-    {SQLITE_CANTOPEN, "The database cannot be opened: check that the file is there and that it and "
+    {SQLITE_CANTOPEN, "The database cannot be opened: check that the file exists and that it and "
                       "its directory are writable"},
     {SQLITE_CORRUPT, "The database is damaged: run fumi doctor, or restore a backup"},
     {SQLITE_NOTADB, "This file is not a database: restore a backup, or choose another file"},
     {SQLITE_LOCKED, "Another call has held the database for too long: try again"},
     {SQLITE_TOOBIG, "A value is larger than 16 MiB: store it in parts"},
     {SQLITE_NOMEM, "Out of memory: end other programs and try again"},
-    {SQLITE_NOLFS, "The file system cannot hold so large a file: move the database"},
+    {SQLITE_NOLFS, "The file system does not support such a large file: move the database"},
 };
 
 static int last_errno(struct db *d, int which)

@@ -24,8 +24,8 @@ static int fail(const char *what, const char *path, struct fumi_err *e)
                             "(ulimit -n) (%s)",
                             what, path);
     return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                        "%s: %s; check the path, its rights and the space on its disk (%s)", what,
-                        strerror(errno), path);
+                        "%s: %s; check the path, its permissions and the free disk space (%s)",
+                        what, strerror(errno), path);
 }
 
 char *store_sqlite_path(const char *path, const char *ending)
@@ -139,7 +139,7 @@ int store_sqlite_file_name(const char *from, const char *to, bool replace, struc
     if (replace ? rename(from, to) : name_new(from, to))
         return errno == EEXIST
                    ? fumi_err_set(e, ERR_CONFLICT, "This file exists; choose another name (%s)", to)
-                   : fail("Cannot name the copy", to, e);
+                   : fail("Cannot rename the copy", to, e);
     return store_sqlite_file_sync_dir(to, e);
 }
 
@@ -147,10 +147,10 @@ int store_sqlite_file_like(const char *path, const char *model, struct fumi_err 
 {
     struct stat st, own;
     if (stat(model, &st) || stat(path, &own))
-        return fail("Cannot look at the database", model, e);
+        return fail("Cannot read the permissions of the database", model, e);
     bool same = st.st_uid == own.st_uid && st.st_gid == own.st_gid;
     if ((!same && chown(path, st.st_uid, st.st_gid)) || chmod(path, st.st_mode & 0777))
-        return fail("Cannot give the new database its rights", path, e);
+        return fail("Cannot set the permissions of the new database", path, e);
     return 0;
 }
 
@@ -162,9 +162,9 @@ int store_sqlite_file_swap(const char *path, const char *with, const char *keep,
     if (!linked && (errno == EEXIST || name_new(path, keep)))
         return fail("Cannot keep the damaged database", keep, e);
     if (rename(with, path)) {
-        fail("Cannot name the new database", path, e);
+        fail("Cannot rename the new database", path, e);
         if (linked ? unlink(keep) : rename(keep, path))
-            return fail("Cannot name the database as before", path, e);
+            return fail("Cannot restore the name of the database", path, e);
         return -1;
     }
     return store_sqlite_file_sync_dir(path, e);

@@ -36,17 +36,17 @@ static void keep_strings(struct global *g, struct fumi_arena *a)
         *all[i] = fumi_dup(a, *all[i]);
 }
 
-/* Returns 1 if the global exists, with *sound set to whether it matches its checksum; 0 if not; -1
+/* Returns 1 if the global exists, with *valid set to whether it matches its checksum; 0 if not; -1
  * with *e set. */
 static int find(struct db *d, struct fumi_arena *a, const struct global *like, struct global *out,
-                bool *sound, struct fumi_err *e)
+                bool *valid, struct fumi_err *e)
 {
     sqlite3_stmt *q = store_sqlite_query(d, e, COLUMNS "WHERE project=?1 AND key=?2", "ss",
                                          like->project, like->key);
     int found = q ? store_sqlite_row(d, q, e) : -1;
     if (found <= 0)
         return found;
-    *sound = view_row(q, out);
+    *valid = view_row(q, out);
     keep_strings(out, a);
     store_sqlite_end(q);
     return 1;
@@ -124,17 +124,17 @@ static int merge(struct db *d, void *arg, struct fumi_err *e)
 {
     struct merge_global_args *m = arg;
     struct global *now = &m->put.now, is;
-    bool sound;
+    bool valid;
     *now = *m->put.given;
-    int found = find(d, m->put.arena, now, &is, &sound, e);
+    int found = find(d, m->put.arena, now, &is, &valid, e);
     if (found < 0 ||
         (!found && store_sqlite_id_free(d, m->put.arena, now->project, &now->id, &m->outcome, e)))
         return -1;
     if (found) {
-        bool newer = !sound || now->updated > is.updated;
+        bool newer = !valid || now->updated > is.updated;
         now->id = is.id;
         m->outcome = newer ? MERGED_ADDED : MERGED_OLDER;
-        if (sound && fumi_eq(is.value, now->value))
+        if (valid && fumi_eq(is.value, now->value))
             m->outcome = MERGED_SAME;
         if (!newer)
             return 0;
@@ -164,12 +164,12 @@ struct get_global_args {
 static int get(struct db *d, void *arg, struct fumi_err *e)
 {
     struct get_global_args *g = arg;
-    bool sound;
-    int found = find(d, g->arena, &g->like, g->out, &sound, e);
+    bool valid;
+    int found = find(d, g->arena, &g->like, g->out, &valid, e);
     if (found <= 0)
         return found < 0 ? -1 : fumi_err_set(e, ERR_NOT_FOUND, "Not found");
     const struct fumi_str key = g->like.key;
-    return sound ? 0
+    return valid ? 0
                  : fumi_err_set(e, FUMI_LIMIT,
                                 "The value of %.*s is damaged in the database file: set it again, "
                                 "or restore a backup",
@@ -208,14 +208,14 @@ static void add(struct list_globals_args *l, struct global *g)
 static int show(struct db *d, struct list_globals_args *l, sqlite3_stmt *q, struct fumi_err *e)
 {
     struct global g;
-    bool sound = view_row(q, &g);
+    bool valid = view_row(q, &g);
     if (!fumi_starts(g.key, l->prefix))
         return 0;
-    if (!sound) {
+    if (!valid) {
         store_sqlite_log_damage(d->store, "a global", g.id);
         return 1;
     }
-    int verdict = loading_ask(l->to, &g, g.key.n + g.value.n, e);
+    int verdict = loading_each(l->to, &g, g.key.n + g.value.n, e);
     if (verdict == ROW_KEEP)
         add(l, &g);
     return verdict < 0 ? -1 : verdict != ROW_END;

@@ -132,10 +132,10 @@ static int get(struct db *d, void *arg, struct fumi_err *e)
     int found = q ? store_sqlite_row(d, q, e) : -1;
     if (found <= 0)
         return found < 0 ? -1 : fumi_err_set(e, ERR_NOT_FOUND, "Group not found");
-    bool sound = view_row(q, g->out);
+    bool valid = view_row(q, g->out);
     keep_strings(g->out, g->arena);
     store_sqlite_end(q);
-    return sound ? 0
+    return valid ? 0
                  : fumi_err_set(e, FUMI_LIMIT,
                                 "Group %.*s is damaged in the database file: restore it from a "
                                 "backup, or delete it",
@@ -226,7 +226,7 @@ static void add(struct list_groups_args *l, struct group *g)
 /* Returns 1 to continue the list; 0 to end it; -1 with *e set. */
 static int show(struct list_groups_args *l, struct group *g, struct fumi_err *e)
 {
-    int verdict = loading_ask(l->to, g, g->key.n + g->title.n + g->description.n, e);
+    int verdict = loading_each(l->to, g, g->key.n + g->title.n + g->description.n, e);
     if (verdict == ROW_KEEP)
         add(l, g);
     return verdict < 0 ? -1 : verdict != ROW_END;

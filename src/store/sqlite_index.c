@@ -1,5 +1,5 @@
 /* The vector cache: opens the scan of the space in use and reads its rows from the database. The
- * scan has locks of its own; scan_lock only prevents that it is closed during use. */
+ * scan has locks of its own; scan_lock only keeps it open while a thread uses it. */
 #include "store/sqlite_erase.h"
 #include "store/sqlite_parts.h"
 

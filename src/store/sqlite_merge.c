@@ -27,7 +27,8 @@ struct fumi_str store_sqlite_id_next(struct fumi_arena *a, struct fumi_str id,
 
 int store_sqlite_id_none(struct fumi_str id, struct fumi_err *e)
 {
-    return fumi_err_set(e, ERR_CONFLICT, "no new id was found for %.*s: give the line another id",
+    return fumi_err_set(e, ERR_CONFLICT,
+                        "no unused id was found for %.*s: change the id in this line",
                         FUMI_ARG(id));
 }
 

@@ -95,8 +95,8 @@ static int damaged(struct fumi_str id, struct fumi_err *e)
 #define COLUMNS "SELECT seq, tag_set, version, checksum" NOTE_COLUMNS(SQL_NAME, , ) " FROM notes "
 enum { OWN_COLUMNS = 4 };
 
-void store_sqlite_note_judge(struct stored *s, struct fumi_arena *a, struct fumi_str tags,
-                             int64_t sum)
+void store_sqlite_note_verify(struct stored *s, struct fumi_arena *a, struct fumi_str tags,
+                              int64_t sum)
 {
     struct fumi_err ignored;
     s->damaged = sum != sum_of(&s->note, tags) ||
@@ -120,7 +120,7 @@ static void view_row(sqlite3_stmt *q, struct fumi_arena *a, struct stored *out)
         else if (i == NOTE_INDEX_CREATED)
             out->note.created = (struct fumi_time){sqlite3_column_int64(q, OWN_COLUMNS + i), true};
     }
-    store_sqlite_note_judge(out, a, tags, sqlite3_column_int64(q, 3));
+    store_sqlite_note_verify(out, a, tags, sqlite3_column_int64(q, 3));
 }
 
 /* Copies what view_row has not copied. */
@@ -149,7 +149,7 @@ int store_sqlite_find(struct db *d, struct fumi_arena *a, struct fumi_str id, in
 
 static int show(const struct loading *to, struct note *n, struct notes *out, struct fumi_err *e)
 {
-    int verdict = loading_ask(to, n, note_bytes(n), e);
+    int verdict = loading_each(to, n, note_bytes(n), e);
     if (verdict == ROW_KEEP) {
         keep_strings(n, to->arena);
         out->items[out->n++] = *n;

@@ -204,8 +204,8 @@ int store_sqlite_note_changed(struct db *d, int64_t seq, struct fumi_err *e);
 int store_sqlite_note_words(struct db *d, struct fumi_arena *a, const struct note *n,
                             struct fumi_err *e);
 /* Sets the tags, and `damaged` by comparing the note with the checksum `sum`. */
-void store_sqlite_note_judge(struct stored *s, struct fumi_arena *a, struct fumi_str tags,
-                             int64_t sum);
+void store_sqlite_note_verify(struct stored *s, struct fumi_arena *a, struct fumi_str tags,
+                              int64_t sum);
 /* Inserts a note of another file with its keywords, but without vectors. Its id and seq must be
  * unused. */
 int store_sqlite_note_save(struct db *d, struct fumi_arena *a, const struct stored *s,

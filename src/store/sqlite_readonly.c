@@ -100,7 +100,7 @@ int store_sqlite_readonly_look(struct store_sqlite *s, struct fumi_err *e)
     if (log && size_of(s->path, "-shm") < 0)
         return fumi_err_set(e, FUMI_LIMIT,
                             "The database cannot be written, and its last changes are in its -wal "
-                            "file: copy both to a writable place and use that (%s)",
+                            "file: copy both to a writable directory and use the copy (%s)",
                             s->path);
     s->uri = uri_of(s->path, !log);
     s->stamp = log ? 0 : stamp_of(s->path);
@@ -112,7 +112,7 @@ int store_sqlite_readonly_fault(const struct store_sqlite *s, struct fumi_err *e
     if (access(s->path, W_OK) && errno == EROFS)
         return fumi_err_set(e, FUMI_LIMIT,
                             "The database is on a read-only file system: mount it writable, or "
-                            "copy the database elsewhere and name it with --db (%s)",
+                            "copy the database elsewhere and use the copy with --db (%s)",
                             s->path);
     return fumi_err_set(e, FUMI_LIMIT,
                         "The database cannot be written: make the file and its directory writable "

@@ -443,7 +443,7 @@ static void note_of(const struct raw_field *v, int64_t seq, struct fumi_arena *a
     for (size_t i = 0, k = FIRST_FIELDS; i < NOTE_INDEX_N; i++)
         if (!(FIRST_COLUMNS >> i & 1))
             *note_text_at(&out->note, i) = v[k++].text;
-    store_sqlite_note_judge(out, a, v[8].text, v[5].number);
+    store_sqlite_note_verify(out, a, v[8].text, v[5].number);
 }
 
 /* Whether the index on ids has the note. True if the index cannot be read. */
@@ -516,8 +516,7 @@ static int count_lost(struct salvage *x, struct fumi_err *e)
     x->out->lost = lost > x->unread ? lost : x->unread;
     if (x->out->lost && !x->out->notes)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                            "No note can be read: restore a backup; the file was left as it is "
-                            "(%s)",
+                            "No note can be read: restore a backup; the file was not changed (%s)",
                             x->from->store->path);
     return 0;
 }
@@ -538,7 +537,7 @@ static int save_to(struct salvage *x, const char *path, struct fumi_err *e)
     fumi_resize(wal, 0);
     if (!whole)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                            "The copy cannot be written: %s; check the space on its disk (%s)",
+                            "The copy cannot be written: %s; check the free disk space (%s)",
                             sqlite3_errstr(SQLITE_FULL), path);
     return store_sqlite_file_like(path, x->from->store->path, e) || store_sqlite_file_sync(path, e)
                ? -1

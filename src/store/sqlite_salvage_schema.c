@@ -128,12 +128,12 @@ static bool copy_tree(const struct schema_patch *p, uint32_t number, int depth)
 static void keep_header(struct fumi_buf *to, const char old[HEAD], size_t page)
 {
     uint32_t pages = (uint32_t)(to->n / page), changes = be(old + 24, 4);
-    bool sound = memcmp(old, "SQLite format 3", 16) == 0 && be(old + 32, 4) <= pages &&
+    bool valid = memcmp(old, "SQLite format 3", 16) == 0 && be(old + 32, 4) <= pages &&
                  be(old + 36, 4) < pages;
     put_be(to->p + 24, changes);
     put_be(to->p + 28, pages);
-    put_be(to->p + 32, sound ? be(old + 32, 4) : 0);
-    put_be(to->p + 36, sound ? be(old + 36, 4) : 0);
+    put_be(to->p + 32, valid ? be(old + 32, 4) : 0);
+    put_be(to->p + 36, valid ? be(old + 36, 4) : 0);
     put_be(to->p + 92, changes);
 }
 
@@ -160,7 +160,7 @@ static int swap(const struct store_sqlite *s, const struct fumi_buf *repaired, s
     if (rc)
         unlink(new);
     else
-        fumi_log(s->log, FUMI_WARN, "store.mended", {"what", fumi_str("the schema table"), 0},
+        fumi_log(s->log, FUMI_WARN, "store.repaired", {"what", fumi_str("the schema table"), 0},
                  {"kept", fumi_str(kept), 0});
     fumi_resize(new, 0);
     fumi_resize(kept, 0);

@@ -21,7 +21,7 @@ enum {
     APPLICATION_AT = 68, /* offset of application_id */
     OBJECTS = 27,        /* rows of the schema table, with indexes and internal tables */
     SMALL = 1 << 20,     /* bytes: smaller files are checked when they are opened */
-    WAL_SECONDS = 8,     /* to wait for others when switching to WAL mode */
+    WAL_SECONDS = 8,     /* to wait for other processes when switching to WAL mode */
 };
 
 /* One object each, with the exact SQL that SQLite stores of it. Names of tables are quoted where
@@ -98,23 +98,23 @@ static const struct store_sqlite_steps steps = {step_items, FUMI_COUNT(step_item
 static int refuse(struct db *d, struct fumi_err *e)
 {
     return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                        "This file is not fumi's, and was left as it is: choose another name for "
-                        "the database (%s)",
+                        "This file is not a fumi database and was not changed: choose another "
+                        "name for the database (%s)",
                         d->store->path);
 }
 
 static int refuse_newer(struct db *d, int64_t version, struct fumi_err *e)
 {
     return fumi_err_set(e, ERR_NEWER,
-                        "This database was written by a newer fumi (schema %d, this one knows %d), "
-                        "and was left as it is: install the newer fumi (%s)",
+                        "This database was written by a newer fumi (schema %d, this one supports "
+                        "%d) and was not changed: install the newer fumi (%s)",
                         (int)version, STORE_SCHEMA, d->store->path);
 }
 
 static int refuse_tables(struct db *d, struct fumi_err *e)
 {
     return fumi_err_set(e, FUMI_INTERNAL_ERROR,
-                        "The tables of this database are not as fumi made them: restore a "
+                        "The tables of this database are not those that fumi created: restore a "
                         "backup, or choose another name for the database (%s)",
                         d->store->path);
 }
@@ -382,9 +382,9 @@ static int check_small(struct db *d, struct fumi_err *e)
     sqlite3_stmt *q = store_sqlite_query(d, e, "PRAGMA quick_check(1)", "");
     if (!q || store_sqlite_row(d, q, e) <= 0)
         return -1;
-    bool sound = fumi_eq(store_sqlite_text(q, 0), FUMI_STR("ok"));
+    bool valid = fumi_eq(store_sqlite_text(q, 0), FUMI_STR("ok"));
     store_sqlite_end(q);
-    return sound ? 0 : store_sqlite_fault(d, SQLITE_CORRUPT, e);
+    return valid ? 0 : store_sqlite_fault(d, SQLITE_CORRUPT, e);
 }
 
 static int check(struct db *d, struct fumi_err *e)

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 
 enum {
-    TRIES = 6,        /* if notes change during the search */
+    TRIES = 6,        /* attempts, if notes change during the search */
     DAMAGED_MAX = 16, /* damaged vectors that one search reports */
 };
 
-static const double COSINE_MAX = 1.1; /* a larger one is damage */
+static const double COSINE_MAX = 1.1; /* a vector with a larger cosine is damaged */
 
 struct nearest_search {
     struct store_sqlite *store;
@@ -49,7 +49,7 @@ static int by_score(const void *x, const void *y)
 }
 
 /* Reduces the hits to the best passage of each note, best first, at most `limit`. */
-static void settle(struct hits *h, size_t limit)
+static void keep_best_passages(struct hits *h, size_t limit)
 {
     size_t n = 0;
     if (h->n)
@@ -62,7 +62,7 @@ static void settle(struct hits *h, size_t limit)
     h->n = n < limit ? n : limit;
 }
 
-static void note_damage(struct nearest_search *n, int64_t vector)
+static void record_damage(struct nearest_search *n, int64_t vector)
 {
     if (n->damaged_n < DAMAGED_MAX)
         n->damaged[n->damaged_n++] = vector;
@@ -72,10 +72,10 @@ static void note_damage(struct nearest_search *n, int64_t vector)
  * is far from unit length. */
 static bool score_row(struct nearest_search *n, sqlite3_stmt *q, float *x, struct hit *out)
 {
-    bool sound = store_sqlite_vector_read(store_sqlite_text(q, 3), n->dim, x);
-    out->score = sound ? (double)vector_dot(n->query, x, n->dim) : 0;
-    if (!sound || out->score > COSINE_MAX || out->score < -COSINE_MAX) {
-        note_damage(n, sqlite3_column_int64(q, 0));
+    bool valid = store_sqlite_vector_read(store_sqlite_text(q, 3), n->dim, x);
+    out->score = valid ? (double)vector_dot(n->query, x, n->dim) : 0;
+    if (!valid || out->score > COSINE_MAX || out->score < -COSINE_MAX) {
+        record_damage(n, sqlite3_column_int64(q, 0));
         return false;
     }
     out->begin = (uint32_t)sqlite3_column_int64(q, 1);
@@ -95,7 +95,8 @@ static int in_time(struct db *d, const struct nearest_search *n, int64_t seq, st
     return found > 0 ? created < n->filter->until : found;
 }
 
-/* If the vector does not exist, its note changed after the scan was refreshed. */
+/* Appends the exact score of a row of the scan. If the vector does not exist, its note changed
+ * after the scan was refreshed, and the search is repeated. */
 static int rescore_one(struct db *d, struct nearest_search *n, const struct scan_hit *from,
                        float *x, struct fumi_err *e)
 {
@@ -139,7 +140,7 @@ static int search(struct db *d, void *arg, struct fumi_err *e)
     size_t count = scan_nearest(n->store->scan, &f, n->query, n->wide, hits);
     if (rescore(d, n, hits, count, e))
         return -1;
-    settle(n->out, n->limit);
+    keep_best_passages(n->out, n->limit);
     if (n->out->n < n->limit && count == n->wide) {
         n->again = true; /* several rows belong to the same notes */
         n->wide *= 4;

@@ -23,7 +23,7 @@ int store_sqlite_space(struct db *d, struct fumi_str name, size_t dim, bool make
         return fumi_err_set(
             e, FUMI_INTERNAL_ERROR,
             "Vectors of %zu dimensions do not fit this embedding space, which has %d: "
-            "give the other model a namespace of its own (%.*s)",
+            "use another namespace for the other model (%.*s)",
             dim, (int)known, (int)(name.n < 80 ? name.n : 80), name.p);
     if (found || !make)
         return 0;

@@ -24,7 +24,7 @@ enum {
     BUDGET_ALONE = 120000,    /* the same, if few notes are found otherwise */
     COMMON = 50,              /* a minor token in more than 1/50 of the notes is common */
     SMALL = 8192,             /* notes: in a smaller store no token is common */
-    SCORED = 100,             /* notes that are scored exactly, at least */
+    SCORED = 100,             /* notes that are scored exactly, in addition to 2 * limit */
     LISTED = 12000,           /* if at most so many notes pass the filter, they are listed first */
     TAG_SETS_LISTED = 3000,   /* maximum of tag sets for such a list */
     HIGHEST_LISTED = 1 << 28, /* maximum seq for such a list */
@@ -50,8 +50,8 @@ struct emit {
 static int emit_word(void *arg, const struct word *w)
 {
     struct emit *e = arg;
-    char room[TOKEN_MAX];
-    struct fumi_str token = words_token(w, room);
+    char buf[TOKEN_MAX];
+    struct fumi_str token = words_token(w, buf);
     int flags = e->any && w->position == e->last ? FTS5_TOKEN_COLOCATED : 0;
     e->any = true;
     e->last = w->position;

@@ -11,9 +11,10 @@
 
 #include <sqlite3.h>
 
-/* The SQL that creates the index. register: makes the tokenizer known to a connection, before it
- * uses the index. */
+/* The SQL that creates the index. */
 extern const char store_sqlite_words_schema[];
+/* Registers the tokenizer with a connection, which must happen before the connection uses the
+ * index. Returns 0, or -1 with *e set. */
 int store_sqlite_words_register(sqlite3 *db, struct fumi_err *e);
 
 /* Finds the best notes by BM25 among those that pass the filter (columns notes.tag_set and

@@ -197,10 +197,10 @@ int store_backup(struct store *s, struct fumi_str path, struct fumi_err *e)
     return s->ops->backup(s, path, e);
 }
 
-int store_check(struct store *s, bool repair, void (*say)(void *arg, const char *sentence),
+int store_check(struct store *s, bool repair, void (*print)(void *arg, const char *sentence),
                 void *arg, struct fumi_err *e)
 {
-    return s->ops->check(s, repair, say, arg, e);
+    return s->ops->check(s, repair, print, arg, e);
 }
 
 int store_erase_step(struct store *s, bool *more, struct fumi_err *e)

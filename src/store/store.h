@@ -22,7 +22,7 @@ struct store;
 /* Notes.
  * add_note stores the note with its keywords and vectors, all or nothing, and sets n->seq.
  * get_note: fails if the note is damaged, but sets out->project.
- * update_note sets the fields named by `set` (enum note_field) in the transaction that reads the
+ * update_note sets the fields named by `set` (enum note_bit) in the transaction that reads the
  * note. With NOTE_TEXT, `v` replaces the vectors of all spaces; if `v` is empty, the note is
  * embedded later. Without NOTE_TEXT the vectors stay.
  * delete removes the note with that id or, if there is none, the global with that id. */
@@ -132,11 +132,11 @@ int store_project_stats(struct store *s, struct fumi_str project, struct fumi_st
 int store_backup(struct store *s, struct fumi_str path, struct fumi_err *e);
 
 /* Checks everything and, with `repair`, rebuilds what can be derived from the notes (keyword index,
- * vector cache, counts). Calls `say` with one sentence for each finding and repair. If pages are
+ * vector cache, counts). Calls `print` with one sentence for each finding and repair. If pages are
  * corrupt, salvages all readable rows into a new file and keeps the damaged one beside it; this
- * fails if another process uses the store. Returns 0 if the store has no damage in the end. `say`
+ * fails if another process uses the store. Returns 0 if the store has no damage in the end. `print`
  * may be NULL and is called on the calling thread; the sentence is valid during the call. */
-int store_check(struct store *s, bool repair, void (*say)(void *arg, const char *sentence),
+int store_check(struct store *s, bool repair, void (*print)(void *arg, const char *sentence),
                 void *arg, struct fumi_err *e);
 
 /* One step of erasing the traces of deleted texts: index entries, pages in the write-ahead log,

@@ -44,7 +44,7 @@ struct cursor {
 
 /* Receives the rows of a list. `each` is called with each row (a struct note, group or global)
  * before the row is copied: its strings belong to the store and are valid until `each` returns, and
- * `bytes` is the length of its texts (of a note: title, text, source and metadata). `each` may
+ * `bytes` is the length of its texts (of a note: note_bytes). `each` may
  * shorten the strings or set them to null. It returns -1 with *e set to let the list fail, or one
  * of these. */
 enum {
@@ -59,7 +59,8 @@ struct loading {
     void *arg;
 };
 
-static inline int loading_ask(const struct loading *to, void *row, size_t bytes, struct fumi_err *e)
+static inline int loading_each(const struct loading *to, void *row, size_t bytes,
+                               struct fumi_err *e)
 {
     return to->each ? to->each(to->arg, row, bytes, e) : ROW_KEEP;
 }

@@ -346,8 +346,8 @@ static void emit_span(struct tokenizer *c)
     c->position++;
 }
 
-/* Whether this punctuation was emitted already; remembers it. The memory is small: after
- * much other punctuation a word may be emitted again, which is harmless. */
+/* Whether the punctuation in c->text was emitted already; records it. Entries of the table are
+ * overwritten, so the same punctuation may be emitted again, which is harmless. */
 static bool seen(struct tokenizer *c)
 {
     uint32_t hash = 2166136261;

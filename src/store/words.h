@@ -4,8 +4,8 @@
  * - A run of letters and digits is a word. If it looks English, its Porter stem is emitted at the
  *   same position.
  * - An identifier (ADR-016, snake_case, camelCase, src/main.c, v2.1.3, user@host, #123) is emitted
- *   as a whole, without its separators, and in its parts, all at one position. So the parts of an
- *   identifier can be told from consecutive words.
+ *   as a whole, without its separators, and in its parts, all at one position. The position
+ *   distinguishes the parts of an identifier from consecutive words.
  * - Scripts without spaces (Chinese, Japanese, Thai ...) are emitted as overlapping bigrams, plus
  *   single characters for queries of one character.
  * - A symbol such as an emoji is a word. Punctuation is emitted but takes no position. */
@@ -32,10 +32,10 @@ struct word {
     enum word_kind kind;
 };
 
-/* Calls `each` for every word, in order of position. If `each` returns other than 0, stops and
- * returns that value; otherwise returns 0. Invalid UTF-8 separates words. Longer words are cut to
- * WORD_MAX bytes. Thread-safe, takes linear time and a fixed amount of memory; only the first 4 GiB
- * of the text are read. */
+/* Calls `each` for every word, in order of position. If `each` returns a value other than 0, stops
+ * and returns that value; otherwise returns 0. Invalid UTF-8 separates words. Words of more than
+ * WORD_MAX bytes are truncated. Thread-safe, takes linear time and a fixed amount of memory; only
+ * the first 4 GiB of the text are read. */
 enum { WORD_MAX = 128 };
 typedef int words_fn(void *arg, const struct word *w);
 int words_each(struct fumi_str text, words_fn *each, void *arg);
@@ -45,7 +45,7 @@ int words_each(struct fumi_str text, words_fn *each, void *arg);
 size_t words_stem(char *word, size_t n);
 
 /* Whether most letters do not belong to the Latin script, where a character of a script without
- * spaces counts as two letters. An English embedding model does not know such text. */
+ * spaces counts as two letters. An English embedding model does not support such text. */
 bool words_mostly_non_latin(struct fumi_str text);
 
 #endif

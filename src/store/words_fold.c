@@ -16,8 +16,8 @@ struct code_range {
     uint32_t first, last;
 };
 
-/* Blocks of scripts that do not separate words by spaces. Hangul does, but attaches particles to
- * words. */
+/* Blocks of scripts that do not separate words by spaces, and Hangul, which does, but attaches
+ * particles to words. */
 static const struct code_range spaceless[] = {
     {0x0E00, 0x0EFF},   /* Thai, Lao */
     {0x1000, 0x109F},   /* Myanmar */
@@ -260,7 +260,6 @@ size_t words_fold(struct fold *f, struct unit *out, size_t max)
     return n;
 }
 
-/* A character of a spaceless script counts as two letters. */
 bool words_mostly_non_latin(struct fumi_str text)
 {
     size_t known = 0, foreign = 0;

@@ -15,20 +15,20 @@ static const char function_words[] =
     " their them then there these they this those to too upon us very was we were what when where"
     " whether which while who whom whose why will with would you your ";
 
-struct fumi_str words_token(const struct word *w, char *room)
+struct fumi_str words_token(const struct word *w, char *buf)
 {
     if (w->kind != WORD_JOINED)
         return w->text;
     size_t n = w->text.n < TOKEN_MAX - 1 ? w->text.n : TOKEN_MAX - 1;
-    room[0] = JOINED_MARK;
-    memcpy(room + 1, w->text.p, n);
-    return (struct fumi_str){room, n + 1};
+    buf[0] = JOINED_MARK;
+    memcpy(buf + 1, w->text.p, n);
+    return (struct fumi_str){buf, n + 1};
 }
 
 static uint16_t add_term(struct query *q, enum word_kind kind, struct fumi_str text)
 {
-    char room[TOKEN_MAX];
-    struct fumi_str token = words_token(&(struct word){.text = text, .kind = kind}, room);
+    char buf[TOKEN_MAX];
+    struct fumi_str token = words_token(&(struct word){.text = text, .kind = kind}, buf);
     for (size_t i = 0; i < q->n_terms; i++) {
         if (fumi_eq(q->terms[i].token, token))
             return (uint16_t)i;
@@ -114,7 +114,7 @@ static bool is_function_word(struct fumi_str word)
     return memmem(function_words, sizeof(function_words) - 1, wanted, word.n + 2) != NULL;
 }
 
-/* Hiragana alone is mostly grammar. */
+/* Whether a bigram consists of hiragana only: such bigrams are mostly particles and endings. */
 static bool is_hiragana(struct fumi_str pair)
 {
     for (size_t i = 0; i + 2 < pair.n; i += 3) {
@@ -152,7 +152,7 @@ static int collect(void *arg, const struct word *w)
     return 0;
 }
 
-/* Punctuation that ends or encloses sentences is not searched for if there are words. */
+/* Punctuation that ends or encloses sentences is not searched for if the query contains words. */
 static bool is_searchable_punct(struct fumi_str punct)
 {
     return punct.n == 1 && !strchr(".,;:!?'\"()-", punct.p[0]);
@@ -167,7 +167,7 @@ static int collect_puncts(void *arg, const struct word *w)
     return add_atom(q, w, words ? punct_weight : 1);
 }
 
-/* Sets the atoms that a group stands for. Parts of an identifier weigh less than words. */
+/* Sets the range of atoms that a group matches. Parts of an identifier weigh less than words. */
 static void link_atoms(struct query *q, struct query_group *g)
 {
     for (size_t i = 0; i < q->n_atoms; i++) {

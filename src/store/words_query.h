@@ -55,12 +55,12 @@ struct query {
     struct query_term terms[QUERY_TERMS];
     size_t n_atoms, n_groups, n_terms;
     size_t pair_end; /* end of the last bigram in the text */
-    bool only_minor; /* all terms are minor; none is then marked so */
+    bool only_minor; /* all terms are minor; `minor` is then false in each of them */
 };
 
-/* The token that the index stores for a word. `room` is a buffer of TOKEN_MAX bytes in which the
- * result may be written. */
-struct fumi_str words_token(const struct word *w, char *room);
+/* Returns the token that the index stores for a word. The token is either the text of the word or
+ * is written to `buf`, which has TOKEN_MAX bytes. */
+struct fumi_str words_token(const struct word *w, char *buf);
 
 /* Parses a query. There is no query syntax: all of the text is searched for. Tokens are allocated
  * in the arena. n_terms is 0 if the text contains no word. */

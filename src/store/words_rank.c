@@ -158,8 +158,8 @@ static double tf(const struct note_terms *s, uint16_t term)
     return s->of[term] ? s->of[term]->tf : 0;
 }
 
-/* The score of a term that is a variant of another: capped by the idf of that other term,
- * because a rare spelling deserves no bonus. */
+/* The score of a term that is a variant of another. The idf is at most that of the other term, so
+ * that a rare spelling does not score more. */
 static double variant(const struct note_terms *s, uint16_t term, uint16_t of)
 {
     const struct query *q = s->r->q;
@@ -172,7 +172,7 @@ static double atom_score(const struct note_terms *s, const struct query_atom *at
     const struct query *q = s->r->q;
     double joined = variant(s, atom->joined, atom->exact);
     double exact = fmax(joined, saturate(tf(s, atom->exact), s->length) * term_idf(q, atom->exact));
-    if (atom->stem == QUERY_NONE || tf(s, atom->stem) <= 0) /* parts of identifiers have no stems */
+    if (atom->stem == QUERY_NONE || tf(s, atom->stem) <= 0) /* no posting of the stem was read */
         return atom->weight * exact;
     double stem = fmax(joined, saturate(tf(s, atom->stem), s->length) * term_idf(q, atom->stem));
     return atom->weight * (stem_share * stem + (1 - stem_share) * exact);
@@ -192,22 +192,22 @@ static struct positions positions_of(const struct note_terms *s, uint16_t term)
     return p ? (struct positions){s->r->positions + p->at, p->n} : (struct positions){NULL, 0};
 }
 
-static struct positions merged(struct positions x, struct positions y, uint32_t *room)
+static struct positions merged(struct positions x, struct positions y, uint32_t *buf)
 {
     size_t i = 0, k = 0, n = 0;
     while (i < x.n || k < y.n) {
         bool second = k < y.n && (i == x.n || y.at[k] < x.at[i]);
-        room[n++] = second ? y.at[k++] : x.at[i++];
+        buf[n++] = second ? y.at[k++] : x.at[i++];
     }
-    return (struct positions){room, n};
+    return (struct positions){buf, n};
 }
 
 static struct positions atom_positions(const struct note_terms *s, const struct query_atom *atom,
-                                       uint32_t *room)
+                                       uint32_t *buf)
 {
     struct positions word = positions_of(s, s->of[atom->stem] ? atom->stem : atom->exact);
     struct positions joined = positions_of(s, atom->joined);
-    return !joined.n ? word : !word.n ? joined : merged(word, joined, room);
+    return !joined.n ? word : !word.n ? joined : merged(word, joined, buf);
 }
 
 static bool holds(struct positions p, uint32_t want)
@@ -243,31 +243,31 @@ static bool is_scored(const struct query *q, const struct query_atom *atom)
     return atom->positioned && (term_idf(q, atom->exact) > 0 || term_idf(q, atom->stem) > 0);
 }
 
-/* Follows the atoms of the query through a note. */
+/* The state of a search for the atoms of the query, in their order, in one note. */
 struct phrase {
     const struct query_atom *last; /* NULL: none yet */
     struct positions before;       /* positions of that atom */
     struct positions exact, loose; /* positions where a phrase of all atoms so far ends */
     size_t atoms;
     double near, all;
-    uint32_t rooms[2][3][POSITIONS_MAX]; /* buffers of these three, used in turn */
+    uint32_t buffers[2][3][POSITIONS_MAX]; /* for before, exact and loose; used in turn */
 };
 
 /* Continues with an atom that occurs at `here`. Returns the closest adjacency to the atom before
  * it. */
 static enum adjacency advance(struct phrase *w, struct positions here, size_t step)
 {
-    uint32_t(*room)[POSITIONS_MAX] = w->rooms[w->atoms % 2];
-    struct positions exact = {room[1], 0}, loose = {room[2], 0};
+    uint32_t(*buf)[POSITIONS_MAX] = w->buffers[w->atoms % 2];
+    struct positions exact = {buf[1], 0}, loose = {buf[2], 0};
     enum adjacency best = ADJACENT_NOT;
     for (size_t i = 0; i < here.n && w->before.n; i++) {
         uint32_t at = here.at[i];
         enum adjacency one = adjacency(w->before, at, step);
         best = one > best ? one : best;
         if (w->exact.n && adjacency(w->exact, at, step) == ADJACENT_EXACTLY)
-            room[1][exact.n++] = at;
+            buf[1][exact.n++] = at;
         if (w->loose.n && adjacency(w->loose, at, step))
-            room[2][loose.n++] = at;
+            buf[2][loose.n++] = at;
     }
     w->exact = w->last ? exact : here;
     w->loose = w->last ? loose : here;
@@ -279,7 +279,7 @@ static void phrase_add(struct phrase *w, const struct note_terms *s, const struc
 {
     double value = atom_value(s->r->q, atom);
     size_t step = w->last ? atom->position - w->last->position : 0;
-    enum adjacency how = advance(w, atom_positions(s, atom, w->rooms[w->atoms % 2][0]), step);
+    enum adjacency how = advance(w, atom_positions(s, atom, w->buffers[w->atoms % 2][0]), step);
     if (how)
         w->near += adjacent_share * fmin(atom_value(s->r->q, w->last), value);
     w->all += value * (k1 + 1);
@@ -293,7 +293,7 @@ static double proximity_score(const struct note_terms *s)
 {
     const struct query *q = s->r->q;
     struct phrase w;
-    memset(&w, 0, offsetof(struct phrase, rooms));
+    memset(&w, 0, offsetof(struct phrase, buffers));
     for (const struct query_atom *atom = q->atoms; atom < q->atoms + q->n_atoms; atom++) {
         if (is_scored(q, atom))
             phrase_add(&w, s, atom);

@@ -1,5 +1,5 @@
-/* A store against a ledger: all that was acknowledged is there, all that is there was begun, and
- * the ways to find a note agree with each other. */
+/* Checks a store against a ledger: every acknowledged operation is stored, everything that is
+ * stored belongs to an operation that was begun, and all ways to find a note agree. */
 #include "crash.h"
 #include "store/sqlite.h"
 
@@ -7,17 +7,17 @@
 
 #include <stdio.h>
 
-enum { PAGE = 100, HITS = 8, SAID_MAX = 1 << 16, FINDS = 400 };
+enum { PAGE = 100, HITS = 8, OUTPUT_MAX = 1 << 16, FINDS = 400 };
 
 struct checking {
     struct store *s;
     const struct ledger *l;
     unsigned look;
-    struct fumi_buf *said;
-    struct fumi_arena arena; /* of one thing */
+    struct fumi_buf *output;
+    struct fumi_arena arena; /* reset after each object */
     int faults;
     int64_t notes;   /* found one by one */
-    unsigned stride; /* every so many notes are searched for */
+    unsigned stride; /* one of so many notes is searched for */
     struct filter all;
 };
 
@@ -29,10 +29,10 @@ static void __attribute__((format(printf, 2, 3))) fault(struct checking *c, cons
     int n = vsnprintf(line, sizeof(line), fmt, args);
     va_end(args);
     c->faults++;
-    if (!c->said || c->said->n > SAID_MAX)
+    if (!c->output || c->output->n > OUTPUT_MAX)
         return;
-    fumi_buf_add(c->said, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
-    fumi_buf_put(c->said, '\n');
+    fumi_buf_add(c->output, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
+    fumi_buf_put(c->output, '\n');
 }
 
 static bool same(struct fumi_str a, struct fumi_str b)
@@ -80,7 +80,8 @@ static bool among(const struct hits *h, int64_t seq, double *score)
     return false;
 }
 
-/* A note that is there is found by its word and its vector; what it said before is not found. */
+/* A note that exists (seq > 0) must be found by its keyword and its vector; a state that does not
+ * exist (seq 0) must not be found. */
 static void find(struct checking *c, struct crash_thing t, int64_t seq)
 {
     struct fumi_err e = {0};
@@ -89,15 +90,15 @@ static void find(struct checking *c, struct crash_thing t, int64_t seq)
     double score = 0;
     struct fumi_str word = crash_word(&c->arena, t);
     if (store_match_keywords(c->s, &c->arena, &c->all, word, HITS, &h, &e))
-        fault(c, "words of note %u/%u: %s", t.writer, t.number, e.text);
+        fault(c, "keyword search for note %u/%u: %s", t.writer, t.number, e.text);
     else if (among(&h, seq, &score) != (seq != 0) || h.n > 1)
-        fault(c, "note %u/%u state %u (seq %lld): %zu found by its word", t.writer, t.number,
+        fault(c, "note %u/%u state %u (seq %lld): %zu found by its keyword", t.writer, t.number,
               t.state, (long long)seq, h.n);
     if (!seq)
         return;
     crash_vector(t, 0, x);
     if (store_nearest(c->s, &c->arena, &c->all, CRASH_SPACE, x, CRASH_DIM, HITS, &h, &e))
-        fault(c, "vector of note %u/%u: %s", t.writer, t.number, e.text);
+        fault(c, "vector search for note %u/%u: %s", t.writer, t.number, e.text);
     else if (!among(&h, seq, &score) || score < 0.999)
         fault(c, "note %u/%u is not found by its vector (%zu hits, score %f)", t.writer, t.number,
               h.n, score);
@@ -115,7 +116,7 @@ static void check_note(struct checking *c, struct crash_thing t, const struct cr
         fault(c, "note %u/%u is in state %u, acknowledged %u%s", t.writer, t.number, t.state,
               r->done, r->open ? ", another begun" : "");
     else if (!rc && !crash_note_is(&n, t))
-        fault(c, "note %u/%u does not say what was put in", t.writer, t.number);
+        fault(c, "note %u/%u differs from what was stored", t.writer, t.number);
     c->notes += rc ? 0 : 1;
     if (!(c->look & LOOK_FIND) || (t.writer + t.number) % c->stride)
         return;
@@ -174,17 +175,17 @@ static void check_rows(struct checking *c, enum crash_kind kind, unsigned writer
     }
 }
 
-/* Notes that nobody began are as wrong as notes that are gone. */
+/* A note that no writer has begun is a fault, like a missing note. */
 static void check_listed(struct checking *c, const struct note *n)
 {
     struct crash_thing t = {CRASH_NOTE, 0, 0, crash_state_of(n->text)};
     if (!crash_id_read(n->id, &t))
-        fault(c, "a note of a strange id: %.*s", FUMI_ARG(n->id));
+        fault(c, "a note with an unknown id: %.*s", FUMI_ARG(n->id));
     else if (t.state == 0 || !may(row_of(c->l, t), t.state) || !crash_note_is(n, t))
         fault(c, "the list has note %u/%u in state %u", t.writer, t.number, t.state);
 }
 
-/* Every note by rising number. */
+/* Lists all notes by ascending seq. */
 static void check_pages(struct checking *c)
 {
     struct fumi_err e = {0};
@@ -207,7 +208,7 @@ static void check_pages(struct checking *c)
               (long long)c->notes);
 }
 
-/* The counts that are kept are those of what is there. */
+/* The stored counts must match the notes. */
 static void check_counts(struct checking *c)
 {
     struct fumi_err e = {0};
@@ -220,32 +221,32 @@ static void check_counts(struct checking *c)
         return;
     }
     if (stats.notes != c->notes || left.left != c->notes || all != c->notes || have != c->notes)
-        fault(c, "%lld notes, but stats say %lld, count %lld, progress %lld of %lld",
+        fault(c, "%lld notes, but stats have %lld, count %lld, progress %lld of %lld",
               (long long)c->notes, (long long)stats.notes, (long long)left.left, (long long)have,
               (long long)all);
 }
 
-static void hear(void *arg, const char *sentence)
+static void add_sentence(void *arg, const char *sentence)
 {
     struct checking *c = arg;
-    if (c->said && c->said->n < SAID_MAX) {
-        fumi_buf_add(c->said, "doctor: ", 8);
-        fumi_buf_add(c->said, sentence, strlen(sentence));
-        fumi_buf_put(c->said, '\n');
+    if (c->output && c->output->n < OUTPUT_MAX) {
+        fumi_buf_add(c->output, "doctor: ", 8);
+        fumi_buf_add(c->output, sentence, strlen(sentence));
+        fumi_buf_put(c->output, '\n');
     }
 }
 
 static void check_doctor(struct checking *c)
 {
     struct fumi_err e = {0};
-    size_t before = c->said ? c->said->n : 0;
-    if (store_check(c->s, false, hear, c, &e))
-        fault(c, "doctor does not call it sound: %s", e.text);
-    else if (c->said)
-        c->said->n = before;
+    size_t before = c->output ? c->output->n : 0;
+    if (store_check(c->s, false, add_sentence, c, &e))
+        fault(c, "doctor finds damage: %s", e.text);
+    else if (c->output)
+        c->output->n = before;
 }
 
-/* What is left can be written to. */
+/* A note can be added and deleted. */
 static void check_write(struct checking *c)
 {
     struct fumi_err e = {0};
@@ -256,12 +257,12 @@ static void check_write(struct checking *c)
     }
     t.state = 0;
     if (crash_do(c->s, t, &e))
-        fault(c, "cannot drop what was put: %s", e.text);
+        fault(c, "the added note cannot be deleted: %s", e.text);
 }
 
-int crash_check(struct store *s, const struct ledger *l, unsigned look, struct fumi_buf *said)
+int crash_check(struct store *s, const struct ledger *l, unsigned look, struct fumi_buf *output)
 {
-    struct checking c = {.s = s, .l = l, .look = look, .said = said};
+    struct checking c = {.s = s, .l = l, .look = look, .output = output};
     c.all = (struct filter){.project = CRASH_PROJECT, .since = INT64_MIN, .until = INT64_MAX};
     c.stride = (unsigned)(l->acknowledged / FINDS + 1);
     for (unsigned k = 0; k < CRASH_KINDS; k++)
@@ -277,18 +278,19 @@ int crash_check(struct store *s, const struct ledger *l, unsigned look, struct f
     return c.faults;
 }
 
-int crash_check_file(const char *path, const struct ledger *l, unsigned look, struct fumi_buf *said)
+int crash_check_file(const char *path, const struct ledger *l, unsigned look,
+                     struct fumi_buf *output)
 {
     struct fumi_err e = {0};
     struct fumi_log log = {.level = FUMI_SILENT};
     struct store_sqlite_options o = {.path = path, .nosync = true, .log = &log};
     struct store *s = store_sqlite_open(&o, &e);
     if (!s) {
-        struct checking c = {.said = said};
+        struct checking c = {.output = output};
         fault(&c, "cannot be opened: %s", e.text);
         return c.faults;
     }
-    int faults = crash_check(s, l, look, said);
+    int faults = crash_check(s, l, look, output);
     store_close(s);
     return faults;
 }

@@ -1,5 +1,5 @@
-/* What the drivers write: everything follows from writer, number and state, so that a check can
- * make it again and compare every byte. */
+/* The data that the drivers write. All of it is derived from writer, number and state, so that a
+ * check can generate it again and compare every byte. */
 #include "crash.h"
 
 #include "base/arena.h"
@@ -67,7 +67,7 @@ static void add_filler(struct fumi_buf *b, uint64_t random)
     fumi_buf_put(b, ' ');
 }
 
-/* Mostly some hundred bytes; now and then several pages of the file. */
+/* Usually some hundred bytes; one text in 16 takes several pages of the file. */
 struct fumi_str crash_text(struct fumi_arena *a, struct crash_thing t)
 {
     struct fumi_buf b = {0};
@@ -193,7 +193,7 @@ int crash_do(struct store *s, struct crash_thing t, struct fumi_err *e)
     return rc;
 }
 
-/* Every step adds a note; every few steps something that is there is changed or dropped. */
+/* Every step adds a note; every few steps an existing object is changed or deleted. */
 bool crash_plan(unsigned writer, unsigned step, unsigned part, bool mixed, struct crash_thing *out)
 {
     const struct {

@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* Where a directory's name is not, nothing in it is.
+/* The model of a disk after a power cut.
  *
- * Sectors of a write that were chosen are there whole; a disk does not harm the bytes beside what
- * it writes, and a name that was synced stays. Nothing else is taken for granted: in particular,
- * the sync of a file says nothing of its name, nor the sync of a directory of its own name in the
- * directory above. */
+ * A sector of a write is on disk completely or not at all; other bytes are not affected; a name
+ * that was synced is kept. Nothing else is guaranteed: in particular, the sync of a file does not
+ * sync its name, and the sync of a directory does not sync its own name in its parent directory. If
+ * the name of a directory is lost, everything in it is lost. */
 
 enum { ROOT = 0, SECTOR = 512, NO_FILE = -1 };
 
@@ -108,7 +108,7 @@ static void change(struct disk *d, struct disk_change c)
     d->changes[d->changes_n++] = c;
 }
 
-/* The directory that holds it; "" is the one that was recorded. */
+/* The parent directory of a name; "" is the recorded directory itself. */
 static struct fumi_str parent(struct fumi_str name)
 {
     while (name.n && name.p[name.n - 1] != '/')
@@ -159,7 +159,7 @@ static void set_bytes(struct fumi_buf *b, size_t at, const char *bytes, size_t n
     memcpy(b->p + at, bytes, n);
 }
 
-/* Which part of the write is there: called for each sector of it. */
+/* Whether a sector of a write is on disk. */
 static bool chosen(struct disk_cut cut, size_t event, size_t sector, bool last)
 {
     uint64_t random = crash_mix(cut.seed ^ crash_mix(event * 4096 + sector));
@@ -192,7 +192,8 @@ static void apply_write(struct fumi_buf *b, const struct disk_event *e, struct d
         set_size(b, end);
 }
 
-/* A change of size is there whole or not at all. */
+/* Applies an event to the content of a file. A change of size is applied completely or not at all.
+ */
 static void apply(struct disk *d, struct fumi_buf *b, size_t event, struct disk_cut cut)
 {
     const struct disk_event *e = &d->events[event];
@@ -245,14 +246,14 @@ static bool has_name(const struct disk *d, size_t file, const char *ending)
     return false;
 }
 
-static bool heard(const struct disk *d, size_t file)
+static bool is_synced(const struct disk *d, size_t file)
 {
-    switch (d->deaf) {
-    case DISK_HEARS:
+    switch (d->ignored) {
+    case DISK_IGNORES_NONE:
         return true;
-    case DISK_DEAF_TO_DIRECTORIES:
+    case DISK_IGNORES_DIRECTORIES:
         return !d->files[file].directory;
-    case DISK_DEAF_TO_WAL:
+    case DISK_IGNORES_WAL:
         return !has_name(d, file, "-wal");
     }
     return true;
@@ -267,7 +268,7 @@ static void on_file(struct disk *d, const struct disk_event *e)
     }
     if (e->r.kind != RECORD_SYNC)
         wait_for_sync(d, &d->files[file]);
-    else if (!heard(d, file))
+    else if (!is_synced(d, file))
         return;
     else if (d->files[file].directory)
         sync_directory(d, file);
@@ -275,7 +276,7 @@ static void on_file(struct disk *d, const struct disk_event *e)
         sync_file(d, &d->files[file]);
 }
 
-static void happen(struct disk *d, const struct disk_event *e)
+static void play(struct disk *d, const struct disk_event *e)
 {
     switch ((enum record_kind)e->r.kind) {
     case RECORD_OPEN:
@@ -303,10 +304,10 @@ static void happen(struct disk *d, const struct disk_event *e)
     case RECORD_UNLINK:
         change(d, (struct disk_change){.gone = e->name});
         return;
-    case RECORD_SAY:
+    case RECORD_OUTPUT:
         return;
-    case RECORD_STRANGE:
-        d->fault = "the program wrote in a way that is not recorded";
+    case RECORD_UNSUPPORTED:
+        d->fault = "the program used a call that the recorder does not support";
         return;
     }
 }
@@ -316,7 +317,7 @@ const struct disk_event *disk_step(struct disk *d)
     if (d->at >= d->n || d->fault)
         return NULL;
     const struct disk_event *e = &d->events[d->at];
-    happen(d, e);
+    play(d, e);
     d->at++;
     return d->fault ? NULL : e;
 }

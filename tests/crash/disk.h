@@ -1,12 +1,12 @@
-/* A disk that keeps only what it must: the log of record.c, played up to any event, and a directory
- * as it may be found when the power fails there. */
+/* A simulated disk: replays the log of record.c up to any event and creates the directory as it may
+ * be after a power cut at that event. Only synced data is guaranteed to be on the disk. */
 #ifndef CRASH_DISK_H
 #define CRASH_DISK_H
 
 #include "base/buf.h"
 #include "record.h"
 
-/* Of what was written and not synced, which parts are there. */
+/* Which parts of the data that was written but not synced are on the disk. */
 enum disk_parts {
     DISK_NONE,
     DISK_ALL,
@@ -16,7 +16,7 @@ enum disk_parts {
     DISK_ZERO,      /* files have their new sizes, with zeros where the bytes should be */
 };
 
-/* And of names that were made, changed or removed in a directory that was not synced. */
+/* A power cut: the same choice for data, and for names in directories that were not synced. */
 struct disk_cut {
     enum disk_parts parts, names; /* names: NONE, ALL or SOME_512 */
     uint64_t seed;
@@ -28,8 +28,8 @@ struct disk_event {
 };
 
 struct disk_file {
-    struct fumi_buf safe; /* as synced */
-    size_t *pending;      /* events since then */
+    struct fumi_buf safe; /* the synced content */
+    size_t *pending;      /* events since the last sync */
     size_t pending_n;
     bool directory;
 };
@@ -44,37 +44,36 @@ struct disk_names {
     size_t n;
 };
 
-/* A change of a directory: `name` becomes `file`, or goes. One rename is two of them that happen
- * together. */
+/* A change of a directory: `gone` is removed, and `name` is set to `file`. A rename does both. */
 struct disk_change {
     struct fumi_str name, gone; /* null: none */
     size_t file;
     uint64_t seed;
 };
 
-/* Syncs that are taken as if the program had not made them, to see that they are missed. */
-enum disk_deaf { DISK_HEARS, DISK_DEAF_TO_DIRECTORIES, DISK_DEAF_TO_WAL };
+/* Syncs that the disk ignores, to test that the checks detect missing syncs. */
+enum disk_ignored { DISK_IGNORES_NONE, DISK_IGNORES_DIRECTORIES, DISK_IGNORES_WAL };
 
 struct disk {
-    enum disk_deaf deaf;
+    enum disk_ignored ignored;
     struct fumi_buf log;
     struct disk_event *events;
-    size_t n, at; /* `at` events have happened */
+    size_t n, at; /* `at` events have been replayed */
     struct disk_file *files;
     size_t files_n;
     struct disk_names now, safe;
     struct disk_change *changes; /* of directories, not synced */
     size_t changes_n;
-    size_t fds[1024]; /* the files behind descriptors */
-    const char *fault;
+    size_t fds[1024];  /* the file of each descriptor */
+    const char *fault; /* the log cannot be replayed; NULL: none */
 };
 
-/* Into one that is {0}, or deaf. */
+/* Reads the log into *d, which must be {0} except for `ignored`. Returns 0 or -1. */
 int disk_load(struct disk *d, const char *log);
-/* Lets one more event happen. NULL: there is none, or d->fault says what is wrong with the log. */
+/* Replays one more event. Returns NULL after the last event, or if d->fault is set. */
 const struct disk_event *disk_step(struct disk *d);
-/* Fills the empty directory. Files that are only caches (-shm, .vec) are left out. A sum of what
- * is there, equal for equal directories. */
+/* Writes the files after a power cut to the empty directory `dir`, except for caches (-shm, .vec).
+ * *sum is a checksum of the directory. Returns 0 or -1. */
 int disk_cut(struct disk *d, const char *dir, struct disk_cut cut, uint64_t *sum);
 void disk_done(struct disk *d);
 

@@ -1,18 +1,18 @@
-/* Writes to a store and says, line by line, what it begins and what was acknowledged:
+/* Writes to a store and prints a line for each operation that it begins and that was acknowledged:
  *
  *   driver add DB STEPS WRITER [THREADS]    notes
  *   driver mixed DB STEPS WRITER [THREADS]  notes, changes, drops, globals, groups, searches
- *   driver many DB STEPS WRITER WRITERS     as add, but begins when a byte comes on stdin; says how
- *                                           long it took; at the next byte checks that it sees the
- *                                           notes of all WRITERS
- *   driver check DB                         the store against such lines from stdin
- *   driver backup DB TO                     says "D backup" when the copy is there
- *   driver open DB [FROM]                   copies the file FROM to DB; says "S", opens the store
- *                                           (which may migrate it), and says "D open"
+ *   driver many DB STEPS WRITER WRITERS     as add, but begins after it has read a byte from stdin;
+ *                                           prints the time it took; after the next byte checks
+ *                                           that it sees the notes of all WRITERS
+ *   driver check DB                         checks the store against such lines from stdin
+ *   driver backup DB TO                     prints "D backup" after the copy was made
+ *   driver open DB [FROM]                   copies the file FROM to DB; prints "S", opens the store
+ *                                           (which may migrate it), and prints "D open"
  *
- * CRASH_NOSYNC=1: without waiting for the disk. CRASH_SESSION=n: closes and opens again after every
- * n steps. CRASH_COPY=1: each session ends with a backup DB.copyN and "D copy N". A line leaves in
- * one write, so that threads do not mix theirs. */
+ * CRASH_NOSYNC=1: without syncs. CRASH_SESSION=n: closes and opens the store after every n steps.
+ * CRASH_COPY=1: each session ends with a backup DB.copyN and "D copy N". Each line is written by
+ * one call of write(), so that the lines of several threads do not mix. */
 #include "crash.h"
 #include "store/sqlite.h"
 
@@ -31,11 +31,11 @@ struct writer {
     struct store *s;
     unsigned number, from, to;
     bool mixed;
-    int64_t longest; /* nanoseconds for one */
+    int64_t longest; /* nanoseconds of the slowest operation */
     int rc;
 };
 
-static void say(const char *line, size_t n)
+static void print_line(const char *line, size_t n)
 {
     if (write(1, line, n) != (ssize_t)n)
         _exit(3);
@@ -45,7 +45,7 @@ static void mark(char what, struct crash_thing t)
 {
     char line[64];
     int n = crash_line(line, sizeof(line), what, t);
-    say(line, (size_t)n);
+    print_line(line, (size_t)n);
 }
 
 static int complain(const struct fumi_err *e)
@@ -68,7 +68,7 @@ static int one(struct writer *w, struct crash_thing t)
     return 0;
 }
 
-/* What it has just put is found by its vector: so the cache of vectors is at work too. */
+/* Finds the note that was just added by its vector, so that the vector cache is used, too. */
 static int search(struct writer *w, unsigned step)
 {
     struct fumi_arena a = {0};
@@ -131,11 +131,11 @@ static int copy(struct store *s, const char *path, unsigned n)
     if (store_backup(s, fumi_str(to), &e))
         return complain(&e);
     int length = snprintf(line, sizeof(line), "D copy %u\n", n);
-    say(line, (size_t)length);
+    print_line(line, (size_t)length);
     return 0;
 }
 
-/* Steps from..to of all threads on one opening of the file. */
+/* Opens the store, runs the steps from..to in all threads, and closes it. */
 static int session(const char *path, struct writer *w, unsigned n, unsigned from, unsigned to)
 {
     struct store *s = open_store(path);
@@ -168,7 +168,7 @@ static int drive(int argc, char **argv)
         return 2;
     for (unsigned i = 0; i < threads; i++)
         w[i] = (struct writer){.number = number(argv[4]) + i, .mixed = argv[1][0] == 'm'};
-    say("S\n", 2);
+    print_line("S\n", 2);
     for (unsigned from = 0; from < steps && !rc; from += length)
         rc = session(argv[2], w, threads, from, from + length < steps ? from + length : steps);
     return rc;
@@ -183,14 +183,14 @@ static bool gate(void)
 static int see(struct store *s, unsigned steps, unsigned writers)
 {
     struct ledger l = {0};
-    struct fumi_buf said = {0};
+    struct fumi_buf output = {0};
     for (unsigned w = 0; w < writers; w++)
         for (unsigned i = 0; i < steps; i++)
             ledger_set(&l, 'D', (struct crash_thing){CRASH_NOTE, w, i, 1});
-    int faults = crash_check(s, &l, LOOK_FIND, &said);
-    fprintf(stderr, "%.*s", (int)said.n, said.n ? said.p : "");
+    int faults = crash_check(s, &l, LOOK_FIND, &output);
+    fprintf(stderr, "%.*s", (int)output.n, output.n ? output.p : "");
     ledger_done(&l);
-    fumi_buf_done(&said);
+    fumi_buf_done(&output);
     return faults ? 1 : 0;
 }
 
@@ -202,7 +202,7 @@ static int many_open(struct store *s, char **argv)
     work(&w);
     int n = snprintf(line, sizeof(line), "T %lld %lld\n", (long long)(fumi_ticks() - begin),
                      (long long)w.longest);
-    say(line, (size_t)n);
+    print_line(line, (size_t)n);
     return w.rc || !gate() ? 1 : see(s, w.to, number(argv[5]));
 }
 
@@ -221,19 +221,19 @@ static int many(int argc, char **argv)
 static int check(int argc, char **argv)
 {
     (void)argc;
-    struct fumi_buf in = {0}, said = {0};
+    struct fumi_buf in = {0}, output = {0};
     struct ledger l = {0};
     ssize_t n;
     while ((n = read(0, fumi_buf_reserve(&in, 1 << 16), 1 << 16)) > 0) {
         in.n += (size_t)n;
         ledger_lines(&l, &in);
     }
-    int faults = crash_check_file(argv[2], &l, LOOK_ALL, &said);
-    printf("%.*s", (int)said.n, said.n ? said.p : "");
+    int faults = crash_check_file(argv[2], &l, LOOK_ALL, &output);
+    printf("%.*s", (int)output.n, output.n ? output.p : "");
     printf("%zu acknowledged, %d faults\n", l.acknowledged, faults);
     ledger_done(&l);
     fumi_buf_done(&in);
-    fumi_buf_done(&said);
+    fumi_buf_done(&output);
     return faults ? 1 : 0;
 }
 
@@ -243,12 +243,12 @@ static int backup(int argc, char **argv)
     struct store *s = argc > 3 ? open_store(argv[2]) : NULL;
     if (!s)
         return 1;
-    say("B backup\n", 9);
+    print_line("B backup\n", 9);
     int rc = store_backup(s, fumi_str(argv[3]), &e);
     if (rc)
         complain(&e);
     else
-        say("D backup\n", 9);
+        print_line("D backup\n", 9);
     store_close(s);
     return rc ? 1 : 0;
 }
@@ -285,11 +285,11 @@ static int open_only(int argc, char **argv)
 {
     if (argc > 3 && put_copy(argv[3], argv[2]))
         return 2;
-    say("S\n", 2);
+    print_line("S\n", 2);
     struct store *s = open_store(argv[2]);
     if (!s)
         return 1;
-    say("D open\n", 7);
+    print_line("D open\n", 7);
     store_close(s);
     return 0;
 }

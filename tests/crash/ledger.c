@@ -1,4 +1,4 @@
-/* What was begun and what was acknowledged. */
+/* The ledger: operations that were begun, and those that were acknowledged. */
 #include "crash.h"
 
 #include "base/arena.h"

@@ -1,11 +1,11 @@
-/* A library for LD_PRELOAD: logs what a program does to the files under one directory, in the order
- * in which it happens, and what it says on stdout in between.
+/* A library for LD_PRELOAD: logs all changes that a program makes to the files in one directory,
+ * and its output on stdout, in the order in which they happen.
  *
  * CRASH_RECORD_DIR: the directory, without links in its path. CRASH_RECORD_LOG: the log.
  *
- * One lock is held around each call and its record, so that the order in the log is the true one.
- * The calls go to the kernel directly. Memory that is mapped and written to is not seen: only what
- * need not survive may be written so, and disk.c leaves those files out. */
+ * A lock is held during each call and its record, so that the log has the order of the calls. The
+ * calls are made with syscall(). Writes to mapped memory are not recorded: only caches are written
+ * in this way, and disk.c leaves them out. */
 #include "record.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 
 enum { FDS = 4096 };
 
-/* What a preloaded library knows has no other place than here. */
+/* Global, because the functions replace those of libc and have no argument for it. */
 static struct {
     pthread_mutex_t lock;
     int log;
@@ -33,7 +33,7 @@ static struct {
     bool known[FDS]; /* descriptors of files under the directory */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER, .log = -1};
 
-/* The descriptor of the log is far from those that the program gets. */
+/* The log gets a high descriptor, so that the descriptors of the program do not change. */
 __attribute__((constructor)) static void begin(void)
 {
     const char *dir = getenv("CRASH_RECORD_DIR"), *path = getenv("CRASH_RECORD_LOG");
@@ -47,7 +47,7 @@ __attribute__((constructor)) static void begin(void)
     syscall(SYS_close, fd);
 }
 
-/* The name under the directory; NULL: it is elsewhere. */
+/* Returns the name relative to the directory, or NULL if the path is not in it. */
 static const char *name_of(const char *path)
 {
     if (all.log < 0 || !path || strncmp(path, all.dir, all.dir_n) != 0)
@@ -78,7 +78,7 @@ static void lock(void)
     pthread_mutex_lock(&all.lock);
 }
 
-/* What the call gave, with the errno that it left. */
+/* Returns the result of the call and keeps its errno. */
 static long unlock(long result)
 {
     int saved = errno;
@@ -148,7 +148,7 @@ int close(int fd)
     return (int)unlock(syscall(SYS_close, fd));
 }
 
-/* Where the next write without a place will begin. */
+/* The offset at which the next write() begins. */
 static uint64_t position(int fd)
 {
     long flags = syscall(SYS_fcntl, fd, F_GETFL);
@@ -161,9 +161,9 @@ ssize_t write(int fd, const void *bytes, size_t n)
     lock();
     bool file = known(fd);
     uint64_t at = file ? position(fd) : 0;
-    /* What is said was true before anybody can have heard it. */
+    /* Recorded before the call, because the parent may read the output at once. */
     if (fd == 1 && all.log >= 0)
-        put((struct record){RECORD_SAY, 1, 0, 0, 0}, NULL, bytes, n);
+        put((struct record){RECORD_OUTPUT, 1, 0, 0, 0}, NULL, bytes, n);
     long done = syscall(SYS_write, fd, bytes, n);
     if (file && done > 0)
         put((struct record){RECORD_WRITE, fd, at, 0, 0}, NULL, bytes, (size_t)done);
@@ -179,7 +179,7 @@ ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
     return unlock(done);
 }
 
-/* As single writes: what it does is the same, and the log stays simple. */
+/* Several calls of write(), which have the same effect and keep the log simple. */
 ssize_t writev(int fd, const struct iovec *parts, int n)
 {
     ssize_t sum = 0;
@@ -208,7 +208,7 @@ int fallocate(int fd, int mode, off_t at, off_t n)
     lock();
     long rc = syscall(SYS_fallocate, fd, mode, at, n);
     if (!rc && known(fd) && mode)
-        put((struct record){RECORD_STRANGE, fd, 0, 0, 0}, "fallocate", NULL, 0);
+        put((struct record){RECORD_UNSUPPORTED, fd, 0, 0, 0}, "fallocate", NULL, 0);
     else if (!rc && known(fd))
         put((struct record){RECORD_ALLOCATE, fd, (uint64_t)(at + n), 0, 0}, NULL, NULL, 0);
     return (int)unlock(rc);
@@ -221,7 +221,7 @@ int posix_fallocate(int fd, off_t at, off_t n)
     return rc;
 }
 
-/* fdatasync keeps the size of a file too, which is all that is asked of it. */
+/* fdatasync also syncs the size of a file, so both calls have the same record. */
 static int sync_with(long call, int fd)
 {
     lock();
@@ -255,7 +255,7 @@ int mkdir(const char *path, mode_t mode)
     return named(RECORD_MKDIR, syscall(SYS_mkdirat, AT_FDCWD, path, mode), path);
 }
 
-/* A plain file made so is one that was opened and closed. */
+/* Creating a regular file is recorded as opening it. */
 int mknod(const char *path, mode_t mode, dev_t dev)
 {
     lock();
@@ -284,7 +284,8 @@ static int two_names(enum record_kind kind, long rc, const char *from, const cha
     if (!rc && a && b)
         put((struct record){kind, -1, 0, 0, 0}, a, b, strlen(b));
     else if (!rc && (a || b))
-        put((struct record){RECORD_STRANGE, -1, 0, 0, 0}, "a name from elsewhere", NULL, 0);
+        put((struct record){RECORD_UNSUPPORTED, -1, 0, 0, 0}, "a name outside of the directory",
+            NULL, 0);
     return (int)unlock(rc);
 }
 
@@ -299,7 +300,7 @@ int renameat2(int a, const char *from, int b, const char *to, unsigned flags)
 {
     lock();
     long rc = syscall(SYS_renameat2, a, from, b, to, flags);
-    return two_names(flags & RENAME_EXCHANGE ? RECORD_STRANGE : RECORD_RENAME, rc, from, to);
+    return two_names(flags & RENAME_EXCHANGE ? RECORD_UNSUPPORTED : RECORD_RENAME, rc, from, to);
 }
 
 int renameat(int a, const char *from, int b, const char *to)
@@ -318,28 +319,28 @@ int link(const char *from, const char *to)
     return linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
-/* Ways to write that the log has no words for: a replay that meets one fails. */
-static void strange(int fd, const char *what)
+/* Calls that the log does not support: the replay fails if it finds one. */
+static void unsupported(int fd, const char *what)
 {
     lock();
     if (known(fd))
-        put((struct record){RECORD_STRANGE, fd, 0, 0, 0}, what, NULL, 0);
+        put((struct record){RECORD_UNSUPPORTED, fd, 0, 0, 0}, what, NULL, 0);
     unlock(0);
 }
 
 ssize_t pwritev(int fd, const struct iovec *parts, int n, off_t at)
 {
-    strange(fd, "pwritev");
+    unsupported(fd, "pwritev");
     return syscall(SYS_pwritev, fd, parts, n, at, 0);
 }
 
 ssize_t copy_file_range(int from, off64_t *a, int to, off64_t *b, size_t n, unsigned flags)
 {
-    strange(to, "copy_file_range");
+    unsupported(to, "copy_file_range");
     return syscall(SYS_copy_file_range, from, a, to, b, n, flags);
 }
 
-/* The same under the names that large files have. */
+/* The same functions under the names for large files. */
 #define LARGE(name) __attribute__((alias(#name)))
 int open64(const char *path, int flags, ...) LARGE(open);
 int openat64(int at, const char *path, int flags, ...) LARGE(openat);

@@ -1,4 +1,5 @@
-/* Copies while others write, and copies that are killed half-way. CRASH_CYCLES: how many kills. */
+/* Backups while other processes write, and backups that are killed. CRASH_CYCLES: number of kills.
+ */
 #include "base/uuid.h"
 #include "crash.h"
 #include "store/sqlite.h"
@@ -29,19 +30,19 @@ static void start(struct scene *c)
     }
 }
 
-/* All that they have said by now. */
-static void hear(struct scene *c)
+/* Reads all output that the writers have produced so far. */
+static void read_writers(struct scene *c)
 {
     for (unsigned i = 0; i < WRITERS; i++) {
         size_t before;
         do {
-            before = c->writers[i].said.n;
-            if (!crash_hear(&c->writers[i], 0)) {
+            before = c->writers[i].output.n;
+            if (!crash_read_output(&c->writers[i], 0)) {
                 TEST_FAIL("writer %u ended", i);
                 return;
             }
-        } while (c->writers[i].said.n > before);
-        ledger_lines(&c->ledger, &c->writers[i].said);
+        } while (c->writers[i].output.n > before);
+        ledger_lines(&c->ledger, &c->writers[i].output);
     }
 }
 
@@ -49,13 +50,13 @@ static void wait_until(struct scene *c, size_t acknowledged)
 {
     while (c->ledger.acknowledged < acknowledged && !test_failed)
         for (unsigned i = 0; i < WRITERS && !test_failed; i++) {
-            if (!crash_hear(&c->writers[i], 10))
+            if (!crash_read_output(&c->writers[i], 10))
                 TEST_FAIL("writer %u ended", i);
-            ledger_lines(&c->ledger, &c->writers[i].said);
+            ledger_lines(&c->ledger, &c->writers[i].output);
         }
 }
 
-/* What was acknowledged before must be in a copy; what came later may be. */
+/* Notes that were acknowledged before the copy must be in it; later notes may be. */
 static void loosen(struct ledger *later, const struct ledger *before)
 {
     for (size_t w = 0; w < later->writers; w++)
@@ -70,27 +71,27 @@ static void loosen(struct ledger *later, const struct ledger *before)
 
 static void look(const char *path, const struct ledger *l)
 {
-    struct fumi_buf said = {0};
-    int faults = crash_check_file(path, l, LOOK_ALL, &said);
+    struct fumi_buf output = {0};
+    int faults = crash_check_file(path, l, LOOK_ALL, &output);
     if (faults)
-        TEST_FAIL("%s: %d faults\n%.*s", path, faults, (int)said.n, said.n ? said.p : "");
-    fumi_buf_done(&said);
+        TEST_FAIL("%s: %d faults\n%.*s", path, faults, (int)output.n, output.n ? output.p : "");
+    fumi_buf_done(&output);
 }
 
 static void copy_once(struct scene *c, unsigned number)
 {
     struct fumi_err e = {0};
     struct ledger before, later;
-    hear(c);
+    read_writers(c);
     ledger_copy(&before, &c->ledger);
     snprintf(c->copy, sizeof(c->copy), "%s/copy%u.db", c->dir, number);
     if (store_backup(c->s, fumi_str(c->copy), &e))
         TEST_FAIL("backup: %s", e.text);
-    hear(c);
+    read_writers(c);
     ledger_copy(&later, &c->ledger);
     loosen(&later, &before);
     look(c->copy, &later);
-    printf("a copy of at least %zu notes, %zu came meanwhile\n", before.acknowledged,
+    printf("a copy of at least %zu notes, %zu were added meanwhile\n", before.acknowledged,
            c->ledger.acknowledged - before.acknowledged);
     ledger_done(&before);
     ledger_done(&later);
@@ -126,7 +127,7 @@ TEST(a_copy_while_four_write)
     }
     for (unsigned i = 0; i < WRITERS; i++) {
         crash_stop(&c.writers[i]);
-        ledger_lines(&c.ledger, &c.writers[i].said);
+        ledger_lines(&c.ledger, &c.writers[i].output);
         crash_free(&c.writers[i]);
     }
     look(c.path, &c.ledger);
@@ -144,7 +145,7 @@ static void fill(struct scene *c, unsigned notes)
     }
 }
 
-TEST(a_copy_takes_no_name_that_is_taken)
+TEST(a_copy_does_not_replace_an_existing_file)
 {
     struct scene c;
     struct fumi_err e = {0};
@@ -167,21 +168,21 @@ TEST(a_copy_takes_no_name_that_is_taken)
     leave(&c);
 }
 
-/* Killed so many microseconds after it began; whether there is a copy then. */
+/* Kills a backup so many microseconds after it began. Returns whether the copy exists. */
 static bool killed_copy(struct scene *c, unsigned later)
 {
     struct crash_child child;
     const char *words[] = {CRASH_DRIVER, "backup", c->path, c->copy, NULL};
     if (crash_start(&child, words, NULL))
         TEST_FAIL("cannot start a driver");
-    while (!child.said.n && crash_hear(&child, -1)) {}
+    while (!child.output.n && crash_read_output(&child, -1)) {}
     usleep(later);
     crash_stop(&child);
-    bool done = memmem(child.said.p, child.said.n, "D backup", 8);
+    bool done = memmem(child.output.p, child.output.n, "D backup", 8);
     crash_free(&child);
     bool there = access(c->copy, F_OK) == 0;
     if (done && !there)
-        TEST_FAIL("a copy that was acknowledged is not there");
+        TEST_FAIL("a copy that was acknowledged does not exist");
     return there;
 }
 
@@ -204,8 +205,8 @@ static int make_named(const char *dir, const char *name, const char *text, size_
     return crash_write(path, text, n);
 }
 
-/* What a process that was killed at its first page leaves, what one that lives is writing, and what
- * is not ours. */
+/* The temporary files of killed processes, one that a running process is writing, and files of
+ * other programs. */
 TEST(only_files_of_dead_processes_are_removed)
 {
     static const char zeros[4096];
@@ -237,7 +238,7 @@ TEST(only_files_of_dead_processes_are_removed)
     leave(&c);
 }
 
-TEST(a_copy_that_is_killed_leaves_no_half)
+TEST(a_killed_copy_leaves_no_incomplete_file)
 {
     struct scene c;
     struct fumi_err e = {0};
@@ -257,7 +258,7 @@ TEST(a_copy_that_is_killed_leaves_no_half)
         }
         unlink(c.copy);
     }
-    printf("%u kills, %u copies whole, the others not there\n", cycles, whole);
+    printf("%u kills, %u copies complete, the others do not exist\n", cycles, whole);
     snprintf(c.copy, sizeof(c.copy), "%s/last.db", c.dir);
     CHECK_INT(store_backup(c.s, fumi_str(c.copy), &e), 0);
     CHECK_INT(count_named(c.dir, ".part-"), 0);

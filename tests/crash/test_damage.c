@@ -1,5 +1,5 @@
-/* Damaged files: no crash, no hang, and never a wrong text. Each file is looked at by a child: as
- * any program would open it, then by doctor, then again. CRASH_FILES: how many. */
+/* Damaged files: no crash, no hang, and never a wrong text. A child process opens each file as any
+ * program would, lets doctor repair it, and opens it again. CRASH_FILES: number of files. */
 #include "base/arena.h"
 #include "crash.h"
 #include "store/sqlite.h"
@@ -21,14 +21,14 @@ struct bytes {
     char owners[PAGES][32]; /* of the pages of db: the table or index that each belongs to */
 };
 
-/* What a child saw; shared. */
+/* The results of a child process, in shared memory. */
 struct seen {
-    int wrong;           /* texts that were not what was put in */
-    int right, again;    /* notes right before doctor, and after */
-    int missing;         /* said to be not there before, without an error */
-    bool opened, mended; /* the file as it was, and after doctor */
-    bool doctor_content; /* doctor says it is sound in the end */
-    char said[200];      /* by whom refused it */
+    int wrong;           /* texts that differ from what was stored */
+    int right, again;    /* correct notes before and after doctor */
+    int missing;         /* notes reported as not found before doctor */
+    bool opened, usable; /* the file could be opened before and after doctor */
+    bool doctor_ok;      /* doctor found no damage in the end */
+    char output[200];    /* the last error text */
 };
 
 static size_t pages(const struct fumi_buf *b)
@@ -85,8 +85,8 @@ static void cut_pages(struct fumi_buf *b, uint64_t r)
 static const struct damage {
     const char *name;
     void (*hurt)(struct fumi_buf *b, uint64_t random);
-    bool wal;   /* it hits the log, not the file */
-    bool local; /* one page is hit: notes of other pages must be readable after doctor */
+    bool wal;   /* damages the log, not the file */
+    bool local; /* damages one page: notes of other pages must be readable after doctor */
 } damages[] = {
     {"a bit", flip, false, true},
     {"sixteen bytes", scribble, false, true},
@@ -102,8 +102,8 @@ static const struct damage {
     {"the log cut", cut_short, true, false},
 };
 
-/* Every way to a text must give the right one. */
-static void judge(struct seen *s, const struct note *n)
+/* Every operation that returns a text must return the right one. */
+static void check_note(struct seen *s, const struct note *n)
 {
     struct crash_thing t = {CRASH_NOTE, 0, 0, 1};
     if (!crash_id_read(n->id, &t) || !crash_note_is(n, t))
@@ -127,7 +127,7 @@ static void get_each(struct store *s, struct seen *seen, int *right, int *missin
     fumi_arena_done(&a);
 }
 
-static void judge_hits(struct store *s, struct fumi_arena *a, struct seen *seen,
+static void check_hits(struct store *s, struct fumi_arena *a, struct seen *seen,
                        const struct hits *h)
 {
     struct fumi_err e = {0};
@@ -136,11 +136,11 @@ static void judge_hits(struct store *s, struct fumi_arena *a, struct seen *seen,
         if (store_load_notes(s, &(struct loading){.arena = a}, &h->items[i].seq, 1, &found, &e))
             continue;
         for (size_t k = 0; k < found.n; k++)
-            judge(seen, &found.items[k]);
+            check_note(seen, &found.items[k]);
     }
 }
 
-/* Lists and searches may fail or lack something; what they give must be right. */
+/* Lists and searches may fail or be incomplete; the notes that they return must be right. */
 static void list_and_search(struct store *s, struct seen *seen)
 {
     struct fumi_arena a = {0};
@@ -151,18 +151,18 @@ static void list_and_search(struct store *s, struct seen *seen)
     if (store_list_recent(s, &(struct loading){.arena = &a}, &f, (struct cursor){0, 0}, NOTES,
                           &list, &e) == 0)
         for (size_t i = 0; i < list.n; i++)
-            judge(seen, &list.items[i]);
+            check_note(seen, &list.items[i]);
     if (store_list_by_seq(s, &a, NULL, 0, NOTES, &list, &e) == 0)
         for (size_t i = 0; i < list.n; i++)
-            judge(seen, &list.items[i]);
+            check_note(seen, &list.items[i]);
     for (unsigned i = 0; i < NOTES; i += 20) {
         float x[CRASH_DIM];
         struct crash_thing t = {CRASH_NOTE, 1, i, 1};
         crash_vector(t, 0, x);
         if (store_match_keywords(s, &a, &f, crash_word(&a, t), 5, &h, &e) == 0)
-            judge_hits(s, &a, seen, &h);
+            check_hits(s, &a, seen, &h);
         if (store_nearest(s, &a, &f, CRASH_SPACE, x, CRASH_DIM, 5, &h, &e) == 0)
-            judge_hits(s, &a, seen, &h);
+            check_hits(s, &a, seen, &h);
     }
     fumi_arena_done(&a);
 }
@@ -182,7 +182,7 @@ static struct store *open_file(const char *path, bool lenient, struct seen *seen
         .path = path, .nosync = true, .lenient = lenient, .salvage = lenient, .log = &silent};
     struct store *s = store_sqlite_open(&o, &e);
     if (!s)
-        memcpy(seen->said, e.text, sizeof(seen->said));
+        memcpy(seen->output, e.text, sizeof(seen->output));
     return s;
 }
 
@@ -204,9 +204,9 @@ static void examine(const char *path, struct seen *seen)
         store_close(s);
     }
     if ((s = open_file(path, true, seen))) {
-        seen->doctor_content = store_check(s, true, ignore, NULL, &e) == 0;
-        if (!seen->doctor_content)
-            memcpy(seen->said, e.text, sizeof(seen->said));
+        seen->doctor_ok = store_check(s, true, ignore, NULL, &e) == 0;
+        if (!seen->doctor_ok)
+            memcpy(seen->output, e.text, sizeof(seen->output));
         store_close(s);
     }
     bool strict = true;
@@ -214,7 +214,7 @@ static void examine(const char *path, struct seen *seen)
         s = open_file(path, true, seen);
         strict = false;
     }
-    seen->mended = s && strict;
+    seen->usable = s && strict;
     if (!s)
         return;
     get_each(s, seen, &seen->again, &missing);
@@ -237,7 +237,8 @@ static int look(const char *path, struct seen *seen)
     return status;
 }
 
-/* The file as one that was never closed leaves it: some notes in it, the later ones in its log. */
+/* The file of a store that was not closed: the first half of the notes in the file, the second half
+ * in the log. */
 static bool make(const char *dir, struct bytes *out)
 {
     char path[96], wal[104];
@@ -257,7 +258,7 @@ static bool make(const char *dir, struct bytes *out)
     return well && out->wal.n;
 }
 
-/* SQLite knows, if it was built with that table; else nobody does. */
+/* Reads the owners from the table dbstat. If SQLite was built without it, they stay unknown. */
 static void find_owners(const char *path, struct bytes *out)
 {
     sqlite3 *h = NULL;
@@ -291,7 +292,7 @@ static const char *owner(const struct bytes *b, const struct fumi_buf *hurt)
     return "";
 }
 
-/* What doctor can make again from the notes, their places and their rooms. */
+/* Whether doctor can rebuild the table or index from the notes and their tag sets. */
 static bool is_derived(const char *owner)
 {
     static const char *const names[] = {"sqlite_autoindex_", "notes_tag_set", "notes_time",
@@ -322,7 +323,7 @@ static const char *put(const char *path, const struct bytes *b, const struct dam
 
 struct sums {
     unsigned files;
-    int refused, mended, content, right, missing;
+    int refused, usable, ok, right, missing;
 };
 
 static void add_up(struct sums *sums, const struct seen *s)
@@ -330,8 +331,8 @@ static void add_up(struct sums *sums, const struct seen *s)
     sums->files++;
     sums->refused += !s->opened;
     sums->missing += s->missing;
-    sums->mended += s->mended;
-    sums->content += s->doctor_content;
+    sums->usable += s->usable;
+    sums->ok += s->doctor_ok;
     sums->right += s->again;
 }
 
@@ -342,7 +343,7 @@ struct scene {
     struct sums sums;
 };
 
-/* Damages one file and has it looked at; whose page was hit. */
+/* Damages one file and examines it. Returns the owner of the damaged page. */
 static const char *hurt_one(struct scene *c, unsigned i)
 {
     const struct damage *d = &damages[i % FUMI_COUNT(damages)];
@@ -358,17 +359,17 @@ static const char *hurt_one(struct scene *c, unsigned i)
     return whose;
 }
 
-/* One page was hit: the notes of others are saved, and what is made from notes is made again. */
-static void is_saved(const struct seen *seen, unsigned i, const char *whose)
+/* One page was damaged: the notes of other pages must be saved, and derived data rebuilt. */
+static void check_saved(const struct seen *seen, unsigned i, const char *whose)
 {
     const char *name = damages[i % FUMI_COUNT(damages)].name;
     int least = is_derived(whose) ? NOTES : NOTES - ON_A_PAGE;
     if (seen->again < least)
-        TEST_FAIL("file %u (%s of %s): %d of %d notes can be read after doctor, which says: %s", i,
-                  name, whose, seen->again, NOTES, seen->said);
-    else if (is_derived(whose) && !seen->mended)
-        TEST_FAIL("file %u (%s of %s): not to be used after doctor, which says: %s", i, name, whose,
-                  seen->said);
+        TEST_FAIL("file %u (%s of %s): %d of %d notes can be read after doctor: %s", i, name, whose,
+                  seen->again, NOTES, seen->output);
+    else if (is_derived(whose) && !seen->usable)
+        TEST_FAIL("file %u (%s of %s): cannot be used after doctor: %s", i, name, whose,
+                  seen->output);
 }
 
 static bool scene(struct scene *c)
@@ -385,9 +386,9 @@ static bool scene(struct scene *c)
 static void leave(struct scene *c)
 {
     const struct sums *s = &c->sums;
-    printf("%u files: %d refused at once; after doctor %d can be used, of which it calls %d sound, "
-           "and %.1f of %d notes are right; %d notes said not to exist before\n",
-           s->files, s->refused, s->mended, s->content, s->files ? (double)s->right / s->files : 0,
+    printf("%u files: %d refused at once; after doctor %d can be used, %d without damage, and %.1f "
+           "of %d notes are right; %d notes were reported as not found before\n",
+           s->files, s->refused, s->usable, s->ok, s->files ? (double)s->right / s->files : 0,
            NOTES, s->missing);
     fumi_buf_done(&c->closed.db);
     fumi_buf_done(&c->open.db);
@@ -403,19 +404,19 @@ TEST(damage_is_never_served_as_text)
     CHECK(scene(&c));
     for (unsigned i = 0; i < files; i++) {
         hurt_one(&c, i);
-        if (c.seen->doctor_content && !c.seen->mended)
-            TEST_FAIL("file %u: doctor is content, but it is refused: %s", i, c.seen->said);
+        if (c.seen->doctor_ok && !c.seen->usable)
+            TEST_FAIL("file %u: refused, although doctor found no damage: %s", i, c.seen->output);
     }
     leave(&c);
 }
 
-TEST(doctor_saves_what_is_sound)
+TEST(doctor_saves_undamaged_notes)
 {
     static struct scene c;
     unsigned files = crash_setting("CRASH_FILES", FILES), only = crash_setting("CRASH_ONLY", 0);
     CHECK(scene(&c));
     for (unsigned i = 1; i < files; i++)
         if (damages[i % FUMI_COUNT(damages)].local && (!only || only == i))
-            is_saved(c.seen, i, hurt_one(&c, i));
+            check_saved(c.seen, i, hurt_one(&c, i));
     leave(&c);
 }

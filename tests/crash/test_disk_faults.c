@@ -1,6 +1,7 @@
-/* Bad weather: a full disk, files and directories that cannot be written, no descriptors left,
- * files that are not ours. Each time an error that says what to do, nothing lost, and work that
- * goes on by itself when the cause is gone. Each case runs in a child of its own. */
+/* Faults of the environment: a full disk, files and directories that cannot be written, no
+ * descriptors left, files of other programs. In each case the error text gives a remedy, nothing is
+ * lost, and the store works again as soon as the cause is removed. Each case runs in its own child
+ * process. */
 #include "base/arena.h"
 #include "crash.h"
 #include "store/sqlite.h"
@@ -22,7 +23,7 @@
 
 enum { FEW = 20, MANY = 600, NOBODY = 65534, PATIENCE = 120, SKIPPED = 77, NO_FDS = 64 };
 
-struct place {
+struct site {
     char dir[64], path[96];
     struct store *s;
     struct ledger ledger;
@@ -37,14 +38,14 @@ static struct store *open_at(const char *path, struct fumi_err *e)
     return store_sqlite_open(&(struct store_sqlite_options){.path = path, .log = &silent}, e);
 }
 
-/* A sentence that ends a user's trouble is not empty and is ours. */
-static bool says(const struct fumi_err *e)
+/* Whether the error is one of ours, with a text that is long enough to contain a remedy. */
+static bool has_text(const struct fumi_err *e)
 {
     return (e->code == FUMI_INTERNAL_ERROR || e->code == FUMI_LIMIT || e->code == ERR_NEWER) &&
            strlen(e->text) > 20;
 }
 
-static int add(struct place *p, struct fumi_err *e)
+static int add(struct site *p, struct fumi_err *e)
 {
     struct crash_thing t = {CRASH_NOTE, 1, p->next++, 1};
     *e = (struct fumi_err){0};
@@ -54,7 +55,7 @@ static int add(struct place *p, struct fumi_err *e)
     return 0;
 }
 
-static void add_some(struct place *p, unsigned n)
+static void add_some(struct site *p, unsigned n)
 {
     struct fumi_err e;
     for (unsigned i = 0; i < n; i++)
@@ -64,7 +65,7 @@ static void add_some(struct place *p, unsigned n)
         }
 }
 
-static void begin(struct place *p)
+static void begin(struct site *p)
 {
     struct fumi_err e;
     p->s = open_at(p->path, &e);
@@ -74,30 +75,31 @@ static void begin(struct place *p)
         add_some(p, FEW);
 }
 
-static void look(struct place *p)
+static void look(struct site *p)
 {
-    struct fumi_buf said = {0};
-    int faults = crash_check(p->s, &p->ledger, LOOK_ALL, &said);
+    struct fumi_buf output = {0};
+    int faults = crash_check(p->s, &p->ledger, LOOK_ALL, &output);
     if (faults)
-        TEST_FAIL("%d faults\n%.*s", faults, (int)said.n, said.n ? said.p : "");
-    fumi_buf_done(&said);
+        TEST_FAIL("%d faults\n%.*s", faults, (int)output.n, output.n ? output.p : "");
+    fumi_buf_done(&output);
 }
 
-/* All is well again: in this process, and for one that comes later. */
-static void end(struct place *p)
+/* After the fault, the store must work in this process and when it is opened again. */
+static void end(struct site *p)
 {
-    struct fumi_buf said = {0};
+    struct fumi_buf output = {0};
     add_some(p, FEW);
     look(p);
     store_close(p->s);
-    int faults = crash_check_file(p->path, &p->ledger, LOOK_ALL, &said);
+    int faults = crash_check_file(p->path, &p->ledger, LOOK_ALL, &output);
     if (faults)
-        TEST_FAIL("opened again: %d faults\n%.*s", faults, (int)said.n, said.n ? said.p : "");
-    fumi_buf_done(&said);
+        TEST_FAIL("opened again: %d faults\n%.*s", faults, (int)output.n, output.n ? output.p : "");
+    fumi_buf_done(&output);
 }
 
-/* Reading and searching may fail now, but not crash; a text that comes is right. */
-static unsigned read_all(struct place *p)
+/* Reading and searching may fail now, but must not crash or return a wrong text. Returns the number
+ * of notes that were read. */
+static unsigned read_all(struct site *p)
 {
     struct fumi_arena a = {0};
     struct filter f = {.project = CRASH_PROJECT, .since = INT64_MIN, .until = INT64_MAX};
@@ -110,12 +112,12 @@ static unsigned read_all(struct place *p)
         struct crash_thing t = {CRASH_NOTE, 1, i, 1};
         crash_vector(t, 0, x);
         int rc = store_get_note(p->s, &a, crash_id(&a, t), &n, &e);
-        if (rc ? !says(&e) : !crash_note_is(&n, t))
+        if (rc ? !has_text(&e) : !crash_note_is(&n, t))
             TEST_FAIL("note %u: %s", i, rc ? e.text : "wrong");
         right += !rc;
-        if (store_nearest(p->s, &a, &f, CRASH_SPACE, x, CRASH_DIM, 3, &h, &e) && !says(&e))
+        if (store_nearest(p->s, &a, &f, CRASH_SPACE, x, CRASH_DIM, 3, &h, &e) && !has_text(&e))
             TEST_FAIL("near: %s", e.text);
-        if (store_match_keywords(p->s, &a, &f, crash_word(&a, t), 3, &h, &e) && !says(&e))
+        if (store_match_keywords(p->s, &a, &f, crash_word(&a, t), 3, &h, &e) && !has_text(&e))
             TEST_FAIL("match: %s", e.text);
         fumi_arena_reset(&a, 1 << 16);
     }
@@ -123,20 +125,20 @@ static unsigned read_all(struct place *p)
     return right;
 }
 
-/* Until the disk has no room; then a few more times. */
-static void add_until_full(struct place *p)
+/* Adds notes until the disk is full, and then tries a few more times. */
+static void add_until_full(struct site *p)
 {
     struct fumi_err e = {0};
     unsigned refused = 0;
     for (unsigned i = 0; i < MANY && refused < 5; i++)
         if (add(p, &e)) {
             refused++;
-            if (!says(&e))
+            if (!has_text(&e))
                 TEST_FAIL("%d %s", e.code, e.text);
         }
     printf("%zu acknowledged, then: %s\n", p->ledger.acknowledged, e.text);
     if (!refused)
-        TEST_FAIL("the disk did not get full");
+        TEST_FAIL("the disk did not become full");
 }
 
 static void limit_size(rlim_t most)
@@ -148,7 +150,7 @@ static void limit_size(rlim_t most)
         TEST_FAIL("cannot set a limit");
 }
 
-static void small_files(struct place *p)
+static void small_files(struct site *p)
 {
     struct stat wal;
     char path[128];
@@ -164,15 +166,15 @@ static void small_files(struct place *p)
     end(p);
 }
 
-/* Opening where nothing can be written, and again where it can. */
-static void open_on_full(struct place *p)
+/* Opens the store while nothing can be written, and again when writing is possible. */
+static void open_on_full(struct site *p)
 {
     struct fumi_err e;
     signal(SIGXFSZ, SIG_IGN);
     limit_size(0);
     p->s = open_at(p->path, &e);
     CHECK(!p->s);
-    CHECK(says(&e));
+    CHECK(has_text(&e));
     printf("%s\n", e.text);
     limit_size(RLIM_INFINITY);
     begin(p);
@@ -180,7 +182,7 @@ static void open_on_full(struct place *p)
     end(p);
 }
 
-/* A file system of our own, that goes with the child. */
+/* Mounts a file system that only this child process sees. */
 static void mounted(const char *dir, const char *options)
 {
     if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
@@ -203,7 +205,7 @@ static void fill_disk(const char *path)
     close(fd);
 }
 
-static void full_disk(struct place *p)
+static void full_disk(struct site *p)
 {
     char ballast[128];
     mounted(p->dir, "size=16m");
@@ -212,14 +214,14 @@ static void full_disk(struct place *p)
     read_all(p);
     fill_disk(ballast);
     add_until_full(p);
-    /* The cache of the vectors must not be written where there is no page for it. */
+    /* The vector cache must not be written through the mapping if the disk has no page for it. */
     CHECK_INT(read_all(p), FEW);
     CHECK_INT(unlink(ballast), 0);
     end(p);
 }
 
-/* The side file has a hole, and the disk no room to fill it. */
-static void full_before_search(struct place *p)
+/* The disk has no space for the vector cache, which the first search creates. */
+static void full_before_search(struct site *p)
 {
     char ballast[128];
     mounted(p->dir, "size=16m");
@@ -232,7 +234,7 @@ static void full_before_search(struct place *p)
     end(p);
 }
 
-static void full_from_the_start(struct place *p)
+static void full_from_the_start(struct site *p)
 {
     char ballast[128];
     struct fumi_err e;
@@ -240,7 +242,7 @@ static void full_from_the_start(struct place *p)
     snprintf(ballast, sizeof(ballast), "%s/ballast", p->dir);
     fill_disk(ballast);
     CHECK(!open_at(p->path, &e));
-    CHECK(says(&e));
+    CHECK(has_text(&e));
     printf("%s\n", e.text);
     CHECK_INT(unlink(ballast), 0);
     begin(p);
@@ -249,7 +251,7 @@ static void full_from_the_start(struct place *p)
     store_close(p->s);
 }
 
-static void read_only_disk(struct place *p)
+static void read_only_disk(struct site *p)
 {
     struct fumi_err e;
     char other[128];
@@ -262,25 +264,25 @@ static void read_only_disk(struct place *p)
         CHECK(add(p, &e) == -1);
         store_close(p->s);
     }
-    CHECK(says(&e));
+    CHECK(has_text(&e));
     printf("%s\n", e.text);
     snprintf(other, sizeof(other), "%s/new/other.db", p->dir);
     CHECK(!open_at(other, &e));
-    CHECK(says(&e));
+    CHECK(has_text(&e));
     CHECK_INT(mount(NULL, p->dir, NULL, MS_REMOUNT, NULL), 0);
     p->s = open_at(p->path, &e);
     CHECK(p->s);
     end(p);
 }
 
-/* Rights do not bind root: it becomes somebody else. */
+/* Permissions do not apply to root, so the process changes its user. */
 static void be_ordinary(const char *dir)
 {
     if (getuid() != 0)
         return;
     if (chown(dir, NOBODY, NOBODY) || syscall(SYS_setgroups, 0, NULL) || setgid(NOBODY) ||
         setuid(NOBODY)) {
-        printf("skipped: cannot become somebody else (%s)\n", strerror(errno));
+        printf("skipped: cannot change the user (%s)\n", strerror(errno));
         fflush(stdout);
         _exit(SKIPPED);
     }
@@ -295,12 +297,12 @@ static void refused_with(const char *path, const char *changed, mode_t mode, mod
     if (s)
         store_close(s);
     CHECK(!s);
-    CHECK(says(&e));
+    CHECK(has_text(&e));
     printf("%03o: %s\n", mode, e.text);
 }
 
-/* It can be read, and whoever writes is told why not. */
-static void read_with(struct place *p, const char *changed, mode_t mode, mode_t back)
+/* The store can be read, and writing fails with an error text. */
+static void read_with(struct site *p, const char *changed, mode_t mode, mode_t back)
 {
     struct fumi_err e;
     CHECK_INT(chmod(changed, mode), 0);
@@ -308,7 +310,7 @@ static void read_with(struct place *p, const char *changed, mode_t mode, mode_t 
     CHECK(p->s);
     if (p->s) {
         read_all(p);
-        CHECK(add(p, &e) && says(&e));
+        CHECK(add(p, &e) && has_text(&e));
         printf("%03o: %s\n", mode, e.text);
         p->next--;
         store_close(p->s);
@@ -316,7 +318,7 @@ static void read_with(struct place *p, const char *changed, mode_t mode, mode_t 
     CHECK_INT(chmod(changed, back), 0);
 }
 
-static void no_rights(struct place *p)
+static void no_rights(struct site *p)
 {
     char missing[128];
     struct fumi_err e;
@@ -336,7 +338,7 @@ static void no_rights(struct place *p)
     end(p);
 }
 
-static void no_descriptors(struct place *p)
+static void no_descriptors(struct site *p)
 {
     int fds[NO_FDS], n = 0;
     struct rlimit few = {NO_FDS, NO_FDS};
@@ -351,16 +353,16 @@ static void no_descriptors(struct place *p)
     CHECK(n > 0);
     read_all(p);
     for (unsigned i = 0; i < 5; i++)
-        CHECK(add(p, &e) == 0 || says(&e));
+        CHECK(add(p, &e) == 0 || has_text(&e));
     CHECK(!open_at(other, &e));
-    CHECK(says(&e));
+    CHECK(has_text(&e));
     printf("%s\n", e.text);
     while (n)
         close(fds[--n]);
     end(p);
 }
 
-static void new_files_are_private(struct place *p)
+static void new_files_are_private(struct site *p)
 {
     static const char *const names[] = {"", "-wal", "-shm", ".vec"};
     char path[160];
@@ -381,7 +383,7 @@ static void new_files_are_private(struct place *p)
     end(p);
 }
 
-static void empty_file(struct place *p)
+static void empty_file(struct site *p)
 {
     CHECK_INT(crash_write(p->path, "", 0), 0);
     begin(p);
@@ -389,9 +391,9 @@ static void empty_file(struct place *p)
     end(p);
 }
 
-/* Files that are not ours stay as they are, and alone. */
+/* Files of other programs are not changed, and no files are created beside them. */
 
-/* SQLite may need a log and its index to read a database; both go with the next who writes. */
+/* SQLite may create -wal and -shm to read a database; the next writer removes them. */
 static bool is_beside(const char *name)
 {
     size_t n = strlen(name);
@@ -410,14 +412,14 @@ static size_t count_files(const char *dir)
     return n;
 }
 
-static void untouched(struct place *p, const char *what)
+static void untouched(struct site *p, const char *what)
 {
     struct fumi_err e;
     struct fumi_buf before = {0}, after = {0};
     size_t files = count_files(p->dir);
     crash_read(p->path, &before);
     struct store *s = open_at(p->path, &e);
-    if (s || !says(&e))
+    if (s || !has_text(&e))
         TEST_FAIL("%s: %s", what, s ? "was opened" : e.text);
     if (s)
         store_close(s);
@@ -425,7 +427,7 @@ static void untouched(struct place *p, const char *what)
     if (!fumi_eq(fumi_buf_str(&before), fumi_buf_str(&after)))
         TEST_FAIL("%s: the file was changed", what);
     if (count_files(p->dir) != files)
-        TEST_FAIL("%s: there are %zu files now, not %zu", what, count_files(p->dir), files);
+        TEST_FAIL("%s: %zu files now, %zu before", what, count_files(p->dir), files);
     printf("%s: %s\n", what, e.text);
     fumi_buf_done(&before);
     fumi_buf_done(&after);
@@ -440,7 +442,7 @@ static void run_sql(const char *path, const char *sql)
     sqlite3_close(h);
 }
 
-static void foreign_bytes(struct place *p)
+static void foreign_bytes(struct site *p)
 {
     static const struct {
         const char *what;
@@ -464,16 +466,16 @@ static void foreign_bytes(struct place *p)
     }
 }
 
-static void foreign_databases(struct place *p)
+static void foreign_databases(struct site *p)
 {
     static const struct {
         const char *what, *sql;
     } rows[] = {
         {"a database of another program", "PRAGMA application_id=77; CREATE TABLE t(x)"},
-        {"a database of nobody", "CREATE TABLE t(x); INSERT INTO t VALUES(1)"},
-        {"tables named as ours", "CREATE TABLE notes(x); PRAGMA user_version=1"},
-        {"another program's in WAL mode", "PRAGMA journal_mode=WAL; PRAGMA application_id=77; "
-                                          "CREATE TABLE t(x)"},
+        {"a database without an application id", "CREATE TABLE t(x); INSERT INTO t VALUES(1)"},
+        {"a table with the name of ours", "CREATE TABLE notes(x); PRAGMA user_version=1"},
+        {"another program's database in WAL mode",
+         "PRAGMA journal_mode=WAL; PRAGMA application_id=77; CREATE TABLE t(x)"},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         crash_dir_empty(p->dir);
@@ -482,7 +484,7 @@ static void foreign_databases(struct place *p)
     }
 }
 
-static void changed_database(struct place *p)
+static void changed_database(struct site *p)
 {
     static const struct {
         const char *what, *sql;
@@ -490,8 +492,8 @@ static void changed_database(struct place *p)
         {"a newer version", "PRAGMA user_version=999"},
         {"a negative version", "PRAGMA user_version=-1"},
         {"another application", "PRAGMA application_id=5"},
-        {"a table more", "CREATE TABLE extra(x)"},
-        {"a table less", "DROP TABLE meta"},
+        {"an additional table", "CREATE TABLE extra(x)"},
+        {"a missing table", "DROP TABLE meta"},
         {"a trigger", "CREATE TRIGGER t AFTER INSERT ON meta BEGIN DELETE FROM notes; END"},
         {"a view", "CREATE VIEW v AS SELECT 1"},
     };
@@ -507,28 +509,28 @@ static void changed_database(struct place *p)
     }
 }
 
-static void not_a_file(struct place *p)
+static void not_a_file(struct site *p)
 {
     char below[160];
     struct fumi_err e;
     CHECK_INT(mkdir(p->path, 0700), 0);
     CHECK(!open_at(p->path, &e));
-    CHECK(says(&e));
+    CHECK(has_text(&e));
     printf("%s\n", e.text);
     CHECK_INT(rmdir(p->path), 0);
     CHECK_INT(crash_write(p->path, "x", 1), 0);
     snprintf(below, sizeof(below), "%s/below.db", p->path);
     CHECK(!open_at(below, &e));
-    CHECK(says(&e));
+    CHECK(has_text(&e));
     printf("%s\n", e.text);
 }
 
-/* Running them */
+/* Running the cases */
 
-static int in_child(void (*run)(struct place *))
+static int in_child(void (*run)(struct site *))
 {
     int status = -1;
-    struct place p = {0};
+    struct site p = {0};
     crash_dir(p.dir, sizeof(p.dir), false);
     snprintf(p.path, sizeof(p.path), "%s/x.db", p.dir);
     fflush(NULL);
@@ -544,23 +546,23 @@ static int in_child(void (*run)(struct place *))
     return WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED ? 0 : status;
 }
 
-#define WEATHER(name)                                                                              \
+#define CASE(name)                                                                                 \
     TEST(name##_)                                                                                  \
     {                                                                                              \
         CHECK_INT(in_child(name), 0);                                                              \
     }
 
-WEATHER(small_files)
-WEATHER(open_on_full)
-WEATHER(full_disk)
-WEATHER(full_before_search)
-WEATHER(full_from_the_start)
-WEATHER(read_only_disk)
-WEATHER(no_rights)
-WEATHER(no_descriptors)
-WEATHER(new_files_are_private)
-WEATHER(empty_file)
-WEATHER(foreign_bytes)
-WEATHER(foreign_databases)
-WEATHER(changed_database)
-WEATHER(not_a_file)
+CASE(small_files)
+CASE(open_on_full)
+CASE(full_disk)
+CASE(full_before_search)
+CASE(full_from_the_start)
+CASE(read_only_disk)
+CASE(no_rights)
+CASE(no_descriptors)
+CASE(new_files_are_private)
+CASE(empty_file)
+CASE(foreign_bytes)
+CASE(foreign_databases)
+CASE(changed_database)
+CASE(not_a_file)

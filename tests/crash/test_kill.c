@@ -1,5 +1,5 @@
-/* kill -9 at any moment: nothing that was acknowledged is lost, the file is sound, and whoever
- * works on beside the one that was killed notices nothing. CRASH_CYCLES: how often. */
+/* kill -9 at random moments: no acknowledged operation is lost, the file is not damaged, and other
+ * processes that use it are not affected. CRASH_CYCLES: number of kills. */
 #include "base/clock.h"
 #include "base/uuid.h"
 #include "crash.h"
@@ -12,28 +12,28 @@
 
 enum { THREADS = 8, CYCLES_A_FILE = 5, CYCLES = 15, STEPS = 100000 };
 
-/* What is killed, and when: after so many lines of it (a random number below), and then up to so
- * many microseconds later. */
+/* A way to kill a driver: after a random number of its lines (at most `lines`) and a random time
+ * (less than `later` microseconds). */
 struct way {
     const char *name, *mode;
     unsigned threads, lines, later;
-    bool fresh;   /* on a file that is missing */
-    bool witness; /* another process works on the file meanwhile, and goes on */
+    bool fresh;   /* the file does not exist before */
+    bool witness; /* another process uses the file meanwhile and must end normally */
 };
 
 static const struct way ways[] = {
-    {"while it is made", "add", 1, 1, 8000, true, false},
-    {"while notes are put", "add", 1, 60, 1500, false, false},
-    {"while threads write together", "mixed", THREADS, 400, 1500, false, false},
-    {"while it is opened", "mixed", 1, 1, 3000, false, false},
+    {"while the file is created", "add", 1, 1, 8000, true, false},
+    {"while notes are added", "add", 1, 60, 1500, false, false},
+    {"while several threads write", "mixed", THREADS, 400, 1500, false, false},
+    {"while the file is opened", "mixed", 1, 1, 3000, false, false},
     {"beside another process", "mixed", 2, 100, 1500, false, true},
-    {"while it is made by threads", "mixed", THREADS, 2, 6000, true, false},
+    {"while the file is created, with threads", "mixed", THREADS, 2, 6000, true, false},
 };
 
 struct cycle {
     char path[96];
     struct ledger ledger;
-    unsigned writer; /* the next number for one */
+    unsigned writer; /* number of the next writer */
     uint64_t seed;
     int64_t slowest; /* start after a kill, nanoseconds */
 };
@@ -63,7 +63,7 @@ static int start(struct cycle *c, struct crash_child *child, const char *mode, u
     return crash_start(child, words, NULL);
 }
 
-/* Its lines are heard before and after its end: what the pipe holds was acknowledged. */
+/* Reads the lines of the driver before and after its end: lines in the pipe were acknowledged. */
 static int kill_one(struct cycle *c, const struct way *w)
 {
     struct crash_child child;
@@ -71,11 +71,11 @@ static int kill_one(struct cycle *c, const struct way *w)
     if (start(c, &child, w->mode, STEPS, w->threads))
         return -1;
     bool alive = true;
-    while (alive && lines_in(&child.said) < lines)
-        alive = crash_hear(&child, -1);
+    while (alive && lines_in(&child.output) < lines)
+        alive = crash_read_output(&child, -1);
     usleep((unsigned)(dice(c) % w->later));
     crash_stop(&child);
-    ledger_lines(&c->ledger, &child.said);
+    ledger_lines(&c->ledger, &child.output);
     crash_free(&child);
     return alive ? 0 : -1;
 }
@@ -89,7 +89,7 @@ static int witnessed(struct cycle *c, const struct way *w)
         return -1;
     int rc = kill_one(c, w);
     int status = crash_end(&other);
-    ledger_lines(&c->ledger, &other.said);
+    ledger_lines(&c->ledger, &other.output);
     crash_free(&other);
     if (status)
         TEST_FAIL("the other process ended with %d", status);
@@ -104,20 +104,20 @@ static void next_file(struct cycle *c, const char *dir, unsigned i)
 
 static int look(struct cycle *c, const struct way *w)
 {
-    struct fumi_buf said = {0};
+    struct fumi_buf output = {0};
     int64_t begin = fumi_ticks();
     struct fumi_err e = {0};
     struct store_sqlite_options o = {.path = c->path};
     struct store *s = store_sqlite_open(&o, &e);
     int64_t took = fumi_ticks() - begin;
     c->slowest = took > c->slowest ? took : c->slowest;
-    int faults = s ? crash_check(s, &c->ledger, LOOK_ALL, &said) : 1;
+    int faults = s ? crash_check(s, &c->ledger, LOOK_ALL, &output) : 1;
     if (faults)
-        TEST_FAIL("killed %s: %d faults\n%s\n%.*s", w->name, faults, e.text, (int)said.n,
-                  said.n ? said.p : "");
+        TEST_FAIL("killed %s: %d faults\n%s\n%.*s", w->name, faults, e.text, (int)output.n,
+                  output.n ? output.p : "");
     if (s)
         store_close(s);
-    fumi_buf_done(&said);
+    fumi_buf_done(&output);
     return faults ? -1 : 0;
 }
 
@@ -141,7 +141,7 @@ TEST(nothing_is_lost_by_kill_9)
         lines += c.ledger.acknowledged;
         look(&c, w);
     }
-    printf("%u kills, %zu acknowledgements looked at, slowest start %.1f ms\n", cycles, lines,
+    printf("%u kills, %zu acknowledgements checked, slowest start %.1f ms\n", cycles, lines,
            (double)c.slowest / 1e6);
     ledger_done(&c.ledger);
     crash_dir_remove(dir);

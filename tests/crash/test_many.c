@@ -1,7 +1,7 @@
-/* Many processes start together on a file that is missing and add notes to it: none gets an error,
- * and in the end all see all notes. CRASH_PROCESSES, CRASH_NOTES: how many of each. CRASH_FAIR: the
- * slowest must have at least so many per cent of the fastest's pace. CRASH_STARTS: how often a file
- * is made by many at once. */
+/* Many processes open a file that does not exist at the same time and add notes to it: none gets an
+ * error, and in the end each sees all notes. CRASH_PROCESSES, CRASH_NOTES: number of each.
+ * CRASH_FAIR: minimum speed of the slowest process, in percent of the fastest. CRASH_STARTS: how
+ * often many processes create a file together. */
 #include "crash.h"
 #include "test.h"
 
@@ -33,23 +33,23 @@ static void go(struct crowd *c)
 {
     for (unsigned i = 0; i < c->n; i++)
         if (write(c->children[i].in, "g", 1) != 1)
-            TEST_FAIL("process %u is gone", i);
+            TEST_FAIL("process %u has ended", i);
 }
 
-/* Until it has said how long it took. */
+/* Reads the output of process i until its line with the time it took. */
 static void wait_for(struct crowd *c, unsigned i)
 {
     const char *time = NULL;
-    struct fumi_buf *said = &c->children[i].said;
-    while (!(time = said->n ? memmem(said->p, said->n, "\nT ", 3) : NULL) ||
-           !memchr(time + 1, '\n', (size_t)(said->p + said->n - time - 1)))
-        if (!crash_hear(&c->children[i], -1)) {
+    struct fumi_buf *output = &c->children[i].output;
+    while (!(time = output->n ? memmem(output->p, output->n, "\nT ", 3) : NULL) ||
+           !memchr(time + 1, '\n', (size_t)(output->p + output->n - time - 1)))
+        if (!crash_read_output(&c->children[i], -1)) {
             TEST_FAIL("process %u ended early", i);
             return;
         }
     if (sscanf(time + 1, "T %lld %lld", &c->took[i], &c->longest[i]) != 2)
-        TEST_FAIL("process %u said something strange", i);
-    ledger_lines(&c->ledger, said);
+        TEST_FAIL("process %u printed an invalid line", i);
+    ledger_lines(&c->ledger, output);
 }
 
 static double spread(const struct crowd *c)
@@ -61,8 +61,8 @@ static double spread(const struct crowd *c)
         longest = c->longest[i] > longest ? c->longest[i] : longest;
     }
     double part = most ? (double)least / (double)most * 100 : 0;
-    printf("fastest %.2f s, slowest %.2f s: the slowest has %.0f %% of the fastest's pace; longest "
-           "add %.0f ms\n",
+    printf("fastest %.2f s, slowest %.2f s: %.0f %% of the speed of the fastest; slowest add %.0f "
+           "ms\n",
            (double)least / 1e9, (double)most / 1e9, part, (double)longest / 1e6);
     return part;
 }
@@ -79,16 +79,17 @@ static void finish(struct crowd *c)
 
 static void look(const struct crowd *c, const char *path, unsigned notes)
 {
-    struct fumi_buf said = {0};
-    int faults = crash_check_file(path, &c->ledger, LOOK_ALL, &said);
+    struct fumi_buf output = {0};
+    int faults = crash_check_file(path, &c->ledger, LOOK_ALL, &output);
     if (faults)
-        TEST_FAIL("%d faults\n%.*s", faults, (int)said.n, said.n ? said.p : "");
+        TEST_FAIL("%d faults\n%.*s", faults, (int)output.n, output.n ? output.p : "");
     if (c->ledger.acknowledged != (size_t)c->n * notes)
         TEST_FAIL("%zu acknowledged", c->ledger.acknowledged);
-    fumi_buf_done(&said);
+    fumi_buf_done(&output);
 }
 
-/* From a missing file to the end of all; the slowest's pace in per cent of the fastest's. */
+/* Runs all processes, beginning without a file. Returns the speed of the slowest process in percent
+ * of the fastest. */
 static double run(unsigned processes, unsigned notes, bool fast, bool show)
 {
     struct crowd c = {.n = processes};
@@ -122,7 +123,7 @@ TEST(many_processes_on_one_file)
     CHECK(part >= fair);
 }
 
-/* Whoever comes while the file is being made waits, and finds it made. */
+/* A process that opens the file while another one creates it waits until it is complete. */
 TEST(many_start_together_on_a_missing_file)
 {
     unsigned starts = crash_setting("CRASH_STARTS", STARTS);

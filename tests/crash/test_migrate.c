@@ -1,6 +1,6 @@
 /* The migration of a store of schema version 1: killed at any moment, cut off by a power failure,
- * and started by several processes at once. Afterwards everything that the store held is there, and
- * so is the copy of the old file.
+ * and started by several processes at once. Afterwards all data of the store and the copy of the
+ * old file exist.
  *
  * CRASH_CYCLES: how often a process is killed. CRASH_STRIDE: one of so many events is followed by a
  * power cut. */
@@ -81,19 +81,19 @@ static int put_old(struct old *o)
  * in the copy. */
 static int check(const char *path, const struct ledger *l, const char *when)
 {
-    struct fumi_buf said = {0};
+    struct fumi_buf output = {0};
     char bak[160];
     snprintf(bak, sizeof(bak), "%s.v1.bak", path);
-    int faults = crash_check_file(path, l, LOOK_ALL, &said);
+    int faults = crash_check_file(path, l, LOOK_ALL, &output);
     if (access(bak, F_OK) == 0) {
-        faults += crash_check_file(bak, l, LOOK_DOCTOR, &said);
+        faults += crash_check_file(bak, l, LOOK_DOCTOR, &output);
     } else {
-        fumi_buf_add(&said, "there is no copy\n", 17);
+        fumi_buf_add(&output, "no copy exists\n", 15);
         faults++;
     }
     if (faults)
-        TEST_FAIL("%s: %d faults\n%.*s", when, faults, (int)said.n, said.n ? said.p : "");
-    fumi_buf_done(&said);
+        TEST_FAIL("%s: %d faults\n%.*s", when, faults, (int)output.n, output.n ? output.p : "");
+    fumi_buf_done(&output);
     return faults;
 }
 
@@ -109,16 +109,16 @@ static unsigned duration(struct old *o)
     struct crash_child c;
     if (put_old(o) || start(o, &c))
         return 0;
-    while (c.said.n < 2 && crash_hear(&c, -1)) {}
+    while (c.output.n < 2 && crash_read_output(&c, -1)) {}
     int64_t from = fumi_ticks();
-    while (c.said.n < 9 && crash_hear(&c, -1)) {}
+    while (c.output.n < 9 && crash_read_output(&c, -1)) {}
     int64_t took = fumi_ticks() - from;
     int status = crash_end(&c);
     crash_free(&c);
     return status ? 0 : (unsigned)(took / 1000) + 1;
 }
 
-/* The version that the header says; what is only in the log does not count. */
+/* The version in the header of the file, without the log. */
 static int version_of(const char *path)
 {
     struct fumi_buf b = {0};
@@ -141,10 +141,10 @@ TEST(a_killed_migration_loses_nothing)
         CHECK_INT(start(&o, &c), 0);
         if (beside)
             CHECK_INT(start(&o, &other), 0);
-        while (c.said.n < 2 && crash_hear(&c, -1)) {}
+        while (c.output.n < 2 && crash_read_output(&c, -1)) {}
         usleep((unsigned)((o.seed = crash_mix(o.seed)) % most));
         crash_stop(&c);
-        late += c.said.n > 2;
+        late += c.output.n > 2;
         crash_free(&c);
         old += version_of(o.db) == 1;
         if (beside) {
@@ -204,7 +204,7 @@ static const struct disk_cut cuts[] = {
     {DISK_NONE, DISK_SOME_512, 0},      {DISK_ALL, DISK_NONE, 0}, {DISK_SOME_512, DISK_NONE, 0},
 };
 
-/* The power fails after this event, in every way that the disk may take it. */
+/* Simulates a power cut after this event, with each choice of unsynced data. */
 static unsigned cut_here(struct old *o, struct disk *d, const char *dir)
 {
     char path[128];
@@ -237,7 +237,7 @@ TEST(a_power_cut_in_a_migration_loses_nothing)
     CHECK(record(&o, log));
     CHECK_INT(disk_load(&d, log), 0);
     while ((e = disk_step(&d)) && !test_failed) {
-        begun |= e->r.kind == RECORD_SAY;
+        begun |= e->r.kind == RECORD_OUTPUT;
         bool sync = d.at < d.n && d.events[d.at].r.kind == RECORD_SYNC;
         events += begun;
         if (begun && (sync || d.at % stride == 0))

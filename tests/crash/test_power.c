@@ -1,9 +1,10 @@
-/* Power cuts. A driver runs with its writes and syncs recorded; then, for cuts after every event,
- * the directory is made as a disk may have left it, and everything that was acknowledged before the
- * cut must be in it. What was never synced may be there, not there, or there in parts.
+/* Power cuts. The writes and syncs of a driver are recorded. Then, for cuts after many events, the
+ * directory is created as a disk may have left it, and everything that was acknowledged before the
+ * cut must be in it. Data that was not synced may be on the disk completely, in parts or not at
+ * all.
  *
- * CRASH_STEPS: steps of the driver. CRASH_STRIDE: cuts at every so many events beside those around
- * syncs and acknowledgements. */
+ * CRASH_STEPS: steps of the driver. CRASH_STRIDE: one of so many events is followed by a cut, in
+ * addition to those around syncs and acknowledgements. */
 #include "crash.h"
 #include "disk.h"
 #include "test.h"
@@ -16,7 +17,7 @@
 
 enum { WORKERS = 2, FAULTS_SHOWN = 6, SEEN = 1 << 16, COPIES = 16 };
 
-/* What the workers found, in memory that they share. */
+/* The results of all workers, in shared memory. */
 struct tally {
     size_t cuts, same, faults, events, acknowledged;
 };
@@ -29,7 +30,7 @@ struct replay {
         struct ledger ledger;
     } copies[COPIES];
     size_t copies_n;
-    struct fumi_buf vec; /* a cache of later, to be put beside */
+    struct fumi_buf vec; /* the vector cache after the last event */
     char dir[64];
     const char *name; /* of the database in it */
     unsigned worker, stride, look;
@@ -37,7 +38,7 @@ struct replay {
     uint64_t seen[SEEN]; /* sums of directories that were checked */
 };
 
-/* Each is tried where something hangs on it: before a sync and after an acknowledgement. */
+/* Tried before each sync and after each acknowledgement. */
 static const struct disk_cut cuts[] = {
     {DISK_NONE, DISK_NONE, 0},          {DISK_ALL, DISK_ALL, 0},  {DISK_SOME_512, DISK_ALL, 0},
     {DISK_SOME_4096, DISK_SOME_512, 0}, {DISK_TORN, DISK_ALL, 0}, {DISK_ZERO, DISK_ALL, 0},
@@ -49,7 +50,7 @@ static void path_in(char out[128], const char *dir, const char *name, const char
     snprintf(out, 128, "%s/%s%s", dir, name, ending);
 }
 
-/* Caches of another time, whole or torn, must not matter. */
+/* Writes caches of a later event, complete or torn, which must have no effect. */
 static void put_caches(struct replay *r, uint64_t random)
 {
     char path[128];
@@ -68,7 +69,7 @@ static void put_caches(struct replay *r, uint64_t random)
     fumi_buf_done(&torn);
 }
 
-/* True when this directory with as many acknowledgements was checked before. */
+/* Whether an equal directory was already checked with the same number of acknowledgements. */
 static bool seen(struct replay *r, uint64_t sum)
 {
     sum = crash_mix(sum ^ crash_mix(r->ledger.acknowledged + 1)) | 1;
@@ -78,9 +79,8 @@ static bool seen(struct replay *r, uint64_t sum)
     return was;
 }
 
-/* A copy that was acknowledged is there and has what it had; one that was not is there whole or not
- * at all. */
-static int check_copies(struct replay *r, struct fumi_buf *said)
+/* Every copy that was acknowledged must exist with its content. */
+static int check_copies(struct replay *r, struct fumi_buf *output)
 {
     char path[128], ending[32];
     int faults = 0;
@@ -89,22 +89,22 @@ static int check_copies(struct replay *r, struct fumi_buf *said)
         path_in(path, r->dir, r->name, ending);
         bool there = access(path, F_OK) == 0;
         if (there)
-            faults += crash_check_file(path, &r->copies[i].ledger, LOOK_DOCTOR, said);
+            faults += crash_check_file(path, &r->copies[i].ledger, LOOK_DOCTOR, output);
         else
-            fumi_buf_add(said, "a copy is gone\n", 15);
+            fumi_buf_add(output, "a copy is lost\n", 15);
         faults += !there;
     }
     return faults;
 }
 
-static void report(struct replay *r, struct disk_cut cut, int faults, const struct fumi_buf *said)
+static void report(struct replay *r, struct disk_cut cut, int faults, const struct fumi_buf *output)
 {
     r->tally->faults += (size_t)faults;
     if (__atomic_fetch_add(&r->tally->events, 1, __ATOMIC_RELAXED) >= FAULTS_SHOWN || r->look == 0)
         return;
     fprintf(stderr, "cut after event %zu (parts %d, names %d, seed %llu): %d faults\n%.*s",
             r->disk.at, (int)cut.parts, (int)cut.names, (unsigned long long)cut.seed, faults,
-            said->n > 600 ? 600 : (int)said->n, said->n ? said->p : "");
+            output->n > 600 ? 600 : (int)output->n, output->n ? output->p : "");
     if (getenv("CRASH_KEEP")) {
         fprintf(stderr, "kept: %s\n", r->dir);
         _exit(9);
@@ -114,7 +114,7 @@ static void report(struct replay *r, struct disk_cut cut, int faults, const stru
 static void try_cut(struct replay *r, struct disk_cut cut)
 {
     char path[128];
-    struct fumi_buf said = {0};
+    struct fumi_buf output = {0};
     uint64_t sum;
     cut.seed = crash_mix(r->disk.at * 16 + (uint64_t)cut.parts);
     crash_dir_empty(r->dir);
@@ -126,12 +126,12 @@ static void try_cut(struct replay *r, struct disk_cut cut)
     put_caches(r, crash_mix(cut.seed));
     path_in(path, r->dir, r->name, "");
     unsigned look = r->disk.at % 4 ? LOOK_DOCTOR : LOOK_ALL;
-    faults += crash_check_file(path, &r->ledger, look & (r->look | LOOK_DOCTOR), &said);
-    faults += check_copies(r, &said);
+    faults += crash_check_file(path, &r->ledger, look & (r->look | LOOK_DOCTOR), &output);
+    faults += check_copies(r, &output);
     __atomic_fetch_add(&r->tally->cuts, 1, __ATOMIC_RELAXED);
     if (faults)
-        report(r, cut, faults, &said);
-    fumi_buf_done(&said);
+        report(r, cut, faults, &output);
+    fumi_buf_done(&output);
 }
 
 static bool starts(struct fumi_str s, const char *with)
@@ -139,7 +139,7 @@ static bool starts(struct fumi_str s, const char *with)
     return fumi_starts(s, fumi_str(with));
 }
 
-static void hear(struct replay *r, struct fumi_str line)
+static void take_line(struct replay *r, struct fumi_str line)
 {
     if (starts(line, "D copy ") && r->copies_n < COPIES) {
         char text[16] = "";
@@ -151,13 +151,13 @@ static void hear(struct replay *r, struct fumi_str line)
     ledger_line(&r->ledger, (struct fumi_str){line.p, line.n ? line.n - 1 : 0});
 }
 
-/* Which cuts to try after an event: all after an acknowledgement and before a sync, one by chance
- * elsewhere. */
+/* Tries cuts after an event: a quarter of all kinds, or all with stride 1, after an acknowledgement
+ * and before a sync; elsewhere sometimes one. */
 static void try_here(struct replay *r, const struct disk_event *e)
 {
     const struct disk *d = &r->disk;
     bool before_sync = d->at < d->n && d->events[d->at].r.kind == RECORD_SYNC;
-    bool done = e->r.kind == RECORD_SAY && starts(e->bytes, "D ");
+    bool done = e->r.kind == RECORD_OUTPUT && starts(e->bytes, "D ");
     uint64_t random = crash_mix(d->at);
     if (done || before_sync)
         for (size_t i = 0; i < FUMI_COUNT(cuts); i++)
@@ -177,7 +177,7 @@ static void replay_done(struct replay *r)
     crash_dir_remove(r->dir);
 }
 
-/* All events of the log; this worker's share of the cuts. */
+/* Replays all events of the log and tries the cuts of this worker. */
 static int replay(struct replay *r, const char *log)
 {
     const struct disk_event *e;
@@ -185,8 +185,8 @@ static int replay(struct replay *r, const char *log)
         return -1;
     crash_dir(r->dir, sizeof(r->dir), true);
     while ((e = disk_step(&r->disk))) {
-        if (e->r.kind == RECORD_SAY)
-            hear(r, e->bytes);
+        if (e->r.kind == RECORD_OUTPUT)
+            take_line(r, e->bytes);
         if (r->disk.at / 8 % WORKERS == r->worker)
             try_here(r, e);
     }
@@ -202,7 +202,7 @@ struct run {
     const char *name, *steps, *threads;
     unsigned look;       /* 0: faults are expected and not shown */
     const char *more[3]; /* environment */
-    enum disk_deaf deaf;
+    enum disk_ignored ignored;
 };
 
 static void replay_child(unsigned worker, const char *dir, const struct run *run,
@@ -214,7 +214,7 @@ static void replay_child(unsigned worker, const char *dir, const struct run *run
     r.stride = crash_setting("CRASH_STRIDE", 12);
     r.look = run->look;
     r.name = run->name;
-    r.disk.deaf = run->deaf;
+    r.disk.ignored = run->ignored;
     r.tally = tally;
     snprintf(log, sizeof(log), "%s/log", dir);
     snprintf(vec, sizeof(vec), "%s/d/%s.vec", dir, run->name);
@@ -222,7 +222,7 @@ static void replay_child(unsigned worker, const char *dir, const struct run *run
     exit(replay(&r, log) ? 1 : 0);
 }
 
-/* True: every worker came to its end. */
+/* Returns whether every worker ended normally. */
 static bool replay_all(const char *dir, const struct run *run, struct tally *out)
 {
     pid_t pids[WORKERS];
@@ -243,7 +243,7 @@ static bool replay_all(const char *dir, const struct run *run, struct tally *out
     return well;
 }
 
-/* A driver from nothing to its end, all of it recorded. */
+/* Runs a driver and records all of its writes. */
 static bool record(const char *dir, const struct run *run)
 {
     static char where[160], log[160], preload[512], asan[256];
@@ -252,7 +252,7 @@ static bool record(const char *dir, const struct run *run)
     snprintf(where, sizeof(where), "CRASH_RECORD_DIR=%s/d", dir);
     snprintf(log, sizeof(log), "CRASH_RECORD_LOG=%s/log", dir);
     snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", CRASH_RECORD);
-    /* The sanitizer would be the first library, and need not be. */
+    /* The sanitizer expects to be the first library; this turns its check off. */
     snprintf(asan, sizeof(asan), "ASAN_OPTIONS=%s%sverify_asan_link_order=0", old ? old : "",
              old ? ":" : "");
     snprintf(root, sizeof(root), "%s/d", dir);
@@ -265,16 +265,16 @@ static bool record(const char *dir, const struct run *run)
         return false;
     int status = crash_end(&c);
     struct ledger l = {0};
-    struct fumi_buf said = {0};
-    ledger_lines(&l, &c.said);
+    struct fumi_buf output = {0};
+    ledger_lines(&l, &c.output);
     crash_free(&c);
-    /* It also makes the cache of the vectors. */
-    int faults = crash_check_file(path, &l, LOOK_ALL, &said);
+    /* This also creates the vector cache. */
+    int faults = crash_check_file(path, &l, LOOK_ALL, &output);
     if (status || faults || !l.acknowledged)
-        fprintf(stderr, "status %d, %d faults\n%.*s", status, faults, (int)said.n,
-                said.n ? said.p : "");
+        fprintf(stderr, "status %d, %d faults\n%.*s", status, faults, (int)output.n,
+                output.n ? output.p : "");
     ledger_done(&l);
-    fumi_buf_done(&said);
+    fumi_buf_done(&output);
     return !status && !faults;
 }
 
@@ -283,7 +283,7 @@ static bool cut_run(const struct run *run, struct tally *tally)
     char dir[64];
     crash_dir(dir, sizeof(dir), true);
     bool well = dir[0] && record(dir, run) && replay_all(dir, run, tally);
-    printf("%zu acknowledged, %zu cuts tried, %zu more the same, %zu with faults\n",
+    printf("%zu acknowledged, %zu cuts tried, %zu duplicates skipped, %zu with faults\n",
            tally->acknowledged, tally->cuts, tally->same, tally->events);
     crash_dir_remove(dir);
     return well;
@@ -298,40 +298,41 @@ static const char *steps(void)
 TEST(what_was_acknowledged_survives_a_power_cut)
 {
     struct tally t = {0};
-    struct run run = {"x.db", steps(), "1", LOOK_ALL, {"CRASH_SESSION=13"}, DISK_HEARS};
+    struct run run = {"x.db", steps(), "1", LOOK_ALL, {"CRASH_SESSION=13"}, DISK_IGNORES_NONE};
     CHECK(cut_run(&run, &t));
     CHECK(t.cuts > 100);
     CHECK_INT(t.faults, 0);
 }
 
-TEST(so_does_what_threads_wrote_together_and_copies)
+TEST(writes_of_threads_and_copies_survive_a_power_cut)
 {
     struct tally t = {0};
     char few[32];
     snprintf(few, sizeof(few), "%lu", strtoul(steps(), NULL, 10) / 4 + 1);
-    struct run run = {"x.db", few, "4", LOOK_ALL, {"CRASH_COPY=1", "CRASH_SESSION=5"}, DISK_HEARS};
+    struct run run = {"x.db",           few, "4", LOOK_ALL, {"CRASH_COPY=1", "CRASH_SESSION=5"},
+                      DISK_IGNORES_NONE};
     CHECK(cut_run(&run, &t));
     CHECK(t.cuts > 100);
     CHECK_INT(t.faults, 0);
 }
 
-/* The name of a new directory must be on disk too. */
-TEST(so_does_what_is_in_a_new_directory)
+/* The name of a new directory must be on disk, too. */
+TEST(a_store_in_a_new_directory_survives_a_power_cut)
 {
     struct tally t = {0};
-    struct run run = {"sub/deep/x.db", "3", "1", LOOK_ALL, {NULL}, DISK_HEARS};
+    struct run run = {"sub/deep/x.db", "3", "1", LOOK_ALL, {NULL}, DISK_IGNORES_NONE};
     CHECK(cut_run(&run, &t));
     CHECK(t.cuts > 20);
     CHECK_INT(t.faults, 0);
 }
 
-/* The same with syncs left out: a test that finds nothing here would find nothing above. */
+/* The same without syncs: shows that the checks above detect losses. */
 TEST(without_syncs_losses_are_found)
 {
     static const struct run runs[] = {
-        {"x.db", "20", "1", 0, {"CRASH_NOSYNC=1"}, DISK_HEARS},
-        {"x.db", "6", "1", 0, {NULL}, DISK_DEAF_TO_DIRECTORIES},
-        {"x.db", "6", "1", 0, {NULL}, DISK_DEAF_TO_WAL},
+        {"x.db", "20", "1", 0, {"CRASH_NOSYNC=1"}, DISK_IGNORES_NONE},
+        {"x.db", "6", "1", 0, {NULL}, DISK_IGNORES_DIRECTORIES},
+        {"x.db", "6", "1", 0, {NULL}, DISK_IGNORES_WAL},
     };
     for (size_t i = 0; i < FUMI_COUNT(runs); i++) {
         struct tally t = {0};

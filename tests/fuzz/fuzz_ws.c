@@ -35,7 +35,7 @@ static void add_bytes(uint64_t *sum, const void *bytes, size_t n)
         *sum = (*sum ^ *p) * 0x100000001B3;
 }
 
-static bool may_be_told(int code)
+static bool is_valid_code(int code)
 {
     return code == WS_NO_CODE || (code >= 1000 && code <= 1014 && code != 1004 && code != 1006) ||
            (code >= 3000 && code <= 4999);
@@ -56,7 +56,7 @@ static void check_event(const struct ws_reader *r, enum ws_kind kind, const stru
         MUST(e->payload.n <= WS_CONTROL);
         break;
     case WS_CLOSE:
-        MUST(r->closed && may_be_told(e->code) && fumi_utf8_valid(e->payload));
+        MUST(r->closed && is_valid_code(e->code) && fumi_utf8_valid(e->payload));
         MUST(e->payload.n <= WS_CONTROL - 2);
         break;
     case WS_FAULT:
@@ -66,7 +66,7 @@ static void check_event(const struct ws_reader *r, enum ws_kind kind, const stru
     }
 }
 
-static void note(struct outcome *o, enum ws_kind kind, const struct ws_event *e)
+static void record(struct outcome *o, enum ws_kind kind, const struct ws_event *e)
 {
     MUST(o->last != WS_CLOSE && o->last != WS_FAULT);
     o->n++;
@@ -84,7 +84,7 @@ static void feed(struct ws_reader *r, const uint8_t *bytes, size_t n, struct out
     struct ws_event e;
     for (enum ws_kind kind; (kind = ws_read(r, &p, end, &e)) != WS_MORE;) {
         check_event(r, kind, &e);
-        note(o, kind, &e);
+        record(o, kind, &e);
         MUST(held <= (r->limit ? r->limit : WS_LIMIT) + PART);
     }
     MUST(p == end);

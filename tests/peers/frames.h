@@ -54,7 +54,7 @@ struct frame {
 };
 
 /* Reads one frame of the server, which must not be masked. */
-static inline struct frame wire_hear(struct wire *w)
+static inline struct frame wire_read_frame(struct wire *w)
 {
     struct frame f = {.first = -1};
     if (!wire_need(w, 2))

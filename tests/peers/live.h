@@ -19,8 +19,8 @@ enum { LIVE_PATIENCE = 30, LIVE_WORDS = 32 }; /* seconds until it is considered 
 
 struct live {
     pid_t pid;
-    int err;              /* its stderr */
-    struct fumi_buf said; /* there */
+    int err;                /* its stderr */
+    struct fumi_buf output; /* read from err */
     unsigned port;
     char dir[32], path[40];
 };
@@ -48,19 +48,19 @@ static inline void live_exec(int err, char *const *words)
 }
 
 /* Waits for the next output. Returns false on timeout or at the end. */
-static inline bool live_hear(struct live *s)
+static inline bool live_read(struct live *s)
 {
     struct pollfd fd = {s->err, POLLIN, 0};
     if (poll(&fd, 1, LIVE_PATIENCE * 1000) <= 0)
         return false;
-    ssize_t n = read(s->err, fumi_buf_reserve(&s->said, 4096), 4096);
-    s->said.n += n > 0 ? (size_t)n : 0;
+    ssize_t n = read(s->err, fumi_buf_reserve(&s->output, 4096), 4096);
+    s->output.n += n > 0 ? (size_t)n : 0;
     return n > 0;
 }
 
 static inline const char *live_find(const struct live *s, const char *what)
 {
-    return s->said.n ? memmem(s->said.p, s->said.n, what, strlen(what)) : NULL;
+    return s->output.n ? memmem(s->output.p, s->output.n, what, strlen(what)) : NULL;
 }
 
 /* Ready when the second address is open. Earlier output is dropped. */
@@ -69,28 +69,28 @@ static inline int live_ready(struct live *s)
     static const char tcp[] = "listening on tcp:127.0.0.1:";
     const char *unix_line;
     while (!(unix_line = live_find(s, "listening on unix:")) ||
-           !memchr(unix_line, '\n', (size_t)(s->said.p + s->said.n - unix_line)))
-        if (!live_hear(s))
+           !memchr(unix_line, '\n', (size_t)(s->output.p + s->output.n - unix_line)))
+        if (!live_read(s))
             return -1;
     const char *at = live_find(s, tcp);
     if (!at)
         return -1;
     s->port = (unsigned)strtoul(at + sizeof(tcp) - 1, NULL, 10);
-    s->said.n = 0;
+    s->output.n = 0;
     return 0;
 }
 
 static inline int live_status(struct live *s)
 {
     int status = -1;
-    while (live_hear(s))
+    while (live_read(s))
         ;
     for (int i = 0; i < LIVE_PATIENCE * 100; i++) {
         if (waitpid(s->pid, &status, WNOHANG) == s->pid)
             return status;
         poll(NULL, 0, 10);
     }
-    fprintf(stderr, "the server does not end\n");
+    fprintf(stderr, "the server does not exit\n");
     kill(s->pid, SIGKILL);
     waitpid(s->pid, &status, 0);
     return status;
@@ -101,15 +101,15 @@ static inline int live_status(struct live *s)
 static inline int live_end(struct live *s)
 {
     int status = live_status(s);
-    if (s->said.n)
-        fprintf(stderr, "the server said:\n%.*s\n", FUMI_ARG(fumi_buf_str(&s->said)));
+    if (s->output.n)
+        fprintf(stderr, "output of the server:\n%.*s\n", FUMI_ARG(fumi_buf_str(&s->output)));
     if (unlink(s->path) == 0 && status == 0) {
         fprintf(stderr, "the server left its socket behind\n");
         status = -1;
     }
     rmdir(s->dir);
     close(s->err);
-    fumi_buf_done(&s->said);
+    fumi_buf_done(&s->output);
     return status;
 }
 

@@ -9,7 +9,7 @@
 struct row {
     struct fumi_str bytes; /* "$" stands for `unit`, repeated `times` times */
     const char *want;      /* the statuses, and what happens to the connection */
-    const char *holds;     /* text that the last response contains */
+    const char *contains;  /* text that the last response contains */
     int times;
     const char *unit;
 };
@@ -20,7 +20,7 @@ struct row {
     }
 #define ROW_WITH(text, wanted, thing)                                                              \
     {                                                                                              \
-        .bytes = FUMI_STR(text), .want = wanted, .holds = thing                                    \
+        .bytes = FUMI_STR(text), .want = wanted, .contains = thing                                 \
     }
 #define ROW_OF(text, wanted, n, what)                                                              \
     {                                                                                              \
@@ -352,7 +352,8 @@ static const struct row routing_rows[] = {
     /* A refused body that is not short is not read to its end. */
     ROW(POST "Content-Type: text/plain\r\nContent-Length: 70000\r\n\r\n", "415 close"),
     ROW(POST "Content-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n", "415 close"),
-    /* /ws is for WebSocket (S15.5.22): other requests are told which upgrade is required. */
+    /* /ws is for WebSocket (S15.5.22): the response to other requests names the required upgrade.
+     */
     ROW_WITH("GET /ws HTTP/1.1\r\nHost: h\r\n\r\n", "426 kept", "Upgrade: websocket\r\n"),
     ROW_WITH("POST /ws HTTP/1.1\r\nHost: h\r\n" LENGTH BODY, "426 kept", "Upgrade: websocket"),
     ROW_WITH("GET /ws HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
@@ -371,7 +372,7 @@ static const struct row routing_rows[] = {
      * connection is closed. */
     ROW(POST "Expect: 100-continue\r\nContent-Type: text/plain\r\n" LENGTH "\r\n", "415 close"),
     ROW(POST "Expect: 100-continue\r\nContent-Length: 1048577\r\n\r\n", "413 close"),
-    /* HTTP/1.0: the connection is closed unless the client asks to keep it (9.3); Expect is
+    /* HTTP/1.0: the connection is closed unless the client requests to keep it (9.3); Expect is
      * ignored. */
     ROW_WITH("POST /rpc HTTP/1.0\r\nHost: h\r\n" LENGTH BODY, "200 close", DONE),
     ROW_WITH("POST /rpc HTTP/1.0\r\nHost: h\r\nConnection: keep-alive\r\n" LENGTH BODY, "200 kept",
@@ -380,7 +381,7 @@ static const struct row routing_rows[] = {
              DONE),
     /* HTTP/1.0 may omit Host; the request is then refused, because an allowed host is required. */
     ROW("POST /rpc HTTP/1.0\r\n" LENGTH BODY, "403 close"),
-    /* The connection is closed if either side says so (9.6), whatever else is in the list. */
+    /* The connection is closed if either side requests it (9.6), whatever else is in the list. */
     ROW_WITH(POST "Connection: close\r\n" LENGTH BODY, "200 close", DONE),
     ROW_WITH(POST "Connection: keep-alive, Close\r\n" LENGTH BODY, "200 close", DONE),
     ROW_WITH(POST "Connection: x\r\nConnection: close\r\n" LENGTH BODY, "200 close", DONE),

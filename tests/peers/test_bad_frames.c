@@ -78,9 +78,9 @@ static const struct {
     {FUMI_STR("\x83\x80" NO_MASK "\x81\xA8" NO_MASK ECHO "\x88\x80" NO_MASK), 1002},
 };
 
-static bool is_heard(struct wire *w, int opcode, const char *payload)
+static bool gets_frame(struct wire *w, int opcode, const char *payload)
 {
-    struct frame f = wire_hear(w);
+    struct frame f = wire_read_frame(w);
     if (f.first == (FIN | opcode) && fumi_eq(f.payload, fumi_str(payload)))
         return true;
     fprintf(stderr, "got %#x %.*s\n", (unsigned)f.first, FUMI_ARG(f.payload));
@@ -100,13 +100,13 @@ TEST(faults_and_closes)
         wire_tcp(&w, &s);
         CHECK_INT(wire_upgrade(&w, &s, "").status, 101);
         (i % 2 ? wire_put_slowly : wire_put)(&w, rows[i / 2].bytes);
-        struct frame f = wire_hear(&w);
+        struct frame f = wire_read_frame(&w);
         if (f.first != (FIN | CLOSE) || f.code != rows[i / 2].code || !wire_ends(&w))
             TEST_FAIL("row %zu: got %#x with %d, want %d", i / 2, (unsigned)f.first, f.code,
                       rows[i / 2].code);
         wire_close(&w);
         wire_frame(&other, FIN | TEXT, FUMI_STR(ECHO));
-        CHECK(is_heard(&other, TEXT, DONE));
+        CHECK(gets_frame(&other, TEXT, DONE));
     }
     wire_close(&other);
     CHECK(live_settles(&s, before));
@@ -123,33 +123,33 @@ TEST(fine_frames)
     wire_tcp(&w, &s);
     CHECK_INT(wire_upgrade(&w, &s, "").status, 101);
     wire_frame(&w, FIN | PING, FUMI_STR(""));
-    CHECK(is_heard(&w, PONG, ""));
+    CHECK(gets_frame(&w, PONG, ""));
     memset(long_ping, 'p', 125);
     long_ping[125] = '\0';
     wire_frame(&w, FIN | PING, fumi_str(long_ping));
-    CHECK(is_heard(&w, PONG, long_ping));
-    wire_frame(&w, FIN | PONG, FUMI_STR("that nobody asked for"));
+    CHECK(gets_frame(&w, PONG, long_ping));
+    wire_frame(&w, FIN | PONG, FUMI_STR("unsolicited"));
     /* In fragments, some of them empty, with a ping between them. */
     wire_frame(&w, TEXT, FUMI_STR("{\"jsonrpc\":\"2.0\",\"method\":\"ec"));
     wire_frame(&w, CONTINUED, FUMI_STR(""));
     wire_frame(&w, FIN | PING, FUMI_STR("!"));
     wire_frame(&w, CONTINUED, FUMI_STR("ho\",\"id\":"));
     wire_frame(&w, FIN | CONTINUED, FUMI_STR("1}"));
-    CHECK(is_heard(&w, PONG, "!"));
-    CHECK(is_heard(&w, TEXT, DONE));
+    CHECK(gets_frame(&w, PONG, "!"));
+    CHECK(gets_frame(&w, TEXT, DONE));
     /* A character that is split between two frames. */
     wire_frame(&w, TEXT,
                FUMI_STR("{\"jsonrpc\":\"2.0\",\"method\":\"echo\",\"params\":[\"\xE6\x97"));
     wire_frame(&w, FIN | CONTINUED, FUMI_STR("\xA5\"],\"id\":2}"));
-    CHECK(is_heard(&w, TEXT, "{\"jsonrpc\":\"2.0\",\"result\":[\"日\"],\"id\":2}"));
+    CHECK(gets_frame(&w, TEXT, "{\"jsonrpc\":\"2.0\",\"result\":[\"日\"],\"id\":2}"));
     /* Many frames in one write, one of which has no answer. */
     wire_put_slowly(&w, FUMI_STR("\x81\xA8" NO_MASK ECHO "\x89\x80" NO_MASK));
     wire_put(&w, FUMI_STR("\x81\xA8" NO_MASK ECHO "\x81\x82" NO_MASK "[]\x81\xA8" NO_MASK ECHO));
-    CHECK(is_heard(&w, TEXT, DONE));
-    CHECK(is_heard(&w, PONG, ""));
-    CHECK(is_heard(&w, TEXT, DONE));
-    CHECK(has(wire_hear(&w).payload, "batch is empty"));
-    CHECK(is_heard(&w, TEXT, DONE));
+    CHECK(gets_frame(&w, TEXT, DONE));
+    CHECK(gets_frame(&w, PONG, ""));
+    CHECK(gets_frame(&w, TEXT, DONE));
+    CHECK(has(wire_read_frame(&w).payload, "batch is empty"));
+    CHECK(gets_frame(&w, TEXT, DONE));
     wire_close(&w);
     CHECK_INT(live_stop(&s), 0);
 }
@@ -165,18 +165,18 @@ TEST(pings)
     wire_tcp(&awake, &s);
     CHECK_INT(wire_upgrade(&awake, &s, "").status, 101);
     for (int i = 0; i < 5; i++) {
-        CHECK_INT(wire_hear(&awake).first, FIN | PING);
+        CHECK_INT(wire_read_frame(&awake).first, FIN | PING);
         wire_frame(&awake, FIN | PONG, FUMI_STR(""));
     }
     wire_frame(&awake, FIN | TEXT, FUMI_STR(ECHO));
     do
-        f = wire_hear(&awake);
+        f = wire_read_frame(&awake);
     while (f.first == (FIN | PING));
     CHECK_STR(f.payload, DONE);
     wire_tcp(&asleep, &s);
     CHECK_INT(wire_upgrade(&asleep, &s, "").status, 101);
-    CHECK_INT(wire_hear(&asleep).first, FIN | PING);
-    f = wire_hear(&asleep);
+    CHECK_INT(wire_read_frame(&asleep).first, FIN | PING);
+    f = wire_read_frame(&asleep);
     CHECK_INT(f.first, FIN | CLOSE);
     CHECK_INT(f.code, 1001);
     CHECK(wire_ends(&asleep));

@@ -15,7 +15,7 @@
 
 /* The end of every test: no resources of the clients remain, others are served, and the server
  * exits cleanly. */
-static bool is_well(struct live *s, int descriptors)
+static bool ends_cleanly(struct live *s, int descriptors)
 {
     bool settled = live_settles(s, descriptors), serves = live_serves(s);
     int status = live_stop(s);
@@ -67,7 +67,7 @@ TEST(slow_requests)
             TEST_FAIL("row %zu: status %d, state %d", i, r.status, (int)w.state);
         wire_close(&w);
     }
-    CHECK(is_well(&s, before));
+    CHECK(ends_cleanly(&s, before));
 }
 
 /* Idle connections are closed: new ones, after a request, and on the Unix socket. */
@@ -87,7 +87,7 @@ TEST(silent_peers)
     wire_close(&new);
     wire_close(&idle);
     wire_close(&local);
-    CHECK(is_well(&s, before));
+    CHECK(ends_cleanly(&s, before));
 }
 
 /* A client that shuts down its sending side gets the answers of calls that return at once. During a
@@ -128,7 +128,7 @@ TEST(half_closed_http)
             TEST_FAIL("row %zu: %d answers, state %d", i / 2, n, (int)w.state);
         wire_close(&w);
     }
-    CHECK(is_well(&s, before));
+    CHECK(ends_cleanly(&s, before));
 }
 
 TEST(half_closed_lines)
@@ -158,7 +158,7 @@ TEST(half_closed_lines)
             TEST_FAIL("row %zu: %d answers, state %d", i, n, (int)w.state);
         wire_close(&w);
     }
-    CHECK(is_well(&s, before));
+    CHECK(ends_cleanly(&s, before));
 }
 
 static void set_narrow(struct wire *w)
@@ -168,7 +168,7 @@ static void set_narrow(struct wire *w)
 }
 
 /* Sends the same data until no more is accepted. Returns false if all of it was accepted. */
-static bool stuff(struct wire *w, struct fumi_str bytes, size_t most)
+static bool fill_socket(struct wire *w, struct fumi_str bytes, size_t most)
 {
     size_t sent = 0;
     while (sent < most) {
@@ -209,7 +209,7 @@ TEST(never_reads)
     wire_close(&http);
     wire_close(&lines);
     wire_close(&socket);
-    CHECK(is_well(&s, before));
+    CHECK(ends_cleanly(&s, before));
 }
 
 /* A client that does not read its answer is closed even if it keeps sending. The answer is larger
@@ -232,7 +232,7 @@ TEST(keeps_sending_and_never_reads_a_large_answer)
     bool ended = live_descriptors(&s) <= before;
     wire_close(&w);
     CHECK(ended);
-    CHECK(is_well(&s, before));
+    CHECK(ends_cleanly(&s, before));
 }
 
 /* The server stops reading from a client that sends without reading, so unread data is not kept in
@@ -248,15 +248,15 @@ TEST(sends_and_never_reads)
     wire_tcp(&http, &s);
     wire_unix(&lines, &s);
     set_narrow(&http);
-    CHECK(stuff(&http, FUMI_STR(GOOD), 256 << 20));
-    CHECK(stuff(&lines, FUMI_STR(CALL("echo") "\n"), 256 << 20));
+    CHECK(fill_socket(&http, FUMI_STR(GOOD), 256 << 20));
+    CHECK(fill_socket(&lines, FUMI_STR(CALL("echo") "\n"), 256 << 20));
     long grown = live_memory(&s) - memory;
     if (grown > 32 << 10)
         TEST_FAIL("%ld KiB more than before", grown);
     CHECK(live_serves(&s));
     wire_close(&http);
     wire_close(&lines);
-    CHECK(is_well(&s, before));
+    CHECK(ends_cleanly(&s, before));
 }
 
 /* Unsent notifications are limited; a client that exceeds the limit is closed. */
@@ -275,7 +275,7 @@ TEST(never_reads_notifications)
         wire_frame(&w, FIN | TEXT, fumi_str(call));
     CHECK(live_settles(&s, before));
     wire_close(&w);
-    CHECK(is_well(&s, before));
+    CHECK(ends_cleanly(&s, before));
 }
 
 /* The client disconnects during a request, during open calls, or during the answer. */
@@ -308,7 +308,7 @@ TEST(resets_http)
             poll(&(struct pollfd){w.fd, POLLIN, 0}, 1, 5);
         wire_reset(&w);
     }
-    CHECK(is_well(&s, before));
+    CHECK(ends_cleanly(&s, before));
 }
 
 /* The calls had started: the message after them was answered. */
@@ -328,13 +328,13 @@ TEST(resets_of_calls)
         wire_frame(&w, FIN | PING, FUMI_STR("?"));
         struct frame f;
         do
-            f = wire_hear(&w);
+            f = wire_read_frame(&w);
         while (f.first == (FIN | TEXT));
         CHECK_INT(f.first, FIN | PONG);
         wire_put(&w, FUMI_STR("\x81\xFE\x10")); /* and a frame was started */
         wire_reset(&w);
     }
-    CHECK(is_well(&s, before));
+    CHECK(ends_cleanly(&s, before));
 }
 
 TEST(resets_of_lines)
@@ -351,7 +351,7 @@ TEST(resets_of_lines)
             CHECK(wire_until(&w, "\n").p);
         wire_reset(&w);
     }
-    CHECK(is_well(&s, before));
+    CHECK(ends_cleanly(&s, before));
 }
 
 /* A fixed sequence of pseudo-random numbers. */
@@ -381,7 +381,7 @@ static struct fumi_str damaged(char *bytes, const char *good, uint64_t *seed)
 }
 
 /* One connection that sends one kind of garbage. */
-static void rave(struct wire *w, const struct live *s, unsigned way, uint64_t *seed)
+static void send_garbage(struct wire *w, const struct live *s, unsigned way, uint64_t *seed)
 {
     char bytes[1024];
     bool local = way % 2, upgraded = way % 10 > 7;
@@ -405,13 +405,13 @@ static void rave(struct wire *w, const struct live *s, unsigned way, uint64_t *s
 enum { AT_ONCE = 50 };
 
 /* Each must end, in any way. */
-static bool rave_all(const struct live *s, unsigned n, uint64_t seed)
+static bool send_garbage_on_all(const struct live *s, unsigned n, uint64_t seed)
 {
     struct wire all[AT_ONCE];
     bool ended = true;
     for (unsigned done = 0; done < n; done += AT_ONCE) {
         for (unsigned i = 0; i < AT_ONCE; i++)
-            rave(&all[i], s, i, &seed);
+            send_garbage(&all[i], s, i, &seed);
         for (unsigned i = 0; i < AT_ONCE; i++) {
             wire_half_close(&all[i]);
             wire_rest(&all[i]);
@@ -430,20 +430,20 @@ TEST(garbage)
     struct wire other;
     CHECK_INT(live_start(&s, SPEC_SERVER, "--hosts h --auth none"), 0);
     int before = live_descriptors(&s);
-    CHECK(rave_all(&s, 200, 1));
+    CHECK(send_garbage_on_all(&s, 200, 1));
     CHECK(live_settles(&s, before));
     long memory = live_memory(&s);
     wire_tcp(&other, &s);
     CHECK_INT(wire_upgrade(&other, &s, "").status, 101);
-    CHECK(rave_all(&s, 1000, 0x9E3779B97F4A7C15));
+    CHECK(send_garbage_on_all(&s, 1000, 0x9E3779B97F4A7C15));
     wire_frame(&other, FIN | TEXT, FUMI_STR(PROBE));
-    CHECK(has(wire_hear(&other).payload, "probe"));
+    CHECK(has(wire_read_frame(&other).payload, "probe"));
     wire_close(&other);
     CHECK(live_settles(&s, before));
     long grown = live_memory(&s) - memory;
     if (grown > 4 << 10)
         TEST_FAIL("%ld KiB more than before", grown);
-    CHECK(is_well(&s, before));
+    CHECK(ends_cleanly(&s, before));
 }
 
 /* A line that is too long is answered and skipped, repeatedly; so are a body and a message. */
@@ -471,5 +471,5 @@ TEST(oversize)
     }
     wire_close(&lines);
     free(much);
-    CHECK(is_well(&s, before));
+    CHECK(ends_cleanly(&s, before));
 }

@@ -109,7 +109,7 @@ static int start(struct live *s)
 }
 
 /* Sends a line and reads a line, which is valid until the next one is read. */
-static struct fumi_str ask(struct wire *w, const char *message)
+static struct fumi_str call(struct wire *w, const char *message)
 {
     if (!wire_put(w, fumi_str(message)) || !wire_put(w, FUMI_STR("\n")))
         return (struct fumi_str){0};
@@ -130,7 +130,7 @@ TEST(a_batch_of_lists_that_are_too_large)
     struct wire w;
     CHECK_INT(start(&s), 0);
     wire_unix(&w, &s);
-    struct fumi_str answer = ask(&w, BATCH);
+    struct fumi_str answer = call(&w, BATCH);
     CHECK_INT(times(answer, "\"id\":1"), 10);
     CHECK_INT(times(answer, too_large), 10);
     long most = live_status_of(&s, "VmHWM:");
@@ -149,12 +149,12 @@ TEST(texts_outside_the_answer_do_not_count)
     struct wire w;
     CHECK_INT(start(&s), 0);
     wire_unix(&w, &s);
-    struct fumi_str answer = ask(&w, LIST(32));
+    struct fumi_str answer = call(&w, LIST(32));
     CHECK_INT(times(answer, "apple"), FIT);
     CHECK_INT(times(answer, "\"nextCursor\""), 1);
-    CHECK_INT(times(ask(&w, LIST(33)), too_large), 1);
-    CHECK_INT(times(ask(&w, SEARCH()), too_large), 1);
-    answer = ask(&w, SEARCH(",\"maxTokens\":100")); /* a part of the first, and no more */
+    CHECK_INT(times(call(&w, LIST(33)), too_large), 1);
+    CHECK_INT(times(call(&w, SEARCH()), too_large), 1);
+    answer = call(&w, SEARCH(",\"maxTokens\":100")); /* a part of the first, and no more */
     CHECK_INT(times(answer, "apple"), 1);
     CHECK_INT(times(answer, "\"rest\":[\"998\",\"997\","), 1);
     wire_close(&w);
@@ -162,7 +162,7 @@ TEST(texts_outside_the_answer_do_not_count)
 }
 
 /* A last client is answered after the others have disconnected. */
-static void leave_at_once(struct live *s, bool http)
+static void disconnect_clients(struct live *s, bool http)
 {
     struct wire all[CLIENTS];
     for (size_t i = 0; i < CLIENTS; i++) {
@@ -179,13 +179,13 @@ static void leave_at_once(struct live *s, bool http)
         wire_close(&all[i]);
     struct wire last;
     wire_unix(&last, s);
-    CHECK_INT(times(ask(&last, LIST(1000)), too_large), 1);
+    CHECK_INT(times(call(&last, LIST(1000)), too_large), 1);
     wire_close(&last);
 }
 
 /* Repeats the check until memory stays below the limit: calls that are still running may need more
  * again. */
-static bool comes_back(const struct live *s)
+static bool memory_returns(const struct live *s)
 {
     enum { STAYS = 30 };
     int below = 0;
@@ -201,8 +201,8 @@ TEST(memory_of_disconnected_clients_is_freed)
     struct live s;
     CHECK_INT(start(&s), 0);
     for (int http = 0; http < 2; http++) {
-        leave_at_once(&s, http);
-        bool back = comes_back(&s);
+        disconnect_clients(&s, http);
+        bool back = memory_returns(&s);
         printf("after %d clients that left, %s: %ld KiB, most %ld KiB\n", CLIENTS,
                http ? "HTTP" : "lines", live_memory(&s), live_status_of(&s, "VmHWM:"));
         CHECK(back);

@@ -11,7 +11,7 @@ struct child {
     pid_t pid;
     int in, out, err; /* ours, of its descriptors 0, 1 and 2 */
     char dir[32];
-    struct fumi_buf said, warned;
+    struct fumi_buf output, errors;
 };
 
 static void be_child(const struct child *c, const char *drain, int in, int out, int err)
@@ -43,7 +43,7 @@ static bool begin(struct child *c, const char *drain)
 }
 
 /* Reads until the text is found. Returns false at the end of the output. */
-static bool hear(int fd, struct fumi_buf *to, const char *what)
+static bool read_until(int fd, struct fumi_buf *to, const char *what)
 {
     while (!to->n || !memmem(to->p, to->n, what, strlen(what))) {
         struct pollfd p = {fd, POLLIN, 0};
@@ -58,7 +58,7 @@ static bool hear(int fd, struct fumi_buf *to, const char *what)
 }
 
 /* Returns when the server has read the line; it processes the line before it checks for signals. */
-static bool say(const struct child *c, const char *line)
+static bool send_line(const struct child *c, const char *line)
 {
     int left = 1;
     if (write(c->in, line, strlen(line)) != (ssize_t)strlen(line))
@@ -117,8 +117,8 @@ static int end(struct child *c)
     close(c->out);
     close(c->err);
     drop_all(c->dir);
-    fumi_buf_done(&c->said);
-    fumi_buf_done(&c->warned);
+    fumi_buf_done(&c->output);
+    fumi_buf_done(&c->errors);
     return status;
 }
 
@@ -130,21 +130,21 @@ TEST(a_stored_note_is_answered_despite_sigterm)
 {
     struct child c;
     CHECK(begin(&c, "0"));
-    CHECK(say(&c, ADD("1", "the first")) && hear(c.out, &c.said, "\"id\":1}\n"));
+    CHECK(send_line(&c, ADD("1", "the first")) && read_until(c.out, &c.output, "\"id\":1}\n"));
     sqlite3 *db = open_database(&c);
     CHECK(db && !sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL));
-    CHECK(say(&c, ADD("2", "the second")));
+    CHECK(send_line(&c, ADD("2", "the second")));
     kill(c.pid, SIGTERM);
-    bool late = hear(c.err, &c.warned, "serve.cancelled"); /* or the server has ended */
+    bool late = read_until(c.err, &c.errors, "serve.cancelled"); /* or the server has ended */
     CHECK_INT(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), 0);
-    bool answered = hear(c.out, &c.said, "\"id\":2}\n");
-    hear(c.err, &c.warned, "until it ends");
+    bool answered = read_until(c.out, &c.output, "\"id\":2}\n");
+    read_until(c.err, &c.errors, "until it ends");
     int stored = count_notes(db);
     sqlite3_close(db);
-    bool named = c.warned.n && memmem(c.warned.p, c.warned.n, "memory.add_note", 15);
-    bool failed = c.said.n && memmem(c.said.p, c.said.n, "\"error\"", 7);
+    bool named = c.errors.n && memmem(c.errors.p, c.errors.n, "memory.add_note", 15);
+    bool failed = c.output.n && memmem(c.output.p, c.output.n, "\"error\"", 7);
     if (!named)
-        fprintf(stderr, "it said: %.*s\n", FUMI_ARG(fumi_buf_str(&c.warned)));
+        fprintf(stderr, "stderr: %.*s\n", FUMI_ARG(fumi_buf_str(&c.errors)));
     CHECK_INT(end(&c), 0);
     CHECK(late && answered && named && !failed);
     CHECK_INT(stored, 2);
@@ -155,20 +155,20 @@ TEST(abandoned_calls_are_named_in_the_log)
 {
     struct child c;
     CHECK(begin(&c, "300"));
-    CHECK(say(&c, ADD("1", "the first")) && hear(c.out, &c.said, "\"id\":1}\n"));
+    CHECK(send_line(&c, ADD("1", "the first")) && read_until(c.out, &c.output, "\"id\":1}\n"));
     sqlite3 *db = open_database(&c);
     CHECK(db && !sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL));
-    CHECK(say(&c, ADD("2", "the second")));
+    CHECK(send_line(&c, ADD("2", "the second")));
     kill(c.pid, SIGTERM);
-    hear(c.err, &c.warned, "until it ends");
-    hear(c.out, &c.said, "until it ends");
+    read_until(c.err, &c.errors, "until it ends");
+    read_until(c.out, &c.output, "until it ends");
     sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-    bool answered = c.said.n && memmem(c.said.p, c.said.n, "\"id\":2}\n", 8);
-    fumi_buf_put(&c.warned, '\0');
-    const char *line = strstr(c.warned.p, "serve.abandoned");
+    bool answered = c.output.n && memmem(c.output.p, c.output.n, "\"id\":2}\n", 8);
+    fumi_buf_put(&c.errors, '\0');
+    const char *line = strstr(c.errors.p, "serve.abandoned");
     bool named = line && strstr(line, "calls=1") && strstr(line, "memory.add_note");
     if (!named)
-        fprintf(stderr, "it said: %s\n", c.warned.p);
+        fprintf(stderr, "stderr: %s\n", c.errors.p);
     int stored = count_notes(db);
     sqlite3_close(db);
     CHECK_INT(end(&c), 0);

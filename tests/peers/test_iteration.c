@@ -19,20 +19,20 @@ static char state_of(const struct live *s)
     return at ? at[2] : '?';
 }
 
-static void halt(const struct live *s)
+static void stop(const struct live *s)
 {
     kill(s->pid, SIGSTOP);
     for (int i = 0; i < LIVE_PATIENCE * 1000 && state_of(s) != 'T'; i++)
         poll(NULL, 0, 1);
 }
 
-static void go_on(const struct live *s)
+static void resume(const struct live *s)
 {
     kill(s->pid, SIGCONT);
 }
 
 /* Every second client uses HTTP. */
-static void say(struct wire *w, const struct live *s, int i, const char *message)
+static void send_message(struct wire *w, const struct live *s, int i, const char *message)
 {
     struct fumi_buf b = {0};
     if (i % 2) {
@@ -45,15 +45,15 @@ static void say(struct wire *w, const struct live *s, int i, const char *message
     fumi_buf_done(&b);
 }
 
-static void ask(struct wire *w, const struct live *s, int i)
+static void send_call(struct wire *w, const struct live *s, int i)
 {
     char text[128];
     snprintf(text, sizeof(text),
              "{\"jsonrpc\":\"2.0\",\"method\":\"subtract\",\"params\":[%d,1],\"id\":%d}", i, i);
-    say(w, s, i, text);
+    send_message(w, s, i, text);
 }
 
-static struct fumi_str hear(struct wire *w, int i)
+static struct fumi_str read_answer(struct wire *w, int i)
 {
     if (i % 2 == 0)
         return wire_reply(w, false).body;
@@ -65,7 +65,7 @@ static bool is_answered(struct wire *w, int i)
 {
     char text[128];
     snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"result\":%d,\"id\":%d}", i - 1, i);
-    struct fumi_str got = hear(w, i);
+    struct fumi_str got = read_answer(w, i);
     if (!fumi_eq(got, fumi_str(text)))
         fprintf(stderr, "%d: %.*s\n", i, FUMI_ARG(got));
     return fumi_eq(got, fumi_str(text));
@@ -81,8 +81,8 @@ static int begin(struct live *s, struct wire *w)
             wire_unix(&w[i], s);
         else
             wire_tcp(&w[i], s);
-        ask(&w[i], s, i);
-        hear(&w[i], i);
+        send_call(&w[i], s, i);
+        read_answer(&w[i], i);
     }
     return 0;
 }
@@ -101,12 +101,12 @@ TEST(each_client_gets_its_own_answers)
     struct live s;
     static struct wire w[PEERS];
     CHECK_INT(begin(&s, w), 0);
-    halt(&s);
+    stop(&s);
     for (int i = 0; i < PEERS; i++) {
         for (int k = 0; k <= i % 3; k++)
-            ask(&w[i], &s, i);
+            send_call(&w[i], &s, i);
     }
-    go_on(&s);
+    resume(&s);
     for (int i = 0; i < PEERS; i++) {
         for (int k = 0; k <= i % 3; k++)
             CHECK(is_answered(&w[i], i));
@@ -120,15 +120,15 @@ TEST(disconnected_clients_do_not_affect_others)
     struct live s;
     static struct wire w[PEERS];
     CHECK_INT(begin(&s, w), 0);
-    halt(&s);
+    stop(&s);
     for (int i = 0; i < PEERS; i++) {
-        ask(&w[i], &s, i);
+        send_call(&w[i], &s, i);
         if (i % 3 == 0)
             wire_reset(&w[i]);
         else if (i % 3 == 1)
             wire_half_close(&w[i]);
     }
-    go_on(&s);
+    resume(&s);
     for (int i = 0; i < PEERS; i++)
         CHECK(i % 3 == 0 || is_answered(&w[i], i));
     CHECK(ends(&s, w));
@@ -145,25 +145,25 @@ TEST(answers_beyond_the_socket_buffer_stay_in_order)
              "{\"jsonrpc\":\"2.0\",\"method\":\"too_big\",\"params\":[%d],\"id\":0}", LARGE);
     CHECK_INT(begin(&s, w), 0);
     for (int round = 0; round < 2; round++) {
-        halt(&s);
+        stop(&s);
         for (int i = 0; i < PEERS; i++) {
             if (i % 3 == 0)
-                say(&w[i], &s, i, large);
-            ask(&w[i], &s, i);
+                send_message(&w[i], &s, i, large);
+            send_call(&w[i], &s, i);
         }
-        go_on(&s);
+        resume(&s);
         CHECK(live_serves(&s));
         for (int i = 0; i < PEERS; i++) {
             if (i % 3 == 0)
-                CHECK(hear(&w[i], i).n > LARGE);
+                CHECK(read_answer(&w[i], i).n > LARGE);
             CHECK(is_answered(&w[i], i));
         }
     }
     CHECK(ends(&s, w));
 }
 
-/* A message longer than one read: its rest arrives in the iteration in which the server is told to
- * stop. */
+/* A message longer than one read: its rest arrives in the iteration in which the server receives
+ * SIGTERM. */
 TEST(closed_connections_are_not_used_during_shutdown)
 {
     enum { FEW = 6, LONG = 72000 };
@@ -177,24 +177,24 @@ TEST(closed_connections_are_not_used_during_shutdown)
         CHECK_INT(live_start(&s, SPEC_SERVER, NULL), 0);
         for (int i = 0; i < FEW; i++) {
             wire_unix(&w[i], &s);
-            ask(&w[i], &s, 1);
+            send_call(&w[i], &s, 1);
             CHECK(is_answered(&w[i], 1));
         }
-        halt(&s);
+        stop(&s);
         for (int i = 0; i < FEW; i++) {
             wire_put(&w[i], (struct fumi_str){text, (size_t)n});
             if (i % every == 0)
                 wire_close(&w[i]);
         }
         kill(s.pid, SIGTERM);
-        go_on(&s);
+        resume(&s);
         CHECK_INT(live_end(&s), 0);
         for (int i = 0; i < FEW; i++)
             wire_close(&w[i]);
     }
 }
 
-/* So many that the loop polls again before the iteration ends. */
+/* With so many connections, the loop polls again before the iteration ends. */
 TEST(closed_connections_are_not_used_in_the_same_iteration)
 {
     enum { CROWD = 1024 };
@@ -207,15 +207,15 @@ TEST(closed_connections_are_not_used_in_the_same_iteration)
     CHECK_INT(live_start(&s, SPEC_SERVER, "--connections 2000"), 0);
     for (int i = 0; i < CROWD; i++) {
         wire_unix(&w[i], &s);
-        ask(&w[i], &s, 1);
+        send_call(&w[i], &s, 1);
         CHECK(is_answered(&w[i], 1));
     }
-    halt(&s);
+    stop(&s);
     for (int i = 0; i < CROWD; i++) {
-        ask(&w[i], &s, 1);
+        send_call(&w[i], &s, 1);
         wire_close(&w[i]);
     }
-    go_on(&s);
+    resume(&s);
     CHECK(live_serves(&s));
     CHECK_INT(live_stop(&s), 0);
 }

@@ -28,33 +28,33 @@ static struct reply next_reply(struct wire *w, bool only_head)
 struct outcome {
     char text[128];
     bool closes; /* the last response announced a close */
-    bool holds;
+    bool contains;
 };
 
-static void note(struct outcome *o, const struct reply *r, const char *holds)
+static void record(struct outcome *o, const struct reply *r, const char *contains)
 {
     size_t n = strlen(o->text);
     snprintf(o->text + n, sizeof(o->text) - n, "%d ", r->status);
     o->closes = reply_closes(r);
-    o->holds = !holds || has(r->head, holds) || has(r->body, holds);
+    o->contains = !contains || has(r->head, contains) || has(r->body, contains);
 }
 
 /* Waits for the expected responses; then a further request shows what follows and whether the
  * connection is open. */
-static void listen_to(struct wire *w, const struct live *s, const struct row *row,
-                      struct outcome *o)
+static void read_outcome(struct wire *w, const struct live *s, const struct row *row,
+                         struct outcome *o)
 {
     bool only_head = fumi_starts(row->bytes, FUMI_STR("HEAD ")), kept = false;
     struct reply r = {0};
     for (const char *p = row->want; *p >= '0' && *p <= '9'; p += 4) {
         r = next_reply(w, only_head);
-        note(o, &r, row->holds);
+        record(o, &r, row->contains);
     }
     wire_post(w, s, FUMI_STR(PROBE), "");
     wire_half_close(w);
     while ((r = next_reply(w, false)).status && !(kept = has(r.body, "probe")))
-        note(o, &r, row->holds);
-    const char *end = kept == o->closes ? "and lies" : kept ? "kept" : "close";
+        record(o, &r, row->contains);
+    const char *end = kept == o->closes ? "inconsistent" : kept ? "kept" : "close";
     size_t n = strlen(o->text);
     snprintf(o->text + n, sizeof(o->text) - n, "%s", wire_ends(w) ? end : "and more");
 }
@@ -67,16 +67,17 @@ static void try_row(const struct live *s, const struct row *row, bool slowly)
     unfold(&bytes, row);
     wire_tcp(&w, s);
     (slowly ? wire_put_slowly : wire_put)(&w, fumi_buf_str(&bytes));
-    listen_to(&w, s, row, &o);
+    read_outcome(&w, s, row, &o);
     wire_close(&w);
     fumi_buf_done(&bytes);
     const char *way = slowly ? "byte by byte" : "whole";
     if (strcmp(o.text, row->want) != 0)
         TEST_FAIL("%s: got %s, want %s:\n%.*s", way, o.text, row->want, FUMI_ARG(row->bytes));
-    else if (!o.holds)
-        TEST_FAIL("%s: no \"%s\" in the answer to:\n%.*s", way, row->holds, FUMI_ARG(row->bytes));
+    else if (!o.contains)
+        TEST_FAIL("%s: no \"%s\" in the answer to:\n%.*s", way, row->contains,
+                  FUMI_ARG(row->bytes));
     if (!live_serves(s))
-        TEST_FAIL("%s: nobody is served after:\n%.*s", way, FUMI_ARG(row->bytes));
+        TEST_FAIL("%s: no other client is served after:\n%.*s", way, FUMI_ARG(row->bytes));
 }
 
 static void try_rows(const struct row *rows, size_t n)
@@ -180,7 +181,7 @@ TEST(order)
 static const struct {
     const char *target, *rest; /* the fields before and after Host */
     int status;
-    const char *holds;
+    const char *contains;
 } kinds[] = {
     {"POST /rpc", LENGTH "\r\n" CALL, 200, "null"},
     {"POST /rpc", "X: y\r\n" LENGTH "\r\n" CALL, 200, "null"},
@@ -196,16 +197,16 @@ static const struct {
     {"OPTIONS /rpc", "\r\n", 200, ""},
 };
 
-static void ask_kind(struct wire *w, const struct live *s, size_t kind, bool slowly)
+static void try_kind(struct wire *w, const struct live *s, size_t kind, bool slowly)
 {
     char text[512];
     int n = snprintf(text, sizeof(text), "%s HTTP/1.1\r\nHost: localhost:%u\r\n%s",
                      kinds[kind].target, s->port, kinds[kind].rest);
     struct fumi_str bytes = {text, (size_t)n};
     if (!(slowly ? wire_put_slowly(w, bytes) : wire_put(w, bytes)))
-        TEST_FAIL("kind %zu was not taken", kind);
+        TEST_FAIL("kind %zu was not accepted", kind);
     struct reply r = wire_reply(w, false);
-    bool right = !*kinds[kind].holds || has(r.body, kinds[kind].holds);
+    bool right = !*kinds[kind].contains || has(r.body, kinds[kind].contains);
     if (r.status != kinds[kind].status || !right || reply_closes(&r))
         TEST_FAIL("kind %zu: %d %.*s", kind, r.status, FUMI_ARG(r.body));
 }
@@ -223,7 +224,7 @@ TEST(one_kind_after_the_other)
     for (int i = 0; i < 1500; i++) {
         dice = dice * 1664525 + 1013904223;
         struct wire *one = &w[dice >> 30];
-        ask_kind(one, &s, (dice >> 16 & 255) % FUMI_COUNT(kinds), (dice >> 8 & 63) == 0);
+        try_kind(one, &s, (dice >> 16 & 255) % FUMI_COUNT(kinds), (dice >> 8 & 63) == 0);
         if ((dice >> 24 & 15) == 0) {
             wire_close(one);
             wire_tcp(one, &s);

@@ -20,7 +20,7 @@ static bool is_refused(struct wire *w, int status, bool closed)
 }
 
 /* Clients that connect when the server is full get an error, on every transport. */
-static void come_too_late(const struct live *s)
+static void connect_when_full(const struct live *s)
 {
     struct wire http, socket, lines;
     wire_tcp(&http, s);
@@ -48,7 +48,7 @@ TEST(connections)
         wire_tcp(&in[i], &s);
         CHECK(wire_lives(&in[i], &s));
     }
-    come_too_late(&s);
+    connect_when_full(&s);
     CHECK(live_settles(&s, before + LIMIT));
     for (int i = 0; i < SURPLUS; i++)
         wire_tcp(&over[i], &s);
@@ -69,7 +69,7 @@ TEST(connections)
 }
 
 /* Retries until it succeeds, because the server may notice a closed connection later. */
-static bool turns(struct wire *w, const struct live *s, int status)
+static bool becomes(struct wire *w, const struct live *s, int status)
 {
     for (int i = 0; i < 3000; i++) {
         wire_post(w, s, FUMI_STR(ECHO), "");
@@ -96,10 +96,10 @@ TEST(calls_under_way)
         wire_tcp(&waits[i], &s);
         wire_post(&waits[i], &s, FUMI_STR(WAITS), "");
     }
-    CHECK(turns(&other, &s, 503));
+    CHECK(becomes(&other, &s, 503));
     for (int i = 0; i < 2; i++)
         wire_reset(&waits[i]);
-    CHECK(turns(&other, &s, 200));
+    CHECK(becomes(&other, &s, 200));
     wire_close(&other);
     CHECK(live_settles(&s, before));
     CHECK_INT(live_stop(&s), 0);
@@ -137,12 +137,12 @@ static int status_with(const struct live *s, const char *head, struct reply *r, 
     return r->status;
 }
 
-#define POST   "POST /rpc HTTP/1.1\r\n"
-#define WS     "GET /ws HTTP/1.1\r\n"
-#define BODY   "Content-Length: 40\r\n\r\n" ECHO
-#define ASKS   "Upgrade: websocket\r\nConnection: Upgrade\r\n"
-#define NUMBER "Sec-WebSocket-Version: 13\r\n"
-#define BEARER "Authorization: Bearer " TOKEN "\r\n"
+#define POST    "POST /rpc HTTP/1.1\r\n"
+#define WS      "GET /ws HTTP/1.1\r\n"
+#define BODY    "Content-Length: 40\r\n\r\n" ECHO
+#define UPGRADE "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+#define NUMBER  "Sec-WebSocket-Version: 13\r\n"
+#define BEARER  "Authorization: Bearer " TOKEN "\r\n"
 
 /* Which clients are allowed, over HTTP and for WebSocket upgrades. */
 static const struct {
@@ -156,27 +156,27 @@ static const struct {
     {POST "Host: h\r\nx-claude-code-ide-authorization: x\r\n" BODY, 401},
     {"POST /rpc?token=" TOKEN " HTTP/1.1\r\nHost: h\r\n" BODY, 401},
     {"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n", 401},
-    {WS "Host: h\r\n" ASKS NUMBER WIRE_KEY "\r\n", 401},
-    {"GET /rpc HTTP/1.1\r\nHost: h\r\n" ASKS NUMBER WIRE_KEY "\r\n", 401},
+    {WS "Host: h\r\n" UPGRADE NUMBER WIRE_KEY "\r\n", 401},
+    {"GET /rpc HTTP/1.1\r\nHost: h\r\n" UPGRADE NUMBER WIRE_KEY "\r\n", 401},
     {POST "Host: other\r\n" BEARER BODY, 403},
     {POST "Host: h\r\nOrigin: http://h.other\r\n" BEARER BODY, 403},
     {POST "Host: h\r\nOrigin: null\r\n" BEARER BODY, 403},
     {"GET /healthz HTTP/1.1\r\nHost: other\r\n\r\n", 403},
-    {WS "Host: other\r\n" BEARER ASKS NUMBER WIRE_KEY "\r\n", 403},
-    {WS "Host: h\r\nOrigin: http://other\r\n" BEARER ASKS NUMBER WIRE_KEY "\r\n", 403},
+    {WS "Host: other\r\n" BEARER UPGRADE NUMBER WIRE_KEY "\r\n", 403},
+    {WS "Host: h\r\nOrigin: http://other\r\n" BEARER UPGRADE NUMBER WIRE_KEY "\r\n", 403},
     {"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n", 200},
     {POST "Host: h\r\n" BEARER BODY, 200},
     {POST "Host: h\r\nx-claude-code-ide-authorization: " TOKEN "\r\n" BODY, 200},
     {POST "Host: h\r\nOrigin: https://page\r\n" BEARER BODY, 200},
-    {WS "Host: h\r\n" BEARER ASKS NUMBER WIRE_KEY "\r\n", 101},
-    {WS "Host: h\r\nOrigin: https://page\r\n" BEARER ASKS NUMBER WIRE_KEY "\r\n", 101},
+    {WS "Host: h\r\n" BEARER UPGRADE NUMBER WIRE_KEY "\r\n", 101},
+    {WS "Host: h\r\nOrigin: https://page\r\n" BEARER UPGRADE NUMBER WIRE_KEY "\r\n", 101},
 };
 
 /* A WebSocket client may send frames before the response, so a connection whose upgrade is refused
  * is closed. Checks that. */
 static bool is_final(struct wire *w, const struct reply *r, const char *head)
 {
-    return r->status == 101 || !strstr(head, ASKS) || (reply_closes(r) && wire_ends(w));
+    return r->status == 101 || !strstr(head, UPGRADE) || (reply_closes(r) && wire_ends(w));
 }
 
 /* Only calls of allowed clients reached the server. */
@@ -210,7 +210,7 @@ TEST(access_checks)
         if (status != access_rows[i].status || asked != (status == 401))
             TEST_FAIL("row %zu: status %d, want %d", i, status, access_rows[i].status);
         if (!is_final(&w, &r, access_rows[i].head))
-            TEST_FAIL("row %zu: the connection lives", i);
+            TEST_FAIL("row %zu: the connection is still open", i);
         wire_close(&w);
     }
     wire_unix(&lines, &s);
@@ -220,7 +220,7 @@ TEST(access_checks)
     wire_close(&lines);
     check_calls(&s, 3);
     wire_frame(&in, FIN | TEXT, FUMI_STR(ECHO));
-    CHECK(has(wire_hear(&in).payload, "\"result\":null"));
+    CHECK(has(wire_read_frame(&in).payload, "\"result\":null"));
     wire_close(&in);
     CHECK(live_settles(&s, before));
     CHECK_INT(live_stop(&s), 0);
@@ -232,33 +232,36 @@ TEST(upgrades)
     static const struct {
         const char *head;
         int status;
-        const char *holds;
+        const char *contains;
     } rows[] = {
-        {WS "Host: h\r\n" ASKS NUMBER WIRE_KEY "\r\n", 101, "Upgrade: websocket\r\n"},
-        {"GET /rpc HTTP/1.1\r\nHost: h\r\n" ASKS NUMBER WIRE_KEY "\r\n", 101, "Accept: s3pPL"},
+        {WS "Host: h\r\n" UPGRADE NUMBER WIRE_KEY "\r\n", 101, "Upgrade: websocket\r\n"},
+        {"GET /rpc HTTP/1.1\r\nHost: h\r\n" UPGRADE NUMBER WIRE_KEY "\r\n", 101, "Accept: s3pPL"},
         {WS
          "Host: h\r\nUpgrade: foo, WebSocket\r\nConnection: keep-alive, upgrade\r\n" NUMBER WIRE_KEY
          "\r\n",
          101, "Connection: Upgrade\r\n"},
-        {WS "Host: h\r\nSec-WebSocket-Protocol: mcp, x\r\n" ASKS NUMBER WIRE_KEY "\r\n", 101,
+        {WS "Host: h\r\nSec-WebSocket-Protocol: mcp, x\r\n" UPGRADE NUMBER WIRE_KEY "\r\n", 101,
          "Sec-WebSocket-Protocol: mcp\r\n"},
         {WS "Host: h\r\nUpgrade: websocket\r\n" NUMBER WIRE_KEY "\r\n", 426, "Upgrade: websocket"},
         {WS "Host: h\r\nConnection: Upgrade\r\n" NUMBER WIRE_KEY "\r\n", 426, "Upgrade: websocket"},
         {WS "Host: h\r\nConnection: Upgrade\r\nUpgrade: websockets\r\n" NUMBER WIRE_KEY "\r\n", 426,
          "Upgrade: websocket\r\n"},
-        {WS "Host: h\r\n" ASKS WIRE_KEY "\r\n", 426, "Sec-WebSocket-Version: 13\r\n"},
-        {WS "Host: h\r\n" ASKS "Sec-WebSocket-Version: 8\r\n" WIRE_KEY "\r\n", 426,
+        {WS "Host: h\r\n" UPGRADE WIRE_KEY "\r\n", 426, "Sec-WebSocket-Version: 13\r\n"},
+        {WS "Host: h\r\n" UPGRADE "Sec-WebSocket-Version: 8\r\n" WIRE_KEY "\r\n", 426,
          "Sec-WebSocket-Version: 13\r\n"},
-        {WS "Host: h\r\n" ASKS NUMBER NUMBER WIRE_KEY "\r\n", 426, "Sec-WebSocket-Version: 13\r\n"},
-        {WS "Host: h\r\n" ASKS NUMBER "\r\n", 400, "Sec-WebSocket-Key"},
-        {WS "Host: h\r\n" ASKS NUMBER WIRE_KEY WIRE_KEY "\r\n", 400, "Sec-WebSocket-Key"},
-        {WS "Host: h\r\n" ASKS NUMBER "Sec-WebSocket-Key: AAAA\r\n\r\n", 400, "Sec-WebSocket-Key"},
-        {WS "Host: h\r\n" ASKS NUMBER "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=*\r\n\r\n", 400,
+        {WS "Host: h\r\n" UPGRADE NUMBER NUMBER WIRE_KEY "\r\n", 426,
+         "Sec-WebSocket-Version: 13\r\n"},
+        {WS "Host: h\r\n" UPGRADE NUMBER "\r\n", 400, "Sec-WebSocket-Key"},
+        {WS "Host: h\r\n" UPGRADE NUMBER WIRE_KEY WIRE_KEY "\r\n", 400, "Sec-WebSocket-Key"},
+        {WS "Host: h\r\n" UPGRADE NUMBER "Sec-WebSocket-Key: AAAA\r\n\r\n", 400,
          "Sec-WebSocket-Key"},
-        {"POST /ws HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n" ASKS NUMBER WIRE_KEY "\r\n", 400,
-         "GET"},
-        {WS "Host: h\r\nContent-Length: 1\r\n" ASKS NUMBER WIRE_KEY "\r\n ", 400, "GET"},
-        {"GET /ws HTTP/1.0\r\nHost: h\r\n" ASKS NUMBER WIRE_KEY "\r\n", 426, "Upgrade: websocket"},
+        {WS "Host: h\r\n" UPGRADE NUMBER "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=*\r\n\r\n", 400,
+         "Sec-WebSocket-Key"},
+        {"POST /ws HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n" UPGRADE NUMBER WIRE_KEY "\r\n",
+         400, "GET"},
+        {WS "Host: h\r\nContent-Length: 1\r\n" UPGRADE NUMBER WIRE_KEY "\r\n ", 400, "GET"},
+        {"GET /ws HTTP/1.0\r\nHost: h\r\n" UPGRADE NUMBER WIRE_KEY "\r\n", 426,
+         "Upgrade: websocket"},
     };
     struct live s;
     CHECK_INT(live_start(&s, SPEC_SERVER, "--hosts h --auth none"), 0);
@@ -267,12 +270,13 @@ TEST(upgrades)
         struct wire w;
         struct reply r;
         int status = status_with(&s, rows[i].head, &r, &w);
-        if (status != rows[i].status || !(has(r.head, rows[i].holds) || has(r.body, rows[i].holds)))
+        if (status != rows[i].status ||
+            !(has(r.head, rows[i].contains) || has(r.body, rows[i].contains)))
             TEST_FAIL("row %zu: status %d, want %d with %s", i, status, rows[i].status,
-                      rows[i].holds);
+                      rows[i].contains);
         bool kept = status != 101 && !reply_closes(&r);
         if (!is_final(&w, &r, rows[i].head))
-            TEST_FAIL("row %zu: the connection lives", i);
+            TEST_FAIL("row %zu: the connection is still open", i);
         else if (kept && !wire_lives(&w, &s))
             TEST_FAIL("row %zu: it is no longer HTTP", i);
         wire_close(&w);

@@ -21,7 +21,7 @@ TEST(idle_peers)
     wire_put(&lines, FUMI_STR(CALL("echo") "\n"));
     CHECK(wire_until(&lines, "\n").p);
     kill(s.pid, SIGTERM);
-    struct frame f = wire_hear(&socket);
+    struct frame f = wire_read_frame(&socket);
     CHECK_INT(f.first, FIN | CLOSE);
     CHECK_INT(f.code, 1001);
     CHECK(wire_ends(&socket));
@@ -51,7 +51,7 @@ TEST(calls_that_wait)
     wire_put(&lines, FUMI_STR(CALL("wait_cancel") "\n"));
     wire_frame(&socket, FIN | TEXT, FUMI_STR(CALL("wait_cancel")));
     wire_frame(&socket, FIN | PING, FUMI_STR(""));
-    CHECK_INT(wire_hear(&socket).first, FIN | PONG);
+    CHECK_INT(wire_read_frame(&socket).first, FIN | PONG);
     kill(s.pid, SIGTERM);
     CHECK_INT(live_end(&s), 0);
     wire_close(&http);
@@ -116,7 +116,7 @@ static bool get_answer(struct wire *w, enum kind kind)
     case LINES:
         return wire_until(w, "\n").p;
     case FRAMES:
-        return wire_hear(w).first == (FIN | TEXT);
+        return wire_read_frame(w).first == (FIN | TEXT);
     case KINDS:
         break;
     }

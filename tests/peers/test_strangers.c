@@ -5,13 +5,13 @@
 
 #include <sys/stat.h>
 
-enum { NOBODY = 65534, PLACES = 8, THEIRS = PLACES / 4, STRANGERS = 40 };
+enum { NOBODY = 65534, LIMIT = 8, THEIRS = LIMIT / 4, STRANGERS = 40 };
 
 typedef void (*connect_fn)(struct wire *w, const struct live *s);
 
-/* What the other user reports of its connections. */
-struct tale {
-    int in, told, ended;
+/* The numbers of connections of the other user, by outcome. */
+struct result {
+    int served, refused, ended;
 };
 
 static int status_of(struct wire *w, const struct live *s)
@@ -24,10 +24,10 @@ static int status_of(struct wire *w, const struct live *s)
 }
 
 /* Opens all connections before the first one sends. Those that are served stay open. */
-static void be_strange(const struct live *s, connect_fn join, int out)
+static void run_other_user(const struct live *s, connect_fn join, int out)
 {
     static struct wire w[STRANGERS];
-    struct tale tale = {0};
+    struct result result = {0};
     int kept[STRANGERS];
     signal(SIGPIPE, SIG_IGN);
     if (setgid(NOBODY) || setuid(NOBODY))
@@ -36,65 +36,65 @@ static void be_strange(const struct live *s, connect_fn join, int out)
         join(&w[i], s);
     for (int i = 0; i < STRANGERS; i++) {
         int status = status_of(&w[i], s);
-        tale.told += status == 503;
+        result.refused += status == 503;
         if (status == 200)
-            kept[tale.in++] = i;
+            kept[result.served++] = i;
         else
             close(w[i].fd);
     }
-    if (write(out, &tale, sizeof(tale)) != (ssize_t)sizeof(tale))
+    if (write(out, &result, sizeof(result)) != (ssize_t)sizeof(result))
         _exit(1);
-    for (int i = 0; i < tale.in; i++)
-        tale.ended += !wire_more(&w[kept[i]]) && w[kept[i]].state != WIRE_SILENT;
-    _exit(write(out, &tale, sizeof(tale)) == (ssize_t)sizeof(tale) ? 0 : 1);
+    for (int i = 0; i < result.served; i++)
+        result.ended += !wire_more(&w[kept[i]]) && w[kept[i]].state != WIRE_SILENT;
+    _exit(write(out, &result, sizeof(result)) == (ssize_t)sizeof(result) ? 0 : 1);
 }
 
-static pid_t start_stranger(const struct live *s, connect_fn join, int *from)
+static pid_t start_other_user(const struct live *s, connect_fn join, int *from)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC))
         return -1;
     pid_t pid = fork();
     if (pid == 0)
-        be_strange(s, join, ends[1]);
+        run_other_user(s, join, ends[1]);
     close(ends[1]);
     *from = ends[0];
     return pid;
 }
 
-static void owner_comes(const struct live *s, connect_fn join)
+static void check_owner(const struct live *s, connect_fn join)
 {
-    struct wire w[PLACES], late;
-    for (int i = 0; i < PLACES; i++) {
+    struct wire w[LIMIT], late;
+    for (int i = 0; i < LIMIT; i++) {
         join(&w[i], s);
         CHECK(wire_lives(&w[i], s));
     }
-    for (int i = 0; i < PLACES; i++)
+    for (int i = 0; i < LIMIT; i++)
         CHECK(wire_lives(&w[i], s));
     join(&late, s);
     CHECK_INT(status_of(&late, s), 503); /* all connections belong to the owner */
     wire_close(&late);
-    for (int i = 0; i < PLACES; i++)
+    for (int i = 0; i < LIMIT; i++)
         wire_close(&w[i]);
 }
 
-static void meet(const char *flags, connect_fn join)
+static void check_flood(const char *flags, connect_fn join)
 {
     struct live s;
-    struct tale tale = {0};
+    struct result result = {0};
     int from = -1, status = -1;
     CHECK_INT(live_start(&s, SPEC_SERVER, flags), 0);
     CHECK_INT(chmod(s.dir, 0755), 0);
     CHECK_INT(chmod(s.path, 0666), 0);
     int before = live_descriptors(&s);
-    pid_t pid = start_stranger(&s, join, &from);
-    CHECK_INT(read(from, &tale, sizeof(tale)), sizeof(tale));
-    CHECK_INT(tale.in, THEIRS);
-    CHECK(tale.told > 0 && tale.told < STRANGERS - THEIRS);
+    pid_t pid = start_other_user(&s, join, &from);
+    CHECK_INT(read(from, &result, sizeof(result)), sizeof(result));
+    CHECK_INT(result.served, THEIRS);
+    CHECK(result.refused > 0 && result.refused < STRANGERS - THEIRS);
     CHECK(live_settles(&s, before + THEIRS));
-    owner_comes(&s, join);
-    CHECK_INT(read(from, &tale, sizeof(tale)), sizeof(tale));
-    CHECK_INT(tale.ended, THEIRS);
+    check_owner(&s, join);
+    CHECK_INT(read(from, &result, sizeof(result)), sizeof(result));
+    CHECK_INT(result.ended, THEIRS);
     CHECK_INT(waitpid(pid, &status, 0), pid);
     CHECK_INT(status, 0);
     close(from);
@@ -104,18 +104,18 @@ static void meet(const char *flags, connect_fn join)
 TEST(the_owner_can_connect_over_tcp)
 {
     if (geteuid() == 0)
-        meet("--connections 8", wire_tcp);
+        check_flood("--connections 8", wire_tcp);
 }
 
 TEST(the_owner_can_connect_over_unix_sockets)
 {
     if (geteuid() == 0)
-        meet("--connections 8", wire_unix);
+        check_flood("--connections 8", wire_unix);
 }
 
 /* The connection that is closed for the owner may belong to another thread. */
 TEST(the_owner_can_connect_on_every_thread)
 {
     if (geteuid() == 0)
-        meet("--connections 8 --threads 3", wire_tcp);
+        check_flood("--connections 8 --threads 3", wire_tcp);
 }

@@ -10,7 +10,7 @@
 #define UNKNOWN "; its outcome is unknown, check it before you try again"
 
 /* A request over HTTP, or as a line over the Unix socket. */
-static struct fumi_str ask(struct wire *w, const struct live *s, bool http, const char *message)
+static struct fumi_str call(struct wire *w, const struct live *s, bool http, const char *message)
 {
     if (http) {
         wire_post(w, s, fumi_str(message), "");
@@ -37,11 +37,11 @@ TEST(late_calls_are_answered_before_their_methods_end)
         struct wire w;
         CHECK_INT(live_start(&s, SPEC_SERVER, "--time-limit 300"), 0);
         open_wire(&w, &s, http);
-        CHECK_STR(ask(&w, &s, http, CALL("sleep", "[5000]", "1")), LATE("", "1"));
-        CHECK_STR(ask(&w, &s, http, CALL("asleep", "[]", "2")),
+        CHECK_STR(call(&w, &s, http, CALL("sleep", "[5000]", "1")), LATE("", "1"));
+        CHECK_STR(call(&w, &s, http, CALL("asleep", "[]", "2")),
                   "{\"jsonrpc\":\"2.0\",\"result\":1,\"id\":2}");
-        CHECK_STR(ask(&w, &s, http, CALL("forget", "[]", "3")), LATE(UNKNOWN, "3"));
-        CHECK_STR(ask(&w, &s, http, CALL("echo", "[4]", "4")),
+        CHECK_STR(call(&w, &s, http, CALL("forget", "[]", "3")), LATE(UNKNOWN, "3"));
+        CHECK_STR(call(&w, &s, http, CALL("echo", "[4]", "4")),
                   "{\"jsonrpc\":\"2.0\",\"result\":[4],\"id\":4}");
         wire_close(&w);
         kill(s.pid, SIGKILL); /* it would wait for the sleeping call */
@@ -58,7 +58,7 @@ TEST(a_late_call_outlives_its_connection)
     CHECK_INT(live_start(&s, SPEC_SERVER, "--time-limit 300"), 0);
     for (int i = 0; i < 20; i++) {
         open_wire(&w, &s, i % 2);
-        CHECK_STR(ask(&w, &s, i % 2, CALL("sleep", "[320]", "1")), LATE("", "1"));
+        CHECK_STR(call(&w, &s, i % 2, CALL("sleep", "[320]", "1")), LATE("", "1"));
         wire_close(&w);
     }
     CHECK_INT(live_stop(&s), 0);

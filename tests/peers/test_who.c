@@ -7,7 +7,7 @@
 #define OK(name, id) "{\"jsonrpc\":\"2.0\",\"result\":\"" name "\",\"id\":" id "}"
 #define USER(name)   "X-User: " name "\r\n"
 
-static bool ask(struct wire *w, const struct who *s, const char *message, const char *more)
+static bool post(struct wire *w, const struct who *s, const char *message, const char *more)
 {
     return wire_post(w, &s->live, fumi_str(message), more);
 }
@@ -43,7 +43,7 @@ TEST(a_pending_call_keeps_its_context)
     struct wire w;
     who_start(&s);
     wire_tcp(&w, &s.live);
-    CHECK(ask(&w, &s, CALL("later", "1"), USER("alice")));
+    CHECK(post(&w, &s, CALL("later", "1"), USER("alice")));
     CHECK(reaches(&s.counts->parked, 1));
     CHECK_INT(s.counts->freed, 0);
     sem_post(&s.counts->go);
@@ -60,7 +60,7 @@ TEST(a_client_that_leaves_ends_its_context)
     struct wire w;
     who_start(&s);
     wire_tcp(&w, &s.live);
-    CHECK(ask(&w, &s, CALL("later", "1"), USER("alice")));
+    CHECK(post(&w, &s, CALL("later", "1"), USER("alice")));
     CHECK(reaches(&s.counts->parked, 1));
     wire_reset(&w);
     CHECK(reaches(&s.counts->freed, 1));
@@ -74,17 +74,17 @@ TEST(a_late_call_keeps_its_context)
     struct wire w;
     who_start(&s);
     wire_tcp(&w, &s.live);
-    CHECK(ask(&w, &s, CALL("slow", "1"), USER("alice")));
+    CHECK(post(&w, &s, CALL("slow", "1"), USER("alice")));
     CHECK(has(wire_reply(&w, false).body, "timeout"));
     CHECK(reaches(&s.counts->parked, 1));
-    CHECK(ask(&w, &s, CALL("whoami", "2"), USER("bob")));
+    CHECK(post(&w, &s, CALL("whoami", "2"), USER("bob")));
     CHECK_STR(wire_reply(&w, false).body, OK("bob", "2"));
     CHECK(reaches(&s.counts->freed, 1)); /* bob's */
     sem_post(&s.counts->go);
     CHECK(reaches(&s.counts->late, 1));
     CHECK(reaches(&s.counts->freed, 2));
     /* The connection is closed before the method ends. */
-    CHECK(ask(&w, &s, CALL("slow", "3"), USER("carol")));
+    CHECK(post(&w, &s, CALL("slow", "3"), USER("carol")));
     CHECK(has(wire_reply(&w, false).body, "timeout"));
     wire_close(&w);
     CHECK(reaches(&s.counts->parked, 2));
@@ -145,14 +145,14 @@ TEST(a_request_has_one_context)
     struct wire w;
     who_start(&s);
     wire_tcp(&w, &s.live);
-    CHECK(ask(&w, &s, CALL("whoami", "1"), USER("alice") "X-Twice: 1\r\n"));
+    CHECK(post(&w, &s, CALL("whoami", "1"), USER("alice") "X-Twice: 1\r\n"));
     CHECK_STR(wire_reply(&w, false).body, OK("alice", "1"));
     CHECK_INT(s.counts->twice, 1);
     wire_close(&w);
     CHECK_INT(who_stop(&s), 0);
 }
 
-static void say(struct wire *w, const char *message)
+static void send_text(struct wire *w, const char *message)
 {
     wire_frame(w, FIN | TEXT, fumi_str(message));
 }
@@ -165,14 +165,14 @@ TEST(the_context_of_an_upgrade_belongs_to_its_connection)
     wire_tcp(&w, &s.live);
     CHECK_INT(wire_upgrade(&w, &s.live, USER("alice")).status, 101);
     for (int i = 0; i < 3; i++) {
-        say(&w, CALL("whoami", "1"));
-        CHECK_STR(wire_hear(&w).payload, OK("alice", "1"));
-        say(&w, "[" CALL("soon", "2") "," CALL("whoami", "3") "]");
-        CHECK_STR(wire_hear(&w).payload, "[" OK("alice", "2") "," OK("alice", "3") "]");
+        send_text(&w, CALL("whoami", "1"));
+        CHECK_STR(wire_read_frame(&w).payload, OK("alice", "1"));
+        send_text(&w, "[" CALL("soon", "2") "," CALL("whoami", "3") "]");
+        CHECK_STR(wire_read_frame(&w).payload, "[" OK("alice", "2") "," OK("alice", "3") "]");
     }
-    say(&w, CALL("slow", "4"));
-    CHECK(has(wire_hear(&w).payload, "timeout"));
-    say(&w, CALL("later", "5"));
+    send_text(&w, CALL("slow", "4"));
+    CHECK(has(wire_read_frame(&w).payload, "timeout"));
+    send_text(&w, CALL("later", "5"));
     CHECK(reaches(&s.counts->parked, 2));
     CHECK_INT(s.counts->freed, 0);
     wire_reset(&w); /* `later` is cancelled; `slow` does not check */
@@ -286,11 +286,11 @@ TEST(shutdown_frees_all_contexts)
     wire_tcp(&w, &s.live);
     wire_tcp(&ws, &s.live);
     wire_tcp(&idle, &s.live);
-    CHECK(ask(&w, &s, CALL("later", "1"), USER("alice")));
+    CHECK(post(&w, &s, CALL("later", "1"), USER("alice")));
     CHECK_INT(wire_upgrade(&ws, &s.live, USER("bob")).status, 101);
     CHECK_INT(wire_upgrade(&idle, &s.live, USER("carol")).status, 101);
     CHECK(s.counts->made == 3);
-    say(&ws, CALL("later", "2"));
+    send_text(&ws, CALL("later", "2"));
     CHECK(reaches(&s.counts->parked, 2));
     CHECK_INT(who_stop(&s), 0);
     wire_close(&w);
@@ -362,15 +362,15 @@ TEST(the_trace_of_a_request_is_in_its_head)
     who_start(&s);
     wire_tcp(&w, &s.live);
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
-        ask(&w, &s, CALL("trace", "1"), rows[i].fields);
+        post(&w, &s, CALL("trace", "1"), rows[i].fields);
         struct fumi_str got = wire_reply(&w, false).body;
         if (!fumi_eq(got, fumi_str(rows[i].want)))
             TEST_FAIL("%s:   got %.*s\n  want %s", rows[i].fields, FUMI_ARG(got), rows[i].want);
     }
     CHECK_INT(wire_upgrade(&w, &s.live, TRACE("")).status, 101); /* on the same connection */
     for (int i = 0; i < 2; i++) {
-        say(&w, CALL("trace", "1"));
-        CHECK_STR(wire_hear(&w).payload, OK(ID " -", "1"));
+        send_text(&w, CALL("trace", "1"));
+        CHECK_STR(wire_read_frame(&w).payload, OK(ID " -", "1"));
     }
     wire_close(&w);
     CHECK_INT(who_stop(&s), 0);

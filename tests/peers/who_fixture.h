@@ -1,7 +1,7 @@
 /* A server in a child process whose filter attaches a context to each request that has X-User.
  * Parent and child count contexts in shared memory. */
-#ifndef PEERS_WHO_STAGE_H
-#define PEERS_WHO_STAGE_H
+#ifndef PEERS_WHO_FIXTURE_H
+#define PEERS_WHO_FIXTURE_H
 
 #include "frames.h"
 #include "fumi.h"
@@ -82,7 +82,7 @@ static inline void who_after(void *self, const struct fumi_http_request *r, int 
                              size_t bytes)
 {
     (void)status, (void)bytes;
-    user_name(fumi_http_context(r), self); /* it is still there */
+    user_name(fumi_http_context(r), self); /* the context is still valid */
 }
 
 static inline enum fumi_ret who_admit(void *self, const struct fumi_arrival *a, struct fumi_err *e)
@@ -138,7 +138,7 @@ struct job {
     struct fumi_task task;
     struct fixture *fixture;
     struct fumi_call *call;
-    struct fumi_reply *reply; /* or that one */
+    struct fumi_reply *reply; /* used instead of `call` for a route */
     const void *context;      /* of the request of `reply` */
 };
 
@@ -215,11 +215,12 @@ static inline enum fumi_ret run_slow(struct fumi_call *call, const void *params,
 }
 
 static const struct fumi_method who_methods[] = {
-    {"whoami", "Says who asks.", NULL, NULL, run_whoami, FUMI_READ_ONLY},
-    {"trace", "Says which trace it belongs to.", NULL, NULL, run_trace, FUMI_READ_ONLY},
-    {"later", "The same, when it may.", NULL, NULL, run_later, FUMI_ASYNC},
-    {"soon", "The same, on another thread.", NULL, NULL, run_soon, FUMI_ASYNC},
-    {"slow", "The same, too late.", NULL, NULL, run_slow, FUMI_BLOCKING | FUMI_READ_ONLY},
+    {"whoami", "Returns the name of the user.", NULL, NULL, run_whoami, FUMI_READ_ONLY},
+    {"trace", "Returns the trace of the call.", NULL, NULL, run_trace, FUMI_READ_ONLY},
+    {"later", "As whoami, after `go`.", NULL, NULL, run_later, FUMI_ASYNC},
+    {"soon", "As whoami, on another thread.", NULL, NULL, run_soon, FUMI_ASYNC},
+    {"slow", "As whoami, after its deadline.", NULL, NULL, run_slow,
+     FUMI_BLOCKING | FUMI_READ_ONLY},
 };
 
 static inline void route_task(struct fumi_task *task)
@@ -295,7 +296,8 @@ struct who {
     struct counts *counts;
 };
 
-/* Waits until it listens. It exits after two minutes at the latest. */
+/* Starts the server and waits until it listens. The server exits after two minutes at the latest.
+ */
 static inline void who_start_as(struct who *w, struct fumi_settings set)
 {
     char line[128];

@@ -93,7 +93,7 @@ static int forbidden(struct fumi_str message)
 
 static bool is_closed(struct scene *s, const struct step *step, int code)
 {
-    struct frame f = wire_hear(&s->wire);
+    struct frame f = wire_read_frame(&s->wire);
     if (f.first != (FIN | CLOSE) || f.code != code)
         return complain(s, step, "the connection must be closed with", code);
     return join_again(s) || complain(s, step, "cannot join again", 0);
@@ -106,7 +106,7 @@ static bool play_frame(struct scene *s, const struct step *step)
     if (forbidden(message))
         return is_closed(s, step, forbidden(message));
     for (const struct want *want = step->wants; want; want = want->next) {
-        struct frame f = wire_hear(&s->wire);
+        struct frame f = wire_read_frame(&s->wire);
         if (f.first != (FIN | TEXT))
             f.payload = (struct fumi_str){0};
         if (!is_next(s, step, want, f.payload))
@@ -118,7 +118,7 @@ static bool play_frame(struct scene *s, const struct step *step)
 static bool part_websocket(struct scene *s)
 {
     wire_frame(&s->wire, FIN | CLOSE, FUMI_STR("\x03\xe8"));
-    struct frame f = wire_hear(&s->wire);
+    struct frame f = wire_read_frame(&s->wire);
     if (f.first == (FIN | CLOSE) && f.code == 1000)
         return end_input(s);
     fprintf(stderr, "%s: our close was not answered\n", s->talk->path);

@@ -582,7 +582,7 @@ TEST(errors_of_the_background_quote_no_other_project)
     atomic_store(&t.fake->mode, FAKE_ECHO_KEY);
     CHECK_INT(memory_start(t.m, &t.e), 0);
     CHECK(wait_for(&t, t.m, has_failed, &p));
-    CHECK_STR(p.error, "embedding failed; the log of the server says why");
+    CHECK_STR(p.error, "embedding failed; see the log of the server");
     CHECK_INT(p.total, 3);
     fixture_end(&t);
 }

@@ -364,9 +364,9 @@ TEST(errors_name_line_and_setting)
         {"{\n\"embedder\":{\"provider\":\"local\",\n\"baseUrl\":\"file:///etc/passwd\"}}",
          {"config.json: line 3: ", "embedder.baseUrl must begin with http:// or https://"}},
         {"{\"embedder\":{\"baseUrl\":\"http://u:p@localhost\"}}",
-         {"line 1: embedder.baseUrl must not hold a user or a password"}},
+         {"line 1: embedder.baseUrl must not contain a user or a password"}},
         {"{\"embedder\":{\"baseUrl\":\"http://localhost/\\nX: y\"}}",
-         {"line 1: embedder.baseUrl must not hold blanks or control characters"}},
+         {"line 1: embedder.baseUrl must not contain blanks or control characters"}},
         {"{\"previousEmbedder\":{\"baseUrl\":\"ftp://x\"}}",
          {"line 1: previousEmbedder.baseUrl must begin"}},
         {"{\"embedder\":{\"allowedHosts\":[\"a\",\"http://b\"]}}",
@@ -416,7 +416,7 @@ TEST(invalid_ollama_host_is_an_error)
     setenv("FUMI_EMBEDDER_PROVIDER", "ollama", 1);
     load(&s);
     CHECK_INT(s.rc, -1);
-    CHECK(strstr(s.e.text, "OLLAMA_HOST must not hold a user or a password"));
+    CHECK(strstr(s.e.text, "OLLAMA_HOST must not contain a user or a password"));
     end(&s);
 }
 

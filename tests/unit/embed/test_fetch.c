@@ -308,9 +308,12 @@ TEST(failures)
         bool retryable;
         const char *sentence;
     } rows[] = {
-        {FAKE_CLOSE, true, "closed the connection"}, {FAKE_RESET, true, "broke off"},
-        {FAKE_CUT, true, "broke off its answer"},    {FAKE_ENDLESS, false, "too long"},
-        {FAKE_GIGABYTE, false, "too long"},          {FAKE_ENDLESS_HEAD, false, "too long"},
+        {FAKE_CLOSE, true, "closed the connection"},
+        {FAKE_RESET, true, "closed the connection"},
+        {FAKE_CUT, true, "before the end of the response"},
+        {FAKE_ENDLESS, false, "too long"},
+        {FAKE_GIGABYTE, false, "too long"},
+        {FAKE_ENDLESS_HEAD, false, "too long"},
     };
     struct fixture s = begin(FAKE_WELL);
     s.request.pool = fetch_pool_new();
@@ -373,7 +376,7 @@ TEST(connection_refused)
     s.request.url = s.url;
     CHECK_INT(fetch_post(&s.a, &s.request, &s.answer, &s.e), -1);
     CHECK(s.answer.retryable);
-    CHECK(strstr(s.e.text, "takes no connections"));
+    CHECK(strstr(s.e.text, "does not accept connections"));
     end(&s);
 }
 
@@ -382,7 +385,7 @@ TEST(a_server_without_tls)
     struct fixture s = begin(FAKE_WELL);
     CHECK_INT(post_to(&s, "https", "127.0.0.1"), -1);
     CHECK(!s.answer.retryable);
-    CHECK(strstr(s.e.text, "does not speak TLS"));
+    CHECK(strstr(s.e.text, "does not support TLS"));
     CHECK_INT(s.fake->requests, 0);
     end(&s);
 }

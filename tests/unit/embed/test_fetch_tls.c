@@ -136,7 +136,7 @@ TEST(old_tls_is_refused)
     struct outcome o = ask(TLS1_1_VERSION);
     CHECK_INT(o.rc, -1);
     CHECK_INT(o.e.code, ERR_PROVIDER);
-    CHECK(strstr(o.e.text, "does not speak TLS 1.2"));
+    CHECK(strstr(o.e.text, "does not support TLS 1.2"));
     CHECK(!o.retryable);
     CHECK_INT(o.got, 0);
 }

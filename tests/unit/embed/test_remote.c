@@ -201,12 +201,12 @@ TEST(failures)
          "answered 429; the provider's words: \"Rate limit reached\""},
         {FAKE_500, 3, "\"status\":500,\"retryable\":true," DETAIL("out of order"),
          "answered 500; the provider's words: \"out of order\""},
-        {FAKE_CLOSE, 3, "\"retryable\":true}", "closed the connection without an answer"},
-        {FAKE_RESET, 3, "\"retryable\":true}", "broke off the connection"},
-        {FAKE_CUT, 3, "\"retryable\":true}", "broke off its answer"},
-        {FAKE_CUT_JSON, 3, "\"status\":200,\"retryable\":true}", "not whole, or not JSON"},
-        {FAKE_HTML, 3, "\"status\":200,\"retryable\":true}", "not whole, or not JSON"},
-        {FAKE_NAN, 3, "\"status\":200,\"retryable\":true}", "not whole, or not JSON"},
+        {FAKE_CLOSE, 3, "\"retryable\":true}", "closed the connection without a response"},
+        {FAKE_RESET, 3, "\"retryable\":true}", "closed the connection unexpectedly"},
+        {FAKE_CUT, 3, "\"retryable\":true}", "before the end of the response"},
+        {FAKE_CUT_JSON, 3, "\"status\":200,\"retryable\":true}", "incomplete, or not JSON"},
+        {FAKE_HTML, 3, "\"status\":200,\"retryable\":true}", "incomplete, or not JSON"},
+        {FAKE_NAN, 3, "\"status\":200,\"retryable\":true}", "incomplete, or not JSON"},
         {FAKE_NAN_TEXT, 1, "\"status\":200,\"retryable\":false}", "no finite number"},
         {FAKE_TOO_LARGE, 1, "\"status\":200,\"retryable\":false}", "no finite number"},
         {FAKE_ZEROS, 1, "\"status\":200,\"retryable\":false}", "vector of zeros"},
@@ -223,7 +223,7 @@ TEST(failures)
         {FAKE_ENDLESS_HEAD, 1, "\"retryable\":false}", "too long"},
         {FAKE_REDIRECT, 1,
          "\"status\":301,\"retryable\":false,\"remedy\":\"redirects are not followed: check "
-         "embedder.baseUrl\",\"detail\":\"the provider's words: \\\"moved\\\"; it points to "
+         "embedder.baseUrl\",\"detail\":\"the provider's words: \\\"moved\\\"; redirect to "
          "\\\"https://elsewhere.example:8443\\\"\"}",
          "answered 301, redirects are not followed: check embedder.baseUrl; the provider's words: "
          "\"moved\""},
@@ -681,7 +681,7 @@ TEST(the_breaker_opens_and_closes)
 
     CHECK_INT(embed(&s, 1, 20000), -1);
     CHECK_INT(s.e.code, ERR_PROVIDER);
-    CHECK(strstr(s.e.text, "kept failing"));
+    CHECK(strstr(s.e.text, "failed repeatedly"));
     CHECK_STR(member(&s, "retryable"), "true");
     CHECK(member(&s, "retryAfterMs").n);
     CHECK_STR(member(&s, "detail"),

@@ -208,7 +208,7 @@ TEST(refuse_names_the_field_the_kind_and_the_remedy)
         struct note n;
         const char *begins;
     } rows[] = {
-        {{.text = key}, "patch.text holds a value that looks like a GitHub token: "},
+        {{.text = key}, "patch.text contains a value that looks like a GitHub token: "},
         {{.title = key}, "patch.title holds"},
         {{.source = key}, "patch.source holds"},
         {{.tags = {tags, 2}}, "patch.tags[1] holds"},

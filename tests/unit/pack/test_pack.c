@@ -382,7 +382,7 @@ static const struct crowd {
     {60000, 300, "/x.txt", "name that is too long"},
     {4000, 1000, "/x.bin", "too many files"},
     {50, 5000, "/x.bin", "too many files"},
-    {4000, 1000, "/x.txt", "holds no model"},
+    {4000, 1000, "/x.txt", "contains no model"},
     {50, 100001, "/x.txt", "too many files"},
 };
 
@@ -432,10 +432,10 @@ struct fault {
 };
 
 static const struct fault tfjs_faults[] = {
-    {"model.json", NULL, NULL, "holds no model"},
+    {"model.json", NULL, NULL, "contains no model"},
     {"tokenizer.json", NULL, NULL, "no tokenizer.json"},
     {"b.bin", NULL, NULL, "b.bin"},
-    {"model.json", "\"weightsManifest\"", "\"weightsManifesto\"", "holds no model"},
+    {"model.json", "\"weightsManifest\"", "\"weightsManifesto\"", "contains no model"},
     {"model.json", "truediv_recip", "truediv_recap", "heads"},
     {"model.json", "\"min\":0.25", "\"min\":0.26", "heads"},
     {"model.json", "\"int32\"", "\"int31\"", "type"},
@@ -467,7 +467,7 @@ static const struct fault tfjs_faults[] = {
 
 static const struct fault torch_faults[] = {
     {"config.json", NULL, NULL, "config.json"},
-    {"model.safetensors", NULL, NULL, "holds no model"},
+    {"model.safetensors", NULL, NULL, "contains no model"},
     {"config.json", "bert", "roberta", "model_type"},
     {"config.json", "\"gelu\"", "\"relu\"", "hidden_act"},
     {"config.json", "\"num_hidden_layers\":2", "\"num_hidden_layers\":3", "encoder.layer.2"},
@@ -477,7 +477,7 @@ static const struct fault torch_faults[] = {
     {"config.json", "\"layer_norm_eps\"", "\"position_embedding_type\":\"rotary\",\"e\"",
      "position"},
     {"config.json", "{", NULL, "config.json"},
-    {"model.safetensors", "{", NULL, "cut short"},
+    {"model.safetensors", "{", NULL, "truncated"},
     {"model.safetensors", "word_embeddings", "wort_embeddings", "word_embeddings"},
     {"model.safetensors", "data_offsets\":[0,", "data_offsets\":[9,", "outside"},
     {"model.safetensors", "\"dtype\":\"F32\"", "\"dtype\":\"I64\"", "shape or type"},

@@ -260,7 +260,7 @@ TEST(changed_tables_of_version_1_are_refused)
         CHECK_INT(run(o.t.path, changes[i]), 0);
         struct fumi_str before = bytes_of(&o.t.a, o.t.path);
         o.t.s = fixture_store(&o.t, o.t.path);
-        if (o.t.s || !strstr(o.t.e.text, "not as fumi made them"))
+        if (o.t.s || !strstr(o.t.e.text, "not those that fumi created"))
             TEST_FAIL("%s: %s", changes[i], o.t.s ? "opened" : o.t.e.text);
         CHECK(fumi_eq(before, bytes_of(&o.t.a, o.t.path)));
         CHECK(!store_sqlite_file_exists(o.bak));

@@ -130,18 +130,18 @@ TEST(other_files_are_refused_and_left_alone)
     CHECK(fixture_begin(&t));
     snprintf(t.path, sizeof(t.path), "%s/some.db", t.top);
     CHECK_INT(write_file(t.path, "hello, this is no database", 26), 0);
-    CHECK(is_refused(&t, "not fumi's"));
+    CHECK(is_refused(&t, "not a fumi database"));
     char junk[5000];
     memset(junk, 'x', sizeof(junk));
     CHECK_INT(write_file(t.path, junk, sizeof(junk)), 0);
-    CHECK(is_refused(&t, "not fumi's"));
+    CHECK(is_refused(&t, "not a fumi database"));
     unlink(t.path);
     CHECK_INT(sql(t.path, "CREATE TABLE notes(x)"), 0);
-    CHECK(is_refused(&t, "not fumi's"));
+    CHECK(is_refused(&t, "not a fumi database"));
     CHECK_INT(sql(t.path, "PRAGMA journal_mode=WAL; PRAGMA application_id=7"), 0);
-    CHECK(is_refused(&t, "not fumi's"));
+    CHECK(is_refused(&t, "not a fumi database"));
     CHECK_INT(sql(t.path, "PRAGMA application_id=1182100841; PRAGMA user_version=1"), 0);
-    CHECK(is_refused(&t, "not as fumi made them"));
+    CHECK(is_refused(&t, "not those that fumi created"));
     fixture_end(&t);
 }
 
@@ -175,7 +175,7 @@ TEST(a_schema_with_more_or_less_is_refused)
         CHECK(fixture_open(&t));
         fixture_shut(&t);
         CHECK_INT(sql(t.path, changes[i]), 0);
-        CHECK(is_refused(&t, "not as fumi made them"));
+        CHECK(is_refused(&t, "not those that fumi created"));
         fixture_end(&t);
     }
 }

@@ -46,16 +46,16 @@ int crash_start(struct crash_child *c, const char *const *words, const char *con
     return pid < 0 ? -1 : 0;
 }
 
-/* False at the end of what it says. */
+/* Reads output of the child. Returns false at its end. */
 static bool take(struct crash_child *c)
 {
-    char *to = fumi_buf_reserve(&c->said, 1 << 16);
+    char *to = fumi_buf_reserve(&c->output, 1 << 16);
     ssize_t n = read(c->out, to, 1 << 16);
-    c->said.n += n > 0 ? (size_t)n : 0;
+    c->output.n += n > 0 ? (size_t)n : 0;
     return n > 0 || (n < 0 && errno == EINTR);
 }
 
-bool crash_hear(struct crash_child *c, int ms)
+bool crash_read_output(struct crash_child *c, int ms)
 {
     struct pollfd fd = {c->out, POLLIN, 0};
     int ready = poll(&fd, 1, ms);
@@ -83,7 +83,7 @@ void crash_free(struct crash_child *c)
         crash_stop(c);
     close(c->in);
     close(c->out);
-    fumi_buf_done(&c->said);
+    fumi_buf_done(&c->output);
 }
 
 void crash_dir(char *out, size_t size, bool fast)
