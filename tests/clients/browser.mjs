@@ -7,7 +7,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const patience = 60_000; // its start took more than 15 s, beside other tests and with cold files
+const patience = 60_000; // starting it may take more than 15 s while other tests run and files are not cached
 
 export class Browser {
   #child;

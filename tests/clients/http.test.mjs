@@ -227,7 +227,7 @@ describe("curl", () => {
       [405, ["-X", "PUT", "-d", call, open.http]],
       [404, ["-d", call, open.page("/rpc/")]],
       [411, ["-X", "POST", open.http]],
-      [415, ["-d", call, open.http]], // curl says application/x-www-form-urlencoded
+      [415, ["-d", call, open.http]], // curl sends application/x-www-form-urlencoded
       [200, ["-d", call, "-H", "Content-Type:", open.http]],
       [200, ["-d", call, "-H", "Content-Type: application/json-rpc; charset=utf-8", open.http]],
       [200, ["-d", call, "-H", "Content-Type: Application/JSONRequest", open.http]],

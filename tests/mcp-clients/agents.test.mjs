@@ -1,5 +1,5 @@
-// Real agents, without a network: they connect, store a note in one run and find it in the next, and their
-// model receives our instructions. fake-model.mjs plays the model.
+// Real agents with a fake model (fake-model.mjs), without a network: they connect, store a note in one run and
+// find it in the next, and the model receives the instructions of the server.
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ async function instructionsOf(dir) {
   return instructions;
 }
 
-// `speak` runs the agent once with a model. What the model receives must contain our instructions.
+// `speak` runs the agent once with a model. The model must receive the instructions of the server.
 async function storesAndFinds(context, speak) {
   const dir = scratch(context);
   const instructions = await instructionsOf(dir);

@@ -1,4 +1,4 @@
-// The clients, with the interface that talk.mjs describes. `where` says which server: { stdio: { command, args, env } },
+// The clients, with the interface that talk.mjs describes. `where` selects the server: { stdio: { command, args, env } },
 // { http: URL } or { ws: URL }.
 import { run, serverEnv } from "./server.mjs";
 import { fileURLToPath } from "node:url";
@@ -61,7 +61,7 @@ export async function aiSdk(where) {
   const tools = await client.tools();
   return {
     cancel: true,
-    refuses: false, // it calls what it listed
+    refuses: false, // it calls only tools that it has listed
     tools: async () => Object.keys(tools),
     call: async (name, args, { signal } = {}) =>
       answer(await tools[name].execute(args, { messages: [], toolCallId: "1", abortSignal: signal })),
@@ -76,14 +76,14 @@ export async function langChain(where) {
   const tools = new Map((await client.getTools()).map((tool) => [tool.name, tool]));
   return {
     cancel: true,
-    refuses: false, // it calls what it listed
+    refuses: false, // it calls only tools that it has listed
     tools: async () => [...tools.keys()],
     call: (name, args, { signal } = {}) => langChainCall(tools.get(name), args, signal),
     close: () => client.close(),
   };
 }
 
-// It turns every failure into an exception with a message.
+// This client turns every failure into an exception with a message.
 async function langChainCall(tool, args, signal) {
   try {
     const { text, structuredContent } = await tool.invoke(args, { signal });
@@ -144,7 +144,7 @@ export function mcporter(where) {
   };
 }
 
-// It prints the content of a result; if the tool failed, the whole result.
+// This client prints the content of a result; if the tool failed, the whole result.
 function porterAnswer({ status, ...value }) {
   if (typeof value.error === "string") throw new Error(value.error);
   return status === 0 ? { value } : { isError: true, text: JSON.stringify(value) };

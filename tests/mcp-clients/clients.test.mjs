@@ -43,11 +43,11 @@ describe("clients", { concurrency: 4 }, () => {
   const ladder = { "sdk-1.0.4": bySignal, "sdk-1.10.2": bySignal, "sdk-1.11.5": bySignal, "sdk-1.17.5": bySignal };
   for (const [library, start] of Object.entries(ladder)) {
     test(`${library}, stdio`, (context) => overStdio(context, start, (where) => sdk1(where, library)));
-    if (library !== "sdk-1.0.4") // it knows no Streamable HTTP
+    if (library !== "sdk-1.0.4") // it does not support Streamable HTTP
       test(`${library}, HTTP`, (context) => overNet(context, "http", (where) => sdk1(where, library)));
   }
 
-  const modes = [ // and the revision that is agreed on
+  const modes = [ // with the negotiated revision
     ["default", undefined, "2025-11-25"],
     ["auto", "auto", "2026-07-28"],
     ["pinned", { pin: "2026-07-28" }, "2026-07-28"],

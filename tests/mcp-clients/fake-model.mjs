@@ -1,4 +1,4 @@
-// Plays the model for agents: /v1/messages for Claude Code and /v1/responses for Codex, on a free
+// A fake model for agents: /v1/messages for Claude Code and /v1/responses for Codex, on a free
 // loopback port. It calls one tool once and stops when it sees the result.
 //
 //   node fake-model.mjs TOOL ARGUMENTS       prints its address, then every request it receives
@@ -17,7 +17,7 @@ export class FakeModel {
   }
 
   constructor(tool, args) {
-    this.tool = tool; // as our server calls it
+    this.tool = tool; // its name in the tool list of the server
     this.args = args;
   }
 

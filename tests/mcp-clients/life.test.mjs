@@ -1,4 +1,4 @@
-// Several servers on one store, and how a server ends: by signal, by end of input, or when its parent dies.
+// Several servers on one store, and how a server ends: by signal, by end of input, or when its parent process ends.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -53,7 +53,7 @@ test("it ends when its parent dies, and nothing is lost", async (context) => {
   await isThere(dir, structuredContent.id, text);
 });
 
-// Another process keeps the input open, so only the death of the parent can end the server.
+// Another process keeps the input open, so only the end of the parent process can end the server.
 test("it ends when its parent dies although its input stays open", async (context) => {
   const dir = scratch(context);
   const { command: program, args, env } = command(dir);
@@ -85,7 +85,7 @@ test("a cancelled call is not answered, and the server goes on", async (context)
   const params = { name: "memory_reembed", arguments: {}, _meta: { progressToken: "t" } };
   for (const [id, wrap] of [["old", plain], ["new", modern]]) {
     lines.ask("tools/call", wrap({ ...params, _meta: { progressToken: id } }), id);
-    await lines.heard("notifications/progress", (told) => told.progressToken === id);
+    await lines.notification("notifications/progress", (params) => params.progressToken === id);
     lines.notify("notifications/cancelled", { requestId: id, reason: "seen enough" });
   }
   lines.notify("notifications/cancelled", { requestId: "nobody" });
@@ -155,7 +155,7 @@ test("two processes, legacy, stdio: a note of the other is notified and found", 
   assert.deepEqual(await lines.result("resources/subscribe", { uri }), {});
   await other.add("zebras cross the river");
   await findsNext(lines, "zebras cross the river");
-  await lines.heard("notifications/resources/updated", (params) => params.uri === uri);
+  await lines.notification("notifications/resources/updated", (params) => params.uri === uri);
   assert.deepEqual(await lines.result("resources/unsubscribe", { uri }), {});
 });
 
@@ -165,32 +165,32 @@ test("two processes, modern, stdio: a note of the other is notified and found", 
   await other.add("the first");
   const lines = Lines.start(dir);
   const uri = recentOf((await lines.result("resources/list", modern())).resources);
-  const listen = lines.ask("subscriptions/listen", modern({ notifications: { resourceSubscriptions: [uri] } }), "ears");
-  const mine = (params) => params._meta?.["io.modelcontextprotocol/subscriptionId"] === "ears";
-  await lines.heard("notifications/subscriptions/acknowledged", mine);
+  const listen = lines.ask("subscriptions/listen", modern({ notifications: { resourceSubscriptions: [uri] } }), "subscription");
+  const mine = (params) => params._meta?.["io.modelcontextprotocol/subscriptionId"] === "subscription";
+  await lines.notification("notifications/subscriptions/acknowledged", mine);
   await other.add("zebras cross the river");
   await findsNext(Object.assign(lines, { wrap: modern }), "zebras cross the river");
-  await lines.heard("notifications/resources/updated", (params) => mine(params) && params.uri === uri);
+  await lines.notification("notifications/resources/updated", (params) => mine(params) && params.uri === uri);
   assert.equal(await lines.end("SIGTERM"), 0);
   assert.equal((await listen).result.resultType, "complete");
 });
 
-// How the client of an SDK receives notifications of a resource.
-const legacyEars = async ({ sdk }, uri, tell) => {
+// Subscribes to a resource with the client of an SDK.
+const subscribeLegacy = async ({ sdk }, uri, onUpdate) => {
   const { ResourceUpdatedNotificationSchema } = await import("@modelcontextprotocol/sdk/types.js");
-  sdk.setNotificationHandler(ResourceUpdatedNotificationSchema, tell);
+  sdk.setNotificationHandler(ResourceUpdatedNotificationSchema, onUpdate);
   await sdk.subscribeResource({ uri });
 };
-const modernEars = async ({ sdk }, uri, tell) => {
-  sdk.setNotificationHandler("notifications/resources/updated", tell);
+const subscribeModern = async ({ sdk }, uri, onUpdate) => {
+  sdk.setNotificationHandler("notifications/resources/updated", onUpdate);
   const { honoredFilter } = await sdk.listen({ resourceSubscriptions: [uri] });
   assert.deepEqual(honoredFilter.resourceSubscriptions, [uri]);
 };
 
 const kinds = [
-  ["legacy", "http", sdk1, legacyEars],
-  ["legacy", "ws", sdk1, legacyEars],
-  ["modern", "http", (where) => sdk2(where, "auto"), modernEars],
+  ["legacy", "http", sdk1, subscribeLegacy],
+  ["legacy", "ws", sdk1, subscribeLegacy],
+  ["modern", "http", (where) => sdk2(where, "auto"), subscribeModern],
 ];
 for (const [era, kind, connect, listen] of kinds)
   test(`two processes, ${era}, ${kind}: a note of the other is notified and found`, async (context) => {
@@ -200,9 +200,9 @@ for (const [era, kind, connect, listen] of kinds)
     const server = await Server.start(dir);
     const client = await connect({ [kind]: server[kind] });
     const uri = recentOf((await client.sdk.listResources()).resources);
-    let told;
-    const change = bounded(`a change of ${uri}`, (resolve) => (told = resolve));
-    await listen(client, uri, ({ params }) => params.uri === uri && told());
+    let updated;
+    const change = bounded(`a change of ${uri}`, (resolve) => (updated = resolve));
+    await listen(client, uri, ({ params }) => params.uri === uri && updated());
     await other.add("zebras cross the river");
     await findsNext(valueOf(client), "zebras cross the river");
     await change;

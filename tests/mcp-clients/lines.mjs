@@ -21,7 +21,7 @@ export class Lines {
   #waiting = new Map(); // callbacks by request id
   #watching = []; // { fits, resolve }
   lines = []; // the whole output
-  told = []; // its notifications
+  notifications = []; // received so far
 
   // Ends at the latest when its directory is removed.
   static start(dir, ...flags) {
@@ -50,12 +50,12 @@ export class Lines {
   #take(line) {
     this.lines.push(line);
     const message = JSON.parse(line);
-    if (message.method) this.#tell(message);
+    if (message.method) this.#onNotification(message);
     else this.#waiting.get(message.id)?.resolve({ ...message, line });
   }
 
-  #tell(message) {
-    this.told.push(message);
+  #onNotification(message) {
+    this.notifications.push(message);
     this.#watching.filter((watch) => watch.fits(message)).forEach((watch) => watch.resolve(message));
   }
 
@@ -85,9 +85,9 @@ export class Lines {
   }
 
   // A notification that was received already, or the next one.
-  heard(method, fits = () => true) {
+  notification(method, fits = () => true) {
     const right = (message) => message.method === method && fits(message.params ?? {});
-    const old = this.told.find(right);
+    const old = this.notifications.find(right);
     return old ?? bounded(method, (resolve) => this.#watching.push({ fits: right, resolve }));
   }
 

@@ -13,7 +13,7 @@ after(() => server.stop());
 export const post = (body, headers = {}) => exchange(server, { body, headers });
 
 // A modern message with the headers it needs; `more` replaces some of them.
-export const tell = (message, more = {}) => post(message, { ...mirror(message), ...more });
+export const send = (message, more = {}) => post(message, { ...mirror(message), ...more });
 
 // Checks an error reply: status, code and id, and no other top-level members.
 export function refused(answer, status, code, id) {

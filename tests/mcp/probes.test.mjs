@@ -4,13 +4,13 @@
 //   SERVER=build/bin/mcp-conformance node --test tests/mcp/probes.test.mjs
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { accepted, post, refused, server, taken, tell } from "./probe.mjs";
+import { accepted, post, refused, server, taken, send } from "./probe.mjs";
 import { exchange, Listener, request } from "./program.mjs";
 import { call, coded, envelope, key, mirror, modern, modernCall, newestLegacy, note, toolCall } from "./words.mjs";
 
 describe("modern: _meta of a request", () => {
   test("discover", async () => {
-    const answer = await tell(modernCall(1, "server/discover"));
+    const answer = await send(modernCall(1, "server/discover"));
     const result = accepted(answer, 1);
     assert.equal(answer.headers["mcp-session-id"], undefined);
     assert.equal(result.resultType, "complete");
@@ -30,7 +30,7 @@ describe("modern: _meta of a request", () => {
 
   for (const id of [0, "", "x-1", -7, 9007199254740991, 'quote " and ä'])
     test(`the id ${JSON.stringify(id)} comes back`, async () => {
-      accepted(await tell(modernCall(id, "tools/list")), id);
+      accepted(await send(modernCall(id, "tools/list")), id);
     });
 
   const wrong = {
@@ -44,7 +44,7 @@ describe("modern: _meta of a request", () => {
   };
   for (const [name, more] of Object.entries(wrong))
     test(`${name}: 400, -32602`, async () => {
-      refused(await tell(modernCall(5, "tools/list", {}, more), { "MCP-Protocol-Version": modern }), 400, -32602, 5);
+      refused(await send(modernCall(5, "tools/list", {}, more), { "MCP-Protocol-Version": modern }), 400, -32602, 5);
     });
 
   test("no _meta, a modern header: 400, -32602, and the key is named", async () => {
@@ -54,19 +54,19 @@ describe("modern: _meta of a request", () => {
   });
 
   test("clientInfo may be absent", async () => {
-    accepted(await tell(modernCall(5, "tools/list", {}, { [key("clientInfo")]: undefined })), 5);
+    accepted(await send(modernCall(5, "tools/list", {}, { [key("clientInfo")]: undefined })), 5);
   });
 
   for (const version of ["v999.0.0", "2099-01-01", newestLegacy])
     test(`version ${version}: 400, -32022`, async () => {
       const error = refused(
-        await tell(modernCall("v", "tools/list", {}, { [key("protocolVersion")]: version })), 400, -32022, "v",
+        await send(modernCall("v", "tools/list", {}, { [key("protocolVersion")]: version })), 400, -32022, "v",
       );
       assert.deepEqual(error.data, { supported: [modern], requested: version });
     });
 
   test("the session id is ignored", async () => {
-    accepted(await tell(modernCall(1, "tools/list"), { "Mcp-Session-Id": "none-of-ours" }), 1);
+    accepted(await send(modernCall(1, "tools/list"), { "Mcp-Session-Id": "none-of-ours" }), 1);
   });
 });
 
@@ -97,7 +97,7 @@ describe("modern: headers", () => {
   ];
   for (const [name, message, more] of wrong)
     test(`${name}: 400, -32020`, async () => {
-      refused(await tell(message, more), 400, -32020, 3);
+      refused(await send(message, more), 400, -32020, 3);
     });
 
   const right = [
@@ -113,7 +113,7 @@ describe("modern: headers", () => {
   ];
   for (const [name, message, more] of right)
     test(`${name} is accepted`, async () => {
-      accepted(await tell(message, more), 3);
+      accepted(await send(message, more), 3);
     });
 
   test("header names are case-insensitive", async () => {
@@ -127,7 +127,7 @@ describe("modern: statuses", () => {
   const gone = ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "unknown/x"];
   for (const method of gone)
     test(`${method}: 404, -32601`, async () => {
-      refused(await tell(modernCall("m", method, { uri: "test://static-text", level: "info" })), 404, -32601, "m");
+      refused(await send(modernCall("m", method, { uri: "test://static-text", level: "info" })), 404, -32601, "m");
     });
 
   const faults = [
@@ -143,22 +143,22 @@ describe("modern: statuses", () => {
   ];
   for (const [name, message] of faults)
     test(`${name}: 200, -32602`, async () => {
-      refused(await tell(message), 200, -32602, 4);
+      refused(await send(message), 200, -32602, 4);
     });
 
   test("an unknown resource: 200, -32602 with its URI", async () => {
-    const error = refused(await tell(modernCall(4, "resources/read", { uri: "test://none" })), 200, -32602, 4);
+    const error = refused(await send(modernCall(4, "resources/read", { uri: "test://none" })), 200, -32602, 4);
     assert.equal(error.data.uri, "test://none");
   });
 
   test("a capability that the client lacks: 400, -32021", async () => {
-    const error = refused(await tell(toolCall(4, "test_missing_capability")), 400, -32021, 4);
+    const error = refused(await send(toolCall(4, "test_missing_capability")), 400, -32021, 4);
     assert.deepEqual(error.data.requiredCapabilities, { sampling: {} });
-    accepted(await tell(toolCall(4, "test_missing_capability", {}, { [key("clientCapabilities")]: { sampling: {} } })), 4);
+    accepted(await send(toolCall(4, "test_missing_capability", {}, { [key("clientCapabilities")]: { sampling: {} } })), 4);
   });
 
   test("a notification: 202", async () => {
-    await taken(await tell(note("notifications/whatever", { _meta: envelope() })));
+    await taken(await send(note("notifications/whatever", { _meta: envelope() })));
     await taken(await post(note("notifications/whatever"), { "MCP-Protocol-Version": modern }));
     await taken(await post(note("notifications/cancelled", { requestId: 77, _meta: envelope() })));
   });
@@ -176,7 +176,7 @@ describe("modern: statuses", () => {
       }),
     ];
     for (const message of [...cached, ...others]) {
-      const result = accepted(await tell(message), 1);
+      const result = accepted(await send(message), 1);
       assert.equal(result.resultType, "complete", message.method);
       assert.equal(result._meta[key("serverInfo")].name, "mcp-conformance");
       assert.equal("ttlMs" in result, cached.includes(message), message.method);
@@ -185,14 +185,14 @@ describe("modern: statuses", () => {
   });
 
   test("completion returns values with the prefix", async () => {
-    const result = accepted(await tell(modernCall(1, "completion/complete", {
+    const result = accepted(await send(modernCall(1, "completion/complete", {
       ref: { type: "ref/prompt", name: "test_prompt_with_arguments" }, argument: { name: "arg1", value: "par" },
     })), 1);
     assert.deepEqual(result.completion.values, ["paris", "party"]);
   });
 
   test("the list of tools is the same each time", async () => {
-    const [one, two] = [await tell(modernCall(1, "tools/list")), await tell(modernCall(1, "tools/list"))];
+    const [one, two] = [await send(modernCall(1, "tools/list")), await send(modernCall(1, "tools/list"))];
     assert.equal(one.text, two.text);
   });
 });
@@ -203,29 +203,29 @@ describe("modern: input requests of tools", () => {
 
   test("an input request, then the response", async () => {
     const name = "test_input_required_result_elicitation";
-    const first = accepted(await tell(toolCall(1, name, undefined, form)), 1);
+    const first = accepted(await send(toolCall(1, name, undefined, form)), 1);
     assert.equal(first.resultType, "input_required");
     assert.equal(first.inputRequests.user_name.method, "elicitation/create");
     assert.equal("content" in first, false);
     assert.equal("ttlMs" in first, false);
     const inputResponses = { user_name: { action: "accept", content: { name: "Ada" } } };
-    const second = accepted(await tell(again(name, { inputResponses })), 2);
+    const second = accepted(await send(again(name, { inputResponses })), 2);
     assert.equal(second.content[0].text, "Hello, Ada!");
     for (const odd of [{ other: { action: "accept" } }, { user_name: "Ada" }])
-      assert.equal(accepted(await tell(again(name, { inputResponses: odd })), 2).resultType, "input_required");
+      assert.equal(accepted(await send(again(name, { inputResponses: odd })), 2).resultType, "input_required");
   });
 
   test("no input request to a client without the capability: 400, -32021", async () => {
     const name = "test_input_required_result_elicitation";
-    const error = refused(await tell(toolCall(1, name)), 400, -32021, 1);
+    const error = refused(await send(toolCall(1, name)), 400, -32021, 1);
     assert.deepEqual(error.data.requiredCapabilities, { elicitation: {} });
   });
 
   test("a modified state is rejected", async () => {
     const name = "test_input_required_result_tampered_state";
-    const { requestState } = accepted(await tell(toolCall(1, name, undefined, form)), 1);
+    const { requestState } = accepted(await send(toolCall(1, name, undefined, form)), 1);
     const inputResponses = { confirm: { action: "accept", content: { ok: true } } };
-    const good = accepted(await tell(again(name, { inputResponses, requestState })), 2);
+    const good = accepted(await send(again(name, { inputResponses, requestState })), 2);
     assert.equal(good.content[0].text, "state-ok");
     const at = Math.floor(requestState.length / 2);
     const other = requestState[at] === "A" ? "B" : "A";
@@ -233,24 +233,24 @@ describe("modern: input requests of tools", () => {
       requestState.slice(0, at) + other + requestState.slice(at + 1), requestState.slice(1), `${requestState}A`, "",
       "asked",
     ];
-    for (const state of bad) refused(await tell(again(name, { inputResponses, requestState: state })), 200, -32602, 2);
+    for (const state of bad) refused(await send(again(name, { inputResponses, requestState: state })), 200, -32602, 2);
   });
 
   test("a state belongs to the arguments it was made for", async () => {
     const name = "test_input_required_result_request_state";
-    const { requestState } = accepted(await tell(toolCall(1, name, { a: 1 }, form)), 1);
+    const { requestState } = accepted(await send(toolCall(1, name, { a: 1 }, form)), 1);
     const inputResponses = { confirm: { action: "accept", content: { ok: true } } };
-    refused(await tell(again(name, { arguments: { a: 2 }, inputResponses, requestState })), 200, -32602, 2);
-    accepted(await tell(again(name, { arguments: { a: 1 }, inputResponses, requestState })), 2);
+    refused(await send(again(name, { arguments: { a: 2 }, inputResponses, requestState })), 200, -32602, 2);
+    accepted(await send(again(name, { arguments: { a: 1 }, inputResponses, requestState })), 2);
   });
 
   test("the state of one tool is rejected by another", async () => {
     const { requestState } = accepted(
-      await tell(toolCall(1, "test_input_required_result_tampered_state", undefined, form)), 1,
+      await send(toolCall(1, "test_input_required_result_tampered_state", undefined, form)), 1,
     );
     const inputResponses = { confirm: { action: "accept", content: { ok: true } } };
     const message = again("test_input_required_result_request_state", { inputResponses, requestState });
-    refused(await tell(message), 200, -32602, 2);
+    refused(await send(message), 200, -32602, 2);
   });
 });
 
@@ -277,7 +277,7 @@ describe("bodies that are not messages", () => {
 
 describe("access checks", () => {
   const list = modernCall(1, "tools/list");
-  const status = async (more, message = list) => (await tell(message, more)).status;
+  const status = async (more, message = list) => (await send(message, more)).status;
 
   test("the content type", async () => {
     assert.equal(await status({ "Content-Type": "text/plain" }), 415);
@@ -312,11 +312,11 @@ describe("access checks", () => {
 
   test("a client that accepts only JSON gets JSON, without notifications", async () => {
     const message = toolCall(1, "test_tool_with_progress", {}, { progressToken: 1 });
-    accepted(await tell(message, { Accept: "application/json" }), 1);
+    accepted(await send(message, { Accept: "application/json" }), 1);
   });
 
   test("a client that accepts only event streams gets one", async () => {
-    const answer = await tell(list, { Accept: "text/event-stream" });
+    const answer = await send(list, { Accept: "text/event-stream" });
     assert.deepEqual([answer.status, answer.type, answer.events.length], [200, "text/event-stream", 1]);
     assert.equal(answer.events[0].id, 1);
   });
@@ -354,7 +354,7 @@ describe("access checks", () => {
     for (const name of ["content-type", "accept", "authorization", "mcp-session-id", "mcp-protocol-version",
       "mcp-method", "mcp-name", "last-event-id"])
       assert.ok(allowed.includes(name), `${name} in ${allowed}`);
-    const called = await tell(list, { Origin: origin });
+    const called = await send(list, { Origin: origin });
     assert.equal(called.headers["access-control-allow-origin"], origin);
     assert.match(called.headers["access-control-expose-headers"].toLowerCase(), /mcp-session-id/);
   });
@@ -363,24 +363,24 @@ describe("access checks", () => {
 describe("modern: streams", () => {
   for (const token of [0, "a token", 12])
     test(`progress with the token ${JSON.stringify(token)}`, async () => {
-      const answer = await tell(toolCall("p", "test_tool_with_progress", {}, { progressToken: token }));
+      const answer = await send(toolCall("p", "test_tool_with_progress", {}, { progressToken: token }));
       assert.deepEqual([answer.status, answer.type], [200, "text/event-stream"]);
       assert.match(answer.headers["cache-control"], /no-cache|no-store/);
-      const told = answer.events.slice(0, -1);
-      assert.deepEqual(told.map((event) => event.method), Array(3).fill("notifications/progress"));
-      assert.deepEqual(told.map((event) => event.params.progress), [0, 50, 100]);
-      for (const { params } of told) assert.deepEqual([params.progressToken, params.total], [token, 100]);
+      const notified = answer.events.slice(0, -1);
+      assert.deepEqual(notified.map((event) => event.method), Array(3).fill("notifications/progress"));
+      assert.deepEqual(notified.map((event) => event.params.progress), [0, 50, 100]);
+      for (const { params } of notified) assert.deepEqual([params.progressToken, params.total], [token, 100]);
       assert.equal(answer.events.at(-1).id, "p");
       assert.equal(answer.events.at(-1).result.resultType, "complete");
     });
 
   test("without a token there is no progress, and the reply is JSON", async () => {
-    accepted(await tell(toolCall("p", "test_tool_with_progress")), "p");
+    accepted(await send(toolCall("p", "test_tool_with_progress")), "p");
   });
 
   test("log messages are sent from the requested level on", async () => {
     const logged = async (level) =>
-      tell(toolCall("l", "test_tool_with_logging", {}, level && { [key("logLevel")]: level }));
+      send(toolCall("l", "test_tool_with_logging", {}, level && { [key("logLevel")]: level }));
     for (const level of ["debug", "info"]) {
       const { events } = await logged(level);
       assert.deepEqual(events.map((event) => event.method), [...Array(3).fill("notifications/message"), undefined]);
@@ -412,8 +412,8 @@ describe("modern: streams", () => {
       assert.deepEqual(first.params.notifications, honoured);
       assert.strictEqual(tag(first), id);
     }
-    accepted(await tell(toolCall(1, "test_trigger_prompt_change")), 1);
-    accepted(await tell(toolCall(1, "test_trigger_tool_change")), 1);
+    accepted(await send(toolCall(1, "test_trigger_prompt_change")), 1);
+    accepted(await send(toolCall(1, "test_trigger_tool_change")), 1);
     const seen = [await both.inbox.next(), await both.inbox.next(), await tools.inbox.next()];
     assert.deepEqual(seen.map((message) => [message.method, tag(message)]), [
       ["notifications/prompts/list_changed", "both"],
@@ -421,7 +421,7 @@ describe("modern: streams", () => {
       ["notifications/tools/list_changed", 7],
     ]);
     tools.close();
-    accepted(await tell(toolCall(1, "test_trigger_tool_change")), 1);
+    accepted(await send(toolCall(1, "test_trigger_tool_change")), 1);
     assert.equal(tag(await both.inbox.next()), "both");
     both.close();
   });
@@ -450,7 +450,7 @@ describe("modern: streams", () => {
   });
 
   test("listen without notifications: -32602", async () => {
-    refused(await tell(modernCall(1, "subscriptions/listen")), 200, -32602, 1);
+    refused(await send(modernCall(1, "subscriptions/listen")), 200, -32602, 1);
   });
 
   test("when the server ends, subscriptions get a result", async (t) => {

@@ -3,7 +3,7 @@
 //   SERVER=build/bin/mcp-conformance node --test tests/mcp/sessions.test.mjs
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import { accepted, post, refused, server, Session, taken, tell } from "./probe.mjs";
+import { accepted, post, refused, server, Session, taken, send } from "./probe.mjs";
 import { exchange } from "./program.mjs";
 import { call, initialize, initialized, legacy, modern, modernCall, newestLegacy, note } from "./words.mjs";
 
@@ -48,7 +48,7 @@ describe("legacy: the handshake", () => {
   for (const version of legacy)
     test(`an invalid body gets an error in the form of ${version}`, async () => {
       const session = await Session.open(version);
-      const id = version === newestLegacy ? undefined : null; // later schemas do not know null, earlier ones demand an id
+      const id = version === newestLegacy ? undefined : null; // later schemas do not allow null, earlier ones require an id
       refused(await session.post("{oops"), 400, -32700, id);
       refused(await session.post("5"), 400, -32600, id);
       refused(await session.post({ jsonrpc: "2.0", id: 3 }), 400, -32600, 3);
@@ -232,7 +232,7 @@ describe("legacy: responses", () => {
   });
 
   test("a modern call beside the session", async () => {
-    accepted(await tell(modernCall(1, "tools/list"), session.headers), 1);
+    accepted(await send(modernCall(1, "tools/list"), session.headers), 1);
     await session.call("ping");
   });
 });

@@ -1,5 +1,5 @@
 // A note of 900 KiB over stdio, HTTP and MCP is stored at once and found by keywords of its last sentence at once; it is
-// found by the meaning of its last passage once the background worker has embedded it. The same holds after an update,
+// found by the meaning of its last passage once the background thread has embedded it. The same holds after an update,
 // and for memory.import and fumi import.
 //
 //   node tests/providers/long.mjs FUMI FAKE-PROVIDER

@@ -34,7 +34,7 @@ async function play(provider, mode) {
         const meaning = await find('trains', { mode: 'meaning' });
         check(`${name}: meaning alone is -32004`, meaning.error?.code === -32004 &&
             meaning.error.data?.provider === provider, meaning);
-        if (mode !== 'dim') { // another model may well have another length
+        if (mode !== 'dim') { // another model may have another length
             const change = await server.call('set_config', { embedder: { model: 'other' } });
             const after = await server.call('get_config');
             if (passing.includes(mode))

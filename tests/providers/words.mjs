@@ -13,7 +13,7 @@ function strings(value, out = []) {
             try {
                 strings(JSON.parse(value), out);
             } catch {
-                // no JSON
+                // not JSON
             }
         }
     } else if (value && typeof value === 'object') {

@@ -42,7 +42,7 @@ static inline struct store *fixture_store(struct fixture *t)
         &t->e);
 }
 
-/* Does not start the background worker. */
+/* Does not start the background thread. */
 static inline bool fixture_memory(struct fixture *t)
 {
     struct memory_options o = {

@@ -62,7 +62,7 @@ static const struct row rows[] = {
     {"group_get", "{\"id\":\"a-group\"}", FINE, false},
     {"group_get", "{\"id\":\"f-group\"}", MISSING, false},
     {"group_get", "{\"id\":\"f-note-1\"}", MISSING, false},
-    /* Changes nothing itself, but causes the background worker to write. */
+    /* Changes nothing itself, but causes the background thread to write. */
     {"reembed", "{}", FINE, true},
     {"set_config", "{\"embedder\":{\"model\":\"another\"}}", POLICY, true},
     {"add_note", "{" P ",\"groupId\":\"global\",\"text\":\"New.\"}", FINE, true},
@@ -130,7 +130,7 @@ static inline bool world_rest(struct fixture *t, struct store *s, bool foreign)
 }
 
 /* Creates the store through a memory without a scope. The third note of each project has no vectors
- * yet, so that the background worker of a server has work. */
+ * yet, so that the background thread of a server has work. */
 static inline bool world_make(struct fixture *t)
 {
     if (!fixture_make(t) || !fixture_memory(t))

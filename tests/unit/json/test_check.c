@@ -116,13 +116,13 @@ TEST(defaults_that_are_not_json)
 
 TEST(null_needs_an_empty_value)
 {
-    static const char said[] =
+    static const char want[] =
         "table: f is nullable and needs a default, because its type has no empty value";
     static const struct row rows[] = {
-        {F(flag, "f", "", .flags = FUMI_NULLABLE), said},
-        {F(count, "f", "", .flags = FUMI_NULLABLE), said},
-        {F(ratio, "f", "", .flags = FUMI_NULLABLE | FUMI_REQUIRED), said},
-        {F(mode, "f", "", .flags = FUMI_NULLABLE, .choices = modes), said},
+        {F(flag, "f", "", .flags = FUMI_NULLABLE), want},
+        {F(count, "f", "", .flags = FUMI_NULLABLE), want},
+        {F(ratio, "f", "", .flags = FUMI_NULLABLE | FUMI_REQUIRED), want},
+        {F(mode, "f", "", .flags = FUMI_NULLABLE, .choices = modes), want},
         {F(mode, "f", "", .choices = modes), "table: f is an optional choice and needs a default"},
         {F(mode, "f", "", .flags = FUMI_REQUIRED, .choices = modes), NULL},
         {F(flag, "f", ""), NULL},
@@ -259,18 +259,18 @@ TEST(more_fields_than_bits)
 
 TEST(bits_of_patches)
 {
-    static const char said[] = "table: given and ignored must be members of type uint64_t";
+    static const char want[] = "table: given and ignored must be members of type uint64_t";
     struct fumi_shape s = strict_patch_shape;
     s.given = sizeof(struct every);
-    check_shape(&s, said);
+    check_shape(&s, want);
     s.given = 4;
-    check_shape(&s, said);
+    check_shape(&s, want);
     s.given = FUMI_NONE;
     s.ignored = 0;
-    check_shape(&s, said);
+    check_shape(&s, want);
     s.given = 0;
     s.ignored = sizeof(struct every) - 4;
-    check_shape(&s, said);
+    check_shape(&s, want);
     s.ignored = 8;
     check_shape(&s, NULL);
 }
@@ -295,13 +295,13 @@ static void check_chain(size_t depth, enum fumi_type type, const char *want)
 
 TEST(nesting)
 {
-    static const char said[] = "table.in.in.in.in.in.in.in.in: shapes are nested deeper than 8";
+    static const char want[] = "table.in.in.in.in.in.in.in.in: shapes are nested deeper than 8";
     static const char rows[] = "table.rows.rows.rows.rows.rows.rows.rows.rows: shapes are nested "
                                "deeper than 8";
     check_chain(8, FUMI_T_OBJECT, NULL);
     check_chain(8, FUMI_T_LIST, NULL);
-    check_chain(9, FUMI_T_OBJECT, said);
-    check_chain(9, FUMI_T_LIST, said);
+    check_chain(9, FUMI_T_OBJECT, want);
+    check_chain(9, FUMI_T_LIST, want);
     struct fumi_shape self = {NULL, 1, sizeof(struct every), FUMI_NONE, FUMI_NONE, false};
     struct fumi_field f = F(rows, "rows", "", .shape = &self);
     self.fields = &f;

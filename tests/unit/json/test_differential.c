@@ -103,7 +103,7 @@ static int compare(struct fumi_arena *a, struct fumi_str text, size_t offset)
     json_t *j = nul ? NULL : json_loadb(text.p, text.n, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
     bool judged = !nul && (j || !excused(&error));
     if (judged ? !v != !j || (v && !same_value(a, v, j)) : nul && v) {
-        TEST_FAIL("we say %s, jansson says %s:", v ? "yes" : e.text, j ? "yes" : error.text);
+        TEST_FAIL("fumi: %s, jansson: %s:", v ? "accepted" : e.text, j ? "accepted" : error.text);
         show(text);
     }
     json_decref(j);

@@ -474,8 +474,8 @@ TEST(sequences_of_three_and_four_bytes)
     fumi_arena_done(&a);
 }
 
-/* `n` opening brackets, a core, `n` closing brackets; the kinds of bracket alternate as `kinds`
- * says. */
+/* `n` opening brackets, a core, `n` closing brackets. `kinds` gives the order of the kinds of
+ * bracket. */
 static struct fumi_str nested(struct fumi_buf *b, size_t n, const char *kinds, const char *core)
 {
     size_t turn = strlen(kinds);

@@ -15,7 +15,7 @@ static const struct fumi_log quiet = {.level = FUMI_SILENT};
 
 struct fixture {
     struct fumi_arena a;
-    struct fumi_arena saving; /* including those of the background worker */
+    struct fumi_arena saving; /* including those of the background thread */
     char dir[64];
     struct fake *fake;
     struct memory *m;
@@ -330,7 +330,7 @@ TEST(a_change_goes_on_after_a_restart)
         CHECK_INT(add(&s, fumi_fmt(&s.a, "note %d", i).p, &w), 0);
     memory_close(s.m);
     struct embed_config c = fake_config(&s, "second"), old = fake_config(&s, "first");
-    s.m = open_memory(&s, c, old, false); /* the background worker is not running */
+    s.m = open_memory(&s, c, old, false); /* the background thread is not running */
     CHECK(s.m);
     CHECK_INT(memory_progress(s.m, &s.a, &p, &s.e), 0);
     CHECK_STR(p.serving, "openai:first:8");
@@ -543,7 +543,7 @@ TEST(closing_does_not_wait_for_a_provider_that_hangs)
     int asked = atomic_load(&s.fake->requests);
     for (int i = 0; i < 1000 && atomic_load(&s.fake->requests) == asked; i++)
         nanosleep(&(struct timespec){0, 10000000}, NULL);
-    end(&s); /* the background worker is waiting for an answer */
+    end(&s); /* the background thread is waiting for an answer */
 }
 
 /* About 900 KiB; the last passage has unique words. */

@@ -30,7 +30,7 @@ enum { OWN, OTHER, UNIX_OWN, UNIX_OTHER, REMOTE };
 #define ORIGINS                                                                                    \
     "https://Example.org", "http://pages.lan:3000", "vscode-webview://a1b2", "http://[fd00::1]"
 
-#define COMES_IN   0, NULL
+#define ACCEPTED   0, NULL
 #define NO_HOST    403, "Host is missing"
 #define BAD_HOST   403, "this Host is not served here"
 #define BAD_ORIGIN 403, "this Origin is not allowed"
@@ -50,19 +50,19 @@ static const struct access_case {
     const char *reason;
 } access_cases[] = {
     /* Host */
-    {SAME, OWN, POST LOCAL, COMES_IN},                      /* allowed */
-    {SAME, OWN, POST "Host: localhost:8765\r\n", COMES_IN}, /* allowed */
-    {SAME, OWN, POST "Host: LocalHost:8765\r\n", COMES_IN}, /* host names are case-insensitive */
-    {SAME, OWN, POST "Host: [::1]:8765\r\n", COMES_IN},     /* allowed */
-    {SAME, OWN, "POST http://localhost:8765/rpc HTTP/1.1\r\nHost: localhost:8765\r\n", COMES_IN},
+    {SAME, OWN, POST LOCAL, ACCEPTED},                      /* allowed */
+    {SAME, OWN, POST "Host: localhost:8765\r\n", ACCEPTED}, /* allowed */
+    {SAME, OWN, POST "Host: LocalHost:8765\r\n", ACCEPTED}, /* host names are case-insensitive */
+    {SAME, OWN, POST "Host: [::1]:8765\r\n", ACCEPTED},     /* allowed */
+    {SAME, OWN, "POST http://localhost:8765/rpc HTTP/1.1\r\nHost: localhost:8765\r\n", ACCEPTED},
     /* allowed: an absolute target */
     {SAME, OWN, "POST http://evil.example/rpc HTTP/1.0\r\n",
      BAD_HOST},                                                  /* Host: taken from the target */
     {SAME, OWN, "POST /rpc HTTP/1.0\r\n", NO_HOST},              /* Host is missing */
     {SAME, OWN, POST "Host: 127.0.0.1\r\n", BAD_HOST},           /* Host: port 80 is not ours */
-    {SAME | PORT_80, OWN, POST "Host: 127.0.0.1\r\n", COMES_IN}, /* port 80 may be omitted */
-    {SAME | PORT_80, OWN, POST "Host: 127.0.0.1:80\r\n", COMES_IN}, /* or given */
-    {SAME | PORT_80, OWN, POST LOCAL, COMES_IN},                    /* any of our ports */
+    {SAME | PORT_80, OWN, POST "Host: 127.0.0.1\r\n", ACCEPTED}, /* port 80 may be omitted */
+    {SAME | PORT_80, OWN, POST "Host: 127.0.0.1:80\r\n", ACCEPTED}, /* or given */
+    {SAME | PORT_80, OWN, POST LOCAL, ACCEPTED},                    /* any of our ports */
     {SAME, OWN, POST "Host: localhost:8766\r\n", BAD_HOST},         /* Host: not our port */
     {SAME, OWN, POST "Host: localhost:08765\r\n", BAD_HOST}, /* Host: a port has no leading zeros */
     {SAME, OWN, POST "Host: localhost:74301\r\n", BAD_HOST}, /* Host: 8765 + 65536 */
@@ -82,37 +82,37 @@ static const struct access_case {
     {SAME | NO_PORTS, OWN, POST LOCAL, BAD_HOST},                /* Host: there is no TCP port */
     {SAME, OWN, POST "Host: memo.example:8765\r\n", BAD_HOST},   /* Host: not listed */
     {NONE | LISTS, OWN, POST "Host: memo.example:8765\r\n",
-     COMES_IN},                                                     /* listed for all our ports */
-    {NONE | LISTS, OWN, POST "Host: MEMO.example\r\n", COMES_IN},   /* listed with that spelling */
+     ACCEPTED},                                                     /* listed for all our ports */
+    {NONE | LISTS, OWN, POST "Host: MEMO.example\r\n", ACCEPTED},   /* listed with that spelling */
     {NONE | LISTS, OWN, POST "Host: memo.example:9\r\n", BAD_HOST}, /* Host: not our port */
-    {NONE | LISTS, OWN, POST "Host: box.LAN:8765\r\n", COMES_IN},   /* listed with its port */
+    {NONE | LISTS, OWN, POST "Host: box.LAN:8765\r\n", ACCEPTED},   /* listed with its port */
     {NONE | LISTS, OWN, POST "Host: box.lan\r\n", BAD_HOST},        /* Host: only with its port */
     {NONE | LISTS | PORT_80, OWN, POST "Host: box.lan:80\r\n", BAD_HOST},  /* Host: likewise */
-    {NONE | LISTS, OWN, POST "Host: [fd00::1]:8765\r\n", COMES_IN},        /* listed, a literal */
+    {NONE | LISTS, OWN, POST "Host: [fd00::1]:8765\r\n", ACCEPTED},        /* listed, a literal */
     {NONE | LISTS, OWN, POST "Host: sub.memo.example:8765\r\n", BAD_HOST}, /* Host: exact names */
     {NONE, OWN, POST "Host: evil.example:8765\r\n",
      BAD_HOST}, /* Host: checked with every auth setting */
     {SAME, OWN, POST "Host: evil.example:8765\r\nAuthorization: Bearer " RIGHT "\r\n", BAD_HOST},
     /* Host: checked before the token */
-    {SAME, UNIX_OWN, POST "Host: evil.example\r\n", COMES_IN}, /* not checked */
-    {SAME, UNIX_OWN, "POST /rpc HTTP/1.0\r\n", COMES_IN},      /* not required */
-    {SAME, REMOTE, POST "Host: a.example\r\nAuthorization: Bearer " RIGHT "\r\n", COMES_IN},
+    {SAME, UNIX_OWN, POST "Host: evil.example\r\n", ACCEPTED}, /* not checked */
+    {SAME, UNIX_OWN, "POST /rpc HTTP/1.0\r\n", ACCEPTED},      /* not required */
+    {SAME, REMOTE, POST "Host: a.example\r\nAuthorization: Bearer " RIGHT "\r\n", ACCEPTED},
     /* allowed: no hosts are listed */
     {SAME | LISTS, REMOTE, POST "Host: a.example\r\nAuthorization: Bearer " RIGHT "\r\n", BAD_HOST},
     /* Host: hosts are listed */
     {SAME | LISTS, REMOTE, POST "Host: memo.example\r\nAuthorization: Bearer " RIGHT "\r\n",
-     COMES_IN},
+     ACCEPTED},
     /* allowed */
 
     /* Origin */
-    {SAME, OWN, POST LOCAL "Origin: http://127.0.0.1:8765\r\n", COMES_IN}, /* our own page */
+    {SAME, OWN, POST LOCAL "Origin: http://127.0.0.1:8765\r\n", ACCEPTED}, /* our own page */
     {SAME, OWN, POST LOCAL "Origin: http://localhost:8765\r\n",
-     COMES_IN},                                                        /* under its second name */
-    {SAME, OWN, POST LOCAL "Origin: HTTP://[::1]:8765\r\n", COMES_IN}, /* and its third */
+     ACCEPTED},                                                        /* under its second name */
+    {SAME, OWN, POST LOCAL "Origin: HTTP://[::1]:8765\r\n", ACCEPTED}, /* and its third */
     {SAME, OWN, POST LOCAL "Origin: http://localhost\r\n",
      BAD_ORIGIN}, /* Origin: port 80 is another origin */
     {SAME | PORT_80, OWN, POST LOCAL "Origin: http://localhost\r\n",
-     COMES_IN}, /* port 80 is ours */
+     ACCEPTED}, /* port 80 is ours */
     {SAME, OWN, POST LOCAL "Origin: https://localhost:8765\r\n",
      BAD_ORIGIN}, /* Origin: there is no TLS */
     {SAME, OWN, POST LOCAL "Origin: http://localhost:3000\r\n",
@@ -122,9 +122,9 @@ static const struct access_case {
     {SAME, OWN, POST LOCAL "Origin: null\r\n", BAD_ORIGIN}, /* Origin: a sandboxed page */
     {SAME, OWN, POST LOCAL "Origin:\r\n", BAD_ORIGIN},      /* Origin: empty */
     {SAME, OWN, POST LOCAL "Origin: https://evil.example\r\n", BAD_ORIGIN}, /* Origin: not listed */
-    {SAME | PAGES, OWN, POST LOCAL "Origin: https://example.org\r\n", COMES_IN}, /* listed */
+    {SAME | PAGES, OWN, POST LOCAL "Origin: https://example.org\r\n", ACCEPTED}, /* listed */
     {SAME | PAGES, OWN, POST LOCAL "origin: HTTPS://EXAMPLE.ORG\r\n",
-     COMES_IN}, /* case-insensitive */
+     ACCEPTED}, /* case-insensitive */
     {SAME | PAGES, OWN, POST LOCAL "Origin: http://example.org\r\n",
      BAD_ORIGIN}, /* Origin: scheme */
     {SAME | PAGES, OWN, POST LOCAL "Origin: https://example.org:444\r\n",
@@ -134,11 +134,11 @@ static const struct access_case {
     {SAME | PAGES, OWN, POST LOCAL "Origin: https://example.org.evil\r\n",
      BAD_ORIGIN}, /* Origin: likewise */
     {SAME | PAGES, OWN, POST LOCAL "Origin: http://pages.lan:3000\r\n",
-     COMES_IN}, /* listed, its port */
+     ACCEPTED}, /* listed, its port */
     {SAME | PAGES, OWN, POST LOCAL "Origin: http://pages.lan\r\n",
      BAD_ORIGIN}, /* Origin: without its port */
     {SAME | PAGES, OWN, POST LOCAL "Origin: vscode-webview://a1b2\r\n",
-     COMES_IN}, /* listed, any scheme */
+     ACCEPTED}, /* listed, any scheme */
     {SAME | LISTS, OWN, POST LOCAL "Origin: http://memo.example:8765\r\n", BAD_ORIGIN},
     /* Origin: a host is not an origin */
     {SAME | PAGES, OWN, POST LOCAL "Origin: https://example.org https://evil.example\r\n",
@@ -149,7 +149,7 @@ static const struct access_case {
     {SAME, UNIX_OWN, POST "Host: x\r\nOrigin: https://evil.example\r\n",
      BAD_ORIGIN}, /* Origin: likewise */
     {SAME, UNIX_OWN, POST "Host: x\r\nOrigin: http://localhost:8765\r\n",
-     COMES_IN}, /* our own page */
+     ACCEPTED}, /* our own page */
     {NONE, OWN, POST LOCAL "Origin: https://evil.example\r\n",
      BAD_ORIGIN}, /* Origin: checked with every auth setting */
     {SAME, OWN, POST LOCAL "Origin: null\r\nAuthorization: Bearer " RIGHT "\r\n", BAD_ORIGIN},
@@ -159,12 +159,12 @@ static const struct access_case {
     {SAME, OWN, POST LOCAL "Sec-Fetch-Site: cross-site\r\n", FOREIGN},
     {SAME, OWN, POST LOCAL "sec-fetch-site: Same-Site\r\n", FOREIGN}, /* another port */
     {SAME, OWN, "GET /metrics HTTP/1.1\r\n" LOCAL "Sec-Fetch-Site: cross-site\r\n", FOREIGN},
-    {SAME, OWN, POST LOCAL "Sec-Fetch-Site: same-origin\r\n", COMES_IN},
-    {SAME, OWN, POST LOCAL "Sec-Fetch-Site: none\r\n", COMES_IN}, /* typed by the user */
+    {SAME, OWN, POST LOCAL "Sec-Fetch-Site: same-origin\r\n", ACCEPTED},
+    {SAME, OWN, POST LOCAL "Sec-Fetch-Site: none\r\n", ACCEPTED}, /* typed by the user */
     {SAME, OWN, POST LOCAL "Sec-Fetch-Site: none\r\nSec-Fetch-Site: cross-site\r\n", FOREIGN},
     {SAME, OWN, POST LOCAL "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Site: none\r\n", FOREIGN},
     {SAME | PAGES, OWN, POST LOCAL "Origin: https://example.org\r\nSec-Fetch-Site: cross-site\r\n",
-     COMES_IN}, /* listed */
+     ACCEPTED}, /* listed */
     {SAME | PAGES, OWN, POST LOCAL "Sec-Fetch-Site: cross-site\r\n",
      FOREIGN}, /* from an unknown page */
     {SAME, OWN, POST LOCAL "Origin: http://localhost:8765\r\nSec-Fetch-Site: cross-site\r\n",
@@ -176,10 +176,10 @@ static const struct access_case {
      FOREIGN}, /* checked before the token */
     {SAME, OWN,
      "GET / HTTP/1.1\r\n" LOCAL "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n",
-     COMES_IN}, /* a link to this server */
+     ACCEPTED}, /* a link to this server */
     {SAME, OWN,
      "GET /?x HTTP/1.1\r\n" LOCAL "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Site: cross-site\r\n",
-     COMES_IN},
+     ACCEPTED},
     {SAME, OWN,
      "GET / HTTP/1.1\r\n" LOCAL "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n",
      FOREIGN},
@@ -190,11 +190,11 @@ static const struct access_case {
      "POST / HTTP/1.1\r\n" LOCAL "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n",
      FOREIGN}, /* a form */
     {TOKEN | PAGES, OTHER,
-     ALLOW LOCAL "Origin: https://example.org\r\nSec-Fetch-Site: cross-site\r\n" WANTS, COMES_IN},
+     ALLOW LOCAL "Origin: https://example.org\r\nSec-Fetch-Site: cross-site\r\n" WANTS, ACCEPTED},
 
     /* Preflight */
     {TOKEN | LISTS, OTHER, ALLOW LOCAL "Origin: https://example.org\r\n" WANTS,
-     COMES_IN},                                                                       /* no token */
+     ACCEPTED},                                                                       /* no token */
     {TOKEN, OTHER, ALLOW LOCAL "Origin: https://evil.example\r\n" WANTS, BAD_ORIGIN}, /* Origin */
     {TOKEN, OTHER, ALLOW "Host: evil.example\r\nOrigin: http://localhost:8765\r\n" WANTS, BAD_HOST},
     /* Host */
@@ -209,10 +209,10 @@ static const struct access_case {
 
     /* User and token */
     {SAME, OTHER, POST LOCAL, NEEDED}, /* a token is required */
-    {SAME, OTHER, POST LOCAL "Authorization: Bearer " RIGHT "\r\n", COMES_IN},     /* allowed */
-    {SAME, OTHER, POST LOCAL "authorization: bEARER   " RIGHT "  \r\n", COMES_IN}, /* allowed */
+    {SAME, OTHER, POST LOCAL "Authorization: Bearer " RIGHT "\r\n", ACCEPTED},     /* allowed */
+    {SAME, OTHER, POST LOCAL "authorization: bEARER   " RIGHT "  \r\n", ACCEPTED}, /* allowed */
     {SAME, OTHER, POST LOCAL "X-Claude-Code-IDE-Authorization: " RIGHT "\r\n",
-     COMES_IN}, /* allowed */
+     ACCEPTED}, /* allowed */
     {SAME, OTHER, POST LOCAL "Authorization: Bearer " WRONG "\r\n",
      NOT_IT}, /* the token is wrong */
     {SAME, OWN, POST LOCAL "Authorization: Bearer " WRONG "\r\n",
@@ -234,15 +234,15 @@ static const struct access_case {
      MALFORMED},                                                      /* malformed: empty */
     {SAME, OTHER, POST LOCAL "Authorization: " RIGHT "\r\n", NEEDED}, /* required: another scheme */
     {SAME, OWN, POST LOCAL "Authorization: Basic dTpw\r\n",
-     COMES_IN}, /* another scheme counts as no token */
-    {SAME, OWN, POST LOCAL "Authorization: BearerX y\r\n", COMES_IN}, /* another scheme */
-    {SAME, OWN, POST LOCAL "Authorization:\r\n", COMES_IN},           /* no token */
+     ACCEPTED}, /* another scheme counts as no token */
+    {SAME, OWN, POST LOCAL "Authorization: BearerX y\r\n", ACCEPTED}, /* another scheme */
+    {SAME, OWN, POST LOCAL "Authorization:\r\n", ACCEPTED},           /* no token */
     {SAME, OTHER, POST LOCAL "Authorization: Basic dTpw\r\nAuthorization: Bearer " RIGHT "\r\n",
-     COMES_IN},
+     ACCEPTED},
     /* allowed: the other scheme is ignored */
     {SAME, OTHER,
      POST LOCAL "Authorization: Bearer " RIGHT "\r\nx-claude-code-ide-authorization: " RIGHT "\r\n",
-     COMES_IN}, /* allowed: the same token twice */
+     ACCEPTED}, /* allowed: the same token twice */
     {SAME, OWN,
      POST LOCAL "Authorization: Bearer " RIGHT "\r\nx-claude-code-ide-authorization: " WRONG "\r\n",
      DIFFERENT}, /* two different tokens */
@@ -254,22 +254,22 @@ static const struct access_case {
     {SAME, OTHER, POST LOCAL "Cookie: token=" RIGHT "\r\n", NEEDED}, /* a token is required */
     {SAME, UNIX_OTHER, POST "Host: x\r\n", NEEDED},                  /* a token is required */
     {SAME, UNIX_OTHER, POST "Host: x\r\nAuthorization: Bearer " RIGHT "\r\n",
-     COMES_IN},                                 /* allowed */
+     ACCEPTED},                                 /* allowed */
     {SAME, REMOTE, POST "Host: x\r\n", NEEDED}, /* a token is required */
-    {SAME | BARE, OWN, POST LOCAL, COMES_IN},   /* no token is required */
+    {SAME | BARE, OWN, POST LOCAL, ACCEPTED},   /* no token is required */
     {SAME | BARE, OTHER, POST LOCAL, NEEDED},   /* no token is configured, so none can match */
     {SAME | BARE, OWN, POST LOCAL "Authorization: Bearer " RIGHT "\r\n", NOT_IT}, /* wrong */
     {TOKEN, OWN, POST LOCAL, NEEDED},              /* required for every user */
     {TOKEN, UNIX_OWN, POST "Host: x\r\n", NEEDED}, /* required for every user */
-    {TOKEN, OWN, POST LOCAL "Authorization: Bearer " RIGHT "\r\n", COMES_IN},      /* allowed */
+    {TOKEN, OWN, POST LOCAL "Authorization: Bearer " RIGHT "\r\n", ACCEPTED},      /* allowed */
     {TOKEN | BARE, OWN, POST LOCAL "Authorization: Bearer " RIGHT "\r\n", NOT_IT}, /* wrong */
-    {NONE, OTHER, POST LOCAL, COMES_IN},              /* required for no user */
-    {NONE, UNIX_OTHER, POST "Host: x\r\n", COMES_IN}, /* required for no user */
-    {NONE, OTHER, POST LOCAL "Authorization: Bearer " RIGHT "\r\n", COMES_IN}, /* allowed */
+    {NONE, OTHER, POST LOCAL, ACCEPTED},              /* required for no user */
+    {NONE, UNIX_OTHER, POST "Host: x\r\n", ACCEPTED}, /* required for no user */
+    {NONE, OTHER, POST LOCAL "Authorization: Bearer " RIGHT "\r\n", ACCEPTED}, /* allowed */
     {NONE, OTHER, POST LOCAL "Authorization: Bearer " WRONG "\r\n",
      NOT_IT}, /* the token is wrong */
     {NONE | BARE, OTHER, POST LOCAL "Authorization: Bearer " WRONG "\r\n",
-     COMES_IN}, /* not checked */
+     ACCEPTED}, /* not checked */
     {NONE, REMOTE, POST "Host: x\r\n", NEEDED},
     /* never from other machines */
     /* Proxies: the connection belongs to the proxy, not to the client behind it */
@@ -279,32 +279,32 @@ static const struct access_case {
     {SAME, OWN, POST LOCAL "X-Forwarded-Host:\r\n", RELAYED}, /* whatever its value */
     {SAME, OWN, POST LOCAL "Via: 1.1 relay\r\n", RELAYED},
     {SAME, UNIX_OWN, POST "Host: x\r\nVia: 1.1 relay\r\n", RELAYED},
-    {SAME, OWN, POST LOCAL "Via: 1.1 relay\r\nAuthorization: Bearer " RIGHT "\r\n", COMES_IN},
+    {SAME, OWN, POST LOCAL "Via: 1.1 relay\r\nAuthorization: Bearer " RIGHT "\r\n", ACCEPTED},
     {SAME, OWN, POST LOCAL "Via: 1.1 relay\r\nAuthorization: Bearer " WRONG "\r\n", NOT_IT},
     {SAME | BARE, OWN, POST LOCAL "Via: 1.1 relay\r\n", RELAYED},
     {SAME, OWN, POST LOCAL "X-Forward: x\r\nForward: x\r\nX-Via: x\r\n",
-     COMES_IN}, /* names of other fields */
+     ACCEPTED}, /* names of other fields */
     {SAME, OTHER, POST LOCAL "Via: 1.1 relay\r\n", RELAYED},
-    {NONE, OWN, POST LOCAL "Via: 1.1 relay\r\n", COMES_IN}, /* as configured */
+    {NONE, OWN, POST LOCAL "Via: 1.1 relay\r\n", ACCEPTED}, /* as configured */
     {TOKEN, OWN, POST LOCAL "Via: 1.1 relay\r\n", NEEDED},
 
     /* A server with other host names is behind a proxy, which may add no header field */
     {SAME | LISTS, OWN, POST "Host: memo.example:8765\r\n", NAMED},
     {SAME | LISTS, OWN, POST LOCAL, NAMED},
     {SAME | LISTS, UNIX_OWN, POST LOCAL, NAMED},
-    {SAME | LISTS, OWN, POST LOCAL "Authorization: Bearer " RIGHT "\r\n", COMES_IN},
+    {SAME | LISTS, OWN, POST LOCAL "Authorization: Bearer " RIGHT "\r\n", ACCEPTED},
     {SAME | LISTS, OWN, POST LOCAL "Via: 1.1 relay\r\n", RELAYED},
-    {NONE | LISTS, OWN, POST LOCAL, COMES_IN},
+    {NONE | LISTS, OWN, POST LOCAL, ACCEPTED},
 
     /* The filters of the program check tokens and nothing else */
-    {FILTER, OWN, POST LOCAL, COMES_IN},
-    {FILTER, OTHER, POST LOCAL, COMES_IN},
-    {FILTER, UNIX_OTHER, POST LOCAL, COMES_IN},
-    {FILTER, REMOTE, POST LOCAL, COMES_IN},
-    {FILTER, OTHER, POST LOCAL "Authorization: Bearer of-the-program\r\n", COMES_IN},
-    {FILTER, OTHER, POST LOCAL "Authorization: Bearer\r\n", COMES_IN},
-    {FILTER, OTHER, POST LOCAL "Authorization: Bearer a\r\nAuthorization: Bearer b\r\n", COMES_IN},
-    {FILTER | LISTS, OWN, POST LOCAL "Via: 1.1 relay\r\n", COMES_IN},
+    {FILTER, OWN, POST LOCAL, ACCEPTED},
+    {FILTER, OTHER, POST LOCAL, ACCEPTED},
+    {FILTER, UNIX_OTHER, POST LOCAL, ACCEPTED},
+    {FILTER, REMOTE, POST LOCAL, ACCEPTED},
+    {FILTER, OTHER, POST LOCAL "Authorization: Bearer of-the-program\r\n", ACCEPTED},
+    {FILTER, OTHER, POST LOCAL "Authorization: Bearer\r\n", ACCEPTED},
+    {FILTER, OTHER, POST LOCAL "Authorization: Bearer a\r\nAuthorization: Bearer b\r\n", ACCEPTED},
+    {FILTER | LISTS, OWN, POST LOCAL "Via: 1.1 relay\r\n", ACCEPTED},
     {FILTER, OWN, POST "Host: evil.example:8765\r\n", BAD_HOST},
     {FILTER, OWN, POST LOCAL "Origin: https://evil.example\r\n", BAD_ORIGIN},
 };

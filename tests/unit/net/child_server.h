@@ -18,7 +18,7 @@ static inline void child_say_ready(void *arg, struct fumi_str address)
 }
 
 static inline int child_serve(const char *address, const struct fumi_method *methods, size_t n,
-                              int said)
+                              int reports)
 {
     struct fumi_err e;
     struct fumi_log log = {.level = FUMI_SILENT};
@@ -26,7 +26,7 @@ static inline int child_serve(const char *address, const struct fumi_method *met
     struct fumi_str listen = fumi_str(address);
     struct fumi_serve_options o = {.set = {.listen = {&listen, 1}}, .log = &log};
     o.listening = child_say_ready;
-    o.arg = &said;
+    o.arg = &reports;
     fumi_server_add(s, NULL, methods, n, NULL, &e);
     int rc = fumi_serve(s, &o, &e);
     fumi_server_free(s);

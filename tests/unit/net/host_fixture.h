@@ -17,7 +17,7 @@ struct host {
     struct fumi_log log;
     struct fumi_str listen[4];
     char dir[32], path[64]; /* of a Unix socket, with its scheme */
-    int said[2];            /* a pipe: a line for each address, "ending" */
+    int reports[2];         /* a pipe: a line for each address, "ending" */
     char address[256];      /* the last one */
     struct fumi_call *held;
     atomic_bool cancelled;
@@ -56,7 +56,7 @@ static inline enum fumi_ret host_hold(struct fumi_call *call, const void *params
     h->held = call;
     if (!fumi_on_cancel(call, host_on_cancel, h))
         return fumi_fail(call, FUMI_LIMIT, "cancelled");
-    if (write(h->said[1], "held\n", 5) != 5)
+    if (write(h->reports[1], "held\n", 5) != 5)
         abort();
     return FUMI_PENDING;
 }
@@ -71,21 +71,21 @@ static const struct fumi_method host_methods[] = {
 static inline void host_listening(void *arg, struct fumi_str address)
 {
     struct host *h = arg;
-    dprintf(h->said[1], "%.*s\n", FUMI_ARG(address));
+    dprintf(h->reports[1], "%.*s\n", FUMI_ARG(address));
 }
 
 static inline void host_ending(void *arg, bool now)
 {
     struct host *h = arg;
     if (!now)
-        dprintf(h->said[1], "ending\n");
+        dprintf(h->reports[1], "ending\n");
 }
 
 /* The next line of the pipe. */
 static inline struct fumi_str host_hear(struct host *h)
 {
     size_t n = 0;
-    while (n + 1 < sizeof(h->address) && read(h->said[0], h->address + n, 1) == 1 &&
+    while (n + 1 < sizeof(h->address) && read(h->reports[0], h->address + n, 1) == 1 &&
            h->address[n] != '\n')
         n++;
     h->address[n] = '\0';
@@ -103,7 +103,7 @@ static inline void host_open(struct host *h)
     char dir[sizeof(h->dir)] = "/tmp/fumi-host-XXXXXX";
     *h = (struct host){.log = {.level = FUMI_SILENT}};
     h->server = fumi_server_new("host", "1.0");
-    if (!mkdtemp(dir) || pipe(h->said) ||
+    if (!mkdtemp(dir) || pipe(h->reports) ||
         fumi_server_add(h->server, NULL, host_methods, FUMI_COUNT(host_methods), h, &h->err))
         abort();
     memcpy(h->dir, dir, sizeof(dir));
@@ -120,8 +120,8 @@ static inline void host_open(struct host *h)
 static inline void host_close(struct host *h)
 {
     fumi_server_free(h->server);
-    close(h->said[0]);
-    close(h->said[1]);
+    close(h->reports[0]);
+    close(h->reports[1]);
     rmdir(h->dir);
 }
 

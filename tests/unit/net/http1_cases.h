@@ -50,11 +50,11 @@ static const struct http_case request_lines[] = {
     {IN("GET http://evil/ HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 Host differs from the target\n"},
     /* Host is required beside an absolute target too. */
     {IN("GET http://a/ HTTP/1.1\r\n\r\n"), "!400 Host is missing\n"},
-    /* A host is required in it. */
+    /* An absolute target must contain a host. */
     {IN("GET http:///b HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 malformed target\n"},
     /* User and password are not allowed. */
     {IN("GET http://u@a/ HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 malformed target\n"},
-    /* We do not speak TLS. */
+    /* TLS is not supported. */
     {IN("GET https://a/ HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 malformed target\n"},
     /* The scheme alone is shorter than the comparison. */
     {IN("GET http:// HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 malformed target\n"},
@@ -65,7 +65,7 @@ static const struct http_case request_lines[] = {
     {IN("CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n"), "!400 malformed target\n"},
     /* A path without its slash. */
     {IN("GET rpc HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 malformed target\n"},
-    /* A fragment never leaves the client. */
+    /* A client must not send a fragment. */
     {IN("GET /#a HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 malformed target\n"},
     /* Not ASCII. */
     {IN("GET /\xC3\xA4 HTTP/1.1\r\nHost: a\r\n\r\n"), "!400 malformed target\n"},

@@ -51,7 +51,8 @@ struct post {
     struct post *next;
 };
 
-static void say(struct post *p, void (*how)(void *, struct fumi_buf *), void *arg, const char *text)
+static void send_text(struct post *p, void (*how)(void *, struct fumi_buf *), void *arg,
+                      const char *text)
 {
     struct fumi_buf b = {0};
     fumi_buf_add(&b, text, strlen(text));
@@ -81,27 +82,27 @@ static void keep_silent(struct post *p)
     answer(p, "", 0);
 }
 
-static void tell(struct post *p)
+static void notify_twice(struct post *p)
 {
-    say(p, p->sink.notify, p->sink.arg, "1 ");
-    say(p, p->sink.notify, p->sink.arg, "2 ");
+    send_text(p, p->sink.notify, p->sink.arg, "1 ");
+    send_text(p, p->sink.notify, p->sink.arg, "2 ");
     echo(p);
 }
 
-static void *tell_there(void *arg)
+static void *notify_there(void *arg)
 {
     struct post *p = arg;
-    say(p, p->sink.notify, p->sink.arg, "there ");
+    send_text(p, p->sink.notify, p->sink.arg, "there ");
     return NULL;
 }
 
 /* Another thread sends a notification, then this one sends another and answers. */
-static void tell_by_turns(struct post *p)
+static void notify_by_turns(struct post *p)
 {
     pthread_t thread;
-    pthread_create(&thread, NULL, tell_there, p);
+    pthread_create(&thread, NULL, notify_there, p);
     pthread_join(thread, NULL);
-    tell(p);
+    notify_twice(p);
 }
 
 static void push_to(void *peer, struct fumi_buf *text)
@@ -112,14 +113,14 @@ static void push_to(void *peer, struct fumi_buf *text)
 
 static void push(struct post *p)
 {
-    say(p, push_to, p->peer, "pushed ");
+    send_text(p, push_to, p->peer, "pushed ");
     echo(p);
 }
 
 static void wait_at_gate(struct post *p)
 {
     char byte;
-    say(p, p->sink.notify, p->sink.arg, "waiting ");
+    send_text(p, p->sink.notify, p->sink.arg, "waiting ");
     while (read(p->fixture->gate, &byte, 1) < 0 && errno == EINTR)
         continue;
     echo(p);
@@ -200,8 +201,8 @@ static const struct action {
     {'d', true, echo},
     {'n', false, keep_silent},
     {'N', true, keep_silent},
-    {'t', false, tell},
-    {'T', true, tell},
+    {'t', false, notify_twice},
+    {'T', true, notify_twice},
     {'p', false, push},
     {'P', true, push},
     {'f', false, flood},
@@ -213,7 +214,7 @@ static const struct action {
     {'g', true, wait_at_gate},
     {'m', false, answer_open},
     {'c', false, answer_allocations},
-    {'w', false, tell_by_turns},
+    {'w', false, notify_by_turns},
 };
 
 static void run_post(struct fumi_task *task)

@@ -13,7 +13,7 @@ struct run {
     pid_t pid;
     int in, out, err; /* the other ends, if they are pipes */
     int gate;
-    struct fumi_buf got, grumble; /* from stdout, from stderr */
+    struct fumi_buf got, errors; /* from stdout, from stderr */
     int status;
 };
 
@@ -116,7 +116,7 @@ static void converse(struct run *r, struct fumi_str text, struct pace pace)
         if (fds[1].revents)
             receive(&r->out, &r->got, pace.read);
         if (fds[2].revents)
-            receive(&r->err, &r->grumble, 1 << 16);
+            receive(&r->err, &r->errors, 1 << 16);
     }
 }
 
@@ -134,7 +134,7 @@ static int end(struct run *r)
     while (r->out >= 0)
         receive(&r->out, &r->got, 1 << 16);
     while (r->err >= 0)
-        receive(&r->err, &r->grumble, 1 << 16);
+        receive(&r->err, &r->errors, 1 << 16);
     shut(&r->gate);
     return WIFEXITED(r->status) ? WEXITSTATUS(r->status) : -WTERMSIG(r->status);
 }
@@ -146,7 +146,7 @@ static void run_done(struct run *r)
         end(r);
     }
     fumi_buf_done(&r->got);
-    fumi_buf_done(&r->grumble);
+    fumi_buf_done(&r->errors);
 }
 
 /* A run that ends with its scope, even if a CHECK fails. */
@@ -164,7 +164,7 @@ static void expect(struct setup s, struct pace pace, struct fumi_str text, struc
     converse(&r, text, pace);
     int status = end(&r);
     if (status != 0)
-        TEST_FAIL("exit status %d, stderr: %.*s", status, FUMI_ARG(fumi_buf_str(&r.grumble)));
+        TEST_FAIL("exit status %d, stderr: %.*s", status, FUMI_ARG(fumi_buf_str(&r.errors)));
     if (!fumi_eq(fumi_buf_str(&r.got), want))
         TEST_FAIL("got %zu bytes: %.*s\nwant %zu: %.*s", r.got.n,
                   FUMI_ARG(head(fumi_buf_str(&r.got))), want.n, FUMI_ARG(head(want)));

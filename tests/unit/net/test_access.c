@@ -219,7 +219,7 @@ static void check_refusal(const struct refusal *r)
     if (!a != !!r->says || (r->says && !strstr(e.text, r->says)))
         TEST_FAIL("row %td: got \"%s\", want \"%s\"", r - refusals, e.text, r->says ? r->says : "");
     if (r->token && *r->token && strstr(e.text, r->token))
-        TEST_FAIL("row %td: the token is told: %s", r - refusals, e.text);
+        TEST_FAIL("row %td: the error contains the token: %s", r - refusals, e.text);
     access_free(a);
 }
 

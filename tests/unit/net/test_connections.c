@@ -69,7 +69,7 @@ static enum fumi_ret wait_at_gate(struct fumi_call *call, const void *params, vo
     char byte;
     (void)params, (void)result;
     atomic_store(&s->running, 1);
-    dprintf(k->host.said[1], "waits\n");
+    dprintf(k->host.reports[1], "waits\n");
     ssize_t n = read(k->gate[0], &byte, 1);
     atomic_store(&s->running, 0);
     return n == 1 ? FUMI_OK : fumi_fail(call, FUMI_INTERNAL_ERROR, "no gate");
@@ -175,7 +175,7 @@ TEST(a_silent_peer_is_opened_and_closed)
 }
 
 /* Reads until the server closes. */
-static bool hears(int fd, const char *text)
+static bool receives(int fd, const char *text)
 {
     char got[4096];
     size_t n = 0;
@@ -197,15 +197,15 @@ TEST(refused_requests_are_connections_and_surplus_ones_are_not)
     int first = raw(k);
     until(&k->n, 1);
     int second = raw(k);
-    bool told = write(second, request, sizeof(request) - 1) > 0 && hears(second, " 503 ");
-    bool refused = write(first, request, sizeof(request) - 1) > 0 && hears(first, " 401 ");
+    bool busy = write(second, request, sizeof(request) - 1) > 0 && receives(second, " 503 ");
+    bool refused = write(first, request, sizeof(request) - 1) > 0 && receives(first, " 401 ");
     close(first);
     close(second);
     until(&k->ended, 1);
     fumi_stop(k->host.server);
     host_join(&k->host);
     bool right = hooks_close(k, 1);
-    CHECK(told);
+    CHECK(busy);
     CHECK(refused);
     CHECK(right);
 }

@@ -685,7 +685,7 @@ static bool comes(int fd, int ms)
     return poll(&(struct pollfd){fd, POLLIN, 0}, 1, ms) == 1;
 }
 
-static _Noreturn void announce_and_tell(const struct fixture *s, int out)
+static _Noreturn void announce_and_report(const struct fixture *s, int out)
 {
     struct lock_file l;
     struct fumi_err e;
@@ -696,26 +696,26 @@ static _Noreturn void announce_and_tell(const struct fixture *s, int out)
 TEST(announcement_waits_for_the_lock)
 {
     struct fixture s;
-    int said[2];
+    int reports[2];
     char byte = 0;
     CHECK(fixture_open(&s));
     CHECK(mkdir(s.directory, 0700) == 0 && mkdir(in(&s, "lock"), 0700) == 0);
-    CHECK_INT(pipe2(said, O_CLOEXEC), 0);
+    CHECK_INT(pipe2(reports, O_CLOEXEC), 0);
     int turn = open(in(&s, "lock"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     CHECK_INT(flock(turn, LOCK_EX), 0);
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
         close(turn); /* the parent holds the lock as long as it has the descriptor open */
-        announce_and_tell(&s, said[1]);
+        announce_and_report(&s, reports[1]);
     }
-    bool early = comes(said[0], 200);
+    bool early = comes(reports[0], 200);
     flock(turn, LOCK_UN);
-    ssize_t got = read(said[0], &byte, 1);
+    ssize_t got = read(reports[0], &byte, 1);
     waitpid(pid, NULL, 0);
     close(turn);
-    close(said[0]);
-    close(said[1]);
+    close(reports[0]);
+    close(reports[1]);
     CHECK(!early && got == 1 && byte == 'y');
     fixture_close(&s);
 }

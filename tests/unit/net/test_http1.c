@@ -246,7 +246,7 @@ static const struct {
     /* After a fault. */
     {{.status = 431, .minor = 1, .framing = HTTP_LENGTH, .length = 7},
         "HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 7\r\nConnection: close\r\n\r\n"},
-    /* An HTTP/1.0 client must be told that the connection stays open. */
+    /* For an HTTP/1.0 client the header must state that the connection stays open. */
     {{.status = 200, .minor = 0, .framing = HTTP_LENGTH, .length = UINT64_MAX, .keep_alive = true},
         "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\nConnection: keep-alive\r\n\r\n"},
     /* A stream of events. */

@@ -552,7 +552,7 @@ enum { RIVALS = 6, ROUNDS = 15 };
 /* Servers that start at the same time: each waits until `go` is closed, reports in a byte whether
  * it listens, and stays until `stop` is closed. */
 struct race {
-    int go[2], said[2], stop[2];
+    int go[2], reports[2], stop[2];
     struct fixture *fixture;
 };
 
@@ -572,7 +572,7 @@ static _Noreturn void rival(struct race *r)
     char byte = listener_open(&l, &r->fixture->at, false, &e) == 0 ? 'y' : 'n';
     if (byte == 'n' && !strstr(e.text, "another program listens there"))
         byte = '?';
-    ssize_t did = write(r->said[1], &byte, 1);
+    ssize_t did = write(r->reports[1], &byte, 1);
     await_end(r->stop[0]);
     listener_close(&l);
     _exit(did != 1);
@@ -581,11 +581,11 @@ static _Noreturn void rival(struct race *r)
 static bool race_open(struct race *r, struct fixture *s)
 {
     r->fixture = s;
-    return !pipe2(r->go, O_CLOEXEC) && !pipe2(r->said, O_CLOEXEC) && !pipe2(r->stop, O_CLOEXEC);
+    return !pipe2(r->go, O_CLOEXEC) && !pipe2(r->reports, O_CLOEXEC) && !pipe2(r->stop, O_CLOEXEC);
 }
 
 /* Their reports, in the order of arrival. */
-static void run_race(struct race *r, char said[RIVALS + 1])
+static void run_race(struct race *r, char reports[RIVALS + 1])
 {
     pid_t pids[RIVALS];
     size_t n = 0;
@@ -594,15 +594,15 @@ static void run_race(struct race *r, char said[RIVALS + 1])
         if ((pids[i] = fork()) == 0)
             rival(r);
     close(r->go[1]);
-    close(r->said[1]);
+    close(r->reports[1]);
     for (ssize_t got = 1; n < RIVALS && got > 0; n += got > 0 ? (size_t)got : 0)
-        got = read(r->said[0], said + n, RIVALS - n);
-    said[n] = '\0';
+        got = read(r->reports[0], reports + n, RIVALS - n);
+    reports[n] = '\0';
     close(r->stop[1]);
     for (size_t i = 0; i < RIVALS; i++)
         waitpid(pids[i], NULL, 0);
     close(r->go[0]);
-    close(r->said[0]);
+    close(r->reports[0]);
     close(r->stop[0]);
 }
 
@@ -611,19 +611,19 @@ TEST(of_concurrent_starts_one_succeeds)
     for (int round = 0; round < ROUNDS; round++) {
         struct fixture s;
         struct race r;
-        char said[RIVALS + 1];
+        char reports[RIVALS + 1];
         CHECK(fixture_open(&s));
         if (round % 3) /* otherwise there is nothing yet */
             close(bound_unix(s.path, SOCK_STREAM));
         CHECK(race_open(&r, &s));
-        run_race(&r, said);
+        run_race(&r, reports);
         size_t yes = 0, no = 0;
-        for (size_t i = 0; said[i]; i++) {
-            yes += said[i] == 'y';
-            no += said[i] == 'n';
+        for (size_t i = 0; reports[i]; i++) {
+            yes += reports[i] == 'y';
+            no += reports[i] == 'n';
         }
         if (yes != 1 || no != RIVALS - 1)
-            TEST_FAIL("round %d: %s", round, said);
+            TEST_FAIL("round %d: %s", round, reports);
         CHECK_INT(fixture_close(&s), 0);
     }
 }
@@ -644,19 +644,19 @@ static int hold(const char *lock)
 
 /* The holder removes the lock file that a server waits for, and another process locks a new file of
  * that name before the server gets the lock: the server must wait for that lock too. */
-static void take_turns(const struct fixture *s, pid_t pid, int said)
+static void take_turns(const struct fixture *s, pid_t pid, int reports)
 {
     char lock[128], byte = 0;
     snprintf(lock, sizeof(lock), "%s.lock", s->path);
     int first = hold(lock);
     CHECK_INT(kill(pid, SIGCONT), 0);
-    CHECK(!comes(said, 200));
+    CHECK(!comes(reports, 200));
     CHECK_INT(unlink(lock), 0);
     int second = hold(lock);
     close(first);
-    CHECK(!comes(said, 200));
+    CHECK(!comes(reports, 200));
     close(second);
-    CHECK_INT(read(said, &byte, 1), 1);
+    CHECK_INT(read(reports, &byte, 1), 1);
     CHECK_INT(byte, 'y');
 }
 
@@ -675,12 +675,12 @@ TEST(unix_lock_is_waited_for)
     }
     close(r.go[1]);
     CHECK_INT(waitpid(pid, &status, WUNTRACED), pid);
-    take_turns(&s, pid, r.said[0]);
+    take_turns(&s, pid, r.reports[0]);
     close(r.stop[1]);
     waitpid(pid, NULL, 0);
     close(r.go[0]);
-    close(r.said[0]);
-    close(r.said[1]);
+    close(r.reports[0]);
+    close(r.reports[1]);
     close(r.stop[0]);
     CHECK_INT(fixture_close(&s), 0);
 }

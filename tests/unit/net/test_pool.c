@@ -168,7 +168,7 @@ TEST(without_threads_a_task_runs_on_the_submitter)
     pthread_getattr_default_np(&huge);
     pthread_attr_setstacksize(&huge, (size_t)1 << 50);
     int pipe_ends[2];
-    char said[400] = "";
+    char logged[400] = "";
     CHECK(!pipe(pipe_ends));
     struct fumi_log log = {.level = FUMI_ERROR, .fd = pipe_ends[1]};
     struct pool *p = pool_new(2, &log);
@@ -179,8 +179,8 @@ TEST(without_threads_a_task_runs_on_the_submitter)
     CHECK_INT(b.done, 2);
     pool_free(p);
     close(pipe_ends[1]);
-    CHECK(read(pipe_ends[0], said, sizeof(said) - 1) > 0);
-    const char *line = strstr(said, "pool.thread");
+    CHECK(read(pipe_ends[0], logged, sizeof(logged) - 1) > 0);
+    const char *line = strstr(logged, "pool.thread");
     CHECK(line && !strstr(line + 1, "pool.thread"));
     close(pipe_ends[0]);
 }

@@ -21,21 +21,21 @@ struct side {
     struct fumi_arena a;
     struct fumi_answer answer;
     struct fumi_err e;
-    struct fumi_buf told;
+    struct fumi_buf notifications;
 };
 
-static void hear(void *arg, struct fumi_str message)
+static void on_notification(void *arg, struct fumi_str message)
 {
-    struct fumi_buf *told = arg;
-    fumi_buf_add(told, message.p, message.n);
-    fumi_buf_put(told, '\n');
+    struct fumi_buf *notifications = arg;
+    fumi_buf_add(notifications, message.p, message.n);
+    fumi_buf_put(notifications, '\n');
 }
 
 static struct fumi_rpc_connection_options options(struct side *s,
                                                   struct fumi_rpc_connection_options o)
 {
-    o.notified = hear;
-    o.arg = &s->told;
+    o.notified = on_notification;
+    o.arg = &s->notifications;
     return o;
 }
 
@@ -65,7 +65,7 @@ static void done(struct side *s)
     end_side(s);
     script_done(&s->script);
     fumi_arena_done(&s->a);
-    fumi_buf_done(&s->told);
+    fumi_buf_done(&s->notifications);
 }
 
 static int call(struct side *s, const char *method, const char *params, int64_t ms)
@@ -549,8 +549,9 @@ TEST(events_before_the_answer_are_delivered)
     open_side(&s, steps, "http://", (struct fumi_rpc_connection_options){0});
     CHECK(s.l);
     CHECK_STR(outcome(&s, call(&s, "m", NULL, 0)), "5");
-    CHECK_STR(fumi_buf_str(&s.told), "{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"params\":[1]}\n{"
-                                     "\"jsonrpc\":\"2.0\",\"method\":\"b\"}\n");
+    CHECK_STR(fumi_buf_str(&s.notifications),
+              "{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"params\":[1]}\n{"
+              "\"jsonrpc\":\"2.0\",\"method\":\"b\"}\n");
     done(&s);
 }
 
@@ -611,7 +612,7 @@ TEST(a_request_in_an_event_stream_is_refused_on_another_connection)
     CHECK(!s.script.failed);
     CHECK(script_got(&s.script, "\"error\":{\"code\":-32601,"));
     CHECK(script_got(&s.script, "\"id\":\"q\"}\n"));
-    CHECK_INT(s.told.n, 0);
+    CHECK_INT(s.notifications.n, 0);
     done(&s);
 }
 
@@ -637,7 +638,7 @@ TEST(a_request_is_refused_and_a_notification_delivered)
     CHECK(script_got(&s.script, "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32601,\"message\":"));
     CHECK(script_got(&s.script, "\"id\":\"q\"}\n"));
     CHECK(script_got(&s.script, "\"id\":null}\n"));
-    CHECK_STR(fumi_buf_str(&s.told), "{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n");
+    CHECK_STR(fumi_buf_str(&s.notifications), "{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n");
     done(&s);
 }
 
@@ -655,9 +656,9 @@ TEST(a_connection_listens_without_a_call)
     CHECK(s.l);
     const char *want =
         "{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"bc\"}\n";
-    for (int i = 0; i < 2 && s.told.n < strlen(want); i++)
+    for (int i = 0; i < 2 && s.notifications.n < strlen(want); i++)
         CHECK(fumi_rpc_connection_listen(s.l, 10000));
-    CHECK_STR(fumi_buf_str(&s.told), want);
+    CHECK_STR(fumi_buf_str(&s.notifications), want);
     for (int i = 0; i < 100 && fumi_rpc_connection_listen(s.l, 0); i++) {}
     CHECK(!fumi_rpc_connection_listen(s.l, 1));
     end_side(&s);
@@ -1220,7 +1221,7 @@ TEST(the_text_of_a_message_goes_out_and_that_of_the_answer_comes_back)
     CHECK(s.l);
     CHECK_INT(fumi_rpc_connection_text(s.l, &s.a, FUMI_STR("{]"), 0, &answer, &s.e), 0);
     CHECK_STR(answer, REFUSED);
-    CHECK_STR(fumi_buf_str(&s.told), "{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n");
+    CHECK_STR(fumi_buf_str(&s.notifications), "{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n");
     CHECK_INT(fumi_rpc_connection_text(s.l, &s.a, FUMI_STR("{}"), SOON, &answer, &s.e), 0);
     CHECK_STR(answer, "");
     CHECK_INT(fumi_rpc_connection_text(s.l, &s.a, FUMI_STR("{\n}"), 0, &answer, &s.e), -1);
@@ -1238,7 +1239,7 @@ TEST(the_text_of_a_message_goes_out_and_that_of_the_answer_comes_back)
     CHECK(strstr(s.e.text, "HTTP 415"));
     CHECK_INT(fumi_rpc_connection_text(s.l, &s.a, FUMI_STR("{}"), 0, &answer, &s.e), 0);
     CHECK_STR(answer, FIVE);
-    CHECK_STR(fumi_buf_str(&s.told), "{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n");
+    CHECK_STR(fumi_buf_str(&s.notifications), "{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n");
     end_side(&s);
     CHECK(!s.script.failed);
     CHECK(script_got(&s.script, "\r\n\r\n{\n]\n"));
@@ -1287,9 +1288,9 @@ static void converse(struct side *s, bool asks)
     CHECK_INT(call(s, "absent", NULL, 0), 0);
     CHECK_INT(s->answer.err.code, FUMI_METHOD_NOT_FOUND);
     CHECK_INT(fumi_rpc_connection_notify(s->l, "subtract", none, &s->e), 0);
-    s->told.n = 0;
+    s->notifications.n = 0;
     CHECK_STR(outcome(s, call(s, "count", "[2]", 0)), "2");
-    CHECK_STR(fumi_buf_str(&s->told),
+    CHECK_STR(fumi_buf_str(&s->notifications),
               "{\"jsonrpc\":\"2.0\",\"method\":\"step\",\"params\":{\"step\":1}}\n"
               "{\"jsonrpc\":\"2.0\",\"method\":\"step\",\"params\":{\"step\":2}}\n");
     int64_t ids[3];

@@ -9,7 +9,7 @@
 #include <semaphore.h>
 
 #define ASKS(id, method) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\"}"
-#define TELLS(method)    "{\"jsonrpc\":\"2.0\",\"method\":\"" method "\"}"
+#define NOTIFIES(method) "{\"jsonrpc\":\"2.0\",\"method\":\"" method "\"}"
 
 /* Test state, and what callbacks and methods recorded. */
 struct side {
@@ -19,7 +19,7 @@ struct side {
     struct fumi_arena a;
     struct fumi_answer answer;
     struct fumi_err e;
-    struct fumi_buf told;
+    struct fumi_buf record;
     int reconnects;
     /* a deferred call */
     pthread_t thread;
@@ -29,11 +29,11 @@ struct side {
     bool cancelled;
 };
 
-static void hear(void *arg, struct fumi_str message)
+static void on_notification(void *arg, struct fumi_str message)
 {
     struct side *s = arg;
-    fumi_buf_add(&s->told, message.p, message.n);
-    fumi_buf_put(&s->told, '\n');
+    fumi_buf_add(&s->record, message.p, message.n);
+    fumi_buf_put(&s->record, '\n');
     sem_post(&s->may_finish);
 }
 
@@ -48,7 +48,7 @@ static enum fumi_ret noted(struct fumi_call *call, const void *params, void *res
 {
     struct side *s = call->self;
     (void)params, (void)result;
-    fumi_buf_add(&s->told, "noted\n", 6);
+    fumi_buf_add(&s->record, "noted\n", 6);
     return FUMI_OK;
 }
 
@@ -123,7 +123,8 @@ static struct fumi_rpc_connection_options begin(struct side *s)
     sem_init(&s->may_finish, 0, 0);
     if (fumi_server_add(s->server, NULL, methods, FUMI_COUNT(methods), s, &s->e))
         abort();
-    return (struct fumi_rpc_connection_options){.server = s->server, .notified = hear, .arg = s};
+    return (struct fumi_rpc_connection_options){
+        .server = s->server, .notified = on_notification, .arg = s};
 }
 
 static void open_script(struct side *s, const struct step *steps, const char *scheme,
@@ -152,7 +153,7 @@ static void done(struct side *s)
     fumi_server_free(s->server);
     script_done(&s->script);
     fumi_arena_done(&s->a);
-    fumi_buf_done(&s->told);
+    fumi_buf_done(&s->record);
     sem_destroy(&s->may_finish);
 }
 
@@ -169,8 +170,8 @@ TEST(requests_from_the_peer_are_answered_during_a_call)
 {
 #define ANSWERED(id, what) "{\"jsonrpc\":\"2.0\"," what ",\"id\":" id "}"
     static const struct {
-        struct fumi_str says;
-        const char *want, *told;
+        struct fumi_str sends;
+        const char *want, *record;
     } rows[] = {
         {SAYS(ASKS("\"q\"", "five") "\n"), ANSWERED("\"q\"", "\"result\":5"), ""},
         {SAYS(ASKS("1", "five") "\n"), ANSWERED("1", "\"result\":5"),
@@ -179,15 +180,15 @@ TEST(requests_from_the_peer_are_answered_during_a_call)
         {SAYS(ASKS("2", "uses_link") "\n"), ANSWERED("2", "\"result\":null"), ""},
         {SAYS(ASKS("2", "asks_back") "\n"), "\"code\":-32000", ""},
         {SAYS("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":5}\n"), "\"code\":-32600", ""},
-        {SAYS("[" ASKS("1", "five") "," TELLS("noted") "," ASKS("2", "five") "]\n"),
+        {SAYS("[" ASKS("1", "five") "," NOTIFIES("noted") "," ASKS("2", "five") "]\n"),
          "[" ANSWERED("1", "\"result\":5") "," ANSWERED("2", "\"result\":5") "]",
-         TELLS("noted") "\nnoted\n"},
+         NOTIFIES("noted") "\nnoted\n"},
         {SAYS("[{\"jsonrpc\":\"2.0\",\"id\":77,\"result\":1}," ASKS("3", "five") "]\n"),
          ANSWERED("3", "\"result\":5"), ""},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         const struct step steps[] = {
-            {MEET, {0}}, {LINE, {0}}, {SAY, rows[i].says}, {LINE, {0}}, {SAY, SAYS(FIVE "\n")},
+            {MEET, {0}}, {LINE, {0}}, {SAY, rows[i].sends}, {LINE, {0}}, {SAY, SAYS(FIVE "\n")},
             {HOLD, {0}}, {0}};
         struct side s;
         struct fumi_rpc_connection_options o = begin(&s);
@@ -195,9 +196,9 @@ TEST(requests_from_the_peer_are_answered_during_a_call)
         struct fumi_str got = call(&s, "m");
         end_script(&s);
         if (!fumi_eq(got, FUMI_STR("5")) || !script_got(&s.script, rows[i].want) ||
-            !fumi_eq(fumi_buf_str(&s.told), fumi_str(rows[i].told)))
-            TEST_FAIL("%zu: %.*s\n  said %.*s\n  told %.*s", i, FUMI_ARG(got),
-                      FUMI_ARG(fumi_buf_str(&s.script.got)), FUMI_ARG(fumi_buf_str(&s.told)));
+            !fumi_eq(fumi_buf_str(&s.record), fumi_str(rows[i].record)))
+            TEST_FAIL("%zu: %.*s\n  received %.*s\n  record %.*s", i, FUMI_ARG(got),
+                      FUMI_ARG(fumi_buf_str(&s.script.got)), FUMI_ARG(fumi_buf_str(&s.record)));
         done(&s);
     }
 }
@@ -222,18 +223,18 @@ TEST(requests_from_the_peer_are_answered_while_listening)
 {
     static const struct step steps[] = {{MEET, {0}},  {REQUEST, {0}},
                                         {SHAKE, {0}}, {TEXT, SAYS(ASKS("1", "five"))},
-                                        {FRAME, {0}}, {TEXT, SAYS(TELLS("noted"))},
+                                        {FRAME, {0}}, {TEXT, SAYS(NOTIFIES("noted"))},
                                         {FRAME, {0}}, {0}};
     struct side s;
     struct fumi_rpc_connection_options o = begin(&s);
     open_script(&s, steps, "ws://", &o);
     CHECK(s.l);
-    while (!s.told.n)
+    while (!s.record.n)
         CHECK(fumi_rpc_connection_listen(s.l, 20000));
     end_script(&s);
     CHECK(!s.script.failed);
     CHECK(script_got(&s.script, "1:" ANSWERED("1", "\"result\":5") "\n"));
-    CHECK_STR(fumi_buf_str(&s.told), TELLS("noted") "\nnoted\n");
+    CHECK_STR(fumi_buf_str(&s.record), NOTIFIES("noted") "\nnoted\n");
     done(&s);
 }
 
@@ -260,14 +261,14 @@ TEST(requests_in_an_event_stream_are_answered_on_another_connection)
 TEST(an_answer_may_come_later_from_another_thread)
 {
     static const struct step steps[] = {
-        {MEET, {0}}, {SAY, SAYS(ASKS("1", "later") "\n" TELLS("go") "\n")},
-        {LINE, {0}}, {SAY, SAYS(TELLS("thanks") "\n")},
+        {MEET, {0}}, {SAY, SAYS(ASKS("1", "later") "\n" NOTIFIES("go") "\n")},
+        {LINE, {0}}, {SAY, SAYS(NOTIFIES("thanks") "\n")},
         {HOLD, {0}}, {0}};
     struct side s;
     struct fumi_rpc_connection_options o = begin(&s);
     open_script(&s, steps, "unix:", &o);
     CHECK(s.l);
-    while (!s.told.n || !memmem(s.told.p, s.told.n, "thanks", 6))
+    while (!s.record.n || !memmem(s.record.p, s.record.n, "thanks", 6))
         CHECK(fumi_rpc_connection_listen(s.l, 20000));
     pthread_join(s.thread, NULL);
     end_script(&s);
@@ -333,7 +334,7 @@ static void reconnected(void *arg, struct fumi_rpc_connection *l)
     struct fumi_err e = {0};
     s->reconnects++;
     int rc = fumi_rpc_connection_call(l, &s->a, "subscribe", (struct fumi_json){0}, 0, &answer, &e);
-    fumi_buf_add(&s->told, rc ? "lost\n" : "again\n", rc ? 5 : 6);
+    fumi_buf_add(&s->record, rc ? "lost\n" : "again\n", rc ? 5 : 6);
 }
 
 #define RESULT(id) "{\"jsonrpc\":\"2.0\",\"id\":" #id ",\"result\":" #id "}"
@@ -391,7 +392,7 @@ TEST(a_connection_lost_in_reconnected_is_a_failed_attempt)
     CHECK_STR(call(&s, "m"), "1");
     end_script(&s);
     CHECK(!s.script.failed);
-    CHECK_STR(fumi_buf_str(&s.told), "lost\nagain\n");
+    CHECK_STR(fumi_buf_str(&s.record), "lost\nagain\n");
     done(&s);
 
     o = begin(&s);
@@ -402,7 +403,7 @@ TEST(a_connection_lost_in_reconnected_is_a_failed_attempt)
     struct fumi_str got = call(&s, "m");
     CHECK(got.n && strstr(got.p, "has closed the connection"));
     end_script(&s);
-    CHECK_STR(fumi_buf_str(&s.told), "lost\n");
+    CHECK_STR(fumi_buf_str(&s.record), "lost\n");
     done(&s);
 }
 
@@ -417,7 +418,7 @@ TEST(with_reconnected_listening_reconnects)
                                         {SHAKE, {0}},
                                         {FRAME, {0}},
                                         {TEXT, SAYS(RESULT(1))},
-                                        {TEXT, SAYS(TELLS("news"))},
+                                        {TEXT, SAYS(NOTIFIES("news"))},
                                         {FRAME, {0}},
                                         {0}};
     struct side s;
@@ -428,7 +429,7 @@ TEST(with_reconnected_listening_reconnects)
     CHECK(fumi_rpc_connection_listen(s.l, 20000));
     end_script(&s);
     CHECK(!s.script.failed);
-    CHECK_STR(fumi_buf_str(&s.told), "again\n" TELLS("news") "\n");
+    CHECK_STR(fumi_buf_str(&s.record), "again\n" NOTIFIES("news") "\n");
     done(&s);
 }
 
@@ -447,7 +448,7 @@ static void subscribe_twice(void *arg, struct fumi_rpc_connection *l)
     /* The caller's calls cannot be used here. */
     rc |= !fumi_rpc_connection_await(l, &s->a, 1, 0, &answer, &e) ||
           !fumi_rpc_connection_cancel(l, 1, &e);
-    fumi_buf_add(&s->told, rc ? "no" : "yes", rc ? 2 : 3);
+    fumi_buf_add(&s->record, rc ? "no" : "yes", rc ? 2 : 3);
 }
 
 TEST(a_batch_in_reconnected_does_not_send_that_of_the_caller)
@@ -473,6 +474,6 @@ TEST(a_batch_in_reconnected_does_not_send_that_of_the_caller)
         CHECK_INT(fumi_rpc_connection_await(s.l, &s.a, id, 0, &s.answer, &s.e), 0);
     end_script(&s);
     CHECK(!s.script.failed);
-    CHECK_STR(fumi_buf_str(&s.told), "yes");
+    CHECK_STR(fumi_buf_str(&s.record), "yes");
     done(&s);
 }

@@ -25,7 +25,7 @@ enum { NOBODY = 65534, PATIENCE = 10000 };
 struct host {
     int fd;
     char dir[32], url[160];
-    char heard[2048];
+    char received[2048];
 };
 
 static bool host_unix(struct host *h, const char *scheme)
@@ -70,15 +70,15 @@ static void *serve(void *arg)
     struct pollfd p = {h->fd, POLLIN, 0};
     size_t n = 0;
     int fd = poll(&p, 1, PATIENCE) > 0 ? accept(h->fd, NULL, NULL) : -1;
-    while (fd >= 0 && n < sizeof(h->heard) - 1 && !memmem(h->heard, n, "\r\n\r\n", 4)) {
-        ssize_t got = read(fd, h->heard + n, sizeof(h->heard) - 1 - n);
+    while (fd >= 0 && n < sizeof(h->received) - 1 && !memmem(h->received, n, "\r\n\r\n", 4)) {
+        ssize_t got = read(fd, h->received + n, sizeof(h->received) - 1 - n);
         if (got <= 0)
             break;
         n += (size_t)got;
     }
-    h->heard[n] = '\0';
+    h->received[n] = '\0';
     if (n && write(fd, ANSWER, sizeof(ANSWER) - 1) < 0)
-        h->heard[0] = '\0';
+        h->received[0] = '\0';
     if (fd >= 0)
         close(fd);
     return NULL;
@@ -93,7 +93,7 @@ static pid_t strange_child(struct host *h, int out)
     if (setgid(NOBODY) || setuid(NOBODY) || listen(h->fd, 4) || write(out, "+", 1) != 1)
         _exit(1);
     serve(h);
-    ssize_t n = write(out, h->heard, strlen(h->heard) + 1);
+    ssize_t n = write(out, h->received, strlen(h->received) + 1);
     _exit(n > 0 ? 0 : 1);
 }
 
@@ -123,8 +123,8 @@ static bool meets_stranger(struct host *h, bool header, struct fumi_err *e)
         fumi_rpc_connection_call(l, &a, "m", (struct fumi_json){0}, 0, &answer, e);
     fumi_rpc_connection_close(l);
     fumi_arena_done(&a);
-    ssize_t n = read(ends[0], h->heard, sizeof(h->heard) - 1);
-    h->heard[n > 0 ? n : 0] = '\0';
+    ssize_t n = read(ends[0], h->received, sizeof(h->received) - 1);
+    h->received[n > 0 ? n : 0] = '\0';
     close(ends[0]);
     return waitpid(pid, &status, 0) == pid && begun && status == 0;
 }
@@ -142,8 +142,8 @@ TEST(servers_of_other_users_get_no_token)
                   ? host_unix(&h, scheme)
                   : host_tcp(&h, scheme, (struct in_addr){htonl(INADDR_LOOPBACK)}));
         CHECK(meets_stranger(&h, i % 2, &e));
-        if (strstr(h.heard, TOKEN))
-            TEST_FAIL("%s was told:\n%s", h.url, h.heard);
+        if (strstr(h.received, TOKEN))
+            TEST_FAIL("%s received the token:\n%s", h.url, h.received);
         if (!strstr(e.text, "runs as another user") || !strstr(e.text, h.url))
             TEST_FAIL("%s: %s", h.url, e.text);
         host_done(&h);
@@ -174,12 +174,12 @@ TEST(servers_of_the_same_user_get_the_token)
     CHECK(host_unix(&h, "http+unix:"));
     call(&h, true, &e);
     CHECK_STR(fumi_str(e.text), "");
-    CHECK(strstr(h.heard, "Authorization: Bearer " TOKEN "\r\n"));
+    CHECK(strstr(h.received, "Authorization: Bearer " TOKEN "\r\n"));
     host_done(&h);
     CHECK(host_tcp(&h, "http://", (struct in_addr){htonl(INADDR_LOOPBACK)}));
     call(&h, true, &e);
     CHECK_STR(fumi_str(e.text), "");
-    CHECK(strstr(h.heard, "Authorization: Bearer " TOKEN "\r\n"));
+    CHECK(strstr(h.received, "Authorization: Bearer " TOKEN "\r\n"));
     host_done(&h);
 }
 
@@ -210,12 +210,12 @@ TEST(a_token_found_on_this_machine_is_not_sent_to_others)
     CHECK(host_tcp(&h, "http://", outer));
     call(&h, true, &e);
     CHECK(strstr(e.text, "is not on this machine"));
-    CHECK(!strstr(h.heard, TOKEN));
+    CHECK(!strstr(h.received, TOKEN));
     host_done(&h);
     e = (struct fumi_err){0};
     CHECK(host_tcp(&h, "http://", outer));
     call(&h, false, &e);
     CHECK_STR(fumi_str(e.text), "");
-    CHECK(strstr(h.heard, TOKEN)); /* the token was given for that host */
+    CHECK(strstr(h.received, TOKEN)); /* the token was given for that host */
     host_done(&h);
 }

@@ -171,9 +171,9 @@ static void expect_trust(const struct trust_row *row)
     tls_front_stop(s.front);
     bool named = strcmp(s.front->name, *row->host == '1' ? "" : "localhost") == 0 ||
                  strcmp(s.front->name, row->host) == 0;
-    if (!fine || !named || !s.front->told != !!row->want)
-        TEST_FAIL("row %d: %.*s; it was told %zu bytes, by the name '%s'", (int)(row - trusts),
-                  FUMI_ARG(got), s.front->told, s.front->name);
+    if (!fine || !named || !s.front->received != !!row->want)
+        TEST_FAIL("row %d: %.*s; it was received %zu bytes, by the name '%s'", (int)(row - trusts),
+                  FUMI_ARG(got), s.front->received, s.front->name);
     if (!row->want)
         script_end(&s.script);
     script_done(&s.script);
@@ -405,7 +405,7 @@ static void count_told(void *arg, struct fumi_str message)
     ++*(int *)arg;
 }
 
-static void converse(struct side *s, int *told)
+static void converse(struct side *s, int *received)
 {
     size_t n = 900000;
     char *big = fumi_alloc(&s->a, n + 1);
@@ -414,7 +414,7 @@ static void converse(struct side *s, int *told)
     memcpy(big + n - 2, "\"]", 3);
     CHECK_STR(call(s, "subtract", "[42,23]", 0), "19");
     CHECK_STR(call(s, "count", "[20000]", 0), "20000");
-    CHECK_INT(*told, 20000);
+    CHECK_INT(*received, 20000);
     CHECK_STR(call(s, "subtract", big, 0), "-32602"); /* more than a socket buffers */
     CHECK(has(call(s, "wait", NULL, SOON), "!no answer to wait"));
     CHECK_STR(call(s, "subtract", "[1,1]", 0), "0");
@@ -440,14 +440,14 @@ TEST(a_server_behind_tls_answers)
     for (size_t i = 0; i < FUMI_COUNT(schemes); i++) {
         struct side s = {
             .front = tls_front_start(&shared.fine, 0, i ? TLS_NEW_KEYS : TLS_FINE, what + 6)};
-        int told = 0;
+        int received = 0;
         struct fumi_rpc_connection_options o = {
-            .ca_file = shared.ca_file, .notified = count_told, .arg = &told};
+            .ca_file = shared.ca_file, .notified = count_told, .arg = &received};
         char url[100];
         snprintf(url, sizeof(url), "%s://localhost:%d", schemes[i], s.front->port);
         s.l = fumi_rpc_connection_open(url, &o, &s.e);
         if (s.l)
-            converse(&s, &told);
+            converse(&s, &received);
         if (!s.l || test_failed)
             TEST_FAIL("%s: %s", url, s.e.text);
         fumi_rpc_connection_close(s.l);

@@ -19,12 +19,12 @@
 
 struct counts {
     atomic_int filtered, refused, answered, admitted, entered, left, run;
-    atomic_int heard; /* of requests; counted by the filter */
+    atomic_int ended; /* requests whose filter hook `after` was called */
 };
 
 struct child {
     pid_t pid;
-    int said; /* addresses, one per line, as they are opened */
+    int reports; /* addresses, one per line, as they are opened */
     struct counts *counts;
     char address[256]; /* the last one */
 };
@@ -120,7 +120,7 @@ static void filter_after(void *self, const struct fumi_http_request *r, int stat
     struct counts *counts = self;
     (void)r, (void)bytes;
     atomic_fetch_add(&counts->answered, status);
-    atomic_fetch_add(&counts->heard, 1);
+    atomic_fetch_add(&counts->ended, 1);
 }
 
 static enum fumi_ret admit(void *self, const struct fumi_arrival *a, struct fumi_err *e)
@@ -149,7 +149,7 @@ static void say(void *arg, struct fumi_str address)
 }
 
 /* In the child. Exit status: 0; 9 if fumi_serve returned 1; 1 after an error was written. */
-static int serve(struct fumi_settings set, struct counts *counts, int said)
+static int serve(struct fumi_settings set, struct counts *counts, int reports)
 {
     struct fumi_err e;
     struct fumi_server *s = fumi_server_new("test", "7.0");
@@ -159,12 +159,12 @@ static int serve(struct fumi_settings set, struct counts *counts, int said)
     struct fumi_serve_options o = {.set = set, .filters = &f, .log = &log};
     o.filters_n = 1;
     o.listening = say;
-    o.arg = &said;
+    o.arg = &reports;
     fumi_server_add(s, NULL, methods, FUMI_COUNT(methods), counts, &e);
     fumi_server_use(s, &p, &e);
     int rc = fumi_serve(s, &o, &e);
     if (rc < 0)
-        dprintf(said, "error: %s\n", e.text);
+        dprintf(reports, "error: %s\n", e.text);
     if (rc != FUMI_SERVED_ABANDONED)
         fumi_server_free(s);
     return rc == FUMI_SERVED_ABANDONED ? 9 : rc < 0;
@@ -173,7 +173,7 @@ static int serve(struct fumi_settings set, struct counts *counts, int said)
 static bool read_address(struct child *c)
 {
     size_t n = 0;
-    while (n + 1 < sizeof(c->address) && read(c->said, c->address + n, 1) == 1) {
+    while (n + 1 < sizeof(c->address) && read(c->reports, c->address + n, 1) == 1) {
         if (c->address[n] == '\n') {
             c->address[n] = '\0';
             return true;
@@ -200,7 +200,7 @@ static struct child start(struct fumi_settings set, size_t addresses)
         exit(serve(set, c.counts, pipes[1]));
     }
     close(pipes[1]);
-    c.said = pipes[0];
+    c.reports = pipes[0];
     while (addresses-- && read_address(&c)) {}
     return c;
 }
@@ -211,7 +211,7 @@ static int finish(struct child *c, int signal)
     if (signal)
         kill(c->pid, signal);
     waitpid(c->pid, &status, 0);
-    close(c->said);
+    close(c->reports);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
@@ -425,12 +425,12 @@ TEST(shutdown_cancels_calls_that_do_not_end)
         _exit(0);
     }
     int rc = fumi_rpc_connection_call(l, &a, "wait", (struct fumi_json){{0}}, 20000, &answer, &e);
-    bool told = strstr(e.text, "503");
+    bool busy = strstr(e.text, "503");
     waitpid(killer, NULL, 0);
     fumi_rpc_connection_close(l);
     fumi_arena_done(&a);
     CHECK_INT(rc, -1);
-    CHECK(told);
+    CHECK(busy);
     CHECK_INT(finish(&c, 0), 0);
     CHECK(c.counts->left >= 1000);
     forget(&c);
@@ -518,7 +518,7 @@ TEST(systemd_passes_the_socket_and_is_notified_when_ready)
     CHECK_STR(fumi_str(got), "READY=1");
     snprintf(c.address, sizeof(c.address), "tcp:127.0.0.1:%u", l.at.port);
     check_call("http:", &c, NULL, right);
-    c.said = open("/dev/null", O_RDONLY);
+    c.reports = open("/dev/null", O_RDONLY);
     CHECK_INT(finish(&c, SIGTERM), 0);
     close(fd);
     listener_close(&l);
@@ -600,7 +600,7 @@ TEST(a_call_may_finish_another_of_its_connection)
 }
 
 /* Reads until the text has been seen `n` times. */
-static bool hears(int fd, const char *text, int n)
+static bool receives(int fd, const char *text, int n)
 {
     static char got[1 << 16];
     size_t have = 0;
@@ -632,12 +632,12 @@ TEST(filter_hooks_run_for_disconnected_clients)
     check_call("http+unix:", &c, NULL, right);
     CHECK_INT(finish(&c, SIGTERM), 0);
     CHECK_INT(c.counts->filtered, 2);
-    CHECK_INT(c.counts->heard, 2);
+    CHECK_INT(c.counts->ended, 2);
     forget(&c);
     remove_folder(dir);
 }
 
-static int refuse_nobody(void *self, const struct fumi_http_request *r, struct fumi_refusal *out)
+static int refuse_none(void *self, const struct fumi_http_request *r, struct fumi_refusal *out)
 {
     (void)self, (void)r, (void)out;
     return 0;
@@ -657,7 +657,7 @@ TEST(filters_that_decide_must_be_there)
     o.filters = &f, o.filters_n = 1;
     CHECK_INT(fumi_serve(s, &o, &e), -1);
     CHECK_STR(fumi_str(e.text), "auth: FUMI_AUTH_FILTER needs a filter with `before`");
-    f.before = refuse_nobody;
+    f.before = refuse_none;
     CHECK_INT(fumi_serve(s, &o, &e), -1);
     CHECK(strstr(e.text, "no-such-address"));
     fumi_server_free(s);
@@ -687,12 +687,12 @@ TEST(clients_that_leave_cancel_their_posts)
         close(fds[i]);
     }
     wait_for(&c.counts->left, MANY / 2 * 1000);
-    wait_for(&c.counts->heard, MANY);
-    int left = atomic_load(&c.counts->left), heard = atomic_load(&c.counts->heard);
+    wait_for(&c.counts->ended, MANY);
+    int left = atomic_load(&c.counts->left), ended = atomic_load(&c.counts->ended);
     check_call("http:", &c, NULL, right);
     CHECK_INT(finish(&c, SIGTERM), 0);
     CHECK(left >= MANY / 2 * 1000);
-    CHECK_INT(heard, MANY);
+    CHECK_INT(ended, MANY);
     forget(&c);
 }
 
@@ -710,11 +710,11 @@ TEST(each_request_says_whether_it_wants_events)
     struct child c = start(set, 1);
     int fd = raw(&c);
     CHECK(write(fd, plain, sizeof(plain) - 1) > 0);
-    CHECK(hears(fd, "Content-Type: application/json", 1));
+    CHECK(receives(fd, "Content-Type: application/json", 1));
     CHECK(write(fd, events, sizeof(events) - 1) > 0);
-    CHECK(hears(fd, "\r\n0\r\n\r\n", 1));
+    CHECK(receives(fd, "\r\n0\r\n\r\n", 1));
     CHECK(write(fd, plain, sizeof(plain) - 1) > 0);
-    CHECK(hears(fd, "Content-Type: application/json", 1));
+    CHECK(receives(fd, "Content-Type: application/json", 1));
     close(fd);
     CHECK_INT(finish(&c, SIGTERM), 0);
     forget(&c);
@@ -746,7 +746,7 @@ TEST(bodies_on_their_way_are_bounded_in_all)
         CHECK(write(fds[i], head, sizeof(head) - 1) > 0);
         wait_for(&c.counts->filtered, i + 1);
     }
-    CHECK(hears(fds[MANY - 1], "HTTP/1.1 503", 1));
+    CHECK(receives(fds[MANY - 1], "HTTP/1.1 503", 1));
     for (int i = 0; i < MANY; i++)
         close(fds[i]);
     check_call("http+unix:", &c, NULL, right);

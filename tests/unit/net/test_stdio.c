@@ -355,16 +355,16 @@ static void check_flood(const char *line)
 {
     RUN r = start((struct setup){.memory = 50 << 20});
     send_all(&r, line, 1);
-    while (!memchr(r.grumble.n ? r.grumble.p : "", '\n', r.grumble.n) && r.err >= 0)
-        receive(&r.err, &r.grumble, 1 << 16);
+    while (!memchr(r.errors.n ? r.errors.p : "", '\n', r.errors.n) && r.err >= 0)
+        receive(&r.err, &r.errors, 1 << 16);
     converse(&r, FUMI_STR(""), (struct pace){0});
     int status = end(&r);
-    fumi_buf_put(&r.grumble, '\0');
-    bool told = strstr(r.grumble.p, "conn.slow");
+    fumi_buf_put(&r.errors, '\0');
+    bool warned = strstr(r.errors.p, "conn.slow");
     bool answered = r.got.n > 3 && !memcmp(r.got.p + r.got.n - 2, line, 2);
     size_t n = r.got.n;
     CHECK_INT(status, 0);
-    CHECK(told);
+    CHECK(warned);
     CHECK(answered);
     CHECK(n > 1 << 20 && n < 50 << 20);
 }
@@ -417,8 +417,8 @@ TEST(a_signal_does_not_wait_for_a_call_that_never_ends)
         send_all(&r, lines[i], strlen("waiting g1\n"));
         kill(r.pid, SIGTERM);
         int status = end(&r);
-        fumi_buf_put(&r.grumble, '\0');
-        bool warned = strstr(r.grumble.p, "serve.abandoned");
+        fumi_buf_put(&r.errors, '\0');
+        bool warned = strstr(r.errors.p, "serve.abandoned");
         CHECK_INT(status, 0);
         CHECK(warned);
     }
@@ -441,8 +441,8 @@ static void expect_error(struct setup s, const char *text, const char *error)
     shut(&r.out);
     send_some(&r, &(struct fumi_str){text, strlen(text)}, (struct pace){.write = 100});
     int status = end(&r);
-    if (status != BAD_EXIT || !fumi_eq(fumi_buf_str(&r.grumble), fumi_str(want)))
-        TEST_FAIL("%s: %d %.*s", want, status, FUMI_ARG(fumi_buf_str(&r.grumble)));
+    if (status != BAD_EXIT || !fumi_eq(fumi_buf_str(&r.errors), fumi_str(want)))
+        TEST_FAIL("%s: %d %.*s", want, status, FUMI_ARG(fumi_buf_str(&r.errors)));
 }
 
 TEST(an_output_that_fails_ends_it)
@@ -473,9 +473,9 @@ TEST(too_few_descriptors_are_an_error)
         RUN r = start((struct setup){.real = true, .files = n});
         converse(&r, FUMI_STR("x\n"), (struct pace){0});
         int status = end(&r);
-        if (status ? status != BAD_EXIT || !r.grumble.n : !r.got.n)
+        if (status ? status != BAD_EXIT || !r.errors.n : !r.got.n)
             TEST_FAIL("%d files: status %d: %.*s", (int)n, status,
-                      FUMI_ARG(fumi_buf_str(&r.grumble)));
+                      FUMI_ARG(fumi_buf_str(&r.errors)));
         failed += status == BAD_EXIT;
     }
     CHECK(failed > 2 && failed < 16);
@@ -489,7 +489,7 @@ TEST(a_closed_reader_ends_serving)
     shut(&r.out);
     CHECK_INT(write(r.gate, "x", 1), 1);
     CHECK_INT(end(&r), BAD_EXIT);
-    CHECK_STR(fumi_buf_str(&r.grumble), "error: stdout: Broken pipe\n");
+    CHECK_STR(fumi_buf_str(&r.errors), "error: stdout: Broken pipe\n");
 }
 
 static int file_with(const char *text)
@@ -536,7 +536,7 @@ TEST(a_stray_print_goes_to_stderr)
     converse(&r, FUMI_STR("s1\ne2\n"), (struct pace){0});
     CHECK_INT(end(&r), 0);
     CHECK_STR(fumi_buf_str(&r.got), "s1\ne2\n");
-    CHECK_STR(fumi_buf_str(&r.grumble), "written\nstray\n");
+    CHECK_STR(fumi_buf_str(&r.errors), "written\nstray\n");
     expect((struct setup){.err = -1}, (struct pace){0}, FUMI_STR("s1\ne2\n"), FUMI_STR("s1\ne2\n"));
 }
 
@@ -679,9 +679,9 @@ TEST(a_signal_cancels_open_calls_after_the_drain)
     kill(r.pid, SIGTERM);
     int status = end(&r);
     CHECK_STR(fumi_buf_str(&r.got), WORKING);
-    fumi_buf_put(&r.grumble, '\0');
-    CHECK(strstr(r.grumble.p, "serve.cancelled calls=1 methods=work\n"));
-    if (!strstr(r.grumble.p, "serve.abandoned"))
+    fumi_buf_put(&r.errors, '\0');
+    CHECK(strstr(r.errors.p, "serve.cancelled calls=1 methods=work\n"));
+    if (!strstr(r.errors.p, "serve.abandoned"))
         CHECK_INT(status, 0);
 }
 
@@ -694,5 +694,5 @@ TEST(a_reader_that_goes_away_cancels_open_calls)
         &r, &FUMI_STR("{\"jsonrpc\":\"2.0\",\"method\":\"rpc.cancel\",\"params\":[0],\"id\":0}\n"),
         (struct pace){.write = 1 << 16}); /* answered before the open call */
     CHECK_INT(end(&r), BAD_EXIT);
-    CHECK_STR(fumi_buf_str(&r.grumble), "error: stdout: Broken pipe\n");
+    CHECK_STR(fumi_buf_str(&r.errors), "error: stdout: Broken pipe\n");
 }

@@ -40,8 +40,8 @@ TEST(a_stop_before_serving_opens_nothing_and_is_used_up)
     fumi_stop(h.server);
     fumi_stop(h.server);
     int first = host_serve(&h);
-    struct pollfd said = {h.said[0], POLLIN, 0};
-    bool silent = poll(&said, 1, 0) == 0;
+    struct pollfd reports = {h.reports[0], POLLIN, 0};
+    bool silent = poll(&reports, 1, 0) == 0;
     host_start(&h);
     bool works = host_answers(&h, NULL, "twice");
     fumi_stop(h.server);
@@ -143,7 +143,7 @@ static enum fumi_ret stay(struct fumi_call *call, const void *params, void *resu
 {
     struct host *h = call->self;
     (void)params, (void)result;
-    dprintf(h->said[1], "stays\n");
+    dprintf(h->reports[1], "stays\n");
     for (;;)
         pause();
     return FUMI_OK;
@@ -342,9 +342,9 @@ TEST(many_starts_and_stops_leave_nothing_behind)
             threads = host_count("/proc/self/task");
         }
         wrong += !cycle(&h, i);
-        fcntl(h.said[0], F_SETFL, O_NONBLOCK);
-        while (read(h.said[0], h.address, sizeof(h.address)) > 0) {}
-        fcntl(h.said[0], F_SETFL, 0);
+        fcntl(h.reports[0], F_SETFL, O_NONBLOCK);
+        while (read(h.reports[0], h.address, sizeof(h.address)) > 0) {}
+        fcntl(h.reports[0], F_SETFL, 0);
     }
     int fds_after = host_count("/proc/self/fd"), threads_after = host_count("/proc/self/task");
     host_close(&h);

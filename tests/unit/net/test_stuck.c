@@ -27,7 +27,7 @@ static void say_ready(void *arg, struct fumi_str address)
     dprintf(*(int *)arg, ".");
 }
 
-static int serve(const char *address, int said)
+static int serve(const char *address, int reports)
 {
     static const struct fumi_time_limit limit = {100};
     struct fumi_err e;
@@ -48,7 +48,7 @@ static int serve(const char *address, int said)
                                    .ending = fumi_mcp_end,
                                    .ending_arg = mcp,
                                    .listening = say_ready,
-                                   .arg = &said};
+                                   .arg = &reports};
     int rc = fumi_serve(s, &o, &e);
     if (rc == FUMI_SERVED_ABANDONED)
         _exit(10); /* calls were abandoned */

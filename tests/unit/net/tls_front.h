@@ -96,9 +96,9 @@ struct tls_front {
     int listener, port;
     pthread_t thread;
     /* valid after tls_front_stop */
-    size_t told;   /* bytes received over TLS */
-    int hellos;    /* handshakes started */
-    char name[64]; /* server name of the last handshake; "": none */
+    size_t received; /* bytes received over TLS */
+    int hellos;      /* handshakes started */
+    char name[64];   /* server name of the last handshake; "": none */
 };
 
 static inline int tls_socket(struct sockaddr_in *at)
@@ -127,7 +127,7 @@ static inline bool tls_hear(struct tls_front *f, SSL *ssl, int behind)
     int n = SSL_read(ssl, bytes, sizeof(bytes));
     if (n <= 0)
         return SSL_get_error(ssl, n) == SSL_ERROR_WANT_READ;
-    f->told += (size_t)n;
+    f->received += (size_t)n;
     return send(behind, bytes, (size_t)n, MSG_NOSIGNAL) == n;
 }
 

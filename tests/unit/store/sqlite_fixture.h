@@ -1,4 +1,4 @@
-/* A store in a directory of its own, and notes to put into it. */
+/* A store in a temporary directory, and notes for it. */
 #ifndef FUMI_SQLITE_FIXTURE_H
 #define FUMI_SQLITE_FIXTURE_H
 
@@ -19,7 +19,7 @@ enum { DIM = 4 };
 
 struct fixture {
     char top[64], path[128];
-    bool sync; /* wait for the disk, as outside of tests */
+    bool sync; /* sync each commit to disk, as outside of tests */
     struct store *s;
     struct fumi_arena a;
     struct fumi_err e;
@@ -33,7 +33,7 @@ static inline int fixture_remove(const char *path, const struct stat *st, int ki
     return remove(path);
 }
 
-/* The directory alone; the store's is made by the store. */
+/* Creates the temporary directory; the store creates its own directory in it. */
 static inline bool fixture_begin(struct fixture *t)
 {
     *t = (struct fixture){.top = "/tmp/fumi-store-XXXXXX"};
@@ -96,7 +96,7 @@ static inline void fixture_vector(double angle, float out[DIM])
     out[1] = (float)sin(angle);
 }
 
-/* Puts a note with one vector, or none when the angle is NAN. */
+/* Adds a note with one vector, or without a vector if the angle is NAN. */
 static inline int fixture_put(struct fixture *t, struct note *n, double angle)
 {
     float x[DIM];
@@ -123,7 +123,7 @@ static inline int fixture_near(struct fixture *t, const struct filter *f, double
 /* Loads whole lists into an arena. */
 #define ALL_IN(a) (&(const struct loading){.arena = (a)})
 
-/* The ids of the notes that were found, with a blank between them. */
+/* The ids of the notes, separated by spaces. */
 static inline struct fumi_str fixture_ids(struct fixture *t, const struct hits *h)
 {
     int64_t *seqs = fumi_alloc(&t->a, h->n * sizeof(*seqs));

@@ -1,14 +1,15 @@
-/* Lists row by row: what `each` of struct loading is shown, and what its verdict does. */
+/* Lists that are loaded row by row: which rows `each` of struct loading receives, and the effect of
+ * its return value. */
 #include "sqlite_fixture.h"
 #include "test.h"
 
 enum { NOTES = 6 };
 
-/* Keeps rows until `stop` were shown; then `verdict`. */
+/* Keeps the first `stop` rows, then returns `verdict`. */
 struct rows {
     size_t shown, stop, bytes;
     int verdict;
-    bool cut; /* keeps two bytes of each text */
+    bool cut; /* cuts each text to two bytes */
 };
 
 static int each(void *arg, void *row, size_t bytes, struct fumi_err *e)
@@ -25,8 +26,8 @@ static int each(void *arg, void *row, size_t bytes, struct fumi_err *e)
 
 static bool begin(struct fixture *t)
 {
-    bool well = fixture_open(t);
-    for (int i = 0; i < NOTES && well; i++) {
+    bool ok = fixture_open(t);
+    for (int i = 0; i < NOTES && ok; i++) {
         struct fumi_str name = fumi_fmt(&t->a, "%d", i);
         struct note n = fixture_note(name.p, "text");
         struct group g = {
@@ -36,10 +37,10 @@ static bool begin(struct fixture *t)
                            .key = fumi_fmt(&t->a, "global.%d", i),
                            .value = FUMI_STR("[1]")};
         n.title = FUMI_STR("tt"), n.created = (struct fumi_time){i, true};
-        well = !fixture_put(t, &n, NAN) && !store_add_group(t->s, &g, &t->e) &&
-               !store_set_global(t->s, &t->a, &v, &t->e);
+        ok = !fixture_put(t, &n, NAN) && !store_add_group(t->s, &g, &t->e) &&
+             !store_set_global(t->s, &t->a, &v, &t->e);
     }
-    return well;
+    return ok;
 }
 
 static const struct {
@@ -54,7 +55,7 @@ static const struct {
     {0, ROW_END, 1, 0},
 };
 
-/* Runs one of the lists; how many rows it has in the end. */
+/* Loads one of the lists; sets *n to its number of rows. */
 typedef int list_fn(struct fixture *t, const struct loading *to, size_t *n);
 
 static int recent(struct fixture *t, const struct loading *to, size_t *n)
@@ -102,7 +103,7 @@ TEST(a_verdict_keeps_skips_or_ends)
         int rc = lists[i / FUMI_COUNT(cases)](&t, &to, &n);
         size_t shown = cases[k].shown;
         if (lists[i / FUMI_COUNT(cases)] == groups && shown == NOTES)
-            shown++; /* the one that notes name: the last */
+            shown++; /* the group "global", which only notes name, is the last */
         if (rc != (cases[k].verdict < 0 ? -1 : 0) || r.shown != shown ||
             n != cases[k].kept + (cases[k].verdict == ROW_KEEP ? shown - NOTES : 0))
             TEST_FAIL("list %zu, case %zu: %d, %zu shown, %zu kept", i / FUMI_COUNT(cases), k, rc,

@@ -9,8 +9,8 @@
 static const struct scope of_project = {.project = {"p", 1}};
 static const struct scope of_reader = {.read_only = true};
 
-/* Notes "ours" and "other" of the projects p and q; t->s is seen through the scope, *in is whole.
- */
+/* Adds the notes "ours" to project p and "other" to project q. Sets t->s to the scoped store and
+ * *in to the store behind it. */
 static bool begin(struct fixture *t, const struct scope *s, struct store **in)
 {
     *t = (struct fixture){.sync = false};
@@ -32,16 +32,16 @@ static void end(struct fixture *t, struct store *in)
     fixture_end(t);
 }
 
-/* An operation that is new in the interface is an empty place in the table of the scope. */
+/* An operation that was added to struct store_ops but not to the scoped store is NULL. */
 TEST(every_operation_is_there)
 {
     struct fixture t;
     struct store *in;
-    void *places[sizeof(struct store_ops) / sizeof(void *)];
+    void *ops[sizeof(struct store_ops) / sizeof(void *)];
     CHECK(begin(&t, &of_project, &in));
-    memcpy(places, t.s->ops, sizeof(places));
-    for (size_t i = 0; i < FUMI_COUNT(places); i++)
-        CHECK(places[i]);
+    memcpy(ops, t.s->ops, sizeof(ops));
+    for (size_t i = 0; i < FUMI_COUNT(ops); i++)
+        CHECK(ops[i]);
     end(&t, in);
 }
 
@@ -98,7 +98,7 @@ TEST(lists_and_counts_are_of_the_project)
     end(&t, in);
 }
 
-/* A store that has the space, but none of our notes in it. */
+/* The space has a vector of the other project's note, but none of ours. */
 TEST(progress_counts_our_notes)
 {
     struct fixture t;
@@ -138,8 +138,9 @@ TEST(merging_is_for_the_project)
     end(&t, in);
 }
 
-/* A global of ours that has the id of another's note: the note must not be dropped for it. */
-TEST(drop_takes_no_note_for_a_global)
+/* Our global has the same id as a note of another project: deleting by that id must not delete the
+ * note. */
+TEST(delete_takes_no_note_for_a_global)
 {
     struct fixture t;
     struct store *in;
@@ -164,8 +165,9 @@ static bool damage(const struct fixture *t)
     return !rc;
 }
 
-/* Of a damaged note not even that can be seen, unless it is ours; ours can be dropped. */
-TEST(damage_is_told_of_our_notes_only)
+/* Damage of a note of another project is reported as "not found"; a damaged note of ours can be
+ * deleted. */
+TEST(damage_is_reported_for_our_notes_only)
 {
     struct fixture t;
     struct store *in;

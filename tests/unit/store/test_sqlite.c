@@ -118,7 +118,7 @@ TEST(what_is_not_there_is_not_found)
     fixture_end(&t);
 }
 
-/* Each field alone: set, and where it may be, cleared. */
+/* Each field is set alone, and cleared if it may be empty. */
 TEST(a_patch_sets_what_it_names)
 {
     static const struct {
@@ -283,7 +283,7 @@ TEST(groups)
     CHECK_INT(store_delete_group(t.s, a.id, &t.e), 0);
     CHECK_INT(store_list_groups(t.s, ALL_IN(&t.a), FUMI_STR("p"), &all, &t.e), 0);
     CHECK_INT(all.n, 4);
-    CHECK_STR(all.items[2].key, "later"); /* its note still names it */
+    CHECK_STR(all.items[2].key, "later"); /* a note still refers to it */
     CHECK_INT(store_list_groups(t.s, ALL_IN(&t.a), FUMI_STR("other"), &all, &t.e), 0);
     CHECK_INT(all.n, 0);
     CHECK(fixture_sound(&t));
@@ -365,7 +365,8 @@ TEST(stats_count)
     fixture_end(&t);
 }
 
-/* One change of each kind, in an order in which each has something to change. */
+/* One change of each kind. The order matters: later changes apply to rows that earlier ones made.
+ */
 static int change(struct fixture *t, int i)
 {
     const struct note to = {.title = FUMI_STR("t")};
@@ -421,7 +422,7 @@ TEST(each_change_raises_the_number)
     fixture_end(&t);
 }
 
-/* What is no note leaves the vectors' cache as good as it was. */
+/* Changes of groups and globals do not invalidate the vector cache. */
 TEST(other_changes_leave_the_vectors_alone)
 {
     struct fixture t = {0};
@@ -604,7 +605,7 @@ TEST(recent_goes_on_behind_a_cursor)
         all = fumi_fmt(&t.a, "%.*s%.*s", FUMI_ARG(all), FUMI_ARG(out.items[0].id));
     }
     CHECK_STR(all, "dbcae");
-    f.until = 20; /* the cursor lies behind the end of the span */
+    f.until = 20; /* the cursor is later than the time range */
     CHECK_INT(store_list_recent(t.s, ALL_IN(&t.a), &f, (struct cursor){30, 9}, 10, &out, &t.e), 0);
     CHECK_STR(fixture_note_ids(&t, &out), "a e");
     f.group = FUMI_STR("g");
@@ -613,8 +614,8 @@ TEST(recent_goes_on_behind_a_cursor)
     fixture_end(&t);
 }
 
-/* Enough notes and places that both ways of finding the newest are taken. */
-TEST(recent_finds_the_same_in_many_places)
+/* Enough notes and tag sets that both query plans of store_list_recent are used. */
+TEST(recent_finds_the_same_in_many_tag_sets)
 {
     enum { NOTES = 600, PROJECTS = 3 };
     struct fixture t = {.top = ""};

@@ -19,27 +19,29 @@ static int sql(const char *path, const char *text)
     return rc;
 }
 
-/* What doctor said, one sentence a line. */
-struct heard {
+/* The findings of store_check, one per line. */
+struct findings {
     char text[8000];
     size_t n;
 };
 
-static void hear(void *arg, const char *sentence)
+static void add_finding(void *arg, const char *sentence)
 {
-    struct heard *h = arg;
+    struct findings *h = arg;
     int n = snprintf(h->text + h->n, sizeof(h->text) - h->n, "%s\n", sentence);
     if (n > 0 && h->n + (size_t)n < sizeof(h->text))
         h->n += (size_t)n;
 }
 
-static int doctor(struct fixture *t, bool repair, struct heard *h)
+static int doctor(struct fixture *t, bool repair, struct findings *h)
 {
-    *h = (struct heard){.n = 0};
-    return store_check(t->s, repair, hear, h, &t->e);
+    *h = (struct findings){.n = 0};
+    return store_check(t->s, repair, add_finding, h, &t->e);
 }
 
-/* Overwrites one byte of the text in the closed file; how often it stands there. */
+/* Flips a bit in every occurrence of the text in the closed file. Returns the number of
+ * occurrences.
+ */
 static int flip(const char *path, const char *text, int bit)
 {
     FILE *f = fopen(path, "r+");
@@ -57,10 +59,10 @@ static int flip(const char *path, const char *text, int bit)
     return found;
 }
 
-TEST(a_sound_store_is_sound)
+TEST(a_store_without_damage_has_no_findings)
 {
     struct fixture t = {0};
-    struct heard h;
+    struct findings h;
     CHECK(fixture_open(&t));
     CHECK_INT(doctor(&t, false, &h), 0);
     CHECK_INT(fixture_add(&t, "1", "one", 0.1), 0);
@@ -71,7 +73,7 @@ TEST(a_sound_store_is_sound)
     fixture_end(&t);
 }
 
-/* Each field of a note, each bit of a byte: never a wrong text. */
+/* Flips bits in each field of a note: reading the note fails and never returns a wrong text. */
 TEST(damaged_texts_are_errors_not_answers)
 {
     static const char *const words[] = {"marktext",    "marktitle", "marksource", "markmeta",
@@ -79,7 +81,7 @@ TEST(damaged_texts_are_errors_not_answers)
     for (size_t i = 0; i < FUMI_COUNT(words); i++)
         for (int bit = 0; bit < 8; bit += 3) {
             struct fixture t = {0};
-            struct heard h;
+            struct findings h;
             struct note got;
             struct fumi_str tag = FUMI_STR("marktag");
             struct note n = {.id = FUMI_STR("markid"),
@@ -96,7 +98,7 @@ TEST(damaged_texts_are_errors_not_answers)
             CHECK_INT(fixture_add(&t, "other", "sound", NAN), 0);
             fixture_shut(&t);
             CHECK(flip(t.path, words[i], bit) > 0);
-            if (!fixture_open(&t)) /* the open itself may notice */
+            if (!fixture_open(&t))
                 TEST_FAIL("%s, bit %d", words[i], bit);
             if (!t.s)
                 return;
@@ -136,7 +138,7 @@ TEST(a_list_goes_on_behind_what_is_damaged)
 TEST(a_damaged_note_can_be_deleted_but_not_patched)
 {
     struct fixture t = {0};
-    struct heard h;
+    struct findings h;
     struct note to = {.title = FUMI_STR("t")};
     CHECK(fixture_open(&t));
     CHECK_INT(fixture_add(&t, "1", "giraffe", 0.1), 0);
@@ -145,7 +147,7 @@ TEST(a_damaged_note_can_be_deleted_but_not_patched)
     CHECK_INT(store_update_note(t.s, FUMI_STR("1"), &to, NOTE_TITLE, NULL, &t.e), -1);
     CHECK(strstr(t.e.text, "Note 1 is damaged"));
     CHECK_INT(store_delete(t.s, FUMI_STR("1"), &t.e), 0);
-    CHECK_INT(doctor(&t, false, &h), -1); /* its words are left */
+    CHECK_INT(doctor(&t, false, &h), -1); /* its keywords are still in the index */
     CHECK_INT(doctor(&t, true, &h), 0);
     struct hits hits;
     struct filter f = fixture_filter("p");
@@ -158,7 +160,7 @@ TEST(a_damaged_note_can_be_deleted_but_not_patched)
 TEST(damaged_groups_and_globals_are_errors)
 {
     struct fixture t = {0};
-    struct heard h;
+    struct findings h;
     struct group g = {.id = FUMI_STR("g1"),
                       .project = FUMI_STR("p"),
                       .key = FUMI_STR("k"),
@@ -187,11 +189,11 @@ TEST(damaged_groups_and_globals_are_errors)
     fixture_end(&t);
 }
 
-/* What can be made again is made again. */
+/* Everything that can be derived from the notes is repaired. */
 TEST(doctor_repairs)
 {
     static const struct {
-        const char *damage, *says;
+        const char *damage, *finding;
     } rows[] = {
         {"UPDATE tag_sets SET notes=7", "wrong counts of the notes with a tag set"},
         {"UPDATE project_groups SET notes=7", "wrong counts of the notes in a group"},
@@ -218,7 +220,7 @@ TEST(doctor_repairs)
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct fixture t = {0};
-        struct heard h;
+        struct findings h;
         struct hits hits;
         struct fumi_str tag = FUMI_STR("tagged");
         struct filter f = fixture_filter("p");
@@ -233,31 +235,31 @@ TEST(doctor_repairs)
         CHECK_INT(sql(t.path, rows[i].damage), 0);
         CHECK(fixture_open(&t));
         int before = doctor(&t, false, &h);
-        bool said = strstr(h.text, rows[i].says);
+        bool reported = strstr(h.text, rows[i].finding);
         int repaired = doctor(&t, true, &h), after = doctor(&t, false, &h);
-        if (before != -1 || !said || repaired || after)
-            TEST_FAIL("%s: %d %d %d %d\n%s", rows[i].damage, before, said, repaired, after, h.text);
+        if (before != -1 || !reported || repaired || after)
+            TEST_FAIL("%s: %d %d %d %d\n%s", rows[i].damage, before, reported, repaired, after,
+                      h.text);
         CHECK_INT(store_match_keywords(t.s, &t.a, &f, FUMI_STR("giraffe"), 5, &hits, &t.e), 0);
         CHECK_STR(fixture_ids(&t, &hits), "1");
         fixture_end(&t);
     }
 }
 
-TEST(doctor_makes_indexes_again)
+TEST(doctor_rebuilds_indexes)
 {
     struct fixture t = {0};
-    struct heard h;
+    struct findings h;
     struct note got;
     CHECK(fixture_open(&t));
     for (int i = 0; i < 5; i++)
         CHECK_INT(fixture_add(&t, fumi_fmt(&t.a, "%d", i).p, "x", NAN), 0);
     fixture_shut(&t);
-    /* A row behind the back of its index. */
     CHECK_INT(sql(t.path, "PRAGMA writable_schema=ON;"
                           "UPDATE sqlite_schema SET type='x', name='x', tbl_name='x', rootpage=0, "
                           "sql=NULL WHERE name='notes_time'"),
               0);
-    CHECK(!fixture_store(&t, t.path)); /* such a schema is not ours */
+    CHECK(!fixture_store(&t, t.path)); /* an index is missing in the schema */
     fixture_end(&t);
 
     t = (struct fixture){0};
@@ -286,14 +288,14 @@ TEST(doctor_makes_indexes_again)
     fixture_end(&t);
 }
 
-/* Every page in its turn is zeros: doctor saves all notes that are not on it, and keeps the damaged
- * file; what was deleted does not come back. */
-TEST(doctor_writes_a_damaged_file_anew)
+/* Each page in turn is overwritten with zeros: doctor salvages all notes that are not on that page
+ * and keeps the damaged file; deleted notes do not reappear. */
+TEST(doctor_salvages_a_damaged_file)
 {
     enum { NOTES = 60, PAGE = 4096 };
     static const char zeros[PAGE];
     struct fixture t = {0};
-    struct heard h;
+    struct findings h;
     struct stat st;
     CHECK(fixture_open(&t));
     for (int i = 0; i < NOTES; i++)
@@ -343,11 +345,11 @@ TEST(doctor_writes_a_damaged_file_anew)
     fixture_end(&t);
 }
 
-/* One that is open elsewhere is not written anew. */
+/* A file that another process has open is not salvaged. */
 TEST(doctor_leaves_a_file_that_others_use)
 {
     struct fixture t = {0};
-    struct heard h;
+    struct findings h;
     sqlite3 *other = NULL;
     static const char zeros[4096];
     CHECK(fixture_open(&t));
@@ -368,7 +370,7 @@ TEST(doctor_leaves_a_file_that_others_use)
     fixture_end(&t);
 }
 
-/* Pages overwritten with rubbish: an error or the right text, never a crash, never a wrong text. */
+/* Pages are overwritten with random bytes: reading a note returns an error or the right text. */
 TEST(damaged_pages_never_give_a_wrong_text)
 {
     enum { NOTES = 60 };
@@ -412,7 +414,7 @@ TEST(damaged_pages_never_give_a_wrong_text)
         }
         struct notes all;
         struct hits hits;
-        struct heard h;
+        struct findings h;
         struct filter any = fixture_filter("p");
         store_list_recent(t.s, ALL_IN(&t.a), &any, (struct cursor){0, 0}, 100, &all, &t.e);
         store_match_keywords(t.s, &t.a, &any, FUMI_STR("text note 7"), 10, &hits, &t.e);
@@ -537,8 +539,8 @@ TEST(a_killed_backup_leaves_nothing_under_its_name)
     fixture_end(&t);
 }
 
-/* A corrupt schema table is replaced by that of a new store, whichever byte of the first page was
- * hit, and all notes are there. */
+/* Any damaged byte of the first page: the corrupt schema table is replaced by that of a new store,
+ * and no note is lost. */
 TEST(a_corrupt_schema_table_is_replaced)
 {
     static const long hits[] = {100, 103, 105, 108, 120, 2000, 3000, 4000};

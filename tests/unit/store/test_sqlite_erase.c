@@ -1,4 +1,4 @@
-/* What is removed is gone: every file beside the database is read byte by byte. */
+/* Deleted and replaced texts are erased: all files of the store are searched for their bytes. */
 #include "test.h"
 
 #include "sqlite_fixture.h"
@@ -12,8 +12,8 @@
 
 enum { NOTES = 400, RARE = 20, LONG = 6000 };
 
-/* What a note says. The words are made of random letters, so that they occur nowhere else and share
- * no beginning with their neighbours in the index. */
+/* The content of a note. Its words consist of random letters, so that they occur nowhere else and
+ * share no prefix with adjacent words in the index. */
 struct rare {
     char id[16], sentence[64], text[LONG + 400], title[32], source[32], tag[RARE];
     char plain[RARE], stemmed[RARE + 4], folded[RARE];
@@ -33,7 +33,7 @@ static void make_word(uint64_t *state, char out[RARE])
     out[RARE - 4] = 0;
 }
 
-/* `version` counts the texts that the note had. */
+/* `version` is the number of earlier texts of the note. */
 static void make_rare(struct rare *r, unsigned i, unsigned version)
 {
     uint64_t state = (uint64_t)i * 1000 + version + 1;
@@ -55,7 +55,7 @@ static void make_rare(struct rare *r, unsigned i, unsigned version)
                      "The quick brown fox of the project. %s It met %s and some %sings, and then "
                      "\xc3\x89%s.",
                      r->sentence, r->plain, r->stemmed, r->folded);
-    /* Of all lengths; some are so long that their rows go on in other pages. */
+    /* Lengths vary; the longest rows need overflow pages. */
     const int most = i % 7 ? (int)(turn(&state) % 1500) : LONG;
     for (unsigned k = 0; n < most; k++)
         n += snprintf(r->text + n, sizeof(r->text) - (size_t)n, " common%u words %s", k % 50,
@@ -106,8 +106,8 @@ static bool holds(struct fumi_str file, const char *what)
     return file.n && memmem(file.p, file.n, what, strlen(what));
 }
 
-/* Whether a file holds anything of the note. The index leaves out the letters that a word has in
- * common with the one before it: so the first letters of words do not count. */
+/* Returns a part of the note that the file contains, or NULL. The index omits the prefix that a
+ * word shares with the previous word, so the first letters of words are not searched for. */
 static const char *trace_of(struct fumi_str file, const struct rare *r)
 {
     enum { SHARED = 3 };
@@ -139,8 +139,8 @@ struct gone {
     unsigned note, version;
 };
 
-/* How many of these stand in a file. */
-static int count_traces(const char *path, const struct gone *all, size_t n, bool tell)
+/* The number of texts of which the file contains a part. */
+static int count_traces(const char *path, const struct gone *all, size_t n, bool print)
 {
     struct fumi_str file = whole(path);
     int found = 0;
@@ -149,14 +149,15 @@ static int count_traces(const char *path, const struct gone *all, size_t n, bool
         make_rare(&r, all[i].note, all[i].version);
         const char *what = trace_of(file, &r);
         found += what != NULL;
-        if (what && tell)
+        if (what && print)
             fprintf(stderr, "%s holds %s of note %u\n", path, what, all[i].note);
     }
     free((char *)file.p);
     return found;
 }
 
-/* Pages whose unused space, between the list of rows and the rows, is not all zeros. */
+/* The number of pages whose unused space, between the cell pointers and the cells, is not zeroed.
+ */
 static int count_unclean(const char *path)
 {
     struct fumi_str file = whole(path);
@@ -175,7 +176,7 @@ static int count_unclean(const char *path)
     return unclean;
 }
 
-static int look_into_all(const char *dir, const struct gone *all, size_t n, bool tell)
+static int look_into_all(const char *dir, const struct gone *all, size_t n, bool print)
 {
     DIR *d = opendir(dir);
     int found = 0, files = 0;
@@ -185,22 +186,24 @@ static int look_into_all(const char *dir, const struct gone *all, size_t n, bool
         if (f->d_name[0] == '.')
             continue;
         files++;
-        found += count_traces(path, all, n, tell);
+        found += count_traces(path, all, n, print);
     }
     if (d)
         closedir(d);
     return files ? found : -1;
 }
 
-/* The same in another process: to close a file would end SQLite's locks on it in this one. */
-static int traces(struct fixture *t, const struct gone *all, size_t n, bool tell)
+/* As look_into_all, in another process: closing a file in this one would release SQLite's locks on
+ * it.
+ */
+static int traces(struct fixture *t, const struct gone *all, size_t n, bool print)
 {
     char dir[128];
     snprintf(dir, sizeof(dir), "%s/data", t->top);
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        int found = look_into_all(dir, all, n, tell);
+        int found = look_into_all(dir, all, n, print);
         fflush(NULL);
         _exit(found < 0 ? 255 : found > 200 ? 200 : found);
     }
@@ -217,7 +220,7 @@ static int back_up(struct fixture *t, const char *name)
     return store_backup(t->s, fumi_str(path), &t->e);
 }
 
-/* It holds the notes that are removed next. */
+/* The backup contains the notes that are deleted next. */
 static int remove_copy(struct fixture *t, const char *name)
 {
     char path[200];
@@ -269,7 +272,7 @@ TEST(one_note_is_gone)
     fixture_end(&t);
 }
 
-/* Notes come, change and go in any order, so that pages are split and joined. */
+/* Notes are changed and deleted in random order, so that pages are split and merged. */
 TEST(many_notes_are_gone)
 {
     struct fixture t = {0};
@@ -302,7 +305,7 @@ TEST(many_notes_are_gone)
     fixture_end(&t);
 }
 
-/* Globals, groups and texts that others replace. */
+/* Globals, groups, and replaced texts. */
 TEST(other_things_are_gone)
 {
     struct fixture t = {0};
@@ -371,7 +374,7 @@ static int removal(struct fixture *t, unsigned way)
     return -1;
 }
 
-/* Each way to remove or replace a text, without doctor and while the log stays. */
+/* Each way to delete or replace a text, without doctor and without closing the store. */
 TEST(gone_whichever_way_it_is_removed)
 {
     struct fixture t = {0};
@@ -422,8 +425,8 @@ static int mark_again(unsigned kind, void *arg, void *statement, void *text)
     return 0;
 }
 
-/* A removal has three transactions: the removal, the merge, and the end of the mark. What another
- * process removes before the third keeps its mark. */
+/* A deletion has three transactions: it deletes, merges the index and removes the mark in `meta`.
+ * If another process sets the mark before the third transaction, the mark stays. */
 TEST(the_mark_of_another_stays)
 {
     struct fixture t = {0};
@@ -440,7 +443,7 @@ TEST(the_mark_of_another_stays)
     fixture_end(&t);
 }
 
-/* A process that is in the middle of reading until the pipe ends. */
+/* Starts a process that holds a read transaction until the pipe is closed. */
 static pid_t read_elsewhere(const char *path, int end[2], int ready[2])
 {
     pid_t child = fork();
@@ -483,7 +486,7 @@ TEST(gone_after_others_have_read)
     fixture_end(&t);
 }
 
-/* A process that ends after a delete leaves the rest to the next one. */
+/* A process is killed after a deletion: the next process completes the erasure. */
 TEST(gone_after_a_kill)
 {
     struct fixture t = {0};
@@ -493,10 +496,10 @@ TEST(gone_after_a_kill)
     fixture_shut(&t);
     pid_t child = fork();
     if (child == 0) {
-        bool sound = fixture_open(&t);
-        for (unsigned i = 20; i < 23 && sound; i++)
-            sound = drop(&t, i) == 0;
-        raise(sound ? SIGKILL : SIGTERM);
+        bool ok = fixture_open(&t);
+        for (unsigned i = 20; i < 23 && ok; i++)
+            ok = drop(&t, i) == 0;
+        raise(ok ? SIGKILL : SIGTERM);
     }
     int status = 0;
     CHECK(child > 0 && waitpid(child, &status, 0) == child && WTERMSIG(status) == SIGKILL);
@@ -515,7 +518,7 @@ static int killed_at_truncate(sqlite3_file *f, sqlite3_int64 size)
     return raise(SIGKILL);
 }
 
-/* From now on the process is killed when the store truncates its log. */
+/* Makes the store kill the process when it truncates its log. */
 static bool kill_at_truncate(struct fixture *t)
 {
     static sqlite3_io_methods methods;
@@ -530,7 +533,7 @@ static bool kill_at_truncate(struct fixture *t)
     return true;
 }
 
-/* A process that is killed while it removes note 33, once a byte comes. */
+/* Starts a process that waits for a byte, and is killed while it deletes note 33. */
 static pid_t drop_and_die(struct fixture *t, int begin[2])
 {
     pid_t child = fork();
@@ -543,8 +546,8 @@ static pid_t drop_and_die(struct fixture *t, int begin[2])
     _exit(0);
 }
 
-/* The mark outlives the merge of the index: the log is truncated by a process that goes on with its
- * work, although the one that removed the note was killed just before. */
+/* The mark remains until the log is truncated: if a process is killed after merging the index,
+ * another process truncates the log. */
 TEST(gone_after_a_kill_before_the_log_is_empty)
 {
     struct fixture t = {0};
@@ -554,7 +557,7 @@ TEST(gone_after_a_kill_before_the_log_is_empty)
     CHECK(fill(&t) && pipe(begin) == 0);
     fixture_shut(&t);
     pid_t child = drop_and_die(&t, begin);
-    CHECK(fixture_open(&t)); /* as long as it is open, the log is there */
+    CHECK(fixture_open(&t)); /* keeps the log from being removed */
     CHECK(write(begin[1], "", 1) == 1);
     CHECK(child > 0 && waitpid(child, &status, 0) == child);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
@@ -568,7 +571,8 @@ TEST(gone_after_a_kill_before_the_log_is_empty)
     fixture_end(&t);
 }
 
-/* An index that needs many steps, and a process that does nothing but remove one note. */
+/* The index needs many steps, and the process only deletes one note: closing the store completes
+ * the erasure. */
 TEST(gone_when_the_store_is_closed)
 {
     struct fixture t = {0};
@@ -585,7 +589,7 @@ TEST(gone_when_the_store_is_closed)
     fixture_end(&t);
 }
 
-/* The rows of the vector cache that belong to a note and hold something. */
+/* The number of rows of the note in the vector cache that are not zeroed. */
 static int rows_in_cache(struct fixture *t, int64_t seq)
 {
     char path[160];
@@ -604,7 +608,7 @@ static int rows_in_cache(struct fixture *t, int64_t seq)
     return why ? -1 : rows;
 }
 
-/* The cache too, whether or not this process has searched. */
+/* Rows of the cache are zeroed, whether or not this process has searched. */
 TEST(gone_from_the_cache)
 {
     struct fixture t = {0};

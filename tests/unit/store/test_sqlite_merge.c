@@ -28,7 +28,7 @@ static struct group group(const char *id, const char *project, const char *title
                           .description = FUMI_STR("")};
 }
 
-/* What became of it; -1: *e is set. */
+/* Returns the outcome (enum merged), or -1 with t->e set. */
 static int merge_note(struct fixture *t, struct note *n)
 {
     enum merged out;
@@ -74,7 +74,8 @@ TEST(put_global_takes_no_id_from_another)
     fixture_end(&t);
 }
 
-/* What is there (10, "a"), what comes, and what is there then. */
+/* The store contains "a" of time 10. Each row: the imported value and its time, the outcome, and
+ * the stored value and time afterwards. */
 TEST(the_newer_global_stays)
 {
     static const struct {
@@ -124,7 +125,7 @@ TEST(a_damaged_global_is_replaced)
     fixture_end(&t);
 }
 
-/* One id for all: of each kind in two projects. */
+/* A note, a group and a global in each of two projects, all with the same id. */
 TEST(an_id_of_something_else_is_issued_anew)
 {
     static const char *const projects[] = {"p", "q"};
@@ -154,7 +155,7 @@ TEST(an_id_of_something_else_is_issued_anew)
     fixture_end(&t);
 }
 
-/* Whichever kind has the id first, the two others get ids of their own. */
+/* The first object keeps the id, whatever its kind; the two others get new ids. */
 TEST(an_id_belongs_to_the_first_of_any_kind)
 {
     for (int first = 0; first < 3; first++) {
@@ -198,7 +199,7 @@ TEST(notes_that_have_no_id_left)
     fixture_end(&t);
 }
 
-/* Each row changes one member of the note that is there. */
+/* Each row differs from the stored note in one member. */
 TEST(a_note_that_differs_is_refused)
 {
     struct fumi_str tag = FUMI_STR("tag");

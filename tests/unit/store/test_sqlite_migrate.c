@@ -13,7 +13,7 @@ enum { NOTES = 60 };
 
 struct old {
     struct fixture t;
-    char today[160], bak[160]; /* a store of today with the same rows; the copy that is kept */
+    char today[160], bak[160]; /* a current store with the same rows; the backup of the migration */
 };
 
 static int run(const char *path, const char *sql)
@@ -26,7 +26,7 @@ static int run(const char *path, const char *sql)
     return rc ? -1 : 0;
 }
 
-/* The number that a query of the file and of another ("other") gives, or -1. */
+/* The result of a query on the file, with a second file attached as "other"; -1 on failure. */
 static int64_t number(const char *path, const char *other, const char *sql)
 {
     sqlite3 *h = NULL;
@@ -78,7 +78,7 @@ static int add_others(struct fixture *t)
                : 0;
 }
 
-/* A file of version 1 at t.path, and the store with the same rows at `today`. */
+/* Creates a file of version 1 at t.path, and a current store with the same rows at `today`. */
 static bool old_begin(struct old *o)
 {
     struct fixture *t = &o->t;
@@ -91,7 +91,7 @@ static bool old_begin(struct old *o)
     return !rc && rename(t->path, o->today) == 0 && version1_make(o->today, t->path) == 0;
 }
 
-/* Every row of every table, and the schema itself, are those of the store of today. */
+/* Whether all rows and the schema equal those of the current store. */
 static bool same_as_today(struct old *o)
 {
     static const char *const tables[] = {
@@ -115,7 +115,7 @@ static bool same_as_today(struct old *o)
     return true;
 }
 
-/* Answers of both, which must be equal. */
+/* The results of some searches and lists as text. They must be equal for both stores. */
 static struct fumi_str answers(struct fixture *t)
 {
     struct fumi_str tag = FUMI_STR("red"), out = FUMI_STR("");
@@ -174,8 +174,8 @@ TEST(version_1_becomes_what_a_new_store_is)
     fixture_end(&o.t);
 }
 
-/* The whole schema is in the first page, and root pages are those of version 1: the schema table of
- * any store can be replaced by that of a new one. */
+/* The whole schema is in the first page, and root pages are those of version 1. Therefore the
+ * schema table of any store can be replaced by that of a new one. */
 TEST(the_schema_is_in_the_first_page)
 {
     struct old o = {0};
@@ -185,7 +185,8 @@ TEST(the_schema_is_in_the_first_page)
         "b ON a.rowid=b.rowid WHERE a.type=b.type AND a.rootpage=b.rootpage";
     CHECK_INT(number(o.t.path, o.today, roots), 27);
     struct fumi_str bytes = bytes_of(&o.t.a, o.today);
-    CHECK(bytes.n > 4096 && bytes.p[100] == 0x0D); /* a leaf: there is no other page */
+    CHECK(bytes.n > 4096 &&
+          bytes.p[100] == 0x0D); /* a leaf page: the schema table has no other page */
     fixture_end(&o.t);
 }
 
@@ -242,7 +243,7 @@ TEST(several_open_it_at_once)
     fixture_end(&o.t);
 }
 
-/* A file of version 1 that another program has changed is left alone, without a copy. */
+/* A file of version 1 whose schema another program has changed is refused, without a backup. */
 TEST(changed_tables_of_version_1_are_refused)
 {
     static const char *const changes[] = {
@@ -268,7 +269,7 @@ TEST(changed_tables_of_version_1_are_refused)
     }
 }
 
-/* Texts that were removed and not yet erased are not in the copy either. */
+/* Deleted texts that were not erased yet are erased in the backup, which therefore has no mark. */
 TEST(the_copy_is_erased)
 {
     struct old o = {0};
@@ -285,19 +286,19 @@ struct doctor {
     char text[4000];
 };
 
-static void hear(void *arg, const char *sentence)
+static void add_finding(void *arg, const char *sentence)
 {
     struct doctor *d = arg;
     size_t n = strlen(d->text);
     snprintf(d->text + n, sizeof(d->text) - n, "%s\n", sentence);
 }
 
-/* Damage in any page: the file is refused as damaged and left alone, and doctor saves the notes. */
+/* Damage in any page: opening fails without changing the file, and doctor salvages the notes. */
 TEST(a_damaged_store_of_version_1_is_repaired)
 {
     static const struct {
         long page, byte;
-        int least; /* notes that are there in the end */
+        int least; /* minimum number of notes after the repair */
     } hits[] = {{0, 103, 54}, {0, 2000, 54}, {1, 3, 54},  {3, 5, 54}, {5, 5, 54},
                 {7, 5, 1},    {9, 5, 54},    {16, 5, 54}, {22, 5, 54}};
     for (size_t i = 0; i < FUMI_COUNT(hits); i++) {
@@ -323,7 +324,7 @@ TEST(a_damaged_store_of_version_1_is_repaired)
             fixture_end(&o.t);
             continue;
         }
-        int rc = store_check(o.t.s, true, hear, &d, &o.t.e);
+        int rc = store_check(o.t.s, true, add_finding, &d, &o.t.e);
         CHECK_INT(store_stats(o.t.s, &stats, &o.t.e), 0);
         if (rc || stats.notes < hits[i].least || !fixture_sound(&o.t))
             TEST_FAIL("page %ld: %d, %lld notes\n%s%s", hits[i].page + 1, rc,

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-/* A statement of the test's own on the store's file. */
+/* Runs a statement on the file of the store, with a connection of its own. */
 static int sql(struct fixture *t, const char *text)
 {
     sqlite3 *h = NULL;
@@ -94,8 +94,8 @@ TEST(near_keeps_to_the_filter)
     fixture_end(&t);
 }
 
-/* A filter's places are remembered: new ones must be seen. */
-TEST(a_remembered_filter_sees_new_places)
+/* The tag sets that pass a filter are cached; new tag sets must be found too. */
+TEST(a_cached_filter_finds_new_tag_sets)
 {
     struct fixture t = {0};
     struct fumi_str tag = FUMI_STR("t");
@@ -299,7 +299,7 @@ TEST(lacking_and_fill)
     struct passage p = {0, 3, x};
     struct vectors v[] = {{SPACE, DIM, &p, 1}, {SPACE, DIM, &p, 1}};
     CHECK_INT(store_add_vectors(t.s, u.items, v, 2, &t.e), 0);
-    CHECK_INT(store_add_vectors(t.s, u.items, v, 2, &t.e), 0); /* twice does no harm */
+    CHECK_INT(store_add_vectors(t.s, u.items, v, 2, &t.e), 0); /* no effect the second time */
     CHECK_INT(fixture_near(&t, &f, 0, 10, &h), 0);
     CHECK_STR(fixture_ids(&t, &h), "1 2");
     CHECK_INT(store_list_unembedded(t.s, &t.a, SPACE, 0, 10, &u, &t.e), 0);
@@ -348,7 +348,7 @@ TEST(dropped_spaces_are_gone)
     fixture_end(&t);
 }
 
-/* The same name again: what the cache knew of it is of no use. */
+/* A new space with the name of a deleted one: the cached vectors of the old space are not used. */
 TEST(a_space_that_comes_back_begins_empty)
 {
     struct fixture t = {0};
@@ -398,9 +398,10 @@ TEST(the_cache_may_be_missing_or_damaged)
     fixture_end(&t);
 }
 
-/* Two files that were one: the cache of one must not serve the other. Here `changes` more are made
- * than there, so that the numbers there would be lower, or the same, if they had no gaps. */
-static void part_ways(int changes)
+/* A backup replaces the database, whose vector cache stays: the cache must not be used for the
+ * backup. The database has 1 + `changes` changes after the backup, the backup has one: without
+ * random gaps, change numbers of both files could be equal. */
+static void replace_by_backup(int changes)
 {
     struct fixture t = {0};
     struct hits h;
@@ -429,13 +430,13 @@ static void part_ways(int changes)
 
 TEST(the_cache_of_another_history_is_not_used)
 {
-    part_ways(0);
-    part_ways(30);
+    replace_by_backup(0);
+    replace_by_backup(30);
 }
 
 /* Damaged vectors. */
 
-TEST(a_damaged_vector_is_ignored_and_made_again)
+TEST(a_damaged_vector_is_ignored_and_computed_again)
 {
     static const char *const damages[] = {
         "UPDATE vectors SET x=x'00' WHERE note=1",
@@ -455,7 +456,7 @@ TEST(a_damaged_vector_is_ignored_and_made_again)
         CHECK(fixture_open(&t));
         CHECK_INT(fixture_add(&t, "1", "x", 0), 0);
         CHECK_INT(fixture_add(&t, "2", "y", 0.5), 0);
-        if (i % 2) /* the cache knows it already */
+        if (i % 2) /* the cache contains the vector before it is damaged */
             CHECK_INT(fixture_near(&t, &f, 0, 10, &h), 0);
         CHECK_INT(sql(&t, damages[i / 2]), 0);
         CHECK_INT(fixture_near(&t, &f, 0, 10, &h), 0);
@@ -470,7 +471,7 @@ TEST(a_damaged_vector_is_ignored_and_made_again)
     }
 }
 
-/* Exactness: the best ten are those of the exact arithmetic. */
+/* The best ten results equal those of a search that compares all vectors exactly. */
 
 enum { LARGE = 384, ROWS = 3000 };
 

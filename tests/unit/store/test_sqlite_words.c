@@ -334,10 +334,10 @@ TEST(filter)
         put(&s, (struct given){.text = i % 2 ? "red apple" : "green apple",
                                .place = i % 100,
                                .created = 1000 + i});
-    uint64_t places[2] = {0};
-    struct scan_filter f = {places, 100, INT64_MIN, INT64_MAX};
+    uint64_t tag_sets[2] = {0};
+    struct scan_filter f = {tag_sets, 100, INT64_MIN, INT64_MAX};
     CHECK_INT(best_of(&s, &f, "apple"), 0);
-    places[1] = 1; /* tag set 64: notes 65 and 165 */
+    tag_sets[1] = 1; /* tag set 64: notes 65 and 165 */
     CHECK_INT(best_of(&s, &f, "apple"), 165);
     CHECK_INT(s.hits.n, 2);
     CHECK_INT(best_of(&s, &f, "red"), 0);
@@ -349,7 +349,7 @@ TEST(filter)
     f.until = 1053;
     CHECK_INT(best_of(&s, &f, "apple"), 53);
     CHECK_INT(s.hits.n, 3);
-    f = (struct scan_filter){places, 64, INT64_MIN, INT64_MAX}; /* tag_sets_n excludes the bit */
+    f = (struct scan_filter){tag_sets, 64, INT64_MIN, INT64_MAX}; /* tag_sets_n excludes the bit */
     CHECK_INT(best_of(&s, &f, "apple"), 0);
     fixture_close(&s);
 }

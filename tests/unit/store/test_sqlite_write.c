@@ -38,7 +38,7 @@ static int write_file(const char *path, const void *bytes, size_t n)
     return f && fclose(f) == 0 && done == n ? 0 : -1;
 }
 
-/* Everything in the file; to be freed with its arena. */
+/* The content of the file, in the arena. */
 static struct fumi_str read_file(struct fumi_arena *a, const char *path)
 {
     int64_t n = size_of(path);
@@ -107,7 +107,7 @@ TEST(a_path_that_cannot_be_is_an_error)
     fixture_end(&t);
 }
 
-/* Files that are not ours stay as they are. */
+/* Files that are not stores of this version are refused and not changed. */
 
 static bool is_refused(struct fixture *t, const char *sentence)
 {
@@ -191,7 +191,7 @@ TEST(an_empty_file_becomes_a_database)
     fixture_end(&t);
 }
 
-/* Migration: the framework, with a version that does not exist. */
+/* Migration to schema versions that do not exist. */
 
 TEST(a_migration_keeps_a_copy)
 {
@@ -204,7 +204,7 @@ TEST(a_migration_keeps_a_copy)
     struct store_sqlite *s = (struct store_sqlite *)t.s;
     CHECK_INT(store_sqlite_schema_migrate(s->writer, &list, 4, &t.e), 0);
     CHECK_INT(store_sqlite_schema_migrate(s->writer, &list, 4, &t.e),
-              0); /* another process was first */
+              0); /* as if another process had migrated it */
     struct note got;
     CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("1"), &got, &t.e), 0);
     fixture_shut(&t);
@@ -254,7 +254,7 @@ static void *add_some(void *arg)
         snprintf(text, sizeof(text), "note number %d", c->base + i);
         n = fixture_note(id, text);
         c->failed += fixture_put(&mine, &n, 0.5) != 0;
-        int rc = fixture_add(&mine, "taken", "x", 0.5); /* fails for all but one */
+        int rc = fixture_add(&mine, "taken", "x", 0.5); /* only the first one succeeds */
         c->conflicts += rc && mine.e.code == ERR_CONFLICT;
         c->failed += rc && mine.e.code != ERR_CONFLICT;
         if (i % 3 == 0)
@@ -287,7 +287,7 @@ TEST(threads_write_together)
     fixture_end(&t);
 }
 
-/* One that fails after it wrote must not take the others with it, nor leave anything. */
+/* A write that fails after it has changed something is undone and does not affect other writes. */
 
 struct fail_late {
     struct fixture *t;
@@ -385,7 +385,7 @@ TEST(processes_begin_together_on_a_missing_file)
     fixture_end(&t);
 }
 
-/* A child adds and tells each number that was acknowledged; it is killed at some moment. */
+/* A child adds notes and reports each acknowledged number; it is killed at a random moment. */
 
 static void child_until_killed(const char *path, int to, int base)
 {
@@ -405,7 +405,8 @@ static void child_until_killed(const char *path, int to, int base)
     }
 }
 
-/* Kills it after it acknowledged `n`, and returns the last that it did; -1: it failed. */
+/* Kills the child after `n` acknowledged notes. Returns the last acknowledged number; -1 on
+ * failure. */
 static int kill_after(const char *path, int base, int n)
 {
     int ends[2], last = base - 1, i;
@@ -419,7 +420,7 @@ static int kill_after(const char *path, int base, int n)
     close(ends[1]);
     while (last < base + n && read(ends[0], &i, sizeof(i)) == sizeof(i))
         last = i;
-    usleep((useconds_t)(base * 37 % 1000)); /* anywhere within the next add */
+    usleep((useconds_t)(base * 37 % 1000)); /* a random moment during the next add */
     kill(pid, SIGKILL);
     while (read(ends[0], &i, sizeof(i)) == sizeof(i))
         last = i;
@@ -445,12 +446,12 @@ TEST(a_killed_writer_loses_nothing)
         }
         CHECK(fixture_sound(&t));
         fixture_shut(&t);
-        base = last + 2; /* the one that was under way may be there */
+        base = last + 2; /* the add that was interrupted may have been stored */
     }
     fixture_end(&t);
 }
 
-/* A disk that is full: files may not grow. It must end as an error, and pass when there is room. */
+/* A limit of the file size simulates a full disk: writes fail, and succeed once there is space. */
 
 static int child_full(const char *path)
 {
@@ -500,7 +501,8 @@ TEST(a_full_disk_is_an_error_and_passes)
     fixture_end(&t);
 }
 
-/* A file that may only be read. Root may write everything: the child is somebody else then. */
+/* A file without write permission. Root can write any file, so the child changes to another user.
+ */
 
 static int child_read_only(const char *path)
 {
@@ -568,7 +570,8 @@ TEST(a_writer_waits_for_a_lock)
     fixture_end(&t);
 }
 
-/* A file that is not shared yet, and that somebody reads: the switch has to wait. */
+/* A backup is not in WAL mode: the switch to WAL waits until another process has finished reading.
+ */
 TEST(opening_waits_for_a_reader)
 {
     struct fixture t = {0};
@@ -601,7 +604,7 @@ TEST(opening_waits_for_a_reader)
     fixture_end(&t);
 }
 
-/* A transaction that could not be ended: the next write ends it. */
+/* If a transaction is left open, the next write ends it. */
 TEST(an_open_transaction_is_ended)
 {
     struct fixture t = {0};
@@ -615,8 +618,9 @@ TEST(an_open_transaction_is_ended)
     fixture_end(&t);
 }
 
-/* The file is taken away, and then another stands in its place: nothing is said to be stored that
- * nobody will find. */
+/* The file is removed, and then replaced by another: a write to the removed file is not
+ * acknowledged.
+ */
 TEST(a_file_that_was_removed_or_replaced_takes_no_note)
 {
     struct fixture t = {0}, other = {0};
@@ -626,12 +630,12 @@ TEST(a_file_that_was_removed_or_replaced_takes_no_note)
     CHECK_INT(fixture_add(&other, "3", "x", NAN), 0);
     store_close(other.s);
     CHECK_INT(unlink(t.path), 0);
-    unlink(fumi_fmt(&t.a, "%s-wal", t.path).p); /* or SQLite takes it for that of the new file */
+    unlink(fumi_fmt(&t.a, "%s-wal", t.path).p); /* otherwise SQLite would use it for the new file */
     unlink(fumi_fmt(&t.a, "%s-shm", t.path).p);
     CHECK_INT(fixture_add(&t, "4", "x", NAN), -1);
     CHECK_INT(t.e.code, FUMI_LIMIT);
     CHECK(strstr(t.e.text, "removed or replaced"));
-    CHECK_INT(fixture_add(&t, "4", "x", NAN), -1); /* it is still away */
+    CHECK_INT(fixture_add(&t, "4", "x", NAN), -1); /* the file is still missing */
     CHECK_INT(rename(other.path, t.path), 0);
     CHECK_INT(fixture_add(&t, "4", "x", NAN), 0);
     CHECK_INT(count(&t), 3);
