@@ -52,10 +52,10 @@ struct memory_options {
 /* Opens a memory. Waits only for the store, never for a provider. Returns NULL with *e set on
  * failure; the store is then closed, too. */
 struct memory *memory_open(const struct memory_options *o, struct fumi_err *e);
-/* Starts the worker thread, which embeds notes that lack vectors. */
+/* Starts the background thread, which embeds notes that lack vectors. */
 int memory_start(struct memory *m, struct fumi_err *e);
-/* Stops the worker thread, closes the store and frees the memory. No other thread may still use it.
- * NULL is allowed. */
+/* Stops the background thread, closes the store and frees the memory. No other thread may still use
+ * it. NULL is allowed. */
 void memory_close(struct memory *m);
 
 /* The name of the current embedding space: "local:all-MiniLM-L6-v2:384". */
@@ -141,7 +141,7 @@ const struct memory_facts *memory_facts_of(const struct memory *m);
 
 /* The progress of embedding in the current space. */
 struct embedding_progress {
-    bool running;            /* notes lack vectors, and the worker embeds them */
+    bool running;            /* notes lack vectors, and the background thread embeds them */
     int64_t done, total;     /* notes */
     int64_t passages;        /* of long notes, embedded by this process */
     double per_second;       /* notes; 0: not known */
@@ -153,7 +153,7 @@ struct embedding_progress {
 };
 int memory_progress(struct memory *m, struct fumi_arena *a, struct embedding_progress *out,
                     struct fumi_err *e);
-/* Wakes the worker, which then searches for notes that lack vectors. */
+/* Wakes the background thread, which then searches for notes that lack vectors. */
 void memory_wake(struct memory *m);
 
 #endif

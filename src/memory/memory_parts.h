@@ -21,7 +21,7 @@ struct space {
     struct embedder *embedder;
 };
 
-/* The state of the worker thread; guarded by memory.lock. */
+/* The state of the background thread; guarded by memory.lock. */
 struct worker {
     pthread_t thread;
     bool started, stop, woken;
@@ -34,7 +34,7 @@ struct worker {
 };
 
 struct memory {
-    struct store *store; /* the whole store, for the worker and the spaces */
+    struct store *store; /* the whole store, for the background thread and the spaces */
     struct store *view;  /* limited to the scope, for callers; the same if there is no scope */
     struct fumi_arena arena;
     struct memory_options o;
@@ -67,7 +67,7 @@ bool space_same_model(const struct embed_config *a, const struct embed_config *b
 /* Embeds n texts of notes; out[i] receives the vectors of texts[i]. */
 int space_embed(struct space *sp, struct fumi_arena *a, const struct fumi_str *texts, size_t n,
                 int64_t ms, struct vectors *out, struct fumi_err *e);
-/* Texts of more bytes are embedded in slices by the worker. */
+/* Texts of more bytes are embedded in slices by the background thread. */
 enum { LONG_BYTES = 16 << 10 };
 
 /* A long text that is being embedded, a few passages at a time. */
@@ -106,7 +106,7 @@ int worker_start(struct memory *m, struct fumi_err *e);
 void worker_stop(struct memory *m);
 
 /* Keys of the store's metadata: the space whose vectors are complete, the current space, and the
- * lease of the worker. */
+ * lease of the background thread. */
 #define META_SPACE  "space"
 #define META_TARGET "target"
 #define META_WORKER "worker"

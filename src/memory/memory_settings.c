@@ -1,6 +1,6 @@
 /* Changes of the embedder while serving. The new embedder is tested, saved in the configuration,
- * and then used. A provider that is unreachable is accepted with a warning; the worker retries. The
- * second half follows changes that other processes make. */
+ * and then used. A provider that is unreachable is accepted with a warning; the background thread
+ * retries. The second half follows changes that other processes make. */
 #include "base/chars.h"
 #include "memory/memory_parts.h"
 #include "json/json.h"

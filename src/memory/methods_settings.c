@@ -6,7 +6,8 @@
 
 enum {
     POLL_MS = 250,  /* between two polls of the progress */
-    STUCK = 40,     /* polls without progress and without a running worker until reembed returns */
+    STUCK = 40,     /* polls without progress and without a running background thread until reembed
+                       returns */
     FAILED = 8,     /* a poll that finds an error counts as so many */
     LEAVE_MS = 500, /* reserved for the response */
 };

@@ -24,8 +24,8 @@ static bool is_long(struct note_write *w, struct fumi_str text)
            (text.n > LONG_BYTES && em->ops->split(em, w->a, text).n > LONG_PASSAGES);
 }
 
-/* Embeds the text within the call. A text of many passages is left to the worker, because it would
- * delay the response and block the thread for other calls. */
+/* Embeds the text within the call. A text of many passages is left to the background thread,
+ * because it would delay the response and block the thread for other calls. */
 static int embed_now(struct note_write *w, struct fumi_str text, struct vectors *v,
                      struct fumi_err *e)
 {

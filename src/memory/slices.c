@@ -1,5 +1,6 @@
 /* Long texts are embedded a few passages at a time, so that a text that takes minutes does not
- * delay the shutdown of the worker, the renewal of its lease, or the vectors of other notes. */
+ * delay the shutdown of the background thread, the renewal of its lease, or the vectors of other
+ * notes. */
 #include "memory/memory_parts.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-/* The worker thread. It embeds notes that lack vectors in the current space, lets that space answer
- * searches once it is complete, and erases the remains of deleted notes from the files.
+/* The background thread. It embeds notes that lack vectors in the current space, lets that space
+ * answer searches once it is complete, and erases the remains of deleted notes from the files.
  *
  * If several processes use one store, the one that holds the lease (META_WORKER) embeds. The lease
  * expires, and only saves work: storing the vectors of a note twice is harmless.
@@ -23,7 +23,7 @@ enum {
     EMBED_MS = 120000, /* time limit of a batch; remote providers have their own limits */
     RETRY_MS = 1000,   /* first delay after a failure; doubled up to RETRY_MAX_MS */
     RETRY_MAX_MS = 8000,
-    REFUSED_MAX = 3, /* notes refused in a row until the worker waits */
+    REFUSED_MAX = 3, /* notes refused in a row until the thread waits */
 };
 
 /* The outcome of a step. */
@@ -132,7 +132,7 @@ static bool is_permanent(struct fumi_arena *a, const struct fumi_err *e)
 
 /* Handles a failed batch. One note that the provider refuses must not block the others: after a
  * permanent failure, notes are tried one by one, and refused ones are skipped. If several in a row
- * are refused, the provider is probably at fault, and the worker waits before it goes on. */
+ * are refused, the provider is probably at fault, and the thread waits before it goes on. */
 static enum outcome refused(struct embed_pass *r, const struct unembeddeds *pending,
                             struct fumi_err *e)
 {
@@ -447,7 +447,7 @@ int worker_start(struct memory *m, struct fumi_err *e)
         return 0;
     assert(m->now && m->serving); /* memory_open has set both */
     if (pthread_create(&m->worker.thread, NULL, work, m))
-        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "cannot start the worker thread");
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "cannot start the background thread");
     m->worker.started = true;
     return 0;
 }
