@@ -45,7 +45,7 @@ struct fumi_source *fumi_http_source(const struct fumi_http_request *r);
 /* The HTTP response to a refused request. */
 struct fumi_refusal {
     int status;           /* 400 to 599 */
-    const char *reason;   /* the body, as plain text; static; ignored with 413 */
+    const char *reason;   /* the body, as plain text; static; NULL: empty; ignored with 413 */
     const char *field[2]; /* name and value of an additional header field; static or NULL */
 };
 

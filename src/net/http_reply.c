@@ -193,7 +193,8 @@ void http_refuse(struct conn *c, const struct fumi_refusal *r)
                      c->io->shared->message);
         fumi_put_refusal(&text, &e, fumi_peer_lost_id(&c->peer));
     } else {
-        fumi_buf_add(&text, r->reason, strlen(r->reason));
+        struct fumi_str reason = fumi_str(r->reason ? r->reason : "");
+        fumi_buf_add(&text, reason.p, reason.n);
         fumi_buf_put(&text, '\n');
     }
     add(&f, "Content-Type",

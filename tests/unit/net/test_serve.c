@@ -108,10 +108,12 @@ static int filter(void *self, const struct fumi_http_request *r, struct fumi_ref
 {
     struct counts *counts = self;
     atomic_fetch_add(&counts->filtered, 1);
-    if (!fumi_http_field(r, "x-refuse").p && !fumi_eq(r->query, FUMI_STR("refuse")))
+    if (!fumi_http_field(r, "x-refuse").p && !fumi_starts(r->query, FUMI_STR("refuse")))
         return 0;
     atomic_fetch_add(&counts->refused, 1);
     *out = (struct fumi_refusal){.status = 418, .reason = "no", .field = {"X-Why", "asked"}};
+    if (fumi_eq(r->query, FUMI_STR("refuse-without-reason")))
+        out->reason = NULL;
     return -1;
 }
 
@@ -346,25 +348,32 @@ TEST(a_batch_is_one_request_and_many_calls)
     forget(&c);
 }
 
-TEST(a_filter_refuses_in_http_terms)
+static bool is_refused(const struct child *c, const char *query)
 {
     char url[300];
     struct fumi_err e;
     struct fumi_arena a = {0};
-    struct fumi_settings set = {.listen = LISTEN(FUMI_STR("tcp:127.0.0.1:0"))};
-    struct child c = start(set, 1);
-    snprintf(url, sizeof(url), "http://%s/rpc?refuse", c.address + 4);
+    snprintf(url, sizeof(url), "http://%s/rpc?%s", c->address + 4, query);
     struct fumi_rpc_connection *l = fumi_rpc_connection_open(url, NULL, &e);
-    CHECK(l);
+    if (!l)
+        return false;
     struct fumi_str got = double_of(l, &a);
     bool refused = memmem(got.p, got.n, "418", 3);
     fumi_rpc_connection_close(l);
-    CHECK(refused);
     fumi_arena_done(&a);
+    return refused;
+}
+
+TEST(a_filter_refuses_in_http_terms)
+{
+    struct fumi_settings set = {.listen = LISTEN(FUMI_STR("tcp:127.0.0.1:0"))};
+    struct child c = start(set, 1);
+    CHECK(is_refused(&c, "refuse"));
+    CHECK(is_refused(&c, "refuse-without-reason"));
     check_call("http:", &c, NULL, right);
     CHECK_INT(finish(&c, SIGTERM), 0);
     CHECK_INT(c.counts->run, 1);
-    CHECK_INT(c.counts->refused, 1);
+    CHECK_INT(c.counts->refused, 2);
     CHECK_INT(c.counts->answered, 200);
     forget(&c);
 }
