@@ -365,7 +365,7 @@ TEST(prompts_answer)
         {"{\"name\":\"recall\",\"arguments\":{\"query\":\"ports\"}}", "Call memory_search"},
         {"{\"name\":\"remember_session\"}", "memory_add_note"},
         {"{\"name\":\"remember_session\",\"arguments\":{\"project\":\"p\",\"focus\":\"CSS\"}}",
-         "Keep to this: CSS."},
+         "Consider only: CSS."},
     };
     struct fixture t;
     CHECK(fixture_begin(&t, AGENT_CORE));
