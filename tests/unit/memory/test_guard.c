@@ -209,10 +209,10 @@ TEST(refuse_names_the_field_the_kind_and_the_remedy)
         const char *begins;
     } rows[] = {
         {{.text = key}, "patch.text contains a value that looks like a GitHub token: "},
-        {{.title = key}, "patch.title holds"},
-        {{.source = key}, "patch.source holds"},
-        {{.tags = {tags, 2}}, "patch.tags[1] holds"},
-        {{.metadata = {json}}, "patch.metadata holds"},
+        {{.title = key}, "patch.title contains"},
+        {{.source = key}, "patch.source contains"},
+        {{.tags = {tags, 2}}, "patch.tags[1] contains"},
+        {{.metadata = {json}}, "patch.metadata contains"},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct guard g = {.a = &a, .mode = SECRETS_REFUSE, .where = "patch."};
