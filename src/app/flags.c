@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 enum {
     SHOWN = 40,  /* bytes of an argument in an error message */
@@ -366,19 +367,39 @@ static void put(struct fumi_buf *out, const char *text)
     fumi_buf_add(out, text, strlen(text));
 }
 
-/* The first word of the description names the unit or the kind of the value. */
-static const char *unit_of(const struct fumi_field *f, const char *other)
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), k = strlen(end);
+    return n >= k && strcasecmp(text + n - k, end) == 0;
+}
+
+/* The kind of value by the end of the name, such as tokenFile or headTime; otherwise `other`. */
+static const char *kind_of(const struct fumi_field *f, const char *other)
 {
     static const struct {
-        const char *word, *unit;
-    } units[] = {
-        {"Milliseconds", "MS"}, {"Seconds", "SECONDS"}, {"Bytes", "BYTES"},
-        {"File", "FILE"},       {"Directory", "DIR"},   {"Project", "PROJECT"},
-        {"Group", "GROUP"},     {"Time", "TIME"},       {"Address", "ADDRESS"},
+        const char *end, *kind;
+    } kinds[] = {
+        {"projectId", "PROJECT"},
+        {"project", "PROJECT"},
+        {"groupId", "GROUP"},
+        {"group", "GROUP"},
+        {"file", "FILE"},
+        {"config", "FILE"},
+        {"db", "FILE"},
+        {"to", "FILE"},
+        {"dir", "DIR"},
+        {"directory", "DIR"},
+        {"host", "ADDRESS"},
+        {"url", "ADDRESS"},
+        {"messageLimit", "BYTES"},
+        {"unsent", "BYTES"},
+        {"timeLimit", "MS"},
+        {"drain", "MS"},
+        {"time", "MS"},
     };
-    for (size_t i = 0; f->help && i < FUMI_COUNT(units); i++) {
-        if (fumi_starts(fumi_str(f->help), fumi_str(units[i].word)))
-            return units[i].unit;
+    for (size_t i = 0; i < FUMI_COUNT(kinds); i++) {
+        if (ends_with(f->name, kinds[i].end))
+            return kinds[i].kind;
     }
     return other;
 }
@@ -391,7 +412,7 @@ void flags_put_kind(struct fumi_buf *out, const struct fumi_field *f)
         [FUMI_T_OBJECT] = "JSON", [FUMI_T_LIST] = "JSON",   [FUMI_T_TIME] = "TIME",
     };
     if (f->type != FUMI_T_BOOL && f->type != FUMI_T_CHOICE)
-        put(out, unit_of(f, kinds[f->type]));
+        put(out, kind_of(f, kinds[f->type]));
     for (size_t i = 0; f->type == FUMI_T_CHOICE && f->choices[i]; i++) {
         if (i)
             fumi_buf_put(out, '|');

@@ -197,8 +197,7 @@ static int send_batch(struct remote *r, struct remote_batch *b, struct fumi_err 
     if (permit == BREAKER_WAIT) {
         b->fault = (struct remote_fault){
             .retryable = true, .retry_after = wait, .detail = fumi_str(last)};
-        return fumi_err_set(e, ERR_PROVIDER,
-                            "%s failed repeatedly; the next request is sent in %d s: %s",
+        return fumi_err_set(e, ERR_PROVIDER, "%s keeps failing; next request in %d s: %s",
                             r->provider->ops.name, (int)((wait + 999) / 1000), last);
     }
     int rc = try_repeatedly(r, b, permit == BREAKER_ONCE ? 1 : ATTEMPTS, e);

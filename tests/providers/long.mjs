@@ -101,7 +101,7 @@ async function play([name, open, speak]) {
     try {
         await call('add_note', { projectId: 'p', groupId: 'g', text: 'A short note.' });
         const added = await call('add_note', { projectId: 'p', groupId: 'g', text: textOf('zebra') });
-        check(`${name}: stored`, added?.id && added.warning?.includes('embedded later'), added);
+        check(`${name}: stored`, added?.id && added.warning?.includes('not embedded yet'), added);
         await finds(name, call, 'zebra', textOf('zebra'));
         const got = await call('get', { id: added?.id });
         check(`${name}: whole`, got?.text === textOf('zebra'), got?.id);

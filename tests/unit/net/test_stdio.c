@@ -666,8 +666,8 @@ TEST(the_end_of_input_ends_open_questions)
     converse(&r, FUMI_STR(""), (struct pace){0});
     CHECK_INT(end(&r), 0);
     CHECK_STR(fumi_buf_str(&r.got), QUESTION
-              "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32000,\"message\":\"The peer is gone "
-              "and cannot answer what\"},\"id\":7}\n");
+              "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32000,\"message\":\"The peer sends no "
+              "more messages and cannot answer what\"},\"id\":7}\n");
 }
 
 /* A call that checks fumi_cancelled ends in time, and no resources remain. On a busy machine it may
