@@ -9,6 +9,14 @@
      (flags) | UPDATABLE_##update},
 const struct note_column note_columns[NOTE_INDEX_N] = {NOTE_COLUMNS(COLUMN, , )};
 
+/* The store and note_assign know these types only; tags and the time of creation are special. */
+#define TYPE_FITS(T, at, NAME, member, type, ...)                                                  \
+    _Static_assert(_Generic((type){0}, struct fumi_str : 1, struct fumi_json : 1, default : 0) ||  \
+                       NOTE_INDEX_##NAME == NOTE_INDEX_TAGS ||                                     \
+                       NOTE_INDEX_##NAME == NOTE_INDEX_CREATED,                                    \
+                   "a member of a note must be a string or JSON");
+NOTE_COLUMNS(TYPE_FITS, , )
+
 static const void *at(const struct note *n, size_t column)
 {
     return (const char *)n + note_columns[column].offset;

@@ -2,7 +2,8 @@
  * memory.add_note and memory.import, the patch of memory.update, the results, the columns of the
  * database, the lines of fumi export and the flags of fumi add.
  *
- * To add a member: add a row here, and the column to the schema of each store with a migration.
+ * To add a member, which must be a string or JSON: add the last row here, and the last column to
+ * the table of each store, with a migration.
  *
  * NOTE_COLUMNS(X, T, at) expands, for each row,
  *   X(T, at, NAME, member, type, wire name, SQL column, flags of struct note_column,

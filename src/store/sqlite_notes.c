@@ -48,8 +48,8 @@ static const enum note_index summed[] = {NOTE_INDEX_ID,       NOTE_INDEX_PROJECT
                                          NOTE_INDEX_TAGS,     NOTE_INDEX_TITLE,   NOTE_INDEX_SOURCE,
                                          NOTE_INDEX_METADATA, NOTE_INDEX_TEXT};
 
-/* A column that is newer than FIRST_COLUMNS counts only if it has a value, so the checksums of
- * older rows stay valid. */
+/* A column that is newer than FIRST_COLUMNS counts only if it has a value, and with its name, so
+ * further columns do not change the checksums of existing rows. */
 static int64_t sum_of(const struct note *n, struct fumi_str tags_json)
 {
     uint64_t sum = store_sqlite_sum_number(0, n->created.ms);
@@ -59,7 +59,8 @@ static int64_t sum_of(const struct note *n, struct fumi_str tags_json)
     for (size_t i = 0; i < NOTE_INDEX_N; i++) {
         struct fumi_str newer = FIRST_COLUMNS >> i & 1 ? (struct fumi_str){0} : note_text_of(n, i);
         if (newer.p)
-            sum = store_sqlite_sum_str(store_sqlite_sum_number(sum, (int64_t)i), newer);
+            sum = store_sqlite_sum_str(store_sqlite_sum_str(sum, fumi_str(note_columns[i].name)),
+                                       newer);
     }
     return (int64_t)sum;
 }

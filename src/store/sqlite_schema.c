@@ -9,7 +9,6 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "store/sqlite_readonly.h"
 #include "store/sqlite_words.h"
 
 #include <stdio.h>
@@ -108,6 +107,15 @@ static int refuse_newer(struct db *d, int64_t version, struct fumi_err *e)
     return fumi_err_set(e, ERR_NEWER,
                         "This database was written by a newer fumi (schema %d, this one supports "
                         "%d) and was not changed: install the newer fumi (%s)",
+                        (int)version, STORE_SCHEMA, d->store->path);
+}
+
+static int refuse_old(struct db *d, int64_t version, struct fumi_err *e)
+{
+    return fumi_err_set(e, FUMI_LIMIT,
+                        "This database has schema %d and must be migrated to schema %d, but cannot "
+                        "be written: make the file and its directory writable for this user, or "
+                        "use a copy with --db (%s)",
                         (int)version, STORE_SCHEMA, d->store->path);
 }
 
@@ -425,7 +433,7 @@ int store_sqlite_schema_open(struct db *d, struct fumi_err *e)
 {
     int64_t version = version_once(d, e);
     if (version >= 0 && d->store->uri)
-        return version < STORE_SCHEMA ? store_sqlite_readonly_fault(d->store, e) : check_once(d, e);
+        return version < STORE_SCHEMA ? refuse_old(d, version, e) : check_once(d, e);
     if (version < 0 || (version == 0 && create_synced(d, e)))
         return -1;
     if (version > 0 && version < STORE_SCHEMA &&
