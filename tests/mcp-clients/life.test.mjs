@@ -1,7 +1,7 @@
 // Several servers on one store, and how a server ends: by signal, by end of input, or when its parent process ends.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { sdk1, sdk2 } from "./clients.mjs";
@@ -53,6 +53,15 @@ test("it ends when its parent dies, and nothing is lost", async (context) => {
   await isThere(dir, structuredContent.id, text);
 });
 
+// Whether the server has opened a descriptor of its parent process, which is the end of its start.
+function watchesParent(pid) {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`).includes("pidfd"));
+  } catch {
+    return false; // a descriptor was closed meanwhile, or the process has ended
+  }
+}
+
 // Another process keeps the input open, so only the end of the parent process can end the server.
 test("it ends when its parent dies although its input stays open", async (context) => {
   const dir = scratch(context);
@@ -62,8 +71,8 @@ test("it ends when its parent dies although its input stays open", async (contex
   const parent = spawn("bash", ["-c", script, join(dir, "input"), program, ...args], { env, stdio: ["ignore", "pipe", "ignore"], detached: true });
   context.after(() => process.kill(-parent.pid, "SIGKILL")); // ends the sleep, which is still running
   await createInterface({ input: parent.stdout })[Symbol.asyncIterator]().next();
-  for (let i = 0; i < 250 && !existsSync(join(dir, "store", "memory.db")); i++) await new Promise((go) => setTimeout(go, 20));
-  await new Promise((go) => setTimeout(go, 300)); // until the server has started, which it does not report
+  const end = Date.now() + 60000;
+  while (!processesOf(dir).some(watchesParent) && Date.now() < end) await new Promise((go) => setTimeout(go, 20));
   parent.kill("SIGKILL");
   await gone(dir);
 });
