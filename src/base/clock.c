@@ -153,13 +153,20 @@ static bool take_zone(struct fumi_str *s, int *offset)
     return true;
 }
 
+/* Seconds may be missing, as in the results of tools. */
+static bool take_seconds(struct fumi_str *s, struct moment *m)
+{
+    if (!take(s, ':'))
+        return true;
+    return take_number(s, 2, &m->second) && (!take(s, '.') || take_fraction(s, &m->ms));
+}
+
 static bool take_moment(struct fumi_str *s, struct moment *m)
 {
     return take_number(s, 4, &m->year) && take(s, '-') && take_number(s, 2, &m->month) &&
            take(s, '-') && take_number(s, 2, &m->day) && take_either(s, 'T', 't') &&
            take_number(s, 2, &m->hour) && take(s, ':') && take_number(s, 2, &m->minute) &&
-           take(s, ':') && take_number(s, 2, &m->second) &&
-           (!take(s, '.') || take_fraction(s, &m->ms)) && take_zone(s, &m->offset) && !s->n;
+           take_seconds(s, m) && take_zone(s, &m->offset) && !s->n;
 }
 
 static int days_in(int year, int month)

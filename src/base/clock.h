@@ -23,9 +23,9 @@ int64_t fumi_ticks(void); /* monotonic clock, nanoseconds since an arbitrary mom
  * fumi_time_read is. */
 void fumi_time_write(int64_t ms, char out[FUMI_TIME_SIZE]);
 
-/* Reads an RFC 3339 date-time, zone included. An offset is converted to UTC, a fraction is
- * truncated to milliseconds, and a leap second is read as the second after it. Returns false, and
- * leaves *ms unchanged, if s is not such a time. */
+/* Reads an RFC 3339 date-time, zone included; the seconds may be missing. An offset is converted to
+ * UTC, a fraction is truncated to milliseconds, and a leap second is read as the second after it.
+ * Returns false, and leaves *ms unchanged, if s is not such a time. */
 bool fumi_time_read(struct fumi_str s, int64_t *ms);
 
 #ifdef __cplusplus
