@@ -229,7 +229,7 @@ static int read_object(const struct bind_reader *r, const struct fumi_field *f,
     if (!fumi_is(v, FUMI_OBJECT))
         return bind_wrong_type(r, f, v);
     struct bind_path here = {r->up, f, BIND_NO_ROW};
-    return bind(&(struct bind_reader){r->a, r->e, &here, r->result}, f->shape, v, to);
+    return bind(&(struct bind_reader){r->a, r->e, &here, r->result, r->tool}, f->shape, v, to);
 }
 
 static int read_row(const struct bind_reader *r, const struct fumi_field *f, size_t row,
@@ -238,7 +238,7 @@ static int read_row(const struct bind_reader *r, const struct fumi_field *f, siz
     struct bind_path here = {r->up, f, row};
     if (!bind_is_bare(f->shape) && !fumi_is(v, FUMI_OBJECT))
         return bind_fault(r, f, row, "must be an object%s", bind_not_null(v));
-    return bind(&(struct bind_reader){r->a, r->e, &here, r->result}, f->shape, v, to);
+    return bind(&(struct bind_reader){r->a, r->e, &here, r->result, r->tool}, f->shape, v, to);
 }
 
 /* The structs can take far more memory than their text, so a list in params should have a max. */
@@ -420,23 +420,35 @@ static int bind(const struct bind_reader *r, const struct fumi_shape *s, const s
     return fumi_is(v, FUMI_OBJECT) ? bind_named(r, s, v, into) : bind_positional(r, s, v, into);
 }
 
-int fumi_bind(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
-              void *into, struct fumi_err *e)
+static int bind_params(const struct bind_reader *r, const struct fumi_shape *s,
+                       const struct fumi_val *v, void *into)
 {
     static const struct fumi_shape none = {.given = FUMI_NONE, .ignored = FUMI_NONE};
-    struct bind_reader r = {a, e, NULL, false};
     if (!s)
         s = &none;
     if (v && (v->bits & 7) < FUMI_ARRAY && !bind_is_bare(s))
-        return s->n ? fumi_err_set(e, FUMI_INVALID_PARAMS, "params must be an array or an object")
-                    : bind_takes_none(e);
-    return bind(&r, s, v, into) ? -1 : 0;
+        return s->n
+                   ? fumi_err_set(r->e, FUMI_INVALID_PARAMS, "params must be an array or an object")
+                   : bind_takes_none(r->e);
+    return bind(r, s, v, into) ? -1 : 0;
+}
+
+int fumi_bind(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
+              void *into, struct fumi_err *e)
+{
+    return bind_params(&(struct bind_reader){.a = a, .e = e}, s, v, into);
+}
+
+int fumi_bind_input(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
+                    void *into, struct fumi_err *e)
+{
+    return bind_params(&(struct bind_reader){.a = a, .e = e, .tool = true}, s, v, into);
 }
 
 int fumi_bind_result(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
                      void *into, struct fumi_err *e)
 {
-    struct bind_reader r = {a, e, NULL, true};
+    struct bind_reader r = {.a = a, .e = e, .result = true};
     if (!s)
         return 0;
     if (!bind_is_bare(s) && !fumi_is(v, FUMI_OBJECT))

@@ -25,6 +25,7 @@ struct bind_reader {
     struct fumi_err *e;
     const struct bind_path *up; /* of the struct that is being filled; NULL: the root */
     bool result;                /* the rules of fumi_bind_result apply */
+    bool tool;                  /* the defaults of tools apply */
 };
 
 bool bind_knows_format(const char *format);

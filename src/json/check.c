@@ -225,29 +225,30 @@ static int check_field(const struct shape_check *c, const struct fumi_shape *s,
     return c->read ? check_rules(c, read_rules, FUMI_COUNT(read_rules), s, f) : 0;
 }
 
-/* Binds the default as the only parameter of a temporary shape. */
-static int try_default(struct fumi_arena *a, const struct fumi_field *f, struct fumi_err *e)
+/* Binds a default as the only parameter of a temporary shape. */
+static int try_default(struct fumi_arena *a, const struct fumi_field *f, const char *def,
+                       struct fumi_err *e)
 {
     struct fumi_field row = *f;
-    row.def = NULL;
+    row.def = row.tool_def = NULL;
     row.offset = 0;
     struct fumi_shape alone = {&row, 1, size_of(f), FUMI_NONE, FUMI_NONE, false};
-    struct fumi_str params = f->name ? fumi_fmt(a, "[%s]", f->def) : fumi_str(f->def);
+    struct fumi_str params = f->name ? fumi_fmt(a, "[%s]", def) : fumi_str(def);
     return fumi_bind(a, &alone, fumi_parse(a, params, e), fumi_alloc(a, alone.size), e);
 }
 
-static int check_default_in(struct fumi_arena *a, const struct fumi_field *f, const char *where,
-                            struct fumi_err *e)
+static int check_default_in(struct fumi_arena *a, const struct fumi_field *f, const char *def,
+                            const char *where, struct fumi_err *e)
 {
     struct fumi_err inner = {0};
-    const struct fumi_val *v = fumi_parse(a, fumi_str(f->def), &inner);
+    const struct fumi_val *v = fumi_parse(a, fumi_str(def), &inner);
     if (!v)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: the default of %s is not JSON: %s", where,
                             name_of(f), inner.text);
     if (fumi_is(v, FUMI_NULL) && is_of(f, WITHOUT_EMPTY))
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: the default of %s cannot be null", where,
                             name_of(f));
-    if (try_default(a, f, &inner))
+    if (try_default(a, f, def, &inner))
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: the default of %s is invalid: %s", where,
                             name_of(f), inner.text);
     return 0;
@@ -255,10 +256,16 @@ static int check_default_in(struct fumi_arena *a, const struct fumi_field *f, co
 
 static int check_default(const struct fumi_field *f, const char *where, struct fumi_err *e)
 {
+    if (!f->def && f->tool_def)
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: %s has a default only in tools", where,
+                            name_of(f));
     if (!f->def)
         return 0;
     struct fumi_arena a = {0};
-    int rc = check_default_in(&a, f, where, e);
+    int rc = check_default_in(&a, f, f->def, where, e) ||
+                     (f->tool_def && check_default_in(&a, f, f->tool_def, where, e))
+                 ? -1
+                 : 0;
     fumi_arena_done(&a);
     return rc;
 }

@@ -22,9 +22,10 @@ static bool plain_text(struct fumi_str def, struct fumi_str *out)
     return true;
 }
 
-static int parse_default(const struct bind_reader *r, const struct fumi_field *f, void *to)
+static int parse_default(const struct bind_reader *r, const struct fumi_field *f, const char *def,
+                         void *to)
 {
-    const struct fumi_val *v = fumi_parse(r->a, fumi_str(f->def), r->e);
+    const struct fumi_val *v = fumi_parse(r->a, fumi_str(def), r->e);
     if (!v)
         return fumi_err_set(r->e, FUMI_INTERNAL_ERROR, "the default of %s is not JSON",
                             f->name ? f->name : "params");
@@ -33,11 +34,12 @@ static int parse_default(const struct bind_reader *r, const struct fumi_field *f
 
 static int put_default(const struct bind_reader *r, const struct fumi_field *f, void *to)
 {
-    if (f->type == FUMI_T_INT && plain_int(f->def, to))
+    const char *def = r->tool && f->tool_def ? f->tool_def : f->def;
+    if (f->type == FUMI_T_INT && plain_int(def, to))
         return 0;
-    if (f->type == FUMI_T_STR && plain_text(fumi_str(f->def), to))
+    if (f->type == FUMI_T_STR && plain_text(fumi_str(def), to))
         return 0;
-    return parse_default(r, f, to);
+    return parse_default(r, f, def, to);
 }
 
 /* A nested struct that is absent gets the defaults of its members. */

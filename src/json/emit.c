@@ -99,9 +99,10 @@ static int write_json(struct fumi_out *o, const struct fumi_field *f, const void
 }
 
 static int write_time(struct fumi_out *o, const struct fumi_field *f, const void *from,
-                      enum emit_mode l)
+                      enum emit_mode mode)
 {
-    (void)f, (void)l;
+    (void)f;
+    enum { MINUTE = 16 }; /* bytes of "2026-11-15T21:48" */
     const struct fumi_time *time = from;
     char text[FUMI_TIME_SIZE];
     if (!time->set) {
@@ -109,7 +110,9 @@ static int write_time(struct fumi_out *o, const struct fumi_field *f, const void
         return 0;
     }
     fumi_time_write(time->ms, text);
-    fumi_put_str(o, (struct fumi_str){text, sizeof(text)});
+    if (mode == COMPACT)
+        text[MINUTE] = 'Z';
+    fumi_put_str(o, (struct fumi_str){text, mode == COMPACT ? MINUTE + 1 : sizeof(text)});
     return 0;
 }
 
@@ -203,6 +206,16 @@ static bool may_omit(const struct fumi_field *f, enum emit_mode mode)
            (list && f->flags & FUMI_NULLABLE);
 }
 
+static bool is_written(const struct fumi_shape *s, size_t i, const char *from, enum emit_mode mode);
+
+static bool has_members(const struct fumi_shape *s, const char *from, enum emit_mode mode)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (is_written(s, i, from, mode))
+            return true;
+    return false;
+}
+
 /* In a patch exactly the given members are written, because an empty value clears the member. */
 static bool is_written(const struct fumi_shape *s, size_t i, const char *from, enum emit_mode mode)
 {
@@ -211,6 +224,8 @@ static bool is_written(const struct fumi_shape *s, size_t i, const char *from, e
         return *(const uint64_t *)(const void *)(from + s->given) >> i & 1;
     if (mode == COMPACT && f->flags & FUMI_DETAIL)
         return false;
+    if (mode == COMPACT && f->type == FUMI_T_OBJECT && f->flags & FUMI_SPARSE)
+        return has_members(f->shape, from + f->offset, mode);
     if (!type_writers[f->type].empty || !may_omit(f, mode))
         return true;
     return !type_writers[f->type].empty(from + f->offset);

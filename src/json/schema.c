@@ -198,9 +198,10 @@ static void put_field(struct fumi_out *o, const struct fumi_field *f,
     put_bounds(o, f, style);
     if (type_schemas[f->type].more)
         type_schemas[f->type].more(o, f, style);
-    if (f->def && style->help) {
+    const char *def = f->tool_def && !style->all ? f->tool_def : f->def;
+    if (def && style->help) {
         fumi_put_key(o, "default");
-        fumi_put_json(o, (struct fumi_json){fumi_str(f->def)});
+        fumi_put_json(o, (struct fumi_json){fumi_str(def)});
     }
     fumi_put_close(o, '}');
 }

@@ -34,7 +34,7 @@ enum {
     FUMI_LENIENT = 16,     /* patches: a value of the wrong type is ignored: see `ignored` */
     FUMI_EMPTY = 32,       /* a required string may be empty */
     FUMI_DETAIL = 64,      /* omitted from tool results and from the input schema of tools */
-    FUMI_SPARSE = 128,     /* omitted from tool results if empty: 0, false, no items */
+    FUMI_SPARSE = 128,     /* omitted from tool results if empty: 0, false, no items, no members */
     FUMI_NULL_KEEPS = 256, /* patches: null is treated as absent */
 };
 
@@ -54,6 +54,7 @@ struct fumi_field {
     unsigned flags;
     int64_t min, max;           /* of the value, its characters or items; equal: no limits */
     const char *def;            /* the default, as JSON; NULL: none */
+    const char *tool_def;       /* the default in tools; NULL: def; set only together with def */
     const char *format;         /* "date-time" or "uuid"; NULL: any */
     const char *const *choices; /* terminated by NULL */
     const struct fumi_shape *shape;
@@ -137,6 +138,10 @@ extern "C" {
 int fumi_bind(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
               void *into, struct fumi_err *e);
 
+/* The same for the arguments of a tool: defaults are those of tools (tool_def). */
+int fumi_bind_input(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
+                    void *into, struct fumi_err *e);
+
 /* The same for the result of a call, in a client. v is an object or the bare value of FUMI_VALUE,
  * never positional. Null is treated as absent where a member is not required, because fumi_emit
  * writes a missing string as null; a required string may be empty. An unknown member is an error
@@ -155,8 +160,8 @@ int fumi_emit_params(struct fumi_out *o, const struct fumi_shape *s, const void 
 
 /* The same for the result of a tool, with as few tokens as possible. Always writes an object: a
  * bare value becomes its member "value", and s == NULL gives {}. Omits nulls, empty lists that are
- * FUMI_NULLABLE, FUMI_DETAIL members, and empty FUMI_SPARSE members; rounds numbers to three
- * decimals. */
+ * FUMI_NULLABLE, FUMI_DETAIL members, and empty FUMI_SPARSE members, among them structs without a
+ * member to write; rounds numbers to three decimals, and times down to the minute. */
 int fumi_emit_compact(struct fumi_out *o, const struct fumi_shape *s, const void *from);
 
 /* The input schema of a tool: fumi_schema without null where it only means absent, without limits

@@ -30,8 +30,9 @@ struct fumi_call {
     struct fumi_arena *arena;      /* freed once the call is answered */
     const struct fumi_val *params; /* as parsed; NULL: none */
     const struct fumi_val *id;     /* NULL: a notification */
-    struct fumi_err err;           /* set if the call fails */
-    enum fumi_ret ret;             /* for `after` hooks: FUMI_OK or FUMI_FAIL */
+    bool compact; /* fumi_invoke runs the method for a tool: its result is written compactly */
+    struct fumi_err err; /* set if the call fails */
+    enum fumi_ret ret;   /* for `after` hooks: FUMI_OK or FUMI_FAIL */
     /* Times of fumi_ticks(); 0 unless a processor has hooks. A call begins when its message arrives
      * or, in a batch, when the call before it has ended. It ends when its outcome is known. */
     int64_t began, ended;
@@ -97,9 +98,9 @@ enum fumi_ret fumi_fail(struct fumi_call *c, int code, const char *fmt, ...)
 void fumi_finish(struct fumi_call *c, enum fumi_ret ret);
 
 /* Runs another method inside this call, without processors, and writes its result to `out`
- * (compact: with fumi_emit_compact). *result, unless NULL, is the struct that the method filled.
- * If the method fails, its error is in call->err and `out` is unchanged. A method with FUMI_ASYNC
- * cannot be invoked. */
+ * (compact: for a tool; binds with fumi_bind_input and writes with fumi_emit_compact). *result,
+ * unless NULL, is the struct that the method filled. If the method fails, its error is in call->err
+ * and `out` is unchanged. A method with FUMI_ASYNC cannot be invoked. */
 enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struct fumi_val *args,
                           bool compact, struct fumi_out *out, const void **result);
 

@@ -136,7 +136,7 @@ static enum fumi_ret call_method(struct fumi_call *c, const struct method_entry 
     void *params = m->params ? frame : NULL;
     if (c->params && (c->params->bits & 7) < FUMI_ARRAY)
         return fumi_fail(c, FUMI_INVALID_PARAMS, "params must be an array or an object");
-    if (fumi_bind(c->arena, m->params, c->params, params, &c->err))
+    if ((c->compact ? fumi_bind_input : fumi_bind)(c->arena, m->params, c->params, params, &c->err))
         return FUMI_FAIL;
     c->result = m->result ? frame + e->result : NULL;
     return m->run(c, params, c->result);
@@ -488,6 +488,7 @@ enum fumi_ret fumi_invoke(struct fumi_call *c, struct fumi_str name, const struc
     inner.method = e->method;
     inner.self = e->self;
     inner.params = fumi_is(args, FUMI_NULL) ? NULL : args;
+    inner.compact = compact;
     inner.out = out;
     inner.from = out->buf->n;
     inner.comma = out->comma;
