@@ -33,6 +33,9 @@ struct fumi_call {
     bool compact; /* fumi_invoke runs the method for a tool: its result is written compactly */
     struct fumi_err err; /* set if the call fails */
     enum fumi_ret ret;   /* for `after` hooks: FUMI_OK or FUMI_FAIL */
+    /* Names the conversation that the call belongs to, for methods that record it. Set by a
+     * protocol on top of JSON-RPC for the methods that it invokes; null: none. */
+    struct fumi_str conversation;
     /* Times of fumi_ticks(); 0 unless a processor has hooks. A call begins when its message arrives
      * or, in a batch, when the call before it has ended. It ends when its outcome is known. */
     int64_t began, ended;

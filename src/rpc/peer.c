@@ -7,6 +7,7 @@
 #include "rpc/exchange.h"
 
 #include "base/clock.h"
+#include "base/uuid.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -39,6 +40,8 @@ struct fumi_peer_state {
     bool ended; /* the peer sends no more messages */
     bool gone;  /* disconnected */
     enum fumi_hold hold;
+    uint64_t number, streak; /* 0: not drawn yet */
+    int64_t last_in_streak;
 };
 
 static struct fumi_peer_state *state_of(struct fumi_peer *peer)
@@ -60,6 +63,36 @@ static struct fumi_peer_state *state_of(struct fumi_peer *peer)
 void fumi_peer_share(struct fumi_peer *peer)
 {
     state_of(peer);
+}
+
+static uint64_t draw(void)
+{
+    uint64_t n = 0;
+    while (!n)
+        fumi_random(&n, sizeof(n));
+    return n;
+}
+
+uint64_t fumi_peer_number(struct fumi_peer *peer)
+{
+    struct fumi_peer_state *ps = state_of(peer);
+    pthread_mutex_lock(&ps->lock);
+    ps->number = ps->number ? ps->number : draw();
+    uint64_t number = ps->number;
+    pthread_mutex_unlock(&ps->lock);
+    return number;
+}
+
+uint64_t fumi_peer_streak(struct fumi_peer *peer, int64_t now, int64_t gap)
+{
+    struct fumi_peer_state *ps = state_of(peer);
+    pthread_mutex_lock(&ps->lock);
+    if (!ps->streak || now - ps->last_in_streak > gap)
+        ps->streak = draw();
+    ps->last_in_streak = now;
+    uint64_t streak = ps->streak;
+    pthread_mutex_unlock(&ps->lock);
+    return streak;
 }
 
 void fumi_peer_done(struct fumi_peer *peer)

@@ -87,6 +87,13 @@ size_t fumi_peer_calls(struct fumi_peer *peer, bool writing, struct fumi_buf *na
  * Returns false, and changes nothing, if the peer has a session or is disconnected. */
 bool fumi_peer_attach(struct fumi_peer *peer, void *session, const struct fumi_session_ops *ops);
 
+/* Random numbers, never 0, for methods that record which calls belong together. From a call of the
+ * peer. number: the same as long as the peer is connected. streak: the same as long as calls of
+ * this function follow one another; a new number if more than `gap` passed since the last one.
+ * `now` is a time in the unit of `gap`. */
+uint64_t fumi_peer_number(struct fumi_peer *peer);
+uint64_t fumi_peer_streak(struct fumi_peer *peer, int64_t now, int64_t gap);
+
 /* Allows any number of threads to call fumi_handle for the peer at once. It must have no spare. */
 void fumi_peer_share(struct fumi_peer *peer);
 

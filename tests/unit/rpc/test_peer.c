@@ -634,3 +634,22 @@ TEST(a_batch_outlives_the_text_of_its_message)
                                   "2") "]");
     server_fixture_done(&t);
 }
+
+/* A streak ends when nothing happened for longer than the gap, however long it has lasted. */
+TEST(a_streak_ends_after_a_gap)
+{
+    struct fumi_peer peer = {.transport = "test"}, other = {.transport = "test"};
+    uint64_t number = fumi_peer_number(&peer), first = fumi_peer_streak(&peer, 1000, 15);
+    CHECK(number && first && number != first);
+    CHECK(fumi_peer_number(&other) != number && fumi_peer_streak(&other, 1000, 15) != first);
+    for (int64_t now = 1001; now < 2000; now += 15)
+        CHECK(fumi_peer_streak(&peer, now, 15) == first);
+    CHECK(fumi_peer_streak(&peer, 1900, 15) == first); /* the clock was set back */
+    CHECK(fumi_peer_streak(&peer, 1915, 15) == first);
+    uint64_t second = fumi_peer_streak(&peer, 1931, 15);
+    CHECK(second && second != first);
+    CHECK(fumi_peer_streak(&peer, 1931, 15) == second);
+    CHECK(fumi_peer_number(&peer) == number);
+    fumi_peer_done(&peer);
+    fumi_peer_done(&other);
+}
