@@ -2,15 +2,16 @@
  * scores are computed here (words_rank.c), because the ranking of FTS5 reads a row of sizes for
  * every note that contains any of the words.
  *
- * The query becomes an OR of quoted tokens. In queries the tokenizer returns the quoted text as it
- * is, so no text is FTS5 syntax and nothing is tokenised twice. The first row of the statement
- * calls our function (gather), which reads the postings of all tokens through the extension
- * interface of FTS5: first the beginning of each list, then the rest of the shorter lists. Then the
- * candidates with the best rough scores are checked against the filter, and those that pass are
- * scored. */
+ * The query becomes an OR of quoted terms. In queries the tokenizer returns the tokens of the
+ * quoted term as they are, so no text is FTS5 syntax and nothing is tokenised twice. FTS5 treats
+ * several tokens at one position as synonyms. The first row of the statement calls our function
+ * (gather), which reads the postings of all tokens through the extension interface of FTS5: first
+ * the beginning of each list, then the rest of the shorter lists. Then the candidates with the best
+ * rough scores are checked against the filter, and those that pass are scored. */
 #include "store/sqlite_words.h"
 
 #include "base/buf.h"
+#include "store/language.h"
 #include "store/words_query.h"
 
 #include <math.h>
@@ -58,6 +59,38 @@ static int emit_word(void *arg, const struct word *w)
     return e->token(e->to, flags, token.p, (int)token.n, (int)w->begin, (int)w->end);
 }
 
+/* The token of a language, or, with an empty name, of any language but English. */
+static struct word language_word(struct fumi_str name, size_t position)
+{
+    return (struct word){.text = name, .position = position, .kind = WORD_LANGUAGE};
+}
+
+/* Emits the words of a note and, if it is not in English, the tokens of its languages. */
+static int emit_words(struct emit *e, struct fumi_str text)
+{
+    unsigned languages = language_of(text, 0);
+    int rc = words_each(text, languages, emit_word, e);
+    struct word any = language_word(FUMI_STR(""), e->last);
+    if (languages && rc == SQLITE_OK)
+        rc = emit_word(e, &any);
+    for (unsigned i = 0; i < LANGUAGES && rc == SQLITE_OK; i++) {
+        struct word w = language_word(language_name((enum language)i), e->last);
+        if (languages >> i & 1)
+            rc = emit_word(e, &w);
+    }
+    return rc;
+}
+
+static int emit_synonyms(struct emit *e, struct fumi_str tokens)
+{
+    int rc = SQLITE_OK, n = (int)tokens.n;
+    for (int flags = 0; rc == SQLITE_OK && tokens.n; flags = FTS5_TOKEN_COLOCATED) {
+        struct fumi_str token = words_next_token(&tokens);
+        rc = e->token(e->to, flags, token.p, (int)token.n, 0, n);
+    }
+    return rc;
+}
+
 static int tokenize(Fts5Tokenizer *self, void *to, int flags, const char *text, int n,
                     int (*token)(void *, int, const char *, int, int, int))
 {
@@ -65,9 +98,8 @@ static int tokenize(Fts5Tokenizer *self, void *to, int flags, const char *text, 
     (void)self;
     if (n <= 0)
         return SQLITE_OK;
-    if (flags & FTS5_TOKENIZE_QUERY)
-        return token(to, 0, text, n, 0, n);
-    return words_each((struct fumi_str){text, (size_t)n}, emit_word, &e);
+    struct fumi_str all = {text, (size_t)n};
+    return flags & FTS5_TOKENIZE_QUERY ? emit_synonyms(&e, all) : emit_words(&e, all);
 }
 
 static int make(void *arg, const char **args, int n, Fts5Tokenizer **out)
@@ -510,7 +542,7 @@ int store_sqlite_words_match(sqlite3 *db, struct fumi_arena *a, const struct sca
     s->limit = limit;
     s->rank.q = &s->query;
     *out = (struct hits){0};
-    words_query_read(&s->query, a, query);
+    words_query_read(&s->query, a, query, words_query_languages(query));
     int rc = s->query.n_terms && limit ? search(s, out, e) : 0;
     sqlite3_finalize(s->gather);
     sqlite3_finalize(s->note);

@@ -9,6 +9,7 @@
 #include "store/words_parts.h"
 
 #include "base/utf8.h"
+#include "store/stem.h"
 
 #include <assert.h>
 
@@ -16,8 +17,11 @@ enum {
     CHUNK = 256,
     BATCH = 512,
     SEEN = 64,
-    RUN_MAX = 8, /* longest run of punctuation that is also emitted as one word, such as "->" */
-    STEM_MIN = 3,
+    RUN_MAX = 8,  /* longest run of punctuation that is also emitted as one word, such as "->" */
+    STEM_MIN = 3, /* letters of a word that has a stem */
+    LATIN_LAST = 0x24F,
+    CYRILLIC = 0x400,
+    CYRILLIC_LAST = 0x4FF,
 };
 
 /* How closely a separator binds the pieces on both sides: pieces joined by WEAK separators or a
@@ -40,6 +44,9 @@ struct span {
 struct tokenizer {
     words_fn *each;
     void *arg;
+    const char *source;
+    unsigned languages;
+    struct stemmers stemmers;
     int stop;        /* the value that `each` returned to end the scan, or 0 */
     size_t position; /* of the next word */
     struct unit prev;
@@ -68,10 +75,15 @@ static void emit(struct tokenizer *c, enum word_kind kind, size_t position, size
         c->stop = c->each(c->arg, &(struct word){text, begin, end, position, kind});
 }
 
-static void emit_units(struct tokenizer *c, enum word_kind kind, size_t first, size_t end)
+static void put_units(struct tokenizer *c, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++)
         add(c, c->chunk[i].c);
+}
+
+static void emit_units(struct tokenizer *c, enum word_kind kind, size_t first, size_t end)
+{
+    put_units(c, first, end);
     emit(c, kind, c->position, c->chunk[first].begin, c->chunk[end - 1].end);
 }
 
@@ -90,32 +102,112 @@ static bool is_case(const struct tokenizer *c, size_t i, enum unit_case letter)
     return is_word(c, i) && c->chunk[i].letter == letter;
 }
 
-static bool is_english(const struct tokenizer *c, size_t first, size_t end)
+/* Whether the characters are letters in the range and make a word that has a stem. */
+static bool in_script(const struct tokenizer *c, size_t first, size_t end, uint32_t low,
+                      uint32_t high)
 {
     for (size_t i = first; i < end; i++) {
-        if (c->chunk[i].c < 'a' || c->chunk[i].c > 'z')
+        const struct unit *u = &c->chunk[i];
+        if (u->c < low || u->c > high || u->letter == CASE_DIGIT)
             return false;
     }
     return end - first >= STEM_MIN && end - first <= WORD_MAX;
 }
 
-static void emit_stem(struct tokenizer *c, size_t first, size_t end)
+/* The word with its diacritics, as stemmers need it. */
+static struct fumi_str lower_word(const struct tokenizer *c, size_t first, size_t end, char *out)
 {
-    for (size_t i = first; i < end; i++)
-        add(c, c->chunk[i].c);
-    size_t n = words_stem(c->text, c->text_n);
-    bool same = n == end - first;
-    for (size_t i = 0; i < n && same; i++)
-        same = (unsigned char)c->text[i] == c->chunk[first + i].c;
-    c->text_n = same ? 0 : n;
-    emit(c, WORD_STEM, c->position, c->chunk[first].begin, c->chunk[end - 1].end);
+    size_t begin = c->chunk[first].begin, n = c->chunk[end - 1].end - begin, i = 0;
+    for (; first + i < end && c->chunk[first + i].c < 0x80; i++)
+        out[i] = (char)c->chunk[first + i].c;
+    if (i == n && first + i == end) /* nothing was folded but case */
+        return (struct fumi_str){out, n};
+    return words_lower((struct fumi_str){c->source + begin, n}, out);
+}
+
+/* Puts the stem into c->text, folded like all words. */
+static void put_stem(struct tokenizer *c, enum language language, struct fumi_str word)
+{
+    struct unit units[FOLD_MIN];
+    struct fold f = {.text = stem(&c->stemmers, language, word)};
+    for (size_t n; (n = words_fold(&f, units, FOLD_MIN));) {
+        for (size_t i = 0; i < n; i++) {
+            if (units[i].kind == UNIT_WORD)
+                add(c, units[i].c);
+        }
+    }
+}
+
+/* A word or stem that was put into c->text. */
+struct form {
+    char text[WORD_MAX + 4];
+    size_t n;
+};
+
+/* Adds c->text to the forms unless it is one of them, and returns whether it was added. */
+static bool is_new(const struct tokenizer *c, struct form *forms, size_t *n)
+{
+    for (size_t i = 0; i < *n; i++) {
+        if (forms[i].n == c->text_n && memcmp(forms[i].text, c->text, c->text_n) == 0)
+            return false;
+    }
+    forms[*n].n = c->text_n;
+    memcpy(forms[*n].text, c->text, c->text_n);
+    ++*n;
+    return true;
+}
+
+static void emit_new(struct tokenizer *c, enum word_kind kind, size_t first, size_t end,
+                     struct form *forms, size_t *n)
+{
+    if (is_new(c, forms, n))
+        emit(c, kind, c->position, c->chunk[first].begin, c->chunk[end - 1].end);
+    c->text_n = 0;
+}
+
+/* Emits the stem unless it is the word itself. English stemmers need no diacritics. */
+static void emit_stem(struct tokenizer *c, enum language language, size_t first, size_t end)
+{
+    char lower[LOWER_BYTES];
+    struct form forms[2];
+    size_t n = 0;
+    put_units(c, first, end);
+    is_new(c, forms, &n);
+    c->text_n = 0;
+    struct fumi_str word = {forms[0].text, forms[0].n};
+    if (language != LANGUAGE_ENGLISH)
+        word = lower_word(c, first, end, lower);
+    put_stem(c, language, word);
+    emit_new(c, WORD_STEM, first, end, forms, &n);
+}
+
+/* Emits the stems in c->languages, equal ones once. The stop words of a language have none. */
+static void emit_foreign(struct tokenizer *c, size_t first, size_t end)
+{
+    char lower[LOWER_BYTES];
+    struct form forms[LANGUAGES];
+    size_t n = 0;
+    struct fumi_str word = lower_word(c, first, end, lower);
+    put_units(c, first, end);
+    unsigned stop = language_stop_word((struct fumi_str){c->text, c->text_n});
+    c->text_n = 0;
+    for (unsigned i = 0; i < LANGUAGES && word.n; i++) {
+        if ((c->languages & ~stop) >> i & 1) {
+            put_stem(c, (enum language)i, word);
+            emit_new(c, WORD_FOREIGN, first, end, forms, &n);
+        }
+    }
 }
 
 static void emit_word(struct tokenizer *c, size_t first, size_t end)
 {
     emit_units(c, WORD_PLAIN, first, end);
-    if (is_english(c, first, end))
-        emit_stem(c, first, end);
+    if (in_script(c, first, end, 'a', 'z'))
+        emit_stem(c, LANGUAGE_ENGLISH, first, end);
+    else if (in_script(c, first, end, CYRILLIC, CYRILLIC_LAST))
+        emit_stem(c, LANGUAGE_RUSSIAN, first, end);
+    if (c->languages && in_script(c, first, end, 'a', LATIN_LAST))
+        emit_foreign(c, first, end);
 }
 
 static bool text_is(const struct tokenizer *c, size_t i, const char *want)
@@ -263,10 +355,8 @@ static void take_ends(struct tokenizer *c)
 
 static void emit_joined(struct tokenizer *c, const struct piece *p, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = p[i].first; k < p[i].end; k++)
-            add(c, c->chunk[k].c);
-    }
+    for (size_t i = 0; i < n; i++)
+        put_units(c, p[i].first, p[i].end);
     emit(c, WORD_JOINED, c->position, c->chunk[p[0].first].begin, c->chunk[p[n - 1].end - 1].end);
 }
 
@@ -361,8 +451,7 @@ static bool seen(struct tokenizer *c)
 
 static void emit_punct(struct tokenizer *c, size_t first, size_t end)
 {
-    for (size_t i = first; i < end; i++)
-        add(c, c->chunk[i].c);
+    put_units(c, first, end);
     if (seen(c)) {
         c->text_n = 0;
         return;
@@ -443,7 +532,7 @@ static void feed(struct tokenizer *c, const struct unit *u)
         emit_symbol(c, u);
 }
 
-int words_each(struct fumi_str text, words_fn *each, void *arg)
+int words_each(struct fumi_str text, unsigned languages, words_fn *each, void *arg)
 {
     struct unit units[BATCH];
     struct fold f = {.text = {text.p, text.n < UINT32_MAX ? text.n : UINT32_MAX}};
@@ -451,6 +540,8 @@ int words_each(struct fumi_str text, words_fn *each, void *arg)
     memset(&c, 0, offsetof(struct tokenizer, chunk));
     c.each = each;
     c.arg = arg;
+    c.source = text.p;
+    c.languages = languages;
     c.text_n = 0;
     for (size_t n; !c.stop && (n = words_fold(&f, units, BATCH));) {
         for (size_t i = 0; i < n && !c.stop; i++)
@@ -458,5 +549,6 @@ int words_each(struct fumi_str text, words_fn *each, void *arg)
     }
     end_run(&c);
     end_chunk(&c);
+    stemmers_done(&c.stemmers);
     return c.stop;
 }

@@ -260,6 +260,18 @@ size_t words_fold(struct fold *f, struct unit *out, size_t max)
     return n;
 }
 
+struct fumi_str words_lower(struct fumi_str word, char *out)
+{
+    utf8proc_int32_t room[LOWER_MAX + 1]; /* characters, then replaced by UTF-8 */
+    const utf8proc_option_t how = UTF8PROC_COMPOSE | UTF8PROC_COMPAT | UTF8PROC_CASEFOLD |
+                                  UTF8PROC_IGNORE;
+    utf8proc_ssize_t n = utf8proc_decompose((const utf8proc_uint8_t *)word.p,
+                                            (utf8proc_ssize_t)word.n, room, LOWER_MAX, how);
+    n = n > 0 && n <= LOWER_MAX ? utf8proc_reencode(room, n, how) : 0;
+    memcpy(out, room, n > 0 ? (size_t)n : 0);
+    return (struct fumi_str){out, n > 0 ? (size_t)n : 0};
+}
+
 bool words_mostly_non_latin(struct fumi_str text)
 {
     size_t known = 0, foreign = 0;

@@ -1,4 +1,4 @@
-/* Private to words.c and words_fold.c: a text as folded characters (units), each with its bytes in
+/* Private to words*.c and language.c: a text as folded characters (units), each with its bytes in
  * the original text. */
 #ifndef FUMI_STORE_WORDS_PARTS_H
 #define FUMI_STORE_WORDS_PARTS_H
@@ -35,5 +35,11 @@ struct fold {
  * must be at least FOLD_MIN. */
 enum { FOLD_MIN = 32 };
 size_t words_fold(struct fold *f, struct unit *out, size_t max);
+
+/* Writes the lower-case, composed form of a word with its diacritics, as stemmers need it. Returns
+ * an empty string if the word is invalid or has more than LOWER_MAX characters. `out` has
+ * LOWER_BYTES bytes. */
+enum { LOWER_MAX = WORD_MAX, LOWER_BYTES = 4 * LOWER_MAX + 1 };
+struct fumi_str words_lower(struct fumi_str word, char *out);
 
 #endif

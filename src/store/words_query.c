@@ -1,28 +1,33 @@
 /* Turns the text of a query into atoms, groups and terms (words_query.h). */
 #include "store/words_query.h"
 
-enum { JOINED_MARK = 1 }; /* prefix in the index of a word without its separators (WORD_JOINED) */
+#include "store/language.h"
+
+/* The first byte of some tokens. */
+enum { JOINED_MARK = 1, FOREIGN_MARK = 3, LANGUAGE_MARK = 4 };
+static const char marks[WORD_KINDS] = {
+    [WORD_JOINED] = JOINED_MARK, [WORD_FOREIGN] = FOREIGN_MARK, [WORD_LANGUAGE] = LANGUAGE_MARK};
 
 static const double part_weight = 0.8, hiragana_weight = 0.5, punct_weight = 0.2;
 static const double function_weight = 0.2;
 
-/* English function words. Some are rare in notes, so that their idf would overrate them. */
-static const char function_words[] =
-    " a about all also am an and any are as at be been being but by can could did do does doing "
-    "done"
-    " each for from had has have having he her here him his how i if in into is it its just may me"
-    " might must my no nor not of on or our please shall she should so some such tell than that the"
-    " their them then there these they this those to too upon us very was we were what when where"
-    " whether which while who whom whose why will with would you your ";
-
 struct fumi_str words_token(const struct word *w, char *buf)
 {
-    if (w->kind != WORD_JOINED)
+    char mark = marks[w->kind];
+    if (!mark)
         return w->text;
     size_t n = w->text.n < TOKEN_MAX - 1 ? w->text.n : TOKEN_MAX - 1;
-    buf[0] = JOINED_MARK;
+    buf[0] = mark;
     memcpy(buf + 1, w->text.p, n);
     return (struct fumi_str){buf, n + 1};
+}
+
+struct fumi_str words_next_token(struct fumi_str *tokens)
+{
+    const char *mark = tokens->n ? memchr(tokens->p + 1, FOREIGN_MARK, tokens->n - 1) : NULL;
+    struct fumi_str first = {tokens->p, mark ? (size_t)(mark - tokens->p) : tokens->n};
+    *tokens = (struct fumi_str){first.p + first.n, tokens->n - first.n};
+    return first;
 }
 
 static uint16_t add_term(struct query *q, enum word_kind kind, struct fumi_str text)
@@ -104,14 +109,24 @@ static int add_group(struct query *q, const struct word *w)
     return 0;
 }
 
-static bool is_function_word(struct fumi_str word)
+/* Some function words are rare in notes, so that their idf would overrate them. */
+static bool is_function_word(const struct query *q, struct fumi_str word)
 {
-    char wanted[16] = " ";
-    if (word.n > sizeof(wanted) - 3)
-        return false;
-    memcpy(wanted + 1, word.p, word.n);
-    wanted[word.n + 1] = ' ';
-    return memmem(function_words, sizeof(function_words) - 1, wanted, word.n + 2) != NULL;
+    return language_stop_word(word) & q->languages;
+}
+
+/* Adds a stem to those of its word. If there are stems of other languages, the English one is among
+ * them even if it is the word itself. */
+static void add_stem(struct query *q, const struct word *w)
+{
+    char buf[TOKEN_MAX];
+    struct query_atom *atom = &q->atoms[q->n_atoms - 1];
+    struct fumi_str token = words_token(w, buf), before = atom->stems;
+    if (atom->exact == QUERY_NONE)
+        return;
+    if (w->kind == WORD_FOREIGN && !before.n)
+        before = q->terms[atom->exact].token;
+    atom->stems = fumi_fmt(q->a, "%.*s%.*s", FUMI_ARG(before), FUMI_ARG(token));
 }
 
 /* Whether a bigram consists of hiragana only: such bigrams are mostly particles and endings. */
@@ -132,11 +147,12 @@ static int collect(void *arg, const struct word *w)
     struct query *q = arg;
     switch (w->kind) {
     case WORD_PLAIN:
-        return add_atom(q, w, is_function_word(w->text) ? function_weight : 1);
+        return add_atom(q, w, is_function_word(q, w->text) ? function_weight : 1);
     case WORD_SYMBOL:
         return add_atom(q, w, 1);
     case WORD_STEM:
-        q->atoms[q->n_atoms - 1].stem = add_term(q, WORD_STEM, w->text);
+    case WORD_FOREIGN:
+        add_stem(q, w);
         return 0;
     case WORD_WHOLE:
     case WORD_JOINED:
@@ -147,6 +163,8 @@ static int collect(void *arg, const struct word *w)
     case WORD_UNIGRAM: /* only if it is not part of a bigram */
         return w->begin < q->pair_end ? 0 : add_atom(q, w, 1);
     case WORD_PUNCT:
+    case WORD_LANGUAGE:
+    case WORD_KINDS:
         return 0;
     }
     return 0;
@@ -210,13 +228,24 @@ static void mark_minor(struct query *q)
     }
 }
 
-void words_query_read(struct query *q, struct fumi_arena *a, struct fumi_str text)
+unsigned words_query_languages(struct fumi_str text)
+{
+    return words_mostly_non_latin(text) ? 0 : language_of(text, LATIN_LANGUAGES);
+}
+
+void words_query_read(struct query *q, struct fumi_arena *a, struct fumi_str text,
+                      unsigned languages)
 {
     q->a = a;
     q->n_atoms = q->n_groups = q->n_terms = q->pair_end = 0;
-    words_each(text, collect, q);
+    q->languages = 1U << LANGUAGE_ENGLISH | (languages & language_of(text, 0));
+    words_each(text, languages, collect, q);
+    for (size_t i = 0; i < q->n_atoms; i++) {
+        if (q->atoms[i].stems.n)
+            q->atoms[i].stem = add_term(q, WORD_STEM, q->atoms[i].stems);
+    }
     for (size_t i = 0; i < q->n_groups; i++)
         link_atoms(q, &q->groups[i]);
-    words_each(text, collect_puncts, q);
+    words_each(text, 0, collect_puncts, q);
     mark_minor(q);
 }

@@ -1,9 +1,10 @@
 /* Private to keyword search: the parsed query, and the scoring of notes. Independent of SQL.
  *
  * A query is a list of atoms: its words, and the parts of its identifiers. An atom is matched by
- * one or more terms, which are tokens of the index: the word as it is, its stem, and the word as an
- * identifier without separators. A group is an identifier (or a part of one that has parts itself):
- * its terms match several atoms at once.
+ * one or more terms: the word as it is, its stems, and the word as an identifier without
+ * separators. A term is a token of the index or, for stems in several languages, the union of a
+ * few. A group is an identifier (or a part of one that has parts itself): its terms match several
+ * atoms at once.
  *
  * The caller (sqlite_words.c) reads the postings of the terms from the index, adds them with
  * words_rank_add, and scores the notes: words_rank_collect, words_rank_rough, words_rank_score. */
@@ -21,7 +22,7 @@ enum {
     TOKEN_MAX = WORD_MAX + 1,
 };
 
-/* A token of the index. */
+/* A token of the index, or several (words_next_token). */
 struct query_term {
     struct fumi_str token;
     double notes;  /* number of matching notes that pass the filter, counted or estimated */
@@ -36,6 +37,7 @@ struct query_term {
 /* A word of the query, or one part of an identifier. */
 struct query_atom {
     uint16_t exact, stem, joined; /* terms, or QUERY_NONE */
+    struct fumi_str stems;        /* tokens of the stems; null: none */
     bool positioned;              /* its position counts for phrases; false for punctuation */
     size_t position, begin, end;
     double weight;
@@ -54,17 +56,26 @@ struct query {
     struct query_group groups[QUERY_GROUPS];
     struct query_term terms[QUERY_TERMS];
     size_t n_atoms, n_groups, n_terms;
-    size_t pair_end; /* end of the last bigram in the text */
-    bool only_minor; /* all terms are minor; `minor` is then false in each of them */
+    size_t pair_end;    /* end of the last bigram in the text */
+    unsigned languages; /* whose stop words weigh less */
+    bool only_minor;    /* all terms are minor; `minor` is then false in each of them */
 };
 
 /* Returns the token that the index stores for a word. The token is either the text of the word or
  * is written to `buf`, which has TOKEN_MAX bytes. */
 struct fumi_str words_token(const struct word *w, char *buf);
 
-/* Parses a query. There is no query syntax: all of the text is searched for. Tokens are allocated
- * in the arena. n_terms is 0 if the text contains no word. */
-void words_query_read(struct query *q, struct fumi_arena *a, struct fumi_str text);
+/* Removes the first token from those of a term and returns it. */
+struct fumi_str words_next_token(struct fumi_str *tokens);
+
+/* The languages, besides English, whose stems a query may need: its own, or all if its stop words
+ * do not show it, as in most queries of a few words. */
+unsigned words_query_languages(struct fumi_str text);
+
+/* Parses a query, with the stems of these languages. There is no query syntax: all of the text is
+ * searched for. Tokens are allocated in the arena. n_terms is 0 if the text contains no word. */
+void words_query_read(struct query *q, struct fumi_arena *a, struct fumi_str text,
+                      unsigned languages);
 
 /* One note that contains a term. */
 struct posting {

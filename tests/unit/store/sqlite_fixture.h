@@ -120,6 +120,12 @@ static inline int fixture_near(struct fixture *t, const struct filter *f, double
     return store_nearest(t->s, &t->a, f, SPACE, x, DIM, limit, out, &t->e);
 }
 
+static inline int fixture_match(struct fixture *t, const struct filter *f, struct fumi_str query,
+                                size_t limit, struct hits *out)
+{
+    return store_match_keywords(t->s, &t->a, f, query, limit, out, &t->e);
+}
+
 /* Loads whole lists into an arena. */
 #define ALL_IN(a) (&(const struct loading){.arena = (a)})
 

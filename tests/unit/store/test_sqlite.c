@@ -182,15 +182,15 @@ TEST(words_follow_a_patch)
     n.source = FUMI_STR("origin");
     CHECK_INT(fixture_put(&t, &n, NAN), 0);
     CHECK_INT(store_update_note(t.s, n.id, &to, NOTE_TEXT | NOTE_TAGS | NOTE_TITLE, NULL, &t.e), 0);
-    CHECK_INT(store_match_keywords(t.s, &t.a, &f, FUMI_STR("giraffe"), 5, &h, &t.e), 0);
+    CHECK_INT(fixture_match(&t, &f, FUMI_STR("giraffe"), 5, &h), 0);
     CHECK_INT(h.n, 0);
     for (size_t i = 0; i < FUMI_COUNT(found); i++) {
-        CHECK_INT(store_match_keywords(t.s, &t.a, &f, fumi_str(found[i]), 5, &h, &t.e), 0);
+        CHECK_INT(fixture_match(&t, &f, fumi_str(found[i]), 5, &h), 0);
         if (h.n != 1)
             TEST_FAIL("%s: %zu", found[i], h.n);
     }
     CHECK_INT(store_delete(t.s, n.id, &t.e), 0);
-    CHECK_INT(store_match_keywords(t.s, &t.a, &f, FUMI_STR("elephant"), 5, &h, &t.e), 0);
+    CHECK_INT(fixture_match(&t, &f, FUMI_STR("elephant"), 5, &h), 0);
     CHECK_INT(h.n, 0);
     CHECK(fixture_sound(&t));
     fixture_end(&t);

@@ -240,8 +240,7 @@ static bool is_found(struct fixture *t, unsigned i, unsigned version)
     struct rare r;
     struct hits h;
     make_rare(&r, i, version);
-    return store_match_keywords(t->s, &t->a, NULL, fumi_str(r.plain), 3, &h, &t->e) == 0 &&
-           h.n == 1;
+    return fixture_match(t, NULL, fumi_str(r.plain), 3, &h) == 0 && h.n == 1;
 }
 
 TEST(one_note_is_gone)

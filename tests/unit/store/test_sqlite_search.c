@@ -86,7 +86,7 @@ TEST(near_keeps_to_the_filter)
                            .until = rows[i].until};
         struct hits near, match;
         CHECK_INT(fixture_near(&t, &f, 0, 10, &near), 0);
-        CHECK_INT(store_match_keywords(t.s, &t.a, &f, FUMI_STR("word"), 10, &match, &t.e), 0);
+        CHECK_INT(fixture_match(&t, &f, FUMI_STR("word"), 10, &match), 0);
         struct fumi_str ids = fixture_ids(&t, &near);
         if (!fumi_eq(ids, fumi_str(rows[i].want)) || match.n != near.n)
             TEST_FAIL("row %zu: near %.*s, %zu by words", i, FUMI_ARG(ids), match.n);
@@ -574,8 +574,7 @@ static void *search_some(void *arg)
         c->failed += fixture_near(&mine, &f, 0, 1000, &h) != 0;
         c->failed += h.n < before;
         before = h.n;
-        c->failed += store_match_keywords(mine.s, &mine.a, &f, FUMI_STR("words"), 10, &m,
-                                          &mine.e) != 0;
+        c->failed += fixture_match(&mine, &f, FUMI_STR("words"), 10, &m) != 0;
     }
     fumi_arena_done(&mine.a);
     return NULL;

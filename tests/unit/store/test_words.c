@@ -1,13 +1,15 @@
 /* The words of a text. The expected words are written as kind, position, colon, text: p plain, s
- * stem, w whole, j joined, 2 bigram, 1 unigram, * symbol, . punctuation. */
+ * stem, f stem in another language, w whole, j joined, 2 bigram, 1 unigram, * symbol, .
+ * punctuation. */
 #include "test.h"
 
 #include "base/utf8.h"
+#include "store/language.h"
 #include "store/words.h"
 
-static const char kinds[] = {
-    [WORD_PLAIN] = 'p',   [WORD_STEM] = 's',   [WORD_WHOLE] = 'w',  [WORD_BIGRAM] = '2',
-    [WORD_UNIGRAM] = '1', [WORD_SYMBOL] = '*', [WORD_JOINED] = 'j', [WORD_PUNCT] = '.'};
+static const char kinds[] = {[WORD_PLAIN] = 'p',  [WORD_STEM] = 's',    [WORD_WHOLE] = 'w',
+                             [WORD_BIGRAM] = '2', [WORD_UNIGRAM] = '1', [WORD_SYMBOL] = '*',
+                             [WORD_JOINED] = 'j', [WORD_PUNCT] = '.',   [WORD_FOREIGN] = 'f'};
 
 struct listing {
     char text[4096];
@@ -29,17 +31,17 @@ struct row {
     const char *text, *words;
 };
 
-static void check_rows(const struct row *rows, size_t n, bool puncts)
+static void check_rows(const struct row *rows, size_t n, bool puncts, unsigned languages)
 {
     for (size_t i = 0; i < n; i++) {
         struct listing l = {.puncts = puncts};
-        words_each(fumi_str(rows[i].text), list, &l);
+        words_each(fumi_str(rows[i].text), languages, list, &l);
         if (strcmp(l.text, rows[i].words) != 0)
             TEST_FAIL("%s\n   got %s\n  want %s", rows[i].text, l.text, rows[i].words);
     }
 }
 
-#define CHECK_ROWS(rows, puncts) check_rows(rows, FUMI_COUNT(rows), puncts)
+#define CHECK_ROWS(rows, puncts) check_rows(rows, FUMI_COUNT(rows), puncts, 0)
 
 TEST(words)
 {
@@ -52,7 +54,7 @@ TEST(words)
         {"don't", "p0:dont"},
         {"DON’T", "p0:dont"},
         {"the user's users'", "p0:the p1:user p2:users s2:user"},
-        {"we'll I'm they've", "p0:we p1:i p2:they s2:thei"},
+        {"we'll I'm they've", "p0:we p1:i p2:they"},
         {"O'Brien", "w0:o'brien j0:obrien p0:o p0:brien"},
         {"'quoted'", "p0:quoted s0:quot"},
         {"a,b", "p0:a p1:b"},
@@ -72,7 +74,7 @@ TEST(folding)
         {"Ｆｕｌｌ　Ｗｉｄｔｈ１", "p0:full w1:width1 p1:width p1:1"},
         {"ﬁne ①", "p0:fine p1:1"},
         {"Ἀθῆναι ΑΘΗΝΑΙ", "p0:αθηναι p1:αθηναι"},
-        {"Ёлка", "p0:елка"},
+        {"Ёлка", "p0:елка s0:елк"},
         {"İstanbul", "p0:istanbul"},
         {"Fumi™ x²", "p0:fumi p1:tm p2:x2"},
         {"soft\xc2\xadhyphen zero\xe2\x80\x8bwidth", "p0:softhyphen p1:zerowidth"},
@@ -95,7 +97,7 @@ TEST(identifiers)
         {"user@host", "w0:user@host p0:user p0:host"},
         {"#123 @me $HOME", "w0:#123 p0:123 w1:@me p1:me w2:$home p2:home"},
         {".gitignore", "w0:.gitignore p0:gitignore s0:gitignor"},
-        {"--dry-run -x", "w0:--dry-run w0:dry-run j0:dryrun p0:dry p0:run w1:-x p1:x"},
+        {"--dry-run -x", "w0:--dry-run w0:dry-run j0:dryrun p0:dry s0:dri p0:run w1:-x p1:x"},
         {"C++ c# f(x)", "w0:c++ p0:c w1:c# p1:c p2:f p3:x"},
         {"a+b", "w0:a+b p0:a p0:b"},
         {"__init__", "w0:__init__ p0:init"},
@@ -112,10 +114,42 @@ TEST(identifiers)
         {"node.js", "w0:node.js j0:nodejs p0:node p0:js"},
         {"1,000", "w0:1,000 j0:1000 p0:1 p0:000"},
         {"foo_bar.c", "w0:foo_bar.c w0:foo_bar j0:foobar p0:foo p0:bar p0:c"},
-        {"https://a.bc/d", "w0:https://a.bc/d w0:a.bc j0:abc p0:https s0:http p0:a p0:bc p0:d"},
+        {"https://a.bc/d", "w0:https://a.bc/d w0:a.bc j0:abc p0:https p0:a p0:bc p0:d"},
         {"C:\\dir\\x", "w0:c:\\dir\\x p0:c p0:dir p0:x"},
         {"aB1cD2eF3gH4", "p0:ab1cd2ef3gh4"}, /* too many tiny pieces: stays whole */
         {"ÜberMut", "w0:ubermut p0:uber p0:mut"},
+    };
+    CHECK_ROWS(rows, false);
+}
+
+TEST(stems_of_other_languages)
+{
+    static const struct row german[] = {
+        {"Häuser", "p0:hauser f0:haus"},
+        {"Haus", "p0:haus f0:haus"},
+        {"ha\xcc\x88user", "p0:hauser f0:haus"},
+        {"Größen", "p0:grossen f0:gross"},
+        {"running", "p0:running s0:run f0:running"},
+        {"die und über", "p0:die p1:und p2:uber"}, /* stop words */
+        {"ⅷø", "p0:viiiø f0:viiiø"},               /* five bytes, five characters */
+        {"x86 is 42", "p0:x86 p1:is p2:42"},
+        {"Straßen-Namen",
+         "w0:strassen-namen j0:strassennamen p0:strassen f0:strass p0:namen f0:nam"},
+        {"данные 設定", "p0:данные s0:дан 21:設定 11:設 12:定"},
+    };
+    static const struct row two[] = {
+        {"habitaciones", "p0:habitaciones s0:habitacion f0:habit f0:habitacion"},
+        {"total", "p0:total f0:total"},
+    };
+    check_rows(german, FUMI_COUNT(german), false, 1 << LANGUAGE_GERMAN);
+    check_rows(two, FUMI_COUNT(two), false, 1 << LANGUAGE_SPANISH | 1 << LANGUAGE_PORTUGUESE);
+}
+
+TEST(russian_stems)
+{
+    static const struct row rows[] = {
+        {"новый новые новая", "p0:новыи s0:нов p1:новые s1:нов p2:новая s2:нов"},
+        {"сервер Серверы", "p0:сервер p1:серверы s1:сервер"},
     };
     CHECK_ROWS(rows, false);
 }
@@ -126,7 +160,7 @@ TEST(scripts_without_spaces)
         {"設定", "20:設定 10:設 11:定"},
         {"鬼", "10:鬼"},
         {"5月の雨", "p0:5 21:月の 11:月 22:の雨 12:の 13:雨"},
-        {"FTS5の設定", "w0:fts5 p0:fts s0:ft p0:5 21:の設 11:の 22:設定 12:設 13:定"},
+        {"FTS5の設定", "w0:fts5 p0:fts p0:5 21:の設 11:の 22:設定 12:設 13:定"},
         {"設・定", "10:設 11:定"},
         {"人々", "20:人々 10:人 11:々"},
         {"ไทย", "20:ไท 10:ไ 21:ทย 11:ท 12:ย"},
@@ -167,9 +201,9 @@ TEST(invalid_utf8)
 TEST(nul_bytes_and_null_texts)
 {
     struct listing l = {0};
-    words_each((struct fumi_str){"a\0b", 3}, list, &l);
+    words_each((struct fumi_str){"a\0b", 3}, LATIN_LANGUAGES, list, &l);
     CHECK_STR(fumi_str(l.text), "p0:a p1:b");
-    words_each((struct fumi_str){NULL, 0}, list, &l);
+    words_each((struct fumi_str){NULL, 0}, LATIN_LANGUAGES, list, &l);
     CHECK_STR(fumi_str(l.text), "p0:a p1:b");
 }
 
@@ -184,7 +218,7 @@ TEST(a_callback_can_stop_the_scan)
     static const char *const rows[] = {"a b c d", "設定設定", "getUserName x", "🎉🎉🎉", "?!?!"};
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         int calls = 0;
-        CHECK_INT(words_each(fumi_str(rows[i]), stop_at_second, &calls), 42);
+        CHECK_INT(words_each(fumi_str(rows[i]), 0, stop_at_second, &calls), 42);
         CHECK_INT(calls, 2);
     }
 }
@@ -222,7 +256,7 @@ TEST(long_texts)
         for (; n + step <= LONG; n += step)
             memcpy(text + n, rows[i], step);
         struct watch w = {.text = {text, n}};
-        words_each(w.text, watch, &w);
+        words_each(w.text, LATIN_LANGUAGES, watch, &w);
         if (w.fault || w.words > 4 * n)
             TEST_FAIL("%s: %s, %zu words", rows[i], w.fault, w.words);
     }
@@ -241,12 +275,12 @@ TEST(long_words_are_cut)
     char text[1000];
     size_t n = 0;
     memset(text, 'x', sizeof(text));
-    words_each((struct fumi_str){text, sizeof(text)}, longest, &n);
+    words_each((struct fumi_str){text, sizeof(text)}, LATIN_LANGUAGES, longest, &n);
     CHECK_INT(n, WORD_MAX);
     for (size_t i = 0; i + 3 < sizeof(text); i += 3)
         memcpy(text + i, "ა", 3);
     n = 0;
-    words_each((struct fumi_str){text, 999}, longest, &n);
+    words_each((struct fumi_str){text, 999}, LATIN_LANGUAGES, longest, &n);
     CHECK_INT(n, WORD_MAX / 3 * 3); /* not within a character */
 }
 
