@@ -71,6 +71,8 @@ static void write_markdown(struct export *x, struct fumi_arena *a, const struct 
     for (size_t i = 0; i < n->tags.n; i++)
         printf("%s%.*s%s", i ? ", " : "- tags: ", FUMI_ARG(show_line(a, n->tags.items[i])),
                i + 1 == n->tags.n ? "\n" : "");
+    if (n->session.n)
+        printf("- session: %.*s\n", FUMI_ARG(show_line(a, n->session)));
     if (n->source.n)
         printf("- source: %.*s\n", FUMI_ARG(show_line(a, n->source)));
     if (n->metadata.text.n)

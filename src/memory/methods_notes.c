@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "memory/methods_parts.h"
 
 #include <stdio.h>
@@ -30,11 +31,24 @@ static struct fumi_str state_of(const struct written *w)
     return w->pending ? FUMI_STR("pending") : (struct fumi_str){0};
 }
 
+enum { STREAK_MS = 15 * 60 * 1000 };
+
+/* Notes that explain each other: those of one conversation or, without one, those that a connection
+ * stores with at most STREAK_MS between them, by the clock of the server. */
+static void set_session(struct fumi_call *call, struct note *n)
+{
+    if (!n->session.p)
+        n->session = call->conversation;
+    if (!n->session.p)
+        n->writer = fumi_peer_streak(call->peer, fumi_now(), STREAK_MS);
+}
+
 static enum fumi_ret add_note(struct fumi_call *call, const void *params, void *result)
 {
     struct note n = *(const struct note *)params;
     struct guard g = guard_of(call, NULL);
     struct written w;
+    set_session(call, &n);
     if (check_metadata(n.metadata.text, "metadata", &call->err) || guard_note(&g, &n, &call->err) ||
         memory_add(call->self, call->arena, &n, time_for_embedding(call), &w, &call->err))
         return FUMI_FAIL;

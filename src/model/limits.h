@@ -10,6 +10,7 @@
     X(NOTE_SOURCE_MAX, 4 << 10, "bytes", "Source of a note; description of a group")               \
     X(NOTE_TAGS_MAX, 64, "tags", "One note or one filter")                                         \
     X(NOTE_TAG_MAX, 128, "bytes", "One tag")                                                       \
+    X(NOTE_SESSION_MAX, 256, "bytes", "Session of a note")                                         \
     X(NOTE_METADATA_MAX, 64 << 10, "bytes", "Metadata of a note, as JSON")                         \
     X(NOTE_METADATA_DEPTH, 16, "levels", "Nesting of metadata")                                    \
     X(IMPORT_MAX, 1000, "notes", "One call of memory.import")                                      \

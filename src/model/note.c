@@ -136,6 +136,35 @@ const char *note_tag_fault(struct fumi_str tag)
     return tag.n > NOTE_TAG_MAX ? "must have at most 128 bytes" : note_line_fault(tag);
 }
 
+const char *note_session_fault(struct fumi_str session)
+{
+    if (session.n == 0)
+        return "must not be empty: leave it out";
+    return session.n > NOTE_SESSION_MAX ? "must have at most 256 bytes" : note_line_fault(session);
+}
+
+static uint64_t chain_add(uint64_t sum, const void *bytes, size_t n)
+{
+    const unsigned char *p = bytes;
+    for (size_t i = 0; i < n; i++)
+        sum = (sum ^ p[i]) * UINT64_C(0x100000001B3);
+    return (sum ^ 0xFF) * UINT64_C(0x100000001B3); /* separates two strings */
+}
+
+int64_t note_chain(const struct note *n)
+{
+    uint64_t sum = UINT64_C(0xCBF29CE484222325);
+    sum = chain_add(sum, n->project.p, n->project.n);
+    sum = chain_add(sum, n->group.p, n->group.n);
+    if (n->session.p)
+        sum = chain_add(sum, n->session.p, n->session.n);
+    else if (n->writer)
+        sum = chain_add(sum ^ 1, &n->writer, sizeof(n->writer));
+    else
+        return 0;
+    return (int64_t)(sum >> 1 | 1);
+}
+
 const char *note_key_fault(struct fumi_str key)
 {
     if (fumi_eq(key, FUMI_STR("global")))

@@ -12,7 +12,9 @@
 /* A string with p == NULL is null. `tags` has the order, duplicates and empty tags of the caller.
  * `created` is not set if the caller gave no time; memory_add then sets the current time. */
 struct note {
-    int64_t seq; /* number of the note in the store, never reused; 0: not stored yet */
+    int64_t seq;     /* number of the note in the store, never reused; 0: not stored yet */
+    uint64_t writer; /* of a note that is added: see note_chain */
+    int64_t chain;   /* of a note in the store: see note_chain */
 #define NOTE_MEMBER(T, at, NAME, member, type, ...) type member;
     NOTE_COLUMNS(NOTE_MEMBER, , )
 #undef NOTE_MEMBER
@@ -57,7 +59,7 @@ struct fumi_str note_text_of(const struct note *n, size_t column);
 void note_assign(struct note *n, const struct note *from, unsigned set);
 /* Whether all members are equal. A `given` without a time equals a note of any time. */
 bool note_same(const struct note *given, const struct note *stored);
-/* Bytes of the free text: title, text, tags, source, metadata. */
+/* Bytes of the free text: title, text, tags, source, metadata, session. */
 size_t note_bytes(const struct note *n);
 
 /* Times of groups and globals are milliseconds since 1970, UTC. */
@@ -100,6 +102,12 @@ const char *note_key_fault(struct fumi_str key);           /* the same, and not 
 const char *note_title_fault(struct fumi_str title);       /* too long, or not one visible line */
 const char *note_source_fault(struct fumi_str source);
 const char *note_tag_fault(struct fumi_str tag);
+const char *note_session_fault(struct fumi_str session); /* empty, too long, or not one line */
+
+/* The number of the chain of a note: the notes of one session in one project and group, whose order
+ * by time of creation makes them neighbours. Notes without a session form a chain if they have the
+ * same `writer`, a random number. Returns 0 for a note that is in no chain. */
+int64_t note_chain(const struct note *n);
 
 /* Titles, tags, sources and names of projects are one line of visible text: every character is
  * FUMI_CHAR_PLAIN. Returns NULL or an error text, as above. */

@@ -59,7 +59,12 @@
       OPTIONAL, ("Any object.", .flags = FUMI_NULLABLE | FUMI_OBJECT_ONLY),                        \
       PATCHED, ("Replaces the old value.",                                                         \
                 .flags = FUMI_NULLABLE | FUMI_LENIENT | FUMI_OBJECT_ONLY),                         \
-      FUMI_NULLABLE | FUMI_OBJECT_ONLY, 0, "The object stored with the note.")
+      FUMI_NULLABLE | FUMI_OBJECT_ONLY, 0, "The object stored with the note.")                     \
+    X(T, at, SESSION, session, struct fumi_str, "session", "session", NOTE_FREE_TEXT,              \
+      OPTIONAL, ("The conversation or run that the note belongs to.",                              \
+                 .flags = FUMI_NULLABLE | FUMI_OMIT | FUMI_DETAIL, .check = note_session_fault),   \
+      ABSENT, (""),                                                                                \
+      FUMI_OMIT | FUMI_DETAIL, 0, "The conversation or run that the note belongs to.")
 /* clang-format on */
 
 /* Fields of a shape over T: params (all required members, then all optional ones; the project and

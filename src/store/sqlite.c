@@ -115,6 +115,7 @@ static struct store_sqlite *make(const struct store_sqlite_options *o)
     s->side = store_sqlite_path(o->path, ".vec");
     s->nosync = o->nosync;
     s->lenient = o->lenient;
+    s->bare = o->bare;
     s->log = o->log;
     pthread_mutex_init(&s->readers_lock, NULL);
     pthread_mutex_init(&s->write_lock, NULL);

@@ -10,6 +10,7 @@ struct store_sqlite_options {
     bool nosync;      /* tests and benchmarks only: a power cut may lose the last writes */
     bool lenient;     /* for doctor: open a small file even if it is damaged */
     bool salvage;     /* for doctor: if the schema table is damaged, replace it; keep a copy */
+    bool bare;        /* for salvage: create a store whose schema table all stores could have */
     const struct fumi_log *log; /* borrowed until store_close; may be NULL */
 };
 

@@ -31,6 +31,16 @@ __attribute__((format(printf, 2, 3))) static void report(struct check *x, const 
         x->print(x->arg, text);
 }
 
+static int look_at_schema(struct db *d, struct check *x, struct fumi_err *e)
+{
+    const char *sql;
+    int missing = store_sqlite_schema_missing(d, &sql, e);
+    if (missing > 0)
+        report(x, "An index is missing: %s.", sql);
+    x->faults += missing > 0;
+    return missing < 0 ? -1 : 0;
+}
+
 static int look_at_pages(struct db *d, void *arg, struct fumi_err *e)
 {
     struct check *x = arg;
@@ -43,13 +53,13 @@ static int look_at_pages(struct db *d, void *arg, struct fumi_err *e)
         x->faults++;
         report(x, "Damage in the file: %.*s.", FUMI_ARG(text));
     }
-    return more < 0 ? -1 : store_sqlite_schema_check(d, e);
+    return more < 0 || store_sqlite_schema_check(d, e) ? -1 : look_at_schema(d, x, e);
 }
 
 static int repair_indexes(struct db *d, void *arg, struct fumi_err *e)
 {
-    (void)arg;
-    return store_sqlite_run(d, e, "REINDEX", "");
+    return store_sqlite_run(d, e, "REINDEX", "") || store_sqlite_schema_complete(d, arg, e) ? -1
+                                                                                            : 0;
 }
 
 static void report_lost(void *arg, const char *what, struct fumi_str id)

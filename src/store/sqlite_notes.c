@@ -93,8 +93,9 @@ static int damaged(struct fumi_str id, struct fumi_err *e)
 #define SQL_SET(T, at, N, m, type, wire, sql, f, p, pf, update, ...) SQL_SET_##update(sql)
 
 /* The columns of struct note follow those of the store itself. */
-#define COLUMNS "SELECT seq, tag_set, version, checksum" NOTE_COLUMNS(SQL_NAME, , ) " FROM notes "
-enum { OWN_COLUMNS = 4 };
+#define COLUMNS                                                                                    \
+    "SELECT seq, tag_set, version, checksum, chain" NOTE_COLUMNS(SQL_NAME, , ) " FROM notes "
+enum { OWN_COLUMNS = 5 };
 
 void store_sqlite_note_verify(struct stored *s, struct fumi_arena *a, struct fumi_str tags,
                               int64_t sum)
@@ -109,9 +110,10 @@ void store_sqlite_note_verify(struct stored *s, struct fumi_arena *a, struct fum
 static void view_row(sqlite3_stmt *q, struct fumi_arena *a, struct stored *out)
 {
     struct fumi_str tags = {0};
-    *out = (struct stored){.note.seq = sqlite3_column_int64(q, 0),
-                           .tag_set = sqlite3_column_int64(q, 1),
-                           .version = sqlite3_column_int64(q, 2)};
+    *out = (struct stored){
+        .note = {.seq = sqlite3_column_int64(q, 0), .chain = sqlite3_column_int64(q, 4)},
+        .tag_set = sqlite3_column_int64(q, 1),
+        .version = sqlite3_column_int64(q, 2)};
     for (int i = 0; i < NOTE_INDEX_N; i++) {
         struct fumi_str *text = note_text_at(&out->note, (size_t)i);
         if (text)
@@ -235,6 +237,12 @@ static struct tag_set_key tag_set_of(struct fumi_arena *a, const struct note *n)
     return (struct tag_set_key){n->project, n->group, store_sqlite_tags_json(a, n->tags), n->tags};
 }
 
+/* A note that is in the store already keeps its chain, unless a session determines it. */
+static int64_t chain_of(const struct note *n)
+{
+    return n->session.p || n->writer ? note_chain(n) : n->chain;
+}
+
 /* A seq of 0 takes the next number. */
 static int insert(struct db *d, const struct stored *s, struct fumi_str tags_json,
                   struct fumi_err *e)
@@ -242,9 +250,10 @@ static int insert(struct db *d, const struct stored *s, struct fumi_str tags_jso
     const struct note *n = &s->note;
     return store_sqlite_run(
         d, e,
-        "INSERT INTO notes(seq, tag_set, version, checksum" NOTE_COLUMNS(
-            SQL_NAME, , ) ") VALUES(nullif(?1, 0), ?2, ?3, ?4" NOTE_COLUMNS(SQL_VALUE, , ) ")",
-        "iiiin", n->seq, s->tag_set, s->version, sum_of(n, tags_json), n, tags_json);
+        "INSERT INTO notes(seq, tag_set, version, checksum, chain" NOTE_COLUMNS(
+            SQL_NAME,
+            , ) ") VALUES(nullif(?1, 0), ?2, ?3, ?4, nullif(?5, 0)" NOTE_COLUMNS(SQL_VALUE, , ) ")",
+        "iiiiin", n->seq, s->tag_set, s->version, sum_of(n, tags_json), chain_of(n), n, tags_json);
 }
 
 /* The id must be unused. */
@@ -408,10 +417,10 @@ static int update(struct db *d, const struct note *n, const struct stored *to,
                   struct fumi_str tags_json, struct fumi_err *e)
 {
     return store_sqlite_run(d, e,
-                            "UPDATE notes SET tag_set=?2, version=?3, checksum=?4" NOTE_COLUMNS(
-                                SQL_SET, , ) " WHERE seq=?1",
-                            "iiiiu", n->seq, to->tag_set, to->version, sum_of(n, tags_json), n,
-                            tags_json);
+                            "UPDATE notes SET tag_set=?2, version=?3, checksum=?4, "
+                            "chain=nullif(?5, 0)" NOTE_COLUMNS(SQL_SET, , ) " WHERE seq=?1",
+                            "iiiiiu", n->seq, to->tag_set, to->version, sum_of(n, tags_json),
+                            chain_of(n), n, tags_json);
 }
 
 static int replace_words(struct db *d, struct update_note_args *p, const struct note *old,
@@ -438,6 +447,8 @@ static int write_patch(struct db *d, struct update_note_args *p, struct stored *
 {
     struct note now = old->note;
     note_assign(&now, p->to, p->set);
+    if (!fumi_eq(now.group, old->note.group))
+        now.chain = 0;
     struct tag_set_key tag_set_key = tag_set_of(&p->arena, &now);
     old->version += !!(p->set & NOTE_TEXT);
     if (change_tag_set(d, &tag_set_key, &old->tag_set, p->set, e) ||

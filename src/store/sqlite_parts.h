@@ -14,7 +14,7 @@
 #include <sqlite3.h>
 
 enum {
-    STORE_SCHEMA = 2,               /* version of the tables: PRAGMA user_version */
+    STORE_SCHEMA = 3,               /* version of the tables: PRAGMA user_version */
     STORE_FORMAT = 1,               /* schemaVersion of memory.stats: version of the content */
     STORE_APPLICATION = 0x46756D69, /* "Fumi" */
     STORE_STATEMENTS = 128,         /* slots of the statement cache; a power of two */
@@ -58,6 +58,7 @@ struct store_sqlite {
     bool nosync;
     bool ours;      /* the file was checked and is a store */
     bool lenient;   /* open a damaged file too */
+    bool bare;      /* create the file without the indexes that `complete` creates */
     bool corrupt;   /* atomic: damage was found */
     bool blocked;   /* atomic: a stopped process holds the lock */
     uint64_t stamp; /* sqlite_readonly.c: of a file that is read without locks; 0: locks are used */
@@ -130,23 +131,25 @@ struct fumi_str store_sqlite_keep(sqlite3_stmt *q, int column, struct fumi_arena
 
 /* Schema (sqlite_schema.c). look, open and migrate run outside of a transaction. look: refuses a
  * file that cannot be a store, by its header. open: checks the tables, after creating or migrating
- * them. check: compares the tables with those of this version. migrate: does nothing if the file
- * has version `to` already. */
+ * them. check: compares the tables. missing: sets *sql to a missing index; returns 1, 0 or -1.
+ * complete: creates the missing indexes. migrate: only below version `to`. */
 struct store_sqlite_steps {
     const struct store_sqlite_step {
         int from; /* migrates version `from` to the next one */
         const char *sql;
+        store_sqlite_fn *then; /* called after the SQL; NULL: nothing */
     } * items;
     size_t n;
 };
 int store_sqlite_schema_look(struct db *d, struct fumi_err *e);
 int store_sqlite_schema_open(struct db *d, struct fumi_err *e);
 int store_sqlite_schema_check(struct db *d, struct fumi_err *e);
+int store_sqlite_schema_missing(struct db *d, const char **sql, struct fumi_err *e);
+int store_sqlite_schema_complete(struct db *d, void *arg, struct fumi_err *e);
 int store_sqlite_schema_migrate(struct db *d, const struct store_sqlite_steps *steps, int64_t to,
                                 struct fumi_err *e);
 /* Writes a copy of the database to `to`. COPY_BACKUP: fails if the file exists or the database is
- * damaged. COPY_BEFORE_MIGRATION: replaces the file; damage is copied too if the store is lenient.
- */
+ * damaged. COPY_BEFORE_MIGRATION: replaces the file; a lenient store also copies damage. */
 enum store_sqlite_copy_kind { COPY_BACKUP, COPY_BEFORE_MIGRATION };
 int store_sqlite_copy(struct store_sqlite *s, const char *to, enum store_sqlite_copy_kind kind,
                       struct fumi_err *e);

@@ -12,10 +12,11 @@
 #include <unistd.h>
 
 enum {
-    TORN_MAX = 1 << 17, /* unreadable ranges of one table */
-    LEAF = 13,          /* first byte of a page with rows of a table */
-    FIRST_FIELDS = 13,  /* of a note in version 1: FIRST_COLUMNS and four columns of the store */
-    FIELDS = FIRST_FIELDS + NOTE_INDEX_N - (FIRST_FIELDS - 4),
+    TORN_MAX = 1 << 17,   /* unreadable ranges of one table */
+    LEAF = 13,            /* first byte of a page with rows of a table */
+    FIRST_FIELDS = 13,    /* of a note in version 1: FIRST_COLUMNS and four columns of the store */
+    CHAIN = FIRST_FIELDS, /* the column `chain`; the newer columns of struct note follow */
+    FIELDS = FIRST_FIELDS + 1 + NOTE_INDEX_N - (FIRST_FIELDS - 4),
     ROW_MAX = 16 << 20,
     LOCK_WAIT = 2000,   /* milliseconds to wait for the exclusive lock */
     SEQUENCE_BITS = 40, /* a larger row number is taken for damage */
@@ -432,6 +433,7 @@ static void note_of(const struct raw_field *v, int64_t seq, struct fumi_arena *a
 {
     *out = (struct stored){.tag_set = v[2].number, .version = v[4].number};
     out->note = (struct note){.seq = seq,
+                              .chain = v[CHAIN].number,
                               .id = v[1].text,
                               .created = {v[3].number, true},
                               .project = v[6].text,
@@ -440,7 +442,7 @@ static void note_of(const struct raw_field *v, int64_t seq, struct fumi_arena *a
                               .source = v[10].text,
                               .metadata = {v[11].text},
                               .text = v[12].text};
-    for (size_t i = 0, k = FIRST_FIELDS; i < NOTE_INDEX_N; i++)
+    for (size_t i = 0, k = CHAIN + 1; i < NOTE_INDEX_N; i++)
         if (!(FIRST_COLUMNS >> i & 1))
             *note_text_at(&out->note, i) = v[k++].text;
     store_sqlite_note_verify(out, a, v[8].text, v[5].number);

@@ -84,12 +84,12 @@ static int write_file(const char *path, const struct fumi_buf *b, struct fumi_er
     return rc;
 }
 
-/* Reads the file of a new store into `out`. */
+/* Reads the file of a new store into `out`. It lacks the indexes whose root pages differ. */
 static int make_new(const struct store_sqlite *s, struct fumi_buf *out, struct fumi_err *e)
 {
     char *path = store_sqlite_path_new(s->path, ".new");
     struct store *new = store_sqlite_open(
-        &(struct store_sqlite_options){.path = path, .nosync = true}, e);
+        &(struct store_sqlite_options){.path = path, .nosync = true, .bare = true}, e);
     int rc = new ? 0 : -1;
     if (new)
         store_close(new);

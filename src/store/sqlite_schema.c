@@ -18,7 +18,7 @@ enum {
     HEADER = 100,
     VERSION_AT = 60,     /* offset of user_version in the header */
     APPLICATION_AT = 68, /* offset of application_id */
-    OBJECTS = 27,        /* rows of the schema table, with indexes and internal tables */
+    OBJECTS = 27,        /* rows of the schema table without `added`; with internal tables */
     SMALL = 1 << 20,     /* bytes: smaller files are checked when they are opened */
     WAL_SECONDS = 8,     /* to wait for other processes when switching to WAL mode */
 };
@@ -44,7 +44,8 @@ static const char *const tables[] = {
     "CREATE TABLE notes(seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "
     "tag_set INTEGER NOT NULL, created INTEGER NOT NULL, version INTEGER NOT NULL, "
     "checksum INTEGER NOT NULL, project TEXT NOT NULL, group_key TEXT NOT NULL, "
-    "tags TEXT NOT NULL, title TEXT, source TEXT, metadata TEXT, text TEXT NOT NULL) STRICT",
+    "tags TEXT NOT NULL, title TEXT, source TEXT, metadata TEXT, text TEXT NOT NULL, "
+    "chain INTEGER, session TEXT) STRICT",
     "CREATE INDEX notes_tag_set ON notes(tag_set, created)",
     "CREATE INDEX notes_time ON notes(created, seq, tag_set)",
     /* Vectors, one for each passage. spaces.notes: how many notes have vectors in the space. */
@@ -65,6 +66,12 @@ static const char *const tables[] = {
     "CREATE TABLE \"meta\"(name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT "
     "ROWID",
     store_sqlite_words_schema,
+};
+
+/* Indexes of later versions. Their root pages differ between stores, so they are not among the
+ * objects whose root pages a schema table can be replaced with: salvage leaves them out. */
+static const char *const added[] = {
+    "CREATE INDEX notes_chain ON notes(chain, created, seq) WHERE chain IS NOT NULL",
 };
 
 /* Tables that SQLite and FTS5 create themselves. */
@@ -91,7 +98,13 @@ static const char names_of_version_2[] =
     "ALTER TABLE notes RENAME COLUMN grp TO group_key;"
     "ALTER TABLE facts RENAME TO meta;";
 
-static const struct store_sqlite_step step_items[] = {{1, names_of_version_2}};
+static const char columns_of_version_3[] = "ALTER TABLE notes ADD COLUMN chain INTEGER;"
+                                           "ALTER TABLE notes ADD COLUMN session TEXT;";
+
+static const struct store_sqlite_step step_items[] = {
+    {1, names_of_version_2, NULL},
+    {2, columns_of_version_3, store_sqlite_schema_complete},
+};
 static const struct store_sqlite_steps steps = {step_items, FUMI_COUNT(step_items)};
 
 static int refuse(struct db *d, struct fumi_err *e)
@@ -174,10 +187,10 @@ static int exec_number(struct db *d, const char *pragma, int64_t n, struct fumi_
     return exec(d, sql, e);
 }
 
-static bool is_internal(struct fumi_str name)
+static bool is_among(struct fumi_str s, const char *const *list, size_t n)
 {
-    for (size_t i = 0; i < FUMI_COUNT(internal); i++)
-        if (fumi_eq(name, fumi_str(internal[i])))
+    for (size_t i = 0; i < n; i++)
+        if (fumi_eq(s, fumi_str(list[i])))
             return true;
     return false;
 }
@@ -189,14 +202,11 @@ static bool is_expected(sqlite3_stmt *q, size_t *ours)
                     sql = store_sqlite_text(q, 2);
     if (!sql.p)
         return fumi_eq(type, FUMI_STR("index")); /* of UNIQUE or PRIMARY KEY */
-    if (is_internal(name))
+    if (is_among(name, internal, FUMI_COUNT(internal)))
         return fumi_eq(type, FUMI_STR("table"));
-    for (size_t i = 0; i < FUMI_COUNT(tables); i++)
-        if (fumi_eq(sql, fumi_str(tables[i]))) {
-            (*ours)++;
-            return true;
-        }
-    return false;
+    bool is = is_among(sql, tables, FUMI_COUNT(tables));
+    *ours += is;
+    return is || is_among(sql, added, FUMI_COUNT(added));
 }
 
 /* If one object of the right number differs, some bytes of the schema table are damaged. Anything
@@ -212,7 +222,7 @@ int store_sqlite_schema_check(struct db *d, struct fumi_err *e)
         return -1;
     if (ours == FUMI_COUNT(tables) && !strange)
         return 0;
-    if (all == OBJECTS && strange <= 1)
+    if (all >= OBJECTS && all <= OBJECTS + FUMI_COUNT(added) && strange <= 1)
         __atomic_store_n(&d->store->corrupt, true, __ATOMIC_RELAXED);
     return refuse_tables(d, e);
 }
@@ -232,11 +242,37 @@ static int64_t version_of(struct db *d, struct fumi_err *e)
     return version > STORE_SCHEMA ? refuse_newer(d, version, e) : version;
 }
 
+int store_sqlite_schema_missing(struct db *d, const char **sql, struct fumi_err *e)
+{
+    for (size_t i = 0; i < FUMI_COUNT(added); i++) {
+        int64_t there;
+        int found = store_sqlite_number(d, e, &there, "SELECT 1 FROM sqlite_schema WHERE sql=?1",
+                                        "s", fumi_str(added[i]));
+        *sql = added[i];
+        if (found <= 0)
+            return found < 0 ? -1 : 1;
+    }
+    return 0;
+}
+
+int store_sqlite_schema_complete(struct db *d, void *arg, struct fumi_err *e)
+{
+    (void)arg;
+    const char *sql;
+    int missing;
+    while ((missing = store_sqlite_schema_missing(d, &sql, e)) > 0)
+        if (exec(d, sql, e))
+            return -1;
+    return missing;
+}
+
 static int create(struct db *d, struct fumi_err *e)
 {
     for (size_t i = 0; i < FUMI_COUNT(tables); i++)
         if (exec(d, tables[i], e))
             return -1;
+    if (!d->store->bare && store_sqlite_schema_complete(d, NULL, e))
+        return -1;
     return exec_number(d, "application_id", STORE_APPLICATION, e) ||
                    exec_number(d, "user_version", STORE_SCHEMA, e)
                ? -1
@@ -267,11 +303,12 @@ static int create_once(struct db *d, struct fumi_err *e)
     return create_locked(d, e) || exec(d, "COMMIT", e) ? roll_back(d) : 0;
 }
 
-static const char *step_from(const struct store_sqlite_steps *s, int64_t version)
+static const struct store_sqlite_step *step_from(const struct store_sqlite_steps *s,
+                                                 int64_t version)
 {
     for (size_t i = 0; i < s->n; i++)
         if (s->items[i].from == version)
-            return s->items[i].sql;
+            return &s->items[i];
     return NULL;
 }
 
@@ -285,20 +322,22 @@ static int copy_old(struct db *d, int64_t version, struct fumi_err *e)
     return rc;
 }
 
-static int run_step(struct db *d, const char *sql, struct fumi_err *e)
+static int run_step(struct db *d, const struct store_sqlite_step *step, struct fumi_err *e)
 {
-    int rc = sqlite3_exec(d->h, sql, NULL, NULL, NULL);
+    int rc = sqlite3_exec(d->h, step->sql, NULL, NULL, NULL);
     if (rc == SQLITE_ERROR) /* a table or column is missing, or is there already */
         return refuse_tables(d, e);
-    return rc ? store_sqlite_fault(d, rc, e) : 0;
+    if (rc)
+        return store_sqlite_fault(d, rc, e);
+    return step->then ? step->then(d, NULL, e) : 0;
 }
 
 static int run_steps(struct db *d, const struct store_sqlite_steps *list, int64_t from, int64_t to,
                      struct fumi_err *e)
 {
     for (; from < to; from++) {
-        const char *sql = step_from(list, from);
-        if (sql ? run_step(d, sql, e) : refuse(d, e))
+        const struct store_sqlite_step *step = step_from(list, from);
+        if (step ? run_step(d, step, e) : refuse(d, e))
             return -1;
     }
     return to == STORE_SCHEMA ? store_sqlite_schema_check(d, e) : 0;
@@ -429,6 +468,22 @@ static int64_t version_once(struct db *d, struct fumi_err *e)
     return version;
 }
 
+/* Completes a repair that was killed after it replaced the schema table. A lenient store is left to
+ * store_check. */
+static int complete_once(struct db *d, struct fumi_err *e)
+{
+    const char *sql;
+    int missing = d->store->lenient || d->store->bare ? 0 : store_sqlite_schema_missing(d, &sql, e);
+    if (missing <= 0)
+        return missing;
+    if (exec(d, "BEGIN IMMEDIATE", e))
+        return -1;
+    if (still_there(d, e) || store_sqlite_schema_complete(d, NULL, e) || exec(d, "COMMIT", e))
+        return roll_back(d);
+    fumi_log(d->store->log, FUMI_WARN, "store.repaired", {"what", FUMI_STR("a missing index"), 0});
+    return 0;
+}
+
 int store_sqlite_schema_open(struct db *d, struct fumi_err *e)
 {
     int64_t version = version_once(d, e);
@@ -439,5 +494,5 @@ int store_sqlite_schema_open(struct db *d, struct fumi_err *e)
     if (version > 0 && version < STORE_SCHEMA &&
         (switch_to_wal(d, e) || store_sqlite_schema_migrate(d, &steps, STORE_SCHEMA, e)))
         return -1;
-    return check_once(d, e) ? -1 : switch_to_wal(d, e);
+    return check_once(d, e) || switch_to_wal(d, e) ? -1 : complete_once(d, e);
 }

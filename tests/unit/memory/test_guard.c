@@ -119,6 +119,33 @@ TEST(other_values_are_stored_unchanged)
     fixture_end(&t);
 }
 
+/* A session is given when a note is stored, and is not changed by an update. */
+TEST(the_session_is_masked)
+{
+    static const char *const methods[] = {"memory.add_note", "memory.import"};
+    for (size_t i = 0; i < FUMI_COUNT(secret_cases); i++) {
+        const struct secret_case *c = &secret_cases[i];
+        if (note_session_fault(fumi_str(c->text)))
+            continue;
+        struct fixture t;
+        CHECK(fixture_begin(&t, AGENT_ALL));
+        struct fumi_str note = fumi_fmt(&t.a, "\"groupId\":\"g\",\"text\":\"x\",\"session\":%.*s",
+                                        FUMI_ARG(quoted(&t, c->text)));
+        for (size_t m = 0; m < FUMI_COUNT(methods); m++) {
+            const struct fumi_val *v = ASK(&t, methods[m],
+                                           m ? "{\"projectId\":\"p\",\"notes\":[{%.*s}]}"
+                                             : "{\"projectId\":\"p\",%.*s}",
+                                           FUMI_ARG(note));
+            CHECK(holds(fixture_text(&t, v, "warning"), secret_name(c->kind)));
+            struct fumi_str id = m ? fumi_text(&t.a, fumi_first(fumi_get(v, "ids")))
+                                   : fixture_text(&t, v, "id");
+            v = ASK(&t, "memory.get", "{\"id\":\"%.*s\"}", FUMI_ARG(id));
+            CHECK(is(&t, fumi_get(v, "session"), c->masked));
+        }
+        fixture_end(&t);
+    }
+}
+
 static const char token[] = "ghp_"
                             "q7Rz1Xw9Tb4Lm2Vc"
                             "8Nf6Hj3KpD5sG0yUaE1i";

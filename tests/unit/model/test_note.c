@@ -111,3 +111,31 @@ TEST(lines_are_visible_text)
     CHECK(!note_line_fault((struct fumi_str){0}) && !note_line(&a, (struct fumi_str){0}).p);
     fumi_arena_done(&a);
 }
+
+/* The chain depends on the project, the group, and the session or else the writer. */
+TEST(notes_of_a_session_form_a_chain)
+{
+    static const struct note rows[] = {
+        {.project = {"p", 1}, .group = {"g", 1}, .session = {"s", 1}},
+        {.project = {"q", 1}, .group = {"g", 1}, .session = {"s", 1}},
+        {.project = {"p", 1}, .group = {"h", 1}, .session = {"s", 1}},
+        {.project = {"pg", 2}, .group = {"", 0}, .session = {"s", 1}},
+        {.project = {"p", 1}, .group = {"g", 1}, .session = {"t", 1}},
+        {.project = {"p", 1}, .group = {"g", 1}, .writer = 7},
+        {.project = {"p", 1}, .group = {"g", 1}, .writer = 8},
+        {.project = {"p", 1}, .group = {"h", 1}, .writer = 7},
+    };
+    struct note other = rows[0];
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        CHECK(note_chain(&rows[i]) > 0);
+        for (size_t k = 0; k < i; k++)
+            CHECK(note_chain(&rows[i]) != note_chain(&rows[k]));
+    }
+    other.writer = 9;
+    other.chain = 3;
+    other.text = FUMI_STR("another text");
+    CHECK_INT(note_chain(&other), note_chain(&rows[0]));
+    other.session = (struct fumi_str){0};
+    other.writer = 0;
+    CHECK_INT(note_chain(&other), 0);
+}
