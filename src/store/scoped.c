@@ -275,6 +275,27 @@ static int scoped_match_keywords(struct store *base, struct fumi_arena *a, const
     return narrow(s, &f, &own, e) ? -1 : store_match_keywords(s->in, a, f, query, limit, out, e);
 }
 
+/* Neighbours belong to the project of their note, so only the notes are looked up. */
+static int scoped_neighbours(struct store *base, struct fumi_arena *a, const int64_t *seqs,
+                             size_t n, struct neighbours *out, struct fumi_err *e)
+{
+    const struct scoped *s = of(base);
+    struct notes heads = {0};
+    if (store_neighbours(s->in, a, seqs, n, out, e))
+        return -1;
+    if (!s->scope.project.p)
+        return 0;
+    if (store_load_heads(s->in, a, seqs, n, &heads, e))
+        return -1;
+    for (size_t i = 0, k = 0; i < n; i++) {
+        bool there = k < heads.n && heads.items[k].seq == seqs[i];
+        if (!there || !is_ours(&s->scope, heads.items[k].project))
+            out[i] = (struct neighbours){0};
+        k += there;
+    }
+    return 0;
+}
+
 static int scoped_count_notes(struct store *base, const struct filter *f, struct filtered *out,
                               struct fumi_err *e)
 {

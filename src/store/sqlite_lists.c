@@ -46,8 +46,8 @@ static int heads(struct db *d, void *arg, struct fumi_err *e)
     struct fumi_arena *a = l->to->arena;
     *l->out = (struct notes){.items = fumi_alloc(a, l->n * sizeof(*l->out->items))};
     for (size_t i = 0; i < l->n; i++) {
-        sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT id, created FROM notes WHERE seq=?1",
-                                             "i", l->seqs[i]);
+        sqlite3_stmt *q = store_sqlite_query(
+            d, e, "SELECT id, created, project FROM notes WHERE seq=?1", "i", l->seqs[i]);
         int found = q ? store_sqlite_row(d, q, e) : -1;
         if (found < 0)
             return -1;
@@ -55,6 +55,7 @@ static int heads(struct db *d, void *arg, struct fumi_err *e)
             continue;
         l->out->items[l->out->n++] = (struct note){.seq = l->seqs[i],
                                                    .id = store_sqlite_keep(q, 0, a),
+                                                   .project = store_sqlite_keep(q, 2, a),
                                                    .created = {sqlite3_column_int64(q, 1), true}};
         store_sqlite_end(q);
     }

@@ -72,6 +72,12 @@ int store_match_keywords(struct store *s, struct fumi_arena *a, const struct fil
     return s->ops->match_keywords(s, a, f, query, limit, out, e);
 }
 
+int store_neighbours(struct store *s, struct fumi_arena *a, const int64_t *seqs, size_t n,
+                     struct neighbours *out, struct fumi_err *e)
+{
+    return s->ops->neighbours(s, a, seqs, n, out, e);
+}
+
 int store_count_notes(struct store *s, const struct filter *f, struct filtered *out,
                       struct fumi_err *e)
 {

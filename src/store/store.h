@@ -37,7 +37,7 @@ int store_delete(struct store *s, struct fumi_str id, struct fumi_err *e);
  * list_recent: newest first, then highest seq; passes at most `limit` rows to `to`.
  * list_by_seq: seq > after, ascending; f NULL: all projects.
  * load_notes: the notes with these seqs, in this order; deleted ones are omitted.
- * load_heads: the same, but only seq, id and created, of damaged notes too. */
+ * load_heads: the same, but only seq, id, project and created, of damaged notes too. */
 int store_list_recent(struct store *s, const struct loading *to, const struct filter *f,
                       struct cursor after, size_t limit, struct notes *out, struct fumi_err *e);
 int store_list_by_seq(struct store *s, struct fumi_arena *a, const struct filter *f, int64_t after,
@@ -55,7 +55,9 @@ int store_list_names(struct store *s, struct fumi_arena *a, const struct naming 
 /* Search, best first.
  * nearest: by cosine, among the notes that pass the filter.
  * score_vectors: the cosines of given notes, in their order; notes without vectors are omitted.
- * match_keywords: by BM25; the query is plain text, without operators. */
+ * match_keywords: by BM25; the query is plain text, without operators.
+ * neighbours: sets out[i] to the neighbours of the note seqs[i], in one snapshot; all 0 if the note
+ * does not exist or belongs to no session. */
 int store_nearest(struct store *s, struct fumi_arena *a, const struct filter *f,
                   struct fumi_str space, const float *query, size_t dim, size_t limit,
                   struct hits *out, struct fumi_err *e);
@@ -64,6 +66,8 @@ int store_score_vectors(struct store *s, struct fumi_arena *a, struct fumi_str s
                         struct hits *out, struct fumi_err *e);
 int store_match_keywords(struct store *s, struct fumi_arena *a, const struct filter *f,
                          struct fumi_str query, size_t limit, struct hits *out, struct fumi_err *e);
+int store_neighbours(struct store *s, struct fumi_arena *a, const int64_t *seqs, size_t n,
+                     struct neighbours *out, struct fumi_err *e);
 int store_count_notes(struct store *s, const struct filter *f, struct filtered *out,
                       struct fumi_err *e);
 

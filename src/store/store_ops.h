@@ -20,6 +20,7 @@
     OP(nearest)                                                                                    \
     OP(score_vectors)                                                                              \
     OP(match_keywords)                                                                             \
+    OP(neighbours)                                                                                 \
     OP(count_notes)                                                                                \
     OP(add_group)                                                                                  \
     OP(get_group)                                                                                  \

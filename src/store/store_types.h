@@ -30,6 +30,12 @@ struct hits {
     size_t n;
 };
 
+/* The notes before and after a note in its chain (note_chain), by time of creation, then by seq:
+ * two before, one before, one after, two after; 0: none. */
+struct neighbours {
+    int64_t seq[4];
+};
+
 /* How many notes each part of a filter excludes, applied in this order. */
 struct filtered {
     int64_t project; /* notes of the project */
