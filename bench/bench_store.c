@@ -140,10 +140,11 @@ static double once(struct store *s, struct dice *d, struct fumi_arena *a, bool b
     struct hits h;
     float x[DIM];
     vector(d, x);
-    struct fumi_str q = text(d, a, 5);
+    const struct keyword_query words = {.text = text(d, a, 5), .limit = 100};
+    struct keyword_hits k;
     int64_t began = fumi_ticks();
     if (by_vector ? store_nearest(s, a, &all, FUMI_STR("bench:b:384"), x, DIM, 10, &h, &e)
-                  : store_match_keywords(s, a, &all, q, 100, &h, &e))
+                  : store_match_keywords(s, a, &all, &words, &k, &e))
         exit(1);
     double ms = (double)(fumi_ticks() - began) / 1e6;
     fumi_arena_reset(a, 1 << 20);

@@ -22,6 +22,8 @@ struct searching {
     struct space *sp;
     size_t wide; /* candidates per search */
     struct found *out;
+    struct keyword_hits words;
+    float *x;        /* the vector of the query; NULL: none */
     bool no_vectors; /* notes pass the filter, but none has a vector in the serving space */
 };
 
@@ -33,27 +35,28 @@ static int by_cosine(const void *x, const void *y)
     return (a->seq < b->seq) - (a->seq > b->seq);
 }
 
-static bool has(const struct hits *h, int64_t seq)
+static const struct hit *find(const struct hits *h, int64_t seq)
 {
     for (size_t i = 0; i < h->n; i++)
         if (h->items[i].seq == seq)
-            return true;
-    return false;
+            return &h->items[i];
+    return NULL;
 }
 
 /* Adds the cosines of the notes that only the keyword search found, so that every candidate that
  * has vectors is scored by both searches. */
-static int add_cosines(struct searching *q, const float *x, size_t dim, const struct hits *words,
-                       struct hits *near, struct fumi_err *e)
+static int add_cosines(struct searching *q, struct hits *near, struct fumi_err *e)
 {
     struct store *store = q->m->view;
+    const struct hits *words = &q->words.hits;
     struct hits more = {0};
+    size_t dim = atomic_load(&q->sp->embedder->dim);
     int64_t *seqs = fumi_alloc(q->a, (words->n + 1) * sizeof(*seqs));
     size_t n = 0;
     for (size_t i = 0; i < words->n; i++)
-        if (!has(near, words->items[i].seq))
+        if (!find(near, words->items[i].seq))
             seqs[n++] = words->items[i].seq;
-    if (store_score_vectors(store, q->a, space_name(q->sp, q->a), x, dim, seqs, n, &more, e))
+    if (store_score_vectors(store, q->a, space_name(q->sp, q->a), q->x, dim, seqs, n, &more, e))
         return -1;
     struct hit *all = fumi_alloc(q->a, (near->n + more.n + 1) * sizeof(*all));
     if (near->n)
@@ -67,13 +70,12 @@ static int add_cosines(struct searching *q, const float *x, size_t dim, const st
 
 /* Vector search. Returns 1 if the query could not be embedded: the caller then uses keywords only.
  */
-static int by_meaning(struct searching *q, const struct hits *words, struct hits *near,
-                      struct fumi_err *e)
+static int by_meaning(struct searching *q, struct hits *near, struct fumi_err *e)
 {
     struct store *store = q->m->view;
     struct fumi_err why = {0};
-    float *x;
-    if (space_query(q->sp, q->a, q->s->query, q->s->ms, &x, &why)) {
+    if (space_query(q->sp, q->a, q->s->query, q->s->ms, &q->x, &why)) {
+        q->x = NULL;
         if (q->s->mode == SEARCH_HYBRID && why.code == ERR_PROVIDER) {
             q->out->warning = fumi_fmt(q->a, "searched by keyword only: %s", why.text);
             return 1;
@@ -82,11 +84,11 @@ static int by_meaning(struct searching *q, const struct hits *words, struct hits
         return -1;
     }
     size_t dim = atomic_load(&q->sp->embedder->dim);
-    if (store_nearest(store, q->a, &q->s->filter, space_name(q->sp, q->a), x, dim, q->wide, near,
+    if (store_nearest(store, q->a, &q->s->filter, space_name(q->sp, q->a), q->x, dim, q->wide, near,
                       e))
         return -1;
     q->no_vectors = !near->n && q->out->filtered.left > 0;
-    return words->n ? add_cosines(q, x, dim, words, near, e) : 0;
+    return q->words.hits.n ? add_cosines(q, near, e) : 0;
 }
 
 static void weigh(const struct searching *q, struct fuse_input *in)
@@ -106,21 +108,27 @@ static void plain_scores(struct results *r)
         r->items[i].score = (1 + r->items[i].meaning) / 2;
 }
 
+static int by_words(struct searching *q, struct fumi_err *e)
+{
+    const struct keyword_query words = {.text = q->s->query, .limit = q->wide};
+    return store_match_keywords(q->m->view, q->a, &q->s->filter, &words, &q->words, e);
+}
+
 static int candidates(struct searching *q, struct results *all, struct fumi_err *e)
 {
-    struct store *store = q->m->view;
     struct fuse_input in = {.weight = 0};
     q->out->mode = q->s->mode;
-    if (q->s->mode != SEARCH_MEANING &&
-        store_match_keywords(store, q->a, &q->s->filter, q->s->query, q->wide, &in.words, e))
+    q->x = NULL;
+    if (q->s->mode != SEARCH_MEANING && by_words(q, e))
         return -1;
     if (q->s->mode != SEARCH_WORDS) {
-        int rc = by_meaning(q, &in.words, &in.meaning, e);
+        int rc = by_meaning(q, &in.meaning, e);
         if (rc < 0)
             return -1;
         if (rc)
             q->out->mode = SEARCH_WORDS;
     }
+    in.words = q->words.hits;
     weigh(q, &in);
     *all = fuse(q->a, &in);
     if (q->out->mode == SEARCH_MEANING)
@@ -332,7 +340,8 @@ int memory_search(struct memory *m, struct fumi_arena *a, struct search *s, stru
     if (project_canonical(a, s->filter.project, &s->filter.project, e) ||
         store_count_notes(m->view, &s->filter, &out->filtered, e))
         return -1;
-    struct searching q = {m, a, s, space_take(m, &m->serving), wide, out, false};
+    struct searching q = {
+        .m = m, .a = a, .s = s, .sp = space_take(m, &m->serving), .wide = wide, .out = out};
     int rc = run(&q, e);
     space_put(q.sp);
     if (!rc && q.no_vectors && memory_follow(m, a, e)) {

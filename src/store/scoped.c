@@ -267,12 +267,12 @@ static int scoped_score_vectors(struct store *base, struct fumi_arena *a, struct
 }
 
 static int scoped_match_keywords(struct store *base, struct fumi_arena *a, const struct filter *f,
-                                 struct fumi_str query, size_t limit, struct hits *out,
+                                 const struct keyword_query *q, struct keyword_hits *out,
                                  struct fumi_err *e)
 {
     const struct scoped *s = of(base);
     struct filter own;
-    return narrow(s, &f, &own, e) ? -1 : store_match_keywords(s->in, a, f, query, limit, out, e);
+    return narrow(s, &f, &own, e) ? -1 : store_match_keywords(s->in, a, f, q, out, e);
 }
 
 /* Neighbours belong to the project of their note, so only the notes are looked up. */

@@ -122,31 +122,6 @@ static int look_at_words(struct db *d, void *arg, struct fumi_err *e)
     return 0;
 }
 
-static int put_words(struct db *d, struct check *x, int64_t seq, struct fumi_err *e)
-{
-    struct stored n;
-    int found = store_sqlite_find(d, &x->arena, (struct fumi_str){0}, seq, &n, e);
-    if (found > 0 && !n.damaged && store_sqlite_note_words(d, &x->arena, &n.note, e))
-        found = -1;
-    fumi_arena_reset(&x->arena, 1 << 20);
-    return found < 0 ? -1 : 0;
-}
-
-static int repair_words(struct db *d, void *arg, struct fumi_err *e)
-{
-    struct check *x = arg;
-    if (store_sqlite_run(d, e, "INSERT INTO words(words) VALUES('delete-all')", ""))
-        return -1;
-    sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT seq FROM notes ORDER BY seq", "");
-    int more = q ? 1 : -1;
-    while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0)
-        if (put_words(d, x, sqlite3_column_int64(q, 0), e)) {
-            store_sqlite_end(q);
-            return -1;
-        }
-    return more;
-}
-
 /* Compares the tag set of each note with the project, group and tags of the note. */
 static int look_at_tag_sets(struct db *d, void *arg, struct fumi_err *e)
 {
@@ -218,6 +193,10 @@ static int repair_tag_sets(struct db *d, void *arg, struct fumi_err *e)
     return repair_tags(d, arg, e) ? -1 : store_sqlite_note_changed(d, 0, e);
 }
 
+#define WORDS_OF_GROUP                                                                             \
+    "SELECT coalesce(sum(words_in(sz)), 0) FROM tag_sets p JOIN notes n USING(tag_set) JOIN "      \
+    "words_docsize d ON d.id=n.seq WHERE p.project_group=r.project_group"
+
 /* Redundant data, in the order in which it must be repaired. The JSON functions of SQLite end a
  * string at a NUL character, so tags that contain one are not checked. */
 static const struct check_rule {
@@ -259,6 +238,9 @@ static const struct check_rule {
      "WHERE p.project_group=r.project_group)",
      "UPDATE project_groups SET notes=(SELECT coalesce(sum(p.notes), 0) FROM tag_sets p WHERE "
      "p.project_group=project_groups.project_group)"},
+    {"wrong counts of the words in a group",
+     "SELECT count(*) FROM project_groups r WHERE words<>(" WORDS_OF_GROUP ")",
+     "UPDATE project_groups AS r SET words=(" WORDS_OF_GROUP ")"},
     {"tags that belong to no tag set",
      "SELECT count(*) FROM tag_set_tags t LEFT JOIN tag_sets p USING(tag_set) WHERE p.tag_set IS "
      "NULL OR "
@@ -308,7 +290,7 @@ static const struct check_part {
     store_sqlite_fn *look, *repair;
 } parts[] = {
     {"The pages of the file", look_at_pages, repair_indexes},
-    {"The keyword index", look_at_words, repair_words},
+    {"The keyword index", look_at_words, store_sqlite_words_rebuild},
     {"The tag sets of the notes", look_at_tag_sets, repair_tag_sets},
     {"The counts, tags and vectors", look_at_rules, repair_rules},
 };

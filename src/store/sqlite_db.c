@@ -169,7 +169,7 @@ static int set_up(struct db *d, bool writes, struct fumi_err *e)
         (!writes && run_text(d, "PRAGMA query_only=ON", e)))
         return -1;
     store_sqlite_erase_unused(d->h);
-    return store_sqlite_words_register(d->h, e);
+    return store_sqlite_words_register(d->h, &d->ending, e);
 }
 
 struct db *store_sqlite_connect(struct store_sqlite *s, bool writes, struct fumi_err *e)

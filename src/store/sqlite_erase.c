@@ -280,6 +280,7 @@ static int is_marked(sqlite3 *copy, const char *select, bool *marked)
 
 int store_sqlite_erase_copy(sqlite3 *copy)
 {
+    static const struct words_ending none; /* no text is tokenized */
     struct fumi_err ignored;
     bool old = false, marked = false;
     int rc = is_old(copy, &old);
@@ -287,7 +288,7 @@ int store_sqlite_erase_copy(sqlite3 *copy)
         rc = is_marked(copy, copies[old].select, &marked);
     if (rc || !marked)
         return rc;
-    if (store_sqlite_words_register(copy, &ignored))
+    if (store_sqlite_words_register(copy, &none, &ignored))
         return SQLITE_ERROR;
     return sqlite3_exec(copy, copies[old].clean, NULL, NULL, NULL);
 }

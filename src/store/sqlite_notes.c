@@ -207,22 +207,64 @@ static struct fumi_str tag_words(struct fumi_arena *a, struct fumi_strs tags)
     return fumi_buf_keep(&buf, a);
 }
 
+/* Adds the words of a note to those of its group (sign 1), or subtracts them (-1). */
+static int count_words(struct db *d, const struct note *n, int64_t sign, struct fumi_err *e)
+{
+    return store_sqlite_run(d, e,
+                            "UPDATE project_groups SET words=words+?4*words_in((SELECT sz FROM "
+                            "words_docsize WHERE id=?1)) WHERE project=?2 AND group_key=?3",
+                            "issi", n->seq, n->project, n->group, sign);
+}
+
 int store_sqlite_note_words(struct db *d, struct fumi_arena *a, const struct note *n,
                             struct fumi_err *e)
 {
-    return store_sqlite_run(d, e,
-                            "INSERT INTO words(rowid, title, text, tags, source) "
-                            "VALUES(?1, ?2, ?3, ?4, ?5)",
-                            "issss", n->seq, n->title, n->text, tag_words(a, n->tags), n->source);
+    d->ending = store_sqlite_words_ending(n->project, n->id);
+    if (store_sqlite_run(d, e,
+                         "INSERT INTO words(rowid, title, text, tags, source) "
+                         "VALUES(?1, ?2, ?3, ?4, ?5)",
+                         "issss", n->seq, n->title, n->text, tag_words(a, n->tags), n->source))
+        return -1;
+    return count_words(d, n, 1, e);
 }
 
 /* The index is contentless: to delete an entry, FTS5 needs exactly the text that was inserted. */
 static int drop_words(struct db *d, struct fumi_arena *a, const struct note *n, struct fumi_err *e)
 {
+    d->ending = store_sqlite_words_ending(n->project, n->id);
+    if (count_words(d, n, -1, e))
+        return -1;
     return store_sqlite_run(d, e,
                             "INSERT INTO words(words, rowid, title, text, tags, source) "
                             "VALUES('delete', ?1, ?2, ?3, ?4, ?5)",
                             "issss", n->seq, n->title, n->text, tag_words(a, n->tags), n->source);
+}
+
+static int index_note(struct db *d, struct fumi_arena *a, int64_t seq, struct fumi_err *e)
+{
+    struct stored n;
+    int found = store_sqlite_find(d, a, (struct fumi_str){0}, seq, &n, e);
+    if (found > 0 && !n.damaged && store_sqlite_note_words(d, a, &n.note, e))
+        found = -1;
+    fumi_arena_reset(a, 1 << 20);
+    return found < 0 ? -1 : 0;
+}
+
+int store_sqlite_words_rebuild(struct db *d, void *arg, struct fumi_err *e)
+{
+    (void)arg;
+    struct fumi_arena a = {0};
+    if (store_sqlite_run(d, e, "INSERT INTO words(words) VALUES('delete-all')", "") ||
+        store_sqlite_run(d, e, "UPDATE project_groups SET words=0", ""))
+        return -1;
+    sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT seq FROM notes ORDER BY seq", "");
+    int more = q ? 1 : -1, rc = 0;
+    while (!rc && more > 0 && (more = store_sqlite_row(d, q, e)) > 0)
+        rc = index_note(d, &a, sqlite3_column_int64(q, 0), e);
+    if (rc)
+        store_sqlite_end(q);
+    fumi_arena_done(&a);
+    return rc ? -1 : more;
 }
 
 struct add_note_args {
@@ -426,7 +468,7 @@ static int update(struct db *d, const struct note *n, const struct stored *to,
 static int replace_words(struct db *d, struct update_note_args *p, const struct note *old,
                          const struct note *now, struct fumi_err *e)
 {
-    if (!(p->set & (NOTE_TITLE | NOTE_TEXT | NOTE_TAGS | NOTE_SOURCE)))
+    if (!(p->set & (NOTE_TITLE | NOTE_TEXT | NOTE_TAGS | NOTE_SOURCE | NOTE_GROUP)))
         return 0;
     return drop_words(d, &p->arena, old, e) || store_sqlite_note_words(d, &p->arena, now, e) ? -1
                                                                                              : 0;

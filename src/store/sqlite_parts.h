@@ -8,6 +8,7 @@
 
 #include "store/scan.h"
 #include "store/sqlite.h"
+#include "store/sqlite_words.h"
 #include "store/store_ops.h"
 
 #include <pthread.h>
@@ -28,11 +29,12 @@ enum {
 struct db {
     sqlite3 *h;
     struct store_sqlite *store;
-    struct db *next;  /* in the free list of readers */
-    bool bad;         /* an error made it unusable: it is closed instead of reused */
-    int64_t waiting;  /* start of the current wait for a lock */
-    int64_t patience; /* nanoseconds to wait for a lock; 0: the default (sqlite_busy.c) */
-    uint64_t random;  /* state of the generator that varies the waits */
+    struct db *next;            /* in the free list of readers */
+    bool bad;                   /* an error made it unusable: it is closed instead of reused */
+    int64_t waiting;            /* start of the current wait for a lock */
+    int64_t patience;           /* nanoseconds to wait for a lock; 0: the default (sqlite_busy.c) */
+    uint64_t random;            /* state of the generator that varies the waits */
+    struct words_ending ending; /* of the tokens that the tokenizer emits */
     struct {
         const char *sql;
         sqlite3_stmt *q; /* owned; NULL: the slot is free */
@@ -132,7 +134,7 @@ struct fumi_str store_sqlite_keep(sqlite3_stmt *q, int column, struct fumi_arena
 /* Schema (sqlite_schema.c). look, open and migrate run outside of a transaction. look: refuses a
  * file that cannot be a store, by its header. open: checks the tables, after creating or migrating
  * them. check: compares the tables. missing: sets *sql to a missing index; returns 1, 0 or -1.
- * complete: creates the missing indexes. migrate: only below version `to`. */
+ * complete: if there is one, also rebuilds the keyword index. migrate: only below version `to`. */
 struct store_sqlite_steps {
     const struct store_sqlite_step {
         int from; /* migrates version `from` to the next one */
@@ -204,8 +206,10 @@ int store_sqlite_note_load(struct db *d, const struct loading *to, int64_t seq, 
 void store_sqlite_log_damage(struct store_sqlite *s, const char *what, struct fumi_str id);
 /* Raises the change number because this note changed; 0: all notes; CHANGED_ELSE: not a note. */
 int store_sqlite_note_changed(struct db *d, int64_t seq, struct fumi_err *e);
+/* words: adds a note to the keyword index. rebuild: builds it from the notes without damage. */
 int store_sqlite_note_words(struct db *d, struct fumi_arena *a, const struct note *n,
                             struct fumi_err *e);
+int store_sqlite_words_rebuild(struct db *d, void *arg, struct fumi_err *e);
 /* Sets the tags, and `damaged` by comparing the note with the checksum `sum`. */
 void store_sqlite_note_verify(struct stored *s, struct fumi_arena *a, struct fumi_str tags,
                               int64_t sum);

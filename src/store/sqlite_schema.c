@@ -35,7 +35,8 @@ static const char *const tables[] = {
      * them, which is never used again; notes counts the notes. All three tables can be derived from
      * the notes. */
     "CREATE TABLE \"project_groups\"(project_group INTEGER PRIMARY KEY, project TEXT NOT NULL, "
-    "group_key TEXT NOT NULL, notes INTEGER NOT NULL, UNIQUE(project, group_key)) STRICT",
+    "group_key TEXT NOT NULL, notes INTEGER NOT NULL, words INTEGER NOT NULL DEFAULT 0, "
+    "UNIQUE(project, group_key)) STRICT",
     "CREATE TABLE \"tag_sets\"(tag_set INTEGER PRIMARY KEY AUTOINCREMENT, "
     "project_group INTEGER NOT NULL, tags TEXT NOT NULL, notes INTEGER NOT NULL, "
     "UNIQUE(project_group, tags)) STRICT",
@@ -69,7 +70,11 @@ static const char *const tables[] = {
 };
 
 /* Indexes of later versions. Their root pages differ between stores, so they are not among the
- * objects whose root pages a schema table can be replaced with: salvage leaves them out. */
+ * objects whose root pages a schema table can be replaced with: salvage leaves them out.
+ *
+ * The schema table of an older version is replaced by that of this version, too. Then the keyword
+ * index still has the tokens of the older version. Therefore it is rebuilt in the transaction that
+ * creates the missing indexes: a store that lacks one may have such a keyword index. */
 static const char *const added[] = {
     "CREATE INDEX notes_chain ON notes(chain, created, seq) WHERE chain IS NOT NULL",
 };
@@ -98,8 +103,16 @@ static const char names_of_version_2[] =
     "ALTER TABLE notes RENAME COLUMN grp TO group_key;"
     "ALTER TABLE facts RENAME TO meta;";
 
-static const char columns_of_version_3[] = "ALTER TABLE notes ADD COLUMN chain INTEGER;"
-                                           "ALTER TABLE notes ADD COLUMN session TEXT;";
+/* The tokenizer has a new name, so that a program of an earlier version that still has the file
+ * open fails instead of writing tokens without the ending of the project. */
+static const char columns_of_version_3[] =
+    "PRAGMA writable_schema=ON;"
+    "UPDATE sqlite_schema SET sql=replace(sql, 'tokenize=''fumi''', 'tokenize=''fumi3''') "
+    "WHERE name='words';"
+    "PRAGMA writable_schema=RESET;"
+    "ALTER TABLE project_groups ADD COLUMN words INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE notes ADD COLUMN chain INTEGER;"
+    "ALTER TABLE notes ADD COLUMN session TEXT;";
 
 static const struct store_sqlite_step step_items[] = {
     {1, names_of_version_2, NULL},
@@ -255,9 +268,8 @@ int store_sqlite_schema_missing(struct db *d, const char **sql, struct fumi_err 
     return 0;
 }
 
-int store_sqlite_schema_complete(struct db *d, void *arg, struct fumi_err *e)
+static int create_added(struct db *d, struct fumi_err *e)
 {
-    (void)arg;
     const char *sql;
     int missing;
     while ((missing = store_sqlite_schema_missing(d, &sql, e)) > 0)
@@ -266,12 +278,21 @@ int store_sqlite_schema_complete(struct db *d, void *arg, struct fumi_err *e)
     return missing;
 }
 
+int store_sqlite_schema_complete(struct db *d, void *arg, struct fumi_err *e)
+{
+    const char *sql;
+    int missing = store_sqlite_schema_missing(d, &sql, e);
+    if (missing <= 0)
+        return missing;
+    return create_added(d, e) || store_sqlite_words_rebuild(d, arg, e) ? -1 : 0;
+}
+
 static int create(struct db *d, struct fumi_err *e)
 {
     for (size_t i = 0; i < FUMI_COUNT(tables); i++)
         if (exec(d, tables[i], e))
             return -1;
-    if (!d->store->bare && store_sqlite_schema_complete(d, NULL, e))
+    if (!d->store->bare && create_added(d, e))
         return -1;
     return exec_number(d, "application_id", STORE_APPLICATION, e) ||
                    exec_number(d, "user_version", STORE_SCHEMA, e)
@@ -480,7 +501,8 @@ static int complete_once(struct db *d, struct fumi_err *e)
         return -1;
     if (still_there(d, e) || store_sqlite_schema_complete(d, NULL, e) || exec(d, "COMMIT", e))
         return roll_back(d);
-    fumi_log(d->store->log, FUMI_WARN, "store.repaired", {"what", FUMI_STR("a missing index"), 0});
+    fumi_log(d->store->log, FUMI_WARN, "store.repaired",
+             {"what", FUMI_STR("the keyword index"), 0});
     return 0;
 }
 

@@ -260,26 +260,45 @@ int store_sqlite_score_vectors(struct store *s, struct fumi_arena *a, struct fum
 
 struct match_keywords_args {
     struct fumi_arena *arena;
-    const struct filter *filter;
-    struct fumi_str query;
-    size_t limit;
-    struct hits *out;
+    const struct filter *filter; /* may be NULL */
+    const struct keyword_query *query;
+    struct keyword_hits *out;
 };
+
+static int count_project(struct db *d, struct words_search *what, struct fumi_err *e)
+{
+    static const char all[] = "SELECT sum(notes), sum(words) FROM project_groups",
+                      one[] = "SELECT sum(notes), sum(words) FROM project_groups WHERE project=?1";
+    sqlite3_stmt *q = what->project.p ? store_sqlite_query(d, e, one, "s", what->project)
+                                      : store_sqlite_query(d, e, all, "");
+    if (!q || store_sqlite_row(d, q, e) <= 0)
+        return -1;
+    what->notes = sqlite3_column_int64(q, 0);
+    what->words = sqlite3_column_int64(q, 1);
+    store_sqlite_end(q);
+    return 0;
+}
 
 static int match(struct db *d, void *arg, struct fumi_err *e)
 {
     struct match_keywords_args *m = arg;
-    struct scan_filter f;
-    if (store_sqlite_filter(d, m->arena, m->filter, &f, e))
+    static const struct filter any = {.since = INT64_MIN, .until = INT64_MAX};
+    const struct filter *f = m->filter ? m->filter : &any;
+    struct scan_filter scan;
+    struct words_search what = {.project = f->project,
+                                .filter = &scan,
+                                .narrow = f->group.p || f->tags.n || f->since > INT64_MIN ||
+                                          f->until < INT64_MAX,
+                                .query = m->query};
+    if (store_sqlite_filter(d, m->arena, m->filter, &scan, e) || count_project(d, &what, e))
         return -1;
-    return store_sqlite_words_match(d->h, m->arena, &f, m->query, m->limit, m->out, e);
+    return store_sqlite_words_match(d->h, m->arena, &what, m->out, e);
 }
 
 int store_sqlite_match_keywords(struct store *s, struct fumi_arena *a, const struct filter *f,
-                                struct fumi_str query, size_t limit, struct hits *out,
+                                const struct keyword_query *q, struct keyword_hits *out,
                                 struct fumi_err *e)
 {
-    struct match_keywords_args m = {a, f, query, limit, out};
-    *out = (struct hits){0};
-    return limit ? store_sqlite_read(s, match, &m, e) : 0;
+    struct match_keywords_args m = {a, f, q, out};
+    return store_sqlite_read(s, match, &m, e);
 }

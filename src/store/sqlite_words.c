@@ -24,12 +24,15 @@ enum {
     BUDGET = 40000,           /* postings that are read of all lists together */
     BUDGET_ALONE = 120000,    /* the same, if few notes are found otherwise */
     COMMON = 50,              /* a minor token in more than 1/50 of the notes is common */
-    SMALL = 8192,             /* notes: in a smaller store no token is common */
+    SMALL = 8192,             /* notes: in a smaller project no token is common */
     SCORED = 100,             /* notes that are scored exactly, in addition to 2 * limit */
     LISTED = 12000,           /* if at most so many notes pass the filter, they are listed first */
     TAG_SETS_LISTED = 3000,   /* maximum of tag sets for such a list */
     HIGHEST_LISTED = 1 << 28, /* maximum seq for such a list */
+    PIVOT = 60,               /* words: shorter notes do not score more */
     SAMPLES = 128,            /* notes to test for an estimate of how many pass the filter */
+    SAMPLED = 64,             /* one of so many notes is sampled */
+    ENDING_MARK = 2,          /* between a token and the hash of its project */
 };
 
 /* title, text, tags, source */
@@ -37,26 +40,62 @@ static const double column_weights[COLUMNS] = {2, 1, 2, 0.5};
 
 const char store_sqlite_words_schema[] =
     "CREATE VIRTUAL TABLE words USING "
-    "fts5(title, text, tags, source, content='', tokenize='fumi')";
+    "fts5(title, text, tags, source, content='', tokenize='fumi3')";
 
 static const char pointer_type[] = "fumi_words";
 
+static uint64_t hash_of(struct fumi_str s)
+{
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    for (size_t i = 0; i < s.n; i++)
+        hash = (hash ^ (unsigned char)s.p[i]) * UINT64_C(0x100000001B3);
+    hash = (hash ^ hash >> 32) * UINT64_C(0x9E3779B97F4A7C15);
+    return hash ^ hash >> 29;
+}
+
+/* Two projects with the same hash would share their statistics, but not their results, because the
+ * filter excludes the notes of other projects. */
+struct words_ending store_sqlite_words_ending(struct fumi_str project, struct fumi_str id)
+{
+    static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
+    struct words_ending out = {.n = WORDS_ENDING, .text = {ENDING_MARK}};
+    uint64_t hash = hash_of(project);
+    for (size_t i = 1; i < WORDS_ENDING; i++, hash >>= 6)
+        out.text[i] = digits[hash & 63];
+    out.sampled = id.p && hash_of(id) % SAMPLED == 0;
+    return out;
+}
+
 struct emit {
+    const struct words_ending *ending;
     void *to;
     int (*token)(void *, int, const char *, int, int, int);
     size_t last;
     bool any;
 };
 
+static int emit_token(struct emit *e, struct fumi_str token, int flags, const struct word *w)
+{
+    char whole[TOKEN_MAX + WORDS_ENDING];
+    memcpy(whole, token.p, token.n);
+    memcpy(whole + token.n, e->ending->text, e->ending->n);
+    return e->token(e->to, flags, whole, (int)(token.n + e->ending->n), (int)w->begin, (int)w->end);
+}
+
+/* The token of a sampled note has the position of its first word, so that it is not counted as a
+ * word. */
 static int emit_word(void *arg, const struct word *w)
 {
     struct emit *e = arg;
     char buf[TOKEN_MAX];
-    struct fumi_str token = words_token(w, buf);
+    bool first = !e->any;
     int flags = e->any && w->position == e->last ? FTS5_TOKEN_COLOCATED : 0;
     e->any = true;
     e->last = w->position;
-    return e->token(e->to, flags, token.p, (int)token.n, (int)w->begin, (int)w->end);
+    int rc = emit_token(e, words_token(w, buf), flags, w);
+    return rc == SQLITE_OK && first && e->ending->sampled
+               ? emit_token(e, FUMI_STR(""), FTS5_TOKEN_COLOCATED, w)
+               : rc;
 }
 
 /* The token of a language, or, with an empty name, of any language but English. */
@@ -94,19 +133,18 @@ static int emit_synonyms(struct emit *e, struct fumi_str tokens)
 static int tokenize(Fts5Tokenizer *self, void *to, int flags, const char *text, int n,
                     int (*token)(void *, int, const char *, int, int, int))
 {
-    struct emit e = {.to = to, .token = token};
-    (void)self;
+    struct emit e = {.ending = (const void *)self, .to = to, .token = token};
     if (n <= 0)
         return SQLITE_OK;
     struct fumi_str all = {text, (size_t)n};
     return flags & FTS5_TOKENIZE_QUERY ? emit_synonyms(&e, all) : emit_words(&e, all);
 }
 
+/* The tokenizer of a connection is the ending that it appends. */
 static int make(void *arg, const char **args, int n, Fts5Tokenizer **out)
 {
-    static const char self;
-    (void)arg, (void)args, (void)n;
-    *out = (Fts5Tokenizer *)(void *)&self; /* no state, but it must not be NULL */
+    (void)args, (void)n;
+    *out = arg;
     return SQLITE_OK;
 }
 
@@ -118,10 +156,15 @@ static void unmake(Fts5Tokenizer *self)
 /* The state of one search, which owns the statements. */
 struct keyword_search {
     sqlite3 *db;
-    sqlite3_stmt *gather, *note, *tagged, *sized, *highest;
+    sqlite3_stmt *gather, *holds, *note, *tagged, *sized, *highest;
+    const Fts5ExtensionApi *api; /* while the postings are read */
+    Fts5Context *fts;
+    const struct words_search *what;
     const struct scan_filter *filter;
     uint64_t *passing; /* a bit for each seq; NULL: notes are looked up one by one */
-    int64_t last;      /* the highest seq */
+    int64_t last;      /* the highest seq, if `passing` is set */
+    int64_t *sample;   /* seqs of the sampled notes, ascending; NULL: not read yet */
+    size_t sample_n, sample_cap;
     size_t limit;
     struct fumi_arena *a;
     struct query query;
@@ -130,7 +173,6 @@ struct keyword_search {
     double found;      /* estimate: how many of these pass the filter */
     uint16_t term;     /* the term whose list is being read */
     size_t read, most; /* postings of this list: read so far, and maximum */
-    double ratio;      /* fraction of all notes that pass the filter */
     int broken;        /* result code of SQLite of a failed read, or 0 */
 };
 
@@ -140,11 +182,6 @@ static bool has_row(struct keyword_search *s, sqlite3_stmt *q)
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
         s->broken = rc;
     return rc == SQLITE_ROW;
-}
-
-static bool is_open(const struct scan_filter *f)
-{
-    return !f->tag_sets && f->since == INT64_MIN && f->until == INT64_MAX;
 }
 
 static bool has_bit(const uint64_t *bits, size_t n, int64_t i)
@@ -197,14 +234,44 @@ static bool length_of(struct keyword_search *s, int64_t seq, double *length)
     return ok;
 }
 
-/* Estimates how many notes pass, from evenly spaced samples. */
+static void words_in(sqlite3_context *out, int n, sqlite3_value **values)
+{
+    (void)n;
+    const unsigned char *p = sqlite3_value_blob(values[0]);
+    sqlite3_result_int64(out, p ? (int64_t)text_size(p, p + sqlite3_value_bytes(values[0])) : 0);
+}
+
+/* Called by FTS5 for each sampled note. */
+static int read_sampled(const Fts5ExtensionApi *api, Fts5Context *fts, void *arg)
+{
+    struct keyword_search *s = arg;
+    if (s->sample_n == s->sample_cap) {
+        s->sample_cap *= 2;
+        s->sample = fumi_resize(s->sample, s->sample_cap * sizeof(*s->sample));
+    }
+    s->sample[s->sample_n++] = api->xRowid(fts);
+    return SQLITE_OK;
+}
+
+/* The sample belongs to the project alone: what is estimated from it does not depend on where the
+ * notes of other projects are. Its token is the last one of the expression. */
+static int need_sample(struct keyword_search *s)
+{
+    if (s->sample)
+        return SQLITE_OK;
+    s->sample_cap = SAMPLES;
+    s->sample = fumi_resize(NULL, s->sample_cap * sizeof(*s->sample));
+    return s->api->xQueryPhrase(s->fts, (int)s->query.n_terms, s, read_sampled);
+}
+
+/* Estimates how many notes of the project pass. */
 static double estimate(struct keyword_search *s)
 {
-    int64_t highest = s->last, step = highest / SAMPLES + 1;
+    size_t step = s->sample_n / SAMPLES + 1;
     double seen = 0, passed = 0;
-    for (int64_t seq = highest; seq > 0; seq -= step, seen++)
-        passed += seq_passes(s, seq);
-    return s->rank.notes * passed / fmax(1, seen);
+    for (size_t i = 0; i < s->sample_n; i += step, seen++)
+        passed += seq_passes(s, s->sample[i]);
+    return seen > 0 ? s->rank.notes * passed / seen : s->rank.notes;
 }
 
 static size_t tag_sets_in(const struct scan_filter *f)
@@ -215,50 +282,42 @@ static size_t tag_sets_in(const struct scan_filter *f)
     return n;
 }
 
-/* Sets the bits of the notes with one tag set; returns their number. */
-static double list_tag_set(struct keyword_search *s, int64_t tag_set)
+/* Sets the bits of the notes with one tag set. */
+static void list_tag_set(struct keyword_search *s, int64_t tag_set)
 {
-    double n = 0;
     sqlite3_bind_int64(s->tagged, 1, tag_set);
-    for (; has_row(s, s->tagged); n++) {
+    while (has_row(s, s->tagged)) {
         int64_t seq = sqlite3_column_int64(s->tagged, 0);
         if (seq >= 0 && seq <= s->last)
             s->passing[seq / 64] |= UINT64_C(1) << (seq % 64);
     }
     sqlite3_reset(s->tagged);
-    return n;
 }
 
-/* Lists the notes that pass; returns their number. */
-static double list_passing(struct keyword_search *s)
+static void list_passing(struct keyword_search *s)
 {
     const struct scan_filter *f = s->filter;
-    double n = 0;
     s->passing = fumi_alloc(s->a, ((size_t)s->last / 64 + 1) * sizeof(*s->passing));
     sqlite3_bind_int64(s->tagged, 2, f->since);
     sqlite3_bind_int64(s->tagged, 3, f->until);
     for (size_t i = 0; i < (f->tag_sets_n + 63) / 64; i++) {
         for (uint64_t bits = f->tag_sets[i]; bits; bits &= bits - 1)
-            n += list_tag_set(s, (int64_t)i * 64 + __builtin_ctzll(bits));
+            list_tag_set(s, (int64_t)i * 64 + __builtin_ctzll(bits));
     }
-    return n;
 }
 
-/* Sets the number of notes that pass. Notes that pass are listed only if they are few; otherwise a
- * list would cost more than it saves. */
-static void look_at_filter(struct keyword_search *s)
+/* Lists the notes that pass if they are few; otherwise a list would cost more than it saves. */
+static int look_at_filter(struct keyword_search *s)
 {
-    double all = s->rank.notes;
-    s->ratio = 1;
-    if (is_open(s->filter))
-        return;
-    bool small = s->filter->tag_sets && s->last < HIGHEST_LISTED &&
-                 tag_sets_in(s->filter) <= TAG_SETS_LISTED;
-    s->rank.notes = small && all <= LISTED ? 0 : estimate(s);
-    if (small && s->rank.notes <= LISTED)
-        s->rank.notes = list_passing(s);
-    s->rank.notes = fmax(1, s->rank.notes);
-    s->ratio = fmin(1, s->rank.notes / fmax(1, all));
+    bool many = s->rank.notes > LISTED;
+    if (!s->what->narrow || !s->filter->tag_sets || tag_sets_in(s->filter) > TAG_SETS_LISTED)
+        return SQLITE_OK;
+    s->last = has_row(s, s->highest) ? sqlite3_column_int64(s->highest, 0) : 0;
+    sqlite3_reset(s->highest);
+    int rc = many ? need_sample(s) : SQLITE_OK;
+    if (rc == SQLITE_OK && s->last < HIGHEST_LISTED && (!many || estimate(s) <= LISTED))
+        list_passing(s);
+    return rc;
 }
 
 /* Called by FTS5 for each note in the list of the current term. */
@@ -275,6 +334,7 @@ static int read_posting(const Fts5ExtensionApi *api, Fts5Context *fts, void *arg
     if (s->read++ == s->most)
         return SQLITE_DONE;
     t->last = seq;
+    t->read++;
     if (s->passing && !seq_passes(s, seq))
         return SQLITE_OK;
     int rc = api->xPhraseFirst(fts, 0, &i, &column, &position);
@@ -288,39 +348,49 @@ static int read_posting(const Fts5ExtensionApi *api, Fts5Context *fts, void *arg
     return rc;
 }
 
-/* Estimates how many postings of the term pass, so that notes of other projects do not make a word
- * common. If `passing` is known, only postings that pass were added; otherwise samples are looked
- * up, unless most notes pass anyway. */
+/* Estimates how many postings of the term pass. If `passing` is known, only postings that pass were
+ * added; otherwise samples are looked up. */
 static double count_passing(struct keyword_search *s, const struct query_term *t)
 {
     size_t samples = SAMPLES / s->query.n_terms + 1, step = t->n / samples + 1;
     double seen = 0, passed = 0;
-    if (s->passing)
+    if (s->passing || !s->what->narrow)
         return (double)t->n;
-    if (s->ratio > 0.5)
-        return (double)t->n * s->ratio;
     for (size_t i = 0; i < t->n; i += step, seen++)
         passed += seq_passes(s, s->rank.postings[t->first + i].seq);
     return (double)t->n * (passed + 0.5) / (seen + 1);
 }
 
-static int read_list(struct keyword_search *s, const Fts5ExtensionApi *api, Fts5Context *fts,
-                     size_t most)
+/* Estimates how many postings a list has of which only the beginning was read: as if the word were
+ * as frequent in the rest of the notes. */
+static double extrapolate(const struct keyword_search *s, const struct query_term *t)
+{
+    size_t low = 0, high = s->sample_n;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (s->sample[mid] <= t->last)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    double part = ((double)low + 0.5) / ((double)s->sample_n + 1), read = (double)t->read;
+    return fmax(read, fmin(read / part, s->rank.notes));
+}
+
+static int read_list(struct keyword_search *s, size_t most)
 {
     struct query_term *t = &s->query.terms[s->term];
     t->first = s->rank.n_postings ? s->rank.n_postings : 1;
-    t->n = 0;
+    t->n = t->read = 0;
     s->read = 0;
     s->most = most;
-    int rc = api->xQueryPhrase(fts, s->term, s, read_posting);
-    double passed = count_passing(s, t), spread = 1;
+    int rc = s->api->xQueryPhrase(s->fts, s->term, s, read_posting);
     t->used = s->read <= most;
-    if (!t->used) /* extrapolates, as if the notes were evenly spaced */
-        spread = fmax(1, (double)s->last / fmax(1, (double)t->last));
-    t->length = spread * (double)(t->used ? s->read : most);
-    t->notes = spread * passed;
-    s->used += t->used ? s->read : 0;
-    s->found += t->used ? passed : 0;
+    if (rc == SQLITE_OK && !t->used)
+        rc = need_sample(s);
+    t->notes = t->used ? (double)t->read : extrapolate(s, t);
+    s->used += t->used ? t->read : 0;
+    s->found += t->used ? count_passing(s, t) : 0;
     return rc;
 }
 
@@ -330,7 +400,7 @@ static uint16_t shortest(const struct query *q, const bool *done)
     uint16_t best = QUERY_NONE;
     for (uint16_t i = 0; i < q->n_terms; i++) {
         if (!q->terms[i].used && !done[i] &&
-            (best == QUERY_NONE || q->terms[i].length < q->terms[best].length))
+            (best == QUERY_NONE || q->terms[i].notes < q->terms[best].notes))
             best = i;
     }
     return best;
@@ -341,8 +411,8 @@ static uint16_t shortest(const struct query *q, const bool *done)
  * words. */
 static bool worth_reading(const struct keyword_search *s, const struct query_term *t)
 {
-    double after = (double)s->used + t->length;
-    bool common = t->minor && t->notes > s->rank.notes / COMMON && s->last > SMALL;
+    double after = (double)s->used + t->notes;
+    bool common = t->minor && t->notes > s->rank.notes / COMMON && s->rank.notes > SMALL;
     if (s->found < 1)
         return true;
     if (s->query.only_minor || s->found < SCORED + 2 * (double)s->limit)
@@ -351,7 +421,7 @@ static bool worth_reading(const struct keyword_search *s, const struct query_ter
 }
 
 /* Reads long lists, shorter ones first. */
-static int read_rest(struct keyword_search *s, const Fts5ExtensionApi *api, Fts5Context *fts)
+static int read_rest(struct keyword_search *s)
 {
     struct query *q = &s->query;
     bool done[QUERY_TERMS] = {0};
@@ -360,7 +430,7 @@ static int read_rest(struct keyword_search *s, const Fts5ExtensionApi *api, Fts5
         done[s->term] = true;
         if (!worth_reading(s, &q->terms[s->term]))
             continue;
-        rc = read_list(s, api, fts, BUDGET_ALONE);
+        rc = read_list(s, BUDGET_ALONE);
         q->terms[s->term].used = true;
     }
     return rc;
@@ -370,29 +440,27 @@ static void gather(const Fts5ExtensionApi *api, Fts5Context *fts, sqlite3_contex
                    sqlite3_value **values)
 {
     struct keyword_search *s = n == 1 ? sqlite3_value_pointer(values[0], pointer_type) : NULL;
-    sqlite3_int64 all = 0, words = 0;
     if (!s) {
         sqlite3_result_error(out, "fumi_words is not for use in SQL.", -1);
         return;
     }
-    int rc = api->xRowCount(fts, &all);
-    if (rc == SQLITE_OK)
-        rc = api->xColumnTotalSize(fts, TEXT, &words);
-    s->rank.notes = (double)all;
-    s->rank.length = fmax(1, (double)words / fmax(1, (double)all));
-    look_at_filter(s);
+    s->api = api;
+    s->fts = fts;
+    int rc = look_at_filter(s);
     for (s->term = 0; rc == SQLITE_OK && s->term < s->query.n_terms; s->term++)
-        rc = read_list(s, api, fts, BEGINNING);
+        rc = read_list(s, BEGINNING);
     if (rc == SQLITE_OK)
-        rc = read_rest(s, api, fts);
+        rc = read_rest(s);
     if (rc == SQLITE_OK)
         sqlite3_result_int(out, 1);
     else
         sqlite3_result_error_code(out, rc);
 }
 
-int store_sqlite_words_register(sqlite3 *db, struct fumi_err *e)
+int store_sqlite_words_register(sqlite3 *db, const struct words_ending *ending, struct fumi_err *e)
 {
+    const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
+    void *arg = (void *)(uintptr_t)ending;
     fts5_api *api = NULL;
     sqlite3_stmt *s = NULL;
     fts5_tokenizer tokenizer = {make, unmake, tokenize};
@@ -401,7 +469,10 @@ int store_sqlite_words_register(sqlite3 *db, struct fumi_err *e)
         sqlite3_step(s);
     }
     sqlite3_finalize(s);
-    if (!api || api->xCreateTokenizer(api, "fumi", NULL, &tokenizer, NULL) != SQLITE_OK ||
+    if (!api || api->xCreateTokenizer(api, "fumi3", arg, &tokenizer, NULL) != SQLITE_OK ||
+        api->xCreateTokenizer(api, "fumi", arg, &tokenizer, NULL) != SQLITE_OK ||
+        sqlite3_create_function(db, "words_in", 1, flags, NULL, words_in, NULL, NULL) !=
+            SQLITE_OK ||
         api->xCreateFunction(api, "fumi_words", NULL, gather, NULL) != SQLITE_OK)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR,
                             "SQLite %s has no FTS5; install a libsqlite3 that is built with it.",
@@ -453,26 +524,77 @@ static void choose(struct keyword_search *s, struct hits *out)
             continue;
         double score = words_rank_score(r, &best, length);
         if (score > 0)
-            out->items[out->n++] = (struct hit){.seq = best.seq, .score = score};
+            out->items[out->n++] = (struct hit){
+                .seq = best.seq, .score = score, .share = words_rank_share(r, &best)};
     }
     qsort(out->items, out->n, sizeof(*out->items), better);
     out->n = out->n < s->limit ? out->n : s->limit;
 }
 
-/* The query as an FTS5 expression. */
-static struct fumi_str match_text(struct keyword_search *s, struct fumi_buf *b)
+/* The end of the tokens in an FTS5 expression. In a search of all projects each token is a prefix,
+ * up to the mark, of the tokens in the index. */
+static struct fumi_str query_ending(const struct keyword_search *s, struct words_ending *e)
 {
-    for (size_t i = 0; i < s->query.n_terms; i++) {
-        struct fumi_str t = s->query.terms[i].token;
-        fumi_buf_add(b, i ? " OR \"" : "\"", i ? 5 : 1);
+    static const struct fumi_str null;
+    *e = store_sqlite_words_ending(s->what->project, null);
+    return (struct fumi_str){e->text, s->what->project.p ? e->n : 1};
+}
+
+/* Appends the tokens of a term to an FTS5 expression. */
+static void put_term(const struct keyword_search *s, struct fumi_buf *b, struct fumi_str tokens)
+{
+    struct words_ending e;
+    struct fumi_str ending = query_ending(s, &e);
+    fumi_buf_put(b, '"');
+    do {
+        struct fumi_str t = words_next_token(&tokens);
         for (size_t k = 0; k < t.n; k++) {
             if (t.p[k] == '"')
                 fumi_buf_put(b, '"');
             fumi_buf_put(b, t.p[k]);
         }
-        fumi_buf_put(b, '"');
+        fumi_buf_add(b, ending.p, ending.n);
+    } while (tokens.n);
+    fumi_buf_add(b, "\" *", s->what->project.p ? 1 : 3);
+}
+
+/* The query as an FTS5 expression, and the token of the sample. */
+static struct fumi_str match_text(struct keyword_search *s, struct fumi_buf *b)
+{
+    for (size_t i = 0; i < s->query.n_terms; i++) {
+        put_term(s, b, s->query.terms[i].token);
+        fumi_buf_add(b, " OR ", 4);
     }
+    put_term(s, b, FUMI_STR(""));
     return fumi_buf_str(b);
+}
+
+/* Whether the project has a text in the language with this name (see language_word). */
+static bool holds(struct keyword_search *s, struct fumi_str name)
+{
+    char buf[TOKEN_MAX];
+    struct word w = language_word(name, 0);
+    struct fumi_buf b = {0};
+    put_term(s, &b, words_token(&w, buf));
+    struct fumi_str text = fumi_buf_str(&b);
+    sqlite3_bind_text(s->holds, 1, text.p, (int)text.n, SQLITE_STATIC);
+    bool found = has_row(s, s->holds);
+    sqlite3_reset(s->holds);
+    fumi_buf_done(&b);
+    return found;
+}
+
+/* Stems of languages that no note is in would only cost time. */
+static void read_query(struct keyword_search *s, struct fumi_str text)
+{
+    unsigned languages = words_query_languages(text);
+    if (languages && !holds(s, FUMI_STR("")))
+        languages = 0;
+    for (unsigned i = 0; i < LANGUAGES; i++) {
+        if (languages >> i & 1 && !holds(s, language_name((enum language)i)))
+            languages &= ~(1U << i);
+    }
+    words_query_read(&s->query, s->a, text, languages);
 }
 
 static int fault(struct keyword_search *s, struct fumi_err *e)
@@ -489,6 +611,7 @@ static int prepare(struct keyword_search *s)
         sqlite3_stmt **to;
     } all[] = {
         {"SELECT fumi_words(words, ?2) FROM words WHERE words MATCH ?1 LIMIT 1", &s->gather},
+        {"SELECT 1 FROM words WHERE words MATCH ?1 LIMIT 1", &s->holds},
         {"SELECT tag_set, created FROM notes WHERE seq = ?1", &s->note},
         {"SELECT seq FROM notes WHERE tag_set = ?1 AND created >= ?2 AND created < ?3", &s->tagged},
         {"SELECT n.tag_set, n.created, d.sz FROM notes n LEFT JOIN words_docsize d ON d.id = n.seq "
@@ -508,8 +631,6 @@ static int prepare(struct keyword_search *s)
 static int read_lists(struct keyword_search *s)
 {
     struct fumi_buf b = {0};
-    if (has_row(s, s->highest))
-        s->last = sqlite3_column_int64(s->highest, 0);
     struct fumi_str text = match_text(s, &b);
     sqlite3_bind_text(s->gather, 1, text.p, (int)text.n, SQLITE_STATIC);
     sqlite3_bind_pointer(s->gather, 2, s, pointer_type, NULL);
@@ -522,33 +643,58 @@ static int search(struct keyword_search *s, struct hits *out, struct fumi_err *e
 {
     if (prepare(s) != 0)
         return fault(s, e);
-    int found = read_lists(s);
+    read_query(s, s->what->query->text);
+    if (s->broken)
+        return fault(s, e);
+    int found = s->query.n_terms && s->what->notes > 0 ? read_lists(s) : 0;
     if (found <= 0)
         return found < 0 ? fault(s, e) : 0;
+    if (!s->limit)
+        return 0;
     words_rank_collect(&s->rank);
     words_rank_rough(&s->rank);
     choose(s, out);
     return s->broken ? fault(s, e) : 0;
 }
 
-int store_sqlite_words_match(sqlite3 *db, struct fumi_arena *a, const struct scan_filter *f,
-                             struct fumi_str query, size_t limit, struct hits *out,
-                             struct fumi_err *e)
+/* Lists the words of the query with the numbers of their notes. */
+static void count_words(const struct keyword_search *s, struct keyword_hits *out)
+{
+    const struct query *q = &s->query;
+    out->words = fumi_alloc(s->a, (q->n_atoms + 1) * sizeof(*out->words));
+    for (size_t i = 0; i < q->n_atoms; i++) {
+        const struct query_atom *atom = &q->atoms[i];
+        if (atom->positioned)
+            out->words[out->words_n++] = (struct query_word){
+                (uint32_t)atom->begin, (uint32_t)atom->end,
+                atom->exact == QUERY_NONE ? 0 : q->terms[atom->exact].notes};
+    }
+}
+
+int store_sqlite_words_match(sqlite3 *db, struct fumi_arena *a, const struct words_search *what,
+                             struct keyword_hits *out, struct fumi_err *e)
 {
     struct keyword_search *s = fumi_alloc(a, sizeof(*s));
     s->db = db;
     s->a = a;
-    s->filter = f;
-    s->limit = limit;
+    s->what = what;
+    s->filter = what->filter;
+    s->limit = what->query->limit;
     s->rank.q = &s->query;
-    *out = (struct hits){0};
-    words_query_read(&s->query, a, query, words_query_languages(query));
-    int rc = s->query.n_terms && limit ? search(s, out, e) : 0;
+    s->rank.notes = fmax(1, (double)what->notes);
+    s->rank.length = fmax(1, (double)what->words / s->rank.notes);
+    s->rank.pivot = PIVOT;
+    *out = (struct keyword_hits){.notes = (double)what->notes};
+    int rc = search(s, &out->hits, e);
+    if (!rc)
+        count_words(s, out);
     sqlite3_finalize(s->gather);
+    sqlite3_finalize(s->holds);
     sqlite3_finalize(s->note);
     sqlite3_finalize(s->tagged);
     sqlite3_finalize(s->sized);
     sqlite3_finalize(s->highest);
+    fumi_resize(s->sample, 0);
     words_rank_done(&s->rank);
     return rc;
 }

@@ -67,9 +67,10 @@ int store_score_vectors(struct store *s, struct fumi_arena *a, struct fumi_str s
 }
 
 int store_match_keywords(struct store *s, struct fumi_arena *a, const struct filter *f,
-                         struct fumi_str query, size_t limit, struct hits *out, struct fumi_err *e)
+                         const struct keyword_query *q, struct keyword_hits *out,
+                         struct fumi_err *e)
 {
-    return s->ops->match_keywords(s, a, f, query, limit, out, e);
+    return s->ops->match_keywords(s, a, f, q, out, e);
 }
 
 int store_neighbours(struct store *s, struct fumi_arena *a, const int64_t *seqs, size_t n,

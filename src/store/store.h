@@ -55,7 +55,8 @@ int store_list_names(struct store *s, struct fumi_arena *a, const struct naming 
 /* Search, best first.
  * nearest: by cosine, among the notes that pass the filter.
  * score_vectors: the cosines of given notes, in their order; notes without vectors are omitted.
- * match_keywords: by BM25; the query is plain text, without operators.
+ * match_keywords: by BM25, with the statistics of the project; a null project, or f NULL, searches
+ * all projects.
  * neighbours: sets out[i] to the neighbours of the note seqs[i], in one snapshot; all 0 if the note
  * does not exist or belongs to no session. */
 int store_nearest(struct store *s, struct fumi_arena *a, const struct filter *f,
@@ -65,7 +66,8 @@ int store_score_vectors(struct store *s, struct fumi_arena *a, struct fumi_str s
                         const float *query, size_t dim, const int64_t *seqs, size_t n,
                         struct hits *out, struct fumi_err *e);
 int store_match_keywords(struct store *s, struct fumi_arena *a, const struct filter *f,
-                         struct fumi_str query, size_t limit, struct hits *out, struct fumi_err *e);
+                         const struct keyword_query *q, struct keyword_hits *out,
+                         struct fumi_err *e);
 int store_neighbours(struct store *s, struct fumi_arena *a, const int64_t *seqs, size_t n,
                      struct neighbours *out, struct fumi_err *e);
 int store_count_notes(struct store *s, const struct filter *f, struct filtered *out,

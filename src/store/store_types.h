@@ -22,12 +22,33 @@ struct vectors {
 struct hit {
     int64_t seq;
     double score;        /* larger is better; match_keywords: BM25, otherwise the cosine */
+    double share;        /* match_keywords: see struct keyword_hits */
     uint32_t begin, end; /* nearest, score_vectors: the best passage */
 };
 
 struct hits {
     struct hit *items;
     size_t n;
+};
+
+struct keyword_query {
+    struct fumi_str text; /* plain text, without operators */
+    size_t limit;         /* 0: only the words of the query are counted */
+};
+
+/* A word of the query. */
+struct query_word {
+    uint32_t begin, end; /* bytes of the query */
+    double notes;        /* of the project that contain the word; an estimate if they are many */
+};
+
+/* hits.items[i].share is the share of the words of the query that the note contains, from 0 to 1,
+ * each weighted by its rarity in the project. */
+struct keyword_hits {
+    struct hits hits;
+    struct query_word *words; /* in the order of the query, without punctuation */
+    size_t words_n;
+    double notes; /* of the project */
 };
 
 /* The notes before and after a note in its chain (note_chain), by time of creation, then by seq:

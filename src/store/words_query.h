@@ -25,9 +25,9 @@ enum {
 /* A token of the index, or several (words_next_token). */
 struct query_term {
     struct fumi_str token;
-    double notes;  /* number of matching notes that pass the filter, counted or estimated */
-    double length; /* number of matching notes, filter ignored */
-    int64_t last;  /* the highest seq read from its postings */
+    double notes; /* number of notes of the project that contain it, counted or estimated */
+    size_t read;  /* postings that were read, and the highest seq among them */
+    int64_t last;
     double idf;
     bool used;       /* its postings were read and are scored */
     bool minor;      /* function word, punctuation or the like */
@@ -103,7 +103,8 @@ struct words_rank {
     size_t n_positions, cap_positions;
     struct candidate *candidates;
     size_t n;
-    double notes, length; /* notes that pass the filter; average length of a note in words */
+    double notes, length; /* of the project: number of notes, and their average length in words */
+    double pivot;         /* words; a note that is shorter is scored as if it had this length */
 };
 
 enum { RANK_POSITIONS = 32 }; /* positions kept per posting */
@@ -119,6 +120,9 @@ void words_rank_collect(struct words_rank *r);
 void words_rank_rough(struct words_rank *r);
 /* The exact score of a candidate whose length in words is `length`; needs words_rank_rough. */
 double words_rank_score(const struct words_rank *r, const struct candidate *c, double length);
+/* The share of the words of the query that the candidate contains, 0 to 1, each weighted by its
+ * idf; needs words_rank_rough. */
+double words_rank_share(const struct words_rank *r, const struct candidate *c);
 void words_rank_done(struct words_rank *r);
 
 #endif

@@ -338,6 +338,14 @@ static void prepare(struct rough *x, const struct query *q)
     }
 }
 
+/* The length of a note for BM25, relative to the average. A short note contains few words besides
+ * those of the query, which does not make it more relevant, so lengths below the pivot are equal.
+ */
+static double relative_length(const struct words_rank *r, double length)
+{
+    return fmax(r->pivot, length) / fmax(r->pivot, r->length);
+}
+
 /* The length of the note is not known yet; the first position of a term is a lower bound. */
 static double rough_score(struct rough *x, const struct words_rank *r, const struct candidate *c)
 {
@@ -345,8 +353,8 @@ static double rough_score(struct rough *x, const struct words_rank *r, const str
     uint64_t atoms = 0;
     for (uint32_t p = c->first; p; p = r->postings[p].next) {
         const struct posting *at = &r->postings[p];
-        double least = at->n ? (r->positions[at->at] & 0xFFFFFF) / r->length : 0;
-        sum += x->values[at->term] * saturate(at->tf, 0.5 + least);
+        double least = at->n ? r->positions[at->at] & 0xFFFFFF : 0;
+        sum += x->values[at->term] * saturate(at->tf, relative_length(r, least + r->length / 2));
         atoms |= x->atoms[at->term];
     }
     if ((atoms & x->all) != x->all || !(x->all & (x->all - 1)) || !x->checks)
@@ -373,7 +381,7 @@ double words_rank_score(const struct words_rank *r, const struct candidate *c, d
     struct note_terms s;
     double scores[QUERY_ATOMS], sum = 0;
     fill_note_terms(&s, r, c);
-    s.length = length / r->length;
+    s.length = relative_length(r, length);
     for (size_t i = 0; i < r->q->n_atoms; i++)
         scores[i] = atom_score(&s, &r->q->atoms[i]);
     for (size_t i = 0; i < r->q->n_groups; i++)
@@ -381,6 +389,20 @@ double words_rank_score(const struct words_rank *r, const struct candidate *c, d
     for (size_t i = 0; i < r->q->n_atoms; i++)
         sum += scores[i];
     return sum + proximity_score(&s);
+}
+
+double words_rank_share(const struct words_rank *r, const struct candidate *c)
+{
+    struct note_terms s;
+    double all = 0, there = 0;
+    fill_note_terms(&s, r, c);
+    for (const struct query_atom *atom = r->q->atoms; atom < r->q->atoms + r->q->n_atoms; atom++) {
+        double value = atom_value(r->q, atom);
+        all += value;
+        if (s.of[atom->exact] || s.of[atom->stem] || s.of[atom->joined])
+            there += value;
+    }
+    return all > 0 ? there / all : 0;
 }
 
 void words_rank_done(struct words_rank *r)

@@ -88,8 +88,11 @@ static void find(struct checking *c, struct crash_thing t, int64_t seq)
     struct hits h = {0};
     float x[CRASH_DIM];
     double score = 0;
-    struct fumi_str word = crash_word(&c->arena, t);
-    if (store_match_keywords(c->s, &c->arena, &c->all, word, HITS, &h, &e))
+    const struct keyword_query word = {.text = crash_word(&c->arena, t), .limit = HITS};
+    struct keyword_hits found = {0};
+    int rc = store_match_keywords(c->s, &c->arena, &c->all, &word, &found, &e);
+    h = found.hits;
+    if (rc)
         fault(c, "keyword search for note %u/%u: %s", t.writer, t.number, e.text);
     else if (among(&h, seq, &score) != (seq != 0) || h.n > 1)
         fault(c, "note %u/%u state %u (seq %lld): %zu found by its keyword", t.writer, t.number,

@@ -159,8 +159,10 @@ static void list_and_search(struct store *s, struct seen *seen)
         float x[CRASH_DIM];
         struct crash_thing t = {CRASH_NOTE, 1, i, 1};
         crash_vector(t, 0, x);
-        if (store_match_keywords(s, &a, &f, crash_word(&a, t), 5, &h, &e) == 0)
-            check_hits(s, &a, seen, &h);
+        const struct keyword_query word = {.text = crash_word(&a, t), .limit = 5};
+        struct keyword_hits found = {0};
+        if (store_match_keywords(s, &a, &f, &word, &found, &e) == 0)
+            check_hits(s, &a, seen, &found.hits);
         if (store_nearest(s, &a, &f, CRASH_SPACE, x, CRASH_DIM, 5, &h, &e) == 0)
             check_hits(s, &a, seen, &h);
     }

@@ -117,7 +117,9 @@ static unsigned read_all(struct site *p)
         right += !rc;
         if (store_nearest(p->s, &a, &f, CRASH_SPACE, x, CRASH_DIM, 3, &h, &e) && !has_text(&e))
             TEST_FAIL("near: %s", e.text);
-        if (store_match_keywords(p->s, &a, &f, crash_word(&a, t), 3, &h, &e) && !has_text(&e))
+        const struct keyword_query word = {.text = crash_word(&a, t), .limit = 3};
+        struct keyword_hits found = {0};
+        if (store_match_keywords(p->s, &a, &f, &word, &found, &e) && !has_text(&e))
             TEST_FAIL("match: %s", e.text);
         fumi_arena_reset(&a, 1 << 16);
     }

@@ -1,6 +1,6 @@
-/* The migration of a store of schema version 1: killed at any moment, cut off by a power failure,
- * and started by several processes at once. Afterwards all data of the store and the copy of the
- * old file exist.
+/* The migration of a store of an older schema version: killed at any moment, cut off by a power
+ * failure, and started by several processes at once. Afterwards all data of the store and the copy
+ * of the old file exist.
  *
  * CRASH_CYCLES: how often a process is killed. CRASH_STRIDE: one of so many events is followed by a
  * power cut. */
@@ -8,18 +8,19 @@
 #include "base/uuid.h"
 #include "crash.h"
 #include "disk.h"
+#include "old_version_fixture.h"
 #include "store/sqlite.h"
 #include "test.h"
-#include "version1_fixture.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { STEPS = 60, CYCLES = 25, STRIDE = 8, PROCESSES = 4 };
+enum { STEPS = 60, CYCLES = 15, STRIDE = 12, PROCESSES = 4 };
 
 struct old {
-    char dir[64], db[96], file[96]; /* file: of version 1, never opened by a store */
+    int version;
+    char dir[64], db[96], file[96]; /* file: of that version, never opened by a store */
     struct ledger ledger;
     uint64_t seed;
 };
@@ -36,14 +37,14 @@ static int fill(struct store *s, struct ledger *l, struct fumi_err *e)
     return 0;
 }
 
-static bool begin(struct old *o)
+static bool begin(struct old *o, int version)
 {
     struct fumi_err e = {0};
     char today[96];
-    *o = (struct old){.seed = crash_setting("CRASH_SEED", 0)};
+    *o = (struct old){.version = version, .seed = crash_setting("CRASH_SEED", 0)};
     crash_dir(o->dir, sizeof(o->dir), true);
     snprintf(o->db, sizeof(o->db), "%s/d/x.db", o->dir);
-    snprintf(o->file, sizeof(o->file), "%s/version1.db", o->dir);
+    snprintf(o->file, sizeof(o->file), "%s/old.db", o->dir);
     snprintf(today, sizeof(today), "%s/today.db", o->dir);
     if (!o->seed)
         fumi_random(&o->seed, sizeof(o->seed));
@@ -55,7 +56,7 @@ static bool begin(struct old *o)
         store_close(s);
     if (rc)
         fprintf(stderr, "%s\n", e.text);
-    return !rc && version1_make(today, o->file) == 0;
+    return !rc && old_version_make(version, today, o->file) == 0;
 }
 
 static void end(struct old *o)
@@ -64,7 +65,7 @@ static void end(struct old *o)
     crash_dir_remove(o->dir);
 }
 
-/* The file of version 1 alone in its directory. */
+/* The old file alone in its directory. */
 static int put_old(struct old *o)
 {
     char dir[80];
@@ -79,20 +80,21 @@ static int put_old(struct old *o)
 
 /* Opens the store, which migrates it if that is still to be done, and compares everything in it and
  * in the copy. */
-static int check(const char *path, const struct ledger *l, const char *when)
+static int check(const struct old *o, const char *path, const char *when)
 {
     struct fumi_buf output = {0};
     char bak[160];
-    snprintf(bak, sizeof(bak), "%s.v1.bak", path);
-    int faults = crash_check_file(path, l, LOOK_ALL, &output);
+    snprintf(bak, sizeof(bak), "%s.v%d.bak", path, o->version);
+    int faults = crash_check_file(path, &o->ledger, LOOK_ALL, &output);
     if (access(bak, F_OK) == 0) {
-        faults += crash_check_file(bak, l, LOOK_DOCTOR, &output);
+        faults += crash_check_file(bak, &o->ledger, LOOK_DOCTOR, &output);
     } else {
         fumi_buf_add(&output, "no copy exists\n", 15);
         faults++;
     }
     if (faults)
-        TEST_FAIL("%s: %d faults\n%.*s", when, faults, (int)output.n, output.n ? output.p : "");
+        TEST_FAIL("version %d, %s: %d faults\n%.*s", o->version, when, faults, (int)output.n,
+                  output.n ? output.p : "");
     fumi_buf_done(&output);
     return faults;
 }
@@ -127,11 +129,11 @@ static int version_of(const char *path)
     return v;
 }
 
-TEST(a_killed_migration_loses_nothing)
+static void kill_it(int version)
 {
     struct old o;
     unsigned cycles = crash_setting("CRASH_CYCLES", CYCLES), late = 0, old = 0;
-    CHECK(begin(&o));
+    CHECK(begin(&o, version));
     unsigned most = duration(&o);
     CHECK(most > 0);
     for (unsigned i = 0; i < cycles && !test_failed; i++) {
@@ -146,22 +148,28 @@ TEST(a_killed_migration_loses_nothing)
         crash_stop(&c);
         late += c.output.n > 2;
         crash_free(&c);
-        old += version_of(o.db) == 1;
+        old += version_of(o.db) == version;
         if (beside) {
             CHECK_INT(crash_end(&other), 0);
             crash_free(&other);
         }
-        check(o.db, &o.ledger, "killed");
+        check(&o, o.db, "killed");
     }
-    printf("%u kills in up to %u us, %u after the end, %u with a header of version 1\n", cycles,
-           most, late, old);
+    printf("%u kills in up to %u us, %u after the end, %u with a header of version %d\n", cycles,
+           most, late, old, version);
     end(&o);
 }
 
-TEST(several_processes_migrate_it_at_once)
+TEST(a_killed_migration_loses_nothing)
+{
+    for (int i = 1; i < OLD_VERSIONS; i++)
+        kill_it(i);
+}
+
+static void migrate_at_once(int version)
 {
     struct old o;
-    CHECK(begin(&o));
+    CHECK(begin(&o, version));
     for (int i = 0; i < 5; i++) {
         struct crash_child all[PROCESSES];
         CHECK_INT(put_old(&o), 0);
@@ -171,9 +179,15 @@ TEST(several_processes_migrate_it_at_once)
             CHECK_INT(crash_end(&all[k]), 0);
             crash_free(&all[k]);
         }
-        check(o.db, &o.ledger, "at once");
+        check(&o, o.db, "at once");
     }
     end(&o);
+}
+
+TEST(several_processes_migrate_it_at_once)
+{
+    for (int i = 1; i < OLD_VERSIONS; i++)
+        migrate_at_once(i);
 }
 
 static bool record(struct old *o, const char *log)
@@ -217,13 +231,13 @@ static unsigned cut_here(struct old *o, struct disk *d, const char *dir)
         if (disk_cut(d, dir, cut, &sum))
             TEST_FAIL("cut %u cannot be made", n);
         snprintf(path, sizeof(path), "%s/x.db", dir);
-        if (check(path, &o->ledger, "power cut"))
+        if (check(o, path, "power cut"))
             TEST_FAIL("after event %zu of %zu, cut %u", d->at, d->n, n);
     }
     return n;
 }
 
-TEST(a_power_cut_in_a_migration_loses_nothing)
+static void cut_power(int version)
 {
     struct old o;
     struct disk d = {0};
@@ -231,7 +245,7 @@ TEST(a_power_cut_in_a_migration_loses_nothing)
     char log[96], dir[64];
     unsigned stride = crash_setting("CRASH_STRIDE", STRIDE), n = 0, events = 0;
     bool begun = false;
-    CHECK(begin(&o));
+    CHECK(begin(&o, version));
     snprintf(log, sizeof(log), "%s/log", o.dir);
     crash_dir(dir, sizeof(dir), true);
     CHECK(record(&o, log));
@@ -250,4 +264,10 @@ TEST(a_power_cut_in_a_migration_loses_nothing)
     disk_done(&d);
     crash_dir_remove(dir);
     end(&o);
+}
+
+TEST(a_power_cut_in_a_migration_loses_nothing)
+{
+    for (int i = 1; i < OLD_VERSIONS; i++)
+        cut_power(i);
 }

@@ -27,13 +27,18 @@ static int watch(void *arg, const struct word *w)
     return 0;
 }
 
+#define PROJECT FUMI_STR("p")
+
 static sqlite3 *database(void)
 {
     static sqlite3 *db;
+    static struct words_ending ending;
     struct fumi_err e;
     if (db)
         return db;
-    MUST(sqlite3_open(":memory:", &db) == SQLITE_OK && store_sqlite_words_register(db, &e) == 0);
+    ending = store_sqlite_words_ending(PROJECT, FUMI_STR("id"));
+    MUST(sqlite3_open(":memory:", &db) == SQLITE_OK &&
+         store_sqlite_words_register(db, &ending, &e) == 0);
     MUST(sqlite3_exec(db, store_sqlite_words_schema, NULL, NULL, NULL) == SQLITE_OK);
     MUST(sqlite3_exec(
              db,
@@ -58,12 +63,16 @@ static void use_query(struct fumi_str text, bool any)
     static const struct scan_filter all = {NULL, 0, INT64_MIN, INT64_MAX};
     struct fumi_arena a = {0};
     struct fumi_err e = {0};
-    struct hits hits;
+    struct keyword_hits found;
+    const struct keyword_query query = {.text = text, .limit = 10};
+    const struct words_search what = {
+        .project = PROJECT, .notes = 1, .words = 10, .filter = &all, .query = &query};
     sqlite3 *db = database();
     MUST(sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK);
     put(db, "INSERT INTO words(rowid, text) VALUES(1, ?1)", text);
-    MUST(store_sqlite_words_match(db, &a, &all, text, 10, &hits, &e) == 0);
-    MUST(hits.n == any && (!any || (hits.items[0].seq == 1 && hits.items[0].score > 0)));
+    MUST(store_sqlite_words_match(db, &a, &what, &found, &e) == 0);
+    MUST(found.hits.n == any &&
+         (!any || (found.hits.items[0].seq == 1 && found.hits.items[0].score > 0)));
     MUST(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL) == SQLITE_OK);
     fumi_arena_done(&a);
 }

@@ -11,7 +11,7 @@ static struct hits hits_of(struct hit *items, size_t n)
 TEST(keyword_results_alone_keep_their_order)
 {
     struct fumi_arena a = {0};
-    struct hit words[] = {{7, 8.0, 0, 0}, {3, 4.0, 0, 0}, {5, 2.0, 0, 0}};
+    struct hit words[] = {{7, 8.0, 0, 0, 0}, {3, 4.0, 0, 0, 0}, {5, 2.0, 0, 0, 0}};
     struct results r = fuse(&a, &(struct fuse_input){.words = hits_of(words, 3)});
     CHECK_INT(r.n, 3);
     CHECK_INT(r.items[0].note.seq, 7);
@@ -26,8 +26,8 @@ TEST(keyword_results_alone_keep_their_order)
 TEST(scores_of_both_searches_are_combined)
 {
     struct fumi_arena a = {0};
-    struct hit words[] = {{1, 10.0, 0, 0}, {2, 5.0, 0, 0}};
-    struct hit meaning[] = {{2, 0.9, 3, 8}, {1, 0.5, 0, 2}, {4, 0.1, 0, 1}};
+    struct hit words[] = {{1, 10.0, 0, 0, 0}, {2, 5.0, 0, 0, 0}};
+    struct hit meaning[] = {{2, 0.9, 0, 3, 8}, {1, 0.5, 0, 0, 2}, {4, 0.1, 0, 0, 1}};
     struct results r = fuse(&a, &(struct fuse_input){.words = hits_of(words, 2),
                                                      .meaning = hits_of(meaning, 3),
                                                      .weight = 0.5});
@@ -48,8 +48,8 @@ TEST(scores_of_both_searches_are_combined)
 TEST(a_note_without_vectors_is_scored_by_keywords)
 {
     struct fumi_arena a = {0};
-    struct hit words[] = {{9, 3.0, 0, 0}};
-    struct hit meaning[] = {{10, 0.08, 0, 1}, {11, 0.01, 0, 1}};
+    struct hit words[] = {{9, 3.0, 0, 0, 0}};
+    struct hit meaning[] = {{10, 0.08, 0, 0, 1}, {11, 0.01, 0, 0, 1}};
     struct results r = fuse(&a, &(struct fuse_input){.words = hits_of(words, 1),
                                                      .meaning = hits_of(meaning, 2),
                                                      .weight = 0.5});
@@ -62,8 +62,8 @@ TEST(a_note_without_vectors_is_scored_by_keywords)
 TEST(keyword_results_can_be_ranked_first)
 {
     struct fumi_arena a = {0};
-    struct hit words[] = {{1, 10.0, 0, 0}, {2, 1.0, 0, 0}};
-    struct hit meaning[] = {{3, 0.9, 0, 1}, {2, 0.8, 0, 1}, {1, 0.1, 0, 1}};
+    struct hit words[] = {{1, 10.0, 0, 0, 0}, {2, 1.0, 0, 0, 0}};
+    struct hit meaning[] = {{3, 0.9, 0, 0, 1}, {2, 0.8, 0, 0, 1}, {1, 0.1, 0, 0, 1}};
     struct results r = fuse(&a, &(struct fuse_input){.words = hits_of(words, 2),
                                                      .meaning = hits_of(meaning, 3),
                                                      .weight = 0.2,
@@ -79,7 +79,7 @@ TEST(keyword_results_can_be_ranked_first)
 TEST(scores_stay_between_0_and_1)
 {
     struct fumi_arena a = {0};
-    struct hit one[] = {{1, 1.0000001, 0, 0}}, negative[] = {{1, -0.3, 0, 0}};
+    struct hit one[] = {{1, 1.0000001, 0, 0, 0}}, negative[] = {{1, -0.3, 0, 0, 0}};
     struct results r = fuse(&a, &(struct fuse_input){.meaning = hits_of(one, 1), .weight = 1});
     CHECK(r.n == 1 && r.items[0].score == 1);
     r = fuse(&a, &(struct fuse_input){.meaning = hits_of(negative, 1), .weight = 1});

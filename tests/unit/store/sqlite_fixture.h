@@ -123,7 +123,11 @@ static inline int fixture_near(struct fixture *t, const struct filter *f, double
 static inline int fixture_match(struct fixture *t, const struct filter *f, struct fumi_str query,
                                 size_t limit, struct hits *out)
 {
-    return store_match_keywords(t->s, &t->a, f, query, limit, out, &t->e);
+    const struct keyword_query q = {.text = query, .limit = limit};
+    struct keyword_hits found = {0};
+    int rc = store_match_keywords(t->s, &t->a, f, &q, &found, &t->e);
+    *out = found.hits;
+    return rc;
 }
 
 /* Loads whole lists into an arena. */

@@ -33,6 +33,15 @@ static void add_finding(void *arg, const char *sentence)
         h->n += (size_t)n;
 }
 
+/* Opens the store as doctor does. */
+static bool open_lenient(struct fixture *t)
+{
+    struct store_sqlite_options o = {
+        .path = t->path, .lenient = true, .salvage = true, .nosync = true, .log = &fixture_silent};
+    t->s = store_sqlite_open(&o, &t->e);
+    return t->s != NULL;
+}
+
 static int doctor(struct fixture *t, bool repair, struct findings *h)
 {
     *h = (struct findings){.n = 0};
@@ -151,7 +160,7 @@ TEST(a_damaged_note_can_be_deleted_but_not_patched)
     CHECK_INT(doctor(&t, true, &h), 0);
     struct hits hits;
     struct filter f = fixture_filter("p");
-    CHECK_INT(store_match_keywords(t.s, &t.a, &f, FUMI_STR("giraffe elephant"), 5, &hits, &t.e), 0);
+    CHECK_INT(fixture_match(&t, &f, FUMI_STR("giraffe elephant"), 5, &hits), 0);
     CHECK_STR(fixture_ids(&t, &hits), "2");
     CHECK_INT(doctor(&t, false, &h), 0);
     fixture_end(&t);
@@ -217,6 +226,8 @@ TEST(doctor_repairs)
         {"INSERT INTO words_docsize SELECT 99, sz FROM words_docsize LIMIT 1",
          "keyword index does not match"},
         {"DELETE FROM words_data WHERE id>10", "keyword index does not match"},
+        {"UPDATE project_groups SET words=7", "wrong counts of the words in a group"},
+        {"DROP INDEX notes_chain", "An index is missing: CREATE INDEX notes_chain"},
     };
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct fixture t = {0};
@@ -233,14 +244,14 @@ TEST(doctor_repairs)
         CHECK_INT(fixture_near(&t, &f, 0, 5, &hits), 0);
         fixture_shut(&t);
         CHECK_INT(sql(t.path, rows[i].damage), 0);
-        CHECK(fixture_open(&t));
+        CHECK(open_lenient(&t));
         int before = doctor(&t, false, &h);
         bool reported = strstr(h.text, rows[i].finding);
         int repaired = doctor(&t, true, &h), after = doctor(&t, false, &h);
         if (before != -1 || !reported || repaired || after)
             TEST_FAIL("%s: %d %d %d %d\n%s", rows[i].damage, before, reported, repaired, after,
                       h.text);
-        CHECK_INT(store_match_keywords(t.s, &t.a, &f, FUMI_STR("giraffe"), 5, &hits, &t.e), 0);
+        CHECK_INT(fixture_match(&t, &f, FUMI_STR("giraffe"), 5, &hits), 0);
         CHECK_STR(fixture_ids(&t, &hits), "1");
         fixture_end(&t);
     }
@@ -417,7 +428,7 @@ TEST(damaged_pages_never_give_a_wrong_text)
         struct findings h;
         struct filter any = fixture_filter("p");
         store_list_recent(t.s, ALL_IN(&t.a), &any, (struct cursor){0, 0}, 100, &all, &t.e);
-        store_match_keywords(t.s, &t.a, &any, FUMI_STR("text note 7"), 10, &hits, &t.e);
+        fixture_match(&t, &any, FUMI_STR("text note 7"), 10, &hits);
         fixture_near(&t, &any, 0, 10, &hits);
         fixture_add(&t, "new", "x", 0.1);
         doctor(&t, turn % 4 == 1, &h);
@@ -451,7 +462,7 @@ TEST(a_backup_is_a_whole_store)
     struct filter f = fixture_filter("p");
     CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("1"), &got, &t.e), 0);
     CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("2"), &got, &t.e), -1);
-    CHECK_INT(store_match_keywords(t.s, &t.a, &f, FUMI_STR("giraffe"), 5, &h, &t.e), 0);
+    CHECK_INT(fixture_match(&t, &f, FUMI_STR("giraffe"), 5, &h), 0);
     CHECK_INT(h.n, 1);
     CHECK(fixture_sound(&t));
     fixture_end(&t);
@@ -554,14 +565,59 @@ TEST(a_corrupt_schema_table_is_replaced)
         FILE *f = fopen(t.path, "r+");
         CHECK(f && fseek(f, hits[i], SEEK_SET) == 0 && fwrite("\xff\xff\xff\xff", 4, 1, f) == 1);
         fclose(f);
-        struct store_sqlite_options o = {.path = t.path,
-                                         .lenient = true,
-                                         .salvage = true,
-                                         .nosync = true,
-                                         .log = &fixture_silent};
-        t.s = store_sqlite_open(&o, &t.e);
-        if (!t.s || store_get_note(t.s, &t.a, FUMI_STR("40"), &got, &t.e))
+        if (!open_lenient(&t) || store_get_note(t.s, &t.a, FUMI_STR("40"), &got, &t.e))
             TEST_FAIL("byte %ld: %s", hits[i], t.e.text);
+        fixture_end(&t);
+    }
+}
+
+/* Adds 40 notes of one session to a store whose index of sessions has another root page than in a
+ * new store, as after a migration. */
+static bool with_sessions(struct fixture *t)
+{
+    struct findings h;
+    if (!fixture_open(t))
+        return false;
+    fixture_shut(t);
+    if (sql(t->path, "DROP INDEX notes_chain") || !open_lenient(t))
+        return false;
+    for (int k = 1; k <= 40; k++) {
+        struct note n = fixture_note(fumi_fmt(&t->a, "%d", k).p,
+                                     fumi_fmt(&t->a, "word%d %*d", k, 900, k).p);
+        n.session = FUMI_STR("s");
+        if (fixture_put(t, &n, NAN))
+            return false;
+    }
+    bool done = doctor(t, true, &h) == 0;
+    fixture_shut(t);
+    return done;
+}
+
+TEST(sessions_survive_a_repair)
+{
+    static const long hits[] = {103, 3000, 7 * 4096 + 5, 12 * 4096 + 3};
+    for (size_t i = 0; i < FUMI_COUNT(hits); i++) {
+        struct fixture t = {0};
+        struct findings h;
+        struct notes all;
+        struct neighbours n;
+        struct filter f = fixture_filter("p");
+        CHECK(with_sessions(&t));
+        FILE *file = fopen(t.path, "r+");
+        CHECK(file && fseek(file, hits[i], SEEK_SET) == 0 &&
+              fwrite("\xff\xff\xff\xff", 4, 1, file) == 1);
+        fclose(file);
+        CHECK(open_lenient(&t));
+        if (doctor(&t, true, &h) || !fixture_sound(&t))
+            TEST_FAIL("byte %ld: %s", hits[i], h.text);
+        CHECK_INT(store_list_by_seq(t.s, &t.a, &f, 0, 100, &all, &t.e), 0);
+        CHECK(all.n > 20);
+        for (size_t k = 0; k < all.n; k++) {
+            CHECK_STR(all.items[k].session, "s");
+            CHECK_INT(store_neighbours(t.s, &t.a, &all.items[k].seq, 1, &n, &t.e), 0);
+            CHECK_INT(n.seq[1], k ? all.items[k - 1].seq : 0);
+            CHECK_INT(n.seq[2], k + 1 < all.n ? all.items[k + 1].seq : 0);
+        }
         fixture_end(&t);
     }
 }

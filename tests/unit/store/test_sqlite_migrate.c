@@ -2,10 +2,10 @@
  * power. */
 #include "test.h"
 
+#include "old_version_fixture.h"
 #include "sqlite_fixture.h"
 #include "store/sqlite_file.h"
 #include "store/sqlite_parts.h"
-#include "version1_fixture.h"
 
 #include <pthread.h>
 
@@ -13,15 +13,17 @@ enum { NOTES = 60 };
 
 struct old {
     struct fixture t;
+    int version;
     char today[160], bak[160]; /* a current store with the same rows; the backup of the migration */
 };
 
 static int run(const char *path, const char *sql)
 {
+    static const struct words_ending none; /* of a version before 3 */
     sqlite3 *h = NULL;
     struct fumi_err ignored;
-    int rc = sqlite3_open(path, &h) || store_sqlite_words_register(h, &ignored) ||
-             version1_exec(h, sql);
+    int rc = sqlite3_open(path, &h) || store_sqlite_words_register(h, &none, &ignored) ||
+             old_version_exec(h, sql);
     sqlite3_close(h);
     return rc ? -1 : 0;
 }
@@ -34,7 +36,7 @@ static int64_t number(const char *path, const char *other, const char *sql)
     char attach[256];
     int64_t n = -1;
     snprintf(attach, sizeof(attach), "ATTACH '%s' AS other", other);
-    if (sqlite3_open(path, &h) == 0 && version1_exec(h, attach) == 0 &&
+    if (sqlite3_open(path, &h) == 0 && old_version_exec(h, attach) == 0 &&
         sqlite3_prepare_v2(h, sql, -1, &q, NULL) == 0 && sqlite3_step(q) == SQLITE_ROW)
         n = sqlite3_column_int64(q, 0);
     sqlite3_finalize(q);
@@ -78,27 +80,30 @@ static int add_others(struct fixture *t)
                : 0;
 }
 
-/* Creates a file of version 1 at t.path, and a current store with the same rows at `today`. */
-static bool old_begin(struct old *o)
+/* Creates a file of an older version at t.path, and a current store with the same rows at `today`.
+ */
+static bool old_begin(struct old *o, int version)
 {
     struct fixture *t = &o->t;
+    o->version = version;
     if (!fixture_open(t))
         return false;
     int rc = add_notes(t) || add_others(t);
     fixture_shut(t);
     snprintf(o->today, sizeof(o->today), "%s/today.db", t->top);
-    snprintf(o->bak, sizeof(o->bak), "%s.v1.bak", t->path);
-    return !rc && rename(t->path, o->today) == 0 && version1_make(o->today, t->path) == 0;
+    snprintf(o->bak, sizeof(o->bak), "%s.v%d.bak", t->path, version);
+    return !rc && rename(t->path, o->today) == 0 &&
+           old_version_make(version, o->today, t->path) == 0;
 }
 
-/* Whether all rows and the schema equal those of the current store. */
+/* Whether all rows and the schema equal those of the current store. The keyword index was built in
+ * another order, so its segments differ; so does the root page of an index. */
 static bool same_as_today(struct old *o)
 {
     static const char *const tables[] = {
-        "project_groups", "tag_sets",   "tag_set_tags",    "notes",
-        "spaces",         "vectors",    "changes",         "groups",
-        "globals",        "words_data", "words_idx",       "words_docsize",
-        "words_config",   "meta",       "sqlite_sequence", "sqlite_schema"};
+        "project_groups", "tag_sets", "tag_set_tags",   "notes",   "spaces",
+        "vectors",        "changes",  "groups",         "globals", "words_docsize",
+        "words_config",   "meta",     "sqlite_sequence"};
     for (size_t i = 0; i < FUMI_COUNT(tables); i++) {
         const char *sql = fumi_fmt(&o->t.a,
                                    "SELECT (SELECT count(*) FROM (SELECT * FROM main.%s EXCEPT "
@@ -112,7 +117,11 @@ static bool same_as_today(struct old *o)
             return false;
         }
     }
-    return true;
+    static const char schema[] =
+        "SELECT (SELECT count(*) FROM main.sqlite_schema) - (SELECT count(*) FROM (SELECT type, "
+        "name, tbl_name, sql FROM main.sqlite_schema INTERSECT SELECT type, name, tbl_name, sql "
+        "FROM other.sqlite_schema))";
+    return number(o->t.path, o->today, schema) == 0;
 }
 
 /* The results of some searches and lists as text. They must be equal for both stores. */
@@ -126,8 +135,7 @@ static struct fumi_str answers(struct fixture *t)
         struct hits near, match;
         struct notes recent;
         if (fixture_near(t, &filters[i], 0.5, 10, &near) ||
-            store_match_keywords(t->s, &t->a, &filters[i], FUMI_STR("common word7"), 10, &match,
-                                 &t->e) ||
+            fixture_match(t, &filters[i], FUMI_STR("common word7"), 10, &match) ||
             store_list_recent(t->s, ALL_IN(&t->a), &filters[i], (struct cursor){0}, 10, &recent,
                               &t->e))
             return FUMI_STR("failed");
@@ -148,18 +156,19 @@ static struct fumi_str bytes_of(struct fumi_arena *a, const char *path)
     return (struct fumi_str){p, n};
 }
 
-TEST(version_1_becomes_what_a_new_store_is)
+static void becomes_new(int version)
 {
     struct old o = {0};
-    CHECK(old_begin(&o));
+    CHECK(old_begin(&o, version));
     CHECK(fixture_open(&o.t));
     CHECK(fixture_sound(&o.t));
     fixture_shut(&o.t);
     CHECK_INT(number(o.t.path, o.today, "PRAGMA main.user_version"), STORE_SCHEMA);
     CHECK(same_as_today(&o));
     struct fixture bak = {0}, today = {0};
-    CHECK_INT(number(o.bak, o.today, "PRAGMA main.user_version"), 1);
-    CHECK_INT(number(o.bak, o.today, "SELECT count(*) FROM rooms"),
+    CHECK_INT(number(o.bak, o.today, "PRAGMA main.user_version"), version);
+    CHECK_INT(number(o.bak, o.today,
+                     fumi_fmt(&o.t.a, "SELECT count(*) FROM %s", old_versions[version].groups).p),
               number(o.bak, o.today, "SELECT count(*) FROM other.project_groups"));
     today.s = fixture_store(&today, o.today);
     bak.s = fixture_store(&bak, o.bak);
@@ -174,12 +183,18 @@ TEST(version_1_becomes_what_a_new_store_is)
     fixture_end(&o.t);
 }
 
+TEST(an_old_version_becomes_what_a_new_store_is)
+{
+    for (int i = 1; i < OLD_VERSIONS; i++)
+        becomes_new(i);
+}
+
 /* The whole schema is in the first page, and root pages are those of version 1. Therefore the
  * schema table of any store can be replaced by that of a new one. */
-TEST(the_schema_is_in_the_first_page)
+static void has_the_same_roots(int version)
 {
     struct old o = {0};
-    CHECK(old_begin(&o));
+    CHECK(old_begin(&o, version));
     static const char roots[] =
         "SELECT count(*) FROM main.sqlite_schema a JOIN other.sqlite_schema "
         "b ON a.rowid=b.rowid WHERE a.type=b.type AND a.rootpage=b.rootpage";
@@ -190,12 +205,18 @@ TEST(the_schema_is_in_the_first_page)
     fixture_end(&o.t);
 }
 
-TEST(the_cache_of_vectors_stays_valid)
+TEST(the_schema_is_in_the_first_page)
+{
+    for (int i = 1; i < OLD_VERSIONS; i++)
+        has_the_same_roots(i);
+}
+
+static void keeps_the_cache(int version)
 {
     struct old o = {0};
     struct hits hits;
     char vec[160];
-    CHECK(old_begin(&o));
+    CHECK(old_begin(&o, version));
     snprintf(vec, sizeof(vec), "%s.vec", o.t.path);
     struct fixture today = {0};
     today.s = fixture_store(&today, o.today);
@@ -214,6 +235,76 @@ TEST(the_cache_of_vectors_stays_valid)
     fixture_end(&o.t);
 }
 
+TEST(the_cache_of_vectors_stays_valid)
+{
+    for (int i = 1; i < OLD_VERSIONS; i++)
+        keeps_the_cache(i);
+}
+
+/* A program of an older version knows the tokenizer by its first name only. */
+static int make_nothing(void *arg, const char **args, int n, Fts5Tokenizer **out)
+{
+    (void)args, (void)n;
+    *out = arg;
+    return SQLITE_OK;
+}
+
+static void free_nothing(Fts5Tokenizer *t)
+{
+    (void)t;
+}
+
+static int one_token(Fts5Tokenizer *t, void *to, int flags, const char *text, int n,
+                     int (*token)(void *, int, const char *, int, int, int))
+{
+    (void)t, (void)flags;
+    return token(to, 0, text, n, 0, n);
+}
+
+static sqlite3 *open_old_program(const char *path)
+{
+    static fts5_tokenizer tokenizer = {make_nothing, free_nothing, one_token};
+    sqlite3 *h = NULL;
+    sqlite3_stmt *q = NULL;
+    fts5_api *api = NULL;
+    if (sqlite3_open(path, &h) == 0 &&
+        sqlite3_prepare_v2(h, "SELECT fts5(?1)", -1, &q, NULL) == 0) {
+        sqlite3_bind_pointer(q, 1, (void *)&api, "fts5_api_ptr", NULL);
+        sqlite3_step(q);
+    }
+    sqlite3_finalize(q);
+    if (api)
+        api->xCreateTokenizer(api, "fumi", &tokenizer, &tokenizer, NULL);
+    return h;
+}
+
+static bool writes_words(sqlite3 *h)
+{
+    int rc = sqlite3_exec(h, "INSERT INTO words(rowid, text) VALUES(1000000, 'word')", NULL, NULL,
+                          NULL);
+    return rc == SQLITE_OK;
+}
+
+static void fails_in_an_old_program(int version)
+{
+    struct old o = {0};
+    CHECK(old_begin(&o, version));
+    sqlite3 *h = open_old_program(o.t.path);
+    CHECK_INT(sqlite3_exec(h, "BEGIN", NULL, NULL, NULL), 0);
+    CHECK(writes_words(h));
+    CHECK_INT(sqlite3_exec(h, "ROLLBACK", NULL, NULL, NULL), 0);
+    CHECK(fixture_open(&o.t));
+    CHECK(!writes_words(h)); /* the new program would not find the note */
+    sqlite3_close(h);
+    fixture_end(&o.t);
+}
+
+TEST(an_old_program_fails_after_the_migration)
+{
+    for (int i = 1; i < OLD_VERSIONS; i++)
+        fails_in_an_old_program(i);
+}
+
 static void *open_it(void *arg)
 {
     struct fixture *t = arg;
@@ -221,12 +312,12 @@ static void *open_it(void *arg)
     return NULL;
 }
 
-TEST(several_open_it_at_once)
+static void opens_at_once(int version)
 {
     struct old o = {0};
     struct fixture all[4] = {0};
     pthread_t threads[4];
-    CHECK(old_begin(&o));
+    CHECK(old_begin(&o, version));
     for (int i = 0; i < 4; i++) {
         memcpy(all[i].path, o.t.path, sizeof(o.t.path));
         CHECK_INT(pthread_create(&threads[i], NULL, open_it, &all[i]), 0);
@@ -243,6 +334,12 @@ TEST(several_open_it_at_once)
     fixture_end(&o.t);
 }
 
+TEST(several_open_it_at_once)
+{
+    for (int i = 1; i < OLD_VERSIONS; i++)
+        opens_at_once(i);
+}
+
 /* A file of version 1 whose schema another program has changed is refused, without a backup. */
 TEST(changed_tables_of_version_1_are_refused)
 {
@@ -257,7 +354,7 @@ TEST(changed_tables_of_version_1_are_refused)
     };
     for (size_t i = 0; i < FUMI_COUNT(changes); i++) {
         struct old o = {0};
-        CHECK(old_begin(&o));
+        CHECK(old_begin(&o, 1));
         CHECK_INT(run(o.t.path, changes[i]), 0);
         struct fumi_str before = bytes_of(&o.t.a, o.t.path);
         o.t.s = fixture_store(&o.t, o.t.path);
@@ -270,16 +367,26 @@ TEST(changed_tables_of_version_1_are_refused)
 }
 
 /* Deleted texts that were not erased yet are erased in the backup, which therefore has no mark. */
-TEST(the_copy_is_erased)
+static void erases_the_copy(int version)
 {
     struct old o = {0};
-    CHECK(old_begin(&o));
-    CHECK_INT(run(o.t.path, "REPLACE INTO facts VALUES('erase', 'words')"), 0);
+    CHECK(old_begin(&o, version));
+    const char *meta = old_versions[version].meta;
+    CHECK_INT(run(o.t.path, fumi_fmt(&o.t.a, "REPLACE INTO %s VALUES('erase', 'words')", meta).p),
+              0);
     CHECK(fixture_open(&o.t));
     fixture_shut(&o.t);
-    CHECK_INT(number(o.bak, o.today, "SELECT count(*) FROM facts WHERE name='erase'"), 0);
+    CHECK_INT(number(o.bak, o.today,
+                     fumi_fmt(&o.t.a, "SELECT count(*) FROM %s WHERE name='erase'", meta).p),
+              0);
     CHECK_INT(number(o.t.path, o.today, "SELECT count(*) FROM meta WHERE name='erase'"), 1);
     fixture_end(&o.t);
+}
+
+TEST(the_copy_is_erased)
+{
+    for (int i = 1; i < OLD_VERSIONS; i++)
+        erases_the_copy(i);
 }
 
 struct doctor {
@@ -293,8 +400,18 @@ static void add_finding(void *arg, const char *sentence)
     snprintf(d->text + n, sizeof(d->text) - n, "%s\n", sentence);
 }
 
+static struct store *open_lenient(struct old *o)
+{
+    struct store_sqlite_options lenient = {.path = o->t.path,
+                                           .nosync = true,
+                                           .lenient = true,
+                                           .salvage = true,
+                                           .log = &fixture_silent};
+    return store_sqlite_open(&lenient, &o->t.e);
+}
+
 /* Damage in any page: opening fails without changing the file, and doctor salvages the notes. */
-TEST(a_damaged_store_of_version_1_is_repaired)
+static void is_repaired(int version)
 {
     static const struct {
         long page, byte;
@@ -305,7 +422,7 @@ TEST(a_damaged_store_of_version_1_is_repaired)
         struct old o = {0};
         struct doctor d = {0};
         struct store_stats stats = {0};
-        CHECK(old_begin(&o));
+        CHECK(old_begin(&o, version));
         FILE *f = fopen(o.t.path, "r+");
         CHECK(f && fseek(f, hits[i].page * 4096 + hits[i].byte, SEEK_SET) == 0 &&
               fwrite("\xff\xff\xff\xff", 4, 1, f) == 1);
@@ -313,12 +430,7 @@ TEST(a_damaged_store_of_version_1_is_repaired)
         struct fumi_str before = bytes_of(&o.t.a, o.t.path);
         o.t.s = fixture_store(&o.t, o.t.path);
         CHECK(!o.t.s && fumi_eq(before, bytes_of(&o.t.a, o.t.path)));
-        struct store_sqlite_options lenient = {.path = o.t.path,
-                                               .nosync = true,
-                                               .lenient = true,
-                                               .salvage = true,
-                                               .log = &fixture_silent};
-        o.t.s = store_sqlite_open(&lenient, &o.t.e);
+        o.t.s = open_lenient(&o);
         if (!o.t.s) {
             TEST_FAIL("page %ld: %s", hits[i].page + 1, o.t.e.text);
             fixture_end(&o.t);
@@ -326,9 +438,84 @@ TEST(a_damaged_store_of_version_1_is_repaired)
         }
         int rc = store_check(o.t.s, true, add_finding, &d, &o.t.e);
         CHECK_INT(store_stats(o.t.s, &stats, &o.t.e), 0);
-        if (rc || stats.notes < hits[i].least || !fixture_sound(&o.t))
+        struct filter all = fixture_filter("p");
+        struct hits match = {0};
+        CHECK_INT(fixture_match(&o.t, &all, FUMI_STR("common"), 100, &match), 0);
+        if (rc || stats.notes < hits[i].least || (int64_t)match.n * 5 < stats.notes * 3 ||
+            !fixture_sound(&o.t))
             TEST_FAIL("page %ld: %d, %lld notes\n%s%s", hits[i].page + 1, rc,
                       (long long)stats.notes, d.text, o.t.e.text);
+        fixture_end(&o.t);
+    }
+}
+
+TEST(a_damaged_store_of_an_old_version_is_repaired)
+{
+    for (int i = 1; i < OLD_VERSIONS; i++)
+        is_repaired(i);
+}
+
+/* Damages the schema table of a store of an older version, and replaces it as doctor does, which
+ * is killed before it repairs anything else. */
+static bool is_replaced(struct old *o, int version)
+{
+    if (!old_begin(o, version))
+        return false;
+    FILE *f = fopen(o->t.path, "r+");
+    bool done = f && fseek(f, 2000, SEEK_SET) == 0 && fwrite("\xff\xff\xff\xff", 4, 1, f) == 1;
+    if (f)
+        fclose(f);
+    o->t.s = done ? open_lenient(o) : NULL;
+    done = o->t.s != NULL;
+    fixture_shut(&o->t);
+    return done;
+}
+
+/* Whether a search by keyword finds all notes of project p, of which `more` are new. */
+static bool finds_all(struct old *o, int64_t more)
+{
+    struct filter f = fixture_filter("p");
+    struct hits found = {0};
+    int64_t notes = number(o->t.path, o->today,
+                           "SELECT count(*) FROM other.notes WHERE project='p'");
+    return notes > 0 && fixture_match(&o->t, &f, FUMI_STR("common"), 100, &found) == 0 &&
+           (int64_t)found.n == notes + more;
+}
+
+/* The next program that opens the store finds the notes from before the damage. */
+TEST(a_repair_that_was_killed_is_completed)
+{
+    for (int i = 1; i < OLD_VERSIONS; i++) {
+        struct old o = {0};
+        struct doctor d = {0};
+        CHECK(is_replaced(&o, i));
+        CHECK(fixture_open(&o.t));
+        CHECK(finds_all(&o, 0));
+        CHECK_INT(fixture_add(&o.t, "new", "a common pear", NAN), 0);
+        CHECK(finds_all(&o, 1));
+        if (store_check(o.t.s, false, add_finding, &d, &o.t.e))
+            TEST_FAIL("version %d: %s", i, d.text);
+        fixture_end(&o.t);
+    }
+}
+
+/* So does doctor, also if an import, which opens damaged stores too, has written meanwhile. */
+TEST(doctor_completes_a_repair_that_was_killed)
+{
+    for (int i = 1; i < OLD_VERSIONS; i++) {
+        struct old o = {0};
+        struct doctor d = {0};
+        CHECK(is_replaced(&o, i));
+        o.t.s = open_lenient(&o);
+        CHECK(o.t.s);
+        CHECK_INT(fixture_add(&o.t, "new", "a common pear", NAN), 0);
+        fixture_shut(&o.t);
+        o.t.s = open_lenient(&o);
+        CHECK(o.t.s);
+        CHECK_INT(store_check(o.t.s, false, add_finding, &d, &o.t.e), -1);
+        if (store_check(o.t.s, true, add_finding, &d, &o.t.e) || !finds_all(&o, 1) ||
+            store_check(o.t.s, false, add_finding, &d, &o.t.e))
+            TEST_FAIL("version %d: %s", i, d.text);
         fixture_end(&o.t);
     }
 }

@@ -4,6 +4,8 @@
 
 #include "store/sqlite_words.h"
 
+#define PROJECT FUMI_STR("p")
+
 static const struct scan_filter everything = {NULL, 0, INT64_MIN, INT64_MAX};
 
 struct fixture {
@@ -11,7 +13,8 @@ struct fixture {
     sqlite3_stmt *note, *words;
     struct fumi_arena a;
     struct fumi_err e;
-    struct hits hits;
+    struct keyword_hits found;
+    struct words_ending ending;
     int64_t seq;
 };
 
@@ -23,8 +26,9 @@ static void run(struct fixture *s, const char *sql)
 
 static void fixture_open(struct fixture *s)
 {
-    *s = (struct fixture){0};
-    if (sqlite3_open(":memory:", &s->db) != SQLITE_OK || store_sqlite_words_register(s->db, &s->e))
+    *s = (struct fixture){.ending = store_sqlite_words_ending(PROJECT, (struct fumi_str){0})};
+    if (sqlite3_open(":memory:", &s->db) != SQLITE_OK ||
+        store_sqlite_words_register(s->db, &s->ending, &s->e))
         TEST_FAIL("no database: %s", s->e.text);
     run(s, "CREATE TABLE notes(seq INTEGER PRIMARY KEY, tag_set INTEGER, created INTEGER)");
     run(s, "CREATE INDEX notes_tag_set ON notes(tag_set, created)");
@@ -71,17 +75,34 @@ static int64_t put_text(struct fixture *s, const char *text)
     return put(s, (struct given){.text = text});
 }
 
+static int match(struct fixture *s, const struct scan_filter *f, struct fumi_str text, size_t limit)
+{
+    struct keyword_query query = {.text = text, .limit = limit};
+    struct words_search what = {
+        .project = PROJECT, .filter = f, .narrow = f != &everything, .query = &query};
+    sqlite3_stmt *q = NULL;
+    sqlite3_prepare_v2(s->db, "SELECT count(*), sum(words_in(sz)) FROM words_docsize", -1, &q,
+                       NULL);
+    if (q && sqlite3_step(q) == SQLITE_ROW) {
+        what.notes = sqlite3_column_int64(q, 0);
+        what.words = sqlite3_column_int64(q, 1);
+    }
+    what.notes += !q; /* there is no index */
+    sqlite3_finalize(q);
+    return store_sqlite_words_match(s->db, &s->a, &what, &s->found, &s->e);
+}
+
 /* The seq of the best note; 0 if none was found, -1 on an error. */
 static int64_t best_of(struct fixture *s, const struct scan_filter *f, const char *query)
 {
     s->e = (struct fumi_err){0};
-    if (store_sqlite_words_match(s->db, &s->a, f, fumi_str(query), 10, &s->hits, &s->e))
+    if (match(s, f, fumi_str(query), 10))
         return -1;
-    for (size_t i = 1; i < s->hits.n; i++) {
-        if (s->hits.items[i - 1].score < s->hits.items[i].score)
+    for (size_t i = 1; i < s->found.hits.n; i++) {
+        if (s->found.hits.items[i - 1].score < s->found.hits.items[i].score)
             TEST_FAIL("not in order: %s", query);
     }
-    return s->hits.n ? s->hits.items[0].seq : 0;
+    return s->found.hits.n ? s->found.hits.items[0].seq : 0;
 }
 
 static int64_t best(struct fixture *s, const char *query)
@@ -159,7 +180,7 @@ TEST(the_note_that_contains_the_query_ranks_first)
         int64_t got = best(&s, rows[i].query);
         if (got != seq)
             TEST_FAIL("%s: found %lld, not %lld (of %zu)", rows[i].query, (long long)got,
-                      (long long)seq, s.hits.n);
+                      (long long)seq, s.found.hits.n);
     }
     fixture_close(&s);
 }
@@ -174,14 +195,14 @@ TEST(spellings_of_a_name_in_one_store)
     int64_t words = put_text(&s, "How to get the user a name.");
     (void)words;
     CHECK_INT(best(&s, "user name"), pair);
-    CHECK_INT(s.hits.n, 4);
+    CHECK_INT(s.found.hits.n, 4);
     CHECK_INT(best(&s, "getUserName"), camel);
-    CHECK_INT(s.hits.items[1].seq, snake);
-    CHECK_INT(s.hits.n, 4);
+    CHECK_INT(s.found.hits.items[1].seq, snake);
+    CHECK_INT(s.found.hits.n, 4);
     CHECK_INT(best(&s, "get_user_name"), snake);
-    CHECK_INT(s.hits.items[1].seq, camel);
+    CHECK_INT(s.found.hits.items[1].seq, camel);
     CHECK_INT(best(&s, "getusername"), camel);
-    CHECK_INT(s.hits.n, 2);
+    CHECK_INT(s.found.hits.n, 2);
     fixture_close(&s);
 }
 
@@ -197,7 +218,7 @@ TEST(better_kinds_of_match)
         {"e-mail", "Send an e-mail to the list of all people who asked.", "e mail e mail"},
         {"email", "Send an email to the list.", "Send an e-mail to the list."},
         {"utf-8", "All text is utf8 here, in files and on the wire.", "8 utf 8"},
-        {"what is the parser", "It has a parser.", "what is the what is the"},
+        {"what is the parser", "It has a parser.", "what is the"},
         {"1000", "There are 1,000 of them in the box.", "1 000 1"},
         {"検索の結果", "昨日の検索の結果を保存しておいた。", "結果の検索"},
         {"don't panic", "don’t panic", "panic t don"},
@@ -224,7 +245,7 @@ TEST(columns)
     int64_t title = put(&s, (struct given){.title = "Migration", .text = "It is planned."});
     put_text(&s, "Once more: a migration was done.");
     CHECK_INT(best(&s, "migration"), title);
-    CHECK_INT(s.hits.n, 3);
+    CHECK_INT(s.found.hits.n, 3);
     int64_t tag = put(&s, (struct given){.text = "Anything at all.", .tags = "deploy ops-team"});
     CHECK_INT(best(&s, "deploy"), tag);
     CHECK_INT(best(&s, "ops-team"), tag);
@@ -271,27 +292,22 @@ TEST(queries_have_no_syntax)
     CHECK_INT(best(&s, ""), 0);
     CHECK_INT(best(&s, " \n\t"), 0);
     CHECK_INT(best(&s, "title:a"), 1);
-    CHECK_INT(store_sqlite_words_match(s.db, &s.a, &everything, (struct fumi_str){"a\0b", 3}, 10,
-                                       &s.hits, &s.e),
-              0);
-    CHECK_INT(s.hits.n, 1);
+    CHECK_INT(match(&s, &everything, (struct fumi_str){"a\0b", 3}, 10), 0);
+    CHECK_INT(s.found.hits.n, 1);
     fixture_close(&s);
 }
 
 TEST(long_query)
 {
     struct fixture s;
-    struct fumi_err e = {0};
     fixture_open(&s);
     put_text(&s, "word7 and word8");
     char *query = fumi_alloc(&s.a, 8192);
     size_t n = 0;
     for (int i = 0; n < 8000; i++)
         n += (size_t)snprintf(query + n, 8192 - n, "Word%d-%dx ", i, i);
-    CHECK_INT(store_sqlite_words_match(s.db, &s.a, &everything, (struct fumi_str){query, n}, 5,
-                                       &s.hits, &e),
-              0);
-    CHECK_INT(s.hits.n, 1);
+    CHECK_INT(match(&s, &everything, (struct fumi_str){query, n}, 5), 0);
+    CHECK_INT(s.found.hits.n, 1);
     fixture_close(&s);
 }
 
@@ -302,12 +318,12 @@ TEST(limit_and_order)
     for (int i = 0; i < 30; i++)
         put_text(&s, i == 17 ? "apple apple apple" : "apple pie with cream");
     CHECK_INT(best(&s, "apple"), 18);
-    CHECK_INT(s.hits.n, 10);
-    CHECK_INT(s.hits.items[1].seq, 30); /* equal scores: newest first */
-    CHECK(s.hits.items[0].score > s.hits.items[1].score && s.hits.items[9].score > 0);
-    CHECK_INT(
-        store_sqlite_words_match(s.db, &s.a, &everything, FUMI_STR("apple"), 0, &s.hits, &s.e), 0);
-    CHECK_INT(s.hits.n, 0);
+    CHECK_INT(s.found.hits.n, 10);
+    CHECK_INT(s.found.hits.items[1].seq, 30); /* equal scores: newest first */
+    CHECK(s.found.hits.items[0].score > s.found.hits.items[1].score &&
+          s.found.hits.items[9].score > 0);
+    CHECK_INT(match(&s, &everything, FUMI_STR("apple"), 0), 0);
+    CHECK_INT(s.found.hits.n, 0);
     fixture_close(&s);
 }
 
@@ -339,16 +355,16 @@ TEST(filter)
     CHECK_INT(best_of(&s, &f, "apple"), 0);
     tag_sets[1] = 1; /* tag set 64: notes 65 and 165 */
     CHECK_INT(best_of(&s, &f, "apple"), 165);
-    CHECK_INT(s.hits.n, 2);
+    CHECK_INT(s.found.hits.n, 2);
     CHECK_INT(best_of(&s, &f, "red"), 0);
     f.until = 1164;
     CHECK_INT(best_of(&s, &f, "apple"), 65);
-    CHECK_INT(s.hits.n, 1);
+    CHECK_INT(s.found.hits.n, 1);
     f.tag_sets = NULL;
     f.since = 1050;
     f.until = 1053;
     CHECK_INT(best_of(&s, &f, "apple"), 53);
-    CHECK_INT(s.hits.n, 3);
+    CHECK_INT(s.found.hits.n, 3);
     f = (struct scan_filter){tag_sets, 64, INT64_MIN, INT64_MAX}; /* tag_sets_n excludes the bit */
     CHECK_INT(best_of(&s, &f, "apple"), 0);
     fixture_close(&s);
@@ -385,14 +401,14 @@ TEST(large_store)
     fill(&s);
     CHECK_INT(best(&s, "item777x"), 778);
     CHECK_INT(best(&s, "the apple item777x of the day is sweet"), 778);
-    CHECK(best(&s, "the") > 0 && s.hits.n == 10);
+    CHECK(best(&s, "the") > 0 && s.found.hits.n == 10);
     for (size_t i = 0; i < FUMI_COUNT(counts); i++) {
         struct scan_filter f = {bits, PLACES, INT64_MIN, INT64_MAX};
         set_places(bits, counts[i]);
         CHECK(best_of(&s, &f, "apple of the day") > 0);
-        CHECK_INT(s.hits.n, counts[i] > 1 ? 10 : 5);
-        for (size_t k = 0; k < s.hits.n; k++)
-            CHECK((size_t)(s.hits.items[k].seq - 1) % PLACES < counts[i]);
+        CHECK_INT(s.found.hits.n, counts[i] > 1 ? 10 : 5);
+        for (size_t k = 0; k < s.found.hits.n; k++)
+            CHECK((size_t)(s.found.hits.items[k].seq - 1) % PLACES < counts[i]);
         f.since = 8000;
         CHECK(best_of(&s, &f, "apple") > 8000);
         CHECK_INT(best_of(&s, &f, "item4x"), 0);
@@ -436,16 +452,180 @@ TEST(idf_counts_only_notes_that_pass)
         put(&s, (struct given){.text = "zebra", .place = PLACES - 1});
     set_places(bits, 3);
     CHECK(best_of(&s, &f, "zebra apple") > 0);
-    CHECK_INT(s.hits.n, 10);
+    CHECK_INT(s.found.hits.n, 10);
     fixture_close(&s);
+}
+
+/* The notes of one project are found in the same order with the same scores whatever notes other
+ * projects have, before, between and after them. The seqs differ, so notes are compared by their
+ * time. Lists of postings are long enough to be extrapolated, and filters let many notes pass. */
+enum { OURS = 14000, OTHERS = 20000 };
+
+struct shared {
+    struct fixture f;
+    int64_t notes, words; /* of the project */
+    int64_t *ours;        /* seq by number */
+    size_t n;
+};
+
+static void put_other(struct shared *s, int i)
+{
+    char text[100];
+    snprintf(text, sizeof(text), "the apple of item%d zebra was %s", i % 700,
+             i % 3 ? "red and sweet" : "a long story about things that nobody knows");
+    s->f.ending = store_sqlite_words_ending(FUMI_STR("q"), fumi_str(text + 10));
+    put(&s->f, (struct given){.text = text, .place = 9});
+}
+
+static void put_own(struct shared *s, int i)
+{
+    char text[160], id[32];
+    snprintf(text, sizeof(text), "%s apple %s item%dx %s%s", i % 3 ? "the" : "an",
+             i % 2 ? "red of zebra" : "green", i % 900, i % 40 ? "day" : "night and day",
+             i % 7 ? "" : " is sweet and the story is long, but nobody tells it to the end");
+    snprintf(id, sizeof(id), "id%d", i);
+    s->f.ending = store_sqlite_words_ending(PROJECT, fumi_str(id));
+    s->ours[s->n++] = put(&s->f, (struct given){.text = text, .place = i % 8, .created = 1000 + i});
+}
+
+static void fill_shared(struct shared *s, bool alone)
+{
+    fixture_open(&s->f);
+    s->ours = fumi_alloc(&s->f.a, OURS * sizeof(*s->ours));
+    for (int i = 0, other = 0; i < OURS; i++) {
+        for (; !alone && other < OTHERS * (i + 2000.0) / (OURS + 4000); other++)
+            put_other(s, other);
+        put_own(s, i);
+    }
+    for (int i = 0; !alone && i < 2000; i++)
+        put_other(s, i);
+    sqlite3_stmt *q = NULL;
+    sqlite3_prepare_v2(s->f.db,
+                       "SELECT count(*), sum(words_in(sz)) FROM words_docsize JOIN notes ON seq=id "
+                       "WHERE tag_set<9",
+                       -1, &q, NULL);
+    if (sqlite3_step(q) == SQLITE_ROW) {
+        s->notes = sqlite3_column_int64(q, 0);
+        s->words = sqlite3_column_int64(q, 1);
+    }
+    sqlite3_finalize(q);
+}
+
+/* The number of a note of ours. */
+static size_t number_of(const struct shared *s, int64_t seq)
+{
+    size_t i = 0;
+    while (i < s->n && s->ours[i] != seq)
+        i++;
+    return i;
+}
+
+static int find(struct shared *s, const struct scan_filter *f, bool narrow, const char *text)
+{
+    struct keyword_query query = {.text = fumi_str(text), .limit = 50};
+    struct words_search what = {.project = PROJECT,
+                                .notes = s->notes,
+                                .words = s->words,
+                                .filter = f,
+                                .narrow = narrow,
+                                .query = &query};
+    return store_sqlite_words_match(s->f.db, &s->f.a, &what, &s->f.found, &s->f.e);
+}
+
+/* Whether both have found the same. */
+static bool agree(struct shared *x, struct shared *y)
+{
+    const struct keyword_hits *a = &x->f.found, *b = &y->f.found;
+    if (a->hits.n != b->hits.n || a->words_n != b->words_n || a->notes != b->notes)
+        return false;
+    for (size_t i = 0; i < a->words_n; i++)
+        if (a->words[i].notes != b->words[i].notes)
+            return false;
+    for (size_t i = 0; i < a->hits.n; i++) {
+        const struct hit *p = &a->hits.items[i], *q = &b->hits.items[i];
+        size_t number = number_of(x, p->seq);
+        if (p->score != q->score || p->share != q->share || number == x->n ||
+            number != number_of(y, q->seq))
+            return false;
+    }
+    return true;
+}
+
+TEST(other_projects_change_nothing)
+{
+    static const char *const queries[] = {
+        "apple",
+        "the red apple",
+        "zebra of the night",
+        "item17x",
+        "sweet day",
+        "the story and item5x is",
+        "night",
+        "nobody tells the end",
+    };
+    uint64_t all = 0xFF, some = 0x7F, few = 2;
+    const struct scan_filter filters[] = {{&all, 10, INT64_MIN, INT64_MAX},
+                                          {&some, 10, INT64_MIN, INT64_MAX},
+                                          {&few, 10, INT64_MIN, INT64_MAX},
+                                          {&all, 10, 1500, INT64_MAX},
+                                          {&all, 10, 3000, 3500}};
+    struct shared alone = {0}, crowd_of = {0};
+    size_t found = 0;
+    fill_shared(&alone, true);
+    fill_shared(&crowd_of, false);
+    CHECK(alone.notes == OURS && crowd_of.notes == OURS && alone.words == crowd_of.words);
+    for (size_t i = 0; i < FUMI_COUNT(queries) * FUMI_COUNT(filters); i++) {
+        const char *query = queries[i / FUMI_COUNT(filters)];
+        size_t f = i % FUMI_COUNT(filters);
+        CHECK_INT(find(&alone, &filters[f], f > 0, query), 0);
+        CHECK_INT(find(&crowd_of, &filters[f], f > 0, query), 0);
+        found += alone.f.found.hits.n > 0;
+        if (!agree(&alone, &crowd_of))
+            TEST_FAIL("%s, filter %zu: %zu and %zu notes", query, f, alone.f.found.hits.n,
+                      crowd_of.f.found.hits.n);
+    }
+    CHECK_INT(found, FUMI_COUNT(queries) * FUMI_COUNT(filters) - 2);
+    fixture_close(&alone.f);
+    fixture_close(&crowd_of.f);
+}
+
+/* The number of notes with a word is exact up to a limit, and beyond it an estimate. */
+TEST(words_are_counted)
+{
+    static const struct {
+        const char *query;
+        double least, most;
+    } rows[] = {{"item17x", 16, 16},
+                {"night", 350, 350},
+                {"red", 4900, 9800},
+                {"apple", 14000, 14000},
+                {"zebras", 0, 0}};
+    const struct scan_filter everywhere = {NULL, 0, INT64_MIN, INT64_MAX};
+    struct shared s = {0};
+    fill_shared(&s, false);
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct keyword_query query = {.text = fumi_str(rows[i].query), .limit = 0};
+        struct words_search what = {.project = PROJECT,
+                                    .notes = s.notes,
+                                    .words = s.words,
+                                    .filter = &everywhere,
+                                    .query = &query};
+        CHECK_INT(store_sqlite_words_match(s.f.db, &s.f.a, &what, &s.f.found, &s.f.e), 0);
+        CHECK_INT(s.f.found.hits.n, 0);
+        CHECK_INT(s.f.found.words_n, 1);
+        double n = s.f.found.words[0].notes;
+        if (n < rows[i].least || n > rows[i].most)
+            TEST_FAIL("%s: %g", rows[i].query, n);
+    }
+    fixture_close(&s.f);
 }
 
 TEST(no_index)
 {
     struct fixture s = {0};
     CHECK_INT(sqlite3_open(":memory:", &s.db), SQLITE_OK);
-    CHECK_INT(store_sqlite_words_register(s.db, &s.e), 0);
-    CHECK_INT(store_sqlite_words_register(s.db, &s.e), 0);
+    CHECK_INT(store_sqlite_words_register(s.db, &s.ending, &s.e), 0);
+    CHECK_INT(store_sqlite_words_register(s.db, &s.ending, &s.e), 0);
     CHECK_INT(best(&s, "a"), -1);
     CHECK_INT(s.e.code, FUMI_INTERNAL_ERROR);
     CHECK(strstr(s.e.text, "doctor"));
