@@ -189,7 +189,9 @@ static int read_note(const struct resource_request *w, struct resource_text *out
     struct note n;
     struct fumi_buf b = {0};
     struct fumi_err why = {0};
-    if (store_get_note(store, w->arena, w->name, &n, &why)) {
+    struct fumi_str id;
+    if (memory_find_id(w->memory, w->arena, ID_OF_NOTE, w->name, &id, &why) ||
+        store_get_note(store, w->arena, id, &n, &why)) {
         *e = why;
         return why.code == ERR_NOT_FOUND ? 0 : -1;
     }

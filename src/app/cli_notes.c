@@ -74,6 +74,27 @@ static void print_tags(struct fumi_arena *a, const struct fumi_val *tags)
         printf("%s%.*s", tag == first ? "" : ", ", FUMI_ARG(show_line(a, fumi_text(a, tag))));
 }
 
+/* "2026-11-15T21:48:58.123Z" -> "2026-11-15 21:48" */
+static struct fumi_str minute_of(struct fumi_arena *a, const struct fumi_val *time)
+{
+    struct fumi_str s = show_line(a, fumi_text(a, time));
+    return s.n < 16 ? s : fumi_fmt(a, "%.10s %.5s", s.p, s.p + 11);
+}
+
+/* A note that maxTokens has cut may lack its time and its group. */
+void notes_print_facts(struct fumi_arena *a, const struct fumi_val *note)
+{
+    struct fumi_str time = minute_of(a, fumi_get(note, "createdAt"));
+    struct fumi_str group = show_line(a, fumi_text(a, fumi_get(note, "groupId")));
+    printf("%s%.*s%s", show_style(stdout, SHOW_DIM),
+           FUMI_ARG(show_line(a, fumi_text(a, fumi_get(note, "id")))),
+           show_style(stdout, SHOW_PLAIN));
+    if (time.n)
+        printf("  %.*s", FUMI_ARG(time));
+    if (group.n)
+        printf("  [%.*s]", FUMI_ARG(group));
+}
+
 void notes_print_compact(struct fumi_arena *a, const struct fumi_val *note)
 {
     struct fumi_str text = show_line(a, fumi_text(a, fumi_get(note, "text")));

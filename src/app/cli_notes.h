@@ -15,6 +15,8 @@ void notes_put_given(struct fumi_arena *a, struct fumi_out *o, const struct fumi
 int notes_put_params(struct fumi_arena *a, struct fumi_out *o, const struct fumi_val *given,
                      struct fumi_err *e);
 
+/* Prints id, time and group of a note, without a line break. */
+void notes_print_facts(struct fumi_arena *a, const struct fumi_val *note);
 /* Prints the beginning of the text of a note and its tags, as below its title in a list. */
 void notes_print_compact(struct fumi_arena *a, const struct fumi_val *note);
 /* Prints a whole note. */

@@ -18,23 +18,14 @@ static const struct flag_alias aliases[] = {
     {"p", "project"}, {"g", "group"}, {"n", "limit"}, {"f", "format"}, COMMAND_ALIASES,
 };
 
-/* "2026-11-15T21:48:58.123Z" -> "2026-11-15 21:48" */
-static struct fumi_str minute_of(struct fumi_arena *a, const struct fumi_val *time)
-{
-    struct fumi_str s = show_line(a, fumi_text(a, time));
-    return s.n < 16 ? s : fumi_fmt(a, "%.10s %.5s", s.p, s.p + 11);
-}
-
 static void print_item(struct fumi_arena *a, const struct fumi_val *note)
 {
     struct fumi_str title = show_line(a, fumi_text(a, fumi_get(note, "title")));
     if (!title.n)
         title = FUMI_STR("(no title)");
-    printf("%s%.*s%s  %.*s  [%.*s]  %s%.*s%s\n", show_style(stdout, SHOW_DIM),
-           FUMI_ARG(show_line(a, fumi_text(a, fumi_get(note, "id")))),
-           show_style(stdout, SHOW_PLAIN), FUMI_ARG(minute_of(a, fumi_get(note, "createdAt"))),
-           FUMI_ARG(show_line(a, fumi_text(a, fumi_get(note, "groupId")))),
-           show_style(stdout, SHOW_BOLD), FUMI_ARG(title), show_style(stdout, SHOW_PLAIN));
+    notes_print_facts(a, note);
+    printf("  %s%.*s%s\n", show_style(stdout, SHOW_BOLD), FUMI_ARG(title),
+           show_style(stdout, SHOW_PLAIN));
     notes_print_compact(a, note);
 }
 
@@ -63,6 +54,7 @@ static int list(struct invocation *i)
         return command_report(&e);
     }
     fumi_put_close(&o, '}');
+    i->short_ids = !f->format;
     int status = session_once(i, command_list.method, &params, &result);
     if (status)
         return status;

@@ -132,8 +132,10 @@ static void print_hit(struct fumi_arena *a, const struct fumi_val *hit, size_t n
     fumi_real(fumi_get(hit, "score"), &score);
     if (!title.n)
         title = FUMI_STR("(no title)");
-    printf("[%zu] %s%.*s%s (score: %.2f)\n", number, show_style(stdout, SHOW_BOLD), FUMI_ARG(title),
+    printf("[%zu] %s%.*s%s (score: %.2f)  ", number, show_style(stdout, SHOW_BOLD), FUMI_ARG(title),
            show_style(stdout, SHOW_PLAIN), score);
+    notes_print_facts(a, hit);
+    putchar('\n');
     notes_print_compact(a, hit);
     const struct fumi_val *why = fumi_get(hit, "explain");
     if (why)
@@ -179,6 +181,7 @@ static int search(struct invocation *i)
     notes_put_given(i->a, &o, given);
     notes_put(&o, "query", query);
     fumi_put_close(&o, '}');
+    i->short_ids = !fumi_eq(f->format, FUMI_STR("json"));
     if ((status = session_once(i, command_search.method, &params, &result)))
         return status;
     notes_warn(i->a, fumi_get(result, "meta"));
@@ -190,9 +193,10 @@ const struct command command_search = {
     .name = "search",
     .usage = "WORD...",
     .help = "Finds notes by meaning and by keyword.",
-    .more = "The words are the query; --project is required. Separate tags by commas. As "
-            "text, each note is printed as a line with its title and score, a line with "
-            "the beginning of its text, and a line with its tags.",
+    .more =
+        "The words are the query; --project is required. Separate tags by commas. As "
+        "text, each note is printed as a line with its title, score, short id, time and group, a "
+        "line with the beginning of its text, and a line with its tags.",
     .shape = &shape,
     .method = "memory.search",
     .word_param = "query",

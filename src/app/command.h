@@ -42,6 +42,7 @@ struct invocation {
     struct config_http http; /* serve: the settings given by flags */
     struct fumi_json params; /* call, and commands with a method: the params given by flags */
     struct fumi_strs words;
+    bool short_ids; /* the command prints results for people: session_once asks for short ids */
 };
 
 struct command {

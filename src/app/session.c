@@ -118,6 +118,7 @@ static struct memory_options options(struct session *s, const char *transport)
                   c->paths.config_path, c->paths.data_dir, flags_of(s)},
         .log = &s->log,
         .scope = s->scope,
+        .short_ids = s->short_ids,
         .save = save,
         .reload = reload,
         .arg = s,
@@ -227,7 +228,7 @@ const struct fumi_method *session_method(const struct fumi_server *s, struct fum
 int session_once(struct invocation *i, const char *method, struct fumi_buf *params,
                  const struct fumi_val **result)
 {
-    struct session s = {0};
+    struct session s = {.short_ids = i->short_ids};
     struct fumi_err e = {0};
     struct fumi_json json = {{0}}, given = {fumi_buf_keep(params, i->a)};
     int rc = session_open(&s, &i->common, &e) || session_call(&s, i->a, method, given, &json, &e);

@@ -13,6 +13,7 @@ struct session {
     struct fumi_log log;
     bool salvage;        /* set before opening: also open a database that must be repaired first */
     struct scope scope;  /* set before session_begin; {0}: everything */
+    bool short_ids;      /* set before session_begin: results have short ids, for people */
     struct store *store; /* owned by `memory` if that is not NULL */
     struct memory *memory;
     struct fumi_server *server; /* with the methods of the memory */

@@ -208,6 +208,11 @@ enum secrets_mode memory_secrets(const struct memory *m)
     return (enum secrets_mode)m->o.set.secrets;
 }
 
+bool memory_shows_short_ids(const struct memory *m)
+{
+    return m->o.short_ids;
+}
+
 const struct memory_facts *memory_facts_of(const struct memory *m)
 {
     return &m->o.facts;

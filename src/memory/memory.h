@@ -37,6 +37,7 @@ struct memory_options {
     /* What callers may see and do; {0}: everything. The project need not be canonical. The worker
      * thread works on the whole store, or on nothing if the scope is read-only. */
     struct scope scope;
+    bool short_ids; /* the methods return short ids, for people; never for programs */
     /* Saves the configuration; called before a change takes effect. previous->provider null: remove
      * the previous embedder. NULL: the configuration is not saved. */
     int (*save)(void *arg, const struct embed_config *now, const struct embed_config *previous,
@@ -65,6 +66,19 @@ const struct scope *memory_scope(const struct memory *m);
 /* An arena that lives as long as the memory. Not thread-safe: for use before calls are served. */
 struct fumi_arena *memory_arena(struct memory *m);
 enum secrets_mode memory_secrets(const struct memory *m);
+bool memory_shows_short_ids(const struct memory *m);
+
+/* Short ids: the first ID_PREFIX_MIN or more bytes of an id, as many as tell it from all other ids
+ * of these kinds (enum id_kind) that the scope permits to see.
+ *
+ * memory_short_id returns a slice of the id; all of it if the store fails. memory_find_id sets *out
+ * to the id that begins with `given`, or to `given` if that is an id, too short, or not the
+ * beginning of any: the caller then finds nothing. FUMI_INVALID_PARAMS: several ids begin so. */
+enum { ID_PREFIX_MIN = 8 };
+struct fumi_str memory_short_id(struct memory *m, struct fumi_arena *a, unsigned kinds,
+                                struct fumi_str id);
+int memory_find_id(struct memory *m, struct fumi_arena *a, unsigned kinds, struct fumi_str given,
+                   struct fumi_str *out, struct fumi_err *e);
 
 /* What happened to the vectors of a note that was stored. */
 struct written {
@@ -89,7 +103,8 @@ struct search {
     size_t top;
     enum search_mode mode;
     double floor;      /* minimum score */
-    size_t max_tokens; /* 0: unlimited */
+    size_t max_tokens; /* limit of all texts; 0: unlimited */
+    bool short_ids;    /* results get short ids */
     int64_t ms;        /* time limit for embedding the query */
     /* As in struct loading: called for each note that becomes a result, with its text as it is
      * returned. NULL: all are kept. */
@@ -106,6 +121,7 @@ struct result {
     size_t words_rank, meaning_rank; /* from 1 */
     uint32_t begin, end;             /* byte range of the best passage; both 0: no vectors */
     bool part;
+    struct fumi_str short_id; /* null: not known */
 };
 
 struct results {

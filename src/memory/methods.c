@@ -10,7 +10,7 @@ static const struct fumi_field done_fields[] = {
 const struct fumi_shape done_shape = FUMI_SHAPE(struct done, done_fields);
 
 static const struct fumi_field by_id_fields[] = {
-    FUMI_FIELD(struct by_id, id, "id", "Id.", .flags = FUMI_REQUIRED),
+    FUMI_FIELD(struct by_id, id, "id", "Id or first 8+ characters.", .flags = FUMI_REQUIRED),
 };
 const struct fumi_shape by_id_shape = FUMI_SHAPE(struct by_id, by_id_fields);
 
@@ -78,6 +78,35 @@ int64_t time_for_embedding(const struct fumi_call *call)
 struct guard guard_of(const struct fumi_call *call, const char *where)
 {
     return (struct guard){.a = call->arena, .mode = memory_secrets(call->self), .where = where};
+}
+
+int find_id(struct fumi_call *call, unsigned kinds, struct fumi_str *id)
+{
+    return memory_find_id(call->self, call->arena, kinds, *id, id, &call->err);
+}
+
+bool shows_short_ids(const struct fumi_call *call)
+{
+    return call->compact || memory_shows_short_ids(call->self);
+}
+
+void show_id(struct fumi_call *call, unsigned kinds, struct fumi_str *id)
+{
+    if (id->p && shows_short_ids(call))
+        *id = memory_short_id(call->self, call->arena, kinds, *id);
+}
+
+void omit_global_group(struct note *n)
+{
+    if (fumi_eq(n->group, FUMI_STR("global")))
+        n->group = (struct fumi_str){0};
+}
+
+void show_note(struct fumi_call *call, struct note *n)
+{
+    show_id(call, ID_TO_DELETE, &n->id);
+    if (call->compact)
+        omit_global_group(n);
 }
 
 int listing_row(void *listing, void *row, size_t bytes, struct fumi_err *e)

@@ -67,6 +67,7 @@ static enum fumi_ret upsert_global(struct fumi_call *call, const void *params, v
         project_writable(call->arena, p->project, &g.project, &call->err) ||
         store_set_global(store, call->arena, &g, &call->err))
         return FUMI_FAIL;
+    show_id(call, ID_TO_DELETE, &g.id);
     *(struct upserted *)result = (struct upserted){true, g.id,
                                                    memory_space(call->self, call->arena),
                                                    guard_warning(&guard, (struct fumi_str){0})};
@@ -116,6 +117,7 @@ static enum fumi_ret get_global(struct fumi_call *call, const void *params, void
     out->name_space = memory_space(call->self, call->arena);
     if (!store_get_global(store, call->arena, project, p->key, &g, &call->err)) {
         out->found = true;
+        show_id(call, ID_TO_DELETE, &g.id);
         out->id = g.id;
         out->value.text = g.value;
         out->updated = (struct fumi_time){g.updated, true};
@@ -180,7 +182,8 @@ static enum fumi_ret list_globals(struct fumi_call *call, const void *params, vo
         return FUMI_FAIL;
     struct row *rows = fumi_alloc(call->arena, (all.n + 1) * sizeof(*rows));
     for (size_t i = 0; i < all.n; i++) {
-        const struct global *g = &all.items[i];
+        struct global *g = &all.items[i];
+        show_id(call, ID_TO_DELETE, &g->id);
         rows[i] = (struct row){g->id, g->project, g->key, {g->updated, true}, {g->value}};
     }
     *(struct listed *)result = (struct listed){memory_space(call->self, call->arena),

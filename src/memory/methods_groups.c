@@ -51,6 +51,7 @@ static enum fumi_ret group_create(struct fumi_call *call, const void *params, vo
         project_writable(call->arena, p->project, &g.project, &call->err) ||
         store_add_group(store, &g, &call->err))
         return FUMI_FAIL;
+    show_id(call, ID_OF_GROUP, &g.id);
     *(struct created *)result = (struct created){g.id, memory_space(call->self, call->arena),
                                                  guard_warning(&guard, (struct fumi_str){0})};
     return FUMI_OK;
@@ -108,9 +109,11 @@ static enum fumi_ret group_get(struct fumi_call *call, const void *params, void 
 {
     struct store *store = memory_store(call->self);
     struct wire_group *out = result;
+    struct fumi_str id = ((const struct by_id *)params)->id;
     struct group g;
-    if (store_get_group(store, call->arena, ((const struct by_id *)params)->id, &g, &call->err))
+    if (find_id(call, ID_OF_GROUP, &id) || store_get_group(store, call->arena, id, &g, &call->err))
         return FUMI_FAIL;
+    show_id(call, ID_OF_GROUP, &g.id);
     *out = wire_group(&g);
     out->name_space = memory_space(call->self, call->arena);
     return FUMI_OK;
@@ -140,7 +143,7 @@ struct update_group_params {
 };
 
 static const struct fumi_field update_fields[] = {
-    FUMI_FIELD(struct update_group_params, id, "id", "The id of the group.",
+    FUMI_FIELD(struct update_group_params, id, "id", "Id or first 8+ characters.",
                .flags = FUMI_REQUIRED),
     FUMI_FIELD(struct update_group_params, patch, "patch",
                "Members to change. The groupKey cannot change, because notes refer to it.",
@@ -164,10 +167,10 @@ static enum fumi_ret group_update(struct fumi_call *call, const void *params, vo
 {
     const struct update_group_params *p = params;
     struct store *store = memory_store(call->self);
-    struct group to = {.title = p->patch.title, .description = p->patch.description};
+    struct group to = {.id = p->id, .title = p->patch.title, .description = p->patch.description};
     struct guard guard = guard_of(call, "patch.");
-    if (guard_group(&guard, &to, &call->err) ||
-        store_update_group(store, p->id, to.title, to.description, fumi_now(), &call->err))
+    if (guard_group(&guard, &to, &call->err) || find_id(call, ID_OF_GROUP, &to.id) ||
+        store_update_group(store, to.id, to.title, to.description, fumi_now(), &call->err))
         return FUMI_FAIL;
     *(struct updated *)result = (struct updated){true, guard_warning(&guard, (struct fumi_str){0})};
     return FUMI_OK;
@@ -176,7 +179,8 @@ static enum fumi_ret group_update(struct fumi_call *call, const void *params, vo
 static enum fumi_ret group_delete(struct fumi_call *call, const void *params, void *result)
 {
     struct store *store = memory_store(call->self);
-    if (store_delete_group(store, ((const struct by_id *)params)->id, &call->err))
+    struct fumi_str id = ((const struct by_id *)params)->id;
+    if (find_id(call, ID_OF_GROUP, &id) || store_delete_group(store, id, &call->err))
         return FUMI_FAIL;
     ((struct done *)result)->ok = true;
     return FUMI_OK;
@@ -224,8 +228,10 @@ static enum fumi_ret group_list(struct fumi_call *call, const void *params, void
         store_list_groups(store, &to, project, &all, &call->err))
         return FUMI_FAIL;
     struct wire_group *rows = fumi_alloc(call->arena, (all.n + 1) * sizeof(*rows));
-    for (size_t i = 0; i < all.n; i++)
+    for (size_t i = 0; i < all.n; i++) {
+        show_id(call, ID_OF_GROUP, &all.items[i].id);
         rows[i] = wire_group(&all.items[i]);
+    }
     *(struct list_result *)result = (struct list_result){memory_space(call->self, call->arena),
                                                          {rows, all.n}};
     return FUMI_OK;

@@ -52,6 +52,7 @@ static enum fumi_ret add_note(struct fumi_call *call, const void *params, void *
     if (check_metadata(n.metadata.text, "metadata", &call->err) || guard_note(&g, &n, &call->err) ||
         memory_add(call->self, call->arena, &n, time_for_embedding(call), &w, &call->err))
         return FUMI_FAIL;
+    show_id(call, ID_TO_DELETE, &n.id);
     *(struct add_result *)result = (struct add_result){n.id, w.space, n.project, state_of(&w),
                                                        guard_warning(&g, w.warning)};
     return FUMI_OK;
@@ -136,6 +137,7 @@ static enum fumi_ret import(struct fumi_call *call, const void *params, void *re
         }
         out->warning = w.warning.p ? w.warning : out->warning;
         out->project = n.project;
+        show_id(call, ID_TO_DELETE, &n.id);
         out->ids.items[out->ids.n++] = n.id;
         fumi_progress(call, (double)out->ids.n, (double)p->notes.n, FUMI_STR("notes stored"));
     }
@@ -147,9 +149,11 @@ static enum fumi_ret import(struct fumi_call *call, const void *params, void *re
 static enum fumi_ret get(struct fumi_call *call, const void *params, void *result)
 {
     struct store *store = memory_store(call->self);
+    struct fumi_str id = ((const struct by_id *)params)->id;
     struct note n;
-    if (store_get_note(store, call->arena, ((const struct by_id *)params)->id, &n, &call->err))
+    if (find_id(call, ID_OF_NOTE, &id) || store_get_note(store, call->arena, id, &n, &call->err))
         return FUMI_FAIL;
+    show_note(call, &n);
     *(struct note_result *)result = (struct note_result){n, memory_space(call->self, call->arena)};
     return FUMI_OK;
 }
@@ -169,7 +173,8 @@ struct update_note_params {
 };
 
 static const struct fumi_field update_fields[] = {
-    FUMI_FIELD(struct update_note_params, id, "id", "The id of the note.", .flags = FUMI_REQUIRED),
+    FUMI_FIELD(struct update_note_params, id, "id", "Id or first 8+ characters.",
+               .flags = FUMI_REQUIRED),
     FUMI_FIELD(struct update_note_params, patch, "patch", "Members to change; others stay.",
                .flags = FUMI_NULLABLE, .shape = &patch_shape),
 };
@@ -223,11 +228,12 @@ static enum fumi_ret update(struct fumi_call *call, const void *params, void *re
     const struct update_note_params *p = params;
     const struct note_patch *patch = &p->patch;
     struct note n = patch->to;
+    struct fumi_str id = p->id;
     struct guard g = guard_of(call, "patch.");
     struct written w;
     if (check_metadata(n.metadata.text, "patch.metadata", &call->err) ||
-        guard_note(&g, &n, &call->err) ||
-        memory_update(call->self, call->arena, p->id, &n, members_of(patch->given),
+        guard_note(&g, &n, &call->err) || find_id(call, ID_OF_NOTE, &id) ||
+        memory_update(call->self, call->arena, id, &n, members_of(patch->given),
                       time_for_embedding(call), &w, &call->err))
         return FUMI_FAIL;
     *(struct update_result *)result = (struct update_result){
@@ -237,7 +243,8 @@ static enum fumi_ret update(struct fumi_call *call, const void *params, void *re
 
 static enum fumi_ret delete (struct fumi_call *call, const void *params, void *result) {
     struct store *store = memory_store(call->self);
-    if (store_delete(store, ((const struct by_id *)params)->id, &call->err)) return FUMI_FAIL;
+    struct fumi_str id = ((const struct by_id *)params)->id;
+    if (find_id(call, ID_TO_DELETE, &id) || store_delete(store, id, &call->err)) return FUMI_FAIL;
     ((struct done *)result)->ok = true;
     return FUMI_OK;
 }

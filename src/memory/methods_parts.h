@@ -42,6 +42,18 @@ struct guard guard_of(const struct fumi_call *call, const char *where);
 /* Returns how long embedding may take within this call, in milliseconds. */
 int64_t time_for_embedding(const struct fumi_call *call);
 
+/* Replaces an id (kinds: enum id_kind) by the id that it is the beginning of: memory_find_id. */
+int find_id(struct fumi_call *call, unsigned kinds, struct fumi_str *id);
+/* Shortens an id in a result for a tool or for people. */
+void show_id(struct fumi_call *call, unsigned kinds, struct fumi_str *id);
+/* Shortens the id of a note and, in a result for a tool, omits the group "global". */
+void show_note(struct fumi_call *call, struct note *n);
+void omit_global_group(struct note *n);
+bool shows_short_ids(const struct fumi_call *call);
+
+/* Notes and globals, whose ids memory.delete takes. */
+enum { ID_TO_DELETE = ID_OF_NOTE | ID_OF_GLOBAL };
+
 /* A note as memory.get and memory.list_recent return it. In lists, tools leave out the project,
  * because the caller named it. */
 struct note_result {

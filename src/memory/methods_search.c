@@ -174,8 +174,11 @@ static struct fumi_json text_of(struct fumi_arena *a, const struct fumi_shape *s
 
 static struct search_hit hit_of(struct fumi_arena *a, const struct result *r, bool explain)
 {
-    const struct explained why = {
-        r->words, r->meaning, (int64_t)r->words_rank, (int64_t)r->meaning_rank, {r->begin, r->end}};
+    const struct explained why = {.words = r->words,
+                                  .meaning = r->meaning,
+                                  .words_rank = (int64_t)r->words_rank,
+                                  .meaning_rank = (int64_t)r->meaning_rank,
+                                  .passage = {r->begin, r->end}};
     struct search_hit h = {.note = r->note, .score = r->score};
     if (r->part)
         h.passage = text_of(a, &passage_shape, &why.passage);
@@ -200,12 +203,13 @@ static struct fumi_list misses_of(struct fumi_arena *a, struct results r)
     return (struct fumi_list){m, r.n};
 }
 
-static struct search_result answer_of(struct fumi_arena *a, const struct found *f, bool explain)
+static struct search_result answer_of(struct fumi_arena *a, const struct search_params *p,
+                                      const struct found *f)
 {
     const struct filtered *by = &f->filtered;
     return (struct search_result){
         .name_space = f->space,
-        .results = hits_of(a, f->results, explain),
+        .results = hits_of(a, f->results, p->explain),
         .meta = {.mode = (int)f->mode,
                  .filtered = {by->project, by->group, by->tags, by->time, by->left},
                  .below = (int64_t)f->below,
@@ -228,6 +232,7 @@ static enum fumi_ret search(struct fumi_call *call, const void *params, void *re
         .mode = (enum search_mode)p->mode,
         .floor = p->floor,
         .max_tokens = (size_t)p->max_tokens,
+        .short_ids = shows_short_ids(call),
         .ms = time_for_embedding(call) < QUERY_MS ? time_for_embedding(call) : QUERY_MS,
         .each = listing_row,
         .arg = &listing,
@@ -235,7 +240,9 @@ static enum fumi_ret search(struct fumi_call *call, const void *params, void *re
     struct found f;
     if (memory_search(call->self, call->arena, &s, &f, &call->err))
         return FUMI_FAIL;
-    *(struct search_result *)result = answer_of(call->arena, &f, p->explain);
+    for (size_t i = 0; i < f.results.n && call->compact; i++)
+        omit_global_group(&f.results.items[i].note);
+    *(struct search_result *)result = answer_of(call->arena, p, &f);
     return FUMI_OK;
 }
 
@@ -309,6 +316,7 @@ static int recent_row(void *rows, void *row, size_t bytes, struct fumi_err *e)
     struct note *n = row;
     if (r->left) {
         r->left--;
+        show_note(r->listing.call, n);
         return listing_row(&r->listing, row, bytes, e);
     }
     *n = (struct note){.seq = n->seq};

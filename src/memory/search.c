@@ -245,6 +245,8 @@ static struct result next_result(struct loaded *l, const struct note *n)
         l->next++; /* its note was deleted or is damaged */
     struct result r = *l->next++;
     r.note = *n;
+    if (l->q->s->short_ids && r.short_id.p)
+        r.note.id = r.short_id;
     return r;
 }
 
@@ -259,11 +261,11 @@ static int take_result(void *arg, void *row, size_t bytes, struct fumi_err *e)
         return ROW_END;
     struct result r = next_result(l, n);
     if (!take(&r, s->query, &l->left)) {
-        out->rest.items[out->rest.n++] = fumi_dup(l->q->a, n->id);
+        out->rest.items[out->rest.n++] = fumi_dup(l->q->a, r.note.id);
         return ROW_SKIP;
     }
     bytes -= n->text.n - r.note.text.n;
-    n->text = r.note.text;
+    *n = r.note;
     int verdict = s->each ? s->each(s->arg, n, bytes, e) : ROW_KEEP;
     if (verdict == ROW_KEEP)
         out->results.items[out->results.n++] = r;
@@ -302,17 +304,30 @@ static int load(struct loaded *l, size_t n, int (*each)(void *, void *, size_t, 
     return 0;
 }
 
+static void shorten(struct searching *q, struct result *r, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        r[i].short_id = memory_short_id(q->m, q->a, ID_OF_NOTE | ID_OF_GLOBAL, r[i].note.id);
+}
+
 static int fill(struct searching *q, const struct results *all, struct fumi_err *e)
 {
     struct found *out = q->out;
-    size_t tokens = q->s->max_tokens ? q->s->max_tokens : SIZE_MAX, n = 0;
-    while (n < all->n && all->items[n].score >= q->s->floor)
+    const struct search *s = q->s;
+    size_t n = 0;
+    while (n < all->n && all->items[n].score >= s->floor)
         n++;
     size_t bad = all->n - n < MISSES ? all->n - n : MISSES;
-    struct loaded good = {q, all->items, tokens}, misses = {q, all->items + n, 0};
+    struct loaded good = {q, all->items, s->max_tokens ? s->max_tokens : SIZE_MAX};
+    struct loaded misses = {q, all->items + n, 0};
+    size_t tokens = good.left;
     out->results = (struct results){all->items, 0};
     out->misses = (struct results){all->items + n, 0};
     out->rest = (struct fumi_strs){fumi_alloc(q->a, (n + 1) * sizeof(struct fumi_str)), 0};
+    if (s->short_ids) {
+        shorten(q, all->items, n < s->top ? n : s->top);
+        shorten(q, all->items + n, bad);
+    }
     if (load(&good, n, take_result, &out->results, e) ||
         load(&misses, bad, take_miss, &out->misses, e))
         return -1;

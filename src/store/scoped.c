@@ -248,6 +248,19 @@ static int scoped_list_names(struct store *base, struct fumi_arena *a, const str
     return store_list_names(s->in, a, &own, out, e);
 }
 
+static int scoped_find_ids(struct store *base, struct fumi_arena *a, const struct id_prefix *what,
+                           struct fumi_strs *out, struct fumi_err *e)
+{
+    const struct scoped *s = of(base);
+    struct id_prefix own = *what;
+    *out = (struct fumi_strs){0};
+    if (s->scope.project.p && own.project.p && !is_ours(&s->scope, own.project))
+        return 0;
+    if (s->scope.project.p)
+        own.project = s->scope.project;
+    return store_find_ids(s->in, a, &own, out, e);
+}
+
 static int scoped_nearest(struct store *base, struct fumi_arena *a, const struct filter *f,
                           struct fumi_str space, const float *query, size_t dim, size_t limit,
                           struct hits *out, struct fumi_err *e)

@@ -52,6 +52,12 @@ int store_list_names(struct store *s, struct fumi_arena *a, const struct naming 
     return s->ops->list_names(s, a, what, out, e);
 }
 
+int store_find_ids(struct store *s, struct fumi_arena *a, const struct id_prefix *what,
+                   struct fumi_strs *out, struct fumi_err *e)
+{
+    return s->ops->find_ids(s, a, what, out, e);
+}
+
 int store_nearest(struct store *s, struct fumi_arena *a, const struct filter *f,
                   struct fumi_str space, const float *query, size_t dim, size_t limit,
                   struct hits *out, struct fumi_err *e)

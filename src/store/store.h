@@ -52,6 +52,10 @@ int store_load_heads(struct store *s, struct fumi_arena *a, const int64_t *seqs,
 int store_list_names(struct store *s, struct fumi_arena *a, const struct naming *what,
                      struct names *out, struct fumi_err *e);
 
+/* The ids of notes, groups and globals that begin with a text: kind by kind, in byte order. */
+int store_find_ids(struct store *s, struct fumi_arena *a, const struct id_prefix *what,
+                   struct fumi_strs *out, struct fumi_err *e);
+
 /* Search, best first.
  * nearest: by cosine, among the notes that pass the filter.
  * score_vectors: the cosines of given notes, in their order; notes without vectors are omitted.

@@ -17,6 +17,7 @@
     OP(load_notes)                                                                                 \
     OP(load_heads)                                                                                 \
     OP(list_names)                                                                                 \
+    OP(find_ids)                                                                                   \
     OP(nearest)                                                                                    \
     OP(score_vectors)                                                                              \
     OP(match_keywords)                                                                             \

@@ -125,6 +125,16 @@ struct names {
     size_t n;
 };
 
+/* Ids that begin with a text. */
+enum id_kind { ID_OF_NOTE = 1, ID_OF_GROUP = 2, ID_OF_GLOBAL = 4 };
+
+struct id_prefix {
+    unsigned kinds;          /* of enum id_kind */
+    struct fumi_str project; /* null: of all */
+    struct fumi_str text;
+    size_t limit; /* of each kind */
+};
+
 /* The outcome of importing a note, group or global. */
 enum merged {
     MERGED_ADDED,   /* added; a global may have replaced an older value */
