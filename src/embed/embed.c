@@ -101,6 +101,20 @@ int embed_check_host(const struct embed_config *c, struct fumi_err *e)
                         FUMI_ARG(host));
 }
 
+const struct embed_calibration *embed_known_calibration(struct fumi_str model)
+{
+    static const struct {
+        struct fumi_str model;
+        struct embed_calibration calibration;
+    } known[] = {
+        {FUMI_STR("all-MiniLM-L6-v2"), {-6.2, 15, 5, 0}},
+    };
+    for (size_t i = 0; i < FUMI_COUNT(known); i++)
+        if (fumi_eq(model, known[i].model))
+            return &known[i].calibration;
+    return NULL;
+}
+
 struct fumi_str embed_default_model(struct fumi_str provider)
 {
     const struct provider *p = find(provider);

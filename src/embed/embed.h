@@ -26,17 +26,29 @@ struct embedder_ops {
      * both have the data {"provider","remedy"?,"status"?,"retryable"}. */
     int (*embed)(struct embedder *, struct fumi_arena *, const struct fumi_str *texts, size_t n,
                  int64_t ms, float **out, struct fumi_err *);
+    /* The same for one query. Some models embed queries and the texts to be found differently. */
+    int (*embed_query)(struct embedder *, struct fumi_arena *, struct fumi_str query, int64_t ms,
+                       float **out, struct fumi_err *);
     /* Divides a text into overlapping passages that this embedder does not cut, preferably at the
      * ends of sentences. They cover the whole text; a short text is one passage. */
     struct text_ranges (*split)(struct embedder *, struct fumi_arena *, struct fumi_str text);
     void (*free)(struct embedder *);
 };
 
+/* How the relevance of a note follows from its cosine and the share of the words of the query that
+ * it contains: 1 / (1 + exp(-(bias + cosine * C + share * S + both * C * S))). Cosines of different
+ * models cannot be compared, so these numbers belong to a model; bench/calibrate.c computes them.
+ */
+struct embed_calibration {
+    double bias, cosine, share, both;
+};
+
 /* The first member of every embedder. */
 struct embedder {
     const struct embedder_ops *ops;
-    size_t batch;      /* the best number of texts per call */
-    bool english_only; /* the model supports hardly any other language */
+    size_t batch;                                /* the best number of texts per call */
+    bool english_only;                           /* the model supports hardly any other language */
+    const struct embed_calibration *calibration; /* NULL: not known */
     /* The length of vectors; 0 until the first response if it is not known before. */
     _Atomic size_t dim;
     /* Set by the owner to shut down: current and later calls fail soon. */
@@ -66,6 +78,10 @@ struct embedder *embed_open(const struct embed_config *c, const struct fumi_log 
  * provider's own, this machine, or in allowed_hosts. Otherwise returns -1 with FUMI_INVALID_PARAMS
  * and a message that names the host. */
 int embed_check_host(const struct embed_config *c, struct fumi_err *e);
+
+/* The calibration of a model of the provider "local" that the program knows; NULL: none. A model
+ * file may have another one (model.h). */
+const struct embed_calibration *embed_known_calibration(struct fumi_str model);
 
 /* The default model of a provider. Returns a null string if there is no such provider. */
 struct fumi_str embed_default_model(struct fumi_str provider);

@@ -287,7 +287,7 @@ static void encode(struct encoder_call *r, const struct encoder_text *t, size_t 
     }
     first = 0;
     for (size_t i = 0; i < n; first += t[i++].n)
-        mean(r, first, t[i].n, out + i * r->w->hidden);
+        mean(r, first, r->w->pooling == ENCODER_CLS ? 1 : t[i].n, out + i * r->w->hidden);
 }
 
 /* Returns how many of n texts form the next chunk: at least one, and either all short or none.

@@ -36,10 +36,15 @@ struct encoder_layer {
     struct encoder_norm attention_norm, output_norm;
 };
 
+/* Which vector stands for a text: the mean over all its tokens, or that of the first one ([CLS]).
+ */
+enum encoder_pooling { ENCODER_MEAN, ENCODER_CLS };
+
 /* Everything is borrowed and read-only. */
 struct encoder_weights {
     size_t layers, hidden, heads, inner, positions;
     float epsilon;
+    enum encoder_pooling pooling;
     struct encoder_table word_table, position_table, type_table;
     struct encoder_norm embedding_norm;
     const struct encoder_layer *layer;
@@ -56,7 +61,7 @@ struct encoder_text {
     size_t n;
 };
 
-/* Encodes n texts into n x hidden floats: the mean over all tokens of a text, of unit length. */
+/* Encodes n texts into n x hidden floats: vectors of unit length. */
 void encoder_run(const struct encoder_weights *w, const struct encoder_text *texts, size_t n,
                  float *out);
 

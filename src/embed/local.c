@@ -141,14 +141,45 @@ static int fault(struct fumi_arena *a, struct fumi_err *e, const char *remedy, c
     return -1;
 }
 
-static size_t passage_tokens(const struct model *m)
+/* The most tokens that are embedded of a text and its prefix. */
+static size_t most_tokens(const struct model *m)
 {
-    size_t positions = model_weights(m)->positions;
-    return positions < LOCAL_TOKENS ? positions : LOCAL_TOKENS;
+    size_t most = model_max_tokens(m);
+    return most < LOCAL_TOKENS ? most : LOCAL_TOKENS;
 }
 
-static int embed(struct embedder *em, struct fumi_arena *a, const struct fumi_str *texts, size_t n,
-                 int64_t ms, float **out, struct fumi_err *e)
+/* The prefix and the text are tokenized together, as in the training of the model. */
+static struct fumi_str prefixed(struct fumi_arena *a, struct fumi_str prefix, struct fumi_str text)
+{
+    if (!prefix.n)
+        return text;
+    char *p = fumi_alloc(a, prefix.n + text.n);
+    memcpy(p, prefix.p, prefix.n);
+    if (text.n)
+        memcpy(p + prefix.n, text.p, text.n);
+    return (struct fumi_str){p, prefix.n + text.n};
+}
+
+struct batch {
+    const struct fumi_str *texts;
+    size_t n;
+    bool queries;
+};
+
+static struct encoder_text *tokenize(const struct model *m, struct fumi_arena *a,
+                                     const struct batch *b)
+{
+    struct fumi_str prefix = b->queries ? model_query_prefix(m) : model_passage_prefix(m);
+    struct encoder_text *t = fumi_alloc(a, b->n * sizeof(*t));
+    for (size_t i = 0; i < b->n; i++) {
+        struct fumi_str text = prefixed(a, prefix, b->texts[i]);
+        t[i].tokens = model_tokens(m, a, text, most_tokens(m), &t[i].n);
+    }
+    return t;
+}
+
+static int embed_batch(struct embedder *em, struct fumi_arena *a, const struct batch *b, int64_t ms,
+                       float **out, struct fumi_err *e)
 {
     int64_t start = fumi_ticks(), most = (INT64_MAX - start) / 1000000;
     int64_t deadline = start + (ms < most ? ms : most) * 1000000;
@@ -156,16 +187,36 @@ static int embed(struct embedder *em, struct fumi_arena *a, const struct fumi_st
     if (!m)
         return fault(a, e, INSTALL, NULL);
     const struct encoder_weights *w = model_weights(m);
-    struct encoder_text *tokens = fumi_alloc(a, n * sizeof(*tokens));
-    for (size_t i = 0; i < n; i++)
-        tokens[i].tokens = model_tokens(m, a, texts[i], passage_tokens(m), &tokens[i].n);
-    *out = fumi_alloc(a, n * w->hidden * sizeof(**out));
-    if (!run(em, w, tokens, n, deadline, *out))
+    const struct encoder_text *tokens = tokenize(m, a, b);
+    *out = fumi_alloc(a, b->n * w->hidden * sizeof(**out));
+    if (!run(em, w, tokens, b->n, deadline, *out))
         return fault(a, e, NULL,
                      "the local model did not finish in time: send fewer texts at once");
-    if (!all_finite(*out, n * w->hidden))
+    if (!all_finite(*out, b->n * w->hidden))
         return fault(a, e, INSTALL, "the model file is damaged");
     return 0;
+}
+
+static int embed(struct embedder *em, struct fumi_arena *a, const struct fumi_str *texts, size_t n,
+                 int64_t ms, float **out, struct fumi_err *e)
+{
+    return embed_batch(em, a, &(struct batch){texts, n, false}, ms, out, e);
+}
+
+static int embed_query(struct embedder *em, struct fumi_arena *a, struct fumi_str query, int64_t ms,
+                       float **out, struct fumi_err *e)
+{
+    return embed_batch(em, a, &(struct batch){&query, 1, true}, ms, out, e);
+}
+
+/* The tokens that are left for a passage besides [CLS], [SEP] and the prefix. */
+static size_t passage_tokens(const struct model *m, struct fumi_arena *a)
+{
+    size_t used = 0, most = most_tokens(m);
+    struct fumi_str prefix = model_passage_prefix(m);
+    if (prefix.n)
+        model_tokens_at(m, a, prefix, &used);
+    return used + 2 < most ? most - used - 2 : 0;
 }
 
 static struct text_ranges split(struct embedder *em, struct fumi_arena *a, struct fumi_str text)
@@ -176,7 +227,7 @@ static struct text_ranges split(struct embedder *em, struct fumi_arena *a, struc
         return passages_by_bytes(a, text, PASSAGE_BYTES, PASSAGE_OVERLAP);
     size_t n;
     const struct model_token *tokens = model_tokens_at(m, a, text, &n);
-    return passages_by_tokens(a, text, tokens, n, passage_tokens(m) - 2, LOCAL_OVERLAP);
+    return passages_by_tokens(a, text, tokens, n, passage_tokens(m, a), LOCAL_OVERLAP);
 }
 
 static void release(struct embedder *em)
@@ -191,6 +242,7 @@ static void release(struct embedder *em)
 static const struct embedder_ops ops = {
     .name = "local",
     .embed = embed,
+    .embed_query = embed_query,
     .split = split,
     .free = release,
 };
@@ -211,6 +263,9 @@ struct embedder *local_open(const struct embed_config *c, const struct fumi_log 
     bool is_default = fumi_eq(l->name, FUMI_STR(DEFAULT_MODEL));
     atomic_init(&l->base.dim, is_default && !l->dim ? DEFAULT_DIM : l->dim);
     const struct model *m = get(l, &ignored);
+    l->base.calibration = m ? model_calibration(m) : NULL;
+    if (!l->base.calibration) /* no file yet, or one of format version 1 */
+        l->base.calibration = embed_known_calibration(l->name);
     l->base.english_only = !m || model_english_only(m);
     return &l->base;
 }

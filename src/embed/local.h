@@ -5,7 +5,7 @@
 #include "embed/embed.h"
 
 enum {
-    LOCAL_TOKENS = 256, /* in a passage, including [CLS] and [SEP] */
+    LOCAL_TOKENS = 256, /* in a passage, including [CLS], [SEP] and the prefix of the model */
     LOCAL_OVERLAP = 40, /* tokens that neighbouring passages share, about */
 };
 

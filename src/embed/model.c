@@ -1,7 +1,8 @@
-/* The header of the mapped file gives the dimensions of the model, and these the size and offset of
+/* The header of the file gives the dimensions of the model, and these the size and offset of
  * each part. Only model_verify reads the whole file. */
 #include "embed/model.h"
 
+#include "base/utf8.h"
 #include "embed/model_file.h"
 #include "model/codes.h"
 #include "model/dim.h"
@@ -20,8 +21,9 @@
 #define REMEDY "run \"fumi model install\""
 
 struct model {
-    const struct model_head *head;
+    const char *file; /* mapped; NULL before */
     size_t size;
+    struct model_head head; /* a copy; of files of version 1 with zeros at the end */
     struct model_views views;
 };
 
@@ -100,7 +102,7 @@ static struct wordpiece lay_pieces(struct part_cursor *c, const struct model_hea
 
 size_t model_layout(const struct model_head *h, char *base, struct model_views *v)
 {
-    struct part_cursor c = {base, sizeof(*h)};
+    struct part_cursor c = {base, h->head_size};
     v->pieces = lay_pieces(&c, h);
     struct encoder_weights *w = &v->weights;
     *w = (struct encoder_weights){
@@ -110,6 +112,7 @@ size_t model_layout(const struct model_head *h, char *base, struct model_views *
         .inner = h->inner,
         .positions = h->positions,
         .epsilon = h->epsilon,
+        .pooling = (enum encoder_pooling)h->pooling,
         .layer = v->layer,
     };
     w->word_table = lay_table(&c, h->words, h->hidden);
@@ -144,11 +147,38 @@ static const struct head_limit limits[] = {
     LIMIT(max_chars, 1, 100),
     LIMIT(cells, 1, 1 << 27),
     LIMIT(specials, 1, 1 << 22),
+    LIMIT(pooling, ENCODER_MEAN, ENCODER_CLS),
+    LIMIT(max_tokens, 0, 65536),
+    LIMIT(calibrated, 0, 1),
 };
 
 static bool is_token(const struct model_head *h, int32_t id)
 {
     return id >= 0 && (uint32_t)id < h->words;
+}
+
+/* Whether the array contains a string that ends inside of it. */
+static bool is_text(const char *array, size_t size)
+{
+    const char *end = memchr(array, 0, size);
+    return end && fumi_utf8_valid((struct fumi_str){array, (size_t)(end - array)});
+}
+
+static bool is_finite(const struct embed_calibration *c)
+{
+    return isfinite(c->bias) && isfinite(c->cosine) && isfinite(c->share) && isfinite(c->both);
+}
+
+/* The strings and the calibration. */
+static const char *check_description(const struct model_head *h)
+{
+    if (!is_text(h->name, sizeof(h->name)))
+        return "name";
+    if (!is_text(h->query_prefix, sizeof(h->query_prefix)))
+        return "query prefix";
+    if (!is_text(h->passage_prefix, sizeof(h->passage_prefix)))
+        return "passage prefix";
+    return is_finite(&h->calibration) ? NULL : "calibration";
 }
 
 const char *model_check_head(const struct model_head *h)
@@ -165,7 +195,9 @@ const char *model_check_head(const struct model_head *h)
         return "continuation";
     if (!is_token(h, h->unk) || !is_token(h, h->cls) || !is_token(h, h->sep))
         return "special tokens";
-    return isfinite(h->epsilon) && h->epsilon > 0 ? NULL : "epsilon";
+    if (!isfinite(h->epsilon) || h->epsilon <= 0)
+        return "epsilon";
+    return check_description(h);
 }
 
 uint64_t model_panel_layout(void)
@@ -192,18 +224,42 @@ static int refuse(struct fumi_err *e, const char *path, const char *what)
     return fumi_err_set(e, ERR_PROVIDER, "the model file %s %s: " REMEDY, path, what);
 }
 
-static int check(const struct model *m, const char *path, struct model_views *v, struct fumi_err *e)
+/* Copies the header, whose length depends on the version. */
+static int read_head(struct model *m, const char *path, struct fumi_err *e)
 {
-    const struct model_head *h = m->head;
+    struct model_head *h = &m->head;
+    memcpy(h, m->file, MODEL_HEAD_1);
     if (memcmp(h->magic, MODEL_MAGIC, sizeof(h->magic)))
         return refuse(e, path, "is not a Fumi model");
-    if (h->version != MODEL_VERSION || h->head_size != sizeof(*h))
-        return refuse(e, path, "was made by another version of Fumi");
-    if (model_check_head(h) || memchr(h->name, 0, sizeof(h->name)) == NULL)
+    if (h->version > MODEL_VERSION)
+        return fumi_err_set(e, ERR_PROVIDER,
+                            "the model file %s has the format version %u, and this version of Fumi "
+                            "knows those up to %d: update Fumi, or " REMEDY,
+                            path, (unsigned)h->version, MODEL_VERSION);
+    size_t size = h->version == 1 ? (size_t)MODEL_HEAD_1 : sizeof(*h);
+    if (h->version < 1 || h->head_size != size)
         return refuse(e, path, "is damaged");
+    if (m->size < size)
+        return refuse(e, path, "is truncated");
+    memcpy(h, m->file, size);
+    if (h->version == 1)
+        memset(&h->pooling, 0, sizeof(*h) - offsetof(struct model_head, pooling));
+    return 0;
+}
+
+static int check(struct model *m, const char *path, struct fumi_err *e)
+{
+    const struct model_head *h = &m->head;
+    if (read_head(m, path, e))
+        return -1;
+    const char *wrong = model_check_head(h);
+    if (wrong)
+        return fumi_err_set(e, ERR_PROVIDER,
+                            "the model file %s is damaged (its %s is not valid): " REMEDY, path,
+                            wrong);
     if (h->panel_layout != model_panel_layout())
         return refuse(e, path, "was made by another version of Fumi");
-    if (model_layout(h, (char *)h, v) != m->size || h->size != m->size)
+    if (model_layout(h, (char *)(uintptr_t)m->file, &m->views) != m->size || h->size != m->size)
         return refuse(e, path, "is damaged or truncated");
     return 0;
 }
@@ -213,15 +269,15 @@ static int map(struct model *m, int fd, const char *path, struct fumi_err *e)
     struct stat st;
     if (fstat(fd, &st) || !S_ISREG(st.st_mode))
         return refuse(e, path, "is not a file");
-    if (st.st_size < (off_t)sizeof(struct model_head))
+    if (st.st_size < MODEL_HEAD_1)
         return refuse(e, path, "is truncated");
     void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (p == MAP_FAILED)
         return fumi_err_set(e, ERR_PROVIDER, "the model file %s cannot be mapped: %s", path,
                             strerror(errno));
-    m->head = p;
+    m->file = p;
     m->size = (size_t)st.st_size;
-    return check(m, path, &m->views, e);
+    return check(m, path, e);
 }
 
 struct model *model_open(const char *path, struct fumi_err *e)
@@ -233,7 +289,7 @@ struct model *model_open(const char *path, struct fumi_err *e)
         return NULL;
     }
     struct model *m = fumi_resize(NULL, sizeof(*m));
-    m->head = NULL;
+    m->file = NULL;
     int rc = map(m, fd, path, e);
     close(fd);
     if (!rc)
@@ -244,8 +300,8 @@ struct model *model_open(const char *path, struct fumi_err *e)
 
 void model_close(struct model *m)
 {
-    if (m && m->head)
-        munmap((void *)m->head, m->size);
+    if (m && m->file)
+        munmap((void *)(uintptr_t)m->file, m->size);
     fumi_resize(m, 0);
 }
 
@@ -259,9 +315,9 @@ int model_checksum(const void *bytes, size_t n, unsigned char out[32], struct fu
 int model_verify(const struct model *m, struct fumi_err *e)
 {
     unsigned char sum[32];
-    if (model_checksum((const char *)m->head + MODEL_SUM_START, m->size - MODEL_SUM_START, sum, e))
+    if (model_checksum(m->file + MODEL_SUM_START, m->size - MODEL_SUM_START, sum, e))
         return -1;
-    if (memcmp(sum, m->head->sha256, sizeof(sum)) == 0)
+    if (memcmp(sum, m->head.sha256, sizeof(sum)) == 0)
         return 0;
     return fumi_err_set(e, ERR_PROVIDER,
                         "the model file is damaged (its checksum is wrong): " REMEDY);
@@ -274,19 +330,40 @@ const struct encoder_weights *model_weights(const struct model *m)
 
 struct fumi_str model_name(const struct model *m)
 {
-    return fumi_str(m->head->name);
+    return fumi_str(m->head.name);
 }
 
 bool model_english_only(const struct model *m)
 {
-    return m->head->flags & MODEL_ENGLISH_ONLY;
+    return m->head.flags & MODEL_ENGLISH_ONLY;
+}
+
+struct fumi_str model_query_prefix(const struct model *m)
+{
+    return fumi_str(m->head.query_prefix);
+}
+
+struct fumi_str model_passage_prefix(const struct model *m)
+{
+    return fumi_str(m->head.passage_prefix);
+}
+
+size_t model_max_tokens(const struct model *m)
+{
+    uint32_t most = m->head.max_tokens;
+    return most && most < m->head.positions ? most : m->head.positions;
+}
+
+const struct embed_calibration *model_calibration(const struct model *m)
+{
+    return m->head.calibrated ? &m->head.calibration : NULL;
 }
 
 void model_sha256(const struct model *m, char hex[64])
 {
     static const char digits[] = "0123456789abcdef";
     for (size_t i = 0; i < 64; i++) {
-        unsigned byte = m->head->sha256[i / 2];
+        unsigned byte = m->head.sha256[i / 2];
         hex[i] = digits[i % 2 ? byte & 15 : byte >> 4];
     }
 }
@@ -312,13 +389,13 @@ const int32_t *model_tokens(const struct model *m, struct fumi_arena *a, struct 
     wordpiece_run(&m->views.pieces, text, max - 2, &found);
     *n = found.n / sizeof(struct model_token) + 2;
     int32_t *ids = fumi_alloc(a, *n * sizeof(*ids));
-    ids[0] = m->head->cls;
+    ids[0] = m->head.cls;
     for (size_t i = 1; i < *n - 1; i++) {
         struct model_token t;
         memcpy(&t, found.p + (i - 1) * sizeof(t), sizeof(t));
         ids[i] = t.id;
     }
-    ids[*n - 1] = m->head->sep;
+    ids[*n - 1] = m->head.sep;
     fumi_buf_done(&found);
     return ids;
 }

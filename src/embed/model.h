@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "embed/embed.h"
 #include "embed/encoder.h"
 
 /* Immutable once opened: threads may share it. */
@@ -23,6 +24,12 @@ int model_verify(const struct model *m, struct fumi_err *e);
 const struct encoder_weights *model_weights(const struct model *m);
 struct fumi_str model_name(const struct model *m); /* "all-MiniLM-L6-v2" */
 bool model_english_only(const struct model *m);
+/* What precedes every query and every other text before it is embedded: "query: "; often empty. */
+struct fumi_str model_query_prefix(const struct model *m);
+struct fumi_str model_passage_prefix(const struct model *m);
+/* The most tokens of a text, with [CLS] and [SEP]. */
+size_t model_max_tokens(const struct model *m);
+const struct embed_calibration *model_calibration(const struct model *m); /* NULL: none */
 void model_sha256(const struct model *m, char hex[64]); /* as stored in the header, not verified */
 
 /* WordPiece tokens, exactly as in the training of the model. model_tokens returns the ids with

@@ -260,6 +260,13 @@ int remote_embed(struct embedder *base, struct fumi_arena *a, const struct fumi_
     return 0;
 }
 
+/* Most servers do not know whether a text is a query. */
+int remote_embed_query(struct embedder *base, struct fumi_arena *a, struct fumi_str query,
+                       int64_t ms, float **out, struct fumi_err *e)
+{
+    return remote_embed(base, a, &query, 1, ms, out, e);
+}
+
 struct text_ranges remote_split(struct embedder *base, struct fumi_arena *a, struct fumi_str text)
 {
     size_t most = ((struct remote *)base)->provider->passage;

@@ -83,6 +83,8 @@ void remote_write_texts(struct fumi_out *o, const struct remote_request *q);
 /* The members of struct embedder_ops for all remote providers. */
 int remote_embed(struct embedder *, struct fumi_arena *, const struct fumi_str *texts, size_t n,
                  int64_t ms, float **out, struct fumi_err *);
+int remote_embed_query(struct embedder *, struct fumi_arena *, struct fumi_str query, int64_t ms,
+                       float **out, struct fumi_err *);
 struct text_ranges remote_split(struct embedder *, struct fumi_arena *, struct fumi_str text);
 void remote_free(struct embedder *);
 

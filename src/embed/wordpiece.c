@@ -290,7 +290,7 @@ void wordpiece_run(const struct wordpiece *w, struct fumi_str text, size_t max,
     t.out = out;
     t.left = max;
     t.word.n = t.word.chars = 0;
-    const char *end = text.p + text.n;
+    const char *end = text.n ? text.p + text.n : text.p;
     size_t n;
     for (const char *p = text.p; p < end && t.left; p += n) {
         uint32_t at = (uint32_t)(p - text.p);

@@ -131,5 +131,5 @@ int space_embed(struct space *sp, struct fumi_arena *a, const struct fumi_str *t
 int space_query(struct space *sp, struct fumi_arena *a, struct fumi_str text, int64_t ms,
                 float **out, struct fumi_err *e)
 {
-    return sp->embedder->ops->embed(sp->embedder, a, &text, 1, ms, out, e);
+    return sp->embedder->ops->embed_query(sp->embedder, a, text, ms, out, e);
 }
