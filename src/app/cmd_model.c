@@ -10,14 +10,45 @@
 
 enum { TIMEOUT_MS = 60000 };
 
+/* The order is that of enum pack_pooling. */
+static const char *const poolings[] = {"published", "mean", "cls", NULL};
+
 struct model_flags {
-    struct fumi_str to;
+    struct fumi_str to, name;
+    int pooling;
+    struct fumi_str query_prefix, passage_prefix;
+    struct fumi_json relevance;
 };
+
+static const struct fumi_field calibration_fields[] = {
+    FUMI_FIELD(struct embed_calibration, bias, "bias", NULL, .flags = FUMI_REQUIRED),
+    FUMI_FIELD(struct embed_calibration, cosine, "cosine", NULL, .flags = FUMI_REQUIRED),
+    FUMI_FIELD(struct embed_calibration, share, "share", NULL, .flags = FUMI_REQUIRED),
+    FUMI_FIELD(struct embed_calibration, both, "both", NULL, .flags = FUMI_REQUIRED),
+};
+static const struct fumi_shape calibration = FUMI_SHAPE(struct embed_calibration,
+                                                        calibration_fields);
 
 static const struct fumi_field fields[] = {
     FUMI_FIELD(struct model_flags, to, "to",
                "File to install; fumi-minilm.bin in the data directory of the user if not "
                "given."),
+    FUMI_FIELD(struct model_flags, name, "name",
+               "Name of the model; that of its directory if not given."),
+    FUMI_FIELD(
+        struct model_flags, pooling, "pooling",
+        "How the vectors of tokens become one: as the files of the model say, their mean, or "
+        "the vector of [CLS].",
+        .choices = poolings, .def = "\"published\""),
+    FUMI_FIELD(struct model_flags, query_prefix, "queryPrefix",
+               "Text before every query, as in \"query: \"; as published if not given."),
+    FUMI_FIELD(struct model_flags, passage_prefix, "passagePrefix",
+               "Text before every text to be found, as in \"passage: \"; as published if not "
+               "given."),
+    FUMI_FIELD(struct model_flags, relevance, "relevance",
+               "Calibration of the relevance, a JSON object with the numbers bias, cosine, share "
+               "and both.",
+               .flags = FUMI_OBJECT_ONLY),
 };
 static const struct fumi_shape shape = FUMI_SHAPE(struct model_flags, fields);
 
@@ -67,6 +98,26 @@ static int test_model(struct invocation *i, const char *path, struct fumi_err *e
     return rc ? -1 : 0;
 }
 
+static void put_text(const char *label, struct fumi_str text)
+{
+    if (text.n)
+        printf("%-9s \"%.*s\"\n", label, FUMI_ARG(text));
+}
+
+static void put_description(const struct model *m)
+{
+    const struct embed_calibration *c = model_calibration(m);
+    printf("name      %.*s%s\n", FUMI_ARG(model_name(m)),
+           model_english_only(m) ? " (English)" : "");
+    printf("pooling   %s\n",
+           poolings[model_weights(m)->pooling == ENCODER_CLS ? PACK_CLS : PACK_MEAN]);
+    put_text("queries", model_query_prefix(m));
+    put_text("passages", model_passage_prefix(m));
+    if (c)
+        printf("relevance bias %g, cosine %g, share %g, both %g\n", c->bias, c->cosine, c->share,
+               c->both);
+}
+
 static int describe(const char *path, struct fumi_err *e)
 {
     char sha[64];
@@ -77,8 +128,7 @@ static int describe(const char *path, struct fumi_err *e)
     model_sha256(m, sha);
     if (!rc) {
         printf("file      %s\n", path);
-        printf("name      %.*s%s\n", FUMI_ARG(model_name(m)),
-               model_english_only(m) ? " (English)" : "");
+        put_description(m);
         printf("sha256    %.64s (verified)\n", sha);
     }
     model_close(m);
@@ -106,20 +156,56 @@ static int destination(struct invocation *i, struct fumi_str *to, struct fumi_er
     return 0;
 }
 
+static int read_options(struct invocation *i, struct pack_options *o, struct fumi_err *e)
+{
+    const struct model_flags *f = i->flags;
+    struct embed_calibration *c = fumi_alloc(i->a, sizeof(*c));
+    *o = (struct pack_options){.name = f->name,
+                               .pooling = (enum pack_pooling)f->pooling,
+                               .query_prefix = f->query_prefix,
+                               .passage_prefix = f->passage_prefix};
+    if (!f->relevance.text.n)
+        return 0;
+    struct fumi_err why = {0};
+    const struct fumi_val *v = fumi_parse(i->a, f->relevance.text, &why);
+    if (fumi_bind(i->a, &calibration, v, c, &why))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS, "--relevance: %s", why.text);
+    o->calibration = c;
+    return 0;
+}
+
+/* Prints what must be set for the model to be used, unless it is the default. */
+static int advise(const char *path, struct fumi_err *e)
+{
+    struct model *m = model_open(path, e);
+    if (!m)
+        return -1;
+    struct fumi_str name = model_name(m);
+    put_description(m);
+    if (!fumi_eq(name, embed_default_model(FUMI_STR("local"))))
+        printf("to use it: fumi call memory.set_config "
+               "'{\"embedder\":{\"provider\":\"local\",\"model\":\"%.*s\"}}'\n",
+               FUMI_ARG(name));
+    model_close(m);
+    return 0;
+}
+
 /* The model file is readable by all users, because it may serve all of them. */
 static int install(struct invocation *i)
 {
     struct fumi_err e = {0};
     struct fumi_str to;
+    struct pack_options o;
     if (i->words.n < 2)
         return command_misuse(i, "a directory or a .tgz file to install is required");
-    if (destination(i, &to, &e) || files_make_dir(files_dir(i->a, to), &e))
+    if (read_options(i, &o, &e) || destination(i, &to, &e) ||
+        files_make_dir(files_dir(i->a, to), &e))
         return command_report(&e);
     umask(022);
-    if (pack_model(files_name(i->a, i->words.items[1]), to.p, &e))
+    if (pack_model(files_name(i->a, i->words.items[1]), to.p, &o, &e))
         return command_report(&e);
     printf("%.*s\n", FUMI_ARG(to));
-    return STATUS_OK;
+    return advise(to.p, &e) ? command_report(&e) : STATUS_OK;
 }
 
 static int model(struct invocation *i)
@@ -138,7 +224,9 @@ const struct command command_model = {
     .help = "Shows, verifies and tests the local model, or installs one.",
     .more = "A model is installed from a directory or .tgz file with a TensorFlow.js "
             "model and its tokenizer.json, or from a directory with model.safetensors, "
-            "tokenizer.json and config.json.",
+            "tokenizer.json and config.json. It must be of the BERT family and have a WordPiece "
+            "tokenizer. Pooling and prefixes are read from the files of the model; flags have "
+            "priority.",
     .shape = &shape,
     .words = 2,
     .run = model,

@@ -3,12 +3,12 @@
 #include "pack/pack.h"
 
 #include "base/file.h"
+#include "embed/local.h"
 #include "pack/pack_parts.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -19,6 +19,7 @@ struct pack_job {
     struct pack_files files;
     struct pack_source source;
     struct pack_vocabulary vocabulary;
+    struct pack_description description;
     struct model_head head;
     struct model_views views;
     char *memory; /* allocated */
@@ -54,28 +55,11 @@ static int read_tokenizer(struct pack_job *j, struct fumi_err *e)
     return pack_read_vocabulary(&j->a, file, &j->vocabulary, e);
 }
 
-/* Names the model after the directory of its tokenizer; if that is the root, after the directory or
- * archive itself. The name becomes part of keys, so other characters than letters, digits, '.' and
- * '_' become '-'. */
-static void name_model(struct pack_job *j, const char *from)
+static int describe(struct pack_job *j, const struct pack_options *o, struct fumi_err *e)
 {
-    char real[PATH_MAX];
-    struct fumi_str s = pack_dir(tokenizer(j)->path);
-    if (!s.n || fumi_eq(s, FUMI_STR("./")))
-        s = fumi_str(realpath(from, real) ? real : from);
-    while (s.n && s.p[s.n - 1] == '/')
-        s.n--;
-    struct fumi_str dir = pack_dir(s);
-    s = (struct fumi_str){s.p + dir.n, s.n - dir.n};
-    if (s.n > 4 && memcmp(s.p + s.n - 4, ".tgz", 4) == 0)
-        s.n -= 4;
-    s.n = s.n > MODEL_NAME_MAX ? MODEL_NAME_MAX : s.n;
-    for (size_t i = 0; i < s.n; i++) {
-        char c = s.p[i];
-        bool alphanumeric = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                            (c >= '0' && c <= '9');
-        j->head.name[i] = alphanumeric || c == '.' || c == '_' ? c : '-';
-    }
+    struct pack_description_source from = {j->source.dir, pack_dir(tokenizer(j)->path)};
+    j->description.tokenizer_flags = j->vocabulary.flags;
+    return pack_describe(&j->files, &from, o, &j->description, e);
 }
 
 /* Too large a number becomes one that model_check_head refuses. */
@@ -109,7 +93,26 @@ static size_t inner_size(struct pack_job *j)
     return t && t->dims == 1 ? t->shape[0] : 0;
 }
 
-static int fill_head(struct pack_job *j, const char *from, struct fumi_err *e)
+static void copy_text(struct fumi_str s, char *to)
+{
+    if (s.n)
+        memcpy(to, s.p, s.n);
+}
+
+static void fill_description(struct model_head *h, const struct pack_description *d)
+{
+    memcpy(h->name, d->name, sizeof(h->name));
+    h->flags = d->tokenizer_flags;
+    h->pooling = d->pooling;
+    h->max_tokens = d->max_tokens;
+    copy_text(d->query_prefix, h->query_prefix);
+    copy_text(d->passage_prefix, h->passage_prefix);
+    h->calibrated = d->calibration != NULL;
+    if (d->calibration)
+        h->calibration = *d->calibration;
+}
+
+static int fill_head(struct pack_job *j, struct fumi_err *e)
 {
     const struct pack_source *s = &j->source;
     const struct pack_vocabulary *v = &j->vocabulary;
@@ -128,7 +131,6 @@ static int fill_head(struct pack_job *j, const char *from, struct fumi_err *e)
         .types = clamp(s->types->shape[0]),
         .words = clamp(s->words->shape[0]),
         .epsilon = (float)s->epsilon,
-        .flags = v->flags,
         .max_chars = v->max_chars,
         .cells = clamp(v->cells.n / sizeof(struct trie_cell)),
         .specials = clamp(v->specials.n / sizeof(struct trie_cell)),
@@ -137,10 +139,10 @@ static int fill_head(struct pack_job *j, const char *from, struct fumi_err *e)
         .cls = v->cls,
         .sep = v->sep,
     };
-    name_model(j, from);
+    fill_description(&j->head, &j->description);
     const char *wrong = model_check_head(&j->head);
     if (wrong)
-        return pack_fault(e, "the model is not supported: its %s is out of range", wrong);
+        return pack_fault(e, "the model is not supported: its %s is not valid", wrong);
     if ((uint32_t)v->max_id >= j->head.words)
         return pack_fault(e,
                           "tokenizer.json has token ids beyond the rows of the model's word table");
@@ -158,6 +160,32 @@ static bool is_too_large(const struct pack_job *j)
     return j->size > given;
 }
 
+/* Whether at least half of the tokens are left for the text. */
+static int check_prefix(const struct pack_job *j, struct fumi_str prefix, const char *what,
+                        struct fumi_err *e)
+{
+    struct fumi_buf tokens = {0};
+    size_t most = j->head.positions < LOCAL_TOKENS ? j->head.positions : LOCAL_TOKENS;
+    most = j->head.max_tokens && j->head.max_tokens < most ? j->head.max_tokens : most;
+    wordpiece_run(&j->views.pieces, prefix, SIZE_MAX, &tokens);
+    size_t n = tokens.n / sizeof(struct model_token);
+    fumi_buf_done(&tokens);
+    if (2 * n <= most)
+        return 0;
+    return pack_fault(e,
+                      "the prefix for %s has %zu tokens, more than half of %zu, the most of a text",
+                      what, n, most);
+}
+
+static int check_prefixes(const struct pack_job *j, struct fumi_err *e)
+{
+    const struct pack_description *d = &j->description;
+    return check_prefix(j, d->query_prefix, "queries", e) ||
+                   check_prefix(j, d->passage_prefix, "passages", e)
+               ? -1
+               : 0;
+}
+
 static int build(struct pack_job *j, struct fumi_err *e)
 {
     j->size = model_layout(&j->head, NULL, &j->views);
@@ -172,7 +200,7 @@ static int build(struct pack_job *j, struct fumi_err *e)
     const struct wordpiece *p = &j->views.pieces;
     memcpy((void *)p->words.cells, j->vocabulary.cells.p, j->vocabulary.cells.n);
     memcpy((void *)p->specials.cells, j->vocabulary.specials.p, j->vocabulary.specials.n);
-    if (pack_weights(&j->source, &j->head, &j->views, e))
+    if (check_prefixes(j, e) || pack_weights(&j->source, &j->head, &j->views, e))
         return -1;
     memcpy(j->image, &j->head, sizeof(j->head));
     if (model_checksum(j->image + MODEL_SUM_START, j->size - MODEL_SUM_START, j->head.sha256, e))
@@ -181,38 +209,48 @@ static int build(struct pack_job *j, struct fumi_err *e)
     return 0;
 }
 
-static int write_file(struct pack_job *j, const char *to, struct fumi_err *e)
+static int write_temporary(char *temporary, const char *to, struct fumi_str bytes,
+                           struct fumi_err *e)
 {
-    char *temporary = (char *)fumi_fmt(&j->a, "%s.XXXXXX", to).p;
     int fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0)
         return pack_fault(e, "%s cannot be written: %s", to, strerror(errno));
-    bool ok = !file_write_all(fd, (struct fumi_str){j->image, j->size}) && !fchmod(fd, 0644) &&
-              !fsync(fd);
+    bool ok = !file_write_all(fd, bytes) && !fchmod(fd, 0644) && !fsync(fd);
     int why = errno;
     if (close(fd) || !ok || rename(temporary, to)) {
         why = ok ? errno : why;
         unlink(temporary);
         return pack_fault(e, "%s cannot be written: %s", to, strerror(why));
     }
-    struct fumi_str dir = pack_dir(fumi_str(to));
-    file_sync_dir(dir.n ? fumi_fmt(&j->a, "%.*s", FUMI_ARG(dir)).p : ".");
     return 0;
 }
 
-static int run(struct pack_job *j, const char *from, const char *to, struct fumi_err *e)
+int pack_write_file(const char *to, struct fumi_str bytes, struct fumi_err *e)
 {
-    if (read_source(j, from, e) || read_tokenizer(j, e) || fill_head(j, from, e) || build(j, e))
-        return -1;
-    return write_file(j, to, e);
+    struct fumi_arena a = {0};
+    struct fumi_str dir = pack_dir(fumi_str(to));
+    int rc = write_temporary((char *)fumi_fmt(&a, "%s.XXXXXX", to).p, to, bytes, e);
+    if (!rc)
+        file_sync_dir(dir.n ? fumi_fmt(&a, "%.*s", FUMI_ARG(dir)).p : ".");
+    fumi_arena_done(&a);
+    return rc;
 }
 
-int pack_model(const char *from, const char *to, struct fumi_err *e)
+static int run(struct pack_job *j, const char *from, const char *to, const struct pack_options *o,
+               struct fumi_err *e)
+{
+    if (read_source(j, from, e) || read_tokenizer(j, e) || describe(j, o, e) || fill_head(j, e) ||
+        build(j, e))
+        return -1;
+    return pack_write_file(to, (struct fumi_str){j->image, j->size}, e);
+}
+
+int pack_model(const char *from, const char *to, const struct pack_options *o, struct fumi_err *e)
 {
     struct pack_job *j = fumi_resize(NULL, sizeof(*j));
     *j = (struct pack_job){0};
     j->files.a = &j->a;
-    int rc = run(j, from, to, e);
+    int rc = run(j, from, to, o, e);
     pack_vocabulary_done(&j->vocabulary);
     pack_files_done(&j->files);
     fumi_arena_done(&j->a);

@@ -3,6 +3,7 @@
 #define FUMI_PACK_PACK_PARTS_H
 
 #include "embed/model_file.h"
+#include "pack/pack.h"
 #include "json/json.h"
 
 enum { PACK_KEPT_MAX = 1 << 30 }; /* bytes of file contents on the heap */
@@ -52,6 +53,9 @@ struct fumi_str pack_dir(struct fumi_str path);
 
 /* Sets an ERR_PROVIDER error. Returns -1. */
 int pack_fault(struct fumi_err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* pack.c: replaces the file `to` completely or not at all (mode 0644). */
+int pack_write_file(const char *to, struct fumi_str bytes, struct fumi_err *e);
 
 /* tar.c: reads f->from, a tar archive, compressed by gzip or not. */
 int pack_read_tar(struct pack_files *f, struct fumi_err *e);
@@ -123,6 +127,23 @@ struct pack_vocabulary {
 int pack_read_vocabulary(struct fumi_arena *a, const struct pack_file *tokenizer,
                          struct pack_vocabulary *v, struct fumi_err *e);
 void pack_vocabulary_done(struct pack_vocabulary *v);
+
+/* description.c: how texts are embedded. The directories of the source with the files that describe
+ * it, and what these say. */
+struct pack_description_source {
+    struct fumi_str model, tokenizer;
+};
+struct pack_description {
+    char name[MODEL_NAME_MAX + 1];
+    enum encoder_pooling pooling;
+    struct fumi_str query_prefix, passage_prefix;
+    bool hides_prompt;        /* the tokens of a prefix do not count for the mean */
+    uint32_t max_tokens;      /* of a text; 0: not limited */
+    uint32_t tokenizer_flags; /* WORDPIECE_*: set before, and changed */
+    const struct embed_calibration *calibration; /* NULL: none */
+};
+int pack_describe(const struct pack_files *f, const struct pack_description_source *from,
+                  const struct pack_options *o, struct pack_description *out, struct fumi_err *e);
 
 /* trie.c: appends the trie of the words to `cells`. Sorts the words in place. */
 struct pack_word {

@@ -1,6 +1,9 @@
 /* The safetensors format: 8 bytes with the size of a JSON header, the header, then the numbers.
  * config.json in the same directory describes the model. */
+#include "base/utf8.h"
 #include "pack/pack_parts.h"
+
+enum { VALUE_SHOWN = 64 }; /* bytes */
 
 static const struct pack_naming naming = {
     .layer = "encoder/layer/",
@@ -95,42 +98,39 @@ static size_t positive(const struct fumi_val *config, const char *name)
     return fumi_int(fumi_get(config, name), &n) && n > 0 ? (size_t)n : 0;
 }
 
-static bool is_or_absent(const struct fumi_val *config, const char *name, struct fumi_str want)
+/* Settings of which the encoder implements one value, because with another one the vectors would be
+ * wrong. */
+static const struct setting {
+    const char *name, *value;
+    bool required;
+} settings[] = {
+    {"model_type", "bert", true},
+    {"hidden_act", "gelu", false},
+    {"position_embedding_type", "absolute", false},
+};
+
+static int check_setting(const struct fumi_val *config, const struct setting *s, struct fumi_err *e)
 {
-    const struct fumi_val *v = fumi_get(config, name);
-    return !v || fumi_is(v, FUMI_NULL) || fumi_text_is(v, want);
+    const struct fumi_val *v = fumi_get(config, s->name);
+    bool absent = !v || fumi_is(v, FUMI_NULL);
+    if (absent ? !s->required : fumi_text_is(v, fumi_str(s->value)))
+        return 0;
+    struct fumi_str is = absent ? FUMI_STR("(missing)") : fumi_utf8_cut(fumi_raw(v), VALUE_SHOWN);
+    return pack_fault(e, "config.json: the %s %.*s is not supported, only \"%s\"", s->name,
+                      FUMI_ARG(is), s->value);
 }
 
-/* Refuses what the encoder does not implement, because the vectors would be wrong. */
 static int read_config(const struct fumi_val *config, struct pack_source *s, struct fumi_err *e)
 {
     s->layers = positive(config, "num_hidden_layers");
     s->heads = positive(config, "num_attention_heads");
     if (!fumi_real(fumi_get(config, "layer_norm_eps"), &s->epsilon))
         s->epsilon = 1e-12;
-    if (!fumi_text_is(fumi_get(config, "model_type"), FUMI_STR("bert")))
-        return pack_fault(e, "config.json: model_type must be \"bert\"; other families are not "
-                             "supported");
-    if (!is_or_absent(config, "hidden_act", FUMI_STR("gelu")))
-        return pack_fault(e, "config.json: hidden_act must be \"gelu\"");
-    if (!is_or_absent(config, "position_embedding_type", FUMI_STR("absolute")))
-        return pack_fault(e, "config.json: position_embedding_type must be \"absolute\"");
+    for (size_t i = 0; i < FUMI_COUNT(settings); i++)
+        if (check_setting(config, &settings[i], e))
+            return -1;
     if (!s->layers || !s->heads)
         return pack_fault(e, "config.json has no num_hidden_layers or no num_attention_heads");
-    return 0;
-}
-
-/* Sentence encoders describe in 1_Pooling how token vectors are combined into one. */
-static int check_pooling(const struct pack_files *f, struct fumi_str dir, struct fumi_err *e)
-{
-    struct fumi_err inner;
-    struct fumi_str pooling = fumi_fmt(f->a, "%.*s1_Pooling/", FUMI_ARG(dir));
-    const struct pack_file *file = pack_file_in(f, FUMI_STR("config.json"), pooling);
-    const struct fumi_val *v = file ? fumi_parse(f->a, file->bytes, &inner) : NULL;
-    const struct fumi_val *mean = fumi_get(v, "pooling_mode_mean_tokens");
-    if (fumi_is(mean, FUMI_FALSE))
-        return pack_fault(e, "1_Pooling/config.json: the model does not use mean pooling, the "
-                             "only kind that Fumi supports");
     return 0;
 }
 
@@ -161,7 +161,7 @@ int pack_read_safetensors(const struct pack_files *f, struct pack_source *s, boo
     const struct fumi_val *v = config ? fumi_parse(f->a, config->bytes, &inner) : NULL;
     if (!fumi_is(v, FUMI_OBJECT))
         return pack_fault(e, "there is no valid config.json in the directory of model.safetensors");
-    if (read_config(v, s, e) || check_pooling(f, s->dir, e) || read_head(f->a, file->bytes, s, e))
+    if (read_config(v, s, e) || read_head(f->a, file->bytes, s, e))
         return -1;
     return find_tables(s, e);
 }

@@ -49,9 +49,13 @@ bool pack_is_wanted(struct fumi_str path)
 {
     static const struct fumi_str names[] = {
         FUMI_STR("model.json"),
+        FUMI_STR("model.safetensors"),
         FUMI_STR("config.json"),
         FUMI_STR("tokenizer.json"),
-        FUMI_STR("model.safetensors"),
+        FUMI_STR("tokenizer_config.json"),
+        FUMI_STR("sentence_bert_config.json"),
+        FUMI_STR("config_sentence_transformers.json"),
+        FUMI_STR("modules.json"),
     };
     struct fumi_str name = base_name(path);
     for (size_t i = 0; i < FUMI_COUNT(names); i++)

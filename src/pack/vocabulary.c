@@ -1,7 +1,8 @@
 /* Reads tokenizer.json: the vocabulary, the added tokens and the options of normalization. */
+#include "base/utf8.h"
 #include "pack/pack_parts.h"
 
-enum { WORDS_MAX = 1 << 21, CHARS_MAX = 100 };
+enum { WORDS_MAX = 1 << 21, CHARS_MAX = 100, KIND_SHOWN = 32 };
 
 struct word_list {
     struct pack_word *items;
@@ -18,12 +19,28 @@ static bool is_true(const struct fumi_val *object, const char *name)
     return fumi_is(fumi_get(object, name), FUMI_TRUE);
 }
 
+/* The type of the tokenizer, as JSON. Older files do not state it: then only BPE has merges, and
+ * only the vocabulary of Unigram is a list. */
+static struct fumi_str kind_of(const struct fumi_val *model)
+{
+    const struct fumi_val *type = fumi_get(model, "type");
+    if (type)
+        return fumi_raw(type);
+    if (fumi_get(model, "merges"))
+        return FUMI_STR("\"BPE\"");
+    return fumi_is(fumi_get(model, "vocab"), FUMI_ARRAY) ? FUMI_STR("\"Unigram\"")
+                                                         : FUMI_STR("\"WordPiece\"");
+}
+
 static int check_kind(const struct fumi_val *root, struct fumi_err *e)
 {
-    const struct fumi_val *model = fumi_get(root, "model"), *type = fumi_get(model, "type");
-    if (type && !text_is(model, "type", "WordPiece"))
-        return pack_fault(e, "tokenizer.json: only WordPiece is supported, not %.*s",
-                          FUMI_ARG(fumi_raw(type)));
+    struct fumi_str kind = kind_of(fumi_get(root, "model"));
+    if (!fumi_eq(kind, FUMI_STR("\"WordPiece\"")))
+        return pack_fault(e,
+                          "tokenizer.json: the tokenizer %.*s is not supported, only \"WordPiece\" "
+                          "(most models of the BERT family; multilingual ones often have "
+                          "\"Unigram\" or \"BPE\")",
+                          FUMI_ARG(fumi_utf8_cut(kind, KIND_SHOWN)));
     if (!text_is(fumi_get(root, "normalizer"), "type", "BertNormalizer"))
         return pack_fault(e, "tokenizer.json: only the normalizer BertNormalizer is supported");
     if (!text_is(fumi_get(root, "pre_tokenizer"), "type", "BertPreTokenizer"))

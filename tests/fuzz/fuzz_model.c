@@ -1,11 +1,13 @@
 /* Model files. The first byte selects what the rest is: patches of a packed file (2 bytes of offset
- * and 4 bytes of data each), a tar archive, a tokenizer.json, a model.json or a model.safetensors.
+ * and 4 bytes of data each), a tar archive, a tokenizer.json, a model.json, a model.safetensors or,
+ * after the number of the file, one that describes the model.
  * Nothing may crash, and token ids must be those of the vocabulary. */
 #include "embed/model.h"
 #include "fuzz.h"
 #include "pack/pack.h"
 #include "pack/pack_parts.h"
 
+#include <math.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -50,6 +52,12 @@ static struct fumi_str packed(void)
         .cls = 1,
         .sep = 2,
         .name = "fuzz",
+        .pooling = ENCODER_CLS,
+        .max_tokens = 16,
+        .calibrated = 1,
+        .calibration = {-6, 8, 4, 1},
+        .query_prefix = "a: ",
+        .passage_prefix = "b: ",
     };
     struct model_views v;
     h.size = model_layout(&h, NULL, &v);
@@ -78,6 +86,11 @@ static void use(const struct model *m)
     float *out = fumi_alloc(&a, w->hidden * sizeof(*out));
     encoder_run(w, &text, 1, out);
     MUST(model_name(m).n <= MODEL_NAME_MAX);
+    MUST(model_query_prefix(m).n <= MODEL_PREFIX_MAX);
+    MUST(model_passage_prefix(m).n <= MODEL_PREFIX_MAX);
+    MUST(model_max_tokens(m) <= w->positions);
+    const struct embed_calibration *c = model_calibration(m);
+    MUST(!c || (isfinite(c->bias) && isfinite(c->both)));
     fumi_arena_done(&a);
 }
 
@@ -106,7 +119,7 @@ static void try_archive(const uint8_t *data, size_t n)
     struct fumi_err e = {0};
     char path[64];
     int fd = in_memory(data, n, path);
-    MUST(pack_model(path, "/nowhere/at/all", &e) && e.code);
+    MUST(pack_model(path, "/nowhere/at/all", &(struct pack_options){0}, &e) && e.code);
     close(fd);
 }
 
@@ -150,15 +163,38 @@ static void try_text(char kind, const uint8_t *data, size_t n)
     fumi_arena_done(&a);
 }
 
+static void try_description(const uint8_t *data, size_t n)
+{
+    static const char *const names[] = {"modules.json", "1_Pooling/config.json",
+                                        "config_sentence_transformers.json",
+                                        "sentence_bert_config.json", "tokenizer_config.json"};
+    struct fumi_arena a = {0};
+    struct fumi_err e = {0};
+    struct pack_files f = {.a = &a, .from = "e5-small"};
+    struct pack_description d = {0};
+    if (!n)
+        return;
+    keep(&f, names[data[0] % FUMI_COUNT(names)], data + 1, n - 1);
+    int rc = pack_describe(&f, &(struct pack_description_source){{0}, {0}},
+                           &(struct pack_options){.name = FUMI_STR("e5")}, &d, &e);
+    MUST(!rc == !e.code);
+    MUST(rc || (d.query_prefix.n <= MODEL_PREFIX_MAX && d.passage_prefix.n <= MODEL_PREFIX_MAX));
+    MUST(rc || memchr(d.name, 0, sizeof(d.name)));
+    pack_files_done(&f);
+    fumi_arena_done(&a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     if (!n)
         return 0;
-    char kind = (char)(data[0] % 5);
+    char kind = (char)(data[0] % 6);
     if (kind == 0)
         try_packed(data + 1, n - 1);
     else if (kind == 1)
         try_archive(data + 1, n - 1);
+    else if (kind == 5)
+        try_description(data + 1, n - 1);
     else
         try_text(kind, data + 1, n - 1);
     return 0;

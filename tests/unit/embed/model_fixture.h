@@ -65,6 +65,7 @@ struct tiny {
     uint32_t seed;
     const char *normalizer; /* NULL: the default */
     const char *added;      /* more members of added_tokens */
+    struct pack_options options;
 };
 
 static inline uint32_t tiny_random(struct tiny *t)
@@ -317,7 +318,7 @@ static inline struct model *tiny_open(const struct tiny *t, struct fumi_err *e)
 {
     char to[256];
     tiny_path(t, "out.fumi", to);
-    return pack_model(t->dir, to, e) ? NULL : model_open(to, e);
+    return pack_model(t->dir, to, &t->options, e) ? NULL : model_open(to, e);
 }
 
 static inline double cosine(const float *a, const float *b, size_t n)

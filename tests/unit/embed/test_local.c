@@ -1,6 +1,7 @@
 #include "embed/local.h"
 
 #include "base/clock.h"
+#include "embed/model_file.h"
 #include "model/codes.h"
 #include "model_fixture.h"
 #include "json/json.h"
@@ -225,6 +226,120 @@ TEST(long_texts_are_split)
     em->ops->free(em);
     fumi_buf_done(&b);
     fumi_arena_done(&a);
+    tiny_free(t);
+}
+
+static const char *const poolings[] = {"mean", "cls"};
+
+/* Packs the tiny model with prefixes and opens it. */
+static struct embedder *open_with_prefixes(struct tiny *t, enum pack_pooling pooling)
+{
+    struct fumi_err e = {0};
+    t->options = (struct pack_options){.pooling = pooling,
+                                       .query_prefix = FUMI_STR("run: "),
+                                       .passage_prefix = FUMI_STR("hello the world: ")};
+    struct model *m = tiny_open(t, &e);
+    char name[MODEL_NAME_MAX + 1];
+    snprintf(name, sizeof(name), "%.*s", FUMI_ARG(m ? model_name(m) : (struct fumi_str){0}));
+    model_close(m);
+    return open_tiny(t, name);
+}
+
+/* The vector of a text without a prefix, computed by the encoder alone. */
+static void encode(const struct tiny *t, const char *text, float out[TINY_HIDDEN])
+{
+    struct fumi_arena a = {0};
+    struct fumi_err e = {0};
+    char path[256];
+    tiny_path(t, "out.fumi", path);
+    struct model *m = model_open(path, &e);
+    struct encoder_text x;
+    x.tokens = model_tokens(m, &a, fumi_str(text), TINY_PLACES, &x.n);
+    encoder_run(model_weights(m), &x, 1, out);
+    model_close(m);
+    fumi_arena_done(&a);
+}
+
+TEST(queries_and_passages_have_prefixes)
+{
+    struct fumi_arena a = {0};
+    struct fumi_err e = {0};
+    const struct fumi_str text = FUMI_STR("the cafe"), none = {0};
+    float *x, want[TINY_HIDDEN], means[2][TINY_HIDDEN];
+    for (size_t i = 0; i < 2; i++) {
+        struct tiny *t = tiny_new();
+        tiny_tfjs(t);
+        tiny_tokenizer(t);
+        struct embedder *em = open_with_prefixes(t, i ? PACK_CLS : PACK_MEAN);
+        CHECK_INT(em->ops->embed_query(em, &a, text, 10000, &x, &e), 0);
+        encode(t, "run: the cafe", want);
+        if (memcmp(x, want, sizeof(want)))
+            TEST_FAIL("%s: a query has another vector", poolings[i]);
+        memcpy(means[i], want, sizeof(want));
+        CHECK_INT(em->ops->embed(em, &a, &text, 1, 10000, &x, &e), 0);
+        CHECK(memcmp(x, want, sizeof(want)) != 0);
+        encode(t, "hello the world: the cafe", want);
+        if (memcmp(x, want, sizeof(want)))
+            TEST_FAIL("%s: a passage has another vector", poolings[i]);
+        CHECK_INT(em->ops->embed_query(em, &a, none, 10000, &x, &e), 0);
+        encode(t, "run: ", want);
+        CHECK(memcmp(x, want, sizeof(want)) == 0);
+        em->ops->free(em);
+        tiny_free(t);
+    }
+    CHECK(cosine(means[0], means[1], TINY_HIDDEN) < 0.999);
+    fumi_arena_done(&a);
+}
+
+/* Each passage fits together with the prefix, and is not much shorter than that. */
+TEST(passages_leave_room_for_the_prefix)
+{
+    struct fumi_arena a = {0};
+    struct fumi_err e = {0};
+    struct fumi_buf b = {0};
+    struct tiny *t = tiny_new();
+    tiny_tfjs(t);
+    tiny_tokenizer(t);
+    struct embedder *em = open_with_prefixes(t, PACK_MEAN);
+    for (int i = 0; i < 200; i++)
+        say(&b, "the world %s", i % 7 ? "" : ". ");
+    struct fumi_str text = fumi_buf_str(&b);
+    struct text_ranges s = em->ops->split(em, &a, text);
+    size_t prefix = 4, longest = 0, n;
+    char path[256];
+    tiny_path(t, "out.fumi", path);
+    struct model *m = model_open(path, &e);
+    for (size_t i = 0; i < s.n; i++) {
+        struct fumi_str part = {text.p + s.items[i].begin, s.items[i].end - s.items[i].begin};
+        model_tokens_at(m, &a, part, &n);
+        longest = n > longest ? n : longest;
+    }
+    CHECK(longest <= TINY_PLACES - 2 - prefix && longest > TINY_PLACES - 2 - 2 * prefix);
+    CHECK_INT(s.items[s.n - 1].end, text.n);
+    model_close(m);
+    em->ops->free(em);
+    fumi_buf_done(&b);
+    fumi_arena_done(&a);
+    tiny_free(t);
+}
+
+TEST(the_calibration_is_that_of_the_file)
+{
+    static const struct embed_calibration given = {-1, 2, 3, 4};
+    struct fumi_err e = {0};
+    struct tiny *t = tiny_packed();
+    struct embedder *em = open_tiny(t, name_of(t));
+    CHECK(!em->calibration);
+    em->ops->free(em);
+    t->options.calibration = &given;
+    model_close(tiny_open(t, &e));
+    em = open_tiny(t, name_of(t));
+    CHECK(em->calibration && memcmp(em->calibration, &given, sizeof(given)) == 0);
+    em->ops->free(em);
+    em = open_tiny(t, NULL); /* the default model, which the file does not contain */
+    CHECK(em->calibration == embed_known_calibration(FUMI_STR("all-MiniLM-L6-v2")));
+    CHECK(em->calibration);
+    em->ops->free(em);
     tiny_free(t);
 }
 

@@ -12,7 +12,7 @@ static struct tiny *tiny_packed(struct fumi_buf *file)
     tiny_tfjs(t);
     tiny_tokenizer(t);
     tiny_path(t, "out.fumi", path);
-    if (pack_model(t->dir, path, &e)) {
+    if (pack_model(t->dir, path, &t->options, &e)) {
         TEST_FAIL("%s", e.text);
         return t;
     }
@@ -56,6 +56,85 @@ TEST(a_packed_model_can_be_opened)
     for (size_t i = 0; i < sizeof(hex); i++)
         CHECK(hex[i] && strchr("0123456789abcdef", hex[i]));
     model_close(m);
+    fumi_buf_done(&file);
+    tiny_free(t);
+}
+
+/* Changes a file to format version 1: a shorter header without a description. */
+static void to_version_1(struct fumi_buf *file)
+{
+    struct model_head h;
+    struct fumi_err e = {0};
+    memcpy(&h, file->p, sizeof(h));
+    memmove(file->p + MODEL_HEAD_1, file->p + sizeof(h), file->n - sizeof(h));
+    file->n -= sizeof(h) - MODEL_HEAD_1;
+    h.version = 1;
+    h.head_size = MODEL_HEAD_1;
+    h.size = file->n;
+    memset(&h.pooling, 0x7F, 64); /* version 1 does not say what these bytes are */
+    memcpy(file->p, &h, MODEL_HEAD_1);
+    CHECK_INT(model_checksum(file->p + MODEL_SUM_START, file->n - MODEL_SUM_START, h.sha256, &e),
+              0);
+    memcpy(file->p, &h, MODEL_HEAD_1);
+}
+
+static void vector_of(const struct model *m, float out[TINY_HIDDEN])
+{
+    struct fumi_arena a = {0};
+    struct encoder_text t;
+    t.tokens = model_tokens(m, &a, FUMI_STR("the unaffable hello world"), TINY_PLACES, &t.n);
+    encoder_run(model_weights(m), &t, 1, out);
+    fumi_arena_done(&a);
+}
+
+TEST(files_of_version_1_are_read)
+{
+    struct fumi_buf file = {0};
+    struct fumi_err e = {0};
+    float want[TINY_HIDDEN], got[TINY_HIDDEN];
+    struct tiny *t = tiny_packed(&file);
+    struct model *m = open_bytes(t, file.p, file.n, &e);
+    CHECK(m);
+    vector_of(m, want);
+    model_close(m);
+    to_version_1(&file);
+    m = open_bytes(t, file.p, file.n, &e);
+    CHECK(m);
+    CHECK_INT(model_verify(m, &e), 0);
+    vector_of(m, got);
+    CHECK(memcmp(want, got, sizeof(want)) == 0);
+    CHECK_INT(model_weights(m)->pooling, ENCODER_MEAN);
+    CHECK_INT(model_query_prefix(m).n, 0);
+    CHECK_INT(model_passage_prefix(m).n, 0);
+    CHECK_INT(model_max_tokens(m), TINY_PLACES);
+    CHECK(!model_calibration(m));
+    model_close(m);
+    CHECK(!open_bytes(t, file.p, MODEL_HEAD_1, &e));
+    fumi_buf_done(&file);
+    tiny_free(t);
+}
+
+TEST(files_of_later_versions_are_refused_by_version)
+{
+    struct fumi_buf file = {0};
+    struct fumi_err e = {0};
+    struct tiny *t = tiny_packed(&file);
+    uint32_t later = MODEL_VERSION + 1;
+    memcpy(file.p + offsetof(struct model_head, version), &later, sizeof(later));
+    CHECK(!open_bytes(t, file.p, file.n, &e));
+    CHECK(strstr(e.text, "format version 3") && strstr(e.text, "up to 2"));
+    fumi_buf_done(&file);
+    tiny_free(t);
+}
+
+TEST(damage_of_the_description_is_named)
+{
+    struct fumi_buf file = {0};
+    struct fumi_err e = {0};
+    struct tiny *t = tiny_packed(&file);
+    file.p[offsetof(struct model_head, passage_prefix)] = (char)0xC3;
+    CHECK(!open_bytes(t, file.p, file.n, &e));
+    CHECK(strstr(e.text, "its passage prefix is not valid"));
     fumi_buf_done(&file);
     tiny_free(t);
 }
@@ -119,8 +198,12 @@ TEST(bad_headers_are_refused)
     } changes[] = {
 #define CHANGE(member, value) {#member, offsetof(struct model_head, member), value}
         CHANGE(magic, 0),
-        CHANGE(version, 2),
+        CHANGE(version, 0),
+        CHANGE(version, 1),
+        CHANGE(version, 3),
+        CHANGE(version, UINT32_MAX),
         CHANGE(head_size, 128),
+        CHANGE(head_size, 256),
         CHANGE(size, 0),
         CHANGE(panel_layout, 1),
         CHANGE(layers, 0),
@@ -158,12 +241,22 @@ TEST(bad_headers_are_refused)
         CHANGE(cls, 1 << 20),
         CHANGE(sep, 1 << 20),
         CHANGE(name[60], 0x61616161),
+        CHANGE(name[0], 0xFF),
+        CHANGE(pooling, 2),
+        CHANGE(max_tokens, 65537),
+        CHANGE(calibrated, 2),
+        {"calibration", offsetof(struct model_head, calibration.both) + 4, 0x7FF00000},
+        CHANGE(query_prefix[0], 0x80),
+        CHANGE(query_prefix[252], 0x61616161),
+        CHANGE(passage_prefix[252], 0x61616161),
 #undef CHANGE
     };
     struct fumi_buf file = {0};
     struct tiny *t = tiny_packed(&file);
     CHECK(file.n);
     memset(file.p + offsetof(struct model_head, name), 'a', 60);
+    memset(file.p + offsetof(struct model_head, query_prefix), 'a', 252);
+    memset(file.p + offsetof(struct model_head, passage_prefix), 'a', 252);
     for (size_t i = 0; i < FUMI_COUNT(changes); i++) {
         struct fumi_err e = {0};
         uint32_t before;
@@ -184,7 +277,8 @@ TEST(short_and_long_files_are_refused)
     struct fumi_buf file = {0};
     struct tiny *t = tiny_packed(&file);
     CHECK(file.n);
-    const size_t sizes[] = {0, 1, 255, 256, 257, file.n / 2, file.n - 64, file.n - 1};
+    const size_t sizes[] = {0,   1,   255,        256,         257,       767,
+                            768, 769, file.n / 2, file.n - 64, file.n - 1};
     for (size_t i = 0; i < FUMI_COUNT(sizes); i++) {
         struct fumi_err e = {0};
         CHECK(!open_bytes(t, file.p, sizes[i], &e));

@@ -216,7 +216,7 @@ static int install(const struct tiny *t, const char *from, struct fumi_err *e)
     char path[256], to[256];
     tiny_path(t, from, path);
     tiny_path(t, "out.fumi", to);
-    return pack_model(path, to, e);
+    return pack_model(path, to, &t->options, e);
 }
 
 static struct tiny *tiny_archive(struct fumi_arena *a, struct fumi_buf *tar)
@@ -283,7 +283,7 @@ static void try_install(const struct tiny *t, const char *from)
     struct fumi_err e = {0};
     char path[256];
     tiny_path(t, from, path);
-    if (!pack_model(path, "/nowhere/at/all", &e) || e.code != ERR_PROVIDER)
+    if (!pack_model(path, "/nowhere/at/all", &t->options, &e) || e.code != ERR_PROVIDER)
         TEST_FAIL("%s: %d %s", from, e.code, e.text);
 }
 
@@ -448,7 +448,11 @@ static const struct fault tfjs_faults[] = {
     {"model.json", "\"scale\":0.00400000019", "\"scale\":1e300", "not finite"},
     {"model.json", "\"scale\":0.00400000019", "\"sale\":1", "scale"},
     {"a.bin", "", NULL, "does not fit"},
-    {"tokenizer.json", "WordPiece", "Unigram", "WordPiece"},
+    {"tokenizer.json", "WordPiece", "Unigram", "the tokenizer \"Unigram\" is not supported"},
+    {"tokenizer.json", "WordPiece", "BPE", "the tokenizer \"BPE\" is not supported"},
+    {"tokenizer.json", "\"type\":\"WordPiece\",", "\"merges\":[],", "the tokenizer \"BPE\""},
+    {"tokenizer.json", "\"type\":\"WordPiece\",\"unk_token\":\"[UNK]\",\"vocab\":",
+     "\"vocab\":[[\"a\",-1.5]],\"v\":", "the tokenizer \"Unigram\""},
     {"tokenizer.json", "BertNormalizer", "Lowercase", "BertNormalizer"},
     {"tokenizer.json", "BertPreTokenizer", "Whitespace", "BertPreTokenizer"},
     {"tokenizer.json", "\"normalized\":false", "\"normalized\":true", "normalized"},
@@ -468,14 +472,15 @@ static const struct fault tfjs_faults[] = {
 static const struct fault torch_faults[] = {
     {"config.json", NULL, NULL, "config.json"},
     {"model.safetensors", NULL, NULL, "contains no model"},
-    {"config.json", "bert", "roberta", "model_type"},
-    {"config.json", "\"gelu\"", "\"relu\"", "hidden_act"},
+    {"config.json", "bert", "roberta", "the model_type \"roberta\" is not supported"},
+    {"config.json", "model_type", "type", "the model_type (missing)"},
+    {"config.json", "\"gelu\"", "\"relu\"", "the hidden_act \"relu\" is not supported"},
     {"config.json", "\"num_hidden_layers\":2", "\"num_hidden_layers\":3", "encoder.layer.2"},
     {"config.json", "\"num_hidden_layers\":2", "\"num_hidden_layers\":64", "encoder.layer.2"},
     {"config.json", "\"num_hidden_layers\":2", "\"num_hidden_layers\":9999999", "layers"},
     {"config.json", "num_attention_heads", "attention_heads", "num_attention_heads"},
-    {"config.json", "\"layer_norm_eps\"", "\"position_embedding_type\":\"rotary\",\"e\"",
-     "position"},
+    {"config.json", "\"layer_norm_eps\"", "\"position_embedding_type\":\"relative_key\",\"e\"",
+     "the position_embedding_type \"relative_key\" is not supported"},
     {"config.json", "{", NULL, "config.json"},
     {"model.safetensors", "{", NULL, "truncated"},
     {"model.safetensors", "word_embeddings", "wort_embeddings", "word_embeddings"},
@@ -536,25 +541,6 @@ TEST(faults_are_named)
         check_fault(&torch_faults[i], true);
 }
 
-TEST(other_pooling_is_refused)
-{
-    struct fumi_err e = {0};
-    struct tiny *t = tiny_new();
-    char path[256];
-    tiny_safetensors(t, "F32", "");
-    tiny_tokenizer(t);
-    tiny_path(t, "1_Pooling", path);
-    CHECK_INT(mkdir(path, 0700), 0);
-    static const char mean[] = "{\"pooling_mode_mean_tokens\":true}",
-                      cls[] = "{\"pooling_mode_mean_tokens\":false}";
-    tiny_write(t, "1_Pooling/config.json", mean, strlen(mean));
-    CHECK_INT(install(t, ".", &e), 0);
-    tiny_write(t, "1_Pooling/config.json", cls, strlen(cls));
-    CHECK_INT(install(t, ".", &e), -1);
-    CHECK(strstr(e.text, "1_Pooling"));
-    tiny_free(t);
-}
-
 static size_t count_files(const char *dir)
 {
     size_t n = 0;
@@ -578,16 +564,16 @@ TEST(the_file_is_replaced_completely_or_not_at_all)
     tiny_path(t, "none/out.fumi", nowhere);
     tiny_write(t, "out.fumi", "old", 3);
     size_t files = count_files(t->dir);
-    CHECK_INT(pack_model(t->dir, nowhere, &e), -1);
+    CHECK_INT(pack_model(t->dir, nowhere, &t->options, &e), -1);
     CHECK(strstr(e.text, "cannot be written"));
-    CHECK_INT(pack_model(nowhere, to, &e), -1);
+    CHECK_INT(pack_model(nowhere, to, &t->options, &e), -1);
     CHECK_STR(slurp(&a, t, "out.fumi"), "old");
-    CHECK_INT(pack_model(t->dir, to, &e), 0);
+    CHECK_INT(pack_model(t->dir, to, &t->options, &e), 0);
     CHECK_INT(stat(to, &st), 0);
     CHECK_INT(st.st_mode & 0777, 0644);
     CHECK(st.st_size > 1000);
     CHECK_INT(count_files(t->dir), files);
-    CHECK_INT(pack_model(t->dir, t->dir, &e), -1); /* the target is a directory */
+    CHECK_INT(pack_model(t->dir, t->dir, &t->options, &e), -1); /* the target is a directory */
     CHECK_INT(count_files(t->dir), files);
     fumi_arena_done(&a);
     tiny_free(t);
