@@ -5,6 +5,7 @@ PREFIX ?= /usr/local
 all:
 	@cmake --preset release >/dev/null && cmake --build --preset release
 	@tools/model || echo "make: without the model, fumi searches by keyword only" >&2
+	@tools/edict || echo "make: without the dictionary, the model hardly understands Japanese" >&2
 
 setup:      ; tools/setup
 test:       ; tests/run

@@ -2,6 +2,8 @@
 #include "app/files.h"
 #include "app/session.h"
 #include "base/clock.h"
+#include "embed/gloss.h"
+#include "embed/gloss_file.h"
 #include "embed/model.h"
 #include "pack/pack.h"
 
@@ -31,8 +33,8 @@ static const struct fumi_shape calibration = FUMI_SHAPE(struct embed_calibration
 
 static const struct fumi_field fields[] = {
     FUMI_FIELD(struct model_flags, to, "to",
-               "File to install; fumi-minilm.bin in the data directory of the user if not "
-               "given."),
+               "File to install; fumi-minilm.bin or fumi-edict.bin in the data directory of "
+               "the user if not given."),
     FUMI_FIELD(struct model_flags, name, "name",
                "Name of the model; that of its directory if not given."),
     FUMI_FIELD(
@@ -135,16 +137,37 @@ static int describe(const char *path, struct fumi_err *e)
     return rc;
 }
 
+static int describe_gloss(struct fumi_arena *a, const char *model, struct fumi_err *e)
+{
+    struct fumi_str path = gloss_find(a, model);
+    if (!path.p) {
+        struct fumi_str to = files_join(a, files_dir(a, fumi_str(model)), GLOSS_FILE);
+        printf("glosses   none: Japanese is embedded as it is; to change this, install the package "
+               "edict, and run\n          fumi model install /usr/share/edict/edict --to %.*s\n",
+               FUMI_ARG(to));
+        return 0;
+    }
+    struct gloss *g = gloss_open(path.p, e);
+    int rc = g ? gloss_verify(g, e) : -1;
+    if (!rc)
+        printf("glosses   %.*s, %zu Japanese words and forms, for English models (verified)\n"
+               "          %s\n",
+               FUMI_ARG(gloss_name(g)), gloss_words(g), path.p);
+    gloss_close(g);
+    return rc;
+}
+
 static int show(struct invocation *i)
 {
     struct fumi_err e = {0};
     const char *path;
-    if (locate(i, &path, &e) || describe(path, &e) || test_model(i, path, &e))
+    if (locate(i, &path, &e) || describe(path, &e) || describe_gloss(i->a, path, &e) ||
+        test_model(i, path, &e))
         return command_report(&e);
     return STATUS_OK;
 }
 
-static int destination(struct invocation *i, struct fumi_str *to, struct fumi_err *e)
+static int destination(struct invocation *i, bool edict, struct fumi_str *to, struct fumi_err *e)
 {
     const struct model_flags *f = i->flags;
     struct fumi_str none = {0};
@@ -152,7 +175,7 @@ static int destination(struct invocation *i, struct fumi_str *to, struct fumi_er
         return files_expand(i->a, f->to, none, to, e);
     if (files_xdg(i->a, "XDG_DATA_HOME", ".local/share", to, e))
         return -1;
-    *to = files_join(i->a, *to, "fumi-minilm.bin");
+    *to = files_join(i->a, *to, edict ? GLOSS_FILE : "fumi-minilm.bin");
     return 0;
 }
 
@@ -190,6 +213,12 @@ static int advise(const char *path, struct fumi_err *e)
     return 0;
 }
 
+static bool describes_model(const struct model_flags *f)
+{
+    return f->name.p || f->pooling || f->query_prefix.p || f->passage_prefix.p ||
+           f->relevance.text.n;
+}
+
 /* The model file is readable by all users, because it may serve all of them. */
 static int install(struct invocation *i)
 {
@@ -197,15 +226,20 @@ static int install(struct invocation *i)
     struct fumi_str to;
     struct pack_options o;
     if (i->words.n < 2)
-        return command_misuse(i, "a directory or a .tgz file to install is required");
-    if (read_options(i, &o, &e) || destination(i, &to, &e) ||
+        return command_misuse(
+            i, "a directory, a .tgz file or the dictionary EDICT to install is required");
+    const char *from = files_name(i->a, i->words.items[1]);
+    bool edict = pack_is_edict(from);
+    if (edict && describes_model(i->flags))
+        return command_misuse(i, "only --to can be given with the dictionary EDICT");
+    if (read_options(i, &o, &e) || destination(i, edict, &to, &e) ||
         files_make_dir(files_dir(i->a, to), &e))
         return command_report(&e);
     umask(022);
-    if (pack_model(files_name(i->a, i->words.items[1]), to.p, &o, &e))
+    if (edict ? pack_edict(from, to.p, &e) : pack_model(from, to.p, &o, &e))
         return command_report(&e);
     printf("%.*s\n", FUMI_ARG(to));
-    return advise(to.p, &e) ? command_report(&e) : STATUS_OK;
+    return !edict && advise(to.p, &e) ? command_report(&e) : STATUS_OK;
 }
 
 static int model(struct invocation *i)
@@ -214,19 +248,20 @@ static int model(struct invocation *i)
         return show(i);
     if (fumi_eq(i->words.items[0], FUMI_STR("install")))
         return install(i);
-    return command_misuse(i, "unknown argument %.*s; use fumi model install DIR|FILE.tgz",
+    return command_misuse(i, "unknown argument %.*s; use fumi model install DIR|FILE.tgz|EDICT",
                           FUMI_ARG(i->words.items[0]));
 }
 
 const struct command command_model = {
     .name = "model",
-    .usage = "[install DIR|FILE.tgz]",
+    .usage = "[install DIR|FILE.tgz|EDICT]",
     .help = "Shows, verifies and tests the local model, or installs one.",
     .more = "A model is installed from a directory or .tgz file with a TensorFlow.js "
             "model and its tokenizer.json, or from a directory with model.safetensors, "
             "tokenizer.json and config.json. It must be of the BERT family and have a WordPiece "
             "tokenizer. Pooling and prefixes are read from the files of the model; flags have "
-            "priority.",
+            "priority. EDICT is the dictionary file of Debian's package edict, by which an "
+            "English model also understands Japanese.",
     .shape = &shape,
     .words = 2,
     .run = model,

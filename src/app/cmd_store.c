@@ -1,6 +1,7 @@
 /* fumi backup and doctor. */
 #include "app/doctor.h"
 #include "app/files.h"
+#include "embed/gloss.h"
 #include "embed/model.h"
 
 #include <errno.h>
@@ -85,6 +86,21 @@ static int check_files(struct session *s, bool repair)
     return bad;
 }
 
+static int check_gloss(struct fumi_arena *a, const char *model)
+{
+    struct fumi_err e = {0};
+    struct fumi_str path = gloss_find(a, model);
+    struct gloss *g = path.p ? gloss_open(path.p, &e) : NULL;
+    int rc = path.p && (!g || gloss_verify(g, &e)) ? -1 : 0;
+    if (rc)
+        printf("dictionary: %s\n", e.text);
+    else
+        printf("dictionary: %s\n", g ? fumi_fmt(a, "%s is intact", path.p).p
+                                     : "none (Japanese is embedded without glosses)");
+    gloss_close(g);
+    return rc;
+}
+
 /* Only the local provider needs the model. */
 static int check_model(struct session *s)
 {
@@ -102,7 +118,7 @@ static int check_model(struct session *s)
         printf("model: %s\n", e.text);
     else
         printf("model: %.*s is intact\n", FUMI_ARG(path));
-    return rc;
+    return rc ? rc : check_gloss(&s->arena, files_name(&s->arena, path));
 }
 
 static int check_store(struct session *s, bool repair, struct fumi_err *e)

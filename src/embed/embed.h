@@ -32,6 +32,8 @@ struct embedder_ops {
     /* Divides a text into overlapping passages that this embedder does not cut, preferably at the
      * ends of sentences. They cover the whole text; a short text is one passage. */
     struct text_ranges (*split)(struct embedder *, struct fumi_arena *, struct fumi_str text);
+    /* Whether the model supports the language of a text that is mostly not in Latin letters. */
+    bool (*supports)(struct embedder *, struct fumi_str text);
     void (*free)(struct embedder *);
 };
 
@@ -47,8 +49,10 @@ struct embed_calibration {
 struct embedder {
     const struct embedder_ops *ops;
     size_t batch;                                /* the best number of texts per call */
-    bool english_only;                           /* the model supports hardly any other language */
     const struct embed_calibration *calibration; /* NULL: not known */
+    /* Appended to the model in the name of its space, if texts are changed before they are
+     * embedded; otherwise "". Never changes. */
+    const char *variant;
     /* The length of vectors; 0 until the first response if it is not known before. */
     _Atomic size_t dim;
     /* Set by the owner to shut down: current and later calls fail soon. */
@@ -63,6 +67,7 @@ struct embed_config {
     struct fumi_str api_key;        /* empty: no key */
     int64_t dim;                    /* 0: that of the model */
     struct fumi_str model_file;     /* of "local"; empty: see model_find */
+    bool no_gloss;                  /* of "local": embed Japanese texts as they are (gloss.h) */
     bool allow_http;                /* allow plain http to other machines */
     struct fumi_strs allowed_hosts; /* "HOST" or "HOST:PORT", only for embed_check_host */
 };

@@ -1,6 +1,7 @@
 #include "embed/local.h"
 
 #include "base/clock.h"
+#include "embed/gloss.h"
 #include "embed/model.h"
 #include "embed/passages.h"
 #include "model/codes.h"
@@ -30,6 +31,7 @@ struct local {
     size_t dim;                    /* that the model must have; 0: any */
     pthread_mutex_t lock;          /* held while the file is opened */
     _Atomic(struct model *) model; /* NULL until it is open; then never changes */
+    struct gloss *gloss;           /* NULL: none; never changes */
 };
 
 static struct local *self(struct embedder *em)
@@ -72,10 +74,15 @@ static int check(const struct local *l, const struct model *m, struct fumi_err *
     return 0;
 }
 
+static struct fumi_str model_path(const struct local *l, struct fumi_arena *a, struct fumi_err *e)
+{
+    return l->file.p ? l->file : model_find(a, e);
+}
+
 static struct model *try_open(const struct local *l, struct fumi_err *e)
 {
     struct fumi_arena a = {0};
-    struct fumi_str path = l->file.p ? l->file : model_find(&a, e);
+    struct fumi_str path = model_path(l, &a, e);
     struct model *m = path.p ? model_open(path.p, e) : NULL;
     fumi_arena_done(&a);
     if (!m || !check(l, m, e))
@@ -166,13 +173,13 @@ struct batch {
     bool queries;
 };
 
-static struct encoder_text *tokenize(const struct model *m, struct fumi_arena *a,
-                                     const struct batch *b)
+static struct encoder_text *tokenize(const struct local *l, const struct model *m,
+                                     struct fumi_arena *a, const struct batch *b)
 {
     struct fumi_str prefix = b->queries ? model_query_prefix(m) : model_passage_prefix(m);
     struct encoder_text *t = fumi_alloc(a, b->n * sizeof(*t));
     for (size_t i = 0; i < b->n; i++) {
-        struct fumi_str text = prefixed(a, prefix, b->texts[i]);
+        struct fumi_str text = prefixed(a, prefix, gloss_text(l->gloss, a, b->texts[i]).text);
         t[i].tokens = model_tokens(m, a, text, most_tokens(m), &t[i].n);
     }
     return t;
@@ -187,7 +194,7 @@ static int embed_batch(struct embedder *em, struct fumi_arena *a, const struct b
     if (!m)
         return fault(a, e, INSTALL, NULL);
     const struct encoder_weights *w = model_weights(m);
-    const struct encoder_text *tokens = tokenize(m, a, b);
+    const struct encoder_text *tokens = tokenize(self(em), m, a, b);
     *out = fumi_alloc(a, b->n * w->hidden * sizeof(**out));
     if (!run(em, w, tokens, b->n, deadline, *out))
         return fault(a, e, NULL,
@@ -226,13 +233,23 @@ static struct text_ranges split(struct embedder *em, struct fumi_arena *a, struc
     if (!m)
         return passages_by_bytes(a, text, PASSAGE_BYTES, PASSAGE_OVERLAP);
     size_t n;
-    const struct model_token *tokens = model_tokens_at(m, a, text, &n);
+    struct glossed glossed = gloss_text(self(em)->gloss, a, text);
+    struct model_token *tokens = model_tokens_at(m, a, glossed.text, &n);
+    gloss_map_back(&glossed, tokens, n);
     return passages_by_tokens(a, text, tokens, n, passage_tokens(m, a), LOCAL_OVERLAP);
+}
+
+static bool supports(struct embedder *em, struct fumi_str text)
+{
+    const struct local *l = self(em);
+    const struct model *m = atomic_load(&l->model);
+    return (m && !model_english_only(m)) || gloss_is_japanese(l->gloss, text);
 }
 
 static void release(struct embedder *em)
 {
     struct local *l = self(em);
+    gloss_close(l->gloss);
     model_close(atomic_load(&l->model));
     pthread_mutex_destroy(&l->lock);
     fumi_arena_done(&l->a);
@@ -244,8 +261,24 @@ static const struct embedder_ops ops = {
     .embed = embed,
     .embed_query = embed_query,
     .split = split,
+    .supports = supports,
     .free = release,
 };
+
+/* Opens the dictionary of an English model. A model that is installed later has none until the
+ * program is restarted, because the name of the space must not change. */
+static void open_gloss(struct local *l)
+{
+    struct fumi_err e;
+    struct fumi_arena a = {0};
+    struct fumi_str path = gloss_find(&a, model_path(l, &a, &e).p);
+    if (path.p && !(l->gloss = gloss_open(path.p, &e)))
+        fumi_log(l->log, FUMI_WARN, "Japanese is embedded without glosses",
+                 {"why", fumi_str(e.text), 0});
+    if (l->gloss)
+        l->base.variant = GLOSS_VARIANT;
+    fumi_arena_done(&a);
+}
 
 struct embedder *local_open(const struct embed_config *c, const struct fumi_log *log,
                             struct fumi_err *e)
@@ -253,7 +286,7 @@ struct embedder *local_open(const struct embed_config *c, const struct fumi_log 
     (void)e;
     struct fumi_err ignored;
     struct local *l = fumi_resize(NULL, sizeof(*l));
-    *l = (struct local){.base = {.ops = &ops, .batch = CHUNK_TEXTS, .english_only = true}};
+    *l = (struct local){.base = {.ops = &ops, .batch = CHUNK_TEXTS, .variant = ""}};
     l->log = log;
     l->name = c->model.n ? fumi_dup(&l->a, c->model) : FUMI_STR(DEFAULT_MODEL);
     l->dim = c->dim > 0 ? (size_t)c->dim : 0;
@@ -266,6 +299,7 @@ struct embedder *local_open(const struct embed_config *c, const struct fumi_log 
     l->base.calibration = m ? model_calibration(m) : NULL;
     if (!l->base.calibration) /* no file yet, or one of format version 1 */
         l->base.calibration = embed_known_calibration(l->name);
-    l->base.english_only = !m || model_english_only(m);
+    if (m && model_english_only(m) && !c->no_gloss)
+        open_gloss(l);
     return &l->base;
 }

@@ -288,6 +288,12 @@ static void disown(struct fumi_str s)
     fumi_resize((char *)s.p, 0);
 }
 
+bool remote_supports(struct embedder *base, struct fumi_str text)
+{
+    (void)text;
+    return !((struct remote *)base)->english_only;
+}
+
 void remote_free(struct embedder *base)
 {
     struct remote *r = (struct remote *)base;
@@ -359,7 +365,7 @@ static void apply_known(struct remote *r)
     for (size_t i = 0; i < p->n_models; i++) {
         if (!fumi_eq(name, fumi_str(p->models[i].name)))
             continue;
-        r->base.english_only = p->models[i].english_only;
+        r->english_only = p->models[i].english_only;
         r->base.dim = r->dim ? r->dim : p->models[i].dim;
     }
 }
@@ -385,7 +391,7 @@ struct remote *remote_open(const struct remote_provider *p, const struct embed_c
         return NULL;
     struct remote *r = fumi_resize(NULL, sizeof(*r));
     *r = (struct remote){
-        .base = {.ops = &p->ops, .batch = p->batch, .dim = (size_t)c->dim},
+        .base = {.ops = &p->ops, .batch = p->batch, .variant = "", .dim = (size_t)c->dim},
         .provider = p,
         .log = log,
         .pool = fetch_pool_new(),

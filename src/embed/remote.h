@@ -68,6 +68,7 @@ struct remote {
     struct fumi_str model, base_url, key; /* owned */
     size_t dim;                           /* as the user set it */
     bool allow_http, lacks_key;
+    bool english_only; /* the model supports hardly any other language */
     struct remote_times times;
     _Atomic size_t api; /* index of the API that worked last */
     struct breaker breaker;
@@ -86,6 +87,7 @@ int remote_embed(struct embedder *, struct fumi_arena *, const struct fumi_str *
 int remote_embed_query(struct embedder *, struct fumi_arena *, struct fumi_str query, int64_t ms,
                        float **out, struct fumi_err *);
 struct text_ranges remote_split(struct embedder *, struct fumi_arena *, struct fumi_str text);
+bool remote_supports(struct embedder *, struct fumi_str text);
 void remote_free(struct embedder *);
 
 struct embedder *openai_open(const struct embed_config *c, const struct fumi_log *log,

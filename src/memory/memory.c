@@ -6,18 +6,34 @@
 
 #include <stdlib.h>
 
+/* Whether the space is another one than the one of this name. */
+static bool is_other(const struct space *sp, const struct embed_config *name)
+{
+    bool glossed = sp->embedder->variant[0];
+    return !space_same_model(&sp->config, name) || glossed == name->no_gloss ||
+           (size_t)name->dim != atomic_load(&sp->embedder->dim);
+}
+
 /* Opens the space whose vectors are complete, if it is not the current one. Returns NULL if that
  * fails. */
 static struct space *open_previous(struct memory *m, const struct embed_config *complete)
 {
     struct embed_config c = *complete;
+    const struct embed_config *now = &m->now->config;
     struct fumi_err ignored;
     if (space_same_model(&m->o.previous, complete))
         c = m->o.previous;
-    else if (fumi_eq(m->now->config.provider, c.provider))
-        c.base_url = m->now->config.base_url, c.api_key = m->now->config.api_key;
+    else if (space_same_model(now, complete))
+        c = *now;
+    else if (fumi_eq(now->provider, c.provider))
+        c.base_url = now->base_url, c.api_key = now->api_key;
     c.dim = complete->dim;
-    return space_new(&c, m->o.log, &ignored);
+    c.no_gloss = complete->no_gloss;
+    struct space *sp = space_new(&c, m->o.log, &ignored);
+    if (!sp || !is_other(sp, complete))
+        return sp;
+    space_put(sp); /* its dictionary is no longer installed */
+    return NULL;
 }
 
 /* Writes only if the value differs, so that opening a memory needs no write transaction. */
@@ -102,9 +118,7 @@ static int open_spaces(struct memory *m, struct fumi_arena *a, struct fumi_err *
     struct embed_config complete;
     if (known_space(m, a, META_SPACE, &complete, e) || open_now(m, a, &complete, e))
         return -1;
-    bool other = complete.provider.p &&
-                 (!space_same_model(&m->now->config, &complete) ||
-                  (size_t)complete.dim != atomic_load(&m->now->embedder->dim));
+    bool other = complete.provider.p && is_other(m->now, &complete);
     m->serving = other ? open_previous(m, &complete) : NULL;
     if (!m->serving) {
         m->serving = m->now;

@@ -57,11 +57,13 @@ struct space *space_take(struct memory *m, struct space *const *which);
 void space_put(struct space *sp);
 /* A copy of the configuration in the arena, without allowed_hosts. */
 struct embed_config space_copy_config(struct fumi_arena *a, const struct embed_config *c);
-/* "PROVIDER:MODEL:DIMENSION"; the dimension is 0 until the provider has answered once. */
+/* "PROVIDER:MODEL:DIMENSION"; the dimension is 0 until the provider has answered once. After the
+ * model comes the variant of the embedder, if it has one: "local:all-MiniLM-L6-v2+edict:384". */
 struct fumi_str space_name(const struct space *sp, struct fumi_arena *a);
-/* Splits such a name; the parts are borrowed from it. Returns false if it is not a valid name or
- * has an invalid dimension. */
+/* Splits such a name into a configuration that gives this space; the strings are borrowed from it.
+ * Returns false if it is not a valid name or has an invalid dimension. */
 bool space_split(struct fumi_str name, struct embed_config *out);
+/* The variants may differ. */
 bool space_same_model(const struct embed_config *a, const struct embed_config *b);
 
 /* Embeds n texts of notes; out[i] receives the vectors of texts[i]. */

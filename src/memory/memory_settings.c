@@ -242,7 +242,9 @@ static struct space *open_complete(struct memory *m, struct fumi_arena *a, struc
                                    const struct embed_config *previous)
 {
     struct fumi_err ignored;
-    struct space *sp = previous->provider.p ? space_new(previous, m->o.log, &ignored) : NULL;
+    struct embed_config c = *previous, named;
+    c.no_gloss = space_split(complete, &named) && named.no_gloss;
+    struct space *sp = c.provider.p ? space_new(&c, m->o.log, &ignored) : NULL;
     if (!sp || fumi_eq(space_name(sp, a), complete))
         return sp;
     space_put(sp);

@@ -1,3 +1,4 @@
+#include "memory/memory_parts.h"
 #include "memory/methods_parts.h"
 #include "model/dim.h"
 
@@ -25,6 +26,7 @@ struct embedder_view {
     struct fumi_str provider, model, base_url;
     int64_t dim;
     bool key_set;
+    struct fumi_str gloss;
 };
 
 static const struct fumi_field embedder_fields[] = {
@@ -35,6 +37,10 @@ static const struct fumi_field embedder_fields[] = {
                .flags = FUMI_NULLABLE),
     FUMI_FIELD(struct embedder_view, key_set, "apiKeySet",
                "Whether an API key is set. The key itself is never shown."),
+    FUMI_FIELD(struct embedder_view, gloss, "gloss",
+               "edict: the embedder translates Japanese words with the dictionary EDICT; null: "
+               "texts are embedded as they are.",
+               .flags = FUMI_NULLABLE),
 };
 static const struct fumi_shape embedder_shape = FUMI_SHAPE(struct embedder_view, embedder_fields);
 
@@ -82,11 +88,13 @@ static const struct fumi_shape config_shape = FUMI_SHAPE(struct config_view, con
 static enum fumi_ret get_config(struct fumi_call *call, const void *params, void *result)
 {
     const struct memory_facts *f = memory_facts_of(call->self);
-    struct embed_config c = memory_embedder(call->self, call->arena);
+    struct embed_config c = memory_embedder(call->self, call->arena), space;
+    bool glossed = space_split(memory_space(call->self, call->arena), &space) && !space.no_gloss;
     (void)params;
     *(struct config_view *)result = (struct config_view){
         .transport = {f->transport},
-        .embedder = {c.provider, c.model, c.base_url, c.dim, c.api_key.n > 0},
+        .embedder = {c.provider, c.model, c.base_url, c.dim, c.api_key.n > 0,
+                     glossed ? FUMI_STR("edict") : (struct fumi_str){0}},
         .store = {f->store_type, f->store_path, f->store_url},
         .paths = {f->config_path, f->data_dir},
     };

@@ -10,7 +10,7 @@
 
 enum { CANDIDATES = 200, WIDEN = 4, TIES = 32, MISSES = 3 };
 
-/* The weight of the vector search in hybrid mode. KNOWN: the embedding model supports the script of
+/* The weight of the vector search in hybrid mode. KNOWN: the embedder supports the language of
  * the query. FOREIGN: it does not; fuse() then counts the cosine of each keyword result as 1, so
  * that keyword results score at least FOREIGN and all other notes at most FOREIGN. */
 static const double KNOWN = 0.5, FOREIGN = 0.2;
@@ -91,10 +91,16 @@ static int by_meaning(struct searching *q, struct hits *near, struct fumi_err *e
     return q->words.hits.n ? add_cosines(q, near, e) : 0;
 }
 
+/* Whether the embedder does not support the language of the query. */
+static bool is_foreign(const struct searching *q)
+{
+    struct embedder *em = q->sp->embedder;
+    return words_mostly_non_latin(q->s->query) && !em->ops->supports(em, q->s->query);
+}
+
 static void weigh(const struct searching *q, struct fuse_input *in)
 {
-    in->words_first = q->out->mode == SEARCH_HYBRID && q->sp->embedder->english_only &&
-                      words_mostly_non_latin(q->s->query);
+    in->words_first = q->out->mode == SEARCH_HYBRID && is_foreign(q);
     if (q->out->mode != SEARCH_HYBRID)
         in->weight = q->out->mode == SEARCH_MEANING;
     else

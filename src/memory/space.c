@@ -1,5 +1,6 @@
 /* Embedding spaces: an embedder and the name under which its vectors are stored. */
 #include "base/clock.h"
+#include "embed/gloss.h"
 #include "memory/memory_parts.h"
 #include "model/dim.h"
 
@@ -58,8 +59,18 @@ void space_put(struct space *sp)
 struct fumi_str space_name(const struct space *sp, struct fumi_arena *a)
 {
     const struct embed_config *c = &sp->config;
-    return fumi_fmt(a, "%.*s:%.*s:%zu", FUMI_ARG(c->provider), FUMI_ARG(c->model),
-                    atomic_load(&sp->embedder->dim));
+    return fumi_fmt(a, "%.*s:%.*s%s:%zu", FUMI_ARG(c->provider), FUMI_ARG(c->model),
+                    sp->embedder->variant, atomic_load(&sp->embedder->dim));
+}
+
+/* Removes the variant from the name of a local model. */
+static void split_variant(struct embed_config *c)
+{
+    const struct fumi_str variant = FUMI_STR(GLOSS_VARIANT);
+    size_t n = c->model.n > variant.n ? c->model.n - variant.n : 0;
+    c->no_gloss = !n || !fumi_eq(c->provider, FUMI_STR("local")) ||
+                  memcmp(c->model.p + n, variant.p, variant.n) != 0;
+    c->model.n = c->no_gloss ? c->model.n : n;
 }
 
 /* Split at the first and the last colon, because the model may contain colons. */
@@ -71,6 +82,7 @@ bool space_split(struct fumi_str name, struct embed_config *out)
         return false;
     out->provider = (struct fumi_str){name.p, (size_t)(first - name.p)};
     out->model = (struct fumi_str){first + 1, (size_t)(last - first - 1)};
+    split_variant(out);
     out->dim = 0;
     for (const char *p = last + 1; p < name.p + name.n; p++) {
         if (*p < '0' || *p > '9' || out->dim > VECTOR_DIM_MAX)

@@ -325,13 +325,15 @@ static int complete_space(struct embed_pass *r, struct fumi_err *e)
     struct embed_config now = sp->config;
     struct space *old = space_take(m, &m->serving);
     struct fumi_str name = space_name(sp, a), other = space_name(old, a);
-    bool same = old == sp;
-    space_put(old);
     now.dim = (int64_t)atomic_load(&sp->embedder->dim);
+    bool same = old == sp, renamed = space_same_model(&old->config, &now) &&
+                                     (size_t)now.dim == atomic_load(&old->embedder->dim);
+    space_put(old);
     if (same)
         return memory_settle(m, a, sp, e) || forget_previous(m, &now, e) ? -1 : 0;
     if (store_set_meta(m->store, META_TARGET, name, e) ||
-        store_set_meta(m->store, META_SPACE, name, e) || memory_save(m, &now, NULL, e) ||
+        store_set_meta(m->store, META_SPACE, name, e) ||
+        (renamed ? forget_previous(m, &now, e) : memory_save(m, &now, NULL, e)) ||
         store_delete_spaces(m->store, name, other, e))
         return -1;
     start_serving(m, sp);

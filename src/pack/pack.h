@@ -1,5 +1,5 @@
-/* Packs a published sentence encoder into the model file that embed/model.h maps. Used only by
- * "fumi model install": a server never packs. */
+/* Packs a published sentence encoder into the model file that embed/model.h maps, and a dictionary
+ * into that of embed/gloss.h. Used only by "fumi model install": a server never packs. */
 #ifndef FUMI_PACK_PACK_H
 #define FUMI_PACK_PACK_H
 
@@ -26,5 +26,10 @@ struct pack_options {
  * `to` is replaced completely or not at all. Returns -1 with ERR_PROVIDER if the source is missing,
  * damaged, too large or not a supported model, or if `to` cannot be written. */
 int pack_model(const char *from, const char *to, const struct pack_options *o, struct fumi_err *e);
+
+/* The same for the dictionary EDICT (EUC-JP, as Debian's package edict installs it), packed into
+ * the file that embed/gloss.h maps. pack_is_edict looks at the first bytes only. */
+bool pack_is_edict(const char *from);
+int pack_edict(const char *from, const char *to, struct fumi_err *e);
 
 #endif

@@ -56,7 +56,7 @@ TEST(vectors_have_unit_length)
     struct tiny *t = tiny_packed();
     struct embedder *em = open_tiny(t, name_of(t));
     CHECK_INT(atomic_load(&em->dim), TINY_HIDDEN);
-    CHECK(!em->english_only);
+    CHECK(em->ops->supports(em, FUMI_STR("設定")));
     float *x;
     CHECK_INT(em->ops->embed(em, &a, texts, FUMI_COUNT(texts), 10000, &x, &e), 0);
     for (size_t i = 0; i < FUMI_COUNT(texts); i++) {
@@ -152,7 +152,7 @@ TEST(another_model_is_refused)
     struct embedder *em = open_tiny(t, NULL);
     float *x;
     CHECK_INT(atomic_load(&em->dim), 384);
-    CHECK(em->english_only);
+    CHECK(!em->ops->supports(em, FUMI_STR("設定")));
     CHECK_INT(embed_one(em, &a, "the", &x, &e), -1);
     CHECK_INT(e.code, ERR_PROVIDER);
     CHECK(strstr(e.text, "all-MiniLM-L6-v2") && strstr(e.text, name_of(t)));
