@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "memory/fuse.h"
 #include "memory/memory_parts.h"
+#include "memory/query_names.h"
 #include "store/words.h"
 
 #include <stdlib.h>
@@ -74,7 +75,8 @@ static int by_meaning(struct searching *q, struct hits *near, struct fumi_err *e
 {
     struct store *store = q->m->view;
     struct fumi_err why = {0};
-    if (space_query(q->sp, q->a, q->s->query, q->s->ms, &q->x, &why)) {
+    struct fumi_str text = query_without_names(q->a, q->s->query, &q->words);
+    if (space_query(q->sp, q->a, text, q->s->ms, &q->x, &why)) {
         q->x = NULL;
         if (q->s->mode == SEARCH_HYBRID && why.code == ERR_PROVIDER) {
             q->out->warning = fumi_fmt(q->a, "searched by keyword only: %s", why.text);

@@ -49,4 +49,7 @@ int words_each(struct fumi_str text, unsigned languages, words_fn *each, void *a
  * spaces counts as two letters. An English embedding model does not support such text. */
 bool words_mostly_non_latin(struct fumi_str text);
 
+/* Whether a word begins with an upper-case letter. */
+bool words_capitalised(struct fumi_str word);
+
 #endif

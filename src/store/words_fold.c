@@ -7,6 +7,7 @@
  * them are vowels. */
 #include "store/words_parts.h"
 
+#include "base/chars.h"
 #include "base/utf8.h"
 
 #include <assert.h>
@@ -153,6 +154,12 @@ static enum unit_case case_of(uint32_t c)
         return CASE_DIGIT;
     }
     return CASE_NONE;
+}
+
+bool words_capitalised(struct fumi_str word)
+{
+    size_t n;
+    return word.n && case_of(fumi_char_at(word.p, fumi_end(word), &n)) == CASE_UPPER;
 }
 
 /* Appends a folded character, or composes it with the last one: a voicing mark with its kana, a
