@@ -2,20 +2,14 @@
  * within this query, and their weighted mean is the score. */
 #include "memory/fuse.h"
 
+#include "memory/results.h"
+
 #include <stdlib.h>
 
 static int by_seq(const void *x, const void *y)
 {
     int64_t a = ((const struct result *)x)->note.seq, b = ((const struct result *)y)->note.seq;
     return (a > b) - (a < b);
-}
-
-static int by_score(const void *x, const void *y)
-{
-    const struct result *a = x, *b = y;
-    if (a->score != b->score)
-        return a->score < b->score ? 1 : -1;
-    return (a->note.seq < b->note.seq) - (a->note.seq > b->note.seq);
 }
 
 /* Both lists in one, sorted by note; a note that is in both lists occurs twice. */
@@ -70,25 +64,28 @@ static double between(double x, double least, double best)
     return (x - least) / (best - least);
 }
 
-struct results fuse(struct fumi_arena *a, const struct fuse_input *in)
+double fuse_score(const struct fuse_input *in, const struct result *r)
 {
-    struct results all = gather(a, in);
     double top = in->words.n ? in->words.items[0].score : 0;
     double best = in->meaning.n ? in->meaning.items[0].score : 0;
     double least = in->meaning.n ? in->meaning.items[in->meaning.n - 1].score : 0;
+    double words = top > 0 ? r->words / top : 0;
+    double meaning = r->meaning_rank ? between(r->meaning, least, best) : 0;
+    if (in->words_first && r->words_rank)
+        meaning = 1;
+    /* If other candidates have vectors, a note without one is scored by keywords alone. If none
+     * has, the weight stays, and the best score is 1 - weight. */
+    double weight = r->meaning_rank || !in->meaning.n || in->words_first ? in->weight : 0;
+    double score = weight * meaning + (1 - weight) * words;
+    return score < 0 ? 0 : score > 1 ? 1 : score;
+}
+
+struct results fuse(struct fumi_arena *a, const struct fuse_input *in)
+{
+    struct results all = gather(a, in);
     merge(&all);
-    for (size_t i = 0; i < all.n; i++) {
-        struct result *r = &all.items[i];
-        double words = top > 0 ? r->words / top : 0;
-        double meaning = r->meaning_rank ? between(r->meaning, least, best) : 0;
-        if (in->words_first && r->words_rank)
-            meaning = 1;
-        /* If other candidates have vectors, a note without one is scored by keywords alone. If
-         * none has, the weight stays, and the best score is 1 - weight. */
-        double weight = r->meaning_rank || !in->meaning.n || in->words_first ? in->weight : 0;
-        double score = weight * meaning + (1 - weight) * words;
-        r->score = score < 0 ? 0 : score > 1 ? 1 : score;
-    }
-    qsort(all.items, all.n, sizeof(*all.items), by_score);
+    for (size_t i = 0; i < all.n; i++)
+        all.items[i].score = fuse_score(in, &all.items[i]);
+    results_sort(&all);
     return all;
 }

@@ -13,6 +13,9 @@ struct fuse_input {
     bool words_first;
 };
 
+/* The score of a result from its words and its cosine, 0 to 1. */
+double fuse_score(const struct fuse_input *in, const struct result *r);
+
 /* Returns all candidates of both lists, best first, allocated in the arena. Of each note only seq
  * is set. Scores are 0 to 1. */
 struct results fuse(struct fumi_arena *a, const struct fuse_input *in);

@@ -118,6 +118,7 @@ struct result {
     double score;                    /* 0 to 1, 1 best */
     double words;                    /* BM25 score; 0: no keyword matches */
     double meaning;                  /* cosine similarity; 0: no vectors */
+    double neighbours;               /* part of the score that comes from neighbours */
     size_t words_rank, meaning_rank; /* from 1 */
     uint32_t begin, end;             /* byte range of the best passage; both 0: no vectors */
     bool part;

@@ -56,7 +56,7 @@ static const struct fumi_field passage_fields[] = {
 static const struct fumi_shape passage_shape = FUMI_SHAPE(struct passage_at, passage_fields);
 
 struct explained {
-    double words, meaning;
+    double words, meaning, neighbours;
     int64_t words_rank, meaning_rank;
     struct passage_at passage;
 };
@@ -67,6 +67,8 @@ static const struct fumi_field explained_fields[] = {
     FUMI_FIELD(struct explained, meaning, "meaning", "Cosine similarity of the best passage."),
     FUMI_FIELD(struct explained, meaning_rank, "meaningRank", "Rank by meaning; 0: not ranked."),
     FUMI_FIELD(struct explained, passage, "passage", "The best passage.", .shape = &passage_shape),
+    FUMI_FIELD(struct explained, neighbours, "neighbours",
+               "Part of the score that comes from the notes before and after."),
 };
 static const struct fumi_shape explained_shape = FUMI_SHAPE(struct explained, explained_fields);
 
@@ -176,6 +178,7 @@ static struct search_hit hit_of(struct fumi_arena *a, const struct result *r, bo
 {
     const struct explained why = {.words = r->words,
                                   .meaning = r->meaning,
+                                  .neighbours = r->neighbours,
                                   .words_rank = (int64_t)r->words_rank,
                                   .meaning_rank = (int64_t)r->meaning_rank,
                                   .passage = {r->begin, r->end}};

@@ -3,7 +3,9 @@
 #include "base/utf8.h"
 #include "memory/fuse.h"
 #include "memory/memory_parts.h"
+#include "memory/neighbours.h"
 #include "memory/query_names.h"
+#include "memory/results.h"
 #include "store/words.h"
 
 #include <stdlib.h>
@@ -116,6 +118,21 @@ static void plain_scores(struct results *r)
         r->items[i].score = (1 + r->items[i].meaning) / 2;
 }
 
+static int raise_scores(struct searching *q, const struct fuse_input *in, struct results *all,
+                        struct fumi_err *e)
+{
+    struct neighbour_search s = {q->m->view, &q->s->filter, in, {0}, q->x, 0};
+    if (q->x) {
+        s.space = space_name(q->sp, q->a);
+        s.dim = atomic_load(&q->sp->embedder->dim);
+    }
+    if (neighbours_raise(&s, q->a, all, e))
+        return -1;
+    results_scale(all);
+    results_sort(all);
+    return 0;
+}
+
 static int by_words(struct searching *q, struct fumi_err *e)
 {
     const struct keyword_query words = {.text = q->s->query, .limit = q->wide};
@@ -141,6 +158,8 @@ static int candidates(struct searching *q, struct results *all, struct fumi_err 
     *all = fuse(q->a, &in);
     if (q->out->mode == SEARCH_MEANING)
         plain_scores(all);
+    if (q->s->mode == SEARCH_HYBRID && raise_scores(q, &in, all, e))
+        return -1;
     return 0;
 }
 
