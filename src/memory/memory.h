@@ -7,6 +7,7 @@
 #define FUMI_MEMORY_MEMORY_H
 
 #include "embed/embed.h"
+#include "memory/dates.h"
 #include "model/secrets.h"
 #include "store/scoped.h"
 
@@ -97,12 +98,15 @@ int memory_update(struct memory *m, struct fumi_arena *a, struct fumi_str id, co
 
 enum search_mode { SEARCH_HYBRID, SEARCH_MEANING, SEARCH_WORDS };
 
+enum { SEARCH_TIMES = 4 };
+
 struct search {
     struct filter filter; /* the project need not be canonical */
     struct fumi_str query;
     size_t top;
     enum search_mode mode;
     double floor;      /* minimum score */
+    int64_t now;       /* time that "yesterday" refers to; 0: the present */
     size_t max_tokens; /* limit of all texts; 0: unlimited */
     bool short_ids;    /* results get short ids */
     int64_t ms;        /* time limit for embedding the query */
@@ -119,6 +123,7 @@ struct result {
     double words;                    /* BM25 score; 0: no keyword matches */
     double meaning;                  /* cosine similarity; 0: no vectors */
     double neighbours;               /* part of the score that comes from neighbours */
+    double time;                     /* part of the score that comes from a date in the query */
     size_t words_rank, meaning_rank; /* from 1 */
     uint32_t begin, end;             /* byte range of the best passage; both 0: no vectors */
     bool part;
@@ -139,6 +144,8 @@ struct found {
     enum search_mode mode;   /* the mode that was used */
     struct fumi_str warning; /* null: none */
     struct filtered filtered;
+    struct date_span times[SEARCH_TIMES]; /* that the query names */
+    size_t times_n;
     size_t tokens; /* approximate number in the texts of the results */
 };
 

@@ -16,6 +16,7 @@ struct search_params {
     int mode;
     double floor;
     bool explain;
+    struct fumi_time now;
 };
 
 static const struct fumi_field search_fields[] = {
@@ -41,6 +42,9 @@ static const struct fumi_field search_fields[] = {
                .flags = FUMI_NULLABLE, .min = 0, .max = 1000000, .def = "0"),
     FUMI_FIELD(struct search_params, explain, "explain", "Explain each score.",
                .flags = FUMI_NULLABLE | FUMI_DETAIL, .def = "false"),
+    FUMI_FIELD(struct search_params, now, "now",
+               "The time that words such as yesterday refer to; the present if not given.",
+               .flags = FUMI_NULLABLE | FUMI_DETAIL),
 };
 static const struct fumi_shape search_shape = FUMI_SHAPE(struct search_params, search_fields);
 
@@ -56,7 +60,7 @@ static const struct fumi_field passage_fields[] = {
 static const struct fumi_shape passage_shape = FUMI_SHAPE(struct passage_at, passage_fields);
 
 struct explained {
-    double words, meaning, neighbours;
+    double words, meaning, neighbours, time;
     int64_t words_rank, meaning_rank;
     struct passage_at passage;
 };
@@ -69,6 +73,8 @@ static const struct fumi_field explained_fields[] = {
     FUMI_FIELD(struct explained, passage, "passage", "The best passage.", .shape = &passage_shape),
     FUMI_FIELD(struct explained, neighbours, "neighbours",
                "Part of the score that comes from the notes before and after."),
+    FUMI_FIELD(struct explained, time, "time",
+               "Part of the score that comes from a date in the query."),
 };
 static const struct fumi_shape explained_shape = FUMI_SHAPE(struct explained, explained_fields);
 
@@ -121,6 +127,18 @@ static const struct fumi_field miss_fields[] = {
 };
 static const struct fumi_shape miss_shape = FUMI_SHAPE(struct miss, miss_fields);
 
+struct time_understood {
+    struct fumi_time since, until;
+    struct fumi_str words;
+};
+
+static const struct fumi_field time_fields[] = {
+    FUMI_FIELD(struct time_understood, since, "since", "Beginning."),
+    FUMI_FIELD(struct time_understood, until, "until", "End, exclusive."),
+    FUMI_FIELD(struct time_understood, words, "words", "The words of the query."),
+};
+static const struct fumi_shape time_shape = FUMI_SHAPE(struct time_understood, time_fields);
+
 struct search_meta {
     int mode;
     struct filtered_out filtered;
@@ -128,6 +146,7 @@ struct search_meta {
     struct fumi_list misses;
     struct fumi_strs rest;
     struct fumi_str warning;
+    struct fumi_list times;
 };
 
 static const struct fumi_field meta_fields[] = {
@@ -146,6 +165,9 @@ static const struct fumi_field meta_fields[] = {
     FUMI_FIELD(struct search_meta, warning, "warning",
                "A problem that affects the result, such as a search by keyword only.",
                .flags = FUMI_OMIT),
+    FUMI_FIELD(struct search_meta, times, "time",
+               "Times that the query names: notes of these times score more.", .flags = FUMI_OMIT,
+               .shape = &time_shape),
 };
 static const struct fumi_shape meta_shape = FUMI_SHAPE(struct search_meta, meta_fields);
 
@@ -179,6 +201,7 @@ static struct search_hit hit_of(struct fumi_arena *a, const struct result *r, bo
     const struct explained why = {.words = r->words,
                                   .meaning = r->meaning,
                                   .neighbours = r->neighbours,
+                                  .time = r->time,
                                   .words_rank = (int64_t)r->words_rank,
                                   .meaning_rank = (int64_t)r->meaning_rank,
                                   .passage = {r->begin, r->end}};
@@ -206,6 +229,17 @@ static struct fumi_list misses_of(struct fumi_arena *a, struct results r)
     return (struct fumi_list){m, r.n};
 }
 
+static struct fumi_list times_of(struct fumi_arena *a, struct fumi_str query, const struct found *f)
+{
+    struct time_understood *t = fumi_alloc(a, (f->times_n + 1) * sizeof(*t));
+    for (size_t i = 0; i < f->times_n; i++) {
+        const struct date_span *s = &f->times[i];
+        t[i] = (struct time_understood){
+            {s->since, true}, {s->until, true}, {query.p + s->begin, s->end - s->begin}};
+    }
+    return (struct fumi_list){t, f->times_n};
+}
+
 static struct search_result answer_of(struct fumi_arena *a, const struct search_params *p,
                                       const struct found *f)
 {
@@ -219,7 +253,8 @@ static struct search_result answer_of(struct fumi_arena *a, const struct search_
                  .misses = misses_of(a, f->misses),
                  .tokens = (int64_t)f->tokens,
                  .rest = f->rest,
-                 .warning = f->warning},
+                 .warning = f->warning,
+                 .times = times_of(a, p->query, f)},
     };
 }
 
@@ -234,6 +269,7 @@ static enum fumi_ret search(struct fumi_call *call, const void *params, void *re
         .top = (size_t)p->top,
         .mode = (enum search_mode)p->mode,
         .floor = p->floor,
+        .now = p->now.set ? p->now.ms : 0,
         .max_tokens = (size_t)p->max_tokens,
         .short_ids = shows_short_ids(call),
         .ms = time_for_embedding(call) < QUERY_MS ? time_for_embedding(call) : QUERY_MS,

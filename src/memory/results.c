@@ -19,6 +19,7 @@ void results_scale(struct results *r)
         struct result *one = &r->items[i];
         one->score /= best;
         one->neighbours /= best;
+        one->time /= best;
     }
 }
 

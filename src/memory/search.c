@@ -1,11 +1,13 @@
 /* A search: collects candidates by keywords and by vectors, merges them into one ranking (fuse.c),
  * loads the best notes, and fits their texts into the token budget of the caller. */
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "memory/fuse.h"
 #include "memory/memory_parts.h"
 #include "memory/neighbours.h"
 #include "memory/query_names.h"
 #include "memory/results.h"
+#include "memory/spans.h"
 #include "store/words.h"
 
 #include <stdlib.h>
@@ -122,6 +124,10 @@ static int raise_scores(struct searching *q, const struct fuse_input *in, struct
                         struct fumi_err *e)
 {
     struct neighbour_search s = {q->m->view, &q->s->filter, in, {0}, q->x, 0};
+    struct found *out = q->out;
+    if (out->times_n && spans_raise(s.store, q->a, out->times, out->times_n, all, e))
+        return -1;
+    results_sort(all);
     if (q->x) {
         s.space = space_name(q->sp, q->a);
         s.dim = atomic_load(&q->sp->embedder->dim);
@@ -143,7 +149,11 @@ static int candidates(struct searching *q, struct results *all, struct fumi_err 
 {
     struct fuse_input in = {.weight = 0};
     q->out->mode = q->s->mode;
+    q->out->times_n = 0;
     q->x = NULL;
+    if (q->s->mode == SEARCH_HYBRID)
+        q->out->times_n = dates_read(q->s->query, q->s->now ? q->s->now : fumi_now(), q->out->times,
+                                     SEARCH_TIMES);
     if (q->s->mode != SEARCH_MEANING && by_words(q, e))
         return -1;
     if (q->s->mode != SEARCH_WORDS) {

@@ -115,11 +115,12 @@ TEST(nothing_found_has_no_neighbours)
 
 TEST(scores_and_their_parts_are_scaled_together)
 {
-    struct result items[] = {{.score = 1.2, .neighbours = 0.3}, {.score = 0.6}};
+    struct result items[] = {{.score = 1.2, .neighbours = 0.3, .time = 0.1}, {.score = 0.6}};
     struct results r = {items, 2};
     results_scale(&r);
     CHECK(fabs(items[0].score - 1) < 1e-9 && fabs(items[1].score - 0.5) < 1e-9);
     CHECK(fabs(items[0].neighbours - 0.25) < 1e-9);
+    CHECK(fabs(items[0].time - 0.1 / 1.2) < 1e-9);
     results_scale(&r);
     CHECK(fabs(items[1].score - 0.5) < 1e-9);
 }
