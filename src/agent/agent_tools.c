@@ -25,11 +25,9 @@ enum {
         {.name = "memory_search",                                                                  \
          .title = "Recall",                                                                        \
          .description =                                                                            \
-             "Use when a task begins, before a decision, before asking the user what they may "    \
-             "have told already, and when a command fails. Finds notes by meaning and by word; "   \
-             "returns them whole, best first; scores compare within one answer only. Nothing "     \
-             "fits? Rephrase, or drop filters: meta.filtered counts the notes they exclude. To "   \
-             "browse use memory_list_recent.",                                                     \
+             "Use when a task begins, before a decision or a question to the user, and when a "    \
+             "command fails. Finds notes by meaning and word, best first. confidence none: "       \
+             "nothing relevant is known; rephrase, or drop filters.",                              \
          .method = "memory.search",                                                                \
          .flags = READS,                                                                           \
          .meta = ALWAYS("recall past decisions preferences history")},                             \
@@ -53,7 +51,7 @@ enum {
     {                                                                                              \
         .name = "memory_list_recent", .title = "Newest notes",                                     \
         .description = "Use when a session begins, or to browse a group or tag: the newest "       \
-                       "notes, page by page. To find something use memory_search.",                \
+                       "notes, page by page.",                                                     \
         .method = "memory.list_recent", .flags = READS                                             \
     }
 

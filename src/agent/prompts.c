@@ -9,6 +9,7 @@ enum {
     TOKENS_MAX = 100000,
     FOUND = 8,           /* notes in the prompt recall */
     FOUND_TOKENS = 1500, /* limit of their texts together */
+    MISS_MOST = 200,     /* bytes of a note that is only near */
     QUERY_MS = 10000,
 };
 
@@ -62,11 +63,28 @@ static enum fumi_ret ask_to_search(struct fumi_mcp_call *c, const struct search 
     return FUMI_OK;
 }
 
+/* The query is quoted. */
+static struct fumi_str render_misses(struct fumi_arena *a, struct fumi_str query,
+                                     const struct found *f)
+{
+    struct fumi_buf b = {0};
+    render_add(&b, fumi_fmt(a,
+                            NOTES_ARE_DATA "\nNothing relevant is remembered about: %.*s\n\nSay "
+                                           "so, or try memory_search in other words. The closest "
+                                           "notes, which hardly answer it:\n",
+                            FUMI_ARG(query)));
+    for (size_t i = 0; i < f->misses.n; i++)
+        render_add(&b, render_line(a, &f->misses.items[i].note, MISS_MOST));
+    return fumi_buf_keep(&b, a);
+}
+
 static struct fumi_str render_found(struct fumi_arena *a, struct fumi_str query,
                                     const struct found *f)
 {
     struct fumi_buf b = {0};
     query = render_quoted(a, query, SIZE_MAX);
+    if (f->confidence == CONFIDENCE_NONE && f->misses.n)
+        return render_misses(a, query, f);
     if (!f->results.n)
         return fumi_fmt(a,
                         "Nothing is remembered about: %.*s\n\nSay so, or try memory_search in "
@@ -94,6 +112,7 @@ static enum fumi_ret recall(struct fumi_mcp_call *c)
                        .query = query,
                        .top = FOUND,
                        .max_tokens = FOUND_TOKENS,
+                       .strict = true,
                        .ms = QUERY_MS};
     struct found f;
     if (!query.p)

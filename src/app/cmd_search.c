@@ -4,8 +4,9 @@
 #include "app/show.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
-enum { LINE_MAX_BYTES = 64 << 10 };
+enum { LINE_MAX_BYTES = 64 << 10, NEAR_MISSES = 2 };
 
 struct search_flags {
     struct fumi_str format;
@@ -127,13 +128,15 @@ static void print_json(struct invocation *i, const struct fumi_val *given,
 
 static void print_hit(struct fumi_arena *a, const struct fumi_val *hit, size_t number)
 {
-    double score = 0;
+    double score = 0, relevance = 0;
     struct fumi_str title = show_line(a, fumi_text(a, fumi_get(hit, "title")));
     fumi_real(fumi_get(hit, "score"), &score);
+    fumi_real(fumi_get(hit, "relevance"), &relevance);
     if (!title.n)
         title = FUMI_STR("(no title)");
-    printf("[%zu] %s%.*s%s (score: %.2f)  ", number, show_style(stdout, SHOW_BOLD), FUMI_ARG(title),
-           show_style(stdout, SHOW_PLAIN), score);
+    printf("[%zu] %s%.*s%s (score: %.2f) (relevance: %.2f)  ", number,
+           show_style(stdout, SHOW_BOLD), FUMI_ARG(title), show_style(stdout, SHOW_PLAIN), score,
+           relevance);
     notes_print_facts(a, hit);
     putchar('\n');
     notes_print_compact(a, hit);
@@ -152,15 +155,35 @@ static void print_rest(struct fumi_arena *a, const struct fumi_val *rest)
         printf("    %.*s\n", FUMI_ARG(show_line(a, fumi_text(a, id))));
 }
 
+/* Prints "No results found.", "Nothing relevant found.", or nothing. Returns how many notes to
+ * print. */
+static size_t print_confidence(const struct fumi_val *hits, const struct fumi_val *meta)
+{
+    size_t n = fumi_size(hits);
+    if (!n)
+        puts("No results found.");
+    if (!n || !fumi_text_is(fumi_get(meta, "confidence"), FUMI_STR("none")))
+        return n;
+    puts("Nothing relevant found. The closest notes:\n");
+    return n < NEAR_MISSES ? n : NEAR_MISSES;
+}
+
+static void print_pending(const struct fumi_val *meta)
+{
+    int64_t pending = 0;
+    if (fumi_int(fumi_get(meta, "pending"), &pending) && pending)
+        printf("%" PRId64 " %s not embedded yet and found by keyword only.\n", pending,
+               pending == 1 ? "note is" : "notes are");
+}
+
 static void print_text(struct invocation *i, const struct fumi_val *given,
                        const struct fumi_val *result)
 {
     const struct fumi_val *hits = fumi_get(result, "results"), *meta = fumi_get(result, "meta");
-    size_t number = 0;
-    for (const struct fumi_val *hit = fumi_first(hits); hit; hit = fumi_after(hits, hit))
-        print_hit(i->a, hit, ++number);
-    if (!number)
-        puts("No results found.");
+    size_t most = print_confidence(hits, meta), n = 0;
+    for (const struct fumi_val *hit = fumi_first(hits); n < most; hit = fumi_after(hits, hit))
+        print_hit(i->a, hit, ++n);
+    print_pending(meta);
     print_rest(i->a, fumi_get(meta, "rest"));
     if (fumi_is(fumi_get(given, "explain"), FUMI_TRUE))
         printf("meta: %.*s\n", FUMI_ARG(show_escaped(i->a, fumi_compact(i->a, meta).text)));

@@ -20,6 +20,7 @@ static struct results gather(struct fumi_arena *a, const struct fuse_input *in)
     for (size_t i = 0; i < in->words.n; i++)
         all.items[all.n++] = (struct result){.note.seq = in->words.items[i].seq,
                                              .words = in->words.items[i].score,
+                                             .share = in->words.items[i].share,
                                              .words_rank = i + 1};
     for (size_t i = 0; i < in->meaning.n; i++) {
         const struct hit *h = &in->meaning.items[i];
@@ -36,7 +37,7 @@ static struct results gather(struct fumi_arena *a, const struct fuse_input *in)
 static void join(struct result *to, const struct result *r)
 {
     if (r->words_rank)
-        to->words = r->words, to->words_rank = r->words_rank;
+        to->words = r->words, to->words_rank = r->words_rank, to->share = r->share;
     if (r->meaning_rank) {
         to->meaning = r->meaning, to->meaning_rank = r->meaning_rank;
         to->begin = r->begin, to->end = r->end;

@@ -105,11 +105,13 @@ struct search {
     struct fumi_str query;
     size_t top;
     enum search_mode mode;
-    double floor;      /* minimum score */
-    int64_t now;       /* time that "yesterday" refers to; 0: the present */
-    size_t max_tokens; /* limit of all texts; 0: unlimited */
-    bool short_ids;    /* results get short ids */
-    int64_t ms;        /* time limit for embedding the query */
+    double floor;         /* minimum score */
+    double min_relevance; /* minimum relevance */
+    bool strict;          /* without confidence: no results, but at most two misses */
+    int64_t now;          /* time that "yesterday" refers to; 0: the present */
+    size_t max_tokens;    /* limit of all texts; 0: unlimited */
+    bool short_ids;       /* results get short ids */
+    int64_t ms;           /* time limit for embedding the query */
     /* As in struct loading: called for each note that becomes a result, with its text as it is
      * returned. NULL: all are kept. */
     int (*each)(void *arg, void *row, size_t bytes, struct fumi_err *e);
@@ -122,8 +124,11 @@ struct result {
     double score;                    /* 0 to 1, 1 best */
     double words;                    /* BM25 score; 0: no keyword matches */
     double meaning;                  /* cosine similarity; 0: no vectors */
+    double share;                    /* of the words of the query, see struct keyword_hits */
     double neighbours;               /* part of the score that comes from neighbours */
     double time;                     /* part of the score that comes from a date in the query */
+    bool in_time;                    /* created at a time that the query names */
+    double relevance;                /* 0 to 1, see relevance.h */
     size_t words_rank, meaning_rank; /* from 1 */
     uint32_t begin, end;             /* byte range of the best passage; both 0: no vectors */
     bool part;
@@ -135,18 +140,24 @@ struct results {
     size_t n;
 };
 
+/* What the best relevance says about an answer: it probably contains what was asked for, it may, or
+ * it does not. */
+enum confidence { CONFIDENCE_NONE, CONFIDENCE_LOW, CONFIDENCE_HIGH };
+
 struct found {
     struct fumi_str space;
     struct results results;
-    struct results misses;   /* the best results below the minimum score, at most 3 */
-    size_t below;            /* number of results below the minimum score */
+    struct results misses;   /* the best results below a minimum, at most 3 */
+    size_t below;            /* number of results below a minimum */
     struct fumi_strs rest;   /* ids of results that did not fit into max_tokens */
     enum search_mode mode;   /* the mode that was used */
     struct fumi_str warning; /* null: none */
     struct filtered filtered;
+    enum confidence confidence;
     struct date_span times[SEARCH_TIMES]; /* that the query names */
     size_t times_n;
-    size_t tokens; /* approximate number in the texts of the results */
+    int64_t pending; /* notes of the project that lack vectors */
+    size_t tokens;   /* approximate number in the texts of the results */
 };
 
 int memory_search(struct memory *m, struct fumi_arena *a, struct search *s, struct found *out,

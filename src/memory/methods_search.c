@@ -16,6 +16,7 @@ struct search_params {
     int mode;
     double floor;
     bool explain;
+    double relevance;
     struct fumi_time now;
 };
 
@@ -42,6 +43,8 @@ static const struct fumi_field search_fields[] = {
                .flags = FUMI_NULLABLE, .min = 0, .max = 1000000, .def = "0"),
     FUMI_FIELD(struct search_params, explain, "explain", "Explain each score.",
                .flags = FUMI_NULLABLE | FUMI_DETAIL, .def = "false"),
+    FUMI_FIELD(struct search_params, relevance, "minRelevance", "Omit less relevant notes.",
+               .flags = FUMI_NULLABLE, .min = 0, .max = 1, .def = "0"),
     FUMI_FIELD(struct search_params, now, "now",
                "The time that words such as yesterday refer to; the present if not given.",
                .flags = FUMI_NULLABLE | FUMI_DETAIL),
@@ -60,7 +63,7 @@ static const struct fumi_field passage_fields[] = {
 static const struct fumi_shape passage_shape = FUMI_SHAPE(struct passage_at, passage_fields);
 
 struct explained {
-    double words, meaning, neighbours, time;
+    double words, meaning, share, neighbours, time;
     int64_t words_rank, meaning_rank;
     struct passage_at passage;
 };
@@ -71,6 +74,8 @@ static const struct fumi_field explained_fields[] = {
     FUMI_FIELD(struct explained, meaning, "meaning", "Cosine similarity of the best passage."),
     FUMI_FIELD(struct explained, meaning_rank, "meaningRank", "Rank by meaning; 0: not ranked."),
     FUMI_FIELD(struct explained, passage, "passage", "The best passage.", .shape = &passage_shape),
+    FUMI_FIELD(struct explained, share, "share",
+               "Share of the words of the query that the note contains, weighted by rarity."),
     FUMI_FIELD(struct explained, neighbours, "neighbours",
                "Part of the score that comes from the notes before and after."),
     FUMI_FIELD(struct explained, time, "time",
@@ -81,14 +86,17 @@ static const struct fumi_shape explained_shape = FUMI_SHAPE(struct explained, ex
 /* A note and its scores. */
 struct search_hit {
     struct note note;
-    double score;
+    double score, relevance;
     struct fumi_json passage, explain;
 };
 
 static const struct fumi_field hit_fields[] = {
     NOTE_LIST_FIELDS(struct search_hit, note.)
         FUMI_FIELD(struct search_hit, score, "score",
-                   "Score from 0 to 1 (best); comparable within one result only."),
+                   "Order of this answer, 0 to 1 (best); not comparable with other answers.",
+                   .flags = FUMI_SPARSE),
+    FUMI_FIELD(struct search_hit, relevance, "relevance",
+               "How likely the note answers the query, 0 to 1; comparable with other answers."),
     FUMI_FIELD(struct search_hit, passage, "passage",
                "If text is only a passage: its begin and end in the note, in bytes.",
                .flags = FUMI_OMIT),
@@ -103,7 +111,8 @@ struct filtered_out {
 };
 
 static const struct fumi_field filtered_fields[] = {
-    FUMI_FIELD(struct filtered_out, project, "inProject", "Notes of the project."),
+    FUMI_FIELD(struct filtered_out, project, "inProject", "Notes of the project.",
+               .flags = FUMI_SPARSE),
     FUMI_FIELD(struct filtered_out, group, "byGroup", "Notes that groupId excluded.",
                .flags = FUMI_SPARSE),
     FUMI_FIELD(struct filtered_out, tags, "byTags", "Further notes that tags excluded.",
@@ -116,14 +125,16 @@ static const struct fumi_field filtered_fields[] = {
 static const struct fumi_shape filtered_shape = FUMI_SHAPE(struct filtered_out, filtered_fields);
 
 struct miss {
-    struct fumi_str id, title;
-    double score;
+    struct fumi_str id, title, text;
+    double score, relevance;
 };
 
 static const struct fumi_field miss_fields[] = {
     FUMI_FIELD(struct miss, id, "id", "Id of the note."),
     FUMI_FIELD(struct miss, title, "title", "Title of the note.", .flags = FUMI_NULLABLE),
     FUMI_FIELD(struct miss, score, "score", "Score of the note."),
+    FUMI_FIELD(struct miss, relevance, "relevance", "Relevance of the note."),
+    FUMI_FIELD(struct miss, text, "text", "The beginning of its text."),
 };
 static const struct fumi_shape miss_shape = FUMI_SHAPE(struct miss, miss_fields);
 
@@ -146,17 +157,25 @@ struct search_meta {
     struct fumi_list misses;
     struct fumi_strs rest;
     struct fumi_str warning;
+    int confidence;
     struct fumi_list times;
+    int64_t pending;
+    struct fumi_str message;
 };
+
+static const char *const confidences[] = {"none", "low", "high", NULL};
 
 static const struct fumi_field meta_fields[] = {
     FUMI_FIELD(struct search_meta, mode, "mode", "The mode that was used.", .flags = FUMI_DETAIL,
                .choices = modes, .def = "\"hybrid\""),
     FUMI_FIELD(struct search_meta, filtered, "filtered",
-               "Number of notes that each filter excluded.", .shape = &filtered_shape),
-    FUMI_FIELD(struct search_meta, below, "belowMinScore", "Candidates below minScore.",
-               .flags = FUMI_DETAIL),
-    FUMI_FIELD(struct search_meta, misses, "nearMisses", "The best candidates below minScore.",
+               "Number of notes that each filter excluded.", .flags = FUMI_SPARSE,
+               .shape = &filtered_shape),
+    FUMI_FIELD(struct search_meta, below, "belowMinScore",
+               "Candidates below minScore or minRelevance.", .flags = FUMI_DETAIL),
+    FUMI_FIELD(struct search_meta, misses, "nearMisses",
+               "The best candidates below minScore or minRelevance; of a tool, also with "
+               "confidence none.",
                .flags = FUMI_OMIT, .shape = &miss_shape),
     FUMI_FIELD(struct search_meta, tokens, "tokens", "Estimated number of tokens of all texts.",
                .flags = FUMI_DETAIL),
@@ -165,9 +184,16 @@ static const struct fumi_field meta_fields[] = {
     FUMI_FIELD(struct search_meta, warning, "warning",
                "A problem that affects the result, such as a search by keyword only.",
                .flags = FUMI_OMIT),
+    FUMI_FIELD(struct search_meta, confidence, "confidence",
+               "Whether the notes answer the query: high, low (perhaps) or none.",
+               .choices = confidences, .def = "\"none\""),
     FUMI_FIELD(struct search_meta, times, "time",
                "Times that the query names: notes of these times score more.", .flags = FUMI_OMIT,
                .shape = &time_shape),
+    FUMI_FIELD(struct search_meta, pending, "pending",
+               "Notes of the project without vectors: found by keyword only.", .flags = FUMI_OMIT),
+    FUMI_FIELD(struct search_meta, message, "message", "What to know about the answer, in words.",
+               .flags = FUMI_OMIT),
 };
 static const struct fumi_shape meta_shape = FUMI_SHAPE(struct search_meta, meta_fields);
 
@@ -200,12 +226,13 @@ static struct search_hit hit_of(struct fumi_arena *a, const struct result *r, bo
 {
     const struct explained why = {.words = r->words,
                                   .meaning = r->meaning,
+                                  .share = r->share,
                                   .neighbours = r->neighbours,
                                   .time = r->time,
                                   .words_rank = (int64_t)r->words_rank,
                                   .meaning_rank = (int64_t)r->meaning_rank,
                                   .passage = {r->begin, r->end}};
-    struct search_hit h = {.note = r->note, .score = r->score};
+    struct search_hit h = {.note = r->note, .score = r->score, .relevance = r->relevance};
     if (r->part)
         h.passage = text_of(a, &passage_shape, &why.passage);
     if (explain)
@@ -224,8 +251,11 @@ static struct fumi_list hits_of(struct fumi_arena *a, struct results r, bool exp
 static struct fumi_list misses_of(struct fumi_arena *a, struct results r)
 {
     struct miss *m = fumi_alloc(a, (r.n + 1) * sizeof(*m));
-    for (size_t i = 0; i < r.n; i++)
-        m[i] = (struct miss){r.items[i].note.id, r.items[i].note.title, r.items[i].score};
+    for (size_t i = 0; i < r.n; i++) {
+        const struct result *one = &r.items[i];
+        m[i] = (struct miss){one->note.id, one->note.title, one->note.text, one->score,
+                             one->relevance};
+    }
     return (struct fumi_list){m, r.n};
 }
 
@@ -238,6 +268,22 @@ static struct fumi_list times_of(struct fumi_arena *a, struct fumi_str query, co
             {s->since, true}, {s->until, true}, {query.p + s->begin, s->end - s->begin}};
     }
     return (struct fumi_list){t, f->times_n};
+}
+
+/* One line for the reader of the answer; null: nothing to say. */
+static struct fumi_str message_of(struct fumi_arena *a, const struct found *f)
+{
+    struct fumi_str none = FUMI_STR(""), pending = none;
+    if (f->confidence == CONFIDENCE_NONE)
+        none = f->misses.n ? FUMI_STR("nothing relevant; nearMisses are the closest notes")
+                           : FUMI_STR("nothing relevant");
+    if (f->pending)
+        pending = fumi_fmt(a, "%" PRId64 " %s not embedded yet and found by keyword only",
+                           f->pending, f->pending == 1 ? "note is" : "notes are");
+    if (!none.n && !pending.n)
+        return (struct fumi_str){0};
+    return fumi_fmt(a, "%.*s%s%.*s", FUMI_ARG(none), none.n && pending.n ? "; " : "",
+                    FUMI_ARG(pending));
 }
 
 static struct search_result answer_of(struct fumi_arena *a, const struct search_params *p,
@@ -254,7 +300,10 @@ static struct search_result answer_of(struct fumi_arena *a, const struct search_
                  .tokens = (int64_t)f->tokens,
                  .rest = f->rest,
                  .warning = f->warning,
-                 .times = times_of(a, p->query, f)},
+                 .confidence = (int)f->confidence,
+                 .times = times_of(a, p->query, f),
+                 .pending = f->pending,
+                 .message = message_of(a, f)},
     };
 }
 
@@ -269,6 +318,8 @@ static enum fumi_ret search(struct fumi_call *call, const void *params, void *re
         .top = (size_t)p->top,
         .mode = (enum search_mode)p->mode,
         .floor = p->floor,
+        .min_relevance = p->relevance,
+        .strict = call->compact,
         .now = p->now.set ? p->now.ms : 0,
         .max_tokens = (size_t)p->max_tokens,
         .short_ids = shows_short_ids(call),

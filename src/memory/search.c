@@ -6,6 +6,7 @@
 #include "memory/memory_parts.h"
 #include "memory/neighbours.h"
 #include "memory/query_names.h"
+#include "memory/relevance.h"
 #include "memory/results.h"
 #include "memory/spans.h"
 #include "store/words.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-enum { CANDIDATES = 200, WIDEN = 4, TIES = 32, MISSES = 3 };
+enum { CANDIDATES = 200, WIDEN = 4, TIES = 32, MISSES = 3, MISSES_STRICT = 2, MISS_BYTES = 120 };
 
 /* The weight of the vector search in hybrid mode. KNOWN: the embedder supports the language of
  * the query. FOREIGN: it does not; fuse() then counts the cosine of each keyword result as 1, so
@@ -29,6 +30,7 @@ struct searching {
     struct found *out;
     struct keyword_hits words;
     float *x;        /* the vector of the query; NULL: none */
+    bool strict;     /* search.strict applies: there is no confidence */
     bool no_vectors; /* notes pass the filter, but none has a vector in the serving space */
 };
 
@@ -94,7 +96,7 @@ static int by_meaning(struct searching *q, struct hits *near, struct fumi_err *e
                       e))
         return -1;
     q->no_vectors = !near->n && q->out->filtered.left > 0;
-    return q->words.hits.n ? add_cosines(q, near, e) : 0;
+    return q->s->mode == SEARCH_HYBRID && q->words.hits.n ? add_cosines(q, near, e) : 0;
 }
 
 /* Whether the embedder does not support the language of the query. */
@@ -139,6 +141,19 @@ static int raise_scores(struct searching *q, const struct fuse_input *in, struct
     return 0;
 }
 
+/* The words alone decide where the cosine means nothing. */
+static void set_relevance(const struct searching *q, struct results *all)
+{
+    const struct embed_calibration *c = is_foreign(q) ? NULL : q->sp->embedder->calibration;
+    for (size_t i = 0; i < all->n; i++) {
+        struct result *r = &all->items[i];
+        const struct hit *h = r->words_rank ? NULL : find(&q->words.hits, r->note.seq);
+        r->share = h ? h->share : r->share;
+        r->relevance = relevance_of(r->meaning_rank ? c : NULL, r->meaning, r->share);
+    }
+}
+
+/* A search by meaning uses the shares of the keyword search, but not its order. */
 static int by_words(struct searching *q, struct fumi_err *e)
 {
     const struct keyword_query words = {.text = q->s->query, .limit = q->wide};
@@ -154,7 +169,7 @@ static int candidates(struct searching *q, struct results *all, struct fumi_err 
     if (q->s->mode == SEARCH_HYBRID)
         q->out->times_n = dates_read(q->s->query, q->s->now ? q->s->now : fumi_now(), q->out->times,
                                      SEARCH_TIMES);
-    if (q->s->mode != SEARCH_MEANING && by_words(q, e))
+    if (by_words(q, e))
         return -1;
     if (q->s->mode != SEARCH_WORDS) {
         int rc = by_meaning(q, &in.meaning, e);
@@ -163,13 +178,15 @@ static int candidates(struct searching *q, struct results *all, struct fumi_err 
         if (rc)
             q->out->mode = SEARCH_WORDS;
     }
-    in.words = q->words.hits;
+    if (q->s->mode != SEARCH_MEANING)
+        in.words = q->words.hits;
     weigh(q, &in);
     *all = fuse(q->a, &in);
     if (q->out->mode == SEARCH_MEANING)
         plain_scores(all);
     if (q->s->mode == SEARCH_HYBRID && raise_scores(q, &in, all, e))
         return -1;
+    set_relevance(q, all);
     return 0;
 }
 
@@ -309,7 +326,7 @@ static int take_result(void *arg, void *row, size_t bytes, struct fumi_err *e)
     return verdict;
 }
 
-/* Keeps only the head of a note below the minimum score, without text, source and metadata. */
+/* Keeps only the head of a note below a minimum and the beginning of its text. */
 static int take_miss(void *arg, void *row, size_t bytes, struct fumi_err *e)
 {
     (void)bytes;
@@ -317,8 +334,10 @@ static int take_miss(void *arg, void *row, size_t bytes, struct fumi_err *e)
     struct loaded *l = arg;
     struct note *n = row;
     struct results *misses = &l->q->out->misses;
-    n->text = n->source = n->metadata.text = (struct fumi_str){0};
-    misses->items[misses->n++] = next_result(l, n);
+    struct result r = next_result(l, n);
+    struct fumi_str text = fumi_utf8_cut(n->text, n->text.n < MISS_BYTES ? n->text.n : MISS_BYTES);
+    *n = (struct note){.seq = n->seq, .id = r.note.id, .title = n->title, .text = text};
+    misses->items[misses->n++] = r;
     return ROW_KEEP;
 }
 
@@ -347,14 +366,13 @@ static void shorten(struct searching *q, struct result *r, size_t n)
         r[i].short_id = memory_short_id(q->m, q->a, ID_OF_NOTE | ID_OF_GLOBAL, r[i].note.id);
 }
 
-static int fill(struct searching *q, const struct results *all, struct fumi_err *e)
+/* `n`: how many of all results reach the minimum score and relevance; they come first. */
+static int fill(struct searching *q, const struct results *all, size_t n, struct fumi_err *e)
 {
     struct found *out = q->out;
     const struct search *s = q->s;
-    size_t n = 0;
-    while (n < all->n && all->items[n].score >= s->floor)
-        n++;
-    size_t bad = all->n - n < MISSES ? all->n - n : MISSES;
+    size_t bad = q->strict ? MISSES_STRICT : MISSES;
+    bad = all->n - n < bad ? all->n - n : bad;
     struct loaded good = {q, all->items, s->max_tokens ? s->max_tokens : SIZE_MAX};
     struct loaded misses = {q, all->items + n, 0};
     size_t tokens = good.left;
@@ -372,16 +390,75 @@ static int fill(struct searching *q, const struct results *all, struct fumi_err 
     return 0;
 }
 
+/* Moves the results below a minimum to the end, in the same order. Returns how many are not. */
+static size_t apply_minimum(const struct searching *q, const struct results *all)
+{
+    struct result *low = fumi_alloc(q->a, (all->n + 1) * sizeof(*low));
+    size_t n = 0, n_low = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        const struct result *r = &all->items[i];
+        if (r->score >= q->s->floor && r->relevance >= q->s->min_relevance)
+            all->items[n++] = *r;
+        else
+            low[n_low++] = *r;
+    }
+    memcpy(all->items + n, low, n_low * sizeof(*low));
+    return n;
+}
+
+/* Of the first n results. A note of the time that the query names is never without relevance: "what
+ * was done yesterday". */
+static enum confidence confidence_of(const struct searching *q, const struct results *all, size_t n)
+{
+    enum confidence best = CONFIDENCE_NONE;
+    for (size_t i = 0; i < n && i < q->s->top; i++) {
+        const struct result *r = &all->items[i];
+        enum confidence one = relevance_confidence(r->relevance);
+        if (one == CONFIDENCE_NONE && r->in_time)
+            one = CONFIDENCE_LOW;
+        best = one > best ? one : best;
+    }
+    return best;
+}
+
+/* Counts the notes of the project that lack vectors. The numbers of one project are expensive, so
+ * they are only read if a note lacks vectors and there are other projects. */
+static int count_pending(const struct searching *q, struct fumi_err *e)
+{
+    struct store *store = q->m->view;
+    struct fumi_str space = space_name(q->sp, q->a);
+    struct found *out = q->out;
+    struct store_stats own = {0};
+    int64_t have, all;
+    if (q->s->mode == SEARCH_WORDS)
+        return 0;
+    if (store_embedding_progress(store, space, &have, &all, e))
+        return -1;
+    if (all > have && all > out->filtered.project) {
+        if (store_project_stats(store, q->s->filter.project, space, &own, &have, e))
+            return -1;
+        all = own.notes;
+    }
+    out->pending = all > have ? all - have : 0;
+    return 0;
+}
+
 static int run(struct searching *q, struct fumi_err *e)
 {
     struct results all;
-    size_t n = 0;
-    if (candidates(q, &all, e))
+    q->out->warning = (struct fumi_str){0};
+    if (candidates(q, &all, e) || count_pending(q, e))
         return -1;
-    while (n < all.n && all.items[n].score >= q->s->floor)
-        n++;
-    q->out->below = all.n - n;
-    return rank(q, &all, e) || fill(q, &all, e) ? -1 : 0;
+    if (q->no_vectors && !q->out->warning.p)
+        q->out->warning = FUMI_STR("searched by keyword only: no note is embedded yet");
+    size_t good = apply_minimum(q, &all);
+    q->out->below = all.n - good;
+    if (rank(q, &all, e))
+        return -1;
+    good = apply_minimum(q, &all);
+    q->out->confidence = confidence_of(q, &all, good);
+    q->strict = q->s->strict && q->out->confidence == CONFIDENCE_NONE;
+    return fill(q, &all, q->strict ? 0 : good, e);
 }
 
 int memory_search(struct memory *m, struct fumi_arena *a, struct search *s, struct found *out,
@@ -395,14 +472,12 @@ int memory_search(struct memory *m, struct fumi_arena *a, struct search *s, stru
     struct searching q = {
         .m = m, .a = a, .s = s, .sp = space_take(m, &m->serving), .wide = wide, .out = out};
     int rc = run(&q, e);
-    space_put(q.sp);
     if (!rc && q.no_vectors && memory_follow(m, a, e)) {
+        space_put(q.sp);
         q.sp = space_take(m, &m->serving);
         rc = run(&q, e);
-        space_put(q.sp);
     }
-    if (!rc && q.no_vectors && !out->warning.p)
-        out->warning = FUMI_STR("searched by keyword only: no note is embedded yet");
+    space_put(q.sp);
     if (!rc && !out->results.n && out->rest.n && !out->warning.p)
         out->warning = FUMI_STR("maxTokens is too small for one passage: increase maxTokens, "
                                 "or get the notes in meta.rest one by one");

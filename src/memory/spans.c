@@ -36,6 +36,7 @@ int spans_raise(struct store *s, struct fumi_arena *a, const struct date_span *s
             continue;
         double fit = spans_fit(spans, n, heads.items[k].created.ms);
         r->time = WEIGHT * fit;
+        r->in_time = fit == 1;
         r->score += r->time;
         k++;
     }
