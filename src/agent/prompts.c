@@ -94,8 +94,8 @@ static struct fumi_str render_found(struct fumi_arena *a, struct fumi_str query,
                             FUMI_ARG(query)));
     for (size_t i = 0; i < f->results.n; i++)
         render_note(&b, a, &f->results.items[i].note, SIZE_MAX);
-    if (f->rest.n)
-        render_add(&b, fumi_fmt(a, "%zu more were found: use memory_search.\n", f->rest.n));
+    if (f->omitted)
+        render_add(&b, fumi_fmt(a, "%zu more were found: use memory_search.\n", f->omitted));
     return fumi_buf_keep(&b, a);
 }
 

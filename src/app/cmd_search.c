@@ -146,13 +146,11 @@ static void print_hit(struct fumi_arena *a, const struct fumi_val *hit, size_t n
     putchar('\n');
 }
 
-static void print_rest(struct fumi_arena *a, const struct fumi_val *rest)
+static void print_omitted(const struct fumi_val *omitted)
 {
-    if (!fumi_first(rest))
-        return;
-    printf("%zu more did not fit:\n", fumi_size(rest));
-    for (const struct fumi_val *id = fumi_first(rest); id; id = fumi_after(rest, id))
-        printf("    %.*s\n", FUMI_ARG(show_line(a, fumi_text(a, id))));
+    int64_t n = 0;
+    if (fumi_int(omitted, &n) && n)
+        printf("%" PRId64 " more did not fit into --max-tokens.\n", n);
 }
 
 /* Prints "No results found.", "Nothing relevant found.", or nothing. Returns how many notes to
@@ -184,7 +182,7 @@ static void print_text(struct invocation *i, const struct fumi_val *given,
     for (const struct fumi_val *hit = fumi_first(hits); n < most; hit = fumi_after(hits, hit))
         print_hit(i->a, hit, ++n);
     print_pending(meta);
-    print_rest(i->a, fumi_get(meta, "rest"));
+    print_omitted(fumi_get(meta, "omitted"));
     if (fumi_is(fumi_get(given, "explain"), FUMI_TRUE))
         printf("meta: %.*s\n", FUMI_ARG(show_escaped(i->a, fumi_compact(i->a, meta).text)));
 }

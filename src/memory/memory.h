@@ -100,18 +100,29 @@ enum search_mode { SEARCH_HYBRID, SEARCH_MEANING, SEARCH_WORDS };
 
 enum { SEARCH_TIMES = 4 };
 
+struct result;
+struct found;
+
+/* How many tokens (tokens_of) the caller needs to write an answer. */
+struct answer_size {
+    size_t (*frame)(void *arg, const struct found *f); /* of all but the results */
+    size_t (*result)(void *arg, const struct result *r);
+    void *arg;
+};
+
 struct search {
     struct filter filter; /* the project need not be canonical */
     struct fumi_str query;
     size_t top;
     enum search_mode mode;
-    double floor;         /* minimum score */
-    double min_relevance; /* minimum relevance */
-    bool strict;          /* without confidence: no results, but at most two misses */
-    int64_t now;          /* time that "yesterday" refers to; 0: the present */
-    size_t max_tokens;    /* limit of all texts; 0: unlimited */
-    bool short_ids;       /* results get short ids */
-    int64_t ms;           /* time limit for embedding the query */
+    double floor;                   /* minimum score */
+    double min_relevance;           /* minimum relevance */
+    bool strict;                    /* without confidence: no results, but at most two misses */
+    int64_t now;                    /* time that "yesterday" refers to; 0: the present */
+    size_t max_tokens;              /* limit of the answer; 0: unlimited */
+    const struct answer_size *size; /* NULL: only the texts of the results count */
+    bool short_ids;                 /* results get short ids */
+    int64_t ms;                     /* time limit for embedding the query */
     /* As in struct loading: called for each note that becomes a result, with its text as it is
      * returned. NULL: all are kept. */
     int (*each)(void *arg, void *row, size_t bytes, struct fumi_err *e);
@@ -120,7 +131,7 @@ struct search {
 
 /* A result. A rank of 0 means that the note was no candidate by keyword, or by meaning. */
 struct result {
-    struct note note;                /* if `part` is set, its text is only the best passage */
+    struct note note;                /* if `part` is set, only a part of it: see there */
     double score;                    /* 0 to 1, 1 best */
     double words;                    /* BM25 score; 0: no keyword matches */
     double meaning;                  /* cosine similarity; 0: no vectors */
@@ -131,7 +142,10 @@ struct result {
     double relevance;                /* 0 to 1, see relevance.h */
     size_t words_rank, meaning_rank; /* from 1 */
     uint32_t begin, end;             /* byte range of the best passage; both 0: no vectors */
+    /* To respect max_tokens, the note is incomplete: its text is this byte range of the whole text,
+     * and other members may be missing. */
     bool part;
+    uint32_t text_begin, text_end;
     struct fumi_str short_id; /* null: not known */
 };
 
@@ -147,9 +161,16 @@ enum confidence { CONFIDENCE_NONE, CONFIDENCE_LOW, CONFIDENCE_HIGH };
 struct found {
     struct fumi_str space;
     struct results results;
-    struct results misses;   /* the best results below a minimum, at most 3 */
-    size_t below;            /* number of results below a minimum */
-    struct fumi_strs rest;   /* ids of results that did not fit into max_tokens */
+    struct results misses; /* the best results below a minimum, at most 3 */
+    size_t below;          /* number of results below a minimum */
+    size_t omitted;        /* number of results that did not fit into max_tokens */
+    enum {
+        TERSE_NOTHING,
+        TERSE_MISSES,
+        TERSE_FILTERED, /* and the times */
+        TERSE_WARNING,  /* and the message */
+        TERSE_MOST = TERSE_WARNING
+    } terse; /* what the answer leaves out to respect max_tokens: this, and what is before it */
     enum search_mode mode;   /* the mode that was used */
     struct fumi_str warning; /* null: none */
     struct filtered filtered;
@@ -157,7 +178,7 @@ struct found {
     struct date_span times[SEARCH_TIMES]; /* that the query names */
     size_t times_n;
     int64_t pending; /* notes of the project that lack vectors */
-    size_t tokens;   /* approximate number in the texts of the results */
+    size_t tokens;   /* of the answer, at most */
 };
 
 int memory_search(struct memory *m, struct fumi_arena *a, struct search *s, struct found *out,

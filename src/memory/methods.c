@@ -1,6 +1,9 @@
 #include "memory/methods.h"
 
 #include "memory/methods_parts.h"
+#include "model/tokens.h"
+
+#include <assert.h>
 
 enum { EMBED_MS = 30000 };
 
@@ -20,9 +23,6 @@ const struct fumi_shape by_id_shape = FUMI_SHAPE(struct by_id, by_id_fields);
 static const struct fumi_field note_result_fields[] = {NOTE_RESULT_FIELDS(struct note_result, note.)
                                                            NAMESPACE_FIELD};
 const struct fumi_shape note_result_shape = FUMI_SHAPE(struct note_result, note_result_fields);
-static const struct fumi_field note_list_fields[] = {NOTE_LIST_FIELDS(struct note_result, note.)
-                                                         NAMESPACE_FIELD};
-const struct fumi_shape note_list_shape = FUMI_SHAPE(struct note_result, note_list_fields);
 
 const char *check_description(struct fumi_str s)
 {
@@ -109,6 +109,61 @@ void show_note(struct fumi_call *call, struct note *n)
         omit_global_group(n);
 }
 
+int check_max_tokens(int64_t n, struct fumi_err *e)
+{
+    if (!n || n >= TOKENS_LEAST)
+        return 0;
+    return fumi_err_set(e, FUMI_INVALID_PARAMS, "maxTokens must be 0 (no limit) or at least %d",
+                        TOKENS_LEAST);
+}
+
+static void emit(struct fumi_buf *b, const struct fumi_shape *s, const void *from, bool compact)
+{
+    struct fumi_out out = {b, false};
+    (compact ? fumi_emit_compact : fumi_emit)(&out, s, from);
+}
+
+size_t tokens_of_result(const struct fumi_shape *s, const void *from, bool compact)
+{
+    struct fumi_buf b = {0};
+    emit(&b, s, from, compact);
+    size_t n = tokens_of(fumi_buf_str(&b));
+    fumi_buf_done(&b);
+    return n;
+}
+
+void write_within(struct fumi_call *call, const struct fumi_shape *s, const void *result,
+                  size_t max_tokens)
+{
+    if (!max_tokens)
+        return;
+    struct fumi_buf b = {0};
+    emit(&b, s, result, true);
+    assert(tokens_of(fumi_buf_str(&b)) <= max_tokens);
+    fumi_put_json(fumi_result(call), (struct fumi_json){fumi_buf_str(&b)});
+    fumi_buf_done(&b);
+}
+
+struct fumi_json text_of(struct fumi_arena *a, const struct fumi_shape *s, const void *from)
+{
+    struct fumi_buf b = {0};
+    emit(&b, s, from, false);
+    return (struct fumi_json){fumi_buf_keep(&b, a)};
+}
+
+static const struct fumi_field passage_fields[] = {
+    FUMI_FIELD(struct passage_at, begin, "begin",
+               "Offset of the first byte in the text of the note."),
+    FUMI_FIELD(struct passage_at, end, "end", "Offset after the last byte."),
+};
+const struct fumi_shape passage_shape = FUMI_SHAPE(struct passage_at, passage_fields);
+
+struct fumi_json passage_of(struct fumi_arena *a, const struct result *r)
+{
+    const struct passage_at at = {r->text_begin, r->text_end};
+    return r->part ? text_of(a, &passage_shape, &at) : (struct fumi_json){{0}};
+}
+
 int listing_row(void *listing, void *row, size_t bytes, struct fumi_err *e)
 {
     (void)row;
@@ -148,7 +203,7 @@ static const struct {
 } tables[] = {
     {note_methods, &note_methods_n},       {search_methods, &search_methods_n},
     {setting_methods, &setting_methods_n}, {global_methods, &global_methods_n},
-    {group_methods, &group_methods_n},
+    {group_methods, &group_methods_n},     {recent_methods, &recent_methods_n},
 };
 
 const struct fumi_method *memory_method(const char *name)

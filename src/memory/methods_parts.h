@@ -6,9 +6,9 @@
 #include "memory/methods.h"
 
 extern const struct fumi_method note_methods[], group_methods[], global_methods[],
-    setting_methods[], search_methods[];
+    setting_methods[], search_methods[], recent_methods[];
 extern const size_t note_methods_n, group_methods_n, global_methods_n, setting_methods_n,
-    search_methods_n;
+    search_methods_n, recent_methods_n;
 
 /* The flags of methods. QUICK: does not use the store. READ: reads the store. WRITE: changes data.
  */
@@ -54,14 +54,39 @@ bool shows_short_ids(const struct fumi_call *call);
 /* Notes and globals, whose ids memory.delete takes. */
 enum { ID_TO_DELETE = ID_OF_NOTE | ID_OF_GLOBAL };
 
-/* A note as memory.get and memory.list_recent return it. In lists, tools leave out the project,
- * because the caller named it. */
+/* A note as memory.get returns it. */
 struct note_result {
     struct note note;
     struct fumi_str name_space;
 };
-extern const struct fumi_shape note_result_shape, note_list_shape;
+extern const struct fumi_shape note_result_shape;
 
+/* A limit of the answer in tokens, for methods that return notes. The answer is then written in the
+ * form for tools, and notes may be incomplete: their member `passage` says which bytes of the text
+ * they have. */
+enum { TOKENS_LEAST = 60 };
+int check_max_tokens(int64_t n, struct fumi_err *e);
+/* The tokens of a result as it will be written. */
+size_t tokens_of_result(const struct fumi_shape *s, const void *from, bool compact);
+/* Writes the result of a call with maxTokens; without, the shape of the method applies. */
+void write_within(struct fumi_call *call, const struct fumi_shape *s, const void *result,
+                  size_t max_tokens);
+struct fumi_json passage_of(struct fumi_arena *a, const struct result *r); /* null: not a part */
+/* Returns a struct as JSON text, for members that may be omitted. */
+struct fumi_json text_of(struct fumi_arena *a, const struct fumi_shape *s, const void *from);
+
+struct passage_at {
+    int64_t begin, end;
+};
+extern const struct fumi_shape passage_shape;
+
+#define MAX_TOKENS_FIELD(T)                                                                        \
+    FUMI_FIELD(T, max_tokens, "maxTokens", "0: no limit.", .flags = FUMI_NULLABLE, .min = 0,       \
+               .max = 1000000, .def = "0", .tool_def = "2000")
+#define PASSAGE_FIELD(T)                                                                           \
+    FUMI_FIELD(T, passage, "passage",                                                              \
+               "If the note is incomplete: begin and end of text in the note, in bytes.",          \
+               .flags = FUMI_OMIT)
 #define PROJECT_FIELD(T)                                                                           \
     FUMI_FIELD(T, project, "projectId", "Path of the repository, or any name.",                    \
                .flags = FUMI_REQUIRED)

@@ -1,7 +1,8 @@
+#include "memory/budget.h"
 #include "memory/methods_parts.h"
+#include "model/tokens.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 /* Time limit for embedding a query; after it, a hybrid search uses keywords only. */
 enum { QUERY_MS = 10000 };
@@ -38,9 +39,7 @@ static const struct fumi_field search_fields[] = {
                .flags = FUMI_NULLABLE | FUMI_DETAIL, .choices = modes, .def = "\"hybrid\""),
     FUMI_FIELD(struct search_params, floor, "minScore", "Omit notes with a lower score.",
                .flags = FUMI_NULLABLE | FUMI_DETAIL, .min = 0, .max = 1, .def = "0"),
-    FUMI_FIELD(struct search_params, max_tokens, "maxTokens",
-               "Limit of all texts; long notes are cut to the best passage. 0: none.",
-               .flags = FUMI_NULLABLE, .min = 0, .max = 1000000, .def = "0"),
+    MAX_TOKENS_FIELD(struct search_params),
     FUMI_FIELD(struct search_params, explain, "explain", "Explain each score.",
                .flags = FUMI_NULLABLE | FUMI_DETAIL, .def = "false"),
     FUMI_FIELD(struct search_params, relevance, "minRelevance", "Omit less relevant notes.",
@@ -50,17 +49,6 @@ static const struct fumi_field search_fields[] = {
                .flags = FUMI_NULLABLE | FUMI_DETAIL),
 };
 static const struct fumi_shape search_shape = FUMI_SHAPE(struct search_params, search_fields);
-
-struct passage_at {
-    int64_t begin, end;
-};
-
-static const struct fumi_field passage_fields[] = {
-    FUMI_FIELD(struct passage_at, begin, "begin",
-               "Offset of the first byte in the text of the note."),
-    FUMI_FIELD(struct passage_at, end, "end", "Offset after the last byte."),
-};
-static const struct fumi_shape passage_shape = FUMI_SHAPE(struct passage_at, passage_fields);
 
 struct explained {
     double words, meaning, share, neighbours, time;
@@ -97,9 +85,7 @@ static const struct fumi_field hit_fields[] = {
                    .flags = FUMI_SPARSE),
     FUMI_FIELD(struct search_hit, relevance, "relevance",
                "How likely the note answers the query, 0 to 1; comparable with other answers."),
-    FUMI_FIELD(struct search_hit, passage, "passage",
-               "If text is only a passage: its begin and end in the note, in bytes.",
-               .flags = FUMI_OMIT),
+    PASSAGE_FIELD(struct search_hit),
     FUMI_FIELD(struct search_hit, explain, "explain",
                "With explain: words, wordsRank, meaning, meaningRank, passage.",
                .flags = FUMI_OMIT),
@@ -153,9 +139,8 @@ static const struct fumi_shape time_shape = FUMI_SHAPE(struct time_understood, t
 struct search_meta {
     int mode;
     struct filtered_out filtered;
-    int64_t below, tokens;
+    int64_t below, tokens, omitted;
     struct fumi_list misses;
-    struct fumi_strs rest;
     struct fumi_str warning;
     int confidence;
     struct fumi_list times;
@@ -177,10 +162,10 @@ static const struct fumi_field meta_fields[] = {
                "The best candidates below minScore or minRelevance; of a tool, also with "
                "confidence none.",
                .flags = FUMI_OMIT, .shape = &miss_shape),
-    FUMI_FIELD(struct search_meta, tokens, "tokens", "Estimated number of tokens of all texts.",
+    FUMI_FIELD(struct search_meta, tokens, "tokens", "Tokens of the answer, at most.",
                .flags = FUMI_DETAIL),
-    FUMI_FIELD(struct search_meta, rest, "rest", "Ids of notes that did not fit into maxTokens.",
-               .flags = FUMI_OMIT),
+    FUMI_FIELD(struct search_meta, omitted, "omitted",
+               "Number of notes that did not fit into maxTokens.", .flags = FUMI_OMIT),
     FUMI_FIELD(struct search_meta, warning, "warning",
                "A problem that affects the result, such as a search by keyword only.",
                .flags = FUMI_OMIT),
@@ -213,15 +198,6 @@ static const struct fumi_field result_fields[] = {
 };
 static const struct fumi_shape result_shape = FUMI_SHAPE(struct search_result, result_fields);
 
-/* Returns a struct as JSON text, for members that may be omitted. */
-static struct fumi_json text_of(struct fumi_arena *a, const struct fumi_shape *s, const void *from)
-{
-    struct fumi_buf buf = {0};
-    struct fumi_out out = {&buf, false};
-    fumi_emit(&out, s, from);
-    return (struct fumi_json){fumi_buf_keep(&buf, a)};
-}
-
 static struct search_hit hit_of(struct fumi_arena *a, const struct result *r, bool explain)
 {
     const struct explained why = {.words = r->words,
@@ -232,9 +208,8 @@ static struct search_hit hit_of(struct fumi_arena *a, const struct result *r, bo
                                   .words_rank = (int64_t)r->words_rank,
                                   .meaning_rank = (int64_t)r->meaning_rank,
                                   .passage = {r->begin, r->end}};
-    struct search_hit h = {.note = r->note, .score = r->score, .relevance = r->relevance};
-    if (r->part)
-        h.passage = text_of(a, &passage_shape, &why.passage);
+    struct search_hit h = {
+        .note = r->note, .score = r->score, .relevance = r->relevance, .passage = passage_of(a, r)};
     if (explain)
         h.explain = text_of(a, &explained_shape, &why);
     return h;
@@ -289,28 +264,64 @@ static struct fumi_str message_of(struct fumi_arena *a, const struct found *f)
 static struct search_result answer_of(struct fumi_arena *a, const struct search_params *p,
                                       const struct found *f)
 {
-    const struct filtered *by = &f->filtered;
+    static const struct filtered unknown = {0};
+    const struct filtered *by = f->terse >= TERSE_FILTERED ? &unknown : &f->filtered;
+    struct results misses = f->misses;
+    if (f->terse >= TERSE_MISSES)
+        misses.n = 0;
+    struct fumi_list times = {0};
+    if (f->terse < TERSE_FILTERED)
+        times = times_of(a, p->query, f);
     return (struct search_result){
         .name_space = f->space,
         .results = hits_of(a, f->results, p->explain),
         .meta = {.mode = (int)f->mode,
                  .filtered = {by->project, by->group, by->tags, by->time, by->left},
                  .below = (int64_t)f->below,
-                 .misses = misses_of(a, f->misses),
+                 .misses = misses_of(a, misses),
                  .tokens = (int64_t)f->tokens,
-                 .rest = f->rest,
-                 .warning = f->warning,
+                 .omitted = (int64_t)f->omitted,
+                 .warning = f->terse >= TERSE_WARNING ? (struct fumi_str){0} : f->warning,
                  .confidence = (int)f->confidence,
-                 .times = times_of(a, p->query, f),
+                 .times = times,
                  .pending = f->pending,
-                 .message = message_of(a, f)},
+                 .message = f->terse >= TERSE_WARNING ? (struct fumi_str){0} : message_of(a, f)},
     };
+}
+
+/* For struct answer_size: measures the parts of the answer as they will be written. */
+struct measuring {
+    struct fumi_call *call;
+    const struct search_params *params;
+    bool compact;
+};
+
+static size_t frame_size(void *arg, const struct found *f)
+{
+    const struct measuring *m = arg;
+    struct found empty = *f;
+    empty.results.n = 0;
+    struct search_result r = answer_of(m->call->arena, m->params, &empty);
+    return tokens_of_result(&result_shape, &r, m->compact);
+}
+
+static size_t hit_size(void *arg, const struct result *r)
+{
+    const struct measuring *m = arg;
+    struct result shown = *r;
+    if (m->call->compact)
+        omit_global_group(&shown.note);
+    struct search_hit h = hit_of(m->call->arena, &shown, m->params->explain);
+    return tokens_of_result(&hit_shape, &h, m->compact);
 }
 
 static enum fumi_ret search(struct fumi_call *call, const void *params, void *result)
 {
     const struct search_params *p = params;
+    struct search_result *out = result;
     struct listing listing = {.call = call};
+    struct measuring measuring = {call, p, call->compact || p->max_tokens};
+    const struct answer_size size = {frame_size, hit_size, &measuring};
     struct search s = {
         .filter = {p->project, p->group, p->tags, p->since.set ? p->since.ms : INT64_MIN,
                    p->until.set ? p->until.ms : INT64_MAX},
@@ -322,123 +333,20 @@ static enum fumi_ret search(struct fumi_call *call, const void *params, void *re
         .strict = call->compact,
         .now = p->now.set ? p->now.ms : 0,
         .max_tokens = (size_t)p->max_tokens,
+        .size = &size,
         .short_ids = shows_short_ids(call),
         .ms = time_for_embedding(call) < QUERY_MS ? time_for_embedding(call) : QUERY_MS,
         .each = listing_row,
         .arg = &listing,
     };
     struct found f;
-    if (memory_search(call->self, call->arena, &s, &f, &call->err))
+    if (check_max_tokens(p->max_tokens, &call->err) ||
+        memory_search(call->self, call->arena, &s, &f, &call->err))
         return FUMI_FAIL;
     for (size_t i = 0; i < f.results.n && call->compact; i++)
         omit_global_group(&f.results.items[i].note);
-    *(struct search_result *)result = answer_of(call->arena, p, &f);
-    return FUMI_OK;
-}
-
-struct recent_params {
-    struct fumi_str project, group, cursor;
-    int64_t limit;
-    struct fumi_strs tags;
-};
-
-static const char *check_cursor(struct fumi_str s);
-
-static const struct fumi_field recent_fields[] = {
-    PROJECT_FIELD(struct recent_params),
-    FUMI_FIELD(struct recent_params, group, "groupId", "Only this group.", .flags = FUMI_NULLABLE,
-               .check = note_given_group_fault),
-    FUMI_FIELD(struct recent_params, limit, "limit", "Maximum number of notes.",
-               .flags = FUMI_NULLABLE, .min = 0, .max = RESULTS_MAX, .def = "10"),
-    FUMI_FIELD(struct recent_params, tags, "tags", "Only notes with all of these.",
-               .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag_filter),
-    FUMI_FIELD(struct recent_params, cursor, "cursor", "nextCursor of the previous page.",
-               .flags = FUMI_NULLABLE, .check = check_cursor),
-};
-static const struct fumi_shape recent_shape = FUMI_SHAPE(struct recent_params, recent_fields);
-
-struct recent_result {
-    struct fumi_str name_space, next;
-    struct fumi_list items;
-};
-
-static const struct fumi_field recent_result_fields[] = {
-    FUMI_FIELD(struct recent_result, name_space, "namespace",
-               "Embedding space in use: provider, model and dimensions.", .flags = FUMI_DETAIL),
-    FUMI_FIELD(struct recent_result, items, "items", "The notes, newest first.",
-               .shape = &note_list_shape),
-    FUMI_FIELD(struct recent_result, next, "nextCursor",
-               "Cursor of the next page, if there is one.", .flags = FUMI_OMIT),
-};
-static const struct fumi_shape recent_result_shape = FUMI_SHAPE(struct recent_result,
-                                                                recent_result_fields);
-
-/* Parses a cursor "CREATED.SEQ" as list_recent writes it. Returns false if `s` is not a cursor. */
-static bool read_cursor(struct fumi_str s, struct cursor *out)
-{
-    char text[48], *end;
-    if (s.n == 0 || s.n >= sizeof(text))
-        return false;
-    memcpy(text, s.p, s.n);
-    text[s.n] = 0;
-    out->created = strtoll(text, &end, 10);
-    if (*end != '.' || end == text)
-        return false;
-    const char *rest = end + 1;
-    out->seq = strtoll(rest, &end, 10);
-    return *end == 0 && end != rest && out->seq > 0;
-}
-
-static const char *check_cursor(struct fumi_str s)
-{
-    struct cursor c;
-    return read_cursor(s, &c) ? NULL : "must be a nextCursor as it was answered";
-}
-
-struct recent_rows {
-    struct listing listing;
-    size_t left; /* rows still to return; one further row shows that there is a next page */
-};
-
-static int recent_row(void *rows, void *row, size_t bytes, struct fumi_err *e)
-{
-    struct recent_rows *r = rows;
-    struct note *n = row;
-    if (r->left) {
-        r->left--;
-        show_note(r->listing.call, n);
-        return listing_row(&r->listing, row, bytes, e);
-    }
-    *n = (struct note){.seq = n->seq};
-    return ROW_KEEP;
-}
-
-static enum fumi_ret list_recent(struct fumi_call *call, const void *params, void *result)
-{
-    const struct recent_params *p = params;
-    struct recent_result *out = result;
-    struct fumi_arena *a = call->arena;
-    struct store *store = memory_store(call->self);
-    struct filter f = {.group = p->group, .tags = p->tags, .since = INT64_MIN, .until = INT64_MAX};
-    struct cursor after = {0, 0};
-    struct notes notes = {0};
-    size_t limit = (size_t)p->limit;
-    struct recent_rows rows = {{.call = call}, limit};
-    const struct loading to = {a, recent_row, &rows};
-    if (p->cursor.p)
-        read_cursor(p->cursor, &after);
-    if (project_canonical(a, p->project, &f.project, &call->err) ||
-        (limit && store_list_recent(store, &to, &f, after, limit + 1, &notes, &call->err)))
-        return FUMI_FAIL;
-    size_t n = notes.n > limit ? limit : notes.n;
-    struct note_result *items = fumi_alloc(a, (n + 1) * sizeof(*items));
-    out->name_space = memory_space(call->self, a);
-    for (size_t i = 0; i < n; i++)
-        items[i] = (struct note_result){notes.items[i], out->name_space};
-    out->items = (struct fumi_list){items, n};
-    if (notes.n > limit)
-        out->next = fumi_fmt(a, "%" PRId64 ".%" PRId64, notes.items[n - 1].created.ms,
-                             notes.items[n - 1].seq);
+    *out = answer_of(call->arena, p, &f);
+    write_within(call, &result_shape, out, s.max_tokens);
     return FUMI_OK;
 }
 
@@ -447,7 +355,5 @@ const struct fumi_method search_methods[] = {
      "Finds notes by meaning and by keyword. Say in the query what you want to know; filter by "
      "group, tags and time.",
      &search_shape, &result_shape, search, READ},
-    {"list_recent", "Lists the newest notes of a project.", &recent_shape, &recent_result_shape,
-     list_recent, READ},
 };
 const size_t search_methods_n = FUMI_COUNT(search_methods);

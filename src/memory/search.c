@@ -1,7 +1,8 @@
 /* A search: collects candidates by keywords and by vectors, merges them into one ranking (fuse.c),
- * loads the best notes, and fits their texts into the token budget of the caller. */
+ * loads the best notes, and fits them into the token budget of the caller (budget.c). */
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "memory/budget.h"
 #include "memory/fuse.h"
 #include "memory/memory_parts.h"
 #include "memory/neighbours.h"
@@ -12,7 +13,6 @@
 #include "store/words.h"
 
 #include <stdlib.h>
-#include <strings.h>
 
 enum { CANDIDATES = 200, WIDEN = 4, TIES = 32, MISSES = 3, MISSES_STRICT = 2, MISS_BYTES = 120 };
 
@@ -224,73 +224,11 @@ static int rank(struct searching *q, struct results *all, struct fumi_err *e)
     return 0;
 }
 
-/* Estimates the number of tokens: one per four ASCII characters, one per other character. */
-static size_t tokens_of(struct fumi_str s)
-{
-    size_t ascii = 0, other = 0;
-    for (size_t i = 0; i < s.n; i++) {
-        ascii += (unsigned char)s.p[i] < 0x80;
-        other += (unsigned char)s.p[i] >= 0xC0;
-    }
-    return (ascii + 3) / 4 + other;
-}
-
-/* Returns the offset of the first word of the query that the text contains, ignoring ASCII case and
- * words of less than three bytes; 0 if it contains none. */
-static size_t offset_of_word(struct fumi_str text, struct fumi_str query)
-{
-    for (size_t i = 0, n; i < query.n; i += n + 1) {
-        n = 0;
-        while (i + n < query.n && query.p[i + n] != ' ')
-            n++;
-        for (size_t at = 0; n > 2 && at + n <= text.n; at++)
-            if (!strncasecmp(text.p + at, query.p + i, n))
-                return at;
-    }
-    return 0;
-}
-
-/* A substitute for the best passage of a note that is not embedded yet: the text around a word of
- * the query, or the beginning of the text. */
-static struct fumi_str window(struct fumi_str text, struct fumi_str query, size_t tokens)
-{
-    enum { WINDOW = 800, BEFORE = 200, LEAST = 40 }; /* bytes */
-    size_t at = offset_of_word(text, query), bytes = WINDOW;
-    at = at > BEFORE ? at - BEFORE : 0;
-    while (at && ((unsigned char)text.p[at] & 0xC0) == 0x80)
-        at--;
-    struct fumi_str from = {text.p + at, text.n - at}, some = fumi_utf8_cut(from, bytes);
-    while (tokens_of(some) > tokens && bytes > LEAST)
-        some = fumi_utf8_cut(from, bytes /= 2);
-    return some;
-}
-
-/* Fits a note into the remaining tokens: the whole text, or its best passage. Returns false if
- * neither fits. */
-static bool take(struct result *r, struct fumi_str query, size_t *left)
-{
-    size_t whole = tokens_of(r->note.text);
-    if (whole <= *left) {
-        *left -= whole;
-        return true;
-    }
-    struct fumi_str best = {r->note.text.p + r->begin, r->end - r->begin};
-    if (r->end <= r->begin || r->end > r->note.text.n)
-        best = window(r->note.text, query, *left);
-    size_t part = tokens_of(best);
-    if (part > *left)
-        return false;
-    *left -= part;
-    r->note.text = best;
-    r->part = true;
-    return true;
-}
-
 /* The notes of the candidates while they are loaded, in the order of the candidates. */
 struct loaded {
     const struct searching *q;
     const struct result *next; /* the first candidate whose note is not loaded yet */
-    size_t left;               /* tokens */
+    struct budget budget;
 };
 
 static struct result next_result(struct loaded *l, const struct note *n)
@@ -304,18 +242,21 @@ static struct result next_result(struct loaded *l, const struct note *n)
     return r;
 }
 
-/* Copies only the part of a note that is returned: all of it, its best passage, or only its id. */
+/* Copies only the part of a note that is returned. */
 static int take_result(void *arg, void *row, size_t bytes, struct fumi_err *e)
 {
     struct loaded *l = arg;
     struct note *n = row;
     const struct search *s = l->q->s;
     struct found *out = l->q->out;
-    if (out->results.n + out->rest.n == s->top)
+    if (out->results.n + out->omitted == s->top)
         return ROW_END;
     struct result r = next_result(l, n);
-    if (!take(&r, s->query, &l->left)) {
-        out->rest.items[out->rest.n++] = fumi_dup(l->q->a, r.note.id);
+    bool fits = budget_take(&l->budget, &r, s->query);
+    if (!fits && !l->budget.any)
+        return budget_refuse(&l->budget, s->max_tokens, e);
+    if (!fits) {
+        out->omitted++;
         return ROW_SKIP;
     }
     bytes -= n->text.n - r.note.text.n;
@@ -373,20 +314,21 @@ static int fill(struct searching *q, const struct results *all, size_t n, struct
     const struct search *s = q->s;
     size_t bad = q->strict ? MISSES_STRICT : MISSES;
     bad = all->n - n < bad ? all->n - n : bad;
-    struct loaded good = {q, all->items, s->max_tokens ? s->max_tokens : SIZE_MAX};
-    struct loaded misses = {q, all->items + n, 0};
-    size_t tokens = good.left;
+    struct loaded good = {.q = q, .next = all->items}, misses = {.q = q, .next = all->items + n};
     out->results = (struct results){all->items, 0};
     out->misses = (struct results){all->items + n, 0};
-    out->rest = (struct fumi_strs){fumi_alloc(q->a, (n + 1) * sizeof(struct fumi_str)), 0};
-    if (s->short_ids) {
+    if (s->short_ids || s->max_tokens)
         shorten(q, all->items, n < s->top ? n : s->top);
+    if (s->short_ids)
         shorten(q, all->items + n, bad);
-    }
-    if (load(&good, n, take_result, &out->results, e) ||
-        load(&misses, bad, take_miss, &out->misses, e))
+    if (load(&misses, bad, take_miss, &out->misses, e))
         return -1;
-    out->tokens = tokens - good.left;
+    out->omitted = out->tokens = s->top; /* the most digits */
+    good.budget = budget_begin(s->size, s->max_tokens, out, n > 0);
+    out->omitted = 0;
+    if (load(&good, n, take_result, &out->results, e))
+        return -1;
+    out->tokens = (s->max_tokens ? s->max_tokens : SIZE_MAX) - good.budget.left;
     return 0;
 }
 
@@ -478,8 +420,5 @@ int memory_search(struct memory *m, struct fumi_arena *a, struct search *s, stru
         rc = run(&q, e);
     }
     space_put(q.sp);
-    if (!rc && !out->results.n && out->rest.n && !out->warning.p)
-        out->warning = FUMI_STR("maxTokens is too small for one passage: increase maxTokens, "
-                                "or get the notes in meta.rest one by one");
     return rc;
 }

@@ -156,7 +156,7 @@ TEST(texts_outside_the_answer_do_not_count)
     CHECK_INT(times(call(&w, SEARCH()), too_large), 1);
     answer = call(&w, SEARCH(",\"maxTokens\":100")); /* a part of the first, and no more */
     CHECK_INT(times(answer, "apple"), 1);
-    CHECK_INT(times(answer, "\"rest\":[\"998\",\"997\","), 1);
+    CHECK_INT(times(answer, "\"omitted\":999"), 1);
     wire_close(&w);
     CHECK_INT(live_stop(&s), 0);
 }

@@ -87,7 +87,7 @@ async function embedded(call) {
 }
 
 async function finds(name, call, word, text) {
-    const search = (mode) => call('search', { projectId: 'p', query: `The ${word} gallops`, mode, topK: 1 });
+    const search = (mode) => call('search', { projectId: 'p', query: `The ${word} gallops`, mode, topK: 1, maxTokens: 0 });
     const words = await search('words');
     check(`${name}: found by words at once`, words?.results?.[0]?.text === text, words?.meta);
     check(`${name}: embedded`, await embedded(call));

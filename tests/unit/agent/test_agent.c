@@ -224,6 +224,82 @@ TEST(results_match_their_schemas_without_nulls)
     fixture_end(&t);
 }
 
+static int64_t add_in(struct fixture *t, const char *more)
+{
+    bool failed;
+    struct note n;
+    const struct fumi_val *v = fixture_tool(
+        t, "memory_add_note",
+        fumi_fmt(&t->a, "{\"projectId\":\"p\",\"groupId\":\"global\",\"text\":\"x\"%s}", more),
+        &failed);
+    struct fumi_str id = fixture_text(t, v, "id"); /* a short one */
+    if (failed || memory_find_id(t->m, &t->a, ID_OF_NOTE, id, &id, &t->e) ||
+        store_get_note(memory_store(t->m), &t->a, id, &n, &t->e))
+        return 0;
+    return n.seq;
+}
+
+static struct fumi_str session_of(struct fixture *t, int64_t seq)
+{
+    struct notes notes;
+    const struct loading to = {.arena = &t->a};
+    if (store_load_notes(memory_store(t->m), &to, &seq, 1, &notes, &t->e) || !notes.n)
+        return FUMI_STR("no note");
+    return notes.items[0].session;
+}
+
+/* Notes of one connection have the same session, unless the caller names one. Tools do not show
+ * it. */
+TEST(notes_of_one_client_have_a_session)
+{
+    struct fixture t;
+    struct neighbours n;
+    CHECK(fixture_begin(&t, AGENT_ALL));
+    int64_t first = add_in(&t, ""), named = add_in(&t, ",\"session\":\"mine\""),
+            last = add_in(&t, ",\"createdAt\":\"2031-01-01T00:00:00Z\"");
+    CHECK(first && named && last);
+    struct fumi_str session = session_of(&t, first);
+    CHECK(fumi_starts(session, FUMI_STR("mcp-")) && session.n == 20);
+    CHECK_STR(session_of(&t, named), "mine");
+    CHECK(fumi_eq(session, session_of(&t, last)));
+    CHECK_INT(store_neighbours(memory_store(t.m), &t.a, &first, 1, &n, &t.e), 0);
+    CHECK(n.seq[1] == 0 && n.seq[2] == last && n.seq[3] == 0);
+    struct fumi_str list = fumi_raw(ASK(
+        &t, "tools/call", "{\"name\":\"memory_list_recent\",\"arguments\":{\"projectId\":\"p\"}}"));
+    CHECK(holds(list, "createdAt") && !holds(list, "mcp-") && !holds(list, "mine"));
+    fixture_end(&t);
+}
+
+/* Other calls of a connection name no session, but their notes are neighbours too, except those of
+ * an import. */
+TEST(notes_of_one_connection_are_neighbours)
+{
+    struct fixture t;
+    struct neighbours n;
+    CHECK(fixture_begin(&t, AGENT_ALL));
+    int64_t seqs[4];
+    CHECK(add_in(&t, "") > 0); /* its session does not stay with the connection */
+    for (int i = 0; i < 4; i++) {
+        const char *note = "\"groupId\":\"global\",\"text\":\"x\"";
+        const struct fumi_val *v =
+            i == 1
+                ? ASK(&t, "memory.import", "{\"projectId\":\"p\",\"notes\":[{%s}]}", note)
+                : ASK(&t, "memory.add_note",
+                      "{\"projectId\":\"p\",%s,\"createdAt\":\"203%d-01-01T00:00:00Z\"}", note, i);
+        struct note got;
+        struct fumi_str id = i == 1 ? fumi_text(&t.a, fumi_first(fumi_get(v, "ids")))
+                                    : fixture_text(&t, v, "id");
+        CHECK_INT(store_get_note(memory_store(t.m), &t.a, id, &got, &t.e), 0);
+        CHECK(!got.session.p);
+        seqs[i] = got.seq;
+    }
+    CHECK_INT(store_neighbours(memory_store(t.m), &t.a, &seqs[0], 1, &n, &t.e), 0);
+    CHECK(n.seq[1] == 0 && n.seq[2] == seqs[2] && n.seq[3] == seqs[3]);
+    CHECK_INT(store_neighbours(memory_store(t.m), &t.a, &seqs[1], 1, &n, &t.e), 0);
+    CHECK(n.seq[1] == 0 && n.seq[2] == 0);
+    fixture_end(&t);
+}
+
 TEST(a_search_result_is_compact)
 {
     struct fixture t;
@@ -246,7 +322,7 @@ TEST(a_search_result_is_compact)
     print_cost("memory_search, 5 notes of 160 bytes", fumi_raw(v));
     CHECK(score.n && score.n <= 5);
     CHECK(!fumi_get(v, "namespace") && !fumi_get(hit, "projectId") && !fumi_get(hit, "source"));
-    CHECK_STR(fumi_raw(meta), "{\"filtered\":{\"inProject\":6}}");
+    CHECK_STR(fumi_raw(meta), "{\"filtered\":{\"inProject\":6},\"confidence\":\"high\"}");
     fixture_end(&t);
 }
 

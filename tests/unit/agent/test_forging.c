@@ -181,9 +181,9 @@ static struct fumi_str project_argument(struct fixture *t, struct fumi_str proje
 static bool check_recall(struct fixture *t, const struct note *notes)
 {
     struct fumi_str text = prompt(
-        t, "recall", project_argument(t, notes->project, "\"query\":\"zebra\\n## \\\"x\\\"\""));
+        t, "recall", project_argument(t, notes->project, "\"query\":\"zebra\\n## \\\"zebra\\\"\""));
     struct seen s;
-    if (!read_recall(&t->a, text, &s) || !fumi_eq(s.of, FUMI_STR("zebra ## \"x\"")) ||
+    if (!read_recall(&t->a, text, &s) || !fumi_eq(s.of, FUMI_STR("zebra ## \"zebra\"")) ||
         s.n < (notes->text.n < LONG ? 3 : 2))
         return false;
     for (size_t i = 0; i < s.n; i++) {
