@@ -75,6 +75,7 @@ struct command {
     X(reembed)                                                                                     \
     X(import)                                                                                      \
     X(export)                                                                                      \
+    X(test)                                                                                        \
     X(backup)                                                                                      \
     X(doctor)                                                                                      \
     X(model)                                                                                       \

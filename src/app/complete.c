@@ -48,6 +48,7 @@ static const struct {
     const char *words; /* NULL: the names of the agents */
 } words[] = {{"model", "install"},
              {"setup", NULL},
+             {"test", "add"},
              {"hook", "session-start"},
              {"completion", "bash zsh fish"}};
 
