@@ -1,25 +1,41 @@
-/* Measures durable adds by one thread and by 16 threads, and searches in a store of many notes.
+/* Measures durable adds by one thread and by 16 threads, and searches in a store of many notes: of
+ * the store, and of the memory with and without the parts of the ranking that can be switched off.
  *
  * Usage: bench_store [NOTES]      NOTES is the number of notes; default: 100,000
  *
  * The baseline of an add is a write of 4 KiB and an fdatasync, which every durable store needs. */
 #include "base/clock.h"
 #include "base/uuid.h"
+#include "memory/memory_parts.h"
 #include "store/sqlite.h"
 #include "store/vector.h"
 
 #include <fcntl.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 enum { DIM = 384, WORDS = 24, VOCABULARY = 20000, CENTRES = 500, QUERIES = 200, ADDS = 1600 };
+enum { SESSION_NOTES = 20, TOP = 10, EMBED_MS = 60000 };
+enum {
+    ALL_OFF = SEARCH_NO_PIVOT | SEARCH_NO_NAMES | SEARCH_NO_NEIGHBOURS | SEARCH_NO_DATES,
+};
+
+/* A search with all parts of the ranking may take this much longer. */
+static const double SLOWER = 1.25;
 
 static const struct fumi_log quiet = {.level = FUMI_SILENT};
+static const struct embed_config local = {.provider = FUMI_STR("local")};
 static const struct filter all = {
     .project = {"bench", 5}, .group = {NULL, 0}, .since = INT64_MIN, .until = INT64_MAX};
+
+struct bench {
+    struct store *store;
+    struct fumi_str space; /* of the local model, so that a memory finds the vectors */
+};
 
 struct dice {
     uint64_t state;
@@ -51,7 +67,7 @@ static struct fumi_str text(struct dice *d, struct fumi_arena *a, size_t words)
     return s;
 }
 
-static void add(struct store *s, struct dice *d, struct fumi_arena *a)
+static void add(const struct bench *b, struct dice *d, struct fumi_arena *a, const char *session)
 {
     struct fumi_err e = {0};
     float *x = fumi_alloc(a, DIM * sizeof(*x));
@@ -61,11 +77,12 @@ static void add(struct store *s, struct dice *d, struct fumi_arena *a)
                      .project = FUMI_STR("bench"),
                      .group = FUMI_STR("g"),
                      .text = text(d, a, WORDS),
+                     .session = fumi_str(session),
                      .created = {fumi_now(), true}};
     vector(d, x);
     struct passage p = {0, (uint32_t)n.text.n, x};
-    struct vectors v = {FUMI_STR("bench:b:384"), DIM, &p, 1};
-    if (store_add_note(s, &n, &v, &e)) {
+    struct vectors v = {b->space, DIM, &p, 1};
+    if (store_add_note(b->store, &n, &v, &e)) {
         fprintf(stderr, "bench_store: %s\n", e.text);
         exit(1);
     }
@@ -74,7 +91,7 @@ static void add(struct store *s, struct dice *d, struct fumi_arena *a)
 
 struct adder {
     pthread_t thread;
-    struct store *store;
+    const struct bench *bench;
     size_t n;
     uint64_t seed;
 };
@@ -84,18 +101,21 @@ static void *adder(void *arg)
     struct adder *w = arg;
     struct fumi_arena a = {0};
     struct dice d = {w->seed};
-    for (size_t i = 0; i < w->n; i++)
-        add(w->store, &d, &a);
+    for (size_t i = 0; i < w->n; i++) {
+        char session[64];
+        snprintf(session, sizeof(session), "%" PRIu64 "-%zu", w->seed, i / SESSION_NOTES);
+        add(w->bench, &d, &a, session);
+    }
     fumi_arena_done(&a);
     return NULL;
 }
 
-static double adds_per_second(struct store *s, size_t threads, size_t n)
+static double adds_per_second(const struct bench *b, size_t threads, size_t n)
 {
     struct adder w[16];
     int64_t began = fumi_ticks();
     for (size_t i = 0; i < threads; i++) {
-        w[i] = (struct adder){.store = s, .n = n / threads, .seed = fumi_ticks() + (int64_t)i};
+        w[i] = (struct adder){.bench = b, .n = n / threads, .seed = fumi_ticks() + (int64_t)i};
         pthread_create(&w[i].thread, NULL, adder, &w[i]);
     }
     for (size_t i = 0; i < threads; i++)
@@ -134,7 +154,13 @@ static int by_value(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static double once(struct store *s, struct dice *d, struct fumi_arena *a, bool by_vector)
+static double middle(double ms[QUERIES])
+{
+    qsort(ms, QUERIES, sizeof(*ms), by_value);
+    return ms[QUERIES / 2];
+}
+
+static double once(const struct bench *b, struct dice *d, struct fumi_arena *a, bool by_vector)
 {
     struct fumi_err e = {0};
     struct hits h;
@@ -143,38 +169,96 @@ static double once(struct store *s, struct dice *d, struct fumi_arena *a, bool b
     const struct keyword_query words = {.text = text(d, a, 5), .limit = 100};
     struct keyword_hits k;
     int64_t began = fumi_ticks();
-    if (by_vector ? store_nearest(s, a, &all, FUMI_STR("bench:b:384"), x, DIM, 10, &h, &e)
-                  : store_match_keywords(s, a, &all, &words, &k, &e))
+    if (by_vector ? store_nearest(b->store, a, &all, b->space, x, DIM, 10, &h, &e)
+                  : store_match_keywords(b->store, a, &all, &words, &k, &e))
         exit(1);
     double ms = (double)(fumi_ticks() - began) / 1e6;
     fumi_arena_reset(a, 1 << 20);
     return ms;
 }
 
-static double median(struct store *s, bool by_vector)
+static double median(const struct bench *b, bool by_vector)
 {
     struct fumi_arena a = {0};
     struct dice d = {77};
     double ms[QUERIES];
     for (size_t i = 0; i < QUERIES; i++)
-        ms[i] = once(s, &d, &a, by_vector);
-    qsort(ms, QUERIES, sizeof(*ms), by_value);
+        ms[i] = once(b, &d, &a, by_vector);
     fumi_arena_done(&a);
-    return ms[QUERIES / 2];
+    return middle(ms);
 }
 
-static double first_result(const char *dir)
+static double first_result(const char *dir, struct fumi_str space)
 {
     struct fumi_arena a = {0};
     struct dice d = {5};
     int64_t began = fumi_ticks();
-    struct store *s = open_store(dir, false);
-    once(s, &d, &a, true);
-    once(s, &d, &a, false);
+    struct bench b = {open_store(dir, false), space};
+    once(&b, &d, &a, true);
+    once(&b, &d, &a, false);
     double ms = (double)(fumi_ticks() - began) / 1e6;
-    store_close(s);
+    store_close(b.store);
     fumi_arena_done(&a);
     return ms;
+}
+
+/* A search of the memory. Returns the time in milliseconds; *used receives the mode. */
+static double search_once(struct memory *m, struct fumi_str query, enum search_mode mode,
+                          unsigned off, enum search_mode *used)
+{
+    struct fumi_arena a = {0};
+    struct fumi_err e = {0};
+    struct search s = {
+        .filter = all, .query = query, .top = TOP, .mode = mode, .off = off, .ms = EMBED_MS};
+    struct found f;
+    int64_t began = fumi_ticks();
+    if (memory_search(m, &a, &s, &f, &e)) {
+        fprintf(stderr, "bench_store: %s\n", e.text);
+        exit(1);
+    }
+    double ms = (double)(fumi_ticks() - began) / 1e6;
+    *used = f.mode;
+    fumi_arena_done(&a);
+    return ms;
+}
+
+/* The queries have a name that many notes contain, four words and a date. */
+static void measure_searches(struct memory *m, enum search_mode mode, const char *name, bool judged)
+{
+    struct fumi_arena a = {0};
+    struct dice d = {99};
+    double off[QUERIES], on[QUERIES];
+    enum search_mode used = mode;
+    for (size_t i = 0; i < QUERIES; i++) {
+        struct fumi_str q = fumi_fmt(&a, "W0 %.*s last week", FUMI_ARG(text(&d, &a, 4)));
+        for (size_t k = i; k < i + 2; k++) /* in turn, because the second search is faster */
+            *(k % 2 ? &off[i] : &on[i]) = search_once(m, q, mode, k % 2 ? ALL_OFF : 0, &used);
+    }
+    fumi_arena_done(&a);
+    if (used != mode) {
+        printf("%-44s skipped: no model\n", name);
+        return;
+    }
+    double before = middle(off), after = middle(on), ratio = after / before;
+    printf("%-44s %8.2f\n%-44s %8.2f  x %.2f %s\n", name, before,
+           "  with pivot, names, neighbours and dates", after, ratio,
+           !judged           ? ""
+           : ratio <= SLOWER ? "met"
+                             : "MISSED (x 1.25)");
+}
+
+static void measure_memory(const char *dir, size_t n)
+{
+    struct fumi_err e = {0};
+    struct memory_options o = {.store = open_store(dir, false), .embed = local, .log = &quiet};
+    struct memory *m = memory_open(&o, &e);
+    if (!m) {
+        fprintf(stderr, "bench_store: %s\n", e.text);
+        exit(1);
+    }
+    measure_searches(m, SEARCH_WORDS, "search by keywords", n <= 100000);
+    measure_searches(m, SEARCH_HYBRID, "hybrid search, query embedded", n <= 100000);
+    memory_close(m);
 }
 
 static int drop(const char *path, const struct stat *st, int kind, struct FTW *at)
@@ -183,31 +267,53 @@ static int drop(const char *path, const struct stat *st, int kind, struct FTW *a
     return remove(path);
 }
 
+static void measure_adds(const char *dir, struct fumi_str space)
+{
+    struct bench b = {open_store(dir, false), space};
+    printf("store: durable adds per second, with keywords and a vector of %d numbers\n", DIM);
+    printf("%-44s %8.0f\n", "4 KiB and fdatasync (baseline)", syncs_per_second(dir));
+    printf("%-44s %8.0f\n", "add, one thread", adds_per_second(&b, 1, ADDS));
+    printf("%-44s %8.0f\n", "add, 16 threads", adds_per_second(&b, 16, 4 * ADDS));
+    store_close(b.store);
+}
+
+static void fill(const char *dir, struct fumi_str space, size_t n)
+{
+    struct bench b = {open_store(dir, true), space};
+    adds_per_second(&b, 1, n > 5 * ADDS ? n - 5 * ADDS : 1);
+    once(&b, &(struct dice){1}, &(struct fumi_arena){0}, true); /* creates the vector cache */
+    store_close(b.store);
+}
+
+static void measure_store(const char *dir, struct fumi_str space, size_t n)
+{
+    printf("store of %zu notes: milliseconds\n", n);
+    double first = first_result(dir, space);
+    printf("%-44s %8.1f  %s\n", "open to first result by vector and keyword", first,
+           n > 100000 || first < 30 ? "met" : "MISSED (30)");
+    struct bench b = {open_store(dir, false), space};
+    once(&b, &(struct dice){1}, &(struct fumi_arena){0}, true);
+    printf("%-44s %8.2f\n", "10 nearest vectors, rescored exactly", median(&b, true));
+    printf("%-44s %8.2f\n", "100 best by 5 keywords", median(&b, false));
+    store_close(b.store);
+}
+
 int main(int argc, char **argv)
 {
     char dir[] = "/var/tmp/bench-store-XXXXXX";
     size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 100000;
-    if (!mkdtemp(dir))
+    struct fumi_arena a = {0};
+    struct fumi_err e = {0};
+    struct space *sp = space_new(&local, &quiet, &e);
+    if (!sp || !mkdtemp(dir))
         return 1;
-    struct store *s = open_store(dir, false);
-    printf("store: durable adds per second, with keywords and a vector of %d numbers\n", DIM);
-    printf("%-44s %8.0f\n", "4 KiB and fdatasync (baseline)", syncs_per_second(dir));
-    printf("%-44s %8.0f\n", "add, one thread", adds_per_second(s, 1, ADDS));
-    printf("%-44s %8.0f\n", "add, 16 threads", adds_per_second(s, 16, 4 * ADDS));
-    store_close(s);
-    s = open_store(dir, true);
-    adds_per_second(s, 1, n > 5 * ADDS ? n - 5 * ADDS : 1);
-    once(s, &(struct dice){1}, &(struct fumi_arena){0}, true); /* creates the vector cache */
-    store_close(s);
-    printf("store of %zu notes: milliseconds\n", n);
-    double first = first_result(dir);
-    printf("%-44s %8.1f  %s\n", "open to first result by vector and keyword", first,
-           n > 100000 || first < 30 ? "met" : "MISSED (30)");
-    s = open_store(dir, false);
-    once(s, &(struct dice){1}, &(struct fumi_arena){0}, true);
-    printf("%-44s %8.2f\n", "10 nearest vectors, rescored exactly", median(s, true));
-    printf("%-44s %8.2f\n", "100 best by 5 keywords", median(s, false));
-    store_close(s);
+    struct fumi_str space = space_name(sp, &a);
+    measure_adds(dir, space);
+    fill(dir, space, n);
+    measure_store(dir, space, n);
+    measure_memory(dir, n);
     nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS);
+    space_put(sp);
+    fumi_arena_done(&a);
     return 0;
 }

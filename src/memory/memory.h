@@ -100,6 +100,14 @@ enum search_mode { SEARCH_HYBRID, SEARCH_MEANING, SEARCH_WORDS };
 
 enum { SEARCH_TIMES = 4 };
 
+/* Parts of the ranking that a measurement can switch off. */
+enum {
+    SEARCH_NO_PIVOT = 1,
+    SEARCH_NO_NAMES = 2,
+    SEARCH_NO_NEIGHBOURS = 4,
+    SEARCH_NO_DATES = 8,
+};
+
 struct result;
 struct found;
 
@@ -119,6 +127,7 @@ struct search {
     double min_relevance;           /* minimum relevance */
     bool strict;                    /* without confidence: no results, but at most two misses */
     int64_t now;                    /* time that "yesterday" refers to; 0: the present */
+    unsigned off;                   /* SEARCH_NO_*; 0: everything is on */
     size_t max_tokens;              /* limit of the answer; 0: unlimited */
     const struct answer_size *size; /* NULL: only the texts of the results count */
     bool short_ids;                 /* results get short ids */

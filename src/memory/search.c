@@ -81,7 +81,9 @@ static int by_meaning(struct searching *q, struct hits *near, struct fumi_err *e
 {
     struct store *store = q->m->view;
     struct fumi_err why = {0};
-    struct fumi_str text = query_without_names(q->a, q->s->query, &q->words);
+    struct fumi_str text = q->s->off & SEARCH_NO_NAMES
+                               ? q->s->query
+                               : query_without_names(q->a, q->s->query, &q->words);
     if (space_query(q->sp, q->a, text, q->s->ms, &q->x, &why)) {
         q->x = NULL;
         if (q->s->mode == SEARCH_HYBRID && why.code == ERR_PROVIDER) {
@@ -134,7 +136,7 @@ static int raise_scores(struct searching *q, const struct fuse_input *in, struct
         s.space = space_name(q->sp, q->a);
         s.dim = atomic_load(&q->sp->embedder->dim);
     }
-    if (neighbours_raise(&s, q->a, all, e))
+    if (!(q->s->off & SEARCH_NO_NEIGHBOURS) && neighbours_raise(&s, q->a, all, e))
         return -1;
     results_scale(all);
     results_sort(all);
@@ -156,7 +158,8 @@ static void set_relevance(const struct searching *q, struct results *all)
 /* A search by meaning uses the shares of the keyword search, but not its order. */
 static int by_words(struct searching *q, struct fumi_err *e)
 {
-    const struct keyword_query words = {.text = q->s->query, .limit = q->wide};
+    const struct keyword_query words = {
+        .text = q->s->query, .limit = q->wide, .plain_length = q->s->off & SEARCH_NO_PIVOT};
     return store_match_keywords(q->m->view, q->a, &q->s->filter, &words, &q->words, e);
 }
 
@@ -166,7 +169,7 @@ static int candidates(struct searching *q, struct results *all, struct fumi_err 
     q->out->mode = q->s->mode;
     q->out->times_n = 0;
     q->x = NULL;
-    if (q->s->mode == SEARCH_HYBRID)
+    if (q->s->mode == SEARCH_HYBRID && !(q->s->off & SEARCH_NO_DATES))
         q->out->times_n = dates_read(q->s->query, q->s->now ? q->s->now : fumi_now(), q->out->times,
                                      SEARCH_TIMES);
     if (by_words(q, e))

@@ -683,7 +683,7 @@ int store_sqlite_words_match(sqlite3 *db, struct fumi_arena *a, const struct wor
     s->rank.q = &s->query;
     s->rank.notes = fmax(1, (double)what->notes);
     s->rank.length = fmax(1, (double)what->words / s->rank.notes);
-    s->rank.pivot = PIVOT;
+    s->rank.pivot = what->query->plain_length ? 0 : PIVOT;
     *out = (struct keyword_hits){.notes = (double)what->notes};
     int rc = search(s, &out->hits, e);
     if (!rc)

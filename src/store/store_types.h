@@ -34,6 +34,7 @@ struct hits {
 struct keyword_query {
     struct fumi_str text; /* plain text, without operators */
     size_t limit;         /* 0: only the words of the query are counted */
+    bool plain_length;    /* for measurements: short notes score more, as in standard BM25 */
 };
 
 /* A word of the query. */

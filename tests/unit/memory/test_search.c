@@ -94,12 +94,15 @@ static bool add_three(struct fixture *t)
 TEST(a_note_scores_more_beside_a_good_one)
 {
     struct fixture t;
-    struct found with;
+    struct found with, without;
     struct search s = asking("deploy staging failed");
     CHECK(add_three(&t));
     CHECK_INT(memory_search(t.m, &t.a, &s, &with, &t.e), 0);
-    const struct result *cause = find(&with, "because");
-    CHECK(cause && cause->neighbours > 0);
+    s.off = SEARCH_NO_NEIGHBOURS;
+    CHECK_INT(memory_search(t.m, &t.a, &s, &without, &t.e), 0);
+    const struct result *cause = find(&with, "because"), *alone = find(&without, "because");
+    CHECK(cause && alone);
+    CHECK(cause->neighbours > 0 && alone->neighbours == 0);
     CHECK(find(&with, "Tabs")->neighbours == 0);
     CHECK(with.results.items[0].score <= 1);
     CHECK_INT(with.results.items[0].note.created.ms, 1000);
@@ -205,5 +208,9 @@ TEST(notes_of_the_time_in_question_score_more)
     CHECK_INT(f.results.items[0].note.created.ms, september);
     CHECK(f.results.items[0].time > 0);
     CHECK(f.results.items[1].time == 0);
+    s.off = SEARCH_NO_DATES;
+    CHECK_INT(memory_search(t.m, &t.a, &s, &f, &t.e), 0);
+    CHECK_INT(f.times_n, 0);
+    CHECK(f.results.items[0].time == 0);
     end(&t);
 }
