@@ -1,5 +1,5 @@
 # Shortcuts for CMake with the presets of CMakePresets.json.
-.PHONY: all test reference bench eval crash install setup coverage fuzz valgrind format tidy clean
+.PHONY: all test reference bench eval eval-crowd crash install setup coverage fuzz valgrind format tidy clean
 PREFIX ?= /usr/local
 
 all:
@@ -30,8 +30,14 @@ bench:
 crash:
 	@cmake --preset release >/dev/null && cmake --build --preset release --target crash
 
-# Measures the quality of search. DATA is the directory of the published data sets.
+# Measures the quality of search, in about ten minutes; eval-crowd: among 80,000 short notes. DATA is the directory of the
+# published data sets, QUERIES the most queries of each set.
 DATA ?= ../shared/data
+QUERIES ?= 1000000
+CROWD ?= 80000
 eval: all
 	@cmake --preset bench >/dev/null && cmake --build --preset bench --target eval
-	@FUMI_MODEL=build/share/fumi/fumi-minilm.bin build/bench/bench/eval $(DATA)
+	@FUMI_MODEL=build/share/fumi/fumi-minilm.bin build/bench/bench/eval $(DATA) $(QUERIES)
+eval-crowd: all
+	@cmake --preset bench >/dev/null && cmake --build --preset bench --target eval
+	@FUMI_MODEL=build/share/fumi/fumi-minilm.bin build/bench/bench/eval $(DATA) $(QUERIES) $(CROWD)
