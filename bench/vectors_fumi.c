@@ -14,10 +14,14 @@ struct scan_engine {
     struct scan *scan;
 };
 
-static int all(void *arg, scan_put_fn *put, void *to, int64_t *change, struct fumi_err *e)
+static int read_all(void *arg, struct scan_piece *p, scan_note_fn *note, scan_put_fn *put, void *to,
+                    struct fumi_err *e)
 {
     const struct vector_set *s = arg;
-    for (size_t i = 0; i < s->n; i++) {
+    (void)note;
+    p->change = CHANGE;
+    p->last = INT64_MAX;
+    for (size_t i = 0; p->upto != INT64_MAX && i < s->n; i++) {
         struct scan_row row = {.note = (int64_t)i,
                                .vector = (int64_t)i + 1,
                                .created = (int64_t)i,
@@ -26,26 +30,17 @@ static int all(void *arg, scan_put_fn *put, void *to, int64_t *change, struct fu
         if (put(to, &row, e))
             return -1;
     }
-    *change = CHANGE;
-    return 0;
-}
-
-static int changed(void *arg, int64_t since, int (*note)(void *, int64_t), scan_put_fn *put,
-                   void *to, int64_t *change, struct fumi_err *e)
-{
-    (void)arg, (void)note, (void)put, (void)to, (void)e;
-    *change = since;
     return 0;
 }
 
 static void *open_scan(const struct vector_set *s, const char *file)
 {
     struct fumi_err e = {0};
-    struct scan_source source = {all, changed, (void *)s};
+    struct scan_source source = {read_all, (void *)s};
     struct fumi_log log = {.level = FUMI_WARN};
     struct scan_engine *o = fumi_resize(NULL, sizeof(*o));
     *o = (struct scan_engine){s, scan_open(file, FUMI_STR("bench"), DIM, &source, &log, &e)};
-    if (!o->scan || scan_refresh(o->scan, CHANGE, &e)) {
+    if (!o->scan || scan_refresh(o->scan, CHANGE, INT64_C(600000), &e)) {
         fprintf(stderr, "bench_vectors: %s\n", e.text);
         exit(1);
     }

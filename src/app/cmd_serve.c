@@ -11,6 +11,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+enum { CACHE_WAIT_MS = 100 };
+
 struct serve_flags {
     struct fumi_str transport, host, project;
     int64_t port;
@@ -203,7 +205,7 @@ static int finish(struct session *s, struct serve_context *u, int rc, const stru
 static int serve(struct invocation *i)
 {
     const struct serve_flags *f = i->flags;
-    struct session s = {0};
+    struct session s = {.patience = CACHE_WAIT_MS};
     struct serve_context u = {0};
     struct fumi_err e = {0};
     struct fumi_shape http = config_http_shape();

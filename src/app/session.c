@@ -60,6 +60,7 @@ static int open_store(struct session *s, bool lenient, struct fumi_err *e)
         .path = files_name(&s->arena, s->config.store.path),
         .lenient = lenient,
         .salvage = s->salvage,
+        .patience = s->patience,
         .log = &s->log,
     };
     if (files_make_dir(s->config.paths.data_dir, e))

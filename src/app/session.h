@@ -14,6 +14,7 @@ struct session {
     bool salvage;        /* set before opening: also open a database that must be repaired first */
     struct scope scope;  /* set before session_begin; {0}: everything */
     bool short_ids;      /* set before session_begin: results have short ids, for people */
+    int64_t patience;    /* set before session_begin: see struct store_sqlite_options */
     struct store *store; /* owned by `memory` if that is not NULL */
     struct memory *memory;
     struct fumi_server *server; /* with the methods of the memory */

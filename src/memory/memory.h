@@ -186,7 +186,8 @@ struct found {
     enum confidence confidence;
     struct date_span times[SEARCH_TIMES]; /* that the query names */
     size_t times_n;
-    int64_t pending; /* notes of the project that lack vectors */
+    int64_t pending; /* notes of the project that lack vectors; all, if `behind` */
+    bool behind;     /* the vector cache is being built: notes are found by keyword only */
     size_t tokens;   /* of the answer, at most */
 };
 

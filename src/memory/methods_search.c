@@ -175,8 +175,11 @@ static const struct fumi_field meta_fields[] = {
     FUMI_FIELD(struct search_meta, times, "time",
                "Times that the query names: notes of these times score more.", .flags = FUMI_OMIT,
                .shape = &time_shape),
-    FUMI_FIELD(struct search_meta, pending, "pending",
-               "Notes of the project without vectors: found by keyword only.", .flags = FUMI_OMIT),
+    FUMI_FIELD(
+        struct search_meta, pending, "pending",
+        "Notes of the project that are found by keyword only: they lack vectors, or the vector "
+        "cache is being built.",
+        .flags = FUMI_OMIT),
     FUMI_FIELD(struct search_meta, message, "message", "What to know about the answer, in words.",
                .flags = FUMI_OMIT),
 };
@@ -252,7 +255,9 @@ static struct fumi_str message_of(struct fumi_arena *a, const struct found *f)
     if (f->confidence == CONFIDENCE_NONE)
         none = f->misses.n ? FUMI_STR("nothing relevant; nearMisses are the closest notes")
                            : FUMI_STR("nothing relevant");
-    if (f->pending)
+    if (f->behind && f->pending)
+        pending = FUMI_STR("notes are found by keyword only while the vector cache is built");
+    else if (f->pending)
         pending = fumi_fmt(a, "%" PRId64 " %s not embedded yet and found by keyword only",
                            f->pending, f->pending == 1 ? "note is" : "notes are");
     if (!none.n && !pending.n)

@@ -32,6 +32,7 @@ struct searching {
     float *x;        /* the vector of the query; NULL: none */
     bool strict;     /* search.strict applies: there is no confidence */
     bool no_vectors; /* notes pass the filter, but none has a vector in the serving space */
+    bool behind;     /* the vector cache is being built: only the keyword search finds notes */
 };
 
 static int by_cosine(const void *x, const void *y)
@@ -70,7 +71,7 @@ static int add_cosines(struct searching *q, struct hits *near, struct fumi_err *
         memcpy(all, near->items, near->n * sizeof(*all));
     if (more.n)
         memcpy(all + near->n, more.items, more.n * sizeof(*all));
-    *near = (struct hits){all, near->n + more.n};
+    *near = (struct hits){.items = all, .n = near->n + more.n};
     qsort(all, near->n, sizeof(*all), by_cosine);
     return 0;
 }
@@ -97,8 +98,10 @@ static int by_meaning(struct searching *q, struct hits *near, struct fumi_err *e
     if (store_nearest(store, q->a, &q->s->filter, space_name(q->sp, q->a), q->x, dim, q->wide, near,
                       e))
         return -1;
-    q->no_vectors = !near->n && q->out->filtered.left > 0;
-    return q->s->mode == SEARCH_HYBRID && q->words.hits.n ? add_cosines(q, near, e) : 0;
+    q->behind = near->behind;
+    q->no_vectors = !near->n && !q->behind && q->out->filtered.left > 0;
+    bool both = q->s->mode == SEARCH_HYBRID || q->behind;
+    return both && q->words.hits.n ? add_cosines(q, near, e) : 0;
 }
 
 /* Whether the embedder does not support the language of the query. */
@@ -376,6 +379,10 @@ static int count_pending(const struct searching *q, struct fumi_err *e)
     struct store_stats own = {0};
     int64_t have, all;
     if (q->s->mode == SEARCH_WORDS)
+        return 0;
+    out->behind = q->behind;
+    out->pending = out->filtered.project;
+    if (q->behind)
         return 0;
     if (store_embedding_progress(store, space, &have, &all, e))
         return -1;

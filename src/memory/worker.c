@@ -354,6 +354,18 @@ static int complete(struct embed_pass *r, struct fumi_err *e)
     return rc;
 }
 
+/* Lets the store build the vector cache in the background, before a search needs it. */
+static void prepare_searches(struct embed_pass *r)
+{
+    struct memory *m = r->m;
+    struct space *sp = space_take(m, &m->serving);
+    struct fumi_err ignored;
+    size_t dim = atomic_load(&sp->embedder->dim);
+    if (dim)
+        store_prepare_nearest(m->store, space_name(sp, r->a), dim, &ignored);
+    space_put(sp);
+}
+
 static enum outcome step(struct embed_pass *r, struct fumi_err *e)
 {
     struct store *store = r->m->store;
@@ -430,6 +442,8 @@ static void *work(void *arg)
         if (o == FAILED && !stopping(m))
             fumi_log(m->o.log, again ? FUMI_DEBUG : FUMI_WARN, "embedding in the background failed",
                      {"why", fumi_str(e.text), 0}, {"retry in ms", {0}, retry});
+        if (o == NOTHING && !m->o.scope.read_only)
+            prepare_searches(&r);
         if (o != DONE_SOME)
             record_progress(m, o == FAILED, 0, o == FAILED ? &e : NULL);
         fumi_arena_reset(&a, 1 << 20);

@@ -2,22 +2,19 @@
  * after a power cut the checksums tell whether rows and header belong together. */
 #include "store/scan_parts.h"
 
-#include "base/clock.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char magic[8] = "fumiscan";
 #define MIX 0x9e3779b97f4a7c15u
 
 _Static_assert(sizeof(struct scan_header) <= SCAN_SLOTS, "the header reaches into the slots");
-_Static_assert(sizeof(struct scan_state) == 48, "padding would be part of the checksum");
+_Static_assert(sizeof(struct scan_state) == 56, "padding would be part of the checksum");
 
 static inline uint64_t hash_step(uint64_t checksum, uint64_t word)
 {
@@ -122,19 +119,11 @@ int scan_file_memory(void)
     return memfd_create("fumi-scan", MFD_CLOEXEC);
 }
 
-/* The holder of the lock may be writing a large file, or may have been stopped (SIGSTOP). The
- * caller wants to search, so it does not wait for long: it reads the rows into memory instead. */
-bool scan_file_lock(int fd)
+int scan_file_lock(int fd)
 {
-    const int64_t end = fumi_ticks() + 2 * INT64_C(1000000000);
-    struct timespec wait = {0, 100000};
-    while (flock(fd, LOCK_EX | LOCK_NB)) {
-        if ((errno != EWOULDBLOCK && errno != EINTR) || fumi_ticks() > end)
-            return false;
-        nanosleep(&wait, NULL);
-        wait.tv_nsec = wait.tv_nsec < 5000000 ? wait.tv_nsec * 2 : wait.tv_nsec;
-    }
-    return true;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    return errno == EWOULDBLOCK || errno == EINTR ? 1 : -1;
 }
 
 void scan_file_unlock(int fd)
@@ -520,10 +509,11 @@ void scan_write_deleted(struct scan_writer *w, const int64_t *notes, size_t n)
 /* The rows are written before the slot, which is the one that the previous generation does not
  * use; so a writer that is killed leaves a valid file. Other processes see the stores in order
  * because of the file lock, other threads because of the mutex. */
-void scan_write_publish(struct scan_writer *w, int64_t change)
+void scan_write_publish(struct scan_writer *w, int64_t change, int64_t upto)
 {
     assert(w->state.rows >= w->before.rows && w->state.deleted <= w->state.rows);
     w->state.change = change;
+    w->state.upto = upto;
     w->state.generation++;
     w->state.checksum = state_checksum(&w->state);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -612,4 +602,46 @@ size_t scan_peek(const char *path, char space[SCAN_SPACE], size_t *n)
     memcpy(space, h.space, h.space_n);
     *n = h.space_n;
     return h.dim;
+}
+
+static bool codes_are_valid(const struct scan_map *m, const struct scan_state *s)
+{
+    for (uint64_t row = 0; row < s->rows; row++) {
+        struct scan_block b = scan_block(m, (size_t)(row / SCAN_BLOCK));
+        size_t i = row % SCAN_BLOCK;
+        if (!scan_is_deleted(&b, i, s->generation) &&
+            b.code_info[i].checksum != scan_code_checksum(m, b.code + i * m->layout.stride))
+            return false;
+    }
+    return true;
+}
+
+static const char *check_file(int fd, struct fumi_str space, size_t dim)
+{
+    struct scan_map *m;
+    struct scan_state state;
+    int locked = scan_file_lock(fd);
+    if (locked)
+        return locked > 0 ? NULL : "it cannot be locked";
+    const char *why = scan_map_open(fd, space, dim, &m, &state);
+    if (why)
+        return why;
+    why = codes_are_valid(m, &state) ? NULL : "rows";
+    scan_map_free(m);
+    return why;
+}
+
+const char *scan_check(const char *path)
+{
+    char name[SCAN_SPACE];
+    struct fumi_str space = {name, 0};
+    size_t dim = scan_peek(path, name, &space.n);
+    if (access(path, F_OK))
+        return NULL;
+    int fd = dim ? open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return "header";
+    const char *why = check_file(fd, space, dim);
+    close(fd);
+    return why;
 }

@@ -1,14 +1,14 @@
-/* Private to scan*.c and their tests. scan_file.c reads and writes the side file, scan_rank.c
- * searches in it, scan.c keeps it up to date, scan_bits.c computes the sign bits.
+/* Private to scan*.c and their tests. scan_file.c reads and writes the side file, scan_keep.c
+ * keeps it up to date, scan_rank.c searches in it, scan_bits.c computes the sign bits.
  *
  * The file is a header of one page, followed by blocks of SCAN_BLOCK rows. A block stores its rows
  * by column. Rows are only appended. To delete a row, its `deleted` column is set to the number of
  * the next generation; a search that uses an older generation still sees the row, in this process
  * and in others, without a lock.
  *
- * A generation (row count, change number, deleted rows) is published by writing one of two slots
- * in the header, in turn. If a writer is killed half-way, the older slot is still valid and the
- * unpublished rows and marks do not count.
+ * A generation (row count, change number, last vector, deleted rows) is published by writing one of
+ * two slots in the header, in turn. If a writer is killed half-way, the older slot is still valid
+ * and the unpublished rows and marks do not count.
  *
  * For privacy, the rows of a deleted note are overwritten with zeros as soon as no search of this
  * process uses an older generation. A search in another process may then return a row of zeros,
@@ -26,7 +26,7 @@ enum {
     SCAN_BLOCK = 1024,  /* rows */
     SCAN_HEADER = 4096, /* bytes of the header */
     SCAN_SLOTS = 2048,  /* offset of the two slots in the header */
-    SCAN_VERSION = 1,
+    SCAN_VERSION = 2,
 };
 #define SCAN_LIVE UINT32_MAX /* the `deleted` column of a row that is not deleted */
 
@@ -41,6 +41,7 @@ struct scan_header {
 struct scan_state {
     uint64_t rows;
     int64_t change;
+    int64_t upto;              /* the rows of vectors up to this one; INT64_MAX: all rows */
     int64_t newest;            /* the largest note seq of any row */
     uint64_t deleted_checksum; /* of the numbers of the deleted rows: finds damaged marks */
     uint32_t generation;       /* from 1 */
@@ -118,9 +119,9 @@ static inline bool scan_is_deleted(const struct scan_block *b, size_t i, uint32_
 int scan_file_open(const char *path); /* for reading and writing; created if missing */
 int scan_file_new(const char *path);  /* a new, empty, locked file in place of the old one */
 int scan_file_memory(void);           /* an anonymous file in memory */
-/* Takes the exclusive lock. Returns false after two seconds, or if the file cannot be locked.
- * Closing the descriptor releases the lock. */
-bool scan_file_lock(int fd);
+/* Takes the exclusive lock. Returns 0; 1 if it is held by another process; -1 if the file cannot be
+ * locked. Closing the descriptor releases the lock. */
+int scan_file_lock(int fd);
 void scan_file_unlock(int fd);
 bool scan_file_is_at(int fd, const char *path); /* the path still names this file */
 
@@ -164,7 +165,7 @@ void scan_sort(int64_t *notes, size_t n);
  * on. `notes` must be sorted. */
 void scan_write_deleted(struct scan_writer *w, const int64_t *notes, size_t n);
 /* Publishes the rows and marks as the next generation. */
-void scan_write_publish(struct scan_writer *w, int64_t change);
+void scan_write_publish(struct scan_writer *w, int64_t change, int64_t upto);
 /* Overwrites the rows of notes that have no live row in this generation with zeros, except for the
  * seq of the note. */
 void scan_wipe(const struct scan_map *m, const struct scan_state *state);

@@ -271,6 +271,12 @@ static int scoped_nearest(struct store *base, struct fumi_arena *a, const struct
                                   : store_nearest(s->in, a, f, space, query, dim, limit, out, e);
 }
 
+static int scoped_prepare_nearest(struct store *base, struct fumi_str space, size_t dim,
+                                  struct fumi_err *e)
+{
+    return store_prepare_nearest(of(base)->in, space, dim, e);
+}
+
 static int scoped_score_vectors(struct store *base, struct fumi_arena *a, struct fumi_str space,
                                 const float *query, size_t dim, const int64_t *seqs, size_t n,
                                 struct hits *out, struct fumi_err *e)

@@ -1,6 +1,7 @@
 /* Opens and closes the store, and keeps a free list of connections for reading. */
 #include "store/sqlite_erase.h"
 #include "store/sqlite_file.h"
+#include "store/sqlite_index.h"
 #include "store/sqlite_merge.h"
 #include "store/sqlite_ops.h"
 #include "store/sqlite_readonly.h"
@@ -9,7 +10,7 @@
 
 #include <assert.h>
 
-enum { READERS_KEPT = 8 };
+enum { READERS_KEPT = 8, PATIENCE_MS = 2000 };
 
 static struct db *take_reader(struct store_sqlite *s, struct fumi_err *e)
 {
@@ -95,6 +96,7 @@ void store_sqlite_close(struct store *base)
     pthread_mutex_destroy(&s->readers_lock);
     pthread_mutex_destroy(&s->write_lock);
     pthread_mutex_destroy(&s->filters_lock);
+    pthread_mutex_destroy(&s->damaged_lock);
     pthread_rwlock_destroy(&s->scan_lock);
     fumi_resize(s->path, 0);
     fumi_resize(s->side, 0);
@@ -116,10 +118,12 @@ static struct store_sqlite *make(const struct store_sqlite_options *o)
     s->nosync = o->nosync;
     s->lenient = o->lenient;
     s->bare = o->bare;
+    s->patience = o->patience ? o->patience : PATIENCE_MS;
     s->log = o->log;
     pthread_mutex_init(&s->readers_lock, NULL);
     pthread_mutex_init(&s->write_lock, NULL);
     pthread_mutex_init(&s->filters_lock, NULL);
+    pthread_mutex_init(&s->damaged_lock, NULL);
     pthread_rwlock_init(&s->scan_lock, NULL);
     store_sqlite_index_init(s);
     return s;

@@ -11,6 +11,7 @@ struct store_sqlite_options {
     bool lenient;     /* for doctor: open a small file even if it is damaged */
     bool salvage;     /* for doctor: if the schema table is damaged, replace it; keep a copy */
     bool bare;        /* for salvage: create a store whose schema table all stores could have */
+    int64_t patience; /* milliseconds that a search waits for the vector cache; 0: 2,000 */
     const struct fumi_log *log; /* borrowed until store_close; may be NULL */
 };
 

@@ -2,7 +2,9 @@
  * indexes, keywords, tag sets, counts, the vector cache. Invalid vectors are deleted, and their
  * notes are embedded again. A damaged text can only be restored from a backup. If damage remains,
  * all readable rows are written into a new file (sqlite_salvage.c). */
+#include "store/scan.h"
 #include "store/sqlite_erase.h"
+#include "store/sqlite_index.h"
 #include "store/sqlite_ops.h"
 
 #include "base/arena.h"
@@ -13,6 +15,7 @@
 struct check {
     struct store *store;
     bool repair, quiet;
+    bool repaired; /* something was repaired, so the vector cache is made again */
     void (*print)(void *arg, const char *sentence);
     void *arg;
     struct fumi_arena arena;
@@ -307,6 +310,7 @@ static int examine(struct check *x, const struct check_part *p, int64_t *faults,
     if (x->faults && x->repair) {
         if (store_sqlite_write(x->store, p->repair, x, e))
             return -1;
+        x->repaired = true;
         x->faults = 0;
         x->quiet = true;
         int rc = store_sqlite_write(x->store, p->look, x, e);
@@ -319,16 +323,19 @@ static int examine(struct check *x, const struct check_part *p, int64_t *faults,
     return 0;
 }
 
-/* The next search creates the vector cache again. */
-static void drop_caches(struct check *x)
+/* Keeps a vector cache that is sound. Otherwise the next process that searches makes it again. */
+static void check_caches(struct check *x)
 {
     struct store_sqlite *s = (struct store_sqlite *)x->store;
     pthread_mutex_lock(&s->filters_lock);
     store_sqlite_filters_done(s);
     pthread_mutex_unlock(&s->filters_lock);
     store_sqlite_index_close(s);
-    if (unlink(s->side) == 0)
-        report(x, "The vector cache was deleted: the next search rebuilds it.");
+    const char *fault = x->repaired ? "the database was repaired" : scan_check(s->side);
+    if (!fault && access(s->side, F_OK) == 0)
+        report(x, "The vector cache: no damage.");
+    if (fault && unlink(s->side) == 0)
+        report(x, "The vector cache: deleted (%s); it is built again in the background.", fault);
 }
 
 /* Erases the traces of deleted texts, marked or not. If another process reads the log, or the disk
@@ -362,7 +369,7 @@ static int look_through(struct check *x, int64_t *faults, struct fumi_err *e)
         if (examine(x, &parts[i], faults, e))
             return -1;
     if (x->repair)
-        drop_caches(x);
+        check_caches(x);
     return *faults ? 0 : erase(x, e);
 }
 
@@ -395,7 +402,8 @@ static int rewrite(struct check *x, struct fumi_err *e)
            (long long)saved.vectors);
     report(x, "The new file has replaced the damaged one, which is kept: %s.", saved.kept);
     fumi_resize(saved.kept, 0);
-    drop_caches(x);
+    x->repaired = true;
+    check_caches(x);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "store/sqlite_bytes.h"
+#include "store/sqlite_index.h"
 #include "store/sqlite_words.h"
 
 #include <assert.h>
@@ -176,11 +177,12 @@ static int finish(struct store_sqlite *s, int64_t patience, int64_t ticket, bool
                   struct fumi_err *e)
 {
     struct truncation t = {.patience = patience};
-    if (store_sqlite_index_catch_up(s, e) ||
+    bool cached = false;
+    if (store_sqlite_index_catch_up(s, patience, &cached, e) ||
         store_sqlite_write_alone(&s->base, truncate_log, &t, e))
         return -1;
-    *done = t.done;
-    return t.done ? store_sqlite_write(&s->base, remove_mark, &ticket, e) : 0;
+    *done = t.done && cached;
+    return *done ? store_sqlite_write(&s->base, remove_mark, &ticket, e) : 0;
 }
 
 /* *done: nothing remains to be erased. */

@@ -27,10 +27,8 @@ int store_sqlite_erase_copy(sqlite3 *copy);
 /* From now on the connection fills the unused space of pages with zeros when it writes them. */
 void store_sqlite_erase_unused(sqlite3 *h);
 
-/* write_alone (sqlite_write.c): as store_sqlite_write, but calls `run` outside of a transaction and
- * without other writes. index_catch_up (sqlite_index.c): brings the file of the vector cache up to
- * date, if it exists, whether or not this process has it open. */
+/* As store_sqlite_write (sqlite_write.c), but calls `run` outside of a transaction and without
+ * other writes. */
 int store_sqlite_write_alone(struct store *s, store_sqlite_fn *run, void *arg, struct fumi_err *e);
-int store_sqlite_index_catch_up(struct store_sqlite *s, struct fumi_err *e);
 
 #endif

@@ -1,45 +1,56 @@
 /* The vector cache: opens the scan of the space in use and reads its rows from the database. The
  * scan has locks of its own; scan_lock only keeps it open while a thread uses it. */
-#include "store/sqlite_erase.h"
-#include "store/sqlite_parts.h"
+#include "store/sqlite_index.h"
 
 #include "base/arena.h"
 
 #include <assert.h>
 #include <unistd.h>
 
-enum { DAMAGED_MAX = 64 }; /* damaged vectors that one pass reports */
-
+/* Reads one piece. */
 struct rows {
     struct store_sqlite *store;
+    struct scan_piece *piece;
     scan_put_fn *put;
-    int (*note)(void *to, int64_t seq);
+    scan_note_fn *note;
     void *to;
-    int64_t since, *change;
     float *x;
-    int64_t damaged[DAMAGED_MAX];
-    size_t damaged_n;
-    bool too_old;
 };
 
-/* Columns: vector, note, created, tag_set, x. */
-static int put_rows(struct db *d, sqlite3_stmt *q, struct rows *r, struct fumi_err *e)
+/* Damaged vectors are reported later (report_damage), because the report is a write, which the
+ * keeper must not wait for. */
+static void record_damage(struct store_sqlite *s, int64_t vector)
 {
-    int more = q ? 1 : -1;
-    while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0) {
-        struct scan_row row = {.vector = sqlite3_column_int64(q, 0),
-                               .note = sqlite3_column_int64(q, 1),
-                               .created = sqlite3_column_int64(q, 2),
-                               .tag_set = (uint32_t)sqlite3_column_int64(q, 3),
-                               .x = r->x};
-        if (store_sqlite_vector_read(store_sqlite_text(q, 4), r->store->scan_dim, r->x)) {
-            more = r->put(r->to, &row, e) ? -1 : 1;
-        } else if (r->damaged_n < DAMAGED_MAX) {
-            r->damaged[r->damaged_n++] = row.vector;
-        }
-    }
-    store_sqlite_end(q);
-    return more;
+    pthread_mutex_lock(&s->damaged_lock);
+    if (s->damaged_n < STORE_DAMAGED)
+        s->damaged[s->damaged_n++] = vector;
+    pthread_mutex_unlock(&s->damaged_lock);
+}
+
+static void report_damage(struct store_sqlite *s)
+{
+    int64_t damaged[STORE_DAMAGED];
+    pthread_mutex_lock(&s->damaged_lock);
+    size_t n = s->damaged_n;
+    memcpy(damaged, s->damaged, n * sizeof(*damaged));
+    s->damaged_n = 0;
+    pthread_mutex_unlock(&s->damaged_lock);
+    for (size_t i = 0; i < n; i++)
+        store_sqlite_vector_damaged(s, damaged[i]);
+}
+
+/* Columns: vector, note, created, tag_set, x. */
+static int put_row(struct rows *r, sqlite3_stmt *q, struct fumi_err *e)
+{
+    struct scan_row row = {.vector = sqlite3_column_int64(q, 0),
+                           .note = sqlite3_column_int64(q, 1),
+                           .created = sqlite3_column_int64(q, 2),
+                           .tag_set = (uint32_t)sqlite3_column_int64(q, 3),
+                           .x = r->x};
+    if (store_sqlite_vector_read(store_sqlite_text(q, 4), r->store->scan_dim, r->x))
+        return r->put(r->to, &row, e);
+    record_damage(r->store, row.vector);
+    return 0;
 }
 
 static int change_now(struct db *d, int64_t *out, struct fumi_err *e)
@@ -48,92 +59,119 @@ static int change_now(struct db *d, int64_t *out, struct fumi_err *e)
                                                                                              : 0;
 }
 
-/* In the order of the table, which is the fastest to read. */
-static int read_all(struct db *d, void *arg, struct fumi_err *e)
-{
-    struct rows *r = arg;
-    if (change_now(d, r->change, e))
-        return -1;
-    sqlite3_stmt *q = store_sqlite_query(d, e,
-                                         "SELECT vector, note, created, tag_set, x FROM vectors "
-                                         "NOT INDEXED CROSS JOIN notes ON seq=note WHERE space=?1",
-                                         "i", r->store->scan_space);
-    return put_rows(d, q, r, e);
-}
-
 /* *known: the history contains the change `since`, and no later change of all notes. */
 static int is_known(struct db *d, int64_t since, bool *known, struct fumi_err *e)
 {
     int64_t is = 0;
-    int there = since
-                    ? store_sqlite_number(d, e, &is, "SELECT 1 FROM changes WHERE n=?1", "i", since)
-                    : 0;
+    int there = store_sqlite_number(d, e, &is, "SELECT 1 FROM changes WHERE n=?1", "i", since);
+    if (!since) /* there were no changes yet */
+        there = !store_sqlite_number(d, e, &is, "SELECT 1 FROM changes LIMIT 1", "");
     int all = store_sqlite_number(d, e, &is, "SELECT 1 FROM changes WHERE n>?1 AND note=0 LIMIT 1",
                                   "i", since);
     *known = there > 0 && !all;
     return there < 0 || all < 0 ? -1 : 0;
 }
 
+/* Reports the notes of the next changes; sets piece->change and more. */
 static int report_notes(struct db *d, struct rows *r, struct fumi_err *e)
 {
+    struct scan_piece *p = r->piece;
+    size_t n = 0;
+    int64_t last = p->since;
     sqlite3_stmt *q = store_sqlite_query(
-        d, e, "SELECT DISTINCT note FROM changes WHERE n>?1 AND note>0", "i", r->since);
+        d, e, "SELECT n, note FROM changes WHERE n>?1 ORDER BY n LIMIT ?2", "ii", p->since,
+        (int64_t)p->changes);
     int more = q ? 1 : -1;
-    while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0)
-        if (r->note(r->to, sqlite3_column_int64(q, 0))) {
-            store_sqlite_end(q);
-            return fumi_err_set(e, FUMI_INTERNAL_ERROR, "The vector cache cannot be refreshed");
-        }
+    while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0) {
+        last = sqlite3_column_int64(q, 0);
+        int64_t note = sqlite3_column_int64(q, 1);
+        if (note > 0)
+            r->note(r->to, note);
+        n++;
+    }
+    p->more = n == p->changes;
+    p->change = last;
     return more;
 }
 
-static int read_changed(struct db *d, void *arg, struct fumi_err *e)
+static int put_rows(struct db *d, sqlite3_stmt *q, struct rows *r, struct fumi_err *e)
 {
-    struct rows *r = arg;
-    bool known = false;
-    if (change_now(d, r->change, e) || is_known(d, r->since, &known, e))
-        return -1;
-    r->too_old = !known;
-    if (r->too_old)
-        return 0;
+    int more = q ? 1 : -1;
+    while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0)
+        if (put_row(r, q, e))
+            more = -1;
+    store_sqlite_end(q);
+    return more;
+}
+
+static int read_changed(struct db *d, struct rows *r, struct fumi_err *e)
+{
+    struct scan_piece *p = r->piece;
     if (report_notes(d, r, e))
         return -1;
     sqlite3_stmt *q = store_sqlite_query(
         d, e,
-        "SELECT vector, v.note, created, tag_set, x FROM (SELECT DISTINCT "
-        "note FROM changes WHERE n>?1) c CROSS JOIN vectors v "
-        "ON v.note=c.note AND space=?2 CROSS JOIN notes ON seq=v.note",
-        "ii", r->since, r->store->scan_space);
+        "SELECT vector, v.note, created, tag_set, x FROM (SELECT DISTINCT note FROM changes WHERE "
+        "n>?1 AND n<=?2) c CROSS JOIN vectors v ON v.note=c.note AND space=?3 AND vector<=?4 "
+        "CROSS JOIN notes ON seq=v.note",
+        "iiii", p->since, p->change, r->store->scan_space, p->upto);
     return put_rows(d, q, r, e);
 }
 
-static int read_rows(struct rows *r, store_sqlite_fn *run, struct fumi_err *e)
+/* In the order of the table, which is the fastest to read. Counts the rows of all spaces, so that
+ * the time of a piece is bounded. */
+static int read_next(struct db *d, struct rows *r, struct fumi_err *e)
 {
-    r->x = fumi_resize(NULL, r->store->scan_dim * sizeof(*r->x));
-    int rc = store_sqlite_read(&r->store->base, run, r, e);
-    fumi_resize(r->x, 0);
-    for (size_t i = 0; i < r->damaged_n; i++)
-        store_sqlite_vector_damaged(r->store, r->damaged[i]);
-    return rc ? -1 : r->too_old;
+    struct scan_piece *p = r->piece;
+    size_t n = 0;
+    sqlite3_stmt *q = store_sqlite_query(
+        d, e,
+        "SELECT vector, note, created, tag_set, x, space=?2 AND seq IS NOT NULL FROM vectors NOT "
+        "INDEXED LEFT JOIN notes ON seq=note WHERE vector>?1 ORDER BY vector LIMIT ?3",
+        "iii", p->upto, r->store->scan_space, (int64_t)p->rows);
+    int more = q ? 1 : -1;
+    while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0) {
+        p->last = sqlite3_column_int64(q, 0);
+        n++;
+        if (sqlite3_column_int(q, 5) && put_row(r, q, e))
+            more = -1;
+    }
+    store_sqlite_end(q);
+    if (n < p->rows)
+        p->last = INT64_MAX;
+    return more;
 }
 
-static int all(void *arg, scan_put_fn *put, void *to, int64_t *change, struct fumi_err *e)
+static int read_piece(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct rows r = {.store = arg, .put = put, .to = to, .change = change};
-    return read_rows(&r, read_all, e);
+    struct rows *r = arg;
+    struct scan_piece *p = r->piece;
+    bool known = true, empty = !p->since && !p->upto;
+    p->last = p->upto;
+    if (!empty && is_known(d, p->since, &known, e))
+        return -1;
+    p->too_old = !known;
+    if (p->too_old)
+        return 0;
+    if (empty ? change_now(d, &p->change, e) : read_changed(d, r, e))
+        return -1;
+    return p->more || p->upto == INT64_MAX ? 0 : read_next(d, r, e);
 }
 
-static int changed(void *arg, int64_t since, int (*note)(void *to, int64_t seq), scan_put_fn *put,
-                   void *to, int64_t *change, struct fumi_err *e)
+static int read_rows(void *arg, struct scan_piece *p, scan_note_fn *note, scan_put_fn *put,
+                     void *to, struct fumi_err *e)
 {
-    struct rows r = {
-        .store = arg, .put = put, .note = note, .to = to, .since = since, .change = change};
-    return read_rows(&r, read_changed, e);
+    struct store_sqlite *s = arg;
+    struct rows r = {.store = s, .piece = p, .put = put, .note = note, .to = to};
+    r.x = fumi_resize(NULL, s->scan_dim * sizeof(*r.x));
+    int rc = store_sqlite_read(&s->base, read_piece, &r, e);
+    fumi_resize(r.x, 0);
+    return rc ? -1 : 0;
 }
 
 void store_sqlite_index_init(struct store_sqlite *s)
 {
-    s->source = (struct scan_source){.all = all, .changed = changed, .arg = s};
+    s->source = (struct scan_source){.read = read_rows, .arg = s};
 }
 
 void store_sqlite_index_close(struct store_sqlite *s)
@@ -162,6 +200,7 @@ static int open_scan(struct store_sqlite *s, struct fumi_str name, size_t dim, i
 int store_sqlite_index_use(struct store_sqlite *s, struct fumi_str name, size_t dim, int64_t space,
                            struct fumi_err *e)
 {
+    report_damage(s);
     pthread_rwlock_rdlock(&s->scan_lock);
     while (!s->scan || s->scan_space != space) {
         pthread_rwlock_unlock(&s->scan_lock);
@@ -179,6 +218,7 @@ void store_sqlite_index_done(struct store_sqlite *s)
 {
     assert(s->scan);
     pthread_rwlock_unlock(&s->scan_lock);
+    report_damage(s);
 }
 
 struct current {
@@ -200,10 +240,11 @@ static int read_current(struct db *d, void *arg, struct fumi_err *e)
 
 /* The space is read from the file, because another process may have created the file for another
  * space than the one that is open here. If that space was deleted, the file is deleted too. */
-int store_sqlite_index_catch_up(struct store_sqlite *s, struct fumi_err *e)
+int store_sqlite_index_catch_up(struct store_sqlite *s, int64_t ms, bool *done, struct fumi_err *e)
 {
     char name[SCAN_SPACE];
     struct current c = {.name = {name, 0}};
+    *done = true;
     c.dim = scan_peek(s->side, name, &c.name.n);
     if (!c.dim)
         return 0;
@@ -215,7 +256,8 @@ int store_sqlite_index_catch_up(struct store_sqlite *s, struct fumi_err *e)
     }
     if (store_sqlite_index_use(s, c.name, c.dim, c.space, e))
         return -1;
-    int rc = scan_refresh(s->scan, c.change, e);
+    int rc = scan_refresh_deleted(s->scan, c.change, ms, e);
     store_sqlite_index_done(s);
-    return rc;
+    *done = rc == 0;
+    return rc < 0 ? -1 : 0;
 }

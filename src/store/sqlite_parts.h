@@ -20,6 +20,7 @@ enum {
     STORE_APPLICATION = 0x46756D69, /* "Fumi" */
     STORE_STATEMENTS = 128,         /* slots of the statement cache; a power of two */
     STORE_FILTERS = 32,             /* filters whose tag sets are cached */
+    STORE_DAMAGED = 64,             /* damaged vectors that are reported at once */
     CHANGED_ELSE = -1,              /* store_sqlite_note_changed: not a note */
     /* The columns of notes in schema version 1; columns of later versions follow in the table. */
     FIRST_COLUMNS = NOTE_ID | NOTE_PROJECT | NOTE_GROUP | NOTE_TAGS | NOTE_TITLE | NOTE_SOURCE |
@@ -84,6 +85,10 @@ struct store_sqlite {
     struct scan_source source;
     int64_t scan_space;
     size_t scan_dim;
+    int64_t patience; /* milliseconds that a search waits for the vector cache */
+    pthread_mutex_t damaged_lock;
+    int64_t damaged[STORE_DAMAGED]; /* vectors that the keeper of the cache found */
+    size_t damaged_n;
     int64_t erase_next; /* atomic; sqlite_erase.c: earliest time of the next attempt */
     bool unerased;      /* atomic: this process deleted texts whose traces are not erased yet */
 };
@@ -232,14 +237,6 @@ bool store_sqlite_vector_read(struct fumi_str blob, size_t dim, float *to);
 /* Logs a damaged vector and deletes the vectors of its note, which is then embedded again. Opens a
  * write transaction, so it must not be called inside of one. */
 void store_sqlite_vector_damaged(struct store_sqlite *s, int64_t vector);
-/* The vector cache (sqlite_index.c). Any thread, outside of a transaction. */
-void store_sqlite_index_init(struct store_sqlite *s);
-void store_sqlite_index_close(struct store_sqlite *s);
-/* Opens s->scan for this space. On success the caller may use s->scan and must call
- * store_sqlite_index_done afterwards. */
-int store_sqlite_index_use(struct store_sqlite *s, struct fumi_str name, size_t dim, int64_t space,
-                           struct fumi_err *e);
-void store_sqlite_index_done(struct store_sqlite *s);
 /* Calls `bad` with the kind and id of each group or global that does not match its checksum. */
 typedef void store_sqlite_bad_fn(void *arg, const char *what, struct fumi_str id);
 int store_sqlite_groups_check(struct db *d, store_sqlite_bad_fn *bad, void *arg,

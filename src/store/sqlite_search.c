@@ -4,6 +4,7 @@
 #include "store/sqlite_ops.h"
 
 #include "base/arena.h"
+#include "store/sqlite_index.h"
 #include "store/sqlite_words.h"
 #include "store/vector.h"
 
@@ -23,6 +24,7 @@ struct nearest_search {
     struct fumi_str name;
     const float *query;
     size_t dim, limit;
+    int64_t patience; /* milliseconds to wait for the vector cache */
     struct hits *out;
 
     int64_t space, change;
@@ -138,6 +140,7 @@ static int search(struct db *d, void *arg, struct fumi_err *e)
         return -1;
     struct scan_hit *hits = fumi_alloc(n->arena, n->wide * sizeof(*hits));
     size_t count = scan_nearest(n->store->scan, &f, n->query, n->wide, hits);
+    n->again |= !scan_is_whole(n->store->scan); /* the cache was damaged, and is built again */
     if (rescore(d, n, hits, count, e))
         return -1;
     keep_best_passages(n->out, n->limit);
@@ -162,12 +165,12 @@ static int search_scan(struct nearest_search *n, struct fumi_err *e)
 {
     if (store_sqlite_index_use(n->store, n->name, n->dim, n->space, e))
         return -1;
-    int rc = scan_refresh(n->store->scan, n->change, e) ||
-                     store_sqlite_read(&n->store->base, search, n, e)
-                 ? -1
-                 : 0;
+    int rc = scan_refresh(n->store->scan, n->change, n->patience, e);
+    n->out->behind = rc > 0;
+    if (rc == 0)
+        rc = store_sqlite_read(&n->store->base, search, n, e);
     store_sqlite_index_done(n->store);
-    return rc;
+    return rc < 0 ? -1 : 0;
 }
 
 static int try_nearest(struct nearest_search *n, struct fumi_err *e)
@@ -190,6 +193,7 @@ int store_sqlite_nearest(struct store *s, struct fumi_arena *a, const struct fil
                                .query = query,
                                .dim = dim,
                                .limit = limit,
+                               .patience = ((struct store_sqlite *)s)->patience,
                                .out = out,
                                .wide = limit + limit / 8 + 30,
                                .again = true};
@@ -200,6 +204,23 @@ int store_sqlite_nearest(struct store *s, struct fumi_arena *a, const struct fil
     for (size_t i = 0; i < n.damaged_n; i++)
         store_sqlite_vector_damaged(n.store, n.damaged[i]);
     return rc;
+}
+
+int store_sqlite_prepare_nearest(struct store *s, struct fumi_str space, size_t dim,
+                                 struct fumi_err *e)
+{
+    struct hits ignored;
+    struct nearest_search n = {
+        .store = (struct store_sqlite *)s, .name = space, .dim = dim, .out = &ignored};
+    if (n.store->uri || store_sqlite_read(s, look_up, &n, e))
+        return n.store->uri ? 0 : -1;
+    if (!n.space)
+        return 0;
+    if (store_sqlite_index_use(n.store, space, dim, n.space, e))
+        return -1;
+    int rc = scan_refresh(n.store->scan, n.change, 0, e);
+    store_sqlite_index_done(n.store);
+    return rc < 0 ? -1 : 0;
 }
 
 struct score_vectors_args {

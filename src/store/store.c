@@ -65,6 +65,11 @@ int store_nearest(struct store *s, struct fumi_arena *a, const struct filter *f,
     return s->ops->nearest(s, a, f, space, query, dim, limit, out, e);
 }
 
+int store_prepare_nearest(struct store *s, struct fumi_str space, size_t dim, struct fumi_err *e)
+{
+    return s->ops->prepare_nearest(s, space, dim, e);
+}
+
 int store_score_vectors(struct store *s, struct fumi_arena *a, struct fumi_str space,
                         const float *query, size_t dim, const int64_t *seqs, size_t n,
                         struct hits *out, struct fumi_err *e)

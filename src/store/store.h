@@ -57,7 +57,8 @@ int store_find_ids(struct store *s, struct fumi_arena *a, const struct id_prefix
                    struct fumi_strs *out, struct fumi_err *e);
 
 /* Search, best first.
- * nearest: by cosine, among the notes that pass the filter.
+ * nearest: by cosine, among the notes that pass the filter. It waits for a vector cache that is
+ * being built only for a moment; prepare_nearest begins to build it in the background.
  * score_vectors: the cosines of given notes, in their order; notes without vectors are omitted.
  * match_keywords: by BM25, with the statistics of the project; a null project, or f NULL, searches
  * all projects.
@@ -66,6 +67,7 @@ int store_find_ids(struct store *s, struct fumi_arena *a, const struct id_prefix
 int store_nearest(struct store *s, struct fumi_arena *a, const struct filter *f,
                   struct fumi_str space, const float *query, size_t dim, size_t limit,
                   struct hits *out, struct fumi_err *e);
+int store_prepare_nearest(struct store *s, struct fumi_str space, size_t dim, struct fumi_err *e);
 int store_score_vectors(struct store *s, struct fumi_arena *a, struct fumi_str space,
                         const float *query, size_t dim, const int64_t *seqs, size_t n,
                         struct hits *out, struct fumi_err *e);

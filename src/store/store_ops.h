@@ -19,6 +19,7 @@
     OP(list_names)                                                                                 \
     OP(find_ids)                                                                                   \
     OP(nearest)                                                                                    \
+    OP(prepare_nearest)                                                                            \
     OP(score_vectors)                                                                              \
     OP(match_keywords)                                                                             \
     OP(neighbours)                                                                                 \

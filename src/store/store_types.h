@@ -29,6 +29,7 @@ struct hit {
 struct hits {
     struct hit *items;
     size_t n;
+    bool behind; /* nearest: the vector cache is being built, and nothing was searched */
 };
 
 struct keyword_query {

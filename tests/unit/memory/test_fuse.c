@@ -5,7 +5,7 @@
 
 static struct hits hits_of(struct hit *items, size_t n)
 {
-    return (struct hits){items, n};
+    return (struct hits){.items = items, .n = n};
 }
 
 TEST(keyword_results_alone_keep_their_order)

@@ -52,7 +52,7 @@ TEST(notes_raise_their_neighbours)
     struct hit near[] = {
         {.seq = 3, .score = 0.9}, {.seq = 9, .score = 0.5}, {.seq = 2, .score = 0}};
     CHECK(begin(&t));
-    CHECK_INT(raise_found(&t, &f, (struct hits){near, 3}, &r), 0);
+    CHECK_INT(raise_found(&t, &f, (struct hits){.items = near, .n = 3}, &r), 0);
     CHECK_INT(r.n, 6);                                       /* 1, 4 and 5 come in */
     CHECK(fabs(find(&r, 2)->neighbours - 0.3 * 0.5) < 1e-9); /* 3 has the score 0.5 */
     CHECK(fabs(find(&r, 2)->score - 0.3 * 0.5) < 1e-9);
@@ -71,7 +71,7 @@ TEST(a_note_that_comes_in_has_its_own_cosine)
     struct filter f = fixture_filter("p");
     struct hit near[] = {{.seq = 3, .score = 0.999}, {.seq = 9, .score = 0.1}};
     CHECK(begin(&t));
-    CHECK_INT(raise_found(&t, &f, (struct hits){near, 2}, &r), 0);
+    CHECK_INT(raise_found(&t, &f, (struct hits){.items = near, .n = 2}, &r), 0);
     const struct result *one = find(&r, 1), *four = find(&r, 4);
     CHECK(one && four);
     CHECK(fabs(one->meaning - cos(0.1)) < 1e-5);
@@ -92,11 +92,11 @@ TEST(neighbours_pass_the_filter)
     struct hit near[] = {{.seq = 4, .score = 0.9}};
     CHECK(begin(&t));
     f.tags = (struct fumi_strs){&even, 1};
-    CHECK_INT(raise_found(&t, &f, (struct hits){near, 1}, &r), 0);
+    CHECK_INT(raise_found(&t, &f, (struct hits){.items = near, .n = 1}, &r), 0);
     CHECK_INT(r.n, 3); /* 4, and 2 and 6 two notes away */
     CHECK(find(&r, 2) && find(&r, 6));
     f.until = 5000;
-    CHECK_INT(raise_found(&t, &f, (struct hits){near, 1}, &r), 0);
+    CHECK_INT(raise_found(&t, &f, (struct hits){.items = near, .n = 1}, &r), 0);
     CHECK_INT(r.n, 2);
     CHECK(find(&r, 2));
     fixture_end(&t);
@@ -108,7 +108,7 @@ TEST(nothing_found_has_no_neighbours)
     struct results r;
     struct filter f = fixture_filter("p");
     CHECK(begin(&t));
-    CHECK_INT(raise_found(&t, &f, (struct hits){NULL, 0}, &r), 0);
+    CHECK_INT(raise_found(&t, &f, (struct hits){0}, &r), 0);
     CHECK_INT(r.n, 0);
     fixture_end(&t);
 }

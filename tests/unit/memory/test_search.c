@@ -5,7 +5,10 @@
 #include "store/sqlite.h"
 #include "test.h"
 
+#include <fcntl.h>
 #include <ftw.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 enum { EMBED_MS = 10000, DAY = 86400000 };
 
@@ -19,7 +22,8 @@ struct fixture {
     struct fumi_err e;
 };
 
-static bool begin(struct fixture *t)
+/* patience: of searches for the vector cache, in milliseconds; 0: the default */
+static bool begin_with(struct fixture *t, int64_t patience)
 {
     *t = (struct fixture){.dir = "/tmp/test-search-XXXXXX"};
     t->fake = fake_start(0);
@@ -28,7 +32,9 @@ static bool begin(struct fixture *t)
     struct fumi_str path = fumi_fmt(&t->a, "%s/memory.db", t->dir);
     struct memory_options o = {
         .store = store_sqlite_open(
-            &(struct store_sqlite_options){.path = path.p, .nosync = true, .log = &quiet}, &t->e),
+            &(struct store_sqlite_options){
+                .path = path.p, .nosync = true, .patience = patience, .log = &quiet},
+            &t->e),
         .embed = {.provider = FUMI_STR("openai"),
                   .model = FUMI_STR("m"),
                   .base_url = fumi_fmt(&t->a, "http://127.0.0.1:%d/v1", t->fake->port),
@@ -37,6 +43,11 @@ static bool begin(struct fixture *t)
     };
     t->m = o.store ? memory_open(&o, &t->e) : NULL;
     return t->m;
+}
+
+static bool begin(struct fixture *t)
+{
+    return begin_with(t, 0);
 }
 
 static int drop(const char *path, const struct stat *st, int kind, struct FTW *at)
@@ -84,11 +95,16 @@ static const struct result *find(const struct found *f, const char *beginning)
 }
 
 /* Three notes on software, the first two of one session. */
-static bool add_three(struct fixture *t)
+static bool add_notes(struct fixture *t)
 {
-    return begin(t) && !add(t, "p", "s", 1000, "The deploy to staging failed again") &&
+    return !add(t, "p", "s", 1000, "The deploy to staging failed again") &&
            !add(t, "p", "s", 2000, "because the disk was full") &&
            !add(t, "p", NULL, 3000, "Tabs are preferred over spaces in every file");
+}
+
+static bool add_three(struct fixture *t)
+{
+    return begin(t) && add_notes(t);
 }
 
 TEST(a_note_scores_more_beside_a_good_one)
@@ -212,5 +228,34 @@ TEST(notes_of_the_time_in_question_score_more)
     CHECK_INT(memory_search(t.m, &t.a, &s, &f, &t.e), 0);
     CHECK_INT(f.times_n, 0);
     CHECK(f.results.items[0].time == 0);
+    end(&t);
+}
+
+/* Another process holds the lock of the vector cache, as while it writes a piece. */
+TEST(searches_use_words_while_the_vector_cache_is_built)
+{
+    struct fixture t;
+    struct found f;
+    CHECK(begin_with(&t, 50));
+    int cache = open(fumi_fmt(&t.a, "%s/memory.db.vec", t.dir).p, O_RDWR | O_CREAT, 0600);
+    CHECK(cache >= 0 && flock(cache, LOCK_EX) == 0);
+    CHECK(add_notes(&t));
+    CHECK_INT(add(&t, "other", NULL, 1000, "a note of another project"), 0);
+    static const enum search_mode modes[] = {SEARCH_HYBRID, SEARCH_MEANING};
+    for (size_t i = 0; i < FUMI_COUNT(modes); i++) {
+        struct search s = asking("deploy");
+        s.mode = modes[i];
+        CHECK_INT(memory_search(t.m, &t.a, &s, &f, &t.e), 0);
+        CHECK(f.behind && f.results.n >= 1);
+        CHECK_INT(f.pending, 3);
+        CHECK(f.results.items[0].meaning_rank); /* compared by its vector all the same */
+    }
+    CHECK_INT(close(cache), 0);
+    for (int i = 0; f.behind && i < 1000; i++) {
+        struct search s = asking("deploy");
+        CHECK_INT(memory_search(t.m, &t.a, &s, &f, &t.e), 0);
+    }
+    CHECK(!f.behind);
+    CHECK_INT(f.pending, 0);
     end(&t);
 }

@@ -56,7 +56,7 @@ static inline void check_same(const char *where, const char *why)
 static inline int refresh(struct fixture *s)
 {
     struct fumi_err e = {0};
-    return scan_refresh(s->scan, table_now(&s->table), &e);
+    return table_refresh(&s->table, s->scan, &e);
 }
 
 static inline off_t file_size(const char *path)

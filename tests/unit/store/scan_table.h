@@ -27,7 +27,9 @@ struct scan_table {
     int64_t change, oldest; /* changes up to `oldest` are not known any more */
     _Atomic int64_t own, *now;
     int64_t vectors;
-    int all, changed; /* number of calls */
+    int all, changed; /* reads without earlier rows; reads of changes after all rows */
+    int pieces;       /* reads in all */
+    size_t piece;     /* rows of a read, at most; 0: as many as requested */
     bool broken;
     bool steep; /* the first dimensions carry the length; the others are weak noise */
     uint64_t seed;
@@ -129,62 +131,96 @@ static inline int table_put(const struct item *i, scan_put_fn *put, void *to, st
     return put(to, &row, e);
 }
 
-static inline int table_all(void *arg, scan_put_fn *put, void *to, int64_t *change,
-                            struct fumi_err *e)
-{
-    struct scan_table *t = arg;
-    int r = 0;
-    pthread_mutex_lock(&t->lock);
-    t->all++;
-    *change = table_now(t);
-    for (size_t i = 0; !r && i < t->n; i++)
-        if (table_here(&t->items[i], *change))
-            r = table_put(&t->items[i], put, to, e);
-    if (t->broken)
-        r = fumi_err_set(e, FUMI_INTERNAL_ERROR, "the table is broken");
-    pthread_mutex_unlock(&t->lock);
-    return r;
-}
-
 static inline bool table_between(int64_t since, int64_t change, int64_t until)
 {
     return since < change && change <= until;
 }
 
-static inline int table_changed(void *arg, int64_t since, int (*note)(void *, int64_t),
-                                scan_put_fn *put, void *to, int64_t *change, struct fumi_err *e)
+/* Reports the notes of the next changes, at most p->changes; a change may be in parts. */
+static inline bool *table_touched(struct scan_table *t, struct scan_piece *p, scan_note_fn *note,
+                                  void *to)
 {
-    struct scan_table *t = arg;
-    int r = 0;
-    pthread_mutex_lock(&t->lock);
-    t->changed++;
     bool *touched = memset(fumi_resize(NULL, t->n + 2), 0, t->n + 2); /* by note seq: 1, 2, ... */
-    *change = table_now(t);
+    p->change = table_now(t);
+    if (p->change > p->since + (int64_t)p->changes)
+        p->change = p->since + (int64_t)p->changes;
+    p->more = p->change < table_now(t);
     for (size_t i = 0; i < t->n; i++)
-        if (table_between(since, t->items[i].born, *change) ||
-            table_between(since, t->items[i].died, *change)) {
+        if (table_between(p->since, t->items[i].born, p->change) ||
+            table_between(p->since, t->items[i].died, p->change)) {
             touched[t->items[i].note] = true;
             note(to, t->items[i].note);
         }
-    for (size_t i = 0; !r && i < t->n; i++)
-        if (table_here(&t->items[i], *change) && touched[t->items[i].note])
+    return touched;
+}
+
+static inline int table_next(struct scan_table *t, struct scan_piece *p, scan_put_fn *put, void *to,
+                             struct fumi_err *e)
+{
+    size_t most = t->piece && t->piece < p->rows ? t->piece : p->rows, n = 0;
+    int r = 0;
+    for (size_t i = 0; !r && i < t->n && n < most; i++) {
+        if (t->items[i].vector <= p->upto || t->items[i].born > table_now(t))
+            continue;
+        p->last = t->items[i].vector;
+        n++;
+        if (table_here(&t->items[i], table_now(t)))
             r = table_put(&t->items[i], put, to, e);
-    fumi_resize(touched, 0);
-    if (since < t->oldest || since > *change)
-        r = 1;
+    }
+    if (n < most)
+        p->last = INT64_MAX;
+    return r;
+}
+
+static inline int table_piece(struct scan_table *t, struct scan_piece *p, scan_note_fn *note,
+                              scan_put_fn *put, void *to, struct fumi_err *e)
+{
+    bool empty = !p->since && !p->upto;
+    int r = 0;
+    t->pieces++;
+    t->all += empty;
+    t->changed += p->upto == INT64_MAX;
+    p->last = p->upto;
+    p->change = table_now(t);
+    p->too_old = !empty && (p->since < t->oldest || p->since > table_now(t));
     if (t->broken)
-        r = fumi_err_set(e, FUMI_INTERNAL_ERROR, "the table is broken");
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "the table is broken");
+    if (p->too_old)
+        return 0;
+    if (!empty) {
+        bool *touched = table_touched(t, p, note, to);
+        for (size_t i = 0; !r && i < t->n; i++)
+            if (table_here(&t->items[i], table_now(t)) && touched[t->items[i].note] &&
+                t->items[i].vector <= p->upto)
+                r = table_put(&t->items[i], put, to, e);
+        fumi_resize(touched, 0);
+    }
+    return r || p->more || p->upto == INT64_MAX ? r : table_next(t, p, put, to, e);
+}
+
+static inline int table_read(void *arg, struct scan_piece *p, scan_note_fn *note, scan_put_fn *put,
+                             void *to, struct fumi_err *e)
+{
+    struct scan_table *t = arg;
+    pthread_mutex_lock(&t->lock);
+    int r = table_piece(t, p, note, put, to, e);
     pthread_mutex_unlock(&t->lock);
     return r;
+}
+
+/* Waits long enough for the slowest machine. */
+static inline int table_refresh(struct scan_table *t, struct scan *s, struct fumi_err *e)
+{
+    return scan_refresh(s, table_now(t), 60000, e);
 }
 
 static inline struct scan *table_scan(struct scan_table *t, const char *path,
                                       const struct fumi_log *log)
 {
     struct fumi_err e = {0};
-    struct scan_source source = {table_all, table_changed, t};
+    struct scan_source source = {table_read, t};
     struct scan *s = scan_open(path, FUMI_STR("test:space"), t->dim, &source, log, &e);
-    if (s && scan_refresh(s, table_now(t), &e) == 0)
+    if (s && table_refresh(t, s, &e) == 0)
         return s;
     fprintf(stderr, "%s\n", e.text);
     scan_close(s);

@@ -146,10 +146,11 @@ TEST(a_file_for_another_space_or_dimension_is_rebuilt)
     struct fumi_err e = {0};
     CHECK(set_up(&s, 40, 100));
     static const char *const spaces[] = {"test:other", "test:spac", "test:space2", ""};
-    struct scan_source source = {table_all, table_changed, &s.table};
+    struct scan_source source = {table_read, &s.table};
     for (size_t i = 0; i < FUMI_COUNT(spaces); i++) {
         struct scan *other = scan_open(s.path, fumi_str(spaces[i]), 40, &source, &silent, &e);
         CHECK(other);
+        CHECK_INT(table_refresh(&s.table, other, &e), 0);
         CHECK_INT(s.table.all, 2 + (int)i);
         check_same(spaces[i], table_wrong(&s.table, other, NULL, 10, 10));
         scan_close(other);
@@ -177,12 +178,13 @@ TEST(long_space_names_are_distinguished)
     char name[2000];
     memset(name, 'n', sizeof(name));
     CHECK(set_up(&s, 8, 10));
-    struct scan_source source = {table_all, table_changed, &s.table};
+    struct scan_source source = {table_read, &s.table};
     for (int i = 0; i < 4; i++) {
         name[1999] = "aabb"[i];
         struct fumi_str space = {name, sizeof(name)};
         struct scan *other = scan_open(s.path, space, 8, &source, &silent, &e);
         CHECK(other);
+        CHECK_INT(table_refresh(&s.table, other, &e), 0);
         CHECK_INT(s.table.all, i < 2 ? 2 : 3);
         scan_close(other);
     }
@@ -194,7 +196,7 @@ TEST(invalid_dimensions_are_refused)
     struct scan_table t;
     struct fumi_err e = {0};
     table_init(&t, 1);
-    struct scan_source source = {table_all, table_changed, &t};
+    struct scan_source source = {table_read, &t};
     CHECK(!scan_open(NULL, FUMI_STR("x"), 0, &source, &silent, &e) && e.code);
     CHECK(!scan_open(NULL, FUMI_STR("x"), VECTOR_DIM_MAX + 1, &source, &silent, &e) && e.code);
     table_done(&t);
@@ -213,9 +215,9 @@ TEST(two_scans_share_one_file)
             table_grow(&s.table, 4000); /* more than is mapped */
         step(&s.table);
         int before = s.table.changed;
-        CHECK_INT(scan_refresh(first, s.table.change, &e), 0);
+        CHECK_INT(table_refresh(&s.table, first, &e), 0);
         CHECK_INT(s.table.changed, before + 1);
-        CHECK_INT(scan_refresh(second, s.table.change, &e), 0);
+        CHECK_INT(table_refresh(&s.table, second, &e), 0);
         CHECK_INT(s.table.changed, before + 1); /* the second reads the rows that the first wrote */
         check_same("first", table_wrong(&s.table, first, NULL, 5, 5));
         check_same("second", table_wrong(&s.table, second, NULL, 5, 5));
@@ -267,7 +269,7 @@ static int both(struct race *r, int i)
 {
     struct fumi_err e = {0};
     rewrite(&r->fixture.table, 1 + i % WATCHED);
-    return scan_refresh(i % 2 ? r->fixture.scan : r->other, r->fixture.table.change, &e);
+    return table_refresh(&r->fixture.table, i % 2 ? r->fixture.scan : r->other, &e);
 }
 
 TEST(a_search_sees_one_generation)
@@ -338,7 +340,7 @@ TEST(deleted_rows_are_compacted)
     CHECK(most < (off_t)(SCAN_HEADER + 4 * scan_layout_of(16).block));
     CHECK_INT(s.table.all, 1);
     check_same("compacted", table_wrong(&s.table, s.scan, NULL, 30, 30));
-    CHECK_INT(scan_refresh(other, s.table.change, &e), 0);
+    CHECK_INT(table_refresh(&s.table, other, &e), 0);
     check_same("the other", table_wrong(&s.table, other, NULL, 30, 30));
     CHECK_INT(s.table.all, 1);
     scan_close(other);
@@ -383,7 +385,7 @@ static int follow(struct shared *s, int steps, int to)
         return 1;
     for (int i = 0; i < steps && *s->now < s->last; i++) {
         int64_t now = ++*s->now;
-        if (scan_refresh(own, now, &e) || (to >= 0 && write(to, "", 1) != 1))
+        if (scan_refresh(own, now, 60000, &e) || (to >= 0 && write(to, "", 1) != 1))
             return 2;
     }
     scan_close(own);
@@ -466,4 +468,133 @@ TEST(killed_at_any_moment)
         check_same("reopened", table_wrong(&s.fixture.table, s.fixture.scan, NULL, 50, 50));
     }
     unshare_fixture(&s);
+}
+
+/* --- A build in pieces. --- */
+
+enum { PIECE = 64 };
+
+/* Waits until the file has at least this many rows. */
+static bool has_rows(const struct fixture *s, uint64_t rows)
+{
+    for (int i = 0; i < 60000; i++) {
+        struct scan_map *m = NULL;
+        struct scan_state state = {0};
+        int fd = open(s->path, O_RDWR | O_CLOEXEC);
+        const char *why = fd >= 0
+                              ? scan_map_open(fd, FUMI_STR("test:space"), s->table.dim, &m, &state)
+                              : "missing";
+        scan_map_free(why ? NULL : m);
+        if (fd >= 0)
+            close(fd);
+        if (!why && state.rows >= rows)
+            return true;
+        usleep(1000);
+    }
+    return false;
+}
+
+TEST(a_search_does_not_wait_for_a_build)
+{
+    struct fixture s;
+    struct fumi_err e = {0};
+    CHECK(set_up(&s, 16, 100));
+    scan_close(s.scan);
+    CHECK(unlink(s.path) == 0);
+    table_grow(&s.table, 5000);
+    s.table.piece = PIECE;
+    struct scan_source source = {table_read, &s.table};
+    s.scan = scan_open(s.path, FUMI_STR("test:space"), 16, &source, &silent, &e);
+    pthread_mutex_lock(&s.table.lock); /* the first piece cannot be read */
+    CHECK(!scan_is_whole(s.scan));
+    CHECK_INT(scan_refresh(s.scan, table_now(&s.table), 0, &e), 1);
+    CHECK_INT(scan_refresh(s.scan, table_now(&s.table), 20, &e), 1);
+    pthread_mutex_unlock(&s.table.lock);
+    CHECK(has_rows(&s, 5100)); /* without a further request */
+    CHECK_INT(refresh(&s), 0);
+    CHECK(scan_is_whole(s.scan));
+    CHECK(s.table.pieces > 5100 / PIECE);
+    check_same("whole", table_wrong(&s.table, s.scan, NULL, 50, 50));
+    tear_down(&s);
+}
+
+/* Changes to rows that were read already, and to rows that were not. */
+TEST(notes_change_during_a_build)
+{
+    struct fixture s;
+    struct fumi_err e = {0};
+    CHECK(set_up(&s, 16, 3000));
+    for (int round = 0; round < 20; round++) {
+        scan_close(s.scan);
+        CHECK(unlink(s.path) == 0);
+        s.table.piece = PIECE;
+        struct scan_source source = {table_read, &s.table};
+        s.scan = scan_open(s.path, FUMI_STR("test:space"), 16, &source, &silent, &e);
+        for (int i = 0; i < 40; i++) {
+            CHECK(scan_refresh(s.scan, table_now(&s.table), i % 3, &e) >= 0);
+            step(&s.table);
+        }
+        CHECK_INT(refresh(&s), 0);
+        check_same("after", table_wrong(&s.table, s.scan, NULL, 4000, 4000));
+        CHECK(reopen(&s));
+        check_same("reopened", table_wrong(&s.table, s.scan, NULL, 4000, 4000));
+    }
+    tear_down(&s);
+}
+
+static int build(struct fixture *s)
+{
+    struct fumi_err e = {0};
+    struct scan *own = table_scan(&s->table, s->path, &silent);
+    scan_close(own);
+    return own ? 0 : e.code;
+}
+
+/* A kill undoes at most one piece: the rows in the file never get fewer. */
+TEST(a_build_that_is_killed_continues)
+{
+    struct fixture s;
+    struct scan_map *m;
+    struct scan_state state;
+    int status;
+    uint64_t rows = 0;
+    CHECK(set_up(&s, 16, 8000));
+    scan_close(s.scan);
+    CHECK(unlink(s.path) == 0);
+    s.table.piece = 16;
+    for (int round = 0; round < 10; round++) {
+        fflush(NULL);
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(build(&s));
+        CHECK(has_rows(&s, rows + 100));
+        CHECK(kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+        int fd = open(s.path, O_RDWR | O_CLOEXEC);
+        CHECK(!scan_map_open(fd, FUMI_STR("test:space"), 16, &m, &state));
+        scan_map_free(m);
+        close(fd);
+        CHECK(state.rows >= rows + 100);
+        rows = state.rows;
+    }
+    CHECK(rows < 8000);
+    s.scan = table_scan(&s.table, s.path, &silent);
+    CHECK(s.scan);
+    CHECK_INT(s.table.all, 1); /* by set_up: this process only continued */
+    check_same("whole", table_wrong(&s.table, s.scan, NULL, 8000, 8000));
+    tear_down(&s);
+}
+
+/* More changes than one piece reads. */
+TEST(many_changes_are_read_in_pieces)
+{
+    struct fixture s;
+    CHECK(set_up(&s, 8, 300));
+    for (int i = 0; i < 9000; i++)
+        step(&s.table);
+    int before = s.table.pieces;
+    CHECK_INT(refresh(&s), 0);
+    CHECK(s.table.pieces >= before + 3);
+    CHECK_INT(s.table.all, 1);
+    check_same("after", table_wrong(&s.table, s.scan, NULL, 300, 300));
+    tear_down(&s);
 }

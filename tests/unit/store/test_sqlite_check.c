@@ -257,6 +257,50 @@ TEST(doctor_repairs)
     }
 }
 
+static void flip_in_cache(const struct fixture *t, long at)
+{
+    char path[200];
+    snprintf(path, sizeof(path), "%s.vec", t->path);
+    FILE *f = fopen(path, "r+b");
+    if (!f || fseek(f, at, SEEK_SET))
+        abort();
+    int byte = getc(f);
+    fseek(f, at, SEEK_SET);
+    putc(byte ^ 1, f);
+    fclose(f);
+}
+
+/* A cache is derived data, but to build it takes long in a large store. */
+TEST(doctor_keeps_a_sound_vector_cache)
+{
+    struct fixture t = {0};
+    struct findings h;
+    struct hits hits;
+    struct stat before, after;
+    struct filter f = fixture_filter("p");
+    CHECK(fixture_open(&t));
+    const char *side = fumi_fmt(&t.a, "%s.vec", t.path).p;
+    CHECK_INT(doctor(&t, true, &h), 0);
+    CHECK(!strstr(h.text, "vector cache")); /* there is none */
+    CHECK_INT(fixture_add(&t, "1", "one", 0.1), 0);
+    CHECK_INT(fixture_near(&t, &f, 0, 5, &hits), 0);
+    CHECK(stat(side, &before) == 0);
+    CHECK_INT(doctor(&t, true, &h), 0);
+    CHECK(strstr(h.text, "The vector cache: no damage.") != NULL);
+    CHECK(stat(side, &after) == 0 && after.st_ino == before.st_ino);
+    static const long places[] = {0, 200, 4096 + 3}; /* the header, and a row */
+    for (size_t i = 0; i < FUMI_COUNT(places); i++) {
+        fixture_shut(&t);
+        flip_in_cache(&t, places[i]);
+        CHECK(fixture_open(&t));
+        CHECK_INT(doctor(&t, true, &h), 0);
+        CHECK(strstr(h.text, "The vector cache: deleted") != NULL);
+        CHECK_INT(fixture_near(&t, &f, 0, 5, &hits), 0);
+        CHECK_INT(hits.n, 1);
+    }
+    fixture_end(&t);
+}
+
 TEST(doctor_rebuilds_indexes)
 {
     struct fixture t = {0};
