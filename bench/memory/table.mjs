@@ -17,7 +17,7 @@ export const head = () => line("", "", ["p50 ms", "p99 ms", "p99/p50", "x bare"]
 // `bare`: p50 as a multiple of the bare insert's, if known. Returns p99 / p50.
 export function row(title, name, ms, { bare, text } = {}) {
   const [p50, p99] = [quantile(ms, 0.5), quantile(ms, 0.99)];
-  const spread = ms.length >= 100 ? p99 / p50 : NaN;
+  const spread = ms.length >= 50 ? p99 / p50 : NaN;
   line(title, name, [number(p50, digits(p50)), number(ms.length > 1 ? p99 : NaN, digits(p99)), number(spread, 1), number(bare, 2)], text);
   return p99 / p50;
 }
