@@ -1,7 +1,11 @@
 /* Measures durable adds by one thread and by 16 threads, and searches in a store of many notes: of
  * the store, and of the memory with and without the parts of the ranking that can be switched off.
  *
- * Usage: bench_store [NOTES]      NOTES is the number of notes; default: 100,000
+ * Usage: bench_store [NOTES [DIRECTORY [zipf]]]
+ * NOTES is the number of notes; default: 100,000. With a DIRECTORY, the store is made there if it
+ * is not there yet, adds are not measured, and a table shows what each function of the store costs
+ * in a search of the memory. With "zipf", words are as frequent as in English, function words
+ * included.
  *
  * The baseline of an add is a write of 4 KiB and an fdatasync, which every durable store needs. */
 #include "base/clock.h"
@@ -9,10 +13,12 @@
 #include "memory/memory_parts.h"
 #include "store/sqlite.h"
 #include "store/vector.h"
+#include "store_stages.h"
 
 #include <fcntl.h>
 #include <ftw.h>
 #include <inttypes.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +43,15 @@ struct bench {
     struct fumi_str space; /* of the local model, so that a memory finds the vectors */
 };
 
+static bool zipf; /* set by the third argument */
+
+/* The most frequent words of English; they are the first ones of the vocabulary with "zipf". */
+static const char *const function_words[] = {
+    "the",  "of",   "and",   "to",  "a",  "in",   "is",   "it",  "that", "was",  "for",  "on",
+    "with", "as",   "be",    "at",  "by", "this", "have", "are", "not",  "but",  "from", "or",
+    "an",   "they", "which", "you", "we", "had",  "has",  "his", "were", "will", "been", "their",
+};
+
 struct dice {
     uint64_t state;
 };
@@ -56,13 +71,23 @@ static void vector(struct dice *d, float *x)
     vector_normalise(x, DIM);
 }
 
+/* The word with number n, from 0, has the frequency 1 / (n + 1) with "zipf". */
+static struct fumi_str word(struct dice *d, struct fumi_arena *a)
+{
+    double u = (double)(roll(d) % 100000 + 1) / 100000;
+    size_t n = zipf ? (size_t)pow(5 * VOCABULARY, u) - 1 : (size_t)(VOCABULARY * u * u * u);
+    if (zipf && n < FUMI_COUNT(function_words))
+        return fumi_str(function_words[n]);
+    return fumi_fmt(a, "w%zu", n);
+}
+
 /* Random words, of which some are common and most are rare, as in natural language. */
 static struct fumi_str text(struct dice *d, struct fumi_arena *a, size_t words)
 {
     struct fumi_str s = FUMI_STR("");
     for (size_t i = 0; i < words; i++) {
-        double u = (double)(roll(d) % 100000 + 1) / 100000;
-        s = fumi_fmt(a, "%.*s w%d", FUMI_ARG(s), (int)(VOCABULARY * u * u * u));
+        struct fumi_str w = word(d, a);
+        s = fumi_fmt(a, "%.*s %.*s", FUMI_ARG(s), FUMI_ARG(w));
     }
     return s;
 }
@@ -277,10 +302,10 @@ static void measure_adds(const char *dir, struct fumi_str space)
     store_close(b.store);
 }
 
-static void fill(const char *dir, struct fumi_str space, size_t n)
+static void fill(const char *dir, struct fumi_str space, size_t threads, size_t n)
 {
     struct bench b = {open_store(dir, true), space};
-    adds_per_second(&b, 1, n > 5 * ADDS ? n - 5 * ADDS : 1);
+    adds_per_second(&b, threads, n);
     once(&b, &(struct dice){1}, &(struct fumi_arena){0}, true); /* creates the vector cache */
     store_close(b.store);
 }
@@ -298,21 +323,70 @@ static void measure_store(const char *dir, struct fumi_str space, size_t n)
     store_close(b.store);
 }
 
-int main(int argc, char **argv)
+static void query_vector(float *x)
+{
+    static struct dice d = {78};
+    vector(&d, x);
+}
+
+static void measure_stages(const char *dir)
+{
+    struct fumi_err e = {0};
+    struct memory_options o = {
+        .store = stages_watch(open_store(dir, false), query_vector), .embed = local, .log = &quiet};
+    struct memory *m = memory_open(&o, &e);
+    struct fumi_arena a = {0};
+    struct dice d = {99};
+    enum search_mode used;
+    double ms[QUERIES];
+    if (!m)
+        fprintf(stderr, "bench_store: %s\n", e.text), exit(1);
+    search_once(m, FUMI_STR("w0"), SEARCH_HYBRID, 0, &used); /* opens the vector cache */
+    stages_begin();
+    for (size_t i = 0; i < QUERIES; i++) {
+        struct fumi_str q = fumi_fmt(&a, "W0 %.*s last week", FUMI_ARG(text(&d, &a, 4)));
+        ms[i] = search_once(m, q, SEARCH_HYBRID, 0, &used);
+    }
+    stages_print(ms, QUERIES);
+    fumi_arena_done(&a);
+    memory_close(m);
+}
+
+static void measure_kept(const char *dir, struct fumi_str space, size_t n)
+{
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/memory.db", dir);
+    if (access(path, F_OK) != 0)
+        fill(dir, space, 16, n);
+    measure_store(dir, space, n);
+    measure_stages(dir);
+}
+
+static void measure_new(struct fumi_str space, size_t n)
 {
     char dir[] = "/var/tmp/bench-store-XXXXXX";
+    if (!mkdtemp(dir))
+        exit(1);
+    measure_adds(dir, space);
+    fill(dir, space, 1, n > 5 * ADDS ? n - 5 * ADDS : 1);
+    measure_store(dir, space, n);
+    measure_memory(dir, n);
+    nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+int main(int argc, char **argv)
+{
     size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 100000;
     struct fumi_arena a = {0};
     struct fumi_err e = {0};
     struct space *sp = space_new(&local, &quiet, &e);
-    if (!sp || !mkdtemp(dir))
+    zipf = argc > 3 && strcmp(argv[3], "zipf") == 0;
+    if (!sp)
         return 1;
-    struct fumi_str space = space_name(sp, &a);
-    measure_adds(dir, space);
-    fill(dir, space, n);
-    measure_store(dir, space, n);
-    measure_memory(dir, n);
-    nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS);
+    if (argc > 2)
+        measure_kept(argv[2], space_name(sp, &a), n);
+    else
+        measure_new(space_name(sp, &a), n);
     space_put(sp);
     fumi_arena_done(&a);
     return 0;
