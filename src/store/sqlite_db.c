@@ -131,9 +131,12 @@ static const struct {
     {SQLITE_LIMIT_ATTACHED, 0},
 };
 
-static const char pragmas[] = "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY;"
-                              "PRAGMA secure_delete=ON;"
+static const char pragmas[] = "PRAGMA temp_store=MEMORY; PRAGMA secure_delete=ON;"
                               "PRAGMA mmap_size=2147418112; PRAGMA journal_size_limit=16777216;";
+
+/* SQLite checks the cells of a page whenever it visits a page of a mapped file, which took half of
+ * the time of a search. The check keeps damage from spreading, which readers cannot cause. */
+static const char of_writers[] = "PRAGMA cell_size_check=ON", of_readers[] = "PRAGMA query_only=ON";
 
 static int run_text(struct db *d, const char *sql, struct fumi_err *e)
 {
@@ -166,7 +169,7 @@ static int set_up(struct db *d, bool writes, struct fumi_err *e)
     if (!d->store->ours && store_sqlite_schema_look(d, e))
         return -1;
     if (run_text(d, pragmas, e) || store_sqlite_sync_mode(d, "FULL", e) ||
-        (!writes && run_text(d, "PRAGMA query_only=ON", e)))
+        run_text(d, writes ? of_writers : of_readers, e))
         return -1;
     store_sqlite_erase_unused(d->h);
     return store_sqlite_words_register(d->h, &d->ending, e);
