@@ -1,4 +1,5 @@
 /* Opens and closes the store, and keeps a free list of connections for reading. */
+#include "store/sqlite_counts.h"
 #include "store/sqlite_erase.h"
 #include "store/sqlite_file.h"
 #include "store/sqlite_index.h"
@@ -93,6 +94,7 @@ void store_sqlite_close(struct store *base)
     close_readers(s);
     store_sqlite_disconnect(s->writer);
     store_sqlite_filters_done(s);
+    store_sqlite_counts_done(s);
     pthread_mutex_destroy(&s->readers_lock);
     pthread_mutex_destroy(&s->write_lock);
     pthread_mutex_destroy(&s->filters_lock);

@@ -3,6 +3,7 @@
  * The newest notes are read from one of two indexes: if few tag sets pass the filter, from the
  * index on (tag_set, created), one tag set after the other; if many pass, from the index on all
  * notes by time. few_tag_sets estimates which of the two reads fewer rows. */
+#include "store/sqlite_counts.h"
 #include "store/sqlite_ops.h"
 
 #include "base/arena.h"
@@ -175,10 +176,17 @@ static int notes_in_tag_sets(struct db *d, const struct scan_filter *f, int64_t 
 static int notes_in_groups(struct db *d, struct fumi_str project, struct fumi_str group,
                            int64_t *out, struct fumi_err *e)
 {
-    static const char sql[] = "SELECT coalesce(sum(notes), 0) FROM project_groups WHERE "
-                              "(?1 IS NULL OR project=?1) AND (?2 IS NULL OR group_key=?2)";
+    static const char one[] = "SELECT notes FROM project_groups WHERE project=?1 AND group_key=?2",
+                      all[] = "SELECT sum(notes) FROM project_groups WHERE group_key=?1";
+    struct project_counts counts = {0};
     *out = 0;
-    return store_sqlite_number(d, e, out, sql, "ss", project, group) < 0 ? -1 : 0;
+    if (project.p && group.p)
+        return store_sqlite_number(d, e, out, one, "ss", project, group) < 0 ? -1 : 0;
+    if (group.p)
+        return store_sqlite_number(d, e, out, all, "s", group) < 0 ? -1 : 0;
+    int rc = store_sqlite_count_project(d, project, &counts, e);
+    *out = counts.notes;
+    return rc;
 }
 
 /* The number of notes that pass the filter, ignoring time. */

@@ -58,12 +58,11 @@ struct store_sqlite {
     struct store base;
     char *path, *side; /* the database and the vector cache */
     char *uri;         /* how to open a read-only database; NULL: it is writable */
-    bool nosync;
-    bool ours;      /* the file was checked and is a store */
-    bool lenient;   /* open a damaged file too */
-    bool bare;      /* create the file without the indexes that `complete` creates */
-    bool corrupt;   /* atomic: damage was found */
-    bool blocked;   /* atomic: a stopped process holds the lock */
+    bool nosync, ours; /* ours: the file was checked and is a store */
+    bool lenient;      /* open a damaged file too */
+    bool bare;         /* create the file without the indexes that `complete` creates */
+    bool corrupt;      /* atomic: damage was found */
+    bool blocked;      /* atomic: a stopped process holds the lock */
     uint64_t stamp; /* sqlite_readonly.c: of a file that is read without locks; 0: locks are used */
     const struct fumi_log *log;
 
@@ -76,9 +75,10 @@ struct store_sqlite {
     bool leading;      /* a thread is running writes */
     struct db *writer; /* owned by the leading thread while `leading`; may be NULL */
 
-    pthread_mutex_t filters_lock;
+    pthread_mutex_t filters_lock; /* guards `counts` too */
     struct cached_filter filters[STORE_FILTERS];
     uint64_t filters_used;
+    struct cached_counts *counts; /* sqlite_counts.c; NULL: nothing is cached */
 
     pthread_rwlock_t scan_lock; /* write: open or close the scan; read: use it */
     struct scan *scan;          /* NULL: not open */

@@ -4,6 +4,7 @@
 #include "store/sqlite_ops.h"
 
 #include "base/arena.h"
+#include "store/sqlite_counts.h"
 #include "store/sqlite_index.h"
 #include "store/sqlite_words.h"
 #include "store/vector.h"
@@ -286,20 +287,6 @@ struct match_keywords_args {
     struct keyword_hits *out;
 };
 
-static int count_project(struct db *d, struct words_search *what, struct fumi_err *e)
-{
-    static const char all[] = "SELECT sum(notes), sum(words) FROM project_groups",
-                      one[] = "SELECT sum(notes), sum(words) FROM project_groups WHERE project=?1";
-    sqlite3_stmt *q = what->project.p ? store_sqlite_query(d, e, one, "s", what->project)
-                                      : store_sqlite_query(d, e, all, "");
-    if (!q || store_sqlite_row(d, q, e) <= 0)
-        return -1;
-    what->notes = sqlite3_column_int64(q, 0);
-    what->words = sqlite3_column_int64(q, 1);
-    store_sqlite_end(q);
-    return 0;
-}
-
 static int match(struct db *d, void *arg, struct fumi_err *e)
 {
     struct match_keywords_args *m = arg;
@@ -311,8 +298,12 @@ static int match(struct db *d, void *arg, struct fumi_err *e)
                                 .narrow = f->group.p || f->tags.n || f->since > INT64_MIN ||
                                           f->until < INT64_MAX,
                                 .query = m->query};
-    if (store_sqlite_filter(d, m->arena, m->filter, &scan, e) || count_project(d, &what, e))
+    struct project_counts counts;
+    if (store_sqlite_filter(d, m->arena, m->filter, &scan, e) ||
+        store_sqlite_count_project(d, what.project, &counts, e))
         return -1;
+    what.notes = counts.notes;
+    what.words = counts.words;
     return store_sqlite_words_match(d->h, m->arena, &what, m->out, e);
 }
 

@@ -1,5 +1,6 @@
 /* Embedding in the background: lists the notes without vectors in a space, adds their vectors, and
  * deletes spaces that are no longer used. */
+#include "store/sqlite_counts.h"
 #include "store/sqlite_ops.h"
 
 #include "base/arena.h"
@@ -13,10 +14,12 @@ enum {
 static int count(struct db *d, struct fumi_str space, int64_t *have, int64_t *all,
                  struct fumi_err *e)
 {
+    static const struct fumi_str every = {0};
+    struct project_counts counts;
     *have = *all = 0;
-    if (store_sqlite_number(d, e, all, "SELECT coalesce(sum(notes), 0) FROM project_groups", "") <
-        0)
+    if (store_sqlite_count_project(d, every, &counts, e))
         return -1;
+    *all = counts.notes;
     int found = store_sqlite_number(d, e, have, "SELECT notes FROM spaces WHERE name=?1", "s",
                                     space);
     return found < 0 ? -1 : 0;
