@@ -78,12 +78,12 @@ void store_sqlite_idle(struct store_sqlite *s)
     pthread_mutex_lock(&s->readers_lock);
     close_readers(s);
     pthread_mutex_unlock(&s->readers_lock);
-    pthread_mutex_lock(&s->write_lock);
-    if (!s->leading) {
+    pthread_mutex_lock(&s->writes.lock);
+    if (!s->writes.leading) {
         store_sqlite_disconnect(s->writer);
         s->writer = NULL;
     }
-    pthread_mutex_unlock(&s->write_lock);
+    pthread_mutex_unlock(&s->writes.lock);
 }
 
 void store_sqlite_close(struct store *base)
@@ -96,7 +96,7 @@ void store_sqlite_close(struct store *base)
     store_sqlite_filters_done(s);
     store_sqlite_counts_done(s);
     pthread_mutex_destroy(&s->readers_lock);
-    pthread_mutex_destroy(&s->write_lock);
+    pthread_mutex_destroy(&s->writes.lock);
     pthread_mutex_destroy(&s->filters_lock);
     pthread_mutex_destroy(&s->damaged_lock);
     pthread_rwlock_destroy(&s->scan_lock);
@@ -123,7 +123,7 @@ static struct store_sqlite *make(const struct store_sqlite_options *o)
     s->patience = o->patience ? o->patience : PATIENCE_MS;
     s->log = o->log;
     pthread_mutex_init(&s->readers_lock, NULL);
-    pthread_mutex_init(&s->write_lock, NULL);
+    pthread_mutex_init(&s->writes.lock, NULL);
     pthread_mutex_init(&s->filters_lock, NULL);
     pthread_mutex_init(&s->damaged_lock, NULL);
     pthread_rwlock_init(&s->scan_lock, NULL);

@@ -175,9 +175,18 @@ static int set_up(struct db *d, bool writes, struct fumi_err *e)
     return store_sqlite_words_register(d->h, &d->ending, e);
 }
 
+/* Without statistics, SQLite allocates memory without a lock of the whole process. If the host
+ * program has used SQLite before, its configuration stays. */
+static void configure(void)
+{
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 struct db *store_sqlite_connect(struct store_sqlite *s, bool writes, struct fumi_err *e)
 {
+    static pthread_once_t configured = PTHREAD_ONCE_INIT;
     struct db *d = fumi_resize(NULL, sizeof(*d));
+    pthread_once(&configured, configure);
     memset(d, 0, sizeof(*d));
     d->store = s;
     fumi_random(&d->random, sizeof(d->random));

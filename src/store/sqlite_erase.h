@@ -27,8 +27,4 @@ int store_sqlite_erase_copy(sqlite3 *copy);
 /* From now on the connection fills the unused space of pages with zeros when it writes them. */
 void store_sqlite_erase_unused(sqlite3 *h);
 
-/* As store_sqlite_write (sqlite_write.c), but calls `run` outside of a transaction and without
- * other writes. */
-int store_sqlite_write_alone(struct store *s, store_sqlite_fn *run, void *arg, struct fumi_err *e);
-
 #endif

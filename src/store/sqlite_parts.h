@@ -9,6 +9,7 @@
 #include "store/scan.h"
 #include "store/sqlite.h"
 #include "store/sqlite_words.h"
+#include "store/sqlite_write.h"
 #include "store/store_ops.h"
 
 #include <pthread.h>
@@ -53,7 +54,6 @@ struct cached_filter {
     uint64_t used; /* larger: used more recently */
 };
 
-struct store_sqlite_write;
 struct store_sqlite {
     struct store base;
     char *path, *side; /* the database and the vector cache */
@@ -70,10 +70,8 @@ struct store_sqlite {
     struct db *readers; /* idle connections */
     size_t readers_n;
 
-    pthread_mutex_t write_lock; /* guards the queue and `leading` */
-    struct store_sqlite_write *first, *last;
-    bool leading;      /* a thread is running writes */
-    struct db *writer; /* owned by the leading thread while `leading`; may be NULL */
+    struct store_sqlite_queue writes;
+    struct db *writer; /* owned by the leading thread while writes.leading; may be NULL */
 
     pthread_mutex_t filters_lock; /* guards `counts` too */
     struct cached_filter filters[STORE_FILTERS];
@@ -94,14 +92,8 @@ struct store_sqlite {
 };
 
 void store_sqlite_idle(struct store_sqlite *s); /* closes all connections that are not in use */
-/* The work of a transaction. May be called twice: the first transaction was then rolled back. */
-typedef int store_sqlite_fn(struct db *d, void *arg, struct fumi_err *e);
-
-/* Any thread. read: calls `run` in one snapshot of the database. write: calls `run` in a write
- * transaction, together with the writes of other threads and possibly on one of these threads;
- * returns when the transaction is on disk or rolled back. */
+/* Any thread: calls `run` in one snapshot of the database. */
 int store_sqlite_read(struct store *s, store_sqlite_fn *run, void *arg, struct fumi_err *e);
-int store_sqlite_write(struct store *s, store_sqlite_fn *run, void *arg, struct fumi_err *e);
 
 /* Connections (sqlite_db.c), outside of a transaction. connect: if not `writes`, statements that
  * write fail; NULL: *e is set. The caller closes the connection; d may then be NULL. */

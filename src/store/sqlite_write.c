@@ -1,6 +1,8 @@
 /* Group commit. Threads that write enter a queue. The first one becomes the leader: it runs the
  * writes of all queued threads in one transaction and wakes them when the transaction is on disk,
- * so that one sync serves many writes.
+ * so that one sync serves many writes. Before it starts, it waits a little for the threads that the
+ * last transaction has woken: if they write again at once, all of them share a transaction, instead
+ * of half of them writing while the other half waits.
  *
  * A write that fails before it has changed anything does not affect the others. If a write fails
  * later, the transaction is rolled back and each write runs in a transaction of its own. */
@@ -8,19 +10,24 @@
 #include "store/sqlite_parts.h"
 #include "store/sqlite_readonly.h"
 
+#include "base/clock.h"
+
 #include <assert.h>
 
-enum { TOGETHER = 256 }; /* writes in one transaction, at most */
+enum {
+    TOGETHER = 256, /* writes in one transaction, at most */
+    GATHER_PART =
+        8, /* a leader waits for others at most this part of the last transaction's time */
+    GATHER_MOST = 2000000, /* and at most so many nanoseconds */
+};
 
-/* One queued write, on the stack of its thread. */
+/* The writes of one thread, on its stack. */
 struct store_sqlite_write {
-    store_sqlite_fn *run;
-    void *arg;
-    struct fumi_err *e;
-    int result;
-    bool alone; /* outside of a transaction, without other writes */
+    struct store_sqlite_job *jobs;
+    size_t n;
+    bool alone; /* outside of a transaction, without other writes; one job */
     bool done;
-    pthread_cond_t turn; /* signalled when it is done, or first in the queue */
+    pthread_cond_t turn; /* signalled when it is done, first in the queue, or gather can end */
     struct store_sqlite_write *next;
 };
 
@@ -53,28 +60,35 @@ static struct db *ready(struct store_sqlite *s, struct fumi_err *e)
     return s->writer;
 }
 
-static void fail_all(struct store_sqlite_write *first, const struct fumi_err *e)
+static void fail(struct store_sqlite_job *jobs, size_t n, const struct fumi_err *e)
 {
-    for (struct store_sqlite_write *w = first; w; w = w->next) {
-        w->result = -1;
-        *w->e = *e;
+    for (size_t i = 0; i < n; i++) {
+        jobs[i].result = -1;
+        *jobs[i].e = *e;
     }
 }
 
-/* Returns whether the transaction can continue: the write succeeded, or failed without a change. */
-static bool run_one(struct db *d, struct store_sqlite_write *w)
+static void fail_all(struct store_sqlite_write *first, const struct fumi_err *e)
+{
+    for (struct store_sqlite_write *w = first; w; w = w->next)
+        fail(w->jobs, w->n, e);
+}
+
+/* Returns whether the transaction can continue: the job succeeded, or failed without a change. */
+static bool run_one(struct db *d, struct store_sqlite_job *j)
 {
     sqlite3_int64 before = sqlite3_total_changes64(d->h);
-    w->result = w->run(d, w->arg, w->e);
-    return w->result == 0 ||
+    j->result = j->run(d, j->arg, j->e);
+    return j->result == 0 ||
            (!d->bad && !sqlite3_get_autocommit(d->h) && sqlite3_total_changes64(d->h) == before);
 }
 
 static bool run_each(struct db *d, struct store_sqlite_write *first)
 {
     for (struct store_sqlite_write *w = first; w; w = w->next)
-        if (!run_one(d, w))
-            return false;
+        for (size_t i = 0; i < w->n; i++)
+            if (!run_one(d, &w->jobs[i]))
+                return false;
     return true;
 }
 
@@ -97,19 +111,25 @@ static int still_there(struct store_sqlite *s, struct db *d, struct fumi_err *e)
  * after the other. */
 static void fail_queue(struct store_sqlite *s, const struct fumi_err *e)
 {
-    pthread_mutex_lock(&s->write_lock);
-    fail_all(s->first, e);
-    for (struct store_sqlite_write *w = s->first; w; w = w->next) {
+    struct store_sqlite_queue *q = &s->writes;
+    pthread_mutex_lock(&q->lock);
+    fail_all(q->first, e);
+    for (struct store_sqlite_write *w = q->first; w; w = w->next) {
         w->done = true;
         pthread_cond_signal(&w->turn);
     }
-    s->first = s->last = NULL;
-    pthread_mutex_unlock(&s->write_lock);
+    q->first = q->last = NULL;
+    q->n = 0;
+    pthread_mutex_unlock(&q->lock);
 }
 
-/* Returns true if each write has its result; false if the transaction was rolled back because one
- * of several writes failed. */
-static bool transact(struct store_sqlite *s, struct store_sqlite_write *first)
+enum outcome {
+    DONE,    /* each job has its result */
+    FAILED,  /* nothing was stored; all jobs have the error */
+    CHANGED, /* a job failed after a change: nothing was stored, and only that job has its error */
+};
+
+static enum outcome transact(struct store_sqlite *s, struct store_sqlite_write *first)
 {
     struct fumi_err e = {0};
     struct db *d = ready(s, &e);
@@ -118,113 +138,169 @@ static bool transact(struct store_sqlite *s, struct store_sqlite_write *first)
         fail_queue(s, &e);
     if (begun || still_there(s, d, &e)) {
         fail_all(first, &e);
-        return true;
+        return FAILED;
     }
     assert(!sqlite3_get_autocommit(d->h));
     __atomic_store_n(&s->blocked, false, __ATOMIC_RELAXED);
     if (!run_each(d, first)) {
         roll_back(d);
-        return !first->next;
+        return CHANGED;
     }
     if (store_sqlite_run(d, &e, "COMMIT", "")) {
         roll_back(d);
         fail_all(first, &e);
+        return FAILED;
     }
-    return true;
+    return DONE;
 }
 
-static void run_alone(struct store_sqlite *s, struct store_sqlite_write *w)
+static void run_alone(struct store_sqlite *s, struct store_sqlite_job *j)
 {
-    struct db *d = ready(s, w->e);
-    w->result = d ? w->run(d, w->arg, w->e) : -1;
+    struct db *d = ready(s, j->e);
+    j->result = d ? j->run(d, j->arg, j->e) : -1;
+}
+
+/* Runs each job in a transaction of its own, up to the first one that fails after a change. */
+static void run_separately(struct store_sqlite *s, struct store_sqlite_write *w)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        struct store_sqlite_write one = {.jobs = &w->jobs[i], .n = 1};
+        if (transact(s, &one) != DONE) {
+            fail(one.jobs + 1, w->n - i - 1, one.jobs->e);
+            return;
+        }
+    }
 }
 
 static void work(struct store_sqlite *s, struct store_sqlite_write *first)
 {
     if (first->alone) {
-        run_alone(s, first);
+        run_alone(s, first->jobs);
         return;
     }
-    if (transact(s, first))
+    if (transact(s, first) != CHANGED || (!first->next && first->n == 1))
         return;
-    for (struct store_sqlite_write *w = first, *next; w; w = next) {
-        next = w->next;
-        w->next = NULL;
-        transact(s, w);
-        w->next = next;
-    }
+    for (struct store_sqlite_write *w = first; w; w = w->next)
+        run_separately(s, w);
 }
 
-static struct store_sqlite_write *take(struct store_sqlite *s)
+/* Takes the first writes, at most TOGETHER jobs, but at least one write. */
+static struct store_sqlite_write *take(struct store_sqlite_queue *q)
 {
-    assert(s->first && s->last && !s->last->next);
-    struct store_sqlite_write *first = s->first, *last = first;
-    for (int i = 1; i < TOGETHER && last->next && !first->alone && !last->next->alone; i++)
+    assert(q->first && q->last && !q->last->next);
+    struct store_sqlite_write *first = q->first, *last = first;
+    size_t jobs = first->n;
+    q->together = 1;
+    while (last->next && !first->alone && !last->next->alone &&
+           (jobs += last->next->n) <= TOGETHER) {
         last = last->next;
-    s->first = last->next;
-    if (!s->first)
-        s->last = NULL;
+        q->together++;
+    }
+    q->n -= q->together;
+    q->first = last->next;
+    if (!q->first)
+        q->last = NULL;
     last->next = NULL;
     return first;
 }
 
 /* Reads `next` before setting `done`: the thread may then return at once, which frees the write. */
-static void wake(struct store_sqlite *s, struct store_sqlite_write *first)
+static void wake(struct store_sqlite_queue *q, struct store_sqlite_write *first)
 {
     for (struct store_sqlite_write *w = first, *next; w; w = next) {
         next = w->next;
         w->done = true;
         pthread_cond_signal(&w->turn);
     }
-    assert(s->leading);
-    s->leading = false;
-    if (s->first)
-        pthread_cond_signal(&s->first->turn);
+    assert(q->leading);
+    q->leading = false;
+    if (q->first)
+        pthread_cond_signal(&q->first->turn);
 }
 
-static void append(struct store_sqlite *s, struct store_sqlite_write *w)
+static void append(struct store_sqlite_queue *q, struct store_sqlite_write *w)
 {
-    if (s->last)
-        s->last->next = w;
+    if (q->last)
+        q->last->next = w;
     else
-        s->first = w;
-    s->last = w;
+        q->first = w;
+    q->last = w;
+    if (++q->n == q->awaited)
+        pthread_cond_signal(&q->first->turn);
+}
+
+/* Called by the leader. A leader that had to wait expects the threads of the last transaction in
+ * addition to the queue; one that found no queue is probably one of them. A thread that is alone
+ * waits for nobody. */
+static void gather(struct store_sqlite_queue *q, struct store_sqlite_write *w, bool waited)
+{
+    int64_t most = q->took / GATHER_PART;
+    int64_t until = fumi_ticks() + (most < GATHER_MOST ? most : GATHER_MOST);
+    const struct timespec end = {until / 1000000000, until % 1000000000};
+    q->awaited = q->together + (waited ? q->n : 0);
+    for (int rc = 0; !rc && !w->alone && q->n < q->awaited;)
+        rc = pthread_cond_clockwait(&w->turn, &q->lock, CLOCK_MONOTONIC, &end);
+    q->awaited = 0;
+}
+
+/* Needs the lock, and releases it while the writes run. */
+static void lead(struct store_sqlite *s, struct store_sqlite_write *w, bool waited)
+{
+    struct store_sqlite_queue *q = &s->writes;
+    assert(!q->leading && q->first == w);
+    q->leading = true;
+    gather(q, w, waited);
+    struct store_sqlite_write *first = take(q);
+    pthread_mutex_unlock(&q->lock);
+    int64_t began = fumi_ticks();
+    work(s, first);
+    pthread_mutex_lock(&q->lock);
+    q->took = fumi_ticks() - began;
+    wake(q, first);
 }
 
 /* Waits until another leader has done the write, or leads if it is first in the queue. */
-static int enqueue(struct store_sqlite *s, struct store_sqlite_write *w)
+static void enqueue(struct store_sqlite *s, struct store_sqlite_write *w)
 {
-    if (s->uri)
-        return store_sqlite_readonly_fault(s, w->e);
-    pthread_mutex_lock(&s->write_lock);
-    append(s, w);
-    while (!w->done && (s->leading || s->first != w))
-        pthread_cond_wait(&w->turn, &s->write_lock);
-    if (!w->done) {
-        assert(!s->leading && s->first == w);
-        s->leading = true;
-        struct store_sqlite_write *first = take(s);
-        pthread_mutex_unlock(&s->write_lock);
-        work(s, first);
-        pthread_mutex_lock(&s->write_lock);
-        wake(s, first);
-    }
-    pthread_mutex_unlock(&s->write_lock);
+    struct store_sqlite_queue *q = &s->writes;
+    pthread_mutex_lock(&q->lock);
+    append(q, w);
+    bool waited = q->leading || q->first != w;
+    while (!w->done && (q->leading || q->first != w))
+        pthread_cond_wait(&w->turn, &q->lock);
+    if (!w->done)
+        lead(s, w, waited);
+    pthread_mutex_unlock(&q->lock);
     pthread_cond_destroy(&w->turn);
-    return w->result;
+}
+
+static void write_jobs(struct store_sqlite *s, struct store_sqlite_job *jobs, size_t n, bool alone)
+{
+    struct store_sqlite_write w = {
+        .jobs = jobs, .n = n, .alone = alone, .turn = PTHREAD_COND_INITIALIZER};
+    struct fumi_err e = {0};
+    if (s->uri && store_sqlite_readonly_fault(s, &e))
+        fail(jobs, n, &e);
+    else if (n)
+        enqueue(s, &w);
+}
+
+void store_sqlite_write_all(struct store *base, struct store_sqlite_job *jobs, size_t n)
+{
+    write_jobs((struct store_sqlite *)base, jobs, n, false);
 }
 
 int store_sqlite_write(struct store *base, store_sqlite_fn *run, void *arg, struct fumi_err *e)
 {
-    struct store_sqlite_write w = {
-        .run = run, .arg = arg, .e = e, .turn = PTHREAD_COND_INITIALIZER};
-    return enqueue((struct store_sqlite *)base, &w);
+    struct store_sqlite_job j = {.run = run, .arg = arg, .e = e};
+    write_jobs((struct store_sqlite *)base, &j, 1, false);
+    return j.result;
 }
 
 int store_sqlite_write_alone(struct store *base, store_sqlite_fn *run, void *arg,
                              struct fumi_err *e)
 {
-    struct store_sqlite_write w = {
-        .run = run, .arg = arg, .e = e, .alone = true, .turn = PTHREAD_COND_INITIALIZER};
-    return enqueue((struct store_sqlite *)base, &w);
+    struct store_sqlite_job j = {.run = run, .arg = arg, .e = e};
+    write_jobs((struct store_sqlite *)base, &j, 1, true);
+    return j.result;
 }

@@ -335,6 +335,79 @@ TEST(a_late_failure_harms_nobody)
     fixture_end(&t);
 }
 
+/* Several writes of one thread share a transaction. */
+
+/* The number of transactions in the write-ahead log: their last frames name the size of the
+ * database in their headers (https://sqlite.org/fileformat2.html#walformat). */
+static int commits(struct fixture *t)
+{
+    enum { HEADER = 32, FRAME = 24 + 4096, SIZE_AT = 4 };
+    struct fumi_str log = read_file(&t->a, fumi_fmt(&t->a, "%s-wal", t->path).p);
+    int n = 0;
+    for (size_t at = HEADER; at + FRAME <= log.n; at += FRAME)
+        n += memcmp(log.p + at + SIZE_AT, "\0\0\0", 4) != 0;
+    return n;
+}
+
+static int insert(struct db *d, void *arg, struct fumi_err *e)
+{
+    return store_sqlite_run(d, e, "INSERT INTO meta VALUES(?1, 'x')", "s", fumi_str(arg));
+}
+
+static int refuse(struct db *d, void *arg, struct fumi_err *e)
+{
+    (void)d, (void)arg;
+    return fumi_err_set(e, ERR_CONFLICT, "refused");
+}
+
+static int insert_and_fail(struct db *d, void *arg, struct fumi_err *e)
+{
+    return insert(d, arg, e) ? -1 : fumi_err_set(e, FUMI_INTERNAL_ERROR, "failed");
+}
+
+static bool has(struct fixture *t, const char *name)
+{
+    struct fumi_str value;
+    return store_get_meta(t->s, &t->a, name, &value, &t->e) == 0 && value.p;
+}
+
+TEST(writes_of_a_thread_share_a_transaction)
+{
+    struct fixture t = {0};
+    struct fumi_err e[3] = {{0}};
+    char a[] = "a", b[] = "b";
+    struct store_sqlite_job jobs[] = {
+        {insert, a, &e[0], 1}, {refuse, NULL, &e[1], 1}, {insert, b, &e[2], 1}};
+    CHECK(fixture_open(&t));
+    int before = commits(&t);
+    store_sqlite_write_all(t.s, jobs, FUMI_COUNT(jobs));
+    CHECK_INT(commits(&t), before + 1);
+    CHECK(jobs[0].result == 0 && jobs[1].result == -1 && jobs[2].result == 0);
+    CHECK_INT(e[1].code, ERR_CONFLICT);
+    CHECK(has(&t, "a") && has(&t, "b"));
+    fixture_end(&t);
+}
+
+TEST(a_late_failure_ends_the_writes_of_its_thread)
+{
+    struct fixture t = {0};
+    struct fumi_err e[4] = {{0}};
+    char a[] = "a", b[] = "b", c[] = "c";
+    struct store_sqlite_job jobs[] = {{insert, a, &e[0], 1},
+                                      {refuse, NULL, &e[1], 1},
+                                      {insert_and_fail, b, &e[2], 1},
+                                      {insert, c, &e[3], 1}};
+    CHECK(fixture_open(&t));
+    store_sqlite_write_all(t.s, jobs, FUMI_COUNT(jobs));
+    CHECK(jobs[0].result == 0 && jobs[1].result == -1 && jobs[2].result == -1);
+    CHECK_INT(jobs[3].result, -1);
+    CHECK_INT(e[1].code, ERR_CONFLICT);
+    CHECK(strcmp(e[2].text, "failed") == 0 && strcmp(e[3].text, "failed") == 0);
+    CHECK(has(&t, "a") && !has(&t, "b") && !has(&t, "c"));
+    store_sqlite_write_all(t.s, jobs, 0);
+    fixture_end(&t);
+}
+
 /* Processes. */
 
 /* Waits until the pipe is closed, then adds. */
