@@ -1,6 +1,9 @@
-/* fumi import: stores each line separately, so that an invalid line does not prevent the import of
- * the others. If the store fails, for example because the disk is full, the import stops, because
- * all further lines would fail, too. */
+/* fumi import: stores each line as if alone, so that an invalid line does not prevent the import of
+ * the others, but many lines with one sync. If the store fails, for example because the disk is
+ * full, the import stops, because all further lines would fail, too.
+ *
+ * Lines are collected until there are enough of them for a batch, or no more input is there: a
+ * program that writes a line to a pipe and waits is not kept waiting for further lines. */
 #include "app/session.h"
 #include "app/show.h"
 #include "app/transfer.h"
@@ -8,41 +11,43 @@
 #include "memory/guard.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
 
-enum { LINE_LIMIT = NOTE_JSON_MAX, KEEP = 1 << 20 };
+enum {
+    LINE_LIMIT = NOTE_JSON_MAX,
+    KEEP = 4 << 20,
+    BATCH_LINES = 256,     /* in one batch, at most */
+    BATCH_BYTES = 1 << 18, /* a batch ends at this size */
+};
+
+/* A line of the batch. */
+struct line {
+    size_t number;
+    struct transfer t;
+    struct fumi_err e; /* code 0: the line is valid */
+};
 
 struct import {
     struct store *store;
-    FILE *from;
-    struct fumi_buf line;
-    bool over;                       /* end of the input */
-    bool too_long;                   /* the line is too long and is not imported */
-    size_t number;                   /* of the current line */
-    size_t merged[MERGED_OLDER + 1]; /* number of lines, by result */
-    size_t notes;                    /* number of notes added */
+    int from;
+    char buf[1 << 16]; /* input */
+    size_t at, end;    /* of the rest of it */
+    bool over;         /* end of the input, or an error */
+    int failed;        /* errno of that error; 0: none */
+    struct fumi_buf text;
+    bool too_long; /* the line is too long and is not imported */
+    size_t number; /* of the current line */
+    struct line lines[BATCH_LINES];
+    struct merge_row rows[BATCH_LINES]; /* of the valid lines */
+    size_t n, bytes;                    /* of the batch */
+    size_t merged[MERGED_OLDER + 1];    /* number of lines, by result */
+    size_t notes;                       /* number of notes added */
     size_t bad;
-    struct fumi_arena a;
+    struct fumi_arena a; /* of the batch */
     struct guard guard;
 };
-
-/* Reads the next line. Returns false at the end of the input. */
-static bool next(struct import *m)
-{
-    int c;
-    m->line.n = 0;
-    m->too_long = false;
-    if (m->over)
-        return false;
-    while ((c = getc_unlocked(m->from)) != EOF && c != '\n') {
-        if (m->line.n < LINE_LIMIT)
-            fumi_buf_put(&m->line, (char)c);
-        else
-            m->too_long = true;
-    }
-    m->over = c == EOF;
-    m->number++;
-    return !m->over || m->line.n;
-}
 
 static bool is_blank(struct fumi_str s)
 {
@@ -53,17 +58,30 @@ static bool is_blank(struct fumi_str s)
     return true;
 }
 
-static struct fumi_str *id_of(struct transfer *t)
+static struct merge_row row_of(const struct transfer *t)
 {
     switch (t->kind) {
     case TRANSFER_NOTE:
-        return &t->note.id;
+        return (struct merge_row){.kind = MERGE_NOTE, .note = t->note};
     case TRANSFER_GROUP:
-        return &t->group.id;
+        return (struct merge_row){.kind = MERGE_GROUP, .group = t->group};
     case TRANSFER_GLOBAL:
-        return &t->global.id;
+        break;
     }
-    return NULL;
+    return (struct merge_row){.kind = MERGE_GLOBAL, .global = t->global};
+}
+
+static struct fumi_str id_of(const struct merge_row *r)
+{
+    switch (r->kind) {
+    case MERGE_NOTE:
+        return r->note.id;
+    case MERGE_GROUP:
+        return r->group.id;
+    case MERGE_GLOBAL:
+        break;
+    }
+    return r->global.id;
 }
 
 static int guard(struct import *m, struct transfer *t, struct fumi_err *e)
@@ -79,22 +97,9 @@ static int guard(struct import *m, struct transfer *t, struct fumi_err *e)
     return -1;
 }
 
-static int merge(struct import *m, struct transfer *t, enum merged *out, struct fumi_err *e)
-{
-    switch (t->kind) {
-    case TRANSFER_NOTE:
-        return store_merge_note(m->store, &m->a, &t->note, out, e);
-    case TRANSFER_GROUP:
-        return store_merge_group(m->store, &m->a, &t->group, out, e);
-    case TRANSFER_GLOBAL:
-        return store_merge_global(m->store, &m->a, &t->global, out, e);
-    }
-    return -1;
-}
-
 static int read_line(struct import *m, struct transfer *out, struct fumi_err *e)
 {
-    struct fumi_str line = fumi_buf_str(&m->line);
+    struct fumi_str line = fumi_dup(&m->a, fumi_buf_str(&m->text));
     if (m->too_long)
         return fumi_err_set(e, FUMI_INVALID_PARAMS, "the line is longer than %d bytes", LINE_LIMIT);
     if (!fumi_utf8_valid(line))
@@ -102,56 +107,142 @@ static int read_line(struct import *m, struct transfer *out, struct fumi_err *e)
     return transfer_read(&m->a, line, out, e) || guard(m, out, e) ? -1 : 0;
 }
 
-static void report_id(const struct import *m, struct fumi_str given, struct fumi_str id)
-{
-    fprintf(stderr, "line %zu: the id %.*s is already in use; added under the new id %.*s\n",
-            m->number, FUMI_ARG(given), FUMI_ARG(id));
-}
-
 /* Reports how the stored object differs from the line: a new id, or members that were cleaned. */
-static void report(const struct import *m, struct transfer *t, enum merged what,
-                   struct fumi_str given)
+static void report(const struct line *l, const struct merge_row *r)
 {
-    if (what == MERGED_RENAMED)
-        report_id(m, given, *id_of(t));
-    if (t->cleaned.n && what <= MERGED_RENAMED)
+    if (r->outcome == MERGED_RENAMED) {
+        const struct merge_row given = row_of(&l->t);
+        fprintf(stderr, "line %zu: the id %.*s is already in use; added under the new id %.*s\n",
+                l->number, FUMI_ARG(id_of(&given)), FUMI_ARG(id_of(r)));
+    }
+    if (l->t.cleaned.n && r->outcome <= MERGED_RENAMED)
         fprintf(stderr,
                 "line %zu: added without line breaks, control characters and bidirectional "
                 "controls in: %.*s\n",
-                m->number, FUMI_ARG(t->cleaned));
+                l->number, FUMI_ARG(l->t.cleaned));
 }
 
-/* Imports the current line; reports and counts it if it is invalid. Returns -1 and sets *e if the
- * store fails. */
-static int take_line(struct import *m, struct fumi_err *e)
+/* Reports and counts a line that is invalid, or that a stored row contradicts. */
+static void reject(struct import *m, const struct line *l, const struct fumi_err *e)
 {
-    struct transfer t;
-    enum merged what;
-    if (read_line(m, &t, e) == 0) {
-        struct fumi_str given = *id_of(&t);
-        if (merge(m, &t, &what, e) == 0) {
-            m->merged[what]++;
-            m->notes += t.kind == TRANSFER_NOTE && what <= MERGED_RENAMED;
-            report(m, &t, what, given);
-            return 0;
-        }
-        if (e->code != ERR_CONFLICT)
-            return -1;
-    }
-    fprintf(stderr, "line %zu: %.*s\n", m->number, FUMI_ARG(show_line(&m->a, fumi_str(e->text))));
+    fprintf(stderr, "line %zu: %.*s\n", l->number, FUMI_ARG(show_line(&m->a, fumi_str(e->text))));
     m->bad++;
+}
+
+static void accept(struct import *m, const struct line *l, const struct merge_row *r)
+{
+    m->merged[r->outcome]++;
+    m->notes += r->kind == MERGE_NOTE && r->outcome <= MERGED_RENAMED;
+    report(l, r);
+}
+
+/* Reports on the lines in their order. Returns -1 with *e set and m->number set to the first line
+ * that was not stored because the store failed. */
+static int report_all(struct import *m, struct fumi_err *e)
+{
+    const struct merge_row *r = m->rows;
+    for (const struct line *l = m->lines; l < m->lines + m->n; l++) {
+        if (l->e.code) {
+            reject(m, l, &l->e);
+            continue;
+        }
+        if (!r->e.code) {
+            accept(m, l, r);
+        } else if (r->e.code == ERR_CONFLICT) {
+            reject(m, l, &r->e);
+        } else {
+            m->number = l->number;
+            *e = r->e;
+            return -1;
+        }
+        r++;
+    }
     return 0;
+}
+
+/* Stores the batch, which is then empty. */
+static int flush(struct import *m, struct fumi_err *e)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < m->n; i++)
+        if (!m->lines[i].e.code)
+            m->rows[rows++] = row_of(&m->lines[i].t);
+    store_merge(m->store, &m->a, m->rows, rows);
+    int rc = report_all(m, e);
+    m->n = m->bytes = 0;
+    fumi_arena_reset(&m->a, KEEP);
+    return rc;
+}
+
+/* Adds the current line to the batch. */
+static void take_line(struct import *m)
+{
+    struct line *l = &m->lines[m->n++];
+    *l = (struct line){.number = m->number};
+    m->bytes += m->text.n;
+    read_line(m, &l->t, &l->e);
+}
+
+static bool is_ready(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    return poll(&p, 1, 0) != 0;
+}
+
+/* Reads more input. A batch is stored before waiting for input. Returns -1 with *e set if the store
+ * fails. */
+static int fill(struct import *m, struct fumi_err *e)
+{
+    ssize_t n;
+    if (m->n && !is_ready(m->from) && flush(m, e))
+        return -1;
+    do
+        n = read(m->from, m->buf, sizeof(m->buf));
+    while (n < 0 && errno == EINTR);
+    m->failed = n < 0 ? errno : 0;
+    m->over = n <= 0;
+    m->at = 0;
+    m->end = n > 0 ? (size_t)n : 0;
+    return 0;
+}
+
+/* Appends the input up to the end of the line, which it skips. Returns whether the line ended. */
+static bool take_text(struct import *m)
+{
+    const char *p = m->buf + m->at, *end = memchr(p, '\n', m->end - m->at);
+    size_t n = end ? (size_t)(end - p) : m->end - m->at;
+    size_t kept = n <= LINE_LIMIT - m->text.n ? n : LINE_LIMIT - m->text.n;
+    fumi_buf_add(&m->text, p, kept);
+    m->too_long |= kept < n;
+    m->at += n + !!end;
+    return end;
+}
+
+/* Reads the next line. Returns 1; 0 at the end of the input; -1 with *e set if the store fails. */
+static int next(struct import *m, struct fumi_err *e)
+{
+    bool ended = false;
+    m->text.n = 0;
+    m->too_long = false;
+    while (!ended && !m->over) {
+        if (m->at == m->end && fill(m, e))
+            return -1;
+        ended = take_text(m);
+    }
+    m->number += ended || m->text.n;
+    return ended || m->text.n;
 }
 
 static int import_all(struct import *m, struct fumi_err *e)
 {
-    int rc = 0;
-    while (!rc && next(m)) {
-        if (!is_blank(fumi_buf_str(&m->line)) || m->too_long)
-            rc = take_line(m, e);
-        fumi_arena_reset(&m->a, KEEP);
+    int more;
+    while ((more = next(m, e)) > 0) {
+        if (!is_blank(fumi_buf_str(&m->text)) || m->too_long)
+            take_line(m);
+        if ((m->n == BATCH_LINES || m->bytes >= BATCH_BYTES) && flush(m, e))
+            return -1;
     }
-    return rc;
+    return more ? -1 : flush(m, e);
 }
 
 static size_t added(const struct import *m)
@@ -183,8 +274,9 @@ static int import_into(struct import *m)
                             "line %zu was not imported: %s. The import stopped; %zu lines were "
                             "imported before. Import the same file again: these lines are skipped",
                             m->number, e.text, added(m));
-    if (ferror(m->from))
-        return command_fail(STATUS_FAILED, "the input cannot be read to its end");
+    if (m->failed)
+        return command_fail(STATUS_FAILED, "the input cannot be read to its end: %s",
+                            strerror(m->failed));
     if (m->notes)
         fputs(
             "search finds the imported notes by keyword; to find them by meaning, run fumi reembed "
@@ -193,22 +285,25 @@ static int import_into(struct import *m)
     return m->bad ? STATUS_FAILED : STATUS_OK;
 }
 
-static int import_from(struct invocation *i, FILE *from)
+static int import_from(struct invocation *i, int from)
 {
     struct session s = {0};
     struct fumi_err e = {0};
-    struct import m = {.from = from};
+    struct import *m = fumi_resize(NULL, sizeof(*m));
     int status;
+    memset(m, 0, sizeof(*m));
+    m->from = from;
     if (session_store(&s, &i->common, &e)) {
         status = command_report(&e);
     } else {
-        m.store = s.store;
-        m.guard = (struct guard){.a = &m.a,
-                                 .mode = (enum secrets_mode)s.config.safety.memory.secrets};
-        status = import_into(&m);
+        m->store = s.store;
+        m->guard = (struct guard){.a = &m->a,
+                                  .mode = (enum secrets_mode)s.config.safety.memory.secrets};
+        status = import_into(m);
     }
-    fumi_buf_done(&m.line);
-    fumi_arena_done(&m.a);
+    fumi_buf_done(&m->text);
+    fumi_arena_done(&m->a);
+    fumi_resize(m, 0);
     session_close(&s);
     return status;
 }
@@ -217,12 +312,12 @@ static int import(struct invocation *i)
 {
     struct fumi_str name = i->words.n ? i->words.items[0] : FUMI_STR("-");
     if (fumi_eq(name, FUMI_STR("-")))
-        return import_from(i, stdin);
-    FILE *from = fopen(fumi_fmt(i->a, "%.*s", FUMI_ARG(name)).p, "re");
-    if (!from)
+        return import_from(i, STDIN_FILENO);
+    int from = open(fumi_fmt(i->a, "%.*s", FUMI_ARG(name)).p, O_RDONLY | O_CLOEXEC);
+    if (from < 0)
         return command_fail(STATUS_FAILED, "cannot open %.*s: %s", FUMI_ARG(name), strerror(errno));
     int status = import_from(i, from);
-    fclose(from);
+    close(from);
     return status;
 }
 

@@ -411,25 +411,28 @@ static int scoped_list_globals(struct store *base, const struct loading *to,
                                        : store_list_globals(s->in, to, project, prefix, out, e);
 }
 
-static int scoped_merge_note(struct store *base, struct fumi_arena *a, struct note *n,
-                             enum merged *out, struct fumi_err *e)
+static struct fumi_str project_of(const struct merge_row *r)
 {
-    const struct scoped *s = of(base);
-    return may_write(s, n->project, e) ? -1 : store_merge_note(s->in, a, n, out, e);
+    switch (r->kind) {
+    case MERGE_NOTE:
+        return r->note.project;
+    case MERGE_GROUP:
+        return r->group.project;
+    case MERGE_GLOBAL:
+        return r->global.project;
+    }
+    return (struct fumi_str){0};
 }
 
-static int scoped_merge_group(struct store *base, struct fumi_arena *a, struct group *g,
-                              enum merged *out, struct fumi_err *e)
+/* Passes on the rows between those that are refused. */
+static void scoped_merge(struct store *base, struct fumi_arena *a, struct merge_row *rows, size_t n)
 {
     const struct scoped *s = of(base);
-    return may_write(s, g->project, e) ? -1 : store_merge_group(s->in, a, g, out, e);
-}
-
-static int scoped_merge_global(struct store *base, struct fumi_arena *a, struct global *g,
-                               enum merged *out, struct fumi_err *e)
-{
-    const struct scoped *s = of(base);
-    return may_write(s, g->project, e) ? -1 : store_merge_global(s->in, a, g, out, e);
+    for (size_t begin = 0, end; begin < n; begin = end + 1) {
+        for (end = begin; end < n && !may_write(s, project_of(&rows[end]), &rows[end].e); end++)
+            ;
+        store_merge(s->in, a, rows + begin, end - begin);
+    }
 }
 
 static int scoped_list_unembedded(struct store *base, struct fumi_arena *a, struct fumi_str space,

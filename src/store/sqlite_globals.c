@@ -113,47 +113,29 @@ int store_sqlite_set_global(struct store *s, struct fumi_arena *a, struct global
     return rc;
 }
 
-struct merge_global_args {
-    struct set_global_args put;
-    enum merged outcome;
-};
-
 /* A damaged value is always replaced. An equal value gets the newer time; otherwise a later import
  * of a value from between the two times would replace it. */
-static int merge(struct db *d, void *arg, struct fumi_err *e)
+int store_sqlite_merge_global(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct merge_global_args *m = arg;
-    struct global *now = &m->put.now, is;
+    struct store_sqlite_merging *m = arg;
+    struct global *now = &m->now.global, is;
     bool valid;
-    *now = *m->put.given;
-    int found = find(d, m->put.arena, now, &is, &valid, e);
+    m->now = *m->given;
+    int found = find(d, m->arena, now, &is, &valid, e);
     if (found < 0 ||
-        (!found && store_sqlite_id_free(d, m->put.arena, now->project, &now->id, &m->outcome, e)))
+        (!found && store_sqlite_id_free(d, m->arena, now->project, &now->id, &m->now.outcome, e)))
         return -1;
     if (found) {
         bool newer = !valid || now->updated > is.updated;
         now->id = is.id;
-        m->outcome = newer ? MERGED_ADDED : MERGED_OLDER;
+        m->now.outcome = newer ? MERGED_ADDED : MERGED_OLDER;
         if (valid && fumi_eq(is.value, now->value))
-            m->outcome = MERGED_SAME;
+            m->now.outcome = MERGED_SAME;
         if (!newer)
             return 0;
     }
-    m->put.replaced = found;
+    m->replaced = found;
     return write_row(d, now, e) || (found && store_sqlite_erase_mark(d, false, e)) ? -1 : 0;
-}
-
-int store_sqlite_merge_global(struct store *s, struct fumi_arena *a, struct global *g,
-                              enum merged *out, struct fumi_err *e)
-{
-    struct merge_global_args m = {.put = {.arena = a, .given = g}};
-    if (store_sqlite_write(s, merge, &m, e))
-        return -1;
-    g->id = m.put.now.id;
-    *out = m.outcome;
-    if (m.put.replaced)
-        store_sqlite_erase_soon((struct store_sqlite *)s);
-    return 0;
 }
 
 struct get_global_args {

@@ -70,53 +70,37 @@ int store_sqlite_add_group(struct store *s, const struct group *g, struct fumi_e
     return store_sqlite_write(s, put, &copy, e);
 }
 
-struct merge_group_args {
-    struct fumi_arena *arena;
-    struct group *given, now;
-    enum merged outcome;
-};
-
 /* Returns 1 if the project has the key with the same title and description; 0 if it does not have
  * the key; -1 with *e set, also if they differ. */
-static int find_same(struct db *d, struct merge_group_args *m, struct fumi_err *e)
+static int find_same(struct db *d, struct fumi_arena *a, struct group *now, struct fumi_err *e)
 {
     struct group is;
     sqlite3_stmt *q = store_sqlite_query(d, e, COLUMNS "WHERE g.project=?1 AND g.key=?2", "ss",
-                                         m->now.project, m->now.key);
+                                         now->project, now->key);
     int found = q ? store_sqlite_row(d, q, e) : -1;
     if (found <= 0)
         return found;
-    bool same = view_row(q, &is) && fumi_eq(is.title, m->now.title) &&
-                fumi_eq(is.description, m->now.description);
-    m->now.id = fumi_dup(m->arena, is.id);
+    bool same = view_row(q, &is) && fumi_eq(is.title, now->title) &&
+                fumi_eq(is.description, now->description);
+    now->id = fumi_dup(a, is.id);
     store_sqlite_end(q);
     return same ? 1
                 : fumi_err_set(e, ERR_CONFLICT, "the group %.*s exists and differs",
-                               FUMI_ARG(m->now.key));
+                               FUMI_ARG(now->key));
 }
 
-static int merge(struct db *d, void *arg, struct fumi_err *e)
+int store_sqlite_merge_group(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct merge_group_args *m = arg;
+    struct store_sqlite_merging *m = arg;
+    struct group *now = &m->now.group;
     m->now = *m->given;
-    int found = find_same(d, m, e);
-    m->outcome = MERGED_SAME;
+    int found = find_same(d, m->arena, now, e);
+    m->now.outcome = MERGED_SAME;
     if (found)
         return found < 0 ? -1 : 0;
-    if (store_sqlite_id_free(d, m->arena, m->now.project, &m->now.id, &m->outcome, e))
+    if (store_sqlite_id_free(d, m->arena, now->project, &now->id, &m->now.outcome, e))
         return -1;
-    return write_row(d, INSERT, &m->now, e);
-}
-
-int store_sqlite_merge_group(struct store *s, struct fumi_arena *a, struct group *g,
-                             enum merged *out, struct fumi_err *e)
-{
-    struct merge_group_args m = {.arena = a, .given = g};
-    if (store_sqlite_write(s, merge, &m, e))
-        return -1;
-    g->id = m.now.id;
-    *out = m.outcome;
-    return 0;
+    return write_row(d, INSERT, now, e);
 }
 
 struct get_group_args {

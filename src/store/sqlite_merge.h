@@ -1,10 +1,20 @@
-/* Private to sqlite*.c: the ids of imported notes, groups and globals. */
+/* Private to sqlite*.c: imported notes, groups and globals. */
 #ifndef FUMI_STORE_SQLITE_MERGE_H
 #define FUMI_STORE_SQLITE_MERGE_H
 
 #include "store/sqlite_parts.h"
 
 enum { MERGE_IDS = 8 }; /* ids to try */
+
+/* A row that is imported. The transaction sets `now` to what it stores, with its outcome. */
+struct store_sqlite_merging {
+    const struct merge_row *given;
+    struct merge_row now;
+    struct fumi_arena *arena;
+    bool replaced; /* an older global */
+};
+/* Jobs for a struct store_sqlite_merging, one for each kind. */
+store_sqlite_fn store_sqlite_merge_note, store_sqlite_merge_group, store_sqlite_merge_global;
 
 /* Returns 1 if a note, group or global has the id; 0 if not; -1 with *e set. */
 int store_sqlite_id_taken(struct db *d, struct fumi_str id, struct fumi_err *e);

@@ -270,7 +270,7 @@ int store_sqlite_words_rebuild(struct db *d, void *arg, struct fumi_err *e)
 struct add_note_args {
     struct note *note;
     const struct vectors *vectors;
-    struct fumi_arena arena;
+    struct fumi_arena *arena;
     struct tag_set_key tag_set_key;
 };
 
@@ -308,7 +308,7 @@ static int put_new(struct db *d, struct add_note_args *p, struct fumi_err *e)
         insert(d, &now, p->tag_set_key.tags_json, e))
         return -1;
     n->seq = sqlite3_last_insert_rowid(d->h);
-    return store_sqlite_note_words(d, &p->arena, n, e) ||
+    return store_sqlite_note_words(d, p->arena, n, e) ||
                    store_sqlite_vectors_put(d, n->seq, p->vectors, e) ||
                    store_sqlite_note_changed(d, n->seq, e)
                ? -1
@@ -329,75 +329,53 @@ static int put(struct db *d, void *arg, struct fumi_err *e)
 int store_sqlite_add_note(struct store *s, struct note *n, const struct vectors *v,
                           struct fumi_err *e)
 {
-    struct add_note_args p = {.note = n, .vectors = v};
-    p.tag_set_key = tag_set_of(&p.arena, n);
+    struct fumi_arena a = {0};
+    struct add_note_args p = {n, v, &a, tag_set_of(&a, n)};
     int rc = store_sqlite_write(s, put, &p, e);
-    fumi_arena_done(&p.arena);
+    fumi_arena_done(&a);
     n->seq = rc ? 0 : n->seq;
     return rc;
 }
 
-struct merge_note_args {
-    struct add_note_args put;
-    struct note now; /* what put.note points to */
-    const struct note *given;
-    enum merged outcome;
-};
-
 enum { ID_FREE, ID_SAME, ID_ELSE }; /* unused; of an equal note; of another row */
 
 /* Finds out what has the id. Returns -1 with *e set, also if a note of the project differs. */
-static int look(struct db *d, struct merge_note_args *m, struct fumi_err *e)
+static int look(struct db *d, struct fumi_arena *a, const struct note *now, struct fumi_err *e)
 {
     struct stored is;
-    int found = store_sqlite_find(d, &m->put.arena, m->now.id, 0, &is, e);
-    int taken = found ? found : store_sqlite_id_taken(d, m->now.id, e);
+    int found = store_sqlite_find(d, a, now->id, 0, &is, e);
+    int taken = found ? found : store_sqlite_id_taken(d, now->id, e);
     if (taken <= 0)
         return taken < 0 ? -1 : ID_FREE;
-    if (!found || !fumi_eq(is.note.project, m->now.project))
+    if (!found || !fumi_eq(is.note.project, now->project))
         return ID_ELSE;
-    if (!is.damaged && note_same(&m->now, &is.note))
+    if (!is.damaged && note_same(now, &is.note))
         return ID_SAME;
     return fumi_err_set(e, ERR_CONFLICT, "a note with the id %.*s exists and %s",
-                        FUMI_ARG(short_id(m->now.id)), is.damaged ? "is damaged" : "differs");
+                        FUMI_ARG(short_id(now->id)), is.damaged ? "is damaged" : "differs");
 }
 
-static int merge(struct db *d, void *arg, struct fumi_err *e)
+int store_sqlite_merge_note(struct db *d, void *arg, struct fumi_err *e)
 {
-    struct merge_note_args *m = arg;
+    struct store_sqlite_merging *m = arg;
+    struct note *now = &m->now.note;
     int found = ID_ELSE;
     m->now = *m->given;
-    m->outcome = MERGED_ADDED;
-    for (int i = 0; i < MERGE_IDS && (found = look(d, m, e)) == ID_ELSE; i++) {
-        m->now.id = store_sqlite_id_next(&m->put.arena, m->now.id, m->now.project);
-        m->outcome = MERGED_RENAMED;
+    m->now.outcome = MERGED_ADDED;
+    for (int i = 0; i < MERGE_IDS && (found = look(d, m->arena, now, e)) == ID_ELSE; i++) {
+        now->id = store_sqlite_id_next(m->arena, now->id, now->project);
+        m->now.outcome = MERGED_RENAMED;
     }
     if (found == ID_ELSE)
-        return store_sqlite_id_none(m->given->id, e);
+        return store_sqlite_id_none(m->given->note.id, e);
     if (found == ID_SAME)
-        m->outcome = MERGED_SAME;
+        m->now.outcome = MERGED_SAME;
     if (found != ID_FREE)
         return found < 0 ? -1 : 0;
-    if (!m->now.created.set)
-        m->now.created = (struct fumi_time){fumi_now(), true};
-    return put_new(d, &m->put, e);
-}
-
-int store_sqlite_merge_note(struct store *s, struct fumi_arena *a, struct note *n, enum merged *out,
-                            struct fumi_err *e)
-{
-    static const struct vectors none = {.n = 0};
-    struct merge_note_args m = {.put = {.vectors = &none}, .given = n};
-    m.put.note = &m.now;
-    m.put.tag_set_key = tag_set_of(&m.put.arena, n);
-    int rc = store_sqlite_write(s, merge, &m, e);
-    if (!rc) {
-        *n = m.now;
-        n->id = fumi_dup(a, n->id);
-        *out = m.outcome;
-    }
-    fumi_arena_done(&m.put.arena);
-    return rc;
+    if (!now->created.set)
+        now->created = (struct fumi_time){fumi_now(), true};
+    struct add_note_args put = {now, NULL, m->arena, tag_set_of(m->arena, now)};
+    return put_new(d, &put, e);
 }
 
 int store_sqlite_note_save(struct db *d, struct fumi_arena *a, const struct stored *s,

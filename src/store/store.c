@@ -141,22 +141,9 @@ int store_list_globals(struct store *s, const struct loading *to, struct fumi_st
     return s->ops->list_globals(s, to, project, prefix, out, e);
 }
 
-int store_merge_note(struct store *s, struct fumi_arena *a, struct note *n, enum merged *out,
-                     struct fumi_err *e)
+void store_merge(struct store *s, struct fumi_arena *a, struct merge_row *rows, size_t n)
 {
-    return s->ops->merge_note(s, a, n, out, e);
-}
-
-int store_merge_group(struct store *s, struct fumi_arena *a, struct group *g, enum merged *out,
-                      struct fumi_err *e)
-{
-    return s->ops->merge_group(s, a, g, out, e);
-}
-
-int store_merge_global(struct store *s, struct fumi_arena *a, struct global *g, enum merged *out,
-                       struct fumi_err *e)
-{
-    return s->ops->merge_global(s, a, g, out, e);
+    s->ops->merge(s, a, rows, n);
 }
 
 int store_list_unembedded(struct store *s, struct fumi_arena *a, struct fumi_str space,

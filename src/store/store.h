@@ -100,16 +100,15 @@ int store_get_global(struct store *s, struct fumi_arena *a, struct fumi_str proj
 int store_list_globals(struct store *s, const struct loading *to, struct fumi_str project,
                        struct fumi_str prefix, struct globals *out, struct fumi_err *e);
 
-/* Import: compares the row with the stored one in the transaction that writes. A note is identified
- * by id and project, a group and a global by project and key. If the id belongs to something else,
- * the row gets a new id, the same at every import; n->id or g->id is set to it. ERR_CONFLICT: a
- * stored note or group differs. A note without a time equals one of any time. */
-int store_merge_note(struct store *s, struct fumi_arena *a, struct note *n, enum merged *out,
-                     struct fumi_err *e);
-int store_merge_group(struct store *s, struct fumi_arena *a, struct group *g, enum merged *out,
-                      struct fumi_err *e);
-int store_merge_global(struct store *s, struct fumi_arena *a, struct global *g, enum merged *out,
-                       struct fumi_err *e);
+/* Import: stores the rows in their order, usually with one sync for all of them, and sets the
+ * result of each. A row is compared with the stored one in the transaction that writes. A note is
+ * identified by id and project, a group and a global by project and key. If the id belongs to
+ * something else, the row gets a new id, the same at every import: its id is set to that. A note
+ * without a time equals one of any time. ERR_CONFLICT: a stored note or group differs; the other
+ * rows are not affected. After any other error, the rows that follow are not stored and get the
+ * same error. Other writers wait until all rows are stored, so `n` should be a few hundred at most.
+ */
+void store_merge(struct store *s, struct fumi_arena *a, struct merge_row *rows, size_t n);
 
 /* Embedding in the background.
  * list_unembedded: notes with seq > after that have no vectors in the space, ascending; fewer than

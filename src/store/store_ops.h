@@ -32,9 +32,7 @@
     OP(set_global)                                                                                 \
     OP(get_global)                                                                                 \
     OP(list_globals)                                                                               \
-    OP(merge_note)                                                                                 \
-    OP(merge_group)                                                                                \
-    OP(merge_global)                                                                               \
+    OP(merge)                                                                                      \
     OP(list_unembedded)                                                                            \
     OP(add_vectors)                                                                                \
     OP(embedding_progress)                                                                         \

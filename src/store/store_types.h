@@ -145,6 +145,20 @@ enum merged {
     MERGED_OLDER,   /* the existing value is as new or newer, and stays */
 };
 
+/* A row to import, and its result. */
+enum merge_kind { MERGE_NOTE, MERGE_GROUP, MERGE_GLOBAL };
+
+struct merge_row {
+    enum merge_kind kind;
+    union {
+        struct note note;
+        struct group group;
+        struct global global;
+    };
+    enum merged outcome; /* if e.code is 0 */
+    struct fumi_err e;   /* code 0: the row is in the store */
+};
+
 struct store_stats {
     int64_t notes, projects, groups, globals, vectors, bytes;
     int schema;

@@ -1,10 +1,14 @@
-/* `fumi import` of old values of globals while others write new ones: 10,000 updates, and no new
- * value may be lost. The importers are processes; the writers are threads of this one. */
+/* `fumi import` beside other processes, and killed.
+ *
+ * Old values of globals are imported while others write new ones: 10,000 updates, and no new value
+ * may be lost. The importers are processes; the writers are threads of this one. */
 #include "sqlite_fixture.h"
 #include "test.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 enum {
     UPDATES = 10000,
@@ -111,6 +115,86 @@ TEST(an_import_of_old_values_loses_no_new_one)
         CHECK_INT(status, 0);
     }
     CHECK_INT(count_new(&t), UPDATES);
+    CHECK(fixture_sound(&t));
+    fixture_end(&t);
+}
+
+/* Imports from the pipe whose writing end is *in. */
+static pid_t import_pipe(const char *dir, int *in)
+{
+    int ends[2];
+    if (pipe(ends))
+        return -1;
+    pid_t pid = fork();
+    if (!pid) {
+        dup2(ends[0], STDIN_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
+            _exit(126);
+        execl(FUMI, FUMI, "import", "--data-dir", dir, (char *)NULL);
+        _exit(127);
+    }
+    close(ends[0]);
+    *in = ends[1];
+    return pid;
+}
+
+static int write_notes(FILE *f, int from, int to)
+{
+    for (int i = from; i < to; i++)
+        fprintf(f,
+                "{\"id\":\"11111111-2222-4333-8444-%012d\",\"projectId\":\"p\",\"groupId\":\"g\","
+                "\"text\":\"note number %d\"}\n",
+                i, i);
+    return fflush(f);
+}
+
+static int64_t notes_in(struct fixture *t)
+{
+    struct store_stats st = {.notes = -1};
+    store_stats(t->s, &st, &t->e);
+    return st.notes;
+}
+
+static int64_t wait_for_notes(struct fixture *t, int64_t least)
+{
+    int64_t n = notes_in(t);
+    for (int i = 0; i < 6000 && n < least; i++, n = notes_in(t))
+        usleep(10000);
+    return n;
+}
+
+/* What was read before a pause of the input is stored without waiting for more. A killed import
+ * loses nothing of that, and importing everything again adds the rest. */
+TEST(a_killed_import_is_continued)
+{
+    enum { BEFORE = 300, ALL = 20000 };
+    struct fixture t = {0};
+    char dir[80];
+    int in = -1, status;
+    CHECK(fixture_open(&t));
+    snprintf(dir, sizeof(dir), "%s/data", t.top);
+    signal(SIGPIPE, SIG_IGN);
+    pid_t pid = import_pipe(dir, &in);
+    FILE *f = pid > 0 ? fdopen(in, "w") : NULL;
+    CHECK(f);
+    write_notes(f, 0, BEFORE);
+    CHECK_INT(wait_for_notes(&t, BEFORE), BEFORE);
+    write_notes(f, BEFORE, ALL / 2);
+    kill(pid, SIGKILL);
+    CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+    fclose(f);
+    int64_t stored = notes_in(&t);
+    CHECK(stored >= BEFORE && stored < ALL);
+    pid = import_pipe(dir, &in);
+    f = pid > 0 ? fdopen(in, "w") : NULL;
+    CHECK(f);
+    CHECK_INT(write_notes(f, 0, ALL), 0);
+    fclose(f);
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK_INT(status, 0);
+    CHECK_INT(notes_in(&t), ALL);
     CHECK(fixture_sound(&t));
     fixture_end(&t);
 }

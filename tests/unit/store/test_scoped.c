@@ -117,7 +117,6 @@ TEST(merging_is_for_the_project)
 {
     struct fixture t;
     struct store *in;
-    enum merged m;
     CHECK(begin(&t, &of_project, &in));
     struct note n = fixture_note("n", "New.");
     struct group g = {.id = FUMI_STR("g"),
@@ -128,13 +127,17 @@ TEST(merging_is_for_the_project)
                        .project = FUMI_STR("p"),
                        .key = FUMI_STR("global.x"),
                        .value = FUMI_STR("1")};
-    CHECK_INT(store_merge_note(t.s, &t.a, &n, &m, &t.e), 0);
-    CHECK_INT(store_merge_group(t.s, &t.a, &g, &m, &t.e), 0);
-    CHECK_INT(store_merge_global(t.s, &t.a, &x, &m, &t.e), 0);
-    n.project = g.project = x.project = FUMI_STR("q");
-    CHECK(refuses(&t, store_merge_note(t.s, &t.a, &n, &m, &t.e), FUMI_INVALID_PARAMS));
-    CHECK(refuses(&t, store_merge_group(t.s, &t.a, &g, &m, &t.e), FUMI_INVALID_PARAMS));
-    CHECK(refuses(&t, store_merge_global(t.s, &t.a, &x, &m, &t.e), FUMI_INVALID_PARAMS));
+    struct note theirs = n;
+    theirs.project = FUMI_STR("q");
+    struct merge_row rows[] = {
+        {.kind = MERGE_NOTE, .note = n},   {.kind = MERGE_NOTE, .note = theirs},
+        {.kind = MERGE_GROUP, .group = g}, {.kind = MERGE_GLOBAL, .global = x},
+        {.kind = MERGE_GROUP, .group = g}, {.kind = MERGE_GLOBAL, .global = x}};
+    rows[4].group.project = rows[5].global.project = theirs.project;
+    store_merge(t.s, &t.a, rows, FUMI_COUNT(rows));
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++)
+        CHECK_INT(rows[i].e.code, i == 1 || i >= 4 ? FUMI_INVALID_PARAMS : 0);
+    CHECK_INT(store_get_note(in, &t.a, n.id, &n, &t.e), 0);
     end(&t, in);
 }
 
@@ -189,7 +192,9 @@ TEST(a_reader_writes_nothing)
     struct group g = {.project = FUMI_STR("p")};
     struct global x = {.project = FUMI_STR("p")};
     struct fumi_str id = FUMI_STR("ours"), none = {0};
-    enum merged m;
+    struct merge_row rows[] = {{.kind = MERGE_NOTE, .note = n},
+                               {.kind = MERGE_GROUP, .group = g},
+                               {.kind = MERGE_GLOBAL, .global = x}};
     bool more;
     CHECK(begin(&t, &of_reader, &in));
     CHECK(refuses(&t, store_add_note(t.s, &n, NULL, &t.e), FUMI_LIMIT));
@@ -199,9 +204,9 @@ TEST(a_reader_writes_nothing)
     CHECK(refuses(&t, store_update_group(t.s, id, none, none, 1, &t.e), FUMI_LIMIT));
     CHECK(refuses(&t, store_delete_group(t.s, id, &t.e), FUMI_LIMIT));
     CHECK(refuses(&t, store_set_global(t.s, &t.a, &x, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, store_merge_note(t.s, &t.a, &n, &m, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, store_merge_group(t.s, &t.a, &g, &m, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, store_merge_global(t.s, &t.a, &x, &m, &t.e), FUMI_LIMIT));
+    store_merge(t.s, &t.a, rows, FUMI_COUNT(rows));
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++)
+        CHECK(rows[i].e.code == FUMI_LIMIT && strstr(rows[i].e.text, "started with --"));
     CHECK(refuses(&t, store_add_vectors(t.s, NULL, NULL, 0, &t.e), FUMI_LIMIT));
     CHECK(refuses(&t, store_delete_spaces(t.s, none, none, &t.e), FUMI_LIMIT));
     CHECK(refuses(&t, store_set_meta(t.s, "space", none, &t.e), FUMI_LIMIT));

@@ -353,14 +353,15 @@ static struct global rare_global(struct fixture *t, const char *id, const char *
 static int removal(struct fixture *t, unsigned way)
 {
     struct global g = rare_global(t, "other", way == 1 ? "global.a" : "global.b", 3000);
-    enum merged out;
+    struct merge_row row = {.kind = MERGE_GLOBAL, .global = g};
     switch (way) {
     case 0:
         return store_delete(t->s, FUMI_STR("note-60"), &t->e);
     case 1:
         return store_set_global(t->s, &t->a, &g, &t->e);
     case 2:
-        return store_merge_global(t->s, &t->a, &g, &out, &t->e);
+        store_merge(t->s, &t->a, &row, 1);
+        return row.e.code;
     case 3:
         return store_delete(t->s, FUMI_STR("gc"), &t->e);
     case 4:

@@ -29,22 +29,35 @@ static struct group group(const char *id, const char *project, const char *title
 }
 
 /* Returns the outcome (enum merged), or -1 with t->e set. */
+static int merge(struct fixture *t, struct merge_row *r)
+{
+    store_merge(t->s, &t->a, r, 1);
+    t->e = r->e;
+    return r->e.code ? -1 : (int)r->outcome;
+}
+
 static int merge_note(struct fixture *t, struct note *n)
 {
-    enum merged out;
-    return store_merge_note(t->s, &t->a, n, &out, &t->e) ? -1 : (int)out;
+    struct merge_row r = {.kind = MERGE_NOTE, .note = *n};
+    int out = merge(t, &r);
+    *n = r.note;
+    return out;
 }
 
 static int merge_group(struct fixture *t, struct group *g)
 {
-    enum merged out;
-    return store_merge_group(t->s, &t->a, g, &out, &t->e) ? -1 : (int)out;
+    struct merge_row r = {.kind = MERGE_GROUP, .group = *g};
+    int out = merge(t, &r);
+    *g = r.group;
+    return out;
 }
 
 static int merge_global(struct fixture *t, struct global *g)
 {
-    enum merged out;
-    return store_merge_global(t->s, &t->a, g, &out, &t->e) ? -1 : (int)out;
+    struct merge_row r = {.kind = MERGE_GLOBAL, .global = *g};
+    int out = merge(t, &r);
+    *g = r.global;
+    return out;
 }
 
 static struct global get(struct fixture *t, const char *project)
@@ -248,5 +261,37 @@ TEST(a_group_that_differs_is_refused)
     CHECK_INT(t.e.code, ERR_CONFLICT);
     CHECK_INT(merge_group(&t, &c), MERGED_SAME);
     CHECK_STR(c.id, "1");
+    fixture_end(&t);
+}
+
+/* Each row has its own result, as if the rows had been merged one after the other. */
+TEST(rows_of_all_kinds_are_merged_in_order)
+{
+    struct fixture t = {0};
+    CHECK(fixture_open(&t));
+    struct note n = fixture_note(ID, "One."), differs = n, other = n;
+    differs.text = FUMI_STR("Two.");
+    other.project = FUMI_STR("q");
+    struct merge_row rows[] = {
+        {.kind = MERGE_NOTE, .note = n},
+        {.kind = MERGE_NOTE, .note = differs},
+        {.kind = MERGE_NOTE, .note = n},
+        {.kind = MERGE_NOTE, .note = other},
+        {.kind = MERGE_GROUP, .group = group("g", "p", "T")},
+        {.kind = MERGE_GROUP, .group = group("h", "p", "U")},
+        {.kind = MERGE_GLOBAL, .global = global("x", "p", "2", 2)},
+        {.kind = MERGE_GLOBAL, .global = global("y", "p", "1", 1)},
+    };
+    const int expected[] = {MERGED_ADDED, -1, MERGED_SAME,  MERGED_RENAMED,
+                            MERGED_ADDED, -1, MERGED_ADDED, MERGED_OLDER};
+    store_merge(t.s, &t.a, rows, FUMI_COUNT(rows));
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        CHECK_INT(rows[i].e.code, expected[i] < 0 ? ERR_CONFLICT : 0);
+        CHECK(expected[i] < 0 || (int)rows[i].outcome == expected[i]);
+    }
+    CHECK(rows[0].note.seq > 0 && !fumi_eq(rows[3].note.id, n.id));
+    CHECK_STR(rows[7].global.id, "x");
+    CHECK_INT(notes_of(&t), 2);
+    CHECK(fixture_sound(&t));
     fixture_end(&t);
 }

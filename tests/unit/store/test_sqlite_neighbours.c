@@ -126,20 +126,18 @@ TEST(an_update_keeps_the_session)
 TEST(imported_notes_have_only_sessions)
 {
     struct fixture t = {0};
-    enum merged how;
     int64_t seqs[4];
     CHECK(fixture_open(&t));
     for (int i = 0; i < 4; i++) {
         struct note n = fixture_note(fumi_fmt(&t.a, "%d", i).p, "text");
         n.session = i < 2 ? FUMI_STR("s") : (struct fumi_str){0};
-        CHECK_INT(store_merge_note(t.s, &t.a, &n, &how, &t.e), 0);
-        CHECK_INT(how, MERGED_ADDED);
-        seqs[i] = n.seq;
-        CHECK_INT(store_merge_note(t.s, &t.a, &n, &how, &t.e), 0);
-        CHECK_INT(how, MERGED_SAME);
-        n.session = FUMI_STR("other");
-        CHECK_INT(store_merge_note(t.s, &t.a, &n, &how, &t.e), -1);
-        CHECK_INT(t.e.code, ERR_CONFLICT);
+        struct merge_row rows[3] = {{.note = n}, {.note = n}, {.note = n}};
+        rows[2].note.session = FUMI_STR("other");
+        store_merge(t.s, &t.a, rows, FUMI_COUNT(rows));
+        CHECK(!rows[0].e.code && rows[0].outcome == MERGED_ADDED);
+        CHECK(!rows[1].e.code && rows[1].outcome == MERGED_SAME);
+        CHECK_INT(rows[2].e.code, ERR_CONFLICT);
+        seqs[i] = rows[0].note.seq;
     }
     CHECK_STR(around(&t, seqs[0]), "- - 1 -");
     CHECK_STR(around(&t, seqs[2]), "- - - -");
