@@ -278,10 +278,7 @@ static int import_into(struct import *m)
         return command_fail(STATUS_FAILED, "the input cannot be read to its end: %s",
                             strerror(m->failed));
     if (m->notes)
-        fputs(
-            "search finds the imported notes by keyword; to find them by meaning, run fumi reembed "
-            "or a server, which computes their vectors\n",
-            stderr);
+        show_import_hint();
     return m->bad ? STATUS_FAILED : STATUS_OK;
 }
 

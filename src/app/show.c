@@ -231,3 +231,10 @@ void show_word(struct fumi_buf *b, struct fumi_str word)
     }
     fumi_buf_put(b, '\'');
 }
+
+void show_import_hint(void)
+{
+    fputs("search finds the imported notes by keyword; to find them by meaning, run fumi reembed "
+          "or a server, which computes their vectors\n",
+          stderr);
+}

@@ -35,4 +35,7 @@ void show_word(struct fumi_buf *out, struct fumi_str word);
 enum show_style { SHOW_PLAIN, SHOW_BOLD, SHOW_DIM };
 const char *show_style(FILE *to, enum show_style style);
 
+/* Writes to stderr how imported notes get their vectors if no server computes them. */
+void show_import_hint(void);
+
 #endif

@@ -96,6 +96,15 @@ int memory_add(struct memory *m, struct fumi_arena *a, struct note *n, int64_t m
 int memory_update(struct memory *m, struct fumi_arena *a, struct fumi_str id, const struct note *to,
                   unsigned set, int64_t ms, struct written *out, struct fumi_err *e);
 
+/* Stores notes of one project without vectors, with one sync; the background thread embeds them.
+ * Sets the members that memory_add sets, and *stored to the number of stored notes, the first ones
+ * of the list. Returns -1 with *e set if these are not all. */
+int memory_add_many(struct memory *m, struct fumi_arena *a, struct note *notes, size_t n,
+                    int64_t ms, size_t *stored, struct fumi_err *e);
+/* Fails if texts can never be embedded, for example with ERR_NO_API_KEY. A provider that cannot be
+ * reached for now is no failure. */
+int memory_can_embed(struct memory *m, struct fumi_arena *a, int64_t ms, struct fumi_err *e);
+
 enum search_mode { SEARCH_HYBRID, SEARCH_MEANING, SEARCH_WORDS };
 
 enum { SEARCH_TIMES = 4 };

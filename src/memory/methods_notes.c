@@ -60,7 +60,11 @@ static enum fumi_ret add_note(struct fumi_call *call, const void *params, void *
 
 /* --- Many at once. --- */
 
-enum { IMPORT_LEAVE_MS = 2000 }; /* no further note is stored if less time is left */
+enum {
+    IMPORT_LEAVE_MS = 2000, /* no further notes are stored if less time is left */
+    IMPORT_BATCH = 256,     /* notes that are stored with one sync, at most */
+    IMPORT_BYTES = 1 << 18, /* a batch ends at this size of its texts */
+};
 
 struct import_params {
     struct fumi_str project;
@@ -112,33 +116,56 @@ static int check_all(struct fumi_call *call, const struct import_params *p)
     return 0;
 }
 
-/* Stores the notes one after the other. Stored notes are kept; an error after the first stored note
- * is returned as a warning. */
+static size_t batch_size(const struct import_params *p, size_t from)
+{
+    const struct note *notes = p->notes.items;
+    size_t n = 0;
+    for (size_t bytes = 0; n < IMPORT_BATCH && from + n < p->notes.n && bytes < IMPORT_BYTES; n++)
+        bytes += notes[from + n].text.n;
+    return n;
+}
+
+/* Stores the next notes and adds their ids to the result. */
+static int import_batch(struct fumi_call *call, const struct import_params *p, struct guard *g,
+                        struct import_result *out)
+{
+    const struct note *given = (const struct note *)p->notes.items + out->ids.n;
+    size_t n = batch_size(p, out->ids.n), guarded = 0, stored;
+    struct note *notes = fumi_alloc(call->arena, n * sizeof(*notes));
+    for (; guarded < n; guarded++) {
+        notes[guarded] = given[guarded];
+        notes[guarded].project = p->project;
+        if (guard_note(g, &notes[guarded], &call->err))
+            break;
+    }
+    int rc = memory_add_many(call->self, call->arena, notes, guarded, time_for_embedding(call),
+                             &stored, &call->err);
+    for (size_t i = 0; i < stored; i++) {
+        show_id(call, ID_TO_DELETE, &notes[i].id);
+        out->ids.items[out->ids.n++] = notes[i].id;
+    }
+    out->project = stored ? notes[0].project : out->project;
+    return rc || guarded < n ? -1 : 0;
+}
+
+/* Stores the notes batch by batch. Stored notes are kept; an error after the first stored note is
+ * returned as a warning. */
 static enum fumi_ret import(struct fumi_call *call, const void *params, void *result)
 {
     const struct import_params *p = params;
     struct import_result *out = result;
-    const struct note *notes = p->notes.items;
     struct guard g = guard_of(call, "");
     if (check_all(call, p))
         return FUMI_FAIL;
     out->ids.items = fumi_alloc(call->arena, p->notes.n * sizeof(*out->ids.items));
     while (out->ids.n < p->notes.n && !fumi_cancelled(call) &&
            fumi_time_left(call) > IMPORT_LEAVE_MS) {
-        struct note n = notes[out->ids.n];
-        struct written w;
-        n.project = p->project;
-        if (guard_note(&g, &n, &call->err) ||
-            memory_add(call->self, call->arena, &n, time_for_embedding(call), &w, &call->err)) {
+        if (import_batch(call, p, &g, out)) {
             if (!out->ids.n)
                 return FUMI_FAIL;
             out->warning = fumi_dup(call->arena, fumi_str(call->err.text));
             break;
         }
-        out->warning = w.warning.p ? w.warning : out->warning;
-        out->project = n.project;
-        show_id(call, ID_TO_DELETE, &n.id);
-        out->ids.items[out->ids.n++] = n.id;
         fumi_progress(call, (double)out->ids.n, (double)p->notes.n, FUMI_STR("notes stored"));
     }
     out->left = (int64_t)(p->notes.n - out->ids.n);
@@ -255,8 +282,9 @@ const struct fumi_method note_methods[] = {
      "the cause and the fix.",
      &add_shape, &added_shape, add_note, WRITE},
     {"import",
-     "Stores many notes of a project, one after the other. Reports progress if the client requests "
-     "it.",
+     "Stores many notes of a project. They are found by keyword at once; their vectors are "
+     "computed "
+     "later. Reports progress if the client requests it.",
      &import_shape, &imported_shape, import, WRITE},
     {"get", "Reads one note by its id.", &by_id_shape, &note_result_shape, get, READ},
     {"update", "Changes the members of a note that the patch names.", &update_shape, &updated_shape,

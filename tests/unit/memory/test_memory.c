@@ -211,11 +211,50 @@ TEST(without_its_key_nothing_is_stored)
     CHECK_INT(add(&s, "x", &w), -1);
     CHECK_INT(s.e.code, ERR_NO_API_KEY);
     CHECK(s.e.data.n && memmem(s.e.data.p, s.e.data.n, "remedy", 6));
+    struct note many[] = {
+        {.project = FUMI_STR("p"), .group = FUMI_STR("g"), .text = FUMI_STR("x")}};
+    size_t stored = 1;
+    s.e.code = 0;
+    CHECK_INT(memory_add_many(s.m, &s.a, many, 1, EMBED_MS, &stored, &s.e), -1);
+    CHECK(s.e.code == ERR_NO_API_KEY && !stored);
     CHECK_INT(look(&s, "x", SEARCH_HYBRID, &f), -1);
     CHECK_INT(s.e.code, ERR_NO_API_KEY);
     CHECK_INT(look(&s, "x", SEARCH_WORDS, &f), 0);
     CHECK_INT(store_stats(memory_store(s.m), &st, &s.e), 0);
     CHECK_INT(st.notes, 0);
+    end(&s);
+}
+
+/* Many notes are stored without vectors. The background thread embeds them. */
+TEST(many_notes_are_embedded_later)
+{
+    enum { MANY = 300 };
+    struct fixture s;
+    struct embed_config none = {.dim = 0};
+    struct note *notes = NULL;
+    struct embedding_progress p;
+    struct found f;
+    size_t stored = 0;
+    CHECK(begin(&s, "m"));
+    memory_close(s.m);
+    s.m = open_memory(&s, fake_config(&s, "m"), none, false);
+    CHECK(s.m);
+    notes = fumi_alloc(&s.a, MANY * sizeof(*notes));
+    for (int i = 0; i < MANY; i++)
+        notes[i] = (struct note){.project = FUMI_STR("p"),
+                                 .group = FUMI_STR("g"),
+                                 .text = fumi_fmt(&s.a, "number%d otter", i)};
+    CHECK_INT(memory_add_many(s.m, &s.a, notes, MANY, EMBED_MS, &stored, &s.e), 0);
+    CHECK_INT(stored, MANY);
+    CHECK(notes[MANY - 1].id.n && notes[MANY - 1].created.set);
+    CHECK_INT(memory_progress(s.m, &s.a, &p, &s.e), 0);
+    CHECK(p.done == 0 && p.total == MANY);
+    CHECK_INT(look(&s, "number299", SEARCH_WORDS, &f), 0);
+    CHECK(f.results.n && fumi_eq(f.results.items[0].note.text, notes[299].text));
+    CHECK_INT(memory_start(s.m, &s.e), 0);
+    CHECK(complete(&s));
+    CHECK_INT(look(&s, "number299 otter", SEARCH_MEANING, &f), 0);
+    CHECK_INT(f.results.n, 5);
     end(&s);
 }
 

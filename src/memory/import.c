@@ -1,0 +1,59 @@
+/* Writing many notes: they are stored without vectors, with one sync, and embedded afterwards by
+ * the background thread. */
+#include "base/clock.h"
+#include "base/uuid.h"
+#include "memory/memory_parts.h"
+
+int memory_can_embed(struct memory *m, struct fumi_arena *a, int64_t ms, struct fumi_err *e)
+{
+    const struct fumi_str text = FUMI_STR("x");
+    struct space *sp = space_take(m, &m->now);
+    struct vectors v;
+    struct fumi_err why = {0};
+    int rc = space_embed(sp, a, &text, 1, ms, &v, &why);
+    if (!rc)
+        rc = memory_settle(m, a, sp, e);
+    else if (why.code == ERR_PROVIDER)
+        rc = 0;
+    else
+        *e = why;
+    space_put(sp);
+    return rc;
+}
+
+static struct merge_row row_of(struct fumi_arena *a, const struct note *n, struct fumi_str project)
+{
+    struct merge_row r = {.kind = MERGE_NOTE, .note = *n};
+    char *id = fumi_alloc(a, FUMI_UUID_SIZE);
+    fumi_uuid(id);
+    r.note.id = (struct fumi_str){id, FUMI_UUID_SIZE};
+    r.note.project = project;
+    if (!r.note.created.set)
+        r.note.created = (struct fumi_time){fumi_now(), true};
+    return r;
+}
+
+int memory_add_many(struct memory *m, struct fumi_arena *a, struct note *notes, size_t n,
+                    int64_t ms, size_t *stored, struct fumi_err *e)
+{
+    const struct scope *scope = &m->o.scope;
+    struct merge_row *rows = fumi_alloc(a, n * sizeof(*rows));
+    struct fumi_str project;
+    *stored = 0;
+    if (!n)
+        return 0;
+    if (project_writable(a, notes[0].project, &project, e) || scope_writes(scope, e) ||
+        scope_admits(scope, project, e) || memory_can_embed(m, a, ms, e))
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        rows[i] = row_of(a, &notes[i], project);
+    store_merge(m->view, a, rows, n);
+    for (; *stored < n && !rows[*stored].e.code; ++*stored)
+        notes[*stored] = rows[*stored].note;
+    if (*stored)
+        memory_wake(m);
+    if (*stored == n)
+        return 0;
+    *e = rows[*stored].e;
+    return -1;
+}
