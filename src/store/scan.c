@@ -105,6 +105,7 @@ static void record(struct scan *s, uint64_t asked, int result, enum scan_left le
     } else if (left != SCAN_CHANGES) {
         s->deleted = asked;
         s->whole = left == SCAN_NOTHING ? asked : s->whole;
+        s->slow &= left != SCAN_NOTHING;
     }
     pthread_cond_broadcast(&s->news);
 }
@@ -147,8 +148,8 @@ static uint64_t ask(struct scan *s, int64_t change)
     return s->asked;
 }
 
-/* Waits for a request: until *answered, the last one that is answered, reaches it. Needs the lock.
- */
+/* Waits for a request: until *answered, the last one that is answered, reaches it. Does not wait
+ * for a build that another request has waited for in vain. Needs the lock. */
 static int wait_for(struct scan *s, uint64_t request, const uint64_t *answered, int64_t ms,
                     struct fumi_err *e)
 {
@@ -158,13 +159,15 @@ static int wait_for(struct scan *s, uint64_t request, const uint64_t *answered, 
     until.tv_nsec += ms % 1000 * 1000000;
     if (until.tv_nsec >= 1000000000)
         until.tv_sec++, until.tv_nsec -= 1000000000;
-    bool over = ms <= 0;
+    bool building = s->map && s->state.upto != INT64_MAX, over = ms <= 0 || (s->slow && building);
     while (*answered < request && s->failed < request && !over)
         over = pthread_cond_timedwait(&s->news, &s->lock, &until) != 0;
     if (*answered >= request)
         return 0;
-    if (s->failed < request)
+    if (s->failed < request) {
+        s->slow |= ms > 0;
         return 1;
+    }
     *e = s->error;
     return -1;
 }

@@ -70,9 +70,9 @@ struct scan *scan_open(const char *path, struct fumi_str space, size_t dim,
 void scan_close(struct scan *s); /* no other call may be running; s may be NULL */
 
 /* Lets the keeper bring the rows up to date, at least to `change`, the current change number of the
- * database, and waits up to `ms` milliseconds for it. Thread-safe. Returns 0 if the rows are up to
- * date; 1 if the keeper still works: searches then miss rows; -1, with *e set, if the source failed
- * or there is no memory. */
+ * database, and waits up to `ms` milliseconds for it, but not again for the same build.
+ * Thread-safe. Returns 0 if the rows are up to date; 1 if the keeper still works: searches then
+ * miss rows; -1, with *e set, if the source failed or there is no memory. */
 int scan_refresh(struct scan *s, int64_t change, int64_t ms, struct fumi_err *e);
 /* The same, but also returns 0 if only rows that were not read yet are missing: deleted rows are
  * deleted. */

@@ -33,6 +33,7 @@ struct scan {
     struct fumi_err error;
     struct scan_map *map;    /* NULL: not open yet. Written by the keeper only */
     struct scan_state state; /* the same */
+    bool slow;               /* a request waited in vain */
     bool damaged;            /* a search found damage */
     bool unwiped;            /* deleted rows may not have been overwritten yet */
     struct scan_scratch *spare;

@@ -8,14 +8,15 @@
  * binomial with a known mean and standard deviation. After scoring the rows with the smallest
  * distances, the angle of the worst result that must be exact gives a bound: the mean distance
  * at that angle plus bound_sigmas standard deviations. All rows up to the bound are scored. If
- * the vectors are well separated, these are few; if not, the search becomes slower instead of
- * wrong. */
+ * the vectors are well separated, these are few. If no row is near the query, nearly all rows would
+ * be within the bound; then only about MOST rows are scored, those with the smallest distances. */
 #include "store/scan_parts.h"
 
 #include <math.h>
 
 enum {
     FEW = 4000,    /* up to this many rows, all are scored */
+    MOST = 32768,  /* rows scored after the rough pass, about */
     SAMPLE = 4096, /* rows sampled for the first bound, at least */
     BATCH = 32,    /* rows prefetched at a time */
     EXACT = 10,    /* of the results: this many must be exact, or one in SHARE if that is more */
@@ -355,7 +356,8 @@ static void by_bits(struct ranking *r)
         score_within(r, x->distances, first, dim);
         return;
     }
-    int bound = bound_of(r);
+    int bound = bound_of(r), most = guess_bound(r, x->distances, MOST + r->top.limit * 2);
+    bound = bound < most ? bound : most;
     if (bound > first)
         score_within(r, x->distances, first, bound);
 }
