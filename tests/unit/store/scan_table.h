@@ -31,6 +31,7 @@ struct scan_table {
     int all, changed; /* reads without earlier rows; reads of changes after all rows */
     int pieces;       /* reads in all */
     size_t piece;     /* rows of a read, at most; 0: as many as requested */
+    size_t hangs;     /* rows until a read waits forever, to be killed; 0: no read does */
     bool broken;
     bool steep; /* the first dimensions carry the length; the others are weak noise */
     uint64_t seed;
@@ -165,6 +166,9 @@ static inline int table_next(struct scan_table *t, struct scan_piece *p, scan_pu
             continue;
         p->last = t->items[i].vector;
         n++;
+        if (t->hangs && --t->hangs == 0)
+            for (;;)
+                pause();
         if (table_here(&t->items[i], table_now(t)))
             r = table_put(&t->items[i], put, to, e);
     }

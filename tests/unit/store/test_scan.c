@@ -550,7 +550,8 @@ static int build(struct fixture *s)
     return own ? 0 : e.code;
 }
 
-/* A kill undoes at most one piece: the rows in the file never get fewer. */
+/* A kill undoes at most one piece: the rows in the file never get fewer. Each build waits in the
+ * middle of a piece, so that it is not complete before the kill. */
 TEST(a_build_that_is_killed_continues)
 {
     struct fixture s;
@@ -562,7 +563,8 @@ TEST(a_build_that_is_killed_continues)
     scan_close(s.scan);
     CHECK(unlink(s.path) == 0);
     s.table.piece = 16;
-    for (int round = 0; round < 10; round++) {
+    for (size_t round = 0; round < 10; round++) {
+        s.table.hangs = 200 + 37 * round;
         fflush(NULL);
         pid_t pid = fork();
         if (pid == 0)
@@ -577,6 +579,7 @@ TEST(a_build_that_is_killed_continues)
         rows = state.rows;
     }
     CHECK(rows < 8000);
+    s.table.hangs = 0;
     s.scan = table_scan(&s.table, s.path, &silent);
     CHECK(s.scan);
     CHECK_INT(s.table.all, 1); /* by set_up: this process only continued */
