@@ -253,8 +253,9 @@ static struct fumi_str message_of(struct fumi_arena *a, const struct found *f)
 {
     struct fumi_str none = FUMI_STR(""), pending = none;
     if (f->confidence == CONFIDENCE_NONE)
-        none = f->misses.n ? FUMI_STR("nothing relevant; nearMisses are the closest notes")
-                           : FUMI_STR("nothing relevant");
+        none = f->misses.n && f->terse < TERSE_MISSES
+                   ? FUMI_STR("nothing relevant; nearMisses are the closest notes")
+                   : FUMI_STR("nothing relevant");
     if (f->behind && f->pending)
         pending = FUMI_STR("notes are found by keyword only while the vector cache is built");
     else if (f->pending)
