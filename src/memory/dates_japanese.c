@@ -256,14 +256,14 @@ static size_t read_length(const struct reader *r, size_t i, enum unit *unit, int
     return 0;
 }
 
-/* 3日前, 2年前の9月 */
+/* 3日前, 2年前の9月; not 2023年前半, the first half of a year */
 static size_t read_ago(const struct reader *r, size_t i, struct point *out)
 {
     enum unit unit;
     int n;
     size_t next = read_length(r, i, &unit, &n);
     next = next ? dates_chars(r, next, "前") : 0;
-    if (!next)
+    if (!next || is_char(r, next, "半"))
         return 0;
     *out = (struct point){.days = days_unit(unit, r->today, n)};
     return unit == UNIT_YEAR ? read_within(r, next, unit, out) : next;
