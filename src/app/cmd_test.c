@@ -383,9 +383,8 @@ static int add(struct run *r, enum status *status, struct fumi_err *e)
             printf("not among the first %d  %.*s  %.*s\n", DEPTH, FUMI_ARG(pins[k].id),
                    FUMI_ARG(pins[k].text));
     }
-    pinned_add(r->i->a, &r->file, &q);
     *status = STATUS_OK;
-    return pinned_write(r->i->a, &r->file, e);
+    return pinned_add(r->i->a, &r->file, &q, e) || pinned_write(r->i->a, &r->file, e) ? -1 : 0;
 }
 
 static int locate(struct run *r, struct fumi_str *path, struct fumi_err *e)
@@ -449,6 +448,6 @@ const struct command command_test = {
         "file belongs in version control; it contains ids, titles and beginnings of notes.",
     .shape = &shape,
     .aliases = aliases,
-    .words = 2 + 100,
+    .words = 2 + PINNED_NOTES_MAX,
     .run = test,
 };

@@ -38,7 +38,7 @@ static const struct fumi_shape note_shape = FUMI_SHAPE(struct pinned_note, note_
 static const struct fumi_field question_fields[] = {
     QUESTION(text, "question", "The question.", .flags = FUMI_REQUIRED, .check = pinned_fault),
     QUESTION(notes, "notes", "The notes that it must find.", .flags = FUMI_REQUIRED, .min = 1,
-             .max = 100, .shape = &note_shape),
+             .max = PINNED_NOTES_MAX, .shape = &note_shape),
     QUESTION(project, "project", "Project of the notes.", .flags = FUMI_OMIT | FUMI_NULLABLE,
              .min = 1, .max = 4096),
 };
@@ -163,7 +163,8 @@ static struct pinned_note *find_note(struct fumi_list *notes, struct fumi_str id
     return NULL;
 }
 
-void pinned_add(struct fumi_arena *a, struct pinned_file *file, const struct pinned_question *q)
+int pinned_add(struct fumi_arena *a, struct pinned_file *file, const struct pinned_question *q,
+               struct fumi_err *e)
 {
     struct pinned_question *to = pinned_find(file, q->text, q->project);
     const struct pinned_note *from = q->notes.items;
@@ -180,4 +181,10 @@ void pinned_add(struct fumi_arena *a, struct pinned_file *file, const struct pin
         struct pinned_note *same = find_note(&to->notes, from[i].id);
         *(same ? same : &notes[to->notes.n++]) = from[i];
     }
+    if (to->notes.n > PINNED_NOTES_MAX)
+        return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                            "a question may have at most %d notes, and this one would have %zu: "
+                            "nothing was pinned",
+                            PINNED_NOTES_MAX, to->notes.n);
+    return 0;
 }

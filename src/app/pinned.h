@@ -10,6 +10,8 @@
 
 #include "json/shape.h"
 
+enum { PINNED_NOTES_MAX = 100 }; /* of one question */
+
 struct pinned_note {
     struct fumi_str id;
     int64_t rank; /* when it was pinned; 0: it was not found */
@@ -45,7 +47,8 @@ struct pinned_question *pinned_find(const struct pinned_file *file, struct fumi_
                                     struct fumi_str project);
 
 /* Adds a question, or notes to the question that is in the file already; a note that it has already
- * gets the new rank and text. */
-void pinned_add(struct fumi_arena *a, struct pinned_file *file, const struct pinned_question *q);
+ * gets the new rank and text. Fails if the question would have more than PINNED_NOTES_MAX notes. */
+int pinned_add(struct fumi_arena *a, struct pinned_file *file, const struct pinned_question *q,
+               struct fumi_err *e);
 
 #endif
