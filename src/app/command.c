@@ -163,6 +163,11 @@ static void report_remedy(struct fumi_arena *a, const struct fumi_val *data)
         fprintf(stderr, "remedy: %.*s\n", FUMI_ARG(remedy));
 }
 
+static bool ends_with(struct fumi_str s, struct fumi_str end)
+{
+    return end.n <= s.n && !memcmp(s.p + s.n - end.n, end.p, end.n);
+}
+
 int command_report(const struct fumi_err *e)
 {
     struct fumi_arena a = {0};
@@ -170,6 +175,8 @@ int command_report(const struct fumi_err *e)
     const struct fumi_val *data = e->data.n ? fumi_parse(&a, e->data, &ignored) : NULL;
     struct fumi_str text = show_line(&a, fumi_str(e->text));
     struct fumi_str detail = show_line(&a, fumi_text(&a, data));
+    if (ends_with(text, detail)) /* as in "Invalid params: ..." */
+        detail.n = 0;
     fprintf(stderr, "error: %.*s%s%.*s\n", FUMI_ARG(text), detail.n ? ": " : "", FUMI_ARG(detail));
     report_remedy(&a, data);
     fumi_arena_done(&a);
