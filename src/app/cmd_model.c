@@ -198,13 +198,16 @@ static int read_options(struct invocation *i, struct pack_options *o, struct fum
 }
 
 /* Prints what must be set for the model to be used, unless it is the default. */
-static int advise(const char *path, struct fumi_err *e)
+static int advise(struct fumi_arena *a, struct fumi_str path, struct fumi_err *e)
 {
-    struct model *m = model_open(path, e);
+    struct fumi_err ignored = {0};
+    struct model *m = model_open(path.p, e);
     if (!m)
         return -1;
     struct fumi_str name = model_name(m);
     put_description(m);
+    if (!fumi_eq(model_find(a, &ignored), path))
+        printf("the file is used if FUMI_MODEL or embedder.modelFile names it\n");
     if (!fumi_eq(name, embed_default_model(FUMI_STR("local"))))
         printf("to use it: fumi call memory.set_config "
                "'{\"embedder\":{\"provider\":\"local\",\"model\":\"%.*s\"}}'\n",
@@ -239,7 +242,7 @@ static int install(struct invocation *i)
     if (edict ? pack_edict(from, to.p, &e) : pack_model(from, to.p, &o, &e))
         return command_report(&e);
     printf("%.*s\n", FUMI_ARG(to));
-    return !edict && advise(to.p, &e) ? command_report(&e) : STATUS_OK;
+    return !edict && advise(i->a, to, &e) ? command_report(&e) : STATUS_OK;
 }
 
 static int model(struct invocation *i)

@@ -45,10 +45,10 @@ struct model_token *model_tokens_at(const struct model *m, struct fumi_arena *a,
                                     struct fumi_str text, size_t *n);
 
 /* The path of the model file, NUL-terminated, in the arena: $FUMI_MODEL (the file or its
- * directory); otherwise the first that exists of share/fumi next to the program's bin directory,
- * $XDG_DATA_HOME/fumi (~/.local/share/fumi), /usr/local/share/fumi and /usr/share/fumi, each with
- * fumi-minilm.bin. Returns a null string with *e set if there is none, or if FUMI_MODEL is set and
- * names no file. */
+ * directory); otherwise the first that exists of $XDG_DATA_HOME/fumi (~/.local/share/fumi),
+ * share/fumi next to the program's bin directory, /usr/local/share/fumi and /usr/share/fumi, each
+ * with fumi-minilm.bin. Returns a null string with *e set if there is none, or if FUMI_MODEL is set
+ * and names no file. */
 struct fumi_str model_find(struct fumi_arena *a, struct fumi_err *e);
 
 #endif

@@ -53,12 +53,13 @@ static struct fumi_str of_user(struct fumi_arena *a, const char *name)
     return (struct fumi_str){0};
 }
 
-/* The first file of this name that exists; a null string if there is none. */
+/* The first file of this name that exists; a null string if there is none. The user's comes first,
+ * so that a model that was installed later replaces the one of the package. */
 static struct fumi_str installed(struct fumi_arena *a, const char *name)
 {
     struct fumi_str paths[] = {
-        near_program(a, name),
         of_user(a, name),
+        near_program(a, name),
         fumi_fmt(a, "/usr/local/share/fumi/%s", name),
         fumi_fmt(a, "/usr/share/fumi/%s", name),
     };
