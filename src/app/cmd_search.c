@@ -170,7 +170,7 @@ static void print_pending(const struct fumi_val *meta)
 {
     int64_t pending = 0;
     if (fumi_int(fumi_get(meta, "pending"), &pending) && pending)
-        printf("%" PRId64 " %s found by keyword only, because vectors are missing.\n", pending,
+        printf("%" PRId64 " %s found by keyword only until vectors are ready.\n", pending,
                pending == 1 ? "note is" : "notes are");
 }
 
