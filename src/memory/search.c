@@ -283,7 +283,8 @@ static int take_miss(void *arg, void *row, size_t bytes, struct fumi_err *e)
     struct results *misses = &l->q->out->misses;
     struct result r = next_result(l, n);
     struct fumi_str text = fumi_utf8_cut(n->text, n->text.n < MISS_BYTES ? n->text.n : MISS_BYTES);
-    *n = (struct note){.seq = n->seq, .id = r.note.id, .title = n->title, .text = text};
+    *n = (struct note){
+        .seq = n->seq, .id = r.note.id, .title = n->title, .created = n->created, .text = text};
     misses->items[misses->n++] = r;
     return ROW_KEEP;
 }

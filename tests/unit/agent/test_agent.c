@@ -455,6 +455,22 @@ TEST(prompts_answer)
     fixture_end(&t);
 }
 
+TEST(near_misses_of_a_prompt_have_their_dates)
+{
+    struct fixture t;
+    CHECK(fixture_begin(&t, AGENT_CORE));
+    ASK(&t, "tools/call",
+        "{\"name\":\"memory_add_note\",\"arguments\":{\"projectId\":\"p\",\"text\":\"Ports\","
+        "\"groupId\":\"global\",\"createdAt\":\"2024-05-06T07:08:09Z\"}}");
+    struct fumi_str text = message(&t,
+                                   ASK(&t, "prompts/get",
+                                       "{\"name\":\"recall\",\"arguments\":{\"project\":\"p\","
+                                       "\"query\":\"zebra lion tiger elephant giraffe ports\"}}"));
+    CHECK(holds(text, "Nothing relevant is remembered"));
+    CHECK(holds(text, "2024-05-06: \"Ports\""));
+    fixture_end(&t);
+}
+
 TEST(wrong_arguments_of_prompts_are_refused)
 {
     static const char *const wrong[] = {"0",    "99",    "100001", "-5",
