@@ -86,8 +86,7 @@ static const struct fumi_field hit_fields[] = {
     FUMI_FIELD(struct search_hit, relevance, "relevance",
                "How likely the note answers the query, 0 to 1; comparable with other answers."),
     PASSAGE_FIELD(struct search_hit),
-    FUMI_FIELD(struct search_hit, explain, "explain",
-               "With explain: words, wordsRank, meaning, meaningRank, passage.",
+    FUMI_FIELD(struct search_hit, explain, "explain", "With explain: what the score consists of.",
                .flags = FUMI_OMIT),
 };
 static const struct fumi_shape hit_shape = FUMI_SHAPE(struct search_hit, hit_fields);
