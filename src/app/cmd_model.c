@@ -148,7 +148,7 @@ static int describe_gloss(struct fumi_arena *a, const char *model, struct fumi_e
         return 0;
     }
     struct gloss *g = gloss_open(path.p, e);
-    int rc = g ? gloss_verify(g, e) : -1;
+    int rc = g ? gloss_verify(g, path.p, e) : -1;
     if (!rc)
         printf("glosses   %.*s, %zu Japanese words and forms, for English models (verified)\n"
                "          %s\n",

@@ -91,7 +91,7 @@ static int check_gloss(struct fumi_arena *a, const char *model)
     struct fumi_err e = {0};
     struct fumi_str path = gloss_find(a, model);
     struct gloss *g = path.p ? gloss_open(path.p, &e) : NULL;
-    int rc = path.p && (!g || gloss_verify(g, &e)) ? -1 : 0;
+    int rc = path.p && (!g || gloss_verify(g, path.p, &e)) ? -1 : 0;
     if (rc)
         printf("dictionary: %s\n", e.text);
     else

@@ -16,7 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define REMEDY "install the package edict, and run \"fumi model install /usr/share/edict/edict\""
+#define REMEDY                                                                                     \
+    "install the package edict, and run \"fumi model install /usr/share/edict/edict --to %s\""
 
 struct gloss {
     const struct gloss_head *head;
@@ -25,7 +26,7 @@ struct gloss {
 
 static int refuse(struct fumi_err *e, const char *path, const char *what)
 {
-    return fumi_err_set(e, ERR_PROVIDER, "the dictionary %s %s: " REMEDY, path, what);
+    return fumi_err_set(e, ERR_PROVIDER, "the dictionary %s: " REMEDY, what, path);
 }
 
 static int check(const struct gloss *g, const char *path, struct fumi_err *e)
@@ -60,8 +61,8 @@ struct gloss *gloss_open(const char *path, struct fumi_err *e)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
-        fumi_err_set(e, ERR_PROVIDER, "the dictionary %s cannot be opened (%s): " REMEDY, path,
-                     strerror(errno));
+        fumi_err_set(e, ERR_PROVIDER, "the dictionary cannot be opened (%s): " REMEDY,
+                     strerror(errno), path);
         return NULL;
     }
     struct gloss *g = fumi_resize(NULL, sizeof(*g));
@@ -81,15 +82,14 @@ void gloss_close(struct gloss *g)
     fumi_resize(g, 0);
 }
 
-int gloss_verify(const struct gloss *g, struct fumi_err *e)
+int gloss_verify(const struct gloss *g, const char *path, struct fumi_err *e)
 {
     unsigned char sum[32];
     if (model_checksum((const char *)g->head + GLOSS_SUM_START, g->size - GLOSS_SUM_START, sum, e))
         return -1;
     if (memcmp(sum, g->head->sha256, sizeof(sum)) == 0)
         return 0;
-    return fumi_err_set(e, ERR_PROVIDER,
-                        "the dictionary is damaged (its checksum is wrong): " REMEDY);
+    return refuse(e, path, "is damaged (its checksum is wrong)");
 }
 
 struct fumi_str gloss_name(const struct gloss *g)

@@ -20,8 +20,8 @@ struct gloss;
 struct gloss *gloss_open(const char *path, struct fumi_err *e);
 void gloss_close(struct gloss *g); /* g may be NULL */
 
-/* Reads the whole file and compares its checksum. */
-int gloss_verify(const struct gloss *g, struct fumi_err *e);
+/* Reads the whole file and compares its checksum. The message names the file. */
+int gloss_verify(const struct gloss *g, const char *path, struct fumi_err *e);
 
 struct fumi_str gloss_name(const struct gloss *g); /* "EDICT 2021-02-03" */
 size_t gloss_words(const struct gloss *g);

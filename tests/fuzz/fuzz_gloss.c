@@ -72,7 +72,7 @@ static void try_lines(const uint8_t *data, size_t n)
     MUST(!pack_edict(from, to, &e) == !e.code);
     struct gloss *g = e.code ? NULL : gloss_open(to, &e);
     if (!e.code) {
-        MUST(g && !gloss_verify(g, &e));
+        MUST(g && !gloss_verify(g, to, &e));
         use(g, fumi_buf_str(&b));
     }
     gloss_close(g);
@@ -94,7 +94,7 @@ static void try_patches(const uint8_t *data, size_t n)
     MUST(g || e.code);
     if (g) {
         use(g, FUMI_STR("hello 人は世界を高く食べた。スケート 3匹の猫"));
-        gloss_verify(g, &e);
+        gloss_verify(g, "fuzzed", &e);
     }
     gloss_close(g);
     fumi_resize(copy, 0);

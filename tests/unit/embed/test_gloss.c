@@ -77,7 +77,7 @@ TEST(words_become_their_first_gloss)
             TEST_FAIL("%s: got %.*s, want %s", rows[i].text, FUMI_ARG(t.text), rows[i].want);
     }
     CHECK_STR(gloss_name(f.g), "EDICT 2021-02-03");
-    CHECK_INT(gloss_verify(f.g, &f.e), 0);
+    CHECK_INT(gloss_verify(f.g, f.path, &f.e), 0);
     end(&f);
 }
 
@@ -187,7 +187,7 @@ TEST(damaged_files_are_refused)
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct gloss *g = open_damaged(&f, rows[i].at, rows[i].bytes, rows[i].n, rows[i].size);
         if (g || f.e.code != ERR_PROVIDER || !strstr(f.e.text, rows[i].says) ||
-            !strstr(f.e.text, "fumi model install"))
+            !strstr(f.e.text, "fumi model install /usr/share/edict/edict --to /"))
             TEST_FAIL("row %zu: %s", i, f.e.text);
         gloss_close(g);
     }
@@ -210,12 +210,13 @@ TEST(damaged_tables_are_harmless)
         struct glossed t = gloss_text(g, &f.a, FUMI_STR("人は世界を高く食べた。"));
         CHECK(t.text.n > 0);
         gloss_is_japanese(g, FUMI_STR("世界人"));
-        gloss_verify(g, &f.e);
+        gloss_verify(g, f.path, &f.e);
         gloss_close(g);
         fumi_arena_reset(&f.a, 1 << 20);
     }
     struct gloss *g = open_damaged(&f, (size_t)st.st_size - 3, "?", 1, SIZE_MAX);
-    CHECK(g && gloss_verify(g, &f.e) && strstr(f.e.text, "checksum"));
+    CHECK(g && gloss_verify(g, f.path, &f.e) && strstr(f.e.text, "checksum"));
+    CHECK(strstr(f.e.text, fumi_fmt(&f.a, "--to %s\"", f.path).p)); /* replaces the damaged file */
     gloss_close(g);
     end(&f);
 }
