@@ -8,7 +8,7 @@ all:
 	@tools/edict || echo "make: without the dictionary, the model hardly understands Japanese" >&2
 
 setup:      ; tools/setup
-test:       ; tests/run
+test:       ; tools/setup && tests/run
 valgrind:   ; tests/valgrind
 coverage:   ; tools/coverage
 fuzz:       ; tools/fuzz
