@@ -1,5 +1,5 @@
 # Shortcuts for CMake with the presets of CMakePresets.json.
-.PHONY: all test reference bench eval eval-crowd crash install setup coverage fuzz valgrind format tidy clean
+.PHONY: all test reference bench eval eval-crowd crash install uninstall deb setup coverage fuzz valgrind format tidy clean
 PREFIX ?= /usr/local
 
 all:
@@ -15,6 +15,8 @@ fuzz:       ; tools/fuzz
 format:     ; tools/format
 tidy:       ; tools/tidy
 install:    all ; cmake --install build/release --prefix $(PREFIX)
+uninstall:  ; tools/uninstall
+deb:        all ; cpack --config build/release/CPackConfig.cmake -B build/package
 clean:      ; rm -rf build
 
 # Regenerates docs/REFERENCE.md from the tables of the program.
