@@ -29,6 +29,8 @@ struct embedder_ops {
     /* The same for one query. Some models embed queries and the texts to be found differently. */
     int (*embed_query)(struct embedder *, struct fumi_arena *, struct fumi_str query, int64_t ms,
                        float **out, struct fumi_err *);
+    /* Fails as `embed` does if the key or the model is missing. Makes no request to a server. */
+    int (*ready)(struct embedder *, struct fumi_arena *, struct fumi_err *);
     /* Divides a text into overlapping passages that this embedder does not cut, preferably at the
      * ends of sentences. They cover the whole text; a short text is one passage. */
     struct text_ranges (*split)(struct embedder *, struct fumi_arena *, struct fumi_str text);

@@ -216,6 +216,11 @@ static int embed_query(struct embedder *em, struct fumi_arena *a, struct fumi_st
     return embed_batch(em, a, &(struct batch){&query, 1, true}, ms, out, e);
 }
 
+static int ready(struct embedder *em, struct fumi_arena *a, struct fumi_err *e)
+{
+    return get(self(em), e) ? 0 : fault(a, e, INSTALL, NULL);
+}
+
 /* The tokens that are left for a passage besides [CLS], [SEP] and the prefix. */
 static size_t passage_tokens(const struct model *m, struct fumi_arena *a)
 {
@@ -260,6 +265,7 @@ static const struct embedder_ops ops = {
     .name = "local",
     .embed = embed,
     .embed_query = embed_query,
+    .ready = ready,
     .split = split,
     .supports = supports,
     .free = release,

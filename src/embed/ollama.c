@@ -45,7 +45,8 @@ static const struct remote_model models[] = {
 };
 
 const struct remote_provider ollama_provider = {
-    .ops = {"ollama", remote_embed, remote_embed_query, remote_split, remote_supports, remote_free},
+    .ops = {"ollama", remote_embed, remote_embed_query, remote_ready, remote_split, remote_supports,
+            remote_free},
     .base_url = "http://localhost:11434",
     .model = "nomic-embed-text",
     .pull = "ollama pull ",

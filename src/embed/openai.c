@@ -48,7 +48,8 @@ static const struct remote_model models[] = {
 };
 
 const struct remote_provider openai_provider = {
-    .ops = {"openai", remote_embed, remote_embed_query, remote_split, remote_supports, remote_free},
+    .ops = {"openai", remote_embed, remote_embed_query, remote_ready, remote_split, remote_supports,
+            remote_free},
     .base_url = "https://api.openai.com/v1",
     .model = "text-embedding-3-small",
     .key_host = "api.openai.com",

@@ -222,17 +222,22 @@ static int next_batch(struct remote *r, struct fumi_arena *a, struct remote_batc
     return 0;
 }
 
-static int check_ready(const struct remote *r, struct fumi_arena *a, int64_t ms, struct fumi_err *e)
+int remote_ready(struct embedder *base, struct fumi_arena *a, struct fumi_err *e)
 {
-    if (r->lacks_key) {
-        fumi_err_set(e, ERR_NO_API_KEY, "api key is required");
-        e->data = fumi_fmt(a, "{\"provider\":\"%s\",\"remedy\":\"%s\"}", r->provider->ops.name,
-                           r->provider->key_remedy);
-        return -1;
-    }
+    const struct remote *r = (struct remote *)base;
+    if (!r->lacks_key)
+        return 0;
+    fumi_err_set(e, ERR_NO_API_KEY, "api key is required");
+    e->data = fumi_fmt(a, "{\"provider\":\"%s\",\"remedy\":\"%s\"}", r->provider->ops.name,
+                       r->provider->key_remedy);
+    return -1;
+}
+
+static int check_time(const struct remote *r, struct fumi_arena *a, int64_t ms, struct fumi_err *e)
+{
+    struct remote_fault late = {.retryable = true};
     if (ms > 0)
         return 0;
-    struct remote_fault late = {.retryable = true};
     fumi_err_set(e, ERR_PROVIDER, "%s: no time was left for the request", r->provider->ops.name);
     return remote_set_data(r, a, &late, e);
 }
@@ -244,7 +249,7 @@ int remote_embed(struct embedder *base, struct fumi_arena *a, const struct fumi_
     struct remote *r = (struct remote *)base;
     int64_t end = now() + (ms < DAY ? ms : DAY);
     *out = NULL;
-    if (check_ready(r, a, ms, e))
+    if (remote_ready(base, a, e) || check_time(r, a, ms, e))
         return -1;
     for (size_t at = 0; at < n;) {
         int64_t latest = now() + WHOLE_MS;

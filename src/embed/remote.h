@@ -86,6 +86,7 @@ int remote_embed(struct embedder *, struct fumi_arena *, const struct fumi_str *
                  int64_t ms, float **out, struct fumi_err *);
 int remote_embed_query(struct embedder *, struct fumi_arena *, struct fumi_str query, int64_t ms,
                        float **out, struct fumi_err *);
+int remote_ready(struct embedder *, struct fumi_arena *, struct fumi_err *);
 struct text_ranges remote_split(struct embedder *, struct fumi_arena *, struct fumi_str text);
 bool remote_supports(struct embedder *, struct fumi_str text);
 void remote_free(struct embedder *);

@@ -321,6 +321,10 @@ TEST(a_missing_key_is_reported)
         CHECK_STR(fumi_str(s.e.text), "api key is required");
         CHECK_STR(s.e.data, "{\"provider\":\"openai\",\"remedy\":\"set OPENAI_API_KEY or "
                             "memory.set_config embedder.apiKey\"}");
+        s.e.code = 0;
+        CHECK_INT(s.em->ops->ready(s.em, &s.a, &s.e), -1);
+        CHECK_INT(s.e.code, ERR_NO_API_KEY);
+        CHECK_INT(s.fake->requests, 0);
         end(&s);
     }
 }
