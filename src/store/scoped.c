@@ -443,6 +443,14 @@ static int scoped_list_unembedded(struct store *base, struct fumi_arena *a, stru
     return may_all(s, false, e) ? -1 : store_list_unembedded(s->in, a, space, after, limit, out, e);
 }
 
+static int scoped_load_unembedded(struct store *base, struct fumi_arena *a, struct fumi_str space,
+                                  const int64_t *seqs, size_t n, struct unembeddeds *out,
+                                  struct fumi_err *e)
+{
+    const struct scoped *s = of(base);
+    return may_all(s, false, e) ? -1 : store_load_unembedded(s->in, a, space, seqs, n, out, e);
+}
+
 static int scoped_add_vectors(struct store *base, const struct unembedded *notes,
                               const struct vectors *v, size_t n, struct fumi_err *e)
 {

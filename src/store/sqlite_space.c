@@ -1,4 +1,4 @@
-/* Embedding in the background: lists the notes without vectors in a space, adds their vectors, and
+/* Embedding in the background: finds the notes without vectors in a space, adds their vectors, and
  * deletes spaces that are no longer used. */
 #include "store/sqlite_counts.h"
 #include "store/sqlite_ops.h"
@@ -94,6 +94,40 @@ int store_sqlite_list_unembedded(struct store *s, struct fumi_arena *a, struct f
 {
     struct list_unembedded_args l = {a, space, after, limit, 0, out};
     return store_sqlite_read(s, list_unembedded, &l, e);
+}
+
+struct load_unembedded_args {
+    struct list_unembedded_args list;
+    const int64_t *seqs;
+    size_t n;
+};
+
+static int load_unembedded(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct load_unembedded_args *l = arg;
+    int64_t space = 0, ignored;
+    l->list.out->n = 0;
+    if (store_sqlite_number(d, e, &space, "SELECT space FROM spaces WHERE name=?1", "s",
+                            l->list.space) < 0)
+        return -1;
+    for (size_t i = 0; i < l->n; i++) {
+        int has = store_sqlite_number(d, e, &ignored,
+                                      "SELECT 1 FROM vectors WHERE note=?1 AND space=?2", "ii",
+                                      l->seqs[i], space);
+        if (has < 0 || (!has && take_note(d, &l->list, l->seqs[i], e)))
+            return -1;
+    }
+    return 0;
+}
+
+int store_sqlite_load_unembedded(struct store *s, struct fumi_arena *a, struct fumi_str space,
+                                 const int64_t *seqs, size_t n, struct unembeddeds *out,
+                                 struct fumi_err *e)
+{
+    struct load_unembedded_args l = {
+        .list = {.arena = a, .space = space, .out = out}, .seqs = seqs, .n = n};
+    *out = (struct unembeddeds){.items = fumi_alloc(a, (n + 1) * sizeof(*out->items))};
+    return store_sqlite_read(s, load_unembedded, &l, e);
 }
 
 struct add_vectors_args {

@@ -152,6 +152,13 @@ int store_list_unembedded(struct store *s, struct fumi_arena *a, struct fumi_str
     return s->ops->list_unembedded(s, a, space, after, limit, out, e);
 }
 
+int store_load_unembedded(struct store *s, struct fumi_arena *a, struct fumi_str space,
+                          const int64_t *seqs, size_t n, struct unembeddeds *out,
+                          struct fumi_err *e)
+{
+    return s->ops->load_unembedded(s, a, space, seqs, n, out, e);
+}
+
 int store_add_vectors(struct store *s, const struct unembedded *notes, const struct vectors *v,
                       size_t n, struct fumi_err *e)
 {

@@ -113,11 +113,15 @@ void store_merge(struct store *s, struct fumi_arena *a, struct merge_row *rows, 
 /* Embedding in the background.
  * list_unembedded: notes with seq > after that have no vectors in the space, ascending; fewer than
  * `limit` if their texts are long.
+ * load_unembedded: those of the notes with these seqs that have no vectors in the space.
  * add_vectors: v[i] are the vectors of notes[i]; skipped if the text has changed since.
  * embedding_progress: the number of notes, and of those with vectors in the space.
  * delete_spaces: deletes the vectors of all spaces but these two (null: none). */
 int store_list_unembedded(struct store *s, struct fumi_arena *a, struct fumi_str space,
                           int64_t after, size_t limit, struct unembeddeds *out, struct fumi_err *e);
+int store_load_unembedded(struct store *s, struct fumi_arena *a, struct fumi_str space,
+                          const int64_t *seqs, size_t n, struct unembeddeds *out,
+                          struct fumi_err *e);
 int store_add_vectors(struct store *s, const struct unembedded *notes, const struct vectors *v,
                       size_t n, struct fumi_err *e);
 int store_embedding_progress(struct store *s, struct fumi_str space, int64_t *have, int64_t *all,

@@ -34,6 +34,7 @@
     OP(list_globals)                                                                               \
     OP(merge)                                                                                      \
     OP(list_unembedded)                                                                            \
+    OP(load_unembedded)                                                                            \
     OP(add_vectors)                                                                                \
     OP(embedding_progress)                                                                         \
     OP(delete_spaces)                                                                              \

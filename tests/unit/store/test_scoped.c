@@ -59,6 +59,7 @@ TEST(operations_on_all_projects_are_refused)
     bool more;
     CHECK(begin(&t, &of_project, &in));
     CHECK(refuses(&t, store_list_unembedded(t.s, &t.a, SPACE, 0, 10, &lack, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_load_unembedded(t.s, &t.a, SPACE, NULL, 0, &lack, &t.e), FUMI_LIMIT));
     CHECK(refuses(&t, store_add_vectors(t.s, NULL, NULL, 0, &t.e), FUMI_LIMIT));
     CHECK(refuses(&t, store_get_meta(t.s, &t.a, "space", &fact, &t.e), FUMI_LIMIT));
     CHECK(refuses(&t, store_set_meta(t.s, "space", FUMI_STR("x"), &t.e), FUMI_LIMIT));

@@ -291,6 +291,14 @@ TEST(lacking_and_fill)
     CHECK_INT(rest.n, 1);
     CHECK_INT(store_list_unembedded(t.s, &t.a, FUMI_STR("other"), 0, 10, &rest, &t.e), 0);
     CHECK_INT(rest.n, 3);
+    const int64_t seqs[] = {3, 2, 77, 1}; /* no note 77 */
+    CHECK_INT(store_load_unembedded(t.s, &t.a, SPACE, seqs, FUMI_COUNT(seqs), &rest, &t.e), 0);
+    CHECK_INT(rest.n, 2);
+    CHECK_STR(rest.items[0].text, "three");
+    CHECK_STR(rest.items[1].text, "one");
+    CHECK_INT(rest.items[1].version, u.items[0].version);
+    CHECK_INT(store_load_unembedded(t.s, &t.a, FUMI_STR("other"), seqs, 2, &rest, &t.e), 0);
+    CHECK_INT(rest.n, 2);
 
     struct note to = {.text = FUMI_STR("changed")};
     CHECK_INT(store_update_note(t.s, FUMI_STR("3"), &to, NOTE_TEXT, NULL, &t.e), 0);
