@@ -4,19 +4,12 @@
 #include "base/uuid.h"
 #include "memory/memory_parts.h"
 
-int memory_can_embed(struct memory *m, struct fumi_arena *a, int64_t ms, struct fumi_err *e)
+/* Fails if the embedder lacks its key. */
+static int check_key(struct memory *m, struct fumi_arena *a, struct fumi_err *e)
 {
-    const struct fumi_str text = FUMI_STR("x");
+    struct fumi_err ignored;
     struct space *sp = space_take(m, &m->now);
-    struct vectors v;
-    struct fumi_err why = {0};
-    int rc = space_embed(sp, a, &text, 1, ms, &v, &why);
-    if (!rc)
-        rc = memory_settle(m, a, sp, e);
-    else if (why.code == ERR_PROVIDER)
-        rc = 0;
-    else
-        *e = why;
+    int rc = space_ready(sp, a, &ignored, e);
     space_put(sp);
     return rc;
 }
@@ -34,7 +27,7 @@ static struct merge_row row_of(struct fumi_arena *a, const struct note *n, struc
 }
 
 int memory_add_many(struct memory *m, struct fumi_arena *a, struct note *notes, size_t n,
-                    int64_t ms, size_t *stored, struct fumi_err *e)
+                    size_t *stored, struct fumi_err *e)
 {
     const struct scope *scope = &m->o.scope;
     struct merge_row *rows = fumi_alloc(a, n * sizeof(*rows));
@@ -43,7 +36,7 @@ int memory_add_many(struct memory *m, struct fumi_arena *a, struct note *notes, 
     if (!n)
         return 0;
     if (project_writable(a, notes[0].project, &project, e) || scope_writes(scope, e) ||
-        scope_admits(scope, project, e) || memory_can_embed(m, a, ms, e))
+        scope_admits(scope, project, e) || check_key(m, a, e))
         return -1;
     for (size_t i = 0; i < n; i++)
         rows[i] = row_of(a, &notes[i], project);

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+enum { PATIENCE_MS = 100 };
+
 /* Whether the space is another one than the one of this name. */
 static bool is_other(const struct space *sp, const struct embed_config *name)
 {
@@ -135,6 +137,8 @@ static struct memory *new_memory(const struct memory_options *o)
 {
     struct memory *m = fumi_resize(NULL, sizeof(*m));
     *m = (struct memory){.store = o->store, .o = *o};
+    if (!m->o.patience)
+        m->o.patience = PATIENCE_MS;
     pthread_mutex_init(&m->lock, NULL);
     pthread_mutex_init(&m->change, NULL);
     pthread_mutex_init(&m->saving, NULL);
@@ -142,8 +146,10 @@ static struct memory *new_memory(const struct memory_options *o)
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&m->wake, &attr);
+    pthread_cond_init(&m->paid, &attr);
     pthread_condattr_destroy(&attr);
     fumi_uuid(m->worker.lease);
+    m->worker.whole = true;
     return m;
 }
 
@@ -182,6 +188,8 @@ void memory_close(struct memory *m)
         store_close(m->view);
     store_close(m->store);
     fumi_arena_done(&m->arena);
+    fumi_resize(m->owed.items, 0);
+    pthread_cond_destroy(&m->paid);
     pthread_cond_destroy(&m->wake);
     pthread_mutex_destroy(&m->saving);
     pthread_mutex_destroy(&m->change);
@@ -247,8 +255,8 @@ void memory_use(struct memory *m, struct space *sp, bool serves, struct space *b
         m->serving = before;
     }
     m->settled = atomic_load(&sp->embedder->dim) != 0;
-    m->worker.woken = true;
-    m->worker.error.code = 0;
+    m->worker.woken = m->worker.whole = true;
+    m->worker.error.code = m->worker.failing.code = 0;
     pthread_cond_broadcast(&m->wake);
     pthread_mutex_unlock(&m->lock);
     space_put(old[0]);
@@ -258,7 +266,7 @@ void memory_use(struct memory *m, struct space *sp, bool serves, struct space *b
 void memory_wake(struct memory *m)
 {
     pthread_mutex_lock(&m->lock);
-    m->worker.woken = true;
+    m->worker.woken = m->worker.whole = true;
     pthread_cond_broadcast(&m->wake);
     pthread_mutex_unlock(&m->lock);
 }

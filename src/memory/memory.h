@@ -38,7 +38,9 @@ struct memory_options {
     /* What callers may see and do; {0}: everything. The project need not be canonical. The worker
      * thread works on the whole store, or on nothing if the scope is read-only. */
     struct scope scope;
-    bool short_ids; /* the methods return short ids, for people; never for programs */
+    int64_t patience; /* milliseconds that a search waits for vectors of notes that this memory has
+                         just stored; 0: 100 */
+    bool short_ids;   /* the methods return short ids, for people; never for programs */
     /* Saves the configuration; called before a change takes effect. previous->provider null: remove
      * the previous embedder. NULL: the configuration is not saved. */
     int (*save)(void *arg, const struct embed_config *now, const struct embed_config *previous,
@@ -84,13 +86,15 @@ int memory_find_id(struct memory *m, struct fumi_arena *a, unsigned kinds, struc
 /* What happened to the vectors of a note that was stored. */
 struct written {
     struct fumi_str space;
-    bool pending;            /* stored without vectors: found by keyword until it is embedded */
+    bool pending;            /* found by keyword only, for longer than a moment */
     struct fumi_str warning; /* why it is pending, and what was masked; null: no warning */
 };
 
 /* Stores a note. Makes n->project canonical, and sets n->id if it is null and n->created if it is
- * not set. Embedding may take at most `ms` milliseconds. If the provider lacks an API key, fails
- * with ERR_NO_API_KEY and stores nothing. memory_update changes the members that `set` names. */
+ * not set. The background thread embeds the note afterwards. Without that thread, or if the
+ * dimension is not known yet, the note is embedded before the function returns, for at most `ms`
+ * milliseconds. If the provider lacks an API key, fails with ERR_NO_API_KEY and stores nothing.
+ * memory_update changes the members that `set` names. */
 int memory_add(struct memory *m, struct fumi_arena *a, struct note *n, int64_t ms,
                struct written *out, struct fumi_err *e);
 int memory_update(struct memory *m, struct fumi_arena *a, struct fumi_str id, const struct note *to,
@@ -100,10 +104,7 @@ int memory_update(struct memory *m, struct fumi_arena *a, struct fumi_str id, co
  * Sets the members that memory_add sets, and *stored to the number of stored notes, the first ones
  * of the list. Returns -1 with *e set if these are not all. */
 int memory_add_many(struct memory *m, struct fumi_arena *a, struct note *notes, size_t n,
-                    int64_t ms, size_t *stored, struct fumi_err *e);
-/* Fails if texts can never be embedded, for example with ERR_NO_API_KEY. A provider that cannot be
- * reached for now is no failure. */
-int memory_can_embed(struct memory *m, struct fumi_arena *a, int64_t ms, struct fumi_err *e);
+                    size_t *stored, struct fumi_err *e);
 
 enum search_mode { SEARCH_HYBRID, SEARCH_MEANING, SEARCH_WORDS };
 
@@ -186,7 +187,7 @@ struct found {
         TERSE_NOTHING,
         TERSE_MISSES,
         TERSE_FILTERED, /* and the times */
-        TERSE_WARNING,  /* and the message */
+        TERSE_WARNING,  /* and the message and `pending` */
         TERSE_MOST = TERSE_WARNING
     } terse; /* what the answer leaves out to respect max_tokens: this, and what is before it */
     enum search_mode mode;   /* the mode that was used */

@@ -25,12 +25,27 @@ struct space {
 struct worker {
     pthread_t thread;
     bool started, stop, woken;
+    bool whole; /* notes that are not owed may lack vectors: begin a pass over all notes */
     bool running;
-    struct fumi_err error; /* of the last attempt; code 0: it succeeded */
-    int64_t passages;      /* of long notes, embedded so far */
-    int64_t from, since;   /* for the rate: notes embedded since that time (fumi_ticks) */
+    struct fumi_err error;   /* of the last attempt; code 0: it succeeded */
+    struct fumi_err failing; /* why the last owed note has no vector; code 0: notes are embedded */
+    int64_t passages;        /* of long notes, embedded so far */
+    int64_t from, since;     /* for the rate: notes embedded since that time (fumi_ticks) */
     double per_second;
     char lease[FUMI_UUID_SIZE]; /* our id in META_WORKER */
+};
+
+/* The notes whose vectors this process owes, the oldest first; guarded by memory.lock. */
+struct owed {
+    struct owed_note {
+        int64_t seq;
+        uint64_t project;
+        size_t bytes; /* of the text */
+    } * items;
+    size_t n, room;
+    int64_t since;    /* when the list was last empty (fumi_ticks) */
+    unsigned waiting; /* threads that wait for vectors */
+    uint64_t dropped; /* notes that have left the list */
 };
 
 struct memory {
@@ -38,14 +53,16 @@ struct memory {
     struct store *view;  /* limited to the scope, for callers; the same if there is no scope */
     struct fumi_arena arena;
     struct memory_options o;
-    pthread_mutex_t lock; /* guards now, serving, settled and worker; never held while waiting */
+    pthread_mutex_t lock; /* guards now, serving, settled, worker and owed; held for moments only */
     pthread_cond_t wake;
+    pthread_cond_t paid;    /* notes have left the list of owed ones */
     pthread_mutex_t change; /* serializes changes of the embedder */
     pthread_mutex_t saving; /* serializes calls of options.save */
     struct space *now;      /* the current space: new vectors are made in it */
     struct space *serving;  /* answers searches: the current space, or the previous one */
     bool settled;           /* META_SPACE has the name of the current space */
     struct worker worker;
+    struct owed owed;
 };
 
 /* Returns NULL with *e set on failure. The caller owns the reference. */
@@ -69,6 +86,9 @@ bool space_same_model(const struct embed_config *a, const struct embed_config *b
 /* Embeds n texts of notes; out[i] receives the vectors of texts[i]. */
 int space_embed(struct space *sp, struct fumi_arena *a, const struct fumi_str *texts, size_t n,
                 int64_t ms, struct vectors *out, struct fumi_err *e);
+/* Returns -1 with *e set if texts can never be embedded, for example with ERR_NO_API_KEY. *why: the
+ * reason why they cannot be embedded at present, such as a missing model; code 0: they can. */
+int space_ready(struct space *sp, struct fumi_arena *a, struct fumi_err *why, struct fumi_err *e);
 /* Texts of more bytes are embedded in slices by the background thread. */
 enum { LONG_BYTES = 16 << 10 };
 
@@ -104,8 +124,25 @@ int memory_save(struct memory *m, const struct embed_config *now,
  * lacks vectors. */
 int memory_settle(struct memory *m, struct fumi_arena *a, struct space *sp, struct fumi_err *e);
 
+/* Notes that this process owes vectors (owed.c). add: also wakes the background thread. first: sets
+ * seqs to the next notes of a batch and returns their number, or 0 and *later if they are to be
+ * embedded in so many milliseconds (NULL: now). drop: removes the first n. wait: until
+ * the vectors of the notes of the project that are in the list now are stored, unless they will not
+ * be soon; wait_all: of all notes. */
+void owed_add(struct memory *m, int64_t seq, struct fumi_str project, size_t bytes);
+size_t owed_first(struct memory *m, int64_t *seqs, size_t most, int64_t *later);
+void owed_drop(struct memory *m, size_t n);
+void owed_wait(struct memory *m, struct fumi_str project, int64_t ms);
+void owed_wait_all(struct memory *m, int64_t ms);
+/* Embeds those of the notes that lack vectors in the space, and stores the vectors. */
+int notes_embed(struct memory *m, struct space *sp, struct fumi_arena *a, const int64_t *seqs,
+                size_t n, int64_t ms, struct fumi_err *e);
+
 int worker_start(struct memory *m, struct fumi_err *e);
 void worker_stop(struct memory *m);
+/* What callers may read about an error of embedding. */
+struct fumi_str worker_reason(const struct memory *m, struct fumi_arena *a,
+                              const struct fumi_err *e);
 
 /* Keys of the store's metadata: the space whose vectors are complete, the current space, and the
  * lease of the background thread. */

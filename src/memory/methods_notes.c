@@ -8,6 +8,11 @@ static const struct fumi_field add_fields[] = {PROJECT_FIELD(struct note),
                                                    NOTE_OPTIONAL_FIELDS(struct note, )};
 static const struct fumi_shape add_shape = FUMI_SHAPE(struct note, add_fields);
 
+#define PENDING_HELP                                                                               \
+    "\"pending\": the note is found by keyword only until its vector is computed, because its "    \
+    "text "                                                                                        \
+    "is long or the provider fails. Otherwise the vector follows in a moment."
+
 struct add_result {
     struct fumi_str id, name_space, project, embedding, warning;
 };
@@ -17,10 +22,8 @@ static const struct fumi_field added_fields[] = {
     FUMI_FIELD(struct add_result, name_space, "namespace",
                "Embedding space in use: provider, model and dimensions.", .flags = FUMI_DETAIL),
     FUMI_FIELD(struct add_result, project, "canonicalProjectId", "The project's canonical form."),
-    FUMI_FIELD(
-        struct add_result, embedding, "embedding",
-        "\"pending\": the note is stored and found by keyword; its vector is computed later.",
-        .flags = FUMI_OMIT | FUMI_DETAIL),
+    FUMI_FIELD(struct add_result, embedding, "embedding", PENDING_HELP,
+               .flags = FUMI_OMIT | FUMI_DETAIL),
     FUMI_FIELD(struct add_result, warning, "warning", "A problem that did not prevent the write.",
                .flags = FUMI_OMIT),
 };
@@ -138,8 +141,7 @@ static int import_batch(struct fumi_call *call, const struct import_params *p, s
         if (guard_note(g, &notes[guarded], &call->err))
             break;
     }
-    int rc = memory_add_many(call->self, call->arena, notes, guarded, time_for_embedding(call),
-                             &stored, &call->err);
+    int rc = memory_add_many(call->self, call->arena, notes, guarded, &stored, &call->err);
     for (size_t i = 0; i < stored; i++) {
         show_id(call, ID_TO_DELETE, &notes[i].id);
         out->ids.items[out->ids.n++] = notes[i].id;
@@ -218,10 +220,8 @@ static const struct fumi_field updated_fields[] = {
     FUMI_FIELD(struct update_result, ignored, "ignored",
                "Members of the patch that have the wrong type and changed nothing.",
                .flags = FUMI_OMIT),
-    FUMI_FIELD(
-        struct update_result, embedding, "embedding",
-        "\"pending\": the note is stored and found by keyword; its vector is computed later.",
-        .flags = FUMI_OMIT | FUMI_DETAIL),
+    FUMI_FIELD(struct update_result, embedding, "embedding", PENDING_HELP,
+               .flags = FUMI_OMIT | FUMI_DETAIL),
     FUMI_FIELD(struct update_result, warning, "warning",
                "A problem that did not prevent the write.", .flags = FUMI_OMIT),
 };

@@ -289,7 +289,7 @@ static struct search_result answer_of(struct fumi_arena *a, const struct search_
                  .warning = f->terse >= TERSE_WARNING ? (struct fumi_str){0} : f->warning,
                  .confidence = (int)f->confidence,
                  .times = times,
-                 .pending = f->pending,
+                 .pending = f->terse >= TERSE_WARNING ? 0 : f->pending,
                  .message = f->terse >= TERSE_WARNING ? (struct fumi_str){0} : message_of(a, f)},
     };
 }

@@ -1,5 +1,6 @@
-/* Writing notes. A note is embedded first and then stored together with its vectors. If the
- * provider fails, the note is stored without vectors. */
+/* Writing notes. A note is stored without vectors. In a server, the background thread then embeds
+ * it (owed.c); a command embeds it before it ends, and so does a server as long as it does not know
+ * the dimension of the vectors, which is part of the answer. */
 #include "base/clock.h"
 #include "base/uuid.h"
 #include "memory/memory_parts.h"
@@ -7,6 +8,8 @@
 /* The local model embeds LONG_PASSAGES in about a second. A text of more than VERY_LONG_BYTES is
  * not split to count its passages. */
 enum { LONG_PASSAGES = 48, VERY_LONG_BYTES = 128 << 10 };
+
+static const struct vectors none = {.n = 0};
 
 /* The state of writing one note. */
 struct note_write {
@@ -24,35 +27,65 @@ static bool is_long(struct note_write *w, struct fumi_str text)
            (text.n > LONG_BYTES && em->ops->split(em, w->a, text).n > LONG_PASSAGES);
 }
 
-/* Embeds the text within the call. A text of many passages is left to the background thread,
- * because it would delay the response and block the thread for other calls. */
-static int embed_now(struct note_write *w, struct fumi_str text, struct vectors *v,
-                     struct fumi_err *e)
+/* The note stays without a vector for now. */
+static void postpone(struct note_write *w, struct fumi_str why)
 {
-    if (is_long(w, text))
-        return fumi_err_set(e, ERR_PROVIDER, "the text is very long");
-    return space_embed(w->sp, w->a, &text, 1, w->ms, v, e);
-}
-
-/* Sets *v to the vectors of the text. If the provider fails, *v is empty and the note is pending.
- * Returns -1 if the provider lacks its key or the store fails. */
-static int embed_text(struct note_write *w, struct fumi_str text, struct vectors *v,
-                      struct fumi_err *e)
-{
-    struct fumi_err why = {0};
-    int rc = embed_now(w, text, v, &why);
-    w->out->space = space_name(w->sp, w->a);
-    if (!rc)
-        return memory_settle(w->m, w->a, w->sp, e);
-    if (why.code != ERR_PROVIDER) {
-        *e = why;
-        return -1;
-    }
-    *v = (struct vectors){.space = w->out->space};
     w->out->pending = true;
     w->out->warning = fumi_fmt(
-        w->a, "stored, but not embedded yet; until then found by keyword only: %s", why.text);
-    return 0;
+        w->a, "stored, but not embedded yet; until then found by keyword only: %.*s",
+        FUMI_ARG(why));
+}
+
+/* Why the note of this call was not embedded. */
+static struct fumi_str reason(const struct note_write *w, const struct fumi_err *e)
+{
+    if (e->code == ERR_PROVIDER || e->code == FUMI_LIMIT)
+        return fumi_dup(w->a, fumi_str(e->text));
+    fumi_log(w->m->o.log, FUMI_WARN, "a note could not be embedded", {"why", fumi_str(e->text), 0});
+    return FUMI_STR("an internal error; see the log");
+}
+
+/* Whether the note is embedded within the call. */
+static bool embeds_now(struct note_write *w)
+{
+    pthread_mutex_lock(&w->m->lock);
+    bool now = !w->m->worker.started;
+    pthread_mutex_unlock(&w->m->lock);
+    return now || !atomic_load(&w->sp->embedder->dim);
+}
+
+static void embed_now(struct note_write *w, int64_t seq)
+{
+    struct fumi_err why = {0};
+    if (notes_embed(w->m, w->sp, w->a, &seq, 1, w->ms, &why))
+        postpone(w, reason(w, &why));
+}
+
+/* Leaves the note to the background thread. */
+static void embed_later(struct note_write *w, const struct note *n)
+{
+    struct fumi_err failing;
+    owed_add(w->m, n->seq, n->project, n->text.n);
+    pthread_mutex_lock(&w->m->lock);
+    failing = w->m->worker.failing;
+    pthread_mutex_unlock(&w->m->lock);
+    if (failing.code)
+        postpone(w, worker_reason(w->m, w->a, &failing));
+}
+
+/* After the note is stored. `why`: why no text can be embedded at present. */
+static void embed(struct note_write *w, const struct note *n, const struct fumi_err *why)
+{
+    if (why->code)
+        postpone(w, reason(w, why));
+    else if (is_long(w, n->text))
+        postpone(w, FUMI_STR("the text is very long"));
+    else if (embeds_now(w))
+        embed_now(w, n->seq);
+    else
+        embed_later(w, n);
+    if (w->out->pending)
+        memory_wake(w->m);
 }
 
 static struct note_write begin(struct memory *m, struct fumi_arena *a, int64_t ms,
@@ -64,17 +97,18 @@ static struct note_write begin(struct memory *m, struct fumi_arena *a, int64_t m
 
 static int end(struct note_write *w, int rc)
 {
+    w->out->space = space_name(w->sp, w->a);
     space_put(w->sp);
-    if (!rc && w->out->pending)
-        memory_wake(w->m);
     return rc;
 }
 
 static int add_in(struct note_write *w, struct note *n, struct fumi_err *e)
 {
-    struct store *store = w->m->view;
-    struct vectors v;
-    return embed_text(w, n->text, &v, e) || store_add_note(store, n, &v, e) ? -1 : 0;
+    struct fumi_err why;
+    if (space_ready(w->sp, w->a, &why, e) || store_add_note(w->m->view, n, &none, e))
+        return -1;
+    embed(w, n, &why);
+    return 0;
 }
 
 int memory_add(struct memory *m, struct fumi_arena *a, struct note *n, int64_t ms,
@@ -83,7 +117,7 @@ int memory_add(struct memory *m, struct fumi_arena *a, struct note *n, int64_t m
     const struct scope *scope = &m->o.scope;
     if (project_writable(a, n->project, &n->project, e) || scope_writes(scope, e) ||
         scope_admits(scope, n->project, e))
-        return -1; /* before the text is embedded */
+        return -1;
     if (!n->id.p) {
         char *id = fumi_alloc(a, FUMI_UUID_SIZE);
         fumi_uuid(id);
@@ -99,15 +133,20 @@ static int update_in(struct note_write *w, struct fumi_str id, const struct note
                      struct fumi_err *e)
 {
     struct store *store = w->m->view;
-    struct note old;
-    struct vectors v = {.n = 0};
-    if (store_get_note(store, w->a, id, &old, e))
+    struct note n;
+    struct fumi_err why;
+    if (store_get_note(store, w->a, id, &n, e))
         return -1;
-    if ((set & NOTE_TEXT) && fumi_eq(old.text, to->text))
+    if ((set & NOTE_TEXT) && fumi_eq(n.text, to->text))
         set &= ~(unsigned)NOTE_TEXT; /* the text is unchanged, so its vectors stay valid */
-    if ((set & NOTE_TEXT) && embed_text(w, to->text, &v, e))
+    if ((set & NOTE_TEXT) && space_ready(w->sp, w->a, &why, e))
         return -1;
-    return store_update_note(store, id, to, set, &v, e);
+    if (store_update_note(store, id, to, set, &none, e))
+        return -1;
+    n.text = to->text;
+    if (set & NOTE_TEXT)
+        embed(w, &n, &why);
+    return 0;
 }
 
 int memory_update(struct memory *m, struct fumi_arena *a, struct fumi_str id, const struct note *to,

@@ -371,13 +371,15 @@ static enum confidence confidence_of(const struct searching *q, const struct res
 }
 
 /* Counts the notes of the project that lack vectors. The numbers of one project are expensive, so
- * they are only read if a note lacks vectors and there are other projects. */
+ * they are only read if a note lacks vectors and there are other projects; the notes of the project
+ * are counted again, because some may have been added since. */
 static int count_pending(const struct searching *q, struct fumi_err *e)
 {
     struct store *store = q->m->view;
     struct fumi_str space = space_name(q->sp, q->a);
     struct found *out = q->out;
     struct store_stats own = {0};
+    struct filtered now = {0};
     int64_t have, all;
     if (q->s->mode == SEARCH_WORDS)
         return 0;
@@ -387,7 +389,9 @@ static int count_pending(const struct searching *q, struct fumi_err *e)
         return 0;
     if (store_embedding_progress(store, space, &have, &all, e))
         return -1;
-    if (all > have && all > out->filtered.project) {
+    if (all > have && store_count_notes(store, &q->s->filter, &now, e))
+        return -1;
+    if (all > have && all > now.project) {
         if (store_project_stats(store, q->s->filter.project, space, &own, &have, e))
             return -1;
         all = own.notes;
@@ -419,8 +423,11 @@ int memory_search(struct memory *m, struct fumi_arena *a, struct search *s, stru
 {
     size_t wide = s->top * WIDEN > CANDIDATES ? s->top * WIDEN : CANDIDATES;
     *out = (struct found){.space = memory_space(m, a)};
-    if (project_canonical(a, s->filter.project, &s->filter.project, e) ||
-        store_count_notes(m->view, &s->filter, &out->filtered, e))
+    if (project_canonical(a, s->filter.project, &s->filter.project, e))
+        return -1;
+    if (s->mode != SEARCH_WORDS)
+        owed_wait(m, s->filter.project, m->o.patience);
+    if (store_count_notes(m->view, &s->filter, &out->filtered, e))
         return -1;
     struct searching q = {
         .m = m, .a = a, .s = s, .sp = space_take(m, &m->serving), .wide = wide, .out = out};

@@ -140,6 +140,15 @@ int space_embed(struct space *sp, struct fumi_arena *a, const struct fumi_str *t
     return 0;
 }
 
+int space_ready(struct space *sp, struct fumi_arena *a, struct fumi_err *why, struct fumi_err *e)
+{
+    *why = (struct fumi_err){0};
+    if (!sp->embedder->ops->ready(sp->embedder, a, why) || why->code == ERR_PROVIDER)
+        return 0;
+    *e = *why;
+    return -1;
+}
+
 int space_query(struct space *sp, struct fumi_arena *a, struct fumi_str text, int64_t ms,
                 float **out, struct fumi_err *e)
 {

@@ -23,11 +23,15 @@ enum {
     EMBED_MS = 120000, /* time limit of a batch; remote providers have their own limits */
     RETRY_MS = 1000,   /* first delay after a failure; doubled up to RETRY_MAX_MS */
     RETRY_MAX_MS = 8000,
-    REFUSED_MAX = 3, /* notes refused in a row until the thread waits */
+    REFUSED_MAX = 3,  /* notes refused in a row until the thread waits */
+    OWED_BATCH = 96,  /* notes, at most */
+    OWED_TURNS = 8,   /* batches of owed notes for one of other notes */
+    OWED_MS = 500,    /* time for owed notes when the memory is closed */
+    OTHERS_MS = 5000, /* time for the notes that other processes owe */
 };
 
-/* The outcome of a step. */
-enum outcome { NOTHING, DONE_SOME, FAILED };
+/* The outcome of a step. LATER: owed notes are embedded in a moment. */
+enum outcome { NOTHING, DONE_SOME, FAILED, LATER };
 
 struct embed_pass {
     struct memory *m;
@@ -40,6 +44,10 @@ struct embed_pass {
     bool passed;      /* some notes were skipped */
     bool unerased;    /* the last attempt to erase failed */
     int refused;      /* notes refused in a row */
+    int64_t later;    /* LATER: milliseconds until owed notes are embedded */
+    int64_t lacking;  /* since when notes lack vectors (fumi_ticks); 0: they do not */
+    int64_t prepared; /* when the vector cache was last brought up to date (fumi_ticks) */
+    int turns;        /* batches of owed notes since the last batch of other notes */
     /* Long notes are embedded one at a time, in slices between the batches of short notes. */
     struct slices slices;
     int64_t long_after;      /* long notes up to this number were refused */
@@ -114,6 +122,8 @@ static void record_progress(struct memory *m, bool running, size_t done, const s
     w->from += (int64_t)done;
     if (now - w->since > 200000000)
         w->per_second = (double)w->from * 1e9 / (double)(now - w->since);
+    if (done)
+        w->failing.code = 0;
     w->running = running;
     w->error = e ? *e : (struct fumi_err){0};
     w->error.data = (struct fumi_str){0}; /* it lives in an arena that is reset */
@@ -157,7 +167,53 @@ static enum outcome end_pass(struct embed_pass *r)
     r->after = r->long_after = 0;
     r->searched = r->began;
     r->single = r->passed = false;
+    if (!again)
+        r->lacking = fumi_ticks();
     return again ? DONE_SOME : NOTHING;
+}
+
+/* Records why the notes that this process has just stored have no vectors; NULL: they have. */
+static void set_failing(struct memory *m, const struct fumi_err *e)
+{
+    pthread_mutex_lock(&m->lock);
+    m->worker.failing = e ? *e : (struct fumi_err){0};
+    m->worker.failing.data = (struct fumi_str){0};
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* Lets the next step begin a pass over all notes, instead of waiting for other processes. */
+static void begin_pass(struct memory *m)
+{
+    pthread_mutex_lock(&m->lock);
+    m->worker.whole = true;
+    pthread_mutex_unlock(&m->lock);
+}
+
+static bool in_pass(const struct embed_pass *r)
+{
+    return r->after || r->slices.seq;
+}
+
+/* Embeds the next notes that this process has stored. This needs no lease: no other process is
+ * likely to embed them. If that fails, they are left to the pass over all notes without vectors. */
+static enum outcome embed_owed(struct embed_pass *r, struct fumi_err *e)
+{
+    struct memory *m = r->m;
+    int64_t seqs[OWED_BATCH];
+    r->later = 0;
+    size_t most = r->sp->embedder->batch;
+    size_t n = owed_first(m, seqs, most < OWED_BATCH ? most : OWED_BATCH,
+                          in_pass(r) ? NULL : &r->later);
+    if (!n)
+        return r->later ? LATER : NOTHING;
+    int rc = notes_embed(m, r->sp, r->a, seqs, n, EMBED_MS, e);
+    if (rc) {
+        set_failing(m, e);
+        begin_pass(m);
+    } else
+        record_progress(m, true, n, NULL);
+    owed_drop(m, rc ? SIZE_MAX : n);
+    return rc ? FAILED : DONE_SOME;
 }
 
 static int list_pending(struct embed_pass *r, int64_t after, size_t n, struct unembeddeds *out,
@@ -354,10 +410,14 @@ static int complete(struct embed_pass *r, struct fumi_err *e)
     return rc;
 }
 
-/* Lets the store build the vector cache in the background, before a search needs it. */
+/* Lets the store build the vector cache in the background, before a search needs it; not after each
+ * add, because every process would read each new vector at once. */
 static void prepare_searches(struct embed_pass *r)
 {
     struct memory *m = r->m;
+    if (r->prepared && fumi_ticks() - r->prepared < (int64_t)IDLE_MS * 1000000)
+        return;
+    r->prepared = fumi_ticks();
     struct space *sp = space_take(m, &m->serving);
     struct fumi_err ignored;
     size_t dim = atomic_load(&sp->embedder->dim);
@@ -366,7 +426,23 @@ static void prepare_searches(struct embed_pass *r)
     space_put(sp);
 }
 
-static enum outcome step(struct embed_pass *r, struct fumi_err *e)
+/* Whether a pass over all notes begins, because it was asked for or notes have lacked vectors for
+ * OTHERS_MS. Before that they are probably owed by a process that embeds them soon; the pass reads
+ * all notes, which takes a second if there are a million. */
+static bool is_due(struct embed_pass *r)
+{
+    pthread_mutex_lock(&r->m->lock);
+    bool due = r->m->worker.whole;
+    r->m->worker.whole = false;
+    pthread_mutex_unlock(&r->m->lock);
+    int64_t now = fumi_ticks();
+    if (!r->lacking)
+        r->lacking = now;
+    return due || now - r->lacking >= (int64_t)OTHERS_MS * 1000000;
+}
+
+/* A step of the pass over all notes without vectors. */
+static enum outcome step_pass(struct embed_pass *r, struct fumi_err *e)
 {
     struct store *store = r->m->store;
     int64_t change, have, all;
@@ -378,11 +454,29 @@ static enum outcome step(struct embed_pass *r, struct fumi_err *e)
         return FAILED;
     if (r->after == 0 && have == all) {
         r->seen = change;
+        r->lacking = 0;
+        set_failing(r->m, NULL);
         return complete(r, e) ? FAILED : NOTHING;
     }
+    if (!in_pass(r) && !is_due(r))
+        return NOTHING;
     if (!take_lease(r, e))
         return e->code ? FAILED : NOTHING;
-    return embed_some(r, change, e);
+    enum outcome o = embed_some(r, change, e);
+    if (o == FAILED)
+        begin_pass(r->m);
+    return o;
+}
+
+/* Owed notes first. While there are more of them, the other notes have one turn in OWED_TURNS. */
+static enum outcome step(struct embed_pass *r, struct fumi_err *e)
+{
+    enum outcome owed = embed_owed(r, e);
+    if (owed == LATER || owed == FAILED || (owed == DONE_SOME && ++r->turns < OWED_TURNS))
+        return owed;
+    r->turns = 0;
+    enum outcome other = step_pass(r, e);
+    return other == NOTHING ? owed : other;
 }
 
 /* Takes ownership of the reference. In another space all notes have to be checked again. */
@@ -426,6 +520,13 @@ static void wait_and_erase(struct embed_pass *r, int64_t ms)
         pause_for(r->m, ms);
 }
 
+static int64_t pause_after(const struct embed_pass *r, enum outcome o, int64_t retry)
+{
+    if (o == DONE_SOME)
+        return 0;
+    return o == LATER ? r->later : o == FAILED ? retry : IDLE_MS;
+}
+
 static void *work(void *arg)
 {
     struct memory *m = arg;
@@ -444,10 +545,10 @@ static void *work(void *arg)
                      {"why", fumi_str(e.text), 0}, {"retry in ms", {0}, retry});
         if (o == NOTHING && !m->o.scope.read_only)
             prepare_searches(&r);
-        if (o != DONE_SOME)
+        if (o == NOTHING || o == FAILED)
             record_progress(m, o == FAILED, 0, o == FAILED ? &e : NULL);
         fumi_arena_reset(&a, 1 << 20);
-        wait_and_erase(&r, o == DONE_SOME ? 0 : o == FAILED ? retry : IDLE_MS);
+        wait_and_erase(&r, pause_after(&r, o, retry));
         retry = o != FAILED ? RETRY_MS : retry * 2 < RETRY_MAX_MS ? retry * 2 : RETRY_MAX_MS;
     }
     release_lease(&r);
@@ -472,6 +573,7 @@ void worker_stop(struct memory *m)
 {
     if (!m->worker.started)
         return;
+    owed_wait_all(m, OWED_MS);
     pthread_mutex_lock(&m->lock);
     m->worker.stop = true;
     atomic_store(&m->now->embedder->stop, true); /* the worker may be waiting for a provider */
@@ -479,6 +581,14 @@ void worker_stop(struct memory *m)
     pthread_mutex_unlock(&m->lock);
     pthread_join(m->worker.thread, NULL);
     m->worker.started = false;
+}
+
+/* The text may quote a note of another project. */
+struct fumi_str worker_reason(const struct memory *m, struct fumi_arena *a,
+                              const struct fumi_err *e)
+{
+    return m->o.scope.project.p ? FUMI_STR("embedding failed; see the log of the server")
+                                : fumi_dup(a, fumi_str(e->text));
 }
 
 int memory_progress(struct memory *m, struct fumi_arena *a, struct embedding_progress *out,
@@ -490,16 +600,15 @@ int memory_progress(struct memory *m, struct fumi_arena *a, struct embedding_pro
     if (store_embedding_progress(m->view, memory_space(m, a), &out->done, &out->total, e))
         return -1;
     pthread_mutex_lock(&m->lock);
-    out->code = m->worker.error.code;
-    out->running = m->worker.started && !m->o.scope.read_only && out->done < out->total;
-    out->passages = m->worker.passages;
-    out->per_second = m->worker.running ? m->worker.per_second : 0;
-    if (m->worker.error.code &&
-        m->o.scope.project.p) /* the text may quote a note of another project */
-        out->error = FUMI_STR("embedding failed; see the log of the server");
-    else if (m->worker.error.code)
-        out->error = fumi_dup(a, fumi_str(m->worker.error.text));
+    const struct worker *w = &m->worker;
+    const struct fumi_err error = w->error.code || out->done == out->total ? w->error : w->failing;
+    out->running = w->started && !m->o.scope.read_only && out->done < out->total;
+    out->passages = w->passages;
+    out->per_second = w->running ? w->per_second : 0;
     pthread_mutex_unlock(&m->lock);
+    out->code = error.code;
+    if (error.code)
+        out->error = worker_reason(m, a, &error);
     if (out->per_second > 0)
         out->seconds_left = (int64_t)((double)(out->total - out->done) / out->per_second);
     return 0;

@@ -45,6 +45,9 @@ async function play(provider, mode) {
         await server.initialize();
         await server.tool('memory_add_note', { projectId: 'p', groupId: 'g', text: 'the first note' });
         await control(port, mode);
+        await server.tool('memory_add_note', { projectId: 'p', groupId: 'g', text: 'the note that shows the failure' });
+        check(`${name}: the failure is known`, await until(async () =>
+            (await server.tool('memory_stats', {})).result.structuredContent.embedding.error));
         const added = await server.tool('memory_add_note', { projectId: 'p', groupId: 'g', text: 'the second note' });
         marked(`${name}: add`, added.result);
         const { id } = added.result.structuredContent;

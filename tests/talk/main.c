@@ -14,6 +14,7 @@
  *   #! MODE  first line only: the modes in which the file is played; default: all
  *   -->      a message, sent byte for byte
  *   ~~>      a message in which \xHH stands for a byte and \(N*TEXT) for N times TEXT
+ *   **>      a message that is sent 50 times; each time it must get a result, which may be any
  *   <--      an answer: members in any order, "*" for any value, numbers as written
  *   <==      an answer, byte for byte
  *

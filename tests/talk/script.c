@@ -130,13 +130,25 @@ static int on_exact(struct reader *r, struct fumi_str rest)
     return add_want(r, rest, true);
 }
 
+/* For searches that wait for vectors. */
+static int on_repeated(struct reader *r, struct fumi_str rest)
+{
+    enum { TIMES = 50 };
+    for (int i = 0; i < TIMES; i++)
+        if (on_message(r, rest) || on_answer(r, FUMI_STR("{\"result\":\"*\",\"...\":0}")))
+            return -1;
+    r->wants = NULL;
+    return 0;
+}
+
 /* If one mark is a prefix of another, the longer one comes first. */
 static const struct {
     struct fumi_str mark;
     int (*on)(struct reader *r, struct fumi_str rest);
 } marks[] = {
-    {{"#!", 2}, on_modes},   {{"#", 1}, on_title},    {{"-->", 3}, on_message},
-    {{"~~>", 3}, on_folded}, {{"<--", 3}, on_answer}, {{"<==", 3}, on_exact},
+    {{"#!", 2}, on_modes},     {{"#", 1}, on_title},    {{"-->", 3}, on_message},
+    {{"~~>", 3}, on_folded},   {{"<--", 3}, on_answer}, {{"<==", 3}, on_exact},
+    {{"**>", 3}, on_repeated},
 };
 
 static int read_line(struct reader *r, struct fumi_str line)
@@ -150,7 +162,7 @@ static int read_line(struct reader *r, struct fumi_str line)
         skip += line.n > skip && line.p[skip] == ' ';
         return marks[i].on(r, (struct fumi_str){line.p + skip, line.n - skip});
     }
-    return complain(r, "a line must begin with #, -->, ~~>, <-- or <==");
+    return complain(r, "a line must begin with #, -->, ~~>, **>, <-- or <==");
 }
 
 static int read_file(struct fumi_buf *into, const char *path)

@@ -56,16 +56,17 @@ enum fake_mode {
     FAKE_EMPTY,         /* vectors that do not contain numbers */
     FAKE_HOSTILE,       /* 400 with a message that imitates instructions */
     FAKE_HOSTILE_LONG,  /* 500 with a megabyte of such text, not JSON */
+    FAKE_WAIT,          /* waits for another mode, and then behaves as that */
     FAKE_MODES,
 };
 
 static const char *const fake_modes[FAKE_MODES] = {
-    "well",          "401",      "echo-key", "429",      "429-once", "429-later",
-    "500",           "500-once", "hang",     "drip",     "close",    "reset",
-    "cut",           "cut-once", "cut-json", "html",     "dim",      "mixed",
-    "nan",           "nan-text", "large",    "zeros",    "fewer",    "backwards",
-    "endless",       "gigabyte", "head",     "redirect", "no-model", "old",
-    "no-dimensions", "null",     "nested",   "empty",    "hostile",  "hostile-long",
+    "well",         "401",   "echo-key",      "429",     "429-once", "429-later", "500",
+    "500-once",     "hang",  "drip",          "close",   "reset",    "cut",       "cut-once",
+    "cut-json",     "html",  "dim",           "mixed",   "nan",      "nan-text",  "large",
+    "zeros",        "fewer", "backwards",     "endless", "gigabyte", "head",      "redirect",
+    "no-model",     "old",   "no-dimensions", "null",    "nested",   "empty",     "hostile",
+    "hostile-long", "wait",
 };
 
 enum { FAKE_CONNECTIONS = 64 };
@@ -273,6 +274,16 @@ static inline bool fake_hang(int fd)
     return false;
 }
 
+/* Returns false if the client closes the connection. */
+static inline bool fake_wait(const struct fake *f, int fd)
+{
+    struct pollfd p = {fd, POLLRDHUP, 0};
+    while (f->mode == FAKE_WAIT)
+        if (poll(&p, 1, 1) != 0)
+            return false;
+    return true;
+}
+
 static inline bool fake_reset(int fd)
 {
     struct linger now = {1, 0};
@@ -382,6 +393,7 @@ static inline bool fake_behave(struct fake *f, int fd, struct fake_question *q)
     case FAKE_NESTED:
     case FAKE_EMPTY:
         return fake_serve_vectors(f, fd, mode, q);
+    case FAKE_WAIT:
     case FAKE_MODES:
         break;
     }
@@ -433,7 +445,7 @@ static inline bool fake_embeddings(struct fake *f, int fd, struct fake_question 
     if (!q->input || !q->n || !fumi_is(fumi_get(q->json, "model"), FUMI_STRING))
         return fake_fail(fd, "400 Bad Request", "", "{\"error\":\"no model or no input\"}");
     f->requests++;
-    return fake_behave(f, fd, q);
+    return fake_wait(f, fd) && fake_behave(f, fd, q);
 }
 
 static inline void fake_remember(struct fake *f, const char *head, const struct fake_question *q)

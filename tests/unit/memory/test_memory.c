@@ -1,138 +1,5 @@
 /* The memory on a real store, with a provider that works or fails. */
-#include "base/clock.h"
-#include "fake_provider.h"
-#include "memory/memory.h"
-#include "store/sqlite.h"
-#include "test.h"
-
-#include <ftw.h>
-#include <sqlite3.h>
-#include <time.h>
-
-enum { PATIENCE_MS = 60000, EMBED_MS = 10000 };
-
-static const struct fumi_log quiet = {.level = FUMI_SILENT};
-
-struct fixture {
-    struct fumi_arena a;
-    struct fumi_arena saving; /* including those of the background thread */
-    char dir[64];
-    struct fake *fake;
-    struct memory *m;
-    struct embed_config saved, saved_previous;
-    int saves;
-    struct fumi_str warning; /* of the last change */
-    struct fumi_err e;
-};
-
-static int save(void *arg, const struct embed_config *now, const struct embed_config *previous,
-                struct fumi_err *e)
-{
-    struct fixture *s = arg;
-    (void)e;
-    s->saved = *now, s->saved_previous = *previous;
-    s->saved.provider = fumi_dup(&s->saving, now->provider);
-    s->saved.model = fumi_dup(&s->saving, now->model);
-    s->saved.base_url = fumi_dup(&s->saving, now->base_url);
-    s->saved.api_key = fumi_dup(&s->saving, now->api_key);
-    s->saved_previous.provider = fumi_dup(&s->saving, previous->provider);
-    s->saved_previous.model = fumi_dup(&s->saving, previous->model);
-    s->saved_previous.base_url = fumi_dup(&s->saving, previous->base_url);
-    s->saved_previous.api_key = fumi_dup(&s->saving, previous->api_key);
-    s->saves++;
-    return 0;
-}
-
-static struct fumi_str url(struct fixture *s)
-{
-    return fumi_fmt(&s->a, "http://127.0.0.1:%d/v1", s->fake->port);
-}
-
-static struct embed_config fake_config(struct fixture *s, const char *model)
-{
-    return (struct embed_config){.provider = FUMI_STR("openai"),
-                                 .model = fumi_str(model),
-                                 .base_url = url(s),
-                                 .api_key = FUMI_STR("sk-test-key")};
-}
-
-static struct memory *open_memory(struct fixture *s, struct embed_config c,
-                                  struct embed_config previous, bool work)
-{
-    struct fumi_str path = fumi_fmt(&s->a, "%s/memory.db", s->dir);
-    struct memory_options o = {
-        .store = store_sqlite_open(&(struct store_sqlite_options){.path = path.p, .log = &quiet},
-                                   &s->e),
-        .embed = c,
-        .previous = previous,
-        .log = &quiet,
-        .save = save,
-        .arg = s,
-    };
-    struct memory *m = o.store ? memory_open(&o, &s->e) : NULL;
-    if (m && work)
-        memory_start(m, &s->e);
-    return m;
-}
-
-static bool begin(struct fixture *s, const char *model)
-{
-    struct embed_config none = {.dim = 0};
-    *s = (struct fixture){.dir = "/tmp/test-memory-XXXXXX"};
-    s->fake = fake_start(0);
-    if (!s->fake || !mkdtemp(s->dir))
-        return false;
-    s->m = open_memory(s, fake_config(s, model), none, true);
-    return s->m;
-}
-
-static int drop(const char *path, const struct stat *st, int kind, struct FTW *at)
-{
-    (void)st, (void)kind, (void)at;
-    return remove(path);
-}
-
-static void end(struct fixture *s)
-{
-    memory_close(s->m);
-    fake_stop(s->fake);
-    nftw(s->dir, drop, 8, FTW_DEPTH | FTW_PHYS);
-    fumi_arena_done(&s->saving);
-    fumi_arena_done(&s->a);
-}
-
-static int add(struct fixture *s, const char *text, struct written *w)
-{
-    struct note n = {.project = FUMI_STR("p"), .group = FUMI_STR("g"), .text = fumi_str(text)};
-    return memory_add(s->m, &s->a, &n, EMBED_MS, w, &s->e);
-}
-
-static int look(struct fixture *s, const char *query, enum search_mode mode, struct found *f)
-{
-    struct search q = {.filter = {.project = FUMI_STR("p"), .since = INT64_MIN, .until = INT64_MAX},
-                       .query = fumi_str(query),
-                       .top = 5,
-                       .mode = mode,
-                       .ms = EMBED_MS};
-    return memory_search(s->m, &s->a, &q, f, &s->e);
-}
-
-/* Waits until all notes have vectors in the current space and that space is searched. Returns false
- * if that does not happen. */
-static bool complete(struct fixture *s)
-{
-    int64_t until = fumi_ticks() + (int64_t)PATIENCE_MS * 1000000;
-    const struct timespec moment = {0, 10000000};
-    while (fumi_ticks() < until) {
-        struct embedding_progress p;
-        if (memory_progress(s->m, &s->a, &p, &s->e))
-            return false;
-        if (p.done == p.total && fumi_eq(p.serving, memory_space(s->m, &s->a)))
-            return true;
-        nanosleep(&moment, NULL);
-    }
-    return false;
-}
+#include "memory_fixture.h"
 
 TEST(a_dimension_is_learned_and_kept)
 {
@@ -160,6 +27,9 @@ TEST(a_note_outlives_a_provider_that_fails)
     CHECK(!w.pending && !w.warning.p);
     atomic_store(&s.fake->mode, FAKE_500);
     CHECK_INT(add(&s, "the disk was full on tuesday", &w), 0);
+    CHECK(!w.pending && !w.warning.p); /* the failure is not known yet */
+    CHECK(fails(&s));
+    CHECK_INT(add(&s, "and on wednesday", &w), 0);
     CHECK(w.pending && w.warning.n);
     CHECK_INT(look(&s, "tuesday", SEARCH_HYBRID, &f), 0);
     CHECK_INT(f.results.n, 1);
@@ -170,8 +40,10 @@ TEST(a_note_outlives_a_provider_that_fails)
     atomic_store(&s.fake->mode, FAKE_WELL);
     CHECK(complete(&s));
     CHECK_INT(look(&s, "tuesday", SEARCH_MEANING, &f), 0);
-    CHECK_INT(f.results.n, 2);
+    CHECK_INT(f.results.n, 3);
     CHECK(!f.warning.p);
+    CHECK_INT(add(&s, "well again", &w), 0);
+    CHECK(!w.pending && !w.warning.p);
     end(&s);
 }
 
@@ -215,7 +87,7 @@ TEST(without_its_key_nothing_is_stored)
         {.project = FUMI_STR("p"), .group = FUMI_STR("g"), .text = FUMI_STR("x")}};
     size_t stored = 1;
     s.e.code = 0;
-    CHECK_INT(memory_add_many(s.m, &s.a, many, 1, EMBED_MS, &stored, &s.e), -1);
+    CHECK_INT(memory_add_many(s.m, &s.a, many, 1, &stored, &s.e), -1);
     CHECK(s.e.code == ERR_NO_API_KEY && !stored);
     CHECK_INT(look(&s, "x", SEARCH_HYBRID, &f), -1);
     CHECK_INT(s.e.code, ERR_NO_API_KEY);
@@ -244,7 +116,7 @@ TEST(many_notes_are_embedded_later)
         notes[i] = (struct note){.project = FUMI_STR("p"),
                                  .group = FUMI_STR("g"),
                                  .text = fumi_fmt(&s.a, "number%d otter", i)};
-    CHECK_INT(memory_add_many(s.m, &s.a, notes, MANY, EMBED_MS, &stored, &s.e), 0);
+    CHECK_INT(memory_add_many(s.m, &s.a, notes, MANY, &stored, &s.e), 0);
     CHECK_INT(stored, MANY);
     CHECK(notes[MANY - 1].id.n && notes[MANY - 1].created.set);
     CHECK_INT(memory_progress(s.m, &s.a, &p, &s.e), 0);
@@ -367,6 +239,7 @@ TEST(a_change_goes_on_after_a_restart)
     CHECK(begin(&s, "first"));
     for (int i = 0; i < 10; i++)
         CHECK_INT(add(&s, fumi_fmt(&s.a, "note %d", i).p, &w), 0);
+    CHECK(complete(&s));
     memory_close(s.m);
     struct embed_config c = fake_config(&s, "second"), old = fake_config(&s, "first");
     s.m = open_memory(&s, c, old, false); /* the background thread is not running */
@@ -576,10 +449,9 @@ TEST(closing_does_not_wait_for_a_provider_that_hangs)
     CHECK(begin(&s, "m"));
     CHECK_INT(add(&s, "first", &w), 0);
     atomic_store(&s.fake->mode, FAKE_HANG);
-    struct note n = {.project = FUMI_STR("p"), .group = FUMI_STR("g"), .text = FUMI_STR("second")};
-    CHECK_INT(memory_add(s.m, &s.a, &n, 200, &w, &s.e), 0);
-    CHECK(w.pending);
     int asked = atomic_load(&s.fake->requests);
+    CHECK_INT(add(&s, "second", &w), 0);
+    CHECK(!w.pending);
     for (int i = 0; i < 1000 && atomic_load(&s.fake->requests) == asked; i++)
         nanosleep(&(struct timespec){0, 10000000}, NULL);
     end(&s); /* the background thread is waiting for an answer */
@@ -596,19 +468,6 @@ static struct fumi_str long_text(struct fixture *s)
     struct fumi_str text = fumi_fmt(&s->a, "%.*s", FUMI_ARG(fumi_buf_str(&b)));
     fumi_buf_done(&b);
     return text;
-}
-
-static int64_t number(struct fixture *s, const char *sql)
-{
-    sqlite3 *h = NULL;
-    sqlite3_stmt *q = NULL;
-    int64_t n = -1;
-    if (sqlite3_open(fumi_fmt(&s->a, "%s/memory.db", s->dir).p, &h) == 0 &&
-        sqlite3_prepare_v2(h, sql, -1, &q, NULL) == 0 && sqlite3_step(q) == SQLITE_ROW)
-        n = sqlite3_column_int64(q, 0);
-    sqlite3_finalize(q);
-    sqlite3_close(h);
-    return n;
 }
 
 TEST(a_long_note_is_stored_at_once_and_found_by_its_end)
