@@ -107,7 +107,7 @@ static void add(const struct bench *b, struct dice *d, struct fumi_arena *a, con
     vector(d, x);
     struct passage p = {0, (uint32_t)n.text.n, x};
     struct vectors v = {b->space, DIM, &p, 1};
-    if (store_add_note(b->store, &n, &v, &e)) {
+    if (store_add_note(b->store, a, &n, &(struct note_change){.vectors = &v}, &e)) {
         fprintf(stderr, "bench_store: %s\n", e.text);
         exit(1);
     }

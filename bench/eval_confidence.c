@@ -136,12 +136,15 @@ static void measure_unanswerable(const struct eval_stored sets[EVAL_SETS])
 static void delete_evidence(struct memory *m, const struct eval_asks *asks)
 {
     struct fumi_err e = {0};
+    struct fumi_arena a = {0};
     for (size_t i = 0; i < asks->n; i++) {
         const struct fumi_strs *rel = &asks->items[i].query->rel;
         for (size_t k = 0; k < rel->n; k++)
-            if (store_delete(memory_store(m), rel->items[k], &e) && e.code != ERR_NOT_FOUND)
+            if (store_delete(memory_store(m), &a, rel->items[k], NULL, &e) &&
+                e.code != ERR_NOT_FOUND)
                 eval_die("delete", &e);
     }
+    fumi_arena_done(&a);
 }
 
 static void measure_hard(const struct eval_stored sets[EVAL_SETS])

@@ -125,6 +125,7 @@ void eval_fill(struct memory *m, const struct eval_doc *docs, const struct vecto
                struct fumi_str project)
 {
     struct fumi_err e = {0};
+    struct fumi_arena a = {0};
     for (size_t i = 0; i < n; i++) {
         struct note note = {.id = docs[i].id,
                             .project = project.p ? project : docs[i].space,
@@ -132,9 +133,11 @@ void eval_fill(struct memory *m, const struct eval_doc *docs, const struct vecto
                             .text = docs[i].text,
                             .session = docs[i].session,
                             .created = {docs[i].created, true}};
-        if (store_add_note(memory_store(m), &note, &v[i], &e))
+        if (store_add_note(memory_store(m), &a, &note,
+                           &(struct note_change){.vectors = &v[i], .allow_duplicate = true}, &e))
             eval_die("add", &e);
     }
+    fumi_arena_done(&a);
 }
 
 struct eval_asks eval_asks(const struct eval_set *set, size_t most, struct fumi_str project)

@@ -60,6 +60,7 @@ static void vector(uint64_t seed, float x[DIM])
 static void add(const struct filling *f, struct fumi_str text, uint64_t i)
 {
     struct fumi_err e = {0};
+    struct fumi_arena a = {0};
     float x[DIM];
     char id[FUMI_UUID_SIZE], session[32];
     fumi_uuid(id);
@@ -73,8 +74,10 @@ static void add(const struct filling *f, struct fumi_str text, uint64_t i)
     vector(i + 1, x);
     struct passage p = {0, (uint32_t)text.n, x};
     struct vectors v = {f->space, DIM, &p, 1};
-    if (store_add_note(f->store, &n, &v, &e))
+    if (store_add_note(f->store, &a, &n,
+                       &(struct note_change){.vectors = &v, .allow_duplicate = true}, &e))
         fail("add", e.text);
+    fumi_arena_done(&a);
 }
 
 /* Reads a line without its line feed. Returns its length, or -1 at the end. */

@@ -167,7 +167,7 @@ static int flush(struct import *m, struct fumi_err *e)
     for (size_t i = 0; i < m->n; i++)
         if (!m->lines[i].e.code)
             m->rows[rows++] = row_of(&m->lines[i].t);
-    store_merge(m->store, &m->a, m->rows, rows);
+    store_merge(m->store, &m->a, m->rows, rows, NULL);
     int rc = report_all(m, e);
     m->n = m->bytes = 0;
     fumi_arena_reset(&m->a, KEEP);

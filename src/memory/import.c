@@ -40,7 +40,7 @@ int memory_add_many(struct memory *m, struct fumi_arena *a, struct note *notes, 
         return -1;
     for (size_t i = 0; i < n; i++)
         rows[i] = row_of(a, &notes[i], project);
-    store_merge(m->view, a, rows, n);
+    store_merge(m->view, a, rows, n, NULL);
     for (; *stored < n && !rows[*stored].e.code; ++*stored)
         notes[*stored] = rows[*stored].note;
     if (*stored)

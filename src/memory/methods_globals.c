@@ -65,7 +65,7 @@ static enum fumi_ret upsert_global(struct fumi_call *call, const void *params, v
     if (global_key_check(g.key, &call->err) || check_time(p->updated, &g.updated, &call->err) ||
         check_value(g.value, &call->err) || guard_global(&guard, &g, &call->err) ||
         project_writable(call->arena, p->project, &g.project, &call->err) ||
-        store_set_global(store, call->arena, &g, &call->err))
+        store_set_global(store, call->arena, &g, NULL, &call->err))
         return FUMI_FAIL;
     show_id(call, ID_TO_DELETE, &g.id);
     *(struct upserted *)result = (struct upserted){true, g.id,

@@ -271,7 +271,8 @@ static enum fumi_ret update(struct fumi_call *call, const void *params, void *re
 static enum fumi_ret delete (struct fumi_call *call, const void *params, void *result) {
     struct store *store = memory_store(call->self);
     struct fumi_str id = ((const struct by_id *)params)->id;
-    if (find_id(call, ID_TO_DELETE, &id) || store_delete(store, id, &call->err)) return FUMI_FAIL;
+    if (find_id(call, ID_TO_DELETE, &id) ||
+        store_delete(store, call->arena, id, NULL, &call->err)) return FUMI_FAIL;
     ((struct done *)result)->ok = true;
     return FUMI_OK;
 }

@@ -9,8 +9,6 @@
  * not split to count its passages. */
 enum { LONG_PASSAGES = 48, VERY_LONG_BYTES = 128 << 10 };
 
-static const struct vectors none = {.n = 0};
-
 /* The state of writing one note. */
 struct note_write {
     struct memory *m;
@@ -104,8 +102,9 @@ static int end(struct note_write *w, int rc)
 
 static int add_in(struct note_write *w, struct note *n, struct fumi_err *e)
 {
+    struct note_change how = {.allow_duplicate = true};
     struct fumi_err why;
-    if (space_ready(w->sp, w->a, &why, e) || store_add_note(w->m->view, n, &none, e))
+    if (space_ready(w->sp, w->a, &why, e) || store_add_note(w->m->view, w->a, n, &how, e))
         return -1;
     embed(w, n, &why);
     return 0;
@@ -141,7 +140,7 @@ static int update_in(struct note_write *w, struct fumi_str id, const struct note
         set &= ~(unsigned)NOTE_TEXT; /* the text is unchanged, so its vectors stay valid */
     if ((set & NOTE_TEXT) && space_ready(w->sp, w->a, &why, e))
         return -1;
-    if (store_update_note(store, id, to, set, &none, e))
+    if (store_update_note(store, w->a, id, to, set, NULL, e))
         return -1;
     n.text = to->text;
     if (set & NOTE_TEXT)

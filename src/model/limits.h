@@ -11,6 +11,7 @@
     X(NOTE_TAGS_MAX, 64, "tags", "One note or one filter")                                         \
     X(NOTE_TAG_MAX, 128, "bytes", "One tag")                                                       \
     X(NOTE_SESSION_MAX, 256, "bytes", "Session of a note")                                         \
+    X(NOTE_SUBJECT_MAX, 128, "characters", "Key of a note")                                        \
     X(NOTE_METADATA_MAX, 64 << 10, "bytes", "Metadata of a note, as JSON")                         \
     X(NOTE_METADATA_DEPTH, 16, "levels", "Nesting of metadata")                                    \
     X(IMPORT_MAX, 1000, "notes", "One call of memory.import")                                      \

@@ -9,12 +9,12 @@
      (flags) | UPDATABLE_##update},
 const struct note_column note_columns[NOTE_INDEX_N] = {NOTE_COLUMNS(COLUMN, , )};
 
-/* The store and note_assign know these types only; tags and the time of creation are special. */
+/* The store and note_assign know these types only; the tags are special. */
 #define TYPE_FITS(T, at, NAME, member, type, ...)                                                  \
-    _Static_assert(_Generic((type){0}, struct fumi_str : 1, struct fumi_json : 1, default : 0) ||  \
-                       NOTE_INDEX_##NAME == NOTE_INDEX_TAGS ||                                     \
-                       NOTE_INDEX_##NAME == NOTE_INDEX_CREATED,                                    \
-                   "a member of a note must be a string or JSON");
+    _Static_assert(_Generic((type){0}, struct fumi_str : 1, struct fumi_json : 1,                  \
+                            struct fumi_time : 1, default : 0) ||                                  \
+                       NOTE_INDEX_##NAME == NOTE_INDEX_TAGS,                                       \
+                   "a member of a note must be a string, JSON or a time");
 NOTE_COLUMNS(TYPE_FITS, , )
 
 static const void *at(const struct note *n, size_t column)
@@ -30,11 +30,23 @@ struct fumi_str *note_text_at(struct note *n, size_t column)
     return note_columns[column].type == FUMI_T_JSON ? &((struct fumi_json *)p)->text : NULL;
 }
 
+struct fumi_time *note_time_at(struct note *n, size_t column)
+{
+    void *p = (char *)n + note_columns[column].offset;
+    return note_columns[column].type == FUMI_T_TIME ? p : NULL;
+}
+
 struct fumi_str note_text_of(const struct note *n, size_t column)
 {
     enum fumi_type type = note_columns[column].type;
     return type == FUMI_T_STR || type == FUMI_T_JSON ? *(const struct fumi_str *)at(n, column)
                                                      : (struct fumi_str){0};
+}
+
+struct fumi_time note_time_of(const struct note *n, size_t column)
+{
+    return note_columns[column].type == FUMI_T_TIME ? *(const struct fumi_time *)at(n, column)
+                                                    : (struct fumi_time){0};
 }
 
 static size_t size_of(enum fumi_type type)
@@ -69,21 +81,26 @@ static bool same_strs(const struct fumi_strs *a, const struct fumi_strs *b)
     return same;
 }
 
-static bool same_time(const struct fumi_time *given, const struct fumi_time *stored)
+static bool same_time(const struct fumi_time *a, const struct fumi_time *b)
 {
-    return !given->set || (stored->set && given->ms == stored->ms);
+    return a->set == b->set && (!a->set || a->ms == b->ms);
+}
+
+bool note_same_member(const struct note *one, const struct note *other, size_t column)
+{
+    const void *a = at(one, column), *b = at(other, column);
+    enum fumi_type type = note_columns[column].type;
+    return type == FUMI_T_STRS   ? same_strs(a, b)
+           : type == FUMI_T_TIME ? same_time(a, b)
+                                 : same_str(a, b);
 }
 
 bool note_same(const struct note *given, const struct note *stored)
 {
     bool same = true;
-    for (size_t i = 0; same && i < NOTE_INDEX_N; i++) {
-        const void *a = at(given, i), *b = at(stored, i);
-        enum fumi_type type = note_columns[i].type;
-        same = type == FUMI_T_STRS   ? same_strs(a, b)
-               : type == FUMI_T_TIME ? same_time(a, b)
-                                     : same_str(a, b);
-    }
+    for (size_t i = 0; same && i < NOTE_INDEX_N; i++)
+        same = (i == NOTE_INDEX_CREATED && !given->created.set) ||
+               note_same_member(given, stored, i);
     return same;
 }
 
@@ -143,6 +160,31 @@ const char *note_session_fault(struct fumi_str session)
     return session.n > NOTE_SESSION_MAX ? "must have at most 256 bytes" : note_line_fault(session);
 }
 
+const char *note_subject_fault(struct fumi_str key)
+{
+    static const char others[] = "._-/:";
+    if (key.n == 0)
+        return "must not be empty: leave it out";
+    for (size_t i = 0; i < key.n; i++)
+        if (!is_name_char(key.p[i]) && !memchr(others, key.p[i], sizeof(others) - 1))
+            return "contains invalid characters: use letters, digits, '.', '_', '-', '/' and ':'";
+    return key.n > NOTE_SUBJECT_MAX ? "must have at most 128 characters" : NULL;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+struct fumi_str note_trimmed(struct fumi_str text)
+{
+    for (; text.n && is_blank(text.p[0]); text.p++, text.n--)
+        ;
+    for (; text.n && is_blank(text.p[text.n - 1]); text.n--)
+        ;
+    return text;
+}
+
 static uint64_t chain_add(uint64_t sum, const void *bytes, size_t n)
 {
     const unsigned char *p = bytes;
@@ -163,6 +205,15 @@ int64_t note_chain(const struct note *n)
     else
         return 0;
     return (int64_t)(sum >> 1 | 1);
+}
+
+int64_t note_said(struct fumi_str project, struct fumi_str group, struct fumi_str text)
+{
+    struct fumi_str t = note_trimmed(text);
+    uint64_t sum = UINT64_C(0xCBF29CE484222325);
+    sum = chain_add(sum, project.p, project.n);
+    sum = chain_add(sum, group.p, group.n);
+    return (int64_t)chain_add(sum, t.p, t.n);
 }
 
 const char *note_key_fault(struct fumi_str key)

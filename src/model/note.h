@@ -10,7 +10,8 @@
 #include "json/shape.h"
 
 /* A string with p == NULL is null. `tags` has the order, duplicates and empty tags of the caller.
- * `created` is not set if the caller gave no time; memory_add then sets the current time. */
+ * `created` is not set if the caller gave no time; memory_add then sets the current time. A note
+ * with `superseded_by` is superseded by that note; one whose time `expires` has come is expired. */
 struct note {
     int64_t seq;     /* number of the note in the store, never reused; 0: not stored yet */
     uint64_t writer; /* of a note that is added: see note_chain */
@@ -55,10 +56,15 @@ extern const struct note_column note_columns[NOTE_INDEX_N];
 struct fumi_str *note_text_at(struct note *n, size_t column);
 /* The same text by value; null for other types. */
 struct fumi_str note_text_of(const struct note *n, size_t column);
+/* A member of type FUMI_T_TIME; NULL for other types. */
+struct fumi_time *note_time_at(struct note *n, size_t column);
+/* The same time by value; not set for other types. */
+struct fumi_time note_time_of(const struct note *n, size_t column);
 /* Sets the members named by `set` (enum note_bit) to those of `from`. */
 void note_assign(struct note *n, const struct note *from, unsigned set);
 /* Whether all members are equal. A `given` without a time equals a note of any time. */
 bool note_same(const struct note *given, const struct note *stored);
+bool note_same_member(const struct note *one, const struct note *other, size_t column);
 /* Bytes of the free text: title, text, tags, source, metadata, session. */
 size_t note_bytes(const struct note *n);
 
@@ -91,6 +97,7 @@ struct filter {
     struct fumi_str group; /* null: any */
     struct fumi_strs tags; /* the note must have each of these tags, with the same case */
     int64_t since, until;  /* since <= created < until; INT64_MIN and INT64_MAX: any */
+    bool superseded;       /* superseded notes pass too */
 };
 
 /* Checks, as struct fumi_field uses them. Return NULL if the value is valid, otherwise an error
@@ -103,11 +110,17 @@ const char *note_title_fault(struct fumi_str title);       /* too long, or not o
 const char *note_source_fault(struct fumi_str source);
 const char *note_tag_fault(struct fumi_str tag);
 const char *note_session_fault(struct fumi_str session); /* empty, too long, or not one line */
+const char *note_subject_fault(struct fumi_str key);     /* letters, digits and "._-/:" */
 
 /* The number of the chain of a note: the notes of one session in one project and group, whose order
  * by time of creation makes them neighbours. Notes without a session form a chain if they have the
  * same `writer`, a random number. Returns 0 for a note that is in no chain. */
 int64_t note_chain(const struct note *n);
+
+/* The text without white space at its ends, as texts are compared with each other. */
+struct fumi_str note_trimmed(struct fumi_str text);
+/* A hash of the project, the group and the trimmed text: the same for notes that say the same. */
+int64_t note_said(struct fumi_str project, struct fumi_str group, struct fumi_str text);
 
 /* Titles, tags, sources and names of projects are one line of visible text: every character is
  * FUMI_CHAR_PLAIN. Returns NULL or an error text, as above. */

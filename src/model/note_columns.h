@@ -2,8 +2,8 @@
  * memory.add_note and memory.import, the patch of memory.update, the results, the columns of the
  * database, the lines of fumi export and the flags of fumi add.
  *
- * To add a member, which must be a string or JSON: add the last row here, and the last column to
- * the table of each store, with a migration.
+ * To add a member, which must be a string, JSON or a time that may be absent: add the last row
+ * here, and the last column to the table of each store, with a migration.
  *
  * NOTE_COLUMNS(X, T, at) expands, for each row,
  *   X(T, at, NAME, member, type, wire name, SQL column, flags of struct note_column,
@@ -64,7 +64,22 @@
       OPTIONAL, ("The conversation or run that the note belongs to.",                              \
                  .flags = FUMI_NULLABLE | FUMI_OMIT | FUMI_DETAIL, .check = note_session_fault),   \
       ABSENT, (""),                                                                                \
-      FUMI_OMIT | FUMI_DETAIL, 0, "The conversation or run that the note belongs to.")
+      FUMI_OMIT | FUMI_DETAIL, 0, "The conversation or run that the note belongs to.")             \
+    X(T, at, KEY, key, struct fumi_str, "key", "key", NOTE_FREE_TEXT,                              \
+      OPTIONAL, ("What the note is about, like billing.database: one current note per key.",       \
+                 .flags = FUMI_NULLABLE | FUMI_OMIT | FUMI_DETAIL, .check = note_subject_fault),   \
+      PATCHED, ("Null clears it.", .flags = FUMI_NULLABLE | FUMI_LENIENT | FUMI_DETAIL,            \
+                .check = note_subject_fault),                                                      \
+      FUMI_OMIT, 0, "The project has one current note with this key.")                             \
+    X(T, at, SUPERSEDED_BY, superseded_by, struct fumi_str, "supersededBy", "superseded_by", 0,    \
+      ABSENT, (""),                                                                                \
+      ABSENT, (""),                                                                                \
+      FUMI_OMIT, 0, "Id of the note that replaces this one; absent: the note is current.")         \
+    X(T, at, EXPIRES, expires, struct fumi_time, "expiresAt", "expires", 0,                        \
+      OPTIONAL, ("The note is deleted at this time.",                                              \
+                 .flags = FUMI_NULLABLE | FUMI_OMIT | FUMI_DETAIL),                                \
+      PATCHED, ("Null: never.", .flags = FUMI_NULLABLE | FUMI_LENIENT | FUMI_DETAIL),              \
+      FUMI_OMIT, 0, "Time at which the note is deleted, UTC.")
 /* clang-format on */
 
 /* Fields of a shape over T: params (all required members, then all optional ones; the project and

@@ -22,9 +22,9 @@ int scope_admits(const struct scope *s, struct fumi_str project, struct fumi_err
  * list_names and find_ids, which return an empty list. An id of another project gives the same
  * error as an id that does not exist, and find_ids does not find it. Lists and counts without a
  * project are restricted to that of the scope. Operations on the whole store (list_unembedded,
- * add_vectors, delete_spaces, meta, backup, check, erase_step) fail; the program uses `in` for
- * them. load_heads and score_vectors do not check the project: pass only notes that a search of the
- * same view has found. */
+ * add_vectors, delete_spaces, meta, backup, check, erase_step, expire, prune_history,
+ * remove_copies, move_notes) fail; the program uses `in` for them. load_heads and score_vectors do
+ * not check the project: pass only notes that a search of the same view has found. */
 struct store *scoped_new(struct store *in, const struct scope *s);
 
 #endif

@@ -151,6 +151,16 @@ int store_sqlite_sync_mode(struct db *d, const char *mode, struct fumi_err *e)
     return run_text(d, sql, e);
 }
 
+/* said_of(project, group_key, text): see note_said. */
+static void said_of(sqlite3_context *out, int n, sqlite3_value **values)
+{
+    struct fumi_str s[3];
+    for (int i = 0; i < n; i++)
+        s[i] = (struct fumi_str){(const char *)sqlite3_value_text(values[i]),
+                                 (size_t)sqlite3_value_bytes(values[i])};
+    sqlite3_result_int64(out, note_said(s[0], s[1], s[2]));
+}
+
 static int set_up(struct db *d, bool writes, struct fumi_err *e)
 {
     sqlite3_busy_handler(d->h, store_sqlite_busy_wait, d);
@@ -161,6 +171,8 @@ static int set_up(struct db *d, bool writes, struct fumi_err *e)
         sqlite3_limit(d->h, limits[i].what, limits[i].value);
     int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
     int rc = sqlite3_create_function_v2(d->h, "within", 3, flags, NULL, within, NULL, NULL, NULL);
+    if (!rc)
+        rc = sqlite3_create_function_v2(d->h, "said_of", 3, flags, NULL, said_of, NULL, NULL, NULL);
     if (rc)
         return store_sqlite_fault(d, rc, e);
     if (!d->store->uri && sqlite3_db_readonly(d->h, "main") == 1)
@@ -243,18 +255,20 @@ static int bind_str(sqlite3_stmt *q, int i, struct fumi_str s, bool blob)
     return sqlite3_bind_text64(q, i, s.p, s.n, SQLITE_STATIC, SQLITE_UTF8);
 }
 
-/* Binds the columns of a note that have all of the `flags`, beginning with parameter i. */
-static int bind_note(sqlite3_stmt *q, int i, const struct note *n, struct fumi_str tags_json,
-                     unsigned flags)
+static int bind_time(sqlite3_stmt *q, int i, struct fumi_time t)
+{
+    return t.set ? sqlite3_bind_int64(q, i, t.ms) : sqlite3_bind_null(q, i);
+}
+
+/* Binds the columns of a note, beginning with parameter i. */
+static int bind_note(sqlite3_stmt *q, int i, const struct note *n, struct fumi_str tags_json)
 {
     int rc = SQLITE_OK;
-    for (size_t column = 0; !rc && column < NOTE_INDEX_N; column++) {
-        if ((note_columns[column].flags & flags) != flags)
-            continue;
-        if (column == NOTE_INDEX_CREATED)
-            rc = sqlite3_bind_int64(q, i++, n->created.ms);
+    for (size_t column = 0; !rc && column < NOTE_INDEX_N; column++, i++) {
+        if (note_columns[column].type == FUMI_T_TIME)
+            rc = bind_time(q, i, note_time_of(n, column));
         else
-            rc = bind_str(q, i++, column == NOTE_INDEX_TAGS ? tags_json : note_text_of(n, column),
+            rc = bind_str(q, i, column == NOTE_INDEX_TAGS ? tags_json : note_text_of(n, column),
                           false);
     }
     return rc;
@@ -270,10 +284,9 @@ static int bind_one(sqlite3_stmt *q, int i, char type, va_list *args)
         return bind_str(q, i, va_arg(*args, struct fumi_str), type == 'b');
     case 'f':
         return sqlite3_bind_pointer(q, i, va_arg(*args, void *), "fumi", NULL);
-    case 'n':
-    case 'u': {
+    case 'n': {
         const struct note *n = va_arg(*args, const struct note *);
-        return bind_note(q, i, n, va_arg(*args, struct fumi_str), type == 'u' ? NOTE_UPDATABLE : 0);
+        return bind_note(q, i, n, va_arg(*args, struct fumi_str));
     }
     default:
         return SQLITE_MISUSE;

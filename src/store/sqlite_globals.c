@@ -102,8 +102,9 @@ static int put(struct db *d, void *arg, struct fumi_err *e)
 }
 
 int store_sqlite_set_global(struct store *s, struct fumi_arena *a, struct global *g,
-                            struct fumi_err *e)
+                            const struct author *by, struct fumi_err *e)
 {
+    (void)by;
     struct set_global_args p = {.arena = a, .given = g};
     int rc = store_sqlite_write(s, put, &p, e);
     if (!rc)

@@ -64,8 +64,10 @@ static int put(struct db *d, void *arg, struct fumi_err *e)
     return write_row(d, INSERT, g, e);
 }
 
-int store_sqlite_add_group(struct store *s, const struct group *g, struct fumi_err *e)
+int store_sqlite_add_group(struct store *s, const struct group *g, const struct author *by,
+                           struct fumi_err *e)
 {
+    (void)by;
     struct group copy = *g;
     return store_sqlite_write(s, put, &copy, e);
 }
@@ -155,8 +157,10 @@ static int patch(struct db *d, void *arg, struct fumi_err *e)
 }
 
 int store_sqlite_update_group(struct store *s, struct fumi_str id, struct fumi_str title,
-                              struct fumi_str description, int64_t now, struct fumi_err *e)
+                              struct fumi_str description, int64_t now, const struct author *by,
+                              struct fumi_err *e)
 {
+    (void)by;
     struct update_group_args p = {
         .id = id.p ? id : FUMI_STR(""), .title = title, .description = description, .now = now};
     int rc = store_sqlite_write(s, patch, &p, e);
@@ -178,8 +182,10 @@ static int drop(struct db *d, void *arg, struct fumi_err *e)
                : 0;
 }
 
-int store_sqlite_delete_group(struct store *s, struct fumi_str id, struct fumi_err *e)
+int store_sqlite_delete_group(struct store *s, struct fumi_str id, const struct author *by,
+                              struct fumi_err *e)
 {
+    (void)by;
     if (store_sqlite_write(s, drop, &id, e))
         return -1;
     store_sqlite_erase_soon((struct store_sqlite *)s);

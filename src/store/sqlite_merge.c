@@ -54,8 +54,10 @@ static store_sqlite_fn *const merges[] = {[MERGE_NOTE] = store_sqlite_merge_note
                                           [MERGE_GROUP] = store_sqlite_merge_group,
                                           [MERGE_GLOBAL] = store_sqlite_merge_global};
 
-void store_sqlite_merge(struct store *s, struct fumi_arena *a, struct merge_row *rows, size_t n)
+void store_sqlite_merge(struct store *s, struct fumi_arena *a, struct merge_row *rows, size_t n,
+                        const struct author *by)
 {
+    (void)by;
     struct store_sqlite_merging *m = fumi_alloc(a, n * sizeof(*m));
     struct store_sqlite_job *jobs = fumi_alloc(a, n * sizeof(*jobs));
     bool replaced = false;

@@ -57,10 +57,12 @@ static int64_t sum_of(const struct note *n, struct fumi_str tags_json)
         sum = store_sqlite_sum_str(sum, summed[i] == NOTE_INDEX_TAGS ? tags_json
                                                                      : note_text_of(n, summed[i]));
     for (size_t i = 0; i < NOTE_INDEX_N; i++) {
-        struct fumi_str newer = FIRST_COLUMNS >> i & 1 ? (struct fumi_str){0} : note_text_of(n, i);
-        if (newer.p)
-            sum = store_sqlite_sum_str(store_sqlite_sum_str(sum, fumi_str(note_columns[i].name)),
-                                       newer);
+        struct fumi_str newer = note_text_of(n, i);
+        struct fumi_time time = note_time_of(n, i);
+        if (FIRST_COLUMNS >> i & 1 || (!newer.p && !time.set))
+            continue;
+        sum = store_sqlite_sum_str(sum, fumi_str(note_columns[i].name));
+        sum = time.set ? store_sqlite_sum_number(sum, time.ms) : store_sqlite_sum_str(sum, newer);
     }
     return (int64_t)sum;
 }
@@ -86,11 +88,9 @@ static int damaged(struct fumi_str id, struct fumi_err *e)
                         FUMI_ARG(short_id(id)));
 }
 
-#define SQL_NAME(T, at, NAME, member, type, wire, sql, ...)          ", " sql
-#define SQL_VALUE(T, at, NAME, ...)                                  ", ?"
-#define SQL_SET_PATCHED(sql)                                         ", " sql "=?"
-#define SQL_SET_ABSENT(sql)                                          ""
-#define SQL_SET(T, at, N, m, type, wire, sql, f, p, pf, update, ...) SQL_SET_##update(sql)
+#define SQL_NAME(T, at, NAME, member, type, wire, sql, ...) ", " sql
+#define SQL_VALUE(T, at, NAME, ...)                         ", ?"
+#define SQL_SET(T, at, NAME, member, type, wire, sql, ...)  ", " sql "=?"
 
 /* The columns of struct note follow those of the store itself. */
 #define COLUMNS                                                                                    \
@@ -105,6 +105,12 @@ void store_sqlite_note_verify(struct stored *s, struct fumi_arena *a, struct fum
                  store_sqlite_tags_read(a, tags, &s->note.tags, &ignored) != 0;
 }
 
+static struct fumi_time time_of(sqlite3_stmt *q, int column)
+{
+    return (struct fumi_time){sqlite3_column_int64(q, column),
+                              sqlite3_column_type(q, column) != SQLITE_NULL};
+}
+
 /* The strings belong to SQLite and are valid until the statement is stepped or reset. Only the tags
  * are copied, because their parsed form refers to their text. */
 static void view_row(sqlite3_stmt *q, struct fumi_arena *a, struct stored *out)
@@ -116,12 +122,13 @@ static void view_row(sqlite3_stmt *q, struct fumi_arena *a, struct stored *out)
         .version = sqlite3_column_int64(q, 2)};
     for (int i = 0; i < NOTE_INDEX_N; i++) {
         struct fumi_str *text = note_text_at(&out->note, (size_t)i);
+        struct fumi_time *time = note_time_at(&out->note, (size_t)i);
         if (text)
             *text = store_sqlite_text(q, OWN_COLUMNS + i);
+        else if (time)
+            *time = time_of(q, OWN_COLUMNS + i);
         else if (i == NOTE_INDEX_TAGS)
             tags = store_sqlite_keep(q, OWN_COLUMNS + i, a);
-        else if (i == NOTE_INDEX_CREATED)
-            out->note.created = (struct fumi_time){sqlite3_column_int64(q, OWN_COLUMNS + i), true};
     }
     store_sqlite_note_verify(out, a, tags, sqlite3_column_int64(q, 3));
 }
@@ -292,10 +299,12 @@ static int insert(struct db *d, const struct stored *s, struct fumi_str tags_jso
     const struct note *n = &s->note;
     return store_sqlite_run(
         d, e,
-        "INSERT INTO notes(seq, tag_set, version, checksum, chain" NOTE_COLUMNS(
+        "INSERT INTO notes(seq, tag_set, version, checksum, chain, said" NOTE_COLUMNS(
             SQL_NAME,
-            , ) ") VALUES(nullif(?1, 0), ?2, ?3, ?4, nullif(?5, 0)" NOTE_COLUMNS(SQL_VALUE, , ) ")",
-        "iiiiin", n->seq, s->tag_set, s->version, sum_of(n, tags_json), chain_of(n), n, tags_json);
+            , ) ") VALUES(nullif(?1, 0), ?2, ?3, ?4, nullif(?5, 0), ?6" NOTE_COLUMNS(SQL_VALUE,
+                                                                                     , ) ")",
+        "iiiiiin", n->seq, s->tag_set, s->version, sum_of(n, tags_json), chain_of(n),
+        note_said(n->project, n->group, n->text), n, tags_json);
 }
 
 /* The id must be unused. */
@@ -326,13 +335,11 @@ static int put(struct db *d, void *arg, struct fumi_err *e)
     return put_new(d, p, e);
 }
 
-int store_sqlite_add_note(struct store *s, struct note *n, const struct vectors *v,
-                          struct fumi_err *e)
+int store_sqlite_add_note(struct store *s, struct fumi_arena *a, struct note *n,
+                          struct note_change *change, struct fumi_err *e)
 {
-    struct fumi_arena a = {0};
-    struct add_note_args p = {n, v, &a, tag_set_of(&a, n)};
+    struct add_note_args p = {n, change ? change->vectors : NULL, a, tag_set_of(a, n)};
     int rc = store_sqlite_write(s, put, &p, e);
-    fumi_arena_done(&a);
     n->seq = rc ? 0 : n->seq;
     return rc;
 }
@@ -436,11 +443,12 @@ static int change_tag_set(struct db *d, const struct tag_set_key *p, int64_t *ta
 static int update(struct db *d, const struct note *n, const struct stored *to,
                   struct fumi_str tags_json, struct fumi_err *e)
 {
-    return store_sqlite_run(d, e,
-                            "UPDATE notes SET tag_set=?2, version=?3, checksum=?4, "
-                            "chain=nullif(?5, 0)" NOTE_COLUMNS(SQL_SET, , ) " WHERE seq=?1",
-                            "iiiiiu", n->seq, to->tag_set, to->version, sum_of(n, tags_json),
-                            chain_of(n), n, tags_json);
+    return store_sqlite_run(
+        d, e,
+        "UPDATE notes SET tag_set=?2, version=?3, checksum=?4, "
+        "chain=nullif(?5, 0), said=?6" NOTE_COLUMNS(SQL_SET, , ) " WHERE seq=?1",
+        "iiiiiin", n->seq, to->tag_set, to->version, sum_of(n, tags_json), chain_of(n),
+        note_said(n->project, n->group, n->text), n, tags_json);
 }
 
 static int replace_words(struct db *d, struct update_note_args *p, const struct note *old,
@@ -494,9 +502,12 @@ static int patch(struct db *d, void *arg, struct fumi_err *e)
     return write_patch(d, p, &old, e) || store_sqlite_erase_mark(d, true, e) ? -1 : 0;
 }
 
-int store_sqlite_update_note(struct store *s, struct fumi_str id, const struct note *to,
-                             unsigned set, const struct vectors *v, struct fumi_err *e)
+int store_sqlite_update_note(struct store *s, struct fumi_arena *a, struct fumi_str id,
+                             const struct note *to, unsigned set, struct note_change *change,
+                             struct fumi_err *e)
 {
+    (void)a;
+    const struct vectors *v = change ? change->vectors : NULL;
     struct update_note_args p = {
         .id = id.p ? id : FUMI_STR(""), .to = to, .set = set, .vectors = v};
     int rc = store_sqlite_write(s, patch, &p, e);
@@ -546,8 +557,10 @@ static int drop(struct db *d, void *arg, struct fumi_err *e)
     return store_sqlite_erase_mark(d, is, e);
 }
 
-int store_sqlite_delete(struct store *s, struct fumi_str id, struct fumi_err *e)
+int store_sqlite_delete(struct store *s, struct fumi_arena *a, struct fumi_str id,
+                        struct note_change *change, struct fumi_err *e)
 {
+    (void)a, (void)change;
     struct delete_args p = {.id = id.p ? id : FUMI_STR("")};
     int rc = store_sqlite_write(s, drop, &p, e);
     fumi_arena_done(&p.arena);

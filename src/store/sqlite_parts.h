@@ -16,10 +16,10 @@
 #include <sqlite3.h>
 
 enum {
-    STORE_SCHEMA = 3,               /* version of the tables: PRAGMA user_version */
+    STORE_SCHEMA = 4,               /* version of the tables: PRAGMA user_version */
     STORE_FORMAT = 1,               /* schemaVersion of memory.stats: version of the content */
     STORE_APPLICATION = 0x46756D69, /* "Fumi" */
-    STORE_STATEMENTS = 128,         /* slots of the statement cache; a power of two */
+    STORE_STATEMENTS = 256,         /* slots of the statement cache; a power of two */
     STORE_FILTERS = 32,             /* filters whose tag sets are cached */
     STORE_DAMAGED = 64,             /* damaged vectors that are reported at once */
     CHANGED_ELSE = -1,              /* store_sqlite_note_changed: not a note */
@@ -108,8 +108,8 @@ int store_sqlite_fault(struct db *d, int code, struct fumi_err *e);
  * statement; the caller steps it and ends it. `sql` must be a literal, because its address is the
  * key of the statement cache. `types` has one letter per argument: 's' struct fumi_str (null:
  * NULL), 'b' the same as a blob, 'i' int64_t, 'f' const struct scan_filter *; as the last letter
- * 'n' (all columns) or 'u' (columns of an update) for a const struct note * and its tags as JSON
- * (struct fumi_str). Strings are not copied: they must live until the statement is ended. */
+ * 'n' for a const struct note * and its tags as JSON (struct fumi_str): all columns. Strings are
+ * not copied: they must live until the statement is ended. */
 sqlite3_stmt *store_sqlite_query(struct db *d, struct fumi_err *e, const char *sql,
                                  const char *types, ...);
 /* Returns 1 for a row; 0 after the last row; -1 with *e set. Ends the statement unless it returns

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 enum {
-    TORN_MAX = 1 << 17,   /* unreadable ranges of one table */
-    LEAF = 13,            /* first byte of a page with rows of a table */
-    FIRST_FIELDS = 13,    /* of a note in version 1: FIRST_COLUMNS and four columns of the store */
-    CHAIN = FIRST_FIELDS, /* the column `chain`; the newer columns of struct note follow */
-    FIELDS = FIRST_FIELDS + 1 + NOTE_INDEX_N - (FIRST_FIELDS - 4),
+    TORN_MAX = 1 << 17, /* unreadable ranges of one table */
+    LEAF = 13,          /* first byte of a page with rows of a table */
+    FIRST_FIELDS = 13,  /* of a note in version 1: FIRST_COLUMNS and four columns of the store */
+    CHAIN = FIRST_FIELDS,
+    FIELDS = FIRST_FIELDS + 6,
     ROW_MAX = 16 << 20,
     LOCK_WAIT = 2000,   /* milliseconds to wait for the exclusive lock */
     SEQUENCE_BITS = 40, /* a larger row number is taken for damage */
@@ -389,6 +389,7 @@ static bool row_bytes(struct raw_pages *f, struct fumi_arena *a, struct raw_cell
 struct raw_field {
     struct fumi_str text;
     int64_t number;
+    bool set; /* not NULL */
 };
 
 /* Reads one value by its serial type: NULL, integers of several sizes, 0, 1, text. */
@@ -399,7 +400,7 @@ static bool read_field(struct raw_cell *c, int64_t type, struct raw_field *out)
     int64_t n = text ? (type - 13) / 2 : type >= 0 && type < 10 ? sizes[type] : -1;
     if (n < 0 || n > c->end - c->p)
         return false;
-    *out = (struct raw_field){.number = type == 9};
+    *out = (struct raw_field){.number = type == 9, .set = type != 0};
     if (text)
         out->text = (struct fumi_str){(const char *)c->p, (size_t)n};
     for (int64_t i = 0; !text && i < n; i++)
@@ -427,6 +428,14 @@ static bool read_fields(struct raw_cell row, struct raw_field *out)
     return head.p == head.end && body.p == body.end;
 }
 
+/* The fields of the columns that are newer than FIRST_COLUMNS; 0: an older one. */
+static const unsigned char newer[NOTE_INDEX_N] = {
+    [NOTE_INDEX_SESSION] = 14,
+    [NOTE_INDEX_KEY] = 16,
+    [NOTE_INDEX_SUPERSEDED_BY] = 17,
+    [NOTE_INDEX_EXPIRES] = 18,
+};
+
 /* The fields are in the order of the columns in CREATE TABLE. */
 static void note_of(const struct raw_field *v, int64_t seq, struct fumi_arena *a,
                     struct stored *out)
@@ -442,9 +451,11 @@ static void note_of(const struct raw_field *v, int64_t seq, struct fumi_arena *a
                               .source = v[10].text,
                               .metadata = {v[11].text},
                               .text = v[12].text};
-    for (size_t i = 0, k = CHAIN + 1; i < NOTE_INDEX_N; i++)
-        if (!(FIRST_COLUMNS >> i & 1))
-            *note_text_at(&out->note, i) = v[k++].text;
+    for (size_t i = 0; i < NOTE_INDEX_N; i++)
+        if (newer[i] && note_columns[i].type == FUMI_T_TIME)
+            *note_time_at(&out->note, i) = (struct fumi_time){v[newer[i]].number, v[newer[i]].set};
+        else if (newer[i])
+            *note_text_at(&out->note, i) = v[newer[i]].text;
     store_sqlite_note_verify(out, a, v[8].text, v[5].number);
 }
 

@@ -46,7 +46,8 @@ static const char *const tables[] = {
     "tag_set INTEGER NOT NULL, created INTEGER NOT NULL, version INTEGER NOT NULL, "
     "checksum INTEGER NOT NULL, project TEXT NOT NULL, group_key TEXT NOT NULL, "
     "tags TEXT NOT NULL, title TEXT, source TEXT, metadata TEXT, text TEXT NOT NULL, "
-    "chain INTEGER, session TEXT) STRICT",
+    "chain INTEGER, session TEXT, said INTEGER, key TEXT, superseded_by TEXT, expires INTEGER) "
+    "STRICT",
     "CREATE INDEX notes_tag_set ON notes(tag_set, created)",
     "CREATE INDEX notes_time ON notes(created, seq, tag_set)",
     /* Vectors, one for each passage. spaces.notes: how many notes have vectors in the space. */
@@ -69,15 +70,44 @@ static const char *const tables[] = {
     store_sqlite_words_schema,
 };
 
-/* Indexes of later versions. Their root pages differ between stores, so they are not among the
- * objects whose root pages a schema table can be replaced with: salvage leaves them out.
+/* Indexes and tables of later versions. Their root pages differ between stores, so they are not
+ * among the objects whose root pages a schema table can be replaced with. Indexes are created
+ * again; the root pages of tables are in rows "root.NAME" of the meta table.
  *
  * The schema table of an older version is replaced by that of this version, too. Then the keyword
- * index still has the tokens of the older version. Therefore it is rebuilt in the transaction that
- * creates the missing indexes: a store that lacks one may have such a keyword index. */
+ * index still has the tokens of the older version, and what `fill` computes is missing. Therefore
+ * both are made in the transaction that creates the missing objects. */
 static const char *const added[] = {
     "CREATE INDEX notes_chain ON notes(chain, created, seq) WHERE chain IS NOT NULL",
+    "CREATE INDEX notes_said ON notes(said)",
+    "CREATE INDEX notes_key ON notes(project, key) WHERE key IS NOT NULL",
+    "CREATE INDEX notes_superseded ON notes(superseded_by) WHERE superseded_by IS NOT NULL",
+    "CREATE INDEX notes_expires ON notes(expires) WHERE expires IS NOT NULL",
+    /* Who made changes. Unknown: the empty string. */
+    "CREATE TABLE origins(origin INTEGER PRIMARY KEY, session TEXT NOT NULL, client TEXT NOT NULL, "
+    "version TEXT NOT NULL, transport TEXT NOT NULL, user TEXT NOT NULL) STRICT",
+    "CREATE UNIQUE INDEX origins_all ON origins(session, client, version, transport, user)",
+    /* What each change did (sqlite_journal.c). */
+    "CREATE TABLE journal(n INTEGER PRIMARY KEY AUTOINCREMENT, change INTEGER NOT NULL, "
+    "at INTEGER NOT NULL, origin INTEGER NOT NULL, op INTEGER NOT NULL, undoes INTEGER, "
+    "checksum INTEGER NOT NULL, project TEXT NOT NULL, id TEXT NOT NULL, before TEXT) STRICT",
+    "CREATE INDEX journal_id ON journal(id, n)",
+    "CREATE TABLE injections(n INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, "
+    "origin INTEGER NOT NULL, project TEXT NOT NULL, kind TEXT NOT NULL, ids TEXT NOT NULL) STRICT",
+    "CREATE TABLE uses(note INTEGER PRIMARY KEY, n INTEGER NOT NULL, last INTEGER NOT NULL) STRICT",
+    "CREATE TABLE reviews(id TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL, "
+    "origin INTEGER NOT NULL, op INTEGER NOT NULL, checksum INTEGER NOT NULL, "
+    "project TEXT NOT NULL, note TEXT, body TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    "CREATE TABLE projects(project TEXT NOT NULL PRIMARY KEY, remote TEXT, seen INTEGER NOT NULL) "
+    "STRICT, WITHOUT ROWID",
 };
+
+static const char keep_roots[] =
+    "INSERT OR REPLACE INTO meta SELECT 'root.' || name, CAST(rootpage AS TEXT) FROM sqlite_schema "
+    "WHERE name IN ('origins', 'journal', 'injections', 'uses', 'reviews', 'projects')";
+
+static const char fill[] =
+    "UPDATE notes SET said=said_of(project, group_key, text) WHERE said IS NULL";
 
 /* Tables that SQLite and FTS5 create themselves. */
 static const char *const internal[] = {"sqlite_sequence", "sqlite_stat1", "sqlite_stat4",
@@ -114,9 +144,16 @@ static const char columns_of_version_3[] =
     "ALTER TABLE notes ADD COLUMN chain INTEGER;"
     "ALTER TABLE notes ADD COLUMN session TEXT;";
 
+static const char columns_of_version_4[] = "ALTER TABLE notes ADD COLUMN said INTEGER;"
+                                           "ALTER TABLE notes ADD COLUMN key TEXT;"
+                                           "ALTER TABLE notes ADD COLUMN superseded_by TEXT;"
+                                           "ALTER TABLE notes ADD COLUMN expires INTEGER;";
+static store_sqlite_fn complete_version_4;
+
 static const struct store_sqlite_step step_items[] = {
     {1, names_of_version_2, NULL},
-    {2, columns_of_version_3, store_sqlite_schema_complete},
+    {2, columns_of_version_3, NULL},
+    {3, columns_of_version_4, complete_version_4},
 };
 static const struct store_sqlite_steps steps = {step_items, FUMI_COUNT(step_items)};
 
@@ -275,7 +312,7 @@ static int create_added(struct db *d, struct fumi_err *e)
     while ((missing = store_sqlite_schema_missing(d, &sql, e)) > 0)
         if (exec(d, sql, e))
             return -1;
-    return missing;
+    return missing ? missing : exec(d, keep_roots, e) || exec(d, fill, e) ? -1 : 0;
 }
 
 int store_sqlite_schema_complete(struct db *d, void *arg, struct fumi_err *e)
@@ -285,6 +322,16 @@ int store_sqlite_schema_complete(struct db *d, void *arg, struct fumi_err *e)
     if (missing <= 0)
         return missing;
     return create_added(d, e) || store_sqlite_words_rebuild(d, arg, e) ? -1 : 0;
+}
+
+/* Without the first object, the keyword index has the tokens of version 2. */
+static int complete_version_4(struct db *d, void *arg, struct fumi_err *e)
+{
+    const char *sql;
+    int missing = store_sqlite_schema_missing(d, &sql, e);
+    if (missing < 0)
+        return -1;
+    return sql == added[0] ? store_sqlite_schema_complete(d, arg, e) : create_added(d, e);
 }
 
 static int create(struct db *d, struct fumi_err *e)

@@ -1,8 +1,9 @@
 #include "store/store_ops.h"
 
-int store_add_note(struct store *s, struct note *n, const struct vectors *v, struct fumi_err *e)
+int store_add_note(struct store *s, struct fumi_arena *a, struct note *n,
+                   struct note_change *change, struct fumi_err *e)
 {
-    return s->ops->add_note(s, n, v, e);
+    return s->ops->add_note(s, a, n, change, e);
 }
 
 int store_get_note(struct store *s, struct fumi_arena *a, struct fumi_str id, struct note *out,
@@ -11,15 +12,22 @@ int store_get_note(struct store *s, struct fumi_arena *a, struct fumi_str id, st
     return s->ops->get_note(s, a, id, out, e);
 }
 
-int store_update_note(struct store *s, struct fumi_str id, const struct note *to, unsigned set,
-                      const struct vectors *v, struct fumi_err *e)
+int store_update_note(struct store *s, struct fumi_arena *a, struct fumi_str id,
+                      const struct note *to, unsigned set, struct note_change *change,
+                      struct fumi_err *e)
 {
-    return s->ops->update_note(s, id, to, set, v, e);
+    return s->ops->update_note(s, a, id, to, set, change, e);
 }
 
-int store_delete(struct store *s, struct fumi_str id, struct fumi_err *e)
+int store_delete(struct store *s, struct fumi_arena *a, struct fumi_str id,
+                 struct note_change *change, struct fumi_err *e)
 {
-    return s->ops->delete (s, id, e);
+    return s->ops->delete (s, a, id, change, e);
+}
+
+int store_expire(struct store *s, size_t limit, bool *more, struct fumi_err *e)
+{
+    return s->ops->expire(s, limit, more, e);
 }
 
 int store_list_recent(struct store *s, const struct loading *to, const struct filter *f,
@@ -96,9 +104,10 @@ int store_count_notes(struct store *s, const struct filter *f, struct filtered *
     return s->ops->count_notes(s, f, out, e);
 }
 
-int store_add_group(struct store *s, const struct group *g, struct fumi_err *e)
+int store_add_group(struct store *s, const struct group *g, const struct author *by,
+                    struct fumi_err *e)
 {
-    return s->ops->add_group(s, g, e);
+    return s->ops->add_group(s, g, by, e);
 }
 
 int store_get_group(struct store *s, struct fumi_arena *a, struct fumi_str id, struct group *out,
@@ -108,14 +117,16 @@ int store_get_group(struct store *s, struct fumi_arena *a, struct fumi_str id, s
 }
 
 int store_update_group(struct store *s, struct fumi_str id, struct fumi_str title,
-                       struct fumi_str description, int64_t now, struct fumi_err *e)
+                       struct fumi_str description, int64_t now, const struct author *by,
+                       struct fumi_err *e)
 {
-    return s->ops->update_group(s, id, title, description, now, e);
+    return s->ops->update_group(s, id, title, description, now, by, e);
 }
 
-int store_delete_group(struct store *s, struct fumi_str id, struct fumi_err *e)
+int store_delete_group(struct store *s, struct fumi_str id, const struct author *by,
+                       struct fumi_err *e)
 {
-    return s->ops->delete_group(s, id, e);
+    return s->ops->delete_group(s, id, by, e);
 }
 
 int store_list_groups(struct store *s, const struct loading *to, struct fumi_str project,
@@ -124,9 +135,10 @@ int store_list_groups(struct store *s, const struct loading *to, struct fumi_str
     return s->ops->list_groups(s, to, project, out, e);
 }
 
-int store_set_global(struct store *s, struct fumi_arena *a, struct global *g, struct fumi_err *e)
+int store_set_global(struct store *s, struct fumi_arena *a, struct global *g,
+                     const struct author *by, struct fumi_err *e)
 {
-    return s->ops->set_global(s, a, g, e);
+    return s->ops->set_global(s, a, g, by, e);
 }
 
 int store_get_global(struct store *s, struct fumi_arena *a, struct fumi_str project,
@@ -141,9 +153,101 @@ int store_list_globals(struct store *s, const struct loading *to, struct fumi_st
     return s->ops->list_globals(s, to, project, prefix, out, e);
 }
 
-void store_merge(struct store *s, struct fumi_arena *a, struct merge_row *rows, size_t n)
+void store_merge(struct store *s, struct fumi_arena *a, struct merge_row *rows, size_t n,
+                 const struct author *by)
 {
-    s->ops->merge(s, a, rows, n);
+    s->ops->merge(s, a, rows, n, by);
+}
+
+int store_history(struct store *s, struct fumi_arena *a, const struct history_query *q,
+                  struct changes *out, struct fumi_err *e)
+{
+    return s->ops->history(s, a, q, out, e);
+}
+
+int store_undo(struct store *s, struct fumi_arena *a, const struct undo_query *q,
+               const struct author *by, struct undone *out, struct fumi_err *e)
+{
+    return s->ops->undo(s, a, q, by, out, e);
+}
+
+int store_forget(struct store *s, struct fumi_arena *a, const struct forget_query *q,
+                 const struct author *by, struct forgotten *out, struct fumi_err *e)
+{
+    return s->ops->forget(s, a, q, by, out, e);
+}
+
+int store_remove_copies(struct store *s, struct fumi_arena *a, struct fumi_strs *out,
+                        struct fumi_err *e)
+{
+    return s->ops->remove_copies(s, a, out, e);
+}
+
+int store_prune_history(struct store *s, int64_t older_than, int64_t max_bytes, bool *more,
+                        struct fumi_err *e)
+{
+    return s->ops->prune_history(s, older_than, max_bytes, more, e);
+}
+
+int store_add_injection(struct store *s, const struct injection *i, struct fumi_err *e)
+{
+    return s->ops->add_injection(s, i, e);
+}
+
+int store_list_injections(struct store *s, struct fumi_arena *a, const struct injection_query *q,
+                          struct injections *out, struct fumi_err *e)
+{
+    return s->ops->list_injections(s, a, q, out, e);
+}
+
+int store_add_uses(struct store *s, const struct note_use *items, size_t n, struct fumi_err *e)
+{
+    return s->ops->add_uses(s, items, n, e);
+}
+
+int store_list_unused(struct store *s, struct fumi_arena *a, struct fumi_str project, int64_t since,
+                      size_t limit, struct note_uses *out, struct fumi_err *e)
+{
+    return s->ops->list_unused(s, a, project, since, limit, out, e);
+}
+
+int store_add_review(struct store *s, const struct review *r, struct fumi_err *e)
+{
+    return s->ops->add_review(s, r, e);
+}
+
+int store_list_reviews(struct store *s, struct fumi_arena *a, struct fumi_str project, size_t limit,
+                       struct reviews *out, struct fumi_err *e)
+{
+    return s->ops->list_reviews(s, a, project, limit, out, e);
+}
+
+int store_get_review(struct store *s, struct fumi_arena *a, struct fumi_str id, struct review *out,
+                     struct fumi_err *e)
+{
+    return s->ops->get_review(s, a, id, out, e);
+}
+
+int store_drop_review(struct store *s, struct fumi_str id, struct fumi_err *e)
+{
+    return s->ops->drop_review(s, id, e);
+}
+
+int store_set_project_remote(struct store *s, struct fumi_str project, struct fumi_str remote,
+                             int64_t now, struct fumi_err *e)
+{
+    return s->ops->set_project_remote(s, project, remote, now, e);
+}
+
+int store_find_projects(struct store *s, struct fumi_arena *a, struct fumi_str remote,
+                        struct projects *out, struct fumi_err *e)
+{
+    return s->ops->find_projects(s, a, remote, out, e);
+}
+
+int store_move_notes(struct store *s, struct moving *m, struct fumi_err *e)
+{
+    return s->ops->move_notes(s, m, e);
 }
 
 int store_list_unembedded(struct store *s, struct fumi_arena *a, struct fumi_str space,

@@ -19,21 +19,32 @@
 
 struct store;
 
-/* Notes.
- * add_note stores the note with its keywords and vectors, all or nothing, and sets n->seq.
+/* Notes. A change that is NULL has no author, no vectors and no results.
+ * add_note stores the note with its keywords and vectors, all or nothing, and sets n->seq. If a
+ * note of the project and group that is neither superseded nor expired has the same trimmed text,
+ * and its title, source and metadata are equal or absent in n, that note gets the tags of n that it
+ * lacks, and n->id and n->seq become its own (change->duplicate). The current note with n->key is
+ * superseded, and so are change->supersedes: ERR_NOT_FOUND names an id that the project does not
+ * have.
  * get_note: fails if the note is damaged, but sets out->project.
  * update_note sets the fields named by `set` (enum note_bit) in the transaction that reads the
- * note. With NOTE_TEXT, `v` replaces the vectors of all spaces; if `v` is empty, the note is
- * embedded later. Without NOTE_TEXT the vectors stay.
- * delete removes the note with that id or, if there is none, the global with that id. */
-int store_add_note(struct store *s, struct note *n, const struct vectors *v, struct fumi_err *e);
+ * note. With NOTE_TEXT, the vectors of the change replace those of all spaces. A key and
+ * change->supersedes have the same effect as in add_note.
+ * delete removes the note with that id or, if there is none, the global with that id. The journal
+ * keeps its content. Notes that it had superseded become current again.
+ * expire: deletes at most `limit` notes whose time has come. *more: call again. */
+int store_add_note(struct store *s, struct fumi_arena *a, struct note *n,
+                   struct note_change *change, struct fumi_err *e);
 int store_get_note(struct store *s, struct fumi_arena *a, struct fumi_str id, struct note *out,
                    struct fumi_err *e);
-int store_update_note(struct store *s, struct fumi_str id, const struct note *to, unsigned set,
-                      const struct vectors *v, struct fumi_err *e);
-int store_delete(struct store *s, struct fumi_str id, struct fumi_err *e);
+int store_update_note(struct store *s, struct fumi_arena *a, struct fumi_str id,
+                      const struct note *to, unsigned set, struct note_change *change,
+                      struct fumi_err *e);
+int store_delete(struct store *s, struct fumi_arena *a, struct fumi_str id,
+                 struct note_change *change, struct fumi_err *e);
+int store_expire(struct store *s, size_t limit, bool *more, struct fumi_err *e);
 
-/* Lists of notes. Damaged notes are logged and omitted.
+/* Lists of notes. Damaged notes are logged and omitted, expired ones omitted.
  * list_recent: newest first, then highest seq; passes at most `limit` rows to `to`.
  * list_by_seq: seq > after, ascending; f NULL: all projects.
  * load_notes: the notes with these seqs, in this order; deleted ones are omitted.
@@ -79,22 +90,26 @@ int store_neighbours(struct store *s, struct fumi_arena *a, const int64_t *seqs,
 int store_count_notes(struct store *s, const struct filter *f, struct filtered *out,
                       struct fumi_err *e);
 
-/* Groups and globals.
+/* Groups and globals. by: may be NULL.
  * add_group: ERR_CONFLICT if the project has a group with that key.
  * update_group sets the title and the description where they are not null.
  * list_groups: by creation time, then groups that exist only as names in notes, by key. A null
  * project lists the groups of all projects, without those that exist only in notes.
  * set_global: sets g->id to the existing id if the key exists; ERR_CONFLICT if the key is new and
  * another global has g->id. */
-int store_add_group(struct store *s, const struct group *g, struct fumi_err *e);
+int store_add_group(struct store *s, const struct group *g, const struct author *by,
+                    struct fumi_err *e);
 int store_get_group(struct store *s, struct fumi_arena *a, struct fumi_str id, struct group *out,
                     struct fumi_err *e);
 int store_update_group(struct store *s, struct fumi_str id, struct fumi_str title,
-                       struct fumi_str description, int64_t now, struct fumi_err *e);
-int store_delete_group(struct store *s, struct fumi_str id, struct fumi_err *e);
+                       struct fumi_str description, int64_t now, const struct author *by,
+                       struct fumi_err *e);
+int store_delete_group(struct store *s, struct fumi_str id, const struct author *by,
+                       struct fumi_err *e);
 int store_list_groups(struct store *s, const struct loading *to, struct fumi_str project,
                       struct groups *out, struct fumi_err *e);
-int store_set_global(struct store *s, struct fumi_arena *a, struct global *g, struct fumi_err *e);
+int store_set_global(struct store *s, struct fumi_arena *a, struct global *g,
+                     const struct author *by, struct fumi_err *e);
 int store_get_global(struct store *s, struct fumi_arena *a, struct fumi_str project,
                      struct fumi_str key, struct global *out, struct fumi_err *e);
 int store_list_globals(struct store *s, const struct loading *to, struct fumi_str project,
@@ -108,7 +123,57 @@ int store_list_globals(struct store *s, const struct loading *to, struct fumi_st
  * rows are not affected. After any other error, the rows that follow are not stored and get the
  * same error. Other writers wait until all rows are stored, so `n` should be a few hundred at most.
  */
-void store_merge(struct store *s, struct fumi_arena *a, struct merge_row *rows, size_t n);
+void store_merge(struct store *s, struct fumi_arena *a, struct merge_row *rows, size_t n,
+                 const struct author *by);
+
+/* History (store_life.h). Each call that changes notes, groups or globals adds rows to the journal.
+ * history: newest first.
+ * undo: puts the rows back in one transaction, newest first: an added note is deleted, a deleted
+ * one added with its id, an updated one gets its values of before. A row is not put back if a later
+ * change that is not undone itself concerns the same members: see out->conflicts. The undo is a
+ * change, too.
+ * forget: erases notes with all their rows and traces for good; other notes are not affected if an
+ * id is unknown (ERR_NOT_FOUND, nothing is erased).
+ * remove_copies: deletes the copies that migrations have made, and returns their paths.
+ * prune_history: deletes rows of the journal and injections that are older than a time, and the
+ * oldest ones while both have more than max_bytes (0: no limit). *more: call again. */
+int store_history(struct store *s, struct fumi_arena *a, const struct history_query *q,
+                  struct changes *out, struct fumi_err *e);
+int store_undo(struct store *s, struct fumi_arena *a, const struct undo_query *q,
+               const struct author *by, struct undone *out, struct fumi_err *e);
+int store_forget(struct store *s, struct fumi_arena *a, const struct forget_query *q,
+                 const struct author *by, struct forgotten *out, struct fumi_err *e);
+int store_remove_copies(struct store *s, struct fumi_arena *a, struct fumi_strs *out,
+                        struct fumi_err *e);
+int store_prune_history(struct store *s, int64_t older_than, int64_t max_bytes, bool *more,
+                        struct fumi_err *e);
+
+/* Injections, newest first; uses; reviews, oldest first. add_injection sets no result.
+ * add_uses adds n to the uses of each note and sets the time of the last one; unknown ones are
+ * ignored. list_unused: notes that were created before `since` and not used since then.
+ * get_review, drop_review: ERR_NOT_FOUND if there is none with the id. */
+int store_add_injection(struct store *s, const struct injection *i, struct fumi_err *e);
+int store_list_injections(struct store *s, struct fumi_arena *a, const struct injection_query *q,
+                          struct injections *out, struct fumi_err *e);
+int store_add_uses(struct store *s, const struct note_use *items, size_t n, struct fumi_err *e);
+int store_list_unused(struct store *s, struct fumi_arena *a, struct fumi_str project, int64_t since,
+                      size_t limit, struct note_uses *out, struct fumi_err *e);
+int store_add_review(struct store *s, const struct review *r, struct fumi_err *e);
+int store_list_reviews(struct store *s, struct fumi_arena *a, struct fumi_str project, size_t limit,
+                       struct reviews *out, struct fumi_err *e);
+int store_get_review(struct store *s, struct fumi_arena *a, struct fumi_str id, struct review *out,
+                     struct fumi_err *e);
+int store_drop_review(struct store *s, struct fumi_str id, struct fumi_err *e);
+
+/* Projects. find_projects: those with this remote; null: all, by name.
+ * move_notes moves at most `limit` notes to another project and, when none is left, the groups and
+ * globals; where the target has the same key, its own one stays. Call it again with the same struct
+ * while m->more. */
+int store_set_project_remote(struct store *s, struct fumi_str project, struct fumi_str remote,
+                             int64_t now, struct fumi_err *e);
+int store_find_projects(struct store *s, struct fumi_arena *a, struct fumi_str remote,
+                        struct projects *out, struct fumi_err *e);
+int store_move_notes(struct store *s, struct moving *m, struct fumi_err *e);
 
 /* Embedding in the background.
  * list_unembedded: notes with seq > after that have no vectors in the space, ascending; fewer than

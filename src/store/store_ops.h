@@ -12,6 +12,7 @@
     OP(get_note)                                                                                   \
     OP(update_note)                                                                                \
     OP(delete)                                                                                     \
+    OP(expire)                                                                                     \
     OP(list_recent)                                                                                \
     OP(list_by_seq)                                                                                \
     OP(load_notes)                                                                                 \
@@ -33,6 +34,22 @@
     OP(get_global)                                                                                 \
     OP(list_globals)                                                                               \
     OP(merge)                                                                                      \
+    OP(history)                                                                                    \
+    OP(undo)                                                                                       \
+    OP(forget)                                                                                     \
+    OP(remove_copies)                                                                              \
+    OP(prune_history)                                                                              \
+    OP(add_injection)                                                                              \
+    OP(list_injections)                                                                            \
+    OP(add_uses)                                                                                   \
+    OP(list_unused)                                                                                \
+    OP(add_review)                                                                                 \
+    OP(list_reviews)                                                                               \
+    OP(get_review)                                                                                 \
+    OP(drop_review)                                                                                \
+    OP(set_project_remote)                                                                         \
+    OP(find_projects)                                                                              \
+    OP(move_notes)                                                                                 \
     OP(list_unembedded)                                                                            \
     OP(load_unembedded)                                                                            \
     OP(add_vectors)                                                                                \

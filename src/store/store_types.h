@@ -3,7 +3,7 @@
 #ifndef FUMI_STORE_STORE_TYPES_H
 #define FUMI_STORE_STORE_TYPES_H
 
-#include "model/note.h"
+#include "store/store_life.h"
 
 /* The vectors of one text: one for each passage, in the order of the text. Each has unit length. */
 struct passage {
@@ -62,7 +62,7 @@ struct neighbours {
 /* How many notes each part of a filter excludes, applied in this order. */
 struct filtered {
     int64_t project; /* notes of the project */
-    int64_t group, tags, time;
+    int64_t group, tags, time, superseded;
     int64_t left; /* notes that pass */
 };
 

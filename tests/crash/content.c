@@ -159,10 +159,11 @@ static int do_note(struct store *s, struct fumi_arena *a, struct crash_thing t, 
     struct note n;
     struct vectors v;
     crash_note(a, t, &n, &v);
+    struct note_change how = {.vectors = &v};
     if (t.state == 0)
-        return store_delete(s, n.id, e);
-    return t.state == 1 ? store_add_note(s, &n, &v, e)
-                        : store_update_note(s, n.id, &n, NOTE_TEXT, &v, e);
+        return store_delete(s, a, n.id, NULL, e);
+    return t.state == 1 ? store_add_note(s, a, &n, &how, e)
+                        : store_update_note(s, a, n.id, &n, NOTE_TEXT, &how, e);
 }
 
 static int do_group(struct store *s, struct fumi_arena *a, struct crash_thing t, struct fumi_err *e)
@@ -170,9 +171,9 @@ static int do_group(struct store *s, struct fumi_arena *a, struct crash_thing t,
     struct group g;
     crash_group(a, t, &g);
     if (t.state == 0)
-        return store_delete_group(s, g.id, e);
-    return t.state == 1 ? store_add_group(s, &g, e)
-                        : store_update_group(s, g.id, g.title, g.description, 2, e);
+        return store_delete_group(s, g.id, NULL, e);
+    return t.state == 1 ? store_add_group(s, &g, NULL, e)
+                        : store_update_group(s, g.id, g.title, g.description, 2, NULL, e);
 }
 
 static int do_global(struct store *s, struct fumi_arena *a, struct crash_thing t,
@@ -180,7 +181,7 @@ static int do_global(struct store *s, struct fumi_arena *a, struct crash_thing t
 {
     struct global g;
     crash_global(a, t, &g);
-    return t.state ? store_set_global(s, a, &g, e) : store_delete(s, g.id, e);
+    return t.state ? store_set_global(s, a, &g, NULL, e) : store_delete(s, a, g.id, NULL, e);
 }
 
 int crash_do(struct store *s, struct crash_thing t, struct fumi_err *e)

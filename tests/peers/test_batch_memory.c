@@ -69,7 +69,8 @@ static int put_notes(struct store *s, struct fumi_arena *a, struct fumi_err *e)
                          .group = FUMI_STR("g"),
                          .text = {text, TEXT},
                          .created = {1000 + i, true}};
-        if (store_add_note(s, &n, &v, e))
+        if (store_add_note(s, a, &n, &(struct note_change){.vectors = &v, .allow_duplicate = true},
+                           e))
             return -1;
     }
     return 0;

@@ -32,7 +32,7 @@ static int put(struct fixture *t, int i, int64_t when)
                        .key = fumi_str(key),
                        .value = fumi_str(values[when / 1000]),
                        .updated = when};
-    int rc = store_set_global(t->s, &t->a, &g, &t->e);
+    int rc = store_set_global(t->s, &t->a, &g, NULL, &t->e);
     fumi_arena_reset(&t->a, 1 << 16);
     return rc;
 }

@@ -119,7 +119,11 @@ TEST(commands_that_write_have_one_error_and_readers_none)
     char in[96], out[96], name[32];
     CHECK(fixture_open(&t));
     struct note n = fixture_note("n1", "a blue bird");
-    CHECK_INT(store_add_note(t.s, &n, &(struct vectors){.n = 0}, &t.e), 0);
+    CHECK_INT(store_add_note(t.s, &t.a, &n,
+                             &(struct note_change){.vectors = &(struct vectors){.n = 0},
+                                                   .allow_duplicate = true},
+                             &t.e),
+              0);
     fixture_shut(&t);
     snprintf(in, sizeof(in), "%s/in", t.top);
     write_file(in, "{\"projectId\":\"p\",\"groupId\":\"g\",\"text\":\"one\"}\n"
@@ -155,13 +159,16 @@ struct writer {
 static void *write_some(void *arg)
 {
     struct writer *w = arg;
+    struct fumi_arena a = {0};
     char id[24];
     for (int i = 0; i < WRITES; i++) {
         struct fumi_err e = {0};
         snprintf(id, sizeof(id), "%p-%d", arg, i);
         struct note n = fixture_note(id, "text");
-        w->failed += store_add_note(w->t->s, &n, &(struct vectors){.n = 0}, &e) != 0;
+        w->failed += store_add_note(w->t->s, &a, &n, &(struct note_change){.allow_duplicate = true},
+                                    &e) != 0;
     }
+    fumi_arena_done(&a);
     return NULL;
 }
 
@@ -187,6 +194,10 @@ TEST(a_server_waits_once)
     alarm(0);
     end_holder(holder);
     struct note n = fixture_note("after", "text");
-    CHECK_INT(store_add_note(t.s, &n, &(struct vectors){.n = 0}, &t.e), 0);
+    CHECK_INT(store_add_note(t.s, &t.a, &n,
+                             &(struct note_change){.vectors = &(struct vectors){.n = 0},
+                                                   .allow_duplicate = true},
+                             &t.e),
+              0);
     fixture_end(&t);
 }

@@ -120,7 +120,9 @@ static inline bool fixture_note_in(struct fixture *t, struct store *s, const cha
                      .tags = {tags, tag != NULL},
                      .created = {1000 * ++t->id, true}};
     const struct vectors none = {.n = 0};
-    return store_add_note(s, &n, &none, &t->e) == 0;
+    return store_add_note(s, &t->a, &n,
+                          &(struct note_change){.vectors = &none, .allow_duplicate = true},
+                          &t->e) == 0;
 }
 
 static inline bool fixture_note(struct fixture *t, const char *id, const char *project,

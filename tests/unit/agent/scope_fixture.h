@@ -126,7 +126,7 @@ static inline bool world_rest(struct fixture *t, struct store *s, bool foreign)
         .key = foreign ? FUMI_STR("global.zqkey") : FUMI_STR("global.alpha"),
         .value = foreign ? FUMI_STR("\"zqvalue\"") : FUMI_STR("\"avalue\""),
     };
-    return !store_add_group(s, &g, &t->e) && !store_set_global(s, &t->a, &x, &t->e);
+    return !store_add_group(s, &g, NULL, &t->e) && !store_set_global(s, &t->a, &x, NULL, &t->e);
 }
 
 /* Creates the store through a memory without a scope. The third note of each project has no vectors

@@ -357,7 +357,7 @@ static bool put_global(struct fixture *t, const char *key, const char *value)
                        .project = FUMI_STR("p"),
                        .key = fumi_str(key),
                        .value = fumi_str(value)};
-    return store_set_global(s, &t->a, &g, &t->e) == 0;
+    return store_set_global(s, &t->a, &g, NULL, &t->e) == 0;
 }
 
 static bool put_much(struct fixture *t)
@@ -625,7 +625,7 @@ TEST(names_are_completed)
 static bool retitle(struct fixture *t, struct store *s, const char *title)
 {
     const struct note to = {.title = fumi_str(title)};
-    return !store_update_note(s, FUMI_STR("one"), &to, NOTE_TITLE, NULL, &t->e);
+    return !store_update_note(s, &t->a, FUMI_STR("one"), &to, NOTE_TITLE, NULL, &t->e);
 }
 
 /* Creates the note "one" of project p and subscribes to the note and the project. When it returns,
@@ -703,7 +703,7 @@ TEST(new_projects_and_groups_are_notified)
     ASK(&t, "resources/subscribe", "{\"uri\":\"" P_GROUPS "\"}");
     clear_received(&t.caller);
     struct store *s = memory_store(t.m);
-    CHECK_INT(store_add_group(s, &g, &t.e), 0);
+    CHECK_INT(store_add_group(s, &g, NULL, &t.e), 0);
     wait_notifications(&t.caller, 1);
     CHECK_STR(received(&t.caller), UPDATED(P_GROUPS));
     clear_received(&t.caller);

@@ -97,10 +97,12 @@ static bool put_all(struct fixture *t, struct fumi_str attempt, struct fumi_str 
                        .project = project,
                        .key = FUMI_STR("global.project.conventions"),
                        .value = fumi_buf_keep(&value, &t->a)};
-    bool all = !store_set_global(s, &t->a, &g, &t->e);
+    bool all = !store_set_global(s, &t->a, &g, NULL, &t->e);
     for (size_t i = 0; all && i < 4; i++) {
         notes[i] = hostile(t, attempt, project, i);
-        all = !store_add_note(s, &notes[i], &none, &t->e);
+        all = !store_add_note(s, &t->a, &notes[i],
+                              &(struct note_change){.vectors = &none, .allow_duplicate = true},
+                              &t->e);
     }
     return all;
 }
@@ -110,7 +112,7 @@ static bool drop_all(struct fixture *t)
     struct store *s = memory_store(t->m);
     bool all = true;
     for (size_t i = 0; all && i < 4; i++)
-        all = !store_delete(s, fumi_str(ids[i]), &t->e);
+        all = !store_delete(s, &t->a, fumi_str(ids[i]), NULL, &t->e);
     return all;
 }
 

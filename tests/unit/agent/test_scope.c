@@ -511,7 +511,7 @@ TEST(completion_is_of_the_project)
 static bool retitle(struct fixture *t, struct store *s, const char *id, const char *title)
 {
     const struct note to = {.title = fumi_str(title)};
-    return !store_update_note(s, fumi_str(id), &to, NOTE_TITLE, NULL, &t->e);
+    return !store_update_note(s, &t->a, fumi_str(id), &to, NOTE_TITLE, NULL, &t->e);
 }
 
 #define UPDATED "notifications/resources/updated\",\"params\":{\"uri\":\"memory://note/"
@@ -546,7 +546,7 @@ TEST(changes_of_other_projects_are_not_notified)
     CHECK(retitle_ours(&t, s, "Two"));
     clear_received(&t.caller);
     CHECK(retitle(&t, s, "f-note-1", "Other"));
-    CHECK(!store_delete(s, FUMI_STR("f-note-2"), &t.e));
+    CHECK(!store_delete(s, &t.a, FUMI_STR("f-note-2"), NULL, &t.e));
     CHECK(retitle_ours(&t, s, "Three"));
     CHECK(!holds(received(&t.caller), "f-note") && !holds(received(&t.caller), "projects"));
     store_close(s);

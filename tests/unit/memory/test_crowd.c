@@ -64,7 +64,8 @@ static bool store_note(struct fixture *t, const char *project, struct fumi_str i
                      .group = FUMI_STR("g"),
                      .text = text,
                      .created = {1, true}};
-    return !store_add_note(memory_store(t->m), &n, &v, &t->e);
+    return !store_add_note(memory_store(t->m), &t->a, &n,
+                           &(struct note_change){.vectors = &v, .allow_duplicate = true}, &t->e);
 }
 
 /* Notes of 3 to `longest` words. */

@@ -55,7 +55,9 @@ static bool add(struct fixture *t, const char *id, const char *project)
                      .project = fumi_str(project),
                      .group = FUMI_STR("g"),
                      .text = FUMI_STR("text")};
-    return store_add_note(memory_store(t->m), &n, &none, &t->e) == 0;
+    return store_add_note(memory_store(t->m), &t->a, &n,
+                          &(struct note_change){.vectors = &none, .allow_duplicate = true},
+                          &t->e) == 0;
 }
 
 static struct fumi_str found(struct fixture *t, unsigned kinds, const char *given)
@@ -147,7 +149,7 @@ TEST(kinds_are_told_apart)
                        .project = FUMI_STR("p"),
                        .key = FUMI_STR("global.x"),
                        .value = FUMI_STR("1")};
-    CHECK_INT(store_set_global(memory_store(t.m), &t.a, &g, &t.e), 0);
+    CHECK_INT(store_set_global(memory_store(t.m), &t.a, &g, NULL, &t.e), 0);
     CHECK(add(&t, "12345678-1000-4000-8000-000000000000", "p"));
     CHECK_STR(found(&t, ID_OF_NOTE, "12345678"), "12345678-1000-4000-8000-000000000000");
     CHECK_STR(found(&t, ID_OF_GLOBAL, "12345678"), "12345678-0000-4000-8000-000000000000");

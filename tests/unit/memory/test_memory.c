@@ -520,7 +520,10 @@ TEST(short_notes_do_not_wait_for_a_long_one)
                          .project = FUMI_STR("p"),
                          .group = FUMI_STR("g"),
                          .text = FUMI_STR("short")};
-        CHECK_INT(store_add_note(memory_store(s.m), &n, &none_yet, &s.e), 0);
+        CHECK_INT(store_add_note(
+                      memory_store(s.m), &s.a, &n,
+                      &(struct note_change){.vectors = &none_yet, .allow_duplicate = true}, &s.e),
+                  0);
     }
     CHECK_INT(memory_start(s.m, &s.e), 0);
     CHECK(complete(&s));

@@ -103,7 +103,8 @@ static inline int fixture_put(struct fixture *t, struct note *n, double angle)
     struct passage p = {0, (uint32_t)n->text.n, x};
     struct vectors v = {.space = SPACE, .dim = DIM, .items = &p, .n = !isnan(angle)};
     fixture_vector(isnan(angle) ? 0 : angle, x);
-    return store_add_note(t->s, n, &v, &t->e);
+    return store_add_note(t->s, &t->a, n,
+                          &(struct note_change){.vectors = &v, .allow_duplicate = true}, &t->e);
 }
 
 static inline int fixture_add(struct fixture *t, const char *id, const char *text, double angle)

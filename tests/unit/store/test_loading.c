@@ -37,8 +37,8 @@ static bool begin(struct fixture *t)
                            .key = fumi_fmt(&t->a, "global.%d", i),
                            .value = FUMI_STR("[1]")};
         n.title = FUMI_STR("tt"), n.created = (struct fumi_time){i, true};
-        ok = !fixture_put(t, &n, NAN) && !store_add_group(t->s, &g, &t->e) &&
-             !store_set_global(t->s, &t->a, &v, &t->e);
+        ok = !fixture_put(t, &n, NAN) && !store_add_group(t->s, &g, NULL, &t->e) &&
+             !store_set_global(t->s, &t->a, &v, NULL, &t->e);
     }
     return ok;
 }

@@ -135,7 +135,7 @@ TEST(merging_is_for_the_project)
         {.kind = MERGE_GROUP, .group = g}, {.kind = MERGE_GLOBAL, .global = x},
         {.kind = MERGE_GROUP, .group = g}, {.kind = MERGE_GLOBAL, .global = x}};
     rows[4].group.project = rows[5].global.project = theirs.project;
-    store_merge(t.s, &t.a, rows, FUMI_COUNT(rows));
+    store_merge(t.s, &t.a, rows, FUMI_COUNT(rows), NULL);
     for (size_t i = 0; i < FUMI_COUNT(rows); i++)
         CHECK_INT(rows[i].e.code, i == 1 || i >= 4 ? FUMI_INVALID_PARAMS : 0);
     CHECK_INT(store_get_note(in, &t.a, n.id, &n, &t.e), 0);
@@ -154,8 +154,8 @@ TEST(delete_takes_no_note_for_a_global)
                        .project = FUMI_STR("p"),
                        .key = FUMI_STR("global.same"),
                        .value = FUMI_STR("1")};
-    CHECK_INT(store_set_global(in, &t.a, &g, &t.e), 0);
-    CHECK(refuses(&t, store_delete(t.s, FUMI_STR("other"), &t.e), ERR_NOT_FOUND));
+    CHECK_INT(store_set_global(in, &t.a, &g, NULL, &t.e), 0);
+    CHECK(refuses(&t, store_delete(t.s, &t.a, FUMI_STR("other"), NULL, &t.e), ERR_NOT_FOUND));
     CHECK_INT(store_get_note(in, &t.a, FUMI_STR("other"), &n, &t.e), 0);
     end(&t, in);
 }
@@ -179,9 +179,9 @@ TEST(damage_is_reported_for_our_notes_only)
     CHECK(begin(&t, &of_project, &in));
     CHECK(damage(&t));
     CHECK(refuses(&t, store_get_note(t.s, &t.a, FUMI_STR("other"), &n, &t.e), ERR_NOT_FOUND));
-    CHECK(refuses(&t, store_delete(t.s, FUMI_STR("other"), &t.e), ERR_NOT_FOUND));
+    CHECK(refuses(&t, store_delete(t.s, &t.a, FUMI_STR("other"), NULL, &t.e), ERR_NOT_FOUND));
     CHECK(store_get_note(t.s, &t.a, FUMI_STR("ours"), &n, &t.e) && t.e.code == FUMI_LIMIT);
-    CHECK_INT(store_delete(t.s, FUMI_STR("ours"), &t.e), 0);
+    CHECK_INT(store_delete(t.s, &t.a, FUMI_STR("ours"), NULL, &t.e), 0);
     end(&t, in);
 }
 
@@ -198,14 +198,16 @@ TEST(a_reader_writes_nothing)
                                {.kind = MERGE_GLOBAL, .global = x}};
     bool more;
     CHECK(begin(&t, &of_reader, &in));
-    CHECK(refuses(&t, store_add_note(t.s, &n, NULL, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, store_update_note(t.s, id, &n, NOTE_TITLE, NULL, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, store_delete(t.s, id, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, store_add_group(t.s, &g, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, store_update_group(t.s, id, none, none, 1, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, store_delete_group(t.s, id, &t.e), FUMI_LIMIT));
-    CHECK(refuses(&t, store_set_global(t.s, &t.a, &x, &t.e), FUMI_LIMIT));
-    store_merge(t.s, &t.a, rows, FUMI_COUNT(rows));
+    CHECK(refuses(
+        &t, store_add_note(t.s, &t.a, &n, &(struct note_change){.allow_duplicate = true}, &t.e),
+        FUMI_LIMIT));
+    CHECK(refuses(&t, store_update_note(t.s, &t.a, id, &n, NOTE_TITLE, NULL, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_delete(t.s, &t.a, id, NULL, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_add_group(t.s, &g, NULL, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_update_group(t.s, id, none, none, 1, NULL, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_delete_group(t.s, id, NULL, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_set_global(t.s, &t.a, &x, NULL, &t.e), FUMI_LIMIT));
+    store_merge(t.s, &t.a, rows, FUMI_COUNT(rows), NULL);
     for (size_t i = 0; i < FUMI_COUNT(rows); i++)
         CHECK(rows[i].e.code == FUMI_LIMIT && strstr(rows[i].e.text, "started with --"));
     CHECK(refuses(&t, store_add_vectors(t.s, NULL, NULL, 0, &t.e), FUMI_LIMIT));

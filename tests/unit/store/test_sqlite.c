@@ -103,15 +103,15 @@ TEST(what_is_not_there_is_not_found)
     CHECK_INT(t.e.code, ERR_NOT_FOUND);
     CHECK_INT(store_get_note(t.s, &t.a, none, &n, &t.e), -1);
     CHECK_INT(t.e.code, ERR_NOT_FOUND);
-    CHECK_INT(store_update_note(t.s, x, &n, NOTE_TITLE, NULL, &t.e), -1);
+    CHECK_INT(store_update_note(t.s, &t.a, x, &n, NOTE_TITLE, NULL, &t.e), -1);
     CHECK_INT(t.e.code, ERR_NOT_FOUND);
-    CHECK_INT(store_delete(t.s, x, &t.e), -1);
+    CHECK_INT(store_delete(t.s, &t.a, x, NULL, &t.e), -1);
     CHECK_INT(t.e.code, ERR_NOT_FOUND);
     CHECK_INT(store_get_group(t.s, &t.a, x, &g, &t.e), -1);
     CHECK_INT(t.e.code, ERR_NOT_FOUND);
-    CHECK_INT(store_update_group(t.s, x, x, x, 1, &t.e), -1);
+    CHECK_INT(store_update_group(t.s, x, x, x, 1, NULL, &t.e), -1);
     CHECK_INT(t.e.code, ERR_NOT_FOUND);
-    CHECK_INT(store_delete_group(t.s, x, &t.e), -1);
+    CHECK_INT(store_delete_group(t.s, x, NULL, &t.e), -1);
     CHECK_INT(t.e.code, ERR_NOT_FOUND);
     CHECK_INT(store_get_global(t.s, &t.a, x, x, &v, &t.e), -1);
     CHECK_INT(t.e.code, ERR_NOT_FOUND);
@@ -160,7 +160,7 @@ TEST(a_patch_sets_what_it_names)
         want.source = rows[i].set & NOTE_SOURCE ? p->source : want.source;
         want.group = rows[i].set & NOTE_GROUP ? p->group : want.group;
         want.metadata = rows[i].set & NOTE_METADATA ? p->metadata : want.metadata;
-        CHECK_INT(store_update_note(t.s, want.id, p, rows[i].set, NULL, &t.e), 0);
+        CHECK_INT(store_update_note(t.s, &t.a, want.id, p, rows[i].set, NULL, &t.e), 0);
         CHECK_INT(store_get_note(t.s, &t.a, want.id, &got, &t.e), 0);
         if (!same_note(&got, &want))
             TEST_FAIL("row %zu", i);
@@ -181,7 +181,8 @@ TEST(words_follow_a_patch)
     struct note n = fixture_note("1", "giraffe");
     n.source = FUMI_STR("origin");
     CHECK_INT(fixture_put(&t, &n, NAN), 0);
-    CHECK_INT(store_update_note(t.s, n.id, &to, NOTE_TEXT | NOTE_TAGS | NOTE_TITLE, NULL, &t.e), 0);
+    CHECK_INT(
+        store_update_note(t.s, &t.a, n.id, &to, NOTE_TEXT | NOTE_TAGS | NOTE_TITLE, NULL, &t.e), 0);
     CHECK_INT(fixture_match(&t, &f, FUMI_STR("giraffe"), 5, &h), 0);
     CHECK_INT(h.n, 0);
     for (size_t i = 0; i < FUMI_COUNT(found); i++) {
@@ -189,7 +190,7 @@ TEST(words_follow_a_patch)
         if (h.n != 1)
             TEST_FAIL("%s: %zu", found[i], h.n);
     }
-    CHECK_INT(store_delete(t.s, n.id, &t.e), 0);
+    CHECK_INT(store_delete(t.s, &t.a, n.id, NULL, &t.e), 0);
     CHECK_INT(fixture_match(&t, &f, FUMI_STR("elephant"), 5, &h), 0);
     CHECK_INT(h.n, 0);
     CHECK(fixture_sound(&t));
@@ -206,10 +207,10 @@ TEST(drop_takes_a_note_or_else_a_global)
                        .value = FUMI_STR("1")};
     CHECK(fixture_open(&t));
     CHECK_INT(fixture_add(&t, "n", "text", 1), 0);
-    CHECK_INT(store_set_global(t.s, &t.a, &g, &t.e), 0);
-    CHECK_INT(store_delete(t.s, FUMI_STR("n"), &t.e), 0);
+    CHECK_INT(store_set_global(t.s, &t.a, &g, NULL, &t.e), 0);
+    CHECK_INT(store_delete(t.s, &t.a, FUMI_STR("n"), NULL, &t.e), 0);
     CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("n"), &n, &t.e), -1);
-    CHECK_INT(store_delete(t.s, FUMI_STR("g"), &t.e), 0);
+    CHECK_INT(store_delete(t.s, &t.a, FUMI_STR("g"), NULL, &t.e), 0);
     CHECK_INT(store_get_global(t.s, &t.a, g.project, g.key, &g, &t.e), -1);
     struct store_stats st;
     CHECK_INT(store_stats(t.s, &st, &t.e), 0);
@@ -224,7 +225,7 @@ TEST(a_number_is_never_used_again)
     CHECK(fixture_open(&t));
     struct note a = fixture_note("a", "x"), b = fixture_note("b", "x");
     CHECK_INT(fixture_put(&t, &a, NAN), 0);
-    CHECK_INT(store_delete(t.s, a.id, &t.e), 0);
+    CHECK_INT(store_delete(t.s, &t.a, a.id, NULL, &t.e), 0);
     CHECK_INT(fixture_put(&t, &b, NAN), 0);
     CHECK(b.seq > a.seq);
     fixture_end(&t);
@@ -246,9 +247,9 @@ TEST(groups)
     b.id = FUMI_STR("2"), b.key = FUMI_STR("earlier"), b.created = 10;
     b.description = (struct fumi_str){0};
     CHECK(fixture_open(&t));
-    CHECK_INT(store_add_group(t.s, &a, &t.e), 0);
-    CHECK_INT(store_add_group(t.s, &b, &t.e), 0);
-    CHECK_INT(store_add_group(t.s, &a, &t.e), -1);
+    CHECK_INT(store_add_group(t.s, &a, NULL, &t.e), 0);
+    CHECK_INT(store_add_group(t.s, &b, NULL, &t.e), 0);
+    CHECK_INT(store_add_group(t.s, &a, NULL, &t.e), -1);
     CHECK_INT(t.e.code, ERR_CONFLICT);
     CHECK_STR(fumi_str(t.e.text), "groupKey already exists in this project");
 
@@ -273,14 +274,14 @@ TEST(groups)
     CHECK_STR(all.items[3].key, "zoo");
 
     struct fumi_str none = {0};
-    CHECK_INT(store_update_group(t.s, a.id, FUMI_STR("new"), none, 30, &t.e), 0);
+    CHECK_INT(store_update_group(t.s, a.id, FUMI_STR("new"), none, 30, NULL, &t.e), 0);
     CHECK_INT(store_get_group(t.s, &t.a, a.id, &got, &t.e), 0);
     CHECK_STR(got.title, "new");
     CHECK_STR(got.description, "");
     CHECK_INT(got.created, 20);
     CHECK_INT(got.updated, 30);
     CHECK_INT(got.notes, 1);
-    CHECK_INT(store_delete_group(t.s, a.id, &t.e), 0);
+    CHECK_INT(store_delete_group(t.s, a.id, NULL, &t.e), 0);
     CHECK_INT(store_list_groups(t.s, ALL_IN(&t.a), FUMI_STR("p"), &all, &t.e), 0);
     CHECK_INT(all.n, 4);
     CHECK_STR(all.items[2].key, "later"); /* a note still refers to it */
@@ -300,9 +301,9 @@ TEST(globals)
                        .updated = 5};
     struct global again = g, other = g, got;
     CHECK(fixture_open(&t));
-    CHECK_INT(store_set_global(t.s, &t.a, &g, &t.e), 0);
+    CHECK_INT(store_set_global(t.s, &t.a, &g, NULL, &t.e), 0);
     again.id = FUMI_STR("2"), again.value = FUMI_STR("[1,2]"), again.updated = 6;
-    CHECK_INT(store_set_global(t.s, &t.a, &again, &t.e), 0);
+    CHECK_INT(store_set_global(t.s, &t.a, &again, NULL, &t.e), 0);
     CHECK_STR(again.id, "1");
     CHECK_INT(store_get_global(t.s, &t.a, g.project, g.key, &got, &t.e), 0);
     CHECK_STR(got.value, "[1,2]");
@@ -311,7 +312,7 @@ TEST(globals)
     static const char *const keys[] = {"global.a", "global.a%", "global.b", "global.a_x"};
     for (size_t i = 0; i < FUMI_COUNT(keys); i++) {
         other.id = fumi_fmt(&t.a, "o%zu", i), other.key = fumi_str(keys[i]);
-        CHECK_INT(store_set_global(t.s, &t.a, &other, &t.e), 0);
+        CHECK_INT(store_set_global(t.s, &t.a, &other, NULL, &t.e), 0);
     }
     static const struct {
         const char *prefix;
@@ -382,21 +383,21 @@ static int change(struct fixture *t, int i)
     case 0:
         return fixture_add(t, "1", "a", 1);
     case 1:
-        return store_update_note(t->s, FUMI_STR("1"), &to, NOTE_TITLE, NULL, &t->e);
+        return store_update_note(t->s, &t->a, FUMI_STR("1"), &to, NOTE_TITLE, NULL, &t->e);
     case 2:
-        return store_delete(t->s, FUMI_STR("1"), &t->e);
+        return store_delete(t->s, &t->a, FUMI_STR("1"), NULL, &t->e);
     case 3:
-        return store_add_group(t->s, &g, &t->e);
+        return store_add_group(t->s, &g, NULL, &t->e);
     case 4:
-        return store_update_group(t->s, g.id, FUMI_STR("U"), (struct fumi_str){0}, 5, &t->e);
+        return store_update_group(t->s, g.id, FUMI_STR("U"), (struct fumi_str){0}, 5, NULL, &t->e);
     case 5:
-        return store_delete_group(t->s, g.id, &t->e);
+        return store_delete_group(t->s, g.id, NULL, &t->e);
     case 6:
-        return store_set_global(t->s, &t->a, &v, &t->e);
+        return store_set_global(t->s, &t->a, &v, NULL, &t->e);
     case 7:
-        return store_set_global(t->s, &t->a, &v, &t->e);
+        return store_set_global(t->s, &t->a, &v, NULL, &t->e);
     default:
-        return store_delete(t->s, v.id, &t->e);
+        return store_delete(t->s, &t->a, v.id, NULL, &t->e);
     }
 }
 
@@ -415,7 +416,7 @@ TEST(each_change_raises_the_number)
         CHECK(now > before && there == now);
         before = now;
     }
-    CHECK(store_delete_group(t.s, FUMI_STR("none"), &t.e) < 0);
+    CHECK(store_delete_group(t.s, FUMI_STR("none"), NULL, &t.e) < 0);
     CHECK_INT(store_change_number(t.s, &now, &t.e), 0);
     CHECK_INT(now, before);
     store_close(other);
@@ -468,7 +469,8 @@ static bool put_named(struct fixture *t)
            !put_in(t, "2", "/p", "global", (struct fumi_strs){two, 4}) &&
            !put_in(t, "3", "/p", "task-1", (struct fumi_strs){one, 1}) &&
            !put_in(t, "4", "q", "task-2", (struct fumi_strs){quoted, 1}) &&
-           !store_add_group(t->s, &g, &t->e) && !store_set_global(t->s, &t->a, &v, &t->e);
+           !store_add_group(t->s, &g, NULL, &t->e) &&
+           !store_set_global(t->s, &t->a, &v, NULL, &t->e);
 }
 
 TEST(names_that_occur)
@@ -516,7 +518,7 @@ TEST(names_go_with_their_last_note)
     struct names got;
     CHECK(fixture_open(&t));
     CHECK(put_named(&t));
-    CHECK_INT(store_delete(t.s, FUMI_STR("4"), &t.e), 0);
+    CHECK_INT(store_delete(t.s, &t.a, FUMI_STR("4"), NULL, &t.e), 0);
     for (int kind = NAME_PROJECT; kind <= NAME_TAG; kind++) {
         static const char *const gone[] = {"q", "task-2", "a\"b"};
         struct naming what = {
@@ -678,7 +680,7 @@ TEST(load_keeps_the_order_and_leaves_out_what_is_gone)
     struct notes out;
     CHECK(fixture_open(&t));
     CHECK(put_many(&t));
-    CHECK_INT(store_delete(t.s, FUMI_STR("b"), &t.e), 0);
+    CHECK_INT(store_delete(t.s, &t.a, FUMI_STR("b"), NULL, &t.e), 0);
     int64_t seqs[] = {4, 2, 1, 99, 0, 1};
     CHECK_INT(store_load_notes(t.s, ALL_IN(&t.a), seqs, FUMI_COUNT(seqs), &out, &t.e), 0);
     CHECK_STR(fixture_note_ids(&t, &out), "d a a");

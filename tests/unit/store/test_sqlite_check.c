@@ -153,9 +153,9 @@ TEST(a_damaged_note_can_be_deleted_but_not_patched)
     CHECK_INT(fixture_add(&t, "1", "giraffe", 0.1), 0);
     CHECK_INT(fixture_add(&t, "2", "elephant", 0.1), 0);
     CHECK_INT(sql(t.path, "UPDATE notes SET text='zebra' WHERE seq=1"), 0);
-    CHECK_INT(store_update_note(t.s, FUMI_STR("1"), &to, NOTE_TITLE, NULL, &t.e), -1);
+    CHECK_INT(store_update_note(t.s, &t.a, FUMI_STR("1"), &to, NOTE_TITLE, NULL, &t.e), -1);
     CHECK(strstr(t.e.text, "Note 1 is damaged"));
-    CHECK_INT(store_delete(t.s, FUMI_STR("1"), &t.e), 0);
+    CHECK_INT(store_delete(t.s, &t.a, FUMI_STR("1"), NULL, &t.e), 0);
     CHECK_INT(doctor(&t, false, &h), -1); /* its keywords are still in the index */
     CHECK_INT(doctor(&t, true, &h), 0);
     struct hits hits;
@@ -179,8 +179,8 @@ TEST(damaged_groups_and_globals_are_errors)
                        .key = FUMI_STR("global.a"),
                        .value = FUMI_STR("1")};
     CHECK(fixture_open(&t));
-    CHECK_INT(store_add_group(t.s, &g, &t.e), 0);
-    CHECK_INT(store_set_global(t.s, &t.a, &v, &t.e), 0);
+    CHECK_INT(store_add_group(t.s, &g, NULL, &t.e), 0);
+    CHECK_INT(store_set_global(t.s, &t.a, &v, NULL, &t.e), 0);
     CHECK_INT(sql(t.path, "UPDATE groups SET title='other'; UPDATE globals SET value='2'"), 0);
     CHECK_INT(store_get_group(t.s, &t.a, g.id, &g, &t.e), -1);
     CHECK_INT(t.e.code, FUMI_LIMIT);
@@ -358,7 +358,7 @@ TEST(doctor_salvages_a_damaged_file)
                               fumi_fmt(&t.a, "note %d %0*d", i, i == 7 ? 9000 : 300, 0).p, 0.1),
                   0);
     for (int i = 20; i < 40; i++)
-        CHECK_INT(store_delete(t.s, fumi_fmt(&t.a, "%d", i), &t.e), 0);
+        CHECK_INT(store_delete(t.s, &t.a, fumi_fmt(&t.a, "%d", i), NULL, &t.e), 0);
     CHECK_INT(store_set_meta(t.s, "fact", FUMI_STR("kept"), &t.e), 0);
     fixture_shut(&t);
     CHECK_INT(stat(t.path, &st), 0);

@@ -43,18 +43,20 @@ static void write_one(struct counting *c)
     struct stored *n = &c->notes[i];
     struct note to = {.id = name(c, 'n', i), .text = text_of(c), .created = {1000 + i, true}};
     if (n->there && roll(c, 2)) {
-        CHECK_INT(store_update_note(s, to.id, &to, NOTE_TEXT, NULL, &c->t.e), 0);
+        CHECK_INT(store_update_note(s, &c->t.a, to.id, &to, NOTE_TEXT, NULL, &c->t.e), 0);
         return;
     }
     if (n->there) {
-        CHECK_INT(store_delete(s, to.id, &c->t.e), 0);
+        CHECK_INT(store_delete(s, &c->t.a, to.id, NULL, &c->t.e), 0);
         n->there = false;
         return;
     }
     *n = (struct stored){true, (int)roll(c, PROJECTS), (int)roll(c, GROUPS)};
     to.project = name(c, 'p', n->project);
     to.group = name(c, 'g', n->group);
-    CHECK_INT(store_add_note(s, &to, NULL, &c->t.e), 0);
+    CHECK_INT(
+        store_add_note(s, &c->t.a, &to, &(struct note_change){.allow_duplicate = true}, &c->t.e),
+        0);
 }
 
 /* project, group -1: any */
@@ -134,7 +136,9 @@ TEST(counts_of_many_projects)
                           .group = FUMI_STR("g"),
                           .text = FUMI_STR("apple")};
         if (i % OTHERS <= i / OTHERS)
-            CHECK_INT(store_add_note(c.t.s, &to, NULL, &c.t.e), 0);
+            CHECK_INT(store_add_note(c.t.s, &c.t.a, &to,
+                                     &(struct note_change){.allow_duplicate = true}, &c.t.e),
+                      0);
     }
     for (int i = 0; i < 3 * OTHERS; i++) {
         struct filter f = {.project = name(&c, 'p', i % OTHERS), .until = INT64_MAX};

@@ -87,8 +87,8 @@ static int patch_rare(struct fixture *t, unsigned i, unsigned version)
     struct fumi_str tag;
     make_rare(&r, i, version);
     struct note n = note_of(&r, &tag);
-    return store_update_note(t->s, n.id, &n, NOTE_TEXT | NOTE_TITLE | NOTE_SOURCE | NOTE_TAGS, NULL,
-                             &t->e);
+    return store_update_note(t->s, &t->a, n.id, &n,
+                             NOTE_TEXT | NOTE_TITLE | NOTE_SOURCE | NOTE_TAGS, NULL, &t->e);
 }
 
 static bool fill(struct fixture *t)
@@ -232,7 +232,7 @@ static int drop(struct fixture *t, unsigned i)
 {
     struct rare r;
     make_rare(&r, i, 0);
-    return store_delete(t->s, fumi_str(r.id), &t->e);
+    return store_delete(t->s, &t->a, fumi_str(r.id), NULL, &t->e);
 }
 
 static bool is_found(struct fixture *t, unsigned i, unsigned version)
@@ -322,17 +322,18 @@ TEST(other_things_are_gone)
                       .project = FUMI_STR("p"),
                       .key = FUMI_STR("k"),
                       .title = fumi_str(c.sentence)};
-    CHECK_INT(store_set_global(t.s, &t.a, &g, &t.e), 0);
-    CHECK_INT(store_add_group(t.s, &h, &t.e), 0);
+    CHECK_INT(store_set_global(t.s, &t.a, &g, NULL, &t.e), 0);
+    CHECK_INT(store_add_group(t.s, &h, NULL, &t.e), 0);
     g.id = FUMI_STR("g2");
     g.value = fumi_fmt(&t.a, "\"%s\"", b.sentence);
-    CHECK_INT(store_set_global(t.s, &t.a, &g, &t.e), 0);
-    CHECK_INT(store_update_group(t.s, h.id, fumi_str(d.sentence), (struct fumi_str){0}, 1, &t.e),
-              0);
+    CHECK_INT(store_set_global(t.s, &t.a, &g, NULL, &t.e), 0);
+    CHECK_INT(
+        store_update_group(t.s, h.id, fumi_str(d.sentence), (struct fumi_str){0}, 1, NULL, &t.e),
+        0);
     CHECK_INT(patch_rare(&t, 50, 1), 0);
     CHECK(traces(&t, all, 5, false) >= 2);
-    CHECK_INT(store_delete(t.s, FUMI_STR("g1"), &t.e), 0);
-    CHECK_INT(store_delete_group(t.s, h.id, &t.e), 0);
+    CHECK_INT(store_delete(t.s, &t.a, FUMI_STR("g1"), NULL, &t.e), 0);
+    CHECK_INT(store_delete_group(t.s, h.id, NULL, &t.e), 0);
     CHECK_INT(store_check(t.s, false, NULL, NULL, &t.e), 0);
     CHECK_INT(traces(&t, all, 5, true), 0);
     CHECK(is_found(&t, 50, 1));
@@ -356,18 +357,19 @@ static int removal(struct fixture *t, unsigned way)
     struct merge_row row = {.kind = MERGE_GLOBAL, .global = g};
     switch (way) {
     case 0:
-        return store_delete(t->s, FUMI_STR("note-60"), &t->e);
+        return store_delete(t->s, &t->a, FUMI_STR("note-60"), NULL, &t->e);
     case 1:
-        return store_set_global(t->s, &t->a, &g, &t->e);
+        return store_set_global(t->s, &t->a, &g, NULL, &t->e);
     case 2:
-        store_merge(t->s, &t->a, &row, 1);
+        store_merge(t->s, &t->a, &row, 1, NULL);
         return row.e.code;
     case 3:
-        return store_delete(t->s, FUMI_STR("gc"), &t->e);
+        return store_delete(t->s, &t->a, FUMI_STR("gc"), NULL, &t->e);
     case 4:
-        return store_update_group(t->s, FUMI_STR("h1"), FUMI_STR("T"), FUMI_STR("D"), 1, &t->e);
+        return store_update_group(t->s, FUMI_STR("h1"), FUMI_STR("T"), FUMI_STR("D"), 1, NULL,
+                                  &t->e);
     case 5:
-        return store_delete_group(t->s, FUMI_STR("h2"), &t->e);
+        return store_delete_group(t->s, FUMI_STR("h2"), NULL, &t->e);
     case 6:
         return patch_rare(t, 66, 1);
     }
@@ -397,9 +399,9 @@ TEST(gone_whichever_way_it_is_removed)
                               .title = FUMI_STR("T"),
                               .description = fumi_str(description.sentence)}};
     for (size_t i = 0; i < FUMI_COUNT(globals); i++)
-        CHECK_INT(store_set_global(t.s, &t.a, &globals[i], &t.e), 0);
+        CHECK_INT(store_set_global(t.s, &t.a, &globals[i], NULL, &t.e), 0);
     for (size_t i = 0; i < FUMI_COUNT(groups); i++)
-        CHECK_INT(store_add_group(t.s, &groups[i], &t.e), 0);
+        CHECK_INT(store_add_group(t.s, &groups[i], NULL, &t.e), 0);
     for (unsigned way = 0; way < FUMI_COUNT(all); way++) {
         bool more = true;
         CHECK(traces(&t, &all[way], 1, false) > 0);

@@ -187,7 +187,7 @@ TEST(no_note_in_the_language)
     CHECK_STR(best(&t, "Häuser"), "");
     add(&t, "Das ist die Regel des Hauses.");
     CHECK_STR(best(&t, "Häuser"), "Das ist die Regel des Hauses.");
-    CHECK_INT(store_delete(t.s, FUMI_STR("Das ist die Regel des Hauses."), &t.e), 0);
+    CHECK_INT(store_delete(t.s, &t.a, FUMI_STR("Das ist die Regel des Hauses."), NULL, &t.e), 0);
     CHECK_STR(best(&t, "Häuser"), "");
     fixture_end(&t);
 }

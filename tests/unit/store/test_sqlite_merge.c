@@ -31,7 +31,7 @@ static struct group group(const char *id, const char *project, const char *title
 /* Returns the outcome (enum merged), or -1 with t->e set. */
 static int merge(struct fixture *t, struct merge_row *r)
 {
-    store_merge(t->s, &t->a, r, 1);
+    store_merge(t->s, &t->a, r, 1, NULL);
     t->e = r->e;
     return r->e.code ? -1 : (int)r->outcome;
 }
@@ -79,8 +79,8 @@ TEST(put_global_takes_no_id_from_another)
     struct fixture t = {0};
     CHECK(fixture_open(&t));
     struct global a = global("1", "p", "1", 1), b = global("1", "q", "2", 2);
-    CHECK_INT(store_set_global(t.s, &t.a, &a, &t.e), 0);
-    CHECK_INT(store_set_global(t.s, &t.a, &b, &t.e), -1);
+    CHECK_INT(store_set_global(t.s, &t.a, &a, NULL, &t.e), 0);
+    CHECK_INT(store_set_global(t.s, &t.a, &b, NULL, &t.e), -1);
     CHECK_INT(t.e.code, ERR_CONFLICT);
     CHECK_STR(get(&t, "p").value, "1");
     CHECK_INT(get(&t, "q").updated, -1);
@@ -284,7 +284,7 @@ TEST(rows_of_all_kinds_are_merged_in_order)
     };
     const int expected[] = {MERGED_ADDED, -1, MERGED_SAME,  MERGED_RENAMED,
                             MERGED_ADDED, -1, MERGED_ADDED, MERGED_OLDER};
-    store_merge(t.s, &t.a, rows, FUMI_COUNT(rows));
+    store_merge(t.s, &t.a, rows, FUMI_COUNT(rows), NULL);
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         CHECK_INT(rows[i].e.code, expected[i] < 0 ? ERR_CONFLICT : 0);
         CHECK(expected[i] < 0 || (int)rows[i].outcome == expected[i]);

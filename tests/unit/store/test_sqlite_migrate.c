@@ -58,7 +58,7 @@ static int add_notes(struct fixture *t)
             return -1;
     }
     for (int i = 0; i < NOTES; i += 11)
-        if (store_delete(t->s, fumi_fmt(&t->a, "%d", i), &t->e))
+        if (store_delete(t->s, &t->a, fumi_fmt(&t->a, "%d", i), NULL, &t->e))
             return -1;
     return 0;
 }
@@ -74,7 +74,8 @@ static int add_others(struct fixture *t)
                        .project = FUMI_STR("p"),
                        .key = FUMI_STR("k"),
                        .value = FUMI_STR("17")};
-    return store_add_group(t->s, &g, &t->e) || store_set_global(t->s, &t->a, &v, &t->e) ||
+    return store_add_group(t->s, &g, NULL, &t->e) ||
+                   store_set_global(t->s, &t->a, &v, NULL, &t->e) ||
                    store_set_meta(t->s, "space", FUMI_STR("local"), &t->e)
                ? -1
                : 0;

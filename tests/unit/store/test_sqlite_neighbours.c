@@ -65,7 +65,7 @@ TEST(by_time_then_by_seq)
     for (size_t i = 0; i < FUMI_COUNT(rows); i++)
         CHECK_STR(ids_of(&t, &all[i]), rows[i].want);
     CHECK_STR(around(&t, 99), "- - - -");
-    CHECK_INT(store_delete(t.s, FUMI_STR("d"), &t.e), 0);
+    CHECK_INT(store_delete(t.s, &t.a, FUMI_STR("d"), NULL, &t.e), 0);
     CHECK_STR(around(&t, seqs[0]), "a b e f");
     CHECK(fixture_sound(&t));
     fixture_end(&t);
@@ -105,14 +105,14 @@ TEST(an_update_keeps_the_session)
     for (int i = 0; i < 6; i++)
         seqs[i] = add(&t, (struct added){fumi_fmt(&t.a, "%d", i).p, .session = i < 3 ? "s" : NULL,
                                          .writer = 5, .created = 1000 + i});
-    CHECK_INT(store_update_note(t.s, FUMI_STR("1"), &to, NOTE_TITLE, NULL, &t.e), 0);
-    CHECK_INT(store_update_note(t.s, FUMI_STR("4"), &to, NOTE_TITLE, NULL, &t.e), 0);
+    CHECK_INT(store_update_note(t.s, &t.a, FUMI_STR("1"), &to, NOTE_TITLE, NULL, &t.e), 0);
+    CHECK_INT(store_update_note(t.s, &t.a, FUMI_STR("4"), &to, NOTE_TITLE, NULL, &t.e), 0);
     CHECK_STR(around(&t, seqs[0]), "- - 1 2");
     CHECK_STR(around(&t, seqs[3]), "- - 4 5");
-    CHECK_INT(store_update_note(t.s, FUMI_STR("1"), &to, NOTE_GROUP, NULL, &t.e), 0);
-    CHECK_INT(store_update_note(t.s, FUMI_STR("2"), &to, NOTE_GROUP, NULL, &t.e), 0);
-    CHECK_INT(store_update_note(t.s, FUMI_STR("4"), &to, NOTE_GROUP, NULL, &t.e), 0);
-    CHECK_INT(store_update_note(t.s, FUMI_STR("5"), &to, NOTE_GROUP, NULL, &t.e), 0);
+    CHECK_INT(store_update_note(t.s, &t.a, FUMI_STR("1"), &to, NOTE_GROUP, NULL, &t.e), 0);
+    CHECK_INT(store_update_note(t.s, &t.a, FUMI_STR("2"), &to, NOTE_GROUP, NULL, &t.e), 0);
+    CHECK_INT(store_update_note(t.s, &t.a, FUMI_STR("4"), &to, NOTE_GROUP, NULL, &t.e), 0);
+    CHECK_INT(store_update_note(t.s, &t.a, FUMI_STR("5"), &to, NOTE_GROUP, NULL, &t.e), 0);
     CHECK_STR(around(&t, seqs[0]), "- - - -");
     CHECK_STR(around(&t, seqs[1]), "- - 2 -");
     CHECK_STR(around(&t, seqs[3]), "- - - -");
@@ -133,7 +133,7 @@ TEST(imported_notes_have_only_sessions)
         n.session = i < 2 ? FUMI_STR("s") : (struct fumi_str){0};
         struct merge_row rows[3] = {{.note = n}, {.note = n}, {.note = n}};
         rows[2].note.session = FUMI_STR("other");
-        store_merge(t.s, &t.a, rows, FUMI_COUNT(rows));
+        store_merge(t.s, &t.a, rows, FUMI_COUNT(rows), NULL);
         CHECK(!rows[0].e.code && rows[0].outcome == MERGED_ADDED);
         CHECK(!rows[1].e.code && rows[1].outcome == MERGED_SAME);
         CHECK_INT(rows[2].e.code, ERR_CONFLICT);

@@ -135,7 +135,8 @@ TEST(near_follows_each_change)
     CHECK_STR(fixture_ids(&t, &h), "2 1");
 
     struct note to = {.group = FUMI_STR("g"), .title = FUMI_STR("t")};
-    CHECK_INT(store_update_note(t.s, FUMI_STR("1"), &to, NOTE_GROUP | NOTE_TITLE, NULL, &t.e), 0);
+    CHECK_INT(store_update_note(t.s, &t.a, FUMI_STR("1"), &to, NOTE_GROUP | NOTE_TITLE, NULL, &t.e),
+              0);
     CHECK_INT(fixture_near(&t, &g, 0, 10, &h), 0);
     CHECK_STR(fixture_ids(&t, &h), "1");
     CHECK(fabs(h.items[0].score - cos(0.1)) < 1e-6); /* the vector was kept */
@@ -145,16 +146,19 @@ TEST(near_follows_each_change)
     struct vectors v = {.space = SPACE, .dim = DIM, .items = &p, .n = 1};
     fixture_vector(1, x);
     to.text = FUMI_STR("new");
-    CHECK_INT(store_update_note(t.s, FUMI_STR("2"), &to, NOTE_TEXT, &v, &t.e), 0);
+    CHECK_INT(store_update_note(t.s, &t.a, FUMI_STR("2"), &to, NOTE_TEXT,
+                                &(struct note_change){.vectors = &v, .allow_duplicate = true},
+                                &t.e),
+              0);
     CHECK_INT(fixture_near(&t, &f, 1, 10, &h), 0);
     CHECK_STR(fixture_ids(&t, &h), "2 1");
     CHECK(fabs(h.items[0].score - 1) < 1e-6);
     CHECK_INT(h.items[0].begin, 1);
 
-    CHECK_INT(store_update_note(t.s, FUMI_STR("2"), &to, NOTE_TEXT, NULL, &t.e), 0);
+    CHECK_INT(store_update_note(t.s, &t.a, FUMI_STR("2"), &to, NOTE_TEXT, NULL, &t.e), 0);
     CHECK_INT(fixture_near(&t, &f, 1, 10, &h), 0);
     CHECK_STR(fixture_ids(&t, &h), "1"); /* pending */
-    CHECK_INT(store_delete(t.s, FUMI_STR("1"), &t.e), 0);
+    CHECK_INT(store_delete(t.s, &t.a, FUMI_STR("1"), NULL, &t.e), 0);
     CHECK_INT(fixture_near(&t, &f, 1, 10, &h), 0);
     CHECK_INT(h.n, 0);
     CHECK(fixture_sound(&t));
@@ -197,7 +201,9 @@ TEST(the_best_passage_counts_for_a_note)
         p[i] = (struct passage){i, i + 1, x[i]};
     }
     struct note n = fixture_note("long", "x");
-    CHECK_INT(store_add_note(t.s, &n, &v, &t.e), 0);
+    CHECK_INT(store_add_note(t.s, &t.a, &n,
+                             &(struct note_change){.vectors = &v, .allow_duplicate = true}, &t.e),
+              0);
     for (int i = 0; i < 3; i++)
         CHECK_INT(fixture_add(&t, fumi_fmt(&t.a, "%d", i).p, "x", 1 + i * 0.1), 0);
     CHECK_INT(fixture_near(&t, &f, 0, 3, &h), 0);
@@ -226,7 +232,9 @@ TEST(a_space_of_its_own)
     CHECK(fixture_open(&t));
     CHECK_INT(fixture_add(&t, "1", "x", 0), 0);
     struct note n = fixture_note("2", "x");
-    CHECK_INT(store_add_note(t.s, &n, &v, &t.e), 0);
+    CHECK_INT(store_add_note(t.s, &t.a, &n,
+                             &(struct note_change){.vectors = &v, .allow_duplicate = true}, &t.e),
+              0);
     for (int i = 0; i < 3; i++) {
         CHECK_INT(fixture_near(&t, &f, 0, 10, &h), 0);
         CHECK_STR(fixture_ids(&t, &h), "1");
@@ -239,7 +247,9 @@ TEST(a_space_of_its_own)
     CHECK_INT(t.e.code, FUMI_INTERNAL_ERROR);
     v.dim = 4;
     n = fixture_note("3", "x");
-    CHECK_INT(store_add_note(t.s, &n, &v, &t.e), -1);
+    CHECK_INT(store_add_note(t.s, &t.a, &n,
+                             &(struct note_change){.vectors = &v, .allow_duplicate = true}, &t.e),
+              -1);
     CHECK_INT(n.seq, 0);
     CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("3"), &n, &t.e), -1);
     CHECK_INT(t.e.code, ERR_NOT_FOUND);
@@ -255,7 +265,8 @@ TEST(vectors_that_are_no_vectors_are_refused)
         struct passage p = {0, 1, rows[i]};
         struct vectors v = {.space = SPACE, .dim = DIM, .items = &p, .n = 1};
         struct note n = fixture_note("1", "x");
-        if (!store_add_note(t.s, &n, &v, &t.e))
+        if (!store_add_note(t.s, &t.a, &n,
+                            &(struct note_change){.vectors = &v, .allow_duplicate = true}, &t.e))
             TEST_FAIL("row %zu", i);
     }
     CHECK(fixture_sound(&t));
@@ -301,7 +312,7 @@ TEST(lacking_and_fill)
     CHECK_INT(rest.n, 2);
 
     struct note to = {.text = FUMI_STR("changed")};
-    CHECK_INT(store_update_note(t.s, FUMI_STR("3"), &to, NOTE_TEXT, NULL, &t.e), 0);
+    CHECK_INT(store_update_note(t.s, &t.a, FUMI_STR("3"), &to, NOTE_TEXT, NULL, &t.e), 0);
     float x[DIM];
     fixture_vector(0, x);
     struct passage p = {0, 3, x};
@@ -429,7 +440,10 @@ static void replace_by_backup(int changes)
     CHECK_INT(rename(copy.p, t.path), 0);
     CHECK(fixture_open(&t));
     fixture_vector(1, x);
-    CHECK_INT(store_update_note(t.s, FUMI_STR("1"), &to, NOTE_TEXT, &v, &t.e), 0);
+    CHECK_INT(store_update_note(t.s, &t.a, FUMI_STR("1"), &to, NOTE_TEXT,
+                                &(struct note_change){.vectors = &v, .allow_duplicate = true},
+                                &t.e),
+              0);
     CHECK_INT(fixture_near(&t, &f, 1, 10, &h), 0);
     CHECK_STR(fixture_ids(&t, &h), "1");
     CHECK(fabs(h.items[0].score - 1) < 1e-6);
@@ -566,7 +580,8 @@ static void *add_some(void *arg)
         c->failed += fixture_put(&mine, &n, i * 0.01) != 0;
         struct note to = {.group = FUMI_STR("moved")};
         if (i % 4 == 0)
-            c->failed += store_update_note(mine.s, n.id, &to, NOTE_GROUP, NULL, &mine.e) != 0;
+            c->failed += store_update_note(mine.s, &mine.a, n.id, &to, NOTE_GROUP, NULL, &mine.e) !=
+                         0;
     }
     return NULL;
 }

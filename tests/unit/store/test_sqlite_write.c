@@ -259,7 +259,7 @@ static void *add_some(void *arg)
         c->conflicts += rc && mine.e.code == ERR_CONFLICT;
         c->failed += rc && mine.e.code != ERR_CONFLICT;
         if (i % 3 == 0)
-            c->failed += store_delete(mine.s, n.id, &mine.e) != 0;
+            c->failed += store_delete(mine.s, &mine.a, n.id, NULL, &mine.e) != 0;
     }
     return NULL;
 }
@@ -304,7 +304,9 @@ static void *add_bad(void *arg)
     struct vectors v = {.space = SPACE, .dim = DIM, .items = &p, .n = 1};
     for (int i = 0; i < 20; i++) {
         struct note n = fixture_note("bad", "bad");
-        f->failed += store_add_note(mine.s, &n, &v, &mine.e) == 0;
+        f->failed += store_add_note(mine.s, &mine.a, &n,
+                                    &(struct note_change){.vectors = &v, .allow_duplicate = true},
+                                    &mine.e) == 0;
     }
     return NULL;
 }
@@ -474,7 +476,7 @@ static void child_until_killed(const char *path, int to, int base)
         if (fixture_put(&t, &n, 0.1) || write(to, &i, sizeof(i)) != sizeof(i))
             _exit(3);
         struct note patch = {.text = FUMI_STR("patched")};
-        if (i % 5 == 0 && store_update_note(t.s, n.id, &patch, NOTE_TEXT, NULL, &t.e))
+        if (i % 5 == 0 && store_update_note(t.s, &t.a, n.id, &patch, NOTE_TEXT, NULL, &t.e))
             _exit(4);
     }
 }
@@ -587,7 +589,8 @@ static int child_read_only(const char *path)
     struct note n;
     if (!t.s || store_get_note(t.s, &t.a, FUMI_STR("1"), &n, &t.e))
         return 1;
-    int rc = store_delete(t.s, FUMI_STR("1"), &t.e) && strstr(t.e.text, "writable") ? 0 : 2;
+    int rc = store_delete(t.s, &t.a, FUMI_STR("1"), NULL, &t.e) && strstr(t.e.text, "writable") ? 0
+                                                                                                : 2;
     fumi_arena_done(&t.a);
     fixture_shut(&t);
     return rc;
