@@ -190,7 +190,8 @@ static int export(struct invocation *i)
     struct session s = {0};
     struct fumi_err e = {0};
     struct export x = {.markdown = f->format == 1};
-    x.filter = (struct filter){.group = f->group, .since = INT64_MIN, .until = INT64_MAX};
+    x.filter = (struct filter){
+        .group = f->group, .since = INT64_MIN, .until = INT64_MAX, .superseded = true};
     if (f->group.n && !f->project.n)
         return command_misuse(i, "--group needs --project");
     int rc = f->project.n ? project_canonical(i->a, f->project, &x.filter.project, &e) : 0;

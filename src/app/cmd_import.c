@@ -42,7 +42,7 @@ struct import {
     struct line lines[BATCH_LINES];
     struct merge_row rows[BATCH_LINES]; /* of the valid lines */
     size_t n, bytes;                    /* of the batch */
-    size_t merged[MERGED_OLDER + 1];    /* number of lines, by result */
+    size_t merged[MERGED_EQUAL + 1];    /* number of lines, by result */
     size_t notes;                       /* number of notes added */
     size_t bad;
     struct fumi_arena a; /* of the batch */
@@ -255,7 +255,7 @@ static void print_counts(const struct import *m)
     printf("%zu added", added(m));
     if (m->merged[MERGED_RENAMED])
         printf(" (%zu under new ids)", m->merged[MERGED_RENAMED]);
-    printf(", %zu already present", m->merged[MERGED_SAME]);
+    printf(", %zu already present", m->merged[MERGED_SAME] + m->merged[MERGED_EQUAL]);
     if (m->merged[MERGED_OLDER])
         printf(", %zu not newer than the stored value", m->merged[MERGED_OLDER]);
     printf(", %zu bad\n", m->bad);

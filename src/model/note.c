@@ -100,6 +100,7 @@ bool note_same(const struct note *given, const struct note *stored)
     bool same = true;
     for (size_t i = 0; same && i < NOTE_INDEX_N; i++)
         same = (i == NOTE_INDEX_CREATED && !given->created.set) ||
+               (i == NOTE_INDEX_SUPERSEDED_BY && !given->superseded_by.p) ||
                note_same_member(given, stored, i);
     return same;
 }

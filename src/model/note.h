@@ -62,7 +62,8 @@ struct fumi_time *note_time_at(struct note *n, size_t column);
 struct fumi_time note_time_of(const struct note *n, size_t column);
 /* Sets the members named by `set` (enum note_bit) to those of `from`. */
 void note_assign(struct note *n, const struct note *from, unsigned set);
-/* Whether all members are equal. A `given` without a time equals a note of any time. */
+/* Whether all members are equal. A `given` without a time equals a note of any time, and a current
+ * one a superseded one. */
 bool note_same(const struct note *given, const struct note *stored);
 bool note_same_member(const struct note *one, const struct note *other, size_t column);
 /* Bytes of the free text: title, text, tags, source, metadata, session. */

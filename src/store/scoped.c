@@ -149,7 +149,7 @@ static int narrow(const struct scoped *s, const struct filter **f, struct filter
 {
     if (!s->scope.project.p)
         return 0;
-    *own = *f ? **f : (struct filter){.since = INT64_MIN, .until = INT64_MAX};
+    *own = *f ? **f : (struct filter){.since = INT64_MIN, .until = INT64_MAX, .superseded = true};
     if (own->project.p && scope_admits(&s->scope, own->project, e))
         return -1;
     own->project = s->scope.project;

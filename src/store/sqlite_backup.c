@@ -1,5 +1,6 @@
 /* Copies of the database, made while other processes write. A copy is read in one snapshot into a
  * file under a temporary name, checked, and then renamed. It needs no write-ahead log. */
+#include "store/sqlite_changes.h"
 #include "store/sqlite_erase.h"
 #include "store/sqlite_file.h"
 #include "store/sqlite_ops.h"
@@ -122,6 +123,8 @@ int store_sqlite_backup(struct store *s, struct fumi_str path, struct fumi_err *
     int rc = store_sqlite_file_exists(to)
                  ? fumi_err_set(e, ERR_CONFLICT, "This file exists; choose another name (%s)", to)
                  : store_sqlite_copy((struct store_sqlite *)s, to, COPY_BACKUP, e);
+    if (!rc)
+        store_sqlite_backup_made((struct store_sqlite *)s, to);
     fumi_arena_done(&a);
     return rc;
 }

@@ -134,7 +134,7 @@ static int look_at_tag_sets(struct db *d, void *arg, struct fumi_err *e)
         "SELECT count(*) FROM notes n LEFT JOIN tag_sets p USING(tag_set) LEFT "
         "JOIN project_groups r USING(project_group) WHERE r.project IS NOT n.project OR "
         "r.group_key "
-        "IS NOT n.group_key OR p.tags IS NOT n.tags";
+        "IS NOT n.group_key OR p.tags IS NOT " SUPERSEDED_TAGS;
     if (store_sqlite_number(d, e, &wrong, sql, "") < 0)
         return -1;
     if (wrong)
@@ -182,13 +182,12 @@ static int repair_tag_sets(struct db *d, void *arg, struct fumi_err *e)
         "INSERT INTO project_groups(project, group_key, notes) SELECT project, group_key, count(*) "
         "FROM notes GROUP BY "
         "project, group_key",
-        "INSERT INTO tag_sets(project_group, tags, notes) SELECT project_group, n.tags, count(*) "
-        "FROM notes n JOIN "
-        "project_groups r ON r.project=n.project AND r.group_key=n.group_key GROUP BY "
-        "project_group, n.tags",
-        "UPDATE notes SET tag_set=(SELECT p.tag_set FROM project_groups r JOIN tag_sets p "
+        "INSERT INTO tag_sets(project_group, tags, notes) SELECT project_group, " SUPERSEDED_TAGS
+        ", count(*) FROM notes n JOIN "
+        "project_groups r ON r.project=n.project AND r.group_key=n.group_key GROUP BY 1, 2",
+        "UPDATE notes AS n SET tag_set=(SELECT p.tag_set FROM project_groups r JOIN tag_sets p "
         "USING(project_group) WHERE "
-        "r.project=notes.project AND r.group_key=notes.group_key AND p.tags=notes.tags)",
+        "r.project=n.project AND r.group_key=n.group_key AND p.tags=" SUPERSEDED_TAGS ")",
     };
     for (size_t i = 0; i < FUMI_COUNT(all); i++)
         if (store_sqlite_run(d, e, all[i], ""))
@@ -207,6 +206,9 @@ static const struct check_rule {
     const char *look; /* counts the wrong rows */
     const char *repair;
 } rules[] = {
+    {"wrong hashes of texts",
+     "SELECT count(*) FROM notes WHERE said IS NOT said_of(project, group_key, text)",
+     "UPDATE notes SET said=said_of(project, group_key, text)"},
     {"vectors without a note or a space",
      "SELECT count(*) FROM vectors WHERE note NOT IN (SELECT seq FROM notes) OR space NOT IN "
      "(SELECT space FROM spaces)",

@@ -265,7 +265,9 @@ static int bind_note(sqlite3_stmt *q, int i, const struct note *n, struct fumi_s
 {
     int rc = SQLITE_OK;
     for (size_t column = 0; !rc && column < NOTE_INDEX_N; column++, i++) {
-        if (note_columns[column].type == FUMI_T_TIME)
+        if (column == NOTE_INDEX_CREATED)
+            rc = sqlite3_bind_int64(q, i, n->created.ms);
+        else if (note_columns[column].type == FUMI_T_TIME)
             rc = bind_time(q, i, note_time_of(n, column));
         else
             rc = bind_str(q, i, column == NOTE_INDEX_TAGS ? tags_json : note_text_of(n, column),

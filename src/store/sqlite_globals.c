@@ -1,6 +1,6 @@
 /* Globals: JSON values by project and key. Also the meta table, the change number and statistics.
  */
-#include "store/sqlite_erase.h"
+#include "store/sqlite_changes.h"
 #include "store/sqlite_merge.h"
 #include "store/sqlite_ops.h"
 
@@ -52,65 +52,90 @@ static int find(struct db *d, struct fumi_arena *a, const struct global *like, s
     return 1;
 }
 
-struct set_global_args {
-    struct fumi_arena *arena;
-    struct global *given, now;
-    bool replaced;
-};
-
-/* Sets now.id to the id of an existing key. Returns 1; 0 if the key is new; -1 with *e set. */
-static int find_id(struct db *d, struct set_global_args *p, struct fumi_err *e)
+int store_sqlite_global_find(struct db *d, struct fumi_arena *a, struct fumi_str id,
+                             struct global *out, bool *valid, struct fumi_err *e)
 {
-    sqlite3_stmt *q = store_sqlite_query(d, e, "SELECT id FROM globals WHERE project=?1 AND key=?2",
-                                         "ss", p->now.project, p->now.key);
+    sqlite3_stmt *q = store_sqlite_query(d, e, COLUMNS "WHERE id=?1", "s", id);
     int found = q ? store_sqlite_row(d, q, e) : -1;
-    if (found > 0) {
-        p->now.id = store_sqlite_keep(q, 0, p->arena);
-        store_sqlite_end(q);
-    }
-    return found;
+    if (found <= 0)
+        return found;
+    *valid = view_row(q, out);
+    keep_strings(out, a);
+    store_sqlite_end(q);
+    return 1;
 }
 
-/* g->id must be unused, or the id of the existing key. */
-static int write_row(struct db *d, const struct global *g, struct fumi_err *e)
+static unsigned differing(const struct global *old, const struct global *now)
 {
-    if (store_sqlite_run(
-            d, e,
-            "INSERT INTO globals VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT(project, key) "
-            "DO UPDATE SET value=?4, updated=?5, checksum=?6",
-            "ssssii", g->id, g->project, g->key, g->value, g->updated, sum_of(g)))
+    const struct fumi_str was[] = {old->id, old->project, old->key, old->value},
+                          is[] = {now->id, now->project, now->key, now->value};
+    unsigned set = 1u << (journal_global.n - 1); /* the time of the update */
+    for (size_t i = 0; i < FUMI_COUNT(was); i++)
+        set |= fumi_eq(was[i], is[i]) ? 0 : 1u << i;
+    return set;
+}
+
+int store_sqlite_global_write(struct db *d, struct store_sqlite_change *c, const struct global *old,
+                              const struct global *now, struct fumi_err *e)
+{
+    struct fumi_str before = {0};
+    if (old)
+        before = store_sqlite_before(c->arena, &journal_global, old, differing(old, now), 0);
+    const struct journal_row row = {old ? CHANGE_GLOBAL_UPDATE : CHANGE_GLOBAL_ADD,
+                                    old ? old->project : now->project, now->id, before};
+    if (store_sqlite_run(d, e, "REPLACE INTO globals VALUES(?1, ?2, ?3, ?4, ?5, ?6)", "ssssii",
+                         now->id, now->project, now->key, now->value, now->updated, sum_of(now)) ||
+        store_sqlite_journal(d, c, &row, e))
         return -1;
     return store_sqlite_note_changed(d, CHANGED_ELSE, e);
 }
 
+int store_sqlite_global_drop(struct db *d, struct store_sqlite_change *c, const struct global *old,
+                             bool valid, struct fumi_err *e)
+{
+    struct fumi_str before = {0};
+    if (valid)
+        before = store_sqlite_before(c->arena, &journal_global, old, (1u << journal_global.n) - 1,
+                                     0);
+    const struct journal_row row = {CHANGE_GLOBAL_DELETE, old->project, old->id, before};
+    if (store_sqlite_journal(d, c, &row, e) ||
+        store_sqlite_run(d, e, "DELETE FROM globals WHERE id=?1", "s", old->id))
+        return -1;
+    return store_sqlite_note_changed(d, CHANGED_ELSE, e);
+}
+
+struct set_global_args {
+    struct fumi_arena *arena;
+    struct global *given, now;
+    const struct author *by;
+};
+
 static int put(struct db *d, void *arg, struct fumi_err *e)
 {
     struct set_global_args *p = arg;
+    struct store_sqlite_change c = store_sqlite_change_begin(p->by, p->arena);
+    struct global old;
     int64_t other;
+    bool valid = false;
     p->now = *p->given;
-    int found = find_id(d, p, e);
+    int found = find(d, p->arena, &p->now, &old, &valid, e);
     if (found < 0)
         return -1;
-    p->replaced = found;
-    if (!found)
-        found = store_sqlite_number(d, e, &other, "SELECT 1 FROM globals WHERE id=?1", "s",
-                                    p->now.id);
-    if (found && !p->replaced)
+    if (found)
+        p->now.id = old.id;
+    else if ((found = store_sqlite_number(d, e, &other, "SELECT 1 FROM globals WHERE id=?1", "s",
+                                          p->now.id)))
         return found < 0 ? -1 : fumi_err_set(e, ERR_CONFLICT, "Another global has this id");
-    return write_row(d, &p->now, e) || (p->replaced && store_sqlite_erase_mark(d, false, e)) ? -1
-                                                                                             : 0;
+    return store_sqlite_global_write(d, &c, valid ? &old : NULL, &p->now, e);
 }
 
 int store_sqlite_set_global(struct store *s, struct fumi_arena *a, struct global *g,
                             const struct author *by, struct fumi_err *e)
 {
-    (void)by;
-    struct set_global_args p = {.arena = a, .given = g};
+    struct set_global_args p = {.arena = a, .given = g, .by = by};
     int rc = store_sqlite_write(s, put, &p, e);
     if (!rc)
         g->id = p.now.id;
-    if (!rc && p.replaced)
-        store_sqlite_erase_soon((struct store_sqlite *)s);
     return rc;
 }
 
@@ -120,8 +145,8 @@ int store_sqlite_merge_global(struct db *d, void *arg, struct fumi_err *e)
 {
     struct store_sqlite_merging *m = arg;
     struct global *now = &m->now.global, is;
-    bool valid;
-    m->now = *m->given;
+    bool valid = false;
+    store_sqlite_merge_begin(m);
     int found = find(d, m->arena, now, &is, &valid, e);
     if (found < 0 ||
         (!found && store_sqlite_id_free(d, m->arena, now->project, &now->id, &m->now.outcome, e)))
@@ -135,8 +160,7 @@ int store_sqlite_merge_global(struct db *d, void *arg, struct fumi_err *e)
         if (!newer)
             return 0;
     }
-    m->replaced = found;
-    return write_row(d, now, e) || (found && store_sqlite_erase_mark(d, false, e)) ? -1 : 0;
+    return store_sqlite_global_write(d, m->change, valid ? &is : NULL, now, e);
 }
 
 struct get_global_args {

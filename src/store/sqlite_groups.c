@@ -1,5 +1,5 @@
 /* Groups: rows of the table, and groups that exist only as names in notes. */
-#include "store/sqlite_erase.h"
+#include "store/sqlite_changes.h"
 #include "store/sqlite_merge.h"
 #include "store/sqlite_ops.h"
 
@@ -41,19 +41,61 @@ static void keep_strings(struct group *g, struct fumi_arena *a)
         *all[i] = fumi_dup(a, *all[i]);
 }
 
-static int write_row(struct db *d, const char *sql, const struct group *g, struct fumi_err *e)
+static int insert_row(struct db *d, const struct group *g, struct fumi_err *e)
 {
-    if (store_sqlite_run(d, e, sql, "sssssiii", g->id, g->project, g->key, g->title, g->description,
-                         g->created, g->updated, sum_of(g)))
+    return store_sqlite_run(d, e, "REPLACE INTO groups VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                            "sssssiii", g->id, g->project, g->key, g->title, g->description,
+                            g->created, g->updated, sum_of(g));
+}
+
+static unsigned changed(const struct group *old, const struct group *now)
+{
+    const struct fumi_str was[] = {old->id, old->project, old->key, old->title, old->description},
+                          is[] = {now->id, now->project, now->key, now->title, now->description};
+    unsigned set = 0;
+    for (size_t i = 0; i < FUMI_COUNT(was); i++)
+        set |= !was[i].p == !is[i].p && fumi_eq(was[i], is[i]) ? 0 : 1u << i;
+    return set ? set | 1u << (journal_group.n - 1) : 0; /* and the time of the update */
+}
+
+int store_sqlite_group_write(struct db *d, struct store_sqlite_change *c, const struct group *old,
+                             const struct group *now, struct fumi_err *e)
+{
+    unsigned set = old ? changed(old, now) : 0;
+    struct fumi_str before = {0};
+    if (old)
+        before = store_sqlite_before(c->arena, &journal_group, old, set, 0);
+    const struct journal_row row = {old ? CHANGE_GROUP_UPDATE : CHANGE_GROUP_ADD,
+                                    old ? old->project : now->project, now->id, before};
+    if (insert_row(d, now, e) || ((set || !old) && store_sqlite_journal(d, c, &row, e)))
         return -1;
     return store_sqlite_note_changed(d, CHANGED_ELSE, e);
 }
 
-#define INSERT "INSERT INTO groups VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+int store_sqlite_group_drop(struct db *d, struct store_sqlite_change *c, const struct group *old,
+                            bool valid, struct fumi_err *e)
+{
+    struct fumi_str before = {0};
+    if (valid)
+        before = store_sqlite_before(c->arena, &journal_group, old, (1u << journal_group.n) - 1, 0);
+    const struct journal_row row = {CHANGE_GROUP_DELETE, old->project, old->id, before};
+    if (store_sqlite_journal(d, c, &row, e) ||
+        store_sqlite_run(d, e, "DELETE FROM groups WHERE id=?1", "s", old->id))
+        return -1;
+    return store_sqlite_note_changed(d, CHANGED_ELSE, e);
+}
+
+struct add_group_args {
+    const struct group *group;
+    const struct author *by;
+    struct fumi_arena arena;
+};
 
 static int put(struct db *d, void *arg, struct fumi_err *e)
 {
-    const struct group *g = arg;
+    struct add_group_args *p = arg;
+    const struct group *g = p->group;
+    struct store_sqlite_change c = store_sqlite_change_begin(p->by, &p->arena);
     int64_t there;
     int found = store_sqlite_number(d, e, &there,
                                     "SELECT 1 FROM groups WHERE (project=?1 AND key=?2) OR id=?3",
@@ -61,15 +103,16 @@ static int put(struct db *d, void *arg, struct fumi_err *e)
     if (found)
         return found < 0 ? -1
                          : fumi_err_set(e, ERR_CONFLICT, "groupKey already exists in this project");
-    return write_row(d, INSERT, g, e);
+    return store_sqlite_group_write(d, &c, NULL, g, e);
 }
 
 int store_sqlite_add_group(struct store *s, const struct group *g, const struct author *by,
                            struct fumi_err *e)
 {
-    (void)by;
-    struct group copy = *g;
-    return store_sqlite_write(s, put, &copy, e);
+    struct add_group_args p = {.group = g, .by = by};
+    int rc = store_sqlite_write(s, put, &p, e);
+    fumi_arena_done(&p.arena);
+    return rc;
 }
 
 /* Returns 1 if the project has the key with the same title and description; 0 if it does not have
@@ -95,14 +138,14 @@ int store_sqlite_merge_group(struct db *d, void *arg, struct fumi_err *e)
 {
     struct store_sqlite_merging *m = arg;
     struct group *now = &m->now.group;
-    m->now = *m->given;
+    store_sqlite_merge_begin(m);
     int found = find_same(d, m->arena, now, e);
     m->now.outcome = MERGED_SAME;
     if (found)
         return found < 0 ? -1 : 0;
     if (store_sqlite_id_free(d, m->arena, now->project, &now->id, &m->now.outcome, e))
         return -1;
-    return write_row(d, INSERT, now, e);
+    return store_sqlite_group_write(d, m->change, NULL, now, e);
 }
 
 struct get_group_args {
@@ -111,16 +154,26 @@ struct get_group_args {
     struct group *out;
 };
 
+int store_sqlite_group_find(struct db *d, struct fumi_arena *a, struct fumi_str id,
+                            struct group *out, bool *valid, struct fumi_err *e)
+{
+    sqlite3_stmt *q = store_sqlite_query(d, e, COLUMNS "WHERE g.id=?1", "s", id);
+    int found = q ? store_sqlite_row(d, q, e) : -1;
+    if (found <= 0)
+        return found;
+    *valid = view_row(q, out);
+    keep_strings(out, a);
+    store_sqlite_end(q);
+    return 1;
+}
+
 static int get(struct db *d, void *arg, struct fumi_err *e)
 {
     struct get_group_args *g = arg;
-    sqlite3_stmt *q = store_sqlite_query(d, e, COLUMNS "WHERE g.id=?1", "s", g->id);
-    int found = q ? store_sqlite_row(d, q, e) : -1;
+    bool valid;
+    int found = store_sqlite_group_find(d, g->arena, g->id, g->out, &valid, e);
     if (found <= 0)
         return found < 0 ? -1 : fumi_err_set(e, ERR_NOT_FOUND, "Group not found");
-    bool valid = view_row(q, g->out);
-    keep_strings(g->out, g->arena);
-    store_sqlite_end(q);
     return valid ? 0
                  : fumi_err_set(e, FUMI_LIMIT,
                                 "Group %.*s is damaged in the database file: restore it from a "
@@ -138,58 +191,58 @@ int store_sqlite_get_group(struct store *s, struct fumi_arena *a, struct fumi_st
 struct update_group_args {
     struct fumi_str id, title, description;
     int64_t now;
+    const struct author *by;
     struct fumi_arena arena;
 };
 
 static int patch(struct db *d, void *arg, struct fumi_err *e)
 {
     struct update_group_args *p = arg;
-    struct group g;
-    struct get_group_args old = {&p->arena, p->id, &g};
-    if (get(d, &old, e))
+    struct store_sqlite_change c = store_sqlite_change_begin(p->by, &p->arena);
+    struct group g, old;
+    struct get_group_args find = {&p->arena, p->id, &old};
+    if (get(d, &find, e))
         return -1;
+    g = old;
     g.title = p->title.p ? p->title : g.title;
     g.description = p->description.p ? p->description : g.description;
     g.updated = p->now;
-    if (write_row(d, "REPLACE INTO groups VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", &g, e))
-        return -1;
-    return store_sqlite_erase_mark(d, false, e);
+    return store_sqlite_group_write(d, &c, &old, &g, e);
 }
 
 int store_sqlite_update_group(struct store *s, struct fumi_str id, struct fumi_str title,
                               struct fumi_str description, int64_t now, const struct author *by,
                               struct fumi_err *e)
 {
-    (void)by;
-    struct update_group_args p = {
-        .id = id.p ? id : FUMI_STR(""), .title = title, .description = description, .now = now};
+    struct update_group_args p = {.id = id.p ? id : FUMI_STR(""),
+                                  .title = title,
+                                  .description = description,
+                                  .now = now,
+                                  .by = by};
     int rc = store_sqlite_write(s, patch, &p, e);
     fumi_arena_done(&p.arena);
-    if (!rc)
-        store_sqlite_erase_soon((struct store_sqlite *)s);
     return rc;
 }
 
 static int drop(struct db *d, void *arg, struct fumi_err *e)
 {
-    const struct fumi_str *id = arg;
-    if (store_sqlite_run(d, e, "DELETE FROM groups WHERE id=?1", "s", *id))
-        return -1;
-    if (!sqlite3_changes(d->h))
-        return fumi_err_set(e, ERR_NOT_FOUND, "Group not found");
-    return store_sqlite_note_changed(d, CHANGED_ELSE, e) || store_sqlite_erase_mark(d, false, e)
-               ? -1
-               : 0;
+    struct update_group_args *p = arg;
+    struct store_sqlite_change c = store_sqlite_change_begin(p->by, &p->arena);
+    struct group old;
+    bool valid;
+    int found = store_sqlite_group_find(d, &p->arena, p->id, &old, &valid, e);
+    if (found <= 0)
+        return found < 0 ? -1 : fumi_err_set(e, ERR_NOT_FOUND, "Group not found");
+    return store_sqlite_group_drop(d, &c, &old, valid, e);
 }
 
 int store_sqlite_delete_group(struct store *s, struct fumi_str id, const struct author *by,
                               struct fumi_err *e)
 {
-    (void)by;
-    if (store_sqlite_write(s, drop, &id, e))
-        return -1;
-    store_sqlite_erase_soon((struct store_sqlite *)s);
-    return 0;
+    struct update_group_args p = {.id = id.p ? id : FUMI_STR(""), .by = by};
+    int rc = store_sqlite_write(s, drop, &p, e);
+    fumi_arena_done(&p.arena);
+    return rc;
 }
 
 struct list_groups_args {

@@ -338,11 +338,34 @@ static int count_time(struct db *d, const struct scan_filter *f, int64_t *out, s
     return store_sqlite_number(d, e, out, sql, "iif", f->since, f->until, f) < 0 ? -1 : 0;
 }
 
+/* The superseded notes that pass everything else: those whose tag sets also have the reserved tag.
+ */
+static int count_superseded(struct db *d, struct fumi_arena *a, const struct filter *f,
+                            int64_t *out, struct fumi_err *e)
+{
+    struct filter old = *f;
+    struct scan_filter passing;
+    old.superseded = true;
+    old.tags.items = fumi_alloc(a, (f->tags.n + 1) * sizeof(*old.tags.items));
+    if (f->tags.n)
+        memcpy(old.tags.items, f->tags.items, f->tags.n * sizeof(*old.tags.items));
+    old.tags.items[old.tags.n++] = FUMI_STR(SUPERSEDED_TAG);
+    if (store_sqlite_filter(d, a, &old, &passing, e))
+        return -1;
+    return f->since == INT64_MIN && f->until == INT64_MAX ? notes_in(d, &old, &passing, out, e)
+                                                          : count_time(d, &passing, out, e);
+}
+
 static int count(struct db *d, void *arg, struct fumi_err *e)
 {
     struct count_notes_args *c = arg;
-    const struct filter *f = c->filter;
+    struct filter all = *c->filter;
+    const struct filter *f = &all;
     struct scan_filter passing;
+    int64_t old = 0;
+    all.superseded = true;
+    if (!c->filter->superseded && count_superseded(d, &c->arena, f, &old, e))
+        return -1;
     int64_t in_project, in_group, tagged, left;
     if (store_sqlite_filter(d, &c->arena, f, &passing, e) ||
         notes_in_groups(d, f->project, (struct fumi_str){0}, &in_project, e) ||
@@ -357,7 +380,8 @@ static int count(struct db *d, void *arg, struct fumi_err *e)
                                 .group = in_project - in_group,
                                 .tags = in_group - tagged,
                                 .time = tagged - left,
-                                .left = left};
+                                .superseded = old,
+                                .left = left - old};
     return 0;
 }
 

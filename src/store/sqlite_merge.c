@@ -1,6 +1,5 @@
 #include "store/sqlite_merge.h"
 
-#include "store/sqlite_erase.h"
 #include "store/sqlite_ops.h"
 
 #include "base/arena.h"
@@ -50,6 +49,14 @@ int store_sqlite_id_free(struct db *d, struct fumi_arena *a, struct fumi_str pro
     return store_sqlite_id_none(given, e);
 }
 
+/* A transaction may run twice: its rows then get new numbers. */
+void store_sqlite_merge_begin(struct store_sqlite_merging *m)
+{
+    m->now = *m->given;
+    if (m->first)
+        *m->change = store_sqlite_change_begin(m->change->by, m->change->arena);
+}
+
 static store_sqlite_fn *const merges[] = {[MERGE_NOTE] = store_sqlite_merge_note,
                                           [MERGE_GROUP] = store_sqlite_merge_group,
                                           [MERGE_GLOBAL] = store_sqlite_merge_global};
@@ -57,21 +64,17 @@ static store_sqlite_fn *const merges[] = {[MERGE_NOTE] = store_sqlite_merge_note
 void store_sqlite_merge(struct store *s, struct fumi_arena *a, struct merge_row *rows, size_t n,
                         const struct author *by)
 {
-    (void)by;
     struct store_sqlite_merging *m = fumi_alloc(a, n * sizeof(*m));
     struct store_sqlite_job *jobs = fumi_alloc(a, n * sizeof(*jobs));
-    bool replaced = false;
+    struct store_sqlite_change change = store_sqlite_change_begin(by, a);
     for (size_t i = 0; i < n; i++) {
         rows[i].e = (struct fumi_err){0};
-        m[i] = (struct store_sqlite_merging){.given = &rows[i], .arena = a};
+        m[i] = (struct store_sqlite_merging){
+            .given = &rows[i], .arena = a, .change = &change, .first = i == 0};
         jobs[i] = (struct store_sqlite_job){merges[rows[i].kind], &m[i], &rows[i].e, 0};
     }
     store_sqlite_write_all(s, jobs, n);
     for (size_t i = 0; i < n; i++)
-        if (!jobs[i].result) {
+        if (!jobs[i].result)
             rows[i] = m[i].now;
-            replaced |= m[i].replaced;
-        }
-    if (replaced)
-        store_sqlite_erase_soon((struct store_sqlite *)s);
 }

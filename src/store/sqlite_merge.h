@@ -2,7 +2,7 @@
 #ifndef FUMI_STORE_SQLITE_MERGE_H
 #define FUMI_STORE_SQLITE_MERGE_H
 
-#include "store/sqlite_parts.h"
+#include "store/sqlite_journal.h"
 
 enum { MERGE_IDS = 8 }; /* ids to try */
 
@@ -11,8 +11,11 @@ struct store_sqlite_merging {
     const struct merge_row *given;
     struct merge_row now;
     struct fumi_arena *arena;
-    bool replaced; /* an older global */
+    struct store_sqlite_change *change; /* of all rows of the call */
+    bool first;                         /* the row is the first one of the call */
 };
+/* Sets `now` to what is given; the first row begins the change. */
+void store_sqlite_merge_begin(struct store_sqlite_merging *m);
 /* Jobs for a struct store_sqlite_merging, one for each kind. */
 store_sqlite_fn store_sqlite_merge_note, store_sqlite_merge_group, store_sqlite_merge_global;
 

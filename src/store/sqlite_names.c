@@ -21,13 +21,14 @@ static const char *const kinds[] = {
     [NAME_TAG] = "SELECT name, sum(notes) FROM (SELECT tag_sets.notes AS notes, value AS name "
                  "FROM project_groups CROSS JOIN tag_sets USING(project_group) CROSS JOIN "
                  "json_each(CASE WHEN json_valid(tags) THEN tags ELSE '[]' END) "
-                 "WHERE project=?1) WHERE name<>''" PICK,
+                 "WHERE project=?1) WHERE name<>'' AND name<>char(1) || 'superseded'" PICK,
 };
 
 /* Tags of all projects, read from tag_set_tags. Notes are counted only for the tags returned. */
 static const char tags_of_all[] =
     "SELECT name, (SELECT sum(notes) FROM tag_set_tags CROSS JOIN tag_sets USING(tag_set) WHERE "
-    "tag=name) FROM (SELECT DISTINCT tag AS name FROM tag_set_tags WHERE tag<>''" FILTER ORDER ")";
+    "tag=name) FROM (SELECT DISTINCT tag AS name FROM tag_set_tags WHERE tag<>'' AND "
+    "tag<>char(1) || 'superseded'" FILTER ORDER ")";
 
 struct list_names_args {
     struct fumi_arena *arena;

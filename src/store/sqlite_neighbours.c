@@ -3,10 +3,11 @@
 
 enum { SIDE = 2 }; /* neighbours on each side */
 
-/* The project and the group are compared too, because two chains may have the same number. */
+/* Superseded notes are nobody's neighbours. The project and the group are compared too, because two
+ * chains may have the same number. */
 #define SAME_CHAIN                                                                                 \
     "SELECT x.seq FROM notes n CROSS JOIN notes x WHERE n.seq=?1 AND x.chain=n.chain AND "         \
-    "x.project=n.project AND x.group_key=n.group_key AND x.created"
+    "x.project=n.project AND x.group_key=n.group_key AND x.superseded_by IS NULL AND x.created"
 
 /* First the notes of the same time, then the others: SQLite would not use seq in one range of both,
  * and read all notes of the same time. */

@@ -1,8 +1,7 @@
 /* Reading and writing single notes. A note, its keywords, its vectors, the counts of its tag set
  * and the change number are written in one transaction. Each row has a checksum of all its columns;
  * a row that does not match it is reported as damaged and never returned. */
-#include "store/sqlite_erase.h"
-#include "store/sqlite_merge.h"
+#include "store/sqlite_changes.h"
 #include "store/sqlite_ops.h"
 
 #include "base/arena.h"
@@ -74,18 +73,17 @@ void store_sqlite_log_damage(struct store_sqlite *s, const char *what, struct fu
              {.key = "remedy", .text = FUMI_STR("run fumi doctor, or restore a backup")});
 }
 
-/* For error texts: an id that a caller passes may be of any length. */
-static struct fumi_str short_id(struct fumi_str id)
+struct fumi_str store_sqlite_id_shown(struct fumi_str id)
 {
     return (struct fumi_str){id.p, id.n < 64 ? id.n : 64};
 }
 
-static int damaged(struct fumi_str id, struct fumi_err *e)
+int store_sqlite_note_damaged(struct fumi_str id, struct fumi_err *e)
 {
     return fumi_err_set(e, FUMI_LIMIT,
                         "Note %.*s is damaged in the database file: restore it from a backup, or "
                         "delete it; fumi doctor lists all such notes",
-                        FUMI_ARG(short_id(id)));
+                        FUMI_ARG(store_sqlite_id_shown(id)));
 }
 
 #define SQL_NAME(T, at, NAME, member, type, wire, sql, ...) ", " sql
@@ -176,10 +174,11 @@ int store_sqlite_note_load(struct db *d, const struct loading *to, int64_t seq, 
     if (found <= 0)
         return found < 0 ? -1 : 1;
     view_row(q, to->arena, &n);
-    *shown += !n.damaged;
+    bool expired = !n.damaged && store_sqlite_note_expired(&n.note);
+    *shown += !n.damaged && !expired;
     if (n.damaged)
         store_sqlite_log_damage(d->store, "a note", n.note.id);
-    else
+    else if (!expired)
         rc = show(to, &n.note, out, e);
     store_sqlite_end(q);
     return rc;
@@ -274,16 +273,10 @@ int store_sqlite_words_rebuild(struct db *d, void *arg, struct fumi_err *e)
     return rc ? -1 : more;
 }
 
-struct add_note_args {
-    struct note *note;
-    const struct vectors *vectors;
-    struct fumi_arena *arena;
-    struct tag_set_key tag_set_key;
-};
-
 static struct tag_set_key tag_set_of(struct fumi_arena *a, const struct note *n)
 {
-    return (struct tag_set_key){n->project, n->group, store_sqlite_tags_json(a, n->tags), n->tags};
+    return (struct tag_set_key){n->project, n->group, store_sqlite_tags_json(a, n->tags), n->tags,
+                                n->superseded_by.p != NULL};
 }
 
 /* A note that is in the store already keeps its chain, unless a session determines it. */
@@ -307,82 +300,19 @@ static int insert(struct db *d, const struct stored *s, struct fumi_str tags_jso
         note_said(n->project, n->group, n->text), n, tags_json);
 }
 
-/* The id must be unused. */
-static int put_new(struct db *d, struct add_note_args *p, struct fumi_err *e)
+int store_sqlite_note_put(struct db *d, struct fumi_arena *a, struct note *n,
+                          const struct vectors *v, struct fumi_err *e)
 {
-    struct note *n = p->note;
+    struct tag_set_key key = tag_set_of(a, n);
     struct stored now = {.note = *n, .version = 1};
     now.note.seq = 0;
-    if (store_sqlite_tag_set_add(d, &p->tag_set_key, &now.tag_set, e) ||
-        insert(d, &now, p->tag_set_key.tags_json, e))
+    if (store_sqlite_tag_set_add(d, &key, &now.tag_set, e) || insert(d, &now, key.tags_json, e))
         return -1;
     n->seq = sqlite3_last_insert_rowid(d->h);
-    return store_sqlite_note_words(d, p->arena, n, e) ||
-                   store_sqlite_vectors_put(d, n->seq, p->vectors, e) ||
+    return store_sqlite_note_words(d, a, n, e) || store_sqlite_vectors_put(d, n->seq, v, e) ||
                    store_sqlite_note_changed(d, n->seq, e)
                ? -1
                : 0;
-}
-
-static int put(struct db *d, void *arg, struct fumi_err *e)
-{
-    struct add_note_args *p = arg;
-    int64_t there;
-    int found = store_sqlite_number(d, e, &there, "SELECT 1 FROM notes WHERE id=?1", "s",
-                                    p->note->id);
-    if (found)
-        return found < 0 ? -1 : fumi_err_set(e, ERR_CONFLICT, "A note with this id exists");
-    return put_new(d, p, e);
-}
-
-int store_sqlite_add_note(struct store *s, struct fumi_arena *a, struct note *n,
-                          struct note_change *change, struct fumi_err *e)
-{
-    struct add_note_args p = {n, change ? change->vectors : NULL, a, tag_set_of(a, n)};
-    int rc = store_sqlite_write(s, put, &p, e);
-    n->seq = rc ? 0 : n->seq;
-    return rc;
-}
-
-enum { ID_FREE, ID_SAME, ID_ELSE }; /* unused; of an equal note; of another row */
-
-/* Finds out what has the id. Returns -1 with *e set, also if a note of the project differs. */
-static int look(struct db *d, struct fumi_arena *a, const struct note *now, struct fumi_err *e)
-{
-    struct stored is;
-    int found = store_sqlite_find(d, a, now->id, 0, &is, e);
-    int taken = found ? found : store_sqlite_id_taken(d, now->id, e);
-    if (taken <= 0)
-        return taken < 0 ? -1 : ID_FREE;
-    if (!found || !fumi_eq(is.note.project, now->project))
-        return ID_ELSE;
-    if (!is.damaged && note_same(now, &is.note))
-        return ID_SAME;
-    return fumi_err_set(e, ERR_CONFLICT, "a note with the id %.*s exists and %s",
-                        FUMI_ARG(short_id(now->id)), is.damaged ? "is damaged" : "differs");
-}
-
-int store_sqlite_merge_note(struct db *d, void *arg, struct fumi_err *e)
-{
-    struct store_sqlite_merging *m = arg;
-    struct note *now = &m->now.note;
-    int found = ID_ELSE;
-    m->now = *m->given;
-    m->now.outcome = MERGED_ADDED;
-    for (int i = 0; i < MERGE_IDS && (found = look(d, m->arena, now, e)) == ID_ELSE; i++) {
-        now->id = store_sqlite_id_next(m->arena, now->id, now->project);
-        m->now.outcome = MERGED_RENAMED;
-    }
-    if (found == ID_ELSE)
-        return store_sqlite_id_none(m->given->note.id, e);
-    if (found == ID_SAME)
-        m->now.outcome = MERGED_SAME;
-    if (found != ID_FREE)
-        return found < 0 ? -1 : 0;
-    if (!now->created.set)
-        now->created = (struct fumi_time){fumi_now(), true};
-    struct add_note_args put = {now, NULL, m->arena, tag_set_of(m->arena, now)};
-    return put_new(d, &put, e);
 }
 
 int store_sqlite_note_save(struct db *d, struct fumi_arena *a, const struct stored *s,
@@ -396,6 +326,11 @@ int store_sqlite_note_save(struct db *d, struct fumi_arena *a, const struct stor
     return store_sqlite_note_words(d, a, &s->note, e);
 }
 
+bool store_sqlite_note_expired(const struct note *n)
+{
+    return n->expires.set && n->expires.ms <= fumi_now();
+}
+
 struct get_note_args {
     struct fumi_arena *arena;
     struct fumi_str id;
@@ -406,11 +341,11 @@ static int get(struct db *d, void *arg, struct fumi_err *e)
 {
     struct get_note_args *g = arg;
     struct stored found;
-    int is = store_sqlite_find(d, g->arena, g->id, 0, &found, e);
-    if (is <= 0)
-        return is < 0 ? -1 : fumi_err_set(e, ERR_NOT_FOUND, "Note not found");
+    int is = store_sqlite_note_find(d, g->arena, g->id, &found, e);
+    if (is < 0)
+        return -1;
     *g->out = found.note;
-    return found.damaged ? damaged(g->id, e) : 0;
+    return found.damaged ? store_sqlite_note_damaged(g->id, e) : 0;
 }
 
 int store_sqlite_get_note(struct store *s, struct fumi_arena *a, struct fumi_str id,
@@ -420,13 +355,16 @@ int store_sqlite_get_note(struct store *s, struct fumi_arena *a, struct fumi_str
     return store_sqlite_read(s, get, &g, e);
 }
 
-struct update_note_args {
-    struct fumi_str id;
-    const struct note *to;
-    unsigned set;
-    const struct vectors *vectors;
-    struct fumi_arena arena;
-};
+int store_sqlite_note_find(struct db *d, struct fumi_arena *a, struct fumi_str id,
+                           struct stored *out, struct fumi_err *e)
+{
+    int is = store_sqlite_find(d, a, id, 0, out, e);
+    if (is < 0)
+        return -1;
+    return is && !store_sqlite_note_expired(&out->note)
+               ? 0
+               : fumi_err_set(e, ERR_NOT_FOUND, "Note not found");
+}
 
 /* Adds the new tag set before removing the old one, so that a tag set that the note keeps is not
  * deleted and created again. */
@@ -434,7 +372,7 @@ static int change_tag_set(struct db *d, const struct tag_set_key *p, int64_t *ta
                           struct fumi_err *e)
 {
     int64_t old = *tag_set;
-    if (!(set & (NOTE_GROUP | NOTE_TAGS)))
+    if (!(set & (NOTE_PROJECT | NOTE_GROUP | NOTE_TAGS | NOTE_SUPERSEDED_BY)))
         return 0;
     return store_sqlite_tag_set_add(d, p, tag_set, e) || store_sqlite_tag_set_remove(d, old, e) ? -1
                                                                                                 : 0;
@@ -451,77 +389,45 @@ static int update(struct db *d, const struct note *n, const struct stored *to,
         note_said(n->project, n->group, n->text), n, tags_json);
 }
 
-static int replace_words(struct db *d, struct update_note_args *p, const struct note *old,
-                         const struct note *now, struct fumi_err *e)
+static int replace_words(struct db *d, struct fumi_arena *a, const struct note_rewrite *w,
+                         struct fumi_err *e)
 {
-    if (!(p->set & (NOTE_TITLE | NOTE_TEXT | NOTE_TAGS | NOTE_SOURCE | NOTE_GROUP)))
+    if (!(w->set & (NOTE_TITLE | NOTE_TEXT | NOTE_TAGS | NOTE_SOURCE | NOTE_GROUP | NOTE_PROJECT)))
         return 0;
-    return drop_words(d, &p->arena, old, e) || store_sqlite_note_words(d, &p->arena, now, e) ? -1
-                                                                                             : 0;
+    return drop_words(d, a, &w->old->note, e) || store_sqlite_note_words(d, a, w->now, e) ? -1 : 0;
 }
 
-static int replace_vectors(struct db *d, struct update_note_args *p, int64_t seq,
-                           struct fumi_err *e)
+static int replace_vectors(struct db *d, const struct note_rewrite *w, struct fumi_err *e)
 {
-    if (!(p->set & NOTE_TEXT))
+    const int64_t seq = w->old->note.seq;
+    if (!(w->set & NOTE_TEXT))
         return 0;
-    return store_sqlite_vectors_drop(d, seq, e) || store_sqlite_vectors_put(d, seq, p->vectors, e)
+    return store_sqlite_vectors_drop(d, seq, e) || store_sqlite_vectors_put(d, seq, w->vectors, e)
                ? -1
                : 0;
 }
 
-static int write_patch(struct db *d, struct update_note_args *p, struct stored *old,
-                       struct fumi_err *e)
+int store_sqlite_note_rewrite(struct db *d, struct fumi_arena *a, const struct note_rewrite *w,
+                              struct fumi_err *e)
 {
-    struct note now = old->note;
-    note_assign(&now, p->to, p->set);
-    if (!fumi_eq(now.group, old->note.group))
-        now.chain = 0;
-    struct tag_set_key tag_set_key = tag_set_of(&p->arena, &now);
-    old->version += !!(p->set & NOTE_TEXT);
-    if (change_tag_set(d, &tag_set_key, &old->tag_set, p->set, e) ||
-        update(d, &now, old, tag_set_key.tags_json, e))
+    struct stored to = *w->old;
+    struct tag_set_key key = tag_set_of(a, w->now);
+    to.version += !!(w->set & NOTE_TEXT);
+    if (change_tag_set(d, &key, &to.tag_set, w->set, e) || update(d, w->now, &to, key.tags_json, e))
         return -1;
-    return replace_words(d, p, &old->note, &now, e) || replace_vectors(d, p, now.seq, e) ||
-                   store_sqlite_note_changed(d, now.seq, e)
+    return replace_words(d, a, w, e) || replace_vectors(d, w, e) ||
+                   store_sqlite_note_changed(d, w->now->seq, e)
                ? -1
                : 0;
-}
-
-static int patch(struct db *d, void *arg, struct fumi_err *e)
-{
-    struct update_note_args *p = arg;
-    struct stored old;
-    int is = store_sqlite_find(d, &p->arena, p->id, 0, &old, e);
-    if (is <= 0)
-        return is < 0 ? -1 : fumi_err_set(e, ERR_NOT_FOUND, "Note not found");
-    if (old.damaged)
-        return damaged(p->id, e);
-    if (!p->set)
-        return 0;
-    return write_patch(d, p, &old, e) || store_sqlite_erase_mark(d, true, e) ? -1 : 0;
-}
-
-int store_sqlite_update_note(struct store *s, struct fumi_arena *a, struct fumi_str id,
-                             const struct note *to, unsigned set, struct note_change *change,
-                             struct fumi_err *e)
-{
-    (void)a;
-    const struct vectors *v = change ? change->vectors : NULL;
-    struct update_note_args p = {
-        .id = id.p ? id : FUMI_STR(""), .to = to, .set = set, .vectors = v};
-    int rc = store_sqlite_write(s, patch, &p, e);
-    fumi_arena_done(&p.arena);
-    if (!rc && set)
-        store_sqlite_erase_soon((struct store_sqlite *)s);
-    return rc;
 }
 
 /* The keywords of a damaged note cannot be deleted, because its text is not known. They stay in the
  * index, but a search ignores entries without a note. */
-static int drop_note(struct db *d, struct fumi_arena *a, const struct stored *n, struct fumi_err *e)
+int store_sqlite_note_drop(struct db *d, struct fumi_arena *a, const struct stored *n,
+                           struct fumi_err *e)
 {
     if (store_sqlite_run(d, e, "DELETE FROM notes WHERE seq=?1", "i", n->note.seq) ||
+        store_sqlite_run(d, e, "DELETE FROM uses WHERE note=?1", "i", n->note.seq) ||
         store_sqlite_tag_set_remove(d, n->tag_set, e) ||
         store_sqlite_vectors_drop(d, n->note.seq, e) ||
         (!n->damaged && drop_words(d, a, &n->note, e)))
@@ -529,42 +435,4 @@ static int drop_note(struct db *d, struct fumi_arena *a, const struct stored *n,
     if (n->damaged)
         store_sqlite_log_damage(d->store, "a note that was deleted", n->note.id);
     return store_sqlite_note_changed(d, n->note.seq, e);
-}
-
-static int drop_global(struct db *d, struct fumi_str id, struct fumi_err *e)
-{
-    if (store_sqlite_run(d, e, "DELETE FROM globals WHERE id=?1", "s", id))
-        return -1;
-    if (!sqlite3_changes(d->h))
-        return fumi_err_set(e, ERR_NOT_FOUND, "Not found");
-    return store_sqlite_note_changed(d, CHANGED_ELSE, e);
-}
-
-struct delete_args {
-    struct fumi_str id;
-    struct fumi_arena arena;
-};
-
-static int drop(struct db *d, void *arg, struct fumi_err *e)
-{
-    struct delete_args *p = arg;
-    struct stored found;
-    int is = store_sqlite_find(d, &p->arena, p->id, 0, &found, e);
-    if (is < 0)
-        return -1;
-    if (is ? drop_note(d, &p->arena, &found, e) : drop_global(d, p->id, e))
-        return -1;
-    return store_sqlite_erase_mark(d, is, e);
-}
-
-int store_sqlite_delete(struct store *s, struct fumi_arena *a, struct fumi_str id,
-                        struct note_change *change, struct fumi_err *e)
-{
-    (void)a, (void)change;
-    struct delete_args p = {.id = id.p ? id : FUMI_STR("")};
-    int rc = store_sqlite_write(s, drop, &p, e);
-    fumi_arena_done(&p.arena);
-    if (!rc)
-        store_sqlite_erase_soon((struct store_sqlite *)s);
-    return rc;
 }

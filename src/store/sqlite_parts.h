@@ -175,7 +175,16 @@ uint64_t store_sqlite_sum_str(uint64_t sum, struct fumi_str s);
 struct tag_set_key {
     struct fumi_str project, group, tags_json;
     struct fumi_strs tags;
+    bool superseded; /* the tag set has the reserved tag as its first one */
 };
+/* The tag of the tag sets of superseded notes. No note can have it, because tags have no control
+ * characters; it is not among the tags of the notes. SUPERSEDED_TAGS is the SQL expression for the
+ * tags of the tag set of note n. */
+#define SUPERSEDED_TAG  "\1superseded"
+#define SUPERSEDED_JSON "[\"\\u0001superseded\""
+#define SUPERSEDED_TAGS                                                                            \
+    "iif(n.superseded_by IS NULL, n.tags, '" SUPERSEDED_JSON                                       \
+    "' || iif(n.tags='[]', ']', ',' || substr(n.tags, 2)))"
 struct fumi_str store_sqlite_tags_json(struct fumi_arena *a, struct fumi_strs tags);
 int store_sqlite_tags_read(struct fumi_arena *a, struct fumi_str json, struct fumi_strs *out,
                            struct fumi_err *e);

@@ -292,10 +292,13 @@ static int64_t version_of(struct db *d, struct fumi_err *e)
     return version > STORE_SCHEMA ? refuse_newer(d, version, e) : version;
 }
 
-int store_sqlite_schema_missing(struct db *d, const char **sql, struct fumi_err *e)
+/* The next missing object whose SQL begins with `kind`. */
+static int find_missing(struct db *d, const char *kind, const char **sql, struct fumi_err *e)
 {
     for (size_t i = 0; i < FUMI_COUNT(added); i++) {
         int64_t there;
+        if (!fumi_starts(fumi_str(added[i]), fumi_str(kind)))
+            continue;
         int found = store_sqlite_number(d, e, &there, "SELECT 1 FROM sqlite_schema WHERE sql=?1",
                                         "s", fumi_str(added[i]));
         *sql = added[i];
@@ -303,6 +306,21 @@ int store_sqlite_schema_missing(struct db *d, const char **sql, struct fumi_err 
             return found < 0 ? -1 : 1;
     }
     return 0;
+}
+
+int store_sqlite_schema_missing(struct db *d, const char **sql, struct fumi_err *e)
+{
+    return find_missing(d, "", sql, e);
+}
+
+static int create_tables(struct db *d, struct fumi_err *e)
+{
+    const char *sql;
+    int missing;
+    while ((missing = find_missing(d, "CREATE TABLE", &sql, e)) > 0)
+        if (exec(d, sql, e))
+            return -1;
+    return missing ? missing : exec(d, keep_roots, e);
 }
 
 static int create_added(struct db *d, struct fumi_err *e)
@@ -536,12 +554,26 @@ static int64_t version_once(struct db *d, struct fumi_err *e)
     return version;
 }
 
-/* Completes a repair that was killed after it replaced the schema table. A lenient store is left to
- * store_check. */
+/* Every write needs the tables. If they cannot be created, store_check finds the reason. */
+static int create_missing_tables(struct db *d)
+{
+    struct fumi_err ignored;
+    const char *sql;
+    if (find_missing(d, "CREATE TABLE", &sql, &ignored) > 0 &&
+        !exec(d, "BEGIN IMMEDIATE", &ignored) &&
+        (create_tables(d, &ignored) || exec(d, "COMMIT", &ignored)))
+        roll_back(d);
+    return 0;
+}
+
+/* Completes a repair that was killed after it replaced the schema table. The indexes of a lenient
+ * store are left to store_check. */
 static int complete_once(struct db *d, struct fumi_err *e)
 {
     const char *sql;
-    int missing = d->store->lenient || d->store->bare ? 0 : store_sqlite_schema_missing(d, &sql, e);
+    if (d->store->lenient)
+        return create_missing_tables(d);
+    int missing = d->store->bare ? 0 : store_sqlite_schema_missing(d, &sql, e);
     if (missing <= 0)
         return missing;
     if (exec(d, "BEGIN IMMEDIATE", e))

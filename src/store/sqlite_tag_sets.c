@@ -54,11 +54,28 @@ static int group_add(struct db *d, const struct tag_set_key *p, int64_t *group, 
     return 0;
 }
 
-static int make_tag_set(struct db *d, const struct tag_set_key *p, int64_t group, int64_t *tag_set,
-                        struct fumi_err *e)
+/* The tags of the tag set as JSON: begins with the reserved tag if it is superseded. */
+static struct fumi_str set_tags(struct fumi_arena *a, const struct tag_set_key *p)
+{
+    const struct fumi_str tags = p->tags_json;
+    if (!p->superseded)
+        return tags;
+    if (!p->tags.n)
+        return FUMI_STR(SUPERSEDED_JSON "]");
+    return fumi_fmt(a, SUPERSEDED_JSON ",%.*s", (int)tags.n - 1, tags.p + 1);
+}
+
+static int put_tag(struct db *d, struct fumi_str tag, int64_t tag_set, struct fumi_err *e)
+{
+    return store_sqlite_run(d, e, "INSERT OR IGNORE INTO tag_set_tags(tag, tag_set) VALUES(?1, ?2)",
+                            "si", tag, tag_set);
+}
+
+static int make_tag_set(struct db *d, const struct tag_set_key *p, struct fumi_str tags,
+                        int64_t group, int64_t *tag_set, struct fumi_err *e)
 {
     if (store_sqlite_run(d, e, "INSERT INTO tag_sets(project_group, tags, notes) VALUES(?1, ?2, 1)",
-                         "is", group, p->tags_json))
+                         "is", group, tags))
         return -1;
     *tag_set = sqlite3_last_insert_rowid(d->h);
     if (*tag_set > UINT32_MAX)
@@ -66,29 +83,38 @@ static int make_tag_set(struct db *d, const struct tag_set_key *p, int64_t group
             e, FUMI_INTERNAL_ERROR,
             "The database has no tag set numbers left: export it and import it into a "
             "new one");
+    if (p->superseded && put_tag(d, FUMI_STR(SUPERSEDED_TAG), *tag_set, e))
+        return -1;
     for (size_t i = 0; i < p->tags.n; i++)
-        if (store_sqlite_run(d, e,
-                             "INSERT OR IGNORE INTO tag_set_tags(tag, tag_set) VALUES(?1, ?2)",
-                             "si", p->tags.items[i], *tag_set))
+        if (put_tag(d, p->tags.items[i], *tag_set, e))
             return -1;
     return 0;
 }
 
-int store_sqlite_tag_set_add(struct db *d, const struct tag_set_key *p, int64_t *tag_set,
-                             struct fumi_err *e)
+static int add_to(struct db *d, const struct tag_set_key *p, struct fumi_str tags, int64_t *tag_set,
+                  struct fumi_err *e)
 {
     int64_t group = 0;
     if (group_add(d, p, &group, e))
         return -1;
     int found = store_sqlite_number(
         d, e, tag_set, "SELECT tag_set FROM tag_sets WHERE project_group=?1 AND tags=?2", "is",
-        group, p->tags_json);
+        group, tags);
     if (found < 0)
         return -1;
     if (found)
         return store_sqlite_run(d, e, "UPDATE tag_sets SET notes=notes+1 WHERE tag_set=?1", "i",
                                 *tag_set);
-    return make_tag_set(d, p, group, tag_set, e);
+    return make_tag_set(d, p, tags, group, tag_set, e);
+}
+
+int store_sqlite_tag_set_add(struct db *d, const struct tag_set_key *p, int64_t *tag_set,
+                             struct fumi_err *e)
+{
+    struct fumi_arena a = {0};
+    int rc = add_to(d, p, set_tags(&a, p), tag_set, e);
+    fumi_arena_done(&a);
+    return rc;
 }
 
 static int drop_tags(struct db *d, int64_t tag_set, struct fumi_strs tags, struct fumi_err *e)
@@ -171,6 +197,7 @@ static void key_of(struct fumi_buf *b, const struct filter *f)
 {
     key_str(b, f->project);
     key_str(b, f->group);
+    fumi_buf_put(b, f->superseded ? '1' : '0');
     for (size_t i = 0; i < f->tags.n; i++)
         key_str(b, f->tags.items[i]);
 }
@@ -306,10 +333,26 @@ static int by_tags(struct db *d, struct fumi_arena *a, const struct filter *f,
     return only_in_group(d, f, set, e);
 }
 
+/* Removes the new tag sets of superseded notes. */
+static int only_current(struct db *d, struct fumi_arena *a, struct tag_set_bits *set,
+                        struct fumi_err *e)
+{
+    struct tag_set_bits old = *set;
+    old.bits = fumi_alloc(a, set->words * sizeof(*old.bits));
+    memset(old.bits, 0, set->words * sizeof(*old.bits));
+    if (by_tag(d, FUMI_STR(SUPERSEDED_TAG), &old, e))
+        return -1;
+    for (size_t w = 0; w < set->words; w++)
+        set->bits[w] &= ~old.bits[w];
+    return 0;
+}
+
 static int complete(struct db *d, struct fumi_arena *a, const struct filter *f,
                     struct tag_set_bits *set, struct fumi_err *e)
 {
-    return f->tags.n ? by_tags(d, a, f, set, e) : by_group(d, f, set, e);
+    if (f->tags.n ? by_tags(d, a, f, set, e) : by_group(d, f, set, e))
+        return -1;
+    return f->superseded ? 0 : only_current(d, a, set, e);
 }
 
 static int tag_sets_of(struct db *d, struct fumi_arena *a, const struct filter *f,
@@ -332,13 +375,24 @@ static int tag_sets_of(struct db *d, struct fumi_arena *a, const struct filter *
     return rc;
 }
 
+/* Returns 1 if there may be tag sets that do not pass; 0 if there are none; -1 with *e set. */
+static int restricts(struct db *d, const struct filter *f, struct fumi_err *e)
+{
+    static const char sql[] = "SELECT 1 FROM tag_set_tags WHERE tag=?1 LIMIT 1";
+    int64_t one;
+    if (f->project.p || f->group.p || f->tags.n)
+        return 1;
+    return f->superseded ? 0 : store_sqlite_number(d, e, &one, sql, "s", FUMI_STR(SUPERSEDED_TAG));
+}
+
 int store_sqlite_filter(struct db *d, struct fumi_arena *a, const struct filter *f,
                         struct scan_filter *out, struct fumi_err *e)
 {
     *out = (struct scan_filter){.since = f ? f->since : INT64_MIN,
                                 .until = f ? f->until : INT64_MAX};
-    if (!f || (!f->project.p && !f->group.p && !f->tags.n))
-        return 0;
+    int any = f ? restricts(d, f, e) : 0;
+    if (any <= 0)
+        return any;
     struct tag_set_bits set = {0};
     if (tag_sets_of(d, a, f, &set, e))
         return -1;

@@ -73,7 +73,8 @@ int store_find_ids(struct store *s, struct fumi_arena *a, const struct id_prefix
  * score_vectors: the cosines of given notes, in their order; notes without vectors are omitted.
  * match_keywords: by BM25, with the statistics of the project; a null project, or f NULL, searches
  * all projects.
- * neighbours: sets out[i] to the neighbours of the note seqs[i], in one snapshot; all 0 if the note
+ * neighbours: sets out[i] to the neighbours of the note seqs[i] that are not superseded, in one
+ * snapshot; all 0 if the note
  * does not exist or belongs to no session. */
 int store_nearest(struct store *s, struct fumi_arena *a, const struct filter *f,
                   struct fumi_str space, const float *query, size_t dim, size_t limit,

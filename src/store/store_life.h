@@ -150,8 +150,8 @@ struct reviews {
 
 struct project {
     struct fumi_str name, remote; /* remote: normalised URL; null: none is known */
-    int64_t notes, seen,
-        changed; /* seen: time of set_project_remote; changed: of the last change */
+    int64_t notes, seen, changed; /* seen: time of set_project_remote; changed: time of the last
+                                                      change, else of the newest note; 0: none */
 };
 
 /* Moving the notes of a project, several calls in one change. */

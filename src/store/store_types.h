@@ -143,6 +143,7 @@ enum merged {
     MERGED_RENAMED, /* added under a new id, because its id belongs to another row */
     MERGED_SAME,    /* an equal row exists */
     MERGED_OLDER,   /* the existing value is as new or newer, and stays */
+    MERGED_EQUAL,   /* another note says the same; it has the tags of this one now */
 };
 
 /* A row to import, and its result. */

@@ -113,6 +113,14 @@ static inline int fixture_add(struct fixture *t, const char *id, const char *tex
     return fixture_put(t, &n, angle);
 }
 
+/* Erases what has the id, and all that the journal knows about it. */
+static inline int fixture_forget(struct fixture *t, const char *id)
+{
+    struct fumi_str name = fumi_str(id);
+    struct forgotten out;
+    return store_forget(t->s, &t->a, &(struct forget_query){.ids = {&name, 1}}, NULL, &out, &t->e);
+}
+
 static inline int fixture_near(struct fixture *t, const struct filter *f, double angle,
                                size_t limit, struct hits *out)
 {

@@ -371,10 +371,12 @@ TEST(doctor_salvages_a_damaged_file)
         memcpy(bytes + page * PAGE, zeros, PAGE);
         f = fopen(t.path, "w");
         CHECK(f && fwrite(bytes, 1, (size_t)st.st_size, f) == (size_t)st.st_size && !fclose(f));
-        t.s = store_sqlite_open(
-            &(struct store_sqlite_options){
-                .path = t.path, .lenient = true, .nosync = true, .log = &fixture_silent},
-            &t.e);
+        t.s = store_sqlite_open(&(struct store_sqlite_options){.path = t.path,
+                                                               .lenient = true,
+                                                               .salvage = true,
+                                                               .nosync = true,
+                                                               .log = &fixture_silent},
+                                &t.e);
         CHECK(t.s != NULL);
         int rc = doctor(&t, true, &h), right = 0, back = 0;
         for (int i = 0; t.s && i < NOTES; i++) {

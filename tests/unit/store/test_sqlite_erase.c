@@ -232,7 +232,7 @@ static int drop(struct fixture *t, unsigned i)
 {
     struct rare r;
     make_rare(&r, i, 0);
-    return store_delete(t->s, &t->a, fumi_str(r.id), NULL, &t->e);
+    return fixture_forget(t, r.id);
 }
 
 static bool is_found(struct fixture *t, unsigned i, unsigned version)
@@ -271,7 +271,17 @@ TEST(one_note_is_gone)
     fixture_end(&t);
 }
 
-/* Notes are changed and deleted in random order, so that pages are split and merged. */
+/* Removes the texts of the notes that were not forgotten. Returns their number. */
+static size_t only_forgotten(struct gone *all, size_t n, const bool *forgotten)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++)
+        if (forgotten[all[i].note])
+            all[left++] = all[i];
+    return left;
+}
+
+/* Notes are changed and forgotten in random order, so that pages are split and merged. */
 TEST(many_notes_are_gone)
 {
     struct fixture t = {0};
@@ -290,6 +300,7 @@ TEST(many_notes_are_gone)
         all[n++] = (struct gone){k, version[k]};
         CHECK_INT(gone[k] ? drop(&t, k) : patch_rare(&t, k, ++version[k]), 0);
     }
+    n = only_forgotten(all, n, gone);
     CHECK(traces(&t, all, n, false) > 0);
     CHECK_INT(back_up(&t, "copy.db"), 0);
     CHECK_INT(store_check(t.s, false, NULL, NULL, &t.e), 0);
@@ -334,9 +345,12 @@ TEST(other_things_are_gone)
     CHECK(traces(&t, all, 5, false) >= 2);
     CHECK_INT(store_delete(t.s, &t.a, FUMI_STR("g1"), NULL, &t.e), 0);
     CHECK_INT(store_delete_group(t.s, h.id, NULL, &t.e), 0);
+    CHECK_INT(fixture_forget(&t, "g1"), 0);
+    CHECK_INT(fixture_forget(&t, "h1"), 0);
+    CHECK_INT(fixture_forget(&t, "note-50"), 0);
     CHECK_INT(store_check(t.s, false, NULL, NULL, &t.e), 0);
     CHECK_INT(traces(&t, all, 5, true), 0);
-    CHECK(is_found(&t, 50, 1));
+    CHECK(!is_found(&t, 50, 1));
     fixture_end(&t);
 }
 
@@ -376,9 +390,11 @@ static int removal(struct fixture *t, unsigned way)
     return -1;
 }
 
-/* Each way to delete or replace a text, without doctor and without closing the store. */
+/* Each way to delete or replace a text, without doctor and without closing the store: the journal
+ * keeps the text until what had it is forgotten. */
 TEST(gone_whichever_way_it_is_removed)
 {
+    static const char *const ids[] = {"note-60", "ga", "gb", "gc", "h1", "h2", "note-66"};
     struct fixture t = {0};
     const struct gone all[] = {{60, 0},   {2001, 0}, {2002, 0}, {2003, 0},
                                {2004, 0}, {2005, 0}, {66, 0}};
@@ -406,6 +422,8 @@ TEST(gone_whichever_way_it_is_removed)
         bool more = true;
         CHECK(traces(&t, &all[way], 1, false) > 0);
         CHECK_INT(removal(&t, way), 0);
+        CHECK(traces(&t, &all[way], 1, false) > 0);
+        CHECK_INT(fixture_forget(&t, ids[way]), 0);
         for (int i = 0; i < 100 && more; i++)
             CHECK_INT(store_erase_step(t.s, &more, &t.e), 0);
         CHECK_INT(traces(&t, &all[way], 1, true), 0);

@@ -195,6 +195,7 @@ TEST(notes_that_have_no_id_left)
     CHECK(fixture_open(&t));
     struct note n = fixture_note(ID, "text");
     for (int i = 0; i < MERGE_IDS; i++) {
+        n.text = fumi_fmt(&t.a, "text %d", i);
         CHECK_INT(merge_note(&t, &n), MERGED_ADDED);
         n.id = store_sqlite_id_next(&t.a, n.id, FUMI_STR("q"));
     }

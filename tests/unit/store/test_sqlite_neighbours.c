@@ -129,7 +129,7 @@ TEST(imported_notes_have_only_sessions)
     int64_t seqs[4];
     CHECK(fixture_open(&t));
     for (int i = 0; i < 4; i++) {
-        struct note n = fixture_note(fumi_fmt(&t.a, "%d", i).p, "text");
+        struct note n = fixture_note(fumi_fmt(&t.a, "%d", i).p, fumi_fmt(&t.a, "text %d", i).p);
         n.session = i < 2 ? FUMI_STR("s") : (struct fumi_str){0};
         struct merge_row rows[3] = {{.note = n}, {.note = n}, {.note = n}};
         rows[2].note.session = FUMI_STR("other");

@@ -151,9 +151,9 @@ TEST(a_newer_schema_is_refused_and_left_alone)
     CHECK(fixture_open(&t));
     CHECK_INT(fixture_add(&t, "1", "x", NAN), 0);
     fixture_shut(&t);
-    CHECK_INT(sql(t.path, "PRAGMA user_version=4"), 0);
+    CHECK_INT(sql(t.path, "PRAGMA user_version=5"), 0);
     CHECK(is_refused(&t, "written by a newer fumi"));
-    CHECK_INT(sql(t.path, "PRAGMA user_version=3"), 0);
+    CHECK_INT(sql(t.path, "PRAGMA user_version=4"), 0);
     CHECK(fixture_open(&t));
     CHECK_INT(count(&t), 1);
     fixture_end(&t);
@@ -196,25 +196,25 @@ TEST(an_empty_file_becomes_a_database)
 TEST(a_migration_keeps_a_copy)
 {
     static const struct store_sqlite_step steps[] = {{0, "not for us", NULL},
-                                                     {3, "CREATE TABLE four(x)", NULL},
-                                                     {4, "CREATE TABLE five(x)", NULL}};
+                                                     {4, "CREATE TABLE five(x)", NULL},
+                                                     {5, "CREATE TABLE six(x)", NULL}};
     static const struct store_sqlite_steps list = {steps, FUMI_COUNT(steps)};
     struct fixture t = {0};
     CHECK(fixture_open(&t));
     CHECK_INT(fixture_add(&t, "1", "kept", NAN), 0);
     struct store_sqlite *s = (struct store_sqlite *)t.s;
-    CHECK_INT(store_sqlite_schema_migrate(s->writer, &list, 5, &t.e), 0);
-    CHECK_INT(store_sqlite_schema_migrate(s->writer, &list, 5, &t.e),
+    CHECK_INT(store_sqlite_schema_migrate(s->writer, &list, 6, &t.e), 0);
+    CHECK_INT(store_sqlite_schema_migrate(s->writer, &list, 6, &t.e),
               0); /* as if another process had migrated it */
     struct note got;
     CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("1"), &got, &t.e), 0);
     fixture_shut(&t);
-    CHECK_INT(sql(t.path, "INSERT INTO four VALUES(1); INSERT INTO five VALUES(1)"), 0);
+    CHECK_INT(sql(t.path, "INSERT INTO five VALUES(1); INSERT INTO six VALUES(1)"), 0);
     CHECK(is_refused(&t, "written by a newer fumi"));
     char copy[160];
-    snprintf(copy, sizeof(copy), "%s.v3.bak", t.path);
+    snprintf(copy, sizeof(copy), "%s.v4.bak", t.path);
     CHECK_INT(mode_of(copy), 0600);
-    snprintf(t.path, sizeof(t.path), "%s/data/memory.db.v3.bak", t.top);
+    snprintf(t.path, sizeof(t.path), "%s/data/memory.db.v4.bak", t.top);
     CHECK(fixture_open(&t));
     CHECK_INT(count(&t), 1);
     CHECK(fixture_sound(&t));
@@ -223,14 +223,14 @@ TEST(a_migration_keeps_a_copy)
 
 TEST(a_migration_that_fails_changes_nothing)
 {
-    static const struct store_sqlite_step steps[] = {{3, "CREATE TABLE four(x)", NULL},
-                                                     {4, "no SQL at all", NULL}};
+    static const struct store_sqlite_step steps[] = {{4, "CREATE TABLE five(x)", NULL},
+                                                     {5, "no SQL at all", NULL}};
     static const struct store_sqlite_steps list = {steps, FUMI_COUNT(steps)};
     struct fixture t = {0};
     CHECK(fixture_open(&t));
     CHECK_INT(fixture_add(&t, "1", "kept", NAN), 0);
     struct store_sqlite *s = (struct store_sqlite *)t.s;
-    CHECK_INT(store_sqlite_schema_migrate(s->writer, &list, 5, &t.e), -1);
+    CHECK_INT(store_sqlite_schema_migrate(s->writer, &list, 6, &t.e), -1);
     fixture_shut(&t);
     CHECK(fixture_open(&t));
     CHECK_INT(count(&t), 1);
