@@ -70,16 +70,16 @@
                  .flags = FUMI_NULLABLE | FUMI_OMIT | FUMI_DETAIL, .check = note_subject_fault),   \
       PATCHED, ("Null clears it.", .flags = FUMI_NULLABLE | FUMI_LENIENT | FUMI_DETAIL,            \
                 .check = note_subject_fault),                                                      \
-      FUMI_OMIT, 0, "The project has one current note with this key.")                             \
+      FUMI_OMIT | FUMI_DETAIL, 0, "The project has one current note with this key.")               \
     X(T, at, SUPERSEDED_BY, superseded_by, struct fumi_str, "supersededBy", "superseded_by", 0,    \
       ABSENT, (""),                                                                                \
       ABSENT, (""),                                                                                \
-      FUMI_OMIT, 0, "Id of the note that replaces this one; absent: the note is current.")         \
+      FUMI_OMIT, 0, "Its successor.")                                                              \
     X(T, at, EXPIRES, expires, struct fumi_time, "expiresAt", "expires", 0,                        \
       OPTIONAL, ("The note is deleted at this time.",                                              \
                  .flags = FUMI_NULLABLE | FUMI_OMIT | FUMI_DETAIL),                                \
       PATCHED, ("Null: never.", .flags = FUMI_NULLABLE | FUMI_LENIENT | FUMI_DETAIL),              \
-      FUMI_OMIT, 0, "Time at which the note is deleted, UTC.")
+      FUMI_OMIT | FUMI_DETAIL, 0, "Time at which the note is deleted, UTC.")
 /* clang-format on */
 
 /* Fields of a shape over T: params (all required members, then all optional ones; the project and

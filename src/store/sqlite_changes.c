@@ -81,23 +81,34 @@ static int collect(struct db *d, struct fumi_arena *a, sqlite3_stmt *q, struct s
     return more;
 }
 
+static int release_one(struct db *d, struct store_sqlite_change *c, int64_t seq,
+                       struct fumi_str successor, struct fumi_err *e)
+{
+    struct stored one;
+    int found = store_sqlite_find(d, c->arena, (struct fumi_str){0}, seq, &one, e);
+    if (found <= 0 || one.damaged)
+        return found < 0 ? -1 : 0;
+    return set_successor(d, c, &one, successor, e) ||
+                   store_sqlite_change_settle(d, c, one.note.id, false, e)
+               ? -1
+               : 0;
+}
+
+/* Of an undo, these rows put nothing back. */
 int store_sqlite_change_release(struct db *d, struct store_sqlite_change *c,
                                 const struct note *removed, struct fumi_err *e)
 {
     struct seqs all;
-    if (collect(d, c->arena,
-                store_sqlite_query(d, e, "SELECT seq FROM notes WHERE superseded_by=?1", "s",
-                                   removed->id),
-                &all, e))
-        return -1;
-    for (size_t i = 0; i < all.n; i++) {
-        struct stored one;
-        int found = store_sqlite_find(d, c->arena, (struct fumi_str){0}, all.items[i], &one, e);
-        if (found < 0 ||
-            (found && !one.damaged && set_successor(d, c, &one, removed->superseded_by, e)))
-            return -1;
-    }
-    return 0;
+    int64_t undoes = c->undoes;
+    int rc = collect(
+        d, c->arena,
+        store_sqlite_query(d, e, "SELECT seq FROM notes WHERE superseded_by=?1", "s", removed->id),
+        &all, e);
+    c->undoes = 0;
+    for (size_t i = 0; i < all.n && !rc; i++)
+        rc = release_one(d, c, all.items[i], removed->superseded_by, e);
+    c->undoes = undoes;
+    return rc;
 }
 
 /* The journal cannot keep a damaged note. */

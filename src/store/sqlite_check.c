@@ -5,6 +5,7 @@
 #include "store/scan.h"
 #include "store/sqlite_erase.h"
 #include "store/sqlite_index.h"
+#include "store/sqlite_journal.h"
 #include "store/sqlite_ops.h"
 
 #include "base/arena.h"
@@ -206,6 +207,14 @@ static const struct check_rule {
     const char *look; /* counts the wrong rows */
     const char *repair;
 } rules[] = {
+    {"root pages that are not recorded",
+     "SELECT count(*) FROM sqlite_schema s WHERE " STORE_ADDED_TABLE
+     " AND NOT EXISTS (SELECT 1 FROM meta m WHERE m.name='root.' || s.name AND "
+     "m.value=CAST(s.rootpage AS TEXT))",
+     STORE_KEEP_ROOTS},
+    {"uses of notes that do not exist",
+     "SELECT count(*) FROM uses WHERE note NOT IN (SELECT seq FROM notes)",
+     "DELETE FROM uses WHERE note NOT IN (SELECT seq FROM notes)"},
     {"wrong hashes of texts",
      "SELECT count(*) FROM notes WHERE said IS NOT said_of(project, group_key, text)",
      "UPDATE notes SET said=said_of(project, group_key, text)"},
@@ -289,6 +298,65 @@ static int repair_rules(struct db *d, void *arg, struct fumi_err *e)
     return store_sqlite_note_changed(d, 0, e);
 }
 
+/* Rows of the journal and reviews that do not match their checksums. A damaged row cannot be used
+ * for anything, so the repair deletes it. */
+struct bad_rows {
+    struct fumi_arena *arena;
+    struct fumi_strs journal, reviews;
+    size_t journal_cap, reviews_cap;
+};
+
+static void add_bad(void *arg, const char *what, struct fumi_str id)
+{
+    struct bad_rows *b = arg;
+    bool review = strcmp(what, "review") == 0;
+    struct fumi_strs *to = review ? &b->reviews : &b->journal;
+    size_t *cap = review ? &b->reviews_cap : &b->journal_cap;
+    to->items = store_sqlite_room(b->arena, to->items, to->n, cap, sizeof(*to->items));
+    to->items[to->n++] = fumi_dup(b->arena, id);
+}
+
+static int find_bad(struct db *d, struct bad_rows *b, struct fumi_err *e)
+{
+    return store_sqlite_journal_check(d, add_bad, b, e) ||
+                   store_sqlite_reviews_check(d, add_bad, b, e)
+               ? -1
+               : 0;
+}
+
+static int look_at_journal(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct check *x = arg;
+    struct bad_rows b = {.arena = &x->arena};
+    if (find_bad(d, &b, e))
+        return -1;
+    if (b.journal.n)
+        report(x, "There are damaged rows of the journal: %zu.", b.journal.n);
+    if (b.reviews.n)
+        report(x, "There are damaged reviews: %zu.", b.reviews.n);
+    x->faults += (int64_t)(b.journal.n + b.reviews.n);
+    return 0;
+}
+
+static int drop_each(struct db *d, const char *sql, struct fumi_strs ids, struct fumi_err *e)
+{
+    for (size_t i = 0; i < ids.n; i++)
+        if (store_sqlite_run(d, e, sql, "s", ids.items[i]))
+            return -1;
+    return 0;
+}
+
+static int repair_journal(struct db *d, void *arg, struct fumi_err *e)
+{
+    struct check *x = arg;
+    struct bad_rows b = {.arena = &x->arena};
+    return find_bad(d, &b, e) ||
+                   drop_each(d, "DELETE FROM journal WHERE n=CAST(?1 AS INTEGER)", b.journal, e) ||
+                   drop_each(d, "DELETE FROM reviews WHERE id=?1", b.reviews, e)
+               ? -1
+               : 0;
+}
+
 /* In this order, because the later parts rely on the earlier ones. */
 static const struct check_part {
     const char *name;
@@ -298,6 +366,7 @@ static const struct check_part {
     {"The keyword index", look_at_words, store_sqlite_words_rebuild},
     {"The tag sets of the notes", look_at_tag_sets, repair_tag_sets},
     {"The counts, tags and vectors", look_at_rules, repair_rules},
+    {"The journal and the reviews", look_at_journal, repair_journal},
 };
 
 /* Checks one part; with `repair`, repairs it and checks it again. Adds the faults that remain to

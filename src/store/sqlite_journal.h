@@ -5,6 +5,13 @@
 
 #include "store/sqlite_parts.h"
 
+/* The tables that were added after version 3, and the SQL that records their root pages. */
+#define STORE_KEEP_ROOTS                                                                           \
+    "INSERT OR REPLACE INTO meta SELECT 'root.' || name, CAST(rootpage AS TEXT) FROM "             \
+    "sqlite_schema WHERE " STORE_ADDED_TABLE
+#define STORE_ADDED_TABLE                                                                          \
+    "name IN ('origins', 'journal', 'injections', 'uses', 'reviews', 'projects')"
+
 /* The change of one call, while its transaction runs. */
 struct store_sqlite_change {
     const struct author *by; /* NULL: unknown */

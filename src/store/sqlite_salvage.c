@@ -4,6 +4,7 @@
  * halved until everything around the page has been read. */
 #include "store/sqlite_bytes.h"
 #include "store/sqlite_file.h"
+#include "store/sqlite_journal.h"
 #include "store/sqlite_ops.h"
 
 #include "base/arena.h"
@@ -145,26 +146,58 @@ static const struct salvage_table copied[] = {
     {"SELECT coalesce(max(space), 0) FROM spaces NOT INDEXED",
      "SELECT space, * FROM spaces NOT INDEXED WHERE space BETWEEN ?1 AND ?2 ORDER BY space",
      copy_row, "INSERT OR IGNORE INTO spaces VALUES(?1, ?2, ?3, ?4)", 4},
+    {"SELECT coalesce(max(origin), 0) FROM origins NOT INDEXED",
+     "SELECT origin, * FROM origins NOT INDEXED WHERE origin BETWEEN ?1 AND ?2 ORDER BY origin",
+     copy_row, "INSERT OR IGNORE INTO origins VALUES(?1, ?2, ?3, ?4, ?5, ?6)", 6},
+    {"SELECT coalesce(max(n), 0) FROM journal NOT INDEXED",
+     "SELECT n, * FROM journal NOT INDEXED WHERE n BETWEEN ?1 AND ?2 ORDER BY n", copy_row,
+     "INSERT OR IGNORE INTO journal VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)", 10},
+    {"SELECT coalesce(max(n), 0) FROM injections NOT INDEXED",
+     "SELECT n, * FROM injections NOT INDEXED WHERE n BETWEEN ?1 AND ?2 ORDER BY n", copy_row,
+     "INSERT OR IGNORE INTO injections VALUES(?1, ?2, ?3, ?4, ?5, ?6)", 6},
+    {"SELECT coalesce(max(note), 0) FROM uses NOT INDEXED",
+     "SELECT note, * FROM uses NOT INDEXED WHERE note BETWEEN ?1 AND ?2 ORDER BY note", copy_row,
+     "INSERT OR IGNORE INTO uses VALUES(?1, ?2, ?3)", 3},
 };
 
-/* The table has no row numbers. It is read forwards and, if that fails, backwards. */
-static int copy_meta(struct salvage *x, struct fumi_err *e)
+/* Tables without row numbers. They are read forwards and, if that fails, backwards. */
+static const struct keyed_table {
+    const char *up, *down;
+    struct salvage_table to;
+} keyed[] = {
+    {"SELECT 1, * FROM meta ORDER BY name",
+     "SELECT 1, * FROM meta ORDER BY name DESC",
+     {.write = "INSERT OR IGNORE INTO meta VALUES(?1, ?2)", .columns = 2}},
+    {"SELECT 1, * FROM reviews ORDER BY id",
+     "SELECT 1, * FROM reviews ORDER BY id DESC",
+     {.write = "INSERT OR IGNORE INTO reviews VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+      .columns = 8}},
+    {"SELECT 1, * FROM projects ORDER BY project",
+     "SELECT 1, * FROM projects ORDER BY project DESC",
+     {.write = "INSERT OR IGNORE INTO projects VALUES(?1, ?2, ?3)", .columns = 3}},
+};
+
+static int copy_keyed(struct salvage *x, const struct keyed_table *t, struct fumi_err *e)
 {
-    static const struct salvage_table meta = {.write = "INSERT OR IGNORE INTO meta VALUES(?1, ?2)",
-                                              .columns = 2};
-    static const char up[] = "SELECT 1, name, value FROM meta ORDER BY name",
-                      down[] = "SELECT 1, name, value FROM meta ORDER BY name DESC";
     struct fumi_err ignored;
     int more = -1;
     for (int i = 0; i < 2 && more < 0; i++) {
-        sqlite3_stmt *q = store_sqlite_query(x->from, &ignored, i ? down : up, "");
+        sqlite3_stmt *q = store_sqlite_query(x->from, &ignored, i ? t->down : t->up, "");
         more = q ? 1 : -1;
         while (more > 0 && (more = store_sqlite_row(x->from, q, &ignored)) > 0)
-            if (copy_row(x, &meta, q, e)) {
+            if (copy_row(x, &t->to, q, e)) {
                 store_sqlite_end(q);
                 return -1;
             }
     }
+    return 0;
+}
+
+static int copy_all_keyed(struct salvage *x, struct fumi_err *e)
+{
+    for (size_t i = 0; i < FUMI_COUNT(keyed); i++)
+        if (copy_keyed(x, &keyed[i], e))
+            return -1;
     return 0;
 }
 
@@ -183,13 +216,17 @@ static void drop_damaged(void *arg, const char *what, struct fumi_str id)
     s->rc |= store_sqlite_run(s->x->to, s->e, s->drop, "s", id);
 }
 
-/* Deletes copied groups and globals that do not match their checksums. */
+/* Deletes copied rows that do not match their checksums. */
 static int check_copied(struct salvage *x, struct fumi_err *e)
 {
     struct damaged_rows groups = {x, "DELETE FROM groups WHERE id=?1", e, 0},
-                        globals = {x, "DELETE FROM globals WHERE id=?1", e, 0};
+                        globals = {x, "DELETE FROM globals WHERE id=?1", e, 0},
+                        journal = {x, "DELETE FROM journal WHERE n=CAST(?1 AS INTEGER)", e, 0},
+                        reviews = {x, "DELETE FROM reviews WHERE id=?1", e, 0};
     if (store_sqlite_groups_check(x->to, drop_damaged, &groups, e) || groups.rc ||
-        store_sqlite_globals_check(x->to, drop_damaged, &globals, e) || globals.rc)
+        store_sqlite_globals_check(x->to, drop_damaged, &globals, e) || globals.rc ||
+        store_sqlite_journal_check(x->to, drop_damaged, &journal, e) || journal.rc ||
+        store_sqlite_reviews_check(x->to, drop_damaged, &reviews, e) || reviews.rc)
         return -1;
     static const char count[] = "SELECT (SELECT count(*) FROM groups) + (SELECT count(*) FROM "
                                 "globals) + (SELECT count(*) FROM meta)";
@@ -515,12 +552,15 @@ static int save_rows(struct db *to, void *arg, struct fumi_err *e)
     for (size_t i = 0; i < FUMI_COUNT(copied); i++)
         if (walk_all(x, &copied[i], e))
             return -1;
-    if (copy_meta(x, e) || check_copied(x, e) || save_vectors(x, e) || keep_changes(x, e) ||
+    if (copy_all_keyed(x, e) || check_copied(x, e) || save_vectors(x, e) || keep_changes(x, e) ||
         x->finish(to, x->arg, e))
         return -1;
     if (store_sqlite_number(to, e, &x->out->vectors, "SELECT count(*) FROM vectors", "") < 0)
         return -1;
-    return keep_sequence(x, "notes", e) || keep_sequence(x, "vectors", e) ? -1 : 0;
+    return keep_sequence(x, "notes", e) || keep_sequence(x, "vectors", e) ||
+                   keep_sequence(x, "journal", e) || keep_sequence(x, "injections", e)
+               ? -1
+               : 0;
 }
 
 static int count_lost(struct salvage *x, struct fumi_err *e)

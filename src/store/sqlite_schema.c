@@ -5,6 +5,7 @@
  * time, the first one creates the tables. */
 #include "store/sqlite_bytes.h"
 #include "store/sqlite_file.h"
+#include "store/sqlite_journal.h"
 #include "store/sqlite_parts.h"
 
 #include "base/arena.h"
@@ -102,9 +103,7 @@ static const char *const added[] = {
     "STRICT, WITHOUT ROWID",
 };
 
-static const char keep_roots[] =
-    "INSERT OR REPLACE INTO meta SELECT 'root.' || name, CAST(rootpage AS TEXT) FROM sqlite_schema "
-    "WHERE name IN ('origins', 'journal', 'injections', 'uses', 'reviews', 'projects')";
+static const char keep_roots[] = STORE_KEEP_ROOTS;
 
 static const char fill[] =
     "UPDATE notes SET said=said_of(project, group_key, text) WHERE said IS NULL";
@@ -144,10 +143,16 @@ static const char columns_of_version_3[] =
     "ALTER TABLE notes ADD COLUMN chain INTEGER;"
     "ALTER TABLE notes ADD COLUMN session TEXT;";
 
-static const char columns_of_version_4[] = "ALTER TABLE notes ADD COLUMN said INTEGER;"
-                                           "ALTER TABLE notes ADD COLUMN key TEXT;"
-                                           "ALTER TABLE notes ADD COLUMN superseded_by TEXT;"
-                                           "ALTER TABLE notes ADD COLUMN expires INTEGER;";
+/* A new name again: a program of version 3 would write notes without a row in the journal. */
+static const char columns_of_version_4[] =
+    "PRAGMA writable_schema=ON;"
+    "UPDATE sqlite_schema SET sql=replace(sql, 'tokenize=''fumi3''', 'tokenize=''fumi4''') "
+    "WHERE name='words';"
+    "PRAGMA writable_schema=RESET;"
+    "ALTER TABLE notes ADD COLUMN said INTEGER;"
+    "ALTER TABLE notes ADD COLUMN key TEXT;"
+    "ALTER TABLE notes ADD COLUMN superseded_by TEXT;"
+    "ALTER TABLE notes ADD COLUMN expires INTEGER;";
 static store_sqlite_fn complete_version_4;
 
 static const struct store_sqlite_step step_items[] = {
@@ -313,12 +318,50 @@ int store_sqlite_schema_missing(struct db *d, const char **sql, struct fumi_err 
     return find_missing(d, "", sql, e);
 }
 
+/* The name of a table in its SQL. */
+static struct fumi_str table_name(const char *sql)
+{
+    const char *name = sql + strlen("CREATE TABLE ");
+    return (struct fumi_str){name, strcspn(name, "(")};
+}
+
+/* Puts a table that the file still has into the schema table, by its root page. Defensive mode
+ * forbids that. */
+static int adopt(struct db *d, const char *sql, int64_t root, struct fumi_err *e)
+{
+    struct fumi_str name = table_name(sql);
+    char *put = sqlite3_mprintf(
+        "PRAGMA writable_schema=ON; INSERT INTO sqlite_schema VALUES('table', "
+        "'%.*s', '%.*s', %lld, %Q); PRAGMA writable_schema=RESET",
+        FUMI_ARG(name), FUMI_ARG(name), (long long)root, sql);
+    sqlite3_db_config(d->h, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+    int rc = put ? exec(d, put, e) : store_sqlite_fault(d, SQLITE_NOMEM, e);
+    sqlite3_db_config(d->h, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_free(put);
+    return rc;
+}
+
+/* Creates a missing object; a table whose root page is known is still there. */
+static int create_one(struct db *d, const char *sql, struct fumi_err *e)
+{
+    static const char known[] =
+        "SELECT CAST(value AS INTEGER) FROM meta, pragma_page_count WHERE name='root.' || ?1 AND "
+        "CAST(value AS INTEGER) BETWEEN 2 AND page_count AND NOT EXISTS (SELECT 1 FROM "
+        "sqlite_schema WHERE rootpage=CAST(value AS INTEGER))";
+    int64_t root = 0;
+    bool table = fumi_starts(fumi_str(sql), FUMI_STR("CREATE TABLE "));
+    int found = table ? store_sqlite_number(d, e, &root, known, "s", table_name(sql)) : 0;
+    if (found < 0)
+        return -1;
+    return found ? adopt(d, sql, root, e) : exec(d, sql, e);
+}
+
 static int create_tables(struct db *d, struct fumi_err *e)
 {
     const char *sql;
     int missing;
     while ((missing = find_missing(d, "CREATE TABLE", &sql, e)) > 0)
-        if (exec(d, sql, e))
+        if (create_one(d, sql, e))
             return -1;
     return missing ? missing : exec(d, keep_roots, e);
 }
@@ -328,7 +371,7 @@ static int create_added(struct db *d, struct fumi_err *e)
     const char *sql;
     int missing;
     while ((missing = store_sqlite_schema_missing(d, &sql, e)) > 0)
-        if (exec(d, sql, e))
+        if (create_one(d, sql, e))
             return -1;
     return missing ? missing : exec(d, keep_roots, e) || exec(d, fill, e) ? -1 : 0;
 }

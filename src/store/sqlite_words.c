@@ -40,7 +40,7 @@ static const double column_weights[COLUMNS] = {2, 1, 2, 0.5};
 
 const char store_sqlite_words_schema[] =
     "CREATE VIRTUAL TABLE words USING "
-    "fts5(title, text, tags, source, content='', tokenize='fumi3')";
+    "fts5(title, text, tags, source, content='', tokenize='fumi4')";
 
 static const char pointer_type[] = "fumi_words";
 
@@ -469,7 +469,8 @@ int store_sqlite_words_register(sqlite3 *db, const struct words_ending *ending, 
         sqlite3_step(s);
     }
     sqlite3_finalize(s);
-    if (!api || api->xCreateTokenizer(api, "fumi3", arg, &tokenizer, NULL) != SQLITE_OK ||
+    if (!api || api->xCreateTokenizer(api, "fumi4", arg, &tokenizer, NULL) != SQLITE_OK ||
+        api->xCreateTokenizer(api, "fumi3", arg, &tokenizer, NULL) != SQLITE_OK ||
         api->xCreateTokenizer(api, "fumi", arg, &tokenizer, NULL) != SQLITE_OK ||
         sqlite3_create_function(db, "words_in", 1, flags, NULL, words_in, NULL, NULL) !=
             SQLITE_OK ||

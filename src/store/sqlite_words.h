@@ -1,7 +1,7 @@
 /* Keyword search in SQLite: the tokenizer for FTS5, and the search in its index.
  *
  * The index is contentless; its rowid is the seq of the note:
- *   CREATE VIRTUAL TABLE words USING fts5(title, text, tags, source, content='', tokenize='fumi3')
+ *   CREATE VIRTUAL TABLE words USING fts5(title, text, tags, source, content='', tokenize='fumi4')
  *
  * Each token of the index ends with a mark and a hash of the project of its note. A search in one
  * project therefore reads only entries of that project, and its statistics do not depend on other

@@ -280,7 +280,8 @@ TEST(notes_of_one_connection_are_neighbours)
     int64_t seqs[4];
     CHECK(add_in(&t, "") > 0); /* its session does not stay with the connection */
     for (int i = 0; i < 4; i++) {
-        const char *note = "\"groupId\":\"global\",\"text\":\"x\"";
+        const char *note = i == 1 ? "\"groupId\":\"global\",\"text\":\"imported\""
+                                  : "\"groupId\":\"global\",\"text\":\"x\"";
         const struct fumi_val *v =
             i == 1
                 ? ASK(&t, "memory.import", "{\"projectId\":\"p\",\"notes\":[{%s}]}", note)

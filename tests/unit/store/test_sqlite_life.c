@@ -177,6 +177,30 @@ TEST(a_key_has_one_current_note)
     fixture_end(&t);
 }
 
+/* A note that is current again, because its successor was deleted, does not replace a later one
+ * with its key. */
+TEST(a_key_has_one_current_note_after_a_deletion)
+{
+    struct fixture t = {0};
+    struct note_change how = {.by = NULL};
+    struct fumi_str old = FUMI_STR("1");
+    CHECK(fixture_open(&t));
+    struct note n = fixture_note("1", "It is A."), last = fixture_note("3", "It is C.");
+    n.key = last.key = FUMI_STR("k");
+    last.created.ms = 2000;
+    CHECK_INT(say(&t, &n, &how), 0);
+    how.supersedes = (struct fumi_strs){&old, 1};
+    CHECK_INT(say_text(&t, "2", "It is B.", &how), 0);
+    how.supersedes = (struct fumi_strs){0};
+    CHECK_INT(say(&t, &last, &how), 0);
+    CHECK_INT(store_delete(t.s, &t.a, FUMI_STR("2"), &how, &t.e), 0);
+    CHECK_STR(got(&t, "1").superseded_by, "3");
+    CHECK(undo(&t, how.change).rows_n && !got(&t, "3").superseded_by.p);
+    CHECK_STR(got(&t, "1").superseded_by, "2");
+    CHECK(fixture_sound(&t));
+    fixture_end(&t);
+}
+
 /* A note that is imported does not replace a later one. */
 TEST(an_old_import_does_not_supersede)
 {
