@@ -39,6 +39,11 @@ int crash_do(struct store *s, struct crash_thing t, struct fumi_err *e);
  * Returns false if the step has no such operation. */
 bool crash_plan(unsigned writer, unsigned step, unsigned part, bool mixed, struct crash_thing *out);
 
+/* A step of the life of notes, and the check that the journal of a store agrees with its notes; it
+ * undoes all of them (life.c). Returns the number of faults. */
+int crash_live(struct store *s, unsigned writer, unsigned step, struct fumi_err *e);
+int crash_life_check(const char *path, struct fumi_buf *out);
+
 /* The ledger (ledger.c): for each object the last acknowledged state and, if `open`, the state of
  * an operation that was begun and may or may not have been stored. */
 struct crash_row {

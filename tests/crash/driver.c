@@ -7,6 +7,8 @@
  *                                           that it sees the notes of all WRITERS
  *   driver check DB                         checks the store against such lines from stdin
  *   driver backup DB TO                     prints "D backup" after the copy was made
+ *   driver life DB STEPS WRITER             what life.c does; prints "D step"
+ *   driver same DB TEXT                     waits for a byte, adds the text, prints its id
  *   driver open DB [FROM]                   copies the file FROM to DB; prints "S", opens the store
  *                                           (which may migrate it), and prints "D open"
  *
@@ -294,6 +296,43 @@ static int open_only(int argc, char **argv)
     return 0;
 }
 
+static int live(int argc, char **argv)
+{
+    (void)argc;
+    struct fumi_err e = {0};
+    struct store *s = open_store(argv[2]);
+    int rc = s ? 0 : 1;
+    for (unsigned i = 0, n = number(argv[3]); i < n && !rc; i++) {
+        rc = crash_live(s, number(argv[4]), i, &e) ? complain(&e) : 0;
+        print_line("D step\n", 7);
+    }
+    if (s)
+        store_close(s);
+    return rc;
+}
+
+static int same(int argc, char **argv)
+{
+    (void)argc;
+    struct fumi_err e = {0};
+    struct fumi_arena a = {0};
+    struct note_change how = {.by = NULL};
+    struct store *s = gate() ? open_store(argv[2]) : NULL;
+    if (!s)
+        return 1;
+    struct note n = {.id = fumi_fmt(&a, "%d", (int)getpid()),
+                     .project = CRASH_PROJECT,
+                     .group = FUMI_STR("g"),
+                     .text = fumi_str(argv[3]),
+                     .created = {1, true}};
+    int rc = store_add_note(s, &a, &n, &how, &e) ? complain(&e) : 0;
+    struct fumi_str line = fumi_fmt(&a, "%.*s\n", FUMI_ARG(n.id));
+    print_line(line.p, line.n);
+    store_close(s);
+    fumi_arena_done(&a);
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -301,10 +340,11 @@ int main(int argc, char **argv)
         int words;
         int (*run)(int argc, char **argv);
     } modes[] = {{"add", 5, drive},   {"mixed", 5, drive},   {"many", 6, many},
-                 {"check", 3, check}, {"backup", 4, backup}, {"open", 3, open_only}};
+                 {"check", 3, check}, {"backup", 4, backup}, {"open", 3, open_only},
+                 {"life", 5, live},   {"same", 4, same}};
     for (size_t i = 0; i < FUMI_COUNT(modes); i++)
         if (argc >= modes[i].words && strcmp(argv[1], modes[i].name) == 0)
             return modes[i].run(argc, argv);
-    fprintf(stderr, "usage: %s add|mixed|many|check|backup|open DB ...\n", argv[0]);
+    fprintf(stderr, "usage: %s add|mixed|many|check|backup|open|life|same DB ...\n", argv[0]);
     return 2;
 }
