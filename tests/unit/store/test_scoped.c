@@ -218,3 +218,88 @@ TEST(a_reader_writes_nothing)
     CHECK_INT(store_get_note(t.s, &t.a, FUMI_STR("other"), &n, &t.e), 0);
     end(&t, in);
 }
+
+/* History, undo, reviews and injections do not cross the border of the project. */
+TEST(the_life_of_other_notes_is_not_seen)
+{
+    struct fixture t;
+    struct store *in;
+    struct fumi_str other = FUMI_STR("other"), q = FUMI_STR("q");
+    struct note note;
+    struct changes changes;
+    struct undone undone;
+    struct forgotten forgotten;
+    struct injections injections;
+    struct reviews reviews;
+    struct note_uses uses;
+    struct projects projects;
+    struct review r = {.id = FUMI_STR("r"), .project = q, .body = FUMI_STR("{}")};
+    CHECK(begin(&t, &of_project, &in));
+    CHECK_INT(store_add_review(in, &r, &t.e), 0);
+    CHECK_INT(store_add_injection(in, &(struct injection){.project = q, .kind = other}, &t.e), 0);
+    struct history_query history = {.since = INT64_MIN, .until = INT64_MAX, .limit = 9};
+    CHECK(!store_history(t.s, &t.a, &history, &changes, &t.e) && changes.n == 1);
+    CHECK_STR(changes.items[0].id, "ours");
+    history.id = other;
+    CHECK(!store_history(t.s, &t.a, &history, &changes, &t.e) && changes.n == 0);
+    history.project = q;
+    CHECK(refuses(&t, store_history(t.s, &t.a, &history, &changes, &t.e), FUMI_INVALID_PARAMS));
+    struct undo_query undo = {.change = 2}; /* the one that added "other" */
+    CHECK(!store_undo(t.s, &t.a, &undo, NULL, &undone, &t.e) && !undone.rows_n && !undone.change);
+    struct forget_query forget = {.ids = {&other, 1}};
+    CHECK(refuses(&t, store_forget(t.s, &t.a, &forget, NULL, &forgotten, &t.e), ERR_NOT_FOUND));
+    CHECK_INT(store_get_note(in, &t.a, other, &note, &t.e), 0);
+    struct note_change how = {.supersedes = {&other, 1}};
+    struct note to = {.project = q}, new = fixture_note("new", "New.");
+    CHECK(refuses(&t, store_add_note(t.s, &t.a, &new, &how, &t.e), ERR_NOT_FOUND));
+    CHECK(refuses(&t, store_update_note(t.s, &t.a, FUMI_STR("ours"), &to, NOTE_PROJECT, NULL, &t.e),
+                  FUMI_INVALID_PARAMS));
+    struct injection_query injected = {.limit = 9};
+    CHECK(!store_list_injections(t.s, &t.a, &injected, &injections, &t.e) && !injections.n);
+    CHECK(!store_list_reviews(t.s, &t.a, (struct fumi_str){0}, 9, &reviews, &t.e) && !reviews.n);
+    CHECK(refuses(&t, store_get_review(t.s, &t.a, r.id, &r, &t.e), ERR_NOT_FOUND));
+    CHECK(refuses(&t, store_drop_review(t.s, FUMI_STR("r"), &t.e), ERR_NOT_FOUND));
+    CHECK(!store_list_unused(t.s, &t.a, (struct fumi_str){0}, INT64_MAX, 9, &uses, &t.e) &&
+          uses.n == 1);
+    CHECK(!store_find_projects(t.s, &t.a, (struct fumi_str){0}, &projects, &t.e) &&
+          projects.n == 1);
+    CHECK(refuses(&t, store_set_project_remote(t.s, q, other, 1, &t.e), FUMI_INVALID_PARAMS));
+    end(&t, in);
+}
+
+static void lets_nothing_change(const struct scope *scope, bool reader)
+{
+    struct fixture t;
+    struct store *in;
+    struct fumi_str ours = FUMI_STR("ours");
+    struct fumi_strs copies;
+    struct undone undone;
+    struct forgotten forgotten;
+    struct moving m = {.from = FUMI_STR("p"), .to = FUMI_STR("q"), .limit = 1};
+    struct forget_query forget = {.ids = {&ours, 1}};
+    struct review r = {.id = ours, .project = m.from, .body = ours};
+    bool more;
+    CHECK(begin(&t, scope, &in));
+    CHECK(refuses(&t, store_expire(t.s, 1, &more, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_prune_history(t.s, 0, 0, &more, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_remove_copies(t.s, &t.a, &copies, &t.e), FUMI_LIMIT));
+    CHECK(refuses(&t, store_move_notes(t.s, &m, &t.e), FUMI_LIMIT));
+    if (reader) {
+        struct undo_query undo = {.change = 1};
+        struct injection i = {.project = m.from, .kind = ours};
+        CHECK(refuses(&t, store_undo(t.s, &t.a, &undo, NULL, &undone, &t.e), FUMI_LIMIT));
+        CHECK(refuses(&t, store_forget(t.s, &t.a, &forget, NULL, &forgotten, &t.e), FUMI_LIMIT));
+        CHECK(refuses(&t, store_add_injection(t.s, &i, &t.e), FUMI_LIMIT));
+        CHECK(refuses(&t, store_add_uses(t.s, NULL, 0, &t.e), FUMI_LIMIT));
+        CHECK(refuses(&t, store_add_review(t.s, &r, &t.e), FUMI_LIMIT));
+        CHECK(refuses(&t, store_drop_review(t.s, ours, &t.e), FUMI_LIMIT));
+        CHECK(refuses(&t, store_set_project_remote(t.s, m.from, ours, 1, &t.e), FUMI_LIMIT));
+    }
+    end(&t, in);
+}
+
+TEST(the_life_of_notes_is_not_changed)
+{
+    lets_nothing_change(&of_project, false);
+    lets_nothing_change(&of_reader, true);
+}
