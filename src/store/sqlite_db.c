@@ -221,6 +221,7 @@ void store_sqlite_disconnect(struct db *d)
     for (size_t i = 0; i < STORE_STATEMENTS; i++)
         sqlite3_finalize(d->cache[i].q);
     sqlite3_close_v2(d->h);
+    fumi_resize((void *)(uintptr_t)d->origin_key.p, 0);
     fumi_resize(d, 0);
 }
 

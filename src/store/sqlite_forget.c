@@ -1,6 +1,6 @@
 /* Forgetting: a note, group or global is erased together with its rows in the journal, the reviews
- * that wait for it, and its traces (sqlite_erase.h). One row without a text stays in the journal,
- * so that the history shows that something was forgotten.
+ * that wait for it, and its traces (sqlite_erase.h). Rows without a text stay in the journal: when
+ * a note was added, and that it was forgotten.
  *
  * Copies of the database that were made before cannot be changed. Those that are known and exist
  * are reported: copies before migrations, damaged files kept by doctor, and backups, whose paths
@@ -41,7 +41,8 @@ static int project_of(struct db *d, struct fumi_arena *a, struct fumi_str id, st
         d, e,
         "SELECT project FROM (SELECT project, 0 AS o, 0 AS n FROM notes WHERE id=?1 UNION ALL "
         "SELECT project, 0, 0 FROM groups WHERE id=?1 UNION ALL SELECT project, 0, 0 FROM globals "
-        "WHERE id=?1 UNION ALL SELECT project, 1, -n FROM journal WHERE id=?1) ORDER BY o, n",
+        "WHERE id=?1 UNION ALL SELECT project, 1, -n FROM journal WHERE id=?1 AND " JOURNAL_INDEXED
+        ") ORDER BY o, n",
         "s", id);
     int found = q ? store_sqlite_row(d, q, e) : -1;
     if (found <= 0)
@@ -70,7 +71,7 @@ static int drop_rows(struct db *d, struct fumi_str id, struct fumi_err *e)
     static const char *const all[] = {
         "DELETE FROM groups WHERE id=?1",
         "DELETE FROM globals WHERE id=?1",
-        "DELETE FROM journal WHERE id=?1",
+        "DELETE FROM journal WHERE id=?1 AND " JOURNAL_INDEXED,
         "DELETE FROM reviews WHERE note=?1",
     };
     for (size_t i = 0; i < FUMI_COUNT(all); i++)

@@ -59,12 +59,8 @@ static struct fumi_str known(struct fumi_str s)
     return s.p ? s : FUMI_STR("");
 }
 
-int store_sqlite_origin(struct db *d, const struct author *by, int64_t *origin, struct fumi_err *e)
+static int find_origin(struct db *d, const struct author *b, int64_t *origin, struct fumi_err *e)
 {
-    static const struct author unknown = {.client = {0}};
-    const struct author *b = by ? by : &unknown;
-    if (*origin)
-        return 0;
     int found = store_sqlite_number(d, e, origin,
                                     "SELECT origin FROM origins WHERE session=?1 AND client=?2 AND "
                                     "version=?3 AND transport=?4 AND user=?5",
@@ -82,6 +78,38 @@ int store_sqlite_origin(struct db *d, const struct author *by, int64_t *origin, 
     return 0;
 }
 
+static struct fumi_str key_of(struct fumi_buf *buf, const struct author *b)
+{
+    const struct fumi_str all[] = {b->session, b->client, b->version, b->transport, b->user};
+    for (size_t i = 0; i < FUMI_COUNT(all); i++) {
+        fumi_buf_add(buf, &all[i].n, sizeof(all[i].n));
+        fumi_buf_add(buf, all[i].p, all[i].n);
+    }
+    return fumi_buf_str(buf);
+}
+
+/* The connection keeps the last origin, because most changes have the same author as the one
+ * before. A transaction that is rolled back may have added it (see roll_back in sqlite_write.c). */
+int store_sqlite_origin(struct db *d, const struct author *by, int64_t *origin, struct fumi_err *e)
+{
+    static const struct author unknown = {.client = {0}};
+    const struct author *b = by ? by : &unknown;
+    struct fumi_buf buf = {0};
+    int rc = 0;
+    if (*origin)
+        return 0;
+    struct fumi_str key = key_of(&buf, b);
+    if (d->origin && fumi_eq(key, d->origin_key)) {
+        *origin = d->origin;
+    } else if (!(rc = find_origin(d, b, origin, e))) {
+        d->origin = *origin;
+        char *own = fumi_resize((void *)(uintptr_t)d->origin_key.p, key.n);
+        d->origin_key = (struct fumi_str){memcpy(own, key.p, key.n), key.n};
+    }
+    fumi_buf_done(&buf);
+    return rc;
+}
+
 struct author store_sqlite_author(sqlite3_stmt *q, int column, struct fumi_arena *a)
 {
     struct fumi_str s[5];
@@ -93,9 +121,11 @@ struct author store_sqlite_author(sqlite3_stmt *q, int column, struct fumi_arena
         .session = s[0], .client = s[1], .version = s[2], .transport = s[3], .user = s[4]};
 }
 
+/* The column `change` of the first row of a change is NULL: the number is its own. */
 static int64_t sum_of(const struct change *c, int64_t origin)
 {
-    const int64_t numbers[] = {c->change, c->at, (int64_t)c->op, c->undoes, origin};
+    const int64_t numbers[] = {c->change == c->n ? 0 : c->change, c->at, (int64_t)c->op, c->undoes,
+                               origin};
     uint64_t sum = 0;
     for (size_t i = 0; i < FUMI_COUNT(numbers); i++)
         sum = store_sqlite_sum_number(sum, numbers[i]);
@@ -104,23 +134,9 @@ static int64_t sum_of(const struct change *c, int64_t origin)
     return (int64_t)store_sqlite_sum_str(sum, c->before);
 }
 
-/* The first row of a change has its own number as the number of the change. */
-static int next_number(struct db *d, int64_t *n, struct fumi_err *e)
-{
-    *n = 0;
-    return store_sqlite_number(d, e, n, "SELECT seq FROM sqlite_sequence WHERE name='journal'",
-                               "") < 0
-               ? -1
-               : 0;
-}
-
 int store_sqlite_journal(struct db *d, struct store_sqlite_change *c, const struct journal_row *r,
                          struct fumi_err *e)
 {
-    int64_t last;
-    if (store_sqlite_origin(d, c->by, &c->origin, e) || next_number(d, &last, e))
-        return -1;
-    c->change = c->change ? c->change : last + 1;
     const struct change now = {.change = c->change,
                                .at = c->at,
                                .op = r->op,
@@ -128,12 +144,16 @@ int store_sqlite_journal(struct db *d, struct store_sqlite_change *c, const stru
                                .project = r->project,
                                .id = r->id,
                                .before = r->before};
-    return store_sqlite_run(
-        d, e,
-        "INSERT INTO journal(n, change, at, origin, op, undoes, checksum, project, id, before) "
-        "VALUES(?1, ?2, ?3, ?4, ?5, nullif(?6, 0), ?7, ?8, ?9, ?10)",
-        "iiiiiiisss", last + 1, now.change, now.at, c->origin, (int64_t)now.op, now.undoes,
-        sum_of(&now, c->origin), now.project, now.id, now.before);
+    if (store_sqlite_origin(d, c->by, &c->origin, e) ||
+        store_sqlite_run(
+            d, e,
+            "INSERT INTO journal(change, at, origin, op, undoes, checksum, project, id, before) "
+            "VALUES(nullif(?1, 0), ?2, ?3, ?4, nullif(?5, 0), ?6, ?7, ?8, ?9)",
+            "iiiiiisss", now.change, now.at, c->origin, (int64_t)now.op, now.undoes,
+            sum_of(&now, c->origin), now.project, now.id, now.before))
+        return -1;
+    c->change = c->change ? c->change : sqlite3_last_insert_rowid(d->h);
+    return 0;
 }
 
 bool store_sqlite_change_row(sqlite3_stmt *q, struct fumi_arena *a, struct change *out)

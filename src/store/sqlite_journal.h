@@ -39,10 +39,15 @@ struct journal_row {
 int store_sqlite_journal(struct db *d, struct store_sqlite_change *c, const struct journal_row *r,
                          struct fumi_err *e);
 
+/* The condition of the index on ids. It leaves out notes that were added, other than by an undo: an
+ * add then writes one page less, and nothing but the history of a note needs such a row. */
+#define JOURNAL_INDEXED "(op<>0 OR undoes IS NOT NULL)"
+
 /* The columns of a row of the journal and its author, for store_sqlite_change_row: false if the row
  * does not match its checksum. The strings live in the arena. */
 #define JOURNAL_COLUMNS                                                                            \
-    "SELECT j.n, j.change, j.at, j.op, coalesce(j.undoes, 0), j.project, j.id, j.before, "         \
+    "SELECT j.n, coalesce(j.change, j.n), j.at, j.op, coalesce(j.undoes, 0), j.project, j.id, "    \
+    "j.before, "                                                                                   \
     "j.checksum, o.session, o.client, o.version, o.transport, o.user, j.origin FROM journal j "    \
     "LEFT JOIN origins o USING(origin) "
 bool store_sqlite_change_row(sqlite3_stmt *q, struct fumi_arena *a, struct change *out);

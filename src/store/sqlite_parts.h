@@ -37,6 +37,8 @@ struct db {
     int64_t patience;           /* nanoseconds to wait for a lock; 0: the default (sqlite_busy.c) */
     uint64_t random;            /* state of the generator that varies the waits */
     struct words_ending ending; /* of the tokens that the tokenizer emits */
+    int64_t origin;             /* sqlite_journal.c: of the last author; 0: none is known */
+    struct fumi_str origin_key; /* owned */
     struct {
         const char *sql;
         sqlite3_stmt *q; /* owned; NULL: the slot is free */

@@ -89,10 +89,10 @@ static const char *const added[] = {
     "version TEXT NOT NULL, transport TEXT NOT NULL, user TEXT NOT NULL) STRICT",
     "CREATE UNIQUE INDEX origins_all ON origins(session, client, version, transport, user)",
     /* What each change did (sqlite_journal.c). */
-    "CREATE TABLE journal(n INTEGER PRIMARY KEY AUTOINCREMENT, change INTEGER NOT NULL, "
+    "CREATE TABLE journal(n INTEGER PRIMARY KEY AUTOINCREMENT, change INTEGER, "
     "at INTEGER NOT NULL, origin INTEGER NOT NULL, op INTEGER NOT NULL, undoes INTEGER, "
     "checksum INTEGER NOT NULL, project TEXT NOT NULL, id TEXT NOT NULL, before TEXT) STRICT",
-    "CREATE INDEX journal_id ON journal(id, n)",
+    "CREATE INDEX journal_id ON journal(id, n) WHERE op<>0 OR undoes IS NOT NULL",
     "CREATE TABLE injections(n INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, "
     "origin INTEGER NOT NULL, project TEXT NOT NULL, kind TEXT NOT NULL, ids TEXT NOT NULL) STRICT",
     "CREATE TABLE uses(note INTEGER PRIMARY KEY, n INTEGER NOT NULL, last INTEGER NOT NULL) STRICT",

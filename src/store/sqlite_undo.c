@@ -39,14 +39,14 @@ static const struct op_info {
     [CHANGE_GLOBAL_DELETE] = {&journal_global, true},
 };
 
+#define OF_PROJECT "AND (?2 IS NULL OR j.project=?2) ORDER BY j.n DESC"
+
 static int read_rows(struct db *d, struct undo *u, struct fumi_err *e)
 {
-    static const char of_change[] = JOURNAL_COLUMNS "WHERE j.n>=?1 AND j.change=?1 AND (?2 IS NULL "
-                                                    "OR j.project=?2) ORDER BY j.n DESC",
-                      of_session[] = JOURNAL_COLUMNS "WHERE o.session=?1 AND (?2 IS NULL OR "
-                                                     "j.project=?2) ORDER BY j.n DESC",
-                      since[] = JOURNAL_COLUMNS "WHERE j.at>=?1 AND (?2 IS NULL OR j.project=?2) "
-                                                "ORDER BY j.n DESC";
+    static const char of_change[] = JOURNAL_COLUMNS
+        "WHERE j.n>=?1 AND (j.n=?1 OR j.change=?1) " OF_PROJECT;
+    static const char of_session[] = JOURNAL_COLUMNS "WHERE o.session=?1 " OF_PROJECT;
+    static const char since[] = JOURNAL_COLUMNS "WHERE j.at>=?1 " OF_PROJECT;
     const struct undo_query *w = u->query;
     sqlite3_stmt *q = w->change ? store_sqlite_query(d, e, of_change, "is", w->change, w->project)
                       : w->session.p
@@ -136,14 +136,19 @@ static int look_later(struct db *d, struct looking *l, struct fumi_err *e)
 {
     struct fumi_arena a = {0};
     const int64_t own = l->u->change.change;
-    sqlite3_stmt *q = store_sqlite_query(
-        d, e, JOURNAL_COLUMNS "WHERE j.id=?1 AND j.n>?2 AND j.n<?3 ORDER BY j.n DESC", "sii",
-        l->row->id, l->row->n, own ? own : INT64_MAX);
+    sqlite3_stmt *q = store_sqlite_query(d, e,
+                                         JOURNAL_COLUMNS "WHERE j.id=?1 AND " JOURNAL_INDEXED
+                                                         " AND j.n>?2 AND j.n<?3 ORDER BY j.n DESC",
+                                         "sii", l->row->id, l->row->n, own ? own : INT64_MAX);
     int more = q ? 1 : -1;
     l->members = members_of(&a, l->row);
     while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0) {
         struct change one;
-        if (store_sqlite_change_row(q, &a, &one) && !is_undone(l->u, one.n))
+        if (!store_sqlite_change_row(q, &a, &one))
+            continue;
+        if (one.op == CHANGE_FORGET)
+            l->is = PUT_BACK; /* nothing is left */
+        else if (!is_undone(l->u, one.n))
             look_at(l, &a, &one);
     }
     fumi_arena_done(&a);
@@ -350,6 +355,7 @@ static int undo(struct db *d, void *arg, struct fumi_err *e)
     if (undo_all(d, u, e))
         return -1;
     u->out->change = u->query->dry_run ? 0 : u->change.change;
+    d->origin = u->query->dry_run ? 0 : d->origin;
     return u->query->dry_run && (store_sqlite_run(d, e, "ROLLBACK TO dry", "") ||
                                  store_sqlite_run(d, e, "RELEASE dry", ""))
                ? -1

@@ -34,6 +34,7 @@ struct store_sqlite_write {
 static void roll_back(struct db *d)
 {
     struct fumi_err ignored;
+    d->origin = 0;
     if (!sqlite3_get_autocommit(d->h) && store_sqlite_run(d, &ignored, "ROLLBACK", ""))
         d->bad = true;
 }

@@ -523,7 +523,7 @@ TEST(injections_uses_and_reviews)
     fixture_end(&t);
 }
 
-TEST(a_forgotten_note_leaves_one_row)
+TEST(a_forgotten_note_leaves_no_text)
 {
     struct fixture t = {0};
     struct fumi_str ids[] = {FUMI_STR("1"), FUMI_STR("2")};
@@ -539,7 +539,7 @@ TEST(a_forgotten_note_leaves_one_row)
     CHECK_INT(store_forget(t.s, &t.a, &q, NULL, &out, &t.e), 0);
     CHECK(out.notes == 1 && out.copies.n == 1 && strstr(out.copies.items[0].p, "/copy.db"));
     struct changes h = history(&t, NULL);
-    CHECK(h.n == 2 && h.items[0].op == CHANGE_FORGET && !h.items[0].before.p);
+    CHECK(h.n == 4 && h.items[0].op == CHANGE_FORGET && h.items[3].op == CHANGE_ADD);
     CHECK(!undo(&t, h.items[0].change).rows_n && !got(&t, "1").id.p);
     CHECK(fixture_sound(&t));
     fixture_end(&t);
