@@ -472,8 +472,7 @@ int store_sqlite_words_register(sqlite3 *db, const struct words_ending *ending, 
     if (!api || api->xCreateTokenizer(api, "fumi4", arg, &tokenizer, NULL) != SQLITE_OK ||
         api->xCreateTokenizer(api, "fumi3", arg, &tokenizer, NULL) != SQLITE_OK ||
         api->xCreateTokenizer(api, "fumi", arg, &tokenizer, NULL) != SQLITE_OK ||
-        sqlite3_create_function(db, "words_in", 1, flags, NULL, words_in, NULL, NULL) !=
-            SQLITE_OK ||
+        sqlite3_create_function(db, "words_in", 1, flags, NULL, words_in, NULL, NULL) ||
         api->xCreateFunction(api, "fumi_words", NULL, gather, NULL) != SQLITE_OK)
         return fumi_err_set(e, FUMI_INTERNAL_ERROR,
                             "SQLite %s has no FTS5; install a libsqlite3 that is built with it.",
