@@ -7,6 +7,23 @@ static void watched(void *self, bool any)
     change_watch_enable(a->watch, any);
 }
 
+/* The instructions. If calls may lack a projectId, they say so. */
+static void put_rest(struct agent *a, struct fumi_buf *b)
+{
+    const struct agent_home *h = a->home;
+    const char *line = strstr(agent_instructions, AGENT_PROJECT_ADVICE), *next = strchr(line, '\n');
+    if (!h || !h->announce || !h->project.p) {
+        render_add(b, fumi_str(agent_instructions));
+        return;
+    }
+    render_add(b, (struct fumi_str){agent_instructions, (size_t)(line - agent_instructions)});
+    render_add(b, fumi_fmt(&a->arena,
+                           AGENT_PROJECT_ADVICE "leave it out: it is then %.*s, the project of the "
+                                                "working directory and all its worktrees.",
+                           FUMI_ARG(h->project)));
+    render_add(b, fumi_str(next));
+}
+
 /* The scope of the memory comes first, because clients truncate long instructions. */
 static const char *instructions(struct agent *a)
 {
@@ -18,7 +35,8 @@ static const char *instructions(struct agent *a)
     if (s->read_only)
         render_add(&b, FUMI_STR("This memory is read-only here: recall from it, and store "
                                 "nothing.\n"));
-    render_add(&b, (struct fumi_str){agent_instructions, strlen(agent_instructions) + 1});
+    put_rest(a, &b);
+    fumi_buf_put(&b, '\0');
     return fumi_buf_keep(&b, &a->arena).p;
 }
 
@@ -41,15 +59,19 @@ static struct fumi_mcp_options options(struct agent *a, enum agent_set tools, co
         .self = a,
         .watched = watched,
     };
+    if (a->home) {
+        o.supplied = AGENT_PROJECT_PARAM;
+        o.supply = agent_supply;
+    }
     o.tools = agent_tools(tools, &o.tools_n);
     return o;
 }
 
 struct agent *agent_new(struct fumi_server *s, struct memory *m, enum agent_set tools,
-                        const char *version, struct fumi_err *e)
+                        const char *version, const struct agent_home *home, struct fumi_err *e)
 {
     struct agent *a = fumi_resize(NULL, sizeof(*a));
-    *a = (struct agent){.memory = m, .watch = change_watch_new(m)};
+    *a = (struct agent){.memory = m, .watch = change_watch_new(m), .home = home};
     const struct fumi_mcp_options o = options(a, tools, version);
     a->mcp = fumi_mcp_new(s, &o, e);
     if (a->mcp && !change_watch_start(a->watch, a->mcp, e))

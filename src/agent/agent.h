@@ -14,11 +14,26 @@ enum agent_set {
     AGENT_ADMIN, /* all and memory_set_config, which decides which provider receives the notes */
 };
 
+/* The project of calls over stdio that lack a projectId. Over all other transports it is required:
+ * the working directory of this process is not that of the client. */
+#define AGENT_PROJECT_PARAM "projectId"
+struct agent_home {
+    struct fumi_str project; /* null: projectId is required, unless the client lists its roots */
+    bool announce;           /* the instructions name the project */
+    /* Finds the project of a path that an MCP client lists as its root, in the arena. Any thread.
+     * NULL: clients are not asked for their roots. Returns -1 with *e set on failure. */
+    int (*find)(void *arg, struct fumi_arena *a, struct fumi_str path, struct fumi_str *out,
+                struct fumi_err *e);
+    void *arg;
+};
+/* Adds the projectId to calls of methods. Borrows `h` until the server is freed. */
+struct fumi_processor agent_home_processor(const struct agent_home *h);
+
 /* Adds MCP to a server that already has the methods of the memory, and starts the thread that
- * notifies clients of changes. The memory and `version` are borrowed until agent_free. Returns NULL
- * and sets *e on failure. */
+ * notifies clients of changes. `home` NULL: tools require a projectId. The memory, `version` and
+ * `home` are borrowed until agent_free. Returns NULL and sets *e on failure. */
 struct agent *agent_new(struct fumi_server *s, struct memory *m, enum agent_set tools,
-                        const char *version, struct fumi_err *e);
+                        const char *version, const struct agent_home *home, struct fumi_err *e);
 struct fumi_mcp *agent_mcp(struct agent *a);
 /* Call it after serving and before the server is freed. NULL is allowed. */
 void agent_free(struct agent *a);

@@ -11,7 +11,8 @@ struct agent {
     struct memory *memory;
     struct fumi_mcp *mcp;
     struct change_watch *watch;
-    struct fumi_arena arena; /* of the instructions */
+    const struct agent_home *home; /* NULL: none */
+    struct fumi_arena arena;       /* of the instructions */
 };
 
 extern const struct fumi_prompt agent_prompts[];
@@ -19,7 +20,11 @@ extern const size_t agent_prompts_n;
 extern const struct fumi_resources agent_resources;
 extern const struct fumi_resource agent_projects; /* the first one in the list */
 const char *agent_remedy(void *self, const struct fumi_err *e);
+enum fumi_ret agent_supply(struct fumi_mcp_call *c); /* home.c; for fumi_mcp_options.supply */
 enum fumi_ret agent_complete(struct fumi_mcp_call *c, const struct fumi_mcp_completion_request *q);
+
+/* Begins the line of the instructions that says which projectId to use. */
+#define AGENT_PROJECT_ADVICE "projectId: "
 
 /* The first line of each Markdown document that shows notes. render.c guarantees that it is true
  * for notes, globals and project names. */

@@ -1,4 +1,4 @@
-#include "agent/agent.h"
+#include "agent/agent_parts.h"
 
 /* Clients truncate instructions at 2,048 or 4,096 characters, some earlier, so the most important
  * parts come first. The descriptions of the tools are not repeated. */
@@ -10,9 +10,9 @@ const char agent_instructions[] =
     "STORE (memory_add_note), without being asked: preferences and rules of the user, decisions "
     "with their reason, corrections, failures with cause and cure, results of research, whatever "
     "the user wants remembered. Search first; update a similar note instead of adding another.\n"
-    "\n"
-    "projectId: the absolute path of the repository (without one, the working directory), always "
-    "the same.\n"
+    "\n" AGENT_PROJECT_ADVICE
+    "the absolute path of the repository's main checkout (without one, the working directory), "
+    "always the same.\n"
     "groupId: `global` for what concerns the whole project; `review` for remarks on work, "
     "`lessons` for errors and regressions, `research` for findings, `feature-NAME` and `task-NAME` "
     "for single ones. memory_group_list shows those in use.\n"

@@ -1,6 +1,5 @@
 #include "app/cli_notes.h"
 
-#include "app/files.h"
 #include "app/show.h"
 
 #include <unistd.h>
@@ -52,19 +51,6 @@ void notes_put_given(struct fumi_arena *a, struct fumi_out *o, const struct fumi
         else
             fumi_put_val(o, v);
     }
-}
-
-int notes_put_params(struct fumi_arena *a, struct fumi_out *o, const struct fumi_val *given,
-                     struct fumi_err *e)
-{
-    struct fumi_str project = fumi_text(a, fumi_get(given, "projectId"));
-    notes_put_given(a, o, given);
-    if (project.n)
-        return 0;
-    if (files_project(a, &project, e))
-        return -1;
-    notes_put(o, "projectId", project);
-    return 0;
 }
 
 static void print_tags(struct fumi_arena *a, const struct fumi_val *tags)

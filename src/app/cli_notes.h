@@ -10,10 +10,6 @@ void notes_put(struct fumi_out *o, const char *name, struct fumi_str value);
  * array is split at its commas; the parts are trimmed. Empty parts and empty strings are omitted.
  */
 void notes_put_given(struct fumi_arena *a, struct fumi_out *o, const struct fumi_val *given);
-/* The same. If `given` has no projectId, also writes that of the working directory (files_project).
- * Returns -1 and sets *e on failure. */
-int notes_put_params(struct fumi_arena *a, struct fumi_out *o, const struct fumi_val *given,
-                     struct fumi_err *e);
 
 /* Prints id, time and group of a note, without a line break. */
 void notes_print_facts(struct fumi_arena *a, const struct fumi_val *note);

@@ -48,12 +48,12 @@ static int put_params(struct invocation *i, struct fumi_out *o, struct fumi_str 
     if (!given)
         return -1;
     fumi_put_open(o, '{');
-    int rc = notes_put_params(i->a, o, given, e);
+    notes_put_given(i->a, o, given);
     if (!fumi_text(i->a, fumi_get(given, "groupId")).n)
         notes_put(o, "groupId", FUMI_STR("global"));
     notes_put(o, "text", text);
     fumi_put_close(o, '}');
-    return rc;
+    return 0;
 }
 
 static int add(struct invocation *i)
@@ -85,9 +85,9 @@ const struct command command_add = {
     .usage = "[WORD...]",
     .help = "Stores a note and prints its id.",
     .more = "The words are the text of the note. Without words, or with a dash, the text "
-            "is read from standard input. The default project is the nearest directory "
-            "that contains .git, from the working directory upwards, or else the working "
-            "directory. The default group is global. Separate tags by commas.",
+            "is read from standard input. The default project is the repository "
+            "that contains the working directory, or else the working directory. The default group "
+            "is global. Separate tags by commas.",
     .shape = &shape,
     .method = "memory.add_note",
     .word_param = "text",

@@ -137,7 +137,8 @@ static int call_local(struct invocation *i, const char *method, struct fumi_json
                       struct fumi_json *result, struct fumi_err *e)
 {
     struct session s = {0};
-    int rc = session_open(&s, &i->common, e) || session_call(&s, i->a, method, params, result, e);
+    int rc = session_open(&s, &i->common, e) || session_add_home(&s, i->a, method, &params, e) ||
+             session_call(&s, i->a, method, params, result, e);
     session_close(&s);
     if (!rc && strcmp(method, "memory.import") == 0)
         show_import_hint();

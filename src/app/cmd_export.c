@@ -194,10 +194,10 @@ static int export(struct invocation *i)
         .group = f->group, .since = INT64_MIN, .until = INT64_MAX, .superseded = true};
     if (f->group.n && !f->project.n)
         return command_misuse(i, "--group needs --project");
-    int rc = f->project.n ? project_canonical(i->a, f->project, &x.filter.project, &e) : 0;
-    if (!rc)
-        rc = session_old_store(&s, &i->common, &e);
+    int rc = session_old_store(&s, &i->common, &e);
     x.store = s.store;
+    if (!rc && f->project.n)
+        rc = session_project(&s, i->a, f->project, &x.filter.project, &e);
     if (!rc)
         rc = write_everything(&x, &e);
     session_close(&s);

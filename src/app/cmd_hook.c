@@ -1,6 +1,5 @@
 /* fumi hook: prints a digest of the memory for an agent that starts a session. */
 #include "agent/agent.h"
-#include "app/files.h"
 #include "app/session.h"
 
 struct hook_flags {
@@ -30,9 +29,8 @@ static int digest(struct invocation *i, struct fumi_str *text, struct fumi_err *
     const struct hook_flags *f = i->flags;
     struct fumi_str project = f->project;
     struct session s = {0};
-    int rc = project.n ? 0 : files_project(i->a, &project, e);
-    rc = rc || session_open(&s, &i->common, e) ||
-         agent_digest(s.memory, i->a, project, (size_t)f->max_tokens, text, e);
+    int rc = session_open(&s, &i->common, e) || session_project(&s, i->a, project, &project, e) ||
+             agent_digest(s.memory, i->a, project, (size_t)f->max_tokens, text, e);
     session_close(&s);
     return rc ? -1 : 0;
 }

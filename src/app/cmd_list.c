@@ -48,11 +48,10 @@ static int list(struct invocation *i)
     struct fumi_out o = {.buf = &params};
     struct fumi_err e = {0};
     const struct fumi_val *result = NULL, *given = fumi_parse(i->a, i->params.text, &e);
-    fumi_put_open(&o, '{');
-    if (!given || notes_put_params(i->a, &o, given, &e)) {
-        fumi_buf_done(&params);
+    if (!given)
         return command_report(&e);
-    }
+    fumi_put_open(&o, '{');
+    notes_put_given(i->a, &o, given);
     fumi_put_close(&o, '}');
     i->short_ids = !f->format;
     int status = session_once(i, command_list.method, &params, &result);

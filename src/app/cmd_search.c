@@ -44,6 +44,20 @@ static int read_line(struct fumi_arena *a, struct fumi_str *out)
     return 0;
 }
 
+/* Whether --project may be missing: the working directory is in a repository, or has notes. */
+static bool is_known(struct invocation *i)
+{
+    struct session s = {0};
+    struct place here;
+    struct fumi_str none = {0};
+    struct fumi_err e;
+    bool known = place_find(i->a, none, false, &here, &e) == 0;
+    if (known && !here.root.p)
+        known = session_old_store(&s, &i->common, &e) == 0 && session_has_notes(&s, here.project);
+    session_close(&s);
+    return known;
+}
+
 /* Errors are reported in this order: project, query, number, format. */
 static int check(struct invocation *i, const struct fumi_val *given, struct fumi_str *query)
 {
@@ -51,7 +65,7 @@ static int check(struct invocation *i, const struct fumi_val *given, struct fumi
     *query = command_joined(i->a, i->words);
     int64_t top_k = 1;
     fumi_int(fumi_get(given, "topK"), &top_k);
-    if (!fumi_text(i->a, fumi_get(given, "projectId")).n)
+    if (!fumi_text(i->a, fumi_get(given, "projectId")).n && !is_known(i))
         return command_misuse(i, "project ID is required (-p or --project)");
     if (f->input && read_line(i->a, query))
         return command_fail(STATUS_FAILED, "failed to read query from stdin: no input received");
@@ -215,7 +229,8 @@ const struct command command_search = {
     .usage = "WORD...",
     .help = "Finds notes by meaning and by keyword.",
     .more =
-        "The words are the query; --project is required. Separate tags by commas. As "
+        "The words are the query. The default project is the repository that contains the working "
+        "directory, or else the working directory, if it has notes. Separate tags by commas. As "
         "text, each note is printed as a line with its title, score, short id, time and group, a "
         "line with the beginning of its text, and a line with its tags.",
     .shape = &shape,

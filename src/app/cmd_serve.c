@@ -139,6 +139,8 @@ static void greet(const struct session *s, const struct fumi_settings *set)
 
 struct serve_context {
     struct agent *agent;
+    struct agent_home home; /* if stdio is served */
+    bool stdio;
     struct fumi_time_limit limit;
     struct fumi_metrics *metrics;
 };
@@ -148,9 +150,15 @@ static int set_up(struct session *s, const struct serve_flags *f, struct serve_c
                   struct fumi_err *e)
 {
     struct fumi_processor p;
-    u->agent = agent_new(s->server, s->memory, (enum agent_set)f->tools, FUMI_VERSION, e);
+    u->agent = agent_new(s->server, s->memory, (enum agent_set)f->tools, FUMI_VERSION,
+                         u->stdio ? &u->home : NULL, e);
     if (!u->agent)
         return -1;
+    if (u->stdio) {
+        p = agent_home_processor(&u->home);
+        if (fumi_server_use(s->server, &p, e))
+            return -1;
+    }
     u->limit.ms = f->time_limit;
     if (f->log_calls) {
         p = fumi_log_calls(&s->log);
@@ -169,9 +177,34 @@ static int set_up(struct session *s, const struct serve_flags *f, struct serve_c
     return fumi_server_use(s->server, &p, e);
 }
 
+static int find_root(void *arg, struct fumi_arena *a, struct fumi_str path, struct fumi_str *out,
+                     struct fumi_err *e)
+{
+    struct place p;
+    if (session_place(arg, a, path, &p, e))
+        return -1;
+    *out = p.project;
+    return 0;
+}
+
+/* For calls over stdio that name no project. */
+static void find_home(struct session *s, const struct fumi_settings *set, struct serve_context *u)
+{
+    for (size_t i = 0; i < set->listen.n; i++)
+        u->stdio |= fumi_eq(set->listen.items[i], FUMI_STR("stdio"));
+    u->home = (struct agent_home){.announce = only_stdio(set), .find = find_root, .arg = s};
+    if (memory_scope(s->memory)->project.p) {
+        u->home.project = memory_scope(s->memory)->project;
+        u->home.find = NULL;
+    } else if (u->stdio) {
+        u->home.project = session_home(s);
+    }
+}
+
 static int run(struct session *s, const struct serve_flags *f, const struct fumi_settings *set,
                struct serve_context *u, struct fumi_err *e)
 {
+    find_home(s, set, u);
     if (set_up(s, f, u, e) || memory_start(s->memory, e))
         return -1;
     fumi_server_limits(s->server, (struct fumi_limits){.message = (size_t)f->message_limit});
@@ -225,10 +258,15 @@ static int serve(struct invocation *i)
     if (!set->directory.p && !only_stdio(set))
         set->directory = s.config.paths.data_dir;
     const struct config_safety *safety = &s.config.safety;
-    s.scope = (struct scope){.project = f->project.p ? f->project : safety->project,
+    struct place scope = {0};
+    struct fumi_str project = f->project.p ? f->project : safety->project;
+    int rc = project.p ? session_place(&s, &s.arena, project, &scope, &e) : 0;
+    s.scope = (struct scope){.project = scope.project,
                              .read_only = f->read_only || safety->read_only};
     greet(&s, set);
-    int rc = session_begin(&s, config_kinds[kind], &e);
+    rc = rc || session_begin(&s, config_kinds[kind], &e);
+    if (!rc)
+        session_tell_place(&s, &scope);
     return finish(&s, &u, rc ? -1 : run(&s, f, set, &u, &e), &e);
 }
 

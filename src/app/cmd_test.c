@@ -323,10 +323,8 @@ static int run_all(struct run *r, enum status *status, struct fumi_err *e)
 static int check_ids(struct run *r, struct pinned_question *q, struct fumi_err *e)
 {
     struct pinned_note *pins = q->notes.items;
-    struct fumi_str project, of;
+    struct fumi_str of;
     size_t missing = 0;
-    if (project_canonical(r->i->a, r->project, &project, e))
-        return -1;
     for (size_t k = 0; k < q->notes.n; k++) {
         const struct fumi_val *note;
         if (get(r, pins[k].id, &note, e)) {
@@ -338,11 +336,11 @@ static int check_ids(struct run *r, struct pinned_question *q, struct fumi_err *
             continue;
         }
         of = fumi_text(&r->answers, fumi_get(note, "projectId"));
-        if (!fumi_eq(of, project))
+        if (!fumi_eq(of, r->project))
             return fumi_err_set(e, FUMI_INVALID_PARAMS,
                                 "the note %.*s is of the project %.*s, not %.*s: use --project",
                                 FUMI_ARG(pins[k].id), FUMI_ARG(files_shown(of)),
-                                FUMI_ARG(files_shown(project)));
+                                FUMI_ARG(files_shown(r->project)));
         pins[k].id = fumi_dup(r->i->a, fumi_text(&r->answers, fumi_get(note, "id")));
         pins[k].text = fumi_dup(r->i->a, caption(&r->answers, note));
     }
@@ -354,11 +352,11 @@ static int check_ids(struct run *r, struct pinned_question *q, struct fumi_err *
 /* The project as the file names it: null if it is that of the working directory. */
 static int project_in_file(struct run *r, struct fumi_str *out, struct fumi_err *e)
 {
-    struct fumi_str here, a, b;
-    if (files_project(r->i->a, &here, e) || project_canonical(r->i->a, here, &a, e) ||
-        project_canonical(r->i->a, r->project, &b, e))
+    struct place here;
+    struct fumi_str none = {0};
+    if (session_place(&r->session, r->i->a, none, &here, e))
         return -1;
-    *out = fumi_eq(a, b) ? (struct fumi_str){0} : r->project;
+    *out = fumi_eq(here.project, r->project) ? none : r->project;
     return 0;
 }
 
@@ -387,17 +385,16 @@ static int add(struct run *r, enum status *status, struct fumi_err *e)
     return pinned_add(r->i->a, &r->file, &q, e) || pinned_write(r->i->a, &r->file, e) ? -1 : 0;
 }
 
+/* The file belongs to the checkout, not to the project: each worktree has its own. */
 static int locate(struct run *r, struct fumi_str *path, struct fumi_err *e)
 {
     struct fumi_str none = {0};
-    r->project = r->flags->project;
-    if (!r->project.p && files_project(r->i->a, &r->project, e))
-        return -1;
+    struct place here;
     if (r->flags->file.p)
         return files_expand(r->i->a, r->flags->file, none, path, e);
-    if (files_project(r->i->a, path, e))
+    if (place_find(r->i->a, none, true, &here, e))
         return -1;
-    *path = files_join(r->i->a, *path, "fumi-tests.jsonl");
+    *path = files_join(r->i->a, here.project, "fumi-tests.jsonl");
     return 0;
 }
 
@@ -408,7 +405,9 @@ static int run(struct invocation *i, int (*job)(struct run *, enum status *, str
     struct fumi_str path;
     enum status status = STATUS_OK;
     int rc = locate(&r, &path, &e) || pinned_read(i->a, path, &r.file, &e) ||
-             session_open(&r.session, &i->common, &e) || job(&r, &status, &e);
+             session_open(&r.session, &i->common, &e) ||
+             session_project(&r.session, i->a, r.flags->project, &r.project, &e) ||
+             job(&r, &status, &e);
     session_close(&r.session);
     fumi_arena_done(&r.answers);
     if (!rc)

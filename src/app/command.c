@@ -25,6 +25,8 @@ static const struct fumi_field common_fields[] = {
     COMMON(db, "db", "SQLite database file.", .min = 1, .max = 3500),
     COMMON(allow_http, "allowHttpEmbedder",
            "Allow plain http to embedding servers on other machines."),
+    COMMON(per_worktree, "perWorktree",
+           "Treat each worktree of a repository as a project of its own."),
     COMMON(log, "log", "Lowest level of events that are logged to standard error.",
            .choices = levels, .def = "\"warn\""),
     COMMON(log_format, "logFormat", "Format of the log.", .choices = formats, .def = "\"text\""),

@@ -29,7 +29,7 @@ struct write_flags {
 struct common {
     bool help;
     struct fumi_str config, data_dir, db;
-    bool allow_http;
+    bool allow_http, per_worktree;
     int log, log_format;
     struct write_flags writing; /* of commands with `writes` */
 };

@@ -393,6 +393,7 @@ static int apply_flags(struct config_loader *l)
         l->c->store.path = layer.store.path;
     l->c->safety.memory.frozen |= l->flags->freeze;
     l->c->safety.allow_http |= l->flags->allow_http;
+    l->c->projects.per_worktree |= l->flags->per_worktree;
     if (l->flags->secrets)
         l->c->safety.memory.secrets = l->flags->secrets - 1;
     return 0;

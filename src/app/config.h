@@ -41,6 +41,11 @@ struct config_safety {
     struct fumi_str project; /* fumi serve only; not canonical; null: all projects */
 };
 
+struct config_projects {
+    uint64_t given;
+    bool per_worktree;
+};
+
 struct config_http {
     struct fumi_settings set; /* first, because fumi_settings_shape describes it */
     uint64_t given;
@@ -49,7 +54,7 @@ struct config_http {
 /* The values of flags that override settings. Null, false and 0 override nothing. */
 struct config_overrides {
     struct fumi_str config, data_dir, db;
-    bool freeze, allow_http;
+    bool freeze, allow_http, per_worktree;
     int secrets; /* 1 + enum secrets_mode */
 };
 
@@ -60,6 +65,7 @@ struct config {
     struct config_store store;       /* the path is absolute */
     struct config_paths paths;       /* both absolute; config_save writes config_path */
     struct config_safety safety;
+    struct config_projects projects;
     struct config_http http;
     struct fumi_str openai_key;  /* OPENAI_API_KEY; never saved */
     struct fumi_str source;      /* the file that was read; null: there is none */
@@ -92,7 +98,7 @@ struct config_section {
     struct fumi_shape shape;
     bool foreign; /* also used if the file is that of local-mcp-memory */
 };
-enum { CONFIG_SECTIONS = 7 };
+enum { CONFIG_SECTIONS = 8 };
 void config_sections(struct config_section out[CONFIG_SECTIONS]);
 
 /* The section "embedder". `set` is the first member of struct config_embedder, so the shape also

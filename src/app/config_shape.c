@@ -92,6 +92,11 @@ static const struct fumi_field safety_fields[] = {
                .flags = FUMI_NULLABLE, .min = 1, .max = PROJECT_MAX),
 };
 
+static const struct fumi_field projects_fields[] = {
+    FUMI_FIELD(struct config_projects, per_worktree, "perWorktree",
+               "Treat each worktree of a repository as a project of its own.", .def = "false"),
+};
+
 struct fumi_shape config_http_shape(void)
 {
     struct fumi_shape s = fumi_settings_shape;
@@ -134,6 +139,8 @@ static const struct config_section sections[CONFIG_SECTIONS] = {
      SECTION(struct config_paths, paths_fields), false},
     {"safety", "Restrictions.", "", offsetof(struct config, safety),
      SECTION(struct config_safety, safety_fields), false},
+    {"projects", "Which directories are one project.", "PROJECTS_",
+     offsetof(struct config, projects), SECTION(struct config_projects, projects_fields), false},
     {"http",
      "Settings of the server; each is also a flag of fumi serve.",
      "HTTP_",

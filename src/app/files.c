@@ -242,17 +242,3 @@ int files_write(struct fumi_str path, struct fumi_str text, struct fumi_err *e)
     fumi_arena_done(&a);
     return rc;
 }
-
-int files_project(struct fumi_arena *a, struct fumi_str *out, struct fumi_err *e)
-{
-    if (here(a, out, e))
-        return -1;
-    for (struct fumi_str dir = *out;; dir = files_dir(a, dir)) {
-        if (access(files_join(a, dir, ".git").p, F_OK) == 0) {
-            *out = dir;
-            return 0;
-        }
-        if (dir.n <= 1)
-            return 0;
-    }
-}

@@ -40,8 +40,4 @@ int files_write(struct fumi_str path, struct fumi_str text, struct fumi_err *e);
 /* Creates a directory and its parents; mode 0700. An existing directory is no error. */
 int files_make_dir(struct fumi_str path, struct fumi_err *e);
 
-/* The project of the working directory: the closest directory, from there upwards, that contains
- * ".git", or else the working directory. */
-int files_project(struct fumi_arena *a, struct fumi_str *out, struct fumi_err *e);
-
 #endif

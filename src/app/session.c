@@ -30,23 +30,33 @@ static int reload(void *arg, struct fumi_arena *a, struct embed_config *now,
     return 0;
 }
 
+void session_warn(const struct session *s, const char *event, struct fumi_str text)
+{
+    if (s->log.json)
+        fumi_log(&s->log, FUMI_WARN, event, {"why", text, 0});
+    else if (s->log.level <= FUMI_WARN)
+        fprintf(stderr, "warning: %.*s\n", FUMI_ARG(text));
+}
+
 static void print_warnings(const struct session *s)
 {
     const struct fumi_strs *w = &s->config.warnings;
-    for (size_t i = 0; i < w->n; i++) {
-        if (s->log.json)
-            fumi_log(&s->log, FUMI_WARN, "config.ignored", {"why", w->items[i], 0});
-        else if (s->log.level <= FUMI_WARN)
-            fprintf(stderr, "warning: %.*s\n", FUMI_ARG(w->items[i]));
-    }
+    for (size_t i = 0; i < w->n; i++)
+        session_warn(s, "config.ignored", w->items[i]);
 }
 
 int session_config(struct session *s, const struct common *flags, bool freeze, struct fumi_err *e)
 {
     s->log = (struct fumi_log){(enum fumi_level)flags->log, flags->log_format == 1, 2};
     s->overrides = (struct config_overrides){
-        flags->config, flags->data_dir,   flags->db,
-        freeze,        flags->allow_http, flags->writing.given ? 1 + flags->writing.secrets : 0};
+        .config = flags->config,
+        .data_dir = flags->data_dir,
+        .db = flags->db,
+        .freeze = freeze,
+        .allow_http = flags->allow_http,
+        .per_worktree = flags->per_worktree,
+        .secrets = flags->writing.given ? 1 + flags->writing.secrets : 0,
+    };
     if (config_load(&s->config, &s->arena, &s->overrides, e))
         return -1;
     print_warnings(s);
@@ -232,7 +242,9 @@ int session_once(struct invocation *i, const char *method, struct fumi_buf *para
     struct session s = {.short_ids = i->short_ids};
     struct fumi_err e = {0};
     struct fumi_json json = {{0}}, given = {fumi_buf_keep(params, i->a)};
-    int rc = session_open(&s, &i->common, &e) || session_call(&s, i->a, method, given, &json, &e);
+    int rc = session_open(&s, &i->common, &e) ||
+             session_put_project(&s, i->a, method, &given, &e) ||
+             session_call(&s, i->a, method, given, &json, &e);
     session_close(&s);
     if (rc)
         return command_report(&e);

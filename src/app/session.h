@@ -3,6 +3,7 @@
 #define FUMI_APP_SESSION_H
 
 #include "app/command.h"
+#include "app/place.h"
 #include "memory/methods.h"
 #include "rpc/client.h"
 
@@ -35,6 +36,32 @@ int session_old_store(struct session *s, const struct common *flags, struct fumi
 int session_open(struct session *s, const struct common *flags, struct fumi_err *e);
 int session_begin(struct session *s, const char *transport, struct fumi_err *e);
 void session_close(struct session *s);
+
+/* Prints a warning, or logs it as an event. */
+void session_warn(const struct session *s, const char *event, struct fumi_str text);
+
+/* session_place.c: the project of a place (place.h), as the configuration defines it. Results live
+ * in the arena. `given`: a path or a name of the user; null: the working directory.
+ *
+ * session_place: after session_config. session_tell_place: prints the warning of the place, and
+ * one if notes are stored under its path instead of its project, as earlier versions did; with an
+ * open store. session_project: both. session_put_project: replaces the projectId in the params of a
+ * method that requires one; they are an object. */
+int session_place(const struct session *s, struct fumi_arena *a, struct fumi_str given,
+                  struct place *out, struct fumi_err *e);
+void session_tell_place(const struct session *s, const struct place *p);
+int session_project(const struct session *s, struct fumi_arena *a, struct fumi_str given,
+                    struct fumi_str *out, struct fumi_err *e);
+int session_put_project(const struct session *s, struct fumi_arena *a, const char *method,
+                        struct fumi_json *params, struct fumi_err *e);
+/* The same for raw params, which may be anything: adds session_home if they lack a projectId. */
+int session_add_home(struct session *s, struct fumi_arena *a, const char *method,
+                     struct fumi_json *params, struct fumi_err *e);
+/* Whether a project has notes; false if the store fails. */
+bool session_has_notes(const struct session *s, struct fumi_str project);
+/* The project of the working directory for calls that name none, after session_tell_place; null if
+ * the directory is in no repository and has no notes: a client may start fumi in any directory. */
+struct fumi_str session_home(struct session *s);
 
 /* Calls a method through the server. *result lives in the arena. Returns -1 with *e set if the call
  * cannot be made or its response is an error. */

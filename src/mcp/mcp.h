@@ -182,7 +182,12 @@ struct fumi_mcp_options {
      * last one unsubscribes. Runs on any thread with a lock held: it must be quick and must not
      * call fumi_mcp_* functions. May be NULL. */
     void (*watched)(void *self, bool any);
-    void *reserved[8]; /* must be zero */
+    /* The name of a param that a tool may lack although its method requires it; NULL: none. The
+     * schemas of tools do not require it. For such a call `supply` runs first: it may replace
+     * c->arguments, or request input, and then runs again. */
+    const char *supplied;
+    enum fumi_ret (*supply)(struct fumi_mcp_call *c);
+    void *reserved[6]; /* must be zero */
 };
 
 /* Adds the methods of MCP to the server; call it before the server serves. Returns NULL and sets *e

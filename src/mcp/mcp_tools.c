@@ -35,14 +35,37 @@ static void put_text(struct fumi_out *o, const char *name, const char *json)
     fumi_put_json(o, (struct fumi_json){fumi_str(json)});
 }
 
-static void put_schemas(struct fumi_out *o, const struct mcp_tool *t)
+/* The field that fumi_mcp_options.supplied names, if the method requires it; NULL: none. */
+static const struct fumi_field *supplied_of(const struct fumi_mcp *m, const struct mcp_tool *t)
+{
+    const struct fumi_shape *s = m->o.supplied && t->method ? t->method->params : NULL;
+    for (size_t i = 0; s && i < s->n; i++)
+        if (s->fields[i].name && !strcmp(s->fields[i].name, m->o.supplied))
+            return s->fields[i].flags & FUMI_REQUIRED ? &s->fields[i] : NULL;
+    return NULL;
+}
+
+static void put_input(struct fumi_mcp *m, struct fumi_out *o, const struct mcp_tool *t)
+{
+    const struct fumi_field *supplied = supplied_of(m, t);
+    struct fumi_shape s = *t->method->params;
+    if (supplied) {
+        struct fumi_field *fields = fumi_alloc(&m->arena, s.n * sizeof(*fields));
+        memcpy(fields, s.fields, s.n * sizeof(*fields));
+        fields[supplied - s.fields].flags &= ~(unsigned)FUMI_REQUIRED;
+        s.fields = fields;
+    }
+    fumi_put_key(o, "inputSchema");
+    fumi_schema_input(o, &s);
+}
+
+static void put_schemas(struct fumi_mcp *m, struct fumi_out *o, const struct mcp_tool *t)
 {
     static const char none[] = "{\"type\":\"object\",\"additionalProperties\":false}";
     if (!t->method || !t->method->params) {
         put_text(o, "inputSchema", t->row->input ? t->row->input : none);
     } else {
-        fumi_put_key(o, "inputSchema");
-        fumi_schema_input(o, t->method->params);
+        put_input(m, o, t);
     }
     if (!t->method) {
         put_text(o, "outputSchema", t->row->output);
@@ -52,13 +75,13 @@ static void put_schemas(struct fumi_out *o, const struct mcp_tool *t)
     }
 }
 
-static void put_tool(struct fumi_out *o, const struct mcp_tool *t)
+static void put_tool(struct fumi_mcp *m, struct fumi_out *o, const struct mcp_tool *t)
 {
     fumi_put_open(o, '{');
     mcp_put_text(o, "name", t->row->name);
     mcp_put_text(o, "title", t->row->title);
     mcp_put_text(o, "description", t->row->description);
-    put_schemas(o, t);
+    put_schemas(m, o, t);
     put_annotations(o, t);
     put_text(o, "_meta", t->row->meta);
     fumi_put_close(o, '}');
@@ -119,7 +142,7 @@ int mcp_tools_prepare(struct fumi_mcp *m, struct fumi_err *e)
             return -1;
         }
         if (!m->o.read_only || reads_only(&m->tools[i]))
-            put_tool(&o, &m->tools[i]);
+            put_tool(m, &o, &m->tools[i]);
     }
     fumi_put_close(&o, ']');
     m->tool_list.text = fumi_buf_keep(&b, &m->arena);
@@ -241,6 +264,11 @@ static enum fumi_ret run_method(struct fumi_mcp_call *c, const struct mcp_tool *
 static enum fumi_ret run_tool(struct fumi_mcp_call *c, const void *row)
 {
     const struct mcp_tool *t = row;
+    bool lacks = supplied_of(c->mcp, t) && !fumi_get(c->arguments, c->mcp->o.supplied);
+    if (lacks && c->mcp->o.supply(c) != FUMI_OK)
+        return FUMI_FAIL;
+    if (lacks && mcp_result_needs_input(c->result))
+        return FUMI_OK;
     return t->method ? run_method(c, t) : t->row->run(c);
 }
 

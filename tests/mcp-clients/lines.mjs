@@ -25,14 +25,19 @@ export class Lines {
 
   // Ends at the latest when its directory is removed.
   static start(dir, ...flags) {
-    const lines = new Lines(dir, flags);
+    return Lines.startIn(dir, dir, ...flags);
+  }
+
+  // The same, with another working directory.
+  static startIn(cwd, dir, ...flags) {
+    const lines = new Lines(dir, flags, cwd);
     endWith(dir, () => lines.end());
     return lines;
   }
 
-  constructor(dir, flags = []) {
+  constructor(dir, flags = [], cwd = dir) {
     const { command: program, args, env } = command(dir, ...flags);
-    this.child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"], env });
+    this.child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"], env, cwd });
     this.child.stdin.on("error", () => {});
     this.child.stderr.resume();
     this.ended = once(this.child, "close");

@@ -36,7 +36,7 @@ static int begin(struct fixture *fixture, struct fumi_server *s, struct fumi_err
     if (!fixture->memory || memory_start(fixture->memory, e) ||
         memory_methods(s, fixture->memory, e))
         return -1;
-    fixture->agent = agent_new(s, fixture->memory, AGENT_ALL, FUMI_VERSION, e);
+    fixture->agent = agent_new(s, fixture->memory, AGENT_ALL, FUMI_VERSION, NULL, e);
     return fixture->agent ? 0 : -1;
 }
 

@@ -16,6 +16,7 @@ struct fixture {
     struct fumi_arena a;
     char dir[64];
     struct scope scope;
+    const struct agent_home *home;
     struct fake *fake;
     struct memory *m;
     struct fumi_server *server;
@@ -148,7 +149,7 @@ static inline bool fixture_serve(struct fixture *t, enum agent_set tools)
     fumi_server_log(t->server, &fixture_quiet);
     if (memory_methods(t->server, t->m, &t->e))
         return false;
-    t->agent = agent_new(t->server, t->m, tools, "1.2.3", &t->e);
+    t->agent = agent_new(t->server, t->m, tools, "1.2.3", t->home, &t->e);
     t->pool = pool_new(2, NULL);
     if (!t->agent) {
         fprintf(stderr, "%s\n", t->e.text);

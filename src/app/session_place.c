@@ -1,0 +1,146 @@
+#include "app/session.h"
+#include "app/show.h"
+
+#include <inttypes.h>
+
+int session_place(const struct session *s, struct fumi_arena *a, struct fumi_str given,
+                  struct place *out, struct fumi_err *e)
+{
+    return place_find(a, given, s->config.projects.per_worktree, out, e);
+}
+
+/* The number of notes of a project; 0 if the store fails: another call will report that. */
+static int64_t count(const struct session *s, struct fumi_str project)
+{
+    const struct filter f = {.project = project, .since = INT64_MIN, .until = INT64_MAX};
+    struct store *store = s->memory ? memory_store(s->memory) : s->store;
+    struct filtered n = {0};
+    struct fumi_err ignored;
+    return store_count_notes(store, &f, &n, &ignored) ? 0 : n.project;
+}
+
+bool session_has_notes(const struct session *s, struct fumi_str project)
+{
+    return count(s, project) > 0;
+}
+
+static void tell_elsewhere(const struct session *s, struct fumi_arena *a, struct fumi_str path,
+                           struct fumi_str project)
+{
+    struct fumi_buf command = {0};
+    int64_t n = fumi_eq(path, project) ? 0 : count(s, path);
+    if (!n)
+        return;
+    show_word(&command, path);
+    fumi_buf_put(&command, ' ');
+    show_word(&command, project);
+    session_warn(s, "project.elsewhere",
+                 fumi_fmt(a,
+                          "%" PRId64 " %s stored under %.*s, which belongs to the project %.*s: "
+                          "to move them there, run fumi projects merge %.*s",
+                          n, n == 1 ? "note is" : "notes are", FUMI_ARG(show_line(a, path)),
+                          FUMI_ARG(show_line(a, project)), FUMI_ARG(fumi_buf_str(&command))));
+    fumi_buf_done(&command);
+}
+
+void session_tell_place(const struct session *s, const struct place *p)
+{
+    struct fumi_arena a = {0};
+    if (p->warning.p)
+        session_warn(s, "project.git", show_line(&a, p->warning));
+    if (p->path.p)
+        tell_elsewhere(s, &a, p->path, p->project);
+    if (p->root.p && !fumi_eq(p->root, p->path))
+        tell_elsewhere(s, &a, p->root, p->project);
+    fumi_arena_done(&a);
+}
+
+int session_project(const struct session *s, struct fumi_arena *a, struct fumi_str given,
+                    struct fumi_str *out, struct fumi_err *e)
+{
+    struct place p;
+    if (session_place(s, a, given, &p, e))
+        return -1;
+    session_tell_place(s, &p);
+    *out = p.project;
+    return 0;
+}
+
+static bool requires_project(const char *method)
+{
+    const struct fumi_method *m = memory_method(method);
+    const struct fumi_shape *s = m ? m->params : NULL;
+    for (size_t i = 0; s && i < s->n && s->fields[i].flags & FUMI_REQUIRED; i++)
+        if (strcmp(s->fields[i].name, "projectId") == 0)
+            return true;
+    return false;
+}
+
+/* Parses the params of a method. *given is NULL if the method does not require a projectId. */
+static int read_params(struct fumi_arena *a, const char *method, struct fumi_json params,
+                       const struct fumi_val **given, struct fumi_err *e)
+{
+    *given = NULL;
+    if (!requires_project(method))
+        return 0;
+    *given = fumi_parse(a, params.text.n ? params.text : FUMI_STR("{}"), e);
+    return *given ? 0 : -1;
+}
+
+static void put_project(struct fumi_arena *a, const struct fumi_val *given, struct fumi_str project,
+                        struct fumi_json *params)
+{
+    struct fumi_buf b = {0};
+    struct fumi_out o = {.buf = &b};
+    fumi_put_open(&o, '{');
+    fumi_put_key(&o, "projectId");
+    fumi_put_str(&o, project);
+    for (const struct fumi_val *key = fumi_first(given); key; key = fumi_after(given, key)) {
+        if (fumi_text_is(key, FUMI_STR("projectId")))
+            continue;
+        fumi_put_key_str(&o, fumi_text(a, key));
+        fumi_put_val(&o, fumi_of(key));
+    }
+    fumi_put_close(&o, '}');
+    params->text = fumi_buf_keep(&b, a);
+}
+
+struct fumi_str session_home(struct session *s)
+{
+    struct fumi_str none = {0};
+    struct fumi_err ignored;
+    struct place here;
+    if (session_place(s, &s->arena, none, &here, &ignored))
+        return none;
+    session_tell_place(s, &here);
+    return here.root.p || session_has_notes(s, here.project) ? here.project : none;
+}
+
+int session_put_project(const struct session *s, struct fumi_arena *a, const char *method,
+                        struct fumi_json *params, struct fumi_err *e)
+{
+    const struct fumi_val *given;
+    struct fumi_str project;
+    if (read_params(a, method, *params, &given, e))
+        return -1;
+    if (!given)
+        return 0;
+    if (session_project(s, a, fumi_text(a, fumi_get(given, "projectId")), &project, e))
+        return -1;
+    put_project(a, given, project, params);
+    return 0;
+}
+
+int session_add_home(struct session *s, struct fumi_arena *a, const char *method,
+                     struct fumi_json *params, struct fumi_err *e)
+{
+    const struct fumi_val *given;
+    if (read_params(a, method, *params, &given, e))
+        return -1;
+    if (!fumi_is(given, FUMI_OBJECT) || fumi_get(given, "projectId"))
+        return 0;
+    struct fumi_str home = session_home(s);
+    if (home.p)
+        put_project(a, given, home, params);
+    return 0;
+}
