@@ -25,9 +25,10 @@ static const struct fumi_val *with_project(struct fumi_arena *a, const struct fu
     return fumi_parse(a, fumi_buf_keep(&b, a), e);
 }
 
+/* Methods that are no tools, such as memory.project_delete, must be told which project is meant. */
 static bool requires_project(const struct fumi_method *m)
 {
-    const struct fumi_shape *s = m ? m->params : NULL;
+    const struct fumi_shape *s = m && m->flags & FUMI_TOOL ? m->params : NULL;
     for (size_t i = 0; s && i < s->n && s->fields[i].flags & FUMI_REQUIRED; i++)
         if (fumi_eq(fumi_str(s->fields[i].name), FUMI_STR(AGENT_PROJECT_PARAM)))
             return true;

@@ -66,10 +66,11 @@ int session_project(const struct session *s, struct fumi_arena *a, struct fumi_s
     return 0;
 }
 
+/* Methods that are no tools, such as memory.project_delete, must be told which project is meant. */
 static bool requires_project(const char *method)
 {
     const struct fumi_method *m = memory_method(method);
-    const struct fumi_shape *s = m ? m->params : NULL;
+    const struct fumi_shape *s = m && m->flags & FUMI_TOOL ? m->params : NULL;
     for (size_t i = 0; s && i < s->n && s->fields[i].flags & FUMI_REQUIRED; i++)
         if (strcmp(s->fields[i].name, "projectId") == 0)
             return true;

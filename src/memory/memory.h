@@ -129,7 +129,9 @@ struct answer_size {
 };
 
 struct search {
-    struct filter filter; /* the project need not be canonical */
+    /* The project need not be canonical. PROJECT_ALL: all projects. Of any other one, the notes of
+     * PROJECT_USER are searched, too. */
+    struct filter filter;
     struct fumi_str query;
     size_t top;
     enum search_mode mode;
@@ -196,10 +198,17 @@ struct found {
     enum confidence confidence;
     struct date_span times[SEARCH_TIMES]; /* that the query names */
     size_t times_n;
-    int64_t pending; /* notes of the project that lack vectors; all, if `behind` */
-    bool behind;     /* the vector cache is being built: notes are found by keyword only */
-    size_t tokens;   /* of the answer, at most */
+    bool unknown;         /* the project has no notes; */
+    struct fumi_str near; /* perhaps this one is meant; null: none is similar */
+    int64_t pending;      /* notes of the project that lack vectors; all, if `behind` */
+    bool behind;          /* the vector cache is being built: notes are found by keyword only */
+    size_t tokens;        /* of the answer, at most */
 };
+
+/* Sets *out to the name of the project that a name without notes most likely stands for, in the
+ * arena; null: none is similar. */
+int memory_near_project(struct memory *m, struct fumi_arena *a, struct fumi_str name,
+                        struct fumi_str *out, struct fumi_err *e);
 
 int memory_search(struct memory *m, struct fumi_arena *a, struct search *s, struct found *out,
                   struct fumi_err *e);

@@ -88,7 +88,6 @@ extern const struct fumi_shape passage_shape;
                "If the note is incomplete: begin and end of text in the note, in bytes.",          \
                .flags = FUMI_OMIT)
 #define PROJECT_FIELD(T)                                                                           \
-    FUMI_FIELD(T, project, "projectId", "Path of the repository, or any name.",                    \
-               .flags = FUMI_REQUIRED)
+    FUMI_FIELD(T, project, "projectId", "Repository path, or any name.", .flags = FUMI_REQUIRED)
 
 #endif

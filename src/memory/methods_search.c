@@ -76,6 +76,7 @@ struct search_hit {
     struct note note;
     double score, relevance;
     struct fumi_json passage, explain;
+    struct fumi_str project;
 };
 
 static const struct fumi_field hit_fields[] = {
@@ -88,6 +89,8 @@ static const struct fumi_field hit_fields[] = {
     PASSAGE_FIELD(struct search_hit),
     FUMI_FIELD(struct search_hit, explain, "explain", "With explain: what the score consists of.",
                .flags = FUMI_OMIT),
+    FUMI_FIELD(struct search_hit, project, "project",
+               "Project of the note, if it is not that of the search.", .flags = FUMI_OMIT),
 };
 static const struct fumi_shape hit_shape = FUMI_SHAPE(struct search_hit, hit_fields);
 
@@ -200,7 +203,8 @@ static const struct fumi_field result_fields[] = {
 };
 static const struct fumi_shape result_shape = FUMI_SHAPE(struct search_result, result_fields);
 
-static struct search_hit hit_of(struct fumi_arena *a, const struct result *r, bool explain)
+static struct search_hit hit_of(struct fumi_arena *a, const struct search_params *p,
+                                const struct result *r)
 {
     const struct explained why = {.words = r->words,
                                   .meaning = r->meaning,
@@ -212,16 +216,19 @@ static struct search_hit hit_of(struct fumi_arena *a, const struct result *r, bo
                                   .passage = {r->begin, r->end}};
     struct search_hit h = {
         .note = r->note, .score = r->score, .relevance = r->relevance, .passage = passage_of(a, r)};
-    if (explain)
+    if (!fumi_eq(p->project, r->note.project))
+        h.project = r->note.project;
+    if (p->explain)
         h.explain = text_of(a, &explained_shape, &why);
     return h;
 }
 
-static struct fumi_list hits_of(struct fumi_arena *a, struct results r, bool explain)
+static struct fumi_list hits_of(struct fumi_arena *a, const struct search_params *p,
+                                struct results r)
 {
     struct search_hit *h = fumi_alloc(a, (r.n + 1) * sizeof(*h));
     for (size_t i = 0; i < r.n; i++)
-        h[i] = hit_of(a, &r.items[i], explain);
+        h[i] = hit_of(a, p, &r.items[i]);
     return (struct fumi_list){h, r.n};
 }
 
@@ -247,23 +254,45 @@ static struct fumi_list times_of(struct fumi_arena *a, struct fumi_str query, co
     return (struct fumi_list){t, f->times_n};
 }
 
-/* One line for the reader of the answer; null: nothing to say. */
-static struct fumi_str message_of(struct fumi_arena *a, const struct found *f)
+static void add_sentence(struct fumi_buf *b, struct fumi_str sentence)
 {
-    struct fumi_str none = FUMI_STR(""), pending = none;
-    if (f->confidence == CONFIDENCE_NONE)
-        none = f->misses.n && f->terse < TERSE_MISSES
-                   ? FUMI_STR("nothing relevant; nearMisses are the closest notes")
-                   : FUMI_STR("nothing relevant");
+    if (b->n && sentence.n)
+        fumi_buf_add(b, "; ", 2);
+    fumi_buf_add(b, sentence.p, sentence.n);
+}
+
+static struct fumi_str pending_of(struct fumi_arena *a, const struct found *f)
+{
     if (f->behind && f->pending)
-        pending = FUMI_STR("notes are found by keyword only while the vector cache is built");
-    else if (f->pending)
-        pending = fumi_fmt(a, "%" PRId64 " %s not embedded yet and found by keyword only",
-                           f->pending, f->pending == 1 ? "note is" : "notes are");
-    if (!none.n && !pending.n)
-        return (struct fumi_str){0};
-    return fumi_fmt(a, "%.*s%s%.*s", FUMI_ARG(none), none.n && pending.n ? "; " : "",
-                    FUMI_ARG(pending));
+        return FUMI_STR("notes are found by keyword only while the vector cache is built");
+    if (f->pending)
+        return fumi_fmt(a, "%" PRId64 " %s not embedded yet and found by keyword only", f->pending,
+                        f->pending == 1 ? "note is" : "notes are");
+    return FUMI_STR("");
+}
+
+/* The search has set the project to its canonical name. */
+static struct fumi_str unknown_of(struct fumi_arena *a, const struct search_params *p,
+                                  const struct found *f)
+{
+    if (!f->unknown)
+        return FUMI_STR("");
+    return fumi_fmt(a, "no note is stored in the project %.*s%s%.*s%s", FUMI_ARG(p->project),
+                    f->near.n ? "; did you mean " : "", FUMI_ARG(f->near), f->near.n ? "?" : "");
+}
+
+/* One line for the reader of the answer; null: nothing to say. */
+static struct fumi_str message_of(struct fumi_arena *a, const struct search_params *p,
+                                  const struct found *f)
+{
+    struct fumi_buf b = {0};
+    if (f->confidence == CONFIDENCE_NONE)
+        add_sentence(&b, f->misses.n && f->terse < TERSE_MISSES
+                             ? FUMI_STR("nothing relevant; nearMisses are the closest notes")
+                             : FUMI_STR("nothing relevant"));
+    add_sentence(&b, unknown_of(a, p, f));
+    add_sentence(&b, pending_of(a, f));
+    return b.n ? fumi_buf_keep(&b, a) : (struct fumi_str){0};
 }
 
 static struct search_result answer_of(struct fumi_arena *a, const struct search_params *p,
@@ -279,7 +308,7 @@ static struct search_result answer_of(struct fumi_arena *a, const struct search_
         times = times_of(a, p->query, f);
     return (struct search_result){
         .name_space = f->space,
-        .results = hits_of(a, f->results, p->explain),
+        .results = hits_of(a, p, f->results),
         .meta = {.mode = (int)f->mode,
                  .filtered = {by->project, by->group, by->tags, by->time, by->left},
                  .below = (int64_t)f->below,
@@ -290,7 +319,7 @@ static struct search_result answer_of(struct fumi_arena *a, const struct search_
                  .confidence = (int)f->confidence,
                  .times = times,
                  .pending = f->terse >= TERSE_WARNING ? 0 : f->pending,
-                 .message = f->terse >= TERSE_WARNING ? (struct fumi_str){0} : message_of(a, f)},
+                 .message = f->terse >= TERSE_WARNING ? (struct fumi_str){0} : message_of(a, p, f)},
     };
 }
 
@@ -316,14 +345,17 @@ static size_t hit_size(void *arg, const struct result *r)
     struct result shown = *r;
     if (m->call->compact)
         omit_global_group(&shown.note);
-    struct search_hit h = hit_of(m->call->arena, &shown, m->params->explain);
+    struct search_hit h = hit_of(m->call->arena, m->params, &shown);
     return tokens_of_result(&hit_shape, &h, m->compact);
 }
 
 static enum fumi_ret search(struct fumi_call *call, const void *params, void *result)
 {
-    const struct search_params *p = params;
+    struct search_params own = *(const struct search_params *)params, *p = &own;
     struct search_result *out = result;
+    if (!fumi_eq(own.project, PROJECT_ALL) &&
+        project_canonical(call->arena, own.project, &own.project, &call->err))
+        return FUMI_FAIL;
     struct listing listing = {.call = call};
     struct measuring measuring = {call, p, call->compact || p->max_tokens};
     const struct answer_size size = {frame_size, hit_size, &measuring};

@@ -25,6 +25,7 @@ struct searching {
     struct memory *m;
     struct fumi_arena *a;
     const struct search *s;
+    struct filter user; /* the same filter for the project PROJECT_USER; unless it is null */
     struct space *sp;
     size_t wide; /* candidates per search */
     struct found *out;
@@ -35,7 +36,7 @@ struct searching {
     bool behind;     /* the vector cache is being built: only the keyword search finds notes */
 };
 
-static int by_cosine(const void *x, const void *y)
+static int by_score_of_hit(const void *x, const void *y)
 {
     const struct hit *a = x, *b = y;
     if (a->score != b->score)
@@ -49,6 +50,18 @@ static const struct hit *find(const struct hits *h, int64_t seq)
         if (h->items[i].seq == seq)
             return &h->items[i];
     return NULL;
+}
+
+/* Adds the hits of a second search, best first. */
+static void add_hits(struct searching *q, struct hits *to, const struct hits *more)
+{
+    struct hit *all = fumi_alloc(q->a, (to->n + more->n + 1) * sizeof(*all));
+    if (to->n)
+        memcpy(all, to->items, to->n * sizeof(*all));
+    if (more->n)
+        memcpy(all + to->n, more->items, more->n * sizeof(*all));
+    *to = (struct hits){all, to->n + more->n, to->behind || more->behind};
+    qsort(all, to->n, sizeof(*all), by_score_of_hit);
 }
 
 /* Adds the cosines of the notes that only the keyword search found, so that every candidate that
@@ -66,13 +79,8 @@ static int add_cosines(struct searching *q, struct hits *near, struct fumi_err *
             seqs[n++] = words->items[i].seq;
     if (store_score_vectors(store, q->a, space_name(q->sp, q->a), q->x, dim, seqs, n, &more, e))
         return -1;
-    struct hit *all = fumi_alloc(q->a, (near->n + more.n + 1) * sizeof(*all));
-    if (near->n)
-        memcpy(all, near->items, near->n * sizeof(*all));
-    if (more.n)
-        memcpy(all + near->n, more.items, more.n * sizeof(*all));
-    *near = (struct hits){.items = all, .n = near->n + more.n};
-    qsort(all, near->n, sizeof(*all), by_cosine);
+    near->behind = false;
+    add_hits(q, near, &more);
     return 0;
 }
 
@@ -95,9 +103,14 @@ static int by_meaning(struct searching *q, struct hits *near, struct fumi_err *e
         return -1;
     }
     size_t dim = atomic_load(&q->sp->embedder->dim);
-    if (store_nearest(store, q->a, &q->s->filter, space_name(q->sp, q->a), q->x, dim, q->wide, near,
-                      e))
+    struct fumi_str space = space_name(q->sp, q->a);
+    struct hits more = {0};
+    if (store_nearest(store, q->a, &q->s->filter, space, q->x, dim, q->wide, near, e) ||
+        (q->user.project.p &&
+         store_nearest(store, q->a, &q->user, space, q->x, dim, q->wide, &more, e)))
         return -1;
+    if (more.n)
+        add_hits(q, near, &more);
     q->behind = near->behind;
     q->no_vectors = !near->n && !q->behind && q->out->filtered.left > 0;
     bool both = q->s->mode == SEARCH_HYBRID || q->behind;
@@ -163,7 +176,13 @@ static int by_words(struct searching *q, struct fumi_err *e)
 {
     const struct keyword_query words = {
         .text = q->s->query, .limit = q->wide, .plain_length = q->s->off & SEARCH_NO_PIVOT};
-    return store_match_keywords(q->m->view, q->a, &q->s->filter, &words, &q->words, e);
+    struct keyword_hits more = {0};
+    if (store_match_keywords(q->m->view, q->a, &q->s->filter, &words, &q->words, e) ||
+        (q->user.project.p && store_match_keywords(q->m->view, q->a, &q->user, &words, &more, e)))
+        return -1;
+    if (more.hits.n)
+        add_hits(q, &q->words.hits, &more.hits);
+    return 0;
 }
 
 static int candidates(struct searching *q, struct results *all, struct fumi_err *e)
@@ -418,20 +437,46 @@ static int run(struct searching *q, struct fumi_err *e)
     return fill(q, &all, q->strict ? 0 : good, e);
 }
 
+/* Whether the notes of the user are searched, too: the caller may read them, and there are some. */
+static int add_user(struct searching *q, struct fumi_err *e)
+{
+    const struct filter *f = &q->s->filter;
+    struct filtered n;
+    if (memory_scope(q->m)->project.p || !f->project.p || fumi_eq(f->project, PROJECT_USER))
+        return 0;
+    q->user = *f;
+    q->user.project = PROJECT_USER;
+    if (store_count_notes(q->m->view, &q->user, &n, e))
+        return -1;
+    if (!n.left)
+        q->user.project = (struct fumi_str){0};
+    else if (q->s->mode != SEARCH_WORDS)
+        owed_wait(q->m, PROJECT_USER, q->m->o.patience);
+    return 0;
+}
+
 int memory_search(struct memory *m, struct fumi_arena *a, struct search *s, struct found *out,
                   struct fumi_err *e)
 {
     size_t wide = s->top * WIDEN > CANDIDATES ? s->top * WIDEN : CANDIDATES;
     *out = (struct found){.space = memory_space(m, a)};
-    if (project_canonical(a, s->filter.project, &s->filter.project, e))
+    bool all = fumi_eq(s->filter.project, PROJECT_ALL);
+    if (all)
+        s->filter.project = (struct fumi_str){0};
+    if (!all && project_canonical(a, s->filter.project, &s->filter.project, e))
         return -1;
-    if (s->mode != SEARCH_WORDS)
+    if (s->mode != SEARCH_WORDS && all)
+        owed_wait_all(m, m->o.patience);
+    else if (s->mode != SEARCH_WORDS)
         owed_wait(m, s->filter.project, m->o.patience);
     if (store_count_notes(m->view, &s->filter, &out->filtered, e))
         return -1;
+    out->unknown = s->filter.project.p && !out->filtered.project;
+    if (out->unknown && memory_near_project(m, a, s->filter.project, &out->near, e))
+        return -1;
     struct searching q = {
         .m = m, .a = a, .s = s, .sp = space_take(m, &m->serving), .wide = wide, .out = out};
-    int rc = run(&q, e);
+    int rc = add_user(&q, e) || run(&q, e) ? -1 : 0;
     if (!rc && q.no_vectors && memory_follow(m, a, e)) {
         space_put(q.sp);
         q.sp = space_take(m, &m->serving);

@@ -136,6 +136,11 @@ struct fumi_str note_line(struct fumi_arena *a, struct fumi_str s);
  * or -1 with ERR_KEY_PREFIX. */
 int global_key_check(struct fumi_str key, struct fumi_err *e);
 
+/* PROJECT_USER holds what is true in every project, and is searched with each of them. PROJECT_ALL
+ * is not a project: a search for it searches all. */
+#define PROJECT_USER FUMI_STR("user")
+#define PROJECT_ALL  FUMI_STR("*")
+
 /* Sets *out to the canonical name of a project, so that different names of one project are equal.
  * For a path (it begins with '/', '~' or '.', or contains a '/'), "~" is replaced by the home
  * directory, the path is made absolute, "." and ".." are removed, and, if the path exists, symbolic
@@ -146,7 +151,8 @@ int project_canonical(struct fumi_arena *a, struct fumi_str given, struct fumi_s
                       struct fumi_err *e);
 
 /* The same for a project that is written to: returns -1 also if note_line_fault finds a fault in
- * the name. Projects of older versions with such names can still be read. */
+ * the name, or if it is PROJECT_ALL. Projects of older versions with such names can still be read.
+ */
 int project_writable(struct fumi_arena *a, struct fumi_str given, struct fumi_str *out,
                      struct fumi_err *e);
 

@@ -112,6 +112,9 @@ int project_writable(struct fumi_arena *a, struct fumi_str given, struct fumi_st
 {
     if (project_canonical(a, given, out, e))
         return -1;
+    if (fumi_eq(*out, PROJECT_ALL))
+        return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                            "projectId * means all projects, for searches: name one project");
     const char *fault = note_line_fault(*out);
     return fault ? fumi_err_set(e, FUMI_INVALID_PARAMS, "projectId %s", fault) : 0;
 }

@@ -259,3 +259,79 @@ TEST(searches_use_words_while_the_vector_cache_is_built)
     CHECK_INT(f.pending, 0);
     end(&t);
 }
+
+TEST(notes_of_the_user_are_searched_with_every_project)
+{
+    static const enum search_mode modes[] = {SEARCH_HYBRID, SEARCH_MEANING, SEARCH_WORDS};
+    struct fixture t;
+    struct found f;
+    CHECK(add_three(&t));
+    CHECK_INT(add(&t, "user", NULL, 4000, "Tabs are what the user likes"), 0);
+    CHECK_INT(add(&t, "q", NULL, 5000, "Tabs of another project"), 0);
+    for (size_t i = 0; i < FUMI_COUNT(modes); i++) {
+        struct search s = asking("tabs");
+        s.mode = modes[i];
+        CHECK_INT(memory_search(t.m, &t.a, &s, &f, &t.e), 0);
+        CHECK(find(&f, "Tabs are what") && find(&f, "Tabs are preferred") && !find(&f, "Tabs of"));
+        CHECK_INT(f.filtered.project, 3);
+    }
+    struct search other = asking("tabs");
+    other.filter.group = FUMI_STR("elsewhere");
+    CHECK_INT(memory_search(t.m, &t.a, &other, &f, &t.e), 0);
+    CHECK_INT(f.results.n, 0);
+    struct search own = asking("tabs");
+    own.filter.project = FUMI_STR("user");
+    CHECK_INT(memory_search(t.m, &t.a, &own, &f, &t.e), 0);
+    CHECK_INT(f.results.n, 1);
+    end(&t);
+}
+
+TEST(an_asterisk_searches_all_projects)
+{
+    static const enum search_mode modes[] = {SEARCH_HYBRID, SEARCH_MEANING, SEARCH_WORDS};
+    struct fixture t;
+    struct found f;
+    CHECK(add_three(&t));
+    CHECK_INT(add(&t, "q", NULL, 5000, "Tabs of another project"), 0);
+    for (size_t i = 0; i < FUMI_COUNT(modes); i++) {
+        struct search s = asking("tabs");
+        s.filter.project = FUMI_STR("*");
+        s.mode = modes[i];
+        CHECK_INT(memory_search(t.m, &t.a, &s, &f, &t.e), 0);
+        CHECK(find(&f, "Tabs are preferred") && find(&f, "Tabs of another"));
+        CHECK(!f.unknown);
+        CHECK_INT(f.filtered.project, 4);
+    }
+    CHECK_INT(add(&t, "*", NULL, 6000, "A note of no project"), -1);
+    CHECK(strstr(t.e.text, "name one project") != NULL);
+    end(&t);
+}
+
+TEST(an_unknown_project_is_reported_with_the_nearest_name)
+{
+    static const struct {
+        const char *given, *near;
+    } rows[] = {
+        {"billnig", "billing"},
+        {"/new/place/web-shop", "/srv/web-shop"},
+        {"/srv/webshop", "/srv/web-shop"},
+        {"something-else", NULL},
+    };
+    struct fixture t;
+    struct found f;
+    CHECK(begin(&t));
+    CHECK_INT(add(&t, "billing", NULL, 1000, "The bill is due"), 0);
+    CHECK_INT(add(&t, "/srv/web-shop", NULL, 1000, "The shop is open"), 0);
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        struct search s = asking("shop");
+        s.filter.project = fumi_str(rows[i].given);
+        CHECK_INT(memory_search(t.m, &t.a, &s, &f, &t.e), 0);
+        CHECK(f.unknown);
+        CHECK_STR(f.near, rows[i].near);
+    }
+    struct search known = asking("nothing that it has");
+    known.filter.project = FUMI_STR("billing");
+    CHECK_INT(memory_search(t.m, &t.a, &known, &f, &t.e), 0);
+    CHECK(!f.unknown && !f.near.p);
+    end(&t);
+}
