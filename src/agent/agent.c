@@ -21,6 +21,8 @@ static void put_rest(struct agent *a, struct fumi_buf *b)
                            AGENT_PROJECT_ADVICE "leave it out: it is then %.*s, the project of the "
                                                 "working directory and all its worktrees.",
                            FUMI_ARG(h->project)));
+    if (h->moved.p)
+        render_add(b, fumi_fmt(&a->arena, " Tell the user: %.*s", FUMI_ARG(h->moved)));
     render_add(b, fumi_str(next));
 }
 

@@ -19,7 +19,8 @@ enum agent_set {
 #define AGENT_PROJECT_PARAM "projectId"
 struct agent_home {
     struct fumi_str project; /* null: projectId is required, unless the client lists its roots */
-    bool announce;           /* the instructions name the project */
+    bool announce;           /* the instructions name the project, */
+    struct fumi_str moved;   /* and say this of its notes; null: nothing */
     /* Finds the project of a path that an MCP client lists as its root, in the arena. Any thread.
      * NULL: clients are not asked for their roots. Returns -1 with *e set on failure. */
     int (*find)(void *arg, struct fumi_arena *a, struct fumi_str path, struct fumi_str *out,

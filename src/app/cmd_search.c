@@ -152,6 +152,9 @@ static void print_hit(struct fumi_arena *a, const struct fumi_val *hit, size_t n
            show_style(stdout, SHOW_BOLD), FUMI_ARG(title), show_style(stdout, SHOW_PLAIN), score,
            relevance);
     notes_print_facts(a, hit);
+    struct fumi_str project = show_line(a, fumi_text(a, fumi_get(hit, "project")));
+    if (project.n)
+        printf("  {%.*s}", FUMI_ARG(project));
     putchar('\n');
     notes_print_compact(a, hit);
     const struct fumi_val *why = fumi_get(hit, "explain");
@@ -188,6 +191,17 @@ static void print_pending(const struct fumi_val *meta)
                pending == 1 ? "note is" : "notes are");
 }
 
+/* Says that the project has no notes, if that is why nothing was found. */
+static void warn_unknown(struct fumi_arena *a, const struct fumi_val *hits,
+                         const struct fumi_val *meta)
+{
+    int64_t n = 1;
+    struct fumi_str message = show_line(a, fumi_text(a, fumi_get(meta, "message")));
+    fumi_int(fumi_get(fumi_get(meta, "filtered"), "inProject"), &n);
+    if (!n && !fumi_first(hits) && message.n)
+        fprintf(stderr, "%.*s\n", FUMI_ARG(message));
+}
+
 static void print_text(struct invocation *i, const struct fumi_val *given,
                        const struct fumi_val *result)
 {
@@ -195,6 +209,7 @@ static void print_text(struct invocation *i, const struct fumi_val *given,
     size_t most = print_confidence(hits, meta), n = 0;
     for (const struct fumi_val *hit = fumi_first(hits); n < most; hit = fumi_after(hits, hit))
         print_hit(i->a, hit, ++n);
+    warn_unknown(i->a, hits, meta);
     print_pending(meta);
     print_omitted(fumi_get(meta, "omitted"));
     if (fumi_is(fumi_get(given, "explain"), FUMI_TRUE))

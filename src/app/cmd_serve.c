@@ -197,7 +197,7 @@ static void find_home(struct session *s, const struct fumi_settings *set, struct
         u->home.project = memory_scope(s->memory)->project;
         u->home.find = NULL;
     } else if (u->stdio) {
-        u->home.project = session_home(s);
+        u->home.project = session_home(s, &u->home.moved);
     }
 }
 

@@ -72,6 +72,7 @@ struct command {
     X(list)                                                                                        \
     X(get)                                                                                         \
     X(delete)                                                                                      \
+    X(projects)                                                                                    \
     X(reembed)                                                                                     \
     X(import)                                                                                      \
     X(export)                                                                                      \

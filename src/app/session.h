@@ -44,9 +44,9 @@ void session_warn(const struct session *s, const char *event, struct fumi_str te
  * in the arena. `given`: a path or a name of the user; null: the working directory.
  *
  * session_place: after session_config. session_tell_place: prints the warning of the place, and
- * one if notes are stored under its path instead of its project, as earlier versions did; with an
- * open store. session_project: both. session_put_project: replaces the projectId in the params of a
- * method that requires one; they are an object. */
+ * one if notes are stored under its path instead of its project, as earlier versions did, and calls
+ * session_follow_remote; with an open store. session_project: both. session_put_project: replaces
+ * the projectId in the params of a method that requires one; they are an object. */
 int session_place(const struct session *s, struct fumi_arena *a, struct fumi_str given,
                   struct place *out, struct fumi_err *e);
 void session_tell_place(const struct session *s, const struct place *p);
@@ -57,11 +57,17 @@ int session_put_project(const struct session *s, struct fumi_arena *a, const cha
 /* The same for raw params, which may be anything: adds session_home if they lack a projectId. */
 int session_add_home(struct session *s, struct fumi_arena *a, const char *method,
                      struct fumi_json *params, struct fumi_err *e);
+/* Records the remote of the repository if the project has notes. If it has none, but another
+ * project of the same remote has, returns a sentence that offers to merge them, in the arena;
+ * otherwise null. */
+struct fumi_str session_follow_remote(const struct session *s, struct fumi_arena *a,
+                                      const struct place *p);
 /* Whether a project has notes; false if the store fails. */
 bool session_has_notes(const struct session *s, struct fumi_str project);
 /* The project of the working directory for calls that name none, after session_tell_place; null if
- * the directory is in no repository and has no notes: a client may start fumi in any directory. */
-struct fumi_str session_home(struct session *s);
+ * the directory is in no repository and has no notes: a client may start fumi in any directory.
+ * *moved, unless `moved` is NULL: as session_follow_remote. */
+struct fumi_str session_home(struct session *s, struct fumi_str *moved);
 
 /* Calls a method through the server. *result lives in the arena. Returns -1 with *e set if the call
  * cannot be made or its response is an error. */

@@ -1,5 +1,7 @@
+#include "app/git_files.h"
 #include "app/session.h"
 #include "app/show.h"
+#include "base/clock.h"
 
 #include <inttypes.h>
 
@@ -9,14 +11,28 @@ int session_place(const struct session *s, struct fumi_arena *a, struct fumi_str
     return place_find(a, given, s->config.projects.per_worktree, out, e);
 }
 
+static struct store *store_of(const struct session *s)
+{
+    return s->memory ? memory_store(s->memory) : s->store;
+}
+
 /* The number of notes of a project; 0 if the store fails: another call will report that. */
 static int64_t count(const struct session *s, struct fumi_str project)
 {
     const struct filter f = {.project = project, .since = INT64_MIN, .until = INT64_MAX};
-    struct store *store = s->memory ? memory_store(s->memory) : s->store;
     struct filtered n = {0};
     struct fumi_err ignored;
-    return store_count_notes(store, &f, &n, &ignored) ? 0 : n.project;
+    return store_count_notes(store_of(s), &f, &n, &ignored) ? 0 : n.project;
+}
+
+/* "OLD NEW", as words of a shell. */
+static struct fumi_str words_of(struct fumi_arena *a, struct fumi_str old, struct fumi_str now)
+{
+    struct fumi_buf b = {0};
+    show_word(&b, old);
+    fumi_buf_put(&b, ' ');
+    show_word(&b, now);
+    return fumi_buf_keep(&b, a);
 }
 
 bool session_has_notes(const struct session *s, struct fumi_str project)
@@ -27,20 +43,62 @@ bool session_has_notes(const struct session *s, struct fumi_str project)
 static void tell_elsewhere(const struct session *s, struct fumi_arena *a, struct fumi_str path,
                            struct fumi_str project)
 {
-    struct fumi_buf command = {0};
     int64_t n = fumi_eq(path, project) ? 0 : count(s, path);
     if (!n)
         return;
-    show_word(&command, path);
-    fumi_buf_put(&command, ' ');
-    show_word(&command, project);
     session_warn(s, "project.elsewhere",
                  fumi_fmt(a,
                           "%" PRId64 " %s stored under %.*s, which belongs to the project %.*s: "
                           "to move them there, run fumi projects merge %.*s",
                           n, n == 1 ? "note is" : "notes are", FUMI_ARG(show_line(a, path)),
-                          FUMI_ARG(show_line(a, project)), FUMI_ARG(fumi_buf_str(&command))));
-    fumi_buf_done(&command);
+                          FUMI_ARG(show_line(a, project)), FUMI_ARG(words_of(a, path, project))));
+}
+
+/* The project, other than this one, that has the most notes of the same remote. */
+static struct project other_of(const struct projects *all, struct fumi_str project)
+{
+    struct project best = {.notes = 0};
+    for (size_t i = 0; i < all->n; i++)
+        if (!fumi_eq(all->items[i].name, project) && all->items[i].notes > best.notes)
+            best = all->items[i];
+    return best;
+}
+
+static bool is_among(const struct projects *all, struct fumi_str project)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (fumi_eq(all->items[i].name, project))
+            return true;
+    return false;
+}
+
+/* A repository whose notes are stored under another path is recognised by its remote. Failures are
+ * ignored: a store that can only be read keeps no remotes. */
+struct fumi_str session_follow_remote(const struct session *s, struct fumi_arena *a,
+                                      const struct place *p)
+{
+    struct fumi_str remote = {0}, none = {0};
+    struct projects known = {0};
+    struct fumi_err ignored;
+    if (p->common.p && !s->config.projects.per_worktree)
+        remote = git_remote(a, p->common);
+    if (!remote.p || store_find_projects(store_of(s), a, remote, &known, &ignored))
+        return none;
+    if (!count(s, p->project)) {
+        struct project other = other_of(&known, p->project);
+        if (!other.notes)
+            return none;
+        return fumi_fmt(
+            a,
+            "%" PRId64 " %s of this repository (%.*s) %s stored under %.*s: to move them "
+            "here, run fumi projects merge %.*s",
+            other.notes, other.notes == 1 ? "note" : "notes", FUMI_ARG(show_line(a, remote)),
+            other.notes == 1 ? "is" : "are", FUMI_ARG(show_line(a, other.name)),
+            FUMI_ARG(words_of(a, other.name, p->project)));
+    }
+    if (s->memory && !is_among(&known, p->project))
+        store_set_project_remote(store_of(s), p->project, remote, fumi_now(), &ignored);
+    return none;
 }
 
 void session_tell_place(const struct session *s, const struct place *p)
@@ -52,6 +110,9 @@ void session_tell_place(const struct session *s, const struct place *p)
         tell_elsewhere(s, &a, p->path, p->project);
     if (p->root.p && !fumi_eq(p->root, p->path))
         tell_elsewhere(s, &a, p->root, p->project);
+    struct fumi_str moved = session_follow_remote(s, &a, p);
+    if (moved.p)
+        session_warn(s, "project.moved", moved);
     fumi_arena_done(&a);
 }
 
@@ -106,7 +167,7 @@ static void put_project(struct fumi_arena *a, const struct fumi_val *given, stru
     params->text = fumi_buf_keep(&b, a);
 }
 
-struct fumi_str session_home(struct session *s)
+struct fumi_str session_home(struct session *s, struct fumi_str *moved)
 {
     struct fumi_str none = {0};
     struct fumi_err ignored;
@@ -114,6 +175,8 @@ struct fumi_str session_home(struct session *s)
     if (session_place(s, &s->arena, none, &here, &ignored))
         return none;
     session_tell_place(s, &here);
+    if (moved)
+        *moved = session_follow_remote(s, &s->arena, &here);
     return here.root.p || session_has_notes(s, here.project) ? here.project : none;
 }
 
@@ -140,7 +203,7 @@ int session_add_home(struct session *s, struct fumi_arena *a, const char *method
         return -1;
     if (!fumi_is(given, FUMI_OBJECT) || fumi_get(given, "projectId"))
         return 0;
-    struct fumi_str home = session_home(s);
+    struct fumi_str home = session_home(s, NULL);
     if (home.p)
         put_project(a, given, home, params);
     return 0;

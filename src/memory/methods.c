@@ -204,6 +204,7 @@ static const struct {
     {note_methods, &note_methods_n},       {search_methods, &search_methods_n},
     {setting_methods, &setting_methods_n}, {global_methods, &global_methods_n},
     {group_methods, &group_methods_n},     {recent_methods, &recent_methods_n},
+    {project_methods, &project_methods_n},
 };
 
 const struct fumi_method *memory_method(const char *name)

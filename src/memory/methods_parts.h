@@ -6,9 +6,9 @@
 #include "memory/methods.h"
 
 extern const struct fumi_method note_methods[], group_methods[], global_methods[],
-    setting_methods[], search_methods[], recent_methods[];
+    setting_methods[], search_methods[], recent_methods[], project_methods[];
 extern const size_t note_methods_n, group_methods_n, global_methods_n, setting_methods_n,
-    search_methods_n, recent_methods_n;
+    search_methods_n, recent_methods_n, project_methods_n;
 
 /* The flags of methods. QUICK: does not use the store. READ: reads the store. WRITE: changes data.
  */

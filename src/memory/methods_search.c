@@ -286,7 +286,8 @@ static struct fumi_str message_of(struct fumi_arena *a, const struct search_para
                                   const struct found *f)
 {
     struct fumi_buf b = {0};
-    if (f->confidence == CONFIDENCE_NONE)
+    bool empty = f->unknown && !f->results.n && !f->misses.n;
+    if (f->confidence == CONFIDENCE_NONE && !empty)
         add_sentence(&b, f->misses.n && f->terse < TERSE_MISSES
                              ? FUMI_STR("nothing relevant; nearMisses are the closest notes")
                              : FUMI_STR("nothing relevant"));

@@ -62,6 +62,7 @@ static const struct row rows[] = {
     {"group_get", "{\"id\":\"a-group\"}", FINE, false},
     {"group_get", "{\"id\":\"f-group\"}", MISSING, false},
     {"group_get", "{\"id\":\"f-note-1\"}", MISSING, false},
+    {"project_list", "{}", FINE, false},
     /* Changes nothing itself, but causes the background thread to write. */
     {"reembed", "{}", FINE, true},
     {"set_config", "{\"embedder\":{\"model\":\"another\"}}", POLICY, true},
@@ -85,8 +86,14 @@ static const struct row rows[] = {
     {"delete", "{\"id\":\"f-group\"}", MISSING, true},
     {"delete", "{\"id\":\"a-note-2\"}", FINE, true},
     {"delete", "{\"id\":\"a-global\"}", FINE, true},
+    {"project_rename", "{" P ",\"to\":\"/srv/new\"}", POLICY, true},
+    {"project_rename", "{" F ",\"to\":\"/srv/new\"}", OTHER, true},
+    {"project_merge", "{" P ",\"into\":\"" FOREIGN "\"}", POLICY, true},
+    {"project_merge", "{" F ",\"into\":\"/srv/alpha\"}", OTHER, true},
+    {"project_delete", "{" F "}", OTHER, true},
     {"group_delete", "{\"id\":\"f-group\"}", MISSING, true},
     {"group_delete", "{\"id\":\"a-group\"}", FINE, true},
+    {"project_delete", "{" P "}", FINE, true},
 };
 
 #undef P

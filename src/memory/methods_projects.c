@@ -1,0 +1,290 @@
+/* Projects: which there are, and moving or deleting all that one of them holds. These methods are
+ * for people: an agent gets no tool for them, and a call must name the project. */
+#include "base/clock.h"
+#include "memory/memory_parts.h"
+#include "memory/methods_parts.h"
+
+enum {
+    LIST = READ & ~FUMI_TOOL,
+    CHANGE = WRITE & ~FUMI_TOOL,
+    PAGE = 256,
+    LEAST_MS = 5000, /* a call that has less time left leaves the rest to the next one */
+};
+
+struct listed {
+    struct fumi_str name, remote;
+    int64_t notes;
+    struct fumi_time changed;
+};
+
+static const struct fumi_field listed_fields[] = {
+    FUMI_FIELD(struct listed, name, "projectId", "The project."),
+    FUMI_FIELD(struct listed, notes, "notes", "Number of its notes."),
+    FUMI_FIELD(struct listed, changed, "changedAt", "Time of the last change, UTC.",
+               .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct listed, remote, "remote",
+               "Where its repository was cloned from, as host and path.", .flags = FUMI_NULLABLE),
+};
+static const struct fumi_shape listed_shape = FUMI_SHAPE(struct listed, listed_fields);
+
+struct project_list {
+    struct fumi_list projects;
+};
+
+static const struct fumi_field list_fields[] = {
+    FUMI_FIELD(struct project_list, projects, "projects", "The projects, by name.",
+               .shape = &listed_shape),
+};
+static const struct fumi_shape list_shape = FUMI_SHAPE(struct project_list, list_fields);
+
+static enum fumi_ret project_list(struct fumi_call *call, const void *params, void *result)
+{
+    struct fumi_str any = {0};
+    struct projects all;
+    (void)params;
+    if (store_find_projects(memory_store(call->self), call->arena, any, &all, &call->err))
+        return FUMI_FAIL;
+    struct listed *rows = fumi_alloc(call->arena, (all.n + 1) * sizeof(*rows));
+    for (size_t i = 0; i < all.n; i++) {
+        const struct project *p = &all.items[i];
+        rows[i] = (struct listed){p->name, p->remote, p->notes, {p->changed, p->changed != 0}};
+    }
+    ((struct project_list *)result)->projects = (struct fumi_list){rows, all.n};
+    return FUMI_OK;
+}
+
+static int64_t count_of(struct store *s, struct fumi_str project, struct fumi_err *e)
+{
+    const struct filter f = {
+        .project = project, .since = INT64_MIN, .until = INT64_MAX, .superseded = true};
+    struct filtered n = {0};
+    return store_count_notes(s, &f, &n, e) ? -1 : n.project;
+}
+
+/* Whether the project has notes, groups or globals: 1, 0, or -1 with *e set. */
+static int is_used(struct fumi_call *call, struct fumi_str project)
+{
+    struct store *s = memory_store(call->self);
+    const struct loading to = {.arena = call->arena};
+    struct groups groups = {0};
+    struct globals globals = {0};
+    int64_t n = count_of(s, project, &call->err);
+    if (n)
+        return n > 0 ? 1 : -1;
+    if (store_list_groups(s, &to, project, &groups, &call->err) ||
+        store_list_globals(s, &to, project, FUMI_STR(""), &globals, &call->err))
+        return -1;
+    return groups.n || globals.n;
+}
+
+static int fail_unknown(struct fumi_call *call, struct fumi_str project)
+{
+    struct fumi_str near = {0};
+    if (memory_near_project(call->self, call->arena, project, &near, &call->err))
+        return -1;
+    return fumi_err_set(&call->err, ERR_NOT_FOUND, "There is no project %.*s%s%.*s%s",
+                        FUMI_ARG(project), near.n ? "; did you mean " : "", FUMI_ARG(near),
+                        near.n ? "?" : "");
+}
+
+/* Makes the name canonical. Fails if there is no such project. */
+static int find_project(struct fumi_call *call, struct fumi_str given, struct fumi_str *out)
+{
+    if (project_canonical(call->arena, given, out, &call->err))
+        return -1;
+    int used = is_used(call, *out);
+    return used > 0 ? 0 : used < 0 ? -1 : fail_unknown(call, *out);
+}
+
+static struct author by_of(const struct fumi_call *call)
+{
+    return (struct author){.session = call->conversation,
+                           .transport = fumi_str(call->peer->transport),
+                           .user = call->peer->user};
+}
+
+static bool is_late(const struct fumi_call *call)
+{
+    return fumi_cancelled(call) || fumi_time_left(call) < LEAST_MS;
+}
+
+struct move_params {
+    struct fumi_str from, to;
+};
+
+#define MOVE_FIELDS(to_name, help)                                                                 \
+    {                                                                                              \
+        FUMI_FIELD(struct move_params, from, "projectId", "The project.", .flags = FUMI_REQUIRED), \
+            FUMI_FIELD(struct move_params, to, to_name, help, .flags = FUMI_REQUIRED),             \
+    }
+static const struct fumi_field rename_fields[] = MOVE_FIELDS("to", "Its new name, not in use.");
+static const struct fumi_field merge_fields[] = MOVE_FIELDS(
+    "into", "The project that receives its notes, groups and globals.");
+static const struct fumi_shape rename_shape = FUMI_SHAPE(struct move_params, rename_fields);
+static const struct fumi_shape merge_shape = FUMI_SHAPE(struct move_params, merge_fields);
+
+struct moved {
+    struct fumi_str project;
+    int64_t notes, change;
+    bool more;
+};
+
+static const struct fumi_field moved_fields[] = {
+    FUMI_FIELD(struct moved, project, "projectId", "The project that has the notes now."),
+    FUMI_FIELD(struct moved, notes, "notes", "Number of notes that were moved."),
+    FUMI_FIELD(struct moved, change, "change", "Number of the change, for memory.undo."),
+    FUMI_FIELD(struct moved, more, "more",
+               "The time limit was reached: call again to move the rest."),
+};
+static const struct fumi_shape moved_shape = FUMI_SHAPE(struct moved, moved_fields);
+
+static enum fumi_ret move(struct fumi_call *call, struct fumi_str from, struct fumi_str to,
+                          struct moved *out)
+{
+    struct store *s = memory_store(call->self);
+    const struct author by = by_of(call);
+    struct moving m = {.from = from, .to = to, .limit = PAGE, .by = &by, .more = true};
+    int64_t before = count_of(s, from, &call->err);
+    if (before < 0)
+        return FUMI_FAIL;
+    do {
+        if (store_move_notes(s, &m, &call->err))
+            return FUMI_FAIL;
+    } while (m.more && !is_late(call));
+    int64_t left = count_of(s, from, &call->err);
+    if (left < 0)
+        return FUMI_FAIL;
+    *out = (struct moved){to, before - left, m.change, m.more};
+    return FUMI_OK;
+}
+
+static int read_move(struct fumi_call *call, const struct move_params *p, struct fumi_str *from,
+                     struct fumi_str *to)
+{
+    if (find_project(call, p->from, from) || project_writable(call->arena, p->to, to, &call->err) ||
+        scope_admits(memory_scope(call->self), *to, &call->err))
+        return -1;
+    if (fumi_eq(*from, *to))
+        return fumi_err_set(&call->err, FUMI_INVALID_PARAMS, "both names are those of one project");
+    return 0;
+}
+
+static enum fumi_ret project_rename(struct fumi_call *call, const void *params, void *result)
+{
+    struct fumi_str from, to;
+    if (read_move(call, params, &from, &to))
+        return FUMI_FAIL;
+    int used = is_used(call, to);
+    if (used > 0)
+        return fumi_fail(call, ERR_CONFLICT,
+                         "There is a project %.*s already: use memory.project_merge to unite both",
+                         FUMI_ARG(to));
+    return used < 0 ? FUMI_FAIL : move(call, from, to, result);
+}
+
+static enum fumi_ret project_merge(struct fumi_call *call, const void *params, void *result)
+{
+    struct fumi_str from, to;
+    return read_move(call, params, &from, &to) ? FUMI_FAIL : move(call, from, to, result);
+}
+
+struct delete_params {
+    struct fumi_str project;
+};
+
+static const struct fumi_field delete_fields[] = {
+    FUMI_FIELD(struct delete_params, project, "projectId", "The project.", .flags = FUMI_REQUIRED),
+};
+static const struct fumi_shape delete_shape = FUMI_SHAPE(struct delete_params, delete_fields);
+
+struct deleted {
+    struct fumi_str project;
+    int64_t notes, groups, globals;
+    struct fumi_time since;
+    bool more;
+};
+
+static const struct fumi_field deleted_fields[] = {
+    FUMI_FIELD(struct deleted, project, "projectId", "The project, in its canonical form."),
+    FUMI_FIELD(struct deleted, notes, "notes", "Number of deleted notes."),
+    FUMI_FIELD(struct deleted, groups, "groups", "Number of deleted groups."),
+    FUMI_FIELD(struct deleted, globals, "globals", "Number of deleted globals."),
+    FUMI_FIELD(struct deleted, since, "since",
+               "For memory.undo with this projectId: puts all of it back."),
+    FUMI_FIELD(struct deleted, more, "more",
+               "The time limit was reached: call again to delete the rest."),
+};
+static const struct fumi_shape deleted_shape = FUMI_SHAPE(struct deleted, deleted_fields);
+
+static int delete_notes(struct fumi_call *call, const struct author *by, struct deleted *out)
+{
+    struct store *s = memory_store(call->self);
+    const struct filter f = {
+        .project = out->project, .since = INT64_MIN, .until = INT64_MAX, .superseded = true};
+    struct fumi_arena a = {0};
+    struct notes page = {0};
+    int rc = 0;
+    do {
+        fumi_arena_reset(&a, 0);
+        rc = store_list_by_seq(s, &a, &f, 0, PAGE, &page, &call->err);
+        for (size_t i = 0; !rc && i < page.n && !(out->more = is_late(call)); i++) {
+            struct note_change change = {.by = by};
+            rc = store_delete(s, &a, page.items[i].id, &change, &call->err);
+            out->notes += !rc;
+        }
+    } while (!rc && page.n && !out->more);
+    fumi_arena_done(&a);
+    return rc;
+}
+
+/* A group without an id exists only in notes. */
+static int delete_groups(struct fumi_call *call, const struct author *by, struct deleted *out)
+{
+    struct store *s = memory_store(call->self);
+    const struct loading to = {.arena = call->arena};
+    struct groups groups = {0};
+    struct globals globals = {0};
+    if (store_list_groups(s, &to, out->project, &groups, &call->err) ||
+        store_list_globals(s, &to, out->project, FUMI_STR(""), &globals, &call->err))
+        return -1;
+    for (size_t i = 0; i < groups.n; i++) {
+        if (!groups.items[i].id.p)
+            continue;
+        if (store_delete_group(s, groups.items[i].id, by, &call->err))
+            return -1;
+        out->groups++;
+    }
+    for (size_t i = 0; i < globals.n; i++, out->globals++) {
+        struct note_change change = {.by = by};
+        if (store_delete(s, call->arena, globals.items[i].id, &change, &call->err))
+            return -1;
+    }
+    return 0;
+}
+
+static enum fumi_ret project_delete(struct fumi_call *call, const void *params, void *result)
+{
+    const struct author by = by_of(call);
+    struct deleted *out = result;
+    if (find_project(call, ((const struct delete_params *)params)->project, &out->project))
+        return FUMI_FAIL;
+    out->since = (struct fumi_time){fumi_now(), true};
+    if (delete_notes(call, &by, out) || (!out->more && delete_groups(call, &by, out)))
+        return FUMI_FAIL;
+    return FUMI_OK;
+}
+
+const struct fumi_method project_methods[] = {
+    {"project_list", "Lists the projects.", NULL, &list_shape, project_list, LIST},
+    {"project_rename", "Gives a project another name.", &rename_shape, &moved_shape, project_rename,
+     CHANGE},
+    {"project_merge",
+     "Moves the notes, groups and globals of a project to another one. Where both have a group or "
+     "a global with the same key, that of the other one stays.",
+     &merge_shape, &moved_shape, project_merge, CHANGE},
+    {"project_delete",
+     "Deletes the notes, groups and globals of a project, as memory.delete does: memory.undo puts "
+     "them back.",
+     &delete_shape, &deleted_shape, project_delete, CHANGE},
+};
+const size_t project_methods_n = FUMI_COUNT(project_methods);
