@@ -14,20 +14,21 @@ enum agent_set {
     AGENT_ADMIN, /* all and memory_set_config, which decides which provider receives the notes */
 };
 
-/* The project of calls over stdio that lack a projectId. Over all other transports it is required:
+/* The project of calls over stdio that lack a projectId, or whose projectId is a path in the same
+ * repository as the working directory. Over all other transports it is required:
  * the working directory of this process is not that of the client. */
 #define AGENT_PROJECT_PARAM "projectId"
 struct agent_home {
     struct fumi_str project; /* null: projectId is required, unless the client lists its roots */
     bool announce;           /* the instructions name the project, */
     struct fumi_str moved;   /* and say this of its notes; null: nothing */
-    /* Finds the project of a path that an MCP client lists as its root, in the arena. Any thread.
-     * NULL: clients are not asked for their roots. Returns -1 with *e set on failure. */
+    /* Finds the project of a path that a client gives or lists as its root, in the arena. Any
+     * thread. NULL: clients are not asked for their roots. Returns -1 with *e set on failure. */
     int (*find)(void *arg, struct fumi_arena *a, struct fumi_str path, struct fumi_str *out,
                 struct fumi_err *e);
     void *arg;
 };
-/* Adds the projectId to calls of methods. Borrows `h` until the server is freed. */
+/* Sets the projectId of calls of methods. Borrows `h` until the server is freed. */
 struct fumi_processor agent_home_processor(const struct agent_home *h);
 
 /* Adds MCP to a server that already has the methods of the memory, and starts the thread that

@@ -1,7 +1,8 @@
 /* The project of a place on this machine: of the working directory, or of a path that the user gave
  * on the command line or in the configuration. All worktrees and subdirectories of a repository are
- * one project (git_files.h). Never for a path that came from another process: what that names is a
- * project as it is. */
+ * one project (git_files.h). Also of a path that a client gave over stdio, if it belongs to the
+ * same project as the working directory; a path that came over a socket names a project as it is.
+ */
 #ifndef FUMI_APP_PLACE_H
 #define FUMI_APP_PLACE_H
 

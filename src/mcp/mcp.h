@@ -183,8 +183,8 @@ struct fumi_mcp_options {
      * call fumi_mcp_* functions. May be NULL. */
     void (*watched)(void *self, bool any);
     /* The name of a param that a tool may lack although its method requires it; NULL: none. The
-     * schemas of tools do not require it. For such a call `supply` runs first: it may replace
-     * c->arguments, or request input, and then runs again. */
+     * schemas of tools do not require it. Before each call of such a tool `supply` runs: it may
+     * replace c->arguments, or request input, and then runs again. */
     const char *supplied;
     enum fumi_ret (*supply)(struct fumi_mcp_call *c);
     void *reserved[6]; /* must be zero */

@@ -264,10 +264,10 @@ static enum fumi_ret run_method(struct fumi_mcp_call *c, const struct mcp_tool *
 static enum fumi_ret run_tool(struct fumi_mcp_call *c, const void *row)
 {
     const struct mcp_tool *t = row;
-    bool lacks = supplied_of(c->mcp, t) && !fumi_get(c->arguments, c->mcp->o.supplied);
-    if (lacks && c->mcp->o.supply(c) != FUMI_OK)
+    bool supplied = supplied_of(c->mcp, t);
+    if (supplied && c->mcp->o.supply(c) != FUMI_OK)
         return FUMI_FAIL;
-    if (lacks && mcp_result_needs_input(c->result))
+    if (supplied && mcp_result_needs_input(c->result))
         return FUMI_OK;
     return t->method ? run_method(c, t) : t->row->run(c);
 }

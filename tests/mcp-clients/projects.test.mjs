@@ -41,6 +41,12 @@ test("a note of one worktree is found from all others", async (context) => {
   assert.equal((await second.call("memory_search", { query: "tide", mode: "words" })).results[0].text, text);
   assert.equal((await second.result("memory.search", { query: "tide", mode: "words" })).results[0].text, text);
   assert.equal((await second.result("memory.list_recent")).items[0].text, text);
+  for (const path of ["tree", "main", "main/sub"]) { // an agent that passes its working directory
+    const projectId = join(dir, path);
+    assert.equal((await second.call("memory_search", { projectId, query: "tide", mode: "words" })).results[0].text, text);
+    assert.equal((await second.result("memory.list_recent", { projectId })).items[0].text, text);
+  }
+  assert.equal((await second.result("memory.list_recent", { projectId: join(dir, "plain") })).items.length, 0);
   const { error } = await second.ask("memory.search", { projectId: "", query: "tide" });
   assert.equal(error.data, "projectId is required");
   await second.end();
