@@ -389,34 +389,17 @@ static enum confidence confidence_of(const struct searching *q, const struct res
     return best;
 }
 
-/* Counts the notes of the project that lack vectors. The numbers of one project are expensive, so
- * they are only read if a note lacks vectors and there are other projects; the notes of the project
- * are counted again, because some may have been added since. */
+/* Counts the notes of the project that are not found by meaning. */
 static int count_pending(const struct searching *q, struct fumi_err *e)
 {
-    struct store *store = q->m->view;
-    struct fumi_str space = space_name(q->sp, q->a);
     struct found *out = q->out;
-    struct store_stats own = {0};
-    struct filtered now = {0};
-    int64_t have, all;
     if (q->s->mode == SEARCH_WORDS)
         return 0;
     out->behind = q->behind;
     out->pending = out->filtered.project;
-    if (q->behind)
-        return 0;
-    if (store_embedding_progress(store, space, &have, &all, e))
-        return -1;
-    if (all > have && store_count_notes(store, &q->s->filter, &now, e))
-        return -1;
-    if (all > have && all > now.project) {
-        if (store_project_stats(store, q->s->filter.project, space, &own, &have, e))
-            return -1;
-        all = own.notes;
-    }
-    out->pending = all > have ? all - have : 0;
-    return 0;
+    return q->behind ? 0
+                     : store_count_unembedded(q->m->view, q->s->filter.project,
+                                              space_name(q->sp, q->a), &out->pending, e);
 }
 
 static int run(struct searching *q, struct fumi_err *e)

@@ -466,6 +466,16 @@ static int scoped_embedding_progress(struct store *base, struct fumi_str space, 
     return 0;
 }
 
+static int scoped_count_unembedded(struct store *base, struct fumi_str project,
+                                   struct fumi_str space, int64_t *out, struct fumi_err *e)
+{
+    const struct scoped *s = scoped_of(base);
+    if (project.p && scope_admits(&s->scope, project, e))
+        return -1;
+    return store_count_unembedded(s->in, s->scope.project.p ? s->scope.project : project, space,
+                                  out, e);
+}
+
 static int scoped_delete_spaces(struct store *base, struct fumi_str keep, struct fumi_str also,
                                 struct fumi_err *e)
 {

@@ -187,6 +187,36 @@ int store_sqlite_embedding_progress(struct store *s, struct fumi_str space, int6
     return store_sqlite_read(s, progress, &p, e);
 }
 
+struct count_unembedded_args {
+    struct fumi_str project, space;
+    int64_t *out;
+};
+
+/* Looks for the notes that lack vectors from the newest note on, and stops when all are found. */
+static int count_unembedded(struct db *d, void *arg, struct fumi_err *e)
+{
+    static const char sql[] =
+        "SELECT count(*) FILTER (WHERE project=?1) FROM (SELECT project FROM notes WHERE NOT "
+        "EXISTS (SELECT 1 FROM vectors WHERE note=seq AND space=(SELECT space FROM spaces WHERE "
+        "name=?2)) ORDER BY seq DESC LIMIT ?3)";
+    const struct count_unembedded_args *p = arg;
+    int64_t have, all;
+    if (count(d, p->space, &have, &all, e))
+        return -1;
+    *p->out = all > have ? all - have : 0;
+    if (!*p->out || !p->project.p)
+        return 0;
+    return store_sqlite_number(d, e, p->out, sql, "ssi", p->project, p->space, *p->out) < 0 ? -1
+                                                                                            : 0;
+}
+
+int store_sqlite_count_unembedded(struct store *s, struct fumi_str project, struct fumi_str space,
+                                  int64_t *out, struct fumi_err *e)
+{
+    struct count_unembedded_args p = {project, space, out};
+    return store_sqlite_read(s, count_unembedded, &p, e);
+}
+
 struct delete_spaces_args {
     struct fumi_str keep, also;
     int64_t next, last; /* range of vector numbers that remains */

@@ -275,6 +275,12 @@ int store_embedding_progress(struct store *s, struct fumi_str space, int64_t *ha
     return s->ops->embedding_progress(s, space, have, all, e);
 }
 
+int store_count_unembedded(struct store *s, struct fumi_str project, struct fumi_str space,
+                           int64_t *out, struct fumi_err *e)
+{
+    return s->ops->count_unembedded(s, project, space, out, e);
+}
+
 int store_delete_spaces(struct store *s, struct fumi_str keep, struct fumi_str also,
                         struct fumi_err *e)
 {

@@ -182,7 +182,9 @@ int store_move_notes(struct store *s, struct moving *m, struct fumi_err *e);
  * load_unembedded: those of the notes with these seqs that have no vectors in the space.
  * add_vectors: v[i] are the vectors of notes[i]; skipped if the text has changed since.
  * embedding_progress: the number of notes, and of those with vectors in the space.
- * delete_spaces: deletes the vectors of all spaces but these two (null: none). */
+ * count_unembedded: the notes of a project (null: of all) that have no vectors in the space. Fast
+ * if these are few and among the newest. delete_spaces: deletes the vectors of all spaces but these
+ * two (null: none). */
 int store_list_unembedded(struct store *s, struct fumi_arena *a, struct fumi_str space,
                           int64_t after, size_t limit, struct unembeddeds *out, struct fumi_err *e);
 int store_load_unembedded(struct store *s, struct fumi_arena *a, struct fumi_str space,
@@ -192,6 +194,8 @@ int store_add_vectors(struct store *s, const struct unembedded *notes, const str
                       size_t n, struct fumi_err *e);
 int store_embedding_progress(struct store *s, struct fumi_str space, int64_t *have, int64_t *all,
                              struct fumi_err *e);
+int store_count_unembedded(struct store *s, struct fumi_str project, struct fumi_str space,
+                           int64_t *out, struct fumi_err *e);
 int store_delete_spaces(struct store *s, struct fumi_str keep, struct fumi_str also,
                         struct fumi_err *e);
 

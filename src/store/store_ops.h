@@ -54,6 +54,7 @@
     OP(load_unembedded)                                                                            \
     OP(add_vectors)                                                                                \
     OP(embedding_progress)                                                                         \
+    OP(count_unembedded)                                                                           \
     OP(delete_spaces)                                                                              \
     OP(get_meta)                                                                                   \
     OP(set_meta)                                                                                   \
