@@ -2,8 +2,8 @@
 
 /* What a schema contains. */
 struct schema_style {
-    bool help; /* descriptions, defaults, formats, choices, required members, and the members of
-                  nested objects other than list items */
+    bool help; /* descriptions, defaults, formats, choices, required members, list items, and the
+                  members of nested objects */
     bool null; /* null, where it is allowed */
     bool all;  /* FUMI_DETAIL members, limits, and additionalProperties */
 };
@@ -122,6 +122,8 @@ static void put_nested(struct fumi_out *o, const struct fumi_field *f,
 static void put_rows(struct fumi_out *o, const struct fumi_field *f,
                      const struct schema_style *style)
 {
+    if (!style->help)
+        return;
     fumi_put_key(o, "items");
     put_shape(o, f->shape, style);
 }

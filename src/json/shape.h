@@ -170,8 +170,8 @@ int fumi_emit_compact(struct fumi_out *o, const struct fumi_shape *s, const void
 void fumi_schema_input(struct fumi_out *o, const struct fumi_shape *s);
 
 /* The output schema of a tool, for what fumi_emit_compact writes: only the names and types of the
- * members and of the members of list items. Nothing is required, so that an error object in place
- * of the result is valid too. */
+ * members, without those of nested objects and list items. Nothing is required, so that an error
+ * object in place of the result is valid too. */
 void fumi_schema_compact(struct fumi_out *o, const struct fumi_shape *s);
 
 /* JSON Schema 2020-12 of a shape, or of one field of it, without "$schema". */

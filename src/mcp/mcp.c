@@ -95,6 +95,7 @@ int mcp_meta_read(struct fumi_arena *a, const struct fumi_val *params, struct mc
         return meta_fault(e, "clientCapabilities", "an object");
     if (info && !is_info(info))
         return meta_fault(e, "clientInfo", "an object with name and version");
+    out->info = info;
     if (level && (out->level = level_of(level)) < 0)
         return meta_fault(e, "logLevel", "one of the eight levels, such as \"info\"");
     return 0;
@@ -134,6 +135,8 @@ static void load_session(struct mcp_context *x)
     x->version = s->version;
     x->level = s->level;
     x->capabilities = s->capabilities;
+    x->client = s->client;
+    x->client_version = s->client_version;
     pthread_mutex_unlock(&x->mcp->lock);
 }
 
@@ -181,6 +184,8 @@ enum fumi_ret mcp_context_init(struct mcp_context *x, struct fumi_call *call, un
         return FUMI_FAIL;
     x->modern = meta.present;
     x->capabilities = meta.capabilities;
+    x->client = fumi_text(call->arena, fumi_get(meta.info, "name"));
+    x->client_version = fumi_text(call->arena, fumi_get(meta.info, "version"));
     x->level = meta.level;
     if (!meta.present)
         load_session(x);
@@ -273,7 +278,7 @@ static enum fumi_ret initialize(struct fumi_call *call, const void *params, void
     version = version < 0 ? MCP_VERSIONS - 1 : version;
     struct mcp_session *s = mcp_session_of(x.mcp, call);
     if (s)
-        mcp_session_negotiated(s, fumi_get(x.params, "capabilities"), version);
+        mcp_session_negotiated(s, x.params, version);
     struct fumi_out *o = mcp_begin_result(&x);
     mcp_put_text(o, "protocolVersion", mcp_versions[version]);
     put_capabilities(x.mcp, o);

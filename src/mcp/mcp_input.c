@@ -85,6 +85,7 @@ enum fumi_ret mcp_run_rounds(struct mcp_result *r, struct fumi_mcp_call *c, mcp_
                              const void *row, struct fumi_str name)
 {
     r->name = name;
+    mcp_identify(r->x);
     if (take_responses(r, c) != FUMI_OK)
         return FUMI_FAIL;
     for (int round = 0; round < ROUNDS_MAX; round++) {

@@ -58,12 +58,13 @@ struct mcp_session {
     struct mcp_session *next;
     struct mcp_session *
         *at; /* the pointer in fumi_mcp.sessions to this session; NULL: not listed */
-    struct fumi_arena arena; /* of capabilities */
+    struct fumi_arena arena; /* of capabilities and clientInfo */
     const struct fumi_val *capabilities;
-    int version;           /* index of mcp_versions; -1: no handshake yet */
-    int level;             /* least log level to send */
-    bool ready;            /* notifications/initialized was received */
-    struct fumi_strs uris; /* resources it subscribed to; owned */
+    struct fumi_str client, client_version; /* clientInfo; null: none */
+    int version;                            /* index of mcp_versions; -1: no handshake yet */
+    int level;                              /* least log level to send */
+    bool ready;                             /* notifications/initialized was received */
+    struct fumi_strs uris;                  /* resources it subscribed to; owned */
 };
 
 /* A modern subscription: a pending call of subscriptions/listen, in whose arena it is
@@ -103,8 +104,9 @@ struct mcp_context {
     struct fumi_call *call;
     bool modern;
     const struct fumi_val *params, *meta, *capabilities;
-    struct fumi_out *out;               /* the result; set by mcp_begin_result */
-    int version;                        /* legacy: index of mcp_versions; -1: no handshake */
+    struct fumi_str client, client_version; /* clientInfo; null: none */
+    struct fumi_out *out;                   /* the result; set by mcp_begin_result */
+    int version;                            /* legacy: index of mcp_versions; -1: no handshake */
     int level;                          /* least log level to send; FUMI_MCP_EMERGENCY + 1: none */
     double last_progress;               /* progress must increase */
     const struct fumi_json *brief_info; /* serverInfo of a modern result; NULL: mcp->brief_info */
@@ -114,7 +116,7 @@ struct mcp_context {
 struct mcp_meta {
     bool present; /* it has a protocolVersion: the request is modern */
     struct fumi_str version;
-    const struct fumi_val *capabilities;
+    const struct fumi_val *capabilities, *info; /* info: clientInfo; NULL: none */
     int level;
 };
 /* Returns -1 and sets *e if _meta is malformed. Does not check that the version is supported. */
@@ -227,8 +229,9 @@ void mcp_session_done(struct mcp_session *s);  /* frees what it holds, not the s
 void mcp_session_join(struct mcp_session *s);  /* adds it to the list; caller holds the lock */
 void mcp_session_leave(struct mcp_session *s); /* removes it if listed; caller holds the lock */
 /* Stores what the handshake agreed on. */
-void mcp_session_negotiated(struct mcp_session *s, const struct fumi_val *capabilities,
-                            int version);
+void mcp_session_negotiated(struct mcp_session *s, const struct fumi_val *params, int version);
+/* Sets what the call says about its caller: conversation, client and client_version. */
+void mcp_identify(const struct mcp_context *x);
 /* The peer sent a modern request: from now on errors to it omit an unknown id instead of sending
  * null, unless it made a handshake. */
 void mcp_mark_modern(struct fumi_mcp *m, struct fumi_peer *peer);

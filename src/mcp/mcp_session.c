@@ -2,8 +2,8 @@
  * subscriptions. */
 #include "mcp/mcp_parts.h"
 
-/* Bytes of a client's capabilities; longer ones are ignored. */
-enum { CAPABILITIES_MAX = 16 << 10 };
+/* Bytes of a client's capabilities, and of its name and version; longer ones are ignored. */
+enum { CAPABILITIES_MAX = 16 << 10, INFO_MAX = 256 };
 
 /* A client that closes its end of the connection ends its subscriptions. */
 static void on_eof(struct fumi_peer *peer)
@@ -93,19 +93,48 @@ struct mcp_session *mcp_session_of(struct fumi_mcp *m, struct fumi_call *call)
     return __atomic_load_n((struct mcp_session **)&peer->session, __ATOMIC_ACQUIRE);
 }
 
-void mcp_session_negotiated(struct mcp_session *s, const struct fumi_val *capabilities, int version)
+/* A member of the clientInfo; null if it is missing or too long. */
+static struct fumi_str info_of(struct mcp_session *s, const struct fumi_val *params,
+                               const char *name)
+{
+    const struct fumi_val *v = fumi_get(fumi_get(params, "clientInfo"), name);
+    bool fits = fumi_is(v, FUMI_STRING) && v->n <= INFO_MAX;
+    return fits ? fumi_dup(&s->arena, fumi_text(&s->arena, v)) : (struct fumi_str){0};
+}
+
+void mcp_session_negotiated(struct mcp_session *s, const struct fumi_val *params, int version)
 {
     struct fumi_err ignored;
+    const struct fumi_val *capabilities = fumi_get(params, "capabilities");
+    struct fumi_str client = info_of(s, params, "name"), of = info_of(s, params, "version");
     bool fits = fumi_is(capabilities, FUMI_OBJECT) && fumi_raw(capabilities).n <= CAPABILITIES_MAX;
     struct fumi_json text = {{0}};
     if (fits)
         text = fumi_compact(&s->arena, capabilities);
     pthread_mutex_lock(&s->mcp->lock);
     s->capabilities = fits ? fumi_parse(&s->arena, text.text, &ignored) : NULL;
+    s->client = client;
+    s->client_version = of;
     s->version = version;
     fumi_peer_set_lost_id(s->peer,
                           version >= MCP_VERSION_WITHOUT_NULL_ID ? FUMI_ID_NONE : FUMI_ID_FOUND);
     pthread_mutex_unlock(&s->mcp->lock);
+}
+
+/* A random name for the session or the connection. It is not the Mcp-Session-Id, which only the
+ * client may know. A request over HTTP without a session belongs to no conversation. */
+static struct fumi_str conversation_of(const struct fumi_call *c)
+{
+    if (!c->peer->push)
+        return (struct fumi_str){0};
+    return fumi_fmt(c->arena, "mcp-%016llx", (unsigned long long)fumi_peer_number(c->peer));
+}
+
+void mcp_identify(const struct mcp_context *x)
+{
+    x->call->conversation = conversation_of(x->call);
+    x->call->client = x->client;
+    x->call->client_version = x->client_version;
 }
 
 void mcp_mark_modern(struct fumi_mcp *m, struct fumi_peer *peer)

@@ -233,15 +233,6 @@ static const struct fumi_str *warning_of(const struct fumi_shape *s, const char 
     return NULL;
 }
 
-/* A random name for the session or the connection. It is not the Mcp-Session-Id, which only the
- * client may know. A request over HTTP without a session belongs to no conversation. */
-static struct fumi_str conversation_of(const struct fumi_call *c)
-{
-    if (!c->peer->push)
-        return (struct fumi_str){0};
-    return fumi_fmt(c->arena, "mcp-%016llx", (unsigned long long)fumi_peer_number(c->peer));
-}
-
 /* Writes the result of the method as structuredContent and repeats it in a text block. */
 static enum fumi_ret run_method(struct fumi_mcp_call *c, const struct mcp_tool *t)
 {
@@ -249,7 +240,6 @@ static enum fumi_ret run_method(struct fumi_mcp_call *c, const struct mcp_tool *
     const void *result;
     fumi_put_key(o, "structuredContent");
     size_t at = o->buf->n;
-    c->call->conversation = conversation_of(c->call);
     if (fumi_invoke(c->call, t->method_name, c->arguments, true, o, &result) != FUMI_OK) {
         mcp_result_restart(c->result);
         return FUMI_FAIL;

@@ -33,9 +33,10 @@ struct fumi_call {
     bool compact; /* fumi_invoke runs the method for a tool: its result is written compactly */
     struct fumi_err err; /* set if the call fails */
     enum fumi_ret ret;   /* for `after` hooks: FUMI_OK or FUMI_FAIL */
-    /* Names the conversation that the call belongs to, for methods that record it. Set by a
-     * protocol on top of JSON-RPC for the methods that it invokes; null: none. */
-    struct fumi_str conversation;
+    /* For methods that record who called; set by a protocol on top of JSON-RPC; null: unknown.
+     * `conversation` names the conversation that the call belongs to. `client` and
+     * `client_version` are what the client says of itself, of any length. */
+    struct fumi_str conversation, client, client_version;
     /* Times of fumi_ticks(); 0 unless a processor has hooks. A call begins when its message arrives
      * or, in a batch, when the call before it has ended. It ends when its outcome is known. */
     int64_t began, ended;

@@ -99,7 +99,7 @@ static void prepare(struct fumi_run *r, struct fumi_exchange *x, struct request 
     c->err.text[0] = '\0';
     c->err.data = (struct fumi_str){0};
     c->deadline = 0;
-    c->conversation = (struct fumi_str){0};
+    c->conversation = c->client = c->client_version = (struct fumi_str){0};
     c->progress = NULL;
     c->result = NULL;
     c->out = NULL;
